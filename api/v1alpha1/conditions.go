@@ -1,0 +1,73 @@
+package v1alpha1
+
+// Condition types, as kstatus reads them.
+const (
+	// ConditionReady is True when the object does what its spec asks for.
+	ConditionReady = "Ready"
+	// ConditionReconciling is True while the controller works towards the spec.
+	ConditionReconciling = "Reconciling"
+	// ConditionStalled is True when the controller can't go on without a person.
+	ConditionStalled = "Stalled"
+)
+
+// Reasons of a Policy's conditions.
+const (
+	// ReasonCompiled: the rule compiles and is in force.
+	ReasonCompiled = "Compiled"
+	// ReasonCompileFailed: the rule doesn't compile; the last good revision stays in force.
+	ReasonCompileFailed = "CompileFailed"
+	// ReasonScanning: the first pass of the scan isn't finished.
+	ReasonScanning = "Scanning"
+	// ReasonScanIncomplete: some kind couldn't be listed.
+	ReasonScanIncomplete = "ScanIncomplete"
+)
+
+// Reasons of a Remediation's phase and conditions.
+const (
+	// ReasonWaveInProgress: targets of the wave are being written or verified.
+	ReasonWaveInProgress = "WaveInProgress"
+	// ReasonBreakerOpen: a circuit breaker lets no new write through.
+	ReasonBreakerOpen = "BreakerOpen"
+	// ReasonMissingRights: the controller may not write some target's kind.
+	ReasonMissingRights = "MissingRights"
+	// ReasonPolicyUnavailable: the policy's revision can't be evaluated right now.
+	ReasonPolicyUnavailable = "PolicyUnavailable"
+	// ReasonVerificationFailed: a target didn't pass verification.
+	ReasonVerificationFailed = "VerificationFailed"
+	// ReasonNoViableCanary: no candidate could be written as a canary.
+	ReasonNoViableCanary = "NoViableCanary"
+	// ReasonNoHealthyCanary: no target is healthy enough to prove anything as a canary.
+	ReasonNoHealthyCanary = "NoHealthyCanary"
+	// ReasonPolicyChanged: the policy changed, or is gone, since the plan was made.
+	ReasonPolicyChanged = "PolicyChanged"
+	// ReasonAllTargetsSettled: every target is done, skipped or failed.
+	ReasonAllTargetsSettled = "AllTargetsSettled"
+	// ReasonSomeTargetsFailed: the rollout ended, but some targets couldn't be mended.
+	ReasonSomeTargetsFailed = "SomeTargetsFailed"
+	// ReasonNothingToDo: no target needed a write.
+	ReasonNothingToDo = "NothingToDo"
+)
+
+// Labels and annotations.
+const (
+	// LabelPolicy names the policy that an object belongs to.
+	LabelPolicy = "evenkeel.dev/policy"
+	// LabelRemediation names the plan that a slice belongs to.
+	LabelRemediation = "evenkeel.dev/remediation"
+	// LabelTier marks an object as critical ("critical"): it comes last in a rollout.
+	LabelTier = "evenkeel.dev/tier"
+	// AnnotationRemediation on an object or its namespace opts out of
+	// remediation with the value "paused".
+	AnnotationRemediation = "evenkeel.dev/remediation"
+	// AnnotationRetry on a Policy lets a revision whose plan was rolled back or
+	// aborted be planned again; its value is the name of that Remediation.
+	AnnotationRetry = "evenkeel.dev/retry"
+	// RemediationPaused is the value of AnnotationRemediation that opts out.
+	RemediationPaused = "paused"
+)
+
+// Finalizer keeps a Remediation until its writes in flight are verified or undone.
+const Finalizer = "evenkeel.dev/rollout"
+
+// FieldManager is the field manager of every write by Evenkeel.
+const FieldManager = "evenkeel"

@@ -1,0 +1,108 @@
+package v1alpha1
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// The defaults of a strategy, as the CRD's schema also states them.
+const (
+	DefaultMaxConcurrent       = 10
+	DefaultRetryLimit          = 5
+	DefaultSoak                = time.Minute
+	DefaultProgressDeadline    = 10 * time.Minute
+	DefaultConsecutiveFailures = 3
+	DefaultFailureRatio        = 20
+	DefaultMinSamples          = 5
+	DefaultBreakerWindow       = 30 * time.Minute
+	DefaultBreakerCooldown     = 30 * time.Minute
+	MaxBreakerCooldown         = 24 * time.Hour
+)
+
+// SetDefaults fills what the API server's schema would fill, for policies that
+// come from files.
+func (p *Policy) SetDefaults() {
+	s := &p.Spec
+	if s.RegoVersion == "" {
+		s.RegoVersion = RegoV1
+	}
+	if s.EnforcementAction == "" {
+		s.EnforcementAction = EnforcementDryRun
+	}
+	if s.FailurePolicy == "" {
+		s.FailurePolicy = s.EffectiveFailurePolicy()
+	}
+	s.Ratchet = orTrue(s.Ratchet)
+	s.Match.PodTemplates = orTrue(s.Match.PodTemplates)
+	if len(s.Match.Operations) == 0 {
+		s.Match.Operations = []Operation{OperationCreate, OperationUpdate}
+	}
+	s.Remediation.SetDefaults()
+}
+
+// EffectiveFailurePolicy is failurePolicy, or its default by severity.
+func (s *PolicySpec) EffectiveFailurePolicy() FailurePolicy {
+	if s.FailurePolicy != "" {
+		return s.FailurePolicy
+	}
+	if s.Severity == SeverityCritical || s.Severity == SeverityHigh {
+		return FailurePolicyFail
+	}
+	return FailurePolicyIgnore
+}
+
+// SetDefaults fills what the API server's schema would fill.
+func (r *RemediationStrategy) SetDefaults() {
+	if r.Mode == "" {
+		r.Mode = RemediationOff
+	}
+	if len(r.AllowedActions) == 0 {
+		r.AllowedActions = []ActionType{ActionPatch}
+	}
+	if r.Canary.Size == nil {
+		one := intstr.FromInt32(1)
+		r.Canary.Size = &one
+	}
+	if len(r.Waves) == 0 {
+		r.Waves = []intstr.IntOrString{intstr.FromString("5%"), intstr.FromString("25%"), intstr.FromString("100%")}
+	}
+	setDefault(&r.MaxConcurrent, DefaultMaxConcurrent)
+	if r.RetryLimit == nil {
+		limit := int32(DefaultRetryLimit)
+		r.RetryLimit = &limit
+	}
+	setDefaultDuration(&r.Soak, DefaultSoak)
+	setDefaultDuration(&r.ProgressDeadline, DefaultProgressDeadline)
+	r.Breaker.SetDefaults()
+}
+
+// SetDefaults fills what the API server's schema would fill.
+func (b *BreakerStrategy) SetDefaults() {
+	setDefault(&b.ConsecutiveFailures, DefaultConsecutiveFailures)
+	setDefault(&b.FailureRatio, DefaultFailureRatio)
+	setDefault(&b.MinSamples, DefaultMinSamples)
+	setDefaultDuration(&b.Window, DefaultBreakerWindow)
+	setDefaultDuration(&b.Cooldown, DefaultBreakerCooldown)
+}
+
+func orTrue(b *bool) *bool {
+	if b != nil {
+		return b
+	}
+	yes := true
+	return &yes
+}
+
+func setDefault(field *int32, value int32) {
+	if *field == 0 {
+		*field = value
+	}
+}
+
+func setDefaultDuration(field *metav1.Duration, value time.Duration) {
+	if field.Duration == 0 {
+		field.Duration = value
+	}
+}

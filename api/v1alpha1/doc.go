@@ -1,0 +1,11 @@
+// Package v1alpha1 holds the API types of the group evenkeel.dev: what a
+// platform team declares (Policy), and what Evenkeel records while it puts
+// violations right (Remediation, RemediationSlice, CircuitBreaker).
+//
+// The package has types, constants and defaults only. It must never hold logic
+// that decides something, and it imports nothing of this module. Start at
+// Policy, then read Remediation.
+//
+// +kubebuilder:object:generate=true
+// +groupName=evenkeel.dev
+package v1alpha1

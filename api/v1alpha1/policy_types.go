@@ -1,0 +1,255 @@
+package v1alpha1
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Severity says how much a violation matters, and with it the default of
+// failurePolicy.
+// +kubebuilder:validation:Enum=Critical;High;Medium;Low
+type Severity string
+
+// The severities, most urgent first.
+const (
+	SeverityCritical Severity = "Critical"
+	SeverityHigh     Severity = "High"
+	SeverityMedium   Severity = "Medium"
+	SeverityLow      Severity = "Low"
+)
+
+// RegoVersion is the syntax that the modules of a policy are written in.
+// +kubebuilder:validation:Enum=v0;v1
+type RegoVersion string
+
+// The Rego syntaxes that OPA defines.
+const (
+	RegoV0 RegoVersion = "v0"
+	RegoV1 RegoVersion = "v1"
+)
+
+// EnforcementAction says what admission does with a deny or violation.
+// +kubebuilder:validation:Enum=Deny;Warn;DryRun
+type EnforcementAction string
+
+const (
+	// EnforcementDeny refuses the request.
+	EnforcementDeny EnforcementAction = "Deny"
+	// EnforcementWarn lets the request through with a warning to the client.
+	EnforcementWarn EnforcementAction = "Warn"
+	// EnforcementDryRun lets the request through and only records.
+	EnforcementDryRun EnforcementAction = "DryRun"
+)
+
+// FailurePolicy says what admission does when the policy can't be evaluated.
+// +kubebuilder:validation:Enum=Fail;Ignore
+type FailurePolicy string
+
+const (
+	// FailurePolicyFail refuses the request (fails closed).
+	FailurePolicyFail FailurePolicy = "Fail"
+	// FailurePolicyIgnore lets the request through (fails open).
+	FailurePolicyIgnore FailurePolicy = "Ignore"
+)
+
+// Operation is an admission operation that a policy concerns.
+// +kubebuilder:validation:Enum=CREATE;UPDATE;DELETE
+type Operation string
+
+// The operations of admission.k8s.io/v1 that a policy may judge.
+const (
+	OperationCreate Operation = "CREATE"
+	OperationUpdate Operation = "UPDATE"
+	OperationDelete Operation = "DELETE"
+)
+
+// Policy is one rule of the platform, in Rego, with whom it concerns, how it is
+// enforced at admission, and how its violations are put right.
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,shortName=pol,categories=evenkeel
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Severity",type=string,JSONPath=`.spec.severity`
+// +kubebuilder:printcolumn:name="Enforcement",type=string,JSONPath=`.spec.enforcementAction`
+// +kubebuilder:printcolumn:name="Scanned",type=integer,JSONPath=`.status.scan.scanned`
+// +kubebuilder:printcolumn:name="Violating",type=integer,JSONPath=`.status.scan.violating`
+// +kubebuilder:printcolumn:name="Scan",type=string,JSONPath=`.status.scan.state`
+// +kubebuilder:printcolumn:name="Fixes",type=string,JSONPath=`.spec.remediation.mode`
+// +kubebuilder:printcolumn:name="Rollout",type=string,JSONPath=`.status.remediation.phase`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Title",type=string,priority=1,JSONPath=`.spec.title`
+// +kubebuilder:printcolumn:name="Owner",type=string,priority=1,JSONPath=`.spec.owner`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 52",message="metadata.name must be at most 52 characters: the names of its remediations and breaker are built from it"
+type Policy struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is the rule as its owner declares it.
+	// +required
+	Spec PolicySpec `json:"spec"`
+	// status is what the controller observes. It is output only.
+	// +optional
+	Status PolicyStatus `json:"status,omitempty"`
+}
+
+// PolicyList is a list of Policy objects.
+// +kubebuilder:object:root=true
+type PolicyList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Policy `json:"items"`
+}
+
+// PolicySpec is the desired state of a Policy.
+type PolicySpec struct {
+	// title is one line for people, shown in messages and dashboards.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=120
+	Title string `json:"title"`
+	// description says why the rule exists and how to comply.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4096
+	Description string `json:"description,omitempty"`
+	// owner is the team that answers for the rule and gets its escalations.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=120
+	Owner string `json:"owner"`
+	// severity says how much a violation matters.
+	// +required
+	Severity Severity `json:"severity"`
+	// runbookURL is where the person on call finds what to do.
+	// +required
+	// +kubebuilder:validation:Pattern=`^https?://.+`
+	// +kubebuilder:validation:MaxLength=1024
+	RunbookURL string `json:"runbookURL"`
+	// regoVersion is the syntax of the modules. Default: v1.
+	// +optional
+	// +kubebuilder:default=v1
+	RegoVersion RegoVersion `json:"regoVersion,omitempty"`
+	// modules are the Rego sources. The first holds the rules (deny, warn,
+	// violation, remediation); the others are libraries that it imports.
+	// +required
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	Modules []Module `json:"modules"`
+	// match says which objects the rule concerns.
+	// +required
+	Match Match `json:"match"`
+	// parameters is any JSON value, visible to the Rego as input.parameters.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Parameters *apiextensionsv1.JSON `json:"parameters,omitempty"`
+	// enforcementAction says what admission does with a violation. Default: DryRun.
+	// +optional
+	// +kubebuilder:default=DryRun
+	EnforcementAction EnforcementAction `json:"enforcementAction,omitempty"`
+	// failurePolicy says what admission does when the rule can't be evaluated.
+	// Default: Fail for Critical and High, Ignore for the others.
+	// +optional
+	FailurePolicy FailurePolicy `json:"failurePolicy,omitempty"`
+	// ratchet lets an UPDATE pass when every violation was already there before
+	// it, so that an old violation never blocks a hotfix. Default: true.
+	// +optional
+	// +kubebuilder:default=true
+	Ratchet *bool `json:"ratchet,omitempty"`
+	// remediation says whether and how violations are put right.
+	// +optional
+	// +kubebuilder:default={}
+	Remediation RemediationStrategy `json:"remediation,omitempty"`
+}
+
+// Module is one Rego source.
+type Module struct {
+	// name is the file name that error messages use, for example hostpath.rego.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// rego is the source text.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=131072
+	Rego string `json:"rego"`
+}
+
+// Match says which objects a policy concerns. Every part that is set must agree.
+type Match struct {
+	// resources names the kinds.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	Resources []ResourceMatch `json:"resources"`
+	// operations are the admission operations judged. Default: CREATE and UPDATE.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=3
+	// +kubebuilder:default={CREATE,UPDATE}
+	Operations []Operation `json:"operations,omitempty"`
+	// namespaces are globs (* and ?) of the namespaces concerned; empty means
+	// all. For a Namespace object its own name counts. Other cluster-scoped
+	// objects are concerned only while this list is empty.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=253
+	Namespaces []string `json:"namespaces,omitempty"`
+	// excludedNamespaces are globs of the namespaces left out.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=253
+	ExcludedNamespaces []string `json:"excludedNamespaces,omitempty"`
+	// namespaceSelector chooses namespaces by their labels.
+	// +optional
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+	// labelSelector chooses objects by their own labels. At admission an UPDATE
+	// is concerned when the old or the new object is selected.
+	// +optional
+	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
+	// podTemplates extends a rule on Pods to the kinds that hold a pod template:
+	// Deployment, StatefulSet, DaemonSet, ReplicaSet, ReplicationController, Job
+	// and CronJob. What such a workload's controller makes is then judged at the
+	// workload. Default: true.
+	// +optional
+	// +kubebuilder:default=true
+	PodTemplates *bool `json:"podTemplates,omitempty"`
+	// exemptUsers are user names whose requests admission doesn't judge. The
+	// scan judges the objects all the same.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=253
+	ExemptUsers []string `json:"exemptUsers,omitempty"`
+	// exemptGroups are groups whose members' requests admission doesn't judge.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=253
+	ExemptGroups []string `json:"exemptGroups,omitempty"`
+}
+
+// ResourceMatch names kinds of one or more API groups.
+type ResourceMatch struct {
+	// apiGroups are the groups; "" is the core group.
+	// +required
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="!self.exists(g, g == '*')",message="apiGroups can't hold \"*\": name the groups"
+	APIGroups []string `json:"apiGroups"`
+	// kinds are kinds of those groups, for example Deployment.
+	// +required
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k == '*')",message="kinds can't hold \"*\": name the kinds"
+	Kinds []string `json:"kinds"`
+}

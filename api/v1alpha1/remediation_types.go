@@ -1,0 +1,208 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// RemediationPhase is where a rollout stands.
+// +kubebuilder:validation:Enum=Planned;Previewing;Applying;Verifying;Soaking;Held;RollingBack;Previewed;Succeeded;RolledBack;RollbackIncomplete;Superseded;Aborted
+type RemediationPhase string
+
+const (
+	// PhasePlanned means that the plan stands and nothing was tried.
+	PhasePlanned RemediationPhase = "Planned"
+	// PhasePreviewing means that the fixes are tried as server-side dry runs (mode DryRun).
+	PhasePreviewing RemediationPhase = "Previewing"
+	// PhaseApplying means that targets of the wave are being written.
+	PhaseApplying RemediationPhase = "Applying"
+	// PhaseVerifying means that the wave's targets are being checked for policy and health.
+	PhaseVerifying RemediationPhase = "Verifying"
+	// PhaseSoaking means that the wave is verified and must stay so for the soak time.
+	PhaseSoaking RemediationPhase = "Soaking"
+	// PhaseHeld means that no new write may begin; the reason says what is awaited.
+	PhaseHeld RemediationPhase = "Held"
+	// PhaseRollingBack means that the failing wave's writes are being undone.
+	PhaseRollingBack RemediationPhase = "RollingBack"
+	// PhasePreviewed means that a dry run ended. Nothing was written. Final.
+	PhasePreviewed RemediationPhase = "Previewed"
+	// PhaseSucceeded means that every wave was verified. Final.
+	PhaseSucceeded RemediationPhase = "Succeeded"
+	// PhaseRolledBack means that the failing wave was undone exactly. Final.
+	PhaseRolledBack RemediationPhase = "RolledBack"
+	// PhaseRollbackIncomplete means that some write couldn't be undone, because
+	// somebody else has changed the same field since. Final; needs a person.
+	PhaseRollbackIncomplete RemediationPhase = "RollbackIncomplete"
+	// PhaseSuperseded means that the policy changed, and this plan stopped. Final.
+	PhaseSuperseded RemediationPhase = "Superseded"
+	// PhaseAborted means that the plan stopped before it proved anything. Final.
+	PhaseAborted RemediationPhase = "Aborted"
+)
+
+// Remediation is one immutable plan of a policy's fixes; its status is the rollout.
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,shortName=rem,categories=evenkeel
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Policy",type=string,JSONPath=`.spec.policy.name`
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Wave",type=string,JSONPath=`.status.waveLabel`
+// +kubebuilder:printcolumn:name="Targets",type=integer,JSONPath=`.spec.targets`
+// +kubebuilder:printcolumn:name="Done",type=integer,JSONPath=`.status.counts.done`
+// +kubebuilder:printcolumn:name="Skipped",type=integer,JSONPath=`.status.counts.skipped`
+// +kubebuilder:printcolumn:name="Failed",type=integer,JSONPath=`.status.counts.failed`
+// +kubebuilder:printcolumn:name="Reverted",type=integer,JSONPath=`.status.counts.reverted`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
+type Remediation struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is the plan. It never changes.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a plan is immutable: delete the Remediation and let the controller plan anew"
+	Spec RemediationSpec `json:"spec"`
+	// status is the rollout.
+	// +optional
+	Status RemediationStatus `json:"status,omitempty"`
+}
+
+// RemediationList is a list of Remediation objects.
+// +kubebuilder:object:root=true
+type RemediationList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Remediation `json:"items"`
+}
+
+// RemediationSpec is an immutable plan.
+type RemediationSpec struct {
+	// policy is the policy whose violations the plan mends, as it stood then.
+	// +required
+	Policy PlannedPolicy `json:"policy"`
+	// planHash identifies the plan: a digest of the policy's revision and of
+	// every target with its fix.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	PlanHash string `json:"planHash"`
+	// strategy is the policy's strategy, frozen when the plan was made.
+	// +required
+	Strategy RemediationStrategy `json:"strategy"`
+	// targets is the number of targets over all slices.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Targets int32 `json:"targets"`
+	// waves are the sizes of the waves in order; the first is the canary.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=21
+	Waves []int32 `json:"waves"`
+	// slices are the names of the RemediationSlices that hold the targets, in order.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=400
+	// +kubebuilder:validation:items:MaxLength=253
+	Slices []string `json:"slices"`
+}
+
+// PlannedPolicy names a policy at one revision.
+type PlannedPolicy struct {
+	// name is the Policy.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// uid is the Policy's UID.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	UID string `json:"uid"`
+	// generation is the Policy's generation.
+	// +required
+	Generation int64 `json:"generation"`
+	// revision is the digest of the rule that was in force.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Revision string `json:"revision"`
+	// owner is the team that gets the escalations.
+	// +optional
+	// +kubebuilder:validation:MaxLength=120
+	Owner string `json:"owner,omitempty"`
+	// runbookURL is where the person on call finds what to do.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	RunbookURL string `json:"runbookURL,omitempty"`
+}
+
+// RemediationStatus is a rollout. The fields wave, phaseStartedAt,
+// waveStartedAt, healthySince and heldFrom can't be recomputed and are read
+// back; all others are output.
+type RemediationStatus struct {
+	// observedGeneration is the generation that this status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// phase is where the rollout stands.
+	// +optional
+	Phase RemediationPhase `json:"phase,omitempty"`
+	// wave is the index of the wave at work; 0 is the canary.
+	// +optional
+	Wave int32 `json:"wave"`
+	// waveLabel tells the wave to people: "canary" or "2/3 (8)".
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	WaveLabel string `json:"waveLabel,omitempty"`
+	// reason is the CamelCase reason of the phase.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Reason string `json:"reason,omitempty"`
+	// message says what is going on, what is awaited, or what to do.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	Message string `json:"message,omitempty"`
+	// heldFrom is the phase to go back to when a hold ends.
+	// +optional
+	HeldFrom RemediationPhase `json:"heldFrom,omitempty"`
+	// phaseStartedAt is when the phase began.
+	// +optional
+	PhaseStartedAt *metav1.MicroTime `json:"phaseStartedAt,omitempty"`
+	// waveStartedAt is when the wave at work began.
+	// +optional
+	WaveStartedAt *metav1.MicroTime `json:"waveStartedAt,omitempty"`
+	// healthySince is since when the wave has been verified without a break.
+	// +optional
+	HealthySince *metav1.MicroTime `json:"healthySince,omitempty"`
+	// completedAt is when a final phase was reached.
+	// +optional
+	CompletedAt *metav1.MicroTime `json:"completedAt,omitempty"`
+	// counts is the number of targets by state.
+	// +optional
+	Counts TargetCounts `json:"counts,omitempty"`
+	// conditions are Ready, Reconciling and Stalled, as kstatus reads them.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// TargetCounts is the number of targets by state; together they are all targets.
+type TargetCounts struct {
+	// pending targets wait for their wave, or for another try.
+	// +optional
+	Pending int32 `json:"pending"`
+	// inFlight targets are being written or verified.
+	// +optional
+	InFlight int32 `json:"inFlight"`
+	// done targets are mended, verified and soaked.
+	// +optional
+	Done int32 `json:"done"`
+	// skipped targets were left alone for a reason.
+	// +optional
+	Skipped int32 `json:"skipped"`
+	// failed targets couldn't be mended.
+	// +optional
+	Failed int32 `json:"failed"`
+	// reverted targets were set back to what they were.
+	// +optional
+	Reverted int32 `json:"reverted"`
+	// revertConflict targets couldn't be set back.
+	// +optional
+	RevertConflict int32 `json:"revertConflict"`
+}

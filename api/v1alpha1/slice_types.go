@@ -1,0 +1,273 @@
+package v1alpha1
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// MaxTargetsPerSlice is the largest number of targets in one RemediationSlice.
+const MaxTargetsPerSlice = 250
+
+// TargetState is where one target stands.
+// +kubebuilder:validation:Enum=Pending;Intent;Applied;Verified;Done;Previewed;Skipped;Failed;Reverted;RevertConflict
+type TargetState string
+
+const (
+	// TargetPending means that nothing was written.
+	TargetPending TargetState = "Pending"
+	// TargetIntent means that a write was decided and recorded; whether it
+	// reached the object must be found out from the object.
+	TargetIntent TargetState = "Intent"
+	// TargetApplied means that the write is known to have reached the object.
+	TargetApplied TargetState = "Applied"
+	// TargetVerified means that the object is clean and healthy after the write.
+	TargetVerified TargetState = "Verified"
+	// TargetDone means verified and soaked. Final.
+	TargetDone TargetState = "Done"
+	// TargetPreviewed means that the server-side dry run succeeded. Final.
+	TargetPreviewed TargetState = "Previewed"
+	// TargetSkipped means that the object was left alone; the reason says why. Final.
+	TargetSkipped TargetState = "Skipped"
+	// TargetFailed means that the object couldn't be mended; nothing of ours is
+	// left on it, or its wave is rolled back. Final.
+	TargetFailed TargetState = "Failed"
+	// TargetReverted means that our write was undone. Final.
+	TargetReverted TargetState = "Reverted"
+	// TargetRevertConflict means that somebody else changed the field since, and
+	// our write wasn't undone. Final.
+	TargetRevertConflict TargetState = "RevertConflict"
+)
+
+// Reasons of a target's state.
+const (
+	// ReasonOptOut: the object or its namespace opted out of remediation.
+	ReasonOptOut = "OptOut"
+	// ReasonManaged: another tool manages the object; mend it at its source.
+	ReasonManaged = "Managed"
+	// ReasonOwned: a controller owns the object; it is mended at its root owner.
+	ReasonOwned = "Owned"
+	// ReasonAlreadyClean: the object violates no longer.
+	ReasonAlreadyClean = "AlreadyClean"
+	// ReasonGone: the object was deleted, or replaced under its name.
+	ReasonGone = "Gone"
+	// ReasonNoFix: the policy offers no fix for the object.
+	ReasonNoFix = "NoFix"
+	// ReasonFixDoesNotCure: after the fix the object would still violate.
+	ReasonFixDoesNotCure = "FixDoesNotCure"
+	// ReasonFixChangesNothing: the fix leaves the object as it is.
+	ReasonFixChangesNothing = "FixChangesNothing"
+	// ReasonFixBreaksPolicy: the fixed object would violate another policy.
+	ReasonFixBreaksPolicy = "FixBreaksPolicy"
+	// ReasonFixInvalid: the patch can't be applied to the object.
+	ReasonFixInvalid = "FixInvalid"
+	// ReasonFixTooLarge: the record of the fix exceeds its size limit.
+	ReasonFixTooLarge = "FixTooLarge"
+	// ReasonActionNotAllowed: the fix uses a verb that the strategy doesn't allow.
+	ReasonActionNotAllowed = "ActionNotAllowed"
+	// ReasonSensitive: the object's values mustn't be recorded (a Secret).
+	ReasonSensitive = "Sensitive"
+	// ReasonDryRunRefused: the API server refused the server-side dry run.
+	ReasonDryRunRefused = "DryRunRefused"
+	// ReasonAdmissionDenied: an admission webhook or policy denied the write.
+	ReasonAdmissionDenied = "AdmissionDenied"
+	// ReasonEvaluationError: a policy couldn't be evaluated on the object.
+	ReasonEvaluationError = "EvaluationError"
+	// ReasonUnhealthyBefore: a canary must be healthy before it is touched.
+	ReasonUnhealthyBefore = "UnhealthyBefore"
+	// ReasonConflict: somebody else wrote the same fields meanwhile.
+	ReasonConflict = "Conflict"
+	// ReasonRetriesExhausted: the API server kept failing.
+	ReasonRetriesExhausted = "RetriesExhausted"
+	// ReasonStillViolating: the object violates after the write.
+	ReasonStillViolating = "StillViolating"
+	// ReasonUnhealthy: the object's health got worse after the write.
+	ReasonUnhealthy = "Unhealthy"
+	// ReasonDeadline: the object wasn't verified within the progress deadline.
+	ReasonDeadline = "DeadlineExceeded"
+	// ReasonNotAttempted: the plan ended before this target's turn.
+	ReasonNotAttempted = "NotAttempted"
+)
+
+// RemediationSlice holds the targets of a plan, at most 250, and what was done to each.
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,shortName=rems,categories=evenkeel
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Remediation",type=string,JSONPath=`.spec.remediation`
+// +kubebuilder:printcolumn:name="Index",type=integer,JSONPath=`.spec.index`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type RemediationSlice struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec holds the targets. It never changes.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a plan is immutable: delete the Remediation and let the controller plan anew"
+	Spec RemediationSliceSpec `json:"spec"`
+	// status holds what was done.
+	// +optional
+	Status RemediationSliceStatus `json:"status,omitempty"`
+}
+
+// RemediationSliceList is a list of RemediationSlice objects.
+// +kubebuilder:object:root=true
+type RemediationSliceList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []RemediationSlice `json:"items"`
+}
+
+// RemediationSliceSpec holds targets of a plan.
+type RemediationSliceSpec struct {
+	// remediation is the name of the plan.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Remediation string `json:"remediation"`
+	// index is the slice's place in the plan, from 0.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Index int32 `json:"index"`
+	// targets are in the order of the rollout.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=250
+	Targets []Target `json:"targets"`
+}
+
+// Target is one object to mend.
+type Target struct {
+	// object is the object, with the UID that it had when the plan was made.
+	// +required
+	Object ObjectReference `json:"object"`
+	// wave is the wave that the target belongs to; 0 is the canary.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Wave int32 `json:"wave"`
+}
+
+// RemediationSliceStatus holds what was done to the targets.
+type RemediationSliceStatus struct {
+	// records belong to the targets of the spec, one by one. A record that is
+	// missing means Pending.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=250
+	Records []TargetRecord `json:"records,omitempty"`
+}
+
+// TargetRecord is what was done to one target.
+type TargetRecord struct {
+	// state is where the target stands.
+	// +required
+	State TargetState `json:"state"`
+	// wave is set when the target was drawn into another wave than planned (a
+	// later target that takes the place of a canary which couldn't be tried).
+	// +optional
+	Wave *int32 `json:"wave,omitempty"`
+	// reason is the CamelCase reason of the state.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason,omitempty"`
+	// message explains the reason.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+	// attempts is the number of tries that ended in a transient error.
+	// +optional
+	Attempts int32 `json:"attempts,omitempty"`
+	// nextAttemptAt is when the next try may begin.
+	// +optional
+	NextAttemptAt *metav1.MicroTime `json:"nextAttemptAt,omitempty"`
+	// write is the record of the write, persisted before it is sent.
+	// +optional
+	Write *WriteRecord `json:"write,omitempty"`
+}
+
+// WriteRecord is all that is needed to find out whether a write reached its
+// object, and to undo it.
+type WriteRecord struct {
+	// uid is the object's UID at the read that the write was computed from.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	UID string `json:"uid"`
+	// resourceVersion is the object's at that read.
+	// +required
+	// +kubebuilder:validation:MaxLength=128
+	ResourceVersion string `json:"resourceVersion"`
+	// healthBefore is the object's health at that read: Current, InProgress or Failed.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	HealthBefore string `json:"healthBefore,omitempty"`
+	// forward is the patch, without its guards.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	Forward []PatchOperation `json:"forward"`
+	// fields are the places that the patch changes, with their values before
+	// and after; the inverse patch is made from them.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	Fields []FieldChange `json:"fields"`
+	// keys are test operations on the names of the list elements that the
+	// fields lie in, so that a reordered list is never patched at the wrong place.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	Keys []PatchOperation `json:"keys,omitempty"`
+	// digestBefore is the SHA-256 of the fields before.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	DigestBefore string `json:"digestBefore"`
+	// digestAfter is the SHA-256 of the fields after, as the server-side dry run
+	// returned them.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	DigestAfter string `json:"digestAfter"`
+	// intentAt is when the write was decided.
+	// +optional
+	IntentAt *metav1.MicroTime `json:"intentAt,omitempty"`
+	// appliedAt is when the write was known to have reached the object.
+	// +optional
+	AppliedAt *metav1.MicroTime `json:"appliedAt,omitempty"`
+	// revertedAt is when the write was undone.
+	// +optional
+	RevertedAt *metav1.MicroTime `json:"revertedAt,omitempty"`
+}
+
+// PatchOperation is one operation of a JSON Patch (RFC 6902).
+type PatchOperation struct {
+	// op is add, remove, replace, move, copy or test.
+	// +required
+	// +kubebuilder:validation:Enum=add;remove;replace;move;copy;test
+	Op string `json:"op"`
+	// path is a JSON Pointer (RFC 6901).
+	// +required
+	// +kubebuilder:validation:MaxLength=1024
+	Path string `json:"path"`
+	// from is the source of move and copy.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	From string `json:"from,omitempty"`
+	// value is the operand of add, replace and test.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Value *apiextensionsv1.JSON `json:"value,omitempty"`
+}
+
+// FieldChange is one place that a patch changes. A value that is absent means
+// that the field didn't exist.
+type FieldChange struct {
+	// path is a JSON Pointer (RFC 6901).
+	// +required
+	// +kubebuilder:validation:MaxLength=1024
+	Path string `json:"path"`
+	// before is the value before the write.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Before *apiextensionsv1.JSON `json:"before,omitempty"`
+	// after is the value after the write.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	After *apiextensionsv1.JSON `json:"after,omitempty"`
+}
