@@ -1,0 +1,150 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
+)
+
+// Options tune a Catalog.
+type Options struct {
+	// TimeLimit is how long one policy may take for one object. Default:
+	// rego.DefaultTimeLimit.
+	TimeLimit time.Duration
+}
+
+// Status says how a policy stands in the catalog.
+type Status struct {
+	// Revision is in force; empty when the policy has never compiled.
+	Revision string
+	// Generation is that of the definition in force; 0 when there is none.
+	Generation int64
+	// Err says why the newest definition isn't in force; nil when it is. A
+	// *rego.CompileError in its chain has the places.
+	Err error
+}
+
+// Catalog holds the policies in force. Reading takes no lock.
+type Catalog struct {
+	limit    time.Duration
+	snapshot atomic.Pointer[Snapshot]
+	complete atomic.Bool
+
+	// mu is held by writers, over compiling too, so that a later definition
+	// never loses to an earlier one.
+	mu          sync.Mutex
+	subscribers []chan struct{}
+}
+
+// New makes an empty catalog.
+func New(opts Options) *Catalog {
+	if opts.TimeLimit <= 0 {
+		opts.TimeLimit = rego.DefaultTimeLimit
+	}
+	c := &Catalog{limit: opts.TimeLimit}
+	c.snapshot.Store(&Snapshot{index: &match.Index{}, entries: map[string]*entry{}, limit: c.limit})
+	return c
+}
+
+// Snapshot is the catalog as it is now.
+func (c *Catalog) Snapshot() *Snapshot { return c.snapshot.Load() }
+
+// Set puts a definition in force, compiling it when its revision is new. When it
+// can't be, the last good revision stays and the error, which Status keeps, says
+// why. The definition is copied.
+func (c *Catalog) Set(p *v1alpha1.Policy) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old := c.snapshot.Load().entries[p.Name]
+	if old != nil && old.same(p) {
+		return old.problem
+	}
+	changed := next(old, p)
+	entries := maps.Clone(c.snapshot.Load().entries)
+	entries[p.Name] = changed
+	if err := c.swap(entries); err != nil {
+		return err
+	}
+	return changed.problem
+}
+
+// Delete takes a policy out of force; unknown names are ignored.
+func (c *Catalog) Delete(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	entries := maps.Clone(c.snapshot.Load().entries)
+	if _, known := entries[name]; !known {
+		return
+	}
+	delete(entries, name)
+	// What is left was indexed before, so it can be again.
+	_ = c.swap(entries)
+}
+
+// swap puts the entries in force at once and tells the subscribers.
+func (c *Catalog) swap(entries map[string]*entry) error {
+	definitions := make([]*v1alpha1.Policy, 0, len(entries))
+	for _, e := range entries {
+		if definition := e.indexed(); definition != nil {
+			definitions = append(definitions, definition)
+		}
+	}
+	index, err := match.NewIndex(definitions)
+	if err != nil {
+		return fmt.Errorf("index the policies: %w", err)
+	}
+	c.snapshot.Store(&Snapshot{index: index, entries: entries, limit: c.limit})
+	for _, subscriber := range c.subscribers {
+		select {
+		case subscriber <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+
+// Status says how a policy stands; false when the catalog doesn't know it.
+func (c *Catalog) Status(name string) (Status, bool) {
+	e, ok := c.snapshot.Load().entries[name]
+	if !ok {
+		return Status{}, false
+	}
+	status := Status{Revision: e.revision(), Err: e.problem}
+	if e.compiled != nil {
+		status.Generation = e.compiled.Policy().Generation
+	}
+	return status, true
+}
+
+// MarkComplete says that every policy that existed at the start has been set.
+func (c *Catalog) MarkComplete() { c.complete.Store(true) }
+
+// Complete says that the catalog holds all policies. Before that no verdict of it
+// is a pass: policies may be missing.
+func (c *Catalog) Complete() bool { return c.complete.Load() }
+
+// Check is a readiness check: nil once the catalog is complete.
+func (c *Catalog) Check(*http.Request) error {
+	if !c.Complete() {
+		return errors.New("the policy catalog isn't complete yet: the initial list of policies is being compiled")
+	}
+	return nil
+}
+
+// Subscribe gives a channel that gets a value after each change. Changes that
+// come faster than they are read are told once.
+func (c *Catalog) Subscribe() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	subscriber := make(chan struct{}, 1)
+	c.subscribers = append(c.subscribers, subscriber)
+	return subscriber
+}

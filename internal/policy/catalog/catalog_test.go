@@ -1,0 +1,348 @@
+package catalog_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
+)
+
+// saying is a policy on Pods that finds one violation with the message.
+func saying(name, message string) *v1alpha1.Policy {
+	return withRego(name, fmt.Sprintf("package p\n\nimport rego.v1\n\ndeny contains %q if input.pod", message))
+}
+
+func withRego(name, source string) *v1alpha1.Policy {
+	return &v1alpha1.Policy{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Generation: 1},
+		Spec: v1alpha1.PolicySpec{
+			Modules: []v1alpha1.Module{{Name: name + ".rego", Rego: source}},
+			Match:   v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
+		},
+	}
+}
+
+func podRequest() *policy.Request {
+	return &policy.Request{
+		Operation: policy.Create,
+		Kind:      policy.GroupVersionKind{Version: "v1", Kind: "Pod"},
+		Namespace: "team",
+		Name:      "web",
+		Object:    map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "web"}},
+		Now:       time.Unix(1_700_000_000, 0),
+	}
+}
+
+func newCatalog(tb testing.TB, policies ...*v1alpha1.Policy) *catalog.Catalog {
+	tb.Helper()
+	c := catalog.New(catalog.Options{TimeLimit: time.Minute})
+	for _, p := range policies {
+		if err := c.Set(p); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return c
+}
+
+// said is the messages of each policy's verdict, or its error.
+func said(results []catalog.Result) map[string]string {
+	verdicts := map[string]string{}
+	for _, r := range results {
+		if r.Err != nil {
+			verdicts[r.Policy] = "error: " + r.Err.Error()
+			continue
+		}
+		var messages []string
+		for _, v := range r.Violations {
+			messages = append(messages, v.Message)
+		}
+		verdicts[r.Policy] = strings.Join(messages, ",")
+	}
+	return verdicts
+}
+
+func TestSnapshotEvaluatesWhatConcernsTheRequest(t *testing.T) {
+	nodes := saying("nodes", "node")
+	nodes.Spec.Match.Resources[0].Kinds = []string{"Node"}
+	c := newCatalog(t, saying("b", "second"), saying("a", "first"), nodes)
+	results := c.Snapshot().Evaluate(t.Context(), podRequest())
+	if diff := cmp.Diff(map[string]string{"a": "first", "b": "second"}, said(results)); diff != "" {
+		t.Errorf("verdicts (-want +got):\n%s", diff)
+	}
+	if results[0].Policy != "a" || results[0].Definition.Name != "a" {
+		t.Errorf("results aren't sorted by name or lack their definition: %+v", results)
+	}
+	one, matched := c.Snapshot().EvaluateOne(t.Context(), "b", podRequest())
+	if !matched || said([]catalog.Result{one})["b"] != "second" {
+		t.Errorf("EvaluateOne(b) = %+v, %t", one, matched)
+	}
+	for _, name := range []string{"nodes", "unknown"} {
+		if res, matched := c.Snapshot().EvaluateOne(t.Context(), name, podRequest()); matched {
+			t.Errorf("EvaluateOne(%s) = %+v, want no match", name, res)
+		}
+	}
+}
+
+func TestSnapshotReportsErrorsAsVerdicts(t *testing.T) {
+	selects := saying("selects", "x")
+	selects.Spec.Match.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
+	slow := withRego("slow", "package p\n\nimport rego.v1\n\ndeny contains \"x\" if { some a in numbers.range(1, 100000); some b in numbers.range(1, 100000); a + b == -1 }")
+	c := catalog.New(catalog.Options{TimeLimit: time.Second})
+	for _, p := range []*v1alpha1.Policy{selects, slow, saying("good", "fine")} {
+		if err := c.Set(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	results := c.Snapshot().Evaluate(t.Context(), podRequest())
+	verdicts := said(results)
+	for name, want := range map[string]string{"selects": "error: policy selects: its namespaceSelector", "slow": "error: policy slow: stopped at its time limit", "good": "fine"} {
+		if !strings.HasPrefix(verdicts[name], want) {
+			t.Errorf("verdict of %s = %q, want %q…", name, verdicts[name], want)
+		}
+	}
+	broken := podRequest()
+	broken.Now = time.Time{}
+	for name, verdict := range said(c.Snapshot().Evaluate(t.Context(), broken)) {
+		if !strings.HasPrefix(verdict, "error: ") {
+			t.Errorf("verdict of %s on an unreadable request = %q, want an error", name, verdict)
+		}
+	}
+}
+
+func TestSetKeepsTheLastGoodRevision(t *testing.T) {
+	c := newCatalog(t, saying("p", "good"))
+	before, _ := c.Status("p")
+	cases := map[string]struct {
+		reason string
+		change func(*v1alpha1.Policy)
+		want   string
+	}{
+		"Rego that doesn't parse":     {"its place is named", func(p *v1alpha1.Policy) { p.Spec.Modules[0].Rego = "package p\n\ndeny {{" }, "p.rego:3:"},
+		"a forbidden built-in":        {"its place is named", func(p *v1alpha1.Policy) { p.Spec.Modules[0].Rego += "\n\nwarn contains \"x\" if http.send({})" }, "p.rego:7:22: the built-in function http.send is forbidden"},
+		"a match that can't be right": {"its field is named", func(p *v1alpha1.Policy) { p.Spec.Match.Namespaces = []string{"A"} }, "spec.match.namespaces"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := saying("p", "good")
+			p.Generation = 2
+			tc.change(p)
+			err := c.Set(p)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Fatalf("%s: Set error %v, want one with %q", tc.reason, err, tc.want)
+			}
+			status, ok := c.Status("p")
+			if !ok || status.Revision != before.Revision || status.Generation != 1 || !errors.Is(status.Err, err) {
+				t.Errorf("status = %+v, want revision %s of generation 1 with the error", status, before.Revision)
+			}
+			if again := c.Set(p); !errors.Is(again, err) {
+				t.Errorf("the same definition again gives %v, want the error kept", again)
+			}
+			if diff := cmp.Diff(map[string]string{"p": "good"}, said(c.Snapshot().Evaluate(t.Context(), podRequest()))); diff != "" {
+				t.Errorf("verdicts (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if err := c.Set(saying("p", "mended")); err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := c.Status("p"); status.Err != nil || status.Revision == before.Revision {
+		t.Errorf("status after mending = %+v", status)
+	}
+}
+
+func TestSetOfAPolicyThatNeverCompiled(t *testing.T) {
+	for name, change := range map[string]func(*v1alpha1.Policy){
+		"its Rego is broken":  func(p *v1alpha1.Policy) { p.Spec.Modules[0].Rego = "package p\n\ndeny {{" },
+		"its match is broken": func(p *v1alpha1.Policy) { p.Spec.Match.Namespaces = []string{"{"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := catalog.New(catalog.Options{})
+			p := saying("p", "x")
+			change(p)
+			if err := c.Set(p); err == nil {
+				t.Fatal("Set took it")
+			}
+			res, matched := c.Snapshot().EvaluateOne(t.Context(), "p", podRequest())
+			if !matched || res.Err == nil || res.Clean() || res.Definition.Name != "p" {
+				t.Errorf("result = %+v, matched %t: want an error, never a pass", res, matched)
+			}
+			if revision, ok := c.Snapshot().Revision("p"); ok {
+				t.Errorf("revision %s is in force", revision)
+			}
+			if status, ok := c.Status("p"); !ok || status.Err == nil || status.Generation != 0 {
+				t.Errorf("status = %+v, %t", status, ok)
+			}
+		})
+	}
+}
+
+func TestSetOfAPolicyWithoutKinds(t *testing.T) {
+	c := newCatalog(t, saying("good", "fine"))
+	p := saying("p", "x")
+	p.Spec.Match.Resources[0].Kinds = []string{"*"}
+	if err := c.Set(p); err == nil {
+		t.Fatal("Set took it")
+	}
+	if status, ok := c.Status("p"); !ok || status.Err == nil {
+		t.Errorf("status = %+v, %t: want the reason", status, ok)
+	}
+	if err := c.Set(saying("later", "fine too")); err != nil {
+		t.Errorf("a later policy suffers: %v", err)
+	}
+	want := map[string]string{"good": "fine", "later": "fine too"}
+	if diff := cmp.Diff(want, said(c.Snapshot().Evaluate(t.Context(), podRequest()))); diff != "" {
+		t.Errorf("verdicts (-want +got):\n%s", diff)
+	}
+}
+
+func TestSetWithoutRecompiling(t *testing.T) {
+	c := newCatalog(t, saying("p", "x"))
+	changes := c.Subscribe()
+	revision, _ := c.Snapshot().Revision("p")
+	p := saying("p", "x")
+	p.Generation, p.Spec.EnforcementAction = 2, v1alpha1.EnforcementDeny
+	if err := c.Set(p); err != nil {
+		t.Fatal(err)
+	}
+	p.Spec.EnforcementAction = v1alpha1.EnforcementWarn
+	got := c.Snapshot().Policies()[0]
+	if got.Spec.EnforcementAction != v1alpha1.EnforcementDeny || got.Generation != 2 {
+		t.Errorf("definition = %+v, want the new one, copied", got)
+	}
+	if after, _ := c.Snapshot().Revision("p"); after != revision {
+		t.Errorf("revision changed from %s to %s", revision, after)
+	}
+	select {
+	case <-changes:
+	default:
+		t.Error("no change was signalled")
+	}
+	p = got.DeepCopy()
+	p.Status.ObservedGeneration, p.ResourceVersion = 2, "77"
+	if err := c.Set(p); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-changes:
+		t.Error("a status update was signalled as a change")
+	default:
+	}
+}
+
+func TestSubscribeJoinsChanges(t *testing.T) {
+	c := newCatalog(t)
+	changes := c.Subscribe()
+	for i := range 5 {
+		if err := c.Set(saying(fmt.Sprintf("p%d", i), "x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Delete("p0")
+	c.Delete("unknown")
+	<-changes
+	select {
+	case <-changes:
+		t.Error("six changes were told more than once")
+	default:
+	}
+	if n := len(c.Snapshot().Policies()); n != 4 {
+		t.Errorf("%d policies are in force, want 4", n)
+	}
+	if _, ok := c.Status("p0"); ok {
+		t.Error("a deleted policy has a status")
+	}
+}
+
+func TestCheck(t *testing.T) {
+	c := newCatalog(t)
+	if c.Complete() || c.Check(nil) == nil {
+		t.Error("an empty catalog passes for complete before its first list")
+	}
+	c.MarkComplete()
+	if err := c.Check(nil); err != nil || !c.Complete() {
+		t.Errorf("Check = %v after the first list", err)
+	}
+}
+
+// TestConcurrentEvaluationWhilePoliciesAreSwapped: each request sees whole
+// policies of one moment. The pair of policies is always set to the same number,
+// in order, so no snapshot may show the second ahead of the first, and the stable
+// policy must be in each.
+func TestConcurrentEvaluationWhilePoliciesAreSwapped(t *testing.T) {
+	c := newCatalog(t, saying("stable", "stable"), saying("one", "0"), saying("two", "0"))
+	const requests, evaluations = 100, 3
+	var wg sync.WaitGroup
+	for range requests {
+		wg.Go(func() {
+			for range evaluations {
+				verdicts := said(c.Snapshot().Evaluate(t.Context(), podRequest()))
+				var one, two int
+				_, err := fmt.Sscanf(verdicts["one"]+" "+verdicts["two"], "%d %d", &one, &two)
+				if err != nil || verdicts["stable"] != "stable" || two > one || one > two+1 {
+					t.Errorf("torn verdicts: %v (%v)", verdicts, err)
+				}
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() {
+		wg.Wait()
+		close(done)
+	}()
+	for i := 1; ; i++ {
+		swapOnce(t, c, fmt.Sprint(i))
+		select {
+		case <-done:
+			return
+		default:
+		}
+	}
+}
+
+// swapOnce sets the pair to the number, and breaks and mends the stable policy.
+func swapOnce(t *testing.T, c *catalog.Catalog, number string) {
+	t.Helper()
+	for _, name := range []string{"one", "two"} {
+		if err := c.Set(saying(name, number)); err != nil {
+			t.Error(err)
+		}
+	}
+	broken := saying("stable", "stable")
+	broken.Spec.Modules[0].Rego = "package"
+	if err := c.Set(broken); err == nil {
+		t.Error("a broken policy was taken")
+	}
+	if err := c.Set(saying("stable", "stable")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOneInputServesConcurrentEvaluations(t *testing.T) {
+	compiled, err := rego.Compile(saying("p", "x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	input, err := rego.NewInput(podRequest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			if d := compiled.Evaluate(t.Context(), input, time.Minute); d.Err != nil || len(d.Violations) != 1 {
+				t.Errorf("decision = %+v", d)
+			}
+		})
+	}
+	wg.Wait()
+}

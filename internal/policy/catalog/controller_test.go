@@ -1,0 +1,130 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// synced is a cache that has caught up, or never will.
+type synced bool
+
+func (s synced) WaitForCacheSync(context.Context) bool { return bool(s) }
+
+func stored(name, source string) *v1alpha1.Policy {
+	return &v1alpha1.Policy{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: v1alpha1.PolicySpec{
+			Modules: []v1alpha1.Module{{Name: "p.rego", Rego: source}},
+			Match:   v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
+		},
+	}
+}
+
+const goodRego = "package p\n\nimport rego.v1\n\ndeny contains \"x\" if true"
+
+func newController(tb testing.TB, cache syncer, funcs interceptor.Funcs, objects ...client.Object) (*Controller, client.Client) {
+	tb.Helper()
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		tb.Fatal(err)
+	}
+	server := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(funcs).Build()
+	c := NewController(New(Options{}))
+	c.reader, c.cache = server, cache
+	return c, server
+}
+
+func TestInitialListCompletesTheCatalog(t *testing.T) {
+	c, _ := newController(t, synced(true), interceptor.Funcs{}, stored("good", goodRego), stored("broken", "package"))
+	if err := (initialList{c}).Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !c.catalog.Complete() || len(c.catalog.Snapshot().Policies()) != 2 {
+		t.Errorf("complete %t with %d policies, want both", c.catalog.Complete(), len(c.catalog.Snapshot().Policies()))
+	}
+	if status, _ := c.catalog.Status("broken"); status.Err == nil {
+		t.Error("the broken policy has no error")
+	}
+}
+
+func TestInitialListNeverCompletesWithoutPolicies(t *testing.T) {
+	refused := errors.New("refused")
+	cases := map[string]struct {
+		reason string
+		cache  synced
+		funcs  interceptor.Funcs
+		want   string
+	}{
+		"the cache doesn't sync": {"nothing is known", false, interceptor.Funcs{}, "didn't sync"},
+		"the list fails": {"nothing is known", true, interceptor.Funcs{
+			List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return refused },
+		}, "refused"},
+		"a read fails": {"one is missing", true, interceptor.Funcs{
+			Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+				return refused
+			},
+		}, "read policy good: refused"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c, _ := newController(t, tc.cache, tc.funcs, stored("good", goodRego))
+			err := (initialList{c}).Start(t.Context())
+			if err == nil || !strings.Contains(err.Error(), tc.want) || c.catalog.Complete() {
+				t.Errorf("%s: error %v, complete %t", tc.reason, err, c.catalog.Complete())
+			}
+		})
+	}
+}
+
+func TestReconcileFollowsThePolicy(t *testing.T) {
+	c, server := newController(t, synced(true), interceptor.Funcs{}, stored("p", goodRego))
+	request := ctrl.Request{NamespacedName: types.NamespacedName{Name: "p"}}
+	reconcile := func() {
+		t.Helper()
+		if result, err := c.Reconcile(t.Context(), request); err != nil || !result.IsZero() {
+			t.Fatalf("Reconcile = %+v, %v", result, err)
+		}
+	}
+	reconcile()
+	first, ok := c.catalog.Snapshot().Revision("p")
+	if !ok {
+		t.Fatal("the policy isn't in force")
+	}
+	var p v1alpha1.Policy
+	if err := server.Get(t.Context(), request.NamespacedName, &p); err != nil {
+		t.Fatal(err)
+	}
+	p.Spec.Modules[0].Rego = "package"
+	if err := server.Update(t.Context(), &p); err != nil {
+		t.Fatal(err)
+	}
+	reconcile()
+	if kept, _ := c.catalog.Snapshot().Revision("p"); kept != first {
+		t.Errorf("revision %s replaced %s", kept, first)
+	}
+	if err := server.Delete(t.Context(), &p); err != nil {
+		t.Fatal(err)
+	}
+	reconcile()
+	if n := len(c.catalog.Snapshot().Policies()); n != 0 {
+		t.Errorf("%d policies are in force after the deletion", n)
+	}
+}
+
+func TestControllerNeedsNoLeader(t *testing.T) {
+	if (initialList{}).NeedLeaderElection() {
+		t.Error("a replica that isn't the leader would never be ready")
+	}
+}

@@ -1,0 +1,102 @@
+package catalog
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
+)
+
+// entry is one policy in the catalog. It is immutable.
+type entry struct {
+	// newest is the definition last set, whether it compiles or not.
+	newest *v1alpha1.Policy
+	// compiled is the last good one; nil when there never was any.
+	compiled *rego.Compiled
+	// problem says why newest isn't in force; nil when it is.
+	problem error
+}
+
+// next is the entry after the definition p, given what was in force before; old
+// may be nil.
+func next(old *entry, p *v1alpha1.Policy) *entry {
+	e := &entry{newest: strip(p)}
+	var compiled *rego.Compiled
+	err := match.Validate(e.newest)
+	if err == nil {
+		compiled, err = compile(old, e.newest)
+	}
+	if err != nil {
+		e.problem = err
+		if old != nil {
+			e.compiled = old.compiled
+		}
+		return e
+	}
+	e.compiled = compiled
+	return e
+}
+
+// compile reuses what is compiled already when the revision is the same.
+func compile(old *entry, p *v1alpha1.Policy) (*rego.Compiled, error) {
+	if old != nil && old.compiled != nil && old.compiled.Revision() == rego.Revision(p) {
+		redefined, err := old.compiled.Redefine(p)
+		if err != nil {
+			return nil, fmt.Errorf("redefine: %w", err)
+		}
+		return redefined, nil
+	}
+	return rego.Compile(p)
+}
+
+// strip copies what counts of a definition: a status or bookkeeping by the API
+// server is no change of policy.
+func strip(p *v1alpha1.Policy) *v1alpha1.Policy {
+	kept := p.DeepCopy()
+	kept.Status = v1alpha1.PolicyStatus{}
+	kept.ManagedFields = nil
+	kept.ResourceVersion = ""
+	return kept
+}
+
+// same says that p changes nothing.
+func (e *entry) same(p *v1alpha1.Policy) bool {
+	return equality.Semantic.DeepEqual(e.newest, strip(p))
+}
+
+// definition is the one in force, or the broken one where none ever was.
+func (e *entry) definition() *v1alpha1.Policy {
+	if e.compiled == nil {
+		return e.newest
+	}
+	return e.compiled.Policy()
+}
+
+func (e *entry) revision() string {
+	if e.compiled == nil {
+		return ""
+	}
+	return e.compiled.Revision()
+}
+
+// indexed is the definition that the index matches by, or nil where not even the
+// kinds are known. Where the match was never good but the kinds are, the kinds
+// alone count: too much is refused rather than passed.
+func (e *entry) indexed() *v1alpha1.Policy {
+	definition := e.definition()
+	if e.compiled != nil || match.Validate(definition) == nil {
+		return definition
+	}
+	kindsOnly := definition.DeepCopy()
+	kindsOnly.Spec.Match = v1alpha1.Match{
+		Resources:    definition.Spec.Match.Resources,
+		PodTemplates: definition.Spec.Match.PodTemplates,
+	}
+	if match.Validate(kindsOnly) != nil {
+		return nil
+	}
+	return kindsOnly
+}

@@ -1,0 +1,98 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
+)
+
+// Result is what one policy says, with the definition that said it.
+type Result struct {
+	policy.Decision
+	// Definition is shared: read it only.
+	Definition *v1alpha1.Policy
+}
+
+// Snapshot is the catalog at one moment. It is immutable: a request that begins
+// with one ends with it, whatever policies come and go meanwhile.
+type Snapshot struct {
+	index   *match.Index
+	entries map[string]*entry
+	limit   time.Duration
+}
+
+// Evaluate asks every policy that concerns the request, sorted by name.
+func (s *Snapshot) Evaluate(ctx context.Context, r *policy.Request) []Result {
+	names := s.index.Match(r)
+	if len(names) == 0 {
+		return nil
+	}
+	input, err := rego.NewInput(r)
+	results := make([]Result, 0, len(names))
+	for _, name := range names {
+		results = append(results, s.evaluate(ctx, s.entries[name], r, input, err))
+	}
+	return results
+}
+
+// EvaluateOne asks one policy. It is not matched when the policy is unknown or
+// doesn't concern the request.
+func (s *Snapshot) EvaluateOne(ctx context.Context, name string, r *policy.Request) (res Result, matched bool) {
+	if !slices.Contains(s.index.Match(r), name) {
+		return Result{}, false
+	}
+	input, err := rego.NewInput(r)
+	return s.evaluate(ctx, s.entries[name], r, input, err), true
+}
+
+func (s *Snapshot) evaluate(ctx context.Context, e *entry, r *policy.Request, input *rego.Input, inputErr error) Result {
+	definition := e.definition()
+	failed := func(err error) Result {
+		return Result{
+			Decision:   policy.Decision{Policy: definition.Name, Revision: e.revision(), Err: fmt.Errorf("policy %s: %w", definition.Name, err)},
+			Definition: definition,
+		}
+	}
+	switch {
+	case e.compiled == nil:
+		return failed(fmt.Errorf("it doesn't compile and has no earlier revision: %w", e.problem))
+	case match.NeedsNamespace(definition, r):
+		return failed(fmt.Errorf("its namespaceSelector can't be judged: the Namespace %s isn't known yet", r.Namespace))
+	case inputErr != nil:
+		return failed(inputErr)
+	default:
+		return Result{Decision: e.compiled.Evaluate(ctx, input, s.limit), Definition: definition}
+	}
+}
+
+// Policies are the definitions in force, sorted by name. They are shared: read
+// them only.
+func (s *Snapshot) Policies() []*v1alpha1.Policy {
+	definitions := make([]*v1alpha1.Policy, 0, len(s.entries))
+	for _, e := range s.entries {
+		definitions = append(definitions, e.definition())
+	}
+	slices.SortFunc(definitions, func(a, b *v1alpha1.Policy) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return definitions
+}
+
+// Revision is the policy's revision in force; false when it is unknown or has
+// never compiled.
+func (s *Snapshot) Revision(name string) (string, bool) {
+	e, ok := s.entries[name]
+	if !ok || e.compiled == nil {
+		return "", false
+	}
+	return e.compiled.Revision(), true
+}

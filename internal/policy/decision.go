@@ -1,0 +1,74 @@
+package policy
+
+// Decision is what one policy says of one request.
+type Decision struct {
+	// Policy is the policy's name.
+	Policy string
+	// Revision is the revision that judged.
+	Revision string
+	// Violations come from deny and violation, sorted; they follow the policy's
+	// enforcement action.
+	Violations []Violation
+	// Warnings come from warn, sorted; they only ever warn.
+	Warnings []Violation
+	// Actions come from remediation, sorted. They are the policy's proposal;
+	// nothing is proved of them yet.
+	Actions []Action
+	// Err is set when the policy couldn't be evaluated: a run-time error, the
+	// time limit, a malformed result. It is never a pass. The lists are empty.
+	Err error
+}
+
+// Clean says that the policy was evaluated and found no violation.
+func (d *Decision) Clean() bool { return d.Err == nil && len(d.Violations) == 0 }
+
+// Violation is one breach of a rule.
+type Violation struct {
+	// Message is for people.
+	Message string `json:"msg"`
+	// Path is a JSON Pointer into the judged object, or empty.
+	Path string `json:"path,omitempty"`
+	// Details is any JSON value that the rule adds, or nil.
+	Details any `json:"details,omitempty"`
+}
+
+// Key identifies the same violation before and after an update: its message and path.
+func (v Violation) Key() string { return v.Path + "\x00" + v.Message }
+
+// NewSince returns the violations of now that before doesn't have, in order.
+func NewSince(before, now []Violation) []Violation {
+	seen := make(map[string]bool, len(before))
+	for _, v := range before {
+		seen[v.Key()] = true
+	}
+	var out []Violation
+	for _, v := range now {
+		if !seen[v.Key()] {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// ActionType is a verb, as Rego spells it.
+type ActionType string
+
+// ActionPatch changes fields by a JSON Patch.
+const ActionPatch ActionType = "patch"
+
+// Action is one step that a rule proposes to put an object right.
+type Action struct {
+	Type ActionType `json:"action"`
+	// Ops is the JSON Patch of a patch action, with paths into the judged object.
+	Ops []PatchOp `json:"ops,omitempty"`
+}
+
+// PatchOp is one operation of a JSON Patch (RFC 6902).
+type PatchOp struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	From  string `json:"from,omitempty"`
+	Value any    `json:"value,omitempty"`
+	// HasValue tells an absent value from null.
+	HasValue bool `json:"-"`
+}

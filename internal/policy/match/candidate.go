@@ -1,0 +1,147 @@
+package match
+
+import (
+	"regexp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// candidate is one policy's match, prepared.
+type candidate struct {
+	definition *v1alpha1.Policy
+	operations []v1alpha1.Operation
+	namespaces []*regexp.Regexp
+	excluded   []*regexp.Regexp
+	// byNamespace and byObject are nil when the policy has no such selector.
+	byNamespace labels.Selector
+	byObject    labels.Selector
+}
+
+// concerns decides everything but the kind, cheapest part first.
+func (c *candidate) concerns(r *policy.Request) bool {
+	return c.concernsOperation(r) &&
+		!c.exempts(r) &&
+		c.concernsNamespace(r) &&
+		c.concernsNamespaceLabels(r) &&
+		c.concernsLabels(r) &&
+		!c.judgedAtOwner(r)
+}
+
+// concernsOperation: an audit asks of objects that exist, so of those that the
+// policy would judge on their way in.
+func (c *candidate) concernsOperation(r *policy.Request) bool {
+	if r.Audit {
+		return slices.Contains(c.operations, v1alpha1.OperationCreate) ||
+			slices.Contains(c.operations, v1alpha1.OperationUpdate)
+	}
+	return slices.Contains(c.operations, v1alpha1.Operation(r.Operation))
+}
+
+func (c *candidate) exempts(r *policy.Request) bool {
+	if r.Audit {
+		return false
+	}
+	match := &c.definition.Spec.Match
+	return slices.Contains(match.ExemptUsers, r.UserInfo.Username) ||
+		slices.ContainsFunc(match.ExemptGroups, func(group string) bool {
+			return slices.Contains(r.UserInfo.Groups, group)
+		})
+}
+
+func (c *candidate) concernsNamespace(r *policy.Request) bool {
+	namespace, inNamespace := namespaceOf(r)
+	if !inNamespace {
+		return len(c.namespaces) == 0
+	}
+	if len(c.namespaces) > 0 && !anyMatches(c.namespaces, namespace) {
+		return false
+	}
+	return !anyMatches(c.excluded, namespace)
+}
+
+// concernsNamespaceLabels: a Namespace is selected by its own labels, before or
+// after the change; another cluster-scoped object is in no namespace, so none is
+// selected.
+func (c *candidate) concernsNamespaceLabels(r *policy.Request) bool {
+	switch {
+	case c.byNamespace == nil:
+		return true
+	case isNamespace(r):
+		return selectsEither(c.byNamespace, r)
+	case r.Namespace == "":
+		return false
+	case r.NamespaceObject == nil:
+		return true
+	default:
+		return c.byNamespace.Matches(labelsOf(r.NamespaceObject))
+	}
+}
+
+func (c *candidate) concernsLabels(r *policy.Request) bool {
+	return c.byObject == nil || selectsEither(c.byObject, r)
+}
+
+// judgedAtOwner: at admission only what a built-in controller makes is left to
+// its owner's verdict, so that nobody escapes by writing an owner reference.
+func (c *candidate) judgedAtOwner(r *policy.Request) bool {
+	if !r.Audit && !isWorkloadController(r.UserInfo.Username) {
+		return false
+	}
+	return ownedByJudged(c.definition, r.Kind.GroupKind(), r.Judged())
+}
+
+// NeedsNamespace says that the policy can't be said to concern the request or
+// not, because it selects namespaces by label and the request doesn't hold its
+// namespace's object.
+func NeedsNamespace(p *v1alpha1.Policy, r *policy.Request) bool {
+	return selects(p.Spec.Match.NamespaceSelector) &&
+		r.Namespace != "" && r.NamespaceObject == nil && !isNamespace(r)
+}
+
+// namespaceOf is the namespace that counts for the request: its own name for a
+// Namespace. It is false for other cluster-scoped objects.
+func namespaceOf(r *policy.Request) (string, bool) {
+	if !isNamespace(r) {
+		return r.Namespace, r.Namespace != ""
+	}
+	if r.Name != "" {
+		return r.Name, true
+	}
+	name, _ := metadata(r.Judged())["name"].(string)
+	return name, true
+}
+
+func isNamespace(r *policy.Request) bool {
+	return r.Kind.Group == "" && r.Kind.Kind == "Namespace"
+}
+
+func anyMatches(globs []*regexp.Regexp, namespace string) bool {
+	return slices.ContainsFunc(globs, func(g *regexp.Regexp) bool { return g.MatchString(namespace) })
+}
+
+// selectsEither tries the object after the change and the one before it, so that
+// nobody leaves a policy by taking a label off.
+func selectsEither(selector labels.Selector, r *policy.Request) bool {
+	return r.Object != nil && selector.Matches(labelsOf(r.Object)) ||
+		r.OldObject != nil && selector.Matches(labelsOf(r.OldObject))
+}
+
+func labelsOf(object map[string]any) labels.Set {
+	written, _ := metadata(object)["labels"].(map[string]any)
+	set := make(labels.Set, len(written))
+	for key, value := range written {
+		if text, ok := value.(string); ok {
+			set[key] = text
+		}
+	}
+	return set
+}
+
+func metadata(object map[string]any) map[string]any {
+	m, _ := object["metadata"].(map[string]any)
+	return m
+}

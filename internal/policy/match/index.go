@@ -1,0 +1,61 @@
+package match
+
+import (
+	"fmt"
+	"slices"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// Index finds the policies that concern a request: by group and kind first, then
+// by what is left of their match. It is immutable and safe for concurrent use.
+type Index struct {
+	byKind map[GroupKind][]*candidate
+}
+
+// NewIndex prepares the policies. The error names the policy and the field.
+func NewIndex(policies []*v1alpha1.Policy) (*Index, error) {
+	index := &Index{byKind: map[GroupKind][]*candidate{}}
+	ordered := slices.SortedFunc(slices.Values(policies), byName)
+	for _, p := range ordered {
+		prepared, err := newCandidate(p)
+		if err != nil {
+			return nil, fmt.Errorf("policy %s: %w", p.Name, err)
+		}
+		for _, kind := range Kinds(p) {
+			index.byKind[kind] = append(index.byKind[kind], prepared)
+		}
+	}
+	return index, nil
+}
+
+// Match gives the names of the policies that concern the request, sorted. Where a
+// policy selects namespaces by label and the request doesn't hold the namespace's
+// object, the policy is taken to concern it: see NeedsNamespace.
+func (x *Index) Match(r *policy.Request) []string {
+	var names []string
+	for _, c := range x.byKind[r.Kind.GroupKind()] {
+		if c.concerns(r) {
+			names = append(names, c.definition.Name)
+		}
+	}
+	return names
+}
+
+// Validate checks all of a policy's match. The error names the field and says
+// what is allowed there.
+func Validate(p *v1alpha1.Policy) error {
+	_, err := newCandidate(p)
+	return err
+}
+
+func byName(a, b *v1alpha1.Policy) int {
+	switch {
+	case a.Name < b.Name:
+		return -1
+	case a.Name > b.Name:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,60 @@
+package match
+
+import (
+	"cmp"
+	"slices"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// GroupKind names a kind whatever its version.
+type GroupKind = policy.GroupKind
+
+// PodTemplateKinds are the workload kinds that hold a pod template.
+func PodTemplateKinds() []GroupKind { return policy.PodTemplateKinds() }
+
+// TemplatePath is the JSON Pointer of the pod template within an object of the
+// kind; false for kinds that hold none.
+func TemplatePath(kind GroupKind) (string, bool) { return policy.TemplatePath(kind) }
+
+// Kinds are the kinds that the policy concerns, those that it reaches through
+// pod templates included, sorted by group and kind, each once.
+func Kinds(p *v1alpha1.Policy) []GroupKind {
+	kinds := named(p)
+	if reachesTemplates(p) {
+		kinds = append(kinds, PodTemplateKinds()...)
+	}
+	slices.SortFunc(kinds, func(a, b GroupKind) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
+	})
+	return slices.Compact(kinds)
+}
+
+// ViaPodTemplate says that the policy concerns the kind only because the kind
+// holds a pod template and the policy concerns Pods.
+func ViaPodTemplate(p *v1alpha1.Policy, kind GroupKind) bool {
+	return templatesWanted(p) && policy.ReachedByTemplate(named(p), kind)
+}
+
+// named spells out match.resources.
+func named(p *v1alpha1.Policy) []GroupKind {
+	var kinds []GroupKind
+	for _, resource := range p.Spec.Match.Resources {
+		for _, group := range resource.APIGroups {
+			for _, kind := range resource.Kinds {
+				kinds = append(kinds, GroupKind{Group: group, Kind: kind})
+			}
+		}
+	}
+	return kinds
+}
+
+func templatesWanted(p *v1alpha1.Policy) bool {
+	return p.Spec.Match.PodTemplates == nil || *p.Spec.Match.PodTemplates
+}
+
+// reachesTemplates says that the policy's rules on Pods extend to workloads.
+func reachesTemplates(p *v1alpha1.Policy) bool {
+	return templatesWanted(p) && slices.Contains(named(p), policy.PodKind())
+}

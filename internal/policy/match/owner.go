@@ -1,0 +1,72 @@
+package match
+
+import (
+	"slices"
+	"strings"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// JudgedAtOwner says that the policy judges the object at its controller: both
+// come to the policy through Pods and pod templates, so the owner's verdict is
+// the object's. A policy that selects objects by label judges each by itself,
+// because the owner may lack the label.
+func JudgedAtOwner(p *v1alpha1.Policy, obj map[string]any) bool {
+	apiVersion, _ := obj["apiVersion"].(string)
+	kind, _ := obj["kind"].(string)
+	return ownedByJudged(p, GroupKind{Group: groupOf(apiVersion), Kind: kind}, obj)
+}
+
+func ownedByJudged(p *v1alpha1.Policy, kind GroupKind, obj map[string]any) bool {
+	if !reachesTemplates(p) || selects(p.Spec.Match.LabelSelector) {
+		return false
+	}
+	if kind != policy.PodKind() && !ViaPodTemplate(p, kind) {
+		return false
+	}
+	owner, ok := controllerOf(obj)
+	return ok && slices.Contains(Kinds(p), owner)
+}
+
+// controllerOf is the kind of the owner reference that is marked as controller.
+func controllerOf(obj map[string]any) (GroupKind, bool) {
+	references, _ := metadata(obj)["ownerReferences"].([]any)
+	for _, reference := range references {
+		fields, _ := reference.(map[string]any)
+		if controls, _ := fields["controller"].(bool); !controls {
+			continue
+		}
+		apiVersion, _ := fields["apiVersion"].(string)
+		kind, _ := fields["kind"].(string)
+		return GroupKind{Group: groupOf(apiVersion), Kind: kind}, true
+	}
+	return GroupKind{}, false
+}
+
+func groupOf(apiVersion string) string {
+	group, _, hasGroup := strings.Cut(apiVersion, "/")
+	if !hasGroup {
+		return ""
+	}
+	return group
+}
+
+// isWorkloadController says that the user is one of the controllers that make
+// Pods and workloads from a template, as kube-controller-manager runs them: with
+// a service account each, or all as itself.
+func isWorkloadController(username string) bool {
+	if username == "system:kube-controller-manager" {
+		return true
+	}
+	account, ok := strings.CutPrefix(username, "system:serviceaccount:kube-system:")
+	return ok && slices.Contains([]string{
+		"cronjob-controller",
+		"daemon-set-controller",
+		"deployment-controller",
+		"job-controller",
+		"replicaset-controller",
+		"replication-controller",
+		"statefulset-controller",
+	}, account)
+}

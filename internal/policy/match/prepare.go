@@ -1,0 +1,115 @@
+package match
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+func newCandidate(p *v1alpha1.Policy) (*candidate, error) {
+	match := &p.Spec.Match
+	if err := checkResources(match.Resources); err != nil {
+		return nil, err
+	}
+	prepared := &candidate{definition: p, operations: match.Operations}
+	if len(prepared.operations) == 0 {
+		prepared.operations = []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate}
+	}
+	var err error
+	if err = checkOperations(prepared.operations); err != nil {
+		return nil, err
+	}
+	if prepared.namespaces, err = globs("spec.match.namespaces", match.Namespaces); err != nil {
+		return nil, err
+	}
+	if prepared.excluded, err = globs("spec.match.excludedNamespaces", match.ExcludedNamespaces); err != nil {
+		return nil, err
+	}
+	if prepared.byNamespace, err = selector("spec.match.namespaceSelector", match.NamespaceSelector); err != nil {
+		return nil, err
+	}
+	if prepared.byObject, err = selector("spec.match.labelSelector", match.LabelSelector); err != nil {
+		return nil, err
+	}
+	return prepared, nil
+}
+
+func checkResources(resources []v1alpha1.ResourceMatch) error {
+	if len(resources) == 0 {
+		return errors.New("spec.match.resources is empty: name the kinds that the policy concerns")
+	}
+	for i, resource := range resources {
+		field := fmt.Sprintf("spec.match.resources[%d]", i)
+		if len(resource.APIGroups) == 0 {
+			return fmt.Errorf("%s.apiGroups is empty: name the groups, \"\" for the core group", field)
+		}
+		if len(resource.Kinds) == 0 {
+			return fmt.Errorf("%s.kinds is empty: name the kinds, for example Deployment", field)
+		}
+		for _, group := range resource.APIGroups {
+			if strings.ContainsAny(group, "*/ ") {
+				return fmt.Errorf("%s.apiGroups: %q isn't an API group: name it without version or wildcard, for example apps", field, group)
+			}
+		}
+		for _, kind := range resource.Kinds {
+			if kind == "" || strings.ContainsAny(kind, "*/ ") {
+				return fmt.Errorf("%s.kinds: %q isn't a kind: name it without wildcard, for example Deployment", field, kind)
+			}
+		}
+	}
+	return nil
+}
+
+func checkOperations(operations []v1alpha1.Operation) error {
+	for _, operation := range operations {
+		switch operation {
+		case v1alpha1.OperationCreate, v1alpha1.OperationUpdate, v1alpha1.OperationDelete:
+		default:
+			return fmt.Errorf("spec.match.operations: %q is unknown: it may hold CREATE, UPDATE and DELETE", operation)
+		}
+	}
+	return nil
+}
+
+// globs prepares patterns whose wildcards are * and ?. They become regular
+// expressions, which match in linear time: glob libraries backtrack, and a
+// pattern of many stars could hold up admission.
+func globs(field string, patterns []string) ([]*regexp.Regexp, error) {
+	wildcards := strings.NewReplacer("*", ".*", "?", ".")
+	prepared := make([]*regexp.Regexp, 0, len(patterns))
+	for _, pattern := range patterns {
+		if pattern == "" || strings.Trim(pattern, "abcdefghijklmnopqrstuvwxyz0123456789-*?") != "" {
+			return nil, fmt.Errorf("%s: %q can't match a namespace: use lower-case letters, digits and \"-\", with * and ? as wildcards", field, pattern)
+		}
+		compiled, err := regexp.Compile("^" + wildcards.Replace(pattern) + "$")
+		if err != nil {
+			return nil, fmt.Errorf("%s: %q: %w", field, pattern, err)
+		}
+		prepared = append(prepared, compiled)
+	}
+	return prepared, nil
+}
+
+// selects says that a selector is written and leaves something out. An empty one
+// selects everything, as in Kubernetes.
+func selects(written *metav1.LabelSelector) bool {
+	return written != nil && len(written.MatchLabels)+len(written.MatchExpressions) > 0
+}
+
+// selector is nil when it would leave nothing out.
+func selector(field string, written *metav1.LabelSelector) (labels.Selector, error) {
+	if !selects(written) {
+		return nil, nil //nolint:nilnil // no selector is neither an error nor a selector
+	}
+	prepared, err := metav1.LabelSelectorAsSelector(written)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", field, err)
+	}
+	return prepared, nil
+}

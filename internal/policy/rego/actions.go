@@ -1,0 +1,142 @@
+package rego
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// actions evaluates remediation, sorted, each action once.
+func (e *evaluation) actions(ctx context.Context) ([]policy.Action, error) {
+	elements, err := e.elements(ctx, ruleRemediation)
+	if err != nil {
+		return nil, err
+	}
+	keyed := make([]sortable[policy.Action], 0, len(elements))
+	for _, element := range elements {
+		action, err := e.action(element)
+		if err != nil {
+			return nil, fmt.Errorf("rule %s, element %s: %w", ruleRemediation, brief(element), err)
+		}
+		key, err := actionKey(action)
+		if err != nil {
+			return nil, fmt.Errorf("rule %s, element %s: %w", ruleRemediation, brief(element), err)
+		}
+		keyed = append(keyed, sortable[policy.Action]{key: key, value: action})
+	}
+	return sorted(keyed), nil
+}
+
+func (e *evaluation) action(element *ast.Term) (policy.Action, error) {
+	value, err := goValue(element.Value)
+	if err != nil {
+		return policy.Action{}, err
+	}
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return policy.Action{}, fmt.Errorf("it is %s: it must be an object {\"action\": \"patch\", \"ops\": […]}", article(ast.ValueName(element.Value)))
+	}
+	verb, ok := fields["action"].(string)
+	if !ok {
+		return policy.Action{}, errors.New("action must be a string that names the verb")
+	}
+	if policy.ActionType(verb) != policy.ActionPatch {
+		return policy.Action{}, fmt.Errorf("unknown action %q: the verb of this version is %q", verb, policy.ActionPatch)
+	}
+	if unknown := unknownKeys(fields, "action", "ops"); unknown != "" {
+		return policy.Action{}, fmt.Errorf("unknown key %s: a patch has action and ops", unknown)
+	}
+	list, ok := fields["ops"].([]any)
+	if !ok || len(list) == 0 {
+		return policy.Action{}, errors.New("ops must be a list of at least one JSON Patch operation")
+	}
+	action := policy.Action{Type: policy.ActionPatch, Ops: make([]policy.PatchOp, 0, len(list))}
+	for i, item := range list {
+		op, err := e.op(item)
+		if err != nil {
+			return policy.Action{}, fmt.Errorf("ops[%d]: %w", i, err)
+		}
+		action.Ops = append(action.Ops, op)
+	}
+	return action, nil
+}
+
+// op reads one operation of RFC 6902 and moves its paths onto the object.
+func (e *evaluation) op(item any) (policy.PatchOp, error) {
+	fields, ok := item.(map[string]any)
+	if !ok {
+		return policy.PatchOp{}, errors.New("it must be an object {op, path, value or from}")
+	}
+	verb, ok := fields["op"].(string)
+	if !ok {
+		return policy.PatchOp{}, errors.New("op must be a string")
+	}
+	allowed, err := opKeys(verb)
+	if err != nil {
+		return policy.PatchOp{}, err
+	}
+	if unknown := unknownKeys(fields, allowed...); unknown != "" {
+		return policy.PatchOp{}, fmt.Errorf("unknown key %s: %s has %q", unknown, verb, allowed)
+	}
+	op := policy.PatchOp{Op: verb}
+	if op.Path, err = e.opPointer(fields, "path"); err != nil {
+		return policy.PatchOp{}, err
+	}
+	if slices.Contains(allowed, "from") {
+		if op.From, err = e.opPointer(fields, "from"); err != nil {
+			return policy.PatchOp{}, err
+		}
+	}
+	op.Value, op.HasValue = fields["value"]
+	if slices.Contains(allowed, "value") && !op.HasValue {
+		return policy.PatchOp{}, fmt.Errorf("%s needs a value", verb)
+	}
+	return op, nil
+}
+
+// opKeys are the members of an operation, all of them required (RFC 6902,
+// section 4).
+func opKeys(verb string) ([]string, error) {
+	switch verb {
+	case "add", "replace", "test":
+		return []string{"op", "path", "value"}, nil
+	case "move", "copy":
+		return []string{"op", "path", "from"}, nil
+	case "remove":
+		return []string{"op", "path"}, nil
+	default:
+		return nil, fmt.Errorf("unknown op %q: RFC 6902 has add, remove, replace, move, copy and test", verb)
+	}
+}
+
+func (e *evaluation) opPointer(fields map[string]any, key string) (string, error) {
+	path, ok := fields[key].(string)
+	if !ok {
+		return "", fmt.Errorf("%s must be a string, a JSON Pointer", key)
+	}
+	moved, err := e.paths.pointer(path)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", key, err)
+	}
+	return moved, nil
+}
+
+// actionKey orders actions by their content. It tells a null value from none,
+// which the JSON form of an operation doesn't.
+func actionKey(action policy.Action) ([]string, error) {
+	key := []string{string(action.Type)}
+	for _, op := range action.Ops {
+		value, err := json.Marshal(op.Value)
+		if err != nil {
+			return nil, fmt.Errorf("value of %s %s: %w", op.Op, op.Path, err)
+		}
+		key = append(key, op.Path, op.Op, op.From, string(value))
+	}
+	return key, nil
+}

@@ -1,0 +1,83 @@
+package rego_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
+)
+
+// podPolicy is a policy named test on Pods, with one module test.rego.
+func podPolicy(source string) *v1alpha1.Policy {
+	return &v1alpha1.Policy{
+		ObjectMeta: metav1.ObjectMeta{Name: "test"},
+		Spec: v1alpha1.PolicySpec{
+			Modules: []v1alpha1.Module{{Name: "test.rego", Rego: source}},
+			Match:   v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
+		},
+	}
+}
+
+func podRequest() *policy.Request {
+	return &policy.Request{
+		UID:       "u1",
+		Operation: policy.Create,
+		Kind:      policy.GroupVersionKind{Version: "v1", Kind: "Pod"},
+		Resource:  "pods",
+		Namespace: "team",
+		Name:      "web",
+		Object: map[string]any{
+			"apiVersion": "v1",
+			"kind":       "Pod",
+			"metadata":   map[string]any{"name": "web", "namespace": "team"},
+			"spec": map[string]any{
+				"containers": []any{map[string]any{"name": "app", "image": "example.com/app:1"}},
+			},
+		},
+		Now: time.Unix(1_700_000_000, 0),
+	}
+}
+
+func compile(tb testing.TB, p *v1alpha1.Policy) *rego.Compiled {
+	tb.Helper()
+	c, err := rego.Compile(p)
+	if err != nil {
+		tb.Fatalf("compile: %v", err)
+	}
+	return c
+}
+
+func input(tb testing.TB, r *policy.Request) *rego.Input {
+	tb.Helper()
+	in, err := rego.NewInput(r)
+	if err != nil {
+		tb.Fatalf("input: %v", err)
+	}
+	return in
+}
+
+func judge(tb testing.TB, p *v1alpha1.Policy, r *policy.Request) policy.Decision {
+	tb.Helper()
+	return compile(tb, p).Evaluate(tb.Context(), input(tb, r), time.Minute)
+}
+
+// wantError holds a decision to an error that has every part, and to no verdict.
+func wantError(tb testing.TB, reason string, got policy.Decision, parts ...string) {
+	tb.Helper()
+	if got.Err == nil {
+		tb.Fatalf("%s: Err = nil, decision %+v", reason, got)
+	}
+	for _, part := range parts {
+		if !strings.Contains(got.Err.Error(), part) {
+			tb.Errorf("%s: error %q lacks %q", reason, got.Err, part)
+		}
+	}
+	if got.Clean() || len(got.Violations)+len(got.Warnings)+len(got.Actions) > 0 {
+		tb.Errorf("%s: a failed decision holds a verdict: %+v", reason, got)
+	}
+}

@@ -1,0 +1,229 @@
+package rego
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// The rules that the engine asks for, by the names that conftest and Gatekeeper
+// users know.
+const (
+	ruleDeny        = "deny"
+	ruleViolation   = "violation"
+	ruleWarn        = "warn"
+	ruleRemediation = "remediation"
+)
+
+// Compiled is one policy at one revision, ready to judge. It is immutable and
+// safe for concurrent use.
+type Compiled struct {
+	definition *v1alpha1.Policy
+	revision   string
+	compiler   *ast.Compiler
+	rules      map[string]rule
+	parameters *ast.Term
+	// named are the kinds that match.resources spells out; templates says
+	// whether a rule on Pods reaches the workload kinds too.
+	named     []policy.GroupKind
+	templates bool
+}
+
+// rule is a prepared query for the value of one rule of the entry package.
+type rule struct {
+	name    string
+	body    ast.Body
+	queries ast.QueryCompiler
+	result  ast.Var
+}
+
+// Compile prepares a policy, strictly: an unused import or variable, or a
+// forbidden built-in, is an error as much as a syntax error is. The rules are
+// looked for in the package of the first module. The error is a *CompileError.
+func Compile(p *v1alpha1.Policy) (*Compiled, error) {
+	if len(p.Spec.Modules) == 0 {
+		return nil, &CompileError{Problems: []Problem{{Message: "spec.modules is empty: give at least one Rego module"}}}
+	}
+	modules, err := parse(p.Spec.Modules, p.Spec.RegoVersion)
+	if err != nil {
+		return nil, err
+	}
+	entry := modules[0].Package.Path
+	entryFile := p.Spec.Modules[0].Name
+	names, problems := entryRules(modules, entry, entryFile)
+	if len(problems) > 0 {
+		return nil, &CompileError{Problems: problems}
+	}
+	compiler, err := compileModules(p, modules)
+	if err != nil {
+		return nil, err
+	}
+	compiled := &Compiled{
+		definition: p.DeepCopy(),
+		revision:   Revision(p),
+		compiler:   compiler,
+		rules:      make(map[string]rule, len(names)),
+		named:      namedKinds(p),
+		templates:  p.Spec.Match.PodTemplates == nil || *p.Spec.Match.PodTemplates,
+	}
+	if compiled.parameters, err = parametersTerm(p); err != nil {
+		return nil, &CompileError{Problems: []Problem{{Message: err.Error()}}}
+	}
+	for _, name := range names {
+		if compiled.rules[name], err = prepare(compiler, entry, name); err != nil {
+			return nil, &CompileError{Problems: problemsOf(err, entryFile)}
+		}
+	}
+	return compiled, nil
+}
+
+// Name is the policy's name.
+func (c *Compiled) Name() string { return c.definition.Name }
+
+// Revision is the revision that judges.
+func (c *Compiled) Revision() string { return c.revision }
+
+// Policy is the definition that was compiled. It is shared: read it only.
+func (c *Compiled) Policy() *v1alpha1.Policy { return c.definition }
+
+// Redefine gives the same compiled rules another definition of the same
+// revision, for a change of what doesn't touch verdicts: title, enforcement,
+// strategy. It errors when the revision differs.
+func (c *Compiled) Redefine(p *v1alpha1.Policy) (*Compiled, error) {
+	if revision := Revision(p); revision != c.revision {
+		return nil, fmt.Errorf("policy %s: revision %s can't take the definition of revision %s: compile it", p.Name, c.revision, revision)
+	}
+	redefined := *c
+	redefined.definition = p.DeepCopy()
+	return &redefined, nil
+}
+
+// parse reads the modules, in order, and refuses forbidden built-ins.
+func parse(sources []v1alpha1.Module, version v1alpha1.RegoVersion) ([]*ast.Module, error) {
+	options := ast.ParserOptions{RegoVersion: regoVersion(version)}
+	modules := make([]*ast.Module, 0, len(sources))
+	var problems []Problem
+	for _, source := range sources {
+		module, err := ast.ParseModuleWithOpts(source.Name, source.Rego, options)
+		switch {
+		case err != nil:
+			problems = append(problems, problemsOf(err, source.Name)...)
+		case module == nil:
+			problems = append(problems, Problem{File: source.Name, Message: "the module is empty: it must begin with a package"})
+		default:
+			modules = append(modules, module)
+			problems = append(problems, forbiddenCalls(module)...)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, &CompileError{Problems: problems}
+	}
+	return modules, nil
+}
+
+func compileModules(p *v1alpha1.Policy, modules []*ast.Module) (*ast.Compiler, error) {
+	byName := make(map[string]*ast.Module, len(modules))
+	for i, module := range modules {
+		byName[p.Spec.Modules[i].Name] = module
+	}
+	if len(byName) < len(modules) {
+		return nil, &CompileError{Problems: []Problem{{Message: "two of spec.modules have the same name: rename one"}}}
+	}
+	compiler := newCompiler(p.Spec.RegoVersion)
+	if compiler.Compile(byName); compiler.Failed() {
+		return nil, &CompileError{Problems: problemsOf(compiler.Errors, p.Spec.Modules[0].Name)}
+	}
+	return compiler, nil
+}
+
+func newCompiler(version v1alpha1.RegoVersion) *ast.Compiler {
+	return ast.NewCompiler().
+		WithCapabilities(permitted()).
+		WithDefaultRegoVersion(regoVersion(version)).
+		WithStrict(true)
+}
+
+// entryRules lists which of the engine's rules the entry package has, in the
+// order of evaluation.
+func entryRules(modules []*ast.Module, entry ast.Ref, entryFile string) ([]string, []Problem) {
+	found := map[string]bool{}
+	var problems []Problem
+	for _, module := range modules {
+		if !module.Package.Path.Equal(entry) {
+			continue
+		}
+		for _, r := range module.Rules {
+			name := r.Head.Ref()[0].Value.String()
+			if !isEntryRule(name) {
+				continue
+			}
+			found[name] = true
+			if len(r.Head.Args) > 0 {
+				problems = append(problems, at(r.Location, entryFile, fmt.Sprintf("%s is a function: it must be a set of violations, as in `%s contains msg if { … }`", name, name)))
+			}
+		}
+	}
+	if !found[ruleDeny] && !found[ruleViolation] && !found[ruleWarn] {
+		problems = append(problems, Problem{File: entryFile, Row: 1, Col: 1, Message: fmt.Sprintf(
+			"%s has none of the rules deny, violation and warn: the policy would judge nothing; the first of spec.modules must hold the rules", entry)})
+	}
+	var names []string
+	for _, name := range []string{ruleDeny, ruleViolation, ruleWarn, ruleRemediation} {
+		if found[name] {
+			names = append(names, name)
+		}
+	}
+	return names, problems
+}
+
+func isEntryRule(name string) bool {
+	return name == ruleDeny || name == ruleViolation || name == ruleWarn || name == ruleRemediation
+}
+
+func prepare(compiler *ast.Compiler, entry ast.Ref, name string) (rule, error) {
+	result := ast.Var("result")
+	ref := entry.Append(ast.StringTerm(name))
+	query := ast.NewBody(ast.Equality.Expr(ast.NewTerm(result), ast.NewTerm(ref)))
+	queries := compiler.QueryCompiler()
+	body, err := queries.Compile(query)
+	if err != nil {
+		return rule{}, fmt.Errorf("prepare %s: %w", name, err)
+	}
+	return rule{name: name, body: body, queries: queries, result: result}, nil
+}
+
+func parametersTerm(p *v1alpha1.Policy) (*ast.Term, error) {
+	value, err := parameters(p)
+	if err != nil {
+		return nil, err
+	}
+	converted, err := ast.InterfaceToValue(value)
+	if err != nil {
+		return nil, errors.Join(errors.New("spec.parameters can't be read by Rego"), err)
+	}
+	return ast.NewTerm(converted), nil
+}
+
+func regoVersion(v v1alpha1.RegoVersion) ast.RegoVersion {
+	if v == v1alpha1.RegoV0 {
+		return ast.RegoV0
+	}
+	return ast.RegoV1
+}
+
+// namedKinds spells out match.resources.
+func namedKinds(p *v1alpha1.Policy) []policy.GroupKind {
+	var kinds []policy.GroupKind
+	for _, resource := range p.Spec.Match.Resources {
+		for _, group := range resource.APIGroups {
+			for _, kind := range resource.Kinds {
+				kinds = append(kinds, policy.GroupKind{Group: group, Kind: kind})
+			}
+		}
+	}
+	return kinds
+}

@@ -1,0 +1,84 @@
+package rego
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// forbidden says why a policy may not call a built-in; empty when it may. What is
+// refused is whatever leaves the process, gives another answer another time, or
+// can't be stopped at the time limit. time.now_ns stays: it returns the time of
+// the request.
+func forbidden(b *ast.Builtin) string {
+	const (
+		leaves    = "it leaves the process, and a verdict must depend on the object and the parameters alone"
+		random    = "its result is different each time, and the same object must always get the same verdict"
+		unbounded = "it can't be stopped at the time limit"
+	)
+	switch b.Name {
+	case ast.NowNanos.Name:
+		return ""
+	case ast.JWTDecodeVerify.Name:
+		// OPA counts it as non-deterministic for the time alone, which is given.
+		return ""
+	case ast.HTTPSend.Name, ast.OPARuntime.Name:
+		return leaves
+	case ast.JSONSchemaVerify.Name, ast.JSONMatchSchema.Name:
+		return "a schema can refer to another host, so " + leaves
+	case ast.BitsShiftLeft.Name, ast.ReachablePathsBuiltin.Name, ast.RegoParseModule.Name, ast.RenderTemplate.Name:
+		return unbounded
+	case ast.GlobMatch.Name:
+		// gobwas/glob backtracks: a dozen wildcards run for ever on sixty letters.
+		return unbounded + "; use regex.match, startswith or endswith instead"
+	}
+	switch {
+	case strings.HasPrefix(b.Name, "net."):
+		return leaves
+	case strings.HasPrefix(b.Name, "graphql."):
+		return unbounded
+	case b.IsNondeterministic():
+		return random
+	}
+	return ""
+}
+
+// permitted are OPA's capabilities without the forbidden built-ins and without
+// any host to reach.
+func permitted() *ast.Capabilities {
+	all := ast.CapabilitiesForThisVersion()
+	kept := make([]*ast.Builtin, 0, len(all.Builtins))
+	for _, b := range all.Builtins {
+		if forbidden(b) == "" {
+			kept = append(kept, b)
+		}
+	}
+	all.Builtins = kept
+	all.AllowNet = []string{}
+	return all
+}
+
+// forbiddenCalls finds each mention of a forbidden built-in, called, or named by
+// `with`, so that the error can say more than "undefined function".
+func forbiddenCalls(module *ast.Module) []Problem {
+	reasons := map[string]string{}
+	for _, b := range ast.Builtins {
+		if reason := forbidden(b); reason != "" {
+			reasons[b.Name] = reason
+		}
+	}
+	var problems []Problem
+	ast.WalkTerms(module, func(term *ast.Term) bool {
+		ref, ok := term.Value.(ast.Ref)
+		if !ok {
+			return false
+		}
+		if reason, found := reasons[ref.String()]; found {
+			problems = append(problems, at(term.Location, "", fmt.Sprintf(
+				"the built-in function %s is forbidden: %s", ref, reason)))
+		}
+		return false
+	})
+	return problems
+}

@@ -1,0 +1,77 @@
+package policy
+
+import "time"
+
+// Operation is an admission operation, as admission.k8s.io/v1 spells it.
+type Operation string
+
+// The operations that a policy may judge.
+const (
+	Create Operation = "CREATE"
+	Update Operation = "UPDATE"
+	Delete Operation = "DELETE"
+)
+
+// GroupVersionKind names a kind of one API version.
+type GroupVersionKind struct{ Group, Version, Kind string }
+
+// APIVersion is the group and version as manifests write them: "apps/v1", "v1".
+func (g GroupVersionKind) APIVersion() string {
+	if g.Group == "" {
+		return g.Version
+	}
+	return g.Group + "/" + g.Version
+}
+
+// UserInfo is who asks, as the API server authenticated them.
+type UserInfo struct {
+	Username string
+	UID      string
+	Groups   []string
+}
+
+// Request asks for a verdict on one object. Object trees are JSON values as
+// unstructured content holds them (map[string]any, []any, string, bool, int64,
+// float64, nil). Whoever evaluates must not change them.
+type Request struct {
+	// UID identifies an admission request; empty in an audit.
+	UID string
+	// Operation is what is being done. An audit asks as if the object were
+	// created now.
+	Operation Operation
+	// Kind is the kind of the object.
+	Kind GroupVersionKind
+	// Resource is the plural resource name, for example "deployments"; may be
+	// empty in an audit.
+	Resource string
+	// SubResource is empty for the object itself.
+	SubResource string
+	// Namespace is empty for a cluster-scoped object.
+	Namespace string
+	// Name may be empty when the server is to generate it.
+	Name string
+	// Object is the object after the operation; nil on Delete.
+	Object map[string]any
+	// OldObject is the object before the operation; nil on Create.
+	OldObject map[string]any
+	// NamespaceObject is the Namespace that the object lives in; nil for a
+	// cluster-scoped object, or where it isn't known.
+	NamespaceObject map[string]any
+	// UserInfo is who asks; zero in an audit.
+	UserInfo UserInfo
+	// DryRun says that the request will not be persisted.
+	DryRun bool
+	// Audit says that an existing object is judged, not a request: user
+	// exemptions and operations don't apply.
+	Audit bool
+	// Now is the evaluation time, which time.now_ns returns.
+	Now time.Time
+}
+
+// Judged is the object that the rules judge: the new one, or on Delete the old.
+func (r *Request) Judged() map[string]any {
+	if r.Operation == Delete || r.Object == nil {
+		return r.OldObject
+	}
+	return r.Object
+}
