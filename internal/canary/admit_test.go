@@ -1,0 +1,168 @@
+package canary_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+)
+
+func breaker(forced v1alpha1.BreakerState, st v1alpha1.CircuitBreakerStatus) *v1alpha1.CircuitBreaker {
+	return &v1alpha1.CircuitBreaker{
+		ObjectMeta: metav1.ObjectMeta{Name: "policy-tags"},
+		Spec:       v1alpha1.CircuitBreakerSpec{Forced: forced},
+		Status:     st,
+	}
+}
+
+func TestAdmit(t *testing.T) {
+	closed, open, halfway := v1alpha1.BreakerClosed, v1alpha1.BreakerOpen, v1alpha1.BreakerHalfOpen
+	opened := outcomes(v1alpha1.CircuitBreakerStatus{}, v1alpha1.BreakerStrategy{}, "C")
+	with := func(st v1alpha1.CircuitBreakerStatus, change func(*v1alpha1.CircuitBreakerStatus)) v1alpha1.CircuitBreakerStatus {
+		c := *st.DeepCopy()
+		change(&c)
+		return c
+	}
+	cases := map[string]struct {
+		cb      *v1alpha1.CircuitBreaker
+		plan    string
+		after   time.Duration
+		allowed bool
+		reason  string
+		says    string
+		state   v1alpha1.BreakerState
+		holder  string
+	}{
+		"A new breaker lets writes through": {
+			cb: breaker("", v1alpha1.CircuitBreakerStatus{}), plan: "a",
+			allowed: true, reason: canary.ReasonWithinLimits, says: "writes go through", state: closed,
+		},
+		"An empty list is as good as none": {
+			cb:   breaker("", v1alpha1.CircuitBreakerStatus{Recorded: []string{}, Buckets: []v1alpha1.BreakerBucket{}, Conditions: []metav1.Condition{}}),
+			plan: "a", allowed: true, reason: canary.ReasonWithinLimits, state: closed,
+		},
+		"A breaker that can't be read is open": {
+			cb: nil, plan: "a", reason: canary.ReasonUnreadable, says: "kubectl get circuitbreakers", state: open,
+		},
+		"A breaker forced open lets nothing through, whatever its state": {
+			cb: breaker(open, v1alpha1.CircuitBreakerStatus{}), plan: "a", reason: canary.ReasonForcedOpen,
+			says: `kubectl patch circuitbreaker policy-tags --type=merge -p '{"spec":{"forced":null}}'`, state: closed,
+		},
+		"An unknown forced value is the kill switch too": {
+			cb: breaker("Closed", v1alpha1.CircuitBreakerStatus{}), plan: "a", reason: canary.ReasonForcedOpen, state: closed,
+		},
+		"A forced breaker gives no permit": {
+			cb: breaker(open, halfOpen("")), plan: "a", reason: canary.ReasonForcedOpen, state: halfway,
+		},
+		"An open breaker says until when": {
+			cb: breaker("", opened), plan: "a", after: time.Minute, reason: canary.ReasonCanaryFailed,
+			says: "wait until 2026-03-01T12:30:00Z, or, once the cause is dealt with, start it afresh: kubectl delete circuitbreaker policy-tags", state: open,
+		},
+		"An open breaker whose time has come gives its permit": {
+			cb: breaker("", opened), plan: "a", after: 30 * time.Minute,
+			allowed: true, reason: canary.ReasonPermitGranted, says: "Remediation a is let through as a probe", state: halfway, holder: "a",
+		},
+		"The holder of the permit may go on": {
+			cb: breaker("", halfOpen("a")), plan: "a", allowed: true, reason: canary.ReasonPermitGranted, state: halfway, holder: "a",
+		},
+		"Another plan waits for the holder": {
+			cb: breaker("", halfOpen("a")), plan: "b", reason: canary.ReasonPermitHeld,
+			says: "lets Remediation a through until 2026-03-01T13:00:00Z", state: halfway, holder: "a",
+		},
+		"A plan without a name gets no permit": {
+			cb: breaker("", halfOpen("")), reason: canary.ReasonNoRemediation, says: "name one", state: halfway,
+		},
+		"A lapsed permit opens again, for its holder too": {
+			cb: breaker("", halfOpen("a")), plan: "a", after: time.Hour, reason: canary.ReasonPermitLapsed, state: open,
+		},
+		"An unknown state is open": {
+			cb:     breaker("", v1alpha1.CircuitBreakerStatus{State: "Ajar"}),
+			reason: canary.ReasonInconsistentState, says: "InconsistentState", state: open,
+		},
+		"No state, but other fields, is open": {
+			cb: breaker("", v1alpha1.CircuitBreakerStatus{Openings: 2}), reason: canary.ReasonInconsistentState, state: open,
+		},
+		"Open without openedAt stays open past its time": {
+			cb:    breaker("", with(opened, func(st *v1alpha1.CircuitBreakerStatus) { st.OpenedAt = nil })),
+			after: 40 * time.Minute, reason: canary.ReasonInconsistentState, state: open,
+		},
+		"Open without nextProbeAt stays open": {
+			cb:    breaker("", with(opened, func(st *v1alpha1.CircuitBreakerStatus) { st.NextProbeAt = nil })),
+			after: 40 * time.Minute, reason: canary.ReasonInconsistentState, state: open,
+		},
+		"Open until before it opened stays open": {
+			cb:    breaker("", with(opened, func(st *v1alpha1.CircuitBreakerStatus) { st.NextProbeAt = at(-time.Hour) })),
+			after: 40 * time.Minute, reason: canary.ReasonInconsistentState, state: open,
+		},
+		"Half-open without an opening is open": {
+			cb: breaker("", v1alpha1.CircuitBreakerStatus{State: halfway}), plan: "a", reason: canary.ReasonInconsistentState, state: open,
+		},
+		"Open without an opening counted stays open": {
+			cb:    breaker("", with(opened, func(st *v1alpha1.CircuitBreakerStatus) { st.Openings = 0 })),
+			after: 40 * time.Minute, reason: canary.ReasonInconsistentState, state: open,
+		},
+		"A permit for nobody is open": {
+			cb: breaker("", with(halfOpen("a"), func(st *v1alpha1.CircuitBreakerStatus) { st.Permit.Remediation = "" })), plan: "a",
+			reason: canary.ReasonInconsistentState, state: open,
+		},
+		"An open breaker with a permit drops it": {
+			cb: breaker("", with(opened, func(st *v1alpha1.CircuitBreakerStatus) { st.Permit = halfOpen("a").Permit })), plan: "a",
+			reason: canary.ReasonInconsistentState, state: open,
+		},
+		"A closed breaker with a permit is open": {
+			cb: breaker("", v1alpha1.CircuitBreakerStatus{State: closed, Permit: halfOpen("a").Permit}), plan: "a",
+			reason: canary.ReasonInconsistentState, state: open,
+		},
+		"Negative counters are open": {
+			cb: breaker("", v1alpha1.CircuitBreakerStatus{
+				State: closed, Openings: -1, Buckets: []v1alpha1.BreakerBucket{{Start: *at(0), Failures: -4}},
+			}), plan: "a", reason: canary.ReasonInconsistentState, state: open,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			st, v := canary.Admit(tc.cb, tc.plan, v1alpha1.BreakerStrategy{}, start.Add(tc.after), time.Hour)
+			if v.Allowed != tc.allowed || v.Reason != tc.reason || !strings.Contains(v.Message, tc.says) {
+				t.Errorf("verdict = %+v, want allowed %v, reason %s, message with %q", v, tc.allowed, tc.reason, tc.says)
+			}
+			holder := ""
+			if st.Permit != nil {
+				holder = st.Permit.Remediation
+			}
+			if st.State != tc.state || holder != tc.holder {
+				t.Errorf("status: state %s, permit of %q; want %s and %q", st.State, holder, tc.state, tc.holder)
+			}
+			if !v.Allowed && v.Message == "" {
+				t.Error("a refusal must say why")
+			}
+		})
+	}
+}
+
+func TestAPermitEndsInTime(t *testing.T) {
+	for given, want := range map[time.Duration]time.Duration{
+		time.Minute: time.Minute, 0: canary.DefaultPermit, -time.Minute: canary.DefaultPermit,
+	} {
+		st, _ := canary.Admit(breaker("", halfOpen("")), "a", v1alpha1.BreakerStrategy{}, start, given)
+		if got := st.Permit.ExpiresAt.Sub(start); got != want {
+			t.Errorf("a permit for %s lasts %s, want %s", given, got, want)
+		}
+	}
+}
+
+func TestReleaseGivesBackOnesOwnPermit(t *testing.T) {
+	st := canary.Release(halfOpen("a"), "b")
+	if diff := cmp.Diff(halfOpen("a"), st); diff != "" {
+		t.Errorf("a plan gave back another's permit (-want +got):\n%s", diff)
+	}
+	st = canary.Release(st, "a")
+	st, v := canary.Admit(breaker("", st), "b", v1alpha1.BreakerStrategy{}, start, time.Hour)
+	if !v.Allowed || st.Permit.Remediation != "b" || st.Openings != 1 {
+		t.Errorf("after the release plan b gets %+v, permit %+v, openings %d; want the permit and one opening", v, st.Permit, st.Openings)
+	}
+}

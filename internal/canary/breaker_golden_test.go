@@ -1,0 +1,152 @@
+package canary_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// story lets a breaker live and writes down what happens.
+type story struct {
+	strings.Builder
+	cb  v1alpha1.CircuitBreaker
+	now time.Time
+}
+
+func newStory(name string) *story {
+	s := &story{now: start}
+	s.cb.Name = name
+	return s
+}
+
+func (s *story) wait(d time.Duration, why string) {
+	s.now = s.now.Add(d)
+	fmt.Fprintf(s, "\n== %s: %s\n", d, why)
+}
+
+func (s *story) become(what string, st v1alpha1.CircuitBreakerStatus) {
+	fmt.Fprintf(s, "%s  %s\n", s.now.Format("15:04:05"), what)
+	if st.State != s.cb.Status.State || st.Reason != s.cb.Status.Reason || st.Message != s.cb.Status.Message {
+		fmt.Fprintf(s, "          => %s (%s), opening %d: %s\n", st.State, st.Reason, st.Openings, st.Message)
+	}
+	fmt.Fprintf(s, "          window: %d of %d failed, %d in a row, %d bucket(s)\n",
+		st.Failures, st.Outcomes, st.ConsecutiveFailures, len(st.Buckets))
+	s.cb.Status = st
+}
+
+func (s *story) tick() {
+	s.become("tick", canary.Tick(s.cb.Status, v1alpha1.BreakerStrategy{}, s.now))
+}
+
+func (s *story) open(n int) {
+	s.become(fmt.Sprintf("%d policy breakers are open", n), canary.Open(s.cb.Status, canary.ReasonPolicyBreakersOpen,
+		canary.MessagePolicyBreakersOpen(n), v1alpha1.BreakerStrategy{}, s.now))
+}
+
+func (s *story) event(e canary.EventType, plan, key string) {
+	what := fmt.Sprintf("%s %s (%s)", plan, e, key)
+	s.become(what, canary.Next(s.cb.Status, canary.Event{Type: e, Key: plan + "/" + key, Remediation: plan}, v1alpha1.BreakerStrategy{}, s.now))
+}
+
+func (s *story) ask(plan string) {
+	st, v := canary.Admit(&s.cb, plan, v1alpha1.BreakerStrategy{}, s.now, time.Hour)
+	answer := "no"
+	if v.Allowed {
+		answer = "yes"
+	}
+	s.become(fmt.Sprintf("may %s write? %s, %s: %s", plan, answer, v.Reason, v.Message), st)
+}
+
+func policyStory() *story {
+	s := newStory("policy-tags")
+	s.ask("tags-1")
+	s.event(canary.TargetSucceeded, "tags-1", "web-00")
+	s.wait(7*time.Minute, "two targets fail, one of them reported twice")
+	s.event(canary.TargetFailed, "tags-1", "web-01")
+	s.event(canary.TargetFailed, "tags-1", "web-01")
+	s.event(canary.TargetFailed, "tags-1", "web-02")
+	s.wait(time.Minute, "a third in a row")
+	s.event(canary.TargetFailed, "tags-1", "web-03")
+	s.ask("tags-1")
+	s.wait(time.Minute, "the plan is rolled back while the breaker is open")
+	s.event(canary.PlanFailed, "tags-1", "end")
+	s.wait(30*time.Minute, "cooled down: one plan probes, another waits")
+	s.ask("tags-2")
+	s.ask("tags-3")
+	s.wait(2*time.Minute, "the probe's canary fails")
+	s.event(canary.CanaryFailed, "tags-2", "web-01")
+	s.wait(time.Hour, "cooled down again, but the probe hangs")
+	s.ask("tags-3")
+	s.wait(time.Hour, "its permit lapses")
+	s.tick()
+	s.wait(2*time.Hour, "two probes succeed")
+	s.ask("tags-4")
+	s.event(canary.TargetSucceeded, "tags-4", "web-01")
+	s.event(canary.PlanSucceeded, "tags-4", "end")
+	s.wait(10*time.Minute, "the second")
+	s.ask("tags-5")
+	s.event(canary.PlanSucceeded, "tags-5", "end")
+	s.wait(time.Minute, "a person pulls the kill switch")
+	s.cb.Spec.Forced = v1alpha1.BreakerOpen
+	s.ask("tags-6")
+	s.wait(time.Minute, "and lets go")
+	s.cb.Spec.Forced = ""
+	s.ask("tags-6")
+	return s
+}
+
+func clockStory() *story {
+	s := newStory("global")
+	s.event(canary.TargetFailed, "tags-1", "web-00")
+	s.wait(-20*time.Minute, "the clock goes back; the failure is kept")
+	s.event(canary.TargetFailed, "tags-1", "web-01")
+	s.open(3)
+	s.wait(-24*time.Hour, "the clock goes back a day; the promise stands")
+	s.ask("tags-2")
+	s.wait(24*time.Hour+30*time.Minute, "the clock is right again")
+	s.ask("tags-2")
+	s.wait(-10*time.Minute, "back while a probe is under way: its holder may go on")
+	s.ask("tags-2")
+	s.wait(-10*time.Minute, "the probe ends well; the next must wait for the promised time")
+	s.event(canary.PlanSucceeded, "tags-2", "end")
+	s.ask("tags-3")
+	s.wait(time.Minute, "somebody writes a state that isn't one")
+	s.cb.Status.State = "Shut"
+	s.ask("tags-3")
+	return s
+}
+
+// The golden files are to be read: each is a breaker's life, with all that its
+// status and its verdicts say to people. Write them anew with
+// go test ./internal/canary -update.
+func TestLifeOfABreaker(t *testing.T) {
+	for name, tell := range map[string]func() *story{"policy": policyStory, "clock": clockStory} {
+		t.Run(name, func(t *testing.T) {
+			got := tell().String()
+			file := filepath.Join("testdata", "breaker", name+".golden")
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatalf("%v: write it with go test ./internal/canary -update", err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", file, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,133 @@
+package canary
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// Reasons of a breaker's state, in its status.
+const (
+	// ReasonWithinLimits: closed, and too few failures to open.
+	ReasonWithinLimits = "WithinLimits"
+	// ReasonRecovered: closed again, for the probes succeeded.
+	ReasonRecovered = "Recovered"
+	// ReasonCanaryFailed: opened by a failed canary.
+	ReasonCanaryFailed = "CanaryFailed"
+	// ReasonConsecutiveFailures: opened by failures in a row.
+	ReasonConsecutiveFailures = "ConsecutiveFailures"
+	// ReasonFailureRatio: opened by the share of failures in the window.
+	ReasonFailureRatio = "FailureRatio"
+	// ReasonPolicyBreakersOpen: the global breaker, opened because several
+	// policies' breakers are.
+	ReasonPolicyBreakersOpen = "PolicyBreakersOpen"
+	// ReasonProbing: half-open; one plan is let through, or is under way.
+	ReasonProbing = "Probing"
+	// ReasonProbeFailed: opened again by a failure while half-open.
+	ReasonProbeFailed = "ProbeFailed"
+	// ReasonPermitLapsed: opened again, for the probe didn't end in time.
+	ReasonPermitLapsed = "PermitLapsed"
+	// ReasonClockWentBack: open again, for the clock went back before nextProbeAt.
+	ReasonClockWentBack = "ClockWentBack"
+	// ReasonInconsistentState: opened because its status can't be right.
+	ReasonInconsistentState = "InconsistentState"
+)
+
+// Further reasons of a Verdict.
+const (
+	// ReasonForcedOpen: a person holds the breaker open.
+	ReasonForcedOpen = "ForcedOpen"
+	// ReasonUnreadable: the breaker couldn't be read, or isn't there.
+	ReasonUnreadable = "BreakerUnreadable"
+	// ReasonPermitGranted: the plan holds the half-open breaker's permit.
+	ReasonPermitGranted = "PermitGranted"
+	// ReasonPermitHeld: another plan holds it.
+	ReasonPermitHeld = "PermitHeld"
+	// ReasonNoRemediation: a permit needs a plan's name.
+	ReasonNoRemediation = "NoRemediation"
+)
+
+const (
+	messageWithinLimits  = "Failures are within the limits; writes go through."
+	messageRecovered     = "Two plans in a row succeeded in full; writes go through again and the count starts afresh."
+	messageClockWentBack = "The clock went back to before the end of the cooldown."
+	messageUnreadable    = "The circuit breaker couldn't be read, which counts as open. See kubectl get circuitbreakers, " +
+		"and that the controller may get, create and update them; it is tried again by itself."
+)
+
+// MessagePolicyBreakersOpen is the message to open the global breaker with, when
+// TripGlobal says so.
+func MessagePolicyBreakersOpen(open int) string {
+	return fmt.Sprintf("%d policies' breakers are open at once (limit %d): the fault may not lie with one policy. "+
+		"See kubectl get circuitbreakers.", open, GlobalTripThreshold)
+}
+
+func messageOpen(why string, next time.Time) string {
+	const advice = " No new write until %s; then one plan is let through as a probe. Rollbacks go on. " +
+		"Mend the policy or its fix; to start afresh before that time, delete this breaker."
+	tail := fmt.Sprintf(advice, stamp(next))
+	return cut(strings.TrimSpace(why), maxMessage-utf8.RuneCountInString(tail)) + tail
+}
+
+func messageCanary(e Event) string {
+	return fmt.Sprintf("The canary of Remediation %s failed.", cut(e.Remediation, 253))
+}
+
+func messageConsecutive(failures int32, l limits) string {
+	return fmt.Sprintf("%d targets failed in a row (limit %d).", failures, l.consecutive)
+}
+
+func messageRatio(st *v1alpha1.CircuitBreakerStatus, l limits) string {
+	return fmt.Sprintf("%d of %d outcomes within %s failed (limit %d %% of at least %d).",
+		st.Failures, st.Outcomes, l.window, l.ratio, l.minSamples)
+}
+
+func messageProbeFailed(e Event) string {
+	return fmt.Sprintf("Remediation %s failed while the breaker was half-open (%s).", cut(e.Remediation, 253), e.Type)
+}
+
+func messageLapsed(p *v1alpha1.BreakerPermit) string {
+	return fmt.Sprintf("Remediation %s didn't end before its permit lapsed at %s.", p.Remediation, stamp(p.ExpiresAt.Time))
+}
+
+func messageProbing(successes int32) string {
+	return fmt.Sprintf("Half-open: one plan at a time is let through as a probe. %d of %d succeeded; a failure opens the breaker again.",
+		successes, SuccessesToClose)
+}
+
+func messagePermit(p *v1alpha1.BreakerPermit, successes int32) string {
+	return fmt.Sprintf("Half-open: Remediation %s is let through as a probe until %s. %d of %d succeeded; a failure opens the breaker again.",
+		p.Remediation, stamp(p.ExpiresAt.Time), successes, SuccessesToClose)
+}
+
+func messageForced(breaker string) string {
+	return fmt.Sprintf("Circuit breaker %s is held open by spec.forced; no new write until it is removed: "+
+		`kubectl patch circuitbreaker %s --type=merge -p '{"spec":{"forced":null}}'`, breaker, breaker)
+}
+
+func messageRefused(breaker string, st *v1alpha1.CircuitBreakerStatus) string {
+	return fmt.Sprintf("Circuit breaker %s is open (%s); wait until %s, or, once the cause is dealt with, start it afresh: "+
+		"kubectl delete circuitbreaker %s", breaker, st.Reason, stamp(st.NextProbeAt.Time), breaker)
+}
+
+func messageHeld(breaker string, p *v1alpha1.BreakerPermit) string {
+	return fmt.Sprintf("Circuit breaker %s is half-open and lets Remediation %s through until %s; wait for its outcome.",
+		breaker, p.Remediation, stamp(p.ExpiresAt.Time))
+}
+
+func messageNoRemediation(breaker string) string {
+	return fmt.Sprintf("Circuit breaker %s is half-open and gives its permit to a named Remediation only; name one.", breaker)
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// cut shortens s to at most limit characters, as the API's schema counts them.
+func cut(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	return string([]rune(s)[:limit-1]) + "…"
+}

@@ -1,0 +1,94 @@
+package canary
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"slices"
+)
+
+// Candidate is an object that a rollout may mend.
+type Candidate struct {
+	// Group and Kind name the object's kind; Group is empty for the core group.
+	Group, Kind string
+	// Namespace is empty for an object of cluster scope.
+	Namespace, Name string
+	// Critical candidates come after all others.
+	Critical bool
+}
+
+// placed is a candidate with all that decides its place.
+type placed struct {
+	Candidate
+	index int
+	hash  [sha256.Size]byte
+	// round is how many candidates of the same kind and namespace come first.
+	round int
+	// turn is how many of the same kind come first within the round.
+	turn int
+}
+
+// Order gives the order in which a plan takes its candidates, as indices into c.
+// Critical ones come last. Within each part the first targets cover every pair
+// of kind and namespace once before any a second time, and kinds take turns, so
+// that a canary and an early wave see the breadth of the fleet. Ties are broken
+// by SHA-256 over the plan's hash and the object: stable within a plan whatever
+// the order of c, and different victims in each plan.
+func Order(planHash string, c []Candidate) []int {
+	list := make([]placed, len(c))
+	for i, candidate := range c {
+		list[i] = placed{Candidate: candidate, index: i, hash: candidate.hash(planHash)}
+	}
+	slices.SortFunc(list, byHash)
+	spread(list)
+	slices.SortStableFunc(list, func(a, b placed) int {
+		return cmp.Or(cmp.Compare(rank(a.Critical), rank(b.Critical)), cmp.Compare(a.round, b.round), cmp.Compare(a.turn, b.turn))
+	})
+	order := make([]int, len(list))
+	for i := range list {
+		order[i] = list[i].index
+	}
+	return order
+}
+
+// spread sets round and turn; list is in the order of hashes.
+func spread(list []placed) {
+	type kind struct {
+		critical    bool
+		group, kind string
+	}
+	type pair struct {
+		kind
+		namespace string
+	}
+	type turn struct {
+		kind
+		round int
+	}
+	pairs, turns := map[pair]int{}, map[turn]int{}
+	for i := range list {
+		t := &list[i]
+		of := kind{t.Critical, t.Group, t.Kind}
+		t.round = pairs[pair{of, t.Namespace}]
+		pairs[pair{of, t.Namespace}]++
+		t.turn = turns[turn{of, t.round}]
+		turns[turn{of, t.round}]++
+	}
+}
+
+// hash separates its parts by NUL, which no part can hold.
+func (c Candidate) hash(planHash string) [sha256.Size]byte {
+	return sha256.Sum256([]byte(planHash + "\x00" + c.Group + "/" + c.Kind + "\x00" + c.Namespace + "/" + c.Name))
+}
+
+// byHash falls back to the place in the input only for one object given twice.
+func byHash(a, b placed) int {
+	return cmp.Or(bytes.Compare(a.hash[:], b.hash[:]), cmp.Compare(a.index, b.index))
+}
+
+func rank(critical bool) int {
+	if critical {
+		return 1
+	}
+	return 0
+}
