@@ -1,0 +1,109 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/match"
+)
+
+// The bounds that the API's schema states.
+const (
+	maxName        = 52
+	maxTitle       = 120
+	maxDescription = 4096
+)
+
+// checker holds one policy's METADATA against what a Policy must have.
+type checker struct {
+	*metadata
+	found *problems
+}
+
+func (c *checker) wrong(key, format string, args ...any) {
+	c.found.add(c.File, c.line(key), key+": "+format, args...)
+}
+
+func (c *checker) check() {
+	c.checkID()
+	c.checkTexts()
+	c.checkOwner()
+	if c.runbook() == "" {
+		c.wrong("related_resources", "the runbook is missing: give its URL (https://…) as the first ref")
+	}
+	c.checkEnums()
+	if err := match.Validate(&v1alpha1.Policy{Spec: v1alpha1.PolicySpec{Match: c.custom.Match}}); err != nil {
+		c.wrong("custom.match", "%v", err)
+	}
+	c.checkWaves()
+}
+
+func (c *checker) checkID() {
+	id := c.custom.ID
+	for _, reason := range validation.IsDNS1123Label(id) {
+		c.wrong("custom.id", "%q can't be the name of a Policy: %s", id, reason)
+	}
+	if len(id) > maxName {
+		c.wrong("custom.id", "%q has %d characters: shorten it to %d", id, len(id), maxName)
+	}
+}
+
+func (c *checker) checkTexts() {
+	title := strings.TrimSpace(c.Title)
+	if title == "" {
+		c.wrong("title", "it is missing: say in one line what the rule asks for")
+	}
+	if count := utf8.RuneCountInString(title); count > maxTitle {
+		c.wrong("title", "it has %d characters: shorten it to %d", count, maxTitle)
+	}
+	if count := utf8.RuneCountInString(c.Description); count > maxDescription {
+		c.wrong("description", "it has %d characters: shorten it to %d", count, maxDescription)
+	}
+}
+
+func (c *checker) checkOwner() {
+	owners := c.Organizations
+	switch {
+	case len(owners) == 0 || strings.TrimSpace(owners[0]) == "":
+		c.wrong("organizations", "the owner is missing: name the team that answers for the rule")
+	case len(owners) > 1:
+		c.wrong("organizations", "%d are named: name the one team that answers for the rule", len(owners))
+	}
+}
+
+func (c *checker) checkEnums() {
+	meta := c.custom
+	if meta.Severity == "" {
+		c.wrong("custom.severity", "it is missing: give Critical, High, Medium or Low")
+	}
+	checkEnum(c, "custom.severity", meta.Severity,
+		v1alpha1.SeverityCritical, v1alpha1.SeverityHigh, v1alpha1.SeverityMedium, v1alpha1.SeverityLow)
+	checkEnum(c, "custom.enforcement", meta.Enforcement,
+		v1alpha1.EnforcementDeny, v1alpha1.EnforcementWarn, v1alpha1.EnforcementDryRun)
+	checkEnum(c, "custom.failurePolicy", meta.FailurePolicy,
+		v1alpha1.FailurePolicyFail, v1alpha1.FailurePolicyIgnore)
+	checkEnum(c, "custom.remediation.mode", meta.Remediation.Mode,
+		v1alpha1.RemediationOff, v1alpha1.RemediationDryRun, v1alpha1.RemediationAutomatic)
+	for _, action := range meta.Remediation.AllowedActions {
+		checkEnum(c, "custom.remediation.allowedActions", action, v1alpha1.ActionPatch)
+	}
+}
+
+// checkEnum passes an absent value: its default is allowed.
+func checkEnum[T ~string](c *checker, key string, value T, allowed ...T) {
+	if value != "" && !slices.Contains(allowed, value) {
+		c.wrong(key, "%q isn't known: give one of %s", value, strings.Trim(fmt.Sprint(allowed), "[]"))
+	}
+}
+
+func (c *checker) checkWaves() {
+	waves := c.custom.Remediation.Waves
+	if len(waves) > 0 && waves[len(waves)-1].String() != "100%" {
+		c.wrong("custom.remediation.waves", "they must end with 100%%: otherwise some targets are in no wave")
+	}
+}

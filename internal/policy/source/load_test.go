@@ -1,0 +1,296 @@
+package source_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/source"
+)
+
+const goodHead = `# METADATA
+# scope: package
+# title: No hats
+# description: Hats hide.
+# organizations: [team-hats]
+# related_resources:
+#   - https://example.com/hats
+# custom:
+#   id: no-hats
+#   severity: High
+#   match:
+#     resources:
+#       - apiGroups: [""]
+#         kinds: [Pod]
+`
+
+const goodBody = `package a.hats
+
+import rego.v1
+
+deny contains "hat" if input.object.spec.hat
+`
+
+// tree makes a file system of files and their texts.
+func tree(files map[string]string) fstest.MapFS {
+	fsys := fstest.MapFS{}
+	for file, text := range files {
+		fsys[file] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return fsys
+}
+
+func replaced(t *testing.T, old, with string) string {
+	t.Helper()
+	text := goodHead + goodBody
+	if !strings.Contains(text, old) {
+		t.Fatalf("the good policy has no %q", old)
+	}
+	return strings.Replace(text, old, with, 1)
+}
+
+func TestLoadFillsThePolicyFromItsMetadata(t *testing.T) {
+	got, err := source.Load(tree(map[string]string{
+		"hats/hats.rego":      replaced(t, "#   severity: High", "#   severity: Low\n#   enforcement: Warn\n#   failurePolicy: Fail\n#   ratchet: false\n#   parameters: {max: 3}\n#   remediation: {mode: Automatic, soak: 5s}"),
+		"hats/hats_test.rego": "package a.hats_test\n",
+		"hats/examples.yaml":  "[]",
+	}), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 1 {
+		t.Fatalf("%d policies, want 1", len(got))
+	}
+	spec := got[0].Spec
+	type summary struct {
+		Name, Title, Description, Owner, Runbook, Parameters, Soak string
+		Severity                                                   v1alpha1.Severity
+		Enforcement                                                v1alpha1.EnforcementAction
+		Failure                                                    v1alpha1.FailurePolicy
+		Ratchet, PodTemplates                                      bool
+		Mode                                                       v1alpha1.RemediationMode
+		MaxConcurrent                                              int32
+		Modules                                                    []string
+	}
+	want := summary{
+		Name: "no-hats", Title: "No hats", Description: "Hats hide.", Owner: "team-hats",
+		Runbook: "https://example.com/hats", Parameters: `{"max":3}`, Soak: "5s",
+		Severity: v1alpha1.SeverityLow, Enforcement: v1alpha1.EnforcementWarn, Failure: v1alpha1.FailurePolicyFail,
+		Ratchet: false, PodTemplates: true, Mode: v1alpha1.RemediationAutomatic,
+		MaxConcurrent: v1alpha1.DefaultMaxConcurrent, Modules: []string{"hats/hats.rego"},
+	}
+	found := summary{
+		Name: got[0].Name, Title: spec.Title, Description: spec.Description, Owner: spec.Owner,
+		Runbook: spec.RunbookURL, Parameters: string(spec.Parameters.Raw), Soak: spec.Remediation.Soak.Duration.String(),
+		Severity: spec.Severity, Enforcement: spec.EnforcementAction, Failure: spec.FailurePolicy,
+		Ratchet: *spec.Ratchet, PodTemplates: *spec.Match.PodTemplates, Mode: spec.Remediation.Mode,
+		MaxConcurrent: spec.Remediation.MaxConcurrent, Modules: moduleNames(got[0]),
+	}
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Errorf("policy (-want +got):\n%s", diff)
+	}
+}
+
+func moduleNames(p *v1alpha1.Policy) []string {
+	var names []string
+	for _, m := range p.Spec.Modules {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+func TestLoadBundlesWhatAPolicyImports(t *testing.T) {
+	files := map[string]string{
+		"lib/one.rego":            "package lib.one\n\nimport rego.v1\nimport data.lib.two\n\nx if two.y\n",
+		"lib/two.rego":            "package lib.two\n\nimport rego.v1\n\ny if input.object.spec.hat\n",
+		"lib/three.rego":          "package lib.three\n\nimport rego.v1\n\n# data.lib.one\nz if true\n",
+		"wear/hats/hats.rego":     goodHead + strings.Replace(goodBody, "input.object.spec.hat", "data.lib.one.x", 1),
+		"wear/hats/brim.rego":     "package a.hats\n\nimport rego.v1\n\nwarn contains \"brim\" if input.object.spec.brim\n",
+		"wear/coats/coats.rego":   strings.NewReplacer("no-hats", "no-coats", "a.hats", "a.coats").Replace(goodHead + goodBody),
+		"wear/coats/README.md":    "not Rego",
+		"wear/.hidden/empty.text": "left out",
+	}
+	tests := map[string]struct {
+		reason string
+		root   string
+		want   map[string][]string
+	}{
+		"the whole tree": {
+			reason: "libraries are taken along transitively, own modules come first, and what nobody needs stays out",
+			root:   ".",
+			want: map[string][]string{
+				"no-hats":  {"wear/hats/hats.rego", "wear/hats/brim.rego", "lib/one.rego", "lib/two.rego"},
+				"no-coats": {"wear/coats/coats.rego"},
+			},
+		},
+		"one policy of it": {
+			reason: "the library at the top serves a root below it, under the same module names",
+			root:   "wear/hats",
+			want:   map[string][]string{"no-hats": {"wear/hats/hats.rego", "wear/hats/brim.rego", "lib/one.rego", "lib/two.rego"}},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			policies, err := source.Load(tree(files), tc.root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string][]string{}
+			for _, p := range policies {
+				got[p.Name] = moduleNames(p)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nmodules (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestLoadListsAllThatIsWrong(t *testing.T) {
+	hats := func(old, with string) map[string]string {
+		return map[string]string{"hats/hats.rego": replaced(t, old, with)}
+	}
+	tests := map[string]struct {
+		reason string
+		files  map[string]string
+		want   []string // parts of the problems, in order, one each
+	}{
+		"an unknown key of METADATA": {
+			reason: "OPA would pass it over",
+			files:  hats("# description", "# descripton"),
+			want:   []string{`hats/hats.rego:4: unknown METADATA key "descripton"`},
+		},
+		"an unknown key below custom": {
+			reason: "a misspelt enforcement must not become the default",
+			files:  hats("#   severity: High", "#   severity: High\n#   enforcment: Deny"),
+			want:   []string{"hats/hats.rego:11: unknown METADATA key custom.enforcment: remove it"},
+		},
+		"an unknown key of match": {
+			reason: "the keys of the API hold at every depth",
+			files:  hats("#         kinds: [Pod]", "#         kinds: [Pod]\n#         kind: Pod"),
+			want:   []string{"hats/hats.rego:15: unknown METADATA key custom.match.resources[0].kind"},
+		},
+		"keys in another case": {
+			reason: "the API server knows one spelling",
+			files:  hats("#   match:", "#   Match:"),
+			want:   []string{"hats/hats.rego:8: custom.match: spec.match.resources is empty", "hats/hats.rego:11: unknown METADATA key custom.Match"},
+		},
+		"a value of the wrong type": {
+			reason: "the line is the key's",
+			files:  hats("#   severity: High", "#   severity: [High]"),
+			want:   []string{"hats/hats.rego:10: custom.severity can't be read"},
+		},
+		"a missing runbook": {
+			reason: "who is called at night needs it",
+			files:  hats("#   - https://example.com/hats", "#   - example.com/hats"),
+			want:   []string{"hats/hats.rego:6: related_resources: the runbook is missing: give its URL"},
+		},
+		"missing owner, title and severity": {
+			reason: "all at once",
+			files: map[string]string{"hats/hats.rego": strings.NewReplacer(
+				"# title: No hats\n", "", "# organizations: [team-hats]\n", "", "#   severity: High\n", "").Replace(goodHead + goodBody)},
+			want: []string{
+				"hats/hats.rego:1: organizations: the owner is missing",
+				"hats/hats.rego:1: title: it is missing",
+				"hats/hats.rego:6: custom.severity: it is missing",
+			},
+		},
+		"values that aren't known": {
+			reason: "the API server would refuse them later, without a line",
+			files:  hats("#   severity: High", "#   severity: high\n#   enforcement: Block\n#   failurePolicy: Open\n#   remediation: {mode: Auto, waves: [5%]}"),
+			want: []string{
+				`hats/hats.rego:10: custom.severity: "high" isn't known: give one of Critical High Medium Low`,
+				`hats/hats.rego:11: custom.enforcement: "Block" isn't known`,
+				`hats/hats.rego:12: custom.failurePolicy: "Open" isn't known`,
+				`hats/hats.rego:13: custom.remediation.mode: "Auto" isn't known`,
+				`hats/hats.rego:13: custom.remediation.waves: they must end with 100%`,
+			},
+		},
+		"an id that can't be a name": {
+			reason: "it becomes metadata.name",
+			files:  hats("id: no-hats", "id: No_Hats"),
+			want:   []string{`hats/hats.rego:9: custom.id: "No_Hats" can't be the name of a Policy`},
+		},
+		"two policies with one id": {
+			reason: "one would take the other's place",
+			files: map[string]string{
+				"hats/hats.rego": goodHead + goodBody,
+				"caps/caps.rego": goodHead + strings.Replace(goodBody, "a.hats", "a.caps", 1),
+			},
+			want: []string{`hats/hats.rego:9: custom.id "no-hats" is taken by caps/caps.rego:9`},
+		},
+		"Rego that doesn't parse": {
+			reason: "with the parser's line",
+			files:  hats(`deny contains "hat" if`, `deny contains if if`),
+			want:   []string{"hats/hats.rego:19: rego_parse_error", "hats/hats.rego:19: rego_parse_error"},
+		},
+		"Rego that doesn't compile": {
+			reason: "strictly: an unused import is an error",
+			files:  hats("import rego.v1", "import rego.v1\nimport data.other"),
+			want:   []string{"hats/hats.rego:18: rego_compile_error"},
+		},
+		"a forbidden built-in": {
+			reason: "a policy reaches no network",
+			files:  hats("input.object.spec.hat", `http.send({"url": "https://example.com"})`),
+			want:   []string{"hats/hats.rego:19:"},
+		},
+		"an empty directory": {
+			reason: "a policy is missing there",
+			files:  map[string]string{"hats/hats.rego": goodHead + goodBody, "caps/notes.txt": "none yet"},
+			want:   []string{"caps: the directory holds no policy: put caps.rego there"},
+		},
+		"a policy without id": {
+			reason: "it must not be taken for a library and left out",
+			files: map[string]string{
+				"hats/hats.rego": goodHead + goodBody,
+				"caps/caps.rego": "package a.caps\n\nimport rego.v1\n\ndeny contains \"cap\"\n",
+			},
+			want: []string{"caps/caps.rego:1: no policy imports package a.caps: if it is a policy"},
+		},
+		"a library alone": {
+			reason: "nothing would be enforced",
+			files:  map[string]string{"lib/lib.rego": "package a.lib\n"},
+			want:   []string{".: it holds no policy: a policy is a directory <name> with <name>.rego"},
+		},
+		"a file not named for its directory": {
+			reason: "the same, for a misnamed file",
+			files:  map[string]string{"hats/hat.rego": goodHead + goodBody},
+			want: []string{
+				"hats/hat.rego:1: no policy imports package a.hats: if it is a policy, name the file hats.rego",
+			},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			policies, err := source.Load(tree(tc.files), ".")
+			var wrong *source.Error
+			if !errors.As(err, &wrong) {
+				t.Fatalf("%s\nerror is %v, want a *source.Error", tc.reason, err)
+			}
+			if policies != nil {
+				t.Errorf("%d policies beside the error, want none", len(policies))
+			}
+			got := strings.Split(err.Error(), "\n")
+			if len(got) != len(tc.want) {
+				t.Fatalf("%s\nproblems are\n%v\nwant %d: %q", tc.reason, err, len(tc.want), tc.want)
+			}
+			for i, part := range tc.want {
+				if !strings.HasPrefix(got[i], part) {
+					t.Errorf("%s\nproblem %d is\n%s\nwant it to begin with\n%s", tc.reason, i+1, got[i], part)
+				}
+			}
+		})
+	}
+}
+
+func TestLoadOfAMissingDirectoryIsNoFindingAboutPolicies(t *testing.T) {
+	_, err := source.Load(tree(nil), "nowhere")
+	var wrong *source.Error
+	if err == nil || errors.As(err, &wrong) {
+		t.Errorf("error is %v, want one that says that the directory can't be read", err)
+	}
+}

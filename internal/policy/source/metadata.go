@@ -1,0 +1,99 @@
+package source
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	kjson "sigs.k8s.io/json"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
+)
+
+// custom is what METADATA may hold below custom. The keys of match and
+// remediation are the API's own.
+type custom struct {
+	ID            string                       `json:"id"`
+	Severity      v1alpha1.Severity            `json:"severity"`
+	Enforcement   v1alpha1.EnforcementAction   `json:"enforcement"`
+	FailurePolicy v1alpha1.FailurePolicy       `json:"failurePolicy"`
+	Ratchet       *bool                        `json:"ratchet"`
+	Match         v1alpha1.Match               `json:"match"`
+	Parameters    *apiextensionsv1.JSON        `json:"parameters"`
+	Remediation   v1alpha1.RemediationStrategy `json:"remediation"`
+}
+
+// metadata is the METADATA of one policy's package.
+type metadata struct {
+	rego.PackageAnnotations
+	custom custom
+}
+
+// line is that of a key written with dots, or of the nearest one above it.
+func (m *metadata) line(key string) int { return m.RowOf(pathElement.FindAllString(key, -1)...) }
+
+var (
+	pathElement  = regexp.MustCompile(`[^.\[\]]+`)
+	unknownField = regexp.MustCompile(`unknown field "([^"]+)"`)
+)
+
+// decodeCustom reads what is below custom, strictly. It reports false when the
+// values can't be read at all.
+func (m *metadata) decodeCustom(found *problems) bool {
+	text, err := json.Marshal(m.Custom)
+	if err != nil {
+		found.add(m.File, m.line("custom"), "custom can't be written as JSON: %v", err)
+		return false
+	}
+	unknown, err := kjson.UnmarshalStrict(text, &m.custom)
+	for _, problem := range unknown {
+		key := "custom"
+		if field := unknownField.FindStringSubmatch(problem.Error()); field != nil {
+			key += "." + field[1]
+		}
+		found.add(m.File, m.line(key), "unknown METADATA key %s: remove it, or mend its spelling", key)
+	}
+	if err == nil {
+		return true
+	}
+	key := "custom"
+	var wrongType *json.UnmarshalTypeError
+	if errors.As(err, &wrongType) {
+		key = strings.TrimSuffix("custom."+wrongType.Field, ".")
+	}
+	found.add(m.File, m.line(key), "%s can't be read: %v", key, err)
+	return false
+}
+
+// runbook is the first related resource, if it is a web address.
+func (m *metadata) runbook() string {
+	if len(m.RelatedResources) == 0 {
+		return ""
+	}
+	ref := m.RelatedResources[0].Ref
+	if !strings.HasPrefix(ref, "https://") && !strings.HasPrefix(ref, "http://") {
+		return ""
+	}
+	return ref
+}
+
+// spec is the Policy's, without modules. Defaults are filled in, so that what is
+// printed is what is in force.
+func (m *metadata) spec() v1alpha1.PolicySpec {
+	return v1alpha1.PolicySpec{
+		Title:             strings.TrimSpace(m.Title),
+		Description:       strings.TrimSpace(m.Description),
+		Owner:             strings.TrimSpace(m.Organizations[0]),
+		Severity:          m.custom.Severity,
+		RunbookURL:        m.runbook(),
+		Match:             m.custom.Match,
+		Parameters:        m.custom.Parameters,
+		EnforcementAction: m.custom.Enforcement,
+		FailurePolicy:     m.custom.FailurePolicy,
+		Ratchet:           m.custom.Ratchet,
+		Remediation:       m.custom.Remediation,
+	}
+}

@@ -1,0 +1,143 @@
+package suite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// ExamplesFile is the name of the examples in a policy's directory.
+const ExamplesFile = "examples.yaml"
+
+// Example is one object with what a policy must say of it. examples.yaml is a list
+// of them, with these keys; an unknown key is an error.
+type Example struct {
+	// Name says what the example shows. Required, and unique in its file.
+	Name string `json:"name"`
+	// Object is the full manifest that is judged. Required but on DELETE.
+	Object map[string]any `json:"object"`
+	// OldObject is the manifest before an UPDATE or DELETE.
+	OldObject map[string]any `json:"oldObject"`
+	// Operation is CREATE, UPDATE or DELETE. Default: CREATE.
+	Operation policy.Operation `json:"operation"`
+	// NamespaceObject is the Namespace that the object lives in. Default: one
+	// that has the object's namespace as its name and nothing else.
+	NamespaceObject map[string]any `json:"namespaceObject"`
+	// Parameters take the place of the policy's own, as a whole.
+	Parameters any `json:"parameters"`
+	// Expect is the verdict.
+	Expect Expectation `json:"expect"`
+	// Fixed says what the policy's fix must come to. false, the default: there
+	// must be no fix. true: the fix must cure. A manifest: the fix must cure,
+	// and the object must then equal it.
+	Fixed any `json:"fixed"`
+}
+
+// Expectation is the verdict that an example asks for.
+type Expectation struct {
+	// Violations are parts of the messages of deny and violation: each must be
+	// in a message of its own, and there must be as many messages.
+	Violations []string `json:"violations"`
+	// Warnings are the same for warn.
+	Warnings []string `json:"warnings"`
+	// Matched false says that the policy must not concern the object at all.
+	// Default: true.
+	Matched *bool `json:"matched"`
+}
+
+// readExamples reads a policy directory's examples, strictly.
+func readExamples(fsys fs.FS, dir string) ([]Example, error) {
+	text, err := fs.ReadFile(fsys, path.Join(dir, ExamplesFile))
+	if err != nil {
+		return nil, fmt.Errorf("the policy has no examples: write %s with an object that passes and one that violates: %w", ExamplesFile, err)
+	}
+	converted, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return nil, fmt.Errorf("not YAML: %w", err)
+	}
+	var examples []Example
+	unknown, err := kjson.UnmarshalStrict(converted, &examples)
+	if err = errors.Join(append(unknown, err)...); err != nil {
+		return nil, fmt.Errorf("not a list of examples: %w", err)
+	}
+	return examples, checkExamples(examples)
+}
+
+func checkExamples(examples []Example) error {
+	var clean, violating bool
+	seen := map[string]bool{}
+	for i, example := range examples {
+		switch {
+		case example.Name == "":
+			return fmt.Errorf("example %d has no name: say what it shows", i+1)
+		case seen[example.Name]:
+			return fmt.Errorf("two examples are named %q: rename one", example.Name)
+		case example.request(nil).Judged() == nil:
+			return fmt.Errorf("example %q has no object: give the full manifest", example.Name)
+		case !example.validFixed():
+			return fmt.Errorf("example %q: fixed must be true, false or a manifest", example.Name)
+		}
+		seen[example.Name] = true
+		if len(example.Expect.Violations)+len(example.Expect.Warnings) > 0 {
+			violating = true
+		} else if example.matched() {
+			clean = true
+		}
+	}
+	if !clean || !violating {
+		return errors.New("one example that passes and one that violates are the least: add what is missing")
+	}
+	return nil
+}
+
+func (e *Example) validFixed() bool {
+	switch e.Fixed.(type) {
+	case nil, bool, map[string]any:
+		return true
+	default:
+		return false
+	}
+}
+
+// matched says whether the policy must concern the object.
+func (e *Example) matched() bool { return e.Expect.Matched == nil || *e.Expect.Matched }
+
+// wantsFix says whether the policy must offer a fix, and what it must come to; nil
+// when any cure will do.
+func (e *Example) wantsFix() (bool, map[string]any) {
+	if object, ok := e.Fixed.(map[string]any); ok {
+		return true, object
+	}
+	wanted, _ := e.Fixed.(bool)
+	return wanted, nil
+}
+
+// request asks for the verdict on object, or on the example's own when it is nil.
+func (e *Example) request(object map[string]any) *policy.Request {
+	if object == nil {
+		object = e.Object
+	}
+	judged := object
+	if judged == nil || e.Operation == policy.Delete {
+		judged = e.OldObject
+	}
+	meta, _ := judged["metadata"].(map[string]any)
+	namespace, _ := meta["namespace"].(string)
+	namespaceObject := e.NamespaceObject
+	if namespaceObject == nil && namespace != "" {
+		namespaceObject = map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace}}
+	}
+	r := policy.NewAudit(judged, namespaceObject, now())
+	r.Audit = false
+	r.Object, r.OldObject = object, e.OldObject
+	if e.Operation != "" {
+		r.Operation = e.Operation
+	}
+	return r
+}

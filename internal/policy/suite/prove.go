@@ -1,0 +1,107 @@
+package suite
+
+import (
+	"context"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// proof tries one example.
+type proof struct {
+	file    string
+	example *Example
+	judge   *judge
+	failed  []Failure
+}
+
+// prove gives what of the example doesn't hold.
+func prove(ctx context.Context, file string, definition *v1alpha1.Policy, example *Example) []Failure {
+	p := &proof{file: file, example: example}
+	var err error
+	if p.judge, err = newJudge(definition, example.Parameters); err != nil {
+		p.fail("the policy to compile", err.Error())
+		return p.failed
+	}
+	if decision, ok := p.verdict(ctx); ok {
+		p.fix(ctx, decision)
+	}
+	return p.failed
+}
+
+func (p *proof) fail(expected, got string) {
+	p.failed = append(p.failed, Failure{File: p.file, Subject: p.example.Name, Expected: expected, Got: got})
+}
+
+// verdict holds the example's own verdict against what is expected. It is false
+// when there is none, or not the expected one: then the fix isn't worth a try.
+func (p *proof) verdict(ctx context.Context) (policy.Decision, bool) {
+	decision, matched := p.judge.decide(ctx, p.example.request(nil))
+	switch {
+	case !matched && p.example.matched():
+		p.fail("the policy to concern the object", "its match leaves the object out")
+		return decision, false
+	case matched && !p.example.matched():
+		p.fail("the policy to leave the object out", "its match concerns the object")
+		return decision, false
+	case !matched:
+		return decision, false
+	case decision.Err != nil:
+		p.fail("a verdict", decision.Err.Error())
+		return decision, false
+	}
+	if !accord(p.example.Expect.Violations, decision.Violations) {
+		p.fail("violations:\n"+quoteParts(p.example.Expect.Violations), quoteFound(decision.Violations))
+	}
+	if !accord(p.example.Expect.Warnings, decision.Warnings) {
+		p.fail("warnings:\n"+quoteParts(p.example.Expect.Warnings), quoteFound(decision.Warnings))
+	}
+	return decision, len(p.failed) == 0
+}
+
+// fix proves the fix: it applies, it cures, it gives the manifest that the example
+// shows, and fixing again changes nothing.
+func (p *proof) fix(ctx context.Context, decision policy.Decision) {
+	wanted, manifest := p.example.wantsFix()
+	switch {
+	case !wanted && len(decision.Actions) > 0:
+		p.fail("no fix (say fixed: true where one is right)", text(decision.Actions))
+		return
+	case wanted && len(decision.Actions) == 0:
+		p.fail("a fix", "the policy offers none")
+		return
+	case !wanted:
+		return
+	}
+	fixed, err := apply(p.example.request(nil).Judged(), decision.Actions)
+	if err != nil {
+		p.fail("a fix that can be applied", err.Error())
+		return
+	}
+	if manifest != nil && text(fixed) != text(manifest) {
+		p.fail("the fixed object to be\n"+text(manifest), text(fixed))
+	}
+	p.cured(ctx, fixed)
+}
+
+func (p *proof) cured(ctx context.Context, fixed map[string]any) {
+	again, matched := p.judge.decide(ctx, p.example.request(fixed))
+	switch {
+	case !matched:
+		p.fail("the policy to concern the fixed object too", "its match leaves the fixed object out: that is no cure")
+		return
+	case again.Err != nil:
+		p.fail("a verdict on the fixed object", again.Err.Error())
+		return
+	case len(again.Violations) > 0:
+		p.fail("a fix that cures", quoteFound(again.Violations))
+	}
+	twice, err := apply(fixed, again.Actions)
+	if err != nil {
+		p.fail("a second fix that changes nothing", err.Error())
+		return
+	}
+	if text(twice) != text(fixed) {
+		p.fail("a second fix that changes nothing", text(twice))
+	}
+}

@@ -1,0 +1,157 @@
+package suite
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/policy/source"
+)
+
+// Options tune a run.
+type Options struct {
+	// MinCoverage is the least share of lines, 0 to 100, that the unit tests
+	// must reach in each file at and below the root.
+	MinCoverage float64
+}
+
+// Run tests every policy at and below root: its unit tests, and its examples. The
+// libraries at root are tested too. It fails with a *source.Error when the
+// policies can't be loaded, and with any other error when files can't be read.
+func Run(ctx context.Context, fsys fs.FS, root string, opts Options) (*Report, error) {
+	policies, err := source.LoadLocated(fsys, root)
+	if err != nil {
+		return nil, err
+	}
+	report := &Report{}
+	if err := runUnitTests(ctx, fsys, root, policies, opts, report); err != nil {
+		return nil, err
+	}
+	for _, p := range policies {
+		runExamples(ctx, fsys, p, report)
+	}
+	slices.SortStableFunc(report.Failures, func(a, b Failure) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
+	return report, nil
+}
+
+func runExamples(ctx context.Context, fsys fs.FS, p source.Located, report *Report) {
+	file := path.Join(p.Dir, ExamplesFile)
+	examples, err := readExamples(fsys, p.Dir)
+	if err != nil {
+		report.record([]Failure{{File: file, Subject: "examples", Expected: "examples that can be run", Got: err.Error()}})
+		return
+	}
+	for i := range examples {
+		report.record(prove(ctx, file, p.Definition, &examples[i]))
+	}
+}
+
+// runUnitTests runs all Rego tests together, so that a library is covered by
+// whoever uses it. Those of the shared library run along for their coverage; what
+// they find counts only when the root holds them.
+func runUnitTests(ctx context.Context, fsys fs.FS, root string, policies []source.Located, opts Options, report *Report) error {
+	modules, err := readModules(fsys, source.LibraryDir, root)
+	if err != nil {
+		return err
+	}
+	for _, p := range policies {
+		if modules[testFile(p.Dir)] == "" {
+			report.record([]Failure{{File: testFile(p.Dir), Subject: "unit tests", Expected: "Rego unit tests", Got: "no such file, or an empty one"}})
+		}
+		for _, m := range p.Definition.Spec.Modules {
+			modules[m.Name] = m.Rego
+		}
+	}
+	results, coverage, uncovered, err := rego.RunTests(ctx, modules, v1alpha1.RegoV1)
+	var compile *rego.CompileError
+	if errors.As(err, &compile) {
+		for _, problem := range compile.Problems {
+			report.record([]Failure{{File: problem.File, Line: problem.Row, Subject: "compile the tests", Expected: "Rego that compiles", Got: problem.Message}})
+		}
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("run the unit tests below %s: %w", root, err)
+	}
+	for _, result := range results {
+		if below(root, result.File) {
+			report.record(outcome(result))
+		}
+	}
+	report.Coverage = coverage
+	if coverage < opts.MinCoverage {
+		recordUncovered(root, coverage, opts, uncovered, report)
+	}
+	return nil
+}
+
+// readModules reads all Rego at and below the roots, tests too. A root that
+// doesn't exist has none.
+func readModules(fsys fs.FS, roots ...string) (map[string]string, error) {
+	modules := map[string]string{}
+	for _, root := range roots {
+		err := fs.WalkDir(fsys, root, func(at string, entry fs.DirEntry, err error) error {
+			switch {
+			case at == root && errors.Is(err, fs.ErrNotExist):
+				return nil
+			case err != nil || entry.IsDir() || !strings.HasSuffix(at, ".rego"):
+				return err
+			}
+			text, err := fs.ReadFile(fsys, at)
+			modules[at] = string(text)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read the tests below %s: %w", root, err)
+		}
+	}
+	return modules, nil
+}
+
+func below(root, file string) bool { return root == "." || strings.HasPrefix(file, root+"/") }
+
+func testFile(dir string) string { return path.Join(dir, path.Base(dir)+"_test.rego") }
+
+func outcome(result rego.TestResult) []Failure {
+	if result.Pass {
+		return nil
+	}
+	failure := Failure{File: result.File, Line: result.Row, Subject: result.Package + "." + result.Name, Expected: "true"}
+	switch {
+	case result.Error != nil:
+		failure.Got = result.Error.Error()
+	case result.Fail:
+		failure.Got = strings.TrimSpace("false or undefined\n" + result.Output)
+	default:
+		failure.Got = "skipped: a test that doesn't run proves nothing"
+	}
+	return []Failure{failure}
+}
+
+// recordUncovered makes one failure of each file at or below root that has lines
+// which no test reaches. Libraries from elsewhere are tested elsewhere.
+func recordUncovered(root string, coverage float64, opts Options, uncovered []rego.Position, report *Report) {
+	rows := map[string][]string{}
+	for _, position := range uncovered {
+		if below(root, position.File) {
+			rows[position.File] = append(rows[position.File], fmt.Sprint(position.Row))
+		}
+	}
+	for file, lines := range rows {
+		report.record([]Failure{{
+			File:     file,
+			Subject:  "coverage",
+			Expected: fmt.Sprintf("%.0f %% of the lines reached by unit tests (here %.1f %%)", opts.MinCoverage, coverage),
+			Got:      "no test reaches line " + strings.Join(lines, ", "),
+		}})
+	}
+}

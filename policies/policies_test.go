@@ -1,0 +1,165 @@
+package policies_test
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/format"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/source"
+	"evenkeel.dev/evenkeel/internal/policy/suite"
+	"evenkeel.dev/evenkeel/policies"
+)
+
+// longestLine is the style guide's bound on lines of Rego.
+const longestLine = 120
+
+func TestLibraryLoadsAndCompiles(t *testing.T) {
+	loaded, err := source.Load(policies.FS, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Whether a policy offers a fix is part of what the library promises.
+	want := map[string]v1alpha1.RemediationMode{
+		"allowed-registries":       v1alpha1.RemediationDryRun,
+		"host-namespaces":          v1alpha1.RemediationDryRun,
+		"immutable-tags":           v1alpha1.RemediationOff,
+		"owner-labels":             v1alpha1.RemediationDryRun,
+		"privileged-containers":    v1alpha1.RemediationDryRun,
+		"readonly-root-filesystem": v1alpha1.RemediationDryRun,
+		"resource-limits":          v1alpha1.RemediationDryRun,
+		"run-as-nonroot":           v1alpha1.RemediationDryRun,
+	}
+	got := map[string]v1alpha1.RemediationMode{}
+	for _, p := range loaded {
+		got[p.Name] = p.Spec.Remediation.Mode
+		if wanted := "https://evenkeel.dev/docs/policies/" + p.Name; p.Spec.RunbookURL != wanted {
+			t.Errorf("policy %s: runbook is %s, want %s", p.Name, p.Spec.RunbookURL, wanted)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("policies and their remediation mode (-want +got):\n%s", diff)
+	}
+}
+
+func TestLibraryPassesItsTestsAndExamples(t *testing.T) {
+	report, err := suite.Run(context.Background(), policies.FS, ".", suite.Options{MinCoverage: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, failure := range report.Failures {
+		t.Error(failure)
+	}
+	if report.Passed == 0 || report.Coverage != 100 {
+		t.Errorf("%d passed with %.1f %% coverage, want some with 100 %%", report.Passed, report.Coverage)
+	}
+}
+
+func TestLibraryIsFormatted(t *testing.T) {
+	eachModule(t, func(file, text string) {
+		formatted, err := format.SourceWithOpts(file, []byte(text), format.Opts{RegoVersion: ast.RegoV1})
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			return
+		}
+		if diff := cmp.Diff(string(formatted), text); diff != "" {
+			t.Errorf("%s isn't as opa fmt writes it (-formatted +file):\n%s", file, diff)
+		}
+		for i, line := range strings.Split(text, "\n") {
+			if len(line) > longestLine {
+				t.Errorf("%s:%d: the line has %d characters, at most %d are allowed", file, i+1, len(line), longestLine)
+			}
+		}
+	})
+}
+
+func TestPackagesAreNamedForTheirDirectories(t *testing.T) {
+	eachModule(t, func(file, text string) {
+		name := strings.TrimSuffix(path.Base(file), ".rego")
+		want := "package evenkeel." + strings.ReplaceAll(path.Dir(file), "/", ".")
+		if path.Dir(file) == source.LibraryDir {
+			want += "." + name
+		} else if strings.HasSuffix(name, "_test") {
+			want += "_test"
+		}
+		if !strings.Contains("\n"+text, "\n"+want+"\n") {
+			t.Errorf("%s has no line %q", file, want)
+		}
+	})
+}
+
+func TestEveryPolicyIsDescribed(t *testing.T) {
+	page, err := os.ReadFile("../docs/policies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := source.Load(policies.FS, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range loaded {
+		row := fmt.Sprintf("| [%s](#%s) | %s | %s |", p.Name, p.Name, p.Spec.Severity, p.Spec.EnforcementAction)
+		for _, part := range []string{"\n## " + p.Name + "\n", "\n" + row} {
+			if !strings.Contains(string(page), part) {
+				t.Errorf("docs/policies.md has no %q", part)
+			}
+		}
+	}
+}
+
+// documentedFile is a file in a page: its name on a line of its own, then its text.
+var documentedFile = regexp.MustCompile("(?ms)^`([\\w./]+)`\n```\\w+\n(.*?)^```$")
+
+func TestTheDocumentedPolicyWorks(t *testing.T) {
+	page, err := os.ReadFile("../docs/write-a-policy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fsys := fstest.MapFS{}
+	for _, file := range documentedFile.FindAllStringSubmatch(string(page), -1) {
+		fsys[file[1]] = &fstest.MapFile{Data: []byte(file[2])}
+	}
+	if len(fsys) != 3 {
+		t.Fatalf("%d files found in docs/write-a-policy.md, want 3", len(fsys))
+	}
+	report, err := suite.Run(context.Background(), fsys, ".", suite.Options{MinCoverage: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, failure := range report.Failures {
+		t.Error(failure)
+	}
+	if report.Passed != 6 {
+		t.Errorf("%d passed, want 3 unit tests and 3 examples", report.Passed)
+	}
+}
+
+func eachModule(t *testing.T, check func(file, text string)) {
+	t.Helper()
+	count := 0
+	err := fs.WalkDir(policies.FS, ".", func(at string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(at, ".rego") {
+			return err
+		}
+		text, err := fs.ReadFile(policies.FS, at)
+		if err != nil {
+			return err
+		}
+		count++
+		check(at, string(text))
+		return nil
+	})
+	if err != nil || count == 0 {
+		t.Fatalf("read %d modules: %v", count, err)
+	}
+}
