@@ -68,6 +68,7 @@ type CircuitBreakerList struct {
 }
 
 // CircuitBreakerSpec says what a breaker covers.
+// +kubebuilder:validation:XValidation:rule="!has(self.forced) || self.forced == 'Open'",message="forced can only be Open; remove it to let the breaker decide again"
 type CircuitBreakerSpec struct {
 	// scope is what the breaker covers. It never changes.
 	// +required
@@ -75,7 +76,6 @@ type CircuitBreakerSpec struct {
 	Scope BreakerScope `json:"scope"`
 	// forced holds the breaker open until it is removed: the kill switch.
 	// +optional
-	// +kubebuilder:validation:Enum=Open
 	Forced BreakerState `json:"forced,omitempty"`
 }
 

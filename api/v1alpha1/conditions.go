@@ -69,5 +69,8 @@ const (
 // Finalizer keeps a Remediation until its writes in flight are verified or undone.
 const Finalizer = "evenkeel.dev/rollout"
 
-// FieldManager is the field manager of every write by Evenkeel.
+// FieldManager is the field manager of every write by Evenkeel but rollbacks.
 const FieldManager = "evenkeel"
+
+// RollbackFieldManager is the field manager of rollbacks.
+const RollbackFieldManager = "evenkeel-rollback"

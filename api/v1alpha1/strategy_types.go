@@ -60,15 +60,16 @@ type RemediationStrategy struct {
 	// +kubebuilder:validation:Maximum=100
 	MaxConcurrent int32 `json:"maxConcurrent,omitempty"`
 	// soak is how long a wave must stay verified without a break before the
-	// next begins. Default: 1m.
+	// next begins. Zero means the default. Default: 1m.
 	// +optional
 	// +kubebuilder:default="1m"
-	Soak metav1.Duration `json:"soak,omitempty"`
+	Soak metav1.Duration `json:"soak,omitempty,omitzero"`
 	// progressDeadline is the longest time that a wave's targets may take to be
-	// verified, soak not counted; then the wave is rolled back. Default: 10m.
+	// verified, soak not counted; then the wave is rolled back. Zero means the
+	// default. Default: 10m.
 	// +optional
 	// +kubebuilder:default="10m"
-	ProgressDeadline metav1.Duration `json:"progressDeadline,omitempty"`
+	ProgressDeadline metav1.Duration `json:"progressDeadline,omitempty,omitzero"`
 	// retryLimit is how often one target is tried again after a transient error
 	// before it counts as failed. Default: 5.
 	// +optional
@@ -92,7 +93,7 @@ type CanaryStrategy struct {
 	Size *intstr.IntOrString `json:"size,omitempty"`
 	// soak is how long the canary must stay verified. Default: the strategy's soak.
 	// +optional
-	Soak *metav1.Duration `json:"soak,omitempty"`
+	Soak *metav1.Duration `json:"soak,omitempty,omitzero"`
 }
 
 // BreakerStrategy says when a circuit breaker opens and for how long.
@@ -121,10 +122,10 @@ type BreakerStrategy struct {
 	// window is the length of the rolling window, kept in 6 buckets. Default: 30m.
 	// +optional
 	// +kubebuilder:default="30m"
-	Window metav1.Duration `json:"window,omitempty"`
+	Window metav1.Duration `json:"window,omitempty,omitzero"`
 	// cooldown is how long the breaker stays open the first time; it doubles
 	// with each further opening, up to 24h. Default: 30m.
 	// +optional
 	// +kubebuilder:default="30m"
-	Cooldown metav1.Duration `json:"cooldown,omitempty"`
+	Cooldown metav1.Duration `json:"cooldown,omitempty,omitzero"`
 }

@@ -29,7 +29,13 @@ type Snapshot struct {
 
 // Evaluate asks every policy that concerns the request, sorted by name.
 func (s *Snapshot) Evaluate(ctx context.Context, r *policy.Request) []Result {
-	names := s.index.Match(r)
+	return s.EvaluateWhere(ctx, r, func(*v1alpha1.Policy) bool { return true })
+}
+
+// EvaluateWhere asks every policy that concerns the request and that keep wants,
+// sorted by name. The others aren't evaluated, and cost nothing.
+func (s *Snapshot) EvaluateWhere(ctx context.Context, r *policy.Request, keep func(*v1alpha1.Policy) bool) []Result {
+	names := slices.DeleteFunc(s.index.Match(r), func(name string) bool { return !keep(s.entries[name].definition()) })
 	if len(names) == 0 {
 		return nil
 	}

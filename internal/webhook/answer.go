@@ -1,0 +1,65 @@
+package webhook
+
+import (
+	"fmt"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// answer turns a verdict into the response, and says which decision it is.
+func answer(r *policy.Request, v *verdict) (response, string) {
+	resp := response{UID: r.UID, Allowed: true, Warnings: warnings(v), AuditAnnotations: auditAnnotations(v)}
+	blocking := v.blocking()
+	switch {
+	case len(blocking) > 0:
+		resp.Allowed = false
+		resp.Status = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, denial(r, v, blocking))
+		return resp, decisionDenied
+	case v.failsClosed():
+		resp.Allowed = false
+		resp.Status = refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, unjudged(r, v))
+		return resp, decisionErrored
+	case len(v.failed) > 0:
+		return resp, decisionErrored
+	case len(resp.Warnings) > 0:
+		return resp, decisionWarned
+	default:
+		return resp, decisionAllowed
+	}
+}
+
+// auditAnnotations record which policies were violated or couldn't be evaluated.
+// They go to the audit log, so they hold no value out of the object: counts and
+// paths only. The API server prefixes each key with the webhook's name.
+func auditAnnotations(v *verdict) map[string]string {
+	if len(v.findings)+len(v.failed) == 0 {
+		return nil
+	}
+	notes := make(map[string]string, len(v.findings)+len(v.failed))
+	note := func(key, text string) {
+		if key == "" {
+			key = "evenkeel"
+		}
+		if before := notes[key]; before != "" {
+			text = before + "; " + text
+		}
+		notes[key] = text
+	}
+	for _, f := range v.findings {
+		text := fmt.Sprintf("%s: %d", f.action, len(f.violations))
+		if f.old {
+			text = fmt.Sprintf("not blocked, already violated: %d", len(f.violations))
+		}
+		if path := f.violations[0].Path; path != "" {
+			text += ", first at " + clip(path, maxWarningBytes)
+		}
+		note(f.policy, text)
+	}
+	for _, f := range v.failed {
+		note(f.policy, "evaluation failed")
+	}
+	return notes
+}

@@ -1,0 +1,54 @@
+package webhook
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// largeReview is a review of about 6 KB: a Deployment with 12 containers.
+func largeReview(b *testing.B) []byte {
+	object := deployment("web", make([]bool, 12)...)
+	annotations := tree{}
+	for i := range 60 {
+		annotations[fmt.Sprintf("example.com/note-%d", i)] = "a note of the usual length about something or other"
+	}
+	object["metadata"].(tree)["annotations"] = annotations
+	return encode(b, reviewOf("CREATE", object, nil))
+}
+
+// BenchmarkHandler compares the handler with a no-op that only decodes the same
+// review, for 1 and for 20 policies that match.
+func BenchmarkHandler(b *testing.B) {
+	body := largeReview(b)
+	run := func(name string, h http.Handler) {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if w := post(h, body); w.Code != http.StatusOK {
+					b.Fatalf("%d: %s", w.Code, w.Body)
+				}
+			}
+		})
+	}
+	run("decode only", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		req, err := readReview(w, r)
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		if err := writeResponse(w, response{UID: req.UID, Allowed: true}); err != nil {
+			b.Error(err)
+		}
+	}))
+	for _, n := range []int{1, 20} {
+		var policies []*v1alpha1.Policy
+		for i := range n {
+			policies = append(policies, newPolicy(fmt.Sprintf("p%d", i), privilegedRego))
+		}
+		run(fmt.Sprintf("%d policies", n), newHandler(b, v1alpha1.FailurePolicyFail, newCatalog(b, policies...)))
+	}
+}

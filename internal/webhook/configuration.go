@@ -1,0 +1,164 @@
+package webhook
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// Names in the cluster.
+const (
+	// ConfigurationName is the one ValidatingWebhookConfiguration.
+	ConfigurationName = "evenkeel"
+	// WebhookFail is called for policies that fail closed.
+	WebhookFail = "fail.evenkeel.dev"
+	// WebhookIgnore is called for policies that fail open.
+	WebhookIgnore = "ignore.evenkeel.dev"
+	// WebhookPolicies is called for policies themselves.
+	WebhookPolicies = "policies.evenkeel.dev"
+)
+
+// Endpoint is how the API server reaches the webhook server.
+type Endpoint struct {
+	// URLBase is set when the manager runs outside the cluster: "https://localhost:9443".
+	URLBase string
+	// Service and Namespace name the Service otherwise; its port is 443.
+	Service, Namespace string
+}
+
+// Validate checks that the endpoint can be served with a certificate of ours.
+func (e Endpoint) Validate() error {
+	if e.URLBase == "" {
+		if e.Service == "" || e.Namespace == "" {
+			return errors.New("webhook endpoint: set a URL base, or a service and its namespace")
+		}
+		return nil
+	}
+	u, err := url.Parse(e.URLBase)
+	if err != nil {
+		return fmt.Errorf("webhook URL base %q: %w", e.URLBase, err)
+	}
+	if u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("webhook URL base %q: must be https://HOST:PORT", e.URLBase)
+	}
+	if net.ParseIP(u.Hostname()) != nil {
+		return fmt.Errorf("webhook URL base %q: name the host, for example localhost; the certificate holds names, not addresses", e.URLBase)
+	}
+	return nil
+}
+
+// serverName is the name that the API server expects in the certificate.
+func (e Endpoint) serverName() string {
+	if e.URLBase != "" {
+		if u, err := url.Parse(e.URLBase); err == nil {
+			return u.Hostname()
+		}
+	}
+	return e.Service + "." + e.Namespace + ".svc"
+}
+
+func (e Endpoint) clientConfig(path string, caBundle []byte) admissionregistrationv1.WebhookClientConfig {
+	if e.URLBase != "" {
+		address := strings.TrimSuffix(e.URLBase, "/") + path
+		return admissionregistrationv1.WebhookClientConfig{URL: &address, CABundle: caBundle}
+	}
+	port := int32(443)
+	return admissionregistrationv1.WebhookClientConfig{
+		Service:  &admissionregistrationv1.ServiceReference{Namespace: e.Namespace, Name: e.Service, Path: &path, Port: &port},
+		CABundle: caBundle,
+	}
+}
+
+// Configuration generates the webhooks that the policies in force need.
+type Configuration struct {
+	Endpoint Endpoint
+	// Timeout is how long the API server waits; whole seconds from 1 to 30.
+	Timeout time.Duration
+	// ExemptNamespaces are never judged; see exempt.go for what and why.
+	ExemptNamespaces []string
+	Kinds            *Kinds
+}
+
+// Webhooks returns the entries of the webhook configuration, with every default
+// written out so that they compare equal to what the API server stores. A class
+// without policies has no entry. unknown names the kinds that aren't served.
+func (c *Configuration) Webhooks(policies []*v1alpha1.Policy, caBundle []byte) (hooks []admissionregistrationv1.ValidatingWebhook, unknown []string, err error) {
+	classes := []struct {
+		name, path string
+		class      v1alpha1.FailurePolicy
+	}{
+		{WebhookFail, PathFail, v1alpha1.FailurePolicyFail},
+		{WebhookIgnore, PathIgnore, v1alpha1.FailurePolicyIgnore},
+	}
+	for _, class := range classes {
+		of := slices.DeleteFunc(slices.Clone(policies), func(p *v1alpha1.Policy) bool { return Class(p) != class.class })
+		covered, missing, err := rules(of, c.Kinds)
+		if err != nil {
+			return nil, nil, err
+		}
+		unknown = append(unknown, missing...)
+		if len(covered) > 0 {
+			hook := c.webhook(class.name, class.path, admissionregistrationv1.FailurePolicyType(class.class), caBundle)
+			hook.Rules = covered
+			hook.NamespaceSelector = c.exemptSelector()
+			hooks = append(hooks, hook)
+		}
+	}
+	slices.Sort(unknown)
+	return append(hooks, c.policyWebhook(caBundle)), slices.Compact(unknown), nil
+}
+
+// policyWebhook checks policies. It fails closed: a policy that nobody checked is
+// worse than one that arrives a minute later. Deletion is never asked about.
+func (c *Configuration) policyWebhook(caBundle []byte) admissionregistrationv1.ValidatingWebhook {
+	scope := admissionregistrationv1.ClusterScope
+	hook := c.webhook(WebhookPolicies, PathPolicy, admissionregistrationv1.Fail, caBundle)
+	hook.NamespaceSelector = &metav1.LabelSelector{}
+	hook.Rules = []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+		Rule: admissionregistrationv1.Rule{
+			APIGroups:   []string{v1alpha1.GroupVersion.Group},
+			APIVersions: []string{v1alpha1.GroupVersion.Version},
+			Resources:   []string{"policies"},
+			Scope:       &scope,
+		},
+	}}
+	return hook
+}
+
+func (c *Configuration) webhook(name, path string, failure admissionregistrationv1.FailurePolicyType, caBundle []byte) admissionregistrationv1.ValidatingWebhook {
+	equivalent, none := admissionregistrationv1.Equivalent, admissionregistrationv1.SideEffectClassNone
+	timeout := int32(c.Timeout / time.Second)
+	return admissionregistrationv1.ValidatingWebhook{
+		Name:                    name,
+		ClientConfig:            c.Endpoint.clientConfig(path, caBundle),
+		FailurePolicy:           &failure,
+		MatchPolicy:             &equivalent,
+		ObjectSelector:          &metav1.LabelSelector{},
+		SideEffects:             &none,
+		TimeoutSeconds:          &timeout,
+		AdmissionReviewVersions: []string{"v1"},
+	}
+}
+
+func (c *Configuration) exemptSelector() *metav1.LabelSelector {
+	if len(c.ExemptNamespaces) == 0 {
+		return &metav1.LabelSelector{}
+	}
+	names := slices.Clone(c.ExemptNamespaces)
+	slices.Sort(names)
+	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+		Key:      "kubernetes.io/metadata.name",
+		Operator: metav1.LabelSelectorOpNotIn,
+		Values:   slices.Compact(names),
+	}}}
+}

@@ -1,0 +1,150 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+)
+
+// Judge is one immutable set of policies, such as a catalog's snapshot.
+type Judge interface {
+	// EvaluateWhere judges a request by every policy that concerns it and that
+	// keep wants, sorted by name.
+	EvaluateWhere(ctx context.Context, r *policy.Request, keep func(*v1alpha1.Policy) bool) []catalog.Result
+	// EvaluateOne judges by the policy of that name; matched is false when it
+	// doesn't concern the request.
+	EvaluateOne(ctx context.Context, name string, r *policy.Request) (res catalog.Result, matched bool)
+}
+
+// Class is the endpoint that judges for a policy, and with it what the API
+// server does when Evenkeel can't be reached. A policy that wouldn't refuse
+// anything (Warn, DryRun) never fails closed, whatever its failurePolicy.
+func Class(p *v1alpha1.Policy) v1alpha1.FailurePolicy {
+	if p.Spec.EnforcementAction != v1alpha1.EnforcementDeny {
+		return v1alpha1.FailurePolicyIgnore
+	}
+	return p.Spec.EffectiveFailurePolicy()
+}
+
+// finding is what one policy found in a request, as one enforcement action.
+type finding struct {
+	policy, title, runbook string
+	severity               v1alpha1.Severity
+	action                 v1alpha1.EnforcementAction
+	// old says that an update's object had the violations before, so they aren't
+	// blocked.
+	old        bool
+	violations []policy.Violation
+	actions    []policy.Action
+}
+
+func (f *finding) blocks() bool { return f.action == v1alpha1.EnforcementDeny && !f.old }
+
+// failure is a policy that couldn't be evaluated; policy is empty when no
+// policy could be.
+type failure struct {
+	policy string
+	err    error
+}
+
+// verdict is what the policies of one class say of a request.
+type verdict struct {
+	class    v1alpha1.FailurePolicy
+	findings []finding
+	failed   []failure
+}
+
+// decide asks every policy of the class that concerns the request.
+func decide(ctx context.Context, judge Judge, class v1alpha1.FailurePolicy, r *policy.Request) *verdict {
+	v := &verdict{class: class}
+	ofClass := func(p *v1alpha1.Policy) bool { return Class(p) == class }
+	for _, res := range judge.EvaluateWhere(ctx, r, ofClass) {
+		if res.Err != nil {
+			v.fail(res.Policy, res.Err)
+			continue
+		}
+		v.violated(ctx, judge, r, &res)
+		v.add(&res, v1alpha1.EnforcementWarn, false, visibleWarnings(&res))
+	}
+	return v
+}
+
+// visibleWarnings are the results of warn. A policy in DryRun only records.
+func visibleWarnings(res *catalog.Result) []policy.Violation {
+	if res.Definition.Spec.EnforcementAction == v1alpha1.EnforcementDryRun {
+		return nil
+	}
+	return res.Warnings
+}
+
+func (v *verdict) violated(ctx context.Context, judge Judge, r *policy.Request, res *catalog.Result) {
+	action := res.Definition.Spec.EnforcementAction
+	if len(res.Violations) == 0 || action != v1alpha1.EnforcementDeny || !ratchets(res.Definition, r) {
+		v.add(res, action, false, res.Violations)
+		return
+	}
+	before, err := violationsBefore(ctx, judge, r, res.Policy)
+	if err != nil {
+		v.fail(res.Policy, fmt.Errorf("judging the object as it was before the update: %w", err))
+		return
+	}
+	fresh := policy.NewSince(before, res.Violations)
+	v.add(res, action, false, fresh)
+	v.add(res, action, true, policy.NewSince(fresh, res.Violations))
+}
+
+func ratchets(p *v1alpha1.Policy, r *policy.Request) bool {
+	on := p.Spec.Ratchet == nil || *p.Spec.Ratchet
+	return on && r.Operation == policy.Update && r.OldObject != nil
+}
+
+// violationsBefore judges the object as it was before the update. A policy that
+// didn't concern it found nothing in it.
+func violationsBefore(ctx context.Context, judge Judge, r *policy.Request, name string) ([]policy.Violation, error) {
+	before := *r
+	before.Object = r.OldObject
+	res, matched := judge.EvaluateOne(ctx, name, &before)
+	if !matched {
+		return nil, nil
+	}
+	return res.Violations, res.Err
+}
+
+func (v *verdict) add(res *catalog.Result, action v1alpha1.EnforcementAction, old bool, violations []policy.Violation) {
+	if len(violations) == 0 {
+		return
+	}
+	v.findings = append(v.findings, finding{
+		policy:     res.Policy,
+		title:      res.Definition.Spec.Title,
+		runbook:    res.Definition.Spec.RunbookURL,
+		severity:   res.Definition.Spec.Severity,
+		action:     action,
+		old:        old,
+		violations: violations,
+		actions:    res.Actions,
+	})
+}
+
+func (v *verdict) fail(name string, err error) {
+	v.failed = append(v.failed, failure{policy: name, err: err})
+}
+
+// blocking are the findings for which the request is refused.
+func (v *verdict) blocking() []finding {
+	var out []finding
+	for _, f := range v.findings {
+		if f.blocks() {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// failsClosed says that the request is refused because it couldn't be judged.
+func (v *verdict) failsClosed() bool {
+	return v.class == v1alpha1.FailurePolicyFail && len(v.failed) > 0
+}

@@ -1,0 +1,310 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+)
+
+const (
+	denialOfA = `Deployment shop/web is refused by policy no-privileged (High): No privileged containers
+- /spec/template/spec/containers/0/securityContext/privileged: container "a" is privileged
+  Fix: set /spec/template/spec/containers/0/securityContext/privileged to false
+  Runbook: https://runbooks.example.com/no-privileged`
+	warningOfA = `policy no-privileged: /spec/template/spec/containers/0/securityContext/privileged: container "a" is privileged`
+	oldSuffix  = " (already violated before this change; not blocked)"
+	pathOfA    = ", first at /spec/template/spec/containers/0/securityContext/privileged"
+	brokenBy   = "policy broken could not be evaluated: "
+)
+
+func forbidden(message string) *metav1.Status {
+	return refusal(http.StatusForbidden, metav1.StatusReasonForbidden, message)
+}
+
+func TestHandlerAnswers(t *testing.T) {
+	privileged := newPolicy("no-privileged", privilegedRego)
+	deleting := func(finalizers ...any) tree {
+		return set(set(deployment("web", true), "2026-03-01T12:00:00Z", "metadata", "deletionTimestamp"), finalizers, "metadata", "finalizers")
+	}
+	cases := map[string]struct {
+		reason string
+		policy *v1alpha1.Policy
+		class  v1alpha1.FailurePolicy
+		review tree
+		want   response
+	}{
+		"a new object that violates a Deny policy is refused": {
+			reason: "the message names policy, object, path, reason, fix and runbook",
+			review: reviewOf("CREATE", deployment("web", true), nil),
+			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
+		},
+		"a good object passes without a word": {
+			review: reviewOf("CREATE", deployment("web", false), nil),
+			want:   response{Allowed: true},
+		},
+		"a policy of the other class isn't judged here": {
+			reason: "its own endpoint judges it",
+			class:  v1alpha1.FailurePolicyIgnore,
+			review: reviewOf("CREATE", deployment("web", true), nil),
+			want:   response{Allowed: true},
+		},
+		"a Warn policy warns, at the endpoint that fails open": {
+			policy: newPolicy("no-privileged", privilegedRego, withAction(v1alpha1.EnforcementWarn)),
+			class:  v1alpha1.FailurePolicyIgnore,
+			review: reviewOf("CREATE", deployment("web", true), nil),
+			want:   response{Allowed: true, Warnings: []string{warningOfA}, AuditAnnotations: map[string]string{"no-privileged": "Warn: 1" + pathOfA}},
+		},
+		"a DryRun policy only leaves a note in the audit log": {
+			policy: newPolicy("no-privileged", privilegedRego, withAction(v1alpha1.EnforcementDryRun)),
+			class:  v1alpha1.FailurePolicyIgnore,
+			review: reviewOf("CREATE", deployment("web", true), nil),
+			want:   response{Allowed: true, AuditAnnotations: map[string]string{"no-privileged": "DryRun: 1" + pathOfA}},
+		},
+		"the warn rule of a Deny policy only warns": {
+			review: reviewOf("CREATE", set(deployment("web", false), "default", "spec", "template", "spec", "serviceAccountName"), nil),
+			want: response{
+				Allowed:          true,
+				Warnings:         []string{"policy no-privileged: the service account is the default one"},
+				AuditAnnotations: map[string]string{"no-privileged": "Warn: 1"},
+			},
+		},
+		"an update that keeps an old violation passes with a warning": {
+			reason: "ratchet: an old violation must never block a hotfix",
+			review: reviewOf("UPDATE", set(deployment("web", true), int64(5), "spec", "replicas"), deployment("web", true)),
+			want: response{
+				Allowed:          true,
+				Warnings:         []string{warningOfA + oldSuffix},
+				AuditAnnotations: map[string]string{"no-privileged": "not blocked, already violated: 1" + pathOfA},
+			},
+		},
+		"an update that adds a violation to an old one is refused for the new one": {
+			review: reviewOf("UPDATE", deployment("web", true, true), deployment("web", true, false)),
+			want: response{
+				Status: forbidden(`Deployment shop/web is refused by policy no-privileged (High): No privileged containers
+- /spec/template/spec/containers/1/securityContext/privileged: container "b" is privileged
+  Fix: set /spec/template/spec/containers/0/securityContext/privileged to false, set /spec/template/spec/containers/1/securityContext/privileged to false
+  Runbook: https://runbooks.example.com/no-privileged`),
+				Warnings: []string{warningOfA + oldSuffix},
+				AuditAnnotations: map[string]string{
+					"no-privileged": "Deny: 1, first at /spec/template/spec/containers/1/securityContext/privileged; not blocked, already violated: 1" + pathOfA,
+				},
+			},
+		},
+		"without ratchet an old violation blocks an update": {
+			policy: newPolicy("no-privileged", privilegedRego, withoutRatchet),
+			review: reviewOf("UPDATE", deployment("web", true), deployment("web", true)),
+			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
+		},
+		"a deletion is judged on the old object": {
+			policy: newPolicy("no-privileged", privilegedRego, withOperations(v1alpha1.OperationDelete)),
+			review: reviewOf("DELETE", nil, deployment("web", true)),
+			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
+		},
+		"taking a finalizer off an object that is being deleted always passes": {
+			policy: newPolicy("no-privileged", privilegedRego, withoutRatchet),
+			review: reviewOf("UPDATE", deleting("b"), deleting("a", "b")),
+			want:   response{Allowed: true},
+		},
+		"an update of an object that is being deleted which changes more is judged": {
+			policy: newPolicy("no-privileged", privilegedRego, withoutRatchet),
+			review: reviewOf("UPDATE", set(deleting("b"), int64(9), "spec", "replicas"), deleting("a", "b")),
+			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
+		},
+		"a subresource is never judged": {
+			review: reviewOf("UPDATE", deployment("web", true), deployment("web", false), func(r tree) { r["subResource"] = "status" }),
+			want:   response{Allowed: true},
+		},
+		"a request that is only tried gets the same verdict": {
+			review: reviewOf("CREATE", deployment("web", true), nil, dryRun),
+			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if tc.policy == nil {
+				tc.policy = privileged
+			}
+			if tc.class == "" {
+				tc.class = v1alpha1.FailurePolicyFail
+			}
+			tc.want.UID = "705ab4f5"
+			got := ask(t, newHandler(t, tc.class, newCatalog(t, tc.policy)), tc.review)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n(-want +got)\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestHandlerWhenAPolicyCannotBeEvaluated(t *testing.T) {
+	review := reviewOf("CREATE", deployment("web", true), nil)
+	cases := map[string]struct {
+		reason       string
+		policies     []*v1alpha1.Policy
+		class        v1alpha1.FailurePolicy
+		namespaceErr error
+		wantCode     int32
+		wantMessage  string
+		wantWarning  string
+	}{
+		"failurePolicy Fail refuses, and says which policy and how it failed": {
+			policies:    []*v1alpha1.Policy{newPolicy("broken", brokenRego)},
+			class:       v1alpha1.FailurePolicyFail,
+			wantCode:    http.StatusInternalServerError,
+			wantMessage: brokenBy,
+		},
+		"failurePolicy Ignore lets pass with a warning": {
+			policies:    []*v1alpha1.Policy{newPolicy("broken", brokenRego, withFailurePolicy(v1alpha1.FailurePolicyIgnore))},
+			class:       v1alpha1.FailurePolicyIgnore,
+			wantWarning: "not judged: " + brokenBy,
+		},
+		"a Warn policy never refuses, even with failurePolicy Fail": {
+			reason:      "what wouldn't refuse a violation mustn't refuse for its own failure",
+			policies:    []*v1alpha1.Policy{newPolicy("broken", brokenRego, withAction(v1alpha1.EnforcementWarn))},
+			class:       v1alpha1.FailurePolicyIgnore,
+			wantWarning: "not judged: " + brokenBy,
+		},
+		"a violation of another policy is told first, as a denial": {
+			policies:    []*v1alpha1.Policy{newPolicy("broken", brokenRego), newPolicy("no-privileged", privilegedRego)},
+			class:       v1alpha1.FailurePolicyFail,
+			wantCode:    http.StatusForbidden,
+			wantMessage: "\nBesides, " + brokenBy,
+		},
+		"an unknown namespace fails closed": {
+			reason:       "a policy with a namespaceSelector would silently not apply",
+			policies:     []*v1alpha1.Policy{newPolicy("no-privileged", privilegedRego)},
+			class:        v1alpha1.FailurePolicyFail,
+			namespaceErr: errors.New("reading namespace shop: the server is down"),
+			wantCode:     http.StatusInternalServerError,
+			wantMessage:  "reading namespace shop: the server is down",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			h := newHandler(t, tc.class, newCatalog(t, tc.policies...))
+			h.Namespaces = fakeNamespaces{err: tc.namespaceErr}
+			got := ask(t, h, review)
+			if got.Allowed != (tc.wantCode == 0) {
+				t.Fatalf("%s: allowed is %t: %v", tc.reason, got.Allowed, got.Status)
+			}
+			if tc.wantCode != 0 && (got.Status.Code != tc.wantCode || !strings.Contains(got.Status.Message, tc.wantMessage)) {
+				t.Errorf("%s: want %d with %q, got %d: %s", tc.reason, tc.wantCode, tc.wantMessage, got.Status.Code, got.Status.Message)
+			}
+			if tc.wantWarning != "" && (len(got.Warnings) != 1 || !strings.HasPrefix(got.Warnings[0], tc.wantWarning)) {
+				t.Errorf("want a warning that begins with %q, got %q", tc.wantWarning, got.Warnings)
+			}
+			for _, p := range tc.policies {
+				want := 0.0
+				if p.Name == "broken" {
+					want = 1
+				}
+				if got := value(t, h.Metrics.errors.WithLabelValues(p.Name)); got != want {
+					t.Errorf("evaluation errors of %s: got %v, want %v", p.Name, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestHandlerRefusesBadReviews(t *testing.T) {
+	good := encode(t, reviewOf("CREATE", deployment("web", false), nil))
+	cases := map[string]struct {
+		method, contentType string
+		body                io.Reader
+		want                int
+		wantText            string
+	}{
+		"a body that isn't JSON":                  {body: strings.NewReader("{"), want: http.StatusBadRequest, wantText: "decoding the AdmissionReview"},
+		"an empty body":                           {body: strings.NewReader(""), want: http.StatusBadRequest, wantText: "decoding the AdmissionReview"},
+		"a review of another version":             {body: bytes.NewReader(bytes.Replace(good, []byte("admission.k8s.io/v1"), []byte("admission.k8s.io/v1beta1"), 1)), want: http.StatusBadRequest, wantText: "admission.k8s.io/v1beta1"},
+		"a review without a request":              {body: strings.NewReader(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`), want: http.StatusBadRequest, wantText: "no request"},
+		"an object that isn't one":                {body: bytes.NewReader(bytes.Replace(good, []byte(`"oldObject":null`), []byte(`"oldObject":[1]`), 1)), want: http.StatusBadRequest, wantText: "decoding"},
+		"a body over the limit":                   {body: bytes.NewReader(append(bytes.Repeat([]byte(" "), maxReviewBytes), good...)), want: http.StatusRequestEntityTooLarge, wantText: "larger than"},
+		"a body over the limit of unknown length": {body: io.MultiReader(bytes.NewReader(bytes.Repeat([]byte(" "), maxReviewBytes)), bytes.NewReader(good)), want: http.StatusRequestEntityTooLarge, wantText: "larger than"},
+		"another method":                          {method: http.MethodGet, body: bytes.NewReader(good), want: http.StatusMethodNotAllowed, wantText: "POST"},
+		"another content type":                    {contentType: "application/yaml", body: bytes.NewReader(good), want: http.StatusUnsupportedMediaType, wantText: "application/json"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if tc.method == "" {
+				tc.method = http.MethodPost
+			}
+			if tc.contentType == "" {
+				tc.contentType = "application/json"
+			}
+			h := newHandler(t, v1alpha1.FailurePolicyFail, newCatalog(t))
+			r := httptest.NewRequest(tc.method, PathFail, tc.body)
+			r.Header.Set("Content-Type", tc.contentType)
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if w.Code != tc.want || !strings.Contains(w.Body.String(), tc.wantText) {
+				t.Errorf("want %d with %q, got %d: %s", tc.want, tc.wantText, w.Code, w.Body)
+			}
+			if got := value(t, h.Metrics.requests.WithLabelValues("other", decisionBad, "fail")); got != 1 {
+				t.Errorf("malformed requests counted: %v", got)
+			}
+		})
+	}
+}
+
+func TestDryRunRequestsAreCountedApart(t *testing.T) {
+	h := newHandler(t, v1alpha1.FailurePolicyFail, newCatalog(t, newPolicy("no-privileged", privilegedRego)))
+	object := deployment("web", true)
+	ask(t, h, reviewOf("CREATE", object, nil, dryRun))
+	ask(t, h, reviewOf("CREATE", object, nil, dryRun))
+	ask(t, h, reviewOf("CREATE", object, nil))
+	got := map[string]float64{
+		"dry runs":   value(t, h.Metrics.requests.WithLabelValues("CREATE", decisionDryRun, "fail")),
+		"denials":    value(t, h.Metrics.requests.WithLabelValues("CREATE", decisionDenied, "fail")),
+		"violations": value(t, h.Metrics.violations.WithLabelValues("no-privileged", "Deny")),
+	}
+	if diff := cmp.Diff(map[string]float64{"dry runs": 2, "denials": 1, "violations": 1}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// slowJudge answers with an error when the time to judge in is over.
+type slowJudge struct{ budget chan time.Duration }
+
+func (j slowJudge) EvaluateWhere(ctx context.Context, _ *policy.Request, _ func(*v1alpha1.Policy) bool) []catalog.Result {
+	deadline, _ := ctx.Deadline()
+	j.budget <- time.Until(deadline)
+	return nil
+}
+
+func (slowJudge) EvaluateOne(context.Context, string, *policy.Request) (catalog.Result, bool) {
+	return catalog.Result{}, false
+}
+
+func TestTheTimeToJudgeIsLessThanTheAPIServerWaits(t *testing.T) {
+	j := slowJudge{budget: make(chan time.Duration, 1)}
+	h := newHandler(t, v1alpha1.FailurePolicyFail, newCatalog(t))
+	h.Judge, h.Timeout = func() Judge { return j }, 30*time.Second
+	ask(t, h, reviewOf("CREATE", deployment("web", true), nil)) // says timeout=5s
+	if got := <-j.budget; got <= 4*time.Second || got > 4500*time.Millisecond {
+		t.Errorf("the policies had %s, want 4.5s: a tenth less than the API server's 5s", got)
+	}
+}
+
+func TestWholeNumbersStayWhole(t *testing.T) {
+	req, err := decodeReview(encode(t, reviewOf("CREATE", set(deployment("web"), 9007199254740993, "spec", "replicas"), nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := req.Object["spec"].(tree)["replicas"]; got != int64(9007199254740993) {
+		t.Errorf("got %v of type %T, want the int64 9007199254740993", got, got)
+	}
+}

@@ -1,0 +1,220 @@
+package webhook
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// Bounds of what is sent back. The API server cuts warnings off beyond 256
+// characters each and 4096 in all.
+const (
+	maxViolationLines = 10
+	maxLineBytes      = 512
+	maxFixBytes       = 400
+	maxWarnings       = 10
+	maxWarningBytes   = 256
+)
+
+// denial is the message of a refused request: for each policy its name and
+// title, one line for each violation, the fix and the runbook.
+func denial(r *policy.Request, v *verdict, blocking []finding) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s is refused by ", describe(r))
+	left, more := maxViolationLines, 0
+	for i, f := range blocking {
+		if left == 0 {
+			more += len(f.violations)
+			continue
+		}
+		if i > 0 {
+			b.WriteString("\nand by ")
+		}
+		shown := f.violations[:min(left, len(f.violations))]
+		left, more = left-len(shown), more+len(f.violations)-len(shown)
+		writeFinding(&b, r, &f, shown)
+	}
+	if more > 0 {
+		fmt.Fprintf(&b, "\nand %d more %s", more, plural("violation", more))
+	}
+	for _, f := range v.failed {
+		fmt.Fprintf(&b, "\nBesides, %s", clip(failureText(f), maxLineBytes))
+	}
+	return b.String()
+}
+
+func writeFinding(b *strings.Builder, r *policy.Request, f *finding, shown []policy.Violation) {
+	fmt.Fprintf(b, "policy %s (%s): %s", f.policy, f.severity, oneLine(f.title))
+	for _, violation := range shown {
+		b.WriteString("\n- " + clip(violationText(violation), maxLineBytes))
+	}
+	if fix := fixText(f.actions, holdsSecrets(r)); fix != "" {
+		b.WriteString("\n  Fix: " + fix)
+	}
+	b.WriteString("\n  Runbook: " + f.runbook)
+}
+
+// unjudged is the message of a request that is refused because some policy
+// couldn't be evaluated.
+func unjudged(r *policy.Request, v *verdict) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s is refused because it couldn't be judged:", describe(r))
+	for i, f := range v.failed {
+		if i == maxViolationLines {
+			fmt.Fprintf(&b, "\nand %d more", len(v.failed)-i)
+			break
+		}
+		b.WriteString("\n- " + clip(failureText(f), maxLineBytes))
+	}
+	b.WriteString("\nTry again; if it persists, have the policy's owner mend the rule, or set its failurePolicy to Ignore or its enforcementAction to Warn.")
+	return b.String()
+}
+
+func failureText(f failure) string {
+	if f.policy == "" {
+		return oneLine(f.err.Error())
+	}
+	reason := strings.TrimPrefix(f.err.Error(), "policy "+f.policy+": ")
+	return fmt.Sprintf("policy %s could not be evaluated: %s", f.policy, oneLine(reason))
+}
+
+// warnings are the warning headers of the answer: warned violations, violations
+// that an update didn't bring, and policies that were skipped.
+func warnings(v *verdict) []string {
+	var out []string
+	for _, f := range v.findings {
+		if suffix, visible := warningSuffix(&f); visible {
+			for _, violation := range f.violations {
+				text := fmt.Sprintf("policy %s: %s", f.policy, violationText(violation))
+				out = append(out, clip(text, maxWarningBytes-len(suffix))+suffix)
+			}
+		}
+	}
+	if !v.failsClosed() {
+		for _, f := range v.failed {
+			out = append(out, clip("not judged: "+failureText(f), maxWarningBytes))
+		}
+	}
+	if len(out) > maxWarnings {
+		more := len(out) - maxWarnings
+		out = append(out[:maxWarnings], fmt.Sprintf("and %d more %s of Evenkeel's policies", more, plural("warning", more)))
+	}
+	return out
+}
+
+func warningSuffix(f *finding) (suffix string, visible bool) {
+	switch {
+	case f.old:
+		return " (already violated before this change; not blocked)", true
+	case f.action == v1alpha1.EnforcementWarn:
+		return "", true
+	default:
+		return "", false
+	}
+}
+
+func violationText(v policy.Violation) string {
+	if v.Path == "" {
+		return oneLine(v.Message)
+	}
+	return oneLine(v.Path + ": " + v.Message)
+}
+
+// fixText says in one line which changes would put the object right. Values are
+// left out where they may be secret.
+func fixText(actions []policy.Action, secret bool) string {
+	var steps []string
+	for _, a := range actions {
+		if a.Type != policy.ActionPatch {
+			steps = append(steps, string(a.Type)+" it")
+			continue
+		}
+		for _, op := range a.Ops {
+			if step := opText(op, secret); step != "" {
+				steps = append(steps, step)
+			}
+		}
+	}
+	var b strings.Builder
+	for i, step := range steps {
+		if i > 0 && b.Len()+len(step) > maxFixBytes {
+			fmt.Fprintf(&b, ", and %d more %s", len(steps)-i, plural("change", len(steps)-i))
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(clip(step, maxFixBytes))
+	}
+	return b.String()
+}
+
+func opText(op policy.PatchOp, secret bool) string {
+	switch op.Op {
+	case "test":
+		return ""
+	case "remove":
+		return "remove " + oneLine(op.Path)
+	case "move", "copy":
+		return oneLine(fmt.Sprintf("%s %s to %s", op.Op, op.From, op.Path))
+	}
+	if secret {
+		return oneLine("set " + op.Path)
+	}
+	value, err := json.Marshal(op.Value)
+	if err != nil {
+		return oneLine("set " + op.Path)
+	}
+	return oneLine(fmt.Sprintf("set %s to %s", op.Path, value))
+}
+
+func holdsSecrets(r *policy.Request) bool { return r.Kind.Group == "" && r.Kind.Kind == "Secret" }
+
+// describe names the object: "Deployment shop/web".
+func describe(r *policy.Request) string {
+	name := r.Name
+	if name == "" {
+		if prefix, ok := metadataOf(r.Judged())["generateName"].(string); ok {
+			name = prefix + "*"
+		}
+	}
+	if r.Namespace != "" {
+		name = r.Namespace + "/" + name
+	}
+	return r.Kind.Kind + " " + name
+}
+
+func plural(noun string, n int) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}
+
+// oneLine makes text fit a line and a header: control characters become spaces.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == utf8.RuneError {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// clip cuts text to at most limit bytes, between characters.
+func clip(text string, limit int) string {
+	const ellipsis = "…"
+	if len(text) <= limit {
+		return text
+	}
+	cut := limit - len(ellipsis)
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + ellipsis
+}

@@ -1,0 +1,112 @@
+package webhook
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+func manyViolations(n int, text string) []policy.Violation {
+	var out []policy.Violation
+	for i := range n {
+		out = append(out, policy.Violation{Message: text, Path: fmt.Sprintf("/spec/%d", i)})
+	}
+	return out
+}
+
+func TestMessagesAreBounded(t *testing.T) {
+	long := strings.Repeat("é", 5000) + "\nsecond line"
+	v := &verdict{class: v1alpha1.FailurePolicyFail}
+	for i := range 40 {
+		for _, action := range []v1alpha1.EnforcementAction{v1alpha1.EnforcementDeny, v1alpha1.EnforcementWarn} {
+			v.findings = append(v.findings, finding{
+				policy: fmt.Sprintf("p%d", i), title: "t", action: action, violations: manyViolations(7, long),
+				actions: []policy.Action{{Type: policy.ActionPatch, Ops: []policy.PatchOp{{Op: "add", Path: "/x", Value: long}}}},
+			})
+		}
+	}
+	resp, decision := answer(&policy.Request{Name: "web", Operation: policy.Create, Object: tree{}}, v)
+	if decision != decisionDenied {
+		t.Fatalf("decision %q", decision)
+	}
+	if got := strings.Count(resp.Status.Message, "\n- "); got != maxViolationLines {
+		t.Errorf("%d violations are listed, want %d", got, maxViolationLines)
+	}
+	if want := "\nand 270 more violations"; !strings.HasSuffix(resp.Status.Message, want) {
+		t.Errorf("the message doesn't end with %q", want)
+	}
+	if n := len(resp.Status.Message); n > 16<<10 {
+		t.Errorf("the message has %d bytes", n)
+	}
+	if len(resp.Warnings) != maxWarnings+1 || resp.Warnings[maxWarnings] != "and 270 more warnings of Evenkeel's policies" {
+		t.Errorf("%d warnings, the last is %q", len(resp.Warnings), resp.Warnings[len(resp.Warnings)-1])
+	}
+	for _, w := range resp.Warnings {
+		if len(w) > maxWarningBytes || !utf8.ValidString(w) || strings.ContainsAny(w, "\n\r") {
+			t.Errorf("not fit for a header: %q", w)
+		}
+	}
+}
+
+func TestFixText(t *testing.T) {
+	patch := func(ops ...policy.PatchOp) []policy.Action {
+		return []policy.Action{{Type: policy.ActionPatch, Ops: ops}}
+	}
+	var many []policy.PatchOp
+	for i := range 30 {
+		many = append(many, policy.PatchOp{Op: "remove", Path: fmt.Sprintf("/spec/template/spec/containers/%d/securityContext", i)})
+	}
+	cases := map[string]struct {
+		actions []policy.Action
+		secret  bool
+		want    string
+	}{
+		"no fix has no text":                     {want: ""},
+		"a value is told as JSON":                {actions: patch(policy.PatchOp{Op: "add", Path: "/spec/x", Value: map[string]any{"a": int64(1)}}), want: `set /spec/x to {"a":1}`},
+		"null is a value":                        {actions: patch(policy.PatchOp{Op: "replace", Path: "/spec/x", HasValue: true}), want: "set /spec/x to null"},
+		"the value of a Secret isn't told":       {actions: patch(policy.PatchOp{Op: "add", Path: "/data/x", Value: "c2VjcmV0"}), secret: true, want: "set /data/x"},
+		"a test operation is no change":          {actions: patch(policy.PatchOp{Op: "test", Path: "/spec/x"}, policy.PatchOp{Op: "remove", Path: "/spec/x"}), want: "remove /spec/x"},
+		"a move names both ends":                 {actions: patch(policy.PatchOp{Op: "move", From: "/spec/a", Path: "/spec/b"}), want: "move /spec/a to /spec/b"},
+		"a long fix is cut and says what's left": {actions: patch(many...), want: wantCut(many)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, fixText(tc.actions, tc.secret)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// wantCut is what the bound of 400 bytes leaves of steps of 51 and 52 bytes.
+func wantCut(ops []policy.PatchOp) string {
+	var shown []string
+	for _, op := range ops[:7] {
+		shown = append(shown, "remove "+op.Path)
+	}
+	return strings.Join(shown, ", ") + ", and 23 more changes"
+}
+
+func TestDescribe(t *testing.T) {
+	cases := map[string]struct {
+		request policy.Request
+		want    string
+	}{
+		"a namespaced object":                {policy.Request{Kind: policy.GroupVersionKind{Kind: "Pod"}, Namespace: "shop", Name: "web"}, "Pod shop/web"},
+		"a cluster-scoped object":            {policy.Request{Kind: policy.GroupVersionKind{Kind: "Namespace"}, Name: "shop"}, "Namespace shop"},
+		"an object whose name is to be made": {policy.Request{Kind: policy.GroupVersionKind{Kind: "Pod"}, Namespace: "shop", Object: tree{"metadata": tree{"generateName": "web-"}}}, "Pod shop/web-*"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := describe(&tc.request); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,95 @@
+package webhook
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// Metrics are the figures of admission. Labels never hold names of objects.
+type Metrics struct {
+	requests   *prometheus.CounterVec
+	violations *prometheus.CounterVec
+	duration   *prometheus.HistogramVec
+	errors     *prometheus.CounterVec
+}
+
+// The values of the decision label.
+const (
+	decisionAllowed = "allowed"
+	decisionWarned  = "warned"
+	decisionDenied  = "denied"
+	decisionErrored = "errored"
+	decisionBad     = "malformed"
+	decisionDryRun  = "dry_run"
+)
+
+// actionRatchet is the action label of a violation that was there before the
+// update; the others are the policy's enforcement actions.
+const actionRatchet = "Ratchet"
+
+// NewMetrics registers the metrics of admission.
+func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
+	m := &Metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "evenkeel_admission_requests_total",
+			Help: "Admission requests answered, by operation (CREATE, UPDATE, DELETE, other), decision (allowed, warned, denied, errored, malformed; dry_run for requests that are only tried, whatever the verdict) and endpoint (fail, ignore, policy).",
+		}, []string{"operation", "decision", "endpoint"}),
+		violations: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "evenkeel_admission_violations_total",
+			Help: "Violations found in admission requests that aren't dry runs, by policy and action (Deny, Warn, DryRun; Ratchet for one that was there before the update).",
+		}, []string{"policy", "action"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "evenkeel_admission_duration_seconds",
+			Help:    "Time from the arrival of an admission request to its answer, by endpoint (fail, ignore, policy).",
+			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}, []string{"endpoint"}),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "evenkeel_admission_evaluation_errors_total",
+			Help: "Evaluations that failed in admission, dry runs included, by policy.",
+		}, []string{"policy"}),
+	}
+	for _, c := range []prometheus.Collector{m.requests, m.violations, m.duration, m.errors} {
+		if err := registerer.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// answered counts one answer.
+func (m *Metrics) answered(endpoint string, req *policy.Request, decision string, took time.Duration) {
+	operation := "other"
+	if req != nil {
+		switch req.Operation {
+		case policy.Create, policy.Update, policy.Delete:
+			operation = string(req.Operation)
+		}
+		if req.DryRun {
+			decision = decisionDryRun
+		}
+	}
+	m.requests.WithLabelValues(operation, decision, endpoint).Inc()
+	m.duration.WithLabelValues(endpoint).Observe(took.Seconds())
+}
+
+// judged counts what the policies found.
+func (m *Metrics) judged(req *policy.Request, v *verdict) {
+	for _, f := range v.failed {
+		if f.policy != "" {
+			m.errors.WithLabelValues(f.policy).Inc()
+		}
+	}
+	if req.DryRun {
+		return
+	}
+	for _, f := range v.findings {
+		action := string(f.action)
+		if f.old {
+			action = actionRatchet
+		}
+		m.violations.WithLabelValues(f.policy, action).Add(float64(len(f.violations)))
+	}
+}

@@ -1,0 +1,100 @@
+package webhook
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+)
+
+// Options say how admission runs in a manager.
+type Options struct {
+	// Catalog holds the policies in force. Required.
+	Catalog *catalog.Catalog
+	// Namespace is the controller's own: its certificate lives there, and its
+	// objects are never judged. It must exist. Required.
+	Namespace string
+	// SecretName is the Secret of the certificate. Default: evenkeel-webhook-cert.
+	SecretName string
+	// CertDir is a directory of this replica's own for the serving certificate.
+	// Required.
+	CertDir string
+	// URLBase is set when the manager runs outside the cluster, for example
+	// https://localhost:9443. The host must be a name.
+	URLBase string
+	// ServiceName is the Service in Namespace that leads here, when URLBase is
+	// empty. Default: evenkeel-webhook.
+	ServiceName string
+	// Host and Port are where the server listens. Default: all addresses, 9443.
+	Host string
+	Port int
+	// Timeout is how long the API server waits for a verdict, in whole seconds
+	// from 1 to 30. Default: 5s.
+	Timeout time.Duration
+	// ExemptNamespaces are never judged, besides Namespace. Nil means kube-system
+	// and kube-node-lease: what keeps the cluster alive must not depend on a
+	// webhook that itself needs the cluster. Empty, not nil, means no other.
+	ExemptNamespaces []string
+	// Registerer takes the metrics. Required.
+	Registerer prometheus.Registerer
+	// Clock tells the time. Required.
+	Clock clock.PassiveClock
+}
+
+// withDefaults fills what is left out.
+func (o Options) withDefaults() Options {
+	if o.SecretName == "" {
+		o.SecretName = "evenkeel-webhook-cert"
+	}
+	if o.ServiceName == "" {
+		o.ServiceName = "evenkeel-webhook"
+	}
+	if o.Port == 0 {
+		o.Port = 9443
+	}
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.ExemptNamespaces == nil {
+		o.ExemptNamespaces = []string{"kube-system", "kube-node-lease"}
+	}
+	return o
+}
+
+// Validate says what is wrong with the options, all at once.
+func (o Options) Validate() error {
+	o = o.withDefaults()
+	var errs []error
+	if o.Catalog == nil || o.Registerer == nil || o.Clock == nil {
+		errs = append(errs, errors.New("webhook: a catalog, a metrics registerer and a clock are required"))
+	}
+	if o.CertDir == "" {
+		errs = append(errs, errors.New("webhook: set the certificate directory"))
+	}
+	if o.Namespace == "" {
+		errs = append(errs, errors.New("webhook: set the controller's namespace"))
+	}
+	if o.Timeout < time.Second || o.Timeout > 30*time.Second || o.Timeout%time.Second != 0 {
+		errs = append(errs, fmt.Errorf("webhook timeout %s: must be whole seconds from 1s to 30s", o.Timeout))
+	}
+	errs = append(errs, o.endpoint().Validate())
+	return errors.Join(errs...)
+}
+
+func (o Options) endpoint() Endpoint {
+	return Endpoint{URLBase: o.URLBase, Service: o.ServiceName, Namespace: o.Namespace}
+}
+
+func (o Options) secretKey() types.NamespacedName {
+	return types.NamespacedName{Namespace: o.Namespace, Name: o.SecretName}
+}
+
+func (o Options) exempt() []string {
+	return append(slices.Clone(o.ExemptNamespaces), o.Namespace)
+}

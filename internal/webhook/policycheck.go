@@ -1,0 +1,158 @@
+package webhook
+
+import (
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
+)
+
+// maxPolicyName leaves room in the names that are built from a policy's: its
+// remediations ("<policy>-<hash>") must fit a label value of 63 characters.
+const maxPolicyName = 52
+
+// problem is one thing that is wrong with a Policy.
+type problem struct {
+	// at is the field, or file:row:col within a module.
+	at string
+	// field is the field that the API reports the problem at.
+	field   string
+	message string
+}
+
+func (p problem) String() string { return p.at + ": " + p.message }
+
+type problems []problem
+
+// addIf adds a problem unless message is empty.
+func (p *problems) addIf(message, field string) {
+	if message != "" {
+		*p = append(*p, problem{at: field, field: field, message: message})
+	}
+}
+
+// PolicyChecker finds what is wrong with a Policy beyond what its schema refuses.
+type PolicyChecker struct {
+	// Compile compiles the Rego; its error is a *rego.CompileError where the
+	// Rego is to blame.
+	Compile func(*v1alpha1.Policy) error
+	// Kinds finds the kinds that the policy names.
+	Kinds *Kinds
+}
+
+// Check returns every problem: name, Rego, match, strategy.
+func (c *PolicyChecker) Check(p *v1alpha1.Policy) []problem {
+	var out problems
+	if n := len(p.Name); n > maxPolicyName {
+		out.addIf(fmt.Sprintf("%d characters long: use at most %d, because the names of its remediations and breaker are built from it", n, maxPolicyName), "metadata.name")
+	}
+	out = append(out, c.compile(p)...)
+	if err := match.Validate(p); err != nil {
+		out.addIf(err.Error(), "spec.match")
+	}
+	out = append(out, c.resources(p.Spec.Match.Resources)...)
+	return append(out, checkStrategy(&p.Spec.Remediation)...)
+}
+
+func (c *PolicyChecker) compile(p *v1alpha1.Policy) []problem {
+	err := c.Compile(p)
+	if err == nil {
+		return nil
+	}
+	var compile *rego.CompileError
+	if !errors.As(err, &compile) {
+		return []problem{{at: "spec.modules", field: "spec.modules", message: err.Error()}}
+	}
+	var out problems
+	for _, found := range compile.Problems {
+		field := moduleField(p, found.File)
+		at := field
+		if found.File != "" {
+			at = fmt.Sprintf("%s:%d:%d", found.File, found.Row, found.Col)
+		}
+		out = append(out, problem{at: at, field: field, message: found.Message})
+	}
+	return out
+}
+
+func moduleField(p *v1alpha1.Policy, file string) string {
+	for i := range p.Spec.Modules {
+		if p.Spec.Modules[i].Name == file {
+			return fmt.Sprintf("spec.modules[%d].rego", i)
+		}
+	}
+	return "spec.modules"
+}
+
+// resources checks that every kind is served in one of its groups at least, and
+// every group has one of the kinds.
+func (c *PolicyChecker) resources(resources []v1alpha1.ResourceMatch) []problem {
+	var out problems
+	for i, res := range resources {
+		field := fmt.Sprintf("spec.match.resources[%d]", i)
+		useful := make([]bool, len(res.APIGroups))
+		known := true
+		for j, kind := range res.Kinds {
+			message, found := c.kind(res.APIGroups, kind, useful)
+			known = known && found
+			out.addIf(message, fmt.Sprintf("%s.kinds[%d]", field, j))
+		}
+		for j, group := range res.APIGroups {
+			if known && !useful[j] {
+				out.addIf(fmt.Sprintf("group %q serves none of the kinds listed with it: remove it", group), fmt.Sprintf("%s.apiGroups[%d]", field, j))
+			}
+		}
+	}
+	return out
+}
+
+// kind looks a kind up in the groups listed with it and marks those that have it.
+func (c *PolicyChecker) kind(groups []string, kind string, useful []bool) (message string, found bool) {
+	for i, group := range groups {
+		if why := neverJudged(group, kind); why != "" {
+			return fmt.Sprintf("%s can't be matched: %s; remove it", kind, why), false
+		}
+		_, err := c.Kinds.Resolve(group, kind)
+		switch {
+		case err == nil:
+			useful[i], found = true, true
+		case !errors.Is(err, ErrUnknownKind):
+			return fmt.Sprintf("the kind could not be checked: %v; try again", err), false
+		}
+	}
+	if found {
+		return "", true
+	}
+	return c.unknownKind(groups, kind), false
+}
+
+func (c *PolicyChecker) unknownKind(groups []string, kind string) string {
+	text := fmt.Sprintf("the API server serves no kind %q in group %q", kind, groups[0])
+	if len(groups) > 1 {
+		text = fmt.Sprintf("the API server serves no kind %q in any of the groups %q", kind, groups)
+	}
+	similar, ok := c.Kinds.Similar(kind)
+	if !ok {
+		return text + ": check the spelling, or install its CustomResourceDefinition first"
+	}
+	if similar.Kind == kind {
+		return text + fmt.Sprintf(": set apiGroups to %q, which serves it", similar.Group)
+	}
+	return text + fmt.Sprintf(": did you mean %q of group %q?", similar.Kind, similar.Group)
+}
+
+func causes(found []problem) []metav1.StatusCause {
+	out := make([]metav1.StatusCause, 0, len(found))
+	for _, p := range found {
+		message := p.message
+		if p.at != p.field {
+			message = p.String()
+		}
+		out = append(out, metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: p.field, Message: message})
+	}
+	return out
+}

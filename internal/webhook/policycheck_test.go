@@ -1,0 +1,226 @@
+package webhook
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
+)
+
+func newChecker(kinds *Kinds) *PolicyChecker {
+	return &PolicyChecker{Kinds: kinds, Compile: func(p *v1alpha1.Policy) error {
+		_, err := rego.Compile(p)
+		return err
+	}}
+}
+
+func waves(values ...any) func(*v1alpha1.Policy) {
+	return func(p *v1alpha1.Policy) {
+		p.Spec.Remediation.Waves = nil
+		for _, v := range values {
+			wave := intstr.IntOrString{}
+			switch v := v.(type) {
+			case int:
+				wave = intstr.FromInt(v)
+			case string:
+				wave = intstr.FromString(v)
+			}
+			p.Spec.Remediation.Waves = append(p.Spec.Remediation.Waves, wave)
+		}
+	}
+}
+
+func strategy(change func(*v1alpha1.RemediationStrategy)) func(*v1alpha1.Policy) {
+	return func(p *v1alpha1.Policy) { change(&p.Spec.Remediation) }
+}
+
+func TestPolicyCheck(t *testing.T) {
+	size := func(v intstr.IntOrString) func(*v1alpha1.Policy) {
+		return strategy(func(s *v1alpha1.RemediationStrategy) { s.Canary.Size = &v })
+	}
+	cases := map[string]struct {
+		rego   string
+		change []func(*v1alpha1.Policy)
+		want   []string // each problem contains, in order
+	}{
+		"a good policy has no problem": {},
+		"a module that doesn't parse is told by file and row": {
+			rego: "package a\n\ndeny contains \"x\" if {",
+			want: []string{"p.rego:3:"},
+		},
+		"a forbidden built-in is told by file and row": {
+			rego: "package a\n\ndeny contains \"x\" if {\n\thttp.send({\"method\": \"get\", \"url\": \"https://example.com\"})\n}",
+			want: []string{"p.rego:4:"},
+		},
+		"a misspelt kind is told by field, with the right one": {
+			change: []func(*v1alpha1.Policy){withResources("apps", "Deployment", "deployment")},
+			want:   []string{`spec.match.resources[1].kinds[1]: the API server serves no kind "deployment" in group "apps": did you mean "Deployment" of group "apps"?`},
+		},
+		"a kind in the wrong group is told with the right group": {
+			change: []func(*v1alpha1.Policy){withResources("", "Deployment")},
+			want:   []string{`spec.match.resources[1].kinds[0]: the API server serves no kind "Deployment" in group "": set apiGroups to "apps", which serves it`},
+		},
+		"a kind that nobody serves": {
+			change: []func(*v1alpha1.Policy){withResources("example.com", "Widget")},
+			want:   []string{`spec.match.resources[1].kinds[0]: the API server serves no kind "Widget" in group "example.com": check the spelling, or install its CustomResourceDefinition first`},
+		},
+		"a group that has none of the kinds": {
+			change: []func(*v1alpha1.Policy){func(p *v1alpha1.Policy) {
+				p.Spec.Match.Resources[0].APIGroups = []string{"", "apps"}
+			}},
+			want: []string{`spec.match.resources[0].apiGroups[1]: group "apps" serves none of the kinds`},
+		},
+		"leases and Evenkeel's own kinds can't be matched": {
+			change: []func(*v1alpha1.Policy){withResources("coordination.k8s.io", "Lease"), withResources("evenkeel.dev", "Policy")},
+			want:   []string{"spec.match.resources[1].kinds[0]: Lease can't be matched: leases keep", "spec.match.resources[2].kinds[0]: Policy can't be matched: Evenkeel's own"},
+		},
+		"a bad selector is told by its field": {
+			change: []func(*v1alpha1.Policy){func(p *v1alpha1.Policy) {
+				p.Spec.Match.LabelSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}
+			}},
+			want: []string{"labelSelector"},
+		},
+		"a name too long for what is named after it": {
+			change: []func(*v1alpha1.Policy){func(p *v1alpha1.Policy) { p.Name = strings.Repeat("a", 53) }},
+			want:   []string{"metadata.name: 53 characters long: use at most 52"},
+		},
+		"waves of counts and percentages may be mixed": {change: []func(*v1alpha1.Policy){waves(1, "5%", 10, "50%", "100%")}},
+		"equal waves don't fall":                       {change: []func(*v1alpha1.Policy){waves("50%", "50%", "100%")}},
+		"waves that fall": {
+			change: []func(*v1alpha1.Policy){waves("50%", "25%", "100%")},
+			want:   []string{`spec.remediation.waves[1]: 25%: waves are cumulative and must never fall; an earlier one is already 50%`},
+		},
+		"counts that fall over a percentage between": {
+			change: []func(*v1alpha1.Policy){waves(9, "50%", 3, "100%")},
+			want:   []string{`spec.remediation.waves[2]: 3: waves are cumulative`},
+		},
+		"waves that end early": {
+			change: []func(*v1alpha1.Policy){waves("5%", "50%")},
+			want:   []string{`spec.remediation.waves[1]: 50%: the last wave must be "100%"`},
+		},
+		"waves that aren't shares": {
+			change: []func(*v1alpha1.Policy){waves("0%", 0, "half", "5", "+5%", "101%", "100%")},
+			want:   []string{"waves[0]: ", "waves[1]: 0: a count must be at least 1", "waves[2]: ", "waves[3]: ", "waves[4]: ", "waves[5]: "},
+		},
+		"a canary of nothing": {change: []func(*v1alpha1.Policy){size(intstr.FromInt32(0))}, want: []string{"spec.remediation.canary.size: 0: a count"}},
+		"a canary of 10% is fine": {
+			change: []func(*v1alpha1.Policy){size(intstr.FromString("10%"))},
+		},
+		"durations that make no sense": {
+			change: []func(*v1alpha1.Policy){strategy(func(s *v1alpha1.RemediationStrategy) {
+				s.Soak.Duration = -time.Second
+				s.ProgressDeadline.Duration = 0
+				s.Canary.Soak = &metav1.Duration{Duration: 1000 * time.Hour}
+			})},
+			want: []string{"spec.remediation.canary.soak: 1000h0m0s: must be from 0s to 168h0m0s", "spec.remediation.soak: -1s", "spec.remediation.progressDeadline: 0s: must be from 1s"},
+		},
+		"a breaker that could never work": {
+			change: []func(*v1alpha1.Policy){strategy(func(s *v1alpha1.RemediationStrategy) {
+				s.Breaker = v1alpha1.BreakerStrategy{FailureRatio: 120, Window: metav1.Duration{Duration: time.Second}, Cooldown: metav1.Duration{Duration: 25 * time.Hour}}
+			})},
+			want: []string{"breaker.consecutiveFailures: 0", "breaker.failureRatio: 120", "breaker.minSamples: 0", "breaker.window: 1s: must be from 6s", "breaker.cooldown: 25h0m0s: must be from 1s to 24h0m0s"},
+		},
+		"all problems are told at once": {
+			rego:   "package a\n\ndeny contains \"x\" if {",
+			change: []func(*v1alpha1.Policy){withResources("example.com", "Widget"), waves("50%")},
+			want:   []string{"p.rego:3:", "spec.match.resources[1].kinds[0]", "spec.remediation.waves[0]"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if tc.rego == "" {
+				tc.rego = privilegedRego
+			}
+			got := newChecker(testKinds()).Check(newPolicy("p", tc.rego, tc.change...))
+			ok := len(got) == len(tc.want)
+			for i := 0; ok && i < len(got); i++ {
+				ok = strings.Contains(got[i].String(), tc.want[i])
+			}
+			if !ok {
+				t.Errorf("got\n%v\nwant problems with\n%s", got, strings.Join(tc.want, "\n"))
+			}
+		})
+	}
+}
+
+func TestPolicyCheckWhenTheAPICannotBeAsked(t *testing.T) {
+	kinds := NewKinds(func() (meta.RESTMapper, error) { return nil, errors.New("connection refused") })
+	got := newChecker(kinds).Check(newPolicy("p", privilegedRego))
+	if len(got) != 1 || !strings.Contains(got[0].String(), "could not be checked: discovering the API: connection refused; try again") {
+		t.Errorf("got %v", got)
+	}
+}
+
+func policyTree(t *testing.T, p *v1alpha1.Policy) tree {
+	t.Helper()
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+func TestPolicyHandler(t *testing.T) {
+	bad := newPolicy("p", "package a\n\ndeny contains \"x\" if {", waves("50%"))
+	asPolicy := func(r tree) {
+		r["kind"] = tree{"group": "evenkeel.dev", "version": "v1alpha1", "kind": "Policy"}
+		r["namespace"] = ""
+	}
+	relabelled := bad.DeepCopy()
+	relabelled.Labels = map[string]string{"a": "b"}
+	cases := map[string]struct {
+		reason string
+		review tree
+		want   bool
+	}{
+		"a good policy is accepted": {review: reviewOf("CREATE", policyTree(t, newPolicy("p", privilegedRego)), nil, asPolicy), want: true},
+		"a bad one is refused":      {review: reviewOf("CREATE", policyTree(t, bad), nil, asPolicy)},
+		"a bad change is refused":   {review: reviewOf("UPDATE", policyTree(t, bad), policyTree(t, newPolicy("p", privilegedRego)), asPolicy)},
+		"a label of a bad policy can be changed": {
+			reason: "a policy whose kind is gone must still be deletable and labelled",
+			review: reviewOf("UPDATE", policyTree(t, relabelled), policyTree(t, bad), asPolicy),
+			want:   true,
+		},
+		"a policy of another form is refused": {review: reviewOf("CREATE", tree{"metadata": tree{"name": "p"}, "spec": "x"}, nil, asPolicy)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			metrics, _ := newTestMetrics(t)
+			h := &PolicyHandler{Checker: newChecker(testKinds()), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard()}
+			if got := ask(t, h, tc.review); got.Allowed != tc.want {
+				t.Errorf("%s: allowed is %t: %v", tc.reason, got.Allowed, got.Status)
+			}
+		})
+	}
+}
+
+func TestARefusedPolicyIsToldByFileAndField(t *testing.T) {
+	bad := newPolicy("p", "package a\n\ndeny contains \"x\" if {", waves("50%"))
+	status := invalidPolicy(bad, newChecker(testKinds()).Check(bad))
+	if status.Code != http.StatusUnprocessableEntity || status.Reason != metav1.StatusReasonInvalid {
+		t.Errorf("status %d %s", status.Code, status.Reason)
+	}
+	lines := strings.Split(status.Message, "\n")
+	if len(lines) != 3 || !strings.HasPrefix(lines[1], "- p.rego:3:") || !strings.HasPrefix(lines[2], "- spec.remediation.waves[0]: 50%") {
+		t.Errorf("message %q", status.Message)
+	}
+	var fields []string
+	for _, c := range status.Details.Causes {
+		fields = append(fields, c.Field)
+	}
+	if diff := cmp.Diff([]string{"spec.modules[0].rego", "spec.remediation.waves[0]"}, fields); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}

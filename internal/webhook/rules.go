@@ -1,0 +1,118 @@
+package webhook
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/match"
+)
+
+// target is one resource that a webhook is called for.
+type target struct {
+	Resource
+	operations string // a comma-separated, sorted set: comparable
+}
+
+// rules are the webhook rules that cover what the policies concern, and no more.
+// Kinds that the API server doesn't serve (yet) are left out and named in
+// unknown; any other failure to look a kind up is an error.
+//
+// Each rule names a resource in its preferred version only. With matchPolicy
+// Equivalent the API server converts requests in other versions to it, so that a
+// rule in Rego sees the same version here as in the scan.
+func rules(policies []*v1alpha1.Policy, kinds *Kinds) (out []admissionregistrationv1.RuleWithOperations, unknown []string, err error) {
+	operations := map[Resource]map[v1alpha1.Operation]bool{}
+	for _, p := range policies {
+		for _, gk := range match.Kinds(p) {
+			if neverJudged(gk.Group, gk.Kind) != "" {
+				continue
+			}
+			res, err := kinds.Resolve(gk.Group, gk.Kind)
+			if errors.Is(err, ErrUnknownKind) {
+				unknown = append(unknown, gk.String())
+				continue
+			}
+			if err != nil {
+				return nil, nil, fmt.Errorf("policy %s: %w", p.Name, err)
+			}
+			addOperations(operations, res, p.Spec.Match.Operations)
+		}
+	}
+	slices.Sort(unknown)
+	return mergeRules(targets(operations)), slices.Compact(unknown), nil
+}
+
+func addOperations(into map[Resource]map[v1alpha1.Operation]bool, res Resource, operations []v1alpha1.Operation) {
+	if into[res] == nil {
+		into[res] = map[v1alpha1.Operation]bool{}
+	}
+	if len(operations) == 0 {
+		operations = []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate}
+	}
+	for _, op := range operations {
+		into[res][op] = true
+	}
+}
+
+func targets(operations map[Resource]map[v1alpha1.Operation]bool) []target {
+	out := make([]target, 0, len(operations))
+	for res, set := range operations {
+		var names []string
+		for op := range set {
+			names = append(names, string(op))
+		}
+		slices.Sort(names)
+		out = append(out, target{Resource: res, operations: strings.Join(names, ",")})
+	}
+	slices.SortFunc(out, func(a, b target) int {
+		return cmp.Or(
+			cmp.Compare(a.Group, b.Group),
+			cmp.Compare(a.Version, b.Version),
+			cmp.Compare(a.operations, b.operations),
+			cmp.Compare(a.scope(), b.scope()),
+			cmp.Compare(a.Plural, b.Plural),
+		)
+	})
+	return out
+}
+
+func (t target) scope() admissionregistrationv1.ScopeType {
+	if t.Namespaced {
+		return admissionregistrationv1.NamespacedScope
+	}
+	return admissionregistrationv1.ClusterScope
+}
+
+// mergeRules makes one rule of neighbouring targets that differ by resource only.
+func mergeRules(targets []target) []admissionregistrationv1.RuleWithOperations {
+	var out []admissionregistrationv1.RuleWithOperations
+	for i, t := range targets {
+		if i > 0 && sameRule(targets[i-1], t) {
+			last := &out[len(out)-1]
+			last.Resources = append(last.Resources, t.Plural)
+			continue
+		}
+		scope := t.scope()
+		rule := admissionregistrationv1.RuleWithOperations{Rule: admissionregistrationv1.Rule{
+			APIGroups:   []string{t.Group},
+			APIVersions: []string{t.Version},
+			Resources:   []string{t.Plural},
+			Scope:       &scope,
+		}}
+		for op := range strings.SplitSeq(t.operations, ",") {
+			rule.Operations = append(rule.Operations, admissionregistrationv1.OperationType(op))
+		}
+		out = append(out, rule)
+	}
+	return out
+}
+
+func sameRule(a, b target) bool {
+	return a.Group == b.Group && a.Version == b.Version && a.operations == b.operations && a.Namespaced == b.Namespaced
+}

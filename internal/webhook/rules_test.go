@@ -1,0 +1,182 @@
+package webhook
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+func testConfiguration(kinds *Kinds) *Configuration {
+	return &Configuration{
+		Endpoint:         Endpoint{URLBase: "https://localhost:9443"},
+		Timeout:          5 * time.Second,
+		ExemptNamespaces: []string{"kube-system", "evenkeel-system", "kube-system"},
+		Kinds:            kinds,
+	}
+}
+
+// golden writes webhooks as lines that people can read: the entry, then a line a
+// rule.
+func golden(hooks []admissionregistrationv1.ValidatingWebhook) string {
+	var b strings.Builder
+	for _, h := range hooks {
+		fmt.Fprintf(&b, "%s %s %s\n", h.Name, *h.FailurePolicy, *h.ClientConfig.URL)
+		for _, r := range h.Rules {
+			fmt.Fprintf(&b, "  %q %v %v %v %s\n", r.APIGroups[0], r.APIVersions, r.Resources, r.Operations, *r.Scope)
+		}
+	}
+	return b.String()
+}
+
+const policiesHook = `policies.evenkeel.dev Fail https://localhost:9443/validate/policy
+  "evenkeel.dev" [v1alpha1] [policies] [CREATE UPDATE] Cluster
+`
+
+func TestWebhooksCoverWhatThePoliciesConcern(t *testing.T) {
+	noTemplates := func(p *v1alpha1.Policy) { off := false; p.Spec.Match.PodTemplates = &off }
+	onlyServices := func(p *v1alpha1.Policy) {
+		p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Service"}}}
+	}
+	cases := map[string]struct {
+		reason      string
+		policies    []*v1alpha1.Policy
+		want        string
+		wantUnknown []string
+	}{
+		"without policies only policies themselves are checked": {
+			reason: "no request is slowed down for nothing",
+			want:   policiesHook,
+		},
+		"a policy on Pods covers every kind with a pod template": {
+			policies: []*v1alpha1.Policy{newPolicy("a", privilegedRego)},
+			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
+  "" [v1] [pods replicationcontrollers] [CREATE UPDATE] Namespaced
+  "apps" [v1] [daemonsets deployments replicasets statefulsets] [CREATE UPDATE] Namespaced
+  "batch" [v1] [cronjobs jobs] [CREATE UPDATE] Namespaced
+` + policiesHook,
+		},
+		"policies of both classes make both entries": {
+			policies: []*v1alpha1.Policy{
+				newPolicy("a", privilegedRego, noTemplates),
+				newPolicy("b", privilegedRego, onlyServices, withFailurePolicy(v1alpha1.FailurePolicyIgnore)),
+			},
+			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
+  "" [v1] [pods] [CREATE UPDATE] Namespaced
+ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
+  "" [v1] [services] [CREATE UPDATE] Namespaced
+` + policiesHook,
+		},
+		"a policy that refuses nothing fails open, whatever its failurePolicy": {
+			policies: []*v1alpha1.Policy{newPolicy("a", privilegedRego, onlyServices, withAction(v1alpha1.EnforcementDryRun))},
+			want: `ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
+  "" [v1] [services] [CREATE UPDATE] Namespaced
+` + policiesHook,
+		},
+		"operations of policies on one resource are joined, resources with other ones stay apart": {
+			policies: []*v1alpha1.Policy{
+				newPolicy("a", privilegedRego, noTemplates, withOperations(v1alpha1.OperationDelete)),
+				newPolicy("b", privilegedRego, noTemplates, withResources("", "Service"), withOperations(v1alpha1.OperationCreate)),
+			},
+			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
+  "" [v1] [services] [CREATE] Namespaced
+  "" [v1] [pods] [CREATE DELETE] Namespaced
+` + policiesHook,
+		},
+		"cluster-scoped kinds have a rule of their own": {
+			policies: []*v1alpha1.Policy{newPolicy("a", privilegedRego, noTemplates, withResources("", "Namespace"))},
+			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
+  "" [v1] [namespaces] [CREATE UPDATE] Cluster
+  "" [v1] [pods] [CREATE UPDATE] Namespaced
+` + policiesHook,
+		},
+		"kinds that aren't served are left out and named": {
+			policies: []*v1alpha1.Policy{newPolicy("a", privilegedRego, onlyServices, withResources("example.com", "Widget"))},
+			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
+  "" [v1] [services] [CREATE UPDATE] Namespaced
+` + policiesHook,
+			wantUnknown: []string{"example.com/Widget"},
+		},
+		"leases and Evenkeel's own kinds are never covered": {
+			policies: []*v1alpha1.Policy{newPolicy("a", privilegedRego, onlyServices, withResources("coordination.k8s.io", "Lease"), withResources("evenkeel.dev", "Policy"))},
+			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
+  "" [v1] [services] [CREATE UPDATE] Namespaced
+` + policiesHook,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			hooks, unknown, err := testConfiguration(testKinds()).Webhooks(tc.policies, []byte("bundle"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, golden(hooks)); diff != "" {
+				t.Errorf("%s\n(-want +got)\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.wantUnknown, unknown); diff != "" {
+				t.Errorf("unknown kinds (-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWebhooksStateEveryField(t *testing.T) {
+	hooks, _, err := testConfiguration(testKinds()).Webhooks([]*v1alpha1.Policy{newPolicy("a", privilegedRego)}, []byte("bundle"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	selector := hooks[0].NamespaceSelector.MatchExpressions
+	if diff := cmp.Diff([]string{"evenkeel-system", "kube-system"}, selector[0].Values); diff != "" || selector[0].Operator != "NotIn" || selector[0].Key != "kubernetes.io/metadata.name" {
+		t.Errorf("namespaceSelector %v\n%s", selector, diff)
+	}
+	for _, h := range hooks {
+		if *h.MatchPolicy != admissionregistrationv1.Equivalent || *h.SideEffects != admissionregistrationv1.SideEffectClassNone || *h.TimeoutSeconds != 5 || h.NamespaceSelector == nil || h.ObjectSelector == nil || string(h.ClientConfig.CABundle) != "bundle" {
+			t.Errorf("%s has an incomplete entry: %+v", h.Name, h)
+		}
+	}
+}
+
+func TestWebhooksAreNotWrittenWhenTheAPICannotBeAsked(t *testing.T) {
+	down := errors.New("connection refused")
+	kinds := NewKinds(func() (meta.RESTMapper, error) { return nil, down })
+	_, _, err := testConfiguration(kinds).Webhooks([]*v1alpha1.Policy{newPolicy("a", privilegedRego)}, nil)
+	if !errors.Is(err, down) {
+		t.Errorf("want the API's error, got %v: leaving the kinds out would switch the policy off", err)
+	}
+}
+
+func TestEndpoint(t *testing.T) {
+	cases := map[string]struct {
+		endpoint Endpoint
+		want     string // part of the error; empty when the endpoint is good
+		name     string
+	}{
+		"a host by name":            {endpoint: Endpoint{URLBase: "https://localhost:9443"}, name: "localhost"},
+		"a service":                 {endpoint: Endpoint{Service: "hook", Namespace: "ns"}, name: "hook.ns.svc"},
+		"an address has no name":    {endpoint: Endpoint{URLBase: "https://127.0.0.1:9443"}, want: "name the host"},
+		"plain HTTP is refused":     {endpoint: Endpoint{URLBase: "http://localhost:9443"}, want: "https://HOST:PORT"},
+		"a query is refused":        {endpoint: Endpoint{URLBase: "https://localhost?x=1"}, want: "https://HOST:PORT"},
+		"neither URL nor a service": {endpoint: Endpoint{Namespace: "ns"}, want: "set a URL base"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := tc.endpoint.Validate()
+			if tc.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("want an error with %q, got %v", tc.want, err)
+				}
+				return
+			}
+			if err != nil || tc.endpoint.serverName() != tc.name {
+				t.Errorf("got %q, %v; want %q", tc.endpoint.serverName(), err, tc.name)
+			}
+		})
+	}
+}

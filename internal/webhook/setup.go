@@ -1,0 +1,236 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net/http"
+
+	"github.com/open-policy-agent/cert-controller/pkg/rotator"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
+)
+
+// certificateAuthority is the name of the own authority.
+const certificateAuthority = "evenkeel-ca"
+
+// Setup joins admission to a manager: on every replica the server with its
+// endpoints, the certificate and the readiness checks "webhook" and "catalog"; on
+// the leader the writer of the webhook configuration. It makes the certificate's
+// Secret when there is none, so the API server must be reachable.
+func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
+	if err := opts.Validate(); err != nil {
+		return err
+	}
+	s := setup{mgr: mgr, Options: opts.withDefaults()}
+	for _, step := range []func(context.Context) error{s.prepare, s.rotate, s.serve, s.configure} {
+		if err := step(ctx); err != nil {
+			return fmt.Errorf("setting up admission: %w", err)
+		}
+	}
+	return nil
+}
+
+// setup carries what the steps share.
+type setup struct {
+	Options
+	mgr   ctrl.Manager
+	cache cache.Cache
+	kinds *Kinds
+	certs *Certificates
+	// listening is nil once the server takes connections.
+	listening healthz.Checker
+}
+
+// ownCache is a cache that runs on every replica, leader or not.
+type ownCache struct{ cache.Cache }
+
+func (c ownCache) GetCache() cache.Cache { return c.Cache }
+
+// prepare makes the cache of the two objects that admission itself needs, and no
+// other Secret or configuration.
+func (s *setup) prepare(ctx context.Context) error {
+	own, err := cache.New(s.mgr.GetConfig(), cache.Options{
+		HTTPClient: s.mgr.GetHTTPClient(),
+		Scheme:     s.mgr.GetScheme(),
+		Mapper:     s.mgr.GetRESTMapper(),
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Secret{}: {
+				Namespaces: map[string]cache.Config{s.Namespace: {}},
+				Field:      fields.OneTermEqualSelector("metadata.name", s.SecretName),
+			},
+			&admissionregistrationv1.ValidatingWebhookConfiguration{}: {
+				Field: fields.OneTermEqualSelector("metadata.name", ConfigurationName),
+			},
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("making a cache: %w", err)
+	}
+	s.cache = own
+	s.kinds = NewKinds(func() (meta.RESTMapper, error) {
+		return apiutil.NewDynamicRESTMapper(s.mgr.GetConfig(), s.mgr.GetHTTPClient())
+	})
+	if err := s.mgr.Add(ownCache{own}); err != nil {
+		return err
+	}
+	return ensureSecret(ctx, s.mgr.GetClient(), s.secretKey())
+}
+
+// rotate adds the authority and brings its certificates to the directory.
+func (s *setup) rotate(context.Context) error {
+	err := rotator.AddRotator(s.mgr, &rotator.CertRotator{
+		SecretKey:      s.secretKey(),
+		CertDir:        s.CertDir,
+		CAName:         certificateAuthority,
+		CAOrganization: "evenkeel.dev",
+		DNSName:        s.endpoint().serverName(),
+		IsReady:        make(chan struct{}),
+		// No Webhooks: the rotator would write the CA into the configuration by
+		// itself and fight with the writer, which owns the whole of it.
+		// No restart: the server takes up new certificates as it runs.
+	})
+	if err != nil {
+		return fmt.Errorf("adding the certificate rotator: %w", err)
+	}
+	s.certs = NewCertificates(s.cache, s.mgr.GetClient(), s.secretKey(), s.CertDir)
+	return ctrl.NewControllerManagedBy(s.mgr).
+		Named("webhook-certificate").
+		WithOptions(controller.Options{NeedLeaderElection: ptr.To(false)}).
+		WatchesRawSource(s.watch(&corev1.Secret{})).
+		WatchesRawSource(s.watch(&admissionregistrationv1.ValidatingWebhookConfiguration{})).
+		WatchesRawSource(once()).
+		Complete(s.certs)
+}
+
+// serve adds the server with its endpoints and the readiness checks.
+func (s *setup) serve(ctx context.Context) error {
+	metrics, err := NewMetrics(s.Registerer)
+	if err != nil {
+		return fmt.Errorf("registering the metrics: %w", err)
+	}
+	self, err := ownName(ctx, s.mgr.GetClient())
+	if err != nil {
+		return err
+	}
+	namespaces := NewCachedNamespaces(s.mgr.GetCache(), s.mgr.GetAPIReader())
+	if err := namespaces.watch(ctx, s.mgr.GetCache()); err != nil {
+		return err
+	}
+	server := ctrlwebhook.NewServer(ctrlwebhook.Options{
+		Host:    s.Host,
+		Port:    s.Port,
+		CertDir: s.CertDir,
+		TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.MinVersion = tls.VersionTLS13 }},
+	})
+	log := s.mgr.GetLogger().WithName("webhook")
+	for path, class := range map[string]v1alpha1.FailurePolicy{PathFail: v1alpha1.FailurePolicyFail, PathIgnore: v1alpha1.FailurePolicyIgnore} {
+		server.Register(path, &Handler{
+			Class:      class,
+			Judge:      func() Judge { return s.Catalog.Snapshot() },
+			Namespaces: namespaces,
+			Timeout:    s.Timeout,
+			Self:       self,
+			Metrics:    metrics,
+			Clock:      s.Clock,
+			Log:        log,
+		})
+	}
+	server.Register(PathPolicy, &PolicyHandler{Checker: s.checker(), Metrics: metrics, Clock: s.Clock, Log: log})
+	if err := s.mgr.AddReadyzCheck("catalog", s.Catalog.Check); err != nil {
+		return err
+	}
+	s.listening = server.StartedChecker()
+	if err := s.mgr.AddReadyzCheck("webhook", s.serving); err != nil {
+		return err
+	}
+	return s.mgr.Add(&certifiedServer{server: server, certified: s.certs.Ready()})
+}
+
+// serving is a readiness check: nil once requests can be answered over TLS.
+func (s *setup) serving(r *http.Request) error {
+	if err := s.certs.Check(r); err != nil {
+		return err
+	}
+	return s.listening(r)
+}
+
+// ownName is the user that the API server knows this manager as.
+func ownName(ctx context.Context, c client.Client) (string, error) {
+	review := &authenticationv1.SelfSubjectReview{}
+	if err := c.Create(ctx, review); err != nil {
+		return "", fmt.Errorf("asking the API server who this manager is: %w", err)
+	}
+	return review.Status.UserInfo.Username, nil
+}
+
+func (s *setup) checker() *PolicyChecker {
+	return &PolicyChecker{
+		Kinds: s.kinds,
+		Compile: func(p *v1alpha1.Policy) error {
+			_, err := rego.Compile(p)
+			return err
+		},
+	}
+}
+
+// certifiedServer starts the server once there is a certificate: it would fail
+// without, and the manager starts servers before the controllers that bring one.
+type certifiedServer struct {
+	server    ctrlwebhook.Server
+	certified <-chan struct{}
+}
+
+// NeedLeaderElection is false: every replica answers.
+func (*certifiedServer) NeedLeaderElection() bool { return false }
+
+// Start serves until the context is done.
+func (c *certifiedServer) Start(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-c.certified:
+		return c.server.Start(ctx)
+	}
+}
+
+// configure adds the writer of the webhook configuration.
+func (s *setup) configure(context.Context) error {
+	writer := &ConfigurationWriter{
+		configuration: &Configuration{Endpoint: s.endpoint(), Timeout: s.Timeout, ExemptNamespaces: s.exempt(), Kinds: s.kinds},
+		policies:      func() []*v1alpha1.Policy { return s.Catalog.Snapshot().Policies() },
+		prepared: func() error {
+			if err := s.Catalog.Check(nil); err != nil {
+				return err
+			}
+			return s.serving(nil)
+		},
+		reader: s.cache,
+		writer: s.mgr.GetClient(),
+		secret: s.secretKey(),
+		clock:  s.Clock,
+		log:    s.mgr.GetLogger().WithName("webhook-configuration"),
+	}
+	return ctrl.NewControllerManagedBy(s.mgr).
+		Named("webhook-configuration").
+		WatchesRawSource(s.watch(&corev1.Secret{})).
+		WatchesRawSource(s.watch(&admissionregistrationv1.ValidatingWebhookConfiguration{})).
+		WatchesRawSource(s.definitions()).
+		WatchesRawSource(changes(s.Catalog.Subscribe())).
+		WatchesRawSource(once()).
+		Complete(writer)
+}

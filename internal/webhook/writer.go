@@ -1,0 +1,136 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+const (
+	managedByLabel = "app.kubernetes.io/managed-by"
+	managedBy      = "evenkeel"
+)
+
+// unknownKindRetry is how soon kinds that aren't served are looked up again. A
+// new CustomResourceDefinition is seen at once; this is for aggregated APIs.
+const unknownKindRetry = 30 * time.Second
+
+// prepareRetry is how soon it is looked again whether requests can be answered.
+const prepareRetry = 200 * time.Millisecond
+
+// ConfigurationWriter keeps the one webhook configuration as the policies in
+// force need it. It runs on the leader only. It is level-triggered: whatever
+// changes, by us or others, it compares the whole and writes only a difference.
+type ConfigurationWriter struct {
+	configuration *Configuration
+	policies      func() []*v1alpha1.Policy
+	// prepared says whether requests could be answered: before the catalog is
+	// complete, rules would be missing; before the certificate is served, all
+	// calls would fail.
+	prepared func() error
+	reader   client.Reader
+	writer   client.Writer
+	secret   types.NamespacedName
+	clock    clock.PassiveClock
+	log      logr.Logger
+}
+
+// Reconcile compares and writes.
+func (w *ConfigurationWriter) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	if err := w.prepared(); err != nil {
+		w.log.V(1).Info("The webhook configuration waits", "reason", err.Error())
+		return ctrl.Result{RequeueAfter: prepareRetry}, nil
+	}
+	var config admissionregistrationv1.ValidatingWebhookConfiguration
+	err := w.reader.Get(ctx, types.NamespacedName{Name: ConfigurationName}, &config)
+	if client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, fmt.Errorf("reading the webhook configuration: %w", err)
+	}
+	bundle, until, err := w.bundle(ctx, &config)
+	if errors.Is(err, errNoAuthority) {
+		return ctrl.Result{}, nil // the Secret's change brings us back
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	hooks, unknown, err := w.configuration.Webhooks(w.policies(), bundle)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("generating the webhook configuration: %w", err)
+	}
+	if err := w.write(ctx, &config, hooks); err != nil {
+		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+			return ctrl.Result{RequeueAfter: time.Second}, nil
+		}
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: w.next(unknown, until)}, nil
+}
+
+// next is when to look again though nothing is seen to change, or zero.
+func (w *ConfigurationWriter) next(unknown []string, until time.Time) time.Duration {
+	var after time.Duration
+	if !until.IsZero() {
+		after = max(until.Sub(w.clock.Now()), time.Second)
+	}
+	if len(unknown) > 0 {
+		w.log.Info("Some kinds that policies match aren't served, so their objects can't be judged yet", "kinds", unknown)
+		if after == 0 || unknownKindRetry < after {
+			after = unknownKindRetry
+		}
+	}
+	return after
+}
+
+func (w *ConfigurationWriter) bundle(ctx context.Context, config *admissionregistrationv1.ValidatingWebhookConfiguration) ([]byte, time.Time, error) {
+	var secret corev1.Secret
+	err := w.reader.Get(ctx, w.secret, &secret)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, time.Time{}, fmt.Errorf("reading secret %s: %w", w.secret, err)
+	}
+	if len(secret.Data[caCertName]) == 0 {
+		return nil, time.Time{}, errNoAuthority
+	}
+	return caBundle(secret.Data[caCertName], trustedNow(config), w.clock.Now())
+}
+
+func (w *ConfigurationWriter) write(ctx context.Context, config *admissionregistrationv1.ValidatingWebhookConfiguration, hooks []admissionregistrationv1.ValidatingWebhook) error {
+	if config.ResourceVersion == "" {
+		fresh := &admissionregistrationv1.ValidatingWebhookConfiguration{
+			ObjectMeta: metav1.ObjectMeta{Name: ConfigurationName, Labels: map[string]string{managedByLabel: managedBy}},
+			Webhooks:   hooks,
+		}
+		if err := w.writer.Create(ctx, fresh, client.FieldOwner(v1alpha1.FieldManager)); err != nil {
+			return fmt.Errorf("making the webhook configuration %s: %w", ConfigurationName, err)
+		}
+		w.log.Info("The webhook configuration is made", "webhooks", len(hooks))
+		return nil
+	}
+	if config.Labels[managedByLabel] == managedBy && apiequality.Semantic.DeepEqual(config.Webhooks, hooks) {
+		return nil
+	}
+	changed := config.DeepCopy()
+	if changed.Labels == nil {
+		changed.Labels = map[string]string{}
+	}
+	changed.Labels[managedByLabel] = managedBy
+	changed.Webhooks = hooks
+	if err := w.writer.Update(ctx, changed, client.FieldOwner(v1alpha1.FieldManager)); err != nil {
+		return fmt.Errorf("updating the webhook configuration %s: %w", ConfigurationName, err)
+	}
+	w.log.Info("The webhook configuration is updated", "webhooks", len(hooks))
+	return nil
+}

@@ -1,0 +1,191 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+var secretKey = types.NamespacedName{Namespace: "evenkeel-system", Name: "cert"}
+
+func secretOf(a authority) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: secretKey.Namespace, Name: secretKey.Name}, Data: a.data}
+}
+
+func newWriter(c client.Client, now time.Time, policies ...*v1alpha1.Policy) *ConfigurationWriter {
+	return &ConfigurationWriter{
+		configuration: testConfiguration(testKinds()),
+		policies:      func() []*v1alpha1.Policy { return policies },
+		prepared:      func() error { return nil },
+		reader:        c,
+		writer:        c,
+		secret:        secretKey,
+		clock:         clocktesting.NewFakePassiveClock(now),
+		log:           logr.Discard(),
+	}
+}
+
+func currentConfiguration(t *testing.T, c client.Client) *admissionregistrationv1.ValidatingWebhookConfiguration {
+	t.Helper()
+	var config admissionregistrationv1.ValidatingWebhookConfiguration
+	if err := c.Get(context.Background(), types.NamespacedName{Name: ConfigurationName}, &config); err != nil {
+		t.Fatal(err)
+	}
+	return &config
+}
+
+func reconcileOnce(t *testing.T, r interface {
+	Reconcile(context.Context, ctrl.Request) (ctrl.Result, error)
+}) ctrl.Result {
+	t.Helper()
+	result, err := r.Reconcile(context.Background(), theOne())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func TestConfigurationWriter(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	ca := newAuthority(t, certificateAuthority, now.Add(-time.Hour))
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(secretOf(ca)).Build()
+	w := newWriter(c, now, newPolicy("a", privilegedRego))
+
+	reconcileOnce(t, w)
+	made := currentConfiguration(t, c)
+	if len(made.Webhooks) != 2 || string(made.Webhooks[0].ClientConfig.CABundle) != string(ca.cert()) {
+		t.Fatalf("made %+v", made.Webhooks)
+	}
+
+	reconcileOnce(t, w)
+	if again := currentConfiguration(t, c); again.ResourceVersion != made.ResourceVersion {
+		t.Error("nothing changed, but it was written again")
+	}
+
+	drifted := made.DeepCopy()
+	ignore := admissionregistrationv1.Ignore
+	drifted.Webhooks[0].FailurePolicy = &ignore
+	drifted.Annotations = map[string]string{"theirs": "kept"}
+	if err := c.Update(context.Background(), drifted); err != nil {
+		t.Fatal(err)
+	}
+	reconcileOnce(t, w)
+	mended := currentConfiguration(t, c)
+	if diff := cmp.Diff(made.Webhooks, mended.Webhooks); diff != "" || mended.Annotations["theirs"] != "kept" {
+		t.Errorf("drift isn't put right (-want +got)\n%s", diff)
+	}
+
+	w.policies = func() []*v1alpha1.Policy { return nil }
+	reconcileOnce(t, w)
+	if left := currentConfiguration(t, c).Webhooks; len(left) != 1 || left[0].Name != WebhookPolicies {
+		t.Errorf("without policies there is left: %v", left)
+	}
+}
+
+func TestConfigurationWriterWaits(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	cases := map[string]struct {
+		prepared error
+		secret   authority
+		want     time.Duration
+	}{
+		"until requests could be answered":   {prepared: errors.New("not yet"), secret: newAuthority(t, certificateAuthority, now), want: prepareRetry},
+		"until there is an authority":        {want: 0},
+		"without an authority in the Secret": {secret: authority{data: map[string][]byte{}}, want: 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(secretOf(tc.secret)).Build()
+			w := newWriter(c, now, newPolicy("a", privilegedRego))
+			w.prepared = func() error { return tc.prepared }
+			if got := reconcileOnce(t, w); got.RequeueAfter != tc.want {
+				t.Errorf("looks again after %s, want %s", got.RequeueAfter, tc.want)
+			}
+			err := c.Get(context.Background(), types.NamespacedName{Name: ConfigurationName}, &admissionregistrationv1.ValidatingWebhookConfiguration{})
+			if client.IgnoreNotFound(err) != nil || err == nil {
+				t.Errorf("a configuration was written, or: %v", err)
+			}
+		})
+	}
+}
+
+func TestConfigurationWriterLooksAgain(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(secretOf(newAuthority(t, certificateAuthority, now.Add(-time.Hour)))).Build()
+	w := newWriter(c, now, newPolicy("a", privilegedRego, withResources("example.com", "Widget")))
+	if got := reconcileOnce(t, w); got.RequeueAfter != unknownKindRetry {
+		t.Errorf("a kind that isn't served is looked up again after %s, want %s", got.RequeueAfter, unknownKindRetry)
+	}
+}
+
+// The certificate of a new authority isn't served before the API server has been
+// told to trust it.
+func TestCertificatesWaitForTrust(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	first, second := newAuthority(t, certificateAuthority, now.Add(-20*time.Hour)), newAuthority(t, certificateAuthority, now.Add(-time.Hour))
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()
+	dir := filepath.Join(t.TempDir(), "certs")
+	certs := NewCertificates(c, c, secretKey, dir)
+	served := func() string {
+		content, err := os.ReadFile(filepath.Join(dir, serverCertName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(content)
+	}
+	store := func(a authority) {
+		var secret corev1.Secret
+		if err := c.Get(context.Background(), secretKey, &secret); err != nil {
+			t.Fatal(err)
+		}
+		secret.Data = a.data
+		if err := c.Update(context.Background(), &secret); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	reconcileOnce(t, certs) // makes the Secret
+	reconcileOnce(t, certs) // nothing in it yet
+	if certs.Check(nil) == nil {
+		t.Fatal("ready without a certificate")
+	}
+	store(first)
+	reconcileOnce(t, certs)
+	if certs.Check(nil) != nil || served() != string(first.data[serverCertName]) {
+		t.Fatal("the first certificate isn't served at once")
+	}
+	w := newWriter(c, now, newPolicy("a", privilegedRego))
+	reconcileOnce(t, w)
+
+	store(second)
+	reconcileOnce(t, certs)
+	if served() != string(first.data[serverCertName]) {
+		t.Error("a certificate is served that the API server doesn't trust yet")
+	}
+	reconcileOnce(t, w)
+	bundle := currentConfiguration(t, c).Webhooks[0].ClientConfig.CABundle
+	if !trusts(bundle, first.cert()) || !trusts(bundle, second.cert()) {
+		t.Error("during the rotation both authorities must be trusted")
+	}
+	reconcileOnce(t, certs)
+	if served() != string(second.data[serverCertName]) {
+		t.Error("the new certificate isn't served though it's trusted")
+	}
+}
