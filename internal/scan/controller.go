@@ -1,0 +1,123 @@
+package scan
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// catalogLag is when to look again for a definition that the catalog doesn't
+// have yet.
+const catalogLag = 200 * time.Millisecond
+
+// StatusController writes what the catalog and the Index know of a policy into
+// its status, at most once in an interval, and announces what changed as events.
+type StatusController struct {
+	client    client.Client
+	catalog   Catalog
+	index     *Index
+	announcer *announcer
+	clock     clock.PassiveClock
+	interval  time.Duration
+
+	mu      sync.Mutex
+	written map[string]time.Time
+}
+
+// Register joins the manager. A change of the status alone counts too: a patch
+// made from a stale read leaves fields that are wrong, which show when the cache
+// catches up.
+func (r *StatusController) Register(mgr ctrl.Manager, changes <-chan event.GenericEvent) error {
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("policy-status").
+		For(&v1alpha1.Policy{}).
+		WatchesRawSource(source.Channel(changes, &handler.EnqueueRequestForObject{})).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("set up the policy status controller: %w", err)
+	}
+	return nil
+}
+
+// Reconcile brings one policy's status up to date.
+func (r *StatusController) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	var p v1alpha1.Policy
+	if err := r.client.Get(ctx, request.NamespacedName, &p); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.forget(request.Name)
+			return ctrl.Result{}, nil
+		}
+		return ctrl.Result{}, fmt.Errorf("read policy %s: %w", request.Name, err)
+	}
+	c, known := r.catalog.Status(p.Name)
+	if !known || c.Err == nil && c.Generation < p.Generation {
+		return ctrl.Result{RequeueAfter: catalogLag}, nil
+	}
+	if wait := r.tooSoon(p.Name); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+	summary := r.summary(p.Name)
+	base := p.DeepCopy()
+	applyStatus(&p, c, summary, metav1.NewTime(r.clock.Now()).Rfc3339Copy())
+	if !equality.Semantic.DeepEqual(base.Status, p.Status) {
+		if err := r.patch(ctx, &p, base); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	if summary == nil {
+		return ctrl.Result{}, nil
+	}
+	return ctrl.Result{RequeueAfter: r.announcer.review(base, *summary)}, nil
+}
+
+func (r *StatusController) summary(name string) *Summary {
+	s, ok := r.index.Summary(name, sampleSize)
+	if !ok {
+		return nil
+	}
+	return &s
+}
+
+// patch writes only what changed, without a precondition: nobody else writes
+// these fields.
+func (r *StatusController) patch(ctx context.Context, p, base *v1alpha1.Policy) error {
+	r.mu.Lock()
+	r.written[p.Name] = r.clock.Now()
+	r.mu.Unlock()
+	err := r.client.Status().Patch(ctx, p, client.MergeFrom(base), client.FieldOwner(v1alpha1.FieldManager))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("write the status of policy %s: %w", p.Name, err)
+	}
+	return nil
+}
+
+// tooSoon is how long to wait until the policy's status may be written again.
+func (r *StatusController) tooSoon(name string) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last, ok := r.written[name]
+	if !ok {
+		return 0
+	}
+	return r.interval - r.clock.Since(last)
+}
+
+func (r *StatusController) forget(name string) {
+	r.announcer.forget(name)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.written, name)
+}

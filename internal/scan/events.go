@@ -1,0 +1,77 @@
+package scan
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// Reasons of events.
+const (
+	// ReasonViolationFound: an object began to violate a policy, or the first pass
+	// of a revision found such objects.
+	ReasonViolationFound = "ViolationFound"
+	// ReasonViolationResolved: no object violates the policy any more.
+	ReasonViolationResolved = "ViolationResolved"
+	// ReasonScanIncomplete: some kind of the policy can't be listed or watched.
+	ReasonScanIncomplete = "ScanIncomplete"
+)
+
+// action is what the controller was doing, as events.k8s.io wants it said.
+const action = "Scan"
+
+// maxNote is the limit of an event's note in events.k8s.io/v1.
+const maxNote = 1024
+
+// notice is one event to be recorded. References carry the resourceVersion:
+// events alike in all but their note would be counted as one, with the first
+// one's note.
+type notice struct {
+	regarding, related runtime.Object
+	eventType          string
+	reason, note       string
+}
+
+func violationFound(t transition) notice {
+	namespace, name := splitKey(t.key)
+	return notice{
+		regarding: &corev1.ObjectReference{APIVersion: t.apiVersion, Kind: t.kind.Kind,
+			Namespace: namespace, Name: name, UID: types.UID(t.uid), ResourceVersion: t.resourceVersion},
+		related:   policyReference(t.policy, t.policyUID),
+		eventType: corev1.EventTypeWarning, reason: ReasonViolationFound,
+		note: fmt.Sprintf("violates policy %s: %s", t.policy, t.message),
+	}
+}
+
+func firstPass(p *v1alpha1.Policy, s Summary) notice {
+	return onPolicy(p, corev1.EventTypeWarning, ReasonViolationFound,
+		fmt.Sprintf("%d of %d objects violate revision %s, %d violations in all", s.Violating, s.Scanned, s.Revision, s.Violations))
+}
+
+func moreViolations(p *v1alpha1.Policy, more int, s Summary) notice {
+	return onPolicy(p, corev1.EventTypeWarning, ReasonViolationFound,
+		fmt.Sprintf("%d more objects began to violate than have events of their own; %d of %d objects violate now", more, s.Violating, s.Scanned))
+}
+
+func violationsResolved(p *v1alpha1.Policy, s Summary) notice {
+	return onPolicy(p, corev1.EventTypeNormal, ReasonViolationResolved,
+		fmt.Sprintf("none of %d objects violates the policy any more", s.Scanned))
+}
+
+func scanIncomplete(p *v1alpha1.Policy, s Summary) notice {
+	return onPolicy(p, corev1.EventTypeWarning, ReasonScanIncomplete, incompleteMessage(&s))
+}
+
+func onPolicy(p *v1alpha1.Policy, eventType, reason, note string) notice {
+	regarding := policyReference(p.Name, p.UID)
+	regarding.ResourceVersion = p.ResourceVersion
+	return notice{regarding: regarding, eventType: eventType, reason: reason, note: note}
+}
+
+func policyReference(name string, uid types.UID) *corev1.ObjectReference {
+	return &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Policy", Name: name, UID: uid}
+}

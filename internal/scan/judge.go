@@ -1,0 +1,113 @@
+package scan
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/clock"
+
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+)
+
+// evaluator judges one object by every policy that concerns it.
+type evaluator interface {
+	Evaluate(ctx context.Context, r *policy.Request) []catalog.Result
+}
+
+// namespaceReader finds the Namespace that an object lives in; nil when unknown.
+type namespaceReader interface {
+	get(name string) map[string]any
+}
+
+// judge turns objects of one kind into records, for one pass and the watch that
+// follows it. One goroutine at a time may use it.
+type judge struct {
+	policies   evaluator
+	tallies    map[string]*tally
+	kind       policy.GroupVersionKind
+	resource   string
+	namespaces namespaceReader
+	clock      clock.PassiveClock
+	// failed is told the policy of every evaluation error.
+	failed func(policy string)
+
+	// compliant holds what is shared for each set of policies, by their names.
+	compliant map[string]*compliance
+	buf       []byte
+}
+
+// judge evaluates the object. An object that is being deleted counts as gone.
+func (j *judge) judge(ctx context.Context, u *unstructured.Unstructured) *judged {
+	out := &judged{key: keyOf(u.GetNamespace(), u.GetName())}
+	if u.GetDeletionTimestamp() != nil {
+		return out
+	}
+	var clean []*tally
+	var faults []fault
+	results := j.policies.Evaluate(ctx, j.request(u))
+	for i := range results {
+		t := j.tallies[results[i].Policy]
+		if t == nil || t.revision != results[i].Revision {
+			continue
+		}
+		f := faultOf(t, &results[i].Decision)
+		if f.failed {
+			j.failed(t.policy)
+		}
+		if f == (fault{}) {
+			clean = append(clean, t)
+		} else {
+			faults = append(faults, f)
+		}
+	}
+	if len(clean)+len(faults) == 0 {
+		return out
+	}
+	complies := j.complianceWith(clean)
+	if len(faults) == 0 {
+		out.record = &complies.record
+		return out
+	}
+	out.record = &record{clean: complies, faults: faults,
+		uid: string(u.GetUID()), resourceVersion: u.GetResourceVersion()}
+	return out
+}
+
+func (j *judge) request(u *unstructured.Unstructured) *policy.Request {
+	r := &policy.Request{
+		Operation: policy.Create, Kind: j.kind, Resource: j.resource,
+		Namespace: u.GetNamespace(), Name: u.GetName(),
+		Object: u.Object, Audit: true, Now: j.clock.Now(),
+	}
+	if r.Namespace != "" {
+		r.NamespaceObject = j.namespaces.get(r.Namespace)
+	}
+	return r
+}
+
+// faultOf is zero for a decision that found nothing wrong.
+func faultOf(t *tally, d *policy.Decision) fault {
+	switch {
+	case d.Err != nil:
+		return fault{tally: t, failed: true, message: clip(d.Err.Error(), maxMessage)}
+	case len(d.Violations) > 0:
+		return fault{tally: t, violations: int32(len(d.Violations)), fixable: len(d.Actions) > 0,
+			message: clip(d.Violations[0].Message, maxMessage)}
+	default:
+		return fault{}
+	}
+}
+
+func (j *judge) complianceWith(clean []*tally) *compliance {
+	j.buf = j.buf[:0]
+	for _, t := range clean {
+		j.buf = append(append(j.buf, t.policy...), ',')
+	}
+	if c := j.compliant[string(j.buf)]; c != nil {
+		return c
+	}
+	c := newCompliance(clean)
+	j.compliant[string(j.buf)] = c
+	return c
+}

@@ -1,0 +1,154 @@
+package scan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+)
+
+// verdicts answers every request alike.
+type verdicts func(r *policy.Request) []policy.Decision
+
+func (v verdicts) Evaluate(_ context.Context, r *policy.Request) []catalog.Result {
+	var out []catalog.Result
+	for _, d := range v(r) {
+		out = append(out, catalog.Result{Decision: d})
+	}
+	return out
+}
+
+func newJudge(tallies map[string]*tally, v verdicts) *judge {
+	return &judge{
+		policies: v, tallies: tallies, kind: policy.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
+		namespaces: newNamespaces(), clock: clocktesting.NewFakePassiveClock(epoch),
+		failed: func(string) {}, compliant: map[string]*compliance{},
+	}
+}
+
+func TestJudge(t *testing.T) {
+	p, q := newTally("p", "r1", nil), newTally("q", "r1", nil)
+	tallies := map[string]*tally{"p": p, "q": q}
+	violation := []policy.Violation{{Message: "first"}, {Message: "second"}}
+	cases := map[string]struct {
+		reason    string
+		decisions []policy.Decision
+		want      map[*tally]fault
+	}{
+		"an object that no policy concerns leaves no record": {reason: "memory grows with what concerns a policy"},
+		"a decision of another revision doesn't count": {
+			reason:    "the policy changed while the pass was under way",
+			decisions: []policy.Decision{{Policy: "p", Revision: "r2", Violations: violation}, {Policy: "q", Revision: "r1"}},
+			want:      map[*tally]fault{q: {}},
+		},
+		"a policy that the pass doesn't know doesn't count": {
+			reason:    "it came later and asks for a pass of its own",
+			decisions: []policy.Decision{{Policy: "z", Revision: "r1", Violations: violation}},
+		},
+		"an evaluation error is kept": {
+			reason:    "it is never a pass, and never dropped",
+			decisions: []policy.Decision{{Policy: "p", Revision: "r1", Err: errors.New("time limit")}, {Policy: "q", Revision: "r1"}},
+			want:      map[*tally]fault{p: {tally: p, failed: true, message: "time limit"}, q: {}},
+		},
+		"a violation with a fix is fixable": {
+			reason: "the first message stands for all",
+			decisions: []policy.Decision{{Policy: "p", Revision: "r1", Violations: violation,
+				Actions: []policy.Action{{Type: policy.ActionPatch}}}},
+			want: map[*tally]fault{p: {tally: p, violations: 2, fixable: true, message: "first"}},
+		},
+		"a warning is no violation": {
+			reason:    "warn only ever warns",
+			decisions: []policy.Decision{{Policy: "p", Revision: "r1", Warnings: violation}},
+			want:      map[*tally]fault{p: {}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			j := newJudge(tallies, func(*policy.Request) []policy.Decision { return tc.decisions })
+			got := j.judge(t.Context(), object("v1", "ConfigMap", "a", nil))
+			if got.key != "ns/a" {
+				t.Errorf("the key is %q, want ns/a", got.key)
+			}
+			for _, y := range []*tally{p, q} {
+				f, concerned := got.record.faultOf(y)
+				want, wanted := tc.want[y]
+				if f != want || concerned != wanted {
+					t.Errorf("%s: policy %s says %+v, %v; want %+v, %v", tc.reason, y.policy, f, concerned, want, wanted)
+				}
+			}
+		})
+	}
+}
+
+func TestJudgeAsksForAnAudit(t *testing.T) {
+	var got *policy.Request
+	j := newJudge(nil, func(r *policy.Request) []policy.Decision { got = r; return nil })
+	u := object("v1", "ConfigMap", "a", nil)
+	j.judge(t.Context(), u)
+	want := &policy.Request{Operation: policy.Create, Kind: policy.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
+		Namespace: "ns", Name: "a", Object: u.Object, Audit: true, Now: epoch}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("request (-want +got):\n%s", diff)
+	}
+}
+
+func TestMemoryPerObject(t *testing.T) {
+	const objects = 20000
+	cases := map[string]struct {
+		reason string
+		budget uint64
+		bad    bool
+	}{
+		"a compliant object costs its key":     {reason: "the record is shared", budget: 160},
+		"a violating object costs its verdict": {reason: "the body is dropped", budget: 400, bad: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture()
+			f.inForce(def("p", "r1", configMaps))
+			j := newJudge(f.plans[configMaps], func(r *policy.Request) []policy.Decision {
+				d := policy.Decision{Policy: "p", Revision: "r1"}
+				if tc.bad {
+					d.Violations = []policy.Violation{{Message: "ConfigMap " + r.Name + " has no label owner, which says who answers for it"}}
+				}
+				return []policy.Decision{d}
+			})
+			before := heap()
+			items := make([]*judged, 0, objects)
+			for i := range objects {
+				u := object("v1", "ConfigMap", fmt.Sprintf("some-config-map-%06d", i), nil)
+				u.Object["data"] = map[string]any{"body": string(make([]byte, 1000))}
+				u.SetUID(types.UID(fmt.Sprintf("59aef948-36d1-4012-b9c9-%012d", i)))
+				u.SetResourceVersion(fmt.Sprint(1000000 + i))
+				items = append(items, j.judge(t.Context(), u))
+			}
+			f.pass(configMaps, items...)
+			clear(items)
+			each := (heap() - before) / objects
+			if each > tc.budget || each == 0 {
+				t.Errorf("%s: an object costs %d bytes, want at most %d", tc.reason, each, tc.budget)
+			}
+			t.Logf("%d bytes an object", each)
+			if s, _ := f.Summary("p", 0); s.Scanned != objects {
+				t.Errorf("%d objects scanned, want %d", s.Scanned, objects)
+			}
+		})
+	}
+}
+
+// heap is what is alive, in bytes.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

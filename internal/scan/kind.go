@@ -1,0 +1,113 @@
+package scan
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Delays between two attempts to list a kind that can't be listed. The longest
+// is also how late a kind whose CRD appears may be noticed.
+const (
+	firstRetry = time.Second
+	lastRetry  = 15 * time.Second
+	// stalledAfter is how long a list may bring nothing before old results stop
+	// being taken for true.
+	stalledAfter = 30 * time.Second
+)
+
+var (
+	// errWatchEnded means that the watch broke off and the kind must be listed
+	// anew. That is no failure, but what was known may be out of date.
+	errWatchEnded = errors.New("the watch ended")
+	// errStalled means that a list neither fails nor brings anything.
+	errStalled = errors.New("no answer to the list")
+	// errAsked means that somebody asked for a new pass, or its time came.
+	errAsked = errors.New("a new pass was asked for")
+)
+
+// plan is what a pass over one kind judges by.
+type plan struct {
+	policies evaluator
+	tallies  map[string]*tally
+}
+
+// kindScan keeps the records of one kind true: it lists, judges, watches, and
+// lists anew when the policies change, when the resync period is over, or when
+// the watch breaks. Old records stay until the new list replaces them at once.
+type kindScan struct {
+	kind    schema.GroupKind
+	scanner *Scanner
+	plan    atomic.Pointer[plan]
+	// again asks for a new pass; one request waits at most.
+	again chan struct{}
+	stop  context.CancelFunc
+	done  chan struct{}
+}
+
+// relist asks for a new pass. A pass under way ends first, so that frequent
+// changes can't keep a kind from ever being listed.
+func (k *kindScan) relist() {
+	select {
+	case k.again <- struct{}{}:
+	default:
+	}
+}
+
+// run scans until ctx ends.
+func (k *kindScan) run(ctx context.Context) {
+	defer close(k.done)
+	delay := firstRetry
+	for ctx.Err() == nil {
+		p := &pass{scan: k, listed: make(chan struct{})}
+		err := p.run(ctx)
+		if p.isListed() {
+			delay = firstRetry
+		}
+		if ctx.Err() != nil || errors.Is(err, errAsked) {
+			continue
+		}
+		k.report(err)
+		k.pause(ctx, delay)
+		delay = min(2*delay, lastRetry)
+	}
+}
+
+func (k *kindScan) report(err error) {
+	s := k.scanner
+	var known *kindError
+	if !errors.As(err, &known) {
+		err = &kindError{kind: k.kind, err: err}
+	}
+	s.index.fail(k.kind, err.Error())
+	if errors.Is(err, errWatchEnded) {
+		return
+	}
+	s.metrics.listFailures.WithLabelValues(k.kind.Group, k.kind.Kind).Inc()
+	s.log.V(1).Info("can't scan a kind", "group", k.kind.Group, "kind", k.kind.Kind, "problem", err.Error())
+	s.resolver.refresh()
+}
+
+func (k *kindScan) pause(ctx context.Context, d time.Duration) {
+	t := k.scanner.clock.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-k.again:
+	case <-t.C():
+	}
+}
+
+// resyncAfter is the resync period, give or take a tenth by the kind's hash, so
+// that the kinds don't all list at once.
+func (k *kindScan) resyncAfter() time.Duration {
+	h := fnv.New32a()
+	// A hash never fails to be written to.
+	_, _ = h.Write([]byte(k.kind.String()))
+	tenth := k.scanner.opts.ResyncPeriod / 10
+	return k.scanner.opts.ResyncPeriod - tenth + 2*tenth*time.Duration(h.Sum32()%1024)/1024
+}

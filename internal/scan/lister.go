@@ -1,0 +1,61 @@
+package scan
+
+import (
+	"context"
+
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// resourceReader lists and watches one resource.
+type resourceReader interface {
+	List(ctx context.Context, opts metav1.ListOptions) (*unstructured.UnstructuredList, error)
+	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
+}
+
+// listWatch reads a resource for a reflector. The reflector streams the first
+// list over a watch where the server can; where it can't, list reads page by
+// page and judges each page, so that never more than one page of bodies is held.
+// onWatch is told how every attempt to watch ended; initial says that it was to
+// bring the first list.
+func listWatch(r resourceReader, pageSize int64, toJudged func(any) (*judged, error), onWatch func(initial bool, err error)) *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
+			return listJudged(ctx, r, pageSize, toJudged)
+		},
+		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			w, err := r.Watch(ctx, opts)
+			onWatch(opts.SendInitialEvents != nil && *opts.SendInitialEvents, err)
+			return w, err
+		},
+	}
+}
+
+// listJudged reads every page. A list that expires between two pages fails as a
+// whole, and is tried again from its start.
+func listJudged(ctx context.Context, r resourceReader, pageSize int64, toJudged func(any) (*judged, error)) (runtime.Object, error) {
+	out := &metainternalversion.List{}
+	opts := metav1.ListOptions{Limit: pageSize}
+	for {
+		page, err := r.List(ctx, opts)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Items {
+			j, err := toJudged(&page.Items[i])
+			if err != nil {
+				return nil, err
+			}
+			out.Items = append(out.Items, j)
+		}
+		opts.Continue = page.GetContinue()
+		if opts.Continue == "" {
+			out.SetResourceVersion(page.GetResourceVersion())
+			return out, nil
+		}
+	}
+}

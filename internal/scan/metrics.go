@@ -1,0 +1,93 @@
+package scan
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// metrics are the counters that grow as the scan goes. The gauges are read from
+// the Index when they are asked for, so they can't drift from it, and those of a
+// policy that is gone are gone with it.
+type metrics struct {
+	evaluationErrors *prometheus.CounterVec
+	listFailures     *prometheus.CounterVec
+	duration         prometheus.Histogram
+}
+
+func newMetrics(r prometheus.Registerer, x *Index) (*metrics, error) {
+	m := &metrics{
+		evaluationErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "evenkeel_scan_evaluation_errors_total",
+			Help: "Evaluations of an existing object that failed. Labels: policy.",
+		}, []string{"policy"}),
+		listFailures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "evenkeel_scan_list_failures_total",
+			Help: "Attempts to list or watch a kind that failed. Labels: group, kind.",
+		}, []string{"group", "kind"}),
+		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "evenkeel_scan_duration_seconds",
+			Help:    "Time of a full pass over one kind, from its start until the kind is listed and watched.",
+			Buckets: prometheus.ExponentialBuckets(0.01, 3, 10),
+		}),
+	}
+	var errs []error
+	for _, c := range []prometheus.Collector{m.evaluationErrors, m.listFailures, m.duration, newGauges(x)} {
+		errs = append(errs, r.Register(c))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("register the scan's metrics: %w", err)
+	}
+	return m, nil
+}
+
+// forgetPolicies removes the series of policies that are gone.
+func (m *metrics) forgetPolicies(names []string) {
+	for _, name := range names {
+		m.evaluationErrors.DeleteLabelValues(name)
+	}
+}
+
+// gauges reads the Index.
+type gauges struct {
+	index                        *Index
+	objects, violating, lastFull *prometheus.Desc
+}
+
+func newGauges(x *Index) *gauges {
+	return &gauges{
+		index: x,
+		objects: prometheus.NewDesc("evenkeel_scan_objects",
+			"Objects that the policy judged. Labels: policy.", []string{"policy"}, nil),
+		violating: prometheus.NewDesc("evenkeel_scan_violating_objects",
+			"Objects that violate the policy. Labels: policy, severity.", []string{"policy", "severity"}, nil),
+		lastFull: prometheus.NewDesc("evenkeel_scan_last_full_timestamp_seconds",
+			"When the kind was last listed in full, as a Unix time. Labels: group, kind.", []string{"group", "kind"}, nil),
+	}
+}
+
+// Describe is there for prometheus.Collector.
+func (g *gauges) Describe(out chan<- *prometheus.Desc) {
+	out <- g.objects
+	out <- g.violating
+	out <- g.lastFull
+}
+
+// Collect is there for prometheus.Collector.
+func (g *gauges) Collect(out chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	g.index.figures(func(policy string, severity v1alpha1.Severity, c Counts) {
+		gauge(g.objects, float64(c.Scanned), policy)
+		gauge(g.violating, float64(c.Violating), policy, string(severity))
+	})
+	g.index.listings(func(gk schema.GroupKind, at time.Time) {
+		gauge(g.lastFull, float64(at.UnixMilli())/1000, gk.Group, gk.Kind)
+	})
+}

@@ -1,0 +1,185 @@
+package scan
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/cache"
+
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// pass is one full list and the watch that follows it.
+type pass struct {
+	scan     *kindScan
+	resource schema.GroupResource
+	plan     *plan
+	started  time.Time
+	// watching says that the latest attempt to watch worked.
+	watching atomic.Bool
+	listed   chan struct{}
+	// read counts the objects that came.
+	read atomic.Int64
+	// release gives back the slot of the pass.
+	release func()
+}
+
+// run returns when the pass failed, its watch ended, or a new pass is due.
+func (p *pass) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := p.acquire(ctx); err != nil {
+		return err
+	}
+	defer p.release()
+	p.drain()
+	mapping, err := p.scan.scanner.resolver.resolve(p.scan.kind)
+	if err != nil {
+		return err
+	}
+	p.resource = mapping.Resource.GroupResource()
+	ended := make(chan error, 1)
+	go func() { ended <- p.listAndWatch(ctx, mapping) }()
+	err = p.await(ctx, ended)
+	if errors.Is(err, errAsked) {
+		cancel()
+		<-ended
+	}
+	return err
+}
+
+// acquire waits for a slot: few kinds are listed at a time.
+func (p *pass) acquire(ctx context.Context) error {
+	select {
+	case p.scan.scanner.slots <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	p.release = sync.OnceFunc(func() { <-p.scan.scanner.slots })
+	p.started = p.scan.scanner.clock.Now()
+	return nil
+}
+
+// drain takes a request that this pass will satisfy, then the newest plan.
+func (p *pass) drain() {
+	select {
+	case <-p.scan.again:
+	default:
+	}
+	p.plan = p.scan.plan.Load()
+}
+
+// await heeds requests only once the list is recorded.
+func (p *pass) await(ctx context.Context, ended <-chan error) error {
+	if err := p.awaitList(ended); err != nil {
+		return err
+	}
+	resync := p.scan.scanner.clock.NewTimer(p.scan.resyncAfter())
+	defer resync.Stop()
+	select {
+	case err := <-ended:
+		return err
+	case <-p.scan.again:
+	case <-resync.C():
+		p.scan.scanner.resolver.refresh()
+	}
+	return errAsked
+}
+
+// awaitList says so when no object comes for a while: old results are no longer
+// true then, though nothing has failed yet.
+func (p *pass) awaitList(ended <-chan error) error {
+	stalled := p.scan.scanner.clock.NewTicker(stalledAfter)
+	defer stalled.Stop()
+	before := p.read.Load()
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case <-p.listed:
+			return nil
+		case <-stalled.C():
+		}
+		now := p.read.Load()
+		if now == before {
+			p.scan.scanner.index.fail(p.scan.kind, p.explain(errStalled).Error())
+		}
+		before = now
+	}
+}
+
+func (p *pass) isListed() bool {
+	select {
+	case <-p.listed:
+		return true
+	default:
+		return false
+	}
+}
+
+func (p *pass) listAndWatch(ctx context.Context, m *meta.RESTMapping) error {
+	s := p.scan.scanner
+	st := &store{
+		ctx: ctx, index: s.index, kind: p.scan.kind, listed: p.onListed, read: &p.read,
+		judge: &judge{
+			policies: p.plan.policies, tallies: p.plan.tallies,
+			kind: policy.GroupVersionKind{Group: m.GroupVersionKind.Group,
+				Version: m.GroupVersionKind.Version, Kind: m.GroupVersionKind.Kind},
+			resource: m.Resource.Resource, namespaces: s.namespaces, clock: s.clock,
+			failed:    func(name string) { s.metrics.evaluationErrors.WithLabelValues(name).Inc() },
+			compliant: map[string]*compliance{},
+		},
+	}
+	lw := listWatch(s.client.Resource(m.Resource), s.opts.PageSize, st.toJudged, p.onWatch)
+	r := cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(lw, s.client), nil, st,
+		cache.ReflectorOptions{
+			Name: "scan", TypeDescription: p.resource.String(), Clock: s.clock,
+			Backoff: &wait.Backoff{Duration: firstRetry, Factor: 2, Steps: 5, Cap: lastRetry},
+		})
+	if err := r.ListAndWatchWithContext(ctx); err != nil {
+		return p.explain(err)
+	}
+	return errWatchEnded
+}
+
+func (p *pass) explain(err error) error {
+	return &kindError{kind: p.scan.kind, resource: p.resource, err: err}
+}
+
+// onListed is called by the reflector when a full list is recorded.
+func (p *pass) onListed() {
+	if p.watching.Load() {
+		p.settle()
+	}
+}
+
+// onWatch is called at each attempt to watch. The reflector answers a failed
+// streaming list with a paged one, and tries an unreachable server again without
+// a word, which must be told here.
+func (p *pass) onWatch(initial bool, err error) {
+	p.watching.Store(err == nil)
+	switch {
+	case err != nil && (!initial || unreachable(err)):
+		p.scan.scanner.index.fail(p.scan.kind, p.explain(err).Error())
+	case err == nil && !initial && p.isListed():
+		p.scan.scanner.index.resume(p.scan.kind)
+	case err == nil && !initial:
+		p.settle()
+	}
+}
+
+// settle says that the kind is listed and watched.
+func (p *pass) settle() {
+	s := p.scan.scanner
+	now := s.clock.Now()
+	s.index.settle(p.scan.kind, p.plan.tallies, now)
+	s.metrics.duration.Observe(now.Sub(p.started).Seconds())
+	close(p.listed)
+	p.release()
+}

@@ -1,0 +1,116 @@
+package scan
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// maxMessage bounds the text kept of a violation or an error, in bytes: the
+// limit of status.scan.sample[].message.
+const maxMessage = 512
+
+// fault is what one policy found wrong with one object.
+type fault struct {
+	tally *tally
+	// message is the first violation's, or the evaluation error's.
+	message string
+	// violations is 0 when the evaluation failed.
+	violations int32
+	fixable    bool
+	failed     bool
+}
+
+// compliance is the set of policies that an object complies with. All objects
+// with the same set share it.
+type compliance struct {
+	tallies []*tally
+	// record is the one record of all objects that comply with everything.
+	record record
+}
+
+// record is all that is kept of a judged object. It is immutable. Most objects
+// comply with everything that concerns them; those with the same policies share
+// one record.
+type record struct {
+	clean  *compliance
+	faults []fault
+	// uid and resourceVersion are the object's when it was judged; empty for a
+	// compliant one.
+	uid, resourceVersion string
+}
+
+func newCompliance(tallies []*tally) *compliance {
+	c := &compliance{tallies: tallies}
+	c.record.clean = c
+	return c
+}
+
+// faultOf is what the policy found wrong, and whether it concerns the object at all.
+func (r *record) faultOf(t *tally) (f fault, concerned bool) {
+	if r == nil {
+		return fault{}, false
+	}
+	for i := range r.faults {
+		if r.faults[i].tally == t {
+			return r.faults[i], true
+		}
+	}
+	for _, c := range r.clean.tallies {
+		if c == t {
+			return fault{}, true
+		}
+	}
+	return fault{}, false
+}
+
+// tallies calls visit for every policy that concerns the object.
+func (r *record) tallies(visit func(*tally)) {
+	if r == nil {
+		return
+	}
+	for _, t := range r.clean.tallies {
+		visit(t)
+	}
+	for i := range r.faults {
+		visit(r.faults[i].tally)
+	}
+}
+
+// judged is one object on its way into the Index. It passes through a reflector
+// as a runtime.Object, though it is none that any server knows.
+type judged struct {
+	key string
+	// record is nil when no policy concerns the object, or it is being deleted.
+	record *record
+}
+
+// GetObjectKind is there for runtime.Object.
+func (*judged) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+// DeepCopyObject returns the same value: it is immutable.
+func (j *judged) DeepCopyObject() runtime.Object { return j }
+
+// keyOf names an object within its kind.
+func keyOf(namespace, name string) string { return namespace + "/" + name }
+
+func splitKey(key string) (namespace, name string) {
+	namespace, name, _ = strings.Cut(key, "/")
+	return namespace, name
+}
+
+// clip shortens text to at most limit bytes, at a rune's edge. The result shares
+// no memory with a text that was cut.
+func clip(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	const ellipsis = "…"
+	cut := limit - len(ellipsis)
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + ellipsis
+}

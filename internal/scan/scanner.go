@@ -1,0 +1,224 @@
+package scan
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/policy/match"
+)
+
+const (
+	// settleTime is how long the scanner waits after a change of policies, so that
+	// a bunch of them costs one pass.
+	settleTime = 100 * time.Millisecond
+	// namespaceSettleTime is the same for changes of namespaces, which are more
+	// frequent and less urgent.
+	namespaceSettleTime = time.Second
+	// completePoll is how often the catalog is asked whether it is complete.
+	completePoll = 200 * time.Millisecond
+)
+
+// Catalog is what the package needs of catalog.Catalog.
+type Catalog interface {
+	Snapshot() *catalog.Snapshot
+	Status(name string) (catalog.Status, bool)
+	Complete() bool
+	Subscribe() <-chan struct{}
+}
+
+// Scanner runs one kindScan for every kind that a policy in force concerns. It
+// runs on the leader alone.
+type Scanner struct {
+	catalog    Catalog
+	index      *Index
+	client     dynamic.Interface
+	resolver   *resolver
+	informers  cache.Informers
+	namespaces *namespaces
+	metrics    *metrics
+	clock      clock.WithTicker
+	log        logr.Logger
+	opts       Options
+
+	// slots bounds the number of kinds listed at a time.
+	slots   chan struct{}
+	running sync.WaitGroup
+	kinds   map[schema.GroupKind]*kindScan
+	// needNamespace are the kinds on which some verdict depends on the namespace.
+	needNamespace map[schema.GroupKind]bool
+}
+
+// NeedLeaderElection says that one replica scans.
+func (s *Scanner) NeedLeaderElection() bool { return true }
+
+// Start scans until ctx ends.
+func (s *Scanner) Start(ctx context.Context) error {
+	changed := s.catalog.Subscribe()
+	s.index.changes.run(ctx)
+	if err := s.namespaces.follow(ctx, s.informers); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	if !s.awaitCatalog(ctx) {
+		return nil
+	}
+	s.sync(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			s.running.Wait()
+			return nil
+		case <-changed:
+			s.wait(ctx, settleTime)
+			s.sync(ctx)
+		case <-s.namespaces.changed:
+			s.wait(ctx, namespaceSettleTime)
+			s.relistNamespaced()
+		}
+	}
+}
+
+// awaitCatalog waits until all policies are known, so that the first pass of a
+// kind serves them all.
+func (s *Scanner) awaitCatalog(ctx context.Context) bool {
+	for !s.catalog.Complete() {
+		s.wait(ctx, completePoll)
+		if ctx.Err() != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Scanner) wait(ctx context.Context, d time.Duration) {
+	t := s.clock.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C():
+	}
+}
+
+// sync brings the kinds scanned in step with the policies in force.
+func (s *Scanner) sync(ctx context.Context) {
+	snapshot := s.catalog.Snapshot()
+	policies := snapshot.Policies()
+	defs, names := definitions(policies, snapshot.Revision)
+	s.needNamespace = namespaceKinds(policies)
+	byKind, removed := s.index.setPolicies(defs)
+	for gk, k := range s.kinds {
+		if byKind[gk] == nil {
+			s.stopKind(gk, k)
+		}
+	}
+	for gk, tallies := range byKind {
+		next := &plan{policies: snapshot, tallies: tallies}
+		k := s.kinds[gk]
+		if k == nil {
+			s.startKind(ctx, gk, next)
+			continue
+		}
+		if before := k.plan.Swap(next); !covers(before.tallies, tallies) {
+			k.relist()
+		}
+	}
+	s.metrics.forgetPolicies(removed)
+	// A definition that doesn't compile changes no figure, but its status.
+	s.index.changes.notify(names...)
+}
+
+func (s *Scanner) startKind(ctx context.Context, gk schema.GroupKind, p *plan) {
+	ctx, stop := context.WithCancel(ctx)
+	k := &kindScan{kind: gk, scanner: s, again: make(chan struct{}, 1), stop: stop, done: make(chan struct{})}
+	k.plan.Store(p)
+	s.kinds[gk] = k
+	s.running.Go(func() { k.run(ctx) })
+}
+
+func (s *Scanner) stopKind(gk schema.GroupKind, k *kindScan) {
+	k.stop()
+	<-k.done
+	delete(s.kinds, gk)
+	s.index.dropKind(gk)
+	s.metrics.listFailures.DeleteLabelValues(gk.Group, gk.Kind)
+}
+
+// relistNamespaced judges anew what depends on its namespace's labels.
+func (s *Scanner) relistNamespaced() {
+	for gk := range s.needNamespace {
+		if k := s.kinds[gk]; k != nil {
+			k.relist()
+		}
+	}
+}
+
+// covers says that a pass by the tallies before fills those of now too.
+func covers(before, now map[string]*tally) bool {
+	for name, t := range now {
+		if before[name] != t {
+			return false
+		}
+	}
+	return true
+}
+
+// definitions are the policies with a revision in force; names are all of them.
+func definitions(policies []*v1alpha1.Policy, revision func(string) (string, bool)) (defs []definition, names []string) {
+	for _, p := range policies {
+		names = append(names, p.Name)
+		rev, ok := revision(p.Name)
+		if !ok {
+			continue
+		}
+		defs = append(defs, definition{name: p.Name, revision: rev, uid: p.UID, severity: p.Spec.Severity, kinds: kindsOf(p)})
+	}
+	return defs, names
+}
+
+// kindsOf are the kinds that the scan judges by the policy: none when it judges
+// nothing but deletions.
+func kindsOf(p *v1alpha1.Policy) []schema.GroupKind {
+	ops := p.Spec.Match.Operations
+	if len(ops) > 0 && !slices.Contains(ops, v1alpha1.OperationCreate) && !slices.Contains(ops, v1alpha1.OperationUpdate) {
+		return nil
+	}
+	var out []schema.GroupKind
+	for _, k := range match.Kinds(p) {
+		out = append(out, schema.GroupKind{Group: k.Group, Kind: k.Kind})
+	}
+	return out
+}
+
+// namespaceKinds are the kinds of the policies whose verdict depends on the
+// namespace of the object.
+func namespaceKinds(policies []*v1alpha1.Policy) map[schema.GroupKind]bool {
+	out := map[schema.GroupKind]bool{}
+	for _, p := range policies {
+		if !dependsOnNamespace(p) {
+			continue
+		}
+		for _, gk := range kindsOf(p) {
+			out[gk] = true
+		}
+	}
+	return out
+}
+
+func dependsOnNamespace(p *v1alpha1.Policy) bool {
+	return p.Spec.Match.NamespaceSelector != nil || slices.ContainsFunc(p.Spec.Modules, func(m v1alpha1.Module) bool {
+		return strings.Contains(m.Rego, "namespaceObject")
+	})
+}

@@ -1,0 +1,97 @@
+package scan
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+)
+
+// Options tune the scan. The zero value means the defaults.
+type Options struct {
+	// ResyncPeriod is how often every kind is listed anew, give or take a tenth.
+	// Default: 10 minutes.
+	ResyncPeriod time.Duration
+	// PageSize is the number of objects of a page, where the API server can't
+	// stream a list. Default: 500.
+	PageSize int64
+	// MaxConcurrentPasses is how many kinds are listed at a time. Default: 4.
+	MaxConcurrentPasses int
+	// StatusInterval is the least time between two writes of one policy's status.
+	// Default: 1 second.
+	StatusInterval time.Duration
+	// Clock is the time. Default: the real one.
+	Clock clock.WithTicker
+	// Registerer takes the metrics. Default: controller-runtime's registry.
+	Registerer prometheus.Registerer
+}
+
+func (o Options) withDefaults() Options {
+	if o.ResyncPeriod <= 0 {
+		o.ResyncPeriod = 10 * time.Minute
+	}
+	if o.PageSize <= 0 {
+		o.PageSize = 500
+	}
+	if o.MaxConcurrentPasses <= 0 {
+		o.MaxConcurrentPasses = 4
+	}
+	if o.StatusInterval <= 0 {
+		o.StatusInterval = time.Second
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.Registerer == nil {
+		o.Registerer = crmetrics.Registry
+	}
+	return o
+}
+
+// Setup adds the scanner and the policy status controller to the manager and
+// returns the Index that they fill. Both run on the leader alone; elsewhere the
+// Index stays empty and knows no policy.
+func Setup(mgr ctrl.Manager, policies Catalog, opts Options) (*Index, error) {
+	opts = opts.withDefaults()
+	index := NewIndex(func(name string) (string, bool) { return policies.Snapshot().Revision(name) })
+	metrics, err := newMetrics(opts.Registerer, index)
+	if err != nil {
+		return nil, err
+	}
+	dyn, err := dynamic.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("make the scan's client: %w", err)
+	}
+	disco, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("make the scan's discovery client: %w", err)
+	}
+	announcer := newAnnouncer(mgr.GetEventRecorder("evenkeel-scan"), opts.Clock)
+	index.observe = announcer.found
+	scanner := &Scanner{
+		catalog: policies, index: index, client: dyn,
+		resolver:  newResolver(memory.NewMemCacheClient(disco), opts.Clock),
+		informers: mgr.GetCache(), namespaces: newNamespaces(), metrics: metrics,
+		clock: opts.Clock, log: mgr.GetLogger().WithName("scan"), opts: opts,
+		slots: make(chan struct{}, opts.MaxConcurrentPasses),
+		kinds: map[schema.GroupKind]*kindScan{},
+	}
+	if err := mgr.Add(scanner); err != nil {
+		return nil, fmt.Errorf("add the scanner to the manager: %w", err)
+	}
+	status := &StatusController{
+		client: mgr.GetClient(), catalog: policies, index: index, announcer: announcer,
+		clock: opts.Clock, interval: opts.StatusInterval, written: map[string]time.Time{},
+	}
+	if err := status.Register(mgr, index.Changes()); err != nil {
+		return nil, err
+	}
+	return index, nil
+}

@@ -1,0 +1,139 @@
+package scan
+
+import (
+	"fmt"
+	"math"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+)
+
+const (
+	// sampleSize bounds status.scan.sample.
+	sampleSize = 20
+	// maxIncomplete bounds status.scan.incomplete.
+	maxIncomplete = 32
+	// maxConditionMessage is a good deal less than the API's limit: it is a
+	// printer column.
+	maxConditionMessage = 4096
+)
+
+// applyStatus sets the parts of a policy's status that the scan owns. summary is
+// nil while no revision of the policy is scanned. It never touches
+// status.remediation, which belongs to the rollout.
+func applyStatus(p *v1alpha1.Policy, c catalog.Status, summary *Summary, now metav1.Time) {
+	s := &p.Status
+	s.ObservedGeneration = p.Generation
+	s.Revision = c.Revision
+	s.Scan = nil
+	if summary != nil {
+		s.Scan = scanStatus(summary)
+	}
+	setConditions(p, conditionsOf(c, summary), now)
+}
+
+func scanStatus(s *Summary) *v1alpha1.ScanStatus {
+	out := &v1alpha1.ScanStatus{
+		State:      s.State,
+		Scanned:    toInt32(s.Scanned),
+		Violating:  toInt32(s.Violating),
+		Violations: toInt32(s.Violations),
+		Errors:     toInt32(s.Errors),
+		Incomplete: s.Incomplete[:min(maxIncomplete, len(s.Incomplete))],
+	}
+	if !s.LastFullScan.IsZero() {
+		// The API keeps whole seconds.
+		at := metav1.NewTime(s.LastFullScan).Rfc3339Copy()
+		out.LastFullScan = &at
+	}
+	for _, f := range s.Sample {
+		out.Sample = append(out.Sample, sampleOf(f))
+	}
+	return out
+}
+
+func sampleOf(f policy.Finding) v1alpha1.ViolationSample {
+	return v1alpha1.ViolationSample{
+		Object: v1alpha1.ObjectReference{
+			APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name, UID: f.UID,
+		},
+		Message: f.Message, Violations: toInt32(f.Violations), Fixable: f.Fixable,
+	}
+}
+
+// conditionsOf are the conditions that hold. Reconciling and Stalled are there
+// only while they are true, as kstatus wants it.
+func conditionsOf(c catalog.Status, s *Summary) []metav1.Condition {
+	switch {
+	case c.Err != nil:
+		message := compileMessage(c)
+		return []metav1.Condition{
+			condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonCompileFailed, message),
+			condition(v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonCompileFailed, message),
+		}
+	case s == nil || s.State == v1alpha1.ScanPending:
+		message := fmt.Sprintf("revision %s is in force for admission; the first pass over what exists isn't finished", c.Revision)
+		return []metav1.Condition{
+			condition(v1alpha1.ConditionReady, metav1.ConditionUnknown, v1alpha1.ReasonScanning, message),
+			condition(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonScanning, message),
+		}
+	case s.State == v1alpha1.ScanIncomplete:
+		return []metav1.Condition{condition(v1alpha1.ConditionReady, metav1.ConditionFalse,
+			v1alpha1.ReasonScanIncomplete, incompleteMessage(s))}
+	default:
+		return []metav1.Condition{condition(v1alpha1.ConditionReady, metav1.ConditionTrue,
+			v1alpha1.ReasonCompiled, completeMessage(s))}
+	}
+}
+
+func compileMessage(c catalog.Status) string {
+	if c.Revision == "" {
+		return fmt.Sprintf("%v; no revision was ever good, so failurePolicy decides on what the policy matches: correct spec.modules", c.Err)
+	}
+	return fmt.Sprintf("%v; the last good revision %s stays in force: correct spec.modules", c.Err, c.Revision)
+}
+
+func incompleteMessage(s *Summary) string {
+	message := "the figures are a lower bound"
+	for _, k := range s.Incomplete {
+		message += "; " + k.Message
+	}
+	return message
+}
+
+func completeMessage(s *Summary) string {
+	message := fmt.Sprintf("revision %s is in force; %d of %d objects violate it", s.Revision, s.Violating, s.Scanned)
+	if s.Errors > 0 {
+		message += fmt.Sprintf("; %d couldn't be judged, the first is %s", s.Errors, s.FirstError)
+	}
+	return message
+}
+
+func condition(kind string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: clip(message, maxConditionMessage)}
+}
+
+// setConditions makes the given conditions hold, and takes the others of the
+// three that the scan owns away.
+func setConditions(p *v1alpha1.Policy, conditions []metav1.Condition, now metav1.Time) {
+	holds := map[string]bool{}
+	for _, c := range conditions {
+		holds[c.Type] = true
+		c.ObservedGeneration = p.Generation
+		if before := meta.FindStatusCondition(p.Status.Conditions, c.Type); before == nil || before.Status != c.Status {
+			c.LastTransitionTime = now
+		}
+		meta.SetStatusCondition(&p.Status.Conditions, c)
+	}
+	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled} {
+		if !holds[kind] {
+			meta.RemoveStatusCondition(&p.Status.Conditions, kind)
+		}
+	}
+}
+
+func toInt32(n int) int32 { return int32(min(n, math.MaxInt32)) }

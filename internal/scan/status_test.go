@@ -1,0 +1,127 @@
+package scan
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+)
+
+func TestConditions(t *testing.T) {
+	type cond struct{ Type, Status, Reason, Message string }
+	broken := errors.New("owner.rego:7:3: rego_parse_error: unexpected token")
+	summary := func(state v1alpha1.ScanState, counts Counts) *Summary {
+		return &Summary{Revision: "r1", State: state, Counts: counts}
+	}
+	cases := map[string]struct {
+		reason  string
+		catalog catalog.Status
+		summary *Summary
+		want    []cond
+	}{
+		"a scanned policy is ready": {
+			reason:  "kstatus: Current",
+			catalog: catalog.Status{Revision: "r1"},
+			summary: summary(v1alpha1.ScanComplete, Counts{Scanned: 40, Violating: 30}),
+			want:    []cond{{"Ready", "True", "Compiled", "revision r1 is in force; 30 of 40 objects violate it"}},
+		},
+		"a policy that is being scanned is reconciling": {
+			reason:  "kstatus: InProgress",
+			catalog: catalog.Status{Revision: "r1"},
+			summary: summary(v1alpha1.ScanPending, Counts{}),
+			want: []cond{
+				{"Ready", "Unknown", "Scanning", "revision r1 is in force for admission; the first pass over what exists isn't finished"},
+				{"Reconciling", "True", "Scanning", "revision r1 is in force for admission; the first pass over what exists isn't finished"},
+			},
+		},
+		"a policy that the scan doesn't know yet is reconciling": {
+			reason:  "the scan is a moment behind the catalog",
+			catalog: catalog.Status{Revision: "r1"},
+			want: []cond{
+				{"Ready", "Unknown", "Scanning", "revision r1 is in force for admission; the first pass over what exists isn't finished"},
+				{"Reconciling", "True", "Scanning", "revision r1 is in force for admission; the first pass over what exists isn't finished"},
+			},
+		},
+		"a policy with a kind that can't be listed isn't ready and says why": {
+			reason:  "the message is what the person on call reads first",
+			catalog: catalog.Status{Revision: "r1"},
+			summary: &Summary{Revision: "r1", State: v1alpha1.ScanIncomplete,
+				Incomplete: []v1alpha1.IncompleteKind{{Kind: "Widget", Message: "Widget isn't served"}}},
+			want: []cond{{"Ready", "False", "ScanIncomplete", "the figures are a lower bound; Widget isn't served"}},
+		},
+		"a policy that stopped compiling is stalled on its last good revision": {
+			reason:  "kstatus: Failed, with file and line",
+			catalog: catalog.Status{Revision: "r1", Generation: 1, Err: broken},
+			summary: summary(v1alpha1.ScanComplete, Counts{}),
+			want: []cond{
+				{"Ready", "False", "CompileFailed", broken.Error() + "; the last good revision r1 stays in force: correct spec.modules"},
+				{"Stalled", "True", "CompileFailed", broken.Error() + "; the last good revision r1 stays in force: correct spec.modules"},
+			},
+		},
+		"a policy that never compiled says that failurePolicy decides": {
+			reason:  "there is no revision to fall back on",
+			catalog: catalog.Status{Err: broken},
+			want: []cond{
+				{"Ready", "False", "CompileFailed", broken.Error() + "; no revision was ever good, so failurePolicy decides on what the policy matches: correct spec.modules"},
+				{"Stalled", "True", "CompileFailed", broken.Error() + "; no revision was ever good, so failurePolicy decides on what the policy matches: correct spec.modules"},
+			},
+		},
+		"objects that can't be judged are named": {
+			reason:  "an evaluation error is never silent",
+			catalog: catalog.Status{Revision: "r1"},
+			summary: &Summary{Revision: "r1", State: v1alpha1.ScanComplete, Counts: Counts{Scanned: 3, Errors: 1}, FirstError: "Pod a/b: time limit"},
+			want: []cond{{"Ready", "True", "Compiled",
+				"revision r1 is in force; 0 of 3 objects violate it; 1 couldn't be judged, the first is Pod a/b: time limit"}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Generation: 3}}
+			// What held before must go away when it holds no more.
+			p.Status.Conditions = []metav1.Condition{
+				{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: "Old"},
+				{Type: v1alpha1.ConditionReconciling, Status: metav1.ConditionTrue, Reason: "Old"},
+			}
+			applyStatus(p, tc.catalog, tc.summary, metav1.NewTime(epoch))
+			var got []cond
+			for _, c := range p.Status.Conditions {
+				got = append(got, cond{c.Type, string(c.Status), c.Reason, c.Message})
+				if c.ObservedGeneration != 3 {
+					t.Errorf("%s speaks of generation %d, want 3", c.Type, c.ObservedGeneration)
+				}
+			}
+			sort := cmpopts.SortSlices(func(a, b cond) bool { return a.Type < b.Type })
+			if diff := cmp.Diff(tc.want, got, sort); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestStatusIsStableAndKeepsWhatOthersOwn(t *testing.T) {
+	p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
+	p.Status.Remediation = &v1alpha1.RemediationPointer{Name: "plan-1"}
+	s := &Summary{Revision: "r1", State: v1alpha1.ScanComplete, LastFullScan: epoch.Add(12345),
+		Counts: Counts{Scanned: 2, Violating: 1, Violations: 1},
+		Sample: []policy.Finding{finding("v1", "ConfigMap", "a")}}
+	applyStatus(p, catalog.Status{Revision: "r1"}, s, metav1.NewTime(epoch))
+	first := p.DeepCopy()
+	applyStatus(p, catalog.Status{Revision: "r1"}, s, metav1.NewTime(epoch.Add(eventWindow)))
+	if diff := cmp.Diff(first.Status, p.Status); diff != "" {
+		t.Errorf("nothing changed, but the status did (-first +second):\n%s", diff)
+	}
+	if p.Status.Remediation == nil || p.Status.Remediation.Name != "plan-1" {
+		t.Errorf("status.remediation belongs to the rollout, but is %v now", p.Status.Remediation)
+	}
+	want := v1alpha1.ViolationSample{Message: "bad", Violations: 1,
+		Object: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "ns", Name: "a", UID: "uid-a"}}
+	if diff := cmp.Diff([]v1alpha1.ViolationSample{want}, p.Status.Scan.Sample); diff != "" {
+		t.Errorf("sample (-want +got):\n%s", diff)
+	}
+}

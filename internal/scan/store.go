@@ -1,0 +1,95 @@
+package scan
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
+)
+
+// store takes what a reflector reads of one kind, judges it and records the
+// verdict. During the initial stream the reflector calls the Transformer, so
+// that a body is dropped as soon as it has been judged.
+type store struct {
+	// ctx is the pass's: evaluation stops with it.
+	ctx   context.Context
+	index *Index
+	kind  schema.GroupKind
+	judge *judge
+	// listed is called when a full list has been recorded.
+	listed func()
+	// read counts the objects that came.
+	read *atomic.Int64
+}
+
+var _ cache.TransformingStore = (*store)(nil)
+
+// Transformer judges an object on its way in.
+func (s *store) Transformer() cache.TransformFunc {
+	return func(obj any) (any, error) { return s.toJudged(obj) }
+}
+
+func (s *store) toJudged(obj any) (*judged, error) {
+	switch o := obj.(type) {
+	case *judged:
+		return o, nil
+	case *unstructured.Unstructured:
+		s.read.Add(1)
+		return s.judge.judge(s.ctx, o), nil
+	default:
+		return nil, fmt.Errorf("scan %s: can't judge a %T", s.kind, obj)
+	}
+}
+
+// Add records an object that appeared.
+func (s *store) Add(obj any) error {
+	j, err := s.toJudged(obj)
+	if err != nil {
+		return err
+	}
+	if s.ctx.Err() == nil {
+		s.index.put(s.kind, j)
+	}
+	return nil
+}
+
+// Update records an object that changed.
+func (s *store) Update(obj any) error { return s.Add(obj) }
+
+// Delete forgets an object.
+func (s *store) Delete(obj any) error {
+	key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj)
+	if err != nil {
+		return fmt.Errorf("scan %s: name a deleted object: %w", s.kind, err)
+	}
+	namespace, name, err := cache.SplitMetaNamespaceKey(key)
+	if err != nil {
+		return fmt.Errorf("scan %s: name a deleted object: %w", s.kind, err)
+	}
+	s.index.remove(s.kind, keyOf(namespace, name))
+	return nil
+}
+
+// Replace records a full list.
+func (s *store) Replace(objs []any, _ string) error {
+	items := make([]*judged, 0, len(objs))
+	for _, obj := range objs {
+		j, err := s.toJudged(obj)
+		if err != nil {
+			return err
+		}
+		items = append(items, j)
+	}
+	if err := s.ctx.Err(); err != nil {
+		return fmt.Errorf("scan %s: %w", s.kind, err)
+	}
+	s.index.replace(s.kind, s.judge.kind.APIVersion(), items)
+	s.listed()
+	return nil
+}
+
+// Resync does nothing: the truth is fetched anew, see kindScan.
+func (s *store) Resync() error { return nil }
