@@ -46,7 +46,7 @@ func (p *pass) run(ctx context.Context) error {
 	p.resource = mapping.Resource.GroupResource()
 	ended := make(chan error, 1)
 	go func() { ended <- p.listAndWatch(ctx, mapping) }()
-	err = p.await(ctx, ended)
+	err = p.await(ended)
 	if errors.Is(err, errAsked) {
 		cancel()
 		<-ended
@@ -76,7 +76,7 @@ func (p *pass) drain() {
 }
 
 // await heeds requests only once the list is recorded.
-func (p *pass) await(ctx context.Context, ended <-chan error) error {
+func (p *pass) await(ended <-chan error) error {
 	if err := p.awaitList(ended); err != nil {
 		return err
 	}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"evenkeel.dev/evenkeel/internal/policy/source"
+)
+
+// The exit codes of the subcommands that work on files.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// exitError ends the program with a code. What it says is all that is printed.
+type exitError struct {
+	code int
+	err  error
+}
+
+// Error is the reason.
+func (e *exitError) Error() string { return e.err.Error() }
+
+// Unwrap is the reason.
+func (e *exitError) Unwrap() error { return e.err }
+
+// ExitCode is the code that the program ends with.
+func (e *exitError) ExitCode() int { return e.code }
+
+func newBuildCommand() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "build DIR [-o FILE]",
+		Short: "Print the policies of a directory as Policy objects",
+		Long: `Build reads every policy at and below DIR and prints it as a Policy object,
+ready for kubectl apply. It reads strictly: when anything is wrong it prints all
+that is wrong as file:line: message, one a line, and ends with code 1.`,
+		Example: `  evenkeel build policies | kubectl apply -f -
+  evenkeel build policies/security -o security.yaml`,
+		SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := build(args[0])
+			if err != nil {
+				return err
+			}
+			if output == "" || output == "-" {
+				_, err = cmd.OutOrStdout().Write(text)
+			} else {
+				err = os.WriteFile(output, text, 0o644)
+			}
+			if err != nil {
+				return &exitError{exitFailed, fmt.Errorf("write the policies: %w", err)}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write to (default: standard output)")
+	takesDirectory(cmd)
+	return cmd
+}
+
+// takesDirectory makes the command take one DIR, and call any other use wrong.
+func takesDirectory(cmd *cobra.Command) {
+	wrong := func(cmd *cobra.Command, err error) error {
+		return &exitError{exitUsage, fmt.Errorf("%w\n%s", err, cmd.UsageString())}
+	}
+	cmd.SetFlagErrorFunc(wrong)
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return wrong(cmd, fmt.Errorf("%d arguments given: give one directory of policies", len(args)))
+		}
+		return nil
+	}
+}
+
+func build(dir string) ([]byte, error) {
+	tree, err := source.Open(dir)
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	policies, err := source.Load(tree.FS, tree.Root)
+	if err != nil {
+		return nil, &exitError{exitFailed, located(tree, err)}
+	}
+	text, err := source.Render(policies)
+	if err != nil {
+		return nil, &exitError{exitFailed, err}
+	}
+	return text, nil
+}
+
+// located names the files of a load's problems as the user sees them.
+func located(tree source.Tree, err error) error {
+	var wrong *source.Error
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	seen := &source.Error{}
+	for _, problem := range wrong.Problems {
+		problem.File = tree.Path(problem.File)
+		seen.Problems = append(seen.Problems, problem)
+	}
+	return fmt.Errorf("problems found: %d\n%w", len(seen.Problems), seen)
+}

@@ -1,0 +1,65 @@
+// Command evenkeel is the policy controller and its command line: one binary.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+// version is stamped by the linker: -X main.version=v0.1.0.
+var version = ""
+
+func main() {
+	root := newRootCommand()
+	err := root.ExecuteContext(ctrl.SetupSignalHandler())
+	if err == nil {
+		return
+	}
+	fmt.Fprintln(os.Stderr, "evenkeel:", err)
+	var coded interface{ ExitCode() int }
+	if errors.As(err, &coded) {
+		os.Exit(coded.ExitCode())
+	}
+	os.Exit(1)
+}
+
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "evenkeel",
+		Short: "Gate, scan and safely mend a Kubernetes fleet by policies in Rego",
+		Long: `Evenkeel enforces policies written in Rego: at admission, on what already lives
+in the cluster, and by putting violations right through a verified rollout.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.AddCommand(newManagerCommand(), newBuildCommand(), newTestCommand(), newVersionCommand())
+	return root
+}
+
+func newVersionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), versionString())
+			return err
+		},
+	}
+}
+
+// versionString is the stamped version, or what the Go toolchain knows.
+func versionString() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "dev"
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap/zapcore"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/remediate"
+	"evenkeel.dev/evenkeel/internal/scan"
+	"evenkeel.dev/evenkeel/internal/webhook"
+)
+
+func newManagerCommand() *cobra.Command {
+	o := &managerOptions{}
+	logs := zap.Options{TimeEncoder: zapcore.ISO8601TimeEncoder}
+	cmd := &cobra.Command{
+		Use:   "manager",
+		Short: "Run the controller: admission webhook, scan and remediation",
+		Long: `Manager runs the controller. Every replica answers admission requests; one of
+them, the leader, scans the cluster and rolls fixes out. It reaches the cluster
+by --kubeconfig, the environment variable KUBECONFIG, or its ServiceAccount.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.Validate(); err != nil {
+				return &exitError{code: exitUsage, err: err}
+			}
+			ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logs)))
+			return runManager(cmd.Context(), o)
+		},
+	}
+	o.AddFlags(cmd.Flags())
+	goFlags := flag.NewFlagSet("manager", flag.ContinueOnError)
+	logs.BindFlags(goFlags)
+	if kubeconfig := flag.Lookup("kubeconfig"); kubeconfig != nil {
+		goFlags.Var(kubeconfig.Value, kubeconfig.Name, kubeconfig.Usage)
+	}
+	cmd.Flags().AddGoFlagSet(goFlags)
+	return cmd
+}
+
+// runManager puts the parts together and runs them until ctx ends.
+func runManager(ctx context.Context, o *managerOptions) error {
+	mgr, err := newManager(o)
+	if err != nil {
+		return err
+	}
+	policies := catalog.New(catalog.Options{TimeLimit: o.policyTimeLimit})
+	if err := catalog.NewController(policies).Register(mgr); err != nil {
+		return fmt.Errorf("set up the policy catalog: %w", err)
+	}
+	if err := webhook.Setup(ctx, mgr, webhook.Options{Catalog: policies, Namespace: o.namespace, CertDir: o.certDir,
+		URLBase: o.webhookURL, ServiceName: o.webhookService, Host: o.webhookHost, Port: o.webhookPort, Timeout: o.webhookTimeout,
+		ExemptNamespaces: o.exemptNamespaces, Registerer: ctrlmetrics.Registry, Clock: clock.RealClock{}}); err != nil {
+		return fmt.Errorf("set up admission: %w", err)
+	}
+	index, err := scan.Setup(mgr, policies, scan.Options{ResyncPeriod: o.resync, Clock: clock.RealClock{}, Registerer: ctrlmetrics.Registry})
+	if err != nil {
+		return fmt.Errorf("set up the scan: %w", err)
+	}
+	if err := remediate.Register(mgr, remediate.Options{Policies: policies, Findings: index, Changes: index.Changes(),
+		Clock: clock.RealClock{}, Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts}); err != nil {
+		return fmt.Errorf("set up remediation: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	ctrl.Log.Info("starting", "version", versionString(), "namespace", o.namespace)
+	return mgr.Start(ctx)
+}
+
+func newManager(o *managerOptions) (ctrl.Manager, error) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no cluster to work on: %w; set --kubeconfig or KUBECONFIG", err)
+	}
+	config.QPS, config.Burst, config.UserAgent = o.apiQPS, o.apiBurst, "evenkeel/"+versionString()
+	leaderNamespace := o.leaderNamespace
+	if leaderNamespace == "" {
+		leaderNamespace = o.namespace
+	}
+	metrics := metricsserver.Options{BindAddress: o.metricsAddress, SecureServing: !o.metricsInsecure}
+	if !o.metricsInsecure {
+		metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
+	}
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                  scheme,
+		LeaderElection:          o.leaderElect,
+		LeaderElectionID:        "evenkeel-leader",
+		LeaderElectionNamespace: leaderNamespace,
+		// The lease is given back at a clean end: the process exits right after.
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &o.leaseDuration,
+		RenewDeadline:                 &o.renewDeadline,
+		RetryPeriod:                   &o.retryPeriod,
+		GracefulShutdownTimeout:       &o.gracePeriod,
+		HealthProbeBindAddress:        o.probeAddress,
+		Metrics:                       metrics,
+		// Remediation reads targets anew, never from a cache.
+		Client: client.Options{Cache: &client.CacheOptions{Unstructured: false}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the manager: %w", err)
+	}
+	return mgr, nil
+}

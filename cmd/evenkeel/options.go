@@ -1,0 +1,112 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// managerOptions are the flags of the manager.
+type managerOptions struct {
+	namespace        string
+	leaderElect      bool
+	leaderNamespace  string
+	leaseDuration    time.Duration
+	renewDeadline    time.Duration
+	retryPeriod      time.Duration
+	metricsAddress   string
+	metricsInsecure  bool
+	probeAddress     string
+	webhookHost      string
+	webhookPort      int
+	webhookURL       string
+	webhookService   string
+	webhookTimeout   time.Duration
+	certDir          string
+	exemptNamespaces []string
+	resync           time.Duration
+	policyTimeLimit  time.Duration
+	apiQPS           float32
+	apiBurst         int
+	rollouts         int
+	gracePeriod      time.Duration
+}
+
+// AddFlags adds the flags with their defaults.
+func (o *managerOptions) AddFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.namespace, "namespace", envOr("POD_NAMESPACE", "evenkeel-system"), "the controller's own namespace: its lease and certificate live there, and nothing in it is judged at admission (env POD_NAMESPACE)")
+	f.BoolVar(&o.leaderElect, "leader-elect", true, "let one of several replicas scan and remediate")
+	f.StringVar(&o.leaderNamespace, "leader-election-namespace", "", "the namespace of the lease (default: --namespace)")
+	f.DurationVar(&o.leaseDuration, "leader-election-lease-duration", 15*time.Second, "how long a leader that is gone is waited for")
+	f.DurationVar(&o.renewDeadline, "leader-election-renew-deadline", 10*time.Second, "how long the leader tries to renew its lease before it gives up")
+	f.DurationVar(&o.retryPeriod, "leader-election-retry-period", 2*time.Second, "how often the lease is tried for")
+	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8443", `where metrics are served; "0" turns them off`)
+	f.BoolVar(&o.metricsInsecure, "metrics-insecure", false, "serve metrics over plain HTTP without asking who reads them; for a local run")
+	f.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "where /healthz and /readyz are served")
+	f.StringVar(&o.webhookHost, "webhook-host", "", "the address that the webhook server listens on (default: all)")
+	f.IntVar(&o.webhookPort, "webhook-port", 9443, "the port that the webhook server listens on")
+	f.StringVar(&o.webhookURL, "webhook-url", "", "where the API server reaches the webhook when the manager runs outside the cluster, for example https://localhost:9443")
+	f.StringVar(&o.webhookService, "webhook-service", "evenkeel-webhook", "the Service in --namespace that leads to the webhook, unless --webhook-url is set")
+	f.DurationVar(&o.webhookTimeout, "webhook-timeout", 5*time.Second, "how long the API server waits for a verdict, 1s to 30s")
+	f.StringVar(&o.certDir, "cert-dir", filepath.Join(os.TempDir(), "evenkeel-webhook-certs"), "a directory of this replica's own for the webhook's certificate")
+	f.StringSliceVar(&o.exemptNamespaces, "exempt-namespaces", []string{"kube-system", "kube-node-lease"}, "namespaces that admission never judges, besides --namespace")
+	f.DurationVar(&o.resync, "resync", 10*time.Minute, "how often every kind is listed anew")
+	f.DurationVar(&o.policyTimeLimit, "policy-time-limit", time.Second, "the longest that one policy may take for one object")
+	f.Float32Var(&o.apiQPS, "kube-api-qps", 100, "requests a second to the API server")
+	f.IntVar(&o.apiBurst, "kube-api-burst", 200, "requests at once to the API server")
+	f.IntVar(&o.rollouts, "concurrent-rollouts", 4, "plans that are worked on at a time")
+	f.DurationVar(&o.gracePeriod, "graceful-shutdown-timeout", 15*time.Second, "how long running work may take to end at a shutdown")
+}
+
+// Validate says what is wrong with the flags, all at once.
+func (o *managerOptions) Validate() error {
+	var errs []error
+	if o.namespace == "" {
+		errs = append(errs, errors.New("--namespace must not be empty"))
+	}
+	if o.webhookURL != "" && !httpsURL(o.webhookURL) {
+		errs = append(errs, fmt.Errorf("--webhook-url %q must be of the form https://HOST:PORT", o.webhookURL))
+	}
+	if o.webhookTimeout < time.Second || o.webhookTimeout > 30*time.Second {
+		errs = append(errs, fmt.Errorf("--webhook-timeout %s must be from 1s to 30s", o.webhookTimeout))
+	}
+	if o.policyTimeLimit <= 0 || o.policyTimeLimit > o.webhookTimeout {
+		errs = append(errs, fmt.Errorf("--policy-time-limit %s must be positive and at most --webhook-timeout %s", o.policyTimeLimit, o.webhookTimeout))
+	}
+	if o.resync < time.Second {
+		errs = append(errs, fmt.Errorf("--resync %s must be at least 1s", o.resync))
+	}
+	return errors.Join(append(errs, o.validateLease(), o.validateLimits())...)
+}
+
+func (o *managerOptions) validateLease() error {
+	if o.renewDeadline < o.leaseDuration && o.retryPeriod < o.renewDeadline {
+		return nil
+	}
+	return fmt.Errorf("--leader-election-lease-duration %s must exceed --leader-election-renew-deadline %s, and that --leader-election-retry-period %s",
+		o.leaseDuration, o.renewDeadline, o.retryPeriod)
+}
+
+func (o *managerOptions) validateLimits() error {
+	if o.apiQPS > 0 && o.apiBurst > 0 && o.rollouts > 0 {
+		return nil
+	}
+	return errors.New("--kube-api-qps, --kube-api-burst and --concurrent-rollouts must be positive")
+}
+
+func httpsURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.Scheme == "https" && u.Hostname() != ""
+}
+
+func envOr(key, fallback string) string {
+	if v := os.Getenv(key); v != "" {
+		return v
+	}
+	return fallback
+}

@@ -1,0 +1,75 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+)
+
+// Class is what an API error means for whoever made the call.
+type Class int
+
+const (
+	// OK: no error.
+	OK Class = iota
+	// Gone: the object, or its whole kind, doesn't exist (any more).
+	Gone
+	// Conflict: the object has changed since it was read; compute again from
+	// fresh state.
+	Conflict
+	// Invalid: the server understood the request and refuses its content.
+	Invalid
+	// Forbidden: authorization or admission refuses the request.
+	Forbidden
+	// Transient: the server may accept the same request later. Whether a write
+	// has happened isn't known.
+	Transient
+)
+
+// Classify says what an API error means. Errors that it doesn't know are
+// Transient: whoever retries must find out first whether a write has happened.
+func Classify(err error) Class {
+	switch {
+	case err == nil:
+		return OK
+	case apierrors.IsNotFound(err), apierrors.IsGone(err), meta.IsNoMatchError(err):
+		return Gone
+	case apierrors.IsConflict(err), isFailedTest(err):
+		return Conflict
+	case apierrors.IsForbidden(err):
+		return Forbidden
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err),
+		apierrors.IsUnsupportedMediaType(err), apierrors.IsMethodNotSupported(err), apierrors.IsNotAcceptable(err):
+		return Invalid
+	default:
+		return Transient
+	}
+}
+
+// isFailedTest recognizes a JSON Patch that the API server couldn't apply to the
+// object as it is now. Whoever sends a patch has applied it to the object as it
+// was read, so the object has changed since. The server answers 422 with this
+// fixed text and no field errors (apiserver handlers/patch.go, NewGenericServerResponse).
+func isFailedTest(err error) bool {
+	return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "rejected our request due to an error in our request")
+}
+
+// DeniedByAdmission tells an admission denial from a lack of rights: both are
+// 403, but admission names its webhook or policy.
+func DeniedByAdmission(err error) bool {
+	if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !apierrors.IsInternalError(err) {
+		return false
+	}
+	text := err.Error()
+	return strings.Contains(text, "admission webhook ") || strings.Contains(text, "ValidatingAdmissionPolicy ")
+}
+
+// Unreachable says that the API server didn't answer at all.
+func Unreachable(err error) bool {
+	var netErr net.Error
+	return errors.As(err, &netErr) || errors.Is(err, context.DeadlineExceeded)
+}

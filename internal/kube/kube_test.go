@@ -1,0 +1,182 @@
+package kube_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"evenkeel.dev/evenkeel/internal/kube"
+)
+
+func TestManagedBy(t *testing.T) {
+	type want struct {
+		Text    string
+		Managed bool
+	}
+	cases := map[string]struct {
+		reason              string
+		labels, annotations map[string]string
+		want                want
+	}{
+		"An object without marks is nobody's": {
+			reason: "most objects are applied by hand or by a pipeline",
+			labels: map[string]string{"app.kubernetes.io/managed-by": "kubectl"},
+		},
+		"Argo CD is known by its tracking annotation": {
+			reason:      "annotation tracking is the default of Argo CD 3",
+			annotations: map[string]string{"argocd.argoproj.io/tracking-id": "shop:apps/Deployment:shop/web"},
+			want:        want{"Argo CD (shop:apps/Deployment:shop/web)", true},
+		},
+		"Argo CD is known by its instance label": {
+			reason: "label tracking with the documented custom key",
+			labels: map[string]string{"argocd.argoproj.io/instance": "shop"},
+			want:   want{"Argo CD (shop)", true},
+		},
+		"Flux is known by the Kustomization's labels": {
+			reason: "kustomize-controller labels all that it applies",
+			labels: map[string]string{"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"},
+			want:   want{"Flux (Kustomization flux-system/apps)", true},
+		},
+		"Flux's HelmRelease wins over plain Helm": {
+			reason:      "the release is made by Flux: its source is there",
+			labels:      map[string]string{"helm.toolkit.fluxcd.io/name": "web", "helm.toolkit.fluxcd.io/namespace": "shop", "app.kubernetes.io/managed-by": "Helm"},
+			annotations: map[string]string{"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "shop"},
+			want:        want{"Flux (HelmRelease shop/web)", true},
+		},
+		"Helm is known by its release annotations": {
+			reason:      "helm writes both, and its managed-by label",
+			labels:      map[string]string{"app.kubernetes.io/managed-by": "Helm"},
+			annotations: map[string]string{"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "shop"},
+			want:        want{"Helm (release shop/web)", true},
+		},
+		"Helm's label alone is no proof": {
+			reason: "templates often carry it along when they are applied by hand",
+			labels: map[string]string{"app.kubernetes.io/managed-by": "Helm"},
+		},
+		"Config Sync is known while it manages the object": {
+			reason:      "the annotation is set to disabled when it lets go",
+			annotations: map[string]string{"configmanagement.gke.io/managed": "enabled", "configsync.gke.io/resource-id": "apps_deployment_shop_web"},
+			want:        want{"Config Sync (apps_deployment_shop_web)", true},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			manager, managed := kube.ManagedBy(&metav1.ObjectMeta{Labels: tc.labels, Annotations: tc.annotations})
+			got := want{Managed: managed}
+			if managed {
+				got.Text = manager.String()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nManagedBy: -want +got\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestHealthOf(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		object map[string]any
+		want   kube.Health
+		proves bool
+	}{
+		"A Deployment with all replicas ready is current": {
+			reason: "and it can get worse, so it proves something",
+			object: deployment(2, 2, map[string]any{"replicas": int64(1), "updatedReplicas": int64(1), "readyReplicas": int64(1), "availableReplicas": int64(1)}),
+			want:   kube.Current, proves: true,
+		},
+		"A Deployment whose controller lags behind is in progress": {
+			reason: "status speaks of an older generation",
+			object: deployment(3, 2, map[string]any{"replicas": int64(1), "updatedReplicas": int64(1), "readyReplicas": int64(1), "availableReplicas": int64(1)}),
+			want:   kube.InProgress, proves: true,
+		},
+		"A Deployment past its progress deadline has failed": {
+			reason: "its controller says so in a condition",
+			object: deployment(2, 2, map[string]any{"replicas": int64(1), "readyReplicas": int64(0), "conditions": []any{
+				map[string]any{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}}}),
+			want: kube.Failed,
+		},
+		"A ConfigMap is always current": {
+			reason: "it has no status",
+			object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "x"}},
+			want:   kube.Current, proves: true,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			obj := &unstructured.Unstructured{Object: tc.object}
+			got, _, err := kube.HealthOf(obj)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want.String(), got.String()); diff != "" {
+				t.Errorf("%s\nHealthOf: -want +got\n%s", tc.reason, diff)
+			}
+			if proves, _ := kube.ProvesHealth(obj); proves != tc.proves {
+				t.Errorf("%s\nProvesHealth: want %t, got %t", tc.reason, tc.proves, proves)
+			}
+			if kube.ParseHealth(got.String()) != got {
+				t.Errorf("ParseHealth doesn't read back %s", got)
+			}
+		})
+	}
+}
+
+func TestClassify(t *testing.T) {
+	resource := schema.GroupResource{Group: "apps", Resource: "deployments"}
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   kube.Class
+		denied bool
+	}{
+		"No error is OK":                       {reason: "nothing happened", want: kube.OK},
+		"A missing object is gone":             {reason: "404", err: apierrors.NewNotFound(resource, "web"), want: kube.Gone},
+		"A missing kind is gone":               {reason: "its definition was deleted", err: &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "X"}}, want: kube.Gone},
+		"An old resourceVersion is a conflict": {reason: "409", err: apierrors.NewConflict(resource, "web", errors.New("changed")), want: kube.Conflict},
+		"A failed test operation is a conflict": {
+			reason: "422 without field errors comes from the patch library",
+			err:    apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", "testing value /x failed", 0, false),
+			want:   kube.Conflict,
+		},
+		"A refused field is invalid": {reason: "422 with field errors", err: apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "web", nil), want: kube.Invalid},
+		"A lack of rights is forbidden": {
+			reason: "403 from RBAC", err: apierrors.NewForbidden(resource, "web", errors.New("User \"x\" cannot patch resource")), want: kube.Forbidden,
+		},
+		"A webhook's denial is forbidden and told apart": {
+			reason: "403 that names the webhook",
+			err:    apierrors.NewForbidden(resource, "web", errors.New("admission webhook \"other.example.com\" denied the request: no")),
+			want:   kube.Forbidden, denied: true,
+		},
+		"Throttling is transient":          {reason: "429", err: apierrors.NewTooManyRequests("slow down", 1), want: kube.Transient},
+		"A broken connection is transient": {reason: "whether a write has happened isn't known", err: fmt.Errorf("read: %w", errors.New("connection reset")), want: kube.Transient},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := kube.Classify(tc.err); got != tc.want {
+				t.Errorf("%s\nClassify(%v): want %d, got %d", tc.reason, tc.err, tc.want, got)
+			}
+			if got := kube.DeniedByAdmission(tc.err); tc.err != nil && got != tc.denied {
+				t.Errorf("%s\nDeniedByAdmission(%v): want %t, got %t", tc.reason, tc.err, tc.denied, got)
+			}
+		})
+	}
+}
+
+func deployment(generation, observed int64, status map[string]any) map[string]any {
+	status["observedGeneration"] = observed
+	if status["conditions"] == nil {
+		status["conditions"] = []any{map[string]any{"type": "Available", "status": "True"}}
+	}
+	return map[string]any{"apiVersion": "apps/v1", "kind": "Deployment",
+		"metadata": map[string]any{"name": "web", "generation": generation},
+		"spec":     map[string]any{"replicas": int64(1)}, "status": status}
+}
