@@ -1,0 +1,127 @@
+# Everything here needs Go, make and git only: tools and the local control plane
+# are built from their Go modules, at the versions that this repository pins.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+##@ Variables (make TARGET NAME=value)
+
+NAME ?= default## instance of the local control plane: two names run side by side (up, down, status)
+NODES ?= 3## number of fake nodes (up)
+KEEP ?=## 1 leaves the demo's cluster up and prints how to use it (demo)
+FLAGS ?=## further flags for go test, for example FLAGS="-run Breaker -v" (test targets)
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)## version stamped into the binary (build)
+
+RUNTESTS     := go run -C hack/runtests . $(if $(strip $(FLAGS)),--flags "$(FLAGS)")
+CONTROLPLANE := go run -C hack/controlplane ./cmd/controlplane
+CONTROLLER_GEN := go tool -modfile=hack/tools/go.mod controller-gen
+LINT_MODULE  := $(CURDIR)/hack/tools/golangci/go.mod
+GOLANGCI     := go tool -modfile=$(LINT_MODULE) golangci-lint
+
+# The modules whose code is ours.
+MODULES := . hack/runtests hack/controlplane hack/demo hack/tools
+# The modules that only pin versions.
+PINS := hack/tools/golangci hack/components/etcd hack/components/kubernetes hack/components/kwok
+
+##@ Start here
+
+.PHONY: help
+help: ## Show this text
+	@awk 'BEGIN { FS = "## " } \
+	  /^##@ / { printf "\n%s\n", substr($$0, 5); next } \
+	  /^[a-z0-9-]+:.*## / { split($$1, t, ":"); printf "  %-17s %s\n", t[1], $$2; next } \
+	  /^[A-Z]+ \?=.*## / { split($$1, t, " "); printf "  %-17s %s\n", t[1], $$2 }' $(firstword $(MAKEFILE_LIST))
+	@echo
+
+.PHONY: demo
+demo: ## Show the main job on a real control plane, from nothing to a summary
+	@KEEP="$(KEEP)" go run -C hack/demo .
+
+.PHONY: test
+test: ## Set up what is needed and run every test; ends with "N passed, N failed"
+	@$(RUNTESTS)
+
+##@ Tests
+
+.PHONY: test-unit
+test-unit: ## Tables, Rego, golden traces, models: no control plane
+	@$(RUNTESTS) unit
+
+.PHONY: test-integration
+test-integration: ## Manifests and controllers against a real API server
+	@$(RUNTESTS) controlplane integration
+
+.PHONY: test-e2e
+test-e2e: ## The manager as a process: killed, raced, fed with bad input
+	@$(RUNTESTS) controlplane e2e
+
+.PHONY: test-hack
+test-hack: ## The tests of the local control plane, the demo and the test runner
+	@$(RUNTESTS) controlplane hack
+
+.PHONY: bench
+bench: ## Run the benchmarks, without the tests
+	@go test -run='^$$' -bench=. -benchmem ./internal/...
+
+##@ Code
+
+.PHONY: build
+build: ## Build the binary into bin/evenkeel
+	@go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/evenkeel ./cmd/evenkeel
+	@echo "Built bin/evenkeel $(VERSION)"
+
+.PHONY: generate
+generate: manifests ## Regenerate all that is generated: deep copies, manifests, tables in docs
+	@$(CONTROLLER_GEN) object paths=./api/...
+	@go run -C hack/tools ./apidocs $(CURDIR)/config/crd/bases $(CURDIR)/docs/reference/api.md
+	@go generate ./...
+
+.PHONY: manifests
+manifests: ## Regenerate the CRDs from the API types
+	@$(CONTROLLER_GEN) crd:crdVersions=v1 paths=./api/... output:crd:dir=config/crd/bases
+
+.PHONY: fmt
+fmt: ## Format the code of every module
+	@for dir in $(MODULES); do (cd $$dir && $(GOLANGCI) fmt -c $(CURDIR)/.golangci.yml); done
+
+.PHONY: lint
+lint: ## Check style and architecture of every module
+	@$(GOLANGCI) config verify
+	@for dir in $(MODULES); do \
+	  echo "lint $$dir"; \
+	  (cd $$dir && $(GOLANGCI) run -c $(CURDIR)/.golangci.yml ./...); \
+	done
+
+.PHONY: verify
+verify: verify-generated verify-modules lint ## Fail on stale generated files, untidy modules, lint, format
+
+.PHONY: verify-generated
+verify-generated: ## Regenerate, and fail if that changes a file
+	@hack/verify-unchanged.sh $(MAKE) generate
+
+.PHONY: verify-modules
+verify-modules: ## Fail if go.mod or go.sum of a module isn't tidy
+	@for dir in $(MODULES) $(PINS); do \
+	  echo "tidy $$dir"; \
+	  go mod tidy -C $$dir -diff || { echo "Error: $$dir/go.mod isn't tidy: run 'go mod tidy -C $$dir' and commit the result" >&2; exit 1; }; \
+	done
+
+##@ Local control plane
+
+.PHONY: up
+up: ## Start a Kubernetes control plane with fake nodes in the background
+	@$(CONTROLPLANE) up --name "$(NAME)" --nodes "$(NODES)"
+
+.PHONY: down
+down: ## Stop it and remove its data
+	@$(CONTROLPLANE) down --name "$(NAME)"
+
+.PHONY: status
+status: ## Show its components
+	@$(CONTROLPLANE) status --name "$(NAME)"
+
+.PHONY: clean
+clean: ## Remove what was built here; the caches outside the checkout stay
+	@rm -rf bin

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	passed, err := run(ctx, os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "Error:", err)
+	}
+	if err != nil || !passed {
+		stop()
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) (bool, error) {
+	flags := flag.NewFlagSet("runtests", flag.ContinueOnError)
+	extra := flags.String("flags", "", "further flags for go test, separated by spaces")
+	flags.Usage = func() {
+		fmt.Fprintf(flags.Output(), "Usage: runtests [--flags FLAGS] [STAGE...]\n\nStages, all of them by default:\n")
+		for _, s := range stages() {
+			fmt.Fprintf(flags.Output(), "  %-13s %s\n", s.name, s.about)
+		}
+		fmt.Fprintln(flags.Output(), "\nFlags:")
+		flags.PrintDefaults()
+	}
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return true, nil
+		}
+		return false, err
+	}
+	chosen, err := choose(stages(), flags.Args())
+	if err != nil {
+		return false, err
+	}
+	root, err := findRoot()
+	if err != nil {
+		return false, err
+	}
+	r := &runner{root: root, flags: strings.Fields(*extra), out: os.Stdout, now: time.Now, began: time.Now()}
+	return r.run(ctx, chosen), nil
+}
+
+// findRoot returns the folder of the repository around the working folder.
+func findRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the working folder: %w", err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "hack", "runtests", "go.mod")); err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errors.New("no repository around the working folder: run this inside a checkout")
+		}
+		dir = parent
+	}
+}

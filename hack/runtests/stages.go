@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// stage is one step of a test run.
+type stage struct {
+	name  string
+	about string
+	// steps run one after the other.
+	steps []step
+	// vital stages end the run when they fail: nothing after them can work.
+	vital bool
+}
+
+// step is one command of a stage.
+type step struct {
+	// dir is where it runs, relative to the repository.
+	dir string
+	// test holds the arguments of `go test`; its events are counted.
+	test []string
+	// skip leaves out the packages of dir below these paths.
+	skip []string
+	// command is a command that isn't `go test`. It counts as one test, unless
+	// it prints a line "N passed, N failed" of its own.
+	command []string
+	// uncounted marks a command that prepares and proves nothing.
+	uncounted bool
+}
+
+// clusterTests need a control plane, so they aren't unit tests.
+func clusterTests() []string {
+	return []string{"test/config", "test/integration", "test/e2e"}
+}
+
+// stages lists every stage in order: cheap ones first, so that mistakes show soon.
+func stages() []stage {
+	return []stage{
+		{
+			name: "unit", about: "tables, Rego, golden traces, models",
+			steps: []step{{dir: ".", test: []string{"-timeout=10m"}, skip: clusterTests()}},
+		},
+		{
+			name: "controlplane", about: "build the local control plane, once per version", vital: true,
+			steps: []step{{dir: "hack/controlplane", command: []string{"go", "run", "./cmd/controlplane", "build"}, uncounted: true}},
+		},
+		{
+			name: "hack", about: "the tools of this repository",
+			steps: []step{
+				{dir: "hack/runtests", test: []string{"./..."}},
+				{dir: "hack/controlplane", test: []string{"-timeout=15m", "./..."}},
+				{dir: "hack/demo", test: []string{"-timeout=10m", "./..."}},
+			},
+		},
+		{
+			name: "integration", about: "manifests and controllers against a real API server",
+			steps: []step{{dir: ".", test: []string{"-count=1", "-p=1", "-timeout=25m", "./test/config/...", "./test/integration/..."}}},
+		},
+		{
+			name: "e2e", about: "the manager as a process, killed and raced on purpose",
+			steps: []step{{dir: ".", test: []string{"-count=1", "-p=1", "-timeout=25m", "./test/e2e/..."}}},
+		},
+		{
+			name: "demo", about: "the demo, with all that it claims checked",
+			steps: []step{{dir: "hack/demo", command: []string{"go", "run", "."}}},
+		},
+	}
+}
+
+// choose returns the named stages in their usual order, or all for no names.
+func choose(all []stage, names []string) ([]stage, error) {
+	if len(names) == 0 {
+		return all, nil
+	}
+	var known []string
+	var chosen []stage
+	for _, s := range all {
+		known = append(known, s.name)
+		if slices.Contains(names, s.name) {
+			chosen = append(chosen, s)
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("stage %q doesn't exist: use %s", name, strings.Join(known, ", "))
+		}
+	}
+	return chosen, nil
+}
