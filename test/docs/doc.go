@@ -1,0 +1,3 @@
+// Package docs holds the tests that keep the documentation true to the code. It
+// has no code of its own. Start at TestEveryEventAndMetricIsDocumented.
+package docs

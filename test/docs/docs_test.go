@@ -1,0 +1,111 @@
+package docs
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+func TestEveryEventAndMetricIsDocumented(t *testing.T) {
+	page := read(t, "docs/operate.md")
+	for _, file := range []string{"internal/escalate/events.go", "internal/scan/events.go"} {
+		reasons := constants(t, file, "Reason")
+		if len(reasons) == 0 {
+			t.Errorf("%s holds no event reason: this test looks in the wrong place", file)
+		}
+		for _, reason := range reasons {
+			if !strings.Contains(page, "`"+reason+"`") {
+				t.Errorf("docs/operate.md doesn't explain the event %s of %s", reason, file)
+			}
+		}
+	}
+	name := regexp.MustCompile(`"(evenkeel_[a-z_]+)"`)
+	files, err := filepath.Glob(filepath.Join(root, "internal/*/metrics.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no metrics.go found: %v", err)
+	}
+	for _, file := range files {
+		for _, m := range name.FindAllStringSubmatch(readPath(t, file), -1) {
+			if !strings.Contains(page, "`"+m[1]+"`") {
+				t.Errorf("docs/operate.md doesn't explain the metric %s of %s", m[1], file)
+			}
+		}
+	}
+}
+
+func TestEveryLinkLeadsSomewhere(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#\s]+)(?:#[^)]*)?\)`)
+	pages := 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".." || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(path) != ".md" {
+			return nil
+		}
+		pages++
+		for _, m := range link.FindAllStringSubmatch(readPath(t, path), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil {
+				t.Errorf("%s links to %s, which doesn't exist", path, m[1])
+			}
+		}
+		return nil
+	})
+	if err != nil || pages < 5 {
+		t.Fatalf("read %d pages: %v", pages, err)
+	}
+}
+
+// constants are the values of a file's string constants whose name has a prefix.
+func constants(t *testing.T, file, prefix string) []string {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values []string
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || len(spec.Values) == 0 || !strings.HasPrefix(spec.Names[0].Name, prefix) {
+			return true
+		}
+		if literal, ok := spec.Values[0].(*ast.BasicLit); ok && literal.Kind == token.STRING {
+			value, err := strconv.Unquote(literal.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			values = append(values, value)
+		}
+		return true
+	})
+	return values
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	return readPath(t, filepath.Join(root, file))
+}
+
+func readPath(t *testing.T, path string) string {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
