@@ -1,6 +1,8 @@
 package escalate
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -89,7 +91,7 @@ func (r *Recorder) Target(ref v1alpha1.ObjectReference, rem runtime.Object, reas
 
 func (r *Recorder) record(regarding, related runtime.Object, reason, note string) {
 	if len(note) > maxNote {
-		note = note[:maxNote-3] + "..."
+		note = strings.ToValidUTF8(note[:maxNote-3], "") + "..."
 	}
 	r.events.Eventf(regarding, related, eventType(reason), reason, action(reason), "%s", note)
 }

@@ -50,8 +50,12 @@ type setup struct {
 	Options
 	mgr   ctrl.Manager
 	cache cache.Cache
-	kinds *Kinds
-	certs *Certificates
+	// kindCache holds the definitions of custom kinds, apart from all else: the
+	// start of every controller waits for the whole of its cache, and a missing
+	// right to list definitions must not keep policies from coming into force.
+	kindCache cache.Cache
+	kinds     *Kinds
+	certs     *Certificates
 	// listening is nil once the server takes connections.
 	listening healthz.Checker
 }
@@ -85,8 +89,14 @@ func (s *setup) prepare(ctx context.Context) error {
 	s.kinds = NewKinds(func() (meta.RESTMapper, error) {
 		return apiutil.NewDynamicRESTMapper(s.mgr.GetConfig(), s.mgr.GetHTTPClient())
 	})
-	if err := s.mgr.Add(ownCache{own}); err != nil {
-		return err
+	s.kindCache, err = cache.New(s.mgr.GetConfig(), cache.Options{HTTPClient: s.mgr.GetHTTPClient(), Scheme: s.mgr.GetScheme(), Mapper: s.mgr.GetRESTMapper()})
+	if err != nil {
+		return fmt.Errorf("making a cache: %w", err)
+	}
+	for _, c := range []cache.Cache{own, s.kindCache} {
+		if err := s.mgr.Add(ownCache{c}); err != nil {
+			return err
+		}
 	}
 	return ensureSecret(ctx, s.mgr.GetClient(), s.secretKey())
 }

@@ -27,7 +27,7 @@ func (s *setup) watch(object client.Object) source.Source {
 func (s *setup) definitions() source.Source {
 	definition := &metav1.PartialObjectMetadata{}
 	definition.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
-	return source.Kind[client.Object](s.mgr.GetCache(), definition, toTheOne(s.kinds.Reset))
+	return source.Kind[client.Object](s.kindCache, definition, toTheOne(s.kinds.Reset))
 }
 
 func toTheOne(before func()) handler.EventHandler {

@@ -11,8 +11,8 @@ import (
 // Tree is a directory of policies on disk, with the library that they may import.
 type Tree struct {
 	// FS begins at the nearest directory, upward from the one asked for, that
-	// holds LibraryDir; where none does, at the one asked for. The search ends
-	// at the top of a Git repository.
+	// holds LibraryDir; where none does, at the parent of the one asked for, so
+	// that it keeps its name. The search ends at the top of a Git repository.
 	FS fs.FS
 	// Top is where FS begins, and Root the directory asked for within it.
 	Top, Root string
@@ -44,7 +44,7 @@ func topOf(asked string) string {
 			return at
 		}
 		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil || at == filepath.Dir(at) {
-			return asked
+			return filepath.Dir(asked)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func TestOpenFindsTheLibraryAboveADirectory(t *testing.T) {
 	}{
 		"a policy below": {"the library two levels up", "repo/policies/wear/hats", "repo/policies", "wear/hats"},
 		"the top itself": {"the library beside the policies", "repo/policies", "repo/policies", "."},
-		"no library":     {"the search ends at the repository", "repo/other", "repo/other", "."},
+		"no library":     {"a directory without one keeps its name, and the search ends at the repository", "repo/other", "repo", "other"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

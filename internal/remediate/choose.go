@@ -1,0 +1,213 @@
+package remediate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+const (
+	// maxCanaryReads bounds how many candidates are read to find a canary.
+	maxCanaryReads = 20
+	// failedBackoff is how long a target that failed isn't planned again; it
+	// doubles with each further plan in which it failed.
+	failedBackoff = 10 * time.Minute
+	// maxFailedBackoff is the longest of these waits.
+	maxFailedBackoff = 24 * time.Hour
+	// listPage is the page size of metadata lists.
+	listPage = 500
+)
+
+// choose sorts the fixable findings into objects to mend and objects to report
+// only, by their metadata as the API server holds it now.
+func (p *Planner) choose(ctx context.Context, d *draft, found []policy.Finding, failed map[string]time.Time) error {
+	byKind := map[schema.GroupVersionKind][]policy.Finding{}
+	var kinds []schema.GroupVersionKind
+	for _, f := range found {
+		if !f.Fixable || p.clock.Now().Before(failed[f.UID]) {
+			continue
+		}
+		gvk := schema.FromAPIVersionAndKind(f.APIVersion, f.Kind)
+		if byKind[gvk] == nil {
+			kinds = append(kinds, gvk)
+		}
+		byKind[gvk] = append(byKind[gvk], f)
+	}
+	paused, err := p.pausedNamespaces(ctx, len(kinds) > 0)
+	if err != nil {
+		return err
+	}
+	for _, gvk := range kinds {
+		live, err := p.metadataOf(ctx, gvk)
+		if err != nil {
+			return err
+		}
+		for _, f := range byKind[gvk] {
+			if m := live[f.UID]; m != nil && m.DeletionTimestamp == nil {
+				d.sort(f, m, paused)
+			}
+		}
+	}
+	return nil
+}
+
+// sort puts one object where its metadata says it belongs. The protocol before
+// each write asks the same again, on fresh state.
+func (d *draft) sort(f policy.Finding, m *metav1.PartialObjectMetadata, paused map[string]bool) {
+	c := candidate{critical: m.Labels[v1alpha1.LabelTier] == "critical", object: v1alpha1.ObjectReference{
+		APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name, UID: f.UID}}
+	if m.Annotations[v1alpha1.AnnotationRemediation] == v1alpha1.RemediationPaused || paused[f.Namespace] {
+		c.reason = v1alpha1.ReasonOptOut
+	} else if _, owned := kube.ControllerOf(m); owned {
+		c.reason = v1alpha1.ReasonOwned
+	} else if manager, managed := kube.ManagedBy(m); managed {
+		c.reason = v1alpha1.ReasonManaged
+		c.message = fmt.Sprintf("violates policy %s: %s. %s manages this object: mend it at its source", d.policy.Name, f.Message, manager)
+	}
+	if c.reason != "" {
+		d.ineligible = append(d.ineligible, c)
+		return
+	}
+	d.eligible = append(d.eligible, c)
+}
+
+func (p *Planner) metadataOf(ctx context.Context, gvk schema.GroupVersionKind) (map[string]*metav1.PartialObjectMetadata, error) {
+	byUID := map[string]*metav1.PartialObjectMetadata{}
+	next := ""
+	for {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		if err := p.reader.List(ctx, list, client.Limit(listPage), client.Continue(next)); err != nil {
+			return nil, fmt.Errorf("list the metadata of %s: %w", gvk.Kind, err)
+		}
+		for i := range list.Items {
+			byUID[string(list.Items[i].UID)] = &list.Items[i]
+		}
+		if next = list.Continue; next == "" {
+			return byUID, nil
+		}
+	}
+}
+
+func (p *Planner) pausedNamespaces(ctx context.Context, needed bool) (map[string]bool, error) {
+	paused := map[string]bool{}
+	if !needed {
+		return paused, nil
+	}
+	live, err := p.metadataOf(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range live {
+		paused[m.Name] = m.Annotations[v1alpha1.AnnotationRemediation] == v1alpha1.RemediationPaused
+	}
+	return paused, nil
+}
+
+// failedBefore returns until when targets that failed in earlier plans of this
+// revision aren't planned again, by UID.
+func (p *Planner) failedBefore(ctx context.Context, d draft) (map[string]time.Time, error) {
+	until := map[string]time.Time{}
+	times := map[string]int{}
+	for i := range d.plans {
+		rem := &d.plans[i]
+		if rem.Spec.Policy.Revision != d.revision || rem.Status.Counts.Failed == 0 || d.policy.Annotations[v1alpha1.AnnotationRetry] == rem.Name {
+			continue
+		}
+		b, err := readBook(ctx, p.reader, rem)
+		var incomplete errPlanIncomplete
+		if errors.As(err, &incomplete) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for t := range b.places {
+			if b.record(t).State == v1alpha1.TargetFailed {
+				uid := b.target(t).Object.UID
+				until[uid] = endOf(*rem).Add(min(failedBackoff<<min(times[uid], 10), maxFailedBackoff))
+				times[uid]++
+			}
+		}
+	}
+	return until, nil
+}
+
+// chooseCanary moves objects to the front that can prove something: they are
+// healthy and still violate. Objects that turn out clean are dropped. It says
+// false when there is nothing left to mend, or no canary.
+func (p *Planner) chooseCanary(ctx context.Context, d *draft) (bool, error) {
+	sizes, err := canary.Sizes(len(d.eligible), &d.strategy)
+	if err != nil {
+		return false, fmt.Errorf("policy %s, spec.remediation: %w", d.policy.Name, err)
+	}
+	var chosen, rest []candidate
+	why := ""
+	for i, c := range d.eligible {
+		if int32(len(chosen)) == sizes[0] || i >= maxCanaryReads {
+			rest = append(rest, c)
+			continue
+		}
+		fit, clean, message, err := p.fitCanary(ctx, d, c.object)
+		switch {
+		case err != nil:
+			return false, err
+		case fit:
+			chosen = append(chosen, c)
+		case !clean:
+			rest, why = append(rest, c), name(c.object)+": "+message
+		}
+	}
+	if len(chosen) == 0 {
+		if why != "" {
+			p.notPlanned(ctx, d.policy, "no canary: none of the first violating objects is healthy, and one that isn't would prove nothing; the last looked at is "+why)
+		}
+		return false, nil
+	}
+	d.eligible = append(chosen, rest...)
+	return true, nil
+}
+
+// fitCanary reads one object anew: does it still violate, and is it healthy?
+func (p *Planner) fitCanary(ctx context.Context, d *draft, ref v1alpha1.ObjectReference) (fit, clean bool, message string, err error) {
+	t := &targets{reader: p.reader, clock: p.clock}
+	obj, err := t.read(ctx, ref)
+	if client.IgnoreNotFound(err) != nil {
+		return false, false, "", err
+	}
+	if err != nil || string(obj.GetUID()) != ref.UID {
+		return false, true, "", nil
+	}
+	violates, err := p.violates(ctx, t, d.policy.Name, obj)
+	if err != nil || !violates {
+		return false, err == nil, "", err
+	}
+	if reason := healthyCanary(obj); reason != nil {
+		return false, false, reason.Error(), nil
+	}
+	return true, false, "", nil
+}
+
+func (p *Planner) violates(ctx context.Context, t *targets, policyName string, obj *unstructured.Unstructured) (bool, error) {
+	namespace, err := t.namespaceOf(ctx, obj)
+	if err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	var ns map[string]any
+	if namespace != nil {
+		ns = namespace.Object
+	}
+	result, matched := p.policies.Snapshot().EvaluateOne(ctx, policyName, policy.NewAudit(obj.Object, ns, p.clock.Now()))
+	return matched && result.Err == nil && len(result.Violations) > 0, nil
+}

@@ -1,0 +1,146 @@
+package remediate
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/escalate"
+)
+
+// stuckAfter is how many tries to undo a write may fail until people are told.
+const stuckAfter = 5
+
+// setConditions derives Ready, Reconciling and Stalled from the phase, as
+// kstatus reads them: Reconciling while the rollout moves, Stalled when it waits
+// for a person, Ready when it ended well.
+func setConditions(rem *v1alpha1.Remediation, now time.Time) {
+	s := &rem.Status
+	set := func(kind string, status bool) {
+		value := metav1.ConditionFalse
+		if status {
+			value = metav1.ConditionTrue
+		}
+		meta.SetStatusCondition(&s.Conditions, metav1.Condition{Type: kind, Status: value, Reason: orPhase(s.Reason, s.Phase),
+			Message: s.Message, ObservedGeneration: rem.Generation, LastTransitionTime: metav1.NewTime(now)})
+	}
+	well := s.Phase == v1alpha1.PhaseSucceeded || s.Phase == v1alpha1.PhasePreviewed || s.Phase == v1alpha1.PhaseSuperseded
+	set(v1alpha1.ConditionReady, well && s.Counts.Failed == 0)
+	set(v1alpha1.ConditionReconciling, !Final(s.Phase) && s.Phase != v1alpha1.PhaseHeld)
+	set(v1alpha1.ConditionStalled, s.Phase == v1alpha1.PhaseHeld || Final(s.Phase) && (!well || s.Counts.Failed > 0))
+}
+
+func orPhase(reason string, phase v1alpha1.RemediationPhase) string {
+	if reason != "" {
+		return reason
+	}
+	return string(phase)
+}
+
+// waveLabel tells the wave at work to people: "canary" or "2/3 (8)".
+func waveLabel(spec v1alpha1.RemediationSpec, s *v1alpha1.RemediationStatus) string {
+	if s.Wave == 0 {
+		return "canary"
+	}
+	if int(s.Wave) >= len(spec.Waves) {
+		return fmt.Sprintf("%d", s.Wave)
+	}
+	return fmt.Sprintf("%d/%d (%d)", s.Wave, len(spec.Waves)-1, spec.Waves[s.Wave])
+}
+
+// stuck says that the plan can't be read, and so can neither go on nor end.
+func (c *Controller) stuck(rem *v1alpha1.Remediation, err error) {
+	message := err.Error() + ": somebody deleted it. Restore it from a backup, or delete the Remediation and check its targets by hand"
+	if rem.Status.Message == message {
+		return
+	}
+	rem.Status.Reason, rem.Status.Message = "SliceMissing", message
+	setConditions(rem, c.clock.Now())
+	meta.SetStatusCondition(&rem.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue,
+		Reason: "SliceMissing", Message: message, ObservedGeneration: rem.Generation, LastTransitionTime: metav1.NewTime(c.clock.Now())})
+	c.events.Rollout(rem, escalate.ReasonStuck, message)
+}
+
+// report records events for the step's transitions.
+func (c *Controller) report(rem *v1alpha1.Remediation, o Observation, intent Intent, before []TargetView, b *book) {
+	c.reportTargets(rem, before, b)
+	c.metrics.observe(rem, o, intent, before, b)
+	if reason := transition(o, intent); reason != "" {
+		c.events.Rollout(rem, reason, intent.Message)
+	}
+}
+
+// transition names the event of a step, or "" when nothing that people want to
+// know has happened.
+func transition(o Observation, intent Intent) string {
+	if intent.Phase == o.Status.Phase {
+		return ""
+	}
+	if o.Status.Phase == v1alpha1.PhaseSoaking && intent.Phase == v1alpha1.PhaseApplying {
+		if o.Status.Wave == 0 {
+			return escalate.ReasonCanaryPassed
+		}
+		return escalate.ReasonWaveDone
+	}
+	return map[v1alpha1.RemediationPhase]string{
+		v1alpha1.PhaseHeld:               escalate.ReasonHeld,
+		v1alpha1.PhaseRollingBack:        escalate.ReasonRollingBack,
+		v1alpha1.PhaseRolledBack:         escalate.ReasonRolledBack,
+		v1alpha1.PhaseRollbackIncomplete: escalate.ReasonRollbackIncomplete,
+		v1alpha1.PhaseSucceeded:          escalate.ReasonSucceeded,
+		v1alpha1.PhaseSuperseded:         escalate.ReasonSuperseded,
+		v1alpha1.PhaseAborted:            escalate.ReasonAborted,
+		v1alpha1.PhasePreviewed:          escalate.ReasonPreviewed,
+	}[intent.Phase]
+}
+
+// reportTargets records an event for each target whose state has changed to one
+// that its owners want to know of.
+func (c *Controller) reportTargets(rem *v1alpha1.Remediation, before []TargetView, b *book) {
+	for i := range b.places {
+		rec, ref := b.record(i), b.target(i).Object
+		switch {
+		case rec.State != before[i].State:
+			if reason, note := targetEvent(rem, before[i].State, rec); reason != "" {
+				c.events.Target(ref, rem, reason, note)
+			}
+		case rem.Status.Phase == v1alpha1.PhaseRollingBack && rec.Attempts == stuckAfter && before[i].attempts < stuckAfter:
+			c.events.Rollout(rem, escalate.ReasonStuck, fmt.Sprintf("%s can't be set back, and is tried again for ever: %s", name(ref), rec.Message))
+		}
+	}
+}
+
+// targetEvent is the event of a target's new state, or "" for none.
+func targetEvent(rem *v1alpha1.Remediation, was v1alpha1.TargetState, rec *v1alpha1.TargetRecord) (reason, note string) {
+	switch {
+	case rec.State == v1alpha1.TargetApplied && was != v1alpha1.TargetVerified:
+		return escalate.ReasonRemediated, fmt.Sprintf("changed by policy %s: %s", rem.Spec.Policy.Name, fieldsOf(rec))
+	case rec.State == v1alpha1.TargetReverted:
+		return escalate.ReasonReverted, fmt.Sprintf("set back to what it was: %s. %s", fieldsOf(rec), rec.Message)
+	case rec.State == v1alpha1.TargetFailed || rec.State == v1alpha1.TargetRevertConflict:
+		return escalate.ReasonTargetFailed, rec.Reason + ": " + rec.Message
+	case rec.State == v1alpha1.TargetSkipped && rec.Reason == v1alpha1.ReasonManaged:
+		return escalate.ReasonManagedByOther, rec.Message
+	}
+	return "", ""
+}
+
+func fieldsOf(rec *v1alpha1.TargetRecord) string {
+	if rec.Write == nil {
+		return "no field"
+	}
+	text := ""
+	for i, f := range rec.Write.Fields {
+		if i == 8 {
+			return fmt.Sprintf("%s and %d more", text, len(rec.Write.Fields)-8)
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += f.Path
+	}
+	return text
+}

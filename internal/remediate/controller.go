@@ -1,0 +1,260 @@
+package remediate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+)
+
+// catalogPoll is how often to look whether the policies are there, at start.
+const catalogPoll = 500 * time.Millisecond
+
+// Policies is the part of the catalog that remediation needs.
+type Policies interface {
+	// Snapshot is the policies in force.
+	Snapshot() *catalog.Snapshot
+	// Complete says whether every policy of the cluster has been read.
+	Complete() bool
+}
+
+// Controller rolls plans out. Each reconcile takes one step: it reads the plan,
+// its slices and the world anew, lets the machine decide, and does what it says.
+// Nothing is kept in memory between two reconciles.
+type Controller struct {
+	client   client.Client
+	reader   client.Reader
+	policies Policies
+	clock    clock.PassiveClock
+	events   *escalate.Recorder
+	rights   *rights
+	breakers *breakers
+	metrics  *metrics
+}
+
+// Reconcile takes one step of a rollout.
+func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (result ctrl.Result, err error) {
+	rem := &v1alpha1.Remediation{}
+	if err := c.reader.Get(ctx, request.NamespacedName, rem); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if Final(rem.Status.Phase) {
+		return ctrl.Result{}, c.finish(ctx, rem)
+	}
+	if !c.policies.Complete() {
+		return ctrl.Result{RequeueAfter: catalogPoll}, nil
+	}
+	status := kube.NewStatusWriter(c.client, rem)
+	defer func() {
+		err = errors.Join(err, status.Write(ctx, rem, v1alpha1.FieldManager))
+		result, err = c.classify(ctx, result, err)
+	}()
+	wait, err := c.step(ctx, rem)
+	return ctrl.Result{RequeueAfter: max(wait, time.Millisecond)}, err
+}
+
+// classify decides once what an error means: a conflict is somebody else's newer
+// state and is looked at again quietly; a plan that can't be read waits for a
+// person; everything else backs off.
+func (c *Controller) classify(ctx context.Context, result ctrl.Result, err error) (ctrl.Result, error) {
+	var incomplete errPlanIncomplete
+	switch {
+	case err == nil:
+		return result, nil
+	case errors.As(err, &incomplete):
+		return ctrl.Result{}, reconcile.TerminalError(err)
+	case kube.Classify(err) == kube.Conflict:
+		log.FromContext(ctx).V(1).Info("somebody else wrote first; looking again", "error", err.Error())
+		return ctrl.Result{RequeueAfter: conflictBackoff}, nil
+	default:
+		return ctrl.Result{}, err
+	}
+}
+
+// step observes, decides and acts once.
+func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.Duration, error) {
+	b, err := readBook(ctx, c.reader, rem)
+	if err != nil {
+		var incomplete errPlanIncomplete
+		if errors.As(err, &incomplete) {
+			c.stuck(rem, err)
+		}
+		return 0, err
+	}
+	if err := c.adopt(ctx, rem, b); err != nil {
+		return 0, err
+	}
+	p := &pass{rem: rem, book: b, snapshot: c.policies.Snapshot(),
+		targets: &targets{reader: c.reader, writer: c.client, clock: c.clock}}
+	p.saver = func(ctx context.Context) error { return c.persist(ctx, p) }
+	before := b.views()
+	o, err := c.gather(ctx, p)
+	if err != nil {
+		return 0, err
+	}
+	intent, err := Step(o)
+	if err != nil {
+		return 0, reconcile.TerminalError(err)
+	}
+	if err := c.act(ctx, p, intent); err != nil {
+		return 0, err
+	}
+	c.report(rem, o, intent, before, b)
+	c.record(rem, intent, b)
+	return intent.Wait, nil
+}
+
+// act does what the machine wants, in the order that makes every crash safe: the
+// breakers learn of a failure before anything else happens, and records are
+// persisted before the writes that they speak of.
+func (c *Controller) act(ctx context.Context, p *pass, intent Intent) error {
+	if err := c.breakers.record(ctx, p.rem, intent.Outcomes); err != nil {
+		return err
+	}
+	for _, m := range intent.Marks {
+		p.book.mark(m)
+	}
+	if err := p.saver(ctx); err != nil {
+		return err
+	}
+	if err := p.work(ctx, intent); err != nil {
+		return err
+	}
+	if endsWithoutOutcome(intent) {
+		return c.breakers.release(ctx, p.rem)
+	}
+	return nil
+}
+
+// persist saves the records, once the breakers have counted the denials among
+// them: a crash in between counts them again under the same key, and so once.
+func (c *Controller) persist(ctx context.Context, p *pass) error {
+	if err := c.breakers.record(ctx, p.rem, p.denials()); err != nil {
+		return err
+	}
+	p.denied = nil
+	return p.book.save(ctx, c.client)
+}
+
+// work does what the machine wants done with targets; one thing a step.
+func (p *pass) work(ctx context.Context, intent Intent) error {
+	switch {
+	case len(intent.Resolve) > 0:
+		return p.resolve(ctx, intent.Resolve)
+	case len(intent.Write) > 0:
+		return p.write(ctx, intent.Write)
+	case len(intent.Preview) > 0:
+		return p.preview(ctx, intent.Preview)
+	case len(intent.Revert) > 0:
+		return p.revert(ctx, intent.Revert)
+	default:
+		return nil
+	}
+}
+
+// endsWithoutOutcome says whether a plan ends without having proved or failed
+// anything: a breaker's permit that it holds must be given back.
+func endsWithoutOutcome(intent Intent) bool {
+	switch intent.Phase {
+	case v1alpha1.PhaseSucceeded, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted, v1alpha1.PhasePreviewed:
+		return len(intent.Outcomes) == 0
+	case v1alpha1.PhasePlanned, v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying, v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking,
+		v1alpha1.PhaseHeld, v1alpha1.PhaseRollingBack, v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete:
+		return false
+	}
+	return false
+}
+
+// denials are the outcomes of the targets that admission denied in this pass.
+func (p *pass) denials() []Outcome {
+	var out []Outcome
+	for _, i := range p.denied {
+		ref := p.book.target(i).Object
+		out = append(out, Outcome{Type: OutcomeFailed, Count: 1, Message: p.book.record(i).Message,
+			Key: fmt.Sprintf("%.16s/denied/%s", p.rem.Spec.PlanHash, ref.UID)})
+	}
+	return out
+}
+
+// record puts the step into the status, which is written once at the end.
+func (c *Controller) record(rem *v1alpha1.Remediation, intent Intent, b *book) {
+	now := metav1.NewMicroTime(c.clock.Now())
+	s := &rem.Status
+	s.HeldFrom = heldFrom(s, intent)
+	if intent.Wave != s.Wave || s.WaveStartedAt == nil {
+		s.WaveStartedAt = &now
+	}
+	if intent.Phase != s.Phase || intent.Wave != s.Wave {
+		s.PhaseStartedAt = &now
+	}
+	s.Phase, s.Wave = intent.Phase, intent.Wave
+	s.Reason, s.Message = intent.Reason, truncate(intent.Message, 2048)
+	s.HealthySince = nil
+	if !intent.HealthySince.IsZero() {
+		since := metav1.NewMicroTime(intent.HealthySince)
+		s.HealthySince = &since
+	}
+	if Final(s.Phase) && s.CompletedAt == nil {
+		s.CompletedAt = &now
+	}
+	s.WaveLabel = waveLabel(rem.Spec, s)
+	s.Counts = b.counts()
+	s.ObservedGeneration = rem.Generation
+	setConditions(rem, c.clock.Now())
+}
+
+// heldFrom is the phase to go back to when a hold ends.
+func heldFrom(s *v1alpha1.RemediationStatus, intent Intent) v1alpha1.RemediationPhase {
+	switch {
+	case intent.Phase != v1alpha1.PhaseHeld:
+		return ""
+	case s.Phase == v1alpha1.PhaseHeld:
+		return s.HeldFrom
+	case s.Phase == "":
+		return v1alpha1.PhasePlanned
+	default:
+		return s.Phase
+	}
+}
+
+// adopt makes the Remediation the owner of its slices, so that they go with it.
+func (c *Controller) adopt(ctx context.Context, rem *v1alpha1.Remediation, b *book) error {
+	for _, slice := range b.slices {
+		if metav1.IsControlledBy(slice, rem) {
+			continue
+		}
+		before := slice.DeepCopy()
+		if err := controllerutil.SetControllerReference(rem, slice, c.client.Scheme()); err != nil {
+			return fmt.Errorf("slice %s: %w", slice.Name, err)
+		}
+		records := slice.Status
+		if err := c.client.Patch(ctx, slice, client.MergeFrom(before), client.FieldOwner(v1alpha1.FieldManager)); err != nil {
+			return fmt.Errorf("adopt slice %s: %w", slice.Name, err)
+		}
+		slice.Status = records
+	}
+	return nil
+}
+
+// finish lets go of a plan that has reached a final phase.
+func (c *Controller) finish(ctx context.Context, rem *v1alpha1.Remediation) error {
+	before := rem.DeepCopy()
+	if !controllerutil.RemoveFinalizer(rem, v1alpha1.Finalizer) {
+		return nil
+	}
+	err := c.client.Patch(ctx, rem, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(v1alpha1.FieldManager))
+	return client.IgnoreNotFound(err)
+}

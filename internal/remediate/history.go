@@ -1,0 +1,141 @@
+package remediate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// forget deletes the breaker of a policy that is gone, once no plan of it is at
+// work any more.
+func (p *Planner) forget(ctx context.Context, policyName string) error {
+	plans, err := p.plansOf(ctx, policyName)
+	if err != nil {
+		return err
+	}
+	for _, rem := range plans {
+		if !Final(rem.Status.Phase) {
+			return nil // its end is a change
+		}
+	}
+	cb := &v1alpha1.CircuitBreaker{}
+	if err := p.client.Get(ctx, client.ObjectKey{Name: v1alpha1.PolicyBreakerPrefix + policyName}, cb); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if cb.Spec.Forced != "" {
+		return nil // a person's word outlives the policy
+	}
+	return client.IgnoreNotFound(p.client.Delete(ctx, cb))
+}
+
+// plansOf reads a policy's plans anew, oldest first.
+func (p *Planner) plansOf(ctx context.Context, policyName string) ([]v1alpha1.Remediation, error) {
+	list := &v1alpha1.RemediationList{}
+	if err := p.reader.List(ctx, list, client.MatchingLabels{v1alpha1.LabelPolicy: policyName}); err != nil {
+		return nil, fmt.Errorf("list the plans of policy %s: %w", policyName, err)
+	}
+	slices.SortFunc(list.Items, func(a, b v1alpha1.Remediation) int {
+		if c := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); c != 0 {
+			return c
+		}
+		// Within a second, one that is at work is the latest.
+		if fa, fb := Final(a.Status.Phase), Final(b.Status.Phase); fa != fb {
+			if fa {
+				return -1
+			}
+			return 1
+		}
+		return endOf(a).Compare(endOf(b))
+	})
+	return list.Items, nil
+}
+
+// point keeps the policy's pointer at its latest plan.
+func (p *Planner) point(ctx context.Context, pol *v1alpha1.Policy, plans []v1alpha1.Remediation) error {
+	if len(plans) == 0 {
+		return nil
+	}
+	latest := plans[len(plans)-1]
+	if now := pol.Status.Remediation; now != nil && now.Name == latest.Name && now.Phase == latest.Status.Phase {
+		return nil
+	}
+	patch := fmt.Sprintf(`{"status":{"remediation":{"name":%q,"phase":%q}}}`, latest.Name, phaseOf(latest))
+	err := p.client.Status().Patch(ctx, pol.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner(v1alpha1.FieldManager))
+	return client.IgnoreNotFound(err)
+}
+
+// sweep deletes slices whose plan was never created, because of a crash between.
+func (p *Planner) sweep(ctx context.Context, d draft) error {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("RemediationSliceList"))
+	if err := p.reader.List(ctx, list, client.MatchingLabels{v1alpha1.LabelPolicy: d.policy.Name}); err != nil {
+		return fmt.Errorf("list the slices of policy %s: %w", d.policy.Name, err)
+	}
+	for i := range list.Items {
+		slice := &list.Items[i]
+		if slices.ContainsFunc(d.plans, func(rem v1alpha1.Remediation) bool { return rem.Name == slice.Labels[v1alpha1.LabelRemediation] }) {
+			continue
+		}
+		if metav1.GetControllerOf(slice) != nil {
+			continue // its plan is being deleted, and takes it along
+		}
+		if err := p.client.Delete(ctx, slice); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete the orphan slice %s: %w", slice.Name, err)
+		}
+	}
+	return nil
+}
+
+// prune deletes the oldest ended plans beyond the history.
+func (p *Planner) prune(ctx context.Context, plans []v1alpha1.Remediation) error {
+	var ended []v1alpha1.Remediation
+	for _, rem := range plans {
+		if Final(rem.Status.Phase) && rem.DeletionTimestamp == nil {
+			ended = append(ended, rem)
+		}
+	}
+	for i := range max(len(ended)-keepPlans, 0) {
+		if err := p.client.Delete(ctx, &ended[i]); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete the old plan %s: %w", ended[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// blocked says why a policy's revision isn't planned again: its latest plan did
+// harm or proved that the fix doesn't work, and neither the policy has changed
+// since nor has a person said to try again.
+func blocked(pol *v1alpha1.Policy, latest v1alpha1.Remediation, revision string) string {
+	if latest.Spec.Policy.Revision != revision || latest.Spec.Policy.UID != string(pol.UID) || pol.Annotations[v1alpha1.AnnotationRetry] == latest.Name {
+		return ""
+	}
+	phase := latest.Status.Phase
+	// Fewer failures say nothing of the fix: those targets alone wait.
+	useless := latest.Status.Reason == v1alpha1.ReasonNoViableCanary && latest.Status.Counts.Failed >= maxCanaryFailures
+	if phase != v1alpha1.PhaseRolledBack && phase != v1alpha1.PhaseRollbackIncomplete && !useless {
+		return ""
+	}
+	return fmt.Sprintf("plan %s of this revision ended as %s: mend the policy, or say to try again: kubectl annotate policy %s %s=%s --overwrite",
+		latest.Name, phase, pol.Name, v1alpha1.AnnotationRetry, latest.Name)
+}
+
+func phaseOf(rem v1alpha1.Remediation) v1alpha1.RemediationPhase {
+	if rem.Status.Phase == "" {
+		return v1alpha1.PhasePlanned
+	}
+	return rem.Status.Phase
+}
+
+func endOf(rem v1alpha1.Remediation) time.Time {
+	if rem.Status.CompletedAt != nil {
+		return rem.Status.CompletedAt.Time
+	}
+	return rem.CreationTimestamp.Time
+}

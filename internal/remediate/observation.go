@@ -1,0 +1,127 @@
+package remediate
+
+import (
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// Observation is all that a phase may look at: the plan, the few persisted facts
+// of its status, and the state of the world as it was read just now.
+type Observation struct {
+	Now    time.Time
+	Spec   v1alpha1.RemediationSpec
+	Status v1alpha1.RemediationStatus
+	// Targets are all targets of the plan, in order.
+	Targets []TargetView
+	// Stop says why no target may be begun any more: the policy has changed, or
+	// somebody deletes the plan. Empty: go on.
+	Stop string
+	// Gate says whether new writes may begin now.
+	Gate Gate
+}
+
+// Gate says whether new writes may begin now, and if not, what is awaited.
+type Gate struct {
+	Closed          bool
+	Reason, Message string
+}
+
+// TargetView is one target as the machine sees it.
+type TargetView struct {
+	Object v1alpha1.ObjectReference
+	// Wave is the wave that the target belongs to now.
+	Wave   int32
+	State  v1alpha1.TargetState
+	Reason string
+	// NextAttemptAt is when the next try may begin; zero means now.
+	NextAttemptAt time.Time
+	// AppliedAt is when the write was known to have reached the object.
+	AppliedAt time.Time
+	// Check is what verification saw just now; nil when it wasn't looked at.
+	Check *Check
+
+	attempts int32
+}
+
+// CheckResult is what verification says of one target.
+type CheckResult int
+
+const (
+	// CheckWaiting: not verified yet; look again. No answer is never a pass.
+	CheckWaiting CheckResult = iota
+	// CheckPassed: the object is clean and healthy.
+	CheckPassed
+	// CheckFailed: the object violates again, or its health got worse for good.
+	CheckFailed
+	// CheckGone: the object was deleted, or replaced under its name.
+	CheckGone
+)
+
+// Check is what verification saw of one target.
+type Check struct {
+	Result CheckResult
+	// Reason is one of the reasons of a target's state.
+	Reason, Message string
+}
+
+// Intent is what a phase wants done, and where the rollout then stands.
+type Intent struct {
+	Phase v1alpha1.RemediationPhase
+	Wave  int32
+	// Reason and Message tell people what is going on, or what is awaited.
+	Reason, Message string
+	// HealthySince is since when the wave has been verified without a break.
+	HealthySince time.Time
+	// Resolve are targets whose recorded write must be found out about.
+	Resolve []int
+	// Write are targets to write.
+	Write []int
+	// Preview are targets to try as a server-side dry run only.
+	Preview []int
+	// Revert are targets whose write is to be undone, in this order.
+	Revert []int
+	// Marks are changes of records that need no I/O on the target.
+	Marks []Mark
+	// Outcomes are what the circuit breakers are to count.
+	Outcomes []Outcome
+	// Wait is how long to wait before looking again; zero means at once.
+	Wait time.Duration
+}
+
+// Mark changes a target's record.
+type Mark struct {
+	Target          int
+	State           v1alpha1.TargetState
+	Reason, Message string
+	// Wave is set when the target is drawn into another wave.
+	Wave *int32
+}
+
+// OutcomeType is what a circuit breaker counts.
+type OutcomeType string
+
+const (
+	// OutcomeSucceeded: targets of a wave were verified and soaked.
+	OutcomeSucceeded OutcomeType = "Succeeded"
+	// OutcomeFailed: a target failed verification, or was denied by admission.
+	OutcomeFailed OutcomeType = "Failed"
+	// OutcomeCanaryFailed: a canary failed verification.
+	OutcomeCanaryFailed OutcomeType = "CanaryFailed"
+	// OutcomePlanSucceeded: the whole plan succeeded.
+	OutcomePlanSucceeded OutcomeType = "PlanSucceeded"
+	// OutcomePlanFailed: the plan was rolled back.
+	OutcomePlanFailed OutcomeType = "PlanFailed"
+)
+
+// Outcome is one event for the circuit breakers.
+type Outcome struct {
+	Type OutcomeType
+	// Key tells this outcome from every other of the plan, so that it is never
+	// counted twice.
+	Key string
+	// Count is the number of targets that the outcome speaks of.
+	Count int32
+	// Message says what happened, for the breaker's status.
+	Message string
+}

@@ -1,0 +1,163 @@
+package remediate
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+func testDraft(eligible, ineligible int) draft {
+	d := draft{revision: "r1", policy: &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "no-host-network", UID: "p1", Generation: 3}}}
+	d.strategy.Mode = v1alpha1.RemediationAutomatic
+	d.strategy.SetDefaults()
+	object := func(kind string, i int) v1alpha1.ObjectReference {
+		return v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: fmt.Sprintf("%s-%05d", kind, i), UID: fmt.Sprintf("%s-%d", kind, i)}
+	}
+	for i := range eligible {
+		d.eligible = append(d.eligible, candidate{object: object("web", i)})
+	}
+	for i := range ineligible {
+		d.ineligible = append(d.ineligible, candidate{object: object("managed", i), reason: v1alpha1.ReasonManaged})
+	}
+	d.hash = planHash(d)
+	return d
+}
+
+func TestBuild(t *testing.T) {
+	cases := map[string]struct {
+		reason               string
+		eligible, ineligible int
+		waves                []int32
+		slices               int
+	}{
+		"One target is a canary alone": {reason: "there is nothing to prove it for", eligible: 1, waves: []int32{1}, slices: 1},
+		"Objects that are only reported don't count for the waves": {
+			reason: "30 to mend make a canary, then 25 %, then the rest; 3 more are in the last wave", eligible: 30, ineligible: 3,
+			waves: []int32{1, 6, 26}, slices: 1,
+		},
+		"A canary alone has no place for objects that are only reported": {
+			reason: "wave 0 must hold nothing but the canary", eligible: 1, ineligible: 5, waves: []int32{1}, slices: 1,
+		},
+		"10,000 targets make 40 slices": {reason: "250 a slice", eligible: 10000, waves: []int32{1, 499, 2000, 7500}, slices: 40},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := testDraft(tc.eligible, tc.ineligible)
+			rem, parts, err := d.build()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.waves, rem.Spec.Waves); diff != "" {
+				t.Errorf("%s\nwaves: -want +got\n%s", tc.reason, diff)
+			}
+			if len(parts) != tc.slices || len(rem.Spec.Slices) != tc.slices {
+				t.Errorf("%s: want %d slices, got %d, of which %d are named", tc.reason, tc.slices, len(parts), len(rem.Spec.Slices))
+			}
+			checkTargets(t, d, rem, parts)
+		})
+	}
+}
+
+func checkTargets(t *testing.T, d draft, rem *v1alpha1.Remediation, parts []*v1alpha1.RemediationSlice) {
+	t.Helper()
+	perWave := make([]int32, len(rem.Spec.Waves))
+	seen := map[string]int{}
+	for _, slice := range parts {
+		if len(slice.Spec.Targets) > v1alpha1.MaxTargetsPerSlice {
+			t.Errorf("slice %s holds %d targets", slice.Name, len(slice.Spec.Targets))
+		}
+		for _, target := range slice.Spec.Targets {
+			perWave[target.Wave]++
+			seen[target.Object.UID]++
+		}
+	}
+	if diff := cmp.Diff(rem.Spec.Waves, perWave); diff != "" {
+		t.Errorf("targets by wave: -want +got\n%s", diff)
+	}
+	for _, c := range d.eligible {
+		if seen[c.object.UID] != 1 {
+			t.Errorf("%s is in the plan %d times", c.object.Name, seen[c.object.UID])
+		}
+	}
+}
+
+func TestPlanHash(t *testing.T) {
+	base := testDraft(3, 0)
+	shuffled := testDraft(3, 0)
+	shuffled.eligible[0], shuffled.eligible[2] = shuffled.eligible[2], shuffled.eligible[0]
+	if planHash(base) != planHash(shuffled) {
+		t.Error("the order in which the scan finds the targets changes the plan's hash")
+	}
+	again := testDraft(3, 0)
+	again.plans = []v1alpha1.Remediation{{ObjectMeta: metav1.ObjectMeta{UID: "earlier"}}}
+	if planHash(base) == planHash(again) {
+		t.Error("the same drift after an earlier plan has the earlier plan's hash: it could never be planned")
+	}
+	preview, previewAgain := testDraft(3, 0), testDraft(3, 0)
+	preview.strategy.Mode, previewAgain.strategy.Mode = v1alpha1.RemediationDryRun, v1alpha1.RemediationDryRun
+	previewAgain.plans = again.plans
+	if planHash(preview) != planHash(previewAgain) {
+		t.Error("the same targets would be previewed for ever")
+	}
+}
+
+func TestBlocked(t *testing.T) {
+	cases := map[string]struct {
+		reason, revision, retry string
+		phase                   v1alpha1.RemediationPhase
+		why                     string
+		failed                  int32
+		blocked                 bool
+	}{
+		"A rolled back revision isn't tried again": {reason: "it did harm", revision: "r1", phase: v1alpha1.PhaseRolledBack, blocked: true},
+		"An incomplete rollback isn't either":      {reason: "it did harm", revision: "r1", phase: v1alpha1.PhaseRollbackIncomplete, blocked: true},
+		"A fix that never applies isn't either":    {reason: "ten candidates failed", revision: "r1", phase: v1alpha1.PhaseAborted, why: v1alpha1.ReasonNoViableCanary, failed: 10, blocked: true},
+		"A fix that failed on a few targets only is": {
+			reason: "those wait by themselves", revision: "r1", phase: v1alpha1.PhaseAborted, why: v1alpha1.ReasonNoViableCanary, failed: 9,
+		},
+		"A lack of healthy canaries passes":        {reason: "health comes back by itself", revision: "r1", phase: v1alpha1.PhaseAborted, why: v1alpha1.ReasonNoHealthyCanary},
+		"A new revision is tried":                  {reason: "the policy was mended", revision: "r2", phase: v1alpha1.PhaseRolledBack},
+		"A person may say to try again":            {reason: "the annotation names the plan", revision: "r1", retry: "plan-1", phase: v1alpha1.PhaseRolledBack},
+		"An old word doesn't count for a new plan": {reason: "the annotation names another plan", revision: "r1", retry: "plan-0", phase: v1alpha1.PhaseRolledBack, blocked: true},
+		"A success blocks nothing":                 {reason: "drift comes again", revision: "r1", phase: v1alpha1.PhaseSucceeded},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			pol := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: types.UID("p1")}}
+			if tc.retry != "" {
+				pol.Annotations = map[string]string{v1alpha1.AnnotationRetry: tc.retry}
+			}
+			latest := v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan-1"}}
+			latest.Spec.Policy = v1alpha1.PlannedPolicy{Name: "p", UID: "p1", Revision: "r1"}
+			latest.Status.Phase, latest.Status.Reason, latest.Status.Counts.Failed = tc.phase, tc.why, tc.failed
+			got := blocked(pol, latest, tc.revision)
+			if (got != "") != tc.blocked {
+				t.Errorf("%s\nblocked: want %t, got %q", tc.reason, tc.blocked, got)
+			}
+			if got != "" && !strings.Contains(got, "kubectl annotate policy p evenkeel.dev/retry=plan-1") {
+				t.Errorf("the message doesn't say what to do: %s", got)
+			}
+		})
+	}
+}
+
+func TestBackoffDoublesUpToAMinute(t *testing.T) {
+	var got []time.Duration
+	for attempts := range int32(8) {
+		got = append(got, (&targets{}).backoff(attempts))
+	}
+	want := []time.Duration{1, 2, 4, 8, 16, 32, 60, 60}
+	for i := range want {
+		want[i] *= time.Second
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("backoff: -want +got\n%s", diff)
+	}
+}

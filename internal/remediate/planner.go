@@ -1,0 +1,225 @@
+package remediate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+)
+
+const (
+	// keepPlans is how many ended plans of a policy are kept as its history.
+	keepPlans = 10
+	// replanPoll is how often violations that can't be planned are looked at again.
+	replanPoll = 30 * time.Second
+	// settleTime is how long after a plan's end its policy isn't planned again:
+	// the scan must have seen the last writes first.
+	settleTime = 2 * time.Second
+)
+
+// Findings is the part of the scan that planning needs.
+type Findings interface {
+	// Findings returns the objects that violate a policy, the revision that
+	// judged them, and whether every kind was looked at.
+	Findings(policyName string) (findings []policy.Finding, revision string, complete bool)
+}
+
+// PolicyStatus is the part of the catalog that planning needs.
+type PolicyStatus interface {
+	Policies
+	// Status says which revision of a policy is in force.
+	Status(name string) (catalog.Status, bool)
+}
+
+// Planner makes a Remediation of a policy's violations when there is none at
+// work, and keeps the history short. It writes to no target.
+type Planner struct {
+	client   client.Client
+	reader   client.Reader
+	policies PolicyStatus
+	findings Findings
+	clock    clock.PassiveClock
+	events   *escalate.Recorder
+	said     *sayings
+}
+
+// Reconcile looks whether a policy's violations need a plan.
+func (p *Planner) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	pol := &v1alpha1.Policy{}
+	if err := p.client.Get(ctx, request.NamespacedName, pol); err != nil {
+		if apierrors.IsNotFound(err) {
+			return ctrl.Result{}, p.forget(ctx, request.Name)
+		}
+		return ctrl.Result{}, err
+	}
+	plans, err := p.plansOf(ctx, pol.Name)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := p.point(ctx, pol, plans); err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := p.prune(ctx, plans); err != nil {
+		return ctrl.Result{}, err
+	}
+	wait, err := p.plan(ctx, pol, plans)
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		return ctrl.Result{RequeueAfter: conflictBackoff}, nil
+	}
+	return ctrl.Result{RequeueAfter: wait}, err
+}
+
+// plan makes a plan when one is due; otherwise it says when to look again, or
+// zero when a change will say so.
+func (p *Planner) plan(ctx context.Context, pol *v1alpha1.Policy, plans []v1alpha1.Remediation) (time.Duration, error) {
+	strategy := pol.Spec.Remediation.DeepCopy()
+	strategy.SetDefaults()
+	if strategy.Mode == v1alpha1.RemediationOff || pol.DeletionTimestamp != nil {
+		return 0, nil
+	}
+	found, revision, complete := p.findings.Findings(pol.Name)
+	if !p.current(pol, revision) || !complete {
+		return replanPoll, nil // the scan says when it has caught up
+	}
+	if len(plans) > 0 {
+		latest := plans[len(plans)-1]
+		if !Final(latest.Status.Phase) {
+			return 0, nil // its end is a change
+		}
+		if since := p.clock.Now().Sub(endOf(latest)); since < settleTime {
+			return settleTime - since, nil
+		}
+		if why := blocked(pol, latest, revision); why != "" && fixable(found) > 0 {
+			p.notPlanned(ctx, pol, why)
+			return replanPoll, nil
+		}
+	}
+	return p.draft(ctx, pol, draft{policy: pol, strategy: *strategy, revision: revision, plans: plans}, found)
+}
+
+// draft chooses the targets, and creates the plan when any can be mended now.
+func (p *Planner) draft(ctx context.Context, pol *v1alpha1.Policy, d draft, found []policy.Finding) (time.Duration, error) {
+	failed, err := p.failedBefore(ctx, d)
+	if err != nil {
+		return 0, err
+	}
+	if err := p.choose(ctx, &d, found, failed); err != nil {
+		return 0, err
+	}
+	if len(d.eligible) == 0 {
+		return p.nothingEligible(ctx, pol, d, found), nil
+	}
+	d.hash = planHash(d)
+	d.order()
+	if d.strategy.Mode == v1alpha1.RemediationAutomatic {
+		if ok, err := p.chooseCanary(ctx, &d); err != nil || !ok {
+			// An object that has just changed is soon healthy again.
+			return p.said.wait(pol.Name), err
+		}
+	}
+	p.said.settled(pol.Name)
+	return 0, p.create(ctx, d)
+}
+
+// nothingEligible says, once, why fixable violations lead to no plan.
+func (p *Planner) nothingEligible(ctx context.Context, pol *v1alpha1.Policy, d draft, found []policy.Finding) time.Duration {
+	if fixable(found) == 0 {
+		return 0
+	}
+	if len(d.ineligible) > 0 {
+		p.tellOwners(pol, d)
+		p.notPlanned(ctx, pol, fmt.Sprintf("%d violating objects can't be mended here: %s", len(d.ineligible), d.reasons()))
+	}
+	return replanPoll
+}
+
+// create writes the slices first and the Remediation last: a plan without its
+// Remediation isn't one, and its slices are swept up by the next try.
+func (p *Planner) create(ctx context.Context, d draft) error {
+	rem, parts, err := d.build()
+	if err != nil {
+		return err
+	}
+	existing := &v1alpha1.Remediation{}
+	if err := p.reader.Get(ctx, client.ObjectKeyFromObject(rem), existing); err == nil {
+		return nil // the same plan was made before: a dry run whose targets are still the same
+	} else if !apierrors.IsNotFound(err) {
+		return err
+	}
+	if err := p.sweep(ctx, d); err != nil {
+		return err
+	}
+	for _, slice := range parts {
+		if err := p.client.Create(ctx, slice, client.FieldOwner(v1alpha1.FieldManager)); err != nil {
+			return fmt.Errorf("create slice %s: %w", slice.Name, err)
+		}
+	}
+	if err := p.client.Create(ctx, rem, client.FieldOwner(v1alpha1.FieldManager)); err != nil {
+		return fmt.Errorf("create remediation %s: %w", rem.Name, err)
+	}
+	p.tellOwners(d.policy, d)
+	p.events.Rollout(rem, escalate.ReasonPlanMade, fmt.Sprintf("%d targets of policy %s in waves of %v", rem.Spec.Targets, d.policy.Name, rem.Spec.Waves))
+	log.FromContext(ctx).Info("plan made", "remediation", rem.Name, "targets", rem.Spec.Targets, "waves", rem.Spec.Waves)
+	return nil
+}
+
+// current says whether the revision that was scanned is the one that the
+// policy's spec asks for and that is in force.
+func (p *Planner) current(pol *v1alpha1.Policy, scanned string) bool {
+	status, known := p.policies.Status(pol.Name)
+	return known && p.policies.Complete() && status.Err == nil && status.Revision == scanned && status.Generation == pol.Generation
+}
+
+// tellOwners tells, once, of objects that another tool manages: they are left
+// alone, and their source must be mended.
+func (p *Planner) tellOwners(pol *v1alpha1.Policy, d draft) {
+	for _, c := range d.ineligible {
+		if c.reason == v1alpha1.ReasonManaged && p.said.firstTime(pol.Name+"/"+c.object.UID, c.message) {
+			p.events.Target(c.object, pol, escalate.ReasonManagedByOther, c.message)
+		}
+	}
+}
+
+// notPlanned says why no plan is made.
+func (p *Planner) notPlanned(ctx context.Context, pol *v1alpha1.Policy, why string) {
+	if p.said.firstTime(pol.Name, why) {
+		p.events.Policy(pol, escalate.ReasonNotPlanned, why)
+		log.FromContext(ctx).Info("no plan is made", "policy", pol.Name, "why", why)
+	}
+}
+
+func fixable(found []policy.Finding) int {
+	n := 0
+	for _, f := range found {
+		if f.Fixable {
+			n++
+		}
+	}
+	return n
+}
+
+// reasons counts the ineligible objects by reason: "3 Managed, 1 OptOut".
+func (d *draft) reasons() string {
+	counts := map[string]int{}
+	for _, c := range d.ineligible {
+		counts[c.reason]++
+	}
+	var parts []string
+	for reason, n := range counts {
+		parts = append(parts, fmt.Sprintf("%d %s", n, reason))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}

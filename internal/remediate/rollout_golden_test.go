@@ -1,0 +1,163 @@
+package remediate
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+var update = flag.Bool("update", false, "write the golden files and the generated documents anew")
+
+// scenario is a fleet with what happens around it.
+type scenario struct {
+	reason string
+	fleet  fleet
+	// ends is the phase that the rollout must end in; empty means Succeeded.
+	ends v1alpha1.RemediationPhase
+	// set makes the world outside the fleet: the gate, the policy, crashes.
+	set func(*simulation)
+}
+
+// closedBetween is a gate that is closed in a span of time.
+func closedBetween(from, to time.Duration, g Gate) func(*simulation) {
+	g.Closed = true
+	return func(s *simulation) {
+		s.gate = func(s *simulation) Gate {
+			if at := s.since(); at >= from && at < to {
+				return g
+			}
+			return Gate{}
+		}
+	}
+}
+
+// stoppedFrom stops the plan from a time on.
+func stoppedFrom(from time.Duration, why string) func(*simulation) {
+	return func(s *simulation) {
+		s.stop = func(s *simulation) string {
+			if s.since() < from {
+				return ""
+			}
+			return why
+		}
+	}
+}
+
+func breakerGate() Gate {
+	return Gate{Reason: v1alpha1.ReasonBreakerOpen, Message: "circuit breaker global is open"}
+}
+
+func concurrency(n int32) func(*v1alpha1.RemediationStrategy) {
+	return func(r *v1alpha1.RemediationStrategy) { r.MaxConcurrent = n }
+}
+
+func dryRun(r *v1alpha1.RemediationStrategy) { r.Mode = v1alpha1.RemediationDryRun }
+
+func canarySize(n int32) func(*v1alpha1.RemediationStrategy) {
+	return func(r *v1alpha1.RemediationStrategy) {
+		size := intstr.FromInt32(n)
+		r.Canary.Size = &size
+	}
+}
+
+func soaks(soak, deadline time.Duration) func(*v1alpha1.RemediationStrategy) {
+	return func(r *v1alpha1.RemediationStrategy) {
+		r.Soak, r.ProgressDeadline = metav1.Duration{Duration: soak}, metav1.Duration{Duration: deadline}
+	}
+}
+
+// play runs a scenario to its end and tells it.
+func (sc scenario) play(t *testing.T, each func(simStep)) string {
+	t.Helper()
+	s, err := newSimulation(sc.fleet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sc.set != nil {
+		sc.set(s)
+	}
+	rules := newRules(s)
+	steps := &trace{counts: len(s.objects) > 50}
+	s.watch = func(step simStep) {
+		rules.check(step)
+		steps.step(step)
+		each(step)
+	}
+	err = s.run(20000)
+	steps.flush()
+	if err == nil {
+		err = rules.end()
+	}
+	if want := cmp.Or(sc.ends, v1alpha1.PhaseSucceeded); err == nil && s.rem.Status.Phase != want {
+		err = fmt.Errorf("the rollout ended as %s, want %s", s.rem.Status.Phase, want)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, steps.String())
+	}
+	return tell(sc.reason, s, steps.String())
+}
+
+// The golden files are to be read: each is a whole rollout, with every step's
+// reason. Write them anew with go test ./internal/remediate -update.
+func TestRollouts(t *testing.T) {
+	seen := map[transitionKey]bool{}
+	for name, sc := range scenarios() {
+		t.Run(name, func(t *testing.T) {
+			got := sc.play(t, func(s simStep) { seen[keyOf(s)] = true })
+			file := filepath.Join("testdata", "rollout", name+".golden")
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatalf("%v: write it with go test ./internal/remediate -update", err)
+			}
+			if diff := gocmp.Diff(string(want), got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", file, diff)
+			}
+			// The order in which the violations were found must not matter.
+			slices.Reverse(sc.fleet.refs)
+			slices.SortStableFunc(sc.fleet.refs, func(a, b v1alpha1.ObjectReference) int { return int(a.UID[6]) - int(b.UID[6]) })
+			if diff := gocmp.Diff(got, sc.play(t, func(simStep) {})); diff != "" {
+				t.Errorf("with the findings shuffled (-ordered +shuffled):\n%s", diff)
+			}
+		})
+	}
+	everyTransitionSeen(t, seen)
+}
+
+// transitionKey is a change of phase.
+type transitionKey struct{ from, to v1alpha1.RemediationPhase }
+
+func keyOf(s simStep) transitionKey {
+	from := s.Observation.Status.Phase
+	if from == "" {
+		from = v1alpha1.PhasePlanned
+	}
+	return transitionKey{from, s.Intent.Phase}
+}
+
+// everyTransitionSeen proves that the table promises nothing that never happens.
+func everyTransitionSeen(t *testing.T, seen map[transitionKey]bool) {
+	t.Helper()
+	for _, row := range Table() {
+		for _, next := range row.Next {
+			if !seen[transitionKey{row.Phase, next}] {
+				t.Errorf("the table lets %s follow %s, but no scenario ever sees it: it is unreachable, or a scenario is missing", next, row.Phase)
+			}
+		}
+	}
+}

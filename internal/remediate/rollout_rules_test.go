@@ -1,0 +1,179 @@
+package remediate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// maxIdleSteps is how many steps in a row may do nothing and not wait either.
+const maxIdleSteps = 4
+
+// rules are what every rollout must keep to, whatever the fleet does and
+// wherever the controller dies.
+type rules struct {
+	sim *simulation
+	// badAt is when a target was last seen not to be well, since its write.
+	badAt map[int]time.Time
+	idle  int
+	wave  int32
+}
+
+func newRules(s *simulation) *rules { return &rules{sim: s, badAt: map[int]time.Time{}} }
+
+// check judges one step. What it finds breaks the simulation.
+func (r *rules) check(s simStep) {
+	r.checkWrites(s)
+	r.checkReverts(s)
+	r.checkRecords(s)
+	r.checkSoak(s)
+	r.checkProgress(s)
+}
+
+func (r *rules) checkWrites(s simStep) {
+	o, wave := s.Observation, s.Observation.Status.Wave
+	if len(s.Intent.Write) == 0 {
+		return
+	}
+	if o.Gate.Closed || o.Stop != "" {
+		r.sim.fault("a write begins though the gate is closed (%t) or the plan is stopped (%q)", o.Gate.Closed, o.Stop)
+	}
+	if o.Spec.Strategy.Mode != v1alpha1.RemediationAutomatic {
+		r.sim.fault("a write begins in mode %s", o.Spec.Strategy.Mode)
+	}
+	busy := len(s.Intent.Write)
+	for i, t := range s.Before {
+		if t.Wave == wave && (t.State == v1alpha1.TargetIntent || t.State == v1alpha1.TargetApplied) {
+			busy++
+		}
+		if t.Wave < wave && unsettled(t.State) {
+			r.sim.fault("wave %d is written while %s of wave %d is %s", wave, name(t.Object), t.Wave, t.State)
+		}
+		if slices.Contains(s.Intent.Write, i) && (t.Wave != wave || t.State != v1alpha1.TargetPending) {
+			r.sim.fault("%s of wave %d, %s, is to be written in wave %d", name(t.Object), t.Wave, t.State, wave)
+		}
+	}
+	if busy > int(o.Spec.Strategy.MaxConcurrent) {
+		r.sim.fault("%d targets in flight: the limit is %d", busy, o.Spec.Strategy.MaxConcurrent)
+	}
+	if wave > 0 && o.count(v1alpha1.TargetDone) == 0 {
+		r.sim.fault("wave %d is written without a canary that is done", wave)
+	}
+}
+
+func (r *rules) checkReverts(s simStep) {
+	for n, i := range s.Intent.Revert {
+		t := s.Before[i]
+		if t.Wave != s.Observation.Status.Wave || !unsettled(t.State) || t.State == v1alpha1.TargetPending {
+			r.sim.fault("%s of wave %d, %s, is to be undone in wave %d", name(t.Object), t.Wave, t.State, s.Observation.Status.Wave)
+		}
+		if n > 0 && s.Intent.Revert[n-1] < i {
+			r.sim.fault("%s is undone after what was written before it", name(t.Object))
+		}
+	}
+	if len(s.Intent.Revert) > int(s.Observation.Spec.Strategy.MaxConcurrent) {
+		r.sim.fault("%d targets are undone at once", len(s.Intent.Revert))
+	}
+}
+
+// checkRecords: settled targets stay so, and each is in one wave of the plan.
+func (r *rules) checkRecords(s simStep) {
+	for i, before := range s.Before {
+		after := s.After[i]
+		if !unsettled(before.State) && after.State != before.State {
+			r.sim.fault("%s was settled as %s, and is %s now", name(after.Object), before.State, after.State)
+		}
+		if after.Wave != before.Wave && before.State != v1alpha1.TargetPending {
+			r.sim.fault("%s, %s, goes from wave %d to %d", name(after.Object), before.State, before.Wave, after.Wave)
+		}
+		if after.Wave < 0 || int(after.Wave) >= max(len(s.Observation.Spec.Waves), 2) {
+			r.sim.fault("%s is in wave %d of %v", name(after.Object), after.Wave, s.Observation.Spec.Waves)
+		}
+		obj := r.sim.objects[i]
+		if obj.mends > 1 || obj.undoes > obj.mends {
+			r.sim.fault("%s was written %d times and undone %d times", name(after.Object), obj.mends, obj.undoes)
+		}
+	}
+}
+
+// checkSoak: a target is done only when it was seen well, and never unwell, for the soak.
+func (r *rules) checkSoak(s simStep) {
+	o := s.Observation
+	for i, t := range o.Targets {
+		if t.Check != nil && t.Check.Result != CheckPassed {
+			r.badAt[i] = o.Now
+		}
+		if s.Before[i].State == v1alpha1.TargetDone || s.After[i].State != v1alpha1.TargetDone {
+			continue
+		}
+		if t.Check == nil || t.Check.Result != CheckPassed {
+			r.sim.fault("%s is done, but wasn't seen to be well", name(t.Object))
+		}
+		for _, from := range []time.Time{r.badAt[i], r.sim.objects[i].writtenAt} {
+			if well := o.Now.Sub(from); well < o.soak() {
+				r.sim.fault("%s is done after %s: the soak is %s", name(t.Object), well, o.soak())
+			}
+		}
+	}
+}
+
+// checkProgress: the rollout goes forward, and never turns on the spot.
+func (r *rules) checkProgress(s simStep) {
+	if s.Observation.Status.Wave < r.wave {
+		r.sim.fault("the rollout went back from wave %d to %d", r.wave, s.Observation.Status.Wave)
+	}
+	r.wave = s.Observation.Status.Wave
+	if s.Crashed || s.Intent.Wait > 0 || Final(s.Intent.Phase) || len(deeds(s)) > 0 {
+		r.idle = 0
+		return
+	}
+	if r.idle++; r.idle > maxIdleSteps {
+		r.sim.fault("%d steps in a row do nothing and don't wait: %s → %s, %s", r.idle, s.Observation.Status.Phase, s.Intent.Phase, s.Intent.Message)
+	}
+}
+
+// end judges where the rollout has ended.
+func (r *rules) end() error {
+	b, err := r.sim.book()
+	if err != nil {
+		return err
+	}
+	if err := r.endOfTargets(b); err != nil {
+		return err
+	}
+	st, c := r.sim.rem.Status, r.sim.rem.Status.Counts
+	if sum := c.Done + c.Skipped + c.Failed + c.Reverted + c.RevertConflict; sum != r.sim.rem.Spec.Targets || c.Pending+c.InFlight != 0 {
+		return fmt.Errorf("%s: %+v don't add up to %d settled targets", st.Phase, c, r.sim.rem.Spec.Targets)
+	}
+	if st.Reason == "" || st.Message == "" || st.CompletedAt == nil {
+		return fmt.Errorf("%s has no reason, message or time: %+v", st.Phase, st)
+	}
+	undone := st.Phase == v1alpha1.PhaseRolledBack || st.Phase == v1alpha1.PhaseRollbackIncomplete
+	if !undone && c.Reverted+c.RevertConflict > 0 || (c.RevertConflict > 0) != (st.Phase == v1alpha1.PhaseRollbackIncomplete) {
+		return fmt.Errorf("%s with %d reverted and %d in conflict", st.Phase, c.Reverted, c.RevertConflict)
+	}
+	return nil
+}
+
+// endOfTargets: what the records say is what the cluster holds.
+func (r *rules) endOfTargets(b *book) error {
+	for i, obj := range r.sim.objects {
+		rec := b.record(i)
+		if unsettled(rec.State) {
+			return fmt.Errorf("%s: %s is still %s", r.sim.rem.Status.Phase, name(obj.ref), rec.State)
+		}
+		if !obj.exists(r.sim.clock.Now()) {
+			continue
+		}
+		ours := obj.value == valueAfter
+		if ours != (rec.State == v1alpha1.TargetDone) {
+			return fmt.Errorf("%s: the record of %s says %s (%s), the object holds %q", r.sim.rem.Status.Phase, name(obj.ref), rec.State, rec.Reason, obj.value)
+		}
+		if rec.State == v1alpha1.TargetReverted && obj.value != valueBefore {
+			return fmt.Errorf("%s is Reverted, and holds %q", name(obj.ref), obj.value)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package remediate
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/escalate"
+)
+
+// Options are what remediation needs from the rest of the manager.
+type Options struct {
+	// Policies is the catalog.
+	Policies PolicyStatus
+	// Findings is the scan's index.
+	Findings Findings
+	// Changes tells of policies whose findings have changed.
+	Changes <-chan event.GenericEvent
+	// Clock is the time.
+	Clock clock.PassiveClock
+	// Metrics is where the figures are registered.
+	Metrics prometheus.Registerer
+	// Rollouts is how many plans are worked on at a time.
+	Rollouts int
+}
+
+// Register adds the rollout controller and the planner to the manager. Both run
+// on the leader only.
+func Register(mgr ctrl.Manager, o Options) error {
+	recorder := escalate.NewRecorder(mgr.GetEventRecorder("evenkeel"))
+	b := &breakers{reader: mgr.GetAPIReader(), client: mgr.GetClient(), clock: o.Clock, events: recorder, metrics: newBreakerMetrics(o.Metrics)}
+	rollout := &Controller{client: mgr.GetClient(), reader: mgr.GetAPIReader(), policies: o.Policies, clock: o.Clock,
+		events: recorder, breakers: b, metrics: newMetrics(o.Metrics),
+		rights: &rights{client: mgr.GetClient(), mapper: mgr.GetRESTMapper()}}
+	if err := ctrl.NewControllerManagedBy(mgr).Named("remediation").
+		For(&v1alpha1.Remediation{}).
+		Watches(&v1alpha1.CircuitBreaker{}, handler.EnqueueRequestsFromMapFunc(rollout.heldPlans)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: max(o.Rollouts, 1)}).
+		Complete(rollout); err != nil {
+		return err
+	}
+	planner := &Planner{client: mgr.GetClient(), reader: mgr.GetAPIReader(), policies: o.Policies, findings: o.Findings,
+		clock: o.Clock, events: recorder, said: newSayings()}
+	if err := ctrl.NewControllerManagedBy(mgr).Named("planner").
+		For(&v1alpha1.Policy{}).
+		Watches(&v1alpha1.Remediation{}, handler.EnqueueRequestsFromMapFunc(policyOf)).
+		WatchesRawSource(source.Channel(o.Changes, &handler.EnqueueRequestForObject{})).
+		Complete(planner); err != nil {
+		return err
+	}
+	return mgr.Add(leaderRunnable{func(ctx context.Context) error {
+		// The kill switch must be there before anybody needs it.
+		_, err := b.ensure(ctx, scopes("")[0])
+		return err
+	}})
+}
+
+// heldPlans are the plans that may go on when a breaker changes.
+func (c *Controller) heldPlans(ctx context.Context, _ client.Object) []ctrl.Request {
+	list := &v1alpha1.RemediationList{}
+	if err := c.client.List(ctx, list); err != nil {
+		return nil
+	}
+	var requests []ctrl.Request
+	for _, rem := range list.Items {
+		if rem.Status.Phase == v1alpha1.PhaseHeld {
+			requests = append(requests, ctrl.Request{NamespacedName: types.NamespacedName{Name: rem.Name}})
+		}
+	}
+	return requests
+}
+
+func policyOf(_ context.Context, obj client.Object) []ctrl.Request {
+	policyName := obj.GetLabels()[v1alpha1.LabelPolicy]
+	if policyName == "" {
+		return nil
+	}
+	return []ctrl.Request{{NamespacedName: types.NamespacedName{Name: policyName}}}
+}
+
+// leaderRunnable runs once on the leader.
+type leaderRunnable struct{ run func(context.Context) error }
+
+var _ manager.LeaderElectionRunnable = leaderRunnable{}
+
+func (leaderRunnable) NeedLeaderElection() bool          { return true }
+func (l leaderRunnable) Start(ctx context.Context) error { return l.run(ctx) }

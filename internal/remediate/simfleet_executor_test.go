@@ -1,0 +1,213 @@
+package remediate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// simulation carries out what the machine decides on a simulated fleet, with
+// the controller's own bookkeeping. What survives a crash is rem, store, the
+// objects and the counted outcomes; a step keeps everything else to itself.
+type simulation struct {
+	clock   *clocktesting.FakePassiveClock
+	rem     *v1alpha1.Remediation
+	store   *simStore
+	objects []*simObject
+	// counted are the outcomes that the breakers have counted, by key.
+	counted map[string]Outcome
+	told    []Outcome // in order, without repetition
+
+	gate func(*simulation) Gate
+	stop func(*simulation) string
+	// watch sees every step, before and after.
+	watch func(simStep)
+
+	// effects counts what was persisted; crashes are the counts after which the
+	// controller dies.
+	effects int
+	crashes map[int]bool
+	steps   int
+	// broken is the first rule that the executor saw violated.
+	broken error
+}
+
+// errCrash says that the simulated controller died within a step.
+var errCrash = errors.New("the controller died")
+
+// simStep is one step of the machine, with what came of it.
+type simStep struct {
+	Observation   Observation
+	Intent        Intent
+	Before, After []TargetView
+	Crashed       bool
+}
+
+func newSimulation(f fleet) (*simulation, error) {
+	rem, slices, objects, err := f.plan()
+	if err != nil {
+		return nil, err
+	}
+	s := &simulation{clock: clocktesting.NewFakePassiveClock(simStart()), rem: rem, objects: objects,
+		store:   &simStore{slices: map[string]*v1alpha1.RemediationSlice{}},
+		counted: map[string]Outcome{}, crashes: map[int]bool{},
+		gate: func(*simulation) Gate { return Gate{} }, stop: func(*simulation) string { return "" }, watch: func(simStep) {}}
+	s.store.stored = s.effect
+	for _, slice := range slices {
+		s.store.slices[slice.Name] = slice
+	}
+	return s, nil
+}
+
+// since is the time that has passed since the start.
+func (s *simulation) since() time.Duration { return s.clock.Now().Sub(simStart()) }
+
+// effect is called after each thing that was persisted.
+func (s *simulation) effect() {
+	s.effects++
+	if s.crashes[s.effects] {
+		panic(errCrash)
+	}
+}
+
+// fault keeps the first broken rule.
+func (s *simulation) fault(format string, args ...any) {
+	if s.broken == nil {
+		s.broken = fmt.Errorf("at +%s, step %d: "+format, append([]any{s.since(), s.steps}, args...)...)
+	}
+}
+
+func (s *simulation) book() (*book, error) { return readBook(context.Background(), s.store, s.rem) }
+
+// step takes one step from what is persisted. It says how long to wait.
+func (s *simulation) step() (wait time.Duration, err error) {
+	s.steps++
+	b, err := s.book()
+	if err != nil {
+		return 0, err
+	}
+	before := b.views()
+	o := s.observe(before)
+	intent, err := Step(o)
+	if err != nil {
+		return 0, err
+	}
+	died := s.carryOut(b, intent)
+	after, err := s.book()
+	if err != nil {
+		return 0, err
+	}
+	s.watch(simStep{Observation: o, Intent: intent, Before: before, After: after.views(), Crashed: died})
+	if died {
+		return 0, s.broken
+	}
+	return intent.Wait, s.broken
+}
+
+// carryOut does what act and record do, in their order, and says whether the
+// controller died over it.
+func (s *simulation) carryOut(b *book, intent Intent) (died bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			if err, ok := r.(error); !ok || !errors.Is(err, errCrash) {
+				panic(r)
+			}
+			died = true
+		}
+	}()
+	s.count(intent.Outcomes)
+	for _, m := range intent.Marks {
+		b.mark(m)
+	}
+	s.save(b)
+	switch {
+	case len(intent.Resolve) > 0:
+		s.resolve(b, intent.Resolve)
+	case len(intent.Write) > 0:
+		s.write(b, intent.Write)
+	case len(intent.Preview) > 0:
+		s.preview(b, intent.Preview)
+	case len(intent.Revert) > 0:
+		s.revert(b, intent.Revert)
+	}
+	rem := s.rem.DeepCopy()
+	(&Controller{clock: s.clock}).record(rem, intent, b)
+	s.rem = rem
+	s.effect()
+	return false
+}
+
+func (s *simulation) count(outcomes []Outcome) {
+	for _, o := range outcomes {
+		if _, known := s.counted[o.Key]; known {
+			continue
+		}
+		s.counted[o.Key] = o
+		s.told = append(s.told, o)
+		s.effect()
+	}
+}
+
+func (s *simulation) save(b *book) {
+	if err := b.save(context.Background(), s.store); err != nil {
+		s.fault("%v", err)
+	}
+}
+
+// observe gathers what the machine may look at, as gather does.
+func (s *simulation) observe(views []TargetView) Observation {
+	now := s.clock.Now()
+	o := Observation{Now: now, Spec: s.rem.Spec, Status: *s.rem.Status.DeepCopy(), Targets: append([]TargetView{}, views...), Stop: s.stop(s)}
+	phase := o.Status.Phase
+	if phase == v1alpha1.PhaseVerifying || phase == v1alpha1.PhaseSoaking {
+		for i, t := range o.Targets {
+			written := t.State == v1alpha1.TargetApplied || t.State == v1alpha1.TargetVerified && phase == v1alpha1.PhaseSoaking
+			if t.Wave == o.Status.Wave && written {
+				o.Targets[i].Check = s.check(i)
+			}
+		}
+	}
+	if o.count(v1alpha1.TargetPending) > 0 && o.Stop == "" && o.Spec.Strategy.Mode == v1alpha1.RemediationAutomatic &&
+		phase != v1alpha1.PhaseRollingBack {
+		o.Gate = s.gate(s)
+	}
+	return o
+}
+
+func (s *simulation) check(i int) *Check {
+	obj := s.objects[i]
+	switch {
+	case take(&obj.CheckErrors):
+		return &Check{CheckWaiting, "", "the object couldn't be read: 503 from the API server"}
+	case !obj.exists(s.clock.Now()):
+		return &Check{CheckGone, v1alpha1.ReasonGone, "the object was deleted after its write"}
+	default:
+		return obj.health(s.clock.Now())
+	}
+}
+
+// run takes steps until the plan ends; the clock moves as the machine asks.
+func (s *simulation) run(limit int) error {
+	for s.steps < limit {
+		if Final(s.rem.Status.Phase) {
+			return nil
+		}
+		wait, err := s.step()
+		if err != nil {
+			return err
+		}
+		s.clock.SetTime(s.clock.Now().Add(wait))
+	}
+	return fmt.Errorf("the plan hasn't ended within %d steps: it is %s, %s: %s", limit, s.rem.Status.Phase, s.rem.Status.Reason, s.rem.Status.Message)
+}
+
+func microTime(t time.Time) *metav1.MicroTime {
+	m := metav1.NewMicroTime(t)
+	return &m
+}

@@ -1,0 +1,50 @@
+package remediate
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// simStore keeps the slices of a simulated plan as the API server does. It is
+// the reader and the client of the controller's own book.
+type simStore struct {
+	client.Client // nil: nothing else may be asked
+	slices        map[string]*v1alpha1.RemediationSlice
+	// stored is called after each slice is stored.
+	stored func()
+}
+
+func (s *simStore) Get(_ context.Context, key client.ObjectKey, out client.Object, _ ...client.GetOption) error {
+	slice, ok := out.(*v1alpha1.RemediationSlice)
+	if !ok || s.slices[key.Name] == nil {
+		return fmt.Errorf("the simulation holds no %T %s", out, key.Name)
+	}
+	s.slices[key.Name].DeepCopyInto(slice)
+	return nil
+}
+
+func (s *simStore) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return fmt.Errorf("the simulation lists nothing")
+}
+
+func (s *simStore) Status() client.SubResourceWriter { return simStatus{store: s} }
+
+// simStatus stores the status of a slice, and of nothing else.
+type simStatus struct {
+	client.SubResourceWriter // nil
+	store                    *simStore
+}
+
+func (s simStatus) Update(_ context.Context, obj client.Object, _ ...client.SubResourceUpdateOption) error {
+	slice, ok := obj.(*v1alpha1.RemediationSlice)
+	if !ok {
+		return fmt.Errorf("the simulation stores no %T", obj)
+	}
+	s.store.slices[slice.Name] = slice.DeepCopy()
+	s.store.stored()
+	return nil
+}

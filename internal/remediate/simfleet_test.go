@@ -1,0 +1,187 @@
+package remediate
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+)
+
+// simStart is when every simulated rollout begins.
+func simStart() time.Time { return time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC) }
+
+// The values of the one field that a simulated fix changes.
+const (
+	valueBefore = "before"
+	valueAfter  = "after"
+	valueTheirs = "theirs"
+)
+
+// never is a time after the write that doesn't come.
+const never = time.Duration(1<<62 - 1)
+
+// behaviour is how one simulated object answers to a rollout. Times count from
+// the write. The zero value is an object that is well at once and for ever.
+type behaviour struct {
+	Says string // for people, in traces
+
+	Heals     time.Duration // not healthy before that
+	FlapAt    time.Duration // not healthy from then on ...
+	FlapFor   time.Duration // ... for so long
+	FlapEvery time.Duration // ... and again each time; zero: once
+	WorsensAt time.Duration // fails its check for good; zero: never, negative: at once
+	GoneAt    time.Duration // deleted; zero: isn't
+
+	GoneBefore bool   // deleted before its turn
+	Sick       bool   // not healthy before the write: no canary
+	Refuses    string // the protocol before the write fails with this reason
+	Skips      string // the protocol before the write skips it with this reason
+	Denied     bool   // admission denies the write itself
+
+	PreErrors    int // API errors before the write
+	Conflicts    int // somebody else writes another field just before the write
+	CheckErrors  int // API errors while verifying
+	RevertErrors int // API errors while undoing
+
+	// Answer is what becomes of a write whose answer is lost: "" none is lost,
+	// "landed" it was stored, "lost" it wasn't, "theirs" somebody else wrote the
+	// same field, "late" it is stored after it was looked for.
+	Answer string
+	// Edited: somebody changes our field once the rollback has begun.
+	Edited bool
+}
+
+// simObject is an object of the simulated cluster: nothing of it is lost in a
+// crash of the controller.
+type simObject struct {
+	ref v1alpha1.ObjectReference
+	behaviour
+	value     string
+	version   int
+	writtenAt time.Time
+	late      bool // a write is under way still
+	// mends and undoes are how often our patches really changed the object.
+	mends, undoes int
+}
+
+func (o *simObject) exists(now time.Time) bool {
+	gone := o.GoneBefore || o.GoneAt > 0 && o.mends > 0 && now.Sub(o.writtenAt) >= o.GoneAt
+	return !gone
+}
+
+// set stores a value, as a write by anybody does.
+func (o *simObject) set(value string) {
+	o.value = value
+	o.version++
+}
+
+// mend is our forward patch reaching the object.
+func (o *simObject) mend(now time.Time) {
+	o.set(valueAfter)
+	o.mends++
+	o.writtenAt = now
+}
+
+// health is what a check of a mended object says at a time.
+func (o *simObject) health(now time.Time) *Check {
+	age := now.Sub(o.writtenAt)
+	round := age
+	if o.FlapEvery > 0 {
+		round %= o.FlapEvery
+	}
+	switch {
+	case o.value != valueAfter:
+		return &Check{CheckFailed, v1alpha1.ReasonStillViolating, "the object violates again"}
+	case o.WorsensAt != 0 && age >= o.WorsensAt:
+		return &Check{CheckFailed, v1alpha1.ReasonUnhealthy, "its health got worse: crash loop"}
+	case age < o.Heals:
+		return &Check{CheckWaiting, "", "0 of 1 replicas ready"}
+	case o.FlapFor > 0 && round >= o.FlapAt && round-o.FlapAt < o.FlapFor:
+		return &Check{CheckWaiting, "", "1 replica restarting"}
+	default:
+		return &Check{CheckPassed, "", "clean and healthy"}
+	}
+}
+
+// take uses up one of a number of errors.
+func take(left *int) bool {
+	if *left <= 0 {
+		return false
+	}
+	*left--
+	return true
+}
+
+// fleet is the input of a simulated plan.
+type fleet struct {
+	strategy v1alpha1.RemediationStrategy
+	refs     []v1alpha1.ObjectReference
+	// behave gives the behaviour of a target by its place in the plan.
+	behave func(place int) behaviour
+	// sliceSize is the number of targets in a slice.
+	sliceSize int
+}
+
+// newFleet has n objects of three kinds in four namespaces, all of them well.
+func newFleet(n int) fleet {
+	f := fleet{behave: func(int) behaviour { return behaviour{} }, sliceSize: v1alpha1.MaxTargetsPerSlice}
+	f.strategy = v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationAutomatic}
+	f.strategy.SetDefaults()
+	kinds := []string{"Deployment", "StatefulSet", "DaemonSet"}
+	for i := range n {
+		f.refs = append(f.refs, v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: kinds[i%len(kinds)],
+			Namespace: fmt.Sprintf("team-%c", 'a'+rune(i%4)), Name: fmt.Sprintf("app-%03d", i), UID: fmt.Sprintf("uid-%03d", i)})
+	}
+	return f
+}
+
+// at gives single targets, by their place in the plan, their own behaviour.
+func (f fleet) at(special map[int]behaviour) fleet {
+	f.behave = func(place int) behaviour { return special[place] }
+	return f
+}
+
+// every gives all targets one behaviour.
+func (f fleet) every(b behaviour) fleet {
+	f.behave = func(int) behaviour { return b }
+	return f
+}
+
+// with changes the strategy.
+func (f fleet) with(change func(*v1alpha1.RemediationStrategy)) fleet {
+	change(&f.strategy)
+	return f
+}
+
+const simHash = "5e1f0f6a1c3d4b7a9e2d8c4b6a0f1e3d5e1f0f6a1c3d4b7a9e2d8c4b6a0f1e3d"
+
+// plan makes the plan's API objects, and the cluster that they speak of.
+func (f fleet) plan() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, []*simObject, error) {
+	var candidates []canary.Candidate
+	for _, r := range f.refs {
+		candidates = append(candidates, canary.Candidate{Group: "apps", Kind: r.Kind, Namespace: r.Namespace, Name: r.Name})
+	}
+	sizes, err := canary.Sizes(len(f.refs), &f.strategy)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	waves := canary.Assign(len(f.refs), sizes)
+	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "tags-5e1f0f6a", Generation: 1},
+		Spec: v1alpha1.RemediationSpec{Policy: v1alpha1.PlannedPolicy{Name: "tags", UID: "policy-uid", Revision: "r1"},
+			PlanHash: simHash, Strategy: f.strategy, Targets: int32(len(f.refs)), Waves: sizes}}
+	var slices []*v1alpha1.RemediationSlice
+	var objects []*simObject
+	for place, i := range canary.Order(simHash, candidates) {
+		if place%f.sliceSize == 0 {
+			slices = append(slices, &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", rem.Name, len(slices))}})
+			rem.Spec.Slices = append(rem.Spec.Slices, slices[len(slices)-1].Name)
+		}
+		last := slices[len(slices)-1]
+		last.Spec.Targets = append(last.Spec.Targets, v1alpha1.Target{Object: f.refs[i], Wave: waves[place]})
+		objects = append(objects, &simObject{ref: f.refs[i], value: valueBefore, version: 1, behaviour: f.behave(place)})
+	}
+	return rem, slices, objects, nil
+}

@@ -1,0 +1,204 @@
+package remediate
+
+import (
+	"fmt"
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// The records that the simulated executor makes follow the protocol that
+// docs/safety.md describes: the machine must be right for any executor that
+// keeps to it.
+
+func settledAs(rec v1alpha1.TargetRecord, state v1alpha1.TargetState, reason, message string) v1alpha1.TargetRecord {
+	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt = state, reason, message, nil
+	return rec
+}
+
+// retried leaves a record where it is for another try, within the limit.
+func (s *simulation) retried(rec v1alpha1.TargetRecord, message string, after time.Duration) v1alpha1.TargetRecord {
+	if rec.Attempts >= *s.rem.Spec.Strategy.RetryLimit {
+		return settledAs(rec, v1alpha1.TargetFailed, v1alpha1.ReasonRetriesExhausted, fmt.Sprintf("gave up after %d tries: %s", rec.Attempts+1, message))
+	}
+	rec = settledAs(rec, v1alpha1.TargetPending, "Retrying", message)
+	rec.Attempts++
+	rec.NextAttemptAt = microTime(s.clock.Now().Add(after))
+	return rec
+}
+
+// open keeps a record whose outcome isn't known for another look, without limit.
+func (s *simulation) open(rec v1alpha1.TargetRecord, message string) v1alpha1.TargetRecord {
+	rec.Reason, rec.Message = "OutcomeUnknown", message
+	rec.NextAttemptAt = microTime(s.clock.Now().Add(simBackoff(rec.Attempts)))
+	rec.Attempts++
+	return rec
+}
+
+func simBackoff(attempts int32) time.Duration { return min(time.Second<<min(attempts, 6), time.Minute) }
+
+// prepare is the protocol before a write.
+func (s *simulation) prepare(i int, wave int32, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+	obj := s.objects[i]
+	switch {
+	case take(&obj.PreErrors):
+		return s.retried(rec, "503 from the API server", simBackoff(rec.Attempts))
+	case !obj.exists(s.clock.Now()):
+		return settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonGone, "the object doesn't exist any more")
+	case obj.value == valueAfter && rec.Write != nil:
+		return s.applied(rec) // an earlier write of ours, come late
+	case obj.value != valueBefore:
+		return settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonAlreadyClean, "the object doesn't violate the policy any more")
+	case obj.Skips != "":
+		return settledAs(rec, v1alpha1.TargetSkipped, obj.Skips, "left alone")
+	case obj.Sick && wave == 0 && s.rem.Spec.Strategy.Mode == v1alpha1.RemediationAutomatic:
+		rec = settledAs(rec, v1alpha1.TargetPending, v1alpha1.ReasonUnhealthyBefore, "can't be the canary: it is Failed")
+		next := int32(1)
+		rec.Wave = &next
+		return rec
+	case obj.Refuses != "":
+		return settledAs(rec, v1alpha1.TargetFailed, obj.Refuses, "the fix can't be written")
+	}
+	rec = settledAs(rec, v1alpha1.TargetIntent, "", "")
+	rec.Write = &v1alpha1.WriteRecord{UID: obj.ref.UID, ResourceVersion: fmt.Sprint(obj.version),
+		DigestBefore: valueBefore, DigestAfter: valueAfter, IntentAt: microTime(s.clock.Now())}
+	return rec
+}
+
+func (s *simulation) applied(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+	rec = settledAs(rec, v1alpha1.TargetApplied, "", "")
+	rec.Attempts = 0
+	write := *rec.Write
+	write.AppliedAt = microTime(s.clock.Now())
+	rec.Write = &write
+	return rec
+}
+
+// write records every intent of a batch, then sends the writes. The breakers
+// learn of a denial before it is settled: else a crash could keep it from them.
+func (s *simulation) write(b *book, batch []int) {
+	views := b.views()
+	for _, i := range batch {
+		b.set(i, s.prepare(i, views[i].Wave, *b.record(i)))
+	}
+	s.save(b)
+	var denied []Outcome
+	for _, i := range batch {
+		if b.record(i).State != v1alpha1.TargetIntent {
+			continue
+		}
+		rec := s.send(i, *b.record(i))
+		if rec.Reason == v1alpha1.ReasonAdmissionDenied {
+			denied = append(denied, Outcome{Type: OutcomeFailed, Key: simHash[:16] + "/denied/" + s.objects[i].ref.UID, Count: 1, Message: rec.Message})
+		}
+		b.set(i, rec)
+	}
+	s.count(denied)
+	s.save(b)
+}
+
+// send sends one recorded write. The guards are the API server's: nothing is
+// stored unless the object is still at the recorded version.
+func (s *simulation) send(i int, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+	obj, now := s.objects[i], s.clock.Now()
+	s.mustBeRecorded(i)
+	if take(&obj.Conflicts) {
+		obj.version++
+	}
+	switch {
+	case !obj.exists(now):
+		return settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonGone, "the object doesn't exist any more")
+	case rec.Write.ResourceVersion != fmt.Sprint(obj.version):
+		return s.retried(rec, "somebody else wrote the object first", 200*time.Millisecond)
+	case obj.Denied:
+		return settledAs(rec, v1alpha1.TargetFailed, v1alpha1.ReasonAdmissionDenied, "a webhook denied the write")
+	}
+	answer := obj.Answer
+	obj.Answer = ""
+	switch answer {
+	case "lost":
+	case "late":
+		obj.late = true
+	case "theirs":
+		obj.set(valueTheirs)
+	default:
+		obj.mend(now)
+	}
+	s.effect()
+	if answer != "" {
+		return s.open(rec, "finding out whether the write has happened: timeout")
+	}
+	return s.applied(rec)
+}
+
+// mustBeRecorded is the protocol's first rule: no write without a persisted intent.
+func (s *simulation) mustBeRecorded(i int) {
+	b, err := s.book()
+	if err != nil {
+		s.fault("%v", err)
+		return
+	}
+	rec := b.record(i)
+	if rec.State != v1alpha1.TargetIntent || rec.Write == nil || rec.Write.UID != s.objects[i].ref.UID {
+		s.fault("%s is written, but its persisted record is %s", name(s.objects[i].ref), rec.State)
+	}
+}
+
+func (s *simulation) preview(b *book, batch []int) {
+	for _, i := range batch {
+		rec := s.prepare(i, b.views()[i].Wave, *b.record(i))
+		if rec.State == v1alpha1.TargetIntent {
+			rec.State = v1alpha1.TargetPreviewed
+		}
+		b.set(i, rec)
+	}
+	s.save(b)
+}
+
+func (s *simulation) resolve(b *book, batch []int) {
+	for _, i := range batch {
+		obj, rec := s.objects[i], *b.record(i)
+		switch {
+		case !obj.exists(s.clock.Now()):
+			rec = settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonGone, "the object was deleted while its write was in flight")
+		case obj.value == rec.Write.DigestAfter:
+			rec = s.applied(rec)
+		case obj.value == rec.Write.DigestBefore:
+			rec = settledAs(rec, v1alpha1.TargetPending, "Retrying", "the recorded write hadn't happened; computing it anew")
+			if obj.late {
+				obj.late = false
+				obj.mend(s.clock.Now())
+			}
+		default:
+			rec = settledAs(rec, v1alpha1.TargetFailed, v1alpha1.ReasonConflict, "somebody else has written the same fields")
+		}
+		b.set(i, rec)
+	}
+	s.save(b)
+}
+
+func (s *simulation) revert(b *book, batch []int) {
+	for _, i := range batch {
+		obj, rec := s.objects[i], *b.record(i)
+		if obj.Edited && obj.value == valueAfter {
+			obj.set(valueTheirs)
+		}
+		switch {
+		case take(&obj.RevertErrors):
+			rec = s.open(rec, "503 from the API server")
+		case !obj.exists(s.clock.Now()):
+			rec = settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonGone, "the object was deleted; nothing of ours is left to undo")
+		case obj.value == valueBefore:
+			rec = settledAs(rec, v1alpha1.TargetReverted, rec.Reason, rec.Message)
+		case obj.value == valueAfter:
+			obj.set(valueBefore)
+			obj.undoes++
+			s.effect()
+			rec = settledAs(rec, v1alpha1.TargetReverted, rec.Reason, rec.Message)
+		default:
+			rec = settledAs(rec, v1alpha1.TargetRevertConflict, v1alpha1.ReasonConflict, "somebody else has changed the same fields since")
+		}
+		b.set(i, rec)
+	}
+	s.save(b)
+}

@@ -1,0 +1,168 @@
+package remediate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// maxSliceBytes bounds a slice's encoding, well below etcd's request limit of
+// 1.5 MiB (etcd --max-request-bytes).
+const maxSliceBytes = 1 << 20
+
+// book is a plan's targets with their records, as read from its slices. Changes
+// are kept until Save.
+type book struct {
+	slices []*v1alpha1.RemediationSlice
+	dirty  []bool
+	places []place
+}
+
+type place struct{ slice, record int }
+
+// errPlanIncomplete says that a plan's slices aren't all there.
+type errPlanIncomplete struct{ missing string }
+
+func (e errPlanIncomplete) Error() string {
+	return fmt.Sprintf("slice %s of the plan doesn't exist", e.missing)
+}
+
+// readBook reads a plan's slices anew from the API server.
+func readBook(ctx context.Context, reader client.Reader, rem *v1alpha1.Remediation) (*book, error) {
+	b := &book{}
+	for _, name := range rem.Spec.Slices {
+		slice := &v1alpha1.RemediationSlice{}
+		if err := reader.Get(ctx, client.ObjectKey{Name: name}, slice); err != nil {
+			if apierrors.IsNotFound(err) {
+				return nil, errPlanIncomplete{missing: name}
+			}
+			return nil, fmt.Errorf("read slice %s: %w", name, err)
+		}
+		b.add(slice)
+	}
+	return b, nil
+}
+
+func (b *book) add(slice *v1alpha1.RemediationSlice) {
+	for len(slice.Status.Records) < len(slice.Spec.Targets) {
+		slice.Status.Records = append(slice.Status.Records, v1alpha1.TargetRecord{State: v1alpha1.TargetPending})
+	}
+	for i := range slice.Spec.Targets {
+		b.places = append(b.places, place{len(b.slices), i})
+	}
+	b.slices = append(b.slices, slice)
+	b.dirty = append(b.dirty, false)
+}
+
+func (b *book) target(i int) v1alpha1.Target {
+	p := b.places[i]
+	return b.slices[p.slice].Spec.Targets[p.record]
+}
+
+func (b *book) record(i int) *v1alpha1.TargetRecord {
+	p := b.places[i]
+	return &b.slices[p.slice].Status.Records[p.record]
+}
+
+// set replaces a record, to be saved.
+func (b *book) set(i int, rec v1alpha1.TargetRecord) {
+	p := b.places[i]
+	b.slices[p.slice].Status.Records[p.record] = rec
+	b.dirty[p.slice] = true
+}
+
+// mark changes a record's state, and keeps the rest.
+func (b *book) mark(m Mark) {
+	rec := *b.record(m.Target)
+	rec.State = m.State
+	if m.Reason != "" || !unsettled(m.State) {
+		rec.Reason, rec.Message = m.Reason, truncate(m.Message, 1024)
+	}
+	if m.Wave != nil {
+		rec.Wave = m.Wave
+	}
+	b.set(m.Target, rec)
+}
+
+// fits says whether the slice that holds a target stays within its size limit
+// with this record.
+func (b *book) fits(i int, rec v1alpha1.TargetRecord) bool {
+	p := b.places[i]
+	old := b.slices[p.slice].Status.Records[p.record]
+	b.slices[p.slice].Status.Records[p.record] = rec
+	raw, err := json.Marshal(b.slices[p.slice])
+	b.slices[p.slice].Status.Records[p.record] = old
+	return err == nil && len(raw) <= maxSliceBytes
+}
+
+// save writes the changed slices. Each write fails with a conflict when somebody
+// else has written the slice since it was read: then nothing of it is stored.
+func (b *book) save(ctx context.Context, c client.Client) error {
+	for i, slice := range b.slices {
+		if !b.dirty[i] {
+			continue
+		}
+		if err := c.Status().Update(ctx, slice, client.FieldOwner(v1alpha1.FieldManager)); err != nil {
+			return fmt.Errorf("write slice %s: %w", slice.Name, err)
+		}
+		b.dirty[i] = false
+	}
+	return nil
+}
+
+// views are the targets as the machine sees them, without checks.
+func (b *book) views() []TargetView {
+	out := make([]TargetView, len(b.places))
+	for i := range b.places {
+		t, rec := b.target(i), b.record(i)
+		v := TargetView{Object: t.Object, Wave: t.Wave, State: rec.State, Reason: rec.Reason, attempts: rec.Attempts}
+		if rec.Wave != nil {
+			v.Wave = *rec.Wave
+		}
+		if rec.NextAttemptAt != nil {
+			v.NextAttemptAt = rec.NextAttemptAt.Time
+		}
+		if rec.Write != nil && rec.Write.AppliedAt != nil {
+			v.AppliedAt = rec.Write.AppliedAt.Time
+		}
+		out[i] = v
+	}
+	return out
+}
+
+// counts counts the targets by state.
+func (b *book) counts() v1alpha1.TargetCounts {
+	var c v1alpha1.TargetCounts
+	for i := range b.places {
+		switch b.record(i).State {
+		case v1alpha1.TargetPending:
+			c.Pending++
+		case v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified:
+			c.InFlight++
+		case v1alpha1.TargetDone, v1alpha1.TargetPreviewed:
+			c.Done++
+		case v1alpha1.TargetSkipped:
+			c.Skipped++
+		case v1alpha1.TargetFailed:
+			c.Failed++
+		case v1alpha1.TargetReverted:
+			c.Reverted++
+		case v1alpha1.TargetRevertConflict:
+			c.RevertConflict++
+		}
+	}
+	return c
+}
+
+func truncate(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n-3], "") + "..."
+}

@@ -1,0 +1,81 @@
+package remediate
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// check verifies one written target on an uncached read. No answer is never a
+// pass: an API error means waiting.
+func (p *pass) check(ctx context.Context, i int, stopped bool) *Check {
+	ref, rec := p.book.target(i).Object, p.book.record(i)
+	obj, err := p.targets.read(ctx, ref)
+	switch {
+	case kube.Classify(err) == kube.Gone:
+		return &Check{CheckGone, v1alpha1.ReasonGone, "the object was deleted after its write"}
+	case err != nil:
+		return &Check{CheckWaiting, "", "the object couldn't be read: " + err.Error()}
+	case rec.Write == nil || string(obj.GetUID()) != rec.Write.UID || obj.GetDeletionTimestamp() != nil:
+		return &Check{CheckGone, v1alpha1.ReasonGone, "the object was deleted or replaced after its write"}
+	}
+	if !stopped {
+		if c := p.checkPolicy(ctx, obj); c != nil {
+			return c
+		}
+	}
+	return checkHealth(obj, kube.ParseHealth(rec.Write.HealthBefore))
+}
+
+// checkPolicy judges the object again. A changed policy has nothing to say of
+// this plan's writes: then only health counts.
+func (p *pass) checkPolicy(ctx context.Context, obj *unstructured.Unstructured) *Check {
+	namespace, err := p.targets.namespaceOf(ctx, obj)
+	if err != nil {
+		return &Check{CheckWaiting, "", "the namespace couldn't be read: " + err.Error()}
+	}
+	var ns map[string]any
+	if namespace != nil {
+		ns = namespace.Object
+	}
+	result, matched := p.snapshot.EvaluateOne(ctx, p.rem.Spec.Policy.Name, policy.NewAudit(obj.Object, ns, p.targets.clock.Now()))
+	switch {
+	case !matched:
+		return nil
+	case result.Err != nil:
+		return &Check{CheckWaiting, "", "the policy couldn't be evaluated: " + result.Err.Error()}
+	case len(result.Violations) > 0:
+		return &Check{CheckFailed, v1alpha1.ReasonStillViolating, "the object violates again: " + result.Violations[0].Message}
+	}
+	return nil
+}
+
+// checkHealth compares health with what it was before: an object that was well
+// must be well again; one that wasn't must at least be no worse, once its
+// controller has seen the change.
+func checkHealth(obj *unstructured.Unstructured, before kube.Health) *Check {
+	health, message, err := kube.HealthOf(obj)
+	switch {
+	case err != nil:
+		return &Check{CheckWaiting, "", err.Error()}
+	case health == kube.Current:
+		return &Check{CheckPassed, "", "clean and healthy"}
+	case health == kube.Failed && before != kube.Failed:
+		return &Check{CheckFailed, v1alpha1.ReasonUnhealthy, "its health got worse: " + message}
+	case health <= before && observed(obj):
+		return &Check{CheckPassed, "", fmt.Sprintf("clean, and no less healthy than before (%s)", before)}
+	default:
+		return &Check{CheckWaiting, "", fmt.Sprintf("%s: %s", health, message)}
+	}
+}
+
+// observed says whether the object's controller has seen its latest generation.
+func observed(obj *unstructured.Unstructured) bool {
+	seen, found, err := unstructured.NestedInt64(obj.Object, "status", "observedGeneration")
+	return err == nil && (!found || seen >= obj.GetGeneration())
+}

@@ -1,0 +1,139 @@
+package remediate
+
+import (
+	"fmt"
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// members are the targets of one wave by what can be done with them.
+type members struct {
+	ready    []int // pending, may be written now
+	later    []int // pending, waiting for another try
+	intents  []int // recorded writes to find out about
+	applied  []int // written, not verified
+	verified []int // verified, not soaked
+	failed   []int // settled without success before or after a write
+	total    int
+	nextTry  time.Time // the earliest next attempt of those that wait
+}
+
+func (o Observation) members(wave int32) members {
+	var m members
+	for i, t := range o.Targets {
+		if t.Wave == wave {
+			m.total++
+			waits := t.NextAttemptAt.After(o.Now)
+			if waits && unsettled(t.State) && (m.nextTry.IsZero() || t.NextAttemptAt.Before(m.nextTry)) {
+				m.nextTry = t.NextAttemptAt
+			}
+			m.add(i, t.State, waits)
+		}
+	}
+	return m
+}
+
+func (m *members) add(i int, state v1alpha1.TargetState, waits bool) {
+	switch state {
+	case v1alpha1.TargetPending:
+		if waits {
+			m.later = append(m.later, i)
+		} else {
+			m.ready = append(m.ready, i)
+		}
+	case v1alpha1.TargetIntent:
+		m.intents = append(m.intents, i)
+	case v1alpha1.TargetApplied:
+		m.applied = append(m.applied, i)
+	case v1alpha1.TargetVerified:
+		m.verified = append(m.verified, i)
+	case v1alpha1.TargetFailed:
+		m.failed = append(m.failed, i)
+	case v1alpha1.TargetDone, v1alpha1.TargetPreviewed, v1alpha1.TargetSkipped,
+		v1alpha1.TargetReverted, v1alpha1.TargetRevertConflict:
+	}
+}
+
+// pending says whether any target of the wave is still to be written.
+func (m members) pending() bool { return len(m.ready)+len(m.later) > 0 }
+
+// written says whether any target of the wave awaits its verification or soak.
+func (m members) written() bool { return len(m.applied)+len(m.verified) > 0 }
+
+// toVerify says whether it is time to verify: a batch is written, or a verified
+// wave has nothing left to write and may soak. While a verified wave waits for
+// another try, verifying it would only lead back to waiting, at once.
+func (m members) toVerify(open bool) bool {
+	return len(m.applied) > 0 || m.written() && !(open && m.pending())
+}
+
+// open says whether new writes may begin now.
+func (o Observation) open() bool { return o.Stop == "" && !o.Gate.Closed }
+
+// unsettled says whether a state is not final.
+func unsettled(s v1alpha1.TargetState) bool {
+	switch s {
+	case v1alpha1.TargetPending, v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified:
+		return true
+	case v1alpha1.TargetDone, v1alpha1.TargetPreviewed, v1alpha1.TargetSkipped, v1alpha1.TargetFailed,
+		v1alpha1.TargetReverted, v1alpha1.TargetRevertConflict:
+		return false
+	}
+	return true
+}
+
+// nextWave is the first wave with an unsettled target.
+func (o Observation) nextWave() (int32, bool) {
+	next, found := int32(0), false
+	for _, t := range o.Targets {
+		if unsettled(t.State) && (!found || t.Wave < next) {
+			next, found = t.Wave, true
+		}
+	}
+	return next, found
+}
+
+// count is the number of targets in a state.
+func (o Observation) count(state v1alpha1.TargetState) int {
+	n := 0
+	for _, t := range o.Targets {
+		if t.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// notAttempted marks every pending target as skipped: the plan ends before their turn.
+func (o Observation) notAttempted(why string) []Mark {
+	var marks []Mark
+	for i, t := range o.Targets {
+		if t.State == v1alpha1.TargetPending {
+			marks = append(marks, Mark{Target: i, State: v1alpha1.TargetSkipped,
+				Reason: v1alpha1.ReasonNotAttempted, Message: why})
+		}
+	}
+	return marks
+}
+
+// label tells a wave to people.
+func (o Observation) label(wave int32) string {
+	if wave == 0 {
+		return "canary"
+	}
+	return fmt.Sprintf("wave %d of %d", wave, len(o.Spec.Waves)-1)
+}
+
+// name tells an object to people: "Deployment shop/web".
+func name(ref v1alpha1.ObjectReference) string {
+	if ref.Namespace == "" {
+		return ref.Kind + " " + ref.Name
+	}
+	return ref.Kind + " " + ref.Namespace + "/" + ref.Name
+}
+
+// key identifies an outcome of this plan.
+func (o Observation) key(what string) string {
+	return o.Spec.PlanHash[:min(16, len(o.Spec.PlanHash))] + "/" + what
+}
