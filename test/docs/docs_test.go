@@ -11,6 +11,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/fstest"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/source"
 )
 
 const root = "../.."
@@ -108,4 +112,21 @@ func readPath(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return string(raw)
+}
+
+func TestTheReadmesPolicyLoads(t *testing.T) {
+	page := read(t, "README.md")
+	_, rest, found := strings.Cut(page, "```rego\n")
+	text, _, closed := strings.Cut(rest, "```")
+	if !found || !closed {
+		t.Fatal("README.md shows no policy")
+	}
+	tree := fstest.MapFS{"policies/no_host_network/no_host_network.rego": {Data: []byte(text)}}
+	loaded, err := source.Load(tree, "policies")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(loaded) != 1 || loaded[0].Name != "no-host-network" || loaded[0].Spec.EnforcementAction != v1alpha1.EnforcementDeny {
+		t.Errorf("README.md's policy loads as %+v", loaded)
+	}
 }
