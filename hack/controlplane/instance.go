@@ -103,9 +103,9 @@ func resolve(dir string) (string, error) {
 	}
 	rest := ""
 	for at := absolute; ; at = filepath.Dir(at) {
-		real, err := filepath.EvalSymlinks(at)
+		target, err := filepath.EvalSymlinks(at)
 		if err == nil {
-			return filepath.Join(real, rest), nil
+			return filepath.Join(target, rest), nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
 			return "", fmt.Errorf("find the folder %s: %w", dir, err)
