@@ -22,6 +22,18 @@ const (
 	ReasonScanIncomplete = "ScanIncomplete"
 )
 
+// Reasons of a PolicyException's Ready condition.
+const (
+	// ReasonActive: the violations are waived.
+	ReasonActive = "Active"
+	// ReasonExpired: the waiver has ended; the violations count again.
+	ReasonExpired = "Expired"
+	// ReasonPolicyNotFound: some policy that the exception names doesn't exist.
+	ReasonPolicyNotFound = "PolicyNotFound"
+	// ReasonInvalid: the exception can't be read, so it waives nothing.
+	ReasonInvalid = "Invalid"
+)
+
 // Reasons of a Remediation's phase and conditions.
 const (
 	// ReasonWaveInProgress: targets of the wave are being written or verified.

@@ -1,5 +1,5 @@
-// Package v1alpha1 holds the API types of the group evenkeel.dev: what a
-// platform team declares (Policy), and what Evenkeel records while it puts
+// Package v1alpha1 holds the API types of the group evenkeel.dev: what people
+// declare (Policy, PolicyException), and what Evenkeel records while it puts
 // violations right (Remediation, RemediationSlice, CircuitBreaker).
 //
 // The package has types, constants and defaults only. It must never hold logic

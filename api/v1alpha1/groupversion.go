@@ -16,6 +16,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&Remediation{}, &RemediationList{},
 		&RemediationSlice{}, &RemediationSliceList{},
 		&CircuitBreaker{}, &CircuitBreakerList{},
+		&PolicyException{}, &PolicyExceptionList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

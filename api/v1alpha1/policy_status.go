@@ -54,6 +54,10 @@ type ScanStatus struct {
 	// violations is the number of violations over all objects.
 	// +required
 	Violations int32 `json:"violations"`
+	// waived is the number of objects whose violations a PolicyException waives;
+	// they don't count as violating.
+	// +optional
+	Waived int32 `json:"waived"`
 	// errors is the number of objects that couldn't be judged.
 	// +required
 	Errors int32 `json:"errors"`

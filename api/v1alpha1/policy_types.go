@@ -77,6 +77,7 @@ const (
 // +kubebuilder:printcolumn:name="Rollout",type=string,JSONPath=`.status.remediation.phase`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Waived",type=integer,priority=1,JSONPath=`.status.scan.waived`
 // +kubebuilder:printcolumn:name="Title",type=string,priority=1,JSONPath=`.spec.title`
 // +kubebuilder:printcolumn:name="Owner",type=string,priority=1,JSONPath=`.spec.owner`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`

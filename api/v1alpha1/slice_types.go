@@ -48,6 +48,8 @@ const (
 	ReasonOwned = "Owned"
 	// ReasonAlreadyClean: the object violates no longer.
 	ReasonAlreadyClean = "AlreadyClean"
+	// ReasonWaived: a PolicyException covers the object.
+	ReasonWaived = "Waived"
 	// ReasonGone: the object was deleted, or replaced under its name.
 	ReasonGone = "Gone"
 	// ReasonNoFix: the policy offers no fix for the object.

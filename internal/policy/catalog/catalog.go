@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
@@ -19,6 +21,9 @@ type Options struct {
 	// TimeLimit is how long one policy may take for one object. Default:
 	// rego.DefaultTimeLimit.
 	TimeLimit time.Duration
+	// Namespace is the controller's own: a PolicyException that lives there covers
+	// objects of any namespace. Empty means that none does.
+	Namespace string
 }
 
 // Status says how a policy stands in the catalog.
@@ -32,15 +37,18 @@ type Status struct {
 	Err error
 }
 
-// Catalog holds the policies in force. Reading takes no lock.
+// Catalog holds the policies in force, and the exceptions from them. Reading takes
+// no lock.
 type Catalog struct {
-	limit    time.Duration
-	snapshot atomic.Pointer[Snapshot]
-	complete atomic.Bool
+	limit     time.Duration
+	namespace string
+	snapshot  atomic.Pointer[Snapshot]
+	complete  atomic.Bool
 
 	// mu is held by writers, over compiling too, so that a later definition
 	// never loses to an earlier one.
 	mu          sync.Mutex
+	exceptions  map[types.NamespacedName]*exception
 	subscribers []chan struct{}
 }
 
@@ -49,7 +57,7 @@ func New(opts Options) *Catalog {
 	if opts.TimeLimit <= 0 {
 		opts.TimeLimit = rego.DefaultTimeLimit
 	}
-	c := &Catalog{limit: opts.TimeLimit}
+	c := &Catalog{limit: opts.TimeLimit, namespace: opts.Namespace, exceptions: map[types.NamespacedName]*exception{}}
 	c.snapshot.Store(&Snapshot{index: &match.Index{}, entries: map[string]*entry{}, limit: c.limit})
 	return c
 }
@@ -101,14 +109,19 @@ func (c *Catalog) swap(entries map[string]*entry) error {
 	if err != nil {
 		return fmt.Errorf("index the policies: %w", err)
 	}
-	c.snapshot.Store(&Snapshot{index: index, entries: entries, limit: c.limit})
+	c.publish(&Snapshot{index: index, entries: entries, waivers: c.snapshot.Load().waivers, limit: c.limit})
+	return nil
+}
+
+// publish puts a snapshot in force and tells the subscribers.
+func (c *Catalog) publish(s *Snapshot) {
+	c.snapshot.Store(s)
 	for _, subscriber := range c.subscribers {
 		select {
 		case subscriber <- struct{}{}:
 		default:
 		}
 	}
-	return nil
 }
 
 // Status says how a policy stands; false when the catalog doesn't know it.
@@ -124,11 +137,12 @@ func (c *Catalog) Status(name string) (Status, bool) {
 	return status, true
 }
 
-// MarkComplete says that every policy that existed at the start has been set.
+// MarkComplete says that every policy and exception that existed at the start has
+// been set.
 func (c *Catalog) MarkComplete() { c.complete.Store(true) }
 
-// Complete says that the catalog holds all policies. Before that no verdict of it
-// is a pass: policies may be missing.
+// Complete says that the catalog holds all policies and exceptions. Before that no
+// verdict of it is a pass: policies may be missing.
 func (c *Catalog) Complete() bool { return c.complete.Load() }
 
 // Check is a readiness check: nil once the catalog is complete.

@@ -22,7 +22,8 @@ type syncer interface {
 	WaitForCacheSync(ctx context.Context) bool
 }
 
-// Controller keeps a Catalog in step with the Policy objects. It runs on every
+// Controller keeps a Catalog in step with the Policy and PolicyException objects.
+// It runs on every
 // replica, since every replica answers admission requests, and it only reads.
 type Controller struct {
 	catalog *Catalog
@@ -36,8 +37,9 @@ type Controller struct {
 // NewController keeps the given catalog.
 func NewController(c *Catalog) *Controller { return &Controller{catalog: c} }
 
-// Register joins the manager: a reconciler of Policy objects, and the runnable
-// that completes the catalog after the first list.
+// Register joins the manager: a reconciler of Policy objects, one of
+// PolicyExceptions, and the runnable that completes the catalog after the first
+// lists.
 func (c *Controller) Register(mgr ctrl.Manager) error {
 	c.reader, c.cache = mgr.GetClient(), mgr.GetCache()
 	err := ctrl.NewControllerManagedBy(mgr).
@@ -47,6 +49,14 @@ func (c *Controller) Register(mgr ctrl.Manager) error {
 		Complete(c)
 	if err != nil {
 		return fmt.Errorf("register the policy catalog's controller: %w", err)
+	}
+	err = ctrl.NewControllerManagedBy(mgr).
+		Named("exception-catalog").
+		For(&v1alpha1.PolicyException{}).
+		WithOptions(controller.Options{NeedLeaderElection: ptr.To(false)}).
+		Complete(exceptions{c})
+	if err != nil {
+		return fmt.Errorf("register the policy catalog's controller of exceptions: %w", err)
 	}
 	if err := mgr.Add(initialList{c}); err != nil {
 		return fmt.Errorf("register the policy catalog's first list: %w", err)
@@ -78,14 +88,41 @@ func (c *Controller) sync(ctx context.Context, name string) error {
 	return nil
 }
 
-// initialList completes the catalog once every policy of the first list is set.
+// exceptions is the reconciler of PolicyException objects.
+type exceptions struct{ controller *Controller }
+
+// Reconcile brings one exception into the catalog or takes it out.
+func (e exceptions) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	return ctrl.Result{}, e.controller.syncException(ctx, request.NamespacedName)
+}
+
+func (c *Controller) syncException(ctx context.Context, key types.NamespacedName) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var e v1alpha1.PolicyException
+	err := c.reader.Get(ctx, key, &e)
+	if apierrors.IsNotFound(err) {
+		c.catalog.DeleteException(key)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read policy exception %s: %w", key, err)
+	}
+	if err := c.catalog.SetException(&e); err != nil {
+		logf.FromContext(ctx).Error(err, "policy exception waives nothing", "exception", key)
+	}
+	return nil
+}
+
+// initialList completes the catalog once every policy and exception of the first
+// lists is set.
 type initialList struct{ controller *Controller }
 
 // NeedLeaderElection is false: every replica needs the policies.
 func (initialList) NeedLeaderElection() bool { return false }
 
-// Start waits for the cache, sets each policy in it and marks the catalog
-// complete.
+// Start waits for the cache, sets each policy and exception in it and marks the
+// catalog complete.
 func (l initialList) Start(ctx context.Context) error {
 	c := l.controller
 	if !c.cache.WaitForCacheSync(ctx) {
@@ -100,6 +137,15 @@ func (l initialList) Start(ctx context.Context) error {
 	}
 	for i := range policies.Items {
 		if err := c.sync(ctx, policies.Items[i].Name); err != nil {
+			return fmt.Errorf("complete the policy catalog: %w", err)
+		}
+	}
+	var waived v1alpha1.PolicyExceptionList
+	if err := c.reader.List(ctx, &waived); err != nil {
+		return fmt.Errorf("complete the policy catalog: list policy exceptions: %w", err)
+	}
+	for i := range waived.Items {
+		if err := c.syncException(ctx, client.ObjectKeyFromObject(&waived.Items[i])); err != nil {
 			return fmt.Errorf("complete the policy catalog: %w", err)
 		}
 	}

@@ -128,3 +128,39 @@ func TestControllerNeedsNoLeader(t *testing.T) {
 		t.Error("a replica that isn't the leader would never be ready")
 	}
 }
+
+func TestExceptionsAreReadBeforeTheCatalogIsComplete(t *testing.T) {
+	e := &v1alpha1.PolicyException{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "w"}}
+	c, server := newController(t, synced(true), interceptor.Funcs{}, stored("good", goodRego), e)
+	if err := (initialList{c}).Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if known, _ := c.catalog.ExceptionProblem(e); !known || !c.catalog.Complete() {
+		t.Errorf("the exception is known: %t; the catalog is complete: %t", known, c.catalog.Complete())
+	}
+	if err := server.Delete(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(e)}
+	if result, err := (exceptions{c}).Reconcile(t.Context(), request); err != nil || !result.IsZero() {
+		t.Fatalf("Reconcile = %+v, %v", result, err)
+	}
+	if known, _ := c.catalog.ExceptionProblem(e); known {
+		t.Error("a deleted exception is still known")
+	}
+}
+
+func TestTheCatalogIsNotCompleteWithoutExceptions(t *testing.T) {
+	refused := errors.New("refused")
+	c, _ := newController(t, synced(true), interceptor.Funcs{
+		List: func(ctx context.Context, w client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if _, ok := list.(*v1alpha1.PolicyExceptionList); ok {
+				return refused
+			}
+			return w.List(ctx, list, opts...)
+		},
+	}, stored("good", goodRego))
+	if err := (initialList{c}).Start(t.Context()); !errors.Is(err, refused) || c.catalog.Complete() {
+		t.Errorf("error %v, complete %t: what is waived would be refused", err, c.catalog.Complete())
+	}
+}

@@ -17,6 +17,9 @@ type Result struct {
 	policy.Decision
 	// Definition is shared: read it only.
 	Definition *v1alpha1.Policy
+	// Waived says why the violations don't count at the request's time; nil while
+	// they do, or when there are none. It is shared: read it only.
+	Waived *Waiver
 }
 
 // Snapshot is the catalog at one moment. It is immutable: a request that begins
@@ -24,6 +27,7 @@ type Result struct {
 type Snapshot struct {
 	index   *match.Index
 	entries map[string]*entry
+	waivers waivers
 	limit   time.Duration
 }
 
@@ -73,7 +77,11 @@ func (s *Snapshot) evaluate(ctx context.Context, e *entry, r *policy.Request, in
 	case inputErr != nil:
 		return failed(inputErr)
 	default:
-		return Result{Decision: e.compiled.Evaluate(ctx, input, s.limit), Definition: definition}
+		result := Result{Decision: e.compiled.Evaluate(ctx, input, s.limit), Definition: definition}
+		if len(result.Violations) > 0 {
+			result.Waived = s.waivers.of(definition.Name, r)
+		}
+		return result
 	}
 }
 

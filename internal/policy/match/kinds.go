@@ -38,9 +38,11 @@ func ViaPodTemplate(p *v1alpha1.Policy, kind GroupKind) bool {
 }
 
 // named spells out match.resources.
-func named(p *v1alpha1.Policy) []GroupKind {
+func named(p *v1alpha1.Policy) []GroupKind { return kindsIn(p.Spec.Match.Resources) }
+
+func kindsIn(resources []v1alpha1.ResourceMatch) []GroupKind {
 	var kinds []GroupKind
-	for _, resource := range p.Spec.Match.Resources {
+	for _, resource := range resources {
 		for _, group := range resource.APIGroups {
 			for _, kind := range resource.Kinds {
 				kinds = append(kinds, GroupKind{Group: group, Kind: kind})

@@ -1,0 +1,114 @@
+package match
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// Exception says which objects a PolicyException covers. It is immutable and
+// safe for concurrent use.
+type Exception struct {
+	// home is the one namespace covered; empty when the exception lives in the
+	// controller's own and so covers any.
+	home       string
+	kinds      []GroupKind
+	names      []*regexp.Regexp
+	namespaces []*regexp.Regexp
+	// byObject is nil when there is no selector.
+	byObject labels.Selector
+}
+
+// NewException prepares the match of an exception. Its error names the field.
+// controllerNamespace is the controller's own namespace: what lives there covers
+// more.
+func NewException(e *v1alpha1.PolicyException, controllerNamespace string) (*Exception, error) {
+	match := &e.Spec.Match
+	prepared := &Exception{}
+	if controllerNamespace == "" || e.Namespace != controllerNamespace {
+		prepared.home = e.Namespace
+		if len(match.Namespaces) > 0 {
+			return nil, fmt.Errorf("spec.match.namespaces: an exception covers objects of its own namespace %q only: remove the field, or make the exception in the controller's namespace %q", e.Namespace, controllerNamespace)
+		}
+	}
+	if len(match.Resources) > 0 {
+		if err := checkResources(match.Resources); err != nil {
+			return nil, err
+		}
+		prepared.kinds = kindsIn(match.Resources)
+	}
+	var err error
+	if prepared.names, err = nameGlobs("spec.match.names", match.Names); err != nil {
+		return nil, err
+	}
+	if prepared.namespaces, err = globs("spec.match.namespaces", match.Namespaces); err != nil {
+		return nil, err
+	}
+	if prepared.byObject, err = selector("spec.match.labelSelector", match.LabelSelector); err != nil {
+		return nil, err
+	}
+	return prepared, nil
+}
+
+// Covers says that the exception covers the object that the request judges. At
+// admission that is the object as it would be, so that a label taken off ends the
+// waiver.
+func (e *Exception) Covers(r *policy.Request) bool {
+	return e.coversNamespace(r) &&
+		(len(e.kinds) == 0 || slices.Contains(e.kinds, r.Kind.GroupKind())) &&
+		(len(e.names) == 0 || anyMatches(e.names, nameOf(r))) &&
+		(e.byObject == nil || e.byObject.Matches(labelsOf(r.Judged())))
+}
+
+func (e *Exception) coversNamespace(r *policy.Request) bool {
+	if e.home != "" {
+		// Admission says of a Namespace that it lives in itself; it doesn't.
+		return !isNamespace(r) && r.Namespace == e.home
+	}
+	if len(e.namespaces) == 0 {
+		return true
+	}
+	namespace, inNamespace := namespaceOf(r)
+	return inNamespace && anyMatches(e.namespaces, namespace)
+}
+
+// nameOf is the object's name. A request may lack it while the server is
+// generating one, when the object may have it already.
+func nameOf(r *policy.Request) string {
+	if r.Name != "" {
+		return r.Name
+	}
+	name, _ := metadata(r.Judged())["name"].(string)
+	return name
+}
+
+// nameGlobs prepares patterns of object names, which may hold more than those of
+// namespaces: dots, colons, capitals.
+func nameGlobs(field string, patterns []string) ([]*regexp.Regexp, error) {
+	wildcards := strings.NewReplacer(`\*`, ".*", `\?`, ".")
+	prepared := make([]*regexp.Regexp, 0, len(patterns))
+	for _, pattern := range patterns {
+		if pattern == "" || strings.ContainsFunc(pattern, neverInNames) {
+			return nil, fmt.Errorf("%s: %q can't match a name: leave out \"/\", \"%%\", brackets and spaces; the wildcards are * and ?", field, pattern)
+		}
+		compiled, err := regexp.Compile("^" + wildcards.Replace(regexp.QuoteMeta(pattern)) + "$")
+		if err != nil {
+			return nil, fmt.Errorf("%s: %q: %w", field, pattern, err)
+		}
+		prepared = append(prepared, compiled)
+	}
+	return prepared, nil
+}
+
+// neverInNames are the characters that no object's name holds (path segment
+// names of Kubernetes), and those that other glob dialects know as wildcards.
+func neverInNames(r rune) bool {
+	return strings.ContainsRune(`/%[]{}\`, r) || unicode.IsSpace(r) || unicode.IsControl(r)
+}
