@@ -209,5 +209,5 @@ func (p *Planner) violates(ctx context.Context, t *targets, policyName string, o
 		ns = namespace.Object
 	}
 	result, matched := p.policies.Snapshot().EvaluateOne(ctx, policyName, policy.NewAudit(obj.Object, ns, p.clock.Now()))
-	return matched && result.Err == nil && len(result.Violations) > 0, nil
+	return matched && result.Err == nil && len(result.Enforced()) > 0, nil
 }

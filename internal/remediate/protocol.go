@@ -25,7 +25,7 @@ func protocol() []check {
 	return []check{
 		readFresh,         // uncached, the same object as planned
 		respectOptOut,     // the object or its namespace said no
-		judgeAgain,        // clean by now? no fix?
+		judgeAgain,        // clean by now? waived? no fix?
 		respectOwnership,  // owned by a controller, managed by a tool
 		requireHealth,     // a canary that isn't healthy proves nothing
 		computeFix,        // applies, changes something, cures
@@ -79,6 +79,8 @@ func judgeAgain(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 			return rec
 		}
 		return a.skipped(v1alpha1.ReasonAlreadyClean, "the object doesn't violate the policy any more")
+	case result.Waived != nil:
+		return a.skipped(v1alpha1.ReasonWaived, "PolicyException "+result.Waived.String()+" covers the object: "+result.Waived.Reason)
 	case len(result.Actions) == 0:
 		return a.skipped(v1alpha1.ReasonNoFix, "the policy offers no fix for: "+result.Violations[0].Message)
 	}
@@ -151,15 +153,15 @@ func computeFix(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 	if matched && result.Err != nil {
 		return a.failed(v1alpha1.ReasonEvaluationError, "after the fix: "+result.Err.Error())
 	}
-	if matched && len(result.Violations) > 0 {
-		return a.failed(v1alpha1.ReasonFixDoesNotCure, "after the fix the object would still violate: "+result.Violations[0].Message)
+	if left := result.Enforced(); matched && len(left) > 0 {
+		return a.failed(v1alpha1.ReasonFixDoesNotCure, "after the fix the object would still violate: "+left[0].Message)
 	}
 	a.patched = patched
 	return nil
 }
 
 // passEveryPolicy compares the verdicts of all enforced policies before and
-// after: a fix may not bring a violation that wasn't there.
+// after: a fix may not bring a violation that wasn't there, unless it is waived.
 func passEveryPolicy(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 	before := map[string]policy.Decision{}
 	for _, r := range a.snapshot.Evaluate(ctx, a.request(a.object.Object)) {
@@ -172,7 +174,7 @@ func passEveryPolicy(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 		if r.Err != nil {
 			return a.failed(v1alpha1.ReasonEvaluationError, fmt.Sprintf("policy %s can't judge the fixed object: %v", r.Policy, r.Err))
 		}
-		if added := policy.NewSince(before[r.Policy].Violations, r.Violations); len(added) > 0 {
+		if added := policy.NewSince(before[r.Policy].Violations, r.Enforced()); len(added) > 0 {
 			return a.failed(v1alpha1.ReasonFixBreaksPolicy, fmt.Sprintf("the fixed object would violate policy %s: %s", r.Policy, added[0].Message))
 		}
 	}

@@ -49,7 +49,7 @@ func (p *pass) checkPolicy(ctx context.Context, obj *unstructured.Unstructured) 
 		return nil
 	case result.Err != nil:
 		return &Check{CheckWaiting, "", "the policy couldn't be evaluated: " + result.Err.Error()}
-	case len(result.Violations) > 0:
+	case len(result.Enforced()) > 0:
 		return &Check{CheckFailed, v1alpha1.ReasonStillViolating, "the object violates again: " + result.Violations[0].Message}
 	}
 	return nil
