@@ -50,7 +50,10 @@ func auditAnnotations(v *verdict) map[string]string {
 	}
 	for _, f := range v.findings {
 		text := fmt.Sprintf("%s: %d", f.action, len(f.violations))
-		if f.old {
+		switch {
+		case f.waived != nil:
+			text = fmt.Sprintf("not blocked, waived by %s/%s: %d", f.waived.Namespace, f.waived.Name, len(f.violations))
+		case f.old:
 			text = fmt.Sprintf("not blocked, already violated: %d", len(f.violations))
 		}
 		if path := f.violations[0].Path; path != "" {

@@ -25,6 +25,8 @@ const (
 	WebhookIgnore = "ignore.evenkeel.dev"
 	// WebhookPolicies is called for policies themselves.
 	WebhookPolicies = "policies.evenkeel.dev"
+	// WebhookExceptions is called for exceptions themselves.
+	WebhookExceptions = "exceptions.evenkeel.dev"
 )
 
 // Endpoint is how the API server reaches the webhook server.
@@ -114,21 +116,24 @@ func (c *Configuration) Webhooks(policies []*v1alpha1.Policy, caBundle []byte) (
 		}
 	}
 	slices.Sort(unknown)
-	return append(hooks, c.policyWebhook(caBundle)), slices.Compact(unknown), nil
+	return append(hooks,
+		c.ownWebhook(WebhookPolicies, PathPolicy, "policies", admissionregistrationv1.ClusterScope, caBundle),
+		c.ownWebhook(WebhookExceptions, PathException, "policyexceptions", admissionregistrationv1.NamespacedScope, caBundle),
+	), slices.Compact(unknown), nil
 }
 
-// policyWebhook checks policies. It fails closed: a policy that nobody checked is
-// worse than one that arrives a minute later. Deletion is never asked about.
-func (c *Configuration) policyWebhook(caBundle []byte) admissionregistrationv1.ValidatingWebhook {
-	scope := admissionregistrationv1.ClusterScope
-	hook := c.webhook(WebhookPolicies, PathPolicy, admissionregistrationv1.Fail, caBundle)
+// ownWebhook checks policies or exceptions, in every namespace. It fails closed:
+// one that nobody checked is worse than one that arrives a minute later. Deletion
+// is never asked about.
+func (c *Configuration) ownWebhook(name, path, resource string, scope admissionregistrationv1.ScopeType, caBundle []byte) admissionregistrationv1.ValidatingWebhook {
+	hook := c.webhook(name, path, admissionregistrationv1.Fail, caBundle)
 	hook.NamespaceSelector = &metav1.LabelSelector{}
 	hook.Rules = []admissionregistrationv1.RuleWithOperations{{
 		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
 		Rule: admissionregistrationv1.Rule{
 			APIGroups:   []string{v1alpha1.GroupVersion.Group},
 			APIVersions: []string{v1alpha1.GroupVersion.Version},
-			Resources:   []string{"policies"},
+			Resources:   []string{resource},
 			Scope:       &scope,
 		},
 	}}

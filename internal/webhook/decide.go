@@ -36,12 +36,16 @@ type finding struct {
 	action                 v1alpha1.EnforcementAction
 	// old says that an update's object had the violations before, so they aren't
 	// blocked.
-	old        bool
+	old bool
+	// waived is the waiver under which they aren't blocked either; nil for none.
+	waived     *catalog.Waiver
 	violations []policy.Violation
 	actions    []policy.Action
 }
 
-func (f *finding) blocks() bool { return f.action == v1alpha1.EnforcementDeny && !f.old }
+func (f *finding) blocks() bool {
+	return f.action == v1alpha1.EnforcementDeny && !f.old && f.waived == nil
+}
 
 // failure is a policy that couldn't be evaluated; policy is empty when no
 // policy could be.
@@ -82,8 +86,9 @@ func visibleWarnings(res *catalog.Result) []policy.Violation {
 
 func (v *verdict) violated(ctx context.Context, judge Judge, r *policy.Request, res *catalog.Result) {
 	action := res.Definition.Spec.EnforcementAction
-	if len(res.Violations) == 0 || action != v1alpha1.EnforcementDeny || !ratchets(res.Definition, r) {
+	if len(res.Enforced()) == 0 || action != v1alpha1.EnforcementDeny || !ratchets(res.Definition, r) {
 		v.add(res, action, false, res.Violations)
+		v.waive(res)
 		return
 	}
 	before, err := violationsBefore(ctx, judge, r, res.Policy)
@@ -127,6 +132,13 @@ func (v *verdict) add(res *catalog.Result, action v1alpha1.EnforcementAction, ol
 		violations: violations,
 		actions:    res.Actions,
 	})
+}
+
+// waive marks the findings of a policy's violations as waived, if they are.
+func (v *verdict) waive(res *catalog.Result) {
+	if res.Waived != nil {
+		v.findings[len(v.findings)-1].waived = res.Waived
+	}
 }
 
 func (v *verdict) fail(name string, err error) {

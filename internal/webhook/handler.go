@@ -18,6 +18,8 @@ const (
 	PathFail   = "/validate/fail"
 	PathIgnore = "/validate/ignore"
 	PathPolicy = "/validate/policy"
+	// PathException checks exceptions themselves.
+	PathException = "/validate/exception"
 )
 
 // DefaultTimeout is how long the API server waits for an answer.

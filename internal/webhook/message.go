@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
 
 // Bounds of what is sent back. The API server cuts warnings off beyond 256
@@ -19,6 +21,7 @@ const (
 	maxFixBytes       = 400
 	maxWarnings       = 10
 	maxWarningBytes   = 256
+	maxWaiverName     = 100
 )
 
 // denial is the message of a refused request: for each policy its name and
@@ -84,7 +87,7 @@ func failureText(f failure) string {
 }
 
 // warnings are the warning headers of the answer: warned violations, violations
-// that an update didn't bring, and policies that were skipped.
+// that are waived or that an update didn't bring, and policies that were skipped.
 func warnings(v *verdict) []string {
 	var out []string
 	for _, f := range v.findings {
@@ -109,6 +112,8 @@ func warnings(v *verdict) []string {
 
 func warningSuffix(f *finding) (suffix string, visible bool) {
 	switch {
+	case f.waived != nil:
+		return waivedSuffix(f.waived), f.action != v1alpha1.EnforcementDryRun
 	case f.old:
 		return " (already violated before this change; not blocked)", true
 	case f.action == v1alpha1.EnforcementWarn:
@@ -116,6 +121,12 @@ func warningSuffix(f *finding) (suffix string, visible bool) {
 	default:
 		return "", false
 	}
+}
+
+// waivedSuffix leaves room for the violation, however long the names are.
+func waivedSuffix(w *catalog.Waiver) string {
+	return fmt.Sprintf(" (waived by PolicyException %s until %s; not blocked)",
+		clip(w.Namespace+"/"+w.Name, maxWaiverName), w.ExpiresAt.UTC().Format(time.RFC3339))
 }
 
 func violationText(v policy.Violation) string {

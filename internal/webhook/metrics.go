@@ -26,24 +26,28 @@ const (
 	decisionDryRun  = "dry_run"
 )
 
-// actionRatchet is the action label of a violation that was there before the
-// update; the others are the policy's enforcement actions.
-const actionRatchet = "Ratchet"
+// Values of the action label besides the policy's enforcement actions.
+const (
+	// actionRatchet is a violation that was there before the update.
+	actionRatchet = "Ratchet"
+	// actionWaived is a violation that a PolicyException waives.
+	actionWaived = "Waived"
+)
 
 // NewMetrics registers the metrics of admission.
 func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_admission_requests_total",
-			Help: "Admission requests answered, by operation (CREATE, UPDATE, DELETE, other), decision (allowed, warned, denied, errored, malformed; dry_run for requests that are only tried, whatever the verdict) and endpoint (fail, ignore, policy).",
+			Help: "Admission requests answered, by operation (CREATE, UPDATE, DELETE, other), decision (allowed, warned, denied, errored, malformed; dry_run for requests that are only tried, whatever the verdict) and endpoint (fail, ignore, policy, exception).",
 		}, []string{"operation", "decision", "endpoint"}),
 		violations: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_admission_violations_total",
-			Help: "Violations found in admission requests that aren't dry runs, by policy and action (Deny, Warn, DryRun; Ratchet for one that was there before the update).",
+			Help: "Violations found in admission requests that aren't dry runs, by policy and action (Deny, Warn, DryRun; Ratchet for one that was there before the update, Waived for one under a PolicyException).",
 		}, []string{"policy", "action"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "evenkeel_admission_duration_seconds",
-			Help:    "Time from the arrival of an admission request to its answer, by endpoint (fail, ignore, policy).",
+			Help:    "Time from the arrival of an admission request to its answer, by endpoint (fail, ignore, policy, exception).",
 			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"endpoint"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -87,7 +91,10 @@ func (m *Metrics) judged(req *policy.Request, v *verdict) {
 	}
 	for _, f := range v.findings {
 		action := string(f.action)
-		if f.old {
+		switch {
+		case f.waived != nil:
+			action = actionWaived
+		case f.old:
 			action = actionRatchet
 		}
 		m.violations.WithLabelValues(f.policy, action).Add(float64(len(f.violations)))

@@ -208,7 +208,7 @@ func TestPolicyHandler(t *testing.T) {
 
 func TestARefusedPolicyIsToldByFileAndField(t *testing.T) {
 	bad := newPolicy("p", "package a\n\ndeny contains \"x\" if {", waves("50%"))
-	status := invalidPolicy(bad, newChecker(testKinds()).Check(bad))
+	status := invalid("Policy", bad.Name, newChecker(testKinds()).Check(bad))
 	if status.Code != http.StatusUnprocessableEntity || status.Reason != metav1.StatusReasonInvalid {
 		t.Errorf("status %d %s", status.Code, status.Reason)
 	}

@@ -15,7 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
-// maxProblemLines bounds the message about a refused policy.
+// maxProblemLines bounds the message about a refused policy or exception.
 const maxProblemLines = 20
 
 const endpointPolicy = "policy"
@@ -31,18 +31,32 @@ type PolicyHandler struct {
 
 // ServeHTTP answers the AdmissionReview of a Policy.
 func (h *PolicyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	start := h.Clock.Now()
+	own := ownKind{endpoint: endpointPolicy, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
+	own.serve(w, r)
+}
+
+// ownKind serves the reviews of one of Evenkeel's own kinds.
+type ownKind struct {
+	endpoint string
+	answer   func(*policy.Request) (resp response, decision string)
+	metrics  *Metrics
+	clock    clock.PassiveClock
+	log      logr.Logger
+}
+
+func (o *ownKind) serve(w http.ResponseWriter, r *http.Request) {
+	start := o.clock.Now()
 	review, err := readReview(w, r)
 	if err != nil {
 		serveBadReview(w, err)
-		h.Metrics.answered(endpointPolicy, nil, decisionBad, h.Clock.Since(start))
+		o.metrics.answered(o.endpoint, nil, decisionBad, o.clock.Since(start))
 		return
 	}
 	req := review.request(start)
-	resp, decision := h.answer(req)
-	h.Metrics.answered(endpointPolicy, req, decision, h.Clock.Since(start))
+	resp, decision := o.answer(req)
+	o.metrics.answered(o.endpoint, req, decision, o.clock.Since(start))
 	if err := writeResponse(w, resp); err != nil {
-		h.Log.Error(err, "The admission request of a policy stays unanswered", "policy", req.Name)
+		o.log.Error(err, "An admission request stays unanswered", "endpoint", o.endpoint, "name", req.Name)
 	}
 }
 
@@ -62,19 +76,19 @@ func (h *PolicyHandler) answer(req *policy.Request) (response, string) {
 		return resp, decisionAllowed
 	}
 	resp.Allowed = false
-	resp.Status = invalidPolicy(&p, found)
+	resp.Status = invalid("Policy", p.Name, found)
 	return resp, decisionDenied
 }
 
-// keepsSpec says that an update leaves the rule as it is: labels and finalizers
-// can be changed even when the kinds that the rule names are gone.
+// keepsSpec says that an update leaves the spec as it is: labels and finalizers
+// can be changed even when the kinds that a rule names are gone.
 func keepsSpec(r *policy.Request) bool {
 	return r.Operation == policy.Update && r.OldObject != nil && reflect.DeepEqual(r.Object["spec"], r.OldObject["spec"])
 }
 
-func invalidPolicy(p *v1alpha1.Policy, found []problem) *metav1.Status {
+func invalid(kind, name string, found []problem) *metav1.Status {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Policy %s can't be accepted; nothing was changed. %d %s:", p.Name, len(found), plural("problem", len(found)))
+	fmt.Fprintf(&b, "%s %s can't be accepted; nothing was changed. %d %s:", kind, name, len(found), plural("problem", len(found)))
 	for i, f := range found {
 		if i == maxProblemLines {
 			fmt.Fprintf(&b, "\nand %d more", len(found)-i)
@@ -85,8 +99,8 @@ func invalidPolicy(p *v1alpha1.Policy, found []problem) *metav1.Status {
 	status := refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, b.String())
 	status.Details = &metav1.StatusDetails{
 		Group:  v1alpha1.GroupVersion.Group,
-		Kind:   "Policy",
-		Name:   p.Name,
+		Kind:   kind,
+		Name:   name,
 		Causes: causes(found[:min(len(found), maxProblemLines)]),
 	}
 	return status

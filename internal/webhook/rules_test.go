@@ -38,6 +38,8 @@ func golden(hooks []admissionregistrationv1.ValidatingWebhook) string {
 
 const policiesHook = `policies.evenkeel.dev Fail https://localhost:9443/validate/policy
   "evenkeel.dev" [v1alpha1] [policies] [CREATE UPDATE] Cluster
+exceptions.evenkeel.dev Fail https://localhost:9443/validate/exception
+  "evenkeel.dev" [v1alpha1] [policyexceptions] [CREATE UPDATE] Namespaced
 `
 
 func TestWebhooksCoverWhatThePoliciesConcern(t *testing.T) {

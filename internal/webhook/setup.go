@@ -161,6 +161,7 @@ func (s *setup) serve(ctx context.Context) error {
 		})
 	}
 	server.Register(PathPolicy, &PolicyHandler{Checker: s.checker(), Metrics: metrics, Clock: s.Clock, Log: log})
+	server.Register(PathException, &ExceptionHandler{Namespace: s.Namespace, Known: s.known, Metrics: metrics, Clock: s.Clock, Log: log})
 	if err := s.mgr.AddReadyzCheck("catalog", s.Catalog.Check); err != nil {
 		return err
 	}
@@ -186,6 +187,12 @@ func ownName(ctx context.Context, c client.Client) (string, error) {
 		return "", fmt.Errorf("asking the API server who this manager is: %w", err)
 	}
 	return review.Status.UserInfo.Username, nil
+}
+
+// known says that a policy of that name exists.
+func (s *setup) known(name string) bool {
+	_, known := s.Catalog.Status(name)
+	return known
 }
 
 func (s *setup) checker() *PolicyChecker {

@@ -70,7 +70,7 @@ func TestConfigurationWriter(t *testing.T) {
 
 	reconcileOnce(t, w)
 	made := currentConfiguration(t, c)
-	if len(made.Webhooks) != 2 || string(made.Webhooks[0].ClientConfig.CABundle) != string(ca.cert()) {
+	if len(made.Webhooks) != 3 || string(made.Webhooks[0].ClientConfig.CABundle) != string(ca.cert()) {
 		t.Fatalf("made %+v", made.Webhooks)
 	}
 
@@ -94,7 +94,7 @@ func TestConfigurationWriter(t *testing.T) {
 
 	w.policies = func() []*v1alpha1.Policy { return nil }
 	reconcileOnce(t, w)
-	if left := currentConfiguration(t, c).Webhooks; len(left) != 1 || left[0].Name != WebhookPolicies {
+	if left := currentConfiguration(t, c).Webhooks; len(left) != 2 || left[0].Name != WebhookPolicies || left[1].Name != WebhookExceptions {
 		t.Errorf("without policies there is left: %v", left)
 	}
 }
