@@ -2,6 +2,7 @@ package scan
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,6 +18,9 @@ const (
 	ReasonViolationFound = "ViolationFound"
 	// ReasonViolationResolved: no object violates the policy any more.
 	ReasonViolationResolved = "ViolationResolved"
+	// ReasonExceptionExpired: a PolicyException's time is over, and the violations
+	// that it waived count again.
+	ReasonExceptionExpired = "ExceptionExpired"
 	// ReasonScanIncomplete: some kind of the policy can't be listed or watched.
 	ReasonScanIncomplete = "ScanIncomplete"
 )
@@ -58,8 +62,20 @@ func moreViolations(p *v1alpha1.Policy, more int, s Summary) notice {
 }
 
 func violationsResolved(p *v1alpha1.Policy, s Summary) notice {
-	return onPolicy(p, corev1.EventTypeNormal, ReasonViolationResolved,
-		fmt.Sprintf("none of %d objects violates the policy any more", s.Scanned))
+	note := fmt.Sprintf("none of %d objects violates the policy any more", s.Scanned)
+	if s.Waived > 0 {
+		note += fmt.Sprintf(", but for %d that are waived", s.Waived)
+	}
+	return onPolicy(p, corev1.EventTypeNormal, ReasonViolationResolved, note)
+}
+
+func exceptionExpired(e *v1alpha1.PolicyException) notice {
+	return notice{
+		regarding: &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "PolicyException",
+			Namespace: e.Namespace, Name: e.Name, UID: e.UID, ResourceVersion: e.ResourceVersion},
+		eventType: corev1.EventTypeWarning, reason: ReasonExceptionExpired,
+		note: fmt.Sprintf("violations of %s are no longer waived; the exception was made because: %s", strings.Join(e.Spec.Policies, ", "), e.Spec.Reason),
+	}
 }
 
 func scanIncomplete(p *v1alpha1.Policy, s Summary) notice {

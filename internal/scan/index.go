@@ -96,7 +96,7 @@ func (x *Index) Findings(policyName string) (findings []policy.Finding, revision
 func (x *Index) findingsOf(t *tally) []policy.Finding {
 	out := make([]policy.Finding, 0, t.counts.Violating)
 	x.eachFault(t, func(gk schema.GroupKind, k *kindState, key string, r *record, f *fault) {
-		if f.failed {
+		if f.failed || f.waived {
 			return
 		}
 		namespace, name := splitKey(key)

@@ -51,7 +51,7 @@ func (j *judge) judge(ctx context.Context, u *unstructured.Unstructured) *judged
 		if t == nil || t.revision != results[i].Revision {
 			continue
 		}
-		f := faultOf(t, &results[i].Decision)
+		f := faultOf(t, &results[i])
 		if f.failed {
 			j.failed(t.policy)
 		}
@@ -87,10 +87,12 @@ func (j *judge) request(u *unstructured.Unstructured) *policy.Request {
 }
 
 // faultOf is zero for a decision that found nothing wrong.
-func faultOf(t *tally, d *policy.Decision) fault {
+func faultOf(t *tally, d *catalog.Result) fault {
 	switch {
 	case d.Err != nil:
 		return fault{tally: t, failed: true, message: clip(d.Err.Error(), maxMessage)}
+	case d.Waived != nil:
+		return fault{tally: t, waived: true}
 	case len(d.Violations) > 0:
 		return fault{tally: t, violations: int32(len(d.Violations)), fixable: len(d.Actions) > 0,
 			message: clip(d.Violations[0].Message, maxMessage)}

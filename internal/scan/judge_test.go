@@ -35,7 +35,7 @@ func newJudge(tallies map[string]*tally, v verdicts) *judge {
 }
 
 func TestJudge(t *testing.T) {
-	p, q := newTally("p", "r1", nil), newTally("q", "r1", nil)
+	p, q := newTally(def("p", "r1")), newTally(def("q", "r1"))
 	tallies := map[string]*tally{"p": p, "q": q}
 	violation := []policy.Violation{{Message: "first"}, {Message: "second"}}
 	cases := map[string]struct {

@@ -55,8 +55,8 @@ func (m *metrics) forgetPolicies(names []string) {
 
 // gauges reads the Index.
 type gauges struct {
-	index                        *Index
-	objects, violating, lastFull *prometheus.Desc
+	index                                *Index
+	objects, violating, waived, lastFull *prometheus.Desc
 }
 
 func newGauges(x *Index) *gauges {
@@ -66,6 +66,8 @@ func newGauges(x *Index) *gauges {
 			"Objects that the policy judged. Labels: policy.", []string{"policy"}, nil),
 		violating: prometheus.NewDesc("evenkeel_scan_violating_objects",
 			"Objects that violate the policy. Labels: policy, severity.", []string{"policy", "severity"}, nil),
+		waived: prometheus.NewDesc("evenkeel_scan_waived_objects",
+			"Objects whose violations of the policy a PolicyException waives. Labels: policy.", []string{"policy"}, nil),
 		lastFull: prometheus.NewDesc("evenkeel_scan_last_full_timestamp_seconds",
 			"When the kind was last listed in full, as a Unix time. Labels: group, kind.", []string{"group", "kind"}, nil),
 	}
@@ -75,6 +77,7 @@ func newGauges(x *Index) *gauges {
 func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	out <- g.objects
 	out <- g.violating
+	out <- g.waived
 	out <- g.lastFull
 }
 
@@ -86,6 +89,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	g.index.figures(func(policy string, severity v1alpha1.Severity, c Counts) {
 		gauge(g.objects, float64(c.Scanned), policy)
 		gauge(g.violating, float64(c.Violating), policy, string(severity))
+		gauge(g.waived, float64(c.Waived), policy)
 	})
 	g.index.listings(func(gk schema.GroupKind, at time.Time) {
 		gauge(g.lastFull, float64(at.UnixMilli())/1000, gk.Group, gk.Kind)

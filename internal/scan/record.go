@@ -21,6 +21,9 @@ type fault struct {
 	violations int32
 	fixable    bool
 	failed     bool
+	// waived says that the object violates, and that it doesn't count; violations
+	// is 0.
+	waived bool
 }
 
 // compliance is the set of policies that an object complies with. All objects

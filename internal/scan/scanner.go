@@ -25,6 +25,9 @@ const (
 	// namespaceSettleTime is the same for changes of namespaces, which are more
 	// frequent and less urgent.
 	namespaceSettleTime = time.Second
+	// expiryPoll is the longest that the scanner trusts a timer to tell the end of a
+	// waiver: the time of day may be set.
+	expiryPoll = time.Minute
 	// completePoll is how often the catalog is asked whether it is complete.
 	completePoll = 200 * time.Millisecond
 )
@@ -35,6 +38,7 @@ type Catalog interface {
 	Status(name string) (catalog.Status, bool)
 	Complete() bool
 	Subscribe() <-chan struct{}
+	ExceptionCatalog
 }
 
 // Scanner runs one kindScan for every kind that a policy in force concerns. It
@@ -55,6 +59,8 @@ type Scanner struct {
 	slots   chan struct{}
 	running sync.WaitGroup
 	kinds   map[schema.GroupKind]*kindScan
+	// synced is the time whose waivers the scan judges by.
+	synced time.Time
 	// needNamespace are the kinds on which some verdict depends on the namespace.
 	needNamespace map[schema.GroupKind]bool
 }
@@ -77,10 +83,14 @@ func (s *Scanner) Start(ctx context.Context) error {
 	}
 	s.sync(ctx)
 	for {
+		expiry, stop := s.nextExpiry()
 		select {
 		case <-ctx.Done():
+			stop()
 			s.running.Wait()
 			return nil
+		case <-expiry:
+			s.sync(ctx)
 		case <-changed:
 			s.wait(ctx, settleTime)
 			s.sync(ctx)
@@ -88,7 +98,19 @@ func (s *Scanner) Start(ctx context.Context) error {
 			s.wait(ctx, namespaceSettleTime)
 			s.relistNamespaced()
 		}
+		stop()
 	}
+}
+
+// nextExpiry tells when to look whether a waiver has ended since the last sync;
+// nothing is told while there is none that could.
+func (s *Scanner) nextExpiry() (at <-chan time.Time, stop func() bool) {
+	next, found := s.catalog.Snapshot().NextExpiry(s.synced)
+	if !found {
+		return nil, func() bool { return false }
+	}
+	t := s.clock.NewTimer(min(next.Sub(s.clock.Now()), expiryPoll))
+	return t.C(), t.Stop
 }
 
 // awaitCatalog waits until all policies are known, so that the first pass of a
@@ -115,8 +137,9 @@ func (s *Scanner) wait(ctx context.Context, d time.Duration) {
 // sync brings the kinds scanned in step with the policies in force.
 func (s *Scanner) sync(ctx context.Context) {
 	snapshot := s.catalog.Snapshot()
+	s.synced = s.clock.Now()
 	policies := snapshot.Policies()
-	defs, names := definitions(policies, snapshot.Revision)
+	defs, names := definitions(policies, snapshot, s.synced)
 	s.needNamespace = namespaceKinds(policies)
 	byKind, removed := s.index.setPolicies(defs)
 	for gk, k := range s.kinds {
@@ -176,14 +199,14 @@ func covers(before, now map[string]*tally) bool {
 }
 
 // definitions are the policies with a revision in force; names are all of them.
-func definitions(policies []*v1alpha1.Policy, revision func(string) (string, bool)) (defs []definition, names []string) {
+func definitions(policies []*v1alpha1.Policy, snapshot *catalog.Snapshot, now time.Time) (defs []definition, names []string) {
 	for _, p := range policies {
 		names = append(names, p.Name)
-		rev, ok := revision(p.Name)
+		rev, ok := snapshot.Revision(p.Name)
 		if !ok {
 			continue
 		}
-		defs = append(defs, definition{name: p.Name, revision: rev, uid: p.UID, severity: p.Spec.Severity, kinds: kindsOf(p)})
+		defs = append(defs, definition{name: p.Name, revision: rev, waivers: snapshot.WaiverDigest(p.Name, now), uid: p.UID, severity: p.Spec.Severity, kinds: kindsOf(p)})
 	}
 	return defs, names
 }

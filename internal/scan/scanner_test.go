@@ -49,6 +49,7 @@ type world struct {
 	index      *Index
 	changes    <-chan event.GenericEvent
 	forbidden  atomic.Bool
+	clock      *clocktesting.FakeClock
 }
 
 func newWorld(t *testing.T) *world {
@@ -84,7 +85,7 @@ func newWorld(t *testing.T) *world {
 		metrics: m, clock: clock, log: logr.Discard(), opts: opts,
 		slots: make(chan struct{}, opts.MaxConcurrentPasses), kinds: map[schema.GroupKind]*kindScan{},
 	}
-	w.changes = w.index.Changes()
+	w.changes, w.clock = w.index.Changes(), clock
 	w.catalog.MarkComplete()
 	w.start(s, clock)
 	return w

@@ -55,8 +55,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Setup adds the scanner and the policy status controller to the manager and
-// returns the Index that they fill. Both run on the leader alone; elsewhere the
+// Setup adds the scanner and the status controllers of policies and exceptions to
+// the manager and returns the Index that they fill. All run on the leader alone; elsewhere the
 // Index stays empty and knows no policy.
 func Setup(mgr ctrl.Manager, policies Catalog, opts Options) (*Index, error) {
 	opts = opts.withDefaults()
@@ -73,7 +73,8 @@ func Setup(mgr ctrl.Manager, policies Catalog, opts Options) (*Index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the scan's discovery client: %w", err)
 	}
-	announcer := newAnnouncer(mgr.GetEventRecorder("evenkeel-scan"), opts.Clock)
+	recorder := mgr.GetEventRecorder("evenkeel-scan")
+	announcer := newAnnouncer(recorder, opts.Clock)
 	index.observe = announcer.found
 	scanner := &Scanner{
 		catalog: policies, index: index, client: dyn,
@@ -91,6 +92,10 @@ func Setup(mgr ctrl.Manager, policies Catalog, opts Options) (*Index, error) {
 		clock: opts.Clock, interval: opts.StatusInterval, written: map[string]time.Time{},
 	}
 	if err := status.Register(mgr, index.Changes()); err != nil {
+		return nil, err
+	}
+	exceptions := &ExceptionController{client: mgr.GetClient(), catalog: policies, recorder: recorder, clock: opts.Clock}
+	if err := exceptions.Register(mgr); err != nil {
 		return nil, err
 	}
 	return index, nil

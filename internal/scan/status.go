@@ -42,6 +42,7 @@ func scanStatus(s *Summary) *v1alpha1.ScanStatus {
 		Scanned:    toInt32(s.Scanned),
 		Violating:  toInt32(s.Violating),
 		Violations: toInt32(s.Violations),
+		Waived:     toInt32(s.Waived),
 		Errors:     toInt32(s.Errors),
 		Incomplete: s.Incomplete[:min(maxIncomplete, len(s.Incomplete))],
 	}
@@ -107,6 +108,9 @@ func incompleteMessage(s *Summary) string {
 
 func completeMessage(s *Summary) string {
 	message := fmt.Sprintf("revision %s is in force; %d of %d objects violate it", s.Revision, s.Violating, s.Scanned)
+	if s.Waived > 0 {
+		message += fmt.Sprintf("; %d more are waived", s.Waived)
+	}
 	if s.Errors > 0 {
 		message += fmt.Sprintf("; %d couldn't be judged, the first is %s", s.Errors, s.FirstError)
 	}

@@ -72,6 +72,12 @@ func TestConditions(t *testing.T) {
 				{"Stalled", "True", "CompileFailed", broken.Error() + "; no revision was ever good, so failurePolicy decides on what the policy matches: correct spec.modules"},
 			},
 		},
+		"waived objects are told apart": {
+			reason:  "a waiver must not look like compliance",
+			catalog: catalog.Status{Revision: "r1"},
+			summary: summary(v1alpha1.ScanComplete, Counts{Scanned: 40, Violating: 1, Waived: 2}),
+			want:    []cond{{"Ready", "True", "Compiled", "revision r1 is in force; 1 of 40 objects violate it; 2 more are waived"}},
+		},
 		"objects that can't be judged are named": {
 			reason:  "an evaluation error is never silent",
 			catalog: catalog.Status{Revision: "r1"},

@@ -10,27 +10,32 @@ type Counts struct {
 	Violating int
 	// Violations is the number of violations over all objects.
 	Violations int
+	// Waived is the number of objects whose violations an exception waives; they
+	// aren't among Violating.
+	Waived int
 	// Errors is the number of objects that couldn't be judged.
 	Errors int
 }
 
-// tally counts for one policy at one revision. Records point at it, so when the
-// revision changes, what was counted under the old one stays with the old tally
-// and can't leak into the new one.
+// tally counts for one policy at one revision, under the same waivers. Records
+// point at it, so when either changes, what was counted before stays with the old
+// tally and can't leak into the new one.
 //
-// policy, revision and the keys of listed never change; the rest is guarded by
+// policy, revision, waivers and the keys of listed never change; the rest is guarded by
 // the Index.
 type tally struct {
 	policy, revision string
+	// waivers identifies the exceptions that were active.
+	waivers string
 	// listed holds every kind of the policy; true once a full pass under this
 	// revision has listed it and a watch has followed on.
 	listed map[schema.GroupKind]bool
 	counts Counts
 }
 
-func newTally(policy, revision string, kinds []schema.GroupKind) *tally {
-	t := &tally{policy: policy, revision: revision, listed: make(map[schema.GroupKind]bool, len(kinds))}
-	for _, k := range kinds {
+func newTally(d definition) *tally {
+	t := &tally{policy: d.name, revision: d.revision, waivers: d.waivers, listed: make(map[schema.GroupKind]bool, len(d.kinds))}
+	for _, k := range d.kinds {
 		t.listed[k] = false
 	}
 	return t
@@ -48,8 +53,12 @@ func (r *record) add(sign int) {
 		f := &r.faults[i]
 		c := &f.tally.counts
 		c.Scanned += sign
-		if f.failed {
+		switch {
+		case f.failed:
 			c.Errors += sign
+			continue
+		case f.waived:
+			c.Waived += sign
 			continue
 		}
 		c.Violating += sign

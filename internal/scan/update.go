@@ -13,14 +13,16 @@ import (
 // definition is a policy in force, as far as the Index cares.
 type definition struct {
 	name, revision string
-	uid            types.UID
-	severity       v1alpha1.Severity
-	kinds          []schema.GroupKind
+	// waivers identifies the exceptions that are active.
+	waivers  string
+	uid      types.UID
+	severity v1alpha1.Severity
+	kinds    []schema.GroupKind
 }
 
 // setPolicies makes the given policies the ones in force and returns, for every
 // kind, the tallies by policy that a pass over it must fill. A policy whose
-// revision and kinds are the same keeps its tally; a changed one starts anew,
+// revision, waivers and kinds are the same keeps its tally; a changed one starts anew,
 // and what was counted before no longer shows. removed are those gone.
 func (x *Index) setPolicies(defs []definition) (byKind map[schema.GroupKind]map[string]*tally, removed []string) {
 	x.mu.Lock()
@@ -34,7 +36,7 @@ func (x *Index) setPolicies(defs []definition) (byKind map[schema.GroupKind]map[
 		if old := before[d.name]; old != nil && old.tally.sameAs(d) {
 			e.tally = old.tally
 		} else {
-			e.tally = newTally(d.name, d.revision, d.kinds)
+			e.tally = newTally(d)
 			changed = append(changed, d.name)
 		}
 		x.policies[d.name] = e
@@ -58,7 +60,7 @@ func (x *Index) setPolicies(defs []definition) (byKind map[schema.GroupKind]map[
 
 // sameAs says that the definition gives the same verdicts on the same kinds.
 func (t *tally) sameAs(d definition) bool {
-	if t.revision != d.revision || len(t.listed) != len(d.kinds) {
+	if t.revision != d.revision || t.waivers != d.waivers || len(t.listed) != len(d.kinds) {
 		return false
 	}
 	for _, gk := range d.kinds {

@@ -1,0 +1,139 @@
+package scan
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+)
+
+// waiverOf waives the policy "owner" on one ConfigMap of the namespace ns.
+func waiverOf(object string, until time.Time) *v1alpha1.PolicyException {
+	return &v1alpha1.PolicyException{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "waiver", UID: "w", Generation: 2},
+		Spec: v1alpha1.PolicyExceptionSpec{Policies: []string{"owner"}, Match: v1alpha1.ExceptionMatch{Names: []string{object}},
+			Reason: "moves next quarter", ExpiresAt: metav1.NewTime(until)}}
+}
+
+func TestExceptionCondition(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		now     time.Time
+		problem error
+		missing []string
+		want    string
+	}{
+		"an exception that waives is ready": {now: epoch, want: "True Active: violations are waived until 2026-01-02T04:04:05Z"},
+		"a moment before its expiry it is":  {now: epoch.Add(time.Hour - 1), want: "True Active: violations are waived until 2026-01-02T04:04:05Z"},
+		"at its expiry it isn't, and says what to do": {
+			now:  epoch.Add(time.Hour),
+			want: "False Expired: it expired at 2026-01-02T04:04:05Z; the violations count again: mend the objects, set a later spec.expiresAt, or delete it"},
+		"an expired one isn't told to be mended": {
+			reason: "what else is wrong with it doesn't matter any more", now: epoch.Add(2 * time.Hour), problem: errors.New("x"), missing: []string{"owner"},
+			want: "False Expired: it expired at 2026-01-02T04:04:05Z; the violations count again: mend the objects, set a later spec.expiresAt, or delete it"},
+		"one that can't be read says why": {
+			now: epoch, problem: errors.New("spec.match.names: bad"), want: "False Invalid: it waives nothing: spec.match.names: bad"},
+		"a policy that doesn't exist is named": {
+			now: epoch, missing: []string{"owner"}, want: "False PolicyNotFound: no such policy: owner; check spec.policies"},
+		"the policies that do exist are waived all the same": {
+			now: epoch, missing: []string{"ownr"},
+			want: "False PolicyNotFound: no such policy: ownr; check spec.policies; violations of the others are waived until 2026-01-02T04:04:05Z"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			e := waiverOf("a", epoch.Add(time.Hour))
+			if len(tc.missing) == 1 && tc.missing[0] != "owner" {
+				e.Spec.Policies = append(e.Spec.Policies, tc.missing...)
+			}
+			c := exceptionCondition(e, tc.problem, tc.missing, tc.now)
+			if diff := cmp.Diff(tc.want, fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)); diff != "" || c.Type != v1alpha1.ConditionReady || c.ObservedGeneration != 2 {
+				t.Errorf("%s: %+v (-want +got):\n%s", tc.reason, c, diff)
+			}
+		})
+	}
+}
+
+func TestAnExpiryIsAnnouncedOnce(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	e := waiverOf("a", epoch.Add(time.Hour))
+	server := fake.NewClientBuilder().WithScheme(scheme).WithObjects(e, (&world{}).policy("owner")).WithStatusSubresource(e).Build()
+	policies := catalog.New(catalog.Options{})
+	said, clock := &recorded{}, clocktesting.NewFakePassiveClock(epoch)
+	r := &ExceptionController{client: server, catalog: policies, recorder: said, clock: clock}
+	reconcile := func() (time.Duration, v1alpha1.PolicyException) {
+		t.Helper()
+		result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(e)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var now v1alpha1.PolicyException
+		if err := server.Get(t.Context(), client.ObjectKeyFromObject(e), &now); err != nil {
+			t.Fatal(err)
+		}
+		return result.RequeueAfter, now
+	}
+	if wait, now := reconcile(); wait != catalogLag || len(now.Status.Conditions) != 0 {
+		t.Fatalf("an exception that the catalog doesn't have yet waits %s and has %+v", wait, now.Status)
+	}
+	if err := policies.SetException(e); err != nil {
+		t.Fatal(err)
+	}
+	if wait, now := reconcile(); wait != expiryPoll || now.Status.ObservedGeneration != 2 || now.Status.Conditions[0].Reason != v1alpha1.ReasonActive {
+		t.Fatalf("waits %s with %+v", wait, now.Status)
+	}
+	clock.SetTime(epoch.Add(time.Hour - 2*time.Second))
+	if wait, _ := reconcile(); wait != 2*time.Second || len(*said) != 0 {
+		t.Fatalf("just before the expiry it waits %s, events %q", wait, *said)
+	}
+	clock.SetTime(epoch.Add(time.Hour))
+	reconcile()
+	if wait, now := reconcile(); wait != 0 || now.Status.Conditions[0].Reason != v1alpha1.ReasonExpired {
+		t.Errorf("after the expiry it waits %s with %+v", wait, now.Status)
+	}
+	if len(*said) != 1 || !strings.Contains((*said)[0], "ExceptionExpired") || !strings.Contains((*said)[0], "moves next quarter") {
+		t.Errorf("events %q, want one ExceptionExpired with the reason", *said)
+	}
+}
+
+func TestScannerJudgesAnewWhenAWaiverBeginsAndEnds(t *testing.T) {
+	w := newWorld(t)
+	w.create(configMapResource, object("v1", "ConfigMap", "bad", nil))
+	w.create(configMapResource, object("v1", "ConfigMap", "waived", nil))
+	w.set(w.policy("owner"))
+	both := see{[]string{"ConfigMap bad", "ConfigMap waived"}, true, v1alpha1.ScanComplete, 2}
+	w.await("without a waiver both violate", both)
+
+	e := waiverOf("waived", epoch.AddDate(1000, 0, 0))
+	if err := w.catalog.SetException(e); err != nil {
+		t.Fatal(err)
+	}
+	one := see{[]string{"ConfigMap bad"}, true, v1alpha1.ScanComplete, 2}
+	w.await("a waived object isn't a finding, but was judged", one)
+	if s, _ := w.index.Summary("owner", 0); s.Waived != 1 || s.Violating != 1 || s.Violations != 1 {
+		t.Errorf("counts are %+v, want one violating and one waived", s.Counts)
+	}
+
+	// Nothing happens at the end but that the time comes.
+	e.Generation, e.Spec.ExpiresAt = 3, metav1.NewTime(w.clock.Now().Add(10*time.Minute))
+	if err := w.catalog.SetException(e); err != nil {
+		t.Fatal(err)
+	}
+	w.await("an expired waiver leaves a violation", both)
+	if s, _ := w.index.Summary("owner", 0); s.Waived != 0 || w.clock.Now().Before(e.Spec.ExpiresAt.Time) {
+		t.Errorf("counts are %+v at %s, want none waived, and not before %s", s.Counts, w.clock.Now(), e.Spec.ExpiresAt)
+	}
+}
