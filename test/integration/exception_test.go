@@ -1,0 +1,135 @@
+package integration_test
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/fixture"
+	"evenkeel.dev/evenkeel/test/rig"
+)
+
+// waiver makes an exception for an hour from the policy named like the namespace,
+// for objects whose name begins with "legacy".
+func waiver(namespace, policy string) *v1alpha1.PolicyException {
+	return &v1alpha1.PolicyException{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "waives-" + policy},
+		Spec: v1alpha1.PolicyExceptionSpec{
+			Policies: []string{policy}, Match: v1alpha1.ExceptionMatch{Names: []string{"legacy*"}},
+			Reason: "moves next quarter", ExpiresAt: metav1.NewTime(time.Now().Add(time.Hour)),
+		},
+	}
+}
+
+// endSoon lets an exception expire in a few seconds, and returns when.
+func endSoon(ctx context.Context, e *v1alpha1.PolicyException) time.Time {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega) {
+		g.Expect(suite.Get(ctx, e)).To(Succeed())
+		// The API keeps whole seconds.
+		e.Spec.ExpiresAt = metav1.NewTime(time.Now().Add(4 * time.Second).Truncate(time.Second))
+		g.Expect(suite.API.Update(ctx, e)).To(Succeed())
+	}).Should(Succeed())
+	return e.Spec.ExpiresAt.Time
+}
+
+// awaitCondition waits until an exception is Ready, or not, for a reason.
+func awaitCondition(ctx context.Context, e *v1alpha1.PolicyException, reason string) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega) {
+		g.Expect(suite.Get(ctx, e)).To(Succeed())
+		g.Expect(e.Status.ObservedGeneration).To(Equal(e.Generation))
+		ready := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionReady)
+		g.Expect(ready).NotTo(BeNil())
+		g.Expect(ready.Reason).To(Equal(reason))
+	}).Should(Succeed())
+}
+
+// figures waits until a finished scan shows so many violating and waived objects.
+func figures(ctx context.Context, policy string, violating, waived int) {
+	GinkgoHelper()
+	suite.AwaitScan(ctx, policy, func(g Gomega, s *v1alpha1.ScanStatus) {
+		g.Expect(s.State).To(Equal(v1alpha1.ScanComplete))
+		g.Expect(s.Violating).To(BeEquivalentTo(violating))
+		g.Expect(s.Waived).To(BeEquivalentTo(waived))
+	})
+}
+
+var _ = Describe("A waiver", func() {
+	var namespace string
+	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "waiver") })
+
+	It("lets objects be admitted with a warning and leaves them unmended; at its expiry they are mended", func(ctx context.Context) {
+		suite.Create(ctx, fixture.ConfigMap(namespace, "legacy-old"))
+		e := waiver(namespace, namespace)
+		suite.Create(ctx, e)
+		awaitCondition(ctx, e, v1alpha1.ReasonPolicyNotFound)
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState,
+			fixture.Enforced(v1alpha1.EnforcementDeny), fixture.Remediated(v1alpha1.RemediationAutomatic)))
+		awaitCondition(ctx, e, v1alpha1.ReasonActive)
+		awaitRefusal(ctx, fixture.ConfigMap(namespace, "other"), ContainSubstring("state must be good"))
+
+		api, warned := warningClient()
+		Expect(api.Create(ctx, fixture.ConfigMap(namespace, "legacy-new"))).To(Succeed())
+		Expect(warned()).To(ContainElement(And(ContainSubstring("state must be good"),
+			ContainSubstring("waived by PolicyException "+namespace+"/"+e.Name+" until "))))
+		figures(ctx, namespace, 0, 2)
+		Expect(suite.Plans(ctx, namespace)).To(BeEmpty())
+		Expect(patchedObjects(namespace)).To(BeEmpty())
+
+		expiry := endSoon(ctx, e)
+		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
+		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 2}))
+		Expect(rem.CreationTimestamp.Time).To(BeTemporally(">=", expiry))
+		Expect(rem.CreationTimestamp.Time).To(BeTemporally("<=", expiry.Add(10*time.Second)))
+		figures(ctx, namespace, 0, 0)
+		awaitRefusal(ctx, fixture.ConfigMap(namespace, "legacy-late"), ContainSubstring("state must be good"))
+		awaitCondition(ctx, e, v1alpha1.ReasonExpired)
+		suite.AwaitEvent(ctx, "ExceptionExpired", e.Name, ContainSubstring(e.Spec.Reason))
+		Consistently(ctx, func() []string { return suite.Events(ctx, "ExceptionExpired", e.Name) }, "2s").Should(HaveLen(1))
+	})
+
+	It("is counted apart, and its objects count again when it expires, or is deleted", func(ctx context.Context) {
+		suite.Create(ctx, fixture.ConfigMap(namespace, "legacy"), fixture.ConfigMap(namespace, "other"))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState))
+		figures(ctx, namespace, 2, 0)
+		e := waiver(namespace, namespace)
+		suite.Create(ctx, e)
+		figures(ctx, namespace, 1, 1)
+		expiry := endSoon(ctx, e)
+		figures(ctx, namespace, 2, 0)
+		Expect(time.Now()).To(And(BeTemporally(">=", expiry), BeTemporally("<=", expiry.Add(10*time.Second))))
+
+		again := waiver(namespace, namespace)
+		again.Name += "-again"
+		suite.Create(ctx, again)
+		figures(ctx, namespace, 1, 1)
+		Expect(suite.API.Delete(ctx, again)).To(Succeed())
+		figures(ctx, namespace, 2, 0)
+	})
+
+	It("reaches other namespaces from the controller's own, and from no other", func(ctx context.Context) {
+		suite.Create(ctx, fixture.ConfigMap(namespace, "legacy"))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState))
+		figures(ctx, namespace, 1, 0)
+		e := waiver(namespace, namespace)
+		e.Spec.Match.Namespaces = []string{namespace}
+		Expect(suite.API.Create(ctx, e)).To(MatchError(ContainSubstring("spec.match.namespaces: an exception covers objects of its own namespace")))
+
+		e.Namespace = rig.SystemNamespace
+		suite.Create(ctx, e)
+		DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, e)).To(Succeed()) })
+		figures(ctx, namespace, 0, 1)
+	})
+
+	It("is refused when its time has passed", func(ctx context.Context) {
+		e := waiver(namespace, namespace)
+		e.Spec.ExpiresAt = metav1.NewTime(time.Now().Add(-time.Minute))
+		Expect(suite.API.Create(ctx, e)).To(MatchError(And(ContainSubstring("can't be accepted"), ContainSubstring("spec.expiresAt"))))
+	})
+})
