@@ -2,9 +2,7 @@ package remediate
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,22 +18,17 @@ import (
 const (
 	// maxCanaryReads bounds how many candidates are read to find a canary.
 	maxCanaryReads = 20
-	// failedBackoff is how long a target that failed isn't planned again; it
-	// doubles with each further plan in which it failed.
-	failedBackoff = 10 * time.Minute
-	// maxFailedBackoff is the longest of these waits.
-	maxFailedBackoff = 24 * time.Hour
 	// listPage is the page size of metadata lists.
 	listPage = 500
 )
 
 // choose sorts the fixable findings into objects to mend and objects to report
 // only, by their metadata as the API server holds it now.
-func (p *Planner) choose(ctx context.Context, d *draft, found []policy.Finding, failed map[string]time.Time) error {
+func (p *Planner) choose(ctx context.Context, d *draft, found []policy.Finding, history *past) error {
 	byKind := map[schema.GroupVersionKind][]policy.Finding{}
 	var kinds []schema.GroupVersionKind
 	for _, f := range found {
-		if !f.Fixable || p.clock.Now().Before(failed[f.UID]) {
+		if !f.Fixable || history.waiting(f.UID, p.clock.Now()) {
 			continue
 		}
 		gvk := schema.FromAPIVersionAndKind(f.APIVersion, f.Kind)
@@ -55,7 +48,7 @@ func (p *Planner) choose(ctx context.Context, d *draft, found []policy.Finding, 
 		}
 		for _, f := range byKind[gvk] {
 			if m := live[f.UID]; m != nil && m.DeletionTimestamp == nil {
-				d.sort(f, m, paused)
+				d.sort(f, m, paused, history)
 			}
 		}
 	}
@@ -64,7 +57,7 @@ func (p *Planner) choose(ctx context.Context, d *draft, found []policy.Finding, 
 
 // sort puts one object where its metadata says it belongs. The protocol before
 // each write asks the same again, on fresh state.
-func (d *draft) sort(f policy.Finding, m *metav1.PartialObjectMetadata, paused map[string]bool) {
+func (d *draft) sort(f policy.Finding, m *metav1.PartialObjectMetadata, paused map[string]bool, history *past) {
 	c := candidate{critical: m.Labels[v1alpha1.LabelTier] == "critical", object: v1alpha1.ObjectReference{
 		APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name, UID: f.UID}}
 	if m.Annotations[v1alpha1.AnnotationRemediation] == v1alpha1.RemediationPaused || paused[f.Namespace] {
@@ -74,6 +67,11 @@ func (d *draft) sort(f policy.Finding, m *metav1.PartialObjectMetadata, paused m
 	} else if manager, managed := kube.ManagedBy(m); managed {
 		c.reason = v1alpha1.ReasonManaged
 		c.message = fmt.Sprintf("violates policy %s: %s. %s manages this object: mend it at its source", d.policy.Name, f.Message, manager)
+	} else if history.fighting(f.UID) {
+		c.reason = v1alpha1.ReasonFighting
+		c.message = fmt.Sprintf("violates policy %s: %s. Evenkeel has mended it again and again, and %s keeps setting it back: "+
+			"it is left alone until that stops; to go on at once: kubectl annotate policy %s %s=%s --overwrite",
+			d.policy.Name, f.Message, kube.OtherManager(m, v1alpha1.FieldManager), d.policy.Name, v1alpha1.AnnotationRetry, d.plans[len(d.plans)-1].Name)
 	}
 	if c.reason != "" {
 		d.ineligible = append(d.ineligible, c)
@@ -113,35 +111,6 @@ func (p *Planner) pausedNamespaces(ctx context.Context, needed bool) (map[string
 		paused[m.Name] = m.Annotations[v1alpha1.AnnotationRemediation] == v1alpha1.RemediationPaused
 	}
 	return paused, nil
-}
-
-// failedBefore returns until when targets that failed in earlier plans of this
-// revision aren't planned again, by UID.
-func (p *Planner) failedBefore(ctx context.Context, d draft) (map[string]time.Time, error) {
-	until := map[string]time.Time{}
-	times := map[string]int{}
-	for i := range d.plans {
-		rem := &d.plans[i]
-		if rem.Spec.Policy.Revision != d.revision || rem.Status.Counts.Failed == 0 || d.policy.Annotations[v1alpha1.AnnotationRetry] == rem.Name {
-			continue
-		}
-		b, err := readBook(ctx, p.reader, rem)
-		var incomplete errPlanIncomplete
-		if errors.As(err, &incomplete) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		for t := range b.places {
-			if b.record(t).State == v1alpha1.TargetFailed {
-				uid := b.target(t).Object.UID
-				until[uid] = endOf(*rem).Add(min(failedBackoff<<min(times[uid], 10), maxFailedBackoff))
-				times[uid]++
-			}
-		}
-	}
-	return until, nil
 }
 
 // chooseCanary moves objects to the front that can prove something: they are
