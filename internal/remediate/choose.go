@@ -28,7 +28,11 @@ func (p *Planner) choose(ctx context.Context, d *draft, found []policy.Finding, 
 	byKind := map[schema.GroupVersionKind][]policy.Finding{}
 	var kinds []schema.GroupVersionKind
 	for _, f := range found {
-		if !f.Fixable || history.waiting(f.UID, p.clock.Now()) {
+		if !f.Fixable {
+			continue
+		}
+		if history.waiting(f.UID, p.clock.Now()) {
+			d.waiting++
 			continue
 		}
 		gvk := schema.FromAPIVersionAndKind(f.APIVersion, f.Kind)

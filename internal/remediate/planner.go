@@ -142,6 +142,10 @@ func (p *Planner) nothingEligible(ctx context.Context, pol *v1alpha1.Policy, d d
 		p.tellOwners(pol, d)
 		p.notPlanned(ctx, pol, fmt.Sprintf("%d violating objects can't be mended here: %s", len(d.ineligible), d.reasons()))
 	}
+	if d.waiting > 0 {
+		p.notPlanned(ctx, pol, fmt.Sprintf("%d violating objects couldn't be mended by plan %s and wait for another try; its slices say why",
+			d.waiting, d.plans[len(d.plans)-1].Name))
+	}
 	return replanPoll
 }
 
