@@ -18,6 +18,17 @@ import (
 	"evenkeel.dev/evenkeel/test/fixture"
 )
 
+const denyEvilImage = `package fixture.images
+
+import rego.v1
+
+deny contains {"msg": "image evil is refused"} if {
+	some kind in ["containers", "ephemeralContainers"]
+	some c in object.get(input.pod.spec, kind, [])
+	c.image == "evil"
+}
+`
+
 // warnings collect the warning headers of a client.
 type warnings struct {
 	mu   sync.Mutex
@@ -131,6 +142,22 @@ var _ = Describe("Admission", func() {
 		awaitRefusal(ctx, pod, ContainSubstring("Pod "+namespace+"/forged"))
 	})
 
+	It("judges a container that is added to a running Pod", func(ctx context.Context) {
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, denyEvilImage,
+			fixture.Kinds("", "Pod"), fixture.Enforced(v1alpha1.EnforcementDeny), fixture.Unselected))
+		pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "good"}}}}
+		pod.Namespace, pod.Name = namespace, "web"
+		suite.Create(ctx, pod)
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(suite.Get(ctx, pod)).To(Succeed())
+			debugWith(pod, "evil")
+			g.Expect(suite.API.SubResource("ephemeralcontainers").Update(ctx, pod, client.DryRunAll)).To(MatchError(ContainSubstring("image evil is refused")))
+		}).Should(Succeed())
+		Expect(suite.Get(ctx, pod)).To(Succeed())
+		debugWith(pod, "good")
+		Expect(suite.API.SubResource("ephemeralcontainers").Update(ctx, pod)).To(Succeed())
+	})
+
 	It("answers 100 requests at once while policies are swapped, each by one whole revision", func(ctx context.Context) {
 		revision := func(n int) string {
 			return fmt.Sprintf("package fixture.swap\n\nimport rego.v1\n\ndeny contains {\"msg\": \"refused by revision %[1]d, part one\"} if input.object.data.state == \"bad\"\n\n"+
@@ -176,4 +203,10 @@ func expectOneRevision(err error) {
 	said := regexp.MustCompile(`refused by revision (\d+), part (one|two)`).FindAllStringSubmatch(err.Error(), -1)
 	Expect(said).To(HaveLen(2), err.Error())
 	Expect(said[0][1]).To(Equal(said[1][1]), err.Error())
+}
+
+// debugWith adds a container to a Pod, as kubectl debug does.
+func debugWith(pod *corev1.Pod, image string) {
+	pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{{
+		EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "debug", Image: image}}}
 }
