@@ -154,7 +154,7 @@ func (p *Planner) chooseCanary(ctx context.Context, d *draft) (bool, error) {
 
 // fitCanary reads one object anew: does it still violate, and is it healthy?
 func (p *Planner) fitCanary(ctx context.Context, d *draft, ref v1alpha1.ObjectReference) (fit, clean bool, message string, err error) {
-	t := &targets{reader: p.reader, clock: p.clock}
+	t := &targets{reader: p.reader, mapper: p.mapper, clock: p.clock}
 	obj, err := t.read(ctx, ref)
 	if client.IgnoreNotFound(err) != nil {
 		return false, false, "", err
@@ -177,10 +177,6 @@ func (p *Planner) violates(ctx context.Context, t *targets, policyName string, o
 	if err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
-	var ns map[string]any
-	if namespace != nil {
-		ns = namespace.Object
-	}
-	result, matched := p.policies.Snapshot().EvaluateOne(ctx, policyName, policy.NewAudit(obj.Object, ns, p.clock.Now()))
+	result, matched := p.policies.Snapshot().EvaluateOne(ctx, policyName, t.audit(obj.Object, namespace))
 	return matched && result.Err == nil && len(result.Violations) > 0, nil
 }

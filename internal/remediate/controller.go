@@ -97,7 +97,7 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 		return 0, err
 	}
 	p := &pass{rem: rem, book: b, snapshot: c.policies.Snapshot(),
-		targets: &targets{reader: c.reader, writer: c.client, clock: c.clock}}
+		targets: &targets{reader: c.reader, writer: c.client, mapper: c.rights.mapper, clock: c.clock}}
 	p.saver = func(ctx context.Context) error { return c.persist(ctx, p) }
 	before := b.views()
 	o, err := c.gather(ctx, p)

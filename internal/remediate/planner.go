@@ -8,6 +8,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -52,6 +53,7 @@ type Planner struct {
 	findings Findings
 	clock    clock.PassiveClock
 	events   *escalate.Recorder
+	mapper   meta.RESTMapper
 	said     *sayings
 }
 

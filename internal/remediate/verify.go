@@ -8,7 +8,6 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
-	"evenkeel.dev/evenkeel/internal/policy"
 )
 
 // check verifies one written target on an uncached read. No answer is never a
@@ -39,11 +38,7 @@ func (p *pass) checkPolicy(ctx context.Context, obj *unstructured.Unstructured) 
 	if err != nil {
 		return &Check{CheckWaiting, "", "the namespace couldn't be read: " + err.Error()}
 	}
-	var ns map[string]any
-	if namespace != nil {
-		ns = namespace.Object
-	}
-	result, matched := p.snapshot.EvaluateOne(ctx, p.rem.Spec.Policy.Name, policy.NewAudit(obj.Object, ns, p.targets.clock.Now()))
+	result, matched := p.snapshot.EvaluateOne(ctx, p.rem.Spec.Policy.Name, p.targets.audit(obj.Object, namespace))
 	switch {
 	case !matched:
 		return nil
