@@ -44,6 +44,8 @@ const (
 	ReasonOptOut = "OptOut"
 	// ReasonManaged: another tool manages the object; mend it at its source.
 	ReasonManaged = "Managed"
+	// ReasonFighting: somebody keeps setting the object back after it was mended.
+	ReasonFighting = "Fighting"
 	// ReasonOwned: a controller owns the object; it is mended at its root owner.
 	ReasonOwned = "Owned"
 	// ReasonAlreadyClean: the object violates no longer.

@@ -49,6 +49,9 @@ const (
 	ReasonReverted = "RemediationReverted"
 	// ReasonTargetFailed: this object couldn't be mended.
 	ReasonTargetFailed = "RemediationFailed"
+	// ReasonFight: somebody keeps setting this object back; Evenkeel has stopped
+	// mending it.
+	ReasonFight = "RemediationFight"
 	// ReasonManagedByOther: another tool manages this object; mend it at its source.
 	ReasonManagedByOther = "ManagedByOther"
 )

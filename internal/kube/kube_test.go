@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -179,4 +180,24 @@ func deployment(generation, observed int64, status map[string]any) map[string]an
 	return map[string]any{"apiVersion": "apps/v1", "kind": "Deployment",
 		"metadata": map[string]any{"name": "web", "generation": generation},
 		"spec":     map[string]any{"replicas": int64(1)}, "status": status}
+}
+
+func TestOtherManager(t *testing.T) {
+	at := func(hour int) *metav1.Time {
+		stamp := metav1.Date(2026, 3, 1, hour, 0, 0, 0, time.UTC)
+		return &stamp
+	}
+	obj := &metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{
+		{Manager: "helm", Time: at(9)},
+		{Manager: "kube-controller-manager", Subresource: "status", Time: at(12)},
+		{Manager: "night-job", Time: at(10)},
+		{Manager: "evenkeel", Time: at(11)},
+		{Manager: "evenkeel-rollback", Time: at(11)},
+	}}
+	if got, want := kube.OtherManager(obj, "evenkeel"), "night-job, at 2026-03-01T10:00:00Z"; got != want {
+		t.Errorf("the last writer but us and the status: want %q, got %q", want, got)
+	}
+	if got := kube.OtherManager(&metav1.ObjectMeta{}, "evenkeel"); got != "somebody" {
+		t.Errorf("an object that doesn't tell: got %q", got)
+	}
 }

@@ -93,6 +93,20 @@ func configSync(_, annotations map[string]string) (string, bool) {
 	return annotations["configsync.gke.io/resource-id"], true
 }
 
+// OtherManager names the field manager, other than ours, that wrote an object
+// last: "kubectl-patch, at 2026-01-02T15:04:05Z", or "somebody" where the object
+// doesn't tell.
+func OtherManager(obj metav1.Object, ours string) string {
+	name, last := "somebody", metav1.Time{}
+	for _, m := range obj.GetManagedFields() {
+		if strings.HasPrefix(m.Manager, ours) || m.Subresource != "" || m.Time == nil || m.Time.Before(&last) {
+			continue
+		}
+		name, last = fmt.Sprintf("%s, at %s", m.Manager, m.Time.UTC().Format("2006-01-02T15:04:05Z")), *m.Time
+	}
+	return name
+}
+
 // ControllerOf describes the controller that owns an object: "ReplicaSet web-7d4b".
 func ControllerOf(obj metav1.Object) (string, bool) {
 	ref := metav1.GetControllerOfNoCopy(obj)

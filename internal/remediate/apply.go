@@ -191,23 +191,29 @@ func (p *pass) locate(ctx context.Context, ref v1alpha1.ObjectReference, write *
 	if write == nil {
 		return obj, sideBefore, nil
 	}
+	s, err := sideOf(obj, write)
+	return obj, s, err
+}
+
+// sideOf compares the recorded fields of a write with an object.
+func sideOf(obj *unstructured.Unstructured, write *v1alpha1.WriteRecord) (side, error) {
 	if string(obj.GetUID()) != write.UID {
-		return obj, sideReplaced, nil
+		return sideReplaced, nil
 	}
 	fields, err := action.FromRecordFields(write.Fields)
 	if err != nil {
-		return nil, sideNeither, err
+		return sideNeither, err
 	}
 	digest, err := action.DigestAfter(action.Observe(obj.Object, fields))
 	if err != nil {
-		return nil, sideNeither, err
+		return sideNeither, err
 	}
 	switch digest {
 	case write.DigestAfter:
-		return obj, sideAfter, nil
+		return sideAfter, nil
 	case write.DigestBefore:
-		return obj, sideBefore, nil
+		return sideBefore, nil
 	default:
-		return obj, sideNeither, nil
+		return sideNeither, nil
 	}
 }

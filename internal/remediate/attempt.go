@@ -90,11 +90,7 @@ func setFields(write *v1alpha1.WriteRecord, fields []action.Field) (err error) {
 }
 
 func (a *attempt) request(object map[string]any) *policy.Request {
-	var namespace map[string]any
-	if a.namespace != nil {
-		namespace = a.namespace.Object
-	}
-	return policy.NewAudit(object, namespace, a.targets.clock.Now())
+	return a.targets.audit(object, a.namespace)
 }
 
 func (a *attempt) skipped(reason, message string) *v1alpha1.TargetRecord {

@@ -2,9 +2,7 @@ package remediate
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,22 +18,21 @@ import (
 const (
 	// maxCanaryReads bounds how many candidates are read to find a canary.
 	maxCanaryReads = 20
-	// failedBackoff is how long a target that failed isn't planned again; it
-	// doubles with each further plan in which it failed.
-	failedBackoff = 10 * time.Minute
-	// maxFailedBackoff is the longest of these waits.
-	maxFailedBackoff = 24 * time.Hour
 	// listPage is the page size of metadata lists.
 	listPage = 500
 )
 
 // choose sorts the fixable findings into objects to mend and objects to report
 // only, by their metadata as the API server holds it now.
-func (p *Planner) choose(ctx context.Context, d *draft, found []policy.Finding, failed map[string]time.Time) error {
+func (p *Planner) choose(ctx context.Context, d *draft, found []policy.Finding, history *past) error {
 	byKind := map[schema.GroupVersionKind][]policy.Finding{}
 	var kinds []schema.GroupVersionKind
 	for _, f := range found {
-		if !f.Fixable || p.clock.Now().Before(failed[f.UID]) {
+		if !f.Fixable {
+			continue
+		}
+		if history.waiting(f.UID, p.clock.Now()) {
+			d.waiting++
 			continue
 		}
 		gvk := schema.FromAPIVersionAndKind(f.APIVersion, f.Kind)
@@ -55,7 +52,7 @@ func (p *Planner) choose(ctx context.Context, d *draft, found []policy.Finding, 
 		}
 		for _, f := range byKind[gvk] {
 			if m := live[f.UID]; m != nil && m.DeletionTimestamp == nil {
-				d.sort(f, m, paused)
+				d.sort(f, m, paused, history)
 			}
 		}
 	}
@@ -64,7 +61,7 @@ func (p *Planner) choose(ctx context.Context, d *draft, found []policy.Finding, 
 
 // sort puts one object where its metadata says it belongs. The protocol before
 // each write asks the same again, on fresh state.
-func (d *draft) sort(f policy.Finding, m *metav1.PartialObjectMetadata, paused map[string]bool) {
+func (d *draft) sort(f policy.Finding, m *metav1.PartialObjectMetadata, paused map[string]bool, history *past) {
 	c := candidate{critical: m.Labels[v1alpha1.LabelTier] == "critical", object: v1alpha1.ObjectReference{
 		APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name, UID: f.UID}}
 	if m.Annotations[v1alpha1.AnnotationRemediation] == v1alpha1.RemediationPaused || paused[f.Namespace] {
@@ -74,6 +71,11 @@ func (d *draft) sort(f policy.Finding, m *metav1.PartialObjectMetadata, paused m
 	} else if manager, managed := kube.ManagedBy(m); managed {
 		c.reason = v1alpha1.ReasonManaged
 		c.message = fmt.Sprintf("violates policy %s: %s. %s manages this object: mend it at its source", d.policy.Name, f.Message, manager)
+	} else if history.fighting(f.UID) {
+		c.reason = v1alpha1.ReasonFighting
+		c.message = fmt.Sprintf("violates policy %s: %s. Evenkeel has mended it again and again, and %s keeps setting it back: "+
+			"it is left alone until that stops; to go on at once: kubectl annotate policy %s %s=%s --overwrite",
+			d.policy.Name, f.Message, kube.OtherManager(m, v1alpha1.FieldManager), d.policy.Name, v1alpha1.AnnotationRetry, d.plans[len(d.plans)-1].Name)
 	}
 	if c.reason != "" {
 		d.ineligible = append(d.ineligible, c)
@@ -115,35 +117,6 @@ func (p *Planner) pausedNamespaces(ctx context.Context, needed bool) (map[string
 	return paused, nil
 }
 
-// failedBefore returns until when targets that failed in earlier plans of this
-// revision aren't planned again, by UID.
-func (p *Planner) failedBefore(ctx context.Context, d draft) (map[string]time.Time, error) {
-	until := map[string]time.Time{}
-	times := map[string]int{}
-	for i := range d.plans {
-		rem := &d.plans[i]
-		if rem.Spec.Policy.Revision != d.revision || rem.Status.Counts.Failed == 0 || d.policy.Annotations[v1alpha1.AnnotationRetry] == rem.Name {
-			continue
-		}
-		b, err := readBook(ctx, p.reader, rem)
-		var incomplete errPlanIncomplete
-		if errors.As(err, &incomplete) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		for t := range b.places {
-			if b.record(t).State == v1alpha1.TargetFailed {
-				uid := b.target(t).Object.UID
-				until[uid] = endOf(*rem).Add(min(failedBackoff<<min(times[uid], 10), maxFailedBackoff))
-				times[uid]++
-			}
-		}
-	}
-	return until, nil
-}
-
 // chooseCanary moves objects to the front that can prove something: they are
 // healthy and still violate. Objects that turn out clean are dropped. It says
 // false when there is nothing left to mend, or no canary.
@@ -181,7 +154,7 @@ func (p *Planner) chooseCanary(ctx context.Context, d *draft) (bool, error) {
 
 // fitCanary reads one object anew: does it still violate, and is it healthy?
 func (p *Planner) fitCanary(ctx context.Context, d *draft, ref v1alpha1.ObjectReference) (fit, clean bool, message string, err error) {
-	t := &targets{reader: p.reader, clock: p.clock}
+	t := &targets{reader: p.reader, mapper: p.mapper, clock: p.clock}
 	obj, err := t.read(ctx, ref)
 	if client.IgnoreNotFound(err) != nil {
 		return false, false, "", err
@@ -204,10 +177,6 @@ func (p *Planner) violates(ctx context.Context, t *targets, policyName string, o
 	if err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
-	var ns map[string]any
-	if namespace != nil {
-		ns = namespace.Object
-	}
-	result, matched := p.policies.Snapshot().EvaluateOne(ctx, policyName, policy.NewAudit(obj.Object, ns, p.clock.Now()))
+	result, matched := p.policies.Snapshot().EvaluateOne(ctx, policyName, t.audit(obj.Object, namespace))
 	return matched && result.Err == nil && len(result.Enforced()) > 0, nil
 }

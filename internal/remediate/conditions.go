@@ -120,6 +120,8 @@ func targetEvent(rem *v1alpha1.Remediation, was v1alpha1.TargetState, rec *v1alp
 		return escalate.ReasonRemediated, fmt.Sprintf("changed by policy %s: %s", rem.Spec.Policy.Name, fieldsOf(rec))
 	case rec.State == v1alpha1.TargetReverted:
 		return escalate.ReasonReverted, fmt.Sprintf("set back to what it was: %s. %s", fieldsOf(rec), rec.Message)
+	case rec.State == v1alpha1.TargetFailed && rec.Reason == v1alpha1.ReasonFighting:
+		return escalate.ReasonFight, fmt.Sprintf("mended by policy %s, and %s", rem.Spec.Policy.Name, rec.Message)
 	case rec.State == v1alpha1.TargetFailed || rec.State == v1alpha1.TargetRevertConflict:
 		return escalate.ReasonTargetFailed, rec.Reason + ": " + rec.Message
 	case rec.State == v1alpha1.TargetSkipped && rec.Reason == v1alpha1.ReasonManaged:

@@ -10,7 +10,6 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -98,7 +97,7 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 		return 0, err
 	}
 	p := &pass{rem: rem, book: b, snapshot: c.policies.Snapshot(),
-		targets: &targets{reader: c.reader, writer: c.client, clock: c.clock}}
+		targets: &targets{reader: c.reader, writer: c.client, mapper: c.rights.mapper, clock: c.clock}}
 	p.saver = func(ctx context.Context) error { return c.persist(ctx, p) }
 	before := b.views()
 	o, err := c.gather(ctx, p)
@@ -228,33 +227,4 @@ func heldFrom(s *v1alpha1.RemediationStatus, intent Intent) v1alpha1.Remediation
 	default:
 		return s.Phase
 	}
-}
-
-// adopt makes the Remediation the owner of its slices, so that they go with it.
-func (c *Controller) adopt(ctx context.Context, rem *v1alpha1.Remediation, b *book) error {
-	for _, slice := range b.slices {
-		if metav1.IsControlledBy(slice, rem) {
-			continue
-		}
-		before := slice.DeepCopy()
-		if err := controllerutil.SetControllerReference(rem, slice, c.client.Scheme()); err != nil {
-			return fmt.Errorf("slice %s: %w", slice.Name, err)
-		}
-		records := slice.Status
-		if err := c.client.Patch(ctx, slice, client.MergeFrom(before), client.FieldOwner(v1alpha1.FieldManager)); err != nil {
-			return fmt.Errorf("adopt slice %s: %w", slice.Name, err)
-		}
-		slice.Status = records
-	}
-	return nil
-}
-
-// finish lets go of a plan that has reached a final phase.
-func (c *Controller) finish(ctx context.Context, rem *v1alpha1.Remediation) error {
-	before := rem.DeepCopy()
-	if !controllerutil.RemoveFinalizer(rem, v1alpha1.Finalizer) {
-		return nil
-	}
-	err := c.client.Patch(ctx, rem, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(v1alpha1.FieldManager))
-	return client.IgnoreNotFound(err)
 }

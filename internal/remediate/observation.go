@@ -56,6 +56,9 @@ const (
 	CheckFailed
 	// CheckGone: the object was deleted, or replaced under its name.
 	CheckGone
+	// CheckSetBack: the object violates again because somebody else changed our
+	// fields since; it isn't the fix that failed.
+	CheckSetBack
 )
 
 // Check is what verification saw of one target.

@@ -29,14 +29,14 @@ func stepVerifying(o Observation) Intent {
 	switch {
 	case len(waiting) > 0:
 		return o.stay(fmt.Sprintf("%d of %d verified; waiting for %s: %s", written-len(waiting), written,
-			name(o.Targets[waiting[0]].Object), o.checkMessage(waiting[0])), Intent{Marks: marks, Wait: verifyPoll})
+			name(o.Targets[waiting[0]].Object), o.checkMessage(waiting[0])), Intent{Marks: marks, Outcomes: o.setBack(marks), Wait: verifyPoll})
 	case m.pending() && o.open(), len(m.intents) > 0:
 		next := o.enter(v1alpha1.PhaseApplying, "batch verified; going on")
-		next.Marks = marks
+		next.Marks, next.Outcomes = marks, o.setBack(marks)
 		return next
 	default:
 		next := o.enter(v1alpha1.PhaseSoaking, fmt.Sprintf("verified; soaking for %s", o.soak()))
-		next.Marks, next.HealthySince = marks, o.Now
+		next.Marks, next.Outcomes, next.HealthySince = marks, o.setBack(marks), o.Now
 		return next
 	}
 }
@@ -51,7 +51,7 @@ func stepSoaking(o Observation) Intent {
 	if len(waiting) > 0 {
 		next := o.enter(v1alpha1.PhaseVerifying, fmt.Sprintf("soak broken by %s: %s",
 			name(o.Targets[waiting[0]].Object), o.checkMessage(waiting[0])))
-		next.Marks = marks
+		next.Marks, next.Outcomes = marks, o.setBack(marks)
 		return next
 	}
 	since := o.Now
@@ -60,7 +60,7 @@ func stepSoaking(o Observation) Intent {
 	}
 	if left := o.soak() - o.Now.Sub(since); left > 0 {
 		intent := o.stay(fmt.Sprintf("soaking, %s left", left.Round(time.Second)), Intent{Wait: min(left, soakWait(m))})
-		intent.HealthySince, intent.Marks = since, marks
+		intent.HealthySince, intent.Marks, intent.Outcomes = since, marks, o.setBack(marks)
 		return intent
 	}
 	return o.soaked(m)
@@ -75,18 +75,19 @@ func soakWait(m members) time.Duration {
 func (o Observation) soaked(m members) Intent {
 	var done, marks []Mark
 	for _, i := range m.verified {
-		if c := o.Targets[i].Check; c != nil && c.Result == CheckGone {
-			marks = append(marks, gone(i, c))
+		if c := o.Targets[i].Check; c.lost() {
+			marks = append(marks, lost(i, c))
 			continue
 		}
 		done = append(done, Mark{Target: i, State: v1alpha1.TargetDone})
 	}
 	intent := o.enter(v1alpha1.PhaseApplying, fmt.Sprintf("%d targets verified and soaked", len(done)))
+	intent.Outcomes = o.setBack(marks)
 	intent.Marks = append(marks, done...)
 	if len(done) > 0 {
 		first := o.Targets[done[0].Target].Object
-		intent.Outcomes = []Outcome{{Type: OutcomeSucceeded, Count: int32(len(done)),
-			Key: o.key(fmt.Sprintf("w%d/%s/%s/ok", o.Status.Wave, first.Namespace, first.Name)), Message: intent.Message}}
+		intent.Outcomes = append(intent.Outcomes, Outcome{Type: OutcomeSucceeded, Count: int32(len(done)),
+			Key: o.key(fmt.Sprintf("w%d/%s/%s/ok", o.Status.Wave, first.Namespace, first.Name)), Message: intent.Message})
 	}
 	return intent
 }
@@ -97,8 +98,8 @@ func (o Observation) verified(m members) (marks []Mark, waiting []int) {
 	for _, i := range append(append([]int{}, m.applied...), m.verified...) {
 		t := o.Targets[i]
 		switch {
-		case t.Check != nil && t.Check.Result == CheckGone:
-			marks = append(marks, gone(i, t.Check))
+		case t.Check.lost():
+			marks = append(marks, lost(i, t.Check))
 		case t.Check != nil && t.Check.Result == CheckPassed:
 			if t.State != v1alpha1.TargetVerified {
 				marks = append(marks, Mark{Target: i, State: v1alpha1.TargetVerified})
@@ -115,8 +116,30 @@ func (o Observation) verified(m members) (marks []Mark, waiting []int) {
 	return marks, waiting
 }
 
-func gone(target int, c *Check) Mark {
+// lost says whether nothing of our write is left to verify.
+func (c *Check) lost() bool {
+	return c != nil && (c.Result == CheckGone || c.Result == CheckSetBack)
+}
+
+func lost(target int, c *Check) Mark {
+	if c.Result == CheckSetBack {
+		return Mark{Target: target, State: v1alpha1.TargetFailed, Reason: v1alpha1.ReasonFighting, Message: c.Message}
+	}
 	return Mark{Target: target, State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonGone, Message: c.Message}
+}
+
+// setBack are the outcomes of targets that somebody else set back. One is a
+// stubborn neighbour; several in a row are a tool that manages the fleet, and the
+// breakers must stop what would change every object twice for nothing.
+func (o Observation) setBack(marks []Mark) []Outcome {
+	var out []Outcome
+	for _, m := range marks {
+		if m.State == v1alpha1.TargetFailed && m.Reason == v1alpha1.ReasonFighting {
+			out = append(out, Outcome{Type: OutcomeFailed, Count: 1, Message: m.Message,
+				Key: o.key("setback/" + o.Targets[m.Target].Object.UID)})
+		}
+	}
+	return out
 }
 
 // failures are the written targets that failed their check or their deadline.

@@ -30,7 +30,10 @@ type draft struct {
 	plans []v1alpha1.Remediation
 	// eligible are the objects to mend; ineligible ones are only reported.
 	eligible, ineligible []candidate
-	hash                 string
+	// waiting counts the objects that couldn't be mended by earlier plans and
+	// whose next try is still to come.
+	waiting int
+	hash    string
 }
 
 // planHash identifies a plan. A rollout's hash also depends on the plan before

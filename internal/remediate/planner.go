@@ -8,6 +8,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -52,6 +53,7 @@ type Planner struct {
 	findings Findings
 	clock    clock.PassiveClock
 	events   *escalate.Recorder
+	mapper   meta.RESTMapper
 	said     *sayings
 }
 
@@ -111,11 +113,11 @@ func (p *Planner) plan(ctx context.Context, pol *v1alpha1.Policy, plans []v1alph
 
 // draft chooses the targets, and creates the plan when any can be mended now.
 func (p *Planner) draft(ctx context.Context, pol *v1alpha1.Policy, d draft, found []policy.Finding) (time.Duration, error) {
-	failed, err := p.failedBefore(ctx, d)
+	history, err := p.readPast(ctx, d)
 	if err != nil {
 		return 0, err
 	}
-	if err := p.choose(ctx, &d, found, failed); err != nil {
+	if err := p.choose(ctx, &d, found, history); err != nil {
 		return 0, err
 	}
 	if len(d.eligible) == 0 {
@@ -141,6 +143,10 @@ func (p *Planner) nothingEligible(ctx context.Context, pol *v1alpha1.Policy, d d
 	if len(d.ineligible) > 0 {
 		p.tellOwners(pol, d)
 		p.notPlanned(ctx, pol, fmt.Sprintf("%d violating objects can't be mended here: %s", len(d.ineligible), d.reasons()))
+	}
+	if d.waiting > 0 {
+		p.notPlanned(ctx, pol, fmt.Sprintf("%d violating objects couldn't be mended by plan %s and wait for another try; its slices say why",
+			d.waiting, d.plans[len(d.plans)-1].Name))
 	}
 	return replanPoll
 }
@@ -182,12 +188,13 @@ func (p *Planner) current(pol *v1alpha1.Policy, scanned string) bool {
 	return known && p.policies.Complete() && status.Err == nil && status.Revision == scanned && status.Generation == pol.Generation
 }
 
-// tellOwners tells, once, of objects that another tool manages: they are left
-// alone, and their source must be mended.
+// tellOwners tells, once, of objects that are left alone because somebody else
+// writes them: a tool that manages them, or one that keeps setting them back.
 func (p *Planner) tellOwners(pol *v1alpha1.Policy, d draft) {
 	for _, c := range d.ineligible {
-		if c.reason == v1alpha1.ReasonManaged && p.said.firstTime(pol.Name+"/"+c.object.UID, c.message) {
-			p.events.Target(c.object, pol, escalate.ReasonManagedByOther, c.message)
+		reason := map[string]string{v1alpha1.ReasonManaged: escalate.ReasonManagedByOther, v1alpha1.ReasonFighting: escalate.ReasonFight}[c.reason]
+		if reason != "" && p.said.firstTime(pol.Name+"/"+c.object.UID, c.message) {
+			p.events.Target(c.object, pol, reason, c.message)
 		}
 	}
 }

@@ -78,8 +78,11 @@ func (r *rights) missingFor(ctx context.Context, gvk schema.GroupVersionKind, li
 		return "", nil
 	}
 	slices.Sort(namespaces)
-	return fmt.Sprintf(`{apiGroups: ["%s"], resources: ["%s"], verbs: ["%s"]} for namespaces %s`, mapping.Resource.Group,
-		mapping.Resource.Resource, strings.Join(verbs, `", "`), someOf(namespaces, 5)), nil
+	rule := fmt.Sprintf(`{apiGroups: ["%s"], resources: ["%s"], verbs: ["%s"]}`, mapping.Resource.Group, mapping.Resource.Resource, strings.Join(verbs, `", "`))
+	if namespaces[0] == "" {
+		return rule, nil // cluster-scoped
+	}
+	return rule + " for namespaces " + someOf(namespaces, 5), nil
 }
 
 // denied returns the verbs, of those that remediation needs, that are refused.

@@ -50,7 +50,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		return err
 	}
 	planner := &Planner{client: mgr.GetClient(), reader: mgr.GetAPIReader(), policies: o.Policies, findings: o.Findings,
-		clock: o.Clock, events: recorder, said: newSayings()}
+		clock: o.Clock, events: recorder, mapper: mgr.GetRESTMapper(), said: newSayings()}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("planner").
 		For(&v1alpha1.Policy{}).
 		Watches(&v1alpha1.Remediation{}, handler.EnqueueRequestsFromMapFunc(policyOf)).

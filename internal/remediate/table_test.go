@@ -99,7 +99,7 @@ func reachable(from v1alpha1.RemediationPhase, rows map[v1alpha1.RemediationPhas
 func TestEveryAnswerIsAllowed(t *testing.T) {
 	states := []v1alpha1.TargetState{v1alpha1.TargetPending, v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified,
 		v1alpha1.TargetDone, v1alpha1.TargetSkipped, v1alpha1.TargetFailed, v1alpha1.TargetReverted, v1alpha1.TargetRevertConflict}
-	checks := []*Check{nil, {Result: CheckWaiting}, {Result: CheckPassed}, {Result: CheckFailed}, {Result: CheckGone}}
+	checks := []*Check{nil, {Result: CheckWaiting}, {Result: CheckPassed}, {Result: CheckFailed}, {Result: CheckGone}, {Result: CheckSetBack}}
 	strategy := newFleet(2).strategy
 	for _, row := range Table() {
 		for i, first := range states {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,6 +33,7 @@ const (
 type targets struct {
 	reader client.Reader
 	writer client.Client
+	mapper meta.RESTMapper
 	clock  clock.PassiveClock
 
 	mu         sync.Mutex
@@ -67,6 +69,21 @@ func (t *targets) namespaceOf(ctx context.Context, obj *unstructured.Unstructure
 	}
 	t.namespaces[obj.GetNamespace()] = ns
 	return ns, nil
+}
+
+// audit asks for a verdict on an object, or on what it would be after a fix.
+// namespace is the one that the object lives in, or nil.
+func (t *targets) audit(object map[string]any, namespace *unstructured.Unstructured) *policy.Request {
+	var ns map[string]any
+	if namespace != nil {
+		ns = namespace.Object
+	}
+	r := policy.NewAudit(object, ns, t.clock.Now())
+	gk := schema.GroupKind{Group: r.Kind.Group, Kind: r.Kind.Kind}
+	if mapping, err := t.mapper.RESTMapping(gk, r.Kind.Version); err == nil {
+		r.Resource = mapping.Resource.Resource
+	}
+	return r
 }
 
 // patch sends a JSON Patch and returns the object as the server answers it.

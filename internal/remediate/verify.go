@@ -8,7 +8,6 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
-	"evenkeel.dev/evenkeel/internal/policy"
 )
 
 // check verifies one written target on an uncached read. No answer is never a
@@ -26,7 +25,7 @@ func (p *pass) check(ctx context.Context, i int, stopped bool) *Check {
 	}
 	if !stopped {
 		if c := p.checkPolicy(ctx, obj); c != nil {
-			return c
+			return setBackBy(c, obj, rec.Write)
 		}
 	}
 	return checkHealth(obj, kube.ParseHealth(rec.Write.HealthBefore))
@@ -39,11 +38,7 @@ func (p *pass) checkPolicy(ctx context.Context, obj *unstructured.Unstructured) 
 	if err != nil {
 		return &Check{CheckWaiting, "", "the namespace couldn't be read: " + err.Error()}
 	}
-	var ns map[string]any
-	if namespace != nil {
-		ns = namespace.Object
-	}
-	result, matched := p.snapshot.EvaluateOne(ctx, p.rem.Spec.Policy.Name, policy.NewAudit(obj.Object, ns, p.targets.clock.Now()))
+	result, matched := p.snapshot.EvaluateOne(ctx, p.rem.Spec.Policy.Name, p.targets.audit(obj.Object, namespace))
 	switch {
 	case !matched:
 		return nil
@@ -53,6 +48,24 @@ func (p *pass) checkPolicy(ctx context.Context, obj *unstructured.Unstructured) 
 		return &Check{CheckFailed, v1alpha1.ReasonStillViolating, "the object violates again: " + result.Violations[0].Message}
 	}
 	return nil
+}
+
+// setBackBy tells an object that violates again because somebody else set our
+// fields back from one that our write didn't mend.
+func setBackBy(c *Check, obj *unstructured.Unstructured, write *v1alpha1.WriteRecord) *Check {
+	if c.Result != CheckFailed {
+		return c
+	}
+	s, err := sideOf(obj, write)
+	if err != nil || s == sideAfter {
+		return c
+	}
+	message := fmt.Sprintf("%s set the mended fields back: mend the source that it takes the object from",
+		kube.OtherManager(obj, v1alpha1.FieldManager))
+	if s != sideBefore {
+		message += "; some of the fix's fields still hold our values, as the record tells"
+	}
+	return &Check{CheckSetBack, v1alpha1.ReasonFighting, message}
 }
 
 // checkHealth compares health with what it was before: an object that was well

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -56,8 +57,13 @@ func waived(t *testing.T, policyName string, until time.Time) *catalog.Snapshot 
 	return c.Snapshot()
 }
 
+// targetsAt knows no kind and reads nothing.
+func targetsAt(now time.Time) *targets {
+	return &targets{mapper: meta.NewDefaultRESTMapper(nil), clock: clocktesting.NewFakePassiveClock(now)}
+}
+
 func attemptAt(snapshot *catalog.Snapshot, object *unstructured.Unstructured) *attempt {
-	a := &attempt{targets: &targets{clock: clocktesting.NewFakePassiveClock(waiverNow)}, snapshot: snapshot, object: object}
+	a := &attempt{targets: targetsAt(waiverNow), snapshot: snapshot, object: object}
 	a.plan.Policy.Name = "owner"
 	a.plan.Policy.Revision, _ = snapshot.Revision("owner")
 	return a
@@ -108,7 +114,7 @@ func TestAFixMayBringAWaivedViolation(t *testing.T) {
 func TestVerificationPassesAWaivedObject(t *testing.T) {
 	for want, until := range map[string]time.Time{"": waiverNow.Add(time.Hour), v1alpha1.ReasonStillViolating: waiverNow} {
 		snapshot := waived(t, "owner", until)
-		p := &pass{targets: &targets{clock: clocktesting.NewFakePassiveClock(waiverNow)}, rem: &v1alpha1.Remediation{}, snapshot: snapshot}
+		p := &pass{targets: targetsAt(waiverNow), rem: &v1alpha1.Remediation{}, snapshot: snapshot}
 		p.rem.Spec.Policy.Name = "owner"
 		got := ""
 		if c := p.checkPolicy(t.Context(), widget(map[string]any{})); c != nil {

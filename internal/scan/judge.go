@@ -75,14 +75,12 @@ func (j *judge) judge(ctx context.Context, u *unstructured.Unstructured) *judged
 }
 
 func (j *judge) request(u *unstructured.Unstructured) *policy.Request {
-	r := &policy.Request{
-		Operation: policy.Create, Kind: j.kind, Resource: j.resource,
-		Namespace: u.GetNamespace(), Name: u.GetName(),
-		Object: u.Object, Audit: true, Now: j.clock.Now(),
+	var namespace map[string]any
+	if u.GetNamespace() != "" {
+		namespace = j.namespaces.get(u.GetNamespace())
 	}
-	if r.Namespace != "" {
-		r.NamespaceObject = j.namespaces.get(r.Namespace)
-	}
+	r := policy.NewAudit(u.Object, namespace, j.clock.Now())
+	r.Kind, r.Resource = j.kind, j.resource // a list's items need not say
 	return r
 }
 

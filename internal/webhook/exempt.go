@@ -3,6 +3,7 @@ package webhook
 import (
 	"maps"
 	"reflect"
+	"slices"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -12,8 +13,8 @@ import (
 // can't take down the cluster or lock out whoever would mend it:
 //
 //   - subresources: status, scale, binding, eviction and the rest. The webhook
-//     configuration names whole resources only, and the handler lets any
-//     subresource through
+//     configuration doesn't name them, and the handler lets them through; but for
+//     those of judgedSubresources, which change what a Pod runs
 //   - leases, which keep nodes and leaders alive
 //   - Evenkeel's own kinds, so that policies can always be mended
 //   - Evenkeel's own rollbacks, known by its user and field manager together: they
@@ -49,11 +50,15 @@ func exemptRequest(r *policy.Request) bool {
 	default:
 		return true
 	}
-	return r.SubResource != "" ||
+	return r.SubResource != "" && !slices.Contains(judgedSubresources(), r.SubResource) ||
 		r.Judged() == nil ||
 		neverJudged(r.Kind.Group, r.Kind.Kind) != "" ||
 		onlyRemovesFinalizers(r)
 }
+
+// judgedSubresources are the subresources of Pods by which a container can be
+// added (kubectl debug) or resized after the Pod was admitted.
+func judgedSubresources() []string { return []string{"ephemeralcontainers", "resize"} }
 
 // ownRollback says that the request is the manager's own undoing of a write. Its
 // other writes are judged like everybody's.

@@ -123,6 +123,11 @@ func TestHandlerAnswers(t *testing.T) {
 			review: reviewOf("UPDATE", set(deleting("b"), int64(9), "spec", "replicas"), deleting("a", "b")),
 			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
+		"a container that is added to a running Pod is judged": {
+			reason: "kubectl debug must not be a way around",
+			review: reviewOf("UPDATE", deployment("web", true), deployment("web", false), func(r tree) { r["subResource"] = "ephemeralcontainers" }),
+			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
+		},
 		"a subresource is never judged": {
 			review: reviewOf("UPDATE", deployment("web", true), deployment("web", false), func(r tree) { r["subResource"] = "status" }),
 			want:   response{Allowed: true},

@@ -57,6 +57,22 @@ func addOperations(into map[Resource]map[v1alpha1.Operation]bool, res Resource, 
 	}
 	for _, op := range operations {
 		into[res][op] = true
+		if op == v1alpha1.OperationUpdate {
+			addSubresources(into, res)
+		}
+	}
+}
+
+// addSubresources adds the subresources that change what a Pod runs: their
+// requests are updates of the Pod.
+func addSubresources(into map[Resource]map[v1alpha1.Operation]bool, res Resource) {
+	if res.Group != "" || res.Plural != "pods" {
+		return
+	}
+	for _, name := range judgedSubresources() {
+		sub := res
+		sub.Plural += "/" + name
+		into[sub] = map[v1alpha1.Operation]bool{v1alpha1.OperationUpdate: true}
 	}
 }
 

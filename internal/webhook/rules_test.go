@@ -61,6 +61,7 @@ func TestWebhooksCoverWhatThePoliciesConcern(t *testing.T) {
 			policies: []*v1alpha1.Policy{newPolicy("a", privilegedRego)},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [pods replicationcontrollers] [CREATE UPDATE] Namespaced
+  "" [v1] [pods/ephemeralcontainers pods/resize] [UPDATE] Namespaced
   "apps" [v1] [daemonsets deployments replicasets statefulsets] [CREATE UPDATE] Namespaced
   "batch" [v1] [cronjobs jobs] [CREATE UPDATE] Namespaced
 ` + policiesHook,
@@ -72,6 +73,7 @@ func TestWebhooksCoverWhatThePoliciesConcern(t *testing.T) {
 			},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [pods] [CREATE UPDATE] Namespaced
+  "" [v1] [pods/ephemeralcontainers pods/resize] [UPDATE] Namespaced
 ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
   "" [v1] [services] [CREATE UPDATE] Namespaced
 ` + policiesHook,
@@ -97,6 +99,7 @@ ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [namespaces] [CREATE UPDATE] Cluster
   "" [v1] [pods] [CREATE UPDATE] Namespaced
+  "" [v1] [pods/ephemeralcontainers pods/resize] [UPDATE] Namespaced
 ` + policiesHook,
 		},
 		"kinds that aren't served are left out and named": {

@@ -1,0 +1,71 @@
+package remediate
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+func TestFights(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	cases := map[string]struct {
+		reason string
+		ages   []time.Duration
+		want   bool
+	}{
+		"An object that was never mended is at peace":  {reason: "no heat"},
+		"Three mendings in a minute are drift":         {reason: "heat is just below 3", ages: []time.Duration{0, 30 * time.Second, time.Minute}},
+		"Four mendings in a minute are a fight":        {reason: "heat is just below 4", ages: []time.Duration{0, 20 * time.Second, 40 * time.Second, time.Minute}, want: true},
+		"Four mendings cool down in a quarter hour":    {reason: "4 × 2^-0.5 is below 3", ages: []time.Duration{15 * time.Minute, 15 * time.Minute, 15 * time.Minute, 15 * time.Minute}},
+		"Once an hour is drift, for however long":      {reason: "the sum stays below 1.4", ages: []time.Duration{0, time.Hour, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour}},
+		"Every five minutes is a fight before an hour": {reason: "the sum is 4.9", ages: []time.Duration{0, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute, 25 * time.Minute}, want: true},
+		"A clock that went back makes no extra heat":   {reason: "a mending counts 1 at most", ages: []time.Duration{-time.Hour, -time.Hour, -time.Hour}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			h := &past{failedUntil: map[string]time.Time{}, failures: map[string]int{}, heat: map[string]float64{}}
+			for _, age := range tc.ages {
+				h.remember(endedPlan(now.Add(-age)), bookOf(v1alpha1.TargetDone), "r1", now)
+			}
+			if got := h.fighting("u1"); got != tc.want {
+				t.Errorf("%s: want fighting %t at a heat of %.2f", tc.reason, tc.want, h.heat["u1"])
+			}
+		})
+	}
+}
+
+func TestFailedTargetsWaitTwiceAsLongEachTime(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	h := &past{failedUntil: map[string]time.Time{}, failures: map[string]int{}, heat: map[string]float64{}}
+	for _, want := range []time.Duration{10 * time.Minute, 20 * time.Minute, 40 * time.Minute} {
+		h.remember(endedPlan(now), bookOf(v1alpha1.TargetFailed), "r1", now)
+		if !h.waiting("u1", now.Add(want-time.Second)) || h.waiting("u1", now.Add(want)) {
+			t.Errorf("want a wait of %s, got until %s", want, h.failedUntil["u1"])
+		}
+	}
+	other := &past{failedUntil: map[string]time.Time{}, failures: map[string]int{}, heat: map[string]float64{}}
+	other.remember(endedPlan(now), bookOf(v1alpha1.TargetFailed), "r2", now)
+	if other.waiting("u1", now) {
+		t.Error("a failure of an older revision of the policy keeps the new one waiting")
+	}
+}
+
+func endedPlan(at time.Time) *v1alpha1.Remediation {
+	ended := metav1.NewMicroTime(at)
+	rem := &v1alpha1.Remediation{}
+	rem.Spec.Policy.Revision = "r1"
+	rem.Status.CompletedAt = &ended
+	return rem
+}
+
+func bookOf(state v1alpha1.TargetState) *book {
+	slice := &v1alpha1.RemediationSlice{}
+	slice.Spec.Targets = []v1alpha1.Target{{Object: v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}}}
+	slice.Status.Records = []v1alpha1.TargetRecord{{State: state}}
+	b := &book{}
+	b.add(slice)
+	return b
+}

@@ -1,0 +1,66 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/faultproxy"
+)
+
+// target matches the writes that change a ConfigMap of the namespace.
+func target(namespace string) faultproxy.Match {
+	return func(r faultproxy.Request) bool {
+		return r.IsWrite() && r.Resource == "configmaps" && r.Namespace == namespace
+	}
+}
+
+// rollout matches every write of a rollout: targets and Evenkeel's own records.
+func rollout(namespace string) faultproxy.Match {
+	records := []string{"remediations", "remediationslices", "circuitbreakers"}
+	return func(r faultproxy.Request) bool {
+		return r.IsWrite() && r.Group == v1alpha1.GroupVersion.Group && slices.Contains(records, r.Resource) || target(namespace)(r)
+	}
+}
+
+// patched counts the successful patches of each target, by UID.
+func patched(namespace string, writes []faultproxy.Write) map[string]int {
+	counts := map[string]int{}
+	for _, w := range writes {
+		if target(namespace)(w.Request) && w.Succeeded() {
+			counts[w.UID]++
+		}
+	}
+	return counts
+}
+
+// expectIntentsFirst checks the write-ahead rule: whenever a target was patched,
+// the latest slice stored before held the intent to do so.
+func expectIntentsFirst(namespace string, writes []faultproxy.Write) {
+	GinkgoHelper()
+	stored := map[string]v1alpha1.TargetState{}
+	for _, w := range writes {
+		switch {
+		case !w.Succeeded():
+		case w.Resource == "remediationslices" && w.Subresource == "status":
+			remember(stored, w.Body)
+		case target(namespace)(w.Request) && w.Method == http.MethodPatch:
+			Expect(stored).To(HaveKeyWithValue(w.UID, v1alpha1.TargetIntent),
+				"%s was patched without a stored intent", w.Name)
+		}
+	}
+}
+
+// remember takes the states out of the body of a slice's status write.
+func remember(stored map[string]v1alpha1.TargetState, body []byte) {
+	GinkgoHelper()
+	var slice v1alpha1.RemediationSlice
+	Expect(json.Unmarshal(body, &slice)).To(Succeed())
+	for i, rec := range slice.Status.Records {
+		stored[slice.Spec.Targets[i].Object.UID] = rec.State
+	}
+}

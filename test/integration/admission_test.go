@@ -1,0 +1,212 @@
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/cluster"
+	"evenkeel.dev/evenkeel/test/fixture"
+)
+
+const denyEvilImage = `package fixture.images
+
+import rego.v1
+
+deny contains {"msg": "image evil is refused"} if {
+	some kind in ["containers", "ephemeralContainers"]
+	some c in object.get(input.pod.spec, kind, [])
+	c.image == "evil"
+}
+`
+
+// warnings collect the warning headers of a client.
+type warnings struct {
+	mu   sync.Mutex
+	text []string
+}
+
+var _ rest.WarningHandler = &warnings{}
+
+// HandleWarningHeader takes one warning.
+func (w *warnings) HandleWarningHeader(_ int, _, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text = append(w.text, text)
+}
+
+// warningClient returns a client, and what it was warned of so far.
+func warningClient() (client.Client, func() []string) {
+	GinkgoHelper()
+	w := &warnings{}
+	config := suite.Config()
+	config.WarningHandler = w
+	scheme, err := cluster.Scheme()
+	Expect(err).NotTo(HaveOccurred())
+	api, err := client.New(config, client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	return api, func() []string {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return append([]string{}, w.text...)
+	}
+}
+
+var _ = Describe("Admission", func() {
+	var namespace string
+	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "admission") })
+
+	It("refuses under Deny, and names policy, path, reason, fix and runbook", func(ctx context.Context) {
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Enforced(v1alpha1.EnforcementDeny)))
+		awaitRefusal(ctx, fixture.ConfigMap(namespace, "web"), And(
+			ContainSubstring("ConfigMap "+namespace+"/web is refused by policy "+namespace),
+			ContainSubstring("/data/state: state must be good"),
+			ContainSubstring(`Fix: set /data/state to "good"`),
+			ContainSubstring("Runbook: https://example.com/runbooks/"+namespace)))
+		suite.Create(ctx, good(namespace))
+	})
+
+	It("lets through with a warning under Warn, and without one under DryRun", func(ctx context.Context) {
+		suite.CreatePolicy(ctx, fixture.Policy(namespace+"-dryrun", namespace, fixture.DenyState("bad")))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace+"-warn", namespace, fixture.MendState, fixture.Enforced(v1alpha1.EnforcementWarn)))
+		api, warned := warningClient()
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(api.Create(ctx, fixture.ConfigMap(namespace, "web"), client.DryRunAll)).To(Succeed())
+			g.Expect(warned()).To(ContainElement("policy " + namespace + "-warn: /data/state: state must be good"))
+		}).Should(Succeed())
+		Expect(warned()).NotTo(ContainElement(ContainSubstring(namespace + "-dryrun")))
+	})
+
+	It("lets an update of an old violator through with a warning, and refuses a new violation", func(ctx context.Context) {
+		old := fixture.ConfigMap(namespace, "old")
+		fine := good(namespace)
+		suite.Create(ctx, old, fine)
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Enforced(v1alpha1.EnforcementDeny)))
+		awaitRefusal(ctx, fixture.ConfigMap(namespace, "new"), ContainSubstring("state must be good"))
+
+		api, warned := warningClient()
+		old.Data["hotfix"] = "yes"
+		Expect(api.Update(ctx, old)).To(Succeed())
+		Expect(warned()).To(ContainElement(ContainSubstring("already violated before this change; not blocked")))
+		fine.Data["state"] = "worse"
+		Expect(api.Update(ctx, fine)).To(MatchError(ContainSubstring("state must be good")))
+	})
+
+	It("judges a deletion by the old object", func(ctx context.Context) {
+		kept := fixture.ConfigMap(namespace, "kept")
+		suite.Create(ctx, kept, good(namespace))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.DenyState("bad"),
+			fixture.Enforced(v1alpha1.EnforcementDeny), fixture.On(v1alpha1.OperationDelete)))
+		Eventually(ctx, func() error {
+			return suite.API.Delete(ctx, kept, client.DryRunAll)
+		}).Should(MatchError(ContainSubstring("state must not be bad")))
+		Expect(suite.API.Delete(ctx, good(namespace))).To(Succeed())
+		suite.Create(ctx, fixture.ConfigMap(namespace, "created"))
+	})
+
+	It("lets an old violator be scaled, and its pods come up", func(ctx context.Context) {
+		old := fixture.Deployment(namespace, "old")
+		suite.Create(ctx, old)
+		policy := fixture.Policy(namespace, namespace, fixture.RequireTemplateLabel("team", "shop"),
+			fixture.Kinds("", "Pod"), fixture.Enforced(v1alpha1.EnforcementDeny), fixture.Unselected)
+		suite.CreatePolicy(ctx, policy)
+		awaitRefusal(ctx, fixture.Deployment(namespace, "new"), And(
+			ContainSubstring("Deployment "+namespace+"/new"), ContainSubstring("/spec/template/metadata/labels")))
+
+		_, _, err := suite.Kubectl(ctx, "", "scale", "deployment", "old", "-n", namespace, "--replicas=3")
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(suite.Get(ctx, old)).To(Succeed())
+			g.Expect(old.Status.ReadyReplicas).To(BeEquivalentTo(3))
+		}).Should(Succeed())
+		suite.AwaitScan(ctx, policy.Name, func(g Gomega, s *v1alpha1.ScanStatus) {
+			g.Expect(s.Violating).To(BeEquivalentTo(1), "its ReplicaSet and Pods are judged at the Deployment")
+		})
+
+		By("refusing a bare Pod that claims to be a Deployment's")
+		pod := &corev1.Pod{Spec: old.Spec.Template.Spec}
+		pod.Namespace, pod.Name = namespace, "forged"
+		replicaSets := &appsv1.ReplicaSetList{}
+		Expect(suite.API.List(ctx, replicaSets, client.InNamespace(namespace))).To(Succeed())
+		owner := replicaSets.Items[0]
+		fixture.ControlledBy(fixture.Controller("apps/v1", "ReplicaSet", &owner))(pod)
+		awaitRefusal(ctx, pod, ContainSubstring("Pod "+namespace+"/forged"))
+	})
+
+	It("judges a container that is added to a running Pod", func(ctx context.Context) {
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, denyEvilImage,
+			fixture.Kinds("", "Pod"), fixture.Enforced(v1alpha1.EnforcementDeny), fixture.Unselected))
+		pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "good"}}}}
+		pod.Namespace, pod.Name = namespace, "web"
+		suite.Create(ctx, pod)
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(suite.Get(ctx, pod)).To(Succeed())
+			debugWith(pod, "evil")
+			g.Expect(suite.API.SubResource("ephemeralcontainers").Update(ctx, pod, client.DryRunAll)).To(MatchError(ContainSubstring("image evil is refused")))
+		}).Should(Succeed())
+		Expect(suite.Get(ctx, pod)).To(Succeed())
+		debugWith(pod, "good")
+		Expect(suite.API.SubResource("ephemeralcontainers").Update(ctx, pod)).To(Succeed())
+	})
+
+	It("answers 100 requests at once while policies are swapped, each by one whole revision", func(ctx context.Context) {
+		revision := func(n int) string {
+			return fmt.Sprintf("package fixture.swap\n\nimport rego.v1\n\ndeny contains {\"msg\": \"refused by revision %[1]d, part one\"} if input.object.data.state == \"bad\"\n\n"+
+				"deny contains {\"msg\": \"refused by revision %[1]d, part two\"} if input.object.data.state == \"bad\"\n", n)
+		}
+		policy := fixture.Policy(namespace, namespace, revision(0), fixture.Enforced(v1alpha1.EnforcementDeny), fixture.OnFailure(v1alpha1.FailurePolicyFail))
+		suite.CreatePolicy(ctx, policy)
+		awaitRefusal(ctx, fixture.ConfigMap(namespace, "web"), ContainSubstring("revision 0"))
+
+		const requests, swaps, rounds = 100, 20, 5
+		var swapping, asking sync.WaitGroup
+		swapping.Go(func() {
+			defer GinkgoRecover()
+			for n := 1; n <= swaps; n++ {
+				suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.Policy) { p.Spec.Modules[0].Rego = revision(n) })
+			}
+		})
+		for i := range requests {
+			asking.Go(func() {
+				defer GinkgoRecover()
+				for range rounds {
+					name := fmt.Sprintf("web-%d", i)
+					if i%2 == 0 {
+						fine := good(namespace)
+						fine.Name = name
+						Expect(suite.API.Create(ctx, fine, client.DryRunAll)).To(Succeed())
+						continue
+					}
+					expectOneRevision(suite.API.Create(ctx, fixture.ConfigMap(namespace, name), client.DryRunAll))
+				}
+			})
+		}
+		asking.Wait()
+		swapping.Wait()
+		awaitRefusal(ctx, fixture.ConfigMap(namespace, "web"), ContainSubstring(fmt.Sprintf("revision %d,", swaps)))
+	})
+})
+
+// expectOneRevision expects a refusal that both parts of one revision speak in.
+func expectOneRevision(err error) {
+	GinkgoHelper()
+	Expect(err).To(HaveOccurred())
+	said := regexp.MustCompile(`refused by revision (\d+), part (one|two)`).FindAllStringSubmatch(err.Error(), -1)
+	Expect(said).To(HaveLen(2), err.Error())
+	Expect(said[0][1]).To(Equal(said[1][1]), err.Error())
+}
+
+// debugWith adds a container to a Pod, as kubectl debug does.
+func debugWith(pod *corev1.Pod, image string) {
+	pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{{
+		EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "debug", Image: image}}}
+}

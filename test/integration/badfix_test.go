@@ -1,0 +1,108 @@
+package integration_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/fixture"
+)
+
+var _ = Describe("A fix that doesn't work", func() {
+	immutable := func(o client.Object) {
+		yes := true
+		o.(*corev1.ConfigMap).Immutable = &yes
+	}
+	DescribeTable("fails before anything is written, with the reason in the record and an event",
+		func(ctx context.Context, ops string, object func(client.Object), reason, message string) {
+			namespace := suite.Namespace(ctx, "badfix")
+			for _, name := range []string{"one", "two"} {
+				suite.Create(ctx, fixture.ConfigMap(namespace, name, object))
+			}
+			before := versions(ctx, namespace)
+			policy := fixture.Policy(namespace, namespace, fixture.Fix(ops), fixture.Remediated(v1alpha1.RemediationAutomatic))
+			suite.CreatePolicy(ctx, policy)
+
+			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)
+			Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonNoViableCanary))
+			Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Failed: 2}))
+			for _, record := range suite.Records(ctx, rem) {
+				Expect(record.State).To(Equal(v1alpha1.TargetFailed))
+				Expect(record.Reason).To(Equal(reason))
+				Expect(record.Message).To(ContainSubstring(message))
+				suite.AwaitEvent(ctx, "RemediationFailed", record.Object.Name, And(HavePrefix(reason+": "), ContainSubstring(message)))
+			}
+			Expect(patchedObjects(namespace)).To(BeEmpty())
+			Expect(versions(ctx, namespace)).To(Equal(before))
+		},
+		Entry("when it doesn't cure", `[{"op": "replace", "path": "/data/state", "value": "worse"}]`,
+			fixture.Unchanged, v1alpha1.ReasonFixDoesNotCure, "state must be good"),
+		Entry("when it changes nothing", `[{"op": "replace", "path": "/data/state", "value": "bad"}]`,
+			fixture.Unchanged, v1alpha1.ReasonFixChangesNothing, "leaves the object as it is"),
+		Entry("when its path doesn't exist", `[{"op": "replace", "path": "/data/state", "value": "good"}, {"op": "remove", "path": "/spec/nothing"}]`,
+			fixture.Unchanged, v1alpha1.ReasonFixInvalid, "/spec/nothing"),
+		Entry("when the server knows no such field", `[{"op": "replace", "path": "/data/state", "value": "good"}, {"op": "add", "path": "/dada", "value": {}}]`,
+			fixture.Unchanged, v1alpha1.ReasonDryRunRefused, `unknown field "dada"`),
+		Entry("when it sets a value of another type", `[{"op": "replace", "path": "/data/state", "value": "good"}, {"op": "add", "path": "/data/n", "value": 5}]`,
+			fixture.Unchanged, v1alpha1.ReasonDryRunRefused, "cannot unmarshal number"),
+		Entry("when it changes an immutable field", `[{"op": "replace", "path": "/data/state", "value": "good"}]`,
+			immutable, v1alpha1.ReasonDryRunRefused, "field is immutable when `immutable` is set"),
+	)
+
+	It("isn't tried on the whole fleet: after ten candidates the plan ends, and isn't made again by itself", func(ctx context.Context) {
+		namespace := suite.Namespace(ctx, "badfix")
+		suite.Create(ctx, fixture.ConfigMaps(namespace, 12)...)
+		before := versions(ctx, namespace)
+		policy := fixture.Policy(namespace, namespace, fixture.Fix(`[{"op": "replace", "path": "/data/state", "value": "worse"}]`),
+			fixture.Remediated(v1alpha1.RemediationAutomatic))
+		suite.CreatePolicy(ctx, policy)
+		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)
+		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Failed: 10, Skipped: 2}))
+		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name, ContainSubstring("mend the policy"))
+		Expect(suite.Plans(ctx, policy.Name)).To(HaveLen(1))
+		Expect(versions(ctx, namespace)).To(Equal(before))
+	})
+
+	It("fails before anything is written when the fixed object would violate another policy", func(ctx context.Context) {
+		namespace := suite.Namespace(ctx, "badfix")
+		suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
+		before := versions(ctx, namespace)
+		other := fixture.Policy(namespace+"-other", namespace, fixture.DenyState("good"), fixture.Enforced(v1alpha1.EnforcementDeny))
+		suite.CreatePolicy(ctx, other)
+		awaitRefusal(ctx, good(namespace), ContainSubstring("state must not be good"))
+		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		suite.CreatePolicy(ctx, policy)
+
+		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)
+		for _, record := range suite.Records(ctx, rem) {
+			Expect(record.State).To(Equal(v1alpha1.TargetFailed))
+			Expect(record.Reason).To(Equal(v1alpha1.ReasonFixBreaksPolicy))
+			Expect(record.Message).To(And(ContainSubstring(other.Name), ContainSubstring("state must not be good")))
+			suite.AwaitEvent(ctx, "RemediationFailed", record.Object.Name, ContainSubstring(other.Name))
+		}
+		Expect(versions(ctx, namespace)).To(Equal(before))
+	})
+
+	It("is only tried, never written, in mode DryRun, and the record holds the fix", func(ctx context.Context) {
+		namespace := suite.Namespace(ctx, "dryrun")
+		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
+		before := versions(ctx, namespace)
+		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationDryRun))
+		suite.CreatePolicy(ctx, policy)
+		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhasePreviewed)
+		for _, record := range suite.Records(ctx, rem) {
+			Expect(record.State).To(Equal(v1alpha1.TargetPreviewed))
+			Expect(record.Write.Fields).To(HaveLen(2))
+		}
+		Expect(versions(ctx, namespace)).To(Equal(before))
+	})
+})
+
+// good is a ConfigMap that MendState doesn't find.
+func good(namespace string) *corev1.ConfigMap {
+	return fixture.ConfigMap(namespace, "good", func(o client.Object) { o.(*corev1.ConfigMap).Data["state"] = "good" })
+}

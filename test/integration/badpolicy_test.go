@@ -1,0 +1,96 @@
+package integration_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/fixture"
+)
+
+// apply applies a policy as a user would, and returns what kubectl says.
+func apply(ctx context.Context, p *v1alpha1.Policy) (string, error) {
+	GinkgoHelper()
+	p = p.DeepCopy()
+	p.APIVersion, p.Kind, p.ResourceVersion = v1alpha1.GroupVersion.String(), "Policy", ""
+	p.ManagedFields, p.Status = nil, v1alpha1.PolicyStatus{}
+	text, err := json.Marshal(p)
+	Expect(err).NotTo(HaveOccurred())
+	_, stderr, err := suite.Kubectl(ctx, string(text), "apply", "-f", "-")
+	return stderr, err
+}
+
+var _ = Describe("A policy that couldn't work", func() {
+	DescribeTable("is refused with the file, the line and the reason, and the revision in force stays",
+		func(ctx context.Context, rego string, says ...string) {
+			namespace := suite.Namespace(ctx, "badrego")
+			policy := fixture.Policy(namespace, namespace, fixture.DenyState("bad"), fixture.Enforced(v1alpha1.EnforcementDeny))
+			suite.CleanUp(policy.Name)
+			_, err := apply(ctx, policy)
+			Expect(err).NotTo(HaveOccurred())
+			awaitRefusal(ctx, fixture.ConfigMap(namespace, "one"), ContainSubstring("state must not be bad"))
+			suite.AwaitScan(ctx, policy.Name, func(Gomega, *v1alpha1.ScanStatus) {})
+			inForce := suite.Policy(ctx, policy.Name)
+
+			broken := policy.DeepCopy()
+			broken.Spec.Modules[0].Rego = rego
+			stderr, err := apply(ctx, broken)
+			Expect(err).To(HaveOccurred())
+			for _, text := range says {
+				Expect(stderr).To(ContainSubstring(strings.ReplaceAll(text, "FILE", policy.Name+".rego")))
+			}
+			after := suite.Policy(ctx, policy.Name)
+			Expect(after.Generation).To(Equal(inForce.Generation))
+			Expect(after.Status.Revision).To(Equal(inForce.Status.Revision))
+			awaitRefusal(ctx, fixture.ConfigMap(namespace, "two"), ContainSubstring("state must not be bad"))
+		},
+		Entry("when its Rego doesn't parse", "package fixture.broken\n\nimport rego.v1\n\ndeny contains \"x\" if {\n\tx := := 1\n}\n",
+			"FILE:6:", "rego_parse_error"),
+		Entry("when its Rego doesn't compile", "package fixture.broken\n\nimport rego.v1\n\ndeny contains \"x\" if nobody.knows\n",
+			"FILE:5:", "rego_unsafe_var_error"),
+		Entry("when it uses http.send", "package fixture.broken\n\nimport rego.v1\n\ndeny contains \"x\" if http.send({\"url\": \"http://example.com\"}).status_code == 200\n",
+			"FILE:5:", "http.send"),
+		Entry("when it holds no rule", "package fixture.broken\n\nimport rego.v1\n\nother := 1\n",
+			"deny"),
+	)
+
+	DescribeTable("is refused at creation with the field and what to do",
+		func(ctx context.Context, change func(*v1alpha1.Policy), says ...string) {
+			policy := fixture.Policy("refused", "nowhere", fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic), change)
+			suite.CleanUp(policy.Name)
+			stderr, err := apply(ctx, policy)
+			Expect(err).To(HaveOccurred())
+			for _, text := range says {
+				Expect(stderr).To(ContainSubstring(text))
+			}
+		},
+		Entry("for a kind that isn't served", fixture.Kinds("apps", "Deploymint"),
+			"spec.match.resources[0].kinds[0]", `serves no kind "Deploymint" in group "apps"`),
+		Entry("for a kind that is spelt in another way", fixture.Kinds("apps", "deployments"),
+			"spec.match.resources[0].kinds[0]", `did you mean "Deployment" of group "apps"`),
+		Entry("for a kind in the wrong group", fixture.Kinds("", "Deployment"),
+			"spec.match.resources[0].kinds[0]", `set apiGroups to "apps"`),
+		Entry("for one of Evenkeel's own kinds", fixture.Kinds("evenkeel.dev", "Policy"),
+			"spec.match.resources[0].kinds[0]", "never judged"),
+		Entry("for waves that fall", remediated(fixture.Waves("50%", "25%", "100%")),
+			"spec.remediation.waves[1]", "never fall"),
+		Entry("for a wave that is no share", remediated(fixture.Waves("5 percent", "100%")),
+			"spec.remediation.waves[0]", "percentage"),
+		Entry("for a canary that is no share", remediated(func(s *v1alpha1.RemediationStrategy) {
+			size := intstr.FromString("0%")
+			s.Canary.Size = &size
+		}), "spec.remediation.canary.size"),
+		Entry("for a breaker that could never open", remediated(func(s *v1alpha1.RemediationStrategy) {
+			s.Breaker.Window.Duration = 1
+		}), "spec.remediation.breaker.window"),
+	)
+})
+
+func remediated(change func(*v1alpha1.RemediationStrategy)) func(*v1alpha1.Policy) {
+	return func(p *v1alpha1.Policy) { change(&p.Spec.Remediation) }
+}

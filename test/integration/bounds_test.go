@@ -1,0 +1,93 @@
+package integration_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/fixture"
+)
+
+const (
+	mebibyte = 1 << 20
+	// violationsVariable sets the number of violating objects.
+	violationsVariable = "EVENKEEL_TEST_VIOLATIONS"
+	defaultViolations  = 10_000
+)
+
+func violations() int {
+	GinkgoHelper()
+	text := os.Getenv(violationsVariable)
+	if text == "" {
+		return defaultViolations
+	}
+	n, err := strconv.Atoi(text)
+	Expect(err).NotTo(HaveOccurred(), violationsVariable)
+	return n
+}
+
+// encoded is the size of an object as etcd would take it, or more.
+func encoded(object client.Object) int {
+	GinkgoHelper()
+	text, err := json.Marshal(object)
+	Expect(err).NotTo(HaveOccurred())
+	return len(text)
+}
+
+var _ = Describe("Ten thousand violating objects", func() {
+	It("leave status, plan and slices bounded, far from etcd's limit", func(ctx context.Context) {
+		n := violations()
+		AddReportEntry("violating objects", n)
+		namespace := suite.Namespace(ctx, "bounds")
+		workqueue.ParallelizeUntil(ctx, 32, n, func(i int) {
+			defer GinkgoRecover()
+			suite.Create(ctx, fixture.ConfigMap(namespace, fmt.Sprintf("a-name-of-some-length-for-an-object-%06d", i)))
+		})
+		policy := fixture.Policy(namespace, namespace, fixture.MendState,
+			fixture.Remediated(v1alpha1.RemediationDryRun, fixture.Concurrent(100)))
+		suite.CreatePolicy(ctx, policy)
+		suite.AwaitScan(ctx, policy.Name, func(g Gomega, s *v1alpha1.ScanStatus) {
+			g.Expect(s.State).To(Equal(v1alpha1.ScanComplete))
+			g.Expect(s.Violating).To(BeEquivalentTo(n))
+			g.Expect(len(s.Sample)).To(BeNumerically("<=", 20))
+		})
+		Expect(encoded(suite.Policy(ctx, policy.Name))).To(BeNumerically("<", mebibyte/8))
+
+		By("recording the fixes of more than one slice's targets")
+		var rem v1alpha1.Remediation
+		Eventually(ctx, func(g Gomega) {
+			plans := suite.Plans(ctx, policy.Name)
+			g.Expect(plans).To(HaveLen(1))
+			rem = plans[0]
+			g.Expect(rem.Status.Counts.Done).To(BeNumerically(">", v1alpha1.MaxTargetsPerSlice))
+		}).Should(Succeed())
+		Expect(rem.Spec.Targets).To(BeEquivalentTo(n))
+		Expect(rem.Spec.Slices).To(HaveLen((n + v1alpha1.MaxTargetsPerSlice - 1) / v1alpha1.MaxTargetsPerSlice))
+		Expect(encoded(&rem)).To(BeNumerically("<", mebibyte/8))
+		total := 0
+		for _, name := range rem.Spec.Slices {
+			slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: name}}
+			Expect(suite.Get(ctx, slice)).To(Succeed())
+			total += len(slice.Spec.Targets)
+			Expect(len(slice.Spec.Targets)).To(BeNumerically("<=", v1alpha1.MaxTargetsPerSlice))
+			Expect(encoded(slice)).To(BeNumerically("<", mebibyte))
+		}
+		Expect(total).To(Equal(n))
+
+		By("leaving the plan")
+		Expect(suite.API.Delete(ctx, policy)).To(Succeed())
+		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSuperseded)
+		Expect(suite.API.DeleteAllOf(ctx, &corev1.ConfigMap{}, client.InNamespace(namespace))).To(Succeed())
+	}, SpecTimeout(6*time.Minute))
+})

@@ -1,0 +1,84 @@
+package integration_test
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/fixture"
+)
+
+var _ = Describe("Somebody who keeps setting an object back", func() {
+	var (
+		namespace string
+		policy    *v1alpha1.Policy
+		fought    *corev1.ConfigMap
+	)
+	back := client.RawPatch(types.MergePatchType, []byte(`{"data":{"state":"bad"}}`))
+	setBack := func(ctx context.Context, g Gomega) {
+		g.Expect(suite.Get(ctx, fought)).To(Succeed())
+		if fought.Data["state"] == "good" {
+			g.Expect(suite.API.Patch(ctx, fought, back, client.FieldOwner("stubborn-controller"))).To(Succeed())
+		}
+	}
+	mended := func(ctx context.Context, name string) {
+		GinkgoHelper()
+		object := fixture.ConfigMap(namespace, name)
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(suite.Get(ctx, object)).To(Succeed())
+			g.Expect(object.Data).To(HaveKeyWithValue("state", "good"))
+		}).Should(Succeed())
+	}
+
+	BeforeEach(func(ctx context.Context) {
+		namespace = suite.Namespace(ctx, "fight")
+		fought = fixture.ConfigMap(namespace, "target-0")
+		suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
+		policy = fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		suite.CreatePolicy(ctx, policy)
+		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
+	})
+
+	It("before the soak has passed fails that target alone: nothing is rolled back, and the writer is named", func(ctx context.Context) {
+		Eventually(ctx, func(g Gomega) {
+			setBack(ctx, g)
+			g.Expect(suite.Events(ctx, "RemediationFight", "target-0")).NotTo(BeEmpty())
+		}).Should(Succeed())
+		suite.AwaitEvent(ctx, "RemediationFight", "target-0", ContainSubstring("stubborn-controller"))
+		plans := suite.Plans(ctx, policy.Name)
+		record := suite.RecordOf(ctx, &plans[len(plans)-1], "target-0")
+		Expect(record.State).To(Equal(v1alpha1.TargetFailed))
+		Expect(record.Reason).To(Equal(v1alpha1.ReasonFighting))
+	})
+
+	It("again and again after it was mended is left alone until a person says to go on, and stops nothing else", func(ctx context.Context) {
+		Eventually(ctx, func(g Gomega) {
+			plans := suite.Plans(ctx, policy.Name)
+			g.Expect(plans[len(plans)-1].Status.Phase).To(Equal(v1alpha1.PhaseSucceeded))
+			setBack(ctx, g)
+			g.Expect(suite.Events(ctx, "RemediationFight", "target-0")).NotTo(BeEmpty())
+		}).WithTimeout(3 * time.Minute).Should(Succeed())
+		suite.AwaitEvent(ctx, "RemediationFight", "target-0", And(ContainSubstring("stubborn-controller"), ContainSubstring("kubectl annotate policy")))
+
+		By("drift of another object")
+		other := fixture.ConfigMap(namespace, "target-1")
+		Expect(suite.API.Patch(ctx, other, back)).To(Succeed())
+		mended(ctx, "target-1")
+		Expect(suite.Get(ctx, fought)).To(Succeed())
+		Expect(fought.Data).To(HaveKeyWithValue("state", "bad"), "the object that is fought over is left alone")
+
+		By("a person who says to go on")
+		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
+		plans := suite.Plans(ctx, policy.Name)
+		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.Policy) {
+			fixture.Annotated(v1alpha1.AnnotationRetry, plans[len(plans)-1].Name)(p)
+		})
+		mended(ctx, "target-0")
+	})
+})

@@ -1,0 +1,82 @@
+package integration_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/fixture"
+)
+
+var _ = Describe("What isn't ours to mend", func() {
+	It("is reported and never written: opted out, owned by a controller, managed by a tool", func(ctx context.Context) {
+		namespace, paused := suite.Namespace(ctx, "mine"), suite.Namespace(ctx, "paused")
+		ns := &corev1.Namespace{}
+		ns.Name = paused
+		Expect(suite.Get(ctx, ns)).To(Succeed())
+		fixture.Annotated(v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)(ns)
+		Expect(suite.API.Update(ctx, ns)).To(Succeed())
+
+		owner := fixture.Deployment(namespace, "owner")
+		suite.Create(ctx, owner)
+		suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
+		suite.Create(ctx,
+			fixture.ConfigMap(namespace, "opted-out", fixture.Annotated(v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)),
+			fixture.ConfigMap(paused, "in-paused-namespace"),
+			fixture.ConfigMap(namespace, "owned", fixture.ControlledBy(fixture.Controller("apps/v1", "Deployment", owner))),
+			fixture.ConfigMap(namespace, "managed", fixture.Annotated("argocd.argoproj.io/tracking-id", "shop:/ConfigMap:shop/web")),
+		)
+		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.InNamespaces(paused),
+			fixture.Remediated(v1alpha1.RemediationAutomatic))
+		suite.CreatePolicy(ctx, policy)
+
+		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
+		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 2, Skipped: 4}))
+		for name, reason := range map[string]string{
+			"opted-out": v1alpha1.ReasonOptOut, "in-paused-namespace": v1alpha1.ReasonOptOut,
+			"owned": v1alpha1.ReasonOwned, "managed": v1alpha1.ReasonManaged,
+		} {
+			record := suite.RecordOf(ctx, rem, name)
+			Expect(record.State).To(Equal(v1alpha1.TargetSkipped), name)
+			Expect(record.Reason).To(Equal(reason), name)
+			object := fixture.ConfigMap(record.Object.Namespace, name)
+			Expect(suite.Get(ctx, object)).To(Succeed())
+			Expect(object.Data).To(HaveKeyWithValue("state", "bad"), name)
+		}
+		suite.AwaitEvent(ctx, "ManagedByOther", "managed", And(ContainSubstring("Argo CD"), ContainSubstring("replace /data/state")))
+		Expect(patchedObjects(paused)).To(BeEmpty())
+		Expect(patchedObjects(namespace)).To(HaveLen(2))
+	})
+
+	It("an object that opts out while the plan runs is skipped", func(ctx context.Context) {
+		namespace := suite.Namespace(ctx, "optout")
+		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
+		breaker := &v1alpha1.CircuitBreaker{}
+		breaker.Name = v1alpha1.PolicyBreakerPrefix + namespace
+		breaker.Spec = v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace}, Forced: v1alpha1.BreakerOpen}
+		suite.Create(ctx, breaker)
+		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		suite.CreatePolicy(ctx, policy)
+		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
+
+		changed := fixture.ConfigMap(namespace, "target-1")
+		Expect(suite.Get(ctx, changed)).To(Succeed())
+		fixture.Annotated(v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)(changed)
+		Expect(suite.API.Update(ctx, changed)).To(Succeed())
+		Expect(suite.Get(ctx, breaker)).To(Succeed())
+		breaker.Spec.Forced = ""
+		Expect(client.IgnoreNotFound(suite.API.Update(ctx, breaker))).To(Succeed())
+
+		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
+		record := suite.RecordOf(ctx, rem, "target-1")
+		Expect(record.State).To(Equal(v1alpha1.TargetSkipped))
+		Expect(record.Reason).To(Equal(v1alpha1.ReasonOptOut))
+		Expect(suite.Get(ctx, changed)).To(Succeed())
+		Expect(changed.Data).To(HaveKeyWithValue("state", "bad"))
+	})
+})

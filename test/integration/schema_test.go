@@ -1,0 +1,76 @@
+package integration_test
+
+import (
+	"context"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/fixture"
+)
+
+var _ = Describe("The schema", func() {
+	DescribeTable("refuses a policy",
+		func(ctx context.Context, change func(*v1alpha1.Policy), says string) {
+			policy := fixture.Policy("schema", "nowhere", fixture.MendState, change)
+			Expect(suite.API.Create(ctx, policy, client.DryRunAll)).To(MatchError(ContainSubstring(says)))
+		},
+		Entry("without a title", func(p *v1alpha1.Policy) { p.Spec.Title = "" }, "spec.title"),
+		Entry("without an owner", func(p *v1alpha1.Policy) { p.Spec.Owner = "" }, "spec.owner"),
+		Entry("of unknown severity", func(p *v1alpha1.Policy) { p.Spec.Severity = "Fatal" }, "spec.severity"),
+		Entry("whose runbook is no link", func(p *v1alpha1.Policy) { p.Spec.RunbookURL = "ask Bob" }, "spec.runbookURL"),
+		Entry("without modules", func(p *v1alpha1.Policy) { p.Spec.Modules = nil }, "spec.modules"),
+		Entry("with two modules of one name", func(p *v1alpha1.Policy) {
+			p.Spec.Modules = append(p.Spec.Modules, p.Spec.Modules[0])
+		}, "Duplicate value"),
+		Entry("that matches no kind", func(p *v1alpha1.Policy) { p.Spec.Match.Resources = nil }, "spec.match.resources"),
+		Entry("that matches every group", fixture.Kinds("*", "ConfigMap"), "name the groups"),
+		Entry("that matches every kind", fixture.Kinds("", "*"), "name the kinds"),
+		Entry("of unknown enforcement", fixture.Enforced("Block"), "spec.enforcementAction"),
+		Entry("of unknown remediation mode", fixture.Remediated("Sometimes"), "spec.remediation.mode"),
+		Entry("whose waves leave targets out", remediated(fixture.Waves("5%", "50%")), `waves must end with "100%"`),
+		Entry("whose waves end with a count", remediated(func(s *v1alpha1.RemediationStrategy) {
+			s.Waves = []intstr.IntOrString{intstr.FromInt32(100)}
+		}), `waves must end with "100%"`),
+		Entry("with too many writes at once", remediated(fixture.Concurrent(101)), "maxConcurrent"),
+		Entry("whose name is too long for those built from it", func(p *v1alpha1.Policy) {
+			p.Name = strings.Repeat("n", 53)
+		}, "at most 52 characters"),
+	)
+
+	It("keeps a plan and its slices as they were made", func(ctx context.Context) {
+		namespace := suite.Namespace(ctx, "schema")
+		suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
+		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationDryRun))
+		suite.CreatePolicy(ctx, policy)
+		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhasePreviewed)
+		rem.Spec.Targets++
+		Expect(suite.API.Update(ctx, rem)).To(MatchError(ContainSubstring("a plan is immutable")))
+		slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Slices[0]}}
+		Expect(suite.Get(ctx, slice)).To(Succeed())
+		slice.Spec.Targets = slice.Spec.Targets[1:]
+		Expect(suite.API.Update(ctx, slice)).To(MatchError(ContainSubstring("a plan is immutable")))
+	})
+
+	It("keeps a breaker's scope, and asks for a policy where there is one", func(ctx context.Context) {
+		breaker := &v1alpha1.CircuitBreaker{
+			ObjectMeta: metav1.ObjectMeta{Name: "schema"},
+			Spec:       v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy}},
+		}
+		Expect(suite.API.Create(ctx, breaker.DeepCopy())).To(MatchError(ContainSubstring("policy is required for type Policy")))
+		breaker.Spec.Scope.Policy = "one"
+		suite.Create(ctx, breaker)
+		DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, breaker)).To(Succeed()) })
+		changed := breaker.DeepCopy()
+		changed.Spec.Scope.Policy = "other"
+		Expect(suite.API.Update(ctx, changed)).To(MatchError(ContainSubstring("scope is immutable")))
+		changed = breaker.DeepCopy()
+		changed.Spec.Forced = v1alpha1.BreakerClosed
+		Expect(suite.API.Update(ctx, changed)).To(MatchError(ContainSubstring("forced can only be Open")))
+	})
+})

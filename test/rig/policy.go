@@ -1,0 +1,180 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// CreatePolicy creates a policy; it goes with the spec, and all that was made
+// because of it.
+func (r *Rig) CreatePolicy(ctx context.Context, p *v1alpha1.Policy) {
+	GinkgoHelper()
+	r.CleanUp(p.Name)
+	r.Create(ctx, p)
+}
+
+// CleanUp removes a policy with the spec, if there is one, and all that was made
+// because of it.
+func (r *Rig) CleanUp(name string) {
+	DeferCleanup(func(ctx context.Context) { r.RemovePolicy(ctx, name) })
+}
+
+// RemovePolicy removes a policy, if there is one, and all that was made because
+// of it.
+func (r *Rig) RemovePolicy(ctx context.Context, name string) {
+	GinkgoHelper()
+	policy := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	Expect(client.IgnoreNotFound(r.API.Delete(ctx, policy))).To(Succeed())
+	for _, rem := range r.Plans(ctx, name) {
+		// The manager that would let go of it may be dead.
+		free := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+		Expect(client.IgnoreNotFound(r.API.Patch(ctx, &rem, free))).To(Succeed())
+		Expect(client.IgnoreNotFound(r.API.Delete(ctx, &rem))).To(Succeed())
+	}
+	of := client.MatchingLabels{v1alpha1.LabelPolicy: name}
+	Expect(r.API.DeleteAllOf(ctx, &v1alpha1.RemediationSlice{}, of)).To(Succeed())
+	for _, breaker := range []string{v1alpha1.GlobalBreakerName, v1alpha1.PolicyBreakerPrefix + name} {
+		cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: breaker}}
+		Expect(client.IgnoreNotFound(r.API.Delete(ctx, cb))).To(Succeed())
+	}
+}
+
+// UpdatePolicy changes a policy, again if somebody else wrote it meanwhile.
+func (r *Rig) UpdatePolicy(ctx context.Context, p *v1alpha1.Policy, change func(*v1alpha1.Policy)) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega) {
+		g.Expect(r.Get(ctx, p)).To(Succeed())
+		change(p)
+		g.Expect(r.API.Update(ctx, p)).To(Succeed())
+	}).Should(Succeed())
+}
+
+// Policy reads a policy.
+func (r *Rig) Policy(ctx context.Context, name string) *v1alpha1.Policy {
+	GinkgoHelper()
+	p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	Expect(r.Get(ctx, p)).To(Succeed())
+	return p
+}
+
+// AwaitScan waits until the scan has looked at everything that the policy's
+// newest generation concerns, and what holds is what accept asks for.
+func (r *Rig) AwaitScan(ctx context.Context, name string, accept func(Gomega, *v1alpha1.ScanStatus)) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega) {
+		p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		g.Expect(r.Get(ctx, p)).To(Succeed())
+		g.Expect(p.Status.ObservedGeneration).To(Equal(p.Generation))
+		g.Expect(p.Status.Scan).NotTo(BeNil())
+		accept(g, p.Status.Scan)
+	}).Should(Succeed())
+}
+
+// Plans are a policy's remediations, oldest first.
+func (r *Rig) Plans(ctx context.Context, policy string) []v1alpha1.Remediation {
+	GinkgoHelper()
+	list := &v1alpha1.RemediationList{}
+	Expect(r.API.List(ctx, list)).To(Succeed())
+	plans := slices.DeleteFunc(list.Items, func(rem v1alpha1.Remediation) bool { return rem.Spec.Policy.Name != policy })
+	slices.SortFunc(plans, func(a, b v1alpha1.Remediation) int {
+		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+	})
+	return plans
+}
+
+// AwaitPhase waits until the policy's only plan, or its latest, is in the phase.
+func (r *Rig) AwaitPhase(ctx context.Context, policy string, phase v1alpha1.RemediationPhase) *v1alpha1.Remediation {
+	GinkgoHelper()
+	var latest v1alpha1.Remediation
+	Eventually(ctx, func() (string, error) {
+		plans := r.Plans(ctx, policy)
+		if len(plans) == 0 {
+			return "no plan; " + r.why(ctx, policy), nil
+		}
+		latest = plans[len(plans)-1]
+		if latest.Status.Phase != phase {
+			return fmt.Sprintf("%s: %s: %s", latest.Status.Phase, latest.Status.Reason, latest.Status.Message), nil
+		}
+		return string(phase), nil
+	}).Should(Equal(string(phase)))
+	return &latest
+}
+
+// why tells what the policy itself says, for the message of a failure.
+func (r *Rig) why(ctx context.Context, name string) string {
+	p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if err := r.Get(ctx, p); err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("policy: %+v", p.Status)
+}
+
+// Record is one target with what was done to it.
+type Record struct {
+	v1alpha1.TargetRecord
+	// Object is the target, and PlannedWave the wave that the plan put it in.
+	Object      v1alpha1.ObjectReference
+	PlannedWave int32
+}
+
+// Records are the targets of a plan in order. A missing record is Pending.
+func (r *Rig) Records(ctx context.Context, rem *v1alpha1.Remediation) []Record {
+	GinkgoHelper()
+	var out []Record
+	for _, name := range rem.Spec.Slices {
+		slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		Expect(r.Get(ctx, slice)).To(Succeed())
+		for i, target := range slice.Spec.Targets {
+			rec := Record{TargetRecord: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}, Object: target.Object, PlannedWave: target.Wave}
+			if i < len(slice.Status.Records) {
+				rec.TargetRecord = slice.Status.Records[i]
+			}
+			out = append(out, rec)
+		}
+	}
+	return out
+}
+
+// RecordOf is the record of the target with the given name.
+func (r *Rig) RecordOf(ctx context.Context, rem *v1alpha1.Remediation, name string) Record {
+	GinkgoHelper()
+	for _, rec := range r.Records(ctx, rem) {
+		if rec.Object.Name == name {
+			return rec
+		}
+	}
+	Fail(fmt.Sprintf("plan %s has no target %s", rem.Name, name))
+	return Record{}
+}
+
+// Events are the notes of the events with a reason whose regarding object has
+// the given name.
+func (r *Rig) Events(ctx context.Context, reason, regarding string) []string {
+	GinkgoHelper()
+	list := &eventsv1.EventList{}
+	Expect(r.API.List(ctx, list)).To(Succeed())
+	var notes []string
+	for _, e := range list.Items {
+		if e.Reason == reason && e.Regarding.Name == regarding {
+			notes = append(notes, strings.TrimSpace(e.Note))
+		}
+	}
+	return notes
+}
+
+// AwaitEvent waits for an event whose note matches.
+func (r *Rig) AwaitEvent(ctx context.Context, reason, regarding string, note any) {
+	GinkgoHelper()
+	Eventually(ctx, func() []string { return r.Events(ctx, reason, regarding) }).Should(ContainElement(note))
+}
