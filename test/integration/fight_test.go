@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -21,11 +22,16 @@ var _ = Describe("Somebody who keeps setting an object back", func() {
 		fought    *corev1.ConfigMap
 	)
 	back := client.RawPatch(types.MergePatchType, []byte(`{"data":{"state":"bad"}}`))
-	setBack := func(ctx context.Context, g Gomega) {
+	// setBack sets a mended object back, when allow lets it. The patch fails should
+	// the object have been written since it was read.
+	setBack := func(ctx context.Context, g Gomega, allow func()) {
 		g.Expect(suite.Get(ctx, fought)).To(Succeed())
-		if fought.Data["state"] == "good" {
-			g.Expect(suite.API.Patch(ctx, fought, back, client.FieldOwner("stubborn-controller"))).To(Succeed())
+		if fought.Data["state"] == "bad" {
+			return
 		}
+		allow()
+		asRead := fmt.Sprintf(`{"metadata":{"resourceVersion":%q},"data":{"state":"bad"}}`, fought.ResourceVersion)
+		g.Expect(suite.API.Patch(ctx, fought, client.RawPatch(types.MergePatchType, []byte(asRead)), client.FieldOwner("stubborn-controller"))).To(Succeed())
 	}
 	mended := func(ctx context.Context, name string) {
 		GinkgoHelper()
@@ -47,7 +53,7 @@ var _ = Describe("Somebody who keeps setting an object back", func() {
 
 	It("before the soak has passed fails that target alone: nothing is rolled back, and the writer is named", func(ctx context.Context) {
 		Eventually(ctx, func(g Gomega) {
-			setBack(ctx, g)
+			setBack(ctx, g, func() {})
 			g.Expect(suite.Events(ctx, "RemediationFight", "target-0")).NotTo(BeEmpty())
 		}).Should(Succeed())
 		suite.AwaitEvent(ctx, "RemediationFight", "target-0", ContainSubstring("stubborn-controller"))
@@ -59,9 +65,10 @@ var _ = Describe("Somebody who keeps setting an object back", func() {
 
 	It("again and again after it was mended is left alone until a person says to go on, and stops nothing else", func(ctx context.Context) {
 		Eventually(ctx, func(g Gomega) {
-			plans := suite.Plans(ctx, policy.Name)
-			g.Expect(plans[len(plans)-1].Status.Phase).To(Equal(v1alpha1.PhaseSucceeded))
-			setBack(ctx, g)
+			setBack(ctx, g, func() {
+				plans := suite.Plans(ctx, policy.Name)
+				g.Expect(plans[len(plans)-1].Status.Phase).To(Equal(v1alpha1.PhaseSucceeded))
+			})
 			g.Expect(suite.Events(ctx, "RemediationFight", "target-0")).NotTo(BeEmpty())
 		}).WithTimeout(3 * time.Minute).Should(Succeed())
 		suite.AwaitEvent(ctx, "RemediationFight", "target-0", And(ContainSubstring("stubborn-controller"), ContainSubstring("kubectl annotate policy")))
