@@ -1,9 +1,6 @@
 package kube
 
 import (
-	"context"
-	"errors"
-	"net"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -66,10 +63,4 @@ func DeniedByAdmission(err error) bool {
 	}
 	text := err.Error()
 	return strings.Contains(text, "admission webhook ") || strings.Contains(text, "ValidatingAdmissionPolicy ")
-}
-
-// Unreachable says that the API server didn't answer at all.
-func Unreachable(err error) bool {
-	var netErr net.Error
-	return errors.As(err, &netErr) || errors.Is(err, context.DeadlineExceeded)
 }

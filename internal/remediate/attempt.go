@@ -35,7 +35,6 @@ type attempt struct {
 	namespace *unstructured.Unstructured
 	decision  policy.Decision
 	patched   map[string]any
-	dryRun    *unstructured.Unstructured
 	fields    []action.Field
 	keys      []policy.PatchOp
 }

@@ -20,9 +20,11 @@ func (c *Controller) gather(ctx context.Context, p *pass) (Observation, error) {
 	switch o.Status.Phase {
 	case "", v1alpha1.PhasePlanned, v1alpha1.PhaseApplying, v1alpha1.PhaseHeld:
 		o.Gate, err = c.gate(ctx, p.rem, o)
-	case v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking:
+	case v1alpha1.PhaseVerifying:
 		p.checkAll(ctx, &o)
 		o.Gate, err = c.gate(ctx, p.rem, o)
+	case v1alpha1.PhaseSoaking:
+		p.checkAll(ctx, &o) // a soak begins no write, and so asks for no gate
 	case v1alpha1.PhasePreviewing, v1alpha1.PhaseRollingBack, v1alpha1.PhasePreviewed, v1alpha1.PhaseSucceeded,
 		v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted:
 	}

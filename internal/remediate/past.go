@@ -37,6 +37,10 @@ type past struct {
 	heat map[string]float64
 }
 
+func newPast() *past {
+	return &past{failedUntil: map[string]time.Time{}, failures: map[string]int{}, heat: map[string]float64{}}
+}
+
 // remember adds what one ended plan tells.
 func (h *past) remember(rem *v1alpha1.Remediation, b *book, revision string, now time.Time) {
 	ended := endOf(*rem)
@@ -62,12 +66,12 @@ func (h *past) waiting(uid string, now time.Time) bool { return now.Before(h.fai
 // readPast reads what the policy's ended plans tell. A person who says to try
 // again (see AnnotationRetry) makes all up to the plan named forgotten.
 func (p *Planner) readPast(ctx context.Context, d draft) (*past, error) {
-	h := &past{failedUntil: map[string]time.Time{}, failures: map[string]int{}, heat: map[string]float64{}}
+	h := newPast()
 	now := p.clock.Now()
 	for i := range d.plans {
 		rem := &d.plans[i]
 		if d.policy.Annotations[v1alpha1.AnnotationRetry] == rem.Name {
-			h = &past{failedUntil: map[string]time.Time{}, failures: map[string]int{}, heat: map[string]float64{}}
+			h = newPast()
 			continue
 		}
 		failed := rem.Spec.Policy.Revision == d.revision && rem.Status.Counts.Failed > 0

@@ -26,7 +26,7 @@ func TestFights(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := &past{failedUntil: map[string]time.Time{}, failures: map[string]int{}, heat: map[string]float64{}}
+			h := newPast()
 			for _, age := range tc.ages {
 				h.remember(endedPlan(now.Add(-age)), bookOf(v1alpha1.TargetDone), "r1", now)
 			}
@@ -39,14 +39,14 @@ func TestFights(t *testing.T) {
 
 func TestFailedTargetsWaitTwiceAsLongEachTime(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	h := &past{failedUntil: map[string]time.Time{}, failures: map[string]int{}, heat: map[string]float64{}}
+	h := newPast()
 	for _, want := range []time.Duration{10 * time.Minute, 20 * time.Minute, 40 * time.Minute} {
 		h.remember(endedPlan(now), bookOf(v1alpha1.TargetFailed), "r1", now)
 		if !h.waiting("u1", now.Add(want-time.Second)) || h.waiting("u1", now.Add(want)) {
 			t.Errorf("want a wait of %s, got until %s", want, h.failedUntil["u1"])
 		}
 	}
-	other := &past{failedUntil: map[string]time.Time{}, failures: map[string]int{}, heat: map[string]float64{}}
+	other := newPast()
 	other.remember(endedPlan(now), bookOf(v1alpha1.TargetFailed), "r2", now)
 	if other.waiting("u1", now) {
 		t.Error("a failure of an older revision of the policy keeps the new one waiting")

@@ -187,7 +187,6 @@ func dryRunOnServer(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 	if err != nil {
 		return a.fromError(err)
 	}
-	a.dryRun = result
 	a.fields = action.Diff(a.object.Object, result.Object)
 	a.keys = action.Keys(a.object.Object, a.fields)
 	if len(a.fields) == 0 {

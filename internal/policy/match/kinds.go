@@ -14,10 +14,6 @@ type GroupKind = policy.GroupKind
 // PodTemplateKinds are the workload kinds that hold a pod template.
 func PodTemplateKinds() []GroupKind { return policy.PodTemplateKinds() }
 
-// TemplatePath is the JSON Pointer of the pod template within an object of the
-// kind; false for kinds that hold none.
-func TemplatePath(kind GroupKind) (string, bool) { return policy.TemplatePath(kind) }
-
 // Kinds are the kinds that the policy concerns, those that it reaches through
 // pod templates included, sorted by group and kind, each once.
 func Kinds(p *v1alpha1.Policy) []GroupKind {
