@@ -52,6 +52,28 @@ const (
 	ReasonNoHealthyCanary = "NoHealthyCanary"
 	// ReasonPolicyChanged: the policy changed, or is gone, since the plan was made.
 	ReasonPolicyChanged = "PolicyChanged"
+	// ReasonPaused: a person has paused the rollout (spec.paused).
+	ReasonPaused = "Paused"
+	// ReasonAborted: a person has ended the rollout (spec.abort).
+	ReasonAborted = "Aborted"
+	// ReasonOutsideWindow: no maintenance window is open.
+	ReasonOutsideWindow = "OutsideWindow"
+	// ReasonBudgetInvalid: a budget or window can't be read, and means 0.
+	ReasonBudgetInvalid = "BudgetInvalid"
+	// ReasonBudgetSpent: as many targets as the budgets allow are in flight, over all plans.
+	ReasonBudgetSpent = "BudgetSpent"
+	// ReasonAwaitingApproval: a person must approve the plan.
+	ReasonAwaitingApproval = "AwaitingApproval"
+	// ReasonApprovalOverdue: nobody has answered in time; people are told.
+	ReasonApprovalOverdue = "ApprovalOverdue"
+	// ReasonRejected: a person has rejected the plan.
+	ReasonRejected = "Rejected"
+	// ReasonAnalysisFailed: a metric says that the wave does harm.
+	ReasonAnalysisFailed = "AnalysisFailed"
+	// ReasonAnalysisInconclusive: a metric gives no answer, which is never a pass.
+	ReasonAnalysisInconclusive = "AnalysisInconclusive"
+	// ReasonDemoted: the policy's breaker opened too often; only dry runs are made.
+	ReasonDemoted = "Demoted"
 	// ReasonAllTargetsSettled: every target is done, skipped or failed.
 	ReasonAllTargetsSettled = "AllTargetsSettled"
 	// ReasonSomeTargetsFailed: the rollout ended, but some targets couldn't be mended.
@@ -74,6 +96,9 @@ const (
 	// AnnotationRetry on a Policy lets a revision whose plan was rolled back or
 	// aborted be planned again; its value is the name of that Remediation.
 	AnnotationRetry = "evenkeel.dev/retry"
+	// AnnotationAuthor on a Policy names the user who last changed its spec.
+	// Admission sets it; what a request itself says is replaced.
+	AnnotationAuthor = "evenkeel.dev/author"
 	// RemediationPaused is the value of AnnotationRemediation that opts out.
 	RemediationPaused = "paused"
 )

@@ -19,6 +19,12 @@ const (
 	DefaultBreakerWindow       = 30 * time.Minute
 	DefaultBreakerCooldown     = 30 * time.Minute
 	MaxBreakerCooldown         = 24 * time.Hour
+	DefaultApprovalTimeout     = 24 * time.Hour
+	DefaultEscalationDeadline  = 30 * time.Minute
+	DefaultHistoryLimit        = 10
+	DefaultHistoryMaxAge       = 30 * 24 * time.Hour
+	DefaultAnalysisInterval    = 30 * time.Second
+	DefaultAnalysisSamples     = 3
 )
 
 // SetDefaults fills what the API server's schema would fill, for policies that
@@ -75,7 +81,28 @@ func (r *RemediationStrategy) SetDefaults() {
 	}
 	setDefaultDuration(&r.Soak, DefaultSoak)
 	setDefaultDuration(&r.ProgressDeadline, DefaultProgressDeadline)
+	r.setPolicyDefaults()
 	r.Breaker.SetDefaults()
+}
+
+func (r *RemediationStrategy) setPolicyDefaults() {
+	setDefault(&r.OnFailure, FailureRollback)
+	setDefault(&r.RollbackScope, RollbackWave)
+	setDefault(&r.ManagedObjects, ManagedNotify)
+	setDefaultDuration(&r.Approval.Timeout, DefaultApprovalTimeout)
+	setDefaultDuration(&r.Escalation.Deadline, DefaultEscalationDeadline)
+	setDefault(&r.History.Limit, DefaultHistoryLimit)
+	setDefaultDuration(&r.History.MaxAge, DefaultHistoryMaxAge)
+	for i := range r.Windows {
+		setDefault(&r.Windows[i].TimeZone, "UTC")
+	}
+	if r.Analysis == nil {
+		return
+	}
+	for i := range r.Analysis.Metrics {
+		setDefaultDuration(&r.Analysis.Metrics[i].Interval, DefaultAnalysisInterval)
+		setDefault(&r.Analysis.Metrics[i].Samples, DefaultAnalysisSamples)
+	}
 }
 
 // SetDefaults fills what the API server's schema would fill.
@@ -95,8 +122,9 @@ func orTrue(b *bool) *bool {
 	return &yes
 }
 
-func setDefault(field *int32, value int32) {
-	if *field == 0 {
+func setDefault[T comparable](field *T, value T) {
+	var unset T
+	if *field == unset {
 		*field = value
 	}
 }

@@ -17,6 +17,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&RemediationSlice{}, &RemediationSliceList{},
 		&CircuitBreaker{}, &CircuitBreakerList{},
 		&PolicyException{}, &PolicyExceptionList{},
+		&RemediationApproval{}, &RemediationApprovalList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

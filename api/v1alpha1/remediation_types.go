@@ -3,12 +3,14 @@ package v1alpha1
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // RemediationPhase is where a rollout stands.
-// +kubebuilder:validation:Enum=Planned;Previewing;Applying;Verifying;Soaking;Held;RollingBack;Previewed;Succeeded;RolledBack;RollbackIncomplete;Superseded;Aborted
+// +kubebuilder:validation:Enum=Planned;AwaitingApproval;Previewing;Applying;Verifying;Soaking;Held;RollingBack;Previewed;Succeeded;RolledBack;RollbackIncomplete;Superseded;Aborted
 type RemediationPhase string
 
 const (
 	// PhasePlanned means that the plan stands and nothing was tried.
 	PhasePlanned RemediationPhase = "Planned"
+	// PhaseAwaitingApproval means that a person must approve the plan (mode Manual).
+	PhaseAwaitingApproval RemediationPhase = "AwaitingApproval"
 	// PhasePreviewing means that the fixes are tried as server-side dry runs (mode DryRun).
 	PhasePreviewing RemediationPhase = "Previewing"
 	// PhaseApplying means that targets of the wave are being written.
@@ -55,9 +57,8 @@ type Remediation struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is the plan. It never changes.
+	// spec is the plan, which never changes, and what people say of its rollout.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a plan is immutable: delete the Remediation and let the controller plan anew"
 	Spec RemediationSpec `json:"spec"`
 	// status is the rollout.
 	// +optional
@@ -72,7 +73,9 @@ type RemediationList struct {
 	Items           []Remediation `json:"items"`
 }
 
-// RemediationSpec is an immutable plan.
+// RemediationSpec is an immutable plan. Only paused, abort and retries may change.
+// +kubebuilder:validation:XValidation:rule="self.policy == oldSelf.policy && self.planHash == oldSelf.planHash && self.strategy == oldSelf.strategy && self.targets == oldSelf.targets && self.waves == oldSelf.waves && self.slices == oldSelf.slices && has(self.stages) == has(oldSelf.stages) && (!has(self.stages) || self.stages == oldSelf.stages)",message="a plan is immutable but for paused, abort and retries: delete the Remediation and let the controller plan anew"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.abort) || !oldSelf.abort || (has(self.abort) && self.abort)",message="an abort can't be taken back: annotate the policy with evenkeel.dev/retry to plan anew"
 type RemediationSpec struct {
 	// policy is the policy whose violations the plan mends, as it stood then.
 	// +required
@@ -93,8 +96,14 @@ type RemediationSpec struct {
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=21
+	// +kubebuilder:validation:MaxItems=189
 	Waves []int32 `json:"waves"`
+	// stages are the plan's stages, when the strategy has any: each begins with
+	// the wave that it names.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=9
+	Stages []PlannedStage `json:"stages,omitempty"`
 	// slices are the names of the RemediationSlices that hold the targets, in order.
 	// +required
 	// +listType=atomic
@@ -102,6 +111,31 @@ type RemediationSpec struct {
 	// +kubebuilder:validation:MaxItems=400
 	// +kubebuilder:validation:items:MaxLength=253
 	Slices []string `json:"slices"`
+	// paused lets no new write begin. Writes in flight are verified, and undone
+	// when they do harm.
+	// +optional
+	Paused bool `json:"paused,omitempty"`
+	// abort undoes the wave at work (or all waves, by rollbackScope) and ends the
+	// plan. It can't be taken back.
+	// +optional
+	Abort bool `json:"abort,omitempty"`
+	// retries asks, each time that it grows, for a plan held by a failed wave
+	// (onFailure: Hold) to verify that wave once more.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Retries int32 `json:"retries,omitempty"`
+}
+
+// PlannedStage is a stage of a plan.
+type PlannedStage struct {
+	// name is the stage's name in the strategy, or "others".
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+	// firstWave is the wave that the stage begins with, its canary.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	FirstWave int32 `json:"firstWave"`
 }
 
 // PlannedPolicy names a policy at one revision.
@@ -132,8 +166,8 @@ type PlannedPolicy struct {
 }
 
 // RemediationStatus is a rollout. The fields wave, phaseStartedAt,
-// waveStartedAt, healthySince and heldFrom can't be recomputed and are read
-// back; all others are output.
+// waveStartedAt, healthySince, heldFrom, heldSince, retries, approval and
+// analysis can't be recomputed and are read back; all others are output.
 type RemediationStatus struct {
 	// observedGeneration is the generation that this status speaks of.
 	// +optional
@@ -159,6 +193,22 @@ type RemediationStatus struct {
 	// heldFrom is the phase to go back to when a hold ends.
 	// +optional
 	HeldFrom RemediationPhase `json:"heldFrom,omitempty"`
+	// heldSince is since when the rollout has waited for something that may need
+	// a person: a hold, an approval, a rollback that can't go on.
+	// +optional
+	HeldSince *metav1.MicroTime `json:"heldSince,omitempty"`
+	// retries is the number in spec.retries that was acted upon.
+	// +optional
+	Retries int32 `json:"retries,omitempty"`
+	// approval is the answer that the plan got, in mode Manual.
+	// +optional
+	Approval *ApprovalRecord `json:"approval,omitempty"`
+	// analysis is what metrics have said of the wave at work.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=10
+	Analysis []MetricRecord `json:"analysis,omitempty"`
 	// phaseStartedAt is when the phase began.
 	// +optional
 	PhaseStartedAt *metav1.MicroTime `json:"phaseStartedAt,omitempty"`

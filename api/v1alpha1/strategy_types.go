@@ -6,7 +6,7 @@ import (
 )
 
 // RemediationMode says how far remediation goes by itself.
-// +kubebuilder:validation:Enum=Off;DryRun;Automatic
+// +kubebuilder:validation:Enum=Off;DryRun;Manual;Automatic
 type RemediationMode string
 
 const (
@@ -15,16 +15,37 @@ const (
 	// RemediationDryRun makes the plan and tries every fix as a server-side dry
 	// run; it writes to no target.
 	RemediationDryRun RemediationMode = "DryRun"
+	// RemediationManual makes the plan, waits for a person's RemediationApproval,
+	// and rolls it out then.
+	RemediationManual RemediationMode = "Manual"
 	// RemediationAutomatic makes the plan and rolls it out.
 	RemediationAutomatic RemediationMode = "Automatic"
 )
 
 // ActionType is a verb that remediation may use.
-// +kubebuilder:validation:Enum=Patch
+// +kubebuilder:validation:Enum=Patch;Create;Delete;Evict;Restart;Scale
 type ActionType string
 
-// ActionPatch changes fields by a JSON Patch.
-const ActionPatch ActionType = "Patch"
+const (
+	// ActionPatch changes fields by a JSON Patch.
+	ActionPatch ActionType = "Patch"
+	// ActionCreate makes another object that the violating one lacks.
+	ActionCreate ActionType = "Create"
+	// ActionDelete deletes the violating object.
+	ActionDelete ActionType = "Delete"
+	// ActionEvict evicts a Pod by the Eviction API, which respects
+	// PodDisruptionBudgets.
+	ActionEvict ActionType = "Evict"
+	// ActionRestart restarts a workload's Pods, as kubectl rollout restart does.
+	ActionRestart ActionType = "Restart"
+	// ActionScale sets a workload's number of replicas.
+	ActionScale ActionType = "Scale"
+)
+
+// Runs says whether the mode writes to targets.
+func (m RemediationMode) Runs() bool {
+	return m == RemediationAutomatic || m == RemediationManual
+}
 
 // RemediationStrategy says whether and how violations are put right.
 // +kubebuilder:validation:XValidation:rule="!has(self.waves) || self.waves.size() == 0 || self.waves[self.waves.size()-1] == '100%'",message="waves must end with \"100%\": otherwise some targets are in no wave"
@@ -52,6 +73,15 @@ type RemediationStrategy struct {
 	// +kubebuilder:validation:MaxItems=20
 	// +kubebuilder:default={"5%","25%","100%"}
 	Waves []intstr.IntOrString `json:"waves,omitempty"`
+	// stages split the rollout by environment: the targets of the first stage are
+	// mended first, in a canary and waves of their own, then those of the next;
+	// targets that no stage chooses come last. A target belongs to the first
+	// stage that chooses it.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	Stages []RolloutStage `json:"stages,omitempty"`
 	// maxConcurrent is the largest number of targets being written or waiting
 	// for their verification within a wave. Default: 10.
 	// +optional
@@ -77,6 +107,44 @@ type RemediationStrategy struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=20
 	RetryLimit *int32 `json:"retryLimit,omitempty"`
+	// budget limits what may be changed at a time, over all plans at work.
+	// +optional
+	Budget *BudgetStrategy `json:"budget,omitempty"`
+	// windows are the times at which writes may begin; none means always.
+	// Verification, soak and rollback go on outside them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Windows []MaintenanceWindow `json:"windows,omitempty"`
+	// analysis asks metrics, after a wave's soak has begun, whether the wave does harm.
+	// +optional
+	Analysis *AnalysisStrategy `json:"analysis,omitempty"`
+	// approval says who must say yes to a plan in mode Manual, and for how long
+	// the answer is waited for.
+	// +optional
+	// +kubebuilder:default={}
+	Approval ApprovalStrategy `json:"approval,omitempty"`
+	// onFailure says what happens when a wave fails its verification. Default: Rollback.
+	// +optional
+	// +kubebuilder:default=Rollback
+	OnFailure FailureAction `json:"onFailure,omitempty"`
+	// rollbackScope says how much a rollback undoes. Default: Wave.
+	// +optional
+	// +kubebuilder:default=Wave
+	RollbackScope RollbackScope `json:"rollbackScope,omitempty"`
+	// managedObjects says what happens to objects that another tool manages
+	// (Argo CD, Flux, Helm, Config Sync). Default: Notify.
+	// +optional
+	// +kubebuilder:default=Notify
+	ManagedObjects ManagedObjectsPolicy `json:"managedObjects,omitempty"`
+	// escalation says when people are told.
+	// +optional
+	// +kubebuilder:default={}
+	Escalation EscalationStrategy `json:"escalation,omitempty"`
+	// history says how long ended plans stay readable.
+	// +optional
+	// +kubebuilder:default={}
+	History HistoryStrategy `json:"history,omitempty"`
 	// breaker says when the policy's circuit breaker opens.
 	// +optional
 	// +kubebuilder:default={}
@@ -91,41 +159,35 @@ type CanaryStrategy struct {
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:XIntOrString
 	Size *intstr.IntOrString `json:"size,omitempty"`
+	// selector chooses the targets that the canary may be drawn from; without it,
+	// all. When no target is chosen, no plan is made.
+	// +optional
+	Selector *TargetSelector `json:"selector,omitempty"`
 	// soak is how long the canary must stay verified. Default: the strategy's soak.
 	// +optional
 	Soak *metav1.Duration `json:"soak,omitempty,omitzero"`
 }
 
-// BreakerStrategy says when a circuit breaker opens and for how long.
-type BreakerStrategy struct {
-	// consecutiveFailures opens the breaker when so many targets fail in a row.
-	// Default: 3.
+// TargetSelector chooses targets. Every part that is set must agree.
+type TargetSelector struct {
+	// namespaceSelector chooses by the labels of the target's namespace, for
+	// example env: staging; for a Namespace, by its own. A cluster-scoped target
+	// has none and isn't chosen.
 	// +optional
-	// +kubebuilder:default=3
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=1000
-	ConsecutiveFailures int32 `json:"consecutiveFailures,omitempty"`
-	// failureRatio opens the breaker when failures reach this percentage of the
-	// outcomes in the window. Default: 20.
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+	// labelSelector chooses by the target's own labels.
 	// +optional
-	// +kubebuilder:default=20
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=100
-	FailureRatio int32 `json:"failureRatio,omitempty"`
-	// minSamples is how many outcomes the window needs before failureRatio
-	// counts. Default: 5.
-	// +optional
-	// +kubebuilder:default=5
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=10000
-	MinSamples int32 `json:"minSamples,omitempty"`
-	// window is the length of the rolling window, kept in 6 buckets. Default: 30m.
-	// +optional
-	// +kubebuilder:default="30m"
-	Window metav1.Duration `json:"window,omitempty,omitzero"`
-	// cooldown is how long the breaker stays open the first time; it doubles
-	// with each further opening, up to 24h. Default: 30m.
-	// +optional
-	// +kubebuilder:default="30m"
-	Cooldown metav1.Duration `json:"cooldown,omitempty,omitzero"`
+	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
+}
+
+// RolloutStage is a part of the fleet that is mended before what comes after it.
+type RolloutStage struct {
+	// name tells the stage to people, for example staging.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+	// selector chooses the stage's targets.
+	// +required
+	Selector TargetSelector `json:"selector"`
 }

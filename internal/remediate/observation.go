@@ -17,8 +17,36 @@ type Observation struct {
 	// Stop says why no target may be begun any more: the policy has changed, or
 	// somebody deletes the plan. Empty: go on.
 	Stop string
+	// Abort says that a person wants the plan undone and ended. Empty: no.
+	Abort string
 	// Gate says whether new writes may begin now.
 	Gate Gate
+	// Approval is what people have said of the plan, in mode Manual.
+	Approval Approval
+	// Analysis is what metrics say of the wave at work.
+	Analysis Analysis
+}
+
+// Approval is what people have said of a plan.
+type Approval struct {
+	// Needed says whether the plan may begin only after a person's yes.
+	Needed bool
+	// Decision is the answer that counts; empty while there is none.
+	Decision v1alpha1.ApprovalDecision
+	// Message tells who answered and what, or how to answer.
+	Message string
+	// Overdue says that the time for an answer has passed.
+	Overdue bool
+}
+
+// Analysis is what metrics say of the wave at work.
+type Analysis struct {
+	// Verdict is empty when the strategy names no metric.
+	Verdict v1alpha1.AnalysisVerdict
+	// Message names the metric and its answer.
+	Message string
+	// Wait is how long until the next sample is due.
+	Wait time.Duration
 }
 
 // Gate says whether new writes may begin now, and if not, what is awaited.
@@ -40,6 +68,9 @@ type TargetView struct {
 	AppliedAt time.Time
 	// Check is what verification saw just now; nil when it wasn't looked at.
 	Check *Check
+	// Barred says why this target alone may not be begun now: its namespace's
+	// breaker is open, or its namespace's budget is spent. Empty: it may.
+	Barred string
 
 	attempts int32
 }

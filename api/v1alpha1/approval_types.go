@@ -1,0 +1,109 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// ApprovalDecision is a person's answer to a plan.
+// +kubebuilder:validation:Enum=Approve;Reject
+type ApprovalDecision string
+
+const (
+	// DecisionApprove lets the plan be rolled out.
+	DecisionApprove ApprovalDecision = "Approve"
+	// DecisionReject ends the plan.
+	DecisionReject ApprovalDecision = "Reject"
+)
+
+// RemediationApproval is a person's yes or no to one plan in mode Manual. Who may
+// answer is a matter of RBAC: the right to create remediationapprovals.
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,shortName=remap,categories=evenkeel
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Remediation",type=string,JSONPath=`.spec.remediation`
+// +kubebuilder:printcolumn:name="Decision",type=string,JSONPath=`.spec.decision`
+// +kubebuilder:printcolumn:name="Approver",type=string,JSONPath=`.spec.approver`
+// +kubebuilder:printcolumn:name="Counts",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Comment",type=string,priority=1,JSONPath=`.spec.comment`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+type RemediationApproval struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is the answer. It never changes.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="an answer is immutable: delete it and give another"
+	Spec RemediationApprovalSpec `json:"spec"`
+	// status says whether the answer counts. It is output only.
+	// +optional
+	Status RemediationApprovalStatus `json:"status,omitempty"`
+}
+
+// RemediationApprovalList is a list of RemediationApproval objects.
+// +kubebuilder:object:root=true
+type RemediationApprovalList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []RemediationApproval `json:"items"`
+}
+
+// RemediationApprovalSpec is a person's answer.
+type RemediationApprovalSpec struct {
+	// remediation is the name of the plan.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Remediation string `json:"remediation"`
+	// planHash is the plan's spec.planHash: the answer is to these targets and
+	// fixes, and to no other plan of the same name.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	PlanHash string `json:"planHash"`
+	// decision is Approve or Reject.
+	// +required
+	Decision ApprovalDecision `json:"decision"`
+	// comment says why, for the record.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Comment string `json:"comment,omitempty"`
+	// approver is the user who answers. Admission fills it in from the request;
+	// what the request itself says is replaced.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Approver string `json:"approver,omitempty"`
+}
+
+// RemediationApprovalStatus is what the controller makes of an answer.
+type RemediationApprovalStatus struct {
+	// observedGeneration is the generation that this status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// conditions hold Ready: True when the answer was taken.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// ApprovalRecord is the answer that a plan got.
+type ApprovalRecord struct {
+	// name is the RemediationApproval.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// decision is Approve or Reject.
+	// +required
+	Decision ApprovalDecision `json:"decision"`
+	// approver is who answered.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Approver string `json:"approver,omitempty"`
+	// comment is what they said.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Comment string `json:"comment,omitempty"`
+	// at is when the answer was given.
+	// +required
+	At metav1.MicroTime `json:"at"`
+}

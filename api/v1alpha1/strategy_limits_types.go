@@ -1,0 +1,151 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// BudgetStrategy limits what may be changed at a time. Work in flight is counted
+// over all plans: targets whose write was decided or has happened, and that
+// aren't verified yet. Of several limits the most restrictive holds, those of
+// other plans at work included. A limit that can't be read means 0.
+type BudgetStrategy struct {
+	// maxUnavailable is the largest number of targets in flight, as a count or a
+	// percentage of the plan's targets (rounded down, at least 1).
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+	// maxPerNamespace is the largest number of targets in flight in one namespace.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000
+	MaxPerNamespace *int32 `json:"maxPerNamespace,omitempty"`
+	// maxTargets is the largest number of targets in one plan; what is left waits
+	// for the next plan, which begins with a canary of its own.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000
+	MaxTargets *int32 `json:"maxTargets,omitempty"`
+}
+
+// MaintenanceWindow is a recurring time at which writes may begin.
+type MaintenanceWindow struct {
+	// schedule is when the window opens, in the five fields of cron: minute,
+	// hour, day of month, month, day of week; for example "0 22 * * 1-5".
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Schedule string `json:"schedule"`
+	// duration is how long it stays open, in elapsed time, at most 7 days.
+	// +required
+	Duration metav1.Duration `json:"duration"`
+	// timeZone is the IANA name of the zone that schedule is read in. Default: UTC.
+	// +optional
+	// +kubebuilder:default=UTC
+	// +kubebuilder:validation:MaxLength=64
+	TimeZone string `json:"timeZone,omitempty"`
+}
+
+// FailureAction says what happens when a wave fails its verification.
+// +kubebuilder:validation:Enum=Rollback;Hold
+type FailureAction string
+
+const (
+	// FailureRollback undoes the writes that rollbackScope names.
+	FailureRollback FailureAction = "Rollback"
+	// FailureHold writes nothing more and undoes nothing until a person decides.
+	FailureHold FailureAction = "Hold"
+)
+
+// RollbackScope says how much a rollback undoes.
+// +kubebuilder:validation:Enum=Wave;All
+type RollbackScope string
+
+const (
+	// RollbackWave undoes the wave that failed; earlier waves were verified and stay.
+	RollbackWave RollbackScope = "Wave"
+	// RollbackAll undoes every write of the plan, the last first.
+	RollbackAll RollbackScope = "All"
+)
+
+// ManagedObjectsPolicy says what happens to objects that another tool manages.
+// +kubebuilder:validation:Enum=Notify;Remediate
+type ManagedObjectsPolicy string
+
+const (
+	// ManagedNotify leaves them alone and gives their owner the fix as a diff.
+	ManagedNotify ManagedObjectsPolicy = "Notify"
+	// ManagedRemediate mends them like any other; the tool may set them back.
+	ManagedRemediate ManagedObjectsPolicy = "Remediate"
+)
+
+// ApprovalStrategy says how a plan in mode Manual is approved.
+type ApprovalStrategy struct {
+	// requireDistinctApprover refuses the approval of a person who has also
+	// written the policy as it stands. Default: false.
+	// +optional
+	RequireDistinctApprover bool `json:"requireDistinctApprover,omitempty"`
+	// timeout is how long an answer is waited for before people are told; the
+	// plan goes on waiting. Zero means the default. Default: 24h.
+	// +optional
+	// +kubebuilder:default="24h"
+	Timeout metav1.Duration `json:"timeout,omitempty,omitzero"`
+}
+
+// EscalationStrategy says when people are told.
+type EscalationStrategy struct {
+	// deadline is how long a rollout may be held before people are told. Zero
+	// means the default. Default: 30m.
+	// +optional
+	// +kubebuilder:default="30m"
+	Deadline metav1.Duration `json:"deadline,omitempty,omitzero"`
+}
+
+// HistoryStrategy says how long ended plans stay readable. A plan goes when
+// either limit is passed; the latest one always stays.
+type HistoryStrategy struct {
+	// limit is the largest number of ended plans that are kept. Default: 10.
+	// +optional
+	// +kubebuilder:default=10
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	Limit int32 `json:"limit,omitempty"`
+	// maxAge is how long an ended plan is kept. Zero means the default. Default: 720h.
+	// +optional
+	// +kubebuilder:default="720h"
+	MaxAge metav1.Duration `json:"maxAge,omitempty,omitzero"`
+}
+
+// BreakerStrategy says when a circuit breaker opens and for how long.
+type BreakerStrategy struct {
+	// consecutiveFailures opens the breaker when so many targets fail in a row.
+	// Default: 3.
+	// +optional
+	// +kubebuilder:default=3
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	ConsecutiveFailures int32 `json:"consecutiveFailures,omitempty"`
+	// failureRatio opens the breaker when failures reach this percentage of the
+	// outcomes in the window. Default: 20.
+	// +optional
+	// +kubebuilder:default=20
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	FailureRatio int32 `json:"failureRatio,omitempty"`
+	// minSamples is how many outcomes the window needs before failureRatio
+	// counts. Default: 5.
+	// +optional
+	// +kubebuilder:default=5
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000
+	MinSamples int32 `json:"minSamples,omitempty"`
+	// window is the length of the rolling window, kept in 6 buckets. Default: 30m.
+	// +optional
+	// +kubebuilder:default="30m"
+	Window metav1.Duration `json:"window,omitempty,omitzero"`
+	// cooldown is how long the breaker stays open the first time; it doubles
+	// with each further opening, up to 24h. Default: 30m.
+	// +optional
+	// +kubebuilder:default="30m"
+	Cooldown metav1.Duration `json:"cooldown,omitempty,omitzero"`
+}
