@@ -182,8 +182,12 @@ func (p *pass) denials() []Outcome {
 	var out []Outcome
 	for _, i := range p.denied {
 		ref := p.book.target(i).Object
-		out = append(out, Outcome{Type: OutcomeFailed, Count: 1, Message: p.book.record(i).Message,
-			Key: fmt.Sprintf("%.16s/denied/%s", p.rem.Spec.PlanHash, ref.UID)})
+		denied := Outcome{Type: OutcomeFailed, Count: 1, Message: p.book.record(i).Message,
+			Key: fmt.Sprintf("%.16s/denied/%s", p.rem.Spec.PlanHash, ref.UID)}
+		if ref.Namespace != "" {
+			denied.Namespaces = map[string]int32{ref.Namespace: 1}
+		}
+		out = append(out, denied)
 	}
 	return out
 }

@@ -156,6 +156,10 @@ type Outcome struct {
 	Key string
 	// Count is the number of targets that the outcome speaks of.
 	Count int32
+	// Namespaces counts them by the namespace that they live in, for the
+	// namespaces' breakers; cluster-scoped targets are in none. Of a plan's
+	// success it counts what was mended there, of its failure what failed there.
+	Namespaces map[string]int32
 	// Message says what happened, for the breaker's status.
 	Message string
 }

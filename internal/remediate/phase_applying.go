@@ -128,7 +128,7 @@ func (o Observation) succeeded() Intent {
 		intent.Reason = v1alpha1.ReasonNothingToDo
 	}
 	if done > 0 {
-		intent.Outcomes = []Outcome{{Type: OutcomePlanSucceeded, Key: o.key("plan"), Count: 1, Message: intent.Message}}
+		intent.Outcomes = []Outcome{{Type: OutcomePlanSucceeded, Key: o.key("plan"), Count: 1, Namespaces: o.mended(), Message: intent.Message}}
 	}
 	return intent
 }

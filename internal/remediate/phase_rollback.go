@@ -20,8 +20,9 @@ func (o Observation) rollBack(failed []Mark) Intent {
 		Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave,
 		Reason: v1alpha1.ReasonVerificationFailed, Message: message, Marks: failed,
 		Outcomes: []Outcome{
-			{Type: kind, Key: o.key(fmt.Sprintf("w%d/failed", o.Status.Wave)), Count: int32(len(failed)), Message: message},
-			{Type: OutcomePlanFailed, Key: o.key("plan"), Count: 1, Message: message},
+			{Type: kind, Key: o.key(fmt.Sprintf("w%d/failed", o.Status.Wave)), Count: int32(len(failed)),
+				Namespaces: o.namespaces(failed), Message: message},
+			{Type: OutcomePlanFailed, Key: o.key("plan"), Count: 1, Namespaces: o.namespaces(failed), Message: message},
 		},
 	}
 }

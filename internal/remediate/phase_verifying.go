@@ -86,7 +86,7 @@ func (o Observation) soaked(m members) Intent {
 	intent.Marks = append(marks, done...)
 	if len(done) > 0 {
 		first := o.Targets[done[0].Target].Object
-		intent.Outcomes = append(intent.Outcomes, Outcome{Type: OutcomeSucceeded, Count: int32(len(done)),
+		intent.Outcomes = append(intent.Outcomes, Outcome{Type: OutcomeSucceeded, Count: int32(len(done)), Namespaces: o.namespaces(done),
 			Key: o.key(fmt.Sprintf("w%d/%s/%s/ok", o.Status.Wave, first.Namespace, first.Name)), Message: intent.Message})
 	}
 	return intent
@@ -135,7 +135,7 @@ func (o Observation) setBack(marks []Mark) []Outcome {
 	var out []Outcome
 	for _, m := range marks {
 		if m.State == v1alpha1.TargetFailed && m.Reason == v1alpha1.ReasonFighting {
-			out = append(out, Outcome{Type: OutcomeFailed, Count: 1, Message: m.Message,
+			out = append(out, Outcome{Type: OutcomeFailed, Count: 1, Namespaces: o.namespaces([]Mark{m}), Message: m.Message,
 				Key: o.key("setback/" + o.Targets[m.Target].Object.UID)})
 		}
 	}

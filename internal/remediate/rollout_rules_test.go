@@ -29,6 +29,7 @@ func (r *rules) check(s simStep) {
 	r.checkReverts(s)
 	r.checkRecords(s)
 	r.checkSoak(s)
+	r.checkOutcomes(s)
 	r.checkProgress(s)
 }
 

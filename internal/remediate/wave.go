@@ -105,6 +105,28 @@ func (o Observation) count(state v1alpha1.TargetState) int {
 	return n
 }
 
+// namespaces counts marked targets by the namespace that they live in.
+func (o Observation) namespaces(marks []Mark) map[string]int32 {
+	counts := map[string]int32{}
+	for _, m := range marks {
+		if namespace := o.Targets[m.Target].Object.Namespace; namespace != "" {
+			counts[namespace]++
+		}
+	}
+	return counts
+}
+
+// mended counts the targets that are done by the namespace that they live in.
+func (o Observation) mended() map[string]int32 {
+	var done []Mark
+	for i, t := range o.Targets {
+		if t.State == v1alpha1.TargetDone {
+			done = append(done, Mark{Target: i})
+		}
+	}
+	return o.namespaces(done)
+}
+
 // notAttempted marks every pending target as skipped: the plan ends before their turn.
 func (o Observation) notAttempted(why string) []Mark {
 	var marks []Mark

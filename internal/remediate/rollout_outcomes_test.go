@@ -1,0 +1,16 @@
+package remediate
+
+// checkOutcomes: what the namespaces' breakers learn of targets adds up to what
+// the policy's learns, for every simulated target lives in a namespace.
+func (r *rules) checkOutcomes(s simStep) {
+	for _, o := range s.Intent.Outcomes {
+		sum := int32(0)
+		for _, n := range o.Namespaces {
+			sum += n
+		}
+		ofTargets := o.Type != OutcomePlanSucceeded && o.Type != OutcomePlanFailed
+		if ofTargets && sum != o.Count || sum == 0 {
+			r.sim.fault("outcome %s %s of %d targets counts %v by namespace", o.Type, o.Key, o.Count, o.Namespaces)
+		}
+	}
+}
