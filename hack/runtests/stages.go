@@ -44,8 +44,11 @@ func stages() []stage {
 			steps: []step{{dir: ".", test: []string{"-timeout=10m"}, skip: clusterTests()}},
 		},
 		{
-			name: "controlplane", about: "build the local control plane, once per version", vital: true,
-			steps: []step{{dir: "hack/controlplane", command: []string{"go", "run", "./cmd/controlplane", "build"}, uncounted: true}},
+			name: "controlplane", about: "build the local control plane, once per version; fetch Prometheus and Alertmanager", vital: true,
+			steps: []step{
+				{dir: "hack/controlplane", command: []string{"go", "run", "./cmd/controlplane", "build"}, uncounted: true},
+				{dir: "hack/controlplane", command: []string{"go", "run", "./cmd/controlplane", "tools"}, uncounted: true},
+			},
 		},
 		{
 			name: "hack", about: "the tools of this repository",

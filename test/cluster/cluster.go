@@ -28,9 +28,11 @@ type Cluster struct {
 	Server string `json:"server"`
 
 	config *rest.Config
-	stdin  io.Closer
-	cmd    *exec.Cmd
-	output *bytes.Buffer
+	// command is the program that runs control planes.
+	command string
+	stdin   io.Closer
+	cmd     *exec.Cmd
+	output  *bytes.Buffer
 }
 
 // Start builds the command that runs control planes, starts one and waits until
@@ -45,7 +47,7 @@ func Start(ctx context.Context, dir string) (*Cluster, error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the command that runs control planes: %w\n%s", err, out)
 	}
-	c := &Cluster{cmd: exec.Command(command, "run"), output: &bytes.Buffer{}}
+	c := &Cluster{command: command, cmd: exec.Command(command, "run"), output: &bytes.Buffer{}}
 	c.cmd.Dir, c.cmd.Stderr = root, c.output
 	// An interrupt of the terminal goes to the tests, which then stop it in order.
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

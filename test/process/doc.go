@@ -1,4 +1,4 @@
-// Package process runs the manager as a child process, so that a test can kill
-// it as a machine that fails would. It must never end a process that it didn't
-// start. Start reading at Manager.
+// Package process runs the manager, and programs that it talks to, as child
+// processes, so that a test can kill them as a machine that fails would. It must
+// never end a process that it didn't start. Start reading at Manager and Daemon.
 package process

@@ -35,7 +35,7 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newBuild(), newUp(), newDown(), newStatus(), newRun(), newVersions(),
+	root.AddCommand(newBuild(), newTools(), newUp(), newDown(), newStatus(), newRun(), newVersions(),
 		newStop(), newStart(), newRestart())
 	return root
 }

@@ -9,13 +9,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
+	"evenkeel.dev/evenkeel/hack/controlplane/internal/cache"
 	"evenkeel.dev/evenkeel/hack/controlplane/internal/progress"
 )
-
-const lockPoll = 200 * time.Millisecond
 
 // Build makes every program that the cache lacks and reports whether it had to
 // build any. Two builds of the same key wait for one another; an interrupted
@@ -27,7 +25,7 @@ func (t *Toolchain) Build(ctx context.Context, show *progress.Printer) (bool, er
 	if err := os.MkdirAll(t.bin, 0o755); err != nil {
 		return false, fmt.Errorf("make the cache folder: %w: set EVENKEEL_CACHE to a folder that you may write", err)
 	}
-	unlock, err := lock(ctx, t.bin+".lock", show)
+	unlock, err := cache.Lock(ctx, t.bin+".lock", show)
 	if err != nil {
 		return false, err
 	}
@@ -80,32 +78,4 @@ func removePartial(bin string) error {
 		}
 	}
 	return nil
-}
-
-// lock takes the file lock at path, which the kernel releases when its holder
-// dies, however it dies.
-func lock(ctx context.Context, path string, show *progress.Printer) (func(), error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("open the build lock: %w", err)
-	}
-	for told := false; ; told = true {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return func() { _ = file.Close() }, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			_ = file.Close()
-			return nil, fmt.Errorf("lock %s: %w", path, err)
-		}
-		if !told {
-			show.Note("another build of the same versions is running; waiting for it …")
-		}
-		select {
-		case <-ctx.Done():
-			_ = file.Close()
-			return nil, fmt.Errorf("wait for the build that holds %s: %w", path, ctx.Err())
-		case <-time.After(lockPoll):
-		}
-	}
 }

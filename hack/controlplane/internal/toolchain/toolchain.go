@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"evenkeel.dev/evenkeel/hack/controlplane/internal/cache"
 )
 
 // program is one binary: where it is built and from what.
@@ -38,7 +40,7 @@ func Locate(start string) (*Toolchain, error) {
 	if err != nil {
 		return nil, err
 	}
-	cache, err := cacheRoot()
+	folder, err := cache.Root()
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +49,7 @@ func Locate(start string) (*Toolchain, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.bin = filepath.Join(cache, "controlplane", key)
+	t.bin = filepath.Join(folder, "controlplane", key)
 	return t, nil
 }
 
@@ -86,17 +88,6 @@ func (t *Toolchain) key() (string, error) {
 	return fmt.Sprintf("kubernetes-%s_etcd-%s_kwok-%s_%s-%s_%s",
 		t.Versions.Kubernetes, t.Versions.Etcd, t.Versions.KWOK,
 		runtime.GOOS, runtime.GOARCH, hex.EncodeToString(sum.Sum(nil))[:10]), nil
-}
-
-func cacheRoot() (string, error) {
-	if dir := os.Getenv("EVENKEEL_CACHE"); dir != "" {
-		return filepath.Abs(dir)
-	}
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("find a cache folder: %w: set EVENKEEL_CACHE to a folder of your own", err)
-	}
-	return filepath.Join(dir, "evenkeel"), nil
 }
 
 // programs lists what to build, the quick ones first so that a broken setup
