@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	_ "time/tzdata" // maintenance windows name time zones, and the image has no zone files
 
 	"github.com/spf13/cobra"
 	ctrl "sigs.k8s.io/controller-runtime"

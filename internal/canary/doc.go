@@ -1,6 +1,7 @@
 // Package canary holds the arithmetic of a careful rollout: how many targets
-// each wave takes (Sizes), who comes first (Order), and when to stop writing
-// altogether (Next, the circuit breaker's transitions).
+// each wave takes (Sizes), who comes first (Order), how many may be in flight
+// (RoomFor), whether a maintenance window is open (WindowState), and when to stop
+// writing altogether (Next, the circuit breaker's transitions).
 //
 // Every function is pure: it takes the time as an argument and returns a value.
 // The package must never hold a client, read a clock, draw a random number or
