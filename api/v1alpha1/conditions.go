@@ -80,6 +80,9 @@ const (
 	ReasonSomeTargetsFailed = "SomeTargetsFailed"
 	// ReasonNothingToDo: no target needed a write.
 	ReasonNothingToDo = "NothingToDo"
+	// ReasonOwnersNotified: no target is ours to mend; the slices hold the fixes as
+	// proposals to their owners.
+	ReasonOwnersNotified = "OwnersNotified"
 )
 
 // Labels and annotations.

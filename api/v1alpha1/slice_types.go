@@ -90,6 +90,9 @@ const (
 	ReasonDeadline = "DeadlineExceeded"
 	// ReasonNotAttempted: the plan ended before this target's turn.
 	ReasonNotAttempted = "NotAttempted"
+	// ReasonReplanned: the object was to be left alone when the plan was made, and
+	// may be mended by now; the next plan does.
+	ReasonReplanned = "Replanned"
 )
 
 // RemediationSlice holds the targets of a plan, at most 250, and what was done to each.
@@ -147,6 +150,13 @@ type Target struct {
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Wave int32 `json:"wave"`
+	// leftAlone is why the object isn't ours to mend, as it was seen when the plan
+	// was made: Managed, Owned, OptOut or Fighting. Such a target is never
+	// written: it is recorded before the rollout begins, with the fix as a
+	// proposal to its owner. Empty for a target to mend.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	LeftAlone string `json:"leftAlone,omitempty"`
 }
 
 // RemediationSliceStatus holds what was done to the targets.
@@ -182,6 +192,11 @@ type TargetRecord struct {
 	// nextAttemptAt is when the next try may begin.
 	// +optional
 	NextAttemptAt *metav1.MicroTime `json:"nextAttemptAt,omitempty"`
+	// proposal is the fix of an object that is left to its owner: a unified diff
+	// of the object's YAML, cut when it is longer. Values of a Secret are censored.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4096
+	Proposal string `json:"proposal,omitempty"`
 	// write is the record of the write, persisted before it is sent.
 	// +optional
 	Write *WriteRecord `json:"write,omitempty"`

@@ -20,7 +20,7 @@ type Row struct {
 func Table() []Row {
 	return []Row{
 		{v1alpha1.PhasePlanned, stepPlanned, phases(
-			v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying, v1alpha1.PhaseHeld, v1alpha1.PhaseSuperseded)},
+			v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying, v1alpha1.PhaseHeld, v1alpha1.PhaseSucceeded, v1alpha1.PhaseSuperseded)},
 		{v1alpha1.PhasePreviewing, stepPreviewing, phases(
 			v1alpha1.PhasePreviewed, v1alpha1.PhaseSuperseded)},
 		{v1alpha1.PhaseApplying, stepApplying, phases(

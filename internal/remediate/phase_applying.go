@@ -124,6 +124,9 @@ func (o Observation) succeeded() Intent {
 	case failed > 0:
 		intent.Reason = v1alpha1.ReasonSomeTargetsFailed
 		intent.Message += fmt.Sprintf("; %d couldn't be mended: see their reasons in the slices", failed)
+	case done == 0 && o.leftToOwners() > 0:
+		intent.Reason = v1alpha1.ReasonOwnersNotified
+		intent.Message = fmt.Sprintf("%d of %d objects are left to their owners: the slices hold each fix as a diff", o.leftToOwners(), len(o.Targets))
 	case done == 0:
 		intent.Reason = v1alpha1.ReasonNothingToDo
 	}

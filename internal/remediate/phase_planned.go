@@ -16,6 +16,8 @@ func stepPlanned(o Observation) Intent {
 		return o.superseded()
 	case o.Spec.Strategy.Mode == v1alpha1.RemediationDryRun:
 		return Intent{Phase: v1alpha1.PhasePreviewing, Reason: "DryRun", Message: "trying every fix as a server-side dry run"}
+	case o.settled():
+		return o.succeeded() // it is all left to its owners: nothing to approve or wait for
 	case o.Gate.Closed:
 		return o.held()
 	default:

@@ -27,10 +27,12 @@ func protocol() []check {
 		respectOptOut,     // the object or its namespace said no
 		judgeAgain,        // clean by now? waived? no fix?
 		respectOwnership,  // owned by a controller, managed by a tool
+		respectVerbs,      // verbs that the strategy allows
 		requireHealth,     // a canary that isn't healthy proves nothing
 		computeFix,        // applies, changes something, cures
 		passEveryPolicy,   // breaks no other policy
 		dryRunOnServer,    // the API server and every webhook agree
+		keepSecrets,       // the record holds no value of a Secret
 		recordWithinLimit, // the record fits
 	}
 }
@@ -108,17 +110,7 @@ func (a *attempt) lateArrival() *v1alpha1.TargetRecord {
 	return &rec
 }
 
-func respectOwnership(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
-	if owner, owned := kube.ControllerOf(a.object); owned {
-		return a.skipped(v1alpha1.ReasonOwned, fmt.Sprintf("%s makes this object: it must be mended there", owner))
-	}
-	if manager, managed := kube.ManagedBy(a.object); managed {
-		return a.skipped(v1alpha1.ReasonManaged, fmt.Sprintf("%s manages this object and would undo the fix; at its source: %s",
-			manager, action.Describe(action.Ops(a.decision.Actions), 8)))
-	}
-	if a.object.GroupVersionKind().Group == "" && a.object.GetKind() == "Secret" {
-		return a.failed(v1alpha1.ReasonSensitive, "a Secret's values mustn't be recorded, and a write that isn't recorded can't be undone: mend it by hand")
-	}
+func respectVerbs(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
 	for _, act := range a.decision.Actions {
 		if !allowed(a.plan.Strategy.AllowedActions, act.Type) {
 			return a.failed(v1alpha1.ReasonActionNotAllowed, fmt.Sprintf("the fix uses %q: add it to spec.remediation.allowedActions", act.Type))

@@ -113,6 +113,8 @@ func heldScenarios() map[string]scenario {
 
 func oddScenarios() map[string]scenario {
 	return map[string]scenario{
+		"left-to-owners": {reason: "Every object belongs to somebody else: the fixes are recorded for them, and nothing is asked or waited for, the closed gate neither.",
+			fleet: newFleet(3).every(behaviour{Says: "is managed by another tool", LeftTo: v1alpha1.ReasonManaged}), set: closedBetween(0, never, breakerGate())},
 		"outcome-unknown": {reason: "The answers to four writes are lost. Each is found out about from the object itself.",
 			fleet: newFleet(10).with(canarySize(4)).at(map[int]behaviour{
 				0: {Says: "has stored the write", Answer: "landed"}, 1: {Says: "hasn't stored the write", Answer: "lost"},

@@ -40,6 +40,7 @@ type behaviour struct {
 	Refuses    string // the protocol before the write fails with this reason
 	Skips      string // the protocol before the write skips it with this reason
 	Denied     bool   // admission denies the write itself
+	LeftTo     string // left to its owner, and recorded so before the rollout begins, with this reason
 
 	PreErrors    int // API errors before the write
 	Conflicts    int // somebody else writes another field just before the write
@@ -104,6 +105,14 @@ func (o *simObject) health(now time.Time) *Check {
 	default:
 		return &Check{CheckPassed, "", "clean and healthy"}
 	}
+}
+
+// recorded is the object's record as the rollout finds it.
+func (o *simObject) recorded() v1alpha1.TargetRecord {
+	if o.LeftTo != "" {
+		return v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: o.LeftTo}
+	}
+	return v1alpha1.TargetRecord{State: v1alpha1.TargetPending}
 }
 
 // take uses up one of a number of errors.
@@ -180,8 +189,10 @@ func (f fleet) plan() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, []*s
 			rem.Spec.Slices = append(rem.Spec.Slices, slices[len(slices)-1].Name)
 		}
 		last := slices[len(slices)-1]
-		last.Spec.Targets = append(last.Spec.Targets, v1alpha1.Target{Object: f.refs[i], Wave: waves[place]})
-		objects = append(objects, &simObject{ref: f.refs[i], value: valueBefore, version: 1, behaviour: f.behave(place)})
+		object := &simObject{ref: f.refs[i], value: valueBefore, version: 1, behaviour: f.behave(place)}
+		last.Spec.Targets = append(last.Spec.Targets, v1alpha1.Target{Object: f.refs[i], Wave: waves[place], LeftAlone: object.LeftTo})
+		last.Status.Records = append(last.Status.Records, object.recorded())
+		objects = append(objects, object)
 	}
 	return rem, slices, objects, nil
 }

@@ -94,6 +94,23 @@ func (o Observation) nextWave() (int32, bool) {
 	return next, found
 }
 
+// settled says whether no target is left to work on.
+func (o Observation) settled() bool {
+	_, found := o.nextWave()
+	return !found
+}
+
+// leftToOwners is the number of targets that somebody else must mend.
+func (o Observation) leftToOwners() int {
+	n := 0
+	for _, t := range o.Targets {
+		if t.State == v1alpha1.TargetSkipped && (t.Reason == v1alpha1.ReasonManaged || t.Reason == v1alpha1.ReasonOwned) {
+			n++
+		}
+	}
+	return n
+}
+
 // count is the number of targets in a state.
 func (o Observation) count(state v1alpha1.TargetState) int {
 	n := 0
