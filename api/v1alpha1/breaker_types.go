@@ -8,6 +8,9 @@ const GlobalBreakerName = "global"
 // PolicyBreakerPrefix begins the name of a policy's breaker.
 const PolicyBreakerPrefix = "policy-"
 
+// NamespaceBreakerPrefix begins the name of a namespace's breaker.
+const NamespaceBreakerPrefix = "namespace-"
+
 // BreakerState is the state of a circuit breaker.
 // +kubebuilder:validation:Enum=Closed;Open;HalfOpen
 type BreakerState string
@@ -22,7 +25,7 @@ const (
 )
 
 // BreakerScopeType says what a breaker covers.
-// +kubebuilder:validation:Enum=Global;Policy
+// +kubebuilder:validation:Enum=Global;Policy;Namespace
 type BreakerScopeType string
 
 const (
@@ -30,21 +33,27 @@ const (
 	BreakerScopeGlobal BreakerScopeType = "Global"
 	// BreakerScopePolicy covers one policy.
 	BreakerScopePolicy BreakerScopeType = "Policy"
+	// BreakerScopeNamespace covers the targets of every policy in one namespace.
+	BreakerScopeNamespace BreakerScopeType = "Namespace"
 )
 
 // CircuitBreaker stops automated writes of its scope when they do harm.
-// spec.forced: Open is the kill switch.
+// spec.forced: Open is the kill switch. Its name follows from its scope: global,
+// policy-POLICY or namespace-NAMESPACE.
+// +kubebuilder:validation:XValidation:rule="self.metadata.name == (self.spec.scope.type == 'Global' ? 'global' : self.spec.scope.type == 'Policy' ? 'policy-' + (has(self.spec.scope.policy) ? self.spec.scope.policy : ”) : 'namespace-' + (has(self.spec.scope.__namespace__) ? self.spec.scope.__namespace__ : ”))",message="the name must be global, policy-POLICY or namespace-NAMESPACE, by its scope: one under any other name would stop nothing"
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=cb,categories=evenkeel
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Scope",type=string,JSONPath=`.spec.scope.type`
 // +kubebuilder:printcolumn:name="Policy",type=string,JSONPath=`.spec.scope.policy`
+// +kubebuilder:printcolumn:name="Namespace",type=string,JSONPath=`.spec.scope.namespace`
 // +kubebuilder:printcolumn:name="Forced",type=string,JSONPath=`.spec.forced`
 // +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.state`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`
 // +kubebuilder:printcolumn:name="Failures",type=integer,JSONPath=`.status.failures`
 // +kubebuilder:printcolumn:name="Outcomes",type=integer,JSONPath=`.status.outcomes`
 // +kubebuilder:printcolumn:name="Next Probe",type=string,JSONPath=`.status.nextProbeAt`
+// +kubebuilder:printcolumn:name="Demoted",type=date,JSONPath=`.status.demoted.at`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
 type CircuitBreaker struct {
@@ -77,12 +86,36 @@ type CircuitBreakerSpec struct {
 	// forced holds the breaker open until it is removed: the kill switch.
 	// +optional
 	Forced BreakerState `json:"forced,omitempty"`
+	// reset asks for the breaker to be closed and to start afresh.
+	// +optional
+	Reset *BreakerReset `json:"reset,omitempty"`
+}
+
+// BreakerReset is a person's word that a breaker is to start afresh: closed, with
+// nothing counted, no opening remembered and no demotion.
+type BreakerReset struct {
+	// count tells this reset from the one before: a breaker is reset when count is
+	// larger than status.resets. Add one to status.resets to ask for a reset.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Count int32 `json:"count"`
+	// reason says why writing may go on. It is kept in status.lastReset.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	Reason string `json:"reason"`
+	// requestedBy is the user who asked. Admission sets it; what a request itself
+	// says is replaced.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	RequestedBy string `json:"requestedBy,omitempty"`
 }
 
 // BreakerScope is what a breaker covers.
 // +kubebuilder:validation:XValidation:rule="(self.type == 'Policy') == has(self.policy)",message="policy is required for type Policy, and for no other"
+// +kubebuilder:validation:XValidation:rule="(self.type == 'Namespace') == has(self.__namespace__)",message="namespace is required for type Namespace, and for no other"
 type BreakerScope struct {
-	// type is Global or Policy.
+	// type is Global, Policy or Namespace.
 	// +required
 	Type BreakerScopeType `json:"type"`
 	// policy is the name of the Policy, for type Policy.
@@ -90,87 +123,9 @@ type BreakerScope struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Policy string `json:"policy,omitempty"`
-}
-
-// CircuitBreakerStatus is the state of a breaker.
-type CircuitBreakerStatus struct {
-	// state is Closed, Open or HalfOpen.
+	// namespace is the name of the Namespace, for type Namespace.
 	// +optional
-	State BreakerState `json:"state,omitempty"`
-	// reason is the CamelCase reason of the state.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	Reason string `json:"reason,omitempty"`
-	// message explains the reason and says what to do.
-	// +optional
-	// +kubebuilder:validation:MaxLength=1024
-	Message string `json:"message,omitempty"`
-	// openedAt is when the breaker last opened.
-	// +optional
-	OpenedAt *metav1.MicroTime `json:"openedAt,omitempty"`
-	// nextProbeAt is when an open breaker turns half-open.
-	// +optional
-	NextProbeAt *metav1.MicroTime `json:"nextProbeAt,omitempty"`
-	// openings counts the openings since the breaker was last closed by
-	// successes; each doubles the cooldown.
-	// +optional
-	Openings int32 `json:"openings,omitempty"`
-	// consecutiveFailures counts the failures since the last success.
-	// +optional
-	ConsecutiveFailures int32 `json:"consecutiveFailures,omitempty"`
-	// failures is the number of failures in the window.
-	// +optional
-	Failures int32 `json:"failures"`
-	// outcomes is the number of outcomes in the window.
-	// +optional
-	Outcomes int32 `json:"outcomes"`
-	// buckets hold the window's outcomes, oldest first.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=6
-	Buckets []BreakerBucket `json:"buckets,omitempty"`
-	// permit is the one plan that a half-open breaker lets through.
-	// +optional
-	Permit *BreakerPermit `json:"permit,omitempty"`
-	// halfOpenSuccesses counts the plans that succeeded while half-open; two
-	// close the breaker.
-	// +optional
-	HalfOpenSuccesses int32 `json:"halfOpenSuccesses,omitempty"`
-	// recorded holds the keys of the latest outcomes counted, so that none is
-	// counted twice after a crash.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MaxLength=128
-	Recorded []string `json:"recorded,omitempty"`
-	// conditions holds Ready: true while the breaker is closed.
-	// +optional
-	// +listType=map
-	// +listMapKey=type
-	// +kubebuilder:validation:MaxItems=16
-	Conditions []metav1.Condition `json:"conditions,omitempty"`
-}
-
-// BreakerBucket counts the outcomes of one part of the window.
-type BreakerBucket struct {
-	// start is when the bucket begins.
-	// +required
-	Start metav1.MicroTime `json:"start"`
-	// successes in this bucket.
-	// +optional
-	Successes int32 `json:"successes"`
-	// failures in this bucket.
-	// +optional
-	Failures int32 `json:"failures"`
-}
-
-// BreakerPermit lets one plan through a half-open breaker.
-type BreakerPermit struct {
-	// remediation is the plan.
-	// +required
-	// +kubebuilder:validation:MaxLength=253
-	Remediation string `json:"remediation"`
-	// expiresAt is when the permit lapses; the breaker opens again then.
-	// +required
-	ExpiresAt metav1.MicroTime `json:"expiresAt"`
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
 }

@@ -74,6 +74,9 @@ const (
 	ReasonAnalysisInconclusive = "AnalysisInconclusive"
 	// ReasonDemoted: the policy's breaker opened too often; only dry runs are made.
 	ReasonDemoted = "Demoted"
+	// ReasonSLOUnknown: the query of a breaker's service level objective gives no
+	// answer, which is never a yes.
+	ReasonSLOUnknown = "SLOUnknown"
 	// ReasonAllTargetsSettled: every target is done, skipped or failed.
 	ReasonAllTargetsSettled = "AllTargetsSettled"
 	// ReasonSomeTargetsFailed: the rollout ended, but some targets couldn't be mended.

@@ -19,6 +19,8 @@ const (
 	DefaultBreakerWindow       = 30 * time.Minute
 	DefaultBreakerCooldown     = 30 * time.Minute
 	MaxBreakerCooldown         = 24 * time.Hour
+	DefaultStormViolations     = 100
+	DefaultSLOPeriod           = 30 * 24 * time.Hour
 	DefaultApprovalTimeout     = 24 * time.Hour
 	DefaultEscalationDeadline  = 30 * time.Minute
 	DefaultHistoryLimit        = 10
@@ -112,6 +114,12 @@ func (b *BreakerStrategy) SetDefaults() {
 	setDefault(&b.MinSamples, DefaultMinSamples)
 	setDefaultDuration(&b.Window, DefaultBreakerWindow)
 	setDefaultDuration(&b.Cooldown, DefaultBreakerCooldown)
+	setDefault(&b.Storm.NewViolations, DefaultStormViolations)
+	if b.SLO != nil {
+		slo := *b.SLO // others may read the one that was given
+		setDefaultDuration(&slo.Period, DefaultSLOPeriod)
+		b.SLO = &slo
+	}
 }
 
 func orTrue(b *bool) *bool {

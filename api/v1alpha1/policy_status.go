@@ -143,4 +143,8 @@ type RemediationPointer struct {
 	// phase is its phase when last seen.
 	// +optional
 	Phase RemediationPhase `json:"phase,omitempty"`
+	// demoted says that the policy's breaker opened too often: only dry runs are
+	// made until the policy's revision changes or a person resets the breaker.
+	// +optional
+	Demoted bool `json:"demoted,omitempty"`
 }

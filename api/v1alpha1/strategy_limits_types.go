@@ -115,37 +115,3 @@ type HistoryStrategy struct {
 	// +kubebuilder:default="720h"
 	MaxAge metav1.Duration `json:"maxAge,omitempty,omitzero"`
 }
-
-// BreakerStrategy says when a circuit breaker opens and for how long.
-type BreakerStrategy struct {
-	// consecutiveFailures opens the breaker when so many targets fail in a row.
-	// Default: 3.
-	// +optional
-	// +kubebuilder:default=3
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=1000
-	ConsecutiveFailures int32 `json:"consecutiveFailures,omitempty"`
-	// failureRatio opens the breaker when failures reach this percentage of the
-	// outcomes in the window. Default: 20.
-	// +optional
-	// +kubebuilder:default=20
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=100
-	FailureRatio int32 `json:"failureRatio,omitempty"`
-	// minSamples is how many outcomes the window needs before failureRatio
-	// counts. Default: 5.
-	// +optional
-	// +kubebuilder:default=5
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=10000
-	MinSamples int32 `json:"minSamples,omitempty"`
-	// window is the length of the rolling window, kept in 6 buckets. Default: 30m.
-	// +optional
-	// +kubebuilder:default="30m"
-	Window metav1.Duration `json:"window,omitempty,omitzero"`
-	// cooldown is how long the breaker stays open the first time; it doubles
-	// with each further opening, up to 24h. Default: 30m.
-	// +optional
-	// +kubebuilder:default="30m"
-	Cooldown metav1.Duration `json:"cooldown,omitempty,omitzero"`
-}

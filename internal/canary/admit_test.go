@@ -61,7 +61,7 @@ func TestAdmit(t *testing.T) {
 		},
 		"An open breaker says until when": {
 			cb: breaker("", opened), plan: "a", after: time.Minute, reason: canary.ReasonCanaryFailed,
-			says: "wait until 2026-03-01T12:30:00Z, or, once the cause is dealt with, start it afresh: kubectl delete circuitbreaker policy-tags", state: open,
+			says: "wait until 2026-03-01T12:30:00Z, or, once the cause is dealt with, start it afresh: evenkeel breaker reset policy-tags", state: open,
 		},
 		"An open breaker whose time has come gives its permit": {
 			cb: breaker("", opened), plan: "a", after: 30 * time.Minute,

@@ -2,6 +2,7 @@ package canary
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,10 +50,10 @@ type Event struct {
 	Remediation string
 }
 
-// ForGlobal is the event as the global breaker is to record it: one policy's
-// canary failure is an ordinary failure there, or a single bad policy would stop
-// all the others.
-func (e Event) ForGlobal() Event {
+// ForShared is the event as a breaker that several policies share, the global one
+// or a namespace's, is to record it: one policy's canary failure is an ordinary
+// failure there, or a single bad policy would stop all the others.
+func (e Event) ForShared() Event {
 	if e.Type == CanaryFailed {
 		e.Type = TargetFailed
 	}
@@ -205,6 +206,7 @@ func trip(st *v1alpha1.CircuitBreakerStatus, reason, why string, l limits, now t
 	}
 	st.State = v1alpha1.BreakerOpen
 	st.OpenedAt, st.NextProbeAt = microTime(now), microTime(next)
+	st.RecentOpenings = recent(append(slices.Clone(st.RecentOpenings), *st.OpenedAt), now)
 	st.Permit, st.HalfOpenSuccesses = nil, 0
 	st.Reason, st.Message = cut(reason, maxReason), messageOpen(why, next)
 }

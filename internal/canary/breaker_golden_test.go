@@ -1,6 +1,7 @@
 package canary_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -127,11 +128,84 @@ func clockStory() *story {
 	return s
 }
 
+func (s *story) demotion(revision string) {
+	st := canary.Demotion(s.cb.Status, revision, s.now)
+	switch {
+	case st.Demoted != nil && s.cb.Status.Demoted == nil:
+		fmt.Fprintf(s, "%s  demoted at revision %s: %s\n", s.now.Format("15:04:05"), revision, st.Demoted.Message)
+	case st.Demoted == nil && s.cb.Status.Demoted != nil:
+		fmt.Fprintf(s, "%s  revision %s ends the demotion\n", s.now.Format("15:04:05"), revision)
+	}
+	s.cb.Status = st
+}
+
+func (s *story) scan(revision string, violating int32) {
+	s.become(fmt.Sprintf("a scan finds %d objects that violate revision %s", violating, revision),
+		canary.Storm(s.cb.Status, canary.Violations{Revision: revision, Objects: violating}, v1alpha1.BreakerStrategy{}, s.now))
+	s.demotion(revision)
+}
+
+func (s *story) answer(a canary.Answer) {
+	strategy := objective("99.9", 0)
+	st := canary.Burn(s.cb.Status, a, strategy, s.now)
+	s.become(fmt.Sprintf("the objective's query answers %v (error: %v): %s, %s", a.Ratio, a.Err, st.SLO.Verdict, st.SLO.Message), st)
+	if v := canary.SLOGate(s.cb.Name, &st, strategy, s.now); !v.Allowed {
+		fmt.Fprintf(s, "          no new write: %s, %s\n", v.Reason, v.Message)
+	}
+}
+
+func (s *story) reset(by, reason string) {
+	s.cb.Spec.Reset = &v1alpha1.BreakerReset{Count: s.cb.Status.Resets + 1, Reason: reason, RequestedBy: by}
+	st, _ := canary.Reset(&s.cb, s.now)
+	s.become(by+" resets the breaker", st)
+}
+
+func stormStory() *story {
+	s := newStory("policy-tags")
+	s.scan("r1", 10_000)
+	s.wait(time.Hour, "most are mended")
+	s.scan("r1", 40)
+	s.wait(5*time.Minute, "a release brings new ones")
+	s.scan("r1", 139)
+	s.wait(5*time.Minute, "and one more")
+	s.scan("r1", 140)
+	s.wait(30*time.Minute, "cooled down, and the storm was counted")
+	s.scan("r1", 145)
+	s.wait(time.Minute, "but it goes on")
+	s.scan("r1", 260)
+	s.wait(time.Hour, "and on")
+	s.scan("r1", 400)
+	s.wait(time.Minute, "the policy is mended: what its new rule finds is no storm")
+	s.scan("r2", 5000)
+	return s
+}
+
+func burnStory() *story {
+	s := newStory("policy-tags")
+	s.answer(canary.Answer{Ratio: 0.0004})
+	s.ask("tags-1")
+	s.wait(30*time.Second, "Prometheus is down: nothing opens, and nothing is written")
+	s.answer(canary.Answer{Err: errors.New("connection refused")})
+	s.wait(30*time.Second, "an outage")
+	s.answer(canary.Answer{Ratio: 0.52})
+	s.ask("tags-1")
+	s.wait(30*time.Minute, "cooled down, but it still burns")
+	s.answer(canary.Answer{Ratio: 0.48})
+	s.wait(5*time.Minute, "a person knows better, but what is seen decides")
+	s.reset("alice@example.com", "the outage is over")
+	s.answer(canary.Answer{Ratio: 0.41})
+	s.wait(time.Minute, "now it is over")
+	s.reset("alice@example.com", "it is over now")
+	s.answer(canary.Answer{Ratio: 0.02})
+	s.ask("tags-1")
+	return s
+}
+
 // The golden files are to be read: each is a breaker's life, with all that its
 // status and its verdicts say to people. Write them anew with
 // go test ./internal/canary -update.
 func TestLifeOfABreaker(t *testing.T) {
-	for name, tell := range map[string]func() *story{"policy": policyStory, "clock": clockStory} {
+	for name, tell := range map[string]func() *story{"policy": policyStory, "clock": clockStory, "storm": stormStory, "burn": burnStory} {
 		t.Run(name, func(t *testing.T) {
 			got := tell().String()
 			file := filepath.Join("testdata", "breaker", name+".golden")

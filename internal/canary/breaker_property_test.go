@@ -2,6 +2,7 @@ package canary_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -25,6 +26,10 @@ func drawEvent(t *rapid.T) canary.Event {
 	}
 }
 
+func drawViolations(t *rapid.T) canary.Violations {
+	return canary.Violations{Revision: rapid.SampledFrom([]string{"r1", "r2"}).Draw(t, "revision"), Objects: rapid.Int32Range(0, 1<<31-1).Draw(t, "violating")}
+}
+
 func drawLimits(t *rapid.T) v1alpha1.BreakerStrategy {
 	d := func(name string) metav1.Duration {
 		return metav1.Duration{Duration: time.Duration(rapid.Int64Range(-int64(time.Hour), int64(30*time.Hour)).Draw(t, name))}
@@ -32,6 +37,7 @@ func drawLimits(t *rapid.T) v1alpha1.BreakerStrategy {
 	return v1alpha1.BreakerStrategy{
 		ConsecutiveFailures: rapid.Int32Range(-1, 6).Draw(t, "consecutive"), FailureRatio: rapid.Int32Range(-1, 101).Draw(t, "ratio"),
 		MinSamples: rapid.Int32Range(-1, 9).Draw(t, "minSamples"), Window: d("window"), Cooldown: d("cooldown"),
+		Storm: v1alpha1.StormStrategy{NewViolations: rapid.Int32Range(-1, 300).Draw(t, "newViolations")},
 	}
 }
 
@@ -58,6 +64,13 @@ func drawStatus(t *rapid.T) v1alpha1.CircuitBreakerStatus {
 		OpenedAt: when("openedAt"), NextProbeAt: when("nextProbeAt"),
 		Reason: "Any", Message: "Any.",
 		Openings: n.Draw(t, "openings"), ConsecutiveFailures: n.Draw(t, "row"), HalfOpenSuccesses: n.Draw(t, "half-open successes"),
+	}
+	if rapid.Bool().Draw(t, "storm") {
+		st.Storm = &v1alpha1.BreakerStorm{Revision: "r1", Violating: n.Draw(t, "violating"), SampledAt: *at(0),
+			Buckets: []v1alpha1.BreakerStormBucket{{Start: *at(time.Hour), Least: n.Draw(t, "least")}}}
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "recent openings") {
+		st.RecentOpenings = append(st.RecentOpenings, *at(time.Duration(rapid.Int64Range(-int64(30*time.Hour), int64(time.Hour)).Draw(t, "opening"))))
 	}
 	for range rapid.IntRange(0, 8).Draw(t, "buckets") {
 		start := when("bucket")
@@ -91,6 +104,9 @@ func requireSound(t *rapid.T, st v1alpha1.CircuitBreakerStatus) {
 	if (st.Permit != nil && st.State != v1alpha1.BreakerHalfOpen) || st.Reason == "" || st.Message == "" {
 		t.Fatalf("%s with permit %v, reason %q, message %q", st.State, st.Permit, st.Reason, st.Message)
 	}
+	if len(st.RecentOpenings) > 3 || st.Storm != nil && len(st.Storm.Buckets) > 6 {
+		t.Fatalf("%d openings, storm %+v", len(st.RecentOpenings), st.Storm)
+	}
 	if len(st.Buckets) > 6 || len(st.Recorded) > 64 || len([]rune(st.Message)) > 1024 {
 		t.Fatalf("%d buckets, %d recorded, message of %d", len(st.Buckets), len(st.Recorded), len([]rune(st.Message)))
 	}
@@ -117,7 +133,7 @@ func TestABreakerKeepsItsWordWhateverHappens(t *testing.T) {
 		for i := range rapid.IntRange(1, 60).Draw(t, "steps") {
 			now = drawTime(t, now)
 			before := st
-			switch rapid.IntRange(0, 4).Draw(t, "what") {
+			switch rapid.IntRange(0, 6).Draw(t, "what") {
 			case 0:
 				st = canary.Tick(st, s, now)
 			case 1:
@@ -133,6 +149,11 @@ func TestABreakerKeepsItsWordWhateverHappens(t *testing.T) {
 				st = next
 			case 2:
 				st = canary.Open(st, "Test", "A test.", s, now)
+			case 3:
+				st = canary.Storm(st, drawViolations(t), s, now)
+			case 4:
+				ratio := rapid.SampledFrom([]float64{0, 0.5, 1, math.NaN()}).Draw(t, "ratio")
+				st = canary.Demotion(canary.Burn(st, canary.Answer{Ratio: ratio}, objective("99", 0), now), "r1", now)
 			default:
 				st = canary.Next(st, drawEvent(t), s, now)
 			}
@@ -162,6 +183,8 @@ func TestAnyStatusBecomesSoundAndRefusesWhenBroken(t *testing.T) {
 		}
 		requireSound(t, got)
 		requireSound(t, canary.Next(st, drawEvent(t), s, now))
+		requireSound(t, canary.Storm(st, drawViolations(t), s, now))
+		requireSound(t, canary.Burn(st, canary.Answer{Ratio: 1}, objective("99", 0), now))
 		if again := canary.Tick(got, s, now); again.State != got.State {
 			t.Fatalf("a second tick at one time goes from %s to %s", got.State, again.State)
 		}

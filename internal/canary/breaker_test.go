@@ -193,11 +193,11 @@ func TestOpenAndTripGlobal(t *testing.T) {
 	}
 }
 
-func TestForGlobal(t *testing.T) {
+func TestForShared(t *testing.T) {
 	for from, want := range map[canary.EventType]canary.EventType{
 		canary.CanaryFailed: canary.TargetFailed, canary.TargetSucceeded: canary.TargetSucceeded, canary.PlanFailed: canary.PlanFailed,
 	} {
-		if got := (canary.Event{Type: from}).ForGlobal().Type; got != want {
+		if got := (canary.Event{Type: from}).ForShared().Type; got != want {
 			t.Errorf("%s becomes %s, want %s", from, got, want)
 		}
 	}

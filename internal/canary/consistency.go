@@ -21,6 +21,9 @@ func isNew(st *v1alpha1.CircuitBreakerStatus) bool {
 	if len(c.Conditions) == 0 {
 		c.Conditions = nil
 	}
+	if len(c.RecentOpenings) == 0 {
+		c.RecentOpenings = nil
+	}
 	return reflect.DeepEqual(c, v1alpha1.CircuitBreakerStatus{})
 }
 
@@ -61,8 +64,12 @@ func inconsistentOpening(st *v1alpha1.CircuitBreakerStatus) string {
 }
 
 func negative(st *v1alpha1.CircuitBreakerStatus) bool {
-	return min(st.Openings, st.ConsecutiveFailures, st.Failures, st.Outcomes, st.HalfOpenSuccesses) < 0 ||
-		slices.ContainsFunc(st.Buckets, negativeBucket)
+	return min(st.Openings, st.ConsecutiveFailures, st.Failures, st.Outcomes, st.HalfOpenSuccesses, st.Resets) < 0 ||
+		slices.ContainsFunc(st.Buckets, negativeBucket) || negativeStorm(st.Storm)
+}
+
+func negativeStorm(s *v1alpha1.BreakerStorm) bool {
+	return s != nil && (s.Violating < 0 || slices.ContainsFunc(s.Buckets, func(b v1alpha1.BreakerStormBucket) bool { return b.Least < 0 }))
 }
 
 func negativeBucket(b v1alpha1.BreakerBucket) bool {
@@ -74,4 +81,8 @@ func negativeBucket(b v1alpha1.BreakerBucket) bool {
 func repair(st *v1alpha1.CircuitBreakerStatus) {
 	st.Openings, st.ConsecutiveFailures = max(st.Openings, 0), max(st.ConsecutiveFailures, 0)
 	st.Buckets = slices.DeleteFunc(st.Buckets, negativeBucket)
+	st.Resets = max(st.Resets, 0)
+	if negativeStorm(st.Storm) {
+		st.Storm = nil
+	}
 }

@@ -24,6 +24,12 @@ const (
 	// ReasonPolicyBreakersOpen: the global breaker, opened because several
 	// policies' breakers are.
 	ReasonPolicyBreakersOpen = "PolicyBreakersOpen"
+	// ReasonStorm: opened because many objects began to violate the policy at once.
+	ReasonStorm = "Storm"
+	// ReasonSLOBurn: opened because an error budget burns too fast.
+	ReasonSLOBurn = "SLOBurn"
+	// ReasonReset: closed by a person.
+	ReasonReset = "Reset"
 	// ReasonProbing: half-open; one plan is let through, or is under way.
 	ReasonProbing = "Probing"
 	// ReasonProbeFailed: opened again by a failure while half-open.
@@ -67,7 +73,7 @@ func MessagePolicyBreakersOpen(open int) string {
 
 func messageOpen(why string, next time.Time) string {
 	const advice = " No new write until %s; then one plan is let through as a probe. Rollbacks go on. " +
-		"Mend the policy or its fix; to start afresh before that time, delete this breaker."
+		"Mend the policy or its fix; to start afresh before that time: evenkeel breaker reset."
 	tail := fmt.Sprintf(advice, stamp(next))
 	return cut(strings.TrimSpace(why), maxMessage-utf8.RuneCountInString(tail)) + tail
 }
@@ -110,7 +116,7 @@ func messageForced(breaker string) string {
 
 func messageRefused(breaker string, st *v1alpha1.CircuitBreakerStatus) string {
 	return fmt.Sprintf("Circuit breaker %s is open (%s); wait until %s, or, once the cause is dealt with, start it afresh: "+
-		"kubectl delete circuitbreaker %s", breaker, st.Reason, stamp(st.NextProbeAt.Time), breaker)
+		`evenkeel breaker reset %s --reason "..."`, breaker, st.Reason, stamp(st.NextProbeAt.Time), breaker)
 }
 
 func messageHeld(breaker string, p *v1alpha1.BreakerPermit) string {
@@ -120,6 +126,36 @@ func messageHeld(breaker string, p *v1alpha1.BreakerPermit) string {
 
 func messageNoRemediation(breaker string) string {
 	return fmt.Sprintf("Circuit breaker %s is half-open and gives its permit to a named Remediation only; name one.", breaker)
+}
+
+func messageStorm(rise int64, v Violations, l limits) string {
+	return fmt.Sprintf("%d objects began to violate the policy within %s (limit %d); %d do now.", rise, l.window, l.newViolations, v.Objects)
+}
+
+func messageSpent(spent float64, slo *v1alpha1.SLOStrategy) string {
+	return fmt.Sprintf("The last hour has spent %.1f %% of the error budget of %s (objective %s %%).", 100*spent, slo.Period.Duration, slo.Objective)
+}
+
+func messageBurn(spent float64, slo *v1alpha1.SLOStrategy) string {
+	return messageSpent(spent, slo) + fmt.Sprintf(" More than %.0f %% in an hour stops automation, whatever the cause.", 100*MaxSpent)
+}
+
+func messageSLOUnknown(err error) string {
+	return fmt.Sprintf("No answer, which is never a yes: %s.", strings.TrimRight(err.Error(), ". \n"))
+}
+
+func messageSLORefused(breaker, why string) string {
+	return fmt.Sprintf("The service level objective of circuit breaker %s lets no new write begin: %s It is asked again by itself; see the breaker's status.slo, and breaker.slo.query of the policy.",
+		breaker, why)
+}
+
+func messageDemoted(reason string) string {
+	return fmt.Sprintf("The policy's breaker opened %d times within %s, at last by %s: only dry runs are made. "+
+		`It ends when the policy's rule changes, or by: evenkeel breaker reset --reason "..."`, OpeningsToDemote, DemotionWindow, reason)
+}
+
+func messageReset(r *v1alpha1.BreakerResetRecord) string {
+	return fmt.Sprintf("Reset by %s: %s. The count starts afresh.", r.By, strings.TrimRight(r.Reason, ". "))
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -18,12 +18,14 @@ const (
 	maxKeyLength = 128
 	maxReason    = 64
 	maxMessage   = 1024
+	// maxSLOMessage is that of a BreakerSLO.
+	maxSLOMessage = 512
 )
 
 // limits is a BreakerStrategy in the form that the rules use: set and sane.
 type limits struct {
-	consecutive, ratio, minSamples int32
-	window, cooldown               time.Duration
+	consecutive, ratio, minSamples, newViolations int32
+	window, cooldown                              time.Duration
 }
 
 // limitsOf fills defaults. A negative limit, which the schema refuses, becomes
@@ -31,11 +33,12 @@ type limits struct {
 func limitsOf(s v1alpha1.BreakerStrategy) limits {
 	s.SetDefaults()
 	l := limits{
-		consecutive: max(s.ConsecutiveFailures, 1),
-		ratio:       max(s.FailureRatio, 1),
-		minSamples:  max(s.MinSamples, 1),
-		window:      s.Window.Duration,
-		cooldown:    s.Cooldown.Duration,
+		consecutive:   max(s.ConsecutiveFailures, 1),
+		ratio:         max(s.FailureRatio, 1),
+		minSamples:    max(s.MinSamples, 1),
+		newViolations: max(s.Storm.NewViolations, 1),
+		window:        s.Window.Duration,
+		cooldown:      s.Cooldown.Duration,
 	}
 	if l.window < 0 {
 		l.window = v1alpha1.DefaultBreakerWindow
@@ -114,6 +117,7 @@ func count(st *v1alpha1.CircuitBreakerStatus, e EventType, l limits, now time.Ti
 	if successes+failures == 0 {
 		return
 	}
+	st.LastOutcomeAt = microTime(now)
 	current := now.UTC().Truncate(l.width())
 	buckets := st.Buckets
 	if last := len(buckets) - 1; last < 0 || buckets[last].Start.Time.Before(current) {

@@ -80,7 +80,7 @@ func (b *breakers) record(ctx context.Context, rem *v1alpha1.Remediation, outcom
 		if err := b.update(ctx, scope, rem, func(cb *v1alpha1.CircuitBreaker) {
 			for _, e := range events(rem, outcomes) {
 				if scope.Type == v1alpha1.BreakerScopeGlobal {
-					e = e.ForGlobal()
+					e = e.ForShared()
 				}
 				cb.Status = canary.Next(cb.Status, e, strategyOf(cb, rem), b.clock.Now())
 			}

@@ -1,0 +1,209 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// CircuitBreakerStatus is the state of a breaker.
+type CircuitBreakerStatus struct {
+	// state is Closed, Open or HalfOpen.
+	// +optional
+	State BreakerState `json:"state,omitempty"`
+	// reason is the CamelCase reason of the state.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason,omitempty"`
+	// message explains the reason and says what to do.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+	// openedAt is when the breaker last opened.
+	// +optional
+	OpenedAt *metav1.MicroTime `json:"openedAt,omitempty"`
+	// nextProbeAt is when an open breaker turns half-open.
+	// +optional
+	NextProbeAt *metav1.MicroTime `json:"nextProbeAt,omitempty"`
+	// openings counts the openings since the breaker was last closed by
+	// successes; each doubles the cooldown.
+	// +optional
+	Openings int32 `json:"openings,omitempty"`
+	// consecutiveFailures counts the failures since the last success.
+	// +optional
+	ConsecutiveFailures int32 `json:"consecutiveFailures,omitempty"`
+	// failures is the number of failures in the window.
+	// +optional
+	Failures int32 `json:"failures"`
+	// outcomes is the number of outcomes in the window.
+	// +optional
+	Outcomes int32 `json:"outcomes"`
+	// buckets hold the window's outcomes, oldest first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=6
+	Buckets []BreakerBucket `json:"buckets,omitempty"`
+	// permit is the one plan that a half-open breaker lets through.
+	// +optional
+	Permit *BreakerPermit `json:"permit,omitempty"`
+	// halfOpenSuccesses counts the plans that succeeded while half-open; two
+	// close the breaker.
+	// +optional
+	HalfOpenSuccesses int32 `json:"halfOpenSuccesses,omitempty"`
+	// recorded holds the keys of the latest outcomes counted, so that none is
+	// counted twice after a crash.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=128
+	Recorded []string `json:"recorded,omitempty"`
+	// lastOutcomeAt is when the latest outcome of a target was counted.
+	// +optional
+	LastOutcomeAt *metav1.MicroTime `json:"lastOutcomeAt,omitempty"`
+	// recentOpenings are the times of the latest openings within 24 hours, oldest
+	// first; three demote the policy.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=3
+	RecentOpenings []metav1.MicroTime `json:"recentOpenings,omitempty"`
+	// demoted says since when, and why, only dry runs are made for the policy.
+	// +optional
+	Demoted *BreakerDemotion `json:"demoted,omitempty"`
+	// storm holds the counts of the policy's violating objects in the window.
+	// +optional
+	Storm *BreakerStorm `json:"storm,omitempty"`
+	// slo is the latest answer of the service level objective's query.
+	// +optional
+	SLO *BreakerSLO `json:"slo,omitempty"`
+	// forced is the value of spec.forced that was last acted upon.
+	// +optional
+	Forced BreakerState `json:"forced,omitempty"`
+	// resets is the largest spec.reset.count that was acted upon.
+	// +optional
+	Resets int32 `json:"resets,omitempty"`
+	// lastReset is the latest reset by a person.
+	// +optional
+	LastReset *BreakerResetRecord `json:"lastReset,omitempty"`
+	// conditions holds Ready: true while the breaker is closed.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// BreakerBucket counts the outcomes of one part of the window.
+type BreakerBucket struct {
+	// start is when the bucket begins.
+	// +required
+	Start metav1.MicroTime `json:"start"`
+	// successes in this bucket.
+	// +optional
+	Successes int32 `json:"successes"`
+	// failures in this bucket.
+	// +optional
+	Failures int32 `json:"failures"`
+}
+
+// BreakerPermit lets one plan through a half-open breaker.
+type BreakerPermit struct {
+	// remediation is the plan.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Remediation string `json:"remediation"`
+	// expiresAt is when the permit lapses; the breaker opens again then.
+	// +required
+	ExpiresAt metav1.MicroTime `json:"expiresAt"`
+}
+
+// BreakerDemotion says that a policy's breaker opened too often: only dry runs
+// are made until the policy's revision changes or a person resets the breaker.
+type BreakerDemotion struct {
+	// at is when the policy was demoted.
+	// +required
+	At metav1.MicroTime `json:"at"`
+	// revision is the policy's revision that was demoted; another one ends it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Revision string `json:"revision,omitempty"`
+	// message says why, and how it ends.
+	// +required
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message"`
+}
+
+// BreakerStorm is how many objects have violated a policy's revision of late.
+type BreakerStorm struct {
+	// revision is the policy's revision that the counts speak of.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Revision string `json:"revision"`
+	// violating is the latest number of violating objects, waived ones included.
+	// +required
+	Violating int32 `json:"violating"`
+	// sampledAt is when it was counted.
+	// +required
+	SampledAt metav1.MicroTime `json:"sampledAt"`
+	// buckets hold the least number in each part of the window, oldest first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=6
+	Buckets []BreakerStormBucket `json:"buckets,omitempty"`
+}
+
+// BreakerStormBucket is the least number of violating objects in a part of the window.
+type BreakerStormBucket struct {
+	// start is when the bucket begins.
+	// +required
+	Start metav1.MicroTime `json:"start"`
+	// least is the least number of violating objects in it.
+	// +required
+	Least int32 `json:"least"`
+}
+
+// SLOVerdict is what a service level objective says of automated writes.
+// +kubebuilder:validation:Enum=Within;Burning;Unknown
+type SLOVerdict string
+
+const (
+	// SLOWithin: at most half of the error budget was spent in the last hour.
+	SLOWithin SLOVerdict = "Within"
+	// SLOBurning: more than half of the error budget was spent in the last hour.
+	SLOBurning SLOVerdict = "Burning"
+	// SLOUnknown: the query gave no usable answer, which is never a yes.
+	SLOUnknown SLOVerdict = "Unknown"
+)
+
+// BreakerSLO is the latest answer of a service level objective's query.
+type BreakerSLO struct {
+	// sampledAt is when the query was asked.
+	// +required
+	SampledAt metav1.MicroTime `json:"sampledAt"`
+	// ratio is the error ratio over the last hour, as a decimal number.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Ratio string `json:"ratio,omitempty"`
+	// spent is the share of the error budget of the whole period that the last
+	// hour has spent, as a decimal number; more than 0.5 opens the breaker.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Spent string `json:"spent,omitempty"`
+	// verdict is Within, Burning or Unknown.
+	// +required
+	Verdict SLOVerdict `json:"verdict"`
+	// message explains the verdict.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+}
+
+// BreakerResetRecord is a reset that was carried out.
+type BreakerResetRecord struct {
+	// by is the user who asked, as admission has seen them.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	By string `json:"by"`
+	// at is when the breaker was reset.
+	// +required
+	At metav1.MicroTime `json:"at"`
+	// reason is what they gave as the reason.
+	// +required
+	// +kubebuilder:validation:MaxLength=512
+	Reason string `json:"reason"`
+}
