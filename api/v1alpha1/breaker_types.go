@@ -40,7 +40,7 @@ const (
 // CircuitBreaker stops automated writes of its scope when they do harm.
 // spec.forced: Open is the kill switch. Its name follows from its scope: global,
 // policy-POLICY or namespace-NAMESPACE.
-// +kubebuilder:validation:XValidation:rule="self.metadata.name == (self.spec.scope.type == 'Global' ? 'global' : self.spec.scope.type == 'Policy' ? 'policy-' + (has(self.spec.scope.policy) ? self.spec.scope.policy : ”) : 'namespace-' + (has(self.spec.scope.__namespace__) ? self.spec.scope.__namespace__ : ”))",message="the name must be global, policy-POLICY or namespace-NAMESPACE, by its scope: one under any other name would stop nothing"
+// +kubebuilder:validation:XValidation:rule="self.spec.scope.type == 'Global' ? self.metadata.name == 'global' : self.spec.scope.type == 'Policy' ? !has(self.spec.scope.policy) || self.metadata.name == 'policy-' + self.spec.scope.policy : !has(self.spec.scope.__namespace__) || self.metadata.name == 'namespace-' + self.spec.scope.__namespace__",message="the name must be global, policy-POLICY or namespace-NAMESPACE, by its scope: one under any other name would stop nothing"
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=cb,categories=evenkeel
 // +kubebuilder:subresource:status

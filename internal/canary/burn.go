@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -62,6 +63,21 @@ func errorBudget(slo v1alpha1.SLOStrategy) (float64, error) {
 		return 0, fmt.Errorf("period %s must be at least %s", slo.Period.Duration, burnHour)
 	}
 	return failing / all, nil
+}
+
+// objective says what is wrong with a service level objective.
+func (p *problems) objective(slo *v1alpha1.SLOStrategy) {
+	if slo == nil {
+		return
+	}
+	if strings.TrimSpace(slo.Query) == "" {
+		p.add("breaker.slo.query", "must be a PromQL query that answers the error ratio over the last hour")
+	}
+	set := v1alpha1.BreakerStrategy{SLO: slo}
+	set.SetDefaults()
+	if _, err := errorBudget(*set.SLO); err != nil {
+		p.add("breaker.slo", "%v", err)
+	}
 }
 
 // Burn is the status of a breaker after the query of its objective was answered at

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
@@ -149,4 +150,30 @@ func TestSpentIsAShareOfTheBudget(t *testing.T) {
 			t.Fatalf("%v of errors spend %v, %v spend %v (%v, %v)", low, a, high, b, errA, errB)
 		}
 	})
+}
+
+func TestValidateNamesWhatIsWrongWithAnObjective(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		slo    v1alpha1.SLOStrategy
+		want   []string
+	}{
+		"A whole one is right": {reason: "The period has its default.", slo: v1alpha1.SLOStrategy{Query: "q", Objective: "99.9"}},
+		"No query, and no budget": {reason: "Both are named.", slo: v1alpha1.SLOStrategy{Query: " ", Objective: "100"}, want: []string{
+			"spec.remediation.breaker.slo.query: must be a PromQL query that answers the error ratio over the last hour",
+			`spec.remediation.breaker.slo: objective "100" must be a percentage, more than 0 and less than 100, such as "99.9"`,
+		}},
+		"A period that is too short": {reason: "An hour would spend it all.", slo: v1alpha1.SLOStrategy{Query: "q", Objective: "99",
+			Period: metav1.Duration{Duration: time.Minute}}, want: []string{"spec.remediation.breaker.slo: period 1m0s must be at least 1h0m0s"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := v1alpha1.RemediationStrategy{Breaker: v1alpha1.BreakerStrategy{SLO: &tc.slo}}
+			s.SetDefaults()
+			s.Breaker.SLO = &tc.slo
+			if diff := cmp.Diff(tc.want, canary.Validate(&s)); diff != "" {
+				t.Errorf("%s\nValidate (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
 }

@@ -2,6 +2,7 @@ package canary
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -73,6 +74,8 @@ func (p *problems) breaker(b *v1alpha1.BreakerStrategy) {
 	p.within("breaker.consecutiveFailures", b.ConsecutiveFailures, 1, 1000)
 	p.within("breaker.failureRatio", b.FailureRatio, 1, 100)
 	p.within("breaker.minSamples", b.MinSamples, 1, 10000)
+	p.within("breaker.storm.newViolations", b.Storm.NewViolations, 1, math.MaxInt32)
+	p.objective(b.SLO)
 	p.notNegative("breaker.window", b.Window)
 	p.notNegative("breaker.cooldown", b.Cooldown)
 	if b.Cooldown.Duration > v1alpha1.MaxBreakerCooldown {

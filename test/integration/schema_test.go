@@ -57,13 +57,15 @@ var _ = Describe("The schema", func() {
 		Expect(suite.API.Update(ctx, slice)).To(MatchError(ContainSubstring("a plan is immutable")))
 	})
 
-	It("keeps a breaker's scope, and asks for a policy where there is one", func(ctx context.Context) {
+	It("keeps a breaker's scope, and asks for its name and the reason of a reset", func(ctx context.Context) {
 		breaker := &v1alpha1.CircuitBreaker{
-			ObjectMeta: metav1.ObjectMeta{Name: "schema"},
+			ObjectMeta: metav1.ObjectMeta{Name: "policy-of-schema"},
 			Spec:       v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy}},
 		}
 		Expect(suite.API.Create(ctx, breaker.DeepCopy())).To(MatchError(ContainSubstring("policy is required for type Policy")))
 		breaker.Spec.Scope.Policy = "one"
+		Expect(suite.API.Create(ctx, breaker.DeepCopy())).To(MatchError(ContainSubstring("would stop nothing")))
+		breaker.Name = v1alpha1.PolicyBreakerPrefix + "one"
 		suite.Create(ctx, breaker)
 		DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, breaker)).To(Succeed()) })
 		changed := breaker.DeepCopy()
@@ -72,5 +74,17 @@ var _ = Describe("The schema", func() {
 		changed = breaker.DeepCopy()
 		changed.Spec.Forced = v1alpha1.BreakerClosed
 		Expect(suite.API.Update(ctx, changed)).To(MatchError(ContainSubstring("forced can only be Open")))
+		changed = breaker.DeepCopy()
+		changed.Spec.Reset = &v1alpha1.BreakerReset{Count: 1}
+		Expect(suite.API.Update(ctx, changed)).To(MatchError(ContainSubstring("reset.reason")))
+		of := func(name string, scope v1alpha1.BreakerScope) *v1alpha1.CircuitBreaker {
+			return &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.CircuitBreakerSpec{Scope: scope}}
+		}
+		Expect(suite.API.Create(ctx, of("namespace-shop", v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace}))).
+			To(MatchError(ContainSubstring("namespace is required for type Namespace")))
+		Expect(suite.API.Create(ctx, of("shop", v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: "shop"}))).
+			To(MatchError(ContainSubstring("would stop nothing")))
+		Expect(suite.API.Create(ctx, of("everything", v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal}))).
+			To(MatchError(ContainSubstring("would stop nothing")))
 	})
 })
