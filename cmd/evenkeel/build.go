@@ -10,10 +10,12 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/source"
 )
 
-// The exit codes of the subcommands that work on files.
+// The exit codes: something isn't as it should be; the command was called
+// wrongly; the command couldn't do its work.
 const (
-	exitFailed = 1
-	exitUsage  = 2
+	exitFailed  = 1
+	exitUsage   = 2
+	exitFailure = 3
 )
 
 // exitError ends the program with a code. What it says is all that is printed.
@@ -65,16 +67,27 @@ that is wrong as file:line: message, one a line, and ends with code 1.`,
 
 // takesDirectory makes the command take one DIR, and call any other use wrong.
 func takesDirectory(cmd *cobra.Command) {
-	wrong := func(cmd *cobra.Command, err error) error {
-		return &exitError{exitUsage, fmt.Errorf("%w\n%s", err, cmd.UsageString())}
-	}
-	cmd.SetFlagErrorFunc(wrong)
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return wrong(cmd, fmt.Errorf("%d arguments given: give one directory of policies", len(args)))
+	cmd.SetFlagErrorFunc(wronglyCalled)
+	cmd.Args = takesArguments(1, 1, "directory of policies")
+}
+
+// takesArguments takes so many arguments; one says what each is, for people.
+func takesArguments(least, most int, one string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) >= least && len(args) <= most:
+			return nil
+		case most == 0:
+			return wronglyCalled(cmd, fmt.Errorf("%d arguments given: it takes none", len(args)))
+		default:
+			return wronglyCalled(cmd, fmt.Errorf("%d arguments given: give one %s", len(args), one))
 		}
-		return nil
 	}
+}
+
+// wronglyCalled shows how a command is to be called.
+func wronglyCalled(cmd *cobra.Command, err error) error {
+	return &exitError{exitUsage, fmt.Errorf("%w\n%s", err, cmd.UsageString())}
 }
 
 func build(dir string) ([]byte, error) {

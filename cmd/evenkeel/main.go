@@ -38,7 +38,8 @@ in the cluster, and by putting violations right through a verified rollout.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newManagerCommand(), newBuildCommand(), newTestCommand(), newVersionCommand())
+	root.AddCommand(newManagerCommand(), newBuildCommand(), newTestCommand(),
+		newRolloutCommand(), newBreakerCommand(), newVersionCommand())
 	return root
 }
 

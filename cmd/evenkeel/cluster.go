@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/display"
+)
+
+// clusterFlags are kubectl's flags that say which cluster to talk to, and as whom.
+type clusterFlags struct{ *genericclioptions.ConfigFlags }
+
+// takesCluster gives a command and its subcommands kubectl's connection flags.
+func takesCluster(cmd *cobra.Command) *clusterFlags {
+	flags := &clusterFlags{genericclioptions.NewConfigFlags(true)}
+	// The kinds are cluster-scoped: a namespace would only mislead.
+	flags.Namespace = nil
+	flags.AddFlags(cmd.PersistentFlags())
+	return flags
+}
+
+// client connects to the cluster that the flags, KUBECONFIG or the
+// ServiceAccount name.
+func (f *clusterFlags) client() (client.WithWatch, error) {
+	config, err := f.ToRESTConfig()
+	if err != nil {
+		return nil, &exitError{exitUsage, fmt.Errorf("no cluster to talk to: %w; set --kubeconfig or KUBECONFIG", err)}
+	}
+	config.UserAgent = "evenkeel/" + versionString()
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, &exitError{exitFailure, fmt.Errorf("connect to the cluster: %w", err)}
+	}
+	return c, nil
+}
+
+// screen is where a drawing goes: a terminal is drawn over, anything else gets
+// lines.
+type screen struct {
+	out      io.Writer
+	terminal bool
+	style    display.Style
+	height   int
+	drawn    int
+}
+
+func newScreen(out io.Writer) *screen {
+	s := &screen{out: out}
+	file, isFile := out.(*os.File)
+	if !isFile || !term.IsTerminal(int(file.Fd())) {
+		return s
+	}
+	s.terminal = true
+	s.style.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	if width, height, err := term.GetSize(int(file.Fd())); err == nil {
+		s.style.Width, s.height = width, height
+	}
+	return s
+}
+
+// draw puts lines in the place of those drawn before.
+func (s *screen) draw(lines []string) error {
+	if s.height > 2 && len(lines) > s.height-1 {
+		lines = append(lines[:s.height-2:s.height-2], "…")
+	}
+	text := ""
+	if s.drawn > 0 {
+		text = fmt.Sprintf("\x1b[%dA\x1b[J", s.drawn)
+	}
+	for _, line := range lines {
+		text += line + "\n"
+	}
+	s.drawn = len(lines)
+	_, err := io.WriteString(s.out, text)
+	return err
+}

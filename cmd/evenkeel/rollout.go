@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+func newRolloutCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "rollout",
+		Short: "Watch rollouts, and say what you want of them",
+		Long: `Rollout shows how violations are being put right, and lets a person pause,
+resume, approve, reject, abort or retry. NAME is a Remediation, or a policy: then
+its latest plan is meant.`,
+	}
+	cmd.SetFlagErrorFunc(wronglyCalled)
+	flags := takesCluster(cmd)
+	cmd.AddCommand(newRolloutGetCommand(flags))
+	for _, word := range rolloutWords() {
+		cmd.AddCommand(newRolloutWordCommand(flags, word))
+	}
+	return cmd
+}
+
+// findPlan reads the Remediation of that name, or the latest plan of the policy
+// of that name.
+func findPlan(ctx context.Context, c client.Reader, name string) (*v1alpha1.Remediation, error) {
+	rem := &v1alpha1.Remediation{}
+	err := c.Get(ctx, client.ObjectKey{Name: name}, rem)
+	if err == nil {
+		return rem, nil
+	}
+	if !apierrors.IsNotFound(err) {
+		return nil, failure("read remediation "+name, err)
+	}
+	plans, err := listPlans(ctx, c, client.MatchingLabels{v1alpha1.LabelPolicy: name})
+	if err != nil {
+		return nil, err
+	}
+	if len(plans) == 0 {
+		return nil, &exitError{exitFailure, fmt.Errorf("%q is neither a Remediation nor a policy that has one; see: evenkeel rollout get", name)}
+	}
+	return &plans[len(plans)-1], nil
+}
+
+// listPlans lists Remediations, the oldest first; one at work comes last.
+func listPlans(ctx context.Context, c client.Reader, opts ...client.ListOption) ([]v1alpha1.Remediation, error) {
+	list := &v1alpha1.RemediationList{}
+	if err := c.List(ctx, list, opts...); err != nil {
+		return nil, failure("list remediations", err)
+	}
+	slices.SortStableFunc(list.Items, func(a, b v1alpha1.Remediation) int {
+		if a.Status.CompletedAt == nil != (b.Status.CompletedAt == nil) {
+			if b.Status.CompletedAt == nil {
+				return -1
+			}
+			return 1
+		}
+		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+	})
+	return list.Items, nil
+}
+
+// failure is an error of the cluster, with the mend where there is one.
+func failure(what string, err error) error {
+	switch {
+	case apierrors.IsForbidden(err):
+		err = fmt.Errorf("%w; ask for that right", err)
+	case isMissingKind(err):
+		err = fmt.Errorf("%w; Evenkeel's kinds aren't installed in this cluster: kubectl apply -k config/crd", err)
+	}
+	return &exitError{exitFailure, fmt.Errorf("%s: %w", what, err)}
+}
+
+func isMissingKind(err error) bool {
+	status, ok := err.(apierrors.APIStatus) //nolint:errorlint // the API's own error is never wrapped here.
+	return ok && status.Status().Details != nil && status.Status().Details.Name == "" && apierrors.IsNotFound(err)
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/display"
+)
+
+// lookEvery is how often a watched rollout is read anew.
+const lookEvery = time.Second
+
+func newRolloutGetCommand(flags *clusterFlags) *cobra.Command {
+	var watch bool
+	cmd := &cobra.Command{
+		Use:   "get [NAME]",
+		Short: "Show a rollout: waves, targets, gates, breakers, what comes next and why it waits",
+		Long: `Get shows one rollout whole, or lists all without a NAME. With --watch it follows
+the rollout until it ends: on a terminal the picture is drawn anew in place,
+elsewhere one line is printed for each change. A watched rollout ends the program
+with code 0 when nothing is left for a person to do, and with code 1 otherwise.`,
+		Example: `  evenkeel rollout get
+  evenkeel rollout get privileged-containers --watch`,
+		Args: takesArguments(0, 1, "Remediation or policy"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := flags.client()
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				if watch {
+					return &exitError{exitUsage, errors.New("--watch follows one rollout: give its NAME")}
+				}
+				return printPlans(cmd.Context(), c, cmd.OutOrStdout())
+			}
+			rem, err := findPlan(cmd.Context(), c, args[0])
+			if err != nil {
+				return err
+			}
+			v := viewer{client: c, screen: newScreen(cmd.OutOrStdout())}
+			if watch {
+				return v.follow(cmd.Context(), rem.Name)
+			}
+			r, err := v.read(cmd.Context(), rem.Name)
+			if err != nil {
+				return err
+			}
+			return v.screen.draw(r.Draw(v.screen.style))
+		},
+	}
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "follow the rollout until it ends")
+	return cmd
+}
+
+// printPlans lists all rollouts.
+func printPlans(ctx context.Context, c client.Reader, out io.Writer) error {
+	plans, err := listPlans(ctx, c)
+	if err != nil {
+		return err
+	}
+	if len(plans) == 0 {
+		_, err := fmt.Fprintln(out, "No rollouts: no violation has been planned yet.")
+		return err
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(table, "NAME\tPOLICY\tPHASE\tREASON\tWAVE\tTARGETS\tDONE\tFAILED\tAGE")
+	for _, rem := range plans {
+		s := rem.Status
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", rem.Name, rem.Spec.Policy.Name, s.Phase, s.Reason, s.WaveLabel,
+			rem.Spec.Targets, s.Counts.Done, s.Counts.Failed, duration.HumanDuration(time.Since(rem.CreationTimestamp.Time)))
+	}
+	return table.Flush()
+}
+
+// viewer reads rollouts and shows them.
+type viewer struct {
+	client client.Reader
+	screen *screen
+	last   string
+}
+
+// follow shows a rollout until it ends.
+func (v *viewer) follow(ctx context.Context, name string) error {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for {
+		r, err := v.read(ctx, name)
+		if err != nil {
+			return err
+		}
+		if err := v.show(r); err != nil {
+			return err
+		}
+		if display.Ended(r.Remediation.Status.Phase) {
+			return outcome(r.Remediation)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// outcome is the error that an ended rollout leaves, if it needs a person.
+func outcome(rem *v1alpha1.Remediation) error {
+	if display.Well(rem) {
+		return nil
+	}
+	return &exitError{exitFailed, fmt.Errorf("remediation %s ended as %s; runbook: %s", rem.Name, rem.Status.Phase, rem.Spec.Policy.RunbookURL)}
+}
+
+// show draws the picture on a terminal, and a line for a change elsewhere.
+func (v *viewer) show(r display.Rollout) error {
+	if v.screen.terminal {
+		return v.screen.draw(r.Draw(v.screen.style))
+	}
+	line := r.Line()
+	if line == v.last {
+		return nil
+	}
+	v.last = line
+	_, err := fmt.Fprintf(v.screen.out, "%s  %s\n", r.Now.UTC().Format(time.TimeOnly), line)
+	return err
+}
+
+// read reads a rollout with all that is shown of it.
+func (v *viewer) read(ctx context.Context, name string) (display.Rollout, error) {
+	r := display.Rollout{Remediation: &v1alpha1.Remediation{}, Now: time.Now()}
+	if err := v.client.Get(ctx, client.ObjectKey{Name: name}, r.Remediation); err != nil {
+		return r, failure("read remediation "+name, err)
+	}
+	for _, slice := range r.Remediation.Spec.Slices {
+		s := v1alpha1.RemediationSlice{}
+		err := v.client.Get(ctx, client.ObjectKey{Name: slice}, &s)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return r, failure("read slice "+slice, err)
+		}
+		r.Slices = append(r.Slices, s)
+	}
+	breakers := &v1alpha1.CircuitBreakerList{}
+	if err := v.client.List(ctx, breakers); err != nil {
+		return r, failure("list circuit breakers", err)
+	}
+	for _, cb := range breakers.Items {
+		if r.CoveredBy(&cb) {
+			r.Breakers = append(r.Breakers, cb)
+		}
+	}
+	return r, nil
+}

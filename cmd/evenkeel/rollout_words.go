@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/display"
+)
+
+// rolloutWord is one thing that a person can say of a rollout.
+type rolloutWord struct {
+	name, short, long string
+	// comments says whether --comment goes with it.
+	comments bool
+	// say does it, and tells what was done.
+	say func(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, comment string) (string, error)
+}
+
+func rolloutWords() []rolloutWord {
+	return []rolloutWord{
+		{name: "pause", short: "Let no new write begin", say: pause(true),
+			long: "Pause lets no new write begin. Writes in flight are verified, and undone when they do harm."},
+		{name: "resume", short: "Go on after a pause", say: pause(false), long: "Resume lets a paused rollout go on."},
+		{name: "abort", short: "Undo the wave at work, and end the rollout", say: abort,
+			long: "Abort undoes the wave at work, or all waves where the policy says rollbackScope: All,\nand ends the rollout. It can't be taken back."},
+		{name: "retry", short: "Verify a held wave once more, or plan anew after a rollback", say: retry,
+			long: "Retry verifies the wave of a rollout that is held by a failure (onFailure: Hold) once\nmore. For a rollout that has ended it lets the policy be planned again."},
+		{name: "approve", short: "Say yes to a rollout that awaits approval", say: answer(v1alpha1.DecisionApprove), comments: true,
+			long: "Approve lets a rollout of a policy in mode Manual begin. It needs the right to create\nremediationapprovals; your user name is recorded."},
+		{name: "reject", short: "Say no to a rollout that awaits approval", say: answer(v1alpha1.DecisionReject), comments: true,
+			long: "Reject ends a rollout of a policy in mode Manual before it begins. It needs the right\nto create remediationapprovals; your user name is recorded."},
+	}
+}
+
+func newRolloutWordCommand(flags *clusterFlags, word rolloutWord) *cobra.Command {
+	var comment string
+	cmd := &cobra.Command{
+		Use:     word.name + " NAME",
+		Short:   word.short,
+		Long:    word.long,
+		Example: "  evenkeel rollout " + word.name + " privileged-containers",
+		Args:    takesArguments(1, 1, "Remediation or policy"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := flags.client()
+			if err != nil {
+				return err
+			}
+			rem, err := findPlan(cmd.Context(), c, args[0])
+			if err != nil {
+				return err
+			}
+			said, err := word.say(cmd.Context(), c, rem, comment)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), said)
+			return err
+		},
+	}
+	if word.comments {
+		cmd.Flags().StringVar(&comment, "comment", "", "why, for the record")
+	}
+	return cmd
+}
+
+func pause(paused bool) func(context.Context, client.Client, *v1alpha1.Remediation, string) (string, error) {
+	return func(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, _ string) (string, error) {
+		if err := running(rem); err != nil {
+			return "", err
+		}
+		word := "resumed"
+		if paused {
+			word = "paused"
+		}
+		return "remediation " + rem.Name + " " + word, patchSpec(ctx, c, rem, map[string]any{"paused": paused})
+	}
+}
+
+func abort(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, _ string) (string, error) {
+	if err := running(rem); err != nil {
+		return "", err
+	}
+	return "remediation " + rem.Name + " is being aborted; watch: evenkeel rollout get " + rem.Name + " --watch",
+		patchSpec(ctx, c, rem, map[string]any{"abort": true})
+}
+
+func retry(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, _ string) (string, error) {
+	if !display.Ended(rem.Status.Phase) {
+		if rem.Status.Phase != v1alpha1.PhaseHeld {
+			return "", &exitError{exitFailure, fmt.Errorf("remediation %s is %s: there is nothing to retry", rem.Name, rem.Status.Phase)}
+		}
+		return "remediation " + rem.Name + " is verified once more", patchSpec(ctx, c, rem, map[string]any{"retries": rem.Status.Retries + 1})
+	}
+	policy := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Policy.Name}}
+	if err := patch(ctx, c, policy, map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationRetry: rem.Name}}}); err != nil {
+		return "", failure("annotate policy "+policy.Name, err)
+	}
+	return "policy " + policy.Name + " is planned again, once its circuit breaker allows", nil
+}
+
+// answer gives a plan a yes or no, bound to what it holds now.
+func answer(decision v1alpha1.ApprovalDecision) func(context.Context, client.Client, *v1alpha1.Remediation, string) (string, error) {
+	return func(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, comment string) (string, error) {
+		approval := &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{GenerateName: rem.Name + "-"},
+			Spec: v1alpha1.RemediationApprovalSpec{Remediation: rem.Name, PlanHash: rem.Spec.PlanHash, Decision: decision, Comment: comment}}
+		if err := c.Create(ctx, approval); err != nil {
+			return "", failure("answer remediation "+rem.Name, err)
+		}
+		word := map[v1alpha1.ApprovalDecision]string{v1alpha1.DecisionApprove: "approved", v1alpha1.DecisionReject: "rejected"}[decision]
+		return fmt.Sprintf("remediation %s %s by %s (remediationapproval %s)", rem.Name, word, approval.Spec.Approver, approval.Name), nil
+	}
+}
+
+// running refuses a word that only a rollout at work can heed.
+func running(rem *v1alpha1.Remediation) error {
+	if display.Ended(rem.Status.Phase) {
+		return &exitError{exitFailure, fmt.Errorf("remediation %s has ended (%s)", rem.Name, rem.Status.Phase)}
+	}
+	return nil
+}
+
+func patchSpec(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, fields map[string]any) error {
+	if err := patch(ctx, c, rem, map[string]any{"spec": fields}); err != nil {
+		return failure("change remediation "+rem.Name, err)
+	}
+	return nil
+}
+
+func patch(ctx context.Context, c client.Client, obj client.Object, change map[string]any) error {
+	raw, err := json.Marshal(change)
+	if err != nil {
+		return err
+	}
+	return c.Patch(ctx, obj, client.RawPatch(types.MergePatchType, raw), client.FieldOwner("evenkeel-cli"))
+}

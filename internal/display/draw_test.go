@@ -1,0 +1,180 @@
+package display_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/display"
+)
+
+var update = flag.Bool("update", false, "write the golden drawings anew") //nolint:gochecknoglobals // a flag of the tests.
+
+func clock() time.Time { return time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC) }
+
+func ago(d time.Duration) *metav1.MicroTime {
+	t := metav1.NewMicroTime(clock().Add(-d))
+	return &t
+}
+
+// fleet is a plan over so many Deployments, all pending.
+func fleet(waves ...int32) display.Rollout {
+	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "no-privilege-1a2b3c4d", CreationTimestamp: metav1.NewTime(clock().Add(-5 * time.Minute))},
+		Spec: v1alpha1.RemediationSpec{Policy: v1alpha1.PlannedPolicy{Name: "no-privilege", Revision: "0123456789abcdef", Owner: "platform", RunbookURL: "https://runbooks.example/no-privilege"},
+			Waves: waves, Strategy: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationAutomatic}}}
+	var slice v1alpha1.RemediationSlice
+	for wave, n := range waves {
+		for range n {
+			slice.Spec.Targets = append(slice.Spec.Targets, v1alpha1.Target{Wave: int32(wave),
+				Object: v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: fmt.Sprintf("web-%03d", rem.Spec.Targets)}})
+			rem.Spec.Targets++
+		}
+	}
+	closed := v1alpha1.CircuitBreakerStatus{State: v1alpha1.BreakerClosed, Outcomes: 12, Failures: 1}
+	return display.Rollout{Remediation: rem, Slices: []v1alpha1.RemediationSlice{slice}, Now: clock(), Breakers: []v1alpha1.CircuitBreaker{
+		{ObjectMeta: metav1.ObjectMeta{Name: "global"}, Spec: v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal}}, Status: closed},
+		{ObjectMeta: metav1.ObjectMeta{Name: "policy-no-privilege"}, Status: closed,
+			Spec: v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: "no-privilege"}}}}}
+}
+
+// records sets the states of the first targets, and counts them.
+func records(r display.Rollout, list ...v1alpha1.TargetRecord) {
+	r.Slices[0].Status.Records = list
+	c := &r.Remediation.Status.Counts
+	c.Pending = r.Remediation.Spec.Targets - int32(len(list))
+	for _, rec := range list {
+		switch rec.State {
+		case v1alpha1.TargetDone:
+			c.Done++
+		case v1alpha1.TargetFailed:
+			c.Failed++
+		case v1alpha1.TargetReverted:
+			c.Reverted++
+		case v1alpha1.TargetSkipped:
+			c.Skipped++
+		default:
+			c.InFlight++
+		}
+	}
+}
+
+func many(n int, rec v1alpha1.TargetRecord) []v1alpha1.TargetRecord {
+	out := make([]v1alpha1.TargetRecord, n)
+	for i := range out {
+		out[i] = rec
+	}
+	return out
+}
+
+func applying() display.Rollout {
+	r := fleet(1, 24, 100, 375)
+	r.Remediation.Status = v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseVerifying, Wave: 2, WaveLabel: "2/3 (100)", Reason: v1alpha1.ReasonWaveInProgress,
+		Message: "wave 2 of 3: 3 of 10 verified; waiting for Deployment shop/web-033: InProgress: 1 of 2 available", PhaseStartedAt: ago(12 * time.Second)}
+	list := append(many(24, v1alpha1.TargetRecord{State: v1alpha1.TargetDone}),
+		v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonManaged, Message: "Argo CD manages this object"})
+	list = append(list, many(7, v1alpha1.TargetRecord{State: v1alpha1.TargetVerified, Write: &v1alpha1.WriteRecord{AppliedAt: ago(20 * time.Second)}})...)
+	list = append(list, many(3, v1alpha1.TargetRecord{State: v1alpha1.TargetApplied, Write: &v1alpha1.WriteRecord{AppliedAt: ago(9 * time.Second)}})...)
+	records(r, list...)
+	return r
+}
+
+func rolledBack() display.Rollout {
+	r := fleet(1, 9)
+	r.Remediation.Status = v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseRolledBack, Reason: v1alpha1.ReasonVerificationFailed,
+		Message: "1 write undone; no other wave was begun. canary failed: Deployment shop/web-000: its health got worse", PhaseStartedAt: ago(time.Hour)}
+	records(r, append([]v1alpha1.TargetRecord{{State: v1alpha1.TargetReverted, Reason: v1alpha1.ReasonUnhealthy, Message: "its health got worse"}},
+		many(9, v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonNotAttempted})...)...)
+	r.Breakers[1].Status = v1alpha1.CircuitBreakerStatus{State: v1alpha1.BreakerOpen, Reason: "CanaryFailed", Message: "The canary failed."}
+	r.Breakers[0].Spec.Forced = v1alpha1.BreakerOpen
+	return r
+}
+
+func awaiting() display.Rollout {
+	r := fleet(1, 4, 1, 4)
+	r.Remediation.Spec.Strategy.Mode = v1alpha1.RemediationManual
+	r.Remediation.Spec.Paused = true
+	r.Remediation.Spec.Stages = []v1alpha1.PlannedStage{{Name: "staging", FirstWave: 0}, {Name: "others", FirstWave: 2}}
+	percent := intstr.FromString("10%")
+	r.Remediation.Spec.Strategy.Budget = &v1alpha1.BudgetStrategy{MaxUnavailable: &percent}
+	r.Remediation.Status = v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseAwaitingApproval, Reason: v1alpha1.ReasonAwaitingApproval, Message: "a person must approve",
+		Analysis: []v1alpha1.MetricRecord{{Name: "error-ratio", Verdict: v1alpha1.AnalysisInconclusive, Baseline: "0.1", Message: "no data"}}}
+	r.Breakers = nil
+	records(r)
+	return r
+}
+
+// TestDraw compares whole drawings: go test ./internal/display -update writes them.
+func TestDraw(t *testing.T) {
+	for name, r := range map[string]display.Rollout{"applying": applying(), "rolled-back": rolledBack(), "awaiting": awaiting()} {
+		t.Run(name, func(t *testing.T) {
+			got := strings.Join(r.Draw(display.Style{}), "\n") + "\n"
+			path := filepath.Join("testdata", name+".golden")
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("the drawing (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDrawFitsTheTerminal(t *testing.T) {
+	for _, line := range applying().Draw(display.Style{Width: 60}) {
+		if n := len([]rune(line)); n > 60 {
+			t.Errorf("%d characters in a terminal of 60: %s", n, line)
+		}
+	}
+}
+
+func TestLineTellsOnlyChanges(t *testing.T) {
+	r := applying()
+	before := r.Line()
+	r.Now = r.Now.Add(time.Minute)
+	if after := r.Line(); after != before {
+		t.Errorf("the line grew older:\n%s\n%s", before, after)
+	}
+	r.Remediation.Status.Counts.Done++
+	if after := r.Line(); after == before {
+		t.Errorf("the line doesn't tell of progress: %s", after)
+	}
+}
+
+func TestWell(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		phase  v1alpha1.RemediationPhase
+		failed int32
+		want   bool
+	}{
+		"a rollout that succeeded":           {"nothing is left to do", v1alpha1.PhaseSucceeded, 0, true},
+		"one that left failed targets":       {"a person must look at them", v1alpha1.PhaseSucceeded, 1, false},
+		"one that was rolled back":           {"the fix does harm", v1alpha1.PhaseRolledBack, 0, false},
+		"one that is still at work":          {"it hasn't ended", v1alpha1.PhaseApplying, 0, false},
+		"one whose policy changed meanwhile": {"the next plan takes over", v1alpha1.PhaseSuperseded, 0, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			rem := &v1alpha1.Remediation{Status: v1alpha1.RemediationStatus{Phase: tc.phase, Counts: v1alpha1.TargetCounts{Failed: tc.failed}}}
+			if got := display.Well(rem); got != tc.want {
+				t.Errorf("%s: Well() = %v", tc.reason, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,27 @@
+package display
+
+import (
+	"fmt"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// Line tells the rollout in one line, for a log: what has changed shows in it,
+// and nothing that merely grows older.
+func (r Rollout) Line() string {
+	c := r.Remediation.Status.Counts
+	label := r.Remediation.Status.WaveLabel
+	return fmt.Sprintf("%-16s %-12s %d done, %d in flight, %d pending, %d skipped, %d failed, %d reverted%s", r.phase(), label,
+		c.Done, c.InFlight, c.Pending, c.Skipped, c.Failed, c.Reverted, r.reason())
+}
+
+// CoveredBy says whether a breaker covers the plan, or a part of its targets.
+func (r Rollout) CoveredBy(cb *v1alpha1.CircuitBreaker) bool {
+	switch cb.Spec.Scope.Type {
+	case v1alpha1.BreakerScopeGlobal:
+		return true
+	case v1alpha1.BreakerScopePolicy:
+		return cb.Spec.Scope.Policy == r.Remediation.Spec.Policy.Name
+	}
+	return false
+}

@@ -1,0 +1,141 @@
+package display
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// Rollout is a plan with all that its drawing shows, as read at one time.
+type Rollout struct {
+	Remediation *v1alpha1.Remediation
+	// Slices hold the targets, in order. Some may be missing while they are made.
+	Slices []v1alpha1.RemediationSlice
+	// Breakers are those that cover the plan.
+	Breakers []v1alpha1.CircuitBreaker
+	Now      time.Time
+}
+
+// barLength is the length of the progress bar, in characters.
+const barLength = 40
+
+// Draw gives the lines of the drawing: the head, the waves, the gates, the next
+// step, what is in flight, and what went wrong.
+func (r Rollout) Draw(style Style) []string {
+	d := &drawing{style: style}
+	r.head(d)
+	r.waves(d)
+	r.gates(d)
+	r.next(d)
+	r.targets(d)
+	return d.lines
+}
+
+// drawing collects lines.
+type drawing struct {
+	style Style
+	lines []string
+}
+
+// add adds a line of one tone.
+func (d *drawing) add(t tone, format string, args ...any) {
+	d.lines = append(d.lines, d.style.paint(t, d.style.fit(fmt.Sprintf(format, args...))))
+}
+
+// section begins a part, after an empty line.
+func (d *drawing) section(title string) {
+	d.lines = append(d.lines, "")
+	d.add(bold, "%s", title)
+}
+
+func (r Rollout) head(d *drawing) {
+	rem := r.Remediation
+	d.add(bold, "Remediation %s", rem.Name)
+	policy := rem.Spec.Policy
+	d.add(plain, "  Policy    %s, revision %.12s, owner %s, mode %s", policy.Name, policy.Revision, orDash(policy.Owner), rem.Spec.Strategy.Mode)
+	if policy.RunbookURL != "" {
+		d.add(plain, "  Runbook   %s", policy.RunbookURL)
+	}
+	d.add(toneOf(rem.Status.Phase), "  Phase     %s%s, for %s", r.phase(), r.reason(), r.age(rem.Status.PhaseStartedAt))
+	c := rem.Status.Counts
+	d.add(plain, "  Targets   %d: %d done, %d in flight, %d pending, %d skipped, %d failed, %d reverted, %d in conflict",
+		rem.Spec.Targets, c.Done, c.InFlight, c.Pending, c.Skipped, c.Failed, c.Reverted, c.RevertConflict)
+	settled := rem.Spec.Targets - c.Pending - c.InFlight
+	d.add(plain, "  Progress  %s %3d %%", bar(settled, rem.Spec.Targets, barLength), int64(settled)*100/int64(max(rem.Spec.Targets, 1)))
+}
+
+func (r Rollout) phase() v1alpha1.RemediationPhase {
+	if r.Remediation.Status.Phase == "" {
+		return v1alpha1.PhasePlanned
+	}
+	return r.Remediation.Status.Phase
+}
+
+func (r Rollout) reason() string {
+	if r.Remediation.Status.Reason == "" {
+		return ""
+	}
+	return " (" + r.Remediation.Status.Reason + ")"
+}
+
+// next says what comes, or what is awaited.
+func (r Rollout) next(d *drawing) {
+	title := "Next"
+	if Ended(r.phase()) {
+		title = "Outcome"
+	}
+	d.section(title)
+	d.add(toneOf(r.phase()), "  %s", orDash(r.Remediation.Status.Message))
+}
+
+// toneOf is the tone of a phase.
+func toneOf(phase v1alpha1.RemediationPhase) tone {
+	switch phase {
+	case v1alpha1.PhaseSucceeded, v1alpha1.PhasePreviewed:
+		return good
+	case v1alpha1.PhaseRollingBack, v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseAborted:
+		return bad
+	case v1alpha1.PhaseHeld, v1alpha1.PhaseAwaitingApproval:
+		return busy
+	case v1alpha1.PhasePlanned, v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying, v1alpha1.PhaseVerifying,
+		v1alpha1.PhaseSoaking, v1alpha1.PhaseSuperseded:
+	}
+	return plain
+}
+
+// Ended says whether a rollout in this phase moves no more.
+func Ended(phase v1alpha1.RemediationPhase) bool {
+	switch phase {
+	case v1alpha1.PhaseSucceeded, v1alpha1.PhasePreviewed, v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete,
+		v1alpha1.PhaseAborted, v1alpha1.PhaseSuperseded:
+		return true
+	case v1alpha1.PhasePlanned, v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying, v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking,
+		v1alpha1.PhaseHeld, v1alpha1.PhaseAwaitingApproval, v1alpha1.PhaseRollingBack:
+	}
+	return false
+}
+
+// Well says whether a rollout ended without anything for a person to do.
+func Well(rem *v1alpha1.Remediation) bool {
+	switch rem.Status.Phase {
+	case v1alpha1.PhaseSucceeded, v1alpha1.PhasePreviewed, v1alpha1.PhaseSuperseded:
+		return rem.Status.Counts.Failed == 0
+	case v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseAborted, v1alpha1.PhasePlanned,
+		v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying, v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking, v1alpha1.PhaseHeld,
+		v1alpha1.PhaseAwaitingApproval, v1alpha1.PhaseRollingBack:
+	}
+	return false
+}
+
+// ago is the time since t as kubectl writes ages.
+func (r Rollout) ago(t time.Time) string { return duration.HumanDuration(max(r.Now.Sub(t), 0)) }
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

@@ -1,0 +1,74 @@
+package display
+
+import (
+	"fmt"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// shownTargets bounds the lists of targets.
+const shownTargets = 8
+
+// targets lists what is in flight and what went wrong, the first few of each.
+func (r Rollout) targets(d *drawing) {
+	var flying, verified, troubled, skipped []string
+	r.each(func(t v1alpha1.Target, rec v1alpha1.TargetRecord) {
+		line := fmt.Sprintf("%-14s %s", rec.State, Name(t.Object))
+		switch rec.State {
+		case v1alpha1.TargetIntent, v1alpha1.TargetApplied:
+			flying = append(flying, line+r.since(rec)+note(rec))
+		case v1alpha1.TargetVerified:
+			verified = append(verified, line+r.since(rec))
+		case v1alpha1.TargetFailed, v1alpha1.TargetReverted, v1alpha1.TargetRevertConflict:
+			troubled = append(troubled, line+note(rec))
+		case v1alpha1.TargetSkipped:
+			if rec.Reason != v1alpha1.ReasonNotAttempted && rec.Reason != v1alpha1.ReasonAlreadyClean {
+				skipped = append(skipped, line+note(rec))
+			}
+		case v1alpha1.TargetPending, v1alpha1.TargetDone, v1alpha1.TargetPreviewed:
+		}
+	})
+	d.list("In flight", busy, append(flying, verified...))
+	d.list("Trouble", bad, troubled)
+	d.list("Left alone", faint, skipped)
+}
+
+func (d *drawing) list(title string, t tone, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	d.section(fmt.Sprintf("%s (%d)", title, len(lines)))
+	for _, line := range lines[:min(len(lines), shownTargets)] {
+		d.add(t, "  %s", line)
+	}
+	if more := len(lines) - shownTargets; more > 0 {
+		d.add(faint, "  and %d more", more)
+	}
+}
+
+func (r Rollout) since(rec v1alpha1.TargetRecord) string {
+	if rec.Write == nil || rec.Write.AppliedAt == nil {
+		return ""
+	}
+	return ", written " + r.ago(rec.Write.AppliedAt.Time) + " ago"
+}
+
+func note(rec v1alpha1.TargetRecord) string {
+	switch {
+	case rec.Reason == "" && rec.Message == "":
+		return ""
+	case rec.Reason == "":
+		return ": " + rec.Message
+	case rec.Message == "":
+		return ": " + rec.Reason
+	}
+	return ": " + rec.Reason + ": " + rec.Message
+}
+
+// Name tells an object to people: "Deployment shop/web".
+func Name(ref v1alpha1.ObjectReference) string {
+	if ref.Namespace == "" {
+		return ref.Kind + " " + ref.Name
+	}
+	return ref.Kind + " " + ref.Namespace + "/" + ref.Name
+}

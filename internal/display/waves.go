@@ -1,0 +1,140 @@
+package display
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// tally counts a wave's targets by what has become of them.
+type tally struct {
+	total, pending, inFlight, done, skipped, failed, reverted, conflict int32
+}
+
+func (t *tally) add(state v1alpha1.TargetState) {
+	t.total++
+	switch state {
+	case v1alpha1.TargetPending:
+		t.pending++
+	case v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified:
+		t.inFlight++
+	case v1alpha1.TargetDone, v1alpha1.TargetPreviewed:
+		t.done++
+	case v1alpha1.TargetSkipped:
+		t.skipped++
+	case v1alpha1.TargetFailed:
+		t.failed++
+	case v1alpha1.TargetReverted:
+		t.reverted++
+	case v1alpha1.TargetRevertConflict:
+		t.conflict++
+	}
+}
+
+// waves draws a line for each wave, under its stage where the plan has any.
+func (r Rollout) waves(d *drawing) {
+	d.section("Waves")
+	counts := make([]tally, len(r.Remediation.Spec.Waves))
+	r.each(func(t v1alpha1.Target, rec v1alpha1.TargetRecord) {
+		wave := t.Wave
+		if rec.Wave != nil {
+			wave = *rec.Wave
+		}
+		if int(wave) < len(counts) {
+			counts[wave].add(rec.State)
+		}
+	})
+	for i, count := range counts {
+		for _, stage := range r.Remediation.Spec.Stages {
+			if stage.FirstWave == int32(i) {
+				d.add(bold, "  stage %s", stage.Name)
+			}
+		}
+		t, text := r.wave(int32(i), count)
+		d.add(t, "  %s %-10s %4d of %-4d  %s", mark(t), r.waveName(int32(i)), count.total-count.pending-count.inFlight, count.total, text)
+	}
+}
+
+// waveName names a wave: the first of a stage is its canary.
+func (r Rollout) waveName(wave int32) string {
+	if wave == 0 {
+		return "canary"
+	}
+	for _, stage := range r.Remediation.Spec.Stages {
+		if stage.FirstWave == wave {
+			return "canary"
+		}
+	}
+	return fmt.Sprintf("wave %d", wave)
+}
+
+// wave says how a wave stands.
+func (r Rollout) wave(wave int32, c tally) (tone, string) {
+	text := c.text()
+	atWork := wave == r.Remediation.Status.Wave && !Ended(r.phase())
+	switch {
+	case c.reverted+c.conflict > 0:
+		return bad, text
+	case atWork:
+		return busy, text + r.soak()
+	case c.pending == c.total:
+		return faint, "waits for its turn"
+	case c.skipped == c.total:
+		return faint, text
+	case c.failed > 0 && c.done == 0:
+		return bad, text
+	case c.pending+c.inFlight > 0:
+		return plain, text
+	default:
+		return good, text
+	}
+}
+
+// text names what there is of each.
+func (c tally) text() string {
+	text := ""
+	for _, part := range []struct {
+		n    int32
+		what string
+	}{{c.done, "done"}, {c.inFlight, "in flight"}, {c.pending, "pending"}, {c.skipped, "skipped"},
+		{c.failed, "failed"}, {c.reverted, "reverted"}, {c.conflict, "not to be undone"}} {
+		if part.n == 0 {
+			continue
+		}
+		if text != "" {
+			text += ", "
+		}
+		text += fmt.Sprintf("%d %s", part.n, part.what)
+	}
+	return text
+}
+
+// soak says how long the wave at work has been verified.
+func (r Rollout) soak() string {
+	if r.Remediation.Status.HealthySince == nil {
+		return ""
+	}
+	return "; verified for " + r.ago(r.Remediation.Status.HealthySince.Time)
+}
+
+// each calls do for every target with its record; one that is missing is Pending.
+func (r Rollout) each(do func(v1alpha1.Target, v1alpha1.TargetRecord)) {
+	for _, slice := range r.Slices {
+		for i, t := range slice.Spec.Targets {
+			rec := v1alpha1.TargetRecord{State: v1alpha1.TargetPending}
+			if i < len(slice.Status.Records) {
+				rec = slice.Status.Records[i]
+			}
+			do(t, rec)
+		}
+	}
+}
+
+func (r Rollout) age(t *metav1.MicroTime) string {
+	if t == nil {
+		return r.ago(r.Remediation.CreationTimestamp.Time)
+	}
+	return r.ago(t.Time)
+}
