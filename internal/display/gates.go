@@ -56,6 +56,8 @@ func (r Rollout) windowGate(gate drawGate) {
 		gate(bad, "window", "counts as closed: %v", err)
 	case state.Open:
 		gate(good, "window", "open until %s", state.Closes.UTC().Format(time.RFC3339))
+	case state.Opens.IsZero():
+		gate(bad, "window", "closed, and doesn't open within five years")
 	default:
 		gate(busy, "window", "closed until %s", state.Opens.UTC().Format(time.RFC3339))
 	}

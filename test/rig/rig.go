@@ -94,6 +94,9 @@ func grant(to, name string, verbs []string, group, resource string) *rbacv1.Clus
 	}
 }
 
+// Binary is the path of Evenkeel's program.
+func (r *Rig) Binary() string { return r.binary }
+
 // Stop ends the control plane and removes the rig's files.
 func (r *Rig) Stop() error {
 	return errors.Join(r.Cluster.Stop(), os.RemoveAll(r.dir))
