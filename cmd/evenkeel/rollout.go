@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -80,6 +81,6 @@ func failure(what string, err error) error {
 }
 
 func isMissingKind(err error) bool {
-	status, ok := err.(apierrors.APIStatus) //nolint:errorlint // the API's own error is never wrapped here.
-	return ok && status.Status().Details != nil && status.Status().Details.Name == "" && apierrors.IsNotFound(err)
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Name == "" && apierrors.IsNotFound(err)
 }

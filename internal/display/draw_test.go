@@ -18,7 +18,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/display"
 )
 
-var update = flag.Bool("update", false, "write the golden drawings anew") //nolint:gochecknoglobals // a flag of the tests.
+var update = flag.Bool("update", false, "write the golden drawings anew")
 
 func clock() time.Time { return time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC) }
 

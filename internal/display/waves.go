@@ -13,23 +13,23 @@ type tally struct {
 	total, pending, inFlight, done, skipped, failed, reverted, conflict int32
 }
 
-func (t *tally) add(state v1alpha1.TargetState) {
-	t.total++
+func (c *tally) add(state v1alpha1.TargetState) {
+	c.total++
 	switch state {
 	case v1alpha1.TargetPending:
-		t.pending++
+		c.pending++
 	case v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified:
-		t.inFlight++
+		c.inFlight++
 	case v1alpha1.TargetDone, v1alpha1.TargetPreviewed:
-		t.done++
+		c.done++
 	case v1alpha1.TargetSkipped:
-		t.skipped++
+		c.skipped++
 	case v1alpha1.TargetFailed:
-		t.failed++
+		c.failed++
 	case v1alpha1.TargetReverted:
-		t.reverted++
+		c.reverted++
 	case v1alpha1.TargetRevertConflict:
-		t.conflict++
+		c.conflict++
 	}
 }
 

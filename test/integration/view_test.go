@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -58,8 +59,9 @@ var _ = Describe("The terminal view of a rollout", func() {
 
 	It("tells what to do when there is nothing of that name", func(ctx context.Context) {
 		out, err := exec.CommandContext(ctx, suite.Binary(), "rollout", "get", "nothing", "--kubeconfig", suite.Kubeconfig).CombinedOutput()
-		Expect(err).To(HaveOccurred())
-		Expect(err.(*exec.ExitError).ExitCode()).To(Equal(3))
+		var ended *exec.ExitError
+		Expect(errors.As(err, &ended)).To(BeTrue())
+		Expect(ended.ExitCode()).To(Equal(3))
 		Expect(string(out)).To(ContainSubstring(`"nothing" is neither a Remediation nor a policy that has one; see: evenkeel rollout get`))
 	})
 })
