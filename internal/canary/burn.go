@@ -73,7 +73,7 @@ func (p *problems) objective(slo *v1alpha1.SLOStrategy) {
 	if strings.TrimSpace(slo.Query) == "" {
 		p.add("breaker.slo.query", "must be a PromQL query that answers the error ratio over the last hour")
 	}
-	set := v1alpha1.BreakerStrategy{SLO: slo}
+	set := v1alpha1.BreakerStrategy{SLO: slo.DeepCopy()}
 	set.SetDefaults()
 	if _, err := errorBudget(*set.SLO); err != nil {
 		p.add("breaker.slo", "%v", err)

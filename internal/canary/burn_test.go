@@ -171,7 +171,7 @@ func TestValidateNamesWhatIsWrongWithAnObjective(t *testing.T) {
 			s := v1alpha1.RemediationStrategy{Breaker: v1alpha1.BreakerStrategy{SLO: &tc.slo}}
 			s.SetDefaults()
 			s.Breaker.SLO = &tc.slo
-			if diff := cmp.Diff(tc.want, canary.Validate(&s)); diff != "" {
+			if diff := cmp.Diff(tc.want, texts(canary.Validate(&s))); diff != "" {
 				t.Errorf("%s\nValidate (-want +got):\n%s", tc.reason, diff)
 			}
 		})

@@ -72,11 +72,11 @@ func TestRoomFor(t *testing.T) {
 		},
 		"A count of 0 allows none": {
 			reason: "invalid means 0", plans: plans{{Name: "a", Targets: 9, Budget: budget(0, 0)}},
-			spent: "budget.maxUnavailable of plan a allows none: 0 must be at least 1",
+			spent: "budget.maxUnavailable of plan a allows none: 0: a count must be at least 1",
 		},
 		"More than all allows none": {
 			reason: "invalid means 0", plans: plans{{Name: "a", Targets: 9, Budget: budget("110%", 0)}},
-			spent: `budget.maxUnavailable of plan a allows none: "110%" must be a count of at least 1, or a percentage`,
+			spent: `budget.maxUnavailable of plan a allows none: "110%": must be a count of at least 1, or a percentage`,
 		},
 		"Words allow none": {
 			reason: "invalid means 0", plans: plans{{Name: "a", Targets: 9, Budget: budget("half", 0)}},

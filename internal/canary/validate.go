@@ -2,96 +2,109 @@ package canary
 
 import (
 	"fmt"
-	"math"
+	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
-// strategyField is where a strategy stands in a Policy.
-const strategyField = "spec.remediation"
+// Problem is one thing that is wrong with a strategy.
+type Problem struct {
+	// Field is where, below spec.remediation: "waves[1]".
+	Field string
+	// Message says what is wrong there and what would be right.
+	Message string
+}
 
-// Validate lists what is wrong with a strategy, each as "field: reason", in the
-// order of the fields; nothing when a rollout can be made from it. A field left
-// at its zero value stands for its default and is right.
-func Validate(s *v1alpha1.RemediationStrategy) []string {
+// String is the problem with the field's place in a Policy.
+func (p Problem) String() string { return "spec.remediation." + p.Field + ": " + p.Message }
+
+// The longest times of a strategy, where the API type names none.
+const (
+	maxSoak             = 7 * 24 * time.Hour
+	maxProgressDeadline = 24 * time.Hour
+	maxApprovalTimeout  = 30 * 24 * time.Hour
+	maxEscalation       = 7 * 24 * time.Hour
+	maxHistoryAge       = 5 * 365 * 24 * time.Hour
+)
+
+// Validate lists what is wrong with a strategy, in the order of its fields;
+// nothing when a rollout can be made from it. It is the one judge of strategies,
+// for admission and for policies in files, and leaves nothing to the API's
+// schema. A field left at its zero value stands for its default and is right.
+func Validate(s *v1alpha1.RemediationStrategy) []Problem {
 	if s == nil {
 		return nil
 	}
 	var p problems
-	if s.Canary.Size != nil {
-		if _, err := parseShare(*s.Canary.Size); err != nil {
-			p.add("canary.size", "%v", err)
-		}
+	oneOf(&p, "mode", s.Mode, v1alpha1.RemediationOff, v1alpha1.RemediationDryRun, v1alpha1.RemediationManual, v1alpha1.RemediationAutomatic)
+	for i, action := range s.AllowedActions {
+		oneOf(&p, fmt.Sprintf("allowedActions[%d]", i), action, v1alpha1.ActionPatch, v1alpha1.ActionCreate,
+			v1alpha1.ActionDelete, v1alpha1.ActionEvict, v1alpha1.ActionRestart, v1alpha1.ActionScale)
 	}
-	if s.Canary.Soak != nil {
-		p.notNegative("canary.soak", *s.Canary.Soak)
-	}
-	p.waves(s.Waves)
+	checkCanary(&p, s.Canary)
+	checkWaves(&p, s.Waves)
+	checkStages(&p, s.Stages)
 	p.within("maxConcurrent", s.MaxConcurrent, 1, 100)
-	p.notNegative("soak", s.Soak)
-	p.notNegative("progressDeadline", s.ProgressDeadline)
+	p.lasts("soak", s.Soak, 0, maxSoak)
+	p.lasts("progressDeadline", s.ProgressDeadline, time.Second, maxProgressDeadline)
 	if s.RetryLimit != nil {
 		p.within("retryLimit", *s.RetryLimit, 0, 20)
 	}
-	p.breaker(&s.Breaker)
+	checkBudget(&p, s.Budget)
+	checkWindows(&p, s.Windows)
+	checkAnalysis(&p, s.Analysis)
+	p.lasts("approval.timeout", s.Approval.Timeout, time.Second, maxApprovalTimeout)
+	oneOf(&p, "onFailure", s.OnFailure, v1alpha1.FailureRollback, v1alpha1.FailureHold)
+	oneOf(&p, "rollbackScope", s.RollbackScope, v1alpha1.RollbackWave, v1alpha1.RollbackAll)
+	oneOf(&p, "managedObjects", s.ManagedObjects, v1alpha1.ManagedNotify, v1alpha1.ManagedRemediate)
+	p.lasts("escalation.deadline", s.Escalation.Deadline, time.Second, maxEscalation)
+	p.within("history.limit", s.History.Limit, 1, 100)
+	p.lasts("history.maxAge", s.History.MaxAge, time.Second, maxHistoryAge)
+	checkBreaker(&p, &s.Breaker)
 	return p
 }
 
-type problems []string
+type problems []Problem
 
 func (p *problems) add(field, format string, args ...any) {
-	*p = append(*p, fmt.Sprintf("%s.%s: %s", strategyField, field, fmt.Sprintf(format, args...)))
+	*p = append(*p, Problem{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
-func (p *problems) waves(waves []intstr.IntOrString) {
-	var before *share
-	for i, wave := range waves {
-		field := fmt.Sprintf("waves[%d]", i)
-		step, err := parseShare(wave)
-		if err != nil {
-			p.add(field, "%v", err)
-			before = nil
-			continue
-		}
-		// A count and a percentage compare only once the number of targets is
-		// known; Sizes drops such a wave when it adds nothing.
-		if before != nil && before.percent == step.percent && step.value < before.value {
-			p.add(field, "%s is less than the wave before it (%s): waves are shares of all targets and must never fall",
-				wave.String(), waves[i-1].String())
-		}
-		before = &step
-	}
-	if last := len(waves) - 1; last >= 0 && (before == nil || !before.all()) {
-		p.add("waves", `must end with "100%%", not %q: otherwise some targets are in no wave`, waves[last].String())
-	}
-}
-
-func (p *problems) breaker(b *v1alpha1.BreakerStrategy) {
-	p.within("breaker.consecutiveFailures", b.ConsecutiveFailures, 1, 1000)
-	p.within("breaker.failureRatio", b.FailureRatio, 1, 100)
-	p.within("breaker.minSamples", b.MinSamples, 1, 10000)
-	p.within("breaker.storm.newViolations", b.Storm.NewViolations, 1, math.MaxInt32)
-	p.objective(b.SLO)
-	p.notNegative("breaker.window", b.Window)
-	p.notNegative("breaker.cooldown", b.Cooldown)
-	if b.Cooldown.Duration > v1alpha1.MaxBreakerCooldown {
-		p.add("breaker.cooldown", "%s is longer than the longest cooldown, %s", b.Cooldown.Duration, v1alpha1.MaxBreakerCooldown)
+// addErr adds an error, or nothing for nil.
+func (p *problems) addErr(field string, err error) {
+	if err != nil {
+		p.add(field, "%v", err)
 	}
 }
 
 // within takes 0 as unset.
 func (p *problems) within(field string, value, low, high int32) {
 	if value != 0 && (value < low || value > high) {
-		p.add(field, "%d must be from %d to %d", value, low, high)
+		p.add(field, "%d: must be from %d to %d", value, low, high)
 	}
 }
 
-func (p *problems) notNegative(field string, d metav1.Duration) {
-	if d.Duration < 0 {
-		p.add(field, "%s must not be negative: give a duration such as %q", d.Duration, time.Minute)
+// lasts takes 0 as unset.
+func (p *problems) lasts(field string, d metav1.Duration, low, high time.Duration) {
+	if d.Duration != 0 && (d.Duration < low || d.Duration > high) {
+		p.add(field, "%s: must be from %s to %s", d.Duration, low, high)
+	}
+}
+
+// atMost bounds the length of a list.
+func (p *problems) atMost(field string, length, most int) {
+	if length > most {
+		p.add(field, "%d are listed: list at most %d", length, most)
+	}
+}
+
+// oneOf takes an empty value as unset.
+func oneOf[T ~string](p *problems, field string, value T, allowed ...T) {
+	if value != "" && !slices.Contains(allowed, value) {
+		p.add(field, "%q isn't known: give one of %s", value, strings.Trim(fmt.Sprint(allowed), "[]"))
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"pgregory.net/rapid"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -24,9 +24,12 @@ func TestValidate(t *testing.T) {
 	waves := func(w ...any) func(*v1alpha1.RemediationStrategy) {
 		return func(s *v1alpha1.RemediationStrategy) { s.Waves = strategy(nil, w...).Waves }
 	}
+	stages := func(list ...v1alpha1.RolloutStage) func(*v1alpha1.RemediationStrategy) {
+		return func(s *v1alpha1.RemediationStrategy) { s.Stages = list }
+	}
 	cases := map[string]struct {
 		strategy *v1alpha1.RemediationStrategy
-		want     []string
+		want     []string // each problem begins so, in order; below spec.remediation
 	}{
 		"No strategy has no problem":     {strategy: nil},
 		"An unset strategy is right":     {strategy: &v1alpha1.RemediationStrategy{}},
@@ -35,71 +38,176 @@ func TestValidate(t *testing.T) {
 		"An equal wave doesn't fall":     {strategy: with(waves("5%", "5%", "100%"))},
 		"A canary must have a target": {
 			strategy: with(func(s *v1alpha1.RemediationStrategy) { s.Canary = strategy(0).Canary }),
-			want:     []string{"spec.remediation.canary.size: 0 must be at least 1"},
+			want:     []string{"canary.size: 0: a count must be at least 1"},
 		},
 		"A share is a count or a percentage": {
 			strategy: with(waves("a few", "100%")),
-			want:     []string{`spec.remediation.waves[0]: "a few" must be a count of at least 1, or a percentage from "1%" to "100%"`},
+			want:     []string{`waves[0]: "a few": must be a count of at least 1, or a percentage from "1%" to "100%"`},
 		},
 		"Percentages never fall": {
 			strategy: with(waves("50%", "25%", "100%")),
-			want: []string{"spec.remediation.waves[1]: 25% is less than the wave before it (50%): " +
-				"waves are shares of all targets and must never fall"},
+			want:     []string{"waves[1]: 25%: waves are cumulative and must never fall; an earlier one is already 50%"},
 		},
 		"Counts never fall": {
-			strategy: with(waves(9, 3, "100%")),
-			want: []string{"spec.remediation.waves[1]: 3 is less than the wave before it (9): " +
-				"waves are shares of all targets and must never fall"},
+			strategy: with(waves(9, "50%", 3, "100%")),
+			want:     []string{"waves[2]: 3: waves are cumulative and must never fall; an earlier one is already 9"},
 		},
 		"The last wave is all": {
 			strategy: with(waves("5%", "99%")),
-			want:     []string{`spec.remediation.waves: must end with "100%", not "99%": otherwise some targets are in no wave`},
+			want:     []string{`waves[1]: 99%: the last wave must be "100%", or some targets are in no wave`},
 		},
 		"A last wave that can't be read isn't all": {
 			strategy: with(waves("5%", "1000%")),
-			want: []string{
-				`spec.remediation.waves[1]: "1000%" must be a count of at least 1, or a percentage from "1%" to "100%"`,
-				`spec.remediation.waves: must end with "100%", not "1000%": otherwise some targets are in no wave`,
-			},
+			want:     []string{`waves[1]: "1000%": must be a count`, `waves[1]: 1000%: the last wave must be "100%"`},
+		},
+		"Waves are few": {
+			strategy: with(func(s *v1alpha1.RemediationStrategy) {
+				s.Waves = slices.Repeat([]intstr.IntOrString{intstr.FromString("100%")}, 21)
+			}),
+			want: []string{"waves: 21 are listed: list at most 20"},
 		},
 		"Durations aren't negative": {
 			strategy: with(func(s *v1alpha1.RemediationStrategy) {
 				below := metav1.Duration{Duration: -time.Second}
 				s.Canary.Soak, s.Soak, s.ProgressDeadline = &below, below, below
+				s.Approval.Timeout, s.Escalation.Deadline, s.History.MaxAge = below, below, below
 				s.Breaker.Window, s.Breaker.Cooldown = below, below
 			}),
 			want: []string{
-				`spec.remediation.canary.soak: -1s must not be negative: give a duration such as "1m0s"`,
-				`spec.remediation.soak: -1s must not be negative: give a duration such as "1m0s"`,
-				`spec.remediation.progressDeadline: -1s must not be negative: give a duration such as "1m0s"`,
-				`spec.remediation.breaker.window: -1s must not be negative: give a duration such as "1m0s"`,
-				`spec.remediation.breaker.cooldown: -1s must not be negative: give a duration such as "1m0s"`,
+				"canary.soak: -1s: must be from 0s to 168h0m0s",
+				"soak: -1s: must be from 0s to 168h0m0s",
+				"progressDeadline: -1s: must be from 1s to 24h0m0s",
+				"approval.timeout: -1s: must be from 1s to 720h0m0s",
+				"escalation.deadline: -1s: must be from 1s to 168h0m0s",
+				"history.maxAge: -1s: must be from 1s to 43800h0m0s",
+				"breaker.window: -1s: must be from 6s to 24h0m0s",
+				"breaker.cooldown: -1s: must be from 1s to 24h0m0s",
 			},
 		},
 		"Numbers keep to their ranges": {
 			strategy: with(func(s *v1alpha1.RemediationStrategy) {
 				retries := int32(21)
-				s.MaxConcurrent, s.RetryLimit = 101, &retries
+				s.MaxConcurrent, s.RetryLimit, s.History.Limit = 101, &retries, 101
 				s.Breaker.ConsecutiveFailures, s.Breaker.FailureRatio, s.Breaker.MinSamples = -1, 101, -5
 				s.Breaker.Cooldown.Duration = 25 * time.Hour
 			}),
 			want: []string{
-				"spec.remediation.maxConcurrent: 101 must be from 1 to 100",
-				"spec.remediation.retryLimit: 21 must be from 0 to 20",
-				"spec.remediation.breaker.consecutiveFailures: -1 must be from 1 to 1000",
-				"spec.remediation.breaker.failureRatio: 101 must be from 1 to 100",
-				"spec.remediation.breaker.minSamples: -5 must be from 1 to 10000",
-				"spec.remediation.breaker.cooldown: 25h0m0s is longer than the longest cooldown, 24h0m0s",
+				"maxConcurrent: 101: must be from 1 to 100",
+				"retryLimit: 21: must be from 0 to 20",
+				"history.limit: 101: must be from 1 to 100",
+				"breaker.consecutiveFailures: -1: must be from 1 to 1000",
+				"breaker.failureRatio: 101: must be from 1 to 100",
+				"breaker.minSamples: -5: must be from 1 to 10000",
+				"breaker.cooldown: 25h0m0s: must be from 1s to 24h0m0s",
+			},
+		},
+		"Words are known ones": {
+			strategy: with(func(s *v1alpha1.RemediationStrategy) {
+				s.Mode, s.AllowedActions = "Auto", []v1alpha1.ActionType{v1alpha1.ActionPatch, "Reboot"}
+				s.OnFailure, s.RollbackScope, s.ManagedObjects = "Ignore", "Canary", "Always"
+			}),
+			want: []string{
+				`mode: "Auto" isn't known: give one of Off DryRun Manual Automatic`,
+				`allowedActions[1]: "Reboot" isn't known: give one of Patch Create Delete Evict Restart Scale`,
+				`onFailure: "Ignore" isn't known: give one of Rollback Hold`,
+				`rollbackScope: "Canary" isn't known: give one of Wave All`,
+				`managedObjects: "Always" isn't known: give one of Notify Remediate`,
+			},
+		},
+
+		"Stages by labels are right": {strategy: with(stages(stage("staging", "staging"), stage("prod", "prod")))},
+		"Stages have names of their own": {
+			strategy: with(stages(stage("staging", "staging"), stage("", "test"), stage("staging", "dev"), stage("Others", "x"))),
+			want: []string{
+				`stages[1].name: "": must have from 1 to 63 characters`,
+				`stages[2].name: "staging" is the name of stages[0] already`,
+				`stages[3].name: "Others" is the stage of targets that no stage chooses`,
+			},
+		},
+		"Stages say what they choose": {
+			strategy: with(stages(v1alpha1.RolloutStage{Name: "all"}, v1alpha1.RolloutStage{Name: "also", Selector: v1alpha1.TargetSelector{LabelSelector: &metav1.LabelSelector{}}})),
+			want:     []string{"stages[0].selector: it chooses every target", "stages[1].selector: it chooses every target"},
+		},
+		"Stages choose by labels that can be": {
+			strategy: with(stages(stage("prod", "not a value!"))),
+			want:     []string{`stages[0].selector.namespaceSelector: values[0][env]: Invalid value: "not a value!"`},
+		},
+		"Stages are few": {
+			strategy: with(stages(stage("a", "a"), stage("b", "b"), stage("c", "c"), stage("d", "d"), stage("e", "e"), stage("f", "f"), stage("g", "g"), stage("h", "h"), stage("i", "i"))),
+			want:     []string{"stages: 9 are listed: list at most 8"},
+		},
+		"A canary is chosen by a selector that can be read": {
+			strategy: with(func(s *v1alpha1.RemediationStrategy) {
+				s.Canary.Selector = &v1alpha1.TargetSelector{LabelSelector: &metav1.LabelSelector{
+					MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "tier", Operator: "Near"}}}}
+			}),
+			want: []string{`canary.selector.labelSelector: "Near" is not a valid label selector operator`},
+		},
+
+		"A budget is right": {strategy: with(func(s *v1alpha1.RemediationStrategy) { s.Budget = budget("10%", 2) })},
+		"A budget of nothing would stop everything": {
+			strategy: with(func(s *v1alpha1.RemediationStrategy) {
+				none := int32(0)
+				s.Budget = budget("0%", -1)
+				s.Budget.MaxTargets = &none
+			}),
+			want: []string{
+				`budget.maxUnavailable: "0%": must be a count`,
+				"budget.maxPerNamespace: -1: must be from 1 to 10000",
+				"budget.maxTargets: 0: must be from 1 to 100000",
+			},
+		},
+		"Windows can be read": {
+			strategy: with(func(s *v1alpha1.RemediationStrategy) {
+				s.Windows = []v1alpha1.MaintenanceWindow{window("0 22 * * *", time.Hour, "Europe/Berlin"), window("0 25 * * *", time.Second, "Mars/Base")}
+			}),
+			want: []string{
+				`windows[1].schedule: "0 25 * * *" can't be read as minute, hour, day of month, month and day of week`,
+				"windows[1].duration: 1s: must be from 1m0s to 168h0m0s",
+				`windows[1].timeZone: "Mars/Base" isn't the IANA name of a time zone`,
+			},
+		},
+		"An analysis asks something": {
+			strategy: with(func(s *v1alpha1.RemediationStrategy) { s.Analysis = &v1alpha1.AnalysisStrategy{} }),
+			want:     []string{"analysis.metrics: it is empty: name at least one metric"},
+		},
+		"Metrics are whole": {
+			strategy: with(func(s *v1alpha1.RemediationStrategy) {
+				good := v1alpha1.AnalysisMetric{Name: "errors", Query: "up", SuccessCondition: "sample < 1.0"}
+				bad := v1alpha1.AnalysisMetric{Name: "errors", Samples: 101, FailureLimit: -1, Interval: metav1.Duration{Duration: 2 * time.Hour}}
+				s.Analysis = &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{good, bad}}
+			}),
+			want: []string{
+				`analysis.metrics[1].name: "errors" is the name of metrics[0] already`,
+				"analysis.metrics[1].query: it is missing",
+				"analysis.metrics[1].successCondition: it is missing",
+				"analysis.metrics[1].interval: 2h0m0s: must be from 1s to 1h0m0s",
+				"analysis.metrics[1].samples: 101: must be from 1 to 100",
+				"analysis.metrics[1].failureLimit: -1: must be from 0 to 100",
 			},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, canary.Validate(tc.strategy)); diff != "" {
-				t.Errorf("Validate (-want +got):\n%s", diff)
+			got := canary.Validate(tc.strategy)
+			if len(got) != len(tc.want) {
+				t.Fatalf("want %d problems, got %d: %v", len(tc.want), len(got), got)
+			}
+			for i, problem := range got {
+				if !strings.HasPrefix(problem.String(), "spec.remediation."+tc.want[i]) {
+					t.Errorf("problem %d: want %q, got %q", i, tc.want[i], problem)
+				}
 			}
 		})
 	}
+}
+
+func texts(problems []canary.Problem) []string {
+	var list []string
+	for _, p := range problems {
+		list = append(list, p.String())
+	}
+	return list
 }
 
 // What the webhook lets in, a rollout must be able to use.
@@ -118,12 +226,18 @@ func TestAValidStrategyHasSizes(t *testing.T) {
 		if _, err := canary.Sizes(rapid.IntRange(0, 99).Draw(t, "total"), s); err != nil && len(problems) == 0 {
 			t.Fatalf("Validate finds nothing, but Sizes: %v", err)
 		} else if err == nil && len(problems) > 0 && !falls(problems) {
-			t.Fatalf("Sizes uses it, but Validate: %q", problems)
+			t.Fatalf("Sizes uses it, but Validate: %v", problems)
 		}
 	})
 }
 
 // falls tells whether all problems are falling waves, which Sizes drops.
-func falls(problems []string) bool {
-	return !slices.ContainsFunc(problems, func(p string) bool { return !strings.Contains(p, "never fall") })
+func falls(problems []canary.Problem) bool {
+	return !slices.ContainsFunc(problems, func(p canary.Problem) bool { return !strings.Contains(p.Message, "never fall") })
+}
+
+// stage chooses namespaces by their label env.
+func stage(name, env string) v1alpha1.RolloutStage {
+	return v1alpha1.RolloutStage{Name: name, Selector: v1alpha1.TargetSelector{
+		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"env": env}}}}
 }

@@ -33,18 +33,26 @@ type share struct {
 func parseShare(v intstr.IntOrString) (share, error) {
 	if v.Type == intstr.Int {
 		if v.IntVal < 1 {
-			return share{}, fmt.Errorf("%d must be at least 1", v.IntVal)
+			return share{}, fmt.Errorf("%d: a count must be at least 1", v.IntVal)
 		}
 		return share{value: int64(v.IntVal)}, nil
 	}
 	if !percentage.MatchString(v.StrVal) {
-		return share{}, fmt.Errorf(`%q must be a count of at least 1, or a percentage from "1%%" to "100%%"`, v.StrVal)
+		return share{}, fmt.Errorf(`%q: must be a count of at least 1, or a percentage from "1%%" to "100%%"`, v.StrVal)
 	}
 	n, err := strconv.ParseInt(strings.TrimSuffix(v.StrVal, "%"), 10, 64)
 	if err != nil {
 		return share{}, fmt.Errorf("%q: %w", v.StrVal, err)
 	}
 	return share{value: n, percent: true}, nil
+}
+
+// String is the share as people write it.
+func (s share) String() string {
+	if s.percent {
+		return fmt.Sprintf("%d%%", s.value)
+	}
+	return strconv.FormatInt(s.value, 10)
 }
 
 // of is the share's number of targets: percentages round down, at least 1, at

@@ -102,8 +102,8 @@ func readWindow(w v1alpha1.MaintenanceWindow) (recurrence, error) {
 	if err != nil {
 		return recurrence{}, fmt.Errorf("schedule: %w", err)
 	}
-	if d := w.Duration.Duration; d < minWindow || d > maxWindow {
-		return recurrence{}, fmt.Errorf("duration: %s must be from %s to %s", d, minWindow, maxWindow)
+	if err := checkWindowDuration(w.Duration.Duration); err != nil {
+		return recurrence{}, fmt.Errorf("duration: %w", err)
 	}
 	zone, err := readZone(w.TimeZone)
 	if err != nil {
@@ -141,6 +141,13 @@ func readZone(name string) (*time.Location, error) {
 		return nil, fmt.Errorf("%q isn't the IANA name of a time zone, such as Europe/Berlin: %w", name, err)
 	}
 	return zone, nil
+}
+
+func checkWindowDuration(d time.Duration) error {
+	if d < minWindow || d > maxWindow {
+		return fmt.Errorf("%s: must be from %s to %s", d, minWindow, maxWindow)
+	}
+	return nil
 }
 
 // latest is the latest opening at or before t whose window reaches to t or

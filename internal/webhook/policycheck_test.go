@@ -121,16 +121,16 @@ func TestPolicyCheck(t *testing.T) {
 		"durations that make no sense": {
 			change: []func(*v1alpha1.Policy){strategy(func(s *v1alpha1.RemediationStrategy) {
 				s.Soak.Duration = -time.Second
-				s.ProgressDeadline.Duration = 0
+				s.ProgressDeadline.Duration = time.Millisecond
 				s.Canary.Soak = &metav1.Duration{Duration: 1000 * time.Hour}
 			})},
-			want: []string{"spec.remediation.canary.soak: 1000h0m0s: must be from 0s to 168h0m0s", "spec.remediation.soak: -1s", "spec.remediation.progressDeadline: 0s: must be from 1s"},
+			want: []string{"spec.remediation.canary.soak: 1000h0m0s: must be from 0s to 168h0m0s", "spec.remediation.soak: -1s", "spec.remediation.progressDeadline: 1ms: must be from 1s"},
 		},
 		"a breaker that could never work": {
 			change: []func(*v1alpha1.Policy){strategy(func(s *v1alpha1.RemediationStrategy) {
-				s.Breaker = v1alpha1.BreakerStrategy{FailureRatio: 120, Window: metav1.Duration{Duration: time.Second}, Cooldown: metav1.Duration{Duration: 25 * time.Hour}}
+				s.Breaker = v1alpha1.BreakerStrategy{ConsecutiveFailures: -1, MinSamples: -1, FailureRatio: 120, Window: metav1.Duration{Duration: time.Second}, Cooldown: metav1.Duration{Duration: 25 * time.Hour}}
 			})},
-			want: []string{"breaker.consecutiveFailures: 0", "breaker.failureRatio: 120", "breaker.minSamples: 0", "breaker.window: 1s: must be from 6s", "breaker.cooldown: 25h0m0s: must be from 1s to 24h0m0s"},
+			want: []string{"breaker.consecutiveFailures: -1", "breaker.failureRatio: 120", "breaker.minSamples: -1", "breaker.window: 1s: must be from 6s", "breaker.cooldown: 25h0m0s: must be from 1s to 24h0m0s"},
 		},
 		"all problems are told at once": {
 			rego:   "package a\n\ndeny contains \"x\" if {",

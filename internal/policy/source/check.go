@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 )
 
@@ -40,7 +41,7 @@ func (c *checker) check() {
 	if err := match.Validate(&v1alpha1.Policy{Spec: v1alpha1.PolicySpec{Match: c.custom.Match}}); err != nil {
 		c.wrong("custom.match", "%v", err)
 	}
-	c.checkWaves()
+	c.checkStrategy()
 }
 
 func (c *checker) checkID() {
@@ -87,11 +88,6 @@ func (c *checker) checkEnums() {
 		v1alpha1.EnforcementDeny, v1alpha1.EnforcementWarn, v1alpha1.EnforcementDryRun)
 	checkEnum(c, "custom.failurePolicy", meta.FailurePolicy,
 		v1alpha1.FailurePolicyFail, v1alpha1.FailurePolicyIgnore)
-	checkEnum(c, "custom.remediation.mode", meta.Remediation.Mode,
-		v1alpha1.RemediationOff, v1alpha1.RemediationDryRun, v1alpha1.RemediationAutomatic)
-	for _, action := range meta.Remediation.AllowedActions {
-		checkEnum(c, "custom.remediation.allowedActions", action, v1alpha1.ActionPatch)
-	}
 }
 
 // checkEnum passes an absent value: its default is allowed.
@@ -101,9 +97,10 @@ func checkEnum[T ~string](c *checker, key string, value T, allowed ...T) {
 	}
 }
 
-func (c *checker) checkWaves() {
-	waves := c.custom.Remediation.Waves
-	if len(waves) > 0 && waves[len(waves)-1].String() != "100%" {
-		c.wrong("custom.remediation.waves", "they must end with 100%%: otherwise some targets are in no wave")
+// checkStrategy asks the judge that admission asks, so that a policy that builds
+// is also accepted.
+func (c *checker) checkStrategy() {
+	for _, problem := range canary.Validate(&c.custom.Remediation) {
+		c.wrong("custom.remediation."+problem.Field, "%s", problem.Message)
 	}
 }

@@ -207,7 +207,7 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 				`hats/hats.rego:11: custom.enforcement: "Block" isn't known`,
 				`hats/hats.rego:12: custom.failurePolicy: "Open" isn't known`,
 				`hats/hats.rego:13: custom.remediation.mode: "Auto" isn't known`,
-				`hats/hats.rego:13: custom.remediation.waves: they must end with 100%`,
+				`hats/hats.rego:13: custom.remediation.waves[0]: 5%: the last wave must be "100%"`,
 			},
 		},
 		"an id that can't be a name": {

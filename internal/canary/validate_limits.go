@@ -1,0 +1,81 @@
+package canary
+
+import (
+	"fmt"
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// The bounds of limits and of metrics.
+const (
+	maxPerNamespace     = 10000
+	maxTargets          = 100000
+	maxWindows          = 16
+	maxMetrics          = 10
+	maxMetricName       = 63
+	maxAnalysisInterval = time.Hour
+)
+
+// checkBudget takes no field as unset: each is set by being there.
+func checkBudget(p *problems, b *v1alpha1.BudgetStrategy) {
+	if b == nil {
+		return
+	}
+	if b.MaxUnavailable != nil {
+		_, err := parseShare(*b.MaxUnavailable)
+		p.addErr("budget.maxUnavailable", err)
+	}
+	count := func(field string, value *int32, high int32) {
+		if value != nil && (*value < 1 || *value > high) {
+			p.add(field, "%d: must be from 1 to %d", *value, high)
+		}
+	}
+	count("budget.maxPerNamespace", b.MaxPerNamespace, maxPerNamespace)
+	count("budget.maxTargets", b.MaxTargets, maxTargets)
+}
+
+func checkWindows(p *problems, windows []v1alpha1.MaintenanceWindow) {
+	p.atMost("windows", len(windows), maxWindows)
+	for i, w := range windows {
+		field := fmt.Sprintf("windows[%d].", i)
+		_, err := readSchedule(w.Schedule)
+		p.addErr(field+"schedule", err)
+		p.addErr(field+"duration", checkWindowDuration(w.Duration.Duration))
+		_, err = readZone(w.TimeZone)
+		p.addErr(field+"timeZone", err)
+	}
+}
+
+func checkAnalysis(p *problems, a *v1alpha1.AnalysisStrategy) {
+	if a == nil {
+		return
+	}
+	if len(a.Metrics) == 0 {
+		p.add("analysis.metrics", "it is empty: name at least one metric, or remove analysis")
+	}
+	p.atMost("analysis.metrics", len(a.Metrics), maxMetrics)
+	taken := map[string]int{}
+	for i, m := range a.Metrics {
+		field := fmt.Sprintf("analysis.metrics[%d].", i)
+		if earlier, double := taken[m.Name]; double {
+			p.add(field+"name", "%q is the name of metrics[%d] already: give another one", m.Name, earlier)
+		} else if m.Name == "" || len(m.Name) > maxMetricName {
+			p.add(field+"name", "%q: must have from 1 to %d characters", m.Name, maxMetricName)
+		}
+		taken[m.Name] = i
+		checkMetric(p, field, m)
+	}
+}
+
+func checkMetric(p *problems, field string, m v1alpha1.AnalysisMetric) {
+	if m.Query == "" {
+		p.add(field+"query", "it is missing: give an instant PromQL query")
+	}
+	if m.SuccessCondition == "" {
+		p.add(field+"successCondition", "it is missing: give a CEL expression, such as sample <= baseline * 1.1")
+	}
+	p.lasts(field+"interval", m.Interval, time.Second, maxAnalysisInterval)
+	p.within(field+"samples", m.Samples, 1, 100)
+	p.within(field+"failureLimit", m.FailureLimit, 0, 100)
+}
