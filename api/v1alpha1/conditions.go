@@ -34,6 +34,27 @@ const (
 	ReasonInvalid = "Invalid"
 )
 
+// Reasons of a RemediationApproval's Ready condition, besides ReasonInvalid.
+const (
+	// ReasonTaken: the answer counts, and the plan acts by it.
+	ReasonTaken = "Taken"
+	// ReasonPlanNotFound: there is no plan of that name.
+	ReasonPlanNotFound = "PlanNotFound"
+	// ReasonPlanMismatch: the answer is to another plan of that name.
+	ReasonPlanMismatch = "PlanMismatch"
+	// ReasonNotAwaited: the plan awaits no answer.
+	ReasonNotAwaited = "NotAwaited"
+	// ReasonAlreadyAnswered: somebody else has answered the plan before.
+	ReasonAlreadyAnswered = "AlreadyAnswered"
+	// ReasonApproverUnknown: admission hasn't recorded who answers.
+	ReasonApproverUnknown = "ApproverUnknown"
+	// ReasonAuthorUnknown: somebody else than the policy's author must approve,
+	// and who that is isn't recorded.
+	ReasonAuthorUnknown = "AuthorUnknown"
+	// ReasonNotDistinct: the policy's author may not approve.
+	ReasonNotDistinct = "NotDistinct"
+)
+
 // Reasons of a Remediation's phase and conditions.
 const (
 	// ReasonWaveInProgress: targets of the wave are being written or verified.

@@ -155,6 +155,11 @@ type PlannedPolicy struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Revision string `json:"revision"`
+	// author is the user who had last changed the Policy's spec; empty when that
+	// wasn't recorded.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Author string `json:"author,omitempty"`
 	// owner is the team that gets the escalations.
 	// +optional
 	// +kubebuilder:validation:MaxLength=120

@@ -97,7 +97,7 @@ func (d *draft) build() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, er
 			Labels: map[string]string{v1alpha1.LabelPolicy: d.policy.Name}},
 		Spec: v1alpha1.RemediationSpec{
 			Policy: v1alpha1.PlannedPolicy{Name: d.policy.Name, UID: string(d.policy.UID), Generation: d.policy.Generation,
-				Revision: d.revision, Owner: d.policy.Spec.Owner, RunbookURL: d.policy.Spec.RunbookURL},
+				Revision: d.revision, Author: canary.Author(d.policy), Owner: d.policy.Spec.Owner, RunbookURL: d.policy.Spec.RunbookURL},
 			PlanHash: d.hash, Strategy: d.strategy, Targets: int32(len(targets)), Waves: sizes},
 	}
 	parts := split(rem, targets)

@@ -2,13 +2,17 @@ package webhook
 
 import (
 	"bytes"
+	"context"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // caOverlap is how long the API server goes on trusting the authority before the
@@ -62,14 +66,42 @@ func parseBundle(data []byte) []*x509.Certificate {
 	}
 }
 
-// trustedNow is the bundle that the API server trusts, or nil.
-func trustedNow(config *admissionregistrationv1.ValidatingWebhookConfiguration) []byte {
-	for i := range config.Webhooks {
-		if bundle := config.Webhooks[i].ClientConfig.CABundle; len(bundle) > 0 {
-			return bundle
+// configurations are the webhook configurations as they are in the cluster; one
+// that isn't there has no resourceVersion.
+type configurations struct {
+	validating admissionregistrationv1.ValidatingWebhookConfiguration
+	mutating   admissionregistrationv1.MutatingWebhookConfiguration
+}
+
+// readConfigurations reads both.
+func readConfigurations(ctx context.Context, reader client.Reader) (*configurations, error) {
+	var c configurations
+	key := types.NamespacedName{Name: ConfigurationName}
+	for _, config := range []client.Object{&c.validating, &c.mutating} {
+		if err := reader.Get(ctx, key, config); client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("reading the webhook configuration: %w", err)
 		}
 	}
-	return nil
+	return &c, nil
+}
+
+// trusted are the bundles by which the API server trusts the webhook now: one for
+// each configuration that has any.
+func (c *configurations) trusted() [][]byte {
+	var validating, mutating [][]byte
+	for i := range c.validating.Webhooks {
+		validating = append(validating, c.validating.Webhooks[i].ClientConfig.CABundle)
+	}
+	for i := range c.mutating.Webhooks {
+		mutating = append(mutating, c.mutating.Webhooks[i].ClientConfig.CABundle)
+	}
+	var out [][]byte
+	for _, bundles := range [][][]byte{validating, mutating} {
+		if i := slices.IndexFunc(bundles, func(b []byte) bool { return len(b) > 0 }); i >= 0 {
+			out = append(out, bundles[i])
+		}
+	}
+	return out
 }
 
 // trusts says that a bundle holds the authority.

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"sync"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -67,13 +66,14 @@ func (c *Certificates) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	if c.serving() {
-		var config admissionregistrationv1.ValidatingWebhookConfiguration
-		err := c.reader.Get(ctx, types.NamespacedName{Name: ConfigurationName}, &config)
-		if client.IgnoreNotFound(err) != nil {
-			return ctrl.Result{}, fmt.Errorf("reading the webhook configuration: %w", err)
+		found, err := readConfigurations(ctx, c.reader)
+		if err != nil {
+			return ctrl.Result{}, err
 		}
-		if bundle := trustedNow(&config); bundle != nil && !trusts(bundle, secret.Data[caCertName]) {
-			return ctrl.Result{}, nil // the configuration's change brings us back
+		for _, bundle := range found.trusted() {
+			if !trusts(bundle, secret.Data[caCertName]) {
+				return ctrl.Result{}, nil // the configuration's change brings us back
+			}
 		}
 	}
 	if err := writeCertDir(c.dir, secret.Data); err != nil {

@@ -17,7 +17,8 @@ import (
 
 // Names in the cluster.
 const (
-	// ConfigurationName is the one ValidatingWebhookConfiguration.
+	// ConfigurationName is the one ValidatingWebhookConfiguration, and the one
+	// MutatingWebhookConfiguration.
 	ConfigurationName = "evenkeel"
 	// WebhookFail is called for policies that fail closed.
 	WebhookFail = "fail.evenkeel.dev"
@@ -27,6 +28,14 @@ const (
 	WebhookPolicies = "policies.evenkeel.dev"
 	// WebhookExceptions is called for exceptions themselves.
 	WebhookExceptions = "exceptions.evenkeel.dev"
+	// WebhookApprovals is called for people's answers to plans.
+	WebhookApprovals = "approvals.evenkeel.dev"
+	// WebhookAuthor fills in who wrote a policy.
+	WebhookAuthor = "author.evenkeel.dev"
+	// WebhookApprover fills in who answered a plan.
+	WebhookApprover = "approver.evenkeel.dev"
+	// WebhookReset fills in who reset a circuit breaker.
+	WebhookReset = "reset.evenkeel.dev"
 )
 
 // Endpoint is how the API server reaches the webhook server.
@@ -116,20 +125,54 @@ func (c *Configuration) Webhooks(policies []*v1alpha1.Policy, caBundle []byte) (
 		}
 	}
 	slices.Sort(unknown)
-	return append(hooks,
-		c.ownWebhook(WebhookPolicies, PathPolicy, "policies", admissionregistrationv1.ClusterScope, caBundle),
-		c.ownWebhook(WebhookExceptions, PathException, "policyexceptions", admissionregistrationv1.NamespacedScope, caBundle),
-	), slices.Compact(unknown), nil
+	return append(hooks, c.ownWebhooks(caBundle)...), slices.Compact(unknown), nil
 }
 
-// ownWebhook checks policies or exceptions, in every namespace. It fails closed:
-// one that nobody checked is worse than one that arrives a minute later. Deletion
-// is never asked about.
-func (c *Configuration) ownWebhook(name, path, resource string, scope admissionregistrationv1.ScopeType, caBundle []byte) admissionregistrationv1.ValidatingWebhook {
-	hook := c.webhook(name, path, admissionregistrationv1.Fail, caBundle)
-	hook.NamespaceSelector = &metav1.LabelSelector{}
-	hook.Rules = []admissionregistrationv1.RuleWithOperations{{
-		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+// ownWebhooks check Evenkeel's own kinds, in every namespace. They fail closed: an
+// object that nobody checked is worse than one that arrives a minute later.
+// Deletion is never asked about.
+func (c *Configuration) ownWebhooks(caBundle []byte) []admissionregistrationv1.ValidatingWebhook {
+	writes := []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update}
+	own := func(name, path, resource string, scope admissionregistrationv1.ScopeType, operations []admissionregistrationv1.OperationType) admissionregistrationv1.ValidatingWebhook {
+		hook := c.webhook(name, path, admissionregistrationv1.Fail, caBundle)
+		hook.NamespaceSelector = &metav1.LabelSelector{}
+		hook.Rules = ownRules(resource, scope, operations)
+		return hook
+	}
+	return []admissionregistrationv1.ValidatingWebhook{
+		own(WebhookPolicies, PathPolicy, "policies", admissionregistrationv1.ClusterScope, writes),
+		own(WebhookExceptions, PathException, "policyexceptions", admissionregistrationv1.NamespacedScope, writes),
+		// An answer never changes: the schema sees to it.
+		own(WebhookApprovals, PathApproval, "remediationapprovals", admissionregistrationv1.ClusterScope, writes[:1]),
+	}
+}
+
+// MutatingWebhooks returns the entries that fill in who makes a request, one for
+// each stamp, with every default written out. They concern Evenkeel's own kinds
+// and nothing else, and fail closed: what nobody answers for isn't written.
+func (c *Configuration) MutatingWebhooks(caBundle []byte) []admissionregistrationv1.MutatingWebhook {
+	var hooks []admissionregistrationv1.MutatingWebhook
+	for _, s := range stamps() {
+		// Another webhook may change what this one has seen: it looks again.
+		again := admissionregistrationv1.IfNeededReinvocationPolicy
+		hook := c.webhook(s.webhook, PathStamp, admissionregistrationv1.Fail, caBundle)
+		mutating := admissionregistrationv1.MutatingWebhook{
+			Name: hook.Name, ClientConfig: hook.ClientConfig, FailurePolicy: hook.FailurePolicy, MatchPolicy: hook.MatchPolicy,
+			NamespaceSelector: &metav1.LabelSelector{}, ObjectSelector: hook.ObjectSelector, SideEffects: hook.SideEffects,
+			TimeoutSeconds: hook.TimeoutSeconds, AdmissionReviewVersions: hook.AdmissionReviewVersions,
+			ReinvocationPolicy: &again, Rules: ownRules(s.resource, admissionregistrationv1.ClusterScope, s.operations),
+		}
+		if s.condition != "" {
+			mutating.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "is-the-act", Expression: s.condition}}
+		}
+		hooks = append(hooks, mutating)
+	}
+	return hooks
+}
+
+func ownRules(resource string, scope admissionregistrationv1.ScopeType, operations []admissionregistrationv1.OperationType) []admissionregistrationv1.RuleWithOperations {
+	return []admissionregistrationv1.RuleWithOperations{{
+		Operations: operations,
 		Rule: admissionregistrationv1.Rule{
 			APIGroups:   []string{v1alpha1.GroupVersion.Group},
 			APIVersions: []string{v1alpha1.GroupVersion.Version},
@@ -137,7 +180,6 @@ func (c *Configuration) ownWebhook(name, path, resource string, scope admissionr
 			Scope:       &scope,
 		},
 	}}
-	return hook
 }
 
 func (c *Configuration) webhook(name, path string, failure admissionregistrationv1.FailurePolicyType, caBundle []byte) admissionregistrationv1.ValidatingWebhook {

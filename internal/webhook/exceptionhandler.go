@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"time"
@@ -39,7 +40,7 @@ func (h *ExceptionHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	own.serve(w, r)
 }
 
-func (h *ExceptionHandler) answer(req *policy.Request) (response, string) {
+func (h *ExceptionHandler) answer(_ context.Context, req *policy.Request) (response, string) {
 	resp := response{UID: req.UID, Allowed: true}
 	if req.Object == nil || req.SubResource != "" || keepsSpec(req) {
 		return resp, decisionAllowed

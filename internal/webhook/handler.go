@@ -20,6 +20,10 @@ const (
 	PathPolicy = "/validate/policy"
 	// PathException checks exceptions themselves.
 	PathException = "/validate/exception"
+	// PathApproval checks answers to plans.
+	PathApproval = "/validate/approval"
+	// PathStamp fills in who makes a request.
+	PathStamp = "/mutate/stamp"
 )
 
 // DefaultTimeout is how long the API server waits for an answer.

@@ -39,7 +39,7 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_admission_requests_total",
-			Help: "Admission requests answered, by operation (CREATE, UPDATE, DELETE, other), decision (allowed, warned, denied, errored, malformed; dry_run for requests that are only tried, whatever the verdict) and endpoint (fail, ignore, policy, exception).",
+			Help: "Admission requests answered, by operation (CREATE, UPDATE, DELETE, other), decision (allowed, warned, denied, errored, malformed; dry_run for requests that are only tried, whatever the verdict) and endpoint (fail, ignore, policy, exception, approval, stamp).",
 		}, []string{"operation", "decision", "endpoint"}),
 		violations: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_admission_violations_total",
@@ -47,7 +47,7 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 		}, []string{"policy", "action"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "evenkeel_admission_duration_seconds",
-			Help:    "Time from the arrival of an admission request to its answer, by endpoint (fail, ignore, policy, exception).",
+			Help:    "Time from the arrival of an admission request to its answer, by endpoint (fail, ignore, policy, exception, approval, stamp).",
 			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"endpoint"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{

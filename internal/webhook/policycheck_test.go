@@ -174,10 +174,7 @@ func policyTree(t *testing.T, p *v1alpha1.Policy) tree {
 
 func TestPolicyHandler(t *testing.T) {
 	bad := newPolicy("p", "package a\n\ndeny contains \"x\" if {", waves("50%"))
-	asPolicy := func(r tree) {
-		r["kind"] = tree{"group": "evenkeel.dev", "version": "v1alpha1", "kind": "Policy"}
-		r["namespace"] = ""
-	}
+	asPolicy := ofKind("Policy", "policies")
 	relabelled := bad.DeepCopy()
 	relabelled.Labels = map[string]string{"a": "b"}
 	cases := map[string]struct {
@@ -199,6 +196,7 @@ func TestPolicyHandler(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			metrics, _ := newTestMetrics(t)
 			h := &PolicyHandler{Checker: newChecker(testKinds()), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard()}
+			tc.review["request"].(tree)["object"] = stamped(t, tc.review)
 			if got := ask(t, h, tc.review); got.Allowed != tc.want {
 				t.Errorf("%s: allowed is %t: %v", tc.reason, got.Allowed, got.Status)
 			}

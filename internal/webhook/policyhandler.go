@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -38,7 +39,7 @@ func (h *PolicyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // ownKind serves the reviews of one of Evenkeel's own kinds.
 type ownKind struct {
 	endpoint string
-	answer   func(*policy.Request) (resp response, decision string)
+	answer   func(context.Context, *policy.Request) (resp response, decision string)
 	metrics  *Metrics
 	clock    clock.PassiveClock
 	log      logr.Logger
@@ -53,16 +54,23 @@ func (o *ownKind) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	req := review.request(start)
-	resp, decision := o.answer(req)
+	resp, decision := o.answer(r.Context(), req)
 	o.metrics.answered(o.endpoint, req, decision, o.clock.Since(start))
 	if err := writeResponse(w, resp); err != nil {
 		o.log.Error(err, "An admission request stays unanswered", "endpoint", o.endpoint, "name", req.Name)
 	}
 }
 
-func (h *PolicyHandler) answer(req *policy.Request) (response, string) {
+func (h *PolicyHandler) answer(_ context.Context, req *policy.Request) (response, string) {
 	resp := response{UID: req.UID, Allowed: true}
-	if req.Object == nil || req.SubResource != "" || keepsSpec(req) {
+	if req.Object == nil || req.SubResource != "" {
+		return resp, decisionAllowed
+	}
+	if why := unstamped(req); why != nil {
+		resp.Allowed, resp.Status = false, why
+		return resp, decisionDenied
+	}
+	if keepsSpec(req) {
 		return resp, decisionAllowed
 	}
 	var p v1alpha1.Policy

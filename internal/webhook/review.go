@@ -142,7 +142,13 @@ type response struct {
 	Status           *metav1.Status    `json:"status,omitempty"`
 	Warnings         []string          `json:"warnings,omitempty"`
 	AuditAnnotations map[string]string `json:"auditAnnotations,omitempty"`
+	// Patch changes the object, in the form that PatchType names.
+	Patch     []byte `json:"patch,omitempty"`
+	PatchType string `json:"patchType,omitempty"`
 }
+
+// patchTypeJSON is a JSON Patch (RFC 6902), the only form there is.
+const patchTypeJSON = "JSONPatch"
 
 type responseReview struct {
 	APIVersion string   `json:"apiVersion"`

@@ -40,6 +40,8 @@ const policiesHook = `policies.evenkeel.dev Fail https://localhost:9443/validate
   "evenkeel.dev" [v1alpha1] [policies] [CREATE UPDATE] Cluster
 exceptions.evenkeel.dev Fail https://localhost:9443/validate/exception
   "evenkeel.dev" [v1alpha1] [policyexceptions] [CREATE UPDATE] Namespaced
+approvals.evenkeel.dev Fail https://localhost:9443/validate/approval
+  "evenkeel.dev" [v1alpha1] [remediationapprovals] [CREATE] Cluster
 `
 
 func TestWebhooksCoverWhatThePoliciesConcern(t *testing.T) {

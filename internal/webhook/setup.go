@@ -22,7 +22,6 @@ import (
 	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
 // certificateAuthority is the name of the own authority.
@@ -30,7 +29,7 @@ const certificateAuthority = "evenkeel-ca"
 
 // Setup joins admission to a manager: on every replica the server with its
 // endpoints, the certificate and the readiness checks "webhook" and "catalog"; on
-// the leader the writer of the webhook configuration. It makes the certificate's
+// the leader the writer of the webhook configurations. It makes the certificate's
 // Secret when there is none, so the API server must be reachable.
 func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 	if err := opts.Validate(); err != nil {
@@ -65,7 +64,7 @@ type ownCache struct{ cache.Cache }
 
 func (c ownCache) GetCache() cache.Cache { return c.Cache }
 
-// prepare makes the cache of the two objects that admission itself needs, and no
+// prepare makes the cache of the few objects that admission itself needs, and no
 // other Secret or configuration.
 func (s *setup) prepare(ctx context.Context) error {
 	own, err := cache.New(s.mgr.GetConfig(), cache.Options{
@@ -78,6 +77,9 @@ func (s *setup) prepare(ctx context.Context) error {
 				Field:      fields.OneTermEqualSelector("metadata.name", s.SecretName),
 			},
 			&admissionregistrationv1.ValidatingWebhookConfiguration{}: {
+				Field: fields.OneTermEqualSelector("metadata.name", ConfigurationName),
+			},
+			&admissionregistrationv1.MutatingWebhookConfiguration{}: {
 				Field: fields.OneTermEqualSelector("metadata.name", ConfigurationName),
 			},
 		},
@@ -123,6 +125,7 @@ func (s *setup) rotate(context.Context) error {
 		WithOptions(controller.Options{NeedLeaderElection: ptr.To(false)}).
 		WatchesRawSource(s.watch(&corev1.Secret{})).
 		WatchesRawSource(s.watch(&admissionregistrationv1.ValidatingWebhookConfiguration{})).
+		WatchesRawSource(s.watch(&admissionregistrationv1.MutatingWebhookConfiguration{})).
 		WatchesRawSource(once()).
 		Complete(s.certs)
 }
@@ -147,21 +150,9 @@ func (s *setup) serve(ctx context.Context) error {
 		CertDir: s.CertDir,
 		TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.MinVersion = tls.VersionTLS13 }},
 	})
-	log := s.mgr.GetLogger().WithName("webhook")
-	for path, class := range map[string]v1alpha1.FailurePolicy{PathFail: v1alpha1.FailurePolicyFail, PathIgnore: v1alpha1.FailurePolicyIgnore} {
-		server.Register(path, &Handler{
-			Class:      class,
-			Judge:      func() Judge { return s.Catalog.Snapshot() },
-			Namespaces: namespaces,
-			Timeout:    s.Timeout,
-			Self:       self,
-			Metrics:    metrics,
-			Clock:      s.Clock,
-			Log:        log,
-		})
+	for path, handler := range s.endpoints(namespaces, self, metrics) {
+		server.Register(path, handler)
 	}
-	server.Register(PathPolicy, &PolicyHandler{Checker: s.checker(), Metrics: metrics, Clock: s.Clock, Log: log})
-	server.Register(PathException, &ExceptionHandler{Namespace: s.Namespace, Known: s.known, Metrics: metrics, Clock: s.Clock, Log: log})
 	if err := s.mgr.AddReadyzCheck("catalog", s.Catalog.Check); err != nil {
 		return err
 	}
@@ -189,22 +180,6 @@ func ownName(ctx context.Context, c client.Client) (string, error) {
 	return review.Status.UserInfo.Username, nil
 }
 
-// known says that a policy of that name exists.
-func (s *setup) known(name string) bool {
-	_, known := s.Catalog.Status(name)
-	return known
-}
-
-func (s *setup) checker() *PolicyChecker {
-	return &PolicyChecker{
-		Kinds: s.kinds,
-		Compile: func(p *v1alpha1.Policy) error {
-			_, err := rego.Compile(p)
-			return err
-		},
-	}
-}
-
 // certifiedServer starts the server once there is a certificate: it would fail
 // without, and the manager starts servers before the controllers that bring one.
 type certifiedServer struct {
@@ -225,7 +200,7 @@ func (c *certifiedServer) Start(ctx context.Context) error {
 	}
 }
 
-// configure adds the writer of the webhook configuration.
+// configure adds the writer of the webhook configurations.
 func (s *setup) configure(context.Context) error {
 	writer := &ConfigurationWriter{
 		configuration: &Configuration{Endpoint: s.endpoint(), Timeout: s.Timeout, ExemptNamespaces: s.exempt(), Kinds: s.kinds},
@@ -246,6 +221,7 @@ func (s *setup) configure(context.Context) error {
 		Named("webhook-configuration").
 		WatchesRawSource(s.watch(&corev1.Secret{})).
 		WatchesRawSource(s.watch(&admissionregistrationv1.ValidatingWebhookConfiguration{})).
+		WatchesRawSource(s.watch(&admissionregistrationv1.MutatingWebhookConfiguration{})).
 		WatchesRawSource(s.definitions()).
 		WatchesRawSource(changes(s.Catalog.Subscribe())).
 		WatchesRawSource(once()).

@@ -1,9 +1,11 @@
 package webhook
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -11,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -32,8 +33,8 @@ const unknownKindRetry = 30 * time.Second
 // prepareRetry is how soon it is looked again whether requests can be answered.
 const prepareRetry = 200 * time.Millisecond
 
-// ConfigurationWriter keeps the one webhook configuration as the policies in
-// force need it. It runs on the leader only. It is level-triggered: whatever
+// ConfigurationWriter keeps the webhook configurations, the validating and the
+// mutating one, as the policies in force need them. It runs on the leader only. It is level-triggered: whatever
 // changes, by us or others, it compares the whole and writes only a difference.
 type ConfigurationWriter struct {
 	configuration *Configuration
@@ -55,12 +56,11 @@ func (w *ConfigurationWriter) Reconcile(ctx context.Context, _ ctrl.Request) (ct
 		w.log.V(1).Info("The webhook configuration waits", "reason", err.Error())
 		return ctrl.Result{RequeueAfter: prepareRetry}, nil
 	}
-	var config admissionregistrationv1.ValidatingWebhookConfiguration
-	err := w.reader.Get(ctx, types.NamespacedName{Name: ConfigurationName}, &config)
-	if client.IgnoreNotFound(err) != nil {
-		return ctrl.Result{}, fmt.Errorf("reading the webhook configuration: %w", err)
+	found, err := readConfigurations(ctx, w.reader)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
-	bundle, until, err := w.bundle(ctx, &config)
+	bundle, until, err := w.bundle(ctx, found)
 	if errors.Is(err, errNoAuthority) {
 		return ctrl.Result{}, nil // the Secret's change brings us back
 	}
@@ -71,7 +71,7 @@ func (w *ConfigurationWriter) Reconcile(ctx context.Context, _ ctrl.Request) (ct
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("generating the webhook configuration: %w", err)
 	}
-	if err := w.write(ctx, &config, hooks); err != nil {
+	if err := w.write(ctx, found, hooks, w.configuration.MutatingWebhooks(bundle)); err != nil {
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 			return ctrl.Result{RequeueAfter: time.Second}, nil
 		}
@@ -95,7 +95,7 @@ func (w *ConfigurationWriter) next(unknown []string, until time.Time) time.Durat
 	return after
 }
 
-func (w *ConfigurationWriter) bundle(ctx context.Context, config *admissionregistrationv1.ValidatingWebhookConfiguration) ([]byte, time.Time, error) {
+func (w *ConfigurationWriter) bundle(ctx context.Context, found *configurations) ([]byte, time.Time, error) {
 	var secret corev1.Secret
 	err := w.reader.Get(ctx, w.secret, &secret)
 	if client.IgnoreNotFound(err) != nil {
@@ -104,33 +104,45 @@ func (w *ConfigurationWriter) bundle(ctx context.Context, config *admissionregis
 	if len(secret.Data[caCertName]) == 0 {
 		return nil, time.Time{}, errNoAuthority
 	}
-	return caBundle(secret.Data[caCertName], trustedNow(config), w.clock.Now())
+	return caBundle(secret.Data[caCertName], bytes.Join(found.trusted(), nil), w.clock.Now())
 }
 
-func (w *ConfigurationWriter) write(ctx context.Context, config *admissionregistrationv1.ValidatingWebhookConfiguration, hooks []admissionregistrationv1.ValidatingWebhook) error {
-	if config.ResourceVersion == "" {
-		fresh := &admissionregistrationv1.ValidatingWebhookConfiguration{
-			ObjectMeta: metav1.ObjectMeta{Name: ConfigurationName, Labels: map[string]string{managedByLabel: managedBy}},
-			Webhooks:   hooks,
-		}
-		if err := w.writer.Create(ctx, fresh, client.FieldOwner(v1alpha1.FieldManager)); err != nil {
-			return fmt.Errorf("making the webhook configuration %s: %w", ConfigurationName, err)
-		}
-		w.log.Info("The webhook configuration is made", "webhooks", len(hooks))
+// write brings both configurations in step, the mutating one first: the validating
+// one refuses what the other hasn't filled in.
+func (w *ConfigurationWriter) write(ctx context.Context, found *configurations,
+	validating []admissionregistrationv1.ValidatingWebhook, mutating []admissionregistrationv1.MutatingWebhook) error {
+	same := apiequality.Semantic.DeepEqual(found.mutating.Webhooks, mutating)
+	found.mutating.Webhooks = mutating
+	if err := w.keep(ctx, &found.mutating, "mutating", same); err != nil {
+		return err
+	}
+	same = apiequality.Semantic.DeepEqual(found.validating.Webhooks, validating)
+	found.validating.Webhooks = validating
+	return w.keep(ctx, &found.validating, "validating", same)
+}
+
+// keep makes or updates one configuration, unless it is there and the same.
+func (w *ConfigurationWriter) keep(ctx context.Context, config client.Object, sort string, same bool) error {
+	made := config.GetResourceVersion() == ""
+	labels := maps.Clone(config.GetLabels())
+	if !made && same && labels[managedByLabel] == managedBy {
 		return nil
 	}
-	if config.Labels[managedByLabel] == managedBy && apiequality.Semantic.DeepEqual(config.Webhooks, hooks) {
-		return nil
+	if labels == nil {
+		labels = map[string]string{}
 	}
-	changed := config.DeepCopy()
-	if changed.Labels == nil {
-		changed.Labels = map[string]string{}
+	labels[managedByLabel] = managedBy
+	config.SetLabels(labels)
+	config.SetName(ConfigurationName)
+	var err error
+	if made {
+		err = w.writer.Create(ctx, config, client.FieldOwner(v1alpha1.FieldManager))
+	} else {
+		err = w.writer.Update(ctx, config, client.FieldOwner(v1alpha1.FieldManager))
 	}
-	changed.Labels[managedByLabel] = managedBy
-	changed.Webhooks = hooks
-	if err := w.writer.Update(ctx, changed, client.FieldOwner(v1alpha1.FieldManager)); err != nil {
-		return fmt.Errorf("updating the webhook configuration %s: %w", ConfigurationName, err)
+	if err != nil {
+		return fmt.Errorf("writing the %s webhook configuration %s: %w", sort, ConfigurationName, err)
 	}
-	w.log.Info("The webhook configuration is updated", "webhooks", len(hooks))
+	w.log.Info("A webhook configuration is written", "sort", sort, "new", made)
 	return nil
 }

@@ -51,6 +51,15 @@ func currentConfiguration(t *testing.T, c client.Client) *admissionregistrationv
 	return &config
 }
 
+func currentStamps(t *testing.T, c client.Client) *admissionregistrationv1.MutatingWebhookConfiguration {
+	t.Helper()
+	var config admissionregistrationv1.MutatingWebhookConfiguration
+	if err := c.Get(context.Background(), types.NamespacedName{Name: ConfigurationName}, &config); err != nil {
+		t.Fatal(err)
+	}
+	return &config
+}
+
 func reconcileOnce(t *testing.T, r interface {
 	Reconcile(context.Context, ctrl.Request) (ctrl.Result, error)
 }) ctrl.Result {
@@ -70,13 +79,28 @@ func TestConfigurationWriter(t *testing.T) {
 
 	reconcileOnce(t, w)
 	made := currentConfiguration(t, c)
-	if len(made.Webhooks) != 3 || string(made.Webhooks[0].ClientConfig.CABundle) != string(ca.cert()) {
+	if len(made.Webhooks) != 4 || string(made.Webhooks[0].ClientConfig.CABundle) != string(ca.cert()) {
 		t.Fatalf("made %+v", made.Webhooks)
+	}
+
+	stamping := currentStamps(t, c)
+	if len(stamping.Webhooks) != 3 || string(stamping.Webhooks[0].ClientConfig.CABundle) != string(ca.cert()) || stamping.Labels[managedByLabel] != managedBy {
+		t.Fatalf("made %+v", stamping)
 	}
 
 	reconcileOnce(t, w)
 	if again := currentConfiguration(t, c); again.ResourceVersion != made.ResourceVersion {
 		t.Error("nothing changed, but it was written again")
+	}
+	if again := currentStamps(t, c); again.ResourceVersion != stamping.ResourceVersion {
+		t.Error("nothing changed, but the mutating one was written again")
+	}
+	if err := c.Delete(context.Background(), stamping); err != nil {
+		t.Fatal(err)
+	}
+	reconcileOnce(t, w)
+	if diff := cmp.Diff(stamping.Webhooks, currentStamps(t, c).Webhooks); diff != "" {
+		t.Errorf("the mutating one was deleted and isn't made anew (-want +got)\n%s", diff)
 	}
 
 	drifted := made.DeepCopy()
@@ -94,7 +118,7 @@ func TestConfigurationWriter(t *testing.T) {
 
 	w.policies = func() []*v1alpha1.Policy { return nil }
 	reconcileOnce(t, w)
-	if left := currentConfiguration(t, c).Webhooks; len(left) != 2 || left[0].Name != WebhookPolicies || left[1].Name != WebhookExceptions {
+	if left := currentConfiguration(t, c).Webhooks; len(left) != 3 || left[0].Name != WebhookPolicies || left[1].Name != WebhookExceptions || left[2].Name != WebhookApprovals {
 		t.Errorf("without policies there is left: %v", left)
 	}
 }
@@ -184,7 +208,18 @@ func TestCertificatesWaitForTrust(t *testing.T) {
 	if !trusts(bundle, first.cert()) || !trusts(bundle, second.cert()) {
 		t.Error("during the rotation both authorities must be trusted")
 	}
-	reconcileOnce(t, certs)
+	stamping := currentStamps(t, c)
+	both := stamping.Webhooks[0].ClientConfig.CABundle
+	for _, trusted := range [][]byte{first.cert(), both} {
+		if served() != string(first.data[serverCertName]) {
+			t.Error("a certificate is served that one of two configurations doesn't trust yet")
+		}
+		stamping.Webhooks[0].ClientConfig.CABundle = trusted
+		if err := c.Update(context.Background(), stamping); err != nil {
+			t.Fatal(err)
+		}
+		reconcileOnce(t, certs)
+	}
 	if served() != string(second.data[serverCertName]) {
 		t.Error("the new certificate isn't served though it's trusted")
 	}

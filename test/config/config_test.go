@@ -126,6 +126,11 @@ func leastPrivilege(t *testing.T, c *cluster) {
 		{right: []string{"create", "events.events.k8s.io", "--namespace=default"}, want: true},
 		{right: []string{"update", "validatingwebhookconfigurations.admissionregistration.k8s.io/evenkeel"}, want: true},
 		{right: []string{"update", "validatingwebhookconfigurations.admissionregistration.k8s.io/other"}, want: false},
+		{right: []string{"update", "mutatingwebhookconfigurations.admissionregistration.k8s.io/evenkeel"}, want: true},
+		{right: []string{"update", "mutatingwebhookconfigurations.admissionregistration.k8s.io/other"}, want: false},
+		{right: []string{"create", "remediationapprovals.evenkeel.dev"}, want: false},
+		{right: []string{"update", "remediationapprovals.evenkeel.dev"}, want: false},
+		{right: []string{"update", "remediationapprovals.evenkeel.dev", "--subresource=status"}, want: true},
 	} {
 		if got := c.may(t, tc.right...); got != tc.want {
 			t.Errorf("may %v: %v, want %v", tc.right, got, tc.want)

@@ -52,8 +52,13 @@ func (r *Rig) NewManager(flags ...string) *Manager {
 		Expect(inner.Stop()).To(Succeed())
 		Expect(proxy.Close()).To(Succeed())
 		// A configuration that leads to nobody would refuse the next policies.
-		config := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "evenkeel"}}
-		Expect(client.IgnoreNotFound(r.API.Delete(ctx, config))).To(Succeed())
+		named := metav1.ObjectMeta{Name: "evenkeel"}
+		for _, config := range []client.Object{
+			&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: named},
+			&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: named},
+		} {
+			Expect(client.IgnoreNotFound(r.API.Delete(ctx, config))).To(Succeed())
+		}
 	})
 	return m
 }

@@ -27,7 +27,7 @@ func (c *Cluster) saveEvidence(ctx context.Context) (string, error) {
 		"evenkeel.yaml":    {"get", "policies,remediations,remediationslices,circuitbreakers", "-o", "yaml"},
 		"deployments.yaml": {"get", "deployments", "-A", "-o", "yaml", "--show-managed-fields"},
 		"events.yaml":      {"get", "events.events.k8s.io", "-A", "-o", "yaml"},
-		"webhooks.yaml":    {"get", "validatingwebhookconfigurations", "-o", "yaml"},
+		"webhooks.yaml":    {"get", "validatingwebhookconfigurations,mutatingwebhookconfigurations", "-o", "yaml"},
 	} {
 		text, _, err := c.Kubectl(ctx, args...)
 		if err == nil {

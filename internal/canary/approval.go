@@ -1,0 +1,114 @@
+package canary
+
+import (
+	"fmt"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// maxUser is the longest user name that an answer can hold.
+const maxUser = 253
+
+// Refusal says why a person's answer to a plan doesn't count. The zero Refusal
+// means that it does.
+type Refusal struct {
+	// Reason is the CamelCase reason for the answer's Ready condition.
+	Reason string
+	// Field is what is wrong in the answer.
+	Field string
+	// Message says why, and what to do.
+	Message string
+}
+
+// Refuse judges an answer to a plan, at admission and again when it is taken.
+// plan is nil when there is none of that name, pol when the policy is gone.
+func Refuse(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, pol *v1alpha1.Policy) Refusal {
+	if r := refuseForm(a, plan); r != (Refusal{}) {
+		return r
+	}
+	if r := refuseTime(a, plan); r != (Refusal{}) {
+		return r
+	}
+	return refuseApprover(a, plan, pol)
+}
+
+// refuseForm judges what the answer says, and of which plan.
+func refuseForm(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) Refusal {
+	switch d := a.Spec.Decision; {
+	case d != v1alpha1.DecisionApprove && d != v1alpha1.DecisionReject:
+		return Refusal{v1alpha1.ReasonInvalid, "spec.decision", fmt.Sprintf("%q: must be Approve or Reject", d)}
+	case plan == nil:
+		return Refusal{v1alpha1.ReasonPlanNotFound, "spec.remediation", fmt.Sprintf(
+			"there is no Remediation %q: kubectl get remediations lists those that there are", a.Spec.Remediation)}
+	case plan.Spec.PlanHash != a.Spec.PlanHash:
+		return Refusal{v1alpha1.ReasonPlanMismatch, "spec.planHash", fmt.Sprintf(
+			"%q isn't the planHash of Remediation %s, which is %q: look at that plan, its targets and fixes, before you answer it",
+			a.Spec.PlanHash, plan.Name, plan.Spec.PlanHash)}
+	}
+	for _, owner := range a.OwnerReferences {
+		if owner.Kind == "Remediation" && owner.UID != plan.UID {
+			return Refusal{v1alpha1.ReasonPlanMismatch, "metadata.ownerReferences", "the answer was given to an earlier plan of the same name: answer anew"}
+		}
+	}
+	return Refusal{}
+}
+
+// refuseTime judges whether the plan waits for an answer.
+func refuseTime(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) Refusal {
+	not := func(format string, args ...any) Refusal {
+		return Refusal{v1alpha1.ReasonNotAwaited, "spec.remediation", fmt.Sprintf("Remediation %s ", plan.Name) + fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case plan.Spec.Strategy.Mode != v1alpha1.RemediationManual:
+		return not("is in mode %s and awaits no approval: only plans of policies with spec.remediation.mode Manual do", plan.Spec.Strategy.Mode)
+	case plan.Status.Approval != nil && plan.Status.Approval.Name != a.Name:
+		taken := plan.Status.Approval
+		return Refusal{v1alpha1.ReasonAlreadyAnswered, "spec.remediation", fmt.Sprintf("Remediation %s was answered already: %s by %s (%s); an answer can't be changed",
+			plan.Name, taken.Decision, taken.Approver, taken.Name)}
+	case plan.Status.CompletedAt != nil:
+		return not("has ended as %s and awaits no approval", plan.Status.Phase)
+	case plan.DeletionTimestamp != nil || plan.Spec.Abort:
+		return not("is being ended and awaits no approval")
+	case !a.CreationTimestamp.IsZero() && a.CreationTimestamp.Before(&plan.CreationTimestamp):
+		return not("was made after this answer: answer anew")
+	}
+	return Refusal{}
+}
+
+// refuseApprover judges who answers. A no is anybody's right who may answer.
+func refuseApprover(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, pol *v1alpha1.Policy) Refusal {
+	if a.Spec.Approver == "" {
+		return Refusal{v1alpha1.ReasonApproverUnknown, "spec.approver", "admission hasn't recorded who answers: delete this answer and give it anew"}
+	}
+	if pol == nil || string(pol.UID) != plan.Spec.Policy.UID {
+		return Refusal{v1alpha1.ReasonNotAwaited, "spec.remediation", fmt.Sprintf("policy %s of Remediation %s is gone: nothing is to be approved",
+			plan.Spec.Policy.Name, plan.Name)}
+	}
+	distinct := plan.Spec.Strategy.Approval.RequireDistinctApprover || pol.Spec.Remediation.Approval.RequireDistinctApprover
+	if a.Spec.Decision == v1alpha1.DecisionReject || !distinct {
+		return Refusal{}
+	}
+	for _, author := range []string{plan.Spec.Policy.Author, Author(pol)} {
+		switch author {
+		case "":
+			return Refusal{v1alpha1.ReasonAuthorUnknown, "spec.approver", fmt.Sprintf(
+				"policy %s requires an approver who hasn't written it, and who has isn't recorded (annotation %s): change its spec by a request that admission sees; a plan made before that must be deleted or rejected",
+				pol.Name, v1alpha1.AnnotationAuthor)}
+		case a.Spec.Approver:
+			return Refusal{v1alpha1.ReasonNotDistinct, "spec.approver", fmt.Sprintf(
+				"%s has written policy %s, which requires that somebody else approves (spec.remediation.approval.requireDistinctApprover): ask another person",
+				author, pol.Name)}
+		}
+	}
+	return Refusal{}
+}
+
+// Author is the user who last changed a policy's spec, or empty when that isn't
+// known.
+func Author(pol *v1alpha1.Policy) string {
+	author := pol.Annotations[v1alpha1.AnnotationAuthor]
+	if len(author) > maxUser {
+		return ""
+	}
+	return author
+}

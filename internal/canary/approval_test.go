@@ -1,0 +1,133 @@
+package canary
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+func TestRefuse(t *testing.T) {
+	made := metav1.NewTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	type subject struct {
+		answer *v1alpha1.RemediationApproval
+		plan   *v1alpha1.Remediation
+		policy *v1alpha1.Policy
+	}
+	distinct := func(s *subject) { s.plan.Spec.Strategy.Approval.RequireDistinctApprover = true }
+	by := func(user string) func(*subject) {
+		return func(s *subject) { s.answer.Spec.Approver = user }
+	}
+	reject := func(s *subject) { s.answer.Spec.Decision = v1alpha1.DecisionReject }
+	taken := func(name string) func(*subject) {
+		return func(s *subject) {
+			s.plan.Status.Approval = &v1alpha1.ApprovalRecord{Name: name, Decision: v1alpha1.DecisionReject, Approver: "cid"}
+		}
+	}
+	cases := map[string]struct {
+		reason string
+		change []func(*subject)
+		want   string // the reason; empty when the answer counts
+		says   string
+	}{
+		"a yes to the plan counts": {},
+		"a no counts":              {change: []func(*subject){reject}},
+		"neither yes nor no is refused": {
+			change: []func(*subject){func(s *subject) { s.answer.Spec.Decision = "Maybe" }},
+			want:   v1alpha1.ReasonInvalid, says: `"Maybe": must be Approve or Reject`},
+		"an answer to no plan is refused": {
+			change: []func(*subject){func(s *subject) { s.plan = nil }},
+			want:   v1alpha1.ReasonPlanNotFound, says: `there is no Remediation "p-1"`},
+		"an answer to another plan of the name is refused": {
+			reason: "what was looked at isn't what would be rolled out",
+			change: []func(*subject){func(s *subject) { s.answer.Spec.PlanHash = "older" }},
+			want:   v1alpha1.ReasonPlanMismatch, says: `"older" isn't the planHash of Remediation p-1, which is "hash"`},
+		"an answer that belongs to a deleted plan of the name and hash is refused": {
+			change: []func(*subject){func(s *subject) {
+				s.answer.OwnerReferences = []metav1.OwnerReference{{Kind: "Remediation", Name: "p-1", UID: "older"}}
+			}},
+			want: v1alpha1.ReasonPlanMismatch, says: "an earlier plan of the same name"},
+		"an answer that belongs to this plan counts": {
+			change: []func(*subject){func(s *subject) {
+				s.answer.OwnerReferences = []metav1.OwnerReference{{Kind: "Remediation", Name: "p-1", UID: "plan"}}
+			}}},
+		"an answer from before the plan is refused": {
+			change: []func(*subject){func(s *subject) { s.answer.CreationTimestamp = metav1.NewTime(made.Add(-time.Second)) }},
+			want:   v1alpha1.ReasonNotAwaited, says: "was made after this answer"},
+		"a plan in another mode awaits nobody": {
+			change: []func(*subject){func(s *subject) { s.plan.Spec.Strategy.Mode = v1alpha1.RemediationAutomatic }},
+			want:   v1alpha1.ReasonNotAwaited, says: "is in mode Automatic and awaits no approval"},
+		"an ended plan awaits nobody": {
+			change: []func(*subject){func(s *subject) {
+				s.plan.Status.Phase, s.plan.Status.CompletedAt = v1alpha1.PhaseSuperseded, &metav1.MicroTime{}
+			}},
+			want: v1alpha1.ReasonNotAwaited, says: "has ended as Superseded"},
+		"a plan being aborted awaits nobody": {
+			change: []func(*subject){func(s *subject) { s.plan.Spec.Abort = true }},
+			want:   v1alpha1.ReasonNotAwaited, says: "is being ended"},
+		"a plan being deleted awaits nobody": {
+			change: []func(*subject){func(s *subject) { s.plan.DeletionTimestamp = &made }},
+			want:   v1alpha1.ReasonNotAwaited, says: "is being ended"},
+		"a second answer is refused": {
+			change: []func(*subject){taken("first")},
+			want:   v1alpha1.ReasonAlreadyAnswered, says: "was answered already: Reject by cid (first)"},
+		"the answer that was taken still counts": {change: []func(*subject){taken("yes")}},
+		"a nameless answer is refused": {
+			reason: "admission has not seen it", change: []func(*subject){by("")},
+			want: v1alpha1.ReasonApproverUnknown, says: "give it anew"},
+		"a plan of a deleted policy awaits nobody": {
+			change: []func(*subject){func(s *subject) { s.policy = nil }},
+			want:   v1alpha1.ReasonNotAwaited, says: "policy p of Remediation p-1 is gone"},
+		"a plan of another policy of the name awaits nobody": {
+			change: []func(*subject){func(s *subject) { s.policy.UID = "newer" }},
+			want:   v1alpha1.ReasonNotAwaited, says: "is gone"},
+		"the author may approve where nothing else is asked for": {change: []func(*subject){by("ann")}},
+		"the author may not approve where another is required": {
+			change: []func(*subject){distinct, by("ann")},
+			want:   v1alpha1.ReasonNotDistinct, says: "ann has written policy p"},
+		"another person may approve where another is required": {change: []func(*subject){distinct}},
+		"the author may say no where another is required": {
+			reason: "stopping is never a matter of two", change: []func(*subject){distinct, by("ann"), reject}},
+		"whoever wrote the policy as it was planned may not approve": {
+			reason: "a later touch by somebody else doesn't make the rule theirs",
+			change: []func(*subject){distinct, by("ann"), func(s *subject) { s.policy.Annotations[v1alpha1.AnnotationAuthor] = "cid" }},
+			want:   v1alpha1.ReasonNotDistinct, says: "ann has written policy p"},
+		"whoever changed the policy since may not approve": {
+			change: []func(*subject){distinct, func(s *subject) { s.policy.Annotations[v1alpha1.AnnotationAuthor] = "bob" }},
+			want:   v1alpha1.ReasonNotDistinct, says: "bob has written policy p"},
+		"what the policy requires now holds for a plan made before": {
+			change: []func(*subject){by("ann"), func(s *subject) { s.policy.Spec.Remediation.Approval.RequireDistinctApprover = true }},
+			want:   v1alpha1.ReasonNotDistinct, says: "ask another person"},
+		"an author who isn't recorded could be anybody": {
+			change: []func(*subject){distinct, func(s *subject) { s.policy.Annotations = nil }},
+			want:   v1alpha1.ReasonAuthorUnknown, says: "annotation evenkeel.dev/author"},
+		"an author who wasn't recorded in the plan could be anybody": {
+			change: []func(*subject){distinct, func(s *subject) { s.plan.Spec.Policy.Author = "" }},
+			want:   v1alpha1.ReasonAuthorUnknown, says: "must be deleted or rejected"},
+		"an author's name that is too long to compare could be anybody": {
+			change: []func(*subject){distinct, func(s *subject) { s.policy.Annotations[v1alpha1.AnnotationAuthor] = strings.Repeat("n", 254) }},
+			want:   v1alpha1.ReasonAuthorUnknown},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := &subject{
+				answer: &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{Name: "yes", CreationTimestamp: made},
+					Spec: v1alpha1.RemediationApprovalSpec{Remediation: "p-1", PlanHash: "hash", Decision: v1alpha1.DecisionApprove, Approver: "bob"}},
+				plan: &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "p-1", UID: "plan", CreationTimestamp: made},
+					Spec: v1alpha1.RemediationSpec{PlanHash: "hash", Policy: v1alpha1.PlannedPolicy{Name: "p", UID: "policy", Author: "ann"},
+						Strategy: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationManual}}},
+				policy: &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "policy", Annotations: map[string]string{v1alpha1.AnnotationAuthor: "ann"}}},
+			}
+			for _, change := range tc.change {
+				change(s)
+			}
+			got := Refuse(s.answer, s.plan, s.policy)
+			if got.Reason != tc.want || !strings.Contains(got.Message, tc.says) || (got.Field == "") != (tc.want == "") {
+				t.Errorf("%s: got %+v, want %q with %q", tc.reason, got, tc.want, tc.says)
+			}
+		})
+	}
+}

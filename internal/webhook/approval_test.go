@@ -1,0 +1,96 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+func TestApprovalHandler(t *testing.T) {
+	const plan, hash = "p-1", "hash"
+	approval := func(hash string, decision v1alpha1.ApprovalDecision) *v1alpha1.RemediationApproval {
+		return &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{Name: "yes"},
+			Spec: v1alpha1.RemediationApprovalSpec{Remediation: plan, PlanHash: hash, Decision: decision, Approver: "whoever"}}
+	}
+	pol := newPolicy("p", privilegedRego)
+	pol.UID, pol.Annotations = "policy", map[string]string{v1alpha1.AnnotationAuthor: "ann"}
+	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: plan},
+		Spec: v1alpha1.RemediationSpec{PlanHash: hash, Policy: v1alpha1.PlannedPolicy{Name: "p", UID: "policy", Author: "ann"},
+			Strategy: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationManual}}}
+	distinct := rem.DeepCopy()
+	distinct.Spec.Strategy.Approval.RequireDistinctApprover = true
+	asApproval := ofKind("RemediationApproval", "remediationapprovals")
+	as := func(user string) func(tree) {
+		return func(r tree) { r["userInfo"] = tree{"username": user} }
+	}
+	cases := map[string]struct {
+		reason  string
+		answer  *v1alpha1.RemediationApproval
+		change  []func(tree)
+		objects []client.Object
+		down    error
+		forged  bool
+		code    int32 // of the refusal; zero when it is accepted
+		says    string
+	}{
+		"a yes to a plan is accepted":                 {answer: approval(hash, "Approve"), objects: []client.Object{rem, pol}},
+		"a dry run is accepted":                       {answer: approval(hash, "Approve"), objects: []client.Object{rem, pol}, change: []func(tree){dryRun}},
+		"a yes to an older plan is refused":           {answer: approval("older", "Approve"), objects: []client.Object{rem, pol}, code: 422, says: `- spec.planHash: "older" isn't the planHash`},
+		"a yes to no plan is refused":                 {answer: approval(hash, "Approve"), objects: []client.Object{pol}, code: 422, says: `- spec.remediation: there is no Remediation "p-1"`},
+		"a yes to a plan of a gone policy is refused": {answer: approval(hash, "Approve"), objects: []client.Object{rem}, code: 422, says: "policy p of Remediation p-1 is gone"},
+		"the author's yes is refused where another is required": {
+			reason: "whatever name the request gave", answer: approval(hash, "Approve"), objects: []client.Object{distinct, pol}, code: 422, says: "- spec.approver: ann has written policy p"},
+		"another's yes is accepted where another is required": {
+			answer: approval(hash, "Approve"), objects: []client.Object{distinct, pol}, change: []func(tree){as("bob")}},
+		"an answer in another's name is refused": {
+			reason: "the stamp is missing or was changed", answer: approval(hash, "Approve"), objects: []client.Object{rem, pol}, forged: true,
+			code: http.StatusForbidden, says: "spec.approver of RemediationApproval yes doesn't hold who makes this request"},
+		"an answer that can't be checked is refused": {
+			answer: approval(hash, "Approve"), objects: []client.Object{rem, pol}, down: errors.New("connection refused"),
+			code: http.StatusInternalServerError, says: "try again: reading Remediation p-1: connection refused"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			scheme := runtime.NewScheme()
+			if err := v1alpha1.AddToScheme(scheme); err != nil {
+				t.Fatal(err)
+			}
+			reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(tc.objects...).WithInterceptorFuncs(interceptor.Funcs{
+				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+					if tc.down != nil {
+						return tc.down
+					}
+					return c.Get(ctx, key, obj, opts...)
+				}}).Build()
+			object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(tc.answer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			review := reviewOf("CREATE", object, nil, append(tc.change, asApproval)...)
+			if !tc.forged {
+				review["request"].(tree)["object"] = stamped(t, review)
+			}
+			metrics, _ := newTestMetrics(t)
+			h := &ApprovalHandler{Reader: reader, Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(testNow), Log: logr.Discard()}
+			got := ask(t, h, review)
+			if got.Allowed != (tc.code == 0) {
+				t.Fatalf("%s: allowed is %t: %v", tc.reason, got.Allowed, got.Status)
+			}
+			if tc.code != 0 && (got.Status.Code != tc.code || !strings.Contains(got.Status.Message, tc.says)) {
+				t.Errorf("%s: status %d: %s", tc.reason, got.Status.Code, got.Status.Message)
+			}
+		})
+	}
+}

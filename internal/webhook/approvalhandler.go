@@ -1,0 +1,89 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+const endpointApproval = "approval"
+
+// ApprovalHandler refuses answers to plans that couldn't count, when they are
+// given, so that whoever answers learns at once. Who may answer at all is not its
+// matter, but RBAC's.
+type ApprovalHandler struct {
+	// Reader reads plans and policies anew, past every cache.
+	Reader client.Reader
+	// Timeout is how long the API server waits at most. Zero means DefaultTimeout.
+	Timeout time.Duration
+	Metrics *Metrics
+	Clock   clock.PassiveClock
+	Log     logr.Logger
+}
+
+// ServeHTTP answers the AdmissionReview of a RemediationApproval.
+func (h *ApprovalHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), budget(r, h.Timeout))
+	defer cancel()
+	own := ownKind{endpoint: endpointApproval, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
+	own.serve(w, r.WithContext(ctx))
+}
+
+func (h *ApprovalHandler) answer(ctx context.Context, req *policy.Request) (response, string) {
+	resp := response{UID: req.UID, Allowed: true}
+	if req.Operation != policy.Create || req.Object == nil || req.SubResource != "" {
+		return resp, decisionAllowed
+	}
+	deny := func(status *metav1.Status) (response, string) {
+		resp.Allowed, resp.Status = false, status
+		return resp, decisionDenied
+	}
+	if why := unstamped(req); why != nil {
+		return deny(why)
+	}
+	var a v1alpha1.RemediationApproval
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(req.Object, &a); err != nil {
+		return deny(refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest,
+			fmt.Sprintf("RemediationApproval %s isn't of the form %s: %v", req.Name, v1alpha1.GroupVersion, err)))
+	}
+	refused, err := h.judge(ctx, &a)
+	if err != nil {
+		resp.Allowed = false
+		resp.Status = refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError,
+			fmt.Sprintf("RemediationApproval %s can't be checked, so nothing was changed; try again: %v", a.Name, err))
+		return resp, decisionErrored
+	}
+	if refused != (canary.Refusal{}) {
+		return deny(invalid("RemediationApproval", a.Name, []problem{{at: refused.Field, field: refused.Field, message: refused.Message}}))
+	}
+	return resp, decisionAllowed
+}
+
+// judge reads what the answer is about, and judges it.
+func (h *ApprovalHandler) judge(ctx context.Context, a *v1alpha1.RemediationApproval) (canary.Refusal, error) {
+	plan := &v1alpha1.Remediation{}
+	if err := h.Reader.Get(ctx, client.ObjectKey{Name: a.Spec.Remediation}, plan); apierrors.IsNotFound(err) {
+		return canary.Refuse(a, nil, nil), nil
+	} else if err != nil {
+		return canary.Refusal{}, fmt.Errorf("reading Remediation %s: %w", a.Spec.Remediation, err)
+	}
+	pol := &v1alpha1.Policy{}
+	if err := h.Reader.Get(ctx, client.ObjectKey{Name: plan.Spec.Policy.Name}, pol); apierrors.IsNotFound(err) {
+		pol = nil
+	} else if err != nil {
+		return canary.Refusal{}, fmt.Errorf("reading Policy %s: %w", plan.Spec.Policy.Name, err)
+	}
+	return canary.Refuse(a, plan, pol), nil
+}

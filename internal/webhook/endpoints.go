@@ -1,0 +1,50 @@
+package webhook
+
+import (
+	"net/http"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
+)
+
+// endpoints are the handlers by the path that they serve. self is the user that
+// the API server knows this manager as.
+func (s *setup) endpoints(namespaces Namespaces, self string, metrics *Metrics) map[string]http.Handler {
+	log := s.mgr.GetLogger().WithName("webhook")
+	judging := func(class v1alpha1.FailurePolicy) http.Handler {
+		return &Handler{
+			Class:      class,
+			Judge:      func() Judge { return s.Catalog.Snapshot() },
+			Namespaces: namespaces,
+			Timeout:    s.Timeout,
+			Self:       self,
+			Metrics:    metrics,
+			Clock:      s.Clock,
+			Log:        log,
+		}
+	}
+	return map[string]http.Handler{
+		PathFail:      judging(v1alpha1.FailurePolicyFail),
+		PathIgnore:    judging(v1alpha1.FailurePolicyIgnore),
+		PathPolicy:    &PolicyHandler{Checker: s.checker(), Metrics: metrics, Clock: s.Clock, Log: log},
+		PathException: &ExceptionHandler{Namespace: s.Namespace, Known: s.known, Metrics: metrics, Clock: s.Clock, Log: log},
+		PathApproval:  &ApprovalHandler{Reader: s.mgr.GetAPIReader(), Timeout: s.Timeout, Metrics: metrics, Clock: s.Clock, Log: log},
+		PathStamp:     &StampHandler{Metrics: metrics, Clock: s.Clock, Log: log},
+	}
+}
+
+// known says that a policy of that name exists.
+func (s *setup) known(name string) bool {
+	_, known := s.Catalog.Status(name)
+	return known
+}
+
+func (s *setup) checker() *PolicyChecker {
+	return &PolicyChecker{
+		Kinds: s.kinds,
+		Compile: func(p *v1alpha1.Policy) error {
+			_, err := rego.Compile(p)
+			return err
+		},
+	}
+}

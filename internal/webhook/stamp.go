@@ -1,0 +1,133 @@
+package webhook
+
+import (
+	"maps"
+	"reflect"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// stamp is one field that holds who did something. Admission fills it in from the
+// request, so that nobody can speak in another's name.
+type stamp struct {
+	// webhook is the name of the entry in the configuration.
+	webhook string
+	// resource is what the field is in; a plural name of Evenkeel's own group.
+	resource   string
+	operations []admissionregistrationv1.OperationType
+	// condition narrows what the API server asks about, in CEL; empty for all.
+	condition string
+	// act is the part of the object that the user answers for: whoever makes it,
+	// or changes it, is the one. Any other request keeps who it was.
+	act []string
+	// field takes the user's name.
+	field []string
+}
+
+// stamps are all fields that hold who did something. A further one is a row here.
+func stamps() []stamp {
+	return []stamp{
+		{webhook: WebhookAuthor, resource: "policies",
+			operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+			act:        []string{"spec"}, field: []string{"metadata", "annotations", v1alpha1.AnnotationAuthor}},
+		{webhook: WebhookApprover, resource: "remediationapprovals",
+			operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+			act:        []string{"spec"}, field: []string{"spec", "approver"}},
+		// The kill switch is in the same object: it must work while nobody answers.
+		{webhook: WebhookReset, resource: "circuitbreakers",
+			operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+			condition:  "has(object.spec.reset) && (oldObject == null || !has(oldObject.spec.reset) || object.spec.reset != oldObject.spec.reset)",
+			act:        []string{"spec", "reset"}, field: []string{"spec", "reset", "requestedBy"}},
+	}
+}
+
+// stampOf finds the stamp of a resource.
+func stampOf(resource string) (stamp, bool) {
+	for _, s := range stamps() {
+		if s.resource == resource {
+			return s, true
+		}
+	}
+	return stamp{}, false
+}
+
+// operation is one step of a JSON Patch (RFC 6902).
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// patch is what makes the field say what it should; empty when it does already.
+func (s stamp) patch(r *policy.Request) []operation {
+	if _, there := dig(r.Object, s.act); !there {
+		return nil
+	}
+	want, set := s.user(r)
+	have, is := dig(r.Object, s.field)
+	switch {
+	case set == is && want == have:
+		return nil
+	case !set:
+		return []operation{{Op: "remove", Path: pointer(s.field)}}
+	}
+	for i := 1; i < len(s.field); i++ {
+		if _, there := dig(r.Object, s.field[:i]); !there {
+			return []operation{{Op: "add", Path: pointer(s.field[:i]), Value: nested(s.field[i:], want)}}
+		}
+	}
+	return []operation{{Op: "add", Path: pointer(s.field), Value: want}}
+}
+
+// user is what the field is to hold: who makes the request if it is the act, and
+// what stood there before if it isn't.
+func (s stamp) user(r *policy.Request) (value any, set bool) {
+	act, _ := dig(r.Object, s.act)
+	before, there := dig(r.OldObject, s.act)
+	if r.Operation != policy.Create && there && reflect.DeepEqual(s.unstamped(act), s.unstamped(before)) {
+		return dig(r.OldObject, s.field)
+	}
+	return r.UserInfo.Username, true
+}
+
+// unstamped is the act without the field itself, when it lies within.
+func (s stamp) unstamped(act any) any {
+	fields, isMap := act.(map[string]any)
+	within, inside := strings.CutPrefix(pointer(s.field), pointer(s.act)+"/")
+	if !isMap || !inside {
+		return act
+	}
+	rest := maps.Clone(fields)
+	delete(rest, within)
+	return rest
+}
+
+// dig finds what lies at a path of an object. An explicit null is nothing.
+func dig(object map[string]any, path []string) (any, bool) {
+	var at any = object
+	for _, field := range path {
+		fields, _ := at.(map[string]any)
+		at = fields[field]
+	}
+	return at, at != nil
+}
+
+func nested(path []string, value any) any {
+	for i := len(path) - 1; i >= 0; i-- {
+		value = map[string]any{path[i]: value}
+	}
+	return value
+}
+
+// pointer is the JSON Pointer (RFC 6901) of a path.
+func pointer(path []string) string {
+	var b strings.Builder
+	for _, field := range path {
+		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(field))
+	}
+	return b.String()
+}

@@ -1,0 +1,165 @@
+package webhook
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// ofKind makes a review one of a kind of Evenkeel's own.
+func ofKind(kind, resource string) func(tree) {
+	return func(r tree) {
+		r["kind"] = tree{"group": "evenkeel.dev", "version": "v1alpha1", "kind": kind}
+		r["resource"] = tree{"group": "evenkeel.dev", "version": "v1alpha1", "resource": resource}
+		r["namespace"] = ""
+	}
+}
+
+// stamped lets the API server's part happen: it asks for the stamp and patches
+// the object of the review.
+func stamped(t *testing.T, review tree) tree {
+	t.Helper()
+	metrics, _ := newTestMetrics(t)
+	h := &StampHandler{Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard()}
+	got := ask(t, h, review)
+	if !got.Allowed {
+		t.Fatalf("the stamp refuses: %v", got.Status)
+	}
+	request := review["request"].(tree)
+	if got.Patch == nil {
+		return request["object"].(tree)
+	}
+	patch, err := jsonpatch.DecodePatch(got.Patch)
+	if err != nil || got.PatchType != "JSONPatch" {
+		t.Fatalf("patch %s of type %q: %v", got.Patch, got.PatchType, err)
+	}
+	after, err := patch.Apply(encode(t, request["object"]))
+	if err != nil {
+		t.Fatalf("patch %s: %v", got.Patch, err)
+	}
+	object := tree{}
+	if err := json.Unmarshal(after, &object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+func TestStamp(t *testing.T) {
+	policyBy := func(author any, title string) tree {
+		metadata := tree{"name": "p"}
+		if author != nil {
+			metadata["annotations"] = tree{"evenkeel.dev/author": author, "theirs": "kept"}
+		}
+		return tree{"metadata": metadata, "spec": tree{"title": title}}
+	}
+	approval := func(approver any) tree {
+		spec := tree{"remediation": "p-1", "decision": "Approve"}
+		if approver != nil {
+			spec["approver"] = approver
+		}
+		return tree{"metadata": tree{"name": "yes"}, "spec": spec}
+	}
+	breaker := func(reset any) tree {
+		spec := tree{"scope": tree{"type": "Global"}}
+		if reset != nil {
+			spec["reset"] = reset
+		}
+		return tree{"metadata": tree{"name": "global"}, "spec": spec}
+	}
+	asPolicy, asApproval, asBreaker := ofKind("Policy", "policies"), ofKind("RemediationApproval", "remediationapprovals"), ofKind("CircuitBreaker", "circuitbreakers")
+	author, approver, requester := []string{"metadata", "annotations", "evenkeel.dev/author"}, []string{"spec", "approver"}, []string{"spec", "reset", "requestedBy"}
+	cases := map[string]struct {
+		reason string
+		review tree
+		field  []string
+		want   any
+	}{
+		"a new policy has the author who makes it":            {review: reviewOf("CREATE", policyBy(nil, "a"), nil, asPolicy), field: author, want: "ann"},
+		"a forged author of a new policy is replaced":         {review: reviewOf("CREATE", policyBy("bob", "a"), nil, asPolicy), field: author, want: "ann"},
+		"a dry run is stamped as well":                        {review: reviewOf("CREATE", policyBy("bob", "a"), nil, asPolicy, dryRun), field: author, want: "ann"},
+		"who changes the spec is the author from then on":     {review: reviewOf("UPDATE", policyBy("bob", "b"), policyBy("bob", "a"), asPolicy), field: author, want: "ann"},
+		"a change of the spec can't keep another's name":      {review: reviewOf("UPDATE", policyBy("cid", "b"), policyBy("bob", "a"), asPolicy), field: author, want: "ann"},
+		"who changes something else isn't":                    {review: reviewOf("UPDATE", policyBy("bob", "a"), policyBy("bob", "a"), asPolicy), field: author, want: "bob"},
+		"the author can't be changed without the spec":        {review: reviewOf("UPDATE", policyBy("cid", "a"), policyBy("bob", "a"), asPolicy), field: author, want: "bob"},
+		"the author can't be cleared":                         {review: reviewOf("UPDATE", policyBy(nil, "a"), policyBy("bob", "a"), asPolicy), field: author, want: "bob"},
+		"an unknown author stays unknown until a change":      {review: reviewOf("UPDATE", policyBy("cid", "a"), policyBy(nil, "a"), asPolicy), field: author},
+		"an answer has the approver who gives it":             {review: reviewOf("CREATE", approval(nil), nil, asApproval), field: approver, want: "ann"},
+		"a forged approver is replaced":                       {review: reviewOf("CREATE", approval("bob"), nil, asApproval), field: approver, want: "ann"},
+		"an approver that isn't even a name is replaced":      {review: reviewOf("CREATE", approval(tree{"a": "b"}), nil, asApproval), field: approver, want: "ann"},
+		"a reset has the user who asks for it":                {review: reviewOf("UPDATE", breaker(tree{"count": int64(1)}), breaker(nil), asBreaker), field: requester, want: "ann"},
+		"a reset in a new breaker too":                        {review: reviewOf("CREATE", breaker(tree{"count": int64(1), "requestedBy": "bob"}), nil, asBreaker), field: requester, want: "ann"},
+		"another reset has the user who asks for that":        {review: reviewOf("UPDATE", breaker(tree{"count": int64(2), "requestedBy": "bob"}), breaker(tree{"count": int64(1), "requestedBy": "bob"}), asBreaker), field: requester, want: "ann"},
+		"who asked for a reset can't be changed":              {review: reviewOf("UPDATE", breaker(tree{"count": int64(1), "requestedBy": "ann"}), breaker(tree{"count": int64(1), "requestedBy": "bob"}), asBreaker), field: requester, want: "bob"},
+		"a breaker without a reset is left alone":             {review: reviewOf("UPDATE", breaker(nil), breaker(tree{"count": int64(1), "requestedBy": "bob"}), asBreaker), field: []string{"spec", "reset"}},
+		"what holds no field of the sort is left alone":       {reason: "the configuration doesn't name it, but who knows", review: reviewOf("CREATE", deployment("web", true), nil), field: author},
+		"annotations that are null make room for the author":  {review: reviewOf("CREATE", set(policyBy(nil, "a"), nil, "metadata", "annotations"), nil, asPolicy), field: author, want: "ann"},
+		"annotations of others are kept beside the author":    {review: reviewOf("CREATE", policyBy("bob", "a"), nil, asPolicy), field: []string{"metadata", "annotations", "theirs"}, want: "kept"},
+		"an object without what is answered for is let alone": {review: reviewOf("CREATE", tree{"metadata": tree{"name": "p"}}, nil, asPolicy), field: author},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			object := stamped(t, tc.review)
+			got, _ := dig(object, tc.field)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got)\n%s", tc.reason, diff)
+			}
+			request := tc.review["request"].(tree)
+			request["object"] = object
+			if again := stamped(t, tc.review); !cmp.Equal(encode(t, object), encode(t, again)) {
+				t.Errorf("asked again, the stamp changes %v into %v", object, again)
+			}
+		})
+	}
+}
+
+func TestPoliciesAreRefusedUnstamped(t *testing.T) {
+	p := newPolicy("p", privilegedRego)
+	p.Annotations = map[string]string{v1alpha1.AnnotationAuthor: "bob"}
+	metrics, _ := newTestMetrics(t)
+	h := &PolicyHandler{Checker: newChecker(testKinds()), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard()}
+	review := reviewOf("CREATE", policyTree(t, p), nil, ofKind("Policy", "policies"))
+	got := ask(t, h, review)
+	if got.Allowed || got.Status.Code != http.StatusForbidden || !strings.Contains(got.Status.Message, "metadata.annotations.evenkeel.dev/author of Policy p doesn't hold") {
+		t.Errorf("a forged author passes, or isn't named: %+v", got.Status)
+	}
+	review["request"].(tree)["object"] = stamped(t, review)
+	if got := ask(t, h, review); !got.Allowed {
+		t.Errorf("a stamped policy is refused: %v", got.Status)
+	}
+}
+
+func TestMutatingWebhooksConcernOwnKindsOnly(t *testing.T) {
+	var lines []string
+	for _, h := range testConfiguration(testKinds()).MutatingWebhooks([]byte("bundle")) {
+		r := h.Rules[0]
+		line := strings.Join([]string{h.Name, string(*h.FailurePolicy), *h.ClientConfig.URL, r.APIGroups[0], r.Resources[0], string(*r.Scope), string(*h.ReinvocationPolicy)}, " ")
+		for _, op := range r.Operations {
+			line += " " + string(op)
+		}
+		for _, c := range h.MatchConditions {
+			line += " if " + c.Expression
+		}
+		lines = append(lines, line)
+		if len(h.Rules) != 1 || *h.SideEffects != "None" || *h.TimeoutSeconds != 5 || h.NamespaceSelector == nil || h.ObjectSelector == nil || string(h.ClientConfig.CABundle) != "bundle" {
+			t.Errorf("%s has an incomplete entry: %+v", h.Name, h)
+		}
+	}
+	want := []string{
+		"author.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev policies Cluster IfNeeded CREATE UPDATE",
+		"approver.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediationapprovals Cluster IfNeeded CREATE",
+		"reset.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev circuitbreakers Cluster IfNeeded CREATE UPDATE" +
+			" if has(object.spec.reset) && (oldObject == null || !has(oldObject.spec.reset) || object.spec.reset != oldObject.spec.reset)",
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
