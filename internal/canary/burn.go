@@ -72,6 +72,8 @@ func (p *problems) objective(slo *v1alpha1.SLOStrategy) {
 	}
 	if strings.TrimSpace(slo.Query) == "" {
 		p.add("breaker.slo.query", "must be a PromQL query that answers the error ratio over the last hour")
+	} else {
+		p.addErr("breaker.slo.query", CheckQuery(slo.Query))
 	}
 	set := v1alpha1.BreakerStrategy{SLO: slo.DeepCopy()}
 	set.SetDefaults()

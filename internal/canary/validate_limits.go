@@ -71,9 +71,13 @@ func checkAnalysis(p *problems, a *v1alpha1.AnalysisStrategy) {
 func checkMetric(p *problems, field string, m v1alpha1.AnalysisMetric) {
 	if m.Query == "" {
 		p.add(field+"query", "it is missing: give an instant PromQL query")
+	} else {
+		p.addErr(field+"query", CheckQuery(m.Query))
 	}
 	if m.SuccessCondition == "" {
 		p.add(field+"successCondition", "it is missing: give a CEL expression, such as sample <= baseline * 1.1")
+	} else {
+		p.addErr(field+"successCondition", CheckCondition(m.SuccessCondition))
 	}
 	p.lasts(field+"interval", m.Interval, time.Second, maxAnalysisInterval)
 	p.within(field+"samples", m.Samples, 1, 100)

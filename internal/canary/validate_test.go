@@ -171,6 +171,16 @@ func TestValidate(t *testing.T) {
 			strategy: with(func(s *v1alpha1.RemediationStrategy) { s.Analysis = &v1alpha1.AnalysisStrategy{} }),
 			want:     []string{"analysis.metrics: it is empty: name at least one metric"},
 		},
+		"Metrics can be asked and judged": {
+			strategy: with(func(s *v1alpha1.RemediationStrategy) {
+				s.Analysis = &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{
+					{Name: "errors", Query: "sum(rate(errors_total[5m])", SuccessCondition: "sampel < 1.0"}}}
+			}),
+			want: []string{
+				"analysis.metrics[0].query: isn't PromQL: ",
+				"analysis.metrics[0].successCondition: isn't a condition: ",
+			},
+		},
 		"Metrics are whole": {
 			strategy: with(func(s *v1alpha1.RemediationStrategy) {
 				good := v1alpha1.AnalysisMetric{Name: "errors", Query: "up", SuccessCondition: "sample < 1.0"}
