@@ -1,0 +1,101 @@
+package canary
+
+import (
+	"slices"
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// DueIn is how long until the metric's next sample is due; zero means now. A
+// sample from the future, after the clock was set back, is no reason to wait.
+func DueIn(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, now time.Time) time.Duration {
+	if rec.LastSampleAt == nil || rec.LastSampleAt.After(now) {
+		return 0
+	}
+	return max(rec.LastSampleAt.Add(interval(metric)).Sub(now), 0)
+}
+
+// Baselined says whether every metric whose condition looks at its baseline has
+// one for this wave that is recent enough for the wave to begin.
+func Baselined(metrics []v1alpha1.AnalysisMetric, records []v1alpha1.MetricRecord, wave int32, now time.Time) bool {
+	return !slices.ContainsFunc(metrics, func(m v1alpha1.AnalysisMetric) bool {
+		return BaselineDue(m, RecordOf(records, m.Name, wave), now)
+	})
+}
+
+// BaselineDue says whether a metric must be asked for its baseline before the
+// record's wave may begin. A condition that can't be read needs none: it is
+// Inconclusive by itself.
+func BaselineDue(metric v1alpha1.AnalysisMetric, rec *v1alpha1.MetricRecord, now time.Time) bool {
+	condition, err := ParseCondition(metric.SuccessCondition)
+	if err != nil || !condition.NeedsBaseline() {
+		return false
+	}
+	if rec == nil || rec.Baseline == "" || rec.LastSampleAt == nil {
+		return true
+	}
+	age := now.Sub(rec.LastSampleAt.Time)
+	return age < 0 || age > BaselineAge
+}
+
+// RecordOf is a metric's record of the wave; nil when there is none.
+func RecordOf(records []v1alpha1.MetricRecord, name string, wave int32) *v1alpha1.MetricRecord {
+	for i := range records {
+		if records[i].Name == name && records[i].Wave == wave {
+			return &records[i]
+		}
+	}
+	return nil
+}
+
+// MetricsVerdict is what all metrics together say of a wave, with the metric that
+// decides it: Failed before Inconclusive before Running before Passed. A metric
+// without a record is Inconclusive.
+func MetricsVerdict(metrics []v1alpha1.AnalysisMetric, records []v1alpha1.MetricRecord, wave int32) (v1alpha1.AnalysisVerdict, string) {
+	worst, message := v1alpha1.AnalysisVerdict(""), ""
+	for _, m := range metrics {
+		rec := RecordOf(records, m.Name, wave)
+		if rec == nil {
+			rec = &v1alpha1.MetricRecord{Name: m.Name, Verdict: v1alpha1.AnalysisInconclusive, Message: "not asked yet"}
+		}
+		verdict := known(rec.Verdict)
+		if weight(verdict) > weight(worst) {
+			worst, message = verdict, "metric "+m.Name+": "+rec.Message
+		}
+	}
+	return worst, message
+}
+
+// known reads a record's verdict: empty is one that begins anew, and one that
+// isn't known says nothing.
+func known(v v1alpha1.AnalysisVerdict) v1alpha1.AnalysisVerdict {
+	switch {
+	case v == "":
+		return v1alpha1.AnalysisRunning
+	case weight(v) == 0:
+		return v1alpha1.AnalysisInconclusive
+	default:
+		return v
+	}
+}
+
+// weight orders verdicts; 0 is none.
+func weight(v v1alpha1.AnalysisVerdict) int {
+	return 1 + slices.Index([]v1alpha1.AnalysisVerdict{v1alpha1.AnalysisPassed, v1alpha1.AnalysisRunning,
+		v1alpha1.AnalysisInconclusive, v1alpha1.AnalysisFailed}, v)
+}
+
+func interval(m v1alpha1.AnalysisMetric) time.Duration {
+	if m.Interval.Duration <= 0 {
+		return v1alpha1.DefaultAnalysisInterval
+	}
+	return m.Interval.Duration
+}
+
+func samples(m v1alpha1.AnalysisMetric) int32 {
+	if m.Samples <= 0 {
+		return v1alpha1.DefaultAnalysisSamples
+	}
+	return m.Samples
+}
