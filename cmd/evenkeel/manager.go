@@ -19,6 +19,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/remediate"
 	"evenkeel.dev/evenkeel/internal/scan"
@@ -75,6 +76,13 @@ func runManager(ctx context.Context, o *managerOptions) error {
 	if err := remediate.Register(mgr, remediate.Options{Policies: policies, Findings: index, Changes: index.Changes(),
 		Clock: clock.RealClock{}, Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts}); err != nil {
 		return fmt.Errorf("set up remediation: %w", err)
+	}
+	alerts, err := o.escalation.config(o.namespace, ctrlmetrics.Registry)
+	if err != nil {
+		return err
+	}
+	if err := escalate.Register(mgr, alerts); err != nil {
+		return fmt.Errorf("set up escalation: %w", err)
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return err

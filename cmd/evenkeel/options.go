@@ -35,6 +35,7 @@ type managerOptions struct {
 	apiBurst         int
 	rollouts         int
 	gracePeriod      time.Duration
+	escalation       escalationOptions
 }
 
 // AddFlags adds the flags with their defaults.
@@ -61,6 +62,7 @@ func (o *managerOptions) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.apiBurst, "kube-api-burst", 200, "requests at once to the API server")
 	f.IntVar(&o.rollouts, "concurrent-rollouts", 4, "plans that are worked on at a time")
 	f.DurationVar(&o.gracePeriod, "graceful-shutdown-timeout", 15*time.Second, "how long running work may take to end at a shutdown")
+	o.escalation.AddFlags(f)
 }
 
 // Validate says what is wrong with the flags, all at once.
@@ -81,7 +83,7 @@ func (o *managerOptions) Validate() error {
 	if o.resync < time.Second {
 		errs = append(errs, fmt.Errorf("--resync %s must be at least 1s", o.resync))
 	}
-	return errors.Join(append(errs, o.validateLease(), o.validateLimits())...)
+	return errors.Join(append(errs, o.validateLease(), o.validateLimits(), o.escalation.Validate())...)
 }
 
 func (o *managerOptions) validateLease() error {

@@ -34,6 +34,7 @@ type entry struct {
 	tally    *tally
 	uid      types.UID
 	severity v1alpha1.Severity
+	owner    string
 }
 
 // kindState is what is known of one kind.

@@ -55,13 +55,15 @@ func (m *metrics) forgetPolicies(names []string) {
 
 // gauges reads the Index.
 type gauges struct {
-	index                                *Index
-	objects, violating, waived, lastFull *prometheus.Desc
+	index                                      *Index
+	info, objects, violating, waived, lastFull *prometheus.Desc
 }
 
 func newGauges(x *Index) *gauges {
 	return &gauges{
 		index: x,
+		info: prometheus.NewDesc("evenkeel_policy_info",
+			"1 for each policy in force, to join its owner and severity to other figures. Labels: policy, owner, severity.", []string{"policy", "owner", "severity"}, nil),
 		objects: prometheus.NewDesc("evenkeel_scan_objects",
 			"Objects that the policy judged. Labels: policy.", []string{"policy"}, nil),
 		violating: prometheus.NewDesc("evenkeel_scan_violating_objects",
@@ -75,6 +77,7 @@ func newGauges(x *Index) *gauges {
 
 // Describe is there for prometheus.Collector.
 func (g *gauges) Describe(out chan<- *prometheus.Desc) {
+	out <- g.info
 	out <- g.objects
 	out <- g.violating
 	out <- g.waived
@@ -86,7 +89,8 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	g.index.figures(func(policy string, severity v1alpha1.Severity, c Counts) {
+	g.index.figures(func(policy string, severity v1alpha1.Severity, owner string, c Counts) {
+		gauge(g.info, 1, policy, owner, string(severity))
 		gauge(g.objects, float64(c.Scanned), policy)
 		gauge(g.violating, float64(c.Violating), policy, string(severity))
 		gauge(g.waived, float64(c.Waived), policy)

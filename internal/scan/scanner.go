@@ -206,7 +206,7 @@ func definitions(policies []*v1alpha1.Policy, snapshot *catalog.Snapshot, now ti
 		if !ok {
 			continue
 		}
-		defs = append(defs, definition{name: p.Name, revision: rev, waivers: snapshot.WaiverDigest(p.Name, now), uid: p.UID, severity: p.Spec.Severity, kinds: kindsOf(p)})
+		defs = append(defs, definition{name: p.Name, revision: rev, waivers: snapshot.WaiverDigest(p.Name, now), uid: p.UID, severity: p.Spec.Severity, owner: p.Spec.Owner, kinds: kindsOf(p)})
 	}
 	return defs, names
 }

@@ -96,12 +96,12 @@ func (x *Index) firstError(t *tally) string {
 	return first
 }
 
-// figures calls visit with every policy's name, severity and counts.
-func (x *Index) figures(visit func(policy string, severity v1alpha1.Severity, c Counts)) {
+// figures calls visit with every policy's name, severity, owner and counts.
+func (x *Index) figures(visit func(policy string, severity v1alpha1.Severity, owner string, c Counts)) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for name, e := range x.policies {
-		visit(name, e.severity, e.tally.counts)
+		visit(name, e.severity, e.owner, e.tally.counts)
 	}
 }
 

@@ -17,6 +17,7 @@ type definition struct {
 	waivers  string
 	uid      types.UID
 	severity v1alpha1.Severity
+	owner    string
 	kinds    []schema.GroupKind
 }
 
@@ -32,7 +33,7 @@ func (x *Index) setPolicies(defs []definition) (byKind map[schema.GroupKind]map[
 	byKind = map[schema.GroupKind]map[string]*tally{}
 	var changed []string
 	for _, d := range defs {
-		e := &entry{uid: d.uid, severity: d.severity}
+		e := &entry{uid: d.uid, severity: d.severity, owner: d.owner}
 		if old := before[d.name]; old != nil && old.tally.sameAs(d) {
 			e.tally = old.tally
 		} else {

@@ -1,0 +1,79 @@
+package escalate
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// breakerFinding is the alert of a circuit breaker, from its first opening until
+// it is closed: half-open, it still stops all plans but one. The global breaker
+// stops everything. One that a person holds open is only called to mind.
+func breakerFinding(cb *v1alpha1.CircuitBreaker) (finding, bool) {
+	what := fmt.Sprintf("Circuit breaker %s is %s", cb.Name, cb.Status.State)
+	if cb.Status.Reason != "" {
+		what += fmt.Sprintf(" (%s)", cb.Status.Reason)
+	}
+	const meaning = "No new write begins in its scope; rollbacks, admission and the scan go on."
+	f := finding{alert: AlertBreakerOpen, urgency: normal, summary: what}
+	switch {
+	case cb.Status.State != "" && cb.Status.State != v1alpha1.BreakerClosed:
+		f.since = openedAt(cb)
+		f.description = paragraphs(what+": "+clip(cb.Status.Message, maxStatus), meaning,
+			"What to do: find out why the writes failed. It probes by itself"+probeTime(cb)+", and two plans that succeed close it.")
+		if cb.Spec.Scope.Type == v1alpha1.BreakerScopeGlobal {
+			f.urgency = urgent
+		}
+	case cb.Spec.Forced != "":
+		f.urgency, f.since = calm, forcedAt(cb)
+		f.summary = fmt.Sprintf("Circuit breaker %s is held open by spec.forced", cb.Name)
+		f.description = paragraphs("A person holds it open: the kill switch.", meaning,
+			fmt.Sprintf("What to do: when it is no longer needed: kubectl patch circuitbreaker %s --type=merge -p '{\"spec\":{\"forced\":null}}'", cb.Name))
+	default:
+		return finding{}, false
+	}
+	f.due = f.since
+	return f, true
+}
+
+// breakerAlert gives a breaker's finding its labels: those of its policy, or of
+// nobody in particular.
+func (w *world) breakerAlert(f finding, cb *v1alpha1.CircuitBreaker, o Options) Alert {
+	a := w.alert(f, cb.Spec.Scope.Policy, o)
+	a.Scope = string(cb.Spec.Scope.Type)
+	if cb.Spec.Scope.Type == v1alpha1.BreakerScopeGlobal {
+		a.Severity = severityOf(f.urgency, v1alpha1.SeverityCritical)
+	}
+	if o.Dashboard != nil {
+		a.DashboardURL = o.Dashboard(a.Identity)
+	}
+	return a
+}
+
+func probeTime(cb *v1alpha1.CircuitBreaker) string {
+	if cb.Status.State != v1alpha1.BreakerOpen || cb.Status.NextProbeAt == nil {
+		return ""
+	}
+	return " from " + cb.Status.NextProbeAt.UTC().Format(time.RFC3339)
+}
+
+func openedAt(cb *v1alpha1.CircuitBreaker) time.Time {
+	if cb.Status.OpenedAt != nil {
+		return cb.Status.OpenedAt.Time
+	}
+	return cb.CreationTimestamp.Time
+}
+
+// forcedAt is when somebody last wrote spec.forced, as the API server recorded it.
+func forcedAt(cb *v1alpha1.CircuitBreaker) time.Time {
+	at := cb.CreationTimestamp.Time
+	for _, entry := range cb.ManagedFields {
+		if entry.Time != nil && entry.FieldsV1 != nil && strings.Contains(entry.FieldsV1.GetRawString(), `"f:forced"`) {
+			at = cmp.Or(entry.Time.Time, at)
+		}
+	}
+	return at
+}

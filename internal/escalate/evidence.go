@@ -1,0 +1,138 @@
+package escalate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+const (
+	// maxEvidence is how many targets a description names.
+	maxEvidence = 5
+	// maxMessage bounds the message of one target, maxStatus that of a plan or
+	// breaker, and maxDescription all of it: receivers cut long texts at the wrong
+	// place, and what to do stands at the end.
+	maxMessage     = 300
+	maxStatus      = 1000
+	maxDescription = 4096
+	// maxProposals is how many of the targets' fixes are shown, each up to
+	// maxProposal bytes; the slices hold all of them.
+	maxProposals = 1
+	maxProposal  = 800
+)
+
+// Evidence is what a plan's targets tell a person.
+type Evidence struct {
+	// Targets are the first few, those that need a person most first.
+	Targets []TargetEvidence
+	// More is the number of others.
+	More int
+	// Left is the number of targets that are left to their owners, and Fights how
+	// many of these somebody keeps setting back.
+	Left, Fights int
+}
+
+// TargetEvidence is one target.
+type TargetEvidence struct {
+	Object  v1alpha1.ObjectReference
+	State   v1alpha1.TargetState
+	Reason  string
+	Message string
+	// Proposal is the fix of a target that is left to its owner, as a diff.
+	Proposal string
+}
+
+// EvidenceOf reads a plan's slices, given in order. It names targets that
+// couldn't be set back, that failed, that were set back, and that are left to
+// their owners, in this order.
+func EvidenceOf(parts []v1alpha1.RemediationSlice) Evidence {
+	var e Evidence
+	var all []TargetEvidence
+	for _, part := range parts {
+		for i, rec := range part.Status.Records {
+			if i >= len(part.Spec.Targets) || rank(rec.State, rec.Reason) < 0 {
+				continue
+			}
+			if rec.State == v1alpha1.TargetSkipped {
+				e.Left++
+			}
+			if rec.State == v1alpha1.TargetSkipped && rec.Reason == v1alpha1.ReasonFighting {
+				e.Fights++
+			}
+			all = append(all, TargetEvidence{Object: part.Spec.Targets[i].Object, State: rec.State,
+				Reason: rec.Reason, Message: rec.Message, Proposal: rec.Proposal})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b TargetEvidence) int { return cmp.Compare(rank(a.State, a.Reason), rank(b.State, b.Reason)) })
+	shown := min(len(all), maxEvidence)
+	e.Targets, e.More = all[:shown:shown], len(all)-shown
+	return e
+}
+
+// rank orders targets by how much they need a person; negative is not at all.
+func rank(state v1alpha1.TargetState, reason string) int {
+	switch {
+	case state == v1alpha1.TargetRevertConflict:
+		return 0
+	case state == v1alpha1.TargetFailed:
+		return 1
+	case state == v1alpha1.TargetReverted:
+		return 2
+	case state == v1alpha1.TargetIntent || state == v1alpha1.TargetApplied:
+		return 3 // while a plan is stuck: a write, or its undoing, that isn't known to be done
+	case state == v1alpha1.TargetSkipped && (reason == v1alpha1.ReasonManaged || reason == v1alpha1.ReasonFighting):
+		return 4
+	default:
+		return -1
+	}
+}
+
+// String lists the targets, one a line; it is empty when there are none.
+func (e Evidence) String() string {
+	if len(e.Targets) == 0 {
+		return ""
+	}
+	var lines []string
+	proposals := 0
+	for _, t := range e.Targets {
+		line := fmt.Sprintf("- %s %s: %s", t.Object.Kind, nameOf(t.Object), t.State)
+		if t.Reason != "" {
+			line += " (" + t.Reason + ")"
+		}
+		if t.Message != "" {
+			line += ": " + clip(t.Message, maxMessage)
+		}
+		lines = append(lines, line)
+		if t.Proposal != "" && proposals < maxProposals {
+			lines = append(lines, clip(t.Proposal, maxProposal))
+			proposals++
+		}
+	}
+	if e.More > 0 {
+		lines = append(lines, fmt.Sprintf("- and %d more", e.More))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func nameOf(o v1alpha1.ObjectReference) string {
+	if o.Namespace == "" {
+		return o.Name
+	}
+	return o.Namespace + "/" + o.Name
+}
+
+// paragraphs joins what isn't empty, each on a line of its own.
+func paragraphs(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "\n")
+}
+
+// clip shortens s to at most limit bytes.
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit-3], "") + "..."
+}

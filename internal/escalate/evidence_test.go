@@ -1,0 +1,134 @@
+package escalate_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/escalate"
+)
+
+func slice(records ...v1alpha1.TargetRecord) v1alpha1.RemediationSlice {
+	var s v1alpha1.RemediationSlice
+	for i, rec := range records {
+		object := v1alpha1.ObjectReference{Kind: "Deployment", Namespace: "shop", Name: "web-" + string(rune('a'+i))}
+		s.Spec.Targets = append(s.Spec.Targets, v1alpha1.Target{Object: object})
+		s.Status.Records = append(s.Status.Records, rec)
+	}
+	return s
+}
+
+func record(state v1alpha1.TargetState, reason, message string) v1alpha1.TargetRecord {
+	return v1alpha1.TargetRecord{State: state, Reason: reason, Message: message}
+}
+
+func TestEvidence(t *testing.T) {
+	managed := record(v1alpha1.TargetSkipped, v1alpha1.ReasonManaged, "Helm manages it")
+	managed.Proposal = "-a\n+b"
+	for name, tc := range map[string]struct {
+		parts []v1alpha1.RemediationSlice
+		want  string
+	}{
+		"a plan in which all went well has none": {
+			parts: []v1alpha1.RemediationSlice{slice(record(v1alpha1.TargetDone, "", ""), record(v1alpha1.TargetSkipped, v1alpha1.ReasonGone, "gone"))},
+		},
+		"what needs a person most comes first, over all slices": {
+			parts: []v1alpha1.RemediationSlice{
+				slice(record(v1alpha1.TargetReverted, v1alpha1.ReasonUnhealthy, "0 of 1 ready"), record(v1alpha1.TargetFailed, v1alpha1.ReasonAdmissionDenied, "denied by x")),
+				slice(record(v1alpha1.TargetRevertConflict, "", "")),
+			},
+			want: "- Deployment shop/web-a: RevertConflict\n" +
+				"- Deployment shop/web-b: Failed (AdmissionDenied): denied by x\n" +
+				"- Deployment shop/web-a: Reverted (Unhealthy): 0 of 1 ready",
+		},
+		"the fix of an object that is left to its owner is shown": {
+			parts: []v1alpha1.RemediationSlice{slice(managed)},
+			want:  "- Deployment shop/web-a: Skipped (Managed): Helm manages it\n-a\n+b",
+		},
+		"many are counted": {
+			parts: []v1alpha1.RemediationSlice{slice(managed, managed, managed, managed, managed, managed, managed)},
+			want: "- Deployment shop/web-a: Skipped (Managed): Helm manages it\n-a\n+b\n" +
+				"- Deployment shop/web-b: Skipped (Managed): Helm manages it\n" +
+				"- Deployment shop/web-c: Skipped (Managed): Helm manages it\n" +
+				"- Deployment shop/web-d: Skipped (Managed): Helm manages it\n" +
+				"- Deployment shop/web-e: Skipped (Managed): Helm manages it\n" +
+				"- and 2 more",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, escalate.EvidenceOf(tc.parts).String()); diff != "" {
+				t.Errorf("evidence (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestADescriptionHoldsTheEvidenceAndWhatToDoHoweverLongTheTextsAre(t *testing.T) {
+	long := strings.Repeat("ä", 1024)
+	rem := plan("labels-1", v1alpha1.PhaseRolledBack, func(r *v1alpha1.Remediation) { r.Status.Message = long })
+	rem.Spec.Policy.Revision = "r1"
+	bad := record(v1alpha1.TargetReverted, v1alpha1.ReasonUnhealthy, long)
+	bad.Proposal = long
+	state := escalate.State{Policies: []v1alpha1.Policy{policy()}, Remediations: []v1alpha1.Remediation{rem},
+		Evidence: map[string]escalate.Evidence{"labels-1": escalate.EvidenceOf([]v1alpha1.RemediationSlice{slice(bad, bad, bad, bad, bad, bad)})}}
+	alerts := escalate.Alerts(state, now, options())
+	if len(alerts) != 1 {
+		t.Fatalf("%d alerts, want 1", len(alerts))
+	}
+	for _, want := range []string{"RolledBack at the canary (TheReason): ää", "- Deployment shop/web-e: Reverted (Unhealthy)", "- and 1 more",
+		"What to do: ", "kubectl annotate policy labels evenkeel.dev/retry=labels-1 --overwrite"} {
+		if !strings.Contains(alerts[0].Description, want) {
+			t.Errorf("the description lacks %q:\n%s", want, alerts[0].Description)
+		}
+	}
+	if n := len(alerts[0].Description); n > 4096 {
+		t.Errorf("the description has %d bytes", n)
+	}
+}
+
+func TestDashboard(t *testing.T) {
+	identity := escalate.Identity{Name: "EvenkeelBreakerOpen", Policy: "a&b", Cluster: "prod 1"}
+	for name, tc := range map[string]struct {
+		template, want string
+		wantErr        bool
+	}{
+		"values are escaped":            {template: "https://g.example.com/d/x?p={{.Policy}}&c={{.Cluster}}", want: "https://g.example.com/d/x?p=a%26b&c=prod+1"},
+		"an unknown field is refused":   {template: "https://g.example.com/{{.Plan}}", wantErr: true},
+		"a broken template is refused":  {template: "https://g.example.com/{{", wantErr: true},
+		"what isn't a link is refused":  {template: "dashboard {{.Policy}}", wantErr: true},
+		"no template makes no function": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			link, err := escalate.Dashboard(tc.template)
+			if (err != nil) != tc.wantErr {
+				t.Fatalf("got error %v, want one: %v", err, tc.wantErr)
+			}
+			got := ""
+			if link != nil {
+				got = link(identity)
+			}
+			if got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestSeverityFollowsThePolicyAndTheUrgency(t *testing.T) {
+	for policySeverity, want := range map[v1alpha1.Severity][2]string{
+		v1alpha1.SeverityCritical: {escalate.SeverityPage, escalate.SeverityPage},
+		v1alpha1.SeverityHigh:     {escalate.SeverityTicket, escalate.SeverityPage},
+		v1alpha1.SeverityMedium:   {escalate.SeverityTicket, escalate.SeverityTicket},
+		v1alpha1.SeverityLow:      {escalate.SeverityInfo, escalate.SeverityTicket},
+	} {
+		for i, phase := range []v1alpha1.RemediationPhase{v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete} {
+			state := escalate.State{Policies: []v1alpha1.Policy{policy(severity(policySeverity))}, Remediations: []v1alpha1.Remediation{plan("a", phase)}}
+			alerts := escalate.Alerts(state, now, options())
+			if len(alerts) != 1 || alerts[0].Severity != want[i] {
+				t.Errorf("%s, policy %s: got %+v, want severity %s", phase, policySeverity, alerts, want[i])
+			}
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package escalate
+
+import (
+	"fmt"
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+const (
+	// triedAgain is how long after a plan's end the targets that failed in it are
+	// planned again at the earliest; it doubles with each plan in which they fail.
+	triedAgain = 10 * time.Minute
+	// triedAgainMax is the longest of these waits.
+	triedAgainMax = 24 * time.Hour
+)
+
+// failedTargets: the plan ended, but some of its targets couldn't be mended. They
+// are tried again in later plans, so the latest plan in which any failed speaks
+// for the policy until nothing violates, the policy changes, or a plan that was
+// made late enough to hold them ended without a failure. While such a plan is
+// awaited or under way, the alert goes on.
+func failedTargets(w *world, plans []*v1alpha1.Remediation) (finding, bool) {
+	i := lastFailing(plans)
+	if i < 0 {
+		return finding{}, false
+	}
+	p := w.plan(plans[i])
+	if !p.stands() || mendedLater(plans, i) {
+		return finding{}, false
+	}
+	violates, known := p.violating()
+	if !violates {
+		return finding{}, false
+	}
+	f := finding{alert: AlertRemediationFailedTargets, urgency: normal, since: endOf(p.Remediation), goesOn: true,
+		summary: fmt.Sprintf("%d objects couldn't be mended by plan %s of policy %s", p.Status.Counts.Failed, p.Name, p.Spec.Policy.Name),
+		description: p.text("They still violate the policy. They are tried again by themselves, less and less often.",
+			"see the reason of each object; to try again at once: "+p.retryCommand())}
+	if known && i == len(plans)-1 {
+		f.due = f.since
+	}
+	return f, true
+}
+
+// lastEnded is the latest plan that has ended, or the first when none has.
+func lastEnded(plans []*v1alpha1.Remediation) int {
+	i := len(plans) - 1
+	for i > 0 && !ended(plans[i]) {
+		i--
+	}
+	return i
+}
+
+// lastFailing is the latest ended plan in which targets failed, or -1. A dry run
+// and a plan that a person ended say nothing of the fix.
+func lastFailing(plans []*v1alpha1.Remediation) int {
+	for i := len(plans) - 1; i >= 0; i-- {
+		if failing(plans[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+func failing(rem *v1alpha1.Remediation) bool {
+	byPerson := rem.Status.Reason == v1alpha1.ReasonAborted || rem.Status.Reason == v1alpha1.ReasonRejected
+	phase := rem.Status.Phase
+	return rem.Status.Counts.Failed > 0 && !byPerson && (phase == v1alpha1.PhaseSucceeded || phase == v1alpha1.PhaseAborted)
+}
+
+// mendedLater says whether a plan after the one at index, made when its failed
+// targets were due again, ended without a failure.
+func mendedLater(plans []*v1alpha1.Remediation, index int) bool {
+	failures := 0
+	for _, rem := range plans[:index] {
+		if failing(rem) && rem.Spec.Policy.Revision == plans[index].Spec.Policy.Revision {
+			failures++
+		}
+	}
+	due := endOf(plans[index]).Add(min(triedAgain<<min(failures, 10), triedAgainMax))
+	for _, rem := range plans[index+1:] {
+		if rem.Status.Phase == v1alpha1.PhaseSucceeded && !rem.CreationTimestamp.Time.Before(due) {
+			return true
+		}
+	}
+	return false
+}
+
+// leftToOwners: what violates is in other hands: another tool manages it, or keeps
+// setting it back. The last plan that ended says so; while a later one is at
+// work, the alert goes on.
+func leftToOwners(w *world, plans []*v1alpha1.Remediation) (finding, bool) {
+	i := lastEnded(plans)
+	p := w.plan(plans[i])
+	if p.Status.Phase != v1alpha1.PhaseSucceeded || p.Status.Counts.Skipped == 0 || !p.stands() {
+		return finding{}, false
+	}
+	violates, known := p.violating()
+	_, read := w.evidence[p.Name]
+	if !violates || read && p.evidence.Left == 0 {
+		return finding{}, false
+	}
+	f := finding{alert: AlertManagedByOther, urgency: calm, since: endOf(p.Remediation), goesOn: true,
+		summary: fmt.Sprintf("%d objects violate policy %s and are left to their owners", p.evidence.Left, p.Spec.Policy.Name),
+		description: p.text("Another tool manages them or keeps setting them back, so Evenkeel leaves them alone.",
+			"put the fix into the source that the tool takes them from")}
+	if p.evidence.Fights > 0 {
+		f.urgency = normal
+	}
+	if known && read && i == len(plans)-1 {
+		f.due = f.since
+	}
+	return f, true
+}

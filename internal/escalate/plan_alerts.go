@@ -1,0 +1,215 @@
+package escalate
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// plan is a policy's plan as an alert looks at it.
+type plan struct {
+	*v1alpha1.Remediation
+	// policy is the plan's policy as it stands; nil when it is gone or was made anew.
+	policy   *v1alpha1.Policy
+	evidence Evidence
+}
+
+// planFinding is the one alert of a policy's plans. A policy has one plan at work
+// at most, and what counts is the latest; only of targets that couldn't be mended
+// may an earlier plan still speak.
+func planFinding(w *world, policy string) (finding, bool) {
+	plans := w.plans[policy]
+	if len(plans) == 0 {
+		return finding{}, false
+	}
+	latest := w.plan(plans[len(plans)-1])
+	// What needs a person most comes first; the first that holds is the alert.
+	for _, judge := range []func(plan) (finding, bool){stuck, rollbackIncomplete, rolledBack, approvalOverdue, held} {
+		if f, ok := judge(latest); ok {
+			return f, true
+		}
+	}
+	if f, ok := failedTargets(w, plans); ok {
+		return f, true
+	}
+	return leftToOwners(w, plans)
+}
+
+func (w *world) plan(rem *v1alpha1.Remediation) plan {
+	p := plan{Remediation: rem, policy: w.policies[rem.Spec.Policy.Name], evidence: w.evidence[rem.Name]}
+	if p.policy != nil && string(p.policy.UID) != rem.Spec.Policy.UID {
+		p.policy = nil
+	}
+	return p
+}
+
+// stuck: the plan can't be read, or its rollback doesn't come to an end.
+func stuck(p plan) (finding, bool) {
+	f := finding{alert: AlertRemediationStuck, urgency: urgent,
+		summary: fmt.Sprintf("Plan %s of policy %s can neither go on nor end", p.Name, p.Spec.Policy.Name),
+		description: p.text("Objects may hold a fix that is being undone, or that nobody looks after.",
+			"kubectl describe remediation "+p.Name)}
+	unreadable := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionStalled)
+	switch {
+	case ended(p.Remediation) || p.Status.Phase == v1alpha1.PhaseHeld:
+		return finding{}, false
+	case p.Status.Phase == v1alpha1.PhaseRollingBack && p.Status.HeldSince != nil:
+		f.since, f.due = p.Status.HeldSince.Time, p.Status.HeldSince.Time
+	case p.Status.Phase == v1alpha1.PhaseRollingBack:
+		f.since = p.phaseStart()
+		f.due = f.since.Add(p.deadline())
+	case unreadable != nil && unreadable.Status == metav1.ConditionTrue && p.Status.Phase != v1alpha1.PhaseAwaitingApproval:
+		f.since, f.due = unreadable.LastTransitionTime.Time, unreadable.LastTransitionTime.Time
+	default:
+		return finding{}, false
+	}
+	return f, true
+}
+
+// rollbackIncomplete: objects hold values that neither the plan nor its rollback chose.
+func rollbackIncomplete(p plan) (finding, bool) {
+	if p.Status.Phase != v1alpha1.PhaseRollbackIncomplete || p.retried() {
+		return finding{}, false
+	}
+	return finding{alert: AlertRollbackIncomplete, urgency: urgent, since: endOf(p.Remediation), due: endOf(p.Remediation),
+		summary: fmt.Sprintf("%d objects couldn't be set back after plan %s of policy %s failed",
+			p.Status.Counts.RevertConflict, p.Name, p.Spec.Policy.Name),
+		description: p.text("Somebody else changed the very fields that Evenkeel wrote; they were left as they are.",
+			"decide with the objects' owners what the fields should hold and set them, then mend the policy or say to try again: "+p.retryCommand())}, true
+}
+
+// rolledBack: the plan did harm, and its policy is blocked by it.
+func rolledBack(p plan) (finding, bool) {
+	if p.Status.Phase != v1alpha1.PhaseRolledBack || !p.stands() {
+		return finding{}, false
+	}
+	return finding{alert: AlertRemediationRolledBack, urgency: normal, since: endOf(p.Remediation), due: endOf(p.Remediation),
+		summary: fmt.Sprintf("Plan %s of policy %s failed at %s and was rolled back", p.Name, p.Spec.Policy.Name, p.wave()),
+		description: p.text("The objects are as before, their violations remain, and this revision isn't tried again by itself.",
+			"mend the policy or exempt the object, or say to try again: "+p.retryCommand())}, true
+}
+
+// approvalOverdue: nobody has said yes or no in time.
+func approvalOverdue(p plan) (finding, bool) {
+	if p.Status.Phase != v1alpha1.PhaseAwaitingApproval {
+		return finding{}, false
+	}
+	since := p.heldSince()
+	timeout := p.Spec.Strategy.Approval.Timeout.Duration
+	if timeout <= 0 {
+		timeout = v1alpha1.DefaultApprovalTimeout
+	}
+	return finding{alert: AlertApprovalOverdue, urgency: normal, since: since, due: since.Add(timeout),
+		summary: fmt.Sprintf("Plan %s of policy %s has waited for an approval for more than %s", p.Name, p.Spec.Policy.Name, timeout),
+		description: p.text(fmt.Sprintf("%d objects stay as they are until somebody answers.", p.Spec.Targets),
+			"look at the plan and create a RemediationApproval that approves or rejects it")}, true
+}
+
+// held: no write may begin, for longer than the policy bears. A plan that waits
+// for its maintenance window waits by design. One that a person paused is only
+// called to mind.
+func held(p plan) (finding, bool) {
+	if p.Status.Phase != v1alpha1.PhaseHeld || p.Status.Reason == v1alpha1.ReasonOutsideWindow {
+		return finding{}, false
+	}
+	f := finding{alert: AlertRemediationHeld, urgency: normal, since: p.heldSince(), due: p.heldSince().Add(p.deadline()),
+		summary: fmt.Sprintf("Plan %s of policy %s has been held for more than %s: %s", p.Name, p.Spec.Policy.Name, p.deadline(), p.Status.Reason),
+		description: p.text("Violations remain. What was mended stays so, and the plan goes on by itself when the reason is gone.",
+			"see the reason above, or give the plan up with spec.remediation.mode: Off")}
+	if p.Status.Reason == v1alpha1.ReasonPaused {
+		f.urgency = calm
+	}
+	return f, true
+}
+
+// text is a description: what happened, what it means, the evidence, what to do.
+func (p plan) text(meaning, do string) string {
+	what := fmt.Sprintf("%s at %s", orPlanned(p.Status.Phase), p.wave())
+	if p.Status.Reason != "" {
+		what += fmt.Sprintf(" (%s)", p.Status.Reason)
+	}
+	if p.Status.Message != "" {
+		what += ": " + clip(p.Status.Message, maxStatus)
+	}
+	return paragraphs(what, meaning, p.evidence.String(), "What to do: "+do)
+}
+
+func (p plan) wave() string {
+	if p.Status.WaveLabel == "" || p.Status.WaveLabel == "canary" {
+		return "the canary"
+	}
+	return "wave " + p.Status.WaveLabel
+}
+
+func (p plan) heldSince() time.Time {
+	if p.Status.HeldSince != nil {
+		return p.Status.HeldSince.Time
+	}
+	return p.phaseStart()
+}
+
+func (p plan) phaseStart() time.Time {
+	if p.Status.PhaseStartedAt != nil {
+		return p.Status.PhaseStartedAt.Time
+	}
+	return p.CreationTimestamp.Time
+}
+
+func (p plan) deadline() time.Duration {
+	if d := p.Spec.Strategy.Escalation.Deadline.Duration; d > 0 {
+		return d
+	}
+	return v1alpha1.DefaultEscalationDeadline
+}
+
+// stands says whether the plan still speaks of its policy: the same revision is
+// to be mended, and nobody has said to try again.
+func (p plan) stands() bool {
+	return p.policy != nil && !p.retried() && p.policy.Spec.Remediation.Mode.Runs() && p.policy.Status.Revision == p.Spec.Policy.Revision
+}
+
+// violating says whether the policy's scan is complete, and has found anything.
+// A plan that mended nothing is no more an alert once nothing violates.
+func (p plan) violating() (violates, known bool) {
+	scan := p.policy.Status.Scan
+	known = scan != nil && scan.State == v1alpha1.ScanComplete
+	return !known || scan.Violating > 0, known
+}
+
+// retried says whether a person has said to try this plan's revision again.
+func (p plan) retried() bool {
+	return p.policy != nil && p.policy.Annotations[v1alpha1.AnnotationRetry] == p.Name
+}
+
+func (p plan) retryCommand() string {
+	return fmt.Sprintf("kubectl annotate policy %s %s=%s --overwrite", p.Spec.Policy.Name, v1alpha1.AnnotationRetry, p.Name)
+}
+
+// ended says whether the plan is in a final phase.
+func ended(rem *v1alpha1.Remediation) bool {
+	switch rem.Status.Phase {
+	case v1alpha1.PhaseSucceeded, v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhasePreviewed,
+		v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted:
+		return true
+	default:
+		return false
+	}
+}
+
+func endOf(rem *v1alpha1.Remediation) time.Time {
+	if rem.Status.CompletedAt != nil {
+		return rem.Status.CompletedAt.Time
+	}
+	return rem.CreationTimestamp.Time
+}
+
+func orPlanned(phase v1alpha1.RemediationPhase) v1alpha1.RemediationPhase {
+	if phase == "" {
+		return v1alpha1.PhasePlanned
+	}
+	return phase
+}

@@ -1,0 +1,59 @@
+package escalate
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// policyFinding is the alert about the policy itself, by its Ready condition.
+func policyFinding(w *world, name string) (finding, bool) {
+	p := w.policies[name]
+	if p == nil {
+		return finding{}, false
+	}
+	ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady)
+	switch {
+	case ready == nil:
+		return finding{}, false
+	case ready.Status == metav1.ConditionFalse && ready.Reason == v1alpha1.ReasonCompileFailed:
+		return notCompiling(p, ready), true
+	case ready.Reason == v1alpha1.ReasonScanIncomplete, ready.Reason == v1alpha1.ReasonScanning:
+		return scanIncomplete(p, ready), true
+	default:
+		return finding{}, false
+	}
+}
+
+// notCompiling: what its author wrote isn't what is enforced. Without any good
+// revision the policy enforces nothing but its failurePolicy.
+func notCompiling(p *v1alpha1.Policy, ready *metav1.Condition) finding {
+	f := finding{alert: AlertPolicyNotCompiling, urgency: normal, since: ready.LastTransitionTime.Time, due: ready.LastTransitionTime.Time,
+		summary:     fmt.Sprintf("Policy %s doesn't compile; its last good revision stays in force", p.Name),
+		description: paragraphs(clip(ready.Message, maxStatus), "What to do: correct spec.modules; evenkeel test shows the same error.")}
+	if p.Status.Revision == "" {
+		f.urgency = urgent
+		f.summary = fmt.Sprintf("Policy %s doesn't compile, and no revision of it is in force", p.Name)
+	}
+	return f
+}
+
+// scanIncomplete: the counts are a lower bound, and no plan is made from them. A
+// scan that has just begun, after a restart say, neither begins nor ends it.
+func scanIncomplete(p *v1alpha1.Policy, ready *metav1.Condition) finding {
+	deadline := p.Spec.Remediation.Escalation.Deadline.Duration
+	if deadline <= 0 {
+		deadline = v1alpha1.DefaultEscalationDeadline
+	}
+	f := finding{alert: AlertScanIncomplete, urgency: normal, goesOn: true,
+		summary:     fmt.Sprintf("The scan for policy %s has been incomplete for more than %s", p.Name, deadline),
+		description: paragraphs(clip(ready.Message, maxStatus), "No plan is made for this policy, and its counts are a lower bound.", "What to do: see each kind's message above.")}
+	if ready.Reason == v1alpha1.ReasonScanIncomplete {
+		f.since = ready.LastTransitionTime.Time
+		f.due = f.since.Add(deadline)
+	}
+	return f
+}

@@ -1,0 +1,166 @@
+package escalate
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// State is what alerts are derived from: the objects as they stand now.
+type State struct {
+	Policies     []v1alpha1.Policy
+	Remediations []v1alpha1.Remediation
+	Breakers     []v1alpha1.CircuitBreaker
+	// Evidence tells of targets that a person must look at, by the name of their
+	// Remediation. Without it a description is shorter; no alert depends on it.
+	Evidence map[string]Evidence
+}
+
+// Options say how alerts are named.
+type Options struct {
+	// Cluster is the label of that name.
+	Cluster string
+	// Namespace is the controller's own.
+	Namespace string
+	// Owner is the label of what concerns no single policy; it may be empty.
+	Owner string
+	// Dashboard makes the link of an alert; nil makes none.
+	Dashboard func(Identity) string
+}
+
+// Alerts are the alerts that a state calls for, in a stable order. Those that
+// fire at now have a StartsAt that has passed; those with GoesOn and without it
+// are to be kept if they fire already. The same state gives the same alerts, at
+// any replica and after any restart. There is at most one for each policy's
+// plans, and one for each breaker.
+func Alerts(s State, now time.Time, o Options) []Alert {
+	return slices.DeleteFunc(candidates(s, o), func(a Alert) bool { return !a.fires(now) && !a.GoesOn })
+}
+
+// Due is when the next alert begins to fire if nothing changes; zero if none does.
+func Due(s State, now time.Time, o Options) time.Time {
+	var due time.Time
+	for _, a := range candidates(s, o) {
+		if a.StartsAt.After(now) && (due.IsZero() || a.StartsAt.Before(due)) {
+			due = a.StartsAt
+		}
+	}
+	return due
+}
+
+// finding is an alert without its labels and links.
+type finding struct {
+	alert       string
+	urgency     urgency
+	summary     string
+	description string
+	since, due  time.Time
+	goesOn      bool
+}
+
+// candidates are all alerts of a state, those that aren't due yet among them.
+func candidates(s State, o Options) []Alert {
+	world := newWorld(s)
+	var alerts []Alert
+	for _, policy := range world.policyNames() {
+		if f, ok := planFinding(world, policy); ok {
+			alerts = append(alerts, world.alert(f, policy, o))
+		}
+		if f, ok := policyFinding(world, policy); ok {
+			alerts = append(alerts, world.alert(f, policy, o))
+		}
+	}
+	for i := range s.Breakers {
+		if f, ok := breakerFinding(&s.Breakers[i]); ok {
+			alerts = append(alerts, world.breakerAlert(f, &s.Breakers[i], o))
+		}
+	}
+	slices.SortFunc(alerts, func(a, b Alert) int { return compare(a.Identity, b.Identity) })
+	return alerts
+}
+
+func compare(a, b Identity) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Scope, b.Scope),
+		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.Owner, b.Owner))
+}
+
+// world is a state by policy.
+type world struct {
+	policies map[string]*v1alpha1.Policy
+	// plans are a policy's, oldest first.
+	plans    map[string][]*v1alpha1.Remediation
+	evidence map[string]Evidence
+}
+
+func newWorld(s State) *world {
+	w := &world{policies: map[string]*v1alpha1.Policy{}, plans: map[string][]*v1alpha1.Remediation{}, evidence: s.Evidence}
+	for i := range s.Policies {
+		w.policies[s.Policies[i].Name] = &s.Policies[i]
+	}
+	for i := range s.Remediations {
+		rem := &s.Remediations[i]
+		w.plans[rem.Spec.Policy.Name] = append(w.plans[rem.Spec.Policy.Name], rem)
+	}
+	for _, plans := range w.plans {
+		slices.SortStableFunc(plans, byAge)
+	}
+	return w
+}
+
+// byAge puts the latest plan last. Creation times are whole seconds: within one,
+// a plan at work is later than one that has ended.
+func byAge(a, b *v1alpha1.Remediation) int {
+	rank := func(rem *v1alpha1.Remediation) int {
+		if ended(rem) {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(rank(a), rank(b)),
+		endOf(a).Compare(endOf(b)), cmp.Compare(a.Name, b.Name))
+}
+
+// policyNames are the policies that exist or still have a plan.
+func (w *world) policyNames() []string {
+	var names []string
+	for name := range w.policies {
+		names = append(names, name)
+	}
+	for name := range w.plans {
+		if w.policies[name] == nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// alert gives a finding the labels and links of a policy.
+func (w *world) alert(f finding, policy string, o Options) Alert {
+	owner, severity, runbook := w.answersFor(policy)
+	a := Alert{
+		Identity: Identity{Name: f.alert, Severity: severityOf(f.urgency, severity), Cluster: o.Cluster, Namespace: o.Namespace,
+			Policy: policy, Owner: cmp.Or(owner, o.Owner)},
+		Summary: f.summary, Description: clip(f.description, maxDescription), PolicyRunbookURL: runbook,
+		Since: f.since, StartsAt: f.due, GoesOn: f.goesOn,
+	}
+	if o.Dashboard != nil {
+		a.DashboardURL = o.Dashboard(a.Identity)
+	}
+	return a
+}
+
+// answersFor says who answers for a policy: as it stands, or as its latest plan
+// froze it when the policy is gone.
+func (w *world) answersFor(policy string) (owner string, severity v1alpha1.Severity, runbook string) {
+	if p := w.policies[policy]; p != nil {
+		return p.Spec.Owner, p.Spec.Severity, p.Spec.RunbookURL
+	}
+	if plans := w.plans[policy]; len(plans) > 0 {
+		latest := plans[len(plans)-1].Spec.Policy
+		return latest.Owner, "", latest.RunbookURL
+	}
+	return "", "", ""
+}
