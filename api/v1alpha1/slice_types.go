@@ -8,6 +8,10 @@ import (
 // MaxTargetsPerSlice is the largest number of targets in one RemediationSlice.
 const MaxTargetsPerSlice = 250
 
+// MaxTargets is the largest number of targets in one plan; a strategy may ask for
+// fewer.
+const MaxTargets = 100000
+
 // TargetState is where one target stands.
 // +kubebuilder:validation:Enum=Pending;Intent;Applied;Verified;Done;Previewed;Skipped;Failed;Reverted;RevertConflict
 type TargetState string
@@ -157,6 +161,10 @@ type Target struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	LeftAlone string `json:"leftAlone,omitempty"`
+	// notCanary says that the strategy's canary.selector doesn't choose the target:
+	// it is never drawn into the plan's first canary.
+	// +optional
+	NotCanary bool `json:"notCanary,omitempty"`
 }
 
 // RemediationSliceStatus holds what was done to the targets.

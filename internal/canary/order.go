@@ -13,8 +13,13 @@ type Candidate struct {
 	Group, Kind string
 	// Namespace is empty for an object of cluster scope.
 	Namespace, Name string
-	// Critical candidates come after all others.
+	// Stage is the place of the candidate's stage: stages come one after another.
+	Stage int
+	// Critical candidates come after all others of their stage.
 	Critical bool
+	// Behind candidates come after the others that are as critical as they are: the
+	// canary isn't drawn from them.
+	Behind bool
 }
 
 // placed is a candidate with all that decides its place.
@@ -28,8 +33,9 @@ type placed struct {
 	turn int
 }
 
-// Order gives the order in which a plan takes its candidates, as indices into c.
-// Critical ones come last. Within each part the first targets cover every pair
+// Order gives the order in which a plan takes its candidates, as indices into c:
+// stage by stage, critical ones last, those behind after the others. Within each
+// part the first targets cover every pair
 // of kind and namespace once before any a second time, and kinds take turns, so
 // that a canary and an early wave see the breadth of the fleet. Ties are broken
 // by SHA-256 over the plan's hash and the object: stable within a plan whatever
@@ -42,7 +48,7 @@ func Order(planHash string, c []Candidate) []int {
 	slices.SortFunc(list, byHash)
 	spread(list)
 	slices.SortStableFunc(list, func(a, b placed) int {
-		return cmp.Or(cmp.Compare(rank(a.Critical), rank(b.Critical)), cmp.Compare(a.round, b.round), cmp.Compare(a.turn, b.turn))
+		return cmp.Or(a.part().compare(b.part()), cmp.Compare(a.round, b.round), cmp.Compare(a.turn, b.turn))
 	})
 	order := make([]int, len(list))
 	for i := range list {
@@ -51,10 +57,22 @@ func Order(planHash string, c []Candidate) []int {
 	return order
 }
 
+// part is a run of candidates that the order deals with by itself.
+type part struct {
+	stage            int
+	critical, behind bool
+}
+
+func (c Candidate) part() part { return part{c.Stage, c.Critical, c.Behind} }
+
+func (p part) compare(q part) int {
+	return cmp.Or(cmp.Compare(p.stage, q.stage), cmp.Compare(rank(p.critical), rank(q.critical)), cmp.Compare(rank(p.behind), rank(q.behind)))
+}
+
 // spread sets round and turn; list is in the order of hashes.
 func spread(list []placed) {
 	type kind struct {
-		critical    bool
+		part
 		group, kind string
 	}
 	type pair struct {
@@ -68,7 +86,7 @@ func spread(list []placed) {
 	pairs, turns := map[pair]int{}, map[turn]int{}
 	for i := range list {
 		t := &list[i]
-		of := kind{t.Critical, t.Group, t.Kind}
+		of := kind{t.part(), t.Group, t.Kind}
 		t.round = pairs[pair{of, t.Namespace}]
 		pairs[pair{of, t.Namespace}]++
 		t.turn = turns[turn{of, t.round}]
@@ -86,8 +104,8 @@ func byHash(a, b placed) int {
 	return cmp.Or(bytes.Compare(a.hash[:], b.hash[:]), cmp.Compare(a.index, b.index))
 }
 
-func rank(critical bool) int {
-	if critical {
+func rank(later bool) int {
+	if later {
 		return 1
 	}
 	return 0

@@ -102,7 +102,7 @@ func TestOrderIsAPermutationWhateverTheInputOrder(t *testing.T) {
 		return canary.Candidate{
 			Group: rapid.SampledFrom([]string{"", "apps", "batch"}).Draw(t, "group"), Kind: rapid.SampledFrom([]string{"A", "B"}).Draw(t, "kind"),
 			Namespace: rapid.SampledFrom([]string{"", "x", "y", "z"}).Draw(t, "namespace"), Name: rapid.StringMatching(`[a-c]{1,2}`).Draw(t, "name"),
-			Critical: rapid.Bool().Draw(t, "critical"),
+			Stage: rapid.IntRange(0, 2).Draw(t, "stage"), Critical: rapid.Bool().Draw(t, "critical"), Behind: rapid.Bool().Draw(t, "behind"),
 		}
 	})
 	rapid.Check(t, func(t *rapid.T) {
@@ -115,9 +115,26 @@ func TestOrderIsAPermutationWhateverTheInputOrder(t *testing.T) {
 				t.Fatalf("Order = %v isn't a permutation of %d", order, len(c))
 			}
 		}
+		for i := range order[:max(len(order), 1)-1] {
+			if a, b := c[order[i]], c[order[i+1]]; later(b, a) {
+				t.Fatalf("%+v stands before %+v", a, b)
+			}
+		}
 		shuffled := rapid.Permutation(c).Draw(t, "shuffled")
 		if diff := cmp.Diff(names(c, order), names(shuffled, canary.Order(plan, shuffled))); diff != "" {
 			t.Fatalf("order of objects after a shuffle (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// later says whether b must come after a: by stage, then by rank, then behind.
+func later(a, b canary.Candidate) bool {
+	switch {
+	case a.Stage != b.Stage:
+		return a.Stage < b.Stage
+	case a.Critical != b.Critical:
+		return b.Critical
+	default:
+		return !a.Behind && b.Behind
+	}
 }

@@ -10,7 +10,6 @@ import (
 // The bounds of limits and of metrics.
 const (
 	maxPerNamespace     = 10000
-	maxTargets          = 100000
 	maxWindows          = 16
 	maxMetrics          = 10
 	maxMetricName       = 63
@@ -32,7 +31,7 @@ func checkBudget(p *problems, b *v1alpha1.BudgetStrategy) {
 		}
 	}
 	count("budget.maxPerNamespace", b.MaxPerNamespace, maxPerNamespace)
-	count("budget.maxTargets", b.MaxTargets, maxTargets)
+	count("budget.maxTargets", b.MaxTargets, v1alpha1.MaxTargets)
 }
 
 func checkWindows(p *problems, windows []v1alpha1.MaintenanceWindow) {

@@ -3,6 +3,7 @@ package remediate
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -41,7 +42,7 @@ func (p *Planner) choose(ctx context.Context, d *draft, found []policy.Finding, 
 		}
 		byKind[gvk] = append(byKind[gvk], f)
 	}
-	paused, err := p.pausedNamespaces(ctx, len(kinds) > 0)
+	namespaces, err := p.namespaces(ctx, len(kinds) > 0)
 	if err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func (p *Planner) choose(ctx context.Context, d *draft, found []policy.Finding, 
 		}
 		for _, f := range byKind[gvk] {
 			if m := live[f.UID]; m != nil && m.DeletionTimestamp == nil {
-				d.sort(f, m, paused, history)
+				d.sort(f, m, namespaces[f.Namespace], history)
 			}
 		}
 	}
@@ -61,10 +62,11 @@ func (p *Planner) choose(ctx context.Context, d *draft, found []policy.Finding, 
 
 // sort puts one object where its metadata says it belongs. The protocol before
 // each write asks the same again, on fresh state.
-func (d *draft) sort(f policy.Finding, m *metav1.PartialObjectMetadata, paused map[string]bool, history *past) {
-	c := candidate{critical: m.Labels[v1alpha1.LabelTier] == "critical", object: v1alpha1.ObjectReference{
-		APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name, UID: f.UID}}
-	if m.Annotations[v1alpha1.AnnotationRemediation] == v1alpha1.RemediationPaused || paused[f.Namespace] {
+func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadata, history *past) {
+	labels := labelled(f, m, namespace)
+	c := candidate{critical: m.Labels[v1alpha1.LabelTier] == "critical", stage: d.stages.Of(labels), mayLead: d.stages.MayBeCanary(labels),
+		object: v1alpha1.ObjectReference{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name, UID: f.UID}}
+	if paused(m) || paused(namespace) {
 		c.reason = v1alpha1.ReasonOptOut
 	} else if _, owned := kube.ControllerOf(m); owned {
 		c.reason = v1alpha1.ReasonOwned
@@ -102,54 +104,90 @@ func (p *Planner) metadataOf(ctx context.Context, gvk schema.GroupVersionKind) (
 	}
 }
 
-func (p *Planner) pausedNamespaces(ctx context.Context, needed bool) (map[string]bool, error) {
-	paused := map[string]bool{}
+// namespaces lists the metadata of all namespaces, by name.
+func (p *Planner) namespaces(ctx context.Context, needed bool) (map[string]*metav1.PartialObjectMetadata, error) {
+	byName := map[string]*metav1.PartialObjectMetadata{}
 	if !needed {
-		return paused, nil
+		return byName, nil
 	}
 	live, err := p.metadataOf(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range live {
-		paused[m.Name] = m.Annotations[v1alpha1.AnnotationRemediation] == v1alpha1.RemediationPaused
+		byName[m.Name] = m
 	}
-	return paused, nil
+	return byName, nil
 }
 
-// chooseCanary moves objects to the front that can prove something: they are
-// healthy and still violate. Objects that turn out clean are dropped. It says
-// false when there is nothing left to mend, or no canary.
-func (p *Planner) chooseCanary(ctx context.Context, d *draft) (bool, error) {
-	sizes, err := canary.Sizes(len(d.eligible), &d.strategy)
-	if err != nil {
-		return false, fmt.Errorf("policy %s, spec.remediation: %w", d.policy.Name, err)
+func paused(m *metav1.PartialObjectMetadata) bool {
+	return m != nil && m.Annotations[v1alpha1.AnnotationRemediation] == v1alpha1.RemediationPaused
+}
+
+// labelled gives the labels that stages choose by; a Namespace is in itself.
+func labelled(f policy.Finding, m, namespace *metav1.PartialObjectMetadata) canary.Labelled {
+	if f.APIVersion == "v1" && f.Kind == "Namespace" {
+		namespace = m
 	}
-	var chosen, rest []candidate
+	if namespace == nil {
+		return canary.Labelled{Own: m.Labels}
+	}
+	return canary.Labelled{Own: m.Labels, Namespaced: true, Namespace: namespace.Labels}
+}
+
+// chooseCanary moves objects of the first stage to the front that the canary's
+// selector chooses and, when the plan is to be rolled out, that can prove
+// something: they are healthy and still violate. Objects that turn out clean are
+// dropped. It says false when there is nothing left to mend, or no canary.
+func (p *Planner) chooseCanary(ctx context.Context, d *draft) (bool, error) {
+	layout, err := d.layout()
+	if err != nil {
+		return false, err
+	}
+	leaders := d.leaders()
+	if len(leaders) == 0 {
+		p.notPlanned(ctx, d.policy, d.noLeader())
+		return false, nil
+	}
+	size := int(layout.Waves[0])
+	if !d.strategy.Mode.Runs() {
+		d.toFront(leaders[:min(size, len(leaders))])
+		return true, nil
+	}
+	var chosen, clean []int
 	why := ""
-	for i, c := range d.eligible {
-		if int32(len(chosen)) == sizes[0] || i >= maxCanaryReads {
-			rest = append(rest, c)
-			continue
+	for _, i := range leaders[:min(len(leaders), maxCanaryReads)] {
+		if len(chosen) == size {
+			break
 		}
-		fit, clean, message, err := p.fitCanary(ctx, d, c.object)
+		fit, mended, message, err := p.fitCanary(ctx, d, d.eligible[i].object)
 		switch {
 		case err != nil:
 			return false, err
 		case fit:
-			chosen = append(chosen, c)
-		case !clean:
-			rest, why = append(rest, c), name(c.object)+": "+message
+			chosen = append(chosen, i)
+		case mended:
+			clean = append(clean, i)
+		default:
+			why = name(d.eligible[i].object) + ": " + message
 		}
 	}
-	if len(chosen) == 0 {
-		if why != "" {
-			p.notPlanned(ctx, d.policy, "no canary: none of the first violating objects is healthy, and one that isn't would prove nothing; the last looked at is "+why)
-		}
-		return false, nil
+	if len(chosen) == 0 && why != "" {
+		p.notPlanned(ctx, d.policy, "no canary: none of the first violating objects is healthy, and one that isn't would prove nothing; the last looked at is "+why)
 	}
-	d.eligible = append(chosen, rest...)
-	return true, nil
+	d.toFront(append(chosen, clean...))
+	d.eligible = slices.Delete(d.eligible, len(chosen), len(chosen)+len(clean))
+	return len(chosen) > 0, nil
+}
+
+// noLeader says why a plan has no canary at all.
+func (d *draft) noLeader() string {
+	where := ""
+	if stage := d.stages.Name(d.eligible[0].stage); stage != "" {
+		where = fmt.Sprintf(" of the first stage that has any, %s", stage)
+	}
+	return fmt.Sprintf("no canary: spec.remediation.canary.selector (%s) chooses none of the violating objects%s: change the selector, or the labels",
+		canary.SelectorText(*d.strategy.Canary.Selector), where)
 }
 
 // fitCanary reads one object anew: does it still violate, and is it healthy?

@@ -17,6 +17,10 @@ import (
 type candidate struct {
 	object   v1alpha1.ObjectReference
 	critical bool
+	// stage is the place of the stage that the object belongs to.
+	stage int
+	// mayLead says whether the plan's first canary may be drawn from it.
+	mayLead bool
 	// reason says why the object can't be mended; empty for eligible ones.
 	reason, message string
 }
@@ -27,7 +31,8 @@ type draft struct {
 	strategy v1alpha1.RemediationStrategy
 	revision string
 	// plans are the policy's earlier plans, oldest first.
-	plans []v1alpha1.Remediation
+	plans  []v1alpha1.Remediation
+	stages *canary.Stages
 	// eligible are the objects to mend; ineligible ones are only reported.
 	eligible, ineligible []candidate
 	// waiting counts the objects that couldn't be mended by earlier plans and
@@ -47,12 +52,12 @@ func planHash(d draft) string {
 		}
 	}
 	write(string(d.policy.UID), d.revision, string(d.strategy.Mode))
-	if d.strategy.Mode == v1alpha1.RemediationAutomatic && len(d.plans) > 0 {
+	if d.strategy.Mode.Runs() && len(d.plans) > 0 {
 		write(string(d.plans[len(d.plans)-1].UID))
 	}
 	var uids []string
 	for _, c := range d.eligible {
-		uids = append(uids, c.object.UID)
+		uids = append(uids, fmt.Sprintf("%s/%d", c.object.UID, c.stage))
 	}
 	slices.Sort(uids)
 	write(uids...)
@@ -64,7 +69,8 @@ func (d *draft) order() {
 	list := make([]canary.Candidate, len(d.eligible))
 	for i, c := range d.eligible {
 		gvk := schema.FromAPIVersionAndKind(c.object.APIVersion, c.object.Kind)
-		list[i] = canary.Candidate{Group: gvk.Group, Kind: gvk.Kind, Namespace: c.object.Namespace, Name: c.object.Name, Critical: c.critical}
+		list[i] = canary.Candidate{Group: gvk.Group, Kind: gvk.Kind, Namespace: c.object.Namespace, Name: c.object.Name,
+			Stage: c.stage, Critical: c.critical, Behind: !c.mayLead}
 	}
 	ordered := make([]candidate, 0, len(list))
 	for _, i := range canary.Order(d.hash, list) {
@@ -73,38 +79,123 @@ func (d *draft) order() {
 	d.eligible = ordered
 }
 
-// build makes the API objects of the plan. Waves are counted over the eligible
-// objects; those that are only reported come in the last wave, behind them.
-func (d *draft) build() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, error) {
-	sizes, err := canary.Sizes(len(d.eligible), &d.strategy)
-	if err != nil {
-		return nil, nil, fmt.Errorf("policy %s, spec.remediation: %w", d.policy.Name, err)
+// most is how many targets the plan may hold.
+func (d *draft) most() int {
+	if b := d.strategy.Budget; b != nil && b.MaxTargets != nil {
+		return min(max(int(*b.MaxTargets), 0), v1alpha1.MaxTargets)
 	}
-	waves := canary.Assign(len(d.eligible), sizes)
-	targets := make([]v1alpha1.Target, 0, len(d.eligible)+len(d.ineligible))
+	return v1alpha1.MaxTargets
+}
+
+// size is how many of the eligible objects the plan holds; the others wait for
+// the next one.
+func (d *draft) size() int { return min(len(d.eligible), d.most()) }
+
+// leaders are the places of the objects that the first canary may be drawn from:
+// those of the first stage that the canary's selector chooses.
+func (d *draft) leaders() []int {
+	var leaders []int
 	for i, c := range d.eligible {
-		targets = append(targets, v1alpha1.Target{Object: c.object, Wave: waves[i]})
-	}
-	last := int32(len(sizes) - 1)
-	if last > 0 { // a plan of a canary alone has no place for them; events tell of them
-		for _, c := range d.ineligible {
-			targets = append(targets, v1alpha1.Target{Object: c.object, Wave: last})
-			sizes[last]++
+		if c.mayLead && c.stage == d.eligible[0].stage {
+			leaders = append(leaders, i)
 		}
 	}
+	return leaders
+}
+
+// toFront moves objects to the front, and keeps the order of the others.
+func (d *draft) toFront(chosen []int) {
+	front, moved := make([]candidate, 0, len(d.eligible)), make([]bool, len(d.eligible))
+	for _, i := range chosen {
+		front, moved[i] = append(front, d.eligible[i]), true
+	}
+	for i, c := range d.eligible {
+		if !moved[i] {
+			front = append(front, c)
+		}
+	}
+	d.eligible = front
+}
+
+// layout gives the waves of the objects that the plan holds. The first canary
+// takes none that it mustn't be drawn from.
+func (d *draft) layout() (canary.Layout, error) {
+	counts := make([]int, len(d.strategy.Stages)+1)
+	leading, led := 0, true
+	for _, c := range d.eligible[:d.size()] {
+		counts[c.stage]++
+		if led = led && c.mayLead && c.stage == d.eligible[0].stage; led {
+			leading++
+		}
+	}
+	layout, err := d.stages.Layout(counts, leading)
+	if err != nil {
+		return canary.Layout{}, fmt.Errorf("policy %s, spec.remediation: %w", d.policy.Name, err)
+	}
+	return layout, nil
+}
+
+// build makes the API objects of the plan.
+func (d *draft) build() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, error) {
+	layout, err := d.layout()
+	if err != nil {
+		return nil, nil, err
+	}
+	targets := d.targets(&layout)
 	rem := &v1alpha1.Remediation{
 		ObjectMeta: metav1.ObjectMeta{Name: d.policy.Name + "-" + d.hash[:8], Finalizers: []string{v1alpha1.Finalizer},
 			Labels: map[string]string{v1alpha1.LabelPolicy: d.policy.Name}},
 		Spec: v1alpha1.RemediationSpec{
 			Policy: v1alpha1.PlannedPolicy{Name: d.policy.Name, UID: string(d.policy.UID), Generation: d.policy.Generation,
 				Revision: d.revision, Author: canary.Author(d.policy), Owner: d.policy.Spec.Owner, RunbookURL: d.policy.Spec.RunbookURL},
-			PlanHash: d.hash, Strategy: d.strategy, Targets: int32(len(targets)), Waves: sizes},
+			PlanHash: d.hash, Strategy: d.strategy, Targets: int32(len(targets)), Waves: layout.Waves, Stages: layout.Stages},
 	}
 	parts := split(rem, targets)
 	for _, slice := range parts {
 		rem.Spec.Slices = append(rem.Spec.Slices, slice.Name)
 	}
 	return rem, parts, nil
+}
+
+// targets are the objects that the plan holds, by wave. Waves are counted over
+// those to mend; those that are only reported come in the last wave, behind them,
+// as far as the plan has room.
+func (d *draft) targets(layout *canary.Layout) []v1alpha1.Target {
+	size := d.size()
+	targets := make([]v1alpha1.Target, 0, size+len(d.ineligible))
+	waves := canary.Assign(size, layout.Waves)
+	for i, c := range d.eligible[:size] {
+		targets = append(targets, v1alpha1.Target{Object: c.object, Wave: waves[i], NotCanary: !c.mayLead})
+	}
+	last := int32(len(layout.Waves) - 1)
+	if layout.IsCanary(last) {
+		return targets // a canary alone has no place for them; events tell of them
+	}
+	for _, c := range d.ineligible[:min(len(d.ineligible), d.most()-size)] {
+		targets = append(targets, v1alpha1.Target{Object: c.object, Wave: last})
+		layout.Waves[last]++
+	}
+	return targets
+}
+
+// announce tells what the plan holds, stage by stage, and what waits for the next.
+func (d *draft) announce(rem *v1alpha1.Remediation) string {
+	held := fmt.Sprintf("%d", rem.Spec.Targets)
+	if all := len(d.eligible) + len(d.ineligible); d.size() < len(d.eligible) {
+		held = fmt.Sprintf("%d of %d", rem.Spec.Targets, all)
+	}
+	text := fmt.Sprintf("%s targets of policy %s in waves of %v", held, d.policy.Name, rem.Spec.Waves)
+	for i, stage := range rem.Spec.Stages {
+		end := len(rem.Spec.Waves)
+		if i+1 < len(rem.Spec.Stages) {
+			end = int(rem.Spec.Stages[i+1].FirstWave)
+		}
+		text += fmt.Sprintf("; %s %v", stage.Name, rem.Spec.Waves[stage.FirstWave:end])
+	}
+	if d.size() < len(d.eligible) {
+		text += "; the others wait for the next plan (budget.maxTargets)"
+	}
+	return text
 }
 
 // split puts targets into slices, at most MaxTargetsPerSlice each.

@@ -11,17 +11,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 )
 
 func testDraft(eligible, ineligible int) draft {
 	d := draft{revision: "r1", policy: &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "no-host-network", UID: "p1", Generation: 3}}}
 	d.strategy.Mode = v1alpha1.RemediationAutomatic
 	d.strategy.SetDefaults()
+	d.stages, _ = canary.ReadStages(&d.strategy) // it has none
 	object := func(kind string, i int) v1alpha1.ObjectReference {
 		return v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: fmt.Sprintf("%s-%05d", kind, i), UID: fmt.Sprintf("%s-%d", kind, i)}
 	}
 	for i := range eligible {
-		d.eligible = append(d.eligible, candidate{object: object("web", i)})
+		d.eligible = append(d.eligible, candidate{object: object("web", i), mayLead: true})
 	}
 	for i := range ineligible {
 		d.ineligible = append(d.ineligible, candidate{object: object("managed", i), reason: v1alpha1.ReasonManaged})

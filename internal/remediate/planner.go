@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
@@ -91,6 +92,10 @@ func (p *Planner) plan(ctx context.Context, pol *v1alpha1.Policy, plans []v1alph
 	if strategy.Mode == v1alpha1.RemediationOff || pol.DeletionTimestamp != nil {
 		return 0, nil
 	}
+	if problems := canary.Validate(strategy); len(problems) > 0 {
+		p.notPlanned(ctx, pol, problems[0].String()) // it got past admission: the policy's next change is looked at
+		return 0, nil
+	}
 	found, revision, complete := p.findings.Findings(pol.Name)
 	if !p.current(pol, revision) || !complete {
 		return replanPoll, nil // the scan says when it has caught up
@@ -117,6 +122,9 @@ func (p *Planner) draft(ctx context.Context, pol *v1alpha1.Policy, d draft, foun
 	if err != nil {
 		return 0, err
 	}
+	if d.stages, err = canary.ReadStages(&d.strategy); err != nil {
+		return 0, fmt.Errorf("policy %s, spec.remediation: %w", pol.Name, err)
+	}
 	if err := p.choose(ctx, &d, found, history); err != nil {
 		return 0, err
 	}
@@ -125,11 +133,9 @@ func (p *Planner) draft(ctx context.Context, pol *v1alpha1.Policy, d draft, foun
 	}
 	d.hash = planHash(d)
 	d.order()
-	if d.strategy.Mode == v1alpha1.RemediationAutomatic {
-		if ok, err := p.chooseCanary(ctx, &d); err != nil || !ok {
-			// An object that has just changed is soon healthy again.
-			return p.said.wait(pol.Name), err
-		}
+	if ok, err := p.chooseCanary(ctx, &d); err != nil || !ok {
+		// An object that has just changed is soon healthy again.
+		return p.said.wait(pol.Name), err
 	}
 	p.said.settled(pol.Name)
 	return 0, p.create(ctx, d)
@@ -176,7 +182,7 @@ func (p *Planner) create(ctx context.Context, d draft) error {
 		return fmt.Errorf("create remediation %s: %w", rem.Name, err)
 	}
 	p.tellOwners(d.policy, d)
-	p.events.Rollout(rem, escalate.ReasonPlanMade, fmt.Sprintf("%d targets of policy %s in waves of %v", rem.Spec.Targets, d.policy.Name, rem.Spec.Waves))
+	p.events.Rollout(rem, escalate.ReasonPlanMade, d.announce(rem))
 	log.FromContext(ctx).Info("plan made", "remediation", rem.Name, "targets", rem.Spec.Targets, "waves", rem.Spec.Waves)
 	return nil
 }

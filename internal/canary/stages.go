@@ -1,0 +1,169 @@
+package canary
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// Labelled is what selectors look at in a target.
+type Labelled struct {
+	// Own are the target's labels.
+	Own map[string]string
+	// Namespaced says whether the labels of the target's namespace are known. No
+	// namespaceSelector chooses a target without them, not even by what a label
+	// isn't.
+	Namespaced bool
+	// Namespace are the labels of the target's namespace; for a Namespace, its own.
+	Namespace map[string]string
+}
+
+// Stages places the targets of a rollout by their labels.
+type Stages struct {
+	strategy  *v1alpha1.RemediationStrategy
+	selectors []selector
+	canary    selector
+}
+
+// selector is a TargetSelector in a form that can be asked; a nil part agrees.
+type selector struct{ namespace, own labels.Selector }
+
+func (s selector) chooses(t Labelled) bool {
+	if s.namespace != nil && !(t.Namespaced && s.namespace.Matches(labels.Set(t.Namespace))) {
+		return false
+	}
+	return s.own == nil || s.own.Matches(labels.Set(t.Own))
+}
+
+// ReadStages reads a strategy's stages and its canary's selector. It fails when a
+// selector can't be read.
+func ReadStages(s *v1alpha1.RemediationStrategy) (*Stages, error) {
+	read := &Stages{strategy: s}
+	for i, stage := range s.Stages {
+		chooses, err := readSelector(stage.Selector)
+		if err != nil {
+			return nil, fmt.Errorf("stages[%d].selector.%w", i, err)
+		}
+		read.selectors = append(read.selectors, chooses)
+	}
+	if s.Canary.Selector != nil {
+		chooses, err := readSelector(*s.Canary.Selector)
+		if err != nil {
+			return nil, fmt.Errorf("canary.selector.%w", err)
+		}
+		read.canary = chooses
+	}
+	return read, nil
+}
+
+func readSelector(s v1alpha1.TargetSelector) (selector, error) {
+	var read selector
+	var err error
+	if s.NamespaceSelector != nil {
+		if read.namespace, err = metav1.LabelSelectorAsSelector(s.NamespaceSelector); err != nil {
+			return selector{}, fmt.Errorf("namespaceSelector: %w", err)
+		}
+	}
+	if s.LabelSelector != nil {
+		if read.own, err = metav1.LabelSelectorAsSelector(s.LabelSelector); err != nil {
+			return selector{}, fmt.Errorf("labelSelector: %w", err)
+		}
+	}
+	return read, nil
+}
+
+// Of is the place of the first stage that chooses the target; the number of
+// stages, which is the place of Others, when none does.
+func (s *Stages) Of(t Labelled) int {
+	for i, selector := range s.selectors {
+		if selector.chooses(t) {
+			return i
+		}
+	}
+	return len(s.selectors)
+}
+
+// Name is the name of the stage in a place; without stages, "".
+func (s *Stages) Name(place int) string {
+	switch {
+	case len(s.selectors) == 0:
+		return ""
+	case place < len(s.selectors):
+		return s.strategy.Stages[place].Name
+	default:
+		return Others
+	}
+}
+
+// MayBeCanary says whether the plan's first canary may be drawn from the target.
+func (s *Stages) MayBeCanary(t Labelled) bool { return s.canary.chooses(t) }
+
+// Layout is how a plan's targets stand in waves and stages, in the order of the
+// rollout.
+type Layout struct {
+	// Waves are the sizes of the waves of all stages; they add up to the targets.
+	Waves []int32
+	// Stages are those that have targets; none without stages.
+	Stages []v1alpha1.PlannedStage
+}
+
+// IsCanary says whether a wave is the plan's canary, or that of a stage.
+func (l Layout) IsCanary(wave int32) bool {
+	return wave == 0 || slices.ContainsFunc(l.Stages, func(s v1alpha1.PlannedStage) bool { return s.FirstWave == wave })
+}
+
+// Layout gives each stage a canary and waves of its own, by Sizes. The counts are
+// the targets of each stage by its place, those of Others last; a stage without
+// targets is left out. Of the plan's first wave, its canary, at most firstCanary
+// targets remain, 1 at least: the others go into the wave after it.
+func (s *Stages) Layout(counts []int, firstCanary int) (Layout, error) {
+	var l Layout
+	for place, count := range counts {
+		sizes, err := Sizes(count, s.strategy)
+		if err != nil {
+			return Layout{}, err
+		}
+		if len(sizes) == 0 {
+			continue
+		}
+		if len(l.Waves) == 0 {
+			sizes = shrinkFirst(sizes, int32(max(firstCanary, 1))) //nolint:gosec // it is a number of targets, as Sizes takes it.
+		}
+		if name := s.Name(place); name != "" {
+			l.Stages = append(l.Stages, v1alpha1.PlannedStage{Name: name, FirstWave: int32(len(l.Waves))}) //nolint:gosec // at most 9 stages of 21 waves.
+		}
+		l.Waves = append(l.Waves, sizes...)
+	}
+	return l, nil
+}
+
+// shrinkFirst moves what is more than most from the first size to the second.
+func shrinkFirst(sizes []int32, most int32) []int32 {
+	surplus := sizes[0] - most
+	if surplus <= 0 {
+		return sizes
+	}
+	if len(sizes) == 1 {
+		sizes = append(sizes, 0)
+	}
+	sizes[0] -= surplus
+	sizes[1] += surplus
+	return sizes
+}
+
+// SelectorText tells a selector to people.
+func SelectorText(s v1alpha1.TargetSelector) string {
+	var parts []string
+	if s.NamespaceSelector != nil {
+		parts = append(parts, "namespaces with "+metav1.FormatLabelSelector(s.NamespaceSelector))
+	}
+	if s.LabelSelector != nil {
+		parts = append(parts, "objects with "+metav1.FormatLabelSelector(s.LabelSelector))
+	}
+	return strings.Join(parts, ", ")
+}
