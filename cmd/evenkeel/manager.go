@@ -73,8 +73,12 @@ func runManager(ctx context.Context, o *managerOptions) error {
 	if err != nil {
 		return fmt.Errorf("set up the scan: %w", err)
 	}
+	analyzer, err := o.analysis.analyzer(ctrlmetrics.Registry)
+	if err != nil {
+		return err
+	}
 	if err := remediate.Register(mgr, remediate.Options{Policies: policies, Findings: index, Changes: index.Changes(),
-		Clock: clock.RealClock{}, Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts}); err != nil {
+		Clock: clock.RealClock{}, Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts, Analyzer: analyzer}); err != nil {
 		return fmt.Errorf("set up remediation: %w", err)
 	}
 	alerts, err := o.escalation.config(o.namespace, ctrlmetrics.Registry)

@@ -36,6 +36,7 @@ type managerOptions struct {
 	rollouts         int
 	gracePeriod      time.Duration
 	escalation       escalationOptions
+	analysis         analysisOptions
 }
 
 // AddFlags adds the flags with their defaults.
@@ -63,6 +64,7 @@ func (o *managerOptions) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.rollouts, "concurrent-rollouts", 4, "plans that are worked on at a time")
 	f.DurationVar(&o.gracePeriod, "graceful-shutdown-timeout", 15*time.Second, "how long running work may take to end at a shutdown")
 	o.escalation.AddFlags(f)
+	o.analysis.AddFlags(f)
 }
 
 // Validate says what is wrong with the flags, all at once.
@@ -83,7 +85,7 @@ func (o *managerOptions) Validate() error {
 	if o.resync < time.Second {
 		errs = append(errs, fmt.Errorf("--resync %s must be at least 1s", o.resync))
 	}
-	return errors.Join(append(errs, o.validateLease(), o.validateLimits(), o.escalation.Validate())...)
+	return errors.Join(append(errs, o.validateLease(), o.validateLimits(), o.escalation.Validate(), o.analysis.Validate())...)
 }
 
 func (o *managerOptions) validateLease() error {

@@ -240,3 +240,65 @@ func TestMetricsVerdict(t *testing.T) {
 		})
 	}
 }
+
+func TestBeforeWave(t *testing.T) {
+	bound, compared := metric(), metric(comparing)
+	fresh := WithBaseline(1, compared, MetricAnswer{Value: 1}, asked.Add(-time.Minute))
+	old := WithBaseline(1, compared, MetricAnswer{Value: 1}, asked.Add(-time.Hour))
+	silent := WithBaseline(1, compared, noAnswer("no data"), asked.Add(-time.Minute))
+	justSilent := WithBaseline(1, compared, noAnswer("no data"), asked.Add(-time.Second))
+	hushed := NextMetric(fresh, compared, noAnswer("no data"), asked.Add(-time.Second))
+	boundSilent := NextMetric(NewMetric(1, bound), bound, noAnswer("no data"), asked)
+	cases := map[string]struct {
+		reason string
+		metric v1alpha1.AnalysisMetric
+		found  *v1alpha1.MetricRecord
+		want   v1alpha1.MetricRecord
+		ask    bool
+	}{
+		"a condition with a baseline asks for it":     {"before the first write", compared, nil, NewMetric(1, compared), true},
+		"a condition without one asks nothing":        {"there is nothing to compare with", bound, nil, NewMetric(1, bound), false},
+		"a fresh baseline is kept":                    {"a restart asks no second time", compared, &fresh, fresh, false},
+		"an old baseline is taken anew":               {"the wave was held", compared, &old, old, true},
+		"an answer that said nothing is asked again":  {"after the interval", compared, &silent, silent, true},
+		"but not at once":                             {"the interval hasn't passed", compared, &justSilent, justSilent, false},
+		"silence in an earlier soak of the wave ends": {"the rest of the wave begins with a new baseline", compared, &hushed, hushed, true},
+		"and without a baseline it is a new record":   {"nothing else would ever end it", bound, &boundSilent, NewMetric(1, bound), false},
+		"a broken condition stays inconclusive":       {"never a pass", metric(brokenCondition), nil, NewMetric(1, metric(brokenCondition)), false},
+		"a query that can't be asked isn't":           {"never a pass", metric(comparing, brokenQuery), nil, NewMetric(1, metric(comparing, brokenQuery)), false},
+		"another wave's record is no record":          {"each wave begins its own", compared, &v1alpha1.MetricRecord{Name: "errors", Wave: 0, Baseline: "1", Verdict: "Passed"}, NewMetric(1, compared), true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var records []v1alpha1.MetricRecord
+			if tc.found != nil {
+				records = append(records, *tc.found)
+			}
+			got, ask := BeforeWave(records, tc.metric, 1, asked)
+			if diff := cmp.Diff(tc.want, got); diff != "" || ask != tc.ask {
+				t.Errorf("%s: ask %v, want %v; record (-want +got):\n%s", tc.reason, ask, tc.ask, diff)
+			}
+		})
+	}
+}
+
+func TestInSoak(t *testing.T) {
+	m := metric()
+	rec := NextMetric(NewMetric(1, m), m, MetricAnswer{Value: 0.01}, asked)
+	failed := NextMetric(rec, m, MetricAnswer{Value: 1}, asked)
+	if got, ask := InSoak([]v1alpha1.MetricRecord{rec}, m, 1, asked.Add(-time.Minute), asked.Add(29*time.Second)); ask || got.Passed != 1 {
+		t.Errorf("before the interval has passed: ask %v, %+v", ask, got)
+	}
+	if got, ask := InSoak([]v1alpha1.MetricRecord{rec}, m, 1, asked.Add(-time.Minute), asked.Add(30*time.Second)); !ask || got.Passed != 1 {
+		t.Errorf("after the interval: ask %v, %+v", ask, got)
+	}
+	if got, ask := InSoak([]v1alpha1.MetricRecord{rec}, m, 1, asked.Add(time.Second), asked.Add(2*time.Second)); ask || got.Passed != 0 {
+		t.Errorf("in a new soak: ask %v, %+v", ask, got)
+	}
+	if got, ask := InSoak(nil, m, 1, asked, asked); !ask || got.Wave != 1 {
+		t.Errorf("without a record: ask %v, %+v", ask, got)
+	}
+	if got, ask := InSoak([]v1alpha1.MetricRecord{failed}, m, 1, asked, asked.Add(time.Hour)); ask || got.Verdict != v1alpha1.AnalysisFailed {
+		t.Errorf("a failed metric: ask %v, %+v", ask, got)
+	}
+}

@@ -16,20 +16,49 @@ func DueIn(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, now time.T
 	return max(rec.LastSampleAt.Add(interval(metric)).Sub(now), 0)
 }
 
+// BeforeWave is a metric's record while nothing of the wave is under way, and
+// whether the metric must be asked now for its baseline. An answer that gave none
+// is asked for again after the metric's interval.
+func BeforeWave(records []v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, wave int32, now time.Time) (rec v1alpha1.MetricRecord, ask bool) {
+	found := RecordOf(records, metric.Name, wave)
+	silent := found != nil && found.Verdict == v1alpha1.AnalysisInconclusive
+	switch {
+	case found == nil:
+		rec = NewMetric(wave, metric)
+		return rec, rec.Verdict == v1alpha1.AnalysisRunning && baselineDue(metric, nil, now)
+	case silent && !comparesWithBaseline(metric):
+		return NewMetric(wave, metric), false
+	case silent || baselineDue(metric, found, now):
+		return *found, found.Baseline != "" || DueIn(*found, metric, now) == 0
+	default:
+		return *found, false
+	}
+}
+
+// InSoak is a metric's record while the wave soaks, or would if its metrics
+// answered, and whether the metric must be asked now. The soak began at the given
+// time; zero when it is interrupted.
+func InSoak(records []v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, wave int32, began, now time.Time) (rec v1alpha1.MetricRecord, ask bool) {
+	if found := RecordOf(records, metric.Name, wave); found != nil {
+		rec = SinceSoak(*found, began)
+	} else {
+		rec = NewMetric(wave, metric)
+	}
+	return rec, rec.Verdict != v1alpha1.AnalysisFailed && DueIn(rec, metric, now) == 0
+}
+
 // Baselined says whether every metric whose condition looks at its baseline has
 // one for this wave that is recent enough for the wave to begin.
 func Baselined(metrics []v1alpha1.AnalysisMetric, records []v1alpha1.MetricRecord, wave int32, now time.Time) bool {
 	return !slices.ContainsFunc(metrics, func(m v1alpha1.AnalysisMetric) bool {
-		return BaselineDue(m, RecordOf(records, m.Name, wave), now)
+		return baselineDue(m, RecordOf(records, m.Name, wave), now)
 	})
 }
 
-// BaselineDue says whether a metric must be asked for its baseline before the
-// record's wave may begin. A condition that can't be read needs none: it is
-// Inconclusive by itself.
-func BaselineDue(metric v1alpha1.AnalysisMetric, rec *v1alpha1.MetricRecord, now time.Time) bool {
-	condition, err := ParseCondition(metric.SuccessCondition)
-	if err != nil || !condition.NeedsBaseline() {
+// baselineDue says whether a metric lacks a recent baseline that its condition
+// looks at.
+func baselineDue(metric v1alpha1.AnalysisMetric, rec *v1alpha1.MetricRecord, now time.Time) bool {
+	if !comparesWithBaseline(metric) {
 		return false
 	}
 	if rec == nil || rec.Baseline == "" || rec.LastSampleAt == nil {
@@ -37,6 +66,13 @@ func BaselineDue(metric v1alpha1.AnalysisMetric, rec *v1alpha1.MetricRecord, now
 	}
 	age := now.Sub(rec.LastSampleAt.Time)
 	return age < 0 || age > BaselineAge
+}
+
+// comparesWithBaseline says whether the metric's condition looks at its baseline.
+// One that can't be read doesn't: it is Inconclusive by itself.
+func comparesWithBaseline(metric v1alpha1.AnalysisMetric) bool {
+	condition, err := ParseCondition(metric.SuccessCondition)
+	return err == nil && condition.NeedsBaseline()
 }
 
 // RecordOf is a metric's record of the wave; nil when there is none.

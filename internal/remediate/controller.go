@@ -42,6 +42,7 @@ type Controller struct {
 	rights   *rights
 	breakers *breakers
 	metrics  *metrics
+	analyzer Analyzer
 }
 
 // Reconcile takes one step of a rollout.

@@ -15,6 +15,7 @@ type metrics struct {
 	held      *prometheus.GaugeVec
 	inFlight  *prometheus.GaugeVec
 	waves     *prometheus.CounterVec
+	samples   *prometheus.CounterVec
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
@@ -34,7 +35,9 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}
 	m.waves = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "evenkeel_remediation_waves_total",
 		Help: "Waves that were verified and soaked. Labels: policy, wave (canary or wave)."}, []string{"policy", "wave"})
-	r.MustRegister(m.plans, m.targets, m.duration, m.rollbacks, m.held, m.inFlight, m.waves)
+	m.samples = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "evenkeel_analysis_samples_total",
+		Help: "Answers of metrics that rollouts are judged by. Labels: policy, result (Baseline, Met, Missed or Inconclusive)."}, []string{"policy", "result"})
+	r.MustRegister(m.plans, m.targets, m.duration, m.rollbacks, m.held, m.inFlight, m.waves, m.samples)
 	return m
 }
 
@@ -98,4 +101,18 @@ func (m *metrics) observe(rem *v1alpha1.Remediation, o Observation, intent Inten
 		m.plans.WithLabelValues(policy, string(intent.Phase)).Inc()
 		m.duration.WithLabelValues(policy, string(intent.Phase)).Observe(o.Now.Sub(rem.CreationTimestamp.Time).Seconds())
 	}
+}
+
+// sampled counts one answer of a metric by what became of its record.
+func (m *metrics) sampled(rem *v1alpha1.Remediation, before, after v1alpha1.MetricRecord) {
+	result := "Met"
+	switch {
+	case after.Verdict == v1alpha1.AnalysisInconclusive:
+		result = "Inconclusive"
+	case after.Failed > before.Failed:
+		result = "Missed"
+	case after.Passed == 0:
+		result = "Baseline"
+	}
+	m.samples.WithLabelValues(rem.Spec.Policy.Name, result).Inc()
 }

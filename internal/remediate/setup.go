@@ -32,6 +32,9 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// Rollouts is how many plans are worked on at a time.
 	Rollouts int
+	// Analyzer answers the queries of metrics; nil when there is none, which holds
+	// the plans whose strategy names metrics.
+	Analyzer Analyzer
 }
 
 // Register adds the rollout controller and the planner to the manager. Both run
@@ -40,7 +43,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 	recorder := escalate.NewRecorder(mgr.GetEventRecorder("evenkeel"))
 	b := &breakers{reader: mgr.GetAPIReader(), client: mgr.GetClient(), clock: o.Clock, events: recorder, metrics: newBreakerMetrics(o.Metrics)}
 	rollout := &Controller{client: mgr.GetClient(), reader: mgr.GetAPIReader(), policies: o.Policies, clock: o.Clock,
-		events: recorder, breakers: b, metrics: newMetrics(o.Metrics),
+		events: recorder, breakers: b, metrics: newMetrics(o.Metrics), analyzer: o.Analyzer,
 		rights: &rights{client: mgr.GetClient(), mapper: mgr.GetRESTMapper()}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("remediation").
 		For(&v1alpha1.Remediation{}).

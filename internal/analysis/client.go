@@ -1,0 +1,136 @@
+package analysis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/api"
+	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/model"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+const (
+	// timeout bounds one question, the connection included.
+	timeout = 10 * time.Second
+	// maxSeries is how many series are asked for: a second one is enough to refuse
+	// the answer. Prometheus before 2.54 doesn't know the limit and sends all.
+	maxSeries = 2
+)
+
+// Options say where and how Prometheus is asked.
+type Options struct {
+	// URL is Prometheus' address, with the path that it is served below, if any.
+	URL string
+	// BearerTokenFile holds the token to ask with; empty for none.
+	BearerTokenFile string
+	// CAFile holds the certificates, in PEM, that Prometheus' own is checked
+	// against; empty for those of the system.
+	CAFile string
+	// Clock measures how long an answer takes.
+	Clock clock.PassiveClock
+	// Registerer takes the metrics.
+	Registerer prometheus.Registerer
+}
+
+// Client asks one Prometheus, or what speaks its API. It is safe for concurrent use.
+type Client struct {
+	options Options
+	metrics *metrics
+}
+
+// NewClient errs when the address or a file can't be used. It asks nothing yet.
+func NewClient(o Options) (*Client, error) {
+	if err := CheckURL(o.URL); err != nil {
+		return nil, err
+	}
+	t, err := newTransport(o)
+	if err != nil {
+		return nil, err
+	}
+	t.close()
+	return &Client{options: o, metrics: newMetrics(o.Registerer)}, nil
+}
+
+// Sample asks for the query's value now. It errs unless the answer is exactly
+// one finite number. The warnings that come with an answer are logged.
+func (c *Client) Sample(ctx context.Context, query string) (float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	began := c.options.Clock.Now()
+	value, warnings, err := c.ask(ctx, query)
+	c.metrics.observe(c.options.Clock.Since(began), err)
+	if len(warnings) > 0 {
+		log.FromContext(ctx).Info("Prometheus warns", "query", query, "warnings", warnings)
+	}
+	if err != nil {
+		return 0, explain(err)
+	}
+	return single(value)
+}
+
+// ask opens a connection of its own, because questions are minutes apart and a
+// token or a certificate may have been replaced meanwhile.
+func (c *Client) ask(ctx context.Context, query string) (model.Value, promv1.Warnings, error) {
+	t, err := newTransport(c.options)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer t.close()
+	client, err := api.NewClient(api.Config{Address: c.options.URL, Client: &http.Client{
+		Transport: t,
+		// A redirect could carry the token elsewhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}})
+	if err != nil {
+		return nil, nil, err
+	}
+	// The zero time is the server's own now: our clock may differ from its.
+	return promv1.NewAPI(client).Query(ctx, query, time.Time{}, promv1.WithTimeout(timeout), promv1.WithLimit(maxSeries))
+}
+
+// explain says whose failure it is: no answer, a refusal, or none to ask.
+func explain(err error) error {
+	var refused *promv1.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("ask Prometheus: no answer within %s: %w", timeout, err)
+	case errors.As(err, &refused):
+		return fmt.Errorf("ask Prometheus: it refused the query: %w", err)
+	default:
+		return fmt.Errorf("ask Prometheus: %w", err)
+	}
+}
+
+// single is the only number of an answer.
+func single(value model.Value) (float64, error) {
+	switch v := value.(type) {
+	case *model.Scalar:
+		return finite(float64(v.Value))
+	case model.Vector:
+		switch {
+		case len(v) == 0:
+			return 0, errors.New("the query answered no data: it must answer exactly one series")
+		case len(v) > 1:
+			return 0, fmt.Errorf("the query answered several series, such as %s and %s: aggregate it to exactly one, for example by sum()", v[0].Metric, v[1].Metric)
+		case v[0].Histogram != nil:
+			return 0, errors.New("the query answered a histogram: make it one number, for example by histogram_quantile()")
+		}
+		return finite(float64(v[0].Value))
+	default:
+		return 0, fmt.Errorf("the query answered a %s: it must answer exactly one sample", value.Type())
+	}
+}
+
+func finite(f float64) (float64, error) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0, fmt.Errorf("the query answered %v, which says nothing: a ratio with nothing below the line, perhaps", f)
+	}
+	return f, nil
+}

@@ -1,0 +1,105 @@
+package remediate
+
+import (
+	"context"
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+)
+
+// noProvider: the strategy names metrics, and nobody can be asked for them.
+const noProvider = "the strategy names metrics, but the manager knows no Prometheus: start it with --prometheus-url, or remove spec.remediation.analysis from the policy"
+
+// Analyzer answers the queries of metrics.
+type Analyzer interface {
+	// Sample is the query's value now. It errs unless the answer is exactly one
+	// finite number.
+	Sample(ctx context.Context, query string) (float64, error)
+}
+
+// analyse asks the metrics that are due, puts their records into rem's status,
+// which is persisted at the end of the step, and says what they say together.
+// They are asked for a baseline while nothing of the wave is under way, and for
+// samples while it soaks, or is held because they gave no answer. The
+// observation's status stays as it was read: what isn't persisted yet is no
+// baseline. A crash in between only asks again.
+func (c *Controller) analyse(ctx context.Context, rem *v1alpha1.Remediation, o Observation) Analysis {
+	strategy := rem.Spec.Strategy.Analysis
+	if strategy == nil {
+		return Analysis{}
+	}
+	if c.analyzer == nil {
+		return Analysis{Verdict: v1alpha1.AnalysisInconclusive, Message: noProvider, Wait: v1alpha1.DefaultAnalysisInterval}
+	}
+	ask := c.question(rem, o)
+	if ask == nil {
+		return verdict(strategy.Metrics, rem.Status.Analysis, o)
+	}
+	records := make([]v1alpha1.MetricRecord, len(strategy.Metrics))
+	inParallel(len(records), func(i int) { records[i] = ask(ctx, strategy.Metrics[i]) })
+	rem.Status.Analysis = records
+	return verdict(strategy.Metrics, records, o)
+}
+
+func verdict(metrics []v1alpha1.AnalysisMetric, records []v1alpha1.MetricRecord, o Observation) Analysis {
+	var a Analysis
+	a.Verdict, a.Message = canary.MetricsVerdict(metrics, records, o.Status.Wave)
+	first := true
+	for _, m := range metrics {
+		rec := canary.RecordOf(records, m.Name, o.Status.Wave)
+		if rec == nil {
+			continue
+		}
+		if due := canary.DueIn(*rec, m, o.Now); first || due < a.Wait {
+			a.Wait, first = due, false
+		}
+	}
+	return a
+}
+
+// question is what a metric is asked now and how its record goes on; nil when
+// the phase asks nothing.
+func (c *Controller) question(rem *v1alpha1.Remediation, o Observation) func(context.Context, v1alpha1.AnalysisMetric) v1alpha1.MetricRecord {
+	s := &o.Status
+	at := s.Phase
+	if at == v1alpha1.PhaseHeld {
+		at = s.HeldFrom
+	}
+	m := o.members(s.Wave)
+	switch {
+	case at == v1alpha1.PhaseApplying && m.pending() && !m.written() && len(m.intents) == 0:
+		return func(ctx context.Context, metric v1alpha1.AnalysisMetric) v1alpha1.MetricRecord {
+			rec, due := canary.BeforeWave(s.Analysis, metric, s.Wave, o.Now)
+			if due {
+				rec = canary.WithBaseline(s.Wave, metric, c.sample(ctx, metric), o.Now)
+				c.metrics.sampled(rem, v1alpha1.MetricRecord{}, rec)
+			}
+			return rec
+		}
+	case at == v1alpha1.PhaseSoaking:
+		var began time.Time
+		if s.HealthySince != nil {
+			began = s.HealthySince.Time
+		}
+		return func(ctx context.Context, metric v1alpha1.AnalysisMetric) v1alpha1.MetricRecord {
+			rec, due := canary.InSoak(s.Analysis, metric, s.Wave, began, o.Now)
+			if due {
+				before := rec
+				rec = canary.NextMetric(rec, metric, c.sample(ctx, metric), o.Now)
+				c.metrics.sampled(rem, before, rec)
+			}
+			return rec
+		}
+	default:
+		return nil
+	}
+}
+
+func (c *Controller) sample(ctx context.Context, metric v1alpha1.AnalysisMetric) canary.MetricAnswer {
+	value, err := c.analyzer.Sample(ctx, metric.Query)
+	if err != nil {
+		return canary.MetricAnswer{Problem: err.Error()}
+	}
+	return canary.MetricAnswer{Value: value}
+}

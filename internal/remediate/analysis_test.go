@@ -1,0 +1,218 @@
+package remediate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// fakeAnalyzer answers each query with what is set for it.
+type fakeAnalyzer struct {
+	mu      sync.Mutex
+	answers map[string]float64
+	asked   []string
+}
+
+func (f *fakeAnalyzer) Sample(_ context.Context, query string) (float64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = append(f.asked, query)
+	value, found := f.answers[query]
+	if !found {
+		return 0, errors.New("no data")
+	}
+	return value, nil
+}
+
+// analysed is a plan of one wave with two metrics: "errors" against a bound and
+// "latency" against its baseline.
+type analysed struct {
+	*testing.T
+	c     *Controller
+	fake  *fakeAnalyzer
+	rem   *v1alpha1.Remediation
+	state v1alpha1.TargetState
+	now   time.Time
+}
+
+func newAnalysed(t *testing.T) *analysed {
+	t.Helper()
+	every := metav1.Duration{Duration: 30 * time.Second}
+	rem := &v1alpha1.Remediation{Spec: v1alpha1.RemediationSpec{Policy: v1alpha1.PlannedPolicy{Name: "p"}, Waves: []int32{1},
+		Strategy: v1alpha1.RemediationStrategy{Analysis: &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{
+			{Name: "errors", Query: "errors", SuccessCondition: "sample < 0.05", Interval: every, Samples: 2},
+			{Name: "latency", Query: "latency", SuccessCondition: "sample <= baseline * 2", Interval: every, Samples: 2},
+		}}}}}
+	fake := &fakeAnalyzer{answers: map[string]float64{"errors": 0.01, "latency": 1}}
+	return &analysed{T: t, fake: fake, rem: rem, state: v1alpha1.TargetPending, now: noon,
+		c: &Controller{analyzer: fake, metrics: newMetrics(prometheus.NewRegistry())}}
+}
+
+// pass is one pass of the controller after some time, which reads the status as
+// a restarted controller would.
+func (a *analysed) pass(phase v1alpha1.RemediationPhase, after time.Duration) Analysis {
+	a.Helper()
+	a.now = a.now.Add(after)
+	raw, err := json.Marshal(a.rem.Status.Analysis)
+	if err != nil {
+		a.Fatal(err)
+	}
+	a.rem.Status.Analysis = nil
+	if err := json.Unmarshal(raw, &a.rem.Status.Analysis); err != nil {
+		a.Fatal(err)
+	}
+	a.rem.Status.Phase, a.fake.asked = phase, nil
+	o := Observation{Now: a.now, Spec: a.rem.Spec, Status: a.rem.Status, Targets: []TargetView{{State: a.state}}}
+	got := a.c.analyse(context.Background(), a.rem, o)
+	slices.Sort(a.fake.asked)
+	return got
+}
+
+func (a *analysed) require(got Analysis, verdict v1alpha1.AnalysisVerdict, asked string) {
+	a.Helper()
+	if got.Verdict != verdict || strings.Join(a.fake.asked, " ") != asked {
+		a.Errorf("got %s (%s) having asked %q; want %s, %q", got.Verdict, got.Message, a.fake.asked, verdict, asked)
+	}
+}
+
+// soak takes the plan to the soak of its wave, with baselines.
+func (a *analysed) soak() {
+	a.Helper()
+	a.require(a.pass(v1alpha1.PhaseApplying, 0), v1alpha1.AnalysisRunning, "latency")
+	a.state = v1alpha1.TargetVerified
+	began := metav1.NewMicroTime(a.now.Add(time.Minute))
+	a.rem.Status.HealthySince = &began
+}
+
+func TestAWaveIsComparedWithWhatWasBeforeItsFirstWrite(t *testing.T) {
+	a := newAnalysed(t)
+	a.soak()
+	if got := a.rem.Status.Analysis[1].Baseline; got != "1" {
+		t.Errorf("got baseline %q", got)
+	}
+	a.fake.answers["latency"] = 5
+	a.require(a.pass(v1alpha1.PhaseApplying, 10*time.Minute), v1alpha1.AnalysisRunning, "")
+	a.require(a.pass(v1alpha1.PhaseVerifying, time.Minute), v1alpha1.AnalysisRunning, "")
+	a.require(a.pass(v1alpha1.PhaseSoaking, time.Minute), v1alpha1.AnalysisFailed, "errors latency")
+}
+
+func TestGoodSamplesOverTheSoakPass(t *testing.T) {
+	a := newAnalysed(t)
+	a.soak()
+	got := a.pass(v1alpha1.PhaseSoaking, time.Minute)
+	a.require(got, v1alpha1.AnalysisRunning, "errors latency")
+	if got.Wait != 30*time.Second || !strings.Contains(got.Message, "metric errors: sample 0.01 meets sample < 0.05, 1 of 2 in a row") {
+		t.Errorf("got %+v", got)
+	}
+	got = a.pass(v1alpha1.PhaseSoaking, 10*time.Second)
+	a.require(got, v1alpha1.AnalysisRunning, "")
+	if got.Wait != 20*time.Second {
+		t.Errorf("the next sample is due in %s, want 20s", got.Wait)
+	}
+	a.require(a.pass(v1alpha1.PhaseSoaking, 20*time.Second), v1alpha1.AnalysisPassed, "errors latency")
+	for result, want := range map[string]float64{"Met": 4, "Baseline": 1, "Missed": 0, "Inconclusive": 0} {
+		if got := testutil.ToFloat64(a.c.metrics.samples.WithLabelValues("p", result)); got != want {
+			t.Errorf("%s: counted %v, want %v", result, got, want)
+		}
+	}
+}
+
+func TestASoakThatBeginsAnewKeepsTheBaselineOnly(t *testing.T) {
+	a := newAnalysed(t)
+	a.soak()
+	a.pass(v1alpha1.PhaseSoaking, time.Minute)
+	a.require(a.pass(v1alpha1.PhaseSoaking, 30*time.Second), v1alpha1.AnalysisPassed, "errors latency")
+	again := metav1.NewMicroTime(a.now.Add(10 * time.Second))
+	a.rem.Status.HealthySince = &again
+	a.require(a.pass(v1alpha1.PhaseSoaking, 10*time.Second), v1alpha1.AnalysisRunning, "")
+	a.require(a.pass(v1alpha1.PhaseSoaking, 20*time.Second), v1alpha1.AnalysisRunning, "errors latency")
+	if rec := a.rem.Status.Analysis[1]; rec.Passed != 1 || rec.Baseline != "1" {
+		t.Errorf("got %+v", rec)
+	}
+}
+
+func TestSilenceIsAskedAgainWhileHeld(t *testing.T) {
+	a := newAnalysed(t)
+	a.soak()
+	delete(a.fake.answers, "errors")
+	got := a.pass(v1alpha1.PhaseSoaking, time.Minute)
+	a.require(got, v1alpha1.AnalysisInconclusive, "errors latency")
+	if got.Message != "metric errors: no data" {
+		t.Errorf("got %q", got.Message)
+	}
+	a.rem.Status.HeldFrom, a.rem.Status.HealthySince = v1alpha1.PhaseSoaking, nil
+	a.require(a.pass(v1alpha1.PhaseHeld, 10*time.Second), v1alpha1.AnalysisInconclusive, "")
+	a.fake.answers["errors"] = 0.01
+	a.require(a.pass(v1alpha1.PhaseHeld, 20*time.Second), v1alpha1.AnalysisRunning, "errors latency")
+}
+
+func TestNoWaveBeginsWithoutTheBaselineThatItNeeds(t *testing.T) {
+	a := newAnalysed(t)
+	for _, answer := range []*float64{nil, ptr(math.NaN()), ptr(math.Inf(1))} {
+		delete(a.fake.answers, "latency")
+		if answer != nil {
+			a.fake.answers["latency"] = *answer
+		}
+		a.require(a.pass(v1alpha1.PhaseApplying, time.Minute), v1alpha1.AnalysisInconclusive, "latency")
+	}
+	a.fake.answers["latency"] = 1
+	a.rem.Status.HeldFrom = v1alpha1.PhaseApplying
+	a.require(a.pass(v1alpha1.PhaseHeld, time.Second), v1alpha1.AnalysisInconclusive, "")
+	a.require(a.pass(v1alpha1.PhaseHeld, time.Minute), v1alpha1.AnalysisRunning, "latency")
+	a.require(a.pass(v1alpha1.PhaseApplying, time.Hour), v1alpha1.AnalysisRunning, "latency")
+}
+
+func TestAWaveOfARemovedRecordIsNeverPassed(t *testing.T) {
+	a := newAnalysed(t)
+	a.soak()
+	a.rem.Status.Analysis = nil
+	got := a.pass(v1alpha1.PhaseSoaking, time.Minute)
+	a.require(got, v1alpha1.AnalysisInconclusive, "errors latency")
+	if !strings.Contains(got.Message, "metric latency: there is no answer from before the wave") {
+		t.Errorf("got %q", got.Message)
+	}
+}
+
+func TestTheObservationShowsWhatIsPersistedOnly(t *testing.T) {
+	a := newAnalysed(t)
+	a.rem.Status.Phase = v1alpha1.PhaseApplying
+	o := Observation{Now: noon, Spec: a.rem.Spec, Status: a.rem.Status, Targets: []TargetView{{State: v1alpha1.TargetPending}}}
+	a.c.analyse(t.Context(), a.rem, o)
+	if o.Status.Analysis != nil || len(a.rem.Status.Analysis) != 2 {
+		t.Errorf("observed %v, to persist %v", o.Status.Analysis, a.rem.Status.Analysis)
+	}
+}
+
+func TestWithoutAPrometheusTheFlagIsNamed(t *testing.T) {
+	a := newAnalysed(t)
+	a.c.analyzer = nil
+	for _, phase := range []v1alpha1.RemediationPhase{v1alpha1.PhaseApplying, v1alpha1.PhaseSoaking} {
+		got := a.pass(phase, time.Minute)
+		a.require(got, v1alpha1.AnalysisInconclusive, "")
+		if !strings.Contains(got.Message, "--prometheus-url") || got.Wait <= 0 {
+			t.Errorf("got %+v", got)
+		}
+	}
+}
+
+func TestAStrategyWithoutMetricsAsksNothing(t *testing.T) {
+	a := newAnalysed(t)
+	a.rem.Spec.Strategy.Analysis, a.c.analyzer = nil, nil
+	a.require(a.pass(v1alpha1.PhaseSoaking, time.Minute), "", "")
+}
+
+func ptr(f float64) *float64 { return &f }
