@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -88,6 +90,25 @@ var _ = Describe("A policy that couldn't work", func() {
 		Entry("for a breaker that could never open", remediated(func(s *v1alpha1.RemediationStrategy) {
 			s.Breaker.Window.Duration = 1
 		}), "spec.remediation.breaker.window"),
+		Entry("for a window in a zone nobody knows", remediated(func(s *v1alpha1.RemediationStrategy) {
+			s.Windows = []v1alpha1.MaintenanceWindow{{Schedule: "0 22 * * 1-5", Duration: metav1.Duration{Duration: time.Hour}, TimeZone: "Europe/Brelin"}}
+		}), "spec.remediation.windows[0].timeZone", `"Europe/Brelin" isn't the IANA name of a time zone`),
+		Entry("for a window at a time that never comes", remediated(func(s *v1alpha1.RemediationStrategy) {
+			s.Windows = []v1alpha1.MaintenanceWindow{{Schedule: "0 3 31 2 *", Duration: metav1.Duration{Duration: time.Hour}}}
+		}), "spec.remediation.windows[0].schedule", "names a time that never comes"),
+		Entry("for a budget of nothing", remediated(func(s *v1alpha1.RemediationStrategy) {
+			none := intstr.FromString("0%")
+			s.Budget = &v1alpha1.BudgetStrategy{MaxUnavailable: &none}
+		}), "spec.remediation.budget.maxUnavailable", "a percentage from"),
+		Entry("for a stage that chooses everything", remediated(func(s *v1alpha1.RemediationStrategy) {
+			s.Stages = []v1alpha1.RolloutStage{{Name: "all"}}
+		}), "spec.remediation.stages[0].selector", "chooses every target"),
+		Entry("for a stage by labels that can't be", remediated(staged("staging", "not a value!")),
+			"spec.remediation.stages[1].selector.namespaceSelector", `"not a value!"`),
+		Entry("for a metric that can't be asked or judged", remediated(func(s *v1alpha1.RemediationStrategy) {
+			s.Analysis = &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{
+				{Name: "errors", Query: "sum(rate(errors_total[5m])", SuccessCondition: "sampel < 1.0"}}}
+		}), "spec.remediation.analysis.metrics[0].query: isn't PromQL", "spec.remediation.analysis.metrics[0].successCondition"),
 	)
 })
 

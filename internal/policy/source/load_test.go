@@ -210,6 +210,45 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 				`hats/hats.rego:13: custom.remediation.waves[0]: 5%: the last wave must be "100%"`,
 			},
 		},
+		"a strategy of which a rollout can't be made": {
+			reason: "admission would refuse it; each problem has the line of its key",
+			files: hats("#   severity: High", `#   severity: High
+#   remediation:
+#     mode: Manual
+#     canary:
+#       selector: {}
+#     stages:
+#       - name: others
+#         selector: {namespaceSelector: {matchLabels: {env: staging}}}
+#     budget:
+#       maxUnavailable: 0%
+#     windows:
+#       - schedule: "0 22 * * 1-5"
+#         duration: 8h
+#         timeZone: Europe/Berlin
+#       - schedule: "0 22 * * 8"
+#         duration: 200h`),
+			want: []string{
+				"hats/hats.rego:14: custom.remediation.canary.selector: it chooses every target",
+				`hats/hats.rego:16: custom.remediation.stages[0].name: "others" is the stage of targets that no stage chooses`,
+				`hats/hats.rego:19: custom.remediation.budget.maxUnavailable: "0%": must be a count`,
+				`hats/hats.rego:24: custom.remediation.windows[1].schedule: "0 22 * * 8" can't be read`,
+				"hats/hats.rego:25: custom.remediation.windows[1].duration: 200h0m0s: must be from 1m0s to 168h0m0s",
+			},
+		},
+		"unknown keys of a strategy": {
+			reason: "a misspelt limit must not be no limit",
+			files:  hats("#   severity: High", "#   severity: High\n#   remediation:\n#     budget: {maxUnavailble: 1}\n#     windows:\n#       - schedule: 0 22 * * *\n#         duration: 8h\n#         timezone: UTC"),
+			want: []string{
+				"hats/hats.rego:12: unknown METADATA key custom.remediation.budget.maxUnavailble",
+				"hats/hats.rego:16: unknown METADATA key custom.remediation.windows[0].timezone",
+			},
+		},
+		"a duration that isn't one": {
+			reason: "the decoder's error doesn't say where it is",
+			files:  hats("#   severity: High", "#   severity: High\n#   remediation:\n#     soak: 1m\n#     windows:\n#       - schedule: 0 22 * * *\n#         duration: 8 hours"),
+			want:   []string{`hats/hats.rego:15: custom.remediation.windows[0].duration can't be read: time: unknown unit " hours" in duration "8 hours"`},
+		},
 		"an id that can't be a name": {
 			reason: "it becomes metadata.name",
 			files:  hats("id: no-hats", "id: No_Hats"),

@@ -2,8 +2,10 @@ package source
 
 import (
 	"encoding/json"
-	"errors"
+	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -59,13 +61,41 @@ func (m *metadata) decodeCustom(found *problems) bool {
 	if err == nil {
 		return true
 	}
-	key := "custom"
-	var wrongType *json.UnmarshalTypeError
-	if errors.As(err, &wrongType) {
-		key = strings.TrimSuffix("custom."+wrongType.Field, ".")
-	}
+	key := "custom" + unreadable(m.Custom, func(part any) bool {
+		text, err := json.Marshal(part)
+		return err != nil || json.Unmarshal(text, &custom{}) != nil
+	})
 	found.add(m.File, m.line(key), "%s can't be read: %v", key, err)
 	return false
+}
+
+// unreadable is the path, such as ".remediation.windows[0].duration", of the value
+// for which a whole that holds nothing else can't be read: not every decoder's
+// error says where it happened.
+func unreadable(value any, fails func(any) bool) string {
+	switch v := value.(type) {
+	case map[string]any:
+		if fails(map[string]any{}) {
+			return "" // it should be no map at all
+		}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			within := func(part any) bool { return fails(map[string]any{key: part}) }
+			if within(v[key]) {
+				return "." + key + unreadable(v[key], within)
+			}
+		}
+	case []any:
+		if fails([]any{}) {
+			return "" // nor a list
+		}
+		for i := range v {
+			within := func(part any) bool { return fails([]any{part}) }
+			if within(v[i]) {
+				return fmt.Sprintf("[%d]", i) + unreadable(v[i], within)
+			}
+		}
+	}
+	return ""
 }
 
 // runbook is the first related resource, if it is a web address.
