@@ -57,6 +57,10 @@ test-integration: ## Manifests and controllers against a real API server
 test-e2e: ## The manager as a process: killed, raced, fed with bad input
 	@$(RUNTESTS) controlplane e2e
 
+.PHONY: chaos
+chaos: ## Break a real control plane under rollouts; write the figures to docs/chaos.md
+	@EVENKEEL_CHAOS_TABLE="$(CURDIR)/docs/chaos.md" $(RUNTESTS) controlplane chaos
+
 .PHONY: test-hack
 test-hack: ## The tests of the local control plane, the demo and the test runner
 	@$(RUNTESTS) controlplane hack

@@ -6,7 +6,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
-	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/internal/analysis"
 	"evenkeel.dev/evenkeel/internal/remediate"
@@ -47,7 +46,7 @@ func (o *analysisOptions) analyzer(metrics prometheus.Registerer) (remediate.Ana
 		return nil, nil
 	}
 	client, err := analysis.NewClient(analysis.Options{URL: o.url, BearerTokenFile: o.bearerTokenFile, CAFile: o.caFile,
-		Clock: clock.RealClock{}, Registerer: metrics})
+		Clock: newClock(), Registerer: metrics})
 	if err != nil {
 		return nil, fmt.Errorf("set up metric analysis: %w", err)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
-	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/internal/escalate"
 )
@@ -79,6 +78,6 @@ func (o *escalationOptions) config(namespace string, metrics prometheus.Register
 	return escalate.Config{
 		Options:       escalate.Options{Cluster: o.cluster, Namespace: namespace, Owner: o.owner, Dashboard: dashboard},
 		Alertmanagers: o.alertmanagers, BearerTokenFile: o.bearerTokenFile, CAFile: o.caFile,
-		Interval: o.interval, Clock: clock.RealClock{}, Metrics: metrics,
+		Interval: o.interval, Clock: newClock(), Metrics: metrics,
 	}, err
 }

@@ -9,7 +9,6 @@ import (
 	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -66,10 +65,10 @@ func runManager(ctx context.Context, o *managerOptions) error {
 	}
 	if err := webhook.Setup(ctx, mgr, webhook.Options{Catalog: policies, Namespace: o.namespace, CertDir: o.certDir,
 		URLBase: o.webhookURL, ServiceName: o.webhookService, Host: o.webhookHost, Port: o.webhookPort, Timeout: o.webhookTimeout,
-		ExemptNamespaces: o.exemptNamespaces, Registerer: ctrlmetrics.Registry, Clock: clock.RealClock{}}); err != nil {
+		ExemptNamespaces: o.exemptNamespaces, Registerer: ctrlmetrics.Registry, Clock: newClock()}); err != nil {
 		return fmt.Errorf("set up admission: %w", err)
 	}
-	index, err := scan.Setup(mgr, policies, scan.Options{ResyncPeriod: o.resync, Clock: clock.RealClock{}, Registerer: ctrlmetrics.Registry})
+	index, err := scan.Setup(mgr, policies, scan.Options{ResyncPeriod: o.resync, Clock: newClock(), Registerer: ctrlmetrics.Registry})
 	if err != nil {
 		return fmt.Errorf("set up the scan: %w", err)
 	}
@@ -78,7 +77,7 @@ func runManager(ctx context.Context, o *managerOptions) error {
 		return err
 	}
 	if err := remediate.Register(mgr, remediate.Options{Policies: policies, Findings: index, Changes: index.Changes(),
-		Clock: clock.RealClock{}, Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts, Analyzer: analyzer}); err != nil {
+		Clock: newClock(), Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts, Analyzer: analyzer}); err != nil {
 		return fmt.Errorf("set up remediation: %w", err)
 	}
 	alerts, err := o.escalation.config(o.namespace, ctrlmetrics.Registry)

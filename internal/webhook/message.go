@@ -11,7 +11,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
-	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
 // Bounds of what is sent back. The API server cuts warnings off beyond 256
@@ -143,7 +142,7 @@ func fixText(actions []policy.Action, secret bool) string {
 	var steps []string
 	for _, a := range actions {
 		if a.Type != policy.ActionPatch {
-			steps = append(steps, oneLine(action.Describe([]policy.Action{a}, 1)))
+			steps = append(steps, string(a.Type)+" it")
 			continue
 		}
 		for _, op := range a.Ops {

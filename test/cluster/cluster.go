@@ -99,6 +99,16 @@ func (c *Cluster) Stop() error {
 	return nil
 }
 
+// Component stops, starts or restarts (the verb) one component, for example
+// "kube-apiserver", with its data and port kept, and waits until it is done.
+func (c *Cluster) Component(ctx context.Context, verb, component string) error {
+	cmd := exec.CommandContext(ctx, c.command, verb, component, "--dir", filepath.Dir(c.Kubeconfig))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w\n%s", verb, component, err, out)
+	}
+	return nil
+}
+
 // Config is an administrator's configuration of a client; it is a copy.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
 

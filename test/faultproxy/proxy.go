@@ -33,6 +33,8 @@ type Proxy struct {
 	mu         sync.Mutex
 	injections []*Injection
 	writes     []Write
+	watches    map[int]context.CancelFunc
+	watched    int
 	user       string
 	groups     []string
 }
@@ -114,6 +116,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.Header{}, *fault.Answer)
 	case mutating(r.Method) || fault.After != nil || fault.LoseAnswer:
 		p.exchange(w, r, req, fault)
+	case req.IsWatch():
+		ctx, forget := p.watching(r.Context())
+		defer forget()
+		p.passing.ServeHTTP(w, r.WithContext(ctx))
 	default:
 		p.passing.ServeHTTP(w, r)
 	}

@@ -6,15 +6,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Build builds the binary out of the repository at root and returns its path in dir.
-func Build(ctx context.Context, root, dir string) (string, error) {
+// Build builds the binary out of the repository at root, with further flags of
+// go build, and returns its path in dir.
+func Build(ctx context.Context, root, dir string, flags ...string) (string, error) {
 	binary := filepath.Join(dir, "evenkeel")
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/evenkeel")
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", binary}, flags, []string{"./cmd/evenkeel"})...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the manager: %w\n%s", err, out)

@@ -19,8 +19,8 @@ import (
 
 // How much of the manager's log a failed spec shows.
 const (
-	loggedLines = 150
-	loggedWidth = 600
+	loggedLines = 60
+	loggedWidth = 300
 )
 
 // Manager is a manager that reaches the API server through a proxy of its own.

@@ -36,8 +36,9 @@ type Rig struct {
 	numbered atomic.Int64
 }
 
-// Start builds and starts all but a manager.
-func Start(ctx context.Context) (*Rig, error) {
+// Start builds and starts all but a manager, whose program is built with the
+// given flags of go build.
+func Start(ctx context.Context, build ...string) (*Rig, error) {
 	root, err := cluster.Root()
 	if err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func Start(ctx context.Context) (*Rig, error) {
 	}
 	log.SetLogger(GinkgoLogr)
 	r := &Rig{dir: dir}
-	if r.binary, err = process.Build(ctx, root, dir); err != nil {
+	if r.binary, err = process.Build(ctx, root, dir, build...); err != nil {
 		return nil, errors.Join(err, r.Stop())
 	}
 	if r.Cluster, err = cluster.Start(ctx, dir); err != nil {
