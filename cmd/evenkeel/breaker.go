@@ -16,16 +16,17 @@ import (
 func newBreakerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "breaker",
-		Short: "Show circuit breakers, and pull the kill switch",
-		Long: `Breaker shows the circuit breakers that stop automated writes, holds one open, and
-lets go of it. "evenkeel breaker open global" is the kill switch: no new write
-begins anywhere; rollbacks go on.`,
+		Short: "Show and reset circuit breakers, and pull the kill switch",
+		Long: `Breaker shows the circuit breakers that stop automated writes, holds one open, lets
+go of it, and lets one start afresh that opened by itself. "evenkeel breaker open
+global" is the kill switch: no new write begins anywhere; rollbacks go on.`,
 	}
 	cmd.SetFlagErrorFunc(wronglyCalled)
 	flags := takesCluster(cmd)
 	cmd.AddCommand(newBreakerListCommand(flags),
 		newBreakerForceCommand(flags, "open", "Hold a breaker open: the kill switch", v1alpha1.BreakerOpen),
-		newBreakerForceCommand(flags, "close", "Let go of a breaker that a person held open", ""))
+		newBreakerForceCommand(flags, "close", "Let go of a breaker that a person held open", ""),
+		newBreakerResetCommand(flags))
 	return cmd
 }
 

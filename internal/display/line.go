@@ -2,6 +2,7 @@ package display
 
 import (
 	"fmt"
+	"slices"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
@@ -22,6 +23,10 @@ func (r Rollout) CoveredBy(cb *v1alpha1.CircuitBreaker) bool {
 		return true
 	case v1alpha1.BreakerScopePolicy:
 		return cb.Spec.Scope.Policy == r.Remediation.Spec.Policy.Name
+	case v1alpha1.BreakerScopeNamespace:
+		return slices.ContainsFunc(r.Slices, func(s v1alpha1.RemediationSlice) bool {
+			return slices.ContainsFunc(s.Spec.Targets, func(t v1alpha1.Target) bool { return t.Object.Namespace == cb.Spec.Scope.Namespace })
+		})
 	}
 	return false
 }

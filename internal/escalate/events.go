@@ -43,6 +43,16 @@ const (
 	ReasonBreakerOpened = "BreakerOpened"
 	// ReasonBreakerClosed: a circuit breaker lets automated writes through again.
 	ReasonBreakerClosed = "BreakerClosed"
+	// ReasonBreakerReset: a person has closed a circuit breaker and let it start afresh.
+	ReasonBreakerReset = "BreakerReset"
+	// ReasonKillSwitchOn: a person holds a circuit breaker open.
+	ReasonKillSwitchOn = "KillSwitchOn"
+	// ReasonKillSwitchOff: nobody holds the circuit breaker open any more.
+	ReasonKillSwitchOff = "KillSwitchOff"
+	// ReasonPolicyDemoted: a policy's breaker opened too often; only dry runs are made.
+	ReasonPolicyDemoted = "PolicyDemoted"
+	// ReasonDemotionEnded: a policy that was demoted may write again.
+	ReasonDemotionEnded = "DemotionEnded"
 	// ReasonRemediated: Evenkeel changed this object.
 	ReasonRemediated = "Remediated"
 	// ReasonReverted: Evenkeel set this object back.
@@ -103,7 +113,7 @@ func (r *Recorder) record(regarding, related runtime.Object, reason, note string
 func eventType(reason string) string {
 	switch reason {
 	case ReasonPlanMade, ReasonCanaryPassed, ReasonWaveDone, ReasonSucceeded, ReasonSuperseded,
-		ReasonPreviewed, ReasonBreakerClosed, ReasonRemediated:
+		ReasonPreviewed, ReasonBreakerClosed, ReasonBreakerReset, ReasonKillSwitchOff, ReasonDemotionEnded, ReasonRemediated:
 		return corev1.EventTypeNormal
 	default:
 		return corev1.EventTypeWarning
@@ -113,7 +123,7 @@ func eventType(reason string) string {
 // action is what Evenkeel was doing (events.k8s.io/v1 wants it in CamelCase).
 func action(reason string) string {
 	switch reason {
-	case ReasonBreakerOpened, ReasonBreakerClosed:
+	case ReasonBreakerOpened, ReasonBreakerClosed, ReasonBreakerReset, ReasonKillSwitchOn, ReasonKillSwitchOff, ReasonPolicyDemoted, ReasonDemotionEnded:
 		return "BreakCircuit"
 	case ReasonPlanMade, ReasonNotPlanned:
 		return "Plan"

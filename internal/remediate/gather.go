@@ -15,14 +15,18 @@ const maxParallel = 8
 
 // gather observes all that the next step may depend on.
 func (c *Controller) gather(ctx context.Context, p *pass) (Observation, error) {
-	o := Observation{Now: c.clock.Now(), Spec: p.rem.Spec, Status: p.rem.Status, Targets: p.book.views(), Stop: stop(p.rem, p.snapshot)}
-	var err error
+	demoted, err := c.breakers.demoted(ctx, p.rem.Spec.Policy.Name)
+	if err != nil {
+		return Observation{}, err
+	}
+	o := Observation{Now: c.clock.Now(), Spec: p.rem.Spec, Status: p.rem.Status, Targets: p.book.views()}
+	o.StopReason, o.Stop = stop(p.rem, p.snapshot, demoted)
 	switch o.Status.Phase {
 	case "", v1alpha1.PhasePlanned, v1alpha1.PhaseApplying, v1alpha1.PhaseHeld:
-		o.Gate, err = c.gate(ctx, p.rem, o)
+		err = c.mayWrite(ctx, p, &o)
 	case v1alpha1.PhaseVerifying:
 		p.checkAll(ctx, &o)
-		o.Gate, err = c.gate(ctx, p.rem, o)
+		err = c.mayWrite(ctx, p, &o)
 	case v1alpha1.PhaseSoaking:
 		p.checkAll(ctx, &o) // a soak begins no write, and so asks for no gate
 	case v1alpha1.PhasePreviewing, v1alpha1.PhaseRollingBack, v1alpha1.PhasePreviewed, v1alpha1.PhaseSucceeded,
@@ -31,27 +35,42 @@ func (c *Controller) gather(ctx context.Context, p *pass) (Observation, error) {
 	return o, err
 }
 
-// stop says why a plan may begin no further target, or "".
-func stop(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot) string {
+// mayWrite asks whether new writes may begin now, and which targets of theirs not.
+func (c *Controller) mayWrite(ctx context.Context, p *pass, o *Observation) (err error) {
+	if o.Gate, err = c.gate(ctx, p.rem, *o); err != nil {
+		return err
+	}
+	return c.breakers.bar(ctx, p.rem, o)
+}
+
+// stop says why a plan may begin no further target, or "". demoted is the policy's
+// demotion, or nil.
+func stop(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alpha1.BreakerDemotion) (reason, message string) {
 	if rem.DeletionTimestamp != nil {
-		return "the Remediation is being deleted; writes in flight are verified or undone first"
+		return v1alpha1.ReasonPolicyChanged, "the Remediation is being deleted; writes in flight are verified or undone first"
 	}
-	var current *v1alpha1.Policy
-	for _, p := range snapshot.Policies() {
-		if p.Name == rem.Spec.Policy.Name {
-			current = p
-		}
-	}
+	current := snapshot.Definition(rem.Spec.Policy.Name)
 	revision, _ := snapshot.Revision(rem.Spec.Policy.Name)
 	switch {
 	case current == nil || string(current.UID) != rem.Spec.Policy.UID:
-		return fmt.Sprintf("policy %s was deleted", rem.Spec.Policy.Name)
+		return v1alpha1.ReasonPolicyChanged, fmt.Sprintf("policy %s was deleted", rem.Spec.Policy.Name)
 	case revision != rem.Spec.Policy.Revision:
-		return fmt.Sprintf("policy %s changed from revision %s to %s; a new plan follows", rem.Spec.Policy.Name, rem.Spec.Policy.Revision, revision)
-	case current.Spec.Remediation.Mode != rem.Spec.Strategy.Mode:
-		return fmt.Sprintf("policy %s changed spec.remediation.mode from %s to %s", rem.Spec.Policy.Name, rem.Spec.Strategy.Mode, current.Spec.Remediation.Mode)
+		return v1alpha1.ReasonPolicyChanged,
+			fmt.Sprintf("policy %s changed from revision %s to %s; a new plan follows", rem.Spec.Policy.Name, rem.Spec.Policy.Revision, revision)
 	}
-	return ""
+	mode := current.Spec.Remediation.Mode
+	if demoted != nil && mode.Runs() {
+		mode = v1alpha1.RemediationDryRun
+	}
+	switch {
+	case mode == rem.Spec.Strategy.Mode:
+		return "", ""
+	case mode != current.Spec.Remediation.Mode:
+		return v1alpha1.ReasonDemoted, demoted.Message
+	default:
+		return v1alpha1.ReasonPolicyChanged,
+			fmt.Sprintf("policy %s changed spec.remediation.mode from %s to %s", rem.Spec.Policy.Name, rem.Spec.Strategy.Mode, mode)
+	}
 }
 
 // gate asks the breakers and the RBAC whether new writes may begin.

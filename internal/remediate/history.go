@@ -63,11 +63,16 @@ func (p *Planner) point(ctx context.Context, pol *v1alpha1.Policy, plans []v1alp
 		return nil
 	}
 	latest := plans[len(plans)-1]
-	if now := pol.Status.Remediation; now != nil && now.Name == latest.Name && now.Phase == latest.Status.Phase {
+	demoted, err := p.breakers.demoted(ctx, pol.Name)
+	if err != nil {
+		return err
+	}
+	pointer := v1alpha1.RemediationPointer{Name: latest.Name, Phase: phaseOf(latest), Demoted: demoted != nil}
+	if now := pol.Status.Remediation; now != nil && *now == pointer {
 		return nil
 	}
-	patch := fmt.Sprintf(`{"status":{"remediation":{"name":%q,"phase":%q}}}`, latest.Name, phaseOf(latest))
-	err := p.client.Status().Patch(ctx, pol.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner(v1alpha1.FieldManager))
+	patch := fmt.Sprintf(`{"status":{"remediation":{"name":%q,"phase":%q,"demoted":%t}}}`, pointer.Name, pointer.Phase, pointer.Demoted)
+	err = p.client.Status().Patch(ctx, pol.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner(v1alpha1.FieldManager))
 	return client.IgnoreNotFound(err)
 }
 

@@ -17,6 +17,8 @@ type Observation struct {
 	// Stop says why no target may be begun any more: the policy has changed, or
 	// somebody deletes the plan. Empty: go on.
 	Stop string
+	// StopReason is the CamelCase reason of Stop.
+	StopReason string
 	// Abort says that a person wants the plan undone and ended. Empty: no.
 	Abort string
 	// Gate says whether new writes may begin now.

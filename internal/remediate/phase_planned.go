@@ -1,6 +1,7 @@
 package remediate
 
 import (
+	"cmp"
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -77,7 +78,7 @@ func (o Observation) held() Intent {
 
 // superseded ends the plan: nothing is in flight, and nothing more is begun.
 func (o Observation) superseded() Intent {
-	return Intent{Phase: v1alpha1.PhaseSuperseded, Wave: o.Status.Wave, Reason: v1alpha1.ReasonPolicyChanged,
+	return Intent{Phase: v1alpha1.PhaseSuperseded, Wave: o.Status.Wave, Reason: cmp.Or(o.StopReason, v1alpha1.ReasonPolicyChanged),
 		Message: o.Stop, Marks: o.notAttempted(o.Stop)}
 }
 

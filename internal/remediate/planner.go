@@ -36,6 +36,9 @@ type Findings interface {
 	// Findings returns the objects that violate a policy, the revision that
 	// judged them, and whether every kind was looked at.
 	Findings(policyName string) (findings []policy.Finding, revision string, complete bool)
+	// Violating returns how many objects violate a policy, waived ones included,
+	// the revision that judged them, and whether every kind was looked at.
+	Violating(policyName string) (objects int, revision string, complete bool)
 }
 
 // PolicyStatus is the part of the catalog that planning needs.
@@ -54,6 +57,7 @@ type Planner struct {
 	findings Findings
 	clock    clock.PassiveClock
 	events   *escalate.Recorder
+	breakers *breakers
 	mapper   meta.RESTMapper
 	said     *sayings
 }
@@ -99,6 +103,10 @@ func (p *Planner) plan(ctx context.Context, pol *v1alpha1.Policy, plans []v1alph
 	found, revision, complete := p.findings.Findings(pol.Name)
 	if !p.current(pol, revision) || !complete {
 		return replanPoll, nil // the scan says when it has caught up
+	}
+	var err error
+	if strategy.Mode, err = p.breakers.mode(ctx, pol, strategy.Mode); err != nil {
+		return 0, err
 	}
 	if len(plans) > 0 {
 		latest := plans[len(plans)-1]

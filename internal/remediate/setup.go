@@ -7,11 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -32,16 +34,19 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// Rollouts is how many plans are worked on at a time.
 	Rollouts int
-	// Analyzer answers the queries of metrics; nil when there is none, which holds
-	// the plans whose strategy names metrics.
+	// Analyzer answers the queries of metrics and of service level objectives; nil
+	// when there is none, which holds the plans whose strategy names any.
 	Analyzer Analyzer
+	// SLO is the service level objective that the global breaker watches; nil for none.
+	SLO *v1alpha1.SLOStrategy
 }
 
 // Register adds the rollout controller and the planner to the manager. Both run
 // on the leader only.
 func Register(mgr ctrl.Manager, o Options) error {
 	recorder := escalate.NewRecorder(mgr.GetEventRecorder("evenkeel"))
-	b := &breakers{reader: mgr.GetAPIReader(), client: mgr.GetClient(), clock: o.Clock, events: recorder, metrics: newBreakerMetrics(o.Metrics)}
+	b := &breakers{reader: mgr.GetAPIReader(), client: mgr.GetClient(), policies: o.Policies, findings: o.Findings, analyzer: o.Analyzer,
+		slo: o.SLO, clock: o.Clock, events: recorder, metrics: newBreakerMetrics(o.Metrics)}
 	rollout := &Controller{client: mgr.GetClient(), reader: mgr.GetAPIReader(), policies: o.Policies, clock: o.Clock,
 		events: recorder, breakers: b, metrics: newMetrics(o.Metrics), analyzer: o.Analyzer,
 		rights: &rights{client: mgr.GetClient(), mapper: mgr.GetRESTMapper()}}
@@ -53,17 +58,23 @@ func Register(mgr ctrl.Manager, o Options) error {
 		return err
 	}
 	planner := &Planner{client: mgr.GetClient(), reader: mgr.GetAPIReader(), policies: o.Policies, findings: o.Findings,
-		clock: o.Clock, events: recorder, mapper: mgr.GetRESTMapper(), said: newSayings()}
+		clock: o.Clock, events: recorder, breakers: b, mapper: mgr.GetRESTMapper(), said: newSayings()}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("planner").
 		For(&v1alpha1.Policy{}).
 		Watches(&v1alpha1.Remediation{}, handler.EnqueueRequestsFromMapFunc(policyOf)).
+		Watches(&v1alpha1.CircuitBreaker{}, handler.EnqueueRequestsFromMapFunc(policyOfBreaker), builder.WithPredicates(demotionChanges())).
 		WatchesRawSource(source.Channel(o.Changes, &handler.EnqueueRequestForObject{})).
 		Complete(planner); err != nil {
 		return err
 	}
+	if err := ctrl.NewControllerManagedBy(mgr).Named("breaker").
+		For(&v1alpha1.CircuitBreaker{}).
+		Complete(&BreakerController{breakers: b}); err != nil {
+		return err
+	}
 	return mgr.Add(leaderRunnable{func(ctx context.Context) error {
 		// The kill switch must be there before anybody needs it.
-		_, err := b.ensure(ctx, scopes("")[0])
+		_, err := b.ensure(ctx, globalScope())
 		return err
 	}})
 }
@@ -89,6 +100,27 @@ func policyOf(_ context.Context, obj client.Object) []ctrl.Request {
 		return nil
 	}
 	return []ctrl.Request{{NamespacedName: types.NamespacedName{Name: policyName}}}
+}
+
+func policyOfBreaker(_ context.Context, obj client.Object) []ctrl.Request {
+	cb, ok := obj.(*v1alpha1.CircuitBreaker)
+	if !ok || cb.Spec.Scope.Type != v1alpha1.BreakerScopePolicy {
+		return nil
+	}
+	return []ctrl.Request{{NamespacedName: types.NamespacedName{Name: cb.Spec.Scope.Policy}}}
+}
+
+// demotionChanges lets through what changes how a policy is planned.
+func demotionChanges() predicate.Predicate {
+	demoted := func(o client.Object) bool {
+		cb, ok := o.(*v1alpha1.CircuitBreaker)
+		return ok && cb.Status.Demoted != nil
+	}
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool { return demoted(e.ObjectOld) != demoted(e.ObjectNew) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return demoted(e.Object) },
+	}
 }
 
 // leaderRunnable runs once on the leader.

@@ -101,6 +101,15 @@ func (s *Snapshot) Policies() []*v1alpha1.Policy {
 	return definitions
 }
 
+// Definition is the policy's definition in force, or nil when there is no such
+// policy. It is shared: read it only.
+func (s *Snapshot) Definition(name string) *v1alpha1.Policy {
+	if e, ok := s.entries[name]; ok {
+		return e.definition()
+	}
+	return nil
+}
+
 // Revision is the policy's revision in force; false when it is unknown or has
 // never compiled.
 func (s *Snapshot) Revision(name string) (string, bool) {

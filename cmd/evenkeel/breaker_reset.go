@@ -1,0 +1,47 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+func newBreakerResetCommand(flags *clusterFlags) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "reset NAME --reason REASON",
+		Short: "Let a breaker that opened by itself start afresh",
+		Long: `Reset closes a breaker and lets it forget the failures that it has counted, its
+openings, and the demotion of its policy. Your user name is recorded with the reason.
+What still gives it a reason to open opens it again at once.`,
+		Example: `  evenkeel breaker reset policy-privileged-containers --reason "the registry is back"`,
+		Args:    takesArguments(1, 1, "circuit breaker; see evenkeel breaker list"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if strings.TrimSpace(reason) == "" {
+				return wronglyCalled(cmd, errors.New("--reason is missing: say why writing may go on"))
+			}
+			c, err := flags.client()
+			if err != nil {
+				return err
+			}
+			cb := &v1alpha1.CircuitBreaker{}
+			if err := c.Get(cmd.Context(), client.ObjectKey{Name: args[0]}, cb); err != nil {
+				return failure("read circuit breaker "+args[0], err)
+			}
+			count := cb.Status.Resets + 1
+			if err := patch(cmd.Context(), c, cb, map[string]any{"spec": map[string]any{
+				"reset": map[string]any{"count": count, "reason": reason}}}); err != nil {
+				return failure("reset circuit breaker "+cb.Name, err)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "circuit breaker %s is being reset (reset %d); see: evenkeel breaker list\n", cb.Name, count)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why writing may go on, for the record")
+	return cmd
+}

@@ -1,0 +1,139 @@
+package remediate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/kube"
+)
+
+// namespacePoll is how often a namespace's breaker is looked at: is its namespace
+// gone, is it idle?
+const namespacePoll = 10 * time.Minute
+
+// BreakerController keeps the circuit breakers' status true while no plan asks
+// them: time passes, people reset them or hold them open, violations rise, error
+// budgets burn. It writes to no target.
+type BreakerController struct {
+	breakers *breakers
+}
+
+// Reconcile brings one breaker's status up to date.
+func (c *BreakerController) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	b := c.breakers
+	if !b.policies.Complete() {
+		return ctrl.Result{RequeueAfter: catalogPoll}, nil
+	}
+	cb := &v1alpha1.CircuitBreaker{}
+	if err := b.client.Get(ctx, request.NamespacedName, cb); err != nil {
+		if !apierrors.IsNotFound(err) {
+			return ctrl.Result{}, err
+		}
+		return ctrl.Result{}, b.gone(ctx, request.Name)
+	}
+	if dropped, err := b.drop(ctx, cb); dropped || err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := b.refresh(ctx, cb); err != nil {
+		if kube.Classify(err) == kube.Conflict {
+			return ctrl.Result{RequeueAfter: conflictBackoff}, nil
+		}
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: b.poll(cb)}, b.gauge(ctx)
+}
+
+// gone is what the deletion of a breaker asks for. The kill switch must be there
+// before anybody needs it.
+func (b *breakers) gone(ctx context.Context, breaker string) error {
+	if breaker == v1alpha1.GlobalBreakerName {
+		if _, err := b.ensure(ctx, globalScope()); client.IgnoreAlreadyExists(err) != nil {
+			return err
+		}
+	}
+	return b.gauge(ctx)
+}
+
+// refresh does what a person asks of a breaker, and observes the rest.
+func (b *breakers) refresh(ctx context.Context, cb *v1alpha1.CircuitBreaker) error {
+	before := cb.DeepCopy()
+	if st, asked := canary.Reset(cb, b.clock.Now()); asked {
+		cb.Status = st
+	}
+	cb.Status = b.observe(ctx, cb)
+	cb.Status.Forced = cb.Spec.Forced
+	if err := b.write(ctx, before, cb, nil); err != nil {
+		return err
+	}
+	opened := cb.Spec.Scope.Type == v1alpha1.BreakerScopePolicy && cb.Status.State == v1alpha1.BreakerOpen
+	if opened || cb.Spec.Scope.Type == v1alpha1.BreakerScopeGlobal {
+		return b.tripGlobal(ctx, nil)
+	}
+	return nil
+}
+
+// drop deletes a namespace's breaker that is needed no more: its namespace is gone,
+// or it is closed and has counted nothing for a day. One that a person holds open
+// stays.
+func (b *breakers) drop(ctx context.Context, cb *v1alpha1.CircuitBreaker) (bool, error) {
+	if cb.Spec.Scope.Type != v1alpha1.BreakerScopeNamespace || cb.Spec.Forced != "" {
+		return false, nil
+	}
+	namespace := &metav1.PartialObjectMetadata{}
+	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	err := b.reader.Get(ctx, client.ObjectKey{Name: cb.Spec.Scope.Namespace}, namespace)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("read namespace %s: %w", cb.Spec.Scope.Namespace, err)
+	}
+	if err == nil && !canary.Idle(cb, b.clock.Now()) {
+		return false, nil
+	}
+	// What was written since it was read is news of it.
+	err = b.client.Delete(ctx, cb, client.Preconditions{UID: &cb.UID, ResourceVersion: &cb.ResourceVersion})
+	if apierrors.IsConflict(err) {
+		err = nil // that write is a change, and is looked at
+	}
+	return true, client.IgnoreNotFound(err)
+}
+
+// poll is when to look at a breaker again by itself; zero when a change will say so.
+func (b *breakers) poll(cb *v1alpha1.CircuitBreaker) time.Duration {
+	strategy := b.strategy(cb.Spec.Scope)
+	wait := canary.Due(&cb.Status, strategy, b.clock.Now())
+	sooner := func(d time.Duration) {
+		if wait == 0 || d < wait {
+			wait = d
+		}
+	}
+	switch cb.Spec.Scope.Type {
+	case v1alpha1.BreakerScopePolicy:
+		sooner(stormPoll)
+	case v1alpha1.BreakerScopeNamespace:
+		sooner(namespacePoll)
+	case v1alpha1.BreakerScopeGlobal:
+	}
+	if strategy.SLO != nil {
+		sooner(canary.SLOInterval)
+	}
+	return wait
+}
+
+// gauge sets the figures of all breakers anew, so that they are right after a
+// restart and after a deletion too.
+func (b *breakers) gauge(ctx context.Context) error {
+	list := &v1alpha1.CircuitBreakerList{}
+	if err := b.client.List(ctx, list); err != nil {
+		return fmt.Errorf("list circuit breakers: %w", err)
+	}
+	b.metrics.set(list.Items)
+	return nil
+}

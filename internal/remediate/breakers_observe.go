@@ -1,0 +1,131 @@
+package remediate
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+)
+
+const (
+	// stormPoll is how often a policy's violations are counted for its breaker, and
+	// so how often a count that trips nothing is persisted at most.
+	stormPoll = 10 * time.Second
+	// sloTimeout bounds one question to Prometheus.
+	sloTimeout = 10 * time.Second
+)
+
+// observe is a breaker's status as the world makes it now, before anybody's write:
+// time has passed, violations are counted, the objective's query is asked when its
+// last answer is too old, and a demotion begins or ends. Nothing is persisted.
+func (b *breakers) observe(ctx context.Context, cb *v1alpha1.CircuitBreaker) v1alpha1.CircuitBreakerStatus {
+	scope := cb.Spec.Scope
+	strategy := b.strategy(scope)
+	st := canary.Tick(cb.Status, strategy, b.clock.Now())
+	if scope.Type == v1alpha1.BreakerScopePolicy {
+		st = b.storm(st, scope.Policy, strategy)
+	}
+	st = b.burn(ctx, st, strategy)
+	if scope.Type == v1alpha1.BreakerScopePolicy {
+		st = canary.Demotion(st, b.revision(scope.Policy), b.clock.Now())
+	}
+	return st
+}
+
+// storm counts the policy's violations, when a complete scan by the revision in
+// force says how many there are and automation could act on them. A count that
+// changes nothing but the count is kept only now and then: a rollout changes it
+// every second.
+func (b *breakers) storm(st v1alpha1.CircuitBreakerStatus, policy string, s v1alpha1.BreakerStrategy) v1alpha1.CircuitBreakerStatus {
+	definition := b.policies.Snapshot().Definition(policy)
+	if definition == nil || !definition.Spec.Remediation.Mode.Runs() {
+		return st
+	}
+	objects, revision, complete := b.findings.Violating(policy)
+	if !complete || revision != b.revision(policy) {
+		return st
+	}
+	now := b.clock.Now()
+	next := canary.Storm(st, canary.Violations{Revision: revision, Objects: int32(min(objects, math.MaxInt32))}, s, now)
+	if known := st.Storm; known != nil && known.Revision == revision && next.State == st.State {
+		if age := now.Sub(known.SampledAt.Time); age >= 0 && age < stormPoll {
+			return st
+		}
+	}
+	return next
+}
+
+// burn asks the objective's query when its last answer is too old.
+func (b *breakers) burn(ctx context.Context, st v1alpha1.CircuitBreakerStatus, s v1alpha1.BreakerStrategy) v1alpha1.CircuitBreakerStatus {
+	switch {
+	case s.SLO == nil && st.SLO == nil:
+		return st
+	case s.SLO == nil:
+		return canary.Burn(st, canary.Answer{}, s, b.clock.Now())
+	case !canary.SLODue(&st, s, b.clock.Now()):
+		return st
+	}
+	answer := canary.Answer{Err: errors.New("the manager knows no Prometheus: start it with --prometheus-url")}
+	if b.analyzer != nil {
+		ctx, cancel := context.WithTimeout(ctx, sloTimeout)
+		defer cancel()
+		answer.Ratio, answer.Err = b.analyzer.Sample(ctx, s.SLO.Query)
+	}
+	return canary.Burn(st, answer, s, b.clock.Now())
+}
+
+// strategy is the breaker strategy of a scope as it is in force now: a policy's
+// own, and the defaults for what several policies share.
+func (b *breakers) strategy(scope v1alpha1.BreakerScope) v1alpha1.BreakerStrategy {
+	var s v1alpha1.BreakerStrategy
+	switch scope.Type {
+	case v1alpha1.BreakerScopePolicy:
+		if definition := b.policies.Snapshot().Definition(scope.Policy); definition != nil {
+			definition.Spec.Remediation.Breaker.DeepCopyInto(&s)
+		}
+	case v1alpha1.BreakerScopeGlobal:
+		s.SLO = b.slo
+	case v1alpha1.BreakerScopeNamespace:
+	}
+	s.SetDefaults()
+	return s
+}
+
+// revision is a policy's revision in force, or "" when there is none.
+func (b *breakers) revision(policy string) string {
+	revision, _ := b.policies.Snapshot().Revision(policy)
+	return revision
+}
+
+// mode is how far a policy's remediation goes now: a demoted policy's plans are
+// dry runs. It counts the policy's violations first, so that a storm is known
+// before anybody plans to mend it.
+func (b *breakers) mode(ctx context.Context, pol *v1alpha1.Policy, mode v1alpha1.RemediationMode) (v1alpha1.RemediationMode, error) {
+	if !mode.Runs() {
+		return mode, nil
+	}
+	demoted := false
+	err := b.update(ctx, policyScope(pol.Name), nil, func(cb *v1alpha1.CircuitBreaker) {
+		cb.Status = b.observe(ctx, cb)
+		demoted = cb.Status.Demoted != nil
+	})
+	if demoted {
+		mode = v1alpha1.RemediationDryRun
+	}
+	return mode, err
+}
+
+// demoted says whether only dry runs are made for a policy, as the cache knows it:
+// whoever writes asks the breaker itself, anew.
+func (b *breakers) demoted(ctx context.Context, policy string) (*v1alpha1.BreakerDemotion, error) {
+	cb := &v1alpha1.CircuitBreaker{}
+	if err := b.client.Get(ctx, client.ObjectKey{Name: breakerName(policyScope(policy))}, cb); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return canary.Demotion(cb.Status, b.revision(policy), b.clock.Now()).Demoted, nil
+}

@@ -1,0 +1,129 @@
+package remediate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+)
+
+// maxCounted bounds how many targets of one outcome a breaker counts: it
+// remembers that many keys, so that none is counted twice after a crash.
+const maxCounted = 32
+
+// record counts a plan's outcomes in every breaker that covers them. Doing it
+// again after a crash counts nothing twice.
+func (b *breakers) record(ctx context.Context, rem *v1alpha1.Remediation, outcomes []Outcome) error {
+	if len(outcomes) == 0 {
+		return nil
+	}
+	for _, scope := range scopes(rem.Spec.Policy.Name) {
+		if err := b.update(ctx, scope, rem, func(cb *v1alpha1.CircuitBreaker) { b.count(cb, events(rem, outcomes)) }); err != nil {
+			return err
+		}
+	}
+	if err := b.recordNamespaces(ctx, rem, outcomes); err != nil {
+		return err
+	}
+	return b.tripGlobal(ctx, rem)
+}
+
+// count lets a breaker's status hear of events.
+func (b *breakers) count(cb *v1alpha1.CircuitBreaker, list []canary.Event) {
+	strategy := b.strategy(cb.Spec.Scope)
+	for _, e := range list {
+		if cb.Spec.Scope.Type != v1alpha1.BreakerScopePolicy {
+			e = e.ForShared()
+		}
+		cb.Status = canary.Next(cb.Status, e, strategy, b.clock.Now())
+	}
+}
+
+// recordNamespaces counts outcomes in the breakers of the namespaces in which
+// they happened. A namespace gets its breaker with its first failure. Once the
+// plan has ended, its permits for namespaces in which it proved nothing are given
+// back.
+func (b *breakers) recordNamespaces(ctx context.Context, rem *v1alpha1.Remediation, outcomes []Outcome) error {
+	byNamespace, err := b.inNamespaces(ctx)
+	if err != nil {
+		return err
+	}
+	within := byNamespaceOf(outcomes)
+	for _, namespace := range slices.Sorted(maps.Keys(within)) {
+		if byNamespace[namespace] == nil && !slices.ContainsFunc(within[namespace], Outcome.harmed) {
+			continue
+		}
+		if err := b.update(ctx, namespaceScope(namespace), rem, func(cb *v1alpha1.CircuitBreaker) {
+			b.count(cb, events(rem, within[namespace]))
+		}); err != nil {
+			return err
+		}
+	}
+	if !slices.ContainsFunc(outcomes, Outcome.ends) {
+		return nil
+	}
+	return b.releaseNamespaces(ctx, rem)
+}
+
+// byNamespaceOf splits outcomes by the namespaces in which they happened.
+func byNamespaceOf(outcomes []Outcome) map[string][]Outcome {
+	within := map[string][]Outcome{}
+	for _, o := range outcomes {
+		for namespace, n := range o.Namespaces {
+			o.Count = n
+			within[namespace] = append(within[namespace], o)
+		}
+	}
+	return within
+}
+
+// harmed says whether the outcome speaks of targets that failed.
+func (o Outcome) harmed() bool { return o.Type == OutcomeFailed || o.Type == OutcomeCanaryFailed }
+
+// ends says whether the outcome is that of a whole plan.
+func (o Outcome) ends() bool { return o.Type == OutcomePlanSucceeded || o.Type == OutcomePlanFailed }
+
+// tripGlobal opens the global breaker when enough policies' breakers are open.
+func (b *breakers) tripGlobal(ctx context.Context, rem *v1alpha1.Remediation) error {
+	list := &v1alpha1.CircuitBreakerList{}
+	if err := b.reader.List(ctx, list); err != nil {
+		return fmt.Errorf("list circuit breakers: %w", err)
+	}
+	open := 0
+	for _, cb := range list.Items {
+		// Time alone may have turned it half-open since it was last written.
+		state := canary.Tick(cb.Status, b.strategy(cb.Spec.Scope), b.clock.Now()).State
+		if cb.Spec.Scope.Type == v1alpha1.BreakerScopePolicy && state == v1alpha1.BreakerOpen {
+			open++
+		}
+	}
+	if !canary.TripGlobal(open) {
+		return nil
+	}
+	return b.update(ctx, globalScope(), rem, func(cb *v1alpha1.CircuitBreaker) {
+		cb.Status = canary.Open(cb.Status, canary.ReasonPolicyBreakersOpen, canary.MessagePolicyBreakersOpen(open), b.strategy(globalScope()), b.clock.Now())
+	})
+}
+
+// events are outcomes as the breakers' rules read them. A plan's outcome is one
+// event, whatever it counts.
+func events(rem *v1alpha1.Remediation, outcomes []Outcome) []canary.Event {
+	types := map[OutcomeType]canary.EventType{
+		OutcomeSucceeded: canary.TargetSucceeded, OutcomeFailed: canary.TargetFailed,
+		OutcomeCanaryFailed: canary.CanaryFailed, OutcomePlanSucceeded: canary.PlanSucceeded, OutcomePlanFailed: canary.PlanFailed,
+	}
+	var list []canary.Event
+	for _, o := range outcomes {
+		n := min(o.Count, maxCounted)
+		if o.ends() {
+			n = 1
+		}
+		for i := range n {
+			list = append(list, canary.Event{Type: types[o.Type], Remediation: rem.Name, Key: fmt.Sprintf("%s/%d", o.Key, i)})
+		}
+	}
+	return list
+}
