@@ -29,6 +29,9 @@ const (
 	AlertManagedByOther = "EvenkeelManagedByOther"
 	// AlertBreakerOpen: a circuit breaker stops automated writes of its scope.
 	AlertBreakerOpen = "EvenkeelBreakerOpen"
+	// AlertPolicyDemoted: a policy's breaker opened so often that only dry runs are
+	// made for it.
+	AlertPolicyDemoted = "EvenkeelPolicyDemoted"
 	// AlertPolicyNotCompiling: a policy's newest version isn't in force.
 	AlertPolicyNotCompiling = "EvenkeelPolicyNotCompiling"
 	// AlertScanIncomplete: some kind of a policy couldn't be listed for long.

@@ -14,6 +14,8 @@ import (
 // line is what a test expects of an alert.
 type line struct {
 	Name, Severity, Policy, Owner, Scope string
+	// Namespace is left out when it is the controller's own.
+	Namespace string
 	// Since and Due are how long ago.
 	Since, Due time.Duration
 	GoesOn     bool
@@ -23,6 +25,9 @@ func lines(alerts []escalate.Alert) []line {
 	var out []line
 	for _, a := range alerts {
 		l := line{Name: a.Name, Severity: a.Severity, Policy: a.Policy, Owner: a.Owner, Scope: a.Scope, GoesOn: a.GoesOn}
+		if a.Namespace != "evenkeel-system" {
+			l.Namespace = a.Namespace
+		}
 		if !a.Since.IsZero() {
 			l.Since = now.Sub(a.Since)
 		}
@@ -229,6 +234,23 @@ func TestAlerts(t *testing.T) {
 			want: []line{{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityPage, Owner: "platform", Scope: "Global",
 				Since: 5 * time.Minute, Due: 5 * time.Minute}},
 		},
+		"a namespace's breaker names the namespace, and whoever answers for the platform": {
+			breakers: []v1alpha1.CircuitBreaker{breaker(v1alpha1.BreakerScopeNamespace, "", v1alpha1.BreakerOpen, func(cb *v1alpha1.CircuitBreaker) {
+				cb.Spec.Scope.Namespace = "web"
+			})},
+			want: []line{{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityTicket, Owner: "platform", Scope: "Namespace", Namespace: "web",
+				Since: 5 * time.Minute, Due: 5 * time.Minute}},
+		},
+		"a demoted policy is an alert after its breaker has closed": {
+			policies: []v1alpha1.Policy{policy()},
+			breakers: []v1alpha1.CircuitBreaker{breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerClosed, demoted("r1"))},
+			want: []line{{Name: escalate.AlertPolicyDemoted, Severity: escalate.SeverityTicket, Policy: "labels", Owner: "shop", Scope: "Policy",
+				Since: time.Minute, Due: time.Minute}},
+		},
+		"a demoted policy is none once another revision is in force": {
+			policies: []v1alpha1.Policy{policy()},
+			breakers: []v1alpha1.CircuitBreaker{breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerClosed, demoted("r0"))},
+		},
 		"the kill switch is only called to mind, since somebody threw it": {
 			breakers: []v1alpha1.CircuitBreaker{breaker(v1alpha1.BreakerScopeGlobal, "", v1alpha1.BreakerClosed, func(cb *v1alpha1.CircuitBreaker) {
 				cb.Spec.Forced = v1alpha1.BreakerOpen
@@ -247,7 +269,7 @@ func TestAlerts(t *testing.T) {
 				t.Errorf("alerts (-want +got):\n%s", diff)
 			}
 			for _, a := range alerts {
-				if a.Cluster != "prod-1" || a.Namespace != "evenkeel-system" || a.Summary == "" || a.Description == "" {
+				if a.Cluster != "prod-1" || a.Namespace == "" || a.Summary == "" || a.Description == "" {
 					t.Errorf("%s lacks its cluster, namespace, summary or description: %+v", a.Name, a)
 				}
 			}

@@ -39,11 +39,29 @@ func breakerFinding(cb *v1alpha1.CircuitBreaker) (finding, bool) {
 	return f, true
 }
 
+// demotedFinding is the alert of a policy whose breaker opened too often. It lasts
+// longer than the opening: until another revision is in force, or a person resets
+// the breaker.
+func demotedFinding(w *world, cb *v1alpha1.CircuitBreaker) (finding, bool) {
+	demoted, policy := cb.Status.Demoted, w.policies[cb.Spec.Scope.Policy]
+	if demoted == nil || policy == nil {
+		return finding{}, false
+	}
+	if revision := policy.Status.Revision; revision != "" && demoted.Revision != "" && revision != demoted.Revision {
+		return finding{}, false
+	}
+	return finding{alert: AlertPolicyDemoted, urgency: normal, since: demoted.At.Time, due: demoted.At.Time,
+		summary: fmt.Sprintf("Policy %s was demoted to dry runs", policy.Name),
+		description: paragraphs(clip(demoted.Message, maxStatus), "Its violations remain; its fixes are only tried as dry runs.",
+			"What to do: find out why its fixes keep failing and change the policy, or reset circuit breaker "+cb.Name+" and say why.")}, true
+}
+
 // breakerAlert gives a breaker's finding its labels: those of its policy, or of
 // nobody in particular.
 func (w *world) breakerAlert(f finding, cb *v1alpha1.CircuitBreaker, o Options) Alert {
 	a := w.alert(f, cb.Spec.Scope.Policy, o)
 	a.Scope = string(cb.Spec.Scope.Type)
+	a.Namespace = cmp.Or(cb.Spec.Scope.Namespace, o.Namespace)
 	if cb.Spec.Scope.Type == v1alpha1.BreakerScopeGlobal {
 		a.Severity = severityOf(f.urgency, v1alpha1.SeverityCritical)
 	}

@@ -97,3 +97,9 @@ func breaker(scope v1alpha1.BreakerScopeType, policy string, state v1alpha1.Brea
 	}
 	return cb
 }
+
+func demoted(revision string) func(*v1alpha1.CircuitBreaker) {
+	return func(cb *v1alpha1.CircuitBreaker) {
+		cb.Status.Demoted = &v1alpha1.BreakerDemotion{At: *ago(time.Minute), Revision: revision, Message: "It opened three times."}
+	}
+}

@@ -105,7 +105,7 @@ func turn(obj client.Object) any {
 	case *v1alpha1.Remediation:
 		return []any{o.Status.Phase, o.Status.Reason, o.Status.HeldSince, o.Status.CompletedAt}
 	case *v1alpha1.CircuitBreaker:
-		return []any{o.Spec, o.Status.State, o.Status.OpenedAt}
+		return []any{o.Spec, o.Status.State, o.Status.OpenedAt, o.Status.Demoted}
 	case *v1alpha1.Policy:
 		clean := o.Status.Scan != nil && o.Status.Scan.Violating == 0
 		var conditions []string

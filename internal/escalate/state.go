@@ -73,8 +73,12 @@ func candidates(s State, o Options) []Alert {
 		}
 	}
 	for i := range s.Breakers {
-		if f, ok := breakerFinding(&s.Breakers[i]); ok {
-			alerts = append(alerts, world.breakerAlert(f, &s.Breakers[i], o))
+		cb := &s.Breakers[i]
+		if f, ok := breakerFinding(cb); ok {
+			alerts = append(alerts, world.breakerAlert(f, cb, o))
+		}
+		if f, ok := demotedFinding(world, cb); ok {
+			alerts = append(alerts, world.breakerAlert(f, cb, o))
 		}
 	}
 	slices.SortFunc(alerts, func(a, b Alert) int { return compare(a.Identity, b.Identity) })
