@@ -1,9 +1,6 @@
 package v1alpha1
 
-import (
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // MaxTargetsPerSlice is the largest number of targets in one RemediationSlice.
 const MaxTargetsPerSlice = 250
@@ -72,6 +69,16 @@ const (
 	ReasonFixTooLarge = "FixTooLarge"
 	// ReasonActionNotAllowed: the fix uses a verb that the strategy doesn't allow.
 	ReasonActionNotAllowed = "ActionNotAllowed"
+	// ReasonFixChangesMore: the API server would change fields that the fix doesn't name.
+	ReasonFixChangesMore = "FixChangesMore"
+	// ReasonExists: an object that the fix is to create exists, with another content.
+	ReasonExists = "AlreadyExists"
+	// ReasonDisruptionBudget: a PodDisruptionBudget doesn't let the Pod be evicted.
+	ReasonDisruptionBudget = "DisruptionBudget"
+	// ReasonLacksRights: the controller lacks a right that this target's fix needs.
+	ReasonLacksRights = "LacksRights"
+	// ReasonNoUndo: what was done to the object can't be undone.
+	ReasonNoUndo = "NoUndo"
 	// ReasonSensitive: the object's values mustn't be recorded (a Secret).
 	ReasonSensitive = "Sensitive"
 	// ReasonDryRunRefused: the API server refused the server-side dry run.
@@ -205,96 +212,18 @@ type TargetRecord struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	Proposal string `json:"proposal,omitempty"`
-	// write is the record of the write, persisted before it is sent.
+	// waitingSince is since when a PodDisruptionBudget has kept the Pod from being
+	// evicted.
+	// +optional
+	WaitingSince *metav1.MicroTime `json:"waitingSince,omitempty"`
+	// preceding are the writes that come before write, in order: a fix may create
+	// objects first, and change an object before its status.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Preceding []WriteRecord `json:"preceding,omitempty"`
+	// write is the record of the write, or of the last of several. All are
+	// persisted before the first is sent.
 	// +optional
 	Write *WriteRecord `json:"write,omitempty"`
-}
-
-// WriteRecord is all that is needed to find out whether a write reached its
-// object, and to undo it.
-type WriteRecord struct {
-	// uid is the object's UID at the read that the write was computed from.
-	// +required
-	// +kubebuilder:validation:MaxLength=64
-	UID string `json:"uid"`
-	// resourceVersion is the object's at that read.
-	// +required
-	// +kubebuilder:validation:MaxLength=128
-	ResourceVersion string `json:"resourceVersion"`
-	// healthBefore is the object's health at that read: Current, InProgress or Failed.
-	// +optional
-	// +kubebuilder:validation:MaxLength=32
-	HealthBefore string `json:"healthBefore,omitempty"`
-	// forward is the patch, without its guards.
-	// +required
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=256
-	Forward []PatchOperation `json:"forward"`
-	// fields are the places that the patch changes, with their values before
-	// and after; the inverse patch is made from them.
-	// +required
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=256
-	Fields []FieldChange `json:"fields"`
-	// keys are test operations on the names of the list elements that the
-	// fields lie in, so that a reordered list is never patched at the wrong place.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=256
-	Keys []PatchOperation `json:"keys,omitempty"`
-	// digestBefore is the SHA-256 of the fields before.
-	// +required
-	// +kubebuilder:validation:MaxLength=64
-	DigestBefore string `json:"digestBefore"`
-	// digestAfter is the SHA-256 of the fields after, as the server-side dry run
-	// returned them.
-	// +required
-	// +kubebuilder:validation:MaxLength=64
-	DigestAfter string `json:"digestAfter"`
-	// intentAt is when the write was decided.
-	// +optional
-	IntentAt *metav1.MicroTime `json:"intentAt,omitempty"`
-	// appliedAt is when the write was known to have reached the object.
-	// +optional
-	AppliedAt *metav1.MicroTime `json:"appliedAt,omitempty"`
-	// revertedAt is when the write was undone.
-	// +optional
-	RevertedAt *metav1.MicroTime `json:"revertedAt,omitempty"`
-}
-
-// PatchOperation is one operation of a JSON Patch (RFC 6902).
-type PatchOperation struct {
-	// op is add, remove, replace, move, copy or test.
-	// +required
-	// +kubebuilder:validation:Enum=add;remove;replace;move;copy;test
-	Op string `json:"op"`
-	// path is a JSON Pointer (RFC 6901).
-	// +required
-	// +kubebuilder:validation:MaxLength=1024
-	Path string `json:"path"`
-	// from is the source of move and copy.
-	// +optional
-	// +kubebuilder:validation:MaxLength=1024
-	From string `json:"from,omitempty"`
-	// value is the operand of add, replace and test.
-	// +optional
-	// +kubebuilder:pruning:PreserveUnknownFields
-	Value *apiextensionsv1.JSON `json:"value,omitempty"`
-}
-
-// FieldChange is one place that a patch changes. A value that is absent means
-// that the field didn't exist.
-type FieldChange struct {
-	// path is a JSON Pointer (RFC 6901).
-	// +required
-	// +kubebuilder:validation:MaxLength=1024
-	Path string `json:"path"`
-	// before is the value before the write.
-	// +optional
-	// +kubebuilder:pruning:PreserveUnknownFields
-	Before *apiextensionsv1.JSON `json:"before,omitempty"`
-	// after is the value after the write.
-	// +optional
-	// +kubebuilder:pruning:PreserveUnknownFields
-	After *apiextensionsv1.JSON `json:"after,omitempty"`
 }

@@ -1,8 +1,10 @@
 package kube
 
 import (
+	"errors"
 	"strings"
 
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 )
@@ -63,4 +65,20 @@ func DeniedByAdmission(err error) bool {
 	}
 	text := err.Error()
 	return strings.Contains(text, "admission webhook ") || strings.Contains(text, "ValidatingAdmissionPolicy ")
+}
+
+// KeptByBudget recognizes an eviction that a PodDisruptionBudget doesn't allow
+// now, and says which; the Pod stays. A throttled request is also a 429, but
+// names no budget.
+func KeptByBudget(err error) (message string, kept bool) {
+	var status apierrors.APIStatus
+	if !apierrors.IsTooManyRequests(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return "", false
+	}
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Type == policyv1.DisruptionBudgetCause {
+			return strings.TrimSpace(status.Status().Message + " " + cause.Message), true
+		}
+	}
+	return "", false
 }

@@ -53,14 +53,36 @@ func NewSince(before, now []Violation) []Violation {
 // ActionType is a verb, as Rego spells it.
 type ActionType string
 
-// ActionPatch changes fields by a JSON Patch.
-const ActionPatch ActionType = "patch"
+// The verbs.
+const (
+	// ActionPatch changes fields by a JSON Patch.
+	ActionPatch ActionType = "patch"
+	// ActionCreate makes another object.
+	ActionCreate ActionType = "create"
+	// ActionDelete deletes the judged object.
+	ActionDelete ActionType = "delete"
+	// ActionEvict evicts the judged Pod by the Eviction API.
+	ActionEvict ActionType = "evict"
+	// ActionRestart restarts a workload's Pods, as kubectl rollout restart does.
+	ActionRestart ActionType = "restart"
+	// ActionScale sets a workload's number of replicas.
+	ActionScale ActionType = "scale"
+)
+
+// StatusSubresource is the one subresource that a patch may name.
+const StatusSubresource = "status"
 
 // Action is one step that a rule proposes to put an object right.
 type Action struct {
 	Type ActionType `json:"action"`
 	// Ops is the JSON Patch of a patch action, with paths into the judged object.
 	Ops []PatchOp `json:"ops,omitempty"`
+	// Subresource is where the patch is sent: empty for the object itself, or "status".
+	Subresource string `json:"subresource,omitempty"`
+	// Object is the whole manifest of a create action.
+	Object map[string]any `json:"object,omitempty"`
+	// Replicas is the number of a scale action.
+	Replicas int64 `json:"replicas,omitempty"`
 }
 
 // PatchOp is one operation of a JSON Patch (RFC 6902).

@@ -2,16 +2,13 @@ package remediate
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
-	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
 // pass is one reconcile's work on the targets of a plan.
@@ -71,7 +68,9 @@ func (p *pass) preview(ctx context.Context, batch []int) error {
 		rec := records[n]
 		if rec.State == v1alpha1.TargetIntent {
 			rec.State = v1alpha1.TargetPreviewed
-			rec.Write.IntentAt = nil
+			for _, w := range writesOf(&rec) {
+				w.IntentAt = nil
+			}
 		}
 		p.settle(i, rec)
 	}
@@ -79,11 +78,11 @@ func (p *pass) preview(ctx context.Context, batch []int) error {
 }
 
 func (p *pass) attempt(i int) *attempt {
-	t, rec := p.book.target(i), *p.book.record(i)
+	t, rec := p.book.target(i), *p.book.record(i).DeepCopy()
 	if rec.Wave != nil {
 		t.Wave = *rec.Wave
 	}
-	return &attempt{targets: p.targets, plan: p.rem.Spec, target: t, canary: t.Wave == 0, previous: rec, snapshot: p.snapshot}
+	return &attempt{targets: p.targets, plan: p.rem.Spec, remediation: p.rem.Name, target: t, canary: t.Wave == 0, previous: rec, snapshot: p.snapshot}
 }
 
 func (p *pass) settle(i int, rec v1alpha1.TargetRecord) {
@@ -93,42 +92,41 @@ func (p *pass) settle(i int, rec v1alpha1.TargetRecord) {
 	p.book.set(i, rec)
 }
 
-// send sends a recorded write. The patch changes nothing unless the object is
-// still as it was read; an answer that leaves the outcome open keeps the intent.
+// send sends an attempt's recorded writes, in order. None changes anything unless
+// its object is still as it was read; an answer that leaves the outcome open
+// keeps the intent.
 func (p *pass) send(ctx context.Context, a *attempt, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
-	ops := action.Forward(a.object.Object, action.Ops(a.decision.Actions), a.keys, a.fields)
-	result, err := p.targets.patch(ctx, a.object, ops)
-	if err == nil {
-		return appliedRecord(rec, result, a.fields, p.targets.clock.Now())
+	for n, w := range a.writes {
+		if n > 0 && w.Type == policy.ActionPatch && a.writes[n-1].Type == policy.ActionPatch {
+			w.object = a.writes[n-1].object // as our own write left it
+		}
+		if err := carrierOf(w.Type).send(ctx, p.targets, w); err != nil {
+			a.previous = withWrites(rec, a.writes)
+			return p.refused(ctx, a, n, err)
+		}
+		now := metav1.NewMicroTime(p.targets.clock.Now())
+		w.record.AppliedAt = &now
 	}
-	a.previous = rec
-	switch kube.Classify(err) {
-	case kube.Conflict:
-		return *a.retry("somebody else wrote the object first", conflictBackoff)
-	case kube.Gone, kube.Invalid, kube.Forbidden:
-		return *a.fromError(err)
-	case kube.OK, kube.Transient:
-	}
-	if kube.DeniedByAdmission(err) {
-		return *a.fromError(err)
-	}
-	return p.unknown(rec, err)
+	return applied(withWrites(rec, a.writes), metav1.NewMicroTime(p.targets.clock.Now()))
 }
 
-// appliedRecord records a write that is known to have reached the object, with
-// the values that the server really stored.
-func appliedRecord(rec v1alpha1.TargetRecord, stored *unstructured.Unstructured, fields []action.Field, at time.Time) v1alpha1.TargetRecord {
-	write := *rec.Write
-	now := metav1.NewMicroTime(at)
-	write.AppliedAt = &now
-	for i, seen := range action.Observe(stored.Object, fields) {
-		fields[i].After, fields[i].HasAfter = seen.After, seen.HasAfter
+// refused decides what the error of the nth write means. What was written before
+// it is taken back, so that the fix is computed anew as a whole, or not at all.
+func (p *pass) refused(ctx context.Context, a *attempt, n int, err error) v1alpha1.TargetRecord {
+	_, kept := kube.KeptByBudget(err)
+	if kube.Classify(err) == kube.Transient && !kept && !kube.DeniedByAdmission(err) {
+		return p.unknown(a.previous, err)
 	}
-	if err := setFields(&write, fields); err == nil {
-		rec.Write = &write
+	var outcome *v1alpha1.TargetRecord
+	if kube.Classify(err) == kube.Conflict {
+		outcome = a.retry("somebody else wrote the object first", conflictBackoff)
+	} else {
+		outcome = a.fromError(err)
 	}
-	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.Attempts = v1alpha1.TargetApplied, "", "", nil, 0
-	return rec
+	if n == 0 {
+		return *outcome
+	}
+	return p.takeBack(ctx, a, *outcome)
 }
 
 // unknown keeps the intent when it isn't known whether the write has happened.
@@ -139,81 +137,4 @@ func (p *pass) unknown(rec v1alpha1.TargetRecord, err error) v1alpha1.TargetReco
 	rec.Attempts++
 	rec.NextAttemptAt = &next
 	return rec
-}
-
-// resolve finds out what became of recorded writes, from the objects themselves.
-// It writes to no object: a write that hasn't happened goes back to pending, and
-// is computed anew.
-func (p *pass) resolve(ctx context.Context, batch []int) error {
-	for _, i := range batch {
-		rec := *p.book.record(i)
-		obj, side, err := p.locate(ctx, p.book.target(i).Object, rec.Write)
-		a := p.attempt(i)
-		switch {
-		case kube.Classify(err) == kube.Gone || side == sideReplaced:
-			p.settle(i, *a.skipped(v1alpha1.ReasonGone, "the object was deleted while its write was in flight"))
-		case err != nil:
-			p.settle(i, p.unknown(rec, err))
-		case side == sideAfter:
-			fields, err := action.FromRecordFields(rec.Write.Fields)
-			if err != nil {
-				return fmt.Errorf("the record of %s can't be read: %w", name(p.book.target(i).Object), err)
-			}
-			p.settle(i, appliedRecord(rec, obj, fields, p.targets.clock.Now()))
-		case side == sideBefore:
-			// The record stays: should the write still arrive, it is recognized.
-			p.settle(i, *a.pending("Retrying", "the recorded write hadn't happened; computing it anew"))
-		default:
-			lost := a.failed(v1alpha1.ReasonConflict, "somebody else has written the same fields while our write was in flight; what the object holds is theirs")
-			lost.Write = rec.Write
-			p.settle(i, *lost)
-		}
-	}
-	return p.saver(ctx)
-}
-
-// side says which state of a recorded write an object is in.
-type side int
-
-const (
-	sideNeither side = iota
-	sideBefore
-	sideAfter
-	sideReplaced
-)
-
-// locate reads an object anew and compares the recorded fields with it.
-func (p *pass) locate(ctx context.Context, ref v1alpha1.ObjectReference, write *v1alpha1.WriteRecord) (*unstructured.Unstructured, side, error) {
-	obj, err := p.targets.read(ctx, ref)
-	if err != nil {
-		return nil, sideNeither, err
-	}
-	if write == nil {
-		return obj, sideBefore, nil
-	}
-	s, err := sideOf(obj, write)
-	return obj, s, err
-}
-
-// sideOf compares the recorded fields of a write with an object.
-func sideOf(obj *unstructured.Unstructured, write *v1alpha1.WriteRecord) (side, error) {
-	if string(obj.GetUID()) != write.UID {
-		return sideReplaced, nil
-	}
-	fields, err := action.FromRecordFields(write.Fields)
-	if err != nil {
-		return sideNeither, err
-	}
-	digest, err := action.DigestAfter(action.Observe(obj.Object, fields))
-	if err != nil {
-		return sideNeither, err
-	}
-	switch digest {
-	case write.DigestAfter:
-		return sideAfter, nil
-	case write.DigestBefore:
-		return sideBefore, nil
-	default:
-		return sideNeither, nil
-	}
 }

@@ -15,13 +15,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
-// The limits of the record of one write; those of the schema of WriteRecord.
-const (
-	maxRecordBytes = 32 << 10
-	maxRecordItems = 256
-	maxPathBytes   = 1024
-)
-
 // attempt is one try to compute and prove a target's fix, from fresh state.
 type attempt struct {
 	targets  *targets
@@ -30,16 +23,19 @@ type attempt struct {
 	canary   bool
 	previous v1alpha1.TargetRecord
 	snapshot *catalog.Snapshot
+	// remediation is the plan's name.
+	remediation string
 
 	object    *unstructured.Unstructured
 	namespace *unstructured.Unstructured
 	decision  policy.Decision
-	patched   map[string]any
-	fields    []action.Field
-	keys      []policy.PatchOp
+	steps     []action.Step
+	// patched is the object after the fix; nil when it is gone then.
+	patched map[string]any
+	writes  []*write
 }
 
-// prepare runs the protocol. It returns a record in state Intent when the write
+// prepare runs the protocol. It returns a record in state Intent when the writes
 // may be made, and otherwise the record that says why not.
 func (a *attempt) prepare(ctx context.Context) v1alpha1.TargetRecord {
 	for _, step := range protocol() {
@@ -54,26 +50,21 @@ func (a *attempt) prepare(ctx context.Context) v1alpha1.TargetRecord {
 	return rec
 }
 
-// intent is the record of the write that is about to be sent.
+// intent is the record of the writes that are about to be sent.
 func (a *attempt) intent() (v1alpha1.TargetRecord, error) {
 	now := metav1.NewMicroTime(a.targets.clock.Now())
 	health, _, err := kube.HealthOf(a.object)
 	if err != nil {
 		return v1alpha1.TargetRecord{}, err
 	}
-	write := &v1alpha1.WriteRecord{UID: string(a.object.GetUID()), ResourceVersion: a.object.GetResourceVersion(),
-		HealthBefore: health.String(), IntentAt: &now}
-	if write.Forward, err = action.ToRecordOps(action.Ops(a.decision.Actions)); err != nil {
-		return v1alpha1.TargetRecord{}, err
+	for _, w := range a.writes {
+		w.record.IntentAt = &now
+		if w.record.HealthBefore == "" {
+			w.record.HealthBefore = health.String()
+		}
 	}
-	if write.Keys, err = action.ToRecordOps(a.keys); err != nil {
-		return v1alpha1.TargetRecord{}, err
-	}
-	if err := setFields(write, a.fields); err != nil {
-		return v1alpha1.TargetRecord{}, err
-	}
-	rec := a.previous
-	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.Write = v1alpha1.TargetIntent, "", "", nil, write
+	rec := withWrites(a.previous, a.writes)
+	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.WaitingSince = v1alpha1.TargetIntent, "", "", nil, nil
 	return rec, nil
 }
 
@@ -102,9 +93,9 @@ func (a *attempt) failed(reason, message string) *v1alpha1.TargetRecord {
 
 func (a *attempt) settled(state v1alpha1.TargetState, reason, message string) *v1alpha1.TargetRecord {
 	rec := a.previous
-	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt = state, reason, truncate(message, 1024), nil
+	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.WaitingSince = state, reason, truncate(message, 1024), nil, nil
 	if state != v1alpha1.TargetPending {
-		rec.Write = nil
+		rec.Preceding, rec.Write = nil, nil
 	}
 	return &rec
 }
@@ -125,8 +116,32 @@ func (a *attempt) retry(message string, after time.Duration) *v1alpha1.TargetRec
 	return rec
 }
 
+// budgetPoll is how often a Pod is tried again that a PodDisruptionBudget keeps.
+const budgetPoll = 2 * time.Second
+
+// waitForBudget leaves the target pending until its PodDisruptionBudget lets it
+// be evicted, up to the progress deadline. It is no failure, and no try.
+func (a *attempt) waitForBudget(message string) *v1alpha1.TargetRecord {
+	now := metav1.NewMicroTime(a.targets.clock.Now())
+	since := a.previous.WaitingSince
+	if since == nil {
+		since = &now
+	}
+	if deadline := a.plan.Strategy.ProgressDeadline.Duration; now.Sub(since.Time) > deadline {
+		return a.failed(v1alpha1.ReasonDisruptionBudget, fmt.Sprintf("couldn't be evicted within %s: %s", deadline, message))
+	}
+	rec := a.pending(v1alpha1.ReasonDisruptionBudget, message)
+	rec.WaitingSince = since
+	next := metav1.NewMicroTime(now.Add(budgetPoll))
+	rec.NextAttemptAt = &next
+	return rec
+}
+
 // fromError decides what an API error before the write means for the target.
 func (a *attempt) fromError(err error) *v1alpha1.TargetRecord {
+	if message, kept := kube.KeptByBudget(err); kept {
+		return a.waitForBudget(message)
+	}
 	switch kube.Classify(err) {
 	case kube.Gone:
 		return a.skipped(v1alpha1.ReasonGone, "the object doesn't exist any more")

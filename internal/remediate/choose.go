@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
 const (
@@ -68,7 +69,7 @@ func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadat
 		object: v1alpha1.ObjectReference{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name, UID: f.UID}}
 	if paused(m) || paused(namespace) {
 		c.reason = v1alpha1.ReasonOptOut
-	} else if _, owned := kube.ControllerOf(m); owned {
+	} else if _, owned := kube.ControllerOf(m); owned && !d.reachesOwned(f) {
 		c.reason = v1alpha1.ReasonOwned
 	} else if manager, managed := kube.ManagedBy(m); managed {
 		c.reason = v1alpha1.ReasonManaged
@@ -84,6 +85,13 @@ func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadat
 		return
 	}
 	d.eligible = append(d.eligible, c)
+}
+
+// reachesOwned says whether a verb that the strategy allows may be carried out on
+// an object of a controller.
+func (d *draft) reachesOwned(f policy.Finding) bool {
+	gvk := schema.FromAPIVersionAndKind(f.APIVersion, f.Kind)
+	return action.MayReachOwned(d.strategy.AllowedActions, gvk.Group, gvk.Kind)
 }
 
 func (p *Planner) metadataOf(ctx context.Context, gvk schema.GroupVersionKind) (map[string]*metav1.PartialObjectMetadata, error) {
@@ -200,9 +208,9 @@ func (p *Planner) fitCanary(ctx context.Context, d *draft, ref v1alpha1.ObjectRe
 	if err != nil || string(obj.GetUID()) != ref.UID {
 		return false, true, "", nil
 	}
-	violates, err := p.violates(ctx, t, d.policy.Name, obj)
-	if err != nil || !violates {
-		return false, err == nil, "", err
+	violates, removed, err := p.violates(ctx, t, d.policy.Name, obj)
+	if err != nil || !violates || removed {
+		return violates && removed, !violates && err == nil, "", err
 	}
 	if reason := healthyCanary(obj); reason != nil {
 		return false, false, reason.Error(), nil
@@ -210,11 +218,13 @@ func (p *Planner) fitCanary(ctx context.Context, d *draft, ref v1alpha1.ObjectRe
 	return true, false, "", nil
 }
 
-func (p *Planner) violates(ctx context.Context, t *targets, policyName string, obj *unstructured.Unstructured) (bool, error) {
+// violates says whether an object still violates, and whether its fix removes it:
+// then its own health proves nothing, and needn't be good.
+func (p *Planner) violates(ctx context.Context, t *targets, policyName string, obj *unstructured.Unstructured) (violates, removed bool, err error) {
 	namespace, err := t.namespaceOf(ctx, obj)
 	if err != nil {
-		return false, client.IgnoreNotFound(err)
+		return false, false, client.IgnoreNotFound(err)
 	}
 	result, matched := p.policies.Snapshot().EvaluateOne(ctx, policyName, t.audit(obj.Object, namespace))
-	return matched && result.Err == nil && len(result.Enforced()) > 0, nil
+	return matched && result.Err == nil && len(result.Enforced()) > 0, action.Remove(result.Actions), nil
 }

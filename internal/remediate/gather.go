@@ -84,7 +84,7 @@ func (c *Controller) gate(ctx context.Context, rem *v1alpha1.Remediation, o Obse
 	if len(pending) == 0 || rem.Spec.Strategy.Mode != v1alpha1.RemediationAutomatic || o.Stop != "" {
 		return Gate{}, nil
 	}
-	rules, err := c.rights.missing(ctx, pending)
+	rules, err := c.rights.missing(ctx, rulesFor(pending, rem.Spec.Strategy.AllowedActions))
 	if err != nil {
 		return Gate{}, err
 	}

@@ -2,13 +2,10 @@ package remediate
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
@@ -31,7 +28,8 @@ func protocol() []check {
 		requireHealth,     // a canary that isn't healthy proves nothing
 		computeFix,        // applies, changes something, cures
 		passEveryPolicy,   // breaks no other policy
-		dryRunOnServer,    // the API server and every webhook agree
+		requireRights,     // those that only the fix itself tells
+		dryRunOnServer,    // the API server and every webhook agree, and change nothing else
 		keepSecrets,       // the record holds no value of a Secret
 		recordWithinLimit, // the record fits
 	}
@@ -39,6 +37,9 @@ func protocol() []check {
 
 func readFresh(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 	obj, err := a.targets.read(ctx, a.target.Object)
+	if rec := a.lateRemoval(obj, err); rec != nil {
+		return rec
+	}
 	if err != nil {
 		return a.fromError(err)
 	}
@@ -98,6 +99,9 @@ func (a *attempt) lateArrival() *v1alpha1.TargetRecord {
 	if write == nil || write.UID != string(a.object.GetUID()) {
 		return nil
 	}
+	if removes(write) || write.Verb == v1alpha1.ActionCreate {
+		return nil
+	}
 	fields, err := action.FromRecordFields(write.Fields)
 	if err != nil {
 		return nil
@@ -106,15 +110,25 @@ func (a *attempt) lateArrival() *v1alpha1.TargetRecord {
 	if err != nil || digest != write.DigestAfter {
 		return nil
 	}
-	rec := appliedRecord(a.previous, a.object, fields, a.targets.clock.Now())
+	rec := applied(a.previous, metav1.NewMicroTime(a.targets.clock.Now()))
+	return &rec
+}
+
+// lateRemoval recognizes an earlier recorded removal that reached the object only
+// after it had been given up for lost.
+func (a *attempt) lateRemoval(obj *unstructured.Unstructured, err error) *v1alpha1.TargetRecord {
+	write := a.previous.Write
+	if !removes(write) || err != nil && kube.Classify(err) != kube.Gone ||
+		err == nil && string(obj.GetUID()) == write.UID && obj.GetDeletionTimestamp() == nil {
+		return nil
+	}
+	rec := applied(a.previous, metav1.NewMicroTime(a.targets.clock.Now()))
 	return &rec
 }
 
 func respectVerbs(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
-	for _, act := range a.decision.Actions {
-		if !allowed(a.plan.Strategy.AllowedActions, act.Type) {
-			return a.failed(v1alpha1.ReasonActionNotAllowed, fmt.Sprintf("the fix uses %q: add it to spec.remediation.allowedActions", act.Type))
-		}
+	if verb, add, forbidden := action.ForbiddenVerb(a.plan.Strategy.AllowedActions, a.decision.Actions); forbidden {
+		return a.failed(v1alpha1.ReasonActionNotAllowed, fmt.Sprintf("the fix uses %q: add %s to spec.remediation.allowedActions", verb, add))
 	}
 	return nil
 }
@@ -122,6 +136,9 @@ func respectVerbs(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
 func requireHealth(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
 	if !a.canary || a.plan.Strategy.Mode == v1alpha1.RemediationDryRun {
 		return nil
+	}
+	if action.Remove(a.decision.Actions) {
+		return nil // what is to be removed proves nothing by its health; its controller does
 	}
 	if err := healthyCanary(a.object); err != nil {
 		// The target goes to the next wave, where the canary's proof covers it.
@@ -134,88 +151,91 @@ func requireHealth(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
 }
 
 func computeFix(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
-	patched, err := action.Apply(a.object.Object, a.decision.Actions)
-	if err != nil {
+	var err error
+	if a.steps, a.patched, err = action.Plan(a.object.Object, a.decision.Actions, a.targets.clock.Now()); err != nil {
 		return a.failed(v1alpha1.ReasonFixInvalid, err.Error())
 	}
-	if len(action.Diff(a.object.Object, patched)) == 0 {
+	if a.patched == nil {
+		return nil // what is gone violates nothing
+	}
+	changes := len(a.steps) > 0 && a.steps[0].Type == policy.ActionCreate
+	if !changes && len(action.Diff(a.object.Object, a.patched))+len(action.DiffStatus(a.object.Object, a.patched)) == 0 {
 		return a.failed(v1alpha1.ReasonFixChangesNothing, "the fix leaves the object as it is")
 	}
-	result, matched := a.snapshot.EvaluateOne(ctx, a.plan.Policy.Name, a.request(patched))
+	return a.cures(ctx, a.patched, "after the fix")
+}
+
+// cures judges the object as it would be.
+func (a *attempt) cures(ctx context.Context, object map[string]any, when string) *v1alpha1.TargetRecord {
+	result, matched := a.snapshot.EvaluateOne(ctx, a.plan.Policy.Name, a.request(object))
 	if matched && result.Err != nil {
-		return a.failed(v1alpha1.ReasonEvaluationError, "after the fix: "+result.Err.Error())
+		return a.failed(v1alpha1.ReasonEvaluationError, when+": "+result.Err.Error())
 	}
 	if left := result.Enforced(); matched && len(left) > 0 {
-		return a.failed(v1alpha1.ReasonFixDoesNotCure, "after the fix the object would still violate: "+left[0].Message)
+		return a.failed(v1alpha1.ReasonFixDoesNotCure, when+" the object would still violate: "+left[0].Message)
 	}
-	a.patched = patched
 	return nil
 }
 
 // passEveryPolicy compares the verdicts of all enforced policies before and
-// after: a fix may not bring a violation that wasn't there, unless it is waived.
+// after: a fix may not bring a violation that wasn't there, unless it is waived,
+// nor make an object that violates any.
 func passEveryPolicy(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
+	for _, s := range a.steps {
+		if s.Type == policy.ActionCreate {
+			if rec := a.newViolations(ctx, nil, s.Object, "the object to create"); rec != nil {
+				return rec
+			}
+		}
+	}
+	if a.patched == nil {
+		return nil
+	}
 	before := map[string]policy.Decision{}
 	for _, r := range a.snapshot.Evaluate(ctx, a.request(a.object.Object)) {
 		before[r.Policy] = r.Decision
 	}
-	for _, r := range a.snapshot.Evaluate(ctx, a.request(a.patched)) {
+	return a.newViolations(ctx, before, a.patched, "the fixed object")
+}
+
+// newViolations fails the target when an object has a violation of an enforced
+// policy that it didn't have before.
+func (a *attempt) newViolations(ctx context.Context, before map[string]policy.Decision, object map[string]any, what string) *v1alpha1.TargetRecord {
+	for _, r := range a.snapshot.Evaluate(ctx, a.request(object)) {
 		if r.Definition.Spec.EnforcementAction == v1alpha1.EnforcementDryRun && r.Policy != a.plan.Policy.Name {
 			continue
 		}
 		if r.Err != nil {
-			return a.failed(v1alpha1.ReasonEvaluationError, fmt.Sprintf("policy %s can't judge the fixed object: %v", r.Policy, r.Err))
+			return a.failed(v1alpha1.ReasonEvaluationError, fmt.Sprintf("policy %s can't judge %s: %v", r.Policy, what, r.Err))
 		}
 		if added := policy.NewSince(before[r.Policy].Violations, r.Enforced()); len(added) > 0 {
-			return a.failed(v1alpha1.ReasonFixBreaksPolicy, fmt.Sprintf("the fixed object would violate policy %s: %s", r.Policy, added[0].Message))
+			return a.failed(v1alpha1.ReasonFixBreaksPolicy, fmt.Sprintf("%s would violate policy %s: %s", what, r.Policy, added[0].Message))
 		}
 	}
 	return nil
 }
 
+// dryRunOnServer tries every write of the fix, each on the object as it was read.
 func dryRunOnServer(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
-	ops := action.Ops(a.decision.Actions)
-	result, err := a.targets.patch(ctx, a.object, append(action.Exact(a.object.Object), ops...), client.DryRunAll)
-	if err != nil {
-		return a.fromError(err)
-	}
-	a.fields = action.Diff(a.object.Object, result.Object)
-	a.keys = action.Keys(a.object.Object, a.fields)
-	if len(a.fields) == 0 {
-		return a.failed(v1alpha1.ReasonFixChangesNothing, "the API server would store the object unchanged")
-	}
-	return nil
-}
-
-func recordWithinLimit(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
-	raw, err := json.Marshal(a.fields)
-	if err != nil {
-		return a.failed(v1alpha1.ReasonFixInvalid, err.Error())
-	}
-	ops := action.Ops(a.decision.Actions)
-	if len(raw) > maxRecordBytes || max(len(a.fields), len(a.keys), len(ops)) > maxRecordItems || longestPath(a.fields, a.keys, ops) > maxPathBytes {
-		return a.failed(v1alpha1.ReasonFixTooLarge, fmt.Sprintf("the fix has %d operations on %d fields, %d bytes; the limits are %d, %d and %d, and paths of %d bytes",
-			len(ops), len(a.fields), len(raw), maxRecordItems, maxRecordItems, maxRecordBytes, maxPathBytes))
-	}
-	return nil
-}
-
-// longestPath is the length of the longest path, in bytes.
-func longestPath(fields []action.Field, lists ...[]policy.PatchOp) int {
-	longest := 0
-	for _, f := range fields {
-		longest = max(longest, len(f.Path))
-	}
-	for _, ops := range lists {
-		for _, op := range ops {
-			longest = max(longest, len(op.Path), len(op.From))
+	a.writes = nil
+	for _, s := range a.steps {
+		w := &write{Step: s, object: a.object}
+		w.record = v1alpha1.WriteRecord{UID: string(a.object.GetUID()), ResourceVersion: a.object.GetResourceVersion()}
+		if verb, known := action.VerbOf(s.Type); known {
+			w.record.Verb = verb.Allowed
 		}
+		if s.Type == policy.ActionCreate {
+			var err error
+			if w.object, err = a.manifest(s.Object); err != nil {
+				return a.failed(v1alpha1.ReasonFixInvalid, err.Error())
+			}
+		}
+		if rec := carrierOf(s.Type).tryOut(ctx, a, w); rec != nil {
+			return rec
+		}
+		a.writes = append(a.writes, w)
 	}
-	return longest
-}
-
-func allowed(actions []v1alpha1.ActionType, verb policy.ActionType) bool {
-	return slices.ContainsFunc(actions, func(a v1alpha1.ActionType) bool { return strings.EqualFold(string(a), string(verb)) })
+	return nil
 }
 
 // healthyCanary says why an object can't prove anything as a canary.

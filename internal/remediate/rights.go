@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
 // rights finds out what the controller may not do, before it tries.
@@ -20,78 +21,131 @@ type rights struct {
 	mapper meta.RESTMapper
 }
 
-// scope is a kind in a namespace.
-type scope struct {
-	gvk       schema.GroupVersionKind
-	namespace string
+// rule is verbs on a kind, or on a subresource of it, in a namespace; an empty
+// namespace means the cluster.
+type rule struct {
+	kind        schema.GroupVersionKind
+	subresource string
+	verbs       []string
+	namespace   string
 }
 
-// missing returns the RBAC rules to add so that the objects can be read and
-// patched, in order; none when nothing is missing. It asks for the whole cluster
-// first, and namespace by namespace only where that is refused.
-func (r *rights) missing(ctx context.Context, targets []v1alpha1.ObjectReference) ([]string, error) {
-	scopes := map[schema.GroupVersionKind][]scope{}
+// text writes the rule as it stands in a ClusterRole.
+func (r rule) text(resource schema.GroupVersionResource, verbs []string) string {
+	plural := resource.Resource
+	if r.subresource != "" {
+		plural += "/" + r.subresource
+	}
+	return fmt.Sprintf(`{apiGroups: ["%s"], resources: ["%s"], verbs: ["%s"]}`, resource.Group, plural, strings.Join(verbs, `", "`))
+}
+
+// rulesFor are the rules that the allowed verbs need on the objects: all that
+// the strategy allows must be permitted. What only a fix itself tells, like the
+// kind that it creates, is asked before that fix is tried.
+func rulesFor(targets []v1alpha1.ObjectReference, allowed []v1alpha1.ActionType) []rule {
+	var rules []rule
+	needs := map[schema.GroupVersionKind]map[string][]string{} // verbs by subresource
+	seen := map[string]bool{}
 	for _, t := range targets {
 		gvk := schema.FromAPIVersionAndKind(t.APIVersion, t.Kind)
-		s := scope{gvk, t.Namespace}
-		if !slices.Contains(scopes[gvk], s) {
-			scopes[gvk] = append(scopes[gvk], s)
+		if needs[gvk] == nil {
+			needs[gvk] = needed(gvk, allowed)
+		}
+		if key := gvk.String() + "/" + t.Namespace; !seen[key] {
+			seen[key] = true
+			for subresource, verbs := range needs[gvk] {
+				rules = append(rules, rule{gvk, subresource, verbs, t.Namespace})
+			}
 		}
 	}
-	var rules []string
-	for gvk, list := range scopes {
-		rule, err := r.missingFor(ctx, gvk, list)
+	return rules
+}
+
+func needed(gvk schema.GroupVersionKind, allowed []v1alpha1.ActionType) map[string][]string {
+	verbs := map[string][]string{"": {"get"}}
+	for _, v := range action.Verbs() {
+		if !slices.Contains(allowed, v.Allowed) || !v.On(gvk.Group, gvk.Kind) {
+			continue
+		}
+		for _, need := range v.Needs {
+			if !slices.Contains(verbs[need.Subresource], need.Verb) {
+				verbs[need.Subresource] = append(verbs[need.Subresource], need.Verb)
+			}
+		}
+	}
+	return verbs
+}
+
+// missing returns the RBAC rules to add, in order; none when nothing is missing.
+// It asks for the whole cluster first, and namespace by namespace only where that
+// is refused.
+func (r *rights) missing(ctx context.Context, wanted []rule) ([]string, error) {
+	type place struct {
+		kind        schema.GroupVersionKind
+		subresource string
+	}
+	byPlace := map[place][]rule{}
+	for _, w := range wanted {
+		byPlace[place{w.kind, w.subresource}] = append(byPlace[place{w.kind, w.subresource}], w)
+	}
+	var texts []string
+	for _, list := range byPlace {
+		text, err := r.missingFor(ctx, list)
 		if err != nil {
 			return nil, err
 		}
-		if rule != "" {
-			rules = append(rules, rule)
+		if text != "" {
+			texts = append(texts, text)
 		}
 	}
-	slices.Sort(rules)
-	return rules, nil
+	slices.Sort(texts)
+	return texts, nil
 }
 
-func (r *rights) missingFor(ctx context.Context, gvk schema.GroupVersionKind, list []scope) (string, error) {
-	mapping, err := r.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+// missingFor asks for rules that differ in their namespace alone.
+func (r *rights) missingFor(ctx context.Context, list []rule) (string, error) {
+	kind := list[0].kind
+	mapping, err := r.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {
 		return "", nil // a kind that is gone needs no rights; its objects are gone too
 	}
 	if err != nil {
-		return "", fmt.Errorf("find the resource of %s: %w", gvk.GroupKind(), err)
+		return "", fmt.Errorf("find the resource of %s: %w", kind.GroupKind(), err)
 	}
-	verbs, err := r.denied(ctx, mapping.Resource, "")
+	everywhere := list[0]
+	everywhere.namespace = ""
+	verbs, err := r.denied(ctx, mapping.Resource, everywhere)
 	if err != nil || len(verbs) == 0 {
 		return "", err
 	}
 	namespaces := []string{}
-	for _, s := range list {
-		denied, err := r.denied(ctx, mapping.Resource, s.namespace)
+	for _, one := range list {
+		denied, err := r.denied(ctx, mapping.Resource, one)
 		if err != nil {
 			return "", err
 		}
 		if len(denied) > 0 {
-			namespaces = append(namespaces, s.namespace)
+			namespaces = append(namespaces, one.namespace)
 		}
 	}
 	if len(namespaces) == 0 {
 		return "", nil
 	}
 	slices.Sort(namespaces)
-	rule := fmt.Sprintf(`{apiGroups: ["%s"], resources: ["%s"], verbs: ["%s"]}`, mapping.Resource.Group, mapping.Resource.Resource, strings.Join(verbs, `", "`))
+	text := everywhere.text(mapping.Resource, verbs)
 	if namespaces[0] == "" {
-		return rule, nil // cluster-scoped
+		return text, nil // cluster-scoped
 	}
-	return rule + " for namespaces " + someOf(namespaces, 5), nil
+	return text + " for namespaces " + someOf(namespaces, 5), nil
 }
 
-// denied returns the verbs, of those that remediation needs, that are refused.
-func (r *rights) denied(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]string, error) {
+// denied returns the verbs of a rule that are refused.
+func (r *rights) denied(ctx context.Context, resource schema.GroupVersionResource, one rule) ([]string, error) {
 	var denied []string
-	for _, verb := range []string{"get", "patch"} {
+	for _, verb := range one.verbs {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 			ResourceAttributes: &authorizationv1.ResourceAttributes{Group: resource.Group, Version: resource.Version,
-				Resource: resource.Resource, Verb: verb, Namespace: namespace}}}
+				Resource: resource.Resource, Subresource: one.subresource, Verb: verb, Namespace: one.namespace}}}
 		if err := r.client.Create(ctx, review); err != nil {
 			return nil, fmt.Errorf("ask whether %s may be written: %w", resource.Resource, err)
 		}

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -86,20 +88,63 @@ func (t *targets) audit(object map[string]any, namespace *unstructured.Unstructu
 	return r
 }
 
-// patch sends a JSON Patch and returns the object as the server answers it.
-// Unknown fields are refused: a misspelt fix must not be dropped in silence.
-func (t *targets) patch(ctx context.Context, obj *unstructured.Unstructured, ops []policy.PatchOp, opts ...client.PatchOption) (*unstructured.Unstructured, error) {
+// patch sends a JSON Patch of the object, or of a subresource, and returns the
+// object as the server answers it. Unknown fields are refused: a misspelt fix
+// must not be dropped in silence.
+func (t *targets) patch(ctx context.Context, obj *unstructured.Unstructured, subresource string, ops []policy.PatchOp, opts ...client.PatchOption) (*unstructured.Unstructured, error) {
 	raw, err := action.Encode(ops)
 	if err != nil {
 		return nil, err
 	}
-	opts = append([]client.PatchOption{client.FieldOwner(v1alpha1.FieldManager), client.FieldValidation("Strict")}, opts...)
-	out := obj.DeepCopy()
-	if err := t.writer.Patch(ctx, out, client.RawPatch(types.JSONPatchType, raw), opts...); err != nil {
-		return nil, fmt.Errorf("patch %s: %w", name(v1alpha1.ObjectReference{
-			Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()}), err)
+	var options client.PatchOptions
+	options.ApplyOptions([]client.PatchOption{client.FieldOwner(v1alpha1.FieldManager), client.FieldValidation("Strict")})
+	options.ApplyOptions(opts)
+	out, patch := obj.DeepCopy(), client.RawPatch(types.JSONPatchType, raw)
+	if subresource == "" {
+		err = t.writer.Patch(ctx, out, patch, &options)
+	} else {
+		err = t.writer.SubResource(subresource).Patch(ctx, out, patch, &client.SubResourcePatchOptions{PatchOptions: options})
 	}
-	return out, nil
+	return out, failedTo("patch", obj, err)
+}
+
+// create sends a new object and returns it as the server answers it. Unknown
+// fields are refused.
+func (t *targets) create(ctx context.Context, manifest *unstructured.Unstructured, opts ...client.CreateOption) (*unstructured.Unstructured, error) {
+	out := manifest.DeepCopy()
+	opts = append([]client.CreateOption{client.FieldOwner(v1alpha1.FieldManager), client.FieldValidation("Strict")}, opts...)
+	return out, failedTo("create", manifest, t.writer.Create(ctx, out, opts...))
+}
+
+// remove deletes an object if it is as it was read; what depends on it is
+// collected in the background.
+func (t *targets) remove(ctx context.Context, obj *unstructured.Unstructured, opts ...client.DeleteOption) error {
+	opts = append([]client.DeleteOption{asRead(obj), client.PropagationPolicy(metav1.DeletePropagationBackground)}, opts...)
+	return failedTo("delete", obj, t.writer.Delete(ctx, obj.DeepCopy(), opts...))
+}
+
+// evict evicts a Pod by the Eviction API if it is as it was read.
+func (t *targets) evict(ctx context.Context, pod *unstructured.Unstructured, opts ...client.SubResourceCreateOption) error {
+	request := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": pod.GetName(), "namespace": pod.GetNamespace()},
+		"deleteOptions": map[string]any{"preconditions": map[string]any{
+			"uid": string(pod.GetUID()), "resourceVersion": pod.GetResourceVersion()}},
+	}}
+	request.SetGroupVersionKind(policyv1.SchemeGroupVersion.WithKind("Eviction"))
+	return failedTo("evict", pod, t.writer.SubResource("eviction").Create(ctx, pod.DeepCopy(), request, opts...))
+}
+
+func asRead(obj *unstructured.Unstructured) client.Preconditions {
+	uid, version := obj.GetUID(), obj.GetResourceVersion()
+	return client.Preconditions{UID: &uid, ResourceVersion: &version}
+}
+
+func failedTo(verb string, obj *unstructured.Unstructured, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %s: %w", verb, name(v1alpha1.ObjectReference{
+		Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()}), err)
 }
 
 // backoff is the wait before the next try.

@@ -2,78 +2,65 @@ package remediate
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/kube"
-	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
 // revert undoes recorded writes, in the order given. For each it succeeds when
-//   - the object holds our values: the inverse patch is sent, guarded on them;
-//   - the object holds the old values: the write never came, or is undone already;
+//   - what we wrote is there: it is undone, guarded on what we wrote;
+//   - what was there before is there: the write never came, or is undone already;
 //   - the object is gone.
 //
-// Values that are neither were set by somebody else since: they are left alone,
-// and the target ends as RevertConflict. An API error leaves the target as it is
-// for another try, without limit. Records are saved after each batch; a crash
-// before that is harmless, since the object itself tells what was undone.
+// What is neither was written by somebody else since, and what can't be undone at
+// all stays: the target ends as RevertConflict. An API error leaves the target as
+// it is for another try, without limit. Records are saved after each batch; a
+// crash before that is harmless, since the object itself tells what was undone.
 func (p *pass) revert(ctx context.Context, batch []int) error {
 	for _, i := range batch {
-		rec := *p.book.record(i)
-		obj, side, err := p.locate(ctx, p.book.target(i).Object, rec.Write)
-		switch {
-		case kube.Classify(err) == kube.Gone || side == sideReplaced:
-			p.book.set(i, p.ended(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonGone, "the object was deleted; nothing of ours is left to undo"))
-		case err != nil:
-			p.book.set(i, p.notYet(rec, err))
-		case side == sideBefore:
-			p.book.set(i, p.ended(rec, v1alpha1.TargetReverted, rec.Reason, cause(rec)))
-		case side == sideAfter:
-			p.book.set(i, p.undo(ctx, obj, rec))
-		default:
-			p.book.set(i, p.conflict(rec))
-		}
+		p.book.set(i, p.reverted(ctx, p.book.target(i).Object, *p.book.record(i).DeepCopy()))
 	}
 	return p.saver(ctx)
 }
 
-// undo sends the inverse patch, and believes only what the server answers.
-func (p *pass) undo(ctx context.Context, obj *unstructured.Unstructured, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
-	fields, err := action.FromRecordFields(rec.Write.Fields)
-	if err != nil {
-		return p.notYet(rec, fmt.Errorf("the record can't be read: %w", err))
+// reverted undoes a target's writes, last first. It stops at one that can't be
+// undone: what that leaves behind may need what was written before it.
+func (p *pass) reverted(ctx context.Context, ref v1alpha1.ObjectReference, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+	state, reason, message := v1alpha1.TargetReverted, rec.Reason, cause(rec)
+	for _, w := range slices.Backward(writesOf(&rec)) {
+		u := p.undoWrite(ctx, ref, w)
+		switch {
+		case u.err != nil:
+			return p.notYet(rec, u.err)
+		case u.state == v1alpha1.TargetRevertConflict:
+			return p.ended(rec, u.state, u.reason, u.message)
+		case u.state == v1alpha1.TargetSkipped && len(rec.Preceding) == 0:
+			state, reason, message = u.state, u.reason, u.message
+		case u.message != "":
+			message = strings.TrimPrefix(message+"; "+u.message, "; ")
+		}
 	}
-	keys, err := action.FromRecordOps(rec.Write.Keys)
-	if err != nil {
-		return p.notYet(rec, fmt.Errorf("the record can't be read: %w", err))
+	return p.ended(rec, state, reason, message)
+}
+
+// undoWrite undoes one write, if it has happened.
+func (p *pass) undoWrite(ctx context.Context, ref v1alpha1.ObjectReference, w *v1alpha1.WriteRecord) undone {
+	f, err := recorded(w).find(ctx, p.targets, ref, w)
+	switch {
+	case err != nil:
+		return undone{err: err}
+	case f.side == sideAfter:
+		return recorded(w).undo(ctx, p.targets, ref, w, f)
+	case f.side == sideBefore:
+		return undone{state: v1alpha1.TargetReverted}
+	case f.side == sideGone:
+		return goneSince()
+	default:
+		return changedSince()
 	}
-	inverse := action.Inverse(obj.Object, keys, fields)
-	if _, err := action.Apply(obj.Object, []policy.Action{{Type: policy.ActionPatch, Ops: inverse}}); err != nil {
-		// The values are ours, but a list was reordered around them.
-		return p.conflict(rec)
-	}
-	result, err := p.targets.patch(ctx, obj, inverse,
-		client.FieldOwner(v1alpha1.RollbackFieldManager))
-	switch kube.Classify(err) {
-	case kube.OK:
-	case kube.Gone:
-		return p.ended(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonGone, "the object was deleted; nothing of ours is left to undo")
-	case kube.Conflict, kube.Invalid, kube.Forbidden, kube.Transient:
-		return p.notYet(rec, err)
-	}
-	digest, err := action.DigestAfter(action.Observe(result.Object, fields))
-	if err != nil || digest != rec.Write.DigestBefore {
-		return p.ended(rec, v1alpha1.TargetRevertConflict, v1alpha1.ReasonConflict,
-			"the API server stored other values than those that were there before: compare the record with the object")
-	}
-	return p.ended(rec, v1alpha1.TargetReverted, rec.Reason, cause(rec))
 }
 
 // notYetUndone separates why a write is undone from why it isn't undone yet.
@@ -94,18 +81,13 @@ func cause(rec v1alpha1.TargetRecord) string {
 	return text
 }
 
-func (p *pass) conflict(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
-	return p.ended(rec, v1alpha1.TargetRevertConflict, v1alpha1.ReasonConflict,
-		"somebody else has changed the same fields since our write: theirs are kept; compare the record with the object")
-}
-
 func (p *pass) ended(rec v1alpha1.TargetRecord, state v1alpha1.TargetState, reason, message string) v1alpha1.TargetRecord {
 	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt = state, reason, truncate(message, 1024), nil
-	if state == v1alpha1.TargetReverted && rec.Write != nil {
-		write := *rec.Write
+	if state == v1alpha1.TargetReverted {
 		now := metav1.NewMicroTime(p.targets.clock.Now())
-		write.RevertedAt = &now
-		rec.Write = &write
+		for _, w := range writesOf(&rec) {
+			w.RevertedAt = &now
+		}
 	}
 	return rec
 }

@@ -15,18 +15,24 @@ import (
 func (p *pass) check(ctx context.Context, i int, stopped bool) *Check {
 	ref, rec := p.book.target(i).Object, p.book.record(i)
 	obj, err := p.targets.read(ctx, ref)
+	if removes(rec.Write) {
+		return p.checkRemoved(ctx, rec.Write, obj, err, stopped)
+	}
 	switch {
 	case kube.Classify(err) == kube.Gone:
 		return &Check{CheckGone, v1alpha1.ReasonGone, "the object was deleted after its write"}
 	case err != nil:
 		return &Check{CheckWaiting, "", "the object couldn't be read: " + err.Error()}
-	case rec.Write == nil || string(obj.GetUID()) != rec.Write.UID || obj.GetDeletionTimestamp() != nil:
+	case rec.Write == nil || string(obj.GetUID()) != ref.UID || obj.GetDeletionTimestamp() != nil:
 		return &Check{CheckGone, v1alpha1.ReasonGone, "the object was deleted or replaced after its write"}
 	}
 	if !stopped {
 		if c := p.checkPolicy(ctx, obj); c != nil {
 			return setBackBy(c, obj, rec.Write)
 		}
+	}
+	if c := p.checkCreated(ctx, rec); c != nil {
+		return c
 	}
 	return checkHealth(obj, kube.ParseHealth(rec.Write.HealthBefore))
 }
@@ -53,7 +59,7 @@ func (p *pass) checkPolicy(ctx context.Context, obj *unstructured.Unstructured) 
 // setBackBy tells an object that violates again because somebody else set our
 // fields back from one that our write didn't mend.
 func setBackBy(c *Check, obj *unstructured.Unstructured, write *v1alpha1.WriteRecord) *Check {
-	if c.Result != CheckFailed {
+	if c.Result != CheckFailed || write.Verb == v1alpha1.ActionCreate {
 		return c
 	}
 	s, err := sideOf(obj, write)

@@ -11,6 +11,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
 // Bounds of what is sent back. The API server cuts warnings off beyond 256
@@ -142,7 +143,7 @@ func fixText(actions []policy.Action, secret bool) string {
 	var steps []string
 	for _, a := range actions {
 		if a.Type != policy.ActionPatch {
-			steps = append(steps, string(a.Type)+" it")
+			steps = append(steps, oneLine(action.Describe([]policy.Action{a}, 1)))
 			continue
 		}
 		for _, op := range a.Ops {

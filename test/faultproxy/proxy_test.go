@@ -128,6 +128,7 @@ func TestWritesAreRecordedWithTheirObject(t *testing.T) {
 	proxy := start(t, &upstream{})
 	send(t, proxy, http.MethodGet, configMap, "")
 	send(t, proxy, http.MethodPatch, configMap+"?dryRun=All", "tried")
+	send(t, proxy, http.MethodDelete, configMap, `{"kind":"DeleteOptions","dryRun":["All"]}`)
 	send(t, proxy, http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "asked")
 	send(t, proxy, http.MethodPut, "/apis/evenkeel.dev/v1alpha1/remediations/r1/status", "written")
 	type key struct{ Group, Resource, Subresource, Namespace, Name, UID, Version, Body string }

@@ -20,11 +20,22 @@ type Request struct {
 // IsWrite says whether the request changes what is stored. Server-side dry runs
 // and access reviews don't.
 func (r Request) IsWrite() bool {
-	return mutating(r.Method) && r.Query.Get("dryRun") == "" && r.Group != "authorization.k8s.io"
+	return mutating(r.Method) && !r.dryRun() && r.Group != "authorization.k8s.io"
 }
 
 // IsDryRun says whether the request is a server-side dry run.
-func (r Request) IsDryRun() bool { return mutating(r.Method) && r.Query.Get("dryRun") != "" }
+func (r Request) IsDryRun() bool { return mutating(r.Method) && r.dryRun() }
+
+// dryRun reads the option where clients put it: a deletion's options are its body.
+func (r Request) dryRun() bool {
+	if r.Query.Get("dryRun") != "" {
+		return true
+	}
+	var options struct {
+		DryRun []string `json:"dryRun"`
+	}
+	return r.Method == http.MethodDelete && json.Unmarshal(r.Body, &options) == nil && len(options.DryRun) > 0
+}
 
 // Write is one write that was forwarded, with what the API server answered.
 type Write struct {

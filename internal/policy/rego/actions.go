@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -46,25 +47,17 @@ func (e *evaluation) action(element *ast.Term) (policy.Action, error) {
 	if !ok {
 		return policy.Action{}, errors.New("action must be a string that names the verb")
 	}
-	if policy.ActionType(verb) != policy.ActionPatch {
-		return policy.Action{}, fmt.Errorf("unknown action %q: the verb of this version is %q", verb, policy.ActionPatch)
-	}
-	if unknown := unknownKeys(fields, "action", "ops"); unknown != "" {
-		return policy.Action{}, fmt.Errorf("unknown key %s: a patch has action and ops", unknown)
-	}
-	list, ok := fields["ops"].([]any)
-	if !ok || len(list) == 0 {
-		return policy.Action{}, errors.New("ops must be a list of at least one JSON Patch operation")
-	}
-	action := policy.Action{Type: policy.ActionPatch, Ops: make([]policy.PatchOp, 0, len(list))}
-	for i, item := range list {
-		op, err := e.op(item)
-		if err != nil {
-			return policy.Action{}, fmt.Errorf("ops[%d]: %w", i, err)
+	for _, known := range verbs() {
+		if string(known.verb) != verb {
+			continue
 		}
-		action.Ops = append(action.Ops, op)
+		if unknown := unknownKeys(fields, append([]string{"action"}, known.keys...)...); unknown != "" {
+			return policy.Action{}, fmt.Errorf("unknown key %s: %s", unknown, known.form)
+		}
+		action := policy.Action{Type: known.verb}
+		return action, known.read(e, fields, &action)
 	}
-	return action, nil
+	return policy.Action{}, fmt.Errorf("unknown action %q: the verbs are create, delete, evict, patch, restart and scale", verb)
 }
 
 // op reads one operation of RFC 6902 and moves its paths onto the object.
@@ -130,7 +123,11 @@ func (e *evaluation) opPointer(fields map[string]any, key string) (string, error
 // actionKey orders actions by their content. It tells a null value from none,
 // which the JSON form of an operation doesn't.
 func actionKey(action policy.Action) ([]string, error) {
-	key := []string{string(action.Type)}
+	object, err := json.Marshal(action.Object)
+	if err != nil {
+		return nil, fmt.Errorf("object: %w", err)
+	}
+	key := []string{string(action.Type), action.Subresource, string(object), strconv.FormatInt(action.Replicas, 10)}
 	for _, op := range action.Ops {
 		value, err := json.Marshal(op.Value)
 		if err != nil {

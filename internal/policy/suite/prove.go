@@ -2,9 +2,12 @@ package suite
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
 // proof tries one example.
@@ -73,9 +76,25 @@ func (p *proof) fix(ctx context.Context, decision policy.Decision) {
 	case !wanted:
 		return
 	}
+	if verb, add, forbidden := action.ForbiddenVerb(p.judge.allowed, decision.Actions); forbidden {
+		p.fail(fmt.Sprintf("a fix of the verbs in remediation.allowedActions, %v", p.judge.allowed),
+			fmt.Sprintf("it uses %q: add %s to them", verb, add))
+		return
+	}
 	fixed, err := apply(p.example.request(nil).Judged(), decision.Actions)
 	if err != nil {
 		p.fail("a fix that can be applied", err.Error())
+		return
+	}
+	p.fixed(ctx, fixed, manifest)
+}
+
+// fixed holds the object as the fix leaves it against what is expected.
+func (p *proof) fixed(ctx context.Context, fixed, manifest map[string]any) {
+	if fixed == nil { // what is gone violates nothing, and can't be fixed twice
+		if manifest != nil {
+			p.fail("the fixed object to be\n"+text(manifest), "the fix removes it (say fixed: true)")
+		}
 		return
 	}
 	if manifest != nil && text(fixed) != text(manifest) {
@@ -97,6 +116,9 @@ func (p *proof) cured(ctx context.Context, fixed map[string]any) {
 		p.fail("a fix that cures", quoteFound(again.Violations))
 	}
 	twice, err := apply(fixed, again.Actions)
+	if err == nil && twice == nil {
+		err = errors.New("it removes the object")
+	}
 	if err != nil {
 		p.fail("a second fix that changes nothing", err.Error())
 		return

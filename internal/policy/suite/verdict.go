@@ -26,6 +26,8 @@ func now() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.
 type judge struct {
 	name     string
 	snapshot *catalog.Snapshot
+	// allowed are the verbs that the policy's fixes may use.
+	allowed []v1alpha1.ActionType
 }
 
 func newJudge(definition *v1alpha1.Policy, parameters any) (*judge, error) {
@@ -42,7 +44,9 @@ func newJudge(definition *v1alpha1.Policy, parameters any) (*judge, error) {
 		return nil, err
 	}
 	policies.MarkComplete()
-	return &judge{name: definition.Name, snapshot: policies.Snapshot()}, nil
+	strategy := definition.Spec.Remediation.DeepCopy()
+	strategy.SetDefaults()
+	return &judge{name: definition.Name, snapshot: policies.Snapshot(), allowed: strategy.AllowedActions}, nil
 }
 
 func (j *judge) decide(ctx context.Context, r *policy.Request) (policy.Decision, bool) {

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+
+	"evenkeel.dev/evenkeel/internal/policy"
 )
 
 // Field is one place in an object with its value before and after a write.
@@ -31,6 +33,39 @@ func Diff(before, after map[string]any) []Field {
 	var fields []Field
 	diffMap("", before, after, &fields)
 	return slices.DeleteFunc(fields, func(f Field) bool { return serverOwned(f.Path) })
+}
+
+// DiffStatus is Diff for the status alone: what a patch of that subresource changes.
+func DiffStatus(before, after map[string]any) []Field {
+	var fields []Field
+	diffMap("", statusOf(before), statusOf(after), &fields)
+	return fields
+}
+
+func statusOf(obj map[string]any) map[string]any {
+	if status, found := obj["status"]; found {
+		return map[string]any{"status": status}
+	}
+	return nil
+}
+
+// DiffStep is the difference that a patch makes in the place that it is sent to.
+func DiffStep(before, after map[string]any, subresource string) []Field {
+	if subresource == policy.StatusSubresource {
+		return DiffStatus(before, after)
+	}
+	return Diff(before, after)
+}
+
+// Beyond is the first field that changed although the fix changes no part of it;
+// false when there is none.
+func Beyond(fix, changed []Field) (string, bool) {
+	for _, c := range changed {
+		if !slices.ContainsFunc(fix, func(f Field) bool { return within(c.Path, f.Path) || within(f.Path, c.Path) }) {
+			return c.Path, true
+		}
+	}
+	return "", false
 }
 
 func serverOwned(path string) bool {

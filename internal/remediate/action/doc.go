@@ -1,7 +1,8 @@
-// Package action turns what a policy proposes into a write that is bounded,
-// guarded and reversible: it applies a patch to a copy, finds the fields that
-// change, and builds the guarded forward and inverse patches.
+// Package action turns what a policy proposes into writes that are bounded,
+// guarded and reversible. Each verb has a file: what it needs, what it refuses,
+// and what it comes to. A patch is applied to a copy, the fields that change are
+// found, and the guarded forward and inverse patches are built from them.
 //
 // It is pure: no client, no clock. It must never decide whether a write may be
-// made. Start at Apply and Diff.
+// made. Start at Verbs and Plan.
 package action

@@ -84,12 +84,14 @@ func within(path, outer string) bool {
 
 // identity guards on the UID, and on the generation: it grows with every change
 // of the spec but not of the status, so that a busy status doesn't make the
-// guard fail. It doesn't grow with labels and annotations either, and a JSON
-// Patch can't test for absence: where a field under metadata is to appear, or
-// the kind has no generation, the guard is the resourceVersion.
+// guard fail. It doesn't grow with labels, annotations and the status either, and
+// a JSON Patch can't test for absence: where a field under metadata or status is
+// to appear, or the kind has no generation, the guard is the resourceVersion.
 func identity(obj map[string]any, fields []Field, present func(Field) bool) []policy.PatchOp {
 	generation, found := Lookup(obj, "/metadata/generation")
-	if !found || slices.ContainsFunc(fields, func(f Field) bool { return within(f.Path, "/metadata") && !present(f) }) {
+	if !found || slices.ContainsFunc(fields, func(f Field) bool {
+		return (within(f.Path, "/metadata") || within(f.Path, "/status")) && !present(f)
+	}) {
 		return Exact(obj)
 	}
 	return []policy.PatchOp{guard(obj, "uid"), test("/metadata/generation", generation)}
@@ -109,8 +111,8 @@ func test(path string, value any) policy.PatchOp {
 	return policy.PatchOp{Op: "test", Path: path, Value: value, HasValue: true}
 }
 
-// Describe is a short text of the operations, for messages: "replace /spec/x, add /spec/y".
-func Describe(ops []policy.PatchOp, limit int) string {
+// DescribeOps is a short text of the operations, for messages: "replace /spec/x, add /spec/y".
+func DescribeOps(ops []policy.PatchOp, limit int) string {
 	text := ""
 	for i, op := range ops {
 		if i == limit {

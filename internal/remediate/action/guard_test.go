@@ -73,7 +73,7 @@ func TestForwardAndInverse(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	ops := []policy.PatchOp{{Op: "add", Path: "/a"}, {Op: "remove", Path: "/b"}, {Op: "test", Path: "/c"}}
 	for limit, want := range map[int]string{3: "add /a, remove /b, test /c", 1: "add /a and 2 more"} {
-		if got := action.Describe(ops, limit); got != want {
+		if got := action.DescribeOps(ops, limit); got != want {
 			t.Errorf("Describe(%d) = %q, want %q", limit, got, want)
 		}
 	}

@@ -4,12 +4,28 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 )
+
+func patchVerb() Verb {
+	return Verb{Type: policy.ActionPatch, Allowed: v1alpha1.ActionPatch, Needs: []Right{{Verb: "patch"}},
+		Describe: func(a policy.Action) string { return DescribeOps(a.Ops, len(a.Ops)) },
+		rank: func(a policy.Action) int {
+			if a.Subresource != "" {
+				return rankStatus
+			}
+			return rankPatch
+		},
+		write: func(_ map[string]any, a policy.Action, _ time.Time) (Step, error) {
+			return Step{Type: policy.ActionPatch, Subresource: a.Subresource, Ops: a.Ops}, nil
+		}}
+}
 
 // Apply applies the patch actions to a copy of the object, in order, as the API
 // server would (with the same library). The object itself isn't changed.
@@ -20,7 +36,7 @@ func Apply(obj map[string]any, actions []policy.Action) (map[string]any, error) 
 	}
 	for _, a := range actions {
 		if a.Type != policy.ActionPatch {
-			return nil, fmt.Errorf("action %q can't be applied: only %q can", a.Type, policy.ActionPatch)
+			return nil, fmt.Errorf("action %q is no patch: ask Plan", a.Type)
 		}
 		if doc, err = applyOps(doc, a.Ops); err != nil {
 			return nil, err
@@ -96,12 +112,3 @@ func Encode(ops []policy.PatchOp) ([]byte, error) {
 
 // NeedsValue says whether an operation carries a value (RFC 6902, section 4).
 func NeedsValue(op string) bool { return op == "add" || op == "replace" || op == "test" }
-
-// Ops joins the operations of all actions in order.
-func Ops(actions []policy.Action) []policy.PatchOp {
-	var ops []policy.PatchOp
-	for _, a := range actions {
-		ops = append(ops, a.Ops...)
-	}
-	return ops
-}

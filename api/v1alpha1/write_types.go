@@ -1,0 +1,120 @@
+package v1alpha1
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// AnnotationCreatedFor holds the UID of the object that another one was created
+// for by a fix. With LabelRemediation it tells after a crash whose creation it is.
+const AnnotationCreatedFor = "evenkeel.dev/created-for"
+
+// WriteRecord is all that is needed to find out whether a write reached its
+// object, and to undo it.
+type WriteRecord struct {
+	// verb is what is done: Patch (also for Restart and Scale), Create, Delete or
+	// Evict. Empty means Patch.
+	// +optional
+	Verb ActionType `json:"verb,omitempty"`
+	// subresource is where the patch is sent; empty for the object itself.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Subresource string `json:"subresource,omitempty"`
+	// object is the object that is created; empty when the target itself is written.
+	// +optional
+	Object *ObjectReference `json:"object,omitempty"`
+	// manifest is the object that is created; of one that is deleted, what makes it
+	// again.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Manifest *apiextensionsv1.JSON `json:"manifest,omitempty"`
+	// controller is the object whose controller replaces an evicted Pod; then
+	// healthBefore is its health.
+	// +optional
+	Controller *ObjectReference `json:"controller,omitempty"`
+	// uid is the object's UID at the read that the write was computed from; of an
+	// object that is created it is empty until it is there.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	UID string `json:"uid"`
+	// resourceVersion is the object's at that read.
+	// +required
+	// +kubebuilder:validation:MaxLength=128
+	ResourceVersion string `json:"resourceVersion"`
+	// healthBefore is the object's health at that read: Current, InProgress or Failed.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	HealthBefore string `json:"healthBefore,omitempty"`
+	// forward is the patch, without its guards.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	Forward []PatchOperation `json:"forward,omitempty"`
+	// fields are the places that the patch changes, with their values before
+	// and after; the inverse patch is made from them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	Fields []FieldChange `json:"fields,omitempty"`
+	// keys are test operations on the names of the list elements that the
+	// fields lie in, so that a reordered list is never patched at the wrong place.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	Keys []PatchOperation `json:"keys,omitempty"`
+	// digestBefore is the SHA-256 of a patch's fields before.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	DigestBefore string `json:"digestBefore,omitempty"`
+	// digestAfter is the SHA-256 of a patch's fields after, as the server-side dry
+	// run returned them; of an object that is created, of its content.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	DigestAfter string `json:"digestAfter,omitempty"`
+	// intentAt is when the write was decided.
+	// +optional
+	IntentAt *metav1.MicroTime `json:"intentAt,omitempty"`
+	// appliedAt is when the write was known to have reached the object.
+	// +optional
+	AppliedAt *metav1.MicroTime `json:"appliedAt,omitempty"`
+	// revertedAt is when the write was undone.
+	// +optional
+	RevertedAt *metav1.MicroTime `json:"revertedAt,omitempty"`
+}
+
+// PatchOperation is one operation of a JSON Patch (RFC 6902).
+type PatchOperation struct {
+	// op is add, remove, replace, move, copy or test.
+	// +required
+	// +kubebuilder:validation:Enum=add;remove;replace;move;copy;test
+	Op string `json:"op"`
+	// path is a JSON Pointer (RFC 6901).
+	// +required
+	// +kubebuilder:validation:MaxLength=1024
+	Path string `json:"path"`
+	// from is the source of move and copy.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	From string `json:"from,omitempty"`
+	// value is the operand of add, replace and test.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Value *apiextensionsv1.JSON `json:"value,omitempty"`
+}
+
+// FieldChange is one place that a patch changes. A value that is absent means
+// that the field didn't exist.
+type FieldChange struct {
+	// path is a JSON Pointer (RFC 6901).
+	// +required
+	// +kubebuilder:validation:MaxLength=1024
+	Path string `json:"path"`
+	// before is the value before the write.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Before *apiextensionsv1.JSON `json:"before,omitempty"`
+	// after is the value after the write.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	After *apiextensionsv1.JSON `json:"after,omitempty"`
+}

@@ -1,0 +1,37 @@
+package action
+
+import (
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// evictVerb evicts a Pod by the Eviction API, which keeps to
+// PodDisruptionBudgets. It is the one verb for Pods that a controller makes, and
+// for those alone: nothing would bring another Pod back.
+func evictVerb() Verb {
+	pod := policy.PodKind()
+	return Verb{Kind: &pod, Type: policy.ActionEvict, Allowed: v1alpha1.ActionEvict,
+		Needs: []Right{{Verb: "create", Subresource: "eviction"}}, Owned: true, Removes: true,
+		NoUndo:   "an evicted Pod can't be brought back: its controller has made another",
+		Describe: func(policy.Action) string { return "evict it" },
+		rank:     always(rankRemove), write: evict}
+}
+
+func evict(obj map[string]any, _ policy.Action, _ time.Time) (Step, error) {
+	if kindOf(obj) != policy.PodKind() {
+		return Step{}, refuse(obj, policy.ActionEvict, "only Pods are evicted")
+	}
+	if _, mirror := Lookup(obj, "/metadata/annotations/kubernetes.io~1config.mirror"); mirror {
+		return Step{}, refuse(obj, policy.ActionEvict, "its node makes it from a file: change that")
+	}
+	owners, _ := Lookup(obj, "/metadata/ownerReferences")
+	list, _ := owners.([]any)
+	for _, owner := range list {
+		if controller, _ := Lookup(owner, "/controller"); controller == true {
+			return Step{Type: policy.ActionEvict}, nil
+		}
+	}
+	return Step{}, refuse(obj, policy.ActionEvict, "no controller made it, so nothing would make another: delete it if it isn't needed")
+}

@@ -1,0 +1,31 @@
+package action
+
+import (
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// scaleVerb sets spec.replicas. It is recorded, told after a crash and undone
+// like any patch. An autoscaler that owns the field sets it back, which
+// verification tells from a fix that failed.
+func scaleVerb() Verb {
+	return Verb{Type: policy.ActionScale, Allowed: v1alpha1.ActionScale, Needs: []Right{{Verb: "patch"}},
+		Describe: func(a policy.Action) string { return "scale it to " + formatInt(a.Replicas) },
+		rank:     always(rankPatch), write: scale}
+}
+
+func scale(obj map[string]any, a policy.Action, _ time.Time) (Step, error) {
+	const path = "/spec/replicas"
+	value, _ := Lookup(obj, path)
+	now, ok := value.(int64)
+	if !ok {
+		return Step{}, refuse(obj, policy.ActionScale, "it has no whole number at "+path)
+	}
+	step := Step{Type: policy.ActionPatch}
+	if now != a.Replicas {
+		step.Ops = []policy.PatchOp{{Op: "replace", Path: path, Value: a.Replicas, HasValue: true}}
+	}
+	return step, nil
+}

@@ -1,0 +1,86 @@
+package remediate
+
+import (
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// resolve finds out what became of recorded writes, from the objects themselves.
+// A target of which nothing was written goes back to pending, and is computed
+// anew; one of which all was written is applied. What was written of a fix that
+// is only half done is taken back first.
+func (p *pass) resolve(ctx context.Context, batch []int) error {
+	for _, i := range batch {
+		rec := p.resolved(ctx, p.attempt(i))
+		p.settle(i, rec)
+	}
+	return p.saver(ctx)
+}
+
+func (p *pass) resolved(ctx context.Context, a *attempt) v1alpha1.TargetRecord {
+	found := map[side]int{}
+	writes := writesOf(&a.previous)
+	now := metav1.NewMicroTime(p.targets.clock.Now())
+	for _, w := range writes {
+		f, err := recorded(w).find(ctx, p.targets, a.target.Object, w)
+		if err != nil {
+			return p.unknown(a.previous, err)
+		}
+		found[f.side]++
+		if f.side == sideAfter && w.AppliedAt == nil {
+			if err := recorded(w).keep(w, f.object); err != nil {
+				return p.unknown(a.previous, err)
+			}
+			w.AppliedAt = &now
+		}
+	}
+	switch {
+	case found[sideAfter] == len(writes) && len(writes) > 0:
+		return applied(a.previous, now)
+	case found[sideAfter] > 0:
+		return p.takeBack(ctx, a, *p.halfDone(a, found))
+	default:
+		return *p.halfDone(a, found)
+	}
+}
+
+// halfDone is what becomes of a target once nothing of its fix is left.
+func (p *pass) halfDone(a *attempt, found map[side]int) *v1alpha1.TargetRecord {
+	switch {
+	case found[sideGone] > 0:
+		return a.skipped(v1alpha1.ReasonGone, "the object was deleted while its write was in flight")
+	case found[sideNeither] > 0:
+		lost := a.failed(v1alpha1.ReasonConflict, "somebody else has written the same fields while our write was in flight; what the object holds is theirs")
+		lost.Preceding, lost.Write = a.previous.Preceding, a.previous.Write
+		return lost
+	case found[sideAfter] > 0:
+		return a.retry("only a part of the fix had been written; it was taken back", p.targets.backoff(a.previous.Attempts))
+	default:
+		// The record stays: should the write still arrive, it is recognized.
+		return a.pending("Retrying", "the recorded write hadn't happened; computing it anew")
+	}
+}
+
+// takeBack undoes those of an attempt's writes that have happened, last first.
+// Until that is done the intent stays; then the target's record is outcome.
+func (p *pass) takeBack(ctx context.Context, a *attempt, outcome v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+	for _, w := range slices.Backward(writesOf(&a.previous)) {
+		if w.AppliedAt == nil {
+			continue
+		}
+		u := p.undoWrite(ctx, a.target.Object, w)
+		if u.err != nil {
+			return p.unknown(a.previous, u.err)
+		}
+		if u.state == v1alpha1.TargetRevertConflict {
+			lost := a.failed(u.reason, "only a part of the fix was written, and couldn't be taken back: "+u.message)
+			lost.Preceding, lost.Write = a.previous.Preceding, a.previous.Write
+			return *lost
+		}
+	}
+	return outcome
+}

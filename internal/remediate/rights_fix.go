@@ -1,0 +1,63 @@
+package remediate
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// rightsPoll is how often a target is tried again whose fix lacks a right.
+const rightsPoll = 10 * time.Second
+
+// requireRights asks for the rights that only the fix itself tells: to the kind
+// that it creates, and to the status that it patches.
+func requireRights(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
+	var wanted []rule
+	for _, s := range a.steps {
+		switch {
+		case s.Type == policy.ActionCreate:
+			gvk := (&unstructured.Unstructured{Object: s.Object}).GroupVersionKind()
+			wanted = append(wanted, rule{gvk, "", []string{"get", "create", "delete"}, a.object.GetNamespace()})
+		case s.Subresource != "":
+			wanted = append(wanted, rule{a.object.GroupVersionKind(), s.Subresource, []string{"patch"}, a.object.GetNamespace()})
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	r := &rights{client: a.targets.writer, mapper: a.targets.mapper}
+	missing, err := r.missing(ctx, wanted)
+	if err != nil {
+		return a.fromError(err)
+	}
+	if len(missing) > 0 {
+		return a.awaitRights(strings.Join(missing, "; "))
+	}
+	return nil
+}
+
+// lacksRights waits for a right that was refused.
+func (a *attempt) lacksRights(wanted rule, err error) *v1alpha1.TargetRecord {
+	mapping, mapErr := a.targets.mapper.RESTMapping(wanted.kind.GroupKind(), wanted.kind.Version)
+	if mapErr != nil {
+		return a.fromError(err)
+	}
+	return a.awaitRights(wanted.text(mapping.Resource, wanted.verbs))
+}
+
+// awaitRights leaves the target pending until somebody adds the rules: it is no
+// failure, and no try.
+func (a *attempt) awaitRights(rules string) *v1alpha1.TargetRecord {
+	rec := a.pending(v1alpha1.ReasonLacksRights, fmt.Sprintf(
+		"the controller lacks rights; add to a ClusterRole labelled rbac.evenkeel.dev/aggregate-to-writer: \"true\": %s", rules))
+	next := metav1.NewMicroTime(a.targets.clock.Now().Add(rightsPoll))
+	rec.NextAttemptAt = &next
+	return rec
+}

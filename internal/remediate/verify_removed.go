@@ -1,0 +1,82 @@
+package remediate
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kube"
+)
+
+// checkRemoved verifies a removal: the object that was removed is gone, nobody has
+// made the same violation again under its name, and the controller of an evicted
+// Pod is no less healthy than before.
+func (p *pass) checkRemoved(ctx context.Context, write *v1alpha1.WriteRecord, obj *unstructured.Unstructured, err error, stopped bool) *Check {
+	switch {
+	case kube.Classify(err) == kube.Gone:
+	case err != nil:
+		return &Check{CheckWaiting, "", "whether the object is gone couldn't be read: " + err.Error()}
+	case string(obj.GetUID()) == write.UID:
+		return &Check{CheckWaiting, "", stillThere(obj)}
+	case write.Verb == v1alpha1.ActionDelete && !stopped:
+		if c := p.checkPolicy(ctx, obj); c != nil && c.Result == CheckFailed {
+			return &Check{CheckSetBack, v1alpha1.ReasonFighting, fmt.Sprintf(
+				"it was created again by %s, and violates as before: mend the source that it comes from", kube.OtherManager(obj, v1alpha1.FieldManager))}
+		} else if c != nil {
+			return c
+		}
+	}
+	if write.Controller == nil {
+		return &Check{CheckPassed, "", "the object is gone"}
+	}
+	return p.checkController(ctx, write)
+}
+
+func stillThere(obj *unstructured.Unstructured) string {
+	if finalizers := obj.GetFinalizers(); len(finalizers) > 0 {
+		return "the object waits for its finalizers: " + strings.Join(finalizers, ", ")
+	}
+	return "the object is still there"
+}
+
+// checkController compares the health of an evicted Pod's controller with what it
+// was before. One that is gone has nothing left to be worse.
+func (p *pass) checkController(ctx context.Context, write *v1alpha1.WriteRecord) *Check {
+	controller, err := p.targets.read(ctx, *write.Controller)
+	switch {
+	case kube.Classify(err) == kube.Gone:
+		return &Check{CheckPassed, "", "the Pod is gone, and its controller too"}
+	case err != nil:
+		return &Check{CheckWaiting, "", "the Pod's controller couldn't be read: " + err.Error()}
+	case string(controller.GetUID()) != write.Controller.UID:
+		return &Check{CheckPassed, "", "the Pod is gone, and its controller was replaced"}
+	}
+	c := checkHealth(controller, kube.ParseHealth(write.HealthBefore))
+	c.Message = name(*write.Controller) + ", the Pod's controller: " + c.Message
+	return c
+}
+
+// checkCreated verifies the objects that a fix created: each is there, and
+// doesn't fail. Nil when all are well.
+func (p *pass) checkCreated(ctx context.Context, rec *v1alpha1.TargetRecord) *Check {
+	for _, w := range writesOf(rec) {
+		if w.Verb != v1alpha1.ActionCreate || w.UID == "" {
+			continue
+		}
+		obj, err := p.targets.read(ctx, *w.Object)
+		switch {
+		case kube.Classify(err) == kube.Gone || err == nil && string(obj.GetUID()) != w.UID:
+			return &Check{CheckFailed, v1alpha1.ReasonGone, fmt.Sprintf("%s, which the fix created, was deleted or replaced", name(*w.Object))}
+		case err != nil:
+			return &Check{CheckWaiting, "", "what the fix created couldn't be read: " + err.Error()}
+		}
+		if c := checkHealth(obj, kube.Current); c.Result != CheckPassed {
+			c.Message = name(*w.Object) + ", which the fix created: " + c.Message
+			return c
+		}
+	}
+	return nil
+}
