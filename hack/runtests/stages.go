@@ -33,7 +33,7 @@ type step struct {
 
 // clusterTests need a control plane, so they aren't unit tests.
 func clusterTests() []string {
-	return []string{"test/config", "test/integration", "test/e2e", "test/chaos"}
+	return []string{"test/config", "test/integration", "test/escalation", "test/e2e", "test/chaos"}
 }
 
 // stages lists every stage in order: cheap ones first, so that mistakes show soon.
@@ -60,7 +60,7 @@ func stages() []stage {
 		},
 		{
 			name: "integration", about: "manifests and controllers against a real API server",
-			steps: []step{{dir: ".", test: []string{"-count=1", "-p=1", "-timeout=25m", "./test/config/...", "./test/integration/..."}}},
+			steps: []step{{dir: ".", test: []string{"-count=1", "-p=1", "-timeout=25m", "./test/config/...", "./test/integration/...", "./test/escalation/..."}}},
 		},
 		{
 			name: "e2e", about: "the manager as a process, killed and raced on purpose",

@@ -24,15 +24,17 @@ type Program struct {
 	Name, Upstream string
 	// Package is the Debian package that holds it as usr/bin/<Name>.
 	Package string
+	// Assets says that the program reads files of the package besides itself.
+	Assets bool
 }
 
 // Programs lists all programs that are fetched.
 func Programs() []Program {
 	return []Program{
-		{"prometheus", "prometheus", "prometheus"},
-		{"promtool", "promtool", "prometheus"},
-		{"prometheus-alertmanager", "alertmanager", "prometheus-alertmanager"},
-		{"amtool", "amtool", "prometheus-alertmanager"},
+		{Name: "prometheus", Upstream: "prometheus", Package: "prometheus"},
+		{Name: "promtool", Upstream: "promtool", Package: "prometheus"},
+		{Name: "prometheus-alertmanager", Upstream: "alertmanager", Package: "prometheus-alertmanager", Assets: true},
+		{Name: "amtool", Upstream: "amtool", Package: "prometheus-alertmanager"},
 	}
 }
 
@@ -98,8 +100,7 @@ func (t *Tools) Fetch(ctx context.Context, show *progress.Printer) (bool, error)
 func (t *Tools) missing() []string {
 	var missing []string
 	for _, p := range Programs() {
-		info, err := os.Stat(t.Path(p.Name))
-		if err == nil && info.Mode().IsRegular() {
+		if t.has(p) {
 			continue
 		}
 		if len(missing) == 0 || missing[len(missing)-1] != p.Package {
@@ -107,6 +108,14 @@ func (t *Tools) missing() []string {
 		}
 	}
 	return missing
+}
+
+func (t *Tools) has(p Program) bool {
+	if info, err := os.Stat(t.Path(p.Name)); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	_, err := os.Stat(t.assets())
+	return !p.Assets || err == nil
 }
 
 // fetch gets one package by apt, or, on a machine without apt, takes what stands
@@ -127,7 +136,7 @@ func (t *Tools) fetch(ctx context.Context, pkg string) error {
 		if p.Package != pkg {
 			continue
 		}
-		if err := os.Rename(filepath.Join(work, "tree", "usr", "bin", p.Name), t.Path(p.Name)); err != nil {
+		if err := t.place(filepath.Join(work, "tree"), p); err != nil {
 			return fmt.Errorf("put %s into the cache: %w: the package %s of this release doesn't hold it", p.Name, err, pkg)
 		}
 	}
@@ -146,6 +155,11 @@ func (t *Tools) link(pkg string) error {
 		}
 		if err := os.Symlink(found, t.Path(p.Name)); err != nil && !errors.Is(err, os.ErrExist) {
 			return fmt.Errorf("put %s into the cache: %w", p.Name, err)
+		}
+		if p.Assets { // it is installed, and finds its own
+			if err := os.MkdirAll(t.assets(), 0o755); err != nil {
+				return fmt.Errorf("put %s into the cache: %w", p.Name, err)
+			}
 		}
 	}
 	return nil

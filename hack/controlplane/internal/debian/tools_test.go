@@ -3,6 +3,7 @@ package debian
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -30,9 +31,15 @@ const fakeDpkg = `#!/bin/sh
 mkdir -p "$3/usr/bin"
 case "$(cat "$2")" in
 prometheus) names="prometheus promtool";;
-*) names="prometheus-alertmanager amtool";;
+*) names="prometheus-alertmanager amtool"
+	mkdir -p "$3/usr/share/prometheus/alertmanager"
+	echo template > "$3/usr/share/prometheus/alertmanager/default.tmpl";;
 esac
-for name in $names; do [ "$name" = "$LACKS" ] || echo program > "$3/usr/bin/$name"; done
+for name in $names; do
+	[ "$name" = "$LACKS" ] && continue
+	printf '#!/bin/sh\ncat /usr/share/prometheus/alertmanager/default.tmpl; echo "$@"\n' > "$3/usr/bin/$name"
+	chmod +x "$3/usr/bin/$name"
+done
 `
 
 // machine is a machine with a fake apt and an empty cache.
@@ -92,6 +99,22 @@ func TestEveryProgramIsFetchedOnce(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(tools.dir, "work")); !os.IsNotExist(err) {
 		t.Errorf("the temporary folder is still there: %v", err)
+	}
+}
+
+func TestAProgramFindsItsAssetsThoughNothingIsInstalled(t *testing.T) {
+	tools, _ := machine(t)
+	if _, err := tools.Fetch(t.Context(), quiet()); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), tools.Path("prometheus-alertmanager"), "--flag=a b")
+	cmd.Dir = t.TempDir()
+	out, err := cmd.CombinedOutput()
+	if want := "template\n--flag=a b\n"; err != nil || string(out) != want {
+		t.Errorf("got %q (%v), want %q", out, err, want)
+	}
+	if len(assetsInstalled) != len(assetsRelocated) {
+		t.Errorf("%q doesn't fit into the place of %q", assetsRelocated, assetsInstalled)
 	}
 }
 

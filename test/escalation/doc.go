@@ -1,0 +1,4 @@
+// Package escalation tests that people are told: the manager as a process, real
+// Alertmanagers that route by owner, and webhook receivers. Start reading at
+// suite_test.go.
+package escalation
