@@ -74,7 +74,7 @@ func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadat
 	} else if manager, managed := kube.ManagedBy(m); managed {
 		c.reason = v1alpha1.ReasonManaged
 		c.message = fmt.Sprintf("violates policy %s: %s. %s manages this object: mend it at its source", d.policy.Name, f.Message, manager)
-	} else if history.fighting(f.UID) {
+	} else if history.fighting(c.object) {
 		c.reason = v1alpha1.ReasonFighting
 		c.message = fmt.Sprintf("violates policy %s: %s. Evenkeel has mended it again and again, and %s keeps setting it back: "+
 			"it is left alone until that stops; to go on at once: kubectl annotate policy %s %s=%s --overwrite",

@@ -33,7 +33,8 @@ type past struct {
 	failedUntil map[string]time.Time
 	failures    map[string]int
 	// heat is how often an object has been mended lately: somebody keeps setting
-	// it back.
+	// it back. It is kept by UID, and of objects that were deleted by place too:
+	// one that somebody creates again has a new UID.
 	heat map[string]float64
 }
 
@@ -53,12 +54,22 @@ func (h *past) remember(rem *v1alpha1.Remediation, b *book, revision string, now
 			h.failures[uid]++
 		case state == v1alpha1.TargetDone:
 			h.heat[uid] += min(cooled, 1)
+			if w := b.record(t).Write; w != nil && w.Verb == v1alpha1.ActionDelete {
+				h.heat[placeOf(b.target(t).Object)] += min(cooled, 1)
+			}
 		}
 	}
 }
 
 // fighting says whether somebody keeps setting an object back.
-func (h *past) fighting(uid string) bool { return h.heat[uid] > fightHeat }
+func (h *past) fighting(object v1alpha1.ObjectReference) bool {
+	return h.heat[object.UID] > fightHeat || h.heat[placeOf(object)] > fightHeat
+}
+
+// placeOf names the place of an object, whatever its UID.
+func placeOf(object v1alpha1.ObjectReference) string {
+	return object.APIVersion + " " + name(object)
+}
 
 // waiting says whether an object that couldn't be mended is left alone for now.
 func (h *past) waiting(uid string, now time.Time) bool { return now.Before(h.failedUntil[uid]) }

@@ -30,10 +30,25 @@ func TestFights(t *testing.T) {
 			for _, age := range tc.ages {
 				h.remember(endedPlan(now.Add(-age)), bookOf(v1alpha1.TargetDone), "r1", now)
 			}
-			if got := h.fighting("u1"); got != tc.want {
+			if got := h.fighting(v1alpha1.ObjectReference{UID: "u1"}); got != tc.want {
 				t.Errorf("%s: want fighting %t at a heat of %.2f", tc.reason, tc.want, h.heat["u1"])
 			}
 		})
+	}
+}
+
+func TestAnObjectThatIsCreatedAgainAfterEachDeletionIsFoughtOver(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for verb, want := range map[v1alpha1.ActionType]bool{v1alpha1.ActionDelete: true, v1alpha1.ActionEvict: false} {
+		h := newPast()
+		for range 4 {
+			b := bookOf(v1alpha1.TargetDone)
+			b.record(0).Write = &v1alpha1.WriteRecord{Verb: verb}
+			h.remember(endedPlan(now), b, "r1", now)
+		}
+		if got := h.fighting(v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "new"}); got != want {
+			t.Errorf("four times %s of objects of one name: fighting %t, want %t", verb, got, want)
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -89,41 +88,6 @@ func judgeAgain(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 	}
 	a.decision = result.Decision
 	return nil
-}
-
-// lateArrival recognizes an earlier recorded write of this plan that reached the
-// object only after it had been given up for lost: it is ours, and must be
-// verified like any other.
-func (a *attempt) lateArrival() *v1alpha1.TargetRecord {
-	write := a.previous.Write
-	if write == nil || write.UID != string(a.object.GetUID()) {
-		return nil
-	}
-	if removes(write) || write.Verb == v1alpha1.ActionCreate {
-		return nil
-	}
-	fields, err := action.FromRecordFields(write.Fields)
-	if err != nil {
-		return nil
-	}
-	digest, err := action.DigestAfter(action.Observe(a.object.Object, fields))
-	if err != nil || digest != write.DigestAfter {
-		return nil
-	}
-	rec := applied(a.previous, metav1.NewMicroTime(a.targets.clock.Now()))
-	return &rec
-}
-
-// lateRemoval recognizes an earlier recorded removal that reached the object only
-// after it had been given up for lost.
-func (a *attempt) lateRemoval(obj *unstructured.Unstructured, err error) *v1alpha1.TargetRecord {
-	write := a.previous.Write
-	if !removes(write) || err != nil && kube.Classify(err) != kube.Gone ||
-		err == nil && string(obj.GetUID()) == write.UID && obj.GetDeletionTimestamp() == nil {
-		return nil
-	}
-	rec := applied(a.previous, metav1.NewMicroTime(a.targets.clock.Now()))
-	return &rec
 }
 
 func respectVerbs(_ context.Context, a *attempt) *v1alpha1.TargetRecord {

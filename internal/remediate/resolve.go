@@ -24,22 +24,26 @@ func (p *pass) resolve(ctx context.Context, batch []int) error {
 func (p *pass) resolved(ctx context.Context, a *attempt) v1alpha1.TargetRecord {
 	found := map[side]int{}
 	writes := writesOf(&a.previous)
+	findings := make([]finding, len(writes))
 	now := metav1.NewMicroTime(p.targets.clock.Now())
-	for _, w := range writes {
+	for n, w := range writes {
 		f, err := recorded(w).find(ctx, p.targets, a.target.Object, w)
 		if err != nil {
 			return p.unknown(a.previous, err)
 		}
 		found[f.side]++
+		findings[n] = f
 		if f.side == sideAfter && w.AppliedAt == nil {
-			if err := recorded(w).keep(w, f.object); err != nil {
-				return p.unknown(a.previous, err)
-			}
 			w.AppliedAt = &now
 		}
 	}
 	switch {
 	case found[sideAfter] == len(writes) && len(writes) > 0:
+		for n, w := range writes {
+			if err := recorded(w).keep(w, findings[n].object); err != nil {
+				return p.unknown(a.previous, err)
+			}
+		}
 		return applied(a.previous, now)
 	case found[sideAfter] > 0:
 		return p.takeBack(ctx, a, *p.halfDone(a, found))

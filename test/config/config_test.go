@@ -22,6 +22,7 @@ func TestManifests(t *testing.T) {
 	t.Run("the API server accepts the default install and the samples", func(t *testing.T) { installs(t, c) })
 	t.Run("the base may read workloads and change none", func(t *testing.T) { leastPrivilege(t, c) })
 	t.Run("the component write-workloads grants patch and no more", func(t *testing.T) { writeWorkloads(t, c) })
+	t.Run("the component evict-pods grants evictions and no more", func(t *testing.T) { evictPods(t, c) })
 }
 
 func everyKustomizationBuilds(t *testing.T, c *cluster) {
@@ -35,7 +36,7 @@ func everyKustomizationBuilds(t *testing.T, c *cluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"crd", "rbac", "manager", "webhook", "default", "samples", "components/write-workloads"} {
+	for _, want := range []string{"crd", "rbac", "manager", "webhook", "default", "samples", "components/write-workloads", "components/evict-pods"} {
 		if !slices.Contains(dirs, filepath.Join(root, "config", want)) {
 			t.Errorf("config/%s has no kustomization.yaml", want)
 		}
@@ -139,6 +140,32 @@ func leastPrivilege(t *testing.T, c *cluster) {
 }
 
 func writeWorkloads(t *testing.T, c *cluster) {
+	c.addComponent(t, "write-workloads")
+	eventually(t, "the aggregated writer may patch deployments", func() bool {
+		return c.may(t, "patch", "deployments.apps", "--namespace=default")
+	})
+	for _, verb := range []string{"create", "update", "delete"} {
+		if c.may(t, verb, "deployments.apps", "--namespace=default") {
+			t.Errorf("may %s deployments, but a fix is a patch", verb)
+		}
+	}
+}
+
+func evictPods(t *testing.T, c *cluster) {
+	c.addComponent(t, "evict-pods")
+	eventually(t, "the aggregated writer may evict pods", func() bool {
+		return c.may(t, "create", "pods", "--subresource=eviction", "--namespace=default")
+	})
+	for _, verb := range []string{"create", "patch", "update", "delete"} {
+		if c.may(t, verb, "pods", "--namespace=default") {
+			t.Errorf("may %s pods, but is to evict them only", verb)
+		}
+	}
+}
+
+// addComponent applies the default install with a component.
+func (c *cluster) addComponent(t *testing.T, name string) {
+	t.Helper()
 	overlay := t.TempDir()
 	config, err := filepath.Abs(filepath.Join(root, "config"))
 	if err != nil {
@@ -149,17 +176,9 @@ func writeWorkloads(t *testing.T, c *cluster) {
 		t.Fatal(err)
 	}
 	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [" + relative +
-		"/default]\ncomponents: [" + relative + "/components/write-workloads]\n"
+		"/default]\ncomponents: [" + relative + "/components/" + name + "]\n"
 	if err := os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c.must(t, "apply", "--server-side", "-k", overlay)
-	eventually(t, "the aggregated writer may patch deployments", func() bool {
-		return c.may(t, "patch", "deployments.apps", "--namespace=default")
-	})
-	for _, verb := range []string{"create", "update", "delete"} {
-		if c.may(t, verb, "deployments.apps", "--namespace=default") {
-			t.Errorf("may %s deployments, but a fix is a patch", verb)
-		}
-	}
 }
