@@ -87,6 +87,12 @@ func TestAlerts(t *testing.T) {
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseHeld, heldSince(time.Hour), reason(v1alpha1.ReasonPaused))},
 			want:     []line{of(escalate.AlertRemediationHeld, escalate.SeverityInfo, time.Hour, 30*time.Minute)},
 		},
+		"a plan that holds a failed wave waits for no deadline": {
+			policies: []v1alpha1.Policy{policy()},
+			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseHeld, heldSince(time.Minute), reason(v1alpha1.ReasonVerificationFailed),
+				func(r *v1alpha1.Remediation) { r.Status.HeldFrom = v1alpha1.PhaseVerifying })},
+			want: []line{of(escalate.AlertRemediationHeld, escalate.SeverityPage, time.Minute, time.Minute)},
+		},
 		"an unanswered plan is due after the approval's timeout": {
 			policies: []v1alpha1.Policy{policy()},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseAwaitingApproval, heldSince(25*time.Hour))},
@@ -135,7 +141,7 @@ func TestAlerts(t *testing.T) {
 		"a plan that can't be read is stuck": {
 			policies: []v1alpha1.Policy{policy()},
 			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseVerifying, func(r *v1alpha1.Remediation) {
-				r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue,
+				r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: "SliceMissing",
 					LastTransitionTime: metav1.NewTime(now.Add(-time.Minute))}}
 			})},
 			want: []line{of(escalate.AlertRemediationStuck, escalate.SeverityPage, time.Minute, time.Minute)},

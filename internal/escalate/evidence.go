@@ -53,7 +53,7 @@ func EvidenceOf(parts []v1alpha1.RemediationSlice) Evidence {
 	var all []TargetEvidence
 	for _, part := range parts {
 		for i, rec := range part.Status.Records {
-			if i >= len(part.Spec.Targets) || rank(rec.State, rec.Reason) < 0 {
+			if i >= len(part.Spec.Targets) || rank(rec) < 0 {
 				continue
 			}
 			if rec.State == v1alpha1.TargetSkipped {
@@ -66,28 +66,36 @@ func EvidenceOf(parts []v1alpha1.RemediationSlice) Evidence {
 				Reason: rec.Reason, Message: rec.Message, Proposal: rec.Proposal})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b TargetEvidence) int { return cmp.Compare(rank(a.State, a.Reason), rank(b.State, b.Reason)) })
+	slices.SortStableFunc(all, func(a, b TargetEvidence) int { return cmp.Compare(rank(a.record()), rank(b.record())) })
 	shown := min(len(all), maxEvidence)
 	e.Targets, e.More = all[:shown:shown], len(all)-shown
 	return e
 }
 
 // rank orders targets by how much they need a person; negative is not at all.
-func rank(state v1alpha1.TargetState, reason string) int {
+func rank(rec v1alpha1.TargetRecord) int {
 	switch {
-	case state == v1alpha1.TargetRevertConflict:
+	case rec.State == v1alpha1.TargetRevertConflict:
 		return 0
-	case state == v1alpha1.TargetFailed:
+	case rec.State == v1alpha1.TargetFailed:
 		return 1
-	case state == v1alpha1.TargetReverted:
+	case rec.State == v1alpha1.TargetReverted:
 		return 2
-	case state == v1alpha1.TargetIntent || state == v1alpha1.TargetApplied:
-		return 3 // while a plan is stuck: a write, or its undoing, that isn't known to be done
-	case state == v1alpha1.TargetSkipped && (reason == v1alpha1.ReasonManaged || reason == v1alpha1.ReasonFighting):
+	case inFlight(rec.State) && (rec.Reason != "" || rec.Message != ""):
+		return 3 // it failed its check, or its write or the undoing of it keeps failing
+	case rec.State == v1alpha1.TargetSkipped && (rec.Reason == v1alpha1.ReasonManaged || rec.Reason == v1alpha1.ReasonFighting):
 		return 4
 	default:
 		return -1
 	}
+}
+
+func inFlight(s v1alpha1.TargetState) bool {
+	return s == v1alpha1.TargetIntent || s == v1alpha1.TargetApplied || s == v1alpha1.TargetVerified
+}
+
+func (t TargetEvidence) record() v1alpha1.TargetRecord {
+	return v1alpha1.TargetRecord{State: t.State, Reason: t.Reason, Message: t.Message}
 }
 
 // String lists the targets, one a line; it is empty when there are none.

@@ -47,6 +47,9 @@ func (w *world) plan(rem *v1alpha1.Remediation) plan {
 	return p
 }
 
+// reasonSliceMissing is the reason of a plan whose record can't be read.
+const reasonSliceMissing = "SliceMissing"
+
 // stuck: the plan can't be read, or its rollback doesn't come to an end.
 func stuck(p plan) (finding, bool) {
 	f := finding{alert: AlertRemediationStuck, urgency: urgent,
@@ -55,15 +58,15 @@ func stuck(p plan) (finding, bool) {
 			"kubectl describe remediation "+p.Name)}
 	unreadable := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionStalled)
 	switch {
-	case ended(p.Remediation) || p.Status.Phase == v1alpha1.PhaseHeld:
+	case ended(p.Remediation):
 		return finding{}, false
+	case unreadable != nil && unreadable.Status == metav1.ConditionTrue && unreadable.Reason == reasonSliceMissing:
+		f.since, f.due = unreadable.LastTransitionTime.Time, unreadable.LastTransitionTime.Time
 	case p.Status.Phase == v1alpha1.PhaseRollingBack && p.Status.HeldSince != nil:
 		f.since, f.due = p.Status.HeldSince.Time, p.Status.HeldSince.Time
 	case p.Status.Phase == v1alpha1.PhaseRollingBack:
 		f.since = p.phaseStart()
 		f.due = f.since.Add(p.deadline())
-	case unreadable != nil && unreadable.Status == metav1.ConditionTrue && p.Status.Phase != v1alpha1.PhaseAwaitingApproval:
-		f.since, f.due = unreadable.LastTransitionTime.Time, unreadable.LastTransitionTime.Time
 	default:
 		return finding{}, false
 	}
@@ -106,12 +109,13 @@ func approvalOverdue(p plan) (finding, bool) {
 	return finding{alert: AlertApprovalOverdue, urgency: normal, since: since, due: since.Add(timeout),
 		summary: fmt.Sprintf("Plan %s of policy %s has waited for an approval for more than %s", p.Name, p.Spec.Policy.Name, timeout),
 		description: p.text(fmt.Sprintf("%d objects stay as they are until somebody answers.", p.Spec.Targets),
-			"look at the plan and create a RemediationApproval that approves or rejects it")}, true
+			fmt.Sprintf("look at the plan, then evenkeel rollout approve %[1]s, or reject %[1]s", p.Name))}, true
 }
 
 // held: no write may begin, for longer than the policy bears. A plan that waits
 // for its maintenance window waits by design. One that a person paused is only
-// called to mind.
+// called to mind. One whose wave has failed (onFailure: Hold) waits for a person
+// alone, while objects hold what did harm: it waits for no deadline.
 func held(p plan) (finding, bool) {
 	if p.Status.Phase != v1alpha1.PhaseHeld || p.Status.Reason == v1alpha1.ReasonOutsideWindow {
 		return finding{}, false
@@ -120,7 +124,13 @@ func held(p plan) (finding, bool) {
 		summary: fmt.Sprintf("Plan %s of policy %s has been held for more than %s: %s", p.Name, p.Spec.Policy.Name, p.deadline(), p.Status.Reason),
 		description: p.text("Violations remain. What was mended stays so, and the plan goes on by itself when the reason is gone.",
 			"see the reason above, or give the plan up with spec.remediation.mode: Off")}
-	if p.Status.Reason == v1alpha1.ReasonPaused {
+	switch {
+	case p.Status.HeldFrom == v1alpha1.PhaseVerifying:
+		f.urgency, f.due = urgent, f.since
+		f.summary = fmt.Sprintf("Plan %s of policy %s failed at %s and waits for a person", p.Name, p.Spec.Policy.Name, p.wave())
+		f.description = p.text("The objects of this wave hold the fix that failed; nothing is undone until somebody decides.",
+			fmt.Sprintf("undo it: evenkeel rollout abort %[1]s; or have it verified once more: evenkeel rollout retry %[1]s", p.Name))
+	case p.Status.Reason == v1alpha1.ReasonPaused:
 		f.urgency = calm
 	}
 	return f, true
