@@ -27,6 +27,8 @@ const (
 	ReasonRolledBack = "RolledBack"
 	// ReasonRollbackIncomplete: some write couldn't be undone; a person must look.
 	ReasonRollbackIncomplete = "RollbackIncomplete"
+	// ReasonApprovalNeeded: a rollout waits for a person's yes or no.
+	ReasonApprovalNeeded = "ApprovalNeeded"
 	// ReasonHeld: a rollout waits for something that a person may have to give.
 	ReasonHeld = "RemediationHeld"
 	// ReasonAborted: a rollout ended before it proved anything.

@@ -82,7 +82,7 @@ func (p *pass) attempt(i int) *attempt {
 	if rec.Wave != nil {
 		t.Wave = *rec.Wave
 	}
-	return &attempt{targets: p.targets, plan: p.rem.Spec, remediation: p.rem.Name, target: t, canary: t.Wave == 0, previous: rec, snapshot: p.snapshot}
+	return &attempt{targets: p.targets, plan: p.rem.Spec, remediation: p.rem.Name, target: t, canary: canaryWave(p.rem.Spec, t.Wave), previous: rec, snapshot: p.snapshot}
 }
 
 func (p *pass) settle(i int, rec v1alpha1.TargetRecord) {

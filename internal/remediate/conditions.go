@@ -15,22 +15,48 @@ import (
 const stuckAfter = 5
 
 // setConditions derives Ready, Reconciling and Stalled from the phase, as
-// kstatus reads them: Reconciling while the rollout moves, Stalled when it waits
-// for a person, Ready when it ended well.
-func setConditions(rem *v1alpha1.Remediation, now time.Time) {
+// kstatus reads them: Reconciling while the rollout moves or nobody is late,
+// Stalled when it waits for a person, Ready when it ended well.
+func setConditions(rem *v1alpha1.Remediation, stuck bool, now time.Time) {
 	s := &rem.Status
 	set := func(kind string, status bool) {
-		value := metav1.ConditionFalse
-		if status {
-			value = metav1.ConditionTrue
-		}
-		meta.SetStatusCondition(&s.Conditions, metav1.Condition{Type: kind, Status: value, Reason: orPhase(s.Reason, s.Phase),
+		meta.SetStatusCondition(&s.Conditions, metav1.Condition{Type: kind, Status: truth(status), Reason: orPhase(s.Reason, s.Phase),
 			Message: s.Message, ObservedGeneration: rem.Generation, LastTransitionTime: metav1.NewTime(now)})
 	}
 	well := s.Phase == v1alpha1.PhaseSucceeded || s.Phase == v1alpha1.PhasePreviewed || s.Phase == v1alpha1.PhaseSuperseded
+	overdue := s.Phase == v1alpha1.PhaseAwaitingApproval && s.Reason == v1alpha1.ReasonApprovalOverdue
+	waits := stuck || overdue || s.Phase == v1alpha1.PhaseHeld
+	bad := Final(s.Phase) && (!well || s.Counts.Failed > 0)
 	set(v1alpha1.ConditionReady, well && s.Counts.Failed == 0)
-	set(v1alpha1.ConditionReconciling, !Final(s.Phase) && s.Phase != v1alpha1.PhaseHeld)
-	set(v1alpha1.ConditionStalled, s.Phase == v1alpha1.PhaseHeld || Final(s.Phase) && (!well || s.Counts.Failed > 0))
+	set(v1alpha1.ConditionReconciling, !Final(s.Phase) && !waits)
+	set(v1alpha1.ConditionStalled, waits || bad)
+}
+
+func truth(b bool) metav1.ConditionStatus {
+	if b {
+		return metav1.ConditionTrue
+	}
+	return metav1.ConditionFalse
+}
+
+// setHeldSince keeps since when the plan has waited for something that may need
+// a person, whatever that was in turn.
+func setHeldSince(s *v1alpha1.RemediationStatus, intent Intent, now *metav1.MicroTime) {
+	waits := intent.Stuck || s.Phase == v1alpha1.PhaseHeld || s.Phase == v1alpha1.PhaseAwaitingApproval || s.Phase == v1alpha1.PhaseRollbackIncomplete
+	switch {
+	case !waits:
+		s.HeldSince = nil
+	case s.HeldSince == nil:
+		s.HeldSince = now
+	}
+}
+
+// askAnew forgets what metrics have said of a wave, but not how things stood
+// before its first write.
+func askAnew(records []v1alpha1.MetricRecord) {
+	for i := range records {
+		records[i].Passed, records[i].Failed, records[i].Verdict, records[i].Message = 0, 0, "", ""
+	}
 }
 
 func orPhase(reason string, phase v1alpha1.RemediationPhase) string {
@@ -40,17 +66,6 @@ func orPhase(reason string, phase v1alpha1.RemediationPhase) string {
 	return string(phase)
 }
 
-// waveLabel tells the wave at work to people: "canary" or "2/3 (8)".
-func waveLabel(spec v1alpha1.RemediationSpec, s *v1alpha1.RemediationStatus) string {
-	if s.Wave == 0 {
-		return "canary"
-	}
-	if int(s.Wave) >= len(spec.Waves) {
-		return fmt.Sprintf("%d", s.Wave)
-	}
-	return fmt.Sprintf("%d/%d (%d)", s.Wave, len(spec.Waves)-1, spec.Waves[s.Wave])
-}
-
 // stuck says that the plan can't be read, and so can neither go on nor end.
 func (c *Controller) stuck(rem *v1alpha1.Remediation, err error) {
 	message := err.Error() + ": somebody deleted it. Restore it from a backup, or delete the Remediation and check its targets by hand"
@@ -58,9 +73,9 @@ func (c *Controller) stuck(rem *v1alpha1.Remediation, err error) {
 		return
 	}
 	rem.Status.Reason, rem.Status.Message = "SliceMissing", message
-	setConditions(rem, c.clock.Now())
-	meta.SetStatusCondition(&rem.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue,
-		Reason: "SliceMissing", Message: message, ObservedGeneration: rem.Generation, LastTransitionTime: metav1.NewTime(c.clock.Now())})
+	now := metav1.NewMicroTime(c.clock.Now())
+	setHeldSince(&rem.Status, Intent{Stuck: true}, &now)
+	setConditions(rem, true, now.Time)
 	c.events.Rollout(rem, escalate.ReasonStuck, message)
 }
 
@@ -80,12 +95,13 @@ func transition(o Observation, intent Intent) string {
 		return ""
 	}
 	if o.Status.Phase == v1alpha1.PhaseSoaking && intent.Phase == v1alpha1.PhaseApplying {
-		if o.Status.Wave == 0 {
+		if canaryWave(o.Spec, o.Status.Wave) {
 			return escalate.ReasonCanaryPassed
 		}
 		return escalate.ReasonWaveDone
 	}
 	return map[v1alpha1.RemediationPhase]string{
+		v1alpha1.PhaseAwaitingApproval:   escalate.ReasonApprovalNeeded,
 		v1alpha1.PhaseHeld:               escalate.ReasonHeld,
 		v1alpha1.PhaseRollingBack:        escalate.ReasonRollingBack,
 		v1alpha1.PhaseRolledBack:         escalate.ReasonRolledBack,

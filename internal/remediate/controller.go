@@ -41,6 +41,7 @@ type Controller struct {
 	events   *escalate.Recorder
 	rights   *rights
 	breakers *breakers
+	budgets  *budgets
 	metrics  *metrics
 	analyzer Analyzer
 }
@@ -101,6 +102,7 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 		targets: &targets{reader: c.reader, writer: c.client, mapper: c.rights.mapper, clock: c.clock}}
 	p.saver = func(ctx context.Context) error { return c.persist(ctx, p) }
 	before := b.views()
+	defer c.budgets.release(rem.Name)
 	o, err := c.gather(ctx, p)
 	if err != nil {
 		return 0, err
@@ -169,10 +171,11 @@ func (p *pass) work(ctx context.Context, intent Intent) error {
 // anything: a breaker's permit that it holds must be given back.
 func endsWithoutOutcome(intent Intent) bool {
 	switch intent.Phase {
-	case v1alpha1.PhaseSucceeded, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted, v1alpha1.PhasePreviewed:
+	case v1alpha1.PhaseSucceeded, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted, v1alpha1.PhasePreviewed,
+		v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete: // one that failed has lost its permit by then
 		return len(intent.Outcomes) == 0
-	case v1alpha1.PhasePlanned, v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying, v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking,
-		v1alpha1.PhaseHeld, v1alpha1.PhaseRollingBack, v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete:
+	case v1alpha1.PhasePlanned, v1alpha1.PhaseAwaitingApproval, v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying,
+		v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking, v1alpha1.PhaseHeld, v1alpha1.PhaseRollingBack:
 		return false
 	}
 	return false
@@ -197,8 +200,9 @@ func (p *pass) denials() []Outcome {
 func (c *Controller) record(rem *v1alpha1.Remediation, intent Intent, b *book) {
 	now := metav1.NewMicroTime(c.clock.Now())
 	s := &rem.Status
-	s.HeldFrom = heldFrom(s, intent)
-	if intent.Wave != s.Wave || s.WaveStartedAt == nil {
+	s.HeldFrom = intent.HeldFrom
+	s.Retries = max(s.Retries, intent.Retries)
+	if intent.Wave != s.Wave || s.WaveStartedAt == nil || intent.Anew {
 		s.WaveStartedAt = &now
 	}
 	if intent.Phase != s.Phase || intent.Wave != s.Wave {
@@ -214,22 +218,12 @@ func (c *Controller) record(rem *v1alpha1.Remediation, intent Intent, b *book) {
 	if Final(s.Phase) && s.CompletedAt == nil {
 		s.CompletedAt = &now
 	}
-	s.WaveLabel = waveLabel(rem.Spec, s)
+	setHeldSince(s, intent, &now)
+	if intent.Anew {
+		askAnew(s.Analysis)
+	}
+	s.WaveLabel = waveLabel(rem.Spec, s.Wave)
 	s.Counts = b.counts()
 	s.ObservedGeneration = rem.Generation
-	setConditions(rem, c.clock.Now())
-}
-
-// heldFrom is the phase to go back to when a hold ends.
-func heldFrom(s *v1alpha1.RemediationStatus, intent Intent) v1alpha1.RemediationPhase {
-	switch {
-	case intent.Phase != v1alpha1.PhaseHeld:
-		return ""
-	case s.Phase == v1alpha1.PhaseHeld:
-		return s.HeldFrom
-	case s.Phase == "":
-		return v1alpha1.PhasePlanned
-	default:
-		return s.Phase
-	}
+	setConditions(rem, intent.Stuck, c.clock.Now())
 }

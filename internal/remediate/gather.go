@@ -3,7 +3,6 @@ package remediate
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -19,28 +18,88 @@ func (c *Controller) gather(ctx context.Context, p *pass) (Observation, error) {
 	if err != nil {
 		return Observation{}, err
 	}
-	o := Observation{Now: c.clock.Now(), Spec: p.rem.Spec, Status: p.rem.Status, Targets: p.book.views()}
+	o := Observation{Now: c.clock.Now(), Spec: p.rem.Spec, Status: *p.rem.Status.DeepCopy(), Targets: p.book.views(), Abort: abort(p.rem)}
 	o.StopReason, o.Stop = stop(p.rem, p.snapshot, demoted)
-	switch o.Status.Phase {
-	case "", v1alpha1.PhasePlanned, v1alpha1.PhaseApplying, v1alpha1.PhaseHeld:
-		err = c.mayWrite(ctx, p, &o)
+	for _, look := range c.looks(o.Status) {
+		if err := look(ctx, p, &o); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+// look observes one thing. What was observed before it is in the observation.
+type look func(context.Context, *pass, *Observation) error
+
+// looks are what a phase needs to know, in order: the gate isn't asked before
+// the plan is approved, for a half-open breaker gives its permit when asked.
+func (c *Controller) looks(s v1alpha1.RemediationStatus) []look {
+	switch s.Phase {
+	case "", v1alpha1.PhasePlanned, v1alpha1.PhaseAwaitingApproval:
+		return []look{c.atApproval, c.atGate}
+	case v1alpha1.PhaseApplying:
+		return []look{c.atMetrics, c.atGate, c.atBudgets}
 	case v1alpha1.PhaseVerifying:
-		p.checkAll(ctx, &o)
-		err = c.mayWrite(ctx, p, &o)
+		return []look{c.atTargets, c.atMetrics, c.atGate}
 	case v1alpha1.PhaseSoaking:
-		p.checkAll(ctx, &o) // a soak begins no write, and so asks for no gate
+		return []look{c.atTargets, c.atMetrics} // a soak begins no write
+	case v1alpha1.PhaseHeld:
+		return c.looksOfHold(s.HeldFrom)
 	case v1alpha1.PhasePreviewing, v1alpha1.PhaseRollingBack, v1alpha1.PhasePreviewed, v1alpha1.PhaseSucceeded,
 		v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted:
 	}
-	return o, err
+	return nil
 }
 
-// mayWrite asks whether new writes may begin now, and which targets of theirs not.
-func (c *Controller) mayWrite(ctx context.Context, p *pass, o *Observation) (err error) {
+func (c *Controller) looksOfHold(from v1alpha1.RemediationPhase) []look {
+	switch from {
+	case v1alpha1.PhaseVerifying:
+		return nil // a person decides
+	case v1alpha1.PhaseSoaking:
+		return []look{c.atTargets, c.atMetrics}
+	case v1alpha1.PhaseApplying:
+		return []look{c.atMetrics, c.atGate}
+	default:
+		return []look{c.atApproval, c.atGate}
+	}
+}
+
+// atApproval looks whether a person has answered. A plan in mode Manual is never
+// approved unless an answer was found.
+func (c *Controller) atApproval(_ context.Context, _ *pass, o *Observation) error {
+	o.Approval = Approval{Needed: o.Spec.Strategy.Mode == v1alpha1.RemediationManual,
+		Message: "a person must approve this plan with a RemediationApproval"}
+	return nil
+}
+
+// atMetrics looks what metrics say of the wave. What is learned is persisted
+// with this step; the machine sees the records as they were persisted before.
+func (c *Controller) atMetrics(ctx context.Context, p *pass, o *Observation) error {
+	o.Analysis = c.analyse(ctx, p.rem, *o)
+	return nil
+}
+
+func (c *Controller) atTargets(ctx context.Context, p *pass, o *Observation) error {
+	p.checkAll(ctx, o)
+	return nil
+}
+
+func (c *Controller) atGate(ctx context.Context, p *pass, o *Observation) (err error) {
+	if o.unanswered() || o.Abort != "" {
+		return nil
+	}
 	if o.Gate, err = c.gate(ctx, p.rem, *o); err != nil {
 		return err
 	}
 	return c.breakers.bar(ctx, p.rem, o)
+}
+
+// abort says that a person wants the plan undone and ended, or "".
+func abort(rem *v1alpha1.Remediation) string {
+	if rem.Spec.Abort {
+		return "a person has ended the rollout (spec.abort)"
+	}
+	return ""
 }
 
 // stop says why a plan may begin no further target, or "". demoted is the policy's
@@ -73,34 +132,13 @@ func stop(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alph
 	}
 }
 
-// gate asks the breakers and the RBAC whether new writes may begin.
-func (c *Controller) gate(ctx context.Context, rem *v1alpha1.Remediation, o Observation) (Gate, error) {
-	var pending []v1alpha1.ObjectReference
-	for _, t := range o.Targets {
-		if t.State == v1alpha1.TargetPending {
-			pending = append(pending, t.Object)
-		}
-	}
-	if len(pending) == 0 || rem.Spec.Strategy.Mode != v1alpha1.RemediationAutomatic || o.Stop != "" {
-		return Gate{}, nil
-	}
-	rules, err := c.rights.missing(ctx, rulesFor(pending, rem.Spec.Strategy.AllowedActions))
-	if err != nil {
-		return Gate{}, err
-	}
-	if len(rules) > 0 {
-		return Gate{Closed: true, Reason: v1alpha1.ReasonMissingRights,
-			Message: "the controller lacks rights; add to a ClusterRole labelled rbac.evenkeel.dev/aggregate-to-writer: \"true\": " + strings.Join(rules, "; ")}, nil
-	}
-	return c.breakers.admit(ctx, rem)
-}
-
 // checkAll verifies the wave's written targets. While verifying, those that are
-// verified already are left to the soak, which looks at all of them.
+// verified already are left to the soak, which looks at all of them; a wave that
+// is held for its metrics is looked at as in a soak.
 func (p *pass) checkAll(ctx context.Context, o *Observation) {
 	m := o.members(o.Status.Wave)
 	list := m.applied
-	if o.Status.Phase == v1alpha1.PhaseSoaking {
+	if o.Status.Phase != v1alpha1.PhaseVerifying {
 		list = append(list, m.verified...)
 	}
 	inParallel(len(list), func(n int) { o.Targets[list[n]].Check = p.check(ctx, list[n], o.Stop != "") })

@@ -115,8 +115,8 @@ func (p *Planner) prune(ctx context.Context, plans []v1alpha1.Remediation) error
 }
 
 // blocked says why a policy's revision isn't planned again: its latest plan did
-// harm or proved that the fix doesn't work, and neither the policy has changed
-// since nor has a person said to try again.
+// harm or proved that the fix doesn't work, or a person rejected or ended it, and
+// neither the policy has changed since nor has a person said to try again.
 func blocked(pol *v1alpha1.Policy, latest v1alpha1.Remediation, revision string) string {
 	if latest.Spec.Policy.Revision != revision || latest.Spec.Policy.UID != string(pol.UID) || pol.Annotations[v1alpha1.AnnotationRetry] == latest.Name {
 		return ""
@@ -124,7 +124,8 @@ func blocked(pol *v1alpha1.Policy, latest v1alpha1.Remediation, revision string)
 	phase := latest.Status.Phase
 	// Fewer failures say nothing of the fix: those targets alone wait.
 	useless := latest.Status.Reason == v1alpha1.ReasonNoViableCanary && latest.Status.Counts.Failed >= maxCanaryFailures
-	if phase != v1alpha1.PhaseRolledBack && phase != v1alpha1.PhaseRollbackIncomplete && !useless {
+	refused := phase == v1alpha1.PhaseAborted && (latest.Status.Reason == v1alpha1.ReasonRejected || latest.Status.Reason == v1alpha1.ReasonAborted)
+	if phase != v1alpha1.PhaseRolledBack && phase != v1alpha1.PhaseRollbackIncomplete && !useless && !refused {
 		return ""
 	}
 	return fmt.Sprintf("plan %s of this revision ended as %s: mend the policy, or say to try again: kubectl annotate policy %s %s=%s --overwrite",

@@ -20,18 +20,22 @@ type Row struct {
 func Table() []Row {
 	return []Row{
 		{v1alpha1.PhasePlanned, stepPlanned, phases(
-			v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying, v1alpha1.PhaseHeld, v1alpha1.PhaseSucceeded, v1alpha1.PhaseSuperseded)},
+			v1alpha1.PhasePreviewing, v1alpha1.PhaseAwaitingApproval, v1alpha1.PhaseApplying, v1alpha1.PhaseHeld,
+			v1alpha1.PhaseSucceeded, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted)},
+		{v1alpha1.PhaseAwaitingApproval, stepAwaitingApproval, phases(
+			v1alpha1.PhaseApplying, v1alpha1.PhaseHeld, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted)},
 		{v1alpha1.PhasePreviewing, stepPreviewing, phases(
-			v1alpha1.PhasePreviewed, v1alpha1.PhaseSuperseded)},
+			v1alpha1.PhasePreviewed, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted)},
 		{v1alpha1.PhaseApplying, stepApplying, phases(
-			v1alpha1.PhaseVerifying, v1alpha1.PhaseHeld, v1alpha1.PhaseSucceeded,
+			v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking, v1alpha1.PhaseHeld, v1alpha1.PhaseRollingBack, v1alpha1.PhaseSucceeded,
 			v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted)},
 		{v1alpha1.PhaseVerifying, stepVerifying, phases(
-			v1alpha1.PhaseApplying, v1alpha1.PhaseSoaking, v1alpha1.PhaseRollingBack)},
+			v1alpha1.PhaseApplying, v1alpha1.PhaseSoaking, v1alpha1.PhaseHeld, v1alpha1.PhaseRollingBack)},
 		{v1alpha1.PhaseSoaking, stepSoaking, phases(
-			v1alpha1.PhaseVerifying, v1alpha1.PhaseApplying, v1alpha1.PhaseRollingBack)},
+			v1alpha1.PhaseVerifying, v1alpha1.PhaseApplying, v1alpha1.PhaseHeld, v1alpha1.PhaseRollingBack)},
 		{v1alpha1.PhaseHeld, stepHeld, phases(
-			v1alpha1.PhasePlanned, v1alpha1.PhaseApplying, v1alpha1.PhaseSuperseded)},
+			v1alpha1.PhasePlanned, v1alpha1.PhaseApplying, v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking,
+			v1alpha1.PhaseRollingBack, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted)},
 		{v1alpha1.PhaseRollingBack, stepRollingBack, phases(
 			v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete)},
 	}
@@ -43,8 +47,8 @@ func Final(phase v1alpha1.RemediationPhase) bool {
 	case v1alpha1.PhasePreviewed, v1alpha1.PhaseSucceeded, v1alpha1.PhaseRolledBack,
 		v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted:
 		return true
-	case v1alpha1.PhasePlanned, v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying, v1alpha1.PhaseVerifying,
-		v1alpha1.PhaseSoaking, v1alpha1.PhaseHeld, v1alpha1.PhaseRollingBack:
+	case v1alpha1.PhasePlanned, v1alpha1.PhaseAwaitingApproval, v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying,
+		v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking, v1alpha1.PhaseHeld, v1alpha1.PhaseRollingBack:
 		return false
 	}
 	return false

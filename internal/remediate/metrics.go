@@ -117,17 +117,13 @@ func (m *metrics) observe(rem *v1alpha1.Remediation, o Observation, intent Inten
 			m.targets.WithLabelValues(policy, string(rec.State), rec.Reason).Inc()
 		}
 	}
-	held := 0.0
-	if intent.Phase == v1alpha1.PhaseHeld {
-		held = 1
-	}
-	m.held.WithLabelValues(policy).Set(held)
+	m.held.WithLabelValues(policy).Set(one(intent.Phase == v1alpha1.PhaseHeld || intent.Phase == v1alpha1.PhaseAwaitingApproval))
 	m.inFlight.WithLabelValues(policy).Set(float64(b.counts().InFlight))
 	if intent.Phase == o.Status.Phase {
 		return
 	}
 	wave := "wave"
-	if o.Status.Wave == 0 {
+	if canaryWave(o.Spec, o.Status.Wave) {
 		wave = "canary"
 	}
 	switch {

@@ -70,9 +70,14 @@ type TargetView struct {
 	AppliedAt time.Time
 	// Check is what verification saw just now; nil when it wasn't looked at.
 	Check *Check
-	// Barred says why this target alone may not be begun now: its namespace's
-	// breaker is open, or its namespace's budget is spent. Empty: it may.
+	// NotCanary says that the target is never drawn into the plan's first canary.
+	NotCanary bool
+	// Barred says why this target alone may not be begun now. Empty: it may.
 	Barred string
+	// BarredReason is ReasonBudgetSpent when a budget has no room for the target
+	// now, which soon passes. Anything else (a breaker, if empty) lasts, and holds
+	// the plan when nothing else is left of the wave.
+	BarredReason string
 
 	attempts int32
 }
@@ -109,6 +114,15 @@ type Intent struct {
 	Reason, Message string
 	// HealthySince is since when the wave has been verified without a break.
 	HealthySince time.Time
+	// HeldFrom is the phase to go back to, in phase Held. A wave that failed is
+	// held from Verifying, one whose metrics give no answer from Soaking.
+	HeldFrom v1alpha1.RemediationPhase
+	// Anew gives the wave's deadlines and its analysis a fresh start.
+	Anew bool
+	// Retries is the number in spec.retries that is acted upon; zero: none.
+	Retries int32
+	// Stuck says that a rollback needs a person to go on.
+	Stuck bool
 	// Resolve are targets whose recorded write must be found out about.
 	Resolve []int
 	// Write are targets to write.

@@ -2,7 +2,6 @@ package remediate
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -12,27 +11,71 @@ import (
 // the other, until the fix itself is held to be at fault.
 const maxCanaryFailures = 10
 
+const (
+	// roomPoll is how often a plan looks whether a budget has room again.
+	roomPoll = 3 * time.Second
+	// budgetPatience is how long verified targets wait for the rest of their wave
+	// to get room in a budget, until they begin to soak without it.
+	budgetPatience = 30 * time.Second
+)
+
 // stepApplying writes the wave, maxConcurrent targets at a time, each batch
 // verified before the next.
 func stepApplying(o Observation) Intent {
 	m := o.members(o.Status.Wave)
-	room := min(int(o.Spec.Strategy.MaxConcurrent)-len(m.applied), len(m.ready))
 	switch {
 	case len(m.intents) > 0:
 		return o.resolving(m)
+	case o.Abort != "":
+		return o.abort()
 	case o.Stop != "" && !m.written():
 		return o.superseded()
-	case len(m.ready) > 0 && o.Gate.Closed && !m.written():
-		return o.held()
+	case m.pending() && !m.written():
+		return o.firstBatch(m)
+	default:
+		return o.nextBatch(m)
+	}
+}
+
+// firstBatch begins writes while nothing of the wave is under way: that is when
+// the plan can be held, and when metrics can be asked how things stand without it.
+func (o Observation) firstBatch(m members) Intent {
+	if gate := o.shut(m); gate.Closed {
+		return o.held(gate)
+	}
+	if o.baselineMissing() {
+		return o.stay("asking metrics how things stand before the first write", Intent{Wait: max(o.Analysis.Wait, minWait)})
+	}
+	return o.nextBatch(m)
+}
+
+func (o Observation) nextBatch(m members) Intent {
+	room := min(int(o.Spec.Strategy.MaxConcurrent)-len(m.applied), len(m.ready))
+	switch {
 	case room > 0 && o.open():
 		return o.stay(fmt.Sprintf("writing %d of %d", room, m.total), Intent{Write: m.ready[:room]})
 	case m.toVerify(o.open()):
 		return o.enter(v1alpha1.PhaseVerifying, fmt.Sprintf("verifying %d of %d", len(m.applied)+len(m.verified), m.total))
+	case len(m.full) > 0:
+		return o.budgetSpent(m)
 	case len(m.later) > 0:
 		return o.stay("waiting to try again after an API error", Intent{Wait: until(o.Now, m.nextTry)})
 	default:
 		return o.afterWave(m)
 	}
+}
+
+// budgetSpent waits for room. What is verified already soaks meanwhile, when the
+// room is long in coming: it must not stay without anybody looking at it.
+func (o Observation) budgetSpent(m members) Intent {
+	if m.written() && o.Status.PhaseStartedAt != nil && o.Now.Sub(o.Status.PhaseStartedAt.Time) >= budgetPatience {
+		next := o.enter(v1alpha1.PhaseSoaking, fmt.Sprintf("no room in the budgets for the rest of the wave; soaking what is verified for %s", o.soak()))
+		next.HealthySince = o.Now
+		return next
+	}
+	intent := o.stay(fmt.Sprintf("%d targets wait for room: %s", len(m.full), o.Targets[m.full[0]].Barred), Intent{Wait: roomPoll})
+	intent.Reason = v1alpha1.ReasonBudgetSpent
+	return intent
 }
 
 // resolving finds out about recorded writes; one that waits for another try
@@ -51,28 +94,38 @@ func (o Observation) resolving(m members) Intent {
 }
 
 // afterWave goes on when no target of the wave is left to write, verify or soak.
+// A stage whose canary proved nothing begins no wave, and neither does the next.
 func (o Observation) afterWave(m members) Intent {
 	next, found := o.nextWave()
+	here := stageOf(o.Spec, o.Status.Wave)
+	proved := o.doneIn(here)
+	cut := o.cutShort()
+	if !proved && found && here.holds(next) {
+		return o.anotherCanary(m, here)
+	}
 	switch {
-	case !found && o.aborting():
-		return o.noCanary(m)
-	case !found && len(m.failed) > 0 && o.count(v1alpha1.TargetDone) == 0:
+	case !proved && (len(m.failed) > 0 || cut != ""):
 		return o.noCanary(m) // every target was tried as the canary, and none could be written
+	case cut != "":
+		return o.ended(v1alpha1.PhaseSuperseded, v1alpha1.ReasonPolicyChanged, cut)
 	case !found:
 		return o.succeeded()
-	case o.count(v1alpha1.TargetDone) == 0:
-		return o.anotherCanary(m)
-	default:
+	case here.holds(next):
 		return o.enterWave(next)
+	default:
+		return o.enterWave(stageOf(o.Spec, next).first)
 	}
 }
 
-// aborting says whether an abort has been begun: its marks were persisted, but
-// the phase wasn't, for the controller died between the two.
-func (o Observation) aborting() bool {
-	return o.count(v1alpha1.TargetDone) == 0 && slices.ContainsFunc(o.Targets, func(t TargetView) bool {
-		return t.State == v1alpha1.TargetSkipped && t.Reason == v1alpha1.ReasonNotAttempted
-	})
+// cutShort is why an end has been begun: its marks were persisted, but the phase
+// wasn't, for the controller died between the two. Empty: none has.
+func (o Observation) cutShort() string {
+	for _, t := range o.Targets {
+		if t.State == v1alpha1.TargetSkipped && t.Reason == v1alpha1.ReasonNotAttempted {
+			return "the plan had been stopped when the controller was interrupted; a new plan follows"
+		}
+	}
+	return ""
 }
 
 // enterWave begins a wave.
@@ -82,12 +135,13 @@ func (o Observation) enterWave(wave int32) Intent {
 		Message: fmt.Sprintf("%s: beginning with %d targets", o.label(wave), m.total)}
 }
 
-// anotherCanary draws the next targets into the canary when no canary could be
-// written: without a verified canary, no wave may begin.
-func (o Observation) anotherCanary(m members) Intent {
+// anotherCanary draws the stage's next targets into its canary when no canary
+// could be written: without a verified canary, no wave may begin.
+func (o Observation) anotherCanary(m members, here stage) Intent {
 	var candidates []int
 	for i, t := range o.Targets {
-		if t.Wave > o.Status.Wave && t.State == v1alpha1.TargetPending && t.Reason != v1alpha1.ReasonUnhealthyBefore {
+		fit := t.Reason != v1alpha1.ReasonUnhealthyBefore && !(o.Status.Wave == 0 && t.NotCanary)
+		if t.Wave > o.Status.Wave && here.holds(t.Wave) && t.State == v1alpha1.TargetPending && fit {
 			candidates = append(candidates, i)
 		}
 	}
@@ -96,7 +150,7 @@ func (o Observation) anotherCanary(m members) Intent {
 	}
 	wave := o.Status.Wave
 	var marks []Mark
-	for _, i := range atMost(candidates, o.Spec.Waves[0]) {
+	for _, i := range atMost(candidates, o.Spec.Waves[here.first]) {
 		marks = append(marks, Mark{Target: i, State: v1alpha1.TargetPending, Wave: &wave})
 	}
 	return o.stay(fmt.Sprintf("no canary could be written yet; drawing %s into the canary", name(o.Targets[marks[0].Target].Object)),
@@ -104,15 +158,17 @@ func (o Observation) anotherCanary(m members) Intent {
 }
 
 func (o Observation) noCanary(m members) Intent {
-	reason, message := v1alpha1.ReasonNoHealthyCanary, "no target is healthy enough to be a canary"
+	reason, message := v1alpha1.ReasonNoHealthyCanary, "no target that may be a canary is healthy enough to be one"
 	if len(m.failed) > 0 {
 		reason = v1alpha1.ReasonNoViableCanary
 		last := o.Targets[m.failed[len(m.failed)-1]]
 		message = fmt.Sprintf("%d candidates in a row couldn't be written, the last, %s: %s; look at the policy's fix",
 			len(m.failed), name(last.Object), last.Reason)
 	}
-	return Intent{Phase: v1alpha1.PhaseAborted, Wave: o.Status.Wave, Reason: reason,
-		Message: message, Marks: o.notAttempted(message)}
+	if done := o.count(v1alpha1.TargetDone); done > 0 {
+		message = fmt.Sprintf("%s: %s; %d targets of earlier stages stay mended", o.label(o.Status.Wave), message, done)
+	}
+	return o.ended(v1alpha1.PhaseAborted, reason, message)
 }
 
 // succeeded ends the plan when every target is settled.
@@ -138,8 +194,7 @@ func (o Observation) succeeded() Intent {
 
 // stay keeps the phase and wave.
 func (o Observation) stay(message string, intent Intent) Intent {
-	intent.Phase, intent.Wave = o.Status.Phase, o.Status.Wave
-	intent.Reason = v1alpha1.ReasonWaveInProgress
+	intent.Phase, intent.Wave, intent.Reason = o.Status.Phase, o.Status.Wave, v1alpha1.ReasonWaveInProgress
 	intent.Message = o.label(o.Status.Wave) + ": " + message
 	return intent
 }
@@ -151,7 +206,8 @@ func (o Observation) enter(phase v1alpha1.RemediationPhase, message string) Inte
 	return intent
 }
 
-// until is the time from now to t, at least a little: zero would mean at once.
-func until(now, t time.Time) time.Duration {
-	return max(t.Sub(now), 10*time.Millisecond)
-}
+// minWait is the shortest wait: zero would mean at once.
+const minWait = 10 * time.Millisecond
+
+// until is the time from now to t, at least a little.
+func until(now, t time.Time) time.Duration { return max(t.Sub(now), minWait) }

@@ -7,35 +7,104 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
-// rollBack begins to undo the wave because of the targets that failed.
-func (o Observation) rollBack(failed []Mark) Intent {
-	first := failed[0]
-	message := fmt.Sprintf("%s failed: %s: %s; undoing the wave's writes", o.label(o.Status.Wave),
-		name(o.Targets[first.Target].Object), first.Message)
-	kind := OutcomeFailed
-	if o.Status.Wave == 0 {
-		kind = OutcomeCanaryFailed
-	}
-	return Intent{
-		Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave,
-		Reason: v1alpha1.ReasonVerificationFailed, Message: message, Marks: failed,
-		Outcomes: []Outcome{
-			{Type: kind, Key: o.key(fmt.Sprintf("w%d/failed", o.Status.Wave)), Count: int32(len(failed)),
-				Namespaces: o.namespaces(failed), Message: message},
-			{Type: OutcomePlanFailed, Key: o.key("plan"), Count: 1, Namespaces: o.namespaces(failed), Message: message},
-		},
-	}
+// failure is why a wave failed, and what the breakers are to count of it.
+type failure struct {
+	reason, message string
+	// marks tell the targets that failed; none when metrics speak of the whole wave.
+	marks      []Mark
+	count      int32
+	namespaces map[string]int32
 }
 
-// stepRollingBack undoes the wave's writes, last first. Neither a breaker nor a
+func (o Observation) verificationFailed(failed []Mark) failure {
+	first := failed[0]
+	return failure{reason: v1alpha1.ReasonVerificationFailed, marks: failed, count: int32(len(failed)), namespaces: o.namespaces(failed),
+		message: fmt.Sprintf("%s: %s", name(o.Targets[first.Target].Object), first.Message)}
+}
+
+// analysisFailed blames each namespace that the wave has changed once: metrics
+// don't say which target it was.
+func (o Observation) analysisFailed(m members) failure {
+	f := failure{reason: v1alpha1.ReasonAnalysisFailed, count: 1, namespaces: map[string]int32{}, message: o.Analysis.Message}
+	for _, i := range append(append([]int{}, m.applied...), m.verified...) {
+		if namespace := o.Targets[i].Object.Namespace; namespace != "" {
+			f.namespaces[namespace] = 1
+		}
+	}
+	return f
+}
+
+// fail begins to undo what a failed wave calls for, or holds it when the
+// strategy leaves that to a person. The breakers count both alike.
+func (o Observation) fail(f failure) Intent {
+	message := fmt.Sprintf("%s failed: %s", o.label(o.Status.Wave), f.message)
+	kind := OutcomeFailed
+	if canaryWave(o.Spec, o.Status.Wave) {
+		kind = OutcomeCanaryFailed
+	}
+	intent := Intent{Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave, Reason: f.reason, Marks: f.marks,
+		Message: message + "; " + o.undoing()}
+	if o.Spec.Strategy.OnFailure == v1alpha1.FailureHold {
+		intent.Phase, intent.HeldFrom, intent.Wait = v1alpha1.PhaseHeld, v1alpha1.PhaseVerifying, holdPoll
+		intent.Message = fmt.Sprintf("%s; nothing is undone until a person decides: set spec.abort to true to undo it, or spec.retries to %d to verify it once more",
+			message, max(o.Spec.Retries, o.Status.Retries)+1)
+	}
+	intent.Outcomes = []Outcome{
+		{Type: kind, Key: o.key(fmt.Sprintf("w%d/failed", o.Status.Wave)), Count: f.count, Namespaces: f.namespaces, Message: message},
+		{Type: OutcomePlanFailed, Key: o.key("plan"), Count: 1, Namespaces: f.namespaces, Message: message},
+	}
+	return intent
+}
+
+// abort ends the plan as a person wants it: what the strategy's scope names is
+// undone. It is no failure, and the breakers count nothing.
+func (o Observation) abort() Intent {
+	if !slices.ContainsFunc(o.Targets, o.undoes) {
+		return o.ended(v1alpha1.PhaseAborted, v1alpha1.ReasonAborted, o.Abort)
+	}
+	return o.undo(v1alpha1.ReasonAborted, o.Abort)
+}
+
+// undo begins a rollback that no failure calls for.
+func (o Observation) undo(reason, why string) Intent {
+	return Intent{Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave, Reason: reason,
+		Message: fmt.Sprintf("%s: %s; %s", o.label(o.Status.Wave), why, o.undoing())}
+}
+
+// undoes says whether a rollback undoes a target's write: those of the wave at
+// work, or with rollbackScope All those of the whole plan.
+func (o Observation) undoes(t TargetView) bool {
+	all := o.Spec.Strategy.RollbackScope == v1alpha1.RollbackAll
+	switch t.State {
+	case v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified:
+		return all || t.Wave == o.Status.Wave
+	case v1alpha1.TargetDone:
+		return all
+	case v1alpha1.TargetPending, v1alpha1.TargetPreviewed, v1alpha1.TargetSkipped, v1alpha1.TargetFailed,
+		v1alpha1.TargetReverted, v1alpha1.TargetRevertConflict:
+		return false
+	}
+	return false
+}
+
+func (o Observation) undoing() string {
+	if o.Spec.Strategy.RollbackScope == v1alpha1.RollbackAll {
+		return "undoing all writes of the plan"
+	}
+	return "undoing the wave's writes"
+}
+
+// stepRollingBack undoes writes, last first. Neither a breaker nor a pause nor a
 // changed policy stops it, and an API error is tried again for ever.
 func stepRollingBack(o Observation) Intent {
 	var now []int
 	var wait members
+	keep := Intent{Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave, Reason: o.Status.Reason, Message: o.Status.Message}
 	for i, t := range slices.Backward(o.Targets) {
-		if t.Wave != o.Status.Wave || t.State == v1alpha1.TargetPending || !unsettled(t.State) {
+		if !o.undoes(t) {
 			continue
 		}
+		keep.Stuck = keep.Stuck || t.attempts >= stuckAfter
 		if t.NextAttemptAt.After(o.Now) {
 			if wait.nextTry.IsZero() || t.NextAttemptAt.Before(wait.nextTry) {
 				wait.nextTry = t.NextAttemptAt
@@ -44,7 +113,6 @@ func stepRollingBack(o Observation) Intent {
 		}
 		now = append(now, i)
 	}
-	keep := Intent{Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave, Reason: o.Status.Reason, Message: o.Status.Message}
 	switch {
 	case len(now) > 0:
 		keep.Revert = atMost(now, o.Spec.Strategy.MaxConcurrent)
@@ -59,17 +127,20 @@ func stepRollingBack(o Observation) Intent {
 
 func (o Observation) rolledBack() Intent {
 	reverted, conflicts := o.count(v1alpha1.TargetReverted), o.count(v1alpha1.TargetRevertConflict)
-	intent := Intent{Phase: v1alpha1.PhaseRolledBack, Wave: o.Status.Wave, Reason: o.Status.Reason,
-		Message: fmt.Sprintf("%s undone; no other wave was begun. %s", writes(reverted), o.Status.Message),
-		Marks:   o.notAttempted("an earlier wave was rolled back")}
-	if o.Status.Wave > 0 {
-		intent.Message = fmt.Sprintf("%s of %s undone; %d targets of earlier waves stay mended. %s",
-			writes(reverted), o.label(o.Status.Wave), o.count(v1alpha1.TargetDone), o.Status.Message)
-	}
-	if conflicts > 0 {
+	intent := o.ended(v1alpha1.PhaseRolledBack, o.Status.Reason, "")
+	intent.Marks = o.notAttempted("the plan was rolled back before this target's turn")
+	switch {
+	case conflicts > 0:
 		intent.Phase = v1alpha1.PhaseRollbackIncomplete
 		intent.Message = fmt.Sprintf("%s undone, %d couldn't be: somebody else has changed the same fields since; "+
 			"compare the slices' records with the objects. %s", writes(reverted), conflicts, o.Status.Message)
+	case o.Spec.Strategy.RollbackScope == v1alpha1.RollbackAll:
+		intent.Message = fmt.Sprintf("%s undone, of all waves that were begun. %s", writes(reverted), o.Status.Message)
+	case o.Status.Wave > 0:
+		intent.Message = fmt.Sprintf("%s of %s undone; %d targets of earlier waves stay mended. %s",
+			writes(reverted), o.label(o.Status.Wave), o.count(v1alpha1.TargetDone), o.Status.Message)
+	default:
+		intent.Message = fmt.Sprintf("%s undone; no other wave was begun. %s", writes(reverted), o.Status.Message)
 	}
 	return intent
 }

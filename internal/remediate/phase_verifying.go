@@ -13,16 +13,16 @@ const (
 	// soakPoll is how often soaking targets are looked at, at the least; a large
 	// wave is looked at less often (see soakWait).
 	soakPoll = 2 * time.Second
-	// flapFactor bounds a wave that flaps: it is rolled back when it hasn't
-	// soaked within so many times deadline plus soak.
-	flapFactor = 3
 )
 
 // stepVerifying waits until every written target of the wave is clean and healthy.
 func stepVerifying(o Observation) Intent {
+	if o.Abort != "" {
+		return o.undo(v1alpha1.ReasonAborted, o.Abort)
+	}
 	m := o.members(o.Status.Wave)
 	if failed := o.failures(m); len(failed) > 0 {
-		return o.rollBack(failed)
+		return o.fail(o.verificationFailed(failed))
 	}
 	marks, waiting := o.verified(m)
 	written := len(m.applied) + len(m.verified)
@@ -30,7 +30,7 @@ func stepVerifying(o Observation) Intent {
 	case len(waiting) > 0:
 		return o.stay(fmt.Sprintf("%d of %d verified; waiting for %s: %s", written-len(waiting), written,
 			name(o.Targets[waiting[0]].Object), o.checkMessage(waiting[0])), Intent{Marks: marks, Outcomes: o.setBack(marks), Wait: verifyPoll})
-	case m.pending() && o.open(), len(m.intents) > 0:
+	case m.soon() && o.open(), len(m.intents) > 0:
 		next := o.enter(v1alpha1.PhaseApplying, "batch verified; going on")
 		next.Marks, next.Outcomes = marks, o.setBack(marks)
 		return next
@@ -41,29 +41,59 @@ func stepVerifying(o Observation) Intent {
 	}
 }
 
-// stepSoaking waits until the wave has stayed verified without a break.
+// stepSoaking waits until the wave has stayed verified without a break, and
+// until its metrics have said that it does no harm.
 func stepSoaking(o Observation) Intent {
+	if o.Abort != "" {
+		return o.undo(v1alpha1.ReasonAborted, o.Abort)
+	}
 	m := o.members(o.Status.Wave)
 	if failed := o.failures(m); len(failed) > 0 {
-		return o.rollBack(failed)
+		return o.fail(o.verificationFailed(failed))
 	}
 	marks, waiting := o.verified(m)
-	if len(waiting) > 0 {
-		next := o.enter(v1alpha1.PhaseVerifying, fmt.Sprintf("soak broken by %s: %s",
-			name(o.Targets[waiting[0]].Object), o.checkMessage(waiting[0])))
-		next.Marks, next.Outcomes = marks, o.setBack(marks)
-		return next
+	var next Intent
+	switch {
+	case len(waiting) > 0:
+		next = o.enter(v1alpha1.PhaseVerifying, o.soakBroken(waiting[0]))
+	case !m.written():
+		return o.soaked(m) // nothing is left that could do harm
+	case o.verdict() == v1alpha1.AnalysisFailed:
+		next = o.fail(o.analysisFailed(m))
+	case o.verdict() == v1alpha1.AnalysisInconclusive:
+		next = o.withoutAnswer(m)
+	default:
+		return o.soaking(m, marks)
 	}
+	next.Marks, next.Outcomes = append(next.Marks, marks...), append(next.Outcomes, o.setBack(marks)...)
+	return next
+}
+
+// soaking waits for the time and for the metrics; then the wave is done.
+func (o Observation) soaking(m members, marks []Mark) Intent {
 	since := o.Now
 	if o.Status.HealthySince != nil {
 		since = o.Status.HealthySince.Time
 	}
-	if left := o.soak() - o.Now.Sub(since); left > 0 {
-		intent := o.stay(fmt.Sprintf("soaking, %s left", left.Round(time.Second)), Intent{Wait: min(left, soakWait(m))})
-		intent.HealthySince, intent.Marks, intent.Outcomes = since, marks, o.setBack(marks)
-		return intent
+	intent := Intent{}
+	left := o.soak() - o.Now.Sub(since)
+	switch {
+	case left > 0:
+		intent = o.stay(fmt.Sprintf("soaking, %s left", left.Round(time.Second)), Intent{Wait: min(left, soakWait(m))})
+	case o.verdict() == v1alpha1.AnalysisRunning:
+		intent = o.stay("soaked; waiting for metrics: "+o.Analysis.Message, Intent{Wait: soakWait(m)})
+	default:
+		return o.soaked(m)
 	}
-	return o.soaked(m)
+	if o.verdict() == v1alpha1.AnalysisRunning {
+		intent.Wait = max(min(intent.Wait, o.Analysis.Wait), minWait)
+	}
+	intent.HealthySince, intent.Marks, intent.Outcomes = since, marks, o.setBack(marks)
+	return intent
+}
+
+func (o Observation) soakBroken(target int) string {
+	return fmt.Sprintf("soak broken by %s: %s", name(o.Targets[target].Object), o.checkMessage(target))
 }
 
 // soakWait spreads the reads of a large wave: at most about 50 objects a second.
@@ -140,74 +170,4 @@ func (o Observation) setBack(marks []Mark) []Outcome {
 		}
 	}
 	return out
-}
-
-// failures are the written targets that failed their check or their deadline.
-func (o Observation) failures(m members) []Mark {
-	var failed []Mark
-	for _, i := range append(append([]int{}, m.applied...), m.verified...) {
-		t := o.Targets[i]
-		switch {
-		case t.Check != nil && t.Check.Result == CheckFailed:
-			failed = append(failed, Mark{Target: i, State: t.State, Reason: t.Check.Reason, Message: t.Check.Message})
-		case t.Check == nil || t.Check.Result == CheckWaiting:
-			if message, late := o.overdue(t); late {
-				failed = append(failed, Mark{Target: i, State: t.State, Reason: v1alpha1.ReasonDeadline, Message: message})
-			}
-		}
-	}
-	return failed
-}
-
-// overdue says whether a target that isn't verified has used up its time: the
-// progress deadline since its write or since the soak broke, and a few times
-// deadline plus soak since the wave's last write, so that a wave can't flap for
-// ever. In the soak the deadline doesn't count: the target was verified until
-// now, however long the soak has taken, and its time begins when the soak breaks.
-func (o Observation) overdue(t TargetView) (string, bool) {
-	if t.State == v1alpha1.TargetVerified && t.Check == nil || t.AppliedAt.IsZero() {
-		return "", false
-	}
-	deadline := o.Spec.Strategy.ProgressDeadline.Duration
-	since := t.AppliedAt
-	if o.Status.PhaseStartedAt != nil && o.Status.PhaseStartedAt.After(since) {
-		since = o.Status.PhaseStartedAt.Time
-	}
-	saw := "nothing could be observed"
-	if t.Check != nil {
-		saw = t.Check.Message
-	}
-	if o.Status.Phase == v1alpha1.PhaseVerifying && o.Now.Sub(since) > deadline {
-		return fmt.Sprintf("not verified within %s: %s", deadline, saw), true
-	}
-	if limit := flapFactor * (deadline + o.soak()); o.Now.Sub(o.lastWrite()) > limit {
-		return fmt.Sprintf("kept flapping for %s: %s", limit, saw), true
-	}
-	return "", false
-}
-
-// lastWrite is when the last write of the wave reached its object.
-func (o Observation) lastWrite() time.Time {
-	var last time.Time
-	for _, t := range o.Targets {
-		if t.Wave == o.Status.Wave && t.AppliedAt.After(last) {
-			last = t.AppliedAt
-		}
-	}
-	return last
-}
-
-// soak is the soak time of the wave at work.
-func (o Observation) soak() time.Duration {
-	if o.Status.Wave == 0 && o.Spec.Strategy.Canary.Soak != nil {
-		return o.Spec.Strategy.Canary.Soak.Duration
-	}
-	return o.Spec.Strategy.Soak.Duration
-}
-
-func (o Observation) checkMessage(target int) string {
-	if c := o.Targets[target].Check; c != nil {
-		return c.Message
-	}
-	return "not looked at yet"
 }

@@ -106,8 +106,11 @@ func requireHealth(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
 	}
 	if err := healthyCanary(a.object); err != nil {
 		// The target goes to the next wave, where the canary's proof covers it.
+		next, found := waveAfterCanary(a.plan, a.target.Wave)
+		if !found {
+			return a.failed(v1alpha1.ReasonUnhealthyBefore, "can't be the canary, and its stage has no other wave: "+err.Error())
+		}
 		rec := a.pending(v1alpha1.ReasonUnhealthyBefore, "can't be the canary: "+err.Error())
-		next := int32(1)
 		rec.Wave = &next
 		return rec
 	}

@@ -1,5 +1,7 @@
 package remediate
 
+import "evenkeel.dev/evenkeel/api/v1alpha1"
+
 // checkOutcomes: what the namespaces' breakers learn of targets adds up to what
 // the policy's learns, for every simulated target lives in a namespace.
 func (r *rules) checkOutcomes(s simStep) {
@@ -9,6 +11,7 @@ func (r *rules) checkOutcomes(s simStep) {
 			sum += n
 		}
 		ofTargets := o.Type != OutcomePlanSucceeded && o.Type != OutcomePlanFailed
+		ofTargets = ofTargets && s.Intent.Reason != v1alpha1.ReasonAnalysisFailed // metrics speak of a wave
 		if ofTargets && sum != o.Count || sum == 0 {
 			r.sim.fault("outcome %s %s of %d targets counts %v by namespace", o.Type, o.Key, o.Count, o.Namespaces)
 		}

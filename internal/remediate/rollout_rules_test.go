@@ -19,12 +19,15 @@ type rules struct {
 	badAt map[int]time.Time
 	idle  int
 	wave  int32
+	// approved: a person's yes was seen.
+	approved bool
 }
 
 func newRules(s *simulation) *rules { return &rules{sim: s, badAt: map[int]time.Time{}} }
 
 // check judges one step. What it finds breaks the simulation.
 func (r *rules) check(s simStep) {
+	r.approved = r.approved || s.Observation.Approval.Decision == v1alpha1.DecisionApprove
 	r.checkWrites(s)
 	r.checkReverts(s)
 	r.checkRecords(s)
@@ -38,11 +41,14 @@ func (r *rules) checkWrites(s simStep) {
 	if len(s.Intent.Write) == 0 {
 		return
 	}
-	if o.Gate.Closed || o.Stop != "" {
-		r.sim.fault("a write begins though the gate is closed (%t) or the plan is stopped (%q)", o.Gate.Closed, o.Stop)
+	if o.Gate.Closed || o.Stop != "" || o.Abort != "" {
+		r.sim.fault("a write begins though the gate is closed (%t), the plan is stopped (%q) or ended (%q)", o.Gate.Closed, o.Stop, o.Abort)
 	}
-	if o.Spec.Strategy.Mode != v1alpha1.RemediationAutomatic {
-		r.sim.fault("a write begins in mode %s", o.Spec.Strategy.Mode)
+	if !o.Spec.Strategy.Mode.Runs() || o.Spec.Strategy.Mode == v1alpha1.RemediationManual && !r.approved {
+		r.sim.fault("a write begins in mode %s, approved: %t", o.Spec.Strategy.Mode, r.approved)
+	}
+	if o.baselineMissing() {
+		r.sim.fault("a write begins before metrics have said how things stood without it")
 	}
 	busy := len(s.Intent.Write)
 	for i, t := range s.Before {
@@ -52,6 +58,9 @@ func (r *rules) checkWrites(s simStep) {
 		if t.Wave < wave && unsettled(t.State) {
 			r.sim.fault("wave %d is written while %s of wave %d is %s", wave, name(t.Object), t.Wave, t.State)
 		}
+		if slices.Contains(s.Intent.Write, i) && o.Targets[i].Barred != "" {
+			r.sim.fault("%s is to be written, though %s", name(t.Object), o.Targets[i].Barred)
+		}
 		if slices.Contains(s.Intent.Write, i) && (t.Wave != wave || t.State != v1alpha1.TargetPending) {
 			r.sim.fault("%s of wave %d, %s, is to be written in wave %d", name(t.Object), t.Wave, t.State, wave)
 		}
@@ -59,15 +68,17 @@ func (r *rules) checkWrites(s simStep) {
 	if busy > int(o.Spec.Strategy.MaxConcurrent) {
 		r.sim.fault("%d targets in flight: the limit is %d", busy, o.Spec.Strategy.MaxConcurrent)
 	}
-	if wave > 0 && o.count(v1alpha1.TargetDone) == 0 {
-		r.sim.fault("wave %d is written without a canary that is done", wave)
+	if !canaryWave(o.Spec, wave) && !o.doneIn(stageOf(o.Spec, wave)) {
+		r.sim.fault("wave %d is written without a canary of its stage that is done", wave)
 	}
 }
 
 func (r *rules) checkReverts(s simStep) {
 	for n, i := range s.Intent.Revert {
 		t := s.Before[i]
-		if t.Wave != s.Observation.Status.Wave || !unsettled(t.State) || t.State == v1alpha1.TargetPending {
+		all := s.Observation.Spec.Strategy.RollbackScope == v1alpha1.RollbackAll
+		ours := t.State == v1alpha1.TargetDone && all || unsettled(t.State) && t.State != v1alpha1.TargetPending
+		if !ours || t.Wave != s.Observation.Status.Wave && !all {
 			r.sim.fault("%s of wave %d, %s, is to be undone in wave %d", name(t.Object), t.Wave, t.State, s.Observation.Status.Wave)
 		}
 		if n > 0 && s.Intent.Revert[n-1] < i {
@@ -83,8 +94,12 @@ func (r *rules) checkReverts(s simStep) {
 func (r *rules) checkRecords(s simStep) {
 	for i, before := range s.Before {
 		after := s.After[i]
-		if !unsettled(before.State) && after.State != before.State {
+		undone := before.State == v1alpha1.TargetDone && slices.Contains(s.Intent.Revert, i)
+		if !unsettled(before.State) && after.State != before.State && !undone {
 			r.sim.fault("%s was settled as %s, and is %s now", name(after.Object), before.State, after.State)
+		}
+		if after.Wave != before.Wave && after.Wave == 0 && after.NotCanary {
+			r.sim.fault("%s is drawn into the canary, which canary.selector doesn't choose it for", name(after.Object))
 		}
 		if after.Wave != before.Wave && before.State != v1alpha1.TargetPending {
 			r.sim.fault("%s, %s, goes from wave %d to %d", name(after.Object), before.State, before.Wave, after.Wave)
@@ -152,6 +167,9 @@ func (r *rules) end() error {
 		return fmt.Errorf("%s has no reason, message or time: %+v", st.Phase, st)
 	}
 	undone := st.Phase == v1alpha1.PhaseRolledBack || st.Phase == v1alpha1.PhaseRollbackIncomplete
+	if st.Phase == v1alpha1.PhaseRollbackIncomplete && st.HeldSince == nil {
+		return fmt.Errorf("%s doesn't say since when a person is needed", st.Phase)
+	}
 	if !undone && c.Reverted+c.RevertConflict > 0 || (c.RevertConflict > 0) != (st.Phase == v1alpha1.PhaseRollbackIncomplete) {
 		return fmt.Errorf("%s with %d reverted and %d in conflict", st.Phase, c.Reverted, c.RevertConflict)
 	}

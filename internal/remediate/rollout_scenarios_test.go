@@ -9,7 +9,8 @@ import (
 // scenarios are the rollouts that testdata/rollout tells.
 func scenarios() map[string]scenario {
 	all := map[string]scenario{}
-	for _, group := range []map[string]scenario{goodScenarios(), failingScenarios(), canaryScenarios(), heldScenarios(), oddScenarios()} {
+	for _, group := range []map[string]scenario{goodScenarios(), failingScenarios(), canaryScenarios(), heldScenarios(), oddScenarios(),
+		approvalScenarios(), abortScenarios(), pauseScenarios(), holdScenarios(), undoAllScenarios(), budgetScenarios(), metricScenarios(), stageScenarios()} {
 		for name, sc := range group {
 			all[name] = sc
 		}
@@ -20,11 +21,12 @@ func scenarios() map[string]scenario {
 func goodScenarios() map[string]scenario {
 	well := behaviour{Heals: 3 * time.Second}
 	return map[string]scenario{
-		"good-1":   {reason: "A single target is a canary alone.", fleet: newFleet(1).every(well)},
-		"good-2":   {reason: "Two targets: a canary, then the other.", fleet: newFleet(2).every(well)},
-		"good-10":  {reason: "Ten targets, all of them well.", fleet: newFleet(10).every(well)},
-		"good-30":  {reason: "Thirty targets, five at a time.", fleet: newFleet(30).every(well).with(concurrency(5))},
-		"good-500": {reason: "Five hundred targets, told by their numbers.", fleet: newFleet(500).every(well).with(concurrency(25))},
+		"good-1":     {reason: "A single target is a canary alone.", fleet: newFleet(1).every(well)},
+		"good-2":     {reason: "Two targets: a canary, then the other.", fleet: newFleet(2).every(well)},
+		"good-10":    {reason: "Ten targets, all of them well.", fleet: newFleet(10).every(well)},
+		"good-30":    {reason: "Thirty targets, five at a time.", fleet: newFleet(30).every(well).with(concurrency(5))},
+		"good-10000": {reason: "Ten thousand targets, told by their numbers.", fleet: newFleet(10000).every(well).with(concurrency(100))},
+		"good-500":   {reason: "Five hundred targets, told by their numbers.", fleet: newFleet(500).every(well).with(concurrency(25))},
 		"dry-run": {ends: v1alpha1.PhasePreviewed, reason: "In mode DryRun every fix is tried and nothing is written; API errors are tried again.",
 			fleet: newFleet(10).with(dryRun).with(concurrency(4)).at(map[int]behaviour{
 				1: {Says: "meets two API errors", PreErrors: 2}, 3: {Says: "has opted out", Skips: v1alpha1.ReasonOptOut},
@@ -82,6 +84,8 @@ func canaryScenarios() map[string]scenario {
 			fleet: newFleet(10).at(map[int]behaviour{0: sick, 1: sick})},
 		"no-healthy-canary": {ends: v1alpha1.PhaseAborted, reason: "No target is healthy: nothing can be proved, and nothing is written.",
 			fleet: newFleet(3).every(sick)},
+		"canary-selector": {ends: v1alpha1.PhaseAborted, reason: "The canary may be drawn from two targets only, and neither can be written: the others are never drawn.",
+			fleet: newFleet(6).every(behaviour{NotCanary: true}).also(0, refused).also(1, refused)},
 		"canary-gone": {reason: "The canary is deleted in its soak: another is drawn.",
 			fleet: newFleet(10).at(map[int]behaviour{0: {Says: "is deleted 10s after its write", GoneAt: 10 * time.Second}})},
 		"nothing-to-do": {reason: "All targets are clean by the time of their turn.",

@@ -48,7 +48,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 	b := &breakers{reader: mgr.GetAPIReader(), client: mgr.GetClient(), policies: o.Policies, findings: o.Findings, analyzer: o.Analyzer,
 		slo: o.SLO, clock: o.Clock, events: recorder, metrics: newBreakerMetrics(o.Metrics)}
 	rollout := &Controller{client: mgr.GetClient(), reader: mgr.GetAPIReader(), policies: o.Policies, clock: o.Clock,
-		events: recorder, breakers: b, metrics: newMetrics(o.Metrics), analyzer: o.Analyzer,
+		events: recorder, breakers: b, budgets: newBudgets(mgr.GetAPIReader()), metrics: newMetrics(o.Metrics), analyzer: o.Analyzer,
 		rights: &rights{client: mgr.GetClient(), mapper: mgr.GetRESTMapper()}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("remediation").
 		For(&v1alpha1.Remediation{}).

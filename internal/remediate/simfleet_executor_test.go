@@ -10,6 +10,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 )
 
 // simulation carries out what the machine decides on a simulated fleet, with
@@ -26,6 +27,17 @@ type simulation struct {
 
 	gate func(*simulation) Gate
 	stop func(*simulation) string
+	// spec is what people have written into the plan's spec by now.
+	spec func(*simulation, *v1alpha1.RemediationSpec)
+	// approval is what people have said of a plan in mode Manual.
+	approval func(*simulation) Approval
+	// metrics answer while the wave has nothing, or nothing more, to be said.
+	metrics func(*simulation) Analysis
+	learned []v1alpha1.MetricRecord // to be persisted with the step
+	// barred keeps single targets back.
+	barred func(*simulation, TargetView) (why, reason string)
+	// others are the other plans at work; their budgets count.
+	others func(*simulation) []canary.PlanAtWork
 	// watch sees every step, before and after.
 	watch func(simStep)
 
@@ -57,7 +69,11 @@ func newSimulation(f fleet) (*simulation, error) {
 	s := &simulation{clock: clocktesting.NewFakePassiveClock(simStart()), rem: rem, objects: objects,
 		store:   &simStore{slices: map[string]*v1alpha1.RemediationSlice{}},
 		counted: map[string]Outcome{}, crashes: map[int]bool{},
-		gate: func(*simulation) Gate { return Gate{} }, stop: func(*simulation) string { return "" }, watch: func(simStep) {}}
+		gate: func(*simulation) Gate { return Gate{} }, stop: func(*simulation) string { return "" },
+		spec: func(*simulation, *v1alpha1.RemediationSpec) {}, approval: func(*simulation) Approval { return Approval{} },
+		metrics: func(*simulation) Analysis { return Analysis{Verdict: v1alpha1.AnalysisPassed} },
+		barred:  func(*simulation, TargetView) (string, string) { return "", "" },
+		others:  func(*simulation) []canary.PlanAtWork { return nil }, watch: func(simStep) {}}
 	s.store.stored = s.effect
 	for _, slice := range slices {
 		s.store.slices[slice.Name] = slice
@@ -137,6 +153,7 @@ func (s *simulation) carryOut(b *book, intent Intent) (died bool) {
 		s.revert(b, intent.Revert)
 	}
 	rem := s.rem.DeepCopy()
+	rem.Status.Analysis = s.learned
 	(&Controller{clock: s.clock}).record(rem, intent, b)
 	s.rem = rem
 	s.effect()
@@ -158,26 +175,6 @@ func (s *simulation) save(b *book) {
 	if err := b.save(context.Background(), s.store); err != nil {
 		s.fault("%v", err)
 	}
-}
-
-// observe gathers what the machine may look at, as gather does.
-func (s *simulation) observe(views []TargetView) Observation {
-	now := s.clock.Now()
-	o := Observation{Now: now, Spec: s.rem.Spec, Status: *s.rem.Status.DeepCopy(), Targets: append([]TargetView{}, views...), Stop: s.stop(s)}
-	phase := o.Status.Phase
-	if phase == v1alpha1.PhaseVerifying || phase == v1alpha1.PhaseSoaking {
-		for i, t := range o.Targets {
-			written := t.State == v1alpha1.TargetApplied || t.State == v1alpha1.TargetVerified && phase == v1alpha1.PhaseSoaking
-			if t.Wave == o.Status.Wave && written {
-				o.Targets[i].Check = s.check(i)
-			}
-		}
-	}
-	if o.count(v1alpha1.TargetPending) > 0 && o.Stop == "" && o.Spec.Strategy.Mode == v1alpha1.RemediationAutomatic &&
-		phase != v1alpha1.PhaseRollingBack {
-		o.Gate = s.gate(s)
-	}
-	return o
 }
 
 func (s *simulation) check(i int) *Check {

@@ -33,6 +33,7 @@ type behaviour struct {
 	FlapFor   time.Duration // ... for so long
 	FlapEvery time.Duration // ... and again each time; zero: once
 	WorsensAt time.Duration // fails its check for good; zero: never, negative: at once
+	RepairAt  time.Duration // somebody repairs what had failed; zero: nobody does
 	GoneAt    time.Duration // deleted; zero: isn't
 
 	GoneBefore bool   // deleted before its turn
@@ -40,6 +41,7 @@ type behaviour struct {
 	Refuses    string // the protocol before the write fails with this reason
 	Skips      string // the protocol before the write skips it with this reason
 	Denied     bool   // admission denies the write itself
+	NotCanary  bool   // not chosen by canary.selector
 	LeftTo     string // left to its owner, and recorded so before the rollout begins, with this reason
 
 	PreErrors    int // API errors before the write
@@ -96,7 +98,7 @@ func (o *simObject) health(now time.Time) *Check {
 	switch {
 	case o.value != valueAfter:
 		return &Check{CheckFailed, v1alpha1.ReasonStillViolating, "the object violates again"}
-	case o.WorsensAt != 0 && age >= o.WorsensAt:
+	case o.WorsensAt != 0 && age >= o.WorsensAt && (o.RepairAt == 0 || age < o.RepairAt):
 		return &Check{CheckFailed, v1alpha1.ReasonUnhealthy, "its health got worse: crash loop"}
 	case age < o.Heals:
 		return &Check{CheckWaiting, "", "0 of 1 replicas ready"}
@@ -132,6 +134,9 @@ type fleet struct {
 	behave func(place int) behaviour
 	// sliceSize is the number of targets in a slice.
 	sliceSize int
+	// waves and stages are the plan's, when they aren't those of the strategy alone.
+	waves  []int32
+	stages []v1alpha1.PlannedStage
 }
 
 // newFleet has n objects of three kinds in four namespaces, all of them well.
@@ -153,9 +158,30 @@ func (f fleet) at(special map[int]behaviour) fleet {
 	return f
 }
 
+// also gives one more target, by its place in the plan, its own behaviour.
+func (f fleet) also(place int, b behaviour) fleet {
+	others := f.behave
+	f.behave = func(at int) behaviour {
+		if at == place {
+			return b
+		}
+		return others(at)
+	}
+	return f
+}
+
 // every gives all targets one behaviour.
 func (f fleet) every(b behaviour) fleet {
 	f.behave = func(int) behaviour { return b }
+	return f
+}
+
+// staged gives the plan stages of waves: the number of targets in each.
+func (f fleet) staged(stages map[string][]int32, order ...string) fleet {
+	for _, name := range order {
+		f.stages = append(f.stages, v1alpha1.PlannedStage{Name: name, FirstWave: int32(len(f.waves))})
+		f.waves = append(f.waves, stages[name]...)
+	}
 	return f
 }
 
@@ -177,10 +203,13 @@ func (f fleet) plan() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, []*s
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	if f.waves != nil {
+		sizes = f.waves
+	}
 	waves := canary.Assign(len(f.refs), sizes)
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "tags-5e1f0f6a", Generation: 1},
 		Spec: v1alpha1.RemediationSpec{Policy: v1alpha1.PlannedPolicy{Name: "tags", UID: "policy-uid", Revision: "r1"},
-			PlanHash: simHash, Strategy: f.strategy, Targets: int32(len(f.refs)), Waves: sizes}}
+			PlanHash: simHash, Strategy: f.strategy, Targets: int32(len(f.refs)), Waves: sizes, Stages: f.stages}}
 	var slices []*v1alpha1.RemediationSlice
 	var objects []*simObject
 	for place, i := range canary.Order(simHash, candidates) {
@@ -190,7 +219,7 @@ func (f fleet) plan() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, []*s
 		}
 		last := slices[len(slices)-1]
 		object := &simObject{ref: f.refs[i], value: valueBefore, version: 1, behaviour: f.behave(place)}
-		last.Spec.Targets = append(last.Spec.Targets, v1alpha1.Target{Object: f.refs[i], Wave: waves[place], LeftAlone: object.LeftTo})
+		last.Spec.Targets = append(last.Spec.Targets, v1alpha1.Target{Object: f.refs[i], Wave: waves[place], LeftAlone: object.LeftTo, NotCanary: object.NotCanary})
 		last.Status.Records = append(last.Status.Records, object.recorded())
 		objects = append(objects, object)
 	}

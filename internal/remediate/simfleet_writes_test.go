@@ -51,9 +51,12 @@ func (s *simulation) prepare(i int, wave int32, rec v1alpha1.TargetRecord) v1alp
 		return settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonAlreadyClean, "the object doesn't violate the policy any more")
 	case obj.Skips != "":
 		return settledAs(rec, v1alpha1.TargetSkipped, obj.Skips, "left alone")
-	case obj.Sick && wave == 0 && s.rem.Spec.Strategy.Mode == v1alpha1.RemediationAutomatic:
+	case obj.Sick && canaryWave(s.rem.Spec, wave) && s.rem.Spec.Strategy.Mode.Runs():
+		next, found := waveAfterCanary(s.rem.Spec, wave)
+		if !found {
+			return settledAs(rec, v1alpha1.TargetFailed, v1alpha1.ReasonUnhealthyBefore, "can't be the canary, and its stage has no other wave")
+		}
 		rec = settledAs(rec, v1alpha1.TargetPending, v1alpha1.ReasonUnhealthyBefore, "can't be the canary: it is Failed")
-		next := int32(1)
 		rec.Wave = &next
 		return rec
 	case obj.Refuses != "":
@@ -87,7 +90,7 @@ func (s *simulation) write(b *book, batch []int) {
 		if b.record(i).State != v1alpha1.TargetIntent {
 			continue
 		}
-		rec := s.send(i, *b.record(i))
+		rec := s.send(b, i)
 		if rec.Reason == v1alpha1.ReasonAdmissionDenied {
 			denied = append(denied, Outcome{Type: OutcomeFailed, Key: simHash[:16] + "/denied/" + s.objects[i].ref.UID, Count: 1, Message: rec.Message})
 		}
@@ -99,9 +102,9 @@ func (s *simulation) write(b *book, batch []int) {
 
 // send sends one recorded write. The guards are the API server's: nothing is
 // stored unless the object is still at the recorded version.
-func (s *simulation) send(i int, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
-	obj, now := s.objects[i], s.clock.Now()
-	s.mustBeRecorded(i)
+func (s *simulation) send(b *book, i int) v1alpha1.TargetRecord {
+	obj, now, rec := s.objects[i], s.clock.Now(), *b.record(i)
+	s.mustBeRecorded(b.places[i], i)
 	if take(&obj.Conflicts) {
 		obj.version++
 	}
@@ -132,13 +135,8 @@ func (s *simulation) send(i int, rec v1alpha1.TargetRecord) v1alpha1.TargetRecor
 }
 
 // mustBeRecorded is the protocol's first rule: no write without a persisted intent.
-func (s *simulation) mustBeRecorded(i int) {
-	b, err := s.book()
-	if err != nil {
-		s.fault("%v", err)
-		return
-	}
-	rec := b.record(i)
+func (s *simulation) mustBeRecorded(at place, i int) {
+	rec := s.store.slices[s.rem.Spec.Slices[at.slice]].Status.Records[at.record]
 	if rec.State != v1alpha1.TargetIntent || rec.Write == nil || rec.Write.UID != s.objects[i].ref.UID {
 		s.fault("%s is written, but its persisted record is %s", name(s.objects[i].ref), rec.State)
 	}

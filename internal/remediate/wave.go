@@ -1,7 +1,9 @@
 package remediate
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -11,6 +13,8 @@ import (
 type members struct {
 	ready    []int // pending, may be written now
 	later    []int // pending, waiting for another try
+	full     []int // pending, waiting for room in a budget
+	barred   []int // pending, kept back by something that lasts
 	intents  []int // recorded writes to find out about
 	applied  []int // written, not verified
 	verified []int // verified, not soaked
@@ -28,20 +32,16 @@ func (o Observation) members(wave int32) members {
 			if waits && unsettled(t.State) && (m.nextTry.IsZero() || t.NextAttemptAt.Before(m.nextTry)) {
 				m.nextTry = t.NextAttemptAt
 			}
-			m.add(i, t.State, waits)
+			m.add(i, t, waits)
 		}
 	}
 	return m
 }
 
-func (m *members) add(i int, state v1alpha1.TargetState, waits bool) {
-	switch state {
+func (m *members) add(i int, t TargetView, waits bool) {
+	switch t.State {
 	case v1alpha1.TargetPending:
-		if waits {
-			m.later = append(m.later, i)
-		} else {
-			m.ready = append(m.ready, i)
-		}
+		m.addPending(i, t, waits)
 	case v1alpha1.TargetIntent:
 		m.intents = append(m.intents, i)
 	case v1alpha1.TargetApplied:
@@ -55,8 +55,24 @@ func (m *members) add(i int, state v1alpha1.TargetState, waits bool) {
 	}
 }
 
+func (m *members) addPending(i int, t TargetView, waits bool) {
+	switch {
+	case t.Barred != "" && t.BarredReason != v1alpha1.ReasonBudgetSpent:
+		m.barred = append(m.barred, i)
+	case waits:
+		m.later = append(m.later, i)
+	case t.Barred != "":
+		m.full = append(m.full, i)
+	default:
+		m.ready = append(m.ready, i)
+	}
+}
+
 // pending says whether any target of the wave is still to be written.
-func (m members) pending() bool { return len(m.ready)+len(m.later) > 0 }
+func (m members) pending() bool { return m.soon() || len(m.barred) > 0 }
+
+// soon says whether any target may be written without a person's doing.
+func (m members) soon() bool { return len(m.ready)+len(m.later)+len(m.full) > 0 }
 
 // written says whether any target of the wave awaits its verification or soak.
 func (m members) written() bool { return len(m.applied)+len(m.verified) > 0 }
@@ -65,11 +81,26 @@ func (m members) written() bool { return len(m.applied)+len(m.verified) > 0 }
 // wave has nothing left to write and may soak. While a verified wave waits for
 // another try, verifying it would only lead back to waiting, at once.
 func (m members) toVerify(open bool) bool {
-	return len(m.applied) > 0 || m.written() && !(open && m.pending())
+	return len(m.applied) > 0 || m.written() && !(open && m.soon())
 }
 
 // open says whether new writes may begin now.
-func (o Observation) open() bool { return o.Stop == "" && !o.Gate.Closed }
+func (o Observation) open() bool { return o.Stop == "" && o.Abort == "" && !o.Gate.Closed }
+
+// shut is why no new write of a wave may begin that is nowhere under way; an
+// open gate when one may.
+func (o Observation) shut(m members) Gate {
+	switch {
+	case o.Gate.Closed:
+		return o.Gate
+	case o.verdict() == v1alpha1.AnalysisInconclusive:
+		return Gate{Closed: true, Reason: v1alpha1.ReasonAnalysisInconclusive, Message: o.Analysis.Message}
+	case len(m.barred) > 0 && !m.soon():
+		t := o.Targets[m.barred[0]]
+		return Gate{Closed: true, Reason: cmp.Or(t.BarredReason, v1alpha1.ReasonBreakerOpen), Message: t.Barred}
+	}
+	return Gate{}
+}
 
 // unsettled says whether a state is not final.
 func unsettled(s v1alpha1.TargetState) bool {
@@ -109,6 +140,11 @@ func (o Observation) leftToOwners() int {
 		}
 	}
 	return n
+}
+
+// doneIn says whether any target of a stage is done: its canary has proved something.
+func (o Observation) doneIn(s stage) bool {
+	return slices.ContainsFunc(o.Targets, func(t TargetView) bool { return t.State == v1alpha1.TargetDone && s.holds(t.Wave) })
 }
 
 // count is the number of targets in a state.
@@ -156,14 +192,6 @@ func (o Observation) notAttempted(why string) []Mark {
 	return marks
 }
 
-// label tells a wave to people.
-func (o Observation) label(wave int32) string {
-	if wave == 0 {
-		return "canary"
-	}
-	return fmt.Sprintf("wave %d of %d", wave, len(o.Spec.Waves)-1)
-}
-
 // name tells an object to people: "Deployment shop/web".
 func name(ref v1alpha1.ObjectReference) string {
 	if ref.Namespace == "" {
@@ -172,7 +200,12 @@ func name(ref v1alpha1.ObjectReference) string {
 	return ref.Kind + " " + ref.Namespace + "/" + ref.Name
 }
 
-// key identifies an outcome of this plan.
+// key identifies an outcome of this plan. What happens after a person has asked
+// to verify once more is another outcome.
 func (o Observation) key(what string) string {
-	return o.Spec.PlanHash[:min(16, len(o.Spec.PlanHash))] + "/" + what
+	key := o.Spec.PlanHash[:min(16, len(o.Spec.PlanHash))] + "/" + what
+	if o.Status.Retries > 0 {
+		key += fmt.Sprintf("/retry%d", o.Status.Retries)
+	}
+	return key
 }

@@ -1,0 +1,153 @@
+package remediate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+)
+
+// budgets shares out the room that the budgets of all plans at work leave. What
+// is in flight is read anew from all their slices; what plans of this process
+// are about to record there is kept in between, so that two plans that look at
+// the same time never take the same room. Losing that in a restart loses
+// nothing: what wasn't recorded is never written.
+type budgets struct {
+	reader client.Reader
+
+	mu sync.Mutex
+	// reserved are the namespaces of the targets that a plan may be about to
+	// record, by plan and UID.
+	reserved map[string]map[string]string
+}
+
+func newBudgets(reader client.Reader) *budgets {
+	return &budgets{reader: reader, reserved: map[string]map[string]string{}}
+}
+
+// atBudgets bars the targets of the wave that no budget has room for now, and
+// reserves room for those that the step may write.
+func (c *Controller) atBudgets(ctx context.Context, p *pass, o *Observation) error {
+	m := o.members(o.Status.Wave)
+	if n := int(o.Spec.Strategy.MaxConcurrent) - len(m.applied); n > 0 && len(m.ready) > 0 && len(m.intents) == 0 && o.open() {
+		return c.budgets.reserve(ctx, p, o, m.ready, n)
+	}
+	return nil
+}
+
+// reserve takes room for the first n targets that there is room for, and bars
+// those before them that there is none for.
+func (b *budgets) reserve(ctx context.Context, p *pass, o *Observation, ready []int, n int) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	room, err := b.room(ctx, p)
+	var incomplete errPlanIncomplete
+	if errors.As(err, &incomplete) {
+		room, err = &canary.Room{}, nil // nobody knows what that plan has in flight
+	}
+	if err != nil {
+		return err
+	}
+	taken := map[string]string{}
+	for _, i := range ready {
+		if len(taken) == n {
+			break
+		}
+		ref := o.Targets[i].Object
+		if why := room.Take(ref.Namespace); why != "" {
+			o.Targets[i].Barred, o.Targets[i].BarredReason = cmp.Or(incomplete.explain(), why), v1alpha1.ReasonBudgetSpent
+			continue
+		}
+		taken[ref.UID] = ref.Namespace
+	}
+	b.reserved[p.rem.Name] = taken
+	return nil
+}
+
+// explain says why the room isn't known, or "".
+func (e errPlanIncomplete) explain() string {
+	if e.missing == "" {
+		return ""
+	}
+	return "what another plan has in flight isn't known: " + e.Error()
+}
+
+// release gives up what a plan has reserved: by now it is recorded, or it isn't
+// going to be.
+func (b *budgets) release(plan string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.reserved, plan)
+}
+
+// room is what all plans at work leave. Without any budget nothing more is read.
+func (b *budgets) room(ctx context.Context, p *pass) (*canary.Room, error) {
+	list := &v1alpha1.RemediationList{}
+	if err := b.reader.List(ctx, list); err != nil {
+		return nil, fmt.Errorf("list the plans at work: %w", err)
+	}
+	var atWork []canary.PlanAtWork
+	limited := false
+	for i := range list.Items {
+		rem := &list.Items[i]
+		if rem.Name == p.rem.Name || mayHaveWritten(rem) {
+			limited = limited || rem.Spec.Strategy.Budget != nil
+			atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: rem.Spec.Strategy.Budget, Targets: int(rem.Spec.Targets)})
+		}
+	}
+	if !limited {
+		return canary.RoomFor(nil), nil
+	}
+	for i := range atWork {
+		var err error
+		if atWork[i].InFlight, err = b.inFlight(ctx, p, atWork[i].Name, list.Items); err != nil {
+			return nil, err
+		}
+	}
+	return canary.RoomFor(atWork), nil
+}
+
+// mayHaveWritten says whether targets of a plan may be in flight. A plan's first
+// write comes after its phase Applying was persisted.
+func mayHaveWritten(rem *v1alpha1.Remediation) bool {
+	switch rem.Status.Phase {
+	case v1alpha1.PhaseApplying, v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking, v1alpha1.PhaseRollingBack:
+		return true
+	case v1alpha1.PhaseHeld:
+		return rem.Status.HeldFrom != v1alpha1.PhasePlanned
+	case "", v1alpha1.PhasePlanned, v1alpha1.PhaseAwaitingApproval, v1alpha1.PhasePreviewing, v1alpha1.PhasePreviewed, v1alpha1.PhaseSucceeded,
+		v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted:
+		return false
+	}
+	return true
+}
+
+// inFlight counts a plan's targets in flight by namespace. A plan whose slices
+// can't be read is an error: what it has in flight isn't known.
+func (b *budgets) inFlight(ctx context.Context, p *pass, plan string, all []v1alpha1.Remediation) (map[string]int, error) {
+	own := p.book
+	for i := range all {
+		if all[i].Name != plan || plan == p.rem.Name {
+			continue
+		}
+		var err error
+		if own, err = readBook(ctx, b.reader, &all[i]); err != nil {
+			return nil, fmt.Errorf("budgets count what plan %s has in flight: %w", plan, err)
+		}
+	}
+	counts := map[string]int{}
+	for i := range own.places {
+		ref, state := own.target(i).Object, own.record(i).State
+		_, reserved := b.reserved[plan][ref.UID]
+		if state == v1alpha1.TargetIntent || state == v1alpha1.TargetApplied || reserved {
+			counts[ref.Namespace]++
+		}
+	}
+	return counts, nil
+}

@@ -1,0 +1,87 @@
+package remediate
+
+import (
+	"fmt"
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// flapFactor bounds a wave that flaps: it fails when it hasn't soaked within so
+// many times deadline plus soak.
+const flapFactor = 3
+
+// failures are the written targets that failed their check or their deadline.
+func (o Observation) failures(m members) []Mark {
+	var failed []Mark
+	last := o.lastWrite()
+	for _, i := range append(append([]int{}, m.applied...), m.verified...) {
+		t := o.Targets[i]
+		switch {
+		case t.Check != nil && t.Check.Result == CheckFailed:
+			failed = append(failed, Mark{Target: i, State: t.State, Reason: t.Check.Reason, Message: t.Check.Message})
+		case t.Check == nil || t.Check.Result == CheckWaiting:
+			if message, late := o.overdue(t, last); late {
+				failed = append(failed, Mark{Target: i, State: t.State, Reason: v1alpha1.ReasonDeadline, Message: message})
+			}
+		}
+	}
+	return failed
+}
+
+// overdue says whether a target that isn't verified has used up its time: the
+// progress deadline since its write or since the soak broke, and a few times
+// deadline plus soak since the wave's last write, so that a wave can't flap for
+// ever. In the soak the deadline doesn't count: the target was verified until
+// now, however long the soak has taken, and its time begins when the soak breaks.
+func (o Observation) overdue(t TargetView, lastWrite time.Time) (string, bool) {
+	if t.State == v1alpha1.TargetVerified && t.Check == nil || t.AppliedAt.IsZero() || o.Status.Phase == v1alpha1.PhaseHeld {
+		return "", false
+	}
+	deadline := o.Spec.Strategy.ProgressDeadline.Duration
+	since := t.AppliedAt
+	if o.Status.PhaseStartedAt != nil && o.Status.PhaseStartedAt.After(since) {
+		since = o.Status.PhaseStartedAt.Time
+	}
+	saw := "nothing could be observed"
+	if t.Check != nil {
+		saw = t.Check.Message
+	}
+	if o.Status.Phase == v1alpha1.PhaseVerifying && o.Now.Sub(since) > deadline {
+		return fmt.Sprintf("not verified within %s: %s", deadline, saw), true
+	}
+	if limit := flapFactor * (deadline + o.soak()); o.Now.Sub(lastWrite) > limit {
+		return fmt.Sprintf("kept flapping for %s: %s", limit, saw), true
+	}
+	return "", false
+}
+
+// lastWrite is when the last write of the wave reached its object, or when the
+// wave was begun anew after a hold.
+func (o Observation) lastWrite() time.Time {
+	var last time.Time
+	if o.Status.WaveStartedAt != nil {
+		last = o.Status.WaveStartedAt.Time
+	}
+	for _, t := range o.Targets {
+		if t.Wave == o.Status.Wave && t.AppliedAt.After(last) {
+			last = t.AppliedAt
+		}
+	}
+	return last
+}
+
+// soak is the soak time of the wave at work.
+func (o Observation) soak() time.Duration {
+	if canaryWave(o.Spec, o.Status.Wave) && o.Spec.Strategy.Canary.Soak != nil {
+		return o.Spec.Strategy.Canary.Soak.Duration
+	}
+	return o.Spec.Strategy.Soak.Duration
+}
+
+func (o Observation) checkMessage(target int) string {
+	if c := o.Targets[target].Check; c != nil {
+		return c.Message
+	}
+	return "not looked at yet"
+}

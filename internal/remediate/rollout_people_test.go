@@ -1,0 +1,147 @@
+package remediate
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// The scenarios of this file are those in which people have their say.
+
+// all does several things to a simulation.
+func all(set ...func(*simulation)) func(*simulation) {
+	return func(s *simulation) {
+		for _, do := range set {
+			do(s)
+		}
+	}
+}
+
+// says changes what people have written into the plan's spec, from a time on.
+func says(from time.Duration, change func(*v1alpha1.RemediationSpec)) func(*simulation) {
+	return func(s *simulation) {
+		before := s.spec
+		s.spec = func(s *simulation, spec *v1alpha1.RemediationSpec) {
+			before(s, spec)
+			if s.since() >= from {
+				change(spec)
+			}
+		}
+	}
+}
+
+func abortedFrom(from time.Duration) func(*simulation) {
+	return says(from, func(spec *v1alpha1.RemediationSpec) { spec.Abort = true })
+}
+
+func retriedFrom(from time.Duration, n int32) func(*simulation) {
+	return says(from, func(spec *v1alpha1.RemediationSpec) { spec.Retries = n })
+}
+
+func pausedBetween(from, to time.Duration) func(*simulation) {
+	return all(says(from, func(spec *v1alpha1.RemediationSpec) { spec.Paused = true }),
+		says(to, func(spec *v1alpha1.RemediationSpec) { spec.Paused = false }))
+}
+
+// answered answers a plan in mode Manual, from a time on; it is overdue after 30s.
+func answered(from time.Duration, decision v1alpha1.ApprovalDecision) func(*simulation) {
+	return func(s *simulation) {
+		s.approval = func(s *simulation) Approval {
+			if s.since() < from {
+				return Approval{Message: "approve it with a RemediationApproval", Overdue: s.since() >= 30*time.Second}
+			}
+			return Approval{Decision: decision, Message: "ada said " + string(decision) + ": seen in staging"}
+		}
+	}
+}
+
+func manual(r *v1alpha1.RemediationStrategy) { r.Mode = v1alpha1.RemediationManual }
+
+func holds(r *v1alpha1.RemediationStrategy) { r.OnFailure = v1alpha1.FailureHold }
+
+func undoesAll(r *v1alpha1.RemediationStrategy) { r.RollbackScope = v1alpha1.RollbackAll }
+
+// nightly opens a window at a time of the day, in Berlin.
+func nightly(schedule string, long time.Duration) func(*v1alpha1.RemediationStrategy) {
+	return func(r *v1alpha1.RemediationStrategy) {
+		r.Windows = []v1alpha1.MaintenanceWindow{{Schedule: schedule, Duration: metav1.Duration{Duration: long}, TimeZone: "Europe/Berlin"}}
+	}
+}
+
+func approvalScenarios() map[string]scenario {
+	return map[string]scenario{
+		"manual-approved": {reason: "A plan in mode Manual waits for a yes. Nobody answers for a while; then somebody does.",
+			fleet: newFleet(2).with(manual), set: answered(42*time.Second, v1alpha1.DecisionApprove)},
+		"manual-rejected": {ends: v1alpha1.PhaseAborted, reason: "A person says no: nothing is written.",
+			fleet: newFleet(3).with(manual), set: answered(12*time.Second, v1alpha1.DecisionReject)},
+		"manual-policy-changes": {ends: v1alpha1.PhaseSuperseded, reason: "The policy changes while the plan waits for an answer.",
+			fleet: newFleet(3).with(manual), set: all(answered(time.Hour, v1alpha1.DecisionApprove), stoppedFrom(8*time.Second, "policy tags was deleted"))},
+		"manual-approved-early": {reason: "The yes comes before the maintenance window opens: the plan is held until then.",
+			fleet: newFleet(2).with(manual).with(nightly("2 10 * * *", time.Hour)), set: answered(7*time.Second, v1alpha1.DecisionApprove)},
+	}
+}
+
+func abortScenarios() map[string]scenario {
+	well := behaviour{Heals: 3 * time.Second}
+	return map[string]scenario{
+		"abort-first": {ends: v1alpha1.PhaseAborted, reason: "A person ends the plan before it has begun.",
+			fleet: newFleet(3), set: abortedFrom(0)},
+		"abort-dry-run": {ends: v1alpha1.PhaseAborted, reason: "A person ends a dry run.",
+			fleet: newFleet(6).with(dryRun).with(concurrency(4)).at(map[int]behaviour{1: {Says: "meets two API errors", PreErrors: 2}}), set: abortedFrom(time.Second)},
+		"abort-held": {ends: v1alpha1.PhaseAborted, reason: "A person ends a plan that is held, and has written nothing.",
+			fleet: newFleet(3), set: all(closedBetween(0, time.Hour, breakerGate()), abortedFrom(12*time.Second))},
+		"abort-unknown-write": {ends: v1alpha1.PhaseRolledBack, reason: "A person ends the plan while nobody knows whether a write has happened: that is found out first, then it is undone.",
+			fleet: newFleet(10).with(canarySize(2)).at(map[int]behaviour{0: {Says: "has stored the write, and the answer is lost", Answer: "landed"}}), set: abortedFrom(500 * time.Millisecond)},
+		"abort-verifying": {ends: v1alpha1.PhaseRolledBack, reason: "A person ends the plan in the middle of wave 2: that wave is undone, and counts as no failure.",
+			fleet: newFleet(10).every(well).with(concurrency(3)), set: abortedFrom(131 * time.Second)},
+		"abort-soaking": {ends: v1alpha1.PhaseRolledBack, reason: "A person ends the plan in a soak, and wants all of it undone.",
+			fleet: newFleet(10).every(well).with(undoesAll), set: abortedFrom(90 * time.Second)},
+		"abort-paused": {ends: v1alpha1.PhaseRolledBack, reason: "A person pauses the plan between two waves, and then ends it: all of it is undone.",
+			fleet: newFleet(10).every(well).with(undoesAll), set: all(pausedBetween(30*time.Second, time.Hour), abortedFrom(80*time.Second))},
+	}
+}
+
+func pauseScenarios() map[string]scenario {
+	well := behaviour{Heals: 3 * time.Second}
+	return map[string]scenario{
+		"paused-mid-wave": {reason: "A person pauses the plan in the middle of a wave: what is written is verified and soaked, then the plan is held, and goes on later.",
+			fleet: newFleet(10).every(well).with(concurrency(3)), set: pausedBetween(131*time.Second, 10*time.Minute)},
+		"paused-and-fails": {ends: v1alpha1.PhaseRolledBack, reason: "What was written fails while the plan is paused: it is undone all the same.",
+			fleet: newFleet(4).at(map[int]behaviour{0: {Says: "crashes 20s after its write", WorsensAt: 20 * time.Second}}), set: pausedBetween(5*time.Second, time.Hour)},
+		"window-closes-mid-wave": {reason: "The maintenance window closes in the middle of a wave: what is written is verified and soaked; the rest waits for the next night.",
+			fleet: newFleet(10).every(well).with(concurrency(3)).with(nightly("45 9 * * *", 17*time.Minute+15*time.Second))},
+		"window-unreadable": {ends: v1alpha1.PhaseSuperseded, reason: "A window that can't be read is never open.",
+			fleet: newFleet(2).with(nightly("at night", time.Hour)), set: stoppedFrom(12*time.Second, "policy tags changed from revision r1 to r2; a new plan follows")},
+	}
+}
+
+func holdScenarios() map[string]scenario {
+	sick := behaviour{Says: "crashes 20s after its write, and is repaired by hand after 3m", WorsensAt: 20 * time.Second, RepairAt: 3 * time.Minute}
+	return map[string]scenario{
+		"hold-then-retry": {reason: "A canary that failed is held, and a person repairs it and asks to verify it once more.",
+			fleet: newFleet(3).with(holds).at(map[int]behaviour{0: sick}), set: retriedFrom(4*time.Minute, 1)},
+		"hold-fails-again": {ends: v1alpha1.PhaseRolledBack, reason: "A canary that is verified once more fails once more, and counts again; then a person ends the plan.",
+			fleet: newFleet(3).with(holds).at(map[int]behaviour{0: sick}), set: all(retriedFrom(time.Minute, 1), abortedFrom(2*time.Minute))},
+		"hold-late": {reason: "A canary isn't healthy within the deadline. It is held, becomes healthy, and has a new deadline when a person asks.",
+			fleet: newFleet(3).with(holds).with(soaks(10*time.Second, time.Minute)).at(map[int]behaviour{0: {Says: "takes 20m to become healthy", Heals: 20 * time.Minute}}),
+			set:   all(retriedFrom(19*time.Minute+30*time.Second, 1), retriedFrom(25*time.Minute, 2))},
+		"hold-policy-changes": {ends: v1alpha1.PhaseRolledBack, reason: "The policy changes while a failed wave is held: it is undone, for nobody could later.",
+			fleet: newFleet(3).with(holds).at(map[int]behaviour{0: sick}), set: stoppedFrom(time.Minute, "policy tags changed from revision r1 to r2; a new plan follows")},
+		"hold-breaker-open": {reason: "The breaker opens over a failed wave. The wave is repaired and passes; what comes after it waits for the breaker.",
+			fleet: newFleet(3).with(holds).at(map[int]behaviour{0: sick}), set: all(closedBetween(20*time.Second, 10*time.Minute, breakerGate()), retriedFrom(4*time.Minute, 1))},
+	}
+}
+
+func undoAllScenarios() map[string]scenario {
+	return map[string]scenario{
+		"undo-all": {ends: v1alpha1.PhaseRolledBack, reason: "A target of wave 2 fails, and rollbackScope is All: every write of the plan is undone, the last first.",
+			fleet: newFleet(10).with(undoesAll).with(concurrency(4)).at(map[int]behaviour{5: {Says: "crashes at once", WorsensAt: time.Second}})},
+		"undo-all-conflict": {ends: v1alpha1.PhaseRollbackIncomplete, reason: "A target that was done is edited by somebody before it can be undone: theirs is kept.",
+			fleet: newFleet(4).with(undoesAll).at(map[int]behaviour{0: {Says: "is edited by somebody once the rollback begins", Edited: true},
+				3: {Says: "crashes at once", WorsensAt: time.Second}})},
+		"undo-stuck": {ends: v1alpha1.PhaseRolledBack, reason: "A target can't be set back for minutes: people are told, and it is tried again until it works.",
+			fleet: newFleet(3).at(map[int]behaviour{0: {Says: "crashes at once, and answers with nine API errors when it is undone", WorsensAt: time.Second, RevertErrors: 9}})},
+	}
+}

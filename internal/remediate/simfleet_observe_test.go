@@ -1,0 +1,83 @@
+package remediate
+
+import (
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+)
+
+// observe gathers what the machine may look at, as gather does: the phases that
+// look at a thing are those of looks.
+func (s *simulation) observe(views []TargetView) Observation {
+	s.spec(s, &s.rem.Spec)
+	o := Observation{Now: s.clock.Now(), Spec: s.rem.Spec, Status: *s.rem.Status.DeepCopy(), Targets: append([]TargetView{}, views...),
+		Stop: s.stop(s), Abort: abort(s.rem)}
+	phase, from := o.Status.Phase, o.Status.HeldFrom
+	begun := phase != "" && phase != v1alpha1.PhasePlanned && phase != v1alpha1.PhaseAwaitingApproval && !(phase == v1alpha1.PhaseHeld && from == v1alpha1.PhasePlanned)
+	if !begun && o.Spec.Strategy.Mode == v1alpha1.RemediationManual {
+		o.Approval = s.approval(s)
+		o.Approval.Needed = true
+	}
+	if phase == v1alpha1.PhaseVerifying || soaksIn(o.Status) {
+		s.lookAtTargets(&o)
+	}
+	s.learned = o.Status.Analysis
+	if o.Spec.Strategy.Analysis != nil && (phase == v1alpha1.PhaseApplying || phase == v1alpha1.PhaseVerifying || soaksIn(o.Status) || from == v1alpha1.PhaseApplying) {
+		s.askMetrics(&o)
+	}
+	asks := o.count(v1alpha1.TargetPending) > 0 && o.Stop == "" && o.Abort == "" && o.Spec.Strategy.Mode.Runs() && !o.unanswered()
+	if asks && phase != v1alpha1.PhaseRollingBack && !soaksIn(o.Status) {
+		s.askGates(&o)
+	}
+	return o
+}
+
+func soaksIn(s v1alpha1.RemediationStatus) bool {
+	return s.Phase == v1alpha1.PhaseSoaking || s.Phase == v1alpha1.PhaseHeld && s.HeldFrom == v1alpha1.PhaseSoaking
+}
+
+func (s *simulation) lookAtTargets(o *Observation) {
+	for i, t := range o.Targets {
+		written := t.State == v1alpha1.TargetApplied || t.State == v1alpha1.TargetVerified && soaksIn(o.Status)
+		if t.Wave == o.Status.Wave && written {
+			o.Targets[i].Check = s.check(i)
+		}
+	}
+}
+
+// askMetrics takes the wave's baseline when metrics answer before its first write.
+func (s *simulation) askMetrics(o *Observation) {
+	o.Analysis = s.metrics(s)
+	if o.baselineMissing() && o.Analysis.Verdict != v1alpha1.AnalysisInconclusive && !o.members(o.Status.Wave).written() {
+		s.learned = nil
+		for _, m := range o.Spec.Strategy.Analysis.Metrics {
+			s.learned = append(s.learned, v1alpha1.MetricRecord{Name: m.Name, Wave: o.Status.Wave, Baseline: "0.01", LastSampleAt: microTime(o.Now)})
+		}
+	}
+}
+
+// askGates asks in the order of gate, and then for the room of single targets.
+func (s *simulation) askGates(o *Observation) {
+	for _, gate := range []Gate{pausedBy(s.rem), outsideWindows(s.rem, o.Now), budgetInvalid(s.rem), s.gate(s)} {
+		if gate.Closed {
+			o.Gate = gate
+			return
+		}
+	}
+	own := canary.PlanAtWork{Name: s.rem.Name, Budget: s.rem.Spec.Strategy.Budget, Targets: len(o.Targets), InFlight: map[string]int{}}
+	for _, t := range o.Targets {
+		if t.State == v1alpha1.TargetIntent || t.State == v1alpha1.TargetApplied {
+			own.InFlight[t.Object.Namespace]++
+		}
+	}
+	room := canary.RoomFor(append(s.others(s), own))
+	for i, t := range o.Targets {
+		if t.State != v1alpha1.TargetPending || t.Wave != o.Status.Wave || t.NextAttemptAt.After(o.Now) {
+			continue
+		}
+		if why, reason := s.barred(s, t); why != "" {
+			o.Targets[i].Barred, o.Targets[i].BarredReason = why, reason
+		} else if why := room.Take(t.Object.Namespace); why != "" && o.Status.Phase == v1alpha1.PhaseApplying {
+			o.Targets[i].Barred, o.Targets[i].BarredReason = why, v1alpha1.ReasonBudgetSpent
+		}
+	}
+}
