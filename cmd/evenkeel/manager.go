@@ -77,7 +77,7 @@ func runManager(ctx context.Context, o *managerOptions) error {
 		return err
 	}
 	if err := remediate.Register(mgr, remediate.Options{Policies: policies, Findings: index, Changes: index.Changes(),
-		Clock: newClock(), Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts, Analyzer: analyzer}); err != nil {
+		Clock: newClock(), Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts, Analyzer: analyzer, SLO: o.slo.strategy()}); err != nil {
 		return fmt.Errorf("set up remediation: %w", err)
 	}
 	alerts, err := o.escalation.config(o.namespace, ctrlmetrics.Registry)

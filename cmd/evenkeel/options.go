@@ -37,6 +37,7 @@ type managerOptions struct {
 	gracePeriod      time.Duration
 	escalation       escalationOptions
 	analysis         analysisOptions
+	slo              sloOptions
 }
 
 // AddFlags adds the flags with their defaults.
@@ -65,6 +66,7 @@ func (o *managerOptions) AddFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.gracePeriod, "graceful-shutdown-timeout", 15*time.Second, "how long running work may take to end at a shutdown")
 	o.escalation.AddFlags(f)
 	o.analysis.AddFlags(f)
+	o.slo.AddFlags(f)
 }
 
 // Validate says what is wrong with the flags, all at once.
@@ -85,7 +87,7 @@ func (o *managerOptions) Validate() error {
 	if o.resync < time.Second {
 		errs = append(errs, fmt.Errorf("--resync %s must be at least 1s", o.resync))
 	}
-	return errors.Join(append(errs, o.validateLease(), o.validateLimits(), o.escalation.Validate(), o.analysis.Validate())...)
+	return errors.Join(append(errs, o.validateLease(), o.validateLimits(), o.escalation.Validate(), o.analysis.Validate(), o.slo.Validate(o.analysis.url))...)
 }
 
 func (o *managerOptions) validateLease() error {

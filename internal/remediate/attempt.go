@@ -142,22 +142,19 @@ func (a *attempt) fromError(err error) *v1alpha1.TargetRecord {
 	if message, kept := kube.KeptByBudget(err); kept {
 		return a.waitForBudget(message)
 	}
+	if kube.DeniedByAdmission(err) { // as 403 by a webhook, as 422 by an admission policy
+		return a.failed(v1alpha1.ReasonAdmissionDenied, err.Error())
+	}
 	switch kube.Classify(err) {
 	case kube.Gone:
 		return a.skipped(v1alpha1.ReasonGone, "the object doesn't exist any more")
 	case kube.Invalid:
 		return a.failed(v1alpha1.ReasonDryRunRefused, err.Error())
 	case kube.Forbidden:
-		if kube.DeniedByAdmission(err) {
-			return a.failed(v1alpha1.ReasonAdmissionDenied, err.Error())
-		}
 		return a.retry(err.Error(), a.targets.backoff(a.previous.Attempts))
 	case kube.Conflict:
 		return a.retry("the object changed while its fix was being computed", conflictBackoff)
 	case kube.OK, kube.Transient:
-	}
-	if kube.DeniedByAdmission(err) {
-		return a.failed(v1alpha1.ReasonAdmissionDenied, err.Error())
 	}
 	return a.retry(err.Error(), a.targets.backoff(a.previous.Attempts))
 }

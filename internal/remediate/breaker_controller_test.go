@@ -1,0 +1,213 @@
+package remediate
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/escalate"
+)
+
+// opened lets a canary fail, and the policy's breaker open.
+func (c *circuit) opened(key string) {
+	c.Helper()
+	c.must(c.record(c.ctx, c.plan("a"), []Outcome{{Type: OutcomeCanaryFailed, Key: key, Count: 1}}))
+}
+
+func TestTimeIsShownWhileNoPlanAsks(t *testing.T) {
+	c := newCircuit(t)
+	c.opened("1")
+	c.after(29 * time.Minute)
+	if st := c.reconciled("policy-tags").Status; st.State != v1alpha1.BreakerOpen {
+		t.Fatalf("after 29 minutes the breaker is %s", st.State)
+	}
+	result, err := c.control.Reconcile(c.ctx, ctrl.Request{NamespacedName: client.ObjectKey{Name: "policy-tags"}})
+	if err != nil || result.RequeueAfter <= 0 || result.RequeueAfter > time.Minute {
+		t.Errorf("looked at again after %s (%v), want within the minute that is left", result.RequeueAfter, err)
+	}
+	c.after(time.Minute)
+	if st := c.reconciled("policy-tags").Status; st.State != v1alpha1.BreakerHalfOpen {
+		t.Errorf("after 30 minutes the breaker is %s", st.State)
+	}
+}
+
+func TestAResetIsAuditedAndCarriedOutOnce(t *testing.T) {
+	c := newCircuit(t)
+	c.opened("1")
+	c.told()
+	cb := c.read("policy-tags")
+	cb.Spec.Reset = &v1alpha1.BreakerReset{Count: 1, Reason: "the registry is back", RequestedBy: "alice"}
+	c.must(c.client.Update(c.ctx, cb))
+	st := c.reconciled("policy-tags").Status
+	if st.State != v1alpha1.BreakerClosed || st.LastReset == nil || st.LastReset.By != "alice" || st.Resets != 1 {
+		t.Fatalf("after the reset: %s, %+v", st.State, st.LastReset)
+	}
+	if told := c.told(); told != "Normal BreakerReset reset by alice: the registry is back" {
+		t.Errorf("told: %s", told)
+	}
+	c.opened("2")
+	c.told()
+	if st := c.reconciled("policy-tags").Status; st.State != v1alpha1.BreakerOpen || c.told() != "" {
+		t.Errorf("the reset is carried out again: %s", st.State)
+	}
+}
+
+func TestTheKillSwitchIsToldOnce(t *testing.T) {
+	c := newCircuit(t)
+	c.must(breakersEnsured(c))
+	for _, step := range []struct {
+		forced v1alpha1.BreakerState
+		tells  string
+	}{{v1alpha1.BreakerOpen, escalate.ReasonKillSwitchOn}, {"", escalate.ReasonKillSwitchOff}} {
+		cb := c.read("global")
+		cb.Spec.Forced = step.forced
+		c.must(c.client.Update(c.ctx, cb))
+		c.reconciled("global")
+		if told := c.told(); !strings.Contains(told, step.tells) {
+			t.Errorf("forced %q tells %q", step.forced, told)
+		}
+		ready := c.reconciled("global").Status.Conditions[0]
+		if (ready.Status == metav1.ConditionTrue) != (step.forced == "") || c.told() != "" {
+			t.Errorf("forced %q: Ready is %s (%s), or it is told twice", step.forced, ready.Status, ready.Reason)
+		}
+	}
+}
+
+func breakersEnsured(c *circuit) error {
+	_, err := c.ensure(c.ctx, globalScope())
+	return err
+}
+
+func TestThreeOpeningsDemoteUntilTheRuleChanges(t *testing.T) {
+	c := newCircuit(t)
+	for i := range 3 {
+		c.opened(fmt.Sprint(i))
+		c.after(3 * time.Hour)
+		c.reconciled("policy-tags")
+	}
+	pol := c.catalog.Snapshot().Definition("tags")
+	if mode, err := c.mode(c.ctx, pol, v1alpha1.RemediationAutomatic); err != nil || mode != v1alpha1.RemediationDryRun {
+		t.Fatalf("after three openings plans are made in mode %s (%v)", mode, err)
+	}
+	if told := c.told(); !strings.Contains(told, escalate.ReasonPolicyDemoted) {
+		t.Errorf("told: %s", told)
+	}
+	if gate := c.admitted(c.plan("a")); !gate.Closed || gate.Reason != v1alpha1.ReasonDemoted {
+		t.Errorf("the gate says %+v", gate)
+	}
+	demoted, err := c.demoted(c.ctx, "tags")
+	c.must(err)
+	running, preview := c.plan("a"), c.plan("b")
+	preview.Spec.Strategy.Mode = v1alpha1.RemediationDryRun
+	if reason, message := stop(running, c.catalog.Snapshot(), demoted); reason != v1alpha1.ReasonDemoted || !strings.Contains(message, "3 times") {
+		t.Errorf("a plan that runs is stopped by %q: %s", reason, message)
+	}
+	if reason, _ := stop(preview, c.catalog.Snapshot(), demoted); reason != "" {
+		t.Errorf("the dry run is stopped by %q", reason)
+	}
+	c.policy("absent", func(*v1alpha1.RemediationStrategy) {})
+	if st := c.reconciled("policy-tags").Status; st.Demoted != nil || !strings.Contains(c.told(), escalate.ReasonDemotionEnded) {
+		t.Errorf("after a new revision: %+v", st.Demoted)
+	}
+	if reason, _ := stop(preview, c.catalog.Snapshot(), nil); reason != v1alpha1.ReasonPolicyChanged {
+		t.Errorf("the dry run of the old revision is stopped by %q", reason)
+	}
+}
+
+func TestANamespacesBreakerGoesWhenItIsNeededNoMore(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		gone   bool
+		forced v1alpha1.BreakerState
+		after  time.Duration
+		stays  bool
+	}{
+		"Its namespace is gone":                     {reason: "Nothing is left to cover.", gone: true},
+		"It has counted nothing for a day":          {reason: "It is made anew with the next failure.", after: 25 * time.Hour},
+		"It has counted a failure today":            {reason: "The next ones add to it.", after: 23 * time.Hour, stays: true},
+		"A person holds it open":                    {reason: "Their word stays.", forced: v1alpha1.BreakerOpen, after: 25 * time.Hour, stays: true},
+		"A person holds it open for what isn't yet": {reason: "Their word stays.", forced: v1alpha1.BreakerOpen, gone: true, stays: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := newCircuit(t)
+			if !tc.gone {
+				c.must(c.client.Create(c.ctx, namespace("shop")))
+			}
+			c.must(c.record(c.ctx, c.plan("a"), []Outcome{failed("f", "shop")}))
+			cb := c.read("namespace-shop")
+			cb.Spec.Forced = tc.forced
+			c.must(c.client.Update(c.ctx, cb))
+			c.after(tc.after)
+			if got := c.reconciled("namespace-shop"); (got != nil) != tc.stays {
+				t.Errorf("%s\nthe breaker stays: %t, want %t", tc.reason, got != nil, tc.stays)
+			}
+		})
+	}
+}
+
+func TestThreeOpenPolicyBreakersOpenTheGlobalOneWithoutAPlan(t *testing.T) {
+	var objects []client.Object
+	for i := range 3 {
+		cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("policy-p%d", i)},
+			Spec: v1alpha1.CircuitBreakerSpec{Scope: policyScope(fmt.Sprintf("p%d", i))}}
+		cb.Status = canary.Open(cb.Status, canary.ReasonStorm, "A storm.", v1alpha1.BreakerStrategy{}, noon)
+		objects = append(objects, cb)
+	}
+	c := newCircuit(t, objects...)
+	c.reconciled("policy-p0")
+	if st := c.read("global").Status; st.State != v1alpha1.BreakerOpen || st.Reason != canary.ReasonPolicyBreakersOpen {
+		t.Errorf("the global breaker is %s (%s)", st.State, st.Reason)
+	}
+	if c = newCircuit(t, objects[:2]...); c.reconciled("policy-p0") == nil || c.read("global") != nil {
+		t.Error("two open breakers already do something to the global one")
+	}
+}
+
+func TestTheFiguresAreRightAfterARestartAndADeletion(t *testing.T) {
+	open := half()
+	c := newCircuit(t, namespace("shop"), open)
+	c.opened("1")
+	c.metrics = newBreakerMetrics(prometheus.NewRegistry())
+	c.must(breakersEnsured(c))
+	c.reconciled("global")
+	figure := func(scope, policy string) float64 {
+		return testutil.ToFloat64(c.metrics.open.WithLabelValues(scope, policy))
+	}
+	if p, n, g := figure("Policy", "tags"), figure("Namespace", ""), figure("Global", ""); p != 1 || n != 1 || g != 0 {
+		t.Errorf("after a restart: policy %v, namespaces %v, global %v", p, n, g)
+	}
+	c.must(c.client.Delete(c.ctx, c.read("policy-tags")))
+	c.reconciled("policy-tags")
+	if n := testutil.CollectAndCount(c.metrics.open); n != 2 {
+		t.Errorf("after its deletion %d breakers are shown, want the global one and the namespaces", n)
+	}
+	c.must(c.client.Delete(c.ctx, c.read("global")))
+	if c.reconciled("global") == nil {
+		t.Error("the kill switch isn't there after its deletion")
+	}
+}
+
+func TestNothingIsSaidBeforeThePoliciesAreRead(t *testing.T) {
+	c := newCircuit(t)
+	c.opened("1")
+	c.after(time.Hour)
+	c.policies = unread{c.policies}
+	if st := c.reconciled("policy-tags").Status; st.State != v1alpha1.BreakerOpen {
+		t.Errorf("a breaker is %s by limits that nobody knows yet", st.State)
+	}
+}
+
+// unread is a catalog that doesn't hold every policy yet.
+type unread struct{ Policies }
+
+func (unread) Complete() bool { return false }
