@@ -77,7 +77,7 @@ func (s *Snapshot) evaluate(ctx context.Context, e *entry, r *policy.Request, in
 	case inputErr != nil:
 		return failed(inputErr)
 	default:
-		result := Result{Decision: e.compiled.Evaluate(ctx, input, s.limit), Definition: definition}
+		result := Result{Decision: e.compiled.Evaluate(ctx, input, s.limit).Censor(r), Definition: definition}
 		if len(result.Violations) > 0 {
 			result.Waived = s.waivers.of(definition.Name, r)
 		}
