@@ -20,8 +20,9 @@ type BudgetStrategy struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
 	MaxPerNamespace *int32 `json:"maxPerNamespace,omitempty"`
-	// maxTargets is the largest number of targets in one plan; what is left waits
-	// for the next plan, which begins with a canary of its own.
+	// maxTargets is the largest number of targets to mend in one plan; what is left
+	// waits for the next plan, which begins with a canary of its own. Objects that
+	// are left to their owners don't count.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000

@@ -34,12 +34,67 @@ func TestManagedBy(t *testing.T) {
 		"Argo CD is known by its tracking annotation": {
 			reason:      "annotation tracking is the default of Argo CD 3",
 			annotations: map[string]string{"argocd.argoproj.io/tracking-id": "shop:apps/Deployment:shop/web"},
-			want:        want{"Argo CD (shop:apps/Deployment:shop/web)", true},
+			want:        want{"Argo CD (application shop)", true},
 		},
 		"Argo CD is known by its instance label": {
 			reason: "label tracking with the documented custom key",
 			labels: map[string]string{"argocd.argoproj.io/instance": "shop"},
-			want:   want{"Argo CD (shop)", true},
+			want:   want{"Argo CD (application shop)", true},
+		},
+		"Argo CD's application in a namespace of its own is named with it": {
+			reason:      "its marks write NAMESPACE_NAME",
+			annotations: map[string]string{"argocd.argoproj.io/tracking-id": "team-a_shop:apps/Deployment:shop/web"},
+			want:        want{"Argo CD (application team-a/shop)", true},
+		},
+		"The common instance label alone is no proof": {
+			reason: "most charts set it",
+			labels: map[string]string{"app.kubernetes.io/instance": "shop"},
+		},
+		"The common instance label names the application beside the annotation": {
+			reason: "the annotation proves it, but is cut short", labels: map[string]string{"app.kubernetes.io/instance": "shop"},
+			annotations: map[string]string{"argocd.argoproj.io/tracking-id": "somehow"},
+			want:        want{"Argo CD (application shop)", true},
+		},
+		"A tracking annotation that can't be read still counts": {
+			reason: "unknown is never a permission", annotations: map[string]string{"argocd.argoproj.io/tracking-id": "somehow"},
+			want: want{"Argo CD (somehow)", true},
+		},
+		"An empty tracking annotation still counts": {
+			reason: "unknown is never a permission", annotations: map[string]string{"argocd.argoproj.io/tracking-id": ""},
+			want: want{"Argo CD", true},
+		},
+		"Argo CD wins over the Helm that it renders with": {
+			reason: "a chart's source is the application", labels: map[string]string{"app.kubernetes.io/managed-by": "Helm", "argocd.argoproj.io/instance": "shop"},
+			annotations: map[string]string{"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "shop"},
+			want:        want{"Argo CD (application shop)", true},
+		},
+		"A Flux mark without its namespace is named as far as it goes": {
+			reason: "somebody took the other label away", labels: map[string]string{"kustomize.toolkit.fluxcd.io/name": "apps"},
+			want: want{"Flux (Kustomization apps)", true},
+		},
+		"Helm's annotation without its label is no proof": {
+			reason:      "Helm itself refuses to adopt such an object",
+			annotations: map[string]string{"meta.helm.sh/release-name": "web"},
+		},
+		"Config Sync's RootSync is named": {
+			reason: "that is where to go", labels: map[string]string{"configmanagement.gke.io/sync-kind": "RootSync",
+				"configmanagement.gke.io/sync-name": "root-sync", "configmanagement.gke.io/sync-namespace": "config-management-system"},
+			annotations: map[string]string{"configmanagement.gke.io/managed": "enabled"},
+			want:        want{"Config Sync (RootSync config-management-system/root-sync)", true},
+		},
+		"Config Sync's file is named where the sync isn't": {
+			reason:      "older versions tell the path in the repository",
+			annotations: map[string]string{"configmanagement.gke.io/managed": "enabled", "configmanagement.gke.io/source-path": "namespaces/shop/web.yaml"},
+			want:        want{"Config Sync (namespaces/shop/web.yaml)", true},
+		},
+		"Config Sync that has let go manages no longer": {
+			reason:      "its documented way to stop managing one object",
+			labels:      map[string]string{"app.kubernetes.io/managed-by": "configmanagement.gke.io"},
+			annotations: map[string]string{"configmanagement.gke.io/managed": "disabled", "configsync.gke.io/resource-id": "apps_deployment_shop_web"},
+		},
+		"Config Sync's other marks count without its annotation": {
+			reason: "unknown is never a permission", labels: map[string]string{"configsync.gke.io/declared-version": "v1"},
+			annotations: map[string]string{"configsync.gke.io/manager": ":root"}, want: want{"Config Sync (:root)", true},
 		},
 		"Flux is known by the Kustomization's labels": {
 			reason: "kustomize-controller labels all that it applies",

@@ -30,14 +30,11 @@ type marker struct {
 	read func(labels, annotations map[string]string) (source string, found bool)
 }
 
-// markers lists the tools in order of how sure their mark is. The keys are those
-// that the tools document: Argo CD "resource tracking", Flux kustomize-controller
-// and helm-controller labels, Helm's release annotations, Config Sync's
-// resource-id annotation.
+// markers lists the tools in order of how sure their mark is, the one that takes
+// the object from its source before the one that it uses to apply it.
 func markers() []marker {
 	return []marker{
-		{"Argo CD", annotation("argocd.argoproj.io/tracking-id")},
-		{"Argo CD", label("argocd.argoproj.io/instance")},
+		{"Argo CD", argoCD},
 		{"Flux", namespacedLabel("kustomize.toolkit.fluxcd.io/namespace", "kustomize.toolkit.fluxcd.io/name", "Kustomization")},
 		{"Flux", namespacedLabel("helm.toolkit.fluxcd.io/namespace", "helm.toolkit.fluxcd.io/name", "HelmRelease")},
 		{"Config Sync", configSync},
@@ -57,40 +54,77 @@ func ManagedBy(obj metav1.Object) (Manager, bool) {
 	return Manager{}, false
 }
 
-func annotation(key string) func(_, annotations map[string]string) (string, bool) {
-	return func(_, annotations map[string]string) (string, bool) {
-		value := annotations[key]
-		return value, value != ""
+// argoCD reads Argo CD's tracking annotation (APPLICATION:GROUP/KIND:NAMESPACE/NAME,
+// see "Resource Tracking" in its user guide), or the label argocd.argoproj.io/instance
+// that its guide recommends for tracking by label. The label app.kubernetes.io/instance
+// is set by many charts too: alone it proves nothing, and beside the annotation
+// it names the application where the annotation doesn't.
+func argoCD(labels, annotations map[string]string) (string, bool) {
+	tracking, tracked := annotations["argocd.argoproj.io/tracking-id"]
+	name, _, named := strings.Cut(tracking, ":")
+	switch label := labels["argocd.argoproj.io/instance"]; {
+	case tracked && named && name != "":
+		return argoApplication(name), true
+	case label != "":
+		return argoApplication(label), true
+	case tracked && labels["app.kubernetes.io/instance"] != "":
+		return argoApplication(labels["app.kubernetes.io/instance"]), true
+	default:
+		return tracking, tracked
 	}
 }
 
-func label(key string) func(labels, _ map[string]string) (string, bool) {
-	return func(labels, _ map[string]string) (string, bool) {
-		value := labels[key]
-		return value, value != ""
-	}
+// argoApplication tells an application; one outside Argo CD's own namespace is
+// written NAMESPACE_NAME in its marks.
+func argoApplication(name string) string {
+	return "application " + strings.Replace(name, "_", "/", 1)
 }
 
 func namespacedLabel(namespaceKey, nameKey, kind string) func(labels, _ map[string]string) (string, bool) {
 	return func(labels, _ map[string]string) (string, bool) {
 		name := labels[nameKey]
-		return strings.TrimSpace(kind + " " + labels[namespaceKey] + "/" + name), name != ""
+		return kind + " " + path(labels[namespaceKey], name), name != ""
 	}
 }
 
+// helm reads what Helm itself writes. Its label alone proves nothing: templates
+// carry it along when they are applied by hand.
 func helm(labels, annotations map[string]string) (string, bool) {
 	release := annotations["meta.helm.sh/release-name"]
 	if release == "" || labels["app.kubernetes.io/managed-by"] != "Helm" {
 		return "", false
 	}
-	return "release " + annotations["meta.helm.sh/release-namespace"] + "/" + release, true
+	return "release " + path(annotations["meta.helm.sh/release-namespace"], release), true
 }
 
-func configSync(_, annotations map[string]string) (string, bool) {
-	if annotations["configmanagement.gke.io/managed"] != "enabled" {
+// configSync reads the annotation by which Config Sync says that it manages an
+// object, or, where that is missing, what else it writes ("Labels and annotations
+// managed by Config Sync" in its reference). Any value but enabled lets go of the object.
+func configSync(labels, annotations map[string]string) (string, bool) {
+	managed, said := annotations["configmanagement.gke.io/managed"]
+	resource := annotations["configsync.gke.io/resource-id"]
+	marked := labels["app.kubernetes.io/managed-by"] == "configmanagement.gke.io" ||
+		labels["configsync.gke.io/declared-version"] != "" || resource != ""
+	if said && managed != "enabled" || !said && !marked {
 		return "", false
 	}
-	return annotations["configsync.gke.io/resource-id"], true
+	if name := labels["configmanagement.gke.io/sync-name"]; name != "" {
+		return strings.TrimSpace(labels["configmanagement.gke.io/sync-kind"] + " " + path(labels["configmanagement.gke.io/sync-namespace"], name)), true
+	}
+	for _, key := range []string{"configmanagement.gke.io/source-path", "configsync.gke.io/manager"} {
+		if annotations[key] != "" {
+			return annotations[key], true
+		}
+	}
+	return resource, true
+}
+
+// path is NAMESPACE/NAME, or the name where the namespace isn't known.
+func path(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
 }
 
 // OtherManager names the field manager, other than ours, that wrote an object
@@ -105,13 +139,4 @@ func OtherManager(obj metav1.Object, ours string) string {
 		name, last = fmt.Sprintf("%s, at %s", m.Manager, m.Time.UTC().Format("2006-01-02T15:04:05Z")), *m.Time
 	}
 	return name
-}
-
-// ControllerOf describes the controller that owns an object: "ReplicaSet web-7d4b".
-func ControllerOf(obj metav1.Object) (string, bool) {
-	ref := metav1.GetControllerOfNoCopy(obj)
-	if ref == nil {
-		return "", false
-	}
-	return ref.Kind + " " + ref.Name, true
 }

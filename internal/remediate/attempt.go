@@ -33,6 +33,8 @@ type attempt struct {
 	// patched is the object after the fix; nil when it is gone then.
 	patched map[string]any
 	writes  []*write
+	// owner is who must mend the object, when a controller makes it.
+	owner *v1alpha1.ObjectReference
 }
 
 // prepare runs the protocol. It returns a record in state Intent when the writes

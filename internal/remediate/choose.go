@@ -17,12 +17,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
-const (
-	// maxCanaryReads bounds how many candidates are read to find a canary.
-	maxCanaryReads = 20
-	// listPage is the page size of metadata lists.
-	listPage = 500
-)
+// maxCanaryReads bounds how many candidates are read to find a canary.
+const maxCanaryReads = 20
 
 // choose sorts the fixable findings into objects to mend and objects to report
 // only, by their metadata as the API server holds it now.
@@ -43,22 +39,23 @@ func (p *Planner) choose(ctx context.Context, d *draft, found []policy.Finding, 
 		}
 		byKind[gvk] = append(byKind[gvk], f)
 	}
-	namespaces, err := p.namespaces(ctx, len(kinds) > 0)
+	index := newKindIndex(p.reader)
+	namespaces, err := namespacesByName(ctx, index, len(kinds) > 0)
 	if err != nil {
 		return err
 	}
 	for _, gvk := range kinds {
-		live, err := p.metadataOf(ctx, gvk)
+		live, err := index.of(ctx, gvk)
 		if err != nil {
 			return err
 		}
 		for _, f := range byKind[gvk] {
-			if m := live[f.UID]; m != nil && m.DeletionTimestamp == nil {
+			if m := live.byUID[f.UID]; m != nil && m.DeletionTimestamp == nil {
 				d.sort(f, m, namespaces[f.Namespace], history)
 			}
 		}
 	}
-	return nil
+	return p.ownership(ctx, d, index, found)
 }
 
 // sort puts one object where its metadata says it belongs. The protocol before
@@ -69,12 +66,7 @@ func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadat
 		object: v1alpha1.ObjectReference{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name, UID: f.UID}}
 	if paused(m) || paused(namespace) {
 		c.reason = v1alpha1.ReasonOptOut
-	} else if _, owned := kube.ControllerOf(m); owned && !d.reachesOwned(f) {
-		c.reason = v1alpha1.ReasonOwned
-	} else if manager, managed := kube.ManagedBy(m); managed {
-		c.reason = v1alpha1.ReasonManaged
-		c.message = fmt.Sprintf("violates policy %s: %s. %s manages this object: mend it at its source", d.policy.Name, f.Message, manager)
-	} else if history.fighting(c.object) {
+	} else if d.sortOwned(&c, m, d.reachesOwned(f)); c.reason == "" && history.fighting(c.object) {
 		c.reason = v1alpha1.ReasonFighting
 		c.message = fmt.Sprintf("violates policy %s: %s. Evenkeel has mended it again and again, and %s keeps setting it back: "+
 			"it is left alone until that stops; to go on at once: kubectl annotate policy %s %s=%s --overwrite",
@@ -88,41 +80,23 @@ func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadat
 }
 
 // reachesOwned says whether a verb that the strategy allows may be carried out on
-// an object of a controller.
+// an object of a controller, and hasn't been found not to be the fix's.
 func (d *draft) reachesOwned(f policy.Finding) bool {
 	gvk := schema.FromAPIVersionAndKind(f.APIVersion, f.Kind)
-	return action.MayReachOwned(d.strategy.AllowedActions, gvk.Group, gvk.Kind)
+	return action.MayReachOwned(d.strategy.AllowedActions, gvk.Group, gvk.Kind) && !d.told[tellKey(f.UID, v1alpha1.ReasonOwned)]
 }
 
-func (p *Planner) metadataOf(ctx context.Context, gvk schema.GroupVersionKind) (map[string]*metav1.PartialObjectMetadata, error) {
-	byUID := map[string]*metav1.PartialObjectMetadata{}
-	next := ""
-	for {
-		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err := p.reader.List(ctx, list, client.Limit(listPage), client.Continue(next)); err != nil {
-			return nil, fmt.Errorf("list the metadata of %s: %w", gvk.Kind, err)
-		}
-		for i := range list.Items {
-			byUID[string(list.Items[i].UID)] = &list.Items[i]
-		}
-		if next = list.Continue; next == "" {
-			return byUID, nil
-		}
-	}
-}
-
-// namespaces lists the metadata of all namespaces, by name.
-func (p *Planner) namespaces(ctx context.Context, needed bool) (map[string]*metav1.PartialObjectMetadata, error) {
+// namespacesByName lists the metadata of all namespaces.
+func namespacesByName(ctx context.Context, index *kindIndex, needed bool) (map[string]*metav1.PartialObjectMetadata, error) {
 	byName := map[string]*metav1.PartialObjectMetadata{}
 	if !needed {
 		return byName, nil
 	}
-	live, err := p.metadataOf(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
+	live, err := index.of(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range live {
+	for _, m := range live.byUID {
 		byName[m.Name] = m
 	}
 	return byName, nil

@@ -140,8 +140,8 @@ func targetEvent(rem *v1alpha1.Remediation, was v1alpha1.TargetState, rec *v1alp
 		return escalate.ReasonFight, fmt.Sprintf("mended by policy %s, and %s", rem.Spec.Policy.Name, rec.Message)
 	case rec.State == v1alpha1.TargetFailed || rec.State == v1alpha1.TargetRevertConflict:
 		return escalate.ReasonTargetFailed, rec.Reason + ": " + rec.Message
-	case rec.State == v1alpha1.TargetSkipped && rec.Reason == v1alpha1.ReasonManaged:
-		return escalate.ReasonManagedByOther, rec.Message
+	case rec.State == v1alpha1.TargetSkipped && leftToOwner(rec):
+		return escalate.ReasonManagedByOther, proposalNote(*rec)
 	}
 	return "", ""
 }

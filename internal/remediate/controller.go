@@ -99,8 +99,11 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 		return 0, err
 	}
 	p := &pass{rem: rem, book: b, snapshot: c.policies.Snapshot(),
-		targets: &targets{reader: c.reader, writer: c.client, mapper: c.rights.mapper, clock: c.clock}}
+		targets: &targets{reader: c.reader, writer: c.client, mapper: c.rights.mapper, clock: c.clock, owners: ownerMemo{reader: c.reader}}}
 	p.saver = func(ctx context.Context) error { return c.persist(ctx, p) }
+	if wait, err := c.tellOwners(ctx, p); err != nil || wait > 0 {
+		return wait, err
+	}
 	before := b.views()
 	defer c.budgets.release(rem.Name)
 	o, err := c.gather(ctx, p)
@@ -135,7 +138,7 @@ func (c *Controller) act(ctx context.Context, p *pass, intent Intent) error {
 	if err := p.work(ctx, intent); err != nil {
 		return err
 	}
-	if endsWithoutOutcome(intent) {
+	if endsWithoutOutcome(intent) && !p.book.onlyLeftAlone() {
 		return c.breakers.release(ctx, p.rem)
 	}
 	return nil

@@ -98,22 +98,6 @@ func (p *Planner) sweep(ctx context.Context, d draft) error {
 	return nil
 }
 
-// prune deletes the oldest ended plans beyond the history.
-func (p *Planner) prune(ctx context.Context, plans []v1alpha1.Remediation) error {
-	var ended []v1alpha1.Remediation
-	for _, rem := range plans {
-		if Final(rem.Status.Phase) && rem.DeletionTimestamp == nil {
-			ended = append(ended, rem)
-		}
-	}
-	for i := range max(len(ended)-keepPlans, 0) {
-		if err := p.client.Delete(ctx, &ended[i]); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("delete the old plan %s: %w", ended[i].Name, err)
-		}
-	}
-	return nil
-}
-
 // blocked says why a policy's revision isn't planned again: its latest plan did
 // harm or proved that the fix doesn't work, or a person rejected or ended it, and
 // neither the policy has changed since nor has a person said to try again.

@@ -109,14 +109,19 @@ func (m *breakerMetrics) set(list []v1alpha1.CircuitBreaker) {
 	m.shown = shown
 }
 
-// observe counts the transitions of one step.
-func (m *metrics) observe(rem *v1alpha1.Remediation, o Observation, intent Intent, before []TargetView, b *book) {
-	policy := rem.Spec.Policy.Name
+// settled counts the targets that have reached a final state.
+func (m *metrics) settled(policy string, before []TargetView, b *book) {
 	for i := range b.places {
 		if rec := b.record(i); rec.State != before[i].State && !unsettled(rec.State) {
 			m.targets.WithLabelValues(policy, string(rec.State), rec.Reason).Inc()
 		}
 	}
+}
+
+// observe counts the transitions of one step.
+func (m *metrics) observe(rem *v1alpha1.Remediation, o Observation, intent Intent, before []TargetView, b *book) {
+	policy := rem.Spec.Policy.Name
+	m.settled(policy, before, b)
 	m.held.WithLabelValues(policy).Set(one(intent.Phase == v1alpha1.PhaseHeld || intent.Phase == v1alpha1.PhaseAwaitingApproval))
 	m.inFlight.WithLabelValues(policy).Set(float64(b.counts().InFlight))
 	if intent.Phase == o.Status.Phase {

@@ -3,24 +3,149 @@ package remediate
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
+// maxProposal bounds the proposal of one target; the limit of the schema.
+const maxProposal = 4096
+
 // respectOwnership leaves objects alone that a controller makes, or that a tool
 // keeps in step with a source of its own unless the strategy says to mend those.
-func respectOwnership(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
+// Their owners get the fix as a proposal.
+func respectOwnership(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 	if action.ReachOwned(a.decision.Actions) {
 		return nil // an eviction is the controller's own way, and asks it for another Pod
 	}
-	if owner, owned := kube.ControllerOf(a.object); owned {
-		return a.skipped(v1alpha1.ReasonOwned, fmt.Sprintf("%s makes this object: it must be mended there", owner))
+	if kube.Owned(a.object) {
+		return a.leaveToOwner(ctx)
 	}
-	if manager, managed := kube.ManagedBy(a.object); managed && a.plan.Strategy.ManagedObjects != v1alpha1.ManagedRemediate {
-		return a.skipped(v1alpha1.ReasonManaged, fmt.Sprintf("%s manages this object and would undo the fix; at its source: %s",
-			manager, action.Describe(a.decision.Actions, 8)))
+	manager, managed := kube.ManagedBy(a.object)
+	if !managed || a.plan.Strategy.ManagedObjects == v1alpha1.ManagedRemediate {
+		return nil
 	}
+	return a.propose(ctx, a.skipped(v1alpha1.ReasonManaged,
+		fmt.Sprintf("%s manages this object and would undo the fix: mend it at its source", manager)))
+}
+
+// leaveToOwner says at which object a controller's object is to be mended.
+func (a *attempt) leaveToOwner(ctx context.Context) *v1alpha1.TargetRecord {
+	lineage, err := kube.RootOf(ctx, &a.targets.owners, a.object)
+	if err != nil {
+		return a.fromError(err)
+	}
+	made := fmt.Sprintf("%s is made by %s: ", name(a.target.Object), lineage)
+	root, known := lineage.Top()
+	if !known || lineage.Stopped != "" {
+		return a.propose(ctx, a.skipped(v1alpha1.ReasonOwned, made+"it must be mended there; "+lineage.Stopped))
+	}
+	verdict, judged, err := a.judgedAt(ctx, root)
+	if err != nil {
+		return a.fromError(err)
+	}
+	if judged {
+		return a.skipped(v1alpha1.ReasonOwned, made+verdict)
+	}
+	a.owner = &root
+	where := "mend the " + kube.KindOf(root)
+	if manager, managed := kube.ManagedBy(lineage.Root); managed {
+		where = fmt.Sprintf("%s manages the %s: mend it at its source", manager, kube.KindOf(root))
+	}
+	return a.propose(ctx, a.skipped(v1alpha1.ReasonOwned, made+where))
+}
+
+// judgedAt says what the same policy says of an object's root, if it judges it.
+func (a *attempt) judgedAt(ctx context.Context, root v1alpha1.ObjectReference) (verdict string, judged bool, err error) {
+	if !judgesKind(a.snapshot.Definition(a.plan.Policy.Name), root) {
+		return "", false, nil
+	}
+	obj, err := a.targets.read(ctx, root)
+	if err != nil {
+		return "", false, client.IgnoreNotFound(err)
+	}
+	namespace, err := a.targets.namespaceOf(ctx, obj)
+	if err != nil {
+		return "", false, err
+	}
+	result, matched := a.snapshot.EvaluateOne(ctx, a.plan.Policy.Name, a.targets.audit(obj.Object, namespace))
+	switch {
+	case !matched:
+		return "", false, nil
+	case result.Err == nil && len(result.Enforced()) == 0:
+		return fmt.Sprintf("the policy finds nothing wrong with the %s, whose controller replaces what it made", kube.KindOf(root)), true, nil
+	default:
+		return fmt.Sprintf("the same policy judges the %s, and it is mended there", kube.KindOf(root)), true, nil
+	}
+}
+
+// judgesKind says whether a policy concerns objects of a reference's kind.
+func judgesKind(p *v1alpha1.Policy, ref v1alpha1.ObjectReference) bool {
+	gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
+	return p != nil && slices.Contains(match.Kinds(p), match.GroupKind{Group: gvk.Group, Kind: gvk.Kind})
+}
+
+// propose adds the fix to the record of an object that is left alone. A fix that
+// can't be computed is told in the message; nothing is written either way.
+func (a *attempt) propose(ctx context.Context, rec *v1alpha1.TargetRecord) *v1alpha1.TargetRecord {
+	why := ""
+	if failed := computeFix(ctx, a); failed != nil {
+		why = failed.Message
+	} else if diff, err := action.Propose(name(a.target.Object), a.object.Object, a.patched, a.steps, maxProposal); err != nil {
+		why = err.Error()
+	} else {
+		rec.Proposal = diff
+	}
+	if why != "" {
+		rec.Message = truncate(rec.Message+"; no fix can be proposed: "+why, 1024)
+	}
+	return rec
+}
+
+// ownerMemo reads owners' metadata, each once in a reconcile: the Pods of one
+// ReplicaSet have the same.
+type ownerMemo struct {
+	reader client.Reader
+
+	mu   sync.Mutex
+	read map[memoKey]*metav1.PartialObjectMetadata
+}
+
+type memoKey struct {
+	kind schema.GroupVersionKind
+	client.ObjectKey
+}
+
+// Get reads the metadata of an owner.
+func (m *ownerMemo) Get(ctx context.Context, key client.ObjectKey, out client.Object, opts ...client.GetOption) error {
+	meta, ok := out.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return fmt.Errorf("owners are read by their metadata, not as %T", out)
+	}
+	k := memoKey{meta.GroupVersionKind(), key}
+	m.mu.Lock()
+	known := m.read[k]
+	m.mu.Unlock()
+	if known != nil {
+		known.DeepCopyInto(meta)
+		return nil
+	}
+	if err := m.reader.Get(ctx, key, meta, opts...); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.read == nil {
+		m.read = map[memoKey]*metav1.PartialObjectMetadata{}
+	}
+	m.read[k] = meta.DeepCopy()
 	return nil
 }

@@ -86,7 +86,7 @@ func (p *Planner) readPast(ctx context.Context, d draft) (*past, error) {
 			continue
 		}
 		failed := rem.Spec.Policy.Revision == d.revision && rem.Status.Counts.Failed > 0
-		mended := rem.Status.Counts.Done > 0 && now.Sub(endOf(*rem)) < fightMemory
+		mended := remembered(rem, now) > 0
 		if !failed && !mended {
 			continue
 		}

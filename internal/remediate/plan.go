@@ -23,6 +23,21 @@ type candidate struct {
 	mayLead bool
 	// reason says why the object can't be mended; empty for eligible ones.
 	reason, message string
+	// told says that the owner of the object is to get the fix.
+	told bool
+	// manager is the tool that manages an eligible object.
+	manager string
+	// meta is the object's metadata, when a controller owns it.
+	meta *metav1.PartialObjectMetadata
+}
+
+// leftAlone is why a plan records the object before its rollout begins; empty
+// for one whose matter its root's record settles.
+func (c candidate) leftAlone() string {
+	if c.reason == v1alpha1.ReasonOwned && !c.told {
+		return ""
+	}
+	return c.reason
 }
 
 // draft is a plan in the making.
@@ -38,12 +53,15 @@ type draft struct {
 	// waiting counts the objects that couldn't be mended by earlier plans and
 	// whose next try is still to come.
 	waiting int
-	hash    string
+	// told are the objects that the latest plan has left alone, by tellKey.
+	told map[string]bool
+	hash string
 }
 
 // planHash identifies a plan. A rollout's hash also depends on the plan before
-// it, so that the same drift, mended twice, makes two plans; a dry run's doesn't,
-// so that the same targets aren't previewed twice.
+// it, so that the same drift, mended twice, makes two plans; that of a dry run,
+// and of a plan that only tells owners, doesn't, so that the same targets aren't
+// previewed or told of twice.
 func planHash(d draft) string {
 	h := sha256.New()
 	write := func(parts ...string) {
@@ -52,12 +70,18 @@ func planHash(d draft) string {
 		}
 	}
 	write(string(d.policy.UID), d.revision, string(d.strategy.Mode))
-	if d.strategy.Mode.Runs() && len(d.plans) > 0 {
+	again := d.strategy.Mode.Runs() && len(d.eligible) > 0
+	if again && len(d.plans) > 0 {
 		write(string(d.plans[len(d.plans)-1].UID))
 	}
 	var uids []string
 	for _, c := range d.eligible {
 		uids = append(uids, fmt.Sprintf("%s/%d", c.object.UID, c.stage))
+	}
+	if !again {
+		for _, c := range d.toTell() {
+			uids = append(uids, c.reason+" "+c.object.UID)
+		}
 	}
 	slices.Sort(uids)
 	write(uids...)
@@ -158,8 +182,9 @@ func (d *draft) build() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, er
 }
 
 // targets are the objects that the plan holds, by wave. Waves are counted over
-// those to mend; those that are only reported come in the last wave, behind them,
-// as far as the plan has room.
+// those to mend; those that aren't ours come behind them, in the last wave, or in
+// one of their own behind a canary that is alone. They are never written, and so
+// count for no budget.
 func (d *draft) targets(layout *canary.Layout) []v1alpha1.Target {
 	size := d.size()
 	targets := make([]v1alpha1.Target, 0, size+len(d.ineligible))
@@ -167,22 +192,39 @@ func (d *draft) targets(layout *canary.Layout) []v1alpha1.Target {
 	for i, c := range d.eligible[:size] {
 		targets = append(targets, v1alpha1.Target{Object: c.object, Wave: waves[i], NotCanary: !c.mayLead})
 	}
-	last := int32(len(layout.Waves) - 1)
-	if layout.IsCanary(last) {
-		return targets // a canary alone has no place for them; events tell of them
+	alone := layout.IsCanary(int32(len(layout.Waves) - 1))
+	others := d.leftAlone(alone)
+	if len(others) > 0 && (alone || size == 0) {
+		layout.Waves = append(layout.Waves, 0)
 	}
-	for _, c := range d.ineligible[:min(len(d.ineligible), d.most()-size)] {
-		targets = append(targets, v1alpha1.Target{Object: c.object, Wave: last})
+	last := len(layout.Waves) - 1
+	for _, c := range others {
+		targets = append(targets, v1alpha1.Target{Object: c.object, Wave: int32(last), LeftAlone: c.leftAlone()})
 		layout.Waves[last]++
 	}
 	return targets
 }
 
+// leftAlone are the objects of the plan that aren't ours to mend. What is judged
+// at its root has a place only behind a rollout of waves.
+func (d *draft) leftAlone(canaryAlone bool) []candidate {
+	others := d.toTell()
+	for _, c := range d.ineligible {
+		if len(d.eligible) > 0 && !c.told && (c.leftAlone() != "" || !canaryAlone) {
+			others = append(others, c)
+		}
+	}
+	return others[:min(len(others), maxTold, v1alpha1.MaxTargets-d.size())]
+}
+
 // announce tells what the plan holds, stage by stage, and what waits for the next.
 func (d *draft) announce(rem *v1alpha1.Remediation) string {
+	if len(d.eligible) == 0 {
+		return fmt.Sprintf("%d objects that violate policy %s are others' to mend: their owners get the fix as a diff", rem.Spec.Targets, d.policy.Name)
+	}
 	held := fmt.Sprintf("%d", rem.Spec.Targets)
-	if all := len(d.eligible) + len(d.ineligible); d.size() < len(d.eligible) {
-		held = fmt.Sprintf("%d of %d", rem.Spec.Targets, all)
+	if d.size() < len(d.eligible) {
+		held = fmt.Sprintf("%d of %d", d.size(), len(d.eligible))
 	}
 	text := fmt.Sprintf("%s targets of policy %s in waves of %v", held, d.policy.Name, rem.Spec.Waves)
 	for i, stage := range rem.Spec.Stages {

@@ -2,6 +2,7 @@ package remediate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ func testDraft(eligible, ineligible int) draft {
 		d.eligible = append(d.eligible, candidate{object: object("web", i), mayLead: true})
 	}
 	for i := range ineligible {
-		d.ineligible = append(d.ineligible, candidate{object: object("managed", i), reason: v1alpha1.ReasonManaged})
+		d.ineligible = append(d.ineligible, candidate{object: object("managed", i), reason: v1alpha1.ReasonManaged, told: true})
 	}
 	d.hash = planHash(d)
 	return d
@@ -44,8 +45,11 @@ func TestBuild(t *testing.T) {
 			reason: "30 to mend make a canary, then 25 %, then the rest; 3 more are in the last wave", eligible: 30, ineligible: 3,
 			waves: []int32{1, 6, 26}, slices: 1,
 		},
-		"A canary alone has no place for objects that are only reported": {
-			reason: "wave 0 must hold nothing but the canary", eligible: 1, ineligible: 5, waves: []int32{1}, slices: 1,
+		"Objects that are left alone come behind a canary that is alone": {
+			reason: "wave 0 must hold nothing but the canary", eligible: 1, ineligible: 5, waves: []int32{1, 5}, slices: 1,
+		},
+		"Objects that are left alone make a plan of their own": {
+			reason: "their owners are to get the fix", ineligible: 5, waves: []int32{5}, slices: 1,
 		},
 		"10,000 targets make 40 slices": {reason: "250 a slice", eligible: 10000, waves: []int32{1, 499, 2000, 7500}, slices: 40},
 	}
@@ -76,6 +80,9 @@ func checkTargets(t *testing.T, d draft, rem *v1alpha1.Remediation, parts []*v1a
 			t.Errorf("slice %s holds %d targets", slice.Name, len(slice.Spec.Targets))
 		}
 		for _, target := range slice.Spec.Targets {
+			if managed := strings.HasPrefix(target.Object.UID, "managed"); managed != (target.LeftAlone == v1alpha1.ReasonManaged) {
+				t.Errorf("%s is left alone for the reason %q", target.Object.Name, target.LeftAlone)
+			}
 			perWave[target.Wave]++
 			seen[target.Object.UID]++
 		}
@@ -83,7 +90,7 @@ func checkTargets(t *testing.T, d draft, rem *v1alpha1.Remediation, parts []*v1a
 	if diff := cmp.Diff(rem.Spec.Waves, perWave); diff != "" {
 		t.Errorf("targets by wave: -want +got\n%s", diff)
 	}
-	for _, c := range d.eligible {
+	for _, c := range slices.Concat(d.eligible, d.ineligible) {
 		if seen[c.object.UID] != 1 {
 			t.Errorf("%s is in the plan %d times", c.object.Name, seen[c.object.UID])
 		}
@@ -107,6 +114,15 @@ func TestPlanHash(t *testing.T) {
 	previewAgain.plans = again.plans
 	if planHash(preview) != planHash(previewAgain) {
 		t.Error("the same targets would be previewed for ever")
+	}
+	told, toldAgain, more := testDraft(0, 3), testDraft(0, 3), testDraft(0, 4)
+	toldAgain.plans = again.plans
+	slices.Reverse(toldAgain.ineligible)
+	if planHash(told) != planHash(toldAgain) {
+		t.Error("the same owners would be told for ever")
+	}
+	if planHash(told) == planHash(more) {
+		t.Error("one more object of others is never told of")
 	}
 }
 

@@ -22,8 +22,6 @@ import (
 )
 
 const (
-	// keepPlans is how many ended plans of a policy are kept as its history.
-	keepPlans = 10
 	// replanPoll is how often violations that can't be planned are looked at again.
 	replanPoll = 30 * time.Second
 	// settleTime is how long after a plan's end its policy isn't planned again:
@@ -78,14 +76,23 @@ func (p *Planner) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 	if err := p.point(ctx, pol, plans); err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := p.prune(ctx, plans); err != nil {
+	expiry, err := p.prune(ctx, pol, plans)
+	if err != nil {
 		return ctrl.Result{}, err
 	}
 	wait, err := p.plan(ctx, pol, plans)
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return ctrl.Result{RequeueAfter: conflictBackoff}, nil
 	}
-	return ctrl.Result{RequeueAfter: wait}, err
+	return ctrl.Result{RequeueAfter: sooner(wait, expiry)}, err
+}
+
+// sooner is the shorter of two waits, of which zero means none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
 }
 
 // plan makes a plan when one is due; otherwise it says when to look again, or
@@ -141,11 +148,18 @@ func (p *Planner) draft(ctx context.Context, pol *v1alpha1.Policy, d draft, foun
 	if d.stages, err = canary.ReadStages(&d.strategy); err != nil {
 		return 0, fmt.Errorf("policy %s, spec.remediation: %w", pol.Name, err)
 	}
+	if d.told, err = p.toldBefore(ctx, &d); err != nil {
+		return 0, err
+	}
 	if err := p.choose(ctx, &d, found, history); err != nil {
 		return 0, err
 	}
 	if len(d.eligible) == 0 {
-		return p.nothingEligible(ctx, pol, d, found), nil
+		if !d.untold() {
+			return p.nothingEligible(ctx, pol, d, found), nil
+		}
+		d.hash = planHash(d)
+		return 0, p.create(ctx, d)
 	}
 	d.hash = planHash(d)
 	d.order()
@@ -162,8 +176,8 @@ func (p *Planner) nothingEligible(ctx context.Context, pol *v1alpha1.Policy, d d
 	if fixable(found) == 0 {
 		return 0
 	}
-	if len(d.ineligible) > 0 {
-		p.tellOwners(pol, d)
+	if len(d.ineligible) > len(d.toTell()) {
+		p.tellFights(pol, d)
 		p.notPlanned(ctx, pol, fmt.Sprintf("%d violating objects can't be mended here: %s", len(d.ineligible), d.reasons()))
 	}
 	if d.waiting > 0 {
@@ -197,7 +211,8 @@ func (p *Planner) create(ctx context.Context, d draft) error {
 	if err := p.client.Create(ctx, rem, client.FieldOwner(v1alpha1.FieldManager)); err != nil {
 		return fmt.Errorf("create remediation %s: %w", rem.Name, err)
 	}
-	p.tellOwners(d.policy, d)
+	p.tellFights(d.policy, d)
+	p.warnManaged(d)
 	p.events.Rollout(rem, escalate.ReasonPlanMade, d.announce(rem))
 	log.FromContext(ctx).Info("plan made", "remediation", rem.Name, "targets", rem.Spec.Targets, "waves", rem.Spec.Waves)
 	return nil
@@ -210,13 +225,12 @@ func (p *Planner) current(pol *v1alpha1.Policy, scanned string) bool {
 	return known && p.policies.Complete() && status.Err == nil && status.Revision == scanned && status.Generation == pol.Generation
 }
 
-// tellOwners tells, once, of objects that are left alone because somebody else
-// writes them: a tool that manages them, or one that keeps setting them back.
-func (p *Planner) tellOwners(pol *v1alpha1.Policy, d draft) {
+// tellFights tells, once, of objects that are left alone because somebody keeps
+// setting them back.
+func (p *Planner) tellFights(pol *v1alpha1.Policy, d draft) {
 	for _, c := range d.ineligible {
-		reason := map[string]string{v1alpha1.ReasonManaged: escalate.ReasonManagedByOther, v1alpha1.ReasonFighting: escalate.ReasonFight}[c.reason]
-		if reason != "" && p.said.firstTime(pol.Name+"/"+c.object.UID, c.message) {
-			p.events.Target(c.object, pol, reason, c.message)
+		if c.reason == v1alpha1.ReasonFighting && p.said.firstTime(pol.Name+"/"+c.object.UID, c.message) {
+			p.events.Target(c.object, pol, escalate.ReasonFight, c.message)
 		}
 	}
 }

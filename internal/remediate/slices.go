@@ -16,6 +16,10 @@ import (
 // 1.5 MiB (etcd --max-request-bytes).
 const maxSliceBytes = 1 << 20
 
+// maxProposals bounds the proposals of one slice, in bytes: the records of writes
+// need the rest.
+const maxProposals = 384 << 10
+
 // book is a plan's targets with their records, as read from its slices. Changes
 // are kept until Save.
 type book struct {
@@ -70,10 +74,20 @@ func (b *book) record(i int) *v1alpha1.TargetRecord {
 	return &b.slices[p.slice].Status.Records[p.record]
 }
 
-// set replaces a record, to be saved.
+// set replaces a record, to be saved. A proposal that would fill the slice is left out.
 func (b *book) set(i int, rec v1alpha1.TargetRecord) {
 	p := b.places[i]
-	b.slices[p.slice].Status.Records[p.record] = rec
+	records := b.slices[p.slice].Status.Records
+	records[p.record].Proposal = ""
+	size := len(rec.Proposal)
+	for _, other := range records {
+		size += len(other.Proposal)
+	}
+	if rec.Proposal != "" && size > maxProposals {
+		rec.Proposal = ""
+		rec.Message = truncate(rec.Message+"; the diff is left out, for the slice is full of others", 1024)
+	}
+	records[p.record] = rec
 	b.dirty[p.slice] = true
 }
 

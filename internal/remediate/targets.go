@@ -31,7 +31,7 @@ const (
 )
 
 // targets reads and writes the objects to mend. Reads never come from a cache.
-// One is made for each reconcile: it remembers namespaces, and nothing else.
+// One is made for each reconcile: it remembers namespaces and owners, and nothing else.
 type targets struct {
 	reader client.Reader
 	writer client.Client
@@ -40,6 +40,8 @@ type targets struct {
 
 	mu         sync.Mutex
 	namespaces map[string]*unstructured.Unstructured
+
+	owners ownerMemo
 }
 
 // read reads an object anew from the API server.

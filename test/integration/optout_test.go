@@ -48,7 +48,7 @@ var _ = Describe("What isn't ours to mend", func() {
 			Expect(suite.Get(ctx, object)).To(Succeed())
 			Expect(object.Data).To(HaveKeyWithValue("state", "bad"), name)
 		}
-		suite.AwaitEvent(ctx, "ManagedByOther", "managed", And(ContainSubstring("Argo CD"), ContainSubstring("replace /data/state")))
+		suite.AwaitEvent(ctx, "ManagedByOther", "managed", And(ContainSubstring("Argo CD"), ContainSubstring("# /data/state")))
 		Expect(patchedObjects(paused)).To(BeEmpty())
 		Expect(patchedObjects(namespace)).To(HaveLen(2))
 	})

@@ -1,0 +1,118 @@
+package remediate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/escalate"
+)
+
+// notifyBatch is how many objects that are left alone are looked at in a step.
+const notifyBatch = 64
+
+// tellOwners records what isn't ours to mend, with the fix as a proposal, before
+// the rollout begins: no breaker, window or approval is needed to tell somebody.
+// It says how long to wait when there is more to tell; zero when all is told.
+func (c *Controller) tellOwners(ctx context.Context, p *pass) (time.Duration, error) {
+	if phase := p.rem.Status.Phase; phase != "" && phase != v1alpha1.PhasePlanned {
+		return 0, nil
+	}
+	batch, wait := p.leftAlone(c.clock.Now())
+	if len(batch) == 0 && wait == 0 {
+		return 0, nil
+	}
+	demoted, err := c.breakers.demoted(ctx, p.rem.Spec.Policy.Name)
+	if err != nil {
+		return 0, err
+	}
+	if _, why := stop(p.rem, p.snapshot, demoted); why != "" {
+		return 0, nil // the plan ends before it begins
+	}
+	if len(batch) == 0 {
+		return wait, nil
+	}
+	return time.Millisecond, c.tell(ctx, p, batch)
+}
+
+// tell records a batch of objects that are left alone, and tells their owners.
+func (c *Controller) tell(ctx context.Context, p *pass, batch []int) error {
+	before := p.book.views()
+	attempts, records := make([]*attempt, len(batch)), make([]v1alpha1.TargetRecord, len(batch))
+	for n, i := range batch {
+		attempts[n] = p.attempt(i)
+	}
+	inParallel(len(batch), func(n int) { records[n] = attempts[n].look(ctx) })
+	for n, i := range batch {
+		p.settle(i, records[n])
+	}
+	if err := p.saver(ctx); err != nil {
+		return err
+	}
+	c.reportTargets(p.rem, before, p.book)
+	c.metrics.settled(p.rem.Spec.Policy.Name, before, p.book)
+	for n, a := range attempts {
+		if a.owner != nil && records[n].Proposal != "" {
+			c.events.Target(*a.owner, p.rem, escalate.ReasonManagedByOther, proposalNote(records[n]))
+		}
+	}
+	return nil
+}
+
+// leftAlone are the next targets to be recorded without a write, and else how
+// long to wait for the next try of one that an API error has put off.
+func (p *pass) leftAlone(now time.Time) (batch []int, wait time.Duration) {
+	for i, view := range p.book.views() {
+		switch {
+		case p.book.target(i).LeftAlone == "" || view.State != v1alpha1.TargetPending:
+		case view.NextAttemptAt.After(now):
+			if left := until(now, view.NextAttemptAt); wait == 0 || left < wait {
+				wait = left
+			}
+		case len(batch) < notifyBatch:
+			batch = append(batch, i)
+		}
+	}
+	return batch, wait
+}
+
+// onlyLeftAlone says whether a plan has nothing to mend, and so never asks a breaker.
+func (b *book) onlyLeftAlone() bool {
+	for i := range b.places {
+		if b.target(i).LeftAlone == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// look finds out whose an object is, and writes nothing.
+func (a *attempt) look(ctx context.Context) v1alpha1.TargetRecord {
+	for _, step := range []check{readFresh, respectOptOut, judgeAgain, respectOwnership} {
+		if rec := step(ctx, a); rec != nil {
+			return *rec
+		}
+	}
+	if a.target.LeftAlone == v1alpha1.ReasonFighting {
+		return *a.propose(ctx, a.skipped(v1alpha1.ReasonFighting,
+			"it was mended again and again, and somebody keeps setting it back: the event on the object says who, and how to go on"))
+	}
+	return *a.skipped(v1alpha1.ReasonReplanned,
+		fmt.Sprintf("it was to be left alone (%s) when the plan was made, and may be mended by now: the next plan does", a.target.LeftAlone))
+}
+
+// leftToOwner says whether somebody else must mend an object, and is to be told.
+// What a controller makes and the policy judges at its root is told of there.
+func leftToOwner(rec *v1alpha1.TargetRecord) bool {
+	return rec.Reason == v1alpha1.ReasonManaged || rec.Reason == v1alpha1.ReasonOwned && rec.Proposal != ""
+}
+
+// proposalNote is the note of an event that gives an owner the fix. The recorder
+// cuts it to what an event holds.
+func proposalNote(rec v1alpha1.TargetRecord) string {
+	if rec.Proposal == "" {
+		return rec.Message
+	}
+	return rec.Message + ". The fix, whole in the plan's slice:\n" + rec.Proposal
+}

@@ -1,0 +1,69 @@
+package remediate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// maxKeptPlans bounds the ended plans of a policy that are kept beyond its history
+// because the memory of fights needs them.
+const maxKeptPlans = 100
+
+// prune deletes the ended plans that are beyond the policy's history, and says
+// after how long the next one is; zero when none will be by time alone.
+func (p *Planner) prune(ctx context.Context, pol *v1alpha1.Policy, plans []v1alpha1.Remediation) (time.Duration, error) {
+	strategy := pol.Spec.Remediation.DeepCopy()
+	strategy.SetDefaults()
+	expired, next := beyondHistory(plans, strategy.History, pol.Annotations[v1alpha1.AnnotationRetry], p.clock.Now())
+	for i := range expired {
+		if err := p.client.Delete(ctx, &expired[i]); client.IgnoreNotFound(err) != nil {
+			return 0, fmt.Errorf("delete the old plan %s: %w", expired[i].Name, err)
+		}
+	}
+	return next, nil
+}
+
+// beyondHistory are the plans to delete, of all plans with the oldest first, and
+// after how long there will be another; zero means never by time alone. A plan
+// goes when there are more than limit ended ones, itself among the oldest, or
+// when it ended longer than maxAge ago. These stay: the latest plan; one that is
+// at work; the one that the policy's annotation names, which cuts off what the
+// planner remembers; and one whose mendings are still hot (see remembered), unless
+// more than maxKeptPlans are kept.
+func beyondHistory(plans []v1alpha1.Remediation, h v1alpha1.HistoryStrategy, retried string, now time.Time) (expired []v1alpha1.Remediation, next time.Duration) {
+	place := int32(0) // among the ended plans, the newest first
+	for i := len(plans) - 1; i >= 0; i-- {
+		rem := plans[i]
+		if !Final(rem.Status.Phase) || rem.DeletionTimestamp != nil {
+			continue
+		}
+		place++
+		if i == len(plans)-1 || rem.Name == retried {
+			continue
+		}
+		left := h.MaxAge.Duration - now.Sub(endOf(rem))
+		if place > h.Limit || left < 0 {
+			left = remembered(&rem, now)
+		}
+		if left < 0 || place > maxKeptPlans {
+			expired = append(expired, rem)
+		} else {
+			next = sooner(next, max(left, time.Second))
+		}
+	}
+	return expired, next
+}
+
+// remembered is for how long an ended plan's mendings still add to the heat of
+// objects that somebody may be fighting over; negative when no longer.
+func remembered(rem *v1alpha1.Remediation, now time.Time) time.Duration {
+	if rem.Status.Counts.Done == 0 || rem.Status.Phase == v1alpha1.PhasePreviewed {
+		return -1
+	}
+	return fightMemory - now.Sub(endOf(*rem))
+}

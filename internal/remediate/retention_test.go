@@ -1,0 +1,107 @@
+package remediate
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// oldPlan is a plan that ended some time ago; a negative age is one at work.
+type oldPlan struct {
+	age  time.Duration
+	done int32
+	// phase is Succeeded unless set.
+	phase v1alpha1.RemediationPhase
+	going bool
+}
+
+func TestBeyondHistory(t *testing.T) {
+	const day = 24 * time.Hour
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	many := func(n int, p oldPlan) []oldPlan {
+		out := make([]oldPlan, n)
+		for i := range out {
+			out[i] = p
+		}
+		return out
+	}
+	for name, tc := range map[string]struct {
+		reason  string
+		plans   []oldPlan // oldest first, named plan-0 and so on
+		limit   int32
+		maxAge  time.Duration
+		retried string
+		want    []string
+		next    time.Duration
+	}{
+		"No plan is no history": {reason: "a new policy", limit: 2, maxAge: day},
+		"The oldest beyond the limit go": {
+			reason: "two ended plans are kept", plans: []oldPlan{{age: 8 * time.Hour}, {age: 7 * time.Hour}, {age: 6 * time.Hour}, {age: 5 * time.Hour}},
+			limit: 2, maxAge: day, want: []string{"plan-1", "plan-0"}, next: 18 * time.Hour,
+		},
+		"A plan that is too old goes, however few there are": {
+			reason: "the latest stays", plans: []oldPlan{{age: 50 * time.Hour}, {age: 25 * time.Hour}, {age: 23 * time.Hour}, {age: 22 * time.Hour}},
+			limit: 10, maxAge: day, want: []string{"plan-1", "plan-0"}, next: time.Hour,
+		},
+		"The latest plan stays for ever": {
+			reason: "it says whether the revision may be tried again", plans: []oldPlan{{age: 100 * day}}, limit: 1, maxAge: day,
+		},
+		"A plan at work never goes, and doesn't count": {
+			reason: "it isn't history yet", plans: []oldPlan{{age: 6 * time.Hour}, {age: 90 * day, phase: v1alpha1.PhaseHeld}, {age: 5 * time.Hour}, {phase: v1alpha1.PhaseApplying}},
+			limit: 1, maxAge: day, want: []string{"plan-0"}, next: 19 * time.Hour,
+		},
+		"A plan whose mendings are hot stays beyond the limit": {
+			reason: "fights would be forgotten", plans: []oldPlan{{age: 4 * time.Hour, done: 1}, {age: 3 * time.Hour, done: 1}, {age: 2 * time.Hour}, {age: time.Hour}},
+			limit: 1, maxAge: day, want: []string{"plan-2", "plan-0"}, next: 30 * time.Minute,
+		},
+		"A dry run heats nothing": {
+			reason: "it mended nothing", plans: []oldPlan{{age: 2 * time.Hour, done: 9, phase: v1alpha1.PhasePreviewed}, {age: time.Hour, done: 9, phase: v1alpha1.PhasePreviewed}},
+			limit: 1, maxAge: day, want: []string{"plan-0"},
+		},
+		"Hot plans are bounded too": {
+			reason: "the API server's memory is finite", plans: many(103, oldPlan{age: time.Hour, done: 1}), limit: 1, maxAge: day,
+			want: []string{"plan-2", "plan-1", "plan-0"}, next: 150 * time.Minute,
+		},
+		"The plan that a person named stays": {
+			reason: "all before it is forgotten, for as long as it is there", plans: []oldPlan{{age: 6 * time.Hour}, {age: 5 * time.Hour}, {age: 4 * time.Hour}},
+			limit: 1, maxAge: day, retried: "plan-0", want: []string{"plan-1"},
+		},
+		"A plan that is being deleted is left to that": {
+			reason: "its writes are undone first", plans: []oldPlan{{age: 6 * time.Hour, going: true}, {age: 5 * time.Hour}}, limit: 1, maxAge: day,
+		},
+		"A plan that is due in a moment is looked at in a second": {
+			reason: "nothing is gained by haste", plans: []oldPlan{{age: day}, {age: time.Hour}}, limit: 5, maxAge: day, next: time.Second,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var plans []v1alpha1.Remediation
+			for i, p := range tc.plans {
+				rem := endedPlan(now.Add(-p.age))
+				rem.Name, rem.Status.Counts.Done, rem.Status.Phase = fmt.Sprintf("plan-%d", i), p.done, v1alpha1.PhaseSucceeded
+				if p.phase != "" {
+					rem.Status.Phase = p.phase
+				}
+				if p.going {
+					rem.DeletionTimestamp = &metav1.Time{Time: now}
+				}
+				plans = append(plans, *rem)
+			}
+			expired, next := beyondHistory(plans, v1alpha1.HistoryStrategy{Limit: tc.limit, MaxAge: metav1.Duration{Duration: tc.maxAge}}, tc.retried, now)
+			var got []string
+			for _, rem := range expired {
+				got = append(got, rem.Name)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nto delete: -want +got\n%s", tc.reason, diff)
+			}
+			if next != tc.next {
+				t.Errorf("%s\nthe next one: want after %s, got %s", tc.reason, tc.next, next)
+			}
+		})
+	}
+}
