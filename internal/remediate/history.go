@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
 )
 
 // forget deletes the breaker of a policy that is gone, once no plan of it is at
@@ -96,6 +97,22 @@ func (p *Planner) sweep(ctx context.Context, d draft) error {
 		}
 	}
 	return nil
+}
+
+// tooEarly says whether the latest plan is in the way of another one, and when to
+// look again: zero when a change will say so.
+func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.Policy, latest v1alpha1.Remediation, revision string, found []policy.Finding) (wait time.Duration, early bool) {
+	if !Final(latest.Status.Phase) {
+		return 0, true // its end is a change
+	}
+	if since := p.clock.Now().Sub(endOf(latest)); since < settleTime {
+		return settleTime - since, true
+	}
+	if why := blocked(pol, latest, revision); why != "" && fixable(found) > 0 {
+		p.notPlanned(ctx, pol, why)
+		return replanPoll, true
+	}
+	return 0, false
 }
 
 // blocked says why a policy's revision isn't planned again: its latest plan did

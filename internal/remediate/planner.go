@@ -123,22 +123,6 @@ func (p *Planner) plan(ctx context.Context, pol *v1alpha1.Policy, plans []v1alph
 	return p.draft(ctx, pol, draft{policy: pol, strategy: *strategy, revision: revision, plans: plans}, found)
 }
 
-// tooEarly says whether the latest plan is in the way of another one, and when to
-// look again: zero when a change will say so.
-func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.Policy, latest v1alpha1.Remediation, revision string, found []policy.Finding) (wait time.Duration, early bool) {
-	if !Final(latest.Status.Phase) {
-		return 0, true // its end is a change
-	}
-	if since := p.clock.Now().Sub(endOf(latest)); since < settleTime {
-		return settleTime - since, true
-	}
-	if why := blocked(pol, latest, revision); why != "" && fixable(found) > 0 {
-		p.notPlanned(ctx, pol, why)
-		return replanPoll, true
-	}
-	return 0, false
-}
-
 // draft chooses the targets, and creates the plan when any can be mended now.
 func (p *Planner) draft(ctx context.Context, pol *v1alpha1.Policy, d draft, found []policy.Finding) (time.Duration, error) {
 	history, err := p.readPast(ctx, d)
