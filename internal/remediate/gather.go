@@ -18,7 +18,10 @@ func (c *Controller) gather(ctx context.Context, p *pass) (Observation, error) {
 	if err != nil {
 		return Observation{}, err
 	}
-	o := Observation{Now: c.clock.Now(), Spec: p.rem.Spec, Status: *p.rem.Status.DeepCopy(), Targets: p.book.views(), Abort: abort(p.rem)}
+	now := c.clock.Now()
+	settleClock(&p.rem.Status, now)
+	o := Observation{Now: now, Spec: p.rem.Spec, Status: *p.rem.Status.DeepCopy(), Targets: p.book.views(), Abort: abort(p.rem)}
+	settleTargets(o.Targets, o.Status, now)
 	o.StopReason, o.Stop = stop(p.rem, p.snapshot, demoted)
 	for _, look := range c.looks(o.Status) {
 		if err := look(ctx, p, &o); err != nil {

@@ -2,6 +2,7 @@ package chaos_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -46,6 +47,7 @@ objects themselves, not from Evenkeel's own status. Every row is a spec in
 |---|--:|--:|--:|--:|--:|--:|--:|
 `)
 	var sum figure
+	slices.SortFunc(list, func(a, b figure) int { return strings.Compare(a.Fault, b.Fault) })
 	for _, f := range list {
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | %.0f |\n", f.Fault, f.Targets, f.Writes, f.Double, f.Lost, f.RolledBack, f.Wrong, f.Seconds)
 		sum.Targets, sum.Writes, sum.Double = sum.Targets+f.Targets, sum.Writes+f.Writes, sum.Double+f.Double

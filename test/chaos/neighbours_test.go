@@ -5,8 +5,11 @@ import (
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/faultproxy"
 )
 
 var _ = Describe("A neighbour is down in the middle of a wave", func() {
@@ -23,6 +26,26 @@ var _ = Describe("A neighbour is down in the middle of a wave", func() {
 			r.await(ctx, run.ends)
 			r.remove(ctx)
 		}
+		e.end()
+	})
+
+	It("Prometheus: what can't be proved isn't a pass, and the rollout goes on when it is back", SpecTimeout(5*time.Minute), func(ctx context.Context) {
+		prometheus := suite.StartPrometheus(ctx, "global: {scrape_interval: 1s}\n")
+		manager := suite.StartManager(ctx, "--prometheus-url="+prometheus.URL)
+		e := begin("Prometheus killed mid-wave, started again later", manager)
+		r := e.roll(ctx, mendable{6})
+		r.policyOf.Spec.Remediation.Analysis = &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{{
+			Name: "one", Query: "vector(1)", SuccessCondition: "sample == 1.0", Interval: metav1.Duration{Duration: time.Second}, Samples: 2}}}
+		killed := manager.Proxy.Nth(2, r.target, faultproxy.Fault{After: func(faultproxy.Request, faultproxy.Answer) {
+			defer GinkgoRecover()
+			Expect(prometheus.Kill()).To(Succeed())
+		}})
+		r.start(ctx)
+		held := suite.AwaitPhase(ctx, r.policyOf.Name, v1alpha1.PhaseHeld)
+		Expect(killed.Hits()).To(Equal(1))
+		Expect(held.Status.Reason).To(Equal(v1alpha1.ReasonAnalysisInconclusive))
+		Expect(prometheus.Start(ctx)).To(Succeed())
+		r.await(ctx, v1alpha1.PhaseSucceeded)
 		e.end()
 	})
 })

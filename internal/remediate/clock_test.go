@@ -1,0 +1,57 @@
+package remediate
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+func TestAClockThatWentBack(t *testing.T) {
+	now := time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
+	at := func(d time.Duration) *metav1.MicroTime {
+		m := metav1.NewMicroTime(now.Add(d))
+		return &m
+	}
+	cases := map[string]struct {
+		reason       string
+		status, want v1alpha1.RemediationStatus
+		views, seen  []TargetView
+	}{
+		"times that have come stay": {
+			reason: "the clock is right", status: v1alpha1.RemediationStatus{PhaseStartedAt: at(-time.Minute), HealthySince: at(0)},
+			want:  v1alpha1.RemediationStatus{PhaseStartedAt: at(-time.Minute), HealthySince: at(0)},
+			views: []TargetView{{NextAttemptAt: now.Add(maxBackoff), AppliedAt: now.Add(-time.Second)}},
+			seen:  []TargetView{{NextAttemptAt: now.Add(maxBackoff), AppliedAt: now.Add(-time.Second)}},
+		},
+		"times that are still to come begin now": {
+			reason: "a soak can't have begun in the future", status: v1alpha1.RemediationStatus{PhaseStartedAt: at(2 * time.Hour), HealthySince: at(time.Second),
+				WaveStartedAt: at(time.Hour), HeldSince: at(time.Hour)},
+			want:  v1alpha1.RemediationStatus{PhaseStartedAt: at(0), HealthySince: at(0), WaveStartedAt: at(0), HeldSince: at(0)},
+			views: []TargetView{{NextAttemptAt: now.Add(2 * time.Hour), AppliedAt: now.Add(2 * time.Hour)}},
+			seen:  []TargetView{{AppliedAt: now}},
+		},
+		"a write that is still to come is as old as its phase": {
+			reason: "its deadline must go on", status: v1alpha1.RemediationStatus{PhaseStartedAt: at(-time.Minute)},
+			want:  v1alpha1.RemediationStatus{PhaseStartedAt: at(-time.Minute)},
+			views: []TargetView{{AppliedAt: now.Add(2 * time.Hour)}},
+			seen:  []TargetView{{AppliedAt: now.Add(-time.Minute)}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			settleClock(&tc.status, now)
+			settleTargets(tc.views, tc.status, now)
+			if diff := cmp.Diff(tc.want, tc.status); diff != "" {
+				t.Errorf("%s: status (-want +got):\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.seen, tc.views, cmpopts.IgnoreUnexported(TargetView{})); diff != "" {
+				t.Errorf("%s: targets (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
