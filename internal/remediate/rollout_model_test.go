@@ -3,6 +3,7 @@ package remediate
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -34,6 +35,8 @@ type world struct {
 	Stop    time.Duration // when the plan is stopped; negative: never
 	Deaths  []int         // after which effects the controller dies
 	Early   uint32        // how the machine is woken before its time
+	People  people
+	Limits  boundaries
 }
 
 func (w world) fleet() fleet {
@@ -47,6 +50,8 @@ func (w world) fleet() fleet {
 	for _, share := range w.Waves {
 		f.strategy.Waves = append(f.strategy.Waves, intstr.FromString(share))
 	}
+	w.People.strategy(&f.strategy)
+	w.Limits.strategy(&f.strategy)
 	return f
 }
 
@@ -59,13 +64,19 @@ func (w world) live() (*simulation, error) {
 	for _, n := range w.Deaths {
 		s.crashes[n] = true
 	}
+	w.surround(s)
+	rules := newRules(s)
+	s.watch = rules.check
+	if err := w.run(s); err != nil {
+		return s, err
+	}
+	return s, errors.Join(s.broken, rules.end())
+}
+
+// surround puts the world around a plan.
+func (w world) surround(s *simulation) {
 	s.gate = func(s *simulation) Gate {
-		for _, c := range w.Closed {
-			if at := s.since(); at >= c.From && at < c.To {
-				return Gate{Closed: true, Reason: v1alpha1.ReasonBreakerOpen, Message: "open"}
-			}
-		}
-		return Gate{}
+		return Gate{Closed: within(w.Closed, s.since()), Reason: v1alpha1.ReasonBreakerOpen, Message: "open"}
 	}
 	s.stop = func(s *simulation) string {
 		if w.Stop < 0 || s.since() < w.Stop {
@@ -73,12 +84,12 @@ func (w world) live() (*simulation, error) {
 		}
 		return "the policy changed"
 	}
-	rules := newRules(s)
-	s.watch = rules.check
-	if err := w.run(s); err != nil {
-		return s, err
-	}
-	return s, errors.Join(s.broken, rules.end())
+	w.People.speak(s)
+	w.Limits.apply(s)
+}
+
+func within(spans []span, at time.Duration) bool {
+	return slices.ContainsFunc(spans, func(c span) bool { return at >= c.From && at < c.To })
 }
 
 // run is like simulation.run, but wakes the machine before its time now and
@@ -169,6 +180,7 @@ func worlds(objects *rapid.Generator[behaviour]) *rapid.Generator[world] {
 			Soak:    durations(0, 5, 60).Draw(t, "soak"),
 			Late:    durations(15, 60).Draw(t, "deadline"),
 			Stop:    -1,
+			People:  people{Abort: -1},
 			Deaths:  rapid.SliceOfN(rapid.IntRange(1, 120), 0, 12).Draw(t, "deaths"),
 		}
 	})
@@ -182,13 +194,10 @@ func TestRolloutKeepsTheRules(t *testing.T) {
 		w := worlds(restless()).Draw(t, "world")
 		w.Slice = rapid.IntRange(1, 5).Draw(t, "sliceSize")
 		w.Early = rapid.Uint32().Draw(t, "early")
-		for range rapid.IntRange(0, 3).Draw(t, "closings") {
-			from := time.Duration(rapid.IntRange(0, 300).Draw(t, "from")) * time.Second
-			w.Closed = append(w.Closed, span{from, min(calmAfter, from+durations(1, 20, 200).Draw(t, "for"))})
-		}
-		if rapid.IntRange(0, 3).Draw(t, "stops") == 0 {
-			w.Stop = time.Duration(rapid.IntRange(0, 300).Draw(t, "stop")) * time.Second
-		}
+		w.Closed = spans().Draw(t, "closings")
+		w.Stop = sometime().Draw(t, "stop")
+		w.People = anyPeople().Draw(t, "people")
+		w.Limits = anyLimits().Draw(t, "limits")
 		if _, err := w.live(); err != nil {
 			t.Fatalf("%v", err)
 		}
@@ -223,6 +232,7 @@ func endingOf(s *simulation) (ending, error) {
 func TestCrashesChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := worlds(steady()).Draw(t, "world")
+		w.People, w.Limits = steadyPeople().Draw(t, "people"), steadyLimits().Draw(t, "limits")
 		calm := w
 		calm.Deaths = nil
 		var ends [2]ending

@@ -33,6 +33,7 @@ func (r *rules) check(s simStep) {
 	r.checkRecords(s)
 	r.checkSoak(s)
 	r.checkOutcomes(s)
+	r.checkPeople(s)
 	r.checkProgress(s)
 }
 
