@@ -171,6 +171,9 @@ func (r *rules) end() error {
 	if st.Phase == v1alpha1.PhaseRollbackIncomplete && st.HeldSince == nil {
 		return fmt.Errorf("%s doesn't say since when a person is needed", st.Phase)
 	}
+	if undone && c.Done > 0 && r.sim.rem.Spec.Strategy.RollbackScope == v1alpha1.RollbackAll {
+		return fmt.Errorf("%s, and %d targets stay mended though rollbackScope is All", st.Phase, c.Done)
+	}
 	if !undone && c.Reverted+c.RevertConflict > 0 || (c.RevertConflict > 0) != (st.Phase == v1alpha1.PhaseRollbackIncomplete) {
 		return fmt.Errorf("%s with %d reverted and %d in conflict", st.Phase, c.Reverted, c.RevertConflict)
 	}
