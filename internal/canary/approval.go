@@ -61,7 +61,7 @@ func refuseTime(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) Ref
 	switch {
 	case plan.Spec.Strategy.Mode != v1alpha1.RemediationManual:
 		return not("is in mode %s and awaits no approval: only plans of policies with spec.remediation.mode Manual do", plan.Spec.Strategy.Mode)
-	case plan.Status.Approval != nil && plan.Status.Approval.Name != a.Name:
+	case plan.Status.Approval != nil && !Taken(a, plan):
 		taken := plan.Status.Approval
 		return Refusal{v1alpha1.ReasonAlreadyAnswered, "spec.remediation", fmt.Sprintf("Remediation %s was answered already: %s by %s (%s); an answer can't be changed",
 			plan.Name, taken.Decision, taken.Approver, taken.Name)}
@@ -92,8 +92,8 @@ func refuseApprover(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation,
 		switch author {
 		case "":
 			return Refusal{v1alpha1.ReasonAuthorUnknown, "spec.approver", fmt.Sprintf(
-				"policy %s requires an approver who hasn't written it, and who has isn't recorded (annotation %s): change its spec by a request that admission sees; a plan made before that must be deleted or rejected",
-				pol.Name, v1alpha1.AnnotationAuthor)}
+				"policy %s requires an approver who hasn't written it, and who has isn't recorded (annotation %s): change its spec by a request that admission sees, then delete Remediation %s, so that it is planned anew",
+				pol.Name, v1alpha1.AnnotationAuthor, plan.Name)}
 		case a.Spec.Approver:
 			return Refusal{v1alpha1.ReasonNotDistinct, "spec.approver", fmt.Sprintf(
 				"%s has written policy %s, which requires that somebody else approves (spec.remediation.approval.requireDistinctApprover): ask another person",
@@ -101,6 +101,13 @@ func refuseApprover(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation,
 		}
 	}
 	return Refusal{}
+}
+
+// Taken says whether the answer is the one that the plan acts by. Another one may
+// have got its name since.
+func Taken(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) bool {
+	taken := plan.Status.Approval
+	return taken != nil && taken.Name == a.Name && taken.At.Time.Equal(a.CreationTimestamp.Time)
 }
 
 // Author is the user who last changed a policy's spec, or empty when that isn't

@@ -24,7 +24,7 @@ func TestRefuse(t *testing.T) {
 	reject := func(s *subject) { s.answer.Spec.Decision = v1alpha1.DecisionReject }
 	taken := func(name string) func(*subject) {
 		return func(s *subject) {
-			s.plan.Status.Approval = &v1alpha1.ApprovalRecord{Name: name, Decision: v1alpha1.DecisionReject, Approver: "cid"}
+			s.plan.Status.Approval = &v1alpha1.ApprovalRecord{Name: name, Decision: v1alpha1.DecisionReject, Approver: "cid", At: metav1.MicroTime(made)}
 		}
 	}
 	cases := map[string]struct {
@@ -75,6 +75,9 @@ func TestRefuse(t *testing.T) {
 			change: []func(*subject){taken("first")},
 			want:   v1alpha1.ReasonAlreadyAnswered, says: "was answered already: Reject by cid (first)"},
 		"the answer that was taken still counts": {change: []func(*subject){taken("yes")}},
+		"another answer by the name of the one that was taken is refused": {
+			change: []func(*subject){taken("yes"), func(s *subject) { s.answer.CreationTimestamp = metav1.NewTime(made.Add(time.Second)) }},
+			want:   v1alpha1.ReasonAlreadyAnswered},
 		"a nameless answer is refused": {
 			reason: "admission has not seen it", change: []func(*subject){by("")},
 			want: v1alpha1.ReasonApproverUnknown, says: "give it anew"},
@@ -106,7 +109,7 @@ func TestRefuse(t *testing.T) {
 			want:   v1alpha1.ReasonAuthorUnknown, says: "annotation evenkeel.dev/author"},
 		"an author who wasn't recorded in the plan could be anybody": {
 			change: []func(*subject){distinct, func(s *subject) { s.plan.Spec.Policy.Author = "" }},
-			want:   v1alpha1.ReasonAuthorUnknown, says: "must be deleted or rejected"},
+			want:   v1alpha1.ReasonAuthorUnknown, says: "then delete Remediation p-1"},
 		"an author's name that is too long to compare could be anybody": {
 			change: []func(*subject){distinct, func(s *subject) { s.policy.Annotations[v1alpha1.AnnotationAuthor] = strings.Repeat("n", 254) }},
 			want:   v1alpha1.ReasonAuthorUnknown},

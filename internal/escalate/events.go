@@ -27,8 +27,14 @@ const (
 	ReasonRolledBack = "RolledBack"
 	// ReasonRollbackIncomplete: some write couldn't be undone; a person must look.
 	ReasonRollbackIncomplete = "RollbackIncomplete"
-	// ReasonApprovalNeeded: a rollout waits for a person's yes or no.
-	ReasonApprovalNeeded = "ApprovalNeeded"
+	// ReasonApprovalRequested: a rollout waits for a person's yes or no.
+	ReasonApprovalRequested = "ApprovalRequested"
+	// ReasonApprovalOverdue: nobody has answered in time; the rollout waits on.
+	ReasonApprovalOverdue = "ApprovalOverdue"
+	// ReasonApproved: a person has said yes to a rollout.
+	ReasonApproved = "Approved"
+	// ReasonRejected: a person has said no to a rollout.
+	ReasonRejected = "Rejected"
 	// ReasonHeld: a rollout waits for something that a person may have to give.
 	ReasonHeld = "RemediationHeld"
 	// ReasonAborted: a rollout ended before it proved anything.
@@ -115,7 +121,8 @@ func (r *Recorder) record(regarding, related runtime.Object, reason, note string
 func eventType(reason string) string {
 	switch reason {
 	case ReasonPlanMade, ReasonCanaryPassed, ReasonWaveDone, ReasonSucceeded, ReasonSuperseded,
-		ReasonPreviewed, ReasonBreakerClosed, ReasonBreakerReset, ReasonKillSwitchOff, ReasonDemotionEnded, ReasonRemediated:
+		ReasonPreviewed, ReasonBreakerClosed, ReasonBreakerReset, ReasonKillSwitchOff, ReasonDemotionEnded, ReasonRemediated,
+		ReasonApproved, ReasonRejected:
 		return corev1.EventTypeNormal
 	default:
 		return corev1.EventTypeWarning

@@ -91,6 +91,9 @@ func (c *Controller) report(rem *v1alpha1.Remediation, o Observation, intent Int
 // transition names the event of a step, or "" when nothing that people want to
 // know has happened.
 func transition(o Observation, intent Intent) string {
+	if intent.Reason == v1alpha1.ReasonApprovalOverdue && o.Status.Reason != intent.Reason {
+		return escalate.ReasonApprovalOverdue
+	}
 	if intent.Phase == o.Status.Phase {
 		return ""
 	}
@@ -101,7 +104,7 @@ func transition(o Observation, intent Intent) string {
 		return escalate.ReasonWaveDone
 	}
 	return map[v1alpha1.RemediationPhase]string{
-		v1alpha1.PhaseAwaitingApproval:   escalate.ReasonApprovalNeeded,
+		v1alpha1.PhaseAwaitingApproval:   escalate.ReasonApprovalRequested,
 		v1alpha1.PhaseHeld:               escalate.ReasonHeld,
 		v1alpha1.PhaseRollingBack:        escalate.ReasonRollingBack,
 		v1alpha1.PhaseRolledBack:         escalate.ReasonRolledBack,

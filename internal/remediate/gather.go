@@ -69,10 +69,9 @@ func (c *Controller) looksOfHold(from v1alpha1.RemediationPhase) []look {
 
 // atApproval looks whether a person has answered. A plan in mode Manual is never
 // approved unless an answer was found.
-func (c *Controller) atApproval(_ context.Context, _ *pass, o *Observation) error {
-	o.Approval = Approval{Needed: o.Spec.Strategy.Mode == v1alpha1.RemediationManual,
-		Message: "a person must approve this plan with a RemediationApproval"}
-	return nil
+func (c *Controller) atApproval(ctx context.Context, p *pass, o *Observation) (err error) {
+	o.Approval, err = c.approval(ctx, p.rem)
+	return err
 }
 
 // atMetrics looks what metrics say of the wave. What is learned is persisted

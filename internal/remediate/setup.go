@@ -53,8 +53,13 @@ func Register(mgr ctrl.Manager, o Options) error {
 	if err := ctrl.NewControllerManagedBy(mgr).Named("remediation").
 		For(&v1alpha1.Remediation{}).
 		Watches(&v1alpha1.CircuitBreaker{}, handler.EnqueueRequestsFromMapFunc(rollout.heldPlans)).
+		Watches(&v1alpha1.RemediationApproval{}, handler.EnqueueRequestsFromMapFunc(answeredPlan)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: max(o.Rollouts, 1)}).
 		Complete(rollout); err != nil {
+		return err
+	}
+	if err := registerAnswers(mgr, &AnswerController{client: mgr.GetClient(), reader: mgr.GetAPIReader(), clock: o.Clock,
+		events: recorder, metrics: newApprovalMetrics(o.Metrics)}); err != nil {
 		return err
 	}
 	planner := &Planner{client: mgr.GetClient(), reader: mgr.GetAPIReader(), policies: o.Policies, findings: o.Findings,
@@ -77,6 +82,14 @@ func Register(mgr ctrl.Manager, o Options) error {
 		_, err := b.ensure(ctx, globalScope())
 		return err
 	}})
+}
+
+// registerAnswers adds the controller of people's answers to plans.
+func registerAnswers(mgr ctrl.Manager, s *AnswerController) error {
+	return ctrl.NewControllerManagedBy(mgr).Named("approval").
+		For(&v1alpha1.RemediationApproval{}).
+		Watches(&v1alpha1.Remediation{}, handler.EnqueueRequestsFromMapFunc(s.answersOf)).
+		Complete(s)
 }
 
 // heldPlans are the plans that may go on when a breaker changes.

@@ -1,0 +1,136 @@
+package remediate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/kube"
+)
+
+// AnswerController tells people what becomes of their answers to plans, and makes answers
+// belong to their plans, so that they go with the history. It decides nothing:
+// what a plan acts by is in the plan's own status.
+type AnswerController struct {
+	client  client.Client
+	reader  client.Reader
+	clock   clock.PassiveClock
+	events  *escalate.Recorder
+	metrics *approvalMetrics
+}
+
+// Reconcile looks what has become of one answer.
+func (s *AnswerController) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	a := &v1alpha1.RemediationApproval{}
+	if err := s.reader.Get(ctx, request.NamespacedName, a); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if a.DeletionTimestamp != nil {
+		return ctrl.Result{}, nil
+	}
+	err := s.tell(ctx, a)
+	if kube.Classify(err) == kube.Conflict {
+		return ctrl.Result{RequeueAfter: conflictBackoff}, nil
+	}
+	return ctrl.Result{}, client.IgnoreNotFound(err)
+}
+
+func (s *AnswerController) tell(ctx context.Context, a *v1alpha1.RemediationApproval) error {
+	plan := &v1alpha1.Remediation{}
+	err := s.reader.Get(ctx, client.ObjectKey{Name: a.Spec.Remediation}, plan)
+	if apierrors.IsNotFound(err) {
+		return s.write(ctx, a, nil, canary.Refuse(a, nil, nil))
+	}
+	if err != nil {
+		return fmt.Errorf("read the plan of answer %s: %w", a.Name, err)
+	}
+	if err := s.adopt(ctx, a, plan); err != nil {
+		return err
+	}
+	if canary.Taken(a, plan) {
+		return s.write(ctx, a, plan, canary.Refusal{})
+	}
+	pol, err := policyOfPlan(ctx, s.reader, plan)
+	if err != nil {
+		return err
+	}
+	if refused := canary.Refuse(a, plan, pol); refused != (canary.Refusal{}) {
+		return s.write(ctx, a, plan, refused)
+	}
+	return nil // the plan takes it, and its change brings us back
+}
+
+// adopt makes the plan the owner of an answer to it.
+func (s *AnswerController) adopt(ctx context.Context, a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) error {
+	owned := slices.ContainsFunc(a.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "Remediation" })
+	if owned || a.Spec.PlanHash != plan.Spec.PlanHash || a.CreationTimestamp.Before(&plan.CreationTimestamp) {
+		return nil
+	}
+	before := a.DeepCopy()
+	if err := controllerutil.SetOwnerReference(plan, a, s.client.Scheme()); err != nil {
+		return fmt.Errorf("answer %s: %w", a.Name, err)
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := s.client.Patch(ctx, a, patch, client.FieldOwner(v1alpha1.FieldManager)); err != nil {
+		return fmt.Errorf("adopt answer %s: %w", a.Name, err)
+	}
+	return nil
+}
+
+// write says whether the answer was taken, and announces it when it comes to be
+// known.
+func (s *AnswerController) write(ctx context.Context, a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, refused canary.Refusal) error {
+	known := meta.IsStatusConditionTrue(a.Status.Conditions, v1alpha1.ConditionReady)
+	status := kube.NewStatusWriter(s.client, a)
+	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, ObservedGeneration: a.Generation,
+		Reason: refused.Reason, Message: "it doesn't count: " + refused.Message, LastTransitionTime: metav1.NewTime(s.clock.Now())}
+	taken := refused == (canary.Refusal{})
+	if taken {
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionTrue, v1alpha1.ReasonTaken, fmt.Sprintf("Remediation %s acts by it", plan.Name)
+	}
+	meta.SetStatusCondition(&a.Status.Conditions, ready)
+	a.Status.ObservedGeneration = a.Generation
+	if err := status.Write(ctx, a, v1alpha1.FieldManager); err != nil {
+		return err
+	}
+	if taken && !known {
+		s.announce(a, plan)
+	}
+	return nil
+}
+
+func (s *AnswerController) announce(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) {
+	reason := escalate.ReasonApproved
+	if a.Spec.Decision == v1alpha1.DecisionReject {
+		reason = escalate.ReasonRejected
+	}
+	s.events.Rollout(plan, reason, told(plan.Status.Approval))
+	s.metrics.answered(plan)
+}
+
+// answersOf are the answers to a plan.
+func (s *AnswerController) answersOf(ctx context.Context, plan client.Object) []ctrl.Request {
+	list := &v1alpha1.RemediationApprovalList{}
+	if err := s.client.List(ctx, list); err != nil {
+		return nil
+	}
+	var requests []ctrl.Request
+	for i := range list.Items {
+		if list.Items[i].Spec.Remediation == plan.GetName() {
+			requests = append(requests, ctrl.Request{NamespacedName: types.NamespacedName{Name: list.Items[i].Name}})
+		}
+	}
+	return requests
+}

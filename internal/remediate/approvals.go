@@ -1,0 +1,133 @@
+package remediate
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+)
+
+// approval observes what people have said of a plan in mode Manual. The first
+// answer that counts is recorded in the plan's status, which is persisted with
+// this step: what becomes of the RemediationApproval then changes nothing.
+func (c *Controller) approval(ctx context.Context, rem *v1alpha1.Remediation) (Approval, error) {
+	if rem.Spec.Strategy.Mode != v1alpha1.RemediationManual {
+		return Approval{}, nil
+	}
+	if rem.Status.Approval == nil {
+		given, err := c.answer(ctx, rem)
+		if err != nil {
+			return Approval{}, err
+		}
+		rem.Status.Approval = given
+	}
+	if given := rem.Status.Approval; given != nil {
+		return Approval{Needed: true, Decision: given.Decision, Message: told(given)}, nil
+	}
+	timeout := rem.Spec.Strategy.Approval.Timeout.Duration
+	if timeout <= 0 {
+		timeout = v1alpha1.DefaultApprovalTimeout
+	}
+	a := Approval{Needed: true, Message: request(rem), Overdue: c.clock.Now().Sub(rem.CreationTimestamp.Time) > timeout}
+	if a.Overdue {
+		a.Message = fmt.Sprintf("nobody has answered within %s. %s", timeout, a.Message)
+	}
+	return a, nil
+}
+
+// answer reads the answers anew and returns the first that counts, or nil. All
+// that admission has judged is judged again: an answer may have been given while
+// nobody looked, and the policy may have another author since.
+func (c *Controller) answer(ctx context.Context, rem *v1alpha1.Remediation) (*v1alpha1.ApprovalRecord, error) {
+	list := &v1alpha1.RemediationApprovalList{}
+	if err := c.reader.List(ctx, list); err != nil {
+		return nil, fmt.Errorf("list the answers to plan %s: %w", rem.Name, err)
+	}
+	given := slices.DeleteFunc(list.Items, func(a v1alpha1.RemediationApproval) bool {
+		return a.Spec.Remediation != rem.Name || a.DeletionTimestamp != nil
+	})
+	if len(given) == 0 {
+		return nil, nil
+	}
+	pol, err := policyOfPlan(ctx, c.reader, rem)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(given, inOrder)
+	for i := range given {
+		if a := &given[i]; canary.Refuse(a, rem, pol) == (canary.Refusal{}) {
+			return &v1alpha1.ApprovalRecord{Name: a.Name, Decision: a.Spec.Decision, Approver: a.Spec.Approver,
+				Comment: a.Spec.Comment, At: metav1.NewMicroTime(a.CreationTimestamp.Time)}, nil
+		}
+	}
+	return nil, nil
+}
+
+// inOrder puts the oldest answer first. The API keeps whole seconds: of answers
+// within one a no comes first, for it does no harm.
+func inOrder(a, b v1alpha1.RemediationApproval) int {
+	no := func(a v1alpha1.RemediationApproval) int {
+		if a.Spec.Decision == v1alpha1.DecisionReject {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(no(a), no(b)), cmp.Compare(a.Name, b.Name))
+}
+
+// policyOfPlan reads the policy of a plan anew; it is nil when it's gone.
+func policyOfPlan(ctx context.Context, reader client.Reader, rem *v1alpha1.Remediation) (*v1alpha1.Policy, error) {
+	pol := &v1alpha1.Policy{}
+	err := reader.Get(ctx, client.ObjectKey{Name: rem.Spec.Policy.Name}, pol)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read policy %s: %w", rem.Spec.Policy.Name, err)
+	}
+	return pol, nil
+}
+
+// told tells who answered and what.
+func told(r *v1alpha1.ApprovalRecord) string {
+	text := fmt.Sprintf("%s by %s", map[v1alpha1.ApprovalDecision]string{
+		v1alpha1.DecisionApprove: "approved", v1alpha1.DecisionReject: "rejected"}[r.Decision], r.Approver)
+	if r.Comment != "" {
+		text += ": " + r.Comment
+	}
+	return text
+}
+
+// request asks for an answer, and says how to give one.
+func request(rem *v1alpha1.Remediation) string {
+	answer, _ := json.Marshal(map[string]any{ // strings can always be marshalled
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "RemediationApproval",
+		"metadata": map[string]any{"generateName": rem.Name + "-"},
+		"spec":     map[string]any{"remediation": rem.Name, "planHash": rem.Spec.PlanHash, "decision": v1alpha1.DecisionApprove},
+	})
+	distinct := ""
+	if rem.Spec.Strategy.Approval.RequireDistinctApprover {
+		distinct = ", who hasn't written the policy,"
+	}
+	return fmt.Sprintf("%d targets of policy %s (owner %s) wait for a person%s to answer: evenkeel rollout approve %s (or reject), or: echo '%s' | kubectl create -f -",
+		rem.Spec.Targets, rem.Spec.Policy.Name, rem.Spec.Policy.Owner, distinct, rem.Name, answer)
+}
+
+// answeredPlan is the plan that an answer is to.
+func answeredPlan(_ context.Context, obj client.Object) []ctrl.Request {
+	a, ok := obj.(*v1alpha1.RemediationApproval)
+	if !ok {
+		return nil
+	}
+	return []ctrl.Request{{NamespacedName: types.NamespacedName{Name: a.Spec.Remediation}}}
+}
