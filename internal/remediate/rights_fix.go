@@ -2,7 +2,6 @@ package remediate
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -53,10 +52,13 @@ func (a *attempt) lacksRights(wanted rule, err error) *v1alpha1.TargetRecord {
 }
 
 // awaitRights leaves the target pending until somebody adds the rules: it is no
-// failure, and no try.
+// failure, and no try. A preview doesn't wait.
 func (a *attempt) awaitRights(rules string) *v1alpha1.TargetRecord {
-	rec := a.pending(v1alpha1.ReasonLacksRights, fmt.Sprintf(
-		"the controller lacks rights; add to a ClusterRole labelled rbac.evenkeel.dev/aggregate-to-writer: \"true\": %s", rules))
+	message := "the controller lacks rights; add to a ClusterRole labelled rbac.evenkeel.dev/aggregate-to-writer: \"true\": " + rules
+	if !a.plan.Strategy.Mode.Runs() {
+		return a.failed(v1alpha1.ReasonLacksRights, message)
+	}
+	rec := a.pending(v1alpha1.ReasonLacksRights, message)
 	next := metav1.NewMicroTime(a.targets.clock.Now().Add(rightsPoll))
 	rec.NextAttemptAt = &next
 	return rec

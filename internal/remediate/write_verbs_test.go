@@ -3,12 +3,14 @@ package remediate
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -129,6 +131,33 @@ func TestRemovalsAreVerified(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		})
+	}
+}
+
+func TestWhatIsCreatedOrDeletedCountsInTheRecord(t *testing.T) {
+	for size, want := range map[int]string{1 << 10: "", 1 << 20: v1alpha1.ReasonFixTooLarge} {
+		a := &attempt{targets: targetsAt(waiverNow), writes: []*write{{}}}
+		a.writes[0].record.Manifest = &apiextensionsv1.JSON{Raw: []byte(strings.Repeat("x", size))}
+		got := ""
+		if rec := recordWithinLimit(t.Context(), a); rec != nil {
+			got = rec.Reason
+		}
+		if got != want {
+			t.Errorf("a manifest of %d bytes: %q, want %q", size, got, want)
+		}
+	}
+}
+
+func TestAMissingRightIsAwaitedButNotByAPreview(t *testing.T) {
+	for mode, want := range map[v1alpha1.RemediationMode]v1alpha1.TargetState{
+		v1alpha1.RemediationAutomatic: v1alpha1.TargetPending, v1alpha1.RemediationManual: v1alpha1.TargetPending, v1alpha1.RemediationDryRun: v1alpha1.TargetFailed,
+	} {
+		a := &attempt{targets: targetsAt(waiverNow)}
+		a.plan.Strategy.Mode = mode
+		rec := a.awaitRights("{verbs}")
+		if rec.State != want || rec.Reason != v1alpha1.ReasonLacksRights || rec.Attempts != 0 || !strings.Contains(rec.Message, "{verbs}") {
+			t.Errorf("%s: %+v", mode, rec)
+		}
 	}
 }
 

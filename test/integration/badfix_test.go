@@ -5,7 +5,10 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -52,6 +55,20 @@ var _ = Describe("A fix that doesn't work", func() {
 		Entry("when it changes an immutable field", `[{"op": "replace", "path": "/data/state", "value": "good"}]`,
 			immutable, v1alpha1.ReasonDryRunRefused, "field is immutable when `immutable` is set"),
 	)
+
+	It("fails before anything is written when the server would change another field than the fix says", func(ctx context.Context) {
+		namespace := suite.Namespace(ctx, "badfix")
+		suite.Create(ctx, fixture.ConfigMap(namespace, "one"))
+		mutate(ctx, namespace)
+		before := versions(ctx, namespace)
+		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		suite.CreatePolicy(ctx, policy)
+		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)
+		record := suite.RecordOf(ctx, rem, "one")
+		Expect(record.Reason).To(Equal(v1alpha1.ReasonFixChangesMore))
+		Expect(record.Message).To(ContainSubstring("/data/stamp"))
+		Expect(versions(ctx, namespace)).To(Equal(before))
+	})
 
 	It("isn't tried on the whole fleet: after ten candidates the plan ends, and isn't made again by itself", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "badfix")
@@ -101,6 +118,36 @@ var _ = Describe("A fix that doesn't work", func() {
 		Expect(versions(ctx, namespace)).To(Equal(before))
 	})
 })
+
+// mutate makes the API server stamp the ConfigMaps of a namespace at each update,
+// for the rest of the spec.
+func mutate(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	policy := &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: namespace},
+		Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
+			MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+				RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
+					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}}}}}},
+			ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
+			Mutations: []admissionregistrationv1.Mutation{{PatchType: admissionregistrationv1.PatchTypeApplyConfiguration,
+				ApplyConfiguration: &admissionregistrationv1.ApplyConfiguration{Expression: `Object{data: {"stamp": "theirs"}}`}}},
+		}}
+	binding := &admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: namespace},
+		Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: namespace,
+			MatchResources: &admissionregistrationv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{
+				MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}}}}
+	suite.Create(ctx, policy, binding)
+	DeferCleanup(func(ctx context.Context) {
+		Expect(suite.API.Delete(ctx, binding)).To(Succeed())
+		Expect(suite.API.Delete(ctx, policy)).To(Succeed())
+	})
+	Eventually(ctx, func(g Gomega) {
+		c := fixture.ConfigMap(namespace, "one")
+		g.Expect(suite.API.Patch(ctx, c, client.RawPatch(types.MergePatchType, []byte(`{"data":{"patched":"1"}}`)), client.DryRunAll)).To(Succeed())
+		g.Expect(c.Data).To(HaveKeyWithValue("stamp", "theirs"))
+	}).Should(Succeed())
+}
 
 // good is a ConfigMap that MendState doesn't find.
 func good(namespace string) *corev1.ConfigMap {
