@@ -13,7 +13,10 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"sigs.k8s.io/yaml"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/policy/source"
 )
 
@@ -128,5 +131,26 @@ func TestTheReadmesPolicyLoads(t *testing.T) {
 	}
 	if len(loaded) != 1 || loaded[0].Name != "no-host-network" || loaded[0].Spec.EnforcementAction != v1alpha1.EnforcementDeny {
 		t.Errorf("README.md's policy loads as %+v", loaded)
+	}
+}
+
+func TestTheExampleOfMetricsCanBeAskedAndJudged(t *testing.T) {
+	_, section, found := strings.Cut(read(t, "docs/write-a-policy.md"), "## Ask metrics about a rollout")
+	_, rest, opened := strings.Cut(section, "```yaml\n")
+	text, _, closed := strings.Cut(rest, "```")
+	if !found || !opened || !closed {
+		t.Fatal("docs/write-a-policy.md has no example of metrics")
+	}
+	var example struct {
+		Remediation v1alpha1.RemediationStrategy `json:"remediation"`
+	}
+	if err := yaml.UnmarshalStrict([]byte(text), &example); err != nil {
+		t.Fatal(err)
+	}
+	if example.Remediation.Analysis == nil {
+		t.Fatal("the example names no metric")
+	}
+	for _, p := range canary.Validate(&example.Remediation) {
+		t.Errorf("docs/write-a-policy.md: %v", p)
 	}
 }

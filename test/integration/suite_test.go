@@ -28,6 +28,9 @@ func TestIntegration(t *testing.T) {
 var (
 	suite   *rig.Rig
 	manager *rig.Manager
+	// prometheus scrapes exporter, and is what the manager asks.
+	prometheus *rig.Prometheus
+	exporter   *rig.Exporter
 )
 
 var _ = BeforeSuite(func(ctx context.Context) {
@@ -35,7 +38,8 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	suite, err = rig.Start(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(suite.Stop)
-	manager = suite.StartManager(ctx)
+	prometheus, exporter = suite.StartScraping(ctx)
+	manager = suite.StartManager(ctx, "--prometheus-url="+prometheus.URL)
 })
 
 var _ = BeforeEach(func() { manager.BeginSpec() })

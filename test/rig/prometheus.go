@@ -4,12 +4,18 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/api"
+	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	"github.com/prometheus/common/model"
 
 	"evenkeel.dev/evenkeel/test/process"
 )
@@ -66,23 +72,61 @@ func (r *Rig) StartPrometheus(ctx context.Context, config string) *Prometheus {
 	return &Prometheus{Daemon: daemon, URL: url}
 }
 
-// Exporter serves a page of metrics that the spec writes.
-type Exporter struct {
-	mu   sync.Mutex
-	page string
+// Series is how many series a query answers with now.
+func (p *Prometheus) Series(ctx context.Context, query string) (int, error) {
+	client, err := api.NewClient(api.Config{Address: p.URL})
+	if err != nil {
+		return 0, err
+	}
+	value, _, err := promv1.NewAPI(client).Query(ctx, query, time.Time{})
+	if err != nil {
+		return 0, fmt.Errorf("ask Prometheus: %w", err)
+	}
+	vector, ok := value.(model.Vector)
+	if !ok {
+		return 0, fmt.Errorf("%s answers with a %s", query, value.Type())
+	}
+	return len(vector), nil
 }
 
-// Set replaces the page, in Prometheus' text format.
-func (e *Exporter) Set(page string) {
+// StartScraping starts a Prometheus that scrapes an Exporter five times a second.
+func (r *Rig) StartScraping(ctx context.Context) (*Prometheus, *Exporter) {
+	GinkgoHelper()
+	exporter := &Exporter{}
+	server := httptest.NewServer(exporter)
+	DeferCleanup(server.Close)
+	return r.StartPrometheus(ctx, fmt.Sprintf(scrapeConfig, strings.TrimPrefix(server.URL, "http://"))), exporter
+}
+
+const scrapeConfig = `global: {scrape_interval: 200ms, scrape_timeout: 200ms}
+scrape_configs:
+- job_name: spec
+  static_configs: [{targets: [%q]}]
+`
+
+// Exporter serves metrics in Prometheus' text format.
+type Exporter struct {
+	mu   sync.Mutex
+	page func() string
+}
+
+// Serve makes it serve what page gives at each scrape.
+func (e *Exporter) Serve(page func() string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.page = page
 }
 
-// ServeHTTP serves the page.
+// Set makes it serve the text.
+func (e *Exporter) Set(text string) { e.Serve(func() string { return text }) }
+
+// ServeHTTP serves the metrics; none before anything was set.
 func (e *Exporter) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	page := e.page
+	e.mu.Unlock()
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
-	_, _ = fmt.Fprint(w, e.page) // a scraper that hangs up asks again
+	if page != nil {
+		_, _ = fmt.Fprint(w, page()) // a scraper that hangs up asks again
+	}
 }
