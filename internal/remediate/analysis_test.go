@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -216,3 +217,40 @@ func TestAStrategyWithoutMetricsAsksNothing(t *testing.T) {
 }
 
 func ptr(f float64) *float64 { return &f }
+
+func TestOnlyAPersonForgivesWhatMetricsSaidAgainstAWave(t *testing.T) {
+	record := func() []v1alpha1.MetricRecord {
+		return []v1alpha1.MetricRecord{
+			{Name: "harmed", Baseline: "1", Failed: 2, Verdict: v1alpha1.AnalysisFailed, Message: "worse"},
+			{Name: "silent", Baseline: "1", Failed: 1, Verdict: v1alpha1.AnalysisInconclusive, Message: "no data"},
+		}
+	}
+	soaksAnew := record()
+	askAnew(soaksAnew, false)
+	want := []v1alpha1.MetricRecord{record()[0], {Name: "silent", Baseline: "1", Failed: 1}}
+	if diff := cmp.Diff(want, soaksAnew); diff != "" {
+		t.Errorf("a soak that begins anew (-want +got):\n%s", diff)
+	}
+	retried := record()
+	askAnew(retried, true)
+	want = []v1alpha1.MetricRecord{{Name: "harmed", Baseline: "1"}, {Name: "silent", Baseline: "1"}}
+	if diff := cmp.Diff(want, retried); diff != "" {
+		t.Errorf("a person's retry (-want +got):\n%s", diff)
+	}
+}
+
+// The first answer after silence may be bad news. It must not be lost in the
+// change from Held back to Soaking.
+func TestHarmThatIsFirstSeenWhileHeldIsActedUpon(t *testing.T) {
+	a := newAnalysed(t)
+	a.soak()
+	delete(a.fake.answers, "errors")
+	a.pass(v1alpha1.PhaseSoaking, time.Minute)
+	a.rem.Status.HeldFrom, a.rem.Status.HealthySince = v1alpha1.PhaseSoaking, nil
+	a.fake.answers["errors"] = 0.9
+	a.require(a.pass(v1alpha1.PhaseHeld, time.Minute), v1alpha1.AnalysisFailed, "errors latency")
+	askAnew(a.rem.Status.Analysis, false)
+	began := metav1.NewMicroTime(a.now)
+	a.rem.Status.HealthySince = &began
+	a.require(a.pass(v1alpha1.PhaseSoaking, time.Second), v1alpha1.AnalysisFailed, "")
+}

@@ -51,11 +51,18 @@ func setHeldSince(s *v1alpha1.RemediationStatus, intent Intent, now *metav1.Micr
 	}
 }
 
-// askAnew forgets what metrics have said of a wave, but not how things stood
-// before its first write.
-func askAnew(records []v1alpha1.MetricRecord) {
+// askAnew forgets what metrics have said for a wave, but not how things stood
+// before its first write. What they have said against it is forgiven by a person
+// only, who asks to verify the wave once more.
+func askAnew(records []v1alpha1.MetricRecord, forgive bool) {
 	for i := range records {
-		records[i].Passed, records[i].Failed, records[i].Verdict, records[i].Message = 0, 0, "", ""
+		rec := &records[i]
+		if forgive {
+			rec.Failed = 0
+		} else if rec.Verdict == v1alpha1.AnalysisFailed {
+			continue
+		}
+		rec.Passed, rec.Verdict, rec.Message = 0, "", ""
 	}
 }
 

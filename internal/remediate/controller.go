@@ -223,7 +223,7 @@ func (c *Controller) record(rem *v1alpha1.Remediation, intent Intent, b *book) {
 	}
 	setHeldSince(s, intent, &now)
 	if intent.Anew {
-		askAnew(s.Analysis)
+		askAnew(s.Analysis, intent.Retries > 0)
 	}
 	s.WaveLabel = waveLabel(rem.Spec, s.Wave)
 	s.Counts = b.counts()
