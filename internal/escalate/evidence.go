@@ -83,11 +83,18 @@ func rank(rec v1alpha1.TargetRecord) int {
 		return 2
 	case inFlight(rec.State) && (rec.Reason != "" || rec.Message != ""):
 		return 3 // it failed its check, or its write or the undoing of it keeps failing
-	case rec.State == v1alpha1.TargetSkipped && (rec.Reason == v1alpha1.ReasonManaged || rec.Reason == v1alpha1.ReasonFighting):
+	case rec.State == v1alpha1.TargetSkipped && leftToOwner(rec):
 		return 4
 	default:
 		return -1
 	}
+}
+
+// leftToOwner says whether somebody else must mend the target. One that its own
+// controller makes has a proposal only when the policy doesn't judge its root.
+func leftToOwner(rec v1alpha1.TargetRecord) bool {
+	return rec.Reason == v1alpha1.ReasonManaged || rec.Reason == v1alpha1.ReasonFighting ||
+		rec.Reason == v1alpha1.ReasonOwned && rec.Proposal != ""
 }
 
 func inFlight(s v1alpha1.TargetState) bool {
@@ -95,7 +102,7 @@ func inFlight(s v1alpha1.TargetState) bool {
 }
 
 func (t TargetEvidence) record() v1alpha1.TargetRecord {
-	return v1alpha1.TargetRecord{State: t.State, Reason: t.Reason, Message: t.Message}
+	return v1alpha1.TargetRecord{State: t.State, Reason: t.Reason, Message: t.Message, Proposal: t.Proposal}
 }
 
 // String lists the targets, one a line; it is empty when there are none.

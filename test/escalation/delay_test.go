@@ -36,11 +36,12 @@ var _ = Describe("Time to escalation", func() {
 
 		var delays []time.Duration
 		for i := range faults {
-			opened := open(ctx, fmt.Sprintf("measured-%d", i))
+			cb := open(ctx, fmt.Sprintf("measured-%d", i))
 			labels := map[string]string{"alertname": "EvenkeelBreakerOpen", "policy": fmt.Sprintf("measured-%d", i)}
 			Eventually(ctx, func() []rig.Notification { return first.inbox.Of("firing", labels) }).
 				WithPolling(10 * time.Millisecond).Should(HaveLen(1))
-			delays = append(delays, first.inbox.Of("firing", labels)[0].At.Sub(opened))
+			delays = append(delays, first.inbox.Of("firing", labels)[0].At.Sub(cb.Status.OpenedAt.Time))
+			Expect(suite.API.Delete(ctx, cb)).To(Succeed(), "several that are open would open the global one")
 		}
 		slices.Sort(delays)
 		AddReportEntry("time to escalation", fmt.Sprintf("%d faults: least %v, median %v, most %v",
@@ -50,16 +51,17 @@ var _ = Describe("Time to escalation", func() {
 	})
 })
 
-// open makes a breaker of a policy that is open, and says since when.
-func open(ctx context.Context, policy string) time.Time {
+// open makes a breaker of a policy that opens now.
+func open(ctx context.Context, policy string) *v1alpha1.CircuitBreaker {
 	GinkgoHelper()
 	cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy},
 		Spec: v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: policy}}}
 	suite.Create(ctx, cb)
 	DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(suite.API.Delete(ctx, cb))).To(Succeed()) })
+	closed := cb.DeepCopy()
 	at, next := metav1.NowMicro(), metav1.NewMicroTime(time.Now().Add(time.Hour))
 	cb.Status.State, cb.Status.Reason, cb.Status.Message = v1alpha1.BreakerOpen, "CanaryFailed", "The canary failed."
 	cb.Status.OpenedAt, cb.Status.NextProbeAt, cb.Status.Openings = &at, &next, 1
-	Expect(suite.API.Status().Update(ctx, cb)).To(Succeed())
-	return at.Time
+	Expect(suite.API.Status().Patch(ctx, cb, client.MergeFrom(closed))).To(Succeed())
+	return cb
 }
