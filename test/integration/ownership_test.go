@@ -132,7 +132,11 @@ var _ = Describe("An object that another tool manages", func() {
 		}
 	})
 
-	It("is left alone; its owner gets the fix as a diff, once", func(ctx context.Context) {
+	It("is left alone; its owner gets the fix as a diff, once, whatever the breakers say", func(ctx context.Context) {
+		breaker := &v1alpha1.CircuitBreaker{}
+		breaker.Name = v1alpha1.PolicyBreakerPrefix + namespace
+		breaker.Spec = v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace}, Forced: v1alpha1.BreakerOpen}
+		suite.Create(ctx, breaker)
 		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 
@@ -147,13 +151,11 @@ var _ = Describe("An object that another tool manages", func() {
 			suite.AwaitEvent(ctx, "ManagedByOther", nameOf(tool), And(ContainSubstring(tool), ContainSubstring("+  state: good")))
 		}
 		Expect(patchedObjects(namespace)).To(BeEmpty())
-		breakers := &v1alpha1.CircuitBreakerList{}
-		Expect(suite.API.List(ctx, breakers)).To(Succeed())
-		for _, b := range breakers.Items {
-			Expect(b.Name).NotTo(Equal(v1alpha1.PolicyBreakerPrefix+policy.Name), "nobody was asked whether owners may be told")
-		}
 
-		By("an object to mend beside them")
+		By("an object to mend beside them, once the breaker lets writes through")
+		Expect(suite.Get(ctx, breaker)).To(Succeed())
+		breaker.Spec.Forced = ""
+		Expect(suite.API.Update(ctx, breaker)).To(Succeed())
 		suite.Create(ctx, fixture.ConfigMap(namespace, "mine"))
 		Eventually(ctx, func(g Gomega) {
 			plans := suite.Plans(ctx, policy.Name)
