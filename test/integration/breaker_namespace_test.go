@@ -33,7 +33,11 @@ var _ = Describe("The circuit breaker of a namespace", func() {
 		suite.AwaitEvent(ctx, "KillSwitchOn", breaker.Name, ContainSubstring("no new write begins"))
 		suite.Create(ctx, fixture.ConfigMaps(barred, 2)...)
 		suite.Create(ctx, fixture.ConfigMaps(free, 4)...)
-		policy := fixture.Policy(barred, barred, fixture.MendState, fixture.InNamespaces(free), fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(barred, barred, fixture.MendState, fixture.InNamespaces(free), fixture.Remediated(v1alpha1.RemediationAutomatic,
+			// A canary that is kept back keeps back all the rest.
+			func(s *v1alpha1.RemediationStrategy) {
+				s.Canary.Selector = &v1alpha1.TargetSelector{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": free}}}
+			}))
 		suite.CreatePolicy(ctx, policy)
 
 		Eventually(ctx, func() []string { return patchedObjects(free) }).Should(HaveLen(4))
