@@ -20,6 +20,7 @@ import (
 // nothing: what wasn't recorded is never written.
 type budgets struct {
 	reader client.Reader
+	shelf  *shelf
 
 	mu sync.Mutex
 	// reserved are the namespaces of the targets that a plan may be about to
@@ -27,8 +28,8 @@ type budgets struct {
 	reserved map[string]map[string]string
 }
 
-func newBudgets(reader client.Reader) *budgets {
-	return &budgets{reader: reader, reserved: map[string]map[string]string{}}
+func newBudgets(reader client.Reader, s *shelf) *budgets {
+	return &budgets{reader: reader, shelf: s, reserved: map[string]map[string]string{}}
 }
 
 // atBudgets bars the targets of the wave that no budget has room for now, and
@@ -137,7 +138,7 @@ func (b *budgets) inFlight(ctx context.Context, p *pass, plan string, all []v1al
 			continue
 		}
 		var err error
-		if own, err = readBook(ctx, b.reader, &all[i]); err != nil {
+		if own, err = b.shelf.book(ctx, &all[i]); err != nil {
 			return nil, fmt.Errorf("budgets count what plan %s has in flight: %w", plan, err)
 		}
 	}

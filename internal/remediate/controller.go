@@ -32,7 +32,8 @@ type Policies interface {
 
 // Controller rolls plans out. Each reconcile takes one step: it reads the plan,
 // its slices and the world anew, lets the machine decide, and does what it says.
-// Nothing is kept in memory between two reconciles.
+// Nothing is kept in memory between two reconciles but copies of slices, which
+// the API server is asked about before they are used (see shelf).
 type Controller struct {
 	client   client.Client
 	reader   client.Reader
@@ -42,6 +43,7 @@ type Controller struct {
 	rights   *rights
 	breakers *breakers
 	budgets  *budgets
+	shelf    *shelf
 	metrics  *metrics
 	analyzer Analyzer
 }
@@ -50,9 +52,11 @@ type Controller struct {
 func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (result ctrl.Result, err error) {
 	rem := &v1alpha1.Remediation{}
 	if err := c.reader.Get(ctx, request.NamespacedName, rem); err != nil {
+		c.shelf.drop(request.Name)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if Final(rem.Status.Phase) {
+		c.shelf.drop(request.Name)
 		return ctrl.Result{}, c.finish(ctx, rem)
 	}
 	if !c.policies.Complete() {
@@ -61,7 +65,7 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	status := kube.NewStatusWriter(c.client, rem)
 	defer func() {
 		err = errors.Join(err, status.Write(ctx, rem, v1alpha1.FieldManager))
-		result, err = c.classify(ctx, result, err)
+		result, err = c.classify(ctx, rem.Name, result, err)
 	}()
 	wait, err := c.step(ctx, rem)
 	return ctrl.Result{RequeueAfter: max(wait, time.Millisecond)}, err
@@ -70,7 +74,7 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (resul
 // classify decides once what an error means: a conflict is somebody else's newer
 // state and is looked at again quietly; a plan that can't be read waits for a
 // person; everything else backs off.
-func (c *Controller) classify(ctx context.Context, result ctrl.Result, err error) (ctrl.Result, error) {
+func (c *Controller) classify(ctx context.Context, plan string, result ctrl.Result, err error) (ctrl.Result, error) {
 	var incomplete errPlanIncomplete
 	switch {
 	case err == nil:
@@ -79,6 +83,7 @@ func (c *Controller) classify(ctx context.Context, result ctrl.Result, err error
 		return ctrl.Result{}, reconcile.TerminalError(err)
 	case kube.Classify(err) == kube.Conflict:
 		log.FromContext(ctx).V(1).Info("somebody else wrote first; looking again", "error", err.Error())
+		c.shelf.drop(plan)
 		return ctrl.Result{RequeueAfter: conflictBackoff}, nil
 	default:
 		return ctrl.Result{}, err
@@ -87,7 +92,7 @@ func (c *Controller) classify(ctx context.Context, result ctrl.Result, err error
 
 // step observes, decides and acts once.
 func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.Duration, error) {
-	b, err := readBook(ctx, c.reader, rem)
+	b, err := c.shelf.book(ctx, rem)
 	if err != nil {
 		var incomplete errPlanIncomplete
 		if errors.As(err, &incomplete) {

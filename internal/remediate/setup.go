@@ -47,8 +47,9 @@ func Register(mgr ctrl.Manager, o Options) error {
 	recorder := escalate.NewRecorder(mgr.GetEventRecorder("evenkeel"))
 	b := &breakers{reader: mgr.GetAPIReader(), client: mgr.GetClient(), policies: o.Policies, findings: o.Findings, analyzer: o.Analyzer,
 		slo: o.SLO, clock: o.Clock, events: recorder, metrics: newBreakerMetrics(o.Metrics)}
+	slices := newShelf(mgr.GetAPIReader())
 	rollout := &Controller{client: mgr.GetClient(), reader: mgr.GetAPIReader(), policies: o.Policies, clock: o.Clock,
-		events: recorder, breakers: b, budgets: newBudgets(mgr.GetAPIReader()), metrics: newMetrics(o.Metrics), analyzer: o.Analyzer,
+		events: recorder, breakers: b, shelf: slices, budgets: newBudgets(mgr.GetAPIReader(), slices), metrics: newMetrics(o.Metrics), analyzer: o.Analyzer,
 		rights: &rights{client: mgr.GetClient(), mapper: mgr.GetRESTMapper()}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("remediation").
 		For(&v1alpha1.Remediation{}).

@@ -41,16 +41,25 @@ func (e errPlanIncomplete) Error() string {
 func readBook(ctx context.Context, reader client.Reader, rem *v1alpha1.Remediation) (*book, error) {
 	b := &book{}
 	for _, name := range rem.Spec.Slices {
-		slice := &v1alpha1.RemediationSlice{}
-		if err := reader.Get(ctx, client.ObjectKey{Name: name}, slice); err != nil {
-			if apierrors.IsNotFound(err) {
-				return nil, errPlanIncomplete{missing: name}
-			}
-			return nil, fmt.Errorf("read slice %s: %w", name, err)
+		slice, err := readSlice(ctx, reader, name)
+		if err != nil {
+			return nil, err
 		}
 		b.add(slice)
 	}
 	return b, nil
+}
+
+func readSlice(ctx context.Context, reader client.Reader, name string) (*v1alpha1.RemediationSlice, error) {
+	slice := &v1alpha1.RemediationSlice{}
+	err := reader.Get(ctx, client.ObjectKey{Name: name}, slice)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, errPlanIncomplete{missing: name}
+	case err != nil:
+		return nil, fmt.Errorf("read slice %s: %w", name, err)
+	}
+	return slice, nil
 }
 
 func (b *book) add(slice *v1alpha1.RemediationSlice) {

@@ -1,0 +1,136 @@
+package remediate
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// planAtWork is a plan with one slice of n targets, all in one namespace.
+func planAtWork(name string, n int, budget string, states ...v1alpha1.TargetState) (*v1alpha1.Remediation, *v1alpha1.RemediationSlice) {
+	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	rem.Spec.Targets, rem.Spec.Slices, rem.Spec.PlanHash = int32(n), []string{name + "-0"}, simHash
+	rem.Spec.Strategy = v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationAutomatic}
+	rem.Spec.Strategy.SetDefaults()
+	if budget != "" {
+		most := intstr.Parse(budget)
+		rem.Spec.Strategy.Budget = &v1alpha1.BudgetStrategy{MaxUnavailable: &most}
+	}
+	rem.Status.Phase = v1alpha1.PhaseApplying
+	slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: name + "-0"}}
+	for i := range n {
+		slice.Spec.Targets = append(slice.Spec.Targets, v1alpha1.Target{Object: v1alpha1.ObjectReference{
+			Kind: "ConfigMap", Namespace: "shop", Name: fmt.Sprint(i), UID: fmt.Sprintf("%s/%d", name, i)}})
+		state := v1alpha1.TargetPending
+		if i < len(states) {
+			state = states[i]
+		}
+		slice.Status.Records = append(slice.Status.Records, v1alpha1.TargetRecord{State: state})
+	}
+	return rem, slice
+}
+
+// budgetsOver are the budgets of a cluster that holds the objects given.
+func budgetsOver(t *testing.T, objects ...client.Object) (*budgets, client.Client) {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1alpha1.RemediationSlice{}).Build()
+	return newBudgets(c, newShelf(c)), c
+}
+
+// begins is how many targets a plan may begin now.
+func begins(t *testing.T, b *budgets, rem *v1alpha1.Remediation, n int) (may int, why string) {
+	t.Helper()
+	own, err := readBook(context.Background(), b.reader, rem)
+	if err != nil {
+		t.Error(err)
+		return 0, ""
+	}
+	o := Observation{Spec: rem.Spec, Status: rem.Status, Targets: own.views()}
+	ready := o.members(0).ready
+	if err := b.reserve(context.Background(), &pass{rem: rem, book: own}, &o, ready, n); err != nil {
+		t.Error(err)
+		return 0, ""
+	}
+	for _, i := range ready {
+		if o.Targets[i].Barred != "" {
+			why = o.Targets[i].Barred
+		}
+	}
+	return min(n, len(o.members(0).ready)), why
+}
+
+func TestPlansNeverTakeTheSameRoom(t *testing.T) {
+	strict, sliceA := planAtWork("strict", 10, "30%")
+	loose, sliceB := planAtWork("loose", 10, "", v1alpha1.TargetApplied)
+	b, _ := budgetsOver(t, strict, sliceA, loose, sliceB)
+	var got [2]int
+	var both sync.WaitGroup
+	for i, rem := range []*v1alpha1.Remediation{strict, loose} {
+		both.Go(func() { got[i], _ = begins(t, b, rem, 5) })
+	}
+	both.Wait()
+	if got[0]+got[1] != 2 {
+		t.Errorf("3 may be in flight and 1 is: want 2 more, got %d and %d", got[0], got[1])
+	}
+}
+
+func TestRoomThatWasReservedIsGivenBackOrTaken(t *testing.T) {
+	ctx := context.Background()
+	strict, sliceA := planAtWork("strict", 10, "3")
+	loose, sliceB := planAtWork("loose", 10, "")
+	b, c := budgetsOver(t, strict, sliceA, loose, sliceB)
+	if may, _ := begins(t, b, strict, 3); may != 3 {
+		t.Fatalf("nothing is in flight: want 3, got %d", may)
+	}
+	if may, why := begins(t, b, loose, 3); may != 0 || !strings.Contains(why, "3 are") {
+		t.Fatalf("all is reserved: want 0, got %d (%s)", may, why)
+	}
+	b.release("strict")
+	b.release("loose")
+	if may, _ := begins(t, b, loose, 2); may != 2 {
+		t.Fatalf("nothing was recorded: want 2, got %d", may)
+	}
+	if err := c.Get(ctx, client.ObjectKeyFromObject(sliceB), sliceB); err != nil {
+		t.Fatal(err)
+	}
+	sliceB.Status.Records[0].State, sliceB.Status.Records[1].State = v1alpha1.TargetIntent, v1alpha1.TargetIntent
+	if err := c.Status().Update(ctx, sliceB); err != nil {
+		t.Fatal(err)
+	}
+	if may, _ := begins(t, b, strict, 3); may != 1 {
+		t.Errorf("2 are recorded and reserved both, and count once: want 1, got %d", may)
+	}
+}
+
+func TestRoomIsNoneWhenNobodyKnows(t *testing.T) {
+	strict, sliceA := planAtWork("strict", 10, "3")
+	lost, _ := planAtWork("lost", 10, "")
+	b, _ := budgetsOver(t, strict, sliceA, lost)
+	if may, why := begins(t, b, strict, 3); may != 0 || !strings.Contains(why, "lost-0") {
+		t.Errorf("the slice of another plan is gone: want none and its name, got %d (%s)", may, why)
+	}
+}
+
+func TestPlansThatHaveNotBegunRestrictNobody(t *testing.T) {
+	strict, _ := planAtWork("strict", 10, "1")
+	strict.Status.Phase = v1alpha1.PhaseAwaitingApproval
+	loose, sliceB := planAtWork("loose", 10, "")
+	b, _ := budgetsOver(t, strict, loose, sliceB)
+	if may, _ := begins(t, b, loose, 4); may != 4 {
+		t.Errorf("want 4, got %d", may)
+	}
+}
