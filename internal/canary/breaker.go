@@ -48,15 +48,20 @@ type Event struct {
 	Key string
 	// Remediation is the name of the plan.
 	Remediation string
+
+	// shared says that the breaker stands for several policies.
+	shared bool
 }
 
 // ForShared is the event as a breaker that several policies share, the global one
 // or a namespace's, is to record it: one policy's canary failure is an ordinary
-// failure there, or a single bad policy would stop all the others.
+// failure there, and a ratio needs two failures, or a single bad policy would stop
+// all the others.
 func (e Event) ForShared() Event {
 	if e.Type == CanaryFailed {
 		e.Type = TargetFailed
 	}
+	e.shared = true
 	return e
 }
 
@@ -168,6 +173,8 @@ func tripped(st *v1alpha1.CircuitBreakerStatus, e Event, l limits) (reason, why 
 	case e.Type == TargetFailed && st.ConsecutiveFailures >= l.consecutive:
 		return ReasonConsecutiveFailures, messageConsecutive(st.ConsecutiveFailures, l)
 	case e.Type != TargetFailed && e.Type != TargetSucceeded:
+		return "", ""
+	case e.shared && st.Failures < 2:
 		return "", ""
 	case st.Failures > 0 && st.Outcomes >= l.minSamples && int64(st.Failures)*100 >= int64(l.ratio)*int64(st.Outcomes):
 		return ReasonFailureRatio, messageRatio(st, l)
