@@ -10,6 +10,7 @@ import (
 
 	"evenkeel.dev/evenkeel/hack/demo/internal/cluster"
 	"evenkeel.dev/evenkeel/hack/demo/internal/fleet"
+	"evenkeel.dev/evenkeel/hack/demo/internal/neighbours"
 	"evenkeel.dev/evenkeel/hack/demo/internal/screen"
 )
 
@@ -23,6 +24,7 @@ type demo struct {
 	stage    *cluster.Cluster
 	client   client.WithWatch
 	recorder *fleet.Recorder
+	around   *neighbours.Neighbours
 	current  int      // the step's number, from 1
 	undone   undoMark // what step 4 leaves, which must stay so
 }
@@ -46,6 +48,8 @@ func (d *demo) steps() []step {
 		{"the fleet is mended", "One canary first, then waves, each verified before the next.", d.mendTheFleet},
 		{"a fix that does harm", "A second policy's fix is valid, but pods never become ready after it.", d.surviveABadFix},
 		{"drift", "Somebody with break-glass rights sets a mended field back.", d.mendDrift},
+		{"a rule that needs a yes", "Mode Manual: nobody answers, so the owner is paged; then somebody approves.", d.awaitApproval},
+		{"what only metrics see", "A fix that is valid and healthy, but requests fail since.", d.listenToMetrics},
 	}
 }
 
@@ -61,7 +65,7 @@ func (d *demo) run(ctx context.Context) error {
 	}
 	d.show.Say("")
 	d.show.Say("The same story by its columns:")
-	if err := d.kubectl(ctx, "get", "policies,remediations,circuitbreakers"); err != nil {
+	if err := d.kubectl(ctx, "get", "policies,remediations,remediationapprovals,circuitbreakers"); err != nil {
 		return err
 	}
 	d.show.Summary(d.now().Sub(began))
@@ -74,6 +78,7 @@ func (d *demo) clearUpAfter(ctx context.Context, failure error) error {
 	if d.stage == nil {
 		return nil
 	}
+	defer d.stopNeighbours()
 	if ctx.Err() != nil {
 		return d.stage.Stop(d.show)
 	}
@@ -92,11 +97,29 @@ func (d *demo) clearUpAfter(ctx context.Context, failure error) error {
 	return err
 }
 
+// stopNeighbours ends what plays the shop and the people on call.
+func (d *demo) stopNeighbours() {
+	if d.around != nil {
+		_ = d.around.Stop() // the demo ends with it
+	}
+}
+
 // kubectl shows a command and what it says. It errs when the command fails.
 func (d *demo) kubectl(ctx context.Context, args ...string) error {
 	output, ok, err := d.try(ctx, args...)
 	if err == nil && !ok {
 		err = fmt.Errorf("kubectl %s failed: %s", args[0], output)
+	}
+	return err
+}
+
+// evenkeel shows a command of Evenkeel's own and what it says. It errs when the
+// command fails.
+func (d *demo) evenkeel(ctx context.Context, args ...string) error {
+	output, ok, err := d.stage.Evenkeel(ctx, args...)
+	d.show.Command("evenkeel "+quoted(args), output)
+	if err == nil && !ok {
+		err = fmt.Errorf("evenkeel %s failed: %s", args[0], output)
 	}
 	return err
 }

@@ -11,6 +11,7 @@ func (d *demo) sayHowToUse() {
 		"  alias kubectl=%s\n"+
 		"  kubectl get policies,remediations,circuitbreakers\n"+
 		"  kubectl get events.events.k8s.io --sort-by=.metadata.creationTimestamp\n"+
+		"Prometheus and Alertmanager have ended: they played before people who are gone, too.\n"+
 		"Stop it in the top folder of the clone; the manager ends by itself when its cluster is gone:\n"+
 		"  make down NAME=%s",
 		s.ManagerPID(), s.Work(), s.Kubeconfig(), s.KubectlPath(), cluster.KeptName)

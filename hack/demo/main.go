@@ -74,9 +74,10 @@ func tell(ctx context.Context, show *screen.Screen, keep bool) error {
 	if err := d.run(ctx); err != nil {
 		return errors.Join(err, d.clearUpAfter(ctx, err))
 	}
+	d.stopNeighbours()
 	if keep {
 		d.sayHowToUse()
-		return nil
+		return d.stage.StopMonitoring()
 	}
 	return d.stage.Stop(show)
 }

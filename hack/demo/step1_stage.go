@@ -18,11 +18,12 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/hack/demo/internal/cluster"
 	"evenkeel.dev/evenkeel/hack/demo/internal/fleet"
+	"evenkeel.dev/evenkeel/hack/demo/internal/neighbours"
 )
 
 const (
 	nodes        = 3
-	kinds        = 4 // of Evenkeel's API
+	kinds        = 6 // of Evenkeel's API
 	leaseName    = "evenkeel-leader"
 	installLimit = 30 * time.Second
 	leaderLimit  = 30 * time.Second
@@ -88,8 +89,12 @@ func (d *demo) installEvenkeel(ctx context.Context) error {
 	if err := d.await(ctx, "Evenkeel's API is served", installLimit, d.apiServed); err != nil {
 		return err
 	}
+	flags, err := d.startMonitoring(ctx)
+	if err != nil {
+		return err
+	}
 	took, err := d.show.Track("starting the manager", func(detail func(string)) error {
-		if err := d.stage.StartManager(ctx, d.client); err != nil {
+		if err := d.stage.StartManager(ctx, d.client, flags...); err != nil {
 			return err
 		}
 		limited, cancel := context.WithTimeout(ctx, leaderLimit)
@@ -101,6 +106,23 @@ func (d *demo) installEvenkeel(ctx context.Context) error {
 		return err
 	}
 	return d.expect(ctx, "The manager is ready, with its service account's rights only", took, d.managerLeads)
+}
+
+// startMonitoring starts what the manager asks for metrics and tells of alerts,
+// and returns the flags by which it finds them.
+func (d *demo) startMonitoring(ctx context.Context) ([]string, error) {
+	var err error
+	if d.around, err = neighbours.Start(d.failedRequests); err != nil {
+		return nil, err
+	}
+	var prometheus, alertmanager string
+	if _, err := d.show.Track("starting Prometheus and Alertmanager", func(func(string)) error {
+		prometheus, alertmanager, err = d.stage.StartMonitoring(ctx, d.around.Address, []string{approvalOwner, metricOwner})
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	return []string{"--prometheus-url=" + prometheus, "--alertmanager-url=" + alertmanager, "--cluster-name=demo", "--alert-interval=1s"}, nil
 }
 
 func (d *demo) apiServed(context.Context) (string, bool, error) {
@@ -116,8 +138,13 @@ func (d *demo) apiServed(context.Context) (string, bool, error) {
 	for _, resource := range list.APIResources {
 		seen[resource.Kind] = true
 	}
-	complete := seen["Policy"] && seen["Remediation"] && seen["RemediationSlice"] && seen["CircuitBreaker"]
-	return fmt.Sprintf("%d kinds of %s", kinds, v1alpha1.GroupVersion), complete, nil
+	served := 0
+	for _, kind := range []string{"Policy", "PolicyException", "Remediation", "RemediationApproval", "RemediationSlice", "CircuitBreaker"} {
+		if seen[kind] {
+			served++
+		}
+	}
+	return fmt.Sprintf("%d kinds of %s", served, v1alpha1.GroupVersion), served == kinds, nil
 }
 
 // managerLeads holds once the manager, which has answered its readiness probe,

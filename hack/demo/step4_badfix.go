@@ -15,7 +15,7 @@ import (
 
 const (
 	harmfulPolicy    = "mirrored-images"
-	harmfulPolicyDir = "hack/demo/policies"
+	harmfulPolicyDir = "hack/demo/policies/mirrored_images"
 	aftermathLimit   = 20 * time.Second
 	// The reasons of Evenkeel's events are part of its API.
 	eventRolledBack    = "RolledBack"

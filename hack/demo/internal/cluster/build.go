@@ -21,6 +21,8 @@ type Programs struct {
 	Root         string
 	ControlPlane string
 	Evenkeel     string
+	Prometheus   string
+	Alertmanager string
 }
 
 // Build builds what is missing or out of date: the two programs into bin/, and
@@ -46,7 +48,7 @@ func Build(ctx context.Context, show *screen.Screen, root string) (Programs, err
 	if err := cmd.Run(); err != nil {
 		return Programs{}, fmt.Errorf("build the control plane's components: %w; see above", err)
 	}
-	return p, nil
+	return p, fetchTools(ctx, show, &p)
 }
 
 // goBuild tells which packages the compiler takes up.

@@ -19,8 +19,10 @@ type Cluster struct {
 	work     string
 	keep     bool
 	plane    *controlPlane
-	manager  *manager
-	rest     *rest.Config
+	manager  *program
+	// monitoring are Prometheus and Alertmanager.
+	monitoring []*program
+	rest       *rest.Config
 }
 
 // Start brings up a control plane. With keep it stays after the demo. The
@@ -110,8 +112,19 @@ func (c *Cluster) stopAll() error {
 	if c.manager != nil {
 		errs = append(errs, c.manager.end())
 	}
+	errs = append(errs, c.StopMonitoring())
 	if c.plane != nil {
 		errs = append(errs, c.plane.stop())
 	}
+	return errors.Join(errs...)
+}
+
+// StopMonitoring ends Prometheus and Alertmanager.
+func (c *Cluster) StopMonitoring() error {
+	var errs []error
+	for _, p := range c.monitoring {
+		errs = append(errs, p.end())
+	}
+	c.monitoring = nil
 	return errors.Join(errs...)
 }

@@ -6,13 +6,23 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 )
 
 // Kubectl runs kubectl as the administrator in the work folder. The output is
 // what it wrote on both streams; a command that ends with an error has ok false
 // and the reason in its output.
 func (c *Cluster) Kubectl(ctx context.Context, args ...string) (output string, ok bool, err error) {
-	cmd := exec.CommandContext(ctx, c.plane.kubectl, args...)
+	return c.command(ctx, c.plane.kubectl, args...)
+}
+
+// Evenkeel runs Evenkeel's own command in the same way.
+func (c *Cluster) Evenkeel(ctx context.Context, args ...string) (output string, ok bool, err error) {
+	return c.command(ctx, c.programs.Evenkeel, args...)
+}
+
+func (c *Cluster) command(ctx context.Context, path string, args ...string) (output string, ok bool, err error) {
+	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir = c.work
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.plane.kubeconfig)
 	text, err := cmd.CombinedOutput()
@@ -23,7 +33,7 @@ func (c *Cluster) Kubectl(ctx context.Context, args ...string) (output string, o
 	case errors.As(err, &exit) && ctx.Err() == nil:
 		return string(text), false, nil
 	default:
-		return string(text), false, fmt.Errorf("run kubectl %s: %w", args[0], err)
+		return string(text), false, fmt.Errorf("run %s %s: %w", filepath.Base(path), args[0], err)
 	}
 }
 

@@ -21,6 +21,9 @@ const (
 	// NewRegistry begins the images of the others.
 	NewRegistry = "registry.example.com/"
 
+	// CompressionKey is the annotation that says how pods compress their replies.
+	CompressionKey = "compression"
+
 	replicas = 2
 	oneIn    = Size / (Size - Violating) // of so many Deployments one is good
 )
@@ -58,7 +61,7 @@ func Deployment(namespace, app string, violating bool) *appsv1.Deployment {
 			Replicas: ptr.To[int32](replicas),
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{CompressionKey: "gzip"}},
 				Spec: corev1.PodSpec{Containers: []corev1.Container{{
 					Name:            app,
 					Image:           fmt.Sprintf("%s%s/%s:1.4.2", registry, namespace, app),
