@@ -29,7 +29,7 @@ const (
 // awaitApproval is step 6.
 func (d *demo) awaitApproval(ctx context.Context) error {
 	mark := d.recorder.Mark()
-	if _, err := d.applyPolicy(ctx, approvalPolicyDir, approvalPolicy); err != nil {
+	if err := d.applyPolicy(ctx, approvalPolicyDir, approvalPolicy); err != nil {
 		return err
 	}
 	plan, err := d.awaitPlan(ctx, approvalPolicy, nil, approvalTargets)
@@ -57,15 +57,15 @@ func (d *demo) awaitApproval(ctx context.Context) error {
 }
 
 // applyPolicy builds the policy of a directory and applies it.
-func (d *demo) applyPolicy(ctx context.Context, dir, want string) (file string, err error) {
+func (d *demo) applyPolicy(ctx context.Context, dir, want string) error {
 	name, file, err := d.buildPolicy(ctx, dir, func(*v1alpha1.Policy) {})
 	if err != nil {
-		return "", err
+		return err
 	}
 	if name != want {
-		return "", fmt.Errorf("%s holds policy %s: the demo expects %s", dir, name, want)
+		return fmt.Errorf("%s holds policy %s: the demo expects %s", dir, name, want)
 	}
-	return file, d.kubectl(ctx, "apply", "-f", file)
+	return d.kubectl(ctx, "apply", "-f", file)
 }
 
 // approve gives a person the right to answer, who then does.

@@ -48,7 +48,7 @@ func (d *demo) listenToMetrics(ctx context.Context) error {
 		return err
 	}
 	mark := d.recorder.Mark()
-	if _, err := d.applyPolicy(ctx, metricPolicyDir, metricPolicy); err != nil {
+	if err := d.applyPolicy(ctx, metricPolicyDir, metricPolicy); err != nil {
 		return err
 	}
 	plan, err := d.awaitPlan(ctx, metricPolicy, nil, metricTargets)
