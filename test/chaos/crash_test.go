@@ -3,6 +3,7 @@ package chaos_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -22,6 +23,9 @@ var _ = Describe("The leader is killed", func() {
 	}
 	DescribeTable("at every write of a rollout in turn",
 		func(ctx context.Context, name string, fresh func() fleet, ends v1alpha1.RemediationPhase, match func(*rollout) faultproxy.Match, fault func(*rig.Manager) faultproxy.Fault) {
+			if ends == v1alpha1.PhaseSucceeded && os.Getenv(tableVariable) == "" {
+				Skip("the end-to-end suite kills the manager at these writes, too; here they are counted for the table")
+			}
 			manager := suite.StartManager(ctx)
 			e := begin(name, manager)
 			kills := 0
