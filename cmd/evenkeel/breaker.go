@@ -21,7 +21,7 @@ func newBreakerCommand() *cobra.Command {
 go of it, and lets one start afresh that opened by itself. "evenkeel breaker open
 global" is the kill switch: no new write begins anywhere; rollbacks go on.`,
 	}
-	cmd.SetFlagErrorFunc(wronglyCalled)
+	takesCommand(cmd)
 	flags := takesCluster(cmd)
 	cmd.AddCommand(newBreakerListCommand(flags),
 		newBreakerForceCommand(flags, "open", "Hold a breaker open: the kill switch", v1alpha1.BreakerOpen),

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -85,9 +86,33 @@ func takesArguments(least, most int, one string) cobra.PositionalArgs {
 	}
 }
 
-// wronglyCalled shows how a command is to be called.
+// wronglyCalled says how a command is to be called, in so few lines that the
+// error stays on the screen.
 func wronglyCalled(cmd *cobra.Command, err error) error {
-	return &exitError{exitUsage, fmt.Errorf("%w\n%s", err, cmd.UsageString())}
+	usage := cmd.UseLine()
+	if cmd.HasAvailableSubCommands() {
+		usage = cmd.CommandPath() + " [command]"
+	}
+	return &exitError{exitUsage, fmt.Errorf("%w\nusage: %s\nmore:  %s --help", err, usage, cmd.CommandPath())}
+}
+
+// takesCommand makes a command that only holds others refuse words that none of
+// them bears: by itself cobra prints the help then, and ends with code 0.
+func takesCommand(cmd *cobra.Command) {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.SetFlagErrorFunc(wronglyCalled)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		var names []string
+		for _, command := range cmd.Commands() {
+			if command.IsAvailableCommand() {
+				names = append(names, command.Name())
+			}
+		}
+		return wronglyCalled(cmd, fmt.Errorf("there is no command %q: give one of %s", args[0], strings.Join(names, ", ")))
+	}
 }
 
 func build(dir string) ([]byte, error) {

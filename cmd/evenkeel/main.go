@@ -38,6 +38,7 @@ in the cluster, and by putting violations right through a verified rollout.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	takesCommand(root)
 	root.AddCommand(newManagerCommand(), newBuildCommand(), newTestCommand(),
 		newRolloutCommand(), newBreakerCommand(), newVersionCommand())
 	return root

@@ -21,7 +21,7 @@ func newRolloutCommand() *cobra.Command {
 resume, approve, reject, abort or retry. NAME is a Remediation, or a policy: then
 its latest plan is meant.`,
 	}
-	cmd.SetFlagErrorFunc(wronglyCalled)
+	takesCommand(cmd)
 	flags := takesCluster(cmd)
 	cmd.AddCommand(newRolloutGetCommand(flags))
 	for _, word := range rolloutWords() {
