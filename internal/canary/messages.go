@@ -73,7 +73,7 @@ func MessagePolicyBreakersOpen(open int) string {
 
 func messageOpen(why string, next time.Time) string {
 	const advice = " No new write until %s; then one plan is let through as a probe. Rollbacks go on. " +
-		"Mend the policy or its fix; to start afresh before that time: evenkeel breaker reset."
+		"Mend the policy or its fix; to start afresh before that time: evenkeel breaker reset NAME --reason \"...\"."
 	tail := fmt.Sprintf(advice, stamp(next))
 	return cut(strings.TrimSpace(why), maxMessage-utf8.RuneCountInString(tail)) + tail
 }
@@ -151,7 +151,7 @@ func messageSLORefused(breaker, why string) string {
 
 func messageDemoted(reason string) string {
 	return fmt.Sprintf("The policy's breaker opened %d times within %s, at last by %s: only dry runs are made. "+
-		`It ends when the policy's rule changes, or by: evenkeel breaker reset --reason "..."`, OpeningsToDemote, DemotionWindow, reason)
+		`It ends when the policy's rule changes, or by: evenkeel breaker reset NAME --reason "..."`, OpeningsToDemote, DemotionWindow, reason)
 }
 
 func messageReset(r *v1alpha1.BreakerResetRecord) string {

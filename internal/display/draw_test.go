@@ -178,3 +178,39 @@ func TestWell(t *testing.T) {
 		})
 	}
 }
+
+func TestDrawTellsWhatIsNotTakenUp(t *testing.T) {
+	const part = "isn't taken up yet"
+	cases := map[string]struct {
+		reason     string
+		phase      v1alpha1.RemediationPhase
+		generation int64
+		want       bool
+	}{
+		"an abort while no manager runs": {"what is drawn is older than the order", v1alpha1.PhaseSoaking, 2, true},
+		"nothing was asked for":          {"what is drawn is true", v1alpha1.PhaseSoaking, 1, false},
+		"a plan that nobody has seen":    {"no order is needed for that", "", 2, false},
+		"a plan that has ended":          {"no order changes it", v1alpha1.PhaseRolledBack, 2, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := fleet(1, 2)
+			r.Remediation.Generation, r.Remediation.Status.Phase = tc.generation, tc.phase
+			if tc.phase != "" {
+				r.Remediation.Status.ObservedGeneration = 1
+			}
+			drawn := strings.Join(r.Draw(display.Style{}), "\n")
+			if got := strings.Contains(drawn, part); got != tc.want {
+				t.Errorf("%s: %q is drawn: %v, want %v\n%s", tc.reason, part, got, tc.want, drawn)
+			}
+		})
+	}
+}
+
+func TestDrawOfAPlanWithoutItsSlices(t *testing.T) {
+	r := applying()
+	r.Slices, r.Remediation.Status.HealthySince = nil, ago(5*time.Second)
+	if drawn := strings.Join(r.Draw(display.Style{}), "\n"); strings.Contains(drawn, " ;") || !strings.Contains(drawn, "verified for 5s") {
+		t.Errorf("a wave whose targets are unknown leaves a gap:\n%s", drawn)
+	}
+}

@@ -89,6 +89,16 @@ func (r Rollout) next(d *drawing) {
 	}
 	d.section(title)
 	d.add(toneOf(r.phase()), "  %s", orDash(r.Remediation.Status.Message))
+	if r.unseen() {
+		d.add(busy, "  what a person asked for last (pause, resume, abort or retry) isn't taken up yet; if this stays, see whether the manager runs")
+	}
+}
+
+// unseen says that somebody has changed the plan since the manager last looked
+// at it: until it does, what is drawn is from before that.
+func (r Rollout) unseen() bool {
+	rem := r.Remediation
+	return !Ended(r.phase()) && rem.Status.Phase != "" && rem.Status.ObservedGeneration < rem.Generation
 }
 
 // toneOf is the tone of a phase.

@@ -2,6 +2,7 @@ package display
 
 import (
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -78,7 +79,7 @@ func (r Rollout) wave(wave int32, c tally) (tone, string) {
 	case c.reverted+c.conflict > 0:
 		return bad, text
 	case atWork:
-		return busy, text + r.soak()
+		return busy, strings.Trim(text+"; "+r.soak(), "; ")
 	case c.pending == c.total:
 		return faint, "waits for its turn"
 	case c.skipped == c.total:
@@ -116,7 +117,7 @@ func (r Rollout) soak() string {
 	if r.Remediation.Status.HealthySince == nil {
 		return ""
 	}
-	return "; verified for " + r.ago(r.Remediation.Status.HealthySince.Time)
+	return "verified for " + r.ago(r.Remediation.Status.HealthySince.Time)
 }
 
 // each calls do for every target with its record; one that is missing is Pending.

@@ -46,7 +46,7 @@ func (o Observation) fail(f failure) Intent {
 		Message: message + "; " + o.undoing()}
 	if o.Spec.Strategy.OnFailure == v1alpha1.FailureHold {
 		intent.Phase, intent.HeldFrom, intent.Wait = v1alpha1.PhaseHeld, v1alpha1.PhaseVerifying, holdPoll
-		intent.Message = fmt.Sprintf("%s; nothing is undone until a person decides: set spec.abort to true to undo it, or spec.retries to %d to verify it once more",
+		intent.Message = fmt.Sprintf("%s; nothing is undone until a person decides: evenkeel rollout abort (spec.abort: true) undoes it, evenkeel rollout retry (spec.retries: %d) verifies it once more",
 			message, max(o.Spec.Retries, o.Status.Retries)+1)
 	}
 	intent.Outcomes = []Outcome{
