@@ -2,12 +2,9 @@ package remediate
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -33,8 +30,8 @@ func (c *BreakerController) Reconcile(ctx context.Context, request ctrl.Request)
 	if !b.policies.Complete() {
 		return ctrl.Result{RequeueAfter: catalogPoll}, nil
 	}
-	cb := &v1alpha1.CircuitBreaker{}
-	if err := b.client.Get(ctx, request.NamespacedName, cb); err != nil {
+	cb, err := b.cached.get(ctx, request.Name)
+	if err != nil {
 		if !apierrors.IsNotFound(err) {
 			return ctrl.Result{}, err
 		}
@@ -88,17 +85,12 @@ func (b *breakers) drop(ctx context.Context, cb *v1alpha1.CircuitBreaker) (bool,
 	if cb.Spec.Scope.Type != v1alpha1.BreakerScopeNamespace || cb.Spec.Forced != "" {
 		return false, nil
 	}
-	namespace := &metav1.PartialObjectMetadata{}
-	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	err := b.reader.Get(ctx, client.ObjectKey{Name: cb.Spec.Scope.Namespace}, namespace)
-	if client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("read namespace %s: %w", cb.Spec.Scope.Namespace, err)
-	}
-	if err == nil && !canary.Idle(cb, b.clock.Now()) {
-		return false, nil
+	there, err := b.hasNamespace(ctx, cb.Spec.Scope.Namespace)
+	if err != nil || there && !canary.Idle(cb, b.clock.Now()) {
+		return false, err
 	}
 	// What was written since it was read is news of it.
-	err = b.client.Delete(ctx, cb, client.Preconditions{UID: &cb.UID, ResourceVersion: &cb.ResourceVersion})
+	err = b.store.remove(ctx, cb)
 	if apierrors.IsConflict(err) {
 		err = nil // that write is a change, and is looked at
 	}
@@ -130,10 +122,10 @@ func (b *breakers) poll(cb *v1alpha1.CircuitBreaker) time.Duration {
 // gauge sets the figures of all breakers anew, so that they are right after a
 // restart and after a deletion too.
 func (b *breakers) gauge(ctx context.Context) error {
-	list := &v1alpha1.CircuitBreakerList{}
-	if err := b.client.List(ctx, list); err != nil {
-		return fmt.Errorf("list circuit breakers: %w", err)
+	list, err := b.cached.list(ctx)
+	if err != nil {
+		return err
 	}
-	b.metrics.set(list.Items)
+	b.metrics.set(list)
 	return nil
 }

@@ -46,7 +46,7 @@ func TestAResetIsAuditedAndCarriedOutOnce(t *testing.T) {
 	c.told()
 	cb := c.read("policy-tags")
 	cb.Spec.Reset = &v1alpha1.BreakerReset{Count: 1, Reason: "the registry is back", RequestedBy: "alice"}
-	c.must(c.client.Update(c.ctx, cb))
+	c.must(c.kept.writeSpec(cb))
 	st := c.reconciled("policy-tags").Status
 	if st.State != v1alpha1.BreakerClosed || st.LastReset == nil || st.LastReset.By != "alice" || st.Resets != 1 {
 		t.Fatalf("after the reset: %s, %+v", st.State, st.LastReset)
@@ -70,7 +70,7 @@ func TestTheKillSwitchIsToldOnce(t *testing.T) {
 	}{{v1alpha1.BreakerOpen, escalate.ReasonKillSwitchOn}, {"", escalate.ReasonKillSwitchOff}} {
 		cb := c.read("global")
 		cb.Spec.Forced = step.forced
-		c.must(c.client.Update(c.ctx, cb))
+		c.must(c.kept.writeSpec(cb))
 		c.reconciled("global")
 		if told := c.told(); !strings.Contains(told, step.tells) {
 			t.Errorf("forced %q tells %q", step.forced, told)
@@ -141,12 +141,12 @@ func TestANamespacesBreakerGoesWhenItIsNeededNoMore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCircuit(t)
 			if !tc.gone {
-				c.must(c.client.Create(c.ctx, namespace("shop")))
+				c.in("shop")
 			}
 			c.must(c.record(c.ctx, c.plan("a"), []Outcome{failed("f", "shop")}))
 			cb := c.read("namespace-shop")
 			cb.Spec.Forced = tc.forced
-			c.must(c.client.Update(c.ctx, cb))
+			c.must(c.kept.writeSpec(cb))
 			c.after(tc.after)
 			if got := c.reconciled("namespace-shop"); (got != nil) != tc.stays {
 				t.Errorf("%s\nthe breaker stays: %t, want %t", tc.reason, got != nil, tc.stays)
@@ -156,7 +156,7 @@ func TestANamespacesBreakerGoesWhenItIsNeededNoMore(t *testing.T) {
 }
 
 func TestThreeOpenPolicyBreakersOpenTheGlobalOneWithoutAPlan(t *testing.T) {
-	var objects []client.Object
+	var objects []*v1alpha1.CircuitBreaker
 	for i := range 3 {
 		cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("policy-p%d", i)},
 			Spec: v1alpha1.CircuitBreakerSpec{Scope: policyScope(fmt.Sprintf("p%d", i))}}
@@ -175,7 +175,7 @@ func TestThreeOpenPolicyBreakersOpenTheGlobalOneWithoutAPlan(t *testing.T) {
 
 func TestTheFiguresAreRightAfterARestartAndADeletion(t *testing.T) {
 	open := half()
-	c := newCircuit(t, namespace("shop"), open)
+	c := newCircuit(t, open).in("shop")
 	c.opened("1")
 	c.metrics = newBreakerMetrics(prometheus.NewRegistry())
 	c.must(breakersEnsured(c))
@@ -186,12 +186,12 @@ func TestTheFiguresAreRightAfterARestartAndADeletion(t *testing.T) {
 	if p, n, g := figure("Policy", "tags"), figure("Namespace", ""), figure("Global", ""); p != 1 || n != 1 || g != 0 {
 		t.Errorf("after a restart: policy %v, namespaces %v, global %v", p, n, g)
 	}
-	c.must(c.client.Delete(c.ctx, c.read("policy-tags")))
+	c.must(c.kept.remove(c.ctx, c.read("policy-tags")))
 	c.reconciled("policy-tags")
 	if n := testutil.CollectAndCount(c.metrics.open); n != 2 {
 		t.Errorf("after its deletion %d breakers are shown, want the global one and the namespaces", n)
 	}
-	c.must(c.client.Delete(c.ctx, c.read("global")))
+	c.must(c.kept.remove(c.ctx, c.read("global")))
 	if c.reconciled("global") == nil {
 		t.Error("the kill switch isn't there after its deletion")
 	}

@@ -8,19 +8,21 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/escalate"
-	"evenkeel.dev/evenkeel/internal/kube"
 )
 
 // breakers asks and feeds the circuit breakers. What they know is in their status
 // alone; each write of it fails when somebody else has written it since.
 type breakers struct {
-	reader   client.Reader
-	client   client.Client
+	store breakerStore
+	// cached reads what may be a little old.
+	cached breakerReader
+	// hasNamespace says whether a namespace is there.
+	hasNamespace func(ctx context.Context, name string) (bool, error)
+
 	policies Policies
 	findings Findings
 	// analyzer answers the queries of service level objectives; nil when no
@@ -52,7 +54,7 @@ func (b *breakers) write(ctx context.Context, before, cb *v1alpha1.CircuitBreake
 		cb.Status = canary.Demotion(cb.Status, b.revision(scope.Policy), b.clock.Now())
 	}
 	b.condition(cb)
-	if err := kube.NewStatusWriter(b.client, before).Write(ctx, cb, v1alpha1.FieldManager); err != nil {
+	if err := b.store.writeStatus(ctx, before, cb); err != nil {
 		return err
 	}
 	b.metrics.transition(before, cb)
@@ -113,35 +115,34 @@ func (b *breakers) condition(cb *v1alpha1.CircuitBreaker) {
 
 // ensure reads a breaker anew, and makes it when there is none.
 func (b *breakers) ensure(ctx context.Context, scope v1alpha1.BreakerScope) (*v1alpha1.CircuitBreaker, error) {
-	cb := &v1alpha1.CircuitBreaker{}
-	key := client.ObjectKey{Name: breakerName(scope)}
-	err := b.reader.Get(ctx, key, cb)
+	name := breakerName(scope)
+	cb, err := b.store.get(ctx, name)
 	if err == nil && cb.Spec.Scope != scope {
-		return nil, fmt.Errorf("circuit breaker %s covers %+v, not what its name says: delete it", key.Name, cb.Spec.Scope)
+		return nil, fmt.Errorf("circuit breaker %s covers %+v, not what its name says: delete it", name, cb.Spec.Scope)
 	}
 	if !apierrors.IsNotFound(err) {
 		return cb, err
 	}
-	cb = &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: key.Name}, Spec: v1alpha1.CircuitBreakerSpec{Scope: scope}}
+	cb = &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.CircuitBreakerSpec{Scope: scope}}
 	if scope.Policy != "" {
 		cb.Labels = map[string]string{v1alpha1.LabelPolicy: scope.Policy}
 	}
-	if err := b.client.Create(ctx, cb, client.FieldOwner(v1alpha1.FieldManager)); err != nil {
-		return nil, fmt.Errorf("make circuit breaker %s: %w", key.Name, err)
+	if err := b.store.create(ctx, cb); err != nil {
+		return nil, fmt.Errorf("make circuit breaker %s: %w", name, err)
 	}
 	return cb, nil
 }
 
 // inNamespaces reads the namespaces' breakers anew, by namespace.
 func (b *breakers) inNamespaces(ctx context.Context) (map[string]*v1alpha1.CircuitBreaker, error) {
-	list := &v1alpha1.CircuitBreakerList{}
-	if err := b.reader.List(ctx, list); err != nil {
-		return nil, fmt.Errorf("list circuit breakers: %w", err)
+	list, err := b.store.list(ctx)
+	if err != nil {
+		return nil, err
 	}
 	byNamespace := map[string]*v1alpha1.CircuitBreaker{}
-	for i := range list.Items {
-		if scope := list.Items[i].Spec.Scope; scope.Type == v1alpha1.BreakerScopeNamespace {
-			byNamespace[scope.Namespace] = &list.Items[i]
+	for i := range list {
+		if scope := list[i].Spec.Scope; scope.Type == v1alpha1.BreakerScopeNamespace {
+			byNamespace[scope.Namespace] = &list[i]
 		}
 	}
 	return byNamespace, nil

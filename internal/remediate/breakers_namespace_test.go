@@ -39,7 +39,7 @@ func (c *circuit) barredIn(rem *v1alpha1.Remediation, waves map[string]int32) []
 }
 
 func TestANamespacesFailuresOpenItsBreakerAlone(t *testing.T) {
-	c := newCircuit(t, namespace("shop"), namespace("bank"))
+	c := newCircuit(t).in("shop", "bank")
 	rem := c.plan("a")
 	c.must(c.record(c.ctx, rem, []Outcome{{Type: OutcomeSucceeded, Key: "ok", Count: 16, Namespaces: map[string]int32{"shop": 8, "bank": 8}}}))
 	if c.read("namespace-shop") != nil || c.read("namespace-bank") != nil {
@@ -66,7 +66,7 @@ func TestANamespacesFailuresOpenItsBreakerAlone(t *testing.T) {
 }
 
 func TestACanarysFailureIsAnOrdinaryOneForItsNamespace(t *testing.T) {
-	c := newCircuit(t, namespace("shop"))
+	c := newCircuit(t).in("shop")
 	o := Outcome{Type: OutcomeCanaryFailed, Key: "c", Count: 1, Namespaces: map[string]int32{"shop": 1}}
 	c.must(c.record(c.ctx, c.plan("a"), []Outcome{o}))
 	if st := c.read("namespace-shop").Status; st.State != v1alpha1.BreakerClosed || st.Failures != 1 {
@@ -87,7 +87,7 @@ func half() *v1alpha1.CircuitBreaker {
 }
 
 func TestAPermitForANamespaceIsTakenWhenItsWaveComes(t *testing.T) {
-	c := newCircuit(t, namespace("shop"), half())
+	c := newCircuit(t, half()).in("shop")
 	first, second := c.plan("first"), c.plan("second")
 	if got := c.barredIn(first, map[string]int32{"shop": 1, "bank": 0}); got != nil || c.read("namespace-shop").Status.Permit != nil {
 		t.Fatalf("a plan whose target there is in a later wave: kept back %v, permit %+v", got, c.read("namespace-shop").Status.Permit)
@@ -131,7 +131,7 @@ func TestAPermitForANamespaceEndsWithItsPlan(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := newCircuit(t, namespace("shop"), half())
+			c := newCircuit(t, half()).in("shop")
 			rem := c.plan("a")
 			c.barredIn(rem, map[string]int32{"shop": 0})
 			c.must(c.record(c.ctx, rem, []Outcome{tc.outcome}))
@@ -142,7 +142,7 @@ func TestAPermitForANamespaceEndsWithItsPlan(t *testing.T) {
 			}
 		})
 	}
-	c := newCircuit(t, namespace("shop"), half())
+	c := newCircuit(t, half()).in("shop")
 	c.barredIn(c.plan("a"), map[string]int32{"shop": 0})
 	c.must(c.release(c.ctx, c.plan("a")))
 	if st := c.read("namespace-shop").Status; st.State != v1alpha1.BreakerHalfOpen || st.Permit != nil {

@@ -123,8 +123,8 @@ func (b *breakers) mode(ctx context.Context, pol *v1alpha1.Policy, mode v1alpha1
 // demoted says whether only dry runs are made for a policy, as the cache knows it:
 // whoever writes asks the breaker itself, anew.
 func (b *breakers) demoted(ctx context.Context, policy string) (*v1alpha1.BreakerDemotion, error) {
-	cb := &v1alpha1.CircuitBreaker{}
-	if err := b.client.Get(ctx, client.ObjectKey{Name: breakerName(policyScope(policy))}, cb); err != nil {
+	cb, err := b.cached.get(ctx, breakerName(policyScope(policy)))
+	if err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	return canary.Demotion(cb.Status, b.revision(policy), b.clock.Now()).Demoted, nil

@@ -88,12 +88,12 @@ func (o Outcome) ends() bool { return o.Type == OutcomePlanSucceeded || o.Type =
 
 // tripGlobal opens the global breaker when enough policies' breakers are open.
 func (b *breakers) tripGlobal(ctx context.Context, rem *v1alpha1.Remediation) error {
-	list := &v1alpha1.CircuitBreakerList{}
-	if err := b.reader.List(ctx, list); err != nil {
-		return fmt.Errorf("list circuit breakers: %w", err)
+	list, err := b.store.list(ctx)
+	if err != nil {
+		return err
 	}
 	open := 0
-	for _, cb := range list.Items {
+	for _, cb := range list {
 		// Time alone may have turned it half-open since it was last written.
 		state := canary.Tick(cb.Status, b.strategy(cb.Spec.Scope), b.clock.Now()).State
 		if cb.Spec.Scope.Type == v1alpha1.BreakerScopePolicy && state == v1alpha1.BreakerOpen {

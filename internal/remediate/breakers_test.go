@@ -2,23 +2,18 @@ package remediate
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clientevents "k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
@@ -40,7 +35,7 @@ func (c *counted) Findings(string) ([]policy.Finding, string, bool) {
 	return nil, c.revision, c.complete
 }
 
-// circuit is the breakers over a fake API server, with the policy "tags" in force.
+// circuit is the breakers, kept in memory, with the policy "tags" in force.
 type circuit struct {
 	*testing.T
 	*breakers
@@ -52,30 +47,19 @@ type circuit struct {
 	answers  *fakeAnalyzer
 	recorded chan string
 	registry *prometheus.Registry
-	// unreadable makes every read fail.
-	unreadable bool
+	kept     *breakerMemory
+	// namespaces are those that are there.
+	namespaces map[string]bool
 }
 
-func newCircuit(t *testing.T, objects ...client.Object) *circuit {
+func newCircuit(t *testing.T, kept ...*v1alpha1.CircuitBreaker) *circuit {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
 	c := &circuit{T: t, ctx: t.Context(), time: clocktesting.NewFakePassiveClock(noon), catalog: catalog.New(catalog.Options{}),
-		answers: &fakeAnalyzer{answers: map[string]float64{}}, registry: prometheus.NewRegistry(), scan: &counted{}}
-	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1alpha1.CircuitBreaker{}).
-		WithInterceptorFuncs(interceptor.Funcs{Get: func(ctx context.Context, w client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			if c.unreadable {
-				return errors.New("etcd is down")
-			}
-			return w.Get(ctx, key, o, opts...)
-		}}).Build()
+		answers: &fakeAnalyzer{answers: map[string]float64{}}, registry: prometheus.NewRegistry(), scan: &counted{},
+		kept: memoryOf(kept...), namespaces: map[string]bool{}}
 	recorder := clientevents.NewFakeRecorder(100)
 	c.recorded = recorder.Events
-	c.breakers = &breakers{reader: api, client: api, policies: c.catalog, findings: c.scan, analyzer: c.answers, clock: c.time,
+	c.breakers = &breakers{store: c.kept, cached: c.kept, hasNamespace: c.isThere, policies: c.catalog, findings: c.scan, analyzer: c.answers, clock: c.time,
 		events: escalate.NewRecorder(recorder), metrics: newBreakerMetrics(c.registry)}
 	c.control = &BreakerController{breakers: c.breakers}
 	c.policy("missing", func(*v1alpha1.RemediationStrategy) {})
@@ -126,13 +110,24 @@ func (c *circuit) admitted(rem *v1alpha1.Remediation) Gate {
 // read reads a breaker; nil when there is none.
 func (c *circuit) read(name string) *v1alpha1.CircuitBreaker {
 	c.Helper()
-	cb := &v1alpha1.CircuitBreaker{}
-	err := c.client.Get(c.ctx, client.ObjectKey{Name: name}, cb)
-	c.must(client.IgnoreNotFound(err))
-	if err != nil {
+	cb, err := c.kept.get(c.ctx, name)
+	if apierrors.IsNotFound(err) {
 		return nil
 	}
+	c.must(err)
 	return cb
+}
+
+// in makes namespaces.
+func (c *circuit) in(namespaces ...string) *circuit {
+	for _, name := range namespaces {
+		c.namespaces[name] = true
+	}
+	return c
+}
+
+func (c *circuit) isThere(_ context.Context, namespace string) (bool, error) {
+	return c.namespaces[namespace], nil
 }
 
 // reconciled lets the breakers' controller look at one.
@@ -154,10 +149,6 @@ func (c *circuit) told() string {
 			return strings.Join(all, "\n")
 		}
 	}
-}
-
-func namespace(name string) *corev1.Namespace {
-	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
 // failed is the outcome of a target that failed in a namespace.
@@ -209,7 +200,7 @@ func TestTheGateAsksForAnAnswerOfTheObjective(t *testing.T) {
 
 func TestABreakerThatCannotBeReadIsOpen(t *testing.T) {
 	c := newCircuit(t)
-	c.unreadable = true
+	c.kept.unreadable = true
 	if gate := c.admitted(c.plan("a")); !gate.Closed || !strings.Contains(gate.Message, "etcd is down") {
 		t.Errorf("the gate says %+v, want closed with the reason", gate)
 	}

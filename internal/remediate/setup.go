@@ -45,7 +45,8 @@ type Options struct {
 // on the leader only.
 func Register(mgr ctrl.Manager, o Options) error {
 	recorder := escalate.NewRecorder(mgr.GetEventRecorder("evenkeel"))
-	b := &breakers{reader: mgr.GetAPIReader(), client: mgr.GetClient(), policies: o.Policies, findings: o.Findings, analyzer: o.Analyzer,
+	live := breakersIn{mgr.GetAPIReader()}
+	b := &breakers{store: clusterBreakers{live, mgr.GetClient()}, cached: breakersIn{mgr.GetClient()}, hasNamespace: namespaceExists(live), policies: o.Policies, findings: o.Findings, analyzer: o.Analyzer,
 		slo: o.SLO, clock: o.Clock, events: recorder, metrics: newBreakerMetrics(o.Metrics)}
 	slices := newShelf(mgr.GetAPIReader())
 	rollout := &Controller{client: mgr.GetClient(), reader: mgr.GetAPIReader(), policies: o.Policies, clock: o.Clock,

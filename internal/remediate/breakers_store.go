@@ -1,0 +1,78 @@
+package remediate
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kube"
+)
+
+// breakerReader reads circuit breakers. Reading one that isn't there is a
+// NotFound error of the API.
+type breakerReader interface {
+	get(ctx context.Context, name string) (*v1alpha1.CircuitBreaker, error)
+	list(ctx context.Context) ([]v1alpha1.CircuitBreaker, error)
+}
+
+// breakerStore keeps the circuit breakers, and reads them past every cache.
+type breakerStore interface {
+	breakerReader
+	create(ctx context.Context, cb *v1alpha1.CircuitBreaker) error
+	// writeStatus conflicts when the breaker was written since it was read.
+	writeStatus(ctx context.Context, before, cb *v1alpha1.CircuitBreaker) error
+	// remove conflicts like writeStatus.
+	remove(ctx context.Context, cb *v1alpha1.CircuitBreaker) error
+}
+
+// breakersIn reads the breakers of the API server, or of a cache of it.
+type breakersIn struct{ client.Reader }
+
+func (r breakersIn) get(ctx context.Context, name string) (*v1alpha1.CircuitBreaker, error) {
+	cb := &v1alpha1.CircuitBreaker{}
+	return cb, r.Get(ctx, client.ObjectKey{Name: name}, cb)
+}
+
+func (r breakersIn) list(ctx context.Context) ([]v1alpha1.CircuitBreaker, error) {
+	all := &v1alpha1.CircuitBreakerList{}
+	if err := r.List(ctx, all); err != nil {
+		return nil, fmt.Errorf("list circuit breakers: %w", err)
+	}
+	return all.Items, nil
+}
+
+// clusterBreakers keeps the breakers in the API server.
+type clusterBreakers struct {
+	breakersIn
+	client client.Client
+}
+
+func (s clusterBreakers) create(ctx context.Context, cb *v1alpha1.CircuitBreaker) error {
+	return s.client.Create(ctx, cb, client.FieldOwner(v1alpha1.FieldManager))
+}
+
+func (s clusterBreakers) writeStatus(ctx context.Context, before, cb *v1alpha1.CircuitBreaker) error {
+	return kube.NewStatusWriter(s.client, before).Write(ctx, cb, v1alpha1.FieldManager)
+}
+
+func (s clusterBreakers) remove(ctx context.Context, cb *v1alpha1.CircuitBreaker) error {
+	return s.client.Delete(ctx, cb, client.Preconditions{UID: &cb.UID, ResourceVersion: &cb.ResourceVersion})
+}
+
+// namespaceExists asks the API server, past every cache, whether a namespace is there.
+func namespaceExists(reader client.Reader) func(context.Context, string) (bool, error) {
+	return func(ctx context.Context, name string) (bool, error) {
+		namespace := &metav1.PartialObjectMetadata{}
+		namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+		err := reader.Get(ctx, client.ObjectKey{Name: name}, namespace)
+		if client.IgnoreNotFound(err) != nil {
+			return false, fmt.Errorf("read namespace %s: %w", name, err)
+		}
+		return !apierrors.IsNotFound(err), nil
+	}
+}
