@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -51,7 +52,8 @@ func (s *AnswerController) tell(ctx context.Context, a *v1alpha1.RemediationAppr
 	plan := &v1alpha1.Remediation{}
 	err := s.reader.Get(ctx, client.ObjectKey{Name: a.Spec.Remediation}, plan)
 	if apierrors.IsNotFound(err) {
-		return s.write(ctx, a, nil, canary.Refuse(a, nil, nil))
+		refused, _ := fate(a, nil, nil)
+		return s.write(ctx, a, nil, refused)
 	}
 	if err != nil {
 		return fmt.Errorf("read the plan of answer %s: %w", a.Name, err)
@@ -59,23 +61,36 @@ func (s *AnswerController) tell(ctx context.Context, a *v1alpha1.RemediationAppr
 	if err := s.adopt(ctx, a, plan); err != nil {
 		return err
 	}
-	if canary.Taken(a, plan) {
-		return s.write(ctx, a, plan, canary.Refusal{})
-	}
 	pol, err := policyOfPlan(ctx, s.reader, plan)
 	if err != nil {
 		return err
 	}
-	if refused := canary.Refuse(a, plan, pol); refused != (canary.Refusal{}) {
-		return s.write(ctx, a, plan, refused)
+	refused, known := fate(a, plan, pol)
+	if !known {
+		return nil // the plan takes it, and its change brings us back
 	}
-	return nil // the plan takes it, and its change brings us back
+	return s.write(ctx, a, plan, refused)
+}
+
+// fate is what has become of an answer to a plan, or to none that is there: it was taken, or is refused, or
+// that isn't known yet.
+func fate(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, pol *v1alpha1.Policy) (refused canary.Refusal, known bool) {
+	if plan != nil && canary.Taken(a, plan) {
+		return canary.Refusal{}, true
+	}
+	refused = canary.Refuse(a, plan, pol)
+	return refused, refused != (canary.Refusal{})
+}
+
+// adoptable says whether an answer is to this plan and has no owner yet.
+func adoptable(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) bool {
+	owned := slices.ContainsFunc(a.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "Remediation" })
+	return !owned && a.Spec.PlanHash == plan.Spec.PlanHash && !a.CreationTimestamp.Before(&plan.CreationTimestamp)
 }
 
 // adopt makes the plan the owner of an answer to it.
 func (s *AnswerController) adopt(ctx context.Context, a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) error {
-	owned := slices.ContainsFunc(a.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "Remediation" })
-	if owned || a.Spec.PlanHash != plan.Spec.PlanHash || a.CreationTimestamp.Before(&plan.CreationTimestamp) {
+	if !adoptable(a, plan) {
 		return nil
 	}
 	before := a.DeepCopy()
@@ -92,23 +107,30 @@ func (s *AnswerController) adopt(ctx context.Context, a *v1alpha1.RemediationApp
 // write says whether the answer was taken, and announces it when it comes to be
 // known.
 func (s *AnswerController) write(ctx context.Context, a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, refused canary.Refusal) error {
-	known := meta.IsStatusConditionTrue(a.Status.Conditions, v1alpha1.ConditionReady)
 	status := kube.NewStatusWriter(s.client, a)
+	news := settle(a, plan, refused, s.clock.Now())
+	if err := status.Write(ctx, a, v1alpha1.FieldManager); err != nil {
+		return err
+	}
+	if news {
+		s.announce(a, plan)
+	}
+	return nil
+}
+
+// settle says in an answer's status what has become of it, and returns whether it
+// is news that it was taken.
+func settle(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, refused canary.Refusal, now time.Time) (news bool) {
+	known := meta.IsStatusConditionTrue(a.Status.Conditions, v1alpha1.ConditionReady)
 	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, ObservedGeneration: a.Generation,
-		Reason: refused.Reason, Message: "it doesn't count: " + refused.Message, LastTransitionTime: metav1.NewTime(s.clock.Now())}
+		Reason: refused.Reason, Message: "it doesn't count: " + refused.Message, LastTransitionTime: metav1.NewTime(now)}
 	taken := refused == (canary.Refusal{})
 	if taken {
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionTrue, v1alpha1.ReasonTaken, fmt.Sprintf("Remediation %s acts by it", plan.Name)
 	}
 	meta.SetStatusCondition(&a.Status.Conditions, ready)
 	a.Status.ObservedGeneration = a.Generation
-	if err := status.Write(ctx, a, v1alpha1.FieldManager); err != nil {
-		return err
-	}
-	if taken && !known {
-		s.announce(a, plan)
-	}
-	return nil
+	return taken && !known
 }
 
 func (s *AnswerController) announce(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,18 +32,23 @@ func (c *Controller) approval(ctx context.Context, rem *v1alpha1.Remediation) (A
 		}
 		rem.Status.Approval = given
 	}
+	return approvalOf(rem, c.clock.Now()), nil
+}
+
+// approvalOf is what the status of a plan in mode Manual says of its approval.
+func approvalOf(rem *v1alpha1.Remediation, now time.Time) Approval {
 	if given := rem.Status.Approval; given != nil {
-		return Approval{Needed: true, Decision: given.Decision, Message: told(given)}, nil
+		return Approval{Needed: true, Decision: given.Decision, Message: told(given)}
 	}
 	timeout := rem.Spec.Strategy.Approval.Timeout.Duration
 	if timeout <= 0 {
 		timeout = v1alpha1.DefaultApprovalTimeout
 	}
-	a := Approval{Needed: true, Message: request(rem), Overdue: c.clock.Now().Sub(rem.CreationTimestamp.Time) > timeout}
+	a := Approval{Needed: true, Message: request(rem), Overdue: now.Sub(rem.CreationTimestamp.Time) > timeout}
 	if a.Overdue {
 		a.Message = fmt.Sprintf("nobody has answered within %s. %s", timeout, a.Message)
 	}
-	return a, nil
+	return a
 }
 
 // answer reads the answers anew and returns the first that counts, or nil. All
@@ -53,9 +59,7 @@ func (c *Controller) answer(ctx context.Context, rem *v1alpha1.Remediation) (*v1
 	if err := c.reader.List(ctx, list); err != nil {
 		return nil, fmt.Errorf("list the answers to plan %s: %w", rem.Name, err)
 	}
-	given := slices.DeleteFunc(list.Items, func(a v1alpha1.RemediationApproval) bool {
-		return a.Spec.Remediation != rem.Name || a.DeletionTimestamp != nil
-	})
+	given := answersTo(rem, list.Items)
 	if len(given) == 0 {
 		return nil, nil
 	}
@@ -63,14 +67,27 @@ func (c *Controller) answer(ctx context.Context, rem *v1alpha1.Remediation) (*v1
 	if err != nil {
 		return nil, err
 	}
+	return firstThatCounts(given, rem, pol), nil
+}
+
+// answersTo are the answers to a plan, the oldest first.
+func answersTo(rem *v1alpha1.Remediation, all []v1alpha1.RemediationApproval) []v1alpha1.RemediationApproval {
+	given := slices.DeleteFunc(all, func(a v1alpha1.RemediationApproval) bool {
+		return a.Spec.Remediation != rem.Name || a.DeletionTimestamp != nil
+	})
 	slices.SortFunc(given, inOrder)
+	return given
+}
+
+// firstThatCounts records the first answer that counts; nil when none does.
+func firstThatCounts(given []v1alpha1.RemediationApproval, rem *v1alpha1.Remediation, pol *v1alpha1.Policy) *v1alpha1.ApprovalRecord {
 	for i := range given {
 		if a := &given[i]; canary.Refuse(a, rem, pol) == (canary.Refusal{}) {
 			return &v1alpha1.ApprovalRecord{Name: a.Name, Decision: a.Spec.Decision, Approver: a.Spec.Approver,
-				Comment: a.Spec.Comment, At: metav1.NewMicroTime(a.CreationTimestamp.Time)}, nil
+				Comment: a.Spec.Comment, At: metav1.NewMicroTime(a.CreationTimestamp.Time)}
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // inOrder puts the oldest answer first. The API keeps whole seconds: of answers

@@ -8,10 +8,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
@@ -40,15 +37,10 @@ func planAtWork(name string, n int, budget string, states ...v1alpha1.TargetStat
 	return rem, slice
 }
 
-// budgetsOver are the budgets of a cluster that holds the objects given.
-func budgetsOver(t *testing.T, objects ...client.Object) (*budgets, client.Client) {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1alpha1.RemediationSlice{}).Build()
-	return newBudgets(c, newShelf(c)), c
+// budgetsOver are the budgets over plans with one slice each, if they have it.
+func budgetsOver(plans []*v1alpha1.Remediation, slices ...*v1alpha1.RemediationSlice) (*budgets, *planMemory) {
+	m := memoryOfPlans(plans, slices...)
+	return newBudgets(m, newShelf(m)), m
 }
 
 // begins is how many targets a plan may begin now.
@@ -76,7 +68,7 @@ func begins(t *testing.T, b *budgets, rem *v1alpha1.Remediation, n int) (may int
 func TestPlansNeverTakeTheSameRoom(t *testing.T) {
 	strict, sliceA := planAtWork("strict", 10, "30%")
 	loose, sliceB := planAtWork("loose", 10, "", v1alpha1.TargetApplied)
-	b, _ := budgetsOver(t, strict, sliceA, loose, sliceB)
+	b, _ := budgetsOver([]*v1alpha1.Remediation{strict, loose}, sliceA, sliceB)
 	var got [2]int
 	var both sync.WaitGroup
 	for i, rem := range []*v1alpha1.Remediation{strict, loose} {
@@ -89,10 +81,9 @@ func TestPlansNeverTakeTheSameRoom(t *testing.T) {
 }
 
 func TestRoomThatWasReservedIsGivenBackOrTaken(t *testing.T) {
-	ctx := context.Background()
 	strict, sliceA := planAtWork("strict", 10, "3")
 	loose, sliceB := planAtWork("loose", 10, "")
-	b, c := budgetsOver(t, strict, sliceA, loose, sliceB)
+	b, c := budgetsOver([]*v1alpha1.Remediation{strict, loose}, sliceA, sliceB)
 	if may, _ := begins(t, b, strict, 3); may != 3 {
 		t.Fatalf("nothing is in flight: want 3, got %d", may)
 	}
@@ -104,13 +95,8 @@ func TestRoomThatWasReservedIsGivenBackOrTaken(t *testing.T) {
 	if may, _ := begins(t, b, loose, 2); may != 2 {
 		t.Fatalf("nothing was recorded: want 2, got %d", may)
 	}
-	if err := c.Get(ctx, client.ObjectKeyFromObject(sliceB), sliceB); err != nil {
-		t.Fatal(err)
-	}
-	sliceB.Status.Records[0].State, sliceB.Status.Records[1].State = v1alpha1.TargetIntent, v1alpha1.TargetIntent
-	if err := c.Status().Update(ctx, sliceB); err != nil {
-		t.Fatal(err)
-	}
+	records := c.slices[sliceB.Name].Status.Records
+	records[0].State, records[1].State = v1alpha1.TargetIntent, v1alpha1.TargetIntent
 	if may, _ := begins(t, b, strict, 3); may != 1 {
 		t.Errorf("2 are recorded and reserved both, and count once: want 1, got %d", may)
 	}
@@ -119,7 +105,7 @@ func TestRoomThatWasReservedIsGivenBackOrTaken(t *testing.T) {
 func TestRoomIsNoneWhenNobodyKnows(t *testing.T) {
 	strict, sliceA := planAtWork("strict", 10, "3")
 	lost, _ := planAtWork("lost", 10, "")
-	b, _ := budgetsOver(t, strict, sliceA, lost)
+	b, _ := budgetsOver([]*v1alpha1.Remediation{strict, lost}, sliceA)
 	if may, why := begins(t, b, strict, 3); may != 0 || !strings.Contains(why, "lost-0") {
 		t.Errorf("the slice of another plan is gone: want none and its name, got %d (%s)", may, why)
 	}
@@ -129,7 +115,7 @@ func TestPlansThatHaveNotBegunRestrictNobody(t *testing.T) {
 	strict, _ := planAtWork("strict", 10, "1")
 	strict.Status.Phase = v1alpha1.PhaseAwaitingApproval
 	loose, sliceB := planAtWork("loose", 10, "")
-	b, _ := budgetsOver(t, strict, loose, sliceB)
+	b, _ := budgetsOver([]*v1alpha1.Remediation{strict, loose}, sliceB)
 	if may, _ := begins(t, b, loose, 4); may != 4 {
 		t.Errorf("want 4, got %d", may)
 	}

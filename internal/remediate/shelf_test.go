@@ -6,54 +6,27 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
-// library is a cluster with a plan of three slices, which counts what is fetched.
+// library is a plan of three slices, which counts what is fetched.
 type library struct {
-	client.Client
-	rem     *v1alpha1.Remediation
-	fetched int
-	// frozen is what the metadata of slices are answered with, when it is set: a
-	// server that lies about what is current.
-	frozen *metav1.PartialObjectMetadataList
+	*planMemory
+	rem *v1alpha1.Remediation
 }
 
-func newLibrary(t *testing.T) *library {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
+func newLibrary() *library {
 	rem, slice := planAtWork("plan", 4, "")
-	l := &library{rem: rem}
-	builder := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(slice)
 	rem.Spec.Slices = nil
+	var parts []*v1alpha1.RemediationSlice
 	for _, name := range []string{"plan-0", "plan-1", "plan-2"} {
 		part := slice.DeepCopy()
-		part.Name, part.Labels = name, map[string]string{v1alpha1.LabelRemediation: rem.Name}
-		rem.Spec.Slices = append(rem.Spec.Slices, name)
-		builder = builder.WithObjects(part)
+		part.Name = name
+		rem.Spec.Slices, parts = append(rem.Spec.Slices, name), append(parts, part)
 	}
-	l.Client = builder.WithInterceptorFuncs(interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-			l.fetched++
-			return c.Get(ctx, key, obj, opts...)
-		},
-		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-			if metadata, is := list.(*metav1.PartialObjectMetadataList); is && l.frozen != nil {
-				l.frozen.DeepCopyInto(metadata)
-				return nil
-			}
-			return c.List(ctx, list, opts...)
-		},
-	}).Build()
-	return l
+	return &library{planMemory: memoryOfPlans(nil, parts...), rem: rem}
 }
 
 func (l *library) read(t *testing.T, s *shelf) *book {
@@ -67,13 +40,13 @@ func (l *library) read(t *testing.T, s *shelf) *book {
 }
 
 // begin records a write of a target and stores it, as a step does.
-func begin(b *book, c client.Client, target int) error {
+func begin(b *book, c client.StatusClient, target int) error {
 	b.set(target, v1alpha1.TargetRecord{State: v1alpha1.TargetIntent})
 	return b.save(context.Background(), c)
 }
 
 func TestShelfFetchesOnlyWhatHasChanged(t *testing.T) {
-	l := newLibrary(t)
+	l := newLibrary()
 	s := newShelf(l)
 	b := l.read(t, s)
 	if l.fetched != 3 {
@@ -92,7 +65,7 @@ func TestShelfFetchesOnlyWhatHasChanged(t *testing.T) {
 }
 
 func TestShelfLendsCopies(t *testing.T) {
-	l := newLibrary(t)
+	l := newLibrary()
 	s := newShelf(l)
 	l.read(t, s).set(0, v1alpha1.TargetRecord{State: v1alpha1.TargetDone}) // never saved
 	if b := l.read(t, s); b.record(0).State != v1alpha1.TargetPending {
@@ -103,11 +76,10 @@ func TestShelfLendsCopies(t *testing.T) {
 // Somebody else, a new leader say, records a write, and the copies are stale, for
 // the server lies: recording the same write again conflicts, so it is never sent.
 func TestStaleShelfNeverWritesTwice(t *testing.T) {
-	l := newLibrary(t)
+	l := newLibrary()
 	s := newShelf(l)
 	l.read(t, s)
 	l.frozen = &metav1.PartialObjectMetadataList{}
-	l.frozen.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("RemediationSliceList"))
 	for _, slice := range s.plans[l.rem.Name] {
 		l.frozen.Items = append(l.frozen.Items, metav1.PartialObjectMetadata{ObjectMeta: slice.ObjectMeta})
 	}

@@ -126,7 +126,7 @@ func (b *book) fits(i int, rec v1alpha1.TargetRecord) bool {
 
 // save writes the changed slices. Each write fails with a conflict when somebody
 // else has written the slice since it was read: then nothing of it is stored.
-func (b *book) save(ctx context.Context, c client.Client) error {
+func (b *book) save(ctx context.Context, c client.StatusClient) error {
 	for i, slice := range b.slices {
 		if !b.dirty[i] {
 			continue

@@ -1,0 +1,93 @@
+package remediate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// planMemory keeps plans and their slices in memory.
+type planMemory struct {
+	client.SubResourceWriter // nil: only Update is called
+
+	plans  []v1alpha1.Remediation
+	slices map[string]*v1alpha1.RemediationSlice
+	// fetched counts the slices that were read.
+	fetched int
+	// frozen is what the metadata of slices are answered with, when it is set: a
+	// server that lies about what is current.
+	frozen *metav1.PartialObjectMetadataList
+}
+
+func memoryOfPlans(plans []*v1alpha1.Remediation, slices ...*v1alpha1.RemediationSlice) *planMemory {
+	m := &planMemory{slices: map[string]*v1alpha1.RemediationSlice{}}
+	for _, rem := range plans {
+		m.plans = append(m.plans, *rem)
+	}
+	for _, s := range slices {
+		m.slices[s.Name] = s.DeepCopy()
+		m.slices[s.Name].ResourceVersion = "1"
+	}
+	return m
+}
+
+func (m *planMemory) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	kept := m.slices[key.Name]
+	if kept == nil {
+		return apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("remediationslices").GroupResource(), key.Name)
+	}
+	m.fetched++
+	slice, ok := obj.(*v1alpha1.RemediationSlice)
+	if !ok {
+		return fmt.Errorf("%T isn't kept", obj)
+	}
+	kept.DeepCopyInto(slice)
+	return nil
+}
+
+// List gives all plans, or the metadata of all slices: no test has those of two plans.
+func (m *planMemory) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	switch list := list.(type) {
+	case *v1alpha1.RemediationList:
+		list.Items = append(list.Items, m.plans...)
+	case *metav1.PartialObjectMetadataList:
+		m.metadata().DeepCopyInto(list)
+	default:
+		return fmt.Errorf("%T isn't kept", list)
+	}
+	return nil
+}
+
+func (m *planMemory) metadata() *metav1.PartialObjectMetadataList {
+	if m.frozen != nil {
+		return m.frozen
+	}
+	all := &metav1.PartialObjectMetadataList{}
+	for _, s := range m.slices {
+		all.Items = append(all.Items, metav1.PartialObjectMetadata{ObjectMeta: s.ObjectMeta})
+	}
+	return all
+}
+
+func (m *planMemory) Status() client.SubResourceWriter { return m }
+
+func (m *planMemory) Update(_ context.Context, obj client.Object, _ ...client.SubResourceUpdateOption) error {
+	slice, ok := obj.(*v1alpha1.RemediationSlice)
+	if !ok {
+		return fmt.Errorf("%T isn't kept", obj)
+	}
+	kept := m.slices[slice.Name]
+	if kept.ResourceVersion != slice.ResourceVersion {
+		return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("remediationslices").GroupResource(), slice.Name, errors.New("it was written since"))
+	}
+	slice.Status.DeepCopyInto(&kept.Status)
+	kept.ResourceVersion += "1"
+	slice.ResourceVersion = kept.ResourceVersion
+	return nil
+}
