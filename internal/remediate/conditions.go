@@ -75,7 +75,8 @@ func orPhase(reason string, phase v1alpha1.RemediationPhase) string {
 
 // stuck says that the plan can't be read, and so can neither go on nor end.
 func (c *Controller) stuck(rem *v1alpha1.Remediation, err error) {
-	message := err.Error() + ": somebody deleted it. Restore it from a backup, or delete the Remediation and check its targets by hand"
+	message := fmt.Sprintf("%s: somebody deleted it, and what it knew of undoing with it. Restore it from a backup, or check the plan's targets by hand "+
+		"and then let the plan go: kubectl delete remediation %[2]s --wait=false; kubectl patch remediation %[2]s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'", err, rem.Name)
 	if rem.Status.Message == message {
 		return
 	}
