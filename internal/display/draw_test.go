@@ -214,3 +214,12 @@ func TestDrawOfAPlanWithoutItsSlices(t *testing.T) {
 		t.Errorf("a wave whose targets are unknown leaves a gap:\n%s", drawn)
 	}
 }
+
+func TestDrawAsksNoAnswerOfAPlanThatHasEnded(t *testing.T) {
+	r := fleet(1, 2)
+	r.Remediation.Spec.Strategy.Mode, r.Remediation.Status.Phase = v1alpha1.RemediationManual, v1alpha1.PhaseAborted
+	drawn := strings.Join(r.Draw(display.Style{}), "\n")
+	if strings.Contains(drawn, "rollout approve") || !strings.Contains(drawn, "nobody has answered before the plan ended") {
+		t.Errorf("an answer is asked for that would be refused:\n%s", drawn)
+	}
+}

@@ -36,6 +36,8 @@ func (r Rollout) approvalGate(gate drawGate) {
 	}
 	answer := r.Remediation.Status.Approval
 	switch {
+	case answer == nil && Ended(r.phase()):
+		gate(faint, "approval", "nobody has answered before the plan ended")
 	case answer == nil:
 		gate(busy, "approval", "nobody has answered; answer: evenkeel rollout approve|reject %s", r.Remediation.Name)
 	case answer.Decision == v1alpha1.DecisionReject:
