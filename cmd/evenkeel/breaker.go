@@ -74,6 +74,19 @@ func printBreakers(ctx context.Context, c client.Reader, out io.Writer) error {
 	return table.Flush()
 }
 
+// breaker reads a circuit breaker that is to be changed through the client.
+func (f *clusterFlags) breaker(ctx context.Context, name string) (client.Client, *v1alpha1.CircuitBreaker, error) {
+	c, err := f.client()
+	if err != nil {
+		return nil, nil, err
+	}
+	cb := &v1alpha1.CircuitBreaker{}
+	if err := c.Get(ctx, client.ObjectKey{Name: name}, cb); err != nil {
+		return nil, nil, failure("read circuit breaker "+name, err)
+	}
+	return c, cb, nil
+}
+
 func newBreakerForceCommand(flags *clusterFlags, word, short string, forced v1alpha1.BreakerState) *cobra.Command {
 	return &cobra.Command{
 		Use:     word + " NAME",
@@ -81,13 +94,9 @@ func newBreakerForceCommand(flags *clusterFlags, word, short string, forced v1al
 		Example: "  evenkeel breaker " + word + " global",
 		Args:    takesArguments(1, 1, "circuit breaker; see evenkeel breaker list"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := flags.client()
+			c, cb, err := flags.breaker(cmd.Context(), args[0])
 			if err != nil {
 				return err
-			}
-			cb := &v1alpha1.CircuitBreaker{}
-			if err := c.Get(cmd.Context(), client.ObjectKey{Name: args[0]}, cb); err != nil {
-				return failure("read circuit breaker "+args[0], err)
 			}
 			var value any
 			done := "is no longer held open; its own state is " + string(cb.Status.State)

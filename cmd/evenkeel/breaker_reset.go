@@ -6,9 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
 func newBreakerResetCommand(flags *clusterFlags) *cobra.Command {
@@ -25,13 +22,9 @@ What still gives it a reason to open opens it again at once.`,
 			if strings.TrimSpace(reason) == "" {
 				return wronglyCalled(cmd, errors.New("--reason is missing: say why writing may go on"))
 			}
-			c, err := flags.client()
+			c, cb, err := flags.breaker(cmd.Context(), args[0])
 			if err != nil {
 				return err
-			}
-			cb := &v1alpha1.CircuitBreaker{}
-			if err := c.Get(cmd.Context(), client.ObjectKey{Name: args[0]}, cb); err != nil {
-				return failure("read circuit breaker "+args[0], err)
 			}
 			count := cb.Status.Resets + 1
 			if err := patch(cmd.Context(), c, cb, map[string]any{"spec": map[string]any{
