@@ -130,7 +130,7 @@ func rises(past []count, c count, window time.Duration, limit int32) bool {
 	for i, p := range slices.Backward(past) {
 		if c.after-p.after >= window {
 			if i+1 < len(past) && c.after-past[i+1].after < window {
-				least = min(least, past[i+1].objects)
+				least = min(least, p.objects)
 			}
 			break
 		}
