@@ -127,7 +127,11 @@ func (b *breakers) ensure(ctx context.Context, scope v1alpha1.BreakerScope) (*v1
 	if scope.Policy != "" {
 		cb.Labels = map[string]string{v1alpha1.LabelPolicy: scope.Policy}
 	}
-	if err := b.store.create(ctx, cb); err != nil {
+	err = b.store.create(ctx, cb)
+	if apierrors.IsAlreadyExists(err) {
+		return b.store.get(ctx, name) // somebody else made it meanwhile
+	}
+	if err != nil {
 		return nil, fmt.Errorf("make circuit breaker %s: %w", name, err)
 	}
 	return cb, nil

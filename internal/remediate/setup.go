@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -81,8 +82,11 @@ func Register(mgr ctrl.Manager, o Options) error {
 	}
 	return mgr.Add(leaderRunnable{func(ctx context.Context) error {
 		// The kill switch must be there before anybody needs it.
-		_, err := b.ensure(ctx, globalScope())
-		return err
+		if _, err := b.ensure(ctx, globalScope()); err != nil {
+			// Whoever needs it makes it then; the manager mustn't end for it.
+			log.FromContext(ctx).Error(err, "the global circuit breaker isn't there yet")
+		}
+		return nil
 	}})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -16,12 +17,25 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
+// policyTimeout is how long a policy may wait for somebody who judges it.
+const policyTimeout = 30 * time.Second
+
 // CreatePolicy creates a policy; it goes with the spec, and all that was made
 // because of it.
 func (r *Rig) CreatePolicy(ctx context.Context, p *v1alpha1.Policy) {
 	GinkgoHelper()
 	r.CleanUp(p.Name)
-	r.Create(ctx, p)
+	// What judges and stamps policies fails closed: as a user would, a spec tries
+	// again while nobody answers.
+	var refused error
+	Eventually(ctx, func() error {
+		refused = r.API.Create(ctx, p)
+		if refused != nil && strings.Contains(refused.Error(), "connection refused") {
+			return refused
+		}
+		return nil
+	}).WithTimeout(policyTimeout).Should(Succeed())
+	Expect(refused).To(Succeed(), "create policy %s", p.Name)
 }
 
 // CleanUp removes a policy with the spec, if there is one, and all that was made
