@@ -53,7 +53,7 @@ func (c *BreakerController) Reconcile(ctx context.Context, request ctrl.Request)
 // before anybody needs it.
 func (b *breakers) gone(ctx context.Context, breaker string) error {
 	if breaker == v1alpha1.GlobalBreakerName {
-		if _, err := b.ensure(ctx, globalScope()); client.IgnoreAlreadyExists(err) != nil {
+		if _, err := b.ensure(ctx, globalScope()); err != nil {
 			return err
 		}
 	}
