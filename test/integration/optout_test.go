@@ -19,8 +19,9 @@ var _ = Describe("What isn't ours to mend", func() {
 		ns := &corev1.Namespace{}
 		ns.Name = paused
 		Expect(suite.Get(ctx, ns)).To(Succeed())
+		before := ns.DeepCopy()
 		fixture.Annotated(v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)(ns)
-		Expect(suite.API.Update(ctx, ns)).To(Succeed())
+		Expect(suite.API.Patch(ctx, ns, client.MergeFrom(before))).To(Succeed())
 
 		owner := fixture.Deployment(namespace, "owner")
 		suite.Create(ctx, owner)
@@ -69,8 +70,9 @@ var _ = Describe("What isn't ours to mend", func() {
 		fixture.Annotated(v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)(changed)
 		Expect(suite.API.Update(ctx, changed)).To(Succeed())
 		Expect(suite.Get(ctx, breaker)).To(Succeed())
+		forced := breaker.DeepCopy()
 		breaker.Spec.Forced = ""
-		Expect(client.IgnoreNotFound(suite.API.Update(ctx, breaker))).To(Succeed())
+		Expect(client.IgnoreNotFound(suite.API.Patch(ctx, breaker, client.MergeFrom(forced)))).To(Succeed())
 
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		record := suite.RecordOf(ctx, rem, "target-1")

@@ -154,8 +154,9 @@ var _ = Describe("An object that another tool manages", func() {
 
 		By("an object to mend beside them, once the breaker lets writes through")
 		Expect(suite.Get(ctx, breaker)).To(Succeed())
+		forced := breaker.DeepCopy()
 		breaker.Spec.Forced = ""
-		Expect(suite.API.Update(ctx, breaker)).To(Succeed())
+		Expect(suite.API.Patch(ctx, breaker, client.MergeFrom(forced))).To(Succeed())
 		suite.Create(ctx, fixture.ConfigMap(namespace, "mine"))
 		Eventually(ctx, func(g Gomega) {
 			plans := suite.Plans(ctx, policy.Name)

@@ -49,12 +49,15 @@ var _ = Describe("The schema", func() {
 		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationDryRun))
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhasePreviewed)
+		// Patches, since the controller may still write the status of both.
+		planned := rem.DeepCopy()
 		rem.Spec.Targets++
-		Expect(suite.API.Update(ctx, rem)).To(MatchError(ContainSubstring("a plan is immutable")))
+		Expect(suite.API.Patch(ctx, rem, client.MergeFrom(planned))).To(MatchError(ContainSubstring("a plan is immutable")))
 		slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Slices[0]}}
 		Expect(suite.Get(ctx, slice)).To(Succeed())
+		made := slice.DeepCopy()
 		slice.Spec.Targets = slice.Spec.Targets[1:]
-		Expect(suite.API.Update(ctx, slice)).To(MatchError(ContainSubstring("a plan is immutable")))
+		Expect(suite.API.Patch(ctx, slice, client.MergeFrom(made))).To(MatchError(ContainSubstring("a plan is immutable")))
 	})
 
 	It("keeps a breaker's scope, and asks for its name and the reason of a reset", func(ctx context.Context) {
