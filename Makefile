@@ -116,7 +116,11 @@ verify-modules: ## Fail if go.mod or go.sum of a module isn't tidy
 
 .PHONY: up
 up: ## Start a Kubernetes control plane with fake nodes in the background
-	@$(CONTROLPLANE) up --name "$(NAME)" --nodes "$(NODES)"
+	@$(CONTROLPLANE) up --name "$(NAME)" --nodes "$(NODES)" --kubectl "$(CURDIR)/bin/kubectl"
+
+.PHONY: run
+run: build ## Run the manager in front of you, on the local control plane, with its own rights only
+	@hack/run-manager.sh "$(NAME)"
 
 .PHONY: down
 down: ## Stop it and remove its data

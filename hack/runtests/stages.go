@@ -33,7 +33,7 @@ type step struct {
 
 // clusterTests need a control plane, so they aren't unit tests.
 func clusterTests() []string {
-	return []string{"test/config", "test/integration", "test/escalation", "test/e2e", "test/chaos"}
+	return []string{"test/config", "test/integration", "test/escalation", "test/e2e", "test/chaos", "test/walkthrough"}
 }
 
 // stages lists every stage in order: cheap ones first, so that mistakes show soon.
@@ -73,6 +73,10 @@ func stages() []stage {
 		{
 			name: "demo", about: "the demo, with all that it claims checked",
 			steps: []step{{dir: "hack/demo", command: []string{"go", "run", "."}}},
+		},
+		{
+			name: "docs", about: "the commands of the documentation, page by page",
+			steps: []step{{dir: ".", test: []string{"-count=1", "-timeout=25m", "./test/walkthrough/..."}}},
 		},
 	}
 }

@@ -37,8 +37,10 @@ var _ = Describe("A fix of another verb whose manager is killed", func() {
 	run := func(ctx context.Context, policy *v1alpha1.Policy, method string, fault func(*rig.Manager) faultproxy.Fault) map[string]int {
 		GinkgoHelper()
 		manager := suite.StartManager(ctx)
+		// The policy itself is read while the proxy asks.
+		namespace := policy.Name
 		inPlace := func(r faultproxy.Request) bool {
-			return r.IsWrite() && r.Namespace == policy.Name && r.Group == ""
+			return r.IsWrite() && r.Namespace == namespace && r.Group == ""
 		}
 		killed := manager.Proxy.Nth(1, func(r faultproxy.Request) bool { return inPlace(r) && r.Method == method }, fault(manager))
 		suite.CreatePolicy(ctx, policy)

@@ -2,8 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +20,7 @@ import (
 func newUp() *cobra.Command {
 	var at place
 	var nodes int
+	var kubectl string
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start a control plane in the background",
@@ -25,11 +30,12 @@ func newUp() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return up(cmd.Context(), cmd.OutOrStdout(), dir, nodes)
+			return up(cmd.Context(), cmd.OutOrStdout(), dir, nodes, kubectl)
 		},
 	}
 	at.addFlags(cmd)
 	addNodesFlag(cmd, &nodes)
+	cmd.Flags().StringVar(&kubectl, "kubectl", "", "where to put a link to the kubectl of the server's version (default: nowhere)")
 	return cmd
 }
 
@@ -81,7 +87,7 @@ func prepare(ctx context.Context, dir string, nodes int) (controlplane.Options, 
 	return controlplane.Options{Dir: dir, Bin: tools.Bin(), Nodes: nodes, Show: show}, tools.Versions, nil
 }
 
-func up(ctx context.Context, out io.Writer, dir string, nodes int) error {
+func up(ctx context.Context, out io.Writer, dir string, nodes int, kubectl string) error {
 	options, versions, err := prepare(ctx, dir, nodes)
 	if err != nil {
 		return err
@@ -96,9 +102,30 @@ func up(ctx context.Context, out io.Writer, dir string, nodes int) error {
 		state = "ready in " + progress.Elapsed(time.Since(began))
 	}
 	fmt.Fprintf(out, "Control plane %s: Kubernetes %s with %d nodes at %s\n", state, versions.Kubernetes, instance.Nodes(), instance.Server())
-	fmt.Fprintf(out, "  export KUBECONFIG=%s\n  %s get nodes\n", instance.Kubeconfig(), instance.Kubectl())
+	command := instance.Kubectl()
+	if kubectl != "" {
+		if err := link(command, kubectl); err != nil {
+			return err
+		}
+		command = kubectl
+	}
+	fmt.Fprintf(out, "  export KUBECONFIG=%s\n  %s get nodes\n", instance.Kubeconfig(), command)
 	if instance.Nodes() != nodes {
 		fmt.Fprintf(out, "  (it keeps its %d nodes; for %d, bring it down first)\n", instance.Nodes(), nodes)
+	}
+	return nil
+}
+
+// link makes path lead to target, in the place of what led elsewhere.
+func link(target, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("make a link to kubectl: %w", err)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("make a link to kubectl: %w", err)
+	}
+	if err := os.Symlink(target, path); err != nil {
+		return fmt.Errorf("make a link to kubectl: %w", err)
 	}
 	return nil
 }

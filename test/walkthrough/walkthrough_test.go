@@ -1,0 +1,149 @@
+package walkthrough
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"evenkeel.dev/evenkeel/test/cluster"
+)
+
+// pageTime is the longest that a page may take.
+const pageTime = 8 * time.Minute
+
+func TestEveryPageDoesAsItSays(t *testing.T) {
+	root, err := cluster.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages(t, root) {
+		raw, err := os.ReadFile(filepath.Join(root, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks, _ := Parse(string(raw))
+		if !slices.ContainsFunc(blocks, func(b Block) bool { return b.Mode != Skip }) {
+			continue
+		}
+		t.Run(page, func(t *testing.T) { walk(t, root, page, blocks) })
+	}
+}
+
+// walk follows one page.
+func walk(t *testing.T, root, page string, blocks []Block) {
+	checkout := copyCheckout(t, root)
+	ctx, cancel := context.WithTimeout(t.Context(), pageTime)
+	defer cancel()
+	name := "walk-" + strings.TrimSuffix(strings.ToLower(filepath.Base(page)), ".md")
+	shell, err := NewShell(ctx, checkout, append(os.Environ(), "NAME="+name, "HOME="+t.TempDir(), "NO_COLOR=1",
+		"EVENKEEL_CACHE="+cacheFolder(t), "GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"), "GOPATH="+goEnv(t, "GOPATH")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer down(t, checkout, name)
+	defer shell.Close()
+	for _, block := range blocks {
+		began := time.Now()
+		printed, err := shell.Do(block)
+		if err == nil {
+			if line, missing := Missing(block.Output, printed); missing {
+				t.Errorf("%s:%d: it doesn't print %q", page, block.Line, line)
+				err = fs.ErrNotExist
+			}
+		}
+		if err != nil {
+			t.Fatalf("%s:%d: %v\n--- commands\n%s\n--- printed\n%s%s", page, block.Line, err, block.Text, printed, logs(checkout))
+		}
+		if block.Mode != Skip {
+			t.Logf("%s:%d: done in %.1fs", page, block.Line, time.Since(began).Seconds())
+		}
+	}
+}
+
+// pages are the pages of documentation, as paths from the root.
+func pages(t *testing.T, root string) []string {
+	t.Helper()
+	found := []string{"README.md"}
+	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(path) == ".md" {
+			relative, relErr := filepath.Rel(root, path)
+			found, err = append(found, relative), relErr
+		}
+		return err
+	})
+	if err != nil || len(found) < 10 {
+		t.Fatalf("found the pages %v: %v", found, err)
+	}
+	return found
+}
+
+// copyCheckout copies the files that Git knows, or would add, into a repository
+// of their own.
+func copyCheckout(t *testing.T, root string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "evenkeel")
+	copied := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", `
+		mkdir -p "$1"
+		git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' f; do [ -e "$f" ] && printf '%s\0' "$f"; done |
+		  tar --null -T - -cf - | tar -xf - -C "$1"
+		git -C "$1" init -q -b main`, "copy", dir)
+	copied.Dir = root
+	if out, err := copied.CombinedOutput(); err != nil {
+		t.Fatalf("copy the checkout: %v\n%s", err, out)
+	}
+	return dir
+}
+
+// down removes the control plane that the page has left.
+func down(t *testing.T, checkout, name string) {
+	stop := exec.Command("make", "down", "NAME="+name)
+	stop.Dir = checkout
+	if out, err := stop.CombinedOutput(); err != nil {
+		t.Errorf("make down: %v\n%s", err, out)
+	}
+}
+
+// logs are the ends of what the page's background commands have printed.
+func logs(checkout string) string {
+	var text strings.Builder
+	files, _ := filepath.Glob(filepath.Join(checkout, "background-*.log"))
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		lines := strings.Split(string(raw), "\n")
+		text.WriteString("--- " + filepath.Base(file) + "\n" + strings.Join(lines[max(0, len(lines)-40):], "\n"))
+	}
+	return text.String()
+}
+
+// cacheFolder is where the control plane's programs are kept: a page has a home of
+// its own.
+func cacheFolder(t *testing.T) string {
+	t.Helper()
+	if dir := os.Getenv("EVENKEEL_CACHE"); dir != "" {
+		return dir
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "evenkeel")
+}
+
+// goEnv is a setting of the Go command.
+func goEnv(t *testing.T, name string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
+	if err != nil {
+		t.Fatalf("go env %s: %v", name, err)
+	}
+	return strings.TrimSpace(string(out))
+}
