@@ -39,7 +39,7 @@ in the cluster, and by putting violations right through a verified rollout.`,
 		SilenceUsage:  true,
 	}
 	takesCommand(root)
-	root.AddCommand(newManagerCommand(), newBuildCommand(), newTestCommand(),
+	root.AddCommand(newManagerCommand(), newCheckCommand(), newBuildCommand(), newTestCommand(),
 		newRolloutCommand(), newBreakerCommand(), newVersionCommand())
 	return root
 }

@@ -57,7 +57,7 @@ func auditAnnotations(v *verdict) map[string]string {
 			text = fmt.Sprintf("not blocked, already violated: %d", len(f.violations))
 		}
 		if path := f.violations[0].Path; path != "" {
-			text += ", first at " + clip(path, maxWarningBytes)
+			text += ", first at " + policy.Clip(path, maxWarningBytes)
 		}
 		note(f.policy, text)
 	}

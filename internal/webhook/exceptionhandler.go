@@ -85,7 +85,7 @@ func (h *ExceptionHandler) warnings(e *v1alpha1.PolicyException, now time.Time) 
 	}
 	for i, name := range e.Spec.Policies {
 		if !h.Known(name) {
-			out = append(out, clip(fmt.Sprintf("spec.policies[%d]: there is no policy %q: nothing is waived until there is", i, name), maxWarningBytes))
+			out = append(out, policy.Clip(fmt.Sprintf("spec.policies[%d]: there is no policy %q: nothing is waived until there is", i, name), maxWarningBytes))
 		}
 	}
 	if len(out) > maxWarnings {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -47,15 +45,15 @@ func denial(r *policy.Request, v *verdict, blocking []finding) string {
 		fmt.Fprintf(&b, "\nand %d more %s", more, plural("violation", more))
 	}
 	for _, f := range v.failed {
-		fmt.Fprintf(&b, "\nBesides, %s", clip(failureText(f), maxLineBytes))
+		fmt.Fprintf(&b, "\nBesides, %s", policy.Clip(failureText(f), maxLineBytes))
 	}
 	return b.String()
 }
 
 func writeFinding(b *strings.Builder, r *policy.Request, f *finding, shown []policy.Violation) {
-	fmt.Fprintf(b, "policy %s (%s): %s", f.policy, f.severity, oneLine(f.title))
+	fmt.Fprintf(b, "policy %s (%s): %s", f.policy, f.severity, policy.OneLine(f.title))
 	for _, violation := range shown {
-		b.WriteString("\n- " + clip(violationText(violation), maxLineBytes))
+		b.WriteString("\n- " + policy.Clip(violationText(violation), maxLineBytes))
 	}
 	if fix := fixText(f.actions, holdsSecrets(r)); fix != "" {
 		b.WriteString("\n  Fix: " + fix)
@@ -73,7 +71,7 @@ func unjudged(r *policy.Request, v *verdict) string {
 			fmt.Fprintf(&b, "\nand %d more", len(v.failed)-i)
 			break
 		}
-		b.WriteString("\n- " + clip(failureText(f), maxLineBytes))
+		b.WriteString("\n- " + policy.Clip(failureText(f), maxLineBytes))
 	}
 	b.WriteString("\nTry again; if it persists, have the policy's owner mend the rule, or set its failurePolicy to Ignore or its enforcementAction to Warn.")
 	return b.String()
@@ -81,10 +79,10 @@ func unjudged(r *policy.Request, v *verdict) string {
 
 func failureText(f failure) string {
 	if f.policy == "" {
-		return oneLine(f.err.Error())
+		return policy.OneLine(f.err.Error())
 	}
 	reason := strings.TrimPrefix(f.err.Error(), "policy "+f.policy+": ")
-	return fmt.Sprintf("policy %s could not be evaluated: %s", f.policy, oneLine(reason))
+	return fmt.Sprintf("policy %s could not be evaluated: %s", f.policy, policy.OneLine(reason))
 }
 
 // warnings are the warning headers of the answer: warned violations, violations
@@ -95,13 +93,13 @@ func warnings(v *verdict) []string {
 		if suffix, visible := warningSuffix(&f); visible {
 			for _, violation := range f.violations {
 				text := fmt.Sprintf("policy %s: %s", f.policy, violationText(violation))
-				out = append(out, clip(text, maxWarningBytes-len(suffix))+suffix)
+				out = append(out, policy.Clip(text, maxWarningBytes-len(suffix))+suffix)
 			}
 		}
 	}
 	if !v.failsClosed() {
 		for _, f := range v.failed {
-			out = append(out, clip("not judged: "+failureText(f), maxWarningBytes))
+			out = append(out, policy.Clip("not judged: "+failureText(f), maxWarningBytes))
 		}
 	}
 	if len(out) > maxWarnings {
@@ -127,14 +125,14 @@ func warningSuffix(f *finding) (suffix string, visible bool) {
 // waivedSuffix leaves room for the violation, however long the names are.
 func waivedSuffix(w *catalog.Waiver) string {
 	return fmt.Sprintf(" (waived by PolicyException %s until %s; not blocked)",
-		clip(w.Namespace+"/"+w.Name, maxWaiverName), w.ExpiresAt.UTC().Format(time.RFC3339))
+		policy.Clip(w.Namespace+"/"+w.Name, maxWaiverName), w.ExpiresAt.UTC().Format(time.RFC3339))
 }
 
 func violationText(v policy.Violation) string {
 	if v.Path == "" {
-		return oneLine(v.Message)
+		return policy.OneLine(v.Message)
 	}
-	return oneLine(v.Path + ": " + v.Message)
+	return policy.OneLine(v.Path + ": " + v.Message)
 }
 
 // fixText says in one line which changes would put the object right. Values are
@@ -143,7 +141,7 @@ func fixText(actions []policy.Action, secret bool) string {
 	var steps []string
 	for _, a := range actions {
 		if a.Type != policy.ActionPatch {
-			steps = append(steps, oneLine(action.Describe([]policy.Action{a}, 1)))
+			steps = append(steps, policy.OneLine(action.Describe([]policy.Action{a}, 1)))
 			continue
 		}
 		for _, op := range a.Ops {
@@ -161,7 +159,7 @@ func fixText(actions []policy.Action, secret bool) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(clip(step, maxFixBytes))
+		b.WriteString(policy.Clip(step, maxFixBytes))
 	}
 	return b.String()
 }
@@ -171,18 +169,18 @@ func opText(op policy.PatchOp, secret bool) string {
 	case "test":
 		return ""
 	case "remove":
-		return "remove " + oneLine(op.Path)
+		return "remove " + policy.OneLine(op.Path)
 	case "move", "copy":
-		return oneLine(fmt.Sprintf("%s %s to %s", op.Op, op.From, op.Path))
+		return policy.OneLine(fmt.Sprintf("%s %s to %s", op.Op, op.From, op.Path))
 	}
 	if secret {
-		return oneLine("set " + op.Path)
+		return policy.OneLine("set " + op.Path)
 	}
 	value, err := json.Marshal(op.Value)
 	if err != nil {
-		return oneLine("set " + op.Path)
+		return policy.OneLine("set " + op.Path)
 	}
-	return oneLine(fmt.Sprintf("set %s to %s", op.Path, value))
+	return policy.OneLine(fmt.Sprintf("set %s to %s", op.Path, value))
 }
 
 func holdsSecrets(r *policy.Request) bool { return r.Kind.Group == "" && r.Kind.Kind == "Secret" }
@@ -206,27 +204,4 @@ func plural(noun string, n int) string {
 		return noun
 	}
 	return noun + "s"
-}
-
-// oneLine makes text fit a line and a header: control characters become spaces.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == utf8.RuneError {
-			return ' '
-		}
-		return r
-	}, text)
-}
-
-// clip cuts text to at most limit bytes, between characters.
-func clip(text string, limit int) string {
-	const ellipsis = "…"
-	if len(text) <= limit {
-		return text
-	}
-	cut := limit - len(ellipsis)
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + ellipsis
 }

@@ -102,7 +102,7 @@ func invalid(kind, name string, found []problem) *metav1.Status {
 			fmt.Fprintf(&b, "\nand %d more", len(found)-i)
 			break
 		}
-		b.WriteString("\n- " + clip(oneLine(f.String()), maxLineBytes))
+		b.WriteString("\n- " + policy.Clip(policy.OneLine(f.String()), maxLineBytes))
 	}
 	status := refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, b.String())
 	status.Details = &metav1.StatusDetails{

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/check"
+	"evenkeel.dev/evenkeel/internal/check/format"
+	"evenkeel.dev/evenkeel/internal/manifest"
+)
+
+// checkOptions are the flags of check.
+type checkOptions struct {
+	policies  policyChoice
+	namespace string
+	output    string
+	failOn    string
+}
+
+func newCheckCommand() *cobra.Command {
+	o := &checkOptions{}
+	cmd := &cobra.Command{
+		Use:   "check PATH…|-",
+		Short: "Judge manifests by policies, as admission would",
+		Long: `Check judges the objects in files, in directories and on standard input by the
+library of policies in the binary, by those that -p names, or with --cluster by
+those in force in a cluster. It finds what admission would find: the engine is the
+same, Namespaces among the manifests are known to the policies, and
+PolicyExceptions among them waive until they expire.
+
+It ends with code 0 when nothing was found, with 1 when a policy that denies or
+warns is violated (see --fail-on), with 2 when it was called wrongly, and with 3
+when something couldn't be read or judged; what could be is still reported.`,
+		Example: `  evenkeel check deploy/
+  kustomize build overlays/prod | evenkeel check -
+  helm template shop ./chart | evenkeel check -n shop -p policies -
+  evenkeel check --cluster -o sarif deploy/ > evenkeel.sarif`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+	}
+	cmd.SetFlagErrorFunc(wronglyCalled)
+	cmd.Args = takesPaths
+	o.policies.connection = takesCluster(cmd)
+	o.policies.AddFlags(cmd.Flags())
+	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "the namespace of objects that name none")
+	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "one of "+strings.Join(format.Names(), ", "))
+	cmd.Flags().StringVar(&o.failOn, "fail-on", "warn", "the mildest enforcement whose violations end with code 1: deny, warn, dryrun or never")
+	return cmd
+}
+
+// takesPaths takes at least one PATH.
+func takesPaths(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return nil
+	}
+	return wronglyCalled(cmd, errors.New("no PATH given: give files or directories of manifests, or - for standard input"))
+}
+
+func (o *checkOptions) validate() error {
+	if !slices.Contains(format.Names(), o.output) {
+		return &exitError{exitUsage, fmt.Errorf("-o %q isn't known: give one of %s", o.output, strings.Join(format.Names(), ", "))}
+	}
+	if _, err := failsOn(o.failOn); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
+	documents, unread := manifest.Read(ctx, paths, cmd.InOrStdin(), manifest.Options{
+		Skipped: func(p manifest.Problem) { fmt.Fprintf(stderr, "skipped %s\n", p) },
+	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if len(documents) == 0 && unread == nil {
+		unread = errors.New("no Kubernetes object was found: name files, or directories with .yaml, .yml or .json files")
+	}
+	report, err := o.judge(ctx, documents)
+	if err != nil {
+		return err
+	}
+	out := newScreen(cmd.OutOrStdout())
+	if err := format.Write(out.out, o.output, report, format.Options{Style: out.style, Version: versionString()}); err != nil {
+		return &exitError{exitFailure, fmt.Errorf("write the report: %w", err)}
+	}
+	return o.verdict(report, unread)
+}
+
+// judge judges the documents. The exceptions among them waive too.
+func (o *checkOptions) judge(ctx context.Context, documents []manifest.Document) (*check.Report, error) {
+	among := &policySet{}
+	if err := among.addDocuments(documents, o.namespace); err != nil {
+		return nil, err
+	}
+	snapshot, err := o.policies.load(ctx, among.exceptions...)
+	if err != nil {
+		return nil, err
+	}
+	subjects := check.Of(documents, o.namespace, o.policies.namespaces)
+	return check.Run(ctx, snapshot, check.Each(subjects), check.Options{Now: time.Now()})
+}
+
+// verdict is how the command ends.
+func (o *checkOptions) verdict(report *check.Report, unread error) error {
+	if unread != nil {
+		return &exitError{exitFailure, fmt.Errorf("not everything could be read:\n%w", unread)}
+	}
+	if n := report.Summary().Errors; n > 0 {
+		return &exitError{exitFailure, fmt.Errorf("not everything could be judged: %d errors, see above", n)}
+	}
+	fails, err := failsOn(o.failOn)
+	if err != nil {
+		return err
+	}
+	for i := range report.Results {
+		r := &report.Results[i]
+		if len(r.Violations) > 0 && r.Waived == nil && slices.Contains(fails, r.Policy.Spec.EnforcementAction) {
+			return &exitError{exitFailed, errors.New("policies are violated: see above")}
+		}
+	}
+	return nil
+}
+
+// failsOn are the enforcement actions whose violations fail a check.
+func failsOn(mildest string) ([]v1alpha1.EnforcementAction, error) {
+	order := []v1alpha1.EnforcementAction{v1alpha1.EnforcementDeny, v1alpha1.EnforcementWarn, v1alpha1.EnforcementDryRun}
+	for i, action := range order {
+		if strings.EqualFold(mildest, string(action)) {
+			return order[:i+1], nil
+		}
+	}
+	if strings.EqualFold(mildest, "never") {
+		return nil, nil
+	}
+	return nil, &exitError{exitUsage, fmt.Errorf("--fail-on %q isn't known: give deny, warn, dryrun or never", mildest)}
+}

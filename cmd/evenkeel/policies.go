@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/policy/source"
+	"evenkeel.dev/evenkeel/policies"
+)
+
+// policyChoice says by which policies a command judges: those of the library in
+// the binary, unless directories, files or the cluster are named.
+type policyChoice struct {
+	paths      []string
+	cluster    bool
+	only, skip []string
+	severity   string
+	namespace  string
+	// connection is where --cluster reads; the command's own connection flags.
+	connection *clusterFlags
+	// namespaces are those of the cluster by name, once load has asked it.
+	namespaces map[string]map[string]any
+}
+
+// AddFlags adds the flags with their defaults.
+func (c *policyChoice) AddFlags(f *pflag.FlagSet) {
+	f.StringArrayVarP(&c.paths, "policy", "p", nil, "a directory of policies in Rego, or a file or directory of Policy and PolicyException YAML; may be given many times (default: the library in the binary)")
+	f.BoolVar(&c.cluster, "cluster", false, "take the policies and exceptions that are in force in the cluster")
+	f.StringSliceVar(&c.only, "only", nil, "ask these policies only, by name")
+	f.StringSliceVar(&c.skip, "skip", nil, "leave these policies out, by name")
+	f.StringVar(&c.severity, "severity", "", "ask policies of this severity or above only: Critical, High, Medium or Low")
+	f.StringVar(&c.namespace, "controller-namespace", "evenkeel-system", "the namespace whose exceptions cover objects of any namespace")
+}
+
+// policySet is what a choice comes to.
+type policySet struct {
+	policies   []*v1alpha1.Policy
+	exceptions []*v1alpha1.PolicyException
+	// namespaces are those of the cluster, by name, where it was asked.
+	namespaces map[string]map[string]any
+}
+
+// load reads the policies that the flags choose and puts them in force, with the
+// exceptions that come with them and further ones.
+func (c *policyChoice) load(ctx context.Context, further ...*v1alpha1.PolicyException) (*catalog.Snapshot, error) {
+	set, err := c.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.namespaces = set.namespaces
+	set.exceptions = append(set.exceptions, further...)
+	return c.enforce(set)
+}
+
+// read reads the policies that the flags choose.
+func (c *policyChoice) read(ctx context.Context) (*policySet, error) {
+	if c.cluster && len(c.paths) > 0 {
+		return nil, &exitError{exitUsage, errors.New("--cluster and --policy exclude each other: give one of them")}
+	}
+	set := &policySet{}
+	var err error
+	switch {
+	case c.cluster:
+		err = set.addCluster(ctx, c.connection)
+	case len(c.paths) > 0:
+		for _, path := range c.paths {
+			if err = set.addPath(ctx, path); err != nil {
+				break
+			}
+		}
+	default:
+		set.policies, err = source.Load(policies.FS, ".")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return set, c.filter(set)
+}
+
+// filter takes out the policies that aren't asked for.
+func (c *policyChoice) filter(set *policySet) error {
+	seen := map[string]bool{}
+	for _, p := range set.policies {
+		if seen[p.Name] {
+			return &exitError{exitUsage, fmt.Errorf("two policies are named %q: leave one of them out", p.Name)}
+		}
+		seen[p.Name] = true
+	}
+	for _, name := range slices.Concat(c.only, c.skip) {
+		if !seen[name] {
+			return &exitError{exitUsage, fmt.Errorf("there is no policy %q: there are %s", name, strings.Join(sortedNames(set.policies), ", "))}
+		}
+	}
+	least, err := severityRank(c.severity)
+	if err != nil {
+		return err
+	}
+	set.policies = slices.DeleteFunc(set.policies, func(p *v1alpha1.Policy) bool {
+		rank, _ := severityRank(string(p.Spec.Severity))
+		return slices.Contains(c.skip, p.Name) || rank > least || len(c.only) > 0 && !slices.Contains(c.only, p.Name)
+	})
+	if len(set.policies) == 0 {
+		return &exitError{exitUsage, errors.New("no policy is left to judge by: loosen --only, --skip or --severity")}
+	}
+	return nil
+}
+
+func sortedNames(policies []*v1alpha1.Policy) []string {
+	names := make([]string, len(policies))
+	for i, p := range policies {
+		names[i] = p.Name
+	}
+	slices.Sort(names)
+	return names
+}
+
+// severityRank orders severities, the worst first; none is the last.
+func severityRank(severity string) (int, error) {
+	order := []v1alpha1.Severity{v1alpha1.SeverityCritical, v1alpha1.SeverityHigh, v1alpha1.SeverityMedium, v1alpha1.SeverityLow}
+	if severity == "" {
+		return len(order), nil
+	}
+	rank := slices.IndexFunc(order, func(s v1alpha1.Severity) bool { return strings.EqualFold(string(s), severity) })
+	if rank < 0 {
+		return 0, &exitError{exitUsage, fmt.Errorf("the severity %q isn't known: give Critical, High, Medium or Low", severity)}
+	}
+	return rank, nil
+}
+
+// enforce compiles the policies.
+func (c *policyChoice) enforce(set *policySet) (*catalog.Snapshot, error) {
+	force := catalog.New(catalog.Options{Namespace: c.namespace})
+	var errs []error
+	for _, p := range set.policies {
+		if err := force.Set(p); err != nil {
+			errs = append(errs, fmt.Errorf("policy %s: %w", p.Name, err))
+		}
+	}
+	for _, e := range set.exceptions {
+		if err := force.SetException(e); err != nil {
+			errs = append(errs, fmt.Errorf("PolicyException %s/%s: %w", e.Namespace, e.Name, err))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, &exitError{exitFailure, err}
+	}
+	force.MarkComplete()
+	return force.Snapshot(), nil
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kjson "sigs.k8s.io/json"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/manifest"
+	"evenkeel.dev/evenkeel/internal/policy/source"
+)
+
+// addPath adds the policies of a directory of Rego, or the Policy and
+// PolicyException objects of YAML.
+func (s *policySet) addPath(ctx context.Context, path string) error {
+	rego, err := holdsRego(path)
+	if err != nil {
+		return &exitError{exitUsage, fmt.Errorf("--policy: %w", err)}
+	}
+	if rego {
+		return s.addRego(path)
+	}
+	documents, err := manifest.Read(ctx, []string{path}, nil, manifest.Options{})
+	if err != nil {
+		return &exitError{exitFailure, err}
+	}
+	before := len(s.policies) + len(s.exceptions)
+	if err := s.addDocuments(documents, "default"); err != nil {
+		return err
+	}
+	if len(s.policies)+len(s.exceptions) == before {
+		return &exitError{exitUsage, fmt.Errorf("--policy %s: it holds no policy: give a directory of Rego, or of Policy objects as evenkeel build writes them", path)}
+	}
+	return nil
+}
+
+// holdsRego says that a path leads to Rego.
+func holdsRego(path string) (found bool, err error) {
+	err = filepath.WalkDir(path, func(at string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && at != path && strings.HasPrefix(entry.Name(), "."):
+			return fs.SkipDir
+		case strings.HasSuffix(at, ".rego"):
+			found = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if errors.Is(err, os.ErrNotExist) {
+		return false, fmt.Errorf("%s doesn't exist: give a directory of policies", path)
+	}
+	return found, err
+}
+
+func (s *policySet) addRego(dir string) error {
+	tree, err := source.Open(dir)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	loaded, err := source.Load(tree.FS, tree.Root)
+	if err != nil {
+		return &exitError{exitFailure, located(tree, err)}
+	}
+	s.policies = append(s.policies, loaded...)
+	return nil
+}
+
+// addDocuments adds the policies among the objects, and the exceptions: one
+// without a namespace is in the one given.
+func (s *policySet) addDocuments(documents []manifest.Document, namespace string) error {
+	var wrong []manifest.Problem
+	for i := range documents {
+		d := &documents[i]
+		if d.Object["apiVersion"] != v1alpha1.GroupVersion.String() {
+			continue
+		}
+		var err error
+		switch d.Object["kind"] {
+		case "Policy":
+			p := &v1alpha1.Policy{}
+			if err = strictly(d.Object, p); err == nil {
+				p.SetDefaults()
+				s.policies = append(s.policies, p)
+			}
+		case "PolicyException":
+			err = s.addException(d, namespace)
+		}
+		if err != nil {
+			wrong = append(wrong, manifest.Problem{File: d.File, Line: d.Line, Message: err.Error()})
+		}
+	}
+	if len(wrong) > 0 {
+		return &exitError{exitFailure, &manifest.Error{Problems: wrong}}
+	}
+	return nil
+}
+
+func (s *policySet) addException(d *manifest.Document, namespace string) error {
+	e := &v1alpha1.PolicyException{}
+	if err := strictly(d.Object, e); err != nil {
+		return err
+	}
+	if e.Namespace == "" {
+		e.Namespace = namespace
+	}
+	s.exceptions = append(s.exceptions, e)
+	return nil
+}
+
+// strictly reads an object into its type; an unknown field is an error.
+func strictly(object map[string]any, into any) error {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	unknown, err := kjson.UnmarshalStrict(text, into)
+	return errors.Join(append(unknown, err)...)
+}
+
+// addCluster adds what is in force in the cluster, with its namespaces.
+func (s *policySet) addCluster(ctx context.Context, flags *clusterFlags) error {
+	c, err := flags.client()
+	if err != nil {
+		return err
+	}
+	policies := &v1alpha1.PolicyList{}
+	if err := c.List(ctx, policies); err != nil {
+		return failure("list policies", err)
+	}
+	exceptions := &v1alpha1.PolicyExceptionList{}
+	if err := c.List(ctx, exceptions); err != nil {
+		return failure("list policy exceptions", err)
+	}
+	namespaces := &unstructured.UnstructuredList{}
+	namespaces.SetAPIVersion("v1")
+	namespaces.SetKind("NamespaceList")
+	if err := c.List(ctx, namespaces); err != nil {
+		return failure("list namespaces", err)
+	}
+	for i := range policies.Items {
+		s.policies = append(s.policies, &policies.Items[i])
+	}
+	for i := range exceptions.Items {
+		s.exceptions = append(s.exceptions, &exceptions.Items[i])
+	}
+	s.namespaces = map[string]map[string]any{}
+	for i := range namespaces.Items {
+		s.namespaces[namespaces.Items[i].GetName()] = namespaces.Items[i].Object
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package check
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+)
+
+// Result is what one policy says of one object. Those that say nothing aren't kept.
+type Result struct {
+	Subject
+	// Policy is shared: read it only.
+	Policy *v1alpha1.Policy
+	// Revision is the one that judged.
+	Revision string
+	// Violations follow the policy's enforcement action, Warnings only ever warn.
+	// Values of a Secret are censored in both.
+	Violations, Warnings []policy.Violation
+	// Waived is the exception under which the violations don't count; nil while
+	// they do.
+	Waived *catalog.Waiver
+	// Actions are the policy's proposal. They may tell values of a Secret.
+	Actions []policy.Action
+	// Err is set when the policy couldn't judge the object; the lists are empty
+	// then.
+	Err error
+	// Fix is the change that cures the object, as a unified diff of its YAML; empty
+	// when it wasn't asked for, or nothing proved to cure. Values of a Secret are
+	// censored.
+	Fix string
+
+	lines map[string]int
+}
+
+// LineAt is the line of the field that a JSON Pointer into the object leads to; 0
+// for a live object.
+func (r *Result) LineAt(pointer string) int {
+	if line, known := r.lines[pointer]; known {
+		return line
+	}
+	return r.Line
+}
+
+// Kind, Namespace and Name of the object are what people call it by.
+func (r *Result) identity() [4]string {
+	kind := kindOf(r.Object)
+	name := text(r.Object, "metadata", "name")
+	return [4]string{kind.Group, kind.Kind, text(r.Object, "metadata", "namespace"), name}
+}
+
+// Counts says that the violations are neither waived nor only recorded.
+func (r *Result) Counts() bool {
+	return len(r.Violations) > 0 && r.Waived == nil && r.Policy.Spec.EnforcementAction != v1alpha1.EnforcementDryRun
+}
+
+// Report is what the policies say of all objects.
+type Report struct {
+	// Objects counts those judged, Unconcerned those of them that no policy
+	// concerns.
+	Objects, Unconcerned int
+	// Policies counts the policies that were asked.
+	Policies int
+	// Results are sorted: by file and line, then by kind, namespace and name, then
+	// by policy.
+	Results []Result
+}
+
+// Summary counts what a report holds.
+type Summary struct {
+	// Violations counts those that aren't waived, BySeverity and ByAction the same
+	// by the policy's severity and enforcement action.
+	Violations int
+	BySeverity map[v1alpha1.Severity]int
+	ByAction   map[v1alpha1.EnforcementAction]int
+	// Warnings counts what warn rules say, Waived the violations under an
+	// exception, Errors the objects that a policy couldn't judge.
+	Warnings, Waived, Errors int
+}
+
+// Summary counts what the report holds.
+func (r *Report) Summary() Summary {
+	s := Summary{BySeverity: map[v1alpha1.Severity]int{}, ByAction: map[v1alpha1.EnforcementAction]int{}}
+	for i := range r.Results {
+		result := &r.Results[i]
+		s.Warnings += len(result.Warnings)
+		switch n := len(result.Violations); {
+		case result.Err != nil:
+			s.Errors++
+		case result.Waived != nil:
+			s.Waived += n
+		default:
+			s.Violations += n
+			s.BySeverity[result.Policy.Spec.Severity] += n
+			s.ByAction[result.Policy.Spec.EnforcementAction] += n
+		}
+	}
+	return s
+}
+
+func (r *Report) sort() {
+	slices.SortFunc(r.Results, func(a, b Result) int {
+		x, y := a.identity(), b.identity()
+		return cmp.Or(
+			strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+			slices.Compare(x[:], y[:]), strings.Compare(a.Policy.Name, b.Policy.Name))
+	})
+}

@@ -1,0 +1,131 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+)
+
+// Options tune Run.
+type Options struct {
+	// Now is the time of evaluation: what time.now_ns returns, and what exceptions
+	// expire by. Required.
+	Now time.Time
+	// Fix asks for Result.Fix.
+	Fix bool
+	// Judged is called after each object, by many goroutines at once; nil for
+	// nobody.
+	Judged func()
+}
+
+// Run judges every subject by every policy that concerns it, on all processors.
+// The report is the same however the work falls. An error of the sequence, or the
+// end of the context, ends the run; the report then holds what was judged before.
+func Run(ctx context.Context, snapshot *catalog.Snapshot, subjects iter.Seq2[Subject, error], opts Options) (*Report, error) {
+	if opts.Now.IsZero() {
+		return nil, errors.New("check.Options.Now is missing")
+	}
+	workers := make([]worker, runtime.GOMAXPROCS(0))
+	queue := make(chan Subject, 4*len(workers))
+	var wg sync.WaitGroup
+	for i := range workers {
+		workers[i] = worker{snapshot: snapshot, opts: opts}
+		wg.Go(func() {
+			for subject := range queue {
+				workers[i].judge(ctx, subject)
+			}
+		})
+	}
+	err := feed(ctx, queue, subjects)
+	close(queue)
+	wg.Wait()
+
+	report := &Report{Policies: len(snapshot.Policies())}
+	for i := range workers {
+		report.Objects += workers[i].objects
+		report.Unconcerned += workers[i].unconcerned
+		report.Results = append(report.Results, workers[i].results...)
+	}
+	report.sort()
+	return report, err
+}
+
+func feed(ctx context.Context, queue chan<- Subject, subjects iter.Seq2[Subject, error]) error {
+	for subject, err := range subjects {
+		if err != nil {
+			return err
+		}
+		select {
+		case queue <- subject:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return ctx.Err()
+}
+
+// Each gives subjects that are at hand already.
+func Each(subjects []Subject) iter.Seq2[Subject, error] {
+	return func(yield func(Subject, error) bool) {
+		for _, subject := range subjects {
+			if !yield(subject, nil) {
+				return
+			}
+		}
+	}
+}
+
+// worker judges one object after the other.
+type worker struct {
+	snapshot             *catalog.Snapshot
+	opts                 Options
+	objects, unconcerned int
+	results              []Result
+}
+
+func (w *worker) judge(ctx context.Context, subject Subject) {
+	request := policy.NewAudit(subject.Object, subject.Namespace, w.opts.Now)
+	verdicts := w.snapshot.Evaluate(ctx, request)
+	if ctx.Err() != nil {
+		return // what was stopped is no verdict
+	}
+	w.objects++
+	if len(verdicts) == 0 {
+		w.unconcerned++
+	}
+	for i := range verdicts {
+		v := &verdicts[i]
+		if v.Err == nil && len(v.Violations)+len(v.Warnings) == 0 {
+			continue
+		}
+		result := Result{
+			Subject: subject, Policy: v.Definition, Revision: v.Revision,
+			Violations: v.Violations, Warnings: v.Warnings, Waived: v.Waived, Actions: v.Actions, Err: v.Err,
+		}
+		result.locate()
+		w.results = append(w.results, result)
+	}
+	if w.opts.Judged != nil {
+		w.opts.Judged()
+	}
+}
+
+// locate finds the lines of all that was found.
+func (r *Result) locate() {
+	if r.LineOf == nil {
+		return
+	}
+	r.lines = map[string]int{}
+	for _, v := range slices.Concat(r.Violations, r.Warnings) {
+		if v.Path != "" && r.lines[v.Path] == 0 {
+			r.lines[v.Path] = r.LineOf(v.Path)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package check
+
+import (
+	"maps"
+
+	"evenkeel.dev/evenkeel/internal/manifest"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// Subject is one object that is judged.
+type Subject struct {
+	// Object is the object. Namespace is the Namespace that it lives in; nil for a
+	// cluster-scoped object, or where it isn't known.
+	Object, Namespace map[string]any
+	// File and Line say where it is written; zero for a live object.
+	File string
+	Line int
+	// LineOf is the line of the field that a JSON Pointer leads to; nil for a live
+	// object.
+	LineOf func(pointer string) int
+}
+
+// Of are the subjects that manifests hold. An object without a namespace gets the
+// one that it would be created in, as the API server fills it in before admission
+// sees the object, unless its kind is known to be cluster-scoped. namespaces are
+// known besides those that the manifests hold themselves, by their names.
+func Of(documents []manifest.Document, namespace string, namespaces map[string]map[string]any) []Subject {
+	known := maps.Clone(namespaces)
+	if known == nil {
+		known = map[string]map[string]any{}
+	}
+	scopes := scopesOf(documents)
+	for i := range documents {
+		object := documents[i].Object
+		if kindOf(object) == (policy.GroupKind{Kind: "Namespace"}) {
+			known[text(object, "metadata", "name")] = object
+		}
+	}
+	subjects := make([]Subject, len(documents))
+	for i := range documents {
+		d := &documents[i]
+		object := d.Object
+		if text(object, "metadata", "namespace") == "" && !scopes.cluster(kindOf(object)) {
+			object = within(object, namespace)
+		}
+		subjects[i] = Subject{
+			Object:    object,
+			Namespace: known[text(object, "metadata", "namespace")],
+			File:      d.File,
+			Line:      d.Line,
+			LineOf:    d.LineOf,
+		}
+	}
+	return subjects
+}
+
+// within is the object in a namespace; the object itself isn't changed.
+func within(object map[string]any, namespace string) map[string]any {
+	object = maps.Clone(object)
+	written, _ := object["metadata"].(map[string]any)
+	metadata := maps.Clone(written)
+	if metadata == nil {
+		metadata = map[string]any{}
+	}
+	metadata["namespace"] = namespace
+	object["metadata"] = metadata
+	return object
+}
+
+func kindOf(object map[string]any) policy.GroupKind {
+	return policy.NewAudit(object, nil, noTime()).Kind.GroupKind()
+}
+
+// text is the string at a path of fields, or empty.
+func text(object map[string]any, path ...string) string {
+	for _, field := range path[:len(path)-1] {
+		object, _ = object[field].(map[string]any)
+	}
+	value, _ := object[path[len(path)-1]].(string)
+	return value
+}

@@ -1,0 +1,101 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"go.yaml.in/yaml/v2"
+)
+
+// decode reads a YAML document as sigs.k8s.io/yaml does, and so kubectl: by the
+// rules of YAML 1.1, where "yes" and "on" are true. A key that is written twice is
+// an error. It converts the parser's values itself instead of writing them as JSON
+// and reading that again, which takes as long as the parsing does.
+func decode(text []byte) (any, error) {
+	var value any
+	if err := yaml.UnmarshalStrict(text, &value); err != nil {
+		return nil, err
+	}
+	return jsonValue(value)
+}
+
+// jsonValue makes a parsed value one that unstructured content may hold.
+func jsonValue(value any) (any, error) {
+	switch v := value.(type) {
+	case map[any]any:
+		return jsonObject(v)
+	case []any:
+		for i := range v {
+			element, err := jsonValue(v[i])
+			if err != nil {
+				return nil, err
+			}
+			v[i] = element
+		}
+		return v, nil
+	case int:
+		return int64(v), nil
+	case uint64: // beyond int64
+		return float64(v), nil
+	case float64:
+		return jsonNumber(v)
+	case nil, string, bool, int64:
+		return v, nil
+	default:
+		return nil, fmt.Errorf("%v can't be written as JSON", v)
+	}
+}
+
+func jsonObject(parsed map[any]any) (any, error) {
+	object := make(map[string]any, len(parsed))
+	for key, value := range parsed {
+		name, err := jsonKey(key)
+		if err != nil {
+			return nil, err
+		}
+		if object[name], err = jsonValue(value); err != nil {
+			return nil, err
+		}
+	}
+	return object, nil
+}
+
+// jsonKey is a key as sigs.k8s.io/yaml writes it.
+func jsonKey(key any) (string, error) {
+	switch k := key.(type) {
+	case string:
+		return k, nil
+	case int:
+		return strconv.Itoa(k), nil
+	case int64:
+		return strconv.FormatInt(k, 10), nil
+	case bool:
+		return strconv.FormatBool(k), nil
+	case float64:
+		switch {
+		case math.IsInf(k, 1):
+			return ".inf", nil
+		case math.IsInf(k, -1):
+			return "-.inf", nil
+		case math.IsNaN(k):
+			return ".nan", nil
+		}
+		return strconv.FormatFloat(k, 'g', -1, 32), nil
+	default:
+		return "", fmt.Errorf("the key %v isn't a string: put it in quotes", key)
+	}
+}
+
+// jsonNumber makes a whole number an integer, as it becomes one when it is written
+// as JSON and read again.
+func jsonNumber(n float64) (any, error) {
+	switch {
+	case math.IsNaN(n) || math.IsInf(n, 0):
+		return nil, errors.New(".inf and .nan can't be written as JSON: give a number")
+	case n == math.Trunc(n) && math.Abs(n) < 1<<63:
+		return int64(n), nil
+	}
+	return n, nil
+}

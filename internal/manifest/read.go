@@ -1,0 +1,222 @@
+package manifest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"go.yaml.in/yaml/v2"
+)
+
+// Options tune Read.
+type Options struct {
+	// Skipped is told of each file of a directory, and each directory, that is
+	// left out, and why: it needs rendering, or holds no object. Nil ignores it.
+	Skipped func(Problem)
+}
+
+// Read gives the objects at the paths, in the order of the paths and of what they
+// hold: files, directories with all below them (.yaml, .yml, .json), and standard
+// input for "-". Lists are unpacked.
+//
+// A file that is named must hold objects only; one that a directory led to may be
+// something else, which Options.Skipped is told. What can't be read is in the
+// error, an *Error with every problem; the objects of all other documents are
+// returned beside it.
+func Read(ctx context.Context, paths []string, stdin io.Reader, opts Options) ([]Document, error) {
+	if opts.Skipped == nil {
+		opts.Skipped = func(Problem) {}
+	}
+	w := &walker{seen: map[string]bool{}, skipped: opts.Skipped}
+	for _, path := range paths {
+		if path == "-" {
+			w.addFile(Stdin, false)
+			continue
+		}
+		w.add(path)
+	}
+	r := &reader{stdin: stdin}
+	for i, f := range w.files {
+		r.open(i, f)
+	}
+	if err := r.decodeAll(ctx); err != nil {
+		return nil, err
+	}
+	return r.gather(opts, w)
+}
+
+// part is one document of a file on its way to objects.
+type part struct {
+	chunk
+	file    int
+	json    bool
+	value   any
+	problem *Problem
+}
+
+// reader reads files into parts, and decodes these on all processors.
+type reader struct {
+	stdin io.Reader
+	parts []part
+	wrong []Problem
+}
+
+func (r *reader) open(number int, f file) {
+	var text []byte
+	var err error
+	if f.path == Stdin {
+		text, err = io.ReadAll(r.stdin)
+	} else {
+		text, err = os.ReadFile(f.path)
+	}
+	if err != nil {
+		r.wrong = append(r.wrong, Problem{File: f.path, Message: fmt.Sprintf("it can't be read: %v", err)})
+		return
+	}
+	chunks, isJSON := []chunk(nil), false
+	if looksLikeJSON(text) {
+		chunks, isJSON = splitJSON(text)
+	}
+	if !isJSON {
+		chunks = split(text)
+	}
+	for _, c := range chunks {
+		r.parts = append(r.parts, part{chunk: c, file: number, json: isJSON})
+	}
+}
+
+func (r *reader) decodeAll(ctx context.Context) error {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(r.parts)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				r.parts[i].decode()
+			}
+		})
+	}
+	wg.Wait()
+	return ctx.Err()
+}
+
+func (p *part) decode() {
+	read := decode
+	if p.json {
+		read = decodeJSON
+	}
+	value, err := read(p.text)
+	if err != nil {
+		p.problem = p.unreadable(err)
+		return
+	}
+	p.value = value
+}
+
+var lineNumber = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\s+)?line (\d+): `)
+
+// unreadable says why a document can't be read. The parser's line counts from the
+// document's beginning.
+func (p *part) unreadable(err error) *Problem {
+	problem := &Problem{Line: p.firstLine()}
+	text := err.Error()
+	var list *yaml.TypeError
+	if errors.As(err, &list) && len(list.Errors) > 0 {
+		text = list.Errors[0]
+	}
+	if found := lineNumber.FindStringSubmatch(text); found != nil {
+		if number, err := strconv.Atoi(found[1]); err == nil {
+			problem.Line = p.line + number - 1
+		}
+		text = text[len(found[0]):]
+	}
+	text = strings.TrimPrefix(text, "yaml: ")
+	if bytes.Contains(p.text, []byte("{{")) {
+		problem.Message = "it looks like a template, which isn't YAML yet: render it first, for example with: helm template CHART | evenkeel check - (" + text + ")"
+		return problem
+	}
+	problem.Message = "it isn't valid YAML: " + text
+	if p.json {
+		problem.Message = "it isn't valid: " + text
+	}
+	return problem
+}
+
+// gather makes documents of what was decoded.
+func (r *reader) gather(opts Options, w *walker) ([]Document, error) {
+	problems := slices.Concat(w.problems, r.wrong)
+	var documents []Document
+	index, last := 0, -1
+	for i := range r.parts {
+		p := &r.parts[i]
+		f := w.files[p.file]
+		if p.file != last {
+			index, last = 0, p.file
+		}
+		if p.problem != nil {
+			p.problem.File = f.path
+			problems = append(problems, *p.problem)
+			continue
+		}
+		origin := &source{text: p.text, line: p.line}
+		objects(p.value, "", func(object map[string]any, pointer string) {
+			d := Document{File: f.path, Index: index, Object: object, source: origin,
+				place: Place{Start: p.offset, End: p.offset + len(p.text), Pointer: pointer}}
+			index++
+			if d.Line = p.firstLine(); pointer != "" {
+				d.Line = d.LineOf("")
+			}
+			switch message, foreign := kindProblem(object); {
+			case message == "":
+				documents = append(documents, d)
+			case foreign && f.walked:
+				opts.Skipped(Problem{File: d.File, Line: d.Line, Message: message})
+			default:
+				problems = append(problems, Problem{File: d.File, Line: d.Line, Message: message})
+			}
+		})
+	}
+	return documents, errorOf(problems)
+}
+
+// firstLine is the line of the first thing written that is no comment.
+func (p *part) firstLine() int {
+	line := p.line
+	for text := range bytes.Lines(p.text) {
+		text = bytes.TrimSpace(text)
+		if len(text) > 0 && text[0] != '#' && text[0] != '%' && !marks(text, "---") {
+			return line
+		}
+		line++
+	}
+	return p.line
+}
+
+// kindProblem says why a value is no Kubernetes object; foreign that it doesn't
+// mean to be one.
+func kindProblem(object map[string]any) (message string, foreign bool) {
+	apiVersion, _ := object["apiVersion"].(string)
+	kind, _ := object["kind"].(string)
+	switch {
+	case apiVersion != "" && kind != "":
+		if strings.HasPrefix(apiVersion, "kustomize.config.k8s.io/") {
+			return "kustomize reads it, not the cluster: check what it builds, with: kustomize build DIR | evenkeel check -", true
+		}
+		return "", false
+	case apiVersion == "" && kind == "":
+		return "it isn't a Kubernetes object: it has neither apiVersion nor kind", true
+	case kind == "":
+		return "kind is missing: say which kind of object it is, for example kind: Deployment", false
+	default:
+		return fmt.Sprintf("apiVersion is missing: say which version of %s it is, for example apiVersion: apps/v1", kind), false
+	}
+}

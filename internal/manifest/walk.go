@@ -1,0 +1,102 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Stdin is the name of standard input in places and messages; "-" names it on the
+// command line.
+const Stdin = "<stdin>"
+
+// file is one input. walked says that a directory led to it, not the user: then it
+// needn't hold objects.
+type file struct {
+	path   string
+	walked bool
+}
+
+// walker gathers the files at paths.
+type walker struct {
+	files    []file
+	seen     map[string]bool
+	skipped  func(Problem)
+	problems []Problem
+}
+
+func (w *walker) wrong(path string, err error) {
+	var place *fs.PathError
+	if errors.As(err, &place) {
+		err = place.Err
+	}
+	w.problems = append(w.problems, Problem{File: path, Message: fmt.Sprintf("it can't be read: %v", err)})
+}
+
+// add gathers what is at one path: a file, or all of a directory.
+func (w *walker) add(path string) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		w.wrong(path, err)
+	case info.IsDir():
+		w.walk(path)
+	default:
+		w.addFile(path, false)
+	}
+}
+
+func (w *walker) addFile(path string, walked bool) {
+	if absolute, err := filepath.Abs(path); err == nil {
+		if w.seen[absolute] {
+			return
+		}
+		w.seen[absolute] = true
+	}
+	w.files = append(w.files, file{path: path, walked: walked})
+}
+
+// walk gathers the manifests of a directory in the order of their names. Hidden
+// files and directories are left out, as Git's own is; so are those that a tool
+// has to render first.
+func (w *walker) walk(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		w.wrong(dir, err)
+		return
+	}
+	if isChart(entries) {
+		w.skipped(Problem{File: dir, Message: fmt.Sprintf(
+			"it is a Helm chart, which holds templates: check what it renders to, with: helm template %s | evenkeel check -", dir)})
+		return
+	}
+	for _, entry := range entries {
+		path := filepath.Join(dir, entry.Name())
+		switch {
+		case strings.HasPrefix(entry.Name(), "."):
+		case entry.IsDir(): // a link to a directory is not followed: it might lead back
+			w.walk(path)
+		case isKustomization(entry.Name()):
+			w.skipped(Problem{File: path, Message: fmt.Sprintf(
+				"kustomize reads it, not the cluster: check what it builds, with: kustomize build %s | evenkeel check -", dir)})
+		case isManifest(entry.Name()):
+			w.addFile(path, true)
+		}
+	}
+}
+
+func isManifest(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
+}
+
+func isChart(entries []fs.DirEntry) bool {
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "Chart.yaml" })
+}
+
+func isKustomization(name string) bool {
+	return slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization"}, name)
+}
