@@ -36,7 +36,8 @@ func everyKustomizationBuilds(t *testing.T, c *cluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"crd", "rbac", "manager", "webhook", "default", "samples", "components/write-workloads", "components/evict-pods"} {
+	for _, want := range []string{"crd", "rbac", "manager", "webhook", "default", "self-signed", "samples",
+		"components/write-workloads", "components/write-networking", "components/write-cert-manager", "components/evict-pods"} {
 		if !slices.Contains(dirs, filepath.Join(root, "config", want)) {
 			t.Errorf("config/%s has no kustomization.yaml", want)
 		}
