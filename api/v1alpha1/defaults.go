@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// The defaults of a strategy, as the CRD's schema also states them.
+// The defaults of strategies and sources, as the CRD's schema also states them.
 const (
 	DefaultMaxConcurrent       = 10
 	DefaultRetryLimit          = 5
@@ -27,6 +27,8 @@ const (
 	DefaultHistoryMaxAge       = 30 * 24 * time.Hour
 	DefaultAnalysisInterval    = 30 * time.Second
 	DefaultAnalysisSamples     = 3
+	DefaultSourceInterval      = 5 * time.Minute
+	DefaultSourceTimeout       = time.Minute
 )
 
 // SetDefaults fills what the API server's schema would fill, for policies that

@@ -18,6 +18,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&CircuitBreaker{}, &CircuitBreakerList{},
 		&PolicyException{}, &PolicyExceptionList{},
 		&RemediationApproval{}, &RemediationApprovalList{},
+		&PolicySource{}, &PolicySourceList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

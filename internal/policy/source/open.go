@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -47,6 +48,33 @@ func topOf(asked string) string {
 			return filepath.Dir(asked)
 		}
 	}
+}
+
+// Within is Open for a directory of a file system, such as a repository's: Top is
+// then a path of it. The search for the library ends at its top.
+func Within(fsys fs.FS, dir string) (Tree, error) {
+	top := path.Dir(dir)
+	for at := dir; ; at = path.Dir(at) {
+		if modules, _ := fs.Glob(fsys, path.Join(at, LibraryDir, "*"+extension)); len(modules) > 0 {
+			top = at
+			break
+		}
+		if at == "." {
+			break
+		}
+	}
+	root := dir
+	if top != "." {
+		root = "."
+		if dir != top {
+			root = strings.TrimPrefix(dir, top+"/")
+		}
+	}
+	below, err := fs.Sub(fsys, top)
+	if err != nil {
+		return Tree{}, fmt.Errorf("find %s: %w", dir, err)
+	}
+	return Tree{FS: below, Top: top, Root: root}, nil
 }
 
 // Path is where a file of FS is on disk, seen from the working directory when it

@@ -1,0 +1,56 @@
+package v1alpha1
+
+// Reasons of a PolicySource's conditions.
+const (
+	// ReasonApplied: the policies of the newest revision are in force.
+	ReasonApplied = "Applied"
+	// ReasonSuspended: a person has suspended the source (spec.suspend).
+	ReasonSuspended = "Suspended"
+	// ReasonFetchFailed: the repository can't be read.
+	ReasonFetchFailed = "FetchFailed"
+	// ReasonAuthenticationFailed: the repository refuses what secretRef holds.
+	ReasonAuthenticationFailed = "AuthenticationFailed"
+	// ReasonRefNotFound: the repository has no such branch, tag, version or commit.
+	ReasonRefNotFound = "RefNotFound"
+	// ReasonSignatureInvalid: the commit isn't signed by any of the keys of verify.
+	ReasonSignatureInvalid = "SignatureInvalid"
+	// ReasonSecretUnavailable: a Secret that the spec names can't be read.
+	ReasonSecretUnavailable = "SecretUnavailable"
+	// ReasonNotCompiling: some file of the revision is wrong; the last good revision
+	// stays in force.
+	ReasonNotCompiling = "NotCompiling"
+	// ReasonEmpty: the revision holds no policy, and allowEmpty is false.
+	ReasonEmpty = "Empty"
+	// ReasonTooLarge: the repository or the revision exceeds a bound.
+	ReasonTooLarge = "TooLarge"
+	// ReasonPolicyConflict: a policy of the revision exists and isn't this source's.
+	ReasonPolicyConflict = "PolicyConflict"
+	// ReasonRefused: the API server or its admission refuses a policy.
+	ReasonRefused = "Refused"
+	// ReasonApplyFailed: the API server can't be reached, or may not be written to.
+	ReasonApplyFailed = "ApplyFailed"
+	// ReasonNamespaceNotAllowed: sources of this namespace aren't accepted.
+	ReasonNamespaceNotAllowed = "NamespaceNotAllowed"
+)
+
+// Labels, annotations and names of PolicySources.
+const (
+	// LabelSourceName and LabelSourceNamespace name the PolicySource that a Policy
+	// comes from.
+	LabelSourceName      = "evenkeel.dev/source-name"
+	LabelSourceNamespace = "evenkeel.dev/source-namespace"
+	// AnnotationSourceRevision is the revision that last changed the Policy.
+	AnnotationSourceRevision = "evenkeel.dev/source-revision"
+	// AnnotationSourcePath is the directory of the Policy in the repository.
+	AnnotationSourcePath = "evenkeel.dev/source-path"
+	// AnnotationAdopt on a Policy lets a PolicySource take it over; its value is
+	// <namespace>/<name> of that source.
+	AnnotationAdopt = "evenkeel.dev/adopt"
+	// AnnotationReconcile on a PolicySource makes the controller look at once, each
+	// time that its value changes.
+	AnnotationReconcile = "evenkeel.dev/reconcile"
+	// SourceFinalizer keeps a PolicySource until its policies are removed or let go.
+	SourceFinalizer = "evenkeel.dev/source"
+	// SourceFieldManager is the field manager of the policies' content.
+	SourceFieldManager = "evenkeel-source"
+)

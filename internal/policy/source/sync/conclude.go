@@ -1,0 +1,124 @@
+package sync
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+const (
+	// maxCondition bounds a condition's message.
+	maxCondition = 4096
+	// maxAnnotation bounds what of an annotation's value is kept.
+	maxAnnotation = 253
+)
+
+// conclude writes what a pass has seen into the status, and says when to look
+// again; 0 for not before something changes.
+func conclude(src *v1alpha1.PolicySource, seen sight, failed *failure, now time.Time) time.Duration {
+	s := &src.Status
+	s.ObservedGeneration = src.Generation
+	if seen.inventory != nil {
+		s.Policies = int32(len(seen.inventory))
+		s.Inventory = seen.inventory[:min(len(seen.inventory), v1alpha1.MaxSourcePolicies)]
+	}
+	if src.Spec.Suspend && failed == nil {
+		return suspend(src, now)
+	}
+	if seen.asked {
+		s.LastHandledReconcileAt = asks(src)
+	}
+	if seen.fetched {
+		s.LastFetchedAt, s.AttemptedRevision = timeAt(now), seen.revision
+	}
+	switch {
+	case failed != nil:
+		fail(src, failed, now)
+	case seen.complete:
+		succeed(src, seen, now)
+	}
+	return schedule(src, seen, failed, now)
+}
+
+// suspend leaves all as it is and says so.
+func suspend(src *v1alpha1.PolicySource, now time.Time) time.Duration {
+	s := &src.Status
+	message := "suspended (spec.suspend); nothing is in force yet"
+	if s.Revision != "" {
+		message = fmt.Sprintf("suspended (spec.suspend); revision %s stays in force", s.Revision)
+	}
+	s.NextAttemptAt, s.Failures = nil, 0
+	s.Problems, s.ProblemCount = nil, 0
+	ready := metav1.ConditionUnknown
+	if s.Revision != "" {
+		ready = metav1.ConditionTrue
+	}
+	set(src, now, v1alpha1.ConditionReady, ready, v1alpha1.ReasonSuspended, message)
+	remove(src, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled)
+	return 0
+}
+
+func fail(src *v1alpha1.PolicySource, f *failure, now time.Time) {
+	s := &src.Status
+	s.ProblemCount = int32(len(f.problems))
+	s.Problems = f.problems[:min(len(f.problems), v1alpha1.MaxSourceProblems)]
+	message := f.message
+	if s.Revision != "" {
+		message = fmt.Sprintf("%s. Revision %s stays in force", strings.TrimRight(clip(message, maxMessage), "."), s.Revision)
+	}
+	set(src, now, v1alpha1.ConditionReady, metav1.ConditionFalse, f.reason, message)
+	if f.stalled {
+		s.Failures = 0
+		set(src, now, v1alpha1.ConditionStalled, metav1.ConditionTrue, f.reason, "a person must mend it: "+f.message)
+		remove(src, v1alpha1.ConditionReconciling)
+		return
+	}
+	s.Failures++
+	set(src, now, v1alpha1.ConditionReconciling, metav1.ConditionTrue, f.reason, fmt.Sprintf("tried again after %s", retryAfter(s.Failures, interval(src))))
+	remove(src, v1alpha1.ConditionStalled)
+}
+
+func succeed(src *v1alpha1.PolicySource, seen sight, now time.Time) {
+	s := &src.Status
+	if s.Revision != seen.revision || seen.wrote() || s.LastAppliedAt == nil {
+		s.LastAppliedAt = timeAt(now)
+	}
+	s.Revision, s.AttemptedRevision, s.Failures = seen.revision, seen.revision, 0
+	s.Problems, s.ProblemCount = nil, 0
+	message := fmt.Sprintf("revision %s is in force: %d policies", seen.revision, s.Policies)
+	if seen.kept > 0 {
+		message += fmt.Sprintf(", of which %d have left the repository and are kept (spec.prune: false)", seen.kept)
+	}
+	set(src, now, v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonApplied, message)
+	remove(src, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled)
+}
+
+// schedule says when to look again, and writes down when the repository is asked.
+func schedule(src *v1alpha1.PolicySource, seen sight, failed *failure, now time.Time) time.Duration {
+	s := &src.Status
+	switch {
+	case failed != nil && failed.reason == v1alpha1.ReasonNamespaceNotAllowed:
+		s.NextAttemptAt = nil
+		return 0
+	case failed != nil && !failed.stalled:
+		s.NextAttemptAt = timeAt(now.Add(retryAfter(s.Failures, interval(src))))
+	case seen.asked || s.NextAttemptAt == nil:
+		s.NextAttemptAt = timeAt(now.Add(jittered(interval(src), src.UID)))
+	}
+	return max(s.NextAttemptAt.Sub(now), soon)
+}
+
+func set(src *v1alpha1.PolicySource, now time.Time, conditionType string, status metav1.ConditionStatus, reason, message string) {
+	meta.SetStatusCondition(&src.Status.Conditions, metav1.Condition{Type: conditionType, Status: status, Reason: reason,
+		Message: clip(message, maxCondition), ObservedGeneration: src.Generation, LastTransitionTime: metav1.NewTime(now)})
+}
+
+func remove(src *v1alpha1.PolicySource, types ...string) {
+	src.Status.Conditions = slices.DeleteFunc(src.Status.Conditions, func(c metav1.Condition) bool { return slices.Contains(types, c.Type) })
+}

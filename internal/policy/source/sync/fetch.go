@@ -1,0 +1,70 @@
+package sync
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// Fetcher reads Git repositories.
+type Fetcher interface {
+	// Fetch finds the newest commit of what is followed, and its files. The error is
+	// a *FetchError where the cause is known.
+	Fetch(ctx context.Context, r FetchRequest) (*Fetched, error)
+	// Forget drops what is kept of a source's repository.
+	Forget(key string)
+}
+
+// FetchRequest says what to read.
+type FetchRequest struct {
+	// Key tells apart what is kept of several sources.
+	Key string
+	URL string
+	// Ref is what is followed; nil for the default branch.
+	Ref *v1alpha1.SourceReference
+	// Credentials are the values of the Secret that the repository asks for; nil for
+	// none.
+	Credentials map[string][]byte
+	// Signers are the values of the Secret with the keys of which one must have
+	// signed the commit; nil when no signature is asked for.
+	Signers map[string][]byte
+}
+
+// Fetched is a repository at one commit.
+type Fetched struct {
+	// Revision names the commit for people, for example main@sha1:5f3c….
+	Revision string
+	// Files are the commit's; they may be read until the next Fetch of the same key.
+	Files fs.FS
+}
+
+// FetchError is why a repository can't be read.
+type FetchError struct {
+	// Reason is one of a PolicySource's Ready condition; empty for FetchFailed.
+	Reason string
+	// Stalled says that only a person can mend it.
+	Stalled bool
+	// Err says what is wrong and what to do. It never holds a credential.
+	Err error
+}
+
+// Error is what is wrong.
+func (e *FetchError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *FetchError) Unwrap() error { return e.Err }
+
+// fetchFailure classifies an error of a Fetcher.
+func fetchFailure(err error) *failure {
+	var known *FetchError
+	if errors.As(err, &known) {
+		return &failure{reason: cmp.Or(known.Reason, v1alpha1.ReasonFetchFailed), message: known.Error(), stalled: known.Stalled}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return transient(v1alpha1.ReasonFetchFailed, "%v: the repository didn't answer within spec.timeout; raise it if the repository is this slow", err)
+	}
+	return transient(v1alpha1.ReasonFetchFailed, "%v", err)
+}

@@ -1,0 +1,58 @@
+package sync
+
+import (
+	"context"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// read brings what is at hand of a source up to date with its repository.
+func (c *Controller) read(ctx context.Context, src *v1alpha1.PolicySource, at *remembered, seen *sight) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout(src))
+	defer cancel()
+	seen.asked = true
+	request, err := c.request(ctx, src)
+	if err != nil {
+		return err
+	}
+	fetched, err := c.fetcher.Fetch(ctx, request)
+	if err != nil {
+		return fetchFailure(err)
+	}
+	seen.fetched, seen.revision = true, fetched.Revision
+	if at.newest != nil && at.newest.revision == fetched.Revision {
+		return nil
+	}
+	at.newest = nil
+	policies, err := load(fetched.Files, &src.Spec)
+	if err != nil {
+		return err
+	}
+	if len(policies) == 0 && !src.Spec.AllowEmpty {
+		return stalled(v1alpha1.ReasonEmpty,
+			"revision %s holds no policy at %q, so nothing was removed: correct spec.path, include and exclude, or put the policies back; to really remove all of this source's policies set spec.allowEmpty: true",
+			fetched.Revision, src.Spec.Path)
+	}
+	at.newest = &content{revision: fetched.Revision, policies: policies}
+	return nil
+}
+
+// request gathers what the repository is asked with.
+func (c *Controller) request(ctx context.Context, src *v1alpha1.PolicySource) (FetchRequest, error) {
+	r := FetchRequest{Key: string(src.UID), URL: src.Spec.URL, Ref: src.Spec.Ref}
+	if src.Spec.SecretRef != nil {
+		values, err := c.secrets.read(ctx, src.Namespace, src.Spec.SecretRef.Name, "spec.secretRef")
+		if err != nil {
+			return r, err
+		}
+		r.Credentials = values
+	}
+	if src.Spec.Verify != nil {
+		values, err := c.secrets.read(ctx, src.Namespace, src.Spec.Verify.SecretRef.Name, "spec.verify.secretRef")
+		if err != nil {
+			return r, err
+		}
+		r.Signers = values
+	}
+	return r, nil
+}
