@@ -41,6 +41,7 @@ in the cluster, and by putting violations right through a verified rollout.`,
 	takesCommand(root)
 	root.AddCommand(newManagerCommand(), newCheckCommand(), newBuildCommand(), newTestCommand(),
 		newRolloutCommand(), newBreakerCommand(), newVersionCommand())
+	root.AddCommand(newNewCommand())
 	return root
 }
 

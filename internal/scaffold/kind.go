@@ -1,0 +1,60 @@
+package scaffold
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// Kind finds the kind that a person names: one of Kubernetes by its name alone, in
+// its newest version, and any by KIND.VERSION.GROUP, as kubectl takes it.
+func Kind(name string) (schema.GroupVersionKind, error) {
+	if full, _ := schema.ParseKindArg(name); full != nil {
+		return *full, nil
+	}
+	var found []schema.GroupVersionKind
+	for known := range scheme.Scheme.AllKnownTypes() {
+		if strings.EqualFold(known.Kind, name) && isObject(known) {
+			found = append(found, known)
+		}
+	}
+	if len(found) == 0 {
+		return schema.GroupVersionKind{}, fmt.Errorf(
+			"--kind %q is no kind of Kubernetes: mend its spelling, or give a kind of your own as KIND.VERSION.GROUP, for example Certificate.v1.cert-manager.io%s",
+			name, similar(name))
+	}
+	return slices.MaxFunc(found, func(a, b schema.GroupVersionKind) int {
+		return cmp.Or(version.CompareKubeAwareVersionStrings(a.Version, b.Version), -strings.Compare(a.Group, b.Group))
+	}), nil
+}
+
+// isObject leaves out lists and the options of requests, which nobody stores.
+func isObject(kind schema.GroupVersionKind) bool {
+	object, err := scheme.Scheme.New(kind)
+	if err != nil {
+		return false
+	}
+	_, err = meta.Accessor(object)
+	return err == nil
+}
+
+// similar names the kinds that a part of one may have meant.
+func similar(name string) string {
+	kinds := map[string]bool{}
+	for known := range scheme.Scheme.AllKnownTypes() {
+		if strings.Contains(strings.ToLower(known.Kind), strings.ToLower(strings.TrimSuffix(name, "s"))) && isObject(known) {
+			kinds[known.Kind] = true
+		}
+	}
+	if name == "" || len(kinds) == 0 || len(kinds) > 5 {
+		return ""
+	}
+	return " (there is " + strings.Join(slices.Sorted(maps.Keys(kinds)), ", ") + ")"
+}
