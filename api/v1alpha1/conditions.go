@@ -77,6 +77,8 @@ const (
 	ReasonPaused = "Paused"
 	// ReasonAborted: a person has ended the rollout (spec.abort).
 	ReasonAborted = "Aborted"
+	// ReasonUndone: a person has had all of the plan undone (spec.undo).
+	ReasonUndone = "Undone"
 	// ReasonOutsideWindow: no maintenance window is open.
 	ReasonOutsideWindow = "OutsideWindow"
 	// ReasonBudgetInvalid: a budget or window can't be read, and means 0.

@@ -21,7 +21,8 @@ const (
 	PhaseSoaking RemediationPhase = "Soaking"
 	// PhaseHeld means that no new write may begin; the reason says what is awaited.
 	PhaseHeld RemediationPhase = "Held"
-	// PhaseRollingBack means that the failing wave's writes are being undone.
+	// PhaseRollingBack means that the failing wave's writes are being undone, or
+	// those of the whole plan when a person asks for it (spec.undo).
 	PhaseRollingBack RemediationPhase = "RollingBack"
 	// PhasePreviewed means that a dry run ended. Nothing was written. Final.
 	PhasePreviewed RemediationPhase = "Previewed"
@@ -73,9 +74,10 @@ type RemediationList struct {
 	Items           []Remediation `json:"items"`
 }
 
-// RemediationSpec is an immutable plan. Only paused, abort and retries may change.
-// +kubebuilder:validation:XValidation:rule="self.policy == oldSelf.policy && self.planHash == oldSelf.planHash && self.strategy == oldSelf.strategy && self.targets == oldSelf.targets && self.waves == oldSelf.waves && self.slices == oldSelf.slices && has(self.stages) == has(oldSelf.stages) && (!has(self.stages) || self.stages == oldSelf.stages)",message="a plan is immutable but for paused, abort and retries: delete the Remediation and let the controller plan anew"
+// RemediationSpec is an immutable plan. Only paused, abort, undo and retries may change.
+// +kubebuilder:validation:XValidation:rule="self.policy == oldSelf.policy && self.planHash == oldSelf.planHash && self.strategy == oldSelf.strategy && self.targets == oldSelf.targets && self.waves == oldSelf.waves && self.slices == oldSelf.slices && has(self.stages) == has(oldSelf.stages) && (!has(self.stages) || self.stages == oldSelf.stages)",message="a plan is immutable but for paused, abort, undo and retries: delete the Remediation and let the controller plan anew"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.abort) || !oldSelf.abort || (has(self.abort) && self.abort)",message="an abort can't be taken back: annotate the policy with evenkeel.dev/retry to plan anew"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.undo) || !oldSelf.undo || (has(self.undo) && self.undo && has(self.undoneBy) == has(oldSelf.undoneBy) && (!has(self.undoneBy) || self.undoneBy == oldSelf.undoneBy))",message="an undo can't be taken back: annotate the policy with evenkeel.dev/retry to plan anew"
 type RemediationSpec struct {
 	// policy is the policy whose violations the plan mends, as it stood then.
 	// +required
@@ -119,6 +121,17 @@ type RemediationSpec struct {
 	// plan. It can't be taken back.
 	// +optional
 	Abort bool `json:"abort,omitempty"`
+	// undo undoes all that the plan has written and that stands, by its recorded
+	// inverse and last first, also when the rollout has ended. One that is at work
+	// is ended by it. What somebody else has changed since is kept. It can't be
+	// taken back.
+	// +optional
+	Undo bool `json:"undo,omitempty"`
+	// undoneBy is the user who asked for the undo. Admission sets it; what a
+	// request itself says is replaced.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	UndoneBy string `json:"undoneBy,omitempty"`
 	// retries asks, each time that it grows, for a plan held by a failed wave
 	// (onFailure: Hold) to verify that wave once more.
 	// +optional

@@ -85,9 +85,10 @@ func rollbackIncomplete(p plan) (finding, bool) {
 			"decide with the objects' owners what the fields should hold and set them, then mend the policy or say to try again: "+p.retryCommand())}, true
 }
 
-// rolledBack: the plan did harm, and its policy is blocked by it.
+// rolledBack: the plan did harm, and its policy is blocked by it. One that a
+// person had undone is that person's to know of.
 func rolledBack(p plan) (finding, bool) {
-	if p.Status.Phase != v1alpha1.PhaseRolledBack || !p.stands() {
+	if p.Status.Phase != v1alpha1.PhaseRolledBack || p.Status.Reason == v1alpha1.ReasonUndone || !p.stands() {
 		return finding{}, false
 	}
 	return finding{alert: AlertRemediationRolledBack, urgency: normal, since: endOf(p.Remediation), due: endOf(p.Remediation),

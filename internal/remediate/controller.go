@@ -55,12 +55,15 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (resul
 		c.shelf.drop(request.Name)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if Final(rem.Status.Phase) {
+	if rests(rem) {
 		c.shelf.drop(request.Name)
 		return ctrl.Result{}, c.finish(ctx, rem)
 	}
 	if !c.policies.Complete() {
 		return ctrl.Result{RequeueAfter: catalogPoll}, nil
+	}
+	if err := c.reopen(ctx, rem); err != nil {
+		return c.classify(ctx, rem.Name, ctrl.Result{}, err)
 	}
 	status := kube.NewStatusWriter(c.client, rem)
 	defer func() {
@@ -223,7 +226,10 @@ func (c *Controller) record(rem *v1alpha1.Remediation, intent Intent, b *book) {
 		since := metav1.NewMicroTime(intent.HealthySince)
 		s.HealthySince = &since
 	}
-	if Final(s.Phase) && s.CompletedAt == nil {
+	switch {
+	case !Final(s.Phase):
+		s.CompletedAt = nil // an undo ends the plan anew
+	case s.CompletedAt == nil:
 		s.CompletedAt = &now
 	}
 	setHeldSince(s, intent, &now)

@@ -1,6 +1,7 @@
 package remediate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -98,6 +99,9 @@ func (c *Controller) atGate(ctx context.Context, p *pass, o *Observation) (err e
 
 // abort says that a person wants the plan undone and ended, or "".
 func abort(rem *v1alpha1.Remediation) string {
+	if rem.Spec.Undo {
+		return cmp.Or(rem.Spec.UndoneBy, "a person") + " has all of the plan undone (spec.undo)"
+	}
 	if rem.Spec.Abort {
 		return "a person has ended the rollout (spec.abort)"
 	}

@@ -99,16 +99,22 @@ func (p *Planner) sweep(ctx context.Context, d draft) error {
 	return nil
 }
 
-// tooEarly says whether the latest plan is in the way of another one, and when to
+// tooEarly says whether an earlier plan is in the way of another one, and when to
 // look again: zero when a change will say so.
-func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.Policy, latest v1alpha1.Remediation, revision string, found []policy.Finding) (wait time.Duration, early bool) {
-	if !Final(latest.Status.Phase) {
-		return 0, true // its end is a change
+func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.Policy, plans []v1alpha1.Remediation, revision string, found []policy.Finding) (wait time.Duration, early bool) {
+	var ended time.Time
+	for i := range plans {
+		if !rests(&plans[i]) {
+			return 0, true // its end is a change
+		}
+		if end := endOf(plans[i]); end.After(ended) {
+			ended = end
+		}
 	}
-	if since := p.clock.Now().Sub(endOf(latest)); since < settleTime {
+	if since := p.clock.Now().Sub(ended); since < settleTime {
 		return settleTime - since, true
 	}
-	if why := blocked(pol, latest, revision); why != "" && fixable(found) > 0 {
+	if why := blocked(pol, plans, revision); why != "" && fixable(found) > 0 {
 		p.notPlanned(ctx, pol, why)
 		return replanPoll, true
 	}
@@ -116,21 +122,67 @@ func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.Policy, latest v1a
 }
 
 // blocked says why a policy's revision isn't planned again: its latest plan did
-// harm or proved that the fix doesn't work, or a person rejected or ended it, and
-// neither the policy has changed since nor has a person said to try again.
-func blocked(pol *v1alpha1.Policy, latest v1alpha1.Remediation, revision string) string {
+// harm or proved that the fix doesn't work, or a person rejected or ended it, or
+// had any plan of it undone, and neither the policy has changed since nor has a
+// person said to try again. plans are all of the policy, the oldest first.
+func blocked(pol *v1alpha1.Policy, plans []v1alpha1.Remediation, revision string) string {
+	latest := plans[len(plans)-1]
+	if rem := undonePlan(pol, plans, revision); rem != nil {
+		return notAgain(pol, *rem)
+	}
 	if latest.Spec.Policy.Revision != revision || latest.Spec.Policy.UID != string(pol.UID) || pol.Annotations[v1alpha1.AnnotationRetry] == latest.Name {
 		return ""
 	}
-	phase := latest.Status.Phase
-	// Fewer failures say nothing of the fix: those targets alone wait.
-	useless := latest.Status.Reason == v1alpha1.ReasonNoViableCanary && latest.Status.Counts.Failed >= maxCanaryFailures
-	refused := phase == v1alpha1.PhaseAborted && (latest.Status.Reason == v1alpha1.ReasonRejected || latest.Status.Reason == v1alpha1.ReasonAborted)
-	if phase != v1alpha1.PhaseRolledBack && phase != v1alpha1.PhaseRollbackIncomplete && !useless && !refused {
+	if !failedForGood(latest.Status) {
 		return ""
 	}
+	return notAgain(pol, latest)
+}
+
+// failedForGood says whether a plan's end speaks against planning it again.
+func failedForGood(s v1alpha1.RemediationStatus) bool {
+	switch s.Phase {
+	case v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete:
+		return true
+	case v1alpha1.PhaseAborted:
+		refused := s.Reason == v1alpha1.ReasonRejected || s.Reason == v1alpha1.ReasonAborted
+		// Fewer failures say nothing of the fix: those targets alone wait.
+		useless := s.Reason == v1alpha1.ReasonNoViableCanary && s.Counts.Failed >= maxCanaryFailures
+		return refused || useless
+	default:
+		return false
+	}
+}
+
+func notAgain(pol *v1alpha1.Policy, rem v1alpha1.Remediation) string {
 	return fmt.Sprintf("plan %s of this revision ended as %s: mend the policy, or say to try again: kubectl annotate policy %s %s=%s --overwrite",
-		latest.Name, phase, pol.Name, v1alpha1.AnnotationRetry, latest.Name)
+		rem.Name, rem.Status.Phase, pol.Name, v1alpha1.AnnotationRetry, rem.Name)
+}
+
+// undonePlan is the plan of a revision that a person had undone last, unless a person
+// has said since to try again, by naming it or one that ended later. An empty
+// revision stands for any. Nil: there is none.
+func undonePlan(pol *v1alpha1.Policy, plans []v1alpha1.Remediation, revision string) *v1alpha1.Remediation {
+	var last *v1alpha1.Remediation
+	var forgiven time.Time
+	for i := range plans {
+		rem := &plans[i]
+		if rem.Name == pol.Annotations[v1alpha1.AnnotationRetry] {
+			forgiven = endOf(*rem)
+		}
+		same := rem.Spec.Policy.UID == string(pol.UID) && (revision == "" || rem.Spec.Policy.Revision == revision)
+		if same && wasUndone(rem) && (last == nil || endOf(*rem).After(endOf(*last))) {
+			last = rem
+		}
+	}
+	if last != nil && !endOf(*last).After(forgiven) {
+		return nil
+	}
+	return last
+}
+
+func wasUndone(rem *v1alpha1.Remediation) bool {
+	return Final(rem.Status.Phase) && rem.Status.Reason == v1alpha1.ReasonUndone
 }
 
 func phaseOf(rem v1alpha1.Remediation) v1alpha1.RemediationPhase {

@@ -16,7 +16,8 @@ type Row struct {
 	Next []v1alpha1.RemediationPhase
 }
 
-// Table is the rollout, top to bottom. Phases without a row are final.
+// Table is the rollout, top to bottom. What has ended rests, until a person asks
+// to undo it; a phase without a row rests for ever.
 func Table() []Row {
 	return []Row{
 		{v1alpha1.PhasePlanned, stepPlanned, phases(
@@ -38,10 +39,16 @@ func Table() []Row {
 			v1alpha1.PhaseRollingBack, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted)},
 		{v1alpha1.PhaseRollingBack, stepRollingBack, phases(
 			v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete)},
+		{v1alpha1.PhaseSucceeded, stepEnded, phases(v1alpha1.PhaseRollingBack)},
+		{v1alpha1.PhaseSuperseded, stepEnded, phases(v1alpha1.PhaseRollingBack)},
+		{v1alpha1.PhaseAborted, stepEnded, phases(v1alpha1.PhaseRollingBack)},
+		{v1alpha1.PhaseRolledBack, stepEnded, phases(v1alpha1.PhaseRollingBack)},
+		{v1alpha1.PhaseRollbackIncomplete, stepEnded, phases(v1alpha1.PhaseRollingBack)},
 	}
 }
 
-// Final says whether a phase is final: nothing follows it.
+// Final says whether a phase is final: nothing follows it but an undo that a
+// person asks for.
 func Final(phase v1alpha1.RemediationPhase) bool {
 	switch phase {
 	case v1alpha1.PhasePreviewed, v1alpha1.PhaseSucceeded, v1alpha1.PhaseRolledBack,

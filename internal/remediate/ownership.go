@@ -30,6 +30,16 @@ func (c *Controller) adopt(ctx context.Context, rem *v1alpha1.Remediation, b *bo
 	return nil
 }
 
+// reopen holds an ended plan that is to be undone: its records may not go while
+// that is under way.
+func (c *Controller) reopen(ctx context.Context, rem *v1alpha1.Remediation) error {
+	before := rem.DeepCopy()
+	if !Final(rem.Status.Phase) || !controllerutil.AddFinalizer(rem, v1alpha1.Finalizer) {
+		return nil
+	}
+	return c.client.Patch(ctx, rem, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(v1alpha1.FieldManager))
+}
+
 // finish lets go of a plan that has reached a final phase.
 func (c *Controller) finish(ctx context.Context, rem *v1alpha1.Remediation) error {
 	before := rem.DeepCopy()

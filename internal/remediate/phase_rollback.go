@@ -62,7 +62,15 @@ func (o Observation) abort() Intent {
 	if !slices.ContainsFunc(o.Targets, o.undoes) {
 		return o.ended(v1alpha1.PhaseAborted, v1alpha1.ReasonAborted, o.Abort)
 	}
-	return o.undo(v1alpha1.ReasonAborted, o.Abort)
+	return o.undo(o.abortReason(), o.Abort)
+}
+
+// abortReason tells an undo of the whole plan from the end of a rollout.
+func (o Observation) abortReason() string {
+	if o.Spec.Undo {
+		return v1alpha1.ReasonUndone
+	}
+	return v1alpha1.ReasonAborted
 }
 
 // undo begins a rollback that no failure calls for.
@@ -71,10 +79,16 @@ func (o Observation) undo(reason, why string) Intent {
 		Message: fmt.Sprintf("%s: %s; %s", o.label(o.Status.Wave), why, o.undoing())}
 }
 
+// undoesAll says whether a rollback undoes the writes of the whole plan: the
+// strategy wants it with rollbackScope All, or a person with spec.undo.
+func (o Observation) undoesAll() bool {
+	return o.Spec.Strategy.RollbackScope == v1alpha1.RollbackAll || o.Spec.Undo
+}
+
 // undoes says whether a rollback undoes a target's write: those of the wave at
-// work, or with rollbackScope All those of the whole plan.
+// work, or those of the whole plan.
 func (o Observation) undoes(t TargetView) bool {
-	all := o.Spec.Strategy.RollbackScope == v1alpha1.RollbackAll
+	all := o.undoesAll()
 	switch t.State {
 	case v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified:
 		return all || t.Wave == o.Status.Wave
@@ -88,7 +102,7 @@ func (o Observation) undoes(t TargetView) bool {
 }
 
 func (o Observation) undoing() string {
-	if o.Spec.Strategy.RollbackScope == v1alpha1.RollbackAll {
+	if o.undoesAll() {
 		return "undoing all writes of the plan"
 	}
 	return "undoing the wave's writes"
@@ -132,9 +146,8 @@ func (o Observation) rolledBack() Intent {
 	switch {
 	case conflicts > 0:
 		intent.Phase = v1alpha1.PhaseRollbackIncomplete
-		intent.Message = fmt.Sprintf("%s undone, %d couldn't be: somebody else has changed the same fields since; "+
-			"compare the slices' records with the objects. %s", writes(reverted), conflicts, o.Status.Message)
-	case o.Spec.Strategy.RollbackScope == v1alpha1.RollbackAll:
+		intent.Message = fmt.Sprintf("%s undone, %d couldn't be: %s. %s", writes(reverted), conflicts, o.notUndone(conflicts), o.Status.Message)
+	case o.undoesAll():
 		intent.Message = fmt.Sprintf("%s undone, of all waves that were begun. %s", writes(reverted), o.Status.Message)
 	case o.Status.Wave > 0:
 		intent.Message = fmt.Sprintf("%s of %s undone; %d targets of earlier waves stay mended. %s",
@@ -143,6 +156,25 @@ func (o Observation) rolledBack() Intent {
 		intent.Message = fmt.Sprintf("%s undone; no other wave was begun. %s", writes(reverted), o.Status.Message)
 	}
 	return intent
+}
+
+// notUndone says why writes couldn't be undone.
+func (o Observation) notUndone(conflicts int) string {
+	lasting := 0
+	for _, t := range o.Targets {
+		if t.State == v1alpha1.TargetRevertConflict && t.Reason == v1alpha1.ReasonNoUndo {
+			lasting++
+		}
+	}
+	const changed = "somebody else has changed the same fields since; compare the slices' records with the objects"
+	switch lasting {
+	case 0:
+		return changed
+	case conflicts:
+		return "what was done to them has no undo; the slices' records say what it was"
+	default:
+		return fmt.Sprintf("what was done to %d has no undo; of the others, %s", lasting, changed)
+	}
 }
 
 func writes(n int) string {

@@ -18,7 +18,7 @@ const (
 // stepVerifying waits until every written target of the wave is clean and healthy.
 func stepVerifying(o Observation) Intent {
 	if o.Abort != "" {
-		return o.undo(v1alpha1.ReasonAborted, o.Abort)
+		return o.undo(o.abortReason(), o.Abort)
 	}
 	m := o.members(o.Status.Wave)
 	if failed := o.failures(m); len(failed) > 0 {
@@ -45,7 +45,7 @@ func stepVerifying(o Observation) Intent {
 // until its metrics have said that it does no harm.
 func stepSoaking(o Observation) Intent {
 	if o.Abort != "" {
-		return o.undo(v1alpha1.ReasonAborted, o.Abort)
+		return o.undo(o.abortReason(), o.Abort)
 	}
 	m := o.members(o.Status.Wave)
 	if failed := o.failures(m); len(failed) > 0 {

@@ -116,7 +116,7 @@ func (p *Planner) plan(ctx context.Context, pol *v1alpha1.Policy, plans []v1alph
 		return 0, err
 	}
 	if len(plans) > 0 {
-		if wait, early := p.tooEarly(ctx, pol, plans[len(plans)-1], revision, found); early {
+		if wait, early := p.tooEarly(ctx, pol, plans, revision, found); early {
 			return wait, nil
 		}
 	}

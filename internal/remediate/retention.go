@@ -3,6 +3,7 @@ package remediate
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,7 +20,12 @@ const maxKeptPlans = 100
 func (p *Planner) prune(ctx context.Context, pol *v1alpha1.Policy, plans []v1alpha1.Remediation) (time.Duration, error) {
 	strategy := pol.Spec.Remediation.DeepCopy()
 	strategy.SetDefaults()
-	expired, next := beyondHistory(plans, strategy.History, pol.Annotations[v1alpha1.AnnotationRetry], p.clock.Now())
+	kept := []string{pol.Annotations[v1alpha1.AnnotationRetry]}
+	status, _ := p.policies.Status(pol.Name) // while it isn't known, any revision may be in force
+	if rem := undonePlan(pol, plans, status.Revision); rem != nil {
+		kept = append(kept, rem.Name)
+	}
+	expired, next := beyondHistory(plans, strategy.History, kept, p.clock.Now())
 	for i := range expired {
 		if err := p.client.Delete(ctx, &expired[i]); client.IgnoreNotFound(err) != nil {
 			return 0, fmt.Errorf("delete the old plan %s: %w", expired[i].Name, err)
@@ -32,18 +38,19 @@ func (p *Planner) prune(ctx context.Context, pol *v1alpha1.Policy, plans []v1alp
 // after how long there will be another; zero means never by time alone. A plan
 // goes when there are more than limit ended ones, itself among the oldest, or
 // when it ended longer than maxAge ago. These stay: the latest plan; one that is
-// at work; the one that the policy's annotation names, which cuts off what the
-// planner remembers; and one whose mendings are still hot (see remembered), unless
+// at work; those kept: the one that the policy's annotation names, which cuts off
+// what the planner remembers, and the one that a person had undone, which keeps its
+// revision from being planned again; and one whose mendings are still hot (see remembered), unless
 // more than maxKeptPlans are kept.
-func beyondHistory(plans []v1alpha1.Remediation, h v1alpha1.HistoryStrategy, retried string, now time.Time) (expired []v1alpha1.Remediation, next time.Duration) {
+func beyondHistory(plans []v1alpha1.Remediation, h v1alpha1.HistoryStrategy, kept []string, now time.Time) (expired []v1alpha1.Remediation, next time.Duration) {
 	place := int32(0) // among the ended plans, the newest first
 	for i := len(plans) - 1; i >= 0; i-- {
 		rem := plans[i]
-		if !Final(rem.Status.Phase) || rem.DeletionTimestamp != nil {
+		if !rests(&rem) || rem.DeletionTimestamp != nil {
 			continue
 		}
 		place++
-		if i == len(plans)-1 || rem.Name == retried {
+		if i == len(plans)-1 || slices.Contains(kept, rem.Name) {
 			continue
 		}
 		left := h.MaxAge.Duration - now.Sub(endOf(rem))

@@ -91,7 +91,7 @@ func TestBeyondHistory(t *testing.T) {
 				}
 				plans = append(plans, *rem)
 			}
-			expired, next := beyondHistory(plans, v1alpha1.HistoryStrategy{Limit: tc.limit, MaxAge: metav1.Duration{Duration: tc.maxAge}}, tc.retried, now)
+			expired, next := beyondHistory(plans, v1alpha1.HistoryStrategy{Limit: tc.limit, MaxAge: metav1.Duration{Duration: tc.maxAge}}, []string{tc.retried}, now)
 			var got []string
 			for _, rem := range expired {
 				got = append(got, rem.Name)

@@ -97,7 +97,7 @@ func within(spans []span, at time.Duration) bool {
 func (w world) run(s *simulation) error {
 	const limit = 6000
 	for random := w.Early; s.steps < limit; {
-		if Final(s.rem.Status.Phase) {
+		if s.rests() {
 			return nil
 		}
 		wait, err := s.step()

@@ -145,3 +145,32 @@ func undoAllScenarios() map[string]scenario {
 			fleet: newFleet(3).at(map[int]behaviour{0: {Says: "crashes at once, and answers with nine API errors when it is undone", WorsensAt: time.Second, RevertErrors: 9}})},
 	}
 }
+
+// undoneAt is when a person has an ended plan undone.
+func undoneAt(at time.Duration) func(*simulation) {
+	return func(s *simulation) { s.undoAt = at }
+}
+
+func undoScenarios() map[string]scenario {
+	well := behaviour{Heals: 3 * time.Second}
+	tomorrow := undoneAt(24 * time.Hour)
+	return map[string]scenario{
+		"undone": {ends: v1alpha1.PhaseRolledBack, reason: "A person has a plan undone that succeeded yesterday, while it is paused, a breaker is open and no window is: every write is undone, the last first, and counts as no failure.",
+			fleet: newFleet(6).every(well).with(concurrency(2)).with(nightly("0 10 * * *", time.Hour)),
+			set:   all(tomorrow, closedBetween(12*time.Hour, 48*time.Hour, breakerGate()), pausedBetween(12*time.Hour, 48*time.Hour))},
+		"undone-conflict": {ends: v1alpha1.PhaseRollbackIncomplete, reason: "One object was edited by somebody since, one was deleted, and one answers with API errors: theirs is kept, and all the rest is undone.",
+			fleet: newFleet(5).at(map[int]behaviour{0: {Says: "is edited by somebody before it is undone", Edited: true},
+				2: {Says: "is deleted 10h after its write", GoneAt: 10 * time.Hour}, 4: {Says: "answers with two API errors when it is undone", RevertErrors: 2}}), set: tomorrow},
+		"undone-after-rollback": {ends: v1alpha1.PhaseRolledBack, reason: "Wave 2 failed and was rolled back; a person has the earlier waves undone as well.",
+			fleet: newFleet(10).every(well).with(concurrency(3)).also(8, behaviour{Says: "crashes at once", WorsensAt: time.Second}), set: tomorrow},
+		"undone-after-conflict": {ends: v1alpha1.PhaseRollbackIncomplete, reason: "Wave 2 failed, and one of its writes couldn't be undone; a person has the earlier waves undone as well.",
+			fleet: newFleet(10).every(well).with(concurrency(3)).also(8, behaviour{Says: "crashes at once", WorsensAt: time.Second}).
+				also(9, behaviour{Says: "is edited by somebody once the rollback begins", Edited: true}), set: tomorrow},
+		"undone-superseded": {ends: v1alpha1.PhaseRolledBack, reason: "The policy changes between two waves; a person has undone what the old plan has mended.",
+			fleet: newFleet(10).every(well), set: all(stoppedFrom(131*time.Second, "policy tags changed from revision r1 to r2; a new plan follows"), tomorrow)},
+		"undone-aborted": {ends: v1alpha1.PhaseRolledBack, reason: "A person ends a plan that is paused between two waves, and later has undone what the waves before have mended.",
+			fleet: newFleet(10).every(well), set: all(pausedBetween(30*time.Second, time.Hour), abortedFrom(80*time.Second), tomorrow)},
+		"undone-at-work": {ends: v1alpha1.PhaseRolledBack, reason: "A person has a plan undone while it soaks: it ends, and all of its waves are undone though rollbackScope is Wave.",
+			fleet: newFleet(10).every(well), set: says(150*time.Second, func(spec *v1alpha1.RemediationSpec) { spec.Undo, spec.UndoneBy = true, "ada" })},
+	}
+}

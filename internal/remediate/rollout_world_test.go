@@ -17,6 +17,8 @@ type people struct {
 	All     bool          // rollbackScope
 	Paused  []span
 	Abort   time.Duration   // negative: never; a plan that holds its failures is ended in the end
+	Undo    time.Duration   // when a person has the plan undone; zero: nobody does
+	UndoAny bool            // also while it is at work
 	Retries []time.Duration // when a person asks to verify a failed wave once more
 }
 
@@ -33,11 +35,13 @@ func (p people) strategy(r *v1alpha1.RemediationStrategy) {
 }
 
 func (p people) speak(s *simulation) {
+	s.undoAt = p.Undo
 	answered(p.Approve, v1alpha1.DecisionApprove)(s)
 	s.spec = func(s *simulation, spec *v1alpha1.RemediationSpec) {
 		at := s.since()
 		spec.Paused = within(p.Paused, at)
 		spec.Abort = spec.Abort || p.Abort >= 0 && at >= p.Abort || p.Hold && at >= 2*calmAfter
+		spec.Undo = spec.Undo || p.UndoAny && p.Undo > 0 && at >= p.Undo
 		spec.Retries = 0
 		for _, from := range p.Retries {
 			if at >= from {
@@ -102,7 +106,10 @@ func spans() *rapid.Generator[[]span] {
 func anyPeople() *rapid.Generator[people] {
 	return rapid.Custom(func(t *rapid.T) people {
 		p := steadyPeople().Draw(t, "steady")
-		p.Paused, p.Abort = spans().Draw(t, "paused"), sometime().Draw(t, "abort")
+		p.Paused, p.Abort, p.UndoAny = spans().Draw(t, "paused"), sometime().Draw(t, "abort"), rapid.Bool().Draw(t, "undoAny")
+		if p.UndoAny {
+			p.Undo = durations(1, 20, 100, 300).Draw(t, "undo")
+		}
 		for _, s := range spans().Draw(t, "retries") {
 			p.Retries = append(p.Retries, s.To)
 		}
@@ -113,7 +120,7 @@ func anyPeople() *rapid.Generator[people] {
 // steadyPeople say what they say so early or so late that a crash changes nothing.
 func steadyPeople() *rapid.Generator[people] {
 	return rapid.Custom(func(t *rapid.T) people {
-		return people{Abort: -1, Manual: rapid.IntRange(0, 3).Draw(t, "manual") == 0, Approve: durations(0, 7, 60).Draw(t, "approve"),
+		return people{Abort: -1, Undo: rapid.SampledFrom([]time.Duration{0, 0, 3 * time.Hour}).Draw(t, "undone"), Manual: rapid.IntRange(0, 3).Draw(t, "manual") == 0, Approve: durations(0, 7, 60).Draw(t, "approve"),
 			Hold: rapid.IntRange(0, 3).Draw(t, "hold") == 0, All: rapid.Bool().Draw(t, "all")}
 	})
 }
@@ -146,8 +153,12 @@ func (r *rules) checkPeople(s simStep) {
 	if begins && o.Spec.Strategy.OnFailure == v1alpha1.FailureHold && o.Abort == "" && o.Stop == "" {
 		r.sim.fault("a failed wave is undone though onFailure is Hold and nobody has said so: %s", intent.Message)
 	}
-	if begins && intent.Reason == v1alpha1.ReasonAborted && len(intent.Outcomes) > 0 {
-		r.sim.fault("a plan that a person ends counts %v", intent.Outcomes)
+	byPerson := intent.Reason == v1alpha1.ReasonAborted || intent.Reason == v1alpha1.ReasonUndone
+	if begins && byPerson && len(intent.Outcomes) > 0 {
+		r.sim.fault("a plan that a person ends or has undone counts %v", intent.Outcomes)
+	}
+	if Final(o.Status.Phase) && intent.Phase != o.Status.Phase && !o.Spec.Undo {
+		r.sim.fault("%s is left though nobody has the plan undone", o.Status.Phase)
 	}
 	if s.Crashed {
 		return

@@ -36,6 +36,8 @@ type simulation struct {
 	learned []v1alpha1.MetricRecord // to be persisted with the step
 	// barred keeps single targets back.
 	barred func(*simulation, TargetView) (why, reason string)
+	// undoAt is when a person has the plan undone that has ended by then; zero: nobody does.
+	undoAt time.Duration
 	// others are the other plans at work; their budgets count.
 	others func(*simulation) []canary.PlanAtWork
 	// watch sees every step, before and after.
@@ -192,7 +194,7 @@ func (s *simulation) check(i int) *Check {
 // run takes steps until the plan ends; the clock moves as the machine asks.
 func (s *simulation) run(limit int) error {
 	for s.steps < limit {
-		if Final(s.rem.Status.Phase) {
+		if s.rests() {
 			return nil
 		}
 		wait, err := s.step()
@@ -202,6 +204,21 @@ func (s *simulation) run(limit int) error {
 		s.clock.SetTime(s.clock.Now().Add(wait))
 	}
 	return fmt.Errorf("the plan hasn't ended within %d steps: it is %s, %s: %s", limit, s.rem.Status.Phase, s.rem.Status.Reason, s.rem.Status.Message)
+}
+
+// rests says whether the plan has ended for good. One that a person is to have
+// undone is woken when that time has come.
+func (s *simulation) rests() bool {
+	if !Final(s.rem.Status.Phase) {
+		return false
+	}
+	if s.undoAt > 0 && !s.rem.Spec.Undo {
+		if left := s.undoAt - s.since(); left > 0 {
+			s.clock.SetTime(s.clock.Now().Add(left))
+		}
+		s.rem.Spec.Undo, s.rem.Spec.UndoneBy = true, "ada"
+	}
+	return rests(s.rem)
 }
 
 func microTime(t time.Time) *metav1.MicroTime {

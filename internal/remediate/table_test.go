@@ -67,9 +67,12 @@ func TestTableHoldsEveryPhase(t *testing.T) {
 		t.Fatalf("%s declares %d phases, the table has %d rows", phaseTypes, len(all), len(rows))
 	}
 	for _, p := range all {
-		_, hasRow := rows[p.phase]
-		if hasRow == Final(p.phase) {
-			t.Errorf("%s has a row: %t, is final: %t; a phase has a row or is final", p.phase, hasRow, Final(p.phase))
+		row, hasRow := rows[p.phase]
+		if !hasRow && !Final(p.phase) {
+			t.Errorf("%s has no row, and isn't final", p.phase)
+		}
+		if left := []v1alpha1.RemediationPhase{v1alpha1.PhaseRollingBack}; hasRow && Final(p.phase) && !slices.Equal(row.Next, left) {
+			t.Errorf("%s is final, and may be followed by %v: only an undo may follow", p.phase, row.Next)
 		}
 		if !reached[p.phase] {
 			t.Errorf("no way leads from %s to %s", v1alpha1.PhasePlanned, p.phase)
@@ -112,6 +115,7 @@ func TestEveryAnswerIsAllowed(t *testing.T) {
 					if n&4 == 0 {
 						o.Stop = "the policy was deleted"
 					}
+					o.Spec.Undo = i == j
 					if _, err := Step(o); err != nil {
 						t.Fatalf("%s with %s, %s (case %d %d %d): %v", row.Phase, first, second, i, j, n, err)
 					}
@@ -122,7 +126,7 @@ func TestEveryAnswerIsAllowed(t *testing.T) {
 }
 
 func TestStepRefuses(t *testing.T) {
-	for name, phase := range map[string]v1alpha1.RemediationPhase{"a final phase has no step": v1alpha1.PhaseSucceeded, "an unknown phase": "Sleeping"} {
+	for name, phase := range map[string]v1alpha1.RemediationPhase{"a phase without a row has no step": v1alpha1.PhasePreviewed, "an unknown phase": "Sleeping"} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := Step(Observation{Status: v1alpha1.RemediationStatus{Phase: phase}}); err == nil || !strings.Contains(err.Error(), string(phase)) {
 				t.Errorf("want an error that names %s, got %v", phase, err)
@@ -148,13 +152,16 @@ func diagram(all []apiPhase) string {
 	out.WriteString("```\n\n| phase | meaning | may be followed by |\n|---|---|---|\n")
 	for _, p := range all {
 		_, doc, _ := strings.Cut(p.doc, " means that ")
-		next := "nothing: final"
+		next := "nothing"
 		if i := slices.IndexFunc(Table(), func(r Row) bool { return r.Phase == p.phase }); i >= 0 {
 			var names []string
 			for _, n := range Table()[i].Next {
 				names = append(names, string(n))
 			}
 			next = strings.Join(names, ", ")
+			if Final(p.phase) {
+				next = "nothing, or " + next + " when a person has the plan undone"
+			}
 		}
 		fmt.Fprintf(&out, "| `%s` | %s | %s |\n", p.phase, doc, next)
 	}

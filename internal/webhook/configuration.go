@@ -36,6 +36,8 @@ const (
 	WebhookApprover = "approver.evenkeel.dev"
 	// WebhookReset fills in who reset a circuit breaker.
 	WebhookReset = "reset.evenkeel.dev"
+	// WebhookUndo fills in who has a plan undone.
+	WebhookUndo = "undo.evenkeel.dev"
 )
 
 // Endpoint is how the API server reaches the webhook server.

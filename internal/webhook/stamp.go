@@ -42,6 +42,11 @@ func stamps() []stamp {
 			operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
 			condition:  "has(object.spec.reset) && (oldObject == null || !has(oldObject.spec.reset) || object.spec.reset != oldObject.spec.reset)",
 			act:        []string{"spec", "reset"}, field: []string{"spec", "reset", "requestedBy"}},
+		// Pause, abort and the manager's own writes are of the same object.
+		{webhook: WebhookUndo, resource: "remediations",
+			operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+			condition:  "has(object.spec.undo) && object.spec.undo && (oldObject == null || !has(oldObject.spec.undo) || !oldObject.spec.undo)",
+			act:        []string{"spec", "undo"}, field: []string{"spec", "undoneBy"}},
 	}
 }
 

@@ -75,6 +75,14 @@ func TestStamp(t *testing.T) {
 		}
 		return tree{"metadata": tree{"name": "global"}, "spec": spec}
 	}
+	plan := func(undo bool, by any) tree {
+		spec := tree{"undo": undo}
+		if by != nil {
+			spec["undoneBy"] = by
+		}
+		return tree{"metadata": tree{"name": "p-1"}, "spec": spec}
+	}
+	asPlan, undoer := ofKind("Remediation", "remediations"), []string{"spec", "undoneBy"}
 	asPolicy, asApproval, asBreaker := ofKind("Policy", "policies"), ofKind("RemediationApproval", "remediationapprovals"), ofKind("CircuitBreaker", "circuitbreakers")
 	author, approver, requester := []string{"metadata", "annotations", "evenkeel.dev/author"}, []string{"spec", "approver"}, []string{"spec", "reset", "requestedBy"}
 	cases := map[string]struct {
@@ -100,6 +108,9 @@ func TestStamp(t *testing.T) {
 		"another reset has the user who asks for that":        {review: reviewOf("UPDATE", breaker(tree{"count": int64(2), "requestedBy": "bob"}), breaker(tree{"count": int64(1), "requestedBy": "bob"}), asBreaker), field: requester, want: "ann"},
 		"who asked for a reset can't be changed":              {review: reviewOf("UPDATE", breaker(tree{"count": int64(1), "requestedBy": "ann"}), breaker(tree{"count": int64(1), "requestedBy": "bob"}), asBreaker), field: requester, want: "bob"},
 		"a breaker without a reset is left alone":             {review: reviewOf("UPDATE", breaker(nil), breaker(tree{"count": int64(1), "requestedBy": "bob"}), asBreaker), field: []string{"spec", "reset"}},
+		"an undo has the user who asks for it":                {review: reviewOf("UPDATE", plan(true, nil), plan(false, nil), asPlan), field: undoer, want: "ann"},
+		"an undo in another's name is replaced":               {review: reviewOf("UPDATE", plan(true, "bob"), plan(false, "bob"), asPlan), field: undoer, want: "ann"},
+		"who has had a plan undone can't be changed":          {review: reviewOf("UPDATE", plan(true, "ann"), plan(true, "bob"), asPlan), field: undoer, want: "bob"},
 		"what holds no field of the sort is left alone":       {reason: "the configuration doesn't name it, but who knows", review: reviewOf("CREATE", deployment("web", true), nil), field: author},
 		"annotations that are null make room for the author":  {review: reviewOf("CREATE", set(policyBy(nil, "a"), nil, "metadata", "annotations"), nil, asPolicy), field: author, want: "ann"},
 		"annotations of others are kept beside the author":    {review: reviewOf("CREATE", policyBy("bob", "a"), nil, asPolicy), field: []string{"metadata", "annotations", "theirs"}, want: "kept"},
@@ -158,6 +169,8 @@ func TestMutatingWebhooksConcernOwnKindsOnly(t *testing.T) {
 		"approver.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediationapprovals Cluster IfNeeded CREATE",
 		"reset.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev circuitbreakers Cluster IfNeeded CREATE UPDATE" +
 			" if has(object.spec.reset) && (oldObject == null || !has(oldObject.spec.reset) || object.spec.reset != oldObject.spec.reset)",
+		"undo.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediations Cluster IfNeeded CREATE UPDATE" +
+			" if has(object.spec.undo) && object.spec.undo && (oldObject == null || !has(oldObject.spec.undo) || !oldObject.spec.undo)",
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

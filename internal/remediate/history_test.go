@@ -1,0 +1,90 @@
+package remediate
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// planThatEnded is a plan of revision r1 that ended after so many hours.
+func planThatEnded(name string, phase v1alpha1.RemediationPhase, reason string, hours int) v1alpha1.Remediation {
+	rem := v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	rem.Spec.Policy = v1alpha1.PlannedPolicy{Name: "p", UID: "p1", Revision: "r1"}
+	rem.Status.Phase, rem.Status.Reason = phase, reason
+	rem.Status.CompletedAt = microTime(simStart().Add(time.Duration(hours) * time.Hour))
+	return rem
+}
+
+func TestUndonePlansBlock(t *testing.T) {
+	first := planThatEnded("plan-1", v1alpha1.PhaseRolledBack, v1alpha1.ReasonUndone, 5)
+	second := planThatEnded("plan-2", v1alpha1.PhaseSucceeded, v1alpha1.ReasonAllTargetsSettled, 2)
+	third := planThatEnded("plan-3", v1alpha1.PhaseRollbackIncomplete, v1alpha1.ReasonUndone, 6)
+	incomplete := planThatEnded("plan-1", v1alpha1.PhaseRollbackIncomplete, v1alpha1.ReasonUndone, 5)
+	cases := map[string]struct {
+		reason, revision, retry string
+		plans                   []v1alpha1.Remediation
+		want                    string
+	}{
+		"An undone plan keeps its revision from being planned though a later one succeeded": {
+			reason: "what was undone violates again, and would be mended at once", revision: "r1", plans: []v1alpha1.Remediation{first, second}, want: "plan-1"},
+		"One whose undo is incomplete does too": {
+			reason: "what could be undone would be mended at once", revision: "r1", plans: []v1alpha1.Remediation{incomplete, second}, want: "plan-1"},
+		"Another revision is planned": {
+			reason: "the policy was mended", revision: "r2", plans: []v1alpha1.Remediation{first, second}},
+		"A person may say to try again": {
+			reason: "the annotation names the plan", revision: "r1", retry: "plan-1", plans: []v1alpha1.Remediation{first, second}},
+		"To try again counts for what had ended by then only": {
+			reason: "the annotation is older than the undo", revision: "r1", retry: "plan-2", plans: []v1alpha1.Remediation{first, second}, want: "plan-1"},
+		"Of two that were undone, the later is named": {
+			reason: "to name it forgives both", revision: "r1", plans: []v1alpha1.Remediation{first, second, third}, want: "plan-3"},
+		"To forgive the later forgives both": {
+			reason: "it ended last", revision: "r1", retry: "plan-3", plans: []v1alpha1.Remediation{first, second, third}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			pol := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "p1", Annotations: map[string]string{v1alpha1.AnnotationRetry: tc.retry}}}
+			why := blocked(pol, tc.plans, tc.revision)
+			_, rest, _ := strings.Cut(why, "evenkeel.dev/retry=")
+			got, _, _ := strings.Cut(rest, " ")
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: %q (-want +got)\n%s", tc.reason, why, diff)
+			}
+		})
+	}
+}
+
+func TestRests(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		phase  v1alpha1.RemediationPhase
+		undo   bool
+		done   int32
+		goes   bool
+		want   bool
+	}{
+		"A plan at work never rests":                        {phase: v1alpha1.PhaseApplying, done: 1},
+		"An ended plan rests":                               {phase: v1alpha1.PhaseSucceeded, done: 1, want: true},
+		"One that is to be undone doesn't":                  {phase: v1alpha1.PhaseSucceeded, done: 1, undo: true},
+		"One of which nothing stands rests":                 {phase: v1alpha1.PhaseRolledBack, undo: true, want: true},
+		"A dry run has written nothing":                     {reason: "its targets count as done", phase: v1alpha1.PhasePreviewed, done: 1, undo: true, want: true},
+		"One that is being deleted can't be held back":      {phase: v1alpha1.PhaseSucceeded, done: 1, undo: true, goes: true, want: true},
+		"What stands of one that was rolled back is undone": {phase: v1alpha1.PhaseRolledBack, done: 2, undo: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			rem := planThatEnded("plan-1", tc.phase, "", 1)
+			rem.Spec.Undo, rem.Status.Counts.Done = tc.undo, tc.done
+			if tc.goes {
+				rem.DeletionTimestamp = &metav1.Time{Time: simStart()}
+			}
+			if got := rests(&rem); got != tc.want {
+				t.Errorf("%s: got %t", tc.reason, got)
+			}
+		})
+	}
+}
