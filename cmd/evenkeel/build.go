@@ -1,13 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"evenkeel.dev/evenkeel/internal/policy/krm"
 	"evenkeel.dev/evenkeel/internal/policy/source"
 )
 
@@ -37,16 +40,20 @@ func (e *exitError) ExitCode() int { return e.code }
 func newBuildCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
-		Use:   "build DIR [-o FILE]",
+		Use:   "build DIR|- [-o FILE]",
 		Short: "Print the policies of a directory as Policy objects",
 		Long: `Build reads every policy at and below DIR and prints it as a Policy object,
 ready for kubectl apply. It reads strictly: when anything is wrong it prints all
-that is wrong as file:line: message, one a line, and ends with code 1.`,
+that is wrong as file:line: message, one a line, and ends with code 1.
+
+With - it is a KRM function, for kustomize and kpt: it reads a ResourceList, whose
+functionConfig names the directory, and prints it with the policies in it.`,
 		Example: `  evenkeel build policies | kubectl apply -f -
-  evenkeel build policies/security -o security.yaml`,
+  evenkeel build policies/security -o security.yaml
+  kustomize build --enable-alpha-plugins --enable-exec overlays/prod`,
 		SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := build(args[0])
+			text, err := built(args[0], cmd.InOrStdin())
 			if err != nil {
 				return err
 			}
@@ -113,6 +120,18 @@ func takesCommand(cmd *cobra.Command) {
 		}
 		return wronglyCalled(cmd, fmt.Errorf("there is no command %q: give one of %s", args[0], strings.Join(names, ", ")))
 	}
+}
+
+// built is what build prints.
+func built(dir string, stdin io.Reader) ([]byte, error) {
+	if dir != "-" {
+		return build(dir)
+	}
+	var list bytes.Buffer
+	if err := krm.Run(stdin, &list); err != nil {
+		return nil, &exitError{exitFailed, err}
+	}
+	return list.Bytes(), nil
 }
 
 func build(dir string) ([]byte, error) {
