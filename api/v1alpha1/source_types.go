@@ -189,6 +189,7 @@ type SourceOverride struct {
 	// parameters are merged into the policy's, as a JSON Merge Patch (RFC 7396):
 	// keys are set, lists are replaced, null removes a key.
 	// +optional
+	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Parameters *apiextensionsv1.JSON `json:"parameters,omitempty"`
 }
