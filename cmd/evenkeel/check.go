@@ -22,6 +22,7 @@ type checkOptions struct {
 	namespace string
 	output    string
 	failOn    string
+	diff      bool
 }
 
 func newCheckCommand() *cobra.Command {
@@ -50,6 +51,7 @@ when something couldn't be read or judged; what could be is still reported.`,
 	o.policies.AddFlags(cmd.Flags())
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "the namespace of objects that name none")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "one of "+strings.Join(format.Names(), ", "))
+	cmd.Flags().BoolVar(&o.diff, "diff", false, "show each fix that is proven to cure, as a diff")
 	cmd.Flags().StringVar(&o.failOn, "fail-on", "warn", "the mildest enforcement whose violations end with code 1: deny, warn, dryrun or never")
 	return cmd
 }
@@ -108,7 +110,9 @@ func (o *checkOptions) judge(ctx context.Context, documents []manifest.Document)
 		return nil, err
 	}
 	subjects := check.Of(documents, o.namespace, o.policies.namespaces)
-	return check.Run(ctx, snapshot, check.Each(subjects), check.Options{Now: time.Now()})
+	return check.Run(ctx, snapshot, check.Each(subjects), check.Options{
+		Now: time.Now(), Fix: o.diff, Clean: o.output == format.JUnit,
+	})
 }
 
 // verdict is how the command ends.
@@ -117,7 +121,7 @@ func (o *checkOptions) verdict(report *check.Report, unread error) error {
 		return &exitError{exitFailure, fmt.Errorf("not everything could be read:\n%w", unread)}
 	}
 	if n := report.Summary().Errors; n > 0 {
-		return &exitError{exitFailure, fmt.Errorf("not everything could be judged: %d errors, see above", n)}
+		return &exitError{exitFailure, fmt.Errorf("not everything could be judged: %d errors, see the report", n)}
 	}
 	fails, err := failsOn(o.failOn)
 	if err != nil {
@@ -126,7 +130,7 @@ func (o *checkOptions) verdict(report *check.Report, unread error) error {
 	for i := range report.Results {
 		r := &report.Results[i]
 		if len(r.Violations) > 0 && r.Waived == nil && slices.Contains(fails, r.Policy.Spec.EnforcementAction) {
-			return &exitError{exitFailed, errors.New("policies are violated: see above")}
+			return &exitError{exitFailed, errors.New("policies are violated: see the report")}
 		}
 	}
 	return nil

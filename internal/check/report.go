@@ -45,7 +45,7 @@ func (r *Result) LineAt(pointer string) int {
 	return r.Line
 }
 
-// Kind, Namespace and Name of the object are what people call it by.
+// identity is what the object is called by: group, kind, namespace and name.
 func (r *Result) identity() [4]string {
 	kind := kindOf(r.Object)
 	name := text(r.Object, "metadata", "name")
@@ -67,6 +67,9 @@ type Report struct {
 	// Results are sorted: by file and line, then by kind, namespace and name, then
 	// by policy.
 	Results []Result
+	// Clean are those of the policies that found nothing, in the same order; only
+	// when they were asked for.
+	Clean []Result
 }
 
 // Summary counts what a report holds.
@@ -101,11 +104,13 @@ func (r *Report) Summary() Summary {
 	return s
 }
 
-func (r *Report) sort() {
-	slices.SortFunc(r.Results, func(a, b Result) int {
+// Sort puts results in the order of a report.
+func Sort(results []Result) {
+	slices.SortFunc(results, func(a, b Result) int {
+		if order := cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)); order != 0 {
+			return order
+		}
 		x, y := a.identity(), b.identity()
-		return cmp.Or(
-			strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
-			slices.Compare(x[:], y[:]), strings.Compare(a.Policy.Name, b.Policy.Name))
+		return cmp.Or(slices.Compare(x[:], y[:]), strings.Compare(a.Policy.Name, b.Policy.Name))
 	})
 }

@@ -20,6 +20,8 @@ type Options struct {
 	Now time.Time
 	// Fix asks for Result.Fix.
 	Fix bool
+	// Clean asks for Report.Clean.
+	Clean bool
 	// Judged is called after each object, by many goroutines at once; nil for
 	// nobody.
 	Judged func()
@@ -52,8 +54,10 @@ func Run(ctx context.Context, snapshot *catalog.Snapshot, subjects iter.Seq2[Sub
 		report.Objects += workers[i].objects
 		report.Unconcerned += workers[i].unconcerned
 		report.Results = append(report.Results, workers[i].results...)
+		report.Clean = append(report.Clean, workers[i].clean...)
 	}
-	report.sort()
+	Sort(report.Results)
+	Sort(report.Clean)
 	return report, err
 }
 
@@ -87,7 +91,7 @@ type worker struct {
 	snapshot             *catalog.Snapshot
 	opts                 Options
 	objects, unconcerned int
-	results              []Result
+	results, clean       []Result
 }
 
 func (w *worker) judge(ctx context.Context, subject Subject) {
@@ -103,6 +107,9 @@ func (w *worker) judge(ctx context.Context, subject Subject) {
 	for i := range verdicts {
 		v := &verdicts[i]
 		if v.Err == nil && len(v.Violations)+len(v.Warnings) == 0 {
+			if w.opts.Clean {
+				w.clean = append(w.clean, Result{Subject: subject, Policy: v.Definition, Revision: v.Revision})
+			}
 			continue
 		}
 		result := Result{
@@ -110,6 +117,9 @@ func (w *worker) judge(ctx context.Context, subject Subject) {
 			Violations: v.Violations, Warnings: v.Warnings, Waived: v.Waived, Actions: v.Actions, Err: v.Err,
 		}
 		result.locate()
+		if w.opts.Fix {
+			result.Fix = w.fix(ctx, &result)
+		}
 		w.results = append(w.results, result)
 	}
 	if w.opts.Judged != nil {

@@ -20,6 +20,19 @@ type Subject struct {
 	LineOf func(pointer string) int
 }
 
+// Title calls the object by kind, namespace and name, or the prefix of the name
+// that the server is to make up: "Deployment shop/web".
+func (s *Subject) Title() string {
+	name := text(s.Object, "metadata", "name")
+	if prefix := text(s.Object, "metadata", "generateName"); name == "" && prefix != "" {
+		name = prefix + "*"
+	}
+	if namespace := text(s.Object, "metadata", "namespace"); namespace != "" {
+		name = namespace + "/" + name
+	}
+	return text(s.Object, "kind") + " " + name
+}
+
 // Of are the subjects that manifests hold. An object without a namespace gets the
 // one that it would be created in, as the API server fills it in before admission
 // sees the object, unless its kind is known to be cluster-scoped. namespaces are

@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -17,7 +16,6 @@ import (
 const (
 	maxViolationLines = 10
 	maxLineBytes      = 512
-	maxFixBytes       = 400
 	maxWarnings       = 10
 	maxWarningBytes   = 256
 	maxWaiverName     = 100
@@ -55,7 +53,7 @@ func writeFinding(b *strings.Builder, r *policy.Request, f *finding, shown []pol
 	for _, violation := range shown {
 		b.WriteString("\n- " + policy.Clip(violationText(violation), maxLineBytes))
 	}
-	if fix := fixText(f.actions, holdsSecrets(r)); fix != "" {
+	if fix := action.Hint(f.actions, holdsSecrets(r)); fix != "" {
 		b.WriteString("\n  Fix: " + fix)
 	}
 	b.WriteString("\n  Runbook: " + f.runbook)
@@ -133,54 +131,6 @@ func violationText(v policy.Violation) string {
 		return policy.OneLine(v.Message)
 	}
 	return policy.OneLine(v.Path + ": " + v.Message)
-}
-
-// fixText says in one line which changes would put the object right. Values are
-// left out where they may be secret.
-func fixText(actions []policy.Action, secret bool) string {
-	var steps []string
-	for _, a := range actions {
-		if a.Type != policy.ActionPatch {
-			steps = append(steps, policy.OneLine(action.Describe([]policy.Action{a}, 1)))
-			continue
-		}
-		for _, op := range a.Ops {
-			if step := opText(op, secret); step != "" {
-				steps = append(steps, step)
-			}
-		}
-	}
-	var b strings.Builder
-	for i, step := range steps {
-		if i > 0 && b.Len()+len(step) > maxFixBytes {
-			fmt.Fprintf(&b, ", and %d more %s", len(steps)-i, plural("change", len(steps)-i))
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(policy.Clip(step, maxFixBytes))
-	}
-	return b.String()
-}
-
-func opText(op policy.PatchOp, secret bool) string {
-	switch op.Op {
-	case "test":
-		return ""
-	case "remove":
-		return "remove " + policy.OneLine(op.Path)
-	case "move", "copy":
-		return policy.OneLine(fmt.Sprintf("%s %s to %s", op.Op, op.From, op.Path))
-	}
-	if secret {
-		return policy.OneLine("set " + op.Path)
-	}
-	value, err := json.Marshal(op.Value)
-	if err != nil {
-		return policy.OneLine("set " + op.Path)
-	}
-	return policy.OneLine(fmt.Sprintf("set %s to %s", op.Path, value))
 }
 
 func holdsSecrets(r *policy.Request) bool { return r.Kind.Group == "" && r.Kind.Kind == "Secret" }

@@ -18,15 +18,21 @@ type Options struct {
 	Version string
 }
 
+// JUnit is the format that wants the clean results too.
+const JUnit = "junit"
+
 // writer writes one format.
 type writer func(w io.Writer, report *check.Report, opts Options) error
 
 func writers() map[string]writer {
 	return map[string]writer{
-		"table": writeTable,
-		"json":  writeJSON,
-		"yaml":  writeYAML,
-		"name":  writeNames,
+		"table":  writeTable,
+		"json":   writeJSON,
+		"yaml":   writeYAML,
+		"name":   writeNames,
+		"sarif":  writeSARIF,
+		JUnit:    writeJUnit,
+		"github": writeGitHub,
 	}
 }
 

@@ -140,11 +140,5 @@ func violationsOf(r *check.Result, found []policy.Violation) []violation {
 
 // hint says in a line which changes would put the object right.
 func hint(r *check.Result) string {
-	if len(r.Actions) == 0 {
-		return ""
-	}
-	return action.Describe(r.Actions, maxHint)
+	return action.Hint(r.Actions, policy.IsSecret(r.Object))
 }
-
-// maxHint is how many changes a hint names.
-const maxHint = 8

@@ -16,7 +16,7 @@ func writeNames(w io.Writer, report *check.Report, _ Options) error {
 		if r.Err == nil && (len(r.Violations) == 0 || r.Waived != nil) {
 			continue
 		}
-		key := fmt.Sprintf("%s:%d %s", r.File, r.Line, title(r))
+		key := fmt.Sprintf("%s:%d %s", r.File, r.Line, r.Title())
 		if key == last {
 			continue
 		}

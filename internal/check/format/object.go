@@ -14,16 +14,6 @@ func object(r *check.Result) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: r.Object}
 }
 
-// title calls the object by kind, namespace and name: "Deployment shop/web".
-func title(r *check.Result) string {
-	o := object(r)
-	name := nameOf(o)
-	if o.GetNamespace() != "" {
-		name = o.GetNamespace() + "/" + name
-	}
-	return o.GetKind() + " " + name
-}
-
 // nameOf is the name, or the prefix of the one that the server is to make up.
 func nameOf(o *unstructured.Unstructured) string {
 	if o.GetName() == "" && o.GetGenerateName() != "" {

@@ -9,13 +9,11 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/check"
 	"evenkeel.dev/evenkeel/internal/display"
-	"evenkeel.dev/evenkeel/internal/policy"
 )
 
 // row is a line of the table.
 type row struct {
-	place, level, policy, text string
-	more                       []string
+	place, level, policy, text, fix string
 }
 
 // writeTable writes what was found object by object, and a line that sums up.
@@ -34,11 +32,11 @@ func writeTable(w io.Writer, report *check.Report, opts Options) error {
 }
 
 func sameObject(a, b *check.Result) bool {
-	return a.File == b.File && a.Line == b.Line && title(a) == title(b)
+	return a.File == b.File && a.Line == b.Line && a.Title() == b.Title()
 }
 
 func writeObject(out io.Writer, results []check.Result, style display.Style) {
-	fmt.Fprintln(out, style.Bold(title(&results[0])))
+	fmt.Fprintln(out, style.Bold(results[0].Title()))
 	var rows []row
 	for i := range results {
 		rows = append(rows, rowsOf(&results[i])...)
@@ -54,8 +52,8 @@ func writeObject(out io.Writer, results []check.Result, style display.Style) {
 			line += fmt.Sprintf("%-*s  ", place, r.place)
 		}
 		fmt.Fprintf(out, "%s%s%s  %-*s  %s\n", line, paint(style, r.level), strings.Repeat(" ", level-len(r.level)), name, r.policy, r.text)
-		for _, more := range r.more {
-			fmt.Fprintln(out, style.Faint(indent+more))
+		if r.fix != "" {
+			fmt.Fprintln(out, style.Faint(indent+"fix: "+r.fix))
 		}
 	}
 	for i := range results {
@@ -76,49 +74,25 @@ func gap(width int) int {
 
 func rowsOf(r *check.Result) []row {
 	var rows []row
-	add := func(level, suffix string, v policy.Violation) {
-		rows = append(rows, row{place: place(r, v.Path), level: level, policy: r.Policy.Name, text: policy.OneLine(v.Message) + suffix})
-	}
-	if r.Err != nil {
-		text := strings.TrimPrefix(r.Err.Error(), "policy "+r.Policy.Name+": ")
-		add("Error", "", policy.Violation{Message: "it couldn't be judged: " + text})
-	}
-	for _, v := range r.Violations {
-		add(string(r.Policy.Spec.Severity), suffix(r), v)
-	}
-	if text := hint(r); text != "" && len(rows) > 0 && r.Waived == nil {
-		last := &rows[len(rows)-1]
-		last.more = append(last.more, "fix: "+text)
-	}
-	for _, v := range r.Warnings {
-		add("Warning", "", v)
+	for _, s := range sayings(r) {
+		rows = append(rows, row{place: place(r, s.line), level: s.label, policy: r.Policy.Name, text: s.text, fix: s.fix})
 	}
 	return rows
 }
 
-func suffix(r *check.Result) string {
-	switch {
-	case r.Waived != nil:
-		return fmt.Sprintf(" (waived by PolicyException %s)", r.Waived)
-	case r.Policy.Spec.EnforcementAction == v1alpha1.EnforcementDryRun:
-		return " (dry run: only recorded)"
-	}
-	return ""
-}
-
 // place is file:line, as editors and terminals open it.
-func place(r *check.Result, pointer string) string {
+func place(r *check.Result, line int) string {
 	if r.File == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s:%d", r.File, r.LineAt(pointer))
+	return fmt.Sprintf("%s:%d", r.File, line)
 }
 
 func paint(style display.Style, level string) string {
 	switch level {
-	case string(v1alpha1.SeverityCritical), string(v1alpha1.SeverityHigh), "Error":
+	case string(v1alpha1.SeverityCritical), string(v1alpha1.SeverityHigh), labelError:
 		return style.Bad(level)
-	case string(v1alpha1.SeverityMedium), "Warning":
+	case string(v1alpha1.SeverityMedium), labelWarning:
 		return style.Busy(level)
 	}
 	return level

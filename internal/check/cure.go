@@ -1,0 +1,86 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/remediate/action"
+)
+
+// maxDiff bounds the diff of one fix, in bytes.
+const maxDiff = 32 << 10
+
+// Cured is what a proven fix comes to.
+type Cured struct {
+	// Steps are the writes that the fix is made of.
+	Steps []action.Step
+	// Object is how the object looks after them; nil when they remove it.
+	Object map[string]any
+}
+
+// Cure applies what a policy proposes for a subject to a copy, and proves it as a
+// rollout does before it writes: the object must change, the policy must find
+// nothing afterwards, and no policy that is enforced may find what it didn't find
+// before. The error says what doesn't hold.
+func Cure(ctx context.Context, snapshot *catalog.Snapshot, subject *Subject, name string, actions []policy.Action, now time.Time) (Cured, error) {
+	steps, after, err := action.Plan(subject.Object, actions, now)
+	if err != nil {
+		return Cured{}, fmt.Errorf("the fix can't be applied: %w", err)
+	}
+	cured := Cured{Steps: steps, Object: after}
+	if after == nil {
+		return cured, nil // what is gone violates nothing
+	}
+	if len(action.Diff(subject.Object, after)) == 0 {
+		return Cured{}, errors.New("the fix leaves the object as it is")
+	}
+	judge := func(object map[string]any) []catalog.Result {
+		return snapshot.Evaluate(ctx, policy.NewAudit(object, subject.Namespace, now))
+	}
+	return cured, proves(name, judge(subject.Object), judge(after))
+}
+
+// proves compares the verdicts of all policies before and after a fix.
+func proves(name string, verdictsBefore, verdictsAfter []catalog.Result) error {
+	before := map[string][]policy.Violation{}
+	for i := range verdictsBefore {
+		before[verdictsBefore[i].Policy] = verdictsBefore[i].Violations
+	}
+	for i := range verdictsAfter {
+		r := &verdictsAfter[i]
+		cures := r.Policy == name
+		switch {
+		case !cures && r.Definition.Spec.EnforcementAction == v1alpha1.EnforcementDryRun:
+		case r.Err != nil:
+			return fmt.Errorf("policy %s can't judge the fixed object: %w", r.Policy, r.Err)
+		case cures && len(r.Violations) > 0:
+			return fmt.Errorf("the fixed object still violates: %s", r.Violations[0].Message)
+		default:
+			if added := policy.NewSince(before[r.Policy], r.Enforced()); len(added) > 0 {
+				return fmt.Errorf("the fixed object would violate policy %s: %s", r.Policy, added[0].Message)
+			}
+		}
+	}
+	return nil
+}
+
+// fix is the diff of the result's actions if they are proven to cure, else empty.
+func (w *worker) fix(ctx context.Context, r *Result) string {
+	if len(r.Actions) == 0 || r.Waived != nil {
+		return ""
+	}
+	cured, err := Cure(ctx, w.snapshot, &r.Subject, r.Policy.Name, r.Actions, w.opts.Now)
+	if err != nil {
+		return ""
+	}
+	diff, err := action.Propose(r.Title(), r.Object, cured.Object, cured.Steps, maxDiff)
+	if err != nil {
+		return ""
+	}
+	return diff
+}
