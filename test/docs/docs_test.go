@@ -18,6 +18,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/policy/source"
+	"evenkeel.dev/evenkeel/test/walkthrough"
 )
 
 const root = "../.."
@@ -152,5 +153,28 @@ func TestTheExampleOfMetricsCanBeAskedAndJudged(t *testing.T) {
 	}
 	for _, p := range canary.Validate(&example.Remediation) {
 		t.Errorf("docs/write-a-policy.md: %v", p)
+	}
+}
+
+func TestEveryCommandSaysHowItIsRun(t *testing.T) {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "bin") {
+			return filepath.SkipDir
+		}
+		relative, err := filepath.Rel(root, path)
+		if err != nil || relative != "README.md" && !strings.HasPrefix(relative, "docs/") || filepath.Ext(path) != ".md" {
+			return err
+		}
+		_, problems := walkthrough.Parse(readPath(t, path))
+		for _, problem := range problems {
+			t.Errorf("%s:%s", relative, problem)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

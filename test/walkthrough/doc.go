@@ -6,5 +6,7 @@
 // and must succeed, "sh run fails" must be refused, "sh run background" stays up
 // until the page ends, and "sh skip: REASON" can't be run here. A fence
 // "text output" after a command holds what it prints, line by line, where "…"
-// stands for anything. Start at Parse.
+// stands for anything. A comment "<!-- sh run" holds commands that only the test
+// needs, and "<!-- sh let NAME=VALUE -->" says what stands for the reader's own names
+// from there on. Start at Parse.
 package walkthrough

@@ -29,6 +29,23 @@ func TestParse(t *testing.T) {
 			page:   "```sh run\nls\n```\nprints\n```text output\na\nb\n```\n",
 			want:   found{Blocks: []Block{{Line: 1, Mode: Run, Text: "ls", Output: []string{"a", "b"}}}},
 		},
+		"a fence in a list is indented with its item": {
+			reason: "the commands are the same",
+			page:   "1. first\n\n   ```sh run\n   cat <<EOF\n     two\n   EOF\n   ```\n",
+			want:   found{Blocks: []Block{{Line: 3, Mode: Run, Text: "cat <<EOF\n  two\nEOF"}}},
+		},
+		"a comment may hold commands that only the test needs": {
+			reason: "a page begins where its reader stands",
+			page:   "<!-- sh run\nmake up\n-->\n<!-- another -->\n",
+			want:   found{Blocks: []Block{{Line: 1, Mode: Run, Text: "make up"}}},
+		},
+		"names of the reader's own are put in their places": {
+			reason: "a page says NAME where its reader has a name",
+			page:   "<!-- sh let NAME=shop PLAN=$plan -->\n```sh run\nkubectl get ns NAME RENAME\n```\n<!-- sh let NAME=lab -->\n```sh run\nget PLAN NAME\n```\n",
+			want: found{Blocks: []Block{
+				{Line: 2, Mode: Run, Text: "kubectl get ns shop RENAME"}, {Line: 6, Mode: Run, Text: "get $plan lab"},
+			}},
+		},
 		"other languages are no commands": {
 			reason: "YAML and Rego are tested elsewhere",
 			page:   "```yaml\nkind: Policy\n```\n```text\nhello\n```\n",
@@ -56,7 +73,7 @@ func TestParse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got found
 			got.Blocks, got.Problems = Parse(tc.page)
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(Block{})); diff != "" {
 				t.Errorf("%s\n(-want +got)\n%s", tc.reason, diff)
 			}
 		})

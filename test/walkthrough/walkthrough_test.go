@@ -2,6 +2,7 @@ package walkthrough
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -12,36 +13,55 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/test/cluster"
+	"evenkeel.dev/evenkeel/test/process"
 )
 
 // pageTime is the longest that a page may take.
-const pageTime = 8 * time.Minute
+const pageTime = 4 * time.Minute
+
+// needsFleet marks a page whose reader has a cluster with Evenkeel already. All such
+// pages are followed one after the other, on one cluster.
+const needsFleet = "<!-- walkthrough: fleet -->"
 
 func TestEveryPageDoesAsItSays(t *testing.T) {
 	root, err := cluster.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
+	fleet := []Block{{Line: 1, page: "test/walkthrough/testdata/fleet.sh", Mode: Run, Text: read(t, root, "test/walkthrough/testdata/fleet.sh")}}
+	alone := len(fleet)
 	for _, page := range pages(t, root) {
-		raw, err := os.ReadFile(filepath.Join(root, page))
-		if err != nil {
-			t.Fatal(err)
+		text := read(t, root, page)
+		blocks, _ := Parse(text)
+		blocks = slices.DeleteFunc(blocks, func(b Block) bool { return b.Mode == Skip })
+		for i := range blocks {
+			blocks[i].page = page
 		}
-		blocks, _ := Parse(string(raw))
-		if !slices.ContainsFunc(blocks, func(b Block) bool { return b.Mode != Skip }) {
-			continue
+		switch {
+		case len(blocks) == 0:
+		case strings.Contains(text, needsFleet):
+			fleet = append(fleet, blocks...)
+		default:
+			t.Run(page, func(t *testing.T) { walk(t, root, page, blocks) })
 		}
-		t.Run(page, func(t *testing.T) { walk(t, root, page, blocks) })
+	}
+	if len(fleet) > alone {
+		t.Run("on a cluster with Evenkeel", func(t *testing.T) { walk(t, root, "fleet", fleet) })
 	}
 }
 
-// walk follows one page.
-func walk(t *testing.T, root, page string, blocks []Block) {
+// walk follows the blocks of one page, or of several that share a cluster.
+func walk(t *testing.T, root, about string, blocks []Block) {
 	checkout := copyCheckout(t, root)
 	ctx, cancel := context.WithTimeout(t.Context(), pageTime)
 	defer cancel()
-	name := "walk-" + strings.TrimSuffix(strings.ToLower(filepath.Base(page)), ".md")
-	shell, err := NewShell(ctx, checkout, append(os.Environ(), "NAME="+name, "HOME="+t.TempDir(), "NO_COLOR=1",
+	name := "walk-" + strings.TrimSuffix(strings.ToLower(filepath.Base(about)), ".md")
+	ports, err := process.FreePorts(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shell, err := NewShell(ctx, checkout, append(os.Environ(), "NAME="+name, "HOME="+t.TempDir(), "NO_COLOR=1", "GIT_CONFIG_NOSYSTEM=1",
+		fmt.Sprintf("WEBHOOK_PORT=%d", ports[0]), fmt.Sprintf("PROBE_PORT=%d", ports[1]),
 		"EVENKEEL_CACHE="+cacheFolder(t), "GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"), "GOPATH="+goEnv(t, "GOPATH")))
 	if err != nil {
 		t.Fatal(err)
@@ -52,18 +72,30 @@ func walk(t *testing.T, root, page string, blocks []Block) {
 		began := time.Now()
 		printed, err := shell.Do(block)
 		if err == nil {
-			if line, missing := Missing(block.Output, printed); missing {
-				t.Errorf("%s:%d: it doesn't print %q", page, block.Line, line)
-				err = fs.ErrNotExist
-			}
+			err = shown(block, printed)
 		}
 		if err != nil {
-			t.Fatalf("%s:%d: %v\n--- commands\n%s\n--- printed\n%s%s", page, block.Line, err, block.Text, printed, logs(checkout))
+			t.Fatalf("%s:%d: %v\n--- commands\n%s\n--- printed\n%s%s", block.page, block.Line, err, block.Text, printed, logs(checkout))
 		}
-		if block.Mode != Skip {
-			t.Logf("%s:%d: done in %.1fs", page, block.Line, time.Since(began).Seconds())
-		}
+		t.Logf("%s:%d: done in %.1fs", block.page, block.Line, time.Since(began).Seconds())
 	}
+}
+
+// shown says whether the block has printed what the page shows.
+func shown(b Block, printed string) error {
+	if line, missing := Missing(b.Output, printed); missing {
+		return fmt.Errorf("it doesn't print %q", line)
+	}
+	return nil
+}
+
+func read(t *testing.T, root, file string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
 }
 
 // pages are the pages of documentation, as paths from the root.
