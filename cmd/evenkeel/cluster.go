@@ -9,6 +9,9 @@ import (
 	"golang.org/x/term"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -30,11 +33,10 @@ func takesCluster(cmd *cobra.Command) *clusterFlags {
 // client connects to the cluster that the flags, KUBECONFIG or the
 // ServiceAccount name.
 func (f *clusterFlags) client() (client.WithWatch, error) {
-	config, err := f.ToRESTConfig()
+	config, err := f.config()
 	if err != nil {
-		return nil, &exitError{exitUsage, fmt.Errorf("no cluster to talk to: %w; set --kubeconfig or KUBECONFIG", err)}
+		return nil, err
 	}
-	config.UserAgent = "evenkeel/" + versionString()
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return nil, err
@@ -44,6 +46,36 @@ func (f *clusterFlags) client() (client.WithWatch, error) {
 		return nil, &exitError{exitFailure, fmt.Errorf("connect to the cluster: %w", err)}
 	}
 	return c, nil
+}
+
+// untyped connects to the cluster for objects of any kind, and to ask which kinds
+// it serves. A program that reads a whole cluster once isn't held back here: the
+// API server does that.
+func (f *clusterFlags) untyped() (dynamic.Interface, discovery.DiscoveryInterface, error) {
+	config, err := f.config()
+	if err != nil {
+		return nil, nil, err
+	}
+	config.QPS, config.Burst = -1, -1
+	config.WarningHandler = rest.NoWarnings{}
+	objects, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, nil, &exitError{exitFailure, fmt.Errorf("connect to the cluster: %w", err)}
+	}
+	kinds, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, nil, &exitError{exitFailure, fmt.Errorf("connect to the cluster: %w", err)}
+	}
+	return objects, kinds, nil
+}
+
+func (f *clusterFlags) config() (*rest.Config, error) {
+	config, err := f.ToRESTConfig()
+	if err != nil {
+		return nil, &exitError{exitUsage, fmt.Errorf("no cluster to talk to: %w; set --kubeconfig or KUBECONFIG", err)}
+	}
+	config.UserAgent = "evenkeel/" + versionString()
+	return config, nil
 }
 
 // screen is where a drawing goes: a terminal is drawn over, anything else gets

@@ -39,7 +39,7 @@ in the cluster, and by putting violations right through a verified rollout.`,
 		SilenceUsage:  true,
 	}
 	takesCommand(root)
-	root.AddCommand(newManagerCommand(), newCheckCommand(), newBuildCommand(), newTestCommand(),
+	root.AddCommand(newManagerCommand(), newCheckCommand(), newScanCommand(), newBuildCommand(), newTestCommand(),
 		newRolloutCommand(), newBreakerCommand(), newVersionCommand())
 	root.AddCommand(newNewCommand())
 	return root

@@ -64,6 +64,9 @@ type Report struct {
 	Objects, Unconcerned int
 	// Policies counts the policies that were asked.
 	Policies int
+	// Incomplete says, in a sentence each, what should have been judged and couldn't
+	// be read: the report is silent about it, and silence is no pass.
+	Incomplete []string
 	// Results are sorted: by file and line, then by kind, namespace and name, then
 	// by policy.
 	Results []Result

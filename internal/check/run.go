@@ -22,6 +22,9 @@ type Options struct {
 	Fix bool
 	// Clean asks for Report.Clean.
 	Clean bool
+	// Lean keeps no more of an object in a result than its kind and what names it,
+	// so that memory grows with what is found, not with what is looked at.
+	Lean bool
 	// Judged is called after each object, by many goroutines at once; nil for
 	// nobody.
 	Judged func()
@@ -96,6 +99,7 @@ type worker struct {
 
 func (w *worker) judge(ctx context.Context, subject Subject) {
 	request := policy.NewAudit(subject.Object, subject.Namespace, w.opts.Now)
+	request.Resource = subject.Resource
 	verdicts := w.snapshot.Evaluate(ctx, request)
 	if ctx.Err() != nil {
 		return // what was stopped is no verdict
@@ -108,7 +112,7 @@ func (w *worker) judge(ctx context.Context, subject Subject) {
 		v := &verdicts[i]
 		if v.Err == nil && len(v.Violations)+len(v.Warnings) == 0 {
 			if w.opts.Clean {
-				w.clean = append(w.clean, Result{Subject: subject, Policy: v.Definition, Revision: v.Revision})
+				w.clean = append(w.clean, Result{Subject: w.kept(subject), Policy: v.Definition, Revision: v.Revision})
 			}
 			continue
 		}
@@ -120,11 +124,20 @@ func (w *worker) judge(ctx context.Context, subject Subject) {
 		if w.opts.Fix {
 			result.Fix = w.fix(ctx, &result)
 		}
+		result.Subject = w.kept(subject)
 		w.results = append(w.results, result)
 	}
 	if w.opts.Judged != nil {
 		w.opts.Judged()
 	}
+}
+
+// kept is as much of a subject as its results hold.
+func (w *worker) kept(subject Subject) Subject {
+	if w.opts.Lean {
+		return subject.named()
+	}
+	return subject
 }
 
 // locate finds the lines of all that was found.

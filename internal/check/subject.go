@@ -12,6 +12,8 @@ type Subject struct {
 	// Object is the object. Namespace is the Namespace that it lives in; nil for a
 	// cluster-scoped object, or where it isn't known.
 	Object, Namespace map[string]any
+	// Resource is the plural name of the kind's resource; empty where it isn't known.
+	Resource string
 	// File and Line say where it is written; zero for a live object.
 	File string
 	Line int
@@ -91,4 +93,17 @@ func text(object map[string]any, path ...string) string {
 	}
 	value, _ := object[path[len(path)-1]].(string)
 	return value
+}
+
+// named is the subject with no more of its object than tells it from others.
+func (s Subject) named() Subject {
+	metadata := map[string]any{}
+	for _, field := range []string{"namespace", "name", "generateName", "uid", "resourceVersion"} {
+		if value := text(s.Object, "metadata", field); value != "" {
+			metadata[field] = value
+		}
+	}
+	s.Object = map[string]any{"apiVersion": s.Object["apiVersion"], "kind": s.Object["kind"], "metadata": metadata}
+	s.Namespace = nil
+	return s
 }

@@ -38,7 +38,7 @@ func (o Options) withDefaults() Options {
 		o.ResyncPeriod = 10 * time.Minute
 	}
 	if o.PageSize <= 0 {
-		o.PageSize = 500
+		o.PageSize = defaultPage
 	}
 	if o.MaxConcurrentPasses <= 0 {
 		o.MaxConcurrentPasses = 4

@@ -15,8 +15,10 @@ import (
 
 // report is a check.Report as machines read it. Fields are only ever added.
 type report struct {
-	Summary summary  `json:"summary"`
-	Results []result `json:"results"`
+	Summary summary `json:"summary"`
+	// Incomplete says what couldn't be read.
+	Incomplete []string `json:"incomplete,omitempty"`
+	Results    []result `json:"results"`
 }
 
 type summary struct {
@@ -98,7 +100,8 @@ func reportOf(from *check.Report) report {
 			Violations: s.Violations, BySeverity: s.BySeverity, ByAction: s.ByAction,
 			Warnings: s.Warnings, Waived: s.Waived, Errors: s.Errors,
 		},
-		Results: make([]result, 0, len(from.Results)),
+		Incomplete: from.Incomplete,
+		Results:    make([]result, 0, len(from.Results)),
 	}
 	for i := range from.Results {
 		out.Results = append(out.Results, resultOf(&from.Results[i]))

@@ -1,0 +1,124 @@
+package integration_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os/exec"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/fixture"
+)
+
+// evenkeel runs the command line against the suite's cluster as an administrator.
+func evenkeel(ctx context.Context, args ...string) (stdout, stderr string, code int) {
+	GinkgoHelper()
+	cmd := exec.CommandContext(ctx, suite.Binary(), append(args, "--kubeconfig", suite.Kubeconfig)...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	var ended *exec.ExitError
+	if !errors.As(err, &ended) {
+		Expect(err).NotTo(HaveOccurred())
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// scanned is what the command line says of a policy, in the terms of its status.
+func scanned(ctx context.Context, policy string) v1alpha1.ScanStatus {
+	GinkgoHelper()
+	out, errs, _ := evenkeel(ctx, "scan", "--cluster", "--only", policy, "-o", "json", "--controller-namespace", "evenkeel-system")
+	var report struct {
+		Incomplete []string
+		Results    []struct {
+			Violations []any
+			Waived     any
+			Error      string
+		}
+	}
+	Expect(json.Unmarshal([]byte(out), &report)).To(Succeed(), errs)
+	Expect(report.Incomplete).To(BeEmpty())
+	var s v1alpha1.ScanStatus
+	for _, r := range report.Results {
+		switch {
+		case r.Error != "":
+			s.Errors++
+		case r.Waived != nil:
+			s.Waived++
+		case len(r.Violations) > 0:
+			s.Violating++
+			s.Violations += int32(len(r.Violations))
+		}
+	}
+	return s
+}
+
+// failsOnBad can't judge objects whose data.state is "bad", and denies those whose
+// state isn't "good".
+const failsOnBad = `package fixture.fails_on_bad
+
+import rego.v1
+
+deny contains "state must be good" if input.object.data.state != "good"
+
+deny contains "patched is odd" if {
+	input.object.data.state == "bad"
+	to_number("x") > 0
+}
+`
+
+var _ = Describe("The command line's scan", func() {
+	var namespace string
+	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "cli-scan") })
+
+	It("counts what the controller's scan counts, of violating, waived and failing objects, and of Pods at their owners", func(ctx context.Context) {
+		suite.Create(ctx, fixture.ConfigMaps(namespace, 4)...)
+		other := fixture.ConfigMap(namespace, "other")
+		other.Data["state"] = "worse"
+		fine := fixture.ConfigMap(namespace, "fine")
+		fine.Data["state"] = "good"
+		suite.Create(ctx, other, fine, fixture.Deployment(namespace, "web"), fixture.Deployment(namespace, "api"))
+		suite.Create(ctx, &v1alpha1.PolicyException{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "legacy"},
+			Spec: v1alpha1.PolicyExceptionSpec{Policies: []string{namespace + "-state"}, Reason: "moved next month",
+				Match:     v1alpha1.ExceptionMatch{Names: []string{"target-0"}},
+				ExpiresAt: metav1.NewTime(time.Now().Add(time.Hour))},
+		})
+		state := fixture.Policy(namespace+"-state", namespace, fixture.MendState)
+		broken := fixture.Policy(namespace+"-broken", namespace, failsOnBad)
+		template := fixture.Policy(namespace+"-template", namespace, fixture.RequireTemplateLabel("team", "shop"), fixture.Kinds("", "Pod"))
+		for _, p := range []*v1alpha1.Policy{state, broken, template} {
+			suite.CreatePolicy(ctx, p)
+		}
+		want := map[string]v1alpha1.ScanStatus{
+			state.Name:    {Violating: 4, Violations: 4, Waived: 1},
+			broken.Name:   {Violating: 1, Violations: 1, Errors: 4},
+			template.Name: {Violating: 2, Violations: 2},
+		}
+		for name, counts := range want {
+			suite.AwaitScan(ctx, name, func(g Gomega, s *v1alpha1.ScanStatus) {
+				g.Expect(s.State).To(Equal(v1alpha1.ScanComplete))
+				g.Expect([]int32{s.Violating, s.Violations, s.Waived, s.Errors}).To(
+					Equal([]int32{counts.Violating, counts.Violations, counts.Waived, counts.Errors}))
+			})
+			Expect(scanned(ctx, name)).To(Equal(counts), name)
+		}
+	})
+
+	It("says what it may not list, ends with code 3, and accepts it when told to", func(ctx context.Context) {
+		suite.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "nobody"}})
+		as := "--as=system:serviceaccount:" + namespace + ":nobody"
+		out, errs, code := evenkeel(ctx, "scan", as, "--only", "owner-labels")
+		Expect(code).To(Equal(3), errs)
+		Expect(out).To(ContainSubstring("Deployment of group apps may not be listed: ask for the right to list deployments.apps"))
+		_, errs, code = evenkeel(ctx, "scan", as, "--only", "owner-labels", "--allow-incomplete")
+		Expect(code).To(Equal(0), errs)
+	})
+})
