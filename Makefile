@@ -23,7 +23,7 @@ GOLANGCI     := go tool -modfile=$(LINT_MODULE) golangci-lint
 # The modules whose code is ours.
 MODULES := . hack/runtests hack/controlplane hack/demo hack/tools
 # The modules that only pin versions.
-PINS := hack/tools/golangci hack/components/etcd hack/components/kubernetes hack/components/kwok
+PINS := hack/tools/golangci hack/components/etcd hack/components/kubernetes hack/components/kwok hack/components/crds
 
 ##@ Start here
 

@@ -23,6 +23,6 @@ token=$("$kubectl" create token evenkeel --namespace=evenkeel-system --duration=
 port=${WEBHOOK_PORT:-9443}
 echo "The manager runs with the rights of ServiceAccount evenkeel-system/evenkeel; stop it with Ctrl-C"
 exec bin/evenkeel manager --kubeconfig="$KUBECONFIG" \
-  --leader-elect=false --webhook-port="$port" --webhook-url="https://localhost:$port" \
+  --leader-elect=false --webhook-port="$port" --webhook-url="https://localhost:$port" --webhook-owner=evenkeel-manager \
   --cert-dir="$dir/manager/certificates" \
   --health-probe-bind-address="127.0.0.1:${PROBE_PORT:-8081}" --metrics-bind-address=0 --zap-encoder=console

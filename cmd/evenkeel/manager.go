@@ -14,8 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/escalate"
@@ -64,7 +62,7 @@ func runManager(ctx context.Context, o *managerOptions) error {
 		return fmt.Errorf("set up the policy catalog: %w", err)
 	}
 	if err := webhook.Setup(ctx, mgr, webhook.Options{Catalog: policies, Namespace: o.namespace, CertDir: o.certDir,
-		URLBase: o.webhookURL, ServiceName: o.webhookService, Host: o.webhookHost, Port: o.webhookPort, Timeout: o.webhookTimeout,
+		URLBase: o.webhookURL, ServiceName: o.webhookService, OwnerRole: o.webhookOwner, Host: o.webhookHost, Port: o.webhookPort, Timeout: o.webhookTimeout,
 		ExemptNamespaces: o.exemptNamespaces, Registerer: ctrlmetrics.Registry, Clock: newClock()}); err != nil {
 		return fmt.Errorf("set up admission: %w", err)
 	}
@@ -111,10 +109,6 @@ func newManager(o *managerOptions) (ctrl.Manager, error) {
 	if leaderNamespace == "" {
 		leaderNamespace = o.namespace
 	}
-	metrics := metricsserver.Options{BindAddress: o.metricsAddress, SecureServing: !o.metricsInsecure}
-	if !o.metricsInsecure {
-		metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
-	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                  scheme,
 		LeaderElection:          o.leaderElect,
@@ -127,7 +121,7 @@ func newManager(o *managerOptions) (ctrl.Manager, error) {
 		RetryPeriod:                   &o.retryPeriod,
 		GracefulShutdownTimeout:       &o.gracePeriod,
 		HealthProbeBindAddress:        o.probeAddress,
-		Metrics:                       metrics,
+		Metrics:                       metricsServer(o),
 		// Remediation reads targets anew, never from a cache.
 		Client: client.Options{Cache: &client.CacheOptions{Unstructured: false}},
 	})

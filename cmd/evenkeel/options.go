@@ -26,6 +26,7 @@ type managerOptions struct {
 	webhookPort      int
 	webhookURL       string
 	webhookService   string
+	webhookOwner     string
 	webhookTimeout   time.Duration
 	certDir          string
 	exemptNamespaces []string
@@ -55,6 +56,7 @@ func (o *managerOptions) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.webhookPort, "webhook-port", 9443, "the port that the webhook server listens on")
 	f.StringVar(&o.webhookURL, "webhook-url", "", "where the API server reaches the webhook when the manager runs outside the cluster, for example https://localhost:9443")
 	f.StringVar(&o.webhookService, "webhook-service", "evenkeel-webhook", "the Service in --namespace that leads to the webhook, unless --webhook-url is set")
+	f.StringVar(&o.webhookOwner, "webhook-owner", "", "the ClusterRole that the webhook configurations belong to: they are removed with it, so that an uninstall leaves none behind (default: none)")
 	f.DurationVar(&o.webhookTimeout, "webhook-timeout", 5*time.Second, "how long the API server waits for a verdict, 1s to 30s")
 	f.StringVar(&o.certDir, "cert-dir", filepath.Join(os.TempDir(), "evenkeel-webhook-certs"), "a directory of this replica's own for the webhook's certificate")
 	f.StringSliceVar(&o.exemptNamespaces, "exempt-namespaces", []string{"kube-system", "kube-node-lease"}, "namespaces that admission never judges, besides --namespace")

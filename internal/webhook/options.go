@@ -31,6 +31,9 @@ type Options struct {
 	// ServiceName is the Service in Namespace that leads here, when URLBase is
 	// empty. Default: evenkeel-webhook.
 	ServiceName string
+	// OwnerRole is the ClusterRole with which the webhook configurations are
+	// garbage-collected; empty: they stay until somebody deletes them.
+	OwnerRole string
 	// Host and Port are where the server listens. Default: all addresses, 9443.
 	Host string
 	Port int

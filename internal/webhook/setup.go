@@ -214,6 +214,7 @@ func (s *setup) configure(context.Context) error {
 		reader: s.cache,
 		writer: s.mgr.GetClient(),
 		secret: s.secretKey(),
+		owner:  ownerRole{reader: s.mgr.GetAPIReader(), name: s.OwnerRole},
 		clock:  s.Clock,
 		log:    s.mgr.GetLogger().WithName("webhook-configuration"),
 	}

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -46,6 +47,7 @@ type ConfigurationWriter struct {
 	reader   client.Reader
 	writer   client.Writer
 	secret   types.NamespacedName
+	owner    ownerRole
 	clock    clock.PassiveClock
 	log      logr.Logger
 }
@@ -71,7 +73,11 @@ func (w *ConfigurationWriter) Reconcile(ctx context.Context, _ ctrl.Request) (ct
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("generating the webhook configuration: %w", err)
 	}
-	if err := w.write(ctx, found, hooks, w.configuration.MutatingWebhooks(bundle)); err != nil {
+	owner, err := w.owner.reference(ctx)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := w.write(ctx, found, owner, hooks, w.configuration.MutatingWebhooks(bundle)); err != nil {
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 			return ctrl.Result{RequeueAfter: time.Second}, nil
 		}
@@ -109,22 +115,24 @@ func (w *ConfigurationWriter) bundle(ctx context.Context, found *configurations)
 
 // write brings both configurations in step, the mutating one first: the validating
 // one refuses what the other hasn't filled in.
-func (w *ConfigurationWriter) write(ctx context.Context, found *configurations,
+func (w *ConfigurationWriter) write(ctx context.Context, found *configurations, owner *metav1.OwnerReference,
 	validating []admissionregistrationv1.ValidatingWebhook, mutating []admissionregistrationv1.MutatingWebhook) error {
 	same := apiequality.Semantic.DeepEqual(found.mutating.Webhooks, mutating)
 	found.mutating.Webhooks = mutating
-	if err := w.keep(ctx, &found.mutating, "mutating", same); err != nil {
+	if err := w.keep(ctx, &found.mutating, owner, "mutating", same); err != nil {
 		return err
 	}
 	same = apiequality.Semantic.DeepEqual(found.validating.Webhooks, validating)
 	found.validating.Webhooks = validating
-	return w.keep(ctx, &found.validating, "validating", same)
+	return w.keep(ctx, &found.validating, owner, "validating", same)
 }
 
 // keep makes or updates one configuration, unless it is there and the same.
-func (w *ConfigurationWriter) keep(ctx context.Context, config client.Object, sort string, same bool) error {
+func (w *ConfigurationWriter) keep(ctx context.Context, config client.Object, owner *metav1.OwnerReference, sort string, same bool) error {
 	made := config.GetResourceVersion() == ""
 	labels := maps.Clone(config.GetLabels())
+	owners := ownedBy(config.GetOwnerReferences(), owner)
+	same = same && apiequality.Semantic.DeepEqual(owners, config.GetOwnerReferences())
 	if !made && same && labels[managedByLabel] == managedBy {
 		return nil
 	}
@@ -133,6 +141,7 @@ func (w *ConfigurationWriter) keep(ctx context.Context, config client.Object, so
 	}
 	labels[managedByLabel] = managedBy
 	config.SetLabels(labels)
+	config.SetOwnerReferences(owners)
 	config.SetName(ConfigurationName)
 	var err error
 	if made {

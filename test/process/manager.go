@@ -12,8 +12,11 @@ type Config struct {
 	Binary string
 	// Dir takes its kubeconfig, certificates and log.
 	Dir string
-	// Server is the URL that the manager takes for the API server's.
+	// Server is the URL that the manager takes for the API server's. It needs no
+	// credentials there.
 	Server string
+	// Kubeconfig is the path of a kubeconfig, instead of Server.
+	Kubeconfig string
 	// Args are further flags.
 	Args []string
 }
@@ -29,9 +32,12 @@ func New(config Config) (*Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	kubeconfig := filepath.Join(config.Dir, "kubeconfig")
-	if err := WriteKubeconfig(kubeconfig, config.Server); err != nil {
-		return nil, err
+	kubeconfig := config.Kubeconfig
+	if kubeconfig == "" {
+		kubeconfig = filepath.Join(config.Dir, "kubeconfig")
+		if err := WriteKubeconfig(kubeconfig, config.Server); err != nil {
+			return nil, err
+		}
 	}
 	return &Manager{Daemon: NewDaemon(DaemonConfig{
 		Name: "the manager", Path: config.Binary, Args: config.args(kubeconfig, ports[0], ports[1]),
