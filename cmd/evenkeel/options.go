@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"evenkeel.dev/evenkeel/internal/webhook"
 )
 
 // managerOptions are the flags of the manager.
@@ -29,6 +31,7 @@ type managerOptions struct {
 	webhookOwner     string
 	webhookTimeout   time.Duration
 	certDir          string
+	certificates     string
 	exemptNamespaces []string
 	resync           time.Duration
 	policyTimeLimit  time.Duration
@@ -59,6 +62,7 @@ func (o *managerOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.webhookOwner, "webhook-owner", "", "the ClusterRole that the webhook configurations belong to: they are removed with it, so that an uninstall leaves none behind (default: none)")
 	f.DurationVar(&o.webhookTimeout, "webhook-timeout", 5*time.Second, "how long the API server waits for a verdict, 1s to 30s")
 	f.StringVar(&o.certDir, "cert-dir", filepath.Join(os.TempDir(), "evenkeel-webhook-certs"), "a directory of this replica's own for the webhook's certificate")
+	f.StringVar(&o.certificates, "webhook-certificates", string(webhook.SelfSigned), "who makes the webhook's certificate: self-signed (an authority of the manager's own) or cert-manager (by the Certificate of config/certmanager)")
 	f.StringSliceVar(&o.exemptNamespaces, "exempt-namespaces", []string{"kube-system", "kube-node-lease"}, "namespaces that admission never judges, besides --namespace")
 	f.DurationVar(&o.resync, "resync", 10*time.Minute, "how often every kind is listed anew")
 	f.DurationVar(&o.policyTimeLimit, "policy-time-limit", time.Second, "the longest that one policy may take for one object")
@@ -79,6 +83,9 @@ func (o *managerOptions) Validate() error {
 	}
 	if o.webhookURL != "" && !httpsURL(o.webhookURL) {
 		errs = append(errs, fmt.Errorf("--webhook-url %q must be of the form https://HOST:PORT", o.webhookURL))
+	}
+	if source := webhook.CertificateSource(o.certificates); source != webhook.SelfSigned && source != webhook.CertManager {
+		errs = append(errs, fmt.Errorf("--webhook-certificates %q must be %s or %s", o.certificates, webhook.SelfSigned, webhook.CertManager))
 	}
 	if o.webhookTimeout < time.Second || o.webhookTimeout > 30*time.Second {
 		errs = append(errs, fmt.Errorf("--webhook-timeout %s must be from 1s to 30s", o.webhookTimeout))

@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"bytes"
 	"context"
 	"crypto/x509"
 	"encoding/pem"
@@ -15,33 +14,62 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// caOverlap is how long the API server goes on trusting the authority before the
-// present one, so that replicas which haven't taken up the new certificate yet
-// are still believed. An authority's validity begins an hour before it was made,
-// so this leaves one hour.
+// caOverlap is how long, from the beginning of a serving certificate's validity,
+// the API server goes on trusting the authority before the present one, so that
+// replicas which haven't taken up the new certificate yet are still believed. The
+// rotator's certificates begin to be valid an hour before they are made, so this
+// leaves one hour; cert-manager's begin when they are made, so it leaves two.
 const caOverlap = 2 * time.Hour
 
-// caBundle is what the API server is to trust: the present authority and, for an
-// hour after a rotation, the one before it, which is found in the bundle that the
-// API server trusts now. until is when the latter is to be dropped, or zero.
-// Nothing else in the present bundle is kept, so a strange authority is put right.
-func caBundle(current, trusted []byte, now time.Time) (bundle []byte, until time.Time, err error) {
-	ca, err := parseCertificate(current)
+// caBundle is what the API server is to trust: the present authority and, for a
+// while after a certificate was made, those before it, which are found in the
+// bundle that the API server trusts now. until is when the latter are to be
+// dropped, or zero. Nothing else in the present bundle is kept, so a strange
+// authority is put right.
+func caBundle(secret map[string][]byte, trusted []byte, now time.Time) (bundle []byte, until time.Time, err error) {
+	present := parseBundle(secret[caCertName])
+	if len(present) == 0 {
+		return nil, time.Time{}, errors.New("the CA certificate in the Secret: no PEM block of a certificate")
+	}
+	serving, err := parseCertificate(secret[serverCertName])
 	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("the CA certificate in the Secret: %w", err)
+		return nil, time.Time{}, fmt.Errorf("the serving certificate in the Secret: %w", err)
 	}
-	bundle = append(bundle, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw})...)
-	overlap := ca.NotBefore.Add(caOverlap)
+	overlap := serving.NotBefore.Add(caOverlap)
 	if !now.Before(overlap) {
-		return bundle, time.Time{}, nil
+		return encodeBundle(present), time.Time{}, nil
 	}
-	for _, old := range parseBundle(trusted) {
-		if !old.Equal(ca) && old.Subject.String() == ca.Subject.String() && old.NotBefore.Before(ca.NotBefore) && now.Before(old.NotAfter) {
-			bundle = append(bundle, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: old.Raw})...)
-			return bundle, overlap, nil
+	kept := union(present, slices.DeleteFunc(parseBundle(trusted), func(old *x509.Certificate) bool {
+		return !precedes(old, present[0]) || !now.Before(old.NotAfter)
+	}))
+	if len(kept) > len(present) {
+		until = overlap
+	}
+	return encodeBundle(kept), until, nil
+}
+
+// union adds the certificates that aren't there yet.
+func union(to, more []*x509.Certificate) []*x509.Certificate {
+	all := slices.Clone(to)
+	for _, cert := range more {
+		if !slices.ContainsFunc(all, cert.Equal) {
+			all = append(all, cert)
 		}
 	}
-	return bundle, time.Time{}, nil
+	return all
+}
+
+func encodeBundle(certs []*x509.Certificate) []byte {
+	var bundle []byte
+	for _, cert := range certs {
+		bundle = append(bundle, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw})...)
+	}
+	return bundle
+}
+
+// precedes says that one authority bears the name of another and isn't younger.
+func precedes(old, ca *x509.Certificate) bool {
+	return old.Subject.String() == ca.Subject.String() && !old.NotBefore.After(ca.NotBefore)
 }
 
 func parseCertificate(data []byte) (*x509.Certificate, error) {
@@ -105,15 +133,9 @@ func (c *configurations) trusted() [][]byte {
 }
 
 // trusts says that a bundle holds the authority.
-func trusts(bundle, ca []byte) bool {
-	want, err := parseCertificate(ca)
-	if err != nil {
-		return false
-	}
-	for _, cert := range parseBundle(bundle) {
-		if bytes.Equal(cert.Raw, want.Raw) {
-			return true
-		}
-	}
-	return false
+func trusts(bundle, authority []byte) bool {
+	held, wanted := parseBundle(bundle), parseBundle(authority)
+	return len(wanted) > 0 && !slices.ContainsFunc(wanted, func(ca *x509.Certificate) bool {
+		return !slices.ContainsFunc(held, ca.Equal)
+	})
 }

@@ -3,9 +3,11 @@ package webhook
 import (
 	"crypto/x509"
 	"encoding/pem"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,21 +17,32 @@ import (
 
 type authority struct {
 	data map[string][]byte // as in the Secret
+	// ca signs further certificates.
+	ca *rotator.KeyPairArtifacts
 }
 
 // newAuthority makes a Secret's content as the rotator does.
 func newAuthority(t *testing.T, name string, begin time.Time) authority {
 	t.Helper()
-	r := &rotator.CertRotator{CAName: name, CAOrganization: "evenkeel.dev", DNSName: "localhost", ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
-	ca, err := r.CreateCACert(begin, begin.Add(24*time.Hour))
+	ca, err := testRotator(name).CreateCACert(begin, begin.Add(24*time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cert, key, err := r.CreateCertPEM(ca, begin, begin.Add(24*time.Hour))
+	return authority{ca: ca}.renewed(t, begin)
+}
+
+// renewed is the authority with another certificate.
+func (a authority) renewed(t *testing.T, begin time.Time) authority {
+	t.Helper()
+	cert, key, err := testRotator(certificateAuthority).CreateCertPEM(a.ca, begin, begin.Add(24*time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return authority{data: map[string][]byte{caCertName: ca.CertPEM, "ca.key": ca.KeyPEM, serverCertName: cert, serverKeyName: key}}
+	return authority{ca: a.ca, data: map[string][]byte{caCertName: a.ca.CertPEM, "ca.key": a.ca.KeyPEM, serverCertName: cert, serverKeyName: key}}
+}
+
+func testRotator(name string) *rotator.CertRotator {
+	return &rotator.CertRotator{CAName: name, CAOrganization: authorityOrganization, DNSName: "localhost", ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 }
 
 func (a authority) cert() []byte { return a.data[caCertName] }
@@ -38,6 +51,7 @@ func TestCABundle(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	fresh := newAuthority(t, certificateAuthority, now.Add(-time.Hour))
 	before := newAuthority(t, certificateAuthority, now.Add(-20*time.Hour))
+	earlier := newAuthority(t, certificateAuthority, now.Add(-21*time.Hour))
 	expired := newAuthority(t, certificateAuthority, now.Add(-30*time.Hour))
 	strange := newAuthority(t, "somebody-else", now.Add(-20*time.Hour))
 	cases := map[string]struct {
@@ -56,6 +70,13 @@ func TestCABundle(t *testing.T) {
 			want:      [][]byte{fresh.cert(), before.cert()},
 			wantUntil: now.Add(time.Hour),
 		},
+		"two that came soon after one another are both kept": {
+			reason:    "a second rotation doesn't undo what the first one promised",
+			now:       now,
+			trusted:   slices.Concat(before.cert(), earlier.cert()),
+			want:      [][]byte{fresh.cert(), before.cert(), earlier.cert()},
+			wantUntil: now.Add(time.Hour),
+		},
 		"then it's dropped":             {now: now.Add(time.Hour), trusted: slices.Concat(fresh.cert(), before.cert()), want: [][]byte{fresh.cert()}},
 		"an expired one isn't kept":     {now: now, trusted: expired.cert(), want: [][]byte{fresh.cert()}},
 		"a strange one isn't kept":      {now: now, trusted: strange.cert(), want: [][]byte{fresh.cert()}},
@@ -63,7 +84,7 @@ func TestCABundle(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, until, err := caBundle(fresh.cert(), tc.trusted, tc.now)
+			got, until, err := caBundle(fresh.data, tc.trusted, tc.now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,10 +98,58 @@ func TestCABundle(t *testing.T) {
 	}
 }
 
-func TestCABundleOfABadSecret(t *testing.T) {
-	if _, _, err := caBundle([]byte("rubbish"), nil, time.Unix(0, 0)); err == nil {
-		t.Error("a CA that can't be read must not be written into the configuration")
+func TestServable(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	good, other := newAuthority(t, certificateAuthority, now.Add(-time.Hour)), newAuthority(t, certificateAuthority, now.Add(-2*time.Hour))
+	with := func(key string, value []byte) map[string][]byte {
+		data := maps.Clone(good.data)
+		data[key] = value
+		return data
 	}
+	cases := map[string]struct {
+		secret map[string][]byte
+		name   string
+		now    time.Time
+		want   string // part of the error, empty for none
+	}{
+		"a pair beside its authority is servable":       {secret: good.data},
+		"an empty Secret isn't":                         {want: "don't fit"},
+		"a key of another certificate isn't":            {secret: with(serverKeyName, other.data[serverKeyName]), want: "don't fit"},
+		"a certificate of another authority isn't":      {secret: with(caCertName, other.cert()), want: "unknown authority"},
+		"a certificate without its authority's isn't":   {secret: with(caCertName, nil), want: "ca.crt holds no certificate"},
+		"one for another name isn't":                    {secret: good.data, name: "evenkeel-webhook.other.svc", want: "evenkeel-webhook.other.svc"},
+		"one that has expired isn't":                    {secret: good.data, now: now.Add(48 * time.Hour), want: "expired"},
+		"one that isn't valid yet, by our clock, isn't": {secret: good.data, now: now.Add(-48 * time.Hour), want: "not yet valid"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			expires, err := servable(tc.secret, nameOr(tc.name), later(tc.now, now))
+			if tc.want == "" {
+				if err != nil || !expires.Equal(now.Add(23*time.Hour)) {
+					t.Fatalf("expires %s, error %v", expires, err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want it to say %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func nameOr(name string) string {
+	if name == "" {
+		return "localhost"
+	}
+	return name
+}
+
+// later is the time, or the default for none.
+func later(at, otherwise time.Time) time.Time {
+	if at.IsZero() {
+		return otherwise
+	}
+	return at
 }
 
 func readAll(t *testing.T, dir string) map[string]string {

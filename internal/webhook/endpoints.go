@@ -9,7 +9,7 @@ import (
 
 // endpoints are the handlers by the path that they serve. self is the user that
 // the API server knows this manager as.
-func (s *setup) endpoints(namespaces Namespaces, self string, metrics *Metrics) map[string]http.Handler {
+func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Handler {
 	log := s.mgr.GetLogger().WithName("webhook")
 	judging := func(class v1alpha1.FailurePolicy) http.Handler {
 		return &Handler{
@@ -18,7 +18,7 @@ func (s *setup) endpoints(namespaces Namespaces, self string, metrics *Metrics) 
 			Namespaces: namespaces,
 			Timeout:    s.Timeout,
 			Self:       self,
-			Metrics:    metrics,
+			Metrics:    s.metrics,
 			Clock:      s.Clock,
 			Log:        log,
 		}
@@ -26,10 +26,10 @@ func (s *setup) endpoints(namespaces Namespaces, self string, metrics *Metrics) 
 	return map[string]http.Handler{
 		PathFail:      judging(v1alpha1.FailurePolicyFail),
 		PathIgnore:    judging(v1alpha1.FailurePolicyIgnore),
-		PathPolicy:    &PolicyHandler{Checker: s.checker(), Metrics: metrics, Clock: s.Clock, Log: log},
-		PathException: &ExceptionHandler{Namespace: s.Namespace, Known: s.known, Metrics: metrics, Clock: s.Clock, Log: log},
-		PathApproval:  &ApprovalHandler{Reader: s.mgr.GetAPIReader(), Timeout: s.Timeout, Metrics: metrics, Clock: s.Clock, Log: log},
-		PathStamp:     &StampHandler{Metrics: metrics, Clock: s.Clock, Log: log},
+		PathPolicy:    &PolicyHandler{Checker: s.checker(), Metrics: s.metrics, Clock: s.Clock, Log: log},
+		PathException: &ExceptionHandler{Namespace: s.Namespace, Known: s.known, Metrics: s.metrics, Clock: s.Clock, Log: log},
+		PathApproval:  &ApprovalHandler{Reader: s.mgr.GetAPIReader(), Timeout: s.Timeout, Metrics: s.metrics, Clock: s.Clock, Log: log},
+		PathStamp:     &StampHandler{Metrics: s.metrics, Clock: s.Clock, Log: log},
 	}
 }
 

@@ -14,6 +14,8 @@ type Metrics struct {
 	violations *prometheus.CounterVec
 	duration   *prometheus.HistogramVec
 	errors     *prometheus.CounterVec
+	expiry     prometheus.Gauge
+	unservable prometheus.Gauge
 }
 
 // The values of the decision label.
@@ -54,13 +56,32 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 			Name: "evenkeel_admission_evaluation_errors_total",
 			Help: "Evaluations that failed in admission, dry runs included, by policy.",
 		}, []string{"policy"}),
+		expiry: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "evenkeel_webhook_certificate_expiry_timestamp_seconds",
+			Help: "When the certificate expires that this replica serves admission with, in seconds since 1970; 0 before there is one.",
+		}),
+		unservable: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "evenkeel_webhook_certificate_refused",
+			Help: "1 while the Secret holds a certificate that this replica can't serve (expired, of another name, authority or key) and so goes on with the one before, else 0.",
+		}),
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.violations, m.duration, m.errors} {
+	for _, c := range []prometheus.Collector{m.requests, m.violations, m.duration, m.errors, m.expiry, m.unservable} {
 		if err := registerer.Register(c); err != nil {
 			return nil, err
 		}
 	}
 	return m, nil
+}
+
+// expires notes when the certificate that is served from now on expires.
+func (m *Metrics) expires(at time.Time) { m.expiry.Set(float64(at.Unix())) }
+
+// refused notes whether the certificate in the Secret can't be served.
+func (m *Metrics) refused(yes bool) {
+	m.unservable.Set(0)
+	if yes {
+		m.unservable.Set(1)
+	}
 }
 
 // answered counts one answer.

@@ -13,6 +13,17 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
 
+// CertificateSource says who makes the webhook's certificate and renews it.
+type CertificateSource string
+
+const (
+	// SelfSigned is an authority of the manager's own.
+	SelfSigned CertificateSource = "self-signed"
+	// CertManager is cert-manager, by a Certificate that is installed with the
+	// manager.
+	CertManager CertificateSource = "cert-manager"
+)
+
 // Options say how admission runs in a manager.
 type Options struct {
 	// Catalog holds the policies in force. Required.
@@ -20,7 +31,11 @@ type Options struct {
 	// Namespace is the controller's own: its certificate lives there, and its
 	// objects are never judged. It must exist. Required.
 	Namespace string
-	// SecretName is the Secret of the certificate. Default: evenkeel-webhook-cert.
+	// Certificates says who makes the certificate. Default: SelfSigned.
+	Certificates CertificateSource
+	// SecretName is the Secret of the certificate. Default: evenkeel-webhook-cert,
+	// or evenkeel-webhook-tls by cert-manager. The two differ because a replica of
+	// each sort would undo the other's.
 	SecretName string
 	// CertDir is a directory of this replica's own for the serving certificate.
 	// Required.
@@ -52,8 +67,14 @@ type Options struct {
 
 // withDefaults fills what is left out.
 func (o Options) withDefaults() Options {
+	if o.Certificates == "" {
+		o.Certificates = SelfSigned
+	}
 	if o.SecretName == "" {
 		o.SecretName = "evenkeel-webhook-cert"
+		if o.Certificates == CertManager {
+			o.SecretName = "evenkeel-webhook-tls"
+		}
 	}
 	if o.ServiceName == "" {
 		o.ServiceName = "evenkeel-webhook"
@@ -76,6 +97,9 @@ func (o Options) Validate() error {
 	var errs []error
 	if o.Catalog == nil || o.Registerer == nil || o.Clock == nil {
 		errs = append(errs, errors.New("webhook: a catalog, a metrics registerer and a clock are required"))
+	}
+	if o.Certificates != SelfSigned && o.Certificates != CertManager {
+		errs = append(errs, fmt.Errorf("the source of the webhook's certificate is %q: must be %s or %s", o.Certificates, SelfSigned, CertManager))
 	}
 	if o.CertDir == "" {
 		errs = append(errs, errors.New("webhook: set the certificate directory"))

@@ -6,37 +6,32 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/open-policy-agent/cert-controller/pkg/rotator"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
-// certificateAuthority is the name of the own authority.
-const certificateAuthority = "evenkeel-ca"
-
 // Setup joins admission to a manager: on every replica the server with its
 // endpoints, the certificate and the readiness checks "webhook" and "catalog"; on
-// the leader the writer of the webhook configurations. It makes the certificate's
-// Secret when there is none, so the API server must be reachable.
+// the leader the writer of the webhook configurations. With an authority of its own
+// it makes the certificate's Secret when there is none. The API server must be
+// reachable.
 func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 	if err := opts.Validate(); err != nil {
 		return err
 	}
 	s := setup{mgr: mgr, Options: opts.withDefaults()}
-	for _, step := range []func(context.Context) error{s.prepare, s.rotate, s.serve, s.configure} {
+	for _, step := range []func(context.Context) error{s.prepare, s.certify, s.serve, s.configure} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("setting up admission: %w", err)
 		}
@@ -55,6 +50,7 @@ type setup struct {
 	kindCache cache.Cache
 	kinds     *Kinds
 	certs     *Certificates
+	metrics   *Metrics
 	// listening is nil once the server takes connections.
 	listening healthz.Checker
 }
@@ -66,7 +62,7 @@ func (c ownCache) GetCache() cache.Cache { return c.Cache }
 
 // prepare makes the cache of the few objects that admission itself needs, and no
 // other Secret or configuration.
-func (s *setup) prepare(ctx context.Context) error {
+func (s *setup) prepare(context.Context) error {
 	own, err := cache.New(s.mgr.GetConfig(), cache.Options{
 		HTTPClient: s.mgr.GetHTTPClient(),
 		Scheme:     s.mgr.GetScheme(),
@@ -100,42 +96,14 @@ func (s *setup) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	return ensureSecret(ctx, s.mgr.GetClient(), s.secretKey())
-}
-
-// rotate adds the authority and brings its certificates to the directory.
-func (s *setup) rotate(context.Context) error {
-	err := rotator.AddRotator(s.mgr, &rotator.CertRotator{
-		SecretKey:      s.secretKey(),
-		CertDir:        s.CertDir,
-		CAName:         certificateAuthority,
-		CAOrganization: "evenkeel.dev",
-		DNSName:        s.endpoint().serverName(),
-		IsReady:        make(chan struct{}),
-		// No Webhooks: the rotator would write the CA into the configuration by
-		// itself and fight with the writer, which owns the whole of it.
-		// No restart: the server takes up new certificates as it runs.
-	})
-	if err != nil {
-		return fmt.Errorf("adding the certificate rotator: %w", err)
+	if s.metrics, err = NewMetrics(s.Registerer); err != nil {
+		return fmt.Errorf("registering the metrics: %w", err)
 	}
-	s.certs = NewCertificates(s.cache, s.mgr.GetClient(), s.secretKey(), s.CertDir)
-	return ctrl.NewControllerManagedBy(s.mgr).
-		Named("webhook-certificate").
-		WithOptions(controller.Options{NeedLeaderElection: ptr.To(false)}).
-		WatchesRawSource(s.watch(&corev1.Secret{})).
-		WatchesRawSource(s.watch(&admissionregistrationv1.ValidatingWebhookConfiguration{})).
-		WatchesRawSource(s.watch(&admissionregistrationv1.MutatingWebhookConfiguration{})).
-		WatchesRawSource(once()).
-		Complete(s.certs)
+	return nil
 }
 
 // serve adds the server with its endpoints and the readiness checks.
 func (s *setup) serve(ctx context.Context) error {
-	metrics, err := NewMetrics(s.Registerer)
-	if err != nil {
-		return fmt.Errorf("registering the metrics: %w", err)
-	}
 	self, err := ownName(ctx, s.mgr.GetClient())
 	if err != nil {
 		return err
@@ -150,7 +118,7 @@ func (s *setup) serve(ctx context.Context) error {
 		CertDir: s.CertDir,
 		TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.MinVersion = tls.VersionTLS13 }},
 	})
-	for path, handler := range s.endpoints(namespaces, self, metrics) {
+	for path, handler := range s.endpoints(namespaces, self) {
 		server.Register(path, handler)
 	}
 	if err := s.mgr.AddReadyzCheck("catalog", s.Catalog.Check); err != nil {

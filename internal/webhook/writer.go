@@ -101,16 +101,22 @@ func (w *ConfigurationWriter) next(unknown []string, until time.Time) time.Durat
 	return after
 }
 
+// bundle is what the API server is to trust. While the Secret holds no certificate
+// that could be served, it is what it trusts now: replicas go on with what they have.
 func (w *ConfigurationWriter) bundle(ctx context.Context, found *configurations) ([]byte, time.Time, error) {
 	var secret corev1.Secret
 	err := w.reader.Get(ctx, w.secret, &secret)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, time.Time{}, fmt.Errorf("reading secret %s: %w", w.secret, err)
 	}
-	if len(secret.Data[caCertName]) == 0 {
-		return nil, time.Time{}, errNoAuthority
+	trusted := bytes.Join(found.trusted(), nil)
+	if _, err := servable(secret.Data, w.configuration.Endpoint.serverName(), w.clock.Now()); err != nil {
+		if len(trusted) == 0 {
+			return nil, time.Time{}, errNoAuthority
+		}
+		return encodeBundle(union(nil, parseBundle(trusted))), time.Time{}, nil
 	}
-	return caBundle(secret.Data[caCertName], bytes.Join(found.trusted(), nil), w.clock.Now())
+	return caBundle(secret.Data, trusted, w.clock.Now())
 }
 
 // write brings both configurations in step, the mutating one first: the validating

@@ -3,8 +3,6 @@ package webhook
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -159,68 +157,32 @@ func TestConfigurationWriterLooksAgain(t *testing.T) {
 	}
 }
 
-// The certificate of a new authority isn't served before the API server has been
-// told to trust it.
-func TestCertificatesWaitForTrust(t *testing.T) {
+// What replicas go on serving must stay trusted, whatever becomes of the Secret.
+func TestConfigurationWriterKeepsWhatIsTrusted(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	first, second := newAuthority(t, certificateAuthority, now.Add(-20*time.Hour)), newAuthority(t, certificateAuthority, now.Add(-time.Hour))
-	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()
-	dir := filepath.Join(t.TempDir(), "certs")
-	certs := NewCertificates(c, c, secretKey, dir)
-	served := func() string {
-		content, err := os.ReadFile(filepath.Join(dir, serverCertName))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(content)
+	good, other := newAuthority(t, certificateAuthority, now.Add(-time.Hour)), newAuthority(t, certificateAuthority, now.Add(-time.Hour))
+	cases := map[string]map[string][]byte{
+		"when the Secret is emptied":                        {},
+		"when the Secret holds a pair of different parents": {caCertName: other.cert(), serverCertName: good.data[serverCertName], serverKeyName: good.data[serverKeyName]},
+		"when the Secret's certificate has expired":         newAuthority(t, certificateAuthority, now.Add(-48*time.Hour)).data,
 	}
-	store := func(a authority) {
-		var secret corev1.Secret
-		if err := c.Get(context.Background(), secretKey, &secret); err != nil {
-			t.Fatal(err)
-		}
-		secret.Data = a.data
-		if err := c.Update(context.Background(), &secret); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	reconcileOnce(t, certs) // makes the Secret
-	reconcileOnce(t, certs) // nothing in it yet
-	if certs.Check(nil) == nil {
-		t.Fatal("ready without a certificate")
-	}
-	store(first)
-	reconcileOnce(t, certs)
-	if certs.Check(nil) != nil || served() != string(first.data[serverCertName]) {
-		t.Fatal("the first certificate isn't served at once")
-	}
-	w := newWriter(c, now, newPolicy("a", privilegedRego))
-	reconcileOnce(t, w)
-
-	store(second)
-	reconcileOnce(t, certs)
-	if served() != string(first.data[serverCertName]) {
-		t.Error("a certificate is served that the API server doesn't trust yet")
-	}
-	reconcileOnce(t, w)
-	bundle := currentConfiguration(t, c).Webhooks[0].ClientConfig.CABundle
-	if !trusts(bundle, first.cert()) || !trusts(bundle, second.cert()) {
-		t.Error("during the rotation both authorities must be trusted")
-	}
-	stamping := currentStamps(t, c)
-	both := stamping.Webhooks[0].ClientConfig.CABundle
-	for _, trusted := range [][]byte{first.cert(), both} {
-		if served() != string(first.data[serverCertName]) {
-			t.Error("a certificate is served that one of two configurations doesn't trust yet")
-		}
-		stamping.Webhooks[0].ClientConfig.CABundle = trusted
-		if err := c.Update(context.Background(), stamping); err != nil {
-			t.Fatal(err)
-		}
-		reconcileOnce(t, certs)
-	}
-	if served() != string(second.data[serverCertName]) {
-		t.Error("the new certificate isn't served though it's trusted")
+	for name, data := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(secretOf(good)).Build()
+			w := newWriter(c, now)
+			reconcileOnce(t, w)
+			if err := c.Update(context.Background(), secretOf(authority{data: data})); err != nil {
+				t.Fatal(err)
+			}
+			w.policies = func() []*v1alpha1.Policy { return []*v1alpha1.Policy{newPolicy("a", privilegedRego)} }
+			reconcileOnce(t, w)
+			hooks := currentConfiguration(t, c).Webhooks
+			if len(hooks) != 4 {
+				t.Fatalf("%d webhooks, want the new policy's beside the three of our own kinds", len(hooks))
+			}
+			if got := string(hooks[0].ClientConfig.CABundle); got != string(good.cert()) {
+				t.Errorf("trusted is now %q", got)
+			}
+		})
 	}
 }
