@@ -21,8 +21,9 @@ LINT_MODULE  := $(CURDIR)/hack/tools/golangci/go.mod
 GOLANGCI     := go tool -modfile=$(LINT_MODULE) golangci-lint
 
 # The modules whose code is ours.
-MODULES := . hack/runtests hack/controlplane hack/demo hack/tools
-# The modules that only pin versions.
+MODULES := . hack/runtests hack/controlplane hack/demo hack/bench hack/tools
+# The modules that only pin versions. Those of hack/bench aren't among them: they
+# are needed for that benchmark alone, and are large.
 PINS := hack/tools/golangci hack/components/etcd hack/components/kubernetes hack/components/kwok hack/components/crds
 
 ##@ Start here
@@ -68,6 +69,10 @@ test-hack: ## The tests of the local control plane, the demo and the test runner
 .PHONY: bench
 bench: ## Run the benchmarks, without the tests
 	@go test -run='^$$' -bench=. -benchmem ./internal/...
+
+.PHONY: bench-check
+bench-check: ## Time check beside conftest and gator test; write the figures to docs/benchmarks.md
+	@go run -C hack/bench . --table "$(CURDIR)/docs/benchmarks.md"
 
 ##@ Code
 

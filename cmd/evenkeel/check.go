@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,10 @@ import (
 	"evenkeel.dev/evenkeel/internal/check/format"
 	"evenkeel.dev/evenkeel/internal/manifest"
 )
+
+// collectAt lets a check, which is short, collect garbage seldom; a memory limit
+// (GOMEMLIMIT) still holds.
+const collectAt = 400
 
 // checkOptions are the flags of check.
 type checkOptions struct {
@@ -78,6 +83,7 @@ func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
 	if err := o.validate(); err != nil {
 		return err
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
 	documents, unread := manifest.Read(ctx, paths, cmd.InOrStdin(), manifest.Options{
 		Skipped: func(p manifest.Problem) { fmt.Fprintf(stderr, "skipped %s\n", p) },

@@ -54,6 +54,7 @@ func stages() []stage {
 			name: "hack", about: "the tools of this repository",
 			steps: []step{
 				{dir: "hack/runtests", test: []string{"./..."}},
+				{dir: "hack/bench", test: []string{"./..."}},
 				{dir: "hack/controlplane", test: []string{"-timeout=15m", "./..."}},
 				{dir: "hack/demo", test: []string{"-timeout=10m", "./..."}},
 			},

@@ -113,6 +113,9 @@ func (p *part) decode() {
 	read := decode
 	if p.json {
 		read = decodeJSON
+	} else if value, plain := readPlain(string(p.text)); plain {
+		p.value = value
+		return
 	}
 	value, err := read(p.text)
 	if err != nil {

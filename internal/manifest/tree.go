@@ -9,11 +9,18 @@ import (
 )
 
 // tree is a document with the lines of its fields. The zero tree has none.
-type tree struct{ root *yaml.Node }
+type tree struct {
+	// plain has the lines by JSON Pointer of a document that needs no library.
+	plain map[string]int
+	root  *yaml.Node
+}
 
 // parseTree reads the lines. The text was read before: what this parser can't
 // read, of another version of YAML, has no lines.
 func parseTree(text []byte) *tree {
+	if lines, plain := plainLines(string(text)); plain {
+		return &tree{plain: lines}
+	}
 	document := &yaml.Node{}
 	// JSON may be indented by tabs; within its strings they are escaped.
 	if looksLikeJSON(text) {
@@ -29,7 +36,7 @@ func parseTree(text []byte) *tree {
 // there are no lines. A field's line is its key's.
 func (t *tree) lineOf(pointer string) int {
 	if t.root == nil {
-		return 0
+		return t.plainLineOf(pointer)
 	}
 	node, line := t.root, t.root.Line
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
@@ -41,6 +48,16 @@ func (t *tree) lineOf(pointer string) int {
 		node, line = next, at
 	}
 	return line
+}
+
+func (t *tree) plainLineOf(pointer string) int {
+	for pointer != "" {
+		if line, written := t.plain[pointer]; written {
+			return line
+		}
+		pointer = pointer[:max(strings.LastIndexByte(pointer, '/'), 0)]
+	}
+	return 0
 }
 
 // child is the value below a node, and the line where its entry begins; nil when

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// The programs as their modules release them. The pins are in the folders' go.mod.
+const (
+	conftestVersion = "v0.71.1"
+	gatorVersion    = "v3.23.1"
+)
+
+// tool is one command to time.
+type tool struct {
+	name, version string
+	command       []string
+	// messages reads what was found from the command's JSON.
+	messages func(output []byte) ([]string, error)
+}
+
+// build builds what the cache lacks, and this repository's own program anew.
+func build(ctx context.Context, cache, work, manifests string) ([]tool, error) {
+	here, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(here, "rules")); err != nil {
+		return nil, errors.New("run it in hack/bench, or by make bench-check")
+	}
+	own := filepath.Join(work, "evenkeel")
+	if err := goBuild(ctx, filepath.Join(here, "..", ".."), own, "./cmd/evenkeel"); err != nil {
+		return nil, err
+	}
+	conftest, err := cached(ctx, filepath.Join(here, "conftest"), filepath.Join(cache, "conftest-"+conftestVersion), "github.com/open-policy-agent/conftest")
+	if err != nil {
+		return nil, err
+	}
+	gator, err := cached(ctx, filepath.Join(here, "gator"), filepath.Join(cache, "gator-"+gatorVersion), "github.com/open-policy-agent/gatekeeper/v3/cmd/gator")
+	if err != nil {
+		return nil, err
+	}
+	rules := filepath.Join(here, "rules")
+	return []tool{
+		{"evenkeel check", "this commit", []string{own, "check", "-p", filepath.Join(rules, "evenkeel"), "-o", "json", manifests}, ownMessages},
+		{"conftest test", conftestVersion, []string{conftest, "test", "--policy", filepath.Join(rules, "conftest"), "--output", "json", manifests}, conftestMessages},
+		{"gator test", gatorVersion, []string{gator, "test", "--filename", filepath.Join(rules, "gatekeeper"), "--filename", manifests, "--output", "json"}, gatorMessages},
+	}, nil
+}
+
+func cached(ctx context.Context, module, program, pkg string) (string, error) {
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	fmt.Printf("building %s; it takes minutes, once\n", filepath.Base(program))
+	return program, goBuild(ctx, module, program, pkg)
+}
+
+func goBuild(ctx context.Context, module, program, pkg string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, pkg)
+	cmd.Dir = module
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", pkg, err, text)
+	}
+	return nil
+}
+
+// agree runs each command once. All must say the same of the same objects; that
+// is how many violations there are.
+func agree(ctx context.Context, tools []tool) (int, error) {
+	var first []string
+	for i, t := range tools {
+		output, err := run(ctx, t)
+		if err != nil {
+			return 0, err
+		}
+		messages, err := t.messages(output)
+		if err != nil {
+			return 0, fmt.Errorf("read what %s says: %w", t.name, err)
+		}
+		slices.Sort(messages)
+		if i == 0 {
+			first = messages
+		}
+		if !slices.Equal(first, messages) {
+			return 0, fmt.Errorf("%s finds %d violations and %s finds %d, or others: the rules differ", tools[0].name, len(first), t.name, len(messages))
+		}
+	}
+	if len(first) == 0 {
+		return 0, errors.New("no tool finds anything: that proves nothing")
+	}
+	return len(first), nil
+}
+
+// run runs a command. Code 1 says that there are violations, for each of them.
+func run(ctx context.Context, t tool) ([]byte, error) {
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, t.command[0], t.command[1:]...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
+		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(t.command, " "), err, stderr.String())
+	}
+	return stdout.Bytes(), nil
+}
+
+func ownMessages(output []byte) ([]string, error) {
+	var report struct {
+		Results []struct{ Violations []struct{ Message string } }
+	}
+	err := json.Unmarshal(output, &report)
+	var messages []string
+	for _, r := range report.Results {
+		for _, v := range r.Violations {
+			messages = append(messages, v.Message)
+		}
+	}
+	return messages, err
+}
+
+func conftestMessages(output []byte) ([]string, error) {
+	var files []struct{ Failures []struct{ Msg string } }
+	err := json.Unmarshal(output, &files)
+	var messages []string
+	for _, file := range files {
+		for _, failure := range file.Failures {
+			messages = append(messages, failure.Msg)
+		}
+	}
+	return messages, err
+}
+
+func gatorMessages(output []byte) ([]string, error) {
+	var results []struct{ Msg string }
+	err := json.Unmarshal(output, &results)
+	var messages []string
+	for _, r := range results {
+		messages = append(messages, r.Msg)
+	}
+	return messages, err
+}
