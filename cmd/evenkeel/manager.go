@@ -62,7 +62,7 @@ func runManager(ctx context.Context, o *managerOptions) error {
 		return fmt.Errorf("set up the policy catalog: %w", err)
 	}
 	if err := webhook.Setup(ctx, mgr, webhook.Options{Catalog: policies, Namespace: o.namespace, CertDir: o.certDir,
-		Certificates: webhook.CertificateSource(o.certificates), URLBase: o.webhookURL, ServiceName: o.webhookService, OwnerRole: o.webhookOwner,
+		Certificates: webhook.CertificateSource(o.certificates), ClientCAFile: o.clientCAFile, URLBase: o.webhookURL, ServiceName: o.webhookService, OwnerRole: o.webhookOwner,
 		Host: o.webhookHost, Port: o.webhookPort, Timeout: o.webhookTimeout,
 		ExemptNamespaces: o.exemptNamespaces, Registerer: ctrlmetrics.Registry, Clock: newClock()}); err != nil {
 		return fmt.Errorf("set up admission: %w", err)

@@ -40,6 +40,9 @@ type Options struct {
 	// CertDir is a directory of this replica's own for the serving certificate.
 	// Required.
 	CertDir string
+	// ClientCAFile holds, in PEM, the authorities that vouch for the API server's
+	// client certificate; empty: whoever asks is answered.
+	ClientCAFile string
 	// URLBase is set when the manager runs outside the cluster, for example
 	// https://localhost:9443. The host must be a name.
 	URLBase string

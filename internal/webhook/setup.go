@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"net/http"
 
@@ -112,11 +111,15 @@ func (s *setup) serve(ctx context.Context) error {
 	if err := namespaces.watch(ctx, s.mgr.GetCache()); err != nil {
 		return err
 	}
+	secured, err := tlsOptions(s.ClientCAFile)
+	if err != nil {
+		return err
+	}
 	server := ctrlwebhook.NewServer(ctrlwebhook.Options{
 		Host:    s.Host,
 		Port:    s.Port,
 		CertDir: s.CertDir,
-		TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.MinVersion = tls.VersionTLS13 }},
+		TLSOpts: secured,
 	})
 	for path, handler := range s.endpoints(namespaces, self) {
 		server.Register(path, handler)

@@ -1,0 +1,100 @@
+package webhook
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// clientCertificate is a client's certificate that vouches for itself.
+func clientCertificate(t *testing.T, name string) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+func TestMutualTLS(t *testing.T) {
+	apiServer, other := clientCertificate(t, "kube-apiserver"), clientCertificate(t, "somebody")
+	file := filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: apiServer.Certificate[0]}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		reason   string
+		caFile   string
+		client   []tls.Certificate
+		version  uint16
+		answered bool
+	}{
+		"without authorities anybody is answered": {
+			reason: "a verdict tells little, and most API servers have no client certificate", answered: true,
+		},
+		"the API server is answered": {
+			reason: "its certificate is vouched for", caFile: file, client: []tls.Certificate{apiServer}, answered: true,
+		},
+		"a client without a certificate isn't": {
+			reason: "it can't be the API server", caFile: file,
+		},
+		"a client with another certificate isn't": {
+			reason: "nobody vouches for it", caFile: file, client: []tls.Certificate{other},
+		},
+		"TLS 1.2 isn't spoken": {
+			reason: "version 1.3 is the least", version: tls.VersionTLS12,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options, err := tlsOptions(tc.caFile)
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			server.TLS = &tls.Config{}
+			for _, set := range options {
+				set(server.TLS)
+			}
+			server.StartTLS()
+			defer server.Close()
+			transport := server.Client().Transport.(*http.Transport).Clone()
+			transport.TLSClientConfig.Certificates, transport.TLSClientConfig.MaxVersion = tc.client, tc.version
+			response, err := (&http.Client{Transport: transport}).Get(server.URL)
+			if err == nil {
+				_ = response.Body.Close()
+			}
+			if answered := err == nil; answered != tc.answered {
+				t.Errorf("%s: answered %v, want %v (%v)", tc.reason, answered, tc.answered, err)
+			}
+		})
+	}
+}
+
+func TestMutualTLSNeedsAuthorities(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty.crt")
+	if err := os.WriteFile(empty, []byte("no PEM"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{empty, filepath.Join(t.TempDir(), "none.crt")} {
+		if _, err := tlsOptions(file); err == nil {
+			t.Errorf("%s: the server would start, and nobody could be answered", file)
+		}
+	}
+}
