@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -48,7 +49,8 @@ when something couldn't be read or judged; what could be is still reported.`,
   kustomize build overlays/prod | evenkeel check -
   helm template shop ./chart | evenkeel check -n shop -p policies -
   evenkeel check --cluster -o sarif deploy/ > evenkeel.sarif`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+		SilenceUsage: true,
+		RunE:         func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	cmd.SetFlagErrorFunc(wronglyCalled)
 	cmd.Args = takesPaths
@@ -94,7 +96,7 @@ func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
 	if len(documents) == 0 && unread == nil {
 		unread = errors.New("no Kubernetes object was found: name files, or directories with .yaml, .yml or .json files")
 	}
-	report, err := o.judge(ctx, documents)
+	report, err := o.judge(ctx, stderr, documents)
 	if err != nil {
 		return err
 	}
@@ -106,7 +108,7 @@ func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
 }
 
 // judge judges the documents. The exceptions among them waive too.
-func (o *checkOptions) judge(ctx context.Context, documents []manifest.Document) (*check.Report, error) {
+func (o *checkOptions) judge(ctx context.Context, stderr io.Writer, documents []manifest.Document) (*check.Report, error) {
 	among := &policySet{}
 	if err := among.addDocuments(documents, o.namespace); err != nil {
 		return nil, err
@@ -116,8 +118,10 @@ func (o *checkOptions) judge(ctx context.Context, documents []manifest.Document)
 		return nil, err
 	}
 	subjects := check.Of(documents, o.namespace, o.policies.namespaces)
+	done, stop := newProgress(stderr).count(len(subjects), "objects judged")
+	defer stop()
 	return check.Run(ctx, snapshot, check.Each(subjects), check.Options{
-		Now: time.Now(), Fix: o.diff, Clean: o.output == format.JUnit,
+		Now: time.Now(), Fix: o.diff, Clean: o.output == format.JUnit, Judged: done,
 	})
 }
 
@@ -127,7 +131,7 @@ func (o *checkOptions) verdict(report *check.Report, unread error) error {
 		return &exitError{exitFailure, fmt.Errorf("not everything could be read:\n%w", unread)}
 	}
 	if n := report.Summary().Errors; n > 0 {
-		return &exitError{exitFailure, fmt.Errorf("not everything could be judged: %d errors, see the report", n)}
+		return &exitError{exitFailure, fmt.Errorf("not everything could be judged: %d errors, see the report%s", n, unknownNamespaces(report))}
 	}
 	fails, err := failsOn(o.failOn)
 	if err != nil {
@@ -140,6 +144,18 @@ func (o *checkOptions) verdict(report *check.Report, unread error) error {
 		}
 	}
 	return nil
+}
+
+// unknownNamespaces says how to make namespaces known that a policy selects by
+// their labels.
+func unknownNamespaces(report *check.Report) string {
+	for i := range report.Results {
+		r := &report.Results[i]
+		if r.Err != nil && r.Policy.Spec.Match.NamespaceSelector != nil && r.Namespace == nil && r.File != "" {
+			return "; a policy that selects namespaces by label needs to see them: give their manifests too, or --cluster"
+		}
+	}
+	return ""
 }
 
 // failsOn are the enforcement actions whose violations fail a check.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -58,4 +60,27 @@ func (p *progress) end() {
 	if p.started && p.screen.terminal {
 		fmt.Fprint(p.screen.out, "\x1b[1A\x1b[J")
 	}
+}
+
+// count tells how much of some work is done, until stop is called. done is called
+// after each part of it, by any goroutine.
+func (p *progress) count(total int, noun string) (done, stop func()) {
+	var finished atomic.Int64
+	ended := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		ticks := time.NewTicker(redrawEvery)
+		defer ticks.Stop()
+		for {
+			select {
+			case <-ended:
+				p.end()
+				return
+			case <-ticks.C:
+				n := int(finished.Load())
+				p.tell(n, total, fmt.Sprintf("%d of %d %s", n, total, noun))
+			}
+		}
+	})
+	return func() { finished.Add(1) }, func() { close(ended); watching.Wait() }
 }
