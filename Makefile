@@ -12,7 +12,9 @@ NAME ?= default## instance of the local control plane: two names run side by sid
 NODES ?= 3## number of fake nodes (up)
 KEEP ?=## 1 leaves the demo's cluster up and prints how to use it (demo)
 FLAGS ?=## further flags for go test, for example FLAGS="-run Breaker -v" (test targets)
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)## version stamped into the binary (build)
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)## version stamped into the binary (build, dist, image)
+IMAGE ?= evenkeel## name of the image, with its registry (dist, image)
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64## what dist builds for
 
 RUNTESTS     := go run -C hack/runtests . $(if $(strip $(FLAGS)),--flags "$(FLAGS)")
 CONTROLPLANE := go run -C hack/controlplane ./cmd/controlplane
@@ -22,8 +24,8 @@ GOLANGCI     := go tool -modfile=$(LINT_MODULE) golangci-lint
 
 # The modules whose code is ours.
 MODULES := . hack/runtests hack/controlplane hack/demo hack/bench hack/tools
-# The modules that only pin versions. Those of hack/bench aren't among them: they
-# are needed for that benchmark alone, and are large.
+# The modules that only pin versions. Those of hack/bench and hack/tools/ko aren't
+# among them: they are needed for a benchmark and an image alone, and are large.
 PINS := hack/tools/golangci hack/components/etcd hack/components/kubernetes hack/components/kwok hack/components/crds
 
 ##@ Start here
@@ -78,8 +80,19 @@ bench-check: ## Time check beside conftest and gator test; write the figures to 
 
 .PHONY: build
 build: ## Build the binary into bin/evenkeel
-	@go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/evenkeel ./cmd/evenkeel
+	@hack/build.sh bin/evenkeel "$(VERSION)"
 	@echo "Built bin/evenkeel $(VERSION)"
+
+.PHONY: dist
+dist: ## Build a release into dist/: programs, SBOMs, manifests, checksums
+	@hack/dist.sh dist "$(VERSION)" "$(IMAGE)" $(PLATFORMS)
+
+.PHONY: image
+image: ## Build the image for each platform into dist/image (OCI layout), with SBOMs, without Docker
+	@mkdir -p dist/image
+	@VERSION="$(VERSION)" SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct)" KO_DOCKER_REPO="$(IMAGE)" \
+	  go tool -modfile=hack/tools/ko/go.mod ko build --push=false --bare --tags "$(VERSION)" \
+	  --sbom-dir dist/image --oci-layout-path dist/image ./cmd/evenkeel
 
 .PHONY: generate
 generate: manifests ## Regenerate all that is generated: deep copies, manifests, tables in docs
@@ -137,4 +150,4 @@ status: ## Show its components
 
 .PHONY: clean
 clean: ## Remove what was built here; the caches outside the checkout stay
-	@rm -rf bin
+	@rm -rf bin dist

@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
 	_ "time/tzdata" // maintenance windows name time zones, and the image has no zone files
 
 	"github.com/spf13/cobra"
 	ctrl "sigs.k8s.io/controller-runtime"
 )
-
-// version is stamped by the linker: -X main.version=v0.1.0.
-var version = ""
 
 func main() {
 	root := newRootCommand()
@@ -43,27 +39,4 @@ in the cluster, and by putting violations right through a verified rollout.`,
 		newRolloutCommand(), newBreakerCommand(), newVersionCommand())
 	root.AddCommand(newNewCommand())
 	return root
-}
-
-func newVersionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), versionString())
-			return err
-		},
-	}
-}
-
-// versionString is the stamped version, or what the Go toolchain knows.
-func versionString() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "dev"
 }

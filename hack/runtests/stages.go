@@ -31,9 +31,9 @@ type step struct {
 	uncounted bool
 }
 
-// clusterTests need a control plane, so they aren't unit tests.
+// clusterTests need a control plane, or take long, so they aren't unit tests.
 func clusterTests() []string {
-	return []string{"test/config", "test/integration", "test/escalation", "test/e2e", "test/chaos", "test/walkthrough"}
+	return []string{"test/config", "test/integration", "test/escalation", "test/e2e", "test/chaos", "test/walkthrough", "test/dist"}
 }
 
 // stages lists every stage in order: cheap ones first, so that mistakes show soon.
@@ -57,6 +57,7 @@ func stages() []stage {
 				{dir: "hack/bench", test: []string{"./..."}},
 				{dir: "hack/controlplane", test: []string{"-timeout=15m", "./..."}},
 				{dir: "hack/demo", test: []string{"-timeout=10m", "./..."}},
+				{dir: ".", test: []string{"-count=1", "-timeout=15m", "./test/dist/..."}},
 			},
 		},
 		{

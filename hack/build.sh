@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Compiles the program as every release, image and `make build` has it: static,
+# without paths of this machine. GOOS and GOARCH are those of the environment.
+# Usage: hack/build.sh FILE VERSION
+set -euo pipefail
+cd "$(dirname "$0")/.."
+CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$2" -o "$1" ./cmd/evenkeel
