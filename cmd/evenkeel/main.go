@@ -37,6 +37,6 @@ in the cluster, and by putting violations right through a verified rollout.`,
 	takesCommand(root)
 	root.AddCommand(newManagerCommand(), newCheckCommand(), newScanCommand(), newBuildCommand(), newTestCommand(),
 		newRolloutCommand(), newBreakerCommand(), newVersionCommand())
-	root.AddCommand(newNewCommand())
+	root.AddCommand(newNewCommand(), newFixCommand())
 	return root
 }

@@ -142,3 +142,30 @@ func number(raw []byte) (any, error) {
 	}
 	return value, nil
 }
+
+// Holds says whether something is written at the pointer.
+func Holds(text []byte, pointer string) bool {
+	value, err := decode(text)
+	if err != nil {
+		return false
+	}
+	for _, token := range tokensOf(pointer) {
+		switch v := value.(type) {
+		case map[string]any:
+			child, found := v[token]
+			if !found {
+				return false
+			}
+			value = child
+		case []any:
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(v) {
+				return false
+			}
+			value = v[i]
+		default:
+			return false
+		}
+	}
+	return true
+}
