@@ -1,10 +1,13 @@
 package manifest
 
-import "strconv"
+import (
+	"strconv"
+	"unicode/utf8"
+)
 
 // plainReader reads the part of YAML in which nearly all manifests are written:
 // block mappings and lists, scalars of one line, literal texts, flow values on one
-// line, comments; printable ASCII. Reading is most of the work of a check, and the
+// line, comments. Reading is most of the work of a check, and the
 // library needs five times as long.
 //
 // It must never read anything otherwise than the library does: whatever it doesn't
@@ -61,15 +64,14 @@ func (p *plainReader) document() (any, bool) {
 	return value, ok && p.at == len(p.lines)
 }
 
-// scan finds the lines. It is false when there is a character beyond printable
-// ASCII.
+// scan finds the lines. It is false when there is a character that isn't printable.
 func (p *plainReader) scan() bool {
 	count := 1
-	for i := range len(p.text) {
-		switch c := p.text[i]; {
+	for _, c := range p.text {
+		switch {
 		case c == '\n':
 			count++
-		case c != '\t' && (c < ' ' || c > '~'):
+		case !printable(c):
 			return false
 		}
 	}
@@ -86,6 +88,18 @@ func (p *plainReader) scan() bool {
 		start = end + 1
 	}
 	return true
+}
+
+// printable leaves out what the library refuses, and what ends a line in YAML 1.1
+// besides a line feed.
+func printable(c rune) bool {
+	switch {
+	case c < 0x7f:
+		return c >= ' ' || c == '\t'
+	case c == 0x2028, c == 0x2029, c == 0xfeff, c == utf8.RuneError:
+		return false
+	}
+	return c > 0xa0 && c < 0xfffe || c > 0xffff
 }
 
 func endOfLine(text string, at int) int {

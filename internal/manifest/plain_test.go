@@ -64,6 +64,7 @@ func TestPlainReadsWhatPeopleWrite(t *testing.T) {
 		"values of every type":          "a: 1\nb: -2\nc: 010\nd: 0x1f\ne: 1.5\nf: 1e3\ng: yes\nh: Off\ni: ~\nj: null\nk: .inf1\nl: 1_000\nm: 2026-01-01\nnn: 100m\no: 1.2.3\np: 123456789012345678901\nq: +1\nr: ---\ns: ...\nt: -.5\nu:\n",
 		"arguments of a command":        "args: [\"--a=b\", -c, --d]\ncommand:\n- sh\n- -c\n- echo $(A) && exit 0\n- --port=8080\n",
 		"a mark and no end of the line": "---  # x\na: b",
+		"letters of other languages":    "a: \"é — 漢字 😀\"\n# ünï\nb: c é\nd: |\n  ñ\n",
 		"empty lines":                   "\n\na: b\n\n\n",
 	}
 	for name, text := range tests {
@@ -90,7 +91,10 @@ func TestPlainLeavesTheRestToTheLibrary(t *testing.T) {
 		"a key that is a boolean":   "on: a\n",
 		"a colon in a value":        "a: b: c\n",
 		"a tab":                     "a:\tb\n",
-		"other letters":             "a: é\n",
+		"a key of other letters":    "é: a\n",
+		"another line end":          "a: b\u2028c: d\n",
+		"a control character":       "a: \"\x01\"\n",
+		"bytes that are no text":    "a: \"\xff\"\n",
 		"a list in a list's line":   "- - a\n",
 		"wrong indentation":         "a:\n    b: c\n  d: e\n",
 		"a directive":               "%YAML 1.1\n---\na: b\n",
@@ -137,7 +141,7 @@ func TestPlainReadsTheRepositorysManifests(t *testing.T) {
 func TestPlainNeverDiffersFromTheLibrary(t *testing.T) {
 	parts := []string{
 		"\n", "\n", "\n  ", "\n  ", "\n    ", "\n- ", "\n  - ", "a: ", "b: ", "c:", "- ", "-", "|\n", "|-\n", ">", "'", "\"", "{", "}", "[", "]", ", ", ",", ": ", ":",
-		" #", "#", "x", "yes", "no", "1", "0", "0x1", "1e3", ".5", "-1", "~", "null", " ", "  ", "\t", "---", "...", "&a ", "*a", "!!str ", "<<", "?", "%", "@", "`", "\\n", "é", "$(A)", "/etc/x", "100m",
+		" #", "#", "x", "yes", "no", "1", "0", "0x1", "1e3", ".5", "-1", "~", "null", " ", "  ", "\t", "---", "...", "&a ", "*a", "!!str ", "<<", "?", "%", "@", "`", "\\n", "é", "\u0085", "\u2028", "\u00a0", "\ufeff", "\x7f", "\xff", "漢", "😀", "$(A)", "/etc/x", "100m",
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		asTheLibrary(t, strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 1, 14).Draw(t, "parts"), ""))

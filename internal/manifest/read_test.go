@@ -141,3 +141,47 @@ func TestReadSaysWhatIsWrongAndWhere(t *testing.T) {
 		})
 	}
 }
+
+func TestLineOf(t *testing.T) {
+	const merged = "# a comment\napiVersion: v1\nkind: ConfigMap\nbase: &base\n  x: 1\nmetadata:\n  <<: *base\n  name: a\n"
+	tests := map[string]struct {
+		reason, text string
+		want         map[string]int
+	}{
+		"a plain manifest": {
+			"a field's line is its key's", "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  annotations:\n    x.io/y~z: b\nspec:\n  containers:\n  - name: c\n    image: d\n",
+			map[string]int{"": 1, "/kind": 2, "/metadata/annotations/x.io~1y~0z": 6, "/spec/containers/0": 9, "/spec/containers/0/image": 10, "/spec/containers/0/command/3": 9, "/status": 1},
+		},
+		"one that takes the library": {
+			"its lines are found as well", merged,
+			map[string]int{"": 2, "/metadata/name": 8, "/metadata/x": 5, "/metadata/y": 6, "/nowhere": 2},
+		},
+		"a List": {
+			"the pointer is into the item", "kind: List\napiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  spec:\n    hostPID: true\n",
+			map[string]int{"": 4, "/spec/hostPID": 7},
+		},
+		"JSON with tabs": {
+			"it has lines too", "{\n\t\"apiVersion\": \"v1\",\n\t\"kind\": \"Pod\",\n\t\"spec\": {\n\t\t\"hostPID\": true}}",
+			map[string]int{"": 1, "/spec/hostPID": 5, "/spec/x": 4},
+		},
+		"a document further down": {
+			"lines count from the file's beginning", "---\na: 1\n---\n# Source: x\n" + merged,
+			map[string]int{"": 6, "/metadata/name": 12},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			documents, _ := read(t, tc.text)
+			if len(documents) != 1 {
+				t.Fatalf("%d documents", len(documents))
+			}
+			got := map[string]int{}
+			for pointer := range tc.want {
+				got[pointer] = documents[0].LineOf(pointer)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -15,11 +15,18 @@ type tree struct {
 	root  *yaml.Node
 }
 
+// maxTree is the size in bytes from which a document that isn't plain has no lines:
+// a list of a whole cluster, in JSON, isn't read by people.
+const maxTree = 4 << 20
+
 // parseTree reads the lines. The text was read before: what this parser can't
 // read, of another version of YAML, has no lines.
 func parseTree(text []byte) *tree {
 	if lines, plain := plainLines(string(text)); plain {
 		return &tree{plain: lines}
+	}
+	if len(text) > maxTree {
+		return &tree{}
 	}
 	document := &yaml.Node{}
 	// JSON may be indented by tabs; within its strings they are escaped.

@@ -5,43 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
+	"evenkeel.dev/evenkeel/internal/manifest"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
-// Problem is one thing that is wrong with a file or directory.
-type Problem struct {
-	// File is the path in the file system that was read.
-	File string
-	// Line counts from 1; 0 when the problem is of the whole file or directory.
-	Line int
-	// Message says what is wrong and what to do.
-	Message string
-}
-
-// String is the problem as compilers print it: file:line: message.
-func (p Problem) String() string {
-	if p.Line == 0 {
-		return p.File + ": " + p.Message
-	}
-	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
-}
+// Problem is one thing that is wrong with a file or directory, as for any files
+// that are read here.
+type Problem = manifest.Problem
 
 // Error is all that is wrong with a directory. Problems is never empty, and
 // sorted by file and line.
-type Error struct {
-	Problems []Problem
-}
-
-// Error lists the problems, one a line.
-func (e *Error) Error() string {
-	lines := make([]string, len(e.Problems))
-	for i, p := range e.Problems {
-		lines[i] = p.String()
-	}
-	return strings.Join(lines, "\n")
-}
+type Error = manifest.Error
 
 // problems gathers what is wrong.
 type problems struct {
