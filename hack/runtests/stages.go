@@ -33,7 +33,7 @@ type step struct {
 
 // clusterTests need a control plane, or take long, so they aren't unit tests.
 func clusterTests() []string {
-	return []string{"test/config", "test/integration", "test/escalation", "test/e2e", "test/chaos", "test/walkthrough", "test/dist"}
+	return []string{"test/config", "test/integration", "test/escalation", "test/e2e", "test/chaos", "test/walkthrough", "test/dist", "test/sources"}
 }
 
 // stages lists every stage in order: cheap ones first, so that mistakes show soon.
@@ -44,7 +44,7 @@ func stages() []stage {
 			steps: []step{{dir: ".", test: []string{"-timeout=10m"}, skip: clusterTests()}},
 		},
 		{
-			name: "controlplane", about: "build the local control plane, once per version; fetch Prometheus and Alertmanager", vital: true,
+			name: "controlplane", about: "build the local control plane, once per version; fetch Prometheus, Alertmanager and sshd", vital: true,
 			steps: []step{
 				{dir: "hack/controlplane", command: []string{"go", "run", "./cmd/controlplane", "build"}, uncounted: true},
 				{dir: "hack/controlplane", command: []string{"go", "run", "./cmd/controlplane", "tools"}, uncounted: true},
@@ -62,7 +62,7 @@ func stages() []stage {
 		},
 		{
 			name: "integration", about: "manifests and controllers against a real API server",
-			steps: []step{{dir: ".", test: []string{"-count=1", "-p=1", "-timeout=25m", "./test/config/...", "./test/integration/...", "./test/escalation/..."}}},
+			steps: []step{{dir: ".", test: []string{"-count=1", "-p=1", "-timeout=25m", "./test/config/...", "./test/sources/...", "./test/integration/...", "./test/escalation/..."}}},
 		},
 		{
 			name: "e2e", about: "the manager as a process, killed and raced on purpose",

@@ -6,15 +6,32 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 )
 
 // Tool is the path of a program that isn't part of the control plane:
-// "prometheus", "promtool", "prometheus-alertmanager" or "amtool". It is fetched
-// if the cache lacks it.
+// "prometheus", "promtool", "prometheus-alertmanager", "amtool" or "sshd". It is
+// fetched if the cache lacks it.
 func (c *Cluster) Tool(ctx context.Context, name string) (string, error) {
-	var out, errOut bytes.Buffer
 	cmd := exec.CommandContext(ctx, c.command, "tools", "-o", "json")
-	cmd.Dir, cmd.Stdout, cmd.Stderr = c.cmd.Dir, &out, &errOut
+	cmd.Dir = c.cmd.Dir
+	return tool(cmd, name)
+}
+
+// Tool is Cluster.Tool for a test that runs no control plane.
+func Tool(ctx context.Context, name string) (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/controlplane", "tools", "-o", "json")
+	cmd.Dir = filepath.Join(root, "hack", "controlplane")
+	return tool(cmd, name)
+}
+
+func tool(cmd *exec.Cmd, name string) (string, error) {
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("fetch %s: %w\n%s", name, err, errOut.String())
 	}

@@ -2,9 +2,11 @@ package debian
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 const (
@@ -19,12 +21,25 @@ const (
 	// launcher runs a relocated program in the folder above its own; the paths in
 	// its flags must therefore be absolute.
 	launcher = "#!/bin/sh\ncd \"$(dirname \"$0\")/..\" && exec \"libexec/$(basename \"$0\")\" \"$@\"\n"
+	// libraries is the folder of shared libraries in the cache.
+	libraries = "lib"
+	// linker runs a program with those libraries. One that is told of users in
+	// NSS_WRAPPER_PASSWD takes them for the machine's.
+	linker = `#!/bin/sh
+lib="$(cd "$(dirname "$0")/../lib" && pwd)"
+export LD_LIBRARY_PATH="$lib"
+[ -z "$NSS_WRAPPER_PASSWD" ] || export LD_PRELOAD="$lib/libnss_wrapper.so"
+exec "$lib/../libexec/$(basename "$0")" "$@"
+`
 )
 
 // place puts a program of an unpacked package into the cache. One that must find
 // its assets is made to find them there, since nothing is installed.
 func (t *Tools) place(tree string, p Program) error {
-	unpacked := filepath.Join(tree, "usr", "bin", p.Name)
+	unpacked := filepath.Join(tree, cmp.Or(p.Path, "usr/bin/"+p.Name))
+	if len(p.Libraries) > 0 {
+		return t.placeLinked(unpacked, p)
+	}
 	if !p.Assets {
 		return os.Rename(unpacked, t.Path(p.Name))
 	}
@@ -40,6 +55,31 @@ func (t *Tools) place(tree string, p Program) error {
 		return err
 	}
 	return write(t.Path(p.Name), []byte(launcher))
+}
+
+// placeLinked puts a program with its launcher into the cache; its libraries are
+// there already.
+func (t *Tools) placeLinked(unpacked string, p Program) error {
+	if err := os.MkdirAll(filepath.Join(t.dir, "libexec"), 0o755); err != nil {
+		return err
+	}
+	if err := os.Rename(unpacked, filepath.Join(t.dir, "libexec", p.Name)); err != nil {
+		return err
+	}
+	return write(t.Path(p.Name), []byte(linker))
+}
+
+// placeLibraries puts the shared libraries of an unpacked package into the cache.
+func (t *Tools) placeLibraries(tree string) error {
+	if err := os.MkdirAll(filepath.Join(t.dir, libraries), 0o755); err != nil {
+		return err
+	}
+	return filepath.WalkDir(tree, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.Contains(entry.Name(), ".so") {
+			return err
+		}
+		return os.Rename(path, filepath.Join(t.dir, libraries, entry.Name()))
+	})
 }
 
 // placeAssets moves the package's folder into the cache. A package that has none

@@ -22,10 +22,14 @@ const osRelease = "/etc/os-release"
 type Program struct {
 	// Name is how Debian calls it, Upstream how its authors do.
 	Name, Upstream string
-	// Package is the Debian package that holds it as usr/bin/<Name>.
-	Package string
+	// Package is the Debian package that holds it as usr/bin/<Name>, or where Path
+	// says.
+	Package, Path string
 	// Assets says that the program reads files of the package besides itself.
 	Assets bool
+	// Libraries are packages whose shared libraries it needs, and which a machine
+	// that nobody installed it on may lack.
+	Libraries []string
 }
 
 // Programs lists all programs that are fetched.
@@ -35,6 +39,11 @@ func Programs() []Program {
 		{Name: "promtool", Upstream: "promtool", Package: "prometheus"},
 		{Name: "prometheus-alertmanager", Upstream: "alertmanager", Package: "prometheus-alertmanager", Assets: true},
 		{Name: "amtool", Upstream: "amtool", Package: "prometheus-alertmanager"},
+		{
+			Name: "sshd", Upstream: "sshd", Package: "openssh-server", Path: "usr/sbin/sshd",
+			// The last one lets it know users that the machine doesn't have.
+			Libraries: []string{"libwrap0", "libnsl2", "libtirpc3", "libnss-wrapper"},
+		},
 	}
 }
 
@@ -124,6 +133,21 @@ func (t *Tools) fetch(ctx context.Context, pkg string) error {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return t.link(pkg)
 	}
+	for _, p := range Programs() {
+		if p.Package != pkg {
+			continue
+		}
+		for _, library := range p.Libraries {
+			if err := t.unpack(ctx, library, t.placeLibraries); err != nil {
+				return err
+			}
+		}
+	}
+	return t.unpack(ctx, pkg, func(tree string) error { return t.placeAll(tree, pkg) })
+}
+
+// unpack gets one package and has what is in it taken over.
+func (t *Tools) unpack(ctx context.Context, pkg string, take func(tree string) error) error {
 	work := filepath.Join(t.dir, "work")
 	if err := os.RemoveAll(work); err != nil {
 		return fmt.Errorf("remove the leftover of an interrupted download: %w", err)
@@ -132,11 +156,16 @@ func (t *Tools) fetch(ctx context.Context, pkg string) error {
 	if err := download(ctx, work, pkg); err != nil {
 		return err
 	}
+	return take(filepath.Join(work, "tree"))
+}
+
+// placeAll puts the programs of an unpacked package into the cache.
+func (t *Tools) placeAll(tree, pkg string) error {
 	for _, p := range Programs() {
 		if p.Package != pkg {
 			continue
 		}
-		if err := t.place(filepath.Join(work, "tree"), p); err != nil {
+		if err := t.place(tree, p); err != nil {
 			return fmt.Errorf("put %s into the cache: %w: the package %s of this release doesn't hold it", p.Name, err, pkg)
 		}
 	}

@@ -30,6 +30,12 @@ esac
 const fakeDpkg = `#!/bin/sh
 mkdir -p "$3/usr/bin"
 case "$(cat "$2")" in
+openssh-server) mkdir -p "$3/usr/sbin"
+	printf '#!/bin/sh\ncat "$LD_LIBRARY_PATH"/libwrap0.so.0; echo "$LD_PRELOAD" "$@"\n' > "$3/usr/sbin/sshd"
+	chmod +x "$3/usr/sbin/sshd"; exit;;
+lib*) mkdir -p "$3/usr/lib/x/inner"
+	echo library > "$3/usr/lib/x/inner/$(cat "$2").so.0.1"
+	ln -s "$(cat "$2").so.0.1" "$3/usr/lib/x/inner/$(cat "$2").so.0"; exit;;
 prometheus) names="prometheus promtool";;
 *) names="prometheus-alertmanager amtool"
 	mkdir -p "$3/usr/share/prometheus/alertmanager"
@@ -118,6 +124,18 @@ func TestAProgramFindsItsAssetsThoughNothingIsInstalled(t *testing.T) {
 	}
 }
 
+func TestAProgramFindsItsLibrariesThoughNothingIsInstalled(t *testing.T) {
+	tools, _ := machine(t)
+	if _, err := tools.Fetch(t.Context(), quiet()); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), tools.Path("sshd"), "-D")
+	out, err := cmd.CombinedOutput()
+	if want := "library\n -D\n"; err != nil || string(out) != want {
+		t.Errorf("got %q (%v), want %q", out, err, want)
+	}
+}
+
 func TestListsThatDontServeAreGotAnewInTheCache(t *testing.T) {
 	tools, calls := machine(t)
 	t.Setenv("STALE", "1")
@@ -163,7 +181,7 @@ func TestWithoutAptAProgramOfThePathServes(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no apt-get") {
 		t.Fatalf("got %v, want what is missing", err)
 	}
-	for _, name := range []string{"prometheus", "promtool", "alertmanager", "amtool"} {
+	for _, name := range []string{"prometheus", "promtool", "alertmanager", "amtool", "sshd"} {
 		if err := os.WriteFile(filepath.Join(path, name), []byte("program"), 0o755); err != nil {
 			t.Fatal(err)
 		}
