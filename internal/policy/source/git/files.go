@@ -17,14 +17,8 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 )
 
-const (
-	// maxLinks is how many symbolic links one path may lead through.
-	maxLinks = 40
-	// maxLinkBytes bounds where a symbolic link may lead to.
-	maxLinkBytes = 4096
-	// pointerPrefix begins each file that Git LFS keeps elsewhere.
-	pointerPrefix = "version https://git-lfs.github.com/spec/v1\n"
-)
+// pointerPrefix begins each file that Git LFS keeps elsewhere.
+const pointerPrefix = "version https://git-lfs.github.com/spec/v1\n"
 
 // files is the tree of a commit as a file system. It reads what is asked for, and
 // nothing before.
@@ -120,31 +114,6 @@ func (f *files) find(op, name string) (*node, error) {
 	return sized, nil
 }
 
-func (f *files) follow(name string) (*node, error) {
-	top := &node{files: f, name: ".", at: ".", mode: filemode.Dir, hash: f.root}
-	at, left := top, parts(name)
-	for links := 0; len(left) > 0; left = left[1:] {
-		next, err := f.child(at, left[0])
-		if err != nil {
-			return nil, err
-		}
-		if next.mode != filemode.Symlink {
-			at = next
-			continue
-		}
-		if links++; links > maxLinks {
-			return nil, failf(ErrPath, "symbolic links lead in a circle: put the file itself there")
-		}
-		leads, err := f.leadsTo(next)
-		if err != nil {
-			return nil, err
-		}
-		// The first is dropped as the loop goes on.
-		at, left = top, append([]string{""}, append(parts(leads), left[1:]...)...)
-	}
-	return at, nil
-}
-
 // parts are the names of a path.
 func parts(name string) []string {
 	if name == "." {
@@ -165,22 +134,6 @@ func (f *files) child(dir *node, name string) (*node, error) {
 		}
 	}
 	return nil, fs.ErrNotExist
-}
-
-// leadsTo is the path within the tree that a symbolic link leads to.
-func (f *files) leadsTo(link *node) (string, error) {
-	if size, err := f.objects.EncodedObjectSize(link.hash); err != nil || size > maxLinkBytes {
-		return "", failf(ErrPath, "symbolic link %s leads nowhere: put the file itself there", link.at)
-	}
-	text, err := f.blob(link.hash)
-	if err != nil {
-		return "", err
-	}
-	leads := path.Join(path.Dir(link.at), string(text))
-	if path.IsAbs(string(text)) || !fs.ValidPath(leads) {
-		return "", failf(ErrPath, "symbolic link %s leads out of the repository: put the file itself there", link.at)
-	}
-	return leads, nil
 }
 
 func (f *files) tree(dir *node) (*object.Tree, error) {
