@@ -23,7 +23,7 @@ LINT_MODULE  := $(CURDIR)/hack/tools/golangci/go.mod
 GOLANGCI     := go tool -modfile=$(LINT_MODULE) golangci-lint
 
 # The modules whose code is ours.
-MODULES := . hack/runtests hack/controlplane hack/demo hack/bench hack/tools
+MODULES := . hack/runtests hack/controlplane hack/demo hack/bench hack/tools hack/components/certmanager
 # The modules that only pin versions. Those of hack/bench and hack/tools/ko aren't
 # among them: they are needed for a benchmark and an image alone, and are large.
 PINS := hack/tools/golangci hack/components/etcd hack/components/kubernetes hack/components/kwok hack/components/crds
