@@ -81,7 +81,9 @@ bench-check: ## Time check beside conftest and gator test; write the figures to 
 .PHONY: build
 build: ## Build the binary into bin/evenkeel
 	@hack/build.sh bin/evenkeel "$(VERSION)"
-	@echo "Built bin/evenkeel $(VERSION)"
+	@ln -sf evenkeel bin/kubectl-evenkeel
+	@cp hack/kubectl_complete-evenkeel bin/
+	@echo "Built bin/evenkeel $(VERSION), also as the plugin bin/kubectl-evenkeel"
 
 .PHONY: dist
 dist: ## Build a release into dist/: programs, SBOMs, manifests, checksums

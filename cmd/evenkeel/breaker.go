@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,47 +31,57 @@ global" is the kill switch: no new write begins anywhere; rollbacks go on.`,
 }
 
 func newBreakerListCommand(flags *clusterFlags) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"get", "ls"},
 		Short:   "List the circuit breakers",
-		Args:    takesArguments(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := flags.client()
-			if err != nil {
-				return err
-			}
-			return printBreakers(cmd.Context(), c, cmd.OutOrStdout())
-		},
+		Long: `List shows the circuit breakers, open ones with what they wait for: a person who
+holds them open, or the time of the next probe.`,
+		Example: `  evenkeel breaker list
+  evenkeel breaker list -o yaml`,
+		Args: takesArguments(0, 0, ""),
 	}
+	o := takesOutput(cmd, outputJSON, outputYAML, outputName)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := o.check(cmd); err != nil {
+			return err
+		}
+		c, err := flags.client()
+		if err != nil {
+			return err
+		}
+		list := &v1alpha1.CircuitBreakerList{}
+		if err := c.List(cmd.Context(), list); err != nil {
+			return failure("list circuit breakers", err)
+		}
+		return o.objects(cmd.OutOrStdout(), list, func(out io.Writer) error { return printBreakers(list.Items, out) })
+	}
+	return cmd
 }
 
-func printBreakers(ctx context.Context, c client.Reader, out io.Writer) error {
-	list := &v1alpha1.CircuitBreakerList{}
-	if err := c.List(ctx, list); err != nil {
-		return failure("list circuit breakers", err)
-	}
-	if len(list.Items) == 0 {
+func printBreakers(list []v1alpha1.CircuitBreaker, out io.Writer) error {
+	if len(list) == 0 {
 		_, err := fmt.Fprintln(out, "No circuit breakers: the manager makes the global one when it starts.")
 		return err
 	}
-	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(table, "NAME\tSCOPE\tSTATE\tREASON\tFAILED\tNEXT PROBE\tMESSAGE")
-	for _, cb := range list.Items {
-		state, reason, message := cb.Status.State, cb.Status.Reason, cb.Status.Message
-		if state == "" {
-			state = v1alpha1.BreakerClosed
-		}
-		if cb.Spec.Forced != "" {
-			state, reason, message = v1alpha1.BreakerOpen, "Forced", "held open by a person: evenkeel breaker close "+cb.Name
-		}
+	table := columns(out, "NAME", "SCOPE", "STATE", "REASON", "FAILED", "NEXT PROBE", "MESSAGE")
+	for _, cb := range list {
+		state, reason, message := breakerState(&cb)
 		probe := "-"
 		if cb.Status.NextProbeAt != nil {
 			probe = cb.Status.NextProbeAt.UTC().Format(time.RFC3339)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d of %d\t%s\t%s\n", cb.Name, cb.Spec.Scope.Type, state, reason, cb.Status.Failures, cb.Status.Outcomes, probe, message)
+		row(table, cb.Name, string(cb.Spec.Scope.Type), string(state), reason, fmt.Sprintf("%d of %d", cb.Status.Failures, cb.Status.Outcomes), probe, message)
 	}
 	return table.Flush()
+}
+
+// breakerState is a breaker's state as it counts: a person's word is above its own.
+func breakerState(cb *v1alpha1.CircuitBreaker) (state v1alpha1.BreakerState, reason, message string) {
+	if cb.Spec.Forced != "" {
+		return v1alpha1.BreakerOpen, "Forced", "held open by a person: evenkeel breaker close " + cb.Name
+	}
+	return cmp.Or(cb.Status.State, v1alpha1.BreakerClosed), cb.Status.Reason, cb.Status.Message
 }
 
 // breaker reads a circuit breaker that is to be changed through the client.
@@ -88,9 +98,11 @@ func (f *clusterFlags) breaker(ctx context.Context, name string) (client.Client,
 }
 
 func newBreakerForceCommand(flags *clusterFlags, word, short string, forced v1alpha1.BreakerState) *cobra.Command {
-	return &cobra.Command{
-		Use:     word + " NAME",
-		Short:   short,
+	cmd := &cobra.Command{
+		Use:   word + " NAME",
+		Short: short,
+		Long: short + `. What is in flight is verified and undone as ever; a breaker's own
+state is kept, and counts again once nobody holds it open.`,
 		Example: "  evenkeel breaker " + word + " global",
 		Args:    takesArguments(1, 1, "circuit breaker; see evenkeel breaker list"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -110,4 +122,6 @@ func newBreakerForceCommand(flags *clusterFlags, word, short string, forced v1al
 			return err
 		},
 	}
+	completes(cmd, flags, breakerNames)
+	return cmd
 }

@@ -35,6 +35,7 @@ What still gives it a reason to open opens it again at once.`,
 			return err
 		},
 	}
+	completes(cmd, flags, breakerNames)
 	cmd.Flags().StringVar(&reason, "reason", "", "why writing may go on, for the record")
 	return cmd
 }

@@ -13,6 +13,7 @@ import (
 
 func main() {
 	root := newRootCommand()
+	calledAs(root, os.Args[0])
 	err := root.ExecuteContext(ctrl.SetupSignalHandler())
 	if err == nil {
 		return

@@ -18,12 +18,12 @@ func newRolloutCommand() *cobra.Command {
 		Use:   "rollout",
 		Short: "Watch rollouts, and say what you want of them",
 		Long: `Rollout shows how violations are being put right, and lets a person pause,
-resume, approve, reject, abort or retry. NAME is a Remediation, or a policy: then
+resume, approve, reject, abort, undo or retry. NAME is a Remediation, or a policy: then
 its latest plan is meant.`,
 	}
 	takesCommand(cmd)
 	flags := takesCluster(cmd)
-	cmd.AddCommand(newRolloutGetCommand(flags))
+	cmd.AddCommand(newRolloutGetCommand(flags), newRolloutHistoryCommand(flags), newRolloutUndoCommand(flags))
 	for _, word := range rolloutWords() {
 		cmd.AddCommand(newRolloutWordCommand(flags, word))
 	}
@@ -46,10 +46,19 @@ func findPlan(ctx context.Context, c client.Reader, name string) (*v1alpha1.Reme
 		return nil, err
 	}
 	if len(plans) == 0 {
-		return nil, &exitError{exitFailure, fmt.Errorf("%q is neither a Remediation nor a policy that has one; see: evenkeel rollout get", name)}
+		return nil, &noPlanError{name}
 	}
 	return &plans[len(plans)-1], nil
 }
+
+// noPlanError says that a name is neither a plan's nor that of a policy with one.
+type noPlanError struct{ name string }
+
+func (e *noPlanError) Error() string {
+	return fmt.Sprintf("%q is neither a Remediation nor a policy that has one; see: evenkeel rollout get", e.name)
+}
+
+func (*noPlanError) ExitCode() int { return exitFailure }
 
 // listPlans lists Remediations, the oldest first; one at work comes last.
 func listPlans(ctx context.Context, c client.Reader, opts ...client.ListOption) ([]v1alpha1.Remediation, error) {

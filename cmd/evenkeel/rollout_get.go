@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,66 +27,137 @@ func newRolloutGetCommand(flags *clusterFlags) *cobra.Command {
 		Short: "Show a rollout: waves, targets, gates, breakers, what comes next and why it waits",
 		Long: `Get shows one rollout whole, or lists all without a NAME. With --watch it follows
 the rollout until it ends: on a terminal the picture is drawn anew in place,
-elsewhere one line is printed for each change. A watched rollout ends the program
-with code 0 when nothing is left for a person to do, and with code 1 otherwise.`,
+elsewhere one line is printed for each change. A policy that has no plan yet is
+waited for. A watched rollout ends the program with code 0 when nothing is left for
+a person to do, and with code 1 otherwise.`,
 		Example: `  evenkeel rollout get
-  evenkeel rollout get privileged-containers --watch`,
+  evenkeel rollout get privileged-containers --watch
+  evenkeel rollout get privileged-containers -o yaml`,
 		Args: takesArguments(0, 1, "Remediation or policy"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := flags.client()
-			if err != nil {
-				return err
-			}
-			if len(args) == 0 {
-				if watch {
-					return &exitError{exitUsage, errors.New("--watch follows one rollout: give its NAME")}
-				}
-				return printPlans(cmd.Context(), c, cmd.OutOrStdout())
-			}
-			rem, err := findPlan(cmd.Context(), c, args[0])
-			if err != nil {
-				return err
-			}
-			v := viewer{client: c, screen: newScreen(cmd.OutOrStdout())}
-			if watch {
-				return v.follow(cmd.Context(), rem.Name)
-			}
-			r, err := v.read(cmd.Context(), rem.Name)
-			if err != nil {
-				return err
-			}
-			return v.screen.draw(r.Draw(v.screen.style))
-		},
 	}
+	o := takesOutput(cmd, outputJSON, outputYAML, outputName)
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "follow the rollout until it ends")
+	completes(cmd, flags, planNames, policyNames)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := o.check(cmd); err != nil {
+			return err
+		}
+		if watch && (len(args) == 0 || o.format != outputTable) {
+			return wronglyCalled(cmd, errors.New("--watch follows one rollout and draws it: give its NAME, and no -o"))
+		}
+		c, err := flags.client()
+		if err != nil {
+			return err
+		}
+		v := viewer{client: c, screen: newScreen(cmd.OutOrStdout()), errors: cmd.ErrOrStderr()}
+		switch {
+		case len(args) == 0:
+			return v.list(cmd.Context(), o)
+		case watch:
+			rem, err := v.await(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return v.follow(cmd.Context(), rem.Name)
+		default:
+			return v.one(cmd.Context(), args[0], o)
+		}
+	}
 	return cmd
 }
 
-// printPlans lists all rollouts.
-func printPlans(ctx context.Context, c client.Reader, out io.Writer) error {
-	plans, err := listPlans(ctx, c)
+// list prints all rollouts.
+func (v *viewer) list(ctx context.Context, o *output) error {
+	plans, err := listPlans(ctx, v.client)
 	if err != nil {
 		return err
 	}
+	return o.objects(v.screen.out, &v1alpha1.RemediationList{Items: plans}, func(out io.Writer) error { return printPlans(plans, out) })
+}
+
+// one prints one rollout.
+func (v *viewer) one(ctx context.Context, name string, o *output) error {
+	rem, err := findPlan(ctx, v.client, name)
+	if err != nil {
+		return err
+	}
+	return o.objects(v.screen.out, rem, func(io.Writer) error {
+		r, err := v.read(ctx, rem.Name)
+		if err != nil {
+			return err
+		}
+		return v.screen.draw(r.Draw(v.screen.style))
+	})
+}
+
+func printPlans(plans []v1alpha1.Remediation, out io.Writer) error {
 	if len(plans) == 0 {
 		_, err := fmt.Fprintln(out, "No rollouts: no violation has been planned yet.")
 		return err
 	}
-	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(table, "NAME\tPOLICY\tPHASE\tREASON\tWAVE\tTARGETS\tDONE\tFAILED\tAGE")
+	table := columns(out, "NAME", "POLICY", "PHASE", "REASON", "WAVE", "TARGETS", "DONE", "FAILED", "AGE")
 	for _, rem := range plans {
 		s := rem.Status
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", rem.Name, rem.Spec.Policy.Name, s.Phase, s.Reason, s.WaveLabel,
-			rem.Spec.Targets, s.Counts.Done, s.Counts.Failed, duration.HumanDuration(time.Since(rem.CreationTimestamp.Time)))
+		row(table, rem.Name, rem.Spec.Policy.Name, string(phaseOf(&rem)), s.Reason, s.WaveLabel, fmt.Sprint(rem.Spec.Targets), fmt.Sprint(s.Counts.Done),
+			fmt.Sprint(s.Counts.Failed), duration.HumanDuration(time.Since(rem.CreationTimestamp.Time)))
 	}
 	return table.Flush()
+}
+
+// phaseOf is a plan's phase; one that nobody has looked at yet is Planned.
+func phaseOf(rem *v1alpha1.Remediation) v1alpha1.RemediationPhase {
+	return cmp.Or(rem.Status.Phase, v1alpha1.PhasePlanned)
 }
 
 // viewer reads rollouts and shows them.
 type viewer struct {
 	client client.Reader
 	screen *screen
+	// errors is where progress is told.
+	errors io.Writer
 	last   string
+}
+
+// await finds a plan, and waits for one of a policy that has none yet.
+func (v *viewer) await(ctx context.Context, name string) (*v1alpha1.Remediation, error) {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for told := false; ; {
+		rem, err := findPlan(ctx, v.client, name)
+		var none *noPlanError
+		if !errors.As(err, &none) {
+			return rem, err
+		}
+		if why, err := v.neverPlanned(ctx, name); err != nil || why != "" {
+			return nil, cmp.Or(err, error(&exitError{exitFailure, fmt.Errorf("policy %s: %s", name, why)}))
+		}
+		if !told {
+			fmt.Fprintf(v.errors, "policy %s has no plan yet; waiting for one\n", name)
+			told = true
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
+// neverPlanned says why waiting for a policy's plan would be in vain, or is empty.
+func (v *viewer) neverPlanned(ctx context.Context, name string) (string, error) {
+	policy := &v1alpha1.Policy{}
+	if err := v.client.Get(ctx, client.ObjectKey{Name: name}, policy); err != nil {
+		return "", failure("read policy "+name, err)
+	}
+	if mode := policy.Spec.Remediation.Mode; mode == "" || mode == v1alpha1.RemediationOff {
+		return "no plan is ever made, for spec.remediation.mode is Off", nil
+	}
+	scan := policy.Status.Scan
+	seen := policy.Status.ObservedGeneration == policy.Generation && scan != nil && scan.State == v1alpha1.ScanComplete
+	if seen && scan.Violating == 0 {
+		return "nothing violates it, so there is nothing to plan", nil
+	}
+	return "", nil
 }
 
 // follow shows a rollout until it ends.
@@ -101,7 +172,7 @@ func (v *viewer) follow(ctx context.Context, name string) error {
 		if err := v.show(r); err != nil {
 			return err
 		}
-		if display.Ended(r.Remediation.Status.Phase) {
+		if display.Settled(r.Remediation) {
 			return outcome(r.Remediation)
 		}
 		select {

@@ -64,6 +64,7 @@ func newRolloutWordCommand(flags *clusterFlags, word rolloutWord) *cobra.Command
 			return err
 		},
 	}
+	completes(cmd, flags, planNames, policyNames)
 	if word.comments {
 		cmd.Flags().StringVar(&comment, "comment", "", "why, for the record")
 	}

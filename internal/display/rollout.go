@@ -90,7 +90,7 @@ func (r Rollout) next(d *drawing) {
 	d.section(title)
 	d.add(toneOf(r.phase()), "  %s", orDash(r.Remediation.Status.Message))
 	if r.unseen() {
-		d.add(busy, "  what a person asked for last (pause, resume, abort or retry) isn't taken up yet; if this stays, see whether the manager runs")
+		d.add(busy, "  what a person asked for last (pause, resume, abort, undo or retry) isn't taken up yet; if this stays, see whether the manager runs")
 	}
 }
 
@@ -98,7 +98,7 @@ func (r Rollout) next(d *drawing) {
 // at it: until it does, what is drawn is from before that.
 func (r Rollout) unseen() bool {
 	rem := r.Remediation
-	return !Ended(r.phase()) && rem.Status.Phase != "" && rem.Status.ObservedGeneration < rem.Generation
+	return !Settled(rem) && rem.Status.Phase != "" && rem.Status.ObservedGeneration < rem.Generation
 }
 
 // toneOf is the tone of a phase.
@@ -128,12 +128,21 @@ func Ended(phase v1alpha1.RemediationPhase) bool {
 	return false
 }
 
+// Settled says whether a rollout moves no more, nor will by what people have
+// asked for so far: one that has ended and is to be undone will.
+func Settled(rem *v1alpha1.Remediation) bool {
+	undo := rem.Spec.Undo && rem.Status.Counts.Done > 0 && rem.Status.Phase != v1alpha1.PhasePreviewed
+	return Ended(rem.Status.Phase) && !undo
+}
+
 // Well says whether a rollout ended without anything for a person to do.
 func Well(rem *v1alpha1.Remediation) bool {
 	switch rem.Status.Phase {
 	case v1alpha1.PhaseSucceeded, v1alpha1.PhasePreviewed, v1alpha1.PhaseSuperseded:
 		return rem.Status.Counts.Failed == 0
-	case v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseAborted, v1alpha1.PhasePlanned,
+	case v1alpha1.PhaseRolledBack:
+		return rem.Status.Reason == v1alpha1.ReasonUndone // as a person wanted it
+	case v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseAborted, v1alpha1.PhasePlanned,
 		v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying, v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking, v1alpha1.PhaseHeld,
 		v1alpha1.PhaseAwaitingApproval, v1alpha1.PhaseRollingBack:
 	}

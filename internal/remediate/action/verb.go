@@ -131,3 +131,16 @@ func refuse(obj map[string]any, a policy.ActionType, why string) error {
 	kind, _ := obj["kind"].(string)
 	return fmt.Errorf("%s can't be carried out on a %s: %s", a, kind, why)
 }
+
+// NoUndo says why a recorded write can't be undone; empty when it can.
+func NoUndo(w v1alpha1.WriteRecord) string {
+	if w.Verb == v1alpha1.ActionDelete && w.Manifest == nil {
+		return "what was deleted isn't recorded"
+	}
+	for _, v := range Verbs() {
+		if v.Allowed == w.Verb && v.NoUndo != "" {
+			return v.NoUndo
+		}
+	}
+	return ""
+}

@@ -1,0 +1,135 @@
+package integration_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/fixture"
+)
+
+// evenkeel runs a command against the suite's cluster, and says what it printed
+// and with which code it ended.
+func evenkeel(ctx context.Context, args ...string) (stdout, stderr string, code int) {
+	GinkgoHelper()
+	command := exec.CommandContext(ctx, suite.Binary(), append(args, "--kubeconfig", suite.Kubeconfig)...)
+	var out, errs bytes.Buffer
+	command.Stdout, command.Stderr = &out, &errs
+	err := command.Run()
+	var ended *exec.ExitError
+	if err != nil {
+		Expect(errors.As(err, &ended)).To(BeTrue(), "%v", err)
+		code = ended.ExitCode()
+	}
+	GinkgoWriter.Printf("evenkeel %v: code %d\n%s%s", args, code, &out, &errs)
+	return out.String(), errs.String(), code
+}
+
+var _ = Describe("Undoing a plan that has ended", func() {
+	var (
+		namespace string
+		before    map[string]string
+	)
+	edit := func(ctx context.Context, name, data string) {
+		GinkgoHelper()
+		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+		Expect(suite.API.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(data)))).To(Succeed())
+	}
+	BeforeEach(func(ctx context.Context) {
+		namespace = suite.Namespace(ctx, "undo")
+		suite.Create(ctx, fixture.ConfigMaps(namespace, 4)...)
+		before = states(ctx, namespace)
+	})
+	// mended is the plan that has mended all objects, of a policy with such an enforcement.
+	mended := func(ctx context.Context, action v1alpha1.EnforcementAction) *v1alpha1.Remediation {
+		GinkgoHelper()
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Enforced(action),
+			fixture.OnFailure(v1alpha1.FailurePolicyFail), fixture.Remediated(v1alpha1.RemediationAutomatic)))
+		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
+		Expect(states(ctx, namespace)).NotTo(Equal(before))
+		return rem
+	}
+
+	It("sets everything back under a policy that denies it, past an open breaker, and isn't mended again until a person says so", func(ctx context.Context) {
+		mended(ctx, v1alpha1.EnforcementDeny)
+		awaitRefusal(ctx, fixture.ConfigMap(namespace, "violating"), ContainSubstring("state must be good"))
+		_, _, code := evenkeel(ctx, "breaker", "open", "policy-"+namespace)
+		Expect(code).To(Equal(0))
+		DeferCleanup(func(ctx context.Context) { evenkeel(ctx, "breaker", "close", "policy-"+namespace) })
+
+		out, _, code := evenkeel(ctx, "rollout", "undo", namespace, "--dry-run")
+		Expect(code).To(Equal(0))
+		Expect(out).To(ContainSubstring("4 of 4 targets would be undone"))
+		out, _, code = evenkeel(ctx, "rollout", "undo", namespace, "--watch")
+		Expect(code).To(Equal(0))
+		Expect(out).To(And(ContainSubstring("is being undone by"), ContainSubstring("RolledBack"), ContainSubstring("4 reverted (Undone)")))
+		Expect(states(ctx, namespace)).To(Equal(before))
+		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseRolledBack)
+		Expect(rem.Spec.UndoneBy).NotTo(BeEmpty())
+		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonUndone))
+		suite.AwaitEvent(ctx, "RemediationRolledBack", rem.Name, ContainSubstring("4 writes undone"))
+
+		By("the scan finds them again, and the planner doesn't")
+		suite.AwaitScan(ctx, namespace, func(g Gomega, s *v1alpha1.ScanStatus) { g.Expect(s.Violating).To(BeEquivalentTo(4)) })
+		_, _, code = evenkeel(ctx, "breaker", "close", "policy-"+namespace)
+		Expect(code).To(Equal(0))
+		suite.AwaitEvent(ctx, "RemediationNotPlanned", namespace, ContainSubstring("evenkeel.dev/retry="+rem.Name))
+		Consistently(ctx, func() int { return len(suite.Plans(ctx, namespace)) }).WithTimeout(4 * time.Second).Should(Equal(1))
+		out, _, _ = evenkeel(ctx, "rollout", "history", namespace)
+		Expect(out).To(MatchRegexp(`%s +%s +\S+ +RolledBack +Undone .* 4 +0 +0 +4 +0 +- +%s`, rem.Name, namespace, rem.Spec.UndoneBy))
+
+		By("it can't be taken back, nor the name be changed")
+		for _, word := range []string{`{"undo":false}`, `{"undoneBy":"mallory"}`} {
+			patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":%s}`, word))
+			Expect(suite.API.Patch(ctx, rem.DeepCopy(), patch)).To(MatchError(ContainSubstring("an undo can't be taken back")))
+		}
+		_, stderr, code := evenkeel(ctx, "rollout", "undo", rem.Name)
+		Expect(code).To(Equal(3))
+		Expect(stderr).To(ContainSubstring("has been undone (RolledBack)"))
+
+		By("a person says to try again")
+		_, _, code = evenkeel(ctx, "rollout", "retry", namespace)
+		Expect(code).To(Equal(0))
+		Eventually(ctx, func() int { return len(suite.Plans(ctx, namespace)) }).Should(Equal(2))
+		suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
+	})
+
+	It("keeps what somebody has changed since, and undoes an earlier plan though a later one succeeded", func(ctx context.Context) {
+		first := mended(ctx, v1alpha1.EnforcementWarn)
+		edit(ctx, "target-0", `{"data":{"patched":"77"}}`)
+		suite.Create(ctx, fixture.ConfigMap(namespace, "late"))
+		Eventually(ctx, func() int { return len(suite.Plans(ctx, namespace)) }).Should(Equal(2))
+		suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
+
+		_, _, code := evenkeel(ctx, "rollout", "undo", first.Name, "--wait")
+		Expect(code).To(Equal(1), "something couldn't be undone")
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(suite.Get(ctx, first)).To(Succeed())
+			g.Expect(first.Status.Phase).To(Equal(v1alpha1.PhaseRollbackIncomplete))
+		}).Should(Succeed())
+		Expect(first.Status.Counts).To(Equal(v1alpha1.TargetCounts{Reverted: 3, RevertConflict: 1}))
+		now := states(ctx, namespace)
+		Expect(now).To(And(HaveKeyWithValue("target-0", "good"), HaveKeyWithValue("target-1", before["target-1"]), HaveKeyWithValue("late", "good")))
+		suite.AwaitEvent(ctx, "RemediationNotPlanned", namespace, ContainSubstring("evenkeel.dev/retry="+first.Name))
+		Consistently(ctx, func() int { return len(suite.Plans(ctx, namespace)) }).WithTimeout(4 * time.Second).Should(Equal(2))
+	})
+
+	It("is refused without the record of what was written", func(ctx context.Context) {
+		rem := mended(ctx, v1alpha1.EnforcementWarn)
+		Expect(suite.API.Delete(ctx, &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Slices[0]}})).To(Succeed())
+		_, stderr, code := evenkeel(ctx, "rollout", "undo", rem.Name)
+		Expect(code).To(Equal(3))
+		Expect(stderr).To(ContainSubstring("its slice " + rem.Spec.Slices[0] + " is gone"))
+	})
+})
