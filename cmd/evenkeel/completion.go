@@ -30,6 +30,13 @@ func completes(cmd *cobra.Command, flags *clusterFlags, lists ...names) {
 	}
 }
 
+// completesFlag gives a flag its completion from the cluster.
+func completesFlag(cmd *cobra.Command, flag string, flags *clusterFlags, lists ...names) {
+	must(cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return flags.complete(cmd.Context(), lists...)
+	}))
+}
+
 // completesWith completes a flag from a fixed set.
 func completesWith(cmd *cobra.Command, flag string, values ...string) {
 	must(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))

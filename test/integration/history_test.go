@@ -91,7 +91,7 @@ var _ = Describe("The history of plans", func() {
 		}
 		page, err := os.ReadFile("../../docs/operate.md")
 		Expect(err).NotTo(HaveOccurred())
-		found := regexp.MustCompile(`(?s)<!-- history -->\n```[^\n]*\n(.*?)\n````).FindSubmatch(page)
+		found := regexp.MustCompile("(?s)<!-- history -->\n```[^\n]*\n(.*?)\n```").FindSubmatch(page)
 		Expect(found).NotTo(BeNil())
 		command := exec.CommandContext(ctx, "sh", "-c", strings.ReplaceAll(string(found[1]), "POLICY", policy.Name))
 		command.Env = append(os.Environ(), "KUBECONFIG="+suite.Kubeconfig, "PATH="+filepath.Dir(suite.KubectlPath)+":"+os.Getenv("PATH"))

@@ -78,7 +78,7 @@ var _ = Describe("Undoing a plan that has ended", func() {
 		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseRolledBack)
 		Expect(rem.Spec.UndoneBy).NotTo(BeEmpty())
 		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonUndone))
-		suite.AwaitEvent(ctx, "RemediationRolledBack", rem.Name, ContainSubstring("4 writes undone"))
+		suite.AwaitEvent(ctx, "RolledBack", rem.Name, ContainSubstring("4 writes undone"))
 
 		By("the scan finds them again, and the planner doesn't")
 		suite.AwaitScan(ctx, namespace, func(g Gomega, s *v1alpha1.ScanStatus) { g.Expect(s.Violating).To(BeEquivalentTo(4)) })

@@ -1,0 +1,115 @@
+package diagnose
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// Status is the outcome of a check.
+type Status string
+
+const (
+	// OK: as it should be.
+	OK Status = "ok"
+	// Warn: it works, but somebody should know.
+	Warn Status = "warn"
+	// Fail: something doesn't work.
+	Fail Status = "fail"
+	// Unknown: it couldn't be looked at, which is never fine.
+	Unknown Status = "unknown"
+)
+
+// Finding is what a check has found.
+type Finding struct {
+	// Check is the name of the check.
+	Check  string `json:"check"`
+	Status Status `json:"status"`
+	// Message says what is so, naming the object.
+	Message string `json:"message"`
+	// Do says what to do; empty when nothing is.
+	Do string `json:"do,omitempty"`
+}
+
+// Installation is what is looked at, and how.
+type Installation struct {
+	// Client reads the cluster, and makes dry runs and access reviews.
+	Client client.Client
+	Mapper meta.RESTMapper
+	// HTTP talks to the API server at Server, with the same credentials.
+	HTTP   *http.Client
+	Server string
+	Clock  clock.PassiveClock
+	// Namespace is the manager's own, ServiceAccount the one that it runs as.
+	Namespace, ServiceAccount string
+	// Kinds are the CustomResourceDefinitions of this version.
+	Kinds []*apiextensionsv1.CustomResourceDefinition
+}
+
+// check looks at one part of an installation.
+type check struct {
+	name string
+	look func(context.Context, *Installation) []Finding
+}
+
+// checks is what is looked at, in the order in which things depend on each other:
+// the first that fails is the first to mend.
+func checks() []check {
+	return []check{
+		{"api-server", apiServer},        // its version, and whether the clocks agree
+		{"kinds", kinds},                 // CustomResourceDefinitions, at this version
+		{"manager", manager},             // replicas
+		{"leader", leader},               // a fresh lease
+		{"webhooks", webhooks},           // entries, what they lead to, failure policies
+		{"certificate", certificate},     // authority and serving certificate
+		{"admission", admission},         // does the webhook answer, and judge?
+		{"policies", policies},           // in force at their newest revision
+		{"sources", sources},             // repositories read
+		{"scan", scans},                  // complete and fresh
+		{"read-rights", readRights},      // of the manager, on what policies match
+		{"write-rights", writeRights},    // on what they would mend
+		{"breakers", breakers},           // nothing is held back
+		{"rollouts", rollouts},           // nobody is waited for
+		{"alert-delivery", alertDelivery}, // an Alertmanager is told
+	}
+}
+
+// patience is how long one check may take.
+const patience = 15 * time.Second
+
+// Run makes all checks, and tells each one's findings as soon as they are there.
+func Run(ctx context.Context, in *Installation, tell func(Finding)) []Finding {
+	var all []Finding
+	for _, c := range checks() {
+		within, cancel := context.WithTimeout(ctx, patience)
+		found := c.look(within, in)
+		cancel()
+		for _, f := range found {
+			f.Check = c.name
+			all = append(all, f)
+			if tell != nil {
+				tell(f)
+			}
+		}
+	}
+	return all
+}
+
+// Worst is the worst status among findings: a failure, else what isn't known, else
+// a warning.
+func Worst(findings []Finding) Status {
+	rank := map[Status]int{OK: 0, Warn: 1, Unknown: 2, Fail: 3}
+	worst := OK
+	for _, f := range findings {
+		if rank[f.Status] > rank[worst] {
+			worst = f.Status
+		}
+	}
+	return worst
+}

@@ -1,0 +1,112 @@
+package diagnose
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// deploymentName is the manager's Deployment in config/manager.
+	deploymentName = "evenkeel"
+	// leaseName is the leader's lease.
+	leaseName = "evenkeel-leader"
+)
+
+// manager looks at the manager's replicas.
+func manager(ctx context.Context, in *Installation) []Finding {
+	d, err := in.deployment(ctx)
+	switch {
+	case apierrors.IsNotFound(err):
+		if _, fresh, _ := in.lease(ctx); fresh {
+			return []Finding{warned("", "there is no Deployment %s/%s, but somebody holds the leader's lease: the manager runs elsewhere", in.Namespace, deploymentName)}
+		}
+		return []Finding{failed("kubectl apply --server-side -k config/default, or name its namespace with --controller-namespace",
+			"there is no Deployment %s/%s", in.Namespace, deploymentName)}
+	case err != nil:
+		return []Finding{unread("Deployment "+in.Namespace+"/"+deploymentName, err)}
+	}
+	want := int32(1)
+	if d.Spec.Replicas != nil {
+		want = *d.Spec.Replicas
+	}
+	look := "kubectl -n " + in.Namespace + " describe deployment " + deploymentName + "; kubectl -n " + in.Namespace + " logs deployment/" + deploymentName
+	switch ready := d.Status.ReadyReplicas; {
+	case ready == 0:
+		return []Finding{failed(look, "none of %d replicas of Deployment %s/%s is ready", want, in.Namespace, deploymentName)}
+	case ready < want:
+		return []Finding{warned(look, "%d of %d replicas of Deployment %s/%s are ready", ready, want, in.Namespace, deploymentName)}
+	case want < 2:
+		return []Finding{warned("kubectl -n "+in.Namespace+" scale deployment "+deploymentName+" --replicas=2", "there is one replica only: admission stops while it restarts")}
+	default:
+		return []Finding{fine("%d of %d replicas are ready", ready, want)}
+	}
+}
+
+func (in *Installation) deployment(ctx context.Context) (*appsv1.Deployment, error) {
+	d := &appsv1.Deployment{}
+	return d, in.Client.Get(ctx, client.ObjectKey{Namespace: in.Namespace, Name: deploymentName}, d)
+}
+
+// lease reads the leader's lease, and says whether it is held now.
+func (in *Installation) lease(ctx context.Context) (lease *coordinationv1.Lease, fresh bool, err error) {
+	lease = &coordinationv1.Lease{}
+	if err := in.Client.Get(ctx, client.ObjectKey{Namespace: in.Namespace, Name: leaseName}, lease); err != nil {
+		return nil, false, err
+	}
+	held := lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != ""
+	if !held || lease.Spec.RenewTime == nil || lease.Spec.LeaseDurationSeconds == nil {
+		return lease, false, nil
+	}
+	// Two clocks are compared: allow them what apiServer lets pass.
+	lasts := time.Duration(*lease.Spec.LeaseDurationSeconds)*time.Second + skewWarn
+	return lease, in.Clock.Since(lease.Spec.RenewTime.Time) <= lasts, nil
+}
+
+// leader looks whether one of the replicas leads: without one nothing is scanned,
+// mended or escalated.
+func leader(ctx context.Context, in *Installation) []Finding {
+	do := "see why no replica takes it: kubectl -n " + in.Namespace + " logs deployment/" + deploymentName
+	lease, fresh, err := in.lease(ctx)
+	switch {
+	case apierrors.IsNotFound(err):
+		return []Finding{failed(do, "there is no Lease %s/%s: no manager has ever led", in.Namespace, leaseName)}
+	case err != nil:
+		return []Finding{unread("Lease "+in.Namespace+"/"+leaseName, err)}
+	case !fresh && (lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == ""):
+		return []Finding{failed(do, "nobody holds the Lease %s/%s: nothing is scanned, mended or escalated", in.Namespace, leaseName)}
+	case !fresh && lease.Spec.RenewTime != nil:
+		return []Finding{failed(do, "%s hasn't renewed the Lease %s/%s since %s: nothing is scanned, mended or escalated",
+			*lease.Spec.HolderIdentity, in.Namespace, leaseName, lease.Spec.RenewTime.UTC().Format(time.RFC3339))}
+	case !fresh:
+		return []Finding{failed(do, "the Lease %s/%s has never been renewed", in.Namespace, leaseName)}
+	default:
+		return []Finding{fine("%s leads", *lease.Spec.HolderIdentity)}
+	}
+}
+
+// alertDelivery looks whether the manager is told of an Alertmanager. Whether it
+// takes what is sent, the manager's own metrics and alert say.
+func alertDelivery(ctx context.Context, in *Installation) []Finding {
+	d, err := in.deployment(ctx)
+	if apierrors.IsNotFound(err) {
+		return []Finding{warned("see the flag --alertmanager-url of the manager, wherever it runs", "the manager runs elsewhere: whether it sends alerts isn't known here")}
+	}
+	if err != nil {
+		return []Finding{unread("Deployment "+in.Namespace+"/"+deploymentName, err)}
+	}
+	for _, c := range d.Spec.Template.Spec.Containers {
+		i := slices.IndexFunc(c.Args, func(arg string) bool { return strings.HasPrefix(arg, "--alertmanager-url=") })
+		if i >= 0 {
+			return []Finding{fine("alerts go to %s; alert EvenkeelEscalationFailing tells when they don't arrive", strings.TrimPrefix(c.Args[i], "--alertmanager-url="))}
+		}
+	}
+	return []Finding{warned("give the manager --alertmanager-url and --cluster-name, or install config/prometheus",
+		"the manager sends no alerts itself: only rules of Prometheus (config/prometheus) can wake somebody")}
+}

@@ -1,0 +1,161 @@
+package diagnose
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// staleScan is the age of a policy's full scan at which somebody should know: three
+// of the manager's default intervals (--resync).
+const staleScan = 30 * time.Minute
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// policyList reads all policies, or says why it can't.
+func (in *Installation) policyList(ctx context.Context) ([]v1alpha1.Policy, []Finding) {
+	list := &v1alpha1.PolicyList{}
+	if err := in.Client.List(ctx, list); err != nil {
+		return nil, []Finding{unread("policies", err)}
+	}
+	return list.Items, nil
+}
+
+// policies looks whether every policy is in force as it is written.
+func policies(ctx context.Context, in *Installation) []Finding {
+	list, found := in.policyList(ctx)
+	for _, p := range list {
+		stalled := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionStalled)
+		ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady)
+		switch {
+		case p.Status.ObservedGeneration != p.Generation:
+			found = append(found, warned("if it stays, see the check leader", "policy %s was changed, and the manager hasn't looked at it since", p.Name))
+		case stalled != nil && stalled.Status == metav1.ConditionTrue:
+			found = append(found, failed("kubectl describe policy "+p.Name, "policy %s: %s: %s", p.Name, stalled.Reason, stalled.Message))
+		case ready != nil && ready.Reason == v1alpha1.ReasonCompileFailed:
+			found = append(found, failed("mend its Rego: evenkeel test shows why; the last good revision stays in force", "policy %s doesn't compile: %s", p.Name, ready.Message))
+		}
+	}
+	return orFine(found, "%d policies are in force", len(list))
+}
+
+// scans looks whether the figures cover everything, and are of now.
+func scans(ctx context.Context, in *Installation) []Finding {
+	list, found := in.policyList(ctx)
+	for _, p := range list {
+		s := p.Status.Scan
+		switch {
+		case s == nil:
+			found = append(found, warned("if it stays, see the check leader", "policy %s hasn't been scanned yet", p.Name))
+			continue
+		case s.State == v1alpha1.ScanIncomplete:
+			for _, k := range s.Incomplete {
+				found = append(found, failed("docs/runbooks/scan-incomplete.md", "policy %s: kind %s can't be listed: %s", p.Name, cmp.Or(k.Kind, "unknown"), k.Message))
+			}
+		case s.LastFullScan != nil && in.Clock.Since(s.LastFullScan.Time) > staleScan:
+			found = append(found, warned("docs/runbooks/scan-stale.md", "policy %s was last scanned in full at %s", p.Name, s.LastFullScan.UTC().Format(time.RFC3339)))
+		}
+		if s.Errors > 0 {
+			found = append(found, warned("docs/runbooks/admission-evaluation-errors.md", "policy %s couldn't judge %d objects", p.Name, s.Errors))
+		}
+	}
+	return orFine(found, "the scans of %d policies are complete and fresh", len(list))
+}
+
+// sources looks whether the repositories that policies come from are read.
+func sources(ctx context.Context, in *Installation) []Finding {
+	list := &v1alpha1.PolicySourceList{}
+	if err := in.Client.List(ctx, list); err != nil {
+		return []Finding{unread("policy sources", err)}
+	}
+	var found []Finding
+	for _, s := range list.Items {
+		ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady)
+		switch {
+		case s.Spec.Suspend:
+			found = append(found, warned("", "source %s/%s is suspended: its policies stay as they are", s.Namespace, s.Name))
+		case ready == nil:
+			found = append(found, warned("if it stays, see the check leader", "source %s/%s hasn't been read yet", s.Namespace, s.Name))
+		case ready.Status != metav1.ConditionTrue:
+			found = append(found, failed("kubectl -n "+s.Namespace+" describe policysource "+s.Name, "source %s/%s: %s: %s", s.Namespace, s.Name, ready.Reason, ready.Message))
+		}
+	}
+	return orFine(found, "%d sources are read", len(list.Items))
+}
+
+// breakers looks whether anything keeps Evenkeel from writing.
+func breakers(ctx context.Context, in *Installation) []Finding {
+	list := &v1alpha1.CircuitBreakerList{}
+	if err := in.Client.List(ctx, list); err != nil {
+		return []Finding{unread("circuit breakers", err)}
+	}
+	var found []Finding
+	for _, cb := range list.Items {
+		const do = "docs/runbooks/breaker-open.md; when the cause is gone: evenkeel breaker reset "
+		switch {
+		case cb.Spec.Forced != "":
+			found = append(found, warned("evenkeel breaker close "+cb.Name, "a person holds breaker %s open: no write begins in its scope", cb.Name))
+		case cb.Status.State != "" && cb.Status.State != v1alpha1.BreakerClosed:
+			found = append(found, warned(do+cb.Name+" --reason REASON", "breaker %s is %s: %s", cb.Name, cb.Status.State, cb.Status.Message))
+		}
+		if cb.Status.Demoted != nil {
+			found = append(found, warned("docs/runbooks/policy-demoted.md", "policy %s is demoted to dry runs: %s", cb.Spec.Scope.Policy, cb.Status.Demoted.Message))
+		}
+	}
+	return orFine(found, "%d breakers are closed", len(list.Items))
+}
+
+// rollouts looks for plans that wait for a person.
+func rollouts(ctx context.Context, in *Installation) []Finding {
+	list := &v1alpha1.RemediationList{}
+	if err := in.Client.List(ctx, list); err != nil {
+		return []Finding{unread("remediations", err)}
+	}
+	latest := map[string]*v1alpha1.Remediation{}
+	for i := range list.Items {
+		rem := &list.Items[i]
+		if before := latest[rem.Spec.Policy.Name]; before == nil || before.CreationTimestamp.Before(&rem.CreationTimestamp) {
+			latest[rem.Spec.Policy.Name] = rem
+		}
+	}
+	var found []Finding
+	for _, policy := range sorted(latest) {
+		if f := in.waiting(latest[policy]); f.Status != OK {
+			found = append(found, f)
+		}
+	}
+	return orFine(found, "no rollout of %d policies waits for a person", len(latest))
+}
+
+// waiting says what a plan waits for.
+func (in *Installation) waiting(rem *v1alpha1.Remediation) Finding {
+	look := "evenkeel rollout get " + rem.Name
+	stalled := meta.IsStatusConditionTrue(rem.Status.Conditions, v1alpha1.ConditionStalled)
+	switch rem.Status.Phase {
+	case v1alpha1.PhaseRollbackIncomplete:
+		return failed("docs/runbooks/rollback-incomplete.md", "remediation %s: %s", rem.Name, rem.Status.Message)
+	case v1alpha1.PhaseHeld:
+		if rem.Status.Reason == v1alpha1.ReasonOutsideWindow {
+			return fine("remediation %s waits for its window", rem.Name)
+		}
+		return warned(look, "remediation %s is held: %s: %s", rem.Name, rem.Status.Reason, rem.Status.Message)
+	case v1alpha1.PhaseAwaitingApproval:
+		return warned("evenkeel rollout approve "+rem.Name+", or reject", "remediation %s awaits a person's yes or no", rem.Name)
+	case v1alpha1.PhaseRollingBack:
+		if stalled {
+			return failed("docs/runbooks/remediation-stuck.md", "the rollback of remediation %s can't go on: %s", rem.Name, rem.Status.Message)
+		}
+	default:
+	}
+	if stalled && rem.Status.Reason == "SliceMissing" {
+		return failed("docs/runbooks/remediation-stuck.md", "remediation %s: %s", rem.Name, rem.Status.Message)
+	}
+	return fine("remediation %s is %s", rem.Name, rem.Status.Phase)
+}

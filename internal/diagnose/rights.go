@@ -1,0 +1,158 @@
+package diagnose
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/action"
+)
+
+// right is verbs on one resource.
+type right struct {
+	resource    schema.GroupVersionResource
+	subresource string
+	verbs       []string
+}
+
+// text writes the right as a rule of a ClusterRole.
+func (r right) text() string {
+	plural := r.resource.Resource
+	if r.subresource != "" {
+		plural += "/" + r.subresource
+	}
+	return fmt.Sprintf(`{apiGroups: ["%s"], resources: ["%s"], verbs: ["%s"]}`, r.resource.Group, plural, strings.Join(r.verbs, `", "`))
+}
+
+// resources finds what serves a kind; a kind that isn't served needs no rights.
+func (in *Installation) resources(group, kind string) (schema.GroupVersionResource, bool, error) {
+	mapping, err := in.Mapper.RESTMapping(schema.GroupKind{Group: group, Kind: kind})
+	if meta.IsNoMatchError(err) {
+		return schema.GroupVersionResource{}, false, nil
+	}
+	if err != nil {
+		return schema.GroupVersionResource{}, false, fmt.Errorf("find the resource of kind %s: %w", kind, err)
+	}
+	return mapping.Resource, true, nil
+}
+
+// needs collects the rights that a choice of verbs asks for on the kinds that
+// policies match.
+func (in *Installation) needs(list []v1alpha1.Policy, verbs func(*v1alpha1.Policy, schema.GroupKind) map[string][]string) ([]right, error) {
+	byPlace := map[string]right{}
+	for i := range list {
+		for _, match := range list[i].Spec.Match.Resources {
+			for _, group := range match.APIGroups {
+				for _, kind := range match.Kinds {
+					resource, served, err := in.resources(group, kind)
+					if err != nil {
+						return nil, err
+					}
+					if served {
+						join(byPlace, resource, verbs(&list[i], schema.GroupKind{Group: group, Kind: kind}))
+					}
+				}
+			}
+		}
+	}
+	var out []right
+	for _, key := range sorted(byPlace) {
+		out = append(out, byPlace[key])
+	}
+	return out, nil
+}
+
+func join(byPlace map[string]right, resource schema.GroupVersionResource, verbs map[string][]string) {
+	for subresource, list := range verbs {
+		key := resource.String() + "/" + subresource
+		r := byPlace[key]
+		r.resource, r.subresource = resource, subresource
+		for _, verb := range list {
+			if !slices.Contains(r.verbs, verb) {
+				r.verbs = append(r.verbs, verb)
+			}
+		}
+		byPlace[key] = r
+	}
+}
+
+// refused are the rights, or parts of them, that the manager lacks.
+func (in *Installation) refused(ctx context.Context, wanted []right) ([]right, error) {
+	var out []right
+	for _, r := range wanted {
+		var lacks []string
+		for _, verb := range r.verbs {
+			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+				User:   "system:serviceaccount:" + in.Namespace + ":" + in.ServiceAccount,
+				Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + in.Namespace, "system:authenticated"},
+				ResourceAttributes: &authorizationv1.ResourceAttributes{Group: r.resource.Group, Version: r.resource.Version,
+					Resource: r.resource.Resource, Subresource: r.subresource, Verb: verb}}}
+			if err := in.Client.Create(ctx, review); err != nil {
+				return nil, err
+			}
+			if !review.Status.Allowed {
+				lacks = append(lacks, verb)
+			}
+		}
+		if len(lacks) > 0 {
+			out = append(out, right{r.resource, r.subresource, lacks})
+		}
+	}
+	return out, nil
+}
+
+// readRights looks whether the manager may read what policies match: what it can't
+// read, it can't scan.
+func readRights(ctx context.Context, in *Installation) []Finding {
+	return in.rightsOf(ctx, "reader", Fail, "read what policies match", func(*v1alpha1.Policy, schema.GroupKind) map[string][]string {
+		return map[string][]string{"": {"get", "list", "watch"}}
+	})
+}
+
+// writeRights looks whether the manager may mend what policies with a remediation
+// match. A right that holds in some namespaces only is asked for by the plan itself.
+func writeRights(ctx context.Context, in *Installation) []Finding {
+	return in.rightsOf(ctx, "writer", Warn, "mend what policies are to mend, cluster-wide", func(p *v1alpha1.Policy, kind schema.GroupKind) map[string][]string {
+		out := map[string][]string{}
+		strategy := p.Spec.Remediation.DeepCopy()
+		strategy.SetDefaults()
+		if !strategy.Mode.Runs() {
+			return out
+		}
+		for _, v := range action.Verbs() {
+			if !slices.Contains(strategy.AllowedActions, v.Allowed) || !v.On(kind.Group, kind.Kind) {
+				continue
+			}
+			for _, need := range v.Needs {
+				out[need.Subresource] = append(out[need.Subresource], need.Verb)
+			}
+		}
+		return out
+	})
+}
+
+func (in *Installation) rightsOf(ctx context.Context, role string, status Status, what string, verbs func(*v1alpha1.Policy, schema.GroupKind) map[string][]string) []Finding {
+	list, found := in.policyList(ctx)
+	if found != nil {
+		return found
+	}
+	wanted, err := in.needs(list, verbs)
+	if err != nil {
+		return []Finding{unread("the kinds that policies match", err)}
+	}
+	lacks, err := in.refused(ctx, wanted)
+	if err != nil {
+		return []Finding{unread("the rights of the manager", err)}
+	}
+	for _, r := range lacks {
+		found = append(found, Finding{Status: status, Message: "the manager may not " + strings.Join(r.verbs, ", ") + " " + r.resource.Resource,
+			Do: "add to a ClusterRole labelled rbac.evenkeel.dev/aggregate-to-" + role + `: "true": ` + r.text()})
+	}
+	return orFine(found, "the manager may %s", what)
+}
