@@ -39,6 +39,6 @@ in the cluster, and by putting violations right through a verified rollout.`,
 	root.AddCommand(newManagerCommand(), newCheckCommand(), newScanCommand(), newBuildCommand(), newTestCommand(),
 		newRolloutCommand(), newBreakerCommand(), newVersionCommand())
 	root.AddCommand(newNewCommand(), newFixCommand())
-	root.AddCommand(newDoctorCommand())
+	root.AddCommand(newDoctorCommand(), newExplainCommand())
 	return root
 }

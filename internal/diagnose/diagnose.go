@@ -62,20 +62,20 @@ type check struct {
 // the first that fails is the first to mend.
 func checks() []check {
 	return []check{
-		{"api-server", apiServer},        // its version, and whether the clocks agree
-		{"kinds", kinds},                 // CustomResourceDefinitions, at this version
-		{"manager", manager},             // replicas
-		{"leader", leader},               // a fresh lease
-		{"webhooks", webhooks},           // entries, what they lead to, failure policies
-		{"certificate", certificate},     // authority and serving certificate
-		{"admission", admission},         // does the webhook answer, and judge?
-		{"policies", policies},           // in force at their newest revision
-		{"sources", sources},             // repositories read
-		{"scan", scans},                  // complete and fresh
-		{"read-rights", readRights},      // of the manager, on what policies match
-		{"write-rights", writeRights},    // on what they would mend
-		{"breakers", breakers},           // nothing is held back
-		{"rollouts", rollouts},           // nobody is waited for
+		{"api-server", apiServer},         // its version, and whether the clocks agree
+		{"kinds", kinds},                  // CustomResourceDefinitions, at this version
+		{"manager", manager},              // replicas
+		{"leader", leader},                // a fresh lease
+		{"webhooks", webhooks},            // entries, what they lead to, failure policies
+		{"certificate", certificate},      // authority and serving certificate
+		{"admission", admission},          // does the webhook answer, and judge?
+		{"policies", policies},            // in force at their newest revision
+		{"sources", sources},              // repositories read
+		{"scan", scans},                   // complete and fresh
+		{"read-rights", readRights},       // of the manager, on what policies match
+		{"write-rights", writeRights},     // on what they would mend
+		{"breakers", breakers},            // nothing is held back
+		{"rollouts", rollouts},            // nobody is waited for
 		{"alert-delivery", alertDelivery}, // an Alertmanager is told
 	}
 }

@@ -89,7 +89,7 @@ var _ = Describe("The doctor", func() {
 		Expect(awaitDoctor(ctx, finds("scan", "fail", "PodDisruptionBudget can't be listed"))).To(Equal(1))
 	})
 
-	It("tells of a policy that doesn't compile, a breaker held open, a plan that waits and a source that isn't read", func(ctx context.Context) {
+	It("tells of a breaker held open, a plan that waits and a source that isn't read", func(ctx context.Context) {
 		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationManual))
 		suite.Create(ctx, fixture.ConfigMap(namespace, "one"))
 		suite.CreatePolicy(ctx, policy)
@@ -98,7 +98,7 @@ var _ = Describe("The doctor", func() {
 		Expect(code).To(Equal(0))
 		DeferCleanup(func(ctx context.Context) { evenkeel(ctx, "breaker", "close", "global") })
 		src := &v1alpha1.PolicySource{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "nowhere"}}
-		src.Spec.URL = "http://127.0.0.1:1/nowhere.git"
+		src.Spec.URL, src.Spec.Interval.Duration, src.Spec.Timeout.Duration = "https://127.0.0.1:1/nowhere.git", time.Hour, time.Minute
 		suite.Create(ctx, src)
 		DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(suite.API.Delete(ctx, src))).To(Succeed()) })
 		found, _ := doctor(ctx)

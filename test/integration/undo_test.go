@@ -1,11 +1,8 @@
 package integration_test
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"os/exec"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -18,23 +15,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/test/fixture"
 )
-
-// evenkeel runs a command against the suite's cluster, and says what it printed
-// and with which code it ended.
-func evenkeel(ctx context.Context, args ...string) (stdout, stderr string, code int) {
-	GinkgoHelper()
-	command := exec.CommandContext(ctx, suite.Binary(), append(args, "--kubeconfig", suite.Kubeconfig)...)
-	var out, errs bytes.Buffer
-	command.Stdout, command.Stderr = &out, &errs
-	err := command.Run()
-	var ended *exec.ExitError
-	if err != nil {
-		Expect(errors.As(err, &ended)).To(BeTrue(), "%v", err)
-		code = ended.ExitCode()
-	}
-	GinkgoWriter.Printf("evenkeel %v: code %d\n%s%s", args, code, &out, &errs)
-	return out.String(), errs.String(), code
-}
 
 var _ = Describe("Undoing a plan that has ended", func() {
 	var (

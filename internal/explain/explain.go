@@ -1,0 +1,155 @@
+package explain
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/remediate/action"
+)
+
+// Explain tells all that is known of an object as it was read. namespace is its
+// Namespace; nil for a cluster-scoped object. What may not be read is told in
+// Unread; it errs when the cluster can't be asked.
+func Explain(ctx context.Context, reader client.Reader, snapshot *catalog.Snapshot, object, namespace *unstructured.Unstructured, now time.Time) (*Explanation, error) {
+	e := &Explanation{Object: v1alpha1.ObjectReference{APIVersion: object.GetAPIVersion(), Kind: object.GetKind(),
+		Namespace: object.GetNamespace(), Name: object.GetName(), UID: string(object.GetUID())}}
+	e.OptOut = optOut(object, namespace)
+	e.judge(ctx, snapshot, object, namespace, now)
+	if err := e.owners(ctx, reader, object); err != nil {
+		return nil, err
+	}
+	for _, gather := range []func(context.Context, client.Reader) error{e.plans, e.breakers} {
+		if err := gather(ctx, reader); err != nil {
+			return nil, err
+		}
+	}
+	e.next()
+	return e, nil
+}
+
+// optOut says who keeps remediation off an object.
+func optOut(object, namespace *unstructured.Unstructured) string {
+	const paused = v1alpha1.AnnotationRemediation + ": " + v1alpha1.RemediationPaused
+	switch {
+	case object.GetAnnotations()[v1alpha1.AnnotationRemediation] == v1alpha1.RemediationPaused:
+		return "the object has the annotation " + paused
+	case namespace != nil && namespace.GetAnnotations()[v1alpha1.AnnotationRemediation] == v1alpha1.RemediationPaused:
+		return "its namespace has the annotation " + paused
+	default:
+		return ""
+	}
+}
+
+// maxFix is how much of a fix is told.
+const maxFix = 400
+
+// judge asks every policy that concerns the object, now.
+func (e *Explanation) judge(ctx context.Context, snapshot *catalog.Snapshot, object, namespace *unstructured.Unstructured, now time.Time) {
+	var within map[string]any
+	if namespace != nil {
+		within = namespace.Object
+	}
+	e.Policies = []Verdict{}
+	for _, r := range snapshot.Evaluate(ctx, policy.NewAudit(object.Object, within, now)) {
+		strategy := r.Definition.Spec.Remediation.DeepCopy()
+		strategy.SetDefaults()
+		v := Verdict{Policy: r.Policy, Severity: r.Definition.Spec.Severity, Enforcement: r.Definition.Spec.EnforcementAction,
+			Mode: strategy.Mode, Managed: strategy.ManagedObjects, Verdict: Clean}
+		for _, one := range r.Violations {
+			v.Messages = append(v.Messages, message(one))
+		}
+		switch {
+		case r.Err != nil:
+			v.Verdict, v.Messages = Unjudged, []string{r.Err.Error()}
+		case len(r.Violations) > 0 && r.Waived != nil:
+			v.Verdict, v.Waiver, v.WaivedUntil = Waived, r.Waived.Namespace+"/"+r.Waived.Name+": "+r.Waived.Reason, &r.Waived.ExpiresAt
+		case len(r.Violations) > 0:
+			v.Verdict = Violates
+		}
+		if len(r.Violations) > 0 && len(r.Actions) > 0 {
+			v.Fix = action.Describe(r.Actions, maxFix)
+		}
+		e.Policies = append(e.Policies, v)
+	}
+}
+
+func message(v policy.Violation) string {
+	if v.Path == "" {
+		return v.Message
+	}
+	return v.Path + ": " + v.Message
+}
+
+// owners follows the object to its root, and asks whose both are.
+func (e *Explanation) owners(ctx context.Context, reader client.Reader, object *unstructured.Unstructured) error {
+	lineage, err := kube.RootOf(ctx, reader, object)
+	if err != nil {
+		return fmt.Errorf("find the owners of %s %s: %w", e.Object.Kind, e.Object.Name, err)
+	}
+	e.Owners, e.OwnersEnd = lineage.Owners, lineage.Stopped
+	if m, managed := kube.ManagedBy(object); managed {
+		e.ManagedBy = m.String()
+	} else if lineage.Root != nil {
+		if m, managed := kube.ManagedBy(lineage.Root); managed {
+			e.ManagedBy = m.String()
+		}
+	}
+	return nil
+}
+
+// mayBeMissing tells what the reader may not read, instead of an error.
+func (e *Explanation) mayBeMissing(what string, err error) error {
+	if apierrors.IsForbidden(err) {
+		e.Unread = append(e.Unread, what+": "+err.Error())
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list %s: %w", what, err)
+	}
+	return nil
+}
+
+// breakers finds those that keep writes to the object from beginning.
+func (e *Explanation) breakers(ctx context.Context, reader client.Reader) error {
+	list := &v1alpha1.CircuitBreakerList{}
+	if err := reader.List(ctx, list); err != nil {
+		return e.mayBeMissing("circuit breakers", err)
+	}
+	for _, cb := range list.Items {
+		state, text := cb.Status.State, cb.Status.Message
+		if cb.Spec.Forced != "" {
+			state, text = v1alpha1.BreakerOpen, "a person holds it open"
+		}
+		if state == "" || state == v1alpha1.BreakerClosed || !e.covered(cb.Spec.Scope) {
+			continue
+		}
+		e.Breakers = append(e.Breakers, Breaker{Name: cb.Name, State: state, Message: text, policy: cb.Spec.Scope.Policy})
+	}
+	return nil
+}
+
+// covered says whether a breaker's scope concerns the object, by one of its policies.
+func (e *Explanation) covered(scope v1alpha1.BreakerScope) bool {
+	switch scope.Type {
+	case v1alpha1.BreakerScopeGlobal:
+		return true
+	case v1alpha1.BreakerScopeNamespace:
+		return scope.Namespace == e.Object.Namespace
+	case v1alpha1.BreakerScopePolicy:
+		for _, v := range e.Policies {
+			if v.Policy == scope.Policy {
+				return true
+			}
+		}
+	}
+	return false
+}

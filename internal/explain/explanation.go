@@ -1,0 +1,101 @@
+package explain
+
+import (
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// Explanation is all that is known of one object.
+type Explanation struct {
+	Object v1alpha1.ObjectReference `json:"object"`
+	// OptOut says who keeps remediation off the object; empty when nobody does.
+	OptOut string `json:"optOut,omitempty"`
+	// Owners are the controllers that make the object, the nearest first; OwnersEnd
+	// says why the chain ends before its root is known.
+	Owners    []v1alpha1.ObjectReference `json:"owners,omitempty"`
+	OwnersEnd string                     `json:"ownersEnd,omitempty"`
+	// ManagedBy is the tool that keeps the object, or its root owner, in step with a
+	// source of its own; empty when none does.
+	ManagedBy string `json:"managedBy,omitempty"`
+	// Policies are those that concern the object, by name.
+	Policies []Verdict `json:"policies"`
+	// Plans are those that hold the object, the latest first.
+	Plans []Touch `json:"plans"`
+	// Breakers are those that aren't closed and cover the object.
+	Breakers []Breaker `json:"breakers,omitempty"`
+	// Next says, policy by policy, what happens next.
+	Next []string `json:"next"`
+	// Unread says what couldn't be read, and is missing above.
+	Unread []string `json:"unread,omitempty"`
+}
+
+// The words of a Verdict.
+const (
+	// Clean: the object doesn't violate the policy.
+	Clean = "Clean"
+	// Violates: it does.
+	Violates = "Violates"
+	// Waived: it does, and a PolicyException covers it.
+	Waived = "Waived"
+	// Unjudged: the policy can't judge the object, which is never a pass.
+	Unjudged = "Unjudged"
+)
+
+// Verdict is what one policy says of the object now.
+type Verdict struct {
+	Policy      string                     `json:"policy"`
+	Severity    v1alpha1.Severity          `json:"severity"`
+	Enforcement v1alpha1.EnforcementAction `json:"enforcement"`
+	Mode        v1alpha1.RemediationMode   `json:"mode"`
+	Verdict     string                     `json:"verdict"`
+	Messages    []string                   `json:"messages,omitempty"`
+	// Waiver is the exception that covers the object, with its reason.
+	Waiver string `json:"waiver,omitempty"`
+	// WaivedUntil is when the violations count again.
+	WaivedUntil *time.Time `json:"waivedUntil,omitempty"`
+	// Fix is what the policy would do; empty when it offers nothing.
+	Fix string `json:"fix,omitempty"`
+	// Managed is what the policy does with objects of another tool.
+	Managed v1alpha1.ManagedObjectsPolicy `json:"managedObjects,omitempty"`
+}
+
+// Touch is what one plan did, or is to do, to the object.
+type Touch struct {
+	Plan    string                    `json:"plan"`
+	Policy  string                    `json:"policy"`
+	Phase   v1alpha1.RemediationPhase `json:"phase"`
+	Wave    int32                     `json:"wave"`
+	State   v1alpha1.TargetState      `json:"state"`
+	Reason  string                    `json:"reason,omitempty"`
+	Message string                    `json:"message,omitempty"`
+	// At is when the write is known to have reached the object.
+	At *time.Time `json:"at,omitempty"`
+	// UndoneAt is when it was undone.
+	UndoneAt *time.Time `json:"undoneAt,omitempty"`
+	Changes  []Change   `json:"changes,omitempty"`
+	// Proposal is the fix as a diff, of an object that is left to its owner.
+	Proposal string `json:"proposal,omitempty"`
+	// SameObject is false for an earlier object of that name.
+	SameObject bool `json:"sameObject"`
+
+	waits string
+}
+
+// Change is one thing that a write changed.
+type Change struct {
+	// What is a field's JSON Pointer, or the verb for what isn't a field.
+	What string `json:"what"`
+	// Before and After are JSON; empty: there was no such field.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+}
+
+// Breaker is a circuit breaker that keeps writes from beginning.
+type Breaker struct {
+	Name    string                `json:"name"`
+	State   v1alpha1.BreakerState `json:"state"`
+	Message string                `json:"message,omitempty"`
+
+	policy string
+}

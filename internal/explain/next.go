@@ -1,0 +1,155 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// next says what happens next, policy by policy. The first reason that holds is
+// the one that counts.
+func (e *Explanation) next() {
+	e.Next = []string{}
+	for _, v := range e.Policies {
+		if v.Verdict != Clean {
+			e.Next = append(e.Next, v.Policy+": "+e.after(v))
+		}
+	}
+	if len(e.Next) == 0 {
+		e.Next = append(e.Next, e.nothing())
+	}
+}
+
+// nothing says why nothing happens to an object that no policy finds fault with.
+func (e *Explanation) nothing() string {
+	for _, t := range e.Plans {
+		if t.SameObject && working(t.Phase) && inFlight(t.State) {
+			return fmt.Sprintf("plan %s has mended it, and watches it: %s", t.Plan, t.waits)
+		}
+	}
+	if len(e.Owners) > 0 {
+		root := e.Owners[len(e.Owners)-1]
+		return fmt.Sprintf("nothing here: a workload is judged and mended at its root: evenkeel explain %s/%s", root.Kind, root.Name)
+	}
+	if len(e.Policies) == 0 {
+		return "nothing: no policy concerns it"
+	}
+	return "nothing: it violates no policy"
+}
+
+// after says what happens after a verdict.
+func (e *Explanation) after(v Verdict) string {
+	switch {
+	case v.Verdict == Unjudged:
+		return "nothing until the policy can judge it: mend its Rego"
+	case v.Verdict == Waived:
+		return "nothing until " + v.WaivedUntil.UTC().Format(time.RFC3339) + ", when its waiver ends"
+	case v.Mode == v1alpha1.RemediationOff:
+		return "nothing: the policy's mode is Off"
+	case v.Fix == "":
+		return "nothing: the policy offers no fix for it; mend it by hand"
+	case e.OptOut != "":
+		return "skipped: " + e.OptOut
+	case len(e.Owners) > 0:
+		return e.atOwner()
+	case e.ManagedBy != "" && v.Managed != v1alpha1.ManagedRemediate:
+		return "skipped: managed by " + e.ManagedBy + "; change it at its source"
+	}
+	if i := slices.IndexFunc(e.Plans, func(t Touch) bool { return t.Policy == v.Policy && t.SameObject }); i >= 0 {
+		return e.byPlan(e.Plans[i], v)
+	}
+	return e.unplanned(v)
+}
+
+// atOwner says that an object is mended where it comes from.
+func (e *Explanation) atOwner() string {
+	root := e.Owners[len(e.Owners)-1]
+	if e.ManagedBy != "" {
+		return fmt.Sprintf("skipped: it comes from %s %s, which is managed by %s; change it at its source", root.Kind, root.Name, e.ManagedBy)
+	}
+	return fmt.Sprintf("mended at its root owner, %s %s: evenkeel explain %s/%s", root.Kind, root.Name, root.Kind, root.Name)
+}
+
+// byPlan says what the policy's latest plan that holds the object is to do.
+func (e *Explanation) byPlan(t Touch, v Verdict) string {
+	if working(t.Phase) && (t.State == v1alpha1.TargetPending || inFlight(t.State)) {
+		return e.atWork(t, v)
+	}
+	switch {
+	case t.Reason == v1alpha1.ReasonFighting:
+		return fmt.Sprintf("left alone: somebody keeps setting it back; once that has ended: evenkeel rollout retry %s", t.Plan)
+	case t.State == v1alpha1.TargetReverted:
+		return fmt.Sprintf("nothing until the policy changes or somebody says: evenkeel rollout retry %[1]s (plan %[1]s was undone: %[2]s)", t.Plan, t.waits)
+	case t.State == v1alpha1.TargetFailed:
+		return fmt.Sprintf("tried again by itself, less and less often; at once: evenkeel rollout retry %s (%s: %s)", t.Plan, t.Reason, t.Message)
+	case t.State == v1alpha1.TargetSkipped:
+		return fmt.Sprintf("plan %s skipped it (%s): %s", t.Plan, t.Reason, t.Message)
+	default:
+		return e.unplanned(v)
+	}
+}
+
+// atWork says what a plan that is under way is to do with the object.
+func (e *Explanation) atWork(t Touch, v Verdict) string {
+	switch {
+	case inFlight(t.State):
+		return fmt.Sprintf("plan %s is writing or undoing it now: %s", t.Plan, t.waits)
+	case t.Phase == v1alpha1.PhaseAwaitingApproval:
+		return fmt.Sprintf("waits for approval of %[1]s: evenkeel rollout approve %[1]s", t.Plan)
+	case t.Phase == v1alpha1.PhaseHeld:
+		return fmt.Sprintf("plan %s is held: %s", t.Plan, t.waits)
+	default:
+		return e.behindBreakers(v, fmt.Sprintf("%s of plan %s will mend it", wave(t.Wave), t.Plan))
+	}
+}
+
+// unplanned says what a policy will do that has no plan for the object yet.
+func (e *Explanation) unplanned(v Verdict) string {
+	will := map[v1alpha1.RemediationMode]string{
+		v1alpha1.RemediationDryRun:    "the next plan tries the fix, and writes nothing: the policy's mode is DryRun",
+		v1alpha1.RemediationManual:    "the next plan mends it, once a person has approved it",
+		v1alpha1.RemediationAutomatic: "the next plan mends it",
+	}[v.Mode]
+	for _, t := range e.Plans {
+		if t.Policy == v.Policy && working(t.Phase) {
+			will += ", after plan " + t.Plan
+			break
+		}
+	}
+	return e.behindBreakers(v, will)
+}
+
+// behindBreakers adds the breakers that keep the policy from writing.
+func (e *Explanation) behindBreakers(v Verdict, will string) string {
+	for _, b := range e.Breakers {
+		if b.policy == "" || b.policy == v.Policy {
+			will += fmt.Sprintf("; breaker %s is %s, so no write begins", b.Name, b.State)
+		}
+	}
+	return will
+}
+
+func wave(n int32) string {
+	if n == 0 {
+		return "the canary"
+	}
+	return fmt.Sprintf("wave %d", n)
+}
+
+// working says whether a plan in this phase still does anything.
+func working(phase v1alpha1.RemediationPhase) bool {
+	switch phase {
+	case v1alpha1.PhasePlanned, v1alpha1.PhaseAwaitingApproval, v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying,
+		v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking, v1alpha1.PhaseHeld, v1alpha1.PhaseRollingBack:
+		return true
+	case v1alpha1.PhasePreviewed, v1alpha1.PhaseSucceeded, v1alpha1.PhaseRolledBack,
+		v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted:
+	}
+	return false
+}
+
+func inFlight(state v1alpha1.TargetState) bool {
+	return state == v1alpha1.TargetIntent || state == v1alpha1.TargetApplied || state == v1alpha1.TargetVerified
+}

@@ -1,0 +1,105 @@
+package integration_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/fixture"
+)
+
+var _ = Describe("What is known of one object", func() {
+	var namespace string
+	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "explain") })
+	explained := func(ctx context.Context, object string) string {
+		GinkgoHelper()
+		out, _, code := evenkeel(ctx, "explain", object, "-n", namespace)
+		Expect(code).To(Equal(0))
+		return out
+	}
+
+	It("is its verdicts, its plans with before and after, and what happens next", func(ctx context.Context) {
+		suite.Create(ctx, fixture.ConfigMap(namespace, "one"),
+			fixture.ConfigMap(namespace, "out", fixture.Annotated(v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)),
+			fixture.ConfigMap(namespace, "argo", fixture.Annotated("argocd.argoproj.io/tracking-id", "shop:/ConfigMap:"+namespace+"/argo")))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Enforced(v1alpha1.EnforcementWarn), fixture.Remediated(v1alpha1.RemediationManual)))
+		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseAwaitingApproval)
+		Expect(explained(ctx, "cm/one")).To(And(ContainSubstring("Violates  "+namespace), ContainSubstring("state must be good"),
+			ContainSubstring("waits for approval of "+rem.Name)))
+		Expect(explained(ctx, "configmap/out")).To(ContainSubstring("skipped: the object has the annotation evenkeel.dev/remediation: paused"))
+		Expect(explained(ctx, "configmaps/argo")).To(And(ContainSubstring("managed by Argo CD"), ContainSubstring("change it at its source")))
+
+		_, _, code := evenkeel(ctx, "rollout", "approve", rem.Name)
+		Expect(code).To(Equal(0))
+		suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
+		Expect(explained(ctx, "cm/one")).To(And(ContainSubstring("Clean"), ContainSubstring(`/data/state: "bad" → "good"`), ContainSubstring("nothing: it violates no policy")))
+
+		out, _, code := evenkeel(ctx, "explain", "ConfigMap", "one", "-n", namespace, "-o", "json")
+		Expect(code).To(Equal(0))
+		var told struct {
+			Object v1alpha1.ObjectReference
+			Plans  []struct{ Plan, State string }
+		}
+		Expect(json.Unmarshal([]byte(out), &told)).To(Succeed())
+		Expect(told.Object.Name).To(Equal("one"))
+		Expect(told.Plans).To(Equal([]struct{ Plan, State string }{{rem.Name, "Done"}}))
+	})
+
+	It("is its waiver with its end, and of a Pod the workload to look at", func(ctx context.Context) {
+		suite.Create(ctx, fixture.Deployment(namespace, "web"), fixture.ConfigMap(namespace, "waived"))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationOff)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace+"-pods", namespace, fixture.RequireTemplateLabel("team", "shop"), fixture.Unselected,
+			fixture.Kinds("", "Pod"), fixture.Remediated(v1alpha1.RemediationManual)))
+		until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+		suite.Create(ctx, &v1alpha1.PolicyException{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "legacy"},
+			Spec: v1alpha1.PolicyExceptionSpec{Policies: []string{namespace}, Reason: "until it is gone", ExpiresAt: metav1.NewTime(until)}})
+		Expect(explained(ctx, "cm/waived")).To(And(ContainSubstring("waived until "+until.Format(time.RFC3339)), ContainSubstring("legacy: until it is gone")))
+
+		pods := &corev1.PodList{}
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(suite.API.List(ctx, pods, client.InNamespace(namespace))).To(Succeed())
+			g.Expect(pods.Items).NotTo(BeEmpty())
+		}).Should(Succeed())
+		Expect(explained(ctx, "po/"+pods.Items[0].Name)).To(And(MatchRegexp(`made by ReplicaSet \S+/web-`), ContainSubstring("made by Deployment "+namespace+"/web"),
+			ContainSubstring("judged and mended at its root: evenkeel explain Deployment/web")))
+	})
+
+	It("says what it can't find, and how it is called", func(ctx context.Context) {
+		_, stderr, code := evenkeel(ctx, "explain", "gizmo/one", "-n", namespace)
+		Expect(code).To(Equal(3))
+		Expect(stderr).To(ContainSubstring(`the cluster serves no kind "gizmo"; see: kubectl api-resources`))
+		_, stderr, code = evenkeel(ctx, "explain", "cm/none", "-n", namespace)
+		Expect(code).To(Equal(3))
+		Expect(stderr).To(ContainSubstring(`read ConfigMap ` + namespace + `/none`))
+		_, stderr, code = evenkeel(ctx, "explain", "cm")
+		Expect(code).To(Equal(2))
+		Expect(stderr).To(ContainSubstring("name one object, as KIND/NAME or KIND NAME"))
+	})
+
+	It("is completed in the shell, with what each name is", func(ctx context.Context) {
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState))
+		completed := func(words ...string) string {
+			GinkgoHelper()
+			command := exec.CommandContext(ctx, suite.Binary(), append([]string{"__complete"}, words...)...)
+			command.Env = append(os.Environ(), "KUBECONFIG="+suite.Kubeconfig)
+			out, err := command.Output()
+			Expect(err).NotTo(HaveOccurred())
+			return string(out)
+		}
+		Expect(completed("rollout", "history", "")).To(ContainSubstring(namespace + "\tPolicy, "))
+		Expect(completed("rollout", "undo", "")).To(ContainSubstring(namespace + "\tPolicy, "))
+		Expect(completed("breaker", "open", "")).To(ContainSubstring("global\tCircuitBreaker, "))
+		Expect(completed("explain", "-n", "")).To(ContainSubstring(namespace + "\n"))
+		Expect(completed("rollout", "get", "-o", "")).To(HavePrefix("table\njson\nyaml\nname\n"))
+		Expect(completed("rollout", "get", "one", "")).To(HavePrefix(":4\n"), "one name is enough, and no file is meant")
+	})
+})
