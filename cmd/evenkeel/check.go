@@ -131,7 +131,7 @@ func (o *checkOptions) verdict(report *check.Report, unread error) error {
 		return &exitError{exitFailure, fmt.Errorf("not everything could be read:\n%w", unread)}
 	}
 	if n := report.Summary().Errors; n > 0 {
-		return &exitError{exitFailure, fmt.Errorf("not everything could be judged: %d errors, see the report%s", n, unknownNamespaces(report))}
+		return &exitError{exitFailure, fmt.Errorf("not everything could be judged: errors: %d, see the report%s", n, unknownNamespaces(report))}
 	}
 	fails, err := failsOn(o.failOn)
 	if err != nil {
