@@ -1,6 +1,6 @@
 package v1alpha1
 
-// Reasons of a PolicySource's conditions.
+// Reasons of a PolicySource's conditions, besides ReasonInvalid.
 const (
 	// ReasonApplied: the policies of the newest revision are in force.
 	ReasonApplied = "Applied"
@@ -10,6 +10,10 @@ const (
 	ReasonFetchFailed = "FetchFailed"
 	// ReasonAuthenticationFailed: the repository refuses what secretRef holds.
 	ReasonAuthenticationFailed = "AuthenticationFailed"
+	// ReasonServerUntrusted: the server can't prove that it is the one that is meant.
+	ReasonServerUntrusted = "ServerUntrusted"
+	// ReasonRepositoryNotFound: the server has no such repository, or hides it.
+	ReasonRepositoryNotFound = "RepositoryNotFound"
 	// ReasonRefNotFound: the repository has no such branch, tag, version or commit.
 	ReasonRefNotFound = "RefNotFound"
 	// ReasonSignatureInvalid: the commit isn't signed by any of the keys of verify.

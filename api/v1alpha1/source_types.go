@@ -80,12 +80,12 @@ type PolicySourceSpec struct {
 	// +optional
 	// +kubebuilder:default="5m"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="interval must be from 10s to 24h"
-	Interval metav1.Duration `json:"interval,omitempty"`
+	Interval metav1.Duration `json:"interval,omitzero"`
 	// timeout is how long one look at the repository may take. Default: 60s.
 	// +optional
 	// +kubebuilder:default="60s"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('30m')",message="timeout must be from 1s to 30m"
-	Timeout metav1.Duration `json:"timeout,omitempty"`
+	Timeout metav1.Duration `json:"timeout,omitzero"`
 	// secretRef names a Secret of this namespace with what the repository asks for,
 	// by Flux's keys: username and password, or bearerToken, and ca.crt, for https;
 	// identity, known_hosts and password, for ssh. Default: nothing is shown.

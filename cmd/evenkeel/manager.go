@@ -79,6 +79,9 @@ func runManager(ctx context.Context, o *managerOptions) error {
 		Clock: newClock(), Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts, Analyzer: analyzer, SLO: o.slo.strategy()}); err != nil {
 		return fmt.Errorf("set up remediation: %w", err)
 	}
+	if err := o.sources.register(mgr, o.namespace, ctrlmetrics.Registry); err != nil {
+		return fmt.Errorf("set up policy sources: %w", err)
+	}
 	alerts, err := o.escalation.config(o.namespace, ctrlmetrics.Registry)
 	if err != nil {
 		return err

@@ -43,6 +43,7 @@ type managerOptions struct {
 	escalation       escalationOptions
 	analysis         analysisOptions
 	slo              sloOptions
+	sources          sourceOptions
 }
 
 // AddFlags adds the flags with their defaults.
@@ -75,6 +76,7 @@ func (o *managerOptions) AddFlags(f *pflag.FlagSet) {
 	o.escalation.AddFlags(f)
 	o.analysis.AddFlags(f)
 	o.slo.AddFlags(f)
+	o.sources.AddFlags(f)
 }
 
 // Validate says what is wrong with the flags, all at once.
@@ -98,7 +100,7 @@ func (o *managerOptions) Validate() error {
 	if o.resync < time.Second {
 		errs = append(errs, fmt.Errorf("--resync %s must be at least 1s", o.resync))
 	}
-	return errors.Join(append(errs, o.validateLease(), o.validateLimits(), o.escalation.Validate(), o.analysis.Validate(), o.slo.Validate(o.analysis.url))...)
+	return errors.Join(append(errs, o.validateLease(), o.validateLimits(), o.escalation.Validate(), o.analysis.Validate(), o.slo.Validate(o.analysis.url), o.sources.Validate())...)
 }
 
 func (o *managerOptions) validateLease() error {

@@ -91,9 +91,7 @@ func refuseApprover(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation,
 	for _, author := range []string{plan.Spec.Policy.Author, Author(pol)} {
 		switch author {
 		case "":
-			return Refusal{v1alpha1.ReasonAuthorUnknown, "spec.approver", fmt.Sprintf(
-				"policy %s requires an approver who hasn't written it, and who has isn't recorded (annotation %s): change its spec by a request that admission sees, then delete Remediation %s, so that it is planned anew",
-				pol.Name, v1alpha1.AnnotationAuthor, plan.Name)}
+			return Refusal{v1alpha1.ReasonAuthorUnknown, "spec.approver", unknownAuthor(pol, plan)}
 		case a.Spec.Approver:
 			return Refusal{v1alpha1.ReasonNotDistinct, "spec.approver", fmt.Sprintf(
 				"%s has written policy %s, which requires that somebody else approves (spec.remediation.approval.requireDistinctApprover): ask another person",
@@ -101,6 +99,17 @@ func refuseApprover(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation,
 		}
 	}
 	return Refusal{}
+}
+
+// unknownAuthor says what to do when it isn't known who has written a policy.
+func unknownAuthor(pol *v1alpha1.Policy, plan *v1alpha1.Remediation) string {
+	if source := pol.Labels[v1alpha1.LabelSourceName]; source != "" {
+		return fmt.Sprintf("policy %s requires an approver who hasn't written it, and comes from PolicySource %s/%s: who has written it only the repository knows. "+
+			"Let the repository ask for a second person's review, and set requireDistinctApprover to false there",
+			pol.Name, pol.Labels[v1alpha1.LabelSourceNamespace], source)
+	}
+	return fmt.Sprintf("policy %s requires an approver who hasn't written it, and who has isn't recorded (annotation %s): change its spec by a request that admission sees, then delete Remediation %s, so that it is planned anew",
+		pol.Name, v1alpha1.AnnotationAuthor, plan.Name)
 }
 
 // Taken says whether the answer is the one that the plan acts by. Another one may
@@ -111,10 +120,11 @@ func Taken(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) bool {
 }
 
 // Author is the user who last changed a policy's spec, or empty when that isn't
-// known.
+// known. Of a policy from a repository it isn't: the manager has written it, and
+// whoever committed it may be anybody, the approver too.
 func Author(pol *v1alpha1.Policy) string {
 	author := pol.Annotations[v1alpha1.AnnotationAuthor]
-	if len(author) > maxUser {
+	if len(author) > maxUser || pol.Labels[v1alpha1.LabelSourceName] != "" {
 		return ""
 	}
 	return author

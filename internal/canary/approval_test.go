@@ -110,6 +110,11 @@ func TestRefuse(t *testing.T) {
 		"an author who wasn't recorded in the plan could be anybody": {
 			change: []func(*subject){distinct, func(s *subject) { s.plan.Spec.Policy.Author = "" }},
 			want:   v1alpha1.ReasonAuthorUnknown, says: "then delete Remediation p-1"},
+		"whoever committed a policy to a repository could be anybody": {
+			change: []func(*subject){distinct, func(s *subject) {
+				s.policy.Labels = map[string]string{v1alpha1.LabelSourceNamespace: "ns", v1alpha1.LabelSourceName: "src"}
+			}},
+			want: v1alpha1.ReasonAuthorUnknown, says: "comes from PolicySource ns/src"},
 		"an author's name that is too long to compare could be anybody": {
 			change: []func(*subject){distinct, func(s *subject) { s.policy.Annotations[v1alpha1.AnnotationAuthor] = strings.Repeat("n", 254) }},
 			want:   v1alpha1.ReasonAuthorUnknown},

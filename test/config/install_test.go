@@ -56,6 +56,9 @@ var _ = Describe("The install self-signed", Ordered, func() {
 			"create remediations.evenkeel.dev":                                             true,
 			"patch circuitbreakers.evenkeel.dev --subresource=status":                      true,
 			"update policies.evenkeel.dev --subresource=status":                            true,
+			"patch policies.evenkeel.dev":                                                  true,
+			"create policysources.evenkeel.dev":                                            false,
+			"update policysources.evenkeel.dev --subresource=status":                       true,
 			"patch deployments.apps --namespace=default":                                   false,
 			"patch services --namespace=default":                                           false,
 			"delete pods --namespace=default":                                              false,
@@ -141,7 +144,7 @@ var _ = Describe("The install self-signed", Ordered, func() {
 	})
 
 	It("leaves no trace when it is removed in the order of the documentation", func(ctx context.Context) {
-		kubectl(ctx, "delete", "policies,policyexceptions", "--all", "--all-namespaces", "--timeout=60s")
+		kubectl(ctx, "delete", "policysources,policies,policyexceptions", "--all", "--all-namespaces", "--timeout=60s")
 		kubectl(ctx, "delete", "remediations", "--all", "--timeout=60s")
 		base.uninstall(ctx)
 		expectNothingLeft(ctx)

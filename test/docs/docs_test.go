@@ -25,7 +25,7 @@ const root = "../.."
 
 func TestEveryEventAndMetricIsDocumented(t *testing.T) {
 	page := read(t, "docs/operate.md")
-	for _, file := range []string{"internal/escalate/events.go", "internal/scan/events.go"} {
+	for _, file := range []string{"internal/escalate/events.go", "internal/scan/events.go", "internal/policy/source/sync/events.go"} {
 		reasons := constants(t, file, "Reason")
 		if len(reasons) == 0 {
 			t.Errorf("%s holds no event reason: this test looks in the wrong place", file)
@@ -41,6 +41,7 @@ func TestEveryEventAndMetricIsDocumented(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no metrics.go found: %v", err)
 	}
+	files = append(files, filepath.Join(root, "internal/policy/source/sync/metrics.go"))
 	for _, file := range files {
 		for _, m := range name.FindAllStringSubmatch(readPath(t, file), -1) {
 			if !strings.Contains(page, "`"+m[1]+"`") {

@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/test/fixture"
+	"evenkeel.dev/evenkeel/test/process"
 	"evenkeel.dev/evenkeel/test/rig"
 )
 
@@ -31,6 +33,8 @@ var (
 	// prometheus scrapes exporter, and is what the manager asks.
 	prometheus *rig.Prometheus
 	exporter   *rig.Exporter
+	// receiver is where the manager takes messages of a push.
+	receiver string
 )
 
 var _ = BeforeSuite(func(ctx context.Context) {
@@ -39,7 +43,10 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(suite.Stop)
 	prometheus, exporter = suite.StartScraping(ctx)
-	manager = suite.StartManager(ctx, "--prometheus-url="+prometheus.URL)
+	ports, err := process.FreePorts(1)
+	Expect(err).NotTo(HaveOccurred())
+	receiver = fmt.Sprintf("127.0.0.1:%d", ports[0])
+	manager = suite.StartManager(ctx, "--prometheus-url="+prometheus.URL, "--receiver-bind-address="+receiver, "--source-namespaces="+tenant)
 })
 
 var _ = BeforeEach(func() { manager.BeginSpec() })

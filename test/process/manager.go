@@ -56,5 +56,6 @@ func (c Config) args(kubeconfig string, webhook, probe int) []string {
 		"--cert-dir", filepath.Join(c.Dir, "certs"),
 		"--health-probe-bind-address", fmt.Sprintf("127.0.0.1:%d", probe),
 		"--metrics-bind-address", "0",
+		"--source-dir", filepath.Join(c.Dir, "sources"),
 	}, c.Args...)
 }

@@ -40,8 +40,9 @@ type Controller struct {
 
 // Reconcile brings one source up to date: get, look, one write of the status.
 func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	// Past the cache: by an old status the repository would be asked again.
 	src := &v1alpha1.PolicySource{}
-	if err := c.client.Get(ctx, request.NamespacedName, src); err != nil {
+	if err := c.reader.Get(ctx, request.NamespacedName, src); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if src.DeletionTimestamp != nil {

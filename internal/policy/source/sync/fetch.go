@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -15,7 +16,7 @@ type Fetcher interface {
 	// a *FetchError where the cause is known.
 	Fetch(ctx context.Context, r FetchRequest) (*Fetched, error)
 	// Forget drops what is kept of a source's repository.
-	Forget(key string)
+	Forget(key string) error
 }
 
 // FetchRequest says what to read.
@@ -67,4 +68,13 @@ func fetchFailure(err error) *failure {
 		return transient(v1alpha1.ReasonFetchFailed, "%v: the repository didn't answer within spec.timeout; raise it if the repository is this slow", err)
 	}
 	return transient(v1alpha1.ReasonFetchFailed, "%v", err)
+}
+
+// readFailure classifies an error of a repository's files.
+func readFailure(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return withProblems(v1alpha1.ReasonNotCompiling, []v1alpha1.SourceProblem{problemAt(at.Path, 0, fmt.Sprintf("it can't be read: %v", at.Err))})
+	}
+	return err
 }

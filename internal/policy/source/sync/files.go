@@ -94,6 +94,12 @@ func (c choice) takes(file string) bool {
 	return library || len(c.include) == 0 || anyMatches(c.include, within)
 }
 
+// excludes says that a directory is left out with all in it.
+func (c choice) excludes(dir string) bool {
+	within, inside := c.within(dir)
+	return inside && anyMatches(c.exclude, within)
+}
+
 // within is a file's path below the source's directory.
 func (c choice) within(file string) (string, bool) {
 	if c.dir == "." {
@@ -128,7 +134,7 @@ func (c choice) ReadDir(name string) ([]fs.DirEntry, error) {
 	for _, entry := range entries {
 		at := path.Join(name, entry.Name())
 		taken := c.takes(at)
-		if entry.IsDir() {
+		if entry.IsDir() && !c.excludes(at) {
 			if taken, err = c.holds(at); err != nil {
 				return nil, err
 			}
@@ -144,6 +150,9 @@ func (c choice) ReadDir(name string) ([]fs.DirEntry, error) {
 func (c choice) holds(dir string) (bool, error) {
 	found := false
 	err := fs.WalkDir(c.FS, dir, func(at string, entry fs.DirEntry, err error) error {
+		if entry != nil && entry.IsDir() && c.excludes(at) {
+			return fs.SkipDir // it may be a submodule, which can't be read
+		}
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
@@ -13,7 +14,7 @@ import (
 // hold keeps a source whose policies may come into force from going without them.
 func (c *Controller) hold(ctx context.Context, src *v1alpha1.PolicySource) error {
 	before := src.DeepCopy()
-	if !c.allowed.Has(src.Namespace) || !controllerutil.AddFinalizer(src, v1alpha1.SourceFinalizer) {
+	if !c.allowed.Has(src.Namespace) || src.Spec.Suspend || !controllerutil.AddFinalizer(src, v1alpha1.SourceFinalizer) {
 		return nil
 	}
 	return c.patchFinalizers(ctx, src, before)
@@ -40,7 +41,9 @@ func (c *Controller) finalize(ctx context.Context, src *v1alpha1.PolicySource) e
 	} else {
 		c.announceEnd(src, live.Items, false)
 	}
-	c.fetcher.Forget(string(src.UID))
+	if err := c.fetcher.Forget(string(src.UID)); err != nil {
+		log.FromContext(ctx).Error(err, "files of a repository stay on disk")
+	}
 	c.shelf.forget(src.UID)
 	return client.IgnoreNotFound(c.patchFinalizers(ctx, src, before))
 }

@@ -126,3 +126,19 @@ func oneIf(is bool) float64 {
 	}
 	return 0
 }
+
+// receiverMetrics count the messages of a push.
+type receiverMetrics struct{ requests *prometheus.CounterVec }
+
+func newReceiverMetrics(r prometheus.Registerer) (*receiverMetrics, error) {
+	m := &receiverMetrics{requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "evenkeel_source_receiver_requests_total",
+		Help: "Messages of a push. Labels: result (Accepted, Ignored, Refused, Limited, Failed).",
+	}, []string{"result"})}
+	if err := r.Register(m.requests); err != nil {
+		return nil, fmt.Errorf("register the receiver's metrics: %w", err)
+	}
+	return m, nil
+}
+
+func (m *receiverMetrics) received(result string) { m.requests.WithLabelValues(result).Inc() }

@@ -26,7 +26,7 @@ func (c *Controller) read(ctx context.Context, src *v1alpha1.PolicySource, at *r
 	at.newest = nil
 	policies, err := load(fetched.Files, &src.Spec)
 	if err != nil {
-		return err
+		return readFailure(err)
 	}
 	if len(policies) == 0 && !src.Spec.AllowEmpty {
 		return stalled(v1alpha1.ReasonEmpty,
