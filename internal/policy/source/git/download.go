@@ -11,7 +11,6 @@ import (
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
-	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
@@ -52,8 +51,8 @@ func (f *Fetcher) download(ctx context.Context, from session, shown *packp.AdvRe
 	}
 	defer func() { _ = response.Close() }()
 	pack := &limited{ctx: ctx, from: unwrapped(shown.Capabilities, response), limit: f.options.MaxPackBytes, left: f.options.MaxPackBytes}
-	if err := packfile.UpdateObjectStorage(objects, pack); err != nil {
-		return errors.Join(pack.exceeded, fmt.Errorf("read the repository: %w", err))
+	if err := f.keepPack(ctx, dir, pack); err != nil {
+		return errors.Join(pack.exceeded, err)
 	}
 	if !has(store(dir), want) {
 		return failf(ErrReferenceNotFound, "the repository has no %s: correct it, or push it to a branch", ref)
