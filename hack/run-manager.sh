@@ -25,4 +25,5 @@ echo "The manager runs with the rights of ServiceAccount evenkeel-system/evenkee
 exec bin/evenkeel manager --kubeconfig="$KUBECONFIG" \
   --leader-elect=false --webhook-port="$port" --webhook-url="https://localhost:$port" --webhook-owner=evenkeel-manager \
   --cert-dir="$dir/manager/certificates" \
-  --health-probe-bind-address="127.0.0.1:${PROBE_PORT:-8081}" --metrics-bind-address=0 --zap-encoder=console
+  --health-probe-bind-address="127.0.0.1:${PROBE_PORT:-8081}" --metrics-bind-address=0 \
+  --source-allow-files --source-dir="$dir/manager/sources" --zap-encoder=console

@@ -43,10 +43,11 @@ type PolicySourceList struct {
 // PolicySourceSpec is the desired state of a PolicySource.
 type PolicySourceSpec struct {
 	// url is the repository: https://HOST/PATH or ssh://USER@HOST[:PORT]/PATH. The
-	// form USER@HOST:PATH isn't known here: write ssh://USER@HOST/PATH.
+	// form USER@HOST:PATH isn't known here: write ssh://USER@HOST/PATH. A manager
+	// that runs on your own machine may take file:///PATH too, where its flags say so.
 	// +required
 	// +kubebuilder:validation:MaxLength=2048
-	// +kubebuilder:validation:XValidation:rule="self.matches('^(https|ssh)://[^/]+/.+')",message="url must be https://HOST/PATH or ssh://USER@HOST/PATH; git@HOST:PATH is written ssh://git@HOST/PATH"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^((https|ssh)://[^/]+/.+|file:///.+)$')",message="url must be https://HOST/PATH or ssh://USER@HOST/PATH; git@HOST:PATH is written ssh://git@HOST/PATH"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^[a-z]+://[^/@]*:[^/@]*@')",message="url must not hold a password: put it into a Secret and name that in spec.secretRef"
 	URL string `json:"url"`
 	// ref is what is followed in the repository. Default: its default branch.

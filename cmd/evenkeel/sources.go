@@ -24,6 +24,7 @@ type sourceOptions struct {
 	dir             string
 	receiverAddress string
 	receiverCertDir string
+	allowFiles      bool
 }
 
 // AddFlags adds the flags with their defaults.
@@ -31,6 +32,7 @@ func (o *sourceOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.namespaces, "source-namespaces", nil, `namespaces besides --namespace whose PolicySources are accepted; "*" accepts all. Whoever may make one there rules the whole cluster`)
 	f.IntVar(&o.concurrent, "concurrent-sources", 2, "Git repositories that are read at a time")
 	f.StringVar(&o.dir, "source-dir", filepath.Join(os.TempDir(), "evenkeel-sources"), "a directory of this replica's own for what is read of Git repositories; it may be emptied at any time")
+	f.BoolVar(&o.allowFiles, "source-allow-files", false, "take repositories of this machine too (file:///PATH); for a manager on your own machine: whoever may make a PolicySource could read what the manager can")
 	f.StringVar(&o.receiverAddress, "receiver-bind-address", off, `where messages of a push are taken (/hook/NAMESPACE/NAME), for example ":9292"; "0" takes none`)
 	f.StringVar(&o.receiverCertDir, "receiver-cert-dir", "", "a directory with tls.crt and tls.key for the receiver; without it, plain HTTP behind something that ends TLS")
 }
@@ -55,7 +57,7 @@ func (o *sourceOptions) Validate() error {
 func (o *sourceOptions) register(mgr ctrl.Manager, namespace string, metrics prometheus.Registerer) error {
 	allowed := sourcesync.Namespaces{Own: namespace, Others: o.namespaces}
 	account := namespace + ":evenkeel"
-	fetcher, err := newGitFetcher(o.dir)
+	fetcher, err := newGitFetcher(o.dir, o.allowFiles)
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 // gitFetcher reads the repositories of PolicySources with Git.
 type gitFetcher struct{ *git.Fetcher }
 
-func newGitFetcher(dir string) (gitFetcher, error) {
-	fetcher, err := git.NewFetcher(git.Options{Dir: dir, Clock: newClock()})
+func newGitFetcher(dir string, allowFiles bool) (gitFetcher, error) {
+	fetcher, err := git.NewFetcher(git.Options{Dir: dir, Clock: newClock(), AllowFile: allowFiles})
 	return gitFetcher{fetcher}, err
 }
 

@@ -41,7 +41,8 @@ type Options struct {
 	// MaxFileBytes bounds a file that is read. Larger ones only fail when they are.
 	// Default: 10 MiB.
 	MaxFileBytes int64
-	// AllowHTTP and AllowFile let a URL begin with http:// and file://, for tests.
+	// AllowHTTP lets a URL begin with http://, for tests; AllowFile with file://, for
+	// tests and for a manager on the user's own machine.
 	AllowHTTP, AllowFile bool
 }
 
