@@ -38,7 +38,7 @@ in the cluster, and by putting violations right through a verified rollout.`,
 	takesCommand(root)
 	root.AddCommand(newManagerCommand(), newCheckCommand(), newScanCommand(), newBuildCommand(), newTestCommand(),
 		newRolloutCommand(), newBreakerCommand(), newSourceCommand(), newVersionCommand())
-	root.AddCommand(newNewCommand(), newFixCommand())
+	root.AddCommand(newNewCommand(), newFixCommand(), newMigrateCommand())
 	root.AddCommand(newDoctorCommand(), newExplainCommand())
 	return root
 }

@@ -154,7 +154,7 @@ func pointers(value any, at string) []string {
 }
 
 func drawOp(t *rapid.T, object map[string]any) (op map[string]any, found bool) {
-	all := rapid.Permutation(sortedStrings(pointers(object, ""))).Draw(t, "pointers")
+	all := rapid.Permutation(slices.Sorted(slices.Values(pointers(object, "")))).Draw(t, "pointers")
 	if len(all) == 0 {
 		return map[string]any{"op": "add", "path": "/new", "value": drawValue(t, 2)}, true
 	}
@@ -246,9 +246,4 @@ func TestEditingIsPatching(t *testing.T) {
 			}
 		}
 	})
-}
-
-func sortedStrings(list []string) []string {
-	slices.Sort(list)
-	return list
 }

@@ -1,0 +1,150 @@
+package gatekeeper
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// constraint is a constraint's spec, by Gatekeeper's names (pkg/mutation/match). Any
+// other key is refused.
+type constraint struct {
+	EnforcementAction string          `json:"enforcementAction"`
+	Scoped            json.RawMessage `json:"scopedEnforcementActions"`
+	Match             constraintMatch `json:"match"`
+	Parameters        map[string]any  `json:"parameters"`
+}
+
+type constraintMatch struct {
+	Source             string                   `json:"source"`
+	Kinds              []v1alpha1.ResourceMatch `json:"kinds"`
+	Scope              string                   `json:"scope"`
+	Namespaces         []string                 `json:"namespaces"`
+	ExcludedNamespaces []string                 `json:"excludedNamespaces"`
+	LabelSelector      *metav1.LabelSelector    `json:"labelSelector"`
+	NamespaceSelector  *metav1.LabelSelector    `json:"namespaceSelector"`
+	Name               string                   `json:"name"`
+}
+
+func readConstraint(object map[string]any) (*constraint, error) {
+	raw, err := json.Marshal(object["spec"])
+	if err != nil {
+		return nil, fmt.Errorf("its spec can't be read: %w", err)
+	}
+	c := &constraint{}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(c); err != nil {
+		return nil, fmt.Errorf("its spec can't be read: %w", err)
+	}
+	return c, nil
+}
+
+// refusals are what of the constraint a policy can't express.
+func (c *constraint) refusals() []string {
+	var refused []string
+	no := func(is bool, format string, args ...any) {
+		if is {
+			refused = append(refused, fmt.Sprintf(format, args...))
+		}
+	}
+	m := c.Match
+	_, known := enforcement(c.EnforcementAction)
+	no(!known || len(c.Scoped) > 0, "enforcementAction %q: give deny, warn or dryrun; actions by enforcement point have no like", c.EnforcementAction)
+	no(m.Source != "" && m.Source != "All", "match.source %s: Evenkeel judges workloads themselves, by their pod template; leave the field out", m.Source)
+	no(m.Scope != "" && m.Scope != "*", "match.scope %s: name the kinds of that scope in match.kinds instead", m.Scope)
+	no(m.Name != "", "match.name %q: choose objects by a label, or compare input.object.metadata.name in the rule", m.Name)
+	no(len(m.Kinds) == 0, "match.kinds is empty, which means every kind: name the kinds")
+	for _, kinds := range m.Kinds {
+		no(slices.Contains(kinds.APIGroups, "*") || slices.Contains(kinds.Kinds, "*") || len(kinds.APIGroups) == 0 || len(kinds.Kinds) == 0,
+			"match.kinds holds \"*\" or an empty list: name the groups and kinds")
+	}
+	return refused
+}
+
+// notes are what to know of a policy that was migrated.
+func (c *constraint) notes() []string {
+	if len(c.Match.Namespaces) > 0 || c.Match.NamespaceSelector != nil {
+		return []string{"Gatekeeper judges cluster-scoped objects whatever namespaces are chosen, Evenkeel judges none of them then, but for Namespaces: give those kinds a policy of their own"}
+	}
+	return nil
+}
+
+func enforcement(action string) (v1alpha1.EnforcementAction, bool) {
+	switch action {
+	case "", "deny":
+		return v1alpha1.EnforcementDeny, true
+	case "warn":
+		return v1alpha1.EnforcementWarn, true
+	case "dryrun":
+		return v1alpha1.EnforcementDryRun, true
+	}
+	return "", false
+}
+
+// policy is the constraint and its template as a Policy. podTemplates and ratchet are
+// off and failurePolicy is Ignore, because Gatekeeper judges just the kinds that are
+// named, refuses old violations too, and by default lets pass what it can't judge.
+func (c *constraint) policy(name string, t *template, rego source, opts Options) (*v1alpha1.Policy, []string, error) {
+	modules, refused := t.modules(rego)
+	parameters := map[string]any{}
+	maps.Copy(parameters, c.Parameters)
+	if err := t.withDefaults(parameters); err != nil {
+		return nil, nil, err
+	}
+	raw, err := json.Marshal(parameters)
+	if err != nil {
+		return nil, nil, fmt.Errorf("spec.parameters can't be written: %w", err)
+	}
+	no := false
+	action, _ := enforcement(c.EnforcementAction)
+	p := &v1alpha1.Policy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Policy"},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: v1alpha1.PolicySpec{
+			Title:       shortened(titleOf(t, name), maxTitle),
+			Description: shortened(t.Metadata.Annotations["description"], maxDescription),
+			Owner:       opts.Owner, Severity: opts.Severity,
+			RunbookURL:  strings.ReplaceAll(opts.Runbook, "NAME", name),
+			RegoVersion: v1alpha1.RegoVersion(rego.Version),
+			Modules:     modules,
+			Match: v1alpha1.Match{
+				Resources: c.Match.Kinds, Namespaces: c.Match.Namespaces, ExcludedNamespaces: c.Match.ExcludedNamespaces,
+				LabelSelector: c.Match.LabelSelector, NamespaceSelector: c.Match.NamespaceSelector, PodTemplates: &no,
+			},
+			Parameters:        &apiextensionsv1.JSON{Raw: raw},
+			EnforcementAction: action, FailurePolicy: v1alpha1.FailurePolicyIgnore, Ratchet: &no,
+		},
+	}
+	p.SetDefaults()
+	return p, refused, nil
+}
+
+// The bounds of the API.
+const (
+	maxName        = 52
+	maxTitle       = 120
+	maxDescription = 4096
+)
+
+func titleOf(t *template, name string) string {
+	if title := t.Metadata.Annotations["metadata.gatekeeper.sh/title"]; title != "" {
+		return strings.Join(strings.Fields(title), " ") + " (" + name + ")"
+	}
+	return name
+}
+
+func shortened(text string, most int) string {
+	if letters := []rune(text); len(letters) > most {
+		return string(letters[:most-1]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,241 @@
+package gatekeeper_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/manifest"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
+	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
+)
+
+// mustBear asks for annotations, with a library, in Rego v0, as most templates are.
+const mustBear = `apiVersion: templates.gatekeeper.sh/v1
+kind: ConstraintTemplate
+metadata:
+  name: mustbear
+  annotations: {metadata.gatekeeper.sh/title: "Required  annotations", description: Every object says who keeps it.}
+spec:
+  crd:
+    spec:
+      names: {kind: MustBear}
+      validation:
+        openAPIV3Schema:
+          type: object
+          properties:
+            keys: {type: array, items: {type: string}}
+            word: {type: string, default: annotation}
+  targets:
+  - target: admission.k8s.gatekeeper.sh
+    rego: |
+      package mustbear
+
+      import data.lib.sets
+
+      violation[{"msg": msg, "details": {"missing": missing}}] {
+        given := {key | input.review.object.metadata.annotations[key]}
+        wanted := {key | key := input.parameters.keys[_]}
+        missing := sets.without(wanted, given)
+        count(missing) > 0
+        msg := sprintf("%v %v is missing", [input.parameters.word, missing])
+      }
+    libs:
+    - |
+      package lib.sets
+
+      without(a, b) = a - b
+---
+`
+
+const bearOwner = `apiVersion: constraints.gatekeeper.sh/v1beta1
+kind: MustBear
+metadata: {name: bear-owner}
+spec:
+  enforcementAction: warn
+  match:
+    kinds: [{apiGroups: [""], kinds: [Service, ConfigMap]}]
+    excludedNamespaces: [kube-*]
+  parameters: {keys: [owner]}
+---
+`
+
+// noNodePort is written for the v1 engine.
+const noNodePort = `apiVersion: templates.gatekeeper.sh/v1
+kind: ConstraintTemplate
+metadata: {name: nonodeport}
+spec:
+  crd: {spec: {names: {kind: NoNodePort}}}
+  targets:
+  - target: admission.k8s.gatekeeper.sh
+    code:
+    - engine: Rego
+      source:
+        version: v1
+        rego: |
+          package nonodeport
+
+          violation contains {"msg": msg} if {
+            input.review.kind.kind == "Service"
+            input.review.object.spec.type == "NodePort"
+            msg := sprintf("service %v opens a port on every node", [input.review.object.metadata.name])
+          }
+---
+apiVersion: constraints.gatekeeper.sh/v1beta1
+kind: NoNodePort
+metadata: {name: no-node-port}
+spec:
+  match: {kinds: [{apiGroups: [""], kinds: [Service]}]}
+---
+`
+
+func migrated(t *testing.T, text string) []gatekeeper.Item {
+	t.Helper()
+	documents, err := manifest.Read(t.Context(), []string{"-"}, strings.NewReader(text), manifest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gatekeeper.Migrate(documents, gatekeeper.Options{Owner: "team", Runbook: "https://example.com/NAME", Severity: v1alpha1.SeverityHigh})
+}
+
+// verdict is what a policy says of an object: nil when it doesn't concern it.
+func verdict(t *testing.T, p *v1alpha1.Policy, object string) []string {
+	t.Helper()
+	var tree map[string]any
+	if err := yaml.Unmarshal([]byte(object), &tree); err != nil {
+		t.Fatal(err)
+	}
+	request := policy.NewAudit(tree, nil, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	index, err := match.NewIndex([]*v1alpha1.Policy{p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(index.Match(request)) == 0 {
+		return nil
+	}
+	compiled, err := rego.Compile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	input, err := rego.NewInput(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decision := compiled.Evaluate(t.Context(), input, time.Minute)
+	if decision.Err != nil {
+		t.Fatal(decision.Err)
+	}
+	messages := []string{}
+	for _, violation := range decision.Violations {
+		messages = append(messages, violation.Message)
+	}
+	return messages
+}
+
+func TestMigratedPoliciesJudgeAsTheirConstraints(t *testing.T) {
+	policies := map[string]*v1alpha1.Policy{}
+	for _, item := range migrated(t, mustBear+bearOwner+noNodePort) {
+		if item.Policy != nil {
+			policies[item.Policy.Name] = item.Policy
+		}
+	}
+	tests := map[string]struct {
+		reason, policy, object string
+		want                   []string
+	}{
+		"an annotation is missing":      {"the library, the parameters and the schema's default are there", "bear-owner", "{apiVersion: v1, kind: Service, metadata: {name: a, namespace: shop}}", []string{`annotation {"owner"} is missing`}},
+		"the annotation is there":       {"it passes", "bear-owner", "{apiVersion: v1, kind: Service, metadata: {name: a, namespace: shop, annotations: {owner: me}}}", []string{}},
+		"another kind":                  {"it isn't matched", "bear-owner", "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: shop}}", nil},
+		"an excluded namespace":         {"it isn't matched", "bear-owner", "{apiVersion: v1, kind: Service, metadata: {name: a, namespace: kube-system}}", nil},
+		"Rego of the v1 engine":         {"it is read as v1", "no-node-port", "{apiVersion: v1, kind: Service, metadata: {name: a, namespace: shop}, spec: {type: NodePort}}", []string{"service a opens a port on every node"}},
+		"Rego of the v1 engine, passes": {"input.review is what it was", "no-node-port", "{apiVersion: v1, kind: Service, metadata: {name: a, namespace: shop}, spec: {type: ClusterIP}}", []string{}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, verdict(t, policies[tc.policy], tc.object)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestAPolicySaysWhatItsConstraintSaid(t *testing.T) {
+	items := migrated(t, mustBear+bearOwner)
+	if len(items) != 2 || items[0].State != gatekeeper.Skipped || items[1].State != gatekeeper.Migrated {
+		t.Fatalf("items are %+v, want the template skipped and the constraint migrated", items)
+	}
+	spec := items[1].Policy.Spec
+	got := []any{spec.Title, spec.Description, spec.Owner, spec.RunbookURL, spec.Severity, spec.RegoVersion, len(spec.Modules),
+		spec.EnforcementAction, spec.FailurePolicy, *spec.Ratchet, *spec.Match.PodTemplates, spec.Remediation.Mode}
+	want := []any{"Required annotations (bear-owner)", "Every object says who keeps it.", "team", "https://example.com/bear-owner",
+		v1alpha1.SeverityHigh, v1alpha1.RegoV0, 2, v1alpha1.EnforcementWarn, v1alpha1.FailurePolicyIgnore, false, false, v1alpha1.RemediationOff}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("policy (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatNeedsWork(t *testing.T) {
+	constraint := func(old, replaced string) string { return mustBear + strings.Replace(bearOwner, old, replaced, 1) }
+	template := func(old, replaced string) string { return strings.Replace(mustBear, old, replaced, 1) + bearOwner }
+	tests := map[string]struct{ reason, text, want string }{
+		"no template":               {"the rule is missing", bearOwner, "no ConstraintTemplate for kind MustBear"},
+		"the inventory":             {"a rule would see nothing there", template("given :=", "count(data.inventory.cluster) > 0\n        given :="), "data.inventory"},
+		"external data":             {"a rule reaches no network", template("given :=", `external_data({"provider": "p", "keys": []})`+"\n        given :="), "external_data"},
+		"a rule of a taken name":    {"it would count as a result", template("violation[", "warn[x] { x := 1 }\n\n      violation["), "rename it"},
+		"Rego that doesn't compile": {"with the compiler's line", template("count(missing) > 0", "cnt(missing) > 0"), "undefined function cnt"},
+		"CEL":                       {"it is another language", strings.Replace(noNodePort, "engine: Rego", "engine: K8sNativeValidation", 1), "only K8sNativeValidation"},
+		"scope":                     {"kinds say it", constraint("    kinds:", "    scope: Namespaced\n    kinds:"), "match.scope Namespaced"},
+		"source":                    {"generated objects are judged by nobody", constraint("    kinds:", "    source: Original\n    kinds:"), "match.source Original"},
+		"a name":                    {"labels choose", constraint("    kinds:", "    name: web-*\n    kinds:"), "match.name"},
+		"every kind":                {"the webhook must know its kinds", constraint(`[""]`, `["*"]`), "name the groups and kinds"},
+		"no kinds":                  {"that means every kind too", constraint(`    kinds: [{apiGroups: [""], kinds: [Service, ConfigMap]}]`+"\n", ""), "match.kinds is empty"},
+		"an unknown field":          {"it may narrow the match", constraint("    kinds:", "    teams: [a]\n    kinds:"), `unknown field "teams"`},
+		"scoped enforcement":        {"there is one action", constraint("enforcementAction: warn", "enforcementAction: scoped\n  scopedEnforcementActions: [{action: deny}]"), `enforcementAction "scoped"`},
+		"a name that is too long":   {"policies have a bound", constraint("bear-owner", strings.Repeat("a", 53)), "rename the constraint"},
+		"a mutation":                {"requests aren't changed", "apiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata: {name: a}\n", "remediation"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			for _, item := range migrated(t, tc.text) {
+				if item.Policy != nil {
+					t.Fatalf("%s: %s was migrated", tc.reason, item.Object)
+				}
+				if item.State == gatekeeper.NeedsWork {
+					if notes := strings.Join(item.Notes, "\n"); !strings.Contains(notes, tc.want) {
+						t.Errorf("%s: notes are %q, want %q", tc.reason, notes, tc.want)
+					}
+					return
+				}
+			}
+			t.Errorf("%s: nothing needs work", tc.reason)
+		})
+	}
+}
+
+func TestOneThatNeedsWorkDoesNotHoldUpTheOthers(t *testing.T) {
+	twin := strings.Replace(strings.ReplaceAll(mustBear, "MustBear", "MustWear"), "name: mustbear", "name: mustwear", 1) +
+		strings.Replace(bearOwner, "MustBear", "MustWear", 1)
+	config := "apiVersion: config.gatekeeper.sh/v1alpha1\nkind: Config\nmetadata: {name: config}\n---\n"
+	other := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\n---\n"
+	bad := strings.Replace(strings.Replace(bearOwner, "bear-owner", "bad", 1), "kinds: [{", "scope: Cluster\n    kinds: [{", 1)
+	got := map[string]string{}
+	for _, item := range migrated(t, bad+mustBear+bearOwner+config+other+twin) {
+		got[item.Object] = string(item.State)
+		if item.Policy != nil {
+			got[item.Object] = item.Policy.Name
+		}
+	}
+	want := map[string]string{
+		"MustBear/bad": "needs work", "MustBear/bear-owner": "bear-owner", "MustWear/bear-owner": "mustwear-bear-owner",
+		"ConstraintTemplate/mustbear": "skipped", "ConstraintTemplate/mustwear": "skipped", "Config/config": "skipped",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
