@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/discovery"
@@ -39,6 +40,9 @@ func (f *clusterFlags) client() (client.WithWatch, error) {
 	}
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	if err := authorizationv1.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
 	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})

@@ -17,6 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/rights"
 )
 
 // catalogPoll is how often to look whether the policies are there, at start.
@@ -40,7 +41,7 @@ type Controller struct {
 	policies Policies
 	clock    clock.PassiveClock
 	events   *escalate.Recorder
-	rights   *rights
+	rights   *rights.Finder
 	breakers *breakers
 	budgets  *budgets
 	shelf    *shelf
@@ -107,7 +108,7 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 		return 0, err
 	}
 	p := &pass{rem: rem, book: b, snapshot: c.policies.Snapshot(),
-		targets: &targets{reader: c.reader, writer: c.client, mapper: c.rights.mapper, clock: c.clock, owners: ownerMemo{reader: c.reader}}}
+		targets: &targets{reader: c.reader, writer: c.client, mapper: c.rights.Mapper, clock: c.clock, owners: ownerMemo{reader: c.reader}}}
 	p.saver = func(ctx context.Context) error { return c.persist(ctx, p) }
 	if wait, err := c.tellOwners(ctx, p); err != nil || wait > 0 {
 		return wait, err

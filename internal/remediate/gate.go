@@ -8,6 +8,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/rights"
 )
 
 // gate asks whether new writes may begin: people first, then the calendar, then
@@ -27,7 +28,7 @@ func (c *Controller) gate(ctx context.Context, rem *v1alpha1.Remediation, o Obse
 			return shut, nil
 		}
 	}
-	rules, err := c.rights.missing(ctx, rulesFor(pending, rem.Spec.Strategy.AllowedActions))
+	rules, err := c.rights.Missing(ctx, rights.OnTargets(pending, rem.Spec.Strategy.AllowedActions))
 	if err != nil {
 		return Gate{}, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/rights"
 )
 
 // rightsPoll is how often a target is tried again whose fix lacks a right.
@@ -18,21 +19,21 @@ const rightsPoll = 10 * time.Second
 // requireRights asks for the rights that only the fix itself tells: to the kind
 // that it creates, and to the status that it patches.
 func requireRights(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
-	var wanted []rule
+	var wanted []rights.Need
 	for _, s := range a.steps {
 		switch {
 		case s.Type == policy.ActionCreate:
 			gvk := (&unstructured.Unstructured{Object: s.Object}).GroupVersionKind()
-			wanted = append(wanted, rule{gvk, "", []string{"get", "create", "delete"}, a.object.GetNamespace()})
+			wanted = append(wanted, rights.Need{Kind: gvk, Verbs: []string{"get", "create", "delete"}, Namespace: a.object.GetNamespace()})
 		case s.Subresource != "":
-			wanted = append(wanted, rule{a.object.GroupVersionKind(), s.Subresource, []string{"patch"}, a.object.GetNamespace()})
+			wanted = append(wanted, rights.Need{Kind: a.object.GroupVersionKind(), Subresource: s.Subresource, Verbs: []string{"patch"}, Namespace: a.object.GetNamespace()})
 		}
 	}
 	if len(wanted) == 0 {
 		return nil
 	}
-	r := &rights{client: a.targets.writer, mapper: a.targets.mapper}
-	missing, err := r.missing(ctx, wanted)
+	finder := &rights.Finder{Asker: rights.Own(a.targets.writer), Mapper: a.targets.mapper}
+	missing, err := finder.Missing(ctx, wanted)
 	if err != nil {
 		return a.fromError(err)
 	}
@@ -43,12 +44,12 @@ func requireRights(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 }
 
 // lacksRights waits for a right that was refused.
-func (a *attempt) lacksRights(wanted rule, err error) *v1alpha1.TargetRecord {
-	mapping, mapErr := a.targets.mapper.RESTMapping(wanted.kind.GroupKind(), wanted.kind.Version)
+func (a *attempt) lacksRights(wanted rights.Need, err error) *v1alpha1.TargetRecord {
+	mapping, mapErr := a.targets.mapper.RESTMapping(wanted.Kind.GroupKind(), wanted.Kind.Version)
 	if mapErr != nil {
 		return a.fromError(err)
 	}
-	return a.awaitRights(wanted.text(mapping.Resource, wanted.verbs))
+	return a.awaitRights(wanted.Text(mapping.Resource, wanted.Verbs))
 }
 
 // awaitRights leaves the target pending until somebody adds the rules: it is no

@@ -19,6 +19,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/rights"
 )
 
 // Options are what remediation needs from the rest of the manager.
@@ -52,7 +53,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 	slices := newShelf(mgr.GetAPIReader())
 	rollout := &Controller{client: mgr.GetClient(), reader: mgr.GetAPIReader(), policies: o.Policies, clock: o.Clock,
 		events: recorder, breakers: b, shelf: slices, budgets: newBudgets(mgr.GetAPIReader(), slices), metrics: newMetrics(o.Metrics), analyzer: o.Analyzer,
-		rights: &rights{client: mgr.GetClient(), mapper: mgr.GetRESTMapper()}}
+		rights: &rights.Finder{Asker: rights.Own(mgr.GetClient()), Mapper: mgr.GetRESTMapper()}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("remediation").
 		For(&v1alpha1.Remediation{}).
 		Watches(&v1alpha1.CircuitBreaker{}, handler.EnqueueRequestsFromMapFunc(rollout.heldPlans)).

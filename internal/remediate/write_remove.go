@@ -16,6 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/rights"
 )
 
 // removal is what deletion and eviction have in common: the object that was read
@@ -100,7 +101,7 @@ func (eviction) tryOut(ctx context.Context, a *attempt, w *write) *v1alpha1.Targ
 	case kube.Classify(err) == kube.Gone:
 		return a.retry(name(ref)+", which made the Pod, is gone: the Pod goes with it", a.targets.backoff(a.previous.Attempts))
 	case kube.Classify(err) == kube.Forbidden:
-		return a.lacksRights(rule{schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), "", []string{"get"}, ref.Namespace}, err)
+		return a.lacksRights(rights.Need{Kind: schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), Verbs: []string{"get"}, Namespace: ref.Namespace}, err)
 	case err != nil:
 		return a.fromError(err)
 	}

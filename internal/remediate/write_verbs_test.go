@@ -19,6 +19,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/rights"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
@@ -180,8 +181,8 @@ func TestRulesFor(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := map[string][]string{}
-			for _, r := range rulesFor([]v1alpha1.ObjectReference{tc.target, tc.target}, tc.allowed) {
-				got[r.subresource] = r.verbs
+			for _, r := range rights.OnTargets([]v1alpha1.ObjectReference{tc.target, tc.target}, tc.allowed) {
+				got[r.Subresource] = r.Verbs
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: (-want +got)\n%s", tc.reason, diff)

@@ -211,15 +211,10 @@ func definitions(policies []*v1alpha1.Policy, snapshot *catalog.Snapshot, now ti
 	return defs, names
 }
 
-// kindsOf are the kinds that the scan judges by the policy: none when it judges
-// nothing but deletions.
+// kindsOf are the kinds that the scan judges by the policy.
 func kindsOf(p *v1alpha1.Policy) []schema.GroupKind {
-	ops := p.Spec.Match.Operations
-	if len(ops) > 0 && !slices.Contains(ops, v1alpha1.OperationCreate) && !slices.Contains(ops, v1alpha1.OperationUpdate) {
-		return nil
-	}
 	var out []schema.GroupKind
-	for _, k := range match.Kinds(p) {
+	for _, k := range match.StandingKinds(p) {
 		out = append(out, schema.GroupKind{Group: k.Group, Kind: k.Kind})
 	}
 	return out

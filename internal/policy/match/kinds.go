@@ -27,6 +27,16 @@ func Kinds(p *v1alpha1.Policy) []GroupKind {
 	return slices.Compact(kinds)
 }
 
+// StandingKinds are the kinds whose existing objects the policy judges: none when it
+// judges nothing but deletions.
+func StandingKinds(p *v1alpha1.Policy) []GroupKind {
+	ops := p.Spec.Match.Operations
+	if len(ops) > 0 && !slices.Contains(ops, v1alpha1.OperationCreate) && !slices.Contains(ops, v1alpha1.OperationUpdate) {
+		return nil
+	}
+	return Kinds(p)
+}
+
 // ViaPodTemplate says that the policy concerns the kind only because the kind
 // holds a pod template and the policy concerns Pods.
 func ViaPodTemplate(p *v1alpha1.Policy, kind GroupKind) bool {
