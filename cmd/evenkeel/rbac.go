@@ -72,8 +72,7 @@ func (o *rbacOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	ctx := cmd.Context()
-	snapshot, err := o.policies.load(ctx)
+	snapshot, err := o.policies.load(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -88,7 +87,13 @@ func (o *rbacOptions) run(cmd *cobra.Command) error {
 	if !o.existing {
 		return printRoles(cmd.OutOrStdout(), least, o.name)
 	}
-	if least, err = o.lacking(ctx, least, account); err != nil {
+	return o.printLacking(cmd, least, account)
+}
+
+// printLacking prints the part of the roles that the controller hasn't got.
+func (o *rbacOptions) printLacking(cmd *cobra.Command, least *rights.Least, account types.NamespacedName) error {
+	least, err := o.lacking(cmd.Context(), least, account)
+	if err != nil {
 		return err
 	}
 	if len(least.Roles(o.name)) == 0 {

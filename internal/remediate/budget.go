@@ -89,6 +89,13 @@ func (b *budgets) release(plan string) {
 
 // room is what all plans at work leave. Without any budget nothing more is read.
 func (b *budgets) room(ctx context.Context, p *pass) (*canary.Room, error) {
+	atWork, err := b.atWork(ctx, p)
+	return canary.RoomFor(atWork), err
+}
+
+// atWork are the plans that may write, with what each has in flight; none when no
+// budget limits anything.
+func (b *budgets) atWork(ctx context.Context, p *pass) ([]canary.PlanAtWork, error) {
 	list := &v1alpha1.RemediationList{}
 	if err := b.reader.List(ctx, list); err != nil {
 		return nil, fmt.Errorf("list the plans at work: %w", err)
@@ -103,7 +110,7 @@ func (b *budgets) room(ctx context.Context, p *pass) (*canary.Room, error) {
 		}
 	}
 	if !limited {
-		return canary.RoomFor(nil), nil
+		return nil, nil
 	}
 	for i := range atWork {
 		var err error
@@ -111,7 +118,7 @@ func (b *budgets) room(ctx context.Context, p *pass) (*canary.Room, error) {
 			return nil, err
 		}
 	}
-	return canary.RoomFor(atWork), nil
+	return atWork, nil
 }
 
 // mayHaveWritten says whether targets of a plan may be in flight. A plan's first

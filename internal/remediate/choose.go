@@ -22,7 +22,7 @@ const maxCanaryReads = 20
 
 // choose sorts the fixable findings into objects to mend and objects to report
 // only, by their metadata as the API server holds it now.
-func (p *Planner) choose(ctx context.Context, d *draft, found []policy.Finding, history *past) error {
+func (p *drafter) choose(ctx context.Context, d *draft, found []policy.Finding, history *past) error {
 	byKind := map[schema.GroupVersionKind][]policy.Finding{}
 	var kinds []schema.GroupVersionKind
 	for _, f := range found {
@@ -120,21 +120,21 @@ func labelled(f policy.Finding, m, namespace *metav1.PartialObjectMetadata) cana
 // chooseCanary moves objects of the first stage to the front that the canary's
 // selector chooses and, when the plan is to be rolled out, that can prove
 // something: they are healthy and still violate. Objects that turn out clean are
-// dropped. It says false when there is nothing left to mend, or no canary.
-func (p *Planner) chooseCanary(ctx context.Context, d *draft) (bool, error) {
+// dropped. It says false when there is nothing left to mend, or no canary; then
+// refused says why, where a person can do something about it.
+func (p *drafter) chooseCanary(ctx context.Context, d *draft) (found bool, refused string, err error) {
 	layout, err := d.layout()
 	if err != nil {
-		return false, err
+		return false, "", err
 	}
 	leaders := d.leaders()
 	if len(leaders) == 0 {
-		p.notPlanned(ctx, d.policy, d.noLeader())
-		return false, nil
+		return false, d.noLeader(), nil
 	}
 	size := int(layout.Waves[0])
 	if !d.strategy.Mode.Runs() {
 		d.toFront(leaders[:min(size, len(leaders))])
-		return true, nil
+		return true, "", nil
 	}
 	var chosen, clean []int
 	why := ""
@@ -145,7 +145,7 @@ func (p *Planner) chooseCanary(ctx context.Context, d *draft) (bool, error) {
 		fit, mended, message, err := p.fitCanary(ctx, d, d.eligible[i].object)
 		switch {
 		case err != nil:
-			return false, err
+			return false, "", err
 		case fit:
 			chosen = append(chosen, i)
 		case mended:
@@ -155,11 +155,11 @@ func (p *Planner) chooseCanary(ctx context.Context, d *draft) (bool, error) {
 		}
 	}
 	if len(chosen) == 0 && why != "" {
-		p.notPlanned(ctx, d.policy, "no canary: none of the first violating objects is healthy, and one that isn't would prove nothing; the last looked at is "+why)
+		refused = "no canary: none of the first violating objects is healthy, and one that isn't would prove nothing; the last looked at is " + why
 	}
 	d.toFront(append(chosen, clean...))
 	d.eligible = slices.Delete(d.eligible, len(chosen), len(chosen)+len(clean))
-	return len(chosen) > 0, nil
+	return len(chosen) > 0, refused, nil
 }
 
 // noLeader says why a plan has no canary at all.
@@ -173,7 +173,7 @@ func (d *draft) noLeader() string {
 }
 
 // fitCanary reads one object anew: does it still violate, and is it healthy?
-func (p *Planner) fitCanary(ctx context.Context, d *draft, ref v1alpha1.ObjectReference) (fit, clean bool, message string, err error) {
+func (p *drafter) fitCanary(ctx context.Context, d *draft, ref v1alpha1.ObjectReference) (fit, clean bool, message string, err error) {
 	t := &targets{reader: p.reader, mapper: p.mapper, clock: p.clock}
 	obj, err := t.read(ctx, ref)
 	if client.IgnoreNotFound(err) != nil {
@@ -194,7 +194,7 @@ func (p *Planner) fitCanary(ctx context.Context, d *draft, ref v1alpha1.ObjectRe
 
 // violates says whether an object still violates, and whether its fix removes it:
 // then its own health proves nothing, and needn't be good.
-func (p *Planner) violates(ctx context.Context, t *targets, policyName string, obj *unstructured.Unstructured) (violates, removed bool, err error) {
+func (p *drafter) violates(ctx context.Context, t *targets, policyName string, obj *unstructured.Unstructured) (violates, removed bool, err error) {
 	namespace, err := t.namespaceOf(ctx, obj)
 	if err != nil {
 		return false, false, client.IgnoreNotFound(err)

@@ -37,7 +37,7 @@ func (p *Planner) forget(ctx context.Context, policyName string) error {
 }
 
 // plansOf reads a policy's plans anew, oldest first.
-func (p *Planner) plansOf(ctx context.Context, policyName string) ([]v1alpha1.Remediation, error) {
+func (p *drafter) plansOf(ctx context.Context, policyName string) ([]v1alpha1.Remediation, error) {
 	list := &v1alpha1.RemediationList{}
 	if err := p.reader.List(ctx, list, client.MatchingLabels{v1alpha1.LabelPolicy: policyName}); err != nil {
 		return nil, fmt.Errorf("list the plans of policy %s: %w", policyName, err)

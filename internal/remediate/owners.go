@@ -22,7 +22,7 @@ const maxTold = 10_000
 // ownership says which of the candidates somebody else must be told of: those
 // of other tools, and those of controllers whose root the policy doesn't judge.
 // What it judges at the root is mended, or told of, there.
-func (p *Planner) ownership(ctx context.Context, d *draft, index *kindIndex, found []policy.Finding) error {
+func (p *drafter) ownership(ctx context.Context, d *draft, index *kindIndex, found []policy.Finding) error {
 	violating := map[string]bool{}
 	for _, f := range found {
 		violating[f.UID] = true
@@ -59,7 +59,7 @@ func (p *Planner) ownership(ctx context.Context, d *draft, index *kindIndex, fou
 }
 
 // judges says whether a policy concerns an object, as it is now.
-func (p *Planner) judges(ctx context.Context, pol *v1alpha1.Policy, ref v1alpha1.ObjectReference) (bool, error) {
+func (p *drafter) judges(ctx context.Context, pol *v1alpha1.Policy, ref v1alpha1.ObjectReference) (bool, error) {
 	if !judgesKind(pol, ref) {
 		return false, nil
 	}
@@ -92,7 +92,7 @@ func (d *draft) untold() bool {
 }
 
 // toldBefore are the objects that the latest plan of this revision has left alone.
-func (p *Planner) toldBefore(ctx context.Context, d *draft) (map[string]bool, error) {
+func (p *drafter) toldBefore(ctx context.Context, d *draft) (map[string]bool, error) {
 	if len(d.plans) == 0 {
 		return nil, nil
 	}

@@ -76,7 +76,7 @@ func (h *past) waiting(uid string, now time.Time) bool { return now.Before(h.fai
 
 // readPast reads what the policy's ended plans tell. A person who says to try
 // again (see AnnotationRetry) makes all up to the plan named forgotten.
-func (p *Planner) readPast(ctx context.Context, d draft) (*past, error) {
+func (p *drafter) readPast(ctx context.Context, d draft) (*past, error) {
 	h := newPast()
 	now := p.clock.Now()
 	for i := range d.plans {

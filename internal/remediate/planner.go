@@ -8,8 +8,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -49,14 +47,12 @@ type PolicyStatus interface {
 // Planner makes a Remediation of a policy's violations when there is none at
 // work, and keeps the history short. It writes to no target.
 type Planner struct {
+	drafter
 	client   client.Client
-	reader   client.Reader
-	policies PolicyStatus
+	status   PolicyStatus
 	findings Findings
-	clock    clock.PassiveClock
 	events   *escalate.Recorder
 	breakers *breakers
-	mapper   meta.RESTMapper
 	said     *sayings
 }
 
@@ -125,33 +121,24 @@ func (p *Planner) plan(ctx context.Context, pol *v1alpha1.Policy, plans []v1alph
 
 // draft chooses the targets, and creates the plan when any can be mended now.
 func (p *Planner) draft(ctx context.Context, pol *v1alpha1.Policy, d draft, found []policy.Finding) (time.Duration, error) {
-	history, err := p.readPast(ctx, d)
+	outcome, refused, err := p.compose(ctx, &d, found)
 	if err != nil {
 		return 0, err
 	}
-	if d.stages, err = canary.ReadStages(&d.strategy); err != nil {
-		return 0, fmt.Errorf("policy %s, spec.remediation: %w", pol.Name, err)
+	if refused != "" {
+		p.notPlanned(ctx, pol, refused)
 	}
-	if d.told, err = p.toldBefore(ctx, &d); err != nil {
-		return 0, err
-	}
-	if err := p.choose(ctx, &d, found, history); err != nil {
-		return 0, err
-	}
-	if len(d.eligible) == 0 {
-		if !d.untold() {
-			return p.nothingEligible(ctx, pol, d, found), nil
-		}
-		d.hash = planHash(d)
-		return 0, p.create(ctx, d)
-	}
-	d.hash = planHash(d)
-	d.order()
-	if ok, err := p.chooseCanary(ctx, &d); err != nil || !ok {
+	switch outcome {
+	case draftEmpty:
+		return p.nothingEligible(ctx, pol, d, found), nil
+	case draftWithoutCanary:
 		// An object that has just changed is soon healthy again.
-		return p.said.wait(pol.Name), err
+		return p.said.wait(pol.Name), nil
+	case draftTells:
+		return 0, p.create(ctx, d)
+	case draftRollout:
+		p.said.settled(pol.Name)
 	}
-	p.said.settled(pol.Name)
 	return 0, p.create(ctx, d)
 }
 
@@ -205,7 +192,7 @@ func (p *Planner) create(ctx context.Context, d draft) error {
 // current says whether the revision that was scanned is the one that the
 // policy's spec asks for and that is in force.
 func (p *Planner) current(pol *v1alpha1.Policy, scanned string) bool {
-	status, known := p.policies.Status(pol.Name)
+	status, known := p.status.Status(pol.Name)
 	return known && p.policies.Complete() && status.Err == nil && status.Revision == scanned && status.Generation == pol.Generation
 }
 

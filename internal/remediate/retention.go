@@ -21,7 +21,7 @@ func (p *Planner) prune(ctx context.Context, pol *v1alpha1.Policy, plans []v1alp
 	strategy := pol.Spec.Remediation.DeepCopy()
 	strategy.SetDefaults()
 	kept := []string{pol.Annotations[v1alpha1.AnnotationRetry]}
-	status, _ := p.policies.Status(pol.Name) // while it isn't known, any revision may be in force
+	status, _ := p.status.Status(pol.Name) // while it isn't known, any revision may be in force
 	if rem := undonePlan(pol, plans, status.Revision); rem != nil {
 		kept = append(kept, rem.Name)
 	}

@@ -16,9 +16,9 @@ import (
 // rightsPoll is how often a target is tried again whose fix lacks a right.
 const rightsPoll = 10 * time.Second
 
-// requireRights asks for the rights that only the fix itself tells: to the kind
-// that it creates, and to the status that it patches.
-func requireRights(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
+// ofFix are the rights that only the fix itself tells: to the kind that it creates,
+// and to the status that it patches.
+func (a *attempt) ofFix() []rights.Need {
 	var wanted []rights.Need
 	for _, s := range a.steps {
 		switch {
@@ -29,6 +29,12 @@ func requireRights(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 			wanted = append(wanted, rights.Need{Kind: a.object.GroupVersionKind(), Subresource: s.Subresource, Verbs: []string{"patch"}, Namespace: a.object.GetNamespace()})
 		}
 	}
+	return wanted
+}
+
+// requireRights asks for the rights that only the fix itself tells.
+func requireRights(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
+	wanted := a.ofFix()
 	if len(wanted) == 0 {
 		return nil
 	}

@@ -66,8 +66,8 @@ func Register(mgr ctrl.Manager, o Options) error {
 		events: recorder, metrics: newApprovalMetrics(o.Metrics)}); err != nil {
 		return err
 	}
-	planner := &Planner{client: mgr.GetClient(), reader: mgr.GetAPIReader(), policies: o.Policies, findings: o.Findings,
-		clock: o.Clock, events: recorder, breakers: b, mapper: mgr.GetRESTMapper(), said: newSayings()}
+	planner := &Planner{client: mgr.GetClient(), status: o.Policies, findings: o.Findings, events: recorder, breakers: b, said: newSayings(),
+		drafter: drafter{reader: mgr.GetAPIReader(), policies: o.Policies, clock: o.Clock, mapper: mgr.GetRESTMapper()}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("planner").
 		For(&v1alpha1.Policy{}).
 		Watches(&v1alpha1.Remediation{}, handler.EnqueueRequestsFromMapFunc(policyOf)).

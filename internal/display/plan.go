@@ -1,0 +1,209 @@
+package display
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// Plan is a rollout that doesn't exist yet: what a policy's remediation would do
+// now. It is what machines get to read, too: fields are only ever added.
+type Plan struct {
+	Policy   string                   `json:"policy"`
+	Revision string                   `json:"revision"`
+	Mode     v1alpha1.RemediationMode `json:"mode"`
+	// Remediation is the name that the plan would have; empty when none is made.
+	Remediation string `json:"remediation,omitempty"`
+	// Waves are in order; the first is the canary.
+	Waves []PlannedWave `json:"waves"`
+	// LeftAlone are the violating objects that no wave mends, and why.
+	LeftAlone []PlannedTarget `json:"leftAlone,omitempty"`
+	// Waiting counts the objects that failed in an earlier plan and whose next try
+	// is still to come; Later those that the budget leaves for the next plan.
+	Waiting int `json:"waiting,omitempty"`
+	Later   int `json:"later,omitempty"`
+	// LeastDuration is how long the soaks and metrics of all waves take at the
+	// least, as Go writes durations; empty without a rollout.
+	LeastDuration string `json:"leastDuration,omitempty"`
+	// Holds are what would keep the first write from beginning now.
+	Holds []Hold `json:"holds,omitempty"`
+	// MissingRights are the RBAC rules that the controller lacks.
+	MissingRights []string `json:"missingRights,omitempty"`
+	// Notes say what the preview couldn't know.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// PlannedWave is a wave with its targets.
+type PlannedWave struct {
+	// Stage is empty in a plan without stages.
+	Stage string `json:"stage,omitempty"`
+	// Canary says that the wave is the canary of its stage.
+	Canary  bool            `json:"canary"`
+	Targets []PlannedTarget `json:"targets"`
+}
+
+// PlannedTarget is an object with what would become of it.
+type PlannedTarget struct {
+	Object v1alpha1.ObjectReference `json:"object"`
+	// Reason and Message say why it isn't mended, or that its fix would fail.
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Diff is the change; empty when it wasn't asked for.
+	Diff string `json:"diff,omitempty"`
+}
+
+// Hold is something that keeps writes from beginning.
+type Hold struct {
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// Targets counts the objects that the waves would mend.
+func (p *Plan) Targets() int {
+	n := 0
+	for _, w := range p.Waves {
+		n += len(w.Targets)
+	}
+	return n
+}
+
+// Draw gives the lines of the drawing: the head, the waves as a tree, what is left
+// alone, what would hold the rollout, and which rights are missing. At most shown
+// targets of a wave are named; 0 means all.
+func (p *Plan) Draw(style Style, shown int) []string {
+	d := &drawing{style: style}
+	d.add(bold, "Plan for policy %s", p.Policy)
+	d.add(plain, "  Revision  %.12s, mode %s", p.Revision, p.Mode)
+	if p.Targets() > 0 {
+		d.add(plain, "  Rollout   %s in %s, at least %s", counted(p.Targets(), "target"), counted(len(p.Waves), "wave"), p.LeastDuration)
+	} else {
+		d.add(good, "  Rollout   nothing to mend")
+	}
+	if p.Remediation != "" {
+		d.add(plain, "  Name      %s", p.Remediation)
+	}
+	p.waves(d, shown)
+	p.leftAlone(d, shown)
+	if n := p.Waiting + p.Later; n > 0 {
+		d.section("Later")
+		if p.Later > 0 {
+			d.add(plain, "  %d objects are left for the next plan (budget.maxTargets)", p.Later)
+		}
+		if p.Waiting > 0 {
+			d.add(plain, "  %d objects failed in an earlier plan and wait for another try", p.Waiting)
+		}
+	}
+	p.holds(d)
+	return d.lines
+}
+
+func (p *Plan) waves(d *drawing, shown int) {
+	if p.Targets() == 0 {
+		return
+	}
+	d.section("Waves")
+	stage := ""
+	for i, w := range p.Waves {
+		if w.Stage != stage {
+			stage = w.Stage
+			d.add(bold, "  stage %s", stage)
+		}
+		title := fmt.Sprintf("wave %d", i)
+		if w.Canary {
+			title = "canary"
+		}
+		d.add(plain, "  %s: %d", title, len(w.Targets))
+		tree(d, w.Targets, shown)
+	}
+}
+
+func (p *Plan) leftAlone(d *drawing, shown int) {
+	if len(p.LeftAlone) == 0 {
+		return
+	}
+	byReason := map[string][]PlannedTarget{}
+	var reasons []string
+	for _, t := range p.LeftAlone {
+		if byReason[t.Reason] == nil {
+			reasons = append(reasons, t.Reason)
+		}
+		byReason[t.Reason] = append(byReason[t.Reason], t)
+	}
+	slices.Sort(reasons)
+	d.section(fmt.Sprintf("Left alone (%d)", len(p.LeftAlone)))
+	for _, reason := range reasons {
+		d.add(plain, "  %s: %d", reason, len(byReason[reason]))
+		for i := range byReason[reason] {
+			byReason[reason][i].Reason = "" // it stands above
+		}
+		tree(d, byReason[reason], shown)
+	}
+}
+
+// counted is a number of things, as people say it.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// tree draws targets as the leaves of what stands above.
+func tree(d *drawing, targets []PlannedTarget, shown int) {
+	hidden := 0
+	if shown > 0 && len(targets) > shown {
+		hidden = len(targets) - shown
+		targets = targets[:shown]
+	}
+	for i, t := range targets {
+		branch, stem := "├─", "│ "
+		if i == len(targets)-1 && hidden == 0 {
+			branch, stem = "└─", "  "
+		}
+		tone := plain
+		if t.Reason != "" {
+			tone = bad
+		}
+		d.add(tone, "  %s %s", branch, Name(t.Object)+note(v1alpha1.TargetRecord{Reason: t.Reason, Message: t.Message}))
+		for line := range strings.Lines(t.Diff) {
+			line = strings.TrimRight(line, "\n")
+			d.add(diffTone(line), "  %s    %s", stem, line)
+		}
+	}
+	if hidden > 0 {
+		d.add(faint, "  └─ and %d more; --all names them", hidden)
+	}
+}
+
+func diffTone(line string) tone {
+	switch {
+	case strings.HasPrefix(line, "+"):
+		return good
+	case strings.HasPrefix(line, "-"):
+		return bad
+	}
+	return faint
+}
+
+func (p *Plan) holds(d *drawing) {
+	if len(p.Holds) > 0 {
+		d.section("Would be held")
+		for _, h := range p.Holds {
+			d.add(busy, "  %s %s: %s", mark(busy), h.Reason, h.Message)
+		}
+	}
+	if len(p.MissingRights) > 0 {
+		d.section(`Missing rights: add to a ClusterRole labelled rbac.evenkeel.dev/aggregate-to-writer: "true"`)
+		for _, rule := range p.MissingRights {
+			d.add(bad, "  - %s", rule)
+		}
+	}
+	if len(p.Notes) > 0 {
+		d.section("Notes")
+		for _, n := range p.Notes {
+			d.add(faint, "  %s", n)
+		}
+	}
+}

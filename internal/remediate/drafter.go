@@ -1,0 +1,67 @@
+package remediate
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// drafter drafts plans. It reads the cluster and changes nothing in it, so that a
+// preview drafts exactly as the planner does.
+type drafter struct {
+	reader   client.Reader
+	policies Policies
+	clock    clock.PassiveClock
+	mapper   meta.RESTMapper
+}
+
+// drafted is what has become of a draft.
+type drafted int
+
+const (
+	// draftEmpty: nothing can be mended now, and no owner is to be told anything.
+	draftEmpty drafted = iota
+	// draftTells: nothing can be mended, but owners are to be told of their objects.
+	draftTells
+	// draftWithoutCanary: no object can lead the rollout.
+	draftWithoutCanary
+	// draftRollout: the plan can be rolled out as it stands.
+	draftRollout
+)
+
+// compose chooses what a draft holds, and puts it in the order of the rollout.
+// refused says why there is no canary, where a person can do something about it.
+func (p *drafter) compose(ctx context.Context, d *draft, found []policy.Finding) (outcome drafted, refused string, err error) {
+	history, err := p.readPast(ctx, *d)
+	if err != nil {
+		return draftEmpty, "", err
+	}
+	if d.stages, err = canary.ReadStages(&d.strategy); err != nil {
+		return draftEmpty, "", fmt.Errorf("policy %s, spec.remediation: %w", d.policy.Name, err)
+	}
+	if d.told, err = p.toldBefore(ctx, d); err != nil {
+		return draftEmpty, "", err
+	}
+	if err := p.choose(ctx, d, found, history); err != nil {
+		return draftEmpty, "", err
+	}
+	d.hash = planHash(*d)
+	if len(d.eligible) == 0 {
+		if d.untold() {
+			return draftTells, "", nil
+		}
+		return draftEmpty, "", nil
+	}
+	d.order()
+	ready, refused, err := p.chooseCanary(ctx, d)
+	if err != nil || !ready {
+		return draftWithoutCanary, refused, err
+	}
+	return draftRollout, "", nil
+}

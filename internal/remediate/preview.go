@@ -1,0 +1,238 @@
+package remediate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/display"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/rights"
+)
+
+// Previewer says what a policy's remediation would do now. It drafts plans as the
+// planner does and computes fixes as the protocol before a write does, but it only
+// reads: no dry run is sent to the server, so that what admission would say of a
+// fix isn't known.
+type Previewer struct {
+	// Reader reads past every cache.
+	Reader client.Reader
+	Mapper meta.RESTMapper
+	// Policies are all that are in force, the one previewed among them.
+	Policies Policies
+	Clock    clock.PassiveClock
+	// Rights asks what the controller may do; nil leaves that out.
+	Rights rights.Asker
+	// Diffs is how many targets' fixes are computed; negative means all.
+	Diffs int
+	// Progress is told how many fixes have been computed, of how many; nil for
+	// nobody.
+	Progress func(done, all int)
+}
+
+// Preview drafts the plan that the controller would make of the findings. A policy
+// whose mode is Off is previewed as if it were Automatic.
+func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.Policy, found []policy.Finding) (*display.Plan, error) {
+	strategy := pol.Spec.Remediation.DeepCopy()
+	strategy.SetDefaults()
+	revision, _ := p.Policies.Snapshot().Revision(pol.Name)
+	out := &display.Plan{Policy: pol.Name, Revision: revision, Mode: strategy.Mode, Waves: []display.PlannedWave{}}
+	if problems := canary.Validate(strategy); len(problems) > 0 {
+		return nil, fmt.Errorf("policy %s: %s", pol.Name, problems[0])
+	}
+	if strategy.Mode == v1alpha1.RemediationOff {
+		strategy.Mode = v1alpha1.RemediationAutomatic
+		hold(out, "ModeOff", "spec.remediation.mode is Off: nothing is planned until it is Automatic, Manual or DryRun; the waves are those of Automatic")
+	}
+	drafts := &drafter{reader: p.Reader, policies: p.Policies, clock: p.Clock, mapper: p.Mapper}
+	plans, err := drafts.plansOf(ctx, pol.Name)
+	if err != nil && !notInstalled(err) {
+		return nil, err
+	}
+	d := draft{policy: pol, strategy: *strategy, revision: revision, plans: plans}
+	p.inTheWay(out, &d)
+	outcome, refused, err := drafts.compose(ctx, &d, found)
+	if err != nil {
+		return nil, err
+	}
+	if refused != "" {
+		hold(out, v1alpha1.ReasonNoViableCanary, refused)
+	}
+	out.Waiting = d.waiting
+	p.unfixable(out, found)
+	if outcome == draftEmpty || outcome == draftWithoutCanary {
+		for _, c := range slices.Concat(d.eligible, d.ineligible) {
+			out.LeftAlone = append(out.LeftAlone, alone(c))
+		}
+		return out, nil
+	}
+	return out, p.fill(ctx, out, &d)
+}
+
+// inTheWay tells of an earlier plan that keeps another one from being made.
+func (p *Previewer) inTheWay(out *display.Plan, d *draft) {
+	if len(d.plans) == 0 {
+		return
+	}
+	for i := range d.plans {
+		if rem := &d.plans[i]; !rests(rem) {
+			hold(out, "PlanAtWork", fmt.Sprintf("plan %s is %s: no other is made before its end", rem.Name, phaseOf(*rem)))
+			return
+		}
+	}
+	if why := blocked(d.policy, d.plans, d.revision); why != "" {
+		hold(out, "Blocked", why)
+	}
+}
+
+// unfixable tells of the findings that the policy offers no fix for.
+func (p *Previewer) unfixable(out *display.Plan, found []policy.Finding) {
+	for _, f := range found {
+		if !f.Fixable {
+			out.LeftAlone = append(out.LeftAlone, display.PlannedTarget{Reason: v1alpha1.ReasonNoFix, Message: f.Message,
+				Object: v1alpha1.ObjectReference{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name, UID: f.UID}})
+		}
+	}
+}
+
+func alone(c candidate) display.PlannedTarget {
+	reason := c.reason
+	if reason == "" {
+		reason = v1alpha1.ReasonNoViableCanary
+	}
+	return display.PlannedTarget{Object: c.object, Reason: reason, Message: c.message}
+}
+
+// fill tells a plan's targets, wave by wave, and what would hold it.
+func (p *Previewer) fill(ctx context.Context, out *display.Plan, d *draft) error {
+	rem, parts, err := d.build()
+	if err != nil {
+		return err
+	}
+	if d.policy.UID != "" {
+		out.Remediation = rem.Name
+	}
+	out.Later = len(d.eligible) - d.size()
+	waves := make([]display.PlannedWave, len(rem.Spec.Waves))
+	for i := range waves {
+		at := stageOf(rem.Spec, int32(i))
+		waves[i] = display.PlannedWave{Stage: at.name, Canary: at.first == int32(i), Targets: []display.PlannedTarget{}}
+	}
+	var written []v1alpha1.ObjectReference
+	f := p.foresight(rem, len(d.eligible))
+	inPlan := map[string]bool{}
+	for _, slice := range parts {
+		for _, t := range slice.Spec.Targets {
+			inPlan[t.Object.UID] = true
+			target := f.see(ctx, t)
+			if t.LeftAlone != "" {
+				out.LeftAlone = append(out.LeftAlone, target)
+				continue
+			}
+			written = append(written, t.Object)
+			waves[t.Wave].Targets = append(waves[t.Wave].Targets, target)
+		}
+	}
+	for _, c := range d.ineligible {
+		if !inPlan[c.object.UID] {
+			out.LeftAlone = append(out.LeftAlone, alone(c))
+		}
+	}
+	out.Waves = slices.DeleteFunc(waves, func(w display.PlannedWave) bool { return len(w.Targets) == 0 })
+	if len(written) == 0 {
+		return nil
+	}
+	if left := len(written) - f.seen; left > 0 && p.Diffs >= 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("fixes were computed for %d of %d targets; --diff computes all", f.seen, len(written)))
+	}
+	out.LeastDuration = leastDuration(rem).String()
+	return p.holds(ctx, out, rem, written, f.needs)
+}
+
+// leastDuration is how long the waves of a plan soak, and their metrics are asked,
+// at the least. What verification, windows and people take isn't in it.
+func leastDuration(rem *v1alpha1.Remediation) time.Duration {
+	total := time.Duration(0)
+	for wave := range rem.Spec.Waves {
+		o := Observation{Spec: rem.Spec, Status: v1alpha1.RemediationStatus{Wave: int32(wave)}}
+		least := o.soak()
+		if analysis := rem.Spec.Strategy.Analysis; analysis != nil {
+			for _, m := range analysis.Metrics {
+				least = max(least, time.Duration(max(m.Samples-1, 0))*m.Interval.Duration)
+			}
+		}
+		total += least
+	}
+	return total
+}
+
+// foresight computes the fixes of a plan's first targets without any write.
+type foresight struct {
+	attempt attempt
+	left    int
+	seen    int
+	all     int
+	needs   []rights.Need
+	tell    func(done, all int)
+}
+
+func (p *Previewer) foresight(rem *v1alpha1.Remediation, all int) *foresight {
+	f := &foresight{left: p.Diffs, all: all, tell: p.Progress}
+	if f.left < 0 {
+		f.left = v1alpha1.MaxTargets
+	}
+	f.attempt = attempt{plan: rem.Spec, remediation: rem.Name, snapshot: p.Policies.Snapshot(),
+		targets: &targets{reader: p.Reader, mapper: p.Mapper, clock: p.Clock, owners: ownerMemo{reader: p.Reader}}}
+	return f
+}
+
+// foreseen is the part of the protocol before a write that only reads.
+func foreseen() []check {
+	return []check{readFresh, respectOptOut, judgeAgain, respectOwnership, respectVerbs, computeFix, passEveryPolicy}
+}
+
+// see says what would become of a target.
+func (f *foresight) see(ctx context.Context, t v1alpha1.Target) display.PlannedTarget {
+	out := display.PlannedTarget{Object: t.Object, Reason: t.LeftAlone}
+	if f.left == 0 {
+		return out
+	}
+	f.left--
+	if t.LeftAlone == "" {
+		f.seen++
+	}
+	a := f.attempt
+	a.target = t
+	for _, step := range foreseen() {
+		if rec := step(ctx, &a); rec != nil {
+			out.Reason, out.Message, out.Diff = rec.Reason, rec.Message, rec.Proposal
+			return out
+		}
+	}
+	f.needs = append(f.needs, a.ofFix()...)
+	diff, err := action.Propose(name(t.Object), a.object.Object, a.patched, a.steps, maxProposal)
+	if err != nil {
+		out.Reason, out.Message = v1alpha1.ReasonFixInvalid, err.Error()
+	}
+	out.Diff = diff
+	if f.tell != nil {
+		f.tell(f.seen, f.all)
+	}
+	return out
+}
+
+// notInstalled says that the cluster doesn't know Evenkeel's kinds.
+func notInstalled(err error) bool { return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) }
+
+func hold(out *display.Plan, reason, message string) {
+	out.Holds = append(out.Holds, display.Hold{Reason: reason, Message: message})
+}

@@ -1,0 +1,129 @@
+package remediate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/display"
+	"evenkeel.dev/evenkeel/internal/rights"
+)
+
+// holds tells what would keep the plan's first write from beginning now, in the
+// order in which the rollout asks.
+func (p *Previewer) holds(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation, targets []v1alpha1.ObjectReference, further []rights.Need) error {
+	switch rem.Spec.Strategy.Mode {
+	case v1alpha1.RemediationManual:
+		hold(out, v1alpha1.ReasonAwaitingApproval, "spec.remediation.mode is Manual: a person must approve the plan")
+	case v1alpha1.RemediationDryRun:
+		hold(out, "DryRun", "spec.remediation.mode is DryRun: every fix is tried on the server, and nothing is written")
+	case v1alpha1.RemediationOff, v1alpha1.RemediationAutomatic:
+	}
+	for _, shut := range []Gate{outsideWindows(rem, p.Clock.Now()), budgetInvalid(rem)} {
+		if shut.Closed {
+			hold(out, shut.Reason, shut.Message)
+		}
+	}
+	if err := p.budget(ctx, out, rem); err != nil {
+		return err
+	}
+	if err := p.rights(ctx, out, rem, targets, further); err != nil {
+		return err
+	}
+	return p.breakers(ctx, out, rem, targets)
+}
+
+// budget tells how much room other plans at work leave, when that is less than the
+// first wave needs.
+func (p *Previewer) budget(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation) error {
+	b := newBudgets(p.Reader, newShelf(p.Reader))
+	atWork, err := b.atWork(ctx, &pass{rem: rem, book: &book{}})
+	if notInstalled(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: rem.Spec.Strategy.Budget, Targets: int(rem.Spec.Targets)})
+	if left := canary.RoomFor(atWork).Left(); left != math.MaxInt && left < 1 {
+		hold(out, v1alpha1.ReasonBudgetSpent, "the budgets of the plans at work leave no room for a target now")
+	}
+	return nil
+}
+
+func (p *Previewer) rights(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation, targets []v1alpha1.ObjectReference, further []rights.Need) error {
+	if p.Rights == nil {
+		return nil
+	}
+	finder := &rights.Finder{Asker: p.Rights, Mapper: p.Mapper}
+	missing, err := finder.Missing(ctx, append(rights.OnTargets(targets, rem.Spec.Strategy.AllowedActions), further...))
+	if apierrors.IsForbidden(err) {
+		out.Notes = append(out.Notes, "which rights the controller lacks isn't known: you may not create subjectaccessreviews.authorization.k8s.io; ask for that right")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	out.MissingRights = missing
+	if len(missing) > 0 {
+		hold(out, v1alpha1.ReasonMissingRights, "the controller lacks rights to the targets")
+	}
+	return nil
+}
+
+// breakers tells of those that let nothing through, by what they have recorded.
+func (p *Previewer) breakers(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation, targets []v1alpha1.ObjectReference) error {
+	known, err := breakersIn{p.Reader}.list(ctx)
+	if notInstalled(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(known, func(a, b v1alpha1.CircuitBreaker) int { return cmp.Compare(a.Name, b.Name) })
+	inNamespace := map[string]int{}
+	for _, t := range targets {
+		inNamespace[t.Namespace]++
+	}
+	for i := range known {
+		cb := &known[i]
+		where := ""
+		switch scope := cb.Spec.Scope; scope.Type {
+		case v1alpha1.BreakerScopePolicy:
+			if scope.Policy != out.Policy {
+				continue
+			}
+		case v1alpha1.BreakerScopeNamespace:
+			if inNamespace[scope.Namespace] == 0 {
+				continue
+			}
+			where = fmt.Sprintf("%d targets in namespace %s: ", inNamespace[scope.Namespace], scope.Namespace)
+		case v1alpha1.BreakerScopeGlobal:
+		}
+		if v := p.verdict(cb, rem); !v.Allowed {
+			gate := gateOf(v)
+			hold(out, gate.Reason, where+gate.Message)
+		}
+	}
+	return nil
+}
+
+// verdict is a breaker's answer to the plan. Nothing is persisted, so a half-open
+// breaker's permit isn't taken.
+func (p *Previewer) verdict(cb *v1alpha1.CircuitBreaker, rem *v1alpha1.Remediation) canary.Verdict {
+	policies := &breakers{policies: p.Policies}
+	st, v := canary.Admit(cb, rem.Name, policies.strategy(cb.Spec.Scope), p.Clock.Now(), permitFor(rem))
+	if cb.Spec.Scope.Type == v1alpha1.BreakerScopePolicy && v.Allowed {
+		if demoted := canary.Demotion(st, policies.revision(cb.Spec.Scope.Policy), p.Clock.Now()).Demoted; demoted != nil {
+			return canary.Verdict{Reason: v1alpha1.ReasonDemoted, Message: demoted.Message}
+		}
+	}
+	return v
+}
+
