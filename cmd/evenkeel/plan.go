@@ -62,6 +62,7 @@ with 2 when it was called wrongly, and with 3 when something couldn't be read.`,
 	}
 	cmd.SetFlagErrorFunc(wronglyCalled)
 	o.policies.connection = takesCluster(cmd)
+	completes(cmd, o.policies.connection, policyNames)
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.policies.paths, "policy", "p", nil, "a directory of policies in Rego, or a file or directory of Policy YAML, in which POLICY is; may be given many times (default: the cluster)")
 	f.StringVar(&o.policies.namespace, "controller-namespace", "evenkeel-system", "the namespace whose exceptions cover objects of any namespace")

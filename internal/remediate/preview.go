@@ -127,8 +127,23 @@ func (p *Previewer) fill(ctx context.Context, out *display.Plan, d *draft) error
 		at := stageOf(rem.Spec, int32(i))
 		waves[i] = display.PlannedWave{Stage: at.name, Canary: at.first == int32(i), Targets: []display.PlannedTarget{}}
 	}
-	var written []v1alpha1.ObjectReference
 	f := p.foresight(rem, len(d.eligible))
+	written := f.seeAll(ctx, out, d, parts, waves)
+	out.Waves = slices.DeleteFunc(waves, func(w display.PlannedWave) bool { return len(w.Targets) == 0 })
+	if len(written) == 0 {
+		return nil
+	}
+	if left := len(written) - f.seen; left > 0 && p.Diffs >= 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("fixes were computed for %d of %d targets; --diff computes all", f.seen, len(written)))
+	}
+	out.LeastDuration = leastDuration(rem).String()
+	return p.holds(ctx, out, rem, written, f.needs)
+}
+
+// seeAll says what would become of every target of a plan, and returns those that
+// would be written.
+func (f *foresight) seeAll(ctx context.Context, out *display.Plan, d *draft, parts []*v1alpha1.RemediationSlice, waves []display.PlannedWave) []v1alpha1.ObjectReference {
+	var written []v1alpha1.ObjectReference
 	inPlan := map[string]bool{}
 	for _, slice := range parts {
 		for _, t := range slice.Spec.Targets {
@@ -147,15 +162,7 @@ func (p *Previewer) fill(ctx context.Context, out *display.Plan, d *draft) error
 			out.LeftAlone = append(out.LeftAlone, alone(c))
 		}
 	}
-	out.Waves = slices.DeleteFunc(waves, func(w display.PlannedWave) bool { return len(w.Targets) == 0 })
-	if len(written) == 0 {
-		return nil
-	}
-	if left := len(written) - f.seen; left > 0 && p.Diffs >= 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("fixes were computed for %d of %d targets; --diff computes all", f.seen, len(written)))
-	}
-	out.LeastDuration = leastDuration(rem).String()
-	return p.holds(ctx, out, rem, written, f.needs)
+	return written
 }
 
 // leastDuration is how long the waves of a plan soak, and their metrics are asked,

@@ -126,4 +126,3 @@ func (p *Previewer) verdict(cb *v1alpha1.CircuitBreaker, rem *v1alpha1.Remediati
 	}
 	return v
 }
-
