@@ -71,7 +71,7 @@ func (o overlay) apply(ctx context.Context) (said, warned string) {
 // uninstall removes the overlay and waits until its namespace is gone.
 func (o overlay) uninstall(ctx context.Context) {
 	GinkgoHelper()
-	kubectl(ctx, "delete", "--ignore-not-found", "--timeout=60s", "-k", o.folder())
+	kubectl(ctx, "delete", "--ignore-not-found", "--timeout=120s", "-k", o.folder())
 }
 
 // letGo lets plans go that no manager is left to end, as the documentation says.
