@@ -100,6 +100,8 @@ image: ## Build the image for each platform into dist/image (OCI layout), with S
 generate: manifests ## Regenerate all that is generated: deep copies, manifests, tables in docs
 	@$(CONTROLLER_GEN) object paths=./api/...
 	@go run -C hack/tools ./apidocs $(CURDIR)/config/crd/bases $(CURDIR)/docs/reference/api.md
+	@rm -rf docs/reference/cli
+	@env -u POD_NAMESPACE go run ./cmd/evenkeel docs docs/reference/cli
 	@go generate ./...
 
 .PHONY: manifests

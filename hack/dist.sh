@@ -24,6 +24,12 @@ for platform in "$@"; do
   echo "Built $program"
 done
 
+pages=$(mktemp -d)
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) go run -ldflags "-X main.version=$version" ./cmd/evenkeel docs --format man "$pages"
+tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$(git log -1 --format=%ct)" -C "$pages" -cf - . | gzip -n >"$out/evenkeel_man.tar.gz"
+rm -rf "$pages"
+echo "Built $out/evenkeel_man.tar.gz"
+
 overlay=$(mktemp -d "$PWD/config/.dist-XXXXXX")
 trap 'rm -rf "$overlay"' EXIT
 for install in default self-signed; do

@@ -40,5 +40,6 @@ in the cluster, and by putting violations right through a verified rollout.`,
 		newRolloutCommand(), newBreakerCommand(), newSourceCommand(), newVersionCommand())
 	root.AddCommand(newNewCommand(), newFixCommand(), newMigrateCommand())
 	root.AddCommand(newDoctorCommand(), newExplainCommand())
+	root.AddCommand(newDocsCommand())
 	return root
 }
