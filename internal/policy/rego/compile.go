@@ -137,6 +137,9 @@ func compileModules(p *v1alpha1.Policy, modules []*ast.Module) (*ast.Compiler, e
 	if compiler.Compile(byName); compiler.Failed() {
 		return nil, &CompileError{Problems: problemsOf(compiler.Errors, p.Spec.Modules[0].Name)}
 	}
+	if problems := undefinedData(compiler, p.Spec.Modules[0].Name); len(problems) > 0 {
+		return nil, &CompileError{Problems: problems}
+	}
 	return compiler, nil
 }
 
