@@ -63,7 +63,7 @@ functionConfig names the directory, and prints it with the policies in it.`,
 				err = os.WriteFile(output, text, 0o644)
 			}
 			if err != nil {
-				return &exitError{exitFailed, fmt.Errorf("write the policies: %w", err)}
+				return &exitError{exitFailure, fmt.Errorf("write the policies: %w", err)}
 			}
 			return nil
 		},

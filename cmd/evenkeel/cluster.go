@@ -3,8 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
+	"net"
 	"os"
+	"strings"
+	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -13,6 +17,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -53,14 +58,12 @@ func (f *clusterFlags) client() (client.WithWatch, error) {
 }
 
 // untyped connects to the cluster for objects of any kind, and to ask which kinds
-// it serves. A program that reads a whole cluster once isn't held back here: the
-// API server does that.
+// it serves.
 func (f *clusterFlags) untyped() (dynamic.Interface, discovery.DiscoveryInterface, error) {
 	config, err := f.config()
 	if err != nil {
 		return nil, nil, err
 	}
-	config.QPS, config.Burst = -1, -1
 	config.WarningHandler = rest.NoWarnings{}
 	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -78,9 +81,37 @@ func (f *clusterFlags) config() (*rest.Config, error) {
 	if err != nil {
 		return nil, &exitError{exitUsage, fmt.Errorf("no cluster to talk to: %w; set --kubeconfig or KUBECONFIG", err)}
 	}
+	if err := f.named(config); err != nil {
+		return nil, err
+	}
 	config.UserAgent = "evenkeel/" + versionString()
+	// A program that ends after a few answers isn't held back here: the API server
+	// does that.
+	config.QPS, config.Burst = -1, -1
+	config.Dial = (&net.Dialer{Timeout: dialPatience, KeepAlive: 30 * time.Second}).DialContext
+	// What client-go logs of a failed request is said by the error already.
+	klog.SetLogger(logr.Discard())
 	return config, nil
 }
+
+// dialPatience is how long an API server may take to accept a connection: one that
+// nobody routes to never does.
+const dialPatience = 8 * time.Second
+
+// named refuses the cluster that client-go takes when nothing names one, which is
+// a port of this machine that nobody serves.
+func (f *clusterFlags) named(config *rest.Config) error {
+	loader := f.ToRawKubeConfigLoader()
+	raw, err := loader.RawConfig()
+	if err != nil || config.Host != nobodysServer || raw.CurrentContext+*f.Context+*f.ClusterName+*f.APIServer != "" {
+		return nil
+	}
+	return &exitError{exitUsage, fmt.Errorf("no cluster to talk to: none of these is there and has a current context: %s; set --kubeconfig, KUBECONFIG or --context",
+		strings.Join(loader.ConfigAccess().GetLoadingPrecedence(), ", "))}
+}
+
+// nobodysServer is what client-go talks to when nothing names a cluster.
+const nobodysServer = "http://localhost:8080"
 
 // screen is where a drawing goes: a terminal is drawn over, anything else gets
 // lines.

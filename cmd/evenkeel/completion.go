@@ -17,6 +17,17 @@ import (
 // answer completes nothing.
 const completionPatience = 3 * time.Second
 
+// addCompletion adds cobra's own command, which by itself prints its help for a
+// shell that it doesn't know, and ends with code 0.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			takesCommand(cmd)
+		}
+	}
+}
+
 // names lists what an argument may be, with a short description after a tab.
 type names func(ctx context.Context, c client.Reader) ([]string, error)
 

@@ -125,6 +125,9 @@ func (o *explainOptions) read(ctx context.Context, c client.Reader, kind, name s
 		}
 	}
 	if err := c.Get(ctx, key, object); err != nil {
+		if key.Namespace != "" && o.namespace == "" && apierrors.IsNotFound(err) {
+			err = fmt.Errorf("%w; give its namespace with -n", err)
+		}
 		return nil, nil, failure(fmt.Sprintf("read %s %s", mapping.GroupVersionKind.Kind, strings.TrimPrefix(key.String(), "/")), err)
 	}
 	if key.Namespace == "" {

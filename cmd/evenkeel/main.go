@@ -41,5 +41,6 @@ in the cluster, and by putting violations right through a verified rollout.`,
 	root.AddCommand(newNewCommand(), newFixCommand(), newMigrateCommand())
 	root.AddCommand(newDoctorCommand(), newExplainCommand())
 	root.AddCommand(newDocsCommand())
+	addCompletion(root)
 	return root
 }

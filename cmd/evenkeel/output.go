@@ -65,6 +65,10 @@ func (o *output) objects(out io.Writer, object runtime.Object, table func(io.Wri
 	if err := setKinds(object); err != nil {
 		return err
 	}
+	if o.format == outputName && meta.IsListType(object) {
+		// The printer of names takes no list.
+		return meta.EachListItem(object, func(item runtime.Object) error { return printer.PrintObj(item, out) })
+	}
 	return printer.PrintObj(object, out)
 }
 

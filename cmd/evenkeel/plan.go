@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/yaml"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -146,7 +145,7 @@ func (o *planOptions) load(ctx context.Context, name string) (pol *v1alpha1.Poli
 		}
 	}
 	set := &policySet{}
-	if err := set.addCluster(ctx, o.policies.connection); err != nil && (len(given.policies) == 0 || !isMissingKind(err) && !meta.IsNoMatchError(err)) {
+	if err := set.addCluster(ctx, o.policies.connection); err != nil && (len(given.policies) == 0 || !isMissingKind(err)) {
 		return nil, nil, nil, err
 	}
 	set.exceptions = append(set.exceptions, given.exceptions...)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -89,7 +90,12 @@ func failure(what string, err error) error {
 	return &exitError{exitFailure, fmt.Errorf("%s: %w", what, err)}
 }
 
+// isMissingKind says whether an error means that the cluster doesn't serve the
+// kind, whichever noticed: the API server, or discovery before it was asked.
 func isMissingKind(err error) bool {
+	if meta.IsNoMatchError(err) {
+		return true
+	}
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Name == "" && apierrors.IsNotFound(err)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"evenkeel.dev/evenkeel/internal/check"
 	"evenkeel.dev/evenkeel/internal/check/format"
@@ -76,6 +77,9 @@ func (o *scanOptions) validate() error {
 	}
 	if o.top < 0 {
 		return &exitError{exitUsage, fmt.Errorf("--top %d must not be negative; 0 means all", o.top)}
+	}
+	if _, err := labels.Parse(o.selector); err != nil {
+		return &exitError{exitUsage, fmt.Errorf("--selector %q can't be read: %w; give it as for kubectl, for example app=web,tier!=test", o.selector, err)}
 	}
 	return o.asCheck().validate()
 }

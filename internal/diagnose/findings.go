@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 )
 
 func fine(format string, args ...any) Finding {
@@ -21,8 +22,11 @@ func warned(do, format string, args ...any) Finding {
 // unread says that something couldn't be looked at.
 func unread(what string, err error) Finding {
 	do := "see that the API server answers: kubectl get --raw /readyz"
-	if apierrors.IsForbidden(err) {
+	switch {
+	case apierrors.IsForbidden(err):
 		do = "ask for the right to read it, or let somebody run this who has it"
+	case meta.IsNoMatchError(err):
+		do = "see the check kinds"
 	}
 	return Finding{Status: Unknown, Message: fmt.Sprintf("%s couldn't be looked at: %v", what, err), Do: do}
 }

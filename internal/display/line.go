@@ -12,8 +12,8 @@ import (
 func (r Rollout) Line() string {
 	c := r.Remediation.Status.Counts
 	label := r.Remediation.Status.WaveLabel
-	return fmt.Sprintf("%-16s %-12s %d done, %d in flight, %d pending, %d skipped, %d failed, %d reverted%s", r.phase(), label,
-		c.Done, c.InFlight, c.Pending, c.Skipped, c.Failed, c.Reverted, r.reason())
+	return fmt.Sprintf("%-18s %-12s %d done, %d in flight, %d pending, %d skipped, %d failed, %d reverted, %d in conflict%s", r.phase(), label,
+		c.Done, c.InFlight, c.Pending, c.Skipped, c.Failed, c.Reverted, c.RevertConflict, r.reason())
 }
 
 // CoveredBy says whether a breaker covers the plan, or a part of its targets.

@@ -141,6 +141,9 @@ func (w *Walk) begin(ctx context.Context, policies []*v1alpha1.Policy) error {
 	}
 	w.mapper = restmapper.NewDeferredDiscoveryRESTMapper(cached)
 	if err := w.readNamespaces(ctx); err != nil {
+		if w.Namespace != "" && apierrors.IsNotFound(err) {
+			return fmt.Errorf("there is no namespace %q, so nothing was looked at; see: kubectl get namespaces", w.Namespace)
+		}
 		if len(namespaceKinds(policies)) > 0 {
 			w.gap(&kindError{kind: schema.GroupKind{Kind: "Namespace"}, resource: schema.GroupResource{Resource: "namespaces"}, err: err})
 		}

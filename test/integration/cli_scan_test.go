@@ -121,4 +121,10 @@ var _ = Describe("The command line's scan", func() {
 		_, errs, code = evenkeel(ctx, "scan", as, "--only", "owner-labels", "--allow-incomplete")
 		Expect(code).To(Equal(0), errs)
 	})
+
+	It("doesn't call a namespace clean that isn't there", func(ctx context.Context) {
+		_, errs, code := evenkeel(ctx, "scan", "-n", namespace+"-misspelt", "--only", "owner-labels")
+		Expect(code).To(Equal(3), errs)
+		Expect(errs).To(ContainSubstring("there is no namespace %q", namespace+"-misspelt"))
+	})
 })
