@@ -35,7 +35,7 @@ enforce() {
   until kubectl apply -f patched.yaml; do sleep 0.2; done
 }
 enforce security/privileged_containers '{"spec":{"remediation":{"mode":"Automatic","canary":{"soak":"1s"},"soak":"1s","progressDeadline":"1m"}}}'
-enforce security/host_namespaces '{"spec":{"remediation":{"mode":"Manual"}}}'
+enforce security/host_namespaces '{"spec":{"remediation":{"mode":"Manual","canary":{"soak":"1s"},"soak":"1s"}}}'
 until PLAN=$(kubectl get remediations -l evenkeel.dev/policy=$POLICY -o name | grep .); do sleep 0.2; done
 PLAN=${PLAN##*/}
 kubectl wait --for=jsonpath='{.status.phase}'=Succeeded remediation/$PLAN --timeout=90s
