@@ -170,7 +170,11 @@ func (o *fixOptions) tell(told io.Writer, report *fix.Report) error {
 	if o.dryRun {
 		done = "to fix"
 	}
-	_, err := fmt.Fprintf(told, "%d %s in %d files, %d left\n", len(report.Changes), done, len(report.Files), len(report.Left))
+	files := "files"
+	if len(report.Files) == 1 {
+		files = "file"
+	}
+	_, err := fmt.Fprintf(told, "%d %s in %d %s, %d left\n", len(report.Changes), done, len(report.Files), files, len(report.Left))
 	return err
 }
 

@@ -169,7 +169,7 @@ func TestFixSaysWhatItDoes(t *testing.T) {
 	}
 	removed := strings.Replace(agent, "      hostNetwork: true\n", "", 1)
 	out, message, code := invoke(t, newFixCommand(), "--only", "host-namespaces", "--dry-run", "agent.yaml")
-	for _, part := range []string{"--- a/agent.yaml\n+++ b/agent.yaml\n", "\n-      hostNetwork: true\n", "agent.yaml:9 host-namespaces: remove /spec/template/spec/hostNetwork\n", "1 to fix in 1 files, 0 left\n"} {
+	for _, part := range []string{"--- a/agent.yaml\n+++ b/agent.yaml\n", "\n-      hostNetwork: true\n", "agent.yaml:9 host-namespaces: remove /spec/template/spec/hostNetwork\n", "1 to fix in 1 file, 0 left\n"} {
 		if !strings.Contains(out, part) {
 			t.Errorf("the dry run's output has no %q:\n%s", part, out)
 		}
@@ -180,7 +180,7 @@ func TestFixSaysWhatItDoes(t *testing.T) {
 	if text, err := os.ReadFile("agent.yaml"); err != nil || string(text) != agent {
 		t.Fatalf("the dry run changed the file (%v)", err)
 	}
-	if out, message, code := invoke(t, newFixCommand(), "--only", "host-namespaces", "agent.yaml"); code != 0 || out != "agent.yaml:9 host-namespaces: remove /spec/template/spec/hostNetwork\n1 fixed in 1 files, 0 left\n" {
+	if out, message, code := invoke(t, newFixCommand(), "--only", "host-namespaces", "agent.yaml"); code != 0 || out != "agent.yaml:9 host-namespaces: remove /spec/template/spec/hostNetwork\n1 fixed in 1 file, 0 left\n" {
 		t.Errorf("code %d (%s), output\n%s", code, message, out)
 	}
 	if text, err := os.ReadFile("agent.yaml"); err != nil || string(text) != removed {

@@ -79,7 +79,7 @@ func (o undoOptions) undo(ctx context.Context, c client.Client, rem *v1alpha1.Re
 		fmt.Fprintf(out, "can't be undone: %s\n", line)
 	}
 	if o.dryRun {
-		_, err := fmt.Fprintf(out, "remediation %s: %d of %d targets would be undone\n", rem.Name, stands-len(lasting), rem.Spec.Targets)
+		_, err := fmt.Fprintf(out, "remediation %s: %d of %d targets would be undone, but for fields that somebody else has changed since\n", rem.Name, stands-len(lasting), rem.Spec.Targets)
 		return err
 	}
 	if err := patchSpec(ctx, c, rem, map[string]any{"undo": true}); err != nil {
