@@ -102,6 +102,7 @@ generate: manifests ## Regenerate all that is generated: deep copies, manifests,
 	@go run -C hack/tools ./apidocs $(CURDIR)/config/crd/bases $(CURDIR)/docs/reference/api.md
 	@rm -rf docs/reference/cli
 	@env -u POD_NAMESPACE go run ./cmd/evenkeel docs docs/reference/cli
+	@go run -C hack/tools ./signaldocs $(CURDIR) $(CURDIR)/docs/reference/signals.md
 	@go generate ./...
 
 .PHONY: manifests

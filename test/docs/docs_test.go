@@ -36,6 +36,7 @@ func TestEveryEventAndMetricIsDocumented(t *testing.T) {
 			}
 		}
 	}
+	reference := read(t, "docs/reference/signals.md")
 	name := regexp.MustCompile(`"(evenkeel_[a-z_]+)"`)
 	files, err := filepath.Glob(filepath.Join(root, "internal/*/metrics.go"))
 	if err != nil || len(files) == 0 {
@@ -46,6 +47,9 @@ func TestEveryEventAndMetricIsDocumented(t *testing.T) {
 		for _, m := range name.FindAllStringSubmatch(readPath(t, file), -1) {
 			if !strings.Contains(page, "`"+m[1]+"`") {
 				t.Errorf("docs/operate.md doesn't explain the metric %s of %s", m[1], file)
+			}
+			if !strings.Contains(reference, "| `"+m[1]+"` |") {
+				t.Errorf("docs/reference/signals.md lacks the metric %s of %s: run make generate; if it stays away, hack/tools/signaldocs must learn how it is made", m[1], file)
 			}
 		}
 	}

@@ -101,6 +101,14 @@ var _ = Describe("A policy source", func() {
 		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
 	})
 
+	It("reads no repository of the manager's own machine, unless the manager is told to", func(ctx context.Context) {
+		ns := suite.Namespace(ctx, "srcfile")
+		source := suite.NewSource(ctx, ns, rig.PolicyFiles(ns, ns, "bad"), func(src *v1alpha1.PolicySource) {
+			src.Spec.URL, src.Spec.SecretRef = "file:///etc", nil
+		})
+		Expect(source.AwaitReason(ctx, v1alpha1.ReasonInvalid).Message).To(ContainSubstring("file:// isn't read: use https:// or ssh://"))
+	})
+
 	It("waits for a repository that doesn't answer, or asks for another password", func(ctx context.Context) {
 		ns := suite.Namespace(ctx, "srcdown")
 		source := suite.NewSource(ctx, ns, rig.PolicyFiles(ns, ns, "bad"), func(src *v1alpha1.PolicySource) {

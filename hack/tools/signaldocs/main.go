@@ -1,0 +1,113 @@
+// Command signaldocs writes the reference of metrics, event reasons and condition
+// reasons from the code that gives them, so that it can't say anything else. It must
+// never hold text of its own about one of them. Start at run.
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "Usage: signaldocs REPOSITORY OUTPUT_FILE")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, "Error:", err)
+		os.Exit(1)
+	}
+}
+
+// row is one line of a table, sorted by its first cell.
+type row []string
+
+func run(root, output string) error {
+	metrics, events, err := signalsOf(filepath.Join(root, "internal"))
+	if err != nil {
+		return fmt.Errorf("read the code: %w", err)
+	}
+	conditions, err := conditionsOf(filepath.Join(root, "api", "v1alpha1", "conditions.go"))
+	if err != nil {
+		return fmt.Errorf("read the API: %w", err)
+	}
+	if len(metrics) == 0 || len(events) == 0 || len(conditions) == 0 {
+		return fmt.Errorf("found %d metrics, %d events and %d conditions: this command looks in the wrong place", len(metrics), len(events), len(conditions))
+	}
+	var text strings.Builder
+	text.WriteString("<!-- Generated from the code: run `make generate`. -->\n\n# Metrics, events and conditions\n\n" +
+		"What to do about them: [operate.md](../operate.md).\n")
+	table(&text, "Metrics", row{"name", "type", "meaning"}, metrics)
+	table(&text, "Reasons of events", row{"reason", "meaning"}, events)
+	table(&text, "Reasons of conditions", row{"reason", "of", "meaning"}, conditions)
+	if err := os.WriteFile(output, []byte(text.String()), 0o644); err != nil {
+		return fmt.Errorf("write %s: %w", output, err)
+	}
+	return nil
+}
+
+// signalsOf reads each file called metrics.go or events.go below a folder.
+func signalsOf(folder string) (metrics, events []row, err error) {
+	err = filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+		name := filepath.Base(path)
+		if err != nil || name != "metrics.go" && name != "events.go" {
+			return err
+		}
+		file, err := parse(path)
+		if err != nil {
+			return err
+		}
+		metrics = append(metrics, metricsOf(file)...)
+		if name == "events.go" {
+			events = append(events, reasonsOf(file)...)
+		}
+		return nil
+	})
+	return metrics, events, err
+}
+
+func parse(path string) (*ast.File, error) {
+	return parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+}
+
+// conditionsOf are the reasons of each kind's conditions; the comment of a block
+// says whose they are.
+func conditionsOf(path string) ([]row, error) {
+	file, err := parse(path)
+	if err != nil {
+		return nil, err
+	}
+	var rows []row
+	for _, declaration := range file.Decls {
+		block, ok := declaration.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		_, of, found := strings.Cut(strings.TrimSpace(block.Doc.Text()), "Reasons of ")
+		if !found {
+			continue
+		}
+		whose, _, _ := strings.Cut(strings.Join(strings.Fields(of), " "), ".")
+		for _, reason := range reasonsOf(block) {
+			rows = append(rows, row{reason[0], whose, reason[1]})
+		}
+	}
+	return rows, nil
+}
+
+// table writes a section; rows that say the same stand once.
+func table(text *strings.Builder, title string, head row, rows []row) {
+	slices.SortFunc(rows, func(a, b row) int { return slices.Compare(a, b) })
+	rows = slices.CompactFunc(rows, func(a, b row) bool { return slices.Equal(a, b) })
+	fmt.Fprintf(text, "\n## %s\n\n| %s |\n|%s\n", title, strings.Join(head, " | "), strings.Repeat("---|", len(head)))
+	for _, r := range rows {
+		fmt.Fprintf(text, "| %s |\n", strings.ReplaceAll(strings.Join(r, " | "), "\n", " "))
+	}
+}
