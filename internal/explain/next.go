@@ -84,6 +84,10 @@ func (e *Explanation) byPlan(t Touch, v Verdict) string {
 		return fmt.Sprintf("nothing until the policy changes or somebody says: evenkeel rollout retry %[1]s (plan %[1]s was undone: %[2]s)", t.Plan, t.waits)
 	case t.State == v1alpha1.TargetFailed:
 		return fmt.Sprintf("tried again by itself, less and less often; at once: evenkeel rollout retry %s (%s: %s)", t.Plan, t.Reason, t.Message)
+	case t.Reason == v1alpha1.ReasonNotAttempted && t.Phase == v1alpha1.PhaseSuperseded:
+		return e.unplanned(v)
+	case t.Reason == v1alpha1.ReasonNotAttempted:
+		return fmt.Sprintf("nothing until the policy changes or somebody says: evenkeel rollout retry %[1]s (plan %[1]s ended before its turn: %[2]s)", t.Plan, t.waits)
 	case t.State == v1alpha1.TargetSkipped:
 		return fmt.Sprintf("plan %s skipped it (%s): %s", t.Plan, t.Reason, t.Message)
 	default:

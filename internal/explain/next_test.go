@@ -22,6 +22,10 @@ func TestNext(t *testing.T) {
 	in := func(phase v1alpha1.RemediationPhase, state v1alpha1.TargetState, wave int32) []Touch {
 		return []Touch{{Plan: "tags-1", Policy: "tags", Phase: phase, State: state, Wave: wave, SameObject: true, waits: "the plan's message", Reason: "Why", Message: "the record's message"}}
 	}
+	notAttempted := func(plans []Touch) []Touch {
+		plans[0].Reason = v1alpha1.ReasonNotAttempted
+		return plans
+	}
 	root := []v1alpha1.ObjectReference{{Kind: "ReplicaSet", Name: "web-7d4b"}, {Kind: "Deployment", Name: "web"}}
 	open := []Breaker{{Name: "global", State: v1alpha1.BreakerOpen}}
 	cases := map[string]struct {
@@ -49,6 +53,8 @@ func TestNext(t *testing.T) {
 		"A plan that awaits approval":                   {Explanation{Policies: verdict(), Plans: in(v1alpha1.PhaseAwaitingApproval, v1alpha1.TargetPending, 0)}, "tags: waits for approval of tags-1: evenkeel rollout approve tags-1"},
 		"A plan that is held":                           {Explanation{Policies: verdict(), Plans: in(v1alpha1.PhaseHeld, v1alpha1.TargetPending, 1)}, "tags: plan tags-1 is held: the plan's message"},
 		"A plan that was undone":                        {Explanation{Policies: verdict(), Plans: in(v1alpha1.PhaseRolledBack, v1alpha1.TargetReverted, 1)}, "tags: nothing until the policy changes or somebody says: evenkeel rollout retry tags-1 (plan tags-1 was undone: the plan's message)"},
+		"A plan that ended before its turn":             {Explanation{Policies: verdict(), Plans: notAttempted(in(v1alpha1.PhaseRolledBack, v1alpha1.TargetSkipped, 1))}, "tags: nothing until the policy changes or somebody says: evenkeel rollout retry tags-1 (plan tags-1 ended before its turn: the plan's message)"},
+		"A plan that another took over from":            {Explanation{Policies: verdict(), Plans: notAttempted(in(v1alpha1.PhaseSuperseded, v1alpha1.TargetSkipped, 1))}, "tags: the next plan mends it"},
 		"It couldn't be mended":                         {Explanation{Policies: verdict(), Plans: in(v1alpha1.PhaseSucceeded, v1alpha1.TargetFailed, 1)}, "tags: tried again by itself, less and less often; at once: evenkeel rollout retry tags-1 (Why: the record's message)"},
 		"It was mended, and violates again":             {Explanation{Policies: verdict(), Plans: in(v1alpha1.PhaseSucceeded, v1alpha1.TargetDone, 1)}, "tags: the next plan mends it"},
 	}
