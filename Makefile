@@ -1,5 +1,6 @@
-# Everything here needs Go, make and git only: tools and the local control plane
-# are built from their Go modules, at the versions that this repository pins.
+# Everything here needs Go, make and git only, and the tests ssh-keygen: tools and the
+# local control plane are built from their Go modules, at the versions that this
+# repository pins.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
