@@ -25,6 +25,10 @@ func TestTickByTimeAlone(t *testing.T) {
 		"A new breaker is closed": {
 			reason: "Nothing at all is set.", want: gist{State: v1alpha1.BreakerClosed, Reason: canary.ReasonWithinLimits},
 		},
+		"A new breaker of which a storm's count came first is closed": {
+			reason: "A count says nothing of the past.", from: v1alpha1.CircuitBreakerStatus{Storm: &v1alpha1.BreakerStorm{Revision: "r", Violating: 3}},
+			want: gist{State: v1alpha1.BreakerClosed, Reason: canary.ReasonWithinLimits},
+		},
 		"An open breaker stays open until its time": {
 			reason: "1 s is left.", from: opened, after: 30*time.Minute - time.Second,
 			want: gist{State: v1alpha1.BreakerOpen, Reason: canary.ReasonCanaryFailed, Failures: 1, Outcomes: 1, Openings: 1, InTheRow: 1, OpenFor: 30 * time.Minute, BucketsLen: 1},

@@ -53,7 +53,7 @@ var _ = Describe("Undoing a plan that has ended", func() {
 		Expect(out).To(ContainSubstring("4 of 4 targets would be undone"))
 		out, _, code = evenkeel(ctx, "rollout", "undo", namespace, "--watch")
 		Expect(code).To(Equal(0))
-		Expect(out).To(And(ContainSubstring("is being undone by"), ContainSubstring("RolledBack"), ContainSubstring("4 reverted (Undone)")))
+		Expect(out).To(And(ContainSubstring("is being undone by"), ContainSubstring("RolledBack"), ContainSubstring("4 reverted, 0 in conflict (Undone)")))
 		Expect(states(ctx, namespace)).To(Equal(before))
 		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseRolledBack)
 		Expect(rem.Spec.UndoneBy).NotTo(BeEmpty())
