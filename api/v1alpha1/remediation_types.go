@@ -39,6 +39,18 @@ const (
 	PhaseAborted RemediationPhase = "Aborted"
 )
 
+// Final says whether a phase is final: nothing follows it but an undo that a
+// person asks for.
+func (p RemediationPhase) Final() bool {
+	switch p {
+	case PhasePreviewed, PhaseSucceeded, PhaseRolledBack, PhaseRollbackIncomplete, PhaseSuperseded, PhaseAborted:
+		return true
+	case PhasePlanned, PhaseAwaitingApproval, PhasePreviewing, PhaseApplying, PhaseVerifying, PhaseSoaking, PhaseHeld, PhaseRollingBack:
+		return false
+	}
+	return false
+}
+
 // Remediation is one immutable plan of a policy's fixes; its status is the rollout.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=rem,categories=evenkeel

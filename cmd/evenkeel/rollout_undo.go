@@ -99,7 +99,7 @@ func undoable(rem *v1alpha1.Remediation) error {
 		return &exitError{exitFailure, fmt.Errorf("remediation %s has been undone (%s)", rem.Name, rem.Status.Phase)}
 	case rem.Status.Phase == v1alpha1.PhasePreviewed:
 		return &exitError{exitFailure, fmt.Errorf("remediation %s was a dry run: it has written nothing", rem.Name)}
-	case display.Ended(rem.Status.Phase) && rem.Status.Counts.Done == 0:
+	case rem.Status.Phase.Final() && rem.Status.Counts.Done == 0:
 		return &exitError{exitFailure, fmt.Errorf("remediation %s (%s) has changed nothing that still stands; other plans: evenkeel rollout history %s",
 			rem.Name, rem.Status.Phase, rem.Spec.Policy.Name)}
 	default:
@@ -115,7 +115,7 @@ func aloneAtWork(ctx context.Context, c client.Reader, rem *v1alpha1.Remediation
 		return err
 	}
 	for i := range plans {
-		if plans[i].Name != rem.Name && !display.Ended(plans[i].Status.Phase) {
+		if plans[i].Name != rem.Name && !plans[i].Status.Phase.Final() {
 			return &exitError{exitFailure, fmt.Errorf("remediation %s of the same policy is at work (%s), and would mend again what is undone; end it first: evenkeel rollout abort %s",
 				plans[i].Name, phaseOf(&plans[i]), plans[i].Name)}
 		}

@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/display"
 )
 
 // rolloutWord is one thing that a person can say of a rollout.
@@ -93,7 +92,7 @@ func abort(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, _ st
 }
 
 func retry(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, _ string) (string, error) {
-	if !display.Ended(rem.Status.Phase) {
+	if !rem.Status.Phase.Final() {
 		if rem.Status.Phase != v1alpha1.PhaseHeld {
 			return "", &exitError{exitFailure, fmt.Errorf("remediation %s is %s: there is nothing to retry", rem.Name, rem.Status.Phase)}
 		}
@@ -121,7 +120,7 @@ func answer(decision v1alpha1.ApprovalDecision) func(context.Context, client.Cli
 
 // running refuses a word that only a rollout at work can heed.
 func running(rem *v1alpha1.Remediation) error {
-	if display.Ended(rem.Status.Phase) {
+	if rem.Status.Phase.Final() {
 		return &exitError{exitFailure, fmt.Errorf("remediation %s has ended (%s)", rem.Name, rem.Status.Phase)}
 	}
 	return nil

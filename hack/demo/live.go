@@ -35,7 +35,7 @@ func (d *demo) follow(ctx context.Context, plan string) (*rollout, time.Duration
 			last = key
 			d.show.Say("%s", v.line())
 		}
-		if final(r.plan.Status.Phase) {
+		if r.plan.Status.Phase.Final() {
 			d.show.Settle()
 			return r, elapsed, nil
 		}
@@ -96,7 +96,7 @@ func (v view) waves() []string {
 	var lines []string
 	for wave := range marks {
 		pointer := "  "
-		if int32(wave) == v.r.plan.Status.Wave && !final(v.r.plan.Status.Phase) {
+		if int32(wave) == v.r.plan.Status.Wave && !v.r.plan.Status.Phase.Final() {
 			pointer = v.show.Yellow("▸ ")
 		}
 		lines = append(lines, fmt.Sprintf("  %s%-8s %2d/%-2d %s", pointer, waveName(wave), done[wave], sizes[wave], marks[wave]))
@@ -199,7 +199,7 @@ func (v view) line() string {
 	}
 	line := fmt.Sprintf("%6s  %-12s %-8s %s; %s; breaker %s", screen.Elapsed(v.elapsed), phase,
 		waveName(int(s.Wave)), v.counts(), v.violating(), v.breaker(v.r.breaker))
-	if final(phase) {
+	if phase.Final() {
 		line += "\n      " + s.Message
 	}
 	return line

@@ -52,17 +52,6 @@ func (r *rollout) targets() []target {
 	return all
 }
 
-// final says that nothing follows the phase.
-func final(phase v1alpha1.RemediationPhase) bool {
-	switch phase {
-	case v1alpha1.PhaseSucceeded, v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete,
-		v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted, v1alpha1.PhasePreviewed:
-		return true
-	default:
-		return false
-	}
-}
-
 // plans are the names of a policy's plans.
 func (d *demo) plans(ctx context.Context, policy string) (map[string]bool, error) {
 	var list v1alpha1.RemediationList

@@ -36,7 +36,7 @@ func (r Rollout) approvalGate(gate drawGate) {
 	}
 	answer := r.Remediation.Status.Approval
 	switch {
-	case answer == nil && Ended(r.phase()):
+	case answer == nil && r.phase().Final():
 		gate(faint, "approval", "nobody has answered before the plan ended")
 	case answer == nil:
 		gate(busy, "approval", "nobody has answered; answer: evenkeel rollout approve|reject %s", r.Remediation.Name)

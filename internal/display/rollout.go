@@ -84,7 +84,7 @@ func (r Rollout) reason() string {
 // next says what comes, or what is awaited.
 func (r Rollout) next(d *drawing) {
 	title := "Next"
-	if Ended(r.phase()) {
+	if r.phase().Final() {
 		title = "Outcome"
 	}
 	d.section(title)
@@ -116,23 +116,11 @@ func toneOf(phase v1alpha1.RemediationPhase) tone {
 	return plain
 }
 
-// Ended says whether a rollout in this phase moves no more.
-func Ended(phase v1alpha1.RemediationPhase) bool {
-	switch phase {
-	case v1alpha1.PhaseSucceeded, v1alpha1.PhasePreviewed, v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete,
-		v1alpha1.PhaseAborted, v1alpha1.PhaseSuperseded:
-		return true
-	case v1alpha1.PhasePlanned, v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying, v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking,
-		v1alpha1.PhaseHeld, v1alpha1.PhaseAwaitingApproval, v1alpha1.PhaseRollingBack:
-	}
-	return false
-}
-
 // Settled says whether a rollout moves no more, nor will by what people have
 // asked for so far: one that has ended and is to be undone will.
 func Settled(rem *v1alpha1.Remediation) bool {
 	undo := rem.Spec.Undo && rem.Status.Counts.Done > 0 && rem.Status.Phase != v1alpha1.PhasePreviewed
-	return Ended(rem.Status.Phase) && !undo
+	return rem.Status.Phase.Final() && !undo
 }
 
 // Well says whether a rollout ended without anything for a person to do.

@@ -74,7 +74,7 @@ func (r Rollout) waveName(wave int32) string {
 // wave says how a wave stands.
 func (r Rollout) wave(wave int32, c tally) (tone, string) {
 	text := c.text()
-	atWork := wave == r.Remediation.Status.Wave && !Ended(r.phase())
+	atWork := wave == r.Remediation.Status.Wave && !r.phase().Final()
 	switch {
 	case c.reverted+c.conflict > 0:
 		return bad, text

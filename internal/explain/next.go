@@ -143,16 +143,7 @@ func wave(n int32) string {
 }
 
 // working says whether a plan in this phase still does anything.
-func working(phase v1alpha1.RemediationPhase) bool {
-	switch phase {
-	case v1alpha1.PhasePlanned, v1alpha1.PhaseAwaitingApproval, v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying,
-		v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking, v1alpha1.PhaseHeld, v1alpha1.PhaseRollingBack:
-		return true
-	case v1alpha1.PhasePreviewed, v1alpha1.PhaseSucceeded, v1alpha1.PhaseRolledBack,
-		v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted:
-	}
-	return false
-}
+func working(phase v1alpha1.RemediationPhase) bool { return phase != "" && !phase.Final() }
 
 func inFlight(state v1alpha1.TargetState) bool {
 	return state == v1alpha1.TargetIntent || state == v1alpha1.TargetApplied || state == v1alpha1.TargetVerified

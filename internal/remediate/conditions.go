@@ -26,9 +26,9 @@ func setConditions(rem *v1alpha1.Remediation, stuck bool, now time.Time) {
 	well := s.Phase == v1alpha1.PhaseSucceeded || s.Phase == v1alpha1.PhasePreviewed || s.Phase == v1alpha1.PhaseSuperseded
 	overdue := s.Phase == v1alpha1.PhaseAwaitingApproval && s.Reason == v1alpha1.ReasonApprovalOverdue
 	waits := stuck || overdue || s.Phase == v1alpha1.PhaseHeld
-	bad := Final(s.Phase) && (!well || s.Counts.Failed > 0)
+	bad := s.Phase.Final() && (!well || s.Counts.Failed > 0)
 	set(v1alpha1.ConditionReady, well && s.Counts.Failed == 0)
-	set(v1alpha1.ConditionReconciling, !Final(s.Phase) && !waits)
+	set(v1alpha1.ConditionReconciling, !s.Phase.Final() && !waits)
 	set(v1alpha1.ConditionStalled, waits || bad)
 }
 

@@ -228,7 +228,7 @@ func (c *Controller) record(rem *v1alpha1.Remediation, intent Intent, b *book) {
 		s.HealthySince = &since
 	}
 	switch {
-	case !Final(s.Phase):
+	case !s.Phase.Final():
 		s.CompletedAt = nil // an undo ends the plan anew
 	case s.CompletedAt == nil:
 		s.CompletedAt = &now

@@ -22,7 +22,7 @@ func (p *Planner) forget(ctx context.Context, policyName string) error {
 		return err
 	}
 	for _, rem := range plans {
-		if !Final(rem.Status.Phase) {
+		if !rem.Status.Phase.Final() {
 			return nil // its end is a change
 		}
 	}
@@ -47,7 +47,7 @@ func (p *drafter) plansOf(ctx context.Context, policyName string) ([]v1alpha1.Re
 			return c
 		}
 		// Within a second, one that is at work is the latest.
-		if fa, fb := Final(a.Status.Phase), Final(b.Status.Phase); fa != fb {
+		if fa, fb := a.Status.Phase.Final(), b.Status.Phase.Final(); fa != fb {
 			if fa {
 				return -1
 			}
@@ -182,7 +182,7 @@ func undonePlan(pol *v1alpha1.Policy, plans []v1alpha1.Remediation, revision str
 }
 
 func wasUndone(rem *v1alpha1.Remediation) bool {
-	return Final(rem.Status.Phase) && rem.Status.Reason == v1alpha1.ReasonUndone
+	return rem.Status.Phase.Final() && rem.Status.Reason == v1alpha1.ReasonUndone
 }
 
 func phaseOf(rem v1alpha1.Remediation) v1alpha1.RemediationPhase {

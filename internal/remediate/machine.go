@@ -47,20 +47,6 @@ func Table() []Row {
 	}
 }
 
-// Final says whether a phase is final: nothing follows it but an undo that a
-// person asks for.
-func Final(phase v1alpha1.RemediationPhase) bool {
-	switch phase {
-	case v1alpha1.PhasePreviewed, v1alpha1.PhaseSucceeded, v1alpha1.PhaseRolledBack,
-		v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted:
-		return true
-	case v1alpha1.PhasePlanned, v1alpha1.PhaseAwaitingApproval, v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying,
-		v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking, v1alpha1.PhaseHeld, v1alpha1.PhaseRollingBack:
-		return false
-	}
-	return false
-}
-
 // Step decides the rollout's next step from what was observed. A new plan (empty
 // phase) is Planned. It errs on a phase that the table doesn't know, and on an
 // answer that the table doesn't allow.

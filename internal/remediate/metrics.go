@@ -154,7 +154,7 @@ func (m *metrics) observe(rem *v1alpha1.Remediation, o Observation, intent Inten
 	case o.Status.Phase == v1alpha1.PhaseSoaking && intent.Phase == v1alpha1.PhaseApplying:
 		m.waves.WithLabelValues(policy, wave).Inc()
 	}
-	if Final(intent.Phase) && intent.Reason != v1alpha1.ReasonUndone { // an undone plan has ended before
+	if intent.Phase.Final() && intent.Reason != v1alpha1.ReasonUndone { // an undone plan has ended before
 		m.plans.WithLabelValues(policy, string(intent.Phase)).Inc()
 		m.duration.WithLabelValues(policy, string(intent.Phase)).Observe(o.Now.Sub(rem.CreationTimestamp.Time).Seconds())
 	}

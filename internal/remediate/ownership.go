@@ -34,7 +34,7 @@ func (c *Controller) adopt(ctx context.Context, rem *v1alpha1.Remediation, b *bo
 // that is under way.
 func (c *Controller) reopen(ctx context.Context, rem *v1alpha1.Remediation) error {
 	before := rem.DeepCopy()
-	if !Final(rem.Status.Phase) || !controllerutil.AddFinalizer(rem, v1alpha1.Finalizer) {
+	if !rem.Status.Phase.Final() || !controllerutil.AddFinalizer(rem, v1alpha1.Finalizer) {
 		return nil
 	}
 	return c.client.Patch(ctx, rem, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(v1alpha1.FieldManager))

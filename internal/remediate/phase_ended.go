@@ -20,7 +20,7 @@ func stepEnded(o Observation) Intent {
 // wants undone what stands of it. One that is being deleted can't be held back
 // any more.
 func rests(rem *v1alpha1.Remediation) bool {
-	if !Final(rem.Status.Phase) {
+	if !rem.Status.Phase.Final() {
 		return false
 	}
 	stands := rem.Status.Counts.Done > 0 && rem.Status.Phase != v1alpha1.PhasePreviewed

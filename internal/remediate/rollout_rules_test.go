@@ -142,7 +142,7 @@ func (r *rules) checkProgress(s simStep) {
 		r.sim.fault("the rollout went back from wave %d to %d", r.wave, s.Observation.Status.Wave)
 	}
 	r.wave = s.Observation.Status.Wave
-	if s.Crashed || s.Intent.Wait > 0 || Final(s.Intent.Phase) || len(deeds(s)) > 0 {
+	if s.Crashed || s.Intent.Wait > 0 || s.Intent.Phase.Final() || len(deeds(s)) > 0 {
 		r.idle = 0
 		return
 	}

@@ -98,7 +98,7 @@ func (p *pair) run(limit int) error {
 	for range limit {
 		next := -1
 		for i, s := range p.plans {
-			if !Final(s.rem.Status.Phase) && (next < 0 || due[i].Before(due[next])) {
+			if !s.rem.Status.Phase.Final() && (next < 0 || due[i].Before(due[next])) {
 				next = i
 			}
 		}

@@ -157,7 +157,7 @@ func (r *rules) checkPeople(s simStep) {
 	if begins && byPerson && len(intent.Outcomes) > 0 {
 		r.sim.fault("a plan that a person ends or has undone counts %v", intent.Outcomes)
 	}
-	if Final(o.Status.Phase) && intent.Phase != o.Status.Phase && !o.Spec.Undo {
+	if o.Status.Phase.Final() && intent.Phase != o.Status.Phase && !o.Spec.Undo {
 		r.sim.fault("%s is left though nobody has the plan undone", o.Status.Phase)
 	}
 	if s.Crashed {

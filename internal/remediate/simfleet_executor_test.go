@@ -209,7 +209,7 @@ func (s *simulation) run(limit int) error {
 // rests says whether the plan has ended for good. One that a person is to have
 // undone is woken when that time has come.
 func (s *simulation) rests() bool {
-	if !Final(s.rem.Status.Phase) {
+	if !s.rem.Status.Phase.Final() {
 		return false
 	}
 	if s.undoAt > 0 && !s.rem.Spec.Undo {

@@ -68,10 +68,10 @@ func TestTableHoldsEveryPhase(t *testing.T) {
 	}
 	for _, p := range all {
 		row, hasRow := rows[p.phase]
-		if !hasRow && !Final(p.phase) {
+		if !hasRow && !p.phase.Final() {
 			t.Errorf("%s has no row, and isn't final", p.phase)
 		}
-		if left := []v1alpha1.RemediationPhase{v1alpha1.PhaseRollingBack}; hasRow && Final(p.phase) && !slices.Equal(row.Next, left) {
+		if left := []v1alpha1.RemediationPhase{v1alpha1.PhaseRollingBack}; hasRow && p.phase.Final() && !slices.Equal(row.Next, left) {
 			t.Errorf("%s is final, and may be followed by %v: only an undo may follow", p.phase, row.Next)
 		}
 		if !reached[p.phase] {
@@ -145,7 +145,7 @@ func diagram(all []apiPhase) string {
 		}
 	}
 	for _, p := range all {
-		if Final(p.phase) {
+		if p.phase.Final() {
 			fmt.Fprintf(&out, "    %s --> [*]\n", p.phase)
 		}
 	}
@@ -159,7 +159,7 @@ func diagram(all []apiPhase) string {
 				names = append(names, string(n))
 			}
 			next = strings.Join(names, ", ")
-			if Final(p.phase) {
+			if p.phase.Final() {
 				next = "nothing, or " + next + " when a person has the plan undone"
 			}
 		}
