@@ -61,6 +61,12 @@ test-integration: ## Manifests and controllers against a real API server
 test-e2e: ## The manager as a process: killed, raced, fed with bad input
 	@$(RUNTESTS) controlplane e2e
 
+.PHONY: attack
+attack: ## Try to get past it and to make it do harm, on a real control plane; print the table of attempts
+	@table=$$(mktemp) && trap 'rm -f "$$table"' EXIT && status=0 && \
+	{ EVENKEEL_ATTACK_TABLE="$$table" $(RUNTESTS) controlplane attack || status=$$?; } && \
+	printf '\n' && cat "$$table" && exit $$status
+
 .PHONY: chaos
 chaos: ## Break a real control plane under rollouts; write the figures to docs/chaos.md
 	@EVENKEEL_CHAOS_TABLE="$(CURDIR)/docs/chaos.md" $(RUNTESTS) controlplane chaos

@@ -33,7 +33,7 @@ type step struct {
 
 // clusterTests need a control plane, or take long, so they aren't unit tests.
 func clusterTests() []string {
-	return []string{"test/config", "test/integration", "test/escalation", "test/e2e", "test/chaos", "test/walkthrough", "test/dist", "test/sources"}
+	return []string{"test/config", "test/integration", "test/escalation", "test/e2e", "test/chaos", "test/walkthrough", "test/dist", "test/sources", "test/attack"}
 }
 
 // stages lists every stage in order: cheap ones first, so that mistakes show soon.
@@ -63,6 +63,10 @@ func stages() []stage {
 		{
 			name: "integration", about: "manifests and controllers against a real API server",
 			steps: []step{{dir: ".", test: []string{"-count=1", "-p=1", "-timeout=25m", "./test/config/...", "./test/sources/...", "./test/integration/...", "./test/escalation/..."}}},
+		},
+		{
+			name: "attack", about: "attempts to get past it, and to make it do harm",
+			steps: []step{{dir: ".", test: []string{"-count=1", "-p=1", "-timeout=20m", "./test/attack/..."}}},
 		},
 		{
 			name: "e2e", about: "the manager as a process, killed and raced on purpose",

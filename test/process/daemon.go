@@ -26,6 +26,8 @@ type DaemonConfig struct {
 	// Path is the program, Args its flags.
 	Path string
 	Args []string
+	// Env are further variables of its environment, as NAME=VALUE.
+	Env []string
 	// Log is the file that takes the output of every process of the program.
 	Log string
 	// ReadyURL answers 200 once the program does its work.
@@ -70,6 +72,7 @@ func (d *Daemon) Launch() error {
 	defer log.Close()
 	cmd := exec.Command(d.config.Path, d.config.Args...)
 	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = append(os.Environ(), d.config.Env...)
 	// It dies with the tests, and gets no interrupt of their terminal.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {

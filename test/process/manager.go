@@ -19,6 +19,8 @@ type Config struct {
 	Kubeconfig string
 	// Args are further flags.
 	Args []string
+	// Env are further variables of its environment, as NAME=VALUE.
+	Env []string
 }
 
 // Manager is a manager of Evenkeel as a child process.
@@ -41,6 +43,7 @@ func New(config Config) (*Manager, error) {
 	}
 	return &Manager{Daemon: NewDaemon(DaemonConfig{
 		Name: "the manager", Path: config.Binary, Args: config.args(kubeconfig, ports[0], ports[1]),
+		Env:      config.Env,
 		Log:      filepath.Join(config.Dir, "manager.log"),
 		ReadyURL: fmt.Sprintf("http://127.0.0.1:%d/readyz", ports[1]),
 	})}, nil

@@ -34,6 +34,8 @@ type Rig struct {
 	dir      string
 	binary   string
 	numbered atomic.Int64
+	// env is what the managers get besides the environment of the tests.
+	env []string
 }
 
 // Start builds and starts all but a manager, whose program is built with the
