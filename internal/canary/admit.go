@@ -79,10 +79,15 @@ func admitProbe(
 // are.
 func Release(st v1alpha1.CircuitBreakerStatus, remediation string) v1alpha1.CircuitBreakerStatus {
 	out := *st.DeepCopy()
-	if out.State != v1alpha1.BreakerHalfOpen || out.Permit == nil || out.Permit.Remediation != remediation {
+	if !Holds(st, remediation) {
 		return out
 	}
 	out.Permit = nil
 	out.Reason, out.Message = ReasonProbing, messageProbing(out.HalfOpenSuccesses)
 	return out
+}
+
+// Holds says whether a plan holds the permit of a half-open breaker.
+func Holds(st v1alpha1.CircuitBreakerStatus, remediation string) bool {
+	return st.State == v1alpha1.BreakerHalfOpen && st.Permit != nil && st.Permit.Remediation == remediation
 }

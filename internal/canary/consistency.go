@@ -8,17 +8,18 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
-// isNew tells the status of a breaker that was just made: nothing is set but what
-// says nothing of the past, which are conditions, and what a storm is measured by. A
-// status with anything else in it but a known state isn't new, it is broken.
+// isNew tells the status of a breaker that was just made: nothing at all is set.
+// A status with anything in it but a known state isn't new, it is broken.
 func isNew(st *v1alpha1.CircuitBreakerStatus) bool {
 	c := *st
-	c.Storm, c.Conditions = nil, nil
 	if len(c.Buckets) == 0 {
 		c.Buckets = nil
 	}
 	if len(c.Recorded) == 0 {
 		c.Recorded = nil
+	}
+	if len(c.Conditions) == 0 {
+		c.Conditions = nil
 	}
 	if len(c.RecentOpenings) == 0 {
 		c.RecentOpenings = nil

@@ -25,9 +25,13 @@ func TestTickByTimeAlone(t *testing.T) {
 		"A new breaker is closed": {
 			reason: "Nothing at all is set.", want: gist{State: v1alpha1.BreakerClosed, Reason: canary.ReasonWithinLimits},
 		},
-		"A new breaker of which a storm's count came first is closed": {
-			reason: "A count says nothing of the past.", from: v1alpha1.CircuitBreakerStatus{Storm: &v1alpha1.BreakerStorm{Revision: "r", Violating: 3}},
-			want: gist{State: v1alpha1.BreakerClosed, Reason: canary.ReasonWithinLimits},
+		"A status with a storm's count and no state is broken, not new": {
+			reason: "Whoever counts gives the breaker a state too.", from: v1alpha1.CircuitBreakerStatus{Storm: &v1alpha1.BreakerStorm{Revision: "r", Violating: 3}},
+			want: gist{State: v1alpha1.BreakerOpen, Reason: canary.ReasonInconsistentState, Openings: 1, OpenFor: 30 * time.Minute},
+		},
+		"A status with a condition and no state is broken, not new": {
+			reason: "Something was written, and what isn't known.", from: v1alpha1.CircuitBreakerStatus{Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady}}},
+			want: gist{State: v1alpha1.BreakerOpen, Reason: canary.ReasonInconsistentState, Openings: 1, OpenFor: 30 * time.Minute},
 		},
 		"An open breaker stays open until its time": {
 			reason: "1 s is left.", from: opened, after: 30*time.Minute - time.Second,

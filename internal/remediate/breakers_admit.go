@@ -135,31 +135,32 @@ func (o Observation) unbegun() (here, later map[string][]int) {
 	return here, later
 }
 
-// release gives back every permit of a plan that ended without an outcome.
+// release gives back every permit that a plan holds. It reads the breakers that
+// are there and makes none: a breaker is born by what is observed of it.
 func (b *breakers) release(ctx context.Context, rem *v1alpha1.Remediation) error {
-	for _, scope := range scopes(rem.Spec.Policy.Name) {
-		if err := b.update(ctx, scope, rem, func(cb *v1alpha1.CircuitBreaker) {
-			cb.Status = canary.Release(cb.Status, rem.Name)
-		}); err != nil {
-			return err
-		}
-	}
-	return b.releaseNamespaces(ctx, rem)
+	return b.releaseWhere(ctx, rem, func(v1alpha1.BreakerScope) bool { return true })
 }
 
 // releaseNamespaces gives back the permits of namespaces in which the plan has
 // proved nothing.
 func (b *breakers) releaseNamespaces(ctx context.Context, rem *v1alpha1.Remediation) error {
-	byNamespace, err := b.inNamespaces(ctx)
+	return b.releaseWhere(ctx, rem, func(s v1alpha1.BreakerScope) bool { return s.Type == v1alpha1.BreakerScopeNamespace })
+}
+
+func (b *breakers) releaseWhere(ctx context.Context, rem *v1alpha1.Remediation, where func(v1alpha1.BreakerScope) bool) error {
+	list, err := b.store.list(ctx)
 	if err != nil {
 		return err
 	}
-	for _, cb := range byNamespace {
+	for i := range list {
+		cb := &list[i]
+		if !where(cb.Spec.Scope) || !canary.Holds(cb.Status, rem.Name) {
+			continue
+		}
 		before := cb.DeepCopy()
-		if cb.Status = canary.Release(cb.Status, rem.Name); cb.Status.Permit == nil && before.Status.Permit != nil {
-			if err := b.write(ctx, before, cb, rem); err != nil {
-				return err
-			}
+		cb.Status = canary.Release(cb.Status, rem.Name)
+		if err := b.write(ctx, before, cb, rem); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -147,7 +147,7 @@ func (c *Controller) act(ctx context.Context, p *pass, intent Intent) error {
 	if err := p.work(ctx, intent); err != nil {
 		return err
 	}
-	if endsWithoutOutcome(intent) && !p.book.onlyLeftAlone() {
+	if endsWithoutOutcome(intent) {
 		return c.breakers.release(ctx, p.rem)
 	}
 	return nil

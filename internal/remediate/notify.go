@@ -77,16 +77,6 @@ func (p *pass) leftAlone(now time.Time) (batch []int, wait time.Duration) {
 	return batch, wait
 }
 
-// onlyLeftAlone says whether a plan has nothing to mend, and so never asks a breaker.
-func (b *book) onlyLeftAlone() bool {
-	for i := range b.places {
-		if b.target(i).LeftAlone == "" {
-			return false
-		}
-	}
-	return true
-}
-
 // look finds out whose an object is, and writes nothing.
 func (a *attempt) look(ctx context.Context) v1alpha1.TargetRecord {
 	for _, step := range []check{readFresh, respectOptOut, judgeAgain, respectOwnership} {
