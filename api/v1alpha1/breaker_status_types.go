@@ -28,6 +28,13 @@ type CircuitBreakerStatus struct {
 	// consecutiveFailures counts the failures since the last success.
 	// +optional
 	ConsecutiveFailures int32 `json:"consecutiveFailures,omitempty"`
+	// failingPolicies are the policies whose targets failed in the window or since
+	// the last success, in a breaker that several policies share: it opens only for
+	// failures of more than one. Only the latest eight are kept.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	FailingPolicies []FailingPolicy `json:"failingPolicies,omitempty"`
 	// failures is the number of failures in the window.
 	// +optional
 	Failures int32 `json:"failures"`
@@ -88,6 +95,20 @@ type CircuitBreakerStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
+// FailingPolicy is a policy of which a shared breaker has counted a failure.
+type FailingPolicy struct {
+	// policy is its name.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Policy string `json:"policy"`
+	// lastFailedAt is when its latest failure was counted.
+	// +required
+	LastFailedAt metav1.MicroTime `json:"lastFailedAt"`
+	// inRow says that it failed since the latest success of any policy.
+	// +optional
+	InRow bool `json:"inRow,omitempty"`
+}
+
 // BreakerBucket counts the outcomes of one part of the window.
 type BreakerBucket struct {
 	// start is when the bucket begins.
@@ -107,7 +128,7 @@ type BreakerPermit struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Remediation string `json:"remediation"`
-	// expiresAt is when the permit lapses; the breaker opens again then.
+	// expiresAt is when the permit lapses; another plan may take it then.
 	// +required
 	ExpiresAt metav1.MicroTime `json:"expiresAt"`
 }

@@ -74,9 +74,9 @@ func admitProbe(
 }
 
 // Release gives back the permit of a plan that ended without an outcome: it was
-// superseded or aborted, or had nothing to write. Without it the permit lapses,
-// and the breaker opens again for no failure. Other statuses come back as they
-// are.
+// superseded or aborted, or had nothing to write; or that of one that can't write
+// now. Without it nobody else may probe until the permit lapses. Other statuses
+// come back as they are.
 func Release(st v1alpha1.CircuitBreakerStatus, remediation string) v1alpha1.CircuitBreakerStatus {
 	out := *st.DeepCopy()
 	if !Holds(st, remediation) {

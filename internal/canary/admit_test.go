@@ -77,8 +77,11 @@ func TestAdmit(t *testing.T) {
 		"A plan without a name gets no permit": {
 			cb: breaker("", halfOpen("")), reason: canary.ReasonNoRemediation, says: "name one", state: halfway,
 		},
-		"A lapsed permit opens again, for its holder too": {
-			cb: breaker("", halfOpen("a")), plan: "a", after: time.Hour, reason: canary.ReasonPermitLapsed, state: open,
+		"A lapsed permit is free: its holder may take it anew": {
+			cb: breaker("", halfOpen("a")), plan: "a", after: time.Hour, allowed: true, reason: canary.ReasonPermitGranted, state: halfway, holder: "a",
+		},
+		"A lapsed permit is free: another plan may take it": {
+			cb: breaker("", halfOpen("a")), plan: "b", after: time.Hour, allowed: true, reason: canary.ReasonPermitGranted, state: halfway, holder: "b",
 		},
 		"An unknown state is open": {
 			cb:     breaker("", v1alpha1.CircuitBreakerStatus{State: "Ajar"}),

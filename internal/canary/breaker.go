@@ -46,23 +46,11 @@ type Event struct {
 	// latest 64 keys are remembered, and an outcome with one of these isn't
 	// counted again. An empty key is always counted.
 	Key string
-	// Remediation is the name of the plan.
-	Remediation string
+	// Remediation is the name of the plan, Policy that of its policy.
+	Remediation, Policy string
 
 	// shared says that the breaker stands for several policies.
 	shared bool
-}
-
-// ForShared is the event as a breaker that several policies share, the global one
-// or a namespace's, is to record it: one policy's canary failure is an ordinary
-// failure there, and a ratio needs two failures, or a single bad policy would stop
-// all the others.
-func (e Event) ForShared() Event {
-	if e.Type == CanaryFailed {
-		e.Type = TargetFailed
-	}
-	e.shared = true
-	return e
 }
 
 func (e Event) failed() bool {
@@ -83,9 +71,10 @@ func Next(st v1alpha1.CircuitBreakerStatus, e Event, s v1alpha1.BreakerStrategy,
 		return st
 	}
 	count(&st, e.Type, l, now)
+	blame(&st, e, now)
 	switch st.State {
 	case v1alpha1.BreakerClosed:
-		if reason, why := tripped(&st, e, l); reason != "" {
+		if reason, why := tripped(&st, e, l, now); reason != "" {
 			trip(&st, reason, why, l, now)
 		}
 	case v1alpha1.BreakerHalfOpen:
@@ -96,8 +85,8 @@ func Next(st v1alpha1.CircuitBreakerStatus, e Event, s v1alpha1.BreakerStrategy,
 }
 
 // Tick is the status that time alone makes of st at now: the window moves on, an
-// open breaker turns half-open at nextProbeAt, and one whose permit lapsed opens
-// again for twice as long. A status that can't be right becomes open. Doing it
+// open breaker turns half-open at nextProbeAt, and a permit that lapsed is free
+// again. A status that can't be right becomes open. Doing it
 // twice at one time changes nothing.
 func Tick(st v1alpha1.CircuitBreakerStatus, s v1alpha1.BreakerStrategy, now time.Time) v1alpha1.CircuitBreakerStatus {
 	return tick(st, limitsOf(s), now)
@@ -134,6 +123,7 @@ func tick(in v1alpha1.CircuitBreakerStatus, l limits, now time.Time) v1alpha1.Ci
 		repair(&st)
 	}
 	setWindow(&st, roll(st.Buckets, l, now))
+	forgive(&st, l, now)
 	if why != "" {
 		trip(&st, ReasonInconsistentState, why, l, now)
 		return st
@@ -153,7 +143,7 @@ func elapse(st *v1alpha1.CircuitBreakerStatus, l limits, now time.Time) {
 	case v1alpha1.BreakerHalfOpen:
 		if st.Permit != nil {
 			if !now.Before(st.Permit.ExpiresAt.Time) {
-				trip(st, ReasonPermitLapsed, messageLapsed(st.Permit), l, now)
+				lapse(st)
 			}
 			return
 		}
@@ -165,16 +155,24 @@ func elapse(st *v1alpha1.CircuitBreakerStatus, l limits, now time.Time) {
 	}
 }
 
+// lapse takes back the permit of a plan that didn't end in time. That says nothing
+// against the fix: it is no opening, and the next plan that writes takes it.
+func lapse(st *v1alpha1.CircuitBreakerStatus) {
+	message := messageLapsed(st.Permit) + " " + messageProbing(st.HalfOpenSuccesses)
+	st.Permit = nil
+	st.Reason, st.Message = ReasonPermitLapsed, message
+}
+
 // tripped gives the reason why a closed breaker opens after e, or nothing.
-func tripped(st *v1alpha1.CircuitBreakerStatus, e Event, l limits) (reason, why string) {
+func tripped(st *v1alpha1.CircuitBreakerStatus, e Event, l limits, now time.Time) (reason, why string) {
 	switch {
 	case e.Type == CanaryFailed:
 		return ReasonCanaryFailed, messageCanary(e)
-	case e.Type == TargetFailed && st.ConsecutiveFailures >= l.consecutive:
+	case e.Type == TargetFailed && st.ConsecutiveFailures >= l.consecutive && enoughInRow(st, e):
 		return ReasonConsecutiveFailures, messageConsecutive(st.ConsecutiveFailures, l)
 	case e.Type != TargetFailed && e.Type != TargetSucceeded:
 		return "", ""
-	case e.shared && st.Failures < 2:
+	case !enoughInWindow(st, e, l, now):
 		return "", ""
 	case st.Failures > 0 && st.Outcomes >= l.minSamples && int64(st.Failures)*100 >= int64(l.ratio)*int64(st.Outcomes):
 		return ReasonFailureRatio, messageRatio(st, l)
@@ -199,7 +197,7 @@ func probe(st *v1alpha1.CircuitBreakerStatus, e Event, l limits, now time.Time) 
 	}
 	closed(st, ReasonRecovered, messageRecovered)
 	// What was counted before is dealt with: one new failure must not add to it.
-	st.ConsecutiveFailures, st.Openings = 0, 0
+	st.ConsecutiveFailures, st.Openings, st.FailingPolicies = 0, 0, nil
 	setWindow(st, nil)
 }
 

@@ -202,39 +202,3 @@ func TestForShared(t *testing.T) {
 		}
 	}
 }
-
-// TestOneFailureOpensNoSharedBreaker: the first failing canary of a policy must
-// not stop its neighbours once they have succeeded a few times.
-func TestOneFailureOpensNoSharedBreaker(t *testing.T) {
-	var s v1alpha1.BreakerStrategy
-	s.SetDefaults()
-	outcomes := func(shared bool, types ...canary.EventType) v1alpha1.BreakerState {
-		st := v1alpha1.CircuitBreakerStatus{}
-		for _, kind := range types {
-			e := canary.Event{Type: kind}
-			if shared {
-				e = e.ForShared()
-			}
-			st = canary.Next(st, e, s, start)
-		}
-		return st.State
-	}
-	ok, failed := canary.TargetSucceeded, canary.TargetFailed
-	cases := map[string]struct {
-		reason string
-		shared bool
-		types  []canary.EventType
-		want   v1alpha1.BreakerState
-	}{
-		"one of five in a shared breaker": {"a single policy's fault", true, []canary.EventType{failed, ok, ok, ok, ok}, v1alpha1.BreakerClosed},
-		"two of five in a shared breaker": {"more than a single fault", true, []canary.EventType{failed, ok, failed, ok, ok}, v1alpha1.BreakerOpen},
-		"one of five in a policy's own":   {"the ratio as it stands", false, []canary.EventType{failed, ok, ok, ok, ok}, v1alpha1.BreakerOpen},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := outcomes(tc.shared, tc.types...); got != tc.want {
-				t.Errorf("%s: %s, want %s", tc.reason, got, tc.want)
-			}
-		})
-	}
-}

@@ -18,6 +18,9 @@ func isNew(st *v1alpha1.CircuitBreakerStatus) bool {
 	if len(c.Recorded) == 0 {
 		c.Recorded = nil
 	}
+	if len(c.FailingPolicies) == 0 {
+		c.FailingPolicies = nil
+	}
 	if len(c.Conditions) == 0 {
 		c.Conditions = nil
 	}

@@ -34,7 +34,8 @@ const (
 	ReasonProbing = "Probing"
 	// ReasonProbeFailed: opened again by a failure while half-open.
 	ReasonProbeFailed = "ProbeFailed"
-	// ReasonPermitLapsed: opened again, for the probe didn't end in time.
+	// ReasonPermitLapsed: half-open still; the probe didn't end in time, and another
+	// plan may take the permit.
 	ReasonPermitLapsed = "PermitLapsed"
 	// ReasonClockWentBack: open again, for the clock went back before nextProbeAt.
 	ReasonClockWentBack = "ClockWentBack"

@@ -41,9 +41,9 @@ func TestTickByTimeAlone(t *testing.T) {
 			reason: "nextProbeAt is reached.", from: opened, after: 30 * time.Minute,
 			want: gist{State: v1alpha1.BreakerHalfOpen, Reason: canary.ReasonProbing, Openings: 1, InTheRow: 1},
 		},
-		"A permit lapses and opens again for twice as long": {
-			reason: "A probe that doesn't end is no success.", from: halfOpen("probe"), after: time.Hour,
-			want: gist{State: v1alpha1.BreakerOpen, Reason: canary.ReasonPermitLapsed, Openings: 2, OpenFor: time.Hour},
+		"A permit that lapses is free again, and no opening": {
+			reason: "A probe that doesn't end is neither a success nor a failure.", from: halfOpen("probe"), after: time.Hour,
+			want: gist{State: v1alpha1.BreakerHalfOpen, Reason: canary.ReasonPermitLapsed, Openings: 1},
 		},
 		"A permit holds until its end": {
 			reason: "1 s is left.", from: halfOpen("probe"), after: time.Hour - time.Second,

@@ -85,8 +85,10 @@ func (p *pass) attempt(i int) *attempt {
 	return &attempt{targets: p.targets, plan: p.rem.Spec, remediation: p.rem.Name, target: t, canary: canaryWave(p.rem.Spec, t.Wave), previous: rec, snapshot: p.snapshot}
 }
 
+// settle keeps a target's new record. A denial is harm only where a write is meant:
+// a dry run that is denied has told what it was asked.
 func (p *pass) settle(i int, rec v1alpha1.TargetRecord) {
-	if rec.State == v1alpha1.TargetFailed && rec.Reason == v1alpha1.ReasonAdmissionDenied {
+	if p.rem.Spec.Strategy.Mode.Runs() && rec.State == v1alpha1.TargetFailed && rec.Reason == v1alpha1.ReasonAdmissionDenied {
 		p.denied = append(p.denied, i)
 	}
 	p.book.set(i, rec)

@@ -2,6 +2,7 @@ package remediate
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -35,17 +36,50 @@ func (b *breakers) ask(ctx context.Context, cb *v1alpha1.CircuitBreaker, rem *v1
 	return a
 }
 
-// admit asks the breakers that cover the whole plan whether it may write now.
-// Half-open breakers give their permit in their status, which is persisted before
-// the answer. A breaker that can't be read lets nothing through.
-func (b *breakers) admit(ctx context.Context, rem *v1alpha1.Remediation) (Gate, error) {
+// consult asks the breakers that cover the whole plan whether it could write now.
+// No permit is taken: that happens right before a write (see admit). A breaker that
+// can't be read lets nothing through.
+func (b *breakers) consult(ctx context.Context, rem *v1alpha1.Remediation) (Gate, error) {
+	asked, gate := b.askAll(ctx, rem)
+	return gate, b.settleAll(ctx, asked, rem, false)
+}
+
+// admit asks the same of every breaker that covers a write in the namespaces, right
+// before it. Half-open ones give their permit in their status, which is persisted
+// before the answer.
+func (b *breakers) admit(ctx context.Context, rem *v1alpha1.Remediation, namespaces map[string]bool) (Gate, error) {
+	asked, gate := b.askAll(ctx, rem)
+	if !gate.Closed && len(namespaces) > 0 {
+		byNamespace, err := b.inNamespaces(ctx)
+		if err != nil {
+			return Gate{}, err
+		}
+		for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {
+			if !namespaces[namespace] {
+				continue
+			}
+			a := b.ask(ctx, byNamespace[namespace], rem)
+			if !a.verdict.Allowed && !gate.Closed {
+				gate = gateOf(a.verdict)
+			}
+			asked = append(asked, a)
+		}
+	}
+	// A permit is taken only when every breaker lets the plan through; what was
+	// observed is written down in any case.
+	return gate, b.settleAll(ctx, asked, rem, !gate.Closed)
+}
+
+// askAll asks the breakers that cover the whole plan. Those that couldn't be read
+// are in the answer, which is no, and not among those asked.
+func (b *breakers) askAll(ctx context.Context, rem *v1alpha1.Remediation) ([]admission, Gate) {
 	var asked []admission
 	gate := Gate{}
 	for _, scope := range scopes(rem.Spec.Policy.Name) {
 		cb, err := b.ensure(ctx, scope)
 		if err != nil {
-			return Gate{Closed: true, Reason: v1alpha1.ReasonBreakerOpen,
-				Message: "a circuit breaker can't be read, and counts as open: " + err.Error()}, nil
+			return nil, Gate{Closed: true, Reason: v1alpha1.ReasonBreakerOpen,
+				Message: "a circuit breaker can't be read, and counts as open: " + err.Error()}
 		}
 		a := b.ask(ctx, cb, rem)
 		if !a.verdict.Allowed && !gate.Closed {
@@ -53,14 +87,16 @@ func (b *breakers) admit(ctx context.Context, rem *v1alpha1.Remediation) (Gate, 
 		}
 		asked = append(asked, a)
 	}
+	return asked, gate
+}
+
+func (b *breakers) settleAll(ctx context.Context, asked []admission, rem *v1alpha1.Remediation, take bool) error {
 	for _, a := range asked {
-		// A permit is taken only when every breaker lets the plan through; what was
-		// observed is written down in any case.
-		if err := b.settle(ctx, a, rem, !gate.Closed); err != nil {
-			return Gate{}, err
+		if err := b.settle(ctx, a, rem, take); err != nil {
+			return err
 		}
 	}
-	return gate, nil
+	return nil
 }
 
 // settle persists an answer, with the plan's permit when it takes it.
@@ -82,13 +118,12 @@ func gateOf(v canary.Verdict) Gate {
 	return gate
 }
 
-// bar keeps back the targets whose namespace's breaker isn't closed. A half-open
-// one gives the plan its permit once a target of the wave at work lives there, and
-// not before: a plan may take days to come to a namespace. Nothing is asked while
-// the gate is closed, for then nothing begins anywhere.
+// bar keeps back the targets whose namespace's breaker isn't closed, or whose
+// permit another plan holds. Nothing is asked while the gate is closed, for then
+// nothing begins anywhere.
 func (b *breakers) bar(ctx context.Context, rem *v1alpha1.Remediation, o *Observation) error {
-	here, later := o.unbegun()
-	if o.Stop != "" || o.Gate.Closed || !o.Spec.Strategy.Mode.Runs() || len(here)+len(later) == 0 {
+	unbegun := o.unbegun()
+	if o.Stop != "" || o.Gate.Closed || !o.Spec.Strategy.Mode.Runs() || len(unbegun) == 0 {
 		return nil
 	}
 	byNamespace, err := b.inNamespaces(ctx)
@@ -96,12 +131,12 @@ func (b *breakers) bar(ctx context.Context, rem *v1alpha1.Remediation, o *Observ
 		return err
 	}
 	for namespace, cb := range byNamespace {
-		targets := slices.Concat(here[namespace], later[namespace])
+		targets := unbegun[namespace]
 		if len(targets) == 0 {
 			continue
 		}
 		a := b.ask(ctx, cb, rem)
-		if err := b.settle(ctx, a, rem, a.verdict.Allowed && len(here[namespace]) > 0); err != nil {
+		if err := b.settle(ctx, a, rem, false); err != nil {
 			return err
 		}
 		o.bar(targets, a.verdict)
@@ -119,51 +154,15 @@ func (o *Observation) bar(targets []int, v canary.Verdict) {
 	}
 }
 
-// unbegun are the targets still to be begun, by namespace: those of the wave at
-// work, and those of later ones.
-func (o Observation) unbegun() (here, later map[string][]int) {
-	here, later = map[string][]int{}, map[string][]int{}
+// unbegun are the targets still to be begun, by namespace.
+func (o Observation) unbegun() map[string][]int {
+	unbegun := map[string][]int{}
 	for i, t := range o.Targets {
-		switch {
-		case t.State != v1alpha1.TargetPending || t.Object.Namespace == "":
-		case t.Wave == o.Status.Wave:
-			here[t.Object.Namespace] = append(here[t.Object.Namespace], i)
-		default:
-			later[t.Object.Namespace] = append(later[t.Object.Namespace], i)
+		if t.State == v1alpha1.TargetPending && t.Object.Namespace != "" {
+			unbegun[t.Object.Namespace] = append(unbegun[t.Object.Namespace], i)
 		}
 	}
-	return here, later
-}
-
-// release gives back every permit that a plan holds. It reads the breakers that
-// are there and makes none: a breaker is born by what is observed of it.
-func (b *breakers) release(ctx context.Context, rem *v1alpha1.Remediation) error {
-	return b.releaseWhere(ctx, rem, func(v1alpha1.BreakerScope) bool { return true })
-}
-
-// releaseNamespaces gives back the permits of namespaces in which the plan has
-// proved nothing.
-func (b *breakers) releaseNamespaces(ctx context.Context, rem *v1alpha1.Remediation) error {
-	return b.releaseWhere(ctx, rem, func(s v1alpha1.BreakerScope) bool { return s.Type == v1alpha1.BreakerScopeNamespace })
-}
-
-func (b *breakers) releaseWhere(ctx context.Context, rem *v1alpha1.Remediation, where func(v1alpha1.BreakerScope) bool) error {
-	list, err := b.store.list(ctx)
-	if err != nil {
-		return err
-	}
-	for i := range list {
-		cb := &list[i]
-		if !where(cb.Spec.Scope) || !canary.Holds(cb.Status, rem.Name) {
-			continue
-		}
-		before := cb.DeepCopy()
-		cb.Status = canary.Release(cb.Status, rem.Name)
-		if err := b.write(ctx, before, cb, rem); err != nil {
-			return err
-		}
-	}
-	return nil
+	return unbegun
 }
 
 // permitFor is how long a probe may take: every wave within its deadline and soak.

@@ -45,9 +45,12 @@ func TestANamespacesFailuresOpenItsBreakerAlone(t *testing.T) {
 	if c.read("namespace-shop") != nil || c.read("namespace-bank") != nil {
 		t.Fatal("a namespace in which nothing has failed has a breaker")
 	}
+	other := c.plan("b")
+	other.Spec.Policy.Name = "sizes"
 	for i := range 3 {
+		// Two policies fail there: one alone would have only its own breaker opened.
 		// In between all goes well elsewhere: else the other breakers opened too.
-		c.must(c.record(c.ctx, rem, []Outcome{failed(fmt.Sprintf("f%d", i), "shop")}))
+		c.must(c.record(c.ctx, []*v1alpha1.Remediation{rem, other, rem}[i], []Outcome{failed(fmt.Sprintf("f%d", i), "shop")}))
 		c.must(c.record(c.ctx, rem, []Outcome{{Type: OutcomeSucceeded, Key: fmt.Sprintf("ok%d", i), Count: 1, Namespaces: map[string]int32{"bank": 1}}}))
 	}
 	for i := range 2 { // as after a crash
@@ -56,8 +59,8 @@ func TestANamespacesFailuresOpenItsBreakerAlone(t *testing.T) {
 	if st := c.read("namespace-shop").Status; st.State != v1alpha1.BreakerOpen || st.Failures != 3 {
 		t.Errorf("after three failures in a row the namespace's breaker is %s, with %d failures", st.State, st.Failures)
 	}
-	if c.read("namespace-bank") != nil || c.admitted(rem).Closed {
-		t.Error("the failures of one namespace stop more than that namespace")
+	if gate := c.admitted(rem); c.read("namespace-bank") != nil || gate.Closed {
+		t.Errorf("the failures of one namespace stop more than that namespace: %+v", gate)
 	}
 	got := c.barredIn(rem, map[string]int32{"shop": 0, "bank": 0, "": 0})
 	if fmt.Sprint(got) != "[shop]" {
@@ -77,6 +80,18 @@ func TestACanarysFailureIsAnOrdinaryOneForItsNamespace(t *testing.T) {
 	}
 }
 
+// writes asks the breakers as right before a write in namespaces.
+func (c *circuit) writes(rem *v1alpha1.Remediation, in ...string) Gate {
+	c.Helper()
+	namespaces := map[string]bool{}
+	for _, namespace := range in {
+		namespaces[namespace] = true
+	}
+	gate, err := c.admit(c.ctx, rem, namespaces)
+	c.must(err)
+	return gate
+}
+
 // half makes a breaker of the namespace shop that has just cooled down.
 func half() *v1alpha1.CircuitBreaker {
 	opened, next := metav1.NewMicroTime(noon.Add(-time.Hour)), metav1.NewMicroTime(noon.Add(-time.Minute))
@@ -86,14 +101,20 @@ func half() *v1alpha1.CircuitBreaker {
 			OpenedAt: &opened, NextProbeAt: &next, Openings: 1}}
 }
 
-func TestAPermitForANamespaceIsTakenWhenItsWaveComes(t *testing.T) {
+func TestAPermitForANamespaceIsTakenRightBeforeAWriteThere(t *testing.T) {
 	c := newCircuit(t, half()).in("shop")
 	first, second := c.plan("first"), c.plan("second")
-	if got := c.barredIn(first, map[string]int32{"shop": 1, "bank": 0}); got != nil || c.read("namespace-shop").Status.Permit != nil {
-		t.Fatalf("a plan whose target there is in a later wave: kept back %v, permit %+v", got, c.read("namespace-shop").Status.Permit)
+	if got := c.barredIn(first, map[string]int32{"shop": 0, "bank": 0}); got != nil || c.read("namespace-shop").Status.Permit != nil {
+		t.Fatalf("a plan that only looks: kept back %v, permit %+v", got, c.read("namespace-shop").Status.Permit)
 	}
-	if got := c.barredIn(second, map[string]int32{"shop": 0}); got != nil || c.read("namespace-shop").Status.Permit.Remediation != "second" {
-		t.Fatalf("the plan whose wave has come: kept back %v, permit %+v", got, c.read("namespace-shop").Status.Permit)
+	if gate := c.writes(first, "bank"); gate.Closed || c.read("namespace-shop").Status.Permit != nil {
+		t.Fatalf("a plan that writes elsewhere: gate %+v, permit %+v", gate, c.read("namespace-shop").Status.Permit)
+	}
+	if gate := c.writes(second, "shop"); gate.Closed || c.read("namespace-shop").Status.Permit.Remediation != "second" {
+		t.Fatalf("the plan that writes there: gate %+v, permit %+v", gate, c.read("namespace-shop").Status.Permit)
+	}
+	if gate := c.writes(first, "bank", "shop"); !gate.Closed {
+		t.Fatal("another plan writes there too")
 	}
 	if got := c.barredIn(first, map[string]int32{"shop": 0, "bank": 0}); fmt.Sprint(got) != "[shop]" {
 		t.Fatalf("while another plan has the permit: kept back %v, want shop", got)
@@ -133,7 +154,7 @@ func TestAPermitForANamespaceEndsWithItsPlan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCircuit(t, half()).in("shop")
 			rem := c.plan("a")
-			c.barredIn(rem, map[string]int32{"shop": 0})
+			c.writes(rem, "shop")
 			c.must(c.record(c.ctx, rem, []Outcome{tc.outcome}))
 			c.must(c.record(c.ctx, rem, []Outcome{tc.outcome}))
 			st := c.read("namespace-shop").Status
@@ -143,7 +164,7 @@ func TestAPermitForANamespaceEndsWithItsPlan(t *testing.T) {
 		})
 	}
 	c := newCircuit(t, half()).in("shop")
-	c.barredIn(c.plan("a"), map[string]int32{"shop": 0})
+	c.writes(c.plan("a"), "shop")
 	c.must(c.release(c.ctx, c.plan("a")))
 	if st := c.read("namespace-shop").Status; st.State != v1alpha1.BreakerHalfOpen || st.Permit != nil {
 		t.Errorf("a plan that ended without an outcome leaves %s with permit %+v", st.State, st.Permit)

@@ -122,7 +122,7 @@ func events(rem *v1alpha1.Remediation, outcomes []Outcome) []canary.Event {
 			n = 1
 		}
 		for i := range n {
-			list = append(list, canary.Event{Type: types[o.Type], Remediation: rem.Name, Key: fmt.Sprintf("%s/%d", o.Key, i)})
+			list = append(list, canary.Event{Type: types[o.Type], Remediation: rem.Name, Policy: rem.Spec.Policy.Name, Key: fmt.Sprintf("%s/%d", o.Key, i)})
 		}
 	}
 	return list

@@ -102,7 +102,7 @@ func (c *circuit) must(err error) {
 
 func (c *circuit) admitted(rem *v1alpha1.Remediation) Gate {
 	c.Helper()
-	gate, err := c.admit(c.ctx, rem)
+	gate, err := c.admit(c.ctx, rem, nil)
 	c.must(err)
 	return gate
 }

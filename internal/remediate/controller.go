@@ -123,6 +123,9 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 	if err != nil {
 		return 0, reconcile.TerminalError(err)
 	}
+	if intent, err = c.permitted(ctx, p, intent); err != nil {
+		return 0, err
+	}
 	if err := c.act(ctx, p, intent); err != nil {
 		return 0, err
 	}
@@ -147,10 +150,7 @@ func (c *Controller) act(ctx context.Context, p *pass, intent Intent) error {
 	if err := p.work(ctx, intent); err != nil {
 		return err
 	}
-	if endsWithoutOutcome(intent) {
-		return c.breakers.release(ctx, p.rem)
-	}
-	return nil
+	return c.giveBack(ctx, p, intent)
 }
 
 // persist saves the records, once the breakers have counted the denials among

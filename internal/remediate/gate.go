@@ -12,7 +12,7 @@ import (
 )
 
 // gate asks whether new writes may begin: people first, then the calendar, then
-// the RBAC, and the breakers last, for one that is half-open gives its permit.
+// the RBAC, and the breakers last. No permit is taken: see permitted.
 func (c *Controller) gate(ctx context.Context, rem *v1alpha1.Remediation, o Observation) (Gate, error) {
 	var pending []v1alpha1.ObjectReference
 	for _, t := range o.Targets {
@@ -36,7 +36,7 @@ func (c *Controller) gate(ctx context.Context, rem *v1alpha1.Remediation, o Obse
 		return Gate{Closed: true, Reason: v1alpha1.ReasonMissingRights,
 			Message: "the controller lacks rights; add to a ClusterRole labelled rbac.evenkeel.dev/aggregate-to-writer: \"true\": " + strings.Join(rules, "; ")}, nil
 	}
-	return c.breakers.admit(ctx, rem)
+	return c.breakers.consult(ctx, rem)
 }
 
 func pausedBy(rem *v1alpha1.Remediation) Gate {

@@ -36,7 +36,7 @@ func (c *Controller) gather(ctx context.Context, p *pass) (Observation, error) {
 type look func(context.Context, *pass, *Observation) error
 
 // looks are what a phase needs to know, in order: the gate isn't asked before
-// the plan is approved, for a half-open breaker gives its permit when asked.
+// the plan is approved.
 func (c *Controller) looks(s v1alpha1.RemediationStatus) []look {
 	switch s.Phase {
 	case "", v1alpha1.PhasePlanned, v1alpha1.PhaseAwaitingApproval:

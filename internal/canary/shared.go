@@ -1,0 +1,88 @@
+package canary
+
+import (
+	"slices"
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+const (
+	// PoliciesToTrip is how many policies must have failed before a breaker that
+	// they share opens: one bad policy has a breaker of its own, and must not stop
+	// all others.
+	PoliciesToTrip = 2
+	// maxFailingPolicies bounds the list; two are enough to decide.
+	maxFailingPolicies = 8
+)
+
+// ForShared is the event as a breaker that several policies share, the global one
+// or a namespace's, is to record it: one policy's canary failure is an ordinary
+// failure there, and neither a row nor a ratio opens it for the failures of a
+// single policy.
+func (e Event) ForShared() Event {
+	if e.Type == CanaryFailed {
+		e.Type = TargetFailed
+	}
+	e.shared = true
+	return e
+}
+
+// blame keeps who failed in a shared breaker. A success ends the row, of whichever
+// policy it is.
+func blame(st *v1alpha1.CircuitBreakerStatus, e Event, now time.Time) {
+	if !e.shared {
+		return
+	}
+	list := slices.Clone(st.FailingPolicies)
+	switch e.Type {
+	case TargetSucceeded:
+		for i := range list {
+			list[i].InRow = false
+		}
+	case TargetFailed, CanaryFailed:
+		list = slices.DeleteFunc(list, func(f v1alpha1.FailingPolicy) bool { return f.Policy == e.Policy })
+		list = append(list, v1alpha1.FailingPolicy{Policy: e.Policy, LastFailedAt: *microTime(now), InRow: true})
+		list = list[max(len(list)-maxFailingPolicies, 0):]
+	case PlanSucceeded, PlanFailed:
+	}
+	st.FailingPolicies = list
+}
+
+// forgive drops those whose failures have left the window, and the row.
+func forgive(st *v1alpha1.CircuitBreakerStatus, l limits, now time.Time) {
+	var kept []v1alpha1.FailingPolicy
+	for _, f := range st.FailingPolicies {
+		if f.LastFailedAt.After(now) {
+			f.LastFailedAt = *microTime(now) // a clock gone back has made it
+		}
+		if f.InRow || inWindow(f, l, now) {
+			kept = append(kept, f)
+		}
+	}
+	st.FailingPolicies = kept
+}
+
+func inWindow(f v1alpha1.FailingPolicy, l limits, now time.Time) bool {
+	return now.Sub(f.LastFailedAt.Time) < l.window
+}
+
+// enoughInRow says whether a row of failures is that of enough policies.
+func enoughInRow(st *v1alpha1.CircuitBreakerStatus, e Event) bool {
+	return !e.shared || failing(st, func(f v1alpha1.FailingPolicy) bool { return f.InRow }) >= PoliciesToTrip
+}
+
+// enoughInWindow says the same of the failures in the window.
+func enoughInWindow(st *v1alpha1.CircuitBreakerStatus, e Event, l limits, now time.Time) bool {
+	return !e.shared || failing(st, func(f v1alpha1.FailingPolicy) bool { return inWindow(f, l, now) }) >= PoliciesToTrip
+}
+
+func failing(st *v1alpha1.CircuitBreakerStatus, counts func(v1alpha1.FailingPolicy) bool) int {
+	n := 0
+	for _, f := range st.FailingPolicies {
+		if counts(f) {
+			n++
+		}
+	}
+	return n
+}
