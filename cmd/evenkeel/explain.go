@@ -20,6 +20,7 @@ import (
 
 // explainOptions are the flags of explain.
 type explainOptions struct {
+	tools      toolOptions
 	flags      *clusterFlags
 	namespace  string
 	controller string
@@ -45,6 +46,7 @@ KIND is what kubectl knows it by: deployment, deploy, deployments.v1.apps.`,
 	o.output = takesOutput(cmd, outputJSON, outputYAML)
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "", "the object's namespace (default: that of the kubeconfig's context)")
 	cmd.Flags().StringVar(&o.controller, "controller-namespace", "evenkeel-system", "the namespace whose exceptions cover objects of any namespace")
+	o.tools.AddFlags(cmd.Flags())
 	completesFlag(cmd, "namespace", o.flags, namespaceNames)
 	completesFlag(cmd, "controller-namespace", o.flags, namespaceNames)
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
@@ -103,7 +105,7 @@ func (o *explainOptions) explain(ctx context.Context, kind, name string) (*expla
 	if err != nil {
 		return nil, err
 	}
-	e, err := explain.Explain(ctx, c, snapshot, object, namespace, time.Now())
+	e, err := explain.Explain(ctx, c, snapshot, object, namespace, o.tools.known(), time.Now())
 	if err != nil {
 		return nil, failure("explain "+kind+"/"+name, err)
 	}

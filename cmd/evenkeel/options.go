@@ -44,6 +44,7 @@ type managerOptions struct {
 	analysis         analysisOptions
 	slo              sloOptions
 	sources          sourceOptions
+	tools            toolOptions
 }
 
 // AddFlags adds the flags with their defaults.
@@ -77,6 +78,7 @@ func (o *managerOptions) AddFlags(f *pflag.FlagSet) {
 	o.analysis.AddFlags(f)
 	o.slo.AddFlags(f)
 	o.sources.AddFlags(f)
+	o.tools.AddFlags(f)
 }
 
 // Validate says what is wrong with the flags, all at once.
@@ -100,7 +102,7 @@ func (o *managerOptions) Validate() error {
 	if o.resync < time.Second {
 		errs = append(errs, fmt.Errorf("--resync %s must be at least 1s", o.resync))
 	}
-	return errors.Join(append(errs, o.validateLease(), o.validateLimits(), o.escalation.Validate(), o.analysis.Validate(), o.slo.Validate(o.analysis.url), o.sources.Validate())...)
+	return errors.Join(append(errs, o.validateLease(), o.validateLimits(), o.escalation.Validate(), o.analysis.Validate(), o.slo.Validate(o.analysis.url), o.sources.Validate(), o.tools.Validate())...)
 }
 
 func (o *managerOptions) validateLease() error {

@@ -33,6 +33,7 @@ type planOptions struct {
 	diff, all       bool
 	controller      string
 	allowIncomplete bool
+	tools           toolOptions
 }
 
 func newPlanCommand() *cobra.Command {
@@ -69,6 +70,7 @@ with 2 when it was called wrongly, and with 3 when something couldn't be read.`,
 	f.BoolVar(&o.diff, "diff", false, fmt.Sprintf("show the change of every target, not of the first %d only", shownDiffs))
 	f.BoolVar(&o.all, "all", false, fmt.Sprintf("name every target of a wave, not the first %d only", shownTargets))
 	f.StringVar(&o.controller, "as-controller", defaultController, "the controller's ServiceAccount, whose rights are asked for, as NAMESPACE/NAME")
+	o.tools.AddFlags(f)
 	f.BoolVar(&o.allowIncomplete, "allow-incomplete", false, "don't fail for what couldn't be read")
 	return cmd
 }
@@ -99,7 +101,7 @@ func (o *planOptions) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	fixes := newProgress(cmd.ErrOrStderr())
-	previewer := &remediate.Previewer{Reader: c, Mapper: c.RESTMapper(), Policies: inForce{snapshot}, Clock: newClock(),
+	previewer := &remediate.Previewer{Reader: c, Mapper: c.RESTMapper(), Policies: inForce{snapshot}, Clock: newClock(), Tools: o.tools.known(),
 		Rights: rights.Of(c, account), Diffs: shownDiffs,
 		Progress: func(done, all int) { fixes.tell(done, all, fmt.Sprintf("fix %d of %d computed", done, all)) }}
 	if o.diff {

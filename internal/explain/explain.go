@@ -17,14 +17,14 @@ import (
 )
 
 // Explain tells all that is known of an object as it was read. namespace is its
-// Namespace; nil for a cluster-scoped object. What may not be read is told in
+// Namespace; nil for a cluster-scoped object. tools finds who manages it. What may not be read is told in
 // Unread; it errs when the cluster can't be asked.
-func Explain(ctx context.Context, reader client.Reader, snapshot *catalog.Snapshot, object, namespace *unstructured.Unstructured, now time.Time) (*Explanation, error) {
+func Explain(ctx context.Context, reader client.Reader, snapshot *catalog.Snapshot, object, namespace *unstructured.Unstructured, tools kube.Tools, now time.Time) (*Explanation, error) {
 	e := &Explanation{Object: v1alpha1.ObjectReference{APIVersion: object.GetAPIVersion(), Kind: object.GetKind(),
 		Namespace: object.GetNamespace(), Name: object.GetName(), UID: string(object.GetUID())}}
 	e.OptOut = optOut(object, namespace)
 	e.judge(ctx, snapshot, object, namespace, now)
-	if err := e.owners(ctx, reader, object); err != nil {
+	if err := e.owners(ctx, reader, object, tools); err != nil {
 		return nil, err
 	}
 	for _, gather := range []func(context.Context, client.Reader) error{e.plans, e.breakers} {
@@ -90,16 +90,16 @@ func message(v policy.Violation) string {
 }
 
 // owners follows the object to its root, and asks whose both are.
-func (e *Explanation) owners(ctx context.Context, reader client.Reader, object *unstructured.Unstructured) error {
+func (e *Explanation) owners(ctx context.Context, reader client.Reader, object *unstructured.Unstructured, tools kube.Tools) error {
 	lineage, err := kube.RootOf(ctx, reader, object)
 	if err != nil {
 		return fmt.Errorf("find the owners of %s %s: %w", e.Object.Kind, e.Object.Name, err)
 	}
 	e.Owners, e.OwnersEnd = lineage.Owners, lineage.Stopped
-	if m, managed := kube.ManagedBy(object); managed {
+	if m, managed := tools.ManagedBy(object); managed {
 		e.ManagedBy = m.String()
 	} else if lineage.Root != nil {
-		if m, managed := kube.ManagedBy(lineage.Root); managed {
+		if m, managed := tools.ManagedBy(lineage.Root); managed {
 			e.ManagedBy = m.String()
 		}
 	}

@@ -23,6 +23,7 @@ const maxCanaryReads = 20
 // choose sorts the fixable findings into objects to mend and objects to report
 // only, by their metadata as the API server holds it now.
 func (p *drafter) choose(ctx context.Context, d *draft, found []policy.Finding, history *past) error {
+	d.tools = p.tools
 	byKind := map[schema.GroupVersionKind][]policy.Finding{}
 	var kinds []schema.GroupVersionKind
 	for _, f := range found {

@@ -47,6 +47,7 @@ type Controller struct {
 	shelf    *shelf
 	metrics  *metrics
 	analyzer Analyzer
+	tools    kube.Tools
 }
 
 // Reconcile takes one step of a rollout.
@@ -108,7 +109,7 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 		return 0, err
 	}
 	p := &pass{rem: rem, book: b, snapshot: c.policies.Snapshot(),
-		targets: &targets{reader: c.reader, writer: c.client, mapper: c.rights.Mapper, clock: c.clock, owners: ownerMemo{reader: c.reader}}}
+		targets: &targets{reader: c.reader, writer: c.client, mapper: c.rights.Mapper, clock: c.clock, tools: c.tools, owners: ownerMemo{reader: c.reader}}}
 	p.saver = func(ctx context.Context) error { return c.persist(ctx, p) }
 	if wait, err := c.tellOwners(ctx, p); err != nil || wait > 0 {
 		return wait, err

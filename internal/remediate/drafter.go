@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
@@ -19,6 +20,7 @@ type drafter struct {
 	policies Policies
 	clock    clock.PassiveClock
 	mapper   meta.RESTMapper
+	tools    kube.Tools
 }
 
 // drafted is what has become of a draft.

@@ -29,7 +29,7 @@ func respectOwnership(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 	if kube.Owned(a.object) {
 		return a.leaveToOwner(ctx)
 	}
-	manager, managed := kube.ManagedBy(a.object)
+	manager, managed := a.targets.tools.ManagedBy(a.object)
 	if !managed || a.plan.Strategy.ManagedObjects == v1alpha1.ManagedRemediate {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (a *attempt) leaveToOwner(ctx context.Context) *v1alpha1.TargetRecord {
 	}
 	a.owner = &root
 	where := "mend the " + kube.KindOf(root)
-	if manager, managed := kube.ManagedBy(lineage.Root); managed {
+	if manager, managed := a.targets.tools.ManagedBy(lineage.Root); managed {
 		where = fmt.Sprintf("%s manages the %s: mend it at its source", manager, kube.KindOf(root))
 	}
 	return a.propose(ctx, a.skipped(v1alpha1.ReasonOwned, made+where))

@@ -139,7 +139,7 @@ func (p *Planner) warnManaged(d draft) {
 // sortOwned says whose an object is, when it isn't ours to mend: a controller's,
 // or another tool's.
 func (d *draft) sortOwned(c *candidate, m *metav1.PartialObjectMetadata, reachesOwned bool) {
-	manager, managed := kube.ManagedBy(m)
+	manager, managed := d.tools.ManagedBy(m)
 	switch {
 	case kube.Owned(m) && reachesOwned:
 	case kube.Owned(m):

@@ -11,6 +11,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/kube"
 )
 
 // candidate is a violating object that a plan may hold.
@@ -48,6 +49,8 @@ type draft struct {
 	// plans are the policy's earlier plans, oldest first.
 	plans  []v1alpha1.Remediation
 	stages *canary.Stages
+	// tools finds the tools that manage objects.
+	tools kube.Tools
 	// eligible are the objects to mend; ineligible ones are only reported.
 	eligible, ineligible []candidate
 	// waiting counts the objects that couldn't be mended by earlier plans and

@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/display"
+	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/internal/rights"
@@ -30,6 +31,8 @@ type Previewer struct {
 	// Policies are all that are in force, the one previewed among them.
 	Policies Policies
 	Clock    clock.PassiveClock
+	// Tools finds the tools that manage objects, as the controller's flags say.
+	Tools kube.Tools
 	// Rights asks what the controller may do; nil leaves that out.
 	Rights rights.Asker
 	// Diffs is how many targets' fixes are computed; negative means all.
@@ -53,7 +56,7 @@ func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.Policy, found []p
 		strategy.Mode = v1alpha1.RemediationAutomatic
 		hold(out, "ModeOff", "spec.remediation.mode is Off: nothing is planned until it is Automatic, Manual or DryRun; the waves are those of Automatic")
 	}
-	drafts := &drafter{reader: p.Reader, policies: p.Policies, clock: p.Clock, mapper: p.Mapper}
+	drafts := &drafter{reader: p.Reader, policies: p.Policies, clock: p.Clock, mapper: p.Mapper, tools: p.Tools}
 	plans, err := drafts.plansOf(ctx, pol.Name)
 	if err != nil && !notInstalled(err) {
 		return nil, err
@@ -198,7 +201,7 @@ func (p *Previewer) foresight(rem *v1alpha1.Remediation, all int) *foresight {
 		f.left = v1alpha1.MaxTargets
 	}
 	f.attempt = attempt{plan: rem.Spec, remediation: rem.Name, snapshot: p.Policies.Snapshot(),
-		targets: &targets{reader: p.Reader, mapper: p.Mapper, clock: p.Clock, owners: ownerMemo{reader: p.Reader}}}
+		targets: &targets{reader: p.Reader, mapper: p.Mapper, clock: p.Clock, tools: p.Tools, owners: ownerMemo{reader: p.Reader}}}
 	return f
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/rights"
 )
 
@@ -39,6 +40,8 @@ type Options struct {
 	// Analyzer answers the queries of metrics and of service level objectives; nil
 	// when there is none, which holds the plans whose strategy names any.
 	Analyzer Analyzer
+	// Tools finds the tools that manage objects.
+	Tools kube.Tools
 	// SLO is the service level objective that the global breaker watches; nil for none.
 	SLO *v1alpha1.SLOStrategy
 }
@@ -52,7 +55,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		slo: o.SLO, clock: o.Clock, events: recorder, metrics: newBreakerMetrics(o.Metrics)}
 	slices := newShelf(mgr.GetAPIReader())
 	rollout := &Controller{client: mgr.GetClient(), reader: mgr.GetAPIReader(), policies: o.Policies, clock: o.Clock,
-		events: recorder, breakers: b, shelf: slices, budgets: newBudgets(mgr.GetAPIReader(), slices), metrics: newMetrics(o.Metrics), analyzer: o.Analyzer,
+		events: recorder, breakers: b, shelf: slices, budgets: newBudgets(mgr.GetAPIReader(), slices), metrics: newMetrics(o.Metrics), analyzer: o.Analyzer, tools: o.Tools,
 		rights: &rights.Finder{Asker: rights.Own(mgr.GetClient()), Mapper: mgr.GetRESTMapper()}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("remediation").
 		For(&v1alpha1.Remediation{}).
@@ -67,7 +70,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		return err
 	}
 	planner := &Planner{client: mgr.GetClient(), status: o.Policies, findings: o.Findings, events: recorder, breakers: b, said: newSayings(),
-		drafter: drafter{reader: mgr.GetAPIReader(), policies: o.Policies, clock: o.Clock, mapper: mgr.GetRESTMapper()}}
+		drafter: drafter{reader: mgr.GetAPIReader(), policies: o.Policies, clock: o.Clock, mapper: mgr.GetRESTMapper(), tools: o.Tools}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("planner").
 		For(&v1alpha1.Policy{}).
 		Watches(&v1alpha1.Remediation{}, handler.EnqueueRequestsFromMapFunc(policyOf)).

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
@@ -37,6 +38,8 @@ type targets struct {
 	writer client.Client
 	mapper meta.RESTMapper
 	clock  clock.PassiveClock
+	// tools finds the tools that manage objects.
+	tools kube.Tools
 
 	mu         sync.Mutex
 	namespaces map[string]*unstructured.Unstructured

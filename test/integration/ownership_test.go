@@ -173,6 +173,26 @@ var _ = Describe("An object that another tool manages", func() {
 		Expect(plans[2].Spec.Targets).To(BeEquivalentTo(5))
 	})
 
+	It("is known by who applied it, though it bears no mark; the common instance label alone is none", func(ctx context.Context) {
+		namespace := suite.Namespace(ctx, "applied")
+		for _, manager := range []string{"argocd-controller", "kustomize-controller", "helm-controller"} {
+			Expect(suite.API.Create(ctx, fixture.ConfigMap(namespace, "of-"+manager), client.FieldOwner(manager))).To(Succeed())
+		}
+		chart := fixture.ConfigMap(namespace, "chart", fixture.Labelled("app.kubernetes.io/instance", "shop"))
+		suite.Create(ctx, chart)
+		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		suite.CreatePolicy(ctx, policy)
+
+		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
+		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 1, Skipped: 3}))
+		for manager, tool := range map[string]string{"argocd-controller": "Argo CD", "kustomize-controller": "Flux", "helm-controller": "Flux"} {
+			record := suite.RecordOf(ctx, rem, "of-"+manager)
+			Expect(record.Reason).To(Equal(v1alpha1.ReasonManaged), manager)
+			Expect(record.Message).To(HavePrefix(tool + " (field manager " + manager + ") manages this object"))
+		}
+		Expect(patchedObjects(namespace)).To(ConsistOf(string(chart.UID)))
+	})
+
 	It("is mended when the strategy says so, with a warning", func(ctx context.Context) {
 		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic,
 			func(s *v1alpha1.RemediationStrategy) { s.ManagedObjects = v1alpha1.ManagedRemediate }))
