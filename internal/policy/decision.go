@@ -32,10 +32,12 @@ type Violation struct {
 	Details any `json:"details,omitempty"`
 }
 
-// Key identifies the same violation before and after an update: its message and path.
+// Key identifies the same violation before and after a fix: its message and path.
 func (v Violation) Key() string { return v.Path + "\x00" + v.Message }
 
-// NewSince returns the violations of now that before doesn't have, in order.
+// NewSince returns the violations of now that before doesn't have, in order. It
+// takes one for the same whatever else changed around it, as is right for a fix,
+// whose changes are known. For what anybody may have changed see Compare.
 func NewSince(before, now []Violation) []Violation {
 	seen := make(map[string]bool, len(before))
 	for _, v := range before {

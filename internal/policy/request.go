@@ -61,6 +61,8 @@ type Request struct {
 	UserInfo UserInfo
 	// DryRun says that the request will not be persisted.
 	DryRun bool
+	// OwnFix says that Evenkeel itself asks, with a fix that it has judged before.
+	OwnFix bool
 	// Audit says that an existing object is judged, not a request: user
 	// exemptions and operations don't apply.
 	Audit bool

@@ -37,6 +37,8 @@ type finding struct {
 	// old says that an update's object had the violations before, so they aren't
 	// blocked.
 	old bool
+	// altered says that some were there before, but what violates has been changed.
+	altered bool
 	// waived is the waiver under which they aren't blocked either; nil for none.
 	waived     *catalog.Waiver
 	violations []policy.Violation
@@ -91,31 +93,16 @@ func (v *verdict) violated(ctx context.Context, judge Judge, r *policy.Request, 
 		v.waive(res)
 		return
 	}
-	before, err := violationsBefore(ctx, judge, r, res.Policy)
+	change, err := since(ctx, judge, r, res)
 	if err != nil {
 		v.fail(res.Policy, fmt.Errorf("judging the object as it was before the update: %w", err))
 		return
 	}
-	fresh := policy.NewSince(before, res.Violations)
-	v.add(res, action, false, fresh)
-	v.add(res, action, true, policy.NewSince(fresh, res.Violations))
-}
-
-func ratchets(p *v1alpha1.Policy, r *policy.Request) bool {
-	on := p.Spec.Ratchet == nil || *p.Spec.Ratchet
-	return on && r.Operation == policy.Update && r.OldObject != nil
-}
-
-// violationsBefore judges the object as it was before the update. A policy that
-// didn't concern it found nothing in it.
-func violationsBefore(ctx context.Context, judge Judge, r *policy.Request, name string) ([]policy.Violation, error) {
-	before := *r
-	before.Object = r.OldObject
-	res, matched := judge.EvaluateOne(ctx, name, &before)
-	if !matched {
-		return nil, nil
+	v.add(res, action, false, change.Counted)
+	if len(change.Altered) > 0 {
+		v.findings[len(v.findings)-1].altered = true
 	}
-	return res.Violations, res.Err
+	v.add(res, action, true, change.Old)
 }
 
 func (v *verdict) add(res *catalog.Result, action v1alpha1.EnforcementAction, old bool, violations []policy.Violation) {

@@ -66,6 +66,12 @@ func ownRollback(r *reviewRequest, self string) bool {
 	return self != "" && r.UserInfo.Username == self && r.Options.FieldManager == v1alpha1.RollbackFieldManager
 }
 
+// ownFix says that the manager itself asks, for a fix that it has judged before.
+// Unlike a rollback it is judged again, but see since.
+func ownFix(r *reviewRequest, self string) bool {
+	return self != "" && r.UserInfo.Username == self && r.Options.FieldManager == v1alpha1.FieldManager
+}
+
 // onlyRemovesFinalizers says that an update takes finalizers off an object that
 // is being deleted and changes nothing else.
 func onlyRemovesFinalizers(r *policy.Request) bool {

@@ -61,6 +61,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), budget(r, h.Timeout))
 	defer cancel()
 	req := review.request(start)
+	req.OwnFix = ownFix(review, h.Self)
 	resp, decision := h.answer(ctx, req, ownRollback(review, h.Self))
 	h.Metrics.answered(h.endpoint(), req, decision, h.Clock.Since(start))
 	if err := writeResponse(w, resp); err != nil {

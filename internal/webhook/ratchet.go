@@ -1,0 +1,48 @@
+package webhook
+
+import (
+	"context"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+)
+
+// ratchets says that violations which the object had before the update don't count.
+func ratchets(p *v1alpha1.Policy, r *policy.Request) bool {
+	on := p.Spec.Ratchet == nil || *p.Spec.Ratchet
+	return on && r.Operation == policy.Update && r.OldObject != nil
+}
+
+// since tells the violations that an update brings from those that the object had.
+//
+// A fix of the manager's own changes what its plan says and nothing else, and has
+// been found to violate nothing new before it is sent. So one that mends a container
+// for one policy isn't refused for what another policy has had against the same
+// container all along: two policies could keep each other from ever being met.
+func since(ctx context.Context, judge Judge, r *policy.Request, res *catalog.Result) (policy.Change, error) {
+	before, err := violationsBefore(ctx, judge, r, res.Policy)
+	if err != nil {
+		return policy.Change{}, err
+	}
+	if r.OwnFix {
+		counted := policy.NewSince(before, res.Violations)
+		return policy.Change{Counted: counted, Old: policy.NewSince(counted, res.Violations)}, nil
+	}
+	return policy.Compare(
+		policy.Judged{Object: r.OldObject, Violations: before},
+		policy.Judged{Object: r.Object, Violations: res.Violations},
+	), nil
+}
+
+// violationsBefore judges the object as it was before the update. A policy that
+// didn't concern it found nothing in it.
+func violationsBefore(ctx context.Context, judge Judge, r *policy.Request, name string) ([]policy.Violation, error) {
+	before := *r
+	before.Object = r.OldObject
+	res, matched := judge.EvaluateOne(ctx, name, &before)
+	if !matched {
+		return nil, nil
+	}
+	return res.Violations, res.Err
+}
