@@ -71,6 +71,8 @@ const (
 	ReasonNoViableCanary = "NoViableCanary"
 	// ReasonNoHealthyCanary: no target is healthy enough to prove anything as a canary.
 	ReasonNoHealthyCanary = "NoHealthyCanary"
+	// ReasonUnverified: nothing of a wave that was written is left to verify.
+	ReasonUnverified = "Unverified"
 	// ReasonPolicyChanged: the policy changed, or is gone, since the plan was made.
 	ReasonPolicyChanged = "PolicyChanged"
 	// ReasonPaused: a person has paused the rollout (spec.paused).

@@ -55,6 +55,9 @@ const (
 	ReasonWaived = "Waived"
 	// ReasonGone: the object was deleted, or replaced under its name.
 	ReasonGone = "Gone"
+	// ReasonVanished: the object was deleted, or replaced under its name, after our
+	// write and before its soak had passed.
+	ReasonVanished = "Vanished"
 	// ReasonNoFix: the policy offers no fix for the object.
 	ReasonNoFix = "NoFix"
 	// ReasonFixDoesNotCure: after the fix the object would still violate.

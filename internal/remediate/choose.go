@@ -30,7 +30,7 @@ func (p *drafter) choose(ctx context.Context, d *draft, found []policy.Finding, 
 		if !f.Fixable {
 			continue
 		}
-		if history.waiting(f.UID, p.clock.Now()) {
+		if history.waiting(referenceTo(f), p.clock.Now()) {
 			d.waiting++
 			continue
 		}
@@ -64,7 +64,7 @@ func (p *drafter) choose(ctx context.Context, d *draft, found []policy.Finding, 
 func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadata, history *past) {
 	labels := labelled(f, m, namespace)
 	c := candidate{critical: m.Labels[v1alpha1.LabelTier] == "critical", stage: d.stages.Of(labels), mayLead: d.stages.MayBeCanary(labels),
-		object: v1alpha1.ObjectReference{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name, UID: f.UID}}
+		object: referenceTo(f)}
 	if paused(m) || paused(namespace) {
 		c.reason = v1alpha1.ReasonOptOut
 	} else if d.sortOwned(&c, m, d.reachesOwned(f)); c.reason == "" && history.fighting(c.object) {
@@ -78,6 +78,10 @@ func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadat
 		return
 	}
 	d.eligible = append(d.eligible, c)
+}
+
+func referenceTo(f policy.Finding) v1alpha1.ObjectReference {
+	return v1alpha1.ObjectReference{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name, UID: f.UID}
 }
 
 // reachesOwned says whether a verb that the strategy allows may be carried out on

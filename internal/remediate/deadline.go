@@ -11,7 +11,8 @@ import (
 // many times deadline plus soak.
 const flapFactor = 3
 
-// failures are the written targets that failed their check or their deadline.
+// failures are the written targets that failed their check or their deadline, or
+// that vanished.
 func (o Observation) failures(m members) []Mark {
 	var failed []Mark
 	last := o.lastWrite()
@@ -26,7 +27,7 @@ func (o Observation) failures(m members) []Mark {
 			}
 		}
 	}
-	return failed
+	return append(failed, o.vanished(m)...)
 }
 
 // overdue says whether a target that isn't verified has used up its time: the

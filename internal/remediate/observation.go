@@ -92,7 +92,7 @@ const (
 	CheckPassed
 	// CheckFailed: the object violates again, or its health got worse for good.
 	CheckFailed
-	// CheckGone: the object was deleted, or replaced under its name.
+	// CheckGone: the object that was written is deleted, or replaced under its name.
 	CheckGone
 	// CheckSetBack: the object violates again because somebody else changed our
 	// fields since; it isn't the fix that failed.

@@ -29,7 +29,8 @@ const (
 // past is what the policy's ended plans tell of objects, by UID. It is read from
 // the plans each time: nothing of it is lost in a restart.
 type past struct {
-	// failedUntil is until when an object that couldn't be mended is left alone.
+	// failedUntil is until when an object that couldn't be mended is left alone: by
+	// UID, and by place when it vanished after our write.
 	failedUntil map[string]time.Time
 	failures    map[string]int
 	// heat is how often an object has been mended lately: somebody keeps setting
@@ -50,8 +51,12 @@ func (h *past) remember(rem *v1alpha1.Remediation, b *book, revision string, now
 		uid := b.target(t).Object.UID
 		switch state := b.record(t).State; {
 		case state == v1alpha1.TargetFailed && rem.Spec.Policy.Revision == revision:
-			h.failedUntil[uid] = ended.Add(min(failedBackoff<<min(h.failures[uid], 10), maxFailedBackoff))
-			h.failures[uid]++
+			key := uid
+			if b.record(t).Reason == v1alpha1.ReasonVanished {
+				key = placeOf(b.target(t).Object) // whoever makes it again gives it another UID
+			}
+			h.failedUntil[key] = ended.Add(min(failedBackoff<<min(h.failures[key], 10), maxFailedBackoff))
+			h.failures[key]++
 		case state == v1alpha1.TargetDone:
 			h.heat[uid] += min(cooled, 1)
 			if w := b.record(t).Write; w != nil && w.Verb == v1alpha1.ActionDelete {
@@ -72,7 +77,9 @@ func placeOf(object v1alpha1.ObjectReference) string {
 }
 
 // waiting says whether an object that couldn't be mended is left alone for now.
-func (h *past) waiting(uid string, now time.Time) bool { return now.Before(h.failedUntil[uid]) }
+func (h *past) waiting(object v1alpha1.ObjectReference, now time.Time) bool {
+	return now.Before(h.failedUntil[object.UID]) || now.Before(h.failedUntil[placeOf(object)])
+}
 
 // readPast reads what the policy's ended plans tell. A person who says to try
 // again (see AnnotationRetry) makes all up to the plan named forgotten.

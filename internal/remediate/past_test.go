@@ -54,16 +54,16 @@ func TestAnObjectThatIsCreatedAgainAfterEachDeletionIsFoughtOver(t *testing.T) {
 
 func TestFailedTargetsWaitTwiceAsLongEachTime(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	h := newPast()
+	h, u1 := newPast(), v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}
 	for _, want := range []time.Duration{10 * time.Minute, 20 * time.Minute, 40 * time.Minute} {
 		h.remember(endedPlan(now), bookOf(v1alpha1.TargetFailed), "r1", now)
-		if !h.waiting("u1", now.Add(want-time.Second)) || h.waiting("u1", now.Add(want)) {
+		if !h.waiting(u1, now.Add(want-time.Second)) || h.waiting(u1, now.Add(want)) {
 			t.Errorf("want a wait of %s, got until %s", want, h.failedUntil["u1"])
 		}
 	}
 	other := newPast()
 	other.remember(endedPlan(now), bookOf(v1alpha1.TargetFailed), "r2", now)
-	if other.waiting("u1", now) {
+	if other.waiting(u1, now) {
 		t.Error("a failure of an older revision of the policy keeps the new one waiting")
 	}
 }

@@ -106,6 +106,9 @@ func (o Observation) afterWave(m members) Intent {
 	switch {
 	case !proved && (len(m.failed) > 0 || cut != ""):
 		return o.noCanary(m) // every target was tried as the canary, and none could be written
+	case o.unverified():
+		return o.ended(v1alpha1.PhaseAborted, v1alpha1.ReasonUnverified,
+			o.label(o.Status.Wave)+": all that was written has been set back or taken away by others, so that nothing was verified; nothing more is begun")
 	case cut != "":
 		return o.ended(v1alpha1.PhaseSuperseded, v1alpha1.ReasonPolicyChanged, cut)
 	case !found:
@@ -138,14 +141,8 @@ func (o Observation) enterWave(wave int32) Intent {
 // anotherCanary draws the stage's next targets into its canary when no canary
 // could be written: without a verified canary, no wave may begin.
 func (o Observation) anotherCanary(m members, here stage) Intent {
-	var candidates []int
-	for i, t := range o.Targets {
-		fit := t.Reason != v1alpha1.ReasonUnhealthyBefore && !(o.Status.Wave == 0 && t.NotCanary)
-		if t.Wave > o.Status.Wave && here.holds(t.Wave) && t.State == v1alpha1.TargetPending && fit {
-			candidates = append(candidates, i)
-		}
-	}
-	if len(candidates) == 0 || len(m.failed) >= maxCanaryFailures {
+	candidates := o.candidates(here)
+	if len(candidates) == 0 || len(m.failed) >= maxCanaryFailures || o.tried(m, here) >= maxCandidates {
 		return o.noCanary(m)
 	}
 	wave := o.Status.Wave
@@ -159,6 +156,10 @@ func (o Observation) anotherCanary(m members, here stage) Intent {
 
 func (o Observation) noCanary(m members) Intent {
 	reason, message := v1alpha1.ReasonNoHealthyCanary, "no target that may be a canary is healthy enough to be one"
+	if tried := o.tried(m, stageOf(o.Spec, o.Status.Wave)); tried >= maxCandidates {
+		reason = v1alpha1.ReasonNoViableCanary
+		message = fmt.Sprintf("%d candidates in a row came to nothing, and no more are drawn: see their reasons in the slices", tried)
+	}
 	if len(m.failed) > 0 {
 		reason = v1alpha1.ReasonNoViableCanary
 		last := o.Targets[m.failed[len(m.failed)-1]]

@@ -155,18 +155,19 @@ func lost(target int, c *Check) Mark {
 	if c.Result == CheckSetBack {
 		return Mark{Target: target, State: v1alpha1.TargetFailed, Reason: v1alpha1.ReasonFighting, Message: c.Message}
 	}
-	return Mark{Target: target, State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonGone, Message: c.Message}
+	return Mark{Target: target, State: v1alpha1.TargetFailed, Reason: v1alpha1.ReasonVanished, Message: c.Message}
 }
 
-// setBack are the outcomes of targets that somebody else set back. One is a
-// stubborn neighbour; several in a row are a tool that manages the fleet, and the
-// breakers must stop what would change every object twice for nothing.
+// setBack are the outcomes of targets that somebody else set back or took away.
+// One is a stubborn neighbour; several in a row are a tool that manages the fleet,
+// and the breakers must stop what would change every object twice for nothing.
 func (o Observation) setBack(marks []Mark) []Outcome {
+	keys := map[string]string{v1alpha1.ReasonFighting: "setback/", v1alpha1.ReasonVanished: "vanished/"}
 	var out []Outcome
 	for _, m := range marks {
-		if m.State == v1alpha1.TargetFailed && m.Reason == v1alpha1.ReasonFighting {
+		if key := keys[m.Reason]; key != "" && m.State == v1alpha1.TargetFailed {
 			out = append(out, Outcome{Type: OutcomeFailed, Count: 1, Namespaces: o.namespaces([]Mark{m}), Message: m.Message,
-				Key: o.key("setback/" + o.Targets[m.Target].Object.UID)})
+				Key: o.key(key + o.Targets[m.Target].Object.UID)})
 		}
 	}
 	return out

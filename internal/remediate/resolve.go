@@ -12,7 +12,8 @@ import (
 // resolve finds out what became of recorded writes, from the objects themselves.
 // A target of which nothing was written goes back to pending, and is computed
 // anew; one of which all was written is applied. What was written of a fix that
-// is only half done is taken back first.
+// is only half done is taken back first. An object that is gone may have been
+// written before: it counts as written, and verification finds it missing.
 func (p *pass) resolve(ctx context.Context, batch []int) error {
 	for _, i := range batch {
 		rec := p.resolved(ctx, p.attempt(i))
@@ -38,8 +39,11 @@ func (p *pass) resolved(ctx context.Context, a *attempt) v1alpha1.TargetRecord {
 		}
 	}
 	switch {
-	case found[sideAfter] == len(writes) && len(writes) > 0:
+	case found[sideAfter]+found[sideGone] == len(writes) && len(writes) > 0:
 		for n, w := range writes {
+			if findings[n].side == sideGone {
+				continue
+			}
 			if err := recorded(w).keep(w, findings[n].object); err != nil {
 				return p.unknown(a.previous, err)
 			}

@@ -107,7 +107,7 @@ func metricScenarios() map[string]scenario {
 		"metrics-silent-and-stopped": {ends: v1alpha1.PhaseRolledBack, reason: "The policy changes while a wave is held for metrics: what nothing has proved is undone, and counts as no failure.",
 			fleet: newFleet(2).with(measured), set: all(answers(20*time.Second, time.Hour, v1alpha1.AnalysisInconclusive, down),
 				stoppedFrom(time.Minute, "policy tags changed from revision r1 to r2; a new plan follows"))},
-		"metrics-silent-and-gone": {reason: "The canary is deleted while it is held for metrics: nothing is left that could do harm, and another is drawn.",
+		"metrics-silent-and-gone": {ends: v1alpha1.PhaseRolledBack, reason: "The canary is deleted while it is held for metrics: that is a failure, whatever they would say.",
 			fleet: newFleet(3).with(measured).at(map[int]behaviour{0: {Says: "is deleted 30s after its write", GoneAt: 30 * time.Second}}),
 			set:   answers(20*time.Second, 2*time.Minute, v1alpha1.AnalysisInconclusive, down)},
 	}

@@ -164,6 +164,8 @@ func restless() *rapid.Generator[behaviour] {
 			b.GoneAt = durations(1, 10, 40).Draw(t, "goneAt")
 		case 5:
 			b.FlapAt, b.FlapFor, b.FlapEvery = 3*time.Second, 2*time.Second, 6*time.Second
+		case 6:
+			b.SetBackAt = durations(1, 10, 40).Draw(t, "setBackAt")
 		}
 		return b
 	})

@@ -33,6 +33,7 @@ func (r *rules) check(s simStep) {
 	r.checkRecords(s)
 	r.checkSoak(s)
 	r.checkOutcomes(s)
+	r.checkVanished(s)
 	r.checkPeople(s)
 	r.checkProgress(s)
 }
@@ -159,6 +160,9 @@ func (r *rules) end() error {
 	}
 	if err := r.endOfTargets(b); err != nil {
 		return err
+	}
+	if r.endOfVanished(b); r.sim.broken != nil {
+		return r.sim.broken
 	}
 	st, c := r.sim.rem.Status, r.sim.rem.Status.Counts
 	if sum := c.Done + c.Skipped + c.Failed + c.Reverted + c.RevertConflict; sum != r.sim.rem.Spec.Targets || c.Pending+c.InFlight != 0 {

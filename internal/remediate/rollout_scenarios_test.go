@@ -10,7 +10,7 @@ import (
 func scenarios() map[string]scenario {
 	all := map[string]scenario{}
 	for _, group := range []map[string]scenario{goodScenarios(), failingScenarios(), canaryScenarios(), heldScenarios(), oddScenarios(),
-		approvalScenarios(), abortScenarios(), pauseScenarios(), holdScenarios(), undoAllScenarios(), undoScenarios(), budgetScenarios(), metricScenarios(), stageScenarios()} {
+		approvalScenarios(), abortScenarios(), pauseScenarios(), holdScenarios(), undoAllScenarios(), undoScenarios(), budgetScenarios(), metricScenarios(), stageScenarios(), vanishScenarios()} {
 		for name, sc := range group {
 			all[name] = sc
 		}
@@ -86,8 +86,6 @@ func canaryScenarios() map[string]scenario {
 			fleet: newFleet(3).every(sick)},
 		"canary-selector": {ends: v1alpha1.PhaseAborted, reason: "The canary may be drawn from two targets only, and neither can be written: the others are never drawn.",
 			fleet: newFleet(6).every(behaviour{NotCanary: true}).also(0, refused).also(1, refused)},
-		"canary-gone": {reason: "The canary is deleted in its soak: another is drawn.",
-			fleet: newFleet(10).at(map[int]behaviour{0: {Says: "is deleted 10s after its write", GoneAt: 10 * time.Second}})},
 		"nothing-to-do": {reason: "All targets are clean by the time of their turn.",
 			fleet: newFleet(3).every(behaviour{Skips: v1alpha1.ReasonAlreadyClean})},
 	}

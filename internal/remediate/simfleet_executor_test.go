@@ -185,7 +185,7 @@ func (s *simulation) check(i int) *Check {
 	case take(&obj.CheckErrors):
 		return &Check{CheckWaiting, "", "the object couldn't be read: 503 from the API server"}
 	case !obj.exists(s.clock.Now()):
-		return &Check{CheckGone, v1alpha1.ReasonGone, "the object was deleted after its write"}
+		return &Check{CheckGone, v1alpha1.ReasonVanished, "the object was deleted after its write was sent"}
 	default:
 		return obj.health(s.clock.Now())
 	}

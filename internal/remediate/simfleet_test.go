@@ -35,6 +35,7 @@ type behaviour struct {
 	WorsensAt time.Duration // fails its check for good; zero: never, negative: at once
 	RepairAt  time.Duration // somebody repairs what had failed; zero: nobody does
 	GoneAt    time.Duration // deleted; zero: isn't
+	SetBackAt time.Duration // somebody sets the field back; zero: nobody does
 
 	GoneBefore bool   // deleted before its turn
 	Sick       bool   // not healthy before the write: no canary
@@ -96,6 +97,11 @@ func (o *simObject) health(now time.Time) *Check {
 		round %= o.FlapEvery
 	}
 	switch {
+	case o.SetBackAt > 0 && age >= o.SetBackAt:
+		if o.value == valueAfter {
+			o.set(valueBefore)
+		}
+		return &Check{CheckSetBack, v1alpha1.ReasonFighting, "night-job set the mended fields back"}
 	case o.value != valueAfter:
 		return &Check{CheckFailed, v1alpha1.ReasonStillViolating, "the object violates again"}
 	case o.WorsensAt != 0 && age >= o.WorsensAt && (o.RepairAt == 0 || age < o.RepairAt):

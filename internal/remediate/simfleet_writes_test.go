@@ -158,7 +158,7 @@ func (s *simulation) resolve(b *book, batch []int) {
 		obj, rec := s.objects[i], *b.record(i)
 		switch {
 		case !obj.exists(s.clock.Now()):
-			rec = settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonGone, "the object was deleted while its write was in flight")
+			rec = s.applied(rec) // it may have been written first
 		case obj.value == rec.Write.DigestAfter:
 			rec = s.applied(rec)
 		case obj.value == rec.Write.DigestBefore:
@@ -184,6 +184,8 @@ func (s *simulation) revert(b *book, batch []int) {
 		switch {
 		case take(&obj.RevertErrors):
 			rec = s.open(rec, "503 from the API server")
+		case !obj.exists(s.clock.Now()) && rec.Reason == v1alpha1.ReasonVanished:
+			rec = settledAs(rec, v1alpha1.TargetFailed, rec.Reason, rec.Message)
 		case !obj.exists(s.clock.Now()):
 			rec = settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonGone, "the object was deleted; nothing of ours is left to undo")
 		case obj.value == valueBefore:

@@ -37,6 +37,8 @@ func (p *pass) reverted(ctx context.Context, ref v1alpha1.ObjectReference, rec v
 			return p.notYet(rec, u.err)
 		case u.state == v1alpha1.TargetRevertConflict:
 			return p.ended(rec, u.state, u.reason, u.message)
+		case u.state == v1alpha1.TargetSkipped && rec.Reason == v1alpha1.ReasonVanished:
+			state = v1alpha1.TargetFailed // what the fix did to it can't be told any more
 		case u.state == v1alpha1.TargetSkipped && len(rec.Preceding) == 0:
 			state, reason, message = u.state, u.reason, u.message
 		case u.message != "":

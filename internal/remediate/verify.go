@@ -20,11 +20,11 @@ func (p *pass) check(ctx context.Context, i int, stopped bool) *Check {
 	}
 	switch {
 	case kube.Classify(err) == kube.Gone:
-		return &Check{CheckGone, v1alpha1.ReasonGone, "the object was deleted after its write"}
+		return &Check{CheckGone, v1alpha1.ReasonVanished, "the object was deleted after its write was sent"}
 	case err != nil:
 		return &Check{CheckWaiting, "", "the object couldn't be read: " + err.Error()}
 	case rec.Write == nil || string(obj.GetUID()) != ref.UID || obj.GetDeletionTimestamp() != nil:
-		return &Check{CheckGone, v1alpha1.ReasonGone, "the object was deleted or replaced after its write"}
+		return &Check{CheckGone, v1alpha1.ReasonVanished, "the object was deleted or replaced after its write was sent"}
 	}
 	if !stopped {
 		if c := p.checkPolicy(ctx, obj); c != nil {

@@ -1,0 +1,145 @@
+package remediate
+
+import (
+	"testing"
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// The scenarios of this file are those in which objects that were written vanish,
+// or are taken away from the fix.
+
+func vanishScenarios() map[string]scenario {
+	gone := behaviour{Says: "is deleted 10s after its write", GoneAt: 10 * time.Second}
+	fought := behaviour{Says: "is set back 10s after its write", SetBackAt: 10 * time.Second}
+	clean := behaviour{Says: "is clean by then", Skips: v1alpha1.ReasonAlreadyClean}
+	return map[string]scenario{
+		"canary-gone": {ends: v1alpha1.PhaseRolledBack, reason: "The canary is deleted in its soak: that is a failure, and no other is drawn.",
+			fleet: newFleet(10).at(map[int]behaviour{0: gone})},
+		"canary-gone-of-two": {ends: v1alpha1.PhaseRolledBack, reason: "One of two canaries is deleted in its soak: the other is set back.",
+			fleet: newFleet(10).with(canarySize(2)).at(map[int]behaviour{1: gone})},
+		"canary-gone-held": {ends: v1alpha1.PhaseRolledBack, reason: "The canary is deleted, and failures are a person's to decide: the plan is held, and then ended.",
+			fleet: newFleet(10).with(holds).at(map[int]behaviour{0: gone}), set: abortedFrom(time.Minute)},
+		"canary-gone-in-flight": {ends: v1alpha1.PhaseRolledBack, reason: "The answer to the canary's write is lost, and then the object is gone: it may have been the write.",
+			fleet: newFleet(10).at(map[int]behaviour{0: {Says: "has stored the write, and is deleted at once", Answer: "landed", GoneAt: time.Millisecond}})},
+		"wave-loses-one": {reason: "One object of eight is deleted in its soak: it fails alone, and is counted.",
+			fleet: newFleet(10).at(map[int]behaviour{4: gone})},
+		"wave-loses-two": {ends: v1alpha1.PhaseRolledBack, reason: "Two objects of eight are deleted in their soak: the wave fails.",
+			fleet: newFleet(10).at(map[int]behaviour{4: gone, 6: gone})},
+		"wave-loses-all": {ends: v1alpha1.PhaseRolledBack, reason: "The one object of a wave is deleted in its soak: nothing of the wave is left, so that it failed.",
+			fleet: newFleet(10).at(map[int]behaviour{1: gone})},
+		"wave-set-back": {ends: v1alpha1.PhaseAborted, reason: "The one object of a wave is set back by somebody else: nothing was verified, and no other wave begins.",
+			fleet: newFleet(10).at(map[int]behaviour{1: fought})},
+		"canary-comes-to-nothing": {ends: v1alpha1.PhaseAborted, reason: "One candidate after the other is clean by its turn: after fifty no more are drawn, whatever the reason.",
+			fleet: newFleet(120).every(clean)},
+	}
+}
+
+// checkVanished: what was written and is gone is never passed over in a canary,
+// and no wave is written after one of which nothing was verified.
+func (r *rules) checkVanished(s simStep) {
+	o := s.Observation
+	for _, t := range o.Targets {
+		lost := t.Check != nil && t.Check.Result == CheckGone
+		if lost && canaryWave(o.Spec, t.Wave) && o.Abort == "" && s.Intent.Phase != v1alpha1.PhaseRollingBack && s.Intent.Phase != v1alpha1.PhaseHeld {
+			r.sim.fault("%s of the canary is gone after its write, and the plan goes on as %s", name(t.Object), s.Intent.Phase)
+		}
+	}
+	if len(s.Intent.Write) == 0 {
+		return
+	}
+	written, done := map[int32]bool{}, map[int32]bool{}
+	for i, t := range s.Before {
+		written[t.Wave] = written[t.Wave] || r.sim.objects[i].mends > 0
+		done[t.Wave] = done[t.Wave] || t.State == v1alpha1.TargetDone
+	}
+	for wave := range written {
+		if wave < o.Status.Wave && written[wave] && !done[wave] {
+			r.sim.fault("wave %d is written, though nothing of wave %d was verified", o.Status.Wave, wave)
+		}
+	}
+}
+
+// endOfVanished: what was written and is gone before its soak ended is told as a
+// failure, unless its wave was being undone or ended by then.
+func (r *rules) endOfVanished(b *book) {
+	for i, obj := range r.sim.objects {
+		rec := b.record(i)
+		if obj.mends > 0 && rec.State == v1alpha1.TargetSkipped && r.sim.rem.Status.Phase == v1alpha1.PhaseSucceeded {
+			r.sim.fault("%s was written and is told as %s (%s)", name(obj.ref), rec.State, rec.Reason)
+		}
+	}
+}
+
+func TestVanishedObjectsOfAWave(t *testing.T) {
+	cases := map[string]struct {
+		reason                      string
+		wave                        int32
+		gone, left, before, pending int
+		want                        int
+	}{
+		"none is gone":                      {reason: "nothing to say", wave: 1, left: 5},
+		"one of a canary":                   {reason: "a canary has no share", wave: 0, gone: 1, left: 9, want: 1},
+		"one of a large wave":               {reason: "people delete things", wave: 1, gone: 1, left: 99},
+		"ten of a hundred":                  {reason: "a tenth may go", wave: 1, gone: 10, left: 90},
+		"eleven of a hundred":               {reason: "more than a tenth", wave: 1, gone: 11, left: 89, want: 11},
+		"those that were told before count": {reason: "they went one after the other", wave: 1, gone: 1, before: 10, left: 89, want: 1},
+		"the last of a wave":                {reason: "nothing is left to verify", wave: 1, gone: 1, want: 1},
+		"the first of a wave":               {reason: "others are still to be written", wave: 1, gone: 1, pending: 3},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := Observation{Spec: v1alpha1.RemediationSpec{Waves: []int32{10, 100}}, Status: v1alpha1.RemediationStatus{Wave: tc.wave}}
+			add := func(n int, v TargetView) {
+				v.Wave = tc.wave
+				for range n {
+					o.Targets = append(o.Targets, v)
+				}
+			}
+			add(tc.gone, TargetView{State: v1alpha1.TargetApplied, Check: &Check{CheckGone, v1alpha1.ReasonVanished, "gone"}})
+			add(tc.left, TargetView{State: v1alpha1.TargetVerified, Check: &Check{Result: CheckPassed}})
+			add(tc.before, TargetView{State: v1alpha1.TargetFailed, Reason: v1alpha1.ReasonVanished})
+			add(tc.pending, TargetView{State: v1alpha1.TargetPending})
+			if got := len(o.vanished(o.members(tc.wave))); got != tc.want {
+				t.Errorf("%s: %d speak against the fix, want %d", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// Whoever makes an object again that vanished after our write gives it another
+// UID: the wait goes with its place.
+func TestObjectsThatVanishWaitByTheirPlace(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	h, b := newPast(), bookOf(v1alpha1.TargetFailed)
+	b.record(0).Reason = v1alpha1.ReasonVanished
+	h.remember(endedPlan(now), b, "r1", now)
+	again := b.target(0).Object
+	again.UID = "another"
+	if !h.waiting(again, now.Add(time.Minute)) {
+		t.Error("an object that vanished and was made again is planned again at once")
+	}
+	again.Name = "other"
+	if h.waiting(again, now.Add(time.Minute)) {
+		t.Error("an object of another name waits for it")
+	}
+}
+
+// What a fix made beside its target goes when the target has vanished.
+func TestAVanishedTargetIsToldAsFailedAndTheRestTakenBack(t *testing.T) {
+	b := newBench(t)
+	a, rec := b.attempt(mending())
+	if rec = b.pass.send(t.Context(), a, rec); rec.State != v1alpha1.TargetApplied {
+		t.Fatalf("not written: %s (%s): %s", rec.State, rec.Reason, rec.Message)
+	}
+	b.deleteWeb()
+	rec.Reason, rec.Message = v1alpha1.ReasonVanished, "the object was deleted after its write was sent"
+	got := b.pass.reverted(t.Context(), b.target, rec)
+	if got.State != v1alpha1.TargetFailed || got.Reason != v1alpha1.ReasonVanished || got.Message != rec.Message {
+		t.Errorf("got %s (%s): %s", got.State, got.Reason, got.Message)
+	}
+	if _, noted := b.state(); noted {
+		t.Error("what the fix created is still there")
+	}
+}
