@@ -109,6 +109,8 @@ generate: manifests ## Regenerate all that is generated: deep copies, manifests,
 	@go run -C hack/tools ./apidocs $(CURDIR)/config/crd/bases $(CURDIR)/docs/reference/api.md
 	@rm -rf docs/reference/cli
 	@env -u POD_NAMESPACE go run ./cmd/evenkeel docs docs/reference/cli
+	@rm -f docs/policies/*.md
+	@go run ./cmd/evenkeel runbooks policies docs/policies
 	@go run -C hack/tools ./signaldocs $(CURDIR) $(CURDIR)/docs/reference/signals.md
 	@go generate ./...
 

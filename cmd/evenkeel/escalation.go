@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/policy"
 )
 
 // escalationOptions are the flags of the manager that concern alerts.
@@ -22,6 +23,7 @@ type escalationOptions struct {
 	owner           string
 	dashboard       string
 	interval        time.Duration
+	docsURL         string
 }
 
 // AddFlags adds the flags with their defaults.
@@ -32,6 +34,7 @@ func (o *escalationOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.cluster, "cluster-name", "", "this cluster's name, the label cluster of every alert; needed with --alertmanager-url")
 	f.StringVar(&o.owner, "alert-owner", "", "the label owner of alerts that concern no single policy, as the global circuit breaker's")
 	f.StringVar(&o.dashboard, "dashboard-url", "", "the link dashboard_url of alerts, a template with .Name, .Severity, .Cluster, .Namespace, .Policy, .Owner and .Scope, for example https://grafana.example.com/d/evenkeel?var-policy={{.Policy}}")
+	f.StringVar(&o.docsURL, "docs-url", policy.DefaultDocsURL, "where you publish Evenkeel's documentation: the links to runbooks in refusals and alerts lead there, those of policies that name theirs below the default too")
 	f.DurationVar(&o.interval, "alert-interval", time.Minute, "how often the alerts that fire are sent; one that isn't sent for four intervals ends")
 }
 
@@ -48,6 +51,9 @@ func (o *escalationOptions) Validate() error {
 	}
 	if _, err := escalate.Dashboard(o.dashboard); err != nil {
 		errs = append(errs, fmt.Errorf("--dashboard-url: %w", err))
+	}
+	if _, err := policy.NewDocs(o.docsURL); err != nil {
+		errs = append(errs, fmt.Errorf("--docs-url: %w", err))
 	}
 	if o.interval < time.Second {
 		errs = append(errs, fmt.Errorf("--alert-interval %s must be at least 1s", o.interval))
@@ -75,9 +81,10 @@ func readable(flag, path string) error {
 // config is what the flags mean. They have been validated.
 func (o *escalationOptions) config(namespace string, metrics prometheus.Registerer) (escalate.Config, error) {
 	dashboard, err := escalate.Dashboard(o.dashboard)
+	docs, docsErr := policy.NewDocs(o.docsURL)
 	return escalate.Config{
-		Options:       escalate.Options{Cluster: o.cluster, Namespace: namespace, Owner: o.owner, Dashboard: dashboard},
+		Options:       escalate.Options{Cluster: o.cluster, Namespace: namespace, Owner: o.owner, Dashboard: dashboard, Docs: docs},
 		Alertmanagers: o.alertmanagers, BearerTokenFile: o.bearerTokenFile, CAFile: o.caFile,
 		Interval: o.interval, Clock: newClock(), Metrics: metrics,
-	}, err
+	}, errors.Join(err, docsErr)
 }

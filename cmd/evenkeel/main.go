@@ -36,7 +36,7 @@ in the cluster, and by putting violations right through a verified rollout.`,
 		SilenceUsage:  true,
 	}
 	takesCommand(root)
-	root.AddCommand(newManagerCommand(), newCheckCommand(), newScanCommand(), newPlanCommand(), newRBACCommand(), newBuildCommand(), newTestCommand(),
+	root.AddCommand(newManagerCommand(), newCheckCommand(), newScanCommand(), newPlanCommand(), newRBACCommand(), newBuildCommand(), newRunbooksCommand(), newTestCommand(),
 		newRolloutCommand(), newBreakerCommand(), newSourceCommand(), newVersionCommand())
 	root.AddCommand(newNewCommand(), newFixCommand(), newMigrateCommand())
 	root.AddCommand(newDoctorCommand(), newExplainCommand())

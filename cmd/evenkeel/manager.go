@@ -57,13 +57,17 @@ func runManager(ctx context.Context, o *managerOptions) error {
 	if err != nil {
 		return err
 	}
+	alerts, err := o.escalation.config(o.namespace, ctrlmetrics.Registry)
+	if err != nil {
+		return err
+	}
 	policies := catalog.New(catalog.Options{TimeLimit: o.policyTimeLimit, Namespace: o.namespace})
 	if err := catalog.NewController(policies).Register(mgr); err != nil {
 		return fmt.Errorf("set up the policy catalog: %w", err)
 	}
 	if err := webhook.Setup(ctx, mgr, webhook.Options{Catalog: policies, Namespace: o.namespace, CertDir: o.certDir,
 		Certificates: webhook.CertificateSource(o.certificates), ClientCAFile: o.clientCAFile, URLBase: o.webhookURL, ServiceName: o.webhookService, OwnerRole: o.webhookOwner,
-		Host: o.webhookHost, Port: o.webhookPort, Timeout: o.webhookTimeout,
+		Host: o.webhookHost, Port: o.webhookPort, Timeout: o.webhookTimeout, Docs: alerts.Docs,
 		ExemptNamespaces: o.exemptNamespaces, Registerer: ctrlmetrics.Registry, Clock: newClock()}); err != nil {
 		return fmt.Errorf("set up admission: %w", err)
 	}
@@ -81,10 +85,6 @@ func runManager(ctx context.Context, o *managerOptions) error {
 	}
 	if err := o.sources.register(mgr, o.namespace, ctrlmetrics.Registry); err != nil {
 		return fmt.Errorf("set up policy sources: %w", err)
-	}
-	alerts, err := o.escalation.config(o.namespace, ctrlmetrics.Registry)
-	if err != nil {
-		return err
 	}
 	if err := escalate.Register(mgr, alerts); err != nil {
 		return fmt.Errorf("set up escalation: %w", err)

@@ -49,7 +49,7 @@ func admission(ctx context.Context, in *Installation) []Finding {
 		return []Finding{unread("whether the webhook judges", err)}
 	}
 	if took > slowAdmission {
-		return []Finding{warned("see the manager's CPU, and the metric evenkeel_webhook_duration_seconds", "the webhook answers and judges, but took %s", took)}
+		return []Finding{warned("see the manager's CPU, and the metric evenkeel_admission_duration_seconds", "the webhook answers and judges, but took %s", took)}
 	}
 	return []Finding{fine("the webhook answers and judges; a request through it took %s", took)}
 }

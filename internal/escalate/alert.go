@@ -48,9 +48,6 @@ const (
 	SeverityInfo = "info"
 )
 
-// runbookBase is where docs/runbooks is published.
-const runbookBase = "https://evenkeel.dev/docs/runbooks/"
-
 // Identity is what tells one alert from another: its labels. It holds nothing
 // that changes while the fault lasts.
 type Identity struct {
@@ -75,8 +72,9 @@ type Alert struct {
 	Identity
 	// Summary is one line. Description holds the evidence and what to do.
 	Summary, Description string
-	// PolicyRunbookURL is the policy's own runbook, and DashboardURL where to look.
-	PolicyRunbookURL, DashboardURL string
+	// RunbookURL is the alert's runbook, PolicyRunbookURL the policy's own, and
+	// DashboardURL where to look.
+	RunbookURL, PolicyRunbookURL, DashboardURL string
 	// Since is when the fault began, as far as the objects tell.
 	Since time.Time
 	// StartsAt is when the alert is due: Since, or a deadline later. Zero means

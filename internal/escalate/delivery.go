@@ -106,7 +106,7 @@ func (i Identity) labels() map[string]string {
 
 func (a Alert) annotations() map[string]string {
 	return nonEmpty(map[string]string{
-		"summary": a.Summary, "description": a.Description, "runbook_url": runbookBase + RunbookPage(a.Name),
+		"summary": a.Summary, "description": a.Description, "runbook_url": a.RunbookURL,
 		"policy_runbook_url": a.PolicyRunbookURL, "dashboard_url": a.DashboardURL,
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/escalate"
+	rules "evenkeel.dev/evenkeel/internal/policy"
 )
 
 func slice(records ...v1alpha1.TargetRecord) v1alpha1.RemediationSlice {
@@ -135,5 +136,22 @@ func TestSeverityFollowsThePolicyAndTheUrgency(t *testing.T) {
 				t.Errorf("%s, policy %s: got %+v, want severity %s", phase, policySeverity, alerts, want[i])
 			}
 		}
+	}
+}
+
+func TestAlertsLeadToWhereTheRunbooksArePublished(t *testing.T) {
+	own := options()
+	docs, err := rules.NewDocs("https://wiki.example.com/evenkeel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own.Docs = docs
+	library := policy()
+	library.Spec.RunbookURL = rules.DefaultDocsURL + "/policies/a"
+	state := escalate.State{Policies: []v1alpha1.Policy{library}, Remediations: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRolledBack)}}
+	alerts := escalate.Alerts(state, now, own)
+	if len(alerts) != 1 || alerts[0].RunbookURL != "https://wiki.example.com/evenkeel/runbooks/remediation-rolled-back" ||
+		alerts[0].PolicyRunbookURL != "https://wiki.example.com/evenkeel/policies/a" {
+		t.Errorf("got %+v, want both links below the given address", alerts)
 	}
 }

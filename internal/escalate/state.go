@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
 )
 
 // State is what alerts are derived from: the objects as they stand now.
@@ -28,6 +29,8 @@ type Options struct {
 	Owner string
 	// Dashboard makes the link of an alert; nil makes none.
 	Dashboard func(Identity) string
+	// Docs is where the runbooks are published.
+	Docs policy.Docs
 }
 
 // Alerts are the alerts that a state calls for, in a stable order. Those that
@@ -142,12 +145,13 @@ func (w *world) policyNames() []string {
 }
 
 // alert gives a finding the labels and links of a policy.
-func (w *world) alert(f finding, policy string, o Options) Alert {
-	owner, severity, runbook := w.answersFor(policy)
+func (w *world) alert(f finding, policyName string, o Options) Alert {
+	owner, severity, runbook := w.answersFor(policyName)
 	a := Alert{
 		Identity: Identity{Name: f.alert, Severity: severityOf(f.urgency, severity), Cluster: o.Cluster, Namespace: o.Namespace,
-			Policy: policy, Owner: cmp.Or(owner, o.Owner)},
-		Summary: f.summary, Description: clip(f.description, maxDescription), PolicyRunbookURL: runbook,
+			Policy: policyName, Owner: cmp.Or(owner, o.Owner)},
+		Summary: f.summary, Description: clip(f.description, maxDescription),
+		RunbookURL: o.Docs.Page("runbooks/" + RunbookPage(f.alert)), PolicyRunbookURL: o.Docs.Runbook(runbook),
 		Since: f.since, StartsAt: f.due, GoesOn: f.goesOn,
 	}
 	if o.Dashboard != nil {

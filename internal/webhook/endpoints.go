@@ -18,6 +18,7 @@ func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Ha
 			Namespaces: namespaces,
 			Timeout:    s.Timeout,
 			Self:       self,
+			Docs:       s.Docs,
 			Metrics:    s.metrics,
 			Clock:      s.Clock,
 			Log:        log,

@@ -42,7 +42,9 @@ type Handler struct {
 	// Timeout is how long the API server waits at most. Zero means DefaultTimeout.
 	Timeout time.Duration
 	// Self is the user name of the manager, whose rollbacks always pass.
-	Self    string
+	Self string
+	// Docs is where the runbooks of the library's policies are published.
+	Docs    policy.Docs
 	Metrics *Metrics
 	Clock   clock.PassiveClock
 	Log     logr.Logger
@@ -74,6 +76,9 @@ func (h *Handler) answer(ctx context.Context, req *policy.Request, own bool) (re
 		return response{UID: req.UID, Allowed: true}, decisionAllowed
 	}
 	v := h.judge(ctx, req)
+	for i := range v.findings {
+		v.findings[i].runbook = h.Docs.Runbook(v.findings[i].runbook)
+	}
 	h.Metrics.judged(req, v)
 	return answer(req, v)
 }

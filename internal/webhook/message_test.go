@@ -69,3 +69,18 @@ func TestDescribe(t *testing.T) {
 		})
 	}
 }
+
+func TestARefusalLeadsToWhereTheRunbooksArePublished(t *testing.T) {
+	rule := newPolicy("no-privileged", privilegedRego)
+	rule.Spec.RunbookURL = policy.DefaultDocsURL + "/policies/no-privileged"
+	h := newHandler(t, v1alpha1.FailurePolicyFail, newCatalog(t, rule))
+	docs, err := policy.NewDocs("https://wiki.example.com/evenkeel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Docs = docs
+	got := ask(t, h, reviewOf("CREATE", deployment("web", true), nil))
+	if want := "Runbook: https://wiki.example.com/evenkeel/policies/no-privileged"; got.Status == nil || !strings.Contains(got.Status.Message, want) {
+		t.Errorf("got %+v, want a refusal with %q", got.Status, want)
+	}
+}

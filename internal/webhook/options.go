@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
 
@@ -62,6 +63,8 @@ type Options struct {
 	// and kube-node-lease: what keeps the cluster alive must not depend on a
 	// webhook that itself needs the cluster. Empty, not nil, means no other.
 	ExemptNamespaces []string
+	// Docs is where the runbooks of the library's policies are published.
+	Docs policy.Docs
 	// Registerer takes the metrics. Required.
 	Registerer prometheus.Registerer
 	// Clock tells the time. Required.
