@@ -42,10 +42,14 @@ func claims(page string) []claim {
 			}
 			continue
 		}
-		if column >= len(cells) || strings.Trim(line, "|-: ") == "" {
+		if column < 0 || strings.Trim(line, "|-: ") == "" {
 			continue
 		}
-		out = append(out, claim{line: n + 1, text: strings.TrimSpace(cells[0]) + " " + strings.TrimSpace(cells[min(1, len(cells)-1)]), proofs: cells[column]})
+		row := claim{line: n + 1, text: strings.TrimSpace(cells[0]) + " " + strings.TrimSpace(cells[min(1, len(cells)-1)])}
+		if column < len(cells) {
+			row.proofs = cells[column]
+		}
+		out = append(out, row)
 	}
 	return out
 }
