@@ -123,6 +123,7 @@ func (c *Configuration) Webhooks(policies []*v1alpha1.Policy, caBundle []byte) (
 			hook := c.webhook(class.name, class.path, admissionregistrationv1.FailurePolicyType(class.class), caBundle)
 			hook.Rules = covered
 			hook.NamespaceSelector = c.exemptSelector()
+			hook.MatchConditions = matchConditions(exemptions())
 			hooks = append(hooks, hook)
 		}
 	}
@@ -139,6 +140,7 @@ func (c *Configuration) ownWebhooks(caBundle []byte) []admissionregistrationv1.V
 		hook := c.webhook(name, path, admissionregistrationv1.Fail, caBundle)
 		hook.NamespaceSelector = &metav1.LabelSelector{}
 		hook.Rules = ownRules(resource, scope, operations)
+		hook.MatchConditions = ownConditions()
 		return hook
 	}
 	return []admissionregistrationv1.ValidatingWebhook{
@@ -164,12 +166,18 @@ func (c *Configuration) MutatingWebhooks(caBundle []byte) []admissionregistratio
 			TimeoutSeconds: hook.TimeoutSeconds, AdmissionReviewVersions: hook.AdmissionReviewVersions,
 			ReinvocationPolicy: &again, Rules: ownRules(s.resource, admissionregistrationv1.ClusterScope, s.operations),
 		}
+		mutating.MatchConditions = ownConditions()
 		if s.condition != "" {
-			mutating.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "is-the-act", Expression: s.condition}}
+			mutating.MatchConditions = append(mutating.MatchConditions, admissionregistrationv1.MatchCondition{Name: "is-the-act", Expression: s.condition})
 		}
 		hooks = append(hooks, mutating)
 	}
 	return hooks
+}
+
+// ownConditions let the deletion of an object of ours end while nobody answers.
+func ownConditions() []admissionregistrationv1.MatchCondition {
+	return matchConditions(finalizerExemptions()[:1])
 }
 
 func ownRules(resource string, scope admissionregistrationv1.ScopeType, operations []admissionregistrationv1.OperationType) []admissionregistrationv1.RuleWithOperations {

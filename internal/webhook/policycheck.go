@@ -113,7 +113,7 @@ func (c *PolicyChecker) resources(resources []v1alpha1.ResourceMatch) []problem 
 // kind looks a kind up in the groups listed with it and marks those that have it.
 func (c *PolicyChecker) kind(groups []string, kind string, useful []bool) (message string, found bool) {
 	for i, group := range groups {
-		if why := neverJudged(group, kind); why != "" {
+		if why := neverMatched(group, kind); why != "" {
 			return fmt.Sprintf("%s can't be matched: %s; remove it", kind, why), false
 		}
 		_, err := c.Kinds.Resolve(group, kind)

@@ -204,6 +204,25 @@ func TestPolicyHandler(t *testing.T) {
 	}
 }
 
+func TestAPolicyWarnsOfKindsThatOnlyTheScanJudges(t *testing.T) {
+	events := withResources("", "Event")
+	cases := map[string]struct {
+		policy *v1alpha1.Policy
+		want   []string
+	}{
+		"it would refuse":      {newPolicy("p", privilegedRego, events), []string{"Event is judged by the scan only, never at admission: it says what happened, and changes nothing (docs/exemptions.md)"}},
+		"it only records":      {newPolicy("p", privilegedRego, events, withAction(v1alpha1.EnforcementDryRun)), nil},
+		"no such kind matched": {newPolicy("p", privilegedRego), nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, notAtAdmission(tc.policy)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestARefusedPolicyIsToldByFileAndField(t *testing.T) {
 	bad := newPolicy("p", "package a\n\ndeny contains \"x\" if {", waves("50%"))
 	status := invalid("Policy", bad.Name, newChecker(testKinds()).Check(bad))

@@ -14,6 +14,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/match"
 )
 
 // maxProblemLines bounds the message about a refused policy or exception.
@@ -81,11 +82,27 @@ func (h *PolicyHandler) answer(_ context.Context, req *policy.Request) (response
 	}
 	found := h.Checker.Check(&p)
 	if len(found) == 0 {
+		resp.Warnings = notAtAdmission(&p)
 		return resp, decisionAllowed
 	}
 	resp.Allowed = false
 	resp.Status = invalid("Policy", p.Name, found)
 	return resp, decisionDenied
+}
+
+// notAtAdmission warns whoever expects a policy to refuse what admission never
+// judges.
+func notAtAdmission(p *v1alpha1.Policy) []string {
+	if p.Spec.EnforcementAction == v1alpha1.EnforcementDryRun {
+		return nil
+	}
+	var out []string
+	for _, gk := range match.Kinds(p) {
+		if why := neverAsked(gk.Group, gk.Kind); why != "" {
+			out = append(out, fmt.Sprintf("%s is judged by the scan only, never at admission: %s (docs/exemptions.md)", gk.Kind, why))
+		}
+	}
+	return out
 }
 
 // keepsSpec says that an update leaves the spec as it is: labels and finalizers

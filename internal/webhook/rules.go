@@ -30,7 +30,7 @@ func rules(policies []*v1alpha1.Policy, kinds *Kinds) (out []admissionregistrati
 	operations := map[Resource]map[v1alpha1.Operation]bool{}
 	for _, p := range policies {
 		for _, gk := range match.Kinds(p) {
-			if neverJudged(gk.Group, gk.Kind) != "" {
+			if neverAsked(gk.Group, gk.Kind) != "" {
 				continue
 			}
 			res, err := kinds.Resolve(gk.Group, gk.Kind)
