@@ -87,7 +87,7 @@ type RemediationList struct {
 }
 
 // RemediationSpec is an immutable plan. Only paused, abort, undo and retries may change.
-// +kubebuilder:validation:XValidation:rule="self.policy == oldSelf.policy && self.planHash == oldSelf.planHash && self.strategy == oldSelf.strategy && self.targets == oldSelf.targets && self.waves == oldSelf.waves && self.slices == oldSelf.slices && has(self.stages) == has(oldSelf.stages) && (!has(self.stages) || self.stages == oldSelf.stages)",message="a plan is immutable but for paused, abort, undo and retries: delete the Remediation and let the controller plan anew"
+// +kubebuilder:validation:XValidation:rule="self.policy == oldSelf.policy && self.planHash == oldSelf.planHash && self.strategy == oldSelf.strategy && self.targets == oldSelf.targets && has(self.writable) == has(oldSelf.writable) && (!has(self.writable) || self.writable == oldSelf.writable) && self.waves == oldSelf.waves && self.slices == oldSelf.slices && has(self.stages) == has(oldSelf.stages) && (!has(self.stages) || self.stages == oldSelf.stages)",message="a plan is immutable but for paused, abort, undo and retries: delete the Remediation and let the controller plan anew"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.abort) || !oldSelf.abort || (has(self.abort) && self.abort)",message="an abort can't be taken back: annotate the policy with evenkeel.dev/retry to plan anew"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.undo) || !oldSelf.undo || (has(self.undo) && self.undo && has(self.undoneBy) == has(oldSelf.undoneBy) && (!has(self.undoneBy) || self.undoneBy == oldSelf.undoneBy))",message="an undo can't be taken back: annotate the policy with evenkeel.dev/retry to plan anew"
 type RemediationSpec struct {
@@ -106,6 +106,11 @@ type RemediationSpec struct {
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Targets int32 `json:"targets"`
+	// writable is the number of targets that the plan may write, which the
+	// percentages of its budget are of; the others are left to their owners.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Writable int32 `json:"writable,omitempty"`
 	// waves are the sizes of the waves in order; the first is the canary.
 	// +required
 	// +listType=atomic

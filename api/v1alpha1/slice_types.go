@@ -219,6 +219,11 @@ type TargetRecord struct {
 	// evicted.
 	// +optional
 	WaitingSince *metav1.MicroTime `json:"waitingSince,omitempty"`
+	// recovering says that the write was undone, and that the object isn't known to
+	// be well again: until then, and for progressDeadline at most, it counts as in
+	// flight for the budgets.
+	// +optional
+	Recovering bool `json:"recovering,omitempty"`
 	// preceding are the writes that come before write, in order: a fix may create
 	// objects first, and change an object before its status.
 	// +optional

@@ -11,7 +11,7 @@ import (
 // other plans at work included. A limit that can't be read means 0.
 type BudgetStrategy struct {
 	// maxUnavailable is the largest number of targets in flight, as a count or a
-	// percentage of the plan's targets (rounded down, at least 1).
+	// percentage of the targets that the plan may write (rounded down, at least 1).
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`

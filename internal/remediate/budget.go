@@ -100,25 +100,48 @@ func (b *budgets) atWork(ctx context.Context, p *pass) ([]canary.PlanAtWork, err
 	if err := b.reader.List(ctx, list); err != nil {
 		return nil, fmt.Errorf("list the plans at work: %w", err)
 	}
-	var atWork []canary.PlanAtWork
+	var plans []*v1alpha1.Remediation
 	limited := false
 	for i := range list.Items {
 		rem := &list.Items[i]
 		if rem.Name == p.rem.Name || mayHaveWritten(rem) {
 			limited = limited || rem.Spec.Strategy.Budget != nil
-			atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: rem.Spec.Strategy.Budget, Targets: int(rem.Spec.Targets)})
+			plans = append(plans, rem)
 		}
 	}
 	if !limited {
 		return nil, nil
 	}
-	for i := range atWork {
-		var err error
-		if atWork[i].InFlight, err = b.inFlight(ctx, p, atWork[i].Name, list.Items); err != nil {
-			return nil, err
+	var atWork []canary.PlanAtWork
+	for _, rem := range plans {
+		own := p.book
+		if rem.Name != p.rem.Name {
+			var err error
+			if own, err = b.shelf.book(ctx, rem); err != nil {
+				return nil, fmt.Errorf("budgets count what plan %s has in flight: %w", rem.Name, err)
+			}
 		}
+		atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: rem.Spec.Strategy.Budget, Targets: mayWrite(rem, own), InFlight: b.inFlight(rem.Name, own)})
 	}
 	return atWork, nil
+}
+
+// mayWrite is the number of targets that a plan may write, which percentages are
+// of. What is left to its owners, or was found to need no write, is none of them:
+// else a share of the fleet would be the whole of what is written.
+func mayWrite(rem *v1alpha1.Remediation, own *book) int {
+	n := int(rem.Spec.Targets)
+	if own != nil {
+		for i := range own.places {
+			if own.record(i).State == v1alpha1.TargetSkipped {
+				n--
+			}
+		}
+	}
+	if w := int(rem.Spec.Writable); w > 0 {
+		n = min(n, w)
+	}
+	return max(n, 1)
 }
 
 // mayHaveWritten says whether targets of a plan may be in flight. A plan's first
@@ -136,26 +159,22 @@ func mayHaveWritten(rem *v1alpha1.Remediation) bool {
 	return true
 }
 
-// inFlight counts a plan's targets in flight by namespace. A plan whose slices
-// can't be read is an error: what it has in flight isn't known.
-func (b *budgets) inFlight(ctx context.Context, p *pass, plan string, all []v1alpha1.Remediation) (map[string]int, error) {
-	own := p.book
-	for i := range all {
-		if all[i].Name != plan || plan == p.rem.Name {
-			continue
-		}
-		var err error
-		if own, err = b.shelf.book(ctx, &all[i]); err != nil {
-			return nil, fmt.Errorf("budgets count what plan %s has in flight: %w", plan, err)
-		}
-	}
+// inFlight counts a plan's targets in flight by namespace.
+func (b *budgets) inFlight(plan string, own *book) map[string]int {
 	counts := map[string]int{}
 	for i := range own.places {
-		ref, state := own.target(i).Object, own.record(i).State
+		ref := own.target(i).Object
 		_, reserved := b.reserved[plan][ref.UID]
-		if state == v1alpha1.TargetIntent || state == v1alpha1.TargetApplied || reserved {
+		if reserved || inFlight(own.record(i)) {
 			counts[ref.Namespace]++
 		}
 	}
-	return counts, nil
+	return counts
+}
+
+// inFlight says whether a target may be unavailable by a write of ours, or by its
+// undoing: the write was decided or has happened and isn't verified, or was undone
+// and the object isn't known to be well again.
+func inFlight(rec *v1alpha1.TargetRecord) bool {
+	return rec.State == v1alpha1.TargetIntent || rec.State == v1alpha1.TargetApplied || rec.Recovering
 }

@@ -34,5 +34,8 @@ func settleTargets(views []TargetView, s v1alpha1.RemediationStatus, now time.Ti
 		if views[i].AppliedAt.After(now) {
 			views[i].AppliedAt = began
 		}
+		if views[i].RevertedAt.After(now) {
+			views[i].RevertedAt = began
+		}
 	}
 }

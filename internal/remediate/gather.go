@@ -49,7 +49,9 @@ func (c *Controller) looks(s v1alpha1.RemediationStatus) []look {
 		return []look{c.atTargets, c.atMetrics} // a soak begins no write
 	case v1alpha1.PhaseHeld:
 		return c.looksOfHold(s.HeldFrom)
-	case v1alpha1.PhasePreviewing, v1alpha1.PhaseRollingBack, v1alpha1.PhasePreviewed, v1alpha1.PhaseSucceeded,
+	case v1alpha1.PhaseRollingBack:
+		return []look{c.atRecovery, c.atRollbackRoom}
+	case v1alpha1.PhasePreviewing, v1alpha1.PhasePreviewed, v1alpha1.PhaseSucceeded,
 		v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted:
 	}
 	return nil

@@ -70,6 +70,10 @@ type TargetView struct {
 	AppliedAt time.Time
 	// Check is what verification saw just now; nil when it wasn't looked at.
 	Check *Check
+	// Recovering says that the write was undone and the object isn't known to be
+	// well again; RevertedAt is when.
+	Recovering bool
+	RevertedAt time.Time
 	// NotCanary says that the target is never drawn into the plan's first canary.
 	NotCanary bool
 	// Barred says why this target alone may not be begun now. Empty: it may.
@@ -146,6 +150,9 @@ type Mark struct {
 	Reason, Message string
 	// Wave is set when the target is drawn into another wave.
 	Wave *int32
+	// Recovered ends the recovery of a target whose write was undone; its reason
+	// stays, and Message is added to what its record says.
+	Recovered bool
 }
 
 // OutcomeType is what a circuit breaker counts.

@@ -3,6 +3,7 @@ package remediate
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
@@ -18,6 +19,11 @@ type failure struct {
 
 func (o Observation) verificationFailed(failed []Mark) failure {
 	first := failed[0]
+	for i := range failed {
+		if failed[i].State == v1alpha1.TargetVerified {
+			failed[i].State = v1alpha1.TargetApplied // verified no more: it counts as in flight
+		}
+	}
 	return failure{reason: v1alpha1.ReasonVerificationFailed, marks: failed, count: int32(len(failed)), namespaces: o.namespaces(failed),
 		message: fmt.Sprintf("%s: %s", name(o.Targets[first.Target].Object), first.Message)}
 }
@@ -108,35 +114,50 @@ func (o Observation) undoing() string {
 	return "undoing the wave's writes"
 }
 
-// stepRollingBack undoes writes, last first. Neither a breaker nor a pause nor a
-// changed policy stops it, and an API error is tried again for ever.
+// stepRollingBack undoes writes, last first, as far as the budgets have room (see
+// paceUndo). Neither a breaker nor a pause nor a changed policy stops it, and an
+// API error is tried again for ever. It ends when what was undone is well again,
+// or has had the time for it.
 func stepRollingBack(o Observation) Intent {
-	var now []int
-	var wait members
 	keep := Intent{Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave, Reason: o.Status.Reason, Message: o.Status.Message}
+	now, full, nextTry, stuck := o.toUndo()
+	marks, recovering := o.recovered()
+	keep.Stuck, keep.Marks = stuck, marks
+	switch {
+	case len(now) > 0:
+		keep.Revert = atMost(now, o.Spec.Strategy.MaxConcurrent)
+	case len(recovering)+full > 0:
+		keep.Wait = verifyPoll
+	case !nextTry.IsZero():
+		keep.Wait = until(o.Now, nextTry)
+	default:
+		end := o.rolledBack()
+		end.Marks = append(marks, end.Marks...)
+		return end
+	}
+	return keep
+}
+
+// toUndo are the targets that may be undone now, the last first, how many wait for
+// room, and when the first of those is due that an API error has put off.
+func (o Observation) toUndo() (now []int, full int, nextTry time.Time, stuck bool) {
 	for i, t := range slices.Backward(o.Targets) {
 		if !o.undoes(t) {
 			continue
 		}
-		keep.Stuck = keep.Stuck || t.attempts >= stuckAfter
-		if t.NextAttemptAt.After(o.Now) {
-			if wait.nextTry.IsZero() || t.NextAttemptAt.Before(wait.nextTry) {
-				wait.nextTry = t.NextAttemptAt
+		stuck = stuck || t.attempts >= stuckAfter
+		switch {
+		case t.NextAttemptAt.After(o.Now):
+			if nextTry.IsZero() || t.NextAttemptAt.Before(nextTry) {
+				nextTry = t.NextAttemptAt
 			}
-			continue
+		case t.Barred != "":
+			full++
+		default:
+			now = append(now, i)
 		}
-		now = append(now, i)
 	}
-	switch {
-	case len(now) > 0:
-		keep.Revert = atMost(now, o.Spec.Strategy.MaxConcurrent)
-		return keep
-	case !wait.nextTry.IsZero():
-		keep.Wait = until(o.Now, wait.nextTry)
-		return keep
-	default:
-		return o.rolledBack()
-	}
+	return now, full, nextTry, stuck
 }
 
 func (o Observation) rolledBack() Intent {

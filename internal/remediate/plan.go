@@ -175,7 +175,7 @@ func (d *draft) build() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, er
 		Spec: v1alpha1.RemediationSpec{
 			Policy: v1alpha1.PlannedPolicy{Name: d.policy.Name, UID: string(d.policy.UID), Generation: d.policy.Generation,
 				Revision: d.revision, Author: canary.Author(d.policy), Owner: d.policy.Spec.Owner, RunbookURL: d.policy.Spec.RunbookURL},
-			PlanHash: d.hash, Strategy: d.strategy, Targets: int32(len(targets)), Waves: layout.Waves, Stages: layout.Stages},
+			PlanHash: d.hash, Strategy: d.strategy, Targets: int32(len(targets)), Writable: int32(d.size()), Waves: layout.Waves, Stages: layout.Stages},
 	}
 	parts := split(rem, targets)
 	for _, slice := range parts {

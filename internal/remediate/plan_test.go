@@ -63,6 +63,9 @@ func TestBuild(t *testing.T) {
 			if diff := cmp.Diff(tc.waves, rem.Spec.Waves); diff != "" {
 				t.Errorf("%s\nwaves: -want +got\n%s", tc.reason, diff)
 			}
+			if rem.Spec.Writable != int32(tc.eligible) {
+				t.Errorf("%s: %d of %d targets may be written, want %d", tc.reason, rem.Spec.Writable, rem.Spec.Targets, tc.eligible)
+			}
 			if len(parts) != tc.slices || len(rem.Spec.Slices) != tc.slices {
 				t.Errorf("%s: want %d slices, got %d, of which %d are named", tc.reason, tc.slices, len(parts), len(rem.Spec.Slices))
 			}

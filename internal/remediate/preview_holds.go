@@ -50,7 +50,7 @@ func (p *Previewer) budget(ctx context.Context, out *display.Plan, rem *v1alpha1
 	if err != nil {
 		return err
 	}
-	atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: rem.Spec.Strategy.Budget, Targets: int(rem.Spec.Targets)})
+	atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: rem.Spec.Strategy.Budget, Targets: mayWrite(rem, nil)})
 	if left := canary.RoomFor(atWork).Left(); left != math.MaxInt && left < 1 {
 		hold(out, v1alpha1.ReasonBudgetSpent, "the budgets of the plans at work leave no room for a target now")
 	}

@@ -49,6 +49,13 @@ func budgetScenarios() map[string]scenario {
 			fleet: newFleet(4).every(slow).with(budget("3", 0)), set: another(0, 11*time.Second, 3)},
 		"budget-taken-mid-wave": {reason: "Another plan takes all the room in the middle of a wave: what is verified soaks, and the rest waits.",
 			fleet: newFleet(6).every(slow).with(budget("2", 0)), set: another(75*time.Second, 10*time.Minute, 2)},
+		"budget-rollback": {ends: v1alpha1.PhaseRolledBack, reason: "Metrics say that a wave of five does harm: it is undone as slowly as it was written, two targets at a time, each well again before the next.",
+			fleet: newFleet(6).every(behaviour{Heals: 3 * time.Second, Recovers: 10 * time.Second}).with(budget("2", 0)).with(measured).with(soaks(20*time.Second, 10*time.Minute)),
+			set:   answers(75*time.Second, time.Hour, v1alpha1.AnalysisFailed, "errors: 0.31 isn't <= 0.01")},
+		"budget-rollback-taken": {ends: v1alpha1.PhaseRolledBack, reason: "Another plan has all the room while a wave is undone: one target at a time goes on all the same, and one that doesn't get well holds up the next for its deadline only.",
+			fleet: newFleet(4).every(behaviour{Heals: 3 * time.Second, Recovers: 10 * time.Second}).also(2, behaviour{Says: "isn't well again after its undoing", Heals: 3 * time.Second, Recovers: never}).
+				with(budget("2", 0)).with(measured).with(soaks(20*time.Second, 3*time.Minute)),
+			set: all(another(72*time.Second, time.Hour, 2), answers(75*time.Second, time.Hour, v1alpha1.AnalysisFailed, "errors: 0.31 isn't <= 0.01"))},
 		"budget-unreadable": {ends: v1alpha1.PhaseSuperseded, reason: "A budget that can't be read allows nothing.",
 			fleet: newFleet(2).with(budget("many", 0)), set: stoppedFrom(12*time.Second, "policy tags changed from revision r1 to r2; a new plan follows")},
 		"namespace-barred": {reason: "The breaker of a namespace opens: its targets wait, the others are mended, and then the plan is held for what is left.",

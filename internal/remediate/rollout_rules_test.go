@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 )
 
 // maxIdleSteps is how many steps in a row may do nothing and not wait either.
@@ -86,6 +87,9 @@ func (r *rules) checkReverts(s simStep) {
 		if n > 0 && s.Intent.Revert[n-1] < i {
 			r.sim.fault("%s is undone after what was written before it", name(t.Object))
 		}
+	}
+	if others := r.sim.others(r.sim); len(s.Intent.Revert) > 0 {
+		r.sim.keepPace(s, canary.RoomFor(append(others, r.sim.ownWork(s.Before))))
 	}
 	if len(s.Intent.Revert) > int(s.Observation.Spec.Strategy.MaxConcurrent) {
 		r.sim.fault("%d targets are undone at once", len(s.Intent.Revert))
@@ -198,6 +202,9 @@ func (r *rules) endOfTargets(b *book) error {
 		ours := obj.value == valueAfter
 		if ours != (rec.State == v1alpha1.TargetDone) {
 			return fmt.Errorf("%s: the record of %s says %s (%s), the object holds %q", r.sim.rem.Status.Phase, name(obj.ref), rec.State, rec.Reason, obj.value)
+		}
+		if rec.Recovering {
+			return fmt.Errorf("%s: %s is still looked after", r.sim.rem.Status.Phase, name(obj.ref))
 		}
 		if rec.State == v1alpha1.TargetReverted && obj.value != valueBefore {
 			return fmt.Errorf("%s is Reverted, and holds %q", name(obj.ref), obj.value)

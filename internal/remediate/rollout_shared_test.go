@@ -22,37 +22,46 @@ func (s *simulation) atWork() ([]canary.PlanAtWork, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := canary.PlanAtWork{Name: s.rem.Name, Budget: s.rem.Spec.Strategy.Budget, Targets: len(s.objects), InFlight: map[string]int{}}
-	for _, t := range b.views() {
-		if t.State == v1alpha1.TargetIntent || t.State == v1alpha1.TargetApplied {
-			p.InFlight[t.Object.Namespace]++
-		}
-	}
-	return []canary.PlanAtWork{p}, nil
+	return []canary.PlanAtWork{s.ownWork(b.views())}, nil
 }
 
 // keepTo faults a write of one plan for which the budgets of both leave no room.
 func keepTo(s *simulation, other *simulation) func(simStep) {
 	return func(step simStep) {
-		if len(step.Intent.Write) == 0 {
+		if len(step.Intent.Write)+len(step.Intent.Revert) == 0 {
 			return
 		}
 		theirs, err := other.atWork()
 		if err != nil {
 			s.fault("%v", err)
 		}
-		mine := canary.PlanAtWork{Name: s.rem.Name, Budget: s.rem.Spec.Strategy.Budget, Targets: len(s.objects), InFlight: map[string]int{}}
-		for _, t := range step.Before {
-			if t.State == v1alpha1.TargetIntent || t.State == v1alpha1.TargetApplied {
-				mine.InFlight[t.Object.Namespace]++
-			}
-		}
-		room := canary.RoomFor(append(theirs, mine))
+		room := canary.RoomFor(append(theirs, s.ownWork(step.Before)))
+		s.keepPace(step, room)
 		for _, i := range step.Intent.Write {
 			if why := room.Take(step.Before[i].Object.Namespace); why != "" {
 				s.fault("%s is written, though %s", name(step.Before[i].Object), why)
 			}
 		}
+	}
+}
+
+// keepPace faults an undoing for which there is no room, but for the one that a
+// rollback may always do while nothing else of it is under way.
+func (s *simulation) keepPace(step simStep, room *canary.Room) {
+	moving := 0
+	for _, t := range step.Before {
+		if t.Recovering {
+			moving++
+		}
+	}
+	for _, i := range step.Intent.Revert {
+		t := step.Before[i]
+		if t.State != v1alpha1.TargetIntent && t.State != v1alpha1.TargetApplied {
+			if why := room.Take(t.Object.Namespace); why != "" && moving > 0 {
+				s.fault("%s is undone, though %s", name(t.Object), why)
+			}
+		}
+		moving++
 	}
 }
 

@@ -20,6 +20,9 @@ func (s *simulation) observe(views []TargetView) Observation {
 	if phase == v1alpha1.PhaseVerifying || soaksIn(o.Status) {
 		s.lookAtTargets(&o)
 	}
+	if phase == v1alpha1.PhaseRollingBack {
+		s.lookAtRollback(&o)
+	}
 	s.learned = o.Status.Analysis
 	if o.Spec.Strategy.Analysis != nil && (phase == v1alpha1.PhaseApplying || phase == v1alpha1.PhaseVerifying || soaksIn(o.Status) || from == v1alpha1.PhaseApplying) {
 		s.askMetrics(&o)
@@ -63,13 +66,7 @@ func (s *simulation) askGates(o *Observation) {
 			return
 		}
 	}
-	own := canary.PlanAtWork{Name: s.rem.Name, Budget: s.rem.Spec.Strategy.Budget, Targets: len(o.Targets), InFlight: map[string]int{}}
-	for _, t := range o.Targets {
-		if t.State == v1alpha1.TargetIntent || t.State == v1alpha1.TargetApplied {
-			own.InFlight[t.Object.Namespace]++
-		}
-	}
-	room := canary.RoomFor(append(s.others(s), own))
+	room := canary.RoomFor(append(s.others(s), s.ownWork(o.Targets)))
 	for i, t := range o.Targets {
 		if t.State != v1alpha1.TargetPending || t.Wave != o.Status.Wave || t.NextAttemptAt.After(o.Now) {
 			continue
@@ -80,4 +77,32 @@ func (s *simulation) askGates(o *Observation) {
 			o.Targets[i].Barred, o.Targets[i].BarredReason = why, v1alpha1.ReasonBudgetSpent
 		}
 	}
+}
+
+// ownWork is the plan as its own budgets see it.
+func (s *simulation) ownWork(targets []TargetView) canary.PlanAtWork {
+	own := canary.PlanAtWork{Name: s.rem.Name, Budget: s.rem.Spec.Strategy.Budget, Targets: len(targets), InFlight: map[string]int{}}
+	for _, t := range targets {
+		if t.State == v1alpha1.TargetSkipped {
+			own.Targets--
+		}
+		if t.State == v1alpha1.TargetIntent || t.State == v1alpha1.TargetApplied || t.Recovering {
+			own.InFlight[t.Object.Namespace]++
+		}
+	}
+	own.Targets = max(own.Targets, 1)
+	return own
+}
+
+// lookAtRollback looks at what recovers, and paces what is to be undone.
+func (s *simulation) lookAtRollback(o *Observation) {
+	for i, t := range o.Targets {
+		if obj := s.objects[i]; t.Recovering {
+			o.Targets[i].Check = &Check{CheckWaiting, "", "0 of 1 replicas ready"}
+			if o.Now.Sub(obj.undoneAt) >= obj.Recovers || !obj.exists(o.Now) {
+				o.Targets[i].Check = &Check{CheckPassed, "", "as well as before"}
+			}
+		}
+	}
+	o.paceUndo(canary.RoomFor(append(s.others(s), s.ownWork(o.Targets))), "")
 }

@@ -50,6 +50,9 @@ type behaviour struct {
 	CheckErrors  int // API errors while verifying
 	RevertErrors int // API errors while undoing
 
+	// Recovers is how long it isn't healthy after its write was undone.
+	Recovers time.Duration
+
 	// Answer is what becomes of a write whose answer is lost: "" none is lost,
 	// "landed" it was stored, "lost" it wasn't, "theirs" somebody else wrote the
 	// same field, "late" it is stored after it was looked for.
@@ -66,6 +69,7 @@ type simObject struct {
 	value     string
 	version   int
 	writtenAt time.Time
+	undoneAt  time.Time
 	late      bool // a write is under way still
 	// mends and undoes are how often our patches really changed the object.
 	mends, undoes int

@@ -175,6 +175,14 @@ func (s *simulation) resolve(b *book, batch []int) {
 	s.save(b)
 }
 
+func (s *simulation) undone(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+	rec = settledAs(rec, v1alpha1.TargetReverted, rec.Reason, rec.Message)
+	write := *rec.Write
+	write.RevertedAt = microTime(s.clock.Now())
+	rec.Write, rec.Recovering = &write, true
+	return rec
+}
+
 func (s *simulation) revert(b *book, batch []int) {
 	for _, i := range batch {
 		obj, rec := s.objects[i], *b.record(i)
@@ -189,12 +197,13 @@ func (s *simulation) revert(b *book, batch []int) {
 		case !obj.exists(s.clock.Now()):
 			rec = settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonGone, "the object was deleted; nothing of ours is left to undo")
 		case obj.value == valueBefore:
-			rec = settledAs(rec, v1alpha1.TargetReverted, rec.Reason, rec.Message)
+			rec = s.undone(rec)
 		case obj.value == valueAfter:
 			obj.set(valueBefore)
 			obj.undoes++
+			obj.undoneAt = s.clock.Now()
 			s.effect()
-			rec = settledAs(rec, v1alpha1.TargetReverted, rec.Reason, rec.Message)
+			rec = s.undone(rec)
 		default:
 			rec = settledAs(rec, v1alpha1.TargetRevertConflict, v1alpha1.ReasonConflict, "somebody else has changed the same fields since")
 		}

@@ -103,6 +103,14 @@ func (b *book) set(i int, rec v1alpha1.TargetRecord) {
 // mark changes a record's state, and keeps the rest.
 func (b *book) mark(m Mark) {
 	rec := *b.record(m.Target)
+	if m.Recovered {
+		rec.Recovering = false
+		if m.Message != "" {
+			rec.Message = truncate(strings.TrimPrefix(rec.Message+"; "+m.Message, "; "), 1024)
+		}
+		b.set(m.Target, rec)
+		return
+	}
 	rec.State = m.State
 	if m.Reason != "" || !unsettled(m.State) {
 		rec.Reason, rec.Message = m.Reason, truncate(m.Message, 1024)
@@ -144,7 +152,7 @@ func (b *book) views() []TargetView {
 	out := make([]TargetView, len(b.places))
 	for i := range b.places {
 		t, rec := b.target(i), b.record(i)
-		v := TargetView{Object: t.Object, Wave: t.Wave, State: rec.State, Reason: rec.Reason, NotCanary: t.NotCanary, attempts: rec.Attempts}
+		v := TargetView{Object: t.Object, Wave: t.Wave, State: rec.State, Reason: rec.Reason, NotCanary: t.NotCanary, Recovering: rec.Recovering, attempts: rec.Attempts}
 		if rec.Wave != nil {
 			v.Wave = *rec.Wave
 		}
@@ -153,6 +161,9 @@ func (b *book) views() []TargetView {
 		}
 		if rec.Write != nil && rec.Write.AppliedAt != nil {
 			v.AppliedAt = rec.Write.AppliedAt.Time
+		}
+		if rec.Write != nil && rec.Write.RevertedAt != nil {
+			v.RevertedAt = rec.Write.RevertedAt.Time
 		}
 		out[i] = v
 	}

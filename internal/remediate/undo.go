@@ -86,6 +86,7 @@ func cause(rec v1alpha1.TargetRecord) string {
 func (p *pass) ended(rec v1alpha1.TargetRecord, state v1alpha1.TargetState, reason, message string) v1alpha1.TargetRecord {
 	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt = state, reason, truncate(message, 1024), nil
 	if state == v1alpha1.TargetReverted {
+		rec.Recovering = rec.Write != nil
 		now := metav1.NewMicroTime(p.targets.clock.Now())
 		for _, w := range writesOf(&rec) {
 			w.RevertedAt = &now
