@@ -15,12 +15,12 @@ func (r *Result) Reference() v1alpha1.ObjectReference {
 }
 
 // Findings are the violations that count, as the scan tells remediation of them:
-// one for each result that is neither waived nor an error.
+// one for each result that is not waived.
 func (r *Report) Findings() []policy.Finding {
 	var out []policy.Finding
 	for i := range r.Results {
 		res := &r.Results[i]
-		if res.Err != nil || res.Waived != nil || len(res.Violations) == 0 {
+		if res.Waived != nil || len(res.Violations) == 0 {
 			continue
 		}
 		ref := res.Reference()

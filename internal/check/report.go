@@ -25,8 +25,8 @@ type Result struct {
 	Waived *catalog.Waiver
 	// Actions are the policy's proposal. They may tell values of a Secret.
 	Actions []policy.Action
-	// Err is set when the policy couldn't judge the object; the lists are empty
-	// then.
+	// Err is set when the policy couldn't judge the object to its end, or its fix
+	// failed. What was found all the same is in the lists.
 	Err error
 	// Fix is the change that cures the object, as a unified diff of its YAML; empty
 	// when it wasn't asked for, or nothing proved to cure. Values of a Secret are
@@ -93,12 +93,12 @@ func (r *Report) Summary() Summary {
 	for i := range r.Results {
 		result := &r.Results[i]
 		s.Warnings += len(result.Warnings)
-		switch n := len(result.Violations); {
-		case result.Err != nil:
+		if result.Err != nil {
 			s.Errors++
-		case result.Waived != nil:
+		}
+		if n := len(result.Violations); result.Waived != nil {
 			s.Waived += n
-		default:
+		} else if n > 0 {
 			s.Violations += n
 			s.BySeverity[result.Policy.Spec.Severity] += n
 			s.ByAction[result.Policy.Spec.EnforcementAction] += n

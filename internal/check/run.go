@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -118,7 +119,7 @@ func (w *worker) judge(ctx context.Context, subject Subject) {
 		}
 		result := Result{
 			Subject: subject, Policy: v.Definition, Revision: v.Revision,
-			Violations: v.Violations, Warnings: v.Warnings, Waived: v.Waived, Actions: v.Actions, Err: v.Err,
+			Violations: v.Violations, Warnings: v.Warnings, Waived: v.Waived, Actions: v.Actions, Err: cmp.Or(v.Err, v.FixErr),
 		}
 		result.locate()
 		if w.opts.Fix {

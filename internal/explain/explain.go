@@ -69,7 +69,7 @@ func (e *Explanation) judge(ctx context.Context, snapshot *catalog.Snapshot, obj
 		}
 		switch {
 		case r.Err != nil:
-			v.Verdict, v.Messages = Unjudged, []string{r.Err.Error()}
+			v.Verdict, v.Messages = Unjudged, append([]string{r.Err.Error()}, v.Messages...)
 		case len(r.Violations) > 0 && r.Waived != nil:
 			v.Verdict, v.Waiver, v.WaivedUntil = Waived, r.Waived.Namespace+"/"+r.Waived.Name+": "+r.Waived.Reason, &r.Waived.ExpiresAt
 		case len(r.Violations) > 0:

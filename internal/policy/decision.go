@@ -14,9 +14,13 @@ type Decision struct {
 	// Actions come from remediation, sorted. They are the policy's proposal;
 	// nothing is proved of them yet.
 	Actions []Action
-	// Err is set when the policy couldn't be evaluated: a run-time error, the
-	// time limit, a malformed result. It is never a pass. The lists are empty.
+	// Err is set when the policy couldn't be evaluated to its end: a run-time
+	// error, the time limit, a malformed result. It is never a pass. Violations and
+	// Warnings hold what was found all the same: that stands, but there may be
+	// more. Actions is empty.
 	Err error
+	// FixErr says why Actions is empty where remediation failed; the verdict stands.
+	FixErr error
 }
 
 // Clean says that the policy was evaluated and found no violation.

@@ -135,19 +135,25 @@ func (s Secrets) redactTree(value any) any {
 }
 
 // Censor takes the values of a Secret out of all that people get to read of the
-// decision on it: messages, details and the error. Its actions are as they were.
+// decision on it: messages, details and the errors. Its actions are as they were.
 func (d Decision) Censor(r *Request) Decision {
 	secrets := SecretsOf(r.Object, r.OldObject)
 	if len(secrets) == 0 {
 		return d
 	}
 	d.Violations, d.Warnings = secrets.redactAll(d.Violations), secrets.redactAll(d.Warnings)
-	if d.Err != nil {
-		if text := d.Err.Error(); secrets.Redact(text) != text {
-			d.Err = errors.New(secrets.Redact(text))
-		}
-	}
+	d.Err, d.FixErr = secrets.redactError(d.Err), secrets.redactError(d.FixErr)
 	return d
+}
+
+func (s Secrets) redactError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text := err.Error(); s.Redact(text) != text {
+		return errors.New(s.Redact(text))
+	}
+	return err
 }
 
 func (s Secrets) redactAll(list []Violation) []Violation {

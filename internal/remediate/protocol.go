@@ -83,6 +83,8 @@ func judgeAgain(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 		return a.skipped(v1alpha1.ReasonAlreadyClean, "the object doesn't violate the policy any more")
 	case result.Waived != nil:
 		return a.skipped(v1alpha1.ReasonWaived, "PolicyException "+result.Waived.String()+" covers the object: "+result.Waived.Reason)
+	case result.FixErr != nil:
+		return a.failed(v1alpha1.ReasonEvaluationError, result.FixErr.Error())
 	case len(result.Actions) == 0:
 		return a.skipped(v1alpha1.ReasonNoFix, "the policy offers no fix for: "+result.Violations[0].Message)
 	}

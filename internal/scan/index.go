@@ -97,7 +97,7 @@ func (x *Index) Findings(policyName string) (findings []policy.Finding, revision
 func (x *Index) findingsOf(t *tally) []policy.Finding {
 	out := make([]policy.Finding, 0, t.counts.Violating)
 	x.eachFault(t, func(gk schema.GroupKind, k *kindState, key string, r *record, f *fault) {
-		if f.failed || f.waived {
+		if f.violations == 0 {
 			return
 		}
 		namespace, name := splitKey(key)

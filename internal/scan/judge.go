@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"cmp"
 	"context"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -86,17 +87,26 @@ func (j *judge) request(u *unstructured.Unstructured) *policy.Request {
 
 // faultOf is zero for a decision that found nothing wrong.
 func faultOf(t *tally, d *catalog.Result) fault {
-	switch {
-	case d.Err != nil:
-		return fault{tally: t, failed: true, message: clip(d.Err.Error(), maxMessage)}
-	case d.Waived != nil:
-		return fault{tally: t, waived: true}
-	case len(d.Violations) > 0:
-		return fault{tally: t, violations: int32(len(d.Violations)), fixable: len(d.Actions) > 0,
-			message: clip(d.Violations[0].Message, maxMessage)}
-	default:
+	err := cmp.Or(d.Err, d.FixErr)
+	if err == nil && len(d.Violations) == 0 {
 		return fault{}
 	}
+	f := fault{tally: t, failed: err != nil}
+	if err != nil {
+		f.message = err.Error()
+	}
+	switch {
+	case d.Waived != nil:
+		f.waived = true
+	case len(d.Violations) > 0:
+		f.violations, f.fixable = int32(len(d.Violations)), len(d.Actions) > 0
+		f.message = d.Violations[0].Message
+		if err != nil {
+			f.message = clip(f.message, maxMessage/2) + " (besides: " + err.Error() + ")"
+		}
+	}
+	f.message = clip(f.message, maxMessage)
+	return f
 }
 
 func (j *judge) complianceWith(clean []*tally) *compliance {

@@ -58,6 +58,12 @@ func TestJudge(t *testing.T) {
 			decisions: []policy.Decision{{Policy: "p", Revision: "r1", Err: errors.New("time limit")}, {Policy: "q", Revision: "r1"}},
 			want:      map[*tally]fault{p: {tally: p, failed: true, message: "time limit"}, q: {}},
 		},
+		"a violation beside an error is kept": {
+			reason:    "what was found stands, and the error is counted",
+			decisions: []policy.Decision{{Policy: "p", Revision: "r1", Violations: violation, Err: errors.New("time limit")}, {Policy: "q", Revision: "r1", Violations: violation, FixErr: errors.New("no fix")}},
+			want: map[*tally]fault{p: {tally: p, failed: true, violations: 2, message: "first (besides: time limit)"},
+				q: {tally: q, failed: true, violations: 2, message: "first (besides: no fix)"}},
+		},
 		"a violation with a fix is fixable": {
 			reason: "the first message stands for all",
 			decisions: []policy.Decision{{Policy: "p", Revision: "r1", Violations: violation,

@@ -16,11 +16,12 @@ const maxMessage = 512
 type fault struct {
 	tally *tally
 	// message is the first violation's, or the evaluation error's.
-	message string
-	// violations is 0 when the evaluation failed.
+	message    string
 	violations int32
 	fixable    bool
-	failed     bool
+	// failed says that the policy couldn't be evaluated to its end, or its fix
+	// couldn't; violations that were found all the same are counted.
+	failed bool
 	// waived says that the object violates, and that it doesn't count; violations
 	// is 0.
 	waived bool

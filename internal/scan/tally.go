@@ -53,15 +53,15 @@ func (r *record) add(sign int) {
 		f := &r.faults[i]
 		c := &f.tally.counts
 		c.Scanned += sign
-		switch {
-		case f.failed:
+		if f.failed {
 			c.Errors += sign
-			continue
-		case f.waived:
-			c.Waived += sign
-			continue
 		}
-		c.Violating += sign
-		c.Violations += sign * int(f.violations)
+		if f.waived {
+			c.Waived += sign
+		}
+		if f.violations > 0 {
+			c.Violating += sign
+			c.Violations += sign * int(f.violations)
+		}
 	}
 }

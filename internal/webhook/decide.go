@@ -43,6 +43,8 @@ type finding struct {
 	waived     *catalog.Waiver
 	violations []policy.Violation
 	actions    []policy.Action
+	// fixErr says why actions is empty where remediation failed.
+	fixErr error
 }
 
 func (f *finding) blocks() bool {
@@ -54,6 +56,8 @@ func (f *finding) blocks() bool {
 type failure struct {
 	policy string
 	err    error
+	// partly says that the policy found violations all the same, which count.
+	partly bool
 }
 
 // verdict is what the policies of one class say of a request.
@@ -69,8 +73,7 @@ func decide(ctx context.Context, judge Judge, class v1alpha1.FailurePolicy, r *p
 	ofClass := func(p *v1alpha1.Policy) bool { return Class(p) == class }
 	for _, res := range judge.EvaluateWhere(ctx, r, ofClass) {
 		if res.Err != nil {
-			v.fail(res.Policy, res.Err)
-			continue
+			v.fail(&res, res.Err)
 		}
 		v.violated(ctx, judge, r, &res)
 		v.add(&res, v1alpha1.EnforcementWarn, false, visibleWarnings(&res))
@@ -95,8 +98,10 @@ func (v *verdict) violated(ctx context.Context, judge Judge, r *policy.Request, 
 	}
 	change, err := since(ctx, judge, r, res)
 	if err != nil {
-		v.fail(res.Policy, fmt.Errorf("judging the object as it was before the update: %w", err))
-		return
+		// What isn't known to be old is new: a known violation is never passed for
+		// an error.
+		v.fail(res, fmt.Errorf("judging the object as it was before the update: %w", err))
+		before = nil
 	}
 	v.add(res, action, false, change.Counted)
 	if len(change.Altered) > 0 {
@@ -118,6 +123,7 @@ func (v *verdict) add(res *catalog.Result, action v1alpha1.EnforcementAction, ol
 		old:        old,
 		violations: violations,
 		actions:    res.Actions,
+		fixErr:     res.FixErr,
 	})
 }
 
@@ -128,8 +134,8 @@ func (v *verdict) waive(res *catalog.Result) {
 	}
 }
 
-func (v *verdict) fail(name string, err error) {
-	v.failed = append(v.failed, failure{policy: name, err: err})
+func (v *verdict) fail(res *catalog.Result, err error) {
+	v.failed = append(v.failed, failure{policy: res.Policy, err: err, partly: len(res.Violations) > 0})
 }
 
 // blocking are the findings for which the request is refused.

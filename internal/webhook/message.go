@@ -55,6 +55,8 @@ func writeFinding(b *strings.Builder, r *policy.Request, f *finding, shown []pol
 	}
 	if fix := action.Hint(f.actions, holdsSecrets(r)); fix != "" {
 		b.WriteString("\n  Fix: " + fix)
+	} else if f.fixErr != nil {
+		b.WriteString("\n  Fix: not known, " + policy.Clip(reasonText(f.policy, f.fixErr), maxLineBytes))
 	}
 	if f.altered {
 		b.WriteString("\n  It violated this before, but what violates has been changed, for example what a container runs: so it counts. Leave that as it was, put it right, or ask for a waiver.")
@@ -82,8 +84,14 @@ func failureText(f failure) string {
 	if f.policy == "" {
 		return policy.OneLine(f.err.Error())
 	}
-	reason := strings.TrimPrefix(f.err.Error(), "policy "+f.policy+": ")
-	return fmt.Sprintf("policy %s could not be evaluated: %s", f.policy, policy.OneLine(reason))
+	if f.partly {
+		return fmt.Sprintf("policy %s could not be evaluated to its end: %s", f.policy, reasonText(f.policy, f.err))
+	}
+	return fmt.Sprintf("policy %s could not be evaluated: %s", f.policy, reasonText(f.policy, f.err))
+}
+
+func reasonText(name string, err error) string {
+	return policy.OneLine(strings.TrimPrefix(err.Error(), "policy "+name+": "))
 }
 
 // warnings are the warning headers of the answer: warned violations, violations
@@ -100,7 +108,11 @@ func warnings(v *verdict) []string {
 	}
 	if !v.failsClosed() {
 		for _, f := range v.failed {
-			out = append(out, policy.Clip("not judged: "+failureText(f), maxWarningBytes))
+			prefix := "not judged: "
+			if f.partly {
+				prefix = ""
+			}
+			out = append(out, policy.Clip(prefix+failureText(f), maxWarningBytes))
 		}
 	}
 	if len(out) > maxWarnings {

@@ -54,7 +54,7 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 		}, []string{"endpoint"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_admission_evaluation_errors_total",
-			Help: "Evaluations that failed in admission, dry runs included, by policy.",
+			Help: "Evaluations that failed in admission, that of a fix and dry runs included, by policy. What a policy found before it failed counts all the same.",
 		}, []string{"policy"}),
 		expiry: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "evenkeel_webhook_certificate_expiry_timestamp_seconds",
@@ -104,6 +104,11 @@ func (m *Metrics) answered(endpoint string, req *policy.Request, decision string
 func (m *Metrics) judged(req *policy.Request, v *verdict) {
 	for _, f := range v.failed {
 		if f.policy != "" {
+			m.errors.WithLabelValues(f.policy).Inc()
+		}
+	}
+	for _, f := range v.findings {
+		if f.fixErr != nil {
 			m.errors.WithLabelValues(f.policy).Inc()
 		}
 	}

@@ -87,6 +87,9 @@ func (o *object) take(ctx context.Context, v *catalog.Result, before []catalog.R
 
 // unfit says why a fix isn't for files.
 func unfit(v *catalog.Result) string {
+	if v.FixErr != nil {
+		return "its fix can't be known: " + v.FixErr.Error()
+	}
 	if len(v.Actions) == 0 {
 		return "the policy offers no fix for it"
 	}
@@ -142,6 +145,7 @@ func (o *object) leave(verdicts []catalog.Result, reasons map[string]string) {
 		if v.Err != nil {
 			left.Message, left.Reason, left.Unjudged = "it can't be judged", policy.OneLine(v.Err.Error()), true
 			o.report.Left = append(o.report.Left, left)
+			left.Unjudged, reasons[v.Policy] = false, "it can't be judged to its end"
 		}
 		for _, violation := range v.Enforced() {
 			if violation.Path != "" {

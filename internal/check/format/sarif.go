@@ -44,10 +44,11 @@ func sarifOf(report *check.Report, opts Options) *sarif.Report {
 		if r.Err != nil {
 			invocation.WithExecutionSuccessful(false)
 			invocation.AddToolExecutionNotification(notificationOf(r))
-			continue
 		}
 		for _, s := range sayings(r) {
-			run.AddResult(sarifResult(run, r, &s))
+			if s.label != labelError {
+				run.AddResult(sarifResult(run, r, &s))
+			}
 		}
 	}
 	run.AddInvocation(invocation)

@@ -66,18 +66,33 @@ func judge(tb testing.TB, p *v1alpha1.Policy, r *policy.Request) policy.Decision
 	return compile(tb, p).Evaluate(tb.Context(), input(tb, r), time.Minute)
 }
 
-// wantError holds a decision to an error that has every part, and to no verdict.
+// wantError holds a decision to an error that has every part, and to no fix.
 func wantError(tb testing.TB, reason string, got policy.Decision, parts ...string) {
 	tb.Helper()
-	if got.Err == nil {
-		tb.Fatalf("%s: Err = nil, decision %+v", reason, got)
+	wantParts(tb, reason, got.Err, parts)
+	if got.Clean() || len(got.Actions) > 0 || got.FixErr != nil {
+		tb.Errorf("%s: a failed decision is clean or has a fix: %+v", reason, got)
+	}
+}
+
+// wantFixError holds a decision to a verdict that stands, and to an error of its
+// fix that has every part.
+func wantFixError(tb testing.TB, reason string, got policy.Decision, parts ...string) {
+	tb.Helper()
+	wantParts(tb, reason, got.FixErr, parts)
+	if got.Err != nil || len(got.Violations) == 0 || len(got.Actions) > 0 {
+		tb.Errorf("%s: a failed fix touches the verdict, or is offered: %+v", reason, got)
+	}
+}
+
+func wantParts(tb testing.TB, reason string, err error, parts []string) {
+	tb.Helper()
+	if err == nil {
+		tb.Fatalf("%s: no error", reason)
 	}
 	for _, part := range parts {
-		if !strings.Contains(got.Err.Error(), part) {
-			tb.Errorf("%s: error %q lacks %q", reason, got.Err, part)
+		if !strings.Contains(err.Error(), part) {
+			tb.Errorf("%s: error %q lacks %q", reason, err, part)
 		}
-	}
-	if got.Clean() || len(got.Violations)+len(got.Warnings)+len(got.Actions) > 0 {
-		tb.Errorf("%s: a failed decision holds a verdict: %+v", reason, got)
 	}
 }

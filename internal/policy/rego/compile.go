@@ -33,14 +33,6 @@ type Compiled struct {
 	templates bool
 }
 
-// rule is a prepared query for the value of one rule of the entry package.
-type rule struct {
-	name    string
-	body    ast.Body
-	queries ast.QueryCompiler
-	result  ast.Var
-}
-
 // Compile prepares a policy, strictly: an unused import or variable, or a
 // forbidden built-in, is an error as much as a syntax error is. The rules are
 // looked for in the package of the first module. The error is a *CompileError.
@@ -185,18 +177,6 @@ func entryRules(modules []*ast.Module, entry ast.Ref, entryFile string) ([]strin
 
 func isEntryRule(name string) bool {
 	return name == ruleDeny || name == ruleViolation || name == ruleWarn || name == ruleRemediation
-}
-
-func prepare(compiler *ast.Compiler, entry ast.Ref, name string) (rule, error) {
-	result := ast.Var("result")
-	ref := entry.Append(ast.StringTerm(name))
-	query := ast.NewBody(ast.Equality.Expr(ast.NewTerm(result), ast.NewTerm(ref)))
-	queries := compiler.QueryCompiler()
-	body, err := queries.Compile(query)
-	if err != nil {
-		return rule{}, fmt.Errorf("prepare %s: %w", name, err)
-	}
-	return rule{name: name, body: body, queries: queries, result: result}, nil
 }
 
 func parametersTerm(p *v1alpha1.Policy) (*ast.Term, error) {

@@ -1,13 +1,13 @@
 package rego
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/metrics"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -20,28 +20,36 @@ const DefaultTimeLimit = time.Second
 // time limit.
 var ErrTimeLimit = errors.New("stopped at its time limit")
 
+// fixShare is the share of the time limit, as a divisor, that remediation gets at
+// admission, where it is asked for the hint alone.
+const fixShare = 10
+
 // Evaluate judges one input. It never panics and never passes by accident:
-// whatever goes wrong is in the decision's Err. A limit that isn't positive means
-// DefaultTimeLimit. Actions are asked for only when there are violations.
+// whatever goes wrong is in the decision's Err, beside what was found all the
+// same. A limit that isn't positive means DefaultTimeLimit. Actions are asked for
+// only when there are violations and nothing went wrong.
 func (c *Compiled) Evaluate(ctx context.Context, in *Input, limit time.Duration) policy.Decision {
 	if limit <= 0 {
 		limit = DefaultTimeLimit
 	}
-	cancel := topdown.NewCancel()
-	timer := time.AfterFunc(limit, cancel.Cancel)
-	defer timer.Stop()
-	defer context.AfterFunc(ctx, cancel.Cancel)()
-
-	decision, err := c.judge(ctx, in, cancel)
-	if err == nil {
+	decision := policy.Decision{Policy: c.Name(), Revision: c.revision}
+	e, err := c.evaluation(in)
+	if err != nil {
+		decision.Err = c.wrap(err)
 		return decision
 	}
-	if topdown.IsCancel(err) {
-		if err = ctx.Err(); err == nil {
-			err = fmt.Errorf("%w of %s: make its rules cheaper", ErrTimeLimit, limit)
-		}
+	e.verdict(ctx, limit, &decision)
+	if len(decision.Violations) > 0 && decision.Err == nil {
+		e.fix(ctx, in, limit, &decision)
 	}
-	return policy.Decision{Policy: c.Name(), Revision: c.revision, Err: fmt.Errorf("policy %s: %w", c.Name(), err)}
+	return decision
+}
+
+func (c *Compiled) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("policy %s: %w", c.Name(), err)
 }
 
 // evaluation is the state of judging one input by one policy.
@@ -50,78 +58,59 @@ type evaluation struct {
 	input  *ast.Term
 	now    time.Time
 	paths  pathBase
-	cancel topdown.Cancel
 	cache  topdown.VirtualCache
 	store  *noData
+	// watch is that of the rules that are being asked.
+	watch *watch
 }
 
-func (c *Compiled) judge(ctx context.Context, in *Input, cancel topdown.Cancel) (decision policy.Decision, err error) {
+func (c *Compiled) evaluation(in *Input) (e *evaluation, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			decision, err = policy.Decision{}, fmt.Errorf("the engine panicked: %v", cause)
+			err = fmt.Errorf("the engine panicked: %v", cause)
 		}
 	}()
-	e := &evaluation{
+	return &evaluation{
 		policy: c,
 		input:  in.document(c.parameters),
 		now:    in.now,
 		paths:  c.pathBaseFor(in.kind),
-		cancel: cancel,
 		cache:  topdown.NewVirtualCache(),
 		store:  &noData{},
-	}
-	decision = policy.Decision{Policy: c.Name(), Revision: c.revision}
-	if decision.Violations, err = e.violations(ctx, ruleDeny, ruleViolation); err != nil {
-		return policy.Decision{}, err
-	}
-	if decision.Warnings, err = e.violations(ctx, ruleWarn); err != nil {
-		return policy.Decision{}, err
-	}
-	if len(decision.Violations) == 0 {
-		return decision, nil
-	}
-	if decision.Actions, err = e.actions(ctx); err != nil {
-		return policy.Decision{}, err
-	}
-	return decision, nil
+	}, nil
 }
 
-// elements evaluates a rule and lists what it holds; nothing when the policy
-// lacks the rule or the rule is undefined.
-func (e *evaluation) elements(ctx context.Context, name string) ([]*ast.Term, error) {
-	prepared, ok := e.policy.rules[name]
-	if !ok {
-		return nil, nil
+// within gives rules a time limit of their own while they are asked.
+func (e *evaluation) within(ctx context.Context, limit time.Duration, ask func(), rules ...string) {
+	parts := 0
+	for _, name := range rules {
+		parts += len(e.policy.rules[name].parts)
 	}
-	query := topdown.NewQuery(prepared.body).
-		WithQueryCompiler(prepared.queries).
-		WithCompiler(e.policy.compiler).
-		WithStore(e.store).
-		WithInput(e.input).
-		WithTime(e.now).
-		WithCancel(e.cancel).
-		WithVirtualCache(e.cache).
-		WithMetrics(metrics.NoOp()).
-		WithStrictBuiltinErrors(true)
-	var value *ast.Term
-	err := query.Iter(ctx, func(result topdown.QueryResult) error {
-		value = result[prepared.result]
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("rule %s: %w", name, err)
+	e.watch = newWatch(limit, parts)
+	defer e.watch.stop()
+	defer context.AfterFunc(ctx, e.watch.Cancel)()
+	ask()
+}
+
+// verdict asks deny, violation and warn. What one of them found stays, whatever
+// becomes of the others.
+func (e *evaluation) verdict(ctx context.Context, limit time.Duration, decision *policy.Decision) {
+	var denied, warned error
+	e.within(ctx, limit, func() {
+		decision.Violations, denied = e.violations(ctx, ruleDeny, ruleViolation)
+		decision.Warnings, warned = e.violations(ctx, ruleWarn)
+	}, ruleDeny, ruleViolation, ruleWarn)
+	decision.Err = e.policy.wrap(cmp.Or(denied, warned))
+}
+
+// fix asks remediation. That it fails says nothing of the verdict.
+func (e *evaluation) fix(ctx context.Context, in *Input, limit time.Duration, decision *policy.Decision) {
+	if !in.audit {
+		limit /= fixShare
 	}
-	if value == nil {
-		return nil, nil
-	}
-	switch collection := value.Value.(type) {
-	case ast.Set:
-		return collection.Slice(), nil
-	case *ast.Array:
-		elements := make([]*ast.Term, 0, collection.Len())
-		collection.Foreach(func(element *ast.Term) { elements = append(elements, element) })
-		return elements, nil
-	default:
-		return nil, fmt.Errorf("rule %s is %s: it must be a set, as in `%s contains …`", name, article(ast.ValueName(value.Value)), name)
-	}
+	e.within(ctx, limit, func() {
+		var err error
+		decision.Actions, err = e.actions(ctx)
+		decision.FixErr = e.policy.wrap(err)
+	}, ruleRemediation)
 }

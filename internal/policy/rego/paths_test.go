@@ -97,9 +97,9 @@ func TestPathsThatATemplateLacks(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			element := `{"action": "patch", "ops": [{"op": "remove", "path": "PATH"}]}`
 			source := header + `deny contains "x" if true` + "\n\nremediation contains " + strings.Replace(element, "PATH", path, 1) + " if true"
-			wantError(t, "the template has no such field", judge(t, podPolicy(source), deployment), `"`+path+`"`, "apps/Deployment")
-			if got := judge(t, podPolicy(source), podRequest()); got.Err != nil {
-				t.Errorf("on a Pod: %v", got.Err)
+			wantFixError(t, "the template has no such field", judge(t, podPolicy(source), deployment), `"`+path+`"`, "apps/Deployment")
+			if got := judge(t, podPolicy(source), podRequest()); got.FixErr != nil {
+				t.Errorf("on a Pod: %v", got.FixErr)
 			}
 			source = header + `deny contains {"msg": "x", "path": "` + path + `"} if true`
 			wantError(t, "the template has no such field", judge(t, podPolicy(source), deployment), `"`+path+`"`)

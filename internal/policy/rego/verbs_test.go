@@ -68,7 +68,7 @@ func TestVerbsRefuseWhatTheyDoNotKnow(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			wantError(t, tc.reason, judge(t, podPolicy(mending(tc.element)), podRequest()), tc.want)
+			wantFixError(t, tc.reason, judge(t, podPolicy(mending(tc.element)), podRequest()), tc.want)
 		})
 	}
 }

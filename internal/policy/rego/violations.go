@@ -15,62 +15,110 @@ import (
 )
 
 // violations evaluates the rules and gives their elements together, sorted by
-// path, message and details, each once.
+// path, message and details, each once. What was found is there beside an error.
 func (e *evaluation) violations(ctx context.Context, rules ...string) ([]policy.Violation, error) {
 	var keyed []sortable[policy.Violation]
+	var problems []error
 	for _, name := range rules {
 		elements, err := e.elements(ctx, name)
 		if err != nil {
-			return nil, err
+			problems = append(problems, err)
 		}
 		for _, element := range elements {
-			violation, err := e.violation(element)
+			violation, details, err := e.violation(element)
 			if err != nil {
-				return nil, fmt.Errorf("rule %s, element %s: %w", name, brief(element), err)
-			}
-			details, err := json.Marshal(violation.Details)
-			if err != nil {
-				return nil, fmt.Errorf("rule %s, element %s: details: %w", name, brief(element), err)
+				problems = append(problems, fmt.Errorf("rule %s, element %s: %w", name, brief(element), err))
 			}
 			keyed = append(keyed, sortable[policy.Violation]{
-				key:   []string{violation.Path, violation.Message, string(details)},
+				key:   []string{violation.Path, violation.Message, details},
 				value: violation,
 			})
 		}
 	}
-	return sorted(keyed), nil
+	return sorted(keyed), firstOf(problems)
 }
 
-func (e *evaluation) violation(element *ast.Term) (policy.Violation, error) {
+// violation reads an element, and writes its details as JSON. An element is a
+// violation even if it is malformed: what of it can be read is kept beside the
+// error.
+func (e *evaluation) violation(element *ast.Term) (v policy.Violation, details string, err error) {
 	if message, ok := element.Value.(ast.String); ok {
-		return policy.Violation{Message: string(message)}, nonEmpty(string(message))
+		v.Message = string(message)
+		return withMessage(v, element), "", nonEmpty(v.Message)
 	}
-	value, err := goValue(element.Value)
+	fields := asObject(element)
+	if fields == nil {
+		return withMessage(v, element), "", fmt.Errorf("it is %s: it must be a string or an object {msg, details, path}", article(ast.ValueName(element.Value)))
+	}
+	var problems []error
+	if v.Message, err = messageOf(fields); err != nil {
+		problems = append(problems, err)
+	}
+	if v.Path, err = e.pathOf(fields); err != nil {
+		problems = append(problems, err)
+	}
+	if v.Details, details, err = detailsOf(fields); err != nil {
+		problems = append(problems, err)
+	}
+	if unknown := unknownTerms(fields, "msg", "details", "path"); unknown != "" {
+		problems = append(problems, fmt.Errorf("unknown key %s: an element has msg, details and path", unknown))
+	}
+	return withMessage(v, element), details, firstOf(problems)
+}
+
+// withMessage has a violation say something.
+func withMessage(v policy.Violation, element *ast.Term) policy.Violation {
+	if v.Message == "" {
+		v.Message = "the rule gave no message but " + brief(element)
+	}
+	return v
+}
+
+func messageOf(fields ast.Object) (string, error) {
+	message, ok := textOf(fields, "msg")
+	if !ok {
+		return "", errors.New("msg must be a string")
+	}
+	return message, nonEmpty(message)
+}
+
+func (e *evaluation) pathOf(fields ast.Object) (string, error) {
+	if fields.Get(ast.InternedTerm("path")) == nil {
+		return "", nil
+	}
+	text, ok := textOf(fields, "path")
+	if !ok {
+		return "", errors.New("path must be a string, a JSON Pointer")
+	}
+	path, err := e.paths.violation(text)
 	if err != nil {
-		return policy.Violation{}, err
+		return "", fmt.Errorf("path: %w", err)
 	}
-	fields, ok := value.(map[string]any)
-	if !ok {
-		return policy.Violation{}, fmt.Errorf("it is %s: it must be a string or an object {msg, details, path}", article(ast.ValueName(element.Value)))
+	return path, nil
+}
+
+func detailsOf(fields ast.Object) (details any, written string, err error) {
+	term := fields.Get(ast.InternedTerm("details"))
+	if term == nil {
+		return nil, "", nil
 	}
-	if unknown := unknownKeys(fields, "msg", "details", "path"); unknown != "" {
-		return policy.Violation{}, fmt.Errorf("unknown key %s: an element has msg, details and path", unknown)
+	if details, err = goValue(term.Value); err != nil {
+		return nil, "", fmt.Errorf("details: %w", err)
 	}
-	message, ok := fields["msg"].(string)
-	if !ok {
-		return policy.Violation{}, errors.New("msg must be a string")
+	text, err := json.Marshal(details)
+	if err != nil {
+		return nil, "", fmt.Errorf("details: %w", err)
 	}
-	violation := policy.Violation{Message: message, Details: fields["details"]}
-	if path, given := fields["path"]; given {
-		text, isString := path.(string)
-		if !isString {
-			return policy.Violation{}, errors.New("path must be a string, a JSON Pointer")
-		}
-		if violation.Path, err = e.paths.violation(text); err != nil {
-			return policy.Violation{}, fmt.Errorf("path: %w", err)
-		}
+	return details, string(text), nil
+}
+
+func textOf(fields ast.Object, key string) (string, bool) {
+	term := fields.Get(ast.InternedTerm(key))
+	if term == nil {
+		return "", false
 	}
-	return violation, nonEmpty(message)
+	text, ok := term.Value.(ast.String)
+	return string(text), ok
 }
 
 func nonEmpty(message string) error {
@@ -109,6 +157,20 @@ func unknownKeys(fields map[string]any, allowed ...string) string {
 	}
 	slices.SortFunc(unknown, cmp.Compare[string])
 	return strings.Join(unknown, ", ")
+}
+
+// unknownTerms lists the keys of a Rego object that aren't allowed, as unknownKeys
+// does.
+func unknownTerms(fields ast.Object, allowed ...string) string {
+	keys := make(map[string]any, fields.Len())
+	fields.Foreach(func(key, _ *ast.Term) {
+		if text, ok := key.Value.(ast.String); ok {
+			keys[string(text)] = nil
+		} else {
+			keys[key.String()] = nil
+		}
+	})
+	return unknownKeys(keys, allowed...)
 }
 
 // briefLength is in bytes; an element may be an object of any size.

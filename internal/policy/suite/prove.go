@@ -52,6 +52,9 @@ func (p *proof) verdict(ctx context.Context) (policy.Decision, bool) {
 	case decision.Err != nil:
 		p.fail("a verdict", decision.Err.Error())
 		return decision, false
+	case decision.FixErr != nil:
+		p.fail("a fix, or none", decision.FixErr.Error())
+		return decision, false
 	}
 	if !accord(p.example.Expect.Violations, decision.Violations) {
 		p.fail("violations:\n"+quoteParts(p.example.Expect.Violations), quoteFound(decision.Violations))

@@ -1,0 +1,162 @@
+package rego
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/metrics"
+	"github.com/open-policy-agent/opa/v1/topdown"
+)
+
+// resultVar is bound to what a part gives. It is no identifier of Rego, so no rule
+// has a variable of that name.
+const resultVar = ast.Var("the result")
+
+// rule is one rule of the entry package, ready to be asked.
+type rule struct {
+	name string
+	// parts give the elements together. Each is asked on its own, so that one which
+	// fails or is stopped takes nothing from the others.
+	parts []part
+}
+
+// part is a prepared query for elements of a rule.
+type part struct {
+	body ast.Body
+	// queries is nil for a body that the compiler has compiled already.
+	queries ast.QueryCompiler
+	// each says that every answer is one element; otherwise the one answer is the
+	// collection of all of them.
+	each bool
+}
+
+// prepare makes a part of each definition of a rule, `deny contains … if …`. A
+// rule of another form is one part, its value.
+func prepare(compiler *ast.Compiler, entry ast.Ref, name string) (rule, error) {
+	ref := entry.Append(ast.StringTerm(name))
+	if definitions := setDefinitions(compiler.RuleTree.Find(ref)); len(definitions) > 0 {
+		parts := make([]part, 0, len(definitions))
+		for _, definition := range definitions {
+			body := slices.Clone(definition.Body)
+			body.Append(ast.Equality.Expr(ast.NewTerm(resultVar), definition.Head.Key))
+			parts = append(parts, part{body: body, each: true})
+		}
+		return rule{name: name, parts: parts}, nil
+	}
+	queries := compiler.QueryCompiler()
+	body, err := queries.Compile(ast.NewBody(ast.Equality.Expr(ast.NewTerm(resultVar), ast.NewTerm(ref))))
+	if err != nil {
+		return rule{}, fmt.Errorf("prepare %s: %w", name, err)
+	}
+	return rule{name: name, parts: []part{{body: body, queries: queries}}}, nil
+}
+
+// setDefinitions are the definitions of a rule that is nothing but a set; none
+// for a rule of another form.
+func setDefinitions(node *ast.TreeNode) []*ast.Rule {
+	if node == nil || len(node.Children) > 0 {
+		return nil
+	}
+	for _, r := range node.Values {
+		if r.Head.RuleKind() != ast.MultiValue || r.Head.Key == nil || len(r.Head.Ref()) != 1 || r.Default || r.Else != nil {
+			return nil
+		}
+	}
+	return node.Values
+}
+
+// elements asks all parts of a rule, and lists what they hold; nothing when the
+// policy lacks the rule or the rule is undefined. What was found before an error,
+// and in spite of one, is in the list.
+func (e *evaluation) elements(ctx context.Context, name string) ([]*ast.Term, error) {
+	var found []*ast.Term
+	var problems []error
+	for i := range e.policy.rules[name].parts {
+		e.watch.begin()
+		elements, err := e.ask(ctx, &e.policy.rules[name].parts[i])
+		found = append(found, elements...)
+		if err != nil {
+			problems = append(problems, e.explain(ctx, name, err))
+		}
+	}
+	return found, firstOf(problems)
+}
+
+// ask runs the query of one part. A panic is an error of that part.
+func (e *evaluation) ask(ctx context.Context, p *part) (found []*ast.Term, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("the engine panicked: %v", cause)
+		}
+	}()
+	query := topdown.NewQuery(p.body).
+		WithQueryCompiler(p.queries).
+		WithCompiler(e.policy.compiler).
+		WithStore(e.store).
+		WithInput(e.input).
+		WithTime(e.now).
+		WithCancel(e.watch).
+		WithVirtualCache(e.cache).
+		WithMetrics(metrics.NoOp()).
+		WithStrictBuiltinErrors(true)
+	err = query.Iter(ctx, func(result topdown.QueryResult) error {
+		if p.each {
+			found = append(found, result[resultVar])
+			return nil
+		}
+		list, notAList := listOf(result[resultVar])
+		found = list
+		return notAList
+	})
+	return found, err
+}
+
+func listOf(value *ast.Term) ([]*ast.Term, error) {
+	switch collection := value.Value.(type) {
+	case ast.Set:
+		return collection.Slice(), nil
+	case *ast.Array:
+		elements := make([]*ast.Term, 0, collection.Len())
+		collection.Foreach(func(element *ast.Term) { elements = append(elements, element) })
+		return elements, nil
+	default:
+		return nil, notASet(ast.ValueName(value.Value))
+	}
+}
+
+// notASet is the error of a rule whose value is another sort of thing.
+type notASet string
+
+func (s notASet) Error() string {
+	return fmt.Sprintf("%s: it must be a set", article(string(s)))
+}
+
+// explain says which rule failed, and of a stop whether time or the caller made it.
+func (e *evaluation) explain(ctx context.Context, name string, err error) error {
+	var kind notASet
+	switch {
+	case errors.As(err, &kind):
+		return fmt.Errorf("rule %s is %s: it must be a set, as in `%s contains …`", name, article(string(kind)), name)
+	case !topdown.IsCancel(err):
+		return fmt.Errorf("rule %s: %w", name, err)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	default:
+		return fmt.Errorf("%w of %s in rule %s: make its rules cheaper", ErrTimeLimit, e.watch.limit, name)
+	}
+}
+
+// firstOf is the first of some errors, with the number of the others.
+func firstOf(problems []error) error {
+	switch len(problems) {
+	case 0:
+		return nil
+	case 1:
+		return problems[0]
+	default:
+		return fmt.Errorf("%w (and %d more of its parts failed)", problems[0], len(problems)-1)
+	}
+}

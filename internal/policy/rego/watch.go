@@ -1,0 +1,74 @@
+package rego
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+)
+
+// reserved is the share of the time limit, as a divisor, that is kept for the
+// parts of a policy that are still to be asked: together they have a quarter of
+// it, however long the first ones take.
+const reserved = 4
+
+// watch stops the parts of an evaluation at the ends of their shares of the time
+// limit. A part may use up all but what is reserved for those after it; what it
+// leaves is theirs. It is OPA's topdown.Cancel: the engine asks it before every
+// expression.
+type watch struct {
+	limit time.Duration
+	parts int32
+	// part is the one that runs, from 1; the parts up to stopped are over.
+	part, stopped atomic.Int32
+	timer         *time.Timer
+	// steps counts the expressions. Only the evaluating goroutine touches it.
+	steps int64
+}
+
+// newWatch begins a time limit for a number of parts.
+func newWatch(limit time.Duration, parts int) *watch {
+	w := &watch{limit: limit, parts: int32(max(parts, 1))}
+	end := w.end(1)
+	fire := func(at time.Duration) func() {
+		var tick func()
+		tick = func() {
+			part := w.part.Load()
+			if at >= limit {
+				w.stopped.Store(math.MaxInt32)
+				return
+			}
+			if w.end(part) <= at {
+				w.stopped.Store(part)
+				part++
+			}
+			next := max(w.end(part), at+time.Millisecond)
+			w.timer.Reset(next - at)
+			at = next
+		}
+		return tick
+	}
+	w.timer = time.AfterFunc(time.Hour, fire(end))
+	w.timer.Reset(end)
+	return w
+}
+
+// end is when a part's share ends, from the beginning of all of them.
+func (w *watch) end(part int32) time.Duration {
+	left := time.Duration(max(w.parts-max(part, 1), 0))
+	return w.limit - w.limit/reserved*left/time.Duration(w.parts)
+}
+
+// begin begins the next part.
+func (w *watch) begin() { w.part.Add(1) }
+
+// stop ends the watch; nothing is stopped by it any more.
+func (w *watch) stop() { w.timer.Stop() }
+
+// Cancel stops the part that runs and all after it.
+func (w *watch) Cancel() { w.stopped.Store(math.MaxInt32) }
+
+// Cancelled says whether the part that runs must stop.
+func (w *watch) Cancelled() bool {
+	w.steps++
+	return w.stopped.Load() >= w.part.Load()
+}
