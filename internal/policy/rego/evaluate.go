@@ -29,20 +29,27 @@ const fixShare = 10
 // same. A limit that isn't positive means DefaultTimeLimit. Actions are asked for
 // only when there are violations and nothing went wrong.
 func (c *Compiled) Evaluate(ctx context.Context, in *Input, limit time.Duration) policy.Decision {
+	decision, _ := c.EvaluateCounted(ctx, in, limit)
+	return decision
+}
+
+// EvaluateCounted is Evaluate, and says how many expressions were evaluated: what
+// the verdict cost, on any machine.
+func (c *Compiled) EvaluateCounted(ctx context.Context, in *Input, limit time.Duration) (decision policy.Decision, expressions int64) {
 	if limit <= 0 {
 		limit = DefaultTimeLimit
 	}
-	decision := policy.Decision{Policy: c.Name(), Revision: c.revision}
+	decision = policy.Decision{Policy: c.Name(), Revision: c.revision}
 	e, err := c.evaluation(in)
 	if err != nil {
 		decision.Err = c.wrap(err)
-		return decision
+		return decision, 0
 	}
 	e.verdict(ctx, limit, &decision)
 	if len(decision.Violations) > 0 && decision.Err == nil {
 		e.fix(ctx, in, limit, &decision)
 	}
-	return decision
+	return decision, e.expressions
 }
 
 func (c *Compiled) wrap(err error) error {
@@ -60,8 +67,10 @@ type evaluation struct {
 	paths  pathBase
 	cache  topdown.VirtualCache
 	store  *noData
-	// watch is that of the rules that are being asked.
-	watch *watch
+	// watch is that of the rules that are being asked; expressions are those of the
+	// rules that were.
+	watch       *watch
+	expressions int64
 }
 
 func (c *Compiled) evaluation(in *Input) (e *evaluation, err error) {
@@ -90,6 +99,7 @@ func (e *evaluation) within(ctx context.Context, limit time.Duration, ask func()
 	defer e.watch.stop()
 	defer context.AfterFunc(ctx, e.watch.Cancel)()
 	ask()
+	e.expressions += e.watch.steps
 }
 
 // verdict asks deny, violation and warn. What one of them found stays, whatever

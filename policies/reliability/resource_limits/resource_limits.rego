@@ -54,18 +54,31 @@ remediation contains patch.action(ops) if {
 		curable(lack)
 	}
 	ops := {op |
-		some container in {lack.container | some lack in lacks}
-		some op in patch.merge(input.pod, container.at, {"resources": additions(container)})
+		some container in resourced
+		missing := additions(container)
+		count(missing) > 0
+		some op in patch.merge(input.pod, container.at, {"resources": missing})
 	}
 	count(ops) > 0
 }
 
 lacks contains {"container": container, "sort": sort, "resource": resource} if {
+	some container in resourced
+	some sort, resources in missing_amounts(container)
+	some resource in resources
+}
+
+resourced contains container if {
 	some container in pods.containers
 	container.field != "ephemeralContainers"
+}
+
+# missing_amounts are the resources for which nothing holds, by sort. A container is asked for its own alone: the cost
+# of the whole grows with the number of containers, no faster.
+missing_amounts(container) := {sort: resources |
 	some sort in ["requests", "limits"]
-	some resource in ["cpu", "memory"]
-	amount(container, sort, resource) == null
+	resources := {resource | some resource in ["cpu", "memory"]; amount(container, sort, resource) == null}
+	count(resources) > 0
 }
 
 # amount is what holds for the container: its own value, the pod's, for a request the limit, or null.
@@ -100,12 +113,8 @@ requested(lack) := 0 if {
 default_amount(sort, resource) := quantity(resource, input.parameters.defaults[sort][resource])
 
 additions(container) := {sort: values |
-	some sort in {lack.sort | some lack in lacks; lack.container == container}
-	values := {lack.resource: input.parameters.defaults[sort][lack.resource] |
-		some lack in lacks
-		lack.container == container
-		lack.sort == sort
-	}
+	some sort, resources in missing_amounts(container)
+	values := {resource: input.parameters.defaults[sort][resource] | some resource in resources}
 	count(values) > 0
 }
 
