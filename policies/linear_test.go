@@ -52,10 +52,10 @@ func podOf(n int, container func(int) map[string]any) map[string]any {
 	return map[string]any{"hostPID": true, "containers": listOf(n, container)}
 }
 
-func listOf(n int, make func(int) map[string]any) []any {
+func listOf(n int, one func(int) map[string]any) []any {
 	var out []any
 	for i := range n {
-		out = append(out, make(i))
+		out = append(out, one(i))
 	}
 	return out
 }
@@ -103,10 +103,10 @@ func TestTheCostOfTheLibraryIsLinear(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, make := range shapes() {
+		for name, of := range shapes() {
 			t.Run(p.Name+"/"+name, func(t *testing.T) {
-				once, onceBytes := cost(t, compiled, make, 100)
-				twice, twiceBytes := cost(t, compiled, make, 200)
+				once, onceBytes := cost(t, compiled, of, 100)
+				twice, twiceBytes := cost(t, compiled, of, 200)
 				const fixed = 200 // expressions that don't depend on the object's size
 				if float64(twice) > growth*float64(once+fixed) {
 					t.Errorf("%d expressions for 100, %d for 200: the rule isn't linear", once, twice)
@@ -120,9 +120,9 @@ func TestTheCostOfTheLibraryIsLinear(t *testing.T) {
 	}
 }
 
-func cost(t *testing.T, compiled *rego.Compiled, make shape, n int) (expressions int64, bytes uint64) {
+func cost(t *testing.T, compiled *rego.Compiled, of shape, n int) (expressions int64, bytes uint64) {
 	t.Helper()
-	labels, spec := make(n)
+	labels, spec := of(n)
 	object := map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment",
 		"metadata": map[string]any{"name": "web", "namespace": "shop", "labels": labels},

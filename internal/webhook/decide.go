@@ -101,7 +101,7 @@ func (v *verdict) violated(ctx context.Context, judge Judge, r *policy.Request, 
 		// What isn't known to be old is new: a known violation is never passed for
 		// an error.
 		v.fail(res, fmt.Errorf("judging the object as it was before the update: %w", err))
-		before = nil
+		change = policy.Change{Counted: res.Violations}
 	}
 	v.add(res, action, false, change.Counted)
 	if len(change.Altered) > 0 {

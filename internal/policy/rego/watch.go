@@ -20,7 +20,9 @@ type watch struct {
 	parts int32
 	// part is the one that runs, from 1; the parts up to stopped are over.
 	part, stopped atomic.Int32
-	timer         *time.Timer
+	// timer fires at the time fires, from the beginning.
+	timer *time.Timer
+	fires time.Duration
 	// steps counts the expressions. Only the evaluating goroutine touches it.
 	steps int64
 }
@@ -28,28 +30,26 @@ type watch struct {
 // newWatch begins a time limit for a number of parts.
 func newWatch(limit time.Duration, parts int) *watch {
 	w := &watch{limit: limit, parts: int32(max(parts, 1))}
-	end := w.end(1)
-	fire := func(at time.Duration) func() {
-		var tick func()
-		tick = func() {
-			part := w.part.Load()
-			if at >= limit {
-				w.stopped.Store(math.MaxInt32)
-				return
-			}
-			if w.end(part) <= at {
-				w.stopped.Store(part)
-				part++
-			}
-			next := max(w.end(part), at+time.Millisecond)
-			w.timer.Reset(next - at)
-			at = next
-		}
-		return tick
-	}
-	w.timer = time.AfterFunc(time.Hour, fire(end))
-	w.timer.Reset(end)
+	w.fires = w.end(1)
+	w.timer = time.AfterFunc(time.Hour, w.elapsed)
+	w.timer.Reset(w.fires)
 	return w
+}
+
+// elapsed is called when the timer fires: each call sets it for the next.
+func (w *watch) elapsed() {
+	at := w.fires
+	if at >= w.limit {
+		w.stopped.Store(math.MaxInt32)
+		return
+	}
+	part := w.part.Load()
+	if w.end(part) <= at {
+		w.stopped.Store(part)
+		part++
+	}
+	w.fires = max(w.end(part), at+time.Millisecond)
+	w.timer.Reset(w.fires - at)
 }
 
 // end is when a part's share ends, from the beginning of all of them.
