@@ -69,6 +69,10 @@ const (
 	ReasonVerificationFailed = "VerificationFailed"
 	// ReasonNoViableCanary: no candidate could be written as a canary.
 	ReasonNoViableCanary = "NoViableCanary"
+	// ReasonNoAnswer: the plan ended for reasons that say nothing of the fix: the API
+	// server, or somebody's webhook, didn't answer, or objects couldn't be read. A
+	// plan is made again by itself, later each time.
+	ReasonNoAnswer = "NoAnswer"
 	// ReasonNoHealthyCanary: no target is healthy enough to prove anything as a canary.
 	ReasonNoHealthyCanary = "NoHealthyCanary"
 	// ReasonUnverified: nothing of a wave that was written is left to verify.

@@ -102,6 +102,9 @@ const (
 	ReasonUnhealthy = "Unhealthy"
 	// ReasonDeadline: the object wasn't verified within the progress deadline.
 	ReasonDeadline = "DeadlineExceeded"
+	// ReasonUnobserved: the object couldn't be read for twice the progress deadline,
+	// so that nobody knows whether the write did harm.
+	ReasonUnobserved = "Unobserved"
 	// ReasonNotAttempted: the plan ended before this target's turn.
 	ReasonNotAttempted = "NotAttempted"
 	// ReasonReplanned: the object was to be left alone when the plan was made, and

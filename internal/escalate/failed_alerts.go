@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 )
 
 const (
@@ -34,13 +35,24 @@ func failedTargets(w *world, plans []*v1alpha1.Remediation) (finding, bool) {
 		return finding{}, false
 	}
 	f := finding{alert: AlertRemediationFailedTargets, urgency: normal, since: endOf(p.Remediation), goesOn: true,
-		summary: fmt.Sprintf("%d objects couldn't be mended by plan %s of policy %s", p.Status.Counts.Failed, p.Name, p.Spec.Policy.Name),
-		description: p.text("They still violate the policy. They are tried again by themselves, less and less often.",
-			"see the reason of each object; to try again at once: "+p.retryCommand())}
+		summary:     fmt.Sprintf("%d objects couldn't be mended by plan %s of policy %s", p.Status.Counts.Failed, p.Name, p.Spec.Policy.Name),
+		description: p.text("They still violate the policy. "+p.whatFollows(), "see the reason of each object; to try again at once: "+p.retryCommand())}
 	if known && i == len(plans)-1 {
 		f.due = f.since
 	}
 	return f, true
+}
+
+// whatFollows says truly whether a plan that ended is made again by itself.
+func (p plan) whatFollows() string {
+	switch {
+	case canary.Blocks(p.Status):
+		return "This revision isn't tried again by itself: the fix failed on every candidate."
+	case p.Status.Reason == v1alpha1.ReasonNoAnswer:
+		return "Errors that say nothing of the fix ended the plan: another is made by itself, after a minute at first and later each time."
+	default:
+		return "They are tried again by themselves, less and less often."
+	}
 }
 
 // lastEnded is the latest plan that has ended, or the first when none has.
@@ -79,6 +91,9 @@ func mendedLater(plans []*v1alpha1.Remediation, index int) bool {
 		}
 	}
 	due := endOf(plans[index]).Add(min(triedAgain<<min(failures, 10), triedAgainMax))
+	if plans[index].Status.Reason == v1alpha1.ReasonNoAnswer {
+		due = endOf(plans[index]) // the next plan holds them
+	}
 	for _, rem := range plans[index+1:] {
 		if rem.Status.Phase == v1alpha1.PhaseSucceeded && !rem.CreationTimestamp.Time.Before(due) {
 			return true

@@ -91,6 +91,12 @@ func rolledBack(p plan) (finding, bool) {
 	if p.Status.Phase != v1alpha1.PhaseRolledBack || p.Status.Reason == v1alpha1.ReasonUndone || !p.stands() {
 		return finding{}, false
 	}
+	if p.Status.Reason == v1alpha1.ReasonNoAnswer {
+		return finding{alert: AlertRemediationRolledBack, urgency: normal, since: endOf(p.Remediation), due: endOf(p.Remediation),
+			summary: fmt.Sprintf("Plan %s of policy %s couldn't be observed at %s and was rolled back", p.Name, p.Spec.Policy.Name, p.wave()),
+			description: p.text("The objects are as before, and their violations remain. Nothing speaks against the fix: another plan is made by itself, after a minute at first and later each time.",
+				"find out why the objects couldn't be read; to try again at once: "+p.retryCommand())}, true
+	}
 	return finding{alert: AlertRemediationRolledBack, urgency: normal, since: endOf(p.Remediation), due: endOf(p.Remediation),
 		summary: fmt.Sprintf("Plan %s of policy %s failed at %s and was rolled back", p.Name, p.Spec.Policy.Name, p.wave()),
 		description: p.text("The objects are as before, their violations remain, and this revision isn't tried again by itself.",

@@ -11,6 +11,11 @@ import (
 // many times deadline plus soak.
 const flapFactor = 3
 
+// unobservedFactor is how many times the progress deadline a target may be
+// unreadable until its wave is undone: no answer is never a pass, and no failure of
+// the fix either.
+const unobservedFactor = 2
+
 // failures are the written targets that failed their check or their deadline, or
 // that vanished.
 func (o Observation) failures(m members) []Mark {
@@ -23,7 +28,7 @@ func (o Observation) failures(m members) []Mark {
 			failed = append(failed, Mark{Target: i, State: t.State, Reason: t.Check.Reason, Message: t.Check.Message})
 		case t.Check == nil || t.Check.Result == CheckWaiting:
 			if message, late := o.overdue(t, last); late {
-				failed = append(failed, Mark{Target: i, State: t.State, Reason: v1alpha1.ReasonDeadline, Message: message})
+				failed = append(failed, Mark{Target: i, State: t.State, Reason: t.lateness(), Message: message})
 			}
 		}
 	}
@@ -40,6 +45,9 @@ func (o Observation) overdue(t TargetView, lastWrite time.Time) (string, bool) {
 		return "", false
 	}
 	deadline := o.Spec.Strategy.ProgressDeadline.Duration
+	if t.lateness() == v1alpha1.ReasonUnobserved {
+		deadline *= unobservedFactor // it may be well: one look that succeeds decides
+	}
 	since := t.AppliedAt
 	if o.Status.PhaseStartedAt != nil && o.Status.PhaseStartedAt.After(since) {
 		since = o.Status.PhaseStartedAt.Time
@@ -55,6 +63,15 @@ func (o Observation) overdue(t TargetView, lastWrite time.Time) (string, bool) {
 		return fmt.Sprintf("kept flapping for %s: %s", limit, saw), true
 	}
 	return "", false
+}
+
+// lateness is the reason of a target whose time is used up: it was seen not to be
+// well, or it couldn't be looked at, which says nothing of the fix.
+func (t TargetView) lateness() string {
+	if t.Check == nil || t.Check.Reason == v1alpha1.ReasonUnobserved {
+		return v1alpha1.ReasonUnobserved
+	}
+	return v1alpha1.ReasonDeadline
 }
 
 // lastWrite is when the last write of the wave reached its object, or when the

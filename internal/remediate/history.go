@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
@@ -111,8 +112,16 @@ func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.Policy, plans []v1
 			ended = end
 		}
 	}
-	if since := p.clock.Now().Sub(ended); since < settleTime {
+	// An end of the future was written under another clock: it is no later than now.
+	since := max(p.clock.Now().Sub(ended), 0)
+	if since < settleTime {
 		return settleTime - since, true
+	}
+	if wait := canary.ReplanAfter(endings(pol, plans, revision)) - since; wait > 0 {
+		latest := plans[len(plans)-1]
+		p.notPlanned(ctx, pol, fmt.Sprintf("plan %s ended without an answer, which says nothing of the fix: another is made by itself, the sooner with: kubectl annotate policy %s %s=%s --overwrite",
+			latest.Name, pol.Name, v1alpha1.AnnotationRetry, latest.Name))
+		return min(wait, replanPoll), true
 	}
 	if why := blocked(pol, plans, revision); why != "" && fixable(found) > 0 {
 		p.notPlanned(ctx, pol, why)
@@ -133,25 +142,26 @@ func blocked(pol *v1alpha1.Policy, plans []v1alpha1.Remediation, revision string
 	if latest.Spec.Policy.Revision != revision || latest.Spec.Policy.UID != string(pol.UID) || pol.Annotations[v1alpha1.AnnotationRetry] == latest.Name {
 		return ""
 	}
-	if !failedForGood(latest.Status) {
+	if !canary.Blocks(latest.Status) {
 		return ""
 	}
 	return notAgain(pol, latest)
 }
 
-// failedForGood says whether a plan's end speaks against planning it again.
-func failedForGood(s v1alpha1.RemediationStatus) bool {
-	switch s.Phase {
-	case v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete:
-		return true
-	case v1alpha1.PhaseAborted:
-		refused := s.Reason == v1alpha1.ReasonRejected || s.Reason == v1alpha1.ReasonAborted
-		// Fewer failures say nothing of the fix: those targets alone wait.
-		useless := s.Reason == v1alpha1.ReasonNoViableCanary && s.Counts.Failed >= maxCanaryFailures
-		return refused || useless
-	default:
-		return false
+// endings are how the plans of a revision ended since a person last said to try
+// again, oldest first.
+func endings(pol *v1alpha1.Policy, plans []v1alpha1.Remediation, revision string) []v1alpha1.RemediationStatus {
+	var ends []v1alpha1.RemediationStatus
+	for i := range plans {
+		rem := &plans[i]
+		if rem.Spec.Policy.Revision == revision && rem.Spec.Policy.UID == string(pol.UID) {
+			ends = append(ends, rem.Status)
+		}
+		if rem.Name == pol.Annotations[v1alpha1.AnnotationRetry] {
+			ends = nil
+		}
 	}
+	return ends
 }
 
 func notAgain(pol *v1alpha1.Policy, rem v1alpha1.Remediation) string {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 )
 
 const (
@@ -46,10 +47,15 @@ func newPast() *past {
 // remember adds what one ended plan tells.
 func (h *past) remember(rem *v1alpha1.Remediation, b *book, revision string, now time.Time) {
 	ended := endOf(*rem)
+	if ended.After(now) {
+		ended = now // it was written under another clock
+	}
 	cooled := math.Exp2(-now.Sub(ended).Seconds() / fightHalfLife.Seconds())
 	for t := range b.places {
 		uid := b.target(t).Object.UID
 		switch state := b.record(t).State; {
+		case state == v1alpha1.TargetFailed && rem.Status.Reason == v1alpha1.ReasonNoAnswer && !canary.SpeaksOfFix(b.record(t).Reason):
+			// It waits no longer than the next plan does (canary.ReplanAfter).
 		case state == v1alpha1.TargetFailed && rem.Spec.Policy.Revision == revision:
 			key := uid
 			if b.record(t).Reason == v1alpha1.ReasonVanished {

@@ -5,11 +5,8 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 )
-
-// maxCanaryFailures is how many candidates may fail before a write, one after
-// the other, until the fix itself is held to be at fault.
-const maxCanaryFailures = 10
 
 const (
 	// roomPoll is how often a plan looks whether a budget has room again.
@@ -142,7 +139,7 @@ func (o Observation) enterWave(wave int32) Intent {
 // could be written: without a verified canary, no wave may begin.
 func (o Observation) anotherCanary(m members, here stage) Intent {
 	candidates := o.candidates(here)
-	if len(candidates) == 0 || len(m.failed) >= maxCanaryFailures || o.tried(m, here) >= maxCandidates {
+	if len(candidates) == 0 || len(m.failed) >= canary.MaxCanaryFailures || o.tried(m, here) >= maxCandidates {
 		return o.noCanary(m)
 	}
 	wave := o.Status.Wave
@@ -165,11 +162,27 @@ func (o Observation) noCanary(m members) Intent {
 		last := o.Targets[m.failed[len(m.failed)-1]]
 		message = fmt.Sprintf("%d candidates in a row couldn't be written, the last, %s: %s; look at the policy's fix",
 			len(m.failed), name(last.Object), last.Reason)
+		if against := o.againstFix(m); against < len(m.failed) && against < canary.MaxCanaryFailures {
+			reason = v1alpha1.ReasonNoAnswer
+			message = fmt.Sprintf("%d candidates in a row couldn't be written, %d of them for reasons that say nothing of the fix, the last, %s: %s; another plan is made by itself",
+				len(m.failed), len(m.failed)-against, name(last.Object), last.Reason)
+		}
 	}
 	if done := o.count(v1alpha1.TargetDone); done > 0 {
 		message = fmt.Sprintf("%s: %s; %d targets of earlier stages stay mended", o.label(o.Status.Wave), message, done)
 	}
 	return o.ended(v1alpha1.PhaseAborted, reason, message)
+}
+
+// againstFix is how many of the failed targets speak against the fix.
+func (o Observation) againstFix(m members) int {
+	n := 0
+	for _, i := range m.failed {
+		if canary.SpeaksOfFix(o.Targets[i].Reason) {
+			n++
+		}
+	}
+	return n
 }
 
 // succeeded ends the plan when every target is settled.

@@ -15,6 +15,8 @@ type failure struct {
 	marks      []Mark
 	count      int32
 	namespaces map[string]int32
+	// unanswered: nothing could be observed, which the breakers don't count.
+	unanswered bool
 }
 
 func (o Observation) verificationFailed(failed []Mark) failure {
@@ -23,6 +25,10 @@ func (o Observation) verificationFailed(failed []Mark) failure {
 		if failed[i].State == v1alpha1.TargetVerified {
 			failed[i].State = v1alpha1.TargetApplied // verified no more: it counts as in flight
 		}
+	}
+	if !slices.ContainsFunc(failed, func(m Mark) bool { return m.Reason != v1alpha1.ReasonUnobserved }) {
+		return failure{reason: v1alpha1.ReasonNoAnswer, marks: failed, unanswered: true,
+			message: fmt.Sprintf("%s: %s; that says nothing of the fix", name(o.Targets[first.Target].Object), first.Message)}
 	}
 	return failure{reason: v1alpha1.ReasonVerificationFailed, marks: failed, count: int32(len(failed)), namespaces: o.namespaces(failed),
 		message: fmt.Sprintf("%s: %s", name(o.Targets[first.Target].Object), first.Message)}
@@ -54,6 +60,9 @@ func (o Observation) fail(f failure) Intent {
 		intent.Phase, intent.HeldFrom, intent.Wait = v1alpha1.PhaseHeld, v1alpha1.PhaseVerifying, holdPoll
 		intent.Message = fmt.Sprintf("%s; nothing is undone until a person decides: evenkeel rollout abort (spec.abort: true) undoes it, evenkeel rollout retry (spec.retries: %d) verifies it once more",
 			message, max(o.Spec.Retries, o.Status.Retries)+1)
+	}
+	if f.unanswered {
+		return intent
 	}
 	intent.Outcomes = []Outcome{
 		{Type: kind, Key: o.key(fmt.Sprintf("w%d/failed", o.Status.Wave)), Count: f.count, Namespaces: f.namespaces, Message: message},

@@ -183,7 +183,7 @@ func (s *simulation) check(i int) *Check {
 	obj := s.objects[i]
 	switch {
 	case take(&obj.CheckErrors):
-		return &Check{CheckWaiting, "", "the object couldn't be read: 503 from the API server"}
+		return &Check{CheckWaiting, v1alpha1.ReasonUnobserved, "the object couldn't be read: 503 from the API server"}
 	case !obj.exists(s.clock.Now()):
 		return &Check{CheckGone, v1alpha1.ReasonVanished, "the object was deleted after its write was sent"}
 	default:

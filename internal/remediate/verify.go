@@ -22,7 +22,7 @@ func (p *pass) check(ctx context.Context, i int, stopped bool) *Check {
 	case kube.Classify(err) == kube.Gone:
 		return &Check{CheckGone, v1alpha1.ReasonVanished, "the object was deleted after its write was sent"}
 	case err != nil:
-		return &Check{CheckWaiting, "", "the object couldn't be read: " + err.Error()}
+		return &Check{CheckWaiting, v1alpha1.ReasonUnobserved, "the object couldn't be read: " + err.Error()}
 	case rec.Write == nil || string(obj.GetUID()) != ref.UID || obj.GetDeletionTimestamp() != nil:
 		return &Check{CheckGone, v1alpha1.ReasonVanished, "the object was deleted or replaced after its write was sent"}
 	}
@@ -42,7 +42,7 @@ func (p *pass) check(ctx context.Context, i int, stopped bool) *Check {
 func (p *pass) checkPolicy(ctx context.Context, obj *unstructured.Unstructured) *Check {
 	namespace, err := p.targets.namespaceOf(ctx, obj)
 	if err != nil {
-		return &Check{CheckWaiting, "", "the namespace couldn't be read: " + err.Error()}
+		return &Check{CheckWaiting, v1alpha1.ReasonUnobserved, "the namespace couldn't be read: " + err.Error()}
 	}
 	result, matched := p.snapshot.EvaluateOne(ctx, p.rem.Spec.Policy.Name, p.targets.audit(obj.Object, namespace))
 	switch {

@@ -18,7 +18,7 @@ func (p *pass) checkRemoved(ctx context.Context, write *v1alpha1.WriteRecord, ob
 	switch {
 	case kube.Classify(err) == kube.Gone:
 	case err != nil:
-		return &Check{CheckWaiting, "", "whether the object is gone couldn't be read: " + err.Error()}
+		return &Check{CheckWaiting, v1alpha1.ReasonUnobserved, "whether the object is gone couldn't be read: " + err.Error()}
 	case string(obj.GetUID()) == write.UID:
 		return &Check{CheckWaiting, "", stillThere(obj)}
 	case write.Verb == v1alpha1.ActionDelete && !stopped:
@@ -50,7 +50,7 @@ func (p *pass) checkController(ctx context.Context, write *v1alpha1.WriteRecord)
 	case kube.Classify(err) == kube.Gone:
 		return &Check{CheckPassed, "", "the Pod is gone, and its controller too"}
 	case err != nil:
-		return &Check{CheckWaiting, "", "the Pod's controller couldn't be read: " + err.Error()}
+		return &Check{CheckWaiting, v1alpha1.ReasonUnobserved, "the Pod's controller couldn't be read: " + err.Error()}
 	case string(controller.GetUID()) != write.Controller.UID:
 		return &Check{CheckPassed, "", "the Pod is gone, and its controller was replaced"}
 	}
@@ -71,7 +71,7 @@ func (p *pass) checkCreated(ctx context.Context, rec *v1alpha1.TargetRecord) *Ch
 		case kube.Classify(err) == kube.Gone || err == nil && string(obj.GetUID()) != w.UID:
 			return &Check{CheckFailed, v1alpha1.ReasonGone, fmt.Sprintf("%s, which the fix created, was deleted or replaced", name(*w.Object))}
 		case err != nil:
-			return &Check{CheckWaiting, "", "what the fix created couldn't be read: " + err.Error()}
+			return &Check{CheckWaiting, v1alpha1.ReasonUnobserved, "what the fix created couldn't be read: " + err.Error()}
 		}
 		if c := checkHealth(obj, kube.Current); c.Result != CheckPassed {
 			c.Message = name(*w.Object) + ", which the fix created: " + c.Message

@@ -1,0 +1,134 @@
+package remediate
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientevents "k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"pgregory.net/rapid"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/escalate"
+)
+
+// Somebody's webhook, or the API, doesn't answer for as long as a plan bears: the
+// plan ends, and neither the revision nor a breaker is blamed.
+func TestAnOutageBlocksNothing(t *testing.T) {
+	out := behaviour{PreErrors: 1000}
+	bad := behaviour{Refuses: v1alpha1.ReasonDryRunRefused}
+	cases := map[string]struct {
+		reason string
+		fleet  fleet
+		phase  v1alpha1.RemediationPhase
+		why    string
+		blocks bool
+	}{
+		"before every write":             {"no canary can be written", newFleet(30).every(out), v1alpha1.PhaseAborted, v1alpha1.ReasonNoAnswer, false},
+		"of a small fleet":               {"three candidates are all there are", newFleet(3).every(out), v1alpha1.PhaseAborted, v1alpha1.ReasonNoAnswer, false},
+		"that some candidates don't see": {"nine are refused for good, the tenth meets the outage", newFleet(30).every(bad).also(4, out), v1alpha1.PhaseAborted, v1alpha1.ReasonNoAnswer, false},
+		"for a fix that never applies":   {"ten speak against it", newFleet(30).every(bad), v1alpha1.PhaseAborted, v1alpha1.ReasonNoViableCanary, true},
+		"after the canary's write":       {"nobody can tell whether it did harm: it is undone", newFleet(3).every(behaviour{CheckErrors: 1 << 20}), v1alpha1.PhaseRolledBack, v1alpha1.ReasonNoAnswer, false},
+		"of a minute after the write":    {"it passes", newFleet(3).every(behaviour{CheckErrors: 60}), v1alpha1.PhaseSucceeded, v1alpha1.ReasonAllTargetsSettled, false},
+		"over a wave that isn't well":    {"one look that succeeds decides", newFleet(3).every(behaviour{CheckErrors: 700, Heals: never}), v1alpha1.PhaseRolledBack, v1alpha1.ReasonVerificationFailed, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s, err := newSimulation(tc.fleet.with(soaks(time.Minute, 10*time.Minute)))
+			if err == nil {
+				err = s.run(20000)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			st := s.rem.Status
+			if st.Phase != tc.phase || st.Reason != tc.why || canary.Blocks(st) != tc.blocks {
+				t.Errorf("%s: %s (%s), blocks %t: %s", tc.reason, st.Phase, st.Reason, canary.Blocks(st), st.Message)
+			}
+			for _, o := range s.told {
+				if st.Reason == v1alpha1.ReasonNoAnswer && (o.harmed() || o.Type == OutcomePlanFailed) {
+					t.Errorf("%s: the breakers count %+v", tc.reason, o)
+				}
+			}
+		})
+	}
+}
+
+// An outage that begins and ends at any time while nothing is wrong with any
+// object never ends in a blocked revision, nor in a failure that breakers count.
+func TestNoOutageEverBlocks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := worlds(rapid.Custom(func(t *rapid.T) behaviour {
+			return behaviour{Heals: durations(0, 2).Draw(t, "heals"), PreErrors: rapid.SampledFrom([]int{0, 0, 1, 4, 1000}).Draw(t, "before"),
+				Conflicts: rapid.SampledFrom([]int{0, 0, 2, 1000}).Draw(t, "conflicts"), CheckErrors: rapid.SampledFrom([]int{0, 0, 5, 40, 1 << 20}).Draw(t, "after"),
+				RevertErrors: rapid.IntRange(0, 3).Draw(t, "undoing")}
+		})).Draw(t, "world")
+		w.Soak, w.Late = 5*time.Second, 15*time.Second
+		s, err := w.live()
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		if st := s.rem.Status; canary.Blocks(st) {
+			t.Fatalf("an outage ends in %s (%s): %s", st.Phase, st.Reason, st.Message)
+		}
+		for _, o := range s.told {
+			if o.harmed() || o.Type == OutcomePlanFailed {
+				t.Fatalf("an outage counts as %+v", o)
+			}
+		}
+	})
+}
+
+// The error of a webhook that can't be reached is no denial: the target is tried
+// again, and when it fails for that in the end, its reason says nothing of the fix.
+func TestAWebhookThatDoesntAnswerDeniesNothing(t *testing.T) {
+	down := apierrors.NewInternalError(errors.New(`failed calling webhook "deny.example.com": failed to call webhook: Post "https://deny.example.svc:443/?timeout=10s": dial tcp 10.0.0.1:443: connect: connection refused`))
+	a := &attempt{targets: &targets{clock: clocktesting.NewFakePassiveClock(noon)}, previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}}
+	a.plan.Strategy.SetDefaults()
+	for range 20 {
+		if a.previous = *a.fromError(down); a.previous.State != v1alpha1.TargetPending {
+			break
+		}
+	}
+	if rec := a.previous; rec.State != v1alpha1.TargetFailed || rec.Reason != v1alpha1.ReasonRetriesExhausted || canary.SpeaksOfFix(rec.Reason) {
+		t.Errorf("the target ends as %s (%s): %s", rec.State, rec.Reason, rec.Message)
+	}
+}
+
+func TestAPlanIsMadeAgainAfterAnOutage(t *testing.T) {
+	minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
+	ended := func(name, reason string, at time.Time) v1alpha1.Remediation {
+		rem := v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		rem.Spec.Policy = v1alpha1.PlannedPolicy{Name: "tags", UID: "p1", Revision: "r1"}
+		rem.Status.Phase, rem.Status.Reason, rem.Status.CompletedAt = v1alpha1.PhaseAborted, reason, microTime(at)
+		return rem
+	}
+	outage := v1alpha1.ReasonNoAnswer
+	cases := map[string]struct {
+		reason string
+		plans  []v1alpha1.Remediation
+		retry  string
+		early  bool
+	}{
+		"after half a minute":            {"a minute is the first wait", []v1alpha1.Remediation{ended("a", outage, noon.Add(-30*time.Second))}, "", true},
+		"after a minute":                 {"it is over", []v1alpha1.Remediation{ended("a", outage, minute(-1))}, "", false},
+		"the third time, after a minute": {"four minutes are the third wait", []v1alpha1.Remediation{ended("a", outage, minute(-9)), ended("b", outage, minute(-5)), ended("c", outage, minute(-1))}, "", true},
+		"when a person says so":          {"at once", []v1alpha1.Remediation{ended("a", outage, noon.Add(-30*time.Second))}, "a", false},
+		"under a clock a year ahead":     {"an end that is still to come is no later than now", []v1alpha1.Remediation{ended("a", outage, minute(525600))}, "", true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			pol := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "p1", Annotations: map[string]string{v1alpha1.AnnotationRetry: tc.retry}}}
+			p := &Planner{drafter: drafter{clock: clocktesting.NewFakePassiveClock(noon)}, said: newSayings(),
+				events: escalate.NewRecorder(clientevents.NewFakeRecorder(10))}
+			wait, early := p.tooEarly(t.Context(), pol, tc.plans, "r1", nil)
+			if early != tc.early || wait > replanPoll {
+				t.Errorf("%s: too early %t, wait %s", tc.reason, early, wait)
+			}
+		})
+	}
+}
