@@ -60,18 +60,28 @@ func Compare(before, now Judged) Change {
 }
 
 // SameViolations are the violations of now that before has too, at the same place,
-// whatever else differs: elements of lists are known by their name.
+// whatever else differs: elements of lists are known by their name. One without a path
+// is the same only while the Pod has no other containers.
 func SameViolations(before, now Judged) []Violation {
 	had := map[string]bool{}
 	earlier, later := newPlaces(before.Object), newPlaces(now.Object)
 	for _, v := range before.Violations {
-		had[v.Message+"\x00"+earlier.of(v.Path).path] = true
+		had[earlier.sight(v)] = true
 	}
 	var out []Violation
 	for _, v := range now.Violations {
-		if had[v.Message+"\x00"+later.of(v.Path).path] {
+		if had[later.sight(v)] {
 			out = append(out, v)
 		}
 	}
 	return out
+}
+
+// sight identifies a violation by where it is, not by what is there.
+func (p *places) sight(v Violation) string {
+	key := v.Message + "\x00" + p.of(v.Path).path
+	if whole, pointed := wholeOf(p.object, v.Path); pointed {
+		return key + "\x00" + containerNames(whole)
+	}
+	return key
 }

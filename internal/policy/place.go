@@ -39,12 +39,16 @@ func (p *places) of(pointer string) place {
 }
 
 func (p *places) find(pointer string) place {
-	if whole, pointed := wholeOf(p.object, pointer); pointed {
+	whole, pointed := wholeOf(p.object, pointer)
+	if pointed {
 		return place{path: pointer, subject: digest(whole)}
 	}
 	w := walk{value: p.object, exists: true}
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		w.step(strings.NewReplacer("~1", "/", "~0", "~").Replace(token))
+	}
+	if w.leadsNowhere(p.object) {
+		return place{path: pointer, subject: digest(whole)}
 	}
 	return place{path: w.path.String(), subject: p.subject(&w)}
 }
@@ -75,6 +79,8 @@ type walk struct {
 	path   strings.Builder
 	value  any
 	exists bool
+	// missing is how many steps lead to nothing.
+	missing int
 	// key is the last step by name, and list the last list that was entered.
 	key     string
 	element any
@@ -89,6 +95,11 @@ type walk struct {
 }
 
 func (w *walk) step(token string) {
+	defer func() {
+		if !w.exists {
+			w.missing++
+		}
+	}()
 	if !w.exists {
 		w.path.WriteString("/" + token)
 		return
@@ -135,18 +146,29 @@ func (w *walk) enter(list []any, token string) {
 	}
 }
 
+// leadsNowhere says that the walk tells nothing of what violates. That a field is
+// missing from what is there does tell; but in a workload, whose Pods' fields are
+// elsewhere, a rule may have meant one of theirs.
+func (w *walk) leadsNowhere(object map[string]any) bool {
+	if w.exists || w.pod != nil || w.inMetadata || w.element != nil {
+		return false
+	}
+	_, holdsTemplate := TemplatePath(kindOf(object).GroupKind())
+	return holdsTemplate || w.missing > 1
+}
+
 // reached is what a walk ended at: the element of a list that it is in, or the
 // value; nothing where there is none.
 func (w *walk) reached() any {
 	switch {
-	case !w.exists:
-		return []any{}
 	case w.inMetadata && (w.key == "metadata" || w.key == "labels" || w.key == "annotations"):
 		return "metadata"
-	case w.container != nil, w.element == nil:
-		return []any{withoutResources(w.value)}
-	default:
+	case w.element != nil && w.container == nil:
 		return []any{w.element}
+	case !w.exists:
+		return []any{}
+	default:
+		return []any{withoutResources(w.value)}
 	}
 }
 

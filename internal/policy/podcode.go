@@ -3,6 +3,8 @@ package policy
 import (
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 )
 
 func containerLists() []string {
@@ -97,4 +99,18 @@ func withoutResources(value any) any {
 		out[list] = kept
 	}
 	return out
+}
+
+// containerNames lists the containers of a Pod's spec, sorted.
+func containerNames(pod any) string {
+	fields, _ := pod.(map[string]any)
+	var names []string
+	for _, list := range containerLists() {
+		containers, _ := fields[list].(map[string]any)
+		for name := range containers {
+			names = append(names, list+"/"+name)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, ",")
 }

@@ -53,6 +53,8 @@ func auditAnnotations(v *verdict) map[string]string {
 		switch {
 		case f.waived != nil:
 			text = fmt.Sprintf("not blocked, waived by %s/%s: %d", f.waived.Namespace, f.waived.Name, len(f.violations))
+		case f.atWorkload:
+			text = fmt.Sprintf("not blocked, judged at its workload: %d", len(f.violations))
 		case f.old:
 			text = fmt.Sprintf("not blocked, already violated: %d", len(f.violations))
 		}

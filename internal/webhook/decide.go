@@ -7,6 +7,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/policy/match"
 )
 
 // Judge is one immutable set of policies, such as a catalog's snapshot.
@@ -39,6 +40,9 @@ type finding struct {
 	old bool
 	// altered says that some were there before, but what violates has been changed.
 	altered bool
+	// atWorkload says that they stand in the template of the workload that makes the
+	// object, and so aren't blocked.
+	atWorkload bool
 	// waived is the waiver under which they aren't blocked either; nil for none.
 	waived     *catalog.Waiver
 	violations []policy.Violation
@@ -48,7 +52,7 @@ type finding struct {
 }
 
 func (f *finding) blocks() bool {
-	return f.action == v1alpha1.EnforcementDeny && !f.old && f.waived == nil
+	return f.action == v1alpha1.EnforcementDeny && !f.old && !f.atWorkload && f.waived == nil
 }
 
 // failure is a policy that couldn't be evaluated; policy is empty when no
@@ -65,25 +69,27 @@ type verdict struct {
 	class    v1alpha1.FailurePolicy
 	findings []finding
 	failed   []failure
+	maker    maker
 }
 
 // decide asks every policy of the class that concerns the request.
-func decide(ctx context.Context, judge Judge, class v1alpha1.FailurePolicy, r *policy.Request) *verdict {
-	v := &verdict{class: class}
+func decide(ctx context.Context, judge Judge, class v1alpha1.FailurePolicy, r *policy.Request, workloads Workloads) *verdict {
+	v := &verdict{class: class, maker: maker{workloads: workloads}}
 	ofClass := func(p *v1alpha1.Policy) bool { return Class(p) == class }
 	for _, res := range judge.EvaluateWhere(ctx, r, ofClass) {
 		if res.Err != nil {
 			v.fail(&res, res.Err)
 		}
 		v.violated(ctx, judge, r, &res)
-		v.add(&res, v1alpha1.EnforcementWarn, false, visibleWarnings(&res))
+		v.add(&res, v1alpha1.EnforcementWarn, visibleWarnings(r, &res))
 	}
 	return v
 }
 
-// visibleWarnings are the results of warn. A policy in DryRun only records.
-func visibleWarnings(res *catalog.Result) []policy.Violation {
-	if res.Definition.Spec.EnforcementAction == v1alpha1.EnforcementDryRun {
+// visibleWarnings are the results of warn. A policy in DryRun only records, and
+// nobody reads what a controller is warned of.
+func visibleWarnings(r *policy.Request, res *catalog.Result) []policy.Violation {
+	if _, made := match.Maker(res.Definition, r); made || res.Definition.Spec.EnforcementAction == v1alpha1.EnforcementDryRun {
 		return nil
 	}
 	return res.Warnings
@@ -91,9 +97,8 @@ func visibleWarnings(res *catalog.Result) []policy.Violation {
 
 func (v *verdict) violated(ctx context.Context, judge Judge, r *policy.Request, res *catalog.Result) {
 	action := res.Definition.Spec.EnforcementAction
-	if len(res.Enforced()) == 0 || action != v1alpha1.EnforcementDeny || !ratchets(res.Definition, r) {
-		v.add(res, action, false, res.Violations)
-		v.waive(res)
+	if len(res.Enforced()) == 0 || action != v1alpha1.EnforcementDeny {
+		v.add(res, action, res.Violations, waivedBy(res.Waived))
 		return
 	}
 	change, err := since(ctx, judge, r, res)
@@ -103,35 +108,39 @@ func (v *verdict) violated(ctx context.Context, judge Judge, r *policy.Request, 
 		v.fail(res, fmt.Errorf("judging the object as it was before the update: %w", err))
 		change = policy.Change{Counted: res.Violations}
 	}
-	v.add(res, action, false, change.Counted)
-	if len(change.Altered) > 0 {
-		v.findings[len(v.findings)-1].altered = true
+	standing, err := v.maker.standing(ctx, judge, r, res, change.Counted)
+	if err != nil {
+		// What is known to violate counts unless it is known to stand at the workload.
+		v.fail(res, fmt.Errorf("judging the workload that makes the object: %w", err))
 	}
-	v.add(res, action, true, change.Old)
+	v.add(res, action, policy.NewSince(standing, change.Counted), func(f *finding) { f.altered = len(change.Altered) > 0 })
+	v.add(res, action, standing, func(f *finding) { f.atWorkload = true })
+	v.add(res, action, change.Old, func(f *finding) { f.old = true })
 }
 
-func (v *verdict) add(res *catalog.Result, action v1alpha1.EnforcementAction, old bool, violations []policy.Violation) {
+func (v *verdict) add(res *catalog.Result, action v1alpha1.EnforcementAction, violations []policy.Violation, marks ...func(*finding)) {
 	if len(violations) == 0 {
 		return
 	}
-	v.findings = append(v.findings, finding{
+	f := finding{
 		policy:     res.Policy,
 		title:      res.Definition.Spec.Title,
 		runbook:    res.Definition.Spec.RunbookURL,
 		severity:   res.Definition.Spec.Severity,
 		action:     action,
-		old:        old,
 		violations: violations,
 		actions:    res.Actions,
 		fixErr:     res.FixErr,
-	})
+	}
+	for _, mark := range marks {
+		mark(&f)
+	}
+	v.findings = append(v.findings, f)
 }
 
-// waive marks the findings of a policy's violations as waived, if they are.
-func (v *verdict) waive(res *catalog.Result) {
-	if res.Waived != nil {
-		v.findings[len(v.findings)-1].waived = res.Waived
-	}
+// waivedBy marks a finding as waived, if it is.
+func waivedBy(w *catalog.Waiver) func(*finding) {
+	return func(f *finding) { f.waived = w }
 }
 
 func (v *verdict) fail(res *catalog.Result, err error) {

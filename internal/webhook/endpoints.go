@@ -16,6 +16,7 @@ func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Ha
 			Class:      class,
 			Judge:      func() Judge { return s.Catalog.Snapshot() },
 			Namespaces: namespaces,
+			Workloads:  liveWorkloads{s.mgr.GetAPIReader()},
 			Timeout:    s.Timeout,
 			Self:       self,
 			Docs:       s.Docs,

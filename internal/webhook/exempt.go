@@ -5,6 +5,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/match"
 )
 
 // What admission never blocks, whatever the policies say, so that a bad policy, or
@@ -55,7 +56,7 @@ func exemptRequest(r *policy.Request) bool {
 
 // judgedSubresources are the subresources of Pods by which a container can be
 // added (kubectl debug) or resized after the Pod was admitted.
-func judgedSubresources() []string { return []string{"ephemeralcontainers", "resize"} }
+func judgedSubresources() []string { return []string{match.EphemeralContainers, "resize"} }
 
 // ownRollback says that the request is the manager's own undoing of a write. Its
 // other writes are judged like everybody's.

@@ -39,6 +39,8 @@ type Handler struct {
 	Judge func() Judge
 	// Namespaces finds the namespace of the object.
 	Namespaces Namespaces
+	// Workloads finds the workload that makes the object.
+	Workloads Workloads
 	// Timeout is how long the API server waits at most. Zero means DefaultTimeout.
 	Timeout time.Duration
 	// Self is the user name of the manager, whose rollbacks always pass.
@@ -91,7 +93,7 @@ func (h *Handler) judge(ctx context.Context, req *policy.Request) *verdict {
 		}
 		req.NamespaceObject = namespace
 	}
-	return decide(ctx, h.Judge(), h.Class, req)
+	return decide(ctx, h.Judge(), h.Class, req, h.Workloads)
 }
 
 func (h *Handler) endpoint() string {

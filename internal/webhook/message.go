@@ -124,6 +124,8 @@ func warnings(v *verdict) []string {
 
 func warningSuffix(f *finding) (suffix string, visible bool) {
 	switch {
+	case f.atWorkload:
+		return "", false
 	case f.waived != nil:
 		return waivedSuffix(f.waived), f.action != v1alpha1.EnforcementDryRun
 	case f.old:

@@ -116,6 +116,9 @@ func (m *Metrics) judged(req *policy.Request, v *verdict) {
 		return
 	}
 	for _, f := range v.findings {
+		if f.atWorkload {
+			continue // counted at the workload
+		}
 		action := string(f.action)
 		switch {
 		case f.waived != nil:

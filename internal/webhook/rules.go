@@ -41,7 +41,7 @@ func rules(policies []*v1alpha1.Policy, kinds *Kinds) (out []admissionregistrati
 			if err != nil {
 				return nil, nil, fmt.Errorf("policy %s: %w", p.Name, err)
 			}
-			addOperations(operations, res, p.Spec.Match.Operations)
+			addOperations(operations, res, match.Operations(p, gk))
 		}
 	}
 	slices.Sort(unknown)
@@ -49,30 +49,34 @@ func rules(policies []*v1alpha1.Policy, kinds *Kinds) (out []admissionregistrati
 }
 
 func addOperations(into map[Resource]map[v1alpha1.Operation]bool, res Resource, operations []v1alpha1.Operation) {
-	if into[res] == nil {
-		into[res] = map[v1alpha1.Operation]bool{}
-	}
-	if len(operations) == 0 {
-		operations = []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate}
+	add := func(res Resource, op v1alpha1.Operation) {
+		if into[res] == nil {
+			into[res] = map[v1alpha1.Operation]bool{}
+		}
+		into[res][op] = true
 	}
 	for _, op := range operations {
-		into[res][op] = true
-		if op == v1alpha1.OperationUpdate {
-			addSubresources(into, res)
+		add(res, op)
+		for _, name := range subresourcesJudged(res, op) {
+			sub := res
+			sub.Plural += "/" + name
+			add(sub, v1alpha1.OperationUpdate)
 		}
 	}
 }
 
-// addSubresources adds the subresources that change what a Pod runs: their
-// requests are updates of the Pod.
-func addSubresources(into map[Resource]map[v1alpha1.Operation]bool, res Resource) {
-	if res.Group != "" || res.Plural != "pods" {
-		return
-	}
-	for _, name := range judgedSubresources() {
-		sub := res
-		sub.Plural += "/" + name
-		into[sub] = map[v1alpha1.Operation]bool{v1alpha1.OperationUpdate: true}
+// subresourcesJudged are the subresources that change what a Pod runs: their
+// requests are updates of the Pod, and one of them adds containers.
+func subresourcesJudged(res Resource, op v1alpha1.Operation) []string {
+	switch {
+	case res.Group != "" || res.Plural != "pods":
+		return nil
+	case op == v1alpha1.OperationUpdate:
+		return judgedSubresources()
+	case op == v1alpha1.OperationCreate:
+		return []string{match.EphemeralContainers}
+	default:
+		return nil
 	}
 }
 

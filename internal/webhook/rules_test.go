@@ -94,6 +94,7 @@ ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [services] [CREATE] Namespaced
   "" [v1] [pods] [CREATE DELETE] Namespaced
+  "" [v1] [pods/ephemeralcontainers] [UPDATE] Namespaced
 ` + policiesHook,
 		},
 		"cluster-scoped kinds have a rule of their own": {

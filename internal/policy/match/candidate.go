@@ -13,7 +13,6 @@ import (
 // candidate is one policy's match, prepared.
 type candidate struct {
 	definition *v1alpha1.Policy
-	operations []v1alpha1.Operation
 	namespaces []*regexp.Regexp
 	excluded   []*regexp.Regexp
 	// byNamespace and byObject are nil when the policy has no such selector.
@@ -34,11 +33,21 @@ func (c *candidate) concerns(r *policy.Request) bool {
 // concernsOperation: an audit asks of objects that exist, so of those that the
 // policy would judge on their way in.
 func (c *candidate) concernsOperation(r *policy.Request) bool {
-	if r.Audit {
-		return slices.Contains(c.operations, v1alpha1.OperationCreate) ||
-			slices.Contains(c.operations, v1alpha1.OperationUpdate)
+	operations := written(c.definition)
+	created := slices.Contains(operations, v1alpha1.OperationCreate)
+	switch {
+	case r.Audit:
+		return created || slices.Contains(operations, v1alpha1.OperationUpdate)
+	case created && AddsContainer(r):
+		return true
+	default:
+		return slices.Contains(Operations(c.definition, r.Kind.GroupKind()), v1alpha1.Operation(r.Operation))
 	}
-	return slices.Contains(c.operations, v1alpha1.Operation(r.Operation))
+}
+
+// AddsContainer says that the request adds a container to a running Pod.
+func AddsContainer(r *policy.Request) bool {
+	return r.SubResource == EphemeralContainers && r.Kind.GroupKind() == policy.PodKind()
 }
 
 func (c *candidate) exempts(r *policy.Request) bool {
@@ -85,13 +94,16 @@ func (c *candidate) concernsLabels(r *policy.Request) bool {
 	return c.byObject == nil || selectsEither(c.byObject, r)
 }
 
-// judgedAtOwner: at admission only what a built-in controller makes is left to
-// its owner's verdict, so that nobody escapes by writing an owner reference.
+// judgedAtOwner: an audit leaves an object to its owner's verdict. Admission does so
+// where nothing is refused, and only for what a built-in controller makes: nobody
+// escapes by writing an owner reference. Where something may be refused, what a
+// controller makes is judged, see Maker.
 func (c *candidate) judgedAtOwner(r *policy.Request) bool {
-	if !r.Audit && !isWorkloadController(r.UserInfo.Username) {
-		return false
+	if r.Audit {
+		return ownedByJudged(c.definition, r.Kind.GroupKind(), r.Judged())
 	}
-	return ownedByJudged(c.definition, r.Kind.GroupKind(), r.Judged())
+	_, made := Maker(c.definition, r)
+	return made && c.definition.Spec.EnforcementAction != v1alpha1.EnforcementDeny && !selects(c.definition.Spec.Match.LabelSelector)
 }
 
 // NeedsNamespace says that the policy can't be said to concern the request or

@@ -37,6 +37,33 @@ func StandingKinds(p *v1alpha1.Policy) []GroupKind {
 	return Kinds(p)
 }
 
+// Operations are the operations that the policy judges on a kind. One that judges
+// the creation of Pods also judges what becomes a Pod: whatever changes the template
+// of a workload, and a container that is added to a running Pod.
+func Operations(p *v1alpha1.Policy, kind GroupKind) []v1alpha1.Operation {
+	operations := written(p)
+	if slices.Contains(operations, v1alpha1.OperationCreate) && !slices.Contains(operations, v1alpha1.OperationUpdate) && holdsTemplate(kind) && reachesTemplates(p) {
+		return append(slices.Clone(operations), v1alpha1.OperationUpdate)
+	}
+	return operations
+}
+
+// JudgesUpdates says that the policy names UPDATE itself. One that doesn't judges
+// updates for what they add only.
+func JudgesUpdates(p *v1alpha1.Policy) bool {
+	return slices.Contains(written(p), v1alpha1.OperationUpdate)
+}
+
+// written are the operations that the policy names, or the default.
+func written(p *v1alpha1.Policy) []v1alpha1.Operation {
+	if len(p.Spec.Match.Operations) == 0 {
+		return []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate}
+	}
+	return p.Spec.Match.Operations
+}
+
+func holdsTemplate(kind GroupKind) bool { return slices.Contains(PodTemplateKinds(), kind) }
+
 // ViaPodTemplate says that the policy concerns the kind only because the kind
 // holds a pod template and the policy concerns Pods.
 func ViaPodTemplate(p *v1alpha1.Policy, kind GroupKind) bool {

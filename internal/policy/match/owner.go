@@ -31,17 +31,8 @@ func ownedByJudged(p *v1alpha1.Policy, kind GroupKind, obj map[string]any) bool 
 
 // controllerOf is the kind of the owner reference that is marked as controller.
 func controllerOf(obj map[string]any) (GroupKind, bool) {
-	references, _ := metadata(obj)["ownerReferences"].([]any)
-	for _, reference := range references {
-		fields, _ := reference.(map[string]any)
-		if controls, _ := fields["controller"].(bool); !controls {
-			continue
-		}
-		apiVersion, _ := fields["apiVersion"].(string)
-		kind, _ := fields["kind"].(string)
-		return GroupKind{Group: groupOf(apiVersion), Kind: kind}, true
-	}
-	return GroupKind{}, false
+	owner, ok := ControllerOf(obj)
+	return owner.GroupKind(), ok
 }
 
 func groupOf(apiVersion string) string {

@@ -3,6 +3,7 @@ package match_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/utils/ptr"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -74,6 +75,79 @@ func TestMatchLeavesToTheOwner(t *testing.T) {
 			})
 			if got := len(index.Match(r)) == 1; got != tc.want {
 				t.Errorf("%s: judged itself = %t, want %t", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// What may refuse judges what a controller makes, and says of whose making it is.
+func TestMaker(t *testing.T) {
+	deny := func(m v1alpha1.Match) *v1alpha1.Policy {
+		p := named("p", m)
+		p.Spec.EnforcementAction = v1alpha1.EnforcementDeny
+		return p
+	}
+	made := func(r *policy.Request) {
+		r.Object, r.UserInfo.Username = owned("v1", "Pod", "apps/v1", "ReplicaSet", true), "system:kube-controller-manager"
+	}
+	cases := map[string]struct {
+		reason string
+		policy *v1alpha1.Policy
+		change func(*policy.Request)
+		want   bool
+	}{
+		"a controller's Pod":                     {"its workload may be an old violator", deny(onPods(nil)), nil, true},
+		"creations alone":                        {"templates are judged on updates all the same", deny(onPods(operations("CREATE"))), nil, true},
+		"updates alone":                          {"the workload's creation isn't judged", deny(onPods(operations("UPDATE"))), nil, false},
+		"a person's Pod":                         {"anybody can write an owner reference", deny(onPods(nil)), by("mallory"), false},
+		"an audit":                               {"it has no request", deny(onPods(nil)), audit, false},
+		"a selector of namespaces":               {"the workload may be older than the namespace's label", deny(onPods(namespaceSelector("env", "prod"))), nil, false},
+		"a selector of namespaces by their name": {"it never changes", deny(onPods(namespaceSelector("kubernetes.io/metadata.name", "shop"))), nil, true},
+		"a selector of objects":                  {"a label is never added unjudged", deny(onPods(labelSelector("app", "web"))), nil, true},
+		"podTemplates off":                       {"the workload isn't judged", deny(onPods(func(m *v1alpha1.Match) { m.PodTemplates = ptr.To(false) })), nil, false},
+		"a Pod of a custom kind":                 {"the policy doesn't judge it", deny(onPods(nil)), func(r *policy.Request) { r.Object = owned("v1", "Pod", "example.com/v1", "Game", true) }, false},
+		"a deletion":                             {"nothing is made", deny(onPods(operations("CREATE", "DELETE"))), func(r *policy.Request) { r.Operation = policy.Delete }, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := pod(made)
+			if tc.change != nil {
+				tc.change(r)
+			}
+			owner, got := match.Maker(tc.policy, r)
+			if got != tc.want || got && (owner.Kind != "ReplicaSet" || owner.Name != "web" || owner.APIVersion != "apps/v1") {
+				t.Errorf("%s: maker = %+v, %t, want %t", tc.reason, owner, got, tc.want)
+			}
+		})
+	}
+	index, err := match.NewIndex([]*v1alpha1.Policy{deny(onPods(nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(index.Match(pod(made))) != 1 {
+		t.Error("a policy that may refuse must judge what a controller makes")
+	}
+}
+
+func TestOperations(t *testing.T) {
+	kind := func(group, kind string) match.GroupKind { return match.GroupKind{Group: group, Kind: kind} }
+	apart := func(m *v1alpha1.Match) { operations("CREATE")(m); m.PodTemplates = ptr.To(false) }
+	cases := map[string]struct {
+		reason string
+		match  v1alpha1.Match
+		kind   match.GroupKind
+		want   []v1alpha1.Operation
+	}{
+		"the default":                         {"as the API says", onPods(nil), kind("", "Pod"), []v1alpha1.Operation{"CREATE", "UPDATE"}},
+		"creations of Pods":                   {"nothing else makes a Pod of a Pod", onPods(operations("CREATE")), kind("", "Pod"), []v1alpha1.Operation{"CREATE"}},
+		"creations of Pods, at a workload":    {"whatever changes a template makes Pods", onPods(operations("CREATE")), kind("apps", "Deployment"), []v1alpha1.Operation{"CREATE", "UPDATE"}},
+		"deletions of Pods, at a workload":    {"they make none", onPods(operations("DELETE")), kind("apps", "Deployment"), []v1alpha1.Operation{"DELETE"}},
+		"creations of Pods, podTemplates off": {"workloads aren't judged", onPods(apart), kind("apps", "Deployment"), []v1alpha1.Operation{"CREATE"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, match.Operations(named("p", tc.match), tc.kind)); diff != "" {
+				t.Errorf("%s (-want +got)\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -17,12 +17,9 @@ func newCandidate(p *v1alpha1.Policy) (*candidate, error) {
 	if err := checkResources(match.Resources); err != nil {
 		return nil, err
 	}
-	prepared := &candidate{definition: p, operations: match.Operations}
-	if len(prepared.operations) == 0 {
-		prepared.operations = []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate}
-	}
+	prepared := &candidate{definition: p}
 	var err error
-	if err = checkOperations(prepared.operations); err != nil {
+	if err = checkOperations(match.Operations); err != nil {
 		return nil, err
 	}
 	if prepared.namespaces, err = globs("spec.match.namespaces", match.Namespaces); err != nil {
