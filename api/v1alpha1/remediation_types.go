@@ -201,8 +201,8 @@ type PlannedPolicy struct {
 }
 
 // RemediationStatus is a rollout. The fields wave, phaseStartedAt,
-// waveStartedAt, healthySince, heldFrom, heldSince, retries, approval and
-// analysis can't be recomputed and are read back; all others are output.
+// waveStartedAt, healthySince, heldFrom, heldSince, progressedAt, retries, approval
+// and analysis can't be recomputed and are read back; all others are output.
 type RemediationStatus struct {
 	// observedGeneration is the generation that this status speaks of.
 	// +optional
@@ -232,6 +232,11 @@ type RemediationStatus struct {
 	// a person: a hold, an approval, a rollback that can't go on.
 	// +optional
 	HeldSince *metav1.MicroTime `json:"heldSince,omitempty"`
+	// progressedAt is when the plan last made progress: a target was begun or settled,
+	// a wave began, or a person let the plan go on. It is kept while phases come and
+	// go, and says since when a plan waits.
+	// +optional
+	ProgressedAt *metav1.MicroTime `json:"progressedAt,omitempty"`
 	// retries is the number in spec.retries that was acted upon.
 	// +optional
 	Retries int32 `json:"retries,omitempty"`

@@ -1476,6 +1476,10 @@ func (in *RemediationStatus) DeepCopyInto(out *RemediationStatus) {
 		in, out := &in.HeldSince, &out.HeldSince
 		*out = (*in).DeepCopy()
 	}
+	if in.ProgressedAt != nil {
+		in, out := &in.ProgressedAt, &out.ProgressedAt
+		*out = (*in).DeepCopy()
+	}
 	if in.Approval != nil {
 		in, out := &in.Approval, &out.Approval
 		*out = new(ApprovalRecord)

@@ -22,6 +22,9 @@ const (
 	AlertApprovalOverdue = "EvenkeelApprovalOverdue"
 	// AlertRemediationHeld: a plan has waited for longer than its deadline.
 	AlertRemediationHeld = "EvenkeelRemediationHeld"
+	// AlertRemediationNoProgress: a plan has made no progress for twice its deadline,
+	// whatever phases it has gone through.
+	AlertRemediationNoProgress = "EvenkeelRemediationNoProgress"
 	// AlertRemediationFailedTargets: a plan ended, but some targets couldn't be mended.
 	AlertRemediationFailedTargets = "EvenkeelRemediationFailedTargets"
 	// AlertManagedByOther: objects violate that another tool manages or keeps

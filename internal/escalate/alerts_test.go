@@ -60,8 +60,9 @@ func TestAlerts(t *testing.T) {
 		wantDueIn time.Duration
 	}{
 		"a plan at work is no alert": {
-			policies: []v1alpha1.Policy{policy()},
-			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseApplying)},
+			wantDueIn: 50 * time.Minute, // without progress until then
+			policies:  []v1alpha1.Policy{policy()},
+			plans:     []v1alpha1.Remediation{plan("a", v1alpha1.PhaseApplying)},
 		},
 		"a plan held for less than its deadline isn't due yet": {
 			policies:  []v1alpha1.Policy{policy()},
@@ -79,8 +80,9 @@ func TestAlerts(t *testing.T) {
 			want:     []line{of(escalate.AlertRemediationHeld, escalate.SeverityPage, 30*time.Minute, 0)},
 		},
 		"a plan that waits for its window waits by design": {
-			policies: []v1alpha1.Policy{policy()},
-			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseHeld, heldSince(9*time.Hour), reason(v1alpha1.ReasonOutsideWindow))},
+			wantDueIn: 50 * time.Minute, // without progress until then
+			policies:  []v1alpha1.Policy{policy()},
+			plans:     []v1alpha1.Remediation{plan("a", v1alpha1.PhaseHeld, heldSince(9*time.Hour), reason(v1alpha1.ReasonOutsideWindow))},
 		},
 		"a plan that a person paused is called to mind, even of a critical policy": {
 			policies: []v1alpha1.Policy{policy(severity(v1alpha1.SeverityCritical))},
@@ -115,13 +117,15 @@ func TestAlerts(t *testing.T) {
 			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRolledBack, completed(4*time.Minute))},
 		},
 		"only the latest plan counts": {
-			policies: []v1alpha1.Policy{policy()},
+			wantDueIn: 50 * time.Minute, // without progress until then
+			policies:  []v1alpha1.Policy{policy()},
 			plans: []v1alpha1.Remediation{plan("b", v1alpha1.PhaseApplying, created(time.Minute)),
 				plan("a", v1alpha1.PhaseRolledBack, completed(4*time.Minute))},
 		},
 		"within a second, the plan at work is the latest": {
-			policies: []v1alpha1.Policy{policy()},
-			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseVerifying), plan("b", v1alpha1.PhaseRolledBack, completed(time.Minute))},
+			wantDueIn: 50 * time.Minute, // without progress until then
+			policies:  []v1alpha1.Policy{policy()},
+			plans:     []v1alpha1.Remediation{plan("a", v1alpha1.PhaseVerifying), plan("b", v1alpha1.PhaseRolledBack, completed(time.Minute))},
 		},
 		"a rollback that left conflicts pages, even after the policy's deletion": {
 			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRollbackIncomplete, completed(time.Minute), failed)},
@@ -161,7 +165,8 @@ func TestAlerts(t *testing.T) {
 			want:     []line{goesOn(of(escalate.AlertRemediationFailedTargets, escalate.SeverityTicket, time.Minute, 0))},
 		},
 		"while the next plan is at work, failed targets neither begin nor end an alert": {
-			policies: []v1alpha1.Policy{policy()},
+			wantDueIn: 50 * time.Minute, // without progress until then
+			policies:  []v1alpha1.Policy{policy()},
 			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Hour), failed),
 				plan("b", v1alpha1.PhaseApplying, created(time.Minute))},
 			want: []line{goesOn(of(escalate.AlertRemediationFailedTargets, escalate.SeverityTicket, time.Hour, 0))},

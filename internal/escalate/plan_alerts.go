@@ -66,6 +66,9 @@ func stuck(p plan) (finding, bool) {
 		f.since, f.due = p.Status.HeldSince.Time, p.Status.HeldSince.Time
 	case p.Status.Phase == v1alpha1.PhaseRollingBack:
 		f.since = p.phaseStart()
+		if p.progressedAt().After(f.since) {
+			f.since = p.progressedAt() // it keeps to budgets: slow isn't stuck
+		}
 		f.due = f.since.Add(p.deadline())
 	default:
 		return finding{}, false

@@ -37,15 +37,15 @@ type Options struct {
 // fire at now have a StartsAt that has passed; those with GoesOn and without it
 // are to be kept if they fire already. The same state gives the same alerts, at
 // any replica and after any restart. There is at most one for each policy's
-// plans, and one for each breaker.
+// plans, besides one for a plan that makes no progress, and one for each breaker.
 func Alerts(s State, now time.Time, o Options) []Alert {
-	return slices.DeleteFunc(candidates(s, o), func(a Alert) bool { return !a.fires(now) && !a.GoesOn })
+	return slices.DeleteFunc(saidBetter(candidates(s, o), now), func(a Alert) bool { return !a.fires(now) && !a.GoesOn })
 }
 
 // Due is when the next alert begins to fire if nothing changes; zero if none does.
 func Due(s State, now time.Time, o Options) time.Time {
 	var due time.Time
-	for _, a := range candidates(s, o) {
+	for _, a := range saidBetter(candidates(s, o), now) {
 		if a.StartsAt.After(now) && (due.IsZero() || a.StartsAt.Before(due)) {
 			due = a.StartsAt
 		}
@@ -69,6 +69,9 @@ func candidates(s State, o Options) []Alert {
 	var alerts []Alert
 	for _, policy := range world.policyNames() {
 		if f, ok := planFinding(world, policy); ok {
+			alerts = append(alerts, world.alert(f, policy, o))
+		}
+		if f, ok := idleFinding(world, policy); ok {
 			alerts = append(alerts, world.alert(f, policy, o))
 		}
 		if f, ok := policyFinding(world, policy); ok {

@@ -12,7 +12,7 @@ import (
 // written before the clock was put back. Waiting for them would let a rollout
 // stand still, and keep a wave that does harm from being late.
 func settleClock(s *v1alpha1.RemediationStatus, now time.Time) {
-	for _, at := range []*metav1.MicroTime{s.PhaseStartedAt, s.WaveStartedAt, s.HealthySince, s.HeldSince} {
+	for _, at := range []*metav1.MicroTime{s.PhaseStartedAt, s.WaveStartedAt, s.HealthySince, s.HeldSince, s.ProgressedAt} {
 		if at != nil && at.After(now) {
 			at.Time = now
 		}

@@ -213,6 +213,9 @@ func (p *pass) denials() []Outcome {
 func (c *Controller) record(rem *v1alpha1.Remediation, intent Intent, b *book) {
 	now := metav1.NewMicroTime(c.clock.Now())
 	s := &rem.Status
+	if counts := b.counts(); progressed(s, intent, counts) {
+		s.ProgressedAt = &now
+	}
 	s.HeldFrom = intent.HeldFrom
 	s.Retries = max(s.Retries, intent.Retries)
 	if intent.Wave != s.Wave || s.WaveStartedAt == nil || intent.Anew {

@@ -1,0 +1,34 @@
+package canary
+
+import (
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// maxOpenings bounds how many openings OpenFor goes through.
+const maxOpenings = 2000
+
+// OpenFor is when maintenance windows have been open for so long in all since a
+// time: the time that a plan had for its work. Without windows, and with one that
+// can't be read, all time counts. Zero means never.
+func OpenFor(windows []v1alpha1.MaintenanceWindow, since time.Time, d time.Duration) time.Time {
+	at, left := since, d
+	for range maxOpenings {
+		w, err := WindowState(windows, at)
+		switch {
+		case err != nil, w.Open && w.Closes.IsZero():
+			return at.Add(left)
+		case w.Open && w.Closes.Sub(at) >= left:
+			return at.Add(left)
+		case w.Open:
+			left -= w.Closes.Sub(at)
+			at = w.Closes
+		case w.Opens.IsZero():
+			return time.Time{}
+		default:
+			at = w.Opens
+		}
+	}
+	return at.Add(left)
+}

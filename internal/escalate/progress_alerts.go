@@ -1,0 +1,79 @@
+package escalate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+)
+
+const (
+	// noProgressFactor is how many times the escalation deadline a plan may make no
+	// progress: a plan that is held all the time is an alert of its own before.
+	noProgressFactor = 2
+	// flapFactor is how many times deadline plus soak the rollout itself gives a wave
+	// that is written.
+	flapFactor = 3
+)
+
+// idleFinding is the alert of a policy's plan that makes no progress. It comes
+// beside what planFinding says of the policy's plans, for an earlier one may still
+// have left failures.
+func idleFinding(w *world, policy string) (finding, bool) {
+	plans := w.plans[policy]
+	if len(plans) == 0 {
+		return finding{}, false
+	}
+	latest := w.plan(plans[len(plans)-1])
+	if _, isStuck := stuck(latest); isStuck {
+		return finding{}, false
+	}
+	return noProgress(latest)
+}
+
+// saidBetter drops the alert of a plan without progress while the same plan
+// fires one for being held: that one says more.
+func saidBetter(alerts []Alert, now time.Time) []Alert {
+	held := map[string]bool{}
+	for _, a := range alerts {
+		if a.Name == AlertRemediationHeld && a.fires(now) {
+			held[a.Policy] = true
+		}
+	}
+	return slices.DeleteFunc(alerts, func(a Alert) bool { return a.Name == AlertRemediationNoProgress && held[a.Policy] })
+}
+
+// noProgress: nothing was begun or settled for long, though the plan may have come
+// and gone between phases all the while: a budget that is spent for ever, rights that
+// single targets lack, metrics that answer on and off. Time outside the maintenance
+// windows doesn't count, and neither does what a person has stopped.
+func noProgress(p plan) (finding, bool) {
+	switch p.Status.Phase {
+	case v1alpha1.PhaseAwaitingApproval, v1alpha1.PhaseRollingBack:
+		return finding{}, false // each has an alert of its own
+	}
+	if ended(p.Remediation) || p.Status.Reason == v1alpha1.ReasonPaused || p.Status.HeldFrom == v1alpha1.PhaseVerifying && p.Status.Phase == v1alpha1.PhaseHeld {
+		return finding{}, false
+	}
+	patience := noProgressFactor * p.deadline()
+	if s := p.Spec.Strategy; p.Status.Counts.InFlight > 0 {
+		soak := s.Soak.Duration
+		if s.Canary.Soak != nil {
+			soak = max(soak, s.Canary.Soak.Duration)
+		}
+		patience += flapFactor * (s.ProgressDeadline.Duration + soak)
+	}
+	return finding{alert: AlertRemediationNoProgress, urgency: normal, since: p.progressedAt(), due: canary.OpenFor(p.Spec.Strategy.Windows, p.progressedAt(), patience),
+		summary: fmt.Sprintf("Plan %s of policy %s has made no progress for more than %s", p.Name, p.Spec.Policy.Name, patience),
+		description: p.text(fmt.Sprintf("No target was begun or settled since %s, whatever phases the plan has gone through. Violations remain.", p.progressedAt().UTC().Format(time.RFC3339)),
+			"see what it waits for: the plan's message, its targets' reasons, and the other plans at work: kubectl get remediations")}, true
+}
+
+func (p plan) progressedAt() time.Time {
+	if p.Status.ProgressedAt != nil {
+		return p.Status.ProgressedAt.Time
+	}
+	return p.phaseStart()
+}
