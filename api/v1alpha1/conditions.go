@@ -61,6 +61,9 @@ const (
 	ReasonWaveInProgress = "WaveInProgress"
 	// ReasonBreakerOpen: a circuit breaker lets no new write through.
 	ReasonBreakerOpen = "BreakerOpen"
+	// ReasonHealthUnknown: nobody can tell the health of some target, so that no
+	// verification could find that the fix does harm.
+	ReasonHealthUnknown = "HealthUnknown"
 	// ReasonMissingRights: the controller may not write some target's kind.
 	ReasonMissingRights = "MissingRights"
 	// ReasonPolicyUnavailable: the policy's revision can't be evaluated right now.

@@ -119,6 +119,10 @@ type RemediationStrategy struct {
 	// analysis asks metrics, after a wave's soak has begun, whether the wave does harm.
 	// +optional
 	Analysis *AnalysisStrategy `json:"analysis,omitempty"`
+	// health says how the health of targets is told that neither Kubernetes nor their
+	// own conditions tell.
+	// +optional
+	Health *HealthStrategy `json:"health,omitempty"`
 	// approval says who must say yes to a plan in mode Manual, and for how long
 	// the answer is waited for.
 	// +optional

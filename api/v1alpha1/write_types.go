@@ -41,7 +41,7 @@ type WriteRecord struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	ResourceVersion string `json:"resourceVersion"`
-	// healthBefore is the object's health at that read: Current, InProgress or Failed.
+	// healthBefore is the object's health at that read: Current, InProgress, Failed or Unknown.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	HealthBefore string `json:"healthBefore,omitempty"`

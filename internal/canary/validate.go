@@ -57,6 +57,7 @@ func Validate(s *v1alpha1.RemediationStrategy) []Problem {
 	checkBudget(&p, s.Budget)
 	checkWindows(&p, s.Windows)
 	checkAnalysis(&p, s.Analysis)
+	checkHealth(&p, s.Health)
 	p.lasts("approval.timeout", s.Approval.Timeout, time.Second, maxApprovalTimeout)
 	oneOf(&p, "onFailure", s.OnFailure, v1alpha1.FailureRollback, v1alpha1.FailureHold)
 	oneOf(&p, "rollbackScope", s.RollbackScope, v1alpha1.RollbackWave, v1alpha1.RollbackAll)

@@ -17,6 +17,8 @@ const (
 	InProgress
 	// Failed means that the object's controller reports a failure.
 	Failed
+	// Unknown means that nothing tells: no rule for the kind, and no condition.
+	Unknown
 )
 
 // String is the name that records use.
@@ -26,9 +28,11 @@ func (h Health) String() string {
 		return "Current"
 	case InProgress:
 		return "InProgress"
-	default:
-		return "Failed"
+	case Unknown:
+		return "Unknown"
+	case Failed:
 	}
+	return "Failed"
 }
 
 // ParseHealth reads the name that String wrote; anything else counts as Failed.
@@ -38,13 +42,16 @@ func ParseHealth(name string) Health {
 		return Current
 	case "InProgress":
 		return InProgress
+	case "Unknown":
+		return Unknown
 	default:
 		return Failed
 	}
 }
 
 // HealthOf computes an object's health, with kstatus's message. kstatus reports
-// an object whose observedGeneration lags behind its generation as in progress.
+// an object whose observedGeneration lags behind its generation as in progress, and
+// any object that it knows nothing of as current: such a one is Unknown here.
 func HealthOf(obj *unstructured.Unstructured) (Health, string, error) {
 	result, err := status.Compute(obj)
 	if err != nil {
@@ -52,6 +59,9 @@ func HealthOf(obj *unstructured.Unstructured) (Health, string, error) {
 	}
 	switch result.Status {
 	case status.CurrentStatus:
+		if why := unproven(obj); why != "" {
+			return Unknown, why, nil
+		}
 		return Current, result.Message, nil
 	case status.FailedStatus:
 		return Failed, result.Message, nil

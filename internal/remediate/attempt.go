@@ -55,7 +55,7 @@ func (a *attempt) prepare(ctx context.Context) v1alpha1.TargetRecord {
 // intent is the record of the writes that are about to be sent.
 func (a *attempt) intent() (v1alpha1.TargetRecord, error) {
 	now := metav1.NewMicroTime(a.targets.clock.Now())
-	health, _, err := kube.HealthOf(a.object)
+	health, _, err := healthOf(a.plan.Strategy, a.object)
 	if err != nil {
 		return v1alpha1.TargetRecord{}, err
 	}

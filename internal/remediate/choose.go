@@ -191,7 +191,7 @@ func (p *drafter) fitCanary(ctx context.Context, d *draft, ref v1alpha1.ObjectRe
 	if err != nil || !violates || removed {
 		return violates && removed, !violates && err == nil, "", err
 	}
-	if reason := healthyCanary(obj); reason != nil {
+	if reason := healthyCanary(d.strategy, obj); reason != nil {
 		return false, false, reason.Error(), nil
 	}
 	return true, false, "", nil

@@ -14,12 +14,7 @@ import (
 // gate asks whether new writes may begin: people first, then the calendar, then
 // the RBAC, and the breakers last. No permit is taken: see permitted.
 func (c *Controller) gate(ctx context.Context, rem *v1alpha1.Remediation, o Observation) (Gate, error) {
-	var pending []v1alpha1.ObjectReference
-	for _, t := range o.Targets {
-		if t.State == v1alpha1.TargetPending {
-			pending = append(pending, t.Object)
-		}
-	}
+	pending := pendingOf(o.Targets)
 	if len(pending) == 0 || !rem.Spec.Strategy.Mode.Runs() || o.Stop != "" || o.Abort != "" {
 		return Gate{}, nil
 	}

@@ -96,6 +96,9 @@ func (c *Controller) atGate(ctx context.Context, p *pass, o *Observation) (err e
 	if o.Gate, err = c.gate(ctx, p.rem, *o); err != nil {
 		return err
 	}
+	if !o.Gate.Closed && o.Stop == "" && o.Abort == "" && o.Spec.Strategy.Mode.Runs() {
+		o.Gate = p.targets.unknownHealth(ctx, o.Spec.Strategy, o.Spec.Policy.Name, p.snapshot, pendingOf(o.Targets))
+	}
 	return c.breakers.bar(ctx, p.rem, o)
 }
 
@@ -124,6 +127,9 @@ func stop(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alph
 	case revision != rem.Spec.Policy.Revision:
 		return v1alpha1.ReasonPolicyChanged,
 			fmt.Sprintf("policy %s changed from revision %s to %s; a new plan follows", rem.Spec.Policy.Name, rem.Spec.Policy.Revision, revision)
+	}
+	if healthSaid(rem, current) {
+		return v1alpha1.ReasonPolicyChanged, fmt.Sprintf("policy %s says by now how the health of its targets is told; a new plan follows", rem.Spec.Policy.Name)
 	}
 	mode := current.Spec.Remediation.Mode
 	if demoted != nil && mode.Runs() {

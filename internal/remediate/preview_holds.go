@@ -30,6 +30,7 @@ func (p *Previewer) holds(ctx context.Context, out *display.Plan, rem *v1alpha1.
 			hold(out, shut.Reason, shut.Message)
 		}
 	}
+	p.health(ctx, out, rem, targets)
 	if err := p.budget(ctx, out, rem); err != nil {
 		return err
 	}
@@ -37,6 +38,24 @@ func (p *Previewer) holds(ctx context.Context, out *display.Plan, rem *v1alpha1.
 		return err
 	}
 	return p.breakers(ctx, out, rem, targets)
+}
+
+// health tells that nobody can tell the health of some targets, or whose word stands
+// for it.
+func (p *Previewer) health(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation, objects []v1alpha1.ObjectReference) {
+	t := &targets{reader: p.Reader, mapper: p.Mapper, clock: p.Clock}
+	strategy, snapshot := rem.Spec.Strategy, p.Policies.Snapshot()
+	if shut := t.unknownHealth(ctx, strategy, out.Policy, snapshot, objects); shut.Closed {
+		hold(out, shut.Reason, shut.Message)
+		return
+	}
+	if covered := unknownCovered(strategy); covered != "" {
+		bare := strategy.DeepCopy()
+		bare.Analysis, bare.Health = nil, healthRulesOnly(strategy.Health)
+		if t.unknownHealth(ctx, *bare, out.Policy, snapshot, objects).Closed {
+			out.Notes = append(out.Notes, "nobody can tell the health of some targets: "+covered)
+		}
+	}
 }
 
 // budget tells how much room other plans at work leave, when that is less than the

@@ -19,18 +19,19 @@ type check func(context.Context, *attempt) *v1alpha1.TargetRecord
 // protocol is what every target passes before its write is recorded, in order.
 func protocol() []check {
 	return []check{
-		readFresh,         // uncached, the same object as planned
-		respectOptOut,     // the object or its namespace said no
-		judgeAgain,        // clean by now? waived? no fix?
-		respectOwnership,  // owned by a controller, managed by a tool
-		respectVerbs,      // verbs that the strategy allows
-		requireHealth,     // a canary that isn't healthy proves nothing
-		computeFix,        // applies, changes something, cures
-		passEveryPolicy,   // breaks no other policy
-		requireRights,     // those that only the fix itself tells
-		dryRunOnServer,    // the API server and every webhook agree, and change nothing else
-		keepSecrets,       // the record holds no value of a Secret
-		recordWithinLimit, // the record fits
+		readFresh,          // uncached, the same object as planned
+		respectOptOut,      // the object or its namespace said no
+		judgeAgain,         // clean by now? waived? no fix?
+		respectOwnership,   // owned by a controller, managed by a tool
+		respectVerbs,       // verbs that the strategy allows
+		requireHealth,      // a canary that isn't healthy proves nothing
+		requireKnownHealth, // nor does a target whose health nobody can tell
+		computeFix,         // applies, changes something, cures
+		passEveryPolicy,    // breaks no other policy
+		requireRights,      // those that only the fix itself tells
+		dryRunOnServer,     // the API server and every webhook agree, and change nothing else
+		keepSecrets,        // the record holds no value of a Secret
+		recordWithinLimit,  // the record fits
 	}
 }
 
@@ -106,7 +107,7 @@ func requireHealth(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
 	if action.Remove(a.decision.Actions) {
 		return nil // what is to be removed proves nothing by its health; its controller does
 	}
-	if err := healthyCanary(a.object); err != nil {
+	if err := healthyCanary(a.plan.Strategy, a.object); err != nil {
 		// The target goes to the next wave, where the canary's proof covers it.
 		next, found := waveAfterCanary(a.plan, a.target.Wave)
 		if !found {
@@ -208,10 +209,13 @@ func dryRunOnServer(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 }
 
 // healthyCanary says why an object can't prove anything as a canary.
-func healthyCanary(obj *unstructured.Unstructured) error {
-	health, message, err := kube.HealthOf(obj)
+func healthyCanary(s v1alpha1.RemediationStrategy, obj *unstructured.Unstructured) error {
+	health, message, err := healthOf(s, obj)
 	if err != nil {
 		return err
+	}
+	if health == kube.Unknown {
+		return nil // whether it may be written at all is asked of every target
 	}
 	if health != kube.Current {
 		return fmt.Errorf("it is %s: %s", health, message)

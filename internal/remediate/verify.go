@@ -34,7 +34,7 @@ func (p *pass) check(ctx context.Context, i int, stopped bool) *Check {
 	if c := p.checkCreated(ctx, rec); c != nil {
 		return c
 	}
-	return checkHealth(obj, kube.ParseHealth(rec.Write.HealthBefore))
+	return checkHealth(p.rem.Spec.Strategy, obj, kube.ParseHealth(rec.Write.HealthBefore))
 }
 
 // checkPolicy judges the object again. A changed policy has nothing to say of
@@ -76,17 +76,20 @@ func setBackBy(c *Check, obj *unstructured.Unstructured, write *v1alpha1.WriteRe
 
 // checkHealth compares health with what it was before: an object that was well
 // must be well again; one that wasn't must at least be no worse, once its
-// controller has seen the change.
-func checkHealth(obj *unstructured.Unstructured, before kube.Health) *Check {
-	health, message, err := kube.HealthOf(obj)
+// controller has seen the change. One whose health nobody could tell before passes by
+// the word of the strategy or its metrics; where the health was told, it must be again.
+func checkHealth(s v1alpha1.RemediationStrategy, obj *unstructured.Unstructured, before kube.Health) *Check {
+	health, message, err := healthOf(s, obj)
 	switch {
 	case err != nil:
 		return &Check{CheckWaiting, "", err.Error()}
 	case health == kube.Current:
 		return &Check{CheckPassed, "", "clean and healthy"}
+	case health == kube.Unknown && before == kube.Unknown && unknownCovered(s) != "":
+		return &Check{CheckPassed, "", "clean; nobody can tell its health: " + unknownCovered(s)}
 	case health == kube.Failed && before != kube.Failed:
 		return &Check{CheckFailed, v1alpha1.ReasonUnhealthy, "its health got worse: " + message}
-	case health <= before && observed(obj):
+	case health <= before && health != kube.Unknown && before != kube.Unknown && observed(obj):
 		return &Check{CheckPassed, "", fmt.Sprintf("clean, and no less healthy than before (%s)", before)}
 	default:
 		return &Check{CheckWaiting, "", fmt.Sprintf("%s: %s", health, message)}

@@ -54,7 +54,7 @@ func (p *pass) checkController(ctx context.Context, write *v1alpha1.WriteRecord)
 	case string(controller.GetUID()) != write.Controller.UID:
 		return &Check{CheckPassed, "", "the Pod is gone, and its controller was replaced"}
 	}
-	c := checkHealth(controller, kube.ParseHealth(write.HealthBefore))
+	c := checkHealth(p.rem.Spec.Strategy, controller, kube.ParseHealth(write.HealthBefore))
 	c.Message = name(*write.Controller) + ", the Pod's controller: " + c.Message
 	return c
 }
@@ -73,7 +73,7 @@ func (p *pass) checkCreated(ctx context.Context, rec *v1alpha1.TargetRecord) *Ch
 		case err != nil:
 			return &Check{CheckWaiting, v1alpha1.ReasonUnobserved, "what the fix created couldn't be read: " + err.Error()}
 		}
-		if c := checkHealth(obj, kube.Current); c.Result != CheckPassed {
+		if c := checkHealth(p.rem.Spec.Strategy, obj, kube.Unknown); c.Result != CheckPassed {
 			c.Message = name(*w.Object) + ", which the fix created: " + c.Message
 			return c
 		}

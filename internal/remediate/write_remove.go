@@ -105,9 +105,12 @@ func (eviction) tryOut(ctx context.Context, a *attempt, w *write) *v1alpha1.Targ
 	case err != nil:
 		return a.fromError(err)
 	}
-	health, _, err := kube.HealthOf(controller)
+	health, why, err := healthOf(a.plan.Strategy, controller)
 	if err != nil {
 		return a.failed(v1alpha1.ReasonFixInvalid, err.Error())
+	}
+	if health == kube.Unknown && unknownCovered(a.plan.Strategy) == "" {
+		return a.failed(v1alpha1.ReasonHealthUnknown, name(ref)+", which made the Pod: "+healthAdvice(why, kube.KindOf(ref)))
 	}
 	w.record.Controller, w.record.HealthBefore = &ref, health.String()
 	if err := a.targets.evict(ctx, w.object, client.DryRunAll); err != nil {
