@@ -20,7 +20,11 @@ func (e *evaluation) actions(ctx context.Context) ([]policy.Action, error) {
 		return nil, err
 	}
 	keyed := make([]sortable[policy.Action], 0, len(elements))
+	size := int64(0)
 	for _, element := range elements {
+		if size += textSize(element.Value, maxFix); size > maxFix {
+			return nil, fmt.Errorf("rule %s: the fix has more than %d bytes", ruleRemediation, maxFix)
+		}
 		action, err := e.action(element)
 		if err != nil {
 			return nil, fmt.Errorf("rule %s, element %s: %w", ruleRemediation, brief(element), err)

@@ -56,6 +56,9 @@ func (c *Compiled) wrap(err error) error {
 	if err == nil {
 		return nil
 	}
+	if text := err.Error(); len(text) > maxMessage {
+		err = errors.New(policy.Clip(text, maxMessage)) // it may quote the object
+	}
 	return fmt.Errorf("policy %s: %w", c.Name(), err)
 }
 
@@ -71,6 +74,8 @@ type evaluation struct {
 	// rules that were.
 	watch       *watch
 	expressions int64
+	// text is how much the violations say so far, in bytes.
+	text int
 }
 
 func (c *Compiled) evaluation(in *Input) (e *evaluation, err error) {

@@ -34,6 +34,8 @@ func forbidden(b *ast.Builtin) string {
 		return unbounded + "; use regex.match, startswith or endswith instead"
 	}
 	switch {
+	case b.Name == ast.GlobsMatch.Name:
+		return unbounded + ": it tries all ways to match two patterns with one another"
 	case strings.HasPrefix(b.Name, "net."):
 		return leaves
 	case strings.HasPrefix(b.Name, "graphql."):

@@ -92,6 +92,7 @@ func (e *evaluation) ask(ctx context.Context, p *part) (found []*ast.Term, err e
 			err = fmt.Errorf("the engine panicked: %v", cause)
 		}
 	}()
+	seen := ast.NewSet()
 	query := topdown.NewQuery(p.body).
 		WithQueryCompiler(p.queries).
 		WithCompiler(e.policy.compiler).
@@ -103,14 +104,23 @@ func (e *evaluation) ask(ctx context.Context, p *part) (found []*ast.Term, err e
 		WithMetrics(metrics.NoOp()).
 		WithStrictBuiltinErrors(true)
 	err = query.Iter(ctx, func(result topdown.QueryResult) error {
-		if p.each {
-			found = append(found, result[resultVar])
-			return nil
+		if !p.each {
+			list, err := listOf(result[resultVar])
+			found = list
+			return err
 		}
-		list, notAList := listOf(result[resultVar])
-		found = list
-		return notAList
+		if element := result[resultVar]; !seen.Contains(element) {
+			seen.Add(element)
+			found = append(found, element)
+		}
+		if len(found) > maxFound {
+			return errTooMany
+		}
+		return nil
 	})
+	if len(found) > maxFound {
+		return found[:maxFound], errTooMany
+	}
 	return found, err
 }
 
@@ -140,6 +150,9 @@ func (e *evaluation) explain(ctx context.Context, name string, err error) error 
 	switch {
 	case errors.As(err, &kind):
 		return fmt.Errorf("rule %s is %s: it must be a set, as in `%s contains …`", name, article(string(kind)), name)
+	case e.watch.exhausted.Load():
+		e.cache = topdown.NewVirtualCache() // it may hold what is too much
+		return fmt.Errorf("%w in rule %s: what it holds together grows too large", ErrMemoryLimit, name)
 	case !topdown.IsCancel(err):
 		return fmt.Errorf("rule %s: %w", name, err)
 	case ctx.Err() != nil:

@@ -24,11 +24,16 @@ func (e *evaluation) violations(ctx context.Context, rules ...string) ([]policy.
 		if err != nil {
 			problems = append(problems, err)
 		}
-		for _, element := range elements {
+		for i, element := range elements {
+			if e.text > maxText {
+				problems = append(problems, fmt.Errorf("rule %s says more than %d bytes: %d violations are left out", name, maxText, len(elements)-i))
+				break
+			}
 			violation, details, err := e.violation(element)
 			if err != nil {
 				problems = append(problems, fmt.Errorf("rule %s, element %s: %w", name, brief(element), err))
 			}
+			e.text += len(violation.Message) + len(violation.Path) + len(details)
 			keyed = append(keyed, sortable[policy.Violation]{
 				key:   []string{violation.Path, violation.Message, details},
 				value: violation,
@@ -71,6 +76,7 @@ func withMessage(v policy.Violation, element *ast.Term) policy.Violation {
 	if v.Message == "" {
 		v.Message = "the rule gave no message but " + brief(element)
 	}
+	v.Message = policy.Clip(v.Message, maxMessage)
 	return v
 }
 
@@ -90,6 +96,9 @@ func (e *evaluation) pathOf(fields ast.Object) (string, error) {
 	if !ok {
 		return "", errors.New("path must be a string, a JSON Pointer")
 	}
+	if len(text) > maxPath {
+		return "", fmt.Errorf("path: it has more than %d bytes", maxPath)
+	}
 	path, err := e.paths.violation(text)
 	if err != nil {
 		return "", fmt.Errorf("path: %w", err)
@@ -101,6 +110,9 @@ func detailsOf(fields ast.Object) (details any, written string, err error) {
 	term := fields.Get(ast.InternedTerm("details"))
 	if term == nil {
 		return nil, "", nil
+	}
+	if textSize(term.Value, maxDetails) > maxDetails {
+		return nil, "", fmt.Errorf("details: they are left out: more than %d bytes", maxDetails)
 	}
 	if details, err = goValue(term.Value); err != nil {
 		return nil, "", fmt.Errorf("details: %w", err)
@@ -167,7 +179,7 @@ func unknownTerms(fields ast.Object, allowed ...string) string {
 		if text, ok := key.Value.(ast.String); ok {
 			keys[string(text)] = nil
 		} else {
-			keys[key.String()] = nil
+			keys[brief(key)] = nil
 		}
 	})
 	return unknownKeys(keys, allowed...)
@@ -178,6 +190,9 @@ const briefLength = 200
 
 // brief writes an element for an error message.
 func brief(element *ast.Term) string {
+	if textSize(element.Value, maxDetails) > maxDetails {
+		return article(ast.ValueName(element.Value)) + " that is too large to show"
+	}
 	text := element.String()
 	if len(text) <= briefLength {
 		return text

@@ -25,6 +25,18 @@ type watch struct {
 	fires time.Duration
 	// steps counts the expressions. Only the evaluating goroutine touches it.
 	steps int64
+	// made is what built-ins have made, in bytes, and allowed what they may have made
+	// when the part that runs ends: half of what is left.
+	made, allowed int64
+	// exhausted says that the part that runs has made too much.
+	exhausted atomic.Bool
+	heap      heap
+}
+
+// spend counts what a built-in is about to make; false when it is too much.
+func (w *watch) spend(bytes int64) bool {
+	w.made += bytes
+	return w.made <= w.allowed
 }
 
 // newWatch begins a time limit for a number of parts.
@@ -59,7 +71,11 @@ func (w *watch) end(part int32) time.Duration {
 }
 
 // begin begins the next part.
-func (w *watch) begin() { w.part.Add(1) }
+func (w *watch) begin() {
+	w.part.Add(1)
+	w.exhausted.Store(false)
+	w.allowed = w.made + (maxMade-w.made)/2
+}
 
 // stop ends the watch; nothing is stopped by it any more.
 func (w *watch) stop() { w.timer.Stop() }
@@ -69,6 +85,11 @@ func (w *watch) Cancel() { w.stopped.Store(math.MaxInt32) }
 
 // Cancelled says whether the part that runs must stop.
 func (w *watch) Cancelled() bool {
-	w.steps++
+	if w.steps++; w.steps%stepsBetweenLooks == 0 && w.heapGrown() {
+		w.exhausted.Store(true)
+	}
+	if w.exhausted.Load() {
+		return true
+	}
 	return w.stopped.Load() >= w.part.Load()
 }
