@@ -148,7 +148,7 @@ func TestEvaluateOneHostilePolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Printf("cost: %s\n", text)
+	fmt.Fprintf(os.Stdout, "cost: %s\n", text)
 }
 
 func processorTime(t *testing.T) time.Duration {
