@@ -92,6 +92,9 @@ const (
 	ReasonEvaluationError = "EvaluationError"
 	// ReasonUnhealthyBefore: a canary must be healthy before it is touched.
 	ReasonUnhealthyBefore = "UnhealthyBefore"
+	// ReasonOutcomeUnknown: the answer to a write is lost, and the write may still
+	// reach the object.
+	ReasonOutcomeUnknown = "OutcomeUnknown"
 	// ReasonConflict: somebody else wrote the same fields meanwhile.
 	ReasonConflict = "Conflict"
 	// ReasonRetriesExhausted: the API server kept failing.

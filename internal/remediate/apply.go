@@ -2,6 +2,7 @@ package remediate
 
 import (
 	"context"
+	"errors"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -18,6 +19,8 @@ type pass struct {
 	rem      *v1alpha1.Remediation
 	book     *book
 	snapshot *catalog.Snapshot
+	// landings are the writes that may still reach their objects.
+	landings *landings
 	// denied are targets that admission denied in this pass and that the breakers
 	// haven't counted yet.
 	denied []int
@@ -102,9 +105,8 @@ func (p *pass) send(ctx context.Context, a *attempt, rec v1alpha1.TargetRecord) 
 		if n > 0 && w.Type == policy.ActionPatch && a.writes[n-1].Type == policy.ActionPatch {
 			w.object = a.writes[n-1].object // as our own write left it
 		}
-		if err := carrierOf(w.Type).send(ctx, p.targets, w); err != nil {
-			a.previous = withWrites(rec, a.writes)
-			return p.refused(ctx, a, n, err)
+		if err := p.sendOne(ctx, w); err != nil {
+			return p.refused(ctx, a, withWrites(rec, a.writes), n, err)
 		}
 		now := metav1.NewMicroTime(p.targets.clock.Now())
 		w.record.AppliedAt = &now
@@ -112,12 +114,29 @@ func (p *pass) send(ctx context.Context, a *attempt, rec v1alpha1.TargetRecord) 
 	return applied(withWrites(rec, a.writes), metav1.NewMicroTime(p.targets.clock.Now()))
 }
 
-// refused decides what the error of the nth write means. What was written before
-// it is taken back, so that the fix is computed anew as a whole, or not at all.
-func (p *pass) refused(ctx context.Context, a *attempt, n int, err error) v1alpha1.TargetRecord {
+// sendOne sends a write, unless it is too late: then nothing of it can arrive when
+// nobody expects it any more.
+func (p *pass) sendOne(ctx context.Context, w *write) error {
+	if at := w.record.IntentAt; at != nil && p.targets.clock.Now().Sub(at.Time) > sendWithin {
+		return errNotSent
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	return carrierOf(w.Type).send(ctx, p.targets, w)
+}
+
+// errNotSent says that a write wasn't sent, for its record is too old.
+var errNotSent = errors.New("the write wasn't sent: its record is too old by now")
+
+// refused decides what the error of the nth write means; sent is the record with
+// the writes that were to be sent. Only of a write whose outcome is unknown is the
+// record kept: after a refusal, whatever the object holds is somebody else's. What
+// was written before it is taken back, so that the fix is computed anew as a
+// whole, or not at all.
+func (p *pass) refused(ctx context.Context, a *attempt, sent v1alpha1.TargetRecord, n int, err error) v1alpha1.TargetRecord {
 	_, kept := kube.KeptByBudget(err)
-	if kube.Classify(err) == kube.Transient && !kept && !kube.DeniedByAdmission(err) {
-		return p.unknown(a.previous, err)
+	if kube.Classify(err) == kube.Transient && !kept && !kube.DeniedByAdmission(err) && !errors.Is(err, errNotSent) {
+		return p.unknown(sent, err)
 	}
 	var outcome *v1alpha1.TargetRecord
 	if kube.Classify(err) == kube.Conflict {
@@ -125,15 +144,18 @@ func (p *pass) refused(ctx context.Context, a *attempt, n int, err error) v1alph
 	} else {
 		outcome = a.fromError(err)
 	}
+	settled := a.keepLanding(*outcome)
 	if n == 0 {
-		return *outcome
+		return settled
 	}
-	return p.takeBack(ctx, a, *outcome)
+	half := *a
+	half.previous = sent
+	return p.takeBack(ctx, &half, settled)
 }
 
 // unknown keeps the intent when it isn't known whether the write has happened.
 func (p *pass) unknown(rec v1alpha1.TargetRecord, err error) v1alpha1.TargetRecord {
-	rec.Reason = "OutcomeUnknown"
+	rec.Reason = v1alpha1.ReasonOutcomeUnknown
 	rec.Message = truncate("finding out whether the write has happened: "+err.Error(), 1024)
 	next := metav1.NewMicroTime(p.targets.clock.Now().Add(p.targets.backoff(rec.Attempts)))
 	rec.Attempts++

@@ -42,12 +42,12 @@ type attempt struct {
 func (a *attempt) prepare(ctx context.Context) v1alpha1.TargetRecord {
 	for _, step := range protocol() {
 		if rec := step(ctx, a); rec != nil {
-			return *rec
+			return a.keepLanding(*rec)
 		}
 	}
 	rec, err := a.intent()
 	if err != nil {
-		return *a.failed(v1alpha1.ReasonFixInvalid, err.Error())
+		return a.keepLanding(*a.failed(v1alpha1.ReasonFixInvalid, err.Error()))
 	}
 	return rec
 }

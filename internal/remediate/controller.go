@@ -48,17 +48,18 @@ type Controller struct {
 	metrics  *metrics
 	analyzer Analyzer
 	tools    kube.Tools
+	landings *landings
 }
 
 // Reconcile takes one step of a rollout.
 func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (result ctrl.Result, err error) {
 	rem := &v1alpha1.Remediation{}
 	if err := c.reader.Get(ctx, request.NamespacedName, rem); err != nil {
-		c.shelf.drop(request.Name)
+		c.forget(request.Name)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if rests(rem) {
-		c.shelf.drop(request.Name)
+		c.forget(request.Name)
 		return ctrl.Result{}, c.finish(ctx, rem)
 	}
 	if !c.policies.Complete() {
@@ -74,6 +75,12 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	}()
 	wait, err := c.step(ctx, rem)
 	return ctrl.Result{RequeueAfter: max(wait, time.Millisecond)}, err
+}
+
+// forget drops what is kept of a plan in memory.
+func (c *Controller) forget(plan string) {
+	c.shelf.drop(plan)
+	c.landings.drop(plan)
 }
 
 // classify decides once what an error means: a conflict is somebody else's newer
@@ -108,7 +115,7 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 	if err := c.adopt(ctx, rem, b); err != nil {
 		return 0, err
 	}
-	p := &pass{rem: rem, book: b, snapshot: c.policies.Snapshot(),
+	p := &pass{rem: rem, book: b, snapshot: c.policies.Snapshot(), landings: c.landings,
 		targets: &targets{reader: c.reader, writer: c.client, mapper: c.rights.Mapper, clock: c.clock, tools: c.tools, owners: ownerMemo{reader: c.reader}}}
 	p.saver = func(ctx context.Context) error { return c.persist(ctx, p) }
 	if wait, err := c.tellOwners(ctx, p); err != nil || wait > 0 {

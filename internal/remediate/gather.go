@@ -22,6 +22,7 @@ func (c *Controller) gather(ctx context.Context, p *pass) (Observation, error) {
 	now := c.clock.Now()
 	settleClock(&p.rem.Status, now)
 	o := Observation{Now: now, Spec: p.rem.Spec, Status: *p.rem.Status.DeepCopy(), Targets: p.book.views(), Abort: abort(p.rem)}
+	p.atLandings(o.Targets)
 	settleTargets(o.Targets, o.Status, now)
 	o.StopReason, o.Stop = stop(p.rem, p.snapshot, demoted)
 	for _, look := range c.looks(o.Status) {

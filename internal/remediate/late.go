@@ -14,7 +14,7 @@ import (
 // verified like any other.
 func (a *attempt) lateArrival() *v1alpha1.TargetRecord {
 	write := a.previous.Write
-	if write == nil || write.UID != string(a.object.GetUID()) {
+	if !landing(&a.previous) || write == nil || write.UID != string(a.object.GetUID()) {
 		return nil
 	}
 	if removes(write) || write.Verb == v1alpha1.ActionCreate {
@@ -36,7 +36,7 @@ func (a *attempt) lateArrival() *v1alpha1.TargetRecord {
 // after it had been given up for lost.
 func (a *attempt) lateRemoval(obj *unstructured.Unstructured, err error) *v1alpha1.TargetRecord {
 	write := a.previous.Write
-	if !removes(write) || err != nil && kube.Classify(err) != kube.Gone ||
+	if !landing(&a.previous) || !removes(write) || err != nil && kube.Classify(err) != kube.Gone ||
 		err == nil && string(obj.GetUID()) == write.UID && obj.GetDeletionTimestamp() == nil {
 		return nil
 	}

@@ -58,7 +58,7 @@ func Step(o Observation) (Intent, error) {
 		if row.Phase != o.Status.Phase {
 			continue
 		}
-		intent := row.Step(o)
+		intent := o.afterLandings(row.Step(o))
 		if intent.Phase != row.Phase && !slices.Contains(row.Next, intent.Phase) {
 			return Intent{}, fmt.Errorf("phase %s answered with %s, which the table doesn't allow", row.Phase, intent.Phase)
 		}

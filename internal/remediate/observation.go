@@ -66,6 +66,9 @@ type TargetView struct {
 	Reason string
 	// NextAttemptAt is when the next try may begin; zero means now.
 	NextAttemptAt time.Time
+	// LandsUntil is until when a write of unknown outcome may reach the object; zero
+	// when none may.
+	LandsUntil time.Time
 	// AppliedAt is when the write was known to have reached the object.
 	AppliedAt time.Time
 	// Check is what verification saw just now; nil when it wasn't looked at.

@@ -49,10 +49,13 @@ func (o Observation) heldBeforeAll() Intent {
 
 // heldBetweenWrites: what was written is done, and what isn't hasn't been begun.
 func (o Observation) heldBetweenWrites() Intent {
-	gate := o.shut(o.members(o.Status.Wave))
+	m := o.members(o.Status.Wave)
+	gate := o.shut(m)
 	switch {
 	case o.Abort != "":
 		return o.abort()
+	case m.written() || len(m.intents) > 0: // a write has arrived after all
+		return o.release(v1alpha1.PhaseApplying)
 	case o.Stop != "":
 		return o.superseded()
 	case gate.Closed:

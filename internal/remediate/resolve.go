@@ -68,9 +68,24 @@ func (p *pass) halfDone(a *attempt, found map[side]int) *v1alpha1.TargetRecord {
 	case found[sideAfter] > 0:
 		return a.retry("only a part of the fix had been written; it was taken back", p.targets.backoff(a.previous.Attempts))
 	default:
-		// The record stays: should the write still arrive, it is recognized.
-		return a.pending("Retrying", "the recorded write hadn't happened; computing it anew")
+		return p.notHappened(a)
 	}
+}
+
+// notHappened is what becomes of a target whose write hasn't happened. While the
+// write may still arrive its record stays, so that it is recognized; from then on
+// what the object comes to hold is somebody else's.
+func (p *pass) notHappened(a *attempt) *v1alpha1.TargetRecord {
+	if !p.targets.clock.Now().Before(p.landsUntil(a.target.Object.UID, &a.previous)) {
+		rec := a.pending("Retrying", "the recorded write hasn't happened, and can't any more; computing it anew")
+		rec.Preceding, rec.Write = nil, nil
+		return rec
+	}
+	if a.previous.State == v1alpha1.TargetPending { // nothing else is to be done for it now
+		rec := a.awaitLanding("the recorded write hasn't happened yet, and still may")
+		return &rec
+	}
+	return a.pending("Retrying", "the recorded write hadn't happened; computing it anew")
 }
 
 // takeBack undoes those of an attempt's writes that have happened, last first.

@@ -2,6 +2,7 @@ package remediate
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 )
@@ -24,6 +25,9 @@ func TestCrashAfterEveryEffect(t *testing.T) {
 			}
 			for n := 1; n <= lived.effects; n++ {
 				died := sc.dying(t, n)
+				if sc.chance || died.cannotTell() {
+					continue
+				}
 				if died.rem.Status.Phase != lived.rem.Status.Phase || died.rem.Status.Reason != lived.rem.Status.Reason {
 					t.Errorf("ends as %s (%s) without a crash, and as %s (%s) with one after effect %d", lived.rem.Status.Phase,
 						lived.rem.Status.Reason, died.rem.Status.Phase, died.rem.Status.Reason, n)
@@ -50,4 +54,10 @@ func (sc scenario) dying(t *testing.T, n int) *simulation {
 		t.Fatalf("with a crash after effect %d: %v", n, err)
 	}
 	return s
+}
+
+// cannotTell says whether the crash has lost the news that a write was refused,
+// for somebody had made the same edit: then theirs is taken for ours.
+func (s *simulation) cannotTell() bool {
+	return slices.ContainsFunc(s.objects, func(o *simObject) bool { return o.untold })
 }

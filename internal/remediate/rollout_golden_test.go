@@ -25,6 +25,9 @@ type scenario struct {
 	fleet  fleet
 	// ends is the phase that the rollout must end in; empty means Succeeded.
 	ends v1alpha1.RemediationPhase
+	// chance says that a crash may come before what the scenario is about, and that
+	// the rollout then ends otherwise.
+	chance bool
 	// set makes the world outside the fleet: the gate, the policy, crashes.
 	set func(*simulation)
 }

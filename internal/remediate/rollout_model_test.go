@@ -166,6 +166,13 @@ func restless() *rapid.Generator[behaviour] {
 			b.FlapAt, b.FlapFor, b.FlapEvery = 3*time.Second, 2*time.Second, 6*time.Second
 		case 6:
 			b.SetBackAt = durations(1, 10, 40).Draw(t, "setBackAt")
+		case 7:
+			b.Answer, b.LateBy = "late", durations(1, 20, 100, 119).Draw(t, "lateBy")
+		case 8:
+			b.Beaten = true
+		}
+		if rapid.IntRange(0, 7).Draw(t, "optsOut") == 0 {
+			b.OptsOutAt = durations(1, 60, 130).Draw(t, "optsOutAt")
 		}
 		return b
 	})

@@ -10,7 +10,7 @@ import (
 func scenarios() map[string]scenario {
 	all := map[string]scenario{}
 	for _, group := range []map[string]scenario{goodScenarios(), failingScenarios(), canaryScenarios(), heldScenarios(), oddScenarios(),
-		approvalScenarios(), abortScenarios(), pauseScenarios(), holdScenarios(), undoAllScenarios(), undoScenarios(), budgetScenarios(), metricScenarios(), stageScenarios(), vanishScenarios(), outageScenarios()} {
+		approvalScenarios(), abortScenarios(), pauseScenarios(), holdScenarios(), undoAllScenarios(), undoScenarios(), budgetScenarios(), metricScenarios(), stageScenarios(), vanishScenarios(), outageScenarios(), landingScenarios()} {
 		for name, sc := range group {
 			all[name] = sc
 		}
@@ -120,7 +120,7 @@ func oddScenarios() map[string]scenario {
 		"outcome-unknown": {reason: "The answers to four writes are lost. Each is found out about from the object itself.",
 			fleet: newFleet(10).with(canarySize(4)).at(map[int]behaviour{
 				0: {Says: "has stored the write", Answer: "landed"}, 1: {Says: "hasn't stored the write", Answer: "lost"},
-				2: {Says: "was written by somebody else", Answer: "theirs"}, 3: {Says: "stores the write after it was looked for", Answer: "late"}})},
+				2: {Says: "was written by somebody else", Answer: "theirs"}, 3: {Says: "would store the write 30s later, but for ours that comes first", Answer: "late", LateBy: 30 * time.Second}})},
 		"api-errors": {reason: "API errors before, while and after writing are tried again; a target with too many of them fails alone.",
 			fleet: newFleet(10).with(concurrency(3)).at(map[int]behaviour{
 				0: {Says: "meets two API errors, then another writer", PreErrors: 2, Conflicts: 1}, 3: {Says: "can't be read three times while it is verified", CheckErrors: 3},

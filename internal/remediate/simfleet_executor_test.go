@@ -106,6 +106,9 @@ func (s *simulation) book() (*book, error) { return readBook(context.Background(
 // step takes one step from what is persisted. It says how long to wait.
 func (s *simulation) step() (wait time.Duration, err error) {
 	s.steps++
+	for _, obj := range s.objects {
+		obj.arrive(s.clock.Now())
+	}
 	b, err := s.book()
 	if err != nil {
 		return 0, err

@@ -55,8 +55,15 @@ type behaviour struct {
 
 	// Answer is what becomes of a write whose answer is lost: "" none is lost,
 	// "landed" it was stored, "lost" it wasn't, "theirs" somebody else wrote the
-	// same field, "late" it is stored after it was looked for.
+	// same field, "late" it reaches the object after LateBy, if nobody has written
+	// it by then.
 	Answer string
+	LateBy time.Duration
+	// Beaten: somebody makes the very edit of the fix just before our write.
+	Beaten bool
+	// OptsOutAt is when the object says that it wants no remediation, counted from
+	// the start; zero: never.
+	OptsOutAt time.Duration
 	// Edited: somebody changes our field once the rollback has begun.
 	Edited bool
 }
@@ -70,7 +77,11 @@ type simObject struct {
 	version   int
 	writtenAt time.Time
 	undoneAt  time.Time
-	late      bool // a write is under way still
+	// late is a write that is under way still.
+	late *lateWrite
+	// theirs: the object holds what the fix would make, and not by us. untold: nobody
+	// can tell, for the news that our write was refused got lost in a crash.
+	theirs, untold bool
 	// mends and undoes are how often our patches really changed the object.
 	mends, undoes int
 }
@@ -84,6 +95,24 @@ func (o *simObject) exists(now time.Time) bool {
 func (o *simObject) set(value string) {
 	o.value = value
 	o.version++
+}
+
+// lateWrite is a write that reaches its object some time after it was sent, if the
+// object is still at the version that it is guarded by.
+type lateWrite struct {
+	at      time.Time
+	version int
+}
+
+// arrive lets a write that was under way reach the object.
+func (o *simObject) arrive(now time.Time) {
+	if o.late == nil || now.Before(o.late.at) {
+		return
+	}
+	if o.late.version == o.version && o.exists(now) {
+		o.mend(o.late.at)
+	}
+	o.late = nil
 }
 
 // mend is our forward patch reaching the object.

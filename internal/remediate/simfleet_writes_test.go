@@ -37,18 +37,35 @@ func (s *simulation) open(rec v1alpha1.TargetRecord, message string) v1alpha1.Ta
 
 func simBackoff(attempts int32) time.Duration { return min(time.Second<<min(attempts, 6), time.Minute) }
 
-// prepare is the protocol before a write.
+// prepare is the protocol before a write. A target that an earlier write may still
+// reach isn't settled.
 func (s *simulation) prepare(i int, wave int32, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+	prepared := s.decide(i, wave, rec)
+	if !unsettled(prepared.State) && landing(&rec) {
+		return s.awaitLanding(rec)
+	}
+	return prepared
+}
+
+func (s *simulation) awaitLanding(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+	rec = settledAs(rec, v1alpha1.TargetPending, v1alpha1.ReasonOutcomeUnknown, "an earlier write of ours may still reach the object")
+	rec.NextAttemptAt = microTime(s.clock.Now().Add(landingPoll))
+	return rec
+}
+
+func (s *simulation) decide(i int, wave int32, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	obj := s.objects[i]
 	switch {
 	case take(&obj.PreErrors):
 		return s.retried(rec, "503 from the API server", simBackoff(rec.Attempts))
 	case !obj.exists(s.clock.Now()):
 		return settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonGone, "the object doesn't exist any more")
-	case obj.value == valueAfter && rec.Write != nil:
+	case obj.value == valueAfter && landing(&rec):
 		return s.applied(rec) // an earlier write of ours, come late
 	case obj.value != valueBefore:
 		return settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonAlreadyClean, "the object doesn't violate the policy any more")
+	case obj.optedOut(s):
+		return settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonOptOut, "left alone")
 	case obj.Skips != "":
 		return settledAs(rec, v1alpha1.TargetSkipped, obj.Skips, "left alone")
 	case obj.Sick && canaryWave(s.rem.Spec, wave) && s.rem.Spec.Strategy.Mode.Runs():
@@ -80,8 +97,9 @@ func (s *simulation) applied(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 // write records every intent of a batch, then sends the writes. The breakers
 // learn of a denial before it is settled: else a crash could keep it from them.
 func (s *simulation) write(b *book, batch []int) {
-	views := b.views()
+	views, before := b.views(), map[int]v1alpha1.TargetRecord{}
 	for _, i := range batch {
+		before[i] = *b.record(i)
 		b.set(i, s.prepare(i, views[i].Wave, *b.record(i)))
 	}
 	s.save(b)
@@ -90,7 +108,7 @@ func (s *simulation) write(b *book, batch []int) {
 		if b.record(i).State != v1alpha1.TargetIntent {
 			continue
 		}
-		rec := s.send(b, i)
+		rec := s.send(b, i, before[i])
 		if rec.Reason == v1alpha1.ReasonAdmissionDenied {
 			denied = append(denied, Outcome{Type: OutcomeFailed, Key: simHash[:16] + "/denied/" + s.objects[i].ref.UID, Count: 1, Message: rec.Message})
 		}
@@ -98,21 +116,31 @@ func (s *simulation) write(b *book, batch []int) {
 	}
 	s.count(denied)
 	s.save(b)
+	for _, i := range batch {
+		if rec := b.record(i); rec.State != v1alpha1.TargetApplied {
+			s.objects[i].untold = s.objects[i].theirs && landing(rec) // it may be an earlier write's
+		}
+	}
 }
 
 // send sends one recorded write. The guards are the API server's: nothing is
-// stored unless the object is still at the recorded version.
-func (s *simulation) send(b *book, i int) v1alpha1.TargetRecord {
+// stored unless the object is still at the recorded version. After a refusal the
+// record is what it was before: the write hasn't happened, and never will.
+func (s *simulation) send(b *book, i int, before v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	obj, now, rec := s.objects[i], s.clock.Now(), *b.record(i)
 	s.mustBeRecorded(b.places[i], i)
 	if take(&obj.Conflicts) {
 		obj.version++
 	}
+	if obj.Beaten && !obj.theirs {
+		obj.set(valueAfter)
+		obj.theirs, obj.untold = true, true
+	}
 	switch {
 	case !obj.exists(now):
 		return settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonGone, "the object doesn't exist any more")
 	case rec.Write.ResourceVersion != fmt.Sprint(obj.version):
-		return s.retried(rec, "somebody else wrote the object first", 200*time.Millisecond)
+		return s.retried(before, "somebody else wrote the object first", 200*time.Millisecond)
 	case obj.Denied:
 		return settledAs(rec, v1alpha1.TargetFailed, v1alpha1.ReasonAdmissionDenied, "a webhook denied the write")
 	}
@@ -121,7 +149,7 @@ func (s *simulation) send(b *book, i int) v1alpha1.TargetRecord {
 	switch answer {
 	case "lost":
 	case "late":
-		obj.late = true
+		obj.late = &lateWrite{at: now.Add(obj.LateBy), version: obj.version}
 	case "theirs":
 		obj.set(valueTheirs)
 	default:
@@ -162,11 +190,7 @@ func (s *simulation) resolve(b *book, batch []int) {
 		case obj.value == rec.Write.DigestAfter:
 			rec = s.applied(rec)
 		case obj.value == rec.Write.DigestBefore:
-			rec = settledAs(rec, v1alpha1.TargetPending, "Retrying", "the recorded write hadn't happened; computing it anew")
-			if obj.late {
-				obj.late = false
-				obj.mend(s.clock.Now())
-			}
+			rec = s.notHappened(rec)
 		default:
 			rec = settledAs(rec, v1alpha1.TargetFailed, v1alpha1.ReasonConflict, "somebody else has written the same fields")
 		}
@@ -183,6 +207,20 @@ func (s *simulation) undone(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	return rec
 }
 
+// notHappened keeps the record of a write that may still arrive.
+func (s *simulation) notHappened(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+	switch {
+	case !s.clock.Now().Before(landsUntil(&rec)):
+		rec.Write = nil
+	case rec.State == v1alpha1.TargetPending:
+		return s.awaitLanding(rec)
+	}
+	return settledAs(rec, v1alpha1.TargetPending, "Retrying", "the recorded write hadn't happened; computing it anew")
+}
+
+// optedOut says whether the object wants no remediation by now.
+func (o *simObject) optedOut(s *simulation) bool { return o.OptsOutAt > 0 && s.since() >= o.OptsOutAt }
+
 func (s *simulation) revert(b *book, batch []int) {
 	for _, i := range batch {
 		obj, rec := s.objects[i], *b.record(i)
@@ -196,6 +234,8 @@ func (s *simulation) revert(b *book, batch []int) {
 			rec = settledAs(rec, v1alpha1.TargetFailed, rec.Reason, rec.Message)
 		case !obj.exists(s.clock.Now()):
 			rec = settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonGone, "the object was deleted; nothing of ours is left to undo")
+		case obj.value == valueBefore && rec.State == v1alpha1.TargetIntent && s.clock.Now().Before(landsUntil(&rec)):
+			rec.NextAttemptAt = microTime(s.clock.Now().Add(landingPoll))
 		case obj.value == valueBefore:
 			rec = s.undone(rec)
 		case obj.value == valueAfter:

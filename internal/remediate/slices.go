@@ -152,7 +152,7 @@ func (b *book) views() []TargetView {
 	out := make([]TargetView, len(b.places))
 	for i := range b.places {
 		t, rec := b.target(i), b.record(i)
-		v := TargetView{Object: t.Object, Wave: t.Wave, State: rec.State, Reason: rec.Reason, NotCanary: t.NotCanary, Recovering: rec.Recovering, attempts: rec.Attempts}
+		v := TargetView{Object: t.Object, Wave: t.Wave, State: rec.State, Reason: rec.Reason, NotCanary: t.NotCanary, Recovering: rec.Recovering, LandsUntil: landsUntil(rec), attempts: rec.Attempts}
 		if rec.Wave != nil {
 			v.Wave = *rec.Wave
 		}

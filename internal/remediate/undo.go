@@ -29,23 +29,38 @@ func (p *pass) revert(ctx context.Context, batch []int) error {
 // reverted undoes a target's writes, last first. It stops at one that can't be
 // undone: what that leaves behind may need what was written before it.
 func (p *pass) reverted(ctx context.Context, ref v1alpha1.ObjectReference, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+	until := p.landsUntil(ref.UID, &rec)
 	state, reason, message := v1alpha1.TargetReverted, rec.Reason, cause(rec)
 	for _, w := range slices.Backward(writesOf(&rec)) {
 		u := p.undoWrite(ctx, ref, w)
+		if w.AppliedAt == nil && u.before && p.targets.clock.Now().Before(until) {
+			return p.mayLand(rec)
+		}
 		switch {
 		case u.err != nil:
 			return p.notYet(rec, u.err)
 		case u.state == v1alpha1.TargetRevertConflict:
 			return p.ended(rec, u.state, u.reason, u.message)
-		case u.state == v1alpha1.TargetSkipped && rec.Reason == v1alpha1.ReasonVanished:
-			state = v1alpha1.TargetFailed // what the fix did to it can't be told any more
-		case u.state == v1alpha1.TargetSkipped && len(rec.Preceding) == 0:
-			state, reason, message = u.state, u.reason, u.message
+		case u.state == v1alpha1.TargetSkipped:
+			state, reason, message = lostSince(rec, u, message)
 		case u.message != "":
 			message = strings.TrimPrefix(message+"; "+u.message, "; ")
 		}
 	}
 	return p.ended(rec, state, reason, message)
+}
+
+// lostSince is what becomes of a target that is gone when its write is to be
+// undone. One that vanished for our write, as far as anybody can tell, failed.
+func lostSince(rec v1alpha1.TargetRecord, u undone, message string) (v1alpha1.TargetState, string, string) {
+	switch {
+	case rec.Reason == v1alpha1.ReasonVanished:
+		return v1alpha1.TargetFailed, rec.Reason, message
+	case len(rec.Preceding) == 0:
+		return u.state, u.reason, u.message
+	default: // what the fix made beside it is undone
+		return v1alpha1.TargetReverted, rec.Reason, message
+	}
 }
 
 // undoWrite undoes one write, if it has happened.
@@ -57,7 +72,7 @@ func (p *pass) undoWrite(ctx context.Context, ref v1alpha1.ObjectReference, w *v
 	case f.side == sideAfter:
 		return recorded(w).undo(ctx, p.targets, ref, w, f)
 	case f.side == sideBefore:
-		return undone{state: v1alpha1.TargetReverted}
+		return undone{state: v1alpha1.TargetReverted, before: true}
 	case f.side == sideGone:
 		return goneSince()
 	default:
@@ -73,6 +88,13 @@ func (p *pass) notYet(rec v1alpha1.TargetRecord, err error) v1alpha1.TargetRecor
 	rec.Message = truncate(cause(rec)+notYetUndone+err.Error(), 1024)
 	next := metav1.NewMicroTime(p.targets.clock.Now().Add(p.targets.backoff(rec.Attempts)))
 	rec.Attempts++
+	rec.NextAttemptAt = &next
+	return rec
+}
+
+// mayLand leaves a write for another look that hasn't happened, and still may.
+func (p *pass) mayLand(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+	next := metav1.NewMicroTime(p.targets.clock.Now().Add(landingPoll))
 	rec.NextAttemptAt = &next
 	return rec
 }

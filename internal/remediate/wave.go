@@ -32,6 +32,10 @@ func (o Observation) members(wave int32) members {
 			if waits && unsettled(t.State) && (m.nextTry.IsZero() || t.NextAttemptAt.Before(m.nextTry)) {
 				m.nextTry = t.NextAttemptAt
 			}
+			if t.State == v1alpha1.TargetPending && !t.LandsUntil.IsZero() && !t.LandsUntil.After(o.Now) {
+				m.intents = append(m.intents, i) // to be looked at for the last time
+				continue
+			}
 			m.add(i, t, waits)
 		}
 	}

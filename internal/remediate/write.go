@@ -96,6 +96,8 @@ type undone struct {
 	// state is Reverted, Skipped (nothing of ours is left) or RevertConflict.
 	state           v1alpha1.TargetState
 	reason, message string
+	// before says that the object is as it was before the write.
+	before bool
 	// err says why it must be tried again; then nothing else is set.
 	err error
 }

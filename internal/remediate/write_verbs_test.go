@@ -57,7 +57,7 @@ func TestARemovalThatArrivesLateIsOurs(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			a := &attempt{targets: targetsAt(waiverNow), previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending, Write: tc.write}}
+			a := &attempt{targets: targetsAt(waiverNow), previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending, Write: tc.write.DeepCopy()}}
 			rec := a.lateRemoval(tc.obj, tc.err)
 			if (rec != nil) != tc.want || rec != nil && rec.State != v1alpha1.TargetApplied {
 				t.Errorf("got %+v", rec)
