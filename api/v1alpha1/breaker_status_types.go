@@ -158,7 +158,7 @@ type BreakerStorm struct {
 	// violating is the latest number of violating objects, waived ones included.
 	// +required
 	Violating int32 `json:"violating"`
-	// sampledAt is when it was counted.
+	// sampledAt is since when it has been counted so.
 	// +required
 	SampledAt metav1.MicroTime `json:"sampledAt"`
 	// buckets hold the least number in each part of the window, oldest first.

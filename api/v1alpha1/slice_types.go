@@ -177,6 +177,11 @@ type Target struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	LeftAlone string `json:"leftAlone,omitempty"`
+	// heat is how often the object had been mended by earlier plans of the policy, in
+	// hundredths: each mending counts 100, and half as much with every week.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Heat int32 `json:"heat,omitempty"`
 	// notCanary says that the strategy's canary.selector doesn't choose the target:
 	// it is never drawn into the plan's first canary.
 	// +optional

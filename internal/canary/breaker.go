@@ -118,6 +118,7 @@ func tick(in v1alpha1.CircuitBreakerStatus, l limits, now time.Time) v1alpha1.Ci
 		closed(&st, ReasonWithinLimits, messageWithinLimits)
 		return st
 	}
+	ahead := settleFuture(&st, now)
 	why := inconsistency(&st)
 	if why != "" {
 		repair(&st)
@@ -127,6 +128,9 @@ func tick(in v1alpha1.CircuitBreakerStatus, l limits, now time.Time) v1alpha1.Ci
 	if why != "" {
 		trip(&st, ReasonInconsistentState, why, l, now)
 		return st
+	}
+	if ahead {
+		st.Reason, st.Message = ReasonClockWentBack, messageOpen(messageAhead, st.NextProbeAt.Time)
 	}
 	elapse(&st, l, now)
 	return st

@@ -37,7 +37,8 @@ const (
 	// ReasonPermitLapsed: half-open still; the probe didn't end in time, and another
 	// plan may take the permit.
 	ReasonPermitLapsed = "PermitLapsed"
-	// ReasonClockWentBack: open again, for the clock went back before nextProbeAt.
+	// ReasonClockWentBack: open still or again, for the clock went back to before
+	// nextProbeAt, or far behind the opening.
 	ReasonClockWentBack = "ClockWentBack"
 	// ReasonInconsistentState: opened because its status can't be right.
 	ReasonInconsistentState = "InconsistentState"
@@ -61,6 +62,7 @@ const (
 	messageWithinLimits  = "Failures are within the limits; writes go through."
 	messageRecovered     = "Two plans in a row succeeded in full; writes go through again and the count starts afresh."
 	messageClockWentBack = "The clock went back to before the end of the cooldown."
+	messageAhead         = "The breaker opened under a clock that was far ahead; its cooldown begins anew."
 	messageUnreadable    = "The circuit breaker couldn't be read, which counts as open. See kubectl get circuitbreakers, " +
 		"and that the controller may get, create and update them; it is tried again by itself."
 )

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -18,6 +19,8 @@ type breakerMemory struct {
 	kept map[string]*v1alpha1.CircuitBreaker
 	// made counts what was ever created: each has another UID.
 	made int
+	// writes counts the writes of a status that changed it.
+	writes int
 	// unreadable makes every read of one fail.
 	unreadable bool
 }
@@ -67,6 +70,10 @@ func (m *breakerMemory) writeStatus(_ context.Context, _, cb *v1alpha1.CircuitBr
 	if err != nil {
 		return err
 	}
+	if equality.Semantic.DeepEqual(kept.Status, cb.Status) {
+		return nil // as kube.StatusWriter does
+	}
+	m.writes++
 	cb.Status.DeepCopyInto(&kept.Status)
 	m.written(kept, cb)
 	return nil

@@ -38,9 +38,9 @@ func (b *breakers) observe(ctx context.Context, cb *v1alpha1.CircuitBreaker) v1a
 }
 
 // storm counts the policy's violations, when a complete scan by the revision in
-// force says how many there are and automation could act on them. A count that
-// changes nothing but the count is kept only now and then: a rollout changes it
-// every second.
+// force says how many there are and automation could act on them. The same count
+// again changes nothing, and isn't kept; another is kept only now and then: a
+// rollout changes it every second.
 func (b *breakers) storm(st v1alpha1.CircuitBreakerStatus, policy string, s v1alpha1.BreakerStrategy) v1alpha1.CircuitBreakerStatus {
 	definition := b.policies.Snapshot().Definition(policy)
 	if definition == nil || !definition.Spec.Remediation.Mode.Runs() {
@@ -53,6 +53,9 @@ func (b *breakers) storm(st v1alpha1.CircuitBreakerStatus, policy string, s v1al
 	now := b.clock.Now()
 	next := canary.Storm(st, canary.Violations{Revision: revision, Objects: int32(min(objects, math.MaxInt32))}, s, now)
 	if known := st.Storm; known != nil && known.Revision == revision && next.State == st.State {
+		if next.Storm != nil && next.Storm.Violating == known.Violating {
+			return st // it counts until another number is known
+		}
 		if age := now.Sub(known.SampledAt.Time); age >= 0 && age < stormPoll {
 			return st
 		}

@@ -64,7 +64,7 @@ func (p *drafter) choose(ctx context.Context, d *draft, found []policy.Finding, 
 func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadata, history *past) {
 	labels := labelled(f, m, namespace)
 	c := candidate{critical: m.Labels[v1alpha1.LabelTier] == "critical", stage: d.stages.Of(labels), mayLead: d.stages.MayBeCanary(labels),
-		object: referenceTo(f)}
+		object: referenceTo(f), heat: history.carried(referenceTo(f))}
 	if paused(m) || paused(namespace) {
 		c.reason = v1alpha1.ReasonOptOut
 	} else if d.sortOwned(&c, m, d.reachesOwned(f)); c.reason == "" && history.fighting(c.object) {

@@ -22,6 +22,13 @@ const (
 	// fightHalfLife is how fast heat is lost: four mendings at once cool down in
 	// about twelve minutes.
 	fightHalfLife = 30 * time.Minute
+	// slowHeat is the same for fights that are slow, such as a pipeline that sets
+	// an object back once an hour: each mending adds 1, and it halves with every
+	// slowHalfLife. Plans carry it on (Target.Heat), so that it outlasts them.
+	slowHeat     = 8
+	slowHalfLife = 7 * 24 * time.Hour
+	// slowMemory is how far back plans are looked at for it.
+	slowMemory = 4 * slowHalfLife
 	// fightMemory is how far back mendings are looked for: heat from earlier ones
 	// is below a hundredth.
 	fightMemory = 7 * fightHalfLife
@@ -38,10 +45,13 @@ type past struct {
 	// it back. It is kept by UID, and of objects that were deleted by place too:
 	// one that somebody creates again has a new UID.
 	heat map[string]float64
+	// slow is the same over weeks: what the latest plan of the object carries, and
+	// its own mending.
+	slow map[string]float64
 }
 
 func newPast() *past {
-	return &past{failedUntil: map[string]time.Time{}, failures: map[string]int{}, heat: map[string]float64{}}
+	return &past{failedUntil: map[string]time.Time{}, failures: map[string]int{}, heat: map[string]float64{}, slow: map[string]float64{}}
 }
 
 // remember adds what one ended plan tells.
@@ -52,6 +62,7 @@ func (h *past) remember(rem *v1alpha1.Remediation, b *book, revision string, now
 	}
 	cooled := math.Exp2(-now.Sub(ended).Seconds() / fightHalfLife.Seconds())
 	for t := range b.places {
+		h.rememberSlowly(b.target(t), b.record(t), now.Sub(ended))
 		uid := b.target(t).Object.UID
 		switch state := b.record(t).State; {
 		case state == v1alpha1.TargetFailed && rem.Status.Reason == v1alpha1.ReasonNoAnswer && !canary.SpeaksOfFix(b.record(t).Reason):
@@ -72,9 +83,43 @@ func (h *past) remember(rem *v1alpha1.Remediation, b *book, revision string, now
 	}
 }
 
-// fighting says whether somebody keeps setting an object back.
+// rememberSlowly adds what a plan that ended so long ago tells of an object's
+// mendings over weeks. A later plan carries on what an earlier one knew, so that the
+// largest is all of it.
+func (h *past) rememberSlowly(t v1alpha1.Target, rec *v1alpha1.TargetRecord, ago time.Duration) {
+	known := float64(t.Heat) / 100
+	if rec.State == v1alpha1.TargetDone {
+		known++
+	}
+	known *= math.Exp2(-max(ago, 0).Seconds() / slowHalfLife.Seconds())
+	keys := []string{t.Object.UID}
+	if w := rec.Write; w != nil && w.Verb == v1alpha1.ActionDelete {
+		keys = append(keys, placeOf(t.Object)) // whoever makes it again gives it another UID
+	}
+	for _, key := range keys {
+		h.slow[key] = max(h.slow[key], known)
+	}
+}
+
+// fighting says whether somebody keeps setting an object back, fast or slowly.
 func (h *past) fighting(object v1alpha1.ObjectReference) bool {
-	return h.heat[object.UID] > fightHeat || h.heat[placeOf(object)] > fightHeat
+	return max(h.heat[object.UID], h.heat[placeOf(object)]) > fightHeat || h.slowly(object) > slowHeat
+}
+
+func (h *past) slowly(object v1alpha1.ObjectReference) float64 {
+	return max(h.slow[object.UID], h.slow[placeOf(object)])
+}
+
+// carried is what a new plan carries on of an object's mendings.
+func (h *past) carried(object v1alpha1.ObjectReference) int32 {
+	return int32(min(h.slowly(object), 1000) * 100)
+}
+
+// tellsSlowly says whether a plan is to be read for slow fights alone: it has mended
+// something, not too long ago, and is small, as those are that mend what somebody
+// sets back. Large ones count while they are read for fast fights.
+func tellsSlowly(rem *v1alpha1.Remediation, now time.Time) bool {
+	return rem.Status.Counts.Done > 0 && rem.Status.Phase != v1alpha1.PhasePreviewed && len(rem.Spec.Slices) == 1 && now.Sub(endOf(*rem)) < slowMemory
 }
 
 // placeOf names the place of an object, whatever its UID.
@@ -100,7 +145,7 @@ func (p *drafter) readPast(ctx context.Context, d draft) (*past, error) {
 		}
 		failed := rem.Spec.Policy.Revision == d.revision && rem.Status.Counts.Failed > 0
 		mended := remembered(rem, now) > 0
-		if !failed && !mended {
+		if !failed && !mended && !tellsSlowly(rem, now) {
 			continue
 		}
 		b, err := readBook(ctx, p.reader, rem)

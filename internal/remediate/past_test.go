@@ -16,13 +16,13 @@ func TestFights(t *testing.T) {
 		ages   []time.Duration
 		want   bool
 	}{
-		"An object that was never mended is at peace":  {reason: "no heat"},
-		"Three mendings in a minute are drift":         {reason: "heat is just below 3", ages: []time.Duration{0, 30 * time.Second, time.Minute}},
-		"Four mendings in a minute are a fight":        {reason: "heat is just below 4", ages: []time.Duration{0, 20 * time.Second, 40 * time.Second, time.Minute}, want: true},
-		"Four mendings cool down in a quarter hour":    {reason: "4 × 2^-0.5 is below 3", ages: []time.Duration{15 * time.Minute, 15 * time.Minute, 15 * time.Minute, 15 * time.Minute}},
-		"Once an hour is drift, for however long":      {reason: "the sum stays below 1.4", ages: []time.Duration{0, time.Hour, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour}},
-		"Every five minutes is a fight before an hour": {reason: "the sum is 4.9", ages: []time.Duration{0, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute, 25 * time.Minute}, want: true},
-		"A clock that went back makes no extra heat":   {reason: "a mending counts 1 at most", ages: []time.Duration{-time.Hour, -time.Hour, -time.Hour}},
+		"An object that was never mended is at peace":       {reason: "no heat"},
+		"Three mendings in a minute are drift":              {reason: "heat is just below 3", ages: []time.Duration{0, 30 * time.Second, time.Minute}},
+		"Four mendings in a minute are a fight":             {reason: "heat is just below 4", ages: []time.Duration{0, 20 * time.Second, 40 * time.Second, time.Minute}, want: true},
+		"Four mendings cool down in a quarter hour":         {reason: "4 × 2^-0.5 is below 3", ages: []time.Duration{15 * time.Minute, 15 * time.Minute, 15 * time.Minute, 15 * time.Minute}},
+		"Once an hour makes no fast heat, for however long": {reason: "the sum stays below 1.4", ages: []time.Duration{0, time.Hour, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour}},
+		"Every five minutes is a fight before an hour":      {reason: "the sum is 4.9", ages: []time.Duration{0, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute, 25 * time.Minute}, want: true},
+		"A clock that went back makes no extra heat":        {reason: "a mending counts 1 at most", ages: []time.Duration{-time.Hour, -time.Hour, -time.Hour}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -34,6 +34,62 @@ func TestFights(t *testing.T) {
 				t.Errorf("%s: want fighting %t at a heat of %.2f", tc.reason, tc.want, h.heat["u1"])
 			}
 		})
+	}
+}
+
+// One mending every 18 minutes keeps the heat just below its limit, for ever. What
+// plans carry on counts over weeks, though all but the latest plan are forgotten.
+func TestSlowFights(t *testing.T) {
+	const day = 24 * time.Hour
+	cases := map[string]struct {
+		reason  string
+		every   time.Duration
+		mended  int // how often it may be mended before it is left alone; 0: it never is
+		retried int // after which mending a person says to try again
+	}{
+		"Every 18 minutes":                   {reason: "the fast heat never gets to 3", every: 18 * time.Minute, mended: 9},
+		"Once an hour":                       {reason: "a pipeline that deploys", every: time.Hour, mended: 9},
+		"Once a day":                         {reason: "a nightly job", every: day, mended: 19},
+		"Once in two days":                   {reason: "that is drift", every: 2 * day},
+		"Once an hour, and a person says go": {reason: "the count begins anew", every: time.Hour, mended: 14, retried: 5},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			now, object := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}
+			var carried int32
+			mended := 0
+			for mended < 200 {
+				now = now.Add(tc.every)
+				b := bookOf(v1alpha1.TargetDone)
+				b.slices[0].Spec.Targets[0].Heat = carried
+				h := newPast()
+				if mended++; mended != tc.retried {
+					h.remember(endedPlan(now), b, "r1", now.Add(tc.every))
+				}
+				if h.fighting(object) {
+					break
+				}
+				carried = h.carried(object)
+			}
+			if want := tc.mended; want == 0 && mended < 200 || want > 0 && mended != want {
+				t.Errorf("%s: it was mended %d times, want %d", tc.reason, mended, want)
+			}
+		})
+	}
+}
+
+// A target that couldn't be mended this time carries its heat on.
+func TestHeatIsCarriedOn(t *testing.T) {
+	now, object := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}
+	for state, want := range map[v1alpha1.TargetState]int32{v1alpha1.TargetDone: 500, v1alpha1.TargetFailed: 400, v1alpha1.TargetSkipped: 400, v1alpha1.TargetReverted: 400} {
+		b := bookOf(state)
+		b.slices[0].Spec.Targets[0].Heat = 400
+		h := newPast()
+		h.remember(endedPlan(now), b, "r1", now)
+		h.remember(endedPlan(now.Add(-slowHalfLife)), bookOf(v1alpha1.TargetDone), "r1", now)
+		if got := h.carried(object); got != want {
+			t.Errorf("%s: carried on %d, want %d", state, got, want)
+		}
 	}
 }
 

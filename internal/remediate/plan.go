@@ -24,6 +24,8 @@ type candidate struct {
 	mayLead bool
 	// reason says why the object can't be mended; empty for eligible ones.
 	reason, message string
+	// heat is what the plan carries on of the object's mendings (Target.Heat).
+	heat int32
 	// told says that the owner of the object is to get the fix.
 	told bool
 	// manager is the tool that manages an eligible object.
@@ -193,7 +195,7 @@ func (d *draft) targets(layout *canary.Layout) []v1alpha1.Target {
 	targets := make([]v1alpha1.Target, 0, size+len(d.ineligible))
 	waves := canary.Assign(size, layout.Waves)
 	for i, c := range d.eligible[:size] {
-		targets = append(targets, v1alpha1.Target{Object: c.object, Wave: waves[i], NotCanary: !c.mayLead})
+		targets = append(targets, v1alpha1.Target{Object: c.object, Wave: waves[i], Heat: c.heat, NotCanary: !c.mayLead})
 	}
 	alone := layout.IsCanary(int32(len(layout.Waves) - 1))
 	others := d.leftAlone(alone)
@@ -202,7 +204,7 @@ func (d *draft) targets(layout *canary.Layout) []v1alpha1.Target {
 	}
 	last := len(layout.Waves) - 1
 	for _, c := range others {
-		targets = append(targets, v1alpha1.Target{Object: c.object, Wave: int32(last), LeftAlone: c.leftAlone()})
+		targets = append(targets, v1alpha1.Target{Object: c.object, Wave: int32(last), Heat: c.heat, LeftAlone: c.leftAlone()})
 		layout.Waves[last]++
 	}
 	return targets

@@ -13,6 +13,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/policy"
 )
 
 func testDraft(eligible, ineligible int) draft {
@@ -180,5 +181,18 @@ func TestBackoffDoublesUpToAMinute(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("backoff: -want +got\n%s", diff)
+	}
+}
+
+func TestAPlanCarriesHeatOn(t *testing.T) {
+	d, history := testDraft(0, 0), newPast()
+	history.slow["web-uid"] = 3
+	d.sort(policy.Finding{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "web-uid", Fixable: true}, &metav1.PartialObjectMetadata{}, nil, history)
+	_, parts, err := d.build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := parts[0].Spec.Targets[0].Heat; got != 300 {
+		t.Errorf("the plan carries on a heat of %d, want 300", got)
 	}
 }

@@ -59,7 +59,8 @@ func Register(mgr ctrl.Manager, o Options) error {
 		rights: &rights.Finder{Asker: rights.Own(mgr.GetClient()), Mapper: mgr.GetRESTMapper()}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("remediation").
 		For(&v1alpha1.Remediation{}).
-		Watches(&v1alpha1.CircuitBreaker{}, handler.EnqueueRequestsFromMapFunc(rollout.heldPlans)).
+		Watches(&v1alpha1.CircuitBreaker{}, handler.EnqueueRequestsFromMapFunc(rollout.heldPlans), builder.WithPredicates(gateChanges())).
+		WatchesMetadata(&v1alpha1.RemediationSlice{}, handler.EnqueueRequestsFromMapFunc(planOfSlice), builder.WithPredicates(sliceComesOrGoes())).
 		Watches(&v1alpha1.RemediationApproval{}, handler.EnqueueRequestsFromMapFunc(answeredPlan)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: max(o.Rollouts, 1)}).
 		Complete(rollout); err != nil {
@@ -100,21 +101,6 @@ func registerAnswers(mgr ctrl.Manager, s *AnswerController) error {
 		For(&v1alpha1.RemediationApproval{}).
 		Watches(&v1alpha1.Remediation{}, handler.EnqueueRequestsFromMapFunc(s.answersOf)).
 		Complete(s)
-}
-
-// heldPlans are the plans that may go on when a breaker changes.
-func (c *Controller) heldPlans(ctx context.Context, _ client.Object) []ctrl.Request {
-	list := &v1alpha1.RemediationList{}
-	if err := c.client.List(ctx, list); err != nil {
-		return nil
-	}
-	var requests []ctrl.Request
-	for _, rem := range list.Items {
-		if rem.Status.Phase == v1alpha1.PhaseHeld {
-			requests = append(requests, ctrl.Request{NamespacedName: types.NamespacedName{Name: rem.Name}})
-		}
-	}
-	return requests
 }
 
 func policyOf(_ context.Context, obj client.Object) []ctrl.Request {
