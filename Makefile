@@ -15,6 +15,8 @@ KEEP ?=## 1 leaves the demo's cluster up and prints how to use it (demo)
 FLAGS ?=## further flags for go test, for example FLAGS="-run Breaker -v" (test targets)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)## version stamped into the binary (build, dist, image)
 IMAGE ?= evenkeel## name of the image, with its registry (dist, image)
+BASE_IMAGE ?= gcr.io/distroless/static-debian12:nonroot## what the image stands on, by digest: NAME:TAG@sha256:DIGEST (image)
+UNPINNED ?= no## yes takes a base without a digest as its registry has it today (image)
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64## what dist builds for
 
 RUNTESTS     := go run -C hack/runtests . $(if $(strip $(FLAGS)),--flags "$(FLAGS)")
@@ -98,8 +100,9 @@ dist: ## Build a release into dist/: programs, SBOMs, manifests, checksums
 
 .PHONY: image
 image: ## Build the image for each platform into dist/image (OCI layout), with SBOMs, without Docker
+	@hack/pinned.sh "$(UNPINNED)" "$(BASE_IMAGE)"
 	@mkdir -p dist/image
-	@VERSION="$(VERSION)" SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct)" KO_DOCKER_REPO="$(IMAGE)" \
+	@KO_DEFAULTBASEIMAGE="$(BASE_IMAGE)" VERSION="$(VERSION)" SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct)" KO_DOCKER_REPO="$(IMAGE)" \
 	  go tool -modfile=hack/tools/ko/go.mod ko build --push=false --bare --tags "$(VERSION)" \
 	  --sbom-dir dist/image --oci-layout-path dist/image ./cmd/evenkeel
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/api"
@@ -22,6 +24,8 @@ const (
 	// maxSeries is how many series are asked for: a second one is enough to refuse
 	// the answer. Prometheus before 2.54 doesn't know the limit and sends all.
 	maxSeries = 2
+	// maxWords bounds what of a server's words is shown.
+	maxWords = 300
 )
 
 // Options say where and how Prometheus is asked.
@@ -59,30 +63,33 @@ func NewClient(o Options) (*Client, error) {
 }
 
 // Sample asks for the query's value now. It errs unless the answer is exactly
-// one finite number. The warnings that come with an answer are logged.
+// one finite number. The error says nothing of what Prometheus holds besides: who
+// writes the query reads it, and the token is the manager's. Warnings, and
+// Prometheus' own words, are logged.
 func (c *Client) Sample(ctx context.Context, query string) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	t, err := newTransport(c.options)
+	if err != nil {
+		return 0, fmt.Errorf("ask Prometheus: %w", err)
+	}
+	defer t.close()
 	began := c.options.Clock.Now()
-	value, warnings, err := c.ask(ctx, query)
+	value, warnings, err := c.ask(ctx, t, query)
 	c.metrics.observe(c.options.Clock.Since(began), err)
 	if len(warnings) > 0 {
 		log.FromContext(ctx).Info("Prometheus warns", "query", query, "warnings", warnings)
 	}
 	if err != nil {
+		log.FromContext(ctx).Info("Prometheus gave no answer", "query", query, "error", err.Error())
 		return 0, explain(err)
 	}
 	return single(value)
 }
 
 // ask opens a connection of its own, because questions are minutes apart and a
-// token or a certificate may have been replaced meanwhile.
-func (c *Client) ask(ctx context.Context, query string) (model.Value, promv1.Warnings, error) {
-	t, err := newTransport(c.options)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer t.close()
+// token or a certificate may have been replaced meanwhile: t is for one question.
+func (c *Client) ask(ctx context.Context, t *transport, query string) (model.Value, promv1.Warnings, error) {
 	client, err := api.NewClient(api.Config{Address: c.options.URL, Client: &http.Client{
 		Transport: t,
 		// A redirect could carry the token elsewhere.
@@ -95,17 +102,48 @@ func (c *Client) ask(ctx context.Context, query string) (model.Value, promv1.War
 	return promv1.NewAPI(client).Query(ctx, query, time.Time{}, promv1.WithTimeout(timeout), promv1.WithLimit(maxSeries))
 }
 
-// explain says whose failure it is: no answer, a refusal, or none to ask.
+// explain says whose failure it is: no answer, a refusal, or none to ask. Words of
+// the server's are shown of one sort only, that which is about the query's text:
+// others name series and their labels, or repeat part of an answer.
 func explain(err error) error {
 	var refused *promv1.Error
+	var address *url.Error
+	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("ask Prometheus: no answer within %s: %w", timeout, err)
+		return fmt.Errorf("ask Prometheus: no answer within %s: %w", timeout, context.DeadlineExceeded)
+	case errors.As(err, &tooLarge):
+		return errors.New("ask Prometheus: the answer is too large: aggregate the query to exactly one series, for example by sum()")
+	case errors.As(err, &refused) && refused.Type == promv1.ErrBadData:
+		return fmt.Errorf("ask Prometheus: it refused the query: %s", clip(refused.Msg))
 	case errors.As(err, &refused):
-		return fmt.Errorf("ask Prometheus: it refused the query: %w", err)
-	default:
+		return fmt.Errorf("ask Prometheus: it could not evaluate the query (%s): the manager's log has its words", kindOf(refused))
+	case errors.As(err, &address):
 		return fmt.Errorf("ask Prometheus: %w", err)
+	default:
+		return errors.New("ask Prometheus: the answer isn't one of its API: check the address; the manager's log has more")
 	}
+}
+
+// kindOf is a sort of refusal that is known, so that nothing else is repeated.
+func kindOf(refused *promv1.Error) string {
+	switch refused.Type {
+	case promv1.ErrServer, promv1.ErrClient:
+		var status int
+		if _, err := fmt.Sscanf(refused.Msg, strings.TrimSuffix(string(refused.Type), "_error")+" error: %d", &status); err != nil {
+			return string(refused.Type)
+		}
+		return fmt.Sprintf("%s %d", refused.Type, status)
+	case promv1.ErrTimeout, promv1.ErrCanceled, promv1.ErrExec, promv1.ErrBadResponse:
+		return string(refused.Type)
+	default:
+		return "unknown"
+	}
+}
+
+// clip bounds what of a server's words is shown.
+func clip(text string) string {
+	return strings.ToValidUTF8(text[:min(len(text), maxWords)], "")
 }
 
 // single is the only number of an answer.
@@ -118,7 +156,7 @@ func single(value model.Value) (float64, error) {
 		case len(v) == 0:
 			return 0, errors.New("the query answered no data: it must answer exactly one series")
 		case len(v) > 1:
-			return 0, fmt.Errorf("the query answered several series, such as %s and %s: aggregate it to exactly one, for example by sum()", v[0].Metric, v[1].Metric)
+			return 0, errors.New("the query answered several series: aggregate it to exactly one, for example by sum()")
 		case v[0].Histogram != nil:
 			return 0, errors.New("the query answered a histogram: make it one number, for example by histogram_quantile()")
 		}

@@ -57,15 +57,15 @@ func TestSample(t *testing.T) {
 		"a scalar is a sample":           {reason: "scalar(…) answers so", body: `{"status":"success","data":{"resultType":"scalar","result":[1700000000,"3"]}}`, want: 3},
 		"a warning is no error":          {reason: "it is logged", body: strings.Replace(vector(one), `"status"`, `"warnings":["partial"],"status"`, 1), want: 0.25},
 		"no series is an error":          {reason: "no data is never a pass", body: vector(), err: "no data"},
-		"two series are an error":        {reason: "which one counts?", body: vector(one, `{"metric":{"job":"db"},"value":[1700000000,"1"]}`), err: `{job="web"} and {job="db"}`},
+		"two series are an error":        {reason: "which one counts?", body: vector(one, `{"metric":{"job":"db"},"value":[1700000000,"1"]}`), err: "several series"},
 		"NaN is an error":                {reason: "0/0", body: vector(`{"metric":{},"value":[1700000000,"NaN"]}`), err: "NaN, which says nothing"},
 		"infinity is an error":           {reason: "5/0", body: vector(`{"metric":{},"value":[1700000000,"+Inf"]}`), err: "+Inf, which says nothing"},
 		"a histogram is an error":        {reason: "not a number", body: vector(`{"metric":{},"histogram":[1700000000,{"count":"1","sum":"1","buckets":[]}]}`), err: "histogram"},
 		"a range is an error":            {reason: "many samples", body: `{"status":"success","data":{"resultType":"matrix","result":[]}}`, err: "matrix"},
-		"a text is an error":             {reason: "not a number", body: `{"status":"success","data":{"resultType":"string","result":[1700000000,"1"]}}`, err: "string"},
+		"a text is an error":             {reason: "not a number", body: `{"status":"success","data":{"resultType":"string","result":[1700000000,"1"]}}`, err: "isn't one of its API"},
 		"a refused query is an error":    {reason: "the provider's words are shown", code: 400, body: `{"status":"error","errorType":"bad_data","error":"unknown function"}`, err: "unknown function"},
 		"a failing provider is an error": {reason: "a proxy answers for it", code: 502, body: "bad gateway", err: "502"},
-		"a page instead of an answer":    {reason: "the address leads elsewhere", body: "<html>", err: "refused the query"},
+		"a page instead of an answer":    {reason: "the address leads elsewhere", body: "<html>", err: "could not evaluate the query (bad_response)"},
 		"an empty object is an error":    {reason: "something else speaks JSON there", body: "{}", err: "ask Prometheus"},
 		"an endless answer is an error":  {reason: "a million series", body: vector(one) + strings.Repeat(" ", maxBody), err: "too large"},
 	}
@@ -78,6 +78,41 @@ func TestSample(t *testing.T) {
 			got, err := newClient(t, Options{URL: provider(t, code, tc.body)}).Sample(t.Context(), "up")
 			if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) || got != tc.want {
 				t.Errorf("%s: got %v, %v; want %v, %q", tc.reason, got, err, tc.want, tc.err)
+			}
+		})
+	}
+}
+
+// Whoever writes a query reads its error. The token is the manager's, so no error
+// may say anything of what Prometheus holds.
+func TestAnErrorTellsNothingOfWhatPrometheusHolds(t *testing.T) {
+	const secret = "hidden"
+	series := `{"metric":{"tenant":"` + secret + `"},"value":[1700000000,"1"]}`
+	refusal := func(kind string) string {
+		return `{"status":"error","errorType":"` + kind + `","error":"found duplicate series {tenant=\"` + secret + `\"}"}`
+	}
+	cases := map[string]struct {
+		code int
+		body string
+	}{
+		"several series":                  {200, vector(series, series)},
+		"no number":                       {200, vector(`{"metric":{"tenant":"` + secret + `"},"value":[1700000000,"NaN"]}`)},
+		"a histogram":                     {200, vector(`{"metric":{"tenant":"` + secret + `"},"histogram":[1700000000,{"count":"1","sum":"1","buckets":[]}]}`)},
+		"an evaluation that failed":       {422, refusal("execution")},
+		"a failure within":                {500, refusal("internal")},
+		"a sort of failure of its own":    {422, refusal(secret)},
+		"a failure that feigns our words": {422, refusal("client_error")},
+		"an answer that breaks off":       {200, `{"status":"success","data":{"resultType":"vector","result":[` + series},
+		"an answer of another form":       {200, `{"status":"success","data":{"resultType":"` + secret + `","result":[` + series + `]}}`},
+		"a text":                          {200, `{"status":"success","data":{"resultType":"string","result":[1700000000,"` + secret + `"]}}`},
+		"a page":                          {200, secret},
+		"another server's page":           {502, secret},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := newClient(t, Options{URL: provider(t, tc.code, tc.body)}).Sample(t.Context(), "up")
+			if err == nil || strings.Contains(err.Error(), secret) {
+				t.Errorf("got %v", err)
 			}
 		})
 	}

@@ -62,7 +62,10 @@ func newPeers(addresses []string, tokenFile, caFile string) ([]*peer, error) {
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
-	client := &http.Client{Transport: transport, Timeout: requestTimeout}
+	client := &http.Client{Transport: transport, Timeout: requestTimeout,
+		// A redirect could carry token and alerts elsewhere, and what answers there
+		// would pass for Alertmanager.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	var peers []*peer
 	for _, address := range addresses {
 		base, err := url.Parse(address)
@@ -133,6 +136,9 @@ func (p *peer) do(ctx context.Context, method string, query url.Values, body []b
 	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
 		return nil, fmt.Errorf("read Alertmanager %s: %w", p.name(), err)
+	}
+	if response.StatusCode/100 == 3 {
+		return nil, fmt.Errorf("%s to Alertmanager %s: it sends on to another address (%s), which isn't followed: give the final one as --alertmanager-url", method, p.name(), response.Status)
 	}
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s to Alertmanager %s: %s%s answers %s: %s", method, p.name(), at.Host, at.Path, response.Status, clip(string(answer), maxMessage))

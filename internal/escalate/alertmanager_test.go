@@ -110,3 +110,28 @@ func TestAnAnswerThatIsNoAlertmanagersIsAnError(t *testing.T) {
 		t.Errorf("got error %v, want one that names the flag", err)
 	}
 }
+
+func TestAPeerIsNeverFollowedElsewhere(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("the redirect was followed, with %s and %q", r.Method, r.Header.Get("Authorization"))
+	}))
+	t.Cleanup(elsewhere.Close)
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, code) }))
+		t.Cleanup(server.Close)
+		peers, err := newPeers([]string{server.URL}, token, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, asked := peers[0].firing(context.Background(), "prod-1")
+		for what, err := range map[string]error{"asking": asked, "posting": peers[0].post(context.Background(), []posted{{}})} {
+			if err == nil || !strings.Contains(err.Error(), "isn't followed: give the final one as --alertmanager-url") {
+				t.Errorf("%s, answered %d: got %v", what, code, err)
+			}
+		}
+	}
+}
