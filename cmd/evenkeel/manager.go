@@ -17,6 +17,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/remediate"
 	"evenkeel.dev/evenkeel/internal/scan"
@@ -108,6 +109,11 @@ func newManager(o *managerOptions) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no cluster to work on: %w; set --kubeconfig or KUBECONFIG", err)
 	}
+	credentials, err := kube.NewCredentials(newClock(), kube.CredentialsGrace, ctrlmetrics.Registry, ctrl.Log.WithName("credentials"))
+	if err != nil {
+		return nil, err
+	}
+	config.Wrap(credentials.Watch)
 	config.QPS, config.Burst, config.UserAgent = o.apiQPS, o.apiBurst, "evenkeel/"+versionString()
 	leaderNamespace := o.leaderNamespace
 	if leaderNamespace == "" {
@@ -132,5 +138,5 @@ func newManager(o *managerOptions) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
-	return mgr, nil
+	return mgr, mgr.Add(credentials)
 }

@@ -25,7 +25,8 @@ const (
 	// Forbidden: authorization or admission refuses the request.
 	Forbidden
 	// Transient: the server may accept the same request later. Whether a write
-	// has happened isn't known.
+	// has happened isn't known. A 401 is one too: it is of the whole process, and
+	// Credentials tells of it.
 	Transient
 )
 
