@@ -29,6 +29,7 @@ const (
 	DefaultAnalysisSamples     = 3
 	DefaultSourceInterval      = 5 * time.Minute
 	DefaultSourceTimeout       = time.Minute
+	DefaultSourceMaxRemoved    = "50%"
 )
 
 // SetDefaults fills what the API server's schema would fill, for policies that

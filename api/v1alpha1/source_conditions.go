@@ -16,8 +16,16 @@ const (
 	ReasonRepositoryNotFound = "RepositoryNotFound"
 	// ReasonRefNotFound: the repository has no such branch, tag, version or commit.
 	ReasonRefNotFound = "RefNotFound"
-	// ReasonSignatureInvalid: the commit isn't signed by any of the keys of verify.
+	// ReasonSignatureInvalid: the commit isn't signed by any of the keys of verify, or
+	// a tag object bears another name than its tag.
 	ReasonSignatureInvalid = "SignatureInvalid"
+	// ReasonNotDescendant: the revision doesn't descend from the one in force, and
+	// history is FastForwardOnly.
+	ReasonNotDescendant = "NotDescendant"
+	// ReasonHistoryUnknown: whether it does can't be known.
+	ReasonHistoryUnknown = "HistoryUnknown"
+	// ReasonTooManyRemoved: the revision would remove more policies than maxRemoved.
+	ReasonTooManyRemoved = "TooManyRemoved"
 	// ReasonSecretUnavailable: a Secret that the spec names can't be read.
 	ReasonSecretUnavailable = "SecretUnavailable"
 	// ReasonNotCompiling: some file of the revision is wrong; the last good revision
@@ -53,6 +61,10 @@ const (
 	// AnnotationReconcile on a PolicySource makes the controller look at once, each
 	// time that its value changes.
 	AnnotationReconcile = "evenkeel.dev/reconcile"
+	// AnnotationAcceptRevision on a PolicySource is a person's word for one revision
+	// that would be refused for its history or for what it removes; its value is the
+	// commit. It is taken off once a revision comes into force.
+	AnnotationAcceptRevision = "evenkeel.dev/accept-revision"
 	// SourceFinalizer keeps a PolicySource until its policies are removed or let go.
 	SourceFinalizer = "evenkeel.dev/source"
 	// SourceFieldManager is the field manager of the policies' content.

@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // PolicySource keeps the Policy objects of this cluster in step with the Rego
@@ -102,11 +103,34 @@ type PolicySourceSpec struct {
 	// source. Without it such a revision is refused. Default: false.
 	// +optional
 	AllowEmpty bool `json:"allowEmpty,omitempty"`
-	// prune removes policies that have left the repository, and all of them with
-	// this object. With false they stay in force. Default: true.
+	// prune removes policies that have left the repository. With false they stay in
+	// force, also when this object is deleted. Default: true.
 	// +optional
 	// +kubebuilder:default=true
 	Prune *bool `json:"prune,omitempty"`
+	// maxRemoved is how many of this source's policies one revision, or one change of
+	// path, include or exclude, may remove: a number, or a percentage of those in the
+	// cluster. A percentage always leaves room for two. What would remove more is
+	// refused as a whole, until a person accepts that very revision by the annotation
+	// evenkeel.dev/accept-revision. Default: 50%.
+	// +optional
+	// +kubebuilder:default="50%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 2000 : self.matches('^([0-9]|[1-9][0-9]|100)%$')",message="maxRemoved must be a number from 0 to 2000, or a percentage from 0% to 100%"
+	MaxRemoved *intstr.IntOrString `json:"maxRemoved,omitempty"`
+	// history says which revisions may follow the one in force. FastForwardOnly takes
+	// only what descends from it, so that nobody who can push can roll policies back:
+	// a rollback is a commit that reverts. Any takes every one. A commit that ref names
+	// by its hash is always taken, and so is one that a person accepts by the
+	// annotation evenkeel.dev/accept-revision. Default: FastForwardOnly.
+	// +optional
+	// +kubebuilder:default=FastForwardOnly
+	History SourceHistory `json:"history,omitempty"`
+	// deletionPolicy says what becomes of the policies when this object is deleted.
+	// Orphan leaves them in force, without an owner. Delete removes them; not with
+	// prune: false, nor while suspended. Default: Orphan.
+	// +optional
+	// +kubebuilder:default=Orphan
+	DeletionPolicy SourceDeletionPolicy `json:"deletionPolicy,omitempty"`
 	// overrides change policies on their way from the repository, in this order.
 	// +optional
 	// +listType=atomic
@@ -117,6 +141,28 @@ type PolicySourceSpec struct {
 	// +optional
 	Receiver *SourceReceiver `json:"receiver,omitempty"`
 }
+
+// SourceHistory says which revisions may follow the one in force.
+// +kubebuilder:validation:Enum=FastForwardOnly;Any
+type SourceHistory string
+
+const (
+	// HistoryFastForwardOnly takes only what descends from the revision in force.
+	HistoryFastForwardOnly SourceHistory = "FastForwardOnly"
+	// HistoryAny takes every revision.
+	HistoryAny SourceHistory = "Any"
+)
+
+// SourceDeletionPolicy says what becomes of the policies of a source that is deleted.
+// +kubebuilder:validation:Enum=Orphan;Delete
+type SourceDeletionPolicy string
+
+const (
+	// DeletionOrphan leaves the policies in force.
+	DeletionOrphan SourceDeletionPolicy = "Orphan"
+	// DeletionDelete removes the policies.
+	DeletionDelete SourceDeletionPolicy = "Delete"
+)
 
 // SourceReference is what is followed in a repository.
 // +kubebuilder:validation:XValidation:rule="[has(self.branch), has(self.tag), has(self.semver), has(self.commit)].filter(is, is).size() <= 1",message="give one of branch, tag, semver and commit"

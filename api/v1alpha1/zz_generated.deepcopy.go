@@ -1069,6 +1069,11 @@ func (in *PolicySourceSpec) DeepCopyInto(out *PolicySourceSpec) {
 		*out = new(bool)
 		**out = **in
 	}
+	if in.MaxRemoved != nil {
+		in, out := &in.MaxRemoved, &out.MaxRemoved
+		*out = new(intstr.IntOrString)
+		**out = **in
+	}
 	if in.Overrides != nil {
 		in, out := &in.Overrides, &out.Overrides
 		*out = make([]SourceOverride, len(*in))

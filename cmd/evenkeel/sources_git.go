@@ -19,7 +19,7 @@ func newGitFetcher(dir string, allowFiles bool) (gitFetcher, error) {
 
 // Fetch finds the newest commit of what is followed, and its files.
 func (g gitFetcher) Fetch(ctx context.Context, r sourcesync.FetchRequest) (*sourcesync.Fetched, error) {
-	request := git.Request{Key: r.Key, URL: r.URL, Credentials: r.Credentials, Signers: r.Signers}
+	request := git.Request{Key: r.Key, URL: r.URL, Credentials: r.Credentials, Signers: r.Signers, Since: r.Since, Accepted: r.Accepted}
 	if r.Ref != nil {
 		request.Ref = git.Reference{Branch: r.Ref.Branch, Tag: r.Ref.Tag, Semver: r.Ref.Semver, Commit: r.Ref.Commit}
 	}
@@ -44,10 +44,21 @@ func sourceFailure(err error) error {
 		{git.ErrReferenceNotFound, v1alpha1.ReasonRefNotFound},
 		{git.ErrTooLarge, v1alpha1.ReasonTooLarge},
 		{git.ErrSignature, v1alpha1.ReasonSignatureInvalid},
+		{git.ErrNotDescendant, v1alpha1.ReasonNotDescendant},
+		{git.ErrHistoryUnknown, v1alpha1.ReasonHistoryUnknown},
 	} {
 		if errors.Is(err, known.kind) {
-			return &sourcesync.FetchError{Reason: known.reason, Stalled: true, Err: err}
+			return &sourcesync.FetchError{Reason: known.reason, Stalled: true, Revision: revisionOf(err), Err: err}
 		}
 	}
 	return &sourcesync.FetchError{Err: err}
+}
+
+// revisionOf is the revision that an error is about; empty when none was found.
+func revisionOf(err error) string {
+	var of *git.Error
+	if errors.As(err, &of) {
+		return of.Revision
+	}
+	return ""
 }

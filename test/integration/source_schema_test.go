@@ -8,6 +8,8 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -30,6 +32,9 @@ var _ = Describe("The schema of policy sources", func() {
 		Expect(src.Spec.Interval.Duration).To(Equal(v1alpha1.DefaultSourceInterval))
 		Expect(src.Spec.Timeout.Duration).To(Equal(v1alpha1.DefaultSourceTimeout))
 		Expect(src.Spec.Prune).To(HaveValue(BeTrue()))
+		Expect(src.Spec.MaxRemoved).To(HaveValue(Equal(intstr.FromString(v1alpha1.DefaultSourceMaxRemoved))))
+		Expect(src.Spec.History).To(Equal(v1alpha1.HistoryFastForwardOnly))
+		Expect(src.Spec.DeletionPolicy).To(Equal(v1alpha1.DeletionOrphan))
 	})
 
 	DescribeTable("takes", func(ctx context.Context, change func(*v1alpha1.PolicySourceSpec)) {
@@ -54,6 +59,9 @@ var _ = Describe("The schema of policy sources", func() {
 		}),
 		Entry("a path that leaves the repository", "path must lie within", func(s *v1alpha1.PolicySourceSpec) { s.Path = "a/../../b" }),
 		Entry("a short interval", "from 10s to 24h", func(s *v1alpha1.PolicySourceSpec) { s.Interval.Duration = time.Second }),
+		Entry("a share of removals that isn't one", "maxRemoved must be", func(s *v1alpha1.PolicySourceSpec) { s.MaxRemoved = ptr.To(intstr.FromString("101%")) }),
+		Entry("a number of removals below none", "maxRemoved must be", func(s *v1alpha1.PolicySourceSpec) { s.MaxRemoved = ptr.To(intstr.FromInt32(-1)) }),
+		Entry("a history that isn't known", "history", func(s *v1alpha1.PolicySourceSpec) { s.History = "Linear" }),
 		Entry("an override that changes nothing", "changes nothing", func(s *v1alpha1.PolicySourceSpec) {
 			s.Overrides = []v1alpha1.SourceOverride{{Policies: []string{"a"}}}
 		}),

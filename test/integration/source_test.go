@@ -80,7 +80,8 @@ var _ = Describe("A policy source", func() {
 		Expect(sourced(ctx, ns)).To(ConsistOf(first))
 		suite.AwaitEvent(ctx, "PolicySourceApplied", ns, ContainSubstring("1 removed: "+second))
 
-		By("rewriting the history")
+		By("rewriting the history, where any is taken")
+		source.Change(ctx, func(src *v1alpha1.PolicySource) { src.Spec.History = v1alpha1.HistoryAny })
 		commit = source.Rewrite(rig.PolicyFiles(second, ns, "bad"))
 		source.Ask(ctx)
 		source.AwaitCommit(ctx, commit)
@@ -166,7 +167,7 @@ var _ = Describe("A policy source", func() {
 			Expect(apierrors.IsNotFound(err)).To(Equal(!stays))
 			suite.AwaitEvent(ctx, "PolicySourceDeleted", ns, ContainSubstring(says))
 		},
-		Entry("its policies go with it", func(*v1alpha1.PolicySource) {}, false, "no longer enforced"),
+		Entry("its policies go with it, where it says so", func(*v1alpha1.PolicySource) {}, false, "no longer enforced"),
 		Entry("they stay with prune: false", func(src *v1alpha1.PolicySource) { src.Spec.Prune = ptr.To(false) }, true, "stay in force"),
 		Entry("they stay while it is suspended", func(src *v1alpha1.PolicySource) { src.Spec.Suspend = true }, true, "stay in force"),
 	)

@@ -79,7 +79,8 @@ func (r *Rig) NewSource(ctx context.Context, name string, files map[string]strin
 	src := &v1alpha1.PolicySource{
 		ObjectMeta: metav1.ObjectMeta{Namespace: SystemNamespace, Name: name},
 		Spec: v1alpha1.PolicySourceSpec{URL: repository.URL, Ref: &v1alpha1.SourceReference{Branch: "main"}, Path: "policies",
-			Interval: metav1.Duration{Duration: hourly}, SecretRef: &v1alpha1.SecretReference{Name: name}},
+			Interval: metav1.Duration{Duration: hourly}, SecretRef: &v1alpha1.SecretReference{Name: name},
+			DeletionPolicy: v1alpha1.DeletionDelete},
 	}
 	for _, change := range changes {
 		change(src)

@@ -35,15 +35,8 @@ func has(objects *filesystem.Storage, hash plumbing.Hash) bool {
 // download asks for an object without its history and keeps what comes in dir,
 // which is made anew.
 func (f *Fetcher) download(ctx context.Context, from session, shown *packp.AdvRefs, ref Reference, want plumbing.Hash, dir string) error {
-	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("remove what is left of an earlier download: %w", err)
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make a place for the repository: %w", err)
-	}
-	objects := store(dir)
-	if err := objects.Init(); err != nil {
-		return fmt.Errorf("make a place for the repository: %w", err)
+	if err := makePlace(dir); err != nil {
+		return err
 	}
 	response, err := from.UploadPack(ctx, f.ask(shown, ref, want))
 	if err != nil {
@@ -56,6 +49,20 @@ func (f *Fetcher) download(ctx context.Context, from session, shown *packp.AdvRe
 	}
 	if !has(store(dir), want) {
 		return failf(ErrReferenceNotFound, "the repository has no %s: correct it, or push it to a branch", ref)
+	}
+	return nil
+}
+
+// makePlace makes a directory anew for objects.
+func makePlace(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("remove what is left of an earlier download: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make a place for the repository: %w", err)
+	}
+	if err := store(dir).Init(); err != nil {
+		return fmt.Errorf("make a place for the repository: %w", err)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ var (
 	// ErrPath: a file can't be used, since it is a submodule, a link that leaves the
 	// repository, or kept in Git LFS.
 	ErrPath = errors.New("unusable path")
-	// ErrSignature: no good signature by a known key. The next four say why.
+	// ErrSignature: no good signature by a known key. The next five say why.
 	ErrSignature = errors.New("no good signature")
 	// ErrUnsigned: there is no signature at all.
 	ErrUnsigned = fmt.Errorf("%w: unsigned", ErrSignature)
@@ -41,6 +41,12 @@ var (
 	ErrBrokenSignature = fmt.Errorf("%w: broken", ErrSignature)
 	// ErrExpiredKey: the key has expired, is revoked, or isn't valid yet.
 	ErrExpiredKey = fmt.Errorf("%w: expired key", ErrSignature)
+	// ErrWrongName: a tag object bears another name than the tag that leads to it.
+	ErrWrongName = fmt.Errorf("%w: signed under another name", ErrSignature)
+	// ErrNotDescendant: the commit doesn't descend from the one in force.
+	ErrNotDescendant = errors.New("not a descendant")
+	// ErrHistoryUnknown: whether it does can't be known.
+	ErrHistoryUnknown = errors.New("unknown history")
 )
 
 // maxErrorText bounds what a server's own words may add to an error.
@@ -49,7 +55,10 @@ const maxErrorText = 300
 // Error is why a repository or a file of it can't be read.
 type Error struct {
 	// Kind is one of the errors of this package.
-	Kind    error
+	Kind error
+	// Revision is what was found, and isn't taken, where it is that which is wrong.
+	Revision string
+
 	message string
 	cause   error
 }

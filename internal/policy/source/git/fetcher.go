@@ -64,6 +64,10 @@ type Request struct {
 	// the tag that is followed or, where that has no signature, the commit. Nil asks
 	// for no signature.
 	Signers map[string][]byte
+	// Since is the full hash of the commit in force: what is found must be it, or
+	// descend from it. Empty takes any. Accepted is that of one which is taken all
+	// the same.
+	Since, Accepted string
 }
 
 // Fetched is a repository at one commit.
@@ -135,6 +139,9 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Fetched, error) {
 		return nil, classify(ctx, at, r.Credentials, err)
 	}
 	found.commit = commit.Hash
+	if err := f.advances(ctx, at, r, found); err != nil {
+		return nil, classify(ctx, at, r.Credentials, err)
+	}
 	return &Fetched{
 		Revision: found.revision(),
 		Commit:   commit.Hash.String(),
@@ -205,14 +212,8 @@ func (f *Fetcher) accept(objects *filesystem.Storage, found target, keys *signer
 		if err != nil {
 			return nil, fmt.Errorf("read tag %s: %w", at, err)
 		}
-		if keys != nil {
-			done, err := keys.checkTag(objects, tag)
-			if err != nil {
-				return nil, err
-			}
-			if done {
-				keys = nil
-			}
+		if keys, err = acceptTag(objects, found, tag, keys); err != nil {
+			return nil, err
 		}
 		at = tag.Target
 	}
@@ -229,4 +230,24 @@ func (f *Fetcher) accept(objects *filesystem.Storage, found target, keys *signer
 		}
 	}
 	return commit, nil
+}
+
+// acceptTag checks one tag object on the way to the commit, and gives the keys of
+// which one must sign what is left of it. Each tag object must bear the name of the
+// tag that is followed: its signature is for that name, and under another it would
+// roll back.
+func acceptTag(objects *filesystem.Storage, found target, tag *object.Tag, keys *signers) (*signers, error) {
+	if keys != nil {
+		done, err := keys.checkTag(objects, tag)
+		if err != nil {
+			return nil, err
+		}
+		if done {
+			keys = nil
+		}
+	}
+	if found.name != "" && tag.Name != found.name {
+		return nil, notTaken(found, ErrWrongName, "%s leads to a tag that was made as %s: whoever pushed it under another name isn't who made it; tag the commit anew (git tag -s %[1]s), or delete this one", words(found.name), words(tag.Name))
+	}
+	return keys, nil
 }

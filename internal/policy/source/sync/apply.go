@@ -142,23 +142,3 @@ func (a *applier) takeOver(ctx context.Context, applied *unstructured.Unstructur
 	}
 	return nil
 }
-
-// prune removes policies; one that somebody has made anew meanwhile stays.
-func (a *applier) prune(ctx context.Context, policies []v1alpha1.Policy) error {
-	var group errgroup.Group
-	group.SetLimit(maxParallel)
-	for i := range policies {
-		group.Go(func() error {
-			p := &policies[i]
-			err := a.client.Delete(ctx, p, client.Preconditions{UID: &p.UID})
-			if kube.Classify(err) == kube.Conflict {
-				return errConflict
-			}
-			if client.IgnoreNotFound(err) != nil {
-				return fmt.Errorf("remove policy %s: %w", p.Name, err)
-			}
-			return nil
-		})
-	}
-	return group.Wait()
-}

@@ -95,6 +95,9 @@ func succeed(src *v1alpha1.PolicySource, seen sight, now time.Time) {
 	if seen.kept > 0 {
 		message += fmt.Sprintf(", of which %d have left the repository and are kept (spec.prune: false)", seen.kept)
 	}
+	if _, stay := orphans(src); !stay {
+		message += fmt.Sprintf("; they go with this source when it is deleted (spec.deletionPolicy: %s)", v1alpha1.DeletionDelete)
+	}
 	set(src, now, v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonApplied, message)
 	remove(src, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled)
 }

@@ -64,6 +64,11 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := writer.Write(ctx, src, v1alpha1.FieldManager); err != nil {
 		return again(err)
 	}
+	if spent(src, seen) {
+		if err := c.forgetAcceptance(ctx, src); err != nil {
+			return again(err)
+		}
+	}
 	c.metrics.looked(seen, failed, c.clock.Since(start))
 	c.announce(before, src, seen)
 	if failed != nil && !failed.stalled {

@@ -73,15 +73,16 @@ func (c *Controller) announceDrift(src *v1alpha1.PolicySource, seen sight) {
 	}
 }
 
-// announceEnd tells what becomes of a deleted source's policies.
-func (c *Controller) announceEnd(src *v1alpha1.PolicySource, policies []v1alpha1.Policy, removed bool) {
+// announceEnd tells what becomes of a deleted source's policies; kept is why they
+// stay, empty when they were removed.
+func (c *Controller) announceEnd(src *v1alpha1.PolicySource, policies []v1alpha1.Policy, kept string) {
 	names := make([]string, len(policies))
 	for i, p := range policies {
 		names[i] = p.Name
 	}
-	note := fmt.Sprintf("%d policies stay in force without a source", len(names))
-	if removed {
-		note = fmt.Sprintf("%d policies were removed with it and are no longer enforced", len(names))
+	note := fmt.Sprintf("%d policies stay in force without a source (%s)", len(names), kept)
+	if kept == "" {
+		note = fmt.Sprintf("%d policies were removed with it and are no longer enforced (spec.deletionPolicy: %s)", len(names), v1alpha1.DeletionDelete)
 	}
 	c.record(src, corev1.EventTypeWarning, ReasonSourceDeleted, note+naming(": ", names))
 }
@@ -107,7 +108,8 @@ func eventOf(reason string) string {
 	switch reason {
 	case v1alpha1.ReasonNotCompiling:
 		return ReasonSourceNotCompiling
-	case v1alpha1.ReasonEmpty, v1alpha1.ReasonTooLarge, v1alpha1.ReasonPolicyConflict, v1alpha1.ReasonRefused, v1alpha1.ReasonNamespaceNotAllowed:
+	case v1alpha1.ReasonEmpty, v1alpha1.ReasonTooLarge, v1alpha1.ReasonPolicyConflict, v1alpha1.ReasonRefused, v1alpha1.ReasonNamespaceNotAllowed,
+		v1alpha1.ReasonNotDescendant, v1alpha1.ReasonHistoryUnknown, v1alpha1.ReasonTooManyRemoved:
 		return ReasonSourceRefused
 	case v1alpha1.ReasonApplyFailed:
 		return ReasonSourceApplyFailed

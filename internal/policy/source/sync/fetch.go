@@ -32,6 +32,9 @@ type FetchRequest struct {
 	// Signers are the values of the Secret with the keys of which one must have
 	// signed the commit; nil when no signature is asked for.
 	Signers map[string][]byte
+	// Since is the commit in force, from which what is found must descend; empty where
+	// any is taken. Accepted is a commit that is taken all the same.
+	Since, Accepted string
 }
 
 // Fetched is a repository at one commit.
@@ -48,6 +51,9 @@ type FetchError struct {
 	Reason string
 	// Stalled says that only a person can mend it.
 	Stalled bool
+	// Revision is what was found, and isn't taken; empty when it isn't that which is
+	// wrong.
+	Revision string
 	// Err says what is wrong and what to do. It never holds a credential.
 	Err error
 }
@@ -59,8 +65,12 @@ func (e *FetchError) Error() string { return e.Err.Error() }
 func (e *FetchError) Unwrap() error { return e.Err }
 
 // fetchFailure classifies an error of a Fetcher.
-func fetchFailure(err error) *failure {
+func fetchFailure(src *v1alpha1.PolicySource, err error) *failure {
 	var known *FetchError
+	if errors.As(err, &known) && (known.Reason == v1alpha1.ReasonNotDescendant || known.Reason == v1alpha1.ReasonHistoryUnknown) {
+		return stalled(known.Reason, "%v. To roll back, push a commit that reverts; to take this revision, %s; to take any, set spec.history: Any",
+			known, acceptance(src, known.Revision))
+	}
 	if errors.As(err, &known) {
 		return &failure{reason: cmp.Or(known.Reason, v1alpha1.ReasonFetchFailed), message: known.Error(), stalled: known.Stalled}
 	}

@@ -20,8 +20,8 @@ func (c *Controller) hold(ctx context.Context, src *v1alpha1.PolicySource) error
 	return c.patchFinalizers(ctx, src, before)
 }
 
-// finalize removes the policies of a source that is being deleted. With prune:
-// false, or while it is suspended, they stay.
+// finalize lets go of the policies of a source that is being deleted, or removes
+// them, as its spec says.
 func (c *Controller) finalize(ctx context.Context, src *v1alpha1.PolicySource) error {
 	before := src.DeepCopy()
 	if !controllerutil.RemoveFinalizer(src, v1alpha1.SourceFinalizer) {
@@ -32,15 +32,16 @@ func (c *Controller) finalize(ctx context.Context, src *v1alpha1.PolicySource) e
 	if err := c.reader.List(ctx, live, client.MatchingLabels(o.labels())); err != nil {
 		return fmt.Errorf("list the policies of PolicySource %s: %w", o, err)
 	}
-	if prunes(src) && !src.Spec.Suspend {
-		writes := &applier{client: c.client, owner: o}
-		if err := writes.prune(ctx, live.Items); err != nil {
-			return fmt.Errorf("remove the policies of PolicySource %s: %w", o, err)
-		}
-		c.announceEnd(src, live.Items, true)
-	} else {
-		c.announceEnd(src, live.Items, false)
+	writes := &applier{client: c.client, owner: o}
+	kept, stay := orphans(src)
+	end := writes.prune
+	if stay {
+		end = writes.release
 	}
+	if err := end(ctx, live.Items); err != nil {
+		return fmt.Errorf("let go of the policies of PolicySource %s: %w", o, err)
+	}
+	c.announceEnd(src, live.Items, kept)
 	if err := c.fetcher.Forget(string(src.UID)); err != nil {
 		log.FromContext(ctx).Error(err, "files of a repository stay on disk")
 	}

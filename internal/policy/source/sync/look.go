@@ -130,6 +130,9 @@ func (c *Controller) bring(ctx context.Context, src *v1alpha1.PolicySource, want
 	if len(p.unclaimed) > 0 {
 		return withProblems(v1alpha1.ReasonPolicyConflict, p.unclaimed)
 	}
+	if why := tooManyRemoved(src, p, wanted.revision); why != nil {
+		return why
+	}
 	inventory := namesOf(want)
 	if !prunes(src) {
 		for _, left := range p.remove {

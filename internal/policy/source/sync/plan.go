@@ -16,6 +16,10 @@ type plan struct {
 	made  map[string]bool
 	// remove are the source's policies that have left the repository.
 	remove []v1alpha1.Policy
+	// held is how many policies of the source are in the cluster, and empty says that
+	// the repository has none.
+	held  int
+	empty bool
 	// unclaimed are the policies that aren't the source's to write.
 	unclaimed []v1alpha1.SourceProblem
 }
@@ -50,7 +54,7 @@ func planOf(want []source.Located, live []v1alpha1.Policy, o owner, inventory []
 	for i := range live {
 		there[live[i].Name] = &live[i]
 	}
-	out := &plan{made: map[string]bool{}}
+	out := &plan{made: map[string]bool{}, empty: len(want) == 0}
 	wanted := map[string]bool{}
 	for _, w := range want {
 		name := w.Definition.Name
@@ -74,7 +78,11 @@ func planOf(want []source.Located, live []v1alpha1.Policy, o owner, inventory []
 		}
 	}
 	for _, p := range live {
-		if by, _ := namedBy(p.Labels); by == o && !wanted[p.Name] {
+		if by, _ := namedBy(p.Labels); by != o {
+			continue
+		}
+		out.held++
+		if !wanted[p.Name] {
 			out.remove = append(out.remove, p)
 		}
 	}

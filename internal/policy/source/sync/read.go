@@ -2,6 +2,7 @@ package sync
 
 import (
 	"context"
+	"errors"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
@@ -17,7 +18,8 @@ func (c *Controller) read(ctx context.Context, src *v1alpha1.PolicySource, at *r
 	}
 	fetched, err := c.fetcher.Fetch(ctx, request)
 	if err != nil {
-		return fetchFailure(err)
+		seen.found(err)
+		return fetchFailure(src, err)
 	}
 	seen.fetched, seen.revision = true, fetched.Revision
 	if at.newest != nil && at.newest.revision == fetched.Revision {
@@ -37,9 +39,17 @@ func (c *Controller) read(ctx context.Context, src *v1alpha1.PolicySource, at *r
 	return nil
 }
 
+// found notes the revision that a repository answered with, though it isn't taken.
+func (s *sight) found(err error) {
+	var known *FetchError
+	if errors.As(err, &known) && known.Revision != "" {
+		s.fetched, s.revision = true, known.Revision
+	}
+}
+
 // request gathers what the repository is asked with.
 func (c *Controller) request(ctx context.Context, src *v1alpha1.PolicySource) (FetchRequest, error) {
-	r := FetchRequest{Key: string(src.UID), URL: src.Spec.URL, Ref: src.Spec.Ref}
+	r := FetchRequest{Key: string(src.UID), URL: src.Spec.URL, Ref: src.Spec.Ref, Since: mustFollow(src), Accepted: accepted(src)}
 	if src.Spec.SecretRef != nil {
 		values, err := c.secrets.read(ctx, src.Namespace, src.Spec.SecretRef.Name, "spec.secretRef")
 		if err != nil {

@@ -51,6 +51,36 @@ func TestSigned(t *testing.T) {
 	}
 }
 
+func TestSignedAsStandardWebhooksHasIt(t *testing.T) {
+	// The example of the standard's own libraries.
+	const id, at, body = "msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", `{"test": 2432232314}`
+	const token, good = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+	message := func(signatures, stamp string) http.Header {
+		return headers("webhook-id", id, "webhook-timestamp", stamp, "webhook-signature", signatures)
+	}
+	tests := map[string]struct {
+		header http.Header
+		token  string
+		want   bool
+	}{
+		"a good signature":           {message(good, at), token, true},
+		"a good one among others":    {message("v1,AAAA v2,"+good[3:]+" "+good, at), token, true},
+		"of another version":         {message("v2,"+good[3:], at), token, false},
+		"of another time":            {message(good, "1614265331"), token, false},
+		"not base64":                 {message("v1,%%", at), token, false},
+		"a token that isn't encoded": {message(good, at), "whsec_%%", false},
+		"a token that is empty":      {message(good, at), "whsec_", false},
+		"beside the token itself":    {headers("webhook-signature", "v1,AAAA", "X-Gitlab-Token", token), token, false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := signed(tc.header, []byte(body), []byte(tc.token)); got != tc.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
+
 // RFC 4231, test case 2.
 func TestSignatureIsTheStandardsOwn(t *testing.T) {
 	const want = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"

@@ -64,7 +64,7 @@ func prunes(src *v1alpha1.PolicySource) bool { return src.Spec.Prune == nil || *
 func due(src *v1alpha1.PolicySource, now time.Time) bool {
 	s := &src.Status
 	return src.Generation != s.ObservedGeneration ||
-		asks(src) != s.LastHandledReconcileAt ||
+		asks(src) != s.LastHandledReconcileAt || accepted(src) != "" ||
 		s.NextAttemptAt == nil || !now.Before(s.NextAttemptAt.Time)
 }
 
