@@ -70,6 +70,7 @@ func checks() []check {
 		{"manager", manager},              // replicas
 		{"leader", leader},                // a fresh lease
 		{"webhooks", webhooks},            // entries, what they lead to, failure policies
+		{"cold-start", coldStart},         // what nodes need passes while nobody answers
 		{"certificate", certificate},      // authority and serving certificate
 		{"admission", admission},          // does the webhook answer, and judge?
 		{"policies", policies},            // in force at their newest revision
