@@ -34,6 +34,7 @@ func TestLibraryLoadsAndCompiles(t *testing.T) {
 		"allowed-registries":       v1alpha1.RemediationDryRun,
 		"host-namespaces":          v1alpha1.RemediationDryRun,
 		"immutable-tags":           v1alpha1.RemediationOff,
+		"no-exec":                  v1alpha1.RemediationOff,
 		"owner-labels":             v1alpha1.RemediationDryRun,
 		"privileged-containers":    v1alpha1.RemediationDryRun,
 		"readonly-root-filesystem": v1alpha1.RemediationDryRun,

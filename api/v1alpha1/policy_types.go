@@ -53,7 +53,7 @@ const (
 )
 
 // Operation is an admission operation that a policy concerns.
-// +kubebuilder:validation:Enum=CREATE;UPDATE;DELETE
+// +kubebuilder:validation:Enum=CREATE;UPDATE;DELETE;CONNECT
 type Operation string
 
 // The operations of admission.k8s.io/v1 that a policy may judge.
@@ -61,6 +61,9 @@ const (
 	OperationCreate Operation = "CREATE"
 	OperationUpdate Operation = "UPDATE"
 	OperationDelete Operation = "DELETE"
+	// OperationConnect opens a stream into a Pod, or goes through the API server's
+	// proxy: exec, attach, portforward, proxy.
+	OperationConnect Operation = "CONNECT"
 )
 
 // Policy is one rule of the platform, in Rego, with whom it concerns, how it is
@@ -154,7 +157,8 @@ type PolicySpec struct {
 	// +optional
 	FailurePolicy FailurePolicy `json:"failurePolicy,omitempty"`
 	// ratchet lets an UPDATE pass when every violation was already there before
-	// it, so that an old violation never blocks a hotfix. Default: true.
+	// it and what violates is unchanged, so that an old violation never blocks a
+	// hotfix of something else. Default: true.
 	// +optional
 	// +kubebuilder:default=true
 	Ratchet *bool `json:"ratchet,omitempty"`
@@ -186,10 +190,13 @@ type Match struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	Resources []ResourceMatch `json:"resources"`
-	// operations are the admission operations judged. Default: CREATE and UPDATE.
+	// operations are the admission operations judged. A policy on Pods that names
+	// CREATE judges updates of workloads too, for what they add to the template, and
+	// containers that are added to a running Pod. CONNECT concerns subresources only.
+	// Default: CREATE and UPDATE.
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MaxItems=3
+	// +kubebuilder:validation:MaxItems=4
 	// +kubebuilder:default={CREATE,UPDATE}
 	Operations []Operation `json:"operations,omitempty"`
 	// namespaces are globs (* and ?) of the namespaces concerned; empty means
@@ -216,7 +223,8 @@ type Match struct {
 	// podTemplates extends a rule on Pods to the kinds that hold a pod template:
 	// Deployment, StatefulSet, DaemonSet, ReplicaSet, ReplicationController, Job
 	// and CronJob. What such a workload's controller makes is then judged at the
-	// workload. Default: true.
+	// workload by the scan, and by admission excused for what it violates there.
+	// Default: true.
 	// +optional
 	// +kubebuilder:default=true
 	PodTemplates *bool `json:"podTemplates,omitempty"`
@@ -253,4 +261,17 @@ type ResourceMatch struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k == '*')",message="kinds can't hold \"*\": name the kinds"
 	Kinds []string `json:"kinds"`
+	// subresources are what of the kinds is concerned instead of the objects
+	// themselves, each by its own operation: exec, attach, portforward (of Pods) and
+	// proxy (of Pods, Services, Nodes) by CONNECT, eviction (of Pods) by CREATE, scale
+	// (of Deployments, StatefulSets, ReplicaSets, ReplicationControllers) by UPDATE. The
+	// rule then sees what is sent: a PodExecOptions, say. The scan has nothing to judge.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=6
+	Subresources []Subresource `json:"subresources,omitempty"`
 }
+
+// Subresource is a part of an object that admission judges by itself.
+// +kubebuilder:validation:Enum=exec;attach;portforward;proxy;eviction;scale
+type Subresource string

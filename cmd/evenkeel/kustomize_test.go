@@ -109,8 +109,8 @@ func TestKustomizeGeneratesAndPatchesPolicies(t *testing.T) {
 			t.Errorf("%v has the annotations %v, want the overlay's only", metadata["name"], annotations)
 		}
 	}
-	if len(enforcement) != 8 || enforcement["host-namespaces"] != "Warn" || enforcement["privileged-containers"] != "Deny" {
-		t.Errorf("policies and their enforcement are %v, want the library's eight with host-namespaces at Warn", enforcement)
+	if len(enforcement) != 9 || enforcement["host-namespaces"] != "Warn" || enforcement["privileged-containers"] != "Deny" {
+		t.Errorf("policies and their enforcement are %v, want the library's nine with host-namespaces at Warn", enforcement)
 	}
 }
 

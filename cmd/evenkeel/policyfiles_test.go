@@ -66,7 +66,7 @@ func TestBuildPrintsTheLibrary(t *testing.T) {
 		}
 	}
 	want := []string{
-		"allowed-registries", "host-namespaces", "immutable-tags", "owner-labels",
+		"allowed-registries", "host-namespaces", "immutable-tags", "no-exec", "owner-labels",
 		"privileged-containers", "readonly-root-filesystem", "resource-limits", "run-as-nonroot",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {

@@ -17,7 +17,7 @@ func TestRunbooksAreWrittenForEveryPolicyAndTouchNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	printed, message, code := invoke(t, newRunbooksCommand(), library, out, "--docs-url", "https://wiki.example.com/ek/")
-	if code != 0 || !strings.Contains(printed, "8 pages written") {
+	if code != 0 || !strings.Contains(printed, "9 pages written") {
 		t.Fatalf("code %d: %s%s", code, printed, message)
 	}
 	page, err := os.ReadFile(filepath.Join(out, "host-namespaces.md"))

@@ -48,6 +48,9 @@ func (in *Installation) needs(list []v1alpha1.Policy, verbs func(*v1alpha1.Polic
 	byPlace := map[string]right{}
 	for i := range list {
 		for _, match := range list[i].Spec.Match.Resources {
+			if len(match.Subresources) > 0 {
+				continue // what is sent to them is judged, and nothing read
+			}
 			for _, group := range match.APIGroups {
 				for _, kind := range match.Kinds {
 					resource, served, err := in.resources(group, kind)

@@ -10,6 +10,8 @@ const (
 	Create Operation = "CREATE"
 	Update Operation = "UPDATE"
 	Delete Operation = "DELETE"
+	// Connect is asked of subresources only.
+	Connect Operation = "CONNECT"
 )
 
 // GroupVersionKind names a kind of one API version.

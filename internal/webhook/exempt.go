@@ -44,11 +44,12 @@ type exemption struct {
 // exemptRequest says that a request passes without being judged.
 func exemptRequest(r *policy.Request) bool {
 	switch r.Operation {
-	case policy.Create, policy.Update, policy.Delete:
+	case policy.Create, policy.Update, policy.Delete, policy.Connect:
 	default:
 		return true
 	}
-	return r.SubResource != "" && !slices.Contains(judgedSubresources(), r.SubResource) ||
+	_, judged := policy.SubresourceOf(r)
+	return r.SubResource != "" && !judged && !slices.Contains(judgedSubresources(), r.SubResource) ||
 		r.Judged() == nil ||
 		neverAsked(r.Kind.Group, r.Kind.Kind) != "" ||
 		slices.ContainsFunc(exemptions(), func(e exemption) bool { return e.holds(r) })

@@ -163,6 +163,9 @@ func describe(r *policy.Request) string {
 	if r.Namespace != "" {
 		name = r.Namespace + "/" + name
 	}
+	if s, ok := policy.SubresourceOf(r); ok {
+		return s.Name + " of " + s.Parent.Kind + " " + name
+	}
 	return r.Kind.Kind + " " + name
 }
 

@@ -89,7 +89,7 @@ func (m *Metrics) answered(endpoint string, req *policy.Request, decision string
 	operation := "other"
 	if req != nil {
 		switch req.Operation {
-		case policy.Create, policy.Update, policy.Delete:
+		case policy.Create, policy.Update, policy.Delete, policy.Connect:
 			operation = string(req.Operation)
 		}
 		if req.DryRun {

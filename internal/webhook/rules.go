@@ -28,39 +28,54 @@ type target struct {
 // rule in Rego sees the same version here as in the scan.
 func rules(policies []*v1alpha1.Policy, kinds *Kinds) (out []admissionregistrationv1.RuleWithOperations, unknown []string, err error) {
 	operations := map[Resource]map[v1alpha1.Operation]bool{}
+	resolve := func(p *v1alpha1.Policy, gk match.GroupKind, add func(Resource)) error {
+		res, err := kinds.Resolve(gk.Group, gk.Kind)
+		if errors.Is(err, ErrUnknownKind) {
+			unknown = append(unknown, gk.String())
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("policy %s: %w", p.Name, err)
+		}
+		add(res)
+		return nil
+	}
 	for _, p := range policies {
 		for _, gk := range match.Kinds(p) {
 			if neverAsked(gk.Group, gk.Kind) != "" {
 				continue
 			}
-			res, err := kinds.Resolve(gk.Group, gk.Kind)
-			if errors.Is(err, ErrUnknownKind) {
-				unknown = append(unknown, gk.String())
-				continue
+			if err := resolve(p, gk, func(res Resource) { addOperations(operations, res, match.Operations(p, gk)) }); err != nil {
+				return nil, nil, err
 			}
-			if err != nil {
-				return nil, nil, fmt.Errorf("policy %s: %w", p.Name, err)
+		}
+		for _, s := range match.Subresources(p) {
+			if err := resolve(p, s.Parent, func(res Resource) { addSubresource(operations, res, s.Name, v1alpha1.Operation(s.Operation)) }); err != nil {
+				return nil, nil, err
 			}
-			addOperations(operations, res, match.Operations(p, gk))
 		}
 	}
 	slices.Sort(unknown)
 	return mergeRules(targets(operations)), slices.Compact(unknown), nil
 }
 
-func addOperations(into map[Resource]map[v1alpha1.Operation]bool, res Resource, operations []v1alpha1.Operation) {
-	add := func(res Resource, op v1alpha1.Operation) {
-		if into[res] == nil {
-			into[res] = map[v1alpha1.Operation]bool{}
-		}
-		into[res][op] = true
+func addOperation(into map[Resource]map[v1alpha1.Operation]bool, res Resource, op v1alpha1.Operation) {
+	if into[res] == nil {
+		into[res] = map[v1alpha1.Operation]bool{}
 	}
+	into[res][op] = true
+}
+
+func addSubresource(into map[Resource]map[v1alpha1.Operation]bool, res Resource, name string, op v1alpha1.Operation) {
+	res.Plural += "/" + name
+	addOperation(into, res, op)
+}
+
+func addOperations(into map[Resource]map[v1alpha1.Operation]bool, res Resource, operations []v1alpha1.Operation) {
 	for _, op := range operations {
-		add(res, op)
+		addOperation(into, res, op)
 		for _, name := range subresourcesJudged(res, op) {
-			sub := res
-			sub.Plural += "/" + name
-			add(sub, v1alpha1.OperationUpdate)
+			addSubresource(into, res, name, v1alpha1.OperationUpdate)
 		}
 	}
 }

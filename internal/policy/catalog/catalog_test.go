@@ -186,6 +186,22 @@ func TestSetOfAPolicyThatNeverCompiled(t *testing.T) {
 	}
 }
 
+func TestAPolicyOnShellsWithABrokenMatchRefusesThem(t *testing.T) {
+	c := catalog.New(catalog.Options{})
+	p := saying("p", "x")
+	p.Spec.Match.Resources[0].Subresources = []v1alpha1.Subresource{"exec"}
+	p.Spec.Match.Operations = []v1alpha1.Operation{v1alpha1.OperationConnect}
+	p.Spec.Match.Namespaces = []string{"{"}
+	if err := c.Set(p); err == nil {
+		t.Fatal("Set took it")
+	}
+	shell := podRequest()
+	shell.Operation, shell.Kind, shell.Resource, shell.SubResource = policy.Connect, policy.GroupVersionKind{Version: "v1", Kind: "PodExecOptions"}, "pods", "exec"
+	if res, matched := c.Snapshot().EvaluateOne(t.Context(), "p", shell); !matched || res.Err == nil {
+		t.Errorf("result = %+v, matched %t: want an error, never a pass", res, matched)
+	}
+}
+
 func TestSetOfAPolicyWithoutKinds(t *testing.T) {
 	c := newCatalog(t, saying("good", "fine"))
 	p := saying("p", "x")

@@ -95,8 +95,13 @@ func (e *entry) indexed() *v1alpha1.Policy {
 		Resources:    definition.Spec.Match.Resources,
 		PodTemplates: definition.Spec.Match.PodTemplates,
 	}
-	if match.Validate(kindsOnly) != nil {
-		return nil
+	if match.Validate(kindsOnly) == nil {
+		return kindsOnly
 	}
-	return kindsOnly
+	// Subresources need their operations.
+	kindsOnly.Spec.Match.Operations = []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate, v1alpha1.OperationConnect}
+	if match.Validate(kindsOnly) == nil {
+		return kindsOnly
+	}
+	return nil
 }

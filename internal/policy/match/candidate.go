@@ -40,6 +40,8 @@ func (c *candidate) concernsOperation(r *policy.Request) bool {
 		return created || slices.Contains(operations, v1alpha1.OperationUpdate)
 	case created && AddsContainer(r):
 		return true
+	case r.Operation == policy.Connect:
+		return slices.Contains(operations, v1alpha1.OperationConnect)
 	default:
 		return slices.Contains(Operations(c.definition, r.Kind.GroupKind()), v1alpha1.Operation(r.Operation))
 	}

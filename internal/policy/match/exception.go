@@ -42,6 +42,11 @@ func NewException(e *v1alpha1.PolicyException, controllerNamespace string) (*Exc
 		if err := checkResources(match.Resources); err != nil {
 			return nil, err
 		}
+		for i := range match.Resources {
+			if len(match.Resources[i].Subresources) > 0 {
+				return nil, fmt.Errorf("spec.match.resources[%d].subresources: an exception for a kind covers its subresources: leave them out", i)
+			}
+		}
 		prepared.kinds = kindsIn(match.Resources)
 	}
 	var err error
@@ -62,7 +67,7 @@ func NewException(e *v1alpha1.PolicyException, controllerNamespace string) (*Exc
 // waiver.
 func (e *Exception) Covers(r *policy.Request) bool {
 	return e.coversNamespace(r) &&
-		(len(e.kinds) == 0 || slices.Contains(e.kinds, r.Kind.GroupKind())) &&
+		(len(e.kinds) == 0 || slices.Contains(e.kinds, r.Concerned())) &&
 		(len(e.names) == 0 || anyMatches(e.names, nameOf(r))) &&
 		(e.byObject == nil || e.byObject.Matches(labelsOf(r.Judged())))
 }

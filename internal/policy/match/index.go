@@ -12,11 +12,13 @@ import (
 // by what is left of their match. It is immutable and safe for concurrent use.
 type Index struct {
 	byKind map[GroupKind][]*candidate
+	// bySubresource holds those that concern a subresource, by its name: "pods/exec".
+	bySubresource map[string][]*candidate
 }
 
 // NewIndex prepares the policies. The error names the policy and the field.
 func NewIndex(policies []*v1alpha1.Policy) (*Index, error) {
-	index := &Index{byKind: map[GroupKind][]*candidate{}}
+	index := &Index{byKind: map[GroupKind][]*candidate{}, bySubresource: map[string][]*candidate{}}
 	ordered := slices.SortedFunc(slices.Values(policies), byName)
 	for _, p := range ordered {
 		prepared, err := newCandidate(p)
@@ -26,6 +28,9 @@ func NewIndex(policies []*v1alpha1.Policy) (*Index, error) {
 		for _, kind := range Kinds(p) {
 			index.byKind[kind] = append(index.byKind[kind], prepared)
 		}
+		for _, s := range Subresources(p) {
+			index.bySubresource[s.String()] = append(index.bySubresource[s.String()], prepared)
+		}
 	}
 	return index, nil
 }
@@ -34,8 +39,12 @@ func NewIndex(policies []*v1alpha1.Policy) (*Index, error) {
 // policy selects namespaces by label and the request doesn't hold the namespace's
 // object, the policy is taken to concern it: see NeedsNamespace.
 func (x *Index) Match(r *policy.Request) []string {
+	candidates := x.byKind[r.Kind.GroupKind()]
+	if s, ok := policy.SubresourceOf(r); ok {
+		candidates = x.bySubresource[s.String()]
+	}
 	var names []string
-	for _, c := range x.byKind[r.Kind.GroupKind()] {
+	for _, c := range candidates {
 		if c.concerns(r) {
 			names = append(names, c.definition.Name)
 		}

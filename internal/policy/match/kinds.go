@@ -30,8 +30,8 @@ func Kinds(p *v1alpha1.Policy) []GroupKind {
 // StandingKinds are the kinds whose existing objects the policy judges: none when it
 // judges nothing but deletions.
 func StandingKinds(p *v1alpha1.Policy) []GroupKind {
-	ops := p.Spec.Match.Operations
-	if len(ops) > 0 && !slices.Contains(ops, v1alpha1.OperationCreate) && !slices.Contains(ops, v1alpha1.OperationUpdate) {
+	ops := written(p)
+	if !slices.Contains(ops, v1alpha1.OperationCreate) && !slices.Contains(ops, v1alpha1.OperationUpdate) {
 		return nil
 	}
 	return Kinds(p)
@@ -41,9 +41,9 @@ func StandingKinds(p *v1alpha1.Policy) []GroupKind {
 // the creation of Pods also judges what becomes a Pod: whatever changes the template
 // of a workload, and a container that is added to a running Pod.
 func Operations(p *v1alpha1.Policy, kind GroupKind) []v1alpha1.Operation {
-	operations := written(p)
+	operations := slices.DeleteFunc(slices.Clone(written(p)), func(op v1alpha1.Operation) bool { return op == v1alpha1.OperationConnect })
 	if slices.Contains(operations, v1alpha1.OperationCreate) && !slices.Contains(operations, v1alpha1.OperationUpdate) && holdsTemplate(kind) && reachesTemplates(p) {
-		return append(slices.Clone(operations), v1alpha1.OperationUpdate)
+		return append(operations, v1alpha1.OperationUpdate)
 	}
 	return operations
 }
@@ -70,8 +70,12 @@ func ViaPodTemplate(p *v1alpha1.Policy, kind GroupKind) bool {
 	return templatesWanted(p) && policy.ReachedByTemplate(named(p), kind)
 }
 
-// named spells out match.resources.
-func named(p *v1alpha1.Policy) []GroupKind { return kindsIn(p.Spec.Match.Resources) }
+// named spells out match.resources, but for subresources.
+func named(p *v1alpha1.Policy) []GroupKind {
+	return kindsIn(slices.DeleteFunc(slices.Clone(p.Spec.Match.Resources), func(r v1alpha1.ResourceMatch) bool {
+		return len(r.Subresources) > 0
+	}))
+}
 
 func kindsIn(resources []v1alpha1.ResourceMatch) []GroupKind {
 	var kinds []GroupKind

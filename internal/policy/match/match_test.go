@@ -212,7 +212,7 @@ func TestValidate(t *testing.T) {
 		"no kind":               {"nothing named", v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}}}}, "resources[0].kinds is empty"},
 		"a group with version":  {"a group alone", onKinds("apps/v1", "Deployment"), `"apps/v1" isn't an API group`},
 		"every kind":            {"kinds are named", onKinds("apps", "*"), `"*" isn't a kind`},
-		"an unknown operation":  {"admission's own", onPods(operations("CONNECT")), `spec.match.operations: "CONNECT"`},
+		"an unknown operation":  {"admission's own", onPods(operations("PATCH")), `spec.match.operations: "PATCH"`},
 		"a list as a glob":      {"only * and ?", onPods(namespaces("{a,b}")), `spec.match.namespaces: "{a,b}"`},
 		"an upper-case glob":    {"no namespace has it", onPods(excluded("Team")), `spec.match.excludedNamespaces: "Team"`},
 		"an empty glob":         {"no namespace has it", onPods(namespaces("")), `spec.match.namespaces: ""`},

@@ -22,6 +22,9 @@ func newCandidate(p *v1alpha1.Policy) (*candidate, error) {
 	if err = checkOperations(match.Operations); err != nil {
 		return nil, err
 	}
+	if err = checkSubresources(p); err != nil {
+		return nil, err
+	}
 	if prepared.namespaces, err = globs("spec.match.namespaces", match.Namespaces); err != nil {
 		return nil, err
 	}
@@ -66,9 +69,9 @@ func checkResources(resources []v1alpha1.ResourceMatch) error {
 func checkOperations(operations []v1alpha1.Operation) error {
 	for _, operation := range operations {
 		switch operation {
-		case v1alpha1.OperationCreate, v1alpha1.OperationUpdate, v1alpha1.OperationDelete:
+		case v1alpha1.OperationCreate, v1alpha1.OperationUpdate, v1alpha1.OperationDelete, v1alpha1.OperationConnect:
 		default:
-			return fmt.Errorf("spec.match.operations: %q is unknown: it may hold CREATE, UPDATE and DELETE", operation)
+			return fmt.Errorf("spec.match.operations: %q is unknown: it may hold CREATE, UPDATE, DELETE and CONNECT", operation)
 		}
 	}
 	return nil

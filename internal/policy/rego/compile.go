@@ -198,10 +198,13 @@ func regoVersion(v v1alpha1.RegoVersion) ast.RegoVersion {
 	return ast.RegoV1
 }
 
-// namedKinds spells out match.resources.
+// namedKinds spells out match.resources, but for subresources.
 func namedKinds(p *v1alpha1.Policy) []policy.GroupKind {
 	var kinds []policy.GroupKind
 	for _, resource := range p.Spec.Match.Resources {
+		if len(resource.Subresources) > 0 {
+			continue
+		}
 		for _, group := range resource.APIGroups {
 			for _, kind := range resource.Kinds {
 				kinds = append(kinds, policy.GroupKind{Group: group, Kind: kind})

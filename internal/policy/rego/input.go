@@ -101,6 +101,10 @@ func treeTerm(tree map[string]any) (*ast.Term, error) {
 // requestPairs is the AdmissionRequest of admission.k8s.io/v1, with the same
 // spelling and the same absent keys.
 func requestPairs(r *policy.Request, object, oldObject *ast.Term) [][2]*ast.Term {
+	group, version := r.Kind.Group, r.Kind.Version
+	if s, ok := policy.SubresourceOf(r); ok {
+		group, version = s.Parent.Group, "v1"
+	}
 	pairs := [][2]*ast.Term{
 		pair("uid", ast.StringTerm(r.UID)),
 		pair("operation", ast.StringTerm(string(r.Operation))),
@@ -109,8 +113,8 @@ func requestPairs(r *policy.Request, object, oldObject *ast.Term) [][2]*ast.Term
 			pair("version", ast.StringTerm(r.Kind.Version)),
 			pair("kind", ast.StringTerm(r.Kind.Kind)))),
 		pair("resource", ast.ObjectTerm(
-			pair("group", ast.StringTerm(r.Kind.Group)),
-			pair("version", ast.StringTerm(r.Kind.Version)),
+			pair("group", ast.StringTerm(group)),
+			pair("version", ast.StringTerm(version)),
 			pair("resource", ast.StringTerm(r.Resource)))),
 		pair("userInfo", userTerm(r.UserInfo)),
 		pair("object", object),

@@ -24,11 +24,16 @@ type Example struct {
 	Object map[string]any `json:"object"`
 	// OldObject is the manifest before an UPDATE or DELETE.
 	OldObject map[string]any `json:"oldObject"`
-	// Operation is CREATE, UPDATE or DELETE. Default: CREATE.
+	// Operation is CREATE, UPDATE, DELETE or CONNECT. Default: CREATE, or that of the
+	// subresource.
 	Operation policy.Operation `json:"operation"`
+	// Subresource says that the object is sent to a subresource, and of what.
+	Subresource *Subresource `json:"subresource"`
 	// NamespaceObject is the Namespace that the object lives in. Default: one
 	// that has the object's namespace as its name and nothing else.
 	NamespaceObject map[string]any `json:"namespaceObject"`
+	// UserInfo is who asks. Default: nobody.
+	UserInfo UserInfo `json:"userInfo"`
 	// Parameters take the place of the policy's own, as a whole.
 	Parameters any `json:"parameters"`
 	// Expect is the verdict.
@@ -37,6 +42,31 @@ type Example struct {
 	// must be no fix. true: the fix must cure. A manifest: the fix must cure,
 	// and the object must then equal it.
 	Fixed any `json:"fixed"`
+}
+
+// Subresource is what a request is on that isn't on an object itself. What is sent
+// names neither, so they stand here.
+type Subresource struct {
+	// Resource is the plural name of the kind and the subresource: pods/exec.
+	Resource string `json:"resource"`
+	// Namespace and Name name the object that it is a part of.
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// UserInfo is who asks, as in an AdmissionRequest.
+type UserInfo struct {
+	Username string   `json:"username"`
+	Groups   []string `json:"groups"`
+}
+
+func (s *Subresource) known() (policy.Subresource, bool) {
+	for _, known := range policy.Subresources() {
+		if known.String() == s.Resource {
+			return known, true
+		}
+	}
+	return policy.Subresource{}, false
 }
 
 // Expectation is the verdict that an example asks for.
@@ -80,6 +110,8 @@ func checkExamples(examples []Example) error {
 			return fmt.Errorf("two examples are named %q: rename one", example.Name)
 		case example.request(nil).Judged() == nil:
 			return fmt.Errorf("example %q has no object: give the full manifest", example.Name)
+		case !example.validSubresource():
+			return fmt.Errorf("example %q: %q is no subresource that policies judge: write for example pods/exec", example.Name, example.Subresource.Resource)
 		case !example.validFixed():
 			return fmt.Errorf("example %q: fixed must be true, false or a manifest", example.Name)
 		}
@@ -94,6 +126,14 @@ func checkExamples(examples []Example) error {
 		return errors.New("one example that passes and one that violates are the least: add what is missing")
 	}
 	return nil
+}
+
+func (e *Example) validSubresource() bool {
+	if e.Subresource == nil {
+		return true
+	}
+	_, ok := e.Subresource.known()
+	return ok
 }
 
 func (e *Example) validFixed() bool {
@@ -129,13 +169,22 @@ func (e *Example) request(object map[string]any) *policy.Request {
 	}
 	meta, _ := judged["metadata"].(map[string]any)
 	namespace, _ := meta["namespace"].(string)
+	if e.Subresource != nil {
+		namespace = e.Subresource.Namespace
+	}
 	namespaceObject := e.NamespaceObject
 	if namespaceObject == nil && namespace != "" {
 		namespaceObject = map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace}}
 	}
 	r := policy.NewAudit(judged, namespaceObject, now())
 	r.Audit = false
+	r.UserInfo = policy.UserInfo{Username: e.UserInfo.Username, Groups: e.UserInfo.Groups}
 	r.Object, r.OldObject = object, e.OldObject
+	if s := e.Subresource; s != nil {
+		known, _ := s.known()
+		r.Resource, r.SubResource, r.Operation = known.Resource, known.Name, known.Operation
+		r.Namespace, r.Name = s.Namespace, s.Name
+	}
 	if e.Operation != "" {
 		r.Operation = e.Operation
 	}

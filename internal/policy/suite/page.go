@@ -15,6 +15,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/policy/source"
 )
 
@@ -36,6 +37,8 @@ type page struct {
 // shown is an example as the page shows it.
 type shown struct {
 	Name, Object string
+	// Sent says what the object is sent to, if that isn't the object itself.
+	Sent string
 	// Told are the messages of what the object violates.
 	Told []string
 	// Fix is the fix as a unified diff, empty when there is none.
@@ -61,7 +64,7 @@ func Page(ctx context.Context, fsys fs.FS, p source.Located, docs string) ([]byt
 			return nil, fmt.Errorf("policy %s, example %q: %w", p.Definition.Name, examples[i].Name, err)
 		}
 	}
-	parsed, err := template.New("page").Funcs(template.FuncMap{"join": strings.Join, "kinds": kindsText}).Parse(pageText)
+	parsed, err := template.New("page").Funcs(template.FuncMap{"join": strings.Join, "kinds": kindsText, "standing": match.StandingKinds}).Parse(pageText)
 	if err != nil {
 		return nil, fmt.Errorf("read the template of pages: %w", err)
 	}
@@ -91,6 +94,9 @@ func (c *page) add(ctx context.Context, e *Example) error {
 		return err
 	}
 	one := shown{Name: e.Name, Object: string(object)}
+	if s := e.Subresource; s != nil {
+		one.Sent = fmt.Sprintf("Sent to `%s` of `%s/%s`:", s.Resource, s.Namespace, s.Name)
+	}
 	for _, v := range append(decision.Violations, decision.Warnings...) {
 		one.Told = append(one.Told, told(v))
 	}
@@ -154,5 +160,13 @@ func kindsText(m v1alpha1.ResourceMatch) string {
 			groups[i] = "core"
 		}
 	}
-	return strings.Join(m.Kinds, ", ") + " (" + strings.Join(groups, ", ") + ")"
+	text := strings.Join(m.Kinds, ", ") + " (" + strings.Join(groups, ", ") + ")"
+	if len(m.Subresources) == 0 {
+		return text
+	}
+	names := make([]string, len(m.Subresources))
+	for i, name := range m.Subresources {
+		names[i] = string(name)
+	}
+	return strings.Join(names, ", ") + " of " + text
 }
