@@ -17,20 +17,6 @@ const trustAhead = v1alpha1.MaxBreakerCooldown
 // have. It says whether the opening was taken back.
 func settleFuture(st *v1alpha1.CircuitBreakerStatus, now time.Time) (reopened bool) {
 	limit := now.Add(trustAhead)
-	if st.OpenedAt != nil && st.OpenedAt.After(limit) {
-		cooldown := time.Duration(0)
-		if st.NextProbeAt != nil {
-			cooldown = min(max(st.NextProbeAt.Sub(st.OpenedAt.Time), 0), v1alpha1.MaxBreakerCooldown)
-			st.NextProbeAt = microTime(now.Add(cooldown))
-		}
-		st.OpenedAt = microTime(now)
-		reopened = st.State == v1alpha1.BreakerOpen
-	}
-	// No cooldown is longer, so that a promise beyond it is none.
-	if st.NextProbeAt != nil && st.NextProbeAt.After(now.Add(2*trustAhead)) {
-		st.NextProbeAt = microTime(now.Add(trustAhead))
-		reopened = st.State == v1alpha1.BreakerOpen
-	}
 	if st.Permit != nil && st.Permit.ExpiresAt.After(now.Add(maxPermit)) {
 		st.Permit.ExpiresAt = *microTime(now.Add(maxPermit))
 	}
@@ -42,7 +28,24 @@ func settleFuture(st *v1alpha1.CircuitBreakerStatus, now time.Time) (reopened bo
 	if st.LastOutcomeAt != nil && st.LastOutcomeAt.After(limit) {
 		st.LastOutcomeAt = microTime(now)
 	}
-	return reopened
+	return settleOpening(st, limit, now) && st.State == v1alpha1.BreakerOpen
+}
+
+// settleOpening takes back the times of an opening.
+func settleOpening(st *v1alpha1.CircuitBreakerStatus, limit, now time.Time) (changed bool) {
+	if st.OpenedAt != nil && st.OpenedAt.After(limit) {
+		cooldown := time.Duration(0)
+		if st.NextProbeAt != nil {
+			cooldown = min(max(st.NextProbeAt.Sub(st.OpenedAt.Time), 0), v1alpha1.MaxBreakerCooldown)
+			st.NextProbeAt = microTime(now.Add(cooldown))
+		}
+		st.OpenedAt, changed = microTime(now), true
+	}
+	// No cooldown is longer, so that a promise beyond it is none.
+	if st.NextProbeAt != nil && st.NextProbeAt.After(now.Add(2*trustAhead)) {
+		st.NextProbeAt, changed = microTime(now.Add(trustAhead)), true
+	}
+	return changed
 }
 
 // maxPermit is the longest that a permit is believed to last: plans of many waves

@@ -50,11 +50,10 @@ func saidBetter(alerts []Alert, now time.Time) []Alert {
 // single targets lack, metrics that answer on and off. Time outside the maintenance
 // windows doesn't count, and neither does what a person has stopped.
 func noProgress(p plan) (finding, bool) {
-	switch p.Status.Phase {
-	case v1alpha1.PhaseAwaitingApproval, v1alpha1.PhaseRollingBack:
-		return finding{}, false // each has an alert of its own
-	}
-	if ended(p.Remediation) || p.Status.Reason == v1alpha1.ReasonPaused || p.Status.HeldFrom == v1alpha1.PhaseVerifying && p.Status.Phase == v1alpha1.PhaseHeld {
+	phase := p.Status.Phase
+	// Each of these has an alert of its own, or is a person's to know of.
+	others := phase == v1alpha1.PhaseAwaitingApproval || phase == v1alpha1.PhaseRollingBack || p.Status.Reason == v1alpha1.ReasonPaused
+	if failed := phase == v1alpha1.PhaseHeld && p.Status.HeldFrom == v1alpha1.PhaseVerifying; failed || others || ended(p.Remediation) {
 		return finding{}, false
 	}
 	patience := noProgressFactor * p.deadline()

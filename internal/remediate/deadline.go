@@ -44,10 +44,7 @@ func (o Observation) overdue(t TargetView, lastWrite time.Time) (string, bool) {
 	if t.State == v1alpha1.TargetVerified && t.Check == nil || t.AppliedAt.IsZero() || o.Status.Phase == v1alpha1.PhaseHeld {
 		return "", false
 	}
-	deadline := o.Spec.Strategy.ProgressDeadline.Duration
-	if t.lateness() == v1alpha1.ReasonUnobserved {
-		deadline *= unobservedFactor // it may be well: one look that succeeds decides
-	}
+	deadline := o.patience(t)
 	since := t.AppliedAt
 	if o.Status.PhaseStartedAt != nil && o.Status.PhaseStartedAt.After(since) {
 		since = o.Status.PhaseStartedAt.Time
@@ -63,6 +60,16 @@ func (o Observation) overdue(t TargetView, lastWrite time.Time) (string, bool) {
 		return fmt.Sprintf("kept flapping for %s: %s", limit, saw), true
 	}
 	return "", false
+}
+
+// patience is how long a target may take to be verified. One that can't be read may
+// be well, and one look that succeeds decides.
+func (o Observation) patience(t TargetView) time.Duration {
+	deadline := o.Spec.Strategy.ProgressDeadline.Duration
+	if t.lateness() == v1alpha1.ReasonUnobserved {
+		deadline *= unobservedFactor
+	}
+	return deadline
 }
 
 // lateness is the reason of a target whose time is used up: it was seen not to be

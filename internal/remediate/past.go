@@ -65,15 +65,8 @@ func (h *past) remember(rem *v1alpha1.Remediation, b *book, revision string, now
 		h.rememberSlowly(b.target(t), b.record(t), now.Sub(ended))
 		uid := b.target(t).Object.UID
 		switch state := b.record(t).State; {
-		case state == v1alpha1.TargetFailed && rem.Status.Reason == v1alpha1.ReasonNoAnswer && !canary.SpeaksOfFix(b.record(t).Reason):
-			// It waits no longer than the next plan does (canary.ReplanAfter).
-		case state == v1alpha1.TargetFailed && rem.Spec.Policy.Revision == revision:
-			key := uid
-			if b.record(t).Reason == v1alpha1.ReasonVanished {
-				key = placeOf(b.target(t).Object) // whoever makes it again gives it another UID
-			}
-			h.failedUntil[key] = ended.Add(min(failedBackoff<<min(h.failures[key], 10), maxFailedBackoff))
-			h.failures[key]++
+		case state == v1alpha1.TargetFailed:
+			h.rememberFailure(rem, b.target(t).Object, b.record(t).Reason, revision, ended)
 		case state == v1alpha1.TargetDone:
 			h.heat[uid] += min(cooled, 1)
 			if w := b.record(t).Write; w != nil && w.Verb == v1alpha1.ActionDelete {
@@ -81,6 +74,22 @@ func (h *past) remember(rem *v1alpha1.Remediation, b *book, revision string, now
 			}
 		}
 	}
+}
+
+// rememberFailure lets a target wait that failed under the revision in force. One of a
+// plan that ended without an answer waits no longer than the next plan does (see
+// canary.ReplanAfter).
+func (h *past) rememberFailure(rem *v1alpha1.Remediation, object v1alpha1.ObjectReference, reason, revision string, ended time.Time) {
+	unanswered := rem.Status.Reason == v1alpha1.ReasonNoAnswer && !canary.SpeaksOfFix(reason)
+	if unanswered || rem.Spec.Policy.Revision != revision {
+		return
+	}
+	key := object.UID
+	if reason == v1alpha1.ReasonVanished {
+		key = placeOf(object) // whoever makes it again gives it another UID
+	}
+	h.failedUntil[key] = ended.Add(min(failedBackoff<<min(h.failures[key], 10), maxFailedBackoff))
+	h.failures[key]++
 }
 
 // rememberSlowly adds what a plan that ended so long ago tells of an object's

@@ -78,7 +78,28 @@ func (b *budgets) reserveUndo(ctx context.Context, p *pass, o *Observation) {
 // unavailable, or may be, already: its undoing takes no more room.
 func (o *Observation) paceUndo(room *canary.Room, unknown string) (taken map[string]string) {
 	taken = map[string]string{}
-	first, begun := -1, 0
+	needRoom, begun := o.needRoom()
+	for _, i := range needRoom {
+		t := &o.Targets[i]
+		if len(taken) == int(o.Spec.Strategy.MaxConcurrent) {
+			t.Barred, t.BarredReason = "its batch is full", v1alpha1.ReasonBudgetSpent
+		} else if why := room.Take(t.Object.Namespace); why != "" {
+			t.Barred, t.BarredReason = cmp.Or(unknown, why), v1alpha1.ReasonBudgetSpent
+		} else {
+			taken[t.Object.UID] = t.Object.Namespace
+		}
+	}
+	if len(needRoom) > 0 && begun+len(taken) == 0 {
+		t := &o.Targets[needRoom[0]]
+		t.Barred, t.BarredReason = "", ""
+		taken[t.Object.UID] = t.Object.Namespace
+	}
+	return taken
+}
+
+// needRoom are the targets whose undoing takes room, the last first, and how many are
+// undone, or to be undone, without any.
+func (o *Observation) needRoom() (list []int, begun int) {
 	for i, t := range slices.Backward(o.Targets) {
 		switch {
 		case t.Recovering:
@@ -86,24 +107,11 @@ func (o *Observation) paceUndo(room *canary.Room, unknown string) (taken map[str
 		case !o.undoes(t) || t.NextAttemptAt.After(o.Now):
 		case t.State == v1alpha1.TargetIntent || t.State == v1alpha1.TargetApplied:
 			begun++
-		case len(taken) == int(o.Spec.Strategy.MaxConcurrent):
-			o.Targets[i].Barred, o.Targets[i].BarredReason = "its batch is full", v1alpha1.ReasonBudgetSpent
 		default:
-			if first < 0 {
-				first = i
-			}
-			if why := room.Take(t.Object.Namespace); why != "" {
-				o.Targets[i].Barred, o.Targets[i].BarredReason = cmp.Or(unknown, why), v1alpha1.ReasonBudgetSpent
-				continue
-			}
-			taken[t.Object.UID] = t.Object.Namespace
+			list = append(list, i)
 		}
 	}
-	if first >= 0 && begun+len(taken) == 0 {
-		o.Targets[first].Barred, o.Targets[first].BarredReason = "", ""
-		taken[o.Targets[first].Object.UID] = o.Targets[first].Object.Namespace
-	}
-	return taken
+	return list, begun
 }
 
 // recovered marks the targets that are well again after their write was undone, or
