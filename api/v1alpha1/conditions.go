@@ -8,6 +8,9 @@ const (
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled is True when the controller can't go on without a person.
 	ConditionStalled = "Stalled"
+	// ConditionSlow is True on a Policy whose evaluations are stopped at a limit of
+	// time or memory again and again, and absent otherwise.
+	ConditionSlow = "Slow"
 )
 
 // Reasons of a Policy's conditions.
@@ -20,6 +23,8 @@ const (
 	ReasonScanning = "Scanning"
 	// ReasonScanIncomplete: some kind couldn't be listed.
 	ReasonScanIncomplete = "ScanIncomplete"
+	// ReasonStoppedAtLimit: several evaluations were stopped at a limit of late.
+	ReasonStoppedAtLimit = "StoppedAtLimit"
 )
 
 // Reasons of a PolicyException's Ready condition.

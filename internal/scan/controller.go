@@ -80,7 +80,19 @@ func (r *StatusController) Reconcile(ctx context.Context, request ctrl.Request) 
 	if summary == nil {
 		return ctrl.Result{}, nil
 	}
-	return ctrl.Result{RequeueAfter: r.announcer.review(base, *summary)}, nil
+	return ctrl.Result{RequeueAfter: sooner(r.announcer.review(base, *summary), slowLook)}, nil
+}
+
+// slowLook is how often the status is looked at for what nothing announces: that
+// evaluations are stopped, or no longer are.
+const slowLook = time.Minute
+
+// sooner is the shorter of two waits, of which the first may be none.
+func sooner(wait, other time.Duration) time.Duration {
+	if wait <= 0 {
+		return other
+	}
+	return min(wait, other)
 }
 
 func (r *StatusController) summary(name string) *Summary {

@@ -33,7 +33,11 @@ func applyStatus(p *v1alpha1.Policy, c catalog.Status, summary *Summary, now met
 	if summary != nil {
 		s.Scan = scanStatus(summary)
 	}
-	setConditions(p, conditionsOf(c, summary), now)
+	conditions := conditionsOf(c, summary)
+	if c.Slow {
+		conditions = append(conditions, condition(v1alpha1.ConditionSlow, metav1.ConditionTrue, v1alpha1.ReasonStoppedAtLimit, slowMessage))
+	}
+	setConditions(p, conditions, now)
 }
 
 func scanStatus(s *Summary) *v1alpha1.ScanStatus {
@@ -121,8 +125,11 @@ func condition(kind string, status metav1.ConditionStatus, reason, message strin
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: clip(message, maxConditionMessage)}
 }
 
-// setConditions makes the given conditions hold, and takes the others of the
-// three that the scan owns away.
+// slowMessage says nothing that changes, so that it isn't written again and again.
+const slowMessage = "evaluations are stopped at their limit of time or memory again and again: what the rules didn't get to find is missing, and failurePolicy decides; make the rules cheaper"
+
+// setConditions makes the given conditions hold, and takes the others of those
+// that the scan owns away.
 func setConditions(p *v1alpha1.Policy, conditions []metav1.Condition, now metav1.Time) {
 	holds := map[string]bool{}
 	for _, c := range conditions {
@@ -133,7 +140,7 @@ func setConditions(p *v1alpha1.Policy, conditions []metav1.Condition, now metav1
 		}
 		meta.SetStatusCondition(&p.Status.Conditions, c)
 	}
-	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled} {
+	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionSlow} {
 		if !holds[kind] {
 			meta.RemoveStatusCondition(&p.Status.Conditions, kind)
 		}

@@ -1,11 +1,13 @@
 package webhook
 
 import (
+	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
 // Metrics are the figures of admission. Labels never hold names of objects.
@@ -14,6 +16,7 @@ type Metrics struct {
 	violations *prometheus.CounterVec
 	duration   *prometheus.HistogramVec
 	errors     *prometheus.CounterVec
+	stopped    *prometheus.CounterVec
 	expiry     prometheus.Gauge
 	unservable prometheus.Gauge
 }
@@ -56,6 +59,10 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 			Name: "evenkeel_admission_evaluation_errors_total",
 			Help: "Evaluations that failed in admission, that of a fix and dry runs included, by policy. What a policy found before it failed counts all the same.",
 		}, []string{"policy"}),
+		stopped: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "evenkeel_admission_evaluations_stopped_total",
+			Help: "Evaluations that were stopped in admission at a limit of time or memory, dry runs included, by policy.",
+		}, []string{"policy"}),
 		expiry: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "evenkeel_webhook_certificate_expiry_timestamp_seconds",
 			Help: "When the certificate expires that this replica serves admission with, in seconds since 1970; 0 before there is one.",
@@ -65,7 +72,7 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 			Help: "1 while the Secret holds a certificate that this replica can't serve (expired, of another name, authority or key) and so goes on with the one before, else 0.",
 		}),
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.violations, m.duration, m.errors, m.expiry, m.unservable} {
+	for _, c := range []prometheus.Collector{m.requests, m.violations, m.duration, m.errors, m.stopped, m.expiry, m.unservable} {
 		if err := registerer.Register(c); err != nil {
 			return nil, err
 		}
@@ -105,6 +112,9 @@ func (m *Metrics) judged(req *policy.Request, v *verdict) {
 	for _, f := range v.failed {
 		if f.policy != "" {
 			m.errors.WithLabelValues(f.policy).Inc()
+			if errors.Is(f.err, rego.ErrTimeLimit) || errors.Is(f.err, rego.ErrMemoryLimit) {
+				m.stopped.WithLabelValues(f.policy).Inc()
+			}
 		}
 	}
 	for _, f := range v.findings {

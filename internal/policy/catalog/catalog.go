@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/match"
@@ -18,6 +20,11 @@ import (
 
 // Options tune a Catalog.
 type Options struct {
+	// Width is how many evaluations that take long may be at work at once. Default:
+	// one for each processor, at least two.
+	Width int
+	// Clock tells how much of a request's time is left. Default: the real one.
+	Clock clock.PassiveClock
 	// TimeLimit is how long one policy may take for one object. Default:
 	// rego.DefaultTimeLimit.
 	TimeLimit time.Duration
@@ -32,6 +39,9 @@ type Status struct {
 	Revision string
 	// Generation is that of the definition in force; 0 when there is none.
 	Generation int64
+	// Slow says that evaluations of the revision were stopped at a limit again and
+	// again of late, as this process saw it.
+	Slow bool
 	// Err says why the newest definition isn't in force; nil when it is. A
 	// *rego.CompileError in its chain has the places.
 	Err error
@@ -41,6 +51,9 @@ type Status struct {
 // no lock.
 type Catalog struct {
 	limit     time.Duration
+	lane      *rego.Lane
+	clock     clock.PassiveClock
+	slow      *slowness
 	namespace string
 	snapshot  atomic.Pointer[Snapshot]
 	complete  atomic.Bool
@@ -57,8 +70,14 @@ func New(opts Options) *Catalog {
 	if opts.TimeLimit <= 0 {
 		opts.TimeLimit = rego.DefaultTimeLimit
 	}
-	c := &Catalog{limit: opts.TimeLimit, namespace: opts.Namespace, exceptions: map[types.NamespacedName]*exception{}}
-	c.snapshot.Store(&Snapshot{index: &match.Index{}, entries: map[string]*entry{}, limit: c.limit})
+	if opts.Width <= 0 {
+		opts.Width = max(runtime.GOMAXPROCS(0), 2)
+	}
+	if opts.Clock == nil {
+		opts.Clock = clock.RealClock{}
+	}
+	c := &Catalog{limit: opts.TimeLimit, lane: rego.NewLane(opts.Width), clock: opts.Clock, slow: newSlowness(), namespace: opts.Namespace, exceptions: map[types.NamespacedName]*exception{}}
+	c.snapshot.Store(c.with(&match.Index{}, map[string]*entry{}, nil))
 	return c
 }
 
@@ -93,6 +112,7 @@ func (c *Catalog) Delete(name string) {
 		return
 	}
 	delete(entries, name)
+	c.slow.forget(name)
 	// What is left was indexed before, so it can be again.
 	_ = c.swap(entries)
 }
@@ -109,8 +129,13 @@ func (c *Catalog) swap(entries map[string]*entry) error {
 	if err != nil {
 		return fmt.Errorf("index the policies: %w", err)
 	}
-	c.publish(&Snapshot{index: index, entries: entries, waivers: c.snapshot.Load().waivers, limit: c.limit})
+	c.publish(c.with(index, entries, c.snapshot.Load().waivers))
 	return nil
+}
+
+// with is a snapshot of this content.
+func (c *Catalog) with(index *match.Index, entries map[string]*entry, w waivers) *Snapshot {
+	return &Snapshot{index: index, entries: entries, waivers: w, limit: c.limit, lane: c.lane, clock: c.clock, slow: c.slow}
 }
 
 // publish puts a snapshot in force and tells the subscribers.
@@ -133,6 +158,7 @@ func (c *Catalog) Status(name string) (Status, bool) {
 	status := Status{Revision: e.revision(), Err: e.problem}
 	if e.compiled != nil {
 		status.Generation = e.compiled.Policy().Generation
+		status.Slow = c.slow.is(e.compiled, c.clock.Now())
 	}
 	return status, true
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/match"
@@ -29,6 +31,10 @@ type Snapshot struct {
 	entries map[string]*entry
 	waivers waivers
 	limit   time.Duration
+	// lane, clock and slow are the catalog's own: they outlive the snapshot.
+	lane  *rego.Lane
+	clock clock.PassiveClock
+	slow  *slowness
 }
 
 // Evaluate asks every policy that concerns the request, sorted by name.
@@ -37,7 +43,8 @@ func (s *Snapshot) Evaluate(ctx context.Context, r *policy.Request) []Result {
 }
 
 // EvaluateWhere asks every policy that concerns the request and that keep wants,
-// sorted by name. The others aren't evaluated, and cost nothing.
+// sorted by name. The others aren't evaluated, and cost nothing. The time until the
+// context's deadline is shared out over all of them.
 func (s *Snapshot) EvaluateWhere(ctx context.Context, r *policy.Request, keep func(*v1alpha1.Policy) bool) []Result {
 	names := slices.DeleteFunc(s.index.Match(r), func(name string) bool { return !keep(s.entries[name].definition()) })
 	if len(names) == 0 {
@@ -45,23 +52,26 @@ func (s *Snapshot) EvaluateWhere(ctx context.Context, r *policy.Request, keep fu
 	}
 	input, err := rego.NewInput(r)
 	results := make([]Result, 0, len(names))
-	for _, name := range names {
-		results = append(results, s.evaluate(ctx, s.entries[name], r, input, err))
+	shared := s.budget(ctx, r, len(names))
+	for i, name := range names {
+		limit := shared.share(s.clock.Now(), len(names)-1-i)
+		results = append(results, s.evaluate(ctx, s.entries[name], r, input, err, limit))
 	}
 	return results
 }
 
-// EvaluateOne asks one policy. It is not matched when the policy is unknown or
+// EvaluateOne asks one policy, which gets half of the time until the context's
+// deadline at most. It is not matched when the policy is unknown or
 // doesn't concern the request.
 func (s *Snapshot) EvaluateOne(ctx context.Context, name string, r *policy.Request) (res Result, matched bool) {
 	if !slices.Contains(s.index.Match(r), name) {
 		return Result{}, false
 	}
 	input, err := rego.NewInput(r)
-	return s.evaluate(ctx, s.entries[name], r, input, err), true
+	return s.evaluate(ctx, s.entries[name], r, input, err, s.half(ctx)), true
 }
 
-func (s *Snapshot) evaluate(ctx context.Context, e *entry, r *policy.Request, input *rego.Input, inputErr error) Result {
+func (s *Snapshot) evaluate(ctx context.Context, e *entry, r *policy.Request, input *rego.Input, inputErr error, limit time.Duration) Result {
 	definition := e.definition()
 	failed := func(err error) Result {
 		return Result{
@@ -77,7 +87,9 @@ func (s *Snapshot) evaluate(ctx context.Context, e *entry, r *policy.Request, in
 	case inputErr != nil:
 		return failed(inputErr)
 	default:
-		result := Result{Decision: e.compiled.Evaluate(ctx, input, s.limit).Censor(r), Definition: definition}
+		decision := e.compiled.EvaluateInTurns(ctx, input, limit, s.lane)
+		s.slow.note(e.compiled, decision.Err, s.clock.Now())
+		result := Result{Decision: decision.Censor(r), Definition: definition}
 		if len(result.Violations) > 0 {
 			result.Waived = s.waivers.of(definition.Name, r)
 		}

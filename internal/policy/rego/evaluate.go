@@ -29,13 +29,23 @@ const fixShare = 10
 // same. A limit that isn't positive means DefaultTimeLimit. Actions are asked for
 // only when there are violations and nothing went wrong.
 func (c *Compiled) Evaluate(ctx context.Context, in *Input, limit time.Duration) policy.Decision {
-	decision, _ := c.EvaluateCounted(ctx, in, limit)
+	return c.EvaluateInTurns(ctx, in, limit, nil)
+}
+
+// EvaluateInTurns is Evaluate; when it takes long, it waits for turns in a lane. The
+// waiting counts towards the limit.
+func (c *Compiled) EvaluateInTurns(ctx context.Context, in *Input, limit time.Duration, lane *Lane) policy.Decision {
+	decision, _ := c.evaluate(ctx, in, limit, lane)
 	return decision
 }
 
 // EvaluateCounted is Evaluate, and says how many expressions were evaluated: what
 // the verdict cost, on any machine.
 func (c *Compiled) EvaluateCounted(ctx context.Context, in *Input, limit time.Duration) (decision policy.Decision, expressions int64) {
+	return c.evaluate(ctx, in, limit, nil)
+}
+
+func (c *Compiled) evaluate(ctx context.Context, in *Input, limit time.Duration, lane *Lane) (decision policy.Decision, expressions int64) {
 	if limit <= 0 {
 		limit = DefaultTimeLimit
 	}
@@ -45,6 +55,7 @@ func (c *Compiled) EvaluateCounted(ctx context.Context, in *Input, limit time.Du
 		decision.Err = c.wrap(err)
 		return decision, 0
 	}
+	e.lane, e.client = lane, in.client
 	e.verdict(ctx, limit, &decision)
 	if len(decision.Violations) > 0 && decision.Err == nil {
 		e.fix(ctx, in, limit, &decision)
@@ -74,6 +85,9 @@ type evaluation struct {
 	// rules that were.
 	watch       *watch
 	expressions int64
+	// lane is where it waits for its turns, in the client's name.
+	lane   *Lane
+	client string
 	// text is how much the violations say so far, in bytes.
 	text int
 }
@@ -101,6 +115,7 @@ func (e *evaluation) within(ctx context.Context, limit time.Duration, ask func()
 		parts += len(e.policy.rules[name].parts)
 	}
 	e.watch = newWatch(limit, parts)
+	e.watch.lane, e.watch.ticket = e.lane, ticket{client: e.client, policy: e.policy.Name()}
 	defer e.watch.stop()
 	defer context.AfterFunc(ctx, e.watch.Cancel)()
 	ask()

@@ -17,6 +17,9 @@ type Input struct {
 	kind policy.GroupKind
 	// audit says that no request waits for the answer.
 	audit bool
+	// client is who asks, and where: what evaluations that take long are told apart
+	// by.
+	client string
 	// shared holds the keys of the input document that are the same for every
 	// policy: all but parameters.
 	shared [][2]*ast.Term
@@ -47,7 +50,7 @@ func NewInput(r *policy.Request) (*Input, error) {
 	request := requestPairs(r, object, oldObject)
 	review := append(append(make([][2]*ast.Term, 0, len(request)+1), request...),
 		pair("namespaceObject", namespaceObject))
-	in := &Input{now: r.Now, kind: r.Kind.GroupKind(), audit: r.Audit, shared: [][2]*ast.Term{
+	in := &Input{now: r.Now, kind: r.Kind.GroupKind(), audit: r.Audit, client: r.UserInfo.Username + "\x00" + r.Namespace, shared: [][2]*ast.Term{
 		pair("request", ast.ObjectTerm(request...)),
 		pair("review", ast.ObjectTerm(review...)),
 		pair("object", judgedTerm),

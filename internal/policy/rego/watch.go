@@ -31,6 +31,12 @@ type watch struct {
 	// exhausted says that the part that runs has made too much.
 	exhausted atomic.Bool
 	heap      heap
+	// lane is where a long evaluation waits for its turns; nil for none. wake gets a
+	// value whenever a part is stopped.
+	lane   *Lane
+	ticket ticket
+	queued bool
+	wake   chan struct{}
 }
 
 // spend counts what a built-in is about to make; false when it is too much.
@@ -41,7 +47,7 @@ func (w *watch) spend(bytes int64) bool {
 
 // newWatch begins a time limit for a number of parts.
 func newWatch(limit time.Duration, parts int) *watch {
-	w := &watch{limit: limit, parts: int32(max(parts, 1))}
+	w := &watch{limit: limit, parts: int32(max(parts, 1)), wake: make(chan struct{}, 1)}
 	w.fires = w.end(1)
 	w.timer = time.AfterFunc(time.Hour, w.elapsed)
 	w.timer.Reset(w.fires)
@@ -52,12 +58,13 @@ func newWatch(limit time.Duration, parts int) *watch {
 func (w *watch) elapsed() {
 	at := w.fires
 	if at >= w.limit {
-		w.stopped.Store(math.MaxInt32)
+		w.Cancel()
 		return
 	}
 	part := w.part.Load()
 	if w.end(part) <= at {
 		w.stopped.Store(part)
+		w.rouse()
 		part++
 	}
 	w.fires = max(w.end(part), at+time.Millisecond)
@@ -78,18 +85,43 @@ func (w *watch) begin() {
 }
 
 // stop ends the watch; nothing is stopped by it any more.
-func (w *watch) stop() { w.timer.Stop() }
+func (w *watch) stop() {
+	w.timer.Stop()
+	if w.queued {
+		w.lane.leave(&w.ticket)
+	}
+}
 
 // Cancel stops the part that runs and all after it.
-func (w *watch) Cancel() { w.stopped.Store(math.MaxInt32) }
+func (w *watch) Cancel() {
+	w.stopped.Store(math.MaxInt32)
+	w.rouse()
+}
+
+// rouse has whoever waits for a turn look whether its time is up.
+func (w *watch) rouse() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
 
 // Cancelled says whether the part that runs must stop.
 func (w *watch) Cancelled() bool {
 	if w.steps++; w.steps%stepsBetweenLooks == 0 && w.heapGrown() {
 		w.exhausted.Store(true)
 	}
+	if w.steps%turn == 0 && w.lane != nil {
+		w.queued = true
+		w.lane.take(&w.ticket, w.wake, w.over)
+	}
 	if w.exhausted.Load() {
 		return true
 	}
+	return w.over()
+}
+
+// over says that the time of the part that runs is up.
+func (w *watch) over() bool {
 	return w.stopped.Load() >= w.part.Load()
 }
