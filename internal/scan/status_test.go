@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -129,5 +130,23 @@ func TestStatusIsStableAndKeepsWhatOthersOwn(t *testing.T) {
 		Object: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "ns", Name: "a", UID: "uid-a"}}
 	if diff := cmp.Diff([]v1alpha1.ViolationSample{want}, p.Status.Scan.Sample); diff != "" {
 		t.Errorf("sample (-want +got):\n%s", diff)
+	}
+}
+
+func TestASlowPolicySaysSoWhileItIs(t *testing.T) {
+	p := &v1alpha1.Policy{}
+	summary := &Summary{Revision: "r1", State: v1alpha1.ScanComplete}
+	for _, slow := range []bool{false, true, true, false} {
+		applyStatus(p, catalog.Status{Revision: "r1", Slow: slow}, summary, metav1.Now())
+		got := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionSlow)
+		if slow != (got != nil) {
+			t.Fatalf("slow is %t, the condition %+v", slow, got)
+		}
+		if got != nil && (got.Status != metav1.ConditionTrue || got.Reason != v1alpha1.ReasonStoppedAtLimit) {
+			t.Errorf("the condition is %+v", got)
+		}
+		if ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady); ready == nil || ready.Status != metav1.ConditionTrue {
+			t.Errorf("a slow policy is in force all the same: %+v", ready)
+		}
 	}
 }

@@ -147,3 +147,16 @@ names contains input.object.metadata.name`
 		t.Errorf("-whole +parts:\n%s", diff)
 	}
 }
+
+// TestAQuickRuleNeedsNoTime holds that a violation which is found at once is found
+// by a machine that is too busy to evaluate anything within the limit.
+func TestAQuickRuleNeedsNoTime(t *testing.T) {
+	c := compile(t, podPolicy(header+"deny contains \"x\" if "+endless+"\ndeny contains \"known\" if input.object.kind == \"Pod\""))
+	for range 20 {
+		got := c.Evaluate(t.Context(), input(t, podRequest()), time.Nanosecond)
+		wantError(t, "the other definition never ends", got, "stopped at its time limit")
+		if diff := cmp.Diff([]policy.Violation{{Message: "known"}}, got.Violations); diff != "" {
+			t.Fatalf("violations (-want +got):\n%s", diff)
+		}
+	}
+}

@@ -11,6 +11,11 @@ import (
 // it, however long the first ones take.
 const reserved = 4
 
+// promised is how many expressions of each part are evaluated whatever the time is:
+// a rule that finds its violation at once finds it even where the machine has no
+// time for anything.
+const promised = 128
+
 // watch stops the parts of an evaluation at the ends of their shares of the time
 // limit. A part may use up all but what is reserved for those after it; what it
 // leaves is theirs. It is OPA's topdown.Cancel: the engine asks it before every
@@ -23,8 +28,9 @@ type watch struct {
 	// timer fires at the time fires, from the beginning.
 	timer *time.Timer
 	fires time.Duration
-	// steps counts the expressions. Only the evaluating goroutine touches it.
-	steps int64
+	// steps counts the expressions, and promise is up to where they aren't stopped.
+	// Only the evaluating goroutine touches them.
+	steps, promise int64
 	// made is what built-ins have made, in bytes, and allowed what they may have made
 	// when the part that runs ends: half of what is left.
 	made, allowed int64
@@ -81,6 +87,7 @@ func (w *watch) end(part int32) time.Duration {
 func (w *watch) begin() {
 	w.part.Add(1)
 	w.exhausted.Store(false)
+	w.promise = w.steps + promised
 	w.allowed = w.made + (maxMade-w.made)/2
 }
 
@@ -110,6 +117,9 @@ func (w *watch) rouse() {
 func (w *watch) Cancelled() bool {
 	if w.steps++; w.steps%stepsBetweenLooks == 0 && w.heapGrown() {
 		w.exhausted.Store(true)
+	}
+	if w.steps <= w.promise {
+		return false
 	}
 	if w.steps%turn == 0 && w.lane != nil {
 		w.queued = true
