@@ -92,6 +92,8 @@ const (
 	ReasonEvaluationError = "EvaluationError"
 	// ReasonUnhealthyBefore: a canary must be healthy before it is touched.
 	ReasonUnhealthyBefore = "UnhealthyBefore"
+	// ReasonHeldBack: the gate closed right before the object's write was sent.
+	ReasonHeldBack = "HeldBack"
 	// ReasonOutcomeUnknown: the answer to a write is lost, and the write may still
 	// reach the object.
 	ReasonOutcomeUnknown = "OutcomeUnknown"

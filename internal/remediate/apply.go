@@ -19,6 +19,8 @@ type pass struct {
 	rem      *v1alpha1.Remediation
 	book     *book
 	snapshot *catalog.Snapshot
+	// gate is asked again right before each write; nil for never.
+	gate *lastGate
 	// landings are the writes that may still reach their objects.
 	landings *landings
 	// denied are targets that admission denied in this pass and that the breakers
@@ -105,6 +107,9 @@ func (p *pass) send(ctx context.Context, a *attempt, rec v1alpha1.TargetRecord) 
 		if n > 0 && w.Type == policy.ActionPatch && a.writes[n-1].Type == policy.ActionPatch {
 			w.object = a.writes[n-1].object // as our own write left it
 		}
+		if withheld := p.lookAgain(ctx, a, n); withheld != nil {
+			return p.withdrawn(ctx, a, withWrites(rec, a.writes), n, *withheld)
+		}
 		if err := p.sendOne(ctx, w); err != nil {
 			return p.refused(ctx, a, withWrites(rec, a.writes), n, err)
 		}
@@ -144,7 +149,13 @@ func (p *pass) refused(ctx context.Context, a *attempt, sent v1alpha1.TargetReco
 	} else {
 		outcome = a.fromError(err)
 	}
-	settled := a.keepLanding(*outcome)
+	return p.withdrawn(ctx, a, sent, n, *outcome)
+}
+
+// withdrawn is what becomes of a target whose nth write is known not to happen:
+// what was written before it is taken back.
+func (p *pass) withdrawn(ctx context.Context, a *attempt, sent v1alpha1.TargetRecord, n int, outcome v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+	settled := a.keepLanding(outcome)
 	if n == 0 {
 		return settled
 	}

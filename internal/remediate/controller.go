@@ -117,6 +117,7 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 	}
 	p := &pass{rem: rem, book: b, snapshot: c.policies.Snapshot(), landings: c.landings,
 		targets: &targets{reader: c.reader, writer: c.client, mapper: c.rights.Mapper, clock: c.clock, tools: c.tools, owners: ownerMemo{reader: c.reader}}}
+	p.gate = &lastGate{ask: func(ctx context.Context) (Gate, error) { return c.stillOpen(ctx, rem) }}
 	p.saver = func(ctx context.Context) error { return c.persist(ctx, p) }
 	if wait, err := c.tellOwners(ctx, p); err != nil || wait > 0 {
 		return wait, err

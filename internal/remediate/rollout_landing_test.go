@@ -25,6 +25,10 @@ func landingScenarios() map[string]scenario {
 			fleet: newFleet(3).at(map[int]behaviour{0: late}), set: closedBetween(time.Second, 10*time.Minute, breakerGate())},
 		"late-write-opted-out": {reason: "An object opts out while a write to it is under way: it is left alone only once none is. What arrives is verified.",
 			fleet: newFleet(3).at(map[int]behaviour{0: lastly})},
+		"gate-closes-between": {reason: "The kill switch is thrown between the computing of the second wave's fixes and their writes: what isn't written by then waits.",
+			fleet: newFleet(4).with(concurrency(2)).at(map[int]behaviour{2: {Says: "is computed, and then the gate closes for 5m", ShutBetween: 5 * time.Minute}})},
+		"opts-out-between": {reason: "The first candidate opts out between the computing of its fix and the write: nothing is sent, and another is drawn.",
+			fleet: newFleet(3).at(map[int]behaviour{0: {Says: "opts out between the computing of its fix and the write", LeavesBetween: true}})},
 		"beaten": {reason: "Somebody makes the very edit of the fix just before our write, which is refused: it is theirs, and never undone.",
 			fleet: newFleet(10).also(0, behaviour{Says: "is edited alike by somebody just before our write", Beaten: true}).
 				also(1, behaviour{Says: "crashes at once", WorsensAt: time.Second}), ends: v1alpha1.PhaseRolledBack},

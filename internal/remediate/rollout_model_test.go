@@ -170,7 +170,10 @@ func restless() *rapid.Generator[behaviour] {
 			b.Answer, b.LateBy = "late", durations(1, 20, 100, 119).Draw(t, "lateBy")
 		case 8:
 			b.Beaten = true
+		case 9:
+			b.ShutBetween = durations(1, 20, 200).Draw(t, "shutBetween")
 		}
+		b.LeavesBetween = rapid.IntRange(0, 9).Draw(t, "leavesBetween") == 0
 		if rapid.IntRange(0, 7).Draw(t, "optsOut") == 0 {
 			b.OptsOutAt = durations(1, 60, 130).Draw(t, "optsOutAt")
 		}

@@ -43,6 +43,9 @@ type simulation struct {
 	// watch sees every step, before and after.
 	watch func(simStep)
 
+	// shutUntil is until when the gate is closed that closed right before a write.
+	shutUntil time.Time
+
 	// effects counts what was persisted; crashes are the counts after which the
 	// controller dies.
 	effects int

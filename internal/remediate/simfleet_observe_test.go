@@ -60,7 +60,7 @@ func (s *simulation) askMetrics(o *Observation) {
 
 // askGates asks in the order of gate, and then for the room of single targets.
 func (s *simulation) askGates(o *Observation) {
-	for _, gate := range []Gate{pausedBy(s.rem), outsideWindows(s.rem, o.Now), budgetInvalid(s.rem), s.gate(s)} {
+	for _, gate := range []Gate{pausedBy(s.rem), outsideWindows(s.rem, o.Now), budgetInvalid(s.rem), s.shut(), s.gate(s)} {
 		if gate.Closed {
 			o.Gate = gate
 			return

@@ -59,6 +59,10 @@ type behaviour struct {
 	// it by then.
 	Answer string
 	LateBy time.Duration
+	// LeavesBetween: the object opts out after its fix was computed, and before the
+	// write is sent. ShutBetween: the gate closes then, for so long.
+	LeavesBetween bool
+	ShutBetween   time.Duration
 	// Beaten: somebody makes the very edit of the fix just before our write.
 	Beaten bool
 	// OptsOutAt is when the object says that it wants no remediation, counted from
@@ -82,6 +86,7 @@ type simObject struct {
 	// theirs: the object holds what the fix would make, and not by us. untold: nobody
 	// can tell, for the news that our write was refused got lost in a crash.
 	theirs, untold bool
+	left           bool // it has opted out
 	// mends and undoes are how often our patches really changed the object.
 	mends, undoes int
 }

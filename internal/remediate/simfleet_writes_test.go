@@ -129,6 +129,9 @@ func (s *simulation) write(b *book, batch []int) {
 func (s *simulation) send(b *book, i int, before v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	obj, now, rec := s.objects[i], s.clock.Now(), *b.record(i)
 	s.mustBeRecorded(b.places[i], i)
+	if withheld, stays := s.lookAgain(obj, before); stays {
+		return withheld
+	}
 	if take(&obj.Conflicts) {
 		obj.version++
 	}
@@ -219,7 +222,33 @@ func (s *simulation) notHappened(rec v1alpha1.TargetRecord) v1alpha1.TargetRecor
 }
 
 // optedOut says whether the object wants no remediation by now.
-func (o *simObject) optedOut(s *simulation) bool { return o.OptsOutAt > 0 && s.since() >= o.OptsOutAt }
+func (o *simObject) optedOut(s *simulation) bool {
+	return o.left || o.OptsOutAt > 0 && s.since() >= o.OptsOutAt
+}
+
+// shut is the gate that has closed right before a write.
+func (s *simulation) shut() Gate {
+	return Gate{Closed: s.clock.Now().Before(s.shutUntil), Reason: v1alpha1.ReasonBreakerOpen, Message: "a person has thrown the kill switch"}
+}
+
+// lookAgain is what is asked once more right before a write.
+func (s *simulation) lookAgain(obj *simObject, before v1alpha1.TargetRecord) (v1alpha1.TargetRecord, bool) {
+	if obj.ShutBetween > 0 {
+		s.shutUntil, obj.ShutBetween = s.clock.Now().Add(obj.ShutBetween), 0
+	}
+	obj.left = obj.left || obj.LeavesBetween
+	switch {
+	case s.shut().Closed:
+		rec := settledAs(before, v1alpha1.TargetPending, v1alpha1.ReasonHeldBack, "right before the write: "+s.shut().Message)
+		rec.NextAttemptAt = microTime(s.clock.Now().Add(conflictBackoff))
+		return rec, true
+	case obj.optedOut(s) && landing(&before):
+		return s.awaitLanding(before), true
+	case obj.optedOut(s):
+		return settledAs(before, v1alpha1.TargetSkipped, v1alpha1.ReasonOptOut, "left alone"), true
+	}
+	return before, false
+}
 
 func (s *simulation) revert(b *book, batch []int) {
 	for _, i := range batch {

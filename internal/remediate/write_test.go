@@ -35,12 +35,13 @@ type bench struct {
 func newBench(t *testing.T, objects ...client.Object) *bench {
 	t.Helper()
 	web := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u1"}, Data: map[string]string{"state": "bad"}}
-	api := fake.NewClientBuilder().WithObjects(append(objects, web)...).
+	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+	api := fake.NewClientBuilder().WithObjects(append(objects, web, shop)...).
 		WithInterceptorFuncs(interceptor.Funcs{Patch: patchLikeTheServer}).Build()
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
 	clock := clocktesting.NewFakePassiveClock(waiverNow)
-	p := &pass{rem: &v1alpha1.Remediation{}, targets: &targets{reader: api, writer: api, mapper: mapper, clock: clock}}
+	p := &pass{rem: &v1alpha1.Remediation{}, targets: &targets{reader: api, writer: api, mapper: mapper, clock: clock, owners: ownerMemo{reader: api}}}
 	p.rem.Name = "plan-1"
 	p.rem.Spec.Strategy.SetDefaults()
 	return &bench{t: t, api: api, pass: p, target: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "u1"}}

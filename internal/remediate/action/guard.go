@@ -34,11 +34,13 @@ func Keys(obj map[string]any, fields []Field) []policy.PatchOp {
 	return keys
 }
 
-// Forward is the patch to send: guards on the object's identity, its version, the
+// Forward is the patch to send: guards on the object's identity and version, the
 // list keys and the old values, then the operations. It changes nothing unless
-// the object is still what it was when the patch was computed.
+// nothing at all has changed since the object was read last, which was right
+// before: not even a label that keeps us away. So it is refused, too, should it
+// arrive after it was given up and somebody else has undone it.
 func Forward(obj map[string]any, ops, keys []policy.PatchOp, fields []Field) []policy.PatchOp {
-	out := append(identity(obj, fields, func(f Field) bool { return f.HasBefore }), keys...)
+	out := append(Exact(obj), keys...)
 	for _, f := range fields {
 		if f.HasBefore {
 			out = append(out, test(f.Path, f.Before))

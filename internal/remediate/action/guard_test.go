@@ -39,10 +39,10 @@ func TestForwardAndInverse(t *testing.T) {
 		reason    string
 		got, want []policy.PatchOp
 	}{
-		"forward tests identity, generation, keys and old values first": {
-			reason: "a status that changes all the time mustn't make it fail",
+		"forward tests identity, version, keys and old values first": {
+			reason: "an opt-out that came since mustn't be missed, and the generation doesn't grow with it",
 			got:    action.Forward(deployment(), []policy.PatchOp{change}, []policy.PatchOp{key}, []action.Field{image}),
-			want:   []policy.PatchOp{uid, generation, key, tests(image.Path, "1"), change}},
+			want:   []policy.PatchOp{uid, version, key, tests(image.Path, "1"), change}},
 		"forward tests the version where a label appears": {
 			reason: "the generation doesn't grow with labels, and absence can't be tested",
 			got:    action.Forward(deployment(), nil, nil, []action.Field{label}), want: []policy.PatchOp{uid, version}},
