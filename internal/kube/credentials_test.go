@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +99,7 @@ func TestAManagerEndsWhoseCredentialsStayRefused(t *testing.T) {
 	go func() { ended <- a.credentials.Start(t.Context()) }()
 	pass := func(d time.Duration) {
 		for !a.clock.HasWaiters() {
+			runtime.Gosched()
 		}
 		for range d / time.Minute {
 			a.clock.Step(time.Minute)
