@@ -53,10 +53,9 @@ func (b *breakers) storm(st v1alpha1.CircuitBreakerStatus, policy string, s v1al
 	now := b.clock.Now()
 	next := canary.Storm(st, canary.Violations{Revision: revision, Objects: int32(min(objects, math.MaxInt32))}, s, now)
 	if known := st.Storm; known != nil && known.Revision == revision && next.State == st.State {
-		if next.Storm != nil && next.Storm.Violating == known.Violating {
-			return st // it counts until another number is known
-		}
-		if age := now.Sub(known.SampledAt.Time); age >= 0 && age < stormPoll {
+		// The same number counts until another one is known.
+		age := now.Sub(known.SampledAt.Time)
+		if next.Storm.Violating == known.Violating || age >= 0 && age < stormPoll {
 			return st
 		}
 	}
