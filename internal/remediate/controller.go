@@ -49,6 +49,7 @@ type Controller struct {
 	analyzer Analyzer
 	tools    kube.Tools
 	landings *landings
+	soaks    *soakClock
 }
 
 // Reconcile takes one step of a rollout.
@@ -81,6 +82,7 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (resul
 func (c *Controller) forget(plan string) {
 	c.shelf.drop(plan)
 	c.landings.drop(plan)
+	c.soaks.drop(plan)
 }
 
 // classify decides once what an error means: a conflict is somebody else's newer

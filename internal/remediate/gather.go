@@ -21,10 +21,13 @@ func (c *Controller) gather(ctx context.Context, p *pass) (Observation, error) {
 	}
 	now := c.clock.Now()
 	settleClock(&p.rem.Status, now)
+	c.soaks.settle(p.rem.Name, &p.rem.Status, now)
 	o := Observation{Now: now, Spec: p.rem.Spec, Status: *p.rem.Status.DeepCopy(), Targets: p.book.views(), Abort: abort(p.rem)}
 	p.atLandings(o.Targets)
 	settleTargets(o.Targets, o.Status, now)
-	o.StopReason, o.Stop = stop(p.rem, p.snapshot, demoted)
+	if o.StopReason, o.Stop, err = c.stopped(ctx, p.rem, p.snapshot, demoted); err != nil {
+		return Observation{}, err
+	}
 	for _, look := range c.looks(o.Status) {
 		if err := look(ctx, p, &o); err != nil {
 			return o, err

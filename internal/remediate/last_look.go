@@ -57,8 +57,8 @@ func (c *Controller) stillOpen(ctx context.Context, rem *v1alpha1.Remediation) (
 	if err != nil {
 		return Gate{}, err
 	}
-	if reason, why := stop(live, c.policies.Snapshot(), demoted); why != "" {
-		return Gate{Closed: true, Reason: reason, Message: why}, nil
+	if reason, why, err := c.stopped(ctx, live, c.policies.Snapshot(), demoted); err != nil || why != "" {
+		return Gate{Closed: true, Reason: reason, Message: why}, err
 	}
 	for _, shut := range []Gate{pausedBy(live), outsideWindows(live, c.clock.Now())} {
 		if shut.Closed {
@@ -128,13 +128,19 @@ func (a *attempt) sameAsComputed(ctx context.Context) *v1alpha1.TargetRecord {
 }
 
 // changedSinceComputed says whether anything has changed that a fix may depend on.
-// A status that moves on doesn't count, unless it is what is written.
+// A status that moves on doesn't count, but for the fields of it that are written.
 func changedSinceComputed(computed, now *unstructured.Unstructured, writes []*write) bool {
 	if computed.GetResourceVersion() == now.GetResourceVersion() {
 		return false
 	}
 	for _, w := range writes {
-		if removes(&w.record) || w.Subresource != "" {
+		if removes(&w.record) {
+			return true
+		}
+		if w.Subresource == "" {
+			continue
+		}
+		if s, err := sideOf(now, &w.record); err != nil || s != sideBefore {
 			return true
 		}
 	}

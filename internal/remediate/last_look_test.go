@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -17,6 +18,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
 // annotate sets an annotation of the target, or of its namespace.
@@ -140,7 +142,7 @@ func TestTheLastAnswerOfTheGateIsSharedForASecond(t *testing.T) {
 
 func TestWhatAFixMayDependOn(t *testing.T) {
 	computed := func(version string, generation int64, status string) *unstructured.Unstructured {
-		return &unstructured.Unstructured{Object: map[string]any{"status": status,
+		return &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"phase": status},
 			"metadata": map[string]any{"resourceVersion": version, "generation": generation}}}
 	}
 	labelled := computed("2", 1, "a")
@@ -148,6 +150,9 @@ func TestWhatAFixMayDependOn(t *testing.T) {
 	patch, status, removal := &write{}, &write{}, &write{}
 	patch.Type, status.Type, status.Subresource = policy.ActionPatch, policy.ActionPatch, policy.StatusSubresource
 	removal.record.Verb = v1alpha1.ActionDelete
+	if err := setFields(&status.record, []action.Field{{Path: "/status/phase", Before: "a", HasBefore: true, After: "z", HasAfter: true}}); err != nil {
+		t.Fatal(err)
+	}
 	cases := map[string]struct {
 		now   *unstructured.Unstructured
 		write *write
@@ -156,6 +161,7 @@ func TestWhatAFixMayDependOn(t *testing.T) {
 		"nothing has changed":                     {computed("1", 1, "a"), patch, false},
 		"the status moves on":                     {computed("2", 1, "b"), patch, false},
 		"the status moves on that is written":     {computed("2", 1, "b"), status, true},
+		"something else has changed of it":        {computed("2", 1, "a"), status, false},
 		"anything moves on of what is taken away": {computed("2", 1, "b"), removal, true},
 		"the spec has changed":                    {computed("2", 2, "a"), patch, true},
 		"a label has changed":                     {labelled, patch, true},
@@ -188,6 +194,10 @@ func TestTheGateIsAskedAgainOfWhatIsThere(t *testing.T) {
 		}, v1alpha1.ReasonPolicyChanged},
 		"the policy's mode is Off": {func(c *circuit, _ client.Client, _ *v1alpha1.Remediation) {
 			c.policy("missing", func(s *v1alpha1.RemediationStrategy) { s.Mode = v1alpha1.RemediationOff })
+		}, v1alpha1.ReasonPolicyChanged},
+		"the policy's mode is Off, and its rule doesn't compile": {func(c *circuit, api client.Client, _ *v1alpha1.Remediation) {
+			c.must(api.Create(c.ctx, &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid"},
+				Spec: v1alpha1.PolicySpec{Remediation: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationOff}}}))
 		}, v1alpha1.ReasonPolicyChanged},
 		"the policy's rule has changed": {func(c *circuit, _ client.Client, _ *v1alpha1.Remediation) {
 			c.policy("other", func(*v1alpha1.RemediationStrategy) {})
