@@ -132,12 +132,12 @@ func tick(in v1alpha1.CircuitBreakerStatus, l limits, now time.Time) v1alpha1.Ci
 	if ahead {
 		st.Reason, st.Message = ReasonClockWentBack, messageOpen(messageAhead, st.NextProbeAt.Time)
 	}
-	elapse(&st, l, now)
+	elapse(&st, now)
 	return st
 }
 
 // elapse moves the state of a consistent status by time alone.
-func elapse(st *v1alpha1.CircuitBreakerStatus, l limits, now time.Time) {
+func elapse(st *v1alpha1.CircuitBreakerStatus, now time.Time) {
 	switch st.State {
 	case v1alpha1.BreakerClosed:
 	case v1alpha1.BreakerOpen:

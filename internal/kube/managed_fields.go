@@ -75,17 +75,17 @@ func declares(entry metav1.ManagedFieldsEntry) bool {
 	if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields); err != nil {
 		return true
 	}
-	for name := range fields {
-		if name != "f:status" && name != "f:metadata" {
-			return true
-		}
-	}
 	var metadata map[string]json.RawMessage
 	if raw, found := fields["f:metadata"]; found && json.Unmarshal(raw, &metadata) != nil {
 		return true
 	}
-	for name := range metadata {
-		if name != "f:finalizers" && name != "f:ownerReferences" && name != "." {
+	return othersThan(fields, "f:status", "f:metadata") || othersThan(metadata, "f:finalizers", "f:ownerReferences", ".")
+}
+
+// othersThan says whether there are more fields than those named.
+func othersThan(fields map[string]json.RawMessage, named ...string) bool {
+	for name := range fields {
+		if !slices.Contains(named, name) {
 			return true
 		}
 	}

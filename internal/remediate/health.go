@@ -3,7 +3,6 @@ package remediate
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -95,11 +94,7 @@ func (t *targets) unknownHealth(ctx context.Context, s v1alpha1.RemediationStrat
 	why := ""
 	for _, ref := range pending {
 		gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
-		if reads[gvk] >= maxHealthReads || slices.Contains(kinds, kindName(gvk)) {
-			continue
-		}
-		if _, ruled := canary.HealthRuleFor(s.Health, gvk.Group, gvk.Kind); ruled || kube.TellsHealth(gvk.Group, gvk.Kind) {
-			reads[gvk] = maxHealthReads
+		if reads[gvk] >= maxHealthReads || tellsHealth(s, gvk) {
 			continue
 		}
 		reads[gvk]++
@@ -117,6 +112,12 @@ func (t *targets) unknownHealth(ctx context.Context, s v1alpha1.RemediationStrat
 		return Gate{}
 	}
 	return Gate{Closed: true, Reason: v1alpha1.ReasonHealthUnknown, Message: healthAdvice(why, strings.Join(kinds, ", "))}
+}
+
+// tellsHealth says whether a kind has a rule for its health.
+func tellsHealth(s v1alpha1.RemediationStrategy, gvk schema.GroupVersionKind) bool {
+	_, ruled := canary.HealthRuleFor(s.Health, gvk.Group, gvk.Kind)
+	return ruled || kube.TellsHealth(gvk.Group, gvk.Kind)
 }
 
 // wouldRemove says whether the fix of an object takes it away.

@@ -85,15 +85,24 @@ func checkHealth(s v1alpha1.RemediationStrategy, obj *unstructured.Unstructured,
 		return &Check{CheckWaiting, "", err.Error()}
 	case health == kube.Current:
 		return &Check{CheckPassed, "", "clean and healthy"}
-	case health == kube.Unknown && before == kube.Unknown && unknownCovered(s) != "":
-		return &Check{CheckPassed, "", "clean; nobody can tell its health: " + unknownCovered(s)}
 	case health == kube.Failed && before != kube.Failed:
 		return &Check{CheckFailed, v1alpha1.ReasonUnhealthy, "its health got worse: " + message}
-	case health <= before && health != kube.Unknown && before != kube.Unknown && observed(obj):
+	case health == kube.Unknown || before == kube.Unknown:
+		return unknownCheck(s, health, before, message)
+	case health <= before && observed(obj):
 		return &Check{CheckPassed, "", fmt.Sprintf("clean, and no less healthy than before (%s)", before)}
 	default:
 		return &Check{CheckWaiting, "", fmt.Sprintf("%s: %s", health, message)}
 	}
+}
+
+// unknownCheck judges an object whose health couldn't be told before its write, or
+// can't be now.
+func unknownCheck(s v1alpha1.RemediationStrategy, health, before kube.Health, message string) *Check {
+	if covered := unknownCovered(s); health == kube.Unknown && before == kube.Unknown && covered != "" {
+		return &Check{CheckPassed, "", "clean; nobody can tell its health: " + covered}
+	}
+	return &Check{CheckWaiting, "", fmt.Sprintf("%s: %s", health, message)}
 }
 
 // observed says whether the object's controller has seen its latest generation.

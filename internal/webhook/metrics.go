@@ -107,14 +107,15 @@ func (m *Metrics) answered(endpoint string, req *policy.Request, decision string
 	m.duration.WithLabelValues(endpoint).Observe(took.Seconds())
 }
 
-// judged counts what the policies found.
-func (m *Metrics) judged(req *policy.Request, v *verdict) {
+// failed counts what couldn't be evaluated, a verdict or its fix.
+func (m *Metrics) failed(v *verdict) {
 	for _, f := range v.failed {
-		if f.policy != "" {
-			m.errors.WithLabelValues(f.policy).Inc()
-			if errors.Is(f.err, rego.ErrTimeLimit) || errors.Is(f.err, rego.ErrMemoryLimit) {
-				m.stopped.WithLabelValues(f.policy).Inc()
-			}
+		if f.policy == "" {
+			continue
+		}
+		m.errors.WithLabelValues(f.policy).Inc()
+		if errors.Is(f.err, rego.ErrTimeLimit) || errors.Is(f.err, rego.ErrMemoryLimit) {
+			m.stopped.WithLabelValues(f.policy).Inc()
 		}
 	}
 	for _, f := range v.findings {
@@ -122,6 +123,11 @@ func (m *Metrics) judged(req *policy.Request, v *verdict) {
 			m.errors.WithLabelValues(f.policy).Inc()
 		}
 	}
+}
+
+// judged counts what the policies found.
+func (m *Metrics) judged(req *policy.Request, v *verdict) {
+	m.failed(v)
 	if req.DryRun {
 		return
 	}
