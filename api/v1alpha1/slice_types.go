@@ -72,6 +72,9 @@ const (
 	ReasonFixTooLarge = "FixTooLarge"
 	// ReasonActionNotAllowed: the fix uses a verb that the strategy doesn't allow.
 	ReasonActionNotAllowed = "ActionNotAllowed"
+	// ReasonNotAllowed: the manager's flags don't let fixes write the namespace, the
+	// kind or the field.
+	ReasonNotAllowed = "NotAllowed"
 	// ReasonFixChangesMore: the API server would change fields that the fix doesn't name.
 	ReasonFixChangesMore = "FixChangesMore"
 	// ReasonExists: an object that the fix is to create exists, with another content.
@@ -173,7 +176,7 @@ type Target struct {
 	// +kubebuilder:validation:Minimum=0
 	Wave int32 `json:"wave"`
 	// leftAlone is why the object isn't ours to mend, as it was seen when the plan
-	// was made: Managed, Owned, OptOut or Fighting. Such a target is never
+	// was made: Managed, Owned, OptOut, NotAllowed or Fighting. Such a target is never
 	// written: it is recorded before the rollout begins, with the fix as a
 	// proposal to its owner. Empty for a target to mend.
 	// +optional

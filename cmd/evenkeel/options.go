@@ -45,6 +45,7 @@ type managerOptions struct {
 	slo              sloOptions
 	sources          sourceOptions
 	tools            toolOptions
+	fixes            reachOptions
 }
 
 // AddFlags adds the flags with their defaults.
@@ -79,6 +80,7 @@ func (o *managerOptions) AddFlags(f *pflag.FlagSet) {
 	o.slo.AddFlags(f)
 	o.sources.AddFlags(f)
 	o.tools.AddFlags(f)
+	o.fixes.AddFlags(f)
 }
 
 // Validate says what is wrong with the flags, all at once.
@@ -102,7 +104,7 @@ func (o *managerOptions) Validate() error {
 	if o.resync < time.Second {
 		errs = append(errs, fmt.Errorf("--resync %s must be at least 1s", o.resync))
 	}
-	return errors.Join(append(errs, o.validateLease(), o.validateLimits(), o.escalation.Validate(), o.analysis.Validate(), o.slo.Validate(o.analysis.url), o.sources.Validate(), o.tools.Validate())...)
+	return errors.Join(append(errs, o.validateLease(), o.validateLimits(), o.escalation.Validate(), o.analysis.Validate(), o.slo.Validate(o.analysis.url), o.sources.Validate(), o.tools.Validate(), o.fixes.Validate())...)
 }
 
 func (o *managerOptions) validateLease() error {

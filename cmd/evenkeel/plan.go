@@ -34,6 +34,8 @@ type planOptions struct {
 	controller      string
 	allowIncomplete bool
 	tools           toolOptions
+	exempt          []string
+	fixes           reachOptions
 }
 
 func newPlanCommand() *cobra.Command {
@@ -45,7 +47,8 @@ func newPlanCommand() *cobra.Command {
 its targets wave by wave, what is left alone and why, the changes, what would hold
 it (windows, breakers, budgets, approval), the rights that the controller lacks, and
 how long it takes at the least. It reads the cluster and writes nothing; no dry run
-is sent either, so what admission says of a fix isn't known.
+is sent either, so what admission says of a fix isn't known. What fixes may write is
+told by flags of the manager: give it the same.
 
 POLICY is a policy of the cluster, or with -p one that isn't applied yet; Evenkeel
 needn't be installed then. Which targets come first is settled by the policy's UID:
@@ -71,6 +74,8 @@ with 2 when it was called wrongly, and with 3 when something couldn't be read.`,
 	f.BoolVar(&o.all, "all", false, fmt.Sprintf("name every target of a wave, not the first %d only", shownTargets))
 	f.StringVar(&o.controller, "as-controller", defaultController, "the controller's ServiceAccount, whose rights are asked for, as NAMESPACE/NAME")
 	o.tools.AddFlags(f)
+	f.StringSliceVar(&o.exempt, "exempt-namespaces", []string{"kube-system", "kube-node-lease"}, "the manager's flag of that name: namespaces in which nothing is written, besides --controller-namespace")
+	o.fixes.AddFlags(f)
 	f.BoolVar(&o.allowIncomplete, "allow-incomplete", false, "don't fail for what couldn't be read")
 	return cmd
 }
@@ -78,6 +83,9 @@ with 2 when it was called wrongly, and with 3 when something couldn't be read.`,
 func (o *planOptions) run(cmd *cobra.Command, name string) error {
 	if !slices.Contains([]string{"json", "table", "yaml"}, o.output) {
 		return &exitError{exitUsage, fmt.Errorf("-o %q isn't known: give one of json, table, yaml", o.output)}
+	}
+	if err := o.fixes.Validate(); err != nil {
+		return &exitError{exitUsage, err}
 	}
 	account, err := accountNamed(o.controller)
 	if err != nil {
@@ -102,6 +110,7 @@ func (o *planOptions) run(cmd *cobra.Command, name string) error {
 	}
 	fixes := newProgress(cmd.ErrOrStderr())
 	previewer := &remediate.Previewer{Reader: c, Mapper: c.RESTMapper(), Policies: inForce{snapshot}, Clock: newClock(), Tools: o.tools.known(),
+		Reach:  o.fixes.reach(append(slices.Clone(o.exempt), o.policies.namespace)...),
 		Rights: rights.Of(c, account), Diffs: shownDiffs,
 		Progress: func(done, all int) { fixes.tell(done, all, fmt.Sprintf("fix %d of %d computed", done, all)) }}
 	if o.diff {

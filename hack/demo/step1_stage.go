@@ -30,6 +30,10 @@ const (
 	fleetLimit   = 90 * time.Second
 )
 
+// imagesAllowed lets fixes set images: the demo has a policy whose fix does, and
+// does harm by it. No other class of fields is allowed.
+const imagesAllowed = "--remediation-allow-fields=image"
+
 // setTheStage is step 1.
 func (d *demo) setTheStage(ctx context.Context) error {
 	began := d.now()
@@ -94,7 +98,7 @@ func (d *demo) installEvenkeel(ctx context.Context) error {
 		return err
 	}
 	took, err := d.show.Track("starting the manager", func(detail func(string)) error {
-		if err := d.stage.StartManager(ctx, d.client, flags...); err != nil {
+		if err := d.stage.StartManager(ctx, d.client, append(flags, imagesAllowed)...); err != nil {
 			return err
 		}
 		limited, cancel := context.WithTimeout(ctx, leaderLimit)

@@ -13,6 +13,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
@@ -52,7 +53,7 @@ func (p *drafter) choose(ctx context.Context, d *draft, found []policy.Finding, 
 		}
 		for _, f := range byKind[gvk] {
 			if m := live.byUID[f.UID]; m != nil && m.DeletionTimestamp == nil {
-				d.sort(f, m, namespaces[f.Namespace], history)
+				d.sort(f, m, namespaces[f.Namespace], history, &p.reach)
 			}
 		}
 	}
@@ -61,11 +62,13 @@ func (p *drafter) choose(ctx context.Context, d *draft, found []policy.Finding, 
 
 // sort puts one object where its metadata says it belongs. The protocol before
 // each write asks the same again, on fresh state.
-func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadata, history *past) {
+func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadata, history *past, reach *limits.Reach) {
 	labels := labelled(f, m, namespace)
 	c := candidate{critical: m.Labels[v1alpha1.LabelTier] == "critical", stage: d.stages.Of(labels), mayLead: d.stages.MayBeCanary(labels),
 		object: referenceTo(f), heat: history.carried(referenceTo(f))}
-	if paused(m) || paused(namespace) {
+	if why := reach.Object(kindOfTarget(c.object), f.Namespace); why != "" {
+		c.reason, c.message = v1alpha1.ReasonNotAllowed, why
+	} else if paused(m) || paused(namespace) {
 		c.reason = v1alpha1.ReasonOptOut
 	} else if d.sortOwned(&c, m, d.reachesOwned(f)); c.reason == "" && history.fighting(c.object) {
 		c.reason = v1alpha1.ReasonFighting

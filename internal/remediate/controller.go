@@ -16,6 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/rights"
 )
@@ -50,6 +51,7 @@ type Controller struct {
 	tools    kube.Tools
 	landings *landings
 	soaks    *soakClock
+	reach    limits.Reach
 }
 
 // Reconcile takes one step of a rollout.
@@ -118,7 +120,7 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 		return 0, err
 	}
 	p := &pass{rem: rem, book: b, snapshot: c.policies.Snapshot(), landings: c.landings,
-		targets: &targets{reader: c.reader, writer: c.client, mapper: c.rights.Mapper, clock: c.clock, tools: c.tools, owners: ownerMemo{reader: c.reader}}}
+		targets: &targets{reader: c.reader, writer: c.client, mapper: c.rights.Mapper, clock: c.clock, tools: c.tools, reach: c.reach, owners: ownerMemo{reader: c.reader}}}
 	p.gate = &lastGate{ask: func(ctx context.Context) (Gate, error) { return c.stillOpen(ctx, rem) }}
 	p.saver = func(ctx context.Context) error { return c.persist(ctx, p) }
 	if wait, err := c.tellOwners(ctx, p); err != nil || wait > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
@@ -21,6 +22,7 @@ type drafter struct {
 	clock    clock.PassiveClock
 	mapper   meta.RESTMapper
 	tools    kube.Tools
+	reach    limits.Reach
 }
 
 // drafted is what has become of a draft.

@@ -79,7 +79,7 @@ func (p *pass) leftAlone(now time.Time) (batch []int, wait time.Duration) {
 
 // look finds out whose an object is, and writes nothing.
 func (a *attempt) look(ctx context.Context) v1alpha1.TargetRecord {
-	for _, step := range []check{readFresh, respectOptOut, judgeAgain, respectOwnership} {
+	for _, step := range []check{readFresh, respectReach, respectOptOut, judgeAgain, respectOwnership} {
 		if rec := step(ctx, a); rec != nil {
 			return *rec
 		}

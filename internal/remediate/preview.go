@@ -15,6 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/display"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/internal/rights"
@@ -33,6 +34,8 @@ type Previewer struct {
 	Clock    clock.PassiveClock
 	// Tools finds the tools that manage objects, as the controller's flags say.
 	Tools kube.Tools
+	// Reach is what the manager's flags let fixes write.
+	Reach limits.Reach
 	// Rights asks what the controller may do; nil leaves that out.
 	Rights rights.Asker
 	// Diffs is how many targets' fixes are computed; negative means all.
@@ -56,7 +59,7 @@ func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.Policy, found []p
 		strategy.Mode = v1alpha1.RemediationAutomatic
 		hold(out, "ModeOff", "spec.remediation.mode is Off: nothing is planned until it is Automatic, Manual or DryRun; the waves are those of Automatic")
 	}
-	drafts := &drafter{reader: p.Reader, policies: p.Policies, clock: p.Clock, mapper: p.Mapper, tools: p.Tools}
+	drafts := &drafter{reader: p.Reader, policies: p.Policies, clock: p.Clock, mapper: p.Mapper, tools: p.Tools, reach: p.Reach}
 	plans, err := drafts.plansOf(ctx, pol.Name)
 	if err != nil && !notInstalled(err) {
 		return nil, err
@@ -201,13 +204,13 @@ func (p *Previewer) foresight(rem *v1alpha1.Remediation, all int) *foresight {
 		f.left = v1alpha1.MaxTargets
 	}
 	f.attempt = attempt{plan: rem.Spec, remediation: rem.Name, snapshot: p.Policies.Snapshot(),
-		targets: &targets{reader: p.Reader, mapper: p.Mapper, clock: p.Clock, tools: p.Tools, owners: ownerMemo{reader: p.Reader}}}
+		targets: &targets{reader: p.Reader, mapper: p.Mapper, clock: p.Clock, tools: p.Tools, reach: p.Reach, owners: ownerMemo{reader: p.Reader}}}
 	return f
 }
 
 // foreseen is the part of the protocol before a write that only reads.
 func foreseen() []check {
-	return []check{readFresh, respectOptOut, judgeAgain, respectOwnership, respectVerbs, computeFix, passEveryPolicy}
+	return []check{readFresh, respectReach, respectOptOut, judgeAgain, respectOwnership, respectVerbs, computeFix, respectFields, passEveryPolicy}
 }
 
 // see says what would become of a target.

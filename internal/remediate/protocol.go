@@ -20,6 +20,7 @@ type check func(context.Context, *attempt) *v1alpha1.TargetRecord
 func protocol() []check {
 	return []check{
 		readFresh,          // uncached, the same object as planned
+		respectReach,       // a namespace or a kind in which nothing is written
 		respectOptOut,      // the object or its namespace said no
 		judgeAgain,         // clean by now? waived? no fix?
 		respectOwnership,   // owned by a controller, managed by a tool
@@ -27,9 +28,11 @@ func protocol() []check {
 		requireHealth,      // a canary that isn't healthy proves nothing
 		requireKnownHealth, // nor does a target whose health nobody can tell
 		computeFix,         // applies, changes something, cures
+		respectFields,      // fields that the administrator lets fixes set
 		passEveryPolicy,    // breaks no other policy
 		requireRights,      // those that only the fix itself tells
 		dryRunOnServer,     // the API server and every webhook agree, and change nothing else
+		staysInReach,       // nor do they set what the fix may not
 		keepSecrets,        // the record holds no value of a Secret
 		recordWithinLimit,  // the record fits
 	}

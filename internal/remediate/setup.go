@@ -20,6 +20,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/rights"
 )
 
@@ -44,6 +45,8 @@ type Options struct {
 	Tools kube.Tools
 	// SLO is the service level objective that the global breaker watches; nil for none.
 	SLO *v1alpha1.SLOStrategy
+	// Reach is what fixes may write.
+	Reach limits.Reach
 }
 
 // Register adds the rollout controller and the planner to the manager. Both run
@@ -55,7 +58,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		slo: o.SLO, clock: o.Clock, events: recorder, metrics: newBreakerMetrics(o.Metrics)}
 	slices := newShelf(mgr.GetAPIReader())
 	rollout := &Controller{client: mgr.GetClient(), reader: mgr.GetAPIReader(), policies: o.Policies, clock: o.Clock,
-		events: recorder, breakers: b, shelf: slices, budgets: newBudgets(mgr.GetAPIReader(), slices), metrics: newMetrics(o.Metrics), analyzer: o.Analyzer, tools: o.Tools, landings: newLandings(), soaks: newSoakClock(),
+		events: recorder, breakers: b, shelf: slices, budgets: newBudgets(mgr.GetAPIReader(), slices), metrics: newMetrics(o.Metrics), analyzer: o.Analyzer, tools: o.Tools, landings: newLandings(), soaks: newSoakClock(), reach: o.Reach,
 		rights: &rights.Finder{Asker: rights.Own(mgr.GetClient()), Mapper: mgr.GetRESTMapper()}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("remediation").
 		For(&v1alpha1.Remediation{}).
@@ -71,7 +74,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		return err
 	}
 	planner := &Planner{client: mgr.GetClient(), status: o.Policies, findings: o.Findings, events: recorder, breakers: b, said: newSayings(),
-		drafter: drafter{reader: mgr.GetAPIReader(), policies: o.Policies, clock: o.Clock, mapper: mgr.GetRESTMapper(), tools: o.Tools}}
+		drafter: drafter{reader: mgr.GetAPIReader(), policies: o.Policies, clock: o.Clock, mapper: mgr.GetRESTMapper(), tools: o.Tools, reach: o.Reach}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("planner").
 		For(&v1alpha1.Policy{}).
 		Watches(&v1alpha1.Remediation{}, handler.EnqueueRequestsFromMapFunc(policyOf)).

@@ -18,6 +18,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
@@ -40,6 +41,8 @@ type targets struct {
 	clock  clock.PassiveClock
 	// tools finds the tools that manage objects.
 	tools kube.Tools
+	// reach is what fixes may write.
+	reach limits.Reach
 
 	mu         sync.Mutex
 	namespaces map[string]*unstructured.Unstructured

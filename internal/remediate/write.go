@@ -17,6 +17,8 @@ type write struct {
 	action.Step
 	// object is the target as it was read; of a creation the manifest.
 	object *unstructured.Unstructured
+	// stored is a patched object as the dry run answered it.
+	stored *unstructured.Unstructured
 	fields []action.Field
 	keys   []policy.PatchOp
 	record v1alpha1.WriteRecord

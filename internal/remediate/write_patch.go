@@ -21,6 +21,7 @@ func (patching) tryOut(ctx context.Context, a *attempt, w *write) *v1alpha1.Targ
 	if err != nil {
 		return a.fromError(err)
 	}
+	w.stored = result
 	w.fields = action.DiffStep(w.object.Object, result.Object, w.Subresource)
 	w.keys = action.Keys(w.object.Object, w.fields)
 	if len(w.fields) == 0 {

@@ -28,7 +28,7 @@ func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Ha
 	return map[string]http.Handler{
 		PathFail:      judging(v1alpha1.FailurePolicyFail),
 		PathIgnore:    judging(v1alpha1.FailurePolicyIgnore),
-		PathPolicy:    &PolicyHandler{Checker: s.checker(), Metrics: s.metrics, Clock: s.Clock, Log: log},
+		PathPolicy:    &PolicyHandler{Checker: s.checker(), Reach: s.Reach, Metrics: s.metrics, Clock: s.Clock, Log: log},
 		PathException: &ExceptionHandler{Namespace: s.Namespace, Known: s.known, Metrics: s.metrics, Clock: s.Clock, Log: log},
 		PathApproval:  &ApprovalHandler{Reader: s.mgr.GetAPIReader(), Timeout: s.Timeout, Metrics: s.metrics, Clock: s.Clock, Log: log},
 		PathStamp:     &StampHandler{Metrics: s.metrics, Clock: s.Clock, Log: log},

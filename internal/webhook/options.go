@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
@@ -65,6 +66,8 @@ type Options struct {
 	ExemptNamespaces []string
 	// Docs is where the runbooks of the library's policies are published.
 	Docs policy.Docs
+	// Reach is what fixes may write; policies that ask for more are warned of.
+	Reach limits.Reach
 	// Registerer takes the metrics. Required.
 	Registerer prometheus.Registerer
 	// Clock tells the time. Required.

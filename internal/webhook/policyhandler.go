@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 )
@@ -26,6 +27,8 @@ const endpointPolicy = "policy"
 // that whoever writes one learns at once what is wrong and where.
 type PolicyHandler struct {
 	Checker *PolicyChecker
+	// Reach is what fixes may write.
+	Reach   limits.Reach
 	Metrics *Metrics
 	Clock   clock.PassiveClock
 	Log     logr.Logger
@@ -83,6 +86,7 @@ func (h *PolicyHandler) answer(_ context.Context, req *policy.Request) (response
 	found := h.Checker.Check(&p)
 	if len(found) == 0 {
 		resp.Warnings = notAtAdmission(&p)
+		resp.Warnings = append(resp.Warnings, outOfReach(&p, &h.Reach)...)
 		return resp, decisionAllowed
 	}
 	resp.Allowed = false

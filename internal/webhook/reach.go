@@ -1,0 +1,40 @@
+package webhook
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/limits"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/match"
+)
+
+// outOfReach warns whoever writes a policy of the objects that its fixes will never
+// reach, as far as its match tells. What a fix sets is known only when there is an
+// object to fix.
+func outOfReach(p *v1alpha1.Policy, reach *limits.Reach) []string {
+	switch p.Spec.Remediation.Mode {
+	case v1alpha1.RemediationDryRun, v1alpha1.RemediationManual, v1alpha1.RemediationAutomatic:
+	default:
+		return nil
+	}
+	var out []string
+	for _, gk := range match.Kinds(p) {
+		if why := reach.Kind(schema.GroupKind{Group: gk.Group, Kind: gk.Kind}); why != "" {
+			out = append(out, policy.Clip("spec.remediation: "+why, maxWarningBytes))
+		}
+	}
+	for _, namespace := range p.Spec.Match.Namespaces {
+		if slices.Contains(reach.Exempt, namespace) && !slices.Contains(reach.Namespaces, namespace) {
+			out = append(out, policy.Clip(fmt.Sprintf("spec.remediation: nothing is written in namespace %s, unless the manager's flag %s names it", namespace, limits.FlagNamespaces), maxWarningBytes))
+		}
+	}
+	if len(out) > maxWarnings {
+		more := len(out) - maxWarnings
+		out = append(out[:maxWarnings], fmt.Sprintf("and %d more %s", more, plural("warning", more)))
+	}
+	return out
+}

@@ -1,0 +1,73 @@
+package policies_test
+
+import (
+	"encoding/json"
+	"io/fs"
+	"path"
+	"strings"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"evenkeel.dev/evenkeel/internal/limits"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/policy/source"
+	"evenkeel.dev/evenkeel/internal/policy/suite"
+	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/policies"
+)
+
+func TestFixesOfTheLibraryNeedNoFlagButForAnotherImage(t *testing.T) {
+	loaded, err := source.LoadLocated(policies.FS, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fixes := 0
+	for _, p := range loaded {
+		text, err := fs.ReadFile(policies.FS, path.Join(p.Dir, suite.ExamplesFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var examples []suite.Example
+		if err := yaml.Unmarshal(text, &examples); err != nil {
+			t.Fatal(err)
+		}
+		for _, example := range examples {
+			if wanted, isBool := example.Fixed.(bool); example.Fixed == nil || isBool && !wanted {
+				continue
+			}
+			definition := p.Definition.DeepCopy()
+			if example.Parameters != nil {
+				raw, err := json.Marshal(example.Parameters)
+				if err != nil {
+					t.Fatal(err)
+				}
+				definition.Spec.Parameters = &apiextensionsv1.JSON{Raw: raw}
+			}
+			all := catalog.New(catalog.Options{TimeLimit: 10 * time.Second})
+			if err := all.Set(definition); err != nil {
+				t.Fatal(err)
+			}
+			object, err := action.Apply(example.Object, nil) // numbers as the API server's
+			if err != nil {
+				t.Fatal(err)
+			}
+			result, _ := all.Snapshot().EvaluateOne(t.Context(), definition.Name, policy.NewAudit(object, nil, time.Unix(0, 0)))
+			_, fixed, err := action.Plan(object, result.Actions, time.Unix(0, 0))
+			if err != nil || len(result.Actions) == 0 {
+				t.Fatalf("%s, %s: %d actions, %v", definition.Name, example.Name, len(result.Actions), err)
+			}
+			fixes++
+			why := (&limits.Reach{}).Update(object, fixed)
+			if another := definition.Name == "allowed-registries"; another != strings.Contains(why, "names image") || !another && why != "" {
+				t.Errorf("%s, %s: got %q", definition.Name, example.Name, why)
+			}
+		}
+	}
+	if fixes < len(loaded) {
+		t.Errorf("%d fixes tried, of %d policies", fixes, len(loaded))
+	}
+}
