@@ -114,6 +114,9 @@ const (
 	// ReasonSLOUnknown: the query of a breaker's service level objective gives no
 	// answer, which is never a yes.
 	ReasonSLOUnknown = "SLOUnknown"
+	// ReasonUnproven: the plan or its records don't bear the manager's seal: somebody
+	// else has made or changed them, or the key is lost.
+	ReasonUnproven = "Unproven"
 	// ReasonAllTargetsSettled: every target is done, skipped or failed.
 	ReasonAllTargetsSettled = "AllTargetsSettled"
 	// ReasonSomeTargetsFailed: the rollout ended, but some targets couldn't be mended.
@@ -142,6 +145,9 @@ const (
 	// AnnotationAuthor on a Policy names the user who last changed its spec.
 	// Admission sets it; what a request itself says is replaced.
 	AnnotationAuthor = "evenkeel.dev/author"
+	// AnnotationSeal of a Remediation or a RemediationSlice proves that the manager
+	// has made it: a message authentication code over what never changes of it.
+	AnnotationSeal = "evenkeel.dev/seal"
 	// RemediationPaused is the value of AnnotationRemediation that opts out.
 	RemediationPaused = "paused"
 )

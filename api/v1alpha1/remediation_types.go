@@ -261,6 +261,11 @@ type RemediationStatus struct {
 	// completedAt is when a final phase was reached.
 	// +optional
 	CompletedAt *metav1.MicroTime `json:"completedAt,omitempty"`
+	// seal proves that the manager has written this status, but for its conditions:
+	// a message authentication code, with the name of its key before the dot.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Seal string `json:"seal,omitempty"`
 	// counts is the number of targets by state.
 	// +optional
 	Counts TargetCounts `json:"counts,omitempty"`

@@ -201,6 +201,11 @@ type RemediationSliceStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=250
 	Records []TargetRecord `json:"records,omitempty"`
+	// seal proves that the manager has written this status: a message authentication
+	// code, with the name of its key before the dot.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Seal string `json:"seal,omitempty"`
 }
 
 // TargetRecord is what was done to one target.

@@ -81,7 +81,7 @@ func runManager(ctx context.Context, o *managerOptions) error {
 		return err
 	}
 	if err := remediate.Register(mgr, remediate.Options{Policies: policies, Findings: index, Changes: index.Changes(),
-		Clock: newClock(), Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts, Analyzer: analyzer, SLO: o.slo.strategy(), Tools: o.tools.known(), Reach: o.reach()}); err != nil {
+		Clock: newClock(), Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts, Analyzer: analyzer, SLO: o.slo.strategy(), Tools: o.tools.known(), Reach: o.reach(), Namespace: o.namespace}); err != nil {
 		return fmt.Errorf("set up remediation: %w", err)
 	}
 	if err := o.sources.register(mgr, o.namespace, ctrlmetrics.Registry); err != nil {

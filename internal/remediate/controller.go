@@ -19,6 +19,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/rights"
+	"evenkeel.dev/evenkeel/internal/seal"
 )
 
 // catalogPoll is how often to look whether the policies are there, at start.
@@ -57,7 +58,9 @@ type Controller struct {
 // Reconcile takes one step of a rollout.
 func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (result ctrl.Result, err error) {
 	rem := &v1alpha1.Remediation{}
-	if err := c.reader.Get(ctx, request.NamespacedName, rem); err != nil {
+	if err := c.reader.Get(ctx, request.NamespacedName, rem); errors.Is(err, seal.ErrUnproven) {
+		return ctrl.Result{RequeueAfter: replanPoll}, c.distrust(ctx, rem, err)
+	} else if err != nil {
 		c.forget(request.Name)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -95,7 +98,7 @@ func (c *Controller) classify(ctx context.Context, plan string, result ctrl.Resu
 	switch {
 	case err == nil:
 		return result, nil
-	case errors.As(err, &incomplete):
+	case errors.As(err, &incomplete), errors.Is(err, seal.ErrUnproven):
 		return ctrl.Result{}, reconcile.TerminalError(err)
 	case kube.Classify(err) == kube.Conflict:
 		log.FromContext(ctx).V(1).Info("somebody else wrote first; looking again", "error", err.Error())
@@ -110,11 +113,7 @@ func (c *Controller) classify(ctx context.Context, plan string, result ctrl.Resu
 func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.Duration, error) {
 	b, err := c.shelf.book(ctx, rem)
 	if err != nil {
-		var incomplete errPlanIncomplete
-		if errors.As(err, &incomplete) {
-			c.stuck(rem, err)
-		}
-		return 0, err
+		return c.withoutBook(ctx, rem, err)
 	}
 	if err := c.adopt(ctx, rem, b); err != nil {
 		return 0, err

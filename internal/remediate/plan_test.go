@@ -13,6 +13,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
@@ -187,7 +188,7 @@ func TestBackoffDoublesUpToAMinute(t *testing.T) {
 func TestAPlanCarriesHeatOn(t *testing.T) {
 	d, history := testDraft(0, 0), newPast()
 	history.slow["web-uid"] = 3
-	d.sort(policy.Finding{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "web-uid", Fixable: true}, &metav1.PartialObjectMetadata{}, nil, history)
+	d.sort(policy.Finding{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "web-uid", Fixable: true}, &metav1.PartialObjectMetadata{}, nil, history, &limits.Reach{})
 	_, parts, err := d.build()
 	if err != nil {
 		t.Fatal(err)

@@ -54,6 +54,8 @@ type Planner struct {
 	events   *escalate.Recorder
 	breakers *breakers
 	said     *sayings
+	// doubt says why a plan of a policy isn't known to be ours; nil asks nobody.
+	doubt func(ctx context.Context, policyName string) error
 }
 
 // Reconcile looks whether a policy's violations need a plan.
@@ -64,6 +66,9 @@ func (p *Planner) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 			return ctrl.Result{}, p.forget(ctx, request.Name)
 		}
 		return ctrl.Result{}, err
+	}
+	if doubtful, err := p.doubtful(ctx, pol); doubtful || err != nil {
+		return ctrl.Result{RequeueAfter: replanPoll}, err
 	}
 	plans, err := p.plansOf(ctx, pol.Name)
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/rights"
+	"evenkeel.dev/evenkeel/internal/seal"
 )
 
 // Options are what remediation needs from the rest of the manager.
@@ -47,6 +48,8 @@ type Options struct {
 	SLO *v1alpha1.SLOStrategy
 	// Reach is what fixes may write.
 	Reach limits.Reach
+	// Namespace is the manager's own: the key that proves its records lies there.
+	Namespace string
 }
 
 // Register adds the rollout controller and the planner to the manager. Both run
@@ -54,11 +57,13 @@ type Options struct {
 func Register(mgr ctrl.Manager, o Options) error {
 	recorder := escalate.NewRecorder(mgr.GetEventRecorder("evenkeel"))
 	live := breakersIn{mgr.GetAPIReader()}
+	keys := &seal.Keeper{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.Namespace}
+	reader, writer := seal.NewReader(mgr.GetAPIReader(), keys), seal.NewClient(mgr.GetClient(), keys)
 	b := &breakers{store: clusterBreakers{live, mgr.GetClient()}, cached: breakersIn{mgr.GetClient()}, hasNamespace: namespaceExists(live), policies: o.Policies, findings: o.Findings, analyzer: o.Analyzer,
 		slo: o.SLO, clock: o.Clock, events: recorder, metrics: newBreakerMetrics(o.Metrics)}
-	slices := newShelf(mgr.GetAPIReader())
-	rollout := &Controller{client: mgr.GetClient(), reader: mgr.GetAPIReader(), policies: o.Policies, clock: o.Clock,
-		events: recorder, breakers: b, shelf: slices, budgets: newBudgets(mgr.GetAPIReader(), slices), metrics: newMetrics(o.Metrics), analyzer: o.Analyzer, tools: o.Tools, landings: newLandings(), soaks: newSoakClock(), reach: o.Reach,
+	slices := newShelf(reader)
+	rollout := &Controller{client: writer, reader: reader, policies: o.Policies, clock: o.Clock,
+		events: recorder, breakers: b, shelf: slices, budgets: newBudgets(reader, slices), metrics: newMetrics(o.Metrics), analyzer: o.Analyzer, tools: o.Tools, landings: newLandings(), soaks: newSoakClock(), reach: o.Reach,
 		rights: &rights.Finder{Asker: rights.Own(mgr.GetClient()), Mapper: mgr.GetRESTMapper()}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("remediation").
 		For(&v1alpha1.Remediation{}).
@@ -69,12 +74,12 @@ func Register(mgr ctrl.Manager, o Options) error {
 		Complete(rollout); err != nil {
 		return err
 	}
-	if err := registerAnswers(mgr, &AnswerController{client: mgr.GetClient(), reader: mgr.GetAPIReader(), clock: o.Clock,
+	if err := registerAnswers(mgr, &AnswerController{client: mgr.GetClient(), reader: reader, clock: o.Clock,
 		events: recorder, metrics: newApprovalMetrics(o.Metrics)}); err != nil {
 		return err
 	}
-	planner := &Planner{client: mgr.GetClient(), status: o.Policies, findings: o.Findings, events: recorder, breakers: b, said: newSayings(),
-		drafter: drafter{reader: mgr.GetAPIReader(), policies: o.Policies, clock: o.Clock, mapper: mgr.GetRESTMapper(), tools: o.Tools, reach: o.Reach}}
+	planner := &Planner{client: writer, doubt: doubtIn(mgr.GetAPIReader(), keys), status: o.Policies, findings: o.Findings, events: recorder, breakers: b, said: newSayings(),
+		drafter: drafter{reader: reader, policies: o.Policies, clock: o.Clock, mapper: mgr.GetRESTMapper(), tools: o.Tools, reach: o.Reach}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("planner").
 		For(&v1alpha1.Policy{}).
 		Watches(&v1alpha1.Remediation{}, handler.EnqueueRequestsFromMapFunc(policyOf)).

@@ -30,6 +30,10 @@ const (
 	WebhookExceptions = "exceptions.evenkeel.dev"
 	// WebhookApprovals is called for people's answers to plans.
 	WebhookApprovals = "approvals.evenkeel.dev"
+	// WebhookRecords keeps plans and records to the manager.
+	WebhookRecords = "records.evenkeel.dev"
+	// WebhookBreakers keeps a breaker that isn't closed from being deleted.
+	WebhookBreakers = "breakers.evenkeel.dev"
 	// WebhookAuthor fills in who wrote a policy.
 	WebhookAuthor = "author.evenkeel.dev"
 	// WebhookApprover fills in who answered a plan.
@@ -98,7 +102,9 @@ type Configuration struct {
 	Timeout time.Duration
 	// ExemptNamespaces are never judged; see exempt.go for what and why.
 	ExemptNamespaces []string
-	Kinds            *Kinds
+	// Self is the user name of the manager, which alone writes plans and records.
+	Self  string
+	Kinds *Kinds
 }
 
 // Webhooks returns the entries of the webhook configuration, with every default
@@ -133,7 +139,7 @@ func (c *Configuration) Webhooks(policies []*v1alpha1.Policy, caBundle []byte) (
 
 // ownWebhooks check Evenkeel's own kinds, in every namespace. They fail closed: an
 // object that nobody checked is worse than one that arrives a minute later.
-// Deletion is never asked about.
+// Deletion is asked about for breakers alone that aren't closed.
 func (c *Configuration) ownWebhooks(caBundle []byte) []admissionregistrationv1.ValidatingWebhook {
 	writes := []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update}
 	own := func(name, path, resource string, scope admissionregistrationv1.ScopeType, operations []admissionregistrationv1.OperationType) admissionregistrationv1.ValidatingWebhook {
@@ -148,6 +154,9 @@ func (c *Configuration) ownWebhooks(caBundle []byte) []admissionregistrationv1.V
 		own(WebhookExceptions, PathException, "policyexceptions", admissionregistrationv1.NamespacedScope, writes),
 		// An answer never changes: the schema sees to it.
 		own(WebhookApprovals, PathApproval, "remediationapprovals", admissionregistrationv1.ClusterScope, writes[:1]),
+		c.records(own(WebhookRecords, PathRecords, "remediations", admissionregistrationv1.ClusterScope, writes)),
+		c.breakers(own(WebhookBreakers, PathRecords, "circuitbreakers", admissionregistrationv1.ClusterScope,
+			[]admissionregistrationv1.OperationType{admissionregistrationv1.Delete})),
 	}
 }
 

@@ -31,6 +31,7 @@ func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Ha
 		PathPolicy:    &PolicyHandler{Checker: s.checker(), Reach: s.Reach, Metrics: s.metrics, Clock: s.Clock, Log: log},
 		PathException: &ExceptionHandler{Namespace: s.Namespace, Known: s.known, Metrics: s.metrics, Clock: s.Clock, Log: log},
 		PathApproval:  &ApprovalHandler{Reader: s.mgr.GetAPIReader(), Timeout: s.Timeout, Metrics: s.metrics, Clock: s.Clock, Log: log},
+		PathRecords:   &RecordsHandler{Metrics: s.metrics, Clock: s.Clock, Log: log},
 		PathStamp:     &StampHandler{Metrics: s.metrics, Clock: s.Clock, Log: log},
 	}
 }

@@ -22,6 +22,8 @@ const (
 	PathException = "/validate/exception"
 	// PathApproval checks answers to plans.
 	PathApproval = "/validate/approval"
+	// PathRecords keeps to the manager what is the manager's.
+	PathRecords = "/validate/records"
 	// PathStamp fills in who makes a request.
 	PathStamp = "/mutate/stamp"
 )

@@ -42,6 +42,11 @@ exceptions.evenkeel.dev Fail https://localhost:9443/validate/exception
   "evenkeel.dev" [v1alpha1] [policyexceptions] [CREATE UPDATE] Namespaced
 approvals.evenkeel.dev Fail https://localhost:9443/validate/approval
   "evenkeel.dev" [v1alpha1] [remediationapprovals] [CREATE] Cluster
+records.evenkeel.dev Fail https://localhost:9443/validate/records
+  "evenkeel.dev" [v1alpha1] [remediations remediationslices] [CREATE UPDATE] Cluster
+  "evenkeel.dev" [v1alpha1] [circuitbreakers/status remediations/status remediationslices/status] [UPDATE] Cluster
+breakers.evenkeel.dev Fail https://localhost:9443/validate/records
+  "evenkeel.dev" [v1alpha1] [circuitbreakers] [DELETE] Cluster
 `
 
 func TestWebhooksCoverWhatThePoliciesConcern(t *testing.T) {

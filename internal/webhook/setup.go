@@ -50,6 +50,8 @@ type setup struct {
 	kinds     *Kinds
 	certs     *Certificates
 	metrics   *Metrics
+	// self is the user that the API server knows this manager as.
+	self string
 	// listening is nil once the server takes connections.
 	listening healthz.Checker
 }
@@ -103,8 +105,8 @@ func (s *setup) prepare(context.Context) error {
 
 // serve adds the server with its endpoints and the readiness checks.
 func (s *setup) serve(ctx context.Context) error {
-	self, err := ownName(ctx, s.mgr.GetClient())
-	if err != nil {
+	var err error
+	if s.self, err = ownName(ctx, s.mgr.GetClient()); err != nil {
 		return err
 	}
 	namespaces := NewCachedNamespaces(s.mgr.GetCache(), s.mgr.GetAPIReader())
@@ -121,7 +123,7 @@ func (s *setup) serve(ctx context.Context) error {
 		CertDir: s.CertDir,
 		TLSOpts: secured,
 	})
-	for path, handler := range s.endpoints(namespaces, self) {
+	for path, handler := range s.endpoints(namespaces, s.self) {
 		server.Register(path, handler)
 	}
 	if err := s.mgr.AddReadyzCheck("catalog", s.Catalog.Check); err != nil {
@@ -174,7 +176,7 @@ func (c *certifiedServer) Start(ctx context.Context) error {
 // configure adds the writer of the webhook configurations.
 func (s *setup) configure(context.Context) error {
 	writer := &ConfigurationWriter{
-		configuration: &Configuration{Endpoint: s.endpoint(), Timeout: s.Timeout, ExemptNamespaces: s.exempt(), Kinds: s.kinds},
+		configuration: &Configuration{Endpoint: s.endpoint(), Timeout: s.Timeout, ExemptNamespaces: s.exempt(), Self: s.self, Kinds: s.kinds},
 		policies:      func() []*v1alpha1.Policy { return s.Catalog.Snapshot().Policies() },
 		prepared: func() error {
 			if err := s.Catalog.Check(nil); err != nil {

@@ -77,7 +77,7 @@ func TestConfigurationWriter(t *testing.T) {
 
 	reconcileOnce(t, w)
 	made := currentConfiguration(t, c)
-	if len(made.Webhooks) != 4 || string(made.Webhooks[0].ClientConfig.CABundle) != string(ca.cert()) {
+	if len(made.Webhooks) != 6 || string(made.Webhooks[0].ClientConfig.CABundle) != string(ca.cert()) {
 		t.Fatalf("made %+v", made.Webhooks)
 	}
 
@@ -116,7 +116,7 @@ func TestConfigurationWriter(t *testing.T) {
 
 	w.policies = func() []*v1alpha1.Policy { return nil }
 	reconcileOnce(t, w)
-	if left := currentConfiguration(t, c).Webhooks; len(left) != 3 || left[0].Name != WebhookPolicies || left[1].Name != WebhookExceptions || left[2].Name != WebhookApprovals {
+	if left := currentConfiguration(t, c).Webhooks; len(left) != 5 || left[0].Name != WebhookPolicies || left[1].Name != WebhookExceptions || left[2].Name != WebhookApprovals {
 		t.Errorf("without policies there is left: %v", left)
 	}
 }
@@ -177,8 +177,8 @@ func TestConfigurationWriterKeepsWhatIsTrusted(t *testing.T) {
 			w.policies = func() []*v1alpha1.Policy { return []*v1alpha1.Policy{newPolicy("a", privilegedRego)} }
 			reconcileOnce(t, w)
 			hooks := currentConfiguration(t, c).Webhooks
-			if len(hooks) != 4 {
-				t.Fatalf("%d webhooks, want the new policy's beside the three of our own kinds", len(hooks))
+			if len(hooks) != 6 {
+				t.Fatalf("%d webhooks, want the new policy's beside the five of our own kinds", len(hooks))
 			}
 			if got := string(hooks[0].ClientConfig.CABundle); got != string(good.cert()) {
 				t.Errorf("trusted is now %q", got)

@@ -41,7 +41,7 @@ var _ = Describe("Time to escalation", func() {
 			Eventually(ctx, func() []rig.Notification { return first.inbox.Of("firing", labels) }).
 				WithPolling(10 * time.Millisecond).Should(HaveLen(1))
 			delays = append(delays, first.inbox.Of("firing", labels)[0].At.Sub(cb.Status.OpenedAt.Time))
-			Expect(suite.API.Delete(ctx, cb)).To(Succeed(), "several that are open would open the global one")
+			Expect(suite.AsManager().Delete(ctx, cb)).To(Succeed(), "several that are open would open the global one")
 		}
 		slices.Sort(delays)
 		AddReportEntry("time to escalation", fmt.Sprintf("%d faults: least %v, median %v, most %v",
@@ -57,11 +57,13 @@ func open(ctx context.Context, policy string) *v1alpha1.CircuitBreaker {
 	cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy},
 		Spec: v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: policy}}}
 	suite.Create(ctx, cb)
-	DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(suite.API.Delete(ctx, cb))).To(Succeed()) })
+	DeferCleanup(func(ctx context.Context) {
+		Expect(client.IgnoreNotFound(suite.AsManager().Delete(ctx, cb))).To(Succeed())
+	})
 	closed := cb.DeepCopy()
 	at, next := metav1.NowMicro(), metav1.NewMicroTime(time.Now().Add(time.Hour))
 	cb.Status.State, cb.Status.Reason, cb.Status.Message = v1alpha1.BreakerOpen, "CanaryFailed", "The canary failed."
 	cb.Status.OpenedAt, cb.Status.NextProbeAt, cb.Status.Openings = &at, &next, 1
-	Expect(suite.API.Status().Patch(ctx, cb, client.MergeFrom(closed))).To(Succeed())
+	Expect(suite.AsManager().Status().Patch(ctx, cb, client.MergeFrom(closed))).To(Succeed())
 	return cb
 }

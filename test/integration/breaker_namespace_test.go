@@ -21,7 +21,9 @@ func makeBreaker(ctx context.Context, namespace string, forced v1alpha1.BreakerS
 			Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: namespace}},
 	}
 	suite.Create(ctx, cb)
-	DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(suite.API.Delete(ctx, cb))).To(Succeed()) })
+	DeferCleanup(func(ctx context.Context) {
+		Expect(client.IgnoreNotFound(suite.AsManager().Delete(ctx, cb))).To(Succeed())
+	})
 	return cb
 }
 

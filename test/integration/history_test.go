@@ -2,7 +2,6 @@ package integration_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +11,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"k8s.io/apimachinery/pkg/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -47,8 +46,12 @@ var _ = Describe("The history of plans", func() {
 		GinkgoHelper()
 		rem := &v1alpha1.Remediation{}
 		rem.Name = name
-		at := time.Now().Add(-ago).UTC().Format("2006-01-02T15:04:05.000000Z")
-		Expect(suite.API.Status().Patch(ctx, rem, client.RawPatch(types.MergePatchType, []byte(fmt.Sprintf(`{"status":{"completedAt":%q}}`, at))))).To(Succeed())
+		at := metav1.NewMicroTime(time.Now().Add(-ago))
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(suite.Get(ctx, rem)).To(Succeed())
+			rem.Status.CompletedAt = &at
+			g.Expect(suite.Sealed().Status().Update(ctx, rem)).To(Succeed())
+		}).Should(Succeed())
 	}
 
 	BeforeEach(func(ctx context.Context) {

@@ -37,8 +37,7 @@ func (r *Rig) NewManager(flags ...string) *Manager {
 	GinkgoHelper()
 	proxy, err := faultproxy.Start(r.Config())
 	Expect(err).NotTo(HaveOccurred())
-	proxy.Impersonate("system:serviceaccount:evenkeel-system:evenkeel",
-		"system:serviceaccounts", "system:serviceaccounts:evenkeel-system", "system:authenticated")
+	proxy.Impersonate(managerUser, managerGroups()...)
 	number := r.numbered.Add(1)
 	inner, err := process.New(process.Config{
 		Binary: r.binary, Dir: filepath.Join(r.dir, fmt.Sprintf("manager-%d", number)), Server: proxy.URL,

@@ -60,7 +60,8 @@ func (r *Rig) RemovePolicy(ctx context.Context, name string) {
 	Expect(r.API.DeleteAllOf(ctx, &v1alpha1.RemediationSlice{}, of)).To(Succeed())
 	for _, breaker := range []string{v1alpha1.GlobalBreakerName, v1alpha1.PolicyBreakerPrefix + name} {
 		cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: breaker}}
-		Expect(client.IgnoreNotFound(r.API.Delete(ctx, cb))).To(Succeed())
+		// One that isn't closed nobody else may delete.
+		Expect(client.IgnoreNotFound(r.AsManager().Delete(ctx, cb))).To(Succeed())
 	}
 }
 

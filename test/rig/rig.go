@@ -14,15 +14,24 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"evenkeel.dev/evenkeel/internal/seal"
 	"evenkeel.dev/evenkeel/test/cluster"
 	"evenkeel.dev/evenkeel/test/process"
 )
 
 // SystemNamespace is the manager's own.
 const SystemNamespace = "evenkeel-system"
+
+// managerUser is who the managers are to the API server.
+const managerUser = "system:serviceaccount:evenkeel-system:evenkeel"
+
+func managerGroups() []string {
+	return []string{"system:serviceaccounts", "system:serviceaccounts:evenkeel-system", "system:authenticated"}
+}
 
 // Rig is a control plane with Evenkeel's kinds and rights installed, and the
 // manager's program at hand. One serves a whole suite.
@@ -95,6 +104,27 @@ func grant(to, name string, verbs []string, group, resource string) *rbacv1.Clus
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"rbac.evenkeel.dev/aggregate-to-" + to: "true"}},
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}},
 	}
+}
+
+// AsManager is a client with the manager's name and rights: what only the manager
+// may write, such as a breaker's status, a spec writes by it.
+func (r *Rig) AsManager() client.Client {
+	GinkgoHelper()
+	config := r.Config()
+	config.Impersonate = rest.ImpersonationConfig{UserName: managerUser, Groups: managerGroups()}
+	scheme, err := cluster.Scheme()
+	Expect(err).NotTo(HaveOccurred())
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	return c
+}
+
+// Sealed is a client that writes plans and slices as the manager does, with its
+// key: as if the manager itself had, at another time.
+func (r *Rig) Sealed() client.Client {
+	GinkgoHelper()
+	as := r.AsManager()
+	return seal.NewClient(as, &seal.Keeper{Reader: as, Writer: as, Namespace: SystemNamespace})
 }
 
 // Binary is the path of Evenkeel's program.

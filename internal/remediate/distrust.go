@@ -1,0 +1,80 @@
+package remediate
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/seal"
+)
+
+// unprovenAdvice is what to do about a plan that isn't proven to be ours.
+const unprovenAdvice = ". Nothing is written for it, nor undone: compare what it says with the objects, undo by hand what isn't wanted, then delete it"
+
+// distrust holds a plan that isn't proven to be ours: nothing is written for it, and
+// nothing undone. It says so, and lets it go when somebody deletes it.
+func (c *Controller) distrust(ctx context.Context, rem *v1alpha1.Remediation, why error) error {
+	c.shelf.drop(rem.Name)
+	if rem.DeletionTimestamp != nil {
+		return c.finish(ctx, rem)
+	}
+	message := truncate(why.Error()+unprovenAdvice, 2048)
+	told := rem.DeepCopy()
+	changed := meta.SetStatusCondition(&told.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue,
+		Reason: v1alpha1.ReasonUnproven, Message: message, ObservedGeneration: rem.Generation, LastTransitionTime: metav1.NewTime(c.clock.Now())})
+	if !changed {
+		return nil
+	}
+	log.FromContext(ctx).Error(why, "a plan is left alone", "remediation", rem.Name)
+	c.events.Rollout(rem, escalate.ReasonStuck, message)
+	return c.client.Status().Patch(ctx, told, client.MergeFrom(rem), client.FieldOwner(v1alpha1.FieldManager))
+}
+
+// withoutBook is the end of a step whose records can't be read. A plan whose records
+// aren't proven is let go when somebody deletes it: nothing can be undone by them.
+func (c *Controller) withoutBook(ctx context.Context, rem *v1alpha1.Remediation, err error) (time.Duration, error) {
+	var incomplete errPlanIncomplete
+	unproven := errors.Is(err, seal.ErrUnproven)
+	if unproven && rem.DeletionTimestamp != nil {
+		return replanPoll, c.finish(ctx, rem)
+	}
+	switch {
+	case errors.As(err, &incomplete):
+		c.stuck(rem, err)
+	case unproven && rem.Status.Reason != v1alpha1.ReasonUnproven:
+		now := metav1.NewMicroTime(c.clock.Now())
+		rem.Status.Reason, rem.Status.Message = v1alpha1.ReasonUnproven, truncate(err.Error()+unprovenAdvice, 2048)
+		setHeldSince(&rem.Status, Intent{Stuck: true}, &now)
+		setConditions(rem, true, now.Time)
+		c.events.Rollout(rem, escalate.ReasonStuck, rem.Status.Message)
+	}
+	return 0, err
+}
+
+// doubtful says whether a plan of a policy isn't proven to be ours, and tells why:
+// until somebody has looked at it and deleted it, no other is made.
+func (p *Planner) doubtful(ctx context.Context, pol *v1alpha1.Policy) (bool, error) {
+	if p.doubt == nil {
+		return false, nil
+	}
+	err := p.doubt(ctx, pol.Name)
+	if !errors.Is(err, seal.ErrUnproven) {
+		return false, err
+	}
+	p.notPlanned(ctx, pol, err.Error())
+	return true, nil
+}
+
+// doubtIn looks for plans that aren't proven, past every cache.
+func doubtIn(reader client.Reader, keys seal.Keys) func(context.Context, string) error {
+	return func(ctx context.Context, policyName string) error {
+		return seal.Doubt(ctx, reader, keys, client.MatchingLabels{v1alpha1.LabelPolicy: policyName})
+	}
+}

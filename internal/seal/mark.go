@@ -1,0 +1,149 @@
+package seal
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// ErrUnproven says that a plan or a record isn't known to be the manager's.
+var ErrUnproven = errors.New("not proven to be the manager's own") //nolint:gochecknoglobals // an error to compare with
+
+// Key makes and checks seals.
+type Key []byte
+
+// ID names a key without telling it.
+func (k Key) ID() string {
+	sum := sha256.Sum256(append([]byte("evenkeel.dev/record-key:"), k...))
+	return hex.EncodeToString(sum[:4])
+}
+
+// sealed are the parts of an object under a seal each.
+type sealed struct {
+	kind, name, uid string
+	// plan never changes; status is nil while nothing has been recorded.
+	plan, status any
+	// planSeal and statusSeal are what the object carries.
+	planSeal, statusSeal string
+}
+
+// partsOf are the sealed parts of an object; false for a kind that isn't sealed.
+// What people may change isn't under a seal, nor are conditions, which only tell.
+func partsOf(obj client.Object) (sealed, bool) {
+	s := sealed{name: obj.GetName(), uid: string(obj.GetUID()), planSeal: obj.GetAnnotations()[v1alpha1.AnnotationSeal]}
+	switch o := obj.(type) {
+	case *v1alpha1.Remediation:
+		plan, status := o.Spec.DeepCopy(), o.Status.DeepCopy()
+		plan.Paused, plan.Abort, plan.Undo, plan.UndoneBy, plan.Retries = false, false, false, "", 0
+		status.Seal, status.Conditions = "", nil
+		s.kind, s.plan, s.statusSeal = "Remediation", plan, o.Status.Seal
+		if !reflect.DeepEqual(*status, v1alpha1.RemediationStatus{}) {
+			s.status = status
+		}
+	case *v1alpha1.RemediationSlice:
+		status := o.Status.DeepCopy()
+		status.Seal = ""
+		s.kind, s.plan, s.statusSeal = "RemediationSlice", o.Spec, o.Status.Seal
+		if len(status.Records) > 0 {
+			s.status = status
+		}
+	default:
+		return s, false
+	}
+	return s, true
+}
+
+// ofPlan is the seal of what never changes, bound to the object's kind and name.
+func (k Key) ofPlan(s sealed) (string, error) { return k.over("plan", s.kind, s.name, "", s.plan) }
+
+// ofStatus is the seal of what was recorded, bound to the very object.
+func (k Key) ofStatus(s sealed) (string, error) {
+	return k.over("status", s.kind, s.name, s.uid, s.status)
+}
+
+func (k Key) over(part, kind, name, uid string, content any) (string, error) {
+	text, err := canonical(content)
+	if err != nil {
+		return "", err
+	}
+	mac := hmac.New(sha256.New, k)
+	for _, field := range []string{part, kind, name, uid, string(text)} {
+		fmt.Fprintf(mac, "%d:%s", len(field), field)
+	}
+	return k.ID() + "." + hex.EncodeToString(mac.Sum(nil)), nil
+}
+
+// verify says why an object isn't proven; nil when it is, or isn't of a sealed kind.
+func (k Key) verify(obj client.Object) error {
+	s, ok := partsOf(obj)
+	if !ok {
+		return nil
+	}
+	want, err := k.ofPlan(s)
+	if err != nil {
+		return err
+	}
+	if err := k.compare(s, "the plan", s.planSeal, want); err != nil {
+		return err
+	}
+	if s.status == nil {
+		return nil
+	}
+	if want, err = k.ofStatus(s); err != nil {
+		return err
+	}
+	return k.compare(s, "what is recorded", s.statusSeal, want)
+}
+
+func (k Key) compare(s sealed, what, have, want string) error {
+	switch {
+	case hmac.Equal([]byte(have), []byte(want)):
+		return nil
+	case have == "":
+		return fmt.Errorf("%s %s: %s carries no seal: %w", s.kind, s.name, what, ErrUnproven)
+	case len(have) > 8 && have[:8] != k.ID():
+		return fmt.Errorf("%s %s: %s is sealed with the key %s, and the manager's is %s: %w", s.kind, s.name, what, have[:8], k.ID(), ErrUnproven)
+	}
+	return fmt.Errorf("%s %s: %s was changed by somebody else than the manager: %w", s.kind, s.name, what, ErrUnproven)
+}
+
+// canonical is a value as JSON, the same however the API server writes it: keys in
+// order, and without nulls, which it may drop.
+func canonical(v any) ([]byte, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode what is sealed: %w", err)
+	}
+	var tree any
+	if err := utiljson.Unmarshal(raw, &tree); err != nil {
+		return nil, fmt.Errorf("encode what is sealed: %w", err)
+	}
+	return json.Marshal(withoutNulls(tree))
+}
+
+func withoutNulls(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, value := range v {
+			if value == nil {
+				delete(v, key)
+			} else {
+				v[key] = withoutNulls(value)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutNulls(v[i])
+		}
+	}
+	return v
+}

@@ -1,0 +1,256 @@
+package seal
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+func plan(name string) *v1alpha1.Remediation {
+	return &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1alpha1.LabelPolicy: "p"}},
+		Spec: v1alpha1.RemediationSpec{Policy: v1alpha1.PlannedPolicy{Name: "p"}, PlanHash: "h", Targets: 1, Waves: []int32{1}, Slices: []string{name + "-0"}}}
+}
+
+func slice(name string) *v1alpha1.RemediationSlice {
+	return &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RemediationSliceSpec{Remediation: "plan",
+		Targets: []v1alpha1.Target{{Object: v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}}}}}
+}
+
+// world is an API server, and the manager's clients of it.
+type world struct {
+	api    client.Client
+	keeper *Keeper
+	reader client.Reader
+	writer client.Client
+}
+
+func newWorld(t *testing.T, objects ...client.Object) *world {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
+		WithStatusSubresource(&v1alpha1.Remediation{}, &v1alpha1.RemediationSlice{}).Build()
+	w := &world{api: api}
+	w.restart()
+	return w
+}
+
+// restart forgets what the manager had in memory.
+func (w *world) restart() {
+	w.keeper = &Keeper{Reader: w.api, Writer: w.api, Namespace: "evenkeel-system"}
+	w.reader, w.writer = NewReader(w.api, w.keeper), NewClient(w.api, w.keeper)
+}
+
+func (w *world) get(t *testing.T, obj client.Object) error {
+	t.Helper()
+	return w.reader.Get(context.Background(), client.ObjectKeyFromObject(obj), obj)
+}
+
+// recorded is a slice with a record in it, as the manager writes both.
+func (w *world) recorded(t *testing.T) *v1alpha1.RemediationSlice {
+	t.Helper()
+	ctx, s := context.Background(), slice("plan-0")
+	if err := w.writer.Create(ctx, s); err != nil {
+		t.Fatal(err)
+	}
+	now := metav1.NewMicroTime(time.Date(2026, 1, 1, 0, 0, 0, 123456789, time.UTC))
+	s.Status.Records = []v1alpha1.TargetRecord{{State: v1alpha1.TargetDone, Write: &v1alpha1.WriteRecord{UID: "u", AppliedAt: &now,
+		Fields: []v1alpha1.FieldChange{{Path: "/spec/a", Before: &apiextensionsv1.JSON{Raw: []byte(`{"b": 1.0,"a":[null,"<x>"]}`)}}}}}}
+	if err := w.writer.Status().Update(ctx, s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestWhatTheManagerWritesIsProvenAfterARestartToo(t *testing.T) {
+	ctx, w := context.Background(), newWorld(t)
+	s, p := w.recorded(t), plan("plan")
+	if err := w.writer.Create(ctx, p); err != nil {
+		t.Fatal(err)
+	}
+	p.Status.Phase, p.Status.Wave = v1alpha1.PhaseApplying, 1
+	if err := w.writer.Status().Update(ctx, p); err != nil {
+		t.Fatal(err)
+	}
+	// What people may say, conditions and other metadata are no part of it.
+	p.Spec.Paused, p.Spec.Undo, p.Spec.UndoneBy = true, true, "ann"
+	p.Finalizers = nil
+	if err := w.api.Update(ctx, p); err != nil {
+		t.Fatal(err)
+	}
+	w.restart()
+	for _, obj := range []client.Object{s, p} {
+		if err := w.get(t, obj); err != nil {
+			t.Error(err)
+		}
+	}
+	list := &v1alpha1.RemediationList{}
+	if err := w.reader.List(ctx, list); err != nil || len(list.Items) != 1 {
+		t.Errorf("listed %d plans, %v", len(list.Items), err)
+	}
+}
+
+func TestForgeriesAreFound(t *testing.T) {
+	cases := map[string]func(ctx context.Context, t *testing.T, w *world) client.Object{
+		"a plan that somebody made": func(ctx context.Context, _ *testing.T, w *world) client.Object {
+			forged := plan("forged")
+			_ = w.api.Create(ctx, forged)
+			return forged
+		},
+		"a plan with another's seal": func(ctx context.Context, _ *testing.T, w *world) client.Object {
+			genuine, forged := plan("plan"), plan("forged")
+			_ = w.writer.Create(ctx, genuine)
+			forged.Annotations = genuine.Annotations
+			_ = w.api.Create(ctx, forged)
+			return forged
+		},
+		"a plan whose strategy was changed": func(ctx context.Context, _ *testing.T, w *world) client.Object {
+			p := plan("plan")
+			_ = w.writer.Create(ctx, p)
+			p.Spec.Strategy.Mode = v1alpha1.RemediationAutomatic
+			_ = w.api.Update(ctx, p)
+			return p
+		},
+		"a new plan that is said to be approved": func(ctx context.Context, _ *testing.T, w *world) client.Object {
+			p := plan("plan")
+			_ = w.writer.Create(ctx, p)
+			p.Status.Approval = &v1alpha1.ApprovalRecord{}
+			_ = w.api.Status().Update(ctx, p)
+			return p
+		},
+		"a new plan that is said to be in a later wave": func(ctx context.Context, _ *testing.T, w *world) client.Object {
+			p := plan("plan")
+			_ = w.writer.Create(ctx, p)
+			p.Status.Wave = 3
+			_ = w.api.Status().Update(ctx, p)
+			return p
+		},
+		"a record whose value before was changed": func(ctx context.Context, t *testing.T, w *world) client.Object {
+			s := w.recorded(t)
+			s.Status.Records[0].Write.Fields[0].Before = &apiextensionsv1.JSON{Raw: []byte(`{"hostPath":{"path":"/"}}`)}
+			_ = w.api.Status().Update(ctx, s)
+			return s
+		},
+		"records moved to another slice": func(ctx context.Context, t *testing.T, w *world) client.Object {
+			s, other := w.recorded(t), slice("plan-1")
+			_ = w.writer.Create(ctx, other)
+			other.Status = s.Status
+			_ = w.api.Status().Update(ctx, other)
+			return other
+		},
+		"a record of a slice that had none": func(ctx context.Context, _ *testing.T, w *world) client.Object {
+			s := slice("plan-0")
+			_ = w.writer.Create(ctx, s)
+			s.Status.Records = []v1alpha1.TargetRecord{{State: v1alpha1.TargetDone}}
+			_ = w.api.Status().Update(ctx, s)
+			return s
+		},
+	}
+	for name, forge := range cases {
+		t.Run(name, func(t *testing.T) {
+			ctx, w := context.Background(), newWorld(t)
+			if _, err := w.keeper.Key(ctx); err != nil {
+				t.Fatal(err)
+			}
+			forged := forge(ctx, t, w)
+			if err := w.get(t, forged); !errors.Is(err, ErrUnproven) {
+				t.Errorf("got %v, want ErrUnproven", err)
+			}
+			if _, isPlan := forged.(*v1alpha1.Remediation); !isPlan {
+				return
+			}
+			list := &v1alpha1.RemediationList{}
+			if err := w.reader.List(ctx, list); err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range list.Items {
+				if p.Name == forged.GetName() {
+					t.Error("it is listed")
+				}
+			}
+			if err := Doubt(ctx, w.api, w.keeper, client.MatchingLabels{v1alpha1.LabelPolicy: "p"}); !errors.Is(err, ErrUnproven) {
+				t.Errorf("doubt is %v, want ErrUnproven", err)
+			}
+		})
+	}
+}
+
+func TestALostKeyHoldsUntilNothingIsSealedWithIt(t *testing.T) {
+	ctx, w := context.Background(), newWorld(t)
+	p := plan("plan")
+	if err := w.writer.Create(ctx, p); err != nil {
+		t.Fatal(err)
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "evenkeel-system", Name: SecretName}}
+	if err := w.api.Delete(ctx, secret); err != nil {
+		t.Fatal(err)
+	}
+	w.restart()
+	if err := w.get(t, p); !errors.Is(err, ErrUnproven) || !strings.Contains(err.Error(), "kubectl delete remediations") {
+		t.Errorf("got %v, want ErrUnproven with what to do", err)
+	}
+	if err := w.writer.Create(ctx, plan("another")); !errors.Is(err, ErrUnproven) {
+		t.Errorf("a new plan: got %v, want ErrUnproven", err)
+	}
+	if err := w.api.Delete(ctx, p); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.writer.Create(ctx, plan("another")); err != nil {
+		t.Errorf("after the sealed ones are gone: %v", err)
+	}
+}
+
+func TestAnotherKeyIsNamed(t *testing.T) {
+	ctx, w := context.Background(), newWorld(t)
+	p := plan("plan")
+	if err := w.writer.Create(ctx, p); err != nil {
+		t.Fatal(err)
+	}
+	secret := &corev1.Secret{}
+	if err := w.api.Get(ctx, client.ObjectKey{Namespace: "evenkeel-system", Name: SecretName}, secret); err != nil {
+		t.Fatal(err)
+	}
+	secret.Data[keyField] = []byte(strings.Repeat("x", keyBytes))
+	if err := w.api.Update(ctx, secret); err != nil {
+		t.Fatal(err)
+	}
+	w.restart()
+	if err := w.get(t, p); !errors.Is(err, ErrUnproven) || !strings.Contains(err.Error(), "sealed with the key") {
+		t.Errorf("got %v, want ErrUnproven that names the keys", err)
+	}
+}
+
+func TestPlansOfAnEarlierVersionAreTakenOverOnce(t *testing.T) {
+	ctx, old, records := context.Background(), plan("plan"), slice("plan-0")
+	old.Status.Phase = v1alpha1.PhaseSoaking
+	records.Status.Records = []v1alpha1.TargetRecord{{State: v1alpha1.TargetApplied}}
+	w := newWorld(t, old, records)
+	for _, obj := range []client.Object{old, records} {
+		if err := w.get(t, obj); err != nil {
+			t.Errorf("%s: %v", obj.GetName(), err)
+		}
+	}
+	late := plan("late")
+	if err := w.api.Create(ctx, late); err != nil {
+		t.Fatal(err)
+	}
+	w.restart()
+	if err := w.get(t, late); !errors.Is(err, ErrUnproven) {
+		t.Errorf("one without a seal that came later: got %v, want ErrUnproven", err)
+	}
+}

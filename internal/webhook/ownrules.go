@@ -1,0 +1,34 @@
+package webhook
+
+import (
+	"strconv"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// records completes the entry that keeps plans, slices and statuses to the manager.
+// The manager's own requests aren't asked about, so that they wait for nobody.
+func (c *Configuration) records(hook admissionregistrationv1.ValidatingWebhook) admissionregistrationv1.ValidatingWebhook {
+	hook.Rules[0].Resources = []string{"remediations", "remediationslices"}
+	statuses := hook.Rules[0].DeepCopy()
+	statuses.Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.Update}
+	statuses.Resources = []string{"circuitbreakers/status", "remediations/status", "remediationslices/status"}
+	hook.Rules = append(hook.Rules, *statuses)
+	hook.MatchConditions = append(hook.MatchConditions, c.notSelf())
+	return hook
+}
+
+// breakers completes the entry that keeps a breaker which isn't closed. Any other
+// can be deleted while nobody answers.
+func (c *Configuration) breakers(hook admissionregistrationv1.ValidatingWebhook) admissionregistrationv1.ValidatingWebhook {
+	hook.MatchConditions = append(hook.MatchConditions, c.notSelf(),
+		admissionregistrationv1.MatchCondition{Name: "is-not-closed", Expression: `has(oldObject.spec.forced) || has(oldObject.status) && (has(oldObject.status.demoted) || ` +
+			`has(oldObject.status.state) && oldObject.status.state != "` + string(v1alpha1.BreakerClosed) + `")`})
+	return hook
+}
+
+func (c *Configuration) notSelf() admissionregistrationv1.MatchCondition {
+	return admissionregistrationv1.MatchCondition{Name: "is-not-the-manager", Expression: "request.userInfo.username != " + strconv.Quote(c.Self)}
+}

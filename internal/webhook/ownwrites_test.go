@@ -1,0 +1,55 @@
+package webhook
+
+import (
+	"strings"
+	"testing"
+
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+func TestWhatIsTheManagersNobodyElseWrites(t *testing.T) {
+	type object = map[string]any
+	plan := func(spec object) object {
+		return object{"metadata": object{"name": "p", "annotations": object{"evenkeel.dev/seal": "s"}}, "spec": spec}
+	}
+	user := policy.UserInfo{Username: "ann"}
+	cases := map[string]struct {
+		request policy.Request
+		want    string
+	}{
+		"a new plan":  {policy.Request{Operation: policy.Create, Resource: "remediations", Object: plan(object{})}, "made by the manager alone"},
+		"a new slice": {policy.Request{Operation: policy.Create, Resource: "remediationslices", Object: plan(object{})}, "made by the manager alone"},
+		"a pause":     {policy.Request{Operation: policy.Update, Resource: "remediations", Object: plan(object{"paused": true}), OldObject: plan(object{})}, ""},
+		"an undo in one's own name": {policy.Request{Operation: policy.Update, Resource: "remediations", UserInfo: user,
+			Object: plan(object{"undo": true, "undoneBy": "ann"}), OldObject: plan(object{})}, ""},
+		"an undo in another's name": {policy.Request{Operation: policy.Update, Resource: "remediations", UserInfo: user,
+			Object: plan(object{"undo": true, "undoneBy": "bob"}), OldObject: plan(object{})}, "doesn't hold who makes this request"},
+		"another strategy": {policy.Request{Operation: policy.Update, Resource: "remediations",
+			Object: plan(object{"strategy": object{"mode": "Automatic"}}), OldObject: plan(object{"strategy": object{"mode": "Manual"}})}, "written by the manager alone"},
+		"other targets": {policy.Request{Operation: policy.Update, Resource: "remediationslices",
+			Object: plan(object{"targets": []any{"a"}}), OldObject: plan(object{})}, "written by the manager alone"},
+		"another seal": {policy.Request{Operation: policy.Update, Resource: "remediations",
+			Object: object{"metadata": object{"name": "p"}, "spec": object{}}, OldObject: plan(object{})}, "evenkeel.dev/seal"},
+		"a finalizer taken off": {policy.Request{Operation: policy.Update, Resource: "remediations",
+			Object: plan(object{}), OldObject: object{"metadata": object{"finalizers": []any{"x"}, "annotations": object{"evenkeel.dev/seal": "s"}}, "spec": object{}}}, ""},
+		"a status": {policy.Request{Operation: policy.Update, Resource: "remediations", SubResource: "status",
+			Object: object{"status": object{"phase": "Succeeded"}}, OldObject: object{}}, "status is written by the manager alone"},
+		"a status left as it is": {policy.Request{Operation: policy.Update, Resource: "circuitbreakers", SubResource: "status",
+			Object: object{"status": object{"state": "Open"}}, OldObject: object{"status": object{"state": "Open"}}}, ""},
+		"an open breaker deleted": {policy.Request{Operation: policy.Delete, Resource: "circuitbreakers", OldObject: object{"status": object{"state": "Open"}}}, "it is Open"},
+		"a half-open one deleted": {policy.Request{Operation: policy.Delete, Resource: "circuitbreakers", OldObject: object{"status": object{"state": "HalfOpen"}}}, "it is HalfOpen"},
+		"a forced one deleted": {policy.Request{Operation: policy.Delete, Resource: "circuitbreakers",
+			OldObject: object{"spec": object{"forced": "Open"}, "status": object{"state": "Closed"}}}, "a person holds it open"},
+		"a demoted one deleted": {policy.Request{Operation: policy.Delete, Resource: "circuitbreakers",
+			OldObject: object{"status": object{"state": "Closed", "demoted": object{}}}}, "its policy is demoted"},
+		"a closed one deleted": {policy.Request{Operation: policy.Delete, Resource: "circuitbreakers", OldObject: object{"status": object{"state": "Closed"}}}, ""},
+		"a plan deleted":       {policy.Request{Operation: policy.Delete, Resource: "remediations", OldObject: plan(object{})}, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := notTheirs(&c.request); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
