@@ -68,7 +68,7 @@ func runManager(ctx context.Context, o *managerOptions) error {
 	}
 	if err := webhook.Setup(ctx, mgr, webhook.Options{Catalog: policies, Namespace: o.namespace, CertDir: o.certDir,
 		Certificates: webhook.CertificateSource(o.certificates), ClientCAFile: o.clientCAFile, URLBase: o.webhookURL, ServiceName: o.webhookService, OwnerRole: o.webhookOwner,
-		Host: o.webhookHost, Port: o.webhookPort, Timeout: o.webhookTimeout, Docs: alerts.Docs,
+		Host: o.webhookHost, Port: o.webhookPort, Timeout: o.webhookTimeout, Docs: alerts.Docs, Memory: o.memory(),
 		ExemptNamespaces: o.exemptNamespaces, Reach: o.reach(), Registerer: ctrlmetrics.Registry, Clock: newClock()}); err != nil {
 		return fmt.Errorf("set up admission: %w", err)
 	}

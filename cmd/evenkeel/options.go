@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"evenkeel.dev/evenkeel/internal/webhook"
 )
@@ -31,6 +32,7 @@ type managerOptions struct {
 	webhookOwner     string
 	webhookTimeout   time.Duration
 	clientCAFile     string
+	admissionMemory  string
 	certDir          string
 	certificates     string
 	exemptNamespaces []string
@@ -66,6 +68,7 @@ func (o *managerOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.webhookOwner, "webhook-owner", "", "the ClusterRole that the webhook configurations belong to: they are removed with it, so that an uninstall leaves none behind (default: none)")
 	f.DurationVar(&o.webhookTimeout, "webhook-timeout", 5*time.Second, "how long the API server waits for a verdict, 1s to 30s")
 	f.StringVar(&o.clientCAFile, "webhook-client-ca-file", "", "authorities, in PEM, of the client certificate that the API server shows to the webhook; others aren't answered then (default: anybody is)")
+	f.StringVar(&o.admissionMemory, "admission-memory", "256Mi", "what all admission reviews together may take of this replica's memory while they are read and judged, at least 64Mi; what doesn't fit waits, and is refused under Deny policies after half of --webhook-timeout")
 	f.StringVar(&o.certDir, "cert-dir", filepath.Join(os.TempDir(), "evenkeel-webhook-certs"), "a directory of this replica's own for the webhook's certificate")
 	f.StringVar(&o.certificates, "webhook-certificates", string(webhook.SelfSigned), "who makes the webhook's certificate: self-signed (an authority of the manager's own) or cert-manager (by the Certificate of config/certmanager)")
 	f.StringSliceVar(&o.exemptNamespaces, "exempt-namespaces", []string{"kube-system", "kube-node-lease"}, "namespaces that admission never judges, besides --namespace")
@@ -101,10 +104,22 @@ func (o *managerOptions) Validate() error {
 	if o.policyTimeLimit <= 0 || o.policyTimeLimit > o.webhookTimeout {
 		errs = append(errs, fmt.Errorf("--policy-time-limit %s must be positive and at most --webhook-timeout %s", o.policyTimeLimit, o.webhookTimeout))
 	}
+	if o.memory() < webhook.MinMemory {
+		errs = append(errs, fmt.Errorf("--admission-memory %q must be a quantity of bytes of at least %d MiB, for example 256Mi", o.admissionMemory, webhook.MinMemory>>20))
+	}
 	if o.resync < time.Second {
 		errs = append(errs, fmt.Errorf("--resync %s must be at least 1s", o.resync))
 	}
 	return errors.Join(append(errs, o.validateLease(), o.validateLimits(), o.escalation.Validate(), o.analysis.Validate(), o.slo.Validate(o.analysis.url), o.sources.Validate(), o.tools.Validate(), o.fixes.Validate())...)
+}
+
+// memory is what admission may take in bytes, or 0 when that isn't a quantity.
+func (o *managerOptions) memory() int64 {
+	q, err := resource.ParseQuantity(o.admissionMemory)
+	if err != nil {
+		return 0
+	}
+	return q.Value()
 }
 
 func (o *managerOptions) validateLease() error {

@@ -27,8 +27,8 @@ type entry struct {
 	failure admissionregistrationv1.FailurePolicyType
 }
 
-// entries reads both webhook configurations.
-func (in *Installation) entries(ctx context.Context) ([]entry, error) {
+// entries reads both webhook configurations, and what others have narrowed in them.
+func (in *Installation) entries(ctx context.Context) (have []entry, narrowed []string, err error) {
 	var out []entry
 	add := func(name string, c admissionregistrationv1.WebhookClientConfig, f *admissionregistrationv1.FailurePolicyType) {
 		e := entry{name: name, client: c, failure: admissionregistrationv1.Fail}
@@ -40,19 +40,19 @@ func (in *Installation) entries(ctx context.Context) ([]entry, error) {
 	key := client.ObjectKey{Name: webhook.ConfigurationName}
 	validating := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	if err := in.Client.Get(ctx, key, validating); client.IgnoreNotFound(err) != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, w := range validating.Webhooks {
 		add(w.Name, w.ClientConfig, w.FailurePolicy)
 	}
 	mutating := &admissionregistrationv1.MutatingWebhookConfiguration{}
 	if err := in.Client.Get(ctx, key, mutating); client.IgnoreNotFound(err) != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, w := range mutating.Webhooks {
 		add(w.Name, w.ClientConfig, w.FailurePolicy)
 	}
-	return out, nil
+	return out, webhook.Narrowings(validating, mutating), nil
 }
 
 // expected are the entries that an installation with such policies has, with
@@ -78,7 +78,7 @@ func expected(list []v1alpha1.Policy) map[string]admissionregistrationv1.Failure
 
 // webhooks looks whether the API server asks the manager what it should.
 func webhooks(ctx context.Context, in *Installation) []Finding {
-	have, err := in.entries(ctx)
+	have, narrowed, err := in.entries(ctx)
 	if err != nil {
 		return []Finding{unread("the webhook configurations "+webhook.ConfigurationName, err)}
 	}
@@ -99,6 +99,9 @@ func webhooks(ctx context.Context, in *Installation) []Finding {
 		case have[i].failure != want[name]:
 			found = append(found, failed("somebody has changed it; "+madeByLeader, "the entry %s has failurePolicy %s, not %s", name, have[i].failure, want[name]))
 		}
+	}
+	for _, text := range narrowed {
+		found = append(found, warned("see docs/runbooks/webhook-narrowed.md; it is kept as it is", "somebody has narrowed an entry, so some requests aren't judged: %s", text))
 	}
 	return append(orFine(found, "%d entries are there, with their failure policies", len(have)), in.endpoints(ctx, have)...)
 }
@@ -141,7 +144,7 @@ const (
 
 // certificate looks at the authorities that the API server knows the webhook by.
 func certificate(ctx context.Context, in *Installation) []Finding {
-	have, err := in.entries(ctx)
+	have, _, err := in.entries(ctx)
 	if err != nil {
 		return []Finding{unread("the webhook configurations "+webhook.ConfigurationName, err)}
 	}

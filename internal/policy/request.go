@@ -65,6 +65,9 @@ type Request struct {
 	DryRun bool
 	// OwnFix says that Evenkeel itself asks, with a fix that it has judged before.
 	OwnFix bool
+	// Partial says that the objects weren't decoded: Object and OldObject are nil, or
+	// outlines that hold some of the metadata. No rule can judge them.
+	Partial bool
 	// Audit says that an existing object is judged, not a request: user
 	// exemptions and operations don't apply.
 	Audit bool

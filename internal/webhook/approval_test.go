@@ -104,7 +104,7 @@ func TestApprovalHandler(t *testing.T) {
 				review["request"].(tree)["object"] = stamped(t, review)
 			}
 			metrics, _ := newTestMetrics(t)
-			h := &ApprovalHandler{Reader: reader, Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(testNow), Log: logr.Discard()}
+			h := &ApprovalHandler{Reviews: testReader(), Reader: reader, Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(testNow), Log: logr.Discard()}
 			got := ask(t, h, review)
 			if got.Allowed != (tc.code == 0) {
 				t.Fatalf("%s: allowed is %t: %v", tc.reason, got.Allowed, got.Status)

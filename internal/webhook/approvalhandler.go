@@ -16,6 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
 const endpointApproval = "approval"
@@ -24,6 +25,8 @@ const endpointApproval = "approval"
 // given, so that whoever answers learns at once. Who may answer at all is not its
 // matter, but RBAC's.
 type ApprovalHandler struct {
+	// Reviews reads them, within its bounds.
+	Reviews *intake.Reader
 	// Reader reads plans and policies anew, past every cache.
 	Reader client.Reader
 	// Timeout is how long the API server waits at most. Zero means DefaultTimeout.
@@ -37,7 +40,7 @@ type ApprovalHandler struct {
 func (h *ApprovalHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), budget(r, h.Timeout))
 	defer cancel()
-	own := ownKind{endpoint: endpointApproval, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
+	own := ownKind{reviews: h.Reviews, endpoint: endpointApproval, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
 	own.serve(w, r.WithContext(ctx))
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
@@ -35,7 +36,7 @@ func BenchmarkHandler(b *testing.B) {
 		})
 	}
 	run("decode only", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		req, err := readReview(w, r)
+		req, err := testReader().Read(r.Context(), w, r, time.Time{})
 		if err != nil {
 			b.Error(err)
 			return

@@ -19,6 +19,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
 const privilegedRego = `package evenkeel.test.privileged
@@ -213,14 +214,19 @@ func newHandler(t testing.TB, class v1alpha1.FailurePolicy, c *catalog.Catalog) 
 	t.Helper()
 	metrics, _ := newTestMetrics(t)
 	return &Handler{
+		Reviews:    testReader(),
 		Class:      class,
 		Judge:      func() Judge { return c.Snapshot() },
 		Namespaces: fakeNamespaces{},
 		Metrics:    metrics,
 		Clock:      clocktesting.NewFakePassiveClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)),
 		Log:        logr.Discard(),
+		Quiet:      &intake.Quiet{Clock: clocktesting.NewFakePassiveClock(time.Now())},
 	}
 }
+
+// testReader has the bounds that ship.
+func testReader() *intake.Reader { return intake.NewReader(intake.DefaultBounds(DefaultMemory, 2)) }
 
 func post(h http.Handler, body []byte) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodPost, PathFail+"?timeout=5s", bytes.NewReader(body))
@@ -240,7 +246,7 @@ func ask(t testing.TB, h http.Handler, review tree) response {
 	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil {
 		t.Fatalf("the answer isn't JSON: %v", err)
 	}
-	if out.APIVersion != reviewAPIVersion || out.Kind != reviewKind || out.Response.UID != "705ab4f5" {
+	if out.APIVersion != intake.APIVersion || out.Kind != intake.Kind || out.Response.UID != "705ab4f5" {
 		t.Fatalf("the answer isn't an AdmissionReview of the same uid: %s", w.Body)
 	}
 	return out.Response
@@ -283,4 +289,17 @@ func testKinds() *Kinds {
 		m.Add(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, meta.RESTScopeRoot)
 		return m, nil
 	})
+}
+
+// gathered reads one counter or gauge.
+func gathered(t testing.TB, collector prometheus.Collector) float64 {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collector)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	metric := families[0].GetMetric()[0]
+	return metric.GetCounter().GetValue() + metric.GetGauge().GetValue()
 }

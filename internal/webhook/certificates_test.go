@@ -75,7 +75,7 @@ func TestCertificatesWaitForTrust(t *testing.T) {
 	if r.Check(nil) != nil || !r.serves(t, first) {
 		t.Fatal("the first certificate isn't served at once")
 	}
-	w := newWriter(r.client, now, newPolicy("a", privilegedRego))
+	w := newWriter(t, r.client, now, newPolicy("a", privilegedRego))
 	reconcileOnce(t, w)
 
 	r.offer(t, second)
@@ -118,7 +118,7 @@ func TestCertificatesOfTheSameAuthorityAreServedAtOnce(t *testing.T) {
 	reconcileOnce(t, r)
 	r.offer(t, first)
 	reconcileOnce(t, r)
-	reconcileOnce(t, newWriter(r.client, now))
+	reconcileOnce(t, newWriter(t, r.client, now))
 
 	renewed := first.renewed(t, now)
 	r.offer(t, renewed)

@@ -18,6 +18,9 @@ type Judge interface {
 	// EvaluateOne judges by the policy of that name; matched is false when it
 	// doesn't concern the request.
 	EvaluateOne(ctx context.Context, name string, r *policy.Request) (res catalog.Result, matched bool)
+	// Concerning are the policies that would judge a request, without asking them,
+	// sorted by name; not those whose violations would be waived.
+	Concerning(r *policy.Request) []*v1alpha1.Policy
 }
 
 // Class is the endpoint that judges for a policy, and with it what the API

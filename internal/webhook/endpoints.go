@@ -5,6 +5,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
 // endpoints are the handlers by the path that they serve. self is the user that
@@ -13,6 +14,7 @@ func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Ha
 	log := s.mgr.GetLogger().WithName("webhook")
 	judging := func(class v1alpha1.FailurePolicy) http.Handler {
 		return &Handler{
+			Reviews:    s.reviews,
 			Class:      class,
 			Judge:      func() Judge { return s.Catalog.Snapshot() },
 			Namespaces: namespaces,
@@ -23,16 +25,17 @@ func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Ha
 			Metrics:    s.metrics,
 			Clock:      s.Clock,
 			Log:        log,
+			Quiet:      &intake.Quiet{Clock: s.Clock},
 		}
 	}
 	return map[string]http.Handler{
 		PathFail:      judging(v1alpha1.FailurePolicyFail),
 		PathIgnore:    judging(v1alpha1.FailurePolicyIgnore),
-		PathPolicy:    &PolicyHandler{Checker: s.checker(), Reach: s.Reach, Metrics: s.metrics, Clock: s.Clock, Log: log},
-		PathException: &ExceptionHandler{Namespace: s.Namespace, Known: s.known, Metrics: s.metrics, Clock: s.Clock, Log: log},
-		PathApproval:  &ApprovalHandler{Reader: s.mgr.GetAPIReader(), Timeout: s.Timeout, Metrics: s.metrics, Clock: s.Clock, Log: log},
-		PathRecords:   &RecordsHandler{Metrics: s.metrics, Clock: s.Clock, Log: log},
-		PathStamp:     &StampHandler{Metrics: s.metrics, Clock: s.Clock, Log: log},
+		PathPolicy:    &PolicyHandler{Reviews: s.reviews, Checker: s.checker(), Reach: s.Reach, Metrics: s.metrics, Clock: s.Clock, Log: log},
+		PathException: &ExceptionHandler{Reviews: s.reviews, Namespace: s.Namespace, Known: s.known, Metrics: s.metrics, Clock: s.Clock, Log: log},
+		PathApproval:  &ApprovalHandler{Reviews: s.reviews, Reader: s.mgr.GetAPIReader(), Timeout: s.Timeout, Metrics: s.metrics, Clock: s.Clock, Log: log},
+		PathRecords:   &RecordsHandler{Reviews: s.reviews, Metrics: s.metrics, Clock: s.Clock, Log: log},
+		PathStamp:     &StampHandler{Reviews: s.reviews, Metrics: s.metrics, Clock: s.Clock, Log: log},
 	}
 }
 

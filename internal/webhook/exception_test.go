@@ -175,7 +175,7 @@ func TestExceptionHandler(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			metrics, _ := newTestMetrics(t)
-			h := &ExceptionHandler{Namespace: "evenkeel-system", Known: func(name string) bool { return name == "no-privileged" },
+			h := &ExceptionHandler{Reviews: testReader(), Namespace: "evenkeel-system", Known: func(name string) bool { return name == "no-privileged" },
 				Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(testNow), Log: logr.Discard()}
 			got := ask(t, h, tc.review)
 			if got.Allowed != (tc.refused == nil) || len(got.Warnings) != len(tc.warned) {

@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
 const endpointException = "exception"
@@ -25,6 +26,8 @@ const longWaiver = 366 * 24 * time.Hour
 // and warns of those that are likely a mistake. Who may write one is not its
 // matter, but RBAC's.
 type ExceptionHandler struct {
+	// Reviews reads them, within its bounds.
+	Reviews *intake.Reader
 	// Namespace is the controller's own: exceptions in it cover any namespace.
 	Namespace string
 	// Known says that a policy of that name exists.
@@ -36,7 +39,7 @@ type ExceptionHandler struct {
 
 // ServeHTTP answers the AdmissionReview of a PolicyException.
 func (h *ExceptionHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	own := ownKind{endpoint: endpointException, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
+	own := ownKind{reviews: h.Reviews, endpoint: endpointException, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
 	own.serve(w, r)
 }
 

@@ -6,6 +6,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
 // What admission never blocks, whatever the policies say, so that a bad policy, or
@@ -50,9 +51,17 @@ func exemptRequest(r *policy.Request) bool {
 	}
 	_, judged := policy.SubresourceOf(r)
 	return r.SubResource != "" && !judged && !slices.Contains(judgedSubresources(), r.SubResource) ||
-		r.Judged() == nil ||
 		neverAsked(r.Kind.Group, r.Kind.Kind) != "" ||
-		slices.ContainsFunc(exemptions(), func(e exemption) bool { return e.holds(r) })
+		exemptObject(r)
+}
+
+// exemptObject decides by the objects, or their outlines. Of those that weren't read
+// at all it isn't known that something is missing.
+func exemptObject(r *policy.Request) bool {
+	if r.Judged() == nil {
+		return !r.Partial
+	}
+	return slices.ContainsFunc(exemptions(), func(e exemption) bool { return e.holds(r) })
 }
 
 // judgedSubresources are the subresources of Pods by which a container can be
@@ -61,12 +70,12 @@ func judgedSubresources() []string { return []string{match.EphemeralContainers, 
 
 // ownRollback says that the request is the manager's own undoing of a write. Its
 // other writes are judged like everybody's.
-func ownRollback(r *reviewRequest, self string) bool {
-	return self != "" && r.UserInfo.Username == self && r.Options.FieldManager == v1alpha1.RollbackFieldManager
+func ownRollback(r *intake.Review, self string) bool {
+	return self != "" && r.UserInfo.Username == self && r.FieldManager() == v1alpha1.RollbackFieldManager
 }
 
 // ownFix says that the manager itself asks, for a fix that it has judged before.
 // Unlike a rollback it is judged again, but see since.
-func ownFix(r *reviewRequest, self string) bool {
-	return self != "" && r.UserInfo.Username == self && r.Options.FieldManager == v1alpha1.FieldManager
+func ownFix(r *intake.Review, self string) bool {
+	return self != "" && r.UserInfo.Username == self && r.FieldManager() == v1alpha1.FieldManager
 }

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
 // The paths that the webhook server serves.
@@ -31,10 +31,10 @@ const (
 // DefaultTimeout is how long the API server waits for an answer.
 const DefaultTimeout = 5 * time.Second
 
-// Handler answers admission requests for the policies of one Class. It decodes
-// by itself, in one pass, because the decoding of an object costs more than its
-// verdict.
+// Handler answers admission requests for the policies of one Class.
 type Handler struct {
+	// Reviews reads them, within its bounds.
+	Reviews *intake.Reader
 	// Class is the class of policies that this endpoint judges.
 	Class v1alpha1.FailurePolicy
 	// Judge returns the policies in force; it is called once a request.
@@ -52,32 +52,47 @@ type Handler struct {
 	Metrics *Metrics
 	Clock   clock.PassiveClock
 	Log     logr.Logger
+	// Quiet bounds what is logged of requests that weren't judged.
+	Quiet *intake.Quiet
 }
 
-// ServeHTTP answers an AdmissionReview. A body that isn't one gets an HTTP error,
-// which the API server handles by the webhook's failurePolicy.
+// ServeHTTP answers an AdmissionReview.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := h.Clock.Now()
-	review, err := readReview(w, r)
+	limit := budget(r, h.Timeout)
+	ctx, cancel := context.WithTimeout(r.Context(), limit)
+	defer cancel()
+	review, err := read(ctx, h.Reviews, w, r, limit, start)
 	if err != nil {
 		serveBadReview(w, err)
 		h.Metrics.answered(h.endpoint(), nil, decisionBad, h.Clock.Since(start))
+		h.tell("A request isn't an admission review, so it isn't judged", "endpoint", h.endpoint(), "from", r.RemoteAddr, "reason", err.Error())
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), budget(r, h.Timeout))
-	defer cancel()
-	req := review.request(start)
-	req.OwnFix = ownFix(review, h.Self)
-	resp, decision := h.answer(ctx, req, ownRollback(review, h.Self))
-	h.Metrics.answered(h.endpoint(), req, decision, h.Clock.Since(start))
+	defer review.Done()
+	review.OwnFix = ownFix(review, h.Self)
+	resp, decision := h.answer(ctx, review)
+	h.Metrics.answered(h.endpoint(), review.Request, decision, h.Clock.Since(start))
 	if err := writeResponse(w, resp); err != nil {
-		h.Log.Error(err, "An admission request stays unanswered", "uid", req.UID)
+		h.Log.Error(err, "An admission request stays unanswered", "uid", review.UID)
 	}
 }
 
-func (h *Handler) answer(ctx context.Context, req *policy.Request, own bool) (response, string) {
-	if exemptRequest(req) || own {
+// read reads a review. It takes half of the time at most, so that the other half is
+// left to judge in.
+func read(ctx context.Context, from *intake.Reader, w http.ResponseWriter, r *http.Request, limit time.Duration, now time.Time) (*intake.Review, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit/2)
+	defer cancel()
+	return from.Read(ctx, w, r, now)
+}
+
+func (h *Handler) answer(ctx context.Context, review *intake.Review) (response, string) {
+	req := review.Request
+	if exemptRequest(req) || ownRollback(review, h.Self) {
 		return response{UID: req.UID, Allowed: true}, decisionAllowed
+	}
+	if review.Unread != nil {
+		return h.answerUnread(ctx, review)
 	}
 	v := h.judge(ctx, req)
 	for i := range v.findings {
@@ -98,6 +113,13 @@ func (h *Handler) judge(ctx context.Context, req *policy.Request) *verdict {
 	return decide(ctx, h.Judge(), h.Class, req, h.Workloads)
 }
 
+// tell logs what anybody may bring about, so not each time.
+func (h *Handler) tell(what string, values ...any) {
+	if ok, dropped := h.Quiet.Allow(); ok {
+		h.Log.Info(what, append(values, "unsaid", dropped)...)
+	}
+}
+
 func (h *Handler) endpoint() string {
 	if h.Class == v1alpha1.FailurePolicyFail {
 		return "fail"
@@ -116,13 +138,4 @@ func budget(r *http.Request, limit time.Duration) time.Duration {
 		limit = min(limit, asked)
 	}
 	return limit - limit/10
-}
-
-func serveBadReview(w http.ResponseWriter, err error) {
-	status := http.StatusBadRequest
-	var bad *badReview
-	if errors.As(err, &bad) {
-		status = bad.status
-	}
-	http.Error(w, err.Error(), status)
 }

@@ -26,6 +26,13 @@ const (
 	CertManager CertificateSource = "cert-manager"
 )
 
+// DefaultMemory is what reviews may take by default, a quarter of the limit of
+// config/manager; MinMemory is what one large object needs.
+const (
+	DefaultMemory = 256 << 20
+	MinMemory     = 64 << 20
+)
+
 // Options say how admission runs in a manager.
 type Options struct {
 	// Catalog holds the policies in force. Required.
@@ -60,6 +67,9 @@ type Options struct {
 	// Timeout is how long the API server waits for a verdict, in whole seconds
 	// from 1 to 30. Default: 5s.
 	Timeout time.Duration
+	// Memory bounds, in bytes, what all reviews together may take while they are
+	// read and judged. Default: DefaultMemory.
+	Memory int64
 	// ExemptNamespaces are never judged, besides Namespace. Nil means kube-system
 	// and kube-node-lease: what keeps the cluster alive must not depend on a
 	// webhook that itself needs the cluster. Empty, not nil, means no other.
@@ -91,6 +101,9 @@ func (o Options) withDefaults() Options {
 	if o.Port == 0 {
 		o.Port = 9443
 	}
+	if o.Memory == 0 {
+		o.Memory = DefaultMemory
+	}
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
 	}
@@ -115,6 +128,9 @@ func (o Options) Validate() error {
 	}
 	if o.Namespace == "" {
 		errs = append(errs, errors.New("webhook: set the controller's namespace"))
+	}
+	if o.Memory < MinMemory {
+		errs = append(errs, fmt.Errorf("the memory for admission reviews is %d bytes: must be at least %d MiB", o.Memory, MinMemory>>20))
 	}
 	if o.Timeout < time.Second || o.Timeout > 30*time.Second || o.Timeout%time.Second != 0 {
 		errs = append(errs, fmt.Errorf("webhook timeout %s: must be whole seconds from 1s to 30s", o.Timeout))

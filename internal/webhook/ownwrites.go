@@ -15,6 +15,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
 const endpointRecords = "records"
@@ -23,6 +24,8 @@ const endpointRecords = "records"
 // and what both and breakers say of themselves. The API server doesn't ask about the
 // manager's own requests.
 type RecordsHandler struct {
+	// Reviews reads them, within its bounds.
+	Reviews *intake.Reader
 	Metrics *Metrics
 	Clock   clock.PassiveClock
 	Log     logr.Logger
@@ -30,7 +33,7 @@ type RecordsHandler struct {
 
 // ServeHTTP answers the AdmissionReview of somebody else's write.
 func (h *RecordsHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	own := ownKind{endpoint: endpointRecords, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
+	own := ownKind{reviews: h.Reviews, endpoint: endpointRecords, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
 	own.serve(w, r)
 }
 

@@ -195,7 +195,7 @@ func TestPolicyHandler(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			metrics, _ := newTestMetrics(t)
-			h := &PolicyHandler{Checker: newChecker(testKinds()), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard()}
+			h := &PolicyHandler{Reviews: testReader(), Checker: newChecker(testKinds()), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard()}
 			tc.review["request"].(tree)["object"] = stamped(t, tc.review)
 			if got := ask(t, h, tc.review); got.Allowed != tc.want {
 				t.Errorf("%s: allowed is %t: %v", tc.reason, got.Allowed, got.Status)

@@ -16,6 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
 // maxProblemLines bounds the message about a refused policy or exception.
@@ -26,6 +27,8 @@ const endpointPolicy = "policy"
 // PolicyHandler refuses policies that couldn't work, when they are written, so
 // that whoever writes one learns at once what is wrong and where.
 type PolicyHandler struct {
+	// Reviews reads them, within its bounds.
+	Reviews *intake.Reader
 	Checker *PolicyChecker
 	// Reach is what fixes may write.
 	Reach   limits.Reach
@@ -36,12 +39,13 @@ type PolicyHandler struct {
 
 // ServeHTTP answers the AdmissionReview of a Policy.
 func (h *PolicyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	own := ownKind{endpoint: endpointPolicy, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
+	own := ownKind{reviews: h.Reviews, endpoint: endpointPolicy, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
 	own.serve(w, r)
 }
 
 // ownKind serves the reviews of one of Evenkeel's own kinds.
 type ownKind struct {
+	reviews  *intake.Reader
 	endpoint string
 	answer   func(context.Context, *policy.Request) (resp response, decision string)
 	metrics  *Metrics
@@ -51,18 +55,29 @@ type ownKind struct {
 
 func (o *ownKind) serve(w http.ResponseWriter, r *http.Request) {
 	start := o.clock.Now()
-	review, err := readReview(w, r)
+	review, err := read(r.Context(), o.reviews, w, r, budget(r, DefaultTimeout), start)
 	if err != nil {
 		serveBadReview(w, err)
 		o.metrics.answered(o.endpoint, nil, decisionBad, o.clock.Since(start))
 		return
 	}
-	req := review.request(start)
-	resp, decision := o.answer(r.Context(), req)
+	defer review.Done()
+	req := review.Request
+	resp, decision := o.judge(r.Context(), review)
 	o.metrics.answered(o.endpoint, req, decision, o.clock.Since(start))
 	if err := writeResponse(w, resp); err != nil {
 		o.log.Error(err, "An admission request stays unanswered", "endpoint", o.endpoint, "name", req.Name)
 	}
+}
+
+// judge refuses what can't be read: these kinds fail closed.
+func (o *ownKind) judge(ctx context.Context, review *intake.Review) (response, string) {
+	if review.Unread == nil {
+		return o.answer(ctx, review.Request)
+	}
+	o.metrics.unreadReview(o.endpoint, review.Unread.Reason, outcomeRefused)
+	o.log.Info("An object of Evenkeel's own couldn't be read, so it is refused", "endpoint", o.endpoint, "name", review.Name, "reason", review.Unread.Error())
+	return response{UID: review.UID, Status: unreadStatus(review, describe(review.Request)+" is refused because it can't be checked: "+review.Unread.Error())}, decisionUnread
 }
 
 func (h *PolicyHandler) answer(_ context.Context, req *policy.Request) (response, string) {

@@ -3,8 +3,12 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
+	"runtime"
+	"strconv"
 
+	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,9 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
 // Setup joins admission to a manager: on every replica the server with its
@@ -51,7 +55,8 @@ type setup struct {
 	certs     *Certificates
 	metrics   *Metrics
 	// self is the user that the API server knows this manager as.
-	self string
+	self    string
+	reviews *intake.Reader
 	// listening is nil once the server takes connections.
 	listening healthz.Checker
 }
@@ -100,6 +105,10 @@ func (s *setup) prepare(context.Context) error {
 	if s.metrics, err = NewMetrics(s.Registerer); err != nil {
 		return fmt.Errorf("registering the metrics: %w", err)
 	}
+	s.reviews = intake.NewReader(intake.DefaultBounds(s.Memory, runtime.GOMAXPROCS(0)))
+	if err := watchReviews(s.Registerer, s.reviews); err != nil {
+		return fmt.Errorf("registering the metrics: %w", err)
+	}
 	return nil
 }
 
@@ -113,27 +122,25 @@ func (s *setup) serve(ctx context.Context) error {
 	if err := namespaces.watch(ctx, s.mgr.GetCache()); err != nil {
 		return err
 	}
-	secured, err := tlsOptions(s.ClientCAFile)
+	config, err := tlsConfig(s.ClientCAFile)
 	if err != nil {
 		return err
 	}
-	server := ctrlwebhook.NewServer(ctrlwebhook.Options{
-		Host:    s.Host,
-		Port:    s.Port,
-		CertDir: s.CertDir,
-		TLSOpts: secured,
-	})
-	for path, handler := range s.endpoints(namespaces, s.self) {
-		server.Register(path, handler)
+	log := s.mgr.GetLogger().WithName("webhook")
+	server := &intake.Server{
+		Address:  net.JoinHostPort(s.Host, strconv.Itoa(s.Port)),
+		Handlers: s.endpoints(namespaces, s.self),
+		TLS:      config,
+		Log:      intake.ConnectionLog(log, &intake.Quiet{Clock: s.Clock}),
 	}
 	if err := s.mgr.AddReadyzCheck("catalog", s.Catalog.Check); err != nil {
 		return err
 	}
-	s.listening = server.StartedChecker()
+	s.listening = server.Check
 	if err := s.mgr.AddReadyzCheck("webhook", s.serving); err != nil {
 		return err
 	}
-	return s.mgr.Add(&certifiedServer{server: server, certified: s.certs.Ready()})
+	return s.mgr.Add(&certifiedServer{server: server, certified: s.certs.Ready(), certDir: s.CertDir, log: log})
 }
 
 // serving is a readiness check: nil once requests can be answered over TLS.
@@ -156,8 +163,10 @@ func ownName(ctx context.Context, c client.Client) (string, error) {
 // certifiedServer starts the server once there is a certificate: it would fail
 // without, and the manager starts servers before the controllers that bring one.
 type certifiedServer struct {
-	server    ctrlwebhook.Server
+	server    *intake.Server
 	certified <-chan struct{}
+	certDir   string
+	log       logr.Logger
 }
 
 // NeedLeaderElection is false: every replica answers.
@@ -169,6 +178,9 @@ func (c *certifiedServer) Start(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	case <-c.certified:
+		if err := followCertificate(ctx, c.server.TLS, c.certDir, c.log); err != nil {
+			return err
+		}
 		return c.server.Start(ctx)
 	}
 }
@@ -184,12 +196,14 @@ func (s *setup) configure(context.Context) error {
 			}
 			return s.serving(nil)
 		},
-		reader: s.cache,
-		writer: s.mgr.GetClient(),
-		secret: s.secretKey(),
-		owner:  ownerRole{reader: s.mgr.GetAPIReader(), name: s.OwnerRole},
-		clock:  s.Clock,
-		log:    s.mgr.GetLogger().WithName("webhook-configuration"),
+		reader:  s.cache,
+		writer:  s.mgr.GetClient(),
+		secret:  s.secretKey(),
+		owner:   ownerRole{reader: s.mgr.GetAPIReader(), name: s.OwnerRole},
+		clock:   s.Clock,
+		log:     s.mgr.GetLogger().WithName("webhook-configuration"),
+		metrics: s.metrics,
+		events:  s.mgr.GetEventRecorder("evenkeel-webhook"),
 	}
 	return ctrl.NewControllerManagedBy(s.mgr).
 		Named("webhook-configuration").

@@ -29,7 +29,7 @@ func ofKind(kind, resource string) func(tree) {
 func stamped(t *testing.T, review tree) tree {
 	t.Helper()
 	metrics, _ := newTestMetrics(t)
-	h := &StampHandler{Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard()}
+	h := &StampHandler{Reviews: testReader(), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard()}
 	got := ask(t, h, review)
 	if !got.Allowed {
 		t.Fatalf("the stamp refuses: %v", got.Status)
@@ -136,7 +136,7 @@ func TestPoliciesAreRefusedUnstamped(t *testing.T) {
 	p := newPolicy("p", privilegedRego)
 	p.Annotations = map[string]string{v1alpha1.AnnotationAuthor: "bob"}
 	metrics, _ := newTestMetrics(t)
-	h := &PolicyHandler{Checker: newChecker(testKinds()), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard()}
+	h := &PolicyHandler{Reviews: testReader(), Checker: newChecker(testKinds()), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard()}
 	review := reviewOf("CREATE", policyTree(t, p), nil, ofKind("Policy", "policies"))
 	got := ask(t, h, review)
 	if got.Allowed || got.Status.Code != http.StatusForbidden || !strings.Contains(got.Status.Message, "metadata.annotations.evenkeel.dev/author of Policy p doesn't hold") {

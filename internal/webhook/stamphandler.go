@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
 const endpointStamp = "stamp"
@@ -19,6 +20,8 @@ const endpointStamp = "stamp"
 // StampHandler puts the user who makes a request into the field that holds who
 // did it: see stamps. It changes nothing else, and refuses nothing.
 type StampHandler struct {
+	// Reviews reads them, within its bounds.
+	Reviews *intake.Reader
 	Metrics *Metrics
 	Clock   clock.PassiveClock
 	Log     logr.Logger
@@ -26,7 +29,7 @@ type StampHandler struct {
 
 // ServeHTTP answers the AdmissionReview of an object that holds who did something.
 func (h *StampHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	own := ownKind{endpoint: endpointStamp, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
+	own := ownKind{reviews: h.Reviews, endpoint: endpointStamp, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
 	own.serve(w, r)
 }
 

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,8 +36,9 @@ const unknownKindRetry = 30 * time.Second
 const prepareRetry = 200 * time.Millisecond
 
 // ConfigurationWriter keeps the webhook configurations, the validating and the
-// mutating one, as the policies in force need them. It runs on the leader only. It is level-triggered: whatever
-// changes, by us or others, it compares the whole and writes only a difference.
+// mutating one, as the policies in force need them. It runs on the leader only. It is
+// level-triggered: whatever changes, by us or others, it compares the whole and writes
+// only a difference, but for what others have added that only narrows.
 type ConfigurationWriter struct {
 	configuration *Configuration
 	policies      func() []*v1alpha1.Policy
@@ -50,6 +52,11 @@ type ConfigurationWriter struct {
 	owner    ownerRole
 	clock    clock.PassiveClock
 	log      logr.Logger
+	metrics  *Metrics
+	// events tells people of what others do to the configurations; nil tells nobody.
+	events events.EventRecorder
+
+	contests map[string]*contested
 }
 
 // Reconcile compares and writes.
@@ -77,13 +84,14 @@ func (w *ConfigurationWriter) Reconcile(ctx context.Context, _ ctrl.Request) (ct
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := w.write(ctx, found, owner, hooks, w.configuration.MutatingWebhooks(bundle)); err != nil {
+	contested, err := w.write(ctx, found, owner, hooks, w.configuration.MutatingWebhooks(bundle))
+	if err != nil {
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 			return ctrl.Result{RequeueAfter: time.Second}, nil
 		}
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: w.next(unknown, until)}, nil
+	return ctrl.Result{RequeueAfter: sooner(w.next(unknown, until), contested)}, nil
 }
 
 // next is when to look again though nothing is seen to change, or zero.
@@ -120,44 +128,96 @@ func (w *ConfigurationWriter) bundle(ctx context.Context, found *configurations)
 }
 
 // write brings both configurations in step, the mutating one first: the validating
-// one refuses what the other hasn't filled in.
+// one refuses what the other hasn't filled in. It returns how soon to look again at
+// what others keep changing.
 func (w *ConfigurationWriter) write(ctx context.Context, found *configurations, owner *metav1.OwnerReference,
-	validating []admissionregistrationv1.ValidatingWebhook, mutating []admissionregistrationv1.MutatingWebhook) error {
-	same := apiequality.Semantic.DeepEqual(found.mutating.Webhooks, mutating)
-	found.mutating.Webhooks = mutating
-	if err := w.keep(ctx, &found.mutating, owner, "mutating", same); err != nil {
-		return err
+	validating []admissionregistrationv1.ValidatingWebhook, mutating []admissionregistrationv1.MutatingWebhook) (time.Duration, error) {
+	is := mutatingHooks(found.mutating.Webhooks)
+	waitMutating, err := w.keep(ctx, &found.mutating, owner, "mutating", comparison{is: is, wanted: mutatingHooks(mutating), hooks: mutating,
+		same: func() bool { return apiequality.Semantic.DeepEqual(found.mutating.Webhooks, mutating) },
+		set:  func() { found.mutating.Webhooks = mutating }})
+	if err != nil {
+		return 0, err
 	}
-	same = apiequality.Semantic.DeepEqual(found.validating.Webhooks, validating)
-	found.validating.Webhooks = validating
-	return w.keep(ctx, &found.validating, owner, "validating", same)
+	is = validatingHooks(found.validating.Webhooks)
+	waitValidating, err := w.keep(ctx, &found.validating, owner, "validating", comparison{is: is, wanted: validatingHooks(validating), hooks: validating,
+		same: func() bool { return apiequality.Semantic.DeepEqual(found.validating.Webhooks, validating) },
+		set:  func() { found.validating.Webhooks = validating }})
+	return sooner(waitMutating, waitValidating), err
 }
 
-// keep makes or updates one configuration, unless it is there and the same.
-func (w *ConfigurationWriter) keep(ctx context.Context, config client.Object, owner *metav1.OwnerReference, sort string, same bool) error {
-	made := config.GetResourceVersion() == ""
-	labels := maps.Clone(config.GetLabels())
+// sooner is the shorter of two waits, where zero is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// comparison is what a configuration has and what it is to have.
+type comparison struct {
+	is, wanted []hook
+	hooks      any
+	same       func() bool
+	set        func()
+}
+
+// keep makes or updates one configuration, unless it is there and the same. What
+// others have added to narrow it is kept; what they keep changing otherwise is put
+// back ever more slowly, and the time until then is returned.
+func (w *ConfigurationWriter) keep(ctx context.Context, config client.Object, owner *metav1.OwnerReference, sort string, c comparison) (time.Duration, error) {
+	applied, err := appliedText(c.wanted)
+	if err != nil {
+		return 0, err
+	}
 	owners := ownedBy(config.GetOwnerReferences(), owner)
-	same = same && apiequality.Semantic.DeepEqual(owners, config.GetOwnerReferences())
-	if !made && same && labels[managedByLabel] == managedBy {
-		return nil
+	wanted, err := identity([]any{c.hooks, owners})
+	if err != nil {
+		return 0, err
 	}
-	if labels == nil {
-		labels = map[string]string{}
+	additions := adopt(c.is, c.wanted, appliedOf(config.GetAnnotations()))
+	w.metrics.narrowed(c.wanted, additions)
+	w.tell(config, sort, additions)
+	labels, annotations := config.GetLabels(), config.GetAnnotations()
+	made := config.GetResourceVersion() == ""
+	if !made && c.same() && apiequality.Semantic.DeepEqual(owners, config.GetOwnerReferences()) &&
+		labels[managedByLabel] == managedBy && annotations[annotationApplied] == applied {
+		return 0, nil
 	}
-	labels[managedByLabel] = managedBy
-	config.SetLabels(labels)
+	if wait := w.contest(sort).wait(wanted, w.clock.Now()); wait > 0 {
+		w.log.Info("Somebody keeps changing the webhook configuration; it is put back later", "sort", sort, "in", wait.String())
+		return wait, nil
+	}
+	c.set()
+	config.SetLabels(with(labels, managedByLabel, managedBy))
+	config.SetAnnotations(with(annotations, annotationApplied, applied))
 	config.SetOwnerReferences(owners)
 	config.SetName(ConfigurationName)
-	var err error
+	if err := w.store(ctx, config, made); err != nil {
+		return 0, fmt.Errorf("writing the %s webhook configuration %s: %w", sort, ConfigurationName, err)
+	}
+	putBack := w.contest(sort).wrote(wanted, w.clock.Now())
+	w.log.Info("A webhook configuration is written", "sort", sort, "new", made, "putBack", putBack)
+	if putBack {
+		w.metrics.putBack(sort)
+		w.event(config, ReasonWebhookPutBack, "Somebody has changed it; it is again as the policies in force need it")
+	}
+	return 0, nil
+}
+
+// with is a map with one more entry.
+func with(m map[string]string, key, value string) map[string]string {
+	m = maps.Clone(m)
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[key] = value
+	return m
+}
+
+func (w *ConfigurationWriter) store(ctx context.Context, config client.Object, made bool) error {
 	if made {
-		err = w.writer.Create(ctx, config, client.FieldOwner(v1alpha1.FieldManager))
-	} else {
-		err = w.writer.Update(ctx, config, client.FieldOwner(v1alpha1.FieldManager))
+		return w.writer.Create(ctx, config, client.FieldOwner(v1alpha1.FieldManager))
 	}
-	if err != nil {
-		return fmt.Errorf("writing the %s webhook configuration %s: %w", sort, ConfigurationName, err)
-	}
-	w.log.Info("A webhook configuration is written", "sort", sort, "new", made)
-	return nil
+	return w.writer.Update(ctx, config, client.FieldOwner(v1alpha1.FieldManager))
 }

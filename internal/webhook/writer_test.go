@@ -27,7 +27,9 @@ func secretOf(a authority) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: secretKey.Namespace, Name: secretKey.Name}, Data: a.data}
 }
 
-func newWriter(c client.Client, now time.Time, policies ...*v1alpha1.Policy) *ConfigurationWriter {
+func newWriter(t *testing.T, c client.Client, now time.Time, policies ...*v1alpha1.Policy) *ConfigurationWriter {
+	t.Helper()
+	metrics, _ := newTestMetrics(t)
 	return &ConfigurationWriter{
 		configuration: testConfiguration(testKinds()),
 		policies:      func() []*v1alpha1.Policy { return policies },
@@ -37,6 +39,7 @@ func newWriter(c client.Client, now time.Time, policies ...*v1alpha1.Policy) *Co
 		secret:        secretKey,
 		clock:         clocktesting.NewFakePassiveClock(now),
 		log:           logr.Discard(),
+		metrics:       metrics,
 	}
 }
 
@@ -73,7 +76,7 @@ func TestConfigurationWriter(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	ca := newAuthority(t, certificateAuthority, now.Add(-time.Hour))
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(secretOf(ca)).Build()
-	w := newWriter(c, now, newPolicy("a", privilegedRego))
+	w := newWriter(t, c, now, newPolicy("a", privilegedRego))
 
 	reconcileOnce(t, w)
 	made := currentConfiguration(t, c)
@@ -135,7 +138,7 @@ func TestConfigurationWriterWaits(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(secretOf(tc.secret)).Build()
-			w := newWriter(c, now, newPolicy("a", privilegedRego))
+			w := newWriter(t, c, now, newPolicy("a", privilegedRego))
 			w.prepared = func() error { return tc.prepared }
 			if got := reconcileOnce(t, w); got.RequeueAfter != tc.want {
 				t.Errorf("looks again after %s, want %s", got.RequeueAfter, tc.want)
@@ -151,7 +154,7 @@ func TestConfigurationWriterWaits(t *testing.T) {
 func TestConfigurationWriterLooksAgain(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(secretOf(newAuthority(t, certificateAuthority, now.Add(-time.Hour)))).Build()
-	w := newWriter(c, now, newPolicy("a", privilegedRego, withResources("example.com", "Widget")))
+	w := newWriter(t, c, now, newPolicy("a", privilegedRego, withResources("example.com", "Widget")))
 	if got := reconcileOnce(t, w); got.RequeueAfter != unknownKindRetry {
 		t.Errorf("a kind that isn't served is looked up again after %s, want %s", got.RequeueAfter, unknownKindRetry)
 	}
@@ -169,7 +172,7 @@ func TestConfigurationWriterKeepsWhatIsTrusted(t *testing.T) {
 	for name, data := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(secretOf(good)).Build()
-			w := newWriter(c, now)
+			w := newWriter(t, c, now)
 			reconcileOnce(t, w)
 			if err := c.Update(context.Background(), secretOf(authority{data: data})); err != nil {
 				t.Fatal(err)

@@ -136,6 +136,16 @@ func (d *Daemon) Running() bool {
 	}
 }
 
+// PID is the process's number, or 0 when none runs.
+func (d *Daemon) PID() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.cmd == nil {
+		return 0
+	}
+	return d.cmd.Process.Pid
+}
+
 // Kill ends the process at once, as a power failure would, and returns when it
 // is gone. It does nothing when none runs.
 func (d *Daemon) Kill() error { return d.end(syscall.SIGKILL) }

@@ -60,6 +60,19 @@ func (s *Snapshot) EvaluateWhere(ctx context.Context, r *policy.Request, keep fu
 	return results
 }
 
+// Concerning are the definitions of the policies that concern the request, sorted
+// by name, but for those whose violations on its object are waived. They are
+// shared: read them only.
+func (s *Snapshot) Concerning(r *policy.Request) []*v1alpha1.Policy {
+	var out []*v1alpha1.Policy
+	for _, name := range s.index.Match(r) {
+		if s.waivers.of(name, r) == nil {
+			out = append(out, s.entries[name].definition())
+		}
+	}
+	return out
+}
+
 // EvaluateOne asks one policy, which gets half of the time until the context's
 // deadline at most. It is not matched when the policy is unknown or
 // doesn't concern the request.

@@ -138,9 +138,10 @@ func anyMatches(globs []*regexp.Regexp, namespace string) bool {
 }
 
 // selectsEither tries the object after the change and the one before it, so that
-// nobody leaves a policy by taking a label off.
+// nobody leaves a policy by taking a label off. Labels that weren't read may be
+// any.
 func selectsEither(selector labels.Selector, r *policy.Request) bool {
-	return r.Object != nil && selector.Matches(labelsOf(r.Object)) ||
+	return r.Partial || r.Object != nil && selector.Matches(labelsOf(r.Object)) ||
 		r.OldObject != nil && selector.Matches(labelsOf(r.OldObject))
 }
 

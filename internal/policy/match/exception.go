@@ -64,12 +64,12 @@ func NewException(e *v1alpha1.PolicyException, controllerNamespace string) (*Exc
 
 // Covers says that the exception covers the object that the request judges. At
 // admission that is the object as it would be, so that a label taken off ends the
-// waiver.
+// waiver. Labels that weren't read waive nothing.
 func (e *Exception) Covers(r *policy.Request) bool {
 	return e.coversNamespace(r) &&
 		(len(e.kinds) == 0 || slices.Contains(e.kinds, r.Concerned())) &&
 		(len(e.names) == 0 || anyMatches(e.names, nameOf(r))) &&
-		(e.byObject == nil || e.byObject.Matches(labelsOf(r.Judged())))
+		(e.byObject == nil || !r.Partial && e.byObject.Matches(labelsOf(r.Judged())))
 }
 
 func (e *Exception) coversNamespace(r *policy.Request) bool {

@@ -1,0 +1,39 @@
+package contest
+
+import "time"
+
+// How soon something is put back: at once, and then after a pause that doubles
+// while others go on changing it.
+const (
+	firstPause = time.Second
+	maxPause   = 5 * time.Minute
+	// quiet is how long nothing must have been put back for the pauses to begin anew.
+	quiet = 2 * maxPause
+)
+
+// Pace bounds how often one thing is put back. The zero value is ready to use.
+type Pace struct {
+	times int
+	last  time.Time
+}
+
+// Wait is how long to wait until something may be put back; zero for now.
+func (p *Pace) Wait(now time.Time) time.Duration {
+	if p.times == 0 || now.Sub(p.last) >= quiet {
+		return 0
+	}
+	pause := maxPause
+	if shift := p.times - 1; shift < 10 {
+		pause = min(maxPause, firstPause<<shift)
+	}
+	return max(0, p.last.Add(pause).Sub(now))
+}
+
+// PutBack notes that something was put back.
+func (p *Pace) PutBack(now time.Time) {
+	if now.Sub(p.last) >= quiet {
+		p.times = 0
+	}
+	p.times++
+	p.last = now
+}

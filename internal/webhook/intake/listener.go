@@ -1,0 +1,96 @@
+package intake
+
+import (
+	"net"
+	"slices"
+	"sync"
+)
+
+// Bounds of connections. An API server needs a few: each carries many requests.
+const (
+	maxConnections        = 64
+	maxConnectionsOfAPeer = 32
+)
+
+// listener bounds the connections that are open, of each address and of all. One
+// address can't keep another out: whoever has no connection gets one, at the cost of
+// the newest of whoever has most.
+type listener struct {
+	net.Listener
+	mu   sync.Mutex
+	open map[string][]*connection
+	all  int
+}
+
+func newListener(inner net.Listener) *listener {
+	return &listener{Listener: inner, open: map[string][]*connection{}}
+}
+
+// Accept implements net.Listener.
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		inner, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		c := &connection{Conn: inner, peer: host(inner.RemoteAddr().String()), of: l}
+		admitted, evicted := l.admit(c)
+		if evicted != nil {
+			_ = evicted.Close() // the other side learns it
+		}
+		if admitted {
+			return c, nil
+		}
+		_ = inner.Close() // there is nobody to tell
+	}
+}
+
+// admit takes a connection in if there is room, or makes room for it.
+func (l *listener) admit(c *connection) (admitted bool, evicted *connection) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	has := len(l.open[c.peer])
+	if has >= maxConnectionsOfAPeer || l.all >= maxConnections && has > 0 {
+		return false, nil
+	}
+	if l.all >= maxConnections {
+		most := ""
+		for peer, list := range l.open {
+			if len(list) > len(l.open[most]) {
+				most = peer
+			}
+		}
+		list := l.open[most]
+		if len(list) < 2 {
+			return false, nil
+		}
+		evicted = list[len(list)-1]
+	}
+	l.open[c.peer] = append(l.open[c.peer], c)
+	l.all++
+	return true, evicted
+}
+
+func (l *listener) closed(c *connection) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	rest := slices.DeleteFunc(l.open[c.peer], func(other *connection) bool { return other == c })
+	if l.open[c.peer] = rest; len(rest) == 0 {
+		delete(l.open, c.peer)
+	}
+	l.all--
+}
+
+// connection tells its listener when it is closed.
+type connection struct {
+	net.Conn
+	peer string
+	of   *listener
+	once sync.Once
+}
+
+// Close implements net.Conn.
+func (c *connection) Close() error {
+	c.once.Do(func() { c.of.closed(c) })
+	return c.Conn.Close()
+}

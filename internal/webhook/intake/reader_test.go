@@ -1,0 +1,220 @@
+package intake_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/webhook/intake"
+)
+
+func small() *intake.Reader { return intake.NewReader(intake.DefaultBounds(256<<20, 2)) }
+
+const config = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"shop","labels":{"team":"x"},"finalizers":["b"]},"data":{"n":9007199254740993}}`
+
+func TestAReviewIsReadWhole(t *testing.T) {
+	got, err := readOf(small(), review("UPDATE", config, "null", ""))
+	if err != nil || got.Unread != nil {
+		t.Fatal(err, got.Unread)
+	}
+	defer got.Done()
+	want := &policy.Request{
+		UID: "705ab4f5", Operation: policy.Update, Kind: policy.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Resource: "configmaps",
+		Namespace: "shop", Name: "a", UserInfo: policy.UserInfo{Username: "ann", Groups: []string{"developers"}}, Now: time.Unix(1e9, 0),
+		Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"n": int64(9007199254740993)},
+			"metadata": map[string]any{"name": "a", "namespace": "shop", "labels": map[string]any{"team": "x"}, "finalizers": []any{"b"}},
+		},
+	}
+	if diff := cmp.Diff(want, got.Request); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if got.FieldManager() != "kubectl" {
+		t.Errorf("the field manager is %q", got.FieldManager())
+	}
+}
+
+func TestWhatCannotBeReadSaysWhoAsksAboutWhat(t *testing.T) {
+	withData := func(data string) string { return strings.Replace(config, `{"n":9007199254740993}`, data, 1) }
+	cases := map[string]struct {
+		reason   string
+		body     string
+		outlined bool
+		want     intake.Reason
+	}{
+		"more bytes than are read": {
+			body: review("CREATE", withData(`{"n":"`+strings.Repeat("x", 41<<20)+`"}`), "null", ""), want: intake.TooLarge,
+		},
+		"more values than there is memory for": {
+			body: review("CREATE", withData("["+strings.Repeat("{},", 400000)+"0]"), "null", ""), outlined: true, want: intake.TooMany,
+		},
+		"deeper than is decoded": {
+			body: review("CREATE", withData(strings.Repeat("[", 10001)+strings.Repeat("]", 10001)), "null", ""), outlined: true, want: intake.TooDeep,
+		},
+		"a million deep": {
+			reason: "the depth costs no stack",
+			body:   review("CREATE", withData(strings.Repeat("[", 1e6)+strings.Repeat("]", 1e6)), "null", ""), outlined: true, want: intake.TooDeep,
+		},
+		"an object that isn't one": {
+			body: review("CREATE", "[1]", "null", ""), want: intake.Undecodable,
+		},
+		"a number that nothing can hold": {
+			body: review("CREATE", withData("1e999"), "null", ""), outlined: true, want: intake.Undecodable,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			reader := small()
+			got, err := readOf(reader, tc.body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Unread == nil || got.Unread.Reason != tc.want || !got.Partial {
+				t.Fatalf("%s: want %s, got %v (partial %t)", tc.reason, tc.want, got.Unread, got.Partial)
+			}
+			if got.UID != "705ab4f5" || got.Kind.Kind != "ConfigMap" || got.Namespace != "shop" || got.UserInfo.Username != "ann" || got.Operation != policy.Create {
+				t.Errorf("the envelope is %+v", got.Request)
+			}
+			if name, _ := got.Object["metadata"].(map[string]any); tc.outlined != (name["name"] == "a") {
+				t.Errorf("the outline is %v", got.Object)
+			}
+			got.Done()
+			if reserved, waiting := reader.Load(); reserved != 0 || waiting != 0 {
+				t.Errorf("%d bytes stay reserved, %d wait", reserved, waiting)
+			}
+		})
+	}
+}
+
+func TestTheDeepestObjectOfTheAPIServerIsRead(t *testing.T) {
+	object := strings.Replace(config, `{"n":9007199254740993}`, strings.Repeat("[", 9998)+strings.Repeat("]", 9998), 1)
+	got, err := readOf(small(), review("CREATE", object, "null", ""))
+	if err != nil || got.Unread != nil {
+		t.Fatal(err, got.Unread)
+	}
+}
+
+// An escaped object is six times as long as it was when it was sent; an update has
+// two of them.
+func TestTheLargestStringsOfTheAPIServerAreRead(t *testing.T) {
+	object := strings.Replace(config, `{"n":9007199254740993}`, `{"n":"`+strings.Repeat(`\u003c`, 3<<20)+`"}`, 1)
+	got, err := readOf(small(), review("UPDATE", object, object, ""))
+	if err != nil || got.Unread != nil {
+		t.Fatal(err, got.Unread)
+	}
+	if n := len(got.Object["data"].(map[string]any)["n"].(string)); n != 3<<20 {
+		t.Errorf("%d characters were read", n)
+	}
+}
+
+// What takes finalizers off is known by the outlines: equal fields are equal there,
+// others aren't.
+func TestOutlinesTellWhatChanges(t *testing.T) {
+	deep := strings.Repeat("[", 10001) + strings.Repeat("]", 10001)
+	object := strings.Replace(config, `{"n":9007199254740993}`, deep, 1)
+	for name, tc := range map[string]struct {
+		change, to string
+		differs    []string
+	}{
+		"a finalizer is taken off": {change: `"finalizers":["b"]`, to: `"finalizers":[]`, differs: []string{"metadata"}},
+		"the data is changed":      {change: deep, to: "[" + deep + "]", differs: []string{"data"}},
+		"nothing is changed":       {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			old := strings.Replace(object, tc.change, tc.to, 1)
+			got, err := readOf(small(), review("UPDATE", object, old, ""))
+			if err != nil || got.Unread == nil {
+				t.Fatal(err, got.Unread)
+			}
+			var differs []string
+			for field := range got.Object {
+				if !cmp.Equal(got.Object[field], got.OldObject[field]) {
+					differs = append(differs, field)
+				}
+			}
+			if diff := cmp.Diff(tc.differs, differs); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhatIsNoReviewIsRefused(t *testing.T) {
+	for name, tc := range map[string]struct {
+		body string
+		want int
+	}{
+		"nothing":                     {body: "", want: http.StatusBadRequest},
+		"half a review":               {body: review("CREATE", config, "null", "")[:300], want: http.StatusBadRequest},
+		"more than a review":          {body: review("CREATE", config, "null", "") + "{}", want: http.StatusBadRequest},
+		"a review without a request":  {body: `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`, want: http.StatusBadRequest},
+		"another kind":                {body: `{"kind":"Pod","apiVersion":"v1"}`, want: http.StatusBadRequest},
+		"much white space":            {body: strings.Repeat(" ", 41<<20), want: http.StatusRequestEntityTooLarge},
+		"a request of a strange form": {body: review("CREATE", config, "null", `,"userInfo":7`), want: http.StatusBadRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reader := small()
+			_, err := readOf(reader, tc.body)
+			var refused *intake.Refused
+			if !errors.As(err, &refused) || refused.Status != tc.want {
+				t.Errorf("want %d, got %v", tc.want, err)
+			}
+			if reserved, _ := reader.Load(); reserved != 0 {
+				t.Errorf("%d bytes stay reserved", reserved)
+			}
+		})
+	}
+}
+
+func TestAReviewOfUnknownLengthIsReadLikeAnyOther(t *testing.T) {
+	for name, padding := range map[string]int{"short": 0, "longer than a prefix": 100 << 10} {
+		t.Run(name, func(t *testing.T) {
+			body := review("CREATE", strings.Replace(config, `"team"`, `"`+strings.Repeat("x", padding)+`"`, 1), "null", "")
+			r := httptest.NewRequest(http.MethodPost, "/", io.NopCloser(strings.NewReader(body)))
+			r.Header.Set("Content-Type", "application/json")
+			r.ContentLength = -1
+			got, err := small().Read(t.Context(), httptest.NewRecorder(), r, time.Unix(1e9, 0))
+			if err != nil || got.Unread != nil || got.Object["kind"] != "ConfigMap" {
+				t.Fatalf("%v %v", err, got)
+			}
+		})
+	}
+}
+
+// FuzzRead: whatever comes, what is read as a review is what the standard library's
+// decoder reads.
+func FuzzRead(f *testing.F) {
+	f.Add(review("CREATE", config, "null", ""))
+	f.Add(review("UPDATE", `{"a":"\"\\","b":[1,{"c":"}"}]}`, config, ""))
+	f.Add(`{"request":{"object":{"x":[]]}}`)
+	f.Fuzz(func(t *testing.T, body string) {
+		reader := small()
+		got, err := readOf(reader, body)
+		if err != nil {
+			return
+		}
+		if got.Unread == nil && got.Object != nil && json.Valid([]byte(body)) {
+			var want struct {
+				Request struct {
+					UID    string
+					Object map[string]any
+				}
+			}
+			if json.Unmarshal([]byte(body), &want) == nil && len(want.Request.Object) != len(got.Object) {
+				t.Errorf("%q: want %v, got %v", body, want.Request.Object, got.Object)
+			}
+		}
+		got.Done()
+		if reserved, _ := reader.Load(); reserved != 0 {
+			t.Errorf("%d bytes stay reserved", reserved)
+		}
+	})
+}

@@ -1,0 +1,130 @@
+package intake
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+)
+
+// How long a client may take, and what a connection of it may hold. The API server
+// waits 30 seconds at most.
+const (
+	headerTimeout   = 5 * time.Second
+	requestTimeout  = 30 * time.Second
+	idleTimeout     = 90 * time.Second
+	shutdownTimeout = time.Minute
+	dialTimeout     = 10 * time.Second
+	maxHeaderBytes  = 32 << 10
+	maxStreams      = 16
+	// streamBuffer is large: what is sent waits once for each filling of it.
+	streamBuffer = 250 << 10
+	// connBuffer has room for the buffers of all streams: those that wait to be read
+	// must not keep the others of their connection from arriving.
+	connBuffer = maxStreams*streamBuffer + 64<<10 // less than 4 MiB, the most that is taken
+)
+
+// Server serves webhooks over TLS. Whoever connects is bounded in connections,
+// in requests on each, and in what is buffered for them, before a byte of a review
+// is read. controller-runtime's server has no such bounds.
+type Server struct {
+	// Address is where it listens.
+	Address string
+	// Handlers are by the path that they serve.
+	Handlers map[string]http.Handler
+	// TLS has the certificate, and what clients must show.
+	TLS *tls.Config
+	// Log takes what goes wrong with connections.
+	Log *log.Logger
+
+	started atomic.Bool
+}
+
+// Start serves until ctx ends, and then until the requests in flight are answered.
+func (s *Server) Start(ctx context.Context) error {
+	inner, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address)
+	if err != nil {
+		return fmt.Errorf("listening for admission reviews: %w", err)
+	}
+	server := s.server()
+	stopped := make(chan error, 1)
+	go func() {
+		<-ctx.Done()
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+		defer cancel()
+		stopped <- server.Shutdown(within)
+	}()
+	s.started.Store(true)
+	if err := server.ServeTLS(newListener(inner), "", ""); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving admission reviews: %w", err)
+	}
+	return <-stopped
+}
+
+func (s *Server) server() *http.Server {
+	mux := http.NewServeMux()
+	for path, handler := range s.Handlers {
+		mux.Handle(path, handler)
+	}
+	return &http.Server{
+		Handler: mux, TLSConfig: s.TLS,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: 2 * requestTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeaderBytes, ErrorLog: s.Log,
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerStream: streamBuffer, MaxReceiveBufferPerConnection: connBuffer},
+	}
+}
+
+// Check says whether connections are taken. It doesn't ask whose certificate is
+// served.
+func (s *Server) Check(r *http.Request) error {
+	if !s.started.Load() {
+		return errors.New("the webhook server has not been started yet")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
+	if r != nil {
+		ctx, cancel = context.WithTimeout(r.Context(), dialTimeout)
+	}
+	defer cancel()
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
+	conn, err := dialer.DialContext(ctx, "tcp", s.Address)
+	if err != nil {
+		return fmt.Errorf("the webhook server is not reachable: %w", err)
+	}
+	return conn.Close()
+}
+
+// ConnectionLog takes what goes wrong with connections, for example that a client
+// can't show a certificate.
+func ConnectionLog(to logr.Logger, quiet *Quiet) *log.Logger {
+	return log.New(&connectionLog{to: to, quiet: quiet}, "", 0)
+}
+
+type connectionLog struct {
+	to    logr.Logger
+	quiet *Quiet
+}
+
+// Write implements io.Writer.
+func (c *connectionLog) Write(line []byte) (int, error) {
+	if ok, dropped := c.quiet.Allow(); ok {
+		c.to.Info("A connection to the webhook failed", "reason", strings.TrimSpace(string(line)), "unsaid", dropped)
+	}
+	return len(line), nil
+}
+
+// host is the address without its port.
+func host(address string) string {
+	name, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	return name
+}

@@ -1,0 +1,95 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+// dialFrom connects from an address of the loopback.
+func dialFrom(t *testing.T, from string, to net.Addr) net.Conn {
+	t.Helper()
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	conn, err := dialer.DialContext(t.Context(), "tcp", to.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// closedByPeer says whether the other side closes a connection in that time.
+func closedByPeer(t *testing.T, conn net.Conn, within time.Duration) bool {
+	t.Helper()
+	if err := conn.SetReadDeadline(time.Now().Add(within)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := conn.Read(make([]byte, 1))
+	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+func TestOneAddressCannotTakeAllConnections(t *testing.T) {
+	inner, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newListener(inner)
+	t.Cleanup(func() { _ = l.Close() })
+	accepted := make(chan net.Conn, 1000)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			accepted <- conn
+		}
+	}()
+	var flood []net.Conn
+	for _, from := range []string{"127.0.0.2", "127.0.0.3"} {
+		for range maxConnectionsOfAPeer {
+			flood = append(flood, dialFrom(t, from, inner.Addr()))
+			<-accepted
+		}
+	}
+	if !closedByPeer(t, dialFrom(t, "127.0.0.2", inner.Addr()), time.Minute) {
+		t.Error("an address has more connections than it may")
+	}
+	server := dialFrom(t, "127.0.0.9", inner.Addr())
+	<-accepted
+	if closedByPeer(t, server, 10*time.Millisecond) {
+		t.Error("whoever has no connection gets one")
+	}
+	evicted := 0
+	for _, conn := range flood {
+		if closedByPeer(t, conn, 10*time.Millisecond) {
+			evicted++
+		}
+	}
+	if evicted != 1 {
+		t.Errorf("%d connections made room for one", evicted)
+	}
+	if !closedByPeer(t, dialFrom(t, "127.0.0.9", inner.Addr()), time.Minute) {
+		t.Error("while all are taken, whoever has one gets no second")
+	}
+}
+
+func TestLogLinesAreBounded(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Unix(1e9, 0))
+	q := &Quiet{Clock: clock}
+	said := 0
+	for range 100 {
+		if ok, _ := q.Allow(); ok {
+			said++
+		}
+	}
+	clock.SetTime(clock.Now().Add(quietPeriod))
+	if ok, dropped := q.Allow(); said != quietLines || !ok || dropped != 100-quietLines {
+		t.Errorf("%d lines, then %t with %d unsaid", said, ok, dropped)
+	}
+}

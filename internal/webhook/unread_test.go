@@ -1,0 +1,191 @@
+package webhook
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/intake"
+)
+
+// sentAs is a review with the fields of its request in the API server's order, and a
+// privileged Deployment that can't be read for the reason given.
+func sentAs(t *testing.T, reason intake.Reason, change ...func(tree)) []byte {
+	t.Helper()
+	review := reviewOf("CREATE", deployment("web", true), nil, change...)
+	request := review["request"].(tree)
+	object := request["object"]
+	if object == nil {
+		object = request["oldObject"]
+	}
+	if object, ok := object.(tree); ok {
+		object["status"] = map[intake.Reason]any{
+			intake.TooLarge: strings.Repeat("<", 7<<20),
+			intake.TooMany:  slices.Repeat([]any{tree{}}, 400000),
+			intake.TooDeep:  "DEEP",
+		}[reason]
+	}
+	var parts []string
+	for _, field := range []string{"uid", "kind", "resource", "subResource", "name", "namespace", "operation", "userInfo", "object", "oldObject", "dryRun", "options"} {
+		if value, ok := request[field]; ok {
+			parts = append(parts, `"`+field+`":`+string(encode(t, value)))
+		}
+	}
+	body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{` + strings.Join(parts, ",") + `}}`
+	return []byte(strings.ReplaceAll(body, `"DEEP"`, strings.Repeat("[", 10000)+strings.Repeat("]", 10000)))
+}
+
+func answerOf(t *testing.T, h http.Handler, body []byte) response {
+	t.Helper()
+	w := post(h, body)
+	var out responseReview
+	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil || w.Code != http.StatusOK {
+		t.Fatalf("an HTTP error is a pass under failurePolicy Ignore: %d %s", w.Code, w.Body)
+	}
+	return out.Response
+}
+
+// readingAll are the ways in which an object can't be read.
+func readingAll() []intake.Reason {
+	return []intake.Reason{intake.TooLarge, intake.TooMany, intake.TooDeep}
+}
+
+func TestWhatCannotBeReadIsRefusedByNameUnderDeny(t *testing.T) {
+	for _, class := range []v1alpha1.FailurePolicy{v1alpha1.FailurePolicyFail, v1alpha1.FailurePolicyIgnore} {
+		for _, reason := range readingAll() {
+			t.Run(string(class)+" "+string(reason), func(t *testing.T) {
+				h := newHandler(t, class, newCatalog(t, newPolicy("no-privileged", privilegedRego, withFailurePolicy(class))))
+				got := answerOf(t, h, sentAs(t, reason))
+				if got.Allowed || got.Status.Code != http.StatusRequestEntityTooLarge ||
+					!strings.HasPrefix(got.Status.Message, "Deployment shop/web is refused because it can't be judged: its ") ||
+					!strings.Contains(got.Status.Message, "\n- policy no-privileged (High): No privileged containers\n") {
+					t.Errorf("got %+v", got.Status)
+				}
+				if diff := cmp.Diff(map[string]string{"no-privileged": "not judged: " + string(reason)}, got.AuditAnnotations); diff != "" {
+					t.Errorf("audit (-want +got)\n%s", diff)
+				}
+				if n := value(t, h.Metrics.unread.WithLabelValues(h.endpoint(), string(reason), outcomeRefused)); n != 1 {
+					t.Errorf("counted %v times", n)
+				}
+			})
+		}
+	}
+}
+
+func TestWhatCannotBeReadPassesWhereNothingWouldRefuse(t *testing.T) {
+	elsewhere := func(p *v1alpha1.Policy) { p.Spec.Match.ExcludedNamespaces = []string{"shop"} }
+	exempt := func(p *v1alpha1.Policy) { p.Spec.Match.ExemptUsers = []string{"ann"} }
+	labelled := func(p *v1alpha1.Policy) {
+		p.Spec.Match.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "web"}}
+	}
+	cases := map[string]struct {
+		reason  string
+		policy  *v1alpha1.Policy
+		change  func(tree)
+		refused bool
+		warned  bool
+	}{
+		"a Warn policy warns that it didn't judge": {
+			policy: newPolicy("p", privilegedRego, withAction(v1alpha1.EnforcementWarn)), warned: true,
+		},
+		"a DryRun policy says nothing":                {policy: newPolicy("p", privilegedRego, withAction(v1alpha1.EnforcementDryRun))},
+		"a Deny policy of another namespace":          {policy: newPolicy("p", privilegedRego, elsewhere)},
+		"a Deny policy that exempts the user":         {policy: newPolicy("p", privilegedRego, exempt)},
+		"a Deny policy that doesn't ask on CREATE":    {policy: newPolicy("p", privilegedRego, withOperations(v1alpha1.OperationDelete))},
+		"a Deny policy that asks for labels may mean": {reason: "the labels weren't read", policy: newPolicy("p", privilegedRego, labelled), refused: true},
+		"a subresource that is never judged":          {policy: newPolicy("p", privilegedRego), change: func(r tree) { r["subResource"] = "status" }},
+		"what only takes finalizers off": {
+			policy: newPolicy("p", privilegedRego), change: takingFinalizersOff(nil),
+		},
+		"what takes finalizers off and changes more": {
+			policy: newPolicy("p", privilegedRego), change: takingFinalizersOff(tree{"replicas": 7}), refused: true,
+		},
+		"the manager's own rollback": {
+			policy: newPolicy("p", privilegedRego), change: func(r tree) {
+				r["userInfo"] = tree{"username": "system:serviceaccount:evenkeel-system:evenkeel"}
+				r["options"] = tree{"fieldManager": v1alpha1.RollbackFieldManager}
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			h := newHandler(t, Class(tc.policy), newCatalog(t, tc.policy))
+			h.Self = "system:serviceaccount:evenkeel-system:evenkeel"
+			change := []func(tree){}
+			if tc.change != nil {
+				change = append(change, tc.change)
+			}
+			got := answerOf(t, h, sentAs(t, intake.TooDeep, change...))
+			if got.Allowed == tc.refused || tc.warned != (len(got.Warnings) == 1 && strings.HasPrefix(got.Warnings[0], "not judged: policy p: its ")) {
+				t.Errorf("%s: got %+v", tc.reason, got)
+			}
+		})
+	}
+}
+
+// takingFinalizersOff makes an update of an object that is being deleted.
+func takingFinalizersOff(spec any) func(tree) {
+	return func(r tree) {
+		object, old := r["object"].(tree), deployment("web", true)
+		old["status"] = "DEEP"
+		for _, o := range []tree{object, old} {
+			set(o, "2026-03-01T12:00:00Z", "metadata", "deletionTimestamp")
+		}
+		set(old, []any{"a"}, "metadata", "finalizers")
+		if spec != nil {
+			object["spec"] = spec
+		}
+		r["operation"], r["oldObject"] = "UPDATE", old
+	}
+}
+
+func TestAnExceptionByNameLetsInWhatCannotBeRead(t *testing.T) {
+	c := newCatalog(t, newPolicy("no-privileged", privilegedRego))
+	e := &v1alpha1.PolicyException{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "large"}}
+	e.Spec.Policies, e.Spec.Match.Names = []string{"no-privileged"}, []string{"web"}
+	e.Spec.ExpiresAt = metav1.NewTime(time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC))
+	if err := c.SetException(e); err != nil {
+		t.Fatal(err)
+	}
+	h := newHandler(t, v1alpha1.FailurePolicyFail, c)
+	if got := answerOf(t, h, sentAs(t, intake.TooMany)); !got.Allowed {
+		t.Errorf("by name: %+v", got.Status)
+	}
+	e.Spec.Match.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	if err := c.SetException(e); err != nil {
+		t.Fatal(err)
+	}
+	if got := answerOf(t, h, sentAs(t, intake.TooMany)); got.Allowed {
+		t.Error("labels that weren't read must waive nothing")
+	}
+}
+
+func TestWhoIsTurnedAwayIsToldToTryAgain(t *testing.T) {
+	h := newHandler(t, v1alpha1.FailurePolicyIgnore, newCatalog(t, newPolicy("no-privileged", privilegedRego, withFailurePolicy(v1alpha1.FailurePolicyIgnore))))
+	h.Timeout = 100 * time.Millisecond
+	h.Reviews = intake.NewReader(intake.Bounds{Memory: DefaultMemory, Review: 1 << 20, Processors: 1})
+	// The user holds all that one user may.
+	for range 4 {
+		r := httptest.NewRequest(http.MethodPost, PathIgnore, bytes.NewReader(sentAs(t, "")))
+		r.Header.Set("Content-Type", "application/json")
+		review, err := h.Reviews.Read(r.Context(), httptest.NewRecorder(), r, h.Clock.Now())
+		if err != nil || review.Unread != nil {
+			t.Fatal(err, review)
+		}
+		defer review.Done()
+	}
+	got := answerOf(t, h, sentAs(t, ""))
+	if got.Allowed || got.Status.Code != http.StatusTooManyRequests || got.Status.Details.RetryAfterSeconds != retryAfter ||
+		!strings.Contains(got.Status.Message, "Try again in a moment") {
+		t.Errorf("got %+v", got.Status)
+	}
+}
