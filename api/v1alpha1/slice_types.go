@@ -102,6 +102,8 @@ const (
 	ReasonOutcomeUnknown = "OutcomeUnknown"
 	// ReasonConflict: somebody else wrote the same fields meanwhile.
 	ReasonConflict = "Conflict"
+	// ReasonOtherPlan: another plan has the object in work; this one waits for it.
+	ReasonOtherPlan = "OtherPlan"
 	// ReasonRetriesExhausted: the API server kept failing.
 	ReasonRetriesExhausted = "RetriesExhausted"
 	// ReasonStillViolating: the object violates after the write.

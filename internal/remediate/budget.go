@@ -32,8 +32,8 @@ func newBudgets(reader client.Reader, s *shelf) *budgets {
 	return &budgets{reader: reader, shelf: s, reserved: map[string]map[string]string{}}
 }
 
-// atBudgets bars the targets of the wave that no budget has room for now, and
-// reserves room for those that the step may write.
+// atBudgets bars the targets of the wave that no budget has room for now, or whose
+// objects other plans have in work, and reserves room for those that the step may write.
 func (c *Controller) atBudgets(ctx context.Context, p *pass, o *Observation) error {
 	m := o.members(o.Status.Wave)
 	if n := int(o.Spec.Strategy.MaxConcurrent) - len(m.applied); n > 0 && len(m.ready) > 0 && len(m.intents) == 0 && o.open() {
@@ -42,8 +42,8 @@ func (c *Controller) atBudgets(ctx context.Context, p *pass, o *Observation) err
 	return nil
 }
 
-// reserve takes room for the first n targets that there is room for, and bars
-// those before them that there is none for.
+// reserve takes room for the first n targets that there is room for and that no other
+// plan has in work, and bars those before them.
 func (b *budgets) reserve(ctx context.Context, p *pass, o *Observation, ready []int, n int) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -55,12 +55,20 @@ func (b *budgets) reserve(ctx context.Context, p *pass, o *Observation, ready []
 	if err != nil {
 		return err
 	}
+	claims, err := b.claimed(ctx, p)
+	if err != nil {
+		return err
+	}
 	taken := map[string]string{}
 	for _, i := range ready {
 		if len(taken) == n {
 			break
 		}
 		ref := o.Targets[i].Object
+		if plan := claims[ref.UID]; plan != "" {
+			o.Targets[i].Barred, o.Targets[i].BarredReason = claimedBy(plan), v1alpha1.ReasonOtherPlan
+			continue
+		}
 		if why := room.Take(ref.Namespace); why != "" {
 			o.Targets[i].Barred, o.Targets[i].BarredReason = cmp.Or(incomplete.explain(), why), v1alpha1.ReasonBudgetSpent
 			continue

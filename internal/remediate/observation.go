@@ -82,7 +82,8 @@ type TargetView struct {
 	// Barred says why this target alone may not be begun now. Empty: it may.
 	Barred string
 	// BarredReason is ReasonBudgetSpent when a budget has no room for the target
-	// now, which soon passes. Anything else (a breaker, if empty) lasts, and holds
+	// now, and ReasonOtherPlan when another plan has its object in work: both soon
+	// pass. Anything else (a breaker, if empty) lasts, and holds
 	// the plan when nothing else is left of the wave.
 	BarredReason string
 

@@ -11,6 +11,8 @@ import (
 const (
 	// roomPoll is how often a plan looks whether a budget has room again.
 	roomPoll = 3 * time.Second
+	// claimPoll is how often a plan looks whether another is done with an object.
+	claimPoll = time.Second
 	// budgetPatience is how long verified targets wait for the rest of their wave
 	// to get room in a budget, until they begin to soak without it.
 	budgetPatience = 30 * time.Second
@@ -54,7 +56,7 @@ func (o Observation) nextBatch(m members) Intent {
 	case m.toVerify(o.open()):
 		return o.enter(v1alpha1.PhaseVerifying, fmt.Sprintf("verifying %d of %d", len(m.applied)+len(m.verified), m.total))
 	case len(m.full) > 0:
-		return o.budgetSpent(m)
+		return o.waits(m)
 	case len(m.later) > 0:
 		return o.stay("waiting to try again after an API error", Intent{Wait: until(o.Now, m.nextTry)})
 	default:
@@ -62,17 +64,36 @@ func (o Observation) nextBatch(m members) Intent {
 	}
 }
 
-// budgetSpent waits for room. What is verified already soaks meanwhile, when the
-// room is long in coming: it must not stay without anybody looking at it.
-func (o Observation) budgetSpent(m members) Intent {
+// waits waits for room, or for other plans to be done with an object. What is
+// verified already soaks meanwhile, when that is long in coming: it must not stay
+// without anybody looking at it, nor keep other plans waiting for its objects.
+func (o Observation) waits(m members) Intent {
+	first := o.Targets[m.full[0]]
 	if m.written() && o.Status.PhaseStartedAt != nil && o.Now.Sub(o.Status.PhaseStartedAt.Time) >= budgetPatience {
-		next := o.enter(v1alpha1.PhaseSoaking, fmt.Sprintf("no room in the budgets for the rest of the wave; soaking what is verified for %s", o.soak()))
+		next := o.enter(v1alpha1.PhaseSoaking, fmt.Sprintf("%s; soaking what is verified for %s", o.noneNow(first), o.soak()))
 		next.HealthySince = o.Now
 		return next
 	}
-	intent := o.stay(fmt.Sprintf("%d targets wait for room: %s", len(m.full), o.Targets[m.full[0]].Barred), Intent{Wait: roomPoll})
-	intent.Reason = v1alpha1.ReasonBudgetSpent
+	intent := o.stay(fmt.Sprintf("%d targets wait for room: %s", len(m.full), first.Barred), Intent{Wait: roomPoll})
+	intent.Reason = first.BarredReason
+	if first.BarredReason == v1alpha1.ReasonOtherPlan {
+		intent.Message = fmt.Sprintf("%s: %d targets wait: %s: %s", o.label(o.Status.Wave), len(m.full), name(first.Object), first.Barred)
+		intent.Wait = claimPoll
+	}
+	for _, i := range m.full {
+		if t := o.Targets[i]; t.BarredReason == v1alpha1.ReasonOtherPlan && t.Reason != t.BarredReason && t.Reason != v1alpha1.ReasonUnhealthyBefore {
+			intent.Marks = append(intent.Marks, Mark{Target: i, State: v1alpha1.TargetPending, Reason: t.BarredReason, Message: t.Barred})
+		}
+	}
 	return intent
+}
+
+// noneNow says why the rest of a wave isn't written for now.
+func (o Observation) noneNow(t TargetView) string {
+	if t.BarredReason == v1alpha1.ReasonOtherPlan {
+		return "other plans have the rest of the wave in work"
+	}
+	return "no room in the budgets for the rest of the wave"
 }
 
 // resolving finds out about recorded writes; one that waits for another try

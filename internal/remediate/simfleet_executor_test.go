@@ -38,6 +38,8 @@ type simulation struct {
 	barred func(*simulation, TargetView) (why, reason string)
 	// undoAt is when a person has the plan undone that has ended by then; zero: nobody does.
 	undoAt time.Duration
+	// claims are the objects that other plans have in work, by UID.
+	claims func(*simulation) map[string]string
 	// others are the other plans at work; their budgets count.
 	others func(*simulation) []canary.PlanAtWork
 	// watch sees every step, before and after.
@@ -78,6 +80,7 @@ func newSimulation(f fleet) (*simulation, error) {
 		spec: func(*simulation, *v1alpha1.RemediationSpec) {}, approval: func(*simulation) Approval { return Approval{} },
 		metrics: func(*simulation) Analysis { return Analysis{Verdict: v1alpha1.AnalysisPassed} },
 		barred:  func(*simulation, TargetView) (string, string) { return "", "" },
+		claims:  func(*simulation) map[string]string { return nil },
 		others:  func(*simulation) []canary.PlanAtWork { return nil }, watch: func(simStep) {}}
 	s.store.stored = s.effect
 	for _, slice := range slices {

@@ -13,7 +13,7 @@ import (
 type members struct {
 	ready    []int // pending, may be written now
 	later    []int // pending, waiting for another try
-	full     []int // pending, waiting for room in a budget
+	full     []int // pending, waiting for room in a budget, or for another plan
 	barred   []int // pending, kept back by something that lasts
 	intents  []int // recorded writes to find out about
 	applied  []int // written, not verified
@@ -61,7 +61,7 @@ func (m *members) add(i int, t TargetView, waits bool) {
 
 func (m *members) addPending(i int, t TargetView, waits bool) {
 	switch {
-	case t.Barred != "" && t.BarredReason != v1alpha1.ReasonBudgetSpent:
+	case t.Barred != "" && !t.passes():
 		m.barred = append(m.barred, i)
 	case waits:
 		m.later = append(m.later, i)
@@ -70,6 +70,11 @@ func (m *members) addPending(i int, t TargetView, waits bool) {
 	default:
 		m.ready = append(m.ready, i)
 	}
+}
+
+// passes says whether what bars a target soon passes by itself.
+func (t TargetView) passes() bool {
+	return t.BarredReason == v1alpha1.ReasonBudgetSpent || t.BarredReason == v1alpha1.ReasonOtherPlan
 }
 
 // pending says whether any target of the wave is still to be written.
