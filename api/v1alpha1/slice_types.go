@@ -104,6 +104,9 @@ const (
 	ReasonConflict = "Conflict"
 	// ReasonOtherPlan: another plan has the object in work; this one waits for it.
 	ReasonOtherPlan = "OtherPlan"
+	// ReasonJointRefused: the write of several plans for the object was refused; this
+	// one is tried alone.
+	ReasonJointRefused = "JointRefused"
 	// ReasonRetriesExhausted: the API server kept failing.
 	ReasonRetriesExhausted = "RetriesExhausted"
 	// ReasonStillViolating: the object violates after the write.

@@ -14,8 +14,11 @@ import (
 
 // pass is one reconcile's work on the targets of a plan.
 type pass struct {
-	targets  *targets
-	saver    func(context.Context) error // persists the book
+	targets *targets
+	saver   func(context.Context) error // persists the book
+	// partners finds the plans that would write some of the objects now, too; nil when
+	// nobody is to be asked.
+	partners func(ctx context.Context, uids map[string]bool) []*partner
 	rem      *v1alpha1.Remediation
 	book     *book
 	snapshot *catalog.Snapshot
@@ -43,6 +46,13 @@ func (p *pass) write(ctx context.Context, batch []int) error {
 		}
 		p.settle(i, rec)
 	}
+	joints, leave := p.joinAll(ctx, attempts, intents)
+	defer leave()
+	for _, j := range joints {
+		if err := j.persist(ctx); err != nil {
+			return err
+		}
+	}
 	if err := p.saver(ctx); err != nil {
 		return err
 	}
@@ -50,10 +60,13 @@ func (p *pass) write(ctx context.Context, batch []int) error {
 		n := intents[k]
 		records[n] = p.send(ctx, attempts[n], records[n])
 	})
+	var errs []error
 	for _, n := range intents {
-		p.settle(batch[n], records[n])
+		rec, err := joints[n].settle(ctx, records[n])
+		p.settle(batch[n], rec)
+		errs = append(errs, err)
 	}
-	return p.saver(ctx)
+	return errors.Join(append(errs, p.saver(ctx))...)
 }
 
 // prepare runs the protocol for a batch; it changes no record.
@@ -107,7 +120,11 @@ func (p *pass) send(ctx context.Context, a *attempt, rec v1alpha1.TargetRecord) 
 		if n > 0 && w.Type == policy.ActionPatch && a.writes[n-1].Type == policy.ActionPatch {
 			w.object = a.writes[n-1].object // as our own write left it
 		}
-		if withheld := p.lookAgain(ctx, a, n); withheld != nil {
+		withheld := w.joint.lookAgain(ctx)
+		if withheld == nil {
+			withheld = p.lookAgain(ctx, a, n)
+		}
+		if withheld != nil {
 			return p.withdrawn(ctx, a, withWrites(rec, a.writes), n, *withheld)
 		}
 		if err := p.sendOne(ctx, w); err != nil {

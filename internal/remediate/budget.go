@@ -55,7 +55,7 @@ func (b *budgets) reserve(ctx context.Context, p *pass, o *Observation, ready []
 	if err != nil {
 		return err
 	}
-	claims, err := b.claimed(ctx, p)
+	claims, err := b.claimed(ctx, p, o.Now)
 	if err != nil {
 		return err
 	}
@@ -65,8 +65,8 @@ func (b *budgets) reserve(ctx context.Context, p *pass, o *Observation, ready []
 			break
 		}
 		ref := o.Targets[i].Object
-		if plan := claims[ref.UID]; plan != "" {
-			o.Targets[i].Barred, o.Targets[i].BarredReason = claimedBy(plan), v1alpha1.ReasonOtherPlan
+		if why := claims[ref.UID]; why != "" {
+			o.Targets[i].Barred, o.Targets[i].BarredReason = why, v1alpha1.ReasonOtherPlan
 			continue
 		}
 		if why := room.Take(ref.Namespace); why != "" {
@@ -121,6 +121,7 @@ func (b *budgets) atWork(ctx context.Context, p *pass) ([]canary.PlanAtWork, err
 		return nil, nil
 	}
 	var atWork []canary.PlanAtWork
+	counted := map[string]bool{} // an object that several plans have written at once counts once
 	for _, rem := range plans {
 		own := p.book
 		if rem.Name != p.rem.Name {
@@ -129,7 +130,7 @@ func (b *budgets) atWork(ctx context.Context, p *pass) ([]canary.PlanAtWork, err
 				return nil, fmt.Errorf("budgets count what plan %s has in flight: %w", rem.Name, err)
 			}
 		}
-		atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: rem.Spec.Strategy.Budget, Targets: mayWrite(rem, own), InFlight: b.inFlight(rem.Name, own)})
+		atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: rem.Spec.Strategy.Budget, Targets: mayWrite(rem, own), InFlight: b.inFlight(rem.Name, own, counted)})
 	}
 	return atWork, nil
 }
@@ -167,13 +168,14 @@ func mayHaveWritten(rem *v1alpha1.Remediation) bool {
 	return true
 }
 
-// inFlight counts a plan's targets in flight by namespace.
-func (b *budgets) inFlight(plan string, own *book) map[string]int {
+// inFlight counts a plan's targets in flight by namespace, but those counted before.
+func (b *budgets) inFlight(plan string, own *book, counted map[string]bool) map[string]int {
 	counts := map[string]int{}
 	for i := range own.places {
 		ref := own.target(i).Object
 		_, reserved := b.reserved[plan][ref.UID]
-		if reserved || inFlight(own.record(i)) {
+		if (reserved || inFlight(own.record(i))) && !counted[ref.UID] {
+			counted[ref.UID] = true
 			counts[ref.Namespace]++
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
@@ -25,15 +26,44 @@ func inWork(rem *v1alpha1.Remediation, rec *v1alpha1.TargetRecord) bool {
 		return true
 	case v1alpha1.TargetDone:
 		return rem.Status.Phase == v1alpha1.PhaseRollingBack && (rem.Spec.Undo || rem.Spec.Strategy.RollbackScope == v1alpha1.RollbackAll)
-	case v1alpha1.TargetPending, v1alpha1.TargetPreviewed, v1alpha1.TargetSkipped, v1alpha1.TargetFailed,
-		v1alpha1.TargetReverted, v1alpha1.TargetRevertConflict:
+	case v1alpha1.TargetPending:
+		return landing(rec) // a write whose answer was lost may still reach the object
+	case v1alpha1.TargetPreviewed, v1alpha1.TargetSkipped, v1alpha1.TargetFailed, v1alpha1.TargetReverted, v1alpha1.TargetRevertConflict:
 	}
 	return rec.Recovering
 }
 
-// claimed are the objects that other plans have in work, or are about to write, with
-// the plan's name, by UID.
-func (b *budgets) claimed(ctx context.Context, p *pass) (map[string]string, error) {
+// joinPatience is how long a plan that begins to write waits for another that is about
+// to, so that an object of both is written once.
+const joinPatience = 3 * time.Second
+
+// aboutToBegin says whether a plan may begin to write at any moment: it is new, or what
+// held it before a write may have passed.
+func aboutToBegin(rem *v1alpha1.Remediation) bool {
+	if rem.DeletionTimestamp != nil || rem.Spec.Paused || !rem.Spec.Strategy.Mode.Runs() {
+		return false
+	}
+	switch rem.Status.Phase {
+	case "", v1alpha1.PhasePlanned:
+		return true
+	case v1alpha1.PhaseHeld:
+		return rem.Status.HeldFrom == v1alpha1.PhasePlanned || rem.Status.HeldFrom == v1alpha1.PhaseApplying
+	case v1alpha1.PhaseAwaitingApproval, v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying, v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking,
+		v1alpha1.PhaseRollingBack, v1alpha1.PhasePreviewed, v1alpha1.PhaseSucceeded, v1alpha1.PhaseRolledBack,
+		v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted:
+	}
+	return false
+}
+
+// patient says whether a plan has begun to write so lately that it waits for others.
+func patient(rem *v1alpha1.Remediation, now time.Time) bool {
+	since := rem.Status.PhaseStartedAt
+	return rem.Status.Phase == v1alpha1.PhaseApplying && since != nil && now.Sub(since.Time) < joinPatience
+}
+
+// claimed are the objects that other plans have in work, or are about to write, by UID
+// with what a target waits for.
+func (b *budgets) claimed(ctx context.Context, p *pass, now time.Time) (map[string]string, error) {
 	list := &v1alpha1.RemediationList{}
 	if err := b.reader.List(ctx, list); err != nil {
 		return nil, fmt.Errorf("list the plans at work: %w", err)
@@ -41,7 +71,8 @@ func (b *budgets) claimed(ctx context.Context, p *pass) (map[string]string, erro
 	claims := map[string]string{}
 	for i := range list.Items {
 		rem := &list.Items[i]
-		if rem.Name == p.rem.Name || !mayHaveWritten(rem) {
+		begins := aboutToBegin(rem) && patient(p.rem, now)
+		if rem.Name == p.rem.Name || !mayHaveWritten(rem) && !begins {
 			continue
 		}
 		other, err := b.shelf.book(ctx, rem)
@@ -52,16 +83,21 @@ func (b *budgets) claimed(ctx context.Context, p *pass) (map[string]string, erro
 		if err != nil {
 			return nil, fmt.Errorf("look what plan %s has in work: %w", rem.Name, err)
 		}
+		views := other.views()
 		for n := range other.places {
-			if inWork(rem, other.record(n)) {
-				claims[other.target(n).Object.UID] = rem.Name
+			uid, view := other.target(n).Object.UID, views[n]
+			switch {
+			case inWork(rem, other.record(n)):
+				claims[uid] = claimedBy(rem.Name)
+			case begins && view.State == v1alpha1.TargetPending && view.Wave == rem.Status.Wave && claims[uid] == "":
+				claims[uid] = fmt.Sprintf("plan %s is about to change the object too: waiting up to %s to write it once for both", rem.Name, joinPatience)
 			}
 		}
 	}
 	for plan, taken := range b.reserved {
 		for uid := range taken {
 			if plan != p.rem.Name {
-				claims[uid] = plan
+				claims[uid] = claimedBy(plan)
 			}
 		}
 	}

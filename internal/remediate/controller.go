@@ -53,10 +53,16 @@ type Controller struct {
 	landings *landings
 	soaks    *soakClock
 	reach    limits.Reach
+	turns    turns
 }
 
 // Reconcile takes one step of a rollout.
 func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (result ctrl.Result, err error) {
+	leave, err := c.turns.take(ctx, request.Name)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	defer leave()
 	rem := &v1alpha1.Remediation{}
 	if err := c.reader.Get(ctx, request.NamespacedName, rem); errors.Is(err, seal.ErrUnproven) {
 		return ctrl.Result{RequeueAfter: replanPoll}, c.distrust(ctx, rem, err)
@@ -118,10 +124,7 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 	if err := c.adopt(ctx, rem, b); err != nil {
 		return 0, err
 	}
-	p := &pass{rem: rem, book: b, snapshot: c.policies.Snapshot(), landings: c.landings,
-		targets: &targets{reader: c.reader, writer: c.client, mapper: c.rights.Mapper, clock: c.clock, tools: c.tools, reach: c.reach, owners: ownerMemo{reader: c.reader}}}
-	p.gate = &lastGate{ask: func(ctx context.Context) (Gate, error) { return c.stillOpen(ctx, rem) }}
-	p.saver = func(ctx context.Context) error { return c.persist(ctx, p) }
+	p := c.newPass(rem, b)
 	if wait, err := c.tellOwners(ctx, p); err != nil || wait > 0 {
 		return wait, err
 	}
@@ -144,6 +147,16 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 	c.report(rem, o, intent, before, b)
 	c.record(rem, intent, b)
 	return intent.Wait, nil
+}
+
+// newPass is one reconcile's work on a plan.
+func (c *Controller) newPass(rem *v1alpha1.Remediation, b *book) *pass {
+	p := &pass{rem: rem, book: b, snapshot: c.policies.Snapshot(), landings: c.landings,
+		targets: &targets{reader: c.reader, writer: c.client, mapper: c.rights.Mapper, clock: c.clock, tools: c.tools, reach: c.reach, owners: ownerMemo{reader: c.reader}}}
+	p.gate = &lastGate{ask: func(ctx context.Context) (Gate, error) { return c.stillOpen(ctx, rem) }}
+	p.saver = func(ctx context.Context) error { return c.persist(ctx, p) }
+	p.partners = func(ctx context.Context, uids map[string]bool) []*partner { return c.partners(ctx, p, uids) }
+	return p
 }
 
 // act does what the machine wants, in the order that makes every crash safe: the

@@ -15,6 +15,11 @@ const maxParallel = 8
 
 // gather observes all that the next step may depend on.
 func (c *Controller) gather(ctx context.Context, p *pass) (Observation, error) {
+	return c.observe(ctx, p, c.looks(p.rem.Status))
+}
+
+// observe gathers what the looks given need.
+func (c *Controller) observe(ctx context.Context, p *pass, looks []look) (Observation, error) {
 	demoted, err := c.breakers.demoted(ctx, p.rem.Spec.Policy.Name)
 	if err != nil {
 		return Observation{}, err
@@ -28,7 +33,7 @@ func (c *Controller) gather(ctx context.Context, p *pass) (Observation, error) {
 	if o.StopReason, o.Stop, err = c.stopped(ctx, p.rem, p.snapshot, demoted); err != nil {
 		return Observation{}, err
 	}
-	for _, look := range c.looks(o.Status) {
+	for _, look := range looks {
 		if err := look(ctx, p, &o); err != nil {
 			return o, err
 		}

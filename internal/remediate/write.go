@@ -22,6 +22,8 @@ type write struct {
 	fields []action.Field
 	keys   []policy.PatchOp
 	record v1alpha1.WriteRecord
+	// joint is the write that this one leads for several plans; nil when it is alone.
+	joint *joint
 }
 
 // carrier carries out one kind of write. What it can't recompute after a crash is

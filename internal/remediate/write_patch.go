@@ -61,7 +61,11 @@ func (a *attempt) onlyWhatItSays(ctx context.Context, w *write, stored *unstruct
 }
 
 func (p patching) send(ctx context.Context, t *targets, w *write) error {
-	stored, err := t.patch(ctx, w.object, w.Subresource, action.Forward(w.object.Object, w.Ops, w.keys, w.fields))
+	ops, keys, fields := w.Ops, w.keys, w.fields
+	if w.joint != nil {
+		ops, keys, fields = w.joint.ops, w.joint.keys, w.joint.fields
+	}
+	stored, err := t.patch(ctx, w.object, w.Subresource, action.Forward(w.object.Object, ops, keys, fields))
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,258 @@
+package remediate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/remediate/action"
+)
+
+// joint is one write of one object for several plans: the plan that leads it sends
+// one JSON Patch with the fixes of all, so that a workload restarts once. Each plan
+// has the record of its own part, persisted before the write, and from then on goes
+// its own way: a crash is resolved by each from the object alone, and each verifies,
+// soaks and undoes its own fields.
+type joint struct {
+	lead *attempt
+	// patched is the object after the fixes so far; result what the server would make
+	// of it.
+	patched map[string]any
+	result  *unstructured.Unstructured
+	ops     []policy.PatchOp
+	keys    []policy.PatchOp
+	fields  []action.Field
+	parts   []*part
+}
+
+// part is what one more plan contributes.
+type part struct {
+	partner *partner
+	target  int
+	attempt *attempt
+	before  v1alpha1.TargetRecord
+	record  v1alpha1.TargetRecord
+}
+
+// joinable says whether an attempt is a single patch of the object itself, so that
+// others can be written with it.
+func joinable(a *attempt) bool {
+	if len(a.writes) != 1 || landing(&a.previous) || a.previous.Reason == v1alpha1.ReasonJointRefused {
+		return false
+	}
+	return a.writes[0].Subresource == "" && patches(a.writes[0].Type)
+}
+
+func patches(t policy.ActionType) bool {
+	return t == policy.ActionPatch || t == policy.ActionRestart || t == policy.ActionScale
+}
+
+// joinAll finds the plans that take part in the writes of a batch, by the attempt's
+// place in it. They are to be left once their records are settled.
+func (p *pass) joinAll(ctx context.Context, attempts []*attempt, intents []int) (joints map[int]*joint, leave func()) {
+	uids := map[string]bool{}
+	for _, n := range intents {
+		if joinable(attempts[n]) {
+			uids[attempts[n].target.Object.UID] = true
+		}
+	}
+	if p.partners == nil || len(uids) == 0 {
+		return nil, func() {}
+	}
+	partners := p.partners(ctx, uids)
+	joints = map[int]*joint{}
+	for _, n := range intents {
+		if j := join(ctx, attempts[n], partners); j != nil {
+			joints[n] = j
+		}
+	}
+	return joints, func() {
+		for _, one := range partners {
+			one.leave()
+		}
+	}
+}
+
+// join finds the plans that take part in an attempt's write. Nil when it is written alone.
+func join(ctx context.Context, a *attempt, partners []*partner) *joint {
+	if !joinable(a) || len(partners) == 0 {
+		return nil
+	}
+	w := a.writes[0]
+	j := &joint{lead: a, patched: a.patched, result: w.stored, ops: w.Ops, keys: w.keys, fields: w.fields}
+	for _, one := range partners {
+		if i, ready := one.ready[a.target.Object.UID]; ready && one.room > 0 {
+			if added := j.add(ctx, one, i); added != nil {
+				j.parts = append(j.parts, added)
+				one.room--
+			}
+		}
+	}
+	if len(j.parts) == 0 {
+		return nil
+	}
+	w.joint = j
+	return j
+}
+
+// add computes one more plan's fix on what the write makes so far, and proves all of
+// them together. Nil when that plan has nothing to add, or its fix can't go along:
+// it keeps its turn, and computes its fix from fresh state then.
+func (j *joint) add(ctx context.Context, one *partner, i int) *part {
+	a := one.pass.attempt(i)
+	before := *one.pass.book.record(i).DeepCopy()
+	if before.Reason == v1alpha1.ReasonJointRefused || landing(&before) {
+		return nil
+	}
+	a.object, a.namespace = j.lead.object, j.lead.namespace
+	if !passes(ctx, a, respectReach, respectOptOut, judgeAgain, respectOwnership, respectVerbs, requireHealth, requireKnownHealth) {
+		return nil
+	}
+	a.object = &unstructured.Unstructured{Object: j.patched}
+	if !passes(ctx, a, judgeAgain, respectVerbs, computeFix, respectFields, passEveryPolicy, requireRights) || len(a.steps) != 1 {
+		return nil
+	}
+	step := a.steps[0]
+	if a.patched == nil || step.Subresource != "" || !patches(step.Type) || !j.cured(ctx, a.patched) {
+		return nil
+	}
+	w, result := j.tryOut(ctx, a, step)
+	if w == nil || !j.cured(ctx, result.Object) || a.cures(ctx, result.Object, "as the API server would store it") != nil {
+		return nil
+	}
+	patched := a.patched
+	a.object, a.writes = j.lead.object, []*write{w}
+	if !passes(ctx, a, staysInReach, keepSecrets, recordWithinLimit) {
+		return nil
+	}
+	record, err := a.intent()
+	if err != nil || !one.pass.book.fits(i, record) {
+		return nil
+	}
+	j.patched, j.result = patched, result
+	j.ops, j.keys, j.fields = append(clip(j.ops), step.Ops...), append(clip(j.keys), w.keys...), append(clip(j.fields), w.fields...)
+	return &part{partner: one, target: i, attempt: a, before: before, record: record}
+}
+
+// clip keeps an append from writing into somebody else's list.
+func clip[T any](list []T) []T { return list[:len(list):len(list)] }
+
+func passes(ctx context.Context, a *attempt, steps ...check) bool {
+	for _, step := range steps {
+		if step(ctx, a) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// cured says whether an object is clean for all the policies whose fixes are in it.
+func (j *joint) cured(ctx context.Context, object map[string]any) bool {
+	all := []*attempt{j.lead}
+	for _, p := range j.parts {
+		all = append(all, p.attempt)
+	}
+	for _, a := range all {
+		if a.cures(ctx, object, "with the fixes of other policies") != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// tryOut sends all fixes as one server-side dry run. What changes beside what it did
+// without this plan's fix is that plan's part, and no other's.
+func (j *joint) tryOut(ctx context.Context, a *attempt, step action.Step) (*write, *unstructured.Unstructured) {
+	object := j.lead.object
+	ops := append(append(action.Exact(object.Object), j.ops...), step.Ops...)
+	result, err := a.targets.patch(ctx, object, "", ops, client.DryRunAll)
+	if err != nil {
+		return nil, nil
+	}
+	w := &write{Step: step, object: object, stored: result, fields: action.Diff(j.result.Object, result.Object)}
+	w.keys = action.Keys(object.Object, w.fields)
+	_, more := action.Beyond(action.Diff(j.patched, a.patched), w.fields)
+	whole := len(action.Diff(object.Object, result.Object)) == len(j.fields)+len(w.fields)
+	if more || !whole || len(w.fields) == 0 || action.Collide(j.fields, w.fields) {
+		return nil, nil
+	}
+	w.record = v1alpha1.WriteRecord{UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion()}
+	if verb, known := action.VerbOf(step.Type); known {
+		w.record.Verb = verb.Allowed
+	}
+	if w.record.Forward, err = action.ToRecordOps(w.Ops); err == nil {
+		w.record.Keys, err = action.ToRecordOps(w.keys)
+	}
+	if err == nil {
+		err = setFields(&w.record, w.fields)
+	}
+	if err != nil {
+		return nil, nil
+	}
+	return w, result
+}
+
+// persist saves the parts' intents, before the write.
+func (j *joint) persist(ctx context.Context) error {
+	for _, p := range j.parts {
+		p.partner.pass.book.set(p.target, p.record)
+		if err := p.partner.pass.saver(ctx); err != nil {
+			return fmt.Errorf("record the part of plan %s: %w", p.partner.pass.rem.Name, err)
+		}
+	}
+	return nil
+}
+
+// lookAgain asks each part once more, right before the write, as its own write would be
+// asked. When one mustn't be sent any more, none is: all is computed anew without it.
+func (j *joint) lookAgain(ctx context.Context) *v1alpha1.TargetRecord {
+	if j == nil {
+		return nil
+	}
+	for _, p := range j.parts {
+		if rec := p.partner.pass.lookAgain(ctx, p.attempt, 0); rec != nil {
+			return j.lead.heldBack("the part of plan " + p.partner.pass.rem.Name + " mustn't be written any more: " + rec.Message)
+		}
+	}
+	return nil
+}
+
+// settle gives each part what came of the write, and returns the lead's record. What
+// is refused for certain is blamed on nobody: all go back, and the lead writes alone.
+func (j *joint) settle(ctx context.Context, lead v1alpha1.TargetRecord) (v1alpha1.TargetRecord, error) {
+	if j == nil {
+		return lead, nil // it was written alone
+	}
+	now := metav1.NewMicroTime(j.lead.targets.clock.Now())
+	var errs []error
+	for _, p := range j.parts {
+		rec := p.before
+		switch lead.State {
+		case v1alpha1.TargetApplied:
+			rec = applied(withWrites(p.record, p.attempt.writes), now)
+			if err := (patching{}).keep(rec.Write, j.lead.writes[0].object); err != nil {
+				rec = p.partner.pass.unknown(p.record, err)
+			}
+		case v1alpha1.TargetIntent:
+			rec = p.partner.pass.unknown(p.record, errors.New(lead.Message))
+		case v1alpha1.TargetPending, v1alpha1.TargetVerified, v1alpha1.TargetDone, v1alpha1.TargetPreviewed, v1alpha1.TargetSkipped,
+			v1alpha1.TargetFailed, v1alpha1.TargetReverted, v1alpha1.TargetRevertConflict:
+		}
+		p.partner.pass.book.set(p.target, rec)
+		errs = append(errs, p.partner.pass.saver(ctx))
+	}
+	if lead.State == v1alpha1.TargetFailed {
+		alone := j.lead.retry("the write of several plans was refused, and is tried alone: "+lead.Message, conflictBackoff)
+		if alone.State == v1alpha1.TargetPending {
+			alone.Reason, alone.Preceding, alone.Write = v1alpha1.ReasonJointRefused, nil, nil // it can't land any more
+		}
+		lead = *alone
+	}
+	return lead, errors.Join(errs...)
+}

@@ -1,0 +1,316 @@
+package remediate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+)
+
+// wants is a policy that wants a value under a key of the data of ConfigMaps.
+func wants(name, key, value string) *v1alpha1.Policy {
+	p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	p.Spec.EnforcementAction = v1alpha1.EnforcementDryRun
+	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
+	p.Spec.Modules = []v1alpha1.Module{{Name: "p.rego", Rego: fmt.Sprintf(`package p
+
+import rego.v1
+
+bad if input.object.data["%[1]s"] != "%[2]s"
+
+deny contains "%[1]s must be %[2]s" if bad
+
+remediation contains {"action": "patch", "ops": [{"op": "replace", "path": "/data/%[1]s", "value": "%[2]s"}]} if bad
+`, key, value)}}
+	p.SetDefaults()
+	return p
+}
+
+// company is plans of several policies for one ConfigMap, whose data are a, b and c,
+// each "bad", on a simulated API server.
+type company struct {
+	*testing.T
+	api    client.Client
+	passes []*pass
+	// saved are the records as each plan has persisted them.
+	saved []v1alpha1.TargetRecord
+	// patches are the writes that the server was sent, dry runs left out; refuse says
+	// what it answers to them, and lost that the answer is lost after it has stored them.
+	patches int
+	refuse  error
+	lost    bool
+	// saver, when it is set, is asked before a plan persists its records.
+	saver func(plan int) error
+}
+
+func newCompany(t *testing.T, policies ...*v1alpha1.Policy) *company {
+	t.Helper()
+	c := &company{T: t, saved: make([]v1alpha1.TargetRecord, len(policies))}
+	web := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u1"}, Data: map[string]string{"a": "bad", "b": "bad", "c": "bad"}}
+	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+	c.api = fake.NewClientBuilder().WithObjects(web, shop).WithInterceptorFuncs(interceptor.Funcs{Patch: c.patch}).Build()
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
+	known := catalog.New(catalog.Options{TimeLimit: time.Minute, Namespace: "evenkeel-system"})
+	for _, p := range policies {
+		if err := known.Set(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, pol := range policies {
+		p := &pass{rem: &v1alpha1.Remediation{}, snapshot: known.Snapshot(), book: &book{},
+			targets: &targets{reader: c.api, writer: c.api, mapper: mapper, clock: clocktesting.NewFakePassiveClock(waiverNow)}}
+		p.rem.Name, p.rem.Spec.Waves = fmt.Sprintf("plan-%d", i), []int32{0, 1}
+		p.rem.Spec.Policy.Name = pol.Name
+		p.rem.Spec.Policy.Revision, _ = p.snapshot.Revision(pol.Name)
+		p.rem.Spec.Strategy.SetDefaults()
+		slice := &v1alpha1.RemediationSlice{}
+		slice.Spec.Targets = []v1alpha1.Target{{Object: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "u1"}, Wave: 1}}
+		p.book.add(slice)
+		p.saver = func(context.Context) error {
+			if c.saver != nil {
+				if err := c.saver(i); err != nil {
+					return err
+				}
+			}
+			c.saved[i] = *p.book.record(0).DeepCopy()
+			return nil
+		}
+		c.passes = append(c.passes, p)
+	}
+	c.passes[0].partners = func(context.Context, map[string]bool) []*partner {
+		var others []*partner
+		for _, p := range c.passes[1:] {
+			others = append(others, &partner{pass: p, ready: map[string]int{"u1": 0}, room: 1, leave: func() {}})
+		}
+		return others
+	}
+	return c
+}
+
+func (c *company) patch(ctx context.Context, api client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	if len((&client.PatchOptions{}).ApplyOptions(opts).DryRun) == 0 {
+		c.patches++
+		if c.refuse != nil {
+			return c.refuse
+		}
+	}
+	if err := patchLikeTheServer(ctx, api, obj, patch, opts...); err != nil || !c.lost || len((&client.PatchOptions{}).ApplyOptions(opts).DryRun) > 0 {
+		return err
+	}
+	return apierrors.NewTimeoutError("the answer is lost", 1)
+}
+
+// lead lets the first plan write.
+func (c *company) lead() error { return c.passes[0].write(c.Context(), []int{0}) }
+
+func (c *company) data() map[string]string {
+	c.Helper()
+	web := &corev1.ConfigMap{}
+	if err := c.api.Get(c.Context(), client.ObjectKey{Namespace: "shop", Name: "web"}, web); err != nil {
+		c.Fatal(err)
+	}
+	return web.Data
+}
+
+// persisted are the states of the plans' records, with the fields that each has recorded.
+func (c *company) persisted() []string {
+	var out []string
+	for _, rec := range c.saved {
+		text := string(rec.State)
+		if rec.Write != nil {
+			for _, f := range rec.Write.Fields {
+				text += " " + f.Path
+			}
+		}
+		out = append(out, strings.TrimSpace(text+" "+rec.Reason))
+	}
+	return out
+}
+
+func (c *company) must(want []string, patches int, data map[string]string) {
+	c.Helper()
+	if diff := gocmp.Diff(want, c.persisted()); diff != "" {
+		c.Errorf("the plans' records: -want +got\n%s", diff)
+	}
+	if c.patches != patches {
+		c.Errorf("the server was sent %d patches, want %d", c.patches, patches)
+	}
+	if diff := gocmp.Diff(data, c.data()); diff != "" {
+		c.Errorf("the object: -want +got\n%s", diff)
+	}
+}
+
+func TestSeveralPlansWriteOnce(t *testing.T) {
+	c := newCompany(t, wants("one", "a", "good"), wants("two", "b", "good"), wants("three", "c", "good"))
+	if err := c.lead(); err != nil {
+		t.Fatal(err)
+	}
+	c.must([]string{"Applied /data/a", "Applied /data/b", "Applied /data/c"}, 1, map[string]string{"a": "good", "b": "good", "c": "good"})
+
+	// Each undoes its own part, and keeps the others'.
+	if err := c.passes[1].revert(t.Context(), []int{0}); err != nil {
+		t.Fatal(err)
+	}
+	c.must([]string{"Applied /data/a", "Reverted /data/b", "Applied /data/c"}, 2, map[string]string{"a": "good", "b": "bad", "c": "good"})
+	if err := c.passes[0].revert(t.Context(), []int{0}); err != nil {
+		t.Fatal(err)
+	}
+	c.must([]string{"Reverted /data/a", "Reverted /data/b", "Applied /data/c"}, 3, map[string]string{"a": "bad", "b": "bad", "c": "good"})
+}
+
+// Fixes that can't go together go one after the other: the later one is computed from
+// what the first has left.
+func TestFixesThatConflictAreWrittenApart(t *testing.T) {
+	c := newCompany(t, wants("one", "a", "good"), wants("two", "a", "better"), wants("three", "c", "good"))
+	if err := c.lead(); err != nil {
+		t.Fatal(err)
+	}
+	c.must([]string{"Applied /data/a", "", "Applied /data/c"}, 1, map[string]string{"a": "good", "b": "bad", "c": "good"})
+}
+
+func TestWhatAJointWriteCuresIsNotWrittenTwice(t *testing.T) {
+	c := newCompany(t, wants("one", "a", "good"), wants("two", "a", "good"))
+	if err := c.lead(); err != nil {
+		t.Fatal(err)
+	}
+	c.must([]string{"Applied /data/a", ""}, 1, map[string]string{"a": "good", "b": "bad", "c": "bad"})
+}
+
+// A controller that dies at any point of a joint write leaves records that each plan
+// resolves by itself, from the object alone; nothing is written twice.
+func TestAJointWriteThatIsCutShort(t *testing.T) {
+	died := errors.New("the controller died")
+	whole := map[string]string{"a": "good", "b": "good", "c": "bad"}
+	nothing := map[string]string{"a": "bad", "b": "bad", "c": "bad"}
+	cases := map[string]struct {
+		reason string
+		// dies is the number of times that records are persisted before the death.
+		dies     int
+		lost     bool
+		before   []string
+		resolved []string
+		data     map[string]string
+		patches  int
+	}{
+		"Before anything is recorded": {reason: "nobody knows anything", dies: 0, before: []string{"", ""}, resolved: []string{"", ""}, data: nothing},
+		"After a partner's intent": {reason: "it finds its write never sent", dies: 1, before: []string{"", "Intent /data/b"},
+			resolved: []string{"", "Pending /data/b Retrying"}, data: nothing},
+		"After the write": {reason: "the object holds what each has recorded", dies: 2, before: []string{"Intent /data/a", "Intent /data/b"},
+			resolved: []string{"Applied /data/a", "Applied /data/b"}, data: whole, patches: 1},
+		"After a partner knows": {reason: "the lead finds out", dies: 3, before: []string{"Intent /data/a", "Applied /data/b"},
+			resolved: []string{"Applied /data/a", "Applied /data/b"}, data: whole, patches: 1},
+		"When the answer is lost": {reason: "the write was stored", dies: -1, lost: true, before: []string{"Intent /data/a OutcomeUnknown", "Intent /data/b OutcomeUnknown"},
+			resolved: []string{"Applied /data/a", "Applied /data/b"}, data: whole, patches: 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := newCompany(t, wants("one", "a", "good"), wants("two", "b", "good"))
+			c.lost = tc.lost
+			left := tc.dies
+			c.saver = func(int) error {
+				if left--; left < 0 && tc.dies >= 0 {
+					return died
+				}
+				return nil
+			}
+			if err := c.lead(); tc.dies >= 0 && !errors.Is(err, died) || tc.dies < 0 && err != nil {
+				t.Fatalf("%s\nwrite: %v", tc.reason, err)
+			}
+			c.must(tc.before, tc.patches, tc.data)
+			c.saver, c.lost = nil, false
+			for i, p := range c.passes {
+				if c.saved[i].State != v1alpha1.TargetIntent {
+					continue
+				}
+				*p.book.record(0) = *c.saved[i].DeepCopy()
+				if err := p.resolve(t.Context(), []int{0}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.must(tc.resolved, tc.patches, tc.data)
+		})
+	}
+}
+
+// A joint write that is refused for certain is blamed on nobody: each writes alone then.
+func TestAJointWriteThatIsRefused(t *testing.T) {
+	c := newCompany(t, wants("one", "a", "good"), wants("two", "b", "good"))
+	c.refuse = apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "web", errors.New(`admission webhook "x.example.com" denied the request: no`))
+	if err := c.lead(); err != nil {
+		t.Fatal(err)
+	}
+	bad := map[string]string{"a": "bad", "b": "bad", "c": "bad"}
+	c.must([]string{"Pending JointRefused", "Pending"}, 1, bad)
+	if len(c.passes[0].denials())+len(c.passes[1].denials()) > 0 {
+		t.Error("a breaker is to count a denial that nobody knows whose it is")
+	}
+
+	if err := c.lead(); err != nil {
+		t.Fatal(err)
+	}
+	c.must([]string{"Failed AdmissionDenied", "Pending"}, 2, bad)
+}
+
+// What is said of one plan right before the write keeps its part from being sent, and
+// the others write without it.
+func TestAPartThatIsWithdrawn(t *testing.T) {
+	c := newCompany(t, wants("one", "a", "good"), wants("two", "b", "good"))
+	c.passes[1].gate = &lastGate{ask: func(context.Context) (Gate, error) {
+		return Gate{Closed: true, Reason: v1alpha1.ReasonPaused, Message: "a person has paused the rollout"}, nil
+	}}
+	if err := c.lead(); err != nil {
+		t.Fatal(err)
+	}
+	c.must([]string{"Pending " + v1alpha1.ReasonHeldBack, "Pending"}, 0, map[string]string{"a": "bad", "b": "bad", "c": "bad"})
+	if message := c.saved[0].Message; !strings.Contains(message, "the part of plan plan-1") || !strings.Contains(message, "paused the rollout") {
+		t.Errorf("why nothing was written isn't said: %s", message)
+	}
+	if c.saved[0].Attempts != 0 {
+		t.Error("waiting is no try")
+	}
+}
+
+func TestTurns(t *testing.T) {
+	var all turns
+	first, err := all.take(t.Context(), "plan-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := all.take(ended, "plan-1"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a turn that is taken is given once more: %v", err)
+	}
+	other, err := all.take(ended, "plan-2")
+	if err == nil {
+		other()
+	}
+	first()
+	again, err := all.take(t.Context(), "plan-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again()
+	if left := slices.Collect(maps.Keys(all.plans)); len(left) > 0 {
+		t.Errorf("turns of %v are kept for ever", left)
+	}
+}

@@ -1,0 +1,120 @@
+package remediate
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+const (
+	// partnerPatience is how long a plan that leads waits for another's step to end.
+	partnerPatience = 2 * time.Second
+	// maxPartners bounds the plans that take part in the writes of one that leads.
+	maxPartners = 8
+)
+
+// partner is another plan that would write some of the same objects now.
+type partner struct {
+	pass *pass
+	// ready are its targets that it would write now, by UID.
+	ready map[string]int
+	// room is how many of them it may have written.
+	room int
+	// leave gives its turn back.
+	leave func()
+}
+
+// partners are the plans that would write some of a plan's objects at this moment, by
+// the word of their own machine: their gates are open, their baselines known, and
+// nothing of theirs is to be found out first. Until they are left, they take no step
+// of their own. Which can't be asked takes no part; it has its turn later.
+func (c *Controller) partners(ctx context.Context, lead *pass, uids map[string]bool) []*partner {
+	list := &v1alpha1.RemediationList{}
+	if err := c.reader.List(ctx, list); err != nil {
+		return nil
+	}
+	slices.SortFunc(list.Items, func(a, b v1alpha1.Remediation) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	var found []*partner
+	for i := range list.Items {
+		rem := &list.Items[i]
+		if rem.Name == lead.rem.Name || len(found) == maxPartners || !c.shares(ctx, rem, uids) {
+			continue
+		}
+		one, err := c.partner(ctx, rem.Name)
+		if err != nil {
+			log.FromContext(ctx).V(1).Info("another plan takes no part in this write", "plan", rem.Name, "error", err.Error())
+		}
+		if one != nil {
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
+// shares says whether a plan is applying a wave that has one of the objects to write.
+func (c *Controller) shares(ctx context.Context, rem *v1alpha1.Remediation, uids map[string]bool) bool {
+	if rem.Status.Phase != v1alpha1.PhaseApplying {
+		return false
+	}
+	b, err := c.shelf.book(ctx, rem)
+	return err == nil && slices.ContainsFunc(b.views(), func(t TargetView) bool {
+		return t.Wave == rem.Status.Wave && t.State == v1alpha1.TargetPending && uids[t.Object.UID]
+	})
+}
+
+// partner takes a plan's turn and asks its machine; nil when it wouldn't write now.
+func (c *Controller) partner(ctx context.Context, plan string) (*partner, error) {
+	patience, cancel := context.WithTimeout(ctx, partnerPatience)
+	defer cancel()
+	leave, err := c.turns.take(patience, plan)
+	if err != nil {
+		return nil, err
+	}
+	one, err := c.ask(ctx, plan)
+	if one == nil || err != nil {
+		leave()
+		return nil, err
+	}
+	before, policyName := one.pass.book.views(), one.pass.rem.Spec.Policy.Name
+	one.leave = func() {
+		c.reportTargets(one.pass.rem, before, one.pass.book)
+		c.metrics.settled(policyName, before, one.pass.book)
+		leave()
+	}
+	return one, nil
+}
+
+// ask lets a plan's machine decide on what is observed just now, as its own step does.
+func (c *Controller) ask(ctx context.Context, plan string) (*partner, error) {
+	rem := &v1alpha1.Remediation{}
+	if err := c.reader.Get(ctx, client.ObjectKey{Name: plan}, rem); err != nil || rem.Status.Phase != v1alpha1.PhaseApplying {
+		return nil, client.IgnoreNotFound(err)
+	}
+	b, err := c.shelf.book(ctx, rem)
+	if err != nil {
+		return nil, err
+	}
+	p := c.newPass(rem, b)
+	o, err := c.observe(ctx, p, []look{c.atMetrics, c.atGate})
+	if err != nil {
+		return nil, err
+	}
+	intent, err := Step(o)
+	if err == nil {
+		intent, err = c.permitted(ctx, p, intent)
+	}
+	if err != nil || intent.Phase != v1alpha1.PhaseApplying || len(intent.Write) == 0 {
+		return nil, err
+	}
+	m := o.members(o.Status.Wave)
+	one := &partner{pass: p, ready: map[string]int{}, room: int(o.Spec.Strategy.MaxConcurrent) - len(m.applied)}
+	for _, i := range m.ready {
+		one.ready[o.Targets[i].Object.UID] = i
+	}
+	return one, nil
+}
