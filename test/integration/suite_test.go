@@ -46,7 +46,8 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	ports, err := process.FreePorts(1)
 	Expect(err).NotTo(HaveOccurred())
 	receiver = fmt.Sprintf("127.0.0.1:%d", ports[0])
-	manager = suite.StartManager(ctx, "--prometheus-url="+prometheus.URL, "--receiver-bind-address="+receiver, "--source-namespaces="+tenant)
+	manager = suite.StartManager(ctx, "--prometheus-url="+prometheus.URL, "--receiver-bind-address="+receiver, "--source-namespaces="+tenant,
+		"--remediation-allow-fields=ownership") // a fix that has its objects collected sets it
 })
 
 var _ = BeforeEach(func() { manager.BeginSpec() })
