@@ -104,13 +104,17 @@ func (o *managerOptions) Validate() error {
 	if o.policyTimeLimit <= 0 || o.policyTimeLimit > o.webhookTimeout {
 		errs = append(errs, fmt.Errorf("--policy-time-limit %s must be positive and at most --webhook-timeout %s", o.policyTimeLimit, o.webhookTimeout))
 	}
-	if o.memory() < webhook.MinMemory {
-		errs = append(errs, fmt.Errorf("--admission-memory %q must be a quantity of bytes of at least %d MiB, for example 256Mi", o.admissionMemory, webhook.MinMemory>>20))
-	}
 	if o.resync < time.Second {
 		errs = append(errs, fmt.Errorf("--resync %s must be at least 1s", o.resync))
 	}
-	return errors.Join(append(errs, o.validateLease(), o.validateLimits(), o.escalation.Validate(), o.analysis.Validate(), o.slo.Validate(o.analysis.url), o.sources.Validate(), o.tools.Validate(), o.fixes.Validate())...)
+	return errors.Join(append(errs, o.validateLease(), o.validateLimits(), o.validateMemory(), o.escalation.Validate(), o.analysis.Validate(), o.slo.Validate(o.analysis.url), o.sources.Validate(), o.tools.Validate(), o.fixes.Validate())...)
+}
+
+func (o *managerOptions) validateMemory() error {
+	if o.memory() >= webhook.MinMemory {
+		return nil
+	}
+	return fmt.Errorf("--admission-memory %q must be a quantity of bytes of at least %d MiB, for example 256Mi", o.admissionMemory, webhook.MinMemory>>20)
 }
 
 // memory is what admission may take in bytes, or 0 when that isn't a quantity.

@@ -72,12 +72,16 @@ func (j *judged) walk(path string, before, after any) {
 	case j.custom() && isSecurityContext(path):
 		j.securityContext(path, b, a, nil)
 	default:
-		for _, key := range keys(b, a) {
-			j.walk(join(path, key), b[key], a[key])
-		}
+		j.each(path, b, a)
 		if before != nil && b == nil || after != nil && a == nil {
 			j.leaf(path, after) // something else took the place of an object
 		}
+	}
+}
+
+func (j *judged) each(path string, before, after map[string]any) {
+	for _, key := range keys(before, after) {
+		j.walk(join(path, key), before[key], after[key])
 	}
 }
 

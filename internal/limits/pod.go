@@ -10,11 +10,9 @@ import (
 // security context before.
 type rule func(j *judged, path string, before, after any, context map[string]any)
 
-// off is the rule of a switch that may only be turned off.
-func off(class Class) rule {
-	return func(j *judged, path string, _, after any, _ map[string]any) {
-		j.unless(after == nil || after == false, path, class)
-	}
+// off is the rule of a switch of the host's namespaces, which may only be turned off.
+func off(j *judged, path string, _, after any, _ map[string]any) {
+	j.unless(after == nil || after == false, path, ClassHost)
 }
 
 // only is the rule of a field that may be set to one value.
@@ -33,7 +31,7 @@ func podRules() map[string]rule {
 		"securityContext": func(j *judged, path string, before, after any, _ map[string]any) {
 			isolation(j, path, before, after, nil)
 		},
-		"hostNetwork": off(ClassHost), "hostPID": off(ClassHost), "hostIPC": off(ClassHost), "shareProcessNamespace": off(ClassHost),
+		"hostNetwork": off, "hostPID": off, "hostIPC": off, "shareProcessNamespace": off,
 		"hostUsers":                    only(false, ClassHost),
 		"automountServiceAccountToken": only(false, ClassServiceAccount),
 		"enableServiceLinks":           only(false, ClassEnvironment),

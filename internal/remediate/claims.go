@@ -75,23 +75,8 @@ func (b *budgets) claimed(ctx context.Context, p *pass, now time.Time) (map[stri
 		if rem.Name == p.rem.Name || !mayHaveWritten(rem) && !begins {
 			continue
 		}
-		other, err := b.shelf.book(ctx, rem)
-		var incomplete errPlanIncomplete
-		if errors.As(err, &incomplete) {
-			continue // somebody deleted a part of it: it neither writes nor ends until a person acts
-		}
-		if err != nil {
-			return nil, fmt.Errorf("look what plan %s has in work: %w", rem.Name, err)
-		}
-		views := other.views()
-		for n := range other.places {
-			uid, view := other.target(n).Object.UID, views[n]
-			switch {
-			case inWork(rem, other.record(n)):
-				claims[uid] = claimedBy(rem.Name)
-			case begins && view.State == v1alpha1.TargetPending && view.Wave == rem.Status.Wave && claims[uid] == "":
-				claims[uid] = fmt.Sprintf("plan %s is about to change the object too: waiting up to %s to write it once for both", rem.Name, joinPatience)
-			}
+		if err := b.claim(ctx, claims, rem, begins); err != nil {
+			return nil, err
 		}
 	}
 	for plan, taken := range b.reserved {
@@ -102,6 +87,30 @@ func (b *budgets) claimed(ctx context.Context, p *pass, now time.Time) (map[stri
 		}
 	}
 	return claims, nil
+}
+
+// claim adds the objects that a plan has in work, and those that it is about to write
+// if it begins.
+func (b *budgets) claim(ctx context.Context, claims map[string]string, rem *v1alpha1.Remediation, begins bool) error {
+	other, err := b.shelf.book(ctx, rem)
+	var incomplete errPlanIncomplete
+	if errors.As(err, &incomplete) {
+		return nil // somebody deleted a part of it: it neither writes nor ends until a person acts
+	}
+	if err != nil {
+		return fmt.Errorf("look what plan %s has in work: %w", rem.Name, err)
+	}
+	views := other.views()
+	for n := range other.places {
+		uid, view := other.target(n).Object.UID, views[n]
+		switch {
+		case inWork(rem, other.record(n)):
+			claims[uid] = claimedBy(rem.Name)
+		case begins && view.State == v1alpha1.TargetPending && view.Wave == rem.Status.Wave && claims[uid] == "":
+			claims[uid] = fmt.Sprintf("plan %s is about to change the object too: waiting up to %s to write it once for both", rem.Name, joinPatience)
+		}
+	}
+	return nil
 }
 
 // claimedBy tells why a target waits.

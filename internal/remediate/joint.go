@@ -110,16 +110,8 @@ func (j *joint) add(ctx context.Context, one *partner, i int) *part {
 	if before.Reason == v1alpha1.ReasonJointRefused || landing(&before) {
 		return nil
 	}
-	a.object, a.namespace = j.lead.object, j.lead.namespace
-	if !passes(ctx, a, respectReach, respectOptOut, judgeAgain, respectOwnership, respectVerbs, requireHealth, requireKnownHealth) {
-		return nil
-	}
-	a.object = &unstructured.Unstructured{Object: j.patched}
-	if !passes(ctx, a, judgeAgain, respectVerbs, computeFix, respectFields, passEveryPolicy, requireRights) || len(a.steps) != 1 {
-		return nil
-	}
-	step := a.steps[0]
-	if a.patched == nil || step.Subresource != "" || !patches(step.Type) || !j.cured(ctx, a.patched) {
+	step, fits := j.compute(ctx, a)
+	if !fits {
 		return nil
 	}
 	w, result := j.tryOut(ctx, a, step)
@@ -138,6 +130,22 @@ func (j *joint) add(ctx context.Context, one *partner, i int) *part {
 	j.patched, j.result = patched, result
 	j.ops, j.keys, j.fields = append(clip(j.ops), step.Ops...), append(clip(j.keys), w.keys...), append(clip(j.fields), w.fields...)
 	return &part{partner: one, target: i, attempt: a, before: before, record: record}
+}
+
+// compute makes a plan's fix of the object as the write leaves it so far, by the
+// protocol that every fix passes. It doesn't fit when it isn't one plain patch, or
+// when it would undo what others fix.
+func (j *joint) compute(ctx context.Context, a *attempt) (action.Step, bool) {
+	a.object, a.namespace = j.lead.object, j.lead.namespace
+	if !passes(ctx, a, respectReach, respectOptOut, judgeAgain, respectOwnership, respectVerbs, requireHealth, requireKnownHealth) {
+		return action.Step{}, false
+	}
+	a.object = &unstructured.Unstructured{Object: j.patched}
+	if !passes(ctx, a, judgeAgain, respectVerbs, computeFix, respectFields, passEveryPolicy, requireRights) || len(a.steps) != 1 {
+		return action.Step{}, false
+	}
+	step := a.steps[0]
+	return step, a.patched != nil && step.Subresource == "" && patches(step.Type) && j.cured(ctx, a.patched)
 }
 
 // clip keeps an append from writing into somebody else's list.

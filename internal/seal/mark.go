@@ -16,7 +16,7 @@ import (
 )
 
 // ErrUnproven says that a plan or a record isn't known to be the manager's.
-var ErrUnproven = errors.New("not proven to be the manager's own") //nolint:gochecknoglobals // an error to compare with
+var ErrUnproven = errors.New("not proven to be the manager's own")
 
 // Key makes and checks seals.
 type Key []byte

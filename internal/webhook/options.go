@@ -123,11 +123,10 @@ func (o Options) Validate() error {
 	if o.Certificates != SelfSigned && o.Certificates != CertManager {
 		errs = append(errs, fmt.Errorf("the source of the webhook's certificate is %q: must be %s or %s", o.Certificates, SelfSigned, CertManager))
 	}
-	if o.CertDir == "" {
-		errs = append(errs, errors.New("webhook: set the certificate directory"))
-	}
-	if o.Namespace == "" {
-		errs = append(errs, errors.New("webhook: set the controller's namespace"))
+	for _, required := range []struct{ what, value string }{{"certificate directory", o.CertDir}, {"controller's namespace", o.Namespace}} {
+		if required.value == "" {
+			errs = append(errs, fmt.Errorf("webhook: set the %s", required.what))
+		}
 	}
 	if o.Memory < MinMemory {
 		errs = append(errs, fmt.Errorf("the memory for admission reviews is %d bytes: must be at least %d MiB", o.Memory, MinMemory>>20))
