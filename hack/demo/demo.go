@@ -44,7 +44,7 @@ func newDemo(show *screen.Screen, programs cluster.Programs, keep bool, now func
 func (d *demo) steps() []step {
 	return []step{
 		{"a cluster with a past", "A control plane, Evenkeel, and 40 Deployments that nobody has ever judged.", d.setTheStage},
-		{"the policy arrives", "New violations are refused from now on; old ones block nobody's hotfix.", d.judgeAdmission},
+		{"the policy arrives", "New violations are refused from now on; old ones keep nobody from working on their objects.", d.judgeAdmission},
 		{"the fleet is mended", "One canary first, then waves, each verified before the next.", d.mendTheFleet},
 		{"a fix that does harm", "A second policy's fix is valid, but pods never become ready after it.", d.surviveABadFix},
 		{"drift", "Somebody with break-glass rights sets a mended field back.", d.mendDrift},

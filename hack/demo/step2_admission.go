@@ -25,7 +25,8 @@ const (
 	breakGlass      = "break-glass"
 	admissionLimit  = 20 * time.Second
 	availableLimit  = 45 * time.Second
-	hotfixTag       = "1.4.3"
+	moreMemory      = "256Mi"
+	otherImage      = "docker.example.com/shop/miner:1.0.0"
 	scaledReplicas  = 4
 	shop            = "shop"
 	newcomers       = 1 // Deployments that step 2 adds to the fleet
@@ -50,7 +51,7 @@ func (d *demo) judgeAdmission(ctx context.Context) error {
 	if err := d.await(ctx, "The policy is in force at admission", admissionLimit, d.enforced); err != nil {
 		return err
 	}
-	for _, part := range []func(context.Context) error{d.refuseTheBad, d.acceptTheGood, d.scaleAViolator, d.hotfixAViolator} {
+	for _, part := range []func(context.Context) error{d.refuseTheBad, d.acceptTheGood, d.scaleAViolator, d.hotfixAViolator, d.refuseUnderOldPrivilege} {
 		if err := part(ctx); err != nil {
 			return err
 		}
@@ -117,15 +118,38 @@ func (d *demo) scaleAViolator(ctx context.Context) error {
 	}))
 }
 
+// hotfixAViolator shows that what isn't about the violation can be changed.
 func (d *demo) hotfixAViolator(ctx context.Context) error {
 	key := client.ObjectKey{Namespace: shop, Name: "api"}
-	image := fmt.Sprintf("%s%s/%s:%s", fleet.OldRegistry, key.Namespace, key.Name, hotfixTag)
-	if err := d.kubectl(ctx, "-n", key.Namespace, "set", "image", "deployment/"+key.Name, key.Name+"="+image); err != nil {
+	if err := d.kubectl(ctx, "-n", key.Namespace, "set", "resources", "deployment/"+key.Name, "--limits=memory="+moreMemory); err != nil {
 		return err
 	}
-	return d.await(ctx, "An old violator can still get a hotfix", availableLimit, d.available(key, func(o *appsv1.Deployment) bool {
-		return fleet.Violates(o) && o.Spec.Template.Spec.Containers[0].Image == image
+	return d.await(ctx, "An old violator can still get more memory", availableLimit, d.available(key, func(o *appsv1.Deployment) bool {
+		limit := o.Spec.Template.Spec.Containers[0].Resources.Limits.Memory()
+		return fleet.Violates(o) && limit.String() == moreMemory
 	}))
+}
+
+// refuseUnderOldPrivilege shows that an old violation is no cover for a new program.
+func (d *demo) refuseUnderOldPrivilege(ctx context.Context) error {
+	key := client.ObjectKey{Namespace: shop, Name: "api"}
+	began := d.now()
+	output, accepted, err := d.try(ctx, "-n", key.Namespace, "set", "image", "deployment/"+key.Name, key.Name+"="+otherImage)
+	if err != nil {
+		return err
+	}
+	took := d.now().Sub(began)
+	return d.expect(ctx, "Nobody gets another image to run under its privilege", took, func(ctx context.Context) (string, bool, error) {
+		if accepted || !strings.Contains(output, fleetPolicy) {
+			return "kubectl set image said: " + output, false, nil
+		}
+		o := &appsv1.Deployment{}
+		if err := d.client.Get(ctx, key, o); err != nil {
+			return "", false, fmt.Errorf("read Deployment %s: %w", key, err)
+		}
+		image := o.Spec.Template.Spec.Containers[0].Image
+		return "it runs " + image, image != otherImage, nil
+	})
 }
 
 // applyDeployment writes a Deployment to a file and applies it.
