@@ -99,7 +99,7 @@ var _ = Describe("The command line's scan", func() {
 		}
 		want := map[string]v1alpha1.ScanStatus{
 			state.Name:    {Violating: 4, Violations: 4, Waived: 1},
-			broken.Name:   {Violating: 1, Violations: 1, Errors: 4},
+			broken.Name:   {Violating: 5, Violations: 5, Errors: 4},
 			template.Name: {Violating: 2, Violations: 2},
 		}
 		for name, counts := range want {

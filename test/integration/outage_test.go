@@ -81,7 +81,7 @@ var _ = Describe("What says nothing of the fix", func() {
 		}
 		Eventually(ctx, reason).Should(Equal("SliceMissing"))
 		slice.UID, slice.ResourceVersion = "", ""
-		suite.Create(ctx, slice)
+		Expect(suite.AsManager().Create(ctx, slice)).To(Succeed(), "nobody else may")
 		Eventually(ctx, reason).Should(Equal(v1alpha1.ReasonAwaitingApproval))
 	})
 })

@@ -47,7 +47,8 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 	receiver = fmt.Sprintf("127.0.0.1:%d", ports[0])
 	manager = suite.StartManager(ctx, "--prometheus-url="+prometheus.URL, "--receiver-bind-address="+receiver, "--source-namespaces="+tenant,
-		"--remediation-allow-fields=ownership") // a fix that has its objects collected sets it
+		// A fix that has its objects collected sets an owner, and one writes a LimitRange.
+		"--remediation-allow-fields=ownership", "--remediation-allow-kinds=LimitRange")
 })
 
 var _ = BeforeEach(func() { manager.BeginSpec() })

@@ -6,10 +6,12 @@ import (
 	"sync"
 )
 
-// Bounds of connections. An API server needs a few: each carries many requests.
+// Bounds of connections. An API server opens one for each request in flight, of which
+// it has 600 at most by its defaults (--max-requests-inflight and
+// --max-mutating-requests-inflight). One takes some 50 KB here.
 const (
-	maxConnections        = 64
-	maxConnectionsOfAPeer = 32
+	maxConnections        = 1024
+	maxConnectionsOfAPeer = 768
 )
 
 // listener bounds the connections that are open, of each address and of all. One
@@ -17,13 +19,16 @@ const (
 // the newest of whoever has most.
 type listener struct {
 	net.Listener
+	// limit bounds the connections of all, each those of one address.
+	limit, each int
+
 	mu   sync.Mutex
 	open map[string][]*connection
 	all  int
 }
 
 func newListener(inner net.Listener) *listener {
-	return &listener{Listener: inner, open: map[string][]*connection{}}
+	return &listener{Listener: inner, limit: maxConnections, each: maxConnectionsOfAPeer, open: map[string][]*connection{}}
 }
 
 // Accept implements net.Listener.
@@ -50,10 +55,10 @@ func (l *listener) admit(c *connection) (admitted bool, evicted *connection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	has := len(l.open[c.peer])
-	if has >= maxConnectionsOfAPeer || l.all >= maxConnections && has > 0 {
+	if has >= l.each || l.all >= l.limit && has > 0 {
 		return false, nil
 	}
-	if l.all >= maxConnections {
+	if l.all >= l.limit {
 		most := ""
 		for peer, list := range l.open {
 			if len(list) > len(l.open[most]) {

@@ -24,17 +24,12 @@ const (
 	shutdownTimeout = time.Minute
 	dialTimeout     = 10 * time.Second
 	maxHeaderBytes  = 32 << 10
-	maxStreams      = 16
-	// streamBuffer is large: what is sent waits once for each filling of it.
-	streamBuffer = 250 << 10
-	// connBuffer has room for the buffers of all streams: those that wait to be read
-	// must not keep the others of their connection from arriving.
-	connBuffer = maxStreams*streamBuffer + 64<<10 // less than 4 MiB, the most that is taken
 )
 
-// Server serves webhooks over TLS. Whoever connects is bounded in connections,
-// in requests on each, and in what is buffered for them, before a byte of a review
-// is read. controller-runtime's server has no such bounds.
+// Server serves webhooks over TLS. Whoever connects is bounded in connections before
+// a byte of a review is read; controller-runtime's server has no such bound. It speaks
+// HTTP/1.1 alone, as the API server does to webhooks in the cluster: a connection then
+// carries one request, of which nothing is buffered that isn't asked for.
 type Server struct {
 	// Address is where it listens.
 	Address string
@@ -74,11 +69,12 @@ func (s *Server) server() *http.Server {
 	for path, handler := range s.Handlers {
 		mux.Handle(path, handler)
 	}
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
 	return &http.Server{
-		Handler: mux, TLSConfig: s.TLS,
+		Handler: mux, TLSConfig: s.TLS, Protocols: &protocols,
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: 2 * requestTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes, ErrorLog: s.Log,
-		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerStream: streamBuffer, MaxReceiveBufferPerConnection: connBuffer},
 	}
 }
 

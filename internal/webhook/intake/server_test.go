@@ -39,6 +39,7 @@ func TestOneAddressCannotTakeAllConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := newListener(inner)
+	l.limit, l.each = 16, 8
 	t.Cleanup(func() { _ = l.Close() })
 	accepted := make(chan net.Conn, 1000)
 	go func() {
@@ -52,7 +53,7 @@ func TestOneAddressCannotTakeAllConnections(t *testing.T) {
 	}()
 	var flood []net.Conn
 	for _, from := range []string{"127.0.0.2", "127.0.0.3"} {
-		for range maxConnectionsOfAPeer {
+		for range l.each {
 			flood = append(flood, dialFrom(t, from, inner.Addr()))
 			<-accepted
 		}
