@@ -47,9 +47,10 @@ func scanned(ctx context.Context, policy string) v1alpha1.ScanStatus {
 	Expect(report.Incomplete).To(BeEmpty())
 	var s v1alpha1.ScanStatus
 	for _, r := range report.Results {
+		if r.Error != "" {
+			s.Errors++ // what was found beside it counts too
+		}
 		switch {
-		case r.Error != "":
-			s.Errors++
 		case r.Waived != nil:
 			s.Waived++
 		case len(r.Violations) > 0:
