@@ -72,16 +72,18 @@ func (j *judged) walk(path string, before, after any) {
 	case j.custom() && isSecurityContext(path):
 		j.securityContext(path, b, a, nil)
 	default:
-		j.each(path, b, a)
-		if before != nil && b == nil || after != nil && a == nil {
-			j.leaf(path, after) // something else took the place of an object
-		}
+		j.each(path, before, after)
 	}
 }
 
-func (j *judged) each(path string, before, after map[string]any) {
-	for _, key := range keys(before, after) {
-		j.walk(join(path, key), before[key], after[key])
+// each compares the fields of an object.
+func (j *judged) each(path string, before, after any) {
+	b, a := asMap(before), asMap(after)
+	for _, key := range keys(b, a) {
+		j.walk(join(path, key), b[key], a[key])
+	}
+	if before != nil && b == nil || after != nil && a == nil {
+		j.leaf(path, after) // something else took the place of an object
 	}
 }
 

@@ -131,11 +131,14 @@ func (o Options) Validate() error {
 	if o.Memory < MinMemory {
 		errs = append(errs, fmt.Errorf("the memory for admission reviews is %d bytes: must be at least %d MiB", o.Memory, MinMemory>>20))
 	}
+	return errors.Join(append(errs, o.validateTimeout(), o.endpoint().Validate())...)
+}
+
+func (o Options) validateTimeout() error {
 	if o.Timeout < time.Second || o.Timeout > 30*time.Second || o.Timeout%time.Second != 0 {
-		errs = append(errs, fmt.Errorf("webhook timeout %s: must be whole seconds from 1s to 30s", o.Timeout))
+		return fmt.Errorf("webhook timeout %s: must be whole seconds from 1s to 30s", o.Timeout)
 	}
-	errs = append(errs, o.endpoint().Validate())
-	return errors.Join(errs...)
+	return nil
 }
 
 func (o Options) endpoint() Endpoint {
