@@ -314,3 +314,28 @@ func TestTurns(t *testing.T) {
 		t.Errorf("turns of %v are kept for ever", left)
 	}
 }
+
+// What a fix may not set by itself it may not set in company.
+func TestAFixThatReachesTooFarDoesNotGoAlong(t *testing.T) {
+	greedy := wants("greedy", "b", "good")
+	source := greedy.Spec.Modules[0].Rego
+	greedy.Spec.Modules[0].Rego = strings.Replace(source, `"value": "good"}]`,
+		`"value": "good"}, {"op": "add", "path": "/metadata/ownerReferences", "value": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "nobody", "uid": "u9"}]}]`, 1)
+	if greedy.Spec.Modules[0].Rego == source {
+		t.Fatal("the fix is the same as before")
+	}
+	c := newCompany(t, wants("modest", "a", "good"), greedy)
+	if err := c.lead(); err != nil {
+		t.Fatal(err)
+	}
+	web := &corev1.ConfigMap{}
+	if err := c.api.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "web"}, web); err != nil {
+		t.Fatal(err)
+	}
+	if web.Data["a"] != "good" || web.Data["b"] != "bad" || len(web.OwnerReferences) > 0 || c.patches != 1 {
+		t.Errorf("the object holds %v and %v after %d writes, want the modest fix alone", web.Data, web.OwnerReferences, c.patches)
+	}
+	if c.saved[1].Write != nil {
+		t.Errorf("the other plan has recorded %+v", c.saved[1].Write)
+	}
+}
