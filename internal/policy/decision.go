@@ -39,6 +39,15 @@ type Violation struct {
 // Key identifies the same violation before and after a fix: its message and path.
 func (v Violation) Key() string { return v.Path + "\x00" + v.Message }
 
+// Text is the violation on one line for people: its path, if it has one, and its
+// message.
+func (v Violation) Text() string {
+	if v.Path == "" {
+		return OneLine(v.Message)
+	}
+	return OneLine(v.Path + ": " + v.Message)
+}
+
 // NewSince returns the violations of now that before doesn't have, in order. It
 // takes one for the same whatever else changed around it, as is right for a fix,
 // whose changes are known. For what anybody may have changed see Compare.

@@ -207,15 +207,7 @@ func (p *pass) work(ctx context.Context, intent Intent) error {
 // endsWithoutOutcome says whether a plan ends without having proved or failed
 // anything: a breaker's permit that it holds must be given back.
 func endsWithoutOutcome(intent Intent) bool {
-	switch intent.Phase {
-	case v1alpha1.PhaseSucceeded, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted, v1alpha1.PhasePreviewed,
-		v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete: // one that failed has lost its permit by then
-		return len(intent.Outcomes) == 0
-	case v1alpha1.PhasePlanned, v1alpha1.PhaseAwaitingApproval, v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying,
-		v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking, v1alpha1.PhaseHeld, v1alpha1.PhaseRollingBack:
-		return false
-	}
-	return false
+	return intent.Phase.Final() && len(intent.Outcomes) == 0 // one that failed has lost its permit by then
 }
 
 // denials are the outcomes of the targets that admission denied in this pass.

@@ -39,15 +39,10 @@ type several struct{ plans []*simulation }
 func newSeveral(worlds []world) (*several, error) {
 	v := &several{}
 	for i, w := range worlds {
-		s, err := newSimulation(w.fleet())
+		s, err := w.plan(i)
 		if err != nil {
 			return nil, err
 		}
-		s.rem.Name = fmt.Sprintf("plan-%d", i)
-		for _, n := range w.Deaths {
-			s.crashes[n] = true
-		}
-		w.surround(s)
 		if i > 0 {
 			s.clock = v.plans[0].clock
 		}

@@ -65,21 +65,30 @@ func (s *simulation) keepPace(step simStep, room *canary.Room) {
 	}
 }
 
+// plan is the nth of several plans, in this world.
+func (w world) plan(n int) (*simulation, error) {
+	s, err := newSimulation(w.fleet())
+	if err != nil {
+		return nil, err
+	}
+	s.rem.Name = fmt.Sprintf("plan-%d", n)
+	for _, death := range w.Deaths {
+		s.crashes[death] = true
+	}
+	w.surround(s)
+	return s, nil
+}
+
 // pair is two plans on one clock.
 type pair struct{ plans [2]*simulation }
 
 func newPair(worlds [2]world) (*pair, error) {
 	p := &pair{}
 	for i, w := range worlds {
-		s, err := newSimulation(w.fleet())
+		s, err := w.plan(i)
 		if err != nil {
 			return nil, err
 		}
-		s.rem.Name = fmt.Sprintf("plan-%d", i)
-		for _, n := range w.Deaths {
-			s.crashes[n] = true
-		}
-		w.surround(s)
 		p.plans[i] = s
 	}
 	p.plans[1].clock = p.plans[0].clock

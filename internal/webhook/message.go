@@ -51,7 +51,7 @@ func denial(r *policy.Request, v *verdict, blocking []finding) string {
 func writeFinding(b *strings.Builder, r *policy.Request, f *finding, shown []policy.Violation) {
 	fmt.Fprintf(b, "policy %s (%s): %s", f.policy, f.severity, policy.OneLine(f.title))
 	for _, violation := range shown {
-		b.WriteString("\n- " + policy.Clip(violationText(violation), maxLineBytes))
+		b.WriteString("\n- " + policy.Clip(violation.Text(), maxLineBytes))
 	}
 	if fix := action.Hint(f.actions, holdsSecrets(r)); fix != "" {
 		b.WriteString("\n  Fix: " + fix)
@@ -101,7 +101,7 @@ func warnings(v *verdict) []string {
 	for _, f := range v.findings {
 		if suffix, visible := warningSuffix(&f); visible {
 			for _, violation := range f.violations {
-				text := fmt.Sprintf("policy %s: %s", f.policy, violationText(violation))
+				text := fmt.Sprintf("policy %s: %s", f.policy, violation.Text())
 				out = append(out, policy.Clip(text, maxWarningBytes-len(suffix))+suffix)
 			}
 		}
@@ -141,13 +141,6 @@ func warningSuffix(f *finding) (suffix string, visible bool) {
 func waivedSuffix(w *catalog.Waiver) string {
 	return fmt.Sprintf(" (waived by PolicyException %s until %s; not blocked)",
 		policy.Clip(w.Namespace+"/"+w.Name, maxWaiverName), w.ExpiresAt.UTC().Format(time.RFC3339))
-}
-
-func violationText(v policy.Violation) string {
-	if v.Path == "" {
-		return policy.OneLine(v.Message)
-	}
-	return policy.OneLine(v.Path + ": " + v.Message)
 }
 
 func holdsSecrets(r *policy.Request) bool { return r.Kind.Group == "" && r.Kind.Kind == "Secret" }

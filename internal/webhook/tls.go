@@ -12,15 +12,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 )
 
-// tlsConfig is what clients must show; the certificate comes when the server starts.
+// tlsConfig is how the server speaks TLS: version 1.3 only; the certificate comes when
+// it starts. With a file of authorities it answers only clients with a certificate that
+// one of them vouches for, so that nobody but the API server is judged for.
 func tlsConfig(clientCAFile string) (*tls.Config, error) {
-	options, err := tlsOptions(clientCAFile)
-	if err != nil {
-		return nil, err
+	config := &tls.Config{MinVersion: tls.VersionTLS13}
+	if clientCAFile == "" {
+		return config, nil
 	}
-	config := &tls.Config{}
-	for _, set := range options {
-		set(config)
+	text, err := os.ReadFile(clientCAFile)
+	if err != nil {
+		return nil, fmt.Errorf("the authorities of the webhook's clients: %w", err)
+	}
+	config.ClientCAs, config.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
+	if !config.ClientCAs.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("the authorities of the webhook's clients: %s holds no certificate in PEM", clientCAFile)
 	}
 	return config, nil
 }
@@ -39,25 +45,4 @@ func followCertificate(ctx context.Context, config *tls.Config, dir string, log 
 		}
 	}()
 	return nil
-}
-
-// tlsOptions are how the server speaks TLS: version 1.3 only. With a file of
-// authorities it answers only clients with a certificate that one of them vouches
-// for, so that nobody but the API server is judged for.
-func tlsOptions(clientCAFile string) ([]func(*tls.Config), error) {
-	options := []func(*tls.Config){func(c *tls.Config) { c.MinVersion = tls.VersionTLS13 }}
-	if clientCAFile == "" {
-		return options, nil
-	}
-	text, err := os.ReadFile(clientCAFile)
-	if err != nil {
-		return nil, fmt.Errorf("the authorities of the webhook's clients: %w", err)
-	}
-	authorities := x509.NewCertPool()
-	if !authorities.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("the authorities of the webhook's clients: %s holds no certificate in PEM", clientCAFile)
-	}
-	return append(options, func(c *tls.Config) {
-		c.ClientCAs, c.ClientAuth = authorities, tls.RequireAndVerifyClientCert
-	}), nil
 }

@@ -63,15 +63,12 @@ func TestMutualTLS(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			options, err := tlsOptions(tc.caFile)
+			config, err := tlsConfig(tc.caFile)
 			if err != nil {
 				t.Fatal(err)
 			}
 			server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-			server.TLS = &tls.Config{}
-			for _, set := range options {
-				set(server.TLS)
-			}
+			server.TLS = config
 			server.StartTLS()
 			defer server.Close()
 			transport := server.Client().Transport.(*http.Transport).Clone()
@@ -93,7 +90,7 @@ func TestMutualTLSNeedsAuthorities(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range []string{empty, filepath.Join(t.TempDir(), "none.crt")} {
-		if _, err := tlsOptions(file); err == nil {
+		if _, err := tlsConfig(file); err == nil {
 			t.Errorf("%s: the server would start, and nobody could be answered", file)
 		}
 	}

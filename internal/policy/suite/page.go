@@ -98,7 +98,7 @@ func (c *page) add(ctx context.Context, e *Example) error {
 		one.Sent = fmt.Sprintf("Sent to `%s` of `%s/%s`:", s.Resource, s.Namespace, s.Name)
 	}
 	for _, v := range append(decision.Violations, decision.Warnings...) {
-		one.Told = append(one.Told, told(v))
+		one.Told = append(one.Told, v.Text())
 	}
 	if len(one.Told) == 0 {
 		c.Accepted = append(c.Accepted, one)
@@ -109,13 +109,6 @@ func (c *page) add(ctx context.Context, e *Example) error {
 	}
 	c.Refused = append(c.Refused, one)
 	return nil
-}
-
-func told(v policy.Violation) string {
-	if v.Path == "" {
-		return policy.OneLine(v.Message)
-	}
-	return policy.OneLine(v.Path + ": " + v.Message)
 }
 
 // fixText is what the actions change, as a unified diff of the object's YAML.
