@@ -33,8 +33,8 @@ func TestLibraryLoadsAndCompiles(t *testing.T) {
 	want := map[string]v1alpha1.RemediationMode{
 		"allowed-registries":       v1alpha1.RemediationDryRun,
 		"host-namespaces":          v1alpha1.RemediationDryRun,
-		"immutable-tags":           v1alpha1.RemediationOff,
-		"no-exec":                  v1alpha1.RemediationOff,
+		"immutable-tags":           v1alpha1.RemediationDisabled,
+		"no-exec":                  v1alpha1.RemediationDisabled,
 		"owner-labels":             v1alpha1.RemediationDryRun,
 		"privileged-containers":    v1alpha1.RemediationDryRun,
 		"readonly-root-filesystem": v1alpha1.RemediationDryRun,

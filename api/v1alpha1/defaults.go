@@ -67,7 +67,7 @@ func (s *PolicySpec) EffectiveFailurePolicy() FailurePolicy {
 // SetDefaults fills what the API server's schema would fill.
 func (r *RemediationStrategy) SetDefaults() {
 	if r.Mode == "" {
-		r.Mode = RemediationOff
+		r.Mode = RemediationDisabled
 	}
 	if len(r.AllowedActions) == 0 {
 		r.AllowedActions = []ActionType{ActionPatch}

@@ -6,12 +6,12 @@ import (
 )
 
 // RemediationMode says how far remediation goes by itself.
-// +kubebuilder:validation:Enum=Off;DryRun;Manual;Automatic
+// +kubebuilder:validation:Enum=Disabled;DryRun;Manual;Automatic
 type RemediationMode string
 
 const (
-	// RemediationOff plans nothing.
-	RemediationOff RemediationMode = "Off"
+	// RemediationDisabled plans nothing.
+	RemediationDisabled RemediationMode = "Disabled"
 	// RemediationDryRun makes the plan and tries every fix as a server-side dry
 	// run; it writes to no target.
 	RemediationDryRun RemediationMode = "DryRun"
@@ -50,9 +50,9 @@ func (m RemediationMode) Runs() bool {
 // RemediationStrategy says whether and how violations are put right.
 // +kubebuilder:validation:XValidation:rule="!has(self.waves) || self.waves.size() == 0 || self.waves[self.waves.size()-1] == '100%'",message="waves must end with \"100%\": otherwise some targets are in no wave"
 type RemediationStrategy struct {
-	// mode says how far remediation goes by itself. Default: Off.
+	// mode says how far remediation goes by itself. Default: Disabled.
 	// +optional
-	// +kubebuilder:default=Off
+	// +kubebuilder:default=Disabled
 	Mode RemediationMode `json:"mode,omitempty"`
 	// allowedActions are the verbs that the policy's fixes may use. Default: Patch.
 	// +optional

@@ -149,8 +149,8 @@ func (v *viewer) neverPlanned(ctx context.Context, name string) (string, error) 
 	if err := v.client.Get(ctx, client.ObjectKey{Name: name}, policy); err != nil {
 		return "", failure("read policy "+name, err)
 	}
-	if mode := policy.Spec.Remediation.Mode; mode == "" || mode == v1alpha1.RemediationOff {
-		return "no plan is ever made, for spec.remediation.mode is Off", nil
+	if mode := policy.Spec.Remediation.Mode; mode == "" || mode == v1alpha1.RemediationDisabled {
+		return "no plan is ever made, for spec.remediation.mode is Disabled", nil
 	}
 	scan := policy.Status.Scan
 	seen := policy.Status.ObservedGeneration == policy.Generation && scan != nil && scan.State == v1alpha1.ScanComplete

@@ -107,7 +107,7 @@ func TestValidate(t *testing.T) {
 				s.OnFailure, s.RollbackScope, s.ManagedObjects = "Ignore", "Canary", "Always"
 			}),
 			want: []string{
-				`mode: "Auto" isn't known: give one of Off DryRun Manual Automatic`,
+				`mode: "Auto" isn't known: give one of Disabled DryRun Manual Automatic`,
 				`allowedActions[1]: "Reboot" isn't known: give one of Patch Create Delete Evict Restart Scale`,
 				`onFailure: "Ignore" isn't known: give one of Rollback Hold`,
 				`rollbackScope: "Canary" isn't known: give one of Wave All`,

@@ -133,7 +133,7 @@ func held(p plan) (finding, bool) {
 	f := finding{alert: AlertRemediationHeld, urgency: normal, since: p.heldSince(), due: p.heldSince().Add(p.deadline()),
 		summary: fmt.Sprintf("Plan %s of policy %s has been held for more than %s: %s", p.Name, p.Spec.Policy.Name, p.deadline(), p.Status.Reason),
 		description: p.text("Violations remain. What was mended stays so, and the plan goes on by itself when the reason is gone.",
-			"see the reason above, or give the plan up with spec.remediation.mode: Off")}
+			"see the reason above, or give the plan up with spec.remediation.mode: Disabled")}
 	switch {
 	case p.Status.HeldFrom == v1alpha1.PhaseVerifying:
 		f.urgency, f.due = urgent, f.since

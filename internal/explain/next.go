@@ -46,8 +46,8 @@ func (e *Explanation) after(v Verdict) string {
 		return "nothing until the policy can judge it: mend its Rego"
 	case v.Verdict == Waived:
 		return "nothing until " + v.WaivedUntil.UTC().Format(time.RFC3339) + ", when its waiver ends"
-	case v.Mode == v1alpha1.RemediationOff:
-		return "nothing: the policy's mode is Off"
+	case v.Mode == v1alpha1.RemediationDisabled:
+		return "nothing: the policy's mode is Disabled"
 	case v.Fix == "":
 		return "nothing: the policy offers no fix for it; mend it by hand"
 	case e.OptOut != "":

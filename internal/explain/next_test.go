@@ -38,7 +38,7 @@ func TestNext(t *testing.T) {
 		"It is clean, and watched by a plan":            {Explanation{Policies: verdict(func(v *Verdict) { v.Verdict = Clean }), Plans: in(v1alpha1.PhaseSoaking, v1alpha1.TargetVerified, 0)}, "plan tags-1 has mended it, and watches it: the plan's message"},
 		"It couldn't be judged":                         {Explanation{Policies: verdict(func(v *Verdict) { v.Verdict = Unjudged })}, "tags: nothing until the policy can judge it: mend its Rego"},
 		"It is waived":                                  {Explanation{Policies: verdict(func(v *Verdict) { v.Verdict, v.WaivedUntil = Waived, &until })}, "tags: nothing until 2027-03-31T00:00:00Z, when its waiver ends"},
-		"The mode is Off":                               {Explanation{Policies: verdict(mode(v1alpha1.RemediationOff))}, "tags: nothing: the policy's mode is Off"},
+		"The mode is Disabled":                          {Explanation{Policies: verdict(mode(v1alpha1.RemediationDisabled))}, "tags: nothing: the policy's mode is Disabled"},
 		"There is no fix":                               {Explanation{Policies: verdict(func(v *Verdict) { v.Fix = "" })}, "tags: nothing: the policy offers no fix for it; mend it by hand"},
 		"It opted out":                                  {Explanation{Policies: verdict(), OptOut: "the object has the annotation"}, "tags: skipped: the object has the annotation"},
 		"A tool manages it":                             {Explanation{Policies: verdict(), ManagedBy: "Argo CD (app shop)"}, "tags: skipped: managed by Argo CD (app shop); change it at its source"},

@@ -101,7 +101,7 @@ func sooner(a, b time.Duration) time.Duration {
 func (p *Planner) plan(ctx context.Context, pol *v1alpha1.Policy, plans []v1alpha1.Remediation) (time.Duration, error) {
 	strategy := pol.Spec.Remediation.DeepCopy()
 	strategy.SetDefaults()
-	if strategy.Mode == v1alpha1.RemediationOff || pol.DeletionTimestamp != nil {
+	if strategy.Mode == v1alpha1.RemediationDisabled || pol.DeletionTimestamp != nil {
 		return 0, nil
 	}
 	if problems := canary.Validate(strategy); len(problems) > 0 {

@@ -46,7 +46,7 @@ type Previewer struct {
 }
 
 // Preview drafts the plan that the controller would make of the findings. A policy
-// whose mode is Off is previewed as if it were Automatic.
+// whose mode is Disabled is previewed as if it were Automatic.
 func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.Policy, found []policy.Finding) (*display.Plan, error) {
 	strategy := pol.Spec.Remediation.DeepCopy()
 	strategy.SetDefaults()
@@ -55,9 +55,9 @@ func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.Policy, found []p
 	if problems := canary.Validate(strategy); len(problems) > 0 {
 		return nil, fmt.Errorf("policy %s: %s", pol.Name, problems[0])
 	}
-	if strategy.Mode == v1alpha1.RemediationOff {
+	if strategy.Mode == v1alpha1.RemediationDisabled {
 		strategy.Mode = v1alpha1.RemediationAutomatic
-		hold(out, "ModeOff", "spec.remediation.mode is Off: nothing is planned until it is Automatic, Manual or DryRun; the waves are those of Automatic")
+		hold(out, "ModeDisabled", "spec.remediation.mode is Disabled: nothing is planned until it is Automatic, Manual or DryRun; the waves are those of Automatic")
 	}
 	drafts := &drafter{reader: p.Reader, policies: p.Policies, clock: p.Clock, mapper: p.Mapper, tools: p.Tools, reach: p.Reach}
 	plans, err := drafts.plansOf(ctx, pol.Name)

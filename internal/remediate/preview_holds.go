@@ -23,7 +23,7 @@ func (p *Previewer) holds(ctx context.Context, out *display.Plan, rem *v1alpha1.
 		hold(out, v1alpha1.ReasonAwaitingApproval, "spec.remediation.mode is Manual: a person must approve the plan")
 	case v1alpha1.RemediationDryRun:
 		hold(out, "DryRun", "spec.remediation.mode is DryRun: every fix is tried on the server, and nothing is written")
-	case v1alpha1.RemediationOff, v1alpha1.RemediationAutomatic:
+	case v1alpha1.RemediationDisabled, v1alpha1.RemediationAutomatic:
 	}
 	for _, shut := range []Gate{outsideWindows(rem, p.Clock.Now()), budgetInvalid(rem)} {
 		if shut.Closed {

@@ -75,7 +75,7 @@ func (l *Least) add(p *v1alpha1.Policy, resources Resources) error {
 	}
 	strategy := p.Spec.Remediation.DeepCopy()
 	strategy.SetDefaults()
-	if strategy.Mode == v1alpha1.RemediationOff || len(kinds) == 0 {
+	if strategy.Mode == v1alpha1.RemediationDisabled || len(kinds) == 0 {
 		return nil
 	}
 	return l.mend(p, kinds, strategy.AllowedActions, resources)

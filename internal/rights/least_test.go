@@ -42,7 +42,7 @@ func rule(group string, resources []string, verbs ...string) rbacv1.PolicyRule {
 func TestLeastFor(t *testing.T) {
 	namespaces := rule("", []string{"namespaces"}, "get", "list", "watch")
 	services := rule("", []string{"namespaces", "services"}, "get", "list", "watch")
-	deletions := on(patches, "", []string{"Service"}, v1alpha1.RemediationOff)
+	deletions := on(patches, "", []string{"Service"}, v1alpha1.RemediationDisabled)
 	deletions.Spec.Match.Operations = []v1alpha1.Operation{v1alpha1.OperationDelete}
 	cases := map[string]struct {
 		reason      string
@@ -50,7 +50,7 @@ func TestLeastFor(t *testing.T) {
 		read, write []rbacv1.PolicyRule
 		notes       []string
 	}{
-		"mode Off": {reason: "nothing is ever written", policies: []*v1alpha1.Policy{on(patches, "", []string{"Service"}, "")},
+		"mode Disabled": {reason: "nothing is ever written", policies: []*v1alpha1.Policy{on(patches, "", []string{"Service"}, "")},
 			read: []rbacv1.PolicyRule{services}},
 		"a policy of deletions": {reason: "what exists isn't judged by it", policies: []*v1alpha1.Policy{deletions},
 			read: []rbacv1.PolicyRule{namespaces}},
@@ -81,12 +81,12 @@ func TestLeastFor(t *testing.T) {
 				rule("apps", []string{"daemonsets", "deployments", "replicasets", "statefulsets"}, "get", "list"), rule("batch", []string{"cronjobs", "jobs"}, "get", "list")},
 			write: []rbacv1.PolicyRule{rule("", []string{"pods/eviction"}, "create"), rule("", []string{"pods"}, "get")}},
 		"a kind of nobody's": {reason: "its resource is guessed, which is said",
-			policies: []*v1alpha1.Policy{on(patches, "example.com", []string{"Gateway"}, v1alpha1.RemediationOff)},
+			policies: []*v1alpha1.Policy{on(patches, "example.com", []string{"Gateway"}, v1alpha1.RemediationDisabled)},
 			read:     []rbacv1.PolicyRule{namespaces, rule("example.com", []string{"gateways"}, "get", "list", "watch")},
 			notes:    []string{"no cluster was asked for Gateway.example.com: the name of its resource is guessed"}},
 		"two policies": {reason: "their rules are merged",
 			policies: []*v1alpha1.Policy{on(patches, "", []string{"Service"}, v1alpha1.RemediationAutomatic),
-				on(patches, "", []string{"ConfigMap", "Service"}, v1alpha1.RemediationOff)},
+				on(patches, "", []string{"ConfigMap", "Service"}, v1alpha1.RemediationDisabled)},
 			read:  []rbacv1.PolicyRule{rule("", []string{"configmaps", "namespaces", "services"}, "get", "list", "watch")},
 			write: []rbacv1.PolicyRule{rule("", []string{"services"}, "get", "patch")}},
 	}

@@ -22,7 +22,7 @@ var _ = Describe("An install that is removed in the worst order", func() {
 		DeferCleanup(func(ctx context.Context) { kubectl(ctx, "delete", "namespace", "shop", "--wait=false") })
 		kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
 		server := startManager(ctx)
-		policy := labelPolicy(v1alpha1.RemediationOff)
+		policy := labelPolicy(v1alpha1.RemediationDisabled)
 		policy.Spec.Match.Namespaces = []string{"shop"}
 		Expect(api.Create(ctx, policy)).To(Succeed())
 		try := func() error { return api.Create(ctx, fixture.Deployment("shop", "new"), client.DryRunAll) }

@@ -58,13 +58,13 @@ var _ = Describe("The command line's plan", func() {
 				fixture.Annotated("meta.helm.sh/release-name", "shop"), fixture.Annotated("meta.helm.sh/release-namespace", namespace)),
 			fixture.ConfigMap(namespace, "critical", fixture.Labelled(v1alpha1.LabelTier, "critical")))
 		policy := fixture.Policy(namespace, namespace, fixture.MendState,
-			fixture.Remediated(v1alpha1.RemediationOff, fixture.Waves("20%", "60%", "100%")))
+			fixture.Remediated(v1alpha1.RemediationDisabled, fixture.Waves("20%", "60%", "100%")))
 		suite.CreatePolicy(ctx, policy)
 
 		plan, code := previewed(ctx, policy.Name, "--diff")
 		Expect(code).To(Equal(1))
 		Expect(plan.Holds).To(HaveLen(1))
-		Expect(plan.Holds[0].Reason).To(Equal("ModeOff"))
+		Expect(plan.Holds[0].Reason).To(Equal("ModeDisabled"))
 		Expect(plan.MissingRights).To(BeEmpty())
 		Expect(plan.Targets()).To(Equal(25))
 		Expect(reasonsOf(plan)).To(Equal(map[string]string{"paused": "OptOut", "helm": "Managed"}))

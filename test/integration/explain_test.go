@@ -56,7 +56,7 @@ var _ = Describe("What is known of one object", func() {
 
 	It("is its waiver with its end, and of a Pod the workload to look at", func(ctx context.Context) {
 		suite.Create(ctx, fixture.Deployment(namespace, "web"), fixture.ConfigMap(namespace, "waived"))
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationOff)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationDisabled)))
 		suite.CreatePolicy(ctx, fixture.Policy(namespace+"-pods", namespace, fixture.RequireTemplateLabel("team", "shop"), fixture.Unselected,
 			fixture.Kinds("", "Pod"), fixture.Remediated(v1alpha1.RemediationManual)))
 		until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)

@@ -174,7 +174,7 @@ func TestAPolicySaysWhatItsConstraintSaid(t *testing.T) {
 	got := []any{spec.Title, spec.Description, spec.Owner, spec.RunbookURL, spec.Severity, spec.RegoVersion, len(spec.Modules),
 		spec.EnforcementAction, spec.FailurePolicy, *spec.Ratchet, *spec.Match.PodTemplates, spec.Remediation.Mode}
 	want := []any{"Required annotations (bear-owner)", "Every object says who keeps it.", "team", "https://example.com/bear-owner",
-		v1alpha1.SeverityHigh, v1alpha1.RegoV0, 2, v1alpha1.EnforcementWarn, v1alpha1.FailurePolicyIgnore, false, false, v1alpha1.RemediationOff}
+		v1alpha1.SeverityHigh, v1alpha1.RegoV0, 2, v1alpha1.EnforcementWarn, v1alpha1.FailurePolicyIgnore, false, false, v1alpha1.RemediationDisabled}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("policy (-want +got):\n%s", diff)
 	}

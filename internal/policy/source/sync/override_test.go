@@ -17,7 +17,7 @@ func TestOverride(t *testing.T) {
 		Mode        v1alpha1.RemediationMode
 		Parameters  string
 	}
-	plain := summary{Enforcement: v1alpha1.EnforcementDryRun, Mode: v1alpha1.RemediationOff}
+	plain := summary{Enforcement: v1alpha1.EnforcementDryRun, Mode: v1alpha1.RemediationDisabled}
 	withLimits := plain
 	withLimits.Parameters = `{"max":3,"of":{"a":1,"b":2},"list":[1,2]}`
 	tests := map[string]struct {
@@ -31,9 +31,9 @@ func TestOverride(t *testing.T) {
 		"all of them": {reason: "no names means all",
 			overrides: []v1alpha1.SourceOverride{{EnforcementAction: v1alpha1.EnforcementWarn}},
 			want: map[string]summary{
-				"net-a": {v1alpha1.EnforcementWarn, v1alpha1.RemediationOff, withLimits.Parameters},
-				"net-b": {v1alpha1.EnforcementWarn, v1alpha1.RemediationOff, ""},
-				"pods":  {v1alpha1.EnforcementWarn, v1alpha1.RemediationOff, ""}}},
+				"net-a": {v1alpha1.EnforcementWarn, v1alpha1.RemediationDisabled, withLimits.Parameters},
+				"net-b": {v1alpha1.EnforcementWarn, v1alpha1.RemediationDisabled, ""},
+				"pods":  {v1alpha1.EnforcementWarn, v1alpha1.RemediationDisabled, ""}}},
 		"in order": {reason: "a later one has the last word",
 			overrides: []v1alpha1.SourceOverride{
 				{Policies: []string{"net-*"}, EnforcementAction: v1alpha1.EnforcementWarn, RemediationMode: v1alpha1.RemediationDryRun},
@@ -44,8 +44,8 @@ func TestOverride(t *testing.T) {
 		"parameters": {reason: "keys are merged, lists replaced, null removes",
 			overrides: []v1alpha1.SourceOverride{{Policies: []string{"net-?"}, Parameters: parameters(`{"max":null,"of":{"b":5},"list":[9]}`)}},
 			want: map[string]summary{
-				"net-a": {v1alpha1.EnforcementDryRun, v1alpha1.RemediationOff, `{"list":[9],"of":{"a":1,"b":5}}`},
-				"net-b": {v1alpha1.EnforcementDryRun, v1alpha1.RemediationOff, `{"list":[9],"of":{"b":5}}`}, "pods": plain}},
+				"net-a": {v1alpha1.EnforcementDryRun, v1alpha1.RemediationDisabled, `{"list":[9],"of":{"a":1,"b":5}}`},
+				"net-b": {v1alpha1.EnforcementDryRun, v1alpha1.RemediationDisabled, `{"list":[9],"of":{"b":5}}`}, "pods": plain}},
 		"a name that isn't there": {reason: "who wrote it believes that something is overridden",
 			overrides: []v1alpha1.SourceOverride{{Policies: []string{"nat-*", "net-c"}, EnforcementAction: v1alpha1.EnforcementDeny}},
 			want:      map[string]summary{"net-a": withLimits, "net-b": plain, "pods": plain},

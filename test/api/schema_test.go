@@ -1,0 +1,73 @@
+package api_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// TestEnumValuesAreStringsInYAML holds for every value that the schemas list for what
+// people write: without quotes, it must reach the API server as that string.
+// Kubernetes reads YAML 1.1, where On, Off, Yes and No are booleans.
+func TestEnumValuesAreStringsInYAML(t *testing.T) {
+	seen := 0
+	visit(t, func(path string, schema apiextensionsv1.JSONSchemaProps) {
+		if strings.Contains(path, ".status.") {
+			return // the manager writes it; a condition's True and False are Kubernetes' own
+		}
+		for _, value := range schema.Enum {
+			var want string
+			if err := json.Unmarshal(value.Raw, &want); err != nil {
+				continue // a number stands for itself
+			}
+			seen++
+			var got any
+			if err := yaml.Unmarshal([]byte(want), &got); err != nil || got != any(want) {
+				t.Errorf("%s: the value %s is read as %v (%T, error %v) when it stands without quotes: choose another word", path, want, got, got, err)
+			}
+		}
+	})
+	if seen < 50 {
+		t.Fatalf("found %d values only: are the definitions read?", seen)
+	}
+}
+
+// visit calls do for every schema of every kind, with the path to it.
+func visit(t *testing.T, do func(path string, schema apiextensionsv1.JSONSchemaProps)) {
+	t.Helper()
+	files, err := filepath.Glob("../../config/crd/bases/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("found no definitions: %v", err)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var crd apiextensionsv1.CustomResourceDefinition
+		if err := yaml.UnmarshalStrict(raw, &crd); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for _, version := range crd.Spec.Versions {
+			walk(crd.Spec.Names.Kind, *version.Schema.OpenAPIV3Schema, do)
+		}
+	}
+}
+
+func walk(path string, schema apiextensionsv1.JSONSchemaProps, do func(string, apiextensionsv1.JSONSchemaProps)) {
+	do(path, schema)
+	for name := range schema.Properties {
+		walk(path+"."+name, schema.Properties[name], do)
+	}
+	if schema.Items != nil && schema.Items.Schema != nil {
+		walk(path+"[]", *schema.Items.Schema, do)
+	}
+	if schema.AdditionalProperties != nil && schema.AdditionalProperties.Schema != nil {
+		walk(path+"{}", *schema.AdditionalProperties.Schema, do)
+	}
+}
