@@ -53,9 +53,9 @@ func (k *Keeper) Key(ctx context.Context) (Key, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the key of the records, in Secret %s/%s: %w", k.Namespace, SecretName, err)
 	}
-	key := Key(secret.Data[keyField])
-	if len(key) < keyBytes {
-		return nil, fmt.Errorf("the key of the records, in Secret %s/%s, has %d bytes, not %d: restore the Secret", k.Namespace, SecretName, len(key), keyBytes)
+	key, err := keyIn(secret)
+	if err != nil {
+		return nil, err
 	}
 	if err := k.adopt(ctx, key, secret); err != nil {
 		return nil, err

@@ -5,13 +5,17 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/seal"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
+	"evenkeel.dev/evenkeel/internal/webhook/rollback"
 )
 
 // endpoints are the handlers by the path that they serve. self is the user that
 // the API server knows this manager as.
 func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Handler {
 	log := s.mgr.GetLogger().WithName("webhook")
+	keys := seal.Known{Reader: s.mgr.GetAPIReader(), Namespace: s.Namespace}
+	rollbacks := &rollback.Proof{Reader: seal.NewReader(s.mgr.GetAPIReader(), keys)}
 	judging := func(class v1alpha1.FailurePolicy) http.Handler {
 		return &Handler{
 			Reviews:    s.reviews,
@@ -21,6 +25,7 @@ func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Ha
 			Workloads:  liveWorkloads{s.mgr.GetAPIReader()},
 			Timeout:    s.Timeout,
 			Self:       self,
+			Rollbacks:  rollbacks,
 			Docs:       s.Docs,
 			Metrics:    s.metrics,
 			Clock:      s.Clock,

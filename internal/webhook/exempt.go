@@ -20,9 +20,9 @@ import (
 //     configuration leaves them out
 //   - the requests of exemptions(): match conditions in the webhook configuration
 //     leave them out
-//   - Evenkeel's own rollbacks, known by its user and field manager together: they
-//     bring back what was there, and must not be kept from it by the very policy
-//     whose fix did harm
+//   - Evenkeel's own rollbacks, known by its user and field manager together, and by
+//     a sealed record of what was there before: they must not be kept from it by the
+//     very policy whose fix did harm
 //
 // All but the last hold while nobody answers, because the API server doesn't even
 // ask. The handler lets the same requests through, should it be asked all the same.
@@ -68,9 +68,9 @@ func exemptObject(r *policy.Request) bool {
 // added (kubectl debug) or resized after the Pod was admitted.
 func judgedSubresources() []string { return []string{match.EphemeralContainers, "resize"} }
 
-// ownRollback says that the request is the manager's own undoing of a write. Its
-// other writes are judged like everybody's.
-func ownRollback(r *intake.Review, self string) bool {
+// claimsRollback says that a request claims to be the manager's own undoing of a
+// write: it is still to be proven. Its other writes are judged like everybody's.
+func claimsRollback(r *intake.Review, self string) bool {
 	return self != "" && r.UserInfo.Username == self && r.FieldManager() == v1alpha1.RollbackFieldManager
 }
 

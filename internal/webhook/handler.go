@@ -31,6 +31,16 @@ const (
 // DefaultTimeout is how long the API server waits for an answer.
 const DefaultTimeout = 5 * time.Second
 
+// proofTime bounds how long a rollback's proof is looked for, so that time is left to
+// judge it.
+const proofTime = 2 * time.Second
+
+// Rollbacks tells the manager's own rollbacks from all else.
+type Rollbacks interface {
+	// Check says why a request isn't known to undo a write of the manager's.
+	Check(ctx context.Context, r *policy.Request) error
+}
+
 // Handler answers admission requests for the policies of one Class.
 type Handler struct {
 	// Reviews reads them, within its bounds.
@@ -45,8 +55,10 @@ type Handler struct {
 	Workloads Workloads
 	// Timeout is how long the API server waits at most. Zero means DefaultTimeout.
 	Timeout time.Duration
-	// Self is the user name of the manager, whose rollbacks always pass.
+	// Self is the user name of the manager.
 	Self string
+	// Rollbacks proves those of the manager, which always pass.
+	Rollbacks Rollbacks
 	// Docs is where the runbooks of the library's policies are published.
 	Docs    policy.Docs
 	Metrics *Metrics
@@ -88,7 +100,7 @@ func read(ctx context.Context, from *intake.Reader, w http.ResponseWriter, r *ht
 
 func (h *Handler) answer(ctx context.Context, review *intake.Review) (response, string) {
 	req := review.Request
-	if exemptRequest(req) || ownRollback(review, h.Self) {
+	if exemptRequest(req) || h.undoes(ctx, review) {
 		return response{UID: req.UID, Allowed: true}, decisionAllowed
 	}
 	if review.Unread != nil {
@@ -100,6 +112,22 @@ func (h *Handler) answer(ctx context.Context, review *intake.Review) (response, 
 	}
 	h.Metrics.judged(req, v)
 	return answer(req, v)
+}
+
+// undoes says that a request is known to be the manager's own undoing of a write. One
+// that only claims to be is judged like any other: a genuine one is tried again.
+func (h *Handler) undoes(ctx context.Context, review *intake.Review) bool {
+	if !claimsRollback(review, h.Self) || h.Rollbacks == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, proofTime)
+	defer cancel()
+	err := h.Rollbacks.Check(ctx, review.Request)
+	if err != nil {
+		h.tell("A request says that it undoes a write of the manager's, which isn't proven: it is judged like any other",
+			"kind", review.Kind.Kind, "namespace", review.Namespace, "name", review.Name, "reason", err.Error())
+	}
+	return err == nil
 }
 
 func (h *Handler) judge(ctx context.Context, req *policy.Request) *verdict {

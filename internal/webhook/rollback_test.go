@@ -1,19 +1,34 @@
 package webhook
 
 import (
+	"context"
 	"testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/webhook/rollback"
 )
+
+// proofs answers each question alike.
+type proofs struct{ err error }
+
+func (p proofs) Check(context.Context, *policy.Request) error { return p.err }
 
 func TestOwnRollbacksPass(t *testing.T) {
 	const self = "system:serviceaccount:evenkeel-system:evenkeel"
 	cases := map[string]struct {
 		reason, user, fieldManager string
+		unproven                   error
 		allowed                    bool
 	}{
 		"The manager may bring a violation back when it undoes its own write": {
 			reason: "a rollback must never be blocked", user: self, fieldManager: v1alpha1.RollbackFieldManager, allowed: true,
+		},
+		"What no record holds is judged like any other, though the manager's name is on it": {
+			reason: "a name and a field manager prove nothing", user: self, fieldManager: v1alpha1.RollbackFieldManager, unproven: rollback.ErrNotRecorded,
+		},
+		"While the records can't be read, a rollback is judged like any other": {
+			reason: "it is tried again", user: self, fieldManager: v1alpha1.RollbackFieldManager, unproven: context.DeadlineExceeded,
 		},
 		"The manager's other writes are judged like everybody's": {
 			reason: "a fix must not violate", user: self, fieldManager: v1alpha1.FieldManager,
@@ -28,7 +43,7 @@ func TestOwnRollbacksPass(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			h := newHandler(t, v1alpha1.FailurePolicyFail, newCatalog(t, newPolicy("no-privileged", privilegedRego)))
-			h.Self = self
+			h.Self, h.Rollbacks = self, proofs{tc.unproven}
 			review := reviewOf("UPDATE", deployment("web", true), deployment("web", false))
 			review = set(review, tc.user, "request", "userInfo", "username")
 			review = set(review, tree{"fieldManager": tc.fieldManager}, "request", "options")

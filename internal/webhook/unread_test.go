@@ -15,6 +15,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
+	"evenkeel.dev/evenkeel/internal/webhook/rollback"
 )
 
 // sentAs is a review with the fields of its request in the API server's order, and a
@@ -109,8 +110,8 @@ func TestWhatCannotBeReadPassesWhereNothingWouldRefuse(t *testing.T) {
 		"what takes finalizers off and changes more": {
 			policy: newPolicy("p", privilegedRego), change: takingFinalizersOff(tree{"replicas": 7}), refused: true,
 		},
-		"the manager's own rollback": {
-			policy: newPolicy("p", privilegedRego), change: func(r tree) {
+		"what says that it is the manager's own rollback, which can't be proven then": {
+			policy: newPolicy("p", privilegedRego), refused: true, change: func(r tree) {
 				r["userInfo"] = tree{"username": "system:serviceaccount:evenkeel-system:evenkeel"}
 				r["options"] = tree{"fieldManager": v1alpha1.RollbackFieldManager}
 			},
@@ -119,7 +120,7 @@ func TestWhatCannotBeReadPassesWhereNothingWouldRefuse(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			h := newHandler(t, Class(tc.policy), newCatalog(t, tc.policy))
-			h.Self = "system:serviceaccount:evenkeel-system:evenkeel"
+			h.Self, h.Rollbacks = "system:serviceaccount:evenkeel-system:evenkeel", &rollback.Proof{}
 			change := []func(tree){}
 			if tc.change != nil {
 				change = append(change, tc.change)

@@ -1,0 +1,45 @@
+package attack_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/fixture"
+)
+
+var _ = Describe("Whoever writes in the manager's name, as its rollback does", func() {
+	It("doesn't get past a Deny policy with what no plan that is undoing its writes has recorded", func(ctx context.Context) {
+		attempt("patch objects with the manager's user and its rollbacks' field manager past a policy that denies it")
+		namespace := suite.Namespace(ctx, "rollback")
+		suite.Create(ctx, fixture.ConfigMap(namespace, "target"))
+		before := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "target"}}
+		Expect(suite.Get(ctx, before)).To(Succeed())
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Enforced(v1alpha1.EnforcementDeny),
+			fixture.OnFailure(v1alpha1.FailurePolicyFail), fixture.Remediated(v1alpha1.RemediationAutomatic)))
+		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
+		awaitRefusal(ctx, fixture.ConfigMap(namespace, "violating"), ContainSubstring("state must be good"))
+
+		as := suite.AsManager()
+		claim := func(patch string) error {
+			target := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "target"}}
+			return as.Patch(ctx, target, client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner(v1alpha1.RollbackFieldManager))
+		}
+		Expect(claim(`{"data":{"state":"worse"}}`)).To(MatchError(ContainSubstring("state must be good")))
+		Expect(claim(`{"data":{"state":"`+before.Data["state"]+`"}}`)).To(MatchError(ContainSubstring("state must be good")),
+			"what a record holds of a plan that nobody has asked to undo")
+
+		By("having the manager undo it, which passes")
+		Expect(suite.API.Patch(ctx, rem.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"undo":true}}`)))).To(Succeed())
+		suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseRolledBack)
+		after := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "target"}}
+		Expect(suite.Get(ctx, after)).To(Succeed())
+		Expect(after.Data).To(Equal(before.Data))
+	})
+})
