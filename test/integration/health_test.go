@@ -64,9 +64,11 @@ var _ = Describe("A custom resource without conditions", Ordered, func() {
 		Expect(one.Object["spec"]).To(HaveKeyWithValue("size", "small"))
 
 		By("a rule that is wrong, which admission refuses")
-		current := suite.Policy(ctx, policy.Name)
-		current.Spec.Remediation.Health = &v1alpha1.HealthStrategy{Rules: []v1alpha1.HealthRule{{APIGroup: "health.example.com", Kind: "Widget", Current: "self.ok"}}}
-		Expect(suite.API.Update(ctx, current)).To(MatchError(ContainSubstring("the object is called object")))
+		Eventually(ctx, func() error { // the scan writes its status meanwhile
+			current := suite.Policy(ctx, policy.Name)
+			current.Spec.Remediation.Health = &v1alpha1.HealthStrategy{Rules: []v1alpha1.HealthRule{{APIGroup: "health.example.com", Kind: "Widget", Current: "self.ok"}}}
+			return suite.API.Update(ctx, current)
+		}).Should(MatchError(ContainSubstring("the object is called object")))
 
 		By("a rule that is right, and a widget that breaks after its write")
 		become(ctx, one, "Running")
