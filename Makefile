@@ -12,6 +12,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 NAME ?= default## instance of the local control plane: two names run side by side (up, down, status)
 NODES ?= 3## number of fake nodes (up)
 KEEP ?=## 1 leaves the demo's cluster up and prints how to use it (demo)
+ARGS ?=## further flags of the manager, for example ARGS="--remediation-allow-fields=image" (run)
 FLAGS ?=## further flags for go test, for example FLAGS="-run Breaker -v" (test targets)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)## version stamped into the binary (build, dist, image)
 IMAGE ?= evenkeel## name of the image, with its registry (dist, image)
@@ -156,7 +157,7 @@ up: ## Start a Kubernetes control plane with fake nodes in the background
 
 .PHONY: run
 run: build ## Run the manager in front of you, on the local control plane, with its own rights only
-	@hack/run-manager.sh "$(NAME)"
+	@hack/run-manager.sh "$(NAME)" $(ARGS)
 
 .PHONY: down
 down: ## Stop it and remove its data

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the manager from this checkout on a control plane of `make up`, as its
-# ServiceAccount and with no other rights. Usage: hack/run-manager.sh [NAME]
+# ServiceAccount and with no other rights. Usage: hack/run-manager.sh [NAME [FLAG…]]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,4 +26,4 @@ exec bin/evenkeel manager --kubeconfig="$KUBECONFIG" \
   --leader-elect=false --webhook-port="$port" --webhook-url="https://localhost:$port" --webhook-owner=evenkeel-manager \
   --cert-dir="$dir/manager/certificates" \
   --health-probe-bind-address="127.0.0.1:${PROBE_PORT:-8081}" --metrics-bind-address=0 \
-  --source-allow-files --source-dir="$dir/manager/sources" --zap-encoder=console
+  --source-allow-files --source-dir="$dir/manager/sources" --zap-encoder=console "${@:2}"
