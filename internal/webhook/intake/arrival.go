@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ func (a *arrival) read(ctx context.Context) (*Review, error) {
 	}
 	var why *Unread
 	if !ended {
-		if known, err := open(text).request(); err == nil {
+		if known, _, err := open(text).request(); err == nil {
 			a.key.Flow = flow(known)
 		}
 		text, why = a.rest(ctx, text)
@@ -113,7 +114,7 @@ func (a *arrival) review(ctx context.Context, e *envelope, length int, why *Unre
 	if why == nil && !e.whole {
 		return nil, errors.New("decoding the AdmissionReview: it isn't a whole JSON object")
 	}
-	request, err := e.request()
+	request, more, err := e.request()
 	if err != nil {
 		if why != nil {
 			return nil, fmt.Errorf("%w: %w", err, why)
@@ -121,7 +122,7 @@ func (a *arrival) review(ctx context.Context, e *envelope, length int, why *Unre
 		return nil, err
 	}
 	review := &Review{Request: request, releases: a.releases}
-	if why != nil {
+	if why = cmp.Or(why, more); why != nil {
 		return review.without(why), nil
 	}
 	if review.Options, err = e.options(); err != nil {

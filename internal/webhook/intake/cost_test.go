@@ -86,6 +86,40 @@ func TestTheReservedMemoryIsEnough(t *testing.T) {
 	}
 }
 
+// What is kept of a review that can't be read, and what is read of the rest of one
+// that can, costs no more than was reserved either.
+func TestWhatIsKeptOfAnUnreadReviewFitsWhatIsReserved(t *testing.T) {
+	const n = 500_000
+	many := fields(n)
+	tooMany := "[" + strings.Repeat("{},", 400000) + "0]"
+	metadata := `{"metadata":{"name":"a"},"spec":` + tooMany + `,` + many[1:]
+	for name, body := range map[string]string{
+		"many fields":                 review("CREATE", many, "null", ""),
+		"many fields beside metadata": review("CREATE", metadata, "null", ""),
+		"many fields of the metadata": review("CREATE", `{"spec":`+tooMany+`,"metadata":`+many+`}`, "null", ""),
+		"large options":               review("CREATE", `{"kind":"ConfigMap"}`, "null", `,"options":{"a":`+tooMany+`}`),
+		"a user of many groups":       review("CREATE", `{"kind":"ConfigMap"}`, "null", `,"userInfo":{"groups":[`+strings.Repeat(`"ab",`, n)+`"a"]}`),
+		"many parts":                  review("CREATE", `{"kind":"ConfigMap"}`, "null", ","+strings.TrimSuffix(many[1:], "}")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			reader := intake.NewReader(intake.DefaultBounds(256<<20, 1))
+			before := heap()
+			read, err := readOf(reader, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			reserved, _ := reader.Load()
+			used := heap() - before
+			runtime.KeepAlive(read)
+			runtime.KeepAlive(body)
+			t.Logf("%d bytes: reserved %d, used %d: %.2f: %v", len(body), reserved, used, float64(used)/float64(reserved), read.Unread)
+			if used > reserved {
+				t.Errorf("%d bytes were reserved for %d bytes of text, but it took %d", reserved, len(body), used)
+			}
+		})
+	}
+}
+
 // inputs is what rules see of a request: the objects, and for an update once more
 // the object as it was before.
 func inputs(t *testing.T, r *policy.Request) []*rego.Input {

@@ -3,6 +3,7 @@ package intake
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -61,62 +62,98 @@ func (e *envelope) requestField(key string, c *cursor) bool {
 	if !ok {
 		return false
 	}
-	e.fields[key] = value
+	if slices.Contains(parts(), key) {
+		e.fields[key] = value
+	}
 	if key == "object" || key == "oldObject" {
 		e.size.add(size)
 	}
 	return true
 }
 
-// user is who asks, as the review says it.
-type user struct {
-	Username string   `json:"username"`
-	UID      string   `json:"uid"`
-	Groups   []string `json:"groups"`
+// parts are the fields of a request that are read.
+func parts() []string {
+	return []string{"uid", "kind", "resource", "subResource", "name", "namespace", "operation", "userInfo", "dryRun", "options", "object", "oldObject"}
+}
+
+// maxPart bounds the text of a part that is decoded before memory is reserved for what
+// it holds, and maxOptions that of the options. The API server's are a few hundred
+// bytes long, but for a user of very many groups.
+const (
+	maxPart    = 128 << 10
+	maxOptions = 16 << 10
+)
+
+// user is who asks. why says that not all of their groups are known.
+func (e *envelope) user() (user policy.UserInfo, why *Unread, err error) {
+	fields := map[string][]byte{}
+	c := &cursor{text: e.fields["userInfo"]}
+	whole := c.fields(func(key string, c *cursor) bool {
+		var size Size
+		value, ok := c.value(&size)
+		if slices.Contains([]string{"username", "uid", "groups"}, key) {
+			fields[key] = value
+		}
+		return ok
+	})
+	if !whole && len(c.text) > 0 {
+		return user, nil, fmt.Errorf("%w: its request.userInfo isn't an object", errNoReview)
+	}
+	if len(fields["groups"]) > maxPart {
+		why = unread(TooLarge, "its user is in so many groups that their names have more than %d KiB", maxPart>>10)
+		delete(fields, "groups")
+	}
+	return user, why, errors.Join(
+		decodePart("request.userInfo.username", fields["username"], &user.Username),
+		decodePart("request.userInfo.uid", fields["uid"], &user.UID),
+		decodePart("request.userInfo.groups", fields["groups"], &user.Groups))
 }
 
 var errNoReview = errors.New("not an AdmissionReview")
 
 // request decodes all but the objects. Its error wraps errNoReview when not even
-// that can be told.
-func (e *envelope) request() (*policy.Request, error) {
+// that can be told; why says that it holds too much to be decoded.
+func (e *envelope) request() (r *policy.Request, why *Unread, err error) {
 	var apiVersion, kind string
 	if err := errors.Join(decodePart("apiVersion", e.apiVersion, &apiVersion), decodePart("kind", e.kind, &kind)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if apiVersion != APIVersion || kind != Kind {
-		return nil, fmt.Errorf("%w: got %q of %q: send %s of %s", errNoReview, kind, apiVersion, Kind, APIVersion)
+		return nil, nil, fmt.Errorf("%w: got %q of %q: send %s of %s", errNoReview, kind, apiVersion, Kind, APIVersion)
 	}
-	r := &policy.Request{}
+	r = &policy.Request{}
 	var (
 		of       metav1.GroupVersionKind
 		resource metav1.GroupVersionResource
-		by       user
 	)
 	for _, part := range []struct {
 		name string
 		into any
 	}{
 		{"uid", &r.UID}, {"kind", &of}, {"resource", &resource}, {"subResource", &r.SubResource}, {"name", &r.Name},
-		{"namespace", &r.Namespace}, {"operation", &r.Operation}, {"userInfo", &by}, {"dryRun", &r.DryRun},
+		{"namespace", &r.Namespace}, {"operation", &r.Operation}, {"dryRun", &r.DryRun},
 	} {
 		if err := decodePart("request."+part.name, e.fields[part.name], part.into); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if r.UID == "" {
-		return nil, fmt.Errorf("%w: it has no request with a uid", errNoReview)
+		return nil, nil, fmt.Errorf("%w: it has no request with a uid", errNoReview)
 	}
 	r.Kind = policy.GroupVersionKind{Group: of.Group, Version: of.Version, Kind: of.Kind}
 	r.Resource = resource.Resource
-	r.UserInfo = policy.UserInfo{Username: by.Username, UID: by.UID, Groups: by.Groups}
-	return r, nil
+	r.UserInfo, why, err = e.user()
+	return r, why, err
 }
 
 // options are the options of the request that is reviewed; nil when there are
-// none, or the text ended before them.
+// none, when they are longer than the API server's ever are, or the text ended before
+// them.
 func (e *envelope) options() (map[string]any, error) {
 	var out map[string]any
+	if len(e.fields["options"]) > maxOptions {
+		return nil, nil
+	}
 	return out, decodePart("request.options", e.fields["options"], &out)
 }
 
@@ -124,6 +161,9 @@ func (e *envelope) options() (map[string]any, error) {
 func decodePart(name string, text []byte, into any) error {
 	if len(text) == 0 {
 		return nil
+	}
+	if len(text) > maxPart {
+		return fmt.Errorf("%w: its %s has more than %d KiB", errNoReview, name, maxPart>>10)
 	}
 	if err := utiljson.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("%w: decoding its %s: %w", errNoReview, name, err)

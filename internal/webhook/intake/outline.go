@@ -2,8 +2,23 @@ package intake
 
 import (
 	"crypto/sha256"
+	"hash"
+	"slices"
+	"strconv"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// Bounds of an outline: whoever writes an object may give it as many fields, labels
+// and finalizers as fit.
+const (
+	// maxOutlinedFields are kept apart, of an object and of its metadata.
+	maxOutlinedFields = 128
+	// maxOutlinedBytes and maxOutlinedLeaves are decoded of one field of the metadata.
+	maxOutlinedBytes  = 64 << 10
+	maxOutlinedLeaves = 512
+	// otherFields stands for all fields beyond.
+	otherFields = "\x00others"
 )
 
 // outline is an object of which only the metadata is decoded; every other field
@@ -15,50 +30,69 @@ func outline(text []byte) map[string]any {
 	if b, ok := c.token(); !ok || b != '{' {
 		return nil
 	}
-	out := map[string]any{}
+	d := digests{fields: map[string]any{}, others: sha256.New()}
 	ended := c.fields(func(key string, c *cursor) bool {
 		if key == "metadata" {
 			if b, ok := c.token(); ok && b == '{' {
 				metadata, ok := outlineMetadata(c)
-				out[key] = metadata
+				d.fields[key] = metadata
 				return ok
 			}
 		}
 		var size Size
 		value, ok := c.value(&size)
-		out[key] = sum(value)
+		d.add(key, value)
 		return ok
 	})
 	if !ended {
 		return nil
 	}
-	return out
+	return d.all()
 }
 
-// maxOutlined bounds what is decoded of one field of the metadata: whoever writes
-// an object may give it as many labels and finalizers as fit.
-const maxOutlined = 64 << 10
-
-// outlineMetadata decodes the short fields of the metadata, among them those that
-// decide about exemptions.
+// outlineMetadata decodes the short fields of the metadata that say which object it
+// is, and those that decide about exemptions.
 func outlineMetadata(c *cursor) (map[string]any, bool) {
-	out := map[string]any{}
-	return out, c.fields(func(key string, c *cursor) bool {
+	d := digests{fields: map[string]any{}, others: sha256.New()}
+	ended := c.fields(func(key string, c *cursor) bool {
 		var size Size
 		value, ok := c.value(&size)
-		out[key] = sum(value)
-		if len(value) > maxOutlined || key == "annotations" || key == "managedFields" {
+		d.add(key, value)
+		short := len(value) <= maxOutlinedBytes && size.Leaves <= maxOutlinedLeaves && size.Containers <= 1
+		if !short || !slices.Contains([]string{"name", "namespace", "uid", "labels", "finalizers", "deletionTimestamp"}, key) {
 			return ok
 		}
 		var decoded any
 		if utiljson.Unmarshal(value, &decoded) == nil {
-			out[key] = decoded
+			d.fields[key] = decoded
 		}
 		return ok
 	})
+	return d.all(), ended
 }
 
-func sum(text []byte) string {
-	digest := sha256.Sum256(text)
-	return string(digest[:])
+// digests are those of an object's fields: of the first ones each, and of all others
+// one.
+type digests struct {
+	fields map[string]any
+	others hash.Hash
+	more   bool
+}
+
+func (d *digests) add(key string, value []byte) {
+	sum := sha256.Sum256(value)
+	if len(d.fields) < maxOutlinedFields {
+		d.fields[key] = string(sum[:])
+		return
+	}
+	d.more = true
+	_, _ = d.others.Write([]byte(strconv.Itoa(len(key)) + ":" + key)) // a hash gives no error
+	_, _ = d.others.Write(sum[:])
+}
+
+func (d *digests) all() map[string]any {
+	if d.more {
+		d.fields[otherFields] = string(d.others.Sum(nil))
+	}
+	return d.fields
 }

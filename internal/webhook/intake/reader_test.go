@@ -147,6 +147,34 @@ func TestOutlinesTellWhatChanges(t *testing.T) {
 	}
 }
 
+func TestOutlinesTellWhatChangesAmongVeryManyFields(t *testing.T) {
+	object := strings.Replace(fields(400_000), `"399999":0`, `"399999":{"a":0}`, 1)
+	got, err := readOf(small(), review("UPDATE", object, strings.Replace(object, `"399999":{"a":0}`, `"399999":{"a":1}`, 1), ""))
+	if err != nil || got.Unread == nil || got.Unread.Reason != intake.TooMany {
+		t.Fatal(err, got.Unread)
+	}
+	if cmp.Equal(got.Object, got.OldObject) || len(got.Object) > 200 {
+		t.Errorf("of 400000 fields %d are kept, and a change of the last isn't seen", len(got.Object))
+	}
+	same, err := readOf(small(), review("UPDATE", object, object, ""))
+	if err != nil || !cmp.Equal(same.Object, same.OldObject) {
+		t.Errorf("equal objects have outlines that differ: %v", err)
+	}
+}
+
+// A user of more groups than are read is never taken for one who isn't in them.
+func TestAUserOfTooManyGroupsIsNotJudgedByTheRest(t *testing.T) {
+	groups := `,"userInfo":{"username":"ann","groups":[` + strings.Repeat(`"g",`, 1<<16) + `"exempt"],"extra":{"a":["` + strings.Repeat("x", 1<<20) + `"]}}`
+	got, err := readOf(small(), review("CREATE", config, "null", groups))
+	if err != nil || got.Unread == nil || got.Unread.Reason != intake.TooLarge || got.UserInfo.Username != "ann" || got.UserInfo.Groups != nil {
+		t.Fatalf("%v %+v", err, got)
+	}
+	few, err := readOf(small(), review("CREATE", config, "null", strings.Replace(groups, strings.Repeat(`"g",`, 1<<16), "", 1)))
+	if err != nil || few.Unread != nil || len(few.UserInfo.Groups) != 1 {
+		t.Errorf("what else is known of a user takes nothing: %v %v", err, few.Unread)
+	}
+}
+
 func TestWhatIsNoReviewIsRefused(t *testing.T) {
 	for name, tc := range map[string]struct {
 		body string
@@ -158,6 +186,7 @@ func TestWhatIsNoReviewIsRefused(t *testing.T) {
 		"a review without a request":  {body: `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`, want: http.StatusBadRequest},
 		"another kind":                {body: `{"kind":"Pod","apiVersion":"v1"}`, want: http.StatusBadRequest},
 		"much white space":            {body: strings.Repeat(" ", 41<<20), want: http.StatusRequestEntityTooLarge},
+		"a name that no object has":   {body: review("CREATE", config, "null", `,"name":"`+strings.Repeat("x", 1<<20)+`"`), want: http.StatusBadRequest},
 		"a request of a strange form": {body: review("CREATE", config, "null", `,"userInfo":7`), want: http.StatusBadRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
