@@ -81,6 +81,9 @@ const (
 	ReasonExists = "AlreadyExists"
 	// ReasonDisruptionBudget: a PodDisruptionBudget doesn't let the Pod be evicted.
 	ReasonDisruptionBudget = "DisruptionBudget"
+	// ReasonNotServed: the API server doesn't serve the object's kind, or its version,
+	// now: nothing is known of the object.
+	ReasonNotServed = "NotServed"
 	// ReasonLacksRights: the controller lacks a right that this target's fix needs.
 	ReasonLacksRights = "LacksRights"
 	// ReasonNoUndo: what was done to the object can't be undone.
@@ -242,7 +245,7 @@ type TargetRecord struct {
 	// +kubebuilder:validation:MaxLength=4096
 	Proposal string `json:"proposal,omitempty"`
 	// waitingSince is since when a PodDisruptionBudget has kept the Pod from being
-	// evicted.
+	// evicted, or the API server hasn't served the object's kind.
 	// +optional
 	WaitingSince *metav1.MicroTime `json:"waitingSince,omitempty"`
 	// recovering says that the write was undone, and that the object isn't known to

@@ -2,16 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kube"
 )
 
 func newRolloutCommand() *cobra.Command {
@@ -92,10 +91,4 @@ func failure(what string, err error) error {
 
 // isMissingKind says whether an error means that the cluster doesn't serve the
 // kind, whichever noticed: the API server, or discovery before it was asked.
-func isMissingKind(err error) bool {
-	if meta.IsNoMatchError(err) {
-		return true
-	}
-	var status apierrors.APIStatus
-	return errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Name == "" && apierrors.IsNotFound(err)
-}
+func isMissingKind(err error) bool { return kube.Classify(err) == kube.Unserved }

@@ -2,11 +2,13 @@ package kube
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Class is what an API error means for whoever made the call.
@@ -15,8 +17,12 @@ type Class int
 const (
 	// OK: no error.
 	OK Class = iota
-	// Gone: the object, or its whole kind, doesn't exist (any more).
+	// Gone: the API server serves the kind, and has no such object (any more).
 	Gone
+	// Unserved: the API server doesn't serve the kind or its version now: its CRD or
+	// APIService isn't there, yet or any more. That says nothing of an object, and a
+	// write that it answers hasn't happened.
+	Unserved
 	// Conflict: the object has changed since it was read; compute again from
 	// fresh state.
 	Conflict
@@ -36,7 +42,9 @@ func Classify(err error) Class {
 	switch {
 	case err == nil:
 		return OK
-	case apierrors.IsNotFound(err), apierrors.IsGone(err), meta.IsNoMatchError(err):
+	case meta.IsNoMatchError(err), isMissing(err) && !namesObject(err):
+		return Unserved
+	case isMissing(err):
 		return Gone
 	case apierrors.IsConflict(err), isFailedTest(err):
 		return Conflict
@@ -50,6 +58,22 @@ func Classify(err error) Class {
 	}
 }
 
+func isMissing(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsGone(err) }
+
+// namesObject says whether an answer was given by somebody who looked for the object,
+// and names it. Where no handler serves the kind, the answer is none of Kubernetes's
+// (a page that isn't found), and the client fills in what it has asked for.
+func namesObject(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && details.Name != "" && !slices.ContainsFunc(details.Causes, func(c metav1.StatusCause) bool {
+		return c.Type == metav1.CauseTypeUnexpectedServerResponse
+	})
+}
+
 // isFailedTest recognizes a JSON Patch that the API server couldn't apply to the
 // object as it is now. Whoever sends a patch has applied it to the object as it
 // was read, so the object has changed since. The server answers 422 with this
@@ -59,8 +83,12 @@ func isFailedTest(err error) bool {
 }
 
 // DeniedByAdmission tells an admission denial from a lack of rights: both are
-// 403, but admission names its webhook or policy.
+// 403, but admission names its webhook or policy. A webhook may deny under any other
+// code too, such as 404 or 409; by 429 and 503 it asks to be tried again.
 func DeniedByAdmission(err error) bool {
+	if apierrors.IsNotFound(err) || apierrors.IsGone(err) || apierrors.IsConflict(err) || apierrors.IsBadRequest(err) {
+		return strings.Contains(err.Error(), "admission webhook ") && strings.Contains(err.Error(), " denied the request")
+	}
 	if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !apierrors.IsInternalError(err) {
 		return false
 	}

@@ -196,7 +196,28 @@ func TestClassify(t *testing.T) {
 	}{
 		"No error is OK":                       {reason: "nothing happened", want: kube.OK},
 		"A missing object is gone":             {reason: "404", err: apierrors.NewNotFound(resource, "web"), want: kube.Gone},
-		"A missing kind is gone":               {reason: "its definition was deleted", err: &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "X"}}, want: kube.Gone},
+		"A kind that isn't served isn't gone":  {reason: "its definition may be back in a moment", err: fmt.Errorf("read: %w", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "X"}}), want: kube.Unserved},
+		"A resource that isn't served isn't gone": {
+			reason: "the same, as the mapper tells it of a version that was dropped",
+			err:    &meta.NoResourceMatchError{PartialResource: schema.GroupVersionResource{Group: "example.com", Version: "v1beta1"}}, want: kube.Unserved,
+		},
+		"A path that no handler serves isn't gone": {
+			reason: "a page not found: the client fills in what it asked for, and marks the answer as unexpected",
+			err:    apierrors.NewGenericServerResponse(http.StatusNotFound, "get", resource, "web", "404 page not found", 0, true), want: kube.Unserved,
+		},
+		"A 404 that names no object isn't gone": {
+			reason: "a proxy or an aggregated API server that doesn't know the path",
+			err:    apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "", "", 0, false), want: kube.Unserved,
+		},
+		"An aggregated API that is down is transient": {
+			reason: "503: whether a write has happened isn't known", err: apierrors.NewServiceUnavailable("error trying to reach service"), want: kube.Transient,
+		},
+		"A webhook that denies as not found is a denial": {
+			reason: "a webhook may choose the code", err: deniedAs(http.StatusNotFound, metav1.StatusReasonNotFound), want: kube.Unserved, denied: true,
+		},
+		"A webhook that denies as a conflict is a denial": {
+			reason: "a webhook may choose the code", err: deniedAs(http.StatusConflict, metav1.StatusReasonConflict), want: kube.Conflict, denied: true,
+		},
 		"An old resourceVersion is a conflict": {reason: "409", err: apierrors.NewConflict(resource, "web", errors.New("changed")), want: kube.Conflict},
 		"A failed test operation is a conflict": {
 			reason: "422 without field errors comes from the patch library",
@@ -225,6 +246,13 @@ func TestClassify(t *testing.T) {
 			}
 		})
 	}
+}
+
+// deniedAs is what the API server answers for a webhook that denies with a code of
+// its own.
+func deniedAs(code int32, reason metav1.StatusReason) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason,
+		Message: `admission webhook "other.example.com" denied the request: no such team`}}
 }
 
 func deployment(generation, observed int64, status map[string]any) map[string]any {

@@ -90,6 +90,8 @@ func (l Lineage) failed(owner v1alpha1.ObjectReference, err error) (Lineage, err
 	switch Classify(err) {
 	case Gone:
 		return l.stopped("%s doesn't exist any more", describe(owner)), nil
+	case Unserved:
+		return l.stopped("whether %s is there isn't known: the API server doesn't serve its kind now", describe(owner)), nil
 	case Forbidden:
 		return l.stopped("whether %s has an owner of its own isn't known: grant the controller %s", describe(owner), missingRule(owner, err)), nil
 	case OK, Conflict, Invalid, Transient:

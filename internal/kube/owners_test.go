@@ -89,9 +89,9 @@ func TestRootOf(t *testing.T) {
 			want: want{Chain: "ReplicaSet web-7d4b of Deployment web", Stopped: "Deployment web doesn't exist any more"},
 		},
 		"An owner of an unknown kind ends the chain": {
-			reason: "its definition was deleted", by: "example.com/v1 Database main db",
+			reason: "its definition isn't there now: the owner may be", by: "example.com/v1 Database main db",
 			family: family{"Database main": {err: &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "Database"}}}},
-			want:   want{Chain: "Database.example.com main", Stopped: "Database.example.com main doesn't exist any more"},
+			want:   want{Chain: "Database.example.com main", Stopped: "whether Database.example.com main is there isn't known: the API server doesn't serve its kind now"},
 		},
 		"Another object under the owner's name isn't the owner": {
 			reason: "the UID tells them apart", by: replicaSet, family: family{"ReplicaSet web-7d4b": {uid: "other"}},

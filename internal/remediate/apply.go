@@ -161,7 +161,7 @@ func (p *pass) refused(ctx context.Context, a *attempt, sent v1alpha1.TargetReco
 		return p.unknown(sent, err)
 	}
 	var outcome *v1alpha1.TargetRecord
-	if kube.Classify(err) == kube.Conflict {
+	if kube.Classify(err) == kube.Conflict && !kube.DeniedByAdmission(err) {
 		outcome = a.retry("somebody else wrote the object first", conflictBackoff)
 	} else {
 		outcome = a.fromError(err)

@@ -118,23 +118,25 @@ func (a *attempt) retry(message string, after time.Duration) *v1alpha1.TargetRec
 	return rec
 }
 
-// budgetPoll is how often a Pod is tried again that a PodDisruptionBudget keeps.
-const budgetPoll = 2 * time.Second
+// waitPoll is how often a target is tried again that waits for others: a Pod for its
+// PodDisruptionBudget, an object for its kind to be served.
+const waitPoll = 2 * time.Second
 
-// waitForBudget leaves the target pending until its PodDisruptionBudget lets it
-// be evicted, up to the progress deadline. It is no failure, and no try.
-func (a *attempt) waitForBudget(message string) *v1alpha1.TargetRecord {
+// waitFor leaves the target pending for what others must do first, up to the
+// progress deadline. It is no failure, and no try. What it is to come to is for the
+// message of a target that has waited too long.
+func (a *attempt) waitFor(reason, what, message string) *v1alpha1.TargetRecord {
 	now := metav1.NewMicroTime(a.targets.clock.Now())
 	since := a.previous.WaitingSince
-	if since == nil {
+	if since == nil || a.previous.Reason != reason {
 		since = &now
 	}
 	if deadline := a.plan.Strategy.ProgressDeadline.Duration; now.Sub(since.Time) > deadline {
-		return a.failed(v1alpha1.ReasonDisruptionBudget, fmt.Sprintf("couldn't be evicted within %s: %s", deadline, message))
+		return a.failed(reason, fmt.Sprintf("couldn't be %s within %s: %s", what, deadline, message))
 	}
-	rec := a.pending(v1alpha1.ReasonDisruptionBudget, message)
+	rec := a.pending(reason, message)
 	rec.WaitingSince = since
-	next := metav1.NewMicroTime(now.Add(budgetPoll))
+	next := metav1.NewMicroTime(now.Add(waitPoll))
 	rec.NextAttemptAt = &next
 	return rec
 }
@@ -142,7 +144,7 @@ func (a *attempt) waitForBudget(message string) *v1alpha1.TargetRecord {
 // fromError decides what an API error before the write means for the target.
 func (a *attempt) fromError(err error) *v1alpha1.TargetRecord {
 	if message, kept := kube.KeptByBudget(err); kept {
-		return a.waitForBudget(message)
+		return a.waitFor(v1alpha1.ReasonDisruptionBudget, "evicted", message)
 	}
 	if kube.DeniedByAdmission(err) { // as 403 by a webhook, as 422 by an admission policy
 		return a.failed(v1alpha1.ReasonAdmissionDenied, err.Error())
@@ -150,6 +152,8 @@ func (a *attempt) fromError(err error) *v1alpha1.TargetRecord {
 	switch kube.Classify(err) {
 	case kube.Gone:
 		return a.skipped(v1alpha1.ReasonGone, "the object doesn't exist any more")
+	case kube.Unserved:
+		return a.waitFor(v1alpha1.ReasonNotServed, "written", unserved(err))
 	case kube.Invalid:
 		return a.failed(v1alpha1.ReasonDryRunRefused, err.Error())
 	case kube.Forbidden:

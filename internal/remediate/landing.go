@@ -99,10 +99,12 @@ func (p *pass) atLandings(views []TargetView) {
 	}
 }
 
-// keepLanding leaves a target pending that would be settled while an earlier write
-// of ours may still reach it: nobody would look at it any more.
+// keepLanding leaves a target pending, and in its wave, that would be settled or put
+// into another while an earlier write of ours may still reach it: nobody would look at
+// it any more.
 func (a *attempt) keepLanding(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
-	if unsettled(rec.State) || !landing(&a.previous) {
+	moves := rec.Wave != nil && (a.previous.Wave == nil || *rec.Wave != *a.previous.Wave)
+	if unsettled(rec.State) && !moves || !landing(&a.previous) {
 		return rec
 	}
 	return a.awaitLanding("an earlier write of ours may still reach the object; once it can't: " + rec.Reason + ": " + rec.Message)

@@ -105,6 +105,9 @@ func (o Observation) resolving(m members) Intent {
 			now = append(now, i)
 		}
 	}
+	if i, lost := o.unfound(m); lost && len(now) == 0 {
+		return o.notFound(i)
+	}
 	if len(now) == 0 {
 		return o.stay("waiting to find out whether a write has happened", Intent{Wait: until(o.Now, m.nextTry)})
 	}

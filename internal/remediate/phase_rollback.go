@@ -3,6 +3,7 @@ package remediate
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -190,20 +191,37 @@ func (o Observation) rolledBack() Intent {
 
 // notUndone says why writes couldn't be undone.
 func (o Observation) notUndone(conflicts int) string {
-	lasting := 0
+	counts := map[string]int{}
 	for _, t := range o.Targets {
-		if t.State == v1alpha1.TargetRevertConflict && t.Reason == v1alpha1.ReasonNoUndo {
-			lasting++
+		if t.State == v1alpha1.TargetRevertConflict {
+			counts[t.Reason]++
 		}
 	}
-	const changed = "somebody else has changed the same fields since; compare the slices' records with the objects"
-	switch lasting {
-	case 0:
-		return changed
-	case conflicts:
-		return "what was done to them has no undo; the slices' records say what it was"
+	lasting, unserved := counts[v1alpha1.ReasonNoUndo], counts[v1alpha1.ReasonNotServed]
+	var parts []string
+	if lasting > 0 {
+		parts = append(parts, someOf(lasting, conflicts, "what was done to them has no undo; the slices' records say what it was", "what was done to %d has no undo"))
+	}
+	if unserved > 0 {
+		parts = append(parts, someOf(unserved, conflicts, "the API server doesn't serve their kind any more; is it served again, compare the slices' records with the objects",
+			"the kind of %d isn't served any more"))
+	}
+	if others := conflicts - lasting - unserved; others > 0 {
+		const changed = "somebody else has changed the same fields since; compare the slices' records with the objects"
+		parts = append(parts, someOf(others, conflicts, changed, "of the others, "+changed))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// someOf speaks of some of several targets, or of all.
+func someOf(n, all int, ofAll, ofSome string) string {
+	switch {
+	case n == all:
+		return ofAll
+	case strings.Contains(ofSome, "%d"):
+		return fmt.Sprintf(ofSome, n)
 	default:
-		return fmt.Sprintf("what was done to %d has no undo; of the others, %s", lasting, changed)
+		return ofSome
 	}
 }
 

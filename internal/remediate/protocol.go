@@ -199,7 +199,9 @@ func dryRunOnServer(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 		}
 		if s.Type == policy.ActionCreate {
 			var err error
-			if w.object, err = a.manifest(s.Object); err != nil {
+			if w.object, err = a.manifest(s.Object); kube.Classify(err) == kube.Unserved {
+				return a.fromError(err)
+			} else if err != nil {
 				return a.failed(v1alpha1.ReasonFixInvalid, err.Error())
 			}
 		}

@@ -30,7 +30,7 @@ func (p *pass) resolved(ctx context.Context, a *attempt) v1alpha1.TargetRecord {
 	for n, w := range writes {
 		f, err := recorded(w).find(ctx, p.targets, a.target.Object, w)
 		if err != nil {
-			return p.unknown(a.previous, err)
+			return p.unknown(p.undecided(a), err)
 		}
 		found[f.side]++
 		findings[n] = f
@@ -54,6 +54,17 @@ func (p *pass) resolved(ctx context.Context, a *attempt) v1alpha1.TargetRecord {
 	default:
 		return *p.halfDone(a, found)
 	}
+}
+
+// undecided is the record of a target of which nobody can find out now what became of
+// its writes. Once they can't arrive any more it isn't one that is merely to be written
+// again: is it never found out, its wave is undone, and this target with it.
+func (p *pass) undecided(a *attempt) v1alpha1.TargetRecord {
+	rec := a.previous
+	if !p.targets.clock.Now().Before(p.landsUntil(a.target.Object.UID, &rec)) {
+		rec.State = v1alpha1.TargetIntent
+	}
+	return rec
 }
 
 // halfDone is what becomes of a target once nothing of its fix is left.

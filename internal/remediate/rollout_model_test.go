@@ -173,6 +173,12 @@ func restless() *rapid.Generator[behaviour] {
 		case 9:
 			b.ShutBetween = durations(1, 20, 200).Draw(t, "shutBetween")
 		}
+		if rapid.IntRange(0, 9).Draw(t, "unserved") == 0 {
+			b.Unserved = spans().Draw(t, "away")
+			if rapid.IntRange(0, 3).Draw(t, "uninstalled") == 0 {
+				b.Unserved = append(b.Unserved, span{durations(0, 5, 30, 120).Draw(t, "uninstalledAt"), never})
+			}
+		}
 		b.LeavesBetween = rapid.IntRange(0, 9).Draw(t, "leavesBetween") == 0
 		if rapid.IntRange(0, 7).Draw(t, "optsOut") == 0 {
 			b.OptsOutAt = durations(1, 60, 130).Draw(t, "optsOutAt")

@@ -35,6 +35,7 @@ func (r *rules) check(s simStep) {
 	r.checkSoak(s)
 	r.checkOutcomes(s)
 	r.checkVanished(s)
+	r.checkServed(s)
 	r.checkPeople(s)
 	r.checkProgress(s)
 }
@@ -202,7 +203,7 @@ func (r *rules) endOfTargets(b *book) error {
 		if unsettled(rec.State) {
 			return fmt.Errorf("%s: %s is still %s", r.sim.rem.Status.Phase, name(obj.ref), rec.State)
 		}
-		if !obj.exists(r.sim.clock.Now()) || obj.untold {
+		if !obj.exists(r.sim.clock.Now()) || obj.untold || rec.Reason == v1alpha1.ReasonNotServed {
 			continue
 		}
 		ours := obj.value == valueAfter && !obj.theirs

@@ -10,7 +10,7 @@ import (
 func scenarios() map[string]scenario {
 	all := map[string]scenario{}
 	for _, group := range []map[string]scenario{goodScenarios(), failingScenarios(), canaryScenarios(), heldScenarios(), oddScenarios(),
-		approvalScenarios(), abortScenarios(), pauseScenarios(), holdScenarios(), undoAllScenarios(), undoScenarios(), budgetScenarios(), metricScenarios(), stageScenarios(), vanishScenarios(), outageScenarios(), landingScenarios(), sharedScenarios()} {
+		approvalScenarios(), abortScenarios(), pauseScenarios(), holdScenarios(), undoAllScenarios(), undoScenarios(), budgetScenarios(), metricScenarios(), stageScenarios(), vanishScenarios(), outageScenarios(), landingScenarios(), sharedScenarios(), servedScenarios()} {
 		for name, sc := range group {
 			all[name] = sc
 		}

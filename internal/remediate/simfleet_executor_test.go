@@ -191,6 +191,8 @@ func (s *simulation) save(b *book) {
 func (s *simulation) check(i int) *Check {
 	obj := s.objects[i]
 	switch {
+	case !s.serves(obj):
+		return &Check{CheckWaiting, v1alpha1.ReasonUnobserved, "the object couldn't be read: its kind isn't served"}
 	case take(&obj.CheckErrors):
 		return &Check{CheckWaiting, v1alpha1.ReasonUnobserved, "the object couldn't be read: 503 from the API server"}
 	case !obj.exists(s.clock.Now()):

@@ -102,7 +102,7 @@ func (s *simulation) lookAtRollback(o *Observation) {
 	for i, t := range o.Targets {
 		if obj := s.objects[i]; t.Recovering {
 			o.Targets[i].Check = &Check{CheckWaiting, "", "0 of 1 replicas ready"}
-			if o.Now.Sub(obj.undoneAt) >= obj.Recovers || !obj.exists(o.Now) {
+			if s.serves(obj) && o.Now.Sub(obj.undoneAt) >= obj.Recovers || s.serves(obj) && !obj.exists(o.Now) {
 				o.Targets[i].Check = &Check{CheckPassed, "", "as well as before"}
 			}
 		}

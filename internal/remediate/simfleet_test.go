@@ -68,6 +68,9 @@ type behaviour struct {
 	// OptsOutAt is when the object says that it wants no remediation, counted from
 	// the start; zero: never.
 	OptsOutAt time.Duration
+	// Unserved is when the API server doesn't serve the object's kind, counted from the
+	// start.
+	Unserved []span
 	// Edited: somebody changes our field once the rollback has begun.
 	Edited bool
 }

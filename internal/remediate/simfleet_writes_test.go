@@ -12,7 +12,7 @@ import (
 // keeps to it.
 
 func settledAs(rec v1alpha1.TargetRecord, state v1alpha1.TargetState, reason, message string) v1alpha1.TargetRecord {
-	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt = state, reason, message, nil
+	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.WaitingSince = state, reason, message, nil, nil
 	return rec
 }
 
@@ -41,7 +41,7 @@ func simBackoff(attempts int32) time.Duration { return min(time.Second<<min(atte
 // reach isn't settled.
 func (s *simulation) prepare(i int, wave int32, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	prepared := s.decide(i, wave, rec)
-	if !unsettled(prepared.State) && landing(&rec) {
+	if (!unsettled(prepared.State) || prepared.Wave != rec.Wave) && landing(&rec) {
 		return s.awaitLanding(rec)
 	}
 	return prepared
@@ -56,6 +56,8 @@ func (s *simulation) awaitLanding(rec v1alpha1.TargetRecord) v1alpha1.TargetReco
 func (s *simulation) decide(i int, wave int32, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	obj := s.objects[i]
 	switch {
+	case !s.serves(obj):
+		return s.waitServed(rec)
 	case take(&obj.PreErrors):
 		return s.retried(rec, "503 from the API server", simBackoff(rec.Attempts))
 	case !obj.exists(s.clock.Now()):
@@ -140,6 +142,8 @@ func (s *simulation) send(b *book, i int, before v1alpha1.TargetRecord) v1alpha1
 		obj.theirs, obj.untold = true, true
 	}
 	switch {
+	case !s.serves(obj):
+		return s.waitServed(before)
 	case !obj.exists(now):
 		return settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonGone, "the object doesn't exist any more")
 	case rec.Write.ResourceVersion != fmt.Sprint(obj.version):
@@ -188,6 +192,11 @@ func (s *simulation) resolve(b *book, batch []int) {
 	for _, i := range batch {
 		obj, rec := s.objects[i], *b.record(i)
 		switch {
+		case !s.serves(obj):
+			if !s.clock.Now().Before(landsUntil(&rec)) {
+				rec.State = v1alpha1.TargetIntent
+			}
+			rec = s.open(rec, "finding out whether the write has happened: the kind isn't served")
 		case !obj.exists(s.clock.Now()):
 			rec = s.applied(rec) // it may have been written first
 		case obj.value == rec.Write.DigestAfter:
@@ -257,6 +266,8 @@ func (s *simulation) revert(b *book, batch []int) {
 			obj.set(valueTheirs)
 		}
 		switch {
+		case !s.serves(obj):
+			rec = s.undoServed(rec)
 		case take(&obj.RevertErrors):
 			rec = s.open(rec, "503 from the API server")
 		case !obj.exists(s.clock.Now()) && rec.Reason == v1alpha1.ReasonVanished:

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kube"
 )
 
 // maxSliceBytes bounds a slice's encoding, well below etcd's request limit of
@@ -54,7 +54,7 @@ func readSlice(ctx context.Context, reader client.Reader, name string) (*v1alpha
 	slice := &v1alpha1.RemediationSlice{}
 	err := reader.Get(ctx, client.ObjectKey{Name: name}, slice)
 	switch {
-	case apierrors.IsNotFound(err):
+	case kube.Classify(err) == kube.Gone:
 		return nil, errPlanIncomplete{missing: name}
 	case err != nil:
 		return nil, fmt.Errorf("read slice %s: %w", name, err)

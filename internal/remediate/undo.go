@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kube"
 )
 
 // revert undoes recorded writes, in the order given. For each it succeeds when
@@ -37,6 +38,8 @@ func (p *pass) reverted(ctx context.Context, ref v1alpha1.ObjectReference, rec v
 			return p.mayLand(rec)
 		}
 		switch {
+		case kube.Classify(u.err) == kube.Unserved:
+			return p.undoServed(rec, until, u.err)
 		case u.err != nil:
 			return p.notYet(rec, u.err)
 		case u.state == v1alpha1.TargetRevertConflict:
@@ -88,7 +91,7 @@ func (p *pass) notYet(rec v1alpha1.TargetRecord, err error) v1alpha1.TargetRecor
 	rec.Message = truncate(cause(rec)+notYetUndone+err.Error(), 1024)
 	next := metav1.NewMicroTime(p.targets.clock.Now().Add(p.targets.backoff(rec.Attempts)))
 	rec.Attempts++
-	rec.NextAttemptAt = &next
+	rec.NextAttemptAt, rec.WaitingSince = &next, nil
 	return rec
 }
 
@@ -106,7 +109,7 @@ func cause(rec v1alpha1.TargetRecord) string {
 }
 
 func (p *pass) ended(rec v1alpha1.TargetRecord, state v1alpha1.TargetState, reason, message string) v1alpha1.TargetRecord {
-	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt = state, reason, truncate(message, 1024), nil
+	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.WaitingSince = state, reason, truncate(message, 1024), nil, nil
 	if state == v1alpha1.TargetReverted {
 		rec.Recovering = rec.Write != nil
 		now := metav1.NewMicroTime(p.targets.clock.Now())

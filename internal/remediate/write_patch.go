@@ -139,7 +139,7 @@ func (patching) undo(ctx context.Context, t *targets, _ v1alpha1.ObjectReference
 	case kube.OK:
 	case kube.Gone:
 		return goneSince()
-	case kube.Conflict, kube.Invalid, kube.Forbidden, kube.Transient:
+	case kube.Unserved, kube.Conflict, kube.Invalid, kube.Forbidden, kube.Transient:
 		return undone{err: err}
 	}
 	digest, err := action.DigestAfter(action.Observe(result.Object, fields))

@@ -88,7 +88,7 @@ func TestWaitingForADisruptionBudgetIsNoTry(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			a := &attempt{targets: targetsAt(waiverNow), previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending, WaitingSince: tc.since}}
+			a := &attempt{targets: targetsAt(waiverNow), previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending, Reason: v1alpha1.ReasonDisruptionBudget, WaitingSince: tc.since}}
 			a.plan.Strategy.SetDefaults()
 			a.plan.Strategy.ProgressDeadline = metav1.Duration{Duration: 90 * time.Second}
 			got := a.fromError(tc.err)

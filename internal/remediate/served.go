@@ -1,0 +1,71 @@
+package remediate
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// A kind that the API server doesn't serve now (its definition is replaced or
+// uninstalled, its API server away) says nothing of the objects: they may be there
+// again in a moment, with our writes in them. So they are neither gone nor failed, and
+// wait; a rollback gives them up in the end, and says so.
+
+// unservedTries is how often a kind must be missed, beside for how long, until the
+// undoing of a write is given up: a clock may be wrong.
+const unservedTries = 3
+
+// unserved tells people that a kind isn't served.
+func unserved(err error) string {
+	return fmt.Sprintf("the API server doesn't serve the kind, or its version, now, so that nothing is known of the object: %v", err)
+}
+
+// undoServed leaves a write to be undone when its object's kind is served again. Is
+// that long in coming, the kind is taken for uninstalled, and the write for one that
+// can't be undone. It isn't given up while the write itself may still arrive.
+func (p *pass) undoServed(rec v1alpha1.TargetRecord, lands time.Time, err error) v1alpha1.TargetRecord {
+	now := metav1.NewMicroTime(p.targets.clock.Now())
+	since := rec.WaitingSince
+	if since == nil {
+		since = &now
+	}
+	patience := unobservedFactor * p.rem.Spec.Strategy.ProgressDeadline.Duration
+	if now.Sub(since.Time) > patience && rec.Attempts >= unservedTries && !now.Time.Before(lands) {
+		return p.ended(rec, v1alpha1.TargetRevertConflict, v1alpha1.ReasonNotServed, fmt.Sprintf(
+			"not undone within %s: %s. Is the kind served again, compare the record with the object", patience, unserved(err)))
+	}
+	rec = p.notYet(rec, errors.New(unserved(err)))
+	rec.WaitingSince = since
+	return rec
+}
+
+// unfound is a recorded write of which nobody could find out whether it has happened,
+// for so long after it may have arrived last that its wave is to be undone: those that
+// are written already mustn't stay without anybody looking at them.
+func (o Observation) unfound(m members) (target int, found bool) {
+	patience := unobservedFactor * o.Spec.Strategy.ProgressDeadline.Duration
+	for _, i := range m.intents {
+		since := o.Targets[i].LandsUntil
+		if since.IsZero() {
+			continue
+		}
+		if began := o.Status.WaveStartedAt; began != nil && began.After(since) {
+			since = began.Time
+		}
+		if o.Now.Sub(since) > patience {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// notFound fails a wave of which a write's outcome can't be found out.
+func (o Observation) notFound(target int) Intent {
+	return o.fail(failure{reason: v1alpha1.ReasonNoAnswer, unanswered: true, message: fmt.Sprintf(
+		"%s: whether its write has happened couldn't be found out within %s; that says nothing of the fix",
+		name(o.Targets[target].Object), unobservedFactor*o.Spec.Strategy.ProgressDeadline.Duration)})
+}

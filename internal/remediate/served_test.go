@@ -1,0 +1,121 @@
+package remediate
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// missingKinds are the answers where the API server doesn't serve a kind.
+func missingKinds() map[string]error {
+	return map[string]error{
+		"a path that no handler serves": apierrors.NewGenericServerResponse(http.StatusNotFound, "get",
+			schema.GroupResource{Resource: "configmaps"}, "web", "404 page not found", 0, true),
+		"a kind that discovery doesn't know": &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "ConfigMap"}},
+	}
+}
+
+// withoutKind answers each read of the bench's objects as if their kind weren't served.
+func (b *bench) withoutKind(answer error) {
+	b.t.Helper()
+	b.pass.targets.reader = interceptor.NewClient(b.api.(client.WithWatch), interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error { return answer }})
+}
+
+// An object whose kind isn't served is neither gone nor vanished, its removal hasn't
+// happened, and its write isn't undone.
+func TestAnObjectWhoseKindIsNotServedIsNotGone(t *testing.T) {
+	for name, answer := range missingKinds() {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			a, rec := b.attempt(mending())
+			written := b.pass.send(t.Context(), a, rec)
+			b.withoutKind(answer)
+
+			before := readFresh(t.Context(), &attempt{targets: b.pass.targets, plan: b.pass.rem.Spec, target: a.target, previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}})
+			if before == nil || before.State != v1alpha1.TargetPending || before.Reason != v1alpha1.ReasonNotServed || before.Attempts != 0 || before.WaitingSince == nil {
+				t.Errorf("before its write it is %+v, want it to wait uncharged", before)
+			}
+			b.pass.book = &book{}
+			b.pass.book.add(&v1alpha1.RemediationSlice{Spec: v1alpha1.RemediationSliceSpec{Targets: []v1alpha1.Target{a.target}},
+				Status: v1alpha1.RemediationSliceStatus{Records: []v1alpha1.TargetRecord{written}}})
+			if c := b.pass.check(t.Context(), 0, true); c.Result != CheckWaiting || c.Reason != v1alpha1.ReasonUnobserved {
+				t.Errorf("verification says %+v, want waiting", c)
+			}
+			removed := written
+			removed.Write = &v1alpha1.WriteRecord{Verb: v1alpha1.ActionDelete, UID: "u1"}
+			b.pass.book.set(0, removed)
+			if c := b.pass.check(t.Context(), 0, true); c.Result != CheckWaiting {
+				t.Errorf("verification of a removal says %+v, want waiting", c)
+			}
+			a.previous = rec
+			if got := b.pass.resolved(t.Context(), a); got.State != v1alpha1.TargetIntent {
+				t.Errorf("of a recorded write it says %s (%s), want the intent kept", got.State, got.Reason)
+			}
+			if got := b.pass.reverted(t.Context(), b.target, written); got.State != v1alpha1.TargetApplied || got.NextAttemptAt == nil {
+				t.Errorf("undoing it comes to %s (%s), want another try", got.State, got.Reason)
+			}
+		})
+	}
+}
+
+// A target waits for its kind up to the progress deadline, and no breaker counts it.
+func TestAKindThatStaysAwayIsNoFailureOfTheFix(t *testing.T) {
+	a := &attempt{targets: targetsAt(waiverNow), previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}}
+	a.plan.Strategy.ProgressDeadline = metav1.Duration{Duration: time.Minute}
+	answer := &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "example.com", Kind: "Widget"}}
+	a.previous = *a.fromError(answer)
+	a.targets.clock = clocktesting.NewFakePassiveClock(waiverNow.Add(time.Minute))
+	if rec := a.fromError(answer); rec.State != v1alpha1.TargetPending {
+		t.Errorf("at its deadline it is %s", rec.State)
+	}
+	a.targets.clock = clocktesting.NewFakePassiveClock(waiverNow.Add(time.Minute + time.Second))
+	rec := a.fromError(answer)
+	if rec.State != v1alpha1.TargetFailed || rec.Reason != v1alpha1.ReasonNotServed || !strings.Contains(rec.Message, `"Widget"`) {
+		t.Errorf("after its deadline it is %s (%s): %s", rec.State, rec.Reason, rec.Message)
+	}
+}
+
+// The undoing of a write of a kind that is uninstalled for good ends, and says that
+// nothing is known of it; one that comes back in time is undone.
+func TestUndoingEndsWhereTheKindIsUninstalled(t *testing.T) {
+	b := newBench(t)
+	a, rec := b.attempt(mending()[1:])
+	written := b.pass.send(t.Context(), a, rec)
+	at := func(after time.Duration) {
+		b.pass.targets.clock = clocktesting.NewFakePassiveClock(waiverNow.Add(after))
+	}
+	patience := unobservedFactor * b.pass.rem.Spec.Strategy.ProgressDeadline.Duration
+	served := b.pass.targets.reader
+	b.withoutKind(&meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "ConfigMap"}})
+	for _, after := range []time.Duration{0, time.Second, patience / 2, patience} {
+		at(after)
+		if written = b.pass.reverted(t.Context(), b.target, written); written.State != v1alpha1.TargetApplied {
+			t.Fatalf("given up after %s: %s (%s)", after, written.State, written.Reason)
+		}
+	}
+	at(patience + time.Second)
+	got := b.pass.reverted(t.Context(), b.target, written)
+	if got.State != v1alpha1.TargetRevertConflict || got.Reason != v1alpha1.ReasonNotServed || !strings.Contains(got.Message, "compare the record") {
+		t.Errorf("got %s (%s): %s", got.State, got.Reason, got.Message)
+	}
+	b.pass.targets.reader = served
+	if got := b.pass.reverted(t.Context(), b.target, written); got.State != v1alpha1.TargetReverted || got.WaitingSince != nil {
+		t.Errorf("served again, it is %s (%s): %s", got.State, got.Reason, got.Message)
+	}
+	if state, _ := b.state(); state != "bad" {
+		t.Errorf("it holds %q", state)
+	}
+}
