@@ -27,8 +27,9 @@ func newRolloutGetCommand(flags *clusterFlags) *cobra.Command {
 		Short: "Show a rollout: waves, targets, gates, breakers, what comes next and why it waits",
 		Long: `Get shows one rollout whole, or lists all without a NAME. With --watch it follows
 the rollout until it ends: on a terminal the picture is drawn anew in place,
-elsewhere one line is printed for each change. A policy that has no plan yet is
-waited for. A watched rollout ends the program with code 0 when nothing is left for
+elsewhere one line is printed for each change. Given a policy, it waits for the plan
+that is to come: its first, or the next when the policy has changed since the latest
+one ended, or is to be retried. A watched rollout ends the program with code 0 when nothing is left for
 a person to do, and with code 1 otherwise.`,
 		Example: `  evenkeel rollout get
   evenkeel rollout get privileged-containers --watch
@@ -116,48 +117,6 @@ type viewer struct {
 	// errors is where progress is told.
 	errors io.Writer
 	last   string
-}
-
-// await finds a plan, and waits for one of a policy that has none yet.
-func (v *viewer) await(ctx context.Context, name string) (*v1alpha1.Remediation, error) {
-	ticker := time.NewTicker(lookEvery)
-	defer ticker.Stop()
-	for told := false; ; {
-		rem, err := findPlan(ctx, v.client, name)
-		var none *noPlanError
-		if !errors.As(err, &none) {
-			return rem, err
-		}
-		if why, err := v.neverPlanned(ctx, name); err != nil || why != "" {
-			return nil, cmp.Or(err, error(&exitError{exitFailure, fmt.Errorf("policy %s: %s", name, why)}))
-		}
-		if !told {
-			fmt.Fprintf(v.errors, "policy %s has no plan yet; waiting for one\n", name)
-			told = true
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-ticker.C:
-		}
-	}
-}
-
-// neverPlanned says why waiting for a policy's plan would be in vain, or is empty.
-func (v *viewer) neverPlanned(ctx context.Context, name string) (string, error) {
-	policy := &v1alpha1.Policy{}
-	if err := v.client.Get(ctx, client.ObjectKey{Name: name}, policy); err != nil {
-		return "", failure("read policy "+name, err)
-	}
-	if mode := policy.Spec.Remediation.Mode; mode == "" || mode == v1alpha1.RemediationDisabled {
-		return "no plan is ever made, for spec.remediation.mode is Disabled", nil
-	}
-	scan := policy.Status.Scan
-	seen := policy.Status.ObservedGeneration == policy.Generation && scan != nil && scan.State == v1alpha1.ScanComplete
-	if seen && scan.Violating == 0 {
-		return "nothing violates it, so there is nothing to plan", nil
-	}
-	return "", nil
 }
 
 // follow shows a rollout until it ends.

@@ -57,6 +57,27 @@ var _ = Describe("The terminal view of a rollout", func() {
 		}
 	})
 
+	It("of a policy that has changed waits for the next plan, and doesn't show the one that ended", SpecTimeout(2*time.Minute), func(ctx context.Context) {
+		namespace := suite.Namespace(ctx, "next")
+		suite.Create(ctx, fixture.Deployment(namespace, "web"))
+		policy := fixture.Policy(namespace, namespace, fixture.RequireTemplateLabel("team", "shop"), fixture.Kinds("", "Pod"),
+			fixture.Remediated(v1alpha1.RemediationDryRun))
+		suite.CreatePolicy(ctx, policy)
+		Eventually(ctx, func(g Gomega) {
+			plans := suite.Plans(ctx, policy.Name)
+			g.Expect(plans).To(HaveLen(1))
+			g.Expect(plans[0].Status.Phase).To(Equal(v1alpha1.PhasePreviewed))
+		}).Should(Succeed())
+		before := policy.DeepCopy()
+		policy.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
+		Expect(suite.API.Patch(ctx, policy, client.MergeFrom(before))).To(Succeed())
+
+		out, err := exec.CommandContext(ctx, suite.Binary(), "rollout", "get", policy.Name, "--watch", "--kubeconfig", suite.Kubeconfig).CombinedOutput()
+		Expect(err).NotTo(HaveOccurred(), "%s", out)
+		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+		Expect(lines[len(lines)-1]).To(And(ContainSubstring("Succeeded"), ContainSubstring("1 done")), "%s", out)
+	})
+
 	It("tells what to do when there is nothing of that name", func(ctx context.Context) {
 		out, err := exec.CommandContext(ctx, suite.Binary(), "rollout", "get", "nothing", "--kubeconfig", suite.Kubeconfig).CombinedOutput()
 		var ended *exec.ExitError
