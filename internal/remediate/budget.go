@@ -11,6 +11,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/seal"
 )
 
 // budgets shares out the room that the budgets of all plans at work leave. What
@@ -48,9 +49,10 @@ func (b *budgets) reserve(ctx context.Context, p *pass, o *Observation, ready []
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	room, err := b.room(ctx, p)
-	var incomplete errPlanIncomplete
-	if errors.As(err, &incomplete) {
-		room, err = &canary.Room{}, nil // nobody knows what that plan has in flight
+	unknown := ""
+	if tellsNothing(err) {
+		unknown = "what another plan has in flight isn't known: " + err.Error()
+		room, err = &canary.Room{}, nil
 	}
 	if err != nil {
 		return err
@@ -70,7 +72,7 @@ func (b *budgets) reserve(ctx context.Context, p *pass, o *Observation, ready []
 			continue
 		}
 		if why := room.Take(ref.Namespace); why != "" {
-			o.Targets[i].Barred, o.Targets[i].BarredReason = cmp.Or(incomplete.explain(), why), v1alpha1.ReasonBudgetSpent
+			o.Targets[i].Barred, o.Targets[i].BarredReason = cmp.Or(unknown, why), v1alpha1.ReasonBudgetSpent
 			continue
 		}
 		taken[ref.UID] = ref.Namespace
@@ -79,12 +81,11 @@ func (b *budgets) reserve(ctx context.Context, p *pass, o *Observation, ready []
 	return nil
 }
 
-// explain says why the room isn't known, or "".
-func (e errPlanIncomplete) explain() string {
-	if e.missing == "" {
-		return ""
-	}
-	return "what another plan has in flight isn't known: " + e.Error()
+// tellsNothing says whether a plan's records can't be read until a person acts: one of
+// its slices is gone, or isn't proven to be ours. Such a plan writes nothing.
+func tellsNothing(err error) bool {
+	var incomplete errPlanIncomplete
+	return errors.As(err, &incomplete) || errors.Is(err, seal.ErrUnproven)
 }
 
 // release gives up what a plan has reserved: by now it is recorded, or it isn't

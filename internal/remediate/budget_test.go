@@ -9,8 +9,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/seal"
 )
 
 // planAtWork is a plan with one slice of n targets, all in one namespace.
@@ -108,6 +110,43 @@ func TestRoomIsNoneWhenNobodyKnows(t *testing.T) {
 	b, _ := budgetsOver([]*v1alpha1.Remediation{strict, lost}, sliceA)
 	if may, why := begins(t, b, strict, 3); may != 0 || !strings.Contains(why, "lost-0") {
 		t.Errorf("the slice of another plan is gone: want none and its name, got %d (%s)", may, why)
+	}
+}
+
+// forgedSlices answers for some slices as the seals do for what isn't the manager's.
+type forgedSlices struct {
+	*planMemory
+	of string
+}
+
+func (f forgedSlices) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	if err := f.planMemory.Get(ctx, key, obj, opts...); err != nil || !strings.HasPrefix(key.Name, f.of+"-") {
+		return err
+	}
+	return fmt.Errorf("RemediationSlice %s: what is recorded was changed: %w", key.Name, seal.ErrUnproven)
+}
+
+// A plan whose records aren't proven stands still until a person acts. Others must not
+// stand still with it.
+func TestAForgedRecordStopsNoOtherPlan(t *testing.T) {
+	for name, tc := range map[string]struct {
+		budget string
+		want   int
+		why    string
+	}{
+		"without budgets it claims nothing":               {want: 2},
+		"under a budget nobody knows what it has written": {budget: "3", why: "forged-0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ours, slice := planAtWork("ours", 10, tc.budget)
+			forged, other := planAtWork("forged", 10, "", v1alpha1.TargetApplied)
+			_, m := budgetsOver([]*v1alpha1.Remediation{ours, forged}, slice, other)
+			reader := forgedSlices{m, "forged"}
+			b := newBudgets(reader, newShelf(reader))
+			if may, why := begins(t, b, ours, 2); may != tc.want || !strings.Contains(why, tc.why) {
+				t.Errorf("want %d (%s), got %d (%s)", tc.want, tc.why, may, why)
+			}
+		})
 	}
 }
 

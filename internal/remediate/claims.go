@@ -2,7 +2,6 @@ package remediate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -93,9 +92,8 @@ func (b *budgets) claimed(ctx context.Context, p *pass, now time.Time) (map[stri
 // if it begins.
 func (b *budgets) claim(ctx context.Context, claims map[string]string, rem *v1alpha1.Remediation, begins bool) error {
 	other, err := b.shelf.book(ctx, rem)
-	var incomplete errPlanIncomplete
-	if errors.As(err, &incomplete) {
-		return nil // somebody deleted a part of it: it neither writes nor ends until a person acts
+	if tellsNothing(err) {
+		return nil // it neither writes nor ends until a person acts
 	}
 	if err != nil {
 		return fmt.Errorf("look what plan %s has in work: %w", rem.Name, err)

@@ -100,11 +100,10 @@ func (c *Controller) forget(plan string) {
 // state and is looked at again quietly; a plan that can't be read waits for a
 // person; everything else backs off.
 func (c *Controller) classify(ctx context.Context, plan string, result ctrl.Result, err error) (ctrl.Result, error) {
-	var incomplete errPlanIncomplete
 	switch {
 	case err == nil:
 		return result, nil
-	case errors.As(err, &incomplete), errors.Is(err, seal.ErrUnproven):
+	case tellsNothing(err):
 		return ctrl.Result{}, reconcile.TerminalError(err)
 	case kube.Classify(err) == kube.Conflict:
 		log.FromContext(ctx).V(1).Info("somebody else wrote first; looking again", "error", err.Error())

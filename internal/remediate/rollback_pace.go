@@ -3,7 +3,6 @@ package remediate
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -66,7 +65,7 @@ func (b *budgets) reserveUndo(ctx context.Context, p *pass, o *Observation) {
 	why := ""
 	if err != nil {
 		room, why = &canary.Room{}, "what other plans have in flight isn't known: "+err.Error()
-		if incomplete := (errPlanIncomplete{}); !errors.As(err, &incomplete) {
+		if !tellsNothing(err) {
 			log.FromContext(ctx).Error(err, "the budgets can't be read: undoing one target at a time")
 		}
 	}
