@@ -75,6 +75,27 @@ func TestAClusterWithoutEvenkeelIsToldApart(t *testing.T) {
 	}
 }
 
+func TestAWebhookThatDoesNotAnswerIsToldApart(t *testing.T) {
+	const unreached = `failed calling webhook %q: failed to call webhook: Post "https://localhost:9443/mutate/stamp?timeout=5s": connect: connection refused`
+	cases := map[string]struct {
+		err  error
+		want bool
+	}{
+		"Evenkeel's own":   {apierrors.NewInternalError(fmt.Errorf(unreached, "undo.evenkeel.dev")), true},
+		"somebody else's":  {apierrors.NewInternalError(fmt.Errorf(unreached, "check.example.com")), false},
+		"a refusal by it":  {apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("remediations").GroupResource(), "a", errors.New(`admission webhook "undo.evenkeel.dev" denied the request`)), false},
+		"nobody else does": {errors.New("connection refused"), false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := failure("change remediation a", tc.err)
+			if got := strings.Contains(err.Error(), "evenkeel doctor"); got != tc.want {
+				t.Errorf("it leads to the doctor: %t, want %t: %v", got, tc.want, err)
+			}
+		})
+	}
+}
+
 func TestWrongCallsEndWithCode2BeforeAnythingIsAsked(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "nosuch"))
 	cases := map[string]struct {

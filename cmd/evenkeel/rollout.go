@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -85,6 +86,8 @@ func failure(what string, err error) error {
 		err = fmt.Errorf("%w; ask for that right", err)
 	case isMissingKind(err):
 		err = fmt.Errorf("%w; Evenkeel's kinds aren't installed in this cluster: kubectl apply -k config/crd", err)
+	case isUnanswered(err):
+		err = fmt.Errorf("%w; Evenkeel's webhook doesn't answer, and has to record who asks for this: evenkeel doctor says what is wrong", err)
 	}
 	return &exitError{exitFailure, fmt.Errorf("%s: %w", what, err)}
 }
@@ -92,3 +95,8 @@ func failure(what string, err error) error {
 // isMissingKind says whether an error means that the cluster doesn't serve the
 // kind, whichever noticed: the API server, or discovery before it was asked.
 func isMissingKind(err error) bool { return kube.Classify(err) == kube.Unserved }
+
+// isUnanswered says whether the API server couldn't ask one of Evenkeel's own webhooks.
+func isUnanswered(err error) bool {
+	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook") && strings.Contains(err.Error(), ".evenkeel.dev\"")
+}

@@ -80,6 +80,8 @@ type Touch struct {
 	SameObject bool `json:"sameObject"`
 
 	waits string
+	// blocks: the plan ended so that its revision isn't planned again by itself.
+	blocks bool
 }
 
 // Change is one thing that a write changed.

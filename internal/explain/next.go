@@ -82,6 +82,8 @@ func (e *Explanation) byPlan(t Touch, v Verdict) string {
 		return fmt.Sprintf("left alone: somebody keeps setting it back; once that has ended: evenkeel rollout retry %s", t.Plan)
 	case t.State == v1alpha1.TargetReverted:
 		return fmt.Sprintf("nothing until the policy changes or somebody says: evenkeel rollout retry %[1]s (plan %[1]s was undone: %[2]s)", t.Plan, t.waits)
+	case t.State == v1alpha1.TargetFailed && t.blocks:
+		return fmt.Sprintf("nothing until the policy changes or, once the cause is gone, somebody says: evenkeel rollout retry %s (%s: %s)", t.Plan, t.Reason, t.Message)
 	case t.State == v1alpha1.TargetFailed:
 		return fmt.Sprintf("tried again by itself, less and less often; at once: evenkeel rollout retry %s (%s: %s)", t.Plan, t.Reason, t.Message)
 	case t.Reason == v1alpha1.ReasonNotAttempted && t.Phase == v1alpha1.PhaseSuperseded:

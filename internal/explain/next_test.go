@@ -26,6 +26,10 @@ func TestNext(t *testing.T) {
 		plans[0].Reason = v1alpha1.ReasonNotAttempted
 		return plans
 	}
+	blocking := func(plans []Touch) []Touch {
+		plans[0].blocks = true
+		return plans
+	}
 	root := []v1alpha1.ObjectReference{{Kind: "ReplicaSet", Name: "web-7d4b"}, {Kind: "Deployment", Name: "web"}}
 	open := []Breaker{{Name: "global", State: v1alpha1.BreakerOpen}}
 	cases := map[string]struct {
@@ -56,6 +60,7 @@ func TestNext(t *testing.T) {
 		"A plan that ended before its turn":             {Explanation{Policies: verdict(), Plans: notAttempted(in(v1alpha1.PhaseRolledBack, v1alpha1.TargetSkipped, 1))}, "tags: nothing until the policy changes or somebody says: evenkeel rollout retry tags-1 (plan tags-1 ended before its turn: the plan's message)"},
 		"A plan that another took over from":            {Explanation{Policies: verdict(), Plans: notAttempted(in(v1alpha1.PhaseSuperseded, v1alpha1.TargetSkipped, 1))}, "tags: the next plan mends it"},
 		"It couldn't be mended":                         {Explanation{Policies: verdict(), Plans: in(v1alpha1.PhaseSucceeded, v1alpha1.TargetFailed, 1)}, "tags: tried again by itself, less and less often; at once: evenkeel rollout retry tags-1 (Why: the record's message)"},
+		"It couldn't be mended, nor could any other":    {Explanation{Policies: verdict(), Plans: blocking(in(v1alpha1.PhaseAborted, v1alpha1.TargetFailed, 0))}, "tags: nothing until the policy changes or, once the cause is gone, somebody says: evenkeel rollout retry tags-1 (Why: the record's message)"},
 		"It was mended, and violates again":             {Explanation{Policies: verdict(), Plans: in(v1alpha1.PhaseSucceeded, v1alpha1.TargetDone, 1)}, "tags: the next plan mends it"},
 	}
 	for name, tc := range cases {
