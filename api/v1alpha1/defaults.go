@@ -84,10 +84,20 @@ func (r *RemediationStrategy) SetDefaults() {
 		limit := int32(DefaultRetryLimit)
 		r.RetryLimit = &limit
 	}
-	setDefaultDuration(&r.Soak, DefaultSoak)
+	if r.Soak == nil {
+		r.Soak = &metav1.Duration{Duration: DefaultSoak}
+	}
 	setDefaultDuration(&r.ProgressDeadline, DefaultProgressDeadline)
 	r.setPolicyDefaults()
 	r.Breaker.SetDefaults()
+}
+
+// EffectiveSoak is soak, or its default.
+func (r *RemediationStrategy) EffectiveSoak() time.Duration {
+	if r.Soak != nil {
+		return r.Soak.Duration
+	}
+	return DefaultSoak
 }
 
 func (r *RemediationStrategy) setPolicyDefaults() {

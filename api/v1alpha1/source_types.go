@@ -81,12 +81,16 @@ type PolicySourceSpec struct {
 	// policies are compared with it, give or take a tenth. Default: 5m; at least 10s.
 	// +optional
 	// +kubebuilder:default="5m"
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="interval must be from 10s to 24h"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="interval must be a duration from 10s to 24h, such as 30s, 5m or 1h30m"
 	Interval metav1.Duration `json:"interval,omitzero"`
 	// timeout is how long one look at the repository may take. Default: 60s.
 	// +optional
 	// +kubebuilder:default="60s"
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('30m')",message="timeout must be from 1s to 30m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('1s') && duration(self) <= duration('30m')",message="timeout must be a duration from 1s to 30m, such as 30s, 5m or 1h30m"
 	Timeout metav1.Duration `json:"timeout,omitzero"`
 	// secretRef names a Secret of this namespace with what the repository asks for,
 	// by Flux's keys: username and password, or bearerToken, and ca.crt, for https;

@@ -28,11 +28,17 @@ type BreakerStrategy struct {
 	// window is the length of the rolling window, kept in 6 buckets. Default: 30m.
 	// +optional
 	// +kubebuilder:default="30m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('6s') && duration(self) <= duration('24h')",message="window must be a duration from 6s to 24h, such as 30s, 5m or 1h30m"
 	Window metav1.Duration `json:"window,omitempty,omitzero"`
 	// cooldown is how long the breaker stays open the first time; it doubles
 	// with each further opening, up to 24h. Default: 30m.
 	// +optional
 	// +kubebuilder:default="30m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="cooldown must be a duration from 1s to 24h, such as 30s, 5m or 1h30m"
 	Cooldown metav1.Duration `json:"cooldown,omitempty,omitzero"`
 	// storm opens the breaker when many objects begin to violate the policy at once.
 	// +optional
@@ -71,9 +77,11 @@ type SLOStrategy struct {
 	// +kubebuilder:validation:Pattern=`^[0-9]{1,2}(\.[0-9]{1,6})?$`
 	// +kubebuilder:validation:MaxLength=16
 	Objective string `json:"objective"`
-	// period is the time that the error budget is meant for, at least 1h. Zero
-	// means the default. Default: 720h.
+	// period is the time that the error budget is meant for, at least 1h. Default: 720h.
 	// +optional
 	// +kubebuilder:default="720h"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('1h') && duration(self) <= duration('8760h')",message="period must be a duration from 1h to 8760h, such as 30s, 5m or 1h30m"
 	Period metav1.Duration `json:"period,omitempty,omitzero"`
 }

@@ -14,6 +14,7 @@ type BudgetStrategy struct {
 	// percentage of the targets that the plan may write (rounded down, at least 1).
 	// +optional
 	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 : self.matches('^([1-9][0-9]?|100)%$')",message="maxUnavailable must be a count of at least 1, or a percentage from 1% to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 	// maxPerNamespace is the largest number of targets in flight in one namespace.
 	// +optional
@@ -39,6 +40,9 @@ type MaintenanceWindow struct {
 	Schedule string `json:"schedule"`
 	// duration is how long it stays open, in elapsed time, at most 7 days.
 	// +required
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('1m') && duration(self) <= duration('168h')",message="duration must be a duration from 1m to 168h, such as 30s, 5m or 1h30m"
 	Duration metav1.Duration `json:"duration"`
 	// timeZone is the IANA name of the zone that schedule is read in. Default: UTC.
 	// +optional
@@ -87,18 +91,23 @@ type ApprovalStrategy struct {
 	// +optional
 	RequireDistinctApprover bool `json:"requireDistinctApprover,omitempty"`
 	// timeout is how long an answer is waited for before people are told; the
-	// plan goes on waiting. Zero means the default. Default: 24h.
+	// plan goes on waiting. Default: 24h.
 	// +optional
 	// +kubebuilder:default="24h"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('1s') && duration(self) <= duration('720h')",message="timeout must be a duration from 1s to 720h, such as 30s, 5m or 1h30m"
 	Timeout metav1.Duration `json:"timeout,omitempty,omitzero"`
 }
 
 // EscalationStrategy says when people are told.
 type EscalationStrategy struct {
-	// deadline is how long a rollout may be held before people are told. Zero
-	// means the default. Default: 30m.
+	// deadline is how long a rollout may be held before people are told. Default: 30m.
 	// +optional
 	// +kubebuilder:default="30m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('1s') && duration(self) <= duration('168h')",message="deadline must be a duration from 1s to 168h, such as 30s, 5m or 1h30m"
 	Deadline metav1.Duration `json:"deadline,omitempty,omitzero"`
 }
 
@@ -111,8 +120,11 @@ type HistoryStrategy struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	Limit int32 `json:"limit,omitempty"`
-	// maxAge is how long an ended plan is kept. Zero means the default. Default: 720h.
+	// maxAge is how long an ended plan is kept. Default: 720h.
 	// +optional
 	// +kubebuilder:default="720h"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('1s') && duration(self) <= duration('43800h')",message="maxAge must be a duration from 1s to 43800h, such as 30s, 5m or 1h30m"
 	MaxAge metav1.Duration `json:"maxAge,omitempty,omitzero"`
 }

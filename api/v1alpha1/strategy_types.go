@@ -72,6 +72,9 @@ type RemediationStrategy struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	// +kubebuilder:default={"5%","25%","100%"}
+	// +kubebuilder:validation:items:XIntOrString
+	// +kubebuilder:validation:items:Pattern=`^([1-9][0-9]?|100)%$`
+	// +kubebuilder:validation:items:XValidation:rule="type(self) != int || self >= 1",message="a wave must be a count of at least 1, or a percentage from 1% to 100%"
 	Waves []intstr.IntOrString `json:"waves,omitempty"`
 	// stages split the rollout by environment: the targets of the first stage are
 	// mended first, in a canary and waves of their own, then those of the next;
@@ -90,15 +93,20 @@ type RemediationStrategy struct {
 	// +kubebuilder:validation:Maximum=100
 	MaxConcurrent int32 `json:"maxConcurrent,omitempty"`
 	// soak is how long a wave must stay verified without a break before the
-	// next begins. Zero means the default. Default: 1m.
+	// next begins; 0s asks for none beyond the verification. Default: 1m.
 	// +optional
 	// +kubebuilder:default="1m"
-	Soak metav1.Duration `json:"soak,omitempty,omitzero"`
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('0s') && duration(self) <= duration('168h')",message="soak must be a duration from 0s to 168h, such as 30s, 5m or 1h30m"
+	Soak *metav1.Duration `json:"soak,omitempty"`
 	// progressDeadline is the longest time that a wave's targets may take to be
-	// verified, soak not counted; then the wave is rolled back. Zero means the
-	// default. Default: 10m.
+	// verified, soak not counted; then the wave is rolled back. Default: 10m.
 	// +optional
 	// +kubebuilder:default="10m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="progressDeadline must be a duration from 1s to 24h, such as 30s, 5m or 1h30m"
 	ProgressDeadline metav1.Duration `json:"progressDeadline,omitempty,omitzero"`
 	// retryLimit is how often one target is tried again after a transient error
 	// before it counts as failed. Default: 5.
@@ -162,6 +170,7 @@ type CanaryStrategy struct {
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 : self.matches('^([1-9][0-9]?|100)%$')",message="size must be a count of at least 1, or a percentage from 1% to 100%"
 	Size *intstr.IntOrString `json:"size,omitempty"`
 	// selector chooses the targets that the canary may be drawn from; without it,
 	// all. When no target is chosen, no plan is made.
@@ -169,6 +178,9 @@ type CanaryStrategy struct {
 	Selector *TargetSelector `json:"selector,omitempty"`
 	// soak is how long the canary must stay verified. Default: the strategy's soak.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('0s') && duration(self) <= duration('168h')",message="soak must be a duration from 0s to 168h, such as 30s, 5m or 1h30m"
 	Soak *metav1.Duration `json:"soak,omitempty,omitzero"`
 }
 

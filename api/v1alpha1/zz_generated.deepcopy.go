@@ -1589,7 +1589,11 @@ func (in *RemediationStrategy) DeepCopyInto(out *RemediationStrategy) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
-	out.Soak = in.Soak
+	if in.Soak != nil {
+		in, out := &in.Soak, &out.Soak
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	out.ProgressDeadline = in.ProgressDeadline
 	if in.RetryLimit != nil {
 		in, out := &in.RetryLimit, &out.RetryLimit

@@ -53,7 +53,7 @@ func demoStrategy(mode v1alpha1.RemediationMode) v1alpha1.RemediationStrategy {
 		Canary:           v1alpha1.CanaryStrategy{Size: ptr.To(intstr.FromInt32(1)), Soak: &metav1.Duration{Duration: canarySoak}},
 		Waves:            []intstr.IntOrString{intstr.FromString("5%"), intstr.FromString("25%"), intstr.FromString("100%")},
 		MaxConcurrent:    25,
-		Soak:             metav1.Duration{Duration: waveSoak},
+		Soak:             &metav1.Duration{Duration: waveSoak},
 		ProgressDeadline: metav1.Duration{Duration: progressDeadline},
 	}
 	strategy.SetDefaults()

@@ -49,7 +49,9 @@ func Validate(s *v1alpha1.RemediationStrategy) []Problem {
 	checkWaves(&p, s.Waves)
 	checkStages(&p, s.Stages)
 	p.within("maxConcurrent", s.MaxConcurrent, 1, 100)
-	p.lasts("soak", s.Soak, 0, maxSoak)
+	if s.Soak != nil {
+		p.lasts("soak", *s.Soak, 0, maxSoak)
+	}
 	p.lasts("progressDeadline", s.ProgressDeadline, time.Second, maxProgressDeadline)
 	if s.RetryLimit != nil {
 		p.within("retryLimit", *s.RetryLimit, 0, 20)

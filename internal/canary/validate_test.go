@@ -69,7 +69,7 @@ func TestValidate(t *testing.T) {
 		"Durations aren't negative": {
 			strategy: with(func(s *v1alpha1.RemediationStrategy) {
 				below := metav1.Duration{Duration: -time.Second}
-				s.Canary.Soak, s.Soak, s.ProgressDeadline = &below, below, below
+				s.Canary.Soak, s.Soak, s.ProgressDeadline = &below, &below, below
 				s.Approval.Timeout, s.Escalation.Deadline, s.History.MaxAge = below, below, below
 				s.Breaker.Window, s.Breaker.Cooldown = below, below
 			}),

@@ -58,7 +58,7 @@ func noProgress(p plan) (finding, bool) {
 	}
 	patience := noProgressFactor * p.deadline()
 	if s := p.Spec.Strategy; p.Status.Counts.InFlight > 0 {
-		soak := s.Soak.Duration
+		soak := s.EffectiveSoak()
 		if s.Canary.Soak != nil {
 			soak = max(soak, s.Canary.Soak.Duration)
 		}

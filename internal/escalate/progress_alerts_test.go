@@ -21,7 +21,7 @@ func TestAPlanThatMakesNoProgressIsAnAlert(t *testing.T) {
 	none := escalate.AlertRemediationNoProgress
 	inFlight := func(r *v1alpha1.Remediation) {
 		r.Status.Counts.InFlight = 1
-		r.Spec.Strategy.Soak.Duration, r.Spec.Strategy.ProgressDeadline.Duration = time.Hour, 10*time.Minute
+		r.Spec.Strategy.Soak, r.Spec.Strategy.ProgressDeadline.Duration = &metav1.Duration{Duration: time.Hour}, 10*time.Minute
 	}
 	nightly := func(d time.Duration) func(*v1alpha1.Remediation) {
 		return func(r *v1alpha1.Remediation) {

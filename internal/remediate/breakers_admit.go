@@ -168,5 +168,5 @@ func (o Observation) unbegun() map[string][]int {
 // permitFor is how long a probe may take: every wave within its deadline and soak.
 func permitFor(rem *v1alpha1.Remediation) time.Duration {
 	s := rem.Spec.Strategy
-	return time.Duration(len(rem.Spec.Waves)+1) * flapFactor * (s.ProgressDeadline.Duration + s.Soak.Duration)
+	return time.Duration(len(rem.Spec.Waves)+1) * flapFactor * (s.ProgressDeadline.Duration + s.EffectiveSoak())
 }

@@ -101,7 +101,7 @@ func (o Observation) soak() time.Duration {
 	if canaryWave(o.Spec, o.Status.Wave) && o.Spec.Strategy.Canary.Soak != nil {
 		return o.Spec.Strategy.Canary.Soak.Duration
 	}
-	return o.Spec.Strategy.Soak.Duration
+	return o.Spec.Strategy.EffectiveSoak()
 }
 
 func (o Observation) checkMessage(target int) string {

@@ -76,7 +76,7 @@ func canarySize(n int32) func(*v1alpha1.RemediationStrategy) {
 
 func soaks(soak, deadline time.Duration) func(*v1alpha1.RemediationStrategy) {
 	return func(r *v1alpha1.RemediationStrategy) {
-		r.Soak, r.ProgressDeadline = metav1.Duration{Duration: soak}, metav1.Duration{Duration: deadline}
+		r.Soak, r.ProgressDeadline = &metav1.Duration{Duration: soak}, metav1.Duration{Duration: deadline}
 	}
 }
 

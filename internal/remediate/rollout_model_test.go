@@ -45,7 +45,7 @@ func (w world) fleet() fleet {
 	f.behave = func(place int) behaviour { return w.Objects[place] }
 	size := intstr.FromInt32(w.Canary)
 	f.strategy.Canary.Size, f.strategy.MaxConcurrent = &size, w.Max
-	f.strategy.Soak, f.strategy.ProgressDeadline = metav1.Duration{Duration: w.Soak}, metav1.Duration{Duration: w.Late}
+	f.strategy.Soak, f.strategy.ProgressDeadline = &metav1.Duration{Duration: w.Soak}, metav1.Duration{Duration: w.Late}
 	f.strategy.Waves = nil
 	for _, share := range w.Waves {
 		f.strategy.Waves = append(f.strategy.Waves, intstr.FromString(share))

@@ -120,7 +120,7 @@ func TestPolicyCheck(t *testing.T) {
 		},
 		"durations that make no sense": {
 			change: []func(*v1alpha1.Policy){strategy(func(s *v1alpha1.RemediationStrategy) {
-				s.Soak.Duration = -time.Second
+				s.Soak = &metav1.Duration{Duration: -time.Second}
 				s.ProgressDeadline.Duration = time.Millisecond
 				s.Canary.Soak = &metav1.Duration{Duration: 1000 * time.Hour}
 			})},

@@ -75,7 +75,7 @@ var _ = Describe("A custom resource without conditions", Ordered, func() {
 		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.Policy) {
 			p.Spec.Remediation.Health = &v1alpha1.HealthStrategy{Rules: []v1alpha1.HealthRule{{APIGroup: "health.example.com", Kind: "Widget",
 				Current: "object.status.phase == 'Running'", Failed: "object.status.phase == 'Broken'"}}}
-			p.Spec.Remediation.Soak.Duration = time.Minute
+			p.Spec.Remediation.Soak = &metav1.Duration{Duration: time.Minute}
 		})
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(suite.Get(ctx, one)).To(Succeed())

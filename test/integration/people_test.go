@@ -19,7 +19,7 @@ import (
 
 // soaking sets how long waves soak, canary included.
 func soaking(d time.Duration) func(*v1alpha1.RemediationStrategy) {
-	return func(s *v1alpha1.RemediationStrategy) { s.Soak = metav1.Duration{Duration: d} }
+	return func(s *v1alpha1.RemediationStrategy) { s.Soak = &metav1.Duration{Duration: d} }
 }
 
 // say writes a person's word into a plan's spec.
