@@ -31,7 +31,7 @@ func (e *Explanation) nothing() string {
 	}
 	if len(e.Owners) > 0 {
 		root := e.Owners[len(e.Owners)-1]
-		return fmt.Sprintf("nothing here: a workload is judged and mended at its root: evenkeel explain %s/%s", root.Kind, root.Name)
+		return "nothing here: a workload is judged and mended at its root: " + explainCommand(root)
 	}
 	if len(e.Policies) == 0 {
 		return "nothing: no policy concerns it"
@@ -69,7 +69,17 @@ func (e *Explanation) atOwner() string {
 	if e.ManagedBy != "" {
 		return fmt.Sprintf("skipped: it comes from %s %s, which is managed by %s; change it at its source", root.Kind, root.Name, e.ManagedBy)
 	}
-	return fmt.Sprintf("mended at its root owner, %s %s: evenkeel explain %s/%s", root.Kind, root.Name, root.Kind, root.Name)
+	return fmt.Sprintf("mended at its root owner, %s %s: %s", root.Kind, root.Name, explainCommand(root))
+}
+
+// explainCommand is the command that explains an object, wherever the caller's context
+// points to.
+func explainCommand(o v1alpha1.ObjectReference) string {
+	command := fmt.Sprintf("evenkeel explain %s/%s", o.Kind, o.Name)
+	if o.Namespace != "" {
+		command += " -n " + o.Namespace
+	}
+	return command
 }
 
 // byPlan says what the policy's latest plan that holds the object is to do.

@@ -30,14 +30,14 @@ func TestNext(t *testing.T) {
 		plans[0].blocks = true
 		return plans
 	}
-	root := []v1alpha1.ObjectReference{{Kind: "ReplicaSet", Name: "web-7d4b"}, {Kind: "Deployment", Name: "web"}}
+	root := []v1alpha1.ObjectReference{{Kind: "ReplicaSet", Name: "web-7d4b", Namespace: "shop"}, {Kind: "Deployment", Name: "web", Namespace: "shop"}}
 	open := []Breaker{{Name: "global", State: v1alpha1.BreakerOpen}}
 	cases := map[string]struct {
 		e    Explanation
 		want string
 	}{
 		"Nothing concerns it":                           {Explanation{}, "nothing: no policy concerns it"},
-		"A controller makes it, and it is judged there": {Explanation{Owners: root}, "nothing here: a workload is judged and mended at its root: evenkeel explain Deployment/web"},
+		"A controller makes it, and it is judged there": {Explanation{Owners: root}, "nothing here: a workload is judged and mended at its root: evenkeel explain Deployment/web -n shop"},
 		"It is clean":                                   {Explanation{Policies: verdict(func(v *Verdict) { v.Verdict = Clean })}, "nothing: it violates no policy"},
 		"It is clean, and watched by a plan":            {Explanation{Policies: verdict(func(v *Verdict) { v.Verdict = Clean }), Plans: in(v1alpha1.PhaseSoaking, v1alpha1.TargetVerified, 0)}, "plan tags-1 has mended it, and watches it: the plan's message"},
 		"It couldn't be judged":                         {Explanation{Policies: verdict(func(v *Verdict) { v.Verdict = Unjudged })}, "tags: nothing until the policy can judge it: mend its Rego"},
@@ -47,7 +47,7 @@ func TestNext(t *testing.T) {
 		"It opted out":                                  {Explanation{Policies: verdict(), OptOut: "the object has the annotation"}, "tags: skipped: the object has the annotation"},
 		"A tool manages it":                             {Explanation{Policies: verdict(), ManagedBy: "Argo CD (app shop)"}, "tags: skipped: managed by Argo CD (app shop); change it at its source"},
 		"A tool manages it, and the policy dares":       {Explanation{Policies: verdict(func(v *Verdict) { v.Managed = v1alpha1.ManagedRemediate }), ManagedBy: "Argo CD"}, "tags: the next plan mends it"},
-		"A controller makes it":                         {Explanation{Policies: verdict(), Owners: root}, "tags: mended at its root owner, Deployment web: evenkeel explain Deployment/web"},
+		"A controller makes it":                         {Explanation{Policies: verdict(), Owners: root}, "tags: mended at its root owner, Deployment web: evenkeel explain Deployment/web -n shop"},
 		"A tool manages its root":                       {Explanation{Policies: verdict(), Owners: root, ManagedBy: "Flux"}, "tags: skipped: it comes from Deployment web, which is managed by Flux; change it at its source"},
 		"No plan yet":                                   {Explanation{Policies: verdict()}, "tags: the next plan mends it"},
 		"No plan yet, in mode Manual":                   {Explanation{Policies: verdict(mode(v1alpha1.RemediationManual))}, "tags: the next plan mends it, once a person has approved it"},
