@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -91,7 +92,11 @@ func (f *clusterFlags) breaker(ctx context.Context, name string) (client.Client,
 		return nil, nil, err
 	}
 	cb := &v1alpha1.CircuitBreaker{}
-	if err := c.Get(ctx, client.ObjectKey{Name: name}, cb); err != nil {
+	err = c.Get(ctx, client.ObjectKey{Name: name}, cb)
+	if apierrors.IsNotFound(err) {
+		err = fmt.Errorf("%w; those that are there: evenkeel breaker list", err)
+	}
+	if err != nil {
 		return nil, nil, failure("read circuit breaker "+name, err)
 	}
 	return c, cb, nil
@@ -106,6 +111,11 @@ state is kept, and counts again once nobody holds it open.`,
 		Example: "  evenkeel breaker " + word + " global",
 		Args:    takesArguments(1, 1, "circuit breaker; see evenkeel breaker list"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if word == "open" {
+				if err := flags.makeBreaker(cmd.Context(), args[0]); err != nil {
+					return err
+				}
+			}
 			c, cb, err := flags.breaker(cmd.Context(), args[0])
 			if err != nil {
 				return err
