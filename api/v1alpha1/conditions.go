@@ -145,6 +145,9 @@ const (
 	// AnnotationAuthor on a Policy names the user who last changed its spec.
 	// Admission sets it; what a request itself says is replaced.
 	AnnotationAuthor = "evenkeel.dev/author"
+	// AnnotationAuthors on a Policy names all users who have changed its spec since
+	// it was made. Admission sets it; what a request itself says is replaced.
+	AnnotationAuthors = "evenkeel.dev/authors"
 	// AnnotationSeal of a Remediation or a RemediationSlice proves that the manager
 	// has made it: a message authentication code over what never changes of it.
 	AnnotationSeal = "evenkeel.dev/seal"

@@ -168,6 +168,9 @@ type PlannedStage struct {
 	FirstWave int32 `json:"firstWave"`
 }
 
+// MaxAuthors is how many authors of a policy are named.
+const MaxAuthors = 32
+
 // PlannedPolicy names a policy at one revision.
 type PlannedPolicy struct {
 	// name is the Policy.
@@ -190,6 +193,13 @@ type PlannedPolicy struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Author string `json:"author,omitempty"`
+	// authors are all users who had changed the Policy's spec since it was made, as
+	// far as admission has recorded them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=253
+	Authors []string `json:"authors,omitempty"`
 	// owner is the team that gets the escalations.
 	// +optional
 	// +kubebuilder:validation:MaxLength=120

@@ -69,7 +69,7 @@ func runManager(ctx context.Context, o *managerOptions) error {
 	if err := webhook.Setup(ctx, mgr, webhook.Options{Catalog: policies, Namespace: o.namespace, CertDir: o.certDir,
 		Certificates: webhook.CertificateSource(o.certificates), ClientCAFile: o.clientCAFile, URLBase: o.webhookURL, ServiceName: o.webhookService, OwnerRole: o.webhookOwner,
 		Host: o.webhookHost, Port: o.webhookPort, Timeout: o.webhookTimeout, Docs: alerts.Docs, Memory: o.memory(),
-		ExemptNamespaces: o.exemptNamespaces, Reach: o.reach(), Registerer: ctrlmetrics.Registry, Clock: newClock()}); err != nil {
+		ExemptNamespaces: o.exemptNamespaces, Reach: o.reach(), Floors: o.careful.floors(), Registerer: ctrlmetrics.Registry, Clock: newClock()}); err != nil {
 		return fmt.Errorf("set up admission: %w", err)
 	}
 	index, err := scan.Setup(mgr, policies, scan.Options{ResyncPeriod: o.resync, Clock: newClock(), Registerer: ctrlmetrics.Registry})
@@ -81,7 +81,7 @@ func runManager(ctx context.Context, o *managerOptions) error {
 		return err
 	}
 	if err := remediate.Register(mgr, remediate.Options{Policies: policies, Findings: index, Changes: index.Changes(),
-		Clock: newClock(), Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts, Analyzer: analyzer, SLO: o.slo.strategy(), Tools: o.tools.known(), Reach: o.reach(), Namespace: o.namespace}); err != nil {
+		Clock: newClock(), Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts, Analyzer: analyzer, SLO: o.slo.strategy(), Tools: o.tools.known(), Reach: o.reach(), Floors: o.careful.floors(), Namespace: o.namespace}); err != nil {
 		return fmt.Errorf("set up remediation: %w", err)
 	}
 	if err := o.sources.register(mgr, o.namespace, ctrlmetrics.Registry); err != nil {

@@ -48,6 +48,7 @@ type managerOptions struct {
 	sources          sourceOptions
 	tools            toolOptions
 	fixes            reachOptions
+	careful          floorOptions
 }
 
 // AddFlags adds the flags with their defaults.
@@ -84,6 +85,7 @@ func (o *managerOptions) AddFlags(f *pflag.FlagSet) {
 	o.sources.AddFlags(f)
 	o.tools.AddFlags(f)
 	o.fixes.AddFlags(f)
+	o.careful.AddFlags(f)
 }
 
 // Validate says what is wrong with the flags, all at once.

@@ -2,12 +2,21 @@ package canary
 
 import (
 	"fmt"
+	"slices"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/authors"
 )
 
-// maxUser is the longest user name that an answer can hold.
-const maxUser = 253
+// Approvers is what the cluster's administrator asks of those who approve, whatever a
+// policy says.
+type Approvers struct {
+	// Distinct refuses the approval of an author for every policy.
+	Distinct bool
+	// SourcesReviewed says that the repositories of PolicySources let nothing in
+	// without a second person: there, nobody is refused for being unknown.
+	SourcesReviewed bool
+}
 
 // Refusal says why a person's answer to a plan doesn't count. The zero Refusal
 // means that it does.
@@ -22,14 +31,14 @@ type Refusal struct {
 
 // Refuse judges an answer to a plan, at admission and again when it is taken.
 // plan is nil when there is none of that name, pol when the policy is gone.
-func Refuse(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, pol *v1alpha1.Policy) Refusal {
+func Refuse(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, pol *v1alpha1.Policy, by Approvers) Refusal {
 	if r := refuseForm(a, plan); r != (Refusal{}) {
 		return r
 	}
 	if r := refuseTime(a, plan); r != (Refusal{}) {
 		return r
 	}
-	return refuseApprover(a, plan, pol)
+	return refuseApprover(a, plan, pol, by)
 }
 
 // refuseForm judges what the answer says, and of which plan.
@@ -76,7 +85,7 @@ func refuseTime(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) Ref
 }
 
 // refuseApprover judges who answers. A no is anybody's right who may answer.
-func refuseApprover(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, pol *v1alpha1.Policy) Refusal {
+func refuseApprover(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, pol *v1alpha1.Policy, by Approvers) Refusal {
 	if a.Spec.Approver == "" {
 		return Refusal{v1alpha1.ReasonApproverUnknown, "spec.approver", "admission hasn't recorded who answers: delete this answer and give it anew"}
 	}
@@ -84,32 +93,69 @@ func refuseApprover(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation,
 		return Refusal{v1alpha1.ReasonNotAwaited, "spec.remediation", fmt.Sprintf("policy %s of Remediation %s is gone: nothing is to be approved",
 			plan.Spec.Policy.Name, plan.Name)}
 	}
-	distinct := plan.Spec.Strategy.Approval.RequireDistinctApprover || pol.Spec.Remediation.Approval.RequireDistinctApprover
-	if a.Spec.Decision == v1alpha1.DecisionReject || !distinct {
+	if a.Spec.Decision == v1alpha1.DecisionReject || !asksDistinct(plan, pol, by) {
 		return Refusal{}
 	}
-	for _, author := range []string{plan.Spec.Policy.Author, Author(pol)} {
-		switch author {
-		case "":
-			return Refusal{v1alpha1.ReasonAuthorUnknown, "spec.approver", unknownAuthor(pol, plan)}
-		case a.Spec.Approver:
-			return Refusal{v1alpha1.ReasonNotDistinct, "spec.approver", fmt.Sprintf(
-				"%s has written policy %s, which requires that somebody else approves (spec.remediation.approval.requireDistinctApprover): ask another person",
-				author, pol.Name)}
-		}
-	}
-	return Refusal{}
+	return refuseAuthor(a.Spec.Approver, plan, pol, by)
 }
 
-// unknownAuthor says what to do when it isn't known who has written a policy.
-func unknownAuthor(pol *v1alpha1.Policy, plan *v1alpha1.Remediation) string {
-	if source := pol.Labels[v1alpha1.LabelSourceName]; source != "" {
-		return fmt.Sprintf("policy %s requires an approver who hasn't written it, and comes from PolicySource %s/%s: who has written it only the repository knows. "+
-			"Let the repository ask for a second person's review, and set requireDistinctApprover to false there",
-			pol.Name, pol.Labels[v1alpha1.LabelSourceNamespace], source)
+// asksDistinct says whether no author may approve.
+func asksDistinct(plan *v1alpha1.Remediation, pol *v1alpha1.Policy, by Approvers) bool {
+	return by.Distinct || plan.Spec.Strategy.Approval.RequireDistinctApprover || pol.Spec.Remediation.Approval.RequireDistinctApprover
+}
+
+// refuseAuthor refuses all who have ever changed the policy's spec: a later touch by
+// somebody else doesn't make the rule theirs. Where one of them isn't known, everybody
+// might be the one.
+func refuseAuthor(approver string, plan *v1alpha1.Remediation, pol *v1alpha1.Policy, by Approvers) Refusal {
+	wrote := authors.Of(pol)
+	if approver == plan.Spec.Policy.Author || slices.Contains(plan.Spec.Policy.Authors, approver) || wrote.Wrote(approver) {
+		return Refusal{v1alpha1.ReasonNotDistinct, "spec.approver", fmt.Sprintf(
+			"%s has written policy %s, or changed it since it was made, and %s: ask another person",
+			approver, pol.Name, whoAsks(by))}
 	}
-	return fmt.Sprintf("policy %s requires an approver who hasn't written it, and who has isn't recorded (annotation %s): change its spec by a request that admission sees, then delete Remediation %s, so that it is planned anew",
-		pol.Name, v1alpha1.AnnotationAuthor, plan.Name)
+	why := ""
+	switch {
+	case wrote.Source && !sourcesReviewed(plan, pol, by):
+		why = unknownCommitter(pol)
+	case wrote.More && len(wrote.Users) > 0:
+		why = fmt.Sprintf("more people have changed policy %s than are recorded (annotation %s names %d), so that anybody might be one of them, and %s: "+
+			"somebody who answers for all of it deletes it and makes it anew", pol.Name, v1alpha1.AnnotationAuthors, len(wrote.Users), whoAsks(by))
+	case wrote.More:
+		why = fmt.Sprintf("who has written policy %s isn't recorded (annotation %s), and %s: somebody who answers for all of it deletes the policy and makes it anew by a request that admission sees",
+			pol.Name, v1alpha1.AnnotationAuthors, whoAsks(by))
+	case plan.Spec.Policy.Author == "" && !wrote.Source:
+		why = fmt.Sprintf("who had written policy %s wasn't recorded when it was planned (annotation %s), and %s: make sure that it is by now, then delete Remediation %s, so that it is planned anew",
+			pol.Name, v1alpha1.AnnotationAuthor, whoAsks(by), plan.Name)
+	default:
+		return Refusal{}
+	}
+	return Refusal{v1alpha1.ReasonAuthorUnknown, "spec.approver", why}
+}
+
+// sourcesReviewed says whether the administrator's word for the repositories counts:
+// a policy that itself asks for another approver is heard all the same.
+func sourcesReviewed(plan *v1alpha1.Remediation, pol *v1alpha1.Policy, by Approvers) bool {
+	return by.SourcesReviewed && !asksDistinct(plan, pol, Approvers{})
+}
+
+// whoAsks says who requires that no author approves.
+func whoAsks(by Approvers) string {
+	if by.Distinct {
+		return "the cluster's administrator requires that somebody else approves (--remediation-require-distinct-approver)"
+	}
+	return "it requires that somebody else approves (spec.remediation.approval.requireDistinctApprover)"
+}
+
+// unknownCommitter says what to do about a policy from a repository.
+func unknownCommitter(pol *v1alpha1.Policy) string {
+	from := "a PolicySource"
+	if source := pol.Labels[v1alpha1.LabelSourceName]; source != "" {
+		from = "PolicySource " + pol.Labels[v1alpha1.LabelSourceNamespace] + "/" + source
+	}
+	return fmt.Sprintf("policy %s requires an approver who hasn't written it, and comes from %s: who has written it only the repository knows. "+
+		"Let the repository ask for a second person's review, and set requireDistinctApprover to false there; where the flag --remediation-require-distinct-approver asks for it, the administrator adds --remediation-sources-are-reviewed",
+		pol.Name, from)
 }
 
 // Taken says whether the answer is the one that the plan acts by. Another one may
@@ -124,7 +170,7 @@ func Taken(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) bool {
 // whoever committed it may be anybody, the approver too.
 func Author(pol *v1alpha1.Policy) string {
 	author := pol.Annotations[v1alpha1.AnnotationAuthor]
-	if len(author) > maxUser || pol.Labels[v1alpha1.LabelSourceName] != "" {
+	if authors.Of(pol).Source || !authors.Of(pol).Wrote(author) {
 		return ""
 	}
 	return author

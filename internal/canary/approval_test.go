@@ -16,6 +16,14 @@ func TestRefuse(t *testing.T) {
 		answer *v1alpha1.RemediationApproval
 		plan   *v1alpha1.Remediation
 		policy *v1alpha1.Policy
+		by     Approvers
+	}
+	recorded := func(text string) func(*subject) {
+		return func(s *subject) { s.policy.Annotations[v1alpha1.AnnotationAuthors], s.policy.Generation = text, 3 }
+	}
+	fromSource := func(s *subject) { s.policy.Labels = map[string]string{v1alpha1.LabelSourceName: "src"} }
+	administrator := func(by Approvers) func(*subject) {
+		return func(s *subject) { s.by = by }
 	}
 	distinct := func(s *subject) { s.plan.Spec.Strategy.Approval.RequireDistinctApprover = true }
 	by := func(user string) func(*subject) {
@@ -115,6 +123,44 @@ func TestRefuse(t *testing.T) {
 				s.policy.Labels = map[string]string{v1alpha1.LabelSourceNamespace: "ns", v1alpha1.LabelSourceName: "src"}
 			}},
 			want: v1alpha1.ReasonAuthorUnknown, says: "comes from PolicySource ns/src"},
+		"whoever has ever changed the policy may not approve, whoever changed it last": {
+			reason: "a trivial edit by somebody else doesn't make the rule theirs",
+			change: []func(*subject){distinct, recorded(`{"users":["bob","ann"],"generation":3}`)},
+			want:   v1alpha1.ReasonNotDistinct, says: "bob has written policy p, or changed it"},
+		"whoever had changed it when it was planned may not either": {
+			change: []func(*subject){distinct, func(s *subject) { s.plan.Spec.Policy.Authors = []string{"bob", "ann"} }},
+			want:   v1alpha1.ReasonNotDistinct, says: "bob has written policy p"},
+		"somebody who isn't one of its authors may": {
+			change: []func(*subject){distinct, recorded(`{"users":["cid","ann"],"generation":3}`)}},
+		"of more authors than can be recorded anybody might be one": {
+			change: []func(*subject){distinct, recorded(`{"users":["cid","ann"],"generation":3,"more":true}`)},
+			want:   v1alpha1.ReasonAuthorUnknown, says: "somebody who answers for all of it deletes it and makes it anew"},
+		"a change that admission hasn't seen could be anybody's": {
+			change: []func(*subject){distinct, recorded(`{"users":["cid","ann"],"generation":2}`)},
+			want:   v1alpha1.ReasonAuthorUnknown},
+		"nobody needs to be known where no other is asked for": {
+			change: []func(*subject){recorded(`{"users":["cid","ann"],"generation":3,"more":true}`)}},
+		"what came from a repository has unknown authors when its label is gone, too": {
+			reason: "a deleted source leaves its policies without labels",
+			change: []func(*subject){distinct, recorded(`{"users":["ann"],"generation":3,"source":true}`)},
+			want:   v1alpha1.ReasonAuthorUnknown, says: "comes from a PolicySource"},
+		"the author may not approve where the administrator asks for another": {
+			reason: "the policy doesn't ask for it",
+			change: []func(*subject){by("ann"), administrator(Approvers{Distinct: true})},
+			want:   v1alpha1.ReasonNotDistinct, says: "--remediation-require-distinct-approver"},
+		"another may where the administrator asks for one": {change: []func(*subject){administrator(Approvers{Distinct: true})}},
+		"no policy of a repository can be approved where the administrator asks for another": {
+			change: []func(*subject){fromSource, administrator(Approvers{Distinct: true})},
+			want:   v1alpha1.ReasonAuthorUnknown, says: "--remediation-sources-are-reviewed"},
+		"one can where the administrator says that repositories are reviewed": {
+			change: []func(*subject){fromSource, administrator(Approvers{Distinct: true, SourcesReviewed: true}), func(s *subject) { s.plan.Spec.Policy.Author = "" }}},
+		"what the policy itself asks for isn't lifted by that": {
+			change: []func(*subject){fromSource, distinct, administrator(Approvers{Distinct: true, SourcesReviewed: true})},
+			want:   v1alpha1.ReasonAuthorUnknown},
+		"who has written it in the cluster is refused all the same": {
+			reason: "the label of a source is anybody's to set",
+			change: []func(*subject){fromSource, by("ann"), administrator(Approvers{Distinct: true, SourcesReviewed: true})},
+			want:   v1alpha1.ReasonNotDistinct},
 		"an author's name that is too long to compare could be anybody": {
 			change: []func(*subject){distinct, func(s *subject) { s.policy.Annotations[v1alpha1.AnnotationAuthor] = strings.Repeat("n", 254) }},
 			want:   v1alpha1.ReasonAuthorUnknown},
@@ -132,7 +178,7 @@ func TestRefuse(t *testing.T) {
 			for _, change := range tc.change {
 				change(s)
 			}
-			got := Refuse(s.answer, s.plan, s.policy)
+			got := Refuse(s.answer, s.plan, s.policy, s.by)
 			if got.Reason != tc.want || !strings.Contains(got.Message, tc.says) || (got.Field == "") != (tc.want == "") {
 				t.Errorf("%s: got %+v, want %q with %q", tc.reason, got, tc.want, tc.says)
 			}

@@ -30,6 +30,8 @@ type AnswerController struct {
 	clock   clock.PassiveClock
 	events  *escalate.Recorder
 	metrics *approvalMetrics
+	// approvers is what the cluster's administrator asks of whoever answers.
+	approvers canary.Approvers
 }
 
 // Reconcile looks what has become of one answer.
@@ -52,7 +54,7 @@ func (s *AnswerController) tell(ctx context.Context, a *v1alpha1.RemediationAppr
 	plan := &v1alpha1.Remediation{}
 	err := s.reader.Get(ctx, client.ObjectKey{Name: a.Spec.Remediation}, plan)
 	if apierrors.IsNotFound(err) {
-		refused, _ := fate(a, nil, nil)
+		refused, _ := fate(a, nil, nil, s.approvers)
 		return s.write(ctx, a, nil, refused)
 	}
 	if err != nil {
@@ -65,7 +67,7 @@ func (s *AnswerController) tell(ctx context.Context, a *v1alpha1.RemediationAppr
 	if err != nil {
 		return err
 	}
-	refused, known := fate(a, plan, pol)
+	refused, known := fate(a, plan, pol, s.approvers)
 	if !known {
 		return nil // the plan takes it, and its change brings us back
 	}
@@ -74,11 +76,11 @@ func (s *AnswerController) tell(ctx context.Context, a *v1alpha1.RemediationAppr
 
 // fate is what has become of an answer to a plan, or to none that is there: it was taken, or is refused, or
 // that isn't known yet.
-func fate(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, pol *v1alpha1.Policy) (refused canary.Refusal, known bool) {
+func fate(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, pol *v1alpha1.Policy, by canary.Approvers) (refused canary.Refusal, known bool) {
 	if plan != nil && canary.Taken(a, plan) {
 		return canary.Refusal{}, true
 	}
-	refused = canary.Refuse(a, plan, pol)
+	refused = canary.Refuse(a, plan, pol, by)
 	return refused, refused != (canary.Refusal{})
 }
 

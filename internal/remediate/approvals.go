@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,11 +33,11 @@ func (c *Controller) approval(ctx context.Context, rem *v1alpha1.Remediation) (A
 		}
 		rem.Status.Approval = given
 	}
-	return approvalOf(rem, c.clock.Now()), nil
+	return approvalOf(rem, c.approvers, c.clock.Now()), nil
 }
 
 // approvalOf is what the status of a plan in mode Manual says of its approval.
-func approvalOf(rem *v1alpha1.Remediation, now time.Time) Approval {
+func approvalOf(rem *v1alpha1.Remediation, by canary.Approvers, now time.Time) Approval {
 	if given := rem.Status.Approval; given != nil {
 		return Approval{Needed: true, Decision: given.Decision, Message: told(given)}
 	}
@@ -44,7 +45,7 @@ func approvalOf(rem *v1alpha1.Remediation, now time.Time) Approval {
 	if timeout <= 0 {
 		timeout = v1alpha1.DefaultApprovalTimeout
 	}
-	a := Approval{Needed: true, Message: request(rem), Overdue: now.Sub(rem.CreationTimestamp.Time) > timeout}
+	a := Approval{Needed: true, Message: request(rem, by), Overdue: now.Sub(rem.CreationTimestamp.Time) > timeout}
 	if a.Overdue {
 		a.Message = fmt.Sprintf("nobody has answered within %s. %s", timeout, a.Message)
 	}
@@ -67,7 +68,7 @@ func (c *Controller) answer(ctx context.Context, rem *v1alpha1.Remediation) (*v1
 	if err != nil {
 		return nil, err
 	}
-	return firstThatCounts(given, rem, pol), nil
+	return firstThatCounts(given, rem, pol, c.approvers), nil
 }
 
 // answersTo are the answers to a plan, the oldest first.
@@ -80,9 +81,9 @@ func answersTo(rem *v1alpha1.Remediation, all []v1alpha1.RemediationApproval) []
 }
 
 // firstThatCounts records the first answer that counts; nil when none does.
-func firstThatCounts(given []v1alpha1.RemediationApproval, rem *v1alpha1.Remediation, pol *v1alpha1.Policy) *v1alpha1.ApprovalRecord {
+func firstThatCounts(given []v1alpha1.RemediationApproval, rem *v1alpha1.Remediation, pol *v1alpha1.Policy, by canary.Approvers) *v1alpha1.ApprovalRecord {
 	for i := range given {
-		if a := &given[i]; canary.Refuse(a, rem, pol) == (canary.Refusal{}) {
+		if a := &given[i]; canary.Refuse(a, rem, pol, by) == (canary.Refusal{}) {
 			return &v1alpha1.ApprovalRecord{Name: a.Name, Decision: a.Spec.Decision, Approver: a.Spec.Approver,
 				Comment: a.Spec.Comment, At: metav1.NewMicroTime(a.CreationTimestamp.Time)}
 		}
@@ -126,18 +127,31 @@ func told(r *v1alpha1.ApprovalRecord) string {
 }
 
 // request asks for an answer, and says how to give one.
-func request(rem *v1alpha1.Remediation) string {
+func request(rem *v1alpha1.Remediation, by canary.Approvers) string {
 	answer, _ := json.Marshal(map[string]any{ // strings can always be marshalled
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "RemediationApproval",
 		"metadata": map[string]any{"generateName": rem.Name + "-"},
 		"spec":     map[string]any{"remediation": rem.Name, "planHash": rem.Spec.PlanHash, "decision": v1alpha1.DecisionApprove},
 	})
 	distinct := ""
-	if rem.Spec.Strategy.Approval.RequireDistinctApprover {
-		distinct = ", who hasn't written the policy,"
+	if by.Distinct || rem.Spec.Strategy.Approval.RequireDistinctApprover {
+		distinct = ", who hasn't written the policy" + named(rem.Spec.Policy.Authors) + ","
 	}
 	return fmt.Sprintf("%d targets of policy %s (owner %s) wait for a person%s to answer: evenkeel rollout approve %s (or reject), or: echo '%s' | kubectl create -f -",
 		rem.Spec.Targets, rem.Spec.Policy.Name, rem.Spec.Policy.Owner, distinct, rem.Name, answer)
+}
+
+// named names the authors whose answer won't count, the first few of them.
+func named(users []string) string {
+	const most = 8
+	switch n := len(users); {
+	case n == 0:
+		return ""
+	case n > most:
+		return fmt.Sprintf(" (as %s and %d more have)", strings.Join(users[:most], ", "), n-most)
+	default:
+		return " (as " + strings.Join(users, ", ") + map[bool]string{true: " has)", false: " have)"}[n == 1]
+	}
 }
 
 // answeredPlan is the plan that an answer is to.

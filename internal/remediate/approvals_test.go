@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 )
 
 // planMade is when the plan of these tests was made.
@@ -54,9 +55,9 @@ func approvedBy(rem *v1alpha1.Remediation, answers []*v1alpha1.RemediationApprov
 		all = append(all, *a)
 	}
 	if rem.Status.Approval == nil {
-		rem.Status.Approval = firstThatCounts(answersTo(rem, all), rem, writtenByAnn())
+		rem.Status.Approval = firstThatCounts(answersTo(rem, all), rem, writtenByAnn(), canary.Approvers{})
 	}
-	return approvalOf(rem, now)
+	return approvalOf(rem, canary.Approvers{}, now)
 }
 
 func TestApproval(t *testing.T) {
@@ -145,7 +146,7 @@ func TestAPlanInAnotherModeNeedsNoAnswer(t *testing.T) {
 }
 
 func TestTheRequestHoldsAnAnswerThatCanBeSent(t *testing.T) {
-	text := request(manualOf(distinct))
+	text := request(manualOf(distinct), canary.Approvers{})
 	if want := "7 targets of policy p (owner platform) wait for a person, who hasn't written the policy, to answer: "; !strings.HasPrefix(text, want) {
 		t.Errorf("%s\nwant the beginning %s", text, want)
 	}
@@ -158,6 +159,26 @@ func TestTheRequestHoldsAnAnswerThatCanBeSent(t *testing.T) {
 	want := v1alpha1.RemediationApprovalSpec{Remediation: manualPlan, PlanHash: "hash", Decision: v1alpha1.DecisionApprove}
 	if diff := cmp.Diff(want, a.Spec); diff != "" || a.GenerateName != manualPlan+"-" || a.Kind != "RemediationApproval" {
 		t.Errorf("%s (-want +got)\n%s", body, diff)
+	}
+}
+
+func TestTheRequestSaysWhoMayNotAnswer(t *testing.T) {
+	cases := map[string]struct {
+		authors []string
+		by      canary.Approvers
+		want    string
+	}{
+		"anybody may where nothing is asked for":     {authors: []string{"ann"}, want: "wait for a person to answer"},
+		"no author may where the administrator asks": {authors: []string{"ann"}, by: canary.Approvers{Distinct: true}, want: "a person, who hasn't written the policy (as ann has), to answer"},
+		"all of them are named":                      {authors: []string{"ann", "bob"}, by: canary.Approvers{Distinct: true}, want: "(as ann, bob have)"},
+		"of many the first are":                      {authors: strings.Split("abcdefghij", ""), by: canary.Approvers{Distinct: true}, want: "(as a, b, c, d, e, f, g, h and 2 more have)"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if text := request(manualOf(func(rem *v1alpha1.Remediation) { rem.Spec.Policy.Authors = tc.authors }), tc.by); !strings.Contains(text, tc.want) {
+				t.Errorf("want %q in %s", tc.want, text)
+			}
+		})
 	}
 }
 
@@ -191,7 +212,7 @@ func TestAnswersAreTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			said, news := "", 0
 			for range 2 { // the second time nothing is new
-				if refused, known := fate(tc.answer, tc.plan, writtenByAnn()); known {
+				if refused, known := fate(tc.answer, tc.plan, writtenByAnn(), canary.Approvers{}); known {
 					if settle(tc.answer, tc.plan, refused, planMade) {
 						news++
 					}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
@@ -54,6 +55,8 @@ type Controller struct {
 	soaks    *soakClock
 	reach    limits.Reach
 	turns    turns
+	// approvers is what the cluster's administrator asks of whoever approves a plan.
+	approvers canary.Approvers
 }
 
 // Reconcile takes one step of a rollout.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/authors"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/kube"
 )
@@ -176,7 +177,7 @@ func (d *draft) build() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, er
 			Labels: map[string]string{v1alpha1.LabelPolicy: d.policy.Name}},
 		Spec: v1alpha1.RemediationSpec{
 			Policy: v1alpha1.PlannedPolicy{Name: d.policy.Name, UID: string(d.policy.UID), Generation: d.policy.Generation,
-				Revision: d.revision, Author: canary.Author(d.policy), Owner: d.policy.Spec.Owner, RunbookURL: d.policy.Spec.RunbookURL},
+				Revision: d.revision, Author: canary.Author(d.policy), Authors: authors.Of(d.policy).Users, Owner: d.policy.Spec.Owner, RunbookURL: d.policy.Spec.RunbookURL},
 			PlanHash: d.hash, Strategy: d.strategy, Targets: int32(len(targets)), Writable: int32(d.size()), Waves: layout.Waves, Stages: layout.Stages},
 	}
 	parts := split(rem, targets)

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
@@ -48,6 +49,8 @@ type Options struct {
 	SLO *v1alpha1.SLOStrategy
 	// Reach is what fixes may write.
 	Reach limits.Reach
+	// Floors is how careful every strategy must be at the least.
+	Floors limits.Floors
 	// Namespace is the manager's own: the key that proves its records lies there.
 	Namespace string
 }
@@ -62,8 +65,9 @@ func Register(mgr ctrl.Manager, o Options) error {
 	b := &breakers{store: clusterBreakers{live, mgr.GetClient()}, cached: breakersIn{mgr.GetClient()}, hasNamespace: namespaceExists(live), policies: o.Policies, findings: o.Findings, analyzer: o.Analyzer,
 		slo: o.SLO, clock: o.Clock, events: recorder, metrics: newBreakerMetrics(o.Metrics)}
 	slices := newShelf(reader)
+	approvers := canary.Approvers{Distinct: o.Floors.DistinctApprover, SourcesReviewed: o.Floors.SourcesReviewed}
 	rollout := &Controller{client: writer, reader: reader, policies: o.Policies, clock: o.Clock,
-		events: recorder, breakers: b, shelf: slices, budgets: newBudgets(reader, slices), metrics: newMetrics(o.Metrics), analyzer: o.Analyzer, tools: o.Tools, landings: newLandings(), soaks: newSoakClock(), reach: o.Reach,
+		events: recorder, breakers: b, shelf: slices, budgets: newBudgets(reader, slices), metrics: newMetrics(o.Metrics), analyzer: o.Analyzer, tools: o.Tools, landings: newLandings(), soaks: newSoakClock(), reach: o.Reach, approvers: approvers,
 		rights: &rights.Finder{Asker: rights.Own(mgr.GetClient()), Mapper: mgr.GetRESTMapper()}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("remediation").
 		For(&v1alpha1.Remediation{}).
@@ -75,7 +79,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		return err
 	}
 	if err := registerAnswers(mgr, &AnswerController{client: mgr.GetClient(), reader: reader, clock: o.Clock,
-		events: recorder, metrics: newApprovalMetrics(o.Metrics)}); err != nil {
+		events: recorder, metrics: newApprovalMetrics(o.Metrics), approvers: approvers}); err != nil {
 		return err
 	}
 	planner := &Planner{client: writer, doubt: doubtIn(mgr.GetAPIReader(), keys), status: o.Policies, findings: o.Findings, events: recorder, breakers: b, said: newSayings(),

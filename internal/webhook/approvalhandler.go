@@ -29,6 +29,8 @@ type ApprovalHandler struct {
 	Reviews *intake.Reader
 	// Reader reads plans and policies anew, past every cache.
 	Reader client.Reader
+	// Approvers is what the cluster's administrator asks of whoever answers.
+	Approvers canary.Approvers
 	// Timeout is how long the API server waits at most. Zero means DefaultTimeout.
 	Timeout time.Duration
 	Metrics *Metrics
@@ -78,7 +80,7 @@ func (h *ApprovalHandler) answer(ctx context.Context, req *policy.Request) (resp
 func (h *ApprovalHandler) judge(ctx context.Context, a *v1alpha1.RemediationApproval) (canary.Refusal, error) {
 	plan := &v1alpha1.Remediation{}
 	if err := h.Reader.Get(ctx, client.ObjectKey{Name: a.Spec.Remediation}, plan); apierrors.IsNotFound(err) {
-		return canary.Refuse(a, nil, nil), nil
+		return canary.Refuse(a, nil, nil, h.Approvers), nil
 	} else if err != nil {
 		return canary.Refusal{}, fmt.Errorf("reading Remediation %s: %w", a.Spec.Remediation, err)
 	}
@@ -88,5 +90,5 @@ func (h *ApprovalHandler) judge(ctx context.Context, a *v1alpha1.RemediationAppr
 	} else if err != nil {
 		return canary.Refusal{}, fmt.Errorf("reading Policy %s: %w", plan.Spec.Policy.Name, err)
 	}
-	return canary.Refuse(a, plan, pol), nil
+	return canary.Refuse(a, plan, pol, h.Approvers), nil
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/seal"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
@@ -38,9 +39,10 @@ func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Ha
 		PathIgnore:    judging(v1alpha1.FailurePolicyIgnore),
 		PathPolicy:    &PolicyHandler{Reviews: s.reviews, Checker: s.checker(), Reach: s.Reach, Metrics: s.metrics, Clock: s.Clock, Log: log},
 		PathException: &ExceptionHandler{Reviews: s.reviews, Namespace: s.Namespace, Known: s.known, Metrics: s.metrics, Clock: s.Clock, Log: log},
-		PathApproval:  &ApprovalHandler{Reviews: s.reviews, Reader: s.mgr.GetAPIReader(), Timeout: s.Timeout, Metrics: s.metrics, Clock: s.Clock, Log: log},
-		PathRecords:   &RecordsHandler{Reviews: s.reviews, Metrics: s.metrics, Clock: s.Clock, Log: log},
-		PathStamp:     &StampHandler{Reviews: s.reviews, Metrics: s.metrics, Clock: s.Clock, Log: log},
+		PathApproval: &ApprovalHandler{Reviews: s.reviews, Reader: s.mgr.GetAPIReader(), Timeout: s.Timeout, Metrics: s.metrics, Clock: s.Clock, Log: log,
+			Approvers: canary.Approvers{Distinct: s.Floors.DistinctApprover, SourcesReviewed: s.Floors.SourcesReviewed}},
+		PathRecords: &RecordsHandler{Reviews: s.reviews, Metrics: s.metrics, Clock: s.Clock, Log: log},
+		PathStamp:   &StampHandler{Reviews: s.reviews, Metrics: s.metrics, Clock: s.Clock, Log: log},
 	}
 }
 

@@ -78,6 +78,8 @@ type Options struct {
 	Docs policy.Docs
 	// Reach is what fixes may write; policies that ask for more are warned of.
 	Reach limits.Reach
+	// Floors is how careful every strategy must be at the least.
+	Floors limits.Floors
 	// Registerer takes the metrics. Required.
 	Registerer prometheus.Registerer
 	// Clock tells the time. Required.

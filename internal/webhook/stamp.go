@@ -26,6 +26,8 @@ type stamp struct {
 	act []string
 	// field takes the user's name.
 	field []string
+	// past is a field beside it that keeps who has done it before; nil for none.
+	past []string
 }
 
 // stamps are all fields that hold who did something. A further one is a row here.
@@ -33,7 +35,8 @@ func stamps() []stamp {
 	return []stamp{
 		{webhook: WebhookAuthor, resource: "policies",
 			operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-			act:        []string{"spec"}, field: []string{"metadata", "annotations", v1alpha1.AnnotationAuthor}},
+			act:        []string{"spec"}, field: []string{"metadata", "annotations", v1alpha1.AnnotationAuthor},
+			past: []string{"metadata", "annotations", v1alpha1.AnnotationAuthors}},
 		{webhook: WebhookApprover, resource: "remediationapprovals",
 			operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 			act:        []string{"spec"}, field: []string{"spec", "approver"}},
@@ -67,36 +70,55 @@ type operation struct {
 	Value any    `json:"value,omitempty"`
 }
 
-// patch is what makes the field say what it should; empty when it does already.
+// patch is what makes the fields say what they should; empty when they do already.
 func (s stamp) patch(r *policy.Request) []operation {
 	if _, there := dig(r.Object, s.act); !there {
 		return nil
 	}
 	want, set := s.user(r)
-	have, is := dig(r.Object, s.field)
+	made := map[string]bool{}
+	patch := settle(r.Object, s.field, want, set, made)
+	if s.past != nil {
+		want, set = s.everybody(r)
+		patch = append(patch, settle(r.Object, s.past, want, set, made)...)
+	}
+	return patch
+}
+
+// settle is what makes a field of an object hold a value, or none. made are the parents
+// that the patch makes before it.
+func settle(object map[string]any, field []string, want any, set bool, made map[string]bool) []operation {
+	have, is := dig(object, field)
 	switch {
 	case set == is && want == have:
 		return nil
 	case !set:
-		return []operation{{Op: "remove", Path: pointer(s.field)}}
+		return []operation{{Op: "remove", Path: pointer(field)}}
 	}
-	for i := 1; i < len(s.field); i++ {
-		if _, there := dig(r.Object, s.field[:i]); !there {
-			return []operation{{Op: "add", Path: pointer(s.field[:i]), Value: nested(s.field[i:], want)}}
+	for i := 1; i < len(field); i++ {
+		parent := pointer(field[:i])
+		if _, there := dig(object, field[:i]); !there && !made[parent] {
+			made[parent] = true
+			return []operation{{Op: "add", Path: parent, Value: nested(field[i:], want)}}
 		}
 	}
-	return []operation{{Op: "add", Path: pointer(s.field), Value: want}}
+	return []operation{{Op: "add", Path: pointer(field), Value: want}}
 }
 
 // user is what the field is to hold: who makes the request if it is the act, and
 // what stood there before if it isn't.
 func (s stamp) user(r *policy.Request) (value any, set bool) {
-	act, _ := dig(r.Object, s.act)
-	before, there := dig(r.OldObject, s.act)
-	if r.Operation != policy.Create && there && reflect.DeepEqual(s.unstamped(act), s.unstamped(before)) {
+	if !s.acts(r) {
 		return dig(r.OldObject, s.field)
 	}
 	return r.UserInfo.Username, true
+}
+
+// acts says whether the request is the act: it makes the part, or changes it.
+func (s stamp) acts(r *policy.Request) bool {
+	act, _ := dig(r.Object, s.act)
+	before, there := dig(r.OldObject, s.act)
+	return r.Operation == policy.Create || !there || !reflect.DeepEqual(s.unstamped(act), s.unstamped(before))
 }
 
 // unstamped is the act without the field itself, when it lies within.

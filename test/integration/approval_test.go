@@ -63,11 +63,12 @@ var _ = Describe("The author of a policy", func() {
 		policy.Annotations = map[string]string{v1alpha1.AnnotationAuthor: "bob", "theirs": "kept"}
 		suite.CleanUp(policy.Name)
 		Expect(ann.Create(ctx, policy)).To(Succeed())
-		Expect(policy.Annotations).To(Equal(map[string]string{v1alpha1.AnnotationAuthor: "ann", "theirs": "kept"}))
+		recorded := `{"users":["ann"],"generation":1}`
+		Expect(policy.Annotations).To(Equal(map[string]string{v1alpha1.AnnotationAuthor: "ann", v1alpha1.AnnotationAuthors: recorded, "theirs": "kept"}))
 
 		By("keeping it when anything else is changed")
 		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.Policy) { p.Annotations = map[string]string{v1alpha1.AnnotationAuthor: "bob"} })
-		Expect(suite.Policy(ctx, policy.Name).Annotations).To(Equal(map[string]string{v1alpha1.AnnotationAuthor: "ann"}))
+		Expect(suite.Policy(ctx, policy.Name).Annotations).To(Equal(map[string]string{v1alpha1.AnnotationAuthor: "ann", v1alpha1.AnnotationAuthors: recorded}))
 		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.Policy) { p.Annotations = nil })
 		Expect(suite.Policy(ctx, policy.Name).Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationAuthor, "ann"))
 

@@ -1,0 +1,103 @@
+package authors
+
+import (
+	"encoding/json"
+	"slices"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+const (
+	// MaxUsers is how many users a record names at most.
+	MaxUsers = v1alpha1.MaxAuthors
+	// maxUser is the longest user name that is recorded: an answer to a plan can't
+	// hold a longer one.
+	maxUser = 253
+)
+
+// Record is who has written a policy's spec.
+type Record struct {
+	// Users are all who have, in the order of their first change.
+	Users []string `json:"users"`
+	// Generation is that of the spec that the record speaks of. A policy of another
+	// generation was changed by somebody whom admission hasn't seen.
+	Generation int64 `json:"generation"`
+	// More says that somebody has written it who isn't named.
+	More bool `json:"more,omitempty"`
+	// Source says that it bears, or has borne, the label of a PolicySource: who has
+	// committed what the manager wrote only the repository knows.
+	Source bool `json:"source,omitempty"`
+}
+
+// Unknown is the record of a policy of which nobody knows who has written it.
+func Unknown() Record { return Record{Users: []string{}, More: true} }
+
+// Read is the record of a policy by its metadata, as it stands: the authors'
+// annotation, or the last author's where an earlier version has kept that alone.
+func Read(annotations, labels map[string]string, generation int64) Record {
+	r := stated(annotations, generation)
+	r.Source = r.Source || labels[v1alpha1.LabelSourceName] != ""
+	return r
+}
+
+// Of is the record of a policy.
+func Of(pol *v1alpha1.Policy) Record {
+	return Read(pol.Annotations, pol.Labels, pol.Generation)
+}
+
+func stated(annotations map[string]string, generation int64) Record {
+	text, recorded := annotations[v1alpha1.AnnotationAuthors]
+	last := annotations[v1alpha1.AnnotationAuthor]
+	switch {
+	case !recorded && last == "":
+		r := Unknown()
+		r.Generation = generation
+		return r
+	case !recorded:
+		return Record{Users: []string{}, Generation: generation}.by(last)
+	}
+	var r Record
+	if err := json.Unmarshal([]byte(text), &r); err != nil || r.Users == nil || !r.holds() {
+		r = Unknown()
+	}
+	if r.Generation != generation || len(r.Users) == 0 {
+		r.More, r.Generation = true, generation
+	}
+	return r
+}
+
+// holds says whether the record keeps to its bounds, as all do that admission writes.
+func (r Record) holds() bool {
+	return len(r.Users) <= MaxUsers && !slices.ContainsFunc(r.Users, func(user string) bool { return user == "" || len(user) > maxUser })
+}
+
+// Changed is the record after a user has changed the spec to a new generation.
+func (r Record) Changed(user string, generation int64) Record {
+	r = r.by(user)
+	r.Generation = generation
+	return r
+}
+
+// by adds a user, or says that there is another one.
+func (r Record) by(user string) Record {
+	switch {
+	case slices.Contains(r.Users, user):
+	case user == "" || len(user) > maxUser || len(r.Users) >= MaxUsers:
+		r.More = true
+	default:
+		r.Users = append(slices.Clone(r.Users), user)
+	}
+	return r
+}
+
+// Wrote says whether the record names a user.
+func (r Record) Wrote(user string) bool { return slices.Contains(r.Users, user) }
+
+// String is the record as the annotation holds it.
+func (r Record) String() string {
+	if r.Users == nil {
+		r.Users = []string{}
+	}
+	text, _ := json.Marshal(r) //nolint:errchkjson // strings, numbers and booleans can always be marshalled
+	return string(text)
+}

@@ -1,0 +1,50 @@
+package webhook
+
+import (
+	"evenkeel.dev/evenkeel/internal/authors"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// everybody is the record of all who have changed a policy's spec: what was recorded
+// before, with whoever makes the request if it changes the spec. What the request
+// itself says of it counts for nothing.
+func (s stamp) everybody(r *policy.Request) (value any, set bool) {
+	generation := int64(0)
+	before := authors.Record{}
+	if r.Operation != policy.Create {
+		generation = generationOf(r.OldObject)
+		before = authors.Read(marks(r.OldObject, "annotations"), marks(r.OldObject, "labels"), generation)
+	}
+	is := before
+	if s.acts(r) {
+		is = before.Changed(r.UserInfo.Username, generation+1)
+	}
+	is.Source = is.Source || authors.Read(nil, marks(r.Object, "labels"), 0).Source
+	if _, recorded := dig(r.OldObject, s.past); !recorded && !s.acts(r) && !is.Source {
+		return nil, false // an earlier version has kept the last author alone: so be it until a change
+	}
+	return is.String(), true
+}
+
+// generationOf is an object's metadata.generation. The API server counts it up at
+// each change of the spec, but after admission.
+func generationOf(object map[string]any) int64 {
+	switch n := metadataOf(object)["generation"].(type) {
+	case int64:
+		return n
+	case float64:
+		return int64(n)
+	}
+	return 0
+}
+
+// marks are the labels or the annotations of an object.
+func marks(object map[string]any, field string) map[string]string {
+	out := map[string]string{}
+	for key, value := range asObject(metadataOf(object)[field]) {
+		if text, ok := value.(string); ok {
+			out[key] = text
+		}
+	}
+	return out
+}
