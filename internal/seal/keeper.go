@@ -20,8 +20,10 @@ const (
 	// keyField is the key in it.
 	keyField = "key"
 	keyBytes = 32
-	// adoptedAnnotation says that all that was there before the key is sealed.
+	// adoptedAnnotation says of a key that was just made whether all that was there before
+	// it is sealed. A Secret that somebody restores may lack it, and takes nothing over.
 	adoptedAnnotation = "evenkeel.dev/adopted"
+	notYet, adopted   = "false", "true"
 )
 
 // Keeper keeps the key in a Secret. It makes one when there is none and nothing is
@@ -80,14 +82,16 @@ func (k *Keeper) make(ctx context.Context) (*corev1.Secret, error) {
 	if _, err := rand.Read(key); err != nil {
 		return nil, err
 	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: SecretName}, Data: map[string][]byte{keyField: key}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: SecretName, Annotations: map[string]string{adoptedAnnotation: notYet}},
+		Data: map[string][]byte{keyField: key}}
 	return secret, k.Writer.Create(ctx, secret, client.FieldOwner(v1alpha1.FieldManager))
 }
 
 // adopt seals what was there before the key, once: plans that an earlier version
-// has made. What is younger than the key was never without a seal.
+// has made. What is younger than the key was never without a seal, and neither was
+// anything where the key isn't one that was just made.
 func (k *Keeper) adopt(ctx context.Context, key Key, secret *corev1.Secret) error {
-	if secret.Annotations[adoptedAnnotation] != "" {
+	if secret.Annotations[adoptedAnnotation] != notYet {
 		return nil
 	}
 	plans, slices := &v1alpha1.RemediationList{}, &v1alpha1.RemediationSliceList{}
@@ -113,7 +117,7 @@ func (k *Keeper) adopt(ctx context.Context, key Key, secret *corev1.Secret) erro
 		}
 	}
 	before := secret.DeepCopy()
-	secret.Annotations = map[string]string{adoptedAnnotation: "true"}
+	metav1.SetMetaDataAnnotation(&secret.ObjectMeta, adoptedAnnotation, adopted)
 	return k.Writer.Patch(ctx, secret, client.MergeFrom(before), client.FieldOwner(v1alpha1.FieldManager))
 }
 

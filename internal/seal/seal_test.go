@@ -254,3 +254,35 @@ func TestPlansOfAnEarlierVersionAreTakenOverOnce(t *testing.T) {
 		t.Errorf("one without a seal that came later: got %v, want ErrUnproven", err)
 	}
 }
+
+// Whoever restores the Secret may bring back its data alone. What has come without a seal
+// meanwhile is older than that Secret, and mustn't be taken for an earlier version's.
+func TestARestoredKeyTakesNothingOver(t *testing.T) {
+	ctx, w := context.Background(), newWorld(t)
+	genuine, forged := plan("plan"), plan("forged")
+	if err := w.writer.Create(ctx, genuine); err != nil {
+		t.Fatal(err)
+	}
+	secret := &corev1.Secret{}
+	if err := w.api.Get(ctx, client.ObjectKey{Namespace: "evenkeel-system", Name: SecretName}, secret); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.api.Delete(ctx, secret); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.api.Create(ctx, forged); err != nil {
+		t.Fatal(err)
+	}
+	restored := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: secret.Namespace, Name: secret.Name, Labels: map[string]string{"restored": "yes"},
+		CreationTimestamp: metav1.NewTime(time.Now().Add(time.Hour))}, Data: secret.Data}
+	if err := w.api.Create(ctx, restored); err != nil {
+		t.Fatal(err)
+	}
+	w.restart()
+	if err := w.get(t, genuine); err != nil {
+		t.Errorf("what was sealed with the key: %v", err)
+	}
+	if err := w.get(t, forged); !errors.Is(err, ErrUnproven) {
+		t.Errorf("what came without a seal: got %v, want ErrUnproven", err)
+	}
+}
