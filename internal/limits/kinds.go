@@ -15,7 +15,7 @@ var ownGroup = v1alpha1.GroupVersion.Group //nolint:gochecknoglobals // set once
 // Protected is a set of kinds that no fix writes, because whoever writes them can
 // get other rights, or take the place of what keeps the cluster safe.
 type Protected struct {
-	// Group is an API group; with a leading "*." every group that ends so.
+	// Group is an API group; with a leading "*." also every group below it.
 	Group string
 	// Kinds are those of the group; nil for all of them.
 	Kinds []string
@@ -51,7 +51,6 @@ func ProtectedKinds() []Protected {
 		{Group: "", Kinds: []string{"Endpoints"}, Why: "it decides where a Service's traffic goes"},
 		{Group: "", Kinds: []string{"ResourceQuota", "LimitRange"}, Why: "it bounds what a namespace may use"},
 		{Group: "policy", Kinds: []string{"PodSecurityPolicy"}, Why: "it says which Pods may be privileged"},
-		{Group: "kyverno.io", Why: "it decides what admission refuses and changes"},
 		{Group: "*.kyverno.io", Why: "it decides what admission refuses and changes"},
 		{Group: "*.gatekeeper.sh", Why: "it decides what admission refuses and changes"},
 		{Group: "argoproj.io", Kinds: []string{"Application", "ApplicationSet", "AppProject"}, Why: "it is applied with the rights of Argo CD"},
@@ -61,6 +60,7 @@ func ProtectedKinds() []Protected {
 		{Group: "helm.cattle.io", Why: "it installs charts with the rights of their controller"},
 		{Group: "security.istio.io", Why: "it decides who may call whom"},
 		{Group: "cilium.io", Why: "it decides who may call whom"},
+		{Group: "policy.networking.k8s.io", Why: "it decides who may call whom"},
 		{Group: "*.projectcalico.org", Why: "it decides who may call whom"},
 	}
 }
@@ -80,8 +80,8 @@ func protection(gk schema.GroupKind) (why string, protected bool) {
 	return "", false
 }
 
-// inGroup says whether a group is one, or ends as one that begins with "*." does.
+// inGroup says whether a group is one, or is or lies below one that begins with "*.".
 func inGroup(group, pattern string) bool {
-	end, wild := strings.CutPrefix(pattern, "*")
-	return group == pattern || wild && strings.HasSuffix(group, end)
+	domain, wild := strings.CutPrefix(pattern, "*.")
+	return group == domain || wild && strings.HasSuffix(group, "."+domain)
 }

@@ -281,3 +281,19 @@ func TestWhatCannotBeReadIsRefused(t *testing.T) {
 		})
 	}
 }
+
+// Calico's API server serves its kinds under projectcalico.org itself, its CRDs under
+// crd.projectcalico.org; SIG Network's policies of the whole cluster have a group of their own.
+func TestPoliciesOfTheNetworkAreProtectedUnderEveryGroupThatServesThem(t *testing.T) {
+	for _, gk := range []schema.GroupKind{
+		{Group: "projectcalico.org", Kind: "GlobalNetworkPolicy"}, {Group: "crd.projectcalico.org", Kind: "GlobalNetworkPolicy"},
+		{Group: "policy.networking.k8s.io", Kind: "AdminNetworkPolicy"}, {Group: "cilium.io", Kind: "CiliumNetworkPolicy"},
+	} {
+		if (&Reach{}).Kind(gk) == "" {
+			t.Errorf("a fix may write %s", gk)
+		}
+	}
+	if why := (&Reach{}).Kind(schema.GroupKind{Group: "notprojectcalico.org", Kind: "Widget"}); why != "" {
+		t.Errorf("a group that only ends alike: %s", why)
+	}
+}
