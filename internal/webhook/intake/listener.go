@@ -14,9 +14,9 @@ const (
 	maxConnectionsOfAPeer = 768
 )
 
-// listener bounds the connections that are open, of each address and of all. One
-// address can't keep another out: whoever has no connection gets one, at the cost of
-// the newest of whoever has most.
+// listener bounds the connections that are open, of each address and of all. No
+// addresses can keep another out: when all are taken, whoever has fewer gets one at
+// the cost of the newest of whoever has most.
 type listener struct {
 	net.Listener
 	// limit bounds the connections of all, each those of one address.
@@ -55,7 +55,7 @@ func (l *listener) admit(c *connection) (admitted bool, evicted *connection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	has := len(l.open[c.peer])
-	if has >= l.each || l.all >= l.limit && has > 0 {
+	if has >= l.each {
 		return false, nil
 	}
 	if l.all >= l.limit {
@@ -66,8 +66,8 @@ func (l *listener) admit(c *connection) (admitted bool, evicted *connection) {
 			}
 		}
 		list := l.open[most]
-		if len(list) < 2 {
-			return false, nil
+		if len(list) <= has+1 {
+			return false, nil // it has no more than this one is about to have
 		}
 		evicted = list[len(list)-1]
 	}

@@ -75,8 +75,35 @@ func TestOneAddressCannotTakeAllConnections(t *testing.T) {
 	if evicted != 1 {
 		t.Errorf("%d connections made room for one", evicted)
 	}
-	if !closedByPeer(t, dialFrom(t, "127.0.0.9", inner.Addr()), time.Minute) {
-		t.Error("while all are taken, whoever has one gets no second")
+}
+
+// Two addresses that take all connections can't keep a third at the one that it had: it
+// gets as many as they have.
+func TestAddressesShareConnectionsEvenly(t *testing.T) {
+	l := newListener(nil)
+	l.limit, l.each = 12, 8
+	take := func(peer string) bool {
+		admitted, evicted := l.admit(&connection{peer: peer, of: l})
+		if evicted != nil {
+			l.closed(evicted)
+		}
+		return admitted
+	}
+	for range 8 {
+		take("a")
+		take("b")
+	}
+	got := 0
+	for range 8 {
+		if take("api server") {
+			got++
+		}
+	}
+	if got != 4 || len(l.open["a"]) != 4 || len(l.open["b"]) != 4 || l.all != 12 {
+		t.Errorf("of 12 connections the third address has %d beside %d and %d", got, len(l.open["a"]), len(l.open["b"]))
+	}
+	if take("a") || take("b") {
+		t.Error("whoever has their share gets another's")
 	}
 }
 
