@@ -90,6 +90,21 @@ func TestWhatOnlyNarrowsIsKeptAndReported(t *testing.T) {
 	}
 }
 
+// An entry that no policy needs any more is gone, and nobody narrows it.
+func TestAnEntryThatGoesIsNarrowedNoMore(t *testing.T) {
+	w, c, _, _ := contestedWriter(t)
+	enforce(t, c, addExpression)
+	reconcileOnce(t, w)
+	if gauge(t, w.metrics, WebhookFail) != 1 {
+		t.Fatal("the metric doesn't say that it is narrowed")
+	}
+	w.policies = func() []*v1alpha1.Policy { return nil }
+	reconcileOnce(t, w)
+	if gauge(t, w.metrics, WebhookFail) != 0 {
+		t.Error("the metric stays")
+	}
+}
+
 func gauge(t *testing.T, m *Metrics, webhook string) float64 {
 	t.Helper()
 	return gathered(t, m.additions.WithLabelValues(webhook))

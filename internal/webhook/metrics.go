@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -55,7 +56,7 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_admission_requests_total",
-			Help: "Admission requests answered, by operation (CREATE, UPDATE, DELETE, other), decision (allowed, warned, denied, errored, unread, malformed; dry_run for requests that are only tried, whatever the verdict) and endpoint (fail, ignore, policy, exception, approval, stamp).",
+			Help: "Admission requests answered, by operation (CREATE, UPDATE, DELETE, other), decision (allowed, warned, denied, errored, unread, malformed; dry_run for requests that are only tried, whatever the verdict) and endpoint (fail, ignore, policy, exception, approval, records, stamp).",
 		}, []string{"operation", "decision", "endpoint"}),
 		violations: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_admission_violations_total",
@@ -63,7 +64,7 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 		}, []string{"policy", "action"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "evenkeel_admission_duration_seconds",
-			Help:    "Time from the arrival of an admission request to its answer, by endpoint (fail, ignore, policy, exception, approval, stamp).",
+			Help:    "Time from the arrival of an admission request to its answer, by endpoint (fail, ignore, policy, exception, approval, records, stamp).",
 			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"endpoint"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -76,7 +77,7 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 		}, []string{"policy"}),
 		unread: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_admission_unread_total",
-			Help: "Admission requests whose object couldn't be read and so wasn't judged, dry runs included, by endpoint (fail, ignore, policy, exception, approval, stamp), reason (too_large, too_many_values, too_deep, undecodable, incomplete, busy) and outcome (refused; passed where no Deny policy concerns it).",
+			Help: "Admission requests whose object couldn't be read and so wasn't judged, dry runs included, by endpoint (fail, ignore, policy, exception, approval, records, stamp), reason (too_large, too_many_values, too_deep, undecodable, incomplete, busy) and outcome (refused; passed where no Deny policy concerns it).",
 		}, []string{"endpoint", "reason", "outcome"}),
 		additions: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evenkeel_webhook_narrowed",
@@ -119,9 +120,10 @@ func (m *Metrics) expect() {
 	}
 }
 
-// narrowed notes which entries others have narrowed.
-func (m *Metrics) narrowed(all []hook, additions []narrowed) {
-	for _, h := range all {
+// narrowed notes which entries others have narrowed, of those that are there and those
+// that are wanted.
+func (m *Metrics) narrowed(is, wanted []hook, additions []narrowed) {
+	for _, h := range slices.Concat(is, wanted) {
 		m.additions.WithLabelValues(h.name).Set(0)
 	}
 	for _, n := range additions {

@@ -176,7 +176,7 @@ func (w *ConfigurationWriter) keep(ctx context.Context, config client.Object, ow
 		return 0, err
 	}
 	additions := adopt(c.is, c.wanted, appliedOf(config.GetAnnotations()))
-	w.metrics.narrowed(c.wanted, additions)
+	w.metrics.narrowed(c.is, c.wanted, additions)
 	w.tell(config, sort, additions)
 	labels, annotations := config.GetLabels(), config.GetAnnotations()
 	made := config.GetResourceVersion() == ""
