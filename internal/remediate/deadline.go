@@ -73,12 +73,17 @@ func (o Observation) patience(t TargetView) time.Duration {
 }
 
 // lateness is the reason of a target whose time is used up: it was seen not to be
-// well, or it couldn't be looked at, which says nothing of the fix.
+// well; or it couldn't be looked at, or wasn't well before its write either, which
+// says nothing of the fix.
 func (t TargetView) lateness() string {
-	if t.Check == nil || t.Check.Reason == v1alpha1.ReasonUnobserved {
+	switch {
+	case t.Check == nil || t.Check.Reason == v1alpha1.ReasonUnobserved:
 		return v1alpha1.ReasonUnobserved
+	case t.Check.Reason == v1alpha1.ReasonUnhealthyBefore:
+		return v1alpha1.ReasonUnhealthyBefore
+	default:
+		return v1alpha1.ReasonDeadline
 	}
-	return v1alpha1.ReasonDeadline
 }
 
 // lastWrite is when the last write of the wave reached its object, or when the

@@ -49,3 +49,40 @@ func TestCheckHealthOfWhatNobodyCanTell(t *testing.T) {
 		})
 	}
 }
+
+// An object that was on its way before the write proves nothing while it still is: it
+// must be well, or its time runs out, which is told as no proof and not as harm. The
+// undoing of a write waits for what was there before, and for no more.
+func TestAnObjectInProgressBeforeIsNoProofWhileItStillIs(t *testing.T) {
+	deployment := func(ready, observed int64) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment",
+			"metadata": map[string]any{"name": "web", "namespace": "shop", "generation": int64(2)}, "spec": map[string]any{"replicas": int64(2)},
+			"status": map[string]any{"observedGeneration": observed, "replicas": int64(2), "updatedReplicas": int64(2), "readyReplicas": ready,
+				"availableReplicas": ready, "conditions": []any{map[string]any{"type": "Available", "status": "True"}}}}}
+	}
+	late := deployment(1, 2)
+	late.Object["status"].(map[string]any)["conditions"] = []any{map[string]any{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}}
+	cases := map[string]struct {
+		object         *unstructured.Unstructured
+		before         kube.Health
+		want, restored CheckResult
+		reason         string
+	}{
+		"It is well by now":                {deployment(2, 2), kube.InProgress, CheckPassed, CheckPassed, ""},
+		"It is on its way still":           {deployment(1, 2), kube.InProgress, CheckWaiting, CheckPassed, v1alpha1.ReasonUnhealthyBefore},
+		"Its controller hasn't seen it":    {deployment(2, 1), kube.InProgress, CheckWaiting, CheckWaiting, v1alpha1.ReasonUnhealthyBefore},
+		"It fails by now":                  {late, kube.InProgress, CheckFailed, CheckFailed, v1alpha1.ReasonUnhealthy},
+		"It was well before":               {deployment(1, 2), kube.Current, CheckWaiting, CheckWaiting, ""},
+		"It had failed, and does so still": {late, kube.Failed, CheckPassed, CheckPassed, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if c := checkHealth(v1alpha1.RemediationStrategy{}, tc.object, tc.before); c.Result != tc.want || c.Reason != tc.reason {
+				t.Errorf("verified: want %d (%s), got %+v", tc.want, tc.reason, c)
+			}
+			if c := asWellAsBefore(v1alpha1.RemediationStrategy{}, tc.object, tc.before); c.Result != tc.restored {
+				t.Errorf("undone: want %d, got %+v", tc.restored, c)
+			}
+		})
+	}
+}

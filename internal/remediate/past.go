@@ -65,7 +65,7 @@ func (h *past) remember(rem *v1alpha1.Remediation, b *book, revision string, now
 		h.rememberSlowly(b.target(t), b.record(t), now.Sub(ended))
 		uid := b.target(t).Object.UID
 		switch state := b.record(t).State; {
-		case state == v1alpha1.TargetFailed:
+		case state == v1alpha1.TargetFailed, unproven(b.record(t)):
 			h.rememberFailure(rem, b.target(t).Object, b.record(t).Reason, revision, ended)
 		case state == v1alpha1.TargetDone:
 			h.heat[uid] += min(cooled, 1)
@@ -76,11 +76,19 @@ func (h *past) remember(rem *v1alpha1.Remediation, b *book, revision string, now
 	}
 }
 
+// unproven says whether a target's write was undone because the object wasn't well
+// before it, and didn't get well: it waits like one that failed, so that the next plan
+// goes on without it.
+func unproven(rec *v1alpha1.TargetRecord) bool {
+	undone := rec.State == v1alpha1.TargetReverted || rec.State == v1alpha1.TargetRevertConflict
+	return undone && rec.Reason == v1alpha1.ReasonUnhealthyBefore
+}
+
 // rememberFailure lets a target wait that failed under the revision in force. One of a
 // plan that ended without an answer waits no longer than the next plan does (see
 // canary.ReplanAfter).
 func (h *past) rememberFailure(rem *v1alpha1.Remediation, object v1alpha1.ObjectReference, reason, revision string, ended time.Time) {
-	unanswered := rem.Status.Reason == v1alpha1.ReasonNoAnswer && !canary.SpeaksOfFix(reason)
+	unanswered := rem.Status.Reason == v1alpha1.ReasonNoAnswer && !canary.SpeaksOfFix(reason) && reason != v1alpha1.ReasonUnhealthyBefore
 	if unanswered || rem.Spec.Policy.Revision != revision {
 		return
 	}
@@ -152,7 +160,7 @@ func (p *drafter) readPast(ctx context.Context, d draft) (*past, error) {
 			h = newPast()
 			continue
 		}
-		failed := rem.Spec.Policy.Revision == d.revision && rem.Status.Counts.Failed > 0
+		failed := rem.Spec.Policy.Revision == d.revision && rem.Status.Counts.Failed+rem.Status.Counts.Reverted > 0
 		mended := remembered(rem, now) > 0
 		if !failed && !mended && !tellsSlowly(rem, now) {
 			continue

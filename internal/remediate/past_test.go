@@ -140,3 +140,17 @@ func bookOf(state v1alpha1.TargetState) *book {
 	b.add(slice)
 	return b
 }
+
+// An object whose write was undone because it wasn't well before either waits, so that
+// the next plan mends the others of its wave; those don't wait.
+func TestAnObjectThatProvesNothingWaitsAlone(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for reason, waits := range map[string]bool{v1alpha1.ReasonUnhealthyBefore: true, "": false} {
+		rem, h, b := endedPlan(now), newPast(), bookOf(v1alpha1.TargetReverted)
+		rem.Status.Reason, b.record(0).Reason = v1alpha1.ReasonNoAnswer, reason
+		h.remember(rem, b, "r1", now)
+		if got := h.waiting(b.target(0).Object, now.Add(time.Minute)); got != waits {
+			t.Errorf("an undone target with reason %q waits: %t, want %t", reason, got, waits)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 )
 
 // failure is why a wave failed, and what the breakers are to count of it.
@@ -27,11 +28,13 @@ func (o Observation) verificationFailed(failed []Mark) failure {
 			failed[i].State = v1alpha1.TargetApplied // verified no more: it counts as in flight
 		}
 	}
-	if !slices.ContainsFunc(failed, func(m Mark) bool { return m.Reason != v1alpha1.ReasonUnobserved }) {
+	against := slices.DeleteFunc(slices.Clone(failed), func(m Mark) bool { return !canary.SpeaksOfFix(m.Reason) })
+	if len(against) == 0 {
 		return failure{reason: v1alpha1.ReasonNoAnswer, marks: failed, unanswered: true,
 			message: fmt.Sprintf("%s: %s; that says nothing of the fix", name(o.Targets[first.Target].Object), first.Message)}
 	}
-	return failure{reason: v1alpha1.ReasonVerificationFailed, marks: failed, count: int32(len(failed)), namespaces: o.namespaces(failed),
+	first = against[0]
+	return failure{reason: v1alpha1.ReasonVerificationFailed, marks: failed, count: int32(len(against)), namespaces: o.namespaces(against),
 		message: fmt.Sprintf("%s: %s", name(o.Targets[first.Target].Object), first.Message)}
 }
 

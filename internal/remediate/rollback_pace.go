@@ -48,7 +48,7 @@ func (p *pass) checkRecovered(ctx context.Context, i int) *Check {
 	case err != nil:
 		return &Check{CheckWaiting, "", "the object couldn't be read: " + err.Error()}
 	}
-	return checkHealth(p.rem.Spec.Strategy, obj, kube.ParseHealth(rec.Write.HealthBefore))
+	return asWellAsBefore(p.rem.Spec.Strategy, obj, kube.ParseHealth(rec.Write.HealthBefore))
 }
 
 // atRollbackRoom bars the targets whose undoing must wait for room, and reserves

@@ -129,7 +129,7 @@ func steady() *rapid.Generator[behaviour] {
 		case 2:
 			b.FlapAt, b.FlapFor = 3*time.Second, 2*time.Second
 		case 3:
-			b.Sick = true
+			b.Sick, b.Stuck = true, rapid.Bool().Draw(t, "stuck")
 		case 4, 5:
 			b.Refuses = v1alpha1.ReasonDryRunRefused
 		case 6, 7:

@@ -39,6 +39,7 @@ type behaviour struct {
 
 	GoneBefore bool   // deleted before its turn
 	Sick       bool   // not healthy before the write: no canary
+	Stuck      bool   // in progress before the write, and for ever: no canary
 	Refuses    string // the protocol before the write fails with this reason
 	Skips      string // the protocol before the write skips it with this reason
 	Denied     bool   // admission denies the write itself
@@ -147,6 +148,8 @@ func (o *simObject) health(now time.Time) *Check {
 		return &Check{CheckFailed, v1alpha1.ReasonStillViolating, "the object violates again"}
 	case o.WorsensAt != 0 && age >= o.WorsensAt && (o.RepairAt == 0 || age < o.RepairAt):
 		return &Check{CheckFailed, v1alpha1.ReasonUnhealthy, "its health got worse: crash loop"}
+	case o.Stuck:
+		return &Check{CheckWaiting, v1alpha1.ReasonUnhealthyBefore, "InProgress, as before the write"}
 	case age < o.Heals:
 		return &Check{CheckWaiting, "", "0 of 1 replicas ready"}
 	case o.FlapFor > 0 && round >= o.FlapAt && round-o.FlapAt < o.FlapFor:

@@ -70,7 +70,7 @@ func (s *simulation) decide(i int, wave int32, rec v1alpha1.TargetRecord) v1alph
 		return settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonOptOut, "left alone")
 	case obj.Skips != "":
 		return settledAs(rec, v1alpha1.TargetSkipped, obj.Skips, "left alone")
-	case obj.Sick && canaryWave(s.rem.Spec, wave) && s.rem.Spec.Strategy.Mode.Runs():
+	case (obj.Sick || obj.Stuck) && canaryWave(s.rem.Spec, wave) && s.rem.Spec.Strategy.Mode.Runs():
 		next, found := waveAfterCanary(s.rem.Spec, wave)
 		if !found {
 			return settledAs(rec, v1alpha1.TargetFailed, v1alpha1.ReasonUnhealthyBefore, "can't be the canary, and its stage has no other wave")

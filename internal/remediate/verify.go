@@ -74,8 +74,8 @@ func setBackBy(c *Check, obj *unstructured.Unstructured, write *v1alpha1.WriteRe
 	return &Check{CheckSetBack, v1alpha1.ReasonFighting, message}
 }
 
-// checkHealth compares health with what it was before: an object that was well
-// must be well again; one that wasn't must at least be no worse, once its
+// checkHealth compares health with what it was before: an object that was well, or on
+// its way, must be well; one that had failed must at least be no worse, once its
 // controller has seen the change. One whose health nobody could tell before passes by
 // the word of the strategy or its metrics; where the health was told, it must be again.
 func checkHealth(s v1alpha1.RemediationStrategy, obj *unstructured.Unstructured, before kube.Health) *Check {
@@ -89,11 +89,24 @@ func checkHealth(s v1alpha1.RemediationStrategy, obj *unstructured.Unstructured,
 		return &Check{CheckFailed, v1alpha1.ReasonUnhealthy, "its health got worse: " + message}
 	case health == kube.Unknown || before == kube.Unknown:
 		return unknownCheck(s, health, before, message)
+	case health == kube.InProgress && before == kube.InProgress:
+		return &Check{CheckWaiting, v1alpha1.ReasonUnhealthyBefore, fmt.Sprintf(
+			"%s: %s; so it was before the write, which proves nothing of the fix", health, message)}
 	case health <= before && observed(obj):
 		return &Check{CheckPassed, "", fmt.Sprintf("clean, and no less healthy than before (%s)", before)}
 	default:
 		return &Check{CheckWaiting, "", fmt.Sprintf("%s: %s", health, message)}
 	}
+}
+
+// asWellAsBefore says whether an object whose write was undone is as well as it was
+// before it.
+func asWellAsBefore(s v1alpha1.RemediationStrategy, obj *unstructured.Unstructured, before kube.Health) *Check {
+	c := checkHealth(s, obj, before)
+	if c.Result == CheckWaiting && c.Reason == v1alpha1.ReasonUnhealthyBefore && observed(obj) {
+		return &Check{CheckPassed, "", fmt.Sprintf("as well as before (%s)", before)}
+	}
+	return c
 }
 
 // unknownCheck judges an object whose health couldn't be told before its write, or
