@@ -116,6 +116,9 @@ const (
 	ReasonStillViolating = "StillViolating"
 	// ReasonUnhealthy: the object's health got worse after the write.
 	ReasonUnhealthy = "Unhealthy"
+	// ReasonReplacementViolates: the Pod that a controller has made in place of an
+	// evicted one violates again.
+	ReasonReplacementViolates = "ReplacementViolates"
 	// ReasonDeadline: the object wasn't verified within the progress deadline.
 	ReasonDeadline = "DeadlineExceeded"
 	// ReasonUnobserved: the object couldn't be read for twice the progress deadline,

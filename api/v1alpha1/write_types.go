@@ -32,6 +32,10 @@ type WriteRecord struct {
 	// healthBefore is its health.
 	// +optional
 	Controller *ObjectReference `json:"controller,omitempty"`
+	// root is the last of an evicted Pod's owners that is known. Evictions of what it
+	// makes anew are counted by it.
+	// +optional
+	Root *ObjectReference `json:"root,omitempty"`
 	// uid is the object's UID at the read that the write was computed from; of an
 	// object that is created it is empty until it is there.
 	// +required

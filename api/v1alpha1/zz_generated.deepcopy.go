@@ -1979,6 +1979,11 @@ func (in *WriteRecord) DeepCopyInto(out *WriteRecord) {
 		*out = new(ObjectReference)
 		**out = **in
 	}
+	if in.Root != nil {
+		in, out := &in.Root, &out.Root
+		*out = new(ObjectReference)
+		**out = **in
+	}
 	if in.Forward != nil {
 		in, out := &in.Forward, &out.Forward
 		*out = make([]PatchOperation, len(*in))

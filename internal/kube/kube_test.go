@@ -194,9 +194,9 @@ func TestClassify(t *testing.T) {
 		want   kube.Class
 		denied bool
 	}{
-		"No error is OK":                       {reason: "nothing happened", want: kube.OK},
-		"A missing object is gone":             {reason: "404", err: apierrors.NewNotFound(resource, "web"), want: kube.Gone},
-		"A kind that isn't served isn't gone":  {reason: "its definition may be back in a moment", err: fmt.Errorf("read: %w", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "X"}}), want: kube.Unserved},
+		"No error is OK":                      {reason: "nothing happened", want: kube.OK},
+		"A missing object is gone":            {reason: "404", err: apierrors.NewNotFound(resource, "web"), want: kube.Gone},
+		"A kind that isn't served isn't gone": {reason: "its definition may be back in a moment", err: fmt.Errorf("read: %w", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "X"}}), want: kube.Unserved},
 		"A resource that isn't served isn't gone": {
 			reason: "the same, as the mapper tells it of a version that was dropped",
 			err:    &meta.NoResourceMatchError{PartialResource: schema.GroupVersionResource{Group: "example.com", Version: "v1beta1"}}, want: kube.Unserved,

@@ -26,6 +26,8 @@ type pass struct {
 	gate *lastGate
 	// landings are the writes that may still reach their objects.
 	landings *landings
+	// podsOf are the Pods that controllers have made, as they were listed in this pass.
+	podsOf podLists
 	// denied are targets that admission denied in this pass and that the breakers
 	// haven't counted yet.
 	denied []int

@@ -12,7 +12,6 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
-	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
@@ -53,7 +52,11 @@ func (p *drafter) choose(ctx context.Context, d *draft, found []policy.Finding, 
 		}
 		for _, f := range byKind[gvk] {
 			if m := live.byUID[f.UID]; m != nil && m.DeletionTimestamp == nil {
-				d.sort(f, m, namespaces[f.Namespace], history, &p.reach)
+				owners, err := history.ownersOf(ctx, index, m)
+				if err != nil {
+					return err
+				}
+				d.sort(f, m, namespaces[f.Namespace], history.of(referenceTo(f), m, owners), &p.reach)
 			}
 		}
 	}
@@ -62,19 +65,18 @@ func (p *drafter) choose(ctx context.Context, d *draft, found []policy.Finding, 
 
 // sort puts one object where its metadata says it belongs. The protocol before
 // each write asks the same again, on fresh state.
-func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadata, history *past, reach *limits.Reach) {
+func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadata, history mendings, reach *limits.Reach) {
 	labels := labelled(f, m, namespace)
 	c := candidate{critical: m.Labels[v1alpha1.LabelTier] == "critical", stage: d.stages.Of(labels), mayLead: d.stages.MayBeCanary(labels),
-		object: referenceTo(f), heat: history.carried(referenceTo(f))}
+		object: referenceTo(f), heat: history.carried()}
 	if why := reach.Object(kindOfTarget(c.object), f.Namespace); why != "" {
 		c.reason, c.message = v1alpha1.ReasonNotAllowed, why
 	} else if paused(m) || paused(namespace) {
 		c.reason = v1alpha1.ReasonOptOut
-	} else if d.sortOwned(&c, m, d.reachesOwned(f)); c.reason == "" && history.fighting(c.object) {
+	} else if d.sortOwned(&c, m, d.reachesOwned(f)); c.reason == "" && history.fighting() {
 		c.reason = v1alpha1.ReasonFighting
-		c.message = fmt.Sprintf("violates policy %s: %s. Evenkeel has mended it again and again, and %s keeps setting it back: "+
-			"it is left alone until that stops; to go on at once: kubectl annotate policy %s %s=%s --overwrite",
-			d.policy.Name, f.Message, kube.OtherManager(m, v1alpha1.FieldManager), d.policy.Name, v1alpha1.AnnotationRetry, d.plans[len(d.plans)-1].Name)
+		c.message = fmt.Sprintf("violates policy %s: %s. %s: it is left alone until that stops; to go on at once: kubectl annotate policy %s %s=%s --overwrite",
+			d.policy.Name, f.Message, history.why(m), d.policy.Name, v1alpha1.AnnotationRetry, d.plans[len(d.plans)-1].Name)
 	}
 	if c.reason != "" {
 		d.ineligible = append(d.ineligible, c)

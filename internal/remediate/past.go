@@ -48,10 +48,13 @@ type past struct {
 	// slow is the same over weeks: what the latest plan of the object carries, and
 	// its own mending.
 	slow map[string]float64
+	// evicted are the evictions of what a controller has made, by the UIDs and places of
+	// the owners that were recorded: what it makes anew has another UID and name.
+	evicted map[string][]evicted
 }
 
 func newPast() *past {
-	return &past{failedUntil: map[string]time.Time{}, failures: map[string]int{}, heat: map[string]float64{}, slow: map[string]float64{}}
+	return &past{failedUntil: map[string]time.Time{}, failures: map[string]int{}, heat: map[string]float64{}, slow: map[string]float64{}, evicted: map[string][]evicted{}}
 }
 
 // remember adds what one ended plan tells.
@@ -61,6 +64,7 @@ func (h *past) remember(rem *v1alpha1.Remediation, b *book, revision string, now
 		ended = now // it was written under another clock
 	}
 	cooled := math.Exp2(-now.Sub(ended).Seconds() / fightHalfLife.Seconds())
+	h.rememberEvictions(rem.Name, b, cooled, now.Sub(ended))
 	for t := range b.places {
 		h.rememberSlowly(b.target(t), b.record(t), now.Sub(ended))
 		uid := b.target(t).Object.UID
@@ -116,20 +120,6 @@ func (h *past) rememberSlowly(t v1alpha1.Target, rec *v1alpha1.TargetRecord, ago
 	for _, key := range keys {
 		h.slow[key] = max(h.slow[key], known)
 	}
-}
-
-// fighting says whether somebody keeps setting an object back, fast or slowly.
-func (h *past) fighting(object v1alpha1.ObjectReference) bool {
-	return max(h.heat[object.UID], h.heat[placeOf(object)]) > fightHeat || h.slowly(object) > slowHeat
-}
-
-func (h *past) slowly(object v1alpha1.ObjectReference) float64 {
-	return max(h.slow[object.UID], h.slow[placeOf(object)])
-}
-
-// carried is what a new plan carries on of an object's mendings.
-func (h *past) carried(object v1alpha1.ObjectReference) int32 {
-	return int32(min(h.slowly(object), 1000) * 100)
 }
 
 // tellsSlowly says whether a plan is to be read for slow fights alone: it has mended

@@ -30,7 +30,7 @@ func TestFights(t *testing.T) {
 			for _, age := range tc.ages {
 				h.remember(endedPlan(now.Add(-age)), bookOf(v1alpha1.TargetDone), "r1", now)
 			}
-			if got := h.fighting(v1alpha1.ObjectReference{UID: "u1"}); got != tc.want {
+			if got := h.of(v1alpha1.ObjectReference{UID: "u1"}, &metav1.PartialObjectMetadata{}, nil).fighting(); got != tc.want {
 				t.Errorf("%s: want fighting %t at a heat of %.2f", tc.reason, tc.want, h.heat["u1"])
 			}
 		})
@@ -66,10 +66,10 @@ func TestSlowFights(t *testing.T) {
 				if mended++; mended != tc.retried {
 					h.remember(endedPlan(now), b, "r1", now.Add(tc.every))
 				}
-				if h.fighting(object) {
+				if h.of(object, &metav1.PartialObjectMetadata{}, nil).fighting() {
 					break
 				}
-				carried = h.carried(object)
+				carried = h.of(object, &metav1.PartialObjectMetadata{}, nil).carried()
 			}
 			if want := tc.mended; want == 0 && mended < 200 || want > 0 && mended != want {
 				t.Errorf("%s: it was mended %d times, want %d", tc.reason, mended, want)
@@ -87,7 +87,7 @@ func TestHeatIsCarriedOn(t *testing.T) {
 		h := newPast()
 		h.remember(endedPlan(now), b, "r1", now)
 		h.remember(endedPlan(now.Add(-slowHalfLife)), bookOf(v1alpha1.TargetDone), "r1", now)
-		if got := h.carried(object); got != want {
+		if got := h.of(object, &metav1.PartialObjectMetadata{}, nil).carried(); got != want {
 			t.Errorf("%s: carried on %d, want %d", state, got, want)
 		}
 	}
@@ -102,7 +102,7 @@ func TestAnObjectThatIsCreatedAgainAfterEachDeletionIsFoughtOver(t *testing.T) {
 			b.record(0).Write = &v1alpha1.WriteRecord{Verb: verb}
 			h.remember(endedPlan(now), b, "r1", now)
 		}
-		if got := h.fighting(v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "new"}); got != want {
+		if got := h.of(v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "new"}, &metav1.PartialObjectMetadata{}, nil).fighting(); got != want {
 			t.Errorf("four times %s of objects of one name: fighting %t, want %t", verb, got, want)
 		}
 	}

@@ -3,6 +3,7 @@ package remediate
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -64,7 +65,8 @@ type draft struct {
 	hash string
 }
 
-// planHash identifies a plan. A rollout's hash also depends on the plan before
+// planHash identifies a plan: what it fixes and by which rules (the revision, which the
+// fix is part of), and how (the strategy). A rollout's hash also depends on the plan before
 // it, so that the same drift, mended twice, makes two plans; that of a dry run,
 // and of a plan that only tells owners, doesn't, so that the same targets aren't
 // previewed or told of twice.
@@ -75,7 +77,11 @@ func planHash(d draft) string {
 			fmt.Fprintf(h, "%d:%s", len(p), p)
 		}
 	}
-	write(string(d.policy.UID), d.revision, string(d.strategy.Mode))
+	strategy, err := json.Marshal(d.strategy)
+	if err != nil {
+		strategy = []byte(d.strategy.Mode) // it came from the API server as JSON
+	}
+	write(string(d.policy.UID), d.revision, string(strategy))
 	again := d.strategy.Mode.Runs() && len(d.eligible) > 0
 	if again && len(d.plans) > 0 {
 		write(string(d.plans[len(d.plans)-1].UID))

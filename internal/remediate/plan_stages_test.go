@@ -45,7 +45,7 @@ func stagedDraft(t interface{ Fatal(...any) }, change func(*v1alpha1.Remediation
 				m.Annotations = map[string]string{v1alpha1.AnnotationRemediation: v1alpha1.RemediationPaused}
 			}
 			d.sort(policy.Finding{APIVersion: "apps/v1", Kind: "Deployment", Namespace: env, Name: fmt.Sprintf("web-%02d", i),
-				UID: fmt.Sprintf("%s-%d", env, i)}, m, namespace, &past{}, &limits.Reach{})
+				UID: fmt.Sprintf("%s-%d", env, i)}, m, namespace, mendings{}, &limits.Reach{})
 		}
 	}
 	d.hash = planHash(d)

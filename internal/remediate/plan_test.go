@@ -131,6 +131,27 @@ func TestPlanHash(t *testing.T) {
 	}
 }
 
+// A yes is to what was shown: the fix, which is the revision's, and the strategy.
+func TestAPlanHashBindsStrategyAndFix(t *testing.T) {
+	base := planHash(testDraft(3, 0))
+	for name, change := range map[string]func(*draft){
+		"the fix":          func(d *draft) { d.revision = "r2" },
+		"the mode":         func(d *draft) { d.strategy.Mode = v1alpha1.RemediationManual },
+		"concurrency":      func(d *draft) { d.strategy.MaxConcurrent++ },
+		"the soak":         func(d *draft) { d.strategy.Soak.Duration += time.Second },
+		"the verbs":        func(d *draft) { d.strategy.AllowedActions = append(d.strategy.AllowedActions, v1alpha1.ActionDelete) },
+		"what to do after": func(d *draft) { d.strategy.OnFailure = v1alpha1.FailureHold },
+		"a budget":         func(d *draft) { d.strategy.Budget = &v1alpha1.BudgetStrategy{} },
+		"health":           func(d *draft) { d.strategy.Health = &v1alpha1.HealthStrategy{Unknown: v1alpha1.UnknownHealthAllow} },
+	} {
+		d := testDraft(3, 0)
+		change(&d)
+		if planHash(d) == base {
+			t.Errorf("%s may change without the plan's hash", name)
+		}
+	}
+}
+
 func TestBlocked(t *testing.T) {
 	cases := map[string]struct {
 		reason, revision, retry string
@@ -188,7 +209,8 @@ func TestBackoffDoublesUpToAMinute(t *testing.T) {
 func TestAPlanCarriesHeatOn(t *testing.T) {
 	d, history := testDraft(0, 0), newPast()
 	history.slow["web-uid"] = 3
-	d.sort(policy.Finding{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "web-uid", Fixable: true}, &metav1.PartialObjectMetadata{}, nil, history, &limits.Reach{})
+	known := history.of(v1alpha1.ObjectReference{UID: "web-uid"}, &metav1.PartialObjectMetadata{}, nil)
+	d.sort(policy.Finding{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "web-uid", Fixable: true}, &metav1.PartialObjectMetadata{}, nil, known, &limits.Reach{})
 	_, parts, err := d.build()
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,9 @@ func missingKinds() map[string]error {
 func (b *bench) withoutKind(answer error) {
 	b.t.Helper()
 	b.pass.targets.reader = interceptor.NewClient(b.api.(client.WithWatch), interceptor.Funcs{
-		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error { return answer }})
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return answer
+		}})
 }
 
 // An object whose kind isn't served is neither gone nor vanished, its removal hasn't

@@ -42,6 +42,8 @@ func (p *pass) reverted(ctx context.Context, ref v1alpha1.ObjectReference, rec v
 			return p.undoServed(rec, until, u.err)
 		case u.err != nil:
 			return p.notYet(rec, u.err)
+		case u.reason == v1alpha1.ReasonNoUndo:
+			return p.ended(rec, u.state, u.reason, strings.TrimPrefix(cause(rec)+"; "+u.message, "; "))
 		case u.state == v1alpha1.TargetRevertConflict:
 			return p.ended(rec, u.state, u.reason, u.message)
 		case u.state == v1alpha1.TargetSkipped:

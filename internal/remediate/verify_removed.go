@@ -12,8 +12,8 @@ import (
 )
 
 // checkRemoved verifies a removal: the object that was removed is gone, nobody has
-// made the same violation again under its name, and the controller of an evicted
-// Pod is no less healthy than before.
+// made the same violation again under its name, and of an evicted Pod neither what its
+// controller has made in its place violates, nor is the controller unwell.
 func (p *pass) checkRemoved(ctx context.Context, write *v1alpha1.WriteRecord, obj *unstructured.Unstructured, err error, stopped bool) *Check {
 	switch {
 	case kube.Classify(err) == kube.Gone:
@@ -32,7 +32,7 @@ func (p *pass) checkRemoved(ctx context.Context, write *v1alpha1.WriteRecord, ob
 	if write.Controller == nil {
 		return &Check{CheckPassed, "", "the object is gone"}
 	}
-	return p.checkController(ctx, write)
+	return p.checkController(ctx, write, stopped)
 }
 
 func stillThere(obj *unstructured.Unstructured) string {
@@ -43,8 +43,9 @@ func stillThere(obj *unstructured.Unstructured) string {
 }
 
 // checkController compares the health of an evicted Pod's controller with what it
-// was before. One that is gone has nothing left to be worse.
-func (p *pass) checkController(ctx context.Context, write *v1alpha1.WriteRecord) *Check {
+// was before, and judges what it has made since. One that is gone has nothing left to be
+// worse.
+func (p *pass) checkController(ctx context.Context, write *v1alpha1.WriteRecord, stopped bool) *Check {
 	controller, err := p.targets.read(ctx, *write.Controller)
 	switch {
 	case kube.Classify(err) == kube.Gone:
@@ -53,6 +54,9 @@ func (p *pass) checkController(ctx context.Context, write *v1alpha1.WriteRecord)
 		return &Check{CheckWaiting, v1alpha1.ReasonUnobserved, "the Pod's controller couldn't be read: " + err.Error()}
 	case string(controller.GetUID()) != write.Controller.UID:
 		return &Check{CheckPassed, "", "the Pod is gone, and its controller was replaced"}
+	}
+	if c := p.checkReplacements(ctx, write, controller, stopped); c != nil {
+		return c
 	}
 	c := checkHealth(p.rem.Spec.Strategy, controller, kube.ParseHealth(write.HealthBefore))
 	c.Message = name(*write.Controller) + ", the Pod's controller: " + c.Message

@@ -112,7 +112,14 @@ func (eviction) tryOut(ctx context.Context, a *attempt, w *write) *v1alpha1.Targ
 	if health == kube.Unknown && unknownCovered(a.plan.Strategy) == "" {
 		return a.failed(v1alpha1.ReasonHealthUnknown, name(ref)+", which made the Pod: "+healthAdvice(why, kube.KindOf(ref)))
 	}
+	lineage, err := kube.RootOf(ctx, &a.targets.owners, w.object)
+	if err != nil {
+		return a.fromError(err)
+	}
 	w.record.Controller, w.record.HealthBefore = &ref, health.String()
+	if root, known := lineage.Top(); known {
+		w.record.Root = &root
+	}
 	if err := a.targets.evict(ctx, w.object, client.DryRunAll); err != nil {
 		return a.fromError(err)
 	}

@@ -41,7 +41,7 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
 	clock := clocktesting.NewFakePassiveClock(waiverNow)
-	p := &pass{rem: &v1alpha1.Remediation{}, targets: &targets{reader: api, writer: api, mapper: mapper, clock: clock, owners: ownerMemo{reader: api}}}
+	p := &pass{rem: &v1alpha1.Remediation{}, book: &book{}, targets: &targets{reader: api, writer: api, mapper: mapper, clock: clock, owners: ownerMemo{reader: api}}}
 	p.rem.Name = "plan-1"
 	p.rem.Spec.Strategy.SetDefaults()
 	return &bench{t: t, api: api, pass: p, target: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "u1"}}

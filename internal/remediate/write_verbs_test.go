@@ -109,6 +109,7 @@ func TestRemovalsAreVerified(t *testing.T) {
 		return &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "rs", UID: "rs1"}, Spec: appsv1.ReplicaSetSpec{Replicas: &one},
 			Status: appsv1.ReplicaSetStatus{Replicas: 1, FullyLabeledReplicas: 1, AvailableReplicas: ready, ReadyReplicas: ready}}
 	}
+	one := madeBy("web-2", "p2", waiverNow, nil)
 	evicted := &v1alpha1.WriteRecord{Verb: v1alpha1.ActionEvict, UID: "older", HealthBefore: "Current",
 		Controller: &v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "shop", Name: "rs", UID: "rs1"}}
 	there := &v1alpha1.WriteRecord{Verb: v1alpha1.ActionDelete, UID: "u1"}
@@ -118,8 +119,8 @@ func TestRemovalsAreVerified(t *testing.T) {
 		stopped bool
 		want    CheckResult
 	}{
-		"the Pod is gone, its controller is well":    {evicted, []client.Object{controller(1)}, false, CheckPassed},
-		"the Pod is gone, its controller isn't well": {evicted, []client.Object{controller(0)}, false, CheckWaiting},
+		"the Pod is gone, its controller is well":    {evicted, []client.Object{controller(1), one}, false, CheckPassed},
+		"the Pod is gone, its controller isn't well": {evicted, []client.Object{controller(0), one}, false, CheckWaiting},
 		"the Pod is gone, and its controller":        {evicted, nil, false, CheckPassed},
 		"the object is still there":                  {there, nil, false, CheckWaiting},
 		"another object of its name, policy changed": {&v1alpha1.WriteRecord{Verb: v1alpha1.ActionDelete, UID: "older"}, nil, true, CheckPassed},
@@ -127,6 +128,7 @@ func TestRemovalsAreVerified(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, tc.objects...)
+			b.pass.snapshot = untainted(t)
 			obj, err := b.pass.targets.read(t.Context(), b.target)
 			if got := b.pass.checkRemoved(t.Context(), tc.write, obj, err, tc.stopped); got.Result != tc.want || got.Message == "" {
 				t.Errorf("%+v", got)

@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -128,6 +129,30 @@ var _ = Describe("A fix that evicts Pods", func() {
 		Entry("lost on the way", faultproxy.Fault{LoseRequest: true}),
 		Entry("its answer lost", faultproxy.Fault{LoseAnswer: true}),
 	)
+
+	It("judges what the controller makes in its place, and evicts no other when that violates too", func(ctx context.Context) {
+		grantVerbs(ctx, namespace+"-roots", "apps", "deployments", "get")
+		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web-0"}}
+		Expect(suite.API.Patch(ctx, deployment, client.RawPatch(types.MergePatchType,
+			[]byte(`{"spec":{"replicas":3,"template":{"metadata":{"labels":{"tainted":"yes"}}}}}`)))).To(Succeed())
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(suite.Get(ctx, deployment)).To(Succeed())
+			g.Expect(deployment.Status.ObservedGeneration).To(Equal(deployment.Generation))
+			g.Expect(deployment.Status.UpdatedReplicas).To(BeEquivalentTo(3))
+			g.Expect(deployment.Status.ReadyReplicas).To(BeEquivalentTo(3))
+			g.Expect(pods(ctx, namespace)).To(HaveLen(3))
+		}).Should(Succeed())
+		suite.CreatePolicy(ctx, policy)
+		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRollbackIncomplete)
+		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonVerificationFailed))
+		Expect(rem.Status.Message).To(And(ContainSubstring("violates again"), ContainSubstring("mend the template of Deployment "+namespace+"/web-0")))
+		awaitBreaker(ctx, v1alpha1.PolicyBreakerPrefix+policy.Name, func(g Gomega, s v1alpha1.CircuitBreakerStatus) {
+			g.Expect(s.State).To(Equal(v1alpha1.BreakerOpen))
+		})
+		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name, ContainSubstring("mend the policy"))
+		Expect(succeeded(namespace, "POST", "pods", "eviction")).To(Equal(1))
+		Expect(suite.Plans(ctx, policy.Name)).To(HaveLen(1))
+	})
 
 	It("leaves a Pod alone that nothing would replace", func(ctx context.Context) {
 		bare := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "bare", Labels: map[string]string{"tainted": "yes"}},

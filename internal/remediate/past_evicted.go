@@ -1,0 +1,115 @@
+package remediate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kube"
+)
+
+// evicted is what one plan tells of its evictions of one controller's Pods. However
+// many there were, they count once: the others were there before, too.
+type evicted struct {
+	plan string
+	// at is when the first of them was decided.
+	at         time.Time
+	heat, slow float64
+}
+
+// rememberEvictions adds what an ended plan tells of the owners whose Pods it evicted.
+func (h *past) rememberEvictions(plan string, b *book, cooled float64, ago time.Duration) {
+	cold := math.Exp2(-max(ago, 0).Seconds() / slowHalfLife.Seconds())
+	for t := range b.places {
+		w := b.record(t).Write
+		if w == nil || w.Verb != v1alpha1.ActionEvict || w.AppliedAt == nil || w.IntentAt == nil || w.Controller == nil {
+			continue
+		}
+		one := evicted{plan: plan, at: w.IntentAt.Time, heat: min(cooled, 1), slow: (float64(b.target(t).Heat)/100 + 1) * cold}
+		for _, key := range ownerKeys(*w.Controller, rootOfEvicted(w)) {
+			h.rememberEviction(key, one)
+		}
+	}
+}
+
+func (h *past) rememberEviction(key string, one evicted) {
+	list := h.evicted[key]
+	if n := len(list); n > 0 && list[n-1].plan == one.plan {
+		last := &list[n-1]
+		if one.at.Before(last.at) {
+			last.at = one.at
+		}
+		last.slow = max(last.slow, one.slow)
+		return
+	}
+	h.evicted[key] = append(list, one)
+}
+
+// ownerKeys name owners by UID and by place: one that is deleted and applied again is
+// the same to people.
+func ownerKeys(owners ...v1alpha1.ObjectReference) []string {
+	var keys []string
+	seen := map[string]bool{}
+	for _, o := range owners {
+		for _, key := range []string{o.UID, placeOf(o)} {
+			if !seen[key] {
+				seen[key], keys = true, append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
+// ownersOf follows the controllers of an object where evictions are remembered; else
+// nobody asks.
+func (h *past) ownersOf(ctx context.Context, reader kube.Getter, m *metav1.PartialObjectMetadata) ([]v1alpha1.ObjectReference, error) {
+	if len(h.evicted) == 0 || !kube.Owned(m) {
+		return nil, nil
+	}
+	lineage, err := kube.RootOf(ctx, reader, m)
+	return lineage.Owners, err
+}
+
+// mendings is what is remembered of one object.
+type mendings struct {
+	fast, slow float64
+	// evicted is the root of the owners whose Pods were evicted again and again; nil when
+	// it is the object itself that was mended.
+	evicted *v1alpha1.ObjectReference
+}
+
+// of gives what is remembered of an object. Evictions count for what its controller
+// has made after them, and for nothing that was there before.
+func (h *past) of(object v1alpha1.ObjectReference, m *metav1.PartialObjectMetadata, owners []v1alpha1.ObjectReference) mendings {
+	out := mendings{fast: max(h.heat[object.UID], h.heat[placeOf(object)]), slow: max(h.slow[object.UID], h.slow[placeOf(object)])}
+	for _, key := range ownerKeys(owners...) {
+		fast, slow := 0.0, 0.0
+		for _, e := range h.evicted[key] {
+			if created := m.CreationTimestamp; !created.Time.Before(e.at.Truncate(time.Second)) {
+				fast, slow = fast+e.heat, max(slow, e.slow)
+			}
+		}
+		if fast > out.fast || slow > out.slow {
+			out.fast, out.slow, out.evicted = max(out.fast, fast), max(out.slow, slow), &owners[len(owners)-1]
+		}
+	}
+	return out
+}
+
+// fighting says whether somebody keeps setting an object back, fast or slowly.
+func (m mendings) fighting() bool { return m.fast > fightHeat || m.slow > slowHeat }
+
+// carried is what a new plan carries on of an object's mendings.
+func (m mendings) carried() int32 { return int32(min(m.slow, 1000) * 100) }
+
+// why tells people what was done again and again, and who undoes it.
+func (m mendings) why(object metav1.Object) string {
+	if m.evicted != nil {
+		return fmt.Sprintf("Evenkeel has evicted Pods of %s again and again, and those made in their place violate too: mend its template", name(*m.evicted))
+	}
+	return fmt.Sprintf("Evenkeel has mended it again and again, and %s keeps setting it back", kube.OtherManager(object, v1alpha1.FieldManager))
+}

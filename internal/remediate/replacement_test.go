@@ -1,0 +1,159 @@
+package remediate
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+)
+
+// madeBy is a Pod that the ReplicaSet rs1 has made.
+func madeBy(name, uid string, created time.Time, labels map[string]string) *corev1.Pod {
+	yes := true
+	return &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(uid), Labels: labels,
+		CreationTimestamp: metav1.NewTime(created), OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs1", Controller: &yes}}}}
+}
+
+// untainted is a policy on Pods that wants none with the label tainted.
+func untainted(t *testing.T) *catalog.Snapshot {
+	t.Helper()
+	p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "untainted"}}
+	p.Spec.EnforcementAction = v1alpha1.EnforcementDeny
+	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}
+	judged := false
+	p.Spec.Match.PodTemplates = &judged
+	p.Spec.Modules = []v1alpha1.Module{{Name: "p.rego", Rego: "package p\n\nimport rego.v1\n\ndeny contains \"tainted\" if input.object.metadata.labels.tainted"}}
+	p.SetDefaults()
+	c := catalog.New(catalog.Options{TimeLimit: time.Minute})
+	if err := c.Set(p); err != nil {
+		t.Fatal(err)
+	}
+	return c.Snapshot()
+}
+
+// An eviction whose Pod is made again with the same violation has mended nothing. What
+// was there before, or belongs to another controller, says nothing of it; a controller
+// that makes none is waited for within bounds.
+func TestTheReplacementOfAnEvictedPodIsJudged(t *testing.T) {
+	tainted := map[string]string{"tainted": "yes"}
+	replicas := func(n int32) *appsv1.ReplicaSet {
+		return &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "rs", UID: "rs1"}, Spec: appsv1.ReplicaSetSpec{Replicas: &n},
+			Status: appsv1.ReplicaSetStatus{Replicas: n, FullyLabeledReplicas: n, AvailableReplicas: n, ReadyReplicas: n}}
+	}
+	another := madeBy("other-1", "o1", waiverNow, tainted)
+	another.OwnerReferences[0].UID = "rs2"
+	leaving := madeBy("web-2", "p2", waiverNow, tainted)
+	now := metav1.NewTime(waiverNow)
+	leaving.DeletionTimestamp, leaving.Finalizers = &now, []string{"example.com/x"}
+	cases := map[string]struct {
+		replicas int32
+		pods     []client.Object
+		planned  bool
+		stopped  bool
+		want     CheckResult
+		says     string
+	}{
+		"one that is clean":                       {1, []client.Object{madeBy("web-2", "p2", waiverNow, nil)}, false, false, CheckPassed, ""},
+		"one that violates again":                 {1, []client.Object{madeBy("web-2", "p2", waiverNow, tainted)}, false, false, CheckFailed, "mend the template of Deployment shop/web"},
+		"the second of two that violates":         {2, []client.Object{madeBy("web-2", "p2", waiverNow, nil), madeBy("web-3", "p3", waiverNow, tainted)}, false, false, CheckFailed, "Pod web-3"},
+		"one that violates, the policy changed":   {1, []client.Object{madeBy("web-2", "p2", waiverNow, tainted)}, false, true, CheckPassed, ""},
+		"one that was there before":               {1, []client.Object{madeBy("web-0", "p0", waiverNow.Add(-time.Minute), tainted)}, false, false, CheckPassed, ""},
+		"one that is itself a target of the plan": {1, []client.Object{madeBy("web-2", "p2", waiverNow, tainted)}, true, false, CheckPassed, ""},
+		"one of another controller":               {1, []client.Object{another}, false, false, CheckWaiting, "0 of 1"},
+		"one that is going":                       {1, []client.Object{leaving}, false, false, CheckWaiting, "0 of 1"},
+		"none yet":                                {1, nil, false, false, CheckWaiting, "hasn't made another Pod yet"},
+		"none, for it was scaled down":            {0, nil, false, false, CheckPassed, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, append(tc.pods, replicas(tc.replicas))...)
+			b.pass.snapshot, b.pass.rem.Spec.Policy.Name = untainted(t), "untainted"
+			if tc.planned {
+				b.pass.book.add(&v1alpha1.RemediationSlice{Spec: v1alpha1.RemediationSliceSpec{Targets: []v1alpha1.Target{{Object: v1alpha1.ObjectReference{UID: "p2"}}}}})
+			}
+			intent := metav1.NewMicroTime(waiverNow.Add(300 * time.Millisecond))
+			w := &v1alpha1.WriteRecord{Verb: v1alpha1.ActionEvict, UID: "p1", HealthBefore: "Current", IntentAt: &intent, AppliedAt: &intent,
+				Controller: &v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "shop", Name: "rs", UID: "rs1"},
+				Root:       &v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "d1"}}
+			got := b.pass.checkController(t.Context(), w, tc.stopped)
+			if got.Result != tc.want || !strings.Contains(got.Message, tc.says) || (got.Result == CheckFailed) != (got.Reason == v1alpha1.ReasonReplacementViolates) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// A Job doesn't say how many Pods it wants by now: one is awaited for a while.
+func TestAControllerThatTellsNoNumberIsAwaitedForAWhile(t *testing.T) {
+	b := newBench(t)
+	job := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"namespace": "shop", "name": "j", "uid": "j1"}}}
+	at := metav1.NewMicroTime(waiverNow)
+	w := &v1alpha1.WriteRecord{Verb: v1alpha1.ActionEvict, UID: "p1", IntentAt: &at, AppliedAt: &at, Controller: &v1alpha1.ObjectReference{Kind: "Job", Name: "j", UID: "j1"}}
+	if c := b.pass.checkReplacements(t.Context(), w, job, false); c == nil || c.Result != CheckWaiting {
+		t.Errorf("at once: %+v", c)
+	}
+	b.pass.targets.clock = clocktesting.NewFakePassiveClock(waiverNow.Add(b.pass.rem.Spec.Strategy.ProgressDeadline.Duration / 2))
+	if c := b.pass.checkReplacements(t.Context(), w, job, false); c != nil {
+		t.Errorf("after half the deadline: %+v", c)
+	}
+}
+
+// What a controller makes anew after evictions carries their heat, whatever its name
+// and UID; what was there before them doesn't, nor does what another controller makes.
+func TestHeatFollowsTheController(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	rs := v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "shop", Name: "web-7d4b", UID: "rs1"}
+	web := v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "d1"}
+	newer, other := rs, web
+	newer.Name, newer.UID = "web-99", "rs9"
+	other.Name, other.UID = "api", "d2"
+	h := newPast()
+	for i := range 4 {
+		at := now.Add(time.Duration(i) * time.Minute)
+		b := bookOf(v1alpha1.TargetDone)
+		b.slices[0].Spec.Targets = append(b.slices[0].Spec.Targets, b.slices[0].Spec.Targets[0])
+		b.slices[0].Status.Records = append(b.slices[0].Status.Records, v1alpha1.TargetRecord{State: v1alpha1.TargetDone})
+		b.places = append(b.places, place{0, 1})
+		for n := range 2 { // two Pods of one controller in one plan count once
+			intent := metav1.NewMicroTime(at)
+			b.slices[0].Spec.Targets[n].Object = v1alpha1.ObjectReference{APIVersion: "v1", Kind: "Pod", Name: "p", UID: strings.Repeat("p", 2*i+n+1)}
+			b.record(n).Write = &v1alpha1.WriteRecord{Verb: v1alpha1.ActionEvict, IntentAt: &intent, AppliedAt: &intent, Controller: &rs, Root: &web}
+		}
+		rem := endedPlan(at)
+		rem.Name = "plan-" + strings.Repeat("i", i)
+		h.remember(rem, b, "r1", now.Add(4*time.Minute))
+	}
+	cases := map[string]struct {
+		owners  []v1alpha1.ObjectReference
+		created time.Time
+		want    bool
+	}{
+		"made again":                     {[]v1alpha1.ObjectReference{rs, web}, now.Add(4 * time.Minute), true},
+		"made again by a newer revision": {[]v1alpha1.ObjectReference{newer, web}, now.Add(4 * time.Minute), true},
+		"made after the first alone":     {[]v1alpha1.ObjectReference{rs, web}, now.Add(30 * time.Second), false},
+		"there before":                   {[]v1alpha1.ObjectReference{rs, web}, now.Add(-time.Hour), false},
+		"another's":                      {[]v1alpha1.ObjectReference{other}, now.Add(4 * time.Minute), false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(tc.created)}}
+			got := h.of(v1alpha1.ObjectReference{APIVersion: "v1", Kind: "Pod", Name: "new", UID: "new"}, m, tc.owners)
+			if got.fighting() != tc.want {
+				t.Errorf("fighting %t at a heat of %.2f, want %t", got.fighting(), got.fast, tc.want)
+			}
+			if tc.want && !strings.Contains(got.why(m), "Pods of Deployment shop/web") {
+				t.Errorf("it says %q", got.why(m))
+			}
+		})
+	}
+}
