@@ -78,12 +78,13 @@ type CircuitBreakerStatus struct {
 	// slo is the latest answer of the service level objective's query.
 	// +optional
 	SLO *BreakerSLO `json:"slo,omitempty"`
-	// forced is the value of spec.forced that was last acted upon.
+	// mode is the value of spec.mode that was last acted upon.
 	// +optional
-	Forced BreakerState `json:"forced,omitempty"`
-	// resets is the largest spec.reset.count that was acted upon.
+	Mode BreakerMode `json:"mode,omitempty"`
+	// lastHandledResetToken is the spec.resetToken that was acted upon.
 	// +optional
-	Resets int32 `json:"resets,omitempty"`
+	// +kubebuilder:validation:MaxLength=128
+	LastHandledResetToken string `json:"lastHandledResetToken,omitempty"`
 	// lastReset is the latest reset by a person.
 	// +optional
 	LastReset *BreakerResetRecord `json:"lastReset,omitempty"`
@@ -218,7 +219,7 @@ type BreakerSLO struct {
 type BreakerResetRecord struct {
 	// by is the user who asked, as admission has seen them.
 	// +required
-	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:MaxLength=1024
 	By string `json:"by"`
 	// at is when the breaker was reset.
 	// +required

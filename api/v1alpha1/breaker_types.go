@@ -38,7 +38,7 @@ const (
 )
 
 // CircuitBreaker stops automated writes of its scope when they do harm.
-// spec.forced: Open is the kill switch. Its name follows from its scope: global,
+// spec.mode: ForcedOpen is the kill switch. Its name follows from its scope: global,
 // policy-POLICY or namespace-NAMESPACE.
 // +kubebuilder:validation:XValidation:rule="self.spec.scope.type == 'Global' ? self.metadata.name == 'global' : self.spec.scope.type == 'Policy' ? !has(self.spec.scope.policy) || self.metadata.name == 'policy-' + self.spec.scope.policy : !has(self.spec.scope.__namespace__) || self.metadata.name == 'namespace-' + self.spec.scope.__namespace__",message="the name must be global, policy-POLICY or namespace-NAMESPACE, by its scope: one under any other name would stop nothing"
 // +kubebuilder:object:root=true
@@ -47,7 +47,7 @@ const (
 // +kubebuilder:printcolumn:name="Scope",type=string,JSONPath=`.spec.scope.type`
 // +kubebuilder:printcolumn:name="Policy",type=string,JSONPath=`.spec.scope.policy`
 // +kubebuilder:printcolumn:name="Namespace",type=string,JSONPath=`.spec.scope.namespace`
-// +kubebuilder:printcolumn:name="Forced",type=string,JSONPath=`.spec.forced`
+// +kubebuilder:printcolumn:name="Mode",type=string,JSONPath=`.spec.mode`
 // +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.state`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`
 // +kubebuilder:printcolumn:name="Failures",type=integer,JSONPath=`.status.failures`
@@ -76,39 +76,60 @@ type CircuitBreakerList struct {
 	Items           []CircuitBreaker `json:"items"`
 }
 
-// CircuitBreakerSpec says what a breaker covers.
-// +kubebuilder:validation:XValidation:rule="!has(self.forced) || self.forced == 'Open'",message="forced can only be Open; remove it to let the breaker decide again"
+// BreakerMode says who decides whether a breaker is open.
+// +kubebuilder:validation:Enum=Automatic;ForcedOpen
+type BreakerMode string
+
+const (
+	// BreakerAutomatic lets the breaker decide, by what it counts.
+	BreakerAutomatic BreakerMode = "Automatic"
+	// BreakerForcedOpen holds it open, whatever it counts: the kill switch.
+	BreakerForcedOpen BreakerMode = "ForcedOpen"
+)
+
+// CircuitBreakerSpec says what a breaker covers, and what people ask of it.
 type CircuitBreakerSpec struct {
 	// scope is what the breaker covers. It never changes.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="scope is immutable: make another breaker"
 	Scope BreakerScope `json:"scope"`
-	// forced holds the breaker open until it is removed: the kill switch.
+	// mode is Automatic, or ForcedOpen to hold the breaker open until a person lets go
+	// of it: the kill switch. Absent means Automatic. To force it open asks for the verb
+	// open on the breaker, to let go of it for the verb reset.
 	// +optional
-	Forced BreakerState `json:"forced,omitempty"`
-	// reset asks for the breaker to be closed and to start afresh.
+	Mode BreakerMode `json:"mode,omitempty"`
+	// resetToken asks, each time that it changes, for the breaker to be closed and to
+	// start afresh: nothing counted, no opening remembered, no demotion. Any text will
+	// do, a time for example. It asks for the verb reset on the breaker, and for a reason.
 	// +optional
-	Reset *BreakerReset `json:"reset,omitempty"`
+	// +kubebuilder:validation:MaxLength=128
+	ResetToken string `json:"resetToken,omitempty"`
+	// reason says why the request is made that it is part of. Admission moves it to
+	// requests.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Reason string `json:"reason,omitempty"`
+	// requests are the latest that people have made, the oldest first: who, when and
+	// why. Admission writes them; what a request itself says of them is replaced.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	Requests []RequestRecord `json:"requests,omitempty"`
+	// forced is gone. It is refused, so that nobody takes it for the kill switch.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="false",message="forced is gone: set spec.mode to ForcedOpen, or to Automatic to let go"
+	Forced string `json:"forced,omitempty"`
+	// reset is gone, and refused.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="reset is gone: set spec.resetToken to another text than before, and spec.reason"
+	Reset *RemovedField `json:"reset,omitempty"`
 }
 
-// BreakerReset is a person's word that a breaker is to start afresh: closed, with
-// nothing counted, no opening remembered and no demotion.
-type BreakerReset struct {
-	// count tells this reset from the one before: a breaker is reset when count is
-	// larger than status.resets. Add one to status.resets to ask for a reset.
-	// +required
-	// +kubebuilder:validation:Minimum=1
-	Count int32 `json:"count"`
-	// reason says why writing may go on. It is kept in status.lastReset.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=512
-	Reason string `json:"reason"`
-	// requestedBy is the user who asked. Admission sets it; what a request itself
-	// says is replaced.
-	// +optional
-	// +kubebuilder:validation:MaxLength=253
-	RequestedBy string `json:"requestedBy,omitempty"`
+// ForcedOpen says whether a person holds the breaker open. A mode that isn't known
+// does.
+func (s *CircuitBreakerSpec) ForcedOpen() bool {
+	return s.Mode != "" && s.Mode != BreakerAutomatic
 }
 
 // BreakerScope is what a breaker covers.

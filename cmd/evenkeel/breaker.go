@@ -25,8 +25,8 @@ global" is the kill switch: no new write begins anywhere; rollbacks go on.`,
 	takesCommand(cmd)
 	flags := takesCluster(cmd)
 	cmd.AddCommand(newBreakerListCommand(flags),
-		newBreakerForceCommand(flags, "open", "Hold a breaker open: the kill switch", v1alpha1.BreakerOpen),
-		newBreakerForceCommand(flags, "close", "Let go of a breaker that a person held open", ""),
+		newBreakerForceCommand(flags, "open", "Hold a breaker open: the kill switch", v1alpha1.BreakerForcedOpen),
+		newBreakerForceCommand(flags, "close", "Let go of a breaker that a person held open", v1alpha1.BreakerAutomatic),
 		newBreakerResetCommand(flags))
 	return cmd
 }
@@ -79,8 +79,9 @@ func printBreakers(list []v1alpha1.CircuitBreaker, out io.Writer) error {
 
 // breakerState is a breaker's state as it counts: a person's word is above its own.
 func breakerState(cb *v1alpha1.CircuitBreaker) (state v1alpha1.BreakerState, reason, message string) {
-	if cb.Spec.Forced != "" {
-		return v1alpha1.BreakerOpen, "Forced", "held open by a person: evenkeel breaker close " + cb.Name
+	if cb.Spec.ForcedOpen() {
+		by := v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease)
+		return v1alpha1.BreakerOpen, string(v1alpha1.BreakerForcedOpen), fmt.Sprintf("held open by a person (%s): evenkeel breaker close %s", by, cb.Name)
 	}
 	return cmp.Or(cb.Status.State, v1alpha1.BreakerClosed), cb.Status.Reason, cb.Status.Message
 }
@@ -102,13 +103,15 @@ func (f *clusterFlags) breaker(ctx context.Context, name string) (client.Client,
 	return c, cb, nil
 }
 
-func newBreakerForceCommand(flags *clusterFlags, word, short string, forced v1alpha1.BreakerState) *cobra.Command {
+func newBreakerForceCommand(flags *clusterFlags, word, short string, mode v1alpha1.BreakerMode) *cobra.Command {
+	var reason string
 	cmd := &cobra.Command{
 		Use:   word + " NAME",
 		Short: short,
 		Long: short + `. What is in flight is verified and undone as ever; a breaker's own
-state is kept, and counts again once nobody holds it open.`,
-		Example: "  evenkeel breaker " + word + " global",
+state is kept, and counts again once nobody holds it open. It needs the verb ` + verbFor(mode) + ` on
+the breaker; your user name is recorded with the reason.`,
+		Example: "  evenkeel breaker " + word + ` global --reason "INC-42"`,
 		Args:    takesArguments(1, 1, "circuit breaker; see evenkeel breaker list"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if word == "open" {
@@ -120,12 +123,11 @@ state is kept, and counts again once nobody holds it open.`,
 			if err != nil {
 				return err
 			}
-			var value any
 			done := "is no longer held open; its own state is " + string(cb.Status.State)
-			if forced != "" {
-				value, done = forced, "is held open: no new write begins in its scope; rollbacks go on"
+			if mode == v1alpha1.BreakerForcedOpen {
+				done = "is held open: no new write begins in its scope; rollbacks go on"
 			}
-			if err := patch(cmd.Context(), c, cb, map[string]any{"spec": map[string]any{"forced": value}}); err != nil {
+			if err := patch(cmd.Context(), c, cb, asking("mode", mode, reason)); err != nil {
 				return failure("change circuit breaker "+cb.Name, err)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "circuit breaker %s %s\n", cb.Name, done)
@@ -133,5 +135,28 @@ state is kept, and counts again once nobody holds it open.`,
 		},
 	}
 	completes(cmd, flags, breakerNames)
+	takesReason(cmd, &reason)
 	return cmd
+}
+
+// verbFor is the verb that a change to a mode asks for.
+func verbFor(mode v1alpha1.BreakerMode) string {
+	if mode == v1alpha1.BreakerForcedOpen {
+		return "open"
+	}
+	return "reset"
+}
+
+func takesReason(cmd *cobra.Command, reason *string) {
+	cmd.Flags().StringVar(reason, "reason", "", "why, for the record")
+}
+
+// asking is the change by which a person asks something of a plan or a breaker, with
+// the reason. A reason that stood there before was given for something else.
+func asking(field string, value any, reason string) map[string]any {
+	spec := map[string]any{field: value, "reason": nil}
+	if reason != "" {
+		spec["reason"] = reason
+	}
+	return map[string]any{"spec": spec}
 }

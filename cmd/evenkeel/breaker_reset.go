@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -14,7 +15,8 @@ func newBreakerResetCommand(flags *clusterFlags) *cobra.Command {
 		Use:   "reset NAME --reason REASON",
 		Short: "Let a breaker that opened by itself start afresh",
 		Long: `Reset closes a breaker and lets it forget the failures that it has counted, its
-openings, and the demotion of its policy. Your user name is recorded with the reason.
+openings, and the demotion of its policy. It needs the verb reset on the breaker; your
+user name is recorded with the reason.
 What still gives it a reason to open opens it again at once.`,
 		Example: `  evenkeel breaker reset policy-privileged-containers --reason "the registry is back"`,
 		Args:    takesArguments(1, 1, "circuit breaker; see evenkeel breaker list"),
@@ -26,12 +28,10 @@ What still gives it a reason to open opens it again at once.`,
 			if err != nil {
 				return err
 			}
-			count := cb.Status.Resets + 1
-			if err := patch(cmd.Context(), c, cb, map[string]any{"spec": map[string]any{
-				"reset": map[string]any{"count": count, "reason": reason}}}); err != nil {
+			if err := patch(cmd.Context(), c, cb, asking("resetToken", newToken(), reason)); err != nil {
 				return failure("reset circuit breaker "+cb.Name, err)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "circuit breaker %s is being reset (reset %d); see: evenkeel breaker list\n", cb.Name, count)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "circuit breaker %s is being reset; see: evenkeel breaker list\n", cb.Name)
 			return err
 		},
 	}
@@ -39,3 +39,6 @@ What still gives it a reason to open opens it again at once.`,
 	cmd.Flags().StringVar(&reason, "reason", "", "why writing may go on, for the record")
 	return cmd
 }
+
+// newToken is a token that was never asked for before.
+func newToken() string { return time.Now().UTC().Format(time.RFC3339Nano) }

@@ -30,7 +30,7 @@ type Verdict struct {
 // A plan that several breakers cover asks all of them, and persists what they
 // return only when all allow it; else a permit is taken and not used.
 //
-// No breaker (nil: unreadable or not there), one that spec.forced holds open and
+// No breaker (nil: unreadable or not there), one that a person holds open (spec.mode) and
 // one whose status can't be right allow nothing. Only a status with nothing at
 // all in it counts as that of a new, closed breaker.
 func Admit(
@@ -41,7 +41,7 @@ func Admit(
 		return st, Verdict{Reason: ReasonUnreadable, Message: messageUnreadable}
 	}
 	st := Tick(cb.Status, s, now)
-	if cb.Spec.Forced != "" {
+	if cb.Spec.ForcedOpen() {
 		return st, Verdict{Reason: ReasonForcedOpen, Message: messageForced(cb.Name)}
 	}
 	switch st.State {

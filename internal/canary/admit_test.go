@@ -12,10 +12,10 @@ import (
 	"evenkeel.dev/evenkeel/internal/canary"
 )
 
-func breaker(forced v1alpha1.BreakerState, st v1alpha1.CircuitBreakerStatus) *v1alpha1.CircuitBreaker {
+func breaker(mode v1alpha1.BreakerMode, st v1alpha1.CircuitBreakerStatus) *v1alpha1.CircuitBreaker {
 	return &v1alpha1.CircuitBreaker{
 		ObjectMeta: metav1.ObjectMeta{Name: "policy-tags"},
-		Spec:       v1alpha1.CircuitBreakerSpec{Forced: forced},
+		Spec:       v1alpha1.CircuitBreakerSpec{Mode: mode},
 		Status:     st,
 	}
 }
@@ -50,14 +50,14 @@ func TestAdmit(t *testing.T) {
 			cb: nil, plan: "a", reason: canary.ReasonUnreadable, says: "kubectl get circuitbreakers", state: open,
 		},
 		"A breaker forced open lets nothing through, whatever its state": {
-			cb: breaker(open, v1alpha1.CircuitBreakerStatus{}), plan: "a", reason: canary.ReasonForcedOpen,
-			says: `kubectl patch circuitbreaker policy-tags --type=merge -p '{"spec":{"forced":null}}'`, state: closed,
+			cb: breaker(v1alpha1.BreakerForcedOpen, v1alpha1.CircuitBreakerStatus{}), plan: "a", reason: canary.ReasonForcedOpen,
+			says: `evenkeel breaker close policy-tags --reason "..."`, state: closed,
 		},
-		"An unknown forced value is the kill switch too": {
+		"An unknown mode is the kill switch too": {
 			cb: breaker("Closed", v1alpha1.CircuitBreakerStatus{}), plan: "a", reason: canary.ReasonForcedOpen, state: closed,
 		},
 		"A forced breaker gives no permit": {
-			cb: breaker(open, halfOpen("")), plan: "a", reason: canary.ReasonForcedOpen, state: halfway,
+			cb: breaker(v1alpha1.BreakerForcedOpen, halfOpen("")), plan: "a", reason: canary.ReasonForcedOpen, state: halfway,
 		},
 		"An open breaker says until when": {
 			cb: breaker("", opened), plan: "a", after: time.Minute, reason: canary.ReasonCanaryFailed,

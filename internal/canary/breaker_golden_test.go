@@ -99,10 +99,10 @@ func policyStory() *story {
 	s.ask("tags-5")
 	s.event(canary.PlanSucceeded, "tags-5", "end")
 	s.wait(time.Minute, "a person pulls the kill switch")
-	s.cb.Spec.Forced = v1alpha1.BreakerOpen
+	s.cb.Spec.Mode = v1alpha1.BreakerForcedOpen
 	s.ask("tags-6")
 	s.wait(time.Minute, "and lets go")
-	s.cb.Spec.Forced = ""
+	s.cb.Spec.Mode = ""
 	s.ask("tags-6")
 	return s
 }
@@ -155,7 +155,8 @@ func (s *story) answer(a canary.Answer) {
 }
 
 func (s *story) reset(by, reason string) {
-	s.cb.Spec.Reset = &v1alpha1.BreakerReset{Count: s.cb.Status.Resets + 1, Reason: reason, RequestedBy: by}
+	s.cb.Spec.ResetToken += "again"
+	s.cb.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionReset, Token: s.cb.Spec.ResetToken, User: by, Reason: reason}}
 	st, _ := canary.Reset(&s.cb, s.now)
 	s.become(by+" resets the breaker", st)
 }

@@ -67,7 +67,7 @@ func inconsistentOpening(st *v1alpha1.CircuitBreakerStatus) string {
 }
 
 func negative(st *v1alpha1.CircuitBreakerStatus) bool {
-	return min(st.Openings, st.ConsecutiveFailures, st.Failures, st.Outcomes, st.HalfOpenSuccesses, st.Resets) < 0 ||
+	return min(st.Openings, st.ConsecutiveFailures, st.Failures, st.Outcomes, st.HalfOpenSuccesses) < 0 ||
 		slices.ContainsFunc(st.Buckets, negativeBucket) || negativeStorm(st.Storm)
 }
 
@@ -84,7 +84,6 @@ func negativeBucket(b v1alpha1.BreakerBucket) bool {
 func repair(st *v1alpha1.CircuitBreakerStatus) {
 	st.Openings, st.ConsecutiveFailures = max(st.Openings, 0), max(st.ConsecutiveFailures, 0)
 	st.Buckets = slices.DeleteFunc(st.Buckets, negativeBucket)
-	st.Resets = max(st.Resets, 0)
 	if negativeStorm(st.Storm) {
 		st.Storm = nil
 	}

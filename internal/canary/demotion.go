@@ -60,23 +60,48 @@ func recent(openings []metav1.MicroTime, now time.Time) []metav1.MicroTime {
 // ok is false, and the status as it was, when there is no reset to carry out: none
 // is asked for, or it was carried out before.
 func Reset(cb *v1alpha1.CircuitBreaker, now time.Time) (st v1alpha1.CircuitBreakerStatus, ok bool) {
-	asked := cb.Spec.Reset
-	if asked == nil || asked.Count <= cb.Status.Resets {
+	token := cb.Spec.ResetToken
+	if token == "" || token == cb.Status.LastHandledResetToken {
 		return *cb.Status.DeepCopy(), false
 	}
-	by := asked.RequestedBy
-	if by == "" {
-		by = unknownRequester
+	by, reason := v1alpha1.UnknownUser, "none was recorded"
+	if asked := v1alpha1.TokenRequest(cb.Spec.Requests, v1alpha1.ActionReset, token); asked != nil {
+		by, reason = asked.User, asked.Reason
 	}
 	out := v1alpha1.CircuitBreakerStatus{OpenedAt: cb.Status.OpenedAt, LastOutcomeAt: cb.Status.LastOutcomeAt,
-		Recorded: cb.Status.Recorded, Forced: cb.Status.Forced, Conditions: cb.Status.Conditions, Resets: asked.Count,
-		LastReset: &v1alpha1.BreakerResetRecord{By: by, At: *microTime(now), Reason: asked.Reason}}
+		Recorded: cb.Status.Recorded, Mode: cb.Status.Mode, Conditions: cb.Status.Conditions, LastHandledResetToken: token,
+		LastReset: &v1alpha1.BreakerResetRecord{By: by, At: *microTime(now), Reason: reason}}
 	closed(&out, ReasonReset, messageReset(out.LastReset))
 	return *out.DeepCopy(), true
 }
 
-// unknownRequester stands for the user when admission didn't see the request.
-const unknownRequester = "unknown: admission was bypassed"
+// Forgotten is the status of a breaker whose policy or namespace is gone: closed, so
+// that it can be deleted.
+func Forgotten(cb *v1alpha1.CircuitBreaker) v1alpha1.CircuitBreakerStatus {
+	out := v1alpha1.CircuitBreakerStatus{Recorded: cb.Status.Recorded, Mode: cb.Status.Mode, Conditions: cb.Status.Conditions,
+		LastHandledResetToken: cb.Status.LastHandledResetToken, LastReset: cb.Status.LastReset}
+	closed(&out, ReasonForgotten, messageForgotten)
+	return *out.DeepCopy()
+}
+
+// outlives is for how long a breaker that isn't closed outlives its policy.
+const outlives = 7 * 24 * time.Hour
+
+// Outlived says whether a breaker whose policy is gone has been kept for long enough.
+func Outlived(cb *v1alpha1.CircuitBreaker, now time.Time) bool {
+	since := cb.CreationTimestamp.Time
+	if at := cb.Status.OpenedAt; at != nil && at.After(since) {
+		since = at.Time
+	}
+	return now.Sub(since) >= outlives
+}
+
+// AtRest says whether deleting a breaker loses nothing that stops writes: nobody
+// holds it open, it is closed, and its policy isn't demoted.
+func AtRest(cb *v1alpha1.CircuitBreaker) bool {
+	state := cb.Status.State
+	return !cb.Spec.ForcedOpen() && cb.Status.Demoted == nil && (state == "" || state == v1alpha1.BreakerClosed)
+}
 
 // Idle says whether a breaker has nothing to remember: it is closed, nobody holds
 // it open, and no outcome was counted for a day since it was made.
@@ -87,7 +112,7 @@ func Idle(cb *v1alpha1.CircuitBreaker, now time.Time) bool {
 			since = at.Time
 		}
 	}
-	return cb.Status.State == v1alpha1.BreakerClosed && cb.Spec.Forced == "" && now.Sub(since) >= DemotionWindow
+	return cb.Status.State == v1alpha1.BreakerClosed && !cb.Spec.ForcedOpen() && now.Sub(since) >= DemotionWindow
 }
 
 // Due is how long after now time alone changes a status that Tick has just made;

@@ -73,9 +73,12 @@ func TestADemotionOfAnUnknownRevisionTakesTheNextOneKnown(t *testing.T) {
 	}
 }
 
-func asked(st v1alpha1.CircuitBreakerStatus, n int32, by string) *v1alpha1.CircuitBreaker {
+func asked(st v1alpha1.CircuitBreakerStatus, token, by string) *v1alpha1.CircuitBreaker {
 	cb := breaker("", st)
-	cb.Spec.Reset = &v1alpha1.BreakerReset{Count: n, Reason: "the registry is back.", RequestedBy: by}
+	cb.Spec.ResetToken = token
+	if by != "" {
+		cb.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionReset, Token: token, Reason: "the registry is back.", User: by}}
+	}
 	return cb
 }
 
@@ -83,14 +86,14 @@ func TestReset(t *testing.T) {
 	opened := openedAt(0, time.Hour, 2*time.Hour)
 	opened = canary.Next(opened, canary.Event{Type: canary.TargetFailed, Key: "k"}, v1alpha1.BreakerStrategy{}, start.Add(2*time.Hour))
 	opened.Storm = &v1alpha1.BreakerStorm{Revision: "r1", Violating: 900}
-	cb := asked(opened, 1, "alice@example.com")
+	cb := asked(opened, "1", "alice@example.com")
 	st, ok := canary.Reset(cb, start.Add(3*time.Hour))
 	if !ok {
 		t.Fatal("a reset that was asked for isn't carried out")
 	}
 	want := v1alpha1.CircuitBreakerStatus{State: v1alpha1.BreakerClosed, Reason: canary.ReasonReset,
 		Message:  "Reset by alice@example.com: the registry is back. The count starts afresh.",
-		OpenedAt: opened.OpenedAt, LastOutcomeAt: opened.LastOutcomeAt, Recorded: []string{"k"}, Resets: 1,
+		OpenedAt: opened.OpenedAt, LastOutcomeAt: opened.LastOutcomeAt, Recorded: []string{"k"}, LastHandledResetToken: "1",
 		LastReset: &v1alpha1.BreakerResetRecord{By: "alice@example.com", At: *at(3 * time.Hour), Reason: "the registry is back."}}
 	if diff := cmp.Diff(want, st); diff != "" {
 		t.Errorf("after the reset (-want +got):\n%s", diff)
@@ -104,17 +107,17 @@ func TestReset(t *testing.T) {
 }
 
 func TestAResetIsCarriedOutOnce(t *testing.T) {
-	st, _ := canary.Reset(asked(openedAt(0), 4, "alice"), start.Add(time.Minute))
+	st, _ := canary.Reset(asked(openedAt(0), "4", "alice"), start.Add(time.Minute))
 	cases := map[string]struct {
 		reason string
 		cb     *v1alpha1.CircuitBreaker
 		want   bool
 	}{
-		"None is asked for":   {reason: "spec.reset is empty.", cb: breaker("", st)},
-		"The same again":      {reason: "It was carried out.", cb: asked(st, 4, "alice")},
-		"A smaller count":     {reason: "An old manifest was applied.", cb: asked(st, 3, "alice")},
-		"A larger count":      {reason: "A person asks again.", cb: asked(st, 5, "bob"), want: true},
-		"A status of nothing": {reason: "It may have been deleted.", cb: asked(v1alpha1.CircuitBreakerStatus{}, 1, "bob"), want: true},
+		"None is asked for":   {reason: "spec.resetToken is empty.", cb: breaker("", st)},
+		"The same again":      {reason: "It was carried out.", cb: asked(st, "4", "alice")},
+		"None any more":       {reason: "The token was taken away.", cb: asked(st, "", "alice")},
+		"Another token":       {reason: "A person asks again.", cb: asked(st, "5", "bob"), want: true},
+		"A status of nothing": {reason: "It may have been deleted.", cb: asked(v1alpha1.CircuitBreakerStatus{}, "1", "bob"), want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +130,7 @@ func TestAResetIsCarriedOutOnce(t *testing.T) {
 			}
 		})
 	}
-	if got, _ := canary.Reset(asked(st, 9, ""), start); !strings.Contains(got.LastReset.By, "unknown") {
+	if got, _ := canary.Reset(asked(st, "9", ""), start); !strings.Contains(got.LastReset.By, "unknown") {
 		t.Errorf("a reset that admission didn't see was by %q", got.LastReset.By)
 	}
 }
@@ -136,7 +139,7 @@ func TestAResetIsCarriedOutOnce(t *testing.T) {
 func TestAResetMakesAnyStatusSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		st := drawStatus(t)
-		got, ok := canary.Reset(asked(st, 1<<30, "alice"), drawTime(t, start))
+		got, ok := canary.Reset(asked(st, "another", "alice"), drawTime(t, start))
 		if !ok {
 			t.Fatal("not carried out")
 		}
@@ -182,7 +185,7 @@ func TestIdleAndDue(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		st     v1alpha1.CircuitBreakerStatus
-		forced v1alpha1.BreakerState
+		forced v1alpha1.BreakerMode
 		after  time.Duration
 		idle   bool
 		due    time.Duration
@@ -194,7 +197,7 @@ func TestIdleAndDue(t *testing.T) {
 			reason: "25 hours.", st: outcomes(v1alpha1.CircuitBreakerStatus{}, s, "f"), after: 25 * time.Hour, idle: true,
 		},
 		"One that a person holds open is": {
-			reason: "The kill switch stays.", st: outcomes(v1alpha1.CircuitBreakerStatus{}, s, "f"), forced: v1alpha1.BreakerOpen, after: 25 * time.Hour,
+			reason: "The kill switch stays.", st: outcomes(v1alpha1.CircuitBreakerStatus{}, s, "f"), forced: v1alpha1.BreakerForcedOpen, after: 25 * time.Hour,
 		},
 		"An open one is, until its time": {
 			reason: "It turns half-open in 10 minutes.", st: openedFor(outcomes(v1alpha1.CircuitBreakerStatus{}, s, "C")), after: 20 * time.Minute, due: 10 * time.Minute,

@@ -40,6 +40,8 @@ const (
 	// ReasonClockWentBack: open still or again, for the clock went back to before
 	// nextProbeAt, or far behind the opening.
 	ReasonClockWentBack = "ClockWentBack"
+	// ReasonForgotten: closed because what it covered is gone.
+	ReasonForgotten = "Forgotten"
 	// ReasonInconsistentState: opened because its status can't be right.
 	ReasonInconsistentState = "InconsistentState"
 )
@@ -63,6 +65,7 @@ const (
 	messageRecovered     = "Two plans in a row succeeded in full; writes go through again and the count starts afresh."
 	messageClockWentBack = "The clock went back to before the end of the cooldown."
 	messageAhead         = "The breaker opened under a clock that was far ahead; its cooldown begins anew."
+	messageForgotten     = "What it covered is gone, and so is what it had counted."
 	messageUnreadable    = "The circuit breaker couldn't be read, which counts as open. See kubectl get circuitbreakers, " +
 		"and that the controller may get, create and update them; it is tried again by itself."
 )
@@ -113,8 +116,8 @@ func messagePermit(p *v1alpha1.BreakerPermit, successes int32) string {
 }
 
 func messageForced(breaker string) string {
-	return fmt.Sprintf("Circuit breaker %s is held open by spec.forced; no new write until it is removed: "+
-		`kubectl patch circuitbreaker %s --type=merge -p '{"spec":{"forced":null}}'`, breaker, breaker)
+	return fmt.Sprintf("Circuit breaker %s is held open by a person (spec.mode: ForcedOpen); no new write until somebody lets go of it: "+
+		`evenkeel breaker close %s --reason "..."`, breaker, breaker)
 }
 
 func messageRefused(breaker string, st *v1alpha1.CircuitBreakerStatus) string {

@@ -100,7 +100,7 @@ func breakers(ctx context.Context, in *Installation) []Finding {
 	for _, cb := range list.Items {
 		const do = "docs/runbooks/breaker-open.md; when the cause is gone: evenkeel breaker reset "
 		switch {
-		case cb.Spec.Forced != "":
+		case cb.Spec.ForcedOpen():
 			found = append(found, warned("evenkeel breaker close "+cb.Name, "a person holds breaker %s open: no write begins in its scope", cb.Name))
 		case cb.Status.State != "" && cb.Status.State != v1alpha1.BreakerClosed:
 			found = append(found, warned(do+cb.Name+" --reason REASON", "breaker %s is %s: %s", cb.Name, cb.Status.State, cb.Status.Message))

@@ -60,9 +60,10 @@ func (in *Installation) entries(ctx context.Context) (have []entry, narrowed []s
 func expected(list []v1alpha1.Policy) map[string]admissionregistrationv1.FailurePolicyType {
 	want := map[string]admissionregistrationv1.FailurePolicyType{}
 	for _, name := range []string{webhook.WebhookPolicies, webhook.WebhookExceptions, webhook.WebhookApprovals,
-		webhook.WebhookAuthor, webhook.WebhookApprover, webhook.WebhookReset, webhook.WebhookUndo} {
+		webhook.WebhookAuthor, webhook.WebhookApprover, webhook.WebhookBreakerRequests, webhook.WebhookUndo} {
 		want[name] = admissionregistrationv1.Fail
 	}
+	want[webhook.WebhookForceOpen] = admissionregistrationv1.Ignore
 	for i := range list {
 		if list[i].Status.Revision == "" {
 			continue

@@ -95,7 +95,7 @@ func rolledBack() display.Rollout {
 	records(r, append([]v1alpha1.TargetRecord{{State: v1alpha1.TargetReverted, Reason: v1alpha1.ReasonUnhealthy, Message: "its health got worse"}},
 		many(9, v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonNotAttempted})...)...)
 	r.Breakers[1].Status = v1alpha1.CircuitBreakerStatus{State: v1alpha1.BreakerOpen, Reason: "CanaryFailed", Message: "The canary failed."}
-	r.Breakers[0].Spec.Forced = v1alpha1.BreakerOpen
+	r.Breakers[0].Spec.Mode = v1alpha1.BreakerForcedOpen
 	return r
 }
 

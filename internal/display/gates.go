@@ -75,7 +75,7 @@ func (r Rollout) analysisGate(gate drawGate) {
 
 func breakerGate(gate drawGate, cb *v1alpha1.CircuitBreaker) {
 	switch {
-	case cb.Spec.Forced != "":
+	case cb.Spec.ForcedOpen():
 		gate(bad, "breaker", "%s is held open by a person; release: evenkeel breaker close %s", cb.Name, cb.Name)
 	case cb.Status.State == v1alpha1.BreakerOpen:
 		gate(bad, "breaker", "%s is Open (%s): %s", cb.Name, cb.Status.Reason, cb.Status.Message)

@@ -264,10 +264,10 @@ func TestAlerts(t *testing.T) {
 		},
 		"the kill switch is only called to mind, since somebody threw it": {
 			breakers: []v1alpha1.CircuitBreaker{breaker(v1alpha1.BreakerScopeGlobal, "", v1alpha1.BreakerClosed, func(cb *v1alpha1.CircuitBreaker) {
-				cb.Spec.Forced = v1alpha1.BreakerOpen
+				cb.Spec.Mode = v1alpha1.BreakerForcedOpen
 				at := metav1.NewTime(now.Add(-time.Minute))
 				cb.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", Time: &at,
-					FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:forced":{}}}`)}}
+					FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:mode":{}}}`)}}
 			})},
 			want: []line{{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityInfo, Owner: "platform", Scope: "Global",
 				Since: time.Minute, Due: time.Minute}},

@@ -27,11 +27,12 @@ func breakerFinding(cb *v1alpha1.CircuitBreaker) (finding, bool) {
 		if cb.Spec.Scope.Type == v1alpha1.BreakerScopeGlobal {
 			f.urgency = urgent
 		}
-	case cb.Spec.Forced != "":
+	case cb.Spec.ForcedOpen():
 		f.urgency, f.since = calm, forcedAt(cb)
-		f.summary = fmt.Sprintf("Circuit breaker %s is held open by spec.forced", cb.Name)
-		f.description = paragraphs("A person holds it open: the kill switch.", meaning,
-			fmt.Sprintf("What to do: when it is no longer needed: kubectl patch circuitbreaker %s --type=merge -p '{\"spec\":{\"forced\":null}}'", cb.Name))
+		f.summary = fmt.Sprintf("Circuit breaker %s is held open by a person", cb.Name)
+		f.description = paragraphs(fmt.Sprintf("A person holds it open, the kill switch (%s).",
+			v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease)), meaning,
+			fmt.Sprintf("What to do: when it is no longer needed: evenkeel breaker close %s --reason \"...\"", cb.Name))
 	default:
 		return finding{}, false
 	}
@@ -85,11 +86,15 @@ func openedAt(cb *v1alpha1.CircuitBreaker) time.Time {
 	return cb.CreationTimestamp.Time
 }
 
-// forcedAt is when somebody last wrote spec.forced, as the API server recorded it.
+// forcedAt is when somebody forced the breaker open, as admission recorded it, or
+// when spec.mode was last written, as the API server did.
 func forcedAt(cb *v1alpha1.CircuitBreaker) time.Time {
+	if r := v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease); r != nil {
+		return r.Time.Time
+	}
 	at := cb.CreationTimestamp.Time
 	for _, entry := range cb.ManagedFields {
-		if entry.Time != nil && entry.FieldsV1 != nil && strings.Contains(entry.FieldsV1.GetRawString(), `"f:forced"`) {
+		if entry.Time != nil && entry.FieldsV1 != nil && strings.Contains(entry.FieldsV1.GetRawString(), `"f:mode"`) {
 			at = cmp.Or(entry.Time.Time, at)
 		}
 	}

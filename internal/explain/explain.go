@@ -126,7 +126,7 @@ func (e *Explanation) breakers(ctx context.Context, reader client.Reader) error 
 	}
 	for _, cb := range list.Items {
 		state, text := cb.Status.State, cb.Status.Message
-		if cb.Spec.Forced != "" {
+		if cb.Spec.ForcedOpen() {
 			state, text = v1alpha1.BreakerOpen, "a person holds it open"
 		}
 		if state == "" || state == v1alpha1.BreakerClosed || !e.covered(cb.Spec.Scope) {

@@ -67,7 +67,7 @@ func (b *breakers) refresh(ctx context.Context, cb *v1alpha1.CircuitBreaker) err
 		cb.Status = st
 	}
 	cb.Status = b.observe(ctx, cb)
-	cb.Status.Forced = cb.Spec.Forced
+	cb.Status.Mode = modeOf(cb)
 	if err := b.write(ctx, before, cb, nil); err != nil {
 		return err
 	}
@@ -78,16 +78,27 @@ func (b *breakers) refresh(ctx context.Context, cb *v1alpha1.CircuitBreaker) err
 	return nil
 }
 
-// drop deletes a namespace's breaker that is needed no more: its namespace is gone,
-// or it is closed and has counted nothing for a day. One that a person holds open
-// stays.
-func (b *breakers) drop(ctx context.Context, cb *v1alpha1.CircuitBreaker) (bool, error) {
-	if cb.Spec.Scope.Type != v1alpha1.BreakerScopeNamespace || cb.Spec.Forced != "" {
-		return false, nil
+// modeOf is the breaker's mode with its default. One that isn't known is the kill
+// switch.
+func modeOf(cb *v1alpha1.CircuitBreaker) v1alpha1.BreakerMode {
+	if cb.Spec.ForcedOpen() {
+		return v1alpha1.BreakerForcedOpen
 	}
-	there, err := b.hasNamespace(ctx, cb.Spec.Scope.Namespace)
-	if err != nil || there && !canary.Idle(cb, b.clock.Now()) {
+	return v1alpha1.BreakerAutomatic
+}
+
+// drop deletes a breaker that is needed no more. One that a person holds open
+// stays. One that isn't closed is closed first: nobody can delete it before, not
+// even the manager.
+func (b *breakers) drop(ctx context.Context, cb *v1alpha1.CircuitBreaker) (bool, error) {
+	needed, err := b.needed(ctx, cb)
+	if needed || err != nil {
 		return false, err
+	}
+	if !canary.AtRest(cb) {
+		before := cb.DeepCopy()
+		cb.Status = canary.Forgotten(cb)
+		return true, b.write(ctx, before, cb, nil)
 	}
 	// What was written since it was read is news of it.
 	err = b.store.remove(ctx, cb)
@@ -95,6 +106,23 @@ func (b *breakers) drop(ctx context.Context, cb *v1alpha1.CircuitBreaker) (bool,
 		err = nil // that write is a change, and is looked at
 	}
 	return true, client.IgnoreNotFound(err)
+}
+
+// needed says whether a breaker still has something to stop, or to remember. A
+// namespace's goes with its namespace, or when it has counted nothing for a day. A
+// policy's that isn't closed outlives its policy for a while, so that a policy which
+// is deleted and made anew finds it as it was.
+func (b *breakers) needed(ctx context.Context, cb *v1alpha1.CircuitBreaker) (bool, error) {
+	switch scope := cb.Spec.Scope; {
+	case cb.Spec.ForcedOpen():
+	case scope.Type == v1alpha1.BreakerScopeNamespace:
+		there, err := b.hasNamespace(ctx, scope.Namespace)
+		return there && !canary.Idle(cb, b.clock.Now()), err
+	case scope.Type == v1alpha1.BreakerScopePolicy:
+		return b.policies.Snapshot().Definition(scope.Policy) != nil || !canary.Outlived(cb, b.clock.Now()), nil
+	case scope.Type == v1alpha1.BreakerScopeGlobal:
+	}
+	return true, nil
 }
 
 // poll is when to look at a breaker again by itself; zero when a change will say so.

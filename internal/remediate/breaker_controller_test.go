@@ -45,10 +45,11 @@ func TestAResetIsAuditedAndCarriedOutOnce(t *testing.T) {
 	c.opened("1")
 	c.told()
 	cb := c.read("policy-tags")
-	cb.Spec.Reset = &v1alpha1.BreakerReset{Count: 1, Reason: "the registry is back", RequestedBy: "alice"}
+	cb.Spec.ResetToken = "1"
+	cb.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionReset, Token: "1", Reason: "the registry is back", User: "alice"}}
 	c.must(c.kept.writeSpec(cb))
 	st := c.reconciled("policy-tags").Status
-	if st.State != v1alpha1.BreakerClosed || st.LastReset == nil || st.LastReset.By != "alice" || st.Resets != 1 {
+	if st.State != v1alpha1.BreakerClosed || st.LastReset == nil || st.LastReset.By != "alice" || st.LastHandledResetToken != "1" {
 		t.Fatalf("after the reset: %s, %+v", st.State, st.LastReset)
 	}
 	if told := c.told(); told != "Normal BreakerReset reset by alice: the registry is back" {
@@ -65,11 +66,11 @@ func TestTheKillSwitchIsToldOnce(t *testing.T) {
 	c := newCircuit(t)
 	c.must(breakersEnsured(c))
 	for _, step := range []struct {
-		forced v1alpha1.BreakerState
+		forced v1alpha1.BreakerMode
 		tells  string
-	}{{v1alpha1.BreakerOpen, escalate.ReasonKillSwitchOn}, {"", escalate.ReasonKillSwitchOff}} {
+	}{{v1alpha1.BreakerForcedOpen, escalate.ReasonKillSwitchOn}, {"", escalate.ReasonKillSwitchOff}} {
 		cb := c.read("global")
-		cb.Spec.Forced = step.forced
+		cb.Spec.Mode = step.forced
 		c.must(c.kept.writeSpec(cb))
 		c.reconciled("global")
 		if told := c.told(); !strings.Contains(told, step.tells) {
@@ -127,15 +128,15 @@ func TestANamespacesBreakerGoesWhenItIsNeededNoMore(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		gone   bool
-		forced v1alpha1.BreakerState
+		forced v1alpha1.BreakerMode
 		after  time.Duration
 		stays  bool
 	}{
 		"Its namespace is gone":                     {reason: "Nothing is left to cover.", gone: true},
 		"It has counted nothing for a day":          {reason: "It is made anew with the next failure.", after: 25 * time.Hour},
 		"It has counted a failure today":            {reason: "The next ones add to it.", after: 23 * time.Hour, stays: true},
-		"A person holds it open":                    {reason: "Their word stays.", forced: v1alpha1.BreakerOpen, after: 25 * time.Hour, stays: true},
-		"A person holds it open for what isn't yet": {reason: "Their word stays.", forced: v1alpha1.BreakerOpen, gone: true, stays: true},
+		"A person holds it open":                    {reason: "Their word stays.", forced: v1alpha1.BreakerForcedOpen, after: 25 * time.Hour, stays: true},
+		"A person holds it open for what isn't yet": {reason: "Their word stays.", forced: v1alpha1.BreakerForcedOpen, gone: true, stays: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -145,13 +146,29 @@ func TestANamespacesBreakerGoesWhenItIsNeededNoMore(t *testing.T) {
 			}
 			c.must(c.record(c.ctx, c.plan("a"), []Outcome{failed("f", "shop")}))
 			cb := c.read("namespace-shop")
-			cb.Spec.Forced = tc.forced
+			cb.Spec.Mode = tc.forced
 			c.must(c.kept.writeSpec(cb))
 			c.after(tc.after)
 			if got := c.reconciled("namespace-shop"); (got != nil) != tc.stays {
 				t.Errorf("%s\nthe breaker stays: %t, want %t", tc.reason, got != nil, tc.stays)
 			}
 		})
+	}
+}
+
+func TestAPolicysBreakerOutlivesItWhileItIsNotClosed(t *testing.T) {
+	cb := half()
+	cb.Name, cb.Spec.Scope = "policy-gone", policyScope("gone")
+	c := newCircuit(t, cb)
+	if got := c.reconciled("policy-gone"); got == nil || got.Status.State != v1alpha1.BreakerHalfOpen {
+		t.Fatalf("with its policy, the breaker goes: %+v", got)
+	}
+	c.after(8 * 24 * time.Hour)
+	if got := c.reconciled("policy-gone"); got == nil || got.Status.State != v1alpha1.BreakerClosed || got.Status.Reason != canary.ReasonForgotten {
+		t.Fatalf("after a week it isn't closed, without which nobody can delete it: %+v", got)
+	}
+	if got := c.reconciled("policy-gone"); got != nil {
+		t.Errorf("closed, it stays: %+v", got.Status)
 	}
 }
 

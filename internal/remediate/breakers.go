@@ -66,14 +66,11 @@ func (b *breakers) write(ctx context.Context, before, cb *v1alpha1.CircuitBreake
 // has happened.
 func (b *breakers) report(before, cb *v1alpha1.CircuitBreaker, rem *v1alpha1.Remediation) {
 	was, is := before.Status, cb.Status
-	if is.Forced != was.Forced {
-		reason, note := escalate.ReasonKillSwitchOn, "a person holds the breaker open (spec.forced): no new write begins in its scope; rollbacks go on"
-		if is.Forced == "" {
-			reason, note = escalate.ReasonKillSwitchOff, "nobody holds the breaker open any more; it is "+string(is.State)
-		}
+	if is.Mode != was.Mode && (is.Mode == v1alpha1.BreakerForcedOpen) != (was.Mode == v1alpha1.BreakerForcedOpen) {
+		reason, note := killSwitch(cb)
 		b.events.Breaker(cb, rem, reason, note)
 	}
-	reset := is.Resets != was.Resets
+	reset := is.LastHandledResetToken != was.LastHandledResetToken
 	if reset {
 		b.events.Breaker(cb, rem, escalate.ReasonBreakerReset, fmt.Sprintf("reset by %s: %s", is.LastReset.By, is.LastReset.Reason))
 	}
@@ -84,6 +81,16 @@ func (b *breakers) report(before, cb *v1alpha1.CircuitBreaker, rem *v1alpha1.Rem
 		b.events.Breaker(cb, rem, escalate.ReasonBreakerClosed, is.Message)
 	}
 	b.reportDemotion(was.Demoted, is.Demoted, cb)
+}
+
+// killSwitch is the event of a breaker that a person has begun or ceased to hold open.
+func killSwitch(cb *v1alpha1.CircuitBreaker) (reason, note string) {
+	if cb.Status.Mode == v1alpha1.BreakerForcedOpen {
+		by := v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease)
+		return escalate.ReasonKillSwitchOn, fmt.Sprintf("a person holds the breaker open (%s): no new write begins in its scope; rollbacks go on", by)
+	}
+	by := v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionRelease, v1alpha1.ActionForceOpen)
+	return escalate.ReasonKillSwitchOff, fmt.Sprintf("nobody holds the breaker open any more (%s); it is %s", by, cb.Status.State)
 }
 
 func (b *breakers) reportDemotion(was, is *v1alpha1.BreakerDemotion, cb *v1alpha1.CircuitBreaker) {
@@ -102,9 +109,10 @@ func (b *breakers) condition(cb *v1alpha1.CircuitBreaker) {
 	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, ObservedGeneration: cb.Generation,
 		Reason: string(v1alpha1.BreakerClosed), Message: cb.Status.Message, LastTransitionTime: metav1.NewTime(b.clock.Now())}
 	switch {
-	case cb.Spec.Forced != "":
+	case cb.Spec.ForcedOpen():
 		ready.Status, ready.Reason = metav1.ConditionFalse, canary.ReasonForcedOpen
-		ready.Message = "a person holds the breaker open; to let go of it: evenkeel breaker close " + cb.Name
+		ready.Message = fmt.Sprintf("a person holds the breaker open (%s); to let go of it: evenkeel breaker close %s",
+			v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease), cb.Name)
 	case cb.Status.State != v1alpha1.BreakerClosed && cb.Status.State != "":
 		ready.Status, ready.Reason = metav1.ConditionFalse, string(cb.Status.State)
 	case cb.Status.Demoted != nil:

@@ -44,7 +44,7 @@ func TestHeldPlansAreWokenByTransitionsOnly(t *testing.T) {
 		"a count":              {func(cb *v1alpha1.CircuitBreaker) { cb.Status.Storm = &v1alpha1.BreakerStorm{Violating: 3} }, false},
 		"an outcome":           {func(cb *v1alpha1.CircuitBreaker) { cb.Status.Outcomes = 3 }, false},
 		"it opens":             {func(cb *v1alpha1.CircuitBreaker) { cb.Status.State = v1alpha1.BreakerOpen }, true},
-		"a person holds it":    {func(cb *v1alpha1.CircuitBreaker) { cb.Spec.Forced = v1alpha1.BreakerOpen }, true},
+		"a person holds it":    {func(cb *v1alpha1.CircuitBreaker) { cb.Spec.Mode = v1alpha1.BreakerForcedOpen }, true},
 		"a permit is taken":    {func(cb *v1alpha1.CircuitBreaker) { cb.Status.Permit = &v1alpha1.BreakerPermit{Remediation: "a"} }, true},
 		"a demotion":           {func(cb *v1alpha1.CircuitBreaker) { cb.Status.Demoted = &v1alpha1.BreakerDemotion{} }, true},
 		"an objective answers": {func(cb *v1alpha1.CircuitBreaker) { cb.Status.SLO = &v1alpha1.BreakerSLO{Verdict: v1alpha1.SLOWithin} }, true},

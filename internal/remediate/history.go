@@ -31,8 +31,8 @@ func (p *Planner) forget(ctx context.Context, policyName string) error {
 	if err := p.client.Get(ctx, client.ObjectKey{Name: v1alpha1.PolicyBreakerPrefix + policyName}, cb); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if cb.Spec.Forced != "" {
-		return nil // a person's word outlives the policy
+	if !canary.AtRest(cb) {
+		return nil // it outlives the policy, or deleting that would close it
 	}
 	return client.IgnoreNotFound(p.client.Delete(ctx, cb))
 }

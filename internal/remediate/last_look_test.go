@@ -205,7 +205,7 @@ func TestTheGateIsAskedAgainOfWhatIsThere(t *testing.T) {
 		"the kill switch was thrown": {func(c *circuit, _ client.Client, rem *v1alpha1.Remediation) {
 			_, err := c.consult(c.ctx, rem) // the breakers are there
 			c.must(err)
-			c.kept.kept["global"].Spec.Forced = v1alpha1.BreakerOpen
+			c.kept.kept["global"].Spec.Mode = v1alpha1.BreakerForcedOpen
 		}, v1alpha1.ReasonBreakerOpen},
 	}
 	for name, tc := range cases {

@@ -92,7 +92,7 @@ func (m *breakerMetrics) transition(before, cb *v1alpha1.CircuitBreaker) {
 	if was := before.Status.State; was != cb.Status.State && was != "" {
 		m.transitions.WithLabelValues(scope, policy, string(cb.Status.State)).Inc()
 	}
-	if before.Status.Resets != cb.Status.Resets {
+	if before.Status.LastHandledResetToken != cb.Status.LastHandledResetToken {
 		m.resets.WithLabelValues(scope, policy).Inc()
 	}
 }
@@ -103,7 +103,7 @@ func (m *breakerMetrics) set(list []v1alpha1.CircuitBreaker) {
 	defer m.mu.Unlock()
 	shown, inNamespaces := map[string]bool{}, 0.0
 	for _, cb := range list {
-		open := one(cb.Spec.Forced != "" || cb.Status.State != v1alpha1.BreakerClosed && cb.Status.State != "")
+		open := one(cb.Spec.ForcedOpen() || cb.Status.State != v1alpha1.BreakerClosed && cb.Status.State != "")
 		policy := cb.Spec.Scope.Policy
 		switch cb.Spec.Scope.Type {
 		case v1alpha1.BreakerScopeNamespace:

@@ -49,14 +49,14 @@ func gateChanges() predicate.Predicate {
 
 // passing is what a breaker's word for a plan depends on.
 type passing struct {
-	state, forced v1alpha1.BreakerState
-	holder        string
-	demoted       bool
-	verdict       v1alpha1.SLOVerdict
+	state           v1alpha1.BreakerState
+	forced, demoted bool
+	holder          string
+	verdict         v1alpha1.SLOVerdict
 }
 
 func gateOfStatus(cb *v1alpha1.CircuitBreaker) passing {
-	p := passing{state: cb.Status.State, forced: cb.Spec.Forced, demoted: cb.Status.Demoted != nil}
+	p := passing{state: cb.Status.State, forced: cb.Spec.ForcedOpen(), demoted: cb.Status.Demoted != nil}
 	if cb.Status.Permit != nil {
 		p.holder = cb.Status.Permit.Remediation
 	}

@@ -32,14 +32,16 @@ const (
 	WebhookApprovals = "approvals.evenkeel.dev"
 	// WebhookRecords keeps plans and records to the manager.
 	WebhookRecords = "records.evenkeel.dev"
-	// WebhookBreakers keeps a breaker that isn't closed from being deleted.
+	// WebhookBreakers refuses what people ask of a breaker without their name.
 	WebhookBreakers = "breakers.evenkeel.dev"
 	// WebhookAuthor fills in who wrote a policy.
 	WebhookAuthor = "author.evenkeel.dev"
 	// WebhookApprover fills in who answered a plan.
 	WebhookApprover = "approver.evenkeel.dev"
-	// WebhookReset fills in who reset a circuit breaker.
-	WebhookReset = "reset.evenkeel.dev"
+	// WebhookForceOpen fills in who held a circuit breaker open, the kill switch.
+	WebhookForceOpen = "force-open.evenkeel.dev"
+	// WebhookBreakerRequests fills in who asked anything else of a circuit breaker.
+	WebhookBreakerRequests = "breaker-requests.evenkeel.dev"
 	// WebhookUndo fills in who has a plan undone.
 	WebhookUndo = "undo.evenkeel.dev"
 )
@@ -139,9 +141,9 @@ func (c *Configuration) Webhooks(policies []*v1alpha1.Policy, caBundle []byte) (
 
 // ownWebhooks check Evenkeel's own kinds, in every namespace. They fail closed: an
 // object that nobody checked is worse than one that arrives a minute later.
-// Deletion is asked about for breakers alone that aren't closed.
+// Deletion isn't asked about.
 func (c *Configuration) ownWebhooks(caBundle []byte) []admissionregistrationv1.ValidatingWebhook {
-	writes := []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update}
+	writes := createAndUpdate()
 	own := func(name, path, resource string, scope admissionregistrationv1.ScopeType, operations []admissionregistrationv1.OperationType) admissionregistrationv1.ValidatingWebhook {
 		hook := c.webhook(name, path, admissionregistrationv1.Fail, caBundle)
 		hook.NamespaceSelector = &metav1.LabelSelector{}
@@ -155,8 +157,7 @@ func (c *Configuration) ownWebhooks(caBundle []byte) []admissionregistrationv1.V
 		// An answer never changes: the schema sees to it.
 		own(WebhookApprovals, PathApproval, "remediationapprovals", admissionregistrationv1.ClusterScope, writes[:1]),
 		c.records(own(WebhookRecords, PathRecords, "remediations", admissionregistrationv1.ClusterScope, writes)),
-		c.breakers(own(WebhookBreakers, PathRecords, "circuitbreakers", admissionregistrationv1.ClusterScope,
-			[]admissionregistrationv1.OperationType{admissionregistrationv1.Delete})),
+		c.breakers(own(WebhookBreakers, PathRecords, "circuitbreakers", admissionregistrationv1.ClusterScope, writes)),
 	}
 }
 
@@ -175,6 +176,9 @@ func (c *Configuration) MutatingWebhooks(caBundle []byte) []admissionregistratio
 			TimeoutSeconds: hook.TimeoutSeconds, AdmissionReviewVersions: hook.AdmissionReviewVersions,
 			ReinvocationPolicy: &again, Rules: ownRules(s.resource, admissionregistrationv1.ClusterScope, s.operations),
 		}
+		if s.failure != "" {
+			mutating.FailurePolicy = &s.failure
+		}
 		mutating.MatchConditions = ownConditions()
 		if s.condition != "" {
 			mutating.MatchConditions = append(mutating.MatchConditions, admissionregistrationv1.MatchCondition{Name: "is-the-act", Expression: s.condition})
@@ -182,6 +186,10 @@ func (c *Configuration) MutatingWebhooks(caBundle []byte) []admissionregistratio
 		hooks = append(hooks, mutating)
 	}
 	return hooks
+}
+
+func createAndUpdate() []admissionregistrationv1.OperationType {
+	return []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update}
 }
 
 // ownConditions let the deletion of an object of ours end while nobody answers.

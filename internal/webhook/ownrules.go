@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"fmt"
 	"strconv"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -20,13 +21,29 @@ func (c *Configuration) records(hook admissionregistrationv1.ValidatingWebhook) 
 	return hook
 }
 
-// breakers completes the entry that keeps a breaker which isn't closed. Any other
-// can be deleted while nobody answers.
+// breakers completes the entry that refuses requests without a name. The kill switch
+// passes while nobody answers: then nobody has filled in its name either.
 func (c *Configuration) breakers(hook admissionregistrationv1.ValidatingWebhook) admissionregistrationv1.ValidatingWebhook {
 	hook.MatchConditions = append(hook.MatchConditions, c.notSelf(),
-		admissionregistrationv1.MatchCondition{Name: "is-not-closed", Expression: `has(oldObject.spec.forced) || has(oldObject.status) && (has(oldObject.status.demoted) || ` +
-			`has(oldObject.status.state) && oldObject.status.state != "` + string(v1alpha1.BreakerClosed) + `")`})
+		admissionregistrationv1.MatchCondition{Name: "is-a-request", Expression: asksOfBreaker() + " && !(" + onlyForcesOpen() + ")"})
 	return hook
+}
+
+// asksOfBreaker says in CEL whether a write asks something of a breaker.
+func asksOfBreaker() string {
+	return "!(" + same("mode") + " && " + same("resetToken") + " && " + same("requests") + ")"
+}
+
+// onlyForcesOpen says in CEL that a write holds a breaker open, and that nobody has
+// filled in who asks.
+func onlyForcesOpen() string {
+	return `has(object.spec.mode) && object.spec.mode != "` + string(v1alpha1.BreakerAutomatic) + `" && ` + same("resetToken") + " && " + same("requests")
+}
+
+// same says in CEL that a write leaves a field of the spec as it is.
+func same(field string) string {
+	return fmt.Sprintf("(has(object.spec.%[1]s) ? oldObject != null && has(oldObject.spec.%[1]s) && object.spec.%[1]s == oldObject.spec.%[1]s"+
+		" : oldObject == null || !has(oldObject.spec.%[1]s))", field)
 }
 
 func (c *Configuration) notSelf() admissionregistrationv1.MatchCondition {

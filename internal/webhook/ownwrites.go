@@ -16,6 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
+	"evenkeel.dev/evenkeel/internal/webhook/requests"
 )
 
 const endpointRecords = "records"
@@ -58,7 +59,8 @@ func notTheirs(r *policy.Request) string {
 			return "its status is written by the manager alone"
 		}
 	case r.Operation == policy.Delete:
-		return keepsState(r)
+	case r.Resource == "circuitbreakers":
+		return notTheirRequest(r)
 	case r.Resource == "remediations", r.Resource == "remediationslices":
 		return notTheirPlan(r)
 	}
@@ -82,10 +84,7 @@ func notTheirPlan(r *policy.Request) string {
 	if key, changed := ownMarks(r); changed {
 		return fmt.Sprintf("metadata holds %s, which is written by the manager alone", key)
 	}
-	if s, found := stampOf(r.Resource); found && len(s.patch(r)) > 0 {
-		return fmt.Sprintf("%s doesn't hold who makes this request. The MutatingWebhookConfiguration %s fills it in: try again in a moment", strings.Join(s.field, "."), ConfigurationName)
-	}
-	return ""
+	return notTheirRequest(r)
 }
 
 // ownMarks finds a label or an annotation of Evenkeel's own that a request changes.
@@ -101,18 +100,17 @@ func ownMarks(r *policy.Request) (string, bool) {
 	return "", false
 }
 
-// keepsState says why a breaker may not be deleted: it would come back closed.
-func keepsState(r *policy.Request) string {
-	spec, status := asObject(r.OldObject["spec"]), asObject(r.OldObject["status"])
-	state, _ := status["state"].(string)
-	switch {
-	case r.Resource != "circuitbreakers":
-	case spec["forced"] != nil:
-		return "a person holds it open, and deleting it would close it: close it first (evenkeel breaker close)"
-	case status["demoted"] != nil:
-		return "its policy is demoted, and deleting it would end that with no reason given: reset it (evenkeel breaker reset --reason)"
-	case state != "" && state != string(v1alpha1.BreakerClosed):
-		return fmt.Sprintf("it is %s, and deleting it would close it with no reason given: reset it (evenkeel breaker reset --reason)", state)
+// notTheirRequest says why what somebody asks of a breaker can't be taken.
+func notTheirRequest(r *policy.Request) string {
+	s, found := stampOf(r.Resource)
+	if !found {
+		return ""
+	}
+	if len(s.patch(r)) > 0 {
+		return fmt.Sprintf("%s doesn't hold who makes this request. The MutatingWebhookConfiguration %s fills it in: try again in a moment", strings.Join(s.field, "."), ConfigurationName)
+	}
+	if reason, asks := requests.Asks(r, v1alpha1.ActionReset); asks && reason == "" {
+		return "a reset needs a reason: set spec.reason in the same request, or use evenkeel breaker reset --reason"
 	}
 	return ""
 }

@@ -3,6 +3,7 @@ package webhook
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"evenkeel.dev/evenkeel/internal/policy"
 )
@@ -36,14 +37,13 @@ func TestWhatIsTheManagersNobodyElseWrites(t *testing.T) {
 			Object: object{"status": object{"phase": "Succeeded"}}, OldObject: object{}}, "status is written by the manager alone"},
 		"a status left as it is": {policy.Request{Operation: policy.Update, Resource: "circuitbreakers", SubResource: "status",
 			Object: object{"status": object{"state": "Open"}}, OldObject: object{"status": object{"state": "Open"}}}, ""},
-		"an open breaker deleted": {policy.Request{Operation: policy.Delete, Resource: "circuitbreakers", OldObject: object{"status": object{"state": "Open"}}}, "it is Open"},
-		"a half-open one deleted": {policy.Request{Operation: policy.Delete, Resource: "circuitbreakers", OldObject: object{"status": object{"state": "HalfOpen"}}}, "it is HalfOpen"},
-		"a forced one deleted": {policy.Request{Operation: policy.Delete, Resource: "circuitbreakers",
-			OldObject: object{"spec": object{"forced": "Open"}, "status": object{"state": "Closed"}}}, "a person holds it open"},
-		"a demoted one deleted": {policy.Request{Operation: policy.Delete, Resource: "circuitbreakers",
-			OldObject: object{"status": object{"state": "Closed", "demoted": object{}}}}, "its policy is demoted"},
-		"a closed one deleted": {policy.Request{Operation: policy.Delete, Resource: "circuitbreakers", OldObject: object{"status": object{"state": "Closed"}}}, ""},
-		"a plan deleted":       {policy.Request{Operation: policy.Delete, Resource: "remediations", OldObject: plan(object{})}, ""},
+		"a reset without a reason": {policy.Request{Operation: policy.Update, Resource: "circuitbreakers", UserInfo: user, Now: time.Unix(0, 0),
+			Object: object{"spec": object{"resetToken": "1", "requests": []any{object{"action": "Reset", "token": "1", "user": "ann", "time": "1970-01-01T00:00:00Z"}}}}}, "needs a reason"},
+		"a reset with one": {policy.Request{Operation: policy.Update, Resource: "circuitbreakers", UserInfo: user, Now: time.Unix(0, 0),
+			Object: object{"spec": object{"resetToken": "1", "requests": []any{object{"action": "Reset", "token": "1", "user": "ann", "time": "1970-01-01T00:00:00Z", "reason": "it is back"}}}}}, ""},
+		"a reset in another's name": {policy.Request{Operation: policy.Update, Resource: "circuitbreakers", UserInfo: user, Now: time.Unix(0, 0),
+			Object: object{"spec": object{"resetToken": "1", "requests": []any{object{"action": "Reset", "token": "1", "user": "bob", "time": "1970-01-01T00:00:00Z", "reason": "it is back"}}}}}, "doesn't hold who makes this request"},
+		"a plan deleted": {policy.Request{Operation: policy.Delete, Resource: "remediations", OldObject: plan(object{})}, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

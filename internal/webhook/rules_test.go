@@ -46,7 +46,7 @@ records.evenkeel.dev Fail https://localhost:9443/validate/records
   "evenkeel.dev" [v1alpha1] [remediations remediationslices] [CREATE UPDATE] Cluster
   "evenkeel.dev" [v1alpha1] [circuitbreakers/status remediations/status remediationslices/status] [UPDATE] Cluster
 breakers.evenkeel.dev Fail https://localhost:9443/validate/records
-  "evenkeel.dev" [v1alpha1] [circuitbreakers] [DELETE] Cluster
+  "evenkeel.dev" [v1alpha1] [circuitbreakers] [CREATE UPDATE] Cluster
 `
 
 func TestWebhooksCoverWhatThePoliciesConcern(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/webhook/requests"
 )
 
 // stamp is one field that holds who did something. Admission fills it in from the
@@ -28,6 +29,10 @@ type stamp struct {
 	field []string
 	// past is a field beside it that keeps who has done it before; nil for none.
 	past []string
+	// requests says that spec.requests holds who asked for what, in place of field.
+	requests bool
+	// failure is what becomes of a write while nobody answers; empty for Fail.
+	failure admissionregistrationv1.FailurePolicyType
 }
 
 // stamps are all fields that hold who did something. A further one is a row here.
@@ -40,11 +45,11 @@ func stamps() []stamp {
 		{webhook: WebhookApprover, resource: "remediationapprovals",
 			operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 			act:        []string{"spec"}, field: []string{"spec", "approver"}},
-		// The kill switch is in the same object: it must work while nobody answers.
-		{webhook: WebhookReset, resource: "circuitbreakers",
-			operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-			condition:  "has(object.spec.reset) && (oldObject == null || !has(oldObject.spec.reset) || object.spec.reset != oldObject.spec.reset)",
-			act:        []string{"spec", "reset"}, field: []string{"spec", "reset", "requestedBy"}},
+		// The kill switch must work while nobody answers. Then it holds no name.
+		{webhook: WebhookForceOpen, resource: "circuitbreakers", operations: createAndUpdate(), failure: admissionregistrationv1.Ignore,
+			condition: asksOfBreaker() + " && " + onlyForcesOpen(), act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
+		{webhook: WebhookBreakerRequests, resource: "circuitbreakers", operations: createAndUpdate(),
+			condition: asksOfBreaker() + " && !(" + onlyForcesOpen() + ")", act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
 		// Pause, abort and the manager's own writes are of the same object.
 		{webhook: WebhookUndo, resource: "remediations",
 			operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
@@ -75,6 +80,9 @@ func (s stamp) patch(r *policy.Request) []operation {
 	if _, there := dig(r.Object, s.act); !there {
 		return nil
 	}
+	if s.requests {
+		return recording(r)
+	}
 	want, set := s.user(r)
 	made := map[string]bool{}
 	patch := settle(r.Object, s.field, want, set, made)
@@ -103,6 +111,25 @@ func settle(object map[string]any, field []string, want any, set bool, made map[
 		}
 	}
 	return []operation{{Op: "add", Path: pointer(field), Value: want}}
+}
+
+// recording is what makes spec.requests hold who asks for what, and why.
+func recording(r *policy.Request) []operation {
+	change, needed := requests.Record(r)
+	if !needed {
+		return nil
+	}
+	var ops []operation
+	switch _, there := dig(r.Object, []string{"spec", "requests"}); {
+	case len(change.Requests) > 0:
+		ops = append(ops, operation{Op: "add", Path: "/spec/requests", Value: change.Requests})
+	case there:
+		ops = append(ops, operation{Op: "remove", Path: "/spec/requests"})
+	}
+	if change.Moved {
+		ops = append(ops, operation{Op: "remove", Path: "/spec/reason"})
+	}
+	return ops
 }
 
 // user is what the field is to hold: who makes the request if it is the act, and

@@ -68,13 +68,6 @@ func TestStamp(t *testing.T) {
 		}
 		return tree{"metadata": tree{"name": "yes"}, "spec": spec}
 	}
-	breaker := func(reset any) tree {
-		spec := tree{"scope": tree{"type": "Global"}}
-		if reset != nil {
-			spec["reset"] = reset
-		}
-		return tree{"metadata": tree{"name": "global"}, "spec": spec}
-	}
 	plan := func(undo bool, by any) tree {
 		spec := tree{"undo": undo}
 		if by != nil {
@@ -83,8 +76,8 @@ func TestStamp(t *testing.T) {
 		return tree{"metadata": tree{"name": "p-1"}, "spec": spec}
 	}
 	asPlan, undoer := ofKind("Remediation", "remediations"), []string{"spec", "undoneBy"}
-	asPolicy, asApproval, asBreaker := ofKind("Policy", "policies"), ofKind("RemediationApproval", "remediationapprovals"), ofKind("CircuitBreaker", "circuitbreakers")
-	author, approver, requester := []string{"metadata", "annotations", "evenkeel.dev/author"}, []string{"spec", "approver"}, []string{"spec", "reset", "requestedBy"}
+	asPolicy, asApproval := ofKind("Policy", "policies"), ofKind("RemediationApproval", "remediationapprovals")
+	author, approver := []string{"metadata", "annotations", "evenkeel.dev/author"}, []string{"spec", "approver"}
 	cases := map[string]struct {
 		reason string
 		review tree
@@ -103,11 +96,6 @@ func TestStamp(t *testing.T) {
 		"an answer has the approver who gives it":             {review: reviewOf("CREATE", approval(nil), nil, asApproval), field: approver, want: "ann"},
 		"a forged approver is replaced":                       {review: reviewOf("CREATE", approval("bob"), nil, asApproval), field: approver, want: "ann"},
 		"an approver that isn't even a name is replaced":      {review: reviewOf("CREATE", approval(tree{"a": "b"}), nil, asApproval), field: approver, want: "ann"},
-		"a reset has the user who asks for it":                {review: reviewOf("UPDATE", breaker(tree{"count": int64(1)}), breaker(nil), asBreaker), field: requester, want: "ann"},
-		"a reset in a new breaker too":                        {review: reviewOf("CREATE", breaker(tree{"count": int64(1), "requestedBy": "bob"}), nil, asBreaker), field: requester, want: "ann"},
-		"another reset has the user who asks for that":        {review: reviewOf("UPDATE", breaker(tree{"count": int64(2), "requestedBy": "bob"}), breaker(tree{"count": int64(1), "requestedBy": "bob"}), asBreaker), field: requester, want: "ann"},
-		"who asked for a reset can't be changed":              {review: reviewOf("UPDATE", breaker(tree{"count": int64(1), "requestedBy": "ann"}), breaker(tree{"count": int64(1), "requestedBy": "bob"}), asBreaker), field: requester, want: "bob"},
-		"a breaker without a reset is left alone":             {review: reviewOf("UPDATE", breaker(nil), breaker(tree{"count": int64(1), "requestedBy": "bob"}), asBreaker), field: []string{"spec", "reset"}},
 		"an undo has the user who asks for it":                {review: reviewOf("UPDATE", plan(true, nil), plan(false, nil), asPlan), field: undoer, want: "ann"},
 		"an undo in another's name is replaced":               {review: reviewOf("UPDATE", plan(true, "bob"), plan(false, "bob"), asPlan), field: undoer, want: "ann"},
 		"who has had a plan undone can't be changed":          {review: reviewOf("UPDATE", plan(true, "ann"), plan(true, "bob"), asPlan), field: undoer, want: "bob"},
@@ -170,8 +158,11 @@ func TestMutatingWebhooksConcernOwnKindsOnly(t *testing.T) {
 	want := []string{
 		"author.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev policies Cluster IfNeeded CREATE UPDATE",
 		"approver.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediationapprovals Cluster IfNeeded CREATE",
-		"reset.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev circuitbreakers Cluster IfNeeded CREATE UPDATE" +
-			" if has(object.spec.reset) && (oldObject == null || !has(oldObject.spec.reset) || object.spec.reset != oldObject.spec.reset)",
+		// The kill switch works while nobody answers; nothing else of a breaker does.
+		"force-open.evenkeel.dev Ignore https://localhost:9443/mutate/stamp evenkeel.dev circuitbreakers Cluster IfNeeded CREATE UPDATE" +
+			" if " + asksOfBreaker() + " && " + onlyForcesOpen(),
+		"breaker-requests.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev circuitbreakers Cluster IfNeeded CREATE UPDATE" +
+			" if " + asksOfBreaker() + " && !(" + onlyForcesOpen() + ")",
 		"undo.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediations Cluster IfNeeded CREATE UPDATE" +
 			" if has(object.spec.undo) && object.spec.undo && (oldObject == null || !has(oldObject.spec.undo) || !oldObject.spec.undo)",
 	}

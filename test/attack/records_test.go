@@ -109,11 +109,9 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 	It("can't close a breaker by deleting it, nor by writing its status", func(ctx context.Context) {
 		attempt("delete a breaker that is open, or that a person holds open, so that it comes back closed")
 		cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.NamespaceBreakerPrefix + namespace},
-			Spec: v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: namespace}, Forced: v1alpha1.BreakerOpen}}
+			Spec: v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: namespace}, Mode: v1alpha1.BreakerForcedOpen}}
 		suite.Create(ctx, cb)
-		DeferCleanup(func(ctx context.Context) {
-			Expect(client.IgnoreNotFound(suite.AsManager().Delete(ctx, cb))).To(Succeed())
-		})
+		DeferCleanup(func(ctx context.Context) { suite.RemoveBreaker(ctx, cb.Name) })
 		Expect(forger.Delete(ctx, cb)).To(MatchError(ContainSubstring("a person holds it open")))
 		Expect(forger.Status().Patch(ctx, cb.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"status":{"state":"Closed","openings":7}}`)))).
 			To(MatchError(ContainSubstring("its status is written by the manager alone")))

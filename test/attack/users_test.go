@@ -18,8 +18,13 @@ import (
 // Evenkeel's group, and none to anything else.
 func userWhoMay(ctx context.Context, name string, resources ...string) client.Client {
 	GinkgoHelper()
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "test-" + name},
-		Rules: []rbacv1.PolicyRule{{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: resources, Verbs: []string{"*"}}}}
+	return userOf(ctx, name, rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: resources, Verbs: []string{"*"}})
+}
+
+// userOf is a client of a user who has the permissions of the rules, and no other.
+func userOf(ctx context.Context, name string, rules ...rbacv1.PolicyRule) client.Client {
+	GinkgoHelper()
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "test-" + name}, Rules: rules}
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: role.Name},
 		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: name}}}

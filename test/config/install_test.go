@@ -215,7 +215,7 @@ func expectNothingLeft(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) {
 		g.Expect(gone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}})).To(BeTrue())
-		left := kubectl(ctx, "get", "validatingwebhookconfigurations,mutatingwebhookconfigurations,clusterroles,clusterrolebindings,customresourcedefinitions", "-o", "name")
+		left := kubectl(ctx, "get", "validatingwebhookconfigurations,mutatingwebhookconfigurations,clusterroles,clusterrolebindings,customresourcedefinitions,validatingadmissionpolicies,validatingadmissionpolicybindings", "-o", "name")
 		g.Expect(left).NotTo(ContainSubstring("evenkeel"))
 	}).Should(Succeed())
 }

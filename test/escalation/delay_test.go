@@ -57,9 +57,7 @@ func open(ctx context.Context, policy string) *v1alpha1.CircuitBreaker {
 	cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy},
 		Spec: v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: policy}}}
 	suite.Create(ctx, cb)
-	DeferCleanup(func(ctx context.Context) {
-		Expect(client.IgnoreNotFound(suite.AsManager().Delete(ctx, cb))).To(Succeed())
-	})
+	DeferCleanup(func(ctx context.Context) { suite.RemoveBreaker(ctx, cb.Name) })
 	closed := cb.DeepCopy()
 	at, next := metav1.NowMicro(), metav1.NewMicroTime(time.Now().Add(time.Hour))
 	cb.Status.State, cb.Status.Reason, cb.Status.Message = v1alpha1.BreakerOpen, "CanaryFailed", "The canary failed."

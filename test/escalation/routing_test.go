@@ -23,12 +23,12 @@ func force(ctx context.Context, name string, scope v1alpha1.BreakerScope) {
 	GinkgoHelper()
 	cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.CircuitBreakerSpec{Scope: scope}}
 	Expect(client.IgnoreAlreadyExists(suite.API.Create(ctx, cb))).To(Succeed())
-	set := func(ctx context.Context, forced string) error {
-		patch := fmt.Sprintf(`{"spec":{"forced":%s}}`, forced)
+	set := func(ctx context.Context, mode string) error {
+		patch := fmt.Sprintf(`{"spec":{"mode":%q}}`, mode)
 		return suite.API.Patch(ctx, cb, client.RawPatch(types.MergePatchType, []byte(patch)))
 	}
-	Expect(set(ctx, `"Open"`)).To(Succeed())
-	DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(set(ctx, "null"))).To(Succeed()) })
+	Expect(set(ctx, "ForcedOpen")).To(Succeed())
+	DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(set(ctx, "Automatic"))).To(Succeed()) })
 }
 
 // heldByBreaker makes a policy of the team shop whose plan is held by its breaker,
@@ -91,7 +91,7 @@ var _ = Describe("What an Alertmanager is told to leave out", func() {
 		Expect(first.inbox.Of("firing", labels)[before].Receiver).To(Equal("platform"))
 		resolved := len(first.inbox.Of("resolved", labels))
 		release := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.GlobalBreakerName}}
-		Expect(suite.API.Patch(ctx, release, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"forced":null}}`)))).To(Succeed())
+		Expect(suite.API.Patch(ctx, release, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"mode":"Automatic"}}`)))).To(Succeed())
 		Eventually(ctx, func() []rig.Notification { return first.inbox.Of("resolved", labels) }).Should(HaveLen(resolved + 1))
 	})
 })

@@ -6,32 +6,31 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 // makeBreaker creates a namespace's breaker, which goes with the spec.
-func makeBreaker(ctx context.Context, namespace string, forced v1alpha1.BreakerState) *v1alpha1.CircuitBreaker {
+func makeBreaker(ctx context.Context, namespace string, mode v1alpha1.BreakerMode) *v1alpha1.CircuitBreaker {
 	GinkgoHelper()
 	cb := &v1alpha1.CircuitBreaker{
 		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.NamespaceBreakerPrefix + namespace},
-		Spec: v1alpha1.CircuitBreakerSpec{Forced: forced,
+		Spec: v1alpha1.CircuitBreakerSpec{Mode: mode,
 			Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: namespace}},
 	}
 	suite.Create(ctx, cb)
-	DeferCleanup(func(ctx context.Context) {
-		Expect(client.IgnoreNotFound(suite.AsManager().Delete(ctx, cb))).To(Succeed())
-	})
+	DeferCleanup(func(ctx context.Context) { suite.RemoveBreaker(ctx, cb.Name) })
 	return cb
 }
 
 var _ = Describe("The circuit breaker of a namespace", func() {
 	It("keeps back that namespace's targets, and no others", func(ctx context.Context) {
 		barred, free := suite.Namespace(ctx, "barred"), suite.Namespace(ctx, "free")
-		breaker := makeBreaker(ctx, barred, v1alpha1.BreakerOpen)
-		awaitBreaker(ctx, breaker.Name, func(g Gomega, st v1alpha1.CircuitBreakerStatus) { g.Expect(st.Forced).To(Equal(v1alpha1.BreakerOpen)) })
+		breaker := makeBreaker(ctx, barred, v1alpha1.BreakerForcedOpen)
+		awaitBreaker(ctx, breaker.Name, func(g Gomega, st v1alpha1.CircuitBreakerStatus) {
+			g.Expect(st.Mode).To(Equal(v1alpha1.BreakerForcedOpen))
+		})
 		suite.AwaitEvent(ctx, "KillSwitchOn", breaker.Name, ContainSubstring("no new write begins"))
 		suite.Create(ctx, fixture.ConfigMaps(barred, 2)...)
 		suite.Create(ctx, fixture.ConfigMaps(free, 4)...)
@@ -44,10 +43,10 @@ var _ = Describe("The circuit breaker of a namespace", func() {
 
 		Eventually(ctx, func() []string { return patchedObjects(free) }).Should(HaveLen(4))
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
-		Expect(rem.Status.Message).To(And(ContainSubstring(breaker.Name), ContainSubstring("spec.forced")))
+		Expect(rem.Status.Message).To(And(ContainSubstring(breaker.Name), ContainSubstring("spec.mode")))
 		Expect(patchedObjects(barred)).To(BeEmpty())
 
-		mergePatch(ctx, suite.API, breaker, `{"spec":{"forced":null}}`)
+		mergePatch(ctx, suite.API, breaker, `{"spec":{"mode":"Automatic"}}`)
 		suite.AwaitEvent(ctx, "KillSwitchOff", breaker.Name, ContainSubstring("nobody holds"))
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		Expect(patchedObjects(barred)).To(HaveLen(2))

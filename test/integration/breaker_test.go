@@ -111,8 +111,8 @@ var _ = Describe("A circuit breaker", func() {
 
 		alice := userWith(ctx, "alice", operators(ctx))
 		cb := breakerOf(ctx, name)
-		mergePatch(ctx, alice, cb, fmt.Sprintf(`{"spec":{"reset":{"count":%d,"reason":"the import was meant","requestedBy":"bob"}}}`, cb.Status.Resets+1))
-		cb = awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.CircuitBreakerStatus) { g.Expect(st.Resets).To(BeEquivalentTo(1)) })
+		mergePatch(ctx, alice, cb, `{"spec":{"resetToken":"1","reason":"the import was meant","requests":[{"action":"Reset","token":"1","user":"bob","time":"2026-01-01T00:00:00Z"}]}}`)
+		cb = awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.CircuitBreakerStatus) { g.Expect(st.LastHandledResetToken).To(Equal("1")) })
 		Expect(cb.Status.State).To(Equal(v1alpha1.BreakerClosed))
 		Expect(cb.Status.LastReset.By).To(Equal("alice"), "nobody resets in another's name")
 		Expect(cb.Status.LastReset.Reason).To(Equal("the import was meant"))
@@ -178,7 +178,7 @@ var _ = Describe("A circuit breaker", func() {
 func operators(ctx context.Context) string {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "test-operator"},
-		Rules: []rbacv1.PolicyRule{{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"circuitbreakers"}, Verbs: []string{"get", "patch"}}}}
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"circuitbreakers"}, Verbs: []string{"get", "patch", "reset"}}}}
 	suite.Create(ctx, role)
 	DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, role)).To(Succeed()) })
 	return role.Name

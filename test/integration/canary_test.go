@@ -132,8 +132,8 @@ var _ = Describe("A rollout over Deployments", func() {
 		breaker := &v1alpha1.CircuitBreaker{
 			ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + namespace},
 			Spec: v1alpha1.CircuitBreakerSpec{
-				Scope:  v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace},
-				Forced: v1alpha1.BreakerOpen,
+				Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace},
+				Mode:  v1alpha1.BreakerForcedOpen,
 			},
 		}
 		suite.Create(ctx, breaker)
@@ -141,10 +141,10 @@ var _ = Describe("A rollout over Deployments", func() {
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
 		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonBreakerOpen))
-		Expect(rem.Status.Message).To(ContainSubstring("held open by spec.forced"))
+		Expect(rem.Status.Message).To(ContainSubstring("held open by a person"))
 		Expect(patchedObjects(namespace)).To(BeEmpty())
 
-		release := `{"spec":{"forced":null}}`
+		release := `{"spec":{"mode":"Automatic"}}`
 		Expect(suite.API.Patch(ctx, breaker, client.RawPatch(types.MergePatchType, []byte(release)))).To(Succeed())
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		Expect(patchedObjects(namespace)).To(HaveLen(2))

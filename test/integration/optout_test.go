@@ -59,7 +59,7 @@ var _ = Describe("What isn't ours to mend", func() {
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
 		breaker := &v1alpha1.CircuitBreaker{}
 		breaker.Name = v1alpha1.PolicyBreakerPrefix + namespace
-		breaker.Spec = v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace}, Forced: v1alpha1.BreakerOpen}
+		breaker.Spec = v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace}, Mode: v1alpha1.BreakerForcedOpen}
 		suite.Create(ctx, breaker)
 		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
@@ -71,7 +71,7 @@ var _ = Describe("What isn't ours to mend", func() {
 		Expect(suite.API.Update(ctx, changed)).To(Succeed())
 		Expect(suite.Get(ctx, breaker)).To(Succeed())
 		forced := breaker.DeepCopy()
-		breaker.Spec.Forced = ""
+		breaker.Spec.Mode = ""
 		Expect(client.IgnoreNotFound(suite.API.Patch(ctx, breaker, client.MergeFrom(forced)))).To(Succeed())
 
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)

@@ -135,7 +135,7 @@ var _ = Describe("An object that another tool manages", func() {
 	It("is left alone; its owner gets the fix as a diff, once, whatever the breakers say", func(ctx context.Context) {
 		breaker := &v1alpha1.CircuitBreaker{}
 		breaker.Name = v1alpha1.PolicyBreakerPrefix + namespace
-		breaker.Spec = v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace}, Forced: v1alpha1.BreakerOpen}
+		breaker.Spec = v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace}, Mode: v1alpha1.BreakerForcedOpen}
 		suite.Create(ctx, breaker)
 		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
@@ -155,7 +155,7 @@ var _ = Describe("An object that another tool manages", func() {
 		By("an object to mend beside them, once the breaker lets writes through")
 		Expect(suite.Get(ctx, breaker)).To(Succeed())
 		forced := breaker.DeepCopy()
-		breaker.Spec.Forced = ""
+		breaker.Spec.Mode = ""
 		Expect(suite.API.Patch(ctx, breaker, client.MergeFrom(forced))).To(Succeed())
 		suite.Create(ctx, fixture.ConfigMap(namespace, "mine"))
 		Eventually(ctx, func(g Gomega) {

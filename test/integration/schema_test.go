@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -76,11 +77,14 @@ var _ = Describe("The schema", func() {
 		changed.Spec.Scope.Policy = "other"
 		Expect(suite.API.Patch(ctx, changed, client.MergeFrom(breaker))).To(MatchError(ContainSubstring("scope is immutable")))
 		changed = breaker.DeepCopy()
-		changed.Spec.Forced = v1alpha1.BreakerClosed
-		Expect(suite.API.Patch(ctx, changed, client.MergeFrom(breaker))).To(MatchError(ContainSubstring("forced can only be Open")))
+		changed.Spec.Mode = "Closed"
+		Expect(suite.API.Patch(ctx, changed, client.MergeFrom(breaker))).To(MatchError(ContainSubstring(`supported values: "Automatic", "ForcedOpen"`)))
+		for old, new := range map[string]string{`{"forced":"Open"}`: "set spec.mode to ForcedOpen", `{"reset":{"count":1,"reason":"why"}}`: "set spec.resetToken"} {
+			Expect(suite.API.Patch(ctx, breaker.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":`+old+`}`)))).To(MatchError(ContainSubstring(new)))
+		}
 		changed = breaker.DeepCopy()
-		changed.Spec.Reset = &v1alpha1.BreakerReset{Count: 1}
-		Expect(suite.API.Patch(ctx, changed, client.MergeFrom(breaker))).To(MatchError(ContainSubstring("reset.reason")))
+		changed.Spec.ResetToken = "1"
+		Expect(suite.API.Patch(ctx, changed, client.MergeFrom(breaker))).To(MatchError(ContainSubstring("a reset needs a reason")))
 		of := func(name string, scope v1alpha1.BreakerScope) *v1alpha1.CircuitBreaker {
 			return &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.CircuitBreakerSpec{Scope: scope}}
 		}

@@ -39,7 +39,7 @@ var _ = Describe("Several policies on one workload", func() {
 		for _, key := range keys {
 			breaker := &v1alpha1.CircuitBreaker{}
 			breaker.Name = v1alpha1.PolicyBreakerPrefix + namespace + "-" + key
-			breaker.Spec = v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace + "-" + key}, Forced: v1alpha1.BreakerOpen}
+			breaker.Spec = v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace + "-" + key}, Mode: v1alpha1.BreakerForcedOpen}
 			breakers = append(breakers, breaker)
 			suite.Create(ctx, breaker)
 			suite.CreatePolicy(ctx, fixture.Policy(namespace+"-"+key, namespace, annotated(key), fixture.Unselected, fixture.Kinds("apps", "Deployment"),
@@ -55,7 +55,7 @@ var _ = Describe("Several policies on one workload", func() {
 		for _, breaker := range breakers {
 			Expect(suite.Get(ctx, breaker)).To(Succeed())
 			forced := breaker.DeepCopy()
-			breaker.Spec.Forced = ""
+			breaker.Spec.Mode = ""
 			Expect(suite.API.Patch(ctx, breaker, client.MergeFrom(forced))).To(Succeed())
 		}
 		for _, key := range keys {

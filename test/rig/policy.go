@@ -59,9 +59,7 @@ func (r *Rig) RemovePolicy(ctx context.Context, name string) {
 	of := client.MatchingLabels{v1alpha1.LabelPolicy: name}
 	Expect(r.API.DeleteAllOf(ctx, &v1alpha1.RemediationSlice{}, of)).To(Succeed())
 	for _, breaker := range []string{v1alpha1.GlobalBreakerName, v1alpha1.PolicyBreakerPrefix + name} {
-		cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: breaker}}
-		// One that isn't closed nobody else may delete.
-		Expect(client.IgnoreNotFound(r.AsManager().Delete(ctx, cb))).To(Succeed())
+		r.RemoveBreaker(ctx, breaker)
 	}
 }
 

@@ -1,0 +1,141 @@
+package requests
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// fresh is how old a record may be that admission has just made: it is looked at again
+// once other webhooks have answered.
+const fresh = 5 * time.Minute
+
+// Change is what admission makes of the spec of a write.
+type Change struct {
+	// Requests is what spec.requests is to hold; empty for none.
+	Requests []any
+	// Moved says that spec.reason is in the record now, and goes from the spec.
+	Moved bool
+}
+
+// Record is the change that a write needs so that it holds who asks for what. needed is
+// false when it does already.
+func Record(r *policy.Request) (change Change, needed bool) {
+	before, after := specOf(r.OldObject), specOf(r.Object)
+	was, is := listOf(before), listOf(after)
+	asks := of(r.Resource, before, after)
+	reason, given := text(after, "reason"), text(after, "reason") != "" && text(after, "reason") != text(before, "reason")
+	switch {
+	case len(asks) == 0:
+		return Change{Requests: was}, !reflect.DeepEqual(was, is)
+	case !given && recorded(was, is, asks, r):
+		return Change{Requests: is}, false
+	}
+	if !given {
+		reason = ""
+	}
+	for _, a := range asks {
+		was = append(was, a.record(r.UserInfo.Username, reason, r.Now))
+	}
+	return Change{Requests: latest(was), Moved: given}, true
+}
+
+// Asks says whether a write asks for an action, and the reason that its record holds.
+func Asks(r *policy.Request, action v1alpha1.RequestAction) (reason string, asks bool) {
+	if !slices.ContainsFunc(of(r.Resource, specOf(r.OldObject), specOf(r.Object)), func(a ask) bool { return a.action == action }) {
+		return "", false
+	}
+	for _, entry := range slices.Backward(listOf(specOf(r.Object))) {
+		if m, _ := entry.(map[string]any); text(m, "action") == string(action) {
+			return text(m, "reason"), true
+		}
+	}
+	return "", true
+}
+
+// recorded says whether a list is the one before with the records of what is asked for,
+// in the name of whoever asks.
+func recorded(was, is []any, asks []ask, r *policy.Request) bool {
+	if len(is) < len(asks) {
+		return false
+	}
+	kept, added := is[:len(is)-len(asks)], is[len(is)-len(asks):]
+	for i, a := range asks {
+		entry, _ := added[i].(map[string]any)
+		at, err := time.Parse(time.RFC3339, text(entry, "time"))
+		if err != nil || r.Now.Sub(at).Abs() > fresh || !reflect.DeepEqual(entry, a.record(r.UserInfo.Username, text(entry, "reason"), at)) {
+			return false
+		}
+	}
+	return reflect.DeepEqual(latest(append(slices.Clone(was), added...)), append(slices.Clone(kept), added...))
+}
+
+// latest are the last records that there is room for.
+func latest(list []any) []any { return list[max(len(list)-v1alpha1.MaxRequests, 0):] }
+
+// ask is one thing that a write asks for.
+type ask struct {
+	action v1alpha1.RequestAction
+	token  string
+}
+
+func (a ask) record(user, reason string, at time.Time) map[string]any {
+	entry := map[string]any{"action": string(a.action), "user": user, "time": at.UTC().Format(time.RFC3339)}
+	if reason != "" {
+		entry["reason"] = reason
+	}
+	if a.token != "" {
+		entry["token"] = a.token
+	}
+	return entry
+}
+
+// of lists what a write asks for.
+func of(resource string, before, after map[string]any) []ask {
+	switch resource {
+	case "circuitbreakers":
+		return append(ofMode(before, after), ofToken("resetToken", v1alpha1.ActionReset, before, after)...)
+	}
+	return nil
+}
+
+func ofMode(before, after map[string]any) []ask {
+	was, is := forcedOpen(before), forcedOpen(after)
+	switch {
+	case is && !was:
+		return []ask{{action: v1alpha1.ActionForceOpen}}
+	case was && !is:
+		return []ask{{action: v1alpha1.ActionRelease}}
+	}
+	return nil
+}
+
+func forcedOpen(spec map[string]any) bool {
+	s := v1alpha1.CircuitBreakerSpec{Mode: v1alpha1.BreakerMode(text(spec, "mode"))}
+	return s.ForcedOpen()
+}
+
+func ofToken(field string, action v1alpha1.RequestAction, before, after map[string]any) []ask {
+	if token := text(after, field); token != "" && token != text(before, field) {
+		return []ask{{action: action, token: token}}
+	}
+	return nil
+}
+
+func specOf(object map[string]any) map[string]any {
+	spec, _ := object["spec"].(map[string]any)
+	return spec
+}
+
+func listOf(spec map[string]any) []any {
+	list, _ := spec["requests"].([]any)
+	return slices.Clone(list)
+}
+
+func text(m map[string]any, key string) string {
+	s, _ := m[key].(string)
+	return s
+}

@@ -1,0 +1,101 @@
+package requests_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/webhook/requests"
+)
+
+type tree = map[string]any
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func record(action, user string, more ...string) tree {
+	r := tree{"action": action, "user": user, "time": "2026-03-01T12:00:00Z"}
+	for i := 0; i < len(more); i += 2 {
+		r[more[i]] = more[i+1]
+	}
+	return r
+}
+
+func TestWhoAsksIsOnRecord(t *testing.T) {
+	old := record("ForceOpen", "bob")
+	full := []any{}
+	for range 10 {
+		full = append(full, old)
+	}
+	cases := map[string]struct {
+		reason        string
+		before, after tree
+		want          requests.Change
+		untouched     bool
+	}{
+		"The kill switch": {reason: "who and why", before: tree{}, after: tree{"mode": "ForcedOpen", "reason": "INC-42"},
+			want: requests.Change{Requests: []any{record("ForceOpen", "ann", "reason", "INC-42")}, Moved: true}},
+		"A mode that isn't known": {reason: "it holds the breaker open too", before: tree{}, after: tree{"mode": "Shut"},
+			want: requests.Change{Requests: []any{record("ForceOpen", "ann")}}},
+		"To let go": {reason: "the record goes on", before: tree{"mode": "ForcedOpen", "requests": []any{old}}, after: tree{"mode": "Automatic", "requests": []any{old}},
+			want: requests.Change{Requests: []any{old, record("Release", "ann")}}},
+		"To let go by leaving out": {reason: "absent is Automatic", before: tree{"mode": "ForcedOpen", "requests": []any{old}}, after: tree{},
+			want: requests.Change{Requests: []any{old, record("Release", "ann")}}},
+		"A reset": {reason: "with its token", before: tree{"resetToken": "1"}, after: tree{"resetToken": "2", "reason": "why"},
+			want: requests.Change{Requests: []any{record("Reset", "ann", "reason", "why", "token", "2")}, Moved: true}},
+		"Two at once": {reason: "each has its record", before: tree{"mode": "ForcedOpen"}, after: tree{"resetToken": "2", "reason": "why"},
+			want: requests.Change{Requests: []any{record("Release", "ann", "reason", "why"), record("Reset", "ann", "reason", "why", "token", "2")}, Moved: true}},
+		"A reason that stood there before": {reason: "it was given for something else", before: tree{"reason": "old"}, after: tree{"mode": "ForcedOpen", "reason": "old"},
+			want: requests.Change{Requests: []any{record("ForceOpen", "ann")}}},
+		"In another's name": {reason: "replaced", before: tree{}, after: tree{"mode": "ForcedOpen", "requests": []any{record("ForceOpen", "bob")}},
+			want: requests.Change{Requests: []any{record("ForceOpen", "ann")}}},
+		"At another time": {reason: "replaced", before: tree{}, after: tree{"mode": "ForcedOpen", "requests": []any{record("ForceOpen", "ann", "time", "2020-01-01T00:00:00Z")}},
+			want: requests.Change{Requests: []any{record("ForceOpen", "ann")}}},
+		"A record too many":  {reason: "put back", before: tree{}, after: tree{"requests": []any{old}}, want: requests.Change{}},
+		"Records taken away": {reason: "put back", before: tree{"requests": []any{old}}, after: tree{}, want: requests.Change{Requests: []any{old}}},
+		"Records taken away with an act": {reason: "put back", before: tree{"requests": []any{old}, "mode": "ForcedOpen"}, after: tree{"requests": []any{record("Release", "ann")}},
+			want: requests.Change{Requests: []any{old, record("Release", "ann")}}},
+		"More than there is room for": {reason: "the oldest goes", before: tree{"requests": full}, after: tree{"mode": "ForcedOpen", "requests": full},
+			want: requests.Change{Requests: append(append([]any{}, full[1:]...), record("ForceOpen", "ann"))}},
+		"A token taken away":   {reason: "nothing is asked for", before: tree{"resetToken": "1"}, after: tree{}, untouched: true},
+		"A reason by itself":   {reason: "nothing is asked for", before: tree{}, after: tree{"reason": "why"}, untouched: true},
+		"What is recorded so":  {reason: "asked again, it stays", before: tree{}, after: tree{"mode": "ForcedOpen", "requests": []any{record("ForceOpen", "ann", "reason", "why")}}, untouched: true},
+		"Nothing of the sort":  {reason: "a label, say", before: tree{"mode": "ForcedOpen", "requests": []any{old}}, after: tree{"mode": "ForcedOpen", "requests": []any{old}}, untouched: true},
+		"The same mode, aloud": {reason: "absent is Automatic", before: tree{}, after: tree{"mode": "Automatic"}, untouched: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := &policy.Request{Operation: policy.Update, Resource: "circuitbreakers", UserInfo: policy.UserInfo{Username: "ann"}, Now: noon,
+				OldObject: tree{"spec": tc.before}, Object: tree{"spec": tc.after}}
+			got, needed := requests.Record(r)
+			if needed == tc.untouched {
+				t.Fatalf("%s: changed: %t", tc.reason, needed)
+			}
+			if tc.untouched {
+				return
+			}
+			if len(got.Requests) == 0 {
+				got.Requests = nil
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			spec := tree{}
+			for k, v := range tc.after {
+				spec[k] = v
+			}
+			spec["requests"] = any(got.Requests)
+			if got.Requests == nil {
+				delete(spec, "requests")
+			}
+			if got.Moved {
+				delete(spec, "reason")
+			}
+			r.Object = tree{"spec": spec}
+			if again, needed := requests.Record(r); needed {
+				t.Errorf("asked again, it changes once more: %+v", again)
+			}
+		})
+	}
+}

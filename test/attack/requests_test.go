@@ -1,0 +1,206 @@
+package attack_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// breakerIn makes a namespace's breaker, which goes with the spec.
+func breakerIn(ctx context.Context, namespace string) *v1alpha1.CircuitBreaker {
+	GinkgoHelper()
+	cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.NamespaceBreakerPrefix + namespace},
+		Spec: v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: namespace}}}
+	suite.Create(ctx, cb)
+	DeferCleanup(func(ctx context.Context) { suite.RemoveBreaker(ctx, cb.Name) })
+	return cb
+}
+
+// editor is a client of a user who may write every kind of Evenkeel's as Kubernetes has
+// it, and has the given verbs besides, on the resources of the given names.
+func editor(ctx context.Context, name string, rules ...rbacv1.PolicyRule) client.Client {
+	GinkgoHelper()
+	rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group},
+		Resources: []string{"policies", "circuitbreakers", "remediations", "remediationapprovals"},
+		Verbs:     []string{"get", "list", "create", "update", "patch", "delete"}})
+	return userOf(ctx, name, rules...)
+}
+
+func verbOn(verb, resource string, names ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{resource}, Verbs: []string{verb}, ResourceNames: names}
+}
+
+func merge(ctx context.Context, as client.Client, obj client.Object, patch string) error {
+	return as.Patch(ctx, obj.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, []byte(patch)))
+}
+
+// waysTo are the ways to change the spec of an object, each with a merge patch of it:
+// the spec's fields that are null go.
+func waysTo(ctx context.Context, as client.Client, obj client.Object) map[string]func(patch string) error {
+	changed := func(patch string) (*unstructured.Unstructured, map[string]any) {
+		GinkgoHelper()
+		now := &unstructured.Unstructured{}
+		now.SetGroupVersionKind(gvkOf(obj))
+		Expect(suite.API.Get(ctx, client.ObjectKeyFromObject(obj), now)).To(Succeed())
+		var fields map[string]any
+		Expect(json.Unmarshal([]byte(patch), &fields)).To(Succeed())
+		for field, value := range fields {
+			if value == nil {
+				unstructured.RemoveNestedField(now.Object, "spec", field)
+			} else {
+				Expect(unstructured.SetNestedField(now.Object, value, "spec", field)).To(Succeed())
+			}
+		}
+		return now, fields
+	}
+	return map[string]func(string) error{
+		"update": func(patch string) error {
+			// The manager writes the status meanwhile.
+			return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+				now, _ := changed(patch)
+				return as.Update(ctx, now)
+			})
+		},
+		"merge patch": func(patch string) error { return merge(ctx, as, obj, `{"spec":`+patch+`}`) },
+		"JSON patch": func(patch string) error {
+			_, fields := changed(patch)
+			var steps []map[string]any
+			for field, value := range fields {
+				steps = append(steps, map[string]any{"op": "add", "path": "/spec/" + field, "value": value})
+				if value == nil {
+					steps[len(steps)-1] = map[string]any{"op": "remove", "path": "/spec/" + field}
+				}
+			}
+			raw, err := json.Marshal(steps)
+			Expect(err).NotTo(HaveOccurred())
+			return as.Patch(ctx, obj.DeepCopyObject().(client.Object), client.RawPatch(types.JSONPatchType, raw))
+		},
+		"apply": func(patch string) error {
+			now, _ := changed(patch)
+			now.SetManagedFields(nil)
+			now.SetResourceVersion("")
+			unstructured.RemoveNestedField(now.Object, "status")
+			//nolint:staticcheck // An unstructured object has no apply configuration.
+			return as.Patch(ctx, now, client.Apply, client.FieldOwner("attacker"), client.ForceOwnership)
+		},
+	}
+}
+
+func gvkOf(obj client.Object) schema.GroupVersionKind {
+	GinkgoHelper()
+	gvk, err := suite.API.GroupVersionKindFor(obj)
+	Expect(err).NotTo(HaveOccurred())
+	return gvk
+}
+
+// unhook takes the webhook configurations away.
+func unhook(ctx context.Context) {
+	GinkgoHelper()
+	named := metav1.ObjectMeta{Name: "evenkeel"}
+	for _, config := range []client.Object{
+		&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: named},
+		&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: named},
+	} {
+		Expect(client.IgnoreNotFound(suite.API.Delete(ctx, config))).To(Succeed())
+	}
+}
+
+var _ = Describe("A user who may write breakers", func() {
+	var (
+		namespace string
+		cb        *v1alpha1.CircuitBreaker
+	)
+	BeforeEach(func(ctx context.Context) {
+		namespace = suite.Namespace(ctx, "breakers")
+		cb = breakerIn(ctx, namespace)
+	})
+
+	It("neither opens, lets go of nor resets one without the verb for it, in any way", func(ctx context.Context) {
+		attempt("write a breaker's mode or token with no permission but to write breakers")
+		as := editor(ctx, "editor-of-"+namespace)
+		for _, how := range waysTo(ctx, as, cb) {
+			Expect(how(`{"mode":"ForcedOpen"}`)).To(MatchError(ContainSubstring("that needs the verb open on circuitbreakers/" + cb.Name)))
+			Expect(how(`{"resetToken":"1","reason":"because"}`)).To(MatchError(ContainSubstring("that needs the verb reset on circuitbreakers/" + cb.Name)))
+		}
+		held := cb.DeepCopy()
+		held.ObjectMeta = metav1.ObjectMeta{Name: v1alpha1.NamespaceBreakerPrefix + "new-" + namespace}
+		held.Spec.Scope.Namespace, held.Spec.Mode = "new-"+namespace, v1alpha1.BreakerForcedOpen
+		Expect(as.Create(ctx, held)).To(MatchError(ContainSubstring("that needs the verb open")), "one that is held open from the start")
+		held.Spec.Mode, held.Spec.ResetToken = "", "1"
+		Expect(as.Create(ctx, held)).To(MatchError(ContainSubstring("that needs the verb reset")), "one with a token from the start")
+
+		Expect(merge(ctx, suite.API, cb, `{"spec":{"mode":"ForcedOpen"}}`)).To(Succeed())
+		for name, how := range waysTo(ctx, as, cb) {
+			Expect(how(`{"mode":"Automatic"}`)).To(MatchError(ContainSubstring("that needs the verb reset on circuitbreakers/"+cb.Name)), name)
+			if name != "apply" { // which takes away only what the same manager has applied
+				Expect(how(`{"mode":null}`)).To(MatchError(ContainSubstring("that needs the verb reset on circuitbreakers/"+cb.Name)), name)
+			}
+		}
+		Expect(as.Delete(ctx, cb)).To(MatchError(ContainSubstring("a person holds it open")))
+	})
+
+	It("does what the verb is for, on that breaker alone, and is on record with the reason", func(ctx context.Context) {
+		attempt("use the verbs open and reset of one breaker on another, or under another name")
+		other := breakerIn(ctx, suite.Namespace(ctx, "others"))
+		opener := editor(ctx, "opener-of-"+namespace, verbOn("open", "circuitbreakers", cb.Name))
+		operator := editor(ctx, "operator-of-"+namespace, verbOn("reset", "circuitbreakers", cb.Name))
+
+		Expect(merge(ctx, opener, other, `{"spec":{"mode":"ForcedOpen"}}`)).To(MatchError(ContainSubstring("that needs the verb open on circuitbreakers/" + other.Name)))
+		Expect(merge(ctx, opener, cb, `{"spec":{"mode":"ForcedOpen","reason":"INC-42","requests":[{"action":"ForceOpen","user":"bob","time":"2026-01-01T00:00:00Z"}]}}`)).To(Succeed())
+		Expect(merge(ctx, opener, cb, `{"spec":{"mode":"Automatic"}}`)).To(MatchError(ContainSubstring("that needs the verb reset")))
+		Expect(merge(ctx, operator, cb, `{"spec":{"mode":"Automatic","reason":"INC-42 is over"}}`)).To(Succeed())
+		Expect(merge(ctx, operator, cb, `{"spec":{"resetToken":"1"}}`)).To(MatchError(ContainSubstring("a reset needs a reason")))
+		Expect(merge(ctx, operator, cb, `{"spec":{"resetToken":"1","reason":"the registry is back"}}`)).To(Succeed())
+		Expect(merge(ctx, operator, cb, `{"spec":{"requests":null}}`)).To(Succeed(), "admission puts them back")
+		Expect(merge(ctx, operator, cb, `{"spec":{"requests":[]}}`)).To(Succeed(), "admission puts them back")
+
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(suite.Get(ctx, cb)).To(Succeed())
+			g.Expect(cb.Status.LastHandledResetToken).To(Equal("1"))
+		}).Should(Succeed())
+		Expect(cb.Spec.Reason).To(BeEmpty())
+		var said []string
+		for _, r := range cb.Spec.Requests {
+			said = append(said, fmt.Sprintf("%s by %s", r.Action, &r))
+		}
+		Expect(said).To(Equal([]string{"ForceOpen by opener-of-" + namespace + ": INC-42", "Release by operator-of-" + namespace + ": INC-42 is over",
+			"Reset by operator-of-" + namespace + ": the registry is back"}))
+		Expect(cb.Status.LastReset.By).To(Equal("operator-of-" + namespace))
+		suite.AwaitEvent(ctx, "BreakerReset", cb.Name, ContainSubstring("operator-of-"+namespace+": the registry is back"))
+	})
+
+	It("can't close one by deleting it while admission is away; the kill switch works meanwhile", func(ctx context.Context) {
+		attempt("delete an open breaker while no webhook is there, or while none answers")
+		as := editor(ctx, "editor-of-"+namespace, verbOn("open", "circuitbreakers"), verbOn("reset", "circuitbreakers"))
+		Expect(manager.Kill()).To(Succeed())
+		DeferCleanup(func(ctx context.Context) {
+			Expect(manager.Start(ctx)).To(Succeed())
+			suite.AwaitAdmission(ctx)
+		})
+
+		Expect(merge(ctx, as, cb, `{"spec":{"mode":"ForcedOpen","reason":"INC-43"}}`)).To(Succeed(), "while nobody answers")
+		Expect(merge(ctx, as, cb, `{"spec":{"mode":"Automatic"}}`)).To(MatchError(ContainSubstring("failed calling webhook")))
+		Expect(merge(ctx, as, cb, `{"spec":{"requests":[{"action":"ForceOpen","user":"bob","time":"2026-01-01T00:00:00Z"}]}}`)).
+			To(MatchError(ContainSubstring("failed calling webhook")), "nobody writes another's name meanwhile")
+		Expect(as.Delete(ctx, cb)).To(MatchError(ContainSubstring("a person holds it open")))
+		unhook(ctx)
+		for _, who := range []client.Client{as, suite.API, suite.AsManager()} {
+			Expect(who.Delete(ctx, cb)).To(MatchError(ContainSubstring("a person holds it open")))
+		}
+		stranger := editor(ctx, "stranger-to-"+namespace)
+		Expect(merge(ctx, stranger, cb, `{"spec":{"mode":"Automatic"}}`)).To(MatchError(ContainSubstring("that needs the verb reset")), "with no webhook at all")
+	})
+})

@@ -1,0 +1,39 @@
+package rig
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+)
+
+// RemoveBreaker deletes a breaker whatever its state. One that isn't closed can't be
+// deleted: it is let go of, and closed, first.
+func (r *Rig) RemoveBreaker(ctx context.Context, name string) {
+	GinkgoHelper()
+	manager := r.AsManager()
+	Eventually(ctx, func() error {
+		cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if err := r.Get(ctx, cb); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		if cb.Spec.ForcedOpen() {
+			if err := r.API.Patch(ctx, cb, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"mode":"Automatic"}}`))); err != nil {
+				return client.IgnoreNotFound(err)
+			}
+		}
+		if !canary.AtRest(cb) {
+			cb.Status = v1alpha1.CircuitBreakerStatus{State: v1alpha1.BreakerClosed}
+			if err := manager.Status().Update(ctx, cb); err != nil {
+				return client.IgnoreNotFound(err)
+			}
+		}
+		return client.IgnoreNotFound(manager.Delete(ctx, cb))
+	}).Should(Succeed())
+}
