@@ -135,7 +135,7 @@ func (p *pass) send(ctx context.Context, a *attempt, rec v1alpha1.TargetRecord) 
 		now := metav1.NewMicroTime(p.targets.clock.Now())
 		w.record.AppliedAt = &now
 	}
-	return applied(withWrites(rec, a.writes), metav1.NewMicroTime(p.targets.clock.Now()))
+	return notedBeyond(applied(withWrites(rec, a.writes), metav1.NewMicroTime(p.targets.clock.Now())), a.writes)
 }
 
 // sendOne sends a write, unless it is too late: then nothing of it can arrive when

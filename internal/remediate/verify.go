@@ -26,6 +26,9 @@ func (p *pass) check(ctx context.Context, i int, stopped bool) *Check {
 	case rec.Write == nil || string(obj.GetUID()) != ref.UID || obj.GetDeletionTimestamp() != nil:
 		return &Check{CheckGone, v1alpha1.ReasonVanished, "the object was deleted or replaced after its write was sent"}
 	}
+	if c := checkBeyond(*rec); c != nil {
+		return c
+	}
 	if !stopped {
 		if c := p.checkPolicy(ctx, obj); c != nil {
 			return setBackBy(c, obj, rec.Write)

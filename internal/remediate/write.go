@@ -22,6 +22,9 @@ type write struct {
 	fields []action.Field
 	keys   []policy.PatchOp
 	record v1alpha1.WriteRecord
+	// beyond is a field that changed at the write although its dry run left it as it
+	// was; empty for none.
+	beyond string
 	// joint is the write that this one leads for several plans; nil when it is alone.
 	joint *joint
 }

@@ -69,6 +69,9 @@ func (p patching) send(ctx context.Context, t *targets, w *write) error {
 	if err != nil {
 		return err
 	}
+	if err := w.compare(stored, fields); err != nil {
+		return err
+	}
 	w.object = stored
 	return p.keep(&w.record, stored)
 }

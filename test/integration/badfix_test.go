@@ -59,7 +59,7 @@ var _ = Describe("A fix that doesn't work", func() {
 	It("fails before anything is written when the server would change another field than the fix says", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "badfix")
 		suite.Create(ctx, fixture.ConfigMap(namespace, "one"))
-		mutate(ctx, namespace)
+		mutate(ctx, namespace, "true")
 		before := versions(ctx, namespace)
 		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
@@ -68,6 +68,22 @@ var _ = Describe("A fix that doesn't work", func() {
 		Expect(record.Reason).To(Equal(v1alpha1.ReasonFixChangesMore))
 		Expect(record.Message).To(ContainSubstring("/data/stamp"))
 		Expect(versions(ctx, namespace)).To(Equal(before))
+	})
+
+	It("is rolled back with all that came with it when the server changes another field at the write alone", func(ctx context.Context) {
+		namespace := suite.Namespace(ctx, "badfix")
+		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
+		mutate(ctx, namespace, "!request.dryRun && oldObject.data.state == 'bad' && object.data.state == 'good'")
+		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		suite.CreatePolicy(ctx, policy)
+		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
+		Expect(rem.Status.Counts).To(HaveField("Reverted", BeEquivalentTo(1)), "the canary fails, and nothing else is written")
+		Expect(rem.Status.Counts).To(HaveField("Skipped", BeEquivalentTo(2)))
+		Expect(suite.Records(ctx, rem)).To(ContainElement(HaveField("Message", ContainSubstring("/data/stamp"))))
+		for _, object := range fixture.ConfigMaps(namespace, 3) {
+			Expect(suite.Get(ctx, object)).To(Succeed())
+			Expect(object.(*corev1.ConfigMap).Data).To(Equal(map[string]string{"state": "bad", "patched": "0"}))
+		}
 	})
 
 	It("isn't tried on the whole fleet: after ten candidates the plan ends, and isn't made again by itself", func(ctx context.Context) {
@@ -119,9 +135,9 @@ var _ = Describe("A fix that doesn't work", func() {
 	})
 })
 
-// mutate makes the API server stamp the ConfigMaps of a namespace at each update,
-// for the rest of the spec.
-func mutate(ctx context.Context, namespace string) {
+// mutate makes the API server stamp the ConfigMaps of a namespace at each update for
+// which a condition in CEL holds, for the rest of the spec.
+func mutate(ctx context.Context, namespace, when string) {
 	GinkgoHelper()
 	policy := &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: namespace},
 		Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
@@ -129,6 +145,7 @@ func mutate(ctx context.Context, namespace string) {
 				RuleWithOperations: admissionregistrationv1.RuleWithOperations{
 					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
 					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}}}}}},
+			MatchConditions:    []admissionregistrationv1.MatchCondition{{Name: "when", Expression: when}},
 			ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
 			Mutations: []admissionregistrationv1.Mutation{{PatchType: admissionregistrationv1.PatchTypeApplyConfiguration,
 				ApplyConfiguration: &admissionregistrationv1.ApplyConfiguration{Expression: `Object{data: {"stamp": "theirs"}}`}}},
@@ -142,11 +159,15 @@ func mutate(ctx context.Context, namespace string) {
 		Expect(suite.API.Delete(ctx, binding)).To(Succeed())
 		Expect(suite.API.Delete(ctx, policy)).To(Succeed())
 	})
+	probe := fixture.ConfigMap(namespace, "probe", func(o client.Object) { o.SetLabels(nil) })
+	suite.Create(ctx, probe)
 	Eventually(ctx, func(g Gomega) {
-		c := fixture.ConfigMap(namespace, "one")
-		g.Expect(suite.API.Patch(ctx, c, client.RawPatch(types.MergePatchType, []byte(`{"data":{"patched":"1"}}`)), client.DryRunAll)).To(Succeed())
-		g.Expect(c.Data).To(HaveKeyWithValue("stamp", "theirs"))
+		for _, state := range []string{"bad", "good"} {
+			g.Expect(suite.API.Patch(ctx, probe, client.RawPatch(types.MergePatchType, []byte(`{"data":{"state":"`+state+`"}}`)))).To(Succeed())
+		}
+		g.Expect(probe.Data).To(HaveKeyWithValue("stamp", "theirs"))
 	}).Should(Succeed())
+	Expect(suite.API.Delete(ctx, probe)).To(Succeed())
 }
 
 // good is a ConfigMap that MendState doesn't find.
