@@ -26,7 +26,21 @@ func ownedByJudged(p *v1alpha1.Policy, kind GroupKind, obj map[string]any) bool 
 		return false
 	}
 	owner, ok := controllerOf(obj)
-	return ok && slices.Contains(Kinds(p), owner)
+	return ok && slices.Contains(Kinds(p), owner) && (!holdsTemplate(owner) || slices.Contains(madeFrom(owner), kind))
+}
+
+// madeFrom are the kinds that the built-in controller of a workload makes from its
+// template. Anybody may write an owner reference, so one that no controller writes
+// hides nothing: a Deployment is never judged at another.
+func madeFrom(workload GroupKind) []GroupKind {
+	switch workload.Kind {
+	case "Deployment":
+		return []GroupKind{{Group: "apps", Kind: "ReplicaSet"}}
+	case "CronJob":
+		return []GroupKind{{Group: "batch", Kind: "Job"}}
+	default:
+		return []GroupKind{policy.PodKind()}
+	}
 }
 
 // controllerOf is the kind of the owner reference that is marked as controller.
