@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
 )
 
 // Rollout is a plan with all that its drawing shows, as read at one time.
@@ -42,7 +43,7 @@ type drawing struct {
 
 // add adds a line of one tone.
 func (d *drawing) add(t tone, format string, args ...any) {
-	d.lines = append(d.lines, d.style.paint(t, d.style.fit(fmt.Sprintf(format, args...))))
+	d.lines = append(d.lines, d.style.paint(t, d.style.fit(policy.OneLine(fmt.Sprintf(format, args...)))))
 }
 
 // section begins a part, after an empty line.

@@ -65,11 +65,11 @@ func (e *Explanation) judge(ctx context.Context, snapshot *catalog.Snapshot, obj
 		v := Verdict{Policy: r.Policy, Severity: r.Definition.Spec.Severity, Enforcement: r.Definition.Spec.EnforcementAction,
 			Mode: strategy.Mode, Managed: strategy.ManagedObjects, Verdict: Clean}
 		for _, one := range r.Violations {
-			v.Messages = append(v.Messages, message(one))
+			v.Messages = append(v.Messages, one.Text())
 		}
 		switch {
 		case r.Err != nil:
-			v.Verdict, v.Messages = Unjudged, append([]string{r.Err.Error()}, v.Messages...)
+			v.Verdict, v.Messages = Unjudged, append([]string{policy.OneLine(r.Err.Error())}, v.Messages...)
 		case len(r.Violations) > 0 && r.Waived != nil:
 			v.Verdict, v.Waiver, v.WaivedUntil = Waived, r.Waived.Namespace+"/"+r.Waived.Name+": "+r.Waived.Reason, &r.Waived.ExpiresAt
 		case len(r.Violations) > 0:
@@ -80,13 +80,6 @@ func (e *Explanation) judge(ctx context.Context, snapshot *catalog.Snapshot, obj
 		}
 		e.Policies = append(e.Policies, v)
 	}
-}
-
-func message(v policy.Violation) string {
-	if v.Path == "" {
-		return v.Message
-	}
-	return v.Path + ": " + v.Message
 }
 
 // owners follows the object to its root, and asks whose both are.
