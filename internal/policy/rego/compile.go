@@ -99,7 +99,11 @@ func parse(sources []v1alpha1.Module, version v1alpha1.RegoVersion) ([]*ast.Modu
 	options := ast.ParserOptions{RegoVersion: regoVersion(version)}
 	modules := make([]*ast.Module, 0, len(sources))
 	var problems []Problem
+	var text, terms weight
 	for _, source := range sources {
+		if text += nestedText(source.Rego); text > maxNesting {
+			return nil, &CompileError{Problems: text.problem(source.Name)}
+		}
 		module, err := ast.ParseModuleWithOpts(source.Name, source.Rego, options)
 		switch {
 		case err != nil:
@@ -108,6 +112,9 @@ func parse(sources []v1alpha1.Module, version v1alpha1.RegoVersion) ([]*ast.Modu
 			problems = append(problems, Problem{File: source.Name, Message: "the module is empty: it must begin with a package"})
 		default:
 			modules = append(modules, module)
+			if terms += nestedTerms(module); terms > maxNesting {
+				return nil, &CompileError{Problems: terms.problem(source.Name)}
+			}
 			problems = append(problems, forbiddenCalls(module)...)
 		}
 	}
