@@ -18,6 +18,7 @@ func (e *Explanation) Draw(style display.Style) []string {
 	d.maybe("  the chain of owners ends there: ", e.OwnersEnd)
 	d.maybe("  managed by ", e.ManagedBy)
 	d.maybe("  opted out: ", e.OptOut)
+	d.maybe("  being deleted; waits for: ", e.Deleting)
 	e.drawPolicies(d)
 	e.drawPlans(d)
 	if len(e.Breakers) > 0 {

@@ -3,6 +3,7 @@ package explain
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,7 +23,7 @@ import (
 func Explain(ctx context.Context, reader client.Reader, snapshot *catalog.Snapshot, object, namespace *unstructured.Unstructured, tools kube.Tools, now time.Time) (*Explanation, error) {
 	e := &Explanation{Object: v1alpha1.ObjectReference{APIVersion: object.GetAPIVersion(), Kind: object.GetKind(),
 		Namespace: object.GetNamespace(), Name: object.GetName(), UID: string(object.GetUID())}}
-	e.OptOut = optOut(object, namespace)
+	e.OptOut, e.Deleting = optOut(object, namespace), deleting(object)
 	e.judge(ctx, snapshot, object, namespace, now)
 	if err := e.owners(ctx, reader, object, tools); err != nil {
 		return nil, err
@@ -46,6 +47,19 @@ func optOut(object, namespace *unstructured.Unstructured) string {
 		return "its namespace has the annotation " + paused
 	default:
 		return ""
+	}
+}
+
+// deleting says what keeps an object that is being deleted.
+func deleting(object *unstructured.Unstructured) string {
+	finalizers := object.GetFinalizers()
+	switch {
+	case object.GetDeletionTimestamp() == nil:
+		return ""
+	case len(finalizers) == 0:
+		return "its own end"
+	default:
+		return policy.OneLine("its finalizers: " + strings.Join(finalizers, ", "))
 	}
 }
 

@@ -11,6 +11,8 @@ type Explanation struct {
 	Object v1alpha1.ObjectReference `json:"object"`
 	// OptOut says who keeps remediation off the object; empty when nobody does.
 	OptOut string `json:"optOut,omitempty"`
+	// Deleting says what keeps the object, which is being deleted; empty when it isn't.
+	Deleting string `json:"deleting,omitempty"`
 	// Owners are the controllers that make the object, the nearest first; OwnersEnd
 	// says why the chain ends before its root is known.
 	Owners    []v1alpha1.ObjectReference `json:"owners,omitempty"`

@@ -50,6 +50,8 @@ func (e *Explanation) after(v Verdict) string {
 		return "nothing: the policy's mode is Disabled"
 	case v.Fix == "":
 		return "nothing: the policy offers no fix for it; mend it by hand"
+	case e.Deleting != "":
+		return "nothing: the object is being deleted; it counts until it is gone, and waits for " + e.Deleting
 	case e.OptOut != "":
 		return "skipped: " + e.OptOut
 	case len(e.Owners) > 0:

@@ -45,6 +45,7 @@ func TestNext(t *testing.T) {
 		"The mode is Disabled":                          {Explanation{Policies: verdict(mode(v1alpha1.RemediationDisabled))}, "tags: nothing: the policy's mode is Disabled"},
 		"There is no fix":                               {Explanation{Policies: verdict(func(v *Verdict) { v.Fix = "" })}, "tags: nothing: the policy offers no fix for it; mend it by hand"},
 		"It opted out":                                  {Explanation{Policies: verdict(), OptOut: "the object has the annotation"}, "tags: skipped: the object has the annotation"},
+		"A finalizer keeps it":                          {Explanation{Policies: verdict(), Deleting: "its finalizers: example.com/keep"}, "tags: nothing: the object is being deleted; it counts until it is gone, and waits for its finalizers: example.com/keep"},
 		"A tool manages it":                             {Explanation{Policies: verdict(), ManagedBy: "Argo CD (app shop)"}, "tags: skipped: managed by Argo CD (app shop); change it at its source"},
 		"A tool manages it, and the policy dares":       {Explanation{Policies: verdict(func(v *Verdict) { v.Managed = v1alpha1.ManagedRemediate }), ManagedBy: "Argo CD"}, "tags: the next plan mends it"},
 		"A controller makes it":                         {Explanation{Policies: verdict(), Owners: root}, "tags: mended at its root owner, Deployment web: evenkeel explain Deployment/web -n shop"},

@@ -38,12 +38,11 @@ type judge struct {
 	buf       []byte
 }
 
-// judge evaluates the object. An object that is being deleted counts as gone.
+// judge evaluates the object. One that is being deleted counts until it is gone, since a
+// finalizer may keep it, and what it runs, for good; but nothing is to be fixed there.
 func (j *judge) judge(ctx context.Context, u *unstructured.Unstructured) *judged {
 	out := &judged{key: keyOf(u.GetNamespace(), u.GetName())}
-	if u.GetDeletionTimestamp() != nil {
-		return out
-	}
+	leaving := u.GetDeletionTimestamp() != nil
 	var clean []*tally
 	var faults []fault
 	results := j.policies.Evaluate(ctx, j.request(u))
@@ -52,7 +51,7 @@ func (j *judge) judge(ctx context.Context, u *unstructured.Unstructured) *judged
 		if t == nil || t.revision != results[i].Revision {
 			continue
 		}
-		f := faultOf(t, &results[i])
+		f := faultOf(t, &results[i], leaving)
 		if f.failed {
 			j.failed(t.policy)
 		}
@@ -85,8 +84,9 @@ func (j *judge) request(u *unstructured.Unstructured) *policy.Request {
 	return r
 }
 
-// faultOf is zero for a decision that found nothing wrong.
-func faultOf(t *tally, d *catalog.Result) fault {
+// faultOf is zero for a decision that found nothing wrong. The object of one that is
+// leaving is being deleted.
+func faultOf(t *tally, d *catalog.Result, leaving bool) fault {
 	err := cmp.Or(d.Err, d.FixErr)
 	if err == nil && len(d.Violations) == 0 {
 		return fault{}
@@ -99,8 +99,11 @@ func faultOf(t *tally, d *catalog.Result) fault {
 	case d.Waived != nil:
 		f.waived = true
 	case len(d.Violations) > 0:
-		f.violations, f.fixable = int32(len(d.Violations)), len(d.Actions) > 0
+		f.violations, f.fixable = int32(len(d.Violations)), len(d.Actions) > 0 && !leaving
 		f.message = d.Violations[0].Message
+		if leaving {
+			f.message = "being deleted: " + f.message
+		}
 		if err != nil {
 			f.message = clip(f.message, maxMessage/2) + " (besides: " + err.Error() + ")"
 		}

@@ -87,7 +87,7 @@ func (r *record) tallies(visit func(*tally)) {
 // as a runtime.Object, though it is none that any server knows.
 type judged struct {
 	key string
-	// record is nil when no policy concerns the object, or it is being deleted.
+	// record is nil when no policy concerns the object.
 	record *record
 }
 

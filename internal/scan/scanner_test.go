@@ -201,7 +201,11 @@ func TestScannerFollowsObjectsAndPolicies(t *testing.T) {
 	w.create(configMapResource, leaving)
 
 	w.set(w.policy("owner"))
-	w.await("an object that is being deleted doesn't count", see{[]string{"ConfigMap bad"}, true, v1alpha1.ScanComplete, 2})
+	w.await("an object that is being deleted counts until it is gone", see{[]string{"ConfigMap bad", "ConfigMap leaving"}, true, v1alpha1.ScanComplete, 3})
+	if err := w.resource(configMapResource).Delete(w.ctx, "leaving", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.await("then it doesn't", see{[]string{"ConfigMap bad"}, true, v1alpha1.ScanComplete, 2})
 
 	w.create(configMapResource, object("v1", "ConfigMap", "new", nil))
 	w.await("the watch finds a new object", see{[]string{"ConfigMap bad", "ConfigMap new"}, true, v1alpha1.ScanComplete, 3})

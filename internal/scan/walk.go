@@ -203,9 +203,6 @@ func (w *Walk) kind(ctx context.Context, mapping *meta.RESTMapping, at Progress,
 	return eachPage(ctx, resource, opts, func(list *unstructured.UnstructuredList) bool {
 		for i := range list.Items {
 			u := &list.Items[i]
-			if u.GetDeletionTimestamp() != nil {
-				continue // it counts as gone
-			}
 			u.SetGroupVersionKind(mapping.GroupVersionKind)
 			w.read++
 			if !yield(Found{Object: u.Object, Namespace: w.namespaces[u.GetNamespace()], Resource: mapping.Resource.Resource}, nil) {
