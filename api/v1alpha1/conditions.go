@@ -11,6 +11,9 @@ const (
 	// ConditionSlow is True on a Policy whose evaluations are stopped at a limit of
 	// time or memory again and again, and absent otherwise.
 	ConditionSlow = "Slow"
+	// ConditionLimited is True on a Remediation whose policy asks for more than the
+	// cluster's administrator allows, and absent otherwise.
+	ConditionLimited = "Limited"
 )
 
 // Reasons of a Policy's conditions.
@@ -109,6 +112,8 @@ const (
 	ReasonAnalysisFailed = "AnalysisFailed"
 	// ReasonAnalysisInconclusive: a metric gives no answer, which is never a pass.
 	ReasonAnalysisInconclusive = "AnalysisInconclusive"
+	// ReasonAdministratorLimit: the policy asks for more than the manager's flags allow.
+	ReasonAdministratorLimit = "AdministratorLimit"
 	// ReasonDemoted: the policy's breaker opened too often; only dry runs are made.
 	ReasonDemoted = "Demoted"
 	// ReasonSLOUnknown: the query of a breaker's service level objective gives no

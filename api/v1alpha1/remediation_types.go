@@ -87,7 +87,7 @@ type RemediationList struct {
 }
 
 // RemediationSpec is an immutable plan. Only paused, abort, undo and retries may change.
-// +kubebuilder:validation:XValidation:rule="self.policy == oldSelf.policy && self.planHash == oldSelf.planHash && self.strategy == oldSelf.strategy && self.targets == oldSelf.targets && has(self.writable) == has(oldSelf.writable) && (!has(self.writable) || self.writable == oldSelf.writable) && self.waves == oldSelf.waves && self.slices == oldSelf.slices && has(self.stages) == has(oldSelf.stages) && (!has(self.stages) || self.stages == oldSelf.stages)",message="a plan is immutable but for paused, abort, undo and retries: delete the Remediation and let the controller plan anew"
+// +kubebuilder:validation:XValidation:rule="self.policy == oldSelf.policy && self.planHash == oldSelf.planHash && self.strategy == oldSelf.strategy && self.targets == oldSelf.targets && has(self.writable) == has(oldSelf.writable) && (!has(self.writable) || self.writable == oldSelf.writable) && self.waves == oldSelf.waves && self.slices == oldSelf.slices && has(self.stages) == has(oldSelf.stages) && (!has(self.stages) || self.stages == oldSelf.stages) && has(self.limits) == has(oldSelf.limits) && (!has(self.limits) || self.limits == oldSelf.limits)",message="a plan is immutable but for paused, abort, undo and retries: delete the Remediation and let the controller plan anew"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.abort) || !oldSelf.abort || (has(self.abort) && self.abort)",message="an abort can't be taken back: annotate the policy with evenkeel.dev/retry to plan anew"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.undo) || !oldSelf.undo || (has(self.undo) && self.undo && has(self.undoneBy) == has(oldSelf.undoneBy) && (!has(self.undoneBy) || self.undoneBy == oldSelf.undoneBy))",message="an undo can't be taken back: annotate the policy with evenkeel.dev/retry to plan anew"
 type RemediationSpec struct {
@@ -99,9 +99,15 @@ type RemediationSpec struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	PlanHash string `json:"planHash"`
-	// strategy is the policy's strategy, frozen when the plan was made.
+	// strategy is the policy's strategy, frozen when the plan was made, within what the
+	// cluster's administrator allows.
 	// +required
 	Strategy RemediationStrategy `json:"strategy"`
+	// limits are what the administrator's flags have changed of what the policy asks for.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Limits []AppliedLimit `json:"limits,omitempty"`
 	// targets is the number of targets over all slices.
 	// +required
 	// +kubebuilder:validation:Minimum=1
@@ -155,6 +161,35 @@ type RemediationSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	Retries int32 `json:"retries,omitempty"`
 }
+
+// AppliedLimit is a field of a strategy for which a policy asks more than the cluster's
+// administrator allows.
+type AppliedLimit struct {
+	// field is the field below spec.remediation of the policy.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Field string `json:"field"`
+	// asked is what the policy asks for.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Asked string `json:"asked"`
+	// allowed is what it gets.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Allowed string `json:"allowed"`
+	// flag is the manager's flag that says so.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Flag string `json:"flag"`
+}
+
+// String tells the limit to people.
+func (l AppliedLimit) String() string {
+	return l.Field + ": the policy asks for " + l.Asked + ", the administrator allows " + l.Allowed + " (" + l.Flag + ")"
+}
+
+// MaxWaves is how many waves a plan has at most.
+const MaxWaves = 189
 
 // PlannedStage is a stage of a plan.
 type PlannedStage struct {

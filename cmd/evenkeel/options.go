@@ -109,7 +109,7 @@ func (o *managerOptions) Validate() error {
 	if o.resync < time.Second {
 		errs = append(errs, fmt.Errorf("--resync %s must be at least 1s", o.resync))
 	}
-	return errors.Join(append(errs, o.validateLease(), o.validateLimits(), o.validateMemory(), o.escalation.Validate(), o.analysis.Validate(), o.slo.Validate(o.analysis.url), o.sources.Validate(), o.tools.Validate(), o.fixes.Validate())...)
+	return errors.Join(append(errs, o.validateLease(), o.validateLimits(), o.validateMemory(), o.escalation.Validate(), o.analysis.Validate(), o.slo.Validate(o.analysis.url), o.sources.Validate(), o.tools.Validate(), o.fixes.Validate(), o.careful.Validate())...)
 }
 
 func (o *managerOptions) validateMemory() error {

@@ -36,6 +36,8 @@ type planOptions struct {
 	tools           toolOptions
 	exempt          []string
 	fixes           reachOptions
+	// careful are the manager\'s flags of that sort.
+	careful floorOptions
 }
 
 func newPlanCommand() *cobra.Command {
@@ -76,6 +78,7 @@ with 2 when it was called wrongly, and with 3 when something couldn't be read.`,
 	o.tools.AddFlags(f)
 	f.StringSliceVar(&o.exempt, "exempt-namespaces", []string{"kube-system", "kube-node-lease"}, "the manager's flag of that name: namespaces in which nothing is written, besides --controller-namespace")
 	o.fixes.AddFlags(f)
+	o.careful.AddFlags(f)
 	f.BoolVar(&o.allowIncomplete, "allow-incomplete", false, "don't fail for what couldn't be read")
 	return cmd
 }
@@ -84,7 +87,7 @@ func (o *planOptions) run(cmd *cobra.Command, name string) error {
 	if !slices.Contains([]string{"json", "table", "yaml"}, o.output) {
 		return &exitError{exitUsage, fmt.Errorf("-o %q isn't known: give one of json, table, yaml", o.output)}
 	}
-	if err := o.fixes.Validate(); err != nil {
+	if err := errors.Join(o.fixes.Validate(), o.careful.Validate()); err != nil {
 		return &exitError{exitUsage, err}
 	}
 	account, err := accountNamed(o.controller)
@@ -111,7 +114,7 @@ func (o *planOptions) run(cmd *cobra.Command, name string) error {
 	fixes := newProgress(cmd.ErrOrStderr())
 	previewer := &remediate.Previewer{Reader: c, Mapper: c.RESTMapper(), Policies: inForce{snapshot}, Clock: newClock(), Tools: o.tools.known(),
 		Reach:  o.fixes.reach(append(slices.Clone(o.exempt), o.policies.namespace)...),
-		Rights: rights.Of(c, account), Diffs: shownDiffs,
+		Floors: o.careful.floors(), Rights: rights.Of(c, account), Diffs: shownDiffs,
 		Progress: func(done, all int) { fixes.tell(done, all, fmt.Sprintf("fix %d of %d computed", done, all)) }}
 	if o.diff {
 		previewer.Diffs = -1

@@ -142,6 +142,31 @@ func (s *Stages) Layout(counts []int, firstCanary int) (Layout, error) {
 	return l, nil
 }
 
+// Split is the layout with no wave larger than most: what is larger is split into
+// several. It stays as it is when most is 0, or when there were more waves then than
+// a plan can have.
+func (l Layout) Split(most int) Layout {
+	if most <= 0 {
+		return l
+	}
+	first := map[int32]int32{}
+	var out Layout
+	for wave, size := range l.Waves {
+		first[int32(wave)] = int32(len(out.Waves))      //nolint:gosec // at most MaxTargets waves.
+		for ; size > int32(most); size -= int32(most) { //nolint:gosec // it is a number of targets.
+			out.Waves = append(out.Waves, int32(most)) //nolint:gosec // as above.
+		}
+		out.Waves = append(out.Waves, size)
+	}
+	if len(out.Waves) > v1alpha1.MaxWaves {
+		return l
+	}
+	for _, s := range l.Stages {
+		out.Stages = append(out.Stages, v1alpha1.PlannedStage{Name: s.Name, FirstWave: first[s.FirstWave]})
+	}
+	return out
+}
+
 // shrinkFirst moves what is more than most from the first size to the second.
 func shrinkFirst(sizes []int32, most int32) []int32 {
 	surplus := sizes[0] - most

@@ -171,3 +171,29 @@ func TestLayoutLeavesNoTargetOut(t *testing.T) {
 		}
 	})
 }
+
+func TestSplit(t *testing.T) {
+	stages := []v1alpha1.PlannedStage{{Name: "staging", FirstWave: 0}, {Name: "prod", FirstWave: 2}}
+	cases := map[string]struct {
+		reason string
+		layout canary.Layout
+		most   int
+		want   canary.Layout
+	}{
+		"without a limit nothing is split":      {layout: canary.Layout{Waves: []int32{1, 99}}, want: canary.Layout{Waves: []int32{1, 99}}},
+		"what is larger is split":               {layout: canary.Layout{Waves: []int32{1, 4, 25}}, most: 10, want: canary.Layout{Waves: []int32{1, 4, 10, 10, 5}}},
+		"what fits stays":                       {layout: canary.Layout{Waves: []int32{1, 10}}, most: 10, want: canary.Layout{Waves: []int32{1, 10}}},
+		"a canary is split too, its rest waves": {layout: canary.Layout{Waves: []int32{5, 3}}, most: 2, want: canary.Layout{Waves: []int32{2, 2, 1, 2, 1}}},
+		"stages begin with the waves that they did": {layout: canary.Layout{Waves: []int32{1, 5, 3, 4}, Stages: stages}, most: 3,
+			want: canary.Layout{Waves: []int32{1, 3, 2, 3, 3, 1}, Stages: []v1alpha1.PlannedStage{{Name: "staging", FirstWave: 0}, {Name: "prod", FirstWave: 3}}}},
+		"more waves than a plan can have aren't made": {reason: "the rollout takes a wave in parts then",
+			layout: canary.Layout{Waves: []int32{1, 1000}}, most: 2, want: canary.Layout{Waves: []int32{1, 1000}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.layout.Split(tc.most)); diff != "" {
+				t.Errorf("%s (-want +got)\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -57,6 +57,9 @@ func (r Rollout) head(d *drawing) {
 	d.add(bold, "Remediation %s", rem.Name)
 	policy := rem.Spec.Policy
 	d.add(plain, "  Policy    %s, revision %.12s, owner %s, mode %s", policy.Name, policy.Revision, orDash(policy.Owner), rem.Spec.Strategy.Mode)
+	for _, limit := range rem.Spec.Limits {
+		d.add(plain, "  Limit     %s", limit)
+	}
 	if policy.RunbookURL != "" {
 		d.add(plain, "  Runbook   %s", policy.RunbookURL)
 	}

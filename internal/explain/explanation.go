@@ -78,6 +78,8 @@ type Touch struct {
 	Changes  []Change   `json:"changes,omitempty"`
 	// Proposal is the fix as a diff, of an object that is left to its owner.
 	Proposal string `json:"proposal,omitempty"`
+	// Limits are what the administrator's flags have changed of what the policy asks for.
+	Limits []v1alpha1.AppliedLimit `json:"limits,omitempty"`
 	// SameObject is false for an earlier object of that name.
 	SameObject bool `json:"sameObject"`
 

@@ -87,7 +87,7 @@ func explainCommand(o v1alpha1.ObjectReference) string {
 // byPlan says what the policy's latest plan that holds the object is to do.
 func (e *Explanation) byPlan(t Touch, v Verdict) string {
 	if working(t.Phase) && (t.State == v1alpha1.TargetPending || inFlight(t.State)) {
-		return e.atWork(t, v)
+		return e.atWork(t, v) + limited(t)
 	}
 	switch {
 	case t.Reason == v1alpha1.ReasonFighting:
@@ -147,6 +147,15 @@ func (e *Explanation) behindBreakers(v Verdict, will string) string {
 		}
 	}
 	return will
+}
+
+// limited tells what the administrator's flags have changed of what the policy asks for.
+func limited(t Touch) string {
+	text := ""
+	for _, limit := range t.Limits {
+		text += "; " + limit.String()
+	}
+	return text
 }
 
 func wave(n int32) string {

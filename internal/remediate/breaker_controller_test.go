@@ -15,6 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/limits"
 )
 
 // opened lets a canary fail, and the policy's breaker open.
@@ -109,18 +110,43 @@ func TestThreeOpeningsDemoteUntilTheRuleChanges(t *testing.T) {
 	c.must(err)
 	running, preview := c.plan("a"), c.plan("b")
 	preview.Spec.Strategy.Mode = v1alpha1.RemediationDryRun
-	if reason, message := stop(running, c.catalog.Snapshot(), demoted); reason != v1alpha1.ReasonDemoted || !strings.Contains(message, "3 times") {
+	if reason, message := stop(running, c.catalog.Snapshot(), demoted, &limits.Floors{}); reason != v1alpha1.ReasonDemoted || !strings.Contains(message, "3 times") {
 		t.Errorf("a plan that runs is stopped by %q: %s", reason, message)
 	}
-	if reason, _ := stop(preview, c.catalog.Snapshot(), demoted); reason != "" {
+	if reason, _ := stop(preview, c.catalog.Snapshot(), demoted, &limits.Floors{}); reason != "" {
 		t.Errorf("the dry run is stopped by %q", reason)
 	}
 	c.policy("absent", func(*v1alpha1.RemediationStrategy) {})
 	if st := c.reconciled("policy-tags").Status; st.Demoted != nil || !strings.Contains(c.told(), escalate.ReasonDemotionEnded) {
 		t.Errorf("after a new revision: %+v", st.Demoted)
 	}
-	if reason, _ := stop(preview, c.catalog.Snapshot(), nil); reason != v1alpha1.ReasonPolicyChanged {
+	if reason, _ := stop(preview, c.catalog.Snapshot(), nil, &limits.Floors{}); reason != v1alpha1.ReasonPolicyChanged {
 		t.Errorf("the dry run of the old revision is stopped by %q", reason)
+	}
+}
+
+func TestAModeThatIsNotAllowedByNowStopsAPlan(t *testing.T) {
+	c := newCircuit(t) // its policy asks for Automatic
+	cases := map[string]struct {
+		reason string
+		frozen v1alpha1.RemediationMode
+		most   v1alpha1.RemediationMode
+		want   string // of the stop; empty: the plan goes on
+	}{
+		"what is allowed goes on":                    {frozen: v1alpha1.RemediationAutomatic, most: v1alpha1.RemediationAutomatic},
+		"an Automatic plan begins nothing more":      {reason: "one in mode Manual takes its place, and waits", frozen: v1alpha1.RemediationAutomatic, most: v1alpha1.RemediationManual, want: v1alpha1.ReasonAdministratorLimit},
+		"a plan in the mode that is allowed goes on": {frozen: v1alpha1.RemediationManual, most: v1alpha1.RemediationManual},
+		"nothing goes on where nothing is allowed":   {frozen: v1alpha1.RemediationManual, most: v1alpha1.RemediationDisabled, want: v1alpha1.ReasonAdministratorLimit},
+		"once more is allowed another plan is made":  {frozen: v1alpha1.RemediationManual, want: v1alpha1.ReasonPolicyChanged},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			rem := c.plan("a")
+			rem.Spec.Strategy.Mode = tc.frozen
+			if reason, message := stop(rem, c.catalog.Snapshot(), nil, &limits.Floors{MaxMode: tc.most}); reason != tc.want {
+				t.Errorf("%s: got %q: %s", tc.reason, reason, message)
+			}
+		})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
 
@@ -22,6 +23,9 @@ import (
 type budgets struct {
 	reader client.Reader
 	shelf  *shelf
+	// floors is what the administrator asks of what begins; what is undone keeps to what
+	// its plan has frozen.
+	floors limits.Floors
 
 	mu sync.Mutex
 	// reserved are the namespaces of the targets that a plan may be about to
@@ -48,7 +52,7 @@ func (c *Controller) atBudgets(ctx context.Context, p *pass, o *Observation) err
 func (b *budgets) reserve(ctx context.Context, p *pass, o *Observation, ready []int, n int) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	room, err := b.room(ctx, p)
+	room, err := b.room(ctx, p, &b.floors)
 	unknown := ""
 	if tellsNothing(err) {
 		unknown = "what another plan has in flight isn't known: " + err.Error()
@@ -97,14 +101,14 @@ func (b *budgets) release(plan string) {
 }
 
 // room is what all plans at work leave. Without any budget nothing more is read.
-func (b *budgets) room(ctx context.Context, p *pass) (*canary.Room, error) {
-	atWork, err := b.atWork(ctx, p)
+func (b *budgets) room(ctx context.Context, p *pass, floors *limits.Floors) (*canary.Room, error) {
+	atWork, err := b.atWork(ctx, p, floors)
 	return canary.RoomFor(atWork), err
 }
 
 // atWork are the plans that may write, with what each has in flight; none when no
 // budget limits anything.
-func (b *budgets) atWork(ctx context.Context, p *pass) ([]canary.PlanAtWork, error) {
+func (b *budgets) atWork(ctx context.Context, p *pass, floors *limits.Floors) ([]canary.PlanAtWork, error) {
 	list := &v1alpha1.RemediationList{}
 	if err := b.reader.List(ctx, list); err != nil {
 		return nil, fmt.Errorf("list the plans at work: %w", err)
@@ -114,7 +118,7 @@ func (b *budgets) atWork(ctx context.Context, p *pass) ([]canary.PlanAtWork, err
 	for i := range list.Items {
 		rem := &list.Items[i]
 		if rem.Name == p.rem.Name || mayHaveWritten(rem) {
-			limited = limited || rem.Spec.Strategy.Budget != nil
+			limited = limited || rem.Spec.Strategy.Budget != nil || floors.MaxUnavailable != nil
 			plans = append(plans, rem)
 		}
 	}
@@ -131,7 +135,9 @@ func (b *budgets) atWork(ctx context.Context, p *pass) ([]canary.PlanAtWork, err
 				return nil, fmt.Errorf("budgets count what plan %s has in flight: %w", rem.Name, err)
 			}
 		}
-		atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: rem.Spec.Strategy.Budget, Targets: mayWrite(rem, own), InFlight: b.inFlight(rem.Name, own, counted)})
+		targets := mayWrite(rem, own)
+		strategy, _ := floors.Pace(rem.Spec.Strategy, targets)
+		atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: strategy.Budget, Targets: targets, InFlight: b.inFlight(rem.Name, own, counted)})
 	}
 	return atWork, nil
 }

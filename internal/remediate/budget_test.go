@@ -2,6 +2,7 @@ package remediate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
 
@@ -158,4 +160,34 @@ func TestPlansThatHaveNotBegunRestrictNobody(t *testing.T) {
 	if may, _ := begins(t, b, loose, 4); may != 4 {
 		t.Errorf("want 4, got %d", may)
 	}
+}
+
+// The administrator's share holds for what begins, also where no plan has a budget of
+// its own, and not for what is undone.
+func TestTheAdministratorsShareHoldsForEveryPlan(t *testing.T) {
+	tenth := intstr.Parse("10%")
+	floors := limits.Floors{MaxUnavailable: &tenth}
+	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: v1alpha1.RemediationSpec{Targets: 20}}
+	rem.Status.Phase = v1alpha1.PhaseApplying
+	b := &budgets{reader: budgetPlans{*rem}, floors: floors}
+	p := &pass{rem: rem, book: &book{}}
+	room, err := b.room(t.Context(), p, &b.floors)
+	if err != nil || room.Left() != 2 {
+		t.Errorf("%d of 20 may be in flight (%v), want 2", room.Left(), err)
+	}
+	if room, err = b.room(t.Context(), p, &limits.Floors{}); err != nil || room.Left() < 20 {
+		t.Errorf("%d may be undone (%v), want all", room.Left(), err)
+	}
+}
+
+// budgetPlans reads plans.
+type budgetPlans []v1alpha1.Remediation
+
+func (b budgetPlans) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return errors.New("nothing but plans")
+}
+
+func (b budgetPlans) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	list.(*v1alpha1.RemediationList).Items = b
+	return nil
 }

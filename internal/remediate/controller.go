@@ -57,6 +57,8 @@ type Controller struct {
 	turns    turns
 	// approvers is what the cluster's administrator asks of whoever approves a plan.
 	approvers canary.Approvers
+	// floors is how careful every strategy must be at the least.
+	floors limits.Floors
 }
 
 // Reconcile takes one step of a rollout.
@@ -263,4 +265,5 @@ func (c *Controller) record(rem *v1alpha1.Remediation, intent Intent, b *book) {
 	s.Counts = b.counts()
 	s.ObservedGeneration = rem.Generation
 	setConditions(rem, intent.Stuck, c.clock.Now())
+	tellLimits(&c.floors, rem, c.clock.Now())
 }

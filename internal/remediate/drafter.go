@@ -23,6 +23,7 @@ type drafter struct {
 	mapper   meta.RESTMapper
 	tools    kube.Tools
 	reach    limits.Reach
+	floors   limits.Floors
 }
 
 // drafted is what has become of a draft.
@@ -55,6 +56,7 @@ func (p *drafter) compose(ctx context.Context, d *draft, found []policy.Finding)
 	if err := p.choose(ctx, d, found, history); err != nil {
 		return draftEmpty, "", err
 	}
+	d.limit(&p.floors)
 	d.hash = planHash(*d)
 	if len(d.eligible) == 0 {
 		if d.untold() {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
 
@@ -27,7 +28,8 @@ func (c *Controller) observe(ctx context.Context, p *pass, looks []look) (Observ
 	now := c.clock.Now()
 	settleClock(&p.rem.Status, now)
 	c.soaks.settle(p.rem.Name, &p.rem.Status, now)
-	o := Observation{Now: now, Spec: p.rem.Spec, Status: *p.rem.Status.DeepCopy(), Targets: p.book.views(), Abort: abort(p.rem)}
+	spec, mostInWave := withinFloors(&c.floors, p.rem)
+	o := Observation{Now: now, Spec: spec, MostInWave: mostInWave, Status: *p.rem.Status.DeepCopy(), Targets: p.book.views(), Abort: abort(p.rem)}
 	p.atLandings(o.Targets)
 	settleTargets(o.Targets, o.Status, now)
 	if o.StopReason, o.Stop, err = c.stopped(ctx, p.rem, p.snapshot, demoted); err != nil {
@@ -124,7 +126,7 @@ func abort(rem *v1alpha1.Remediation) string {
 
 // stop says why a plan may begin no further target, or "". demoted is the policy's
 // demotion, or nil.
-func stop(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alpha1.BreakerDemotion) (reason, message string) {
+func stop(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alpha1.BreakerDemotion, floors *limits.Floors) (reason, message string) {
 	if rem.DeletionTimestamp != nil {
 		return v1alpha1.ReasonPolicyChanged, "the Remediation is being deleted; writes in flight are verified or undone first"
 	}
@@ -140,15 +142,19 @@ func stop(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alph
 	if healthSaid(rem, current) {
 		return v1alpha1.ReasonPolicyChanged, fmt.Sprintf("policy %s says by now how the health of its targets is told; a new plan follows", rem.Spec.Policy.Name)
 	}
-	mode := current.Spec.Remediation.Mode
+	asked := current.Spec.Remediation.Mode
+	allowed := floors.Mode(asked)
+	mode := allowed
 	if demoted != nil && mode.Runs() {
 		mode = v1alpha1.RemediationDryRun
 	}
 	switch {
 	case mode == rem.Spec.Strategy.Mode:
 		return "", ""
-	case mode != current.Spec.Remediation.Mode:
+	case mode != allowed:
 		return v1alpha1.ReasonDemoted, demoted.Message
+	case mode != asked:
+		return v1alpha1.ReasonAdministratorLimit, limitedMode(rem.Spec.Policy.Name, asked, allowed)
 	default:
 		return v1alpha1.ReasonPolicyChanged,
 			fmt.Sprintf("policy %s changed spec.remediation.mode from %s to %s", rem.Spec.Policy.Name, rem.Spec.Strategy.Mode, mode)

@@ -14,7 +14,7 @@ import (
 // and the policy itself for its mode: the catalog keeps the last good revision of a
 // policy that doesn't compile, but whoever turns its remediation off must be heard.
 func (c *Controller) stopped(ctx context.Context, rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alpha1.BreakerDemotion) (reason, message string, err error) {
-	if reason, message = stop(rem, snapshot, demoted); message != "" {
+	if reason, message = stop(rem, snapshot, demoted, &c.floors); message != "" {
 		return reason, message, nil
 	}
 	live := &v1alpha1.Policy{}
@@ -23,7 +23,7 @@ func (c *Controller) stopped(ctx context.Context, rem *v1alpha1.Remediation, sna
 	}
 	live.SetDefaults()
 	was, is := snapshot.Definition(rem.Spec.Policy.Name).Spec.Remediation.Mode, live.Spec.Remediation.Mode
-	if string(live.UID) == rem.Spec.Policy.UID && is != was {
+	if string(live.UID) == rem.Spec.Policy.UID && c.floors.Mode(is) != c.floors.Mode(was) {
 		return v1alpha1.ReasonPolicyChanged, fmt.Sprintf("policy %s changed spec.remediation.mode from %s to %s", live.Name, was, is), nil
 	}
 	return "", "", nil

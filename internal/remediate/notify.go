@@ -27,7 +27,7 @@ func (c *Controller) tellOwners(ctx context.Context, p *pass) (time.Duration, er
 	if err != nil {
 		return 0, err
 	}
-	if _, why := stop(p.rem, p.snapshot, demoted); why != "" {
+	if _, why := stop(p.rem, p.snapshot, demoted, &c.floors); why != "" {
 		return 0, nil // the plan ends before it begins
 	}
 	if len(batch) == 0 {

@@ -12,6 +12,9 @@ type Observation struct {
 	Now    time.Time
 	Spec   v1alpha1.RemediationSpec
 	Status v1alpha1.RemediationStatus
+	// MostInWave is how many targets of a wave may be written and not soaked; 0: any
+	// number. What is more waits until those have soaked.
+	MostInWave int
 	// Targets are all targets of the plan, in order.
 	Targets []TargetView
 	// Stop says why no target may be begun any more: the policy has changed, or

@@ -114,6 +114,7 @@ func (o Observation) soaked(m members) Intent {
 	intent := o.enter(v1alpha1.PhaseApplying, fmt.Sprintf("%d targets verified and soaked", len(done)))
 	intent.Outcomes = o.setBack(marks)
 	intent.Marks = append(marks, done...)
+	intent.Anew = len(m.next) > 0 // the rest of the wave is verified, soaked and measured like one of its own
 	if len(done) > 0 {
 		first := o.Targets[done[0].Target].Object
 		intent.Outcomes = append(intent.Outcomes, Outcome{Type: OutcomeSucceeded, Count: int32(len(done)), Namespaces: o.namespaces(done),

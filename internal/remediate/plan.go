@@ -60,6 +60,10 @@ type draft struct {
 	// waiting counts the objects that couldn't be mended by earlier plans and
 	// whose next try is still to come.
 	waiting int
+	// limited is what the administrator's flags have changed of what the policy asks for.
+	limited []v1alpha1.AppliedLimit
+	// mostInWave is the largest wave that the administrator allows; 0: any.
+	mostInWave int
 	// told are the objects that the latest plan has left alone, by tellKey.
 	told map[string]bool
 	hash string
@@ -168,7 +172,7 @@ func (d *draft) layout() (canary.Layout, error) {
 	if err != nil {
 		return canary.Layout{}, fmt.Errorf("policy %s, spec.remediation: %w", d.policy.Name, err)
 	}
-	return layout, nil
+	return layout.Split(d.mostInWave), nil
 }
 
 // build makes the API objects of the plan.
@@ -177,6 +181,7 @@ func (d *draft) build() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, er
 	if err != nil {
 		return nil, nil, err
 	}
+	d.limitWaves()
 	targets := d.targets(&layout)
 	rem := &v1alpha1.Remediation{
 		ObjectMeta: metav1.ObjectMeta{Name: d.policy.Name + "-" + d.hash[:8], Finalizers: []string{v1alpha1.Finalizer},
@@ -184,7 +189,7 @@ func (d *draft) build() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, er
 		Spec: v1alpha1.RemediationSpec{
 			Policy: v1alpha1.PlannedPolicy{Name: d.policy.Name, UID: string(d.policy.UID), Generation: d.policy.Generation,
 				Revision: d.revision, Author: canary.Author(d.policy), Authors: authors.Of(d.policy).Users, Owner: d.policy.Spec.Owner, RunbookURL: d.policy.Spec.RunbookURL},
-			PlanHash: d.hash, Strategy: d.strategy, Targets: int32(len(targets)), Writable: int32(d.size()), Waves: layout.Waves, Stages: layout.Stages},
+			PlanHash: d.hash, Strategy: d.strategy, Targets: int32(len(targets)), Writable: int32(d.size()), Waves: layout.Waves, Stages: layout.Stages, Limits: d.limited},
 	}
 	parts := split(rem, targets)
 	for _, slice := range parts {
@@ -245,6 +250,9 @@ func (d *draft) announce(rem *v1alpha1.Remediation) string {
 			end = int(rem.Spec.Stages[i+1].FirstWave)
 		}
 		text += fmt.Sprintf("; %s %v", stage.Name, rem.Spec.Waves[stage.FirstWave:end])
+	}
+	for _, limit := range d.limited {
+		text += "; " + limit.String()
 	}
 	if d.size() < len(d.eligible) {
 		text += "; the others wait for the next plan (budget.maxTargets)"

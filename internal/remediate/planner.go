@@ -104,6 +104,13 @@ func (p *Planner) plan(ctx context.Context, pol *v1alpha1.Policy, plans []v1alph
 	if strategy.Mode == v1alpha1.RemediationDisabled || pol.DeletionTimestamp != nil {
 		return 0, nil
 	}
+	if asked := strategy.Mode; p.floors.Mode(asked) != asked {
+		strategy.Mode = p.floors.Mode(asked)
+		if strategy.Mode == v1alpha1.RemediationDisabled {
+			p.notPlanned(ctx, pol, limitedMode(pol.Name, asked, strategy.Mode))
+			return 0, nil
+		}
+	}
 	if problems := canary.Validate(strategy); len(problems) > 0 {
 		p.notPlanned(ctx, pol, problems[0].String()) // it got past admission: the policy's next change is looked at
 		return 0, nil

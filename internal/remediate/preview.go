@@ -36,6 +36,8 @@ type Previewer struct {
 	Tools kube.Tools
 	// Reach is what the manager's flags let fixes write.
 	Reach limits.Reach
+	// Floors is how careful the manager's flags ask every strategy to be.
+	Floors limits.Floors
 	// Rights asks what the controller may do; nil leaves that out.
 	Rights rights.Asker
 	// Diffs is how many targets' fixes are computed; negative means all.
@@ -59,7 +61,7 @@ func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.Policy, found []p
 		strategy.Mode = v1alpha1.RemediationAutomatic
 		hold(out, "ModeDisabled", "spec.remediation.mode is Disabled: nothing is planned until it is Automatic, Manual or DryRun; the waves are those of Automatic")
 	}
-	drafts := &drafter{reader: p.Reader, policies: p.Policies, clock: p.Clock, mapper: p.Mapper, tools: p.Tools, reach: p.Reach}
+	drafts := &drafter{reader: p.Reader, policies: p.Policies, clock: p.Clock, mapper: p.Mapper, tools: p.Tools, reach: p.Reach, floors: p.Floors}
 	plans, err := drafts.plansOf(ctx, pol.Name)
 	if err != nil && !notInstalled(err) {
 		return nil, err
@@ -123,6 +125,9 @@ func (p *Previewer) fill(ctx context.Context, out *display.Plan, d *draft) error
 	rem, parts, err := d.build()
 	if err != nil {
 		return err
+	}
+	for _, limit := range rem.Spec.Limits {
+		out.Notes = append(out.Notes, limit.String())
 	}
 	if d.policy.UID != "" {
 		out.Remediation = rem.Name

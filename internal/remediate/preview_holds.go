@@ -62,7 +62,8 @@ func (p *Previewer) health(ctx context.Context, out *display.Plan, rem *v1alpha1
 // first wave needs.
 func (p *Previewer) budget(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation) error {
 	b := newBudgets(p.Reader, newShelf(p.Reader))
-	atWork, err := b.atWork(ctx, &pass{rem: rem, book: &book{}})
+	b.floors = p.Floors
+	atWork, err := b.atWork(ctx, &pass{rem: rem, book: &book{}}, &b.floors)
 	if notInstalled(err) {
 		return nil
 	}

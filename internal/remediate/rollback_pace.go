@@ -11,6 +11,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/limits"
 )
 
 // Undoing restarts what the rollout restarted, so it keeps to the same budgets,
@@ -61,7 +62,7 @@ func (c *Controller) atRollbackRoom(ctx context.Context, p *pass, o *Observation
 func (b *budgets) reserveUndo(ctx context.Context, p *pass, o *Observation) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	room, err := b.room(ctx, p)
+	room, err := b.room(ctx, p, &limits.Floors{})
 	why := ""
 	if err != nil {
 		room, why = &canary.Room{}, "what other plans have in flight isn't known: "+err.Error()

@@ -37,6 +37,7 @@ type world struct {
 	Early   uint32        // how the machine is woken before its time
 	People  people
 	Limits  boundaries
+	Floors  flags
 }
 
 func (w world) fleet() fleet {
@@ -86,6 +87,7 @@ func (w world) surround(s *simulation) {
 	}
 	w.People.speak(s)
 	w.Limits.apply(s)
+	w.Floors.apply(s)
 }
 
 func within(spans []span, at time.Duration) bool {
@@ -216,6 +218,7 @@ func TestRolloutKeepsTheRules(t *testing.T) {
 		w.Stop = sometime().Draw(t, "stop")
 		w.People = anyPeople().Draw(t, "people")
 		w.Limits = anyLimits().Draw(t, "limits")
+		w.Floors = anyFloors().Draw(t, "floors")
 		if _, err := w.live(); err != nil {
 			t.Fatalf("%v", err)
 		}

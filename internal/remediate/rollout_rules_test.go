@@ -69,6 +69,7 @@ func (r *rules) checkWrites(s simStep) {
 			r.sim.fault("%s of wave %d, %s, is to be written in wave %d", name(t.Object), t.Wave, t.State, wave)
 		}
 	}
+	r.checkFloors(s)
 	if busy > int(o.Spec.Strategy.MaxConcurrent) {
 		r.sim.fault("%d targets in flight: the limit is %d", busy, o.Spec.Strategy.MaxConcurrent)
 	}

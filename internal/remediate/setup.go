@@ -65,9 +65,11 @@ func Register(mgr ctrl.Manager, o Options) error {
 	b := &breakers{store: clusterBreakers{live, mgr.GetClient()}, cached: breakersIn{mgr.GetClient()}, hasNamespace: namespaceExists(live), policies: o.Policies, findings: o.Findings, analyzer: o.Analyzer,
 		slo: o.SLO, clock: o.Clock, events: recorder, metrics: newBreakerMetrics(o.Metrics)}
 	slices := newShelf(reader)
+	room := newBudgets(reader, slices)
+	room.floors = o.Floors
 	approvers := canary.Approvers{Distinct: o.Floors.DistinctApprover, SourcesReviewed: o.Floors.SourcesReviewed}
 	rollout := &Controller{client: writer, reader: reader, policies: o.Policies, clock: o.Clock,
-		events: recorder, breakers: b, shelf: slices, budgets: newBudgets(reader, slices), metrics: newMetrics(o.Metrics), analyzer: o.Analyzer, tools: o.Tools, landings: newLandings(), soaks: newSoakClock(), reach: o.Reach, approvers: approvers,
+		events: recorder, breakers: b, shelf: slices, budgets: room, metrics: newMetrics(o.Metrics), analyzer: o.Analyzer, tools: o.Tools, landings: newLandings(), soaks: newSoakClock(), reach: o.Reach, approvers: approvers, floors: o.Floors,
 		rights: &rights.Finder{Asker: rights.Own(mgr.GetClient()), Mapper: mgr.GetRESTMapper()}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("remediation").
 		For(&v1alpha1.Remediation{}).
@@ -83,7 +85,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		return err
 	}
 	planner := &Planner{client: writer, doubt: doubtIn(mgr.GetAPIReader(), keys), status: o.Policies, findings: o.Findings, events: recorder, breakers: b, said: newSayings(),
-		drafter: drafter{reader: reader, policies: o.Policies, clock: o.Clock, mapper: mgr.GetRESTMapper(), tools: o.Tools, reach: o.Reach}}
+		drafter: drafter{reader: reader, policies: o.Policies, clock: o.Clock, mapper: mgr.GetRESTMapper(), tools: o.Tools, reach: o.Reach, floors: o.Floors}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("planner").
 		For(&v1alpha1.Policy{}).
 		Watches(&v1alpha1.Remediation{}, handler.EnqueueRequestsFromMapFunc(policyOf)).

@@ -11,6 +11,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/limits"
 )
 
 // simulation carries out what the machine decides on a simulated fleet, with
@@ -42,6 +43,8 @@ type simulation struct {
 	claims func(*simulation) map[string]string
 	// others are the other plans at work; their budgets count.
 	others func(*simulation) []canary.PlanAtWork
+	// floors is what the administrator's flags ask for by now.
+	floors func(*simulation) limits.Floors
 	// watch sees every step, before and after.
 	watch func(simStep)
 

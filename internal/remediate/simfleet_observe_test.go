@@ -3,13 +3,19 @@ package remediate
 import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/limits"
 )
 
 // observe gathers what the machine may look at, as gather does: the phases that
 // look at a thing are those of looks.
 func (s *simulation) observe(views []TargetView) Observation {
 	s.spec(s, &s.rem.Spec)
-	o := Observation{Now: s.clock.Now(), Spec: s.rem.Spec, Status: *s.rem.Status.DeepCopy(), Targets: append([]TargetView{}, views...),
+	var floors limits.Floors
+	if s.floors != nil {
+		floors = s.floors(s)
+	}
+	spec, mostInWave := withinFloors(&floors, s.rem)
+	o := Observation{Now: s.clock.Now(), Spec: spec, MostInWave: mostInWave, Status: *s.rem.Status.DeepCopy(), Targets: append([]TargetView{}, views...),
 		Stop: s.stop(s), Abort: abort(s.rem)}
 	phase, from := o.Status.Phase, o.Status.HeldFrom
 	begun := phase != "" && phase != v1alpha1.PhasePlanned && phase != v1alpha1.PhaseAwaitingApproval && !(phase == v1alpha1.PhaseHeld && from == v1alpha1.PhasePlanned)

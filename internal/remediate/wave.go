@@ -14,6 +14,7 @@ type members struct {
 	ready    []int // pending, may be written now
 	later    []int // pending, waiting for another try
 	full     []int // pending, waiting for room in a budget, or for another plan
+	next     []int // pending, waiting until what is written of the wave has soaked
 	barred   []int // pending, kept back by something that lasts
 	intents  []int // recorded writes to find out about
 	applied  []int // written, not verified
@@ -39,7 +40,22 @@ func (o Observation) members(wave int32) members {
 			m.add(i, t, waits)
 		}
 	}
+	if o.MostInWave > 0 {
+		m.narrow(o.MostInWave - len(m.intents) - len(m.applied) - len(m.verified))
+	}
 	return m
+}
+
+// narrow keeps a wave to what may be written of it before that has soaked; room is how
+// many more may be.
+func (m *members) narrow(room int) {
+	if room > 0 {
+		most := min(room, len(m.ready))
+		m.ready, m.next = m.ready[:most], m.ready[most:]
+		return
+	}
+	m.next = slices.Concat(m.ready, m.later, m.full)
+	m.ready, m.later, m.full = nil, nil, nil
 }
 
 func (m *members) add(i int, t TargetView, waits bool) {

@@ -31,7 +31,9 @@ type PolicyHandler struct {
 	Reviews *intake.Reader
 	Checker *PolicyChecker
 	// Reach is what fixes may write.
-	Reach   limits.Reach
+	Reach limits.Reach
+	// Floors is how careful every strategy must be at the least.
+	Floors  limits.Floors
 	Metrics *Metrics
 	Clock   clock.PassiveClock
 	Log     logr.Logger
@@ -102,6 +104,7 @@ func (h *PolicyHandler) answer(_ context.Context, req *policy.Request) (response
 	if len(found) == 0 {
 		resp.Warnings = notAtAdmission(&p)
 		resp.Warnings = append(resp.Warnings, outOfReach(&p, &h.Reach)...)
+		resp.Warnings = append(resp.Warnings, beyondFloors(&p, &h.Floors)...)
 		return resp, decisionAllowed
 	}
 	resp.Allowed = false

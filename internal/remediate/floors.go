@@ -1,0 +1,93 @@
+package remediate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/limits"
+)
+
+// What the cluster's administrator asks of every strategy holds twice: when a plan is
+// drafted, so that what it freezes keeps to it, and again at every step, for plans that
+// were made before the flags were set. The tighter of the two counts. Undoing is never
+// slowed by it: a rollback keeps to what its plan has frozen.
+
+// limit brings a draft within what the administrator allows, and keeps what that has
+// changed of what the policy asks for.
+func (d *draft) limit(floors *limits.Floors) {
+	asked := d.policy.Spec.Remediation.DeepCopy()
+	asked.SetDefaults()
+	d.mostInWave = floors.Wave(d.size())
+	_, d.limited = floors.Strategy(*asked, d.size())
+	d.strategy, _ = floors.Strategy(d.strategy, d.size())
+}
+
+// limitWaves notes that waves of the draft, which is in order by now, are split.
+func (d *draft) limitWaves() {
+	if largest := d.largestWave(); d.mostInWave > 0 && largest > d.mostInWave {
+		d.limited = append(d.limited, v1alpha1.AppliedLimit{Field: "waves", Asked: fmt.Sprintf("%d in one wave", largest),
+			Allowed: fmt.Sprintf("%d", d.mostInWave), Flag: limits.FlagMaxWave})
+	}
+}
+
+// largestWave is the largest wave that the policy asks for, over all stages.
+func (d *draft) largestWave() int {
+	whole := *d
+	whole.mostInWave = 0
+	layout, err := whole.layout()
+	if err != nil || len(layout.Waves) == 0 {
+		return 0
+	}
+	return int(slices.Max(layout.Waves))
+}
+
+// writable is the number of targets that a plan may write.
+func writable(spec *v1alpha1.RemediationSpec) int {
+	if spec.Writable > 0 {
+		return int(spec.Writable)
+	}
+	return int(spec.Targets)
+}
+
+// withinFloors is a plan as it may be rolled out now. What is being undone keeps to what the
+// plan has frozen.
+func withinFloors(floors *limits.Floors, rem *v1alpha1.Remediation) (spec v1alpha1.RemediationSpec, mostInWave int) {
+	spec = rem.Spec
+	if rem.Status.Phase == v1alpha1.PhaseRollingBack {
+		return spec, 0
+	}
+	spec.Strategy, _ = floors.Pace(spec.Strategy, writable(&spec))
+	return spec, floors.Wave(writable(&spec))
+}
+
+// tellLimits says in a condition what the administrator has changed of what the policy
+// asks for, and of what the plan has frozen.
+func tellLimits(floors *limits.Floors, rem *v1alpha1.Remediation, now time.Time) {
+	_, since := floors.Pace(rem.Spec.Strategy, writable(&rem.Spec))
+	var told []string
+	for _, limit := range slices.Concat(rem.Spec.Limits, since) {
+		told = append(told, limit.String())
+	}
+	if len(told) == 0 {
+		meta.RemoveStatusCondition(&rem.Status.Conditions, v1alpha1.ConditionLimited)
+		return
+	}
+	meta.SetStatusCondition(&rem.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionLimited, Status: metav1.ConditionTrue,
+		Reason: v1alpha1.ReasonAdministratorLimit, Message: strings.Join(told, "; "), ObservedGeneration: rem.Generation, LastTransitionTime: metav1.NewTime(now)})
+}
+
+// limitedMode says why a plan may begin no further target, when the administrator
+// doesn't allow its mode by now.
+func limitedMode(policy string, asked, allowed v1alpha1.RemediationMode) string {
+	next := "a plan in that mode follows"
+	if allowed == v1alpha1.RemediationDisabled {
+		next = "nothing is planned"
+	}
+	return fmt.Sprintf("policy %s asks for mode %s, the administrator allows %s at most (%s): %s", policy, asked, allowed, limits.FlagMaxMode, next)
+}
