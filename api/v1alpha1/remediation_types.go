@@ -306,6 +306,11 @@ type RemediationStatus struct {
 	// completedAt is when a final phase was reached.
 	// +optional
 	CompletedAt *metav1.MicroTime `json:"completedAt,omitempty"`
+	// sequence counts the times that the manager has written this status. It never
+	// goes back: an earlier status that somebody brings back is known by it.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Sequence int64 `json:"sequence,omitempty"`
 	// seal proves that the manager has written this status, but for its conditions:
 	// a message authentication code, with the name of its key before the dot.
 	// +optional

@@ -212,6 +212,11 @@ type RemediationSliceStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=250
 	Records []TargetRecord `json:"records,omitempty"`
+	// sequence counts the times that the manager has written this status. It never
+	// goes back: an earlier status that somebody brings back is known by it.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Sequence int64 `json:"sequence,omitempty"`
 	// seal proves that the manager has written this status: a message authentication
 	// code, with the name of its key before the dot.
 	// +optional

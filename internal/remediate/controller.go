@@ -54,6 +54,7 @@ type Controller struct {
 	landings *landings
 	soaks    *soakClock
 	reach    limits.Reach
+	marks    *seal.Marks
 	turns    turns
 	// approvers is what the cluster's administrator asks of whoever approves a plan.
 	approvers canary.Approvers
@@ -69,13 +70,14 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	}
 	defer leave()
 	rem := &v1alpha1.Remediation{}
-	if err := c.reader.Get(ctx, request.NamespacedName, rem); errors.Is(err, seal.ErrUnproven) {
+	if err := c.read(ctx, request.Name, rem); errors.Is(err, seal.ErrUnproven) {
 		return ctrl.Result{RequeueAfter: replanPoll}, c.distrust(ctx, rem, err)
 	} else if err != nil {
 		c.forget(request.Name)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if rests(rem) {
+		c.catchUp(ctx, rem)
 		c.forget(request.Name)
 		return ctrl.Result{}, c.finish(ctx, rem)
 	}
@@ -88,6 +90,7 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	status := kube.NewStatusWriter(c.client, rem)
 	defer func() {
 		err = errors.Join(err, status.Write(ctx, rem, v1alpha1.FieldManager))
+		c.keepMark(ctx, rem)
 		result, err = c.classify(ctx, rem.Name, result, err)
 	}()
 	wait, err := c.step(ctx, rem)
@@ -121,7 +124,7 @@ func (c *Controller) classify(ctx context.Context, plan string, result ctrl.Resu
 
 // step observes, decides and acts once.
 func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.Duration, error) {
-	b, err := c.shelf.book(ctx, rem)
+	b, err := c.book(ctx, rem)
 	if err != nil {
 		return c.withoutBook(ctx, rem, err)
 	}
@@ -189,7 +192,9 @@ func (c *Controller) persist(ctx context.Context, p *pass) error {
 		return err
 	}
 	p.denied = nil
-	return p.book.save(ctx, c.client)
+	err := p.book.save(ctx, c.client)
+	c.marks.Seen(p.rem, p.book.slices) // what couldn't be stored has the sequence of what is
+	return err
 }
 
 // work does what the machine wants done with targets; one thing a step.

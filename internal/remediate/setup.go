@@ -70,6 +70,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 	approvers := canary.Approvers{Distinct: o.Floors.DistinctApprover, SourcesReviewed: o.Floors.SourcesReviewed}
 	rollout := &Controller{client: writer, reader: reader, policies: o.Policies, clock: o.Clock,
 		events: recorder, breakers: b, shelf: slices, budgets: room, metrics: newMetrics(o.Metrics), analyzer: o.Analyzer, tools: o.Tools, landings: newLandings(), soaks: newSoakClock(), reach: o.Reach, approvers: approvers, floors: o.Floors,
+		marks:  &seal.Marks{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.Namespace},
 		rights: &rights.Finder{Asker: rights.Own(mgr.GetClient()), Mapper: mgr.GetRESTMapper()}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("remediation").
 		For(&v1alpha1.Remediation{}).

@@ -141,18 +141,37 @@ type statusWriter struct {
 	keys Keys
 }
 
-// Update seals the status of a plan or a slice, and writes it.
+// Update seals the status of a plan or a slice as the next of its sequence, and
+// writes it. The object holds the sequence that it had when that fails.
 func (w statusWriter) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
-	if _, ok := partsOf(obj); ok {
-		key, err := w.keys.Key(ctx)
-		if err != nil {
-			return err
-		}
-		if err := record(key, obj); err != nil {
-			return err
-		}
+	sequence := sequenceOf(obj)
+	if sequence == nil {
+		return w.SubResourceWriter.Update(ctx, obj, opts...)
 	}
-	return w.SubResourceWriter.Update(ctx, obj, opts...)
+	key, err := w.keys.Key(ctx)
+	if err != nil {
+		return err
+	}
+	before := *sequence
+	*sequence++
+	if err = record(key, obj); err == nil {
+		err = w.SubResourceWriter.Update(ctx, obj, opts...)
+	}
+	if err != nil {
+		*sequenceOf(obj) = before
+	}
+	return err
+}
+
+// sequenceOf is where an object counts its statuses; nil for a kind that isn't sealed.
+func sequenceOf(obj client.Object) *int64 {
+	switch o := obj.(type) {
+	case *v1alpha1.Remediation:
+		return &o.Status.Sequence
+	case *v1alpha1.RemediationSlice:
+		return &o.Status.Sequence
+	}
+	return nil
 }
 
 // record puts the seal of an object's status into it.

@@ -53,7 +53,7 @@ func partsOf(obj client.Object) (sealed, bool) {
 		status := o.Status.DeepCopy()
 		status.Seal = ""
 		s.kind, s.plan, s.statusSeal = "RemediationSlice", o.Spec, o.Status.Seal
-		if len(status.Records) > 0 {
+		if len(status.Records) > 0 || status.Sequence != 0 {
 			s.status = status
 		}
 	default:

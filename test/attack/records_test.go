@@ -6,6 +6,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -104,6 +105,43 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 		Expect(suite.API.Delete(ctx, rem)).To(Succeed())
 		Eventually(ctx, func() bool { return apierrors.IsNotFound(suite.Get(ctx, rem)) }).Should(BeTrue(), "it can be deleted")
 		unchanged(ctx, victim)
+	})
+
+	It("can't bring back an earlier genuine record, though admission was away meanwhile", func(ctx context.Context) {
+		attempt("keep a genuine record of a plan, bring it back once the plan has gone on, and ask to undo it")
+		suite.Create(ctx, fixture.ConfigMap(namespace, "target"))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic)))
+		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
+		records := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Slices[0]}}
+		Expect(suite.Get(ctx, records)).To(Succeed())
+		earlier := records.DeepCopy()
+		Expect(suite.API.Patch(ctx, rem.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"undo":true}}`)))).To(Succeed())
+		suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseRolledBack)
+		Expect(suite.Get(ctx, records)).To(Succeed())
+		Expect(records.Status.Sequence).To(BeNumerically(">", earlier.Status.Sequence))
+		mended := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "target"}}
+		Expect(suite.API.Patch(ctx, mended, client.RawPatch(types.MergePatchType, []byte(`{"data":{"state":"good"}}`)))).To(Succeed())
+
+		away := suite.AsManager() // whom admission doesn't ask about
+		earlier.ResourceVersion = records.ResourceVersion
+		Expect(away.Status().Update(ctx, earlier)).To(Succeed())
+		plan := rem.DeepCopy()
+		Eventually(ctx, func(g Gomega) { // the plan as it was when it had succeeded
+			g.Expect(suite.Get(ctx, plan)).To(Succeed())
+			plan.Status = *rem.Status.DeepCopy()
+			g.Expect(away.Status().Update(ctx, plan)).To(Succeed())
+		}).Should(Succeed())
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(suite.Get(ctx, plan)).To(Succeed())
+			stalled := meta.FindStatusCondition(plan.Status.Conditions, v1alpha1.ConditionStalled)
+			g.Expect(stalled).NotTo(BeNil())
+			g.Expect(stalled.Reason).To(Equal(v1alpha1.ReasonUnproven))
+			g.Expect(stalled.Message).To(ContainSubstring("somebody has brought an earlier state back"))
+		}).Should(Succeed())
+		Expect(suite.Get(ctx, mended)).To(Succeed())
+		Expect(mended.Data).To(HaveKeyWithValue("state", "good"), "it isn't undone once more")
+		Expect(suite.API.Delete(ctx, plan)).To(Succeed())
+		Eventually(ctx, func() bool { return apierrors.IsNotFound(suite.Get(ctx, plan)) }).Should(BeTrue(), "it can be deleted")
 	})
 
 	It("can't close a breaker by deleting it, nor by writing its status", func(ctx context.Context) {
