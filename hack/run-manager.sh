@@ -24,6 +24,6 @@ port=${WEBHOOK_PORT:-9443}
 echo "The manager runs with the rights of ServiceAccount evenkeel-system/evenkeel; stop it with Ctrl-C"
 exec bin/evenkeel manager --kubeconfig="$KUBECONFIG" \
   --leader-elect=false --webhook-port="$port" --webhook-url="https://localhost:$port" --webhook-owner=evenkeel-manager \
-  --cert-dir="$dir/manager/certificates" \
+  --cert-dir="$dir/manager/certificates" --webhook-client-ca-file="$dir/pki/webhooks/ca.crt" \
   --health-probe-bind-address="127.0.0.1:${PROBE_PORT:-8081}" --metrics-bind-address=0 \
   --source-allow-files --source-dir="$dir/manager/sources" --zap-encoder=console "${@:2}"

@@ -58,6 +58,7 @@ func (i *Instance) apiServerArgs() []string {
 		"--tls-private-key-file=" + i.pki("server.key"),
 		"--client-ca-file=" + i.pki("ca.crt"),
 		"--anonymous-auth=false",
+		"--admission-control-config-file=" + i.config("admission.yaml"),
 		"--authorization-mode=Node,RBAC",
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 		"--service-account-key-file=" + i.pki("service-account.pub"),

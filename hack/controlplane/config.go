@@ -56,6 +56,29 @@ podInitialBackoffSeconds: 1
 podMaxBackoffSeconds: 2
 `
 
+// admissionTemplate has the API server show webhooks who it is.
+const admissionTemplate = `apiVersion: apiserver.config.k8s.io/v1
+kind: AdmissionConfiguration
+plugins:
+- name: ValidatingAdmissionWebhook
+  configuration: &webhooks
+    apiVersion: apiserver.config.k8s.io/v1
+    kind: WebhookAdmissionConfiguration
+    kubeConfigFile: %q
+- name: MutatingAdmissionWebhook
+  configuration: *webhooks
+`
+
+// webhooksTemplate is the user that every webhook gets to see.
+const webhooksTemplate = `apiVersion: v1
+kind: Config
+users:
+- name: "*"
+  user:
+    client-certificate: %q
+    client-key: %q
+`
+
 // writeFiles makes every file that the components and the user need.
 func (i *Instance) writeFiles(now time.Time) error {
 	for _, dir := range []string{"config", "logs"} {
@@ -76,9 +99,14 @@ func (i *Instance) writeFiles(now time.Time) error {
 			return err
 		}
 	}
-	scheduler := fmt.Sprintf(schedulerTemplate, i.config("kube-scheduler.kubeconfig"))
-	if err := writeFile(i.config("kube-scheduler.yaml"), []byte(scheduler)); err != nil {
-		return err
+	for path, text := range map[string]string{
+		i.config("kube-scheduler.yaml"): fmt.Sprintf(schedulerTemplate, i.config("kube-scheduler.kubeconfig")),
+		i.config("admission.yaml"):      fmt.Sprintf(admissionTemplate, i.config("webhooks.kubeconfig")),
+		i.config("webhooks.kubeconfig"): fmt.Sprintf(webhooksTemplate, i.pki("webhooks/apiserver.crt"), i.pki("webhooks/apiserver.key")),
+	} {
+		if err := writeFile(path, []byte(text)); err != nil {
+			return err
+		}
 	}
 	stages, err := joinStages()
 	if err != nil {
@@ -97,6 +125,14 @@ func (i *Instance) writeCertificates(now time.Time) error {
 		return err
 	}
 	if err := authority.SigningKey("service-account"); err != nil {
+		return err
+	}
+	// What webhooks know the API server by vouches for nobody else.
+	webhooks, err := pki.NewAuthority(i.pki("webhooks"), now)
+	if err != nil {
+		return err
+	}
+	if err := webhooks.Client("apiserver", string(APIServer)); err != nil {
 		return err
 	}
 	for _, client := range []struct{ name, user, group string }{

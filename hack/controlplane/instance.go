@@ -62,6 +62,10 @@ func (i *Instance) Dir() string { return i.dir }
 // Kubeconfig is the path of a kubeconfig for an administrator.
 func (i *Instance) Kubeconfig() string { return filepath.Join(i.dir, "kubeconfig") }
 
+// WebhookClientCA is the authority of the certificate that the API server shows to
+// webhooks.
+func (i *Instance) WebhookClientCA() string { return i.pki("webhooks/ca.crt") }
+
 // Kubectl is the path of a kubectl of the server's version.
 func (i *Instance) Kubectl() string { return filepath.Join(i.record.Bin, "kubectl") }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -19,7 +20,12 @@ func (in *Installation) served(ctx context.Context, e entry) Finding {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(e.client.CABundle)
-	dialer := tls.Dialer{Config: &tls.Config{RootCAs: roots, ServerName: u.Hostname(), MinVersion: tls.VersionTLS12}}
+	asked := false
+	dialer := tls.Dialer{Config: &tls.Config{RootCAs: roots, ServerName: u.Hostname(), MinVersion: tls.VersionTLS12,
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			asked = true
+			return &tls.Certificate{}, nil // it is told before we are refused
+		}}}
 	connection, err := dialer.DialContext(ctx, "tcp", u.Host)
 	var untrusted *tls.CertificateVerificationError
 	switch {
@@ -37,5 +43,24 @@ func (in *Installation) served(ctx context.Context, e entry) Finding {
 	if until.Sub(in.Clock.Now()) < expiresSoon {
 		return warned("the leader renews it; restart the replica at that address", "the webhook at %s serves a certificate that expires at %s", u.Host, until.UTC().Format(time.RFC3339))
 	}
-	return fine("the certificate of %s is good until %s", u.Host, until.UTC().Format(time.RFC3339))
+	return fine("the certificate of %s is good until %s; %s", u.Host, until.UTC().Format(time.RFC3339), answersWhom(asked))
+}
+
+// answersWhom says whether the webhook asks clients for a certificate.
+func answersWhom(asked bool) string {
+	if asked {
+		return "it answers only clients whose certificate is vouched for (mutual TLS)"
+	}
+	return "it answers whoever reaches it (docs/certificates.md#mutual-tls)"
+}
+
+// demanded says whether the manager behind the Service asks clients for a certificate.
+func (in *Installation) demanded(ctx context.Context) string {
+	d, err := in.deployment(ctx)
+	if err != nil || len(d.Spec.Template.Spec.Containers) == 0 {
+		return "whether it asks clients for a certificate isn't known"
+	}
+	return answersWhom(slices.ContainsFunc(d.Spec.Template.Spec.Containers[0].Args, func(arg string) bool {
+		return strings.HasPrefix(arg, "--webhook-client-ca-file=") && arg != "--webhook-client-ca-file="
+	}))
 }

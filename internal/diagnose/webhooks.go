@@ -134,7 +134,7 @@ func (in *Installation) endpoints(ctx context.Context, have []entry) []Finding {
 	if ready == 0 {
 		return []Finding{failed("see the check manager", "no ready endpoint is behind the Service %s: what fails closed is refused now", name)}
 	}
-	return []Finding{fine("%d ready endpoints behind the Service %s", ready, name)}
+	return []Finding{fine("%d ready endpoints behind the Service %s; %s", ready, name, in.demanded(ctx))}
 }
 
 const (

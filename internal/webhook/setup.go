@@ -122,11 +122,11 @@ func (s *setup) serve(ctx context.Context) error {
 	if err := namespaces.watch(ctx, s.mgr.GetCache()); err != nil {
 		return err
 	}
-	config, err := tlsConfig(s.ClientCAFile)
+	log := s.mgr.GetLogger().WithName("webhook")
+	config, err := tlsConfig(s.ClientCAFile, log)
 	if err != nil {
 		return err
 	}
-	log := s.mgr.GetLogger().WithName("webhook")
 	server := &intake.Server{
 		Address:  net.JoinHostPort(s.Host, strconv.Itoa(s.Port)),
 		Handlers: s.endpoints(namespaces, s.self),

@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/go-logr/logr"
 )
 
 // clientCertificate is a client's certificate that vouches for itself.
@@ -63,7 +65,7 @@ func TestMutualTLS(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config, err := tlsConfig(tc.caFile)
+			config, err := tlsConfig(tc.caFile, logr.Discard())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,8 +92,61 @@ func TestMutualTLSNeedsAuthorities(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range []string{empty, filepath.Join(t.TempDir(), "none.crt")} {
-		if _, err := tlsConfig(file); err == nil {
+		if _, err := tlsConfig(file, logr.Discard()); err == nil {
 			t.Errorf("%s: the server would start, and nobody could be answered", file)
 		}
 	}
+}
+
+// Each connection is judged by what the file holds then; what can't be read changes
+// nothing.
+func TestClientAuthoritiesChangeWithoutARestart(t *testing.T) {
+	before, after := clientCertificate(t, "before"), clientCertificate(t, "after")
+	file := filepath.Join(t.TempDir(), "ca.crt")
+	write := func(certificates ...tls.Certificate) {
+		var text []byte
+		for _, c := range certificates {
+			text = append(text, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate[0]})...)
+		}
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(before)
+	config, err := tlsConfig(file, logr.Discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server.TLS = config
+	server.StartTLS()
+	defer server.Close()
+	sessions := map[*tls.Certificate]tls.ClientSessionCache{&before: tls.NewLRUClientSessionCache(8), &after: tls.NewLRUClientSessionCache(8)}
+	answered := func(client *tls.Certificate) bool {
+		transport := server.Client().Transport.(*http.Transport).Clone()
+		transport.DisableKeepAlives = true
+		transport.TLSClientConfig.Certificates, transport.TLSClientConfig.ClientSessionCache = []tls.Certificate{*client}, sessions[client]
+		response, err := (&http.Client{Transport: transport}).Get(server.URL)
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		return err == nil
+	}
+	expect := func(when string, first, second bool) {
+		t.Helper()
+		if a, b := answered(&before), answered(&after); a != first || b != second {
+			t.Errorf("%s: the first is answered %t, the second %t; want %t, %t", when, a, b, first, second)
+		}
+	}
+	expect("at first", true, false)
+	write(before, after)
+	expect("with both", true, true)
+	write()
+	expect("with an empty file", true, true)
+	write(after)
+	expect("with the second alone", false, true)
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	expect("with the file gone", false, true)
 }

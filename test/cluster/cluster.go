@@ -26,6 +26,9 @@ type Cluster struct {
 	KubectlPath string `json:"kubectl"`
 	// Server is the URL of the API server.
 	Server string `json:"server"`
+	// WebhookClientCA is the path of the authority of the certificate that the API
+	// server shows to webhooks: apiserver.crt, with its key, beside it.
+	WebhookClientCA string `json:"webhookClientCA"`
 
 	config *rest.Config
 	// command is the program that runs control planes.

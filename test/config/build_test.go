@@ -20,7 +20,7 @@ var _ = Describe("Every kustomization", func() {
 		folders := kustomizations()
 		Expect(folders).To(ContainElements("crd", "rbac", "manager", "webhook", "self-signed", "default", "prometheus",
 			"networkpolicy", "samples", "components/write-workloads", "components/write-networking",
-			"components/write-cert-manager", "components/evict-pods"))
+			"components/write-cert-manager", "components/evict-pods", "components/mutual-tls"))
 		for _, folder := range folders {
 			for _, object := range build(ctx, filepath.Join(configFolder(), folder)) {
 				Expect(object.GetName()).NotTo(BeEmpty(), "%s: %v", folder, object.Object)

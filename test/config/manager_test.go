@@ -37,7 +37,7 @@ func startManager(ctx context.Context, flags ...string) *manager {
 	ports, err := process.FreePorts(1)
 	Expect(err).NotTo(HaveOccurred())
 	m := &manager{metrics: fmt.Sprintf("127.0.0.1:%d", ports[0]), authority: filepath.Join(dir, "certs", "ca.crt")}
-	args := slices.Concat(installedFlags(ctx), []string{"--metrics-bind-address=" + m.metrics}, flags)
+	args := slices.Concat(clientAuthority(installedFlags(ctx)), []string{"--metrics-bind-address=" + m.metrics}, flags)
 	m.Manager, err = process.New(process.Config{Binary: binary, Dir: dir, Kubeconfig: writeToken(ctx, dir), Args: args})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(m.Stop)
@@ -74,6 +74,17 @@ func installedFlags(ctx context.Context) []string {
 		return slices.ContainsFunc([]string{"--metrics-bind-address=", "--health-probe-bind-address=", "--webhook-port=", "--cert-dir="},
 			func(flag string) bool { return strings.HasPrefix(arg, flag) })
 	})
+}
+
+// clientAuthority puts the file of this control plane in place of the one that the
+// component mutual-tls mounts.
+func clientAuthority(flags []string) []string {
+	for i, flag := range flags {
+		if strings.HasPrefix(flag, "--webhook-client-ca-file=") {
+			flags[i] = "--webhook-client-ca-file=" + plane.WebhookClientCA
+		}
+	}
+	return flags
 }
 
 // awaitAdmission waits until policies are judged when they are written.

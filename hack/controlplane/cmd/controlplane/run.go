@@ -18,6 +18,9 @@ type runLine struct {
 	Dir        string `json:"dir"`
 	Kubectl    string `json:"kubectl"`
 	Server     string `json:"server"`
+	// WebhookClientCA is the authority of the certificate that the API server shows
+	// to webhooks.
+	WebhookClientCA string `json:"webhookClientCA"`
 }
 
 func newRun() *cobra.Command {
@@ -58,7 +61,7 @@ func run(ctx context.Context, in io.Reader, out io.Writer, dir string, nodes int
 		return err
 	}
 	return controlplane.Run(ctx, options, func(i *controlplane.Instance) error {
-		line := runLine{Kubeconfig: i.Kubeconfig(), Dir: i.Dir(), Kubectl: i.Kubectl(), Server: i.Server()}
+		line := runLine{Kubeconfig: i.Kubeconfig(), Dir: i.Dir(), Kubectl: i.Kubectl(), Server: i.Server(), WebhookClientCA: i.WebhookClientCA()}
 		if err := json.NewEncoder(out).Encode(line); err != nil {
 			return fmt.Errorf("say that the control plane is ready: %w", err)
 		}

@@ -29,6 +29,7 @@ func (c *Cluster) StartManager(ctx context.Context, admin client.Client, flags .
 		"--namespace=" + Namespace,
 		fmt.Sprintf("--webhook-port=%d", ports[0]),
 		fmt.Sprintf("--webhook-url=https://localhost:%d", ports[0]),
+		"--webhook-client-ca-file=" + filepath.Join(c.plane.dir, "pki", "webhooks", "ca.crt"),
 		"--cert-dir=" + certificates,
 		fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", ports[1]),
 		fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", ports[2]),
