@@ -104,7 +104,9 @@ func build(ctx context.Context, dir string) []unstructured.Unstructured {
 	for _, document := range strings.Split(kubectl(ctx, "kustomize", dir), "\n---\n") {
 		var object unstructured.Unstructured
 		Expect(yaml.Unmarshal([]byte(document), &object.Object)).To(Succeed(), dir)
-		objects = append(objects, object)
+		if len(object.Object) > 0 { // a component that only patches makes nothing by itself
+			objects = append(objects, object)
+		}
 	}
 	return objects
 }
