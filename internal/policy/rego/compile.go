@@ -146,7 +146,9 @@ func newCompiler(version v1alpha1.RegoVersion) *ast.Compiler {
 	return ast.NewCompiler().
 		WithCapabilities(permitted()).
 		WithDefaultRegoVersion(regoVersion(version)).
-		WithStrict(true)
+		WithStrict(true).
+		// Before types are told, which takes as long as what is told of.
+		WithStageAfterID(ast.StageCheckRecursion, ast.CompilerStageDefinition{Name: "CheckCopies", MetricName: "check_copies", Stage: tooManyCopies})
 }
 
 // entryRules lists which of the engine's rules the entry package has, in the

@@ -1,0 +1,69 @@
+package rego
+
+import (
+	"maps"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// after is the scope once a body was evaluated. The compiler has put its expressions
+// in an order in which whatever an expression needs is bound before it.
+func (s *scope) after(body ast.Body) *scope {
+	inner := &scope{s.copies, maps.Clone(s.bound)}
+	for _, expr := range body {
+		inner.expression(expr)
+	}
+	return inner
+}
+
+func (s *scope) expression(expr *ast.Expr) {
+	// What is asked for with another input, or with another rule, holds copies of it.
+	factor := 1.0
+	for _, with := range expr.With {
+		factor = max(factor, s.weight(with.Value))
+	}
+	switch terms := expr.Terms.(type) {
+	case *ast.Term:
+		s.weight(terms)
+	case *ast.Every:
+		inner := &scope{s.copies, maps.Clone(s.bound)}
+		for _, variable := range []*ast.Term{terms.Key, terms.Value} {
+			if variable != nil {
+				bindAll(inner.bound, variable, s.weight(terms.Domain))
+			}
+		}
+		inner.after(terms.Body)
+	case []*ast.Term:
+		if expr.IsEquality() || expr.IsAssignment() {
+			s.unify(terms[1], terms[2], factor)
+			return
+		}
+		weight := s.call(terms) * factor
+		for _, operand := range terms[1:] {
+			bindAll(s.bound, operand, weight) // the output, when it isn't bound
+		}
+	}
+}
+
+// unify binds what is unbound on either side by the other one.
+func (s *scope) unify(a, b *ast.Term, factor float64) {
+	ofA, ofB := s.weight(a)*factor, s.weight(b)*factor
+	bindAll(s.bound, a, ofB)
+	bindAll(s.bound, b, ofA)
+}
+
+// bindAll binds the variables of a term that aren't bound, but not those within
+// comprehensions and references.
+func bindAll(bound map[ast.Var]float64, t *ast.Term, weight float64) {
+	ast.WalkTerms(t, func(part *ast.Term) bool {
+		switch v := part.Value.(type) {
+		case ast.Var:
+			if _, known := bound[v]; !known {
+				bound[v] = max(weight, 1)
+			}
+		case ast.Ref, *ast.ArrayComprehension, *ast.SetComprehension, *ast.ObjectComprehension, ast.Call:
+			return true
+		}
+		return false
+	})
+}
