@@ -49,6 +49,10 @@ type WriteRecord struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	HealthBefore string `json:"healthBefore,omitempty"`
+	// readyBefore is how many Pods of a workload were ready at that read.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ReadyBefore int64 `json:"readyBefore,omitempty"`
 	// forward is the patch, without its guards.
 	// +optional
 	// +listType=atomic

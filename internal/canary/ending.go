@@ -24,10 +24,16 @@ const (
 func SpeaksOfFix(targetReason string) bool {
 	switch targetReason {
 	case v1alpha1.ReasonRetriesExhausted, v1alpha1.ReasonConflict, v1alpha1.ReasonDisruptionBudget, v1alpha1.ReasonLacksRights,
-		v1alpha1.ReasonUnhealthyBefore, v1alpha1.ReasonUnobserved, v1alpha1.ReasonNotServed:
+		v1alpha1.ReasonUnobserved, v1alpha1.ReasonNotServed:
 		return false
 	}
-	return true
+	return !ProvesNothing(targetReason)
+}
+
+// ProvesNothing says whether a target came to nothing because its health couldn't
+// show whether the fix does harm: it wasn't well before, or nobody can tell.
+func ProvesNothing(targetReason string) bool {
+	return targetReason == v1alpha1.ReasonUnhealthyBefore || targetReason == v1alpha1.ReasonHealthUnknown
 }
 
 // Blocks says whether a plan's end keeps its revision from being planned again

@@ -71,23 +71,15 @@ func HealthOf(obj *unstructured.Unstructured) (Health, string, error) {
 }
 
 // ProvesHealth says whether the object's health can get worse when a bad change
-// is made: a workload with no ready replica looks healthy whatever its template
-// says. The second result says why not.
+// is made: a workload with no ready replica, or whose Pods are of an older template,
+// looks healthy whatever its template says. The second result says why not.
 func ProvesHealth(obj *unstructured.Unstructured) (bool, string) {
-	fields := map[string][]string{
-		"Deployment":            {"status", "readyReplicas"},
-		"StatefulSet":           {"status", "readyReplicas"},
-		"ReplicaSet":            {"status", "readyReplicas"},
-		"ReplicationController": {"status", "readyReplicas"},
-		"DaemonSet":             {"status", "numberReady"},
-	}
-	path, replicated := fields[obj.GetKind()]
-	if !replicated {
+	ready, replicated := ReadyPods(obj)
+	switch {
+	case !replicated:
 		return true, ""
-	}
-	ready, _, _ := unstructured.NestedInt64(obj.Object, path...)
-	if ready < 1 {
+	case ready < 1:
 		return false, "it has no ready replica"
 	}
-	return true, ""
+	return RunsTemplate(obj)
 }

@@ -59,8 +59,9 @@ func (a *attempt) intent() (v1alpha1.TargetRecord, error) {
 	if err != nil {
 		return v1alpha1.TargetRecord{}, err
 	}
+	ready, _ := kube.ReadyPods(a.object)
 	for _, w := range a.writes {
-		w.record.IntentAt = &now
+		w.record.IntentAt, w.record.ReadyBefore = &now, ready
 		if w.record.HealthBefore == "" {
 			w.record.HealthBefore = health.String()
 		}

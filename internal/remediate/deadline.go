@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 )
 
 // flapFactor bounds a wave that flaps: it fails when it hasn't soaked within so
@@ -74,13 +75,13 @@ func (o Observation) patience(t TargetView) time.Duration {
 
 // lateness is the reason of a target whose time is used up: it was seen not to be
 // well; or it couldn't be looked at, or wasn't well before its write either, which
-// says nothing of the fix.
+// says nothing of the fix, and neither does health that nobody can tell.
 func (t TargetView) lateness() string {
 	switch {
 	case t.Check == nil || t.Check.Reason == v1alpha1.ReasonUnobserved:
 		return v1alpha1.ReasonUnobserved
-	case t.Check.Reason == v1alpha1.ReasonUnhealthyBefore:
-		return v1alpha1.ReasonUnhealthyBefore
+	case canary.ProvesNothing(t.Check.Reason):
+		return t.Check.Reason
 	default:
 		return v1alpha1.ReasonDeadline
 	}

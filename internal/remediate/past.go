@@ -81,18 +81,18 @@ func (h *past) remember(rem *v1alpha1.Remediation, b *book, revision string, now
 }
 
 // unproven says whether a target's write was undone because the object wasn't well
-// before it, and didn't get well: it waits like one that failed, so that the next plan
+// before it, and didn't get well, or because nobody could tell: it waits like one that failed, so that the next plan
 // goes on without it.
 func unproven(rec *v1alpha1.TargetRecord) bool {
 	undone := rec.State == v1alpha1.TargetReverted || rec.State == v1alpha1.TargetRevertConflict
-	return undone && rec.Reason == v1alpha1.ReasonUnhealthyBefore
+	return undone && canary.ProvesNothing(rec.Reason)
 }
 
 // rememberFailure lets a target wait that failed under the revision in force. One of a
 // plan that ended without an answer waits no longer than the next plan does (see
 // canary.ReplanAfter).
 func (h *past) rememberFailure(rem *v1alpha1.Remediation, object v1alpha1.ObjectReference, reason, revision string, ended time.Time) {
-	unanswered := rem.Status.Reason == v1alpha1.ReasonNoAnswer && !canary.SpeaksOfFix(reason) && reason != v1alpha1.ReasonUnhealthyBefore
+	unanswered := rem.Status.Reason == v1alpha1.ReasonNoAnswer && !canary.SpeaksOfFix(reason) && !canary.ProvesNothing(reason)
 	if unanswered || rem.Spec.Policy.Revision != revision {
 		return
 	}

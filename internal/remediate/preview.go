@@ -215,7 +215,7 @@ func (p *Previewer) foresight(rem *v1alpha1.Remediation, all int) *foresight {
 
 // foreseen is the part of the protocol before a write that only reads.
 func foreseen() []check {
-	return []check{readFresh, respectReach, respectOptOut, judgeAgain, respectOwnership, respectVerbs, computeFix, respectFields, passEveryPolicy}
+	return []check{readFresh, respectReach, respectOptOut, judgeAgain, respectOwnership, respectVerbs, computeFix, requireNewPods, respectFields, passEveryPolicy}
 }
 
 // see says what would become of a target.

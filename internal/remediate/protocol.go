@@ -28,6 +28,7 @@ func protocol() []check {
 		requireHealth,      // a canary that isn't healthy proves nothing
 		requireKnownHealth, // nor does a target whose health nobody can tell
 		computeFix,         // applies, changes something, cures
+		requireNewPods,     // Pods run what it changes, else nothing shows whether it does harm
 		respectFields,      // fields that the administrator lets fixes set
 		passEveryPolicy,    // breaks no other policy
 		requireRights,      // those that only the fix itself tells
@@ -111,16 +112,21 @@ func requireHealth(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
 		return nil // what is to be removed proves nothing by its health; its controller does
 	}
 	if err := healthyCanary(a.plan.Strategy, a.object); err != nil {
-		// The target goes to the next wave, where the canary's proof covers it.
-		next, found := waveAfterCanary(a.plan, a.target.Wave)
-		if !found {
-			return a.failed(v1alpha1.ReasonUnhealthyBefore, "can't be the canary, and its stage has no other wave: "+err.Error())
-		}
-		rec := a.pending(v1alpha1.ReasonUnhealthyBefore, "can't be the canary: "+err.Error())
-		rec.Wave = &next
-		return rec
+		return a.noCanary(v1alpha1.ReasonUnhealthyBefore, err.Error())
 	}
 	return nil
+}
+
+// noCanary passes a target that can't be the canary on to the next wave, where the
+// canary's proof covers it. Without one it fails.
+func (a *attempt) noCanary(reason, why string) *v1alpha1.TargetRecord {
+	next, found := waveAfterCanary(a.plan, a.target.Wave)
+	if !found {
+		return a.failed(reason, "can't be the canary, and its stage has no other wave: "+why)
+	}
+	rec := a.pending(v1alpha1.ReasonUnhealthyBefore, "can't be the canary: "+why)
+	rec.Wave = &next
+	return rec
 }
 
 func computeFix(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {

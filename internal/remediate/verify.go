@@ -37,7 +37,8 @@ func (p *pass) check(ctx context.Context, i int, stopped bool) *Check {
 	if c := p.checkCreated(ctx, rec); c != nil {
 		return c
 	}
-	return checkHealth(p.rem.Spec.Strategy, obj, kube.ParseHealth(rec.Write.HealthBefore))
+	c := checkHealth(p.rem.Spec.Strategy, obj, kube.ParseHealth(rec.Write.HealthBefore))
+	return checkNewPods(p.rem.Spec.Strategy, obj, rec, c)
 }
 
 // checkPolicy judges the object again. A changed policy has nothing to say of
