@@ -14,7 +14,8 @@ const (
 )
 
 // RemediationApproval is a person's yes or no to one plan in mode Manual. Who may
-// answer is a matter of RBAC: the right to create remediationapprovals.
+// answer is a matter of RBAC: the right to create remediationapprovals, and the verb
+// approve on the policy.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=remap,categories=evenkeel
 // +kubebuilder:subresource:status
@@ -53,6 +54,11 @@ type RemediationApprovalSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Remediation string `json:"remediation"`
+	// policy is the name of the plan's policy. To answer asks for the verb approve on it.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Policy string `json:"policy"`
 	// planHash is the plan's spec.planHash: the answer is to these targets and
 	// fixes, and to no other plan of the same name.
 	// +required

@@ -119,11 +119,11 @@ type CircuitBreakerSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="false",message="forced is gone: set spec.mode to ForcedOpen, or to Automatic to let go"
-	Forced string `json:"forced,omitempty"`
+	RemovedForced string `json:"forced,omitempty"`
 	// reset is gone, and refused.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="false",message="reset is gone: set spec.resetToken to another text than before, and spec.reason"
-	Reset *RemovedField `json:"reset,omitempty"`
+	RemovedReset *RemovedField `json:"reset,omitempty"`
 }
 
 // ForcedOpen says whether a person holds the breaker open. A mode that isn't known

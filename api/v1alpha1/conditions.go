@@ -90,11 +90,11 @@ const (
 	ReasonUnverified = "Unverified"
 	// ReasonPolicyChanged: the policy changed, or is gone, since the plan was made.
 	ReasonPolicyChanged = "PolicyChanged"
-	// ReasonPaused: a person has paused the rollout (spec.paused).
+	// ReasonPaused: a person has paused the rollout (spec.desiredState: Paused).
 	ReasonPaused = "Paused"
-	// ReasonAborted: a person has ended the rollout (spec.abort).
+	// ReasonAborted: a person has ended the rollout (spec.desiredState: Aborted).
 	ReasonAborted = "Aborted"
-	// ReasonUndone: a person has had all of the plan undone (spec.undo).
+	// ReasonUndone: a person has had all of the plan undone (spec.desiredState: Undone).
 	ReasonUndone = "Undone"
 	// ReasonOutsideWindow: no maintenance window is open.
 	ReasonOutsideWindow = "OutsideWindow"

@@ -22,7 +22,7 @@ const (
 	// PhaseHeld means that no new write may begin; the reason says what is awaited.
 	PhaseHeld RemediationPhase = "Held"
 	// PhaseRollingBack means that the failing wave's writes are being undone, or
-	// those of the whole plan when a person asks for it (spec.undo).
+	// those of the whole plan when a person asks for it (spec.desiredState: Undone).
 	PhaseRollingBack RemediationPhase = "RollingBack"
 	// PhasePreviewed means that a dry run ended. Nothing was written. Final.
 	PhasePreviewed RemediationPhase = "Previewed"
@@ -86,10 +86,9 @@ type RemediationList struct {
 	Items           []Remediation `json:"items"`
 }
 
-// RemediationSpec is an immutable plan. Only paused, abort, undo and retries may change.
-// +kubebuilder:validation:XValidation:rule="self.policy == oldSelf.policy && self.planHash == oldSelf.planHash && self.strategy == oldSelf.strategy && self.targets == oldSelf.targets && has(self.writable) == has(oldSelf.writable) && (!has(self.writable) || self.writable == oldSelf.writable) && self.waves == oldSelf.waves && self.slices == oldSelf.slices && has(self.stages) == has(oldSelf.stages) && (!has(self.stages) || self.stages == oldSelf.stages) && has(self.limits) == has(oldSelf.limits) && (!has(self.limits) || self.limits == oldSelf.limits)",message="a plan is immutable but for paused, abort, undo and retries: delete the Remediation and let the controller plan anew"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.abort) || !oldSelf.abort || (has(self.abort) && self.abort)",message="an abort can't be taken back: annotate the policy with evenkeel.dev/retry to plan anew"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.undo) || !oldSelf.undo || (has(self.undo) && self.undo && has(self.undoneBy) == has(oldSelf.undoneBy) && (!has(self.undoneBy) || self.undoneBy == oldSelf.undoneBy))",message="an undo can't be taken back: annotate the policy with evenkeel.dev/retry to plan anew"
+// RemediationSpec is an immutable plan. Only what people ask of it may change.
+// +kubebuilder:validation:XValidation:rule="self.policy == oldSelf.policy && self.planHash == oldSelf.planHash && self.strategy == oldSelf.strategy && self.targets == oldSelf.targets && has(self.writable) == has(oldSelf.writable) && (!has(self.writable) || self.writable == oldSelf.writable) && self.waves == oldSelf.waves && self.slices == oldSelf.slices && has(self.stages) == has(oldSelf.stages) && (!has(self.stages) || self.stages == oldSelf.stages) && has(self.limits) == has(oldSelf.limits) && (!has(self.limits) || self.limits == oldSelf.limits)",message="a plan is immutable but for desiredState, retryToken and reason: delete the Remediation and let the controller plan anew"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.desiredState) || oldSelf.desiredState in ['Running', 'Paused'] || has(self.desiredState) && (self.desiredState == oldSelf.desiredState || self.desiredState == 'Undone')",message="an abort or an undo can't be taken back; a plan that was aborted can be undone. To plan anew: evenkeel rollout retry"
 type RemediationSpec struct {
 	// policy is the policy whose violations the plan mends, as it stood then.
 	// +required
@@ -136,30 +135,79 @@ type RemediationSpec struct {
 	// +kubebuilder:validation:MaxItems=400
 	// +kubebuilder:validation:items:MaxLength=253
 	Slices []string `json:"slices"`
-	// paused lets no new write begin. Writes in flight are verified, and undone
+	// desiredState is what people want of the rollout. Absent means Running. Each change
+	// asks for a verb on the policy: pause to pause and to go on, abort, undo.
+	// Running and Paused can become any other; Aborted can become Undone alone, and
+	// Undone nothing.
+	// +optional
+	DesiredState DesiredState `json:"desiredState,omitempty"`
+	// retryToken asks, each time that it changes, for a plan that is held by a failed
+	// wave (onFailure: Hold) to verify that wave once more, or for the policy of a plan
+	// that has ended to be planned again. Any text will do, a time for example. It asks
+	// for the verb retry on the policy.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	RetryToken string `json:"retryToken,omitempty"`
+	// reason says why the request is made that it is part of. Admission moves it to
+	// requests.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Reason string `json:"reason,omitempty"`
+	// requests are the latest that people have made, the oldest first: who, when and
+	// why. Admission writes them; what a request itself says of them is replaced.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	Requests []RequestRecord `json:"requests,omitempty"`
+	// paused is gone, and refused.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="paused is gone: set spec.desiredState to Paused, or to Running to go on"
+	RemovedPaused *bool `json:"paused,omitempty"`
+	// abort is gone, and refused.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="abort is gone: set spec.desiredState to Aborted"
+	RemovedAbort *bool `json:"abort,omitempty"`
+	// undo is gone, and refused.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="undo is gone: set spec.desiredState to Undone"
+	RemovedUndo *bool `json:"undo,omitempty"`
+	// retries is gone, and refused.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="retries is gone: set spec.retryToken to another text than before"
+	RemovedRetries *int32 `json:"retries,omitempty"`
+}
+
+// DesiredState is what people want of a rollout.
+// +kubebuilder:validation:Enum=Running;Paused;Aborted;Undone
+type DesiredState string
+
+const (
+	// StateRunning lets the rollout take its course.
+	StateRunning DesiredState = "Running"
+	// StatePaused lets no new write begin. Writes in flight are verified, and undone
 	// when they do harm.
-	// +optional
-	Paused bool `json:"paused,omitempty"`
-	// abort undoes the wave at work (or all waves, by rollbackScope) and ends the
-	// plan. It can't be taken back.
-	// +optional
-	Abort bool `json:"abort,omitempty"`
-	// undo undoes all that the plan has written and that stands, by its recorded
-	// inverse and last first, also when the rollout has ended. One that is at work
-	// is ended by it. What somebody else has changed since is kept. It can't be
-	// taken back.
-	// +optional
-	Undo bool `json:"undo,omitempty"`
-	// undoneBy is the user who asked for the undo. Admission sets it; what a
-	// request itself says is replaced.
-	// +optional
-	// +kubebuilder:validation:MaxLength=1024
-	UndoneBy string `json:"undoneBy,omitempty"`
-	// retries asks, each time that it grows, for a plan held by a failed wave
-	// (onFailure: Hold) to verify that wave once more.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Retries int32 `json:"retries,omitempty"`
+	StatePaused DesiredState = "Paused"
+	// StateAborted undoes the wave at work (or all waves, by rollbackScope) and ends the
+	// plan.
+	StateAborted DesiredState = "Aborted"
+	// StateUndone undoes all that the plan has written and that stands, by its recorded
+	// inverse and last first, also when the rollout has ended. One that is at work is
+	// ended by it. What somebody else has changed since is kept.
+	StateUndone DesiredState = "Undone"
+)
+
+// AskedBy is who asked for the state that the plan is in; nil when admission didn't
+// see it.
+func (s *RemediationSpec) AskedBy() *RequestRecord {
+	actions := map[DesiredState]RequestAction{"": ActionResume, StateRunning: ActionResume, StatePaused: ActionPause, StateAborted: ActionAbort, StateUndone: ActionUndo}
+	return LatestRequest(s.Requests, actions[s.DesiredState], ActionPause, ActionResume, ActionAbort, ActionUndo)
+}
+
+// RetryAsked says whether a person wants a policy to be planned again after a plan of
+// it that has ended: by the plan's token, or by the policy's annotation.
+func RetryAsked(policy *Policy, plan *Remediation) bool {
+	token := plan.Spec.RetryToken
+	return policy.Annotations[AnnotationRetry] == plan.Name || plan.Status.Phase.Final() && token != "" && token != plan.Status.LastHandledRetryToken
 }
 
 // AppliedLimit is a field of a strategy for which a policy asks more than the cluster's
@@ -246,8 +294,8 @@ type PlannedPolicy struct {
 }
 
 // RemediationStatus is a rollout. The fields wave, phaseStartedAt,
-// waveStartedAt, healthySince, heldFrom, heldSince, progressedAt, retries, approval
-// and analysis can't be recomputed and are read back; all others are output.
+// waveStartedAt, healthySince, heldFrom, heldSince, progressedAt, retries,
+// lastHandledRetryToken, approval and analysis can't be recomputed and are read back; all others are output.
 type RemediationStatus struct {
 	// observedGeneration is the generation that this status speaks of.
 	// +optional
@@ -282,9 +330,15 @@ type RemediationStatus struct {
 	// go, and says since when a plan waits.
 	// +optional
 	ProgressedAt *metav1.MicroTime `json:"progressedAt,omitempty"`
-	// retries is the number in spec.retries that was acted upon.
+	// retries counts how often a failed wave was verified once more because a person
+	// asked for it.
 	// +optional
 	Retries int32 `json:"retries,omitempty"`
+	// lastHandledRetryToken is the spec.retryToken that was acted upon, or that stood
+	// there when the plan ended.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	LastHandledRetryToken string `json:"lastHandledRetryToken,omitempty"`
 	// approval is the answer that the plan got, in mode Manual.
 	// +optional
 	Approval *ApprovalRecord `json:"approval,omitempty"`

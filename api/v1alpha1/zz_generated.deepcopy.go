@@ -381,8 +381,8 @@ func (in *CircuitBreakerSpec) DeepCopyInto(out *CircuitBreakerSpec) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
-	if in.Reset != nil {
-		in, out := &in.Reset, &out.Reset
+	if in.RemovedReset != nil {
+		in, out := &in.RemovedReset, &out.RemovedReset
 		*out = new(RemovedField)
 		**out = **in
 	}
@@ -1513,6 +1513,33 @@ func (in *RemediationSpec) DeepCopyInto(out *RemediationSpec) {
 		in, out := &in.Slices, &out.Slices
 		*out = make([]string, len(*in))
 		copy(*out, *in)
+	}
+	if in.Requests != nil {
+		in, out := &in.Requests, &out.Requests
+		*out = make([]RequestRecord, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
+	if in.RemovedPaused != nil {
+		in, out := &in.RemovedPaused, &out.RemovedPaused
+		*out = new(bool)
+		**out = **in
+	}
+	if in.RemovedAbort != nil {
+		in, out := &in.RemovedAbort, &out.RemovedAbort
+		*out = new(bool)
+		**out = **in
+	}
+	if in.RemovedUndo != nil {
+		in, out := &in.RemovedUndo, &out.RemovedUndo
+		*out = new(bool)
+		**out = **in
+	}
+	if in.RemovedRetries != nil {
+		in, out := &in.RemovedRetries, &out.RemovedRetries
+		*out = new(int32)
+		**out = **in
 	}
 }
 

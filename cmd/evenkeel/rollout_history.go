@@ -98,8 +98,11 @@ func approver(rem *v1alpha1.Remediation) string {
 }
 
 func undoer(rem *v1alpha1.Remediation) string {
-	if !rem.Spec.Undo {
+	if rem.Spec.DesiredState != v1alpha1.StateUndone {
 		return "-"
 	}
-	return cmp.Or(rem.Spec.UndoneBy, "somebody")
+	if asked := rem.Spec.AskedBy(); asked != nil {
+		return asked.User
+	}
+	return "somebody"
 }

@@ -17,6 +17,7 @@ import (
 // undoOptions are the flags of rollout undo.
 type undoOptions struct {
 	dryRun, wait, watch bool
+	reason              string
 }
 
 func newRolloutUndoCommand(flags *clusterFlags) *cobra.Command {
@@ -31,8 +32,8 @@ undo (an eviction) is named before anything is done, and stays as it is.
 
 Neither a breaker nor a pause nor a maintenance window stops it. The objects violate
 again, and their policy's revision isn't tried again until the policy changes or
-evenkeel rollout retry says so. An undo can't be taken back. Your user name is
-recorded. With --wait or --watch the program ends with code 0 when all is undone, and
+evenkeel rollout retry says so. An undo can't be taken back. It needs the verb undo on
+the policy; your user name is recorded with the reason. With --wait or --watch the program ends with code 0 when all is undone, and
 with 1 when something couldn't be.`,
 		Example: `  evenkeel rollout undo privileged-containers --dry-run
   evenkeel rollout undo privileged-containers-5e1f0f6a --watch`,
@@ -41,6 +42,7 @@ with 1 when something couldn't be.`,
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "say what would be undone, and do nothing")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until it is undone")
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "show the rollout until it is undone")
+	takesReason(cmd, &o.reason)
 	completes(cmd, flags, planNames, policyNames)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := flags.client()
@@ -82,7 +84,7 @@ func (o undoOptions) undo(ctx context.Context, c client.Client, rem *v1alpha1.Re
 		_, err := fmt.Fprintf(out, "remediation %s: %d of %d targets would be undone, but for fields that somebody else has changed since\n", rem.Name, stands-len(lasting), rem.Spec.Targets)
 		return err
 	}
-	if err := patchSpec(ctx, c, rem, map[string]any{"undo": true}); err != nil {
+	if err := ask(ctx, c, rem, "desiredState", v1alpha1.StateUndone, o.reason); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "remediation %s is being undone by %s: %d of %d targets; watch: evenkeel rollout get %s --watch\n",
@@ -95,7 +97,7 @@ func undoable(rem *v1alpha1.Remediation) error {
 	switch {
 	case rem.DeletionTimestamp != nil:
 		return &exitError{exitFailure, fmt.Errorf("remediation %s is being deleted: its record goes with it", rem.Name)}
-	case rem.Spec.Undo && display.Settled(rem):
+	case rem.Spec.DesiredState == v1alpha1.StateUndone && display.Settled(rem):
 		return &exitError{exitFailure, fmt.Errorf("remediation %s has been undone (%s)", rem.Name, rem.Status.Phase)}
 	case rem.Status.Phase == v1alpha1.PhasePreviewed:
 		return &exitError{exitFailure, fmt.Errorf("remediation %s was a dry run: it has written nothing", rem.Name)}

@@ -16,30 +16,30 @@ import (
 // rolloutWord is one thing that a person can say of a rollout.
 type rolloutWord struct {
 	name, short, long string
-	// comments says whether --comment goes with it.
+	// comments says whether the reason is given by --comment, for it is part of an answer.
 	comments bool
 	// say does it, and tells what was done.
-	say func(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, comment string) (string, error)
+	say func(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reason string) (string, error)
 }
 
 func rolloutWords() []rolloutWord {
 	return []rolloutWord{
 		{name: "pause", short: "Let no new write begin", say: pause(true),
-			long: "Pause lets no new write begin. Writes in flight are verified, and undone when they do harm."},
-		{name: "resume", short: "Go on after a pause", say: pause(false), long: "Resume lets a paused rollout go on."},
+			long: "Pause lets no new write begin. Writes in flight are verified, and undone when they do harm.\n" + needs("pause")},
+		{name: "resume", short: "Go on after a pause", say: pause(false), long: "Resume lets a paused rollout go on.\n" + needs("pause")},
 		{name: "abort", short: "Undo the wave at work, and end the rollout", say: abort,
-			long: "Abort undoes the wave at work, or all waves where the policy says rollbackScope: All,\nand ends the rollout. It can't be taken back."},
+			long: "Abort undoes the wave at work, or all waves where the policy says rollbackScope: All,\nand ends the rollout. It can't be taken back.\n" + needs("abort")},
 		{name: "retry", short: "Verify a held wave once more, or plan anew after a rollback", say: retry,
-			long: "Retry verifies the wave of a rollout that is held by a failure (onFailure: Hold) once\nmore. For a rollout that has ended it lets the policy be planned again."},
+			long: "Retry verifies the wave of a rollout that is held by a failure (onFailure: Hold) once\nmore. For a rollout that has ended it lets the policy be planned again.\n" + needs("retry")},
 		{name: "approve", short: "Say yes to a rollout that awaits approval", say: answer(v1alpha1.DecisionApprove), comments: true,
-			long: "Approve lets a rollout of a policy in mode Manual begin. It needs the right to create\nremediationapprovals; your user name is recorded."},
+			long: "Approve lets a rollout of a policy in mode Manual begin. It needs the right to create\nremediationapprovals, and the verb approve on the policy; your user name is recorded."},
 		{name: "reject", short: "Say no to a rollout that awaits approval", say: answer(v1alpha1.DecisionReject), comments: true,
-			long: "Reject ends a rollout of a policy in mode Manual before it begins. It needs the right\nto create remediationapprovals; your user name is recorded."},
+			long: "Reject ends a rollout of a policy in mode Manual before it begins. It needs the right\nto create remediationapprovals, and the verb approve on the policy; your user name is\nrecorded."},
 	}
 }
 
 func newRolloutWordCommand(flags *clusterFlags, word rolloutWord) *cobra.Command {
-	var comment string
+	var reason string
 	cmd := &cobra.Command{
 		Use:     word.name + " NAME",
 		Short:   word.short,
@@ -55,7 +55,7 @@ func newRolloutWordCommand(flags *clusterFlags, word rolloutWord) *cobra.Command
 			if err != nil {
 				return err
 			}
-			said, err := word.say(cmd.Context(), c, rem, comment)
+			said, err := word.say(cmd.Context(), c, rem, reason)
 			if err != nil {
 				return err
 			}
@@ -65,51 +65,54 @@ func newRolloutWordCommand(flags *clusterFlags, word rolloutWord) *cobra.Command
 	}
 	completes(cmd, flags, planNames, policyNames)
 	if word.comments {
-		cmd.Flags().StringVar(&comment, "comment", "", "why, for the record")
+		cmd.Flags().StringVar(&reason, "comment", "", "why, for the record")
+	} else {
+		takesReason(cmd, &reason)
 	}
 	return cmd
 }
 
+// needs says what permission a word asks for.
+func needs(verb string) string {
+	return "It needs the verb " + verb + " on the policy; your user name is recorded with the reason."
+}
+
 func pause(paused bool) func(context.Context, client.Client, *v1alpha1.Remediation, string) (string, error) {
-	return func(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, _ string) (string, error) {
+	return func(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reason string) (string, error) {
 		if err := running(rem); err != nil {
 			return "", err
 		}
-		word := "resumed"
+		word, state := "resumed", v1alpha1.StateRunning
 		if paused {
-			word = "paused"
+			word, state = "paused", v1alpha1.StatePaused
 		}
-		return "remediation " + rem.Name + " " + word, patchSpec(ctx, c, rem, map[string]any{"paused": paused})
+		return "remediation " + rem.Name + " " + word, ask(ctx, c, rem, "desiredState", state, reason)
 	}
 }
 
-func abort(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, _ string) (string, error) {
+func abort(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reason string) (string, error) {
 	if err := running(rem); err != nil {
 		return "", err
 	}
 	return "remediation " + rem.Name + " is being aborted; watch: evenkeel rollout get " + rem.Name + " --watch",
-		patchSpec(ctx, c, rem, map[string]any{"abort": true})
+		ask(ctx, c, rem, "desiredState", v1alpha1.StateAborted, reason)
 }
 
-func retry(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, _ string) (string, error) {
+func retry(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reason string) (string, error) {
 	if !rem.Status.Phase.Final() {
 		if rem.Status.Phase != v1alpha1.PhaseHeld {
 			return "", &exitError{exitFailure, fmt.Errorf("remediation %s is %s: there is nothing to retry", rem.Name, rem.Status.Phase)}
 		}
-		return "remediation " + rem.Name + " is verified once more", patchSpec(ctx, c, rem, map[string]any{"retries": rem.Status.Retries + 1})
+		return "remediation " + rem.Name + " is verified once more", ask(ctx, c, rem, "retryToken", newToken(), reason)
 	}
-	policy := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Policy.Name}}
-	if err := patch(ctx, c, policy, map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationRetry: rem.Name}}}); err != nil {
-		return "", failure("annotate policy "+policy.Name, err)
-	}
-	return "policy " + policy.Name + " is planned again, once its circuit breaker allows", nil
+	return "policy " + rem.Spec.Policy.Name + " is planned again, once its circuit breaker allows", ask(ctx, c, rem, "retryToken", newToken(), reason)
 }
 
 // answer gives a plan a yes or no, bound to what it holds now.
 func answer(decision v1alpha1.ApprovalDecision) func(context.Context, client.Client, *v1alpha1.Remediation, string) (string, error) {
 	return func(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, comment string) (string, error) {
 		approval := &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{GenerateName: rem.Name + "-"},
-			Spec: v1alpha1.RemediationApprovalSpec{Remediation: rem.Name, PlanHash: rem.Spec.PlanHash, Decision: decision, Comment: comment}}
+			Spec: v1alpha1.RemediationApprovalSpec{Remediation: rem.Name, Policy: rem.Spec.Policy.Name, PlanHash: rem.Spec.PlanHash, Decision: decision, Comment: comment}}
 		if err := c.Create(ctx, approval); err != nil {
 			return "", failure("answer remediation "+rem.Name, err)
 		}
@@ -126,8 +129,9 @@ func running(rem *v1alpha1.Remediation) error {
 	return nil
 }
 
-func patchSpec(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, fields map[string]any) error {
-	if err := patch(ctx, c, rem, map[string]any{"spec": fields}); err != nil {
+// ask changes a field of a plan by which people ask something of it.
+func ask(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, field string, value any, reason string) error {
+	if err := patch(ctx, c, rem, asking(field, value, reason)); err != nil {
 		return failure("change remediation "+rem.Name, err)
 	}
 	return nil

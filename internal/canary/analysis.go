@@ -111,7 +111,7 @@ func judge(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, sample flo
 	var baseline float64
 	if condition.NeedsBaseline() {
 		if baseline, err = strconv.ParseFloat(rec.Baseline, 64); err != nil {
-			return false, "there is no answer from before the wave to compare with, and there can be none any more: abort the plan by spec.abort"
+			return false, "there is no answer from before the wave to compare with, and there can be none any more: abort the plan: evenkeel rollout abort"
 		}
 	}
 	if met, err = condition.Met(sample, baseline); err != nil {

@@ -90,11 +90,11 @@ func TestNextMetric(t *testing.T) {
 		"a comparison without a baseline is inconclusive": {
 			reason: "it can't be had any more", metric: metric(comparing), answers: answers(0.3),
 			want: v1alpha1.MetricRecord{LastSample: "0.3", Verdict: v1alpha1.AnalysisInconclusive,
-				Message: "there is no answer from before the wave to compare with, and there can be none any more: abort the plan by spec.abort"}},
+				Message: "there is no answer from before the wave to compare with, and there can be none any more: abort the plan: evenkeel rollout abort"}},
 		"a baseline that can't be read is inconclusive": {
 			reason: "somebody has edited the status", metric: metric(comparing), baseline: "much", answers: answers(0.3),
 			want: v1alpha1.MetricRecord{Baseline: "much", LastSample: "0.3", Verdict: v1alpha1.AnalysisInconclusive,
-				Message: "there is no answer from before the wave to compare with, and there can be none any more: abort the plan by spec.abort"}},
+				Message: "there is no answer from before the wave to compare with, and there can be none any more: abort the plan: evenkeel rollout abort"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -49,6 +49,9 @@ func refuseForm(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) Ref
 	case plan == nil:
 		return Refusal{v1alpha1.ReasonPlanNotFound, "spec.remediation", fmt.Sprintf(
 			"there is no Remediation %q: kubectl get remediations lists those that there are", a.Spec.Remediation)}
+	case plan.Spec.Policy.Name != a.Spec.Policy:
+		return Refusal{v1alpha1.ReasonPlanMismatch, "spec.policy", fmt.Sprintf(
+			"Remediation %s is of policy %q, not of %q: name that policy, which asks for the verb approve on it", plan.Name, plan.Spec.Policy.Name, a.Spec.Policy)}
 	case plan.Spec.PlanHash != a.Spec.PlanHash:
 		return Refusal{v1alpha1.ReasonPlanMismatch, "spec.planHash", fmt.Sprintf(
 			"%q isn't the planHash of Remediation %s, which is %q: look at that plan, its targets and fixes, before you answer it",
@@ -76,12 +79,17 @@ func refuseTime(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) Ref
 			plan.Name, taken.Decision, taken.Approver, taken.Name)}
 	case plan.Status.CompletedAt != nil:
 		return not("has ended as %s and awaits no approval", plan.Status.Phase)
-	case plan.DeletionTimestamp != nil || plan.Spec.Abort:
+	case plan.DeletionTimestamp != nil || ending(plan.Spec.DesiredState):
 		return not("is being ended and awaits no approval")
 	case !a.CreationTimestamp.IsZero() && a.CreationTimestamp.Before(&plan.CreationTimestamp):
 		return not("was made after this answer: answer anew")
 	}
 	return Refusal{}
+}
+
+// ending says whether people want a plan to end.
+func ending(state v1alpha1.DesiredState) bool {
+	return state == v1alpha1.StateAborted || state == v1alpha1.StateUndone
 }
 
 // refuseApprover judges who answers. A no is anybody's right who may answer.

@@ -74,7 +74,7 @@ func TestRefuse(t *testing.T) {
 			}},
 			want: v1alpha1.ReasonNotAwaited, says: "has ended as Superseded"},
 		"a plan being aborted awaits nobody": {
-			change: []func(*subject){func(s *subject) { s.plan.Spec.Abort = true }},
+			change: []func(*subject){func(s *subject) { s.plan.Spec.DesiredState = v1alpha1.StateAborted }},
 			want:   v1alpha1.ReasonNotAwaited, says: "is being ended"},
 		"a plan being deleted awaits nobody": {
 			change: []func(*subject){func(s *subject) { s.plan.DeletionTimestamp = &made }},
@@ -169,7 +169,7 @@ func TestRefuse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &subject{
 				answer: &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{Name: "yes", CreationTimestamp: made},
-					Spec: v1alpha1.RemediationApprovalSpec{Remediation: "p-1", PlanHash: "hash", Decision: v1alpha1.DecisionApprove, Approver: "bob"}},
+					Spec: v1alpha1.RemediationApprovalSpec{Remediation: "p-1", Policy: "p", PlanHash: "hash", Decision: v1alpha1.DecisionApprove, Approver: "bob"}},
 				plan: &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "p-1", UID: "plan", CreationTimestamp: made},
 					Spec: v1alpha1.RemediationSpec{PlanHash: "hash", Policy: v1alpha1.PlannedPolicy{Name: "p", UID: "policy", Author: "ann"},
 						Strategy: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationManual}}},

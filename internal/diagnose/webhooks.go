@@ -60,7 +60,7 @@ func (in *Installation) entries(ctx context.Context) (have []entry, narrowed []s
 func expected(list []v1alpha1.Policy) map[string]admissionregistrationv1.FailurePolicyType {
 	want := map[string]admissionregistrationv1.FailurePolicyType{}
 	for _, name := range []string{webhook.WebhookPolicies, webhook.WebhookExceptions, webhook.WebhookApprovals,
-		webhook.WebhookAuthor, webhook.WebhookApprover, webhook.WebhookBreakerRequests, webhook.WebhookUndo} {
+		webhook.WebhookAuthor, webhook.WebhookApprover, webhook.WebhookBreakerRequests, webhook.WebhookPlanRequests} {
 		want[name] = admissionregistrationv1.Fail
 	}
 	want[webhook.WebhookForceOpen] = admissionregistrationv1.Ignore

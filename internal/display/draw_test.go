@@ -102,7 +102,8 @@ func rolledBack() display.Rollout {
 func awaiting() display.Rollout {
 	r := fleet(1, 4, 1, 4)
 	r.Remediation.Spec.Strategy.Mode = v1alpha1.RemediationManual
-	r.Remediation.Spec.Paused = true
+	r.Remediation.Spec.DesiredState = v1alpha1.StatePaused
+	r.Remediation.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionPause, User: "ann", Reason: "INC-42"}}
 	r.Remediation.Spec.Stages = []v1alpha1.PlannedStage{{Name: "staging", FirstWave: 0}, {Name: "others", FirstWave: 2}}
 	percent := intstr.FromString("10%")
 	r.Remediation.Spec.Strategy.Budget = &v1alpha1.BudgetStrategy{MaxUnavailable: &percent}

@@ -15,8 +15,8 @@ func (r Rollout) gates(d *drawing) {
 		d.add(t, "  %s %-10s %s", mark(t), name, fmt.Sprintf(format, args...))
 	}
 	r.approvalGate(gate)
-	if r.Remediation.Spec.Paused {
-		gate(busy, "pause", "paused; resume: evenkeel rollout resume %s", r.Remediation.Name)
+	if r.Remediation.Spec.DesiredState == v1alpha1.StatePaused {
+		gate(busy, "pause", "paused by %s; resume: evenkeel rollout resume %s", r.Remediation.Spec.AskedBy(), r.Remediation.Name)
 	}
 	r.windowGate(gate)
 	r.analysisGate(gate)

@@ -123,7 +123,7 @@ func toneOf(phase v1alpha1.RemediationPhase) tone {
 // Settled says whether a rollout moves no more, nor will by what people have
 // asked for so far: one that has ended and is to be undone will.
 func Settled(rem *v1alpha1.Remediation) bool {
-	undo := rem.Spec.Undo && rem.Status.Counts.Done > 0 && rem.Status.Phase != v1alpha1.PhasePreviewed
+	undo := rem.Spec.DesiredState == v1alpha1.StateUndone && rem.Status.Counts.Done > 0 && rem.Status.Phase != v1alpha1.PhasePreviewed
 	return rem.Status.Phase.Final() && !undo
 }
 

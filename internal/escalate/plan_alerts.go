@@ -202,7 +202,7 @@ func (p plan) violating() (violates, known bool) {
 
 // retried says whether a person has said to try this plan's revision again.
 func (p plan) retried() bool {
-	return p.policy != nil && p.policy.Annotations[v1alpha1.AnnotationRetry] == p.Name
+	return p.policy != nil && v1alpha1.RetryAsked(p.policy, p.Remediation)
 }
 
 func (p plan) retryCommand() string {

@@ -103,7 +103,7 @@ func soon() handler.EventHandler {
 func turn(obj client.Object) any {
 	switch o := obj.(type) {
 	case *v1alpha1.Remediation:
-		return []any{o.Status.Phase, o.Status.Reason, o.Status.HeldSince, o.Status.CompletedAt}
+		return []any{o.Status.Phase, o.Status.Reason, o.Status.HeldSince, o.Status.CompletedAt, o.Spec.RetryToken}
 	case *v1alpha1.CircuitBreaker:
 		return []any{o.Spec, o.Status.State, o.Status.OpenedAt, o.Status.Demoted}
 	case *v1alpha1.Policy:

@@ -131,7 +131,7 @@ func request(rem *v1alpha1.Remediation, by canary.Approvers) string {
 	answer, _ := json.Marshal(map[string]any{ // strings can always be marshalled
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "RemediationApproval",
 		"metadata": map[string]any{"generateName": rem.Name + "-"},
-		"spec":     map[string]any{"remediation": rem.Name, "planHash": rem.Spec.PlanHash, "decision": v1alpha1.DecisionApprove},
+		"spec":     map[string]any{"remediation": rem.Name, "policy": rem.Spec.Policy.Name, "planHash": rem.Spec.PlanHash, "decision": v1alpha1.DecisionApprove},
 	})
 	distinct := ""
 	if by.Distinct || rem.Spec.Strategy.Approval.RequireDistinctApprover {

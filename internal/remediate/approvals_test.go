@@ -39,7 +39,7 @@ func writtenByAnn() *v1alpha1.Policy {
 func answerOf(user string, decision v1alpha1.ApprovalDecision, after int, change ...func(*v1alpha1.RemediationApproval)) *v1alpha1.RemediationApproval {
 	a := &v1alpha1.RemediationApproval{
 		ObjectMeta: metav1.ObjectMeta{Name: user, CreationTimestamp: metav1.NewTime(planMade.Add(time.Duration(after) * time.Second))},
-		Spec:       v1alpha1.RemediationApprovalSpec{Remediation: manualPlan, PlanHash: "hash", Decision: decision, Approver: user, Comment: "as " + user + " says"}}
+		Spec:       v1alpha1.RemediationApprovalSpec{Remediation: manualPlan, Policy: "p", PlanHash: "hash", Decision: decision, Approver: user, Comment: "as " + user + " says"}}
 	for _, c := range change {
 		c(a)
 	}
@@ -156,7 +156,7 @@ func TestTheRequestHoldsAnAnswerThatCanBeSent(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &a); err != nil || !found {
 		t.Fatalf("%s: %v", text, err)
 	}
-	want := v1alpha1.RemediationApprovalSpec{Remediation: manualPlan, PlanHash: "hash", Decision: v1alpha1.DecisionApprove}
+	want := v1alpha1.RemediationApprovalSpec{Remediation: manualPlan, Policy: "p", PlanHash: "hash", Decision: v1alpha1.DecisionApprove}
 	if diff := cmp.Diff(want, a.Spec); diff != "" || a.GenerateName != manualPlan+"-" || a.Kind != "RemediationApproval" {
 		t.Errorf("%s (-want +got)\n%s", body, diff)
 	}

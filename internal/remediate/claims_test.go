@@ -34,7 +34,7 @@ func TestAnObjectInWorkBelongsToOnePlan(t *testing.T) {
 		"A write that is done":                 {reason: "it is proven", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetDone}},
 		"A write that is done, and is being undone": {reason: "all of the plan is taken back", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetDone},
 			other:    func(s *v1alpha1.RemediationStatus) { s.Phase = v1alpha1.PhaseRollingBack },
-			strategy: func(s *v1alpha1.RemediationSpec) { s.Undo = true }, waits: "has the object in work"},
+			strategy: func(s *v1alpha1.RemediationSpec) { s.DesiredState = v1alpha1.StateUndone }, waits: "has the object in work"},
 		"A write of a failed wave that a person decides on": {reason: "it stays as it is until then", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetApplied},
 			other: func(s *v1alpha1.RemediationStatus) {
 				s.Phase, s.HeldFrom = v1alpha1.PhaseHeld, v1alpha1.PhaseVerifying

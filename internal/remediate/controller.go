@@ -242,7 +242,9 @@ func (c *Controller) record(rem *v1alpha1.Remediation, intent Intent, b *book) {
 		s.ProgressedAt = &now
 	}
 	s.HeldFrom = intent.HeldFrom
-	s.Retries = max(s.Retries, intent.Retries)
+	if intent.Retry != "" {
+		s.Retries, s.LastHandledRetryToken = s.Retries+1, intent.Retry
+	}
 	if intent.Wave != s.Wave || s.WaveStartedAt == nil || intent.Anew {
 		s.WaveStartedAt = &now
 	}
@@ -260,11 +262,12 @@ func (c *Controller) record(rem *v1alpha1.Remediation, intent Intent, b *book) {
 	case !s.Phase.Final():
 		s.CompletedAt = nil // an undo ends the plan anew
 	case s.CompletedAt == nil:
-		s.CompletedAt = &now
+		// What was asked of it before it ended has had its time.
+		s.CompletedAt, s.LastHandledRetryToken = &now, rem.Spec.RetryToken
 	}
 	setHeldSince(s, intent, &now)
 	if intent.Anew {
-		askAnew(s.Analysis, intent.Retries > 0)
+		askAnew(s.Analysis, intent.Retry != "")
 	}
 	s.WaveLabel = waveLabel(rem.Spec, s.Wave)
 	s.Counts = b.counts()

@@ -35,8 +35,8 @@ func (c *Controller) gate(ctx context.Context, rem *v1alpha1.Remediation, o Obse
 }
 
 func pausedBy(rem *v1alpha1.Remediation) Gate {
-	return Gate{Closed: rem.Spec.Paused, Reason: v1alpha1.ReasonPaused,
-		Message: "a person has paused the rollout; to go on: kubectl patch remediation " + rem.Name + ` --type merge -p '{"spec":{"paused":false}}'`}
+	return Gate{Closed: rem.Spec.DesiredState == v1alpha1.StatePaused, Reason: v1alpha1.ReasonPaused,
+		Message: fmt.Sprintf("a person has paused the rollout (%s); to go on: evenkeel rollout resume %s", rem.Spec.AskedBy(), rem.Name)}
 }
 
 // outsideWindows is closed while no maintenance window is open, and when one

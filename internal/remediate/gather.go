@@ -1,7 +1,6 @@
 package remediate
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -115,13 +114,26 @@ func (c *Controller) atGate(ctx context.Context, p *pass, o *Observation) (err e
 
 // abort says that a person wants the plan undone and ended, or "".
 func abort(rem *v1alpha1.Remediation) string {
-	if rem.Spec.Undo {
-		return cmp.Or(rem.Spec.UndoneBy, "a person") + " has all of the plan undone (spec.undo)"
+	by, why := "a person", ""
+	if asked := rem.Spec.AskedBy(); asked != nil {
+		by = asked.User
+		if asked.Reason != "" {
+			why = ": " + asked.Reason
+		}
 	}
-	if rem.Spec.Abort {
-		return "a person has ended the rollout (spec.abort)"
+	switch rem.Spec.DesiredState {
+	case v1alpha1.StateUndone:
+		return by + " has all of the plan undone (spec.desiredState: Undone)" + why
+	case v1alpha1.StateAborted:
+		return by + " has ended the rollout (spec.desiredState: Aborted)" + why
+	case v1alpha1.StateRunning, v1alpha1.StatePaused:
 	}
 	return ""
+}
+
+// wantsUndone says whether a person wants all of the plan undone.
+func wantsUndone(spec v1alpha1.RemediationSpec) bool {
+	return spec.DesiredState == v1alpha1.StateUndone
 }
 
 // stop says why a plan may begin no further target, or "". demoted is the policy's

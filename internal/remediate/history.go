@@ -139,7 +139,7 @@ func blocked(pol *v1alpha1.Policy, plans []v1alpha1.Remediation, revision string
 	if rem := undonePlan(pol, plans, revision); rem != nil {
 		return notAgain(pol, *rem)
 	}
-	if latest.Spec.Policy.Revision != revision || latest.Spec.Policy.UID != string(pol.UID) || pol.Annotations[v1alpha1.AnnotationRetry] == latest.Name {
+	if latest.Spec.Policy.Revision != revision || latest.Spec.Policy.UID != string(pol.UID) || v1alpha1.RetryAsked(pol, &latest) {
 		return ""
 	}
 	if !canary.Blocks(latest.Status) {
@@ -157,7 +157,7 @@ func endings(pol *v1alpha1.Policy, plans []v1alpha1.Remediation, revision string
 		if rem.Spec.Policy.Revision == revision && rem.Spec.Policy.UID == string(pol.UID) {
 			ends = append(ends, rem.Status)
 		}
-		if rem.Name == pol.Annotations[v1alpha1.AnnotationRetry] {
+		if v1alpha1.RetryAsked(pol, rem) {
 			ends = nil
 		}
 	}
@@ -177,7 +177,7 @@ func undonePlan(pol *v1alpha1.Policy, plans []v1alpha1.Remediation, revision str
 	var forgiven time.Time
 	for i := range plans {
 		rem := &plans[i]
-		if rem.Name == pol.Annotations[v1alpha1.AnnotationRetry] {
+		if v1alpha1.RetryAsked(pol, rem) {
 			forgiven = endOf(*rem)
 		}
 		same := rem.Spec.Policy.UID == string(pol.UID) && (revision == "" || rem.Spec.Policy.Revision == revision)

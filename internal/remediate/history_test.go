@@ -78,7 +78,10 @@ func TestRests(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			rem := planThatEnded("plan-1", tc.phase, "", 1)
-			rem.Spec.Undo, rem.Status.Counts.Done = tc.undo, tc.done
+			rem.Status.Counts.Done = tc.done
+			if tc.undo {
+				rem.Spec.DesiredState = v1alpha1.StateUndone
+			}
 			if tc.goes {
 				rem.DeletionTimestamp = &metav1.Time{Time: simStart()}
 			}

@@ -182,11 +182,11 @@ func TestTheGateIsAskedAgainOfWhatIsThere(t *testing.T) {
 	}{
 		"nothing has changed": {func(*circuit, client.Client, *v1alpha1.Remediation) {}, ""},
 		"a person has paused the plan": {func(c *circuit, api client.Client, rem *v1alpha1.Remediation) {
-			rem.Spec.Paused = true
+			rem.Spec.DesiredState = v1alpha1.StatePaused
 			c.must(api.Update(c.ctx, rem))
 		}, v1alpha1.ReasonPaused},
 		"a person has ended the plan": {func(c *circuit, api client.Client, rem *v1alpha1.Remediation) {
-			rem.Spec.Abort = true
+			rem.Spec.DesiredState = v1alpha1.StateAborted
 			c.must(api.Update(c.ctx, rem))
 		}, v1alpha1.ReasonAborted},
 		"somebody has deleted the plan": {func(c *circuit, api client.Client, rem *v1alpha1.Remediation) {

@@ -130,8 +130,8 @@ type Intent struct {
 	HeldFrom v1alpha1.RemediationPhase
 	// Anew gives the wave's deadlines and its analysis a fresh start.
 	Anew bool
-	// Retries is the number in spec.retries that is acted upon; zero: none.
-	Retries int32
+	// Retry is the spec.retryToken that is acted upon; empty: none.
+	Retry string
 	// Stuck says that a rollback needs a person to go on.
 	Stuck bool
 	// Resolve are targets whose recorded write must be found out about.

@@ -146,7 +146,7 @@ func (p *drafter) readPast(ctx context.Context, d draft) (*past, error) {
 	now := p.clock.Now()
 	for i := range d.plans {
 		rem := &d.plans[i]
-		if d.policy.Annotations[v1alpha1.AnnotationRetry] == rem.Name {
+		if v1alpha1.RetryAsked(d.policy, rem) {
 			h = newPast()
 			continue
 		}

@@ -74,14 +74,22 @@ func (o Observation) heldAfterFailure() Intent {
 		return o.abort()
 	case o.Stop != "":
 		return o.undo(o.Status.Reason, fmt.Sprintf("%s, and the wave that is held has failed", o.Stop))
-	case o.Spec.Retries > o.Status.Retries:
-		next := o.enter(v1alpha1.PhaseVerifying, "a person asks to verify it once more")
-		next.Anew, next.Retries = true, o.Spec.Retries
+	case o.Spec.RetryToken != "" && o.Spec.RetryToken != o.Status.LastHandledRetryToken:
+		next := o.enter(v1alpha1.PhaseVerifying, o.retrier()+" asks to verify it once more")
+		next.Anew, next.Retry = true, o.Spec.RetryToken
 		return next
 	default:
 		return Intent{Phase: v1alpha1.PhaseHeld, Wave: o.Status.Wave, Reason: o.Status.Reason, Message: o.Status.Message,
 			HeldFrom: v1alpha1.PhaseVerifying, Wait: holdPoll}
 	}
+}
+
+// retrier is who asks to verify a wave once more.
+func (o Observation) retrier() string {
+	if asked := v1alpha1.TokenRequest(o.Spec.Requests, v1alpha1.ActionRetry, o.Spec.RetryToken); asked != nil {
+		return asked.User
+	}
+	return "a person"
 }
 
 // heldWithoutAnswer: the wave is verified, but its metrics give no answer. Its

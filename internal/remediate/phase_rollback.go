@@ -62,8 +62,7 @@ func (o Observation) fail(f failure) Intent {
 		Message: message + "; " + o.undoing()}
 	if o.Spec.Strategy.OnFailure == v1alpha1.FailureHold {
 		intent.Phase, intent.HeldFrom, intent.Wait = v1alpha1.PhaseHeld, v1alpha1.PhaseVerifying, holdPoll
-		intent.Message = fmt.Sprintf("%s; nothing is undone until a person decides: evenkeel rollout abort (spec.abort: true) undoes it, evenkeel rollout retry (spec.retries: %d) verifies it once more",
-			message, max(o.Spec.Retries, o.Status.Retries)+1)
+		intent.Message = fmt.Sprintf("%s; nothing is undone until a person decides: evenkeel rollout abort undoes it, evenkeel rollout retry verifies it once more", message)
 	}
 	if f.unanswered {
 		return intent
@@ -86,7 +85,7 @@ func (o Observation) abort() Intent {
 
 // abortReason tells an undo of the whole plan from the end of a rollout.
 func (o Observation) abortReason() string {
-	if o.Spec.Undo {
+	if wantsUndone(o.Spec) {
 		return v1alpha1.ReasonUndone
 	}
 	return v1alpha1.ReasonAborted
@@ -99,9 +98,9 @@ func (o Observation) undo(reason, why string) Intent {
 }
 
 // undoesAll says whether a rollback undoes the writes of the whole plan: the
-// strategy wants it with rollbackScope All, or a person with spec.undo.
+// strategy wants it with rollbackScope All, or a person with desiredState Undone.
 func (o Observation) undoesAll() bool {
-	return o.Spec.Strategy.RollbackScope == v1alpha1.RollbackAll || o.Spec.Undo
+	return o.Spec.Strategy.RollbackScope == v1alpha1.RollbackAll || wantsUndone(o.Spec)
 }
 
 // undoes says whether a rollback undoes a target's write: those of the wave at

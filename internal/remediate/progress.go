@@ -7,7 +7,7 @@ import "evenkeel.dev/evenkeel/api/v1alpha1"
 // come and go, tries that fail and metrics that answer on and off bring it nowhere.
 func progressed(s *v1alpha1.RemediationStatus, intent Intent, now v1alpha1.TargetCounts) bool {
 	switch {
-	case s.ProgressedAt == nil, intent.Wave != s.Wave, intent.Retries > s.Retries:
+	case s.ProgressedAt == nil, intent.Wave != s.Wave, intent.Retry != "":
 		return true
 	case now.Pending < s.Counts.Pending, settledIn(now) > settledIn(s.Counts):
 		return true

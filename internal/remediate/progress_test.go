@@ -36,7 +36,7 @@ func TestWhatIsProgress(t *testing.T) {
 		"a person still hasn't":             {awaiting, Intent{Phase: v1alpha1.PhaseAwaitingApproval, Wave: 1}, counts, false},
 		"a person lets it go on":            {paused, stay, counts, true},
 		"a pause ends, and a breaker opens": {paused, Intent{Phase: v1alpha1.PhaseHeld, Wave: 1, Reason: v1alpha1.ReasonBreakerOpen}, counts, true},
-		"a person has it verified anew":     {held, Intent{Phase: v1alpha1.PhaseVerifying, Wave: 1, Retries: 1}, counts, true},
+		"a person has it verified anew":     {held, Intent{Phase: v1alpha1.PhaseVerifying, Wave: 1, Retry: "1"}, counts, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

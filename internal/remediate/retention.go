@@ -20,7 +20,12 @@ const maxKeptPlans = 100
 func (p *Planner) prune(ctx context.Context, pol *v1alpha1.Policy, plans []v1alpha1.Remediation) (time.Duration, error) {
 	strategy := pol.Spec.Remediation.DeepCopy()
 	strategy.SetDefaults()
-	kept := []string{pol.Annotations[v1alpha1.AnnotationRetry]}
+	var kept []string
+	for i := range plans {
+		if v1alpha1.RetryAsked(pol, &plans[i]) {
+			kept = append(kept, plans[i].Name)
+		}
+	}
 	status, _ := p.status.Status(pol.Name) // while it isn't known, any revision may be in force
 	if rem := undonePlan(pol, plans, status.Revision); rem != nil {
 		kept = append(kept, rem.Name)

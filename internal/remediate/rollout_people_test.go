@@ -1,6 +1,7 @@
 package remediate
 
 import (
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,24 +26,28 @@ func says(from time.Duration, change func(*v1alpha1.RemediationSpec)) func(*simu
 		before := s.spec
 		s.spec = func(s *simulation, spec *v1alpha1.RemediationSpec) {
 			before(s, spec)
+			was := spec.DesiredState
 			if s.since() >= from {
 				change(spec)
+			}
+			if was == v1alpha1.StateUndone || was == v1alpha1.StateAborted && !wantsUndone(*spec) {
+				spec.DesiredState = was // the schema lets nobody take it back
 			}
 		}
 	}
 }
 
 func abortedFrom(from time.Duration) func(*simulation) {
-	return says(from, func(spec *v1alpha1.RemediationSpec) { spec.Abort = true })
+	return says(from, func(spec *v1alpha1.RemediationSpec) { spec.DesiredState = v1alpha1.StateAborted })
 }
 
 func retriedFrom(from time.Duration, n int32) func(*simulation) {
-	return says(from, func(spec *v1alpha1.RemediationSpec) { spec.Retries = n })
+	return says(from, func(spec *v1alpha1.RemediationSpec) { spec.RetryToken = strings.Repeat("again", int(n)) })
 }
 
 func pausedBetween(from, to time.Duration) func(*simulation) {
-	return all(says(from, func(spec *v1alpha1.RemediationSpec) { spec.Paused = true }),
-		says(to, func(spec *v1alpha1.RemediationSpec) { spec.Paused = false }))
+	return all(says(from, func(spec *v1alpha1.RemediationSpec) { spec.DesiredState = v1alpha1.StatePaused }),
+		says(to, func(spec *v1alpha1.RemediationSpec) { spec.DesiredState = v1alpha1.StateRunning }))
 }
 
 // answered answers a plan in mode Manual, from a time on; it is overdue after 30s.
@@ -171,6 +176,9 @@ func undoScenarios() map[string]scenario {
 		"undone-aborted": {ends: v1alpha1.PhaseRolledBack, reason: "A person ends a plan that is paused between two waves, and later has undone what the waves before have mended.",
 			fleet: newFleet(10).every(well), set: all(pausedBetween(30*time.Second, time.Hour), abortedFrom(80*time.Second), tomorrow)},
 		"undone-at-work": {ends: v1alpha1.PhaseRolledBack, reason: "A person has a plan undone while it soaks: it ends, and all of its waves are undone though rollbackScope is Wave.",
-			fleet: newFleet(10).every(well), set: says(150*time.Second, func(spec *v1alpha1.RemediationSpec) { spec.Undo, spec.UndoneBy = true, "ada" })},
+			fleet: newFleet(10).every(well), set: says(150*time.Second, func(spec *v1alpha1.RemediationSpec) {
+				spec.DesiredState = v1alpha1.StateUndone
+				spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionUndo, User: "ada"}}
+			})},
 	}
 }

@@ -81,7 +81,7 @@ func (r *rules) checkWrites(s simStep) {
 func (r *rules) checkReverts(s simStep) {
 	for n, i := range s.Intent.Revert {
 		t := s.Before[i]
-		all := s.Observation.Spec.Strategy.RollbackScope == v1alpha1.RollbackAll || s.Observation.Spec.Undo
+		all := s.Observation.Spec.Strategy.RollbackScope == v1alpha1.RollbackAll || wantsUndone(s.Observation.Spec)
 		ours := t.State == v1alpha1.TargetDone && all || unsettled(t.State) && t.State != v1alpha1.TargetPending
 		if !ours || t.Wave != s.Observation.Status.Wave && !all {
 			r.sim.fault("%s of wave %d, %s, is to be undone in wave %d", name(t.Object), t.Wave, t.State, s.Observation.Status.Wave)
@@ -188,8 +188,8 @@ func (r *rules) end() error {
 		return fmt.Errorf("%s doesn't say since when a person is needed", st.Phase)
 	}
 	spec := r.sim.rem.Spec
-	if undone && c.Done > 0 && spec.Strategy.RollbackScope == v1alpha1.RollbackAll || c.Done > 0 && spec.Undo && st.Phase != v1alpha1.PhasePreviewed {
-		return fmt.Errorf("%s, and %d targets stay mended though rollbackScope is %s and undo %t", st.Phase, c.Done, spec.Strategy.RollbackScope, spec.Undo)
+	if undone && c.Done > 0 && spec.Strategy.RollbackScope == v1alpha1.RollbackAll || c.Done > 0 && wantsUndone(spec) && st.Phase != v1alpha1.PhasePreviewed {
+		return fmt.Errorf("%s, and %d targets stay mended though rollbackScope is %s and undo %t", st.Phase, c.Done, spec.Strategy.RollbackScope, wantsUndone(spec))
 	}
 	if !undone && c.Reverted+c.RevertConflict > 0 || (c.RevertConflict > 0) != (st.Phase == v1alpha1.PhaseRollbackIncomplete) {
 		return fmt.Errorf("%s with %d reverted and %d in conflict", st.Phase, c.Reverted, c.RevertConflict)

@@ -39,13 +39,22 @@ func (p people) speak(s *simulation) {
 	answered(p.Approve, v1alpha1.DecisionApprove)(s)
 	s.spec = func(s *simulation, spec *v1alpha1.RemediationSpec) {
 		at := s.since()
-		spec.Paused = within(p.Paused, at)
-		spec.Abort = spec.Abort || p.Abort >= 0 && at >= p.Abort || p.Hold && at >= 2*calmAfter
-		spec.Undo = spec.Undo || p.UndoAny && p.Undo > 0 && at >= p.Undo
-		spec.Retries = 0
+		aborted := spec.DesiredState == v1alpha1.StateAborted || p.Abort >= 0 && at >= p.Abort || p.Hold && at >= 2*calmAfter
+		switch {
+		case wantsUndone(*spec): // it can't be taken back
+		case p.UndoAny && p.Undo > 0 && at >= p.Undo:
+			spec.DesiredState = v1alpha1.StateUndone
+		case aborted:
+			spec.DesiredState = v1alpha1.StateAborted
+		case within(p.Paused, at):
+			spec.DesiredState = v1alpha1.StatePaused
+		default:
+			spec.DesiredState = v1alpha1.StateRunning
+		}
+		spec.RetryToken = ""
 		for _, from := range p.Retries {
 			if at >= from {
-				spec.Retries++
+				spec.RetryToken += "again"
 			}
 		}
 	}
@@ -157,7 +166,7 @@ func (r *rules) checkPeople(s simStep) {
 	if begins && byPerson && len(intent.Outcomes) > 0 {
 		r.sim.fault("a plan that a person ends or has undone counts %v", intent.Outcomes)
 	}
-	if o.Status.Phase.Final() && intent.Phase != o.Status.Phase && !o.Spec.Undo {
+	if o.Status.Phase.Final() && intent.Phase != o.Status.Phase && !wantsUndone(o.Spec) {
 		r.sim.fault("%s is left though nobody has the plan undone", o.Status.Phase)
 	}
 	if s.Crashed {

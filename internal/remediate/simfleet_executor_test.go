@@ -226,11 +226,12 @@ func (s *simulation) rests() bool {
 	if !s.rem.Status.Phase.Final() {
 		return false
 	}
-	if s.undoAt > 0 && !s.rem.Spec.Undo {
+	if s.undoAt > 0 && !wantsUndone(s.rem.Spec) {
 		if left := s.undoAt - s.since(); left > 0 {
 			s.clock.SetTime(s.clock.Now().Add(left))
 		}
-		s.rem.Spec.Undo, s.rem.Spec.UndoneBy = true, "ada"
+		s.rem.Spec.DesiredState = v1alpha1.StateUndone
+		s.rem.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionUndo, User: "ada"}}
 	}
 	return rests(s.rem)
 }

@@ -115,7 +115,10 @@ func TestEveryAnswerIsAllowed(t *testing.T) {
 					if n&4 == 0 {
 						o.Stop = "the policy was deleted"
 					}
-					o.Spec.Undo = i == j
+					o.Spec.DesiredState = ""
+					if i == j {
+						o.Spec.DesiredState = v1alpha1.StateUndone
+					}
 					if _, err := Step(o); err != nil {
 						t.Fatalf("%s with %s, %s (case %d %d %d): %v", row.Phase, first, second, i, j, n, err)
 					}

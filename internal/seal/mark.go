@@ -43,7 +43,8 @@ func partsOf(obj client.Object) (sealed, bool) {
 	switch o := obj.(type) {
 	case *v1alpha1.Remediation:
 		plan, status := o.Spec.DeepCopy(), o.Status.DeepCopy()
-		plan.Paused, plan.Abort, plan.Undo, plan.UndoneBy, plan.Retries = false, false, false, "", 0
+		plan.DesiredState, plan.RetryToken, plan.Reason, plan.Requests = "", "", "", nil
+		plan.RemovedPaused, plan.RemovedAbort, plan.RemovedUndo, plan.RemovedRetries = nil, nil, nil, nil
 		status.Seal, status.Conditions = "", nil
 		s.kind, s.plan, s.statusSeal = "Remediation", plan, o.Status.Seal
 		if !reflect.DeepEqual(*status, v1alpha1.RemediationStatus{}) {

@@ -88,7 +88,8 @@ func TestWhatTheManagerWritesIsProvenAfterARestartToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What people may say, conditions and other metadata are no part of it.
-	p.Spec.Paused, p.Spec.Undo, p.Spec.UndoneBy = true, true, "ann"
+	p.Spec.DesiredState, p.Spec.RetryToken, p.Spec.Reason = v1alpha1.StateUndone, "1", "why"
+	p.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionUndo, User: "ann"}}
 	p.Finalizers = nil
 	if err := w.api.Update(ctx, p); err != nil {
 		t.Fatal(err)

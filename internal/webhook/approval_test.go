@@ -53,7 +53,7 @@ func TestApprovalHandler(t *testing.T) {
 	const plan, hash = "p-1", "hash"
 	approval := func(hash string, decision v1alpha1.ApprovalDecision) *v1alpha1.RemediationApproval {
 		return &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{Name: "yes"},
-			Spec: v1alpha1.RemediationApprovalSpec{Remediation: plan, PlanHash: hash, Decision: decision, Approver: "whoever"}}
+			Spec: v1alpha1.RemediationApprovalSpec{Remediation: plan, Policy: "p", PlanHash: hash, Decision: decision, Approver: "whoever"}}
 	}
 	pol := newPolicy("p", privilegedRego)
 	pol.UID, pol.Annotations = "policy", map[string]string{v1alpha1.AnnotationAuthor: "ann"}

@@ -42,8 +42,8 @@ const (
 	WebhookForceOpen = "force-open.evenkeel.dev"
 	// WebhookBreakerRequests fills in who asked anything else of a circuit breaker.
 	WebhookBreakerRequests = "breaker-requests.evenkeel.dev"
-	// WebhookUndo fills in who has a plan undone.
-	WebhookUndo = "undo.evenkeel.dev"
+	// WebhookPlanRequests fills in who asked what of a plan.
+	WebhookPlanRequests = "plan-requests.evenkeel.dev"
 )
 
 // Endpoint is how the API server reaches the webhook server.

@@ -3,6 +3,7 @@ package webhook
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
@@ -31,7 +32,16 @@ func (c *Configuration) breakers(hook admissionregistrationv1.ValidatingWebhook)
 
 // asksOfBreaker says in CEL whether a write asks something of a breaker.
 func asksOfBreaker() string {
-	return "!(" + same("mode") + " && " + same("resetToken") + " && " + same("requests") + ")"
+	return asksOf("mode", "resetToken", "requests")
+}
+
+// asksOf says in CEL that a write changes one of the fields by which people ask.
+func asksOf(fields ...string) string {
+	var each []string
+	for _, field := range fields {
+		each = append(each, same(field))
+	}
+	return "!(" + strings.Join(each, " && ") + ")"
 }
 
 // onlyForcesOpen says in CEL that a write holds a breaker open, and that nobody has

@@ -68,7 +68,7 @@ func notTheirs(r *policy.Request) string {
 }
 
 // sayable are the fields of a plan's spec by which people speak to its rollout.
-func sayable() []string { return []string{"paused", "abort", "undo", "undoneBy", "retries"} }
+func sayable() []string { return []string{"desiredState", "retryToken", "reason", "requests"} }
 
 func notTheirPlan(r *policy.Request) string {
 	if r.Operation == policy.Create {
@@ -79,7 +79,7 @@ func notTheirPlan(r *policy.Request) string {
 		before, after = without(before, sayable()), without(after, sayable())
 	}
 	if !reflect.DeepEqual(before, after) {
-		return "a plan is written by the manager alone; people may set " + strings.Join(slices.DeleteFunc(sayable(), func(f string) bool { return f == "undoneBy" }), ", ") + " of a Remediation"
+		return "a plan is written by the manager alone; people may set " + strings.Join(slices.DeleteFunc(sayable(), func(f string) bool { return f == "requests" }), ", ") + " of a Remediation"
 	}
 	if key, changed := ownMarks(r); changed {
 		return fmt.Sprintf("metadata holds %s, which is written by the manager alone", key)

@@ -50,11 +50,9 @@ func stamps() []stamp {
 			condition: asksOfBreaker() + " && " + onlyForcesOpen(), act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
 		{webhook: WebhookBreakerRequests, resource: "circuitbreakers", operations: createAndUpdate(),
 			condition: asksOfBreaker() + " && !(" + onlyForcesOpen() + ")", act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
-		// Pause, abort and the manager's own writes are of the same object.
-		{webhook: WebhookUndo, resource: "remediations",
-			operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-			condition:  "has(object.spec.undo) && object.spec.undo && (oldObject == null || !has(oldObject.spec.undo) || !oldObject.spec.undo)",
-			act:        []string{"spec", "undo"}, field: []string{"spec", "undoneBy"}},
+		// The manager's own writes are of the same object.
+		{webhook: WebhookPlanRequests, resource: "remediations", operations: createAndUpdate(),
+			condition: asksOf("desiredState", "retryToken", "requests"), act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
 	}
 }
 

@@ -68,14 +68,17 @@ func TestStamp(t *testing.T) {
 		}
 		return tree{"metadata": tree{"name": "yes"}, "spec": spec}
 	}
-	plan := func(undo bool, by any) tree {
-		spec := tree{"undo": undo}
-		if by != nil {
-			spec["undoneBy"] = by
+	plan := func(state string, requests ...any) tree {
+		spec := tree{"desiredState": state}
+		if len(requests) > 0 {
+			spec["requests"] = requests
 		}
 		return tree{"metadata": tree{"name": "p-1"}, "spec": spec}
 	}
-	asPlan, undoer := ofKind("Remediation", "remediations"), []string{"spec", "undoneBy"}
+	by := func(user string) any {
+		return tree{"action": "Undo", "user": user, "time": "1970-01-01T00:00:00Z"}
+	}
+	asPlan, undoer := ofKind("Remediation", "remediations"), []string{"spec", "requests"}
 	asPolicy, asApproval := ofKind("Policy", "policies"), ofKind("RemediationApproval", "remediationapprovals")
 	author, approver := []string{"metadata", "annotations", "evenkeel.dev/author"}, []string{"spec", "approver"}
 	cases := map[string]struct {
@@ -96,9 +99,9 @@ func TestStamp(t *testing.T) {
 		"an answer has the approver who gives it":             {review: reviewOf("CREATE", approval(nil), nil, asApproval), field: approver, want: "ann"},
 		"a forged approver is replaced":                       {review: reviewOf("CREATE", approval("bob"), nil, asApproval), field: approver, want: "ann"},
 		"an approver that isn't even a name is replaced":      {review: reviewOf("CREATE", approval(tree{"a": "b"}), nil, asApproval), field: approver, want: "ann"},
-		"an undo has the user who asks for it":                {review: reviewOf("UPDATE", plan(true, nil), plan(false, nil), asPlan), field: undoer, want: "ann"},
-		"an undo in another's name is replaced":               {review: reviewOf("UPDATE", plan(true, "bob"), plan(false, "bob"), asPlan), field: undoer, want: "ann"},
-		"who has had a plan undone can't be changed":          {review: reviewOf("UPDATE", plan(true, "ann"), plan(true, "bob"), asPlan), field: undoer, want: "bob"},
+		"an undo has the user who asks for it":                {review: reviewOf("UPDATE", plan("Undone"), plan("Running"), asPlan), field: undoer, want: []any{by("ann")}},
+		"an undo in another's name is replaced":               {review: reviewOf("UPDATE", plan("Undone", by("bob")), plan("Running"), asPlan), field: undoer, want: []any{by("ann")}},
+		"who has had a plan undone can't be changed":          {review: reviewOf("UPDATE", plan("Undone", by("ann")), plan("Undone", by("bob")), asPlan), field: undoer, want: []any{by("bob")}},
 		"what holds no field of the sort is left alone":       {reason: "the configuration doesn't name it, but who knows", review: reviewOf("CREATE", deployment("web", true), nil), field: author},
 		"annotations that are null make room for the author":  {review: reviewOf("CREATE", set(policyBy(nil, "a"), nil, "metadata", "annotations"), nil, asPolicy), field: author, want: "ann"},
 		"annotations of others are kept beside the author":    {review: reviewOf("CREATE", policyBy("bob", "a"), nil, asPolicy), field: []string{"metadata", "annotations", "theirs"}, want: "kept"},
@@ -163,8 +166,8 @@ func TestMutatingWebhooksConcernOwnKindsOnly(t *testing.T) {
 			" if " + asksOfBreaker() + " && " + onlyForcesOpen(),
 		"breaker-requests.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev circuitbreakers Cluster IfNeeded CREATE UPDATE" +
 			" if " + asksOfBreaker() + " && !(" + onlyForcesOpen() + ")",
-		"undo.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediations Cluster IfNeeded CREATE UPDATE" +
-			" if has(object.spec.undo) && object.spec.undo && (oldObject == null || !has(oldObject.spec.undo) || !oldObject.spec.undo)",
+		"plan-requests.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediations Cluster IfNeeded CREATE UPDATE" +
+			" if " + asksOf("desiredState", "retryToken", "requests"),
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -49,7 +50,9 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 	)
 	BeforeEach(func(ctx context.Context) {
 		namespace = suite.Namespace(ctx, "forger")
-		forger = userWhoMay(ctx, "forger-in-"+namespace, "remediations", "remediations/status", "remediationslices", "remediationslices/status", "circuitbreakers", "circuitbreakers/status")
+		forger = userOf(ctx, "forger-in-"+namespace, verbOn("undo", "policies"), verbOn("pause", "policies"),
+			rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Verbs: []string{"*"},
+				Resources: []string{"remediations", "remediations/status", "remediationslices", "remediationslices/status", "circuitbreakers", "circuitbreakers/status"}})
 		victim = fixture.Deployment(namespace, "web")
 		suite.Create(ctx, victim)
 	})
@@ -74,7 +77,7 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 			status := []byte(`{"status":{"records":[],"wave":7}}`)
 			Expect(forger.Status().Patch(ctx, obj, client.RawPatch(types.MergePatchType, status))).To(MatchError(ContainSubstring("its status is written by the manager alone")))
 		}
-		Expect(merge(genuine.DeepCopy(), `{"spec":{"paused":true}}`)).To(Succeed(), "what people may say, they may")
+		Expect(merge(genuine.DeepCopy(), `{"spec":{"desiredState":"Paused"}}`)).To(Succeed(), "what people may say, they may")
 	})
 
 	It("can't have the manager undo what it never did, though admission was away meanwhile", func(ctx context.Context) {
@@ -94,7 +97,7 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 			return away.Status().Update(ctx, rem)
 		}).Should(Succeed())
 
-		Expect(forger.Patch(ctx, rem.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"undo":true}}`)))).To(Succeed())
+		Expect(forger.Patch(ctx, rem.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"desiredState":"Undone"}}`)))).To(Succeed())
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(suite.Get(ctx, rem)).To(Succeed())
 			stalled := meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionStalled)

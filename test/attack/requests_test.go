@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	gomegatypes "github.com/onsi/gomega/types"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 // breakerIn makes a namespace's breaker, which goes with the spec.
@@ -202,5 +204,73 @@ var _ = Describe("A user who may write breakers", func() {
 		}
 		stranger := editor(ctx, "stranger-to-"+namespace)
 		Expect(merge(ctx, stranger, cb, `{"spec":{"mode":"Automatic"}}`)).To(MatchError(ContainSubstring("that needs the verb reset")), "with no webhook at all")
+	})
+})
+
+var _ = Describe("A user who may write plans and approvals", func() {
+	// awaiting makes a policy whose plan waits for an answer, and returns that plan.
+	awaiting := func(ctx context.Context, about string) *v1alpha1.Remediation {
+		GinkgoHelper()
+		namespace := suite.Namespace(ctx, about)
+		suite.Create(ctx, fixture.ConfigMap(namespace, "target"))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationManual)))
+		return suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseAwaitingApproval)
+	}
+	answer := func(rem *v1alpha1.Remediation, policy string) *v1alpha1.RemediationApproval {
+		return &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{GenerateName: rem.Name + "-"}, Spec: v1alpha1.RemediationApprovalSpec{
+			Remediation: rem.Name, Policy: policy, PlanHash: rem.Spec.PlanHash, Decision: v1alpha1.DecisionApprove}}
+	}
+
+	It("asks nothing of a plan without the verb on its policy, in any way, nor deletes one at work", func(ctx context.Context) {
+		attempt("pause, abort, undo, retry, answer or delete a plan with no permission but to write plans")
+		rem := awaiting(ctx, "asks")
+		other := awaiting(ctx, "asks-other")
+		as := editor(ctx, "asker-of-"+rem.Spec.Policy.Name, verbOn("pause", "policies", other.Spec.Policy.Name), verbOn("abort", "policies", other.Spec.Policy.Name),
+			verbOn("undo", "policies", other.Spec.Policy.Name), verbOn("retry", "policies", other.Spec.Policy.Name), verbOn("approve", "policies", other.Spec.Policy.Name))
+		needs := func(verb string) gomegatypes.GomegaMatcher {
+			return MatchError(ContainSubstring("that needs the verb " + verb + " on policies/" + rem.Spec.Policy.Name))
+		}
+		for name, how := range waysTo(ctx, as, rem) {
+			Expect(how(`{"desiredState":"Paused"}`)).To(needs("pause"), name)
+			Expect(how(`{"desiredState":"Aborted"}`)).To(needs("abort"), name)
+			Expect(how(`{"desiredState":"Undone"}`)).To(needs("undo"), name)
+			Expect(how(`{"retryToken":"1"}`)).To(needs("retry"), name)
+		}
+		Expect(as.Delete(ctx, rem)).To(needs("abort"))
+		Expect(as.Create(ctx, answer(rem, rem.Spec.Policy.Name))).To(needs("approve"))
+		Expect(as.Create(ctx, answer(rem, other.Spec.Policy.Name))).To(MatchError(ContainSubstring("is of policy")), "in the name of a policy that they may approve")
+
+		Expect(merge(ctx, suite.API, rem, `{"spec":{"desiredState":"Paused"}}`)).To(Succeed())
+		Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Running"}}`)).To(needs("pause"))
+		Expect(merge(ctx, as, rem, `{"spec":{"desiredState":null}}`)).To(needs("pause"))
+		Expect(as.Create(ctx, answer(other, other.Spec.Policy.Name))).To(Succeed(), "of the policy that they may approve")
+		for old, new := range map[string]string{`"paused":true`: "set spec.desiredState to Paused", `"abort":true`: "to Aborted", `"undo":true`: "to Undone", `"retries":1`: "set spec.retryToken"} {
+			Expect(merge(ctx, suite.API, rem, `{"spec":{`+old+`}}`)).To(MatchError(ContainSubstring(new)))
+		}
+	})
+
+	It("does what the verbs are for, is on record, and takes back neither an abort nor an undo", func(ctx context.Context) {
+		attempt("take an abort or an undo back, or ask in another's name")
+		rem := awaiting(ctx, "does")
+		name := rem.Spec.Policy.Name
+		as := editor(ctx, "operator-of-"+name, verbOn("pause", "policies", name), verbOn("abort", "policies", name), verbOn("undo", "policies", name))
+		Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Paused","reason":"INC-42","requests":[{"action":"Pause","user":"bob","time":"2026-01-01T00:00:00Z"}]}}`)).To(Succeed())
+		Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Running"}}`)).To(Succeed())
+		Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Aborted","reason":"not today"}}`)).To(Succeed())
+		Expect(merge(ctx, suite.API, rem, `{"spec":{"desiredState":"Running"}}`)).To(MatchError(ContainSubstring("can't be taken back")))
+		ended := suite.AwaitPhase(ctx, name, v1alpha1.PhaseAborted)
+		Expect(ended.Status.Message).To(ContainSubstring("operator-of-" + name + " has ended the rollout (spec.desiredState: Aborted): not today"))
+		Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Undone"}}`)).To(Succeed(), "what was aborted can be undone")
+		Expect(merge(ctx, suite.API, rem, `{"spec":{"desiredState":"Aborted"}}`)).To(MatchError(ContainSubstring("can't be taken back")))
+		Expect(merge(ctx, suite.API, rem, `{"spec":{"desiredState":null}}`)).To(MatchError(ContainSubstring("can't be taken back")))
+
+		Expect(suite.Get(ctx, rem)).To(Succeed())
+		var said []string
+		for _, r := range rem.Spec.Requests {
+			said = append(said, fmt.Sprintf("%s by %s", r.Action, &r))
+		}
+		who := "operator-of-" + name
+		Expect(said).To(Equal([]string{"Pause by " + who + ": INC-42", "Resume by " + who, "Abort by " + who + ": not today", "Undo by " + who}))
+		Expect(as.Delete(ctx, rem)).To(Succeed(), "one that has ended")
 	})
 })

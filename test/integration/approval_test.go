@@ -81,7 +81,7 @@ var _ = Describe("The author of a policy", func() {
 // answerTo is an answer to a plan.
 func answerTo(rem *v1alpha1.Remediation, decision v1alpha1.ApprovalDecision) *v1alpha1.RemediationApproval {
 	return &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{GenerateName: rem.Name + "-"},
-		Spec: v1alpha1.RemediationApprovalSpec{Remediation: rem.Name, PlanHash: rem.Spec.PlanHash, Decision: decision, Comment: "change 4711"}}
+		Spec: v1alpha1.RemediationApprovalSpec{Remediation: rem.Name, Policy: rem.Spec.Policy.Name, PlanHash: rem.Spec.PlanHash, Decision: decision, Comment: "change 4711"}}
 }
 
 // awaitAnswer waits until an answer is Ready, or not, for a reason.

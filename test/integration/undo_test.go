@@ -56,7 +56,7 @@ var _ = Describe("Undoing a plan that has ended", func() {
 		Expect(out).To(And(ContainSubstring("is being undone by"), ContainSubstring("RolledBack"), ContainSubstring("4 reverted, 0 in conflict (Undone)")))
 		Expect(states(ctx, namespace)).To(Equal(before))
 		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseRolledBack)
-		Expect(rem.Spec.UndoneBy).NotTo(BeEmpty())
+		Expect(rem.Spec.AskedBy()).NotTo(BeNil())
 		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonUndone))
 		suite.AwaitEvent(ctx, "RolledBack", rem.Name, ContainSubstring("4 writes undone"))
 
@@ -67,13 +67,17 @@ var _ = Describe("Undoing a plan that has ended", func() {
 		suite.AwaitEvent(ctx, "RemediationNotPlanned", namespace, ContainSubstring("evenkeel.dev/retry="+rem.Name))
 		Consistently(ctx, func() int { return len(suite.Plans(ctx, namespace)) }).WithTimeout(4 * time.Second).Should(Equal(1))
 		out, _, _ = evenkeel(ctx, "rollout", "history", namespace)
-		Expect(out).To(MatchRegexp(`%s +%s +\S+ +RolledBack +Undone .* 4 +0 +0 +4 +0 +- +%s`, rem.Name, namespace, rem.Spec.UndoneBy))
+		Expect(out).To(MatchRegexp(`%s +%s +\S+ +RolledBack +Undone .* 4 +0 +0 +4 +0 +- +%s`, rem.Name, namespace, rem.Spec.AskedBy().User))
 
 		By("it can't be taken back, nor the name be changed")
-		for _, word := range []string{`{"undo":false}`, `{"undoneBy":"mallory"}`} {
-			patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":%s}`, word))
-			Expect(suite.API.Patch(ctx, rem.DeepCopy(), patch)).To(MatchError(ContainSubstring("an undo can't be taken back")))
+		for _, word := range []string{`"Running"`, `"Aborted"`, "null"} {
+			patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"desiredState":%s}}`, word))
+			Expect(suite.API.Patch(ctx, rem.DeepCopy(), patch)).To(MatchError(ContainSubstring("an abort or an undo can't be taken back")))
 		}
+		forged := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"requests":[{"action":"Undo","user":"mallory","time":"2026-01-01T00:00:00Z"}]}}`))
+		asked := rem.DeepCopy()
+		Expect(suite.API.Patch(ctx, asked, forged)).To(Succeed())
+		Expect(asked.Spec.Requests).To(Equal(rem.Spec.Requests))
 		_, stderr, code := evenkeel(ctx, "rollout", "undo", rem.Name)
 		Expect(code).To(Equal(3))
 		Expect(stderr).To(ContainSubstring("has been undone (RolledBack)"))

@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"time"
@@ -98,6 +99,8 @@ func of(resource string, before, after map[string]any) []ask {
 	switch resource {
 	case "circuitbreakers":
 		return append(ofMode(before, after), ofToken("resetToken", v1alpha1.ActionReset, before, after)...)
+	case "remediations":
+		return append(ofState(before, after), ofToken("retryToken", v1alpha1.ActionRetry, before, after)...)
 	}
 	return nil
 }
@@ -111,6 +114,20 @@ func ofMode(before, after map[string]any) []ask {
 		return []ask{{action: v1alpha1.ActionRelease}}
 	}
 	return nil
+}
+
+func ofState(before, after map[string]any) []ask {
+	was, is := desired(before), desired(after)
+	if was == is {
+		return nil
+	}
+	actions := map[v1alpha1.DesiredState]v1alpha1.RequestAction{v1alpha1.StateRunning: v1alpha1.ActionResume,
+		v1alpha1.StatePaused: v1alpha1.ActionPause, v1alpha1.StateAborted: v1alpha1.ActionAbort, v1alpha1.StateUndone: v1alpha1.ActionUndo}
+	return []ask{{action: actions[is]}}
+}
+
+func desired(spec map[string]any) v1alpha1.DesiredState {
+	return cmp.Or(v1alpha1.DesiredState(text(spec, "desiredState")), v1alpha1.StateRunning)
 }
 
 func forcedOpen(spec map[string]any) bool {
