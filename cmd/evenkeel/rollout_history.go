@@ -23,7 +23,7 @@ func newRolloutHistoryCommand(flags *clusterFlags) *cobra.Command {
 		Short: "List the plans of a policy: what each has changed, and who approved or undid it",
 		Long: `History lists the plans of a policy, or of all policies, the oldest first: the
 revision that each mended, when it ran and how it ended, its targets by what became
-of them, who approved it and who had it undone. Only plans that the policy's
+of them, who approved it, who had it undone, and what people asked of it last. Only plans that the policy's
 history still keeps are listed (spec.remediation.history).`,
 		Example: `  evenkeel rollout history privileged-containers
   evenkeel rollout history -o json`,
@@ -73,14 +73,23 @@ func printHistory(plans []v1alpha1.Remediation, out io.Writer) error {
 		_, err := fmt.Fprintln(out, "No plans: no violation has been planned yet, or the history has forgotten them.")
 		return err
 	}
-	table := columns(out, "PLAN", "POLICY", "REVISION", "PHASE", "REASON", "BEGUN", "ENDED", "TARGETS", "DONE", "FAILED", "REVERTED", "IN CONFLICT", "APPROVED BY", "UNDONE BY")
+	table := columns(out, "PLAN", "POLICY", "REVISION", "PHASE", "REASON", "BEGUN", "ENDED", "TARGETS", "DONE", "FAILED", "REVERTED", "IN CONFLICT", "APPROVED BY", "UNDONE BY", "LAST ASKED FOR")
 	for _, rem := range plans {
 		c := rem.Status.Counts
 		row(table, rem.Name, rem.Spec.Policy.Name, fmt.Sprintf("%.*s", shortRevision, rem.Spec.Policy.Revision), string(phaseOf(&rem)), cmp.Or(rem.Status.Reason, "-"),
 			rem.CreationTimestamp.UTC().Format("2006-01-02 15:04:05Z"), timeOf(rem.Status.CompletedAt),
-			fmt.Sprint(rem.Spec.Targets), fmt.Sprint(c.Done), fmt.Sprint(c.Failed), fmt.Sprint(c.Reverted), fmt.Sprint(c.RevertConflict), approver(&rem), undoer(&rem))
+			fmt.Sprint(rem.Spec.Targets), fmt.Sprint(c.Done), fmt.Sprint(c.Failed), fmt.Sprint(c.Reverted), fmt.Sprint(c.RevertConflict), approver(&rem), undoer(&rem), lastAsked(&rem))
 	}
 	return table.Flush()
+}
+
+// lastAsked is what people asked of a plan last: what, who and why.
+func lastAsked(rem *v1alpha1.Remediation) string {
+	if len(rem.Spec.Requests) == 0 {
+		return "-"
+	}
+	last := &rem.Spec.Requests[len(rem.Spec.Requests)-1]
+	return fmt.Sprintf("%s by %s", last.Action, last)
 }
 
 func timeOf(t *metav1.MicroTime) string {

@@ -23,13 +23,14 @@ type Rollout struct {
 // barLength is the length of the progress bar, in characters.
 const barLength = 40
 
-// Draw gives the lines of the drawing: the head, the waves, the gates, the next
-// step, what is in flight, and what went wrong.
+// Draw gives the lines of the drawing: the head, the waves, the gates, what
+// people have asked for, the next step, what is in flight, and what went wrong.
 func (r Rollout) Draw(style Style) []string {
 	d := &drawing{style: style}
 	r.head(d)
 	r.waves(d)
 	r.gates(d)
+	r.requests(d)
 	r.next(d)
 	r.targets(d)
 	return d.lines

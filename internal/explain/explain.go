@@ -134,7 +134,8 @@ func (e *Explanation) breakers(ctx context.Context, reader client.Reader) error 
 	for _, cb := range list.Items {
 		state, text := cb.Status.State, cb.Status.Message
 		if cb.Spec.ForcedOpen() {
-			state, text = v1alpha1.BreakerOpen, "a person holds it open"
+			state = v1alpha1.BreakerOpen
+			text = fmt.Sprintf("a person holds it open (%s)", v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease))
 		}
 		if state == "" || state == v1alpha1.BreakerClosed || !e.covered(cb.Spec.Scope) {
 			continue

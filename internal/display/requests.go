@@ -1,0 +1,15 @@
+package display
+
+import "time"
+
+// requests draws what people have asked of the plan: who, when and why.
+func (r Rollout) requests(d *drawing) {
+	if len(r.Remediation.Spec.Requests) == 0 {
+		return
+	}
+	d.section("Asked for")
+	for i := range r.Remediation.Spec.Requests {
+		asked := &r.Remediation.Spec.Requests[i]
+		d.add(plain, "  %-8s %s by %s", asked.Action, asked.Time.UTC().Format(time.RFC3339), asked)
+	}
+}
