@@ -51,7 +51,7 @@ func (r *rules) checkWrites(s simStep) {
 	if !o.Spec.Strategy.Mode.Runs() || o.Spec.Strategy.Mode == v1alpha1.RemediationManual && !r.approved {
 		r.sim.fault("a write begins in mode %s, approved: %t", o.Spec.Strategy.Mode, r.approved)
 	}
-	if o.baselineMissing() {
+	if o.baselineMissing() && !o.members(wave).written() { // a wave that has begun keeps its baseline, however long it is paused
 		r.sim.fault("a write begins before metrics have said how things stood without it")
 	}
 	busy := len(s.Intent.Write)
