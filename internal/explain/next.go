@@ -50,6 +50,19 @@ func (e *Explanation) after(v Verdict) string {
 		return "nothing: the policy's mode is Disabled"
 	case v.Fix == "":
 		return "nothing: the policy offers no fix for it; mend it by hand"
+	}
+	if why := e.untouched(v); why != "" {
+		return why
+	}
+	if i := slices.IndexFunc(e.Plans, func(t Touch) bool { return t.Policy == v.Policy && t.SameObject }); i >= 0 {
+		return e.byPlan(e.Plans[i], v)
+	}
+	return e.unplanned(v)
+}
+
+// untouched says why the object itself keeps fixes away; empty when it doesn't.
+func (e *Explanation) untouched(v Verdict) string {
+	switch {
 	case e.Deleting != "":
 		return "nothing: the object is being deleted; it counts until it is gone, and waits for " + e.Deleting
 	case e.OptOut != "":
@@ -58,11 +71,9 @@ func (e *Explanation) after(v Verdict) string {
 		return e.atOwner()
 	case e.ManagedBy != "" && v.Managed != v1alpha1.ManagedRemediate:
 		return "skipped: managed by " + e.ManagedBy + "; change it at its source"
+	default:
+		return ""
 	}
-	if i := slices.IndexFunc(e.Plans, func(t Touch) bool { return t.Policy == v.Policy && t.SameObject }); i >= 0 {
-		return e.byPlan(e.Plans[i], v)
-	}
-	return e.unplanned(v)
 }
 
 // atOwner says that an object is mended where it comes from.
@@ -94,10 +105,8 @@ func (e *Explanation) byPlan(t Touch, v Verdict) string {
 		return fmt.Sprintf("left alone: somebody keeps setting it back; once that has ended: evenkeel rollout retry %s", t.Plan)
 	case t.State == v1alpha1.TargetReverted:
 		return fmt.Sprintf("nothing until the policy changes or somebody says: evenkeel rollout retry %[1]s (plan %[1]s was undone: %[2]s)", t.Plan, t.waits)
-	case t.State == v1alpha1.TargetFailed && t.blocks:
-		return fmt.Sprintf("nothing until the policy changes or, once the cause is gone, somebody says: evenkeel rollout retry %s (%s: %s)", t.Plan, t.Reason, t.Message)
 	case t.State == v1alpha1.TargetFailed:
-		return fmt.Sprintf("tried again by itself, less and less often; at once: evenkeel rollout retry %s (%s: %s)", t.Plan, t.Reason, t.Message)
+		return afterFailure(t)
 	case t.Reason == v1alpha1.ReasonNotAttempted && t.Phase == v1alpha1.PhaseSuperseded:
 		return e.unplanned(v)
 	case t.Reason == v1alpha1.ReasonNotAttempted:
@@ -107,6 +116,14 @@ func (e *Explanation) byPlan(t Touch, v Verdict) string {
 	default:
 		return e.unplanned(v)
 	}
+}
+
+// afterFailure says whether an object that a plan couldn't fix is tried again.
+func afterFailure(t Touch) string {
+	if t.blocks {
+		return fmt.Sprintf("nothing until the policy changes or, once the cause is gone, somebody says: evenkeel rollout retry %s (%s: %s)", t.Plan, t.Reason, t.Message)
+	}
+	return fmt.Sprintf("tried again by itself, less and less often; at once: evenkeel rollout retry %s (%s: %s)", t.Plan, t.Reason, t.Message)
 }
 
 // atWork says what a plan that is under way is to do with the object.

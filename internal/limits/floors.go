@@ -57,11 +57,7 @@ func (f *Floors) Validate() error {
 	if f.MaxMode != "" && !slices.Contains(modes(), f.MaxMode) {
 		errs = append(errs, fmt.Errorf("%s %q: must be Automatic, Manual, DryRun or Disabled", FlagMaxMode, f.MaxMode))
 	}
-	for flag, share := range map[string]*intstr.IntOrString{FlagMaxWave: f.MaxWave, FlagMaxUnavailable: f.MaxUnavailable} {
-		if share != nil && shareOf(*share, 100) == 0 {
-			errs = append(errs, fmt.Errorf(`%s %q: must be a count of at least 1, or a percentage from "1%%" to "100%%"`, flag, share.String()))
-		}
-	}
+	errs = append(errs, checkShare(FlagMaxWave, f.MaxWave), checkShare(FlagMaxUnavailable, f.MaxUnavailable))
 	if f.MaxConcurrent < 0 || f.MaxConcurrent > 100 {
 		errs = append(errs, fmt.Errorf("%s %d: must be from 1 to 100, or 0 for no limit", FlagMaxConcurrent, f.MaxConcurrent))
 	}
@@ -71,8 +67,15 @@ func (f *Floors) Validate() error {
 	if f.SourcesReviewed && !f.DistinctApprover {
 		errs = append(errs, fmt.Errorf("%s means nothing without %s", FlagSourcesReviewed, FlagDistinctApprover))
 	}
-	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(errs...)
+}
+
+// checkShare refuses a count or percentage that is none.
+func checkShare(flag string, share *intstr.IntOrString) error {
+	if share != nil && shareOf(*share, 100) == 0 {
+		return fmt.Errorf(`%s %q: must be a count of at least 1, or a percentage from "1%%" to "100%%"`, flag, share.String())
+	}
+	return nil
 }
 
 // modes are the modes of remediation, the least first.

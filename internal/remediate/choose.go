@@ -24,22 +24,7 @@ const maxCanaryReads = 20
 // only, by their metadata as the API server holds it now.
 func (p *drafter) choose(ctx context.Context, d *draft, found []policy.Finding, history *past) error {
 	d.tools = p.tools
-	byKind := map[schema.GroupVersionKind][]policy.Finding{}
-	var kinds []schema.GroupVersionKind
-	for _, f := range found {
-		if !f.Fixable {
-			continue
-		}
-		if history.waiting(referenceTo(f), p.clock.Now()) {
-			d.waiting++
-			continue
-		}
-		gvk := schema.FromAPIVersionAndKind(f.APIVersion, f.Kind)
-		if byKind[gvk] == nil {
-			kinds = append(kinds, gvk)
-		}
-		byKind[gvk] = append(byKind[gvk], f)
-	}
+	kinds, byKind := p.due(d, found, history)
 	index := newKindIndex(p.reader)
 	namespaces, err := namespacesByName(ctx, index, len(kinds) > 0)
 	if err != nil {
@@ -61,6 +46,28 @@ func (p *drafter) choose(ctx context.Context, d *draft, found []policy.Finding, 
 		}
 	}
 	return p.ownership(ctx, d, index, found)
+}
+
+// due are the findings that a fix is offered for and that needn't wait, by kind, and the
+// kinds in the order in which they come.
+func (p *drafter) due(d *draft, found []policy.Finding, history *past) ([]schema.GroupVersionKind, map[schema.GroupVersionKind][]policy.Finding) {
+	byKind := map[schema.GroupVersionKind][]policy.Finding{}
+	var kinds []schema.GroupVersionKind
+	for _, f := range found {
+		if !f.Fixable {
+			continue
+		}
+		if history.waiting(referenceTo(f), p.clock.Now()) {
+			d.waiting++
+			continue
+		}
+		gvk := schema.FromAPIVersionAndKind(f.APIVersion, f.Kind)
+		if byKind[gvk] == nil {
+			kinds = append(kinds, gvk)
+		}
+		byKind[gvk] = append(byKind[gvk], f)
+	}
+	return kinds, byKind
 }
 
 // sort puts one object where its metadata says it belongs. The protocol before

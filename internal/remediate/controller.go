@@ -234,6 +234,18 @@ func (p *pass) denials() []Outcome {
 	return out
 }
 
+// recordEnd keeps when the plan has ended, if it has.
+func recordEnd(rem *v1alpha1.Remediation, now metav1.MicroTime) {
+	s := &rem.Status
+	switch {
+	case !s.Phase.Final():
+		s.CompletedAt = nil // an undo ends the plan anew
+	case s.CompletedAt == nil:
+		// What was asked of it before it ended has had its time.
+		s.CompletedAt, s.LastHandledRetryToken = &now, rem.Spec.RetryToken
+	}
+}
+
 // record puts the step into the status, which is written once at the end.
 func (c *Controller) record(rem *v1alpha1.Remediation, intent Intent, b *book) {
 	now := metav1.NewMicroTime(c.clock.Now())
@@ -258,13 +270,7 @@ func (c *Controller) record(rem *v1alpha1.Remediation, intent Intent, b *book) {
 		since := metav1.NewMicroTime(intent.HealthySince)
 		s.HealthySince = &since
 	}
-	switch {
-	case !s.Phase.Final():
-		s.CompletedAt = nil // an undo ends the plan anew
-	case s.CompletedAt == nil:
-		// What was asked of it before it ended has had its time.
-		s.CompletedAt, s.LastHandledRetryToken = &now, rem.Spec.RetryToken
-	}
+	recordEnd(rem, now)
 	setHeldSince(s, intent, &now)
 	if intent.Anew {
 		askAnew(s.Analysis, intent.Retry != "")

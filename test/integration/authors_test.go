@@ -78,9 +78,9 @@ var _ = Describe("Whoever has ever changed a policy", func() {
 	}
 
 	It("may not approve it after somebody else's trivial edit, nor may who made that", func(ctx context.Context) {
-		rem := refused(ctx, 1, map[string]client.Client{"ann": ann})
+		refused(ctx, 1, map[string]client.Client{"ann": ann})
 		editAs(ctx, bob, policy, func(p *v1alpha1.Policy) { p.Spec.Modules[0].Rego += "\n# a comment\n" })
-		rem = refused(ctx, 2, map[string]client.Client{"ann": ann, "bob": bob})
+		rem := refused(ctx, 2, map[string]client.Client{"ann": ann, "bob": bob})
 		Expect(rem.Spec.Policy.Author).To(Equal("bob"))
 		Expect(rem.Spec.Policy.Authors).To(Equal([]string{"ann", "bob"}))
 		Expect(rem.Status.Message).To(ContainSubstring("who hasn't written the policy (as ann, bob have)"))

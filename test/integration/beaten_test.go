@@ -24,7 +24,9 @@ var _ = Describe("A person's edit that is the very edit of the fix", func() {
 			return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 		}
 		edited := make(chan *corev1.ConfigMap, 1)
-		manager.Proxy.Nth(1, func(r faultproxy.Request) bool { return r.IsWrite() && r.Namespace == namespace && r.Resource == "configmaps" },
+		manager.Proxy.Nth(1, func(r faultproxy.Request) bool {
+			return r.IsWrite() && r.Namespace == namespace && r.Resource == "configmaps"
+		},
 			faultproxy.Fault{Before: func(r faultproxy.Request) {
 				theirs := named(r.Name)
 				if suite.API.Patch(ctx, theirs, client.RawPatch(types.MergePatchType, []byte(`{"data":{"state":"good","patched":"1"}}`))) == nil {
