@@ -35,6 +35,14 @@ type CircuitBreakerStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	FailingPolicies []FailingPolicy `json:"failingPolicies,omitempty"`
+	// failingNamespaces are the namespaces in which targets failed in the window,
+	// since the last success or, while the breaker isn't closed, before, in the
+	// global breaker and in those of policies: the global one opens only for
+	// failures in more than one. Only the latest eight are kept.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	FailingNamespaces []FailingNamespace `json:"failingNamespaces,omitempty"`
 	// failures is the number of failures in the window.
 	// +optional
 	Failures int32 `json:"failures"`
@@ -106,6 +114,20 @@ type FailingPolicy struct {
 	// +required
 	LastFailedAt metav1.MicroTime `json:"lastFailedAt"`
 	// inRow says that it failed since the latest success of any policy.
+	// +optional
+	InRow bool `json:"inRow,omitempty"`
+}
+
+// FailingNamespace is a namespace in which a breaker has counted a failure.
+type FailingNamespace struct {
+	// namespace is its name; empty stands for all objects of cluster scope.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace"`
+	// lastFailedAt is when its latest failure was counted.
+	// +required
+	LastFailedAt metav1.MicroTime `json:"lastFailedAt"`
+	// inRow says that it failed since the latest success in any namespace.
 	// +optional
 	InRow bool `json:"inRow,omitempty"`
 }

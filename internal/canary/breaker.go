@@ -14,8 +14,6 @@ const (
 	// SuccessesToClose is how many plans must succeed in full, one after the
 	// other, before a half-open breaker closes.
 	SuccessesToClose = 2
-	// GlobalTripThreshold is how many open policy breakers open the global one.
-	GlobalTripThreshold = 3
 )
 
 // EventType is what happened to a target or to a plan.
@@ -48,9 +46,12 @@ type Event struct {
 	Key string
 	// Remediation is the name of the plan, Policy that of its policy.
 	Remediation, Policy string
+	// Namespaces are those in which it happened; none stands for cluster scope.
+	Namespaces []string
 
-	// shared says that the breaker stands for several policies.
-	shared bool
+	// shared says that the breaker stands for several policies, global that it
+	// stands for several namespaces too.
+	shared, global bool
 }
 
 func (e Event) failed() bool {
@@ -72,6 +73,7 @@ func Next(st v1alpha1.CircuitBreakerStatus, e Event, s v1alpha1.BreakerStrategy,
 	}
 	count(&st, e.Type, l, now)
 	blame(&st, e, now)
+	blameNamespaces(&st, e, now)
 	switch st.State {
 	case v1alpha1.BreakerClosed:
 		if reason, why := tripped(&st, e, l, now); reason != "" {
@@ -105,13 +107,6 @@ func Open(st v1alpha1.CircuitBreakerStatus, reason, message string, s v1alpha1.B
 	return st
 }
 
-// TripGlobal tells whether so many open policy breakers open the global one. A
-// half-open breaker isn't an open one: else the global breaker, opening again at
-// each probe, would never let the policies' probes through.
-func TripGlobal(openPolicyBreakers int) bool {
-	return openPolicyBreakers >= GlobalTripThreshold
-}
-
 func tick(in v1alpha1.CircuitBreakerStatus, l limits, now time.Time) v1alpha1.CircuitBreakerStatus {
 	st := *in.DeepCopy()
 	if isNew(&st) {
@@ -125,6 +120,7 @@ func tick(in v1alpha1.CircuitBreakerStatus, l limits, now time.Time) v1alpha1.Ci
 	}
 	setWindow(&st, roll(st.Buckets, l, now))
 	forgive(&st, l, now)
+	forgiveNamespaces(&st, l, now)
 	if why != "" {
 		trip(&st, ReasonInconsistentState, why, l, now)
 		return st
@@ -201,7 +197,7 @@ func probe(st *v1alpha1.CircuitBreakerStatus, e Event, l limits, now time.Time) 
 	}
 	closed(st, ReasonRecovered, messageRecovered)
 	// What was counted before is dealt with: one new failure must not add to it.
-	st.ConsecutiveFailures, st.Openings, st.FailingPolicies = 0, 0, nil
+	st.ConsecutiveFailures, st.Openings, st.FailingPolicies, st.FailingNamespaces = 0, 0, nil, nil
 	setWindow(st, nil)
 }
 

@@ -169,12 +169,7 @@ func TestTwoProbesCloseAndStartAfresh(t *testing.T) {
 	}
 }
 
-func TestOpenAndTripGlobal(t *testing.T) {
-	for open, want := range map[int]bool{0: false, 2: false, 3: true, 9: true} {
-		if got := canary.TripGlobal(open); got != want {
-			t.Errorf("TripGlobal(%d) = %v, want %v", open, got, want)
-		}
-	}
+func TestOpen(t *testing.T) {
 	s := v1alpha1.BreakerStrategy{}
 	st := canary.Open(v1alpha1.CircuitBreakerStatus{}, canary.ReasonPolicyBreakersOpen, canary.MessagePolicyBreakersOpen(3), s, start)
 	want := gist{State: v1alpha1.BreakerOpen, Reason: canary.ReasonPolicyBreakersOpen, Openings: 1, OpenFor: 30 * time.Minute}

@@ -21,6 +21,9 @@ func isNew(st *v1alpha1.CircuitBreakerStatus) bool {
 	if len(c.FailingPolicies) == 0 {
 		c.FailingPolicies = nil
 	}
+	if len(c.FailingNamespaces) == 0 {
+		c.FailingNamespaces = nil
+	}
 	if len(c.Conditions) == 0 {
 		c.Conditions = nil
 	}

@@ -65,6 +65,7 @@ const (
 	messageRecovered     = "Two plans in a row succeeded in full; writes go through again and the count starts afresh."
 	messageClockWentBack = "The clock went back to before the end of the cooldown."
 	messageAhead         = "The breaker opened under a clock that was far ahead; its cooldown begins anew."
+	messageReleased      = "The policies' breakers that held it open are open no more; writes go through again."
 	messageForgotten     = "What it covered is gone, and so is what it had counted."
 	messageUnreadable    = "The circuit breaker couldn't be read, which counts as open. See kubectl get circuitbreakers, " +
 		"and that the controller may get, create and update them; it is tried again by itself."

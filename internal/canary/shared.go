@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
@@ -25,6 +27,14 @@ func (e Event) ForShared() Event {
 		e.Type = TargetFailed
 	}
 	e.shared = true
+	return e
+}
+
+// ForGlobal is the event as the global breaker is to record it: as a shared one does,
+// and neither a row nor a ratio opens it for the failures of a single namespace.
+func (e Event) ForGlobal() Event {
+	e = e.ForShared()
+	e.global = true
 	return e
 }
 
@@ -56,25 +66,27 @@ func forgive(st *v1alpha1.CircuitBreakerStatus, l limits, now time.Time) {
 		if f.LastFailedAt.After(now) {
 			f.LastFailedAt = *microTime(now) // a clock gone back has made it
 		}
-		if f.InRow || inWindow(f, l, now) {
+		if f.InRow || inWindow(f.LastFailedAt, l, now) {
 			kept = append(kept, f)
 		}
 	}
 	st.FailingPolicies = kept
 }
 
-func inWindow(f v1alpha1.FailingPolicy, l limits, now time.Time) bool {
-	return now.Sub(f.LastFailedAt.Time) < l.window
-}
+func inWindow(at metav1.MicroTime, l limits, now time.Time) bool { return now.Sub(at.Time) < l.window }
 
-// enoughInRow says whether a row of failures is that of enough policies.
+// enoughInRow says whether a row of failures is that of enough policies and namespaces.
 func enoughInRow(st *v1alpha1.CircuitBreakerStatus, e Event) bool {
-	return !e.shared || failing(st, func(f v1alpha1.FailingPolicy) bool { return f.InRow }) >= PoliciesToTrip
+	policies := failing(st, func(f v1alpha1.FailingPolicy) bool { return f.InRow })
+	namespaces := failingIn(st, func(f v1alpha1.FailingNamespace) bool { return f.InRow })
+	return (!e.shared || policies >= PoliciesToTrip) && (!e.global || namespaces >= NamespacesToTrip)
 }
 
 // enoughInWindow says the same of the failures in the window.
 func enoughInWindow(st *v1alpha1.CircuitBreakerStatus, e Event, l limits, now time.Time) bool {
-	return !e.shared || failing(st, func(f v1alpha1.FailingPolicy) bool { return inWindow(f, l, now) }) >= PoliciesToTrip
+	policies := failing(st, func(f v1alpha1.FailingPolicy) bool { return inWindow(f.LastFailedAt, l, now) })
+	namespaces := failingIn(st, func(f v1alpha1.FailingNamespace) bool { return inWindow(f.LastFailedAt, l, now) })
+	return (!e.shared || policies >= PoliciesToTrip) && (!e.global || namespaces >= NamespacesToTrip)
 }
 
 func failing(st *v1alpha1.CircuitBreakerStatus, counts func(v1alpha1.FailingPolicy) bool) int {

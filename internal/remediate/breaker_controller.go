@@ -56,6 +56,8 @@ func (b *breakers) gone(ctx context.Context, breaker string) error {
 		if _, err := b.ensure(ctx, globalScope()); err != nil {
 			return err
 		}
+	} else if err := b.settleGlobal(ctx, false); err != nil {
+		return err
 	}
 	return b.gauge(ctx)
 }
@@ -71,9 +73,12 @@ func (b *breakers) refresh(ctx context.Context, cb *v1alpha1.CircuitBreaker) err
 	if err := b.write(ctx, before, cb, nil); err != nil {
 		return err
 	}
-	opened := cb.Spec.Scope.Type == v1alpha1.BreakerScopePolicy && cb.Status.State == v1alpha1.BreakerOpen
-	if opened || cb.Spec.Scope.Type == v1alpha1.BreakerScopeGlobal {
+	switch cb.Spec.Scope.Type {
+	case v1alpha1.BreakerScopePolicy:
+		return b.settleGlobal(ctx, cb.Status.State == v1alpha1.BreakerOpen)
+	case v1alpha1.BreakerScopeGlobal:
 		return b.tripGlobal(ctx, nil)
+	case v1alpha1.BreakerScopeNamespace:
 	}
 	return nil
 }

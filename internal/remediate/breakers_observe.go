@@ -26,7 +26,11 @@ const (
 func (b *breakers) observe(ctx context.Context, cb *v1alpha1.CircuitBreaker) v1alpha1.CircuitBreakerStatus {
 	scope := cb.Spec.Scope
 	strategy := b.strategy(scope)
-	st := canary.Tick(cb.Status, strategy, b.clock.Now())
+	st := cb.Status
+	if scope.Type == v1alpha1.BreakerScopeGlobal {
+		st = b.released(ctx, st)
+	}
+	st = canary.Tick(st, strategy, b.clock.Now())
 	if scope.Type == v1alpha1.BreakerScopePolicy {
 		st = b.storm(st, scope.Policy, strategy)
 	}

@@ -35,8 +35,12 @@ func (b *breakers) record(ctx context.Context, rem *v1alpha1.Remediation, outcom
 func (b *breakers) count(cb *v1alpha1.CircuitBreaker, list []canary.Event) {
 	strategy := b.strategy(cb.Spec.Scope)
 	for _, e := range list {
-		if cb.Spec.Scope.Type != v1alpha1.BreakerScopePolicy {
+		switch cb.Spec.Scope.Type {
+		case v1alpha1.BreakerScopeNamespace:
 			e = e.ForShared()
+		case v1alpha1.BreakerScopeGlobal:
+			e = e.ForGlobal()
+		case v1alpha1.BreakerScopePolicy:
 		}
 		cb.Status = canary.Next(cb.Status, e, strategy, b.clock.Now())
 	}
@@ -86,28 +90,6 @@ func (o Outcome) harmed() bool { return o.Type == OutcomeFailed || o.Type == Out
 // ends says whether the outcome is that of a whole plan.
 func (o Outcome) ends() bool { return o.Type == OutcomePlanSucceeded || o.Type == OutcomePlanFailed }
 
-// tripGlobal opens the global breaker when enough policies' breakers are open.
-func (b *breakers) tripGlobal(ctx context.Context, rem *v1alpha1.Remediation) error {
-	list, err := b.store.list(ctx)
-	if err != nil {
-		return err
-	}
-	open := 0
-	for _, cb := range list {
-		// Time alone may have turned it half-open since it was last written.
-		state := canary.Tick(cb.Status, b.strategy(cb.Spec.Scope), b.clock.Now()).State
-		if cb.Spec.Scope.Type == v1alpha1.BreakerScopePolicy && state == v1alpha1.BreakerOpen {
-			open++
-		}
-	}
-	if !canary.TripGlobal(open) {
-		return nil
-	}
-	return b.update(ctx, globalScope(), rem, func(cb *v1alpha1.CircuitBreaker) {
-		cb.Status = canary.Open(cb.Status, canary.ReasonPolicyBreakersOpen, canary.MessagePolicyBreakersOpen(open), b.strategy(globalScope()), b.clock.Now())
-	})
-}
-
 // events are outcomes as the breakers' rules read them. A plan's outcome is one
 // event, whatever it counts.
 func events(rem *v1alpha1.Remediation, outcomes []Outcome) []canary.Event {
@@ -121,9 +103,30 @@ func events(rem *v1alpha1.Remediation, outcomes []Outcome) []canary.Event {
 		if o.ends() {
 			n = 1
 		}
+		in := o.places()
 		for i := range n {
-			list = append(list, canary.Event{Type: types[o.Type], Remediation: rem.Name, Policy: rem.Spec.Policy.Name, Key: fmt.Sprintf("%s/%d", o.Key, i)})
+			list = append(list, canary.Event{Type: types[o.Type], Remediation: rem.Name, Policy: rem.Spec.Policy.Name,
+				Namespaces: in[int(i)%len(in)], Key: fmt.Sprintf("%s/%d", o.Key, i)})
 		}
 	}
 	return list
+}
+
+// places are where an outcome's targets are, in turns: a namespace for each, or all of
+// them where it isn't known which it was, as of metrics. Nil is cluster scope.
+func (o Outcome) places() [][]string {
+	all := slices.Sorted(maps.Keys(o.Namespaces))
+	if int(o.Count) < len(all) {
+		return [][]string{all}
+	}
+	within := int32(0)
+	var turns [][]string
+	for _, namespace := range all {
+		within += o.Namespaces[namespace]
+		turns = append(turns, []string{namespace})
+	}
+	if within < o.Count || len(turns) == 0 {
+		turns = append(turns, nil)
+	}
+	return turns
 }

@@ -1,0 +1,77 @@
+package remediate
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+)
+
+// tripGlobal opens the global breaker when enough policies' breakers are open, and
+// closes it when they were all that held it open and do so no more.
+func (b *breakers) tripGlobal(ctx context.Context, rem *v1alpha1.Remediation) error {
+	list, err := b.store.list(ctx)
+	if err != nil {
+		return err
+	}
+	strategy, now := b.strategy(globalScope()), b.clock.Now()
+	if open := b.openPolicies(list); canary.TripGlobal(open) {
+		return b.update(ctx, globalScope(), rem, func(cb *v1alpha1.CircuitBreaker) {
+			cb.Status = canary.Open(cb.Status, canary.ReasonPolicyBreakersOpen, canary.MessagePolicyBreakersOpen(len(open)), strategy, now)
+		})
+	}
+	for i := range list {
+		if list[i].Name == v1alpha1.GlobalBreakerName && canary.HeldByPolicies(&list[i].Status) {
+			return b.update(ctx, globalScope(), rem, func(cb *v1alpha1.CircuitBreaker) { cb.Status = canary.ReleaseGlobal(cb.Status, strategy, now) })
+		}
+	}
+	return nil
+}
+
+// openPolicies are the policies' breakers that are open, as time has made them.
+func (b *breakers) openPolicies(list []v1alpha1.CircuitBreaker) []v1alpha1.CircuitBreakerStatus {
+	var open []v1alpha1.CircuitBreakerStatus
+	for _, cb := range list {
+		// Time alone may have turned it half-open since it was last written.
+		st := canary.Tick(cb.Status, b.strategy(cb.Spec.Scope), b.clock.Now())
+		if cb.Spec.Scope.Type == v1alpha1.BreakerScopePolicy && st.State == v1alpha1.BreakerOpen {
+			open = append(open, st)
+		}
+	}
+	return open
+}
+
+// released is the global breaker's status before time moves it on: one whose cause has
+// passed isn't to wait for a probe. When nobody can tell, it stays as it is.
+func (b *breakers) released(ctx context.Context, st v1alpha1.CircuitBreakerStatus) v1alpha1.CircuitBreakerStatus {
+	if !canary.HeldByPolicies(&st) {
+		return st
+	}
+	list, err := b.store.list(ctx)
+	if err != nil || canary.TripGlobal(b.openPolicies(list)) {
+		return st
+	}
+	return canary.ReleaseGlobal(st, b.strategy(globalScope()), b.clock.Now())
+}
+
+// globalHeld says whether the global breaker may be open for policies' breakers, as
+// the cache knows it.
+func (b *breakers) globalHeld(ctx context.Context) (bool, error) {
+	cb, err := b.cached.get(ctx, v1alpha1.GlobalBreakerName)
+	if err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	return canary.HeldByPolicies(&cb.Status), nil
+}
+
+// settleGlobal looks at the global breaker again after another breaker has changed
+// or gone: opened says that it may have to open.
+func (b *breakers) settleGlobal(ctx context.Context, opened bool) error {
+	held, err := b.globalHeld(ctx)
+	if err != nil || !opened && !held {
+		return err
+	}
+	return b.tripGlobal(ctx, nil)
+}
