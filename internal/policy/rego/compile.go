@@ -31,6 +31,9 @@ type Compiled struct {
 	// whether a rule on Pods reaches the workload kinds too.
 	named     []policy.GroupKind
 	templates bool
+	// compares says that rules compare values that may be large: it is guarded, which
+	// costs time.
+	compares bool
 }
 
 // Compile prepares a policy, strictly: an unused import or variable, or a
@@ -61,6 +64,7 @@ func Compile(p *v1alpha1.Policy) (*Compiled, error) {
 		rules:      make(map[string]rule, len(names)),
 		named:      namedKinds(p),
 		templates:  p.Spec.Match.PodTemplates == nil || *p.Spec.Match.PodTemplates,
+		compares:   comparesValues(compiler),
 	}
 	if compiled.parameters, err = parametersTerm(p); err != nil {
 		return nil, &CompileError{Problems: []Problem{{Message: err.Error()}}}

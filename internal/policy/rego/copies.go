@@ -27,11 +27,18 @@ type copies struct {
 	calls    map[string]float64
 	problem  *ast.Error
 	looked   int
+	// compares says that two values are compared which may both be large.
+	compares bool
 }
 
 // tooManyCopies is a stage of the compiler: it says where a value holds a part too many
 // times. It comes before any stage that takes as long as the value is large.
-func tooManyCopies(compiler *ast.Compiler) *ast.Error {
+func tooManyCopies(compiler *ast.Compiler) *ast.Error { return lookAt(compiler).problem }
+
+// comparesValues says whether rules compare two values that may both be large.
+func comparesValues(compiler *ast.Compiler) bool { return lookAt(compiler).compares }
+
+func lookAt(compiler *ast.Compiler) *copies {
 	c := &copies{compiler: compiler, rules: map[*ast.Rule]float64{}, calls: map[string]float64{}}
 	for _, name := range slices.Sorted(maps.Keys(compiler.Modules)) {
 		for _, r := range compiler.Modules[name].Rules {
@@ -42,7 +49,7 @@ func tooManyCopies(compiler *ast.Compiler) *ast.Error {
 			}
 		}
 	}
-	return c.problem
+	return c
 }
 
 // rule counts in the value of a rule.
@@ -66,6 +73,7 @@ func (c *copies) function(r *ast.Rule, arguments []float64) float64 {
 	}
 	bound := map[ast.Var]float64{}
 	for i, argument := range r.Head.Args {
+		c.compares = c.compares || (&scope{c, bound}).large(argument) // the same as one before
 		weight := 1.0
 		if i < len(arguments) {
 			weight = arguments[i]
@@ -164,6 +172,9 @@ func (s *scope) sum(terms ...*ast.Term) (weight float64) {
 
 func (s *scope) ref(ref ast.Ref) float64 {
 	if ref.HasPrefix(ast.DefaultRootRef) {
+		for _, index := range ref[1:] { // it is compared with what the rule gives
+			s.compares = s.compares || s.large(index)
+		}
 		return s.referred(ref)
 	}
 	return max(s.weight(ref[0]), 1)

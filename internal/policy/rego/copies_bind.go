@@ -40,6 +40,7 @@ func (s *scope) expression(expr *ast.Expr) {
 		}
 		weight := s.call(terms) * factor
 		for _, operand := range terms[1:] {
+			s.compares = s.compares || operand == terms[len(terms)-1] && s.answers(terms) && s.large(operand)
 			bindAll(s.bound, operand, weight) // the output, when it isn't bound
 		}
 	}
@@ -48,6 +49,7 @@ func (s *scope) expression(expr *ast.Expr) {
 // unify binds what is unbound on either side by the other one.
 func (s *scope) unify(a, b *ast.Term, factor float64) {
 	ofA, ofB := s.weight(a)*factor, s.weight(b)*factor
+	s.compares = s.compares || s.large(a) && s.large(b)
 	bindAll(s.bound, a, ofB)
 	bindAll(s.bound, b, ofA)
 }
@@ -66,4 +68,39 @@ func bindAll(bound map[ast.Var]float64, t *ast.Term, weight float64) {
 		}
 		return false
 	})
+}
+
+// answers says that the last operand of a call is what it gives.
+func (s *scope) answers(terms []*ast.Term) bool {
+	name, isRef := terms[0].Value.(ast.Ref)
+	if !isRef {
+		return false
+	}
+	if builtin, known := ast.BuiltinMap[name.String()]; known {
+		return len(terms)-1 > len(builtin.Decl.FuncArgs().Args)
+	}
+	for _, r := range s.compiler.GetRules(name) {
+		if len(terms)-1 > len(r.Head.Args) {
+			return true
+		}
+	}
+	return false
+}
+
+// large says that a term is a value, or has one in it, that is known already and may be
+// of any size: to compare it is more than to bind a variable.
+func (s *scope) large(t *ast.Term) bool {
+	found := false
+	ast.WalkTerms(t, func(part *ast.Term) bool {
+		switch v := part.Value.(type) {
+		case ast.Var:
+			_, known := s.bound[v]
+			found = found || known
+		case ast.Ref, *ast.ArrayComprehension, *ast.SetComprehension, *ast.ObjectComprehension, ast.Call:
+			found = true
+			return true
+		}
+		return found
+	})
+	return found
 }

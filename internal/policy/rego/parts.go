@@ -88,7 +88,11 @@ func (e *evaluation) elements(ctx context.Context, name string) ([]*ast.Term, er
 // ask runs the query of one part. A panic is an error of that part.
 func (e *evaluation) ask(ctx context.Context, p *part) (found []*ast.Term, err error) {
 	defer func() {
-		if cause := recover(); cause != nil {
+		switch cause := recover(); cause {
+		case nil:
+		case errDeep:
+			err = fmt.Errorf("%w: it compares too much at once", ErrMemoryLimit)
+		default:
 			err = fmt.Errorf("the engine panicked: %v", cause)
 		}
 	}()
@@ -103,6 +107,9 @@ func (e *evaluation) ask(ctx context.Context, p *part) (found []*ast.Term, err e
 		WithVirtualCache(e.cache).
 		WithMetrics(metrics.NoOp()).
 		WithStrictBuiltinErrors(true)
+	if e.policy.compares {
+		query = query.WithQueryTracer(&stackGuard{})
+	}
 	err = query.Iter(ctx, func(result topdown.QueryResult) error {
 		if !p.each {
 			list, err := listOf(result[resultVar])
