@@ -26,24 +26,31 @@ func (s *scope) expression(expr *ast.Expr) {
 	case *ast.Term:
 		s.weight(terms)
 	case *ast.Every:
-		inner := &scope{s.copies, maps.Clone(s.bound)}
-		for _, variable := range []*ast.Term{terms.Key, terms.Value} {
-			if variable != nil {
-				bindAll(inner.bound, variable, s.weight(terms.Domain))
-			}
-		}
-		inner.after(terms.Body)
+		s.every(terms)
 	case []*ast.Term:
 		if expr.IsEquality() || expr.IsAssignment() {
 			s.unify(terms[1], terms[2], factor)
 			return
 		}
+		if answer := terms[len(terms)-1]; s.answers(terms) && s.large(answer) {
+			s.compares = true
+		}
 		weight := s.call(terms) * factor
 		for _, operand := range terms[1:] {
-			s.compares = s.compares || operand == terms[len(terms)-1] && s.answers(terms) && s.large(operand)
 			bindAll(s.bound, operand, weight) // the output, when it isn't bound
 		}
 	}
+}
+
+// every looks at what is asked of each element.
+func (s *scope) every(e *ast.Every) {
+	inner := &scope{s.copies, maps.Clone(s.bound)}
+	for _, variable := range []*ast.Term{e.Key, e.Value} {
+		if variable != nil {
+			bindAll(inner.bound, variable, s.weight(e.Domain))
+		}
+	}
+	inner.after(e.Body)
 }
 
 // unify binds what is unbound on either side by the other one.
