@@ -60,10 +60,11 @@ func (m *maker) get(ctx context.Context, r *policy.Request, owner match.Owner) (
 	return m.object, m.err
 }
 
-// standing are those of the violations that stand in the workload's template as well:
-// the policy has judged them there, or they are older than it, and so the workload
-// still gets what it asks for. All others count: nothing that its template doesn't
-// hold has been judged before.
+// standing are those of the violations that stand in the workload's template as well,
+// or in an earlier one of it that its controller still makes Pods of: the policy has
+// judged them there, or they are older than it, and so the workload still gets what it
+// asks for. All others count: nothing that its template doesn't hold has been judged
+// before.
 func (m *maker) standing(ctx context.Context, judge Judge, r *policy.Request, res *catalog.Result, violations []policy.Violation) ([]policy.Violation, error) {
 	owner, made := match.Maker(res.Definition, r)
 	if !made || len(violations) == 0 {
@@ -76,6 +77,20 @@ func (m *maker) standing(ctx context.Context, judge Judge, r *policy.Request, re
 	if !match.Concerns(res.Definition, created(workload, owner, r)) {
 		return nil, nil
 	}
+	standing, err := declaredBy(ctx, workload, owner, judge, r, res, violations)
+	if err != nil || len(standing) == len(violations) {
+		return standing, err
+	}
+	earlier, err := m.earlier(ctx, r, owner, workload)
+	if err != nil || earlier == nil {
+		return standing, err
+	}
+	before, err := declaredBy(ctx, earlier, owner, judge, r, res, policy.NewSince(standing, violations))
+	return append(standing, before...), err
+}
+
+// declaredBy are those of the violations that stand in the workload's template.
+func declaredBy(ctx context.Context, workload map[string]any, owner match.Owner, judge Judge, r *policy.Request, res *catalog.Result, violations []policy.Violation) ([]policy.Violation, error) {
 	declared := *r
 	declared.Object = asDeclared(r, workload, owner.GroupKind())
 	verdict, matched := judge.EvaluateOne(ctx, res.Policy, &declared)
@@ -108,10 +123,7 @@ func asDeclared(r *policy.Request, workload map[string]any, kind policy.GroupKin
 	template, _ := value.(map[string]any)
 	object := maps.Clone(r.Object)
 	if r.Kind.GroupKind() != policy.PodKind() {
-		spec, _ := object["spec"].(map[string]any)
-		spec = maps.Clone(spec)
-		spec["template"] = value
-		object["spec"] = spec
+		object["spec"] = withField(object["spec"], "template", value)
 		return object
 	}
 	metadata := maps.Clone(metadataOf(object))

@@ -17,10 +17,15 @@ const replicaSetController = "system:serviceaccount:kube-system:replicaset-contr
 // fakeWorkloads holds one workload, or fails.
 type fakeWorkloads struct {
 	object tree
-	err    error
+	// revision is the ControllerRevision of every name.
+	revision tree
+	err      error
 }
 
 func (f fakeWorkloads) Get(_ context.Context, owner match.Owner, _ string) (map[string]any, error) {
+	if f.revision != nil && owner.Kind == "ControllerRevision" {
+		return f.revision, nil
+	}
 	if f.object == nil || metadataOf(f.object)["name"] != owner.Name || f.object["kind"] != owner.Kind {
 		return nil, f.err
 	}

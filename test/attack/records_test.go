@@ -118,7 +118,7 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 		records := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Slices[0]}}
 		Expect(suite.Get(ctx, records)).To(Succeed())
 		earlier := records.DeepCopy()
-		Expect(suite.API.Patch(ctx, rem.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"undo":true}}`)))).To(Succeed())
+		Expect(suite.API.Patch(ctx, rem.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"desiredState":"Undone"}}`)))).To(Succeed())
 		suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseRolledBack)
 		Expect(suite.Get(ctx, records)).To(Succeed())
 		Expect(records.Status.Sequence).To(BeNumerically(">", earlier.Status.Sequence))

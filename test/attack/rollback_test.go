@@ -36,7 +36,7 @@ var _ = Describe("Whoever writes in the manager's name, as its rollback does", f
 			"what a record holds of a plan that nobody has asked to undo")
 
 		By("having the manager undo it, which passes")
-		Expect(suite.API.Patch(ctx, rem.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"undo":true}}`)))).To(Succeed())
+		Expect(suite.API.Patch(ctx, rem.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"desiredState":"Undone"}}`)))).To(Succeed())
 		suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseRolledBack)
 		after := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "target"}}
 		Expect(suite.Get(ctx, after)).To(Succeed())

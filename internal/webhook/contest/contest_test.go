@@ -20,7 +20,7 @@ var (
 	before  = metav1.LabelSelectorRequirement{Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"kube-system", "old"}}
 	theirs  = metav1.LabelSelectorRequirement{Key: "control-plane", Operator: metav1.LabelSelectorOpDoesNotExist}
 	isTheir = admissionregistrationv1.MatchCondition{Name: "theirs", Expression: "true"}
-	isOurs  = admissionregistrationv1.MatchCondition{Name: "is-the-act", Expression: "has(object.spec.undo)"}
+	isOurs  = admissionregistrationv1.MatchCondition{Name: "is-the-act", Expression: "has(object.spec.desiredState)"}
 )
 
 func TestAdded(t *testing.T) {

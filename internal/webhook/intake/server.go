@@ -41,6 +41,7 @@ type Server struct {
 	Log *log.Logger
 
 	started atomic.Bool
+	own     ownConnections
 }
 
 // Start serves until ctx ends, and then until the requests in flight are answered.
@@ -74,7 +75,7 @@ func (s *Server) server() *http.Server {
 	return &http.Server{
 		Handler: mux, TLSConfig: s.TLS, Protocols: &protocols,
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: 2 * requestTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeaderBytes, ErrorLog: s.Log,
+		MaxHeaderBytes: maxHeaderBytes, ErrorLog: s.own.without(s.Log),
 	}
 }
 
@@ -89,12 +90,16 @@ func (s *Server) Check(r *http.Request) error {
 		ctx, cancel = context.WithTimeout(r.Context(), dialTimeout)
 	}
 	defer cancel()
-	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
-	conn, err := dialer.DialContext(ctx, "tcp", s.Address)
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.Address)
 	if err != nil {
 		return fmt.Errorf("the webhook server is not reachable: %w", err)
 	}
-	return conn.Close()
+	defer func() { _ = conn.Close() }()
+	s.own.add(conn.LocalAddr().String())
+	if err := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx); err != nil {
+		return fmt.Errorf("the webhook server is not reachable: %w", err)
+	}
+	return nil
 }
 
 // ConnectionLog takes what goes wrong with connections, for example that a client
