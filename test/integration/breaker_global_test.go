@@ -28,7 +28,9 @@ var _ = Describe("The editor of one namespace", func() {
 			suite.Create(ctx, fixture.ConfigMap(eve, key, fixture.Labelled("only", key)))
 			policy := fixture.Policy(fmt.Sprintf("%s-%d", eve, i), eve, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RemediationStrategy) {
 				s.Soak = &metav1.Duration{Duration: time.Minute}
-			}), func(p *v1alpha1.Policy) { p.Spec.Match.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"only": key}} })
+			}), func(p *v1alpha1.Policy) {
+				p.Spec.Match.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"only": key}}
+			})
 			suite.CreatePolicy(ctx, policy)
 			Eventually(ctx, func(g Gomega) {
 				c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: eve, Name: key}}
