@@ -221,7 +221,6 @@ func newHandler(t testing.TB, class v1alpha1.FailurePolicy, c *catalog.Catalog) 
 		Metrics:    metrics,
 		Clock:      clocktesting.NewFakePassiveClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)),
 		Log:        logr.Discard(),
-		Quiet:      &intake.Quiet{Clock: clocktesting.NewFakePassiveClock(time.Now())},
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // endpoints are the handlers by the path that they serve. self is the user that
 // the API server knows this manager as.
 func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Handler {
-	log := s.mgr.GetLogger().WithName("webhook")
+	log := (&intake.Quiet{Clock: s.Clock}).Logger(s.mgr.GetLogger().WithName("webhook"))
 	keys := seal.Known{Reader: s.mgr.GetAPIReader(), Namespace: s.Namespace}
 	rollbacks := &rollback.Proof{Reader: seal.NewReader(s.mgr.GetAPIReader(), keys)}
 	judging := func(class v1alpha1.FailurePolicy) http.Handler {
@@ -31,7 +31,6 @@ func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Ha
 			Metrics:    s.metrics,
 			Clock:      s.Clock,
 			Log:        log,
-			Quiet:      &intake.Quiet{Clock: s.Clock},
 		}
 	}
 	return map[string]http.Handler{

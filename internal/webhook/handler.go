@@ -63,9 +63,8 @@ type Handler struct {
 	Docs    policy.Docs
 	Metrics *Metrics
 	Clock   clock.PassiveClock
-	Log     logr.Logger
-	// Quiet bounds what is logged of requests that weren't judged.
-	Quiet *intake.Quiet
+	// Log is bounded: anybody may bring about what is logged.
+	Log logr.Logger
 }
 
 // ServeHTTP answers an AdmissionReview.
@@ -78,7 +77,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		serveBadReview(w, err)
 		h.Metrics.answered(h.endpoint(), nil, decisionBad, h.Clock.Since(start))
-		h.tell("A request isn't an admission review, so it isn't judged", "endpoint", h.endpoint(), "from", r.RemoteAddr, "reason", err.Error())
+		h.Log.Info("A request isn't an admission review, so it isn't judged", "endpoint", h.endpoint(), "from", r.RemoteAddr, "reason", err.Error())
 		return
 	}
 	defer review.Done()
@@ -124,7 +123,7 @@ func (h *Handler) undoes(ctx context.Context, review *intake.Review) bool {
 	defer cancel()
 	err := h.Rollbacks.Check(ctx, review.Request)
 	if err != nil {
-		h.tell("A request says that it undoes a write of the manager's, which isn't proven: it is judged like any other",
+		h.Log.Info("A request says that it undoes a write of the manager's, which isn't proven: it is judged like any other",
 			"kind", review.Kind.Kind, "namespace", review.Namespace, "name", review.Name, "reason", err.Error())
 	}
 	return err == nil
@@ -139,13 +138,6 @@ func (h *Handler) judge(ctx context.Context, req *policy.Request) *verdict {
 		req.NamespaceObject = namespace
 	}
 	return decide(ctx, h.Judge(), h.Class, req, h.Workloads)
-}
-
-// tell logs what anybody may bring about, so not each time.
-func (h *Handler) tell(what string, values ...any) {
-	if ok, dropped := h.Quiet.Allow(); ok {
-		h.Log.Info(what, append(values, "unsaid", dropped)...)
-	}
 }
 
 func (h *Handler) endpoint() string {

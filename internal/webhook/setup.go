@@ -131,7 +131,7 @@ func (s *setup) serve(ctx context.Context) error {
 		Address:  net.JoinHostPort(s.Host, strconv.Itoa(s.Port)),
 		Handlers: s.endpoints(namespaces, s.self),
 		TLS:      config,
-		Log:      intake.ConnectionLog(log, &intake.Quiet{Clock: s.Clock}),
+		Log:      intake.ConnectionLog((&intake.Quiet{Clock: s.Clock}).Logger(log)),
 	}
 	if err := s.mgr.AddReadyzCheck("catalog", s.Catalog.Check); err != nil {
 		return err

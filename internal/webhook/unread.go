@@ -52,7 +52,7 @@ func (h *Handler) answerUnread(ctx context.Context, review *intake.Review) (resp
 		resp.Warnings = append(resp.Warnings, policy.Clip(fmt.Sprintf("not judged: policy %s: %s", p.Name, review.Unread), maxWarningBytes))
 	}
 	h.Metrics.unreadReview(h.endpoint(), review.Unread.Reason, outcome)
-	h.tell("An object couldn't be read, so it wasn't judged", "endpoint", h.endpoint(), "kind", req.Kind.Kind, "namespace", req.Namespace,
+	h.Log.Info("An object couldn't be read, so it wasn't judged", "endpoint", h.endpoint(), "kind", req.Kind.Kind, "namespace", req.Namespace,
 		"name", req.Name, "user", req.UserInfo.Username, "outcome", outcome, "reason", review.Unread.Error())
 	return resp, decisionUnread
 }

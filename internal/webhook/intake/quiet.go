@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
 )
 
@@ -23,8 +24,8 @@ type Quiet struct {
 	dropped int
 }
 
-// Allow says whether to log now, and how many lines weren't before.
-func (q *Quiet) Allow() (ok bool, dropped int) {
+// allow says whether to log now, and how many lines weren't before.
+func (q *Quiet) allow() (ok bool, dropped int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if now := q.Clock.Now(); now.Sub(q.since) >= quietPeriod {
@@ -37,4 +38,39 @@ func (q *Quiet) Allow() (ok bool, dropped int) {
 	q.lines++
 	dropped, q.dropped = q.dropped, 0
 	return true, dropped
+}
+
+// Logger is a logger whose lines are bounded. The line after some that were left out says
+// how many, as unsaid.
+func (q *Quiet) Logger(to logr.Logger) logr.Logger {
+	return to.WithSink(quietSink{LogSink: to.GetSink(), quiet: q})
+}
+
+type quietSink struct {
+	logr.LogSink
+	quiet *Quiet
+}
+
+// Info implements logr.LogSink.
+func (s quietSink) Info(level int, message string, values ...any) {
+	if ok, dropped := s.quiet.allow(); ok {
+		s.LogSink.Info(level, message, append(values, "unsaid", dropped)...)
+	}
+}
+
+// Error implements logr.LogSink.
+func (s quietSink) Error(err error, message string, values ...any) {
+	if ok, dropped := s.quiet.allow(); ok {
+		s.LogSink.Error(err, message, append(values, "unsaid", dropped)...)
+	}
+}
+
+// WithValues implements logr.LogSink.
+func (s quietSink) WithValues(values ...any) logr.LogSink {
+	return quietSink{LogSink: s.LogSink.WithValues(values...), quiet: s.quiet}
+}
+
+// WithName implements logr.LogSink.
+func (s quietSink) WithName(name string) logr.LogSink {
+	return quietSink{LogSink: s.LogSink.WithName(name), quiet: s.quiet}
 }

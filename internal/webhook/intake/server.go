@@ -103,21 +103,18 @@ func (s *Server) Check(r *http.Request) error {
 }
 
 // ConnectionLog takes what goes wrong with connections, for example that a client
-// can't show a certificate.
-func ConnectionLog(to logr.Logger, quiet *Quiet) *log.Logger {
-	return log.New(&connectionLog{to: to, quiet: quiet}, "", 0)
+// can't show a certificate, to a bounded logger.
+func ConnectionLog(to logr.Logger) *log.Logger {
+	return log.New(&connectionLog{to: to}, "", 0)
 }
 
 type connectionLog struct {
-	to    logr.Logger
-	quiet *Quiet
+	to logr.Logger
 }
 
 // Write implements io.Writer.
 func (c *connectionLog) Write(line []byte) (int, error) {
-	if ok, dropped := c.quiet.Allow(); ok {
-		c.to.Info("A connection to the webhook failed", "reason", strings.TrimSpace(string(line)), "unsaid", dropped)
-	}
+	c.to.Info("A connection to the webhook failed", "reason", strings.TrimSpace(string(line)))
 	return len(line), nil
 }
 

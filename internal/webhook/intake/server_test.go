@@ -5,9 +5,11 @@ import (
 	"errors"
 	"net"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
@@ -109,15 +111,18 @@ func TestAddressesShareConnectionsEvenly(t *testing.T) {
 
 func TestLogLinesAreBounded(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Unix(1e9, 0))
-	q := &Quiet{Clock: clock}
-	said := 0
-	for range 100 {
-		if ok, _ := q.Allow(); ok {
-			said++
-		}
+	var said []string
+	log := (&Quiet{Clock: clock}).Logger(funcr.New(func(_, line string) { said = append(said, line) }, funcr.Options{})).WithName("webhook").WithValues("replica", "a")
+	for range 50 {
+		log.Info("turned away")
+		log.Error(errors.New("broken"), "unanswered")
+	}
+	if len(said) != quietLines {
+		t.Errorf("%d lines, want %d", len(said), quietLines)
 	}
 	clock.SetTime(clock.Now().Add(quietPeriod))
-	if ok, dropped := q.Allow(); said != quietLines || !ok || dropped != 100-quietLines {
-		t.Errorf("%d lines, then %t with %d unsaid", said, ok, dropped)
+	log.Info("turned away")
+	if last := said[len(said)-1]; len(said) != quietLines+1 || !strings.Contains(last, `"unsaid"=90`) || !strings.Contains(last, `"replica"="a"`) {
+		t.Errorf("%d lines, the last %s", len(said), last)
 	}
 }
