@@ -92,6 +92,10 @@ var _ = Describe("What is judged at its workload", func() {
 			o.(*appsv1.Deployment).Spec.Replicas = &none
 		})
 		suite.Create(ctx, sneaked)
+		Eventually(ctx, func(g Gomega) { // once its ReplicaSet is there, which nobody has judged
+			g.Expect(suite.Get(ctx, sneaked)).To(Succeed())
+			g.Expect(sneaked.Annotations).To(HaveKey("deployment.kubernetes.io/revision"))
+		}).Should(Succeed())
 		home := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 		Expect(suite.API.Patch(ctx, home, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"env":"prod"}}}`)))).To(Succeed())
 		awaitRefusal(ctx, fixture.Deployment(namespace, "new", mountsHost), ContainSubstring("volume host is of the host"))
