@@ -41,7 +41,7 @@ var _ = Describe("Time to escalation", func() {
 			Eventually(ctx, func() []rig.Notification { return first.inbox.Of("firing", labels) }).
 				WithPolling(10 * time.Millisecond).Should(HaveLen(1))
 			delays = append(delays, first.inbox.Of("firing", labels)[0].At.Sub(cb.Status.OpenedAt.Time))
-			Expect(suite.AsManager().Delete(ctx, cb)).To(Succeed(), "several that are open would open the global one")
+			suite.RemoveBreaker(ctx, cb.Name) // several that are open would open the global one
 		}
 		slices.Sort(delays)
 		AddReportEntry("time to escalation", fmt.Sprintf("%d faults: least %v, median %v, most %v",
