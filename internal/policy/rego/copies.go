@@ -73,7 +73,7 @@ func (c *copies) function(r *ast.Rule, arguments []float64) float64 {
 	}
 	bound := map[ast.Var]float64{}
 	for i, argument := range r.Head.Args {
-		c.compares = c.compares || (&scope{c, bound}).large(argument) // the same as one before
+		c.compares = c.compares || newScope(c, bound).large(argument) // the same as one before
 		weight := 1.0
 		if i < len(arguments) {
 			weight = arguments[i]
@@ -87,7 +87,7 @@ func (c *copies) function(r *ast.Rule, arguments []float64) float64 {
 // definition counts in what one definition of a rule gives, and those that come in
 // its place (else).
 func (c *copies) definition(r *ast.Rule, bound map[ast.Var]float64) float64 {
-	s := (&scope{c, bound}).after(r.Body)
+	s := newScope(c, bound).after(r.Body)
 	weight := 0.0
 	for _, term := range []*ast.Term{r.Head.Key, r.Head.Value} {
 		if term != nil {
@@ -131,6 +131,18 @@ func (c *copies) referred(ref ast.Ref) float64 {
 type scope struct {
 	*copies
 	bound map[ast.Var]float64
+	// scalars are the variables that can't hold other values: what a built-in of that
+	// type gives, say.
+	scalars map[ast.Var]bool
+}
+
+func newScope(c *copies, bound map[ast.Var]float64) *scope {
+	return &scope{copies: c, bound: bound, scalars: map[ast.Var]bool{}}
+}
+
+// inner is a scope within this one.
+func (s *scope) inner() *scope {
+	return &scope{copies: s.copies, bound: maps.Clone(s.bound), scalars: maps.Clone(s.scalars)}
 }
 
 // weight counts in a term. What is written out itself counts for nothing: it is as long
@@ -172,12 +184,22 @@ func (s *scope) sum(terms ...*ast.Term) (weight float64) {
 
 func (s *scope) ref(ref ast.Ref) float64 {
 	if ref.HasPrefix(ast.DefaultRootRef) {
-		for _, index := range ref[1:] { // it is compared with what the rule gives
-			s.compares = s.compares || s.large(index)
-		}
+		s.index(ref)
 		return s.referred(ref)
 	}
 	return max(s.weight(ref[0]), 1)
+}
+
+// index notes an index that is compared with each element that a rule gives. What one rule
+// gives as a whole is looked up by its hash instead.
+func (s *scope) index(ref ast.Ref) {
+	if s.compares || !slices.ContainsFunc(ref[1:], s.large) {
+		return
+	}
+	rules := s.compiler.GetRulesDynamicWithOpts(ref, ast.RulesOptions{IncludeHiddenModules: true})
+	s.compares = slices.ContainsFunc(rules, func(r *ast.Rule) bool {
+		return r.Head.RuleKind() == ast.MultiValue || !r.Head.Ref().IsGround()
+	})
 }
 
 // call counts in what a call gives: what its arguments hold together, unless it is a
@@ -190,8 +212,7 @@ func (s *scope) call(terms []*ast.Term) float64 {
 	if builtin, known := ast.BuiltinMap[name.String()]; known {
 		arguments := terms[1:min(1+len(builtin.Decl.FuncArgs().Args), len(terms))]
 		weight := s.sum(arguments...)
-		switch builtin.Decl.Result().(type) {
-		case types.String, types.Number, types.Boolean, types.Null:
+		if isScalar(builtin.Decl.Result()) {
 			return 0
 		}
 		return weight
@@ -205,4 +226,13 @@ func (s *scope) call(terms []*ast.Term) float64 {
 		weight = max(weight, s.function(r, arguments))
 	}
 	return weight
+}
+
+func isScalar(t types.Type) bool {
+	switch t.(type) {
+	case types.String, types.Number, types.Boolean, types.Null:
+		return true
+	default:
+		return false
+	}
 }

@@ -1,15 +1,13 @@
 package rego
 
 import (
-	"maps"
-
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
 // after is the scope once a body was evaluated. The compiler has put its expressions
 // in an order in which whatever an expression needs is bound before it.
 func (s *scope) after(body ast.Body) *scope {
-	inner := &scope{s.copies, maps.Clone(s.bound)}
+	inner := s.inner()
 	for _, expr := range body {
 		inner.expression(expr)
 	}
@@ -35,6 +33,7 @@ func (s *scope) expression(expr *ast.Expr) {
 		if answer := terms[len(terms)-1]; s.answers(terms) && s.large(answer) {
 			s.compares = true
 		}
+		s.givesScalar(terms)
 		weight := s.call(terms) * factor
 		for _, operand := range terms[1:] {
 			bindAll(s.bound, operand, weight) // the output, when it isn't bound
@@ -44,7 +43,7 @@ func (s *scope) expression(expr *ast.Expr) {
 
 // every looks at what is asked of each element.
 func (s *scope) every(e *ast.Every) {
-	inner := &scope{s.copies, maps.Clone(s.bound)}
+	inner := s.inner()
 	for _, variable := range []*ast.Term{e.Key, e.Value} {
 		if variable != nil {
 			bindAll(inner.bound, variable, s.weight(e.Domain))
@@ -57,6 +56,8 @@ func (s *scope) every(e *ast.Every) {
 func (s *scope) unify(a, b *ast.Term, factor float64) {
 	ofA, ofB := s.weight(a)*factor, s.weight(b)*factor
 	s.compares = s.compares || s.large(a) && s.large(b)
+	s.sameScalar(a, b)
+	s.sameScalar(b, a)
 	bindAll(s.bound, a, ofB)
 	bindAll(s.bound, b, ofA)
 }
@@ -94,6 +95,34 @@ func (s *scope) answers(terms []*ast.Term) bool {
 	return false
 }
 
+// givesScalar notes the variable that takes what a built-in gives, if it can't hold other
+// values.
+func (s *scope) givesScalar(terms []*ast.Term) {
+	output, isVar := terms[len(terms)-1].Value.(ast.Var)
+	name, isRef := terms[0].Value.(ast.Ref)
+	if !isVar || !isRef || !s.answers(terms) {
+		return
+	}
+	builtin, known := ast.BuiltinMap[name.String()]
+	if _, bound := s.bound[output]; known && !bound && isScalar(builtin.Decl.Result()) {
+		s.scalars[output] = true
+	}
+}
+
+// sameScalar notes a variable that is bound to what can't hold other values.
+func (s *scope) sameScalar(unbound, to *ast.Term) {
+	v, isVar := unbound.Value.(ast.Var)
+	if _, bound := s.bound[v]; !isVar || bound {
+		return
+	}
+	switch value := to.Value.(type) {
+	case ast.String, ast.Number, ast.Boolean, ast.Null:
+		s.scalars[v] = true
+	case ast.Var:
+		s.scalars[v] = s.scalars[value]
+	}
+}
+
 // large says that a term is a value, or has one in it, that is known already and may be
 // of any size: to compare it is more than to bind a variable.
 func (s *scope) large(t *ast.Term) bool {
@@ -102,7 +131,7 @@ func (s *scope) large(t *ast.Term) bool {
 		switch v := part.Value.(type) {
 		case ast.Var:
 			_, known := s.bound[v]
-			found = found || known
+			found = found || known && !s.scalars[v]
 		case ast.Ref, *ast.ArrayComprehension, *ast.SetComprehension, *ast.ObjectComprehension, ast.Call:
 			found = true
 			return true
