@@ -67,7 +67,7 @@ func (r *Reach) Kind(gk schema.GroupKind) string {
 	case slices.Contains(r.Kinds, gk):
 		return ""
 	}
-	return fmt.Sprintf("no fix writes a %s (%s), unless the manager's flag %s names %s", gk.Kind, why, FlagKinds, gk)
+	return fmt.Sprintf("no fix writes a %s (%s), unless the manager runs with %s=%s", gk.Kind, why, FlagKinds, gk)
 }
 
 // Update says why a fix may not change an object so; empty when it may. The status
@@ -94,7 +94,7 @@ func (r *Reach) Remove(object map[string]any) string {
 func (r *Reach) refuse(changes []change) string {
 	for _, c := range changes {
 		if !slices.Contains(r.Fields, c.class) && !slices.Contains(r.Fields, ClassAll) {
-			return fmt.Sprintf("the fix would set %s (%s), which a fix may only where the manager's flag %s names %s", c.path, meaning(c.class), FlagFields, c.class)
+			return fmt.Sprintf("the fix would set %s (%s), which no fix may, unless the manager runs with %s=%s", c.path, meaning(c.class), FlagFields, c.class)
 		}
 	}
 	return ""

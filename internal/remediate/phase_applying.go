@@ -184,8 +184,8 @@ func (o Observation) noCanary(m members) Intent {
 	if len(m.failed) > 0 {
 		reason = v1alpha1.ReasonNoViableCanary
 		last := o.Targets[m.failed[len(m.failed)-1]]
-		message = fmt.Sprintf("%d candidates in a row couldn't be written, the last, %s: %s; look at the policy's fix",
-			len(m.failed), name(last.Object), last.Reason)
+		message = fmt.Sprintf("%d candidates in a row couldn't be written, the last, %s: %s; %s",
+			len(m.failed), name(last.Object), last.Reason, remedy(last.Reason))
 		if against := o.againstFix(m); against < len(m.failed) && against < canary.MaxCanaryFailures {
 			reason = v1alpha1.ReasonNoAnswer
 			message = fmt.Sprintf("%d candidates in a row couldn't be written, %d of them for reasons that say nothing of the fix, the last, %s: %s; another plan is made by itself",
@@ -196,6 +196,14 @@ func (o Observation) noCanary(m members) Intent {
 		message = fmt.Sprintf("%s: %s; %d targets of earlier stages stay mended", o.label(o.Status.Wave), message, done)
 	}
 	return o.ended(v1alpha1.PhaseAborted, reason, message)
+}
+
+// remedy says what to do about a fix that can't be written.
+func remedy(reason string) string {
+	if reason == v1alpha1.ReasonNotAllowed {
+		return "the manager's flags let no fix do that (evenkeel explain says what); once the cluster's administrator has allowed it: evenkeel rollout retry"
+	}
+	return "look at the policy's fix"
 }
 
 // againstFix is how many of the failed targets speak against the fix.
