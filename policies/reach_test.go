@@ -62,7 +62,7 @@ func TestFixesOfTheLibraryNeedNoFlagButForAnotherImage(t *testing.T) {
 			}
 			fixes++
 			why := (&limits.Reach{}).Update(object, fixed)
-			if another := definition.Name == "allowed-registries"; another != strings.Contains(why, "names image") || !another && why != "" {
+			if another := definition.Name == "allowed-registries"; another != strings.Contains(why, "--remediation-allow-fields=image") || !another && why != "" {
 				t.Errorf("%s, %s: got %q", definition.Name, example.Name, why)
 			}
 		}

@@ -82,7 +82,7 @@ var _ = Describe("A policy that couldn't work", func() {
 		Entry("for waves that fall", remediated(fixture.Waves("50%", "25%", "100%")),
 			"spec.remediation.waves[1]", "never fall"),
 		Entry("for a wave that is no share", remediated(fixture.Waves("5 percent", "100%")),
-			"spec.remediation.waves[0]", "percentage"),
+			"spec.remediation.waves[0]", "should match '^([1-9][0-9]?|100)%$'"),
 		Entry("for a canary that is no share", remediated(func(s *v1alpha1.RemediationStrategy) {
 			size := intstr.FromString("0%")
 			s.Canary.Size = &size
