@@ -182,6 +182,7 @@ func restless() *rapid.Generator[behaviour] {
 			}
 		}
 		b.LeavesBetween = rapid.IntRange(0, 9).Draw(t, "leavesBetween") == 0
+		b.Neighbour = anyNeighbour().Draw(t, "neighbour")
 		if rapid.IntRange(0, 7).Draw(t, "optsOut") == 0 {
 			b.OptsOutAt = durations(1, 60, 130).Draw(t, "optsOutAt")
 		}

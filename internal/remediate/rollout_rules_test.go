@@ -36,6 +36,7 @@ func (r *rules) check(s simStep) {
 	r.checkOutcomes(s)
 	r.checkVanished(s)
 	r.checkServed(s)
+	r.checkForeign(s)
 	r.checkPeople(s)
 	r.checkProgress(s)
 }

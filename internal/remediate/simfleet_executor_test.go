@@ -191,7 +191,7 @@ func (s *simulation) save(b *book) {
 	}
 }
 
-func (s *simulation) check(i int) *Check {
+func (s *simulation) check(i int, t TargetView) *Check {
 	obj := s.objects[i]
 	switch {
 	case !s.serves(obj):
@@ -200,9 +200,11 @@ func (s *simulation) check(i int) *Check {
 		return &Check{CheckWaiting, v1alpha1.ReasonUnobserved, "the object couldn't be read: 503 from the API server"}
 	case !obj.exists(s.clock.Now()):
 		return &Check{CheckGone, v1alpha1.ReasonVanished, "the object was deleted after its write was sent"}
-	default:
-		return obj.health(s.clock.Now())
 	}
+	if c := checkBeyond(v1alpha1.TargetRecord{Reason: t.Reason}); c != nil {
+		return c
+	}
+	return obj.health(s.clock.Now())
 }
 
 // run takes steps until the plan ends; the clock moves as the machine asks.

@@ -48,7 +48,7 @@ func (s *simulation) lookAtTargets(o *Observation) {
 	for i, t := range o.Targets {
 		written := t.State == v1alpha1.TargetApplied || t.State == v1alpha1.TargetVerified && soaksIn(o.Status)
 		if t.Wave == o.Status.Wave && written {
-			o.Targets[i].Check = s.check(i)
+			o.Targets[i].Check = s.check(i, t)
 		}
 	}
 }

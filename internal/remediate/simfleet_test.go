@@ -18,6 +18,7 @@ const (
 	valueBefore = "before"
 	valueAfter  = "after"
 	valueTheirs = "theirs"
+	valueBent   = "bent" // what a neighbour makes of our write
 )
 
 // never is a time after the write that doesn't come.
@@ -74,6 +75,8 @@ type behaviour struct {
 	Unserved []span
 	// Edited: somebody changes our field once the rollback has begun.
 	Edited bool
+	// Neighbour is somebody else's admission webhook.
+	Neighbour neighbour
 }
 
 // simObject is an object of the simulated cluster: nothing of it is lost in a
@@ -82,6 +85,9 @@ type simObject struct {
 	ref v1alpha1.ObjectReference
 	behaviour
 	value     string
+	extra     string // what a neighbour added at our write
+	unseen    bool   // ... of which no answer was recorded
+	heard     bool   // the answer to the write is known, though perhaps not recorded yet
 	version   int
 	writtenAt time.Time
 	undoneAt  time.Time
@@ -127,6 +133,7 @@ func (o *simObject) arrive(now time.Time) {
 // mend is our forward patch reaching the object.
 func (o *simObject) mend(now time.Time) {
 	o.set(valueAfter)
+	o.changed()
 	o.mends++
 	o.writtenAt = now
 }

@@ -81,6 +81,9 @@ func (s *simulation) decide(i int, wave int32, rec v1alpha1.TargetRecord) v1alph
 	case obj.Refuses != "":
 		return settledAs(rec, v1alpha1.TargetFailed, obj.Refuses, "the fix can't be written")
 	}
+	if refused, is := obj.Neighbour.dryRun(s, rec); is {
+		return refused
+	}
 	rec = settledAs(rec, v1alpha1.TargetIntent, "", "")
 	rec.Write = &v1alpha1.WriteRecord{UID: obj.ref.UID, ResourceVersion: fmt.Sprint(obj.version),
 		DigestBefore: valueBefore, DigestAfter: valueAfter, IntentAt: microTime(s.clock.Now())}
@@ -101,7 +104,7 @@ func (s *simulation) applied(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 func (s *simulation) write(b *book, batch []int) {
 	views, before := b.views(), map[int]v1alpha1.TargetRecord{}
 	for _, i := range batch {
-		before[i] = *b.record(i)
+		before[i], s.objects[i].heard = *b.record(i), false
 		b.set(i, s.prepare(i, views[i].Wave, *b.record(i)))
 	}
 	s.save(b)
@@ -119,6 +122,9 @@ func (s *simulation) write(b *book, batch []int) {
 	s.count(denied)
 	s.save(b)
 	for _, i := range batch {
+		if s.objects[i].heard {
+			s.objects[i].unseen = false
+		}
 		if rec := b.record(i); rec.State != v1alpha1.TargetApplied {
 			s.objects[i].untold = s.objects[i].theirs && landing(rec) // it may be an earlier write's
 		}
@@ -148,11 +154,14 @@ func (s *simulation) send(b *book, i int, before v1alpha1.TargetRecord) v1alpha1
 		return settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonGone, "the object doesn't exist any more")
 	case rec.Write.ResourceVersion != fmt.Sprint(obj.version):
 		return s.retried(before, "somebody else wrote the object first", 200*time.Millisecond)
-	case obj.Denied:
+	case obj.Denied || obj.Neighbour.denies(s):
 		return settledAs(rec, v1alpha1.TargetFailed, v1alpha1.ReasonAdmissionDenied, "a webhook denied the write")
 	}
 	answer := obj.Answer
 	obj.Answer = ""
+	if obj.Neighbour.out(s) {
+		answer = "lost" // nothing is stored, and nobody can tell from a 500
+	}
 	switch answer {
 	case "lost":
 	case "late":
@@ -166,7 +175,7 @@ func (s *simulation) send(b *book, i int, before v1alpha1.TargetRecord) v1alpha1
 	if answer != "" {
 		return s.open(rec, "finding out whether the write has happened: timeout")
 	}
-	return s.applied(rec)
+	return s.answered(rec, obj)
 }
 
 // mustBeRecorded is the protocol's first rule: no write without a persisted intent.
@@ -278,12 +287,8 @@ func (s *simulation) revert(b *book, batch []int) {
 			rec.NextAttemptAt = microTime(s.clock.Now().Add(landingPoll))
 		case obj.value == valueBefore:
 			rec = s.undone(rec)
-		case obj.value == valueAfter:
-			obj.set(valueBefore)
-			obj.undoes++
-			obj.undoneAt = s.clock.Now()
-			s.effect()
-			rec = s.undone(rec)
+		case obj.value == rec.Write.DigestAfter:
+			rec = s.undo(obj, rec)
 		default:
 			rec = settledAs(rec, v1alpha1.TargetRevertConflict, v1alpha1.ReasonConflict, "somebody else has changed the same fields since")
 		}

@@ -1,0 +1,194 @@
+package remediate
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"pgregory.net/rapid"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/action"
+)
+
+// What a neighbour's webhook does beside what is asked for.
+const (
+	growsAlike = "alike" // it adds a field at dry runs and writes alike
+	growsWrite = "write" // it adds a field at the write of the fix alone
+	bendsWrite = "bends" // it sets the fix's own field to its own value at the write alone
+	bendsUndo  = "undo"  // it sets it to its own value when the write is undone
+)
+
+// neighbour is somebody else's admission webhook for one object. Times count from
+// the start. The zero value lets all pass as it is.
+type neighbour struct {
+	Denies  []span // it denies whatever is written, dry runs too
+	Out     []span // it gives no answer, and the API server refuses with a 500
+	Changes string
+}
+
+func (n neighbour) denies(s *simulation) bool { return within(n.Denies, s.since()) }
+func (n neighbour) out(s *simulation) bool    { return within(n.Out, s.since()) }
+
+// dryRun is what comes of the dry run of a fix.
+func (n neighbour) dryRun(s *simulation, rec v1alpha1.TargetRecord) (v1alpha1.TargetRecord, bool) {
+	switch {
+	case n.denies(s):
+		return settledAs(rec, v1alpha1.TargetFailed, v1alpha1.ReasonAdmissionDenied, "a neighbour denied the dry run"), true
+	case n.out(s):
+		return s.retried(rec, "500: a neighbour's webhook gives no answer", simBackoff(rec.Attempts)), true
+	case n.Changes == growsAlike:
+		return settledAs(rec, v1alpha1.TargetFailed, v1alpha1.ReasonFixChangesMore, "a neighbour would change more than the fix names"), true
+	}
+	return rec, false
+}
+
+// changed is what a neighbour makes of our write as it reaches the object. Until the
+// answer is recorded, a crash loses the news of it.
+func (o *simObject) changed() {
+	switch o.Neighbour.Changes {
+	case growsWrite:
+		o.extra, o.unseen = valueTheirs, true
+	case bendsWrite:
+		o.value = valueBent
+	}
+}
+
+// seen is an object of the cluster as the API server's answers show it.
+func (o *simObject) seen(value, extra string) *unstructured.Unstructured {
+	out := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"ours": value, "extra": extra}}}
+	out.SetUID("uid")
+	return out
+}
+
+// answered is the record of a write whose answer is known: what was stored goes into it.
+func (s *simulation) answered(rec v1alpha1.TargetRecord, obj *simObject) v1alpha1.TargetRecord {
+	fields := []action.Field{{Path: "/spec/ours", Before: valueBefore, After: valueAfter, HasBefore: true, HasAfter: true}}
+	w := &write{object: obj.seen(valueBefore, ""), fields: fields}
+	if err := w.compare(obj.seen(obj.value, obj.extra), fields); err != nil {
+		s.fault("%v", err)
+	}
+	obj.heard = true
+	rec = s.applied(rec)
+	rec.Write.Fields, rec.Write.DigestAfter = w.record.Fields, obj.value
+	return notedBeyond(rec, []*write{w})
+}
+
+// undo sends the inverse of what is recorded, and nothing else.
+func (s *simulation) undo(obj *simObject, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+	switch n := obj.Neighbour; {
+	case n.denies(s), n.out(s):
+		return s.open(rec, "a neighbour's webhook refuses the undoing")
+	case n.Changes == bendsUndo:
+		obj.set(valueTheirs)
+	default:
+		obj.set(valueBefore)
+	}
+	for _, f := range rec.Write.Fields {
+		if f.Path == "/spec/extra" {
+			obj.extra = ""
+		}
+	}
+	obj.undoes++
+	obj.undoneAt = s.clock.Now()
+	s.effect()
+	if obj.value != rec.Write.DigestBefore {
+		return settledAs(rec, v1alpha1.TargetRevertConflict, v1alpha1.ReasonConflict, "the API server stored other values")
+	}
+	return s.undone(rec)
+}
+
+// checkForeign: what got more than its dry run said is never well, and a rollback that
+// neighbours refuse doesn't end.
+func (r *rules) checkForeign(s simStep) {
+	for i, after := range s.After {
+		obj := r.sim.objects[i]
+		well := after.State == v1alpha1.TargetVerified || after.State == v1alpha1.TargetDone
+		if well && obj.extra != "" && !obj.unseen {
+			r.sim.fault("%s got more than its dry run said, and is %s", name(after.Object), after.State)
+		}
+		ours := after.State == v1alpha1.TargetApplied || after.State == v1alpha1.TargetIntent || after.State == v1alpha1.TargetVerified
+		if s.Intent.Phase.Final() && ours {
+			r.sim.fault("%s, and %s is still %s", s.Intent.Phase, name(after.Object), after.State)
+		}
+		news := after.State == v1alpha1.TargetReverted && s.Before[i].State != v1alpha1.TargetReverted
+		if news && obj.exists(r.sim.clock.Now()) && (obj.value != valueBefore || obj.extra != "" && !obj.unseen) {
+			r.sim.fault("%s is Reverted, and holds %q and %q", name(after.Object), obj.value, obj.extra)
+		}
+	}
+}
+
+// anyNeighbour is quiet most of the time, and once the world has calmed down it refuses
+// nothing.
+func anyNeighbour() *rapid.Generator[neighbour] {
+	return rapid.Custom(func(t *rapid.T) neighbour {
+		switch rapid.IntRange(0, 9).Draw(t, "neighbour") {
+		case 0:
+			return neighbour{Denies: spans().Draw(t, "denies")}
+		case 1:
+			return neighbour{Out: spans().Draw(t, "out")}
+		case 2:
+			return neighbour{Changes: rapid.SampledFrom([]string{growsAlike, growsWrite, bendsWrite, bendsUndo}).Draw(t, "changes"), Denies: spans().Draw(t, "denies")}
+		case 3:
+			return neighbour{Changes: growsWrite}
+		}
+		return neighbour{}
+	})
+}
+
+// A rollback that a neighbour's webhook denies for good never ends as one that is done:
+// it goes on, says that a person is needed, and the object keeps its record.
+func TestARollbackThatIsDeniedDoesNotEnd(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := worlds(steady()).Draw(t, "world")
+		denies := neighbour{Denies: []span{{durations(2, 5, 9).Draw(t, "from"), never}}}
+		w.Objects[0] = behaviour{WorsensAt: 10 * time.Second, Neighbour: neighbour{Out: denies.Denies}}
+		if rapid.Bool().Draw(t, "denied") {
+			w.Objects[0].Neighbour = denies
+		}
+		w.Late, w.Soak = 15*time.Second, 60*time.Second
+		s, err := newSimulation(w.fleet())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range w.Deaths {
+			s.crashes[n] = true
+		}
+		w.surround(s)
+		rules := newRules(s)
+		s.watch = rules.check
+		if err := s.runUntil(6 * time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		b, err := s.book()
+		if err != nil {
+			t.Fatal(err)
+		}
+		held := s.objects[0]
+		if held.mends == 0 || held.value != valueAfter {
+			return // the denial came before the write, or after its undoing
+		}
+		if st := s.rem.Status; st.Phase != v1alpha1.PhaseRollingBack || st.HeldSince == nil {
+			t.Fatalf("%s (%s), waiting since %v, while the undoing of %s is denied: %+v", st.Phase, st.Reason, st.HeldSince, name(held.ref), *b.record(0))
+		}
+		if rec := b.record(0); rec.Write == nil || !unsettled(rec.State) {
+			t.Fatalf("the object holds ours, and its record is %s (%v)", rec.State, rec.Write)
+		}
+	})
+}
+
+// runUntil takes steps until the plan has ended, or so much time has passed.
+func (s *simulation) runUntil(end time.Duration) error {
+	for s.since() < end && !s.rests() {
+		wait, err := s.step()
+		if err != nil {
+			return err
+		}
+		if s.steps > 20000 {
+			return fmt.Errorf("%d steps in %s", s.steps, s.since())
+		}
+		s.clock.SetTime(s.clock.Now().Add(wait))
+	}
+	return s.broken
+}
