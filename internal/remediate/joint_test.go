@@ -63,20 +63,31 @@ type company struct {
 
 func newCompany(t *testing.T, policies ...*v1alpha1.Policy) *company {
 	t.Helper()
+	return companyOf(t, known(t, policies...), policies...)
+}
+
+// known are the policies that a manager has compiled.
+func known(t *testing.T, policies ...*v1alpha1.Policy) *catalog.Snapshot {
+	t.Helper()
+	all := catalog.New(catalog.Options{TimeLimit: time.Minute, Namespace: "evenkeel-system"})
+	for _, p := range policies {
+		if err := all.Set(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all.Snapshot()
+}
+
+func companyOf(t *testing.T, known *catalog.Snapshot, policies ...*v1alpha1.Policy) *company {
+	t.Helper()
 	c := &company{T: t, saved: make([]v1alpha1.TargetRecord, len(policies))}
 	web := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u1"}, Data: map[string]string{"a": "bad", "b": "bad", "c": "bad"}}
 	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
 	c.api = fake.NewClientBuilder().WithObjects(web, shop).WithInterceptorFuncs(interceptor.Funcs{Patch: c.patch}).Build()
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
-	known := catalog.New(catalog.Options{TimeLimit: time.Minute, Namespace: "evenkeel-system"})
-	for _, p := range policies {
-		if err := known.Set(p); err != nil {
-			t.Fatal(err)
-		}
-	}
 	for i, pol := range policies {
-		p := &pass{rem: &v1alpha1.Remediation{}, snapshot: known.Snapshot(), book: &book{},
+		p := &pass{rem: &v1alpha1.Remediation{}, snapshot: known, book: &book{},
 			targets: &targets{reader: c.api, writer: c.api, mapper: mapper, clock: clocktesting.NewFakePassiveClock(waiverNow)}}
 		p.rem.Name, p.rem.Spec.Waves = fmt.Sprintf("plan-%d", i), []int32{0, 1}
 		p.rem.Spec.Policy.Name = pol.Name
