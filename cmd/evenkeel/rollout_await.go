@@ -70,7 +70,7 @@ func another(policy *v1alpha1.Policy, rem *v1alpha1.Remediation, demoted bool) s
 		return ""
 	case seen && scan != nil && scan.State == v1alpha1.ScanComplete && scan.Violating == 0:
 		return ""
-	case policy.Annotations[v1alpha1.AnnotationRetry] == rem.Name:
+	case v1alpha1.RetryAsked(policy, rem):
 		return fmt.Sprintf("is to be planned again after plan %s; waiting for that", rem.Name)
 	case !seen, previewed, policy.Status.Revision != rem.Spec.Policy.Revision:
 		return fmt.Sprintf("has changed since plan %s ended; waiting for the next one", rem.Name)

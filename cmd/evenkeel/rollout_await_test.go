@@ -24,9 +24,13 @@ func TestAWatchOfAPolicyWaitsForThePlanThatIsToCome(t *testing.T) {
 		"The plan is at work": {func(s *state) {
 			s.plan.Status.Phase, s.policy.Status.Revision = v1alpha1.PhaseApplying, "new"
 		}, ""},
-		"The revision is another":             {func(s *state) { s.policy.Status.Revision = "new" }, changed},
-		"The policy's change isn't seen yet":  {func(s *state) { s.policy.Generation++ }, changed},
-		"A person said to try again":          {func(s *state) { s.policy.Annotations = retryOf("tags-1") }, retried},
+		"The revision is another":            {func(s *state) { s.policy.Status.Revision = "new" }, changed},
+		"The policy's change isn't seen yet": {func(s *state) { s.policy.Generation++ }, changed},
+		"A person said to try again":         {func(s *state) { s.policy.Annotations = retryOf("tags-1") }, retried},
+		"A person said so by the plan":       {func(s *state) { s.plan.Spec.RetryToken = "again" }, retried},
+		"What a person said has had its time": {func(s *state) {
+			s.plan.Spec.RetryToken, s.plan.Status.LastHandledRetryToken = "again", "again"
+		}, ""},
 		"The retry was of an earlier plan":    {func(s *state) { s.policy.Annotations = retryOf("tags-0") }, ""},
 		"A dry run ended, and more is wanted": {func(s *state) { s.plan.Status.Phase = v1alpha1.PhasePreviewed }, changed},
 		"A dry run ended, and no more is allowed": {func(s *state) {
