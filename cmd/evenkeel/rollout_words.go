@@ -99,13 +99,14 @@ func abort(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reas
 }
 
 func retry(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reason string) (string, error) {
+	said := "policy " + rem.Spec.Policy.Name + " is planned again, once its circuit breaker allows"
 	if !rem.Status.Phase.Final() {
 		if rem.Status.Phase != v1alpha1.PhaseHeld {
 			return "", &exitError{exitFailure, fmt.Errorf("remediation %s is %s: there is nothing to retry", rem.Name, rem.Status.Phase)}
 		}
-		return "remediation " + rem.Name + " is verified once more", ask(ctx, c, rem, "retryToken", newToken(), reason)
+		said = "remediation " + rem.Name + " is verified once more"
 	}
-	return "policy " + rem.Spec.Policy.Name + " is planned again, once its circuit breaker allows", ask(ctx, c, rem, "retryToken", newToken(), reason)
+	return said, ask(ctx, c, rem, "retryToken", newToken(), reason)
 }
 
 // answer gives a plan a yes or no, bound to what it holds now.

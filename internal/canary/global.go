@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
@@ -97,24 +99,8 @@ func blameNamespaces(st *v1alpha1.CircuitBreakerStatus, e Event, now time.Time) 
 // forgiveNamespaces drops those whose failures have left the window, and the row. A
 // breaker that isn't closed keeps what has opened it.
 func forgiveNamespaces(st *v1alpha1.CircuitBreakerStatus, l limits, now time.Time) {
-	var kept []v1alpha1.FailingNamespace
-	for _, f := range st.FailingNamespaces {
-		if f.LastFailedAt.After(now) {
-			f.LastFailedAt = *microTime(now) // a clock gone back has made it
-		}
-		if f.InRow || inWindow(f.LastFailedAt, l, now) || st.State != v1alpha1.BreakerClosed {
-			kept = append(kept, f)
-		}
-	}
-	st.FailingNamespaces = kept
-}
-
-func failingIn(st *v1alpha1.CircuitBreakerStatus, counts func(v1alpha1.FailingNamespace) bool) int {
-	n := 0
-	for _, f := range st.FailingNamespaces {
-		if counts(f) {
-			n++
-		}
-	}
-	return n
+	st.FailingNamespaces = unforgiven(st.FailingNamespaces, now, func(f *v1alpha1.FailingNamespace) *metav1.MicroTime { return &f.LastFailedAt },
+		func(f v1alpha1.FailingNamespace) bool {
+			return f.InRow || inWindow(f.LastFailedAt, l, now) || st.State != v1alpha1.BreakerClosed
+		})
 }

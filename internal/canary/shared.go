@@ -61,37 +61,43 @@ func blame(st *v1alpha1.CircuitBreakerStatus, e Event, now time.Time) {
 
 // forgive drops those whose failures have left the window, and the row.
 func forgive(st *v1alpha1.CircuitBreakerStatus, l limits, now time.Time) {
-	var kept []v1alpha1.FailingPolicy
-	for _, f := range st.FailingPolicies {
-		if f.LastFailedAt.After(now) {
-			f.LastFailedAt = *microTime(now) // a clock gone back has made it
+	st.FailingPolicies = unforgiven(st.FailingPolicies, now, func(f *v1alpha1.FailingPolicy) *metav1.MicroTime { return &f.LastFailedAt },
+		func(f v1alpha1.FailingPolicy) bool { return f.InRow || inWindow(f.LastFailedAt, l, now) })
+}
+
+// unforgiven are those of a list of who failed that still count. at is when one last did.
+func unforgiven[T any](list []T, now time.Time, at func(*T) *metav1.MicroTime, counts func(T) bool) []T {
+	var kept []T
+	for _, f := range list {
+		if failed := at(&f); failed.After(now) {
+			*failed = *microTime(now) // a clock gone back has made it
 		}
-		if f.InRow || inWindow(f.LastFailedAt, l, now) {
+		if counts(f) {
 			kept = append(kept, f)
 		}
 	}
-	st.FailingPolicies = kept
+	return kept
 }
 
 func inWindow(at metav1.MicroTime, l limits, now time.Time) bool { return now.Sub(at.Time) < l.window }
 
 // enoughInRow says whether a row of failures is that of enough policies and namespaces.
 func enoughInRow(st *v1alpha1.CircuitBreakerStatus, e Event) bool {
-	policies := failing(st, func(f v1alpha1.FailingPolicy) bool { return f.InRow })
-	namespaces := failingIn(st, func(f v1alpha1.FailingNamespace) bool { return f.InRow })
+	policies := howMany(st.FailingPolicies, func(f v1alpha1.FailingPolicy) bool { return f.InRow })
+	namespaces := howMany(st.FailingNamespaces, func(f v1alpha1.FailingNamespace) bool { return f.InRow })
 	return (!e.shared || policies >= PoliciesToTrip) && (!e.global || namespaces >= NamespacesToTrip)
 }
 
 // enoughInWindow says the same of the failures in the window.
 func enoughInWindow(st *v1alpha1.CircuitBreakerStatus, e Event, l limits, now time.Time) bool {
-	policies := failing(st, func(f v1alpha1.FailingPolicy) bool { return inWindow(f.LastFailedAt, l, now) })
-	namespaces := failingIn(st, func(f v1alpha1.FailingNamespace) bool { return inWindow(f.LastFailedAt, l, now) })
+	policies := howMany(st.FailingPolicies, func(f v1alpha1.FailingPolicy) bool { return inWindow(f.LastFailedAt, l, now) })
+	namespaces := howMany(st.FailingNamespaces, func(f v1alpha1.FailingNamespace) bool { return inWindow(f.LastFailedAt, l, now) })
 	return (!e.shared || policies >= PoliciesToTrip) && (!e.global || namespaces >= NamespacesToTrip)
 }
 
-func failing(st *v1alpha1.CircuitBreakerStatus, counts func(v1alpha1.FailingPolicy) bool) int {
+func howMany[T any](list []T, counts func(T) bool) int {
 	n := 0
-	for _, f := range st.FailingPolicies {
+	for _, f := range list {
 		if counts(f) {
 			n++
 		}
