@@ -36,6 +36,7 @@ type RemediationApproval struct {
 	Spec RemediationApprovalSpec `json:"spec"`
 	// status says whether the answer counts. It is output only.
 	// +optional
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status RemediationApprovalStatus `json:"status,omitempty"`
 }
 
@@ -84,7 +85,7 @@ type RemediationApprovalStatus struct {
 	// observedGeneration is the generation that this status speaks of.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// conditions hold Ready: True when the answer was taken.
+	// conditions are Ready (True: the answer was taken), and Stalled when it won't be.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -4,6 +4,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // CircuitBreakerStatus is the state of a breaker.
 type CircuitBreakerStatus struct {
+	// observedGeneration is the generation that this status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// state is Closed, Open or HalfOpen.
 	// +optional
 	State BreakerState `json:"state,omitempty"`
@@ -96,7 +99,8 @@ type CircuitBreakerStatus struct {
 	// lastReset is the latest reset by a person.
 	// +optional
 	LastReset *BreakerResetRecord `json:"lastReset,omitempty"`
-	// conditions holds Ready: true while the breaker is closed.
+	// conditions are Ready (True: the breaker does what its spec asks for, open or closed),
+	// Closed (True: writes go through) and Demoted.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

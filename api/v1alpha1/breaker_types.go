@@ -65,6 +65,7 @@ type CircuitBreaker struct {
 	Spec CircuitBreakerSpec `json:"spec"`
 	// status is the breaker's state. It can't be recomputed, and is read back.
 	// +optional
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status CircuitBreakerStatus `json:"status,omitempty"`
 }
 

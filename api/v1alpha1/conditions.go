@@ -1,12 +1,16 @@
 package v1alpha1
 
-// Condition types, as kstatus reads them.
+// Condition types. Every kind has Ready; Reconciling and Stalled are there only while they
+// are True, never both, and never beside Ready=True: so kstatus reads them.
 const (
-	// ConditionReady is True when the object does what its spec asks for.
+	// ConditionReady is True when the object is what its spec asks for.
 	ConditionReady = "Ready"
-	// ConditionReconciling is True while the controller works towards the spec.
+	// ConditionReconciling is True while the object isn't yet what its spec asks for, and
+	// gets there without a person: the controller works, or waits for what comes by itself,
+	// or for whom a person has asked it to wait. Absent otherwise.
 	ConditionReconciling = "Reconciling"
-	// ConditionStalled is True when the controller can't go on without a person.
+	// ConditionStalled is True when nothing goes on with the object until a person acts.
+	// Absent otherwise.
 	ConditionStalled = "Stalled"
 	// ConditionSlow is True on a Policy whose evaluations are stopped at a limit of
 	// time or memory again and again, and absent otherwise.
@@ -14,6 +18,25 @@ const (
 	// ConditionLimited is True on a Remediation whose policy asks for more than the
 	// cluster's administrator allows, and absent otherwise.
 	ConditionLimited = "Limited"
+	// ConditionProgressing is True on a Remediation that works, and False on one that waits
+	// or has ended; its reason says for what, or how.
+	ConditionProgressing = "Progressing"
+	// ConditionApproved is on a Remediation in mode Manual: True once a person has said
+	// yes, and False before that, and after a no. Absent in other modes.
+	ConditionApproved = "Approved"
+	// ConditionComplete is True on a Remediation that has gone through all its waves, and
+	// absent otherwise.
+	ConditionComplete = "Complete"
+	// ConditionFailed is True on a Remediation that has ended before it went through all
+	// its waves, for whatever reason, and absent otherwise.
+	ConditionFailed = "Failed"
+	// ConditionActive is True on a PolicyException while it waives violations.
+	ConditionActive = "Active"
+	// ConditionClosed is True on a CircuitBreaker that lets writes through.
+	ConditionClosed = "Closed"
+	// ConditionDemoted is True on the CircuitBreaker of a policy for which only dry runs
+	// are made, and absent otherwise.
+	ConditionDemoted = "Demoted"
 )
 
 // Reasons of a Policy's conditions.
@@ -30,10 +53,12 @@ const (
 	ReasonStoppedAtLimit = "StoppedAtLimit"
 )
 
-// Reasons of a PolicyException's Ready condition.
+// Reasons of a PolicyException's conditions.
 const (
-	// ReasonActive: the violations are waived.
-	ReasonActive = "Active"
+	// ReasonAccepted: it is in order, and waives what it names for as long as it says.
+	ReasonAccepted = "Accepted"
+	// ReasonWaiving: the violations are waived.
+	ReasonWaiving = "Waiving"
 	// ReasonExpired: the waiver has ended; the violations count again.
 	ReasonExpired = "Expired"
 	// ReasonPolicyNotFound: some policy that the exception names doesn't exist.
@@ -42,7 +67,7 @@ const (
 	ReasonInvalid = "Invalid"
 )
 
-// Reasons of a RemediationApproval's Ready condition, besides ReasonInvalid.
+// Reasons of a RemediationApproval's conditions, besides ReasonInvalid.
 const (
 	// ReasonTaken: the answer counts, and the plan acts by it.
 	ReasonTaken = "Taken"
@@ -63,10 +88,26 @@ const (
 	ReasonNotDistinct = "NotDistinct"
 )
 
+// Reasons of a CircuitBreaker's conditions, besides ReasonDemoted.
+const (
+	// ReasonWatching: the breaker counts what its scope's writes come to, as its spec asks.
+	ReasonWatching = "Watching"
+	// ReasonClosed: writes go through.
+	ReasonClosed = "Closed"
+	// ReasonOpen: no write begins until the cooldown ends, which it does by itself.
+	ReasonOpen = "Open"
+	// ReasonHalfOpen: the canary of one plan goes through, as a probe.
+	ReasonHalfOpen = "HalfOpen"
+	// ReasonForcedOpen: a person holds the breaker open (spec.mode: ForcedOpen).
+	ReasonForcedOpen = "ForcedOpen"
+)
+
 // Reasons of a Remediation's phase and conditions.
 const (
 	// ReasonWaveInProgress: targets of the wave are being written or verified.
 	ReasonWaveInProgress = "WaveInProgress"
+	// ReasonDryRun: every fix is tried as a server-side dry run.
+	ReasonDryRun = "DryRun"
 	// ReasonBreakerOpen: a circuit breaker lets no new write through.
 	ReasonBreakerOpen = "BreakerOpen"
 	// ReasonHealthUnknown: nobody can tell the health of some target, so that no
@@ -98,6 +139,8 @@ const (
 	ReasonUndone = "Undone"
 	// ReasonOutsideWindow: no maintenance window is open.
 	ReasonOutsideWindow = "OutsideWindow"
+	// ReasonNoWindow: no maintenance window opens within five years.
+	ReasonNoWindow = "NoWindow"
 	// ReasonBudgetInvalid: a budget or window can't be read, and means 0.
 	ReasonBudgetInvalid = "BudgetInvalid"
 	// ReasonBudgetSpent: as many targets as the budgets allow are in flight, over all plans.
@@ -106,6 +149,10 @@ const (
 	ReasonAwaitingApproval = "AwaitingApproval"
 	// ReasonApprovalOverdue: nobody has answered in time; people are told.
 	ReasonApprovalOverdue = "ApprovalOverdue"
+	// ReasonApproved: a person has approved the plan.
+	ReasonApproved = "Approved"
+	// ReasonNotAnswered: the plan ended before anybody had answered.
+	ReasonNotAnswered = "NotAnswered"
 	// ReasonRejected: a person has rejected the plan.
 	ReasonRejected = "Rejected"
 	// ReasonAnalysisFailed: a metric says that the wave does harm.
@@ -122,6 +169,10 @@ const (
 	// ReasonUnproven: the plan or its records don't bear the manager's seal: somebody
 	// else has made or changed them, or the key is lost.
 	ReasonUnproven = "Unproven"
+	// ReasonSliceMissing: a record of the plan is gone, so that it can neither go on nor end.
+	ReasonSliceMissing = "SliceMissing"
+	// ReasonRollbackStuck: some write couldn't be undone in several tries; it is tried on.
+	ReasonRollbackStuck = "RollbackStuck"
 	// ReasonAllTargetsSettled: every target is done, skipped or failed.
 	ReasonAllTargetsSettled = "AllTargetsSettled"
 	// ReasonSomeTargetsFailed: the rollout ended, but some targets couldn't be mended.

@@ -11,11 +11,11 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Policies",type=string,JSONPath=`.spec.policies`
 // +kubebuilder:printcolumn:name="Expires",type=string,JSONPath=`.spec.expiresAt`
-// +kubebuilder:printcolumn:name="Active",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
-// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Active",type=string,JSONPath=`.status.conditions[?(@.type=="Active")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Active")].reason`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Why",type=string,priority=1,JSONPath=`.spec.reason`
-// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Active")].message`
 type PolicyException struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -25,6 +25,7 @@ type PolicyException struct {
 	Spec PolicyExceptionSpec `json:"spec"`
 	// status says whether the waiver holds. It is output only.
 	// +optional
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status PolicyExceptionStatus `json:"status,omitempty"`
 }
 
@@ -98,7 +99,8 @@ type PolicyExceptionStatus struct {
 	// observedGeneration is the generation that this status speaks of.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// conditions hold Ready: True while the waiver holds.
+	// conditions are Ready (True: the waiver is in order, also when it has expired) and
+	// Active (True: it waives violations now); Reconciling and Stalled while they are True.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -32,7 +32,7 @@ type PolicyStatus struct {
 	// remediation points at the policy's latest rollout.
 	// +optional
 	Remediation *RemediationPointer `json:"remediation,omitempty"`
-	// conditions are Ready, Reconciling and Stalled, as kstatus reads them.
+	// conditions are Ready, and Reconciling, Stalled and Slow while they are True.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -140,7 +140,7 @@ type RemediationPointer struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// phase is its phase when last seen.
+	// phase is its phase when last seen, for people; the plan's conditions are for clients.
 	// +optional
 	Phase RemediationPhase `json:"phase,omitempty"`
 	// demoted says that the policy's breaker opened too often: only dry runs are

@@ -94,6 +94,7 @@ type Policy struct {
 	Spec PolicySpec `json:"spec"`
 	// status is what the controller observes. It is output only.
 	// +optional
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status PolicyStatus `json:"status,omitempty"`
 }
 

@@ -2,8 +2,9 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// RemediationPhase is where a rollout stands.
-// +kubebuilder:validation:Enum=Planned;AwaitingApproval;Previewing;Applying;Verifying;Soaking;Held;RollingBack;Previewed;Succeeded;RolledBack;RollbackIncomplete;Superseded;Aborted
+// RemediationPhase is where a rollout stands, told to people. It is never what a client
+// must read: read the conditions. Later versions may have more phases.
+// +kubebuilder:validation:MaxLength=64
 type RemediationPhase string
 
 const (
@@ -75,6 +76,7 @@ type Remediation struct {
 	Spec RemediationSpec `json:"spec"`
 	// status is the rollout.
 	// +optional
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status RemediationStatus `json:"status,omitempty"`
 }
 
@@ -300,7 +302,8 @@ type RemediationStatus struct {
 	// observedGeneration is the generation that this status speaks of.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// phase is where the rollout stands.
+	// phase is where the rollout stands, told to people: never what a client must read.
+	// Read the conditions. Later versions may have more phases.
 	// +optional
 	Phase RemediationPhase `json:"phase,omitempty"`
 	// wave is the index of the wave at work; 0 is the canary.
@@ -365,15 +368,16 @@ type RemediationStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Sequence int64 `json:"sequence,omitempty"`
-	// seal proves that the manager has written this status, but for its conditions:
-	// a message authentication code, with the name of its key before the dot.
+	// seal proves that the manager has written this status, but for its conditions and
+	// observedGeneration: a message authentication code, with the name of its key before the dot.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Seal string `json:"seal,omitempty"`
 	// counts is the number of targets by state.
 	// +optional
 	Counts TargetCounts `json:"counts,omitempty"`
-	// conditions are Ready, Reconciling and Stalled, as kstatus reads them.
+	// conditions are Ready and Progressing; Approved in mode Manual; Complete or Failed once
+	// the rollout has ended; Reconciling, Stalled and Limited while they are True.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

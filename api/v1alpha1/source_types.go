@@ -30,6 +30,7 @@ type PolicySource struct {
 	Spec PolicySourceSpec `json:"spec"`
 	// status is what the controller observes. It is output only.
 	// +optional
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status PolicySourceStatus `json:"status,omitempty"`
 }
 

@@ -12,6 +12,9 @@ import (
 // A status with anything in it but a known state isn't new, it is broken.
 func isNew(st *v1alpha1.CircuitBreakerStatus) bool {
 	c := *st
+	if c.ObservedGeneration == v1alpha1.NotObserved {
+		c.ObservedGeneration = 0 // the schema's default
+	}
 	if len(c.Buckets) == 0 {
 		c.Buckets = nil
 	}

@@ -68,7 +68,7 @@ func Reset(cb *v1alpha1.CircuitBreaker, now time.Time) (st v1alpha1.CircuitBreak
 	if asked := v1alpha1.TokenRequest(cb.Spec.Requests, v1alpha1.ActionReset, token); asked != nil {
 		by, reason = asked.User, asked.Reason
 	}
-	out := v1alpha1.CircuitBreakerStatus{OpenedAt: cb.Status.OpenedAt, LastOutcomeAt: cb.Status.LastOutcomeAt,
+	out := v1alpha1.CircuitBreakerStatus{ObservedGeneration: cb.Status.ObservedGeneration, OpenedAt: cb.Status.OpenedAt, LastOutcomeAt: cb.Status.LastOutcomeAt,
 		Recorded: cb.Status.Recorded, Mode: cb.Status.Mode, Conditions: cb.Status.Conditions, LastHandledResetToken: token,
 		LastReset: &v1alpha1.BreakerResetRecord{By: by, At: *microTime(now), Reason: reason}}
 	closed(&out, ReasonReset, messageReset(out.LastReset))
@@ -78,7 +78,7 @@ func Reset(cb *v1alpha1.CircuitBreaker, now time.Time) (st v1alpha1.CircuitBreak
 // Forgotten is the status of a breaker whose policy or namespace is gone: closed, so
 // that it can be deleted.
 func Forgotten(cb *v1alpha1.CircuitBreaker) v1alpha1.CircuitBreakerStatus {
-	out := v1alpha1.CircuitBreakerStatus{Recorded: cb.Status.Recorded, Mode: cb.Status.Mode, Conditions: cb.Status.Conditions,
+	out := v1alpha1.CircuitBreakerStatus{ObservedGeneration: cb.Status.ObservedGeneration, Recorded: cb.Status.Recorded, Mode: cb.Status.Mode, Conditions: cb.Status.Conditions,
 		LastHandledResetToken: cb.Status.LastHandledResetToken, LastReset: cb.Status.LastReset}
 	closed(&out, ReasonForgotten, messageForgotten)
 	return *out.DeepCopy()

@@ -49,7 +49,7 @@ const (
 // Further reasons of a Verdict.
 const (
 	// ReasonForcedOpen: a person holds the breaker open.
-	ReasonForcedOpen = "ForcedOpen"
+	ReasonForcedOpen = v1alpha1.ReasonForcedOpen
 	// ReasonUnreadable: the breaker couldn't be read, or isn't there.
 	ReasonUnreadable = "BreakerUnreadable"
 	// ReasonPermitGranted: the plan holds the half-open breaker's permit.

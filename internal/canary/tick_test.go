@@ -25,6 +25,14 @@ func TestTickByTimeAlone(t *testing.T) {
 		"A new breaker is closed": {
 			reason: "Nothing at all is set.", want: gist{State: v1alpha1.BreakerClosed, Reason: canary.ReasonWithinLimits},
 		},
+		"A breaker that nobody has looked at yet is closed": {
+			reason: "The schema's default is all that it has.", from: v1alpha1.CircuitBreakerStatus{ObservedGeneration: v1alpha1.NotObserved},
+			want: gist{State: v1alpha1.BreakerClosed, Reason: canary.ReasonWithinLimits},
+		},
+		"A status that was observed and has no state is broken, not new": {
+			reason: "Something was written, and what isn't known.", from: v1alpha1.CircuitBreakerStatus{ObservedGeneration: 1},
+			want: gist{State: v1alpha1.BreakerOpen, Reason: canary.ReasonInconsistentState, Openings: 1, OpenFor: 30 * time.Minute},
+		},
 		"A status with a storm's count and no state is broken, not new": {
 			reason: "Whoever counts gives the breaker a state too.", from: v1alpha1.CircuitBreakerStatus{Storm: &v1alpha1.BreakerStorm{Revision: "r", Violating: 3}},
 			want: gist{State: v1alpha1.BreakerOpen, Reason: canary.ReasonInconsistentState, Openings: 1, OpenFor: 30 * time.Minute},

@@ -137,7 +137,10 @@ func rollouts(ctx context.Context, in *Installation) []Finding {
 // waiting says what a plan waits for.
 func (in *Installation) waiting(rem *v1alpha1.Remediation) Finding {
 	look := "evenkeel rollout get " + rem.Name
-	stalled := meta.IsStatusConditionTrue(rem.Status.Conditions, v1alpha1.ConditionStalled)
+	stalled := meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionStalled)
+	if stalled != nil && (stalled.Reason == v1alpha1.ReasonSliceMissing || stalled.Reason == v1alpha1.ReasonUnproven) {
+		return failed("docs/runbooks/remediation-stuck.md", "remediation %s: %s: %s", rem.Name, stalled.Reason, stalled.Message)
+	}
 	switch rem.Status.Phase {
 	case v1alpha1.PhaseRollbackIncomplete:
 		return failed("docs/runbooks/rollback-incomplete.md", "remediation %s: %s", rem.Name, rem.Status.Message)
@@ -149,13 +152,10 @@ func (in *Installation) waiting(rem *v1alpha1.Remediation) Finding {
 	case v1alpha1.PhaseAwaitingApproval:
 		return warned("evenkeel rollout approve "+rem.Name+", or reject", "remediation %s awaits a person's yes or no", rem.Name)
 	case v1alpha1.PhaseRollingBack:
-		if stalled {
+		if stalled != nil {
 			return failed("docs/runbooks/remediation-stuck.md", "the rollback of remediation %s can't go on: %s", rem.Name, rem.Status.Message)
 		}
 	default:
-	}
-	if stalled && rem.Status.Reason == "SliceMissing" {
-		return failed("docs/runbooks/remediation-stuck.md", "remediation %s: %s", rem.Name, rem.Status.Message)
 	}
 	return fine("remediation %s is %s", rem.Name, rem.Status.Phase)
 }

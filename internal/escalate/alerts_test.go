@@ -84,6 +84,11 @@ func TestAlerts(t *testing.T) {
 			policies:  []v1alpha1.Policy{policy()},
 			plans:     []v1alpha1.Remediation{plan("a", v1alpha1.PhaseHeld, heldSince(9*time.Hour), reason(v1alpha1.ReasonOutsideWindow))},
 		},
+		"a plan whose windows never open waits for a person": {
+			policies: []v1alpha1.Policy{policy()},
+			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseHeld, heldSince(40*time.Minute), reason(v1alpha1.ReasonNoWindow))},
+			want:     []line{of(escalate.AlertRemediationHeld, escalate.SeverityTicket, 40*time.Minute, 10*time.Minute)},
+		},
 		"a plan that a person paused is called to mind, even of a critical policy": {
 			policies: []v1alpha1.Policy{policy(severity(v1alpha1.SeverityCritical))},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseHeld, heldSince(time.Hour), reason(v1alpha1.ReasonPaused))},
@@ -145,7 +150,15 @@ func TestAlerts(t *testing.T) {
 		"a plan that can't be read is stuck": {
 			policies: []v1alpha1.Policy{policy()},
 			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseVerifying, func(r *v1alpha1.Remediation) {
-				r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: "SliceMissing",
+				r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSliceMissing,
+					LastTransitionTime: metav1.NewTime(now.Add(-time.Minute))}}
+			})},
+			want: []line{of(escalate.AlertRemediationStuck, escalate.SeverityPage, time.Minute, time.Minute)},
+		},
+		"a plan whose records aren't proven is stuck": {
+			policies: []v1alpha1.Policy{policy()},
+			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseVerifying, func(r *v1alpha1.Remediation) {
+				r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonUnproven,
 					LastTransitionTime: metav1.NewTime(now.Add(-time.Minute))}}
 			})},
 			want: []line{of(escalate.AlertRemediationStuck, escalate.SeverityPage, time.Minute, time.Minute)},

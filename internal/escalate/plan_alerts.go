@@ -2,6 +2,7 @@ package escalate
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -47,9 +48,6 @@ func (w *world) plan(rem *v1alpha1.Remediation) plan {
 	return p
 }
 
-// reasonSliceMissing is the reason of a plan whose record can't be read.
-const reasonSliceMissing = "SliceMissing"
-
 // stuck: the plan can't be read, or its rollback doesn't come to an end.
 func stuck(p plan) (finding, bool) {
 	f := finding{alert: AlertRemediationStuck, urgency: urgent,
@@ -60,7 +58,7 @@ func stuck(p plan) (finding, bool) {
 	switch {
 	case ended(p.Remediation):
 		return finding{}, false
-	case unreadable != nil && unreadable.Status == metav1.ConditionTrue && unreadable.Reason == reasonSliceMissing:
+	case unreadable != nil && unreadable.Status == metav1.ConditionTrue && slices.Contains([]string{v1alpha1.ReasonSliceMissing, v1alpha1.ReasonUnproven}, unreadable.Reason):
 		f.since, f.due = unreadable.LastTransitionTime.Time, unreadable.LastTransitionTime.Time
 	case p.Status.Phase == v1alpha1.PhaseRollingBack && p.Status.HeldSince != nil:
 		f.since, f.due = p.Status.HeldSince.Time, p.Status.HeldSince.Time

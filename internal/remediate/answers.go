@@ -124,14 +124,12 @@ func (s *AnswerController) write(ctx context.Context, a *v1alpha1.RemediationApp
 // is news that it was taken.
 func settle(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, refused canary.Refusal, now time.Time) (news bool) {
 	known := meta.IsStatusConditionTrue(a.Status.Conditions, v1alpha1.ConditionReady)
-	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, ObservedGeneration: a.Generation,
-		Reason: refused.Reason, Message: "it doesn't count: " + refused.Message, LastTransitionTime: metav1.NewTime(now)}
 	taken := refused == (canary.Refusal{})
+	hold := kube.Stalled(refused.Reason, "it doesn't count: "+refused.Message) // nor will it ever
 	if taken {
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionTrue, v1alpha1.ReasonTaken, fmt.Sprintf("Remediation %s acts by it", plan.Name)
+		hold = kube.Ready(v1alpha1.ReasonTaken, fmt.Sprintf("Remediation %s acts by it", plan.Name))
 	}
-	meta.SetStatusCondition(&a.Status.Conditions, ready)
-	a.Status.ObservedGeneration = a.Generation
+	kube.SetConditions(a, now, hold...)
 	return taken && !known
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -77,9 +78,9 @@ func TestTheKillSwitchIsToldOnce(t *testing.T) {
 		if told := c.told(); !strings.Contains(told, step.tells) {
 			t.Errorf("forced %q tells %q", step.forced, told)
 		}
-		ready := c.reconciled("global").Status.Conditions[0]
-		if (ready.Status == metav1.ConditionTrue) != (step.forced == "") || c.told() != "" {
-			t.Errorf("forced %q: Ready is %s (%s), or it is told twice", step.forced, ready.Status, ready.Reason)
+		closed := meta.FindStatusCondition(c.reconciled("global").Status.Conditions, v1alpha1.ConditionClosed)
+		if closed == nil || (closed.Status == metav1.ConditionTrue) != (step.forced == "") || c.told() != "" {
+			t.Errorf("forced %q: Closed is %+v, or it is told twice", step.forced, closed)
 		}
 	}
 }

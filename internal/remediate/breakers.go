@@ -5,13 +5,13 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/kube"
 )
 
 // breakers asks and feeds the circuit breakers. What they know is in their status
@@ -53,7 +53,7 @@ func (b *breakers) write(ctx context.Context, before, cb *v1alpha1.CircuitBreake
 		// Whatever opened it may have been once too often.
 		cb.Status = canary.Demotion(cb.Status, b.revision(scope.Policy), b.clock.Now())
 	}
-	b.condition(cb)
+	kube.SetConditions(seenBreaker{cb}, b.clock.Now(), breakerConditions(cb)...)
 	if err := b.store.writeStatus(ctx, before, cb); err != nil {
 		return err
 	}
@@ -102,23 +102,6 @@ func (b *breakers) reportDemotion(was, is *v1alpha1.BreakerDemotion, cb *v1alpha
 	default:
 		b.events.Policy(policy, escalate.ReasonDemotionEnded, "the policy's mode is in force again: its rule has changed, or a person has reset breaker "+cb.Name)
 	}
-}
-
-// condition derives Ready: true while writes go through.
-func (b *breakers) condition(cb *v1alpha1.CircuitBreaker) {
-	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, ObservedGeneration: cb.Generation,
-		Reason: string(v1alpha1.BreakerClosed), Message: cb.Status.Message, LastTransitionTime: metav1.NewTime(b.clock.Now())}
-	switch {
-	case cb.Spec.ForcedOpen():
-		ready.Status, ready.Reason = metav1.ConditionFalse, canary.ReasonForcedOpen
-		ready.Message = fmt.Sprintf("a person holds the breaker open (%s); to let go of it: evenkeel breaker close %s",
-			v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease), cb.Name)
-	case cb.Status.State != v1alpha1.BreakerClosed && cb.Status.State != "":
-		ready.Status, ready.Reason = metav1.ConditionFalse, string(cb.Status.State)
-	case cb.Status.Demoted != nil:
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1alpha1.ReasonDemoted, cb.Status.Demoted.Message
-	}
-	meta.SetStatusCondition(&cb.Status.Conditions, ready)
 }
 
 // ensure reads a breaker anew, and makes it when there is none.

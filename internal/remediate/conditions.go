@@ -2,9 +2,7 @@ package remediate
 
 import (
 	"fmt"
-	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -13,31 +11,6 @@ import (
 
 // stuckAfter is how many tries to undo a write may fail until people are told.
 const stuckAfter = 5
-
-// setConditions derives Ready, Reconciling and Stalled from the phase, as
-// kstatus reads them: Reconciling while the rollout moves or nobody is late,
-// Stalled when it waits for a person, Ready when it ended well.
-func setConditions(rem *v1alpha1.Remediation, stuck bool, now time.Time) {
-	s := &rem.Status
-	set := func(kind string, status bool) {
-		meta.SetStatusCondition(&s.Conditions, metav1.Condition{Type: kind, Status: truth(status), Reason: orPhase(s.Reason, s.Phase),
-			Message: s.Message, ObservedGeneration: rem.Generation, LastTransitionTime: metav1.NewTime(now)})
-	}
-	well := s.Phase == v1alpha1.PhaseSucceeded || s.Phase == v1alpha1.PhasePreviewed || s.Phase == v1alpha1.PhaseSuperseded
-	overdue := s.Phase == v1alpha1.PhaseAwaitingApproval && s.Reason == v1alpha1.ReasonApprovalOverdue
-	waits := stuck || overdue || s.Phase == v1alpha1.PhaseHeld
-	bad := s.Phase.Final() && (!well || s.Counts.Failed > 0)
-	set(v1alpha1.ConditionReady, well && s.Counts.Failed == 0)
-	set(v1alpha1.ConditionReconciling, !s.Phase.Final() && !waits)
-	set(v1alpha1.ConditionStalled, waits || bad)
-}
-
-func truth(b bool) metav1.ConditionStatus {
-	if b {
-		return metav1.ConditionTrue
-	}
-	return metav1.ConditionFalse
-}
 
 // setHeldSince keeps since when the plan has waited for something that may need
 // a person, whatever that was in turn.
@@ -77,14 +50,19 @@ func orPhase(reason string, phase v1alpha1.RemediationPhase) string {
 func (c *Controller) stuck(rem *v1alpha1.Remediation, err error) {
 	message := fmt.Sprintf("%s: somebody deleted it, and what it knew of undoing with it. Restore it from a backup, or check the plan's targets by hand "+
 		"and then let the plan go: kubectl delete remediation %[2]s --wait=false; kubectl patch remediation %[2]s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'", err, rem.Name)
-	if rem.Status.Message == message {
-		return
-	}
-	rem.Status.Reason, rem.Status.Message = "SliceMissing", message
+	c.standStill(rem, v1alpha1.ReasonSliceMissing, message)
+}
+
+// standStill says why a plan can neither go on nor end, and tells people once.
+func (c *Controller) standStill(rem *v1alpha1.Remediation, reason, message string) {
+	news := rem.Status.Reason != reason || rem.Status.Message != message
+	rem.Status.Reason, rem.Status.Message = reason, message
 	now := metav1.NewMicroTime(c.clock.Now())
 	setHeldSince(&rem.Status, Intent{Stuck: true}, &now)
-	setConditions(rem, true, now.Time)
-	c.events.Rollout(rem, escalate.ReasonStuck, message)
+	c.setConditions(rem, reason)
+	if news {
+		c.events.Rollout(rem, escalate.ReasonStuck, message)
+	}
 }
 
 // report records events for the step's transitions.

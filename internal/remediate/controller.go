@@ -79,7 +79,7 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	if rests(rem) {
 		c.catchUp(ctx, rem)
 		c.forget(request.Name)
-		return ctrl.Result{}, c.finish(ctx, rem)
+		return c.classify(ctx, rem.Name, ctrl.Result{}, errors.Join(c.tellAtRest(ctx, rem), c.finish(ctx, rem)))
 	}
 	if !c.policies.Complete() {
 		return ctrl.Result{RequeueAfter: catalogPoll}, nil
@@ -277,7 +277,9 @@ func (c *Controller) record(rem *v1alpha1.Remediation, intent Intent, b *book) {
 	}
 	s.WaveLabel = waveLabel(rem.Spec, s.Wave)
 	s.Counts = b.counts()
-	s.ObservedGeneration = rem.Generation
-	setConditions(rem, intent.Stuck, c.clock.Now())
-	tellLimits(&c.floors, rem, c.clock.Now())
+	stuck := ""
+	if intent.Stuck {
+		stuck = v1alpha1.ReasonRollbackStuck
+	}
+	c.setConditions(rem, stuck)
 }

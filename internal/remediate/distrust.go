@@ -5,13 +5,13 @@ import (
 	"errors"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
 
@@ -27,9 +27,8 @@ func (c *Controller) distrust(ctx context.Context, rem *v1alpha1.Remediation, wh
 	}
 	message := truncate(why.Error()+unprovenAdvice, 2048)
 	told := rem.DeepCopy()
-	changed := meta.SetStatusCondition(&told.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue,
-		Reason: v1alpha1.ReasonUnproven, Message: message, ObservedGeneration: rem.Generation, LastTransitionTime: metav1.NewTime(c.clock.Now())})
-	if !changed {
+	kube.SetConditions(told, c.clock.Now(), unprovenConditions(message)...)
+	if equality.Semantic.DeepEqual(told.Status, rem.Status) {
 		return nil
 	}
 	log.FromContext(ctx).Error(why, "a plan is left alone", "remediation", rem.Name)
@@ -48,12 +47,8 @@ func (c *Controller) withoutBook(ctx context.Context, rem *v1alpha1.Remediation,
 	switch {
 	case errors.As(err, &incomplete):
 		c.stuck(rem, err)
-	case unproven && rem.Status.Reason != v1alpha1.ReasonUnproven:
-		now := metav1.NewMicroTime(c.clock.Now())
-		rem.Status.Reason, rem.Status.Message = v1alpha1.ReasonUnproven, truncate(err.Error()+unprovenAdvice, 2048)
-		setHeldSince(&rem.Status, Intent{Stuck: true}, &now)
-		setConditions(rem, true, now.Time)
-		c.events.Rollout(rem, escalate.ReasonStuck, rem.Status.Message)
+	case unproven:
+		c.standStill(rem, v1alpha1.ReasonUnproven, truncate(err.Error()+unprovenAdvice, 2048))
 	}
 	return 0, err
 }

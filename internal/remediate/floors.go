@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
 )
 
@@ -66,20 +65,18 @@ func withinFloors(floors *limits.Floors, rem *v1alpha1.Remediation) (spec v1alph
 	return spec, floors.Wave(writable(&spec))
 }
 
-// tellLimits says in a condition what the administrator has changed of what the policy
-// asks for, and of what the plan has frozen.
-func tellLimits(floors *limits.Floors, rem *v1alpha1.Remediation, now time.Time) {
+// limitsTold is the condition that says what the administrator has changed of what the
+// policy asks for, and of what the plan has frozen; none when that is nothing.
+func limitsTold(floors *limits.Floors, rem *v1alpha1.Remediation) []metav1.Condition {
 	_, since := floors.Pace(rem.Spec.Strategy, writable(&rem.Spec))
 	var told []string
 	for _, limit := range slices.Concat(rem.Spec.Limits, since) {
 		told = append(told, limit.String())
 	}
 	if len(told) == 0 {
-		meta.RemoveStatusCondition(&rem.Status.Conditions, v1alpha1.ConditionLimited)
-		return
+		return nil
 	}
-	meta.SetStatusCondition(&rem.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionLimited, Status: metav1.ConditionTrue,
-		Reason: v1alpha1.ReasonAdministratorLimit, Message: strings.Join(told, "; "), ObservedGeneration: rem.Generation, LastTransitionTime: metav1.NewTime(now)})
+	return []metav1.Condition{kube.ConditionTrue(v1alpha1.ConditionLimited, v1alpha1.ReasonAdministratorLimit, strings.Join(told, "; "))}
 }
 
 // limitedMode says why a plan may begin no further target, when the administrator

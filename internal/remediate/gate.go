@@ -50,7 +50,8 @@ func outsideWindows(rem *v1alpha1.Remediation, now time.Time) Gate {
 	case window.Open:
 		return Gate{}
 	case window.Opens.IsZero():
-		return Gate{Closed: true, Reason: v1alpha1.ReasonOutsideWindow, Message: "no maintenance window is open, and none opens within five years"}
+		return Gate{Closed: true, Reason: v1alpha1.ReasonNoWindow,
+			Message: "no maintenance window is open, and none opens within five years; mend spec.remediation.windows of policy " + rem.Spec.Policy.Name}
 	default:
 		return Gate{Closed: true, Reason: v1alpha1.ReasonOutsideWindow,
 			Message: "no maintenance window is open; the next opens at " + window.Opens.Format(time.RFC3339)}

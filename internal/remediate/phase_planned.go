@@ -18,7 +18,7 @@ func stepPlanned(o Observation) Intent {
 	case o.Stop != "":
 		return o.superseded()
 	case o.Spec.Strategy.Mode == v1alpha1.RemediationDryRun:
-		return Intent{Phase: v1alpha1.PhasePreviewing, Reason: "DryRun", Message: "trying every fix as a server-side dry run"}
+		return Intent{Phase: v1alpha1.PhasePreviewing, Reason: v1alpha1.ReasonDryRun, Message: "trying every fix as a server-side dry run"}
 	case o.settled():
 		return o.succeeded() // it is all left to its owners: nothing to approve or wait for
 	default:
@@ -86,11 +86,11 @@ func stepPreviewing(o Observation) Intent {
 		pending = append(pending, i)
 	}
 	if len(pending) > 0 {
-		return Intent{Phase: v1alpha1.PhasePreviewing, Reason: "DryRun", Preview: atMost(pending, o.Spec.Strategy.MaxConcurrent),
+		return Intent{Phase: v1alpha1.PhasePreviewing, Reason: v1alpha1.ReasonDryRun, Preview: atMost(pending, o.Spec.Strategy.MaxConcurrent),
 			Message: "trying every fix as a server-side dry run"}
 	}
 	if wait > 0 {
-		return Intent{Phase: v1alpha1.PhasePreviewing, Reason: "DryRun", Message: "the API server failed; trying again", Wait: wait}
+		return Intent{Phase: v1alpha1.PhasePreviewing, Reason: v1alpha1.ReasonDryRun, Message: "the API server failed; trying again", Wait: wait}
 	}
 	return Intent{Phase: v1alpha1.PhasePreviewed, Reason: v1alpha1.ReasonAllTargetsSettled,
 		Message: "nothing was written; the slices hold each fix. Set spec.remediation.mode: Automatic on the policy to roll it out"}

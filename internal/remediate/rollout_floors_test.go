@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	clocktesting "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -92,11 +93,11 @@ func TestARollbackIsNotSlowedByFloors(t *testing.T) {
 }
 
 func TestAPlanSaysWhatTheAdministratorHasChanged(t *testing.T) {
-	now := time.Unix(1, 0)
 	rem := &v1alpha1.Remediation{Spec: v1alpha1.RemediationSpec{Targets: 20, Strategy: v1alpha1.RemediationStrategy{MaxConcurrent: 7, Soak: &metav1.Duration{Duration: time.Minute}},
 		Limits: []v1alpha1.AppliedLimit{{Field: "mode", Asked: "Automatic", Allowed: "Manual", Flag: limits.FlagMaxMode}}}}
 	floors := flags{MaxConcurrent: 5}.floors()
-	tellLimits(&floors, rem, now)
+	c := &Controller{clock: clocktesting.NewFakePassiveClock(time.Unix(1, 0)), floors: floors}
+	c.setConditions(rem, "")
 	told := meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionLimited)
 	if told == nil || told.Status != metav1.ConditionTrue || told.Reason != v1alpha1.ReasonAdministratorLimit {
 		t.Fatalf("got %+v", told)
@@ -106,8 +107,8 @@ func TestAPlanSaysWhatTheAdministratorHasChanged(t *testing.T) {
 			t.Errorf("the condition doesn't say %q: %s", says, told.Message)
 		}
 	}
-	rem.Spec.Limits = nil
-	tellLimits(&limits.Floors{}, rem, now)
+	rem.Spec.Limits, c.floors = nil, limits.Floors{}
+	c.setConditions(rem, "")
 	if meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionLimited) != nil {
 		t.Error("without a limit the condition stays")
 	}

@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -18,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kube"
 )
 
 // ExceptionCatalog is what the status of exceptions needs of catalog.Catalog.
@@ -27,7 +27,7 @@ type ExceptionCatalog interface {
 	ExceptionProblem(e *v1alpha1.PolicyException) (known bool, problem error)
 }
 
-// ExceptionController writes the condition of each PolicyException and announces
+// ExceptionController writes the conditions of each PolicyException and announces
 // its end. It changes no verdict: those end with the expiry by themselves.
 type ExceptionController struct {
 	client   client.Client
@@ -81,7 +81,7 @@ func (r *ExceptionController) Reconcile(ctx context.Context, request ctrl.Reques
 		return ctrl.Result{}, err
 	}
 	now := r.clock.Now()
-	if err := r.write(ctx, &e, exceptionCondition(&e, problem, missing, now)); err != nil {
+	if err := r.write(ctx, &e, exceptionConditions(&e, problem, missing, now), now); err != nil {
 		if apierrors.IsConflict(err) {
 			return ctrl.Result{RequeueAfter: catalogLag}, nil
 		}
@@ -108,14 +108,12 @@ func (r *ExceptionController) missing(ctx context.Context, names []string) ([]st
 	return missing, nil
 }
 
-// write sets the condition, if it has changed, and announces an expiry when it
+// write sets the conditions, if they have changed, and announces an expiry when it
 // comes to be known. A stale read is refused as a conflict, so that nothing is
 // announced twice.
-func (r *ExceptionController) write(ctx context.Context, e *v1alpha1.PolicyException, c metav1.Condition) error {
+func (r *ExceptionController) write(ctx context.Context, e *v1alpha1.PolicyException, hold []metav1.Condition, now time.Time) error {
 	base := e.DeepCopy()
-	before := meta.FindStatusCondition(base.Status.Conditions, c.Type)
-	meta.SetStatusCondition(&e.Status.Conditions, c)
-	e.Status.ObservedGeneration = e.Generation
+	kube.SetConditions(e, now, hold...)
 	if equality.Semantic.DeepEqual(base.Status, e.Status) {
 		return nil
 	}
@@ -123,34 +121,41 @@ func (r *ExceptionController) write(ctx context.Context, e *v1alpha1.PolicyExcep
 	if err := r.client.Status().Patch(ctx, e, patch, client.FieldOwner(v1alpha1.FieldManager)); err != nil {
 		return fmt.Errorf("write the status of policy exception %s/%s: %w", e.Namespace, e.Name, err)
 	}
-	if c.Reason == v1alpha1.ReasonExpired && (before == nil || before.Reason != c.Reason) {
+	if expired(e) && !expired(base) {
 		n := exceptionExpired(e)
 		r.recorder.Eventf(n.regarding, n.related, n.eventType, n.reason, action, "%s", clip(n.note, maxNote))
 	}
 	return nil
 }
 
-// exceptionCondition is Ready: True while the exception waives what it names.
-func exceptionCondition(e *v1alpha1.PolicyException, problem error, missing []string, now time.Time) metav1.Condition {
-	c := condition(v1alpha1.ConditionReady, metav1.ConditionFalse, "", "")
+// expired says whether the exception's end is known.
+func expired(e *v1alpha1.PolicyException) bool {
+	return slices.ContainsFunc(e.Status.Conditions, func(c metav1.Condition) bool { return c.Reason == v1alpha1.ReasonExpired })
+}
+
+// exceptionConditions are Ready, True while the exception can be honoured, and Active, True
+// while it waives anything. One that has expired is what its author has declared: it is
+// ready, and not active.
+func exceptionConditions(e *v1alpha1.PolicyException, problem error, missing []string, now time.Time) []metav1.Condition {
 	until := e.Spec.ExpiresAt.UTC().Format(time.RFC3339)
-	switch {
-	case !now.Before(e.Spec.ExpiresAt.Time):
-		c.Reason = v1alpha1.ReasonExpired
-		c.Message = "it expired at " + until + "; the violations count again: mend the objects, set a later spec.expiresAt, or delete it"
-	case problem != nil:
-		c.Reason, c.Message = v1alpha1.ReasonInvalid, "it waives nothing: "+problem.Error()
-	case len(missing) > 0:
-		c.Reason = v1alpha1.ReasonPolicyNotFound
-		c.Message = "no such policy: " + strings.Join(missing, ", ") + "; check spec.policies"
-		if len(missing) < len(e.Spec.Policies) {
-			c.Message += "; violations of the others are waived until " + until
-		}
-	default:
-		c.Status, c.Reason, c.Message = metav1.ConditionTrue, v1alpha1.ReasonActive, "violations are waived until "+until
+	waiving := kube.ConditionTrue(v1alpha1.ConditionActive, v1alpha1.ReasonWaiving, "violations are waived until "+until)
+	not := func(reason, message string) metav1.Condition {
+		return kube.ConditionFalse(v1alpha1.ConditionActive, reason, message)
 	}
-	c.Message = clip(c.Message, maxConditionMessage)
-	c.ObservedGeneration = e.Generation
-	c.LastTransitionTime = metav1.NewTime(now).Rfc3339Copy()
-	return c
+	switch {
+	case problem != nil:
+		message := "it waives nothing: " + problem.Error()
+		return append(kube.Stalled(v1alpha1.ReasonInvalid, message), not(v1alpha1.ReasonInvalid, message))
+	case !now.Before(e.Spec.ExpiresAt.Time):
+		message := "it expired at " + until + "; the violations count again: mend the objects, set a later spec.expiresAt, or delete it"
+		return append(kube.Ready(v1alpha1.ReasonAccepted, "it is in order; it expired at "+until), not(v1alpha1.ReasonExpired, message))
+	case len(missing) == 0:
+		return append(kube.Ready(v1alpha1.ReasonAccepted, "it is in order; it waives violations until "+until), waiving)
+	}
+	message := "no such policy: " + strings.Join(missing, ", ") + "; check spec.policies"
+	if len(missing) < len(e.Spec.Policies) {
+		waiving.Message = "violations of the policies that exist are waived until " + until
+		return append(kube.Underway(v1alpha1.ReasonPolicyNotFound, message), waiving)
+	}
+	return append(kube.Underway(v1alpha1.ReasonPolicyNotFound, message), not(v1alpha1.ReasonPolicyNotFound, message))
 }

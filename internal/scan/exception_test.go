@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -26,29 +27,35 @@ func waiverOf(object string, until time.Time) *v1alpha1.PolicyException {
 			Reason: "moves next quarter", ExpiresAt: metav1.NewTime(until)}}
 }
 
-func TestExceptionCondition(t *testing.T) {
+func TestExceptionConditions(t *testing.T) {
+	const until = "2026-01-02T04:04:05Z"
+	const expired = "Active False Expired: it expired at " + until + "; the violations count again: mend the objects, set a later spec.expiresAt, or delete it"
+	const accepted, waives = "Ready True Accepted: it is in order; it waives violations until " + until, "Active True Waiving: violations are waived until " + until
 	cases := map[string]struct {
 		reason  string
 		now     time.Time
 		problem error
 		missing []string
-		want    string
+		want    []string
 	}{
-		"an exception that waives is ready": {now: epoch, want: "True Active: violations are waived until 2026-01-02T04:04:05Z"},
-		"a moment before its expiry it is":  {now: epoch.Add(time.Hour - 1), want: "True Active: violations are waived until 2026-01-02T04:04:05Z"},
-		"at its expiry it isn't, and says what to do": {
-			now:  epoch.Add(time.Hour),
-			want: "False Expired: it expired at 2026-01-02T04:04:05Z; the violations count again: mend the objects, set a later spec.expiresAt, or delete it"},
+		"an exception that waives is ready and active": {now: epoch, want: []string{accepted, waives}},
+		"a moment before its expiry it is":             {now: epoch.Add(time.Hour - 1), want: []string{accepted, waives}},
+		"at its expiry it isn't active, and says what to do": {
+			reason: "it is what its author has declared: nothing is broken", now: epoch.Add(time.Hour),
+			want: []string{"Ready True Accepted: it is in order; it expired at " + until, expired}},
 		"an expired one isn't told to be mended": {
-			reason: "what else is wrong with it doesn't matter any more", now: epoch.Add(2 * time.Hour), problem: errors.New("x"), missing: []string{"owner"},
-			want: "False Expired: it expired at 2026-01-02T04:04:05Z; the violations count again: mend the objects, set a later spec.expiresAt, or delete it"},
+			reason: "that its policy is gone doesn't matter any more", now: epoch.Add(2 * time.Hour), missing: []string{"owner"},
+			want: []string{"Ready True Accepted: it is in order; it expired at " + until, expired}},
 		"one that can't be read says why": {
-			now: epoch, problem: errors.New("spec.match.names: bad"), want: "False Invalid: it waives nothing: spec.match.names: bad"},
+			now: epoch, problem: errors.New("spec.match.names: bad"), want: []string{"Ready False Invalid: it waives nothing: spec.match.names: bad",
+				"Stalled True Invalid: it waives nothing: spec.match.names: bad", "Active False Invalid: it waives nothing: spec.match.names: bad"}},
 		"a policy that doesn't exist is named": {
-			now: epoch, missing: []string{"owner"}, want: "False PolicyNotFound: no such policy: owner; check spec.policies"},
+			reason: "it may come yet", now: epoch, missing: []string{"owner"}, want: []string{"Ready False PolicyNotFound: no such policy: owner; check spec.policies",
+				"Reconciling True PolicyNotFound: no such policy: owner; check spec.policies", "Active False PolicyNotFound: no such policy: owner; check spec.policies"}},
 		"the policies that do exist are waived all the same": {
-			now: epoch, missing: []string{"ownr"},
-			want: "False PolicyNotFound: no such policy: ownr; check spec.policies; violations of the others are waived until 2026-01-02T04:04:05Z"},
+			now: epoch, missing: []string{"ownr"}, want: []string{"Ready False PolicyNotFound: no such policy: ownr; check spec.policies",
+				"Reconciling True PolicyNotFound: no such policy: ownr; check spec.policies",
+				"Active True Waiving: violations of the policies that exist are waived until " + until}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -56,9 +63,12 @@ func TestExceptionCondition(t *testing.T) {
 			if len(tc.missing) == 1 && tc.missing[0] != "owner" {
 				e.Spec.Policies = append(e.Spec.Policies, tc.missing...)
 			}
-			c := exceptionCondition(e, tc.problem, tc.missing, tc.now)
-			if diff := cmp.Diff(tc.want, fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)); diff != "" || c.Type != v1alpha1.ConditionReady || c.ObservedGeneration != 2 {
-				t.Errorf("%s: %+v (-want +got):\n%s", tc.reason, c, diff)
+			var got []string
+			for _, c := range exceptionConditions(e, tc.problem, tc.missing, tc.now) {
+				got = append(got, fmt.Sprintf("%s %s %s: %s", c.Type, c.Status, c.Reason, c.Message))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -92,7 +102,7 @@ func TestAnExpiryIsAnnouncedOnce(t *testing.T) {
 	if err := policies.SetException(e); err != nil {
 		t.Fatal(err)
 	}
-	if wait, now := reconcile(); wait != expiryPoll || now.Status.ObservedGeneration != 2 || now.Status.Conditions[0].Reason != v1alpha1.ReasonActive {
+	if wait, now := reconcile(); wait != expiryPoll || now.Status.ObservedGeneration != 2 || !meta.IsStatusConditionTrue(now.Status.Conditions, v1alpha1.ConditionActive) {
 		t.Fatalf("waits %s with %+v", wait, now.Status)
 	}
 	clock.SetTime(epoch.Add(time.Hour - 2*time.Second))
@@ -101,7 +111,7 @@ func TestAnExpiryIsAnnouncedOnce(t *testing.T) {
 	}
 	clock.SetTime(epoch.Add(time.Hour))
 	reconcile()
-	if wait, now := reconcile(); wait != 0 || now.Status.Conditions[0].Reason != v1alpha1.ReasonExpired {
+	if wait, now := reconcile(); wait != 0 || !meta.IsStatusConditionFalse(now.Status.Conditions, v1alpha1.ConditionActive) || !meta.IsStatusConditionTrue(now.Status.Conditions, v1alpha1.ConditionReady) {
 		t.Errorf("after the expiry it waits %s with %+v", wait, now.Status)
 	}
 	if len(*said) != 1 || !strings.Contains((*said)[0], "ExceptionExpired") || !strings.Contains((*said)[0], "moves next quarter") {

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
@@ -17,9 +17,6 @@ const (
 	sampleSize = 20
 	// maxIncomplete bounds status.scan.incomplete.
 	maxIncomplete = 32
-	// maxConditionMessage is a good deal less than the API's limit: it is a
-	// printer column.
-	maxConditionMessage = 4096
 )
 
 // applyStatus sets the parts of a policy's status that the scan owns. summary is
@@ -27,7 +24,6 @@ const (
 // status.remediation, which belongs to the rollout.
 func applyStatus(p *v1alpha1.Policy, c catalog.Status, summary *Summary, now metav1.Time) {
 	s := &p.Status
-	s.ObservedGeneration = p.Generation
 	s.Revision = c.Revision
 	s.Scan = nil
 	if summary != nil {
@@ -35,9 +31,9 @@ func applyStatus(p *v1alpha1.Policy, c catalog.Status, summary *Summary, now met
 	}
 	conditions := conditionsOf(c, summary)
 	if c.Slow {
-		conditions = append(conditions, condition(v1alpha1.ConditionSlow, metav1.ConditionTrue, v1alpha1.ReasonStoppedAtLimit, slowMessage))
+		conditions = append(conditions, kube.ConditionTrue(v1alpha1.ConditionSlow, v1alpha1.ReasonStoppedAtLimit, slowMessage))
 	}
-	setConditions(p, conditions, now)
+	kube.SetConditions(p, now.Time, conditions...)
 }
 
 func scanStatus(s *Summary) *v1alpha1.ScanStatus {
@@ -70,28 +66,20 @@ func sampleOf(f policy.Finding) v1alpha1.ViolationSample {
 	}
 }
 
-// conditionsOf are the conditions that hold. Reconciling and Stalled are there
-// only while they are true, as kstatus wants it.
+// conditionsOf are the conditions that hold.
 func conditionsOf(c catalog.Status, s *Summary) []metav1.Condition {
 	switch {
 	case c.Err != nil:
-		message := compileMessage(c)
-		return []metav1.Condition{
-			condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonCompileFailed, message),
-			condition(v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonCompileFailed, message),
-		}
+		return kube.Stalled(v1alpha1.ReasonCompileFailed, compileMessage(c))
 	case s == nil || s.State == v1alpha1.ScanPending:
-		message := fmt.Sprintf("revision %s is in force for admission; the first pass over what exists isn't finished", c.Revision)
-		return []metav1.Condition{
-			condition(v1alpha1.ConditionReady, metav1.ConditionUnknown, v1alpha1.ReasonScanning, message),
-			condition(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonScanning, message),
-		}
+		unknown := kube.Underway(v1alpha1.ReasonScanning,
+			fmt.Sprintf("revision %s is in force for admission; the first pass over what exists isn't finished", c.Revision))
+		unknown[0].Status = metav1.ConditionUnknown // whether some kind can't be listed shows when it is
+		return unknown
 	case s.State == v1alpha1.ScanIncomplete:
-		return []metav1.Condition{condition(v1alpha1.ConditionReady, metav1.ConditionFalse,
-			v1alpha1.ReasonScanIncomplete, incompleteMessage(s))}
+		return kube.Underway(v1alpha1.ReasonScanIncomplete, incompleteMessage(s)) // it is listed again and again
 	default:
-		return []metav1.Condition{condition(v1alpha1.ConditionReady, metav1.ConditionTrue,
-			v1alpha1.ReasonCompiled, completeMessage(s))}
+		return kube.Ready(v1alpha1.ReasonCompiled, completeMessage(s))
 	}
 }
 
@@ -121,30 +109,7 @@ func completeMessage(s *Summary) string {
 	return message
 }
 
-func condition(kind string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
-	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: clip(message, maxConditionMessage)}
-}
-
 // slowMessage says nothing that changes, so that it isn't written again and again.
 const slowMessage = "evaluations are stopped at their limit of time or memory again and again: what the rules didn't get to find is missing, and failurePolicy decides; make the rules cheaper"
-
-// setConditions makes the given conditions hold, and takes the others of those
-// that the scan owns away.
-func setConditions(p *v1alpha1.Policy, conditions []metav1.Condition, now metav1.Time) {
-	holds := map[string]bool{}
-	for _, c := range conditions {
-		holds[c.Type] = true
-		c.ObservedGeneration = p.Generation
-		if before := meta.FindStatusCondition(p.Status.Conditions, c.Type); before == nil || before.Status != c.Status {
-			c.LastTransitionTime = now
-		}
-		meta.SetStatusCondition(&p.Status.Conditions, c)
-	}
-	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionSlow} {
-		if !holds[kind] {
-			meta.RemoveStatusCondition(&p.Status.Conditions, kind)
-		}
-	}
-}
 
 func toInt32(n int) int32 { return int32(min(n, math.MaxInt32)) }

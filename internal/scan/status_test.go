@@ -54,7 +54,10 @@ func TestConditions(t *testing.T) {
 			catalog: catalog.Status{Revision: "r1"},
 			summary: &Summary{Revision: "r1", State: v1alpha1.ScanIncomplete,
 				Incomplete: []v1alpha1.IncompleteKind{{Kind: "Widget", Message: "Widget isn't served"}}},
-			want: []cond{{"Ready", "False", "ScanIncomplete", "the figures are a lower bound; Widget isn't served"}},
+			want: []cond{
+				{"Ready", "False", "ScanIncomplete", "the figures are a lower bound; Widget isn't served"},
+				{"Reconciling", "True", "ScanIncomplete", "the figures are a lower bound; Widget isn't served"},
+			},
 		},
 		"a policy that stopped compiling is stalled on its last good revision": {
 			reason:  "kstatus: Failed, with file and line",

@@ -37,7 +37,8 @@ type sealed struct {
 }
 
 // partsOf are the sealed parts of an object; false for a kind that isn't sealed.
-// What people may change isn't under a seal, nor are conditions, which only tell.
+// What people may change isn't under a seal, nor are conditions and the generation that
+// they speak of, which only tell: a plan that isn't proven can say so.
 func partsOf(obj client.Object) (sealed, bool) {
 	s := sealed{name: obj.GetName(), uid: string(obj.GetUID()), planSeal: obj.GetAnnotations()[v1alpha1.AnnotationSeal]}
 	switch o := obj.(type) {
@@ -45,7 +46,7 @@ func partsOf(obj client.Object) (sealed, bool) {
 		plan, status := o.Spec.DeepCopy(), o.Status.DeepCopy()
 		plan.DesiredState, plan.RetryToken, plan.Reason, plan.Requests = "", "", "", nil
 		plan.RemovedPaused, plan.RemovedAbort, plan.RemovedUndo, plan.RemovedRetries = nil, nil, nil, nil
-		status.Seal, status.Conditions = "", nil
+		status.Seal, status.Conditions, status.ObservedGeneration = "", nil, 0
 		s.kind, s.plan, s.statusSeal = "Remediation", plan, o.Status.Seal
 		if !reflect.DeepEqual(*status, v1alpha1.RemediationStatus{}) {
 			s.status = status

@@ -106,6 +106,35 @@ func TestWhatTheManagerWritesIsProvenAfterARestartToo(t *testing.T) {
 	}
 }
 
+// What only tells isn't under the seal: the schema's default, and what a plan says of itself.
+func TestWhatAPlanTellsIsNotSealed(t *testing.T) {
+	ctx, w := context.Background(), newWorld(t)
+	if _, err := w.keeper.Key(ctx); err != nil {
+		t.Fatal(err)
+	}
+	p := plan("plan")
+	if err := w.writer.Create(ctx, p); err != nil {
+		t.Fatal(err)
+	}
+	tell := func(generation int64) {
+		t.Helper()
+		p.Status.ObservedGeneration = generation
+		p.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, ObservedGeneration: max(generation, 0)}}
+		if err := w.api.Status().Update(ctx, p); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.get(t, p); err != nil {
+			t.Errorf("a plan of which generation %d was observed: %v", generation, err)
+		}
+	}
+	tell(v1alpha1.NotObserved)
+	p.Status.Phase = v1alpha1.PhaseApplying
+	if err := w.writer.Status().Update(ctx, p); err != nil {
+		t.Fatal(err)
+	}
+	tell(7)
+}
+
 func TestForgeriesAreFound(t *testing.T) {
 	cases := map[string]func(ctx context.Context, t *testing.T, w *world) client.Object{
 		"a plan that somebody made": func(ctx context.Context, _ *testing.T, w *world) client.Object {

@@ -38,15 +38,15 @@ func endSoon(ctx context.Context, e *v1alpha1.PolicyException) time.Time {
 	return e.Spec.ExpiresAt.Time
 }
 
-// awaitCondition waits until an exception is Ready, or not, for a reason.
-func awaitCondition(ctx context.Context, e *v1alpha1.PolicyException, reason string) {
+// awaitActive waits until an exception is Active, or not, for a reason.
+func awaitActive(ctx context.Context, e *v1alpha1.PolicyException, reason string) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) {
 		g.Expect(suite.Get(ctx, e)).To(Succeed())
 		g.Expect(e.Status.ObservedGeneration).To(Equal(e.Generation))
-		ready := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionReady)
-		g.Expect(ready).NotTo(BeNil())
-		g.Expect(ready.Reason).To(Equal(reason))
+		active := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionActive)
+		g.Expect(active).NotTo(BeNil())
+		g.Expect(active.Reason).To(Equal(reason))
 	}).Should(Succeed())
 }
 
@@ -68,10 +68,10 @@ var _ = Describe("A waiver", func() {
 		suite.Create(ctx, fixture.ConfigMap(namespace, "legacy-old"))
 		e := waiver(namespace, namespace)
 		suite.Create(ctx, e)
-		awaitCondition(ctx, e, v1alpha1.ReasonPolicyNotFound)
+		awaitActive(ctx, e, v1alpha1.ReasonPolicyNotFound)
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState,
 			fixture.Enforced(v1alpha1.EnforcementDeny), fixture.Remediated(v1alpha1.RemediationAutomatic)))
-		awaitCondition(ctx, e, v1alpha1.ReasonActive)
+		awaitActive(ctx, e, v1alpha1.ReasonWaiving)
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "other"), ContainSubstring("state must be good"))
 
 		api, warned := warningClient()
@@ -89,7 +89,7 @@ var _ = Describe("A waiver", func() {
 		Expect(rem.CreationTimestamp.Time).To(BeTemporally("<=", expiry.Add(10*time.Second)))
 		figures(ctx, namespace, 0, 0)
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "legacy-late"), ContainSubstring("state must be good"))
-		awaitCondition(ctx, e, v1alpha1.ReasonExpired)
+		awaitActive(ctx, e, v1alpha1.ReasonExpired)
 		suite.AwaitEvent(ctx, "ExceptionExpired", e.Name, ContainSubstring(e.Spec.Reason))
 		Consistently(ctx, func() []string { return suite.Events(ctx, "ExceptionExpired", e.Name) }, "2s").Should(HaveLen(1))
 	})

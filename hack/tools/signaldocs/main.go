@@ -34,9 +34,13 @@ func run(root, output string) error {
 	if err != nil {
 		return fmt.Errorf("read the code: %w", err)
 	}
-	conditions, err := conditionsOf(filepath.Join(root, "api", "v1alpha1", "conditions.go"))
-	if err != nil {
-		return fmt.Errorf("read the API: %w", err)
+	var conditions []row
+	for _, file := range []string{"conditions.go", "source_conditions.go"} {
+		reasons, err := conditionsOf(filepath.Join(root, "api", "v1alpha1", file))
+		if err != nil {
+			return fmt.Errorf("read the API: %w", err)
+		}
+		conditions = append(conditions, reasons...)
 	}
 	if len(metrics) == 0 || len(events) == 0 || len(conditions) == 0 {
 		return fmt.Errorf("found %d metrics, %d events and %d conditions: this command looks in the wrong place", len(metrics), len(events), len(conditions))

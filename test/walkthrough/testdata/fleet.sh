@@ -38,7 +38,7 @@ enforce security/privileged_containers '{"spec":{"remediation":{"mode":"Automati
 enforce security/host_namespaces '{"spec":{"remediation":{"mode":"Manual","canary":{"soak":"1s"},"soak":"1s"}}}'
 until PLAN=$(kubectl get remediations -l evenkeel.dev/policy=$POLICY -o name | grep .); do sleep 0.2; done
 PLAN=${PLAN##*/}
-kubectl wait --for=jsonpath='{.status.phase}'=Succeeded remediation/$PLAN --timeout=90s
+kubectl wait --for=condition=Complete remediation/$PLAN --timeout=90s
 until WAITING=$(kubectl get remediations -l evenkeel.dev/policy=host-namespaces -o name | grep .); do sleep 0.2; done
 WAITING=${WAITING##*/}
-kubectl wait --for=jsonpath='{.status.phase}'=AwaitingApproval remediation/$WAITING --timeout=60s
+kubectl wait --for=condition=Approved=false remediation/$WAITING --timeout=60s

@@ -6,24 +6,20 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kube"
 )
 
-const (
-	// maxCondition bounds a condition's message.
-	maxCondition = 4096
-	// maxAnnotation bounds what of an annotation's value is kept.
-	maxAnnotation = 253
-)
+// maxAnnotation bounds what of an annotation's value is kept.
+const maxAnnotation = 253
 
 // conclude writes what a pass has seen into the status, and says when to look
 // again; 0 for not before something changes.
 func conclude(src *v1alpha1.PolicySource, seen sight, failed *failure, now time.Time) time.Duration {
 	s := &src.Status
-	s.ObservedGeneration = src.Generation
+	observe(src, now)
 	if seen.inventory != nil {
 		s.Policies = int32(len(seen.inventory))
 		s.Inventory = seen.inventory[:min(len(seen.inventory), v1alpha1.MaxSourcePolicies)]
@@ -55,12 +51,13 @@ func suspend(src *v1alpha1.PolicySource, now time.Time) time.Duration {
 	}
 	s.NextAttemptAt, s.Failures = nil, 0
 	s.Problems, s.ProblemCount = nil, 0
-	ready := metav1.ConditionUnknown
 	if s.Revision != "" {
-		ready = metav1.ConditionTrue
+		kube.SetConditions(src, now, kube.Ready(v1alpha1.ReasonSuspended, message)...)
+		return 0
 	}
-	set(src, now, v1alpha1.ConditionReady, ready, v1alpha1.ReasonSuspended, message)
-	remove(src, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled)
+	waits := kube.Underway(v1alpha1.ReasonSuspended, message)
+	waits[0].Status = metav1.ConditionUnknown // nobody has looked
+	kube.SetConditions(src, now, waits...)
 	return 0
 }
 
@@ -72,16 +69,15 @@ func fail(src *v1alpha1.PolicySource, f *failure, now time.Time) {
 	if s.Revision != "" {
 		message = fmt.Sprintf("%s. Revision %s stays in force", strings.TrimRight(clip(message, maxMessage), "."), s.Revision)
 	}
-	set(src, now, v1alpha1.ConditionReady, metav1.ConditionFalse, f.reason, message)
+	ready := kube.ConditionFalse(v1alpha1.ConditionReady, f.reason, message)
 	if f.stalled {
 		s.Failures = 0
-		set(src, now, v1alpha1.ConditionStalled, metav1.ConditionTrue, f.reason, "a person must mend it: "+f.message)
-		remove(src, v1alpha1.ConditionReconciling)
+		kube.SetConditions(src, now, ready, kube.ConditionTrue(v1alpha1.ConditionStalled, f.reason, "a person must mend it: "+f.message))
 		return
 	}
 	s.Failures++
-	set(src, now, v1alpha1.ConditionReconciling, metav1.ConditionTrue, f.reason, fmt.Sprintf("tried again after %s", retryAfter(s.Failures, interval(src))))
-	remove(src, v1alpha1.ConditionStalled)
+	again := fmt.Sprintf("tried again after %s", retryAfter(s.Failures, interval(src)))
+	kube.SetConditions(src, now, ready, kube.ConditionTrue(v1alpha1.ConditionReconciling, f.reason, again))
 }
 
 func succeed(src *v1alpha1.PolicySource, seen sight, now time.Time) {
@@ -98,8 +94,7 @@ func succeed(src *v1alpha1.PolicySource, seen sight, now time.Time) {
 	if _, stay := orphans(src); !stay {
 		message += fmt.Sprintf("; they go with this source when it is deleted (spec.deletionPolicy: %s)", v1alpha1.DeletionDelete)
 	}
-	set(src, now, v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonApplied, message)
-	remove(src, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled)
+	kube.SetConditions(src, now, kube.Ready(v1alpha1.ReasonApplied, message)...)
 }
 
 // schedule says when to look again, and writes down when the repository is asked.
@@ -117,11 +112,7 @@ func schedule(src *v1alpha1.PolicySource, seen sight, failed *failure, now time.
 	return max(s.NextAttemptAt.Sub(now), soon)
 }
 
-func set(src *v1alpha1.PolicySource, now time.Time, conditionType string, status metav1.ConditionStatus, reason, message string) {
-	meta.SetStatusCondition(&src.Status.Conditions, metav1.Condition{Type: conditionType, Status: status, Reason: reason,
-		Message: clip(message, maxCondition), ObservedGeneration: src.Generation, LastTransitionTime: metav1.NewTime(now)})
-}
-
-func remove(src *v1alpha1.PolicySource, types ...string) {
-	src.Status.Conditions = slices.DeleteFunc(src.Status.Conditions, func(c metav1.Condition) bool { return slices.Contains(types, c.Type) })
+// observe notes that this generation was looked at, whatever comes of it.
+func observe(src *v1alpha1.PolicySource, now time.Time) {
+	kube.SetConditions(src, now, slices.Clone(src.Status.Conditions)...)
 }

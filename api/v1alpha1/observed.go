@@ -1,0 +1,44 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// NotObserved is the status.observedGeneration of an object that no controller has looked
+// at yet. The schemas have it as their default, so that kstatus takes a new object for one
+// in progress, rather than for one that is as it should be.
+const NotObserved int64 = -1
+
+// ConditionTypes are the types of all conditions that Evenkeel sets.
+func ConditionTypes() []string {
+	return []string{ConditionReady, ConditionReconciling, ConditionStalled, ConditionSlow, ConditionLimited, ConditionProgressing,
+		ConditionApproved, ConditionComplete, ConditionFailed, ConditionActive, ConditionClosed, ConditionDemoted}
+}
+
+// Observed is where the status keeps the generation that it speaks of, and its conditions.
+func (p *Policy) Observed() (generation *int64, conditions *[]metav1.Condition) {
+	return &p.Status.ObservedGeneration, &p.Status.Conditions
+}
+
+// Observed is where the status keeps the generation that it speaks of, and its conditions.
+func (e *PolicyException) Observed() (generation *int64, conditions *[]metav1.Condition) {
+	return &e.Status.ObservedGeneration, &e.Status.Conditions
+}
+
+// Observed is where the status keeps the generation that it speaks of, and its conditions.
+func (s *PolicySource) Observed() (generation *int64, conditions *[]metav1.Condition) {
+	return &s.Status.ObservedGeneration, &s.Status.Conditions
+}
+
+// Observed is where the status keeps the generation that it speaks of, and its conditions.
+func (r *Remediation) Observed() (generation *int64, conditions *[]metav1.Condition) {
+	return &r.Status.ObservedGeneration, &r.Status.Conditions
+}
+
+// Observed is where the status keeps the generation that it speaks of, and its conditions.
+func (a *RemediationApproval) Observed() (generation *int64, conditions *[]metav1.Condition) {
+	return &a.Status.ObservedGeneration, &a.Status.Conditions
+}
+
+// Observed is where the status keeps the generation that it speaks of, and its conditions.
+func (b *CircuitBreaker) Observed() (generation *int64, conditions *[]metav1.Condition) {
+	return &b.Status.ObservedGeneration, &b.Status.Conditions
+}

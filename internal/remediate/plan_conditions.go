@@ -1,0 +1,143 @@
+package remediate
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kube"
+)
+
+// setConditions puts into a plan's conditions what its status says, and of which generation. stuck
+// is the reason why the plan can neither go on nor end; empty: it can.
+func (c *Controller) setConditions(rem *v1alpha1.Remediation, stuck string) {
+	limited := limitsTold(&c.floors, rem)
+	if was := meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionLimited); rem.Status.Phase.Final() && was != nil {
+		limited = []metav1.Condition{*was} // what it kept to, whatever the flags are by now
+	}
+	kube.SetConditions(rem, c.clock.Now(), append(planConditions(rem, stuck), limited...)...)
+}
+
+// tellAtRest has a plan that has ended say so of what people have asked of it since. Nothing
+// that is under its seal changes.
+func (c *Controller) tellAtRest(ctx context.Context, rem *v1alpha1.Remediation) error {
+	if rem.DeletionTimestamp != nil {
+		return nil
+	}
+	before := rem.DeepCopy()
+	c.setConditions(rem, "")
+	if equality.Semantic.DeepEqual(before.Status, rem.Status) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	return client.IgnoreNotFound(c.client.Status().Patch(ctx, rem, patch, client.FieldOwner(v1alpha1.FieldManager)))
+}
+
+// planConditions are the conditions of a plan, but for Limited. docs/reference/conditions.md
+// has the table.
+func planConditions(rem *v1alpha1.Remediation, stuck string) []metav1.Condition {
+	s := &rem.Status
+	reason, progress := orPhase(s.Reason, s.Phase), metav1.ConditionFalse
+	var hold []metav1.Condition
+	switch {
+	case stuck != "":
+		reason = stuck
+		hold = kube.Stalled(reason, s.Message)
+	case s.Phase.Final() && endedWell(s):
+		hold = kube.Ready(reason, s.Message)
+	case s.Phase.Final() || needsPerson(s):
+		hold = kube.Stalled(reason, s.Message)
+	default:
+		hold = kube.Underway(reason, s.Message)
+		if !waits(s) {
+			progress = metav1.ConditionTrue
+		}
+	}
+	hold = append(hold, metav1.Condition{Type: v1alpha1.ConditionProgressing, Status: progress, Reason: reason, Message: s.Message})
+	return slices.Concat(hold, approvalTold(rem), endTold(s, stuck))
+}
+
+// endedWell says whether nothing that has ended needs a person: all was mended or tried, or
+// the end is what people asked for, or another plan takes this one's place.
+func endedWell(s *v1alpha1.RemediationStatus) bool {
+	asked := slices.Contains([]string{v1alpha1.ReasonAborted, v1alpha1.ReasonUndone, v1alpha1.ReasonRejected}, s.Reason)
+	switch s.Phase {
+	case v1alpha1.PhaseSucceeded:
+		return s.Counts.Failed == 0
+	case v1alpha1.PhasePreviewed, v1alpha1.PhaseSuperseded:
+		return true
+	case v1alpha1.PhaseRolledBack, v1alpha1.PhaseAborted:
+		return asked
+	default:
+		return false
+	}
+}
+
+// needsPerson says whether a plan that hasn't ended goes on only when a person acts: nobody
+// has answered in time, its wave has failed, or it waits for what nobody but a person mends.
+func needsPerson(s *v1alpha1.RemediationStatus) bool {
+	lasting := []string{v1alpha1.ReasonMissingRights, v1alpha1.ReasonBudgetInvalid, v1alpha1.ReasonNoWindow, v1alpha1.ReasonHealthUnknown}
+	switch s.Phase {
+	case v1alpha1.PhaseAwaitingApproval:
+		return s.Reason == v1alpha1.ReasonApprovalOverdue
+	case v1alpha1.PhaseHeld:
+		return s.HeldFrom == v1alpha1.PhaseVerifying || slices.Contains(lasting, s.Reason)
+	default:
+		return false
+	}
+}
+
+// waits says whether nothing of a plan is in work, for it waits.
+func waits(s *v1alpha1.RemediationStatus) bool {
+	full := s.Reason == v1alpha1.ReasonBudgetSpent || s.Reason == v1alpha1.ReasonOtherPlan
+	return s.Phase == v1alpha1.PhaseHeld || s.Phase == v1alpha1.PhaseAwaitingApproval || s.Phase == v1alpha1.PhaseApplying && full
+}
+
+// approvalTold is what people have said of a plan in mode Manual.
+func approvalTold(rem *v1alpha1.Remediation) []metav1.Condition {
+	s := &rem.Status
+	var c metav1.Condition
+	switch given := s.Approval; {
+	case rem.Spec.Strategy.Mode != v1alpha1.RemediationManual:
+		return nil
+	case given != nil && given.Decision == v1alpha1.DecisionApprove:
+		c = kube.ConditionTrue(v1alpha1.ConditionApproved, v1alpha1.ReasonApproved, told(given))
+	case given != nil:
+		c = kube.ConditionFalse(v1alpha1.ConditionApproved, v1alpha1.ReasonRejected, told(given))
+	case s.Phase.Final():
+		c = kube.ConditionFalse(v1alpha1.ConditionApproved, v1alpha1.ReasonNotAnswered, "the plan ended before anybody had answered")
+	case s.Reason == v1alpha1.ReasonApprovalOverdue:
+		c = kube.ConditionFalse(v1alpha1.ConditionApproved, v1alpha1.ReasonApprovalOverdue, "nobody has answered in time")
+	default:
+		c = kube.ConditionFalse(v1alpha1.ConditionApproved, v1alpha1.ReasonAwaitingApproval, "a person must answer")
+	}
+	return []metav1.Condition{c}
+}
+
+// endTold is Complete or Failed, as a Job has them: one of the two once the plan has ended.
+func endTold(s *v1alpha1.RemediationStatus, stuck string) []metav1.Condition {
+	if !s.Phase.Final() {
+		return nil
+	}
+	kind, reason, message := v1alpha1.ConditionFailed, cmp.Or(s.Reason, string(s.Phase)), s.Message
+	if stuck != "" {
+		reason, message = string(s.Phase), "" // what is told now is of the undo
+	}
+	if s.Phase == v1alpha1.PhaseSucceeded || s.Phase == v1alpha1.PhasePreviewed {
+		kind = v1alpha1.ConditionComplete
+	}
+	return []metav1.Condition{kube.ConditionTrue(kind, reason, message)}
+}
+
+// unprovenConditions are those of a plan that isn't proven to be the manager's: what else
+// it tells of itself is worth nothing.
+func unprovenConditions(message string) []metav1.Condition {
+	return append(kube.Stalled(v1alpha1.ReasonUnproven, message),
+		kube.ConditionFalse(v1alpha1.ConditionProgressing, v1alpha1.ReasonUnproven, message))
+}

@@ -1,0 +1,221 @@
+package remediate
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/test/kstatus"
+)
+
+// planState is a state of a plan: where it stands, and why.
+type planState struct {
+	name   string
+	phase  v1alpha1.RemediationPhase
+	reason string
+	// change is what else is so.
+	change func(*v1alpha1.Remediation)
+	// stuck is why it can neither go on nor end.
+	stuck string
+}
+
+func withAnswer(given v1alpha1.ApprovalDecision) func(*v1alpha1.Remediation) {
+	return func(rem *v1alpha1.Remediation) {
+		rem.Spec.Strategy.Mode = v1alpha1.RemediationManual
+		if given != "" {
+			rem.Status.Approval = &v1alpha1.ApprovalRecord{Decision: given, Approver: "ann"}
+		}
+	}
+}
+
+func heldFrom(phase v1alpha1.RemediationPhase) func(*v1alpha1.Remediation) {
+	return func(rem *v1alpha1.Remediation) { rem.Status.HeldFrom = phase }
+}
+
+// atWork are states in which a plan goes on, or will by itself or as people have asked.
+func atWork() []planState {
+	return []planState{
+		{name: "planned", phase: v1alpha1.PhasePlanned},
+		{name: "previewing", phase: v1alpha1.PhasePreviewing, reason: v1alpha1.ReasonDryRun},
+		{name: "applying", phase: v1alpha1.PhaseApplying, reason: v1alpha1.ReasonWaveInProgress},
+		{name: "verifying", phase: v1alpha1.PhaseVerifying, reason: v1alpha1.ReasonWaveInProgress},
+		{name: "soaking", phase: v1alpha1.PhaseSoaking, reason: v1alpha1.ReasonWaveInProgress},
+		{name: "applying, after a person's yes", phase: v1alpha1.PhaseApplying, reason: v1alpha1.ReasonWaveInProgress, change: withAnswer(v1alpha1.DecisionApprove)},
+		{name: "rolling back", phase: v1alpha1.PhaseRollingBack, reason: v1alpha1.ReasonVerificationFailed},
+		{name: "undoing, as a person has asked", phase: v1alpha1.PhaseRollingBack, reason: v1alpha1.ReasonUndone},
+		{name: "waits for room in a budget", phase: v1alpha1.PhaseApplying, reason: v1alpha1.ReasonBudgetSpent},
+		{name: "waits for another plan to be done with an object", phase: v1alpha1.PhaseApplying, reason: v1alpha1.ReasonOtherPlan},
+		{name: "waits for a maintenance window", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonOutsideWindow, change: heldFrom(v1alpha1.PhasePlanned)},
+		{name: "waits for a breaker to close", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonBreakerOpen, change: heldFrom(v1alpha1.PhaseApplying)},
+		{name: "waits for a breaker's error budget to be known", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonSLOUnknown},
+		{name: "waits for metrics to answer", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonAnalysisInconclusive, change: heldFrom(v1alpha1.PhaseSoaking)},
+		{name: "a person has paused it", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonPaused},
+		{name: "awaits a person's answer, as its policy asks", phase: v1alpha1.PhaseAwaitingApproval, reason: v1alpha1.ReasonAwaitingApproval, change: withAnswer("")},
+	}
+}
+
+// needsSomebody are states in which nothing goes on until a person acts.
+func needsSomebody() []planState {
+	return []planState{
+		{name: "nobody has answered in time", phase: v1alpha1.PhaseAwaitingApproval, reason: v1alpha1.ReasonApprovalOverdue, change: withAnswer("")},
+		{name: "held: its wave has failed (onFailure: Hold)", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonVerificationFailed, change: heldFrom(v1alpha1.PhaseVerifying)},
+		{name: "held: the controller lacks rights", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonMissingRights},
+		{name: "held: a budget or window can't be read", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonBudgetInvalid},
+		{name: "held: no maintenance window ever opens", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonNoWindow},
+		{name: "held: nobody can tell some target's health", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonHealthUnknown},
+		{name: "rolling back: a write couldn't be undone in 5 tries", phase: v1alpha1.PhaseRollingBack, reason: v1alpha1.ReasonVerificationFailed, stuck: v1alpha1.ReasonRollbackStuck},
+		{name: "a record of it is gone", phase: v1alpha1.PhaseApplying, reason: v1alpha1.ReasonSliceMissing, stuck: v1alpha1.ReasonSliceMissing},
+		{name: "it had succeeded, and can't be undone: a record of it is gone", phase: v1alpha1.PhaseSucceeded, reason: v1alpha1.ReasonSliceMissing, stuck: v1alpha1.ReasonSliceMissing},
+	}
+}
+
+// atRest are states in which a plan has ended.
+func atRest() []planState {
+	failed := func(rem *v1alpha1.Remediation) { rem.Status.Counts.Failed = 2 }
+	return []planState{
+		{name: "succeeded", phase: v1alpha1.PhaseSucceeded, reason: v1alpha1.ReasonAllTargetsSettled},
+		{name: "succeeded, after a person's yes", phase: v1alpha1.PhaseSucceeded, reason: v1alpha1.ReasonAllTargetsSettled, change: withAnswer(v1alpha1.DecisionApprove)},
+		{name: "succeeded: all is left to its owners", phase: v1alpha1.PhaseSucceeded, reason: v1alpha1.ReasonOwnersNotified},
+		{name: "succeeded: nothing was to be done", phase: v1alpha1.PhaseSucceeded, reason: v1alpha1.ReasonNothingToDo},
+		{name: "succeeded, but for some targets", phase: v1alpha1.PhaseSucceeded, reason: v1alpha1.ReasonSomeTargetsFailed, change: failed},
+		{name: "previewed", phase: v1alpha1.PhasePreviewed, reason: v1alpha1.ReasonAllTargetsSettled},
+		{name: "superseded: another plan takes its place", phase: v1alpha1.PhaseSuperseded, reason: v1alpha1.ReasonPolicyChanged},
+		{name: "superseded before anybody had answered", phase: v1alpha1.PhaseSuperseded, reason: v1alpha1.ReasonPolicyChanged, change: withAnswer("")},
+		{name: "aborted, as a person has asked", phase: v1alpha1.PhaseAborted, reason: v1alpha1.ReasonAborted},
+		{name: "a person has said no", phase: v1alpha1.PhaseAborted, reason: v1alpha1.ReasonRejected, change: withAnswer(v1alpha1.DecisionReject)},
+		{name: "rolled back, as a person has asked", phase: v1alpha1.PhaseRolledBack, reason: v1alpha1.ReasonUndone},
+		{name: "rolled back: its wave has failed", phase: v1alpha1.PhaseRolledBack, reason: v1alpha1.ReasonVerificationFailed},
+		{name: "rolled back: metrics spoke against it", phase: v1alpha1.PhaseRolledBack, reason: v1alpha1.ReasonAnalysisFailed},
+		{name: "rolled back: its wave couldn't be observed", phase: v1alpha1.PhaseRolledBack, reason: v1alpha1.ReasonNoAnswer},
+		{name: "some write couldn't be undone", phase: v1alpha1.PhaseRollbackIncomplete, reason: v1alpha1.ReasonVerificationFailed},
+		{name: "aborted: no canary was healthy", phase: v1alpha1.PhaseAborted, reason: v1alpha1.ReasonNoHealthyCanary},
+		{name: "aborted: no canary could be written", phase: v1alpha1.PhaseAborted, reason: v1alpha1.ReasonNoViableCanary},
+	}
+}
+
+func TestConditionsOfPlans(t *testing.T) {
+	var states []kstatus.State[*v1alpha1.Remediation]
+	for _, group := range [][]planState{atWork(), needsSomebody(), atRest()} {
+		for _, s := range group {
+			rem := &v1alpha1.Remediation{Status: v1alpha1.RemediationStatus{Phase: s.phase, Reason: s.reason, Message: "what is going on"}}
+			if s.change != nil {
+				s.change(rem)
+			}
+			states = append(states, kstatus.State[*v1alpha1.Remediation]{Name: s.name, Object: rem, Set: func(rem *v1alpha1.Remediation, now time.Time) {
+				c := &Controller{clock: clocktesting.NewFakePassiveClock(now)}
+				c.setConditions(rem, s.stuck)
+			}})
+		}
+	}
+	states = append(states, kstatus.State[*v1alpha1.Remediation]{Name: "it isn't proven to be the manager's",
+		Object: &v1alpha1.Remediation{Status: v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseSucceeded}}, Set: func(rem *v1alpha1.Remediation, now time.Time) {
+			kube.SetConditions(rem, now, unprovenConditions("it carries no seal")...)
+		}})
+	kstatus.Table(t, *update, states)
+}
+
+// Every phase has a state, and every end is told: a later phase must say what it is to clients.
+func TestEveryPhaseHasConditions(t *testing.T) {
+	seen := map[v1alpha1.RemediationPhase]bool{}
+	for _, group := range [][]planState{atWork(), needsSomebody(), atRest()} {
+		for _, s := range group {
+			seen[s.phase] = true
+			rem := &v1alpha1.Remediation{Status: v1alpha1.RemediationStatus{Phase: s.phase, Reason: s.reason}}
+			hold := planConditions(rem, s.stuck)
+			complete, failed := meta.IsStatusConditionTrue(hold, v1alpha1.ConditionComplete), meta.IsStatusConditionTrue(hold, v1alpha1.ConditionFailed)
+			if ended := complete != failed; ended != s.phase.Final() || complete && failed {
+				t.Errorf("%s: Complete is %t, Failed %t", s.name, complete, failed)
+			}
+		}
+	}
+	for _, row := range Table() {
+		for _, phase := range append(row.Next, row.Phase) {
+			if !seen[phase] {
+				t.Errorf("phase %s is in no state of the table", phase)
+			}
+		}
+	}
+}
+
+func TestConditionsOfAnswers(t *testing.T) {
+	plan := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan"}}
+	state := func(name, reason string) kstatus.State[*v1alpha1.RemediationApproval] {
+		return kstatus.State[*v1alpha1.RemediationApproval]{Name: name, Object: &v1alpha1.RemediationApproval{}, Set: func(a *v1alpha1.RemediationApproval, now time.Time) {
+			refused := canary.Refusal{}
+			if reason != v1alpha1.ReasonTaken {
+				refused = canary.Refusal{Reason: reason, Message: "answer anew"}
+			}
+			settle(a, plan, refused, now)
+		}}
+	}
+	kstatus.Table(t, *update, []kstatus.State[*v1alpha1.RemediationApproval]{
+		state("the plan acts by it", v1alpha1.ReasonTaken),
+		state("there is no such plan", v1alpha1.ReasonPlanNotFound),
+		state("it is to another plan of that name", v1alpha1.ReasonPlanMismatch),
+		state("the plan awaits no answer", v1alpha1.ReasonNotAwaited),
+		state("somebody else has answered before", v1alpha1.ReasonAlreadyAnswered),
+		state("the policy's author may not approve", v1alpha1.ReasonNotDistinct),
+		state("who wrote the policy isn't known", v1alpha1.ReasonAuthorUnknown),
+		state("who answers isn't known", v1alpha1.ReasonApproverUnknown),
+		state("it can't be read", v1alpha1.ReasonInvalid),
+	})
+}
+
+func TestConditionsOfBreakers(t *testing.T) {
+	state := func(name string, mode v1alpha1.BreakerMode, st v1alpha1.BreakerState, demoted *v1alpha1.BreakerDemotion) kstatus.State[*v1alpha1.CircuitBreaker] {
+		cb := &v1alpha1.CircuitBreaker{Spec: v1alpha1.CircuitBreakerSpec{Mode: mode},
+			Status: v1alpha1.CircuitBreakerStatus{State: st, Demoted: demoted, Message: "why"}}
+		cb.Status.Mode = modeOf(cb)
+		return kstatus.State[*v1alpha1.CircuitBreaker]{Name: name, Object: cb, Set: func(cb *v1alpha1.CircuitBreaker, now time.Time) {
+			kube.SetConditions(seenBreaker{cb}, now, breakerConditions(cb)...)
+		}}
+	}
+	demoted := &v1alpha1.BreakerDemotion{Message: "it opened 3 times"}
+	kstatus.Table(t, *update, []kstatus.State[*v1alpha1.CircuitBreaker]{
+		state("closed", "", v1alpha1.BreakerClosed, nil),
+		state("open, until its cooldown ends", "", v1alpha1.BreakerOpen, nil),
+		state("half-open: one plan's canary goes through", v1alpha1.BreakerAutomatic, v1alpha1.BreakerHalfOpen, nil),
+		state("a person holds it open", v1alpha1.BreakerForcedOpen, v1alpha1.BreakerClosed, nil),
+		state("its policy is demoted to dry runs, and it is closed", "", v1alpha1.BreakerClosed, demoted),
+		state("its policy is demoted to dry runs, and it is open", "", v1alpha1.BreakerOpen, demoted),
+	})
+}
+
+// A plan that counts an outcome doesn't do what people ask of the breaker: until its
+// controller has, the status doesn't speak of that generation.
+func TestABreakersStatusSpeaksOfWhatWasActedUpon(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		change func(*v1alpha1.CircuitBreaker)
+		want   int64
+	}{
+		"all that is asked was done":        {change: func(*v1alpha1.CircuitBreaker) {}, want: 5},
+		"a reset isn't carried out yet":     {change: func(cb *v1alpha1.CircuitBreaker) { cb.Spec.ResetToken = "new" }, want: 4},
+		"a reset was carried out":           {change: func(cb *v1alpha1.CircuitBreaker) { cb.Spec.ResetToken, cb.Status.LastHandledResetToken = "t", "t" }, want: 5},
+		"nobody has looked at the mode yet": {change: func(cb *v1alpha1.CircuitBreaker) { cb.Spec.Mode = v1alpha1.BreakerForcedOpen }, want: 4},
+		"it was made a moment ago": {reason: "the schema's default stays, and a condition can't have it",
+			change: func(cb *v1alpha1.CircuitBreaker) {
+				cb.Status.Mode, cb.Status.ObservedGeneration = "", v1alpha1.NotObserved
+			}, want: v1alpha1.NotObserved},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Generation: 5},
+				Status: v1alpha1.CircuitBreakerStatus{Mode: v1alpha1.BreakerAutomatic, ObservedGeneration: 4}}
+			tc.change(cb)
+			kube.SetConditions(seenBreaker{cb}, time.Unix(1, 0), breakerConditions(cb)...)
+			if got := cb.Status.ObservedGeneration; got != tc.want {
+				t.Errorf("the status speaks of generation %d, want %d", got, tc.want)
+			}
+			if got := cb.Status.Conditions[0].ObservedGeneration; got != max(tc.want, 0) {
+				t.Errorf("the condition speaks of generation %d", got)
+			}
+		})
+	}
+}

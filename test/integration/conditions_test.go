@@ -1,0 +1,157 @@
+package integration_test
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/fixture"
+	"evenkeel.dev/evenkeel/test/rig"
+)
+
+// health is what kstatus makes of an object.
+func health(obj *unstructured.Unstructured) status.Status {
+	GinkgoHelper()
+	result, err := status.Compute(obj)
+	Expect(err).NotTo(HaveOccurred())
+	return result.Status
+}
+
+// untyped is an object as any client reads it.
+func untyped(obj client.Object) *unstructured.Unstructured {
+	GinkgoHelper()
+	gvk, err := apiutil.GVKForObject(obj, suite.API.Scheme())
+	Expect(err).NotTo(HaveOccurred())
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	Expect(err).NotTo(HaveOccurred())
+	out := &unstructured.Unstructured{Object: content}
+	out.SetGroupVersionKind(gvk)
+	return out
+}
+
+// awaitHealth waits until kstatus says so of the object as it is in the cluster.
+func awaitHealth(ctx context.Context, obj client.Object, want status.Status) {
+	GinkgoHelper()
+	live := untyped(obj)
+	Eventually(ctx, func(g Gomega) {
+		g.Expect(suite.Get(ctx, live)).To(Succeed())
+		result, err := status.Compute(live)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(result.Status).To(Equal(want), result.Message)
+	}).Should(Succeed())
+}
+
+// awaitByKubectl waits for a condition as people do.
+func awaitByKubectl(ctx context.Context, condition string, obj client.Object) {
+	GinkgoHelper()
+	kind := untyped(obj).GroupVersionKind().GroupKind()
+	args := []string{"wait", "--for=condition=" + condition, strings.ToLower(kind.String()) + "/" + obj.GetName(), "--timeout=60s"}
+	if namespace := obj.GetNamespace(); namespace != "" {
+		args = append(args, "--namespace", namespace)
+	}
+	_, _, err := suite.Kubectl(ctx, "", args...)
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// createUnseen creates an object, and expects kstatus to take it for one in progress before
+// anybody has looked at it.
+func createUnseen(ctx context.Context, obj client.Object) {
+	GinkgoHelper()
+	suite.Create(ctx, obj)
+	Expect(health(untyped(obj))).To(Equal(status.InProgressStatus), "as it was created")
+}
+
+var _ = Describe("The conditions", func() {
+	var namespace string
+	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "conditions") })
+
+	It("of a policy say when it is in force and scanned", func(ctx context.Context) {
+		policy := fixture.Policy(namespace, namespace, fixture.MendState)
+		suite.CleanUp(policy.Name)
+		createUnseen(ctx, policy)
+		awaitByKubectl(ctx, "Ready", policy)
+		awaitHealth(ctx, policy, status.CurrentStatus)
+	})
+
+	It("of a waiver say when it waives, and an expired one is as its author has declared it", func(ctx context.Context) {
+		e := waiver(namespace, namespace)
+		createUnseen(ctx, e)
+		awaitByKubectl(ctx, "Ready=false", e)
+		awaitHealth(ctx, e, status.InProgressStatus) // its policy may come yet
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState))
+		awaitByKubectl(ctx, "Active", e)
+		awaitHealth(ctx, e, status.CurrentStatus)
+
+		endSoon(ctx, e)
+		awaitByKubectl(ctx, "Active=false", e)
+		awaitHealth(ctx, e, status.CurrentStatus)
+		Expect(suite.Get(ctx, e)).To(Succeed())
+		Expect(meta.IsStatusConditionTrue(e.Status.Conditions, v1alpha1.ConditionReady)).To(BeTrue())
+	})
+
+	It("of a source tell a revision in force from one that a person must mend", func(ctx context.Context) {
+		source := suite.NewSource(ctx, namespace, rig.PolicyFiles(namespace, namespace, "bad"))
+		awaitByKubectl(ctx, "Ready", source.PolicySource)
+		awaitHealth(ctx, source.PolicySource, status.CurrentStatus)
+		source.Replace(map[string]string{"policies/" + namespace + "/" + namespace + ".rego": "no rego"})
+		source.Ask(ctx)
+		awaitByKubectl(ctx, "Stalled", source.PolicySource)
+		awaitHealth(ctx, source.PolicySource, status.FailedStatus)
+	})
+
+	It("of a plan tell work, a wait and the end, and speak of what is asked of it afterwards", func(ctx context.Context) {
+		suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, soaking(3*time.Second))))
+		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSoaking)
+		awaitByKubectl(ctx, "Progressing", rem)
+		say(ctx, rem, `{"desiredState":"Paused"}`)
+		awaitByKubectl(ctx, "Progressing=false", rem)
+		awaitHealth(ctx, rem, status.InProgressStatus)
+
+		say(ctx, rem, `{"desiredState":"Running"}`)
+		awaitByKubectl(ctx, "Complete", rem)
+		awaitHealth(ctx, rem, status.CurrentStatus)
+		say(ctx, rem, `{"desiredState":"Paused"}`) // nothing is left to pause
+		awaitHealth(ctx, rem, status.CurrentStatus)
+		Expect(suite.Get(ctx, rem)).To(Succeed())
+		Expect(rem.Status.ObservedGeneration).To(Equal(rem.Generation))
+		Expect(rem.Status.Conditions).To(HaveEach(HaveField("ObservedGeneration", rem.Generation)))
+	})
+
+	It("of a plan that awaits an answer, and of the answer, say what has become of them", func(ctx context.Context) {
+		suite.Create(ctx, fixture.ConfigMaps(namespace, 1)...)
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationManual)))
+		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseAwaitingApproval)
+		awaitByKubectl(ctx, "Approved=false", rem)
+		awaitHealth(ctx, rem, status.InProgressStatus)
+
+		answer := answerTo(rem, v1alpha1.DecisionApprove)
+		createUnseen(ctx, answer)
+		awaitByKubectl(ctx, "Approved", rem)
+		awaitByKubectl(ctx, "Ready", answer)
+		awaitHealth(ctx, answer, status.CurrentStatus)
+		awaitByKubectl(ctx, "Complete", rem)
+	})
+
+	It("of a breaker say whether writes go through, and one that is held open is as people want it", func(ctx context.Context) {
+		breaker := makeBreaker(ctx, namespace, v1alpha1.BreakerForcedOpen)
+		awaitByKubectl(ctx, "Closed=false", breaker)
+		awaitHealth(ctx, breaker, status.CurrentStatus)
+		mergePatch(ctx, suite.API, breaker, `{"spec":{"mode":"Automatic"}}`)
+		awaitByKubectl(ctx, "Closed", breaker)
+		awaitHealth(ctx, breaker, status.CurrentStatus)
+		Expect(suite.Get(ctx, breaker)).To(Succeed())
+		Expect(breaker.Status.ObservedGeneration).To(Equal(breaker.Generation))
+		Expect(breaker.Status.Conditions).To(HaveEach(HaveField("ObservedGeneration", breaker.Generation)))
+	})
+})
