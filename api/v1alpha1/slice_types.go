@@ -77,6 +77,9 @@ const (
 	ReasonNotAllowed = "NotAllowed"
 	// ReasonFixChangesMore: the API server would change fields that the fix doesn't name.
 	ReasonFixChangesMore = "FixChangesMore"
+	// ReasonUndoChangesMore: fields changed with the undoing of a write, or came with the
+	// write, that couldn't be set back.
+	ReasonUndoChangesMore = "UndoChangesMore"
 	// ReasonExists: an object that the fix is to create exists, with another content.
 	ReasonExists = "AlreadyExists"
 	// ReasonDisruptionBudget: a PodDisruptionBudget doesn't let the Pod be evicted.

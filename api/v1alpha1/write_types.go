@@ -88,6 +88,47 @@ type WriteRecord struct {
 	// revertedAt is when the write was undone.
 	// +optional
 	RevertedAt *metav1.MicroTime `json:"revertedAt,omitempty"`
+	// expected proves what the object was to hold after the write, as the server-side
+	// dry run answered, until the write's own answer is known: what else came with a
+	// write whose answer is lost is found by it.
+	// +optional
+	Expected *ExpectedContent `json:"expected,omitempty"`
+	// undoExpected is the same of the undoing.
+	// +optional
+	UndoExpected *ExpectedContent `json:"undoExpected,omitempty"`
+	// beyond is the first place that the write changed though neither its fix nor its dry
+	// run did; empty for none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Beyond string `json:"beyond,omitempty"`
+	// surplus is a place that the write changed beyond its fix and that can't be set
+	// back from this record.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Surplus string `json:"surplus,omitempty"`
+}
+
+// ExpectedContent tells where an object differs from what a write was to make of it,
+// without holding it. Values of Secrets don't count.
+type ExpectedContent struct {
+	// digest is the SHA-256 of the content.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Digest string `json:"digest"`
+	// places are truncated hashes of the places, outermost first, each with that of
+	// its value. What lies deeper than there is room for is told as a whole.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	Places []byte `json:"places,omitempty"`
+	// managers are truncated hashes of when each of the others has written the object
+	// last, by its managedFields: who isn't among them has written it since.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Managers []byte `json:"managers,omitempty"`
+	// others is the SHA-256 of what the others have set, by its managedFields.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Others string `json:"others,omitempty"`
 }
 
 // PatchOperation is one operation of a JSON Patch (RFC 6902).

@@ -37,23 +37,16 @@ type pass struct {
 // intent, only then send the writes, and persist what came of them.
 func (p *pass) write(ctx context.Context, batch []int) error {
 	attempts, records := p.prepare(ctx, batch)
-	var intents []int
-	for n, i := range batch {
-		rec := records[n]
-		if rec.State == v1alpha1.TargetIntent && !p.book.fits(i, rec) {
-			rec = *attempts[n].failed(v1alpha1.ReasonFixTooLarge, "the slice that records the plan's writes is full")
-		}
-		if rec.State == v1alpha1.TargetIntent {
-			intents = append(intents, n)
-		}
-		p.settle(i, rec)
-	}
+	intents := p.intents(batch, attempts, records)
 	joints, leave := p.joinAll(ctx, attempts, intents)
 	defer leave()
-	for _, j := range joints {
-		if err := j.persist(ctx); err != nil {
+	for n, j := range joints {
+		rec, err := j.persist(ctx, records[n])
+		if err != nil {
 			return err
 		}
+		records[n] = rec
+		p.book.set(batch[n], rec)
 	}
 	if err := p.saver(ctx); err != nil {
 		return err
@@ -69,6 +62,25 @@ func (p *pass) write(ctx context.Context, batch []int) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(append(errs, p.saver(ctx))...)
+}
+
+// intents keeps the records of a batch, and finds which of them are of writes to be sent.
+func (p *pass) intents(batch []int, attempts []*attempt, records []v1alpha1.TargetRecord) []int {
+	var intents []int
+	for n, i := range batch {
+		intends := records[n].State == v1alpha1.TargetIntent
+		if intends && !p.book.fits(i, records[n]) {
+			attempts[n].proveBriefly()
+			if !p.book.fits(i, records[n]) {
+				records[n], intends = *attempts[n].failed(v1alpha1.ReasonFixTooLarge, "the slice that records the plan's writes is full"), false
+			}
+		}
+		if intends {
+			intents = append(intents, n)
+		}
+		p.settle(i, records[n])
+	}
+	return intents
 }
 
 // prepare runs the protocol for a batch; it changes no record.
@@ -91,6 +103,7 @@ func (p *pass) preview(ctx context.Context, batch []int) error {
 			for _, w := range writesOf(&rec) {
 				w.IntentAt = nil
 			}
+			rec = withoutProofs(rec)
 		}
 		p.settle(i, rec)
 	}
@@ -135,7 +148,7 @@ func (p *pass) send(ctx context.Context, a *attempt, rec v1alpha1.TargetRecord) 
 		now := metav1.NewMicroTime(p.targets.clock.Now())
 		w.record.AppliedAt = &now
 	}
-	return notedBeyond(applied(withWrites(rec, a.writes), metav1.NewMicroTime(p.targets.clock.Now())), a.writes)
+	return applied(withWrites(rec, a.writes), metav1.NewMicroTime(p.targets.clock.Now()))
 }
 
 // sendOne sends a write, unless it is too late: then nothing of it can arrive when

@@ -206,15 +206,31 @@ func (j *joint) tryOut(ctx context.Context, a *attempt, step action.Step) (*writ
 	return w, result
 }
 
-// persist saves the parts' intents, before the write.
-func (j *joint) persist(ctx context.Context) error {
+// expect puts into the record of the plan that leads what the object is to hold after the
+// fixes of all: it alone tells what else comes with their write.
+func (j *joint) expect(lead v1alpha1.TargetRecord) (v1alpha1.TargetRecord, error) {
+	w := &j.lead.writes[0].record
+	proof, err := expect(j.result, "", v1alpha1.FieldManager)
+	if err != nil {
+		return lead, err
+	}
+	if w.Expected != nil && w.Expected.Places == nil {
+		proof.Places = nil
+	}
+	w.Expected = proof
+	return withWrites(lead, j.lead.writes), nil
+}
+
+// persist saves the parts' intents, before the write, and returns that of the plan that
+// leads.
+func (j *joint) persist(ctx context.Context, lead v1alpha1.TargetRecord) (v1alpha1.TargetRecord, error) {
 	for _, p := range j.parts {
 		p.partner.pass.book.set(p.target, p.record)
 		if err := p.partner.pass.saver(ctx); err != nil {
-			return fmt.Errorf("record the part of plan %s: %w", p.partner.pass.rem.Name, err)
+			return lead, fmt.Errorf("record the part of plan %s: %w", p.partner.pass.rem.Name, err)
 		}
 	}
-	return nil
+	return j.expect(lead)
 }
 
 // lookAgain asks each part once more, right before the write, as its own write would be

@@ -35,7 +35,7 @@ type act struct {
 func acts() *rapid.Generator[[]act] {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) act {
 		return act{Do: rapid.SampledFrom([]string{"write", "write", "resolve", "verify", "verify", "undo"}).Draw(t, "do"), Plan: rapid.IntRange(0, 2).Draw(t, "plan"),
-			Dies: rapid.SampledFrom([]int{0, 0, 0, 1, 2, 3, 4}).Draw(t, "dies"), Met: rapid.SampledFrom([]string{"", "", "", "denied", "out", "lost", "grows", "bends"}).Draw(t, "met"),
+			Dies: rapid.SampledFrom([]int{0, 0, 0, 1, 2, 3, 4}).Draw(t, "dies"), Met: rapid.SampledFrom([]string{"", "", "", "denied", "out", "lost", "grows", "grows", "bends", "grows lost", "bends lost"}).Draw(t, "met"),
 			Then: durations(0, 1, 180).Draw(t, "then")}
 	}), 1, 14)
 }
@@ -55,6 +55,8 @@ type jointPlay struct {
 	// owner is whose write has put what a key of the object holds.
 	owner  map[string]owned
 	broken error
+	// grown is which plan's write, or undoing, has brought a field that nobody asked for.
+	grown map[string]int
 }
 
 // owned is what a plan's write has put into a key, with what it found there.
@@ -66,7 +68,7 @@ type owned struct {
 
 func newJointPlay(t *testing.T, known *catalog.Snapshot, policies []*v1alpha1.Policy) *jointPlay {
 	c := companyOf(t, known, policies...)
-	j := &jointPlay{company: c, ctx: t.Context(), clock: clocktesting.NewFakePassiveClock(waiverNow), owner: map[string]owned{}}
+	j := &jointPlay{company: c, ctx: t.Context(), clock: clocktesting.NewFakePassiveClock(waiverNow), owner: map[string]owned{}, grown: map[string]int{}}
 	web, shop := &corev1.ConfigMap{}, &corev1.Namespace{}
 	for key, obj := range map[client.ObjectKey]client.Object{{Namespace: "shop", Name: "web"}: web, {Name: "shop"}: shop} {
 		if err := c.api.Get(j.ctx, key, obj); err != nil {
@@ -175,14 +177,15 @@ func (j *jointPlay) patch(ctx context.Context, api client.WithWatch, obj client.
 	if err := j.mutate(ctx, api, obj, before); err != nil {
 		return err
 	}
-	if j.now.Met == "lost" {
+	if strings.HasSuffix(j.now.Met, "lost") {
 		return apierrors.NewTimeoutError("the answer is lost", 1)
 	}
 	return nil
 }
 
 func (j *jointPlay) mutate(ctx context.Context, api client.WithWatch, obj client.Object, before map[string]string) error {
-	if j.now.Met != "grows" && j.now.Met != "bends" {
+	met := strings.TrimSuffix(j.now.Met, " lost")
+	if met != "grows" && met != "bends" {
 		return nil
 	}
 	web, key := &corev1.ConfigMap{}, client.ObjectKey{Namespace: "shop", Name: "web"}
@@ -191,18 +194,26 @@ func (j *jointPlay) mutate(ctx context.Context, api client.WithWatch, obj client
 	}
 	changed := changedKeys(before, web.Data)
 	switch {
-	case j.now.Met == "bends":
+	case met == "bends" && j.now.Do == "undo":
+		web.Data[changed[len(changed)-1]] = valueTheirs
+		delete(j.owner, changed[len(changed)-1])
+	case met == "bends":
 		web.Data[changed[len(changed)-1]] = valueBent
-		if j.now.Do == "undo" {
-			delete(j.owner, changed[len(changed)-1])
-		}
 	case j.now.Do == "write":
-		web.Data["extra"] = valueTheirs
+		j.grow(web.Data, "extra")
+	default:
+		j.grow(web.Data, "more")
 	}
 	if err := api.Update(ctx, web); err != nil {
 		return err
 	}
 	return api.Get(ctx, key, obj)
+}
+
+func (j *jointPlay) grow(data map[string]string, key string) {
+	if _, there := data[key]; !there {
+		data[key], j.grown[key] = valueTheirs, j.now.Plan
+	}
 }
 
 func changedKeys(before, after map[string]string) []string {
@@ -307,6 +318,21 @@ func (j *jointPlay) checkSurplus(data map[string]string) {
 	lead := j.saved[j.now.Plan]
 	if j.now.Do == "write" && j.now.Met == "grows" && j.sent > 0 && lead.State == v1alpha1.TargetApplied && !(tellsOf(lead, "extra") && lead.Reason == v1alpha1.ReasonFixChangesMore) {
 		j.fault("the write got more than its dry run said, and plan %d is %s (%s)", j.now.Plan, lead.State, lead.Reason)
+	}
+	if plan, grown := j.grown["extra"]; grown {
+		rec := j.saved[plan]
+		if well := rec.State == v1alpha1.TargetApplied || rec.State == v1alpha1.TargetDone; well && rec.Reason != v1alpha1.ReasonFixChangesMore {
+			j.fault("the write of plan %d got more than its dry run said, and it is %s (%s)", plan, rec.State, rec.Reason)
+		}
+		if rec.State == v1alpha1.TargetReverted && data["extra"] != "" {
+			j.fault("plan %d is Reverted, and what came with its write stays", plan)
+		}
+		if data["extra"] == "" {
+			delete(j.grown, "extra")
+		}
+	}
+	if plan, grown := j.grown["more"]; grown && j.saved[plan].State == v1alpha1.TargetReverted {
+		j.fault("plan %d is Reverted, and its undoing brought more", plan)
 	}
 	for i, rec := range j.saved {
 		extra := tellsOf(rec, "extra")

@@ -28,7 +28,15 @@ func (a *attempt) lateArrival() *v1alpha1.TargetRecord {
 	if err != nil || digest != write.DigestAfter {
 		return nil
 	}
-	rec := applied(a.previous, metav1.NewMicroTime(a.targets.clock.Now()))
+	now, rec := metav1.NewMicroTime(a.targets.clock.Now()), *a.previous.DeepCopy()
+	err = arrived(rec.Write, a.object)
+	if err == nil {
+		err = patching{}.keep(rec.Write, a.object)
+	}
+	if err != nil {
+		return a.retry(err.Error(), a.targets.backoff(a.previous.Attempts))
+	}
+	rec = applied(rec, now)
 	return &rec
 }
 

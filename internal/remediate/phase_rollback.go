@@ -199,16 +199,20 @@ func (o Observation) notUndone(conflicts int) string {
 			counts[t.Reason]++
 		}
 	}
-	lasting, unserved := counts[v1alpha1.ReasonNoUndo], counts[v1alpha1.ReasonNotServed]
 	var parts []string
-	if lasting > 0 {
-		parts = append(parts, someOf(lasting, conflicts, "what was done to them has no undo; the slices' records say what it was", "what was done to %d has no undo"))
+	others := conflicts
+	for _, why := range []struct{ reason, ofAll, ofSome string }{
+		{v1alpha1.ReasonNoUndo, "what was done to them has no undo; the slices' records say what it was", "what was done to %d has no undo"},
+		{v1alpha1.ReasonNotServed, "the API server doesn't serve their kind any more; is it served again, compare the slices' records with the objects",
+			"the kind of %d isn't served any more"},
+		{v1alpha1.ReasonUndoChangesMore, "other fields have changed with our writes, by a mutating webhook or by somebody; the slices' records name them",
+			"other fields of %d have changed with our writes"},
+	} {
+		if n := counts[why.reason]; n > 0 {
+			parts, others = append(parts, someOf(n, conflicts, why.ofAll, why.ofSome)), others-n
+		}
 	}
-	if unserved > 0 {
-		parts = append(parts, someOf(unserved, conflicts, "the API server doesn't serve their kind any more; is it served again, compare the slices' records with the objects",
-			"the kind of %d isn't served any more"))
-	}
-	if others := conflicts - lasting - unserved; others > 0 {
+	if others > 0 {
 		const changed = "somebody else has changed the same fields since; compare the slices' records with the objects"
 		parts = append(parts, someOf(others, conflicts, changed, "of the others, "+changed))
 	}

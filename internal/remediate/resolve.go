@@ -34,8 +34,10 @@ func (p *pass) resolved(ctx context.Context, a *attempt) v1alpha1.TargetRecord {
 		}
 		found[f.side]++
 		findings[n] = f
-		if f.side == sideAfter && w.AppliedAt == nil {
-			w.AppliedAt = &now
+	}
+	for n, w := range writes {
+		if err := landed(w, findings[n], now); err != nil {
+			return p.unknown(a.previous, err)
 		}
 	}
 	switch {
@@ -54,6 +56,18 @@ func (p *pass) resolved(ctx context.Context, a *attempt) v1alpha1.TargetRecord {
 	default:
 		return *p.halfDone(a, found)
 	}
+}
+
+// landed completes the record of a write that was found to have happened.
+func landed(w *v1alpha1.WriteRecord, f finding, now metav1.MicroTime) error {
+	if f.side != sideAfter || w.AppliedAt != nil {
+		return nil
+	}
+	if err := arrived(w, f.object); err != nil {
+		return err
+	}
+	w.AppliedAt = &now
+	return nil
 }
 
 // undecided is the record of a target of which nobody can find out now what became of
@@ -75,6 +89,7 @@ func (p *pass) halfDone(a *attempt, found map[side]int) *v1alpha1.TargetRecord {
 	case found[sideNeither] > 0:
 		lost := a.failed(v1alpha1.ReasonConflict, "somebody else has written the same fields while our write was in flight; what the object holds is theirs")
 		lost.Preceding, lost.Write = a.previous.Preceding, a.previous.Write
+		*lost = withoutProofs(*lost)
 		return lost
 	case found[sideAfter] > 0:
 		return a.retry("only a part of the fix had been written; it was taken back", p.targets.backoff(a.previous.Attempts))
@@ -110,10 +125,11 @@ func (p *pass) takeBack(ctx context.Context, a *attempt, outcome v1alpha1.Target
 		if u.err != nil {
 			return p.unknown(a.previous, u.err)
 		}
+		u = notExactly(u)
 		if u.state == v1alpha1.TargetRevertConflict {
 			lost := a.failed(u.reason, "only a part of the fix was written, and couldn't be taken back: "+u.message)
 			lost.Preceding, lost.Write = a.previous.Preceding, a.previous.Write
-			return *lost
+			return withoutProofs(*lost)
 		}
 	}
 	return outcome

@@ -18,6 +18,7 @@ const (
 	growsWrite = "write" // it adds a field at the write of the fix alone
 	bendsWrite = "bends" // it sets the fix's own field to its own value at the write alone
 	bendsUndo  = "undo"  // it sets it to its own value when the write is undone
+	growsUndo  = "undo+" // it adds a field when the write is undone
 )
 
 // neighbour is somebody else's admission webhook for one object. Times count from
@@ -44,12 +45,11 @@ func (n neighbour) dryRun(s *simulation, rec v1alpha1.TargetRecord) (v1alpha1.Ta
 	return rec, false
 }
 
-// changed is what a neighbour makes of our write as it reaches the object. Until the
-// answer is recorded, a crash loses the news of it.
+// changed is what a neighbour makes of our write as it reaches the object.
 func (o *simObject) changed() {
 	switch o.Neighbour.Changes {
 	case growsWrite:
-		o.extra, o.unseen = valueTheirs, true
+		o.extra = valueTheirs
 	case bendsWrite:
 		o.value = valueBent
 	}
@@ -57,22 +57,92 @@ func (o *simObject) changed() {
 
 // seen is an object of the cluster as the API server's answers show it.
 func (o *simObject) seen(value, extra string) *unstructured.Unstructured {
-	out := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"ours": value, "extra": extra}}}
+	spec := map[string]any{"ours": value}
+	if extra != "" {
+		spec["extra"] = extra
+	}
+	if o.more != "" {
+		spec["more"] = o.more
+	}
+	out := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	out.SetUID("uid")
 	return out
 }
 
+// mended is the record of a write that is to be sent, by the object's dry run.
+func (s *simulation) mended(obj *simObject) *v1alpha1.WriteRecord {
+	proof, err := expect(obj.seen(valueAfter, obj.extra), "", v1alpha1.FieldManager)
+	if err != nil {
+		s.fault("%v", err)
+	}
+	w := &v1alpha1.WriteRecord{UID: obj.ref.UID, ResourceVersion: fmt.Sprint(obj.version), Expected: proof, IntentAt: microTime(s.clock.Now())}
+	if err := setFields(w, simFields()); err != nil {
+		s.fault("%v", err)
+	}
+	w.DigestBefore, w.DigestAfter = valueBefore, valueAfter
+	return w
+}
+
+func simFields() []action.Field {
+	return []action.Field{{Path: "/spec/ours", Before: valueBefore, After: valueAfter, HasBefore: true, HasAfter: true}}
+}
+
+// came is the record of a write whose answer was lost, with what is found in the object.
+func (s *simulation) came(rec v1alpha1.TargetRecord, obj *simObject) v1alpha1.TargetRecord {
+	rec = *rec.DeepCopy()
+	if rec.Write.AppliedAt == nil {
+		if err := arrived(rec.Write, obj.seen(obj.value, obj.extra)); err != nil {
+			s.fault("%v", err)
+		}
+		rec.Write.DigestAfter = obj.value
+	}
+	return s.applied(rec)
+}
+
+// proveUndo records what the object is to hold once the write is undone.
+func (s *simulation) proveUndo(obj *simObject, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+	if !s.serves(obj) || !obj.exists(s.clock.Now()) || obj.value != rec.Write.DigestAfter {
+		return rec
+	}
+	state, reason, message := rec.State, rec.Reason, rec.Message
+	if rec.Write.AppliedAt == nil {
+		if rec = s.came(rec, obj); rec.Write.Beyond == "" {
+			rec.Reason, rec.Message = reason, message
+		}
+		rec.State = state
+	}
+	rec = *rec.DeepCopy()
+	proof, err := expect(obj.seen(valueBefore, obj.kept(rec)), "", v1alpha1.RollbackFieldManager)
+	if err != nil {
+		s.fault("%v", err)
+	}
+	rec.Write.UndoExpected = proof
+	return rec
+}
+
+// kept is what the undoing of a record leaves of what a neighbour has added.
+func (o *simObject) kept(rec v1alpha1.TargetRecord) string {
+	for _, f := range rec.Write.Fields {
+		if f.Path == "/spec/extra" {
+			return ""
+		}
+	}
+	return o.extra
+}
+
 // answered is the record of a write whose answer is known: what was stored goes into it.
 func (s *simulation) answered(rec v1alpha1.TargetRecord, obj *simObject) v1alpha1.TargetRecord {
-	fields := []action.Field{{Path: "/spec/ours", Before: valueBefore, After: valueAfter, HasBefore: true, HasAfter: true}}
+	fields := simFields()
 	w := &write{object: obj.seen(valueBefore, ""), fields: fields}
 	if err := w.compare(obj.seen(obj.value, obj.extra), fields); err != nil {
 		s.fault("%v", err)
 	}
-	obj.heard = true
-	rec = s.applied(rec)
-	rec.Write.Fields, rec.Write.DigestAfter = w.record.Fields, obj.value
-	return notedBeyond(rec, []*write{w})
+	rec = *rec.DeepCopy()
+	if w.record.Fields != nil {
+		rec.Write.Fields = w.record.Fields
+	}
+	rec.Write.DigestAfter, rec.Write.Beyond = obj.value, w.record.Beyond
+	return s.applied(rec)
 }
 
 // undo sends the inverse of what is recorded, and nothing else.
@@ -85,18 +155,20 @@ func (s *simulation) undo(obj *simObject, rec v1alpha1.TargetRecord) v1alpha1.Ta
 	default:
 		obj.set(valueBefore)
 	}
-	for _, f := range rec.Write.Fields {
-		if f.Path == "/spec/extra" {
-			obj.extra = ""
-		}
+	obj.extra = obj.kept(rec)
+	if obj.Neighbour.Changes == growsUndo {
+		obj.more = valueTheirs
 	}
 	obj.undoes++
 	obj.undoneAt = s.clock.Now()
 	s.effect()
+	if take(&obj.UndoAnswers) {
+		return s.open(rec, "finding out whether the write was undone: timeout")
+	}
 	if obj.value != rec.Write.DigestBefore {
 		return settledAs(rec, v1alpha1.TargetRevertConflict, v1alpha1.ReasonConflict, "the API server stored other values")
 	}
-	return s.undone(rec)
+	return s.undone(obj, rec)
 }
 
 // checkForeign: what got more than its dry run said is never well, and a rollback that
@@ -105,7 +177,7 @@ func (r *rules) checkForeign(s simStep) {
 	for i, after := range s.After {
 		obj := r.sim.objects[i]
 		well := after.State == v1alpha1.TargetVerified || after.State == v1alpha1.TargetDone
-		if well && obj.extra != "" && !obj.unseen {
+		if well && obj.extra != "" {
 			r.sim.fault("%s got more than its dry run said, and is %s", name(after.Object), after.State)
 		}
 		ours := after.State == v1alpha1.TargetApplied || after.State == v1alpha1.TargetIntent || after.State == v1alpha1.TargetVerified
@@ -113,8 +185,8 @@ func (r *rules) checkForeign(s simStep) {
 			r.sim.fault("%s, and %s is still %s", s.Intent.Phase, name(after.Object), after.State)
 		}
 		news := after.State == v1alpha1.TargetReverted && s.Before[i].State != v1alpha1.TargetReverted
-		if news && obj.exists(r.sim.clock.Now()) && (obj.value != valueBefore || obj.extra != "" && !obj.unseen) {
-			r.sim.fault("%s is Reverted, and holds %q and %q", name(after.Object), obj.value, obj.extra)
+		if news && obj.exists(r.sim.clock.Now()) && (obj.value != valueBefore || obj.extra != "" || obj.more != "") {
+			r.sim.fault("%s is Reverted, and holds %q, %q and %q", name(after.Object), obj.value, obj.extra, obj.more)
 		}
 	}
 }
@@ -129,7 +201,7 @@ func anyNeighbour() *rapid.Generator[neighbour] {
 		case 1:
 			return neighbour{Out: spans().Draw(t, "out")}
 		case 2:
-			return neighbour{Changes: rapid.SampledFrom([]string{growsAlike, growsWrite, bendsWrite, bendsUndo}).Draw(t, "changes"), Denies: spans().Draw(t, "denies")}
+			return neighbour{Changes: rapid.SampledFrom([]string{growsAlike, growsWrite, bendsWrite, bendsUndo, growsUndo}).Draw(t, "changes"), Denies: spans().Draw(t, "denies")}
 		case 3:
 			return neighbour{Changes: growsWrite}
 		}

@@ -122,7 +122,8 @@ func durations(seconds ...int) *rapid.Generator[time.Duration] {
 // steady behaviours end alike whenever they are looked at.
 func steady() *rapid.Generator[behaviour] {
 	return rapid.Custom(func(t *rapid.T) behaviour {
-		b := behaviour{Heals: durations(0, 0, 2, 7).Draw(t, "heals"), Recovers: durations(0, 0, 3, 20, 3600).Draw(t, "recovers"), RevertErrors: rapid.IntRange(0, 2).Draw(t, "revertErrors")}
+		b := behaviour{Heals: durations(0, 0, 2, 7).Draw(t, "heals"), Recovers: durations(0, 0, 3, 20, 3600).Draw(t, "recovers"), RevertErrors: rapid.IntRange(0, 2).Draw(t, "revertErrors"),
+			UndoAnswers: rapid.IntRange(0, 1).Draw(t, "undoAnswers")}
 		switch rapid.IntRange(0, 19).Draw(t, "kind") {
 		case 0:
 			b.Heals = never

@@ -51,6 +51,7 @@ type behaviour struct {
 	Conflicts    int // somebody else writes another field just before the write
 	CheckErrors  int // API errors while verifying
 	RevertErrors int // API errors while undoing
+	UndoAnswers  int // answers to undoings that are lost
 
 	// Recovers is how long it isn't healthy after its write was undone.
 	Recovers time.Duration
@@ -86,8 +87,7 @@ type simObject struct {
 	behaviour
 	value     string
 	extra     string // what a neighbour added at our write
-	unseen    bool   // ... of which no answer was recorded
-	heard     bool   // the answer to the write is known, though perhaps not recorded yet
+	more      string // what it added when that was undone
 	version   int
 	writtenAt time.Time
 	undoneAt  time.Time

@@ -1,6 +1,7 @@
 package remediate
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -63,7 +64,7 @@ func (s *simulation) decide(i int, wave int32, rec v1alpha1.TargetRecord) v1alph
 	case !obj.exists(s.clock.Now()):
 		return settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonGone, "the object doesn't exist any more")
 	case obj.value == valueAfter && landing(&rec):
-		return s.applied(rec) // an earlier write of ours, come late
+		return s.came(rec, obj) // an earlier write of ours, come late
 	case obj.value != valueBefore:
 		return settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonAlreadyClean, "the object doesn't violate the policy any more")
 	case obj.optedOut(s):
@@ -85,18 +86,16 @@ func (s *simulation) decide(i int, wave int32, rec v1alpha1.TargetRecord) v1alph
 		return refused
 	}
 	rec = settledAs(rec, v1alpha1.TargetIntent, "", "")
-	rec.Write = &v1alpha1.WriteRecord{UID: obj.ref.UID, ResourceVersion: fmt.Sprint(obj.version),
-		DigestBefore: valueBefore, DigestAfter: valueAfter, IntentAt: microTime(s.clock.Now())}
+	rec.Write = s.mended(obj)
 	return rec
 }
 
 func (s *simulation) applied(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	rec = settledAs(rec, v1alpha1.TargetApplied, "", "")
 	rec.Attempts = 0
-	write := *rec.Write
-	write.AppliedAt = microTime(s.clock.Now())
-	rec.Write = &write
-	return rec
+	rec = *rec.DeepCopy()
+	rec.Write.AppliedAt = microTime(s.clock.Now())
+	return notedBeyond(withoutProofs(rec))
 }
 
 // write records every intent of a batch, then sends the writes. The breakers
@@ -104,7 +103,7 @@ func (s *simulation) applied(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 func (s *simulation) write(b *book, batch []int) {
 	views, before := b.views(), map[int]v1alpha1.TargetRecord{}
 	for _, i := range batch {
-		before[i], s.objects[i].heard = *b.record(i), false
+		before[i] = *b.record(i)
 		b.set(i, s.prepare(i, views[i].Wave, *b.record(i)))
 	}
 	s.save(b)
@@ -122,9 +121,6 @@ func (s *simulation) write(b *book, batch []int) {
 	s.count(denied)
 	s.save(b)
 	for _, i := range batch {
-		if s.objects[i].heard {
-			s.objects[i].unseen = false
-		}
 		if rec := b.record(i); rec.State != v1alpha1.TargetApplied {
 			s.objects[i].untold = s.objects[i].theirs && landing(rec) // it may be an earlier write's
 		}
@@ -209,7 +205,7 @@ func (s *simulation) resolve(b *book, batch []int) {
 		case !obj.exists(s.clock.Now()):
 			rec = s.applied(rec) // it may have been written first
 		case obj.value == rec.Write.DigestAfter:
-			rec = s.applied(rec)
+			rec = s.came(rec, obj)
 		case obj.value == rec.Write.DigestBefore:
 			rec = s.notHappened(rec)
 		default:
@@ -220,7 +216,16 @@ func (s *simulation) resolve(b *book, batch []int) {
 	s.save(b)
 }
 
-func (s *simulation) undone(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+// undone is the record of a target whose field is set back, by what its object holds beside.
+func (s *simulation) undone(obj *simObject, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+	more, err := beyond(rec.Write.UndoExpected, obj.seen(obj.value, obj.extra), "", v1alpha1.RollbackFieldManager)
+	if err != nil {
+		s.fault("%v", err)
+	}
+	rec = withoutProofs(*rec.DeepCopy())
+	if u := notExactly(undone{state: v1alpha1.TargetReverted, beyond: cmp.Or(more.path, rec.Write.Surplus)}); u.beyond != "" {
+		return settledAs(rec, u.state, u.reason, u.message)
+	}
 	rec = settledAs(rec, v1alpha1.TargetReverted, rec.Reason, rec.Message)
 	write := *rec.Write
 	write.RevertedAt = microTime(s.clock.Now())
@@ -270,10 +275,15 @@ func (s *simulation) lookAgain(obj *simObject, before v1alpha1.TargetRecord) (v1
 
 func (s *simulation) revert(b *book, batch []int) {
 	for _, i := range batch {
-		obj, rec := s.objects[i], *b.record(i)
+		obj := s.objects[i]
 		if obj.Edited && obj.value == valueAfter {
 			obj.set(valueTheirs)
 		}
+		b.set(i, s.proveUndo(obj, *b.record(i)))
+	}
+	s.save(b)
+	for _, i := range batch {
+		obj, rec := s.objects[i], *b.record(i)
 		switch {
 		case !s.serves(obj):
 			rec = s.undoServed(rec)
@@ -286,7 +296,7 @@ func (s *simulation) revert(b *book, batch []int) {
 		case obj.value == valueBefore && rec.State == v1alpha1.TargetIntent && s.clock.Now().Before(landsUntil(&rec)):
 			rec.NextAttemptAt = microTime(s.clock.Now().Add(landingPoll))
 		case obj.value == valueBefore:
-			rec = s.undone(rec)
+			rec = s.undone(obj, rec)
 		case obj.value == rec.Write.DigestAfter:
 			rec = s.undo(obj, rec)
 		default:

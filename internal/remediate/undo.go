@@ -1,9 +1,12 @@
 package remediate
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -21,6 +24,9 @@ import (
 // it is for another try, without limit. Records are saved after each batch; a
 // crash before that is harmless, since the object itself tells what was undone.
 func (p *pass) revert(ctx context.Context, batch []int) error {
+	if err := p.readyToUndo(ctx, batch); err != nil {
+		return err
+	}
 	for _, i := range batch {
 		p.book.set(i, p.reverted(ctx, p.book.target(i).Object, *p.book.record(i).DeepCopy()))
 	}
@@ -31,29 +37,45 @@ func (p *pass) revert(ctx context.Context, batch []int) error {
 // undone: what that leaves behind may need what was written before it.
 func (p *pass) reverted(ctx context.Context, ref v1alpha1.ObjectReference, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	until := p.landsUntil(ref.UID, &rec)
-	state, reason, message := v1alpha1.TargetReverted, rec.Reason, cause(rec)
+	state, reason, message, more := v1alpha1.TargetReverted, rec.Reason, cause(rec), ""
 	for _, w := range slices.Backward(writesOf(&rec)) {
 		u := p.undoWrite(ctx, ref, w)
 		if w.AppliedAt == nil && u.before && p.targets.clock.Now().Before(until) {
 			return p.mayLand(rec)
 		}
-		switch {
-		case kube.Classify(u.err) == kube.Unserved:
-			return p.undoServed(rec, until, u.err)
-		case u.err != nil:
-			return p.notYet(rec, u.err)
-		case u.reason == v1alpha1.ReasonNoUndo:
-			return p.ended(rec, u.state, u.reason, strings.TrimPrefix(cause(rec)+"; "+u.message, "; "))
-		case u.state == v1alpha1.TargetRevertConflict:
-			return p.ended(rec, u.state, u.reason, u.message)
-		case u.state == v1alpha1.TargetSkipped:
-			state, reason, message = lostSince(rec, u, message)
-		case u.message != "":
-			message = strings.TrimPrefix(message+"; "+u.message, "; ")
+		if stays, stopped := p.notUndone(rec, u, until); stopped {
+			return stays
 		}
+		if u.state == v1alpha1.TargetSkipped {
+			state, reason, message = lostSince(rec, u, message)
+		} else if u.message != "" {
+			message = also(message, u.message)
+		}
+		more = cmp.Or(more, u.beyond)
+	}
+	if left := notExactly(undone{state: state, beyond: more}); left.state != state {
+		state, reason, message = left.state, left.reason, also(message, left.message)
 	}
 	return p.ended(rec, state, reason, message)
 }
+
+// notUndone is what becomes of a target one of whose writes isn't undone.
+func (p *pass) notUndone(rec v1alpha1.TargetRecord, u undone, until time.Time) (v1alpha1.TargetRecord, bool) {
+	switch {
+	case kube.Classify(u.err) == kube.Unserved:
+		return p.undoServed(rec, until, u.err), true
+	case u.err != nil:
+		return p.notYet(rec, u.err), true
+	case u.reason == v1alpha1.ReasonNoUndo:
+		return p.ended(rec, u.state, u.reason, also(cause(rec), u.message)), true
+	case u.state == v1alpha1.TargetRevertConflict:
+		return p.ended(rec, u.state, u.reason, u.message), true
+	}
+	return rec, false
+}
+
+// also is a message with another one after it.
+func also(message, another string) string { return strings.TrimPrefix(message+"; "+another, "; ") }
 
 // lostSince is what becomes of a target that is gone when its write is to be
 // undone. One that vanished for our write, as far as anybody can tell, failed.
@@ -74,16 +96,30 @@ func (p *pass) undoWrite(ctx context.Context, ref v1alpha1.ObjectReference, w *v
 	switch {
 	case err != nil:
 		return undone{err: err}
+	case f.side == sideAfter && w.AppliedAt == nil && w.Expected != nil:
+		return undone{err: errArrived}
 	case f.side == sideAfter:
-		return recorded(w).undo(ctx, p.targets, ref, w, f)
+		u := recorded(w).undo(ctx, p.targets, ref, w, f)
+		if u.state == v1alpha1.TargetReverted {
+			u.beyond = cmp.Or(u.beyond, w.Surplus)
+		}
+		return u
 	case f.side == sideBefore:
-		return undone{state: v1alpha1.TargetReverted, before: true}
+		b, err := beyond(w.UndoExpected, f.object, w.Subresource, v1alpha1.RollbackFieldManager)
+		if err != nil {
+			return undone{err: err}
+		}
+		return undone{state: v1alpha1.TargetReverted, before: true, beyond: cmp.Or(b.path, w.Surplus)}
 	case f.side == sideGone:
 		return goneSince()
 	default:
 		return changedSince()
 	}
 }
+
+// errArrived says that a write is found only now whose answer was lost: what came with it
+// is recorded first.
+var errArrived = errors.New("the write has only just been found: what came with it is recorded first")
 
 // notYetUndone separates why a write is undone from why it isn't undone yet.
 const notYetUndone = "; not undone yet: "
@@ -111,6 +147,7 @@ func cause(rec v1alpha1.TargetRecord) string {
 }
 
 func (p *pass) ended(rec v1alpha1.TargetRecord, state v1alpha1.TargetState, reason, message string) v1alpha1.TargetRecord {
+	rec = withoutProofs(rec)
 	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.WaitingSince = state, reason, truncate(message, 1024), nil, nil
 	if state == v1alpha1.TargetReverted {
 		rec.Recovering = rec.Write != nil

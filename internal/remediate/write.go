@@ -22,9 +22,6 @@ type write struct {
 	fields []action.Field
 	keys   []policy.PatchOp
 	record v1alpha1.WriteRecord
-	// beyond is a field that changed at the write although its dry run left it as it
-	// was; empty for none.
-	beyond string
 	// joint is the write that this one leads for several plans; nil when it is alone.
 	joint *joint
 }
@@ -105,6 +102,8 @@ type undone struct {
 	reason, message string
 	// before says that the object is as it was before the write.
 	before bool
+	// beyond is a place that was changed beyond what was to be undone; empty for none.
+	beyond string
 	// err says why it must be tried again; then nothing else is set.
 	err error
 }
@@ -149,5 +148,5 @@ func applied(rec v1alpha1.TargetRecord, at metav1.MicroTime) v1alpha1.TargetReco
 		}
 	}
 	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.Attempts = v1alpha1.TargetApplied, "", "", nil, 0
-	return rec
+	return notedBeyond(withoutProofs(rec))
 }

@@ -25,32 +25,67 @@ func (w *write) compare(stored *unstructured.Unstructured, expected []action.Fie
 	var more []action.Field
 	for _, changed := range action.DiffStep(w.object.Object, stored.Object, w.Subresource) {
 		if path, beyond := action.Beyond(expected, []action.Field{changed}); beyond {
-			more, w.beyond = append(more, changed), path
+			more, w.record.Beyond = append(more, changed), truncate(path, maxPathBytes)
 		}
 	}
 	if len(more) == 0 {
 		return nil
 	}
-	with := *w
-	with.fields = slices.Concat(w.fields, more)
+	return addToRecord(&w.record, w.fields, more, policy.SecretsOf(w.object.Object, stored.Object))
+}
+
+// addToRecord adds what a write changed beyond its fix to its record. What is too large for
+// that, or a Secret's value, is only named: the undoing leaves it.
+func addToRecord(rec *v1alpha1.WriteRecord, fields, more []action.Field, secrets policy.Secrets) error {
+	with := &write{fields: slices.Concat(fields, more)}
 	raw, err := json.Marshal(more)
-	if err != nil || len(raw) > maxBeyondBytes || len(with.fields) > maxRecordItems || longestPath(&with) > maxPathBytes {
+	if err != nil {
 		return err
 	}
-	if policy.IsSecret(stored.Object) && with.tells(policy.SecretsOf(w.object.Object, stored.Object)) {
+	if len(raw) > maxBeyondBytes || len(with.fields) > maxRecordItems || longestPath(with) > maxPathBytes || len(secrets) > 0 && with.tells(secrets) {
+		rec.Surplus = truncate(more[0].Path, maxPathBytes)
 		return nil
 	}
-	return setFields(&w.record, with.fields)
+	return setFields(rec, with.fields)
+}
+
+// arrived completes the record of a write that was found in its object, though its answer
+// was lost: with what came with it beyond the fix.
+func arrived(rec *v1alpha1.WriteRecord, live *unstructured.Unstructured) error {
+	b, err := beyond(rec.Expected, live, rec.Subresource, v1alpha1.FieldManager)
+	if err != nil || b.path == "" {
+		return err
+	}
+	rec.Beyond = truncate(b.path, maxPathBytes)
+	if len(b.added) > 0 {
+		fields, err := action.FromRecordFields(rec.Fields)
+		if err != nil {
+			return err
+		}
+		if err := addToRecord(rec, fields, b.added, policy.SecretsOf(live.Object)); err != nil {
+			return err
+		}
+	}
+	if b.kept != "" {
+		rec.Surplus = truncate(b.kept, maxPathBytes)
+	}
+	return nil
 }
 
 // notedBeyond notes on the record of a target that a write changed more than its fix says.
 // It is a failure, however well the object seems to be.
-func notedBeyond(rec v1alpha1.TargetRecord, writes []*write) v1alpha1.TargetRecord {
-	for _, w := range writes {
-		if w.beyond != "" {
-			rec.Reason = v1alpha1.ReasonFixChangesMore
-			rec.Message = fmt.Sprintf("the API server, or a mutating webhook, changed %s too at the write, though not at its dry run: find out who, and have them treat both alike", w.beyond)
+func notedBeyond(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+	for _, w := range writesOf(&rec) {
+		if w.Beyond == "" {
+			continue
 		}
+		rec.Reason = v1alpha1.ReasonFixChangesMore
+		rec.Message = fmt.Sprintf("the API server, or a mutating webhook, changed %s too at the write, though not at its dry run: find out who, and have them treat both alike", w.Beyond)
+		if w.Surplus != "" {
+			rec.Message += fmt.Sprintf("; %s can't be set back: its value before isn't recorded, or somebody may have set it since", w.Surplus)
+		}
+		rec.Message = truncate(rec.Message, 1024)
+		break
 	}
 	return rec
 }

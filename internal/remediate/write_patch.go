@@ -37,6 +37,9 @@ func (patching) tryOut(ctx context.Context, a *attempt, w *write) *v1alpha1.Targ
 	if err == nil {
 		err = setFields(&w.record, w.fields)
 	}
+	if err == nil {
+		w.record.Expected, err = expect(result, w.Subresource, v1alpha1.FieldManager)
+	}
 	if err != nil {
 		return a.failed(v1alpha1.ReasonFixInvalid, err.Error())
 	}
@@ -128,14 +131,16 @@ func (patching) undo(ctx context.Context, t *targets, _ v1alpha1.ObjectReference
 	if err != nil {
 		return undone{err: fmt.Errorf("the record can't be read: %w", err)}
 	}
-	keys, err := action.FromRecordOps(w.Keys)
+	inverse, wanted, err := inverseOf(w, f.object)
 	if err != nil {
-		return undone{err: fmt.Errorf("the record can't be read: %w", err)}
+		return undone{err: err}
 	}
-	inverse := action.Inverse(f.object.Object, keys, fields)
-	if _, err := action.Apply(f.object.Object, []policy.Action{{Type: policy.ActionPatch, Ops: inverse}}); err != nil {
-		// The values are ours, but a list was reordered around them.
+	if wanted == nil {
 		return changedSince()
+	}
+	expected, err := expectUndone(wanted, w.Subresource)
+	if err != nil {
+		return undone{err: err}
 	}
 	result, err := t.patch(ctx, f.object, w.Subresource, inverse, client.FieldOwner(v1alpha1.RollbackFieldManager))
 	switch kube.Classify(err) {
@@ -145,12 +150,16 @@ func (patching) undo(ctx context.Context, t *targets, _ v1alpha1.ObjectReference
 	case kube.Unserved, kube.Conflict, kube.Invalid, kube.Forbidden, kube.Transient:
 		return undone{err: err}
 	}
+	more, err := beyond(expected, result, w.Subresource, v1alpha1.RollbackFieldManager)
+	if err != nil {
+		return undone{err: err}
+	}
 	digest, err := action.DigestAfter(action.Observe(result.Object, fields))
 	if err != nil || digest != w.DigestBefore {
 		return undone{state: v1alpha1.TargetRevertConflict, reason: v1alpha1.ReasonConflict,
-			message: "the API server stored other values than those that were there before: compare the record with the object"}
+			message: fmt.Sprintf("the API server stored other values than those that were there before (%s): compare the record with the object", more.path)}
 	}
-	return undone{state: v1alpha1.TargetReverted}
+	return undone{state: v1alpha1.TargetReverted, beyond: more.path}
 }
 
 // changedSince is the outcome of undoing what somebody else has changed since.

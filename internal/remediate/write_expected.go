@@ -1,0 +1,179 @@
+package remediate
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/remediate/action"
+)
+
+const (
+	// managerBytes is how much is kept of the hash of an entry of managedFields.
+	managerBytes = 4
+	// maxManagers bounds the entries of which a hash is kept.
+	maxManagers = 128
+)
+
+// expect makes the proof of what an object is to hold after a write of ours by a field
+// manager: what it holds beside, once the answer is lost, came with the write, unless
+// managedFields say who else has put it there since.
+func expect(obj *unstructured.Unstructured, subresource, own string) (*v1alpha1.ExpectedContent, error) {
+	f, err := action.FingerprintOf(withoutSecrets(obj), subresource)
+	if err != nil {
+		return nil, err
+	}
+	out := &v1alpha1.ExpectedContent{Digest: f.Digest, Places: f.Places}
+	for _, entry := range others(obj, own) {
+		if len(out.Managers) < maxManagers*managerBytes {
+			out.Managers = append(out.Managers, lastWrite(entry)...)
+		}
+	}
+	out.Others, err = setByOthers(obj, own)
+	return out, err
+}
+
+// withoutSecrets is an object as its fingerprint has it: a hash would confirm a guess of a
+// Secret's value.
+func withoutSecrets(obj *unstructured.Unstructured) map[string]any {
+	censored, _ := policy.CensorPair(obj.Object, nil)
+	return censored
+}
+
+// others are the entries of managedFields that aren't of our own field manager.
+func others(obj *unstructured.Unstructured, own string) []metav1.ManagedFieldsEntry {
+	return slices.DeleteFunc(obj.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Manager == own })
+}
+
+// lastWrite tells one entry from that of a later write of the same manager.
+func lastWrite(e metav1.ManagedFieldsEntry) []byte {
+	var at string
+	if e.Time != nil {
+		at = e.Time.UTC().Format(time.RFC3339)
+	}
+	sum := sha256.Sum256([]byte(fmt.Sprintf("%q", []string{e.Manager, string(e.Operation), e.APIVersion, e.Subresource, at})))
+	return sum[:managerBytes]
+}
+
+// setByOthers is the digest of what others have set, but by the status: as long as it is
+// the same, nobody else has written the object by a write that can set anything.
+func setByOthers(obj *unstructured.Unstructured, own string) (string, error) {
+	entries := slices.DeleteFunc(others(obj, own), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == policy.StatusSubresource })
+	if len(entries) == 0 {
+		return "", nil
+	}
+	raw, err := json.Marshal(entries)
+	if err != nil {
+		return "", fmt.Errorf("encode managedFields: %w", err)
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// found is what an object holds beyond what a write of ours was to make of it, and nobody
+// else is known to have put there since.
+type found struct {
+	// path is the first place of it; empty for none.
+	path string
+	// added can be set back: there was nothing, and nobody else has written since.
+	added []action.Field
+	// kept is the first place that can't be: what it held is known to nobody, or
+	// somebody else may have put it there.
+	kept string
+}
+
+// wholeObject stands for a path when no more is known.
+const wholeObject = "a field that isn't known any more"
+
+// beyond compares an object with what a write was to make of it.
+func beyond(e *v1alpha1.ExpectedContent, live *unstructured.Unstructured, subresource, own string) (found, error) {
+	var out found
+	if e == nil || live == nil || live.GetDeletionTimestamp() != nil {
+		return out, nil
+	}
+	differences, err := (action.Fingerprint{Digest: e.Digest, Places: e.Places}).Differences(withoutSecrets(live), subresource)
+	if err != nil || len(differences) == 0 {
+		return out, err
+	}
+	now, err := setByOthers(live, own)
+	for _, d := range differences {
+		if !setSince(e, live, d, own) {
+			out.add(d, live, now == e.Others)
+		}
+	}
+	return out, err
+}
+
+func (f *found) add(d action.Difference, live *unstructured.Unstructured, alone bool) {
+	path := cmp.Or(d.Path, wholeObject)
+	f.path = cmp.Or(f.path, path)
+	if d.Added && alone {
+		value, _ := action.Lookup(live.Object, d.Path)
+		f.added = append(f.added, action.Field{Path: d.Path, After: value, HasAfter: true})
+		return
+	}
+	f.kept = cmp.Or(f.kept, path)
+}
+
+// setSince says whether somebody else has set a place since our write. Of what is gone
+// nobody can tell.
+func setSince(e *v1alpha1.ExpectedContent, live *unstructured.Unstructured, d action.Difference, own string) bool {
+	place := action.Tokens(d.Path)
+	if d.Removed {
+		place = append(place, "") // set as a whole only
+	}
+	return slices.ContainsFunc(others(live, own), func(entry metav1.ManagedFieldsEntry) bool {
+		return !wroteBefore(e, entry) && kube.Owns(entry, live.Object, place)
+	})
+}
+
+func wroteBefore(e *v1alpha1.ExpectedContent, entry metav1.ManagedFieldsEntry) bool {
+	hash := lastWrite(entry)
+	for known := range slices.Chunk(e.Managers, managerBytes) {
+		if bytes.Equal(known, hash) {
+			return true
+		}
+	}
+	return false
+}
+
+// briefly leaves out of a record's proofs what makes them large: that something differs is
+// known then, though not where.
+func briefly(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+	for _, w := range writesOf(&rec) {
+		for _, e := range []*v1alpha1.ExpectedContent{w.Expected, w.UndoExpected} {
+			if e != nil {
+				e.Places = nil
+			}
+		}
+	}
+	return rec
+}
+
+// proveBriefly does the same to the records that are to be sent.
+func (a *attempt) proveBriefly() {
+	for _, w := range a.writes {
+		if w.record.Expected != nil {
+			w.record.Expected.Places = nil
+		}
+	}
+}
+
+// withoutProofs leaves them out: what became of the writes is known.
+func withoutProofs(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+	for _, w := range writesOf(&rec) {
+		w.Expected, w.UndoExpected = nil, nil
+	}
+	return rec
+}

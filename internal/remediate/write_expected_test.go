@@ -1,0 +1,134 @@
+package remediate
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/action"
+)
+
+// owner is an entry of managedFields, so many seconds after the start.
+func owner(manager, subresource, fields string, at int) metav1.ManagedFieldsEntry {
+	then := metav1.NewTime(simStart().Add(time.Duration(at) * time.Second))
+	return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Subresource: subresource,
+		Time: &then, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}
+}
+
+func holding(data map[string]any, kind string, entries ...metav1.ManagedFieldsEntry) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": kind, "data": data}}
+	obj.SetName("web")
+	obj.SetUID("u1")
+	obj.SetManagedFields(entries)
+	return obj
+}
+
+func TestWhatCameWithAWriteIsToldApart(t *testing.T) {
+	type m = map[string]any
+	early := owner("kubectl", "", `{"f:data": {"f:a": {}, "f:b": {}}}`, 1)
+	ours := func(at int) metav1.ManagedFieldsEntry {
+		return owner(v1alpha1.FieldManager, "", `{"f:data": {"f:state": {}}}`, at)
+	}
+	expected := m{"state": "good", "a": "1", "b": "1"}
+	type told struct{ Path, Kept, Added string }
+	cases := map[string]struct {
+		live    m
+		entries []metav1.ManagedFieldsEntry
+		want    told
+	}{
+		"nothing came with it": {expected, []metav1.ManagedFieldsEntry{early, ours(9)}, told{}},
+		"a field was added, and nobody has written since: it can be set back": {m{"state": "good", "a": "1", "b": "1", "x": "1"},
+			[]metav1.ManagedFieldsEntry{early, ours(9)}, told{Path: "/data/x", Added: "/data/x"}},
+		"a field of somebody else's was changed at the write": {m{"state": "good", "a": "2", "b": "1"},
+			[]metav1.ManagedFieldsEntry{early, ours(9)}, told{Path: "/data/a", Kept: "/data/a"}},
+		"a field was taken away: nobody can tell by whom": {m{"state": "good", "b": "1"},
+			[]metav1.ManagedFieldsEntry{early, ours(9)}, told{Path: "/data", Kept: "/data"}},
+		"a person has added a field since": {m{"state": "good", "a": "1", "b": "1", "x": "1"},
+			[]metav1.ManagedFieldsEntry{early, ours(9), owner("ann", "", `{"f:data": {"f:x": {}}}`, 10)}, told{}},
+		"a person has changed their field since": {m{"state": "good", "a": "2", "b": "1"},
+			[]metav1.ManagedFieldsEntry{owner("kubectl", "", `{"f:data": {"f:a": {}, "f:b": {}}}`, 10), ours(9)}, told{}},
+		"a field was added, and a person has added another since: it is told, and left": {m{"state": "good", "a": "1", "b": "1", "x": "1", "y": "1"},
+			[]metav1.ManagedFieldsEntry{early, ours(9), owner("ann", "", `{"f:data": {"f:x": {}}}`, 10)}, told{Path: "/data/y", Kept: "/data/y"}},
+		"a person has written within the very second of their last write: what was added is left": {m{"state": "good", "a": "1", "b": "1", "x": "1"},
+			[]metav1.ManagedFieldsEntry{owner("kubectl", "", `{"f:data": {"f:a": {}, "f:b": {}, "f:x": {}}}`, 1), ours(9)}, told{Path: "/data/x", Kept: "/data/x"}},
+		"a controller has written the status since: what was added can be set back": {m{"state": "good", "a": "1", "b": "1", "x": "1"},
+			[]metav1.ManagedFieldsEntry{early, ours(9), owner("manager", "status", `{"f:status": {"f:phase": {}}}`, 10)}, told{Path: "/data/x", Added: "/data/x"}},
+		"managedFields were cleared: what was added is left": {m{"state": "good", "a": "1", "b": "1", "x": "1"}, nil, told{Path: "/data/x", Kept: "/data/x"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			proof, err := expect(holding(expected, "ConfigMap", early, ours(2)), "", v1alpha1.FieldManager)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := beyond(proof, holding(tc.live, "ConfigMap", tc.entries...), "", v1alpha1.FieldManager)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := told{Path: b.path, Kept: b.kept}
+			for _, f := range b.added {
+				got.Added += f.Path
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAProofHoldsNoValueOfASecret(t *testing.T) {
+	proofOf := func(value string) *v1alpha1.ExpectedContent {
+		proof, err := expect(holding(map[string]any{"password": value}, "Secret"), "", v1alpha1.FieldManager)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return proof
+	}
+	if diff := cmp.Diff(proofOf("aHVudGVyMg=="), proofOf("b3RoZXI=")); diff != "" {
+		t.Errorf("a guess can be confirmed: %s", diff)
+	}
+	live := holding(map[string]any{"password": "b3RoZXI=", "more": "c2VjcmV0cw=="}, "Secret")
+	rec := &v1alpha1.WriteRecord{Expected: proofOf("aHVudGVyMg==")}
+	if err := arrived(rec, live); err != nil || rec.Beyond != "/data/more" || rec.Surplus != "/data/more" || rec.Fields != nil {
+		t.Errorf("another key: %+v, %v", rec, err)
+	}
+}
+
+func TestWhatIsTooLargeForTheRecordIsNamedAndLeft(t *testing.T) {
+	proof, err := expect(holding(map[string]any{"state": "good"}, "ConfigMap"), "", v1alpha1.FieldManager)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := &v1alpha1.WriteRecord{Expected: proof}
+	if err := setFields(rec, []action.Field{{Path: "/data/state", Before: "bad", After: "good", HasBefore: true, HasAfter: true}}); err != nil {
+		t.Fatal(err)
+	}
+	live := holding(map[string]any{"state": "good", "more": strings.Repeat("x", maxBeyondBytes)}, "ConfigMap")
+	if err := arrived(rec, live); err != nil || rec.Surplus != "/data/more" || len(rec.Fields) != 1 {
+		t.Errorf("%+v, %v", rec, err)
+	}
+	noted := notedBeyond(v1alpha1.TargetRecord{Write: rec})
+	if noted.Reason != v1alpha1.ReasonFixChangesMore || !strings.Contains(noted.Message, "/data/more can't be set back") {
+		t.Errorf("%s: %s", noted.Reason, noted.Message)
+	}
+}
+
+func TestAProofIsSmall(t *testing.T) {
+	data := map[string]any{}
+	for i := range 100 {
+		data["key"+strings.Repeat("x", i)] = strings.Repeat("v", 1000)
+	}
+	proof, err := expect(holding(data, "ConfigMap"), "", v1alpha1.FieldManager)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if raw, err := json.Marshal(proof); err != nil || len(raw) > 2048 {
+		t.Errorf("%d bytes, %v", len(raw), err)
+	}
+}
