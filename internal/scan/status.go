@@ -3,7 +3,9 @@ package scan
 import (
 	"fmt"
 	"math"
+	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -24,12 +26,15 @@ const (
 // status.remediation, which belongs to the rollout.
 func applyStatus(p *v1alpha1.Policy, c catalog.Status, summary *Summary, now metav1.Time) {
 	s := &p.Status
+	conditions := conditionsOf(c, summary)
+	if c.Err == nil && pending(summary) && scannedBefore(p, c.Revision) {
+		conditions = slices.DeleteFunc(slices.Clone(s.Conditions), func(c metav1.Condition) bool { return c.Type == v1alpha1.ConditionSlow })
+	}
 	s.Revision = c.Revision
 	s.Scan = nil
 	if summary != nil {
 		s.Scan = scanStatus(summary)
 	}
-	conditions := conditionsOf(c, summary)
 	if c.Slow {
 		conditions = append(conditions, kube.ConditionTrue(v1alpha1.ConditionSlow, v1alpha1.ReasonStoppedAtLimit, slowMessage))
 	}
@@ -71,7 +76,7 @@ func conditionsOf(c catalog.Status, s *Summary) []metav1.Condition {
 	switch {
 	case c.Err != nil:
 		return kube.Stalled(v1alpha1.ReasonCompileFailed, compileMessage(c))
-	case s == nil || s.State == v1alpha1.ScanPending:
+	case pending(s):
 		unknown := kube.Underway(v1alpha1.ReasonScanning,
 			fmt.Sprintf("revision %s is in force for admission; the first pass over what exists isn't finished", c.Revision))
 		unknown[0].Status = metav1.ConditionUnknown // whether some kind can't be listed shows when it is
@@ -81,6 +86,18 @@ func conditionsOf(c catalog.Status, s *Summary) []metav1.Condition {
 	default:
 		return kube.Ready(v1alpha1.ReasonCompiled, completeMessage(s))
 	}
+}
+
+// pending says whether the first pass of the scan isn't finished.
+func pending(s *Summary) bool { return s == nil || s.State == v1alpha1.ScanPending }
+
+// scannedBefore says whether the policy as it is has been scanned already, by a manager
+// before this one say: what that has found stands until it is found anew, so that no
+// condition changes for a restart.
+func scannedBefore(p *v1alpha1.Policy, revision string) bool {
+	ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady)
+	return ready != nil && p.Status.ObservedGeneration == p.Generation && p.Status.Revision == revision &&
+		(ready.Reason == v1alpha1.ReasonCompiled || ready.Reason == v1alpha1.ReasonScanIncomplete)
 }
 
 func compileMessage(c catalog.Status) string {

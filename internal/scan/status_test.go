@@ -136,6 +136,39 @@ func TestStatusIsStableAndKeepsWhatOthersOwn(t *testing.T) {
 	}
 }
 
+func TestARestartChangesNoCondition(t *testing.T) {
+	good, scanned := catalog.Status{Revision: "r1"}, &Summary{Revision: "r1", State: v1alpha1.ScanComplete}
+	incomplete := &Summary{Revision: "r1", State: v1alpha1.ScanIncomplete}
+	cases := map[string]struct {
+		reason string
+		before *Summary
+		after  catalog.Status
+		change func(*v1alpha1.Policy)
+		want   string
+	}{
+		"what was scanned stays ready":                 {reason: "a new manager knows no better yet", before: scanned, after: good, want: "Compiled"},
+		"what couldn't be listed stays so":             {reason: "the alert goes on", before: incomplete, after: good, want: "ScanIncomplete"},
+		"a new spec is to be scanned":                  {before: scanned, after: good, change: func(p *v1alpha1.Policy) { p.Generation++ }, want: "Scanning"},
+		"a new revision is to be scanned":              {reason: "a library has changed, say", before: scanned, after: catalog.Status{Revision: "r2"}, want: "Scanning"},
+		"what never was scanned is to be scanned":      {after: good, want: "Scanning"},
+		"a rule that compiles no more says so at once": {before: scanned, after: catalog.Status{Revision: "r1", Err: errors.New("a.rego:1: bad")}, want: "CompileFailed"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
+			applyStatus(p, good, tc.before, metav1.NewTime(epoch))
+			if tc.change != nil {
+				tc.change(p)
+			}
+			applyStatus(p, tc.after, nil, metav1.NewTime(epoch.Add(eventWindow)))
+			ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady)
+			if ready.Reason != tc.want || ready.ObservedGeneration != p.Generation {
+				t.Errorf("%s: Ready says %s of generation %d, want %s", tc.reason, ready.Reason, ready.ObservedGeneration, tc.want)
+			}
+		})
+	}
+}
+
 func TestASlowPolicySaysSoWhileItIs(t *testing.T) {
 	p := &v1alpha1.Policy{}
 	summary := &Summary{Revision: "r1", State: v1alpha1.ScanComplete}
