@@ -109,7 +109,7 @@ func TestEveryPolicyIsDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range loaded {
-		row := fmt.Sprintf("| [%s](#%s) | %s | %s |", p.Name, p.Name, p.Spec.Severity, p.Spec.EnforcementAction)
+		row := fmt.Sprintf("| [%s](#%s) | %s | %s |", p.Name, p.Name, p.Spec.Severity, p.Spec.Admission.Action)
 		for _, part := range []string{"\n## " + p.Name + "\n", "\n" + row} {
 			if !strings.Contains(string(page), part) {
 				t.Errorf("docs/policies.md has no %q", part)

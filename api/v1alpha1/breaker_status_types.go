@@ -2,8 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// CircuitBreakerStatus is the state of a breaker.
-type CircuitBreakerStatus struct {
+// RemediationBreakerStatus is the state of a breaker.
+type RemediationBreakerStatus struct {
 	// observedGeneration is the generation that this status speaks of.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
@@ -155,9 +155,9 @@ type BreakerPermit struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Remediation string `json:"remediation"`
-	// expiresAt is when the permit lapses; another plan may take it then.
+	// expirationTime is when the permit lapses; another plan may take it then.
 	// +required
-	ExpiresAt metav1.MicroTime `json:"expiresAt"`
+	ExpirationTime metav1.MicroTime `json:"expirationTime"`
 }
 
 // BreakerDemotion says that a policy's breaker opened too often: only dry runs

@@ -37,12 +37,12 @@ const (
 	BreakerScopeNamespace BreakerScopeType = "Namespace"
 )
 
-// CircuitBreaker stops automated writes of its scope when they do harm.
+// RemediationBreaker stops automated writes of its scope when they do harm.
 // spec.mode: ForcedOpen is the kill switch. Its name follows from its scope: global,
 // policy-POLICY or namespace-NAMESPACE.
 // +kubebuilder:validation:XValidation:rule="self.spec.scope.type == 'Global' ? self.metadata.name == 'global' : self.spec.scope.type == 'Policy' ? !has(self.spec.scope.policy) || self.metadata.name == 'policy-' + self.spec.scope.policy : !has(self.spec.scope.__namespace__) || self.metadata.name == 'namespace-' + self.spec.scope.__namespace__",message="the name must be global, policy-POLICY or namespace-NAMESPACE, by its scope: one under any other name would stop nothing"
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:scope=Cluster,shortName=cb,categories=evenkeel
+// +kubebuilder:resource:scope=Cluster,shortName=remb,categories=evenkeel
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Scope",type=string,JSONPath=`.spec.scope.type`
 // +kubebuilder:printcolumn:name="Policy",type=string,JSONPath=`.spec.scope.policy`
@@ -56,25 +56,25 @@ const (
 // +kubebuilder:printcolumn:name="Demoted",type=date,JSONPath=`.status.demoted.at`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
-type CircuitBreaker struct {
+type RemediationBreaker struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec says what the breaker covers, and whether a person holds it open.
 	// +required
-	Spec CircuitBreakerSpec `json:"spec"`
+	Spec RemediationBreakerSpec `json:"spec"`
 	// status is the breaker's state. It can't be recomputed, and is read back.
 	// +optional
 	// +kubebuilder:default={"observedGeneration":-1}
-	Status CircuitBreakerStatus `json:"status,omitempty"`
+	Status RemediationBreakerStatus `json:"status,omitempty"`
 }
 
-// CircuitBreakerList is a list of CircuitBreaker objects.
+// RemediationBreakerList is a list of RemediationBreaker objects.
 // +kubebuilder:object:root=true
-type CircuitBreakerList struct {
+type RemediationBreakerList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
-	Items           []CircuitBreaker `json:"items"`
+	Items           []RemediationBreaker `json:"items"`
 }
 
 // BreakerMode says who decides whether a breaker is open.
@@ -88,8 +88,8 @@ const (
 	BreakerForcedOpen BreakerMode = "ForcedOpen"
 )
 
-// CircuitBreakerSpec says what a breaker covers, and what people ask of it.
-type CircuitBreakerSpec struct {
+// RemediationBreakerSpec says what a breaker covers, and what people ask of it.
+type RemediationBreakerSpec struct {
 	// scope is what the breaker covers. It never changes.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="scope is immutable: make another breaker"
@@ -129,18 +129,18 @@ type CircuitBreakerSpec struct {
 
 // ForcedOpen says whether a person holds the breaker open. A mode that isn't known
 // does.
-func (s *CircuitBreakerSpec) ForcedOpen() bool {
+func (s *RemediationBreakerSpec) ForcedOpen() bool {
 	return s.Mode != "" && s.Mode != BreakerAutomatic
 }
 
 // BreakerScope is what a breaker covers.
-// +kubebuilder:validation:XValidation:rule="(self.type == 'Policy') == has(self.policy)",message="policy is required for type Policy, and for no other"
+// +kubebuilder:validation:XValidation:rule="(self.type == 'Policy') == has(self.policy)",message="policy is required for type ClusterRegoPolicy, and for no other"
 // +kubebuilder:validation:XValidation:rule="(self.type == 'Namespace') == has(self.__namespace__)",message="namespace is required for type Namespace, and for no other"
 type BreakerScope struct {
 	// type is Global, Policy or Namespace.
 	// +required
 	Type BreakerScopeType `json:"type"`
-	// policy is the name of the Policy, for type Policy.
+	// policy is the name of the Policy, for type ClusterRegoPolicy.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253

@@ -12,7 +12,7 @@ const (
 	// ConditionStalled is True when nothing goes on with the object until a person acts.
 	// Absent otherwise.
 	ConditionStalled = "Stalled"
-	// ConditionSlow is True on a Policy whose evaluations are stopped at a limit of
+	// ConditionSlow is True on a ClusterRegoPolicy whose evaluations are stopped at a limit of
 	// time or memory again and again, and absent otherwise.
 	ConditionSlow = "Slow"
 	// ConditionLimited is True on a Remediation whose policy asks for more than the
@@ -30,16 +30,16 @@ const (
 	// ConditionFailed is True on a Remediation that has ended before it went through all
 	// its waves, for whatever reason, and absent otherwise.
 	ConditionFailed = "Failed"
-	// ConditionActive is True on a PolicyException while it waives violations.
+	// ConditionActive is True on a Waiver while it waives violations.
 	ConditionActive = "Active"
-	// ConditionClosed is True on a CircuitBreaker that lets writes through.
+	// ConditionClosed is True on a RemediationBreaker that lets writes through.
 	ConditionClosed = "Closed"
-	// ConditionDemoted is True on the CircuitBreaker of a policy for which only dry runs
+	// ConditionDemoted is True on the RemediationBreaker of a policy for which only dry runs
 	// are made, and absent otherwise.
 	ConditionDemoted = "Demoted"
 )
 
-// Reasons of a Policy's conditions.
+// Reasons of a ClusterRegoPolicy's conditions.
 const (
 	// ReasonCompiled: the rule compiles and is in force.
 	ReasonCompiled = "Compiled"
@@ -53,7 +53,7 @@ const (
 	ReasonStoppedAtLimit = "StoppedAtLimit"
 )
 
-// Reasons of a PolicyException's conditions.
+// Reasons of a Waiver's conditions.
 const (
 	// ReasonAccepted: it is in order, and waives what it names for as long as it says.
 	ReasonAccepted = "Accepted"
@@ -61,9 +61,9 @@ const (
 	ReasonWaiving = "Waiving"
 	// ReasonExpired: the waiver has ended; the violations count again.
 	ReasonExpired = "Expired"
-	// ReasonPolicyNotFound: some policy that the exception names doesn't exist.
+	// ReasonPolicyNotFound: some policy that the waiver names doesn't exist.
 	ReasonPolicyNotFound = "PolicyNotFound"
-	// ReasonInvalid: the exception can't be read, so it waives nothing.
+	// ReasonInvalid: the waiver can't be read, so it waives nothing.
 	ReasonInvalid = "Invalid"
 )
 
@@ -88,7 +88,7 @@ const (
 	ReasonNotDistinct = "NotDistinct"
 )
 
-// Reasons of a CircuitBreaker's conditions, besides ReasonDemoted.
+// Reasons of a RemediationBreaker's conditions, besides ReasonDemoted.
 const (
 	// ReasonWatching: the breaker counts what its scope's writes come to, as its spec asks.
 	ReasonWatching = "Watching"
@@ -189,19 +189,19 @@ const (
 	// LabelPolicy names the policy that an object belongs to.
 	LabelPolicy = "evenkeel.dev/policy"
 	// LabelRemediation names the plan that a slice belongs to.
-	LabelRemediation = "evenkeel.dev/remediation"
+	LabelRemediation = "evenkeel.dev/remediation-name"
 	// LabelTier marks an object as critical ("critical"): it comes last in a rollout.
 	LabelTier = "evenkeel.dev/tier"
 	// AnnotationRemediation on an object or its namespace opts out of
 	// remediation with the value "paused".
 	AnnotationRemediation = "evenkeel.dev/remediation"
-	// AnnotationRetry on a Policy lets a revision whose plan was rolled back or
+	// AnnotationRetry on a ClusterRegoPolicy lets a revision whose plan was rolled back or
 	// aborted be planned again; its value is the name of that Remediation.
 	AnnotationRetry = "evenkeel.dev/retry"
-	// AnnotationAuthor on a Policy names the user who last changed its spec.
+	// AnnotationAuthor on a ClusterRegoPolicy names the user who last changed its spec.
 	// Admission sets it; what a request itself says is replaced.
 	AnnotationAuthor = "evenkeel.dev/author"
-	// AnnotationAuthors on a Policy names all users who have changed its spec since
+	// AnnotationAuthors on a ClusterRegoPolicy names all users who have changed its spec since
 	// it was made. Admission sets it; what a request itself says is replaced.
 	AnnotationAuthors = "evenkeel.dev/authors"
 	// AnnotationSeal of a Remediation or a RemediationSlice proves that the manager

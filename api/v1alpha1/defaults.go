@@ -9,12 +9,12 @@ import (
 
 // The defaults of strategies and sources, as the CRD's schema also states them.
 const (
-	DefaultMaxConcurrent       = 10
+	DefaultMaxInFlight         = 10
 	DefaultRetryLimit          = 5
 	DefaultSoak                = time.Minute
 	DefaultProgressDeadline    = 10 * time.Minute
 	DefaultConsecutiveFailures = 3
-	DefaultFailureRatio        = 20
+	DefaultFailurePercent      = 20
 	DefaultMinSamples          = 5
 	DefaultBreakerWindow       = 30 * time.Minute
 	DefaultBreakerCooldown     = 30 * time.Minute
@@ -34,29 +34,27 @@ const (
 
 // SetDefaults fills what the API server's schema would fill, for policies that
 // come from files.
-func (p *Policy) SetDefaults() {
+func (p *ClusterRegoPolicy) SetDefaults() {
 	s := &p.Spec
-	if s.RegoVersion == "" {
-		s.RegoVersion = RegoV1
-	}
-	if s.EnforcementAction == "" {
-		s.EnforcementAction = EnforcementDryRun
-	}
-	if s.FailurePolicy == "" {
-		s.FailurePolicy = s.EffectiveFailurePolicy()
-	}
-	s.Ratchet = orTrue(s.Ratchet)
+	setDefault(&s.Rego.Version, RegoV1)
 	s.Match.PodTemplates = orTrue(s.Match.PodTemplates)
-	if len(s.Match.Operations) == 0 {
-		s.Match.Operations = []Operation{OperationCreate, OperationUpdate}
-	}
+	s.Admission.setDefaults(s.EffectiveFailurePolicy())
 	s.Remediation.SetDefaults()
 }
 
-// EffectiveFailurePolicy is failurePolicy, or its default by severity.
-func (s *PolicySpec) EffectiveFailurePolicy() FailurePolicy {
-	if s.FailurePolicy != "" {
-		return s.FailurePolicy
+func (a *Admission) setDefaults(failure FailurePolicy) {
+	setDefault(&a.Action, AdmissionAudit)
+	setDefault(&a.FailurePolicy, failure)
+	setDefault(&a.ExistingViolations, ExistingAllow)
+	if len(a.Operations) == 0 {
+		a.Operations = []Operation{OperationCreate, OperationUpdate}
+	}
+}
+
+// EffectiveFailurePolicy is admission.failurePolicy, or its default by severity.
+func (s *RegoPolicySpec) EffectiveFailurePolicy() FailurePolicy {
+	if s.Admission.FailurePolicy != "" {
+		return s.Admission.FailurePolicy
 	}
 	if s.Severity == SeverityCritical || s.Severity == SeverityHigh {
 		return FailurePolicyFail
@@ -79,7 +77,7 @@ func (r *RemediationStrategy) SetDefaults() {
 	if len(r.Waves) == 0 {
 		r.Waves = []intstr.IntOrString{intstr.FromString("5%"), intstr.FromString("25%"), intstr.FromString("100%")}
 	}
-	setDefault(&r.MaxConcurrent, DefaultMaxConcurrent)
+	setDefault(&r.MaxInFlight, DefaultMaxInFlight)
 	if r.RetryLimit == nil {
 		limit := int32(DefaultRetryLimit)
 		r.RetryLimit = &limit
@@ -123,7 +121,7 @@ func (r *RemediationStrategy) setPolicyDefaults() {
 // SetDefaults fills what the API server's schema would fill.
 func (b *BreakerStrategy) SetDefaults() {
 	setDefault(&b.ConsecutiveFailures, DefaultConsecutiveFailures)
-	setDefault(&b.FailureRatio, DefaultFailureRatio)
+	setDefault(&b.FailurePercent, DefaultFailurePercent)
 	setDefault(&b.MinSamples, DefaultMinSamples)
 	setDefaultDuration(&b.Window, DefaultBreakerWindow)
 	setDefaultDuration(&b.Cooldown, DefaultBreakerCooldown)

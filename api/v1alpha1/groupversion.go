@@ -12,11 +12,12 @@ var GroupVersion = schema.GroupVersion{Group: "evenkeel.dev", Version: "v1alpha1
 // AddToScheme registers the kinds of this package with a scheme.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
-		&Policy{}, &PolicyList{},
+		&ClusterRegoPolicy{}, &ClusterRegoPolicyList{},
 		&Remediation{}, &RemediationList{},
 		&RemediationSlice{}, &RemediationSliceList{},
-		&CircuitBreaker{}, &CircuitBreakerList{},
-		&PolicyException{}, &PolicyExceptionList{},
+		&RemediationBreaker{}, &RemediationBreakerList{},
+		&Waiver{}, &WaiverList{},
+		&ClusterWaiver{}, &ClusterWaiverList{},
 		&RemediationApproval{}, &RemediationApprovalList{},
 		&PolicySource{}, &PolicySourceList{},
 	)

@@ -14,13 +14,18 @@ func ConditionTypes() []string {
 }
 
 // Observed is where the status keeps the generation that it speaks of, and its conditions.
-func (p *Policy) Observed() (generation *int64, conditions *[]metav1.Condition) {
+func (p *ClusterRegoPolicy) Observed() (generation *int64, conditions *[]metav1.Condition) {
 	return &p.Status.ObservedGeneration, &p.Status.Conditions
 }
 
 // Observed is where the status keeps the generation that it speaks of, and its conditions.
-func (e *PolicyException) Observed() (generation *int64, conditions *[]metav1.Condition) {
-	return &e.Status.ObservedGeneration, &e.Status.Conditions
+func (w *Waiver) Observed() (generation *int64, conditions *[]metav1.Condition) {
+	return &w.Status.ObservedGeneration, &w.Status.Conditions
+}
+
+// Observed is where the status keeps the generation that it speaks of, and its conditions.
+func (w *ClusterWaiver) Observed() (generation *int64, conditions *[]metav1.Condition) {
+	return &w.Status.ObservedGeneration, &w.Status.Conditions
 }
 
 // Observed is where the status keeps the generation that it speaks of, and its conditions.
@@ -39,6 +44,6 @@ func (a *RemediationApproval) Observed() (generation *int64, conditions *[]metav
 }
 
 // Observed is where the status keeps the generation that it speaks of, and its conditions.
-func (b *CircuitBreaker) Observed() (generation *int64, conditions *[]metav1.Condition) {
+func (b *RemediationBreaker) Observed() (generation *int64, conditions *[]metav1.Condition) {
 	return &b.Status.ObservedGeneration, &b.Status.Conditions
 }

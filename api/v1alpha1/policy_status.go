@@ -16,8 +16,8 @@ const (
 	ScanIncomplete ScanState = "Incomplete"
 )
 
-// PolicyStatus is what the controller observes of a Policy.
-type PolicyStatus struct {
+// RegoPolicyStatus is what the controller observes of a ClusterRegoPolicy.
+type RegoPolicyStatus struct {
 	// observedGeneration is the generation that this status speaks of.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
@@ -54,7 +54,7 @@ type ScanStatus struct {
 	// violations is the number of violations over all objects.
 	// +required
 	Violations int32 `json:"violations"`
-	// waived is the number of objects whose violations a PolicyException waives;
+	// waived is the number of objects whose violations a Waiver waives;
 	// they don't count as violating.
 	// +optional
 	Waived int32 `json:"waived"`

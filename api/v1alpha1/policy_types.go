@@ -28,17 +28,30 @@ const (
 	RegoV1 RegoVersion = "v1"
 )
 
-// EnforcementAction says what admission does with a deny or violation.
-// +kubebuilder:validation:Enum=Deny;Warn;DryRun
-type EnforcementAction string
+// AdmissionAction says what admission does with a deny or violation.
+// +kubebuilder:validation:Enum=Deny;Warn;Audit
+type AdmissionAction string
 
 const (
-	// EnforcementDeny refuses the request.
-	EnforcementDeny EnforcementAction = "Deny"
-	// EnforcementWarn lets the request through with a warning to the client.
-	EnforcementWarn EnforcementAction = "Warn"
-	// EnforcementDryRun lets the request through and only records.
-	EnforcementDryRun EnforcementAction = "DryRun"
+	// AdmissionDeny refuses the request.
+	AdmissionDeny AdmissionAction = "Deny"
+	// AdmissionWarn lets the request through with a warning to the client.
+	AdmissionWarn AdmissionAction = "Warn"
+	// AdmissionAudit lets the request through and only records.
+	AdmissionAudit AdmissionAction = "Audit"
+)
+
+// ExistingViolations says what admission does with an UPDATE of an object that
+// violated already, in the same way.
+// +kubebuilder:validation:Enum=Allow;Deny
+type ExistingViolations string
+
+const (
+	// ExistingAllow lets an UPDATE pass when every violation was already there before
+	// it and what violates is unchanged.
+	ExistingAllow ExistingViolations = "Allow"
+	// ExistingDeny judges every UPDATE like a CREATE.
+	ExistingDeny ExistingViolations = "Deny"
 )
 
 // FailurePolicy says what admission does when the policy can't be evaluated.
@@ -66,13 +79,13 @@ const (
 	OperationConnect Operation = "CONNECT"
 )
 
-// Policy is one rule of the platform, in Rego, with whom it concerns, how it is
-// enforced at admission, and how its violations are put right.
+// ClusterRegoPolicy is one rule of the platform, in Rego, with the objects that it
+// concerns, what admission does with its violations, and how they are remediated.
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:scope=Cluster,shortName=pol,categories=evenkeel
+// +kubebuilder:resource:scope=Cluster,shortName=rego,categories=evenkeel
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Severity",type=string,JSONPath=`.spec.severity`
-// +kubebuilder:printcolumn:name="Enforcement",type=string,JSONPath=`.spec.enforcementAction`
+// +kubebuilder:printcolumn:name="Admission",type=string,JSONPath=`.spec.admission.action`
 // +kubebuilder:printcolumn:name="Scanned",type=integer,JSONPath=`.status.scan.scanned`
 // +kubebuilder:printcolumn:name="Violating",type=integer,JSONPath=`.status.scan.violating`
 // +kubebuilder:printcolumn:name="Scan",type=string,JSONPath=`.status.scan.state`
@@ -85,29 +98,29 @@ const (
 // +kubebuilder:printcolumn:name="Owner",type=string,priority=1,JSONPath=`.spec.owner`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 52",message="metadata.name must be at most 52 characters: the names of its remediations and breaker are built from it"
-type Policy struct {
+type ClusterRegoPolicy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec is the rule as its owner declares it.
 	// +required
-	Spec PolicySpec `json:"spec"`
+	Spec RegoPolicySpec `json:"spec"`
 	// status is what the controller observes. It is output only.
 	// +optional
 	// +kubebuilder:default={"observedGeneration":-1}
-	Status PolicyStatus `json:"status,omitempty"`
+	Status RegoPolicyStatus `json:"status,omitempty"`
 }
 
-// PolicyList is a list of Policy objects.
+// ClusterRegoPolicyList is a list of Policy objects.
 // +kubebuilder:object:root=true
-type PolicyList struct {
+type ClusterRegoPolicyList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
-	Items           []Policy `json:"items"`
+	Items           []ClusterRegoPolicy `json:"items"`
 }
 
-// PolicySpec is the desired state of a Policy.
-type PolicySpec struct {
+// RegoPolicySpec is the desired state of a ClusterRegoPolicy.
+type RegoPolicySpec struct {
 	// title is one line for people, shown in messages and dashboards.
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -130,18 +143,11 @@ type PolicySpec struct {
 	// +kubebuilder:validation:Pattern=`^https?://.+`
 	// +kubebuilder:validation:MaxLength=1024
 	RunbookURL string `json:"runbookURL"`
-	// regoVersion is the syntax of the modules. Default: v1.
-	// +optional
-	// +kubebuilder:default=v1
-	RegoVersion RegoVersion `json:"regoVersion,omitempty"`
-	// modules are the Rego sources. The first holds the rules (deny, warn,
-	// violation, remediation); the others are libraries that it imports.
+	// rego is the rule.
 	// +required
-	// +listType=map
-	// +listMapKey=name
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=16
-	Modules []Module `json:"modules"`
+	// +kubebuilder:validation:XValidation:rule="!has(self.libraries) || !self.libraries.exists(l, l.name == (has(self.file) ? self.file : 'main.rego'))",message="a library bears the file name of rego.main (rego.file, or main.rego): give it another"
+	// +kubebuilder:validation:XValidation:rule="size(self.main) + (has(self.libraries) ? self.libraries.map(l, size(l.source)).sum() : 0) <= 196608",message="rego may have 192 Ki characters in all, libraries included: kubectl apply keeps a copy of it in an annotation, and annotations may have 256 KiB"
+	Rego RegoSource `json:"rego"`
 	// match says which objects the rule concerns.
 	// +required
 	Match Match `json:"match"`
@@ -149,38 +155,112 @@ type PolicySpec struct {
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Parameters *apiextensionsv1.JSON `json:"parameters,omitempty"`
-	// enforcementAction says what admission does with a violation. Default: DryRun.
+	// admission says what admission does with what violates the rule.
 	// +optional
-	// +kubebuilder:default=DryRun
-	EnforcementAction EnforcementAction `json:"enforcementAction,omitempty"`
-	// failurePolicy says what admission does when the rule can't be evaluated.
-	// Default: Fail for Critical and High, Ignore for the others.
-	// +optional
-	FailurePolicy FailurePolicy `json:"failurePolicy,omitempty"`
-	// ratchet lets an UPDATE pass when every violation was already there before
-	// it and what violates is unchanged, so that an old violation never blocks a
-	// hotfix of something else. Default: true.
-	// +optional
-	// +kubebuilder:default=true
-	Ratchet *bool `json:"ratchet,omitempty"`
+	// +kubebuilder:default={}
+	Admission Admission `json:"admission,omitempty"`
 	// remediation says whether and how violations are put right.
 	// +optional
 	// +kubebuilder:default={}
 	Remediation RemediationStrategy `json:"remediation,omitempty"`
 }
 
-// Module is one Rego source.
-type Module struct {
-	// name is the file name that error messages use, for example hostpath.rego.
+// MainModule is the file name of a policy's main module that gives none.
+const MainModule = "main.rego"
+
+// RegoSource is a rule in Rego.
+type RegoSource struct {
+	// version is the syntax that main and libraries are written in. Default: v1.
+	// +optional
+	// +kubebuilder:default=v1
+	Version RegoVersion `json:"version,omitempty"`
+	// file is the file name that error messages use for main, for example
+	// security/host_namespaces.rego. Default: main.rego.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	File string `json:"file,omitempty"`
+	// main is the source text of the module with the rules: deny, warn, violation,
+	// remediation.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=131072
+	Main string `json:"main"`
+	// libraries are the modules that main imports, in any order.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=15
+	Libraries []RegoLibrary `json:"libraries,omitempty"`
+}
+
+// Modules are main and the libraries, main first.
+func (r *RegoSource) Modules() []RegoLibrary {
+	name := r.File
+	if name == "" {
+		name = MainModule
+	}
+	return append([]RegoLibrary{{Name: name, Source: r.Main}}, r.Libraries...)
+}
+
+// RegoLibrary is a Rego module that a rule imports.
+type RegoLibrary struct {
+	// name is the file name that error messages use, for example lib/images.rego.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// rego is the source text.
+	// source is the source text.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=131072
-	Rego string `json:"rego"`
+	Source string `json:"source"`
+}
+
+// Admission says what admission does with what violates a policy.
+type Admission struct {
+	// action says what becomes of a request whose object violates. Default: Audit.
+	// +optional
+	// +kubebuilder:default=Audit
+	Action AdmissionAction `json:"action,omitempty"`
+	// failurePolicy says what becomes of a request when the rule can't be evaluated.
+	// Default: Fail for Critical and High, Ignore for the others.
+	// +optional
+	FailurePolicy FailurePolicy `json:"failurePolicy,omitempty"`
+	// operations are the admission operations judged. A policy on Pods that names
+	// CREATE judges updates of workloads too, for what they add to the template, and
+	// containers that are added to a running Pod. CONNECT concerns subresources only.
+	// Default: CREATE and UPDATE.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:default={CREATE,UPDATE}
+	Operations []Operation `json:"operations,omitempty"`
+	// exempt are those whose requests admission doesn't judge. The scan judges the
+	// objects all the same.
+	// +optional
+	Exempt Exemptions `json:"exempt,omitempty,omitzero"`
+	// existingViolations says what becomes of an UPDATE when every violation was
+	// already there before it and what violates is unchanged: Allow, so that an old
+	// violation never blocks a hotfix of something else, or Deny. Default: Allow.
+	// +optional
+	// +kubebuilder:default=Allow
+	ExistingViolations ExistingViolations `json:"existingViolations,omitempty"`
+}
+
+// Exemptions name those whose requests admission doesn't judge.
+type Exemptions struct {
+	// users are names of users.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=253
+	Users []string `json:"users,omitempty"`
+	// groups are names of groups.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=253
+	Groups []string `json:"groups,omitempty"`
 }
 
 // Match says which objects a policy concerns. Every part that is set must agree.
@@ -191,15 +271,6 @@ type Match struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	Resources []ResourceMatch `json:"resources"`
-	// operations are the admission operations judged. A policy on Pods that names
-	// CREATE judges updates of workloads too, for what they add to the template, and
-	// containers that are added to a running Pod. CONNECT concerns subresources only.
-	// Default: CREATE and UPDATE.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=4
-	// +kubebuilder:default={CREATE,UPDATE}
-	Operations []Operation `json:"operations,omitempty"`
 	// namespaces are globs (* and ?) of the namespaces concerned; empty means
 	// all. For a Namespace object its own name counts. Other cluster-scoped
 	// objects are concerned only while this list is empty.
@@ -217,10 +288,10 @@ type Match struct {
 	// namespaceSelector chooses namespaces by their labels.
 	// +optional
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
-	// labelSelector chooses objects by their own labels. At admission an UPDATE
+	// objectSelector chooses objects by their own labels. At admission an UPDATE
 	// is concerned when the old or the new object is selected.
 	// +optional
-	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
+	ObjectSelector *metav1.LabelSelector `json:"objectSelector,omitempty"`
 	// podTemplates extends a rule on Pods to the kinds that hold a pod template:
 	// Deployment, StatefulSet, DaemonSet, ReplicaSet, ReplicationController, Job
 	// and CronJob. What such a workload's controller makes is then judged at the
@@ -229,19 +300,6 @@ type Match struct {
 	// +optional
 	// +kubebuilder:default=true
 	PodTemplates *bool `json:"podTemplates,omitempty"`
-	// exemptUsers are user names whose requests admission doesn't judge. The
-	// scan judges the objects all the same.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MaxLength=253
-	ExemptUsers []string `json:"exemptUsers,omitempty"`
-	// exemptGroups are groups whose members' requests admission doesn't judge.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MaxLength=253
-	ExemptGroups []string `json:"exemptGroups,omitempty"`
 }
 
 // ResourceMatch names kinds of one or more API groups.

@@ -207,7 +207,7 @@ func (s *RemediationSpec) AskedBy() *RequestRecord {
 
 // RetryAsked says whether a person wants a policy to be planned again after a plan of
 // it that has ended: by the plan's token, or by the policy's annotation.
-func RetryAsked(policy *Policy, plan *Remediation) bool {
+func RetryAsked(policy *ClusterRegoPolicy, plan *Remediation) bool {
 	token := plan.Spec.RetryToken
 	return policy.Annotations[AnnotationRetry] == plan.Name || plan.Status.Phase.Final() && token != "" && token != plan.Status.LastHandledRetryToken
 }

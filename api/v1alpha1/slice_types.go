@@ -51,7 +51,7 @@ const (
 	ReasonOwned = "Owned"
 	// ReasonAlreadyClean: the object violates no longer.
 	ReasonAlreadyClean = "AlreadyClean"
-	// ReasonWaived: a PolicyException covers the object.
+	// ReasonWaived: a Waiver covers the object.
 	ReasonWaived = "Waived"
 	// ReasonGone: the object was deleted, or replaced under its name.
 	ReasonGone = "Gone"

@@ -47,7 +47,7 @@ const (
 
 // Labels, annotations and names of PolicySources.
 const (
-	// LabelSourceName and LabelSourceNamespace name the PolicySource that a Policy
+	// LabelSourceName and LabelSourceNamespace name the PolicySource that a ClusterRegoPolicy
 	// comes from.
 	LabelSourceName      = "evenkeel.dev/source-name"
 	LabelSourceNamespace = "evenkeel.dev/source-namespace"
@@ -55,7 +55,7 @@ const (
 	AnnotationSourceRevision = "evenkeel.dev/source-revision"
 	// AnnotationSourcePath is the directory of the Policy in the repository.
 	AnnotationSourcePath = "evenkeel.dev/source-path"
-	// AnnotationAdopt on a Policy lets a PolicySource take it over; its value is
+	// AnnotationAdopt on a ClusterRegoPolicy lets a PolicySource take it over; its value is
 	// <namespace>/<name> of that source.
 	AnnotationAdopt = "evenkeel.dev/adopt"
 	// AnnotationReconcile on a PolicySource makes the controller look at once, each

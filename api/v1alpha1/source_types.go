@@ -222,7 +222,7 @@ type SourceReceiver struct {
 }
 
 // SourceOverride changes some policies of a source.
-// +kubebuilder:validation:XValidation:rule="has(self.enforcementAction) || has(self.remediationMode) || has(self.parameters)",message="the override changes nothing: give enforcementAction, remediationMode or parameters"
+// +kubebuilder:validation:XValidation:rule="has(self.admissionAction) || has(self.remediationMode) || has(self.parameters)",message="the override changes nothing: give admissionAction, remediationMode or parameters"
 type SourceOverride struct {
 	// policies are names or globs (* and ?) of the policies concerned. A name that
 	// the repository doesn't have is an error. Empty means all.
@@ -232,9 +232,9 @@ type SourceOverride struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:Pattern=`^[a-z0-9*?-]+$`
 	Policies []string `json:"policies,omitempty"`
-	// enforcementAction takes the place of the policy's.
+	// admissionAction takes the place of the policy's.
 	// +optional
-	EnforcementAction EnforcementAction `json:"enforcementAction,omitempty"`
+	AdmissionAction AdmissionAction `json:"admissionAction,omitempty"`
 	// remediationMode takes the place of the policy's remediation.mode.
 	// +optional
 	RemediationMode RemediationMode `json:"remediationMode,omitempty"`

@@ -11,14 +11,14 @@ type BreakerStrategy struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	ConsecutiveFailures int32 `json:"consecutiveFailures,omitempty"`
-	// failureRatio opens the breaker when failures reach this percentage of the
+	// failurePercent opens the breaker when failures reach this percentage of the
 	// outcomes in the window. Default: 20.
 	// +optional
 	// +kubebuilder:default=20
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
-	FailureRatio int32 `json:"failureRatio,omitempty"`
-	// minSamples is how many outcomes the window needs before failureRatio
+	FailurePercent int32 `json:"failurePercent,omitempty"`
+	// minSamples is how many outcomes the window needs before failurePercent
 	// counts. Default: 5.
 	// +optional
 	// +kubebuilder:default=5

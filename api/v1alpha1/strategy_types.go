@@ -85,13 +85,13 @@ type RemediationStrategy struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=8
 	Stages []RolloutStage `json:"stages,omitempty"`
-	// maxConcurrent is the largest number of targets being written or waiting
+	// maxInFlight is the largest number of targets being written or waiting
 	// for their verification within a wave. Default: 10.
 	// +optional
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
-	MaxConcurrent int32 `json:"maxConcurrent,omitempty"`
+	MaxInFlight int32 `json:"maxInFlight,omitempty"`
 	// soak is how long a wave must stay verified without a break before the
 	// next begins; 0s asks for none beyond the verification. Default: 1m.
 	// +optional
@@ -191,9 +191,9 @@ type TargetSelector struct {
 	// has none and isn't chosen.
 	// +optional
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
-	// labelSelector chooses by the target's own labels.
+	// objectSelector chooses by the target's own labels.
 	// +optional
-	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
+	ObjectSelector *metav1.LabelSelector `json:"objectSelector,omitempty"`
 }
 
 // RolloutStage is a part of the fleet that is mended before what comes after it.

@@ -51,7 +51,7 @@ holds them open, or the time of the next probe.`,
 		if err != nil {
 			return err
 		}
-		list := &v1alpha1.CircuitBreakerList{}
+		list := &v1alpha1.RemediationBreakerList{}
 		if err := c.List(cmd.Context(), list); err != nil {
 			return failure("list circuit breakers", err)
 		}
@@ -60,7 +60,7 @@ holds them open, or the time of the next probe.`,
 	return cmd
 }
 
-func printBreakers(list []v1alpha1.CircuitBreaker, out io.Writer) error {
+func printBreakers(list []v1alpha1.RemediationBreaker, out io.Writer) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(out, "No circuit breakers: the manager makes the global one when it starts.")
 		return err
@@ -78,7 +78,7 @@ func printBreakers(list []v1alpha1.CircuitBreaker, out io.Writer) error {
 }
 
 // breakerState is a breaker's state as it counts: a person's word is above its own.
-func breakerState(cb *v1alpha1.CircuitBreaker) (state v1alpha1.BreakerState, reason, message string) {
+func breakerState(cb *v1alpha1.RemediationBreaker) (state v1alpha1.BreakerState, reason, message string) {
 	if cb.Spec.ForcedOpen() {
 		by := v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease)
 		return v1alpha1.BreakerOpen, string(v1alpha1.BreakerForcedOpen), fmt.Sprintf("held open by a person (%s): evenkeel breaker close %s", by, cb.Name)
@@ -87,12 +87,12 @@ func breakerState(cb *v1alpha1.CircuitBreaker) (state v1alpha1.BreakerState, rea
 }
 
 // breaker reads a circuit breaker that is to be changed through the client.
-func (f *clusterFlags) breaker(ctx context.Context, name string) (client.Client, *v1alpha1.CircuitBreaker, error) {
+func (f *clusterFlags) breaker(ctx context.Context, name string) (client.Client, *v1alpha1.RemediationBreaker, error) {
 	c, err := f.client()
 	if err != nil {
 		return nil, nil, err
 	}
-	cb := &v1alpha1.CircuitBreaker{}
+	cb := &v1alpha1.RemediationBreaker{}
 	err = c.Get(ctx, client.ObjectKey{Name: name}, cb)
 	if apierrors.IsNotFound(err) {
 		err = fmt.Errorf("%w; those that are there: evenkeel breaker list", err)

@@ -21,7 +21,7 @@ func (f *clusterFlags) makeBreaker(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	cb := &v1alpha1.CircuitBreaker{}
+	cb := &v1alpha1.RemediationBreaker{}
 	if err := c.Get(ctx, client.ObjectKey{Name: name}, cb); !apierrors.IsNotFound(err) {
 		return nil // it is there, or whoever reads it next says what is wrong
 	}
@@ -46,7 +46,7 @@ func (f *clusterFlags) makeBreaker(ctx context.Context, name string) error {
 func breakerScope(name string) (v1alpha1.BreakerScope, *metav1.PartialObjectMetadata, bool) {
 	covered := &metav1.PartialObjectMetadata{}
 	if policy, ok := strings.CutPrefix(name, v1alpha1.PolicyBreakerPrefix); ok && policy != "" {
-		covered.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("Policy"))
+		covered.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("ClusterRegoPolicy"))
 		covered.Name = policy
 		return v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: policy}, covered, true
 	}

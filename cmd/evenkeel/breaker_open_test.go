@@ -13,7 +13,7 @@ func TestABreakersNameSaysWhatItCovers(t *testing.T) {
 		ok      bool
 	}{
 		"global":         {v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal}, "", true},
-		"policy-tags":    {v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: "tags"}, "Policy tags", true},
+		"policy-tags":    {v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: "tags"}, "ClusterRegoPolicy tags", true},
 		"namespace-shop": {v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: "shop"}, "Namespace shop", true},
 		"policy-":        {ok: false},
 		"namespace-":     {ok: false},

@@ -40,7 +40,7 @@ func newCheckCommand() *cobra.Command {
 library of policies in the binary, by those that -p names, or with --cluster by
 those in force in a cluster. It finds what admission would find: the engine is the
 same, Namespaces among the manifests are known to the policies, and
-PolicyExceptions among them waive until they expire.
+Waivers among them waive until they expire.
 
 It ends with code 0 when nothing was found, with 1 when a policy that denies or
 warns is violated (see --fail-on), with 2 when it was called wrongly, and with 3
@@ -59,7 +59,7 @@ when something couldn't be read or judged; what could be is still reported.`,
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "the namespace of objects that name none")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "one of "+strings.Join(format.Names(), ", "))
 	cmd.Flags().BoolVar(&o.diff, "diff", false, "show each fix that is proven to cure, as a diff")
-	cmd.Flags().StringVar(&o.failOn, "fail-on", "warn", "the mildest enforcement whose violations end with code 1: deny, warn, dryrun or never")
+	cmd.Flags().StringVar(&o.failOn, "fail-on", "warn", "the mildest admission action whose violations end with code 1: deny, warn, audit or never")
 	return cmd
 }
 
@@ -107,13 +107,13 @@ func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
 	return o.verdict(report, unread)
 }
 
-// judge judges the documents. The exceptions among them waive too.
+// judge judges the documents. The waivers among them waive too.
 func (o *checkOptions) judge(ctx context.Context, stderr io.Writer, documents []manifest.Document) (*check.Report, error) {
 	among := &policySet{}
 	if err := among.addDocuments(documents, o.namespace); err != nil {
 		return nil, err
 	}
-	snapshot, err := o.policies.load(ctx, among.exceptions...)
+	snapshot, err := o.policies.load(ctx, among.waivers...)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (o *checkOptions) verdict(report *check.Report, unread error) error {
 	}
 	for i := range report.Results {
 		r := &report.Results[i]
-		if len(r.Violations) > 0 && r.Waived == nil && slices.Contains(fails, r.Policy.Spec.EnforcementAction) {
+		if len(r.Violations) > 0 && r.Waived == nil && slices.Contains(fails, r.Policy.Spec.Admission.Action) {
 			return &exitError{exitFailed, errors.New("policies are violated: see the report")}
 		}
 	}
@@ -158,9 +158,9 @@ func unknownNamespaces(report *check.Report) string {
 	return ""
 }
 
-// failsOn are the enforcement actions whose violations fail a check.
-func failsOn(mildest string) ([]v1alpha1.EnforcementAction, error) {
-	order := []v1alpha1.EnforcementAction{v1alpha1.EnforcementDeny, v1alpha1.EnforcementWarn, v1alpha1.EnforcementDryRun}
+// failsOn are the admission actions whose violations fail a check.
+func failsOn(mildest string) ([]v1alpha1.AdmissionAction, error) {
+	order := []v1alpha1.AdmissionAction{v1alpha1.AdmissionDeny, v1alpha1.AdmissionWarn, v1alpha1.AdmissionAudit}
 	for i, action := range order {
 		if strings.EqualFold(mildest, string(action)) {
 			return order[:i+1], nil
@@ -169,5 +169,5 @@ func failsOn(mildest string) ([]v1alpha1.EnforcementAction, error) {
 	if strings.EqualFold(mildest, "never") {
 		return nil, nil
 	}
-	return nil, &exitError{exitUsage, fmt.Errorf("--fail-on %q isn't known: give deny, warn, dryrun or never", mildest)}
+	return nil, &exitError{exitUsage, fmt.Errorf("--fail-on %q isn't known: give deny, warn, audit or never", mildest)}
 }

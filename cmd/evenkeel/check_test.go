@@ -61,13 +61,13 @@ func TestCheckEndsWithTheCodeOfWhatItFound(t *testing.T) {
 		"mixed/notes.txt":              "no manifest",
 		"waived/pod.yaml": privilegedPod + `---
 apiVersion: evenkeel.dev/v1alpha1
-kind: PolicyException
+kind: Waiver
 metadata: {name: legacy, namespace: shop}
-spec: {policies: [privileged-containers], match: {}, reason: debugging, expiresAt: "2999-01-01T00:00:00Z"}
+spec: {policies: [privileged-containers], match: {}, reason: debugging, expirationTime: "2999-01-01T00:00:00Z"}
 `,
 		"waived/expired.yaml": "",
 		"empty/readme.md":     "",
-		"exceptions/e.yaml":   "apiVersion: evenkeel.dev/v1alpha1\nkind: PolicyException\nmetadata: {name: a}\nspec: {polices: [x]}\n",
+		"waivers/e.yaml":      "apiVersion: evenkeel.dev/v1alpha1\nkind: Waiver\nmetadata: {name: a}\nspec: {polices: [x]}\n",
 	})
 	at := func(name string) string { return filepath.Join(dir, name) }
 	only := []string{"--only", "privileged-containers"}
@@ -83,13 +83,13 @@ spec: {policies: [privileged-containers], match: {}, reason: debugging, expiresA
 		"what can't be read":           {[]string{at("broken")}, exitFailure, []string{"twice.yaml:3: it isn't valid YAML", "1 violation (1 Critical)"}},
 		"what isn't there":             {[]string{at("nowhere")}, exitFailure, []string{"nowhere: it can't be read: no such file"}},
 		"nothing at all":               {[]string{at("empty")}, exitFailure, []string{"no Kubernetes object was found"}},
-		"an exception beside it":       {[]string{at("waived")}, 0, []string{"waived by PolicyException shop/legacy until 2999", "1 waived"}},
-		"a misspelt exception":         {[]string{at("exceptions")}, exitFailure, []string{"e.yaml:1:", `unknown field "spec.polices"`}},
+		"a waiver beside it":           {[]string{at("waived")}, 0, []string{"waived by Waiver shop/legacy until 2999", "1 waived"}},
+		"a misspelt waiver":            {[]string{at("waivers")}, exitFailure, []string{"e.yaml:1:", `unknown field "spec.polices"`}},
 		"never failing":                {[]string{at("bad.yaml"), "--fail-on", "never"}, 0, []string{"1 violation"}},
 		"below the severity":           {[]string{at("bad.yaml"), "--severity", "high", "--fail-on", "deny"}, exitFailed, nil},
 		"no path":                      {nil, exitUsage, []string{"no PATH given"}},
 		"an unknown format":            {[]string{at("bad.yaml"), "-o", "xml"}, exitUsage, []string{"give one of github, json"}},
-		"an unknown word to fail on":   {[]string{at("bad.yaml"), "--fail-on", "x"}, exitUsage, []string{"deny, warn, dryrun or never"}},
+		"an unknown word to fail on":   {[]string{at("bad.yaml"), "--fail-on", "x"}, exitUsage, []string{"deny, warn, audit or never"}},
 		"an unknown severity":          {[]string{at("bad.yaml"), "--severity", "x"}, exitUsage, []string{"Critical, High, Medium or Low"}},
 		"a policy that isn't there":    {[]string{at("bad.yaml"), "--skip", "x"}, exitUsage, []string{"there is no policy", "privileged-containers"}},
 		"no policy left":               {[]string{at("bad.yaml"), "--skip", "privileged-containers"}, exitUsage, []string{"no policy is left"}},

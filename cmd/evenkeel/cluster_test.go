@@ -61,8 +61,8 @@ func TestAClusterWithoutEvenkeelIsToldApart(t *testing.T) {
 		want bool
 	}{
 		"discovery doesn't find the group": {&apiutil.ErrResourceDiscoveryFailed{group: &meta.NoResourceMatchError{PartialResource: group.WithResource("")}}, true},
-		"the group lacks the kind":         {&meta.NoKindMatchError{GroupKind: group.WithKind("Policy").GroupKind()}, true},
-		"an object isn't there":            {apierrors.NewNotFound(group.WithResource("policies").GroupResource(), "a"), false},
+		"the group lacks the kind":         {&meta.NoKindMatchError{GroupKind: group.WithKind("ClusterRegoPolicy").GroupKind()}, true},
+		"an object isn't there":            {apierrors.NewNotFound(group.WithResource("clusterregopolicies").GroupResource(), "a"), false},
 		"nobody answers":                   {errors.New("connection refused"), false},
 	}
 	for name, tc := range cases {

@@ -85,7 +85,7 @@ func (f *clusterFlags) complete(ctx context.Context, lists ...names) ([]string, 
 }
 
 func policyNames(ctx context.Context, c client.Reader) ([]string, error) {
-	list := &v1alpha1.PolicyList{}
+	list := &v1alpha1.ClusterRegoPolicyList{}
 	return listed(ctx, c, list, func() (out []string) {
 		for _, p := range list.Items {
 			out = append(out, fmt.Sprintf("%s\tPolicy, %s, %s", p.Name, p.Spec.Severity, p.Spec.Title))
@@ -105,11 +105,11 @@ func planNames(ctx context.Context, c client.Reader) ([]string, error) {
 }
 
 func breakerNames(ctx context.Context, c client.Reader) ([]string, error) {
-	list := &v1alpha1.CircuitBreakerList{}
+	list := &v1alpha1.RemediationBreakerList{}
 	return listed(ctx, c, list, func() (out []string) {
 		for _, cb := range list.Items {
 			state, reason, _ := breakerState(&cb)
-			out = append(out, fmt.Sprintf("%s\tCircuitBreaker, %s %s", cb.Name, state, reason))
+			out = append(out, fmt.Sprintf("%s\tRemediationBreaker, %s %s", cb.Name, state, reason))
 		}
 		return out
 	})

@@ -20,11 +20,10 @@ import (
 
 // explainOptions are the flags of explain.
 type explainOptions struct {
-	tools      toolOptions
-	flags      *clusterFlags
-	namespace  string
-	controller string
-	output     *output
+	tools     toolOptions
+	flags     *clusterFlags
+	namespace string
+	output    *output
 }
 
 func newExplainCommand() *cobra.Command {
@@ -32,7 +31,7 @@ func newExplainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain KIND/NAME | KIND NAME",
 		Short: "Tell everything that Evenkeel knows of one object, and what happens next",
-		Long: `Explain judges one object now, by the policies and exceptions in force in the
+		Long: `Explain judges one object now, by the policies and waivers in force in the
 cluster, and tells with each verdict its waiver and the fix; who owns and manages the
 object; what plans have changed, before and after; which breakers are open; and, in
 words, what happens next. It changes nothing. Values of a Secret are never shown.
@@ -45,10 +44,8 @@ KIND is what kubectl knows it by: deployment, deploy, deployments.v1.apps.`,
 	o.flags = takesCluster(cmd)
 	o.output = takesOutput(cmd, outputJSON, outputYAML)
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "", "the object's namespace (default: that of the kubeconfig's context)")
-	cmd.Flags().StringVar(&o.controller, "controller-namespace", "evenkeel-system", "the namespace whose exceptions cover objects of any namespace")
 	o.tools.AddFlags(cmd.Flags())
 	completesFlag(cmd, "namespace", o.flags, namespaceNames)
-	completesFlag(cmd, "controller-namespace", o.flags, namespaceNames)
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	cmd.RunE = o.run
 	return cmd
@@ -96,7 +93,7 @@ func (o *explainOptions) explain(ctx context.Context, kind, name string) (*expla
 	if err != nil {
 		return nil, err
 	}
-	choice := policyChoice{cluster: true, namespace: o.controller, connection: o.flags}
+	choice := policyChoice{cluster: true, connection: o.flags}
 	set := &policySet{}
 	if err := set.addCluster(ctx, o.flags); err != nil {
 		return nil, err

@@ -128,7 +128,7 @@ func (o *fixOptions) mend(ctx context.Context, documents []manifest.Document, te
 	if err := among.addDocuments(documents, o.namespace); err != nil {
 		return nil, err
 	}
-	snapshot, err := o.policies.load(ctx, among.exceptions...)
+	snapshot, err := o.policies.load(ctx, among.waivers...)
 	if err != nil {
 		return nil, err
 	}

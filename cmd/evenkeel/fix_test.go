@@ -47,7 +47,7 @@ func manifestOf(t *testing.T, dir string, example suite.Example) string {
 }
 
 // policyOf writes a policy with the example's parameters in a file.
-func policyOf(t *testing.T, dir string, definition *v1alpha1.Policy, example suite.Example) string {
+func policyOf(t *testing.T, dir string, definition *v1alpha1.ClusterRegoPolicy, example suite.Example) string {
 	t.Helper()
 	definition = definition.DeepCopy()
 	if example.Parameters != nil {
@@ -57,7 +57,7 @@ func policyOf(t *testing.T, dir string, definition *v1alpha1.Policy, example sui
 		}
 		definition.Spec.Parameters = &apiextensionsv1.JSON{Raw: raw}
 	}
-	text, err := source.Render([]*v1alpha1.Policy{definition})
+	text, err := source.Render([]*v1alpha1.ClusterRegoPolicy{definition})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestFixThenCheckIsCleanForEveryExampleOfTheLibrary(t *testing.T) {
 	}
 }
 
-func fixAndCheck(t *testing.T, definition *v1alpha1.Policy, example suite.Example) {
+func fixAndCheck(t *testing.T, definition *v1alpha1.ClusterRegoPolicy, example suite.Example) {
 	t.Helper()
 	dir := t.TempDir()
 	policy, file := policyOf(t, dir, definition, example), manifestOf(t, dir, example)
@@ -112,7 +112,7 @@ func fixAndCheck(t *testing.T, definition *v1alpha1.Policy, example suite.Exampl
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, message, code := invoke(t, newCheckCommand(), "-p", policy, "--fail-on", "dryrun", file); code != exitFailed {
+	if out, message, code := invoke(t, newCheckCommand(), "-p", policy, "--fail-on", "audit", file); code != exitFailed {
 		t.Fatalf("before: check ends with code %d (%s), want %d\n%s", code, message, exitFailed, out)
 	}
 	if out, message, code := invoke(t, newFixCommand(), "-p", policy, file); code != 0 {
@@ -122,7 +122,7 @@ func fixAndCheck(t *testing.T, definition *v1alpha1.Policy, example suite.Exampl
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, message, code := invoke(t, newCheckCommand(), "-p", policy, "--fail-on", "dryrun", file); code != 0 {
+	if out, message, code := invoke(t, newCheckCommand(), "-p", policy, "--fail-on", "audit", file); code != 0 {
 		t.Errorf("after: check ends with code %d (%s)\n%s\n%s", code, message, out, after)
 	}
 	for line := range bytes.Lines(before) {

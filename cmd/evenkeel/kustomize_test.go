@@ -45,8 +45,8 @@ func kustomization(t *testing.T, path string) string {
 		"kustomization.yaml": `
 generators: [policies.yaml]
 patches:
-  - target: {kind: Policy, name: host-namespaces}
-    patch: '[{"op": "replace", "path": "/spec/enforcementAction", "value": "Warn"}]'
+  - target: {kind: ClusterRegoPolicy, name: host-namespaces}
+    patch: '[{"op": "replace", "path": "/spec/admission/action", "value": "Warn"}]'
 commonAnnotations: {example.com/fleet: prod}
 `,
 		"policies.yaml": `
@@ -100,8 +100,8 @@ func TestKustomizeGeneratesAndPatchesPolicies(t *testing.T) {
 	enforcement := map[string]any{}
 	for _, object := range objects {
 		metadata, spec := object["metadata"].(map[string]any), object["spec"].(map[string]any)
-		enforcement[metadata["name"].(string)] = spec["enforcementAction"]
-		if object["kind"] != "Policy" {
+		enforcement[metadata["name"].(string)] = spec["admission"].(map[string]any)["action"]
+		if object["kind"] != "ClusterRegoPolicy" {
 			t.Errorf("a %v was generated, want policies only", object["kind"])
 		}
 		annotations, _ := metadata["annotations"].(map[string]any)

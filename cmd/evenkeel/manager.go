@@ -62,7 +62,7 @@ func runManager(ctx context.Context, o *managerOptions) error {
 	if err != nil {
 		return err
 	}
-	policies := catalog.New(catalog.Options{TimeLimit: o.policyTimeLimit, Namespace: o.namespace})
+	policies := catalog.New(catalog.Options{TimeLimit: o.policyTimeLimit})
 	if err := catalog.NewController(policies).Register(mgr); err != nil {
 		return fmt.Errorf("set up the policy catalog: %w", err)
 	}

@@ -107,7 +107,7 @@ func (o *migrateOptions) write(out io.Writer, items []gatekeeper.Item) error {
 		if item.Policy == nil {
 			continue
 		}
-		text, err := source.Render([]*v1alpha1.Policy{item.Policy})
+		text, err := source.Render([]*v1alpha1.ClusterRegoPolicy{item.Policy})
 		if err != nil {
 			return &exitError{exitFailure, err}
 		}

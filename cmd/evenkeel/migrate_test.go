@@ -64,7 +64,7 @@ func TestMigrateGatekeeperIsAFilter(t *testing.T) {
 	if code != exitFailed {
 		t.Errorf("code %d, want %d: one needs work", code, exitFailed)
 	}
-	for _, part := range []string{"kind: Policy\n", "name: named-services\n", "Assign/a", "needs work", "1 migrated, 1 need work, 1 skipped"} {
+	for _, part := range []string{"kind: ClusterRegoPolicy\n", "name: named-services\n", "Assign/a", "needs work", "1 migrated, 1 need work, 1 skipped"} {
 		if !strings.Contains(out, part) {
 			t.Errorf("output has no %q:\n%s", part, out)
 		}

@@ -32,6 +32,7 @@ type planOptions struct {
 	output          string
 	diff, all       bool
 	controller      string
+	namespace       string
 	allowIncomplete bool
 	tools           toolOptions
 	exempt          []string
@@ -70,7 +71,7 @@ with 2 when it was called wrongly, and with 3 when something couldn't be read.`,
 	completes(cmd, o.policies.connection, policyNames)
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.policies.paths, "policy", "p", nil, "a directory of policies in Rego, or a file or directory of Policy YAML, in which POLICY is; may be given many times (default: the cluster)")
-	f.StringVar(&o.policies.namespace, "controller-namespace", "evenkeel-system", "the namespace whose exceptions cover objects of any namespace")
+	f.StringVar(&o.namespace, "controller-namespace", "evenkeel-system", "the manager's own namespace, in which nothing is written")
 	f.StringVarP(&o.output, "output", "o", "table", "one of json, table, yaml")
 	f.BoolVar(&o.diff, "diff", false, fmt.Sprintf("show the change of every target, not of the first %d only", shownDiffs))
 	f.BoolVar(&o.all, "all", false, fmt.Sprintf("name every target of a wave, not the first %d only", shownTargets))
@@ -113,7 +114,7 @@ func (o *planOptions) run(cmd *cobra.Command, name string) error {
 	}
 	fixes := newProgress(cmd.ErrOrStderr())
 	previewer := &remediate.Previewer{Reader: c, Mapper: c.RESTMapper(), Policies: inForce{snapshot}, Clock: newClock(), Tools: o.tools.known(),
-		Reach:  o.fixes.reach(append(slices.Clone(o.exempt), o.policies.namespace)...),
+		Reach:  o.fixes.reach(append(slices.Clone(o.exempt), o.namespace)...),
 		Floors: o.careful.floors(), Rights: rights.Of(c, account), Diffs: shownDiffs,
 		Progress: func(done, all int) { fixes.tell(done, all, fmt.Sprintf("fix %d of %d computed", done, all)) }}
 	if o.diff {
@@ -132,7 +133,7 @@ func (o *planOptions) run(cmd *cobra.Command, name string) error {
 }
 
 // complete adds what the judging of the objects has told.
-func (o *planOptions) complete(plan *display.Plan, report *check.Report, pol *v1alpha1.Policy) {
+func (o *planOptions) complete(plan *display.Plan, report *check.Report, pol *v1alpha1.ClusterRegoPolicy) {
 	for i := range report.Results {
 		r := &report.Results[i]
 		switch {
@@ -140,7 +141,7 @@ func (o *planOptions) complete(plan *display.Plan, report *check.Report, pol *v1
 			plan.LeftAlone = append(plan.LeftAlone, display.PlannedTarget{Object: r.Reference(), Reason: v1alpha1.ReasonEvaluationError, Message: r.Err.Error()})
 		case r.Waived != nil:
 			plan.LeftAlone = append(plan.LeftAlone, display.PlannedTarget{Object: r.Reference(), Reason: v1alpha1.ReasonWaived,
-				Message: "PolicyException " + r.Waived.String()})
+				Message: r.Waived.String()})
 		}
 	}
 	if pol.UID == "" {
@@ -150,8 +151,8 @@ func (o *planOptions) complete(plan *display.Plan, report *check.Report, pol *v1
 }
 
 // load reads the policy, all that would be in force beside it, and the policy alone
-// with the exceptions.
-func (o *planOptions) load(ctx context.Context, name string) (pol *v1alpha1.Policy, all, alone *catalog.Snapshot, err error) {
+// with the waivers.
+func (o *planOptions) load(ctx context.Context, name string) (pol *v1alpha1.ClusterRegoPolicy, all, alone *catalog.Snapshot, err error) {
 	given := &policySet{}
 	for _, path := range o.policies.paths {
 		if err := given.addPath(ctx, path); err != nil {
@@ -162,24 +163,24 @@ func (o *planOptions) load(ctx context.Context, name string) (pol *v1alpha1.Poli
 	if err := set.addCluster(ctx, o.policies.connection); err != nil && (len(given.policies) == 0 || !isMissingKind(err)) {
 		return nil, nil, nil, err
 	}
-	set.exceptions = append(set.exceptions, given.exceptions...)
+	set.waivers = append(set.waivers, given.waivers...)
 	set.override(given.policies)
-	i := slices.IndexFunc(set.policies, func(p *v1alpha1.Policy) bool { return p.Name == name })
+	i := slices.IndexFunc(set.policies, func(p *v1alpha1.ClusterRegoPolicy) bool { return p.Name == name })
 	if i < 0 {
-		return nil, nil, nil, &exitError{exitUsage, fmt.Errorf("there is no policy %q, in the cluster or at -p: see kubectl get policies.evenkeel.dev", name)}
+		return nil, nil, nil, &exitError{exitUsage, fmt.Errorf("there is no policy %q, in the cluster or at -p: see kubectl get clusterregopolicies.evenkeel.dev", name)}
 	}
 	if all, err = o.policies.enforce(set); err != nil {
 		return nil, nil, nil, err
 	}
-	alone, err = o.policies.enforce(&policySet{policies: set.policies[i : i+1], exceptions: set.exceptions})
+	alone, err = o.policies.enforce(&policySet{policies: set.policies[i : i+1], waivers: set.waivers})
 	return set.policies[i], all, alone, err
 }
 
 // override puts policies in the place of those of their names, as applying them
 // would.
-func (s *policySet) override(policies []*v1alpha1.Policy) {
+func (s *policySet) override(policies []*v1alpha1.ClusterRegoPolicy) {
 	for _, p := range policies {
-		i := slices.IndexFunc(s.policies, func(old *v1alpha1.Policy) bool { return old.Name == p.Name })
+		i := slices.IndexFunc(s.policies, func(old *v1alpha1.ClusterRegoPolicy) bool { return old.Name == p.Name })
 		if i < 0 {
 			s.policies = append(s.policies, p)
 			continue

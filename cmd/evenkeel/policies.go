@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
@@ -22,7 +23,6 @@ type policyChoice struct {
 	cluster    bool
 	only, skip []string
 	severity   string
-	namespace  string
 	// connection is where --cluster reads; the command's own connection flags.
 	connection *clusterFlags
 	// namespaces are those of the cluster by name, once load has asked it.
@@ -31,31 +31,30 @@ type policyChoice struct {
 
 // AddFlags adds the flags with their defaults.
 func (c *policyChoice) AddFlags(f *pflag.FlagSet) {
-	f.StringArrayVarP(&c.paths, "policy", "p", nil, "a directory of policies in Rego, or a file or directory of Policy and PolicyException YAML; may be given many times (default: the library in the binary)")
-	f.BoolVar(&c.cluster, "cluster", false, "take the policies and exceptions that are in force in the cluster")
+	f.StringArrayVarP(&c.paths, "policy", "p", nil, "a directory of policies in Rego, or a file or directory of YAML with ClusterRegoPolicy, Waiver and ClusterWaiver objects; may be given many times (default: the library in the binary)")
+	f.BoolVar(&c.cluster, "cluster", false, "take the policies and waivers that are in force in the cluster")
 	f.StringSliceVar(&c.only, "only", nil, "ask these policies only, by name")
 	f.StringSliceVar(&c.skip, "skip", nil, "leave these policies out, by name")
 	f.StringVar(&c.severity, "severity", "", "ask policies of this severity or above only: Critical, High, Medium or Low")
-	f.StringVar(&c.namespace, "controller-namespace", "evenkeel-system", "the namespace whose exceptions cover objects of any namespace")
 }
 
 // policySet is what a choice comes to.
 type policySet struct {
-	policies   []*v1alpha1.Policy
-	exceptions []*v1alpha1.PolicyException
+	policies []*v1alpha1.ClusterRegoPolicy
+	waivers  []v1alpha1.AnyWaiver
 	// namespaces are those of the cluster, by name, where it was asked.
 	namespaces map[string]map[string]any
 }
 
 // load reads the policies that the flags choose and puts them in force, with the
-// exceptions that come with them and further ones.
-func (c *policyChoice) load(ctx context.Context, further ...*v1alpha1.PolicyException) (*catalog.Snapshot, error) {
+// waivers that come with them and further ones.
+func (c *policyChoice) load(ctx context.Context, further ...v1alpha1.AnyWaiver) (*catalog.Snapshot, error) {
 	set, err := c.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c.namespaces = set.namespaces
-	set.exceptions = append(set.exceptions, further...)
+	set.waivers = append(set.waivers, further...)
 	return c.enforce(set)
 }
 
@@ -102,7 +101,7 @@ func (c *policyChoice) filter(set *policySet) error {
 	if err != nil {
 		return err
 	}
-	set.policies = slices.DeleteFunc(set.policies, func(p *v1alpha1.Policy) bool {
+	set.policies = slices.DeleteFunc(set.policies, func(p *v1alpha1.ClusterRegoPolicy) bool {
 		rank, _ := severityRank(string(p.Spec.Severity))
 		return slices.Contains(c.skip, p.Name) || rank > least || len(c.only) > 0 && !slices.Contains(c.only, p.Name)
 	})
@@ -112,7 +111,7 @@ func (c *policyChoice) filter(set *policySet) error {
 	return nil
 }
 
-func sortedNames(policies []*v1alpha1.Policy) []string {
+func sortedNames(policies []*v1alpha1.ClusterRegoPolicy) []string {
 	names := make([]string, len(policies))
 	for i, p := range policies {
 		names[i] = p.Name
@@ -136,16 +135,16 @@ func severityRank(severity string) (int, error) {
 
 // enforce compiles the policies.
 func (c *policyChoice) enforce(set *policySet) (*catalog.Snapshot, error) {
-	force := catalog.New(catalog.Options{Namespace: c.namespace})
+	force := catalog.New(catalog.Options{})
 	var errs []error
 	for _, p := range set.policies {
 		if err := force.Set(p); err != nil {
 			errs = append(errs, fmt.Errorf("policy %s: %w", p.Name, err))
 		}
 	}
-	for _, e := range set.exceptions {
-		if err := force.SetException(e); err != nil {
-			errs = append(errs, fmt.Errorf("PolicyException %s/%s: %w", e.Namespace, e.Name, err))
+	for _, w := range set.waivers {
+		if err := force.SetWaiver(w); err != nil {
+			errs = append(errs, fmt.Errorf("waiver %s: %w", client.ObjectKeyFromObject(w), err))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -10,16 +10,18 @@ import (
 	"path/filepath"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kjson "sigs.k8s.io/json"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/manifest"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/source"
 )
 
 // addPath adds the policies of a directory of Rego, or the Policy and
-// PolicyException objects of YAML.
+// Waiver objects of YAML.
 func (s *policySet) addPath(ctx context.Context, path string) error {
 	rego, err := holdsRego(path)
 	if err != nil {
@@ -32,11 +34,11 @@ func (s *policySet) addPath(ctx context.Context, path string) error {
 	if err != nil {
 		return &exitError{exitFailure, err}
 	}
-	before := len(s.policies) + len(s.exceptions)
+	before := len(s.policies) + len(s.waivers)
 	if err := s.addDocuments(documents, "default"); err != nil {
 		return err
 	}
-	if len(s.policies)+len(s.exceptions) == before {
+	if len(s.policies)+len(s.waivers) == before {
 		return &exitError{exitUsage, fmt.Errorf("--policy %s: it holds no policy: give a directory of Rego, or of Policy objects as evenkeel build writes them", path)}
 	}
 	return nil
@@ -75,7 +77,7 @@ func (s *policySet) addRego(dir string) error {
 	return nil
 }
 
-// addDocuments adds the policies among the objects, and the exceptions: one
+// addDocuments adds the policies among the objects, and the waivers: one
 // without a namespace is in the one given.
 func (s *policySet) addDocuments(documents []manifest.Document, namespace string) error {
 	var wrong []manifest.Problem
@@ -86,14 +88,16 @@ func (s *policySet) addDocuments(documents []manifest.Document, namespace string
 		}
 		var err error
 		switch d.Object["kind"] {
-		case "Policy":
-			p := &v1alpha1.Policy{}
+		case "ClusterRegoPolicy":
+			p := &v1alpha1.ClusterRegoPolicy{}
 			if err = strictly(d.Object, p); err == nil {
 				p.SetDefaults()
 				s.policies = append(s.policies, p)
 			}
-		case "PolicyException":
-			err = s.addException(d, namespace)
+		case "Waiver":
+			err = s.addWaiver(d, &v1alpha1.Waiver{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}})
+		case "ClusterWaiver":
+			err = s.addWaiver(d, &v1alpha1.ClusterWaiver{})
 		}
 		if err != nil {
 			wrong = append(wrong, manifest.Problem{File: d.File, Line: d.Line, Message: err.Error()})
@@ -105,15 +109,11 @@ func (s *policySet) addDocuments(documents []manifest.Document, namespace string
 	return nil
 }
 
-func (s *policySet) addException(d *manifest.Document, namespace string) error {
-	e := &v1alpha1.PolicyException{}
-	if err := strictly(d.Object, e); err != nil {
+func (s *policySet) addWaiver(d *manifest.Document, w v1alpha1.AnyWaiver) error {
+	if err := strictly(d.Object, w); err != nil {
 		return err
 	}
-	if e.Namespace == "" {
-		e.Namespace = namespace
-	}
-	s.exceptions = append(s.exceptions, e)
+	s.waivers = append(s.waivers, w)
 	return nil
 }
 
@@ -133,13 +133,13 @@ func (s *policySet) addCluster(ctx context.Context, flags *clusterFlags) error {
 	if err != nil {
 		return err
 	}
-	policies := &v1alpha1.PolicyList{}
+	policies := &v1alpha1.ClusterRegoPolicyList{}
 	if err := c.List(ctx, policies); err != nil {
 		return failure("list policies", err)
 	}
-	exceptions := &v1alpha1.PolicyExceptionList{}
-	if err := c.List(ctx, exceptions); err != nil {
-		return failure("list policy exceptions", err)
+	waivers, err := catalog.ListWaivers(ctx, c)
+	if err != nil {
+		return failure("read what is waived", err)
 	}
 	namespaces := &unstructured.UnstructuredList{}
 	namespaces.SetAPIVersion("v1")
@@ -150,9 +150,7 @@ func (s *policySet) addCluster(ctx context.Context, flags *clusterFlags) error {
 	for i := range policies.Items {
 		s.policies = append(s.policies, &policies.Items[i])
 	}
-	for i := range exceptions.Items {
-		s.exceptions = append(s.exceptions, &exceptions.Items[i])
-	}
+	s.waivers = append(s.waivers, waivers...)
 	s.namespaces = map[string]map[string]any{}
 	for i := range namespaces.Items {
 		s.namespaces[namespaces.Items[i].GetName()] = namespaces.Items[i].Object

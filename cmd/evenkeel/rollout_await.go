@@ -49,7 +49,7 @@ func (v *viewer) latest(ctx context.Context, name string) (rem *v1alpha1.Remedia
 	if err != nil || rem.Name == name {
 		return rem, "", err
 	}
-	policy, cb := &v1alpha1.Policy{}, &v1alpha1.CircuitBreaker{}
+	policy, cb := &v1alpha1.ClusterRegoPolicy{}, &v1alpha1.RemediationBreaker{}
 	if err := v.client.Get(ctx, client.ObjectKey{Name: name}, policy); err != nil {
 		return rem, "", client.IgnoreNotFound(err)
 	}
@@ -61,7 +61,7 @@ func (v *viewer) latest(ctx context.Context, name string) (rem *v1alpha1.Remedia
 
 // another says why another plan of a policy is to follow its latest, or is empty. Of a
 // policy that is demoted a dry run is all that there will be.
-func another(policy *v1alpha1.Policy, rem *v1alpha1.Remediation, demoted bool) string {
+func another(policy *v1alpha1.ClusterRegoPolicy, rem *v1alpha1.Remediation, demoted bool) string {
 	mode, scan := policy.Spec.Remediation.Mode, policy.Status.Scan
 	seen := policy.Status.ObservedGeneration == policy.Generation
 	previewed := rem.Status.Phase == v1alpha1.PhasePreviewed && mode != v1alpha1.RemediationDryRun && !demoted
@@ -81,7 +81,7 @@ func another(policy *v1alpha1.Policy, rem *v1alpha1.Remediation, demoted bool) s
 
 // neverPlanned says why waiting for a policy's plan would be in vain, or is empty.
 func (v *viewer) neverPlanned(ctx context.Context, name string) (string, error) {
-	policy := &v1alpha1.Policy{}
+	policy := &v1alpha1.ClusterRegoPolicy{}
 	if err := v.client.Get(ctx, client.ObjectKey{Name: name}, policy); err != nil {
 		return "", failure("read policy "+name, err)
 	}

@@ -12,7 +12,7 @@ import (
 func TestAWatchOfAPolicyWaitsForThePlanThatIsToCome(t *testing.T) {
 	const changed, retried = "has changed since plan tags-1 ended", "is to be planned again after plan tags-1"
 	type state struct {
-		policy  v1alpha1.Policy
+		policy  v1alpha1.ClusterRegoPolicy
 		plan    v1alpha1.Remediation
 		demoted bool
 	}
@@ -48,9 +48,9 @@ func TestAWatchOfAPolicyWaitsForThePlanThatIsToCome(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := state{policy: v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "tags", Generation: 2}}, plan: v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "tags-1"}}}
+			s := state{policy: v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", Generation: 2}}, plan: v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "tags-1"}}}
 			s.policy.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
-			s.policy.Status = v1alpha1.PolicyStatus{ObservedGeneration: 2, Revision: "old", Scan: &v1alpha1.ScanStatus{State: v1alpha1.ScanComplete, Violating: 3}}
+			s.policy.Status = v1alpha1.RegoPolicyStatus{ObservedGeneration: 2, Revision: "old", Scan: &v1alpha1.ScanStatus{State: v1alpha1.ScanComplete, Violating: 3}}
 			s.plan.Spec.Policy.Revision, s.plan.Status.Phase = "old", v1alpha1.PhaseRolledBack
 			tc.change(&s)
 			got := another(&s.policy, &s.plan, s.demoted)

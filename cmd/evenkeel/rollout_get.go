@@ -181,7 +181,7 @@ func (v *viewer) read(ctx context.Context, name string) (display.Rollout, error)
 		}
 		r.Slices = append(r.Slices, s)
 	}
-	breakers := &v1alpha1.CircuitBreakerList{}
+	breakers := &v1alpha1.RemediationBreakerList{}
 	if err := v.client.List(ctx, breakers); err != nil {
 		return r, failure("list circuit breakers", err)
 	}

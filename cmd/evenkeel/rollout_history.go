@@ -58,9 +58,9 @@ func historyOf(ctx context.Context, c client.Reader, args []string) ([]v1alpha1.
 	if err != nil || len(plans) > 0 {
 		return plans, err
 	}
-	err = c.Get(ctx, client.ObjectKey{Name: args[0]}, &v1alpha1.Policy{})
+	err = c.Get(ctx, client.ObjectKey{Name: args[0]}, &v1alpha1.ClusterRegoPolicy{})
 	if apierrors.IsNotFound(err) {
-		return nil, &exitError{exitFailure, fmt.Errorf("there is no policy %q, nor a plan of one; see: kubectl get policies.evenkeel.dev", args[0])}
+		return nil, &exitError{exitFailure, fmt.Errorf("there is no policy %q, nor a plan of one; see: kubectl get clusterregopolicies.evenkeel.dev", args[0])}
 	}
 	if err != nil {
 		return nil, failure("read policy "+args[0], err)

@@ -21,7 +21,7 @@ import (
 // buildPolicy compiles the one policy of a directory, named from the clone's
 // top, with Evenkeel's own command, lets change adapt it, and writes it to a
 // file in the work folder, whose name it returns.
-func (d *demo) buildPolicy(ctx context.Context, dir string, change func(*v1alpha1.Policy)) (name, file string, err error) {
+func (d *demo) buildPolicy(ctx context.Context, dir string, change func(*v1alpha1.ClusterRegoPolicy)) (name, file string, err error) {
 	cmd := exec.CommandContext(ctx, d.programs.Evenkeel, "build", dir)
 	cmd.Dir = d.programs.Root
 	var problems bytes.Buffer
@@ -30,7 +30,7 @@ func (d *demo) buildPolicy(ctx context.Context, dir string, change func(*v1alpha
 	if err != nil {
 		return "", "", fmt.Errorf("evenkeel build %s: %w: %s", dir, err, problems.String())
 	}
-	var p v1alpha1.Policy
+	var p v1alpha1.ClusterRegoPolicy
 	if err := yaml.UnmarshalStrict(text, &p); err != nil {
 		return "", "", fmt.Errorf("read what evenkeel build %s printed: %w", dir, err)
 	}
@@ -52,7 +52,7 @@ func demoStrategy(mode v1alpha1.RemediationMode) v1alpha1.RemediationStrategy {
 		Mode:             mode,
 		Canary:           v1alpha1.CanaryStrategy{Size: ptr.To(intstr.FromInt32(1)), Soak: &metav1.Duration{Duration: canarySoak}},
 		Waves:            []intstr.IntOrString{intstr.FromString("5%"), intstr.FromString("25%"), intstr.FromString("100%")},
-		MaxConcurrent:    25,
+		MaxInFlight:      25,
 		Soak:             &metav1.Duration{Duration: waveSoak},
 		ProgressDeadline: metav1.Duration{Duration: progressDeadline},
 	}
@@ -66,8 +66,8 @@ const (
 	progressDeadline = time.Minute
 )
 
-func (d *demo) policy(ctx context.Context, name string) (*v1alpha1.Policy, error) {
-	var p v1alpha1.Policy
+func (d *demo) policy(ctx context.Context, name string) (*v1alpha1.ClusterRegoPolicy, error) {
+	var p v1alpha1.ClusterRegoPolicy
 	if err := d.client.Get(ctx, client.ObjectKey{Name: name}, &p); err != nil {
 		return nil, fmt.Errorf("read Policy %s: %w", name, err)
 	}

@@ -134,13 +134,13 @@ func (d *demo) readRollout(ctx context.Context, name string) (*rollout, error) {
 
 // breakerState is that of a breaker, or empty while there's none.
 func (d *demo) breakerState(ctx context.Context, name string) (v1alpha1.BreakerState, error) {
-	var b v1alpha1.CircuitBreaker
+	var b v1alpha1.RemediationBreaker
 	err := d.client.Get(ctx, client.ObjectKey{Name: name}, &b)
 	if apierrors.IsNotFound(err) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("read CircuitBreaker %s: %w", name, err)
+		return "", fmt.Errorf("read RemediationBreaker %s: %w", name, err)
 	}
 	return b.Status.State, nil
 }

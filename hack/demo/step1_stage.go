@@ -143,7 +143,7 @@ func (d *demo) apiServed(context.Context) (string, bool, error) {
 		seen[resource.Kind] = true
 	}
 	served := 0
-	for _, kind := range []string{"Policy", "PolicyException", "Remediation", "RemediationApproval", "RemediationSlice", "CircuitBreaker"} {
+	for _, kind := range []string{"ClusterRegoPolicy", "Waiver", "Remediation", "RemediationApproval", "RemediationSlice", "RemediationBreaker"} {
 		if seen[kind] {
 			served++
 		}
@@ -166,7 +166,7 @@ func (d *demo) managerLeads(ctx context.Context) (string, bool, error) {
 
 // createFleet makes the Deployments while no policy exists.
 func (d *demo) createFleet(ctx context.Context) error {
-	var policies v1alpha1.PolicyList
+	var policies v1alpha1.ClusterRegoPolicyList
 	if err := d.client.List(ctx, &policies); err != nil {
 		return fmt.Errorf("list the policies: %w", err)
 	}

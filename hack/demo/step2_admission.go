@@ -35,8 +35,8 @@ const (
 
 // judgeAdmission is step 2.
 func (d *demo) judgeAdmission(ctx context.Context) error {
-	name, file, err := d.buildPolicy(ctx, fleetPolicyDir, func(p *v1alpha1.Policy) {
-		p.Spec.Match.ExemptGroups = []string{breakGlass}
+	name, file, err := d.buildPolicy(ctx, fleetPolicyDir, func(p *v1alpha1.ClusterRegoPolicy) {
+		p.Spec.Admission.Exempt.Groups = []string{breakGlass}
 		p.Spec.Remediation = demoStrategy(v1alpha1.RemediationDisabled) // switched on in step 3
 	})
 	if err != nil {
@@ -107,7 +107,7 @@ func (d *demo) acceptTheGood(ctx context.Context) error {
 	return d.await(ctx, claim, availableLimit, d.available(client.ObjectKeyFromObject(good), nil))
 }
 
-// scaleAViolator shows that an old violation blocks nothing: the ratchet.
+// scaleAViolator shows that an old violation blocks nothing else.
 func (d *demo) scaleAViolator(ctx context.Context) error {
 	key := client.ObjectKey{Namespace: shop, Name: "web"}
 	if err := d.kubectl(ctx, "-n", key.Namespace, "scale", "deployment/"+key.Name, fmt.Sprintf("--replicas=%d", scaledReplicas)); err != nil {

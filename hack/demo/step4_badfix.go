@@ -35,7 +35,7 @@ func (d *demo) surviveABadFix(ctx context.Context) error {
 		return err
 	}
 	mark := d.recorder.Mark()
-	name, file, err := d.buildPolicy(ctx, harmfulPolicyDir, func(*v1alpha1.Policy) {})
+	name, file, err := d.buildPolicy(ctx, harmfulPolicyDir, func(*v1alpha1.ClusterRegoPolicy) {})
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (d *demo) proveUndone(ctx context.Context, before fleet.Snapshot, mark int,
 		{"The canary is available again", d.available(canary[0], nil)},
 		{"The policy's circuit breaker is open, the global one isn't", d.breakerOpen},
 		{"An event escalates the rollback", d.event(eventRolledBack, "Remediation", r.plan.Name)},
-		{"An event escalates the open breaker", d.event(eventBreakerOpened, "CircuitBreaker", v1alpha1.PolicyBreakerPrefix+harmfulPolicy)},
+		{"An event escalates the open breaker", d.event(eventBreakerOpened, "RemediationBreaker", v1alpha1.PolicyBreakerPrefix+harmfulPolicy)},
 	} {
 		if err := d.await(ctx, c.claim, aftermathLimit, c.check); err != nil {
 			return err
@@ -155,10 +155,10 @@ func (d *demo) breakerOpen(ctx context.Context) (string, bool, error) {
 	if err != nil {
 		return "", false, err
 	}
-	var b v1alpha1.CircuitBreaker
+	var b v1alpha1.RemediationBreaker
 	key := client.ObjectKey{Name: v1alpha1.PolicyBreakerPrefix + harmfulPolicy}
 	if err := d.client.Get(ctx, key, &b); client.IgnoreNotFound(err) != nil {
-		return "", false, fmt.Errorf("read CircuitBreaker %s: %w", key.Name, err)
+		return "", false, fmt.Errorf("read RemediationBreaker %s: %w", key.Name, err)
 	}
 	seen := fmt.Sprintf("%s %s (%s)", key.Name, b.Status.State, b.Status.Reason)
 	return seen, b.Status.State == v1alpha1.BreakerOpen && global != v1alpha1.BreakerOpen, nil

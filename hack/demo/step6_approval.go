@@ -58,7 +58,7 @@ func (d *demo) awaitApproval(ctx context.Context) error {
 
 // applyPolicy builds the policy of a directory and applies it.
 func (d *demo) applyPolicy(ctx context.Context, dir, want string) error {
-	name, file, err := d.buildPolicy(ctx, dir, func(*v1alpha1.Policy) {})
+	name, file, err := d.buildPolicy(ctx, dir, func(*v1alpha1.ClusterRegoPolicy) {})
 	if err != nil {
 		return err
 	}

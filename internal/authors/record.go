@@ -41,7 +41,7 @@ func Read(annotations, labels map[string]string, generation int64) Record {
 }
 
 // Of is the record of a policy.
-func Of(pol *v1alpha1.Policy) Record {
+func Of(pol *v1alpha1.ClusterRegoPolicy) Record {
 	return Read(pol.Annotations, pol.Labels, pol.Generation)
 }
 

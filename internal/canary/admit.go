@@ -34,10 +34,10 @@ type Verdict struct {
 // one whose status can't be right allow nothing. Only a status with nothing at
 // all in it counts as that of a new, closed breaker.
 func Admit(
-	cb *v1alpha1.CircuitBreaker, remediation string, s v1alpha1.BreakerStrategy, now time.Time, permitFor time.Duration,
-) (v1alpha1.CircuitBreakerStatus, Verdict) {
+	cb *v1alpha1.RemediationBreaker, remediation string, s v1alpha1.BreakerStrategy, now time.Time, permitFor time.Duration,
+) (v1alpha1.RemediationBreakerStatus, Verdict) {
 	if cb == nil {
-		st := Open(v1alpha1.CircuitBreakerStatus{}, ReasonUnreadable, messageUnreadable, s, now)
+		st := Open(v1alpha1.RemediationBreakerStatus{}, ReasonUnreadable, messageUnreadable, s, now)
 		return st, Verdict{Reason: ReasonUnreadable, Message: messageUnreadable}
 	}
 	st := Tick(cb.Status, s, now)
@@ -55,8 +55,8 @@ func Admit(
 }
 
 func admitProbe(
-	breaker string, st v1alpha1.CircuitBreakerStatus, remediation string, now time.Time, permitFor time.Duration,
-) (v1alpha1.CircuitBreakerStatus, Verdict) {
+	breaker string, st v1alpha1.RemediationBreakerStatus, remediation string, now time.Time, permitFor time.Duration,
+) (v1alpha1.RemediationBreakerStatus, Verdict) {
 	if remediation == "" {
 		return st, Verdict{Reason: ReasonNoRemediation, Message: messageNoRemediation(breaker)}
 	}
@@ -64,7 +64,7 @@ func admitProbe(
 		if permitFor <= 0 {
 			permitFor = DefaultPermit
 		}
-		st.Permit = &v1alpha1.BreakerPermit{Remediation: remediation, ExpiresAt: *microTime(now.Add(permitFor))}
+		st.Permit = &v1alpha1.BreakerPermit{Remediation: remediation, ExpirationTime: *microTime(now.Add(permitFor))}
 		st.Reason, st.Message = ReasonProbing, messagePermit(st.Permit, st.HalfOpenSuccesses)
 	}
 	if st.Permit.Remediation != remediation {
@@ -77,7 +77,7 @@ func admitProbe(
 // superseded or aborted, or had nothing to write; or that of one that can't write
 // now. Without it nobody else may probe until the permit lapses. Other statuses
 // come back as they are.
-func Release(st v1alpha1.CircuitBreakerStatus, remediation string) v1alpha1.CircuitBreakerStatus {
+func Release(st v1alpha1.RemediationBreakerStatus, remediation string) v1alpha1.RemediationBreakerStatus {
 	out := *st.DeepCopy()
 	if !Holds(st, remediation) {
 		return out
@@ -88,6 +88,6 @@ func Release(st v1alpha1.CircuitBreakerStatus, remediation string) v1alpha1.Circ
 }
 
 // Holds says whether a plan holds the permit of a half-open breaker.
-func Holds(st v1alpha1.CircuitBreakerStatus, remediation string) bool {
+func Holds(st v1alpha1.RemediationBreakerStatus, remediation string) bool {
 	return st.State == v1alpha1.BreakerHalfOpen && st.Permit != nil && st.Permit.Remediation == remediation
 }

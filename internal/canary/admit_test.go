@@ -12,24 +12,24 @@ import (
 	"evenkeel.dev/evenkeel/internal/canary"
 )
 
-func breaker(mode v1alpha1.BreakerMode, st v1alpha1.CircuitBreakerStatus) *v1alpha1.CircuitBreaker {
-	return &v1alpha1.CircuitBreaker{
+func breaker(mode v1alpha1.BreakerMode, st v1alpha1.RemediationBreakerStatus) *v1alpha1.RemediationBreaker {
+	return &v1alpha1.RemediationBreaker{
 		ObjectMeta: metav1.ObjectMeta{Name: "policy-tags"},
-		Spec:       v1alpha1.CircuitBreakerSpec{Mode: mode},
+		Spec:       v1alpha1.RemediationBreakerSpec{Mode: mode},
 		Status:     st,
 	}
 }
 
 func TestAdmit(t *testing.T) {
 	closed, open, halfway := v1alpha1.BreakerClosed, v1alpha1.BreakerOpen, v1alpha1.BreakerHalfOpen
-	opened := outcomes(v1alpha1.CircuitBreakerStatus{}, v1alpha1.BreakerStrategy{}, "C")
-	with := func(st v1alpha1.CircuitBreakerStatus, change func(*v1alpha1.CircuitBreakerStatus)) v1alpha1.CircuitBreakerStatus {
+	opened := outcomes(v1alpha1.RemediationBreakerStatus{}, v1alpha1.BreakerStrategy{}, "C")
+	with := func(st v1alpha1.RemediationBreakerStatus, change func(*v1alpha1.RemediationBreakerStatus)) v1alpha1.RemediationBreakerStatus {
 		c := *st.DeepCopy()
 		change(&c)
 		return c
 	}
 	cases := map[string]struct {
-		cb      *v1alpha1.CircuitBreaker
+		cb      *v1alpha1.RemediationBreaker
 		plan    string
 		after   time.Duration
 		allowed bool
@@ -39,22 +39,22 @@ func TestAdmit(t *testing.T) {
 		holder  string
 	}{
 		"A new breaker lets writes through": {
-			cb: breaker("", v1alpha1.CircuitBreakerStatus{}), plan: "a",
+			cb: breaker("", v1alpha1.RemediationBreakerStatus{}), plan: "a",
 			allowed: true, reason: canary.ReasonWithinLimits, says: "writes go through", state: closed,
 		},
 		"An empty list is as good as none": {
-			cb:   breaker("", v1alpha1.CircuitBreakerStatus{Recorded: []string{}, Buckets: []v1alpha1.BreakerBucket{}, Conditions: []metav1.Condition{}}),
+			cb:   breaker("", v1alpha1.RemediationBreakerStatus{Recorded: []string{}, Buckets: []v1alpha1.BreakerBucket{}, Conditions: []metav1.Condition{}}),
 			plan: "a", allowed: true, reason: canary.ReasonWithinLimits, state: closed,
 		},
 		"A breaker that can't be read is open": {
-			cb: nil, plan: "a", reason: canary.ReasonUnreadable, says: "kubectl get circuitbreakers", state: open,
+			cb: nil, plan: "a", reason: canary.ReasonUnreadable, says: "kubectl get remediationbreakers", state: open,
 		},
 		"A breaker forced open lets nothing through, whatever its state": {
-			cb: breaker(v1alpha1.BreakerForcedOpen, v1alpha1.CircuitBreakerStatus{}), plan: "a", reason: canary.ReasonForcedOpen,
+			cb: breaker(v1alpha1.BreakerForcedOpen, v1alpha1.RemediationBreakerStatus{}), plan: "a", reason: canary.ReasonForcedOpen,
 			says: `evenkeel breaker close policy-tags --reason "..."`, state: closed,
 		},
 		"An unknown mode is the kill switch too": {
-			cb: breaker("Closed", v1alpha1.CircuitBreakerStatus{}), plan: "a", reason: canary.ReasonForcedOpen, state: closed,
+			cb: breaker("Closed", v1alpha1.RemediationBreakerStatus{}), plan: "a", reason: canary.ReasonForcedOpen, state: closed,
 		},
 		"A forced breaker gives no permit": {
 			cb: breaker(v1alpha1.BreakerForcedOpen, halfOpen("")), plan: "a", reason: canary.ReasonForcedOpen, state: halfway,
@@ -84,45 +84,45 @@ func TestAdmit(t *testing.T) {
 			cb: breaker("", halfOpen("a")), plan: "b", after: time.Hour, allowed: true, reason: canary.ReasonPermitGranted, state: halfway, holder: "b",
 		},
 		"An unknown state is open": {
-			cb:     breaker("", v1alpha1.CircuitBreakerStatus{State: "Ajar"}),
+			cb:     breaker("", v1alpha1.RemediationBreakerStatus{State: "Ajar"}),
 			reason: canary.ReasonInconsistentState, says: "InconsistentState", state: open,
 		},
 		"No state, but other fields, is open": {
-			cb: breaker("", v1alpha1.CircuitBreakerStatus{Openings: 2}), reason: canary.ReasonInconsistentState, state: open,
+			cb: breaker("", v1alpha1.RemediationBreakerStatus{Openings: 2}), reason: canary.ReasonInconsistentState, state: open,
 		},
 		"Open without openedAt stays open past its time": {
-			cb:    breaker("", with(opened, func(st *v1alpha1.CircuitBreakerStatus) { st.OpenedAt = nil })),
+			cb:    breaker("", with(opened, func(st *v1alpha1.RemediationBreakerStatus) { st.OpenedAt = nil })),
 			after: 40 * time.Minute, reason: canary.ReasonInconsistentState, state: open,
 		},
 		"Open without nextProbeAt stays open": {
-			cb:    breaker("", with(opened, func(st *v1alpha1.CircuitBreakerStatus) { st.NextProbeAt = nil })),
+			cb:    breaker("", with(opened, func(st *v1alpha1.RemediationBreakerStatus) { st.NextProbeAt = nil })),
 			after: 40 * time.Minute, reason: canary.ReasonInconsistentState, state: open,
 		},
 		"Open until before it opened stays open": {
-			cb:    breaker("", with(opened, func(st *v1alpha1.CircuitBreakerStatus) { st.NextProbeAt = at(-time.Hour) })),
+			cb:    breaker("", with(opened, func(st *v1alpha1.RemediationBreakerStatus) { st.NextProbeAt = at(-time.Hour) })),
 			after: 40 * time.Minute, reason: canary.ReasonInconsistentState, state: open,
 		},
 		"Half-open without an opening is open": {
-			cb: breaker("", v1alpha1.CircuitBreakerStatus{State: halfway}), plan: "a", reason: canary.ReasonInconsistentState, state: open,
+			cb: breaker("", v1alpha1.RemediationBreakerStatus{State: halfway}), plan: "a", reason: canary.ReasonInconsistentState, state: open,
 		},
 		"Open without an opening counted stays open": {
-			cb:    breaker("", with(opened, func(st *v1alpha1.CircuitBreakerStatus) { st.Openings = 0 })),
+			cb:    breaker("", with(opened, func(st *v1alpha1.RemediationBreakerStatus) { st.Openings = 0 })),
 			after: 40 * time.Minute, reason: canary.ReasonInconsistentState, state: open,
 		},
 		"A permit for nobody is open": {
-			cb: breaker("", with(halfOpen("a"), func(st *v1alpha1.CircuitBreakerStatus) { st.Permit.Remediation = "" })), plan: "a",
+			cb: breaker("", with(halfOpen("a"), func(st *v1alpha1.RemediationBreakerStatus) { st.Permit.Remediation = "" })), plan: "a",
 			reason: canary.ReasonInconsistentState, state: open,
 		},
 		"An open breaker with a permit drops it": {
-			cb: breaker("", with(opened, func(st *v1alpha1.CircuitBreakerStatus) { st.Permit = halfOpen("a").Permit })), plan: "a",
+			cb: breaker("", with(opened, func(st *v1alpha1.RemediationBreakerStatus) { st.Permit = halfOpen("a").Permit })), plan: "a",
 			reason: canary.ReasonInconsistentState, state: open,
 		},
 		"A closed breaker with a permit is open": {
-			cb: breaker("", v1alpha1.CircuitBreakerStatus{State: closed, Permit: halfOpen("a").Permit}), plan: "a",
+			cb: breaker("", v1alpha1.RemediationBreakerStatus{State: closed, Permit: halfOpen("a").Permit}), plan: "a",
 			reason: canary.ReasonInconsistentState, state: open,
 		},
 		"Negative counters are open": {
-			cb: breaker("", v1alpha1.CircuitBreakerStatus{
+			cb: breaker("", v1alpha1.RemediationBreakerStatus{
 				State: closed, Openings: -1, Buckets: []v1alpha1.BreakerBucket{{Start: *at(0), Failures: -4}},
 			}), plan: "a", reason: canary.ReasonInconsistentState, state: open,
 		},
@@ -152,7 +152,7 @@ func TestAPermitEndsInTime(t *testing.T) {
 		time.Minute: time.Minute, 0: canary.DefaultPermit, -time.Minute: canary.DefaultPermit,
 	} {
 		st, _ := canary.Admit(breaker("", halfOpen("")), "a", v1alpha1.BreakerStrategy{}, start, given)
-		if got := st.Permit.ExpiresAt.Sub(start); got != want {
+		if got := st.Permit.ExpirationTime.Sub(start); got != want {
 			t.Errorf("a permit for %s lasts %s, want %s", given, got, want)
 		}
 	}

@@ -31,7 +31,7 @@ type Refusal struct {
 
 // Refuse judges an answer to a plan, at admission and again when it is taken.
 // plan is nil when there is none of that name, pol when the policy is gone.
-func Refuse(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, pol *v1alpha1.Policy, by Approvers) Refusal {
+func Refuse(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by Approvers) Refusal {
 	if r := refuseForm(a, plan); r != (Refusal{}) {
 		return r
 	}
@@ -93,7 +93,7 @@ func ending(state v1alpha1.DesiredState) bool {
 }
 
 // refuseApprover judges who answers. A no is anybody's right who may answer.
-func refuseApprover(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, pol *v1alpha1.Policy, by Approvers) Refusal {
+func refuseApprover(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by Approvers) Refusal {
 	if a.Spec.Approver == "" {
 		return Refusal{v1alpha1.ReasonApproverUnknown, "spec.approver", "admission hasn't recorded who answers: delete this answer and give it anew"}
 	}
@@ -108,14 +108,14 @@ func refuseApprover(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation,
 }
 
 // asksDistinct says whether no author may approve.
-func asksDistinct(plan *v1alpha1.Remediation, pol *v1alpha1.Policy, by Approvers) bool {
+func asksDistinct(plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by Approvers) bool {
 	return by.Distinct || plan.Spec.Strategy.Approval.RequireDistinctApprover || pol.Spec.Remediation.Approval.RequireDistinctApprover
 }
 
 // refuseAuthor refuses all who have ever changed the policy's spec: a later touch by
 // somebody else doesn't make the rule theirs. Where one of them isn't known, everybody
 // might be the one.
-func refuseAuthor(approver string, plan *v1alpha1.Remediation, pol *v1alpha1.Policy, by Approvers) Refusal {
+func refuseAuthor(approver string, plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by Approvers) Refusal {
 	wrote := authors.Of(pol)
 	if approver == plan.Spec.Policy.Author || slices.Contains(plan.Spec.Policy.Authors, approver) || wrote.Wrote(approver) {
 		return Refusal{v1alpha1.ReasonNotDistinct, "spec.approver", fmt.Sprintf(
@@ -143,7 +143,7 @@ func refuseAuthor(approver string, plan *v1alpha1.Remediation, pol *v1alpha1.Pol
 
 // sourcesReviewed says whether the administrator's word for the repositories counts:
 // a policy that itself asks for another approver is heard all the same.
-func sourcesReviewed(plan *v1alpha1.Remediation, pol *v1alpha1.Policy, by Approvers) bool {
+func sourcesReviewed(plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by Approvers) bool {
 	return by.SourcesReviewed && !asksDistinct(plan, pol, Approvers{})
 }
 
@@ -156,7 +156,7 @@ func whoAsks(by Approvers) string {
 }
 
 // unknownCommitter says what to do about a policy from a repository.
-func unknownCommitter(pol *v1alpha1.Policy) string {
+func unknownCommitter(pol *v1alpha1.ClusterRegoPolicy) string {
 	from := "a PolicySource"
 	if source := pol.Labels[v1alpha1.LabelSourceName]; source != "" {
 		from = "PolicySource " + pol.Labels[v1alpha1.LabelSourceNamespace] + "/" + source
@@ -176,7 +176,7 @@ func Taken(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) bool {
 // Author is the user who last changed a policy's spec, or empty when that isn't
 // known. Of a policy from a repository it isn't: the manager has written it, and
 // whoever committed it may be anybody, the approver too.
-func Author(pol *v1alpha1.Policy) string {
+func Author(pol *v1alpha1.ClusterRegoPolicy) string {
 	author := pol.Annotations[v1alpha1.AnnotationAuthor]
 	if authors.Of(pol).Source || !authors.Of(pol).Wrote(author) {
 		return ""

@@ -15,7 +15,7 @@ func TestRefuse(t *testing.T) {
 	type subject struct {
 		answer *v1alpha1.RemediationApproval
 		plan   *v1alpha1.Remediation
-		policy *v1alpha1.Policy
+		policy *v1alpha1.ClusterRegoPolicy
 		by     Approvers
 	}
 	recorded := func(text string) func(*subject) {
@@ -173,7 +173,7 @@ func TestRefuse(t *testing.T) {
 				plan: &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "p-1", UID: "plan", CreationTimestamp: made},
 					Spec: v1alpha1.RemediationSpec{PlanHash: "hash", Policy: v1alpha1.PlannedPolicy{Name: "p", UID: "policy", Author: "ann"},
 						Strategy: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationManual}}},
-				policy: &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "policy", Annotations: map[string]string{v1alpha1.AnnotationAuthor: "ann"}}},
+				policy: &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "policy", Annotations: map[string]string{v1alpha1.AnnotationAuthor: "ann"}}},
 			}
 			for _, change := range tc.change {
 				change(s)

@@ -61,11 +61,11 @@ func (e Event) failed() bool {
 // Next is the status after e at now. It lets the time pass first, as Tick does.
 //
 // Closed: opens on a canary failure, on consecutiveFailures in a row, and when
-// failures reach failureRatio percent of at least minSamples in the window.
+// failures reach failurePercent percent of at least minSamples in the window.
 // Half-open: any failure opens it again; two plans that succeed, each under the
 // permit, close it and start it afresh. Open: outcomes of writes under way are
 // counted, and only time moves the state.
-func Next(st v1alpha1.CircuitBreakerStatus, e Event, s v1alpha1.BreakerStrategy, now time.Time) v1alpha1.CircuitBreakerStatus {
+func Next(st v1alpha1.RemediationBreakerStatus, e Event, s v1alpha1.BreakerStrategy, now time.Time) v1alpha1.RemediationBreakerStatus {
 	l := limitsOf(s)
 	st = tick(st, l, now)
 	if !remember(&st, e.Key) {
@@ -90,7 +90,7 @@ func Next(st v1alpha1.CircuitBreakerStatus, e Event, s v1alpha1.BreakerStrategy,
 // open breaker turns half-open at nextProbeAt, and a permit that lapsed is free
 // again. A status that can't be right becomes open. Doing it
 // twice at one time changes nothing.
-func Tick(st v1alpha1.CircuitBreakerStatus, s v1alpha1.BreakerStrategy, now time.Time) v1alpha1.CircuitBreakerStatus {
+func Tick(st v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy, now time.Time) v1alpha1.RemediationBreakerStatus {
 	return tick(st, limitsOf(s), now)
 }
 
@@ -98,7 +98,7 @@ func Tick(st v1alpha1.CircuitBreakerStatus, s v1alpha1.BreakerStrategy, now time
 // window: reason is CamelCase, message says why in a sentence; when it opens
 // again and what to do is added. A breaker that is open already stays as it is,
 // so it can be called at each pass.
-func Open(st v1alpha1.CircuitBreakerStatus, reason, message string, s v1alpha1.BreakerStrategy, now time.Time) v1alpha1.CircuitBreakerStatus {
+func Open(st v1alpha1.RemediationBreakerStatus, reason, message string, s v1alpha1.BreakerStrategy, now time.Time) v1alpha1.RemediationBreakerStatus {
 	l := limitsOf(s)
 	st = tick(st, l, now)
 	if st.State != v1alpha1.BreakerOpen {
@@ -107,7 +107,7 @@ func Open(st v1alpha1.CircuitBreakerStatus, reason, message string, s v1alpha1.B
 	return st
 }
 
-func tick(in v1alpha1.CircuitBreakerStatus, l limits, now time.Time) v1alpha1.CircuitBreakerStatus {
+func tick(in v1alpha1.RemediationBreakerStatus, l limits, now time.Time) v1alpha1.RemediationBreakerStatus {
 	st := *in.DeepCopy()
 	if isNew(&st) {
 		closed(&st, ReasonWithinLimits, messageWithinLimits)
@@ -133,7 +133,7 @@ func tick(in v1alpha1.CircuitBreakerStatus, l limits, now time.Time) v1alpha1.Ci
 }
 
 // elapse moves the state of a consistent status by time alone.
-func elapse(st *v1alpha1.CircuitBreakerStatus, now time.Time) {
+func elapse(st *v1alpha1.RemediationBreakerStatus, now time.Time) {
 	switch st.State {
 	case v1alpha1.BreakerClosed:
 	case v1alpha1.BreakerOpen:
@@ -142,7 +142,7 @@ func elapse(st *v1alpha1.CircuitBreakerStatus, now time.Time) {
 		}
 	case v1alpha1.BreakerHalfOpen:
 		if st.Permit != nil {
-			if !now.Before(st.Permit.ExpiresAt.Time) {
+			if !now.Before(st.Permit.ExpirationTime.Time) {
 				lapse(st)
 			}
 			return
@@ -157,14 +157,14 @@ func elapse(st *v1alpha1.CircuitBreakerStatus, now time.Time) {
 
 // lapse takes back the permit of a plan that didn't end in time. That says nothing
 // against the fix: it is no opening, and the next plan that writes takes it.
-func lapse(st *v1alpha1.CircuitBreakerStatus) {
+func lapse(st *v1alpha1.RemediationBreakerStatus) {
 	message := messageLapsed(st.Permit) + " " + messageProbing(st.HalfOpenSuccesses)
 	st.Permit = nil
 	st.Reason, st.Message = ReasonPermitLapsed, message
 }
 
 // tripped gives the reason why a closed breaker opens after e, or nothing.
-func tripped(st *v1alpha1.CircuitBreakerStatus, e Event, l limits, now time.Time) (reason, why string) {
+func tripped(st *v1alpha1.RemediationBreakerStatus, e Event, l limits, now time.Time) (reason, why string) {
 	switch {
 	case e.Type == CanaryFailed:
 		return ReasonCanaryFailed, messageCanary(e)
@@ -181,7 +181,7 @@ func tripped(st *v1alpha1.CircuitBreakerStatus, e Event, l limits, now time.Time
 }
 
 // probe is what e means to a half-open breaker.
-func probe(st *v1alpha1.CircuitBreakerStatus, e Event, l limits, now time.Time) {
+func probe(st *v1alpha1.RemediationBreakerStatus, e Event, l limits, now time.Time) {
 	if e.failed() {
 		trip(st, ReasonProbeFailed, messageProbeFailed(e), l, now)
 		return
@@ -203,7 +203,7 @@ func probe(st *v1alpha1.CircuitBreakerStatus, e Event, l limits, now time.Time) 
 
 // trip opens the breaker; each opening doubles the cooldown. An earlier promise
 // to stay open for longer is kept.
-func trip(st *v1alpha1.CircuitBreakerStatus, reason, why string, l limits, now time.Time) {
+func trip(st *v1alpha1.RemediationBreakerStatus, reason, why string, l limits, now time.Time) {
 	st.Openings = add(st.Openings, 1)
 	next := now.Add(l.openFor(st.Openings))
 	if st.NextProbeAt != nil && st.NextProbeAt.After(next) {
@@ -216,14 +216,14 @@ func trip(st *v1alpha1.CircuitBreakerStatus, reason, why string, l limits, now t
 	st.Reason, st.Message = cut(reason, maxReason), messageOpen(why, next)
 }
 
-func halfOpen(st *v1alpha1.CircuitBreakerStatus) {
+func halfOpen(st *v1alpha1.RemediationBreakerStatus) {
 	st.State = v1alpha1.BreakerHalfOpen
 	st.Permit, st.HalfOpenSuccesses = nil, 0
 	st.Reason, st.Message = ReasonProbing, messageProbing(0)
 }
 
 // closed keeps openedAt, for people to read.
-func closed(st *v1alpha1.CircuitBreakerStatus, reason, message string) {
+func closed(st *v1alpha1.RemediationBreakerStatus, reason, message string) {
 	st.State = v1alpha1.BreakerClosed
 	st.NextProbeAt, st.Permit, st.HalfOpenSuccesses = nil, nil, 0
 	st.Reason, st.Message = reason, message

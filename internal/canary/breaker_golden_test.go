@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // story lets a breaker live and writes down what happens.
 type story struct {
 	strings.Builder
-	cb  v1alpha1.CircuitBreaker
+	cb  v1alpha1.RemediationBreaker
 	now time.Time
 }
 
@@ -36,7 +36,7 @@ func (s *story) wait(d time.Duration, why string) {
 	fmt.Fprintf(s, "\n== %s: %s\n", d, why)
 }
 
-func (s *story) become(what string, st v1alpha1.CircuitBreakerStatus) {
+func (s *story) become(what string, st v1alpha1.RemediationBreakerStatus) {
 	fmt.Fprintf(s, "%s  %s\n", s.now.Format("15:04:05"), what)
 	if st.State != s.cb.Status.State || st.Reason != s.cb.Status.Reason || st.Message != s.cb.Status.Message {
 		fmt.Fprintf(s, "          => %s (%s), opening %d: %s\n", st.State, st.Reason, st.Openings, st.Message)

@@ -35,7 +35,7 @@ func drawLimits(t *rapid.T) v1alpha1.BreakerStrategy {
 		return metav1.Duration{Duration: time.Duration(rapid.Int64Range(-int64(time.Hour), int64(30*time.Hour)).Draw(t, name))}
 	}
 	return v1alpha1.BreakerStrategy{
-		ConsecutiveFailures: rapid.Int32Range(-1, 6).Draw(t, "consecutive"), FailureRatio: rapid.Int32Range(-1, 101).Draw(t, "ratio"),
+		ConsecutiveFailures: rapid.Int32Range(-1, 6).Draw(t, "consecutive"), FailurePercent: rapid.Int32Range(-1, 101).Draw(t, "ratio"),
 		MinSamples: rapid.Int32Range(-1, 9).Draw(t, "minSamples"), Window: d("window"), Cooldown: d("cooldown"),
 		Storm: v1alpha1.StormStrategy{NewViolations: rapid.Int32Range(-1, 300).Draw(t, "newViolations")},
 	}
@@ -48,7 +48,7 @@ func drawTime(t *rapid.T, now time.Time) time.Time {
 }
 
 // drawStatus is any status that the API server could hand back, right or not.
-func drawStatus(t *rapid.T) v1alpha1.CircuitBreakerStatus {
+func drawStatus(t *rapid.T) v1alpha1.RemediationBreakerStatus {
 	when := func(name string) *metav1.MicroTime {
 		switch rapid.IntRange(0, 4).Draw(t, name+" set") {
 		case 0:
@@ -59,7 +59,7 @@ func drawStatus(t *rapid.T) v1alpha1.CircuitBreakerStatus {
 		return at(time.Duration(rapid.Int64Range(-int64(100*time.Hour), int64(100*time.Hour)).Draw(t, name)))
 	}
 	n := rapid.Int32Range(-2, 1<<31-1)
-	st := v1alpha1.CircuitBreakerStatus{
+	st := v1alpha1.RemediationBreakerStatus{
 		State:    v1alpha1.BreakerState(rapid.SampledFrom([]string{"", "Closed", "Open", "HalfOpen", "open"}).Draw(t, "state")),
 		OpenedAt: when("openedAt"), NextProbeAt: when("nextProbeAt"),
 		Reason: "Any", Message: "Any.",
@@ -82,7 +82,7 @@ func drawStatus(t *rapid.T) v1alpha1.CircuitBreakerStatus {
 	if rapid.Bool().Draw(t, "permit") {
 		st.Permit = &v1alpha1.BreakerPermit{Remediation: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "holder")}
 		if end := when("permit ends"); end != nil {
-			st.Permit.ExpiresAt = *end
+			st.Permit.ExpirationTime = *end
 		}
 	}
 	return st
@@ -90,7 +90,7 @@ func drawStatus(t *rapid.T) v1alpha1.CircuitBreakerStatus {
 
 // requireSound fails unless st is one of the three states, bounded, and with the
 // sums that its buckets give.
-func requireSound(t *rapid.T, st v1alpha1.CircuitBreakerStatus) {
+func requireSound(t *rapid.T, st v1alpha1.RemediationBreakerStatus) {
 	t.Helper()
 	switch st.State {
 	case v1alpha1.BreakerClosed:
@@ -128,7 +128,7 @@ func requireSound(t *rapid.T, st v1alpha1.CircuitBreakerStatus) {
 func TestABreakerKeepsItsWordWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, now := drawLimits(t), start
-		var st v1alpha1.CircuitBreakerStatus
+		var st v1alpha1.RemediationBreakerStatus
 		var promised time.Time
 		for i := range rapid.IntRange(1, 60).Draw(t, "steps") {
 			now = drawTime(t, now)
@@ -194,7 +194,7 @@ func TestAnyStatusBecomesSoundAndRefusesWhenBroken(t *testing.T) {
 func TestAnOutcomeCountsOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, now := drawLimits(t), start
-		var st v1alpha1.CircuitBreakerStatus
+		var st v1alpha1.RemediationBreakerStatus
 		for range rapid.IntRange(0, 30).Draw(t, "history") {
 			now = drawTime(t, now)
 			st = canary.Next(st, drawEvent(t), s, now)
@@ -220,7 +220,7 @@ func TestEachOpeningDoublesTheCooldownUpToADay(t *testing.T) {
 		cooldown := time.Duration(rapid.Int64Range(1, int64(30*time.Hour/time.Second)).Draw(t, "cooldown")) * time.Second
 		s := v1alpha1.BreakerStrategy{Cooldown: metav1.Duration{Duration: cooldown}}
 		now, want := start, min(cooldown, 24*time.Hour)
-		st := canary.Next(v1alpha1.CircuitBreakerStatus{}, canary.Event{Type: canary.CanaryFailed}, s, now)
+		st := canary.Next(v1alpha1.RemediationBreakerStatus{}, canary.Event{Type: canary.CanaryFailed}, s, now)
 		for opening := range int32(25) {
 			if got := st.NextProbeAt.Sub(st.OpenedAt.Time); got != want || st.Openings != opening+1 {
 				t.Fatalf("opening %d (counted as %d) lasts %s, want %s", opening+1, st.Openings, got, want)

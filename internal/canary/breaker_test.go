@@ -23,7 +23,7 @@ func at(d time.Duration) *metav1.MicroTime {
 // outcomes records the events one second apart from start: s and f are a
 // target's success and failure, C a failed canary, P and R a plan's success and
 // failure under the permit of "probe".
-func outcomes(st v1alpha1.CircuitBreakerStatus, s v1alpha1.BreakerStrategy, letters string) v1alpha1.CircuitBreakerStatus {
+func outcomes(st v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy, letters string) v1alpha1.RemediationBreakerStatus {
 	types := map[rune]canary.EventType{
 		's': canary.TargetSucceeded, 'f': canary.TargetFailed, 'C': canary.CanaryFailed,
 		'P': canary.PlanSucceeded, 'R': canary.PlanFailed,
@@ -36,12 +36,12 @@ func outcomes(st v1alpha1.CircuitBreakerStatus, s v1alpha1.BreakerStrategy, lett
 }
 
 // halfOpen is a breaker that has cooled down by start, with or without a permit.
-func halfOpen(holder string) v1alpha1.CircuitBreakerStatus {
-	st := v1alpha1.CircuitBreakerStatus{
+func halfOpen(holder string) v1alpha1.RemediationBreakerStatus {
+	st := v1alpha1.RemediationBreakerStatus{
 		State: v1alpha1.BreakerHalfOpen, OpenedAt: at(-time.Hour), NextProbeAt: at(-time.Minute), Openings: 1,
 	}
 	if holder != "" {
-		st.Permit = &v1alpha1.BreakerPermit{Remediation: holder, ExpiresAt: *at(time.Hour)}
+		st.Permit = &v1alpha1.BreakerPermit{Remediation: holder, ExpirationTime: *at(time.Hour)}
 	}
 	return st
 }
@@ -60,7 +60,7 @@ type gist struct {
 	BucketsLen int
 }
 
-func gistOf(st v1alpha1.CircuitBreakerStatus) gist {
+func gistOf(st v1alpha1.RemediationBreakerStatus) gist {
 	g := gist{
 		State: st.State, Reason: st.Reason, Failures: st.Failures, Outcomes: st.Outcomes, Openings: st.Openings,
 		Successes: st.HalfOpenSuccesses, HasPermit: st.Permit != nil, InTheRow: st.ConsecutiveFailures, BucketsLen: len(st.Buckets),
@@ -76,7 +76,7 @@ func TestNext(t *testing.T) {
 	closed, open, halfway := v1alpha1.BreakerClosed, v1alpha1.BreakerOpen, v1alpha1.BreakerHalfOpen
 	cases := map[string]struct {
 		reason string
-		from   v1alpha1.CircuitBreakerStatus
+		from   v1alpha1.RemediationBreakerStatus
 		events string
 		want   gist
 	}{
@@ -154,7 +154,7 @@ func TestTwoProbesCloseAndStartAfresh(t *testing.T) {
 	for i, plan := range []string{"first", "second"} {
 		now := start.Add(time.Duration(i) * time.Minute)
 		var v canary.Verdict
-		st, v = canary.Admit(&v1alpha1.CircuitBreaker{Status: st}, plan, s, now, time.Hour)
+		st, v = canary.Admit(&v1alpha1.RemediationBreaker{Status: st}, plan, s, now, time.Hour)
 		if !v.Allowed {
 			t.Fatalf("plan %s isn't let through: %+v", plan, v)
 		}
@@ -171,7 +171,7 @@ func TestTwoProbesCloseAndStartAfresh(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	s := v1alpha1.BreakerStrategy{}
-	st := canary.Open(v1alpha1.CircuitBreakerStatus{}, canary.ReasonPolicyBreakersOpen, canary.MessagePolicyBreakersOpen(3), s, start)
+	st := canary.Open(v1alpha1.RemediationBreakerStatus{}, canary.ReasonPolicyBreakersOpen, canary.MessagePolicyBreakersOpen(3), s, start)
 	want := gist{State: v1alpha1.BreakerOpen, Reason: canary.ReasonPolicyBreakersOpen, Openings: 1, OpenFor: 30 * time.Minute}
 	if diff := cmp.Diff(want, gistOf(st)); diff != "" {
 		t.Errorf("Open (-want +got):\n%s", diff)
@@ -179,7 +179,7 @@ func TestOpen(t *testing.T) {
 	if again := canary.Open(st, "Other", "other", s, start.Add(time.Minute)); !cmp.Equal(st, again) {
 		t.Errorf("opening an open breaker changed it:\n%s", cmp.Diff(st, again))
 	}
-	long := canary.Open(v1alpha1.CircuitBreakerStatus{}, strings.Repeat("R", 99), strings.Repeat("é", 5000), s, start)
+	long := canary.Open(v1alpha1.RemediationBreakerStatus{}, strings.Repeat("R", 99), strings.Repeat("é", 5000), s, start)
 	if n := len([]rune(long.Message)); n > 1024 || !strings.Contains(long.Message, "2026-03-01T12:30:00Z") {
 		t.Errorf("message of %d characters must keep to 1024 and say until when: %s", n, long.Message)
 	}

@@ -87,7 +87,7 @@ func (p *problems) objective(slo *v1alpha1.SLOStrategy) {
 // when more than half of the budget was spent in the last hour. An answer that
 // can't be used opens nothing, and stands in the status as Unknown: SLOGate lets
 // no new write begin then. A strategy without an objective forgets the answer.
-func Burn(st v1alpha1.CircuitBreakerStatus, a Answer, s v1alpha1.BreakerStrategy, now time.Time) v1alpha1.CircuitBreakerStatus {
+func Burn(st v1alpha1.RemediationBreakerStatus, a Answer, s v1alpha1.BreakerStrategy, now time.Time) v1alpha1.RemediationBreakerStatus {
 	l := limitsOf(s)
 	st = tick(st, l, now)
 	s.SetDefaults()
@@ -118,7 +118,7 @@ func Burn(st v1alpha1.CircuitBreakerStatus, a Answer, s v1alpha1.BreakerStrategy
 
 // SLODue says whether the objective's query must be asked before a write: there is
 // an objective, and no answer from within the last 30 s.
-func SLODue(st *v1alpha1.CircuitBreakerStatus, s v1alpha1.BreakerStrategy, now time.Time) bool {
+func SLODue(st *v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy, now time.Time) bool {
 	if s.SLO == nil {
 		return false
 	}
@@ -132,7 +132,7 @@ func SLODue(st *v1alpha1.CircuitBreakerStatus, s v1alpha1.BreakerStrategy, now t
 // SLOGate says whether the objective of a breaker lets new writes begin. Without
 // an objective it does; without a fresh answer, or with one that says nothing, it
 // doesn't.
-func SLOGate(breaker string, st *v1alpha1.CircuitBreakerStatus, s v1alpha1.BreakerStrategy, now time.Time) Verdict {
+func SLOGate(breaker string, st *v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy, now time.Time) Verdict {
 	switch {
 	case s.SLO == nil:
 		return Verdict{Allowed: true}

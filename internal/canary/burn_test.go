@@ -79,7 +79,7 @@ func TestBurn(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			st := canary.Burn(v1alpha1.CircuitBreakerStatus{}, tc.answer, tc.strategy, start)
+			st := canary.Burn(v1alpha1.RemediationBreakerStatus{}, tc.answer, tc.strategy, start)
 			if st.SLO.Verdict != tc.verdict || st.State != tc.state || !strings.Contains(st.SLO.Message, tc.says) {
 				t.Fatalf("%s\n%s, %+v; want %s, %s, message with %q", tc.reason, st.State, st.SLO, tc.state, tc.verdict, tc.says)
 			}
@@ -96,15 +96,15 @@ func TestBurn(t *testing.T) {
 
 func TestAnAnswerHoldsForThirtySeconds(t *testing.T) {
 	s := objective("99.9", 0)
-	fresh := canary.Burn(v1alpha1.CircuitBreakerStatus{}, canary.Answer{}, s, start)
+	fresh := canary.Burn(v1alpha1.RemediationBreakerStatus{}, canary.Answer{}, s, start)
 	cases := map[string]struct {
 		reason string
-		st     v1alpha1.CircuitBreakerStatus
+		st     v1alpha1.RemediationBreakerStatus
 		s      v1alpha1.BreakerStrategy
 		after  time.Duration
 		due    bool
 	}{
-		"Nothing is asked without an objective":     {reason: "There is no query.", st: v1alpha1.CircuitBreakerStatus{}},
+		"Nothing is asked without an objective":     {reason: "There is no query.", st: v1alpha1.RemediationBreakerStatus{}},
 		"A first answer is due at once":             {reason: "No answer is never a yes.", s: s, due: true},
 		"An answer holds":                           {reason: "29 s.", st: fresh, s: s, after: 29 * time.Second},
 		"An answer gets old":                        {reason: "30 s.", st: fresh, s: s, after: 30 * time.Second, due: true},
@@ -124,7 +124,7 @@ func TestAnAnswerHoldsForThirtySeconds(t *testing.T) {
 }
 
 func TestAnObjectiveThatIsGoneIsForgotten(t *testing.T) {
-	st := canary.Burn(v1alpha1.CircuitBreakerStatus{}, canary.Answer{Ratio: 1}, objective("99.9", 0), start)
+	st := canary.Burn(v1alpha1.RemediationBreakerStatus{}, canary.Answer{Ratio: 1}, objective("99.9", 0), start)
 	st = canary.Burn(st, canary.Answer{}, v1alpha1.BreakerStrategy{}, start.Add(time.Second))
 	if st.SLO != nil || st.State != v1alpha1.BreakerOpen {
 		t.Errorf("%s with %+v; want the answer gone, and the breaker as open as it was", st.State, st.SLO)

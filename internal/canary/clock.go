@@ -15,10 +15,10 @@ const trustAhead = v1alpha1.MaxBreakerCooldown
 // believed: else a breaker that opened under a clock a year ahead would stay open for
 // a year. The cooldown and the permit begin anew, and last no longer than they would
 // have. It says whether the opening was taken back.
-func settleFuture(st *v1alpha1.CircuitBreakerStatus, now time.Time) (reopened bool) {
+func settleFuture(st *v1alpha1.RemediationBreakerStatus, now time.Time) (reopened bool) {
 	limit := now.Add(trustAhead)
-	if st.Permit != nil && st.Permit.ExpiresAt.After(now.Add(maxPermit)) {
-		st.Permit.ExpiresAt = *microTime(now.Add(maxPermit))
+	if st.Permit != nil && st.Permit.ExpirationTime.After(now.Add(maxPermit)) {
+		st.Permit.ExpirationTime = *microTime(now.Add(maxPermit))
 	}
 	for i := range st.RecentOpenings {
 		if st.RecentOpenings[i].After(limit) {
@@ -32,7 +32,7 @@ func settleFuture(st *v1alpha1.CircuitBreakerStatus, now time.Time) (reopened bo
 }
 
 // settleOpening takes back the times of an opening.
-func settleOpening(st *v1alpha1.CircuitBreakerStatus, limit, now time.Time) (changed bool) {
+func settleOpening(st *v1alpha1.RemediationBreakerStatus, limit, now time.Time) (changed bool) {
 	if st.OpenedAt != nil && st.OpenedAt.After(limit) {
 		cooldown := time.Duration(0)
 		if st.NextProbeAt != nil {

@@ -15,15 +15,15 @@ import (
 func TestTimesOfAFutureAreBelievedForADayAtMost(t *testing.T) {
 	s := v1alpha1.BreakerStrategy{}
 	const year = 365 * 24 * time.Hour
-	opened := func(ahead time.Duration) v1alpha1.CircuitBreakerStatus {
-		st := canary.Open(v1alpha1.CircuitBreakerStatus{}, canary.ReasonStorm, "Many.", s, start.Add(ahead))
+	opened := func(ahead time.Duration) v1alpha1.RemediationBreakerStatus {
+		st := canary.Open(v1alpha1.RemediationBreakerStatus{}, canary.ReasonStorm, "Many.", s, start.Add(ahead))
 		return st
 	}
 	far := opened(0)
 	far.NextProbeAt = at(year)
 	cases := map[string]struct {
 		reason string
-		from   v1alpha1.CircuitBreakerStatus
+		from   v1alpha1.RemediationBreakerStatus
 		open   time.Duration // how long it stays open from now on
 	}{
 		"Opened now":                    {"30 minutes of cooldown.", opened(0), 30 * time.Minute},
@@ -50,11 +50,11 @@ func TestTimesOfAFutureAreBelievedForADayAtMost(t *testing.T) {
 func TestWhatElseAWrongClockWroteAhead(t *testing.T) {
 	s, year := v1alpha1.BreakerStrategy{}, at(365*24*time.Hour)
 	held := halfOpen("a")
-	held.Permit.ExpiresAt = *year
-	if st := canary.Tick(held, s, start); st.Permit == nil || st.Permit.ExpiresAt.After(start.Add(61*24*time.Hour)) {
+	held.Permit.ExpirationTime = *year
+	if st := canary.Tick(held, s, start); st.Permit == nil || st.Permit.ExpirationTime.After(start.Add(61*24*time.Hour)) {
 		t.Errorf("a permit lasts until %+v", st.Permit)
 	}
-	st := canary.Tick(v1alpha1.CircuitBreakerStatus{State: v1alpha1.BreakerClosed, Reason: "Any", RecentOpenings: []metav1.MicroTime{*year, *year}}, s, start)
+	st := canary.Tick(v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed, Reason: "Any", RecentOpenings: []metav1.MicroTime{*year, *year}}, s, start)
 	if st = canary.Demotion(st, "r", start.Add(25*time.Hour)); len(st.RecentOpenings) != 0 {
 		t.Errorf("openings of a year ahead count a day later: %v", st.RecentOpenings)
 	}

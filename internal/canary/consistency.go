@@ -10,7 +10,7 @@ import (
 
 // isNew tells the status of a breaker that was just made: nothing at all is set.
 // A status with anything in it but a known state isn't new, it is broken.
-func isNew(st *v1alpha1.CircuitBreakerStatus) bool {
+func isNew(st *v1alpha1.RemediationBreakerStatus) bool {
 	c := *st
 	if c.ObservedGeneration == v1alpha1.NotObserved {
 		c.ObservedGeneration = 0 // the schema's default
@@ -33,12 +33,12 @@ func isNew(st *v1alpha1.CircuitBreakerStatus) bool {
 	if len(c.RecentOpenings) == 0 {
 		c.RecentOpenings = nil
 	}
-	return reflect.DeepEqual(c, v1alpha1.CircuitBreakerStatus{})
+	return reflect.DeepEqual(c, v1alpha1.RemediationBreakerStatus{})
 }
 
 // inconsistency says why a status can't be one that this package made, or
 // nothing. Such a breaker counts as open: what it knew is lost.
-func inconsistency(st *v1alpha1.CircuitBreakerStatus) string {
+func inconsistency(st *v1alpha1.RemediationBreakerStatus) string {
 	if negative(st) {
 		return "The breaker's counters are negative."
 	}
@@ -54,7 +54,7 @@ func inconsistency(st *v1alpha1.CircuitBreakerStatus) string {
 	return fmt.Sprintf("The breaker's state %q isn't one of Closed, Open and HalfOpen.", cut(string(st.State), maxReason))
 }
 
-func inconsistentOpening(st *v1alpha1.CircuitBreakerStatus) string {
+func inconsistentOpening(st *v1alpha1.RemediationBreakerStatus) string {
 	switch {
 	case st.OpenedAt.IsZero():
 		return fmt.Sprintf("The breaker is %s without openedAt.", st.State)
@@ -66,13 +66,13 @@ func inconsistentOpening(st *v1alpha1.CircuitBreakerStatus) string {
 		return "The breaker's nextProbeAt is before its openedAt."
 	case st.Permit != nil && st.State == v1alpha1.BreakerOpen:
 		return "The breaker is open but has a permit, which only a half-open one has."
-	case st.Permit != nil && (st.Permit.Remediation == "" || st.Permit.ExpiresAt.IsZero()):
+	case st.Permit != nil && (st.Permit.Remediation == "" || st.Permit.ExpirationTime.IsZero()):
 		return "The breaker's permit names no Remediation or no end."
 	}
 	return ""
 }
 
-func negative(st *v1alpha1.CircuitBreakerStatus) bool {
+func negative(st *v1alpha1.RemediationBreakerStatus) bool {
 	return min(st.Openings, st.ConsecutiveFailures, st.Failures, st.Outcomes, st.HalfOpenSuccesses) < 0 ||
 		slices.ContainsFunc(st.Buckets, negativeBucket) || negativeStorm(st.Storm)
 }
@@ -87,7 +87,7 @@ func negativeBucket(b v1alpha1.BreakerBucket) bool {
 
 // repair drops what can't be used, so that what trip makes of the rest is
 // consistent.
-func repair(st *v1alpha1.CircuitBreakerStatus) {
+func repair(st *v1alpha1.RemediationBreakerStatus) {
 	st.Openings, st.ConsecutiveFailures = max(st.Openings, 0), max(st.ConsecutiveFailures, 0)
 	st.Buckets = slices.DeleteFunc(st.Buckets, negativeBucket)
 	if negativeStorm(st.Storm) {

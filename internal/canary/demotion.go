@@ -21,7 +21,7 @@ const (
 // another revision than the one demoted is in force. revision is the one in force;
 // empty when it isn't known, which ends nothing. Only a policy can be demoted:
 // other scopes' breakers aren't to be given.
-func Demotion(st v1alpha1.CircuitBreakerStatus, revision string, now time.Time) v1alpha1.CircuitBreakerStatus {
+func Demotion(st v1alpha1.RemediationBreakerStatus, revision string, now time.Time) v1alpha1.RemediationBreakerStatus {
 	out := *st.DeepCopy()
 	switch {
 	case out.Demoted == nil:
@@ -59,7 +59,7 @@ func recent(openings []metav1.MicroTime, now time.Time) []metav1.MicroTime {
 //
 // ok is false, and the status as it was, when there is no reset to carry out: none
 // is asked for, or it was carried out before.
-func Reset(cb *v1alpha1.CircuitBreaker, now time.Time) (st v1alpha1.CircuitBreakerStatus, ok bool) {
+func Reset(cb *v1alpha1.RemediationBreaker, now time.Time) (st v1alpha1.RemediationBreakerStatus, ok bool) {
 	token := cb.Spec.ResetToken
 	if token == "" || token == cb.Status.LastHandledResetToken {
 		return *cb.Status.DeepCopy(), false
@@ -68,7 +68,7 @@ func Reset(cb *v1alpha1.CircuitBreaker, now time.Time) (st v1alpha1.CircuitBreak
 	if asked := v1alpha1.TokenRequest(cb.Spec.Requests, v1alpha1.ActionReset, token); asked != nil {
 		by, reason = asked.User, asked.Reason
 	}
-	out := v1alpha1.CircuitBreakerStatus{ObservedGeneration: cb.Status.ObservedGeneration, OpenedAt: cb.Status.OpenedAt, LastOutcomeAt: cb.Status.LastOutcomeAt,
+	out := v1alpha1.RemediationBreakerStatus{ObservedGeneration: cb.Status.ObservedGeneration, OpenedAt: cb.Status.OpenedAt, LastOutcomeAt: cb.Status.LastOutcomeAt,
 		Recorded: cb.Status.Recorded, Mode: cb.Status.Mode, Conditions: cb.Status.Conditions, LastHandledResetToken: token,
 		LastReset: &v1alpha1.BreakerResetRecord{By: by, At: *microTime(now), Reason: reason}}
 	closed(&out, ReasonReset, messageReset(out.LastReset))
@@ -77,8 +77,8 @@ func Reset(cb *v1alpha1.CircuitBreaker, now time.Time) (st v1alpha1.CircuitBreak
 
 // Forgotten is the status of a breaker whose policy or namespace is gone: closed, so
 // that it can be deleted.
-func Forgotten(cb *v1alpha1.CircuitBreaker) v1alpha1.CircuitBreakerStatus {
-	out := v1alpha1.CircuitBreakerStatus{ObservedGeneration: cb.Status.ObservedGeneration, Recorded: cb.Status.Recorded, Mode: cb.Status.Mode, Conditions: cb.Status.Conditions,
+func Forgotten(cb *v1alpha1.RemediationBreaker) v1alpha1.RemediationBreakerStatus {
+	out := v1alpha1.RemediationBreakerStatus{ObservedGeneration: cb.Status.ObservedGeneration, Recorded: cb.Status.Recorded, Mode: cb.Status.Mode, Conditions: cb.Status.Conditions,
 		LastHandledResetToken: cb.Status.LastHandledResetToken, LastReset: cb.Status.LastReset}
 	closed(&out, ReasonForgotten, messageForgotten)
 	return *out.DeepCopy()
@@ -88,7 +88,7 @@ func Forgotten(cb *v1alpha1.CircuitBreaker) v1alpha1.CircuitBreakerStatus {
 const outlives = 7 * 24 * time.Hour
 
 // Outlived says whether a breaker whose policy is gone has been kept for long enough.
-func Outlived(cb *v1alpha1.CircuitBreaker, now time.Time) bool {
+func Outlived(cb *v1alpha1.RemediationBreaker, now time.Time) bool {
 	since := cb.CreationTimestamp.Time
 	if at := cb.Status.OpenedAt; at != nil && at.After(since) {
 		since = at.Time
@@ -98,14 +98,14 @@ func Outlived(cb *v1alpha1.CircuitBreaker, now time.Time) bool {
 
 // AtRest says whether deleting a breaker loses nothing that stops writes: nobody
 // holds it open, it is closed, and its policy isn't demoted.
-func AtRest(cb *v1alpha1.CircuitBreaker) bool {
+func AtRest(cb *v1alpha1.RemediationBreaker) bool {
 	state := cb.Status.State
 	return !cb.Spec.ForcedOpen() && cb.Status.Demoted == nil && (state == "" || state == v1alpha1.BreakerClosed)
 }
 
 // Idle says whether a breaker has nothing to remember: it is closed, nobody holds
 // it open, and no outcome was counted for a day since it was made.
-func Idle(cb *v1alpha1.CircuitBreaker, now time.Time) bool {
+func Idle(cb *v1alpha1.RemediationBreaker, now time.Time) bool {
 	since := cb.CreationTimestamp.Time
 	for _, at := range []*metav1.MicroTime{cb.Status.LastOutcomeAt, cb.Status.OpenedAt} {
 		if at != nil && at.After(since) {
@@ -117,7 +117,7 @@ func Idle(cb *v1alpha1.CircuitBreaker, now time.Time) bool {
 
 // Due is how long after now time alone changes a status that Tick has just made;
 // zero when it doesn't.
-func Due(st *v1alpha1.CircuitBreakerStatus, s v1alpha1.BreakerStrategy, now time.Time) time.Duration {
+func Due(st *v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy, now time.Time) time.Duration {
 	var next time.Time
 	at := func(t time.Time) {
 		if t.After(now) && (next.IsZero() || t.Before(next)) {
@@ -128,7 +128,7 @@ func Due(st *v1alpha1.CircuitBreakerStatus, s v1alpha1.BreakerStrategy, now time
 		at(st.NextProbeAt.Time)
 	}
 	if st.Permit != nil {
-		at(st.Permit.ExpiresAt.Time)
+		at(st.Permit.ExpirationTime.Time)
 	}
 	if len(st.Buckets) > 0 {
 		at(st.Buckets[0].Start.Add(maxBuckets * limitsOf(s).width()))

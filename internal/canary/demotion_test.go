@@ -14,8 +14,8 @@ import (
 )
 
 // openedAt is a breaker that has opened at the times after start.
-func openedAt(times ...time.Duration) v1alpha1.CircuitBreakerStatus {
-	st := v1alpha1.CircuitBreakerStatus{}
+func openedAt(times ...time.Duration) v1alpha1.RemediationBreakerStatus {
+	st := v1alpha1.RemediationBreakerStatus{}
 	for _, after := range times {
 		at := start.Add(after)
 		st = canary.Open(st, "Test", "A test.", v1alpha1.BreakerStrategy{Cooldown: metav1.Duration{Duration: time.Millisecond}}, at)
@@ -28,7 +28,7 @@ func TestDemotion(t *testing.T) {
 	const h = time.Hour
 	cases := map[string]struct {
 		reason   string
-		st       v1alpha1.CircuitBreakerStatus
+		st       v1alpha1.RemediationBreakerStatus
 		after    time.Duration
 		revision string
 		want     string // the revision that is demoted; "" when none is
@@ -73,7 +73,7 @@ func TestADemotionOfAnUnknownRevisionTakesTheNextOneKnown(t *testing.T) {
 	}
 }
 
-func asked(st v1alpha1.CircuitBreakerStatus, token, by string) *v1alpha1.CircuitBreaker {
+func asked(st v1alpha1.RemediationBreakerStatus, token, by string) *v1alpha1.RemediationBreaker {
 	cb := breaker("", st)
 	cb.Spec.ResetToken = token
 	if by != "" {
@@ -91,7 +91,7 @@ func TestReset(t *testing.T) {
 	if !ok {
 		t.Fatal("a reset that was asked for isn't carried out")
 	}
-	want := v1alpha1.CircuitBreakerStatus{State: v1alpha1.BreakerClosed, Reason: canary.ReasonReset,
+	want := v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed, Reason: canary.ReasonReset,
 		Message:  "Reset by alice@example.com: the registry is back. The count starts afresh.",
 		OpenedAt: opened.OpenedAt, LastOutcomeAt: opened.LastOutcomeAt, Recorded: []string{"k"}, LastHandledResetToken: "1",
 		LastReset: &v1alpha1.BreakerResetRecord{By: "alice@example.com", At: *at(3 * time.Hour), Reason: "the registry is back."}}
@@ -110,14 +110,14 @@ func TestAResetIsCarriedOutOnce(t *testing.T) {
 	st, _ := canary.Reset(asked(openedAt(0), "4", "alice"), start.Add(time.Minute))
 	cases := map[string]struct {
 		reason string
-		cb     *v1alpha1.CircuitBreaker
+		cb     *v1alpha1.RemediationBreaker
 		want   bool
 	}{
 		"None is asked for":   {reason: "spec.resetToken is empty.", cb: breaker("", st)},
 		"The same again":      {reason: "It was carried out.", cb: asked(st, "4", "alice")},
 		"None any more":       {reason: "The token was taken away.", cb: asked(st, "", "alice")},
 		"Another token":       {reason: "A person asks again.", cb: asked(st, "5", "bob"), want: true},
-		"A status of nothing": {reason: "It may have been deleted.", cb: asked(v1alpha1.CircuitBreakerStatus{}, "1", "bob"), want: true},
+		"A status of nothing": {reason: "It may have been deleted.", cb: asked(v1alpha1.RemediationBreakerStatus{}, "1", "bob"), want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestAResetMakesAnyStatusSound(t *testing.T) {
 // Three openings within a day demote, and nothing less does.
 func TestOnlyThreeOpeningsInADayDemote(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var st v1alpha1.CircuitBreakerStatus
+		var st v1alpha1.RemediationBreakerStatus
 		var openings []time.Time
 		now := start
 		s := v1alpha1.BreakerStrategy{Cooldown: metav1.Duration{Duration: time.Minute}}
@@ -184,29 +184,29 @@ func TestIdleAndDue(t *testing.T) {
 	s := v1alpha1.BreakerStrategy{}
 	cases := map[string]struct {
 		reason string
-		st     v1alpha1.CircuitBreakerStatus
+		st     v1alpha1.RemediationBreakerStatus
 		forced v1alpha1.BreakerMode
 		after  time.Duration
 		idle   bool
 		due    time.Duration
 	}{
 		"A breaker with an outcome of today is needed": {
-			reason: "23 hours.", st: outcomes(v1alpha1.CircuitBreakerStatus{}, s, "f"), after: 23 * time.Hour,
+			reason: "23 hours.", st: outcomes(v1alpha1.RemediationBreakerStatus{}, s, "f"), after: 23 * time.Hour,
 		},
 		"One without an outcome for a day isn't": {
-			reason: "25 hours.", st: outcomes(v1alpha1.CircuitBreakerStatus{}, s, "f"), after: 25 * time.Hour, idle: true,
+			reason: "25 hours.", st: outcomes(v1alpha1.RemediationBreakerStatus{}, s, "f"), after: 25 * time.Hour, idle: true,
 		},
 		"One that a person holds open is": {
-			reason: "The kill switch stays.", st: outcomes(v1alpha1.CircuitBreakerStatus{}, s, "f"), forced: v1alpha1.BreakerForcedOpen, after: 25 * time.Hour,
+			reason: "The kill switch stays.", st: outcomes(v1alpha1.RemediationBreakerStatus{}, s, "f"), forced: v1alpha1.BreakerForcedOpen, after: 25 * time.Hour,
 		},
 		"An open one is, until its time": {
-			reason: "It turns half-open in 10 minutes.", st: openedFor(outcomes(v1alpha1.CircuitBreakerStatus{}, s, "C")), after: 20 * time.Minute, due: 10 * time.Minute,
+			reason: "It turns half-open in 10 minutes.", st: openedFor(outcomes(v1alpha1.RemediationBreakerStatus{}, s, "C")), after: 20 * time.Minute, due: 10 * time.Minute,
 		},
 		"A permit lapses": {
 			reason: "In an hour.", st: halfOpen("a"), due: time.Hour,
 		},
 		"Outcomes leave the window": {
-			reason: "They were counted at start.", st: outcomes(v1alpha1.CircuitBreakerStatus{}, s, "s"), after: 10 * time.Minute, due: 20 * time.Minute,
+			reason: "They were counted at start.", st: outcomes(v1alpha1.RemediationBreakerStatus{}, s, "s"), after: 10 * time.Minute, due: 20 * time.Minute,
 		},
 	}
 	for name, tc := range cases {
@@ -225,7 +225,7 @@ func TestIdleAndDue(t *testing.T) {
 }
 
 // openedFor drops the window, so that only the opening is due.
-func openedFor(st v1alpha1.CircuitBreakerStatus) v1alpha1.CircuitBreakerStatus {
+func openedFor(st v1alpha1.RemediationBreakerStatus) v1alpha1.RemediationBreakerStatus {
 	st.Buckets, st.Failures, st.Outcomes = nil, 0, 0
 	return st
 }

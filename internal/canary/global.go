@@ -26,7 +26,7 @@ const (
 // target has opened, a storm say, speaks for itself. A half-open breaker isn't an open
 // one: else the global breaker, opening again at each probe, would never let the
 // policies' probes through.
-func TripGlobal(open []v1alpha1.CircuitBreakerStatus) bool {
+func TripGlobal(open []v1alpha1.RemediationBreakerStatus) bool {
 	origins := map[string]bool{}
 	for i, st := range open {
 		if len(st.FailingNamespaces) == 0 || !openedByFailures(st.Reason) {
@@ -46,14 +46,14 @@ func openedByFailures(reason string) bool {
 
 // HeldByPolicies says whether the global breaker is open for no other reason than that
 // policies' breakers are.
-func HeldByPolicies(st *v1alpha1.CircuitBreakerStatus) bool {
+func HeldByPolicies(st *v1alpha1.RemediationBreakerStatus) bool {
 	return st.State == v1alpha1.BreakerOpen && st.Reason == ReasonPolicyBreakersOpen
 }
 
 // ReleaseGlobal is the status of the global breaker once the policies' breakers that held it
 // open do so no more (see TripGlobal): closed, as if it hadn't opened for them, unless
 // what it has counted itself meanwhile keeps it open.
-func ReleaseGlobal(in v1alpha1.CircuitBreakerStatus, s v1alpha1.BreakerStrategy, now time.Time) v1alpha1.CircuitBreakerStatus {
+func ReleaseGlobal(in v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy, now time.Time) v1alpha1.RemediationBreakerStatus {
 	st := *in.DeepCopy()
 	if !HeldByPolicies(&st) || inconsistency(&st) != "" {
 		return st
@@ -71,7 +71,7 @@ func ReleaseGlobal(in v1alpha1.CircuitBreakerStatus, s v1alpha1.BreakerStrategy,
 
 // blameNamespaces keeps where targets failed, in the breaker of a policy and the global
 // one. A success ends the row, wherever it is.
-func blameNamespaces(st *v1alpha1.CircuitBreakerStatus, e Event, now time.Time) {
+func blameNamespaces(st *v1alpha1.RemediationBreakerStatus, e Event, now time.Time) {
 	if e.shared && !e.global {
 		return // a namespace's own breaker
 	}
@@ -98,7 +98,7 @@ func blameNamespaces(st *v1alpha1.CircuitBreakerStatus, e Event, now time.Time) 
 
 // forgiveNamespaces drops those whose failures have left the window, and the row. A
 // breaker that isn't closed keeps what has opened it.
-func forgiveNamespaces(st *v1alpha1.CircuitBreakerStatus, l limits, now time.Time) {
+func forgiveNamespaces(st *v1alpha1.RemediationBreakerStatus, l limits, now time.Time) {
 	st.FailingNamespaces = unforgiven(st.FailingNamespaces, now, func(f *v1alpha1.FailingNamespace) *metav1.MicroTime { return &f.LastFailedAt },
 		func(f v1alpha1.FailingNamespace) bool {
 			return f.InRow || inWindow(f.LastFailedAt, l, now) || st.State != v1alpha1.BreakerClosed

@@ -12,11 +12,11 @@ import (
 // global is what the global breaker becomes of a story: "ax-" is a failure of policy a
 // in namespace x, "ax+" a success, "a_-" a failure of an object of cluster scope, "~"
 // ten minutes.
-func global(t *testing.T, story ...string) v1alpha1.CircuitBreakerStatus {
+func global(t *testing.T, story ...string) v1alpha1.RemediationBreakerStatus {
 	t.Helper()
 	var s v1alpha1.BreakerStrategy
 	s.SetDefaults()
-	st, now := v1alpha1.CircuitBreakerStatus{}, start
+	st, now := v1alpha1.RemediationBreakerStatus{}, start
 	types := map[byte]canary.EventType{'+': canary.TargetSucceeded, '-': canary.TargetFailed, '!': canary.CanaryFailed}
 	for i, word := range story {
 		if word == "~" {
@@ -82,14 +82,14 @@ func TestFailingNamespacesAreBounded(t *testing.T) {
 }
 
 func TestTripGlobal(t *testing.T) {
-	in := func(reason string, namespaces ...string) v1alpha1.CircuitBreakerStatus {
-		st := v1alpha1.CircuitBreakerStatus{State: v1alpha1.BreakerOpen, Reason: reason}
+	in := func(reason string, namespaces ...string) v1alpha1.RemediationBreakerStatus {
+		st := v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerOpen, Reason: reason}
 		for _, namespace := range namespaces {
 			st.FailingNamespaces = append(st.FailingNamespaces, v1alpha1.FailingNamespace{Namespace: namespace})
 		}
 		return st
 	}
-	type list = []v1alpha1.CircuitBreakerStatus
+	type list = []v1alpha1.RemediationBreakerStatus
 	x, y, cluster, storm := in(canary.ReasonCanaryFailed, "x"), in(canary.ReasonFailureRatio, "y"), in(canary.ReasonProbeFailed, ""), in(canary.ReasonStorm)
 	cases := map[string]struct {
 		open list
@@ -119,10 +119,10 @@ func TestTripGlobal(t *testing.T) {
 func TestReleaseGlobal(t *testing.T) {
 	var s v1alpha1.BreakerStrategy
 	s.SetDefaults()
-	held := func(st v1alpha1.CircuitBreakerStatus) v1alpha1.CircuitBreakerStatus {
+	held := func(st v1alpha1.RemediationBreakerStatus) v1alpha1.RemediationBreakerStatus {
 		return canary.Open(st, canary.ReasonPolicyBreakersOpen, canary.MessagePolicyBreakersOpen(3), s, start)
 	}
-	if st := canary.ReleaseGlobal(held(v1alpha1.CircuitBreakerStatus{}), s, start); st.State != v1alpha1.BreakerClosed || st.Openings != 0 || st.NextProbeAt != nil {
+	if st := canary.ReleaseGlobal(held(v1alpha1.RemediationBreakerStatus{}), s, start); st.State != v1alpha1.BreakerClosed || st.Openings != 0 || st.NextProbeAt != nil {
 		t.Errorf("it stays %s with %d openings", st.State, st.Openings)
 	}
 	row := held(global(t, "ax-", "by-"))
@@ -132,7 +132,7 @@ func TestReleaseGlobal(t *testing.T) {
 	if st := canary.ReleaseGlobal(row, s, start); st.State != v1alpha1.BreakerOpen || st.Reason != canary.ReasonConsecutiveFailures {
 		t.Errorf("what failed meanwhile is forgotten: %s (%s)", st.State, st.Reason)
 	}
-	other := canary.Open(v1alpha1.CircuitBreakerStatus{}, canary.ReasonStorm, "Another reason.", s, start)
+	other := canary.Open(v1alpha1.RemediationBreakerStatus{}, canary.ReasonStorm, "Another reason.", s, start)
 	if st := canary.ReleaseGlobal(other, s, start); st.State != v1alpha1.BreakerOpen {
 		t.Errorf("it was open for another reason, and is %s", st.State)
 	}

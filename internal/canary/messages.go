@@ -20,7 +20,7 @@ const (
 	// ReasonConsecutiveFailures: opened by failures in a row.
 	ReasonConsecutiveFailures = "ConsecutiveFailures"
 	// ReasonFailureRatio: opened by the share of failures in the window.
-	ReasonFailureRatio = "FailureRatio"
+	ReasonFailureRatio = "FailurePercent"
 	// ReasonPolicyBreakersOpen: the global breaker, opened because several
 	// policies' breakers are.
 	ReasonPolicyBreakersOpen = "PolicyBreakersOpen"
@@ -67,7 +67,7 @@ const (
 	messageAhead         = "The breaker opened under a clock that was far ahead; its cooldown begins anew."
 	messageReleased      = "The policies' breakers that held it open are open no more; writes go through again."
 	messageForgotten     = "What it covered is gone, and so is what it had counted."
-	messageUnreadable    = "The circuit breaker couldn't be read, which counts as open. See kubectl get circuitbreakers, " +
+	messageUnreadable    = "The circuit breaker couldn't be read, which counts as open. See kubectl get remediationbreakers, " +
 		"and that the controller may get, create and update them; it is tried again by itself."
 )
 
@@ -75,7 +75,7 @@ const (
 // TripGlobal says so.
 func MessagePolicyBreakersOpen(open int) string {
 	return fmt.Sprintf("%d policies' breakers are open at once (limit %d): the fault may not lie with one policy. "+
-		"See kubectl get circuitbreakers.", open, GlobalTripThreshold)
+		"See kubectl get remediationbreakers.", open, GlobalTripThreshold)
 }
 
 func messageOpen(why string, next time.Time) string {
@@ -93,7 +93,7 @@ func messageConsecutive(failures int32, l limits) string {
 	return fmt.Sprintf("%d targets failed in a row (limit %d).", failures, l.consecutive)
 }
 
-func messageRatio(st *v1alpha1.CircuitBreakerStatus, l limits) string {
+func messageRatio(st *v1alpha1.RemediationBreakerStatus, l limits) string {
 	return fmt.Sprintf("%d of %d outcomes within %s failed (limit %d %% of at least %d).",
 		st.Failures, st.Outcomes, l.window, l.ratio, l.minSamples)
 }
@@ -103,7 +103,7 @@ func messageProbeFailed(e Event) string {
 }
 
 func messageLapsed(p *v1alpha1.BreakerPermit) string {
-	return fmt.Sprintf("Remediation %s didn't end before its permit lapsed at %s.", p.Remediation, stamp(p.ExpiresAt.Time))
+	return fmt.Sprintf("Remediation %s didn't end before its permit lapsed at %s.", p.Remediation, stamp(p.ExpirationTime.Time))
 }
 
 func messageProbing(successes int32) string {
@@ -113,7 +113,7 @@ func messageProbing(successes int32) string {
 
 func messagePermit(p *v1alpha1.BreakerPermit, successes int32) string {
 	return fmt.Sprintf("Half-open: Remediation %s is let through as a probe until %s. %d of %d succeeded; a failure opens the breaker again.",
-		p.Remediation, stamp(p.ExpiresAt.Time), successes, SuccessesToClose)
+		p.Remediation, stamp(p.ExpirationTime.Time), successes, SuccessesToClose)
 }
 
 func messageForced(breaker string) string {
@@ -121,14 +121,14 @@ func messageForced(breaker string) string {
 		`evenkeel breaker close %s --reason "..."`, breaker, breaker)
 }
 
-func messageRefused(breaker string, st *v1alpha1.CircuitBreakerStatus) string {
+func messageRefused(breaker string, st *v1alpha1.RemediationBreakerStatus) string {
 	return fmt.Sprintf("Circuit breaker %s is open (%s); wait until %s, or, once the cause is dealt with, start it afresh: "+
 		`evenkeel breaker reset %s --reason "..."`, breaker, st.Reason, stamp(st.NextProbeAt.Time), breaker)
 }
 
 func messageHeld(breaker string, p *v1alpha1.BreakerPermit) string {
 	return fmt.Sprintf("Circuit breaker %s is half-open and lets Remediation %s through until %s; wait for its outcome.",
-		breaker, p.Remediation, stamp(p.ExpiresAt.Time))
+		breaker, p.Remediation, stamp(p.ExpirationTime.Time))
 }
 
 func messageNoRemediation(breaker string) string {

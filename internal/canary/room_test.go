@@ -35,7 +35,7 @@ func TestRoomFor(t *testing.T) {
 		spent           string
 	}{
 		"No budget sets no limit": {
-			reason: "maxConcurrent is the machine's", plans: plans{{Name: "a", Targets: 9, InFlight: flight{"shop": 5}}},
+			reason: "maxInFlight is the machine's", plans: plans{{Name: "a", Targets: 9, InFlight: flight{"shop": 5}}},
 			left: math.MaxInt, leftShop: math.MaxInt, leftClusterWide: math.MaxInt,
 		},
 		"An empty budget sets none either": {

@@ -40,7 +40,7 @@ func (e Event) ForGlobal() Event {
 
 // blame keeps who failed in a shared breaker. A success ends the row, of whichever
 // policy it is.
-func blame(st *v1alpha1.CircuitBreakerStatus, e Event, now time.Time) {
+func blame(st *v1alpha1.RemediationBreakerStatus, e Event, now time.Time) {
 	if !e.shared {
 		return
 	}
@@ -60,7 +60,7 @@ func blame(st *v1alpha1.CircuitBreakerStatus, e Event, now time.Time) {
 }
 
 // forgive drops those whose failures have left the window, and the row.
-func forgive(st *v1alpha1.CircuitBreakerStatus, l limits, now time.Time) {
+func forgive(st *v1alpha1.RemediationBreakerStatus, l limits, now time.Time) {
 	st.FailingPolicies = unforgiven(st.FailingPolicies, now, func(f *v1alpha1.FailingPolicy) *metav1.MicroTime { return &f.LastFailedAt },
 		func(f v1alpha1.FailingPolicy) bool { return f.InRow || inWindow(f.LastFailedAt, l, now) })
 }
@@ -82,14 +82,14 @@ func unforgiven[T any](list []T, now time.Time, at func(*T) *metav1.MicroTime, c
 func inWindow(at metav1.MicroTime, l limits, now time.Time) bool { return now.Sub(at.Time) < l.window }
 
 // enoughInRow says whether a row of failures is that of enough policies and namespaces.
-func enoughInRow(st *v1alpha1.CircuitBreakerStatus, e Event) bool {
+func enoughInRow(st *v1alpha1.RemediationBreakerStatus, e Event) bool {
 	policies := howMany(st.FailingPolicies, func(f v1alpha1.FailingPolicy) bool { return f.InRow })
 	namespaces := howMany(st.FailingNamespaces, func(f v1alpha1.FailingNamespace) bool { return f.InRow })
 	return (!e.shared || policies >= PoliciesToTrip) && (!e.global || namespaces >= NamespacesToTrip)
 }
 
 // enoughInWindow says the same of the failures in the window.
-func enoughInWindow(st *v1alpha1.CircuitBreakerStatus, e Event, l limits, now time.Time) bool {
+func enoughInWindow(st *v1alpha1.RemediationBreakerStatus, e Event, l limits, now time.Time) bool {
 	policies := howMany(st.FailingPolicies, func(f v1alpha1.FailingPolicy) bool { return inWindow(f.LastFailedAt, l, now) })
 	namespaces := howMany(st.FailingNamespaces, func(f v1alpha1.FailingNamespace) bool { return inWindow(f.LastFailedAt, l, now) })
 	return (!e.shared || policies >= PoliciesToTrip) && (!e.global || namespaces >= NamespacesToTrip)

@@ -11,11 +11,11 @@ import (
 
 // told is what a shared or a policy's own breaker becomes of a story: "a+" is a
 // success of policy a, "a-" a failure, "a!" a failed canary, "~" ten minutes.
-func told(t *testing.T, shared bool, story ...string) v1alpha1.CircuitBreakerStatus {
+func told(t *testing.T, shared bool, story ...string) v1alpha1.RemediationBreakerStatus {
 	t.Helper()
 	var s v1alpha1.BreakerStrategy
 	s.SetDefaults()
-	st, now := v1alpha1.CircuitBreakerStatus{}, start
+	st, now := v1alpha1.RemediationBreakerStatus{}, start
 	types := map[byte]canary.EventType{'+': canary.TargetSucceeded, '-': canary.TargetFailed, '!': canary.CanaryFailed}
 	for i, word := range story {
 		if word == "~" {
@@ -84,7 +84,7 @@ func TestFailingPoliciesAreBounded(t *testing.T) {
 func TestALapseIsNoOpening(t *testing.T) {
 	var s v1alpha1.BreakerStrategy
 	s.SetDefaults()
-	cb := breaker("", outcomes(v1alpha1.CircuitBreakerStatus{}, s, "C"))
+	cb := breaker("", outcomes(v1alpha1.RemediationBreakerStatus{}, s, "C"))
 	now := start.Add(31 * time.Minute)
 	for range 20 {
 		var v canary.Verdict

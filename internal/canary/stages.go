@@ -69,9 +69,9 @@ func readSelector(s v1alpha1.TargetSelector) (selector, error) {
 			return selector{}, fmt.Errorf("namespaceSelector: %w", err)
 		}
 	}
-	if s.LabelSelector != nil {
-		if read.own, err = metav1.LabelSelectorAsSelector(s.LabelSelector); err != nil {
-			return selector{}, fmt.Errorf("labelSelector: %w", err)
+	if s.ObjectSelector != nil {
+		if read.own, err = metav1.LabelSelectorAsSelector(s.ObjectSelector); err != nil {
+			return selector{}, fmt.Errorf("objectSelector: %w", err)
 		}
 	}
 	return read, nil
@@ -187,8 +187,8 @@ func SelectorText(s v1alpha1.TargetSelector) string {
 	if s.NamespaceSelector != nil {
 		parts = append(parts, "namespaces with "+metav1.FormatLabelSelector(s.NamespaceSelector))
 	}
-	if s.LabelSelector != nil {
-		parts = append(parts, "objects with "+metav1.FormatLabelSelector(s.LabelSelector))
+	if s.ObjectSelector != nil {
+		parts = append(parts, "objects with "+metav1.FormatLabelSelector(s.ObjectSelector))
 	}
 	return strings.Join(parts, ", ")
 }

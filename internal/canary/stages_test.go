@@ -17,11 +17,11 @@ import (
 func staged(size any, waves ...any) *v1alpha1.RemediationStrategy {
 	s := strategy(size, waves...)
 	s.Stages = []v1alpha1.RolloutStage{stage("staging", "staging"),
-		{Name: "batch", Selector: v1alpha1.TargetSelector{LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kind": "batch"}}}},
+		{Name: "batch", Selector: v1alpha1.TargetSelector{ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kind": "batch"}}}},
 		stage("prod", "prod")}
 	s.Canary.Selector = &v1alpha1.TargetSelector{
 		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"env": "staging"}},
-		LabelSelector:     &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "tier", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"critical"}}}}}
+		ObjectSelector:    &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "tier", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"critical"}}}}}
 	return s
 }
 
@@ -76,8 +76,8 @@ func TestReadStagesRefusesSelectorsThatCantBeRead(t *testing.T) {
 	bad := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "env", Operator: "Near"}}}
 	inStage, inCanary := strategy(nil), strategy(nil)
 	inStage.Stages = []v1alpha1.RolloutStage{stage("a", "a"), {Name: "b", Selector: v1alpha1.TargetSelector{NamespaceSelector: bad}}}
-	inCanary.Canary.Selector = &v1alpha1.TargetSelector{LabelSelector: bad}
-	for want, s := range map[string]*v1alpha1.RemediationStrategy{"stages[1].selector.namespaceSelector": inStage, "canary.selector.labelSelector": inCanary} {
+	inCanary.Canary.Selector = &v1alpha1.TargetSelector{ObjectSelector: bad}
+	for want, s := range map[string]*v1alpha1.RemediationStrategy{"stages[1].selector.namespaceSelector": inStage, "canary.selector.objectSelector": inCanary} {
 		if _, err := canary.ReadStages(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, got %v", want, err)
 		}

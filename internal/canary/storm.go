@@ -26,7 +26,7 @@ type Violations struct {
 // one is known, so that a rise while nobody counted is a rise all the same. The
 // first number of a revision is never a storm: nothing is known from before. After
 // an opening the new number is what the next rise is measured from.
-func Storm(st v1alpha1.CircuitBreakerStatus, v Violations, s v1alpha1.BreakerStrategy, now time.Time) v1alpha1.CircuitBreakerStatus {
+func Storm(st v1alpha1.RemediationBreakerStatus, v Violations, s v1alpha1.BreakerStrategy, now time.Time) v1alpha1.RemediationBreakerStatus {
 	l := limitsOf(s)
 	st = tick(st, l, now)
 	if st.Storm == nil || st.Storm.Revision != v.Revision {

@@ -19,7 +19,7 @@ type count struct {
 	revision string
 }
 
-func weather(st v1alpha1.CircuitBreakerStatus, counts ...count) v1alpha1.CircuitBreakerStatus {
+func weather(st v1alpha1.RemediationBreakerStatus, counts ...count) v1alpha1.RemediationBreakerStatus {
 	for _, c := range counts {
 		if c.revision == "" {
 			c.revision = "r1"
@@ -66,7 +66,7 @@ func TestStorm(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			st := weather(v1alpha1.CircuitBreakerStatus{}, tc.counts...)
+			st := weather(v1alpha1.RemediationBreakerStatus{}, tc.counts...)
 			if st.State != tc.want {
 				t.Errorf("%s\nthe breaker is %s (%s: %s), want %s", tc.reason, st.State, st.Reason, st.Message, tc.want)
 			}
@@ -78,7 +78,7 @@ func TestStorm(t *testing.T) {
 }
 
 func TestAStormIsCountedOnce(t *testing.T) {
-	st := weather(v1alpha1.CircuitBreakerStatus{}, count{0, 0, ""}, count{time.Minute, 150, ""})
+	st := weather(v1alpha1.RemediationBreakerStatus{}, count{0, 0, ""}, count{time.Minute, 150, ""})
 	long := v1alpha1.BreakerStrategy{Window: metav1.Duration{Duration: 10 * time.Hour}}
 	st = canary.Storm(st, canary.Violations{Revision: "r1", Objects: 160}, long, start.Add(31*time.Minute+time.Second))
 	if st.State != v1alpha1.BreakerHalfOpen || st.Openings != 1 {
@@ -96,7 +96,7 @@ func TestAStormIsARiseWithinTheWindow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := v1alpha1.BreakerStrategy{Window: metav1.Duration{Duration: 30 * time.Minute},
 			Storm: v1alpha1.StormStrategy{NewViolations: rapid.Int32Range(1, 40).Draw(t, "limit")}}
-		var st v1alpha1.CircuitBreakerStatus
+		var st v1alpha1.RemediationBreakerStatus
 		var past []count
 		now := time.Duration(0)
 		for range rapid.IntRange(1, 40).Draw(t, "counts") {
@@ -140,7 +140,7 @@ func rises(past []count, c count, window time.Duration, limit int32) bool {
 }
 
 func TestAStormSurvivesARestartAndABrokenStatusIsOpen(t *testing.T) {
-	st := weather(v1alpha1.CircuitBreakerStatus{}, count{0, 40, ""})
+	st := weather(v1alpha1.RemediationBreakerStatus{}, count{0, 40, ""})
 	copied := *st.DeepCopy() // what a restart reads back
 	if got := weather(copied, count{time.Minute, 140, ""}).State; got != v1alpha1.BreakerOpen {
 		t.Errorf("after a restart the breaker is %s, want Open", got)

@@ -14,11 +14,11 @@ import (
 
 func TestTickByTimeAlone(t *testing.T) {
 	s := v1alpha1.BreakerStrategy{}
-	opened := outcomes(v1alpha1.CircuitBreakerStatus{}, s, "C")
-	counted := outcomes(v1alpha1.CircuitBreakerStatus{}, s, "sf")
+	opened := outcomes(v1alpha1.RemediationBreakerStatus{}, s, "C")
+	counted := outcomes(v1alpha1.RemediationBreakerStatus{}, s, "sf")
 	cases := map[string]struct {
 		reason string
-		from   v1alpha1.CircuitBreakerStatus
+		from   v1alpha1.RemediationBreakerStatus
 		after  time.Duration
 		want   gist
 	}{
@@ -26,19 +26,19 @@ func TestTickByTimeAlone(t *testing.T) {
 			reason: "Nothing at all is set.", want: gist{State: v1alpha1.BreakerClosed, Reason: canary.ReasonWithinLimits},
 		},
 		"A breaker that nobody has looked at yet is closed": {
-			reason: "The schema's default is all that it has.", from: v1alpha1.CircuitBreakerStatus{ObservedGeneration: v1alpha1.NotObserved},
+			reason: "The schema's default is all that it has.", from: v1alpha1.RemediationBreakerStatus{ObservedGeneration: v1alpha1.NotObserved},
 			want: gist{State: v1alpha1.BreakerClosed, Reason: canary.ReasonWithinLimits},
 		},
 		"A status that was observed and has no state is broken, not new": {
-			reason: "Something was written, and what isn't known.", from: v1alpha1.CircuitBreakerStatus{ObservedGeneration: 1},
+			reason: "Something was written, and what isn't known.", from: v1alpha1.RemediationBreakerStatus{ObservedGeneration: 1},
 			want: gist{State: v1alpha1.BreakerOpen, Reason: canary.ReasonInconsistentState, Openings: 1, OpenFor: 30 * time.Minute},
 		},
 		"A status with a storm's count and no state is broken, not new": {
-			reason: "Whoever counts gives the breaker a state too.", from: v1alpha1.CircuitBreakerStatus{Storm: &v1alpha1.BreakerStorm{Revision: "r", Violating: 3}},
+			reason: "Whoever counts gives the breaker a state too.", from: v1alpha1.RemediationBreakerStatus{Storm: &v1alpha1.BreakerStorm{Revision: "r", Violating: 3}},
 			want: gist{State: v1alpha1.BreakerOpen, Reason: canary.ReasonInconsistentState, Openings: 1, OpenFor: 30 * time.Minute},
 		},
 		"A status with a condition and no state is broken, not new": {
-			reason: "Something was written, and what isn't known.", from: v1alpha1.CircuitBreakerStatus{Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady}}},
+			reason: "Something was written, and what isn't known.", from: v1alpha1.RemediationBreakerStatus{Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady}}},
 			want: gist{State: v1alpha1.BreakerOpen, Reason: canary.ReasonInconsistentState, Openings: 1, OpenFor: 30 * time.Minute},
 		},
 		"An open breaker stays open until its time": {
@@ -86,7 +86,7 @@ func TestTickByTimeAlone(t *testing.T) {
 
 func TestOutcomesOfAFarFutureLeaveInTheEnd(t *testing.T) {
 	s := v1alpha1.BreakerStrategy{}
-	st := canary.Next(v1alpha1.CircuitBreakerStatus{}, canary.Event{Type: canary.TargetFailed, Key: "k"}, s, start.AddDate(5, 0, 0))
+	st := canary.Next(v1alpha1.RemediationBreakerStatus{}, canary.Event{Type: canary.TargetFailed, Key: "k"}, s, start.AddDate(5, 0, 0))
 	st = canary.Tick(st, s, start)
 	if st.Failures != 1 {
 		t.Errorf("failures = %d after the clock went back, want 1: the failure is real", st.Failures)
@@ -100,7 +100,7 @@ func TestShorterWindowKeepsSixBuckets(t *testing.T) {
 	short := v1alpha1.BreakerStrategy{Window: metav1.Duration{Duration: 6 * time.Minute}, MinSamples: 1000, ConsecutiveFailures: 1000}
 	long := short
 	long.Window.Duration = 60 * time.Minute
-	st := v1alpha1.CircuitBreakerStatus{}
+	st := v1alpha1.RemediationBreakerStatus{}
 	for i := range 6 {
 		st = canary.Next(st, canary.Event{Type: canary.TargetFailed}, short, start.Add(time.Duration(i)*time.Minute))
 	}
@@ -123,7 +123,7 @@ func TestAnOpeningKeepsAnEarlierPromise(t *testing.T) {
 }
 
 func TestOnlyTheLatestOutcomesAreRemembered(t *testing.T) {
-	s, st := v1alpha1.BreakerStrategy{}, v1alpha1.CircuitBreakerStatus{}
+	s, st := v1alpha1.BreakerStrategy{}, v1alpha1.RemediationBreakerStatus{}
 	record := func(key string) {
 		st = canary.Next(st, canary.Event{Type: canary.TargetSucceeded, Key: key}, s, start)
 	}

@@ -48,7 +48,7 @@ func Validate(s *v1alpha1.RemediationStrategy) []Problem {
 	checkCanary(&p, s.Canary)
 	checkWaves(&p, s.Waves)
 	checkStages(&p, s.Stages)
-	p.within("maxConcurrent", s.MaxConcurrent, 1, 100)
+	p.within("maxInFlight", s.MaxInFlight, 1, 100)
 	if s.Soak != nil {
 		p.lasts("soak", *s.Soak, 0, maxSoak)
 	}

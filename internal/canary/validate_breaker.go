@@ -16,7 +16,7 @@ const (
 // checkBreaker finds what is wrong with the breaker's limits.
 func checkBreaker(p *problems, b *v1alpha1.BreakerStrategy) {
 	p.within("breaker.consecutiveFailures", b.ConsecutiveFailures, 1, 1000)
-	p.within("breaker.failureRatio", b.FailureRatio, 1, 100)
+	p.within("breaker.failurePercent", b.FailurePercent, 1, 100)
 	p.within("breaker.minSamples", b.MinSamples, 1, 10000)
 	p.within("breaker.storm.newViolations", b.Storm.NewViolations, 1, math.MaxInt32)
 	p.objective(b.SLO)

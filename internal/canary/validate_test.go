@@ -87,16 +87,16 @@ func TestValidate(t *testing.T) {
 		"Numbers keep to their ranges": {
 			strategy: with(func(s *v1alpha1.RemediationStrategy) {
 				retries := int32(21)
-				s.MaxConcurrent, s.RetryLimit, s.History.Limit = 101, &retries, 101
-				s.Breaker.ConsecutiveFailures, s.Breaker.FailureRatio, s.Breaker.MinSamples = -1, 101, -5
+				s.MaxInFlight, s.RetryLimit, s.History.Limit = 101, &retries, 101
+				s.Breaker.ConsecutiveFailures, s.Breaker.FailurePercent, s.Breaker.MinSamples = -1, 101, -5
 				s.Breaker.Cooldown.Duration = 25 * time.Hour
 			}),
 			want: []string{
-				"maxConcurrent: 101: must be from 1 to 100",
+				"maxInFlight: 101: must be from 1 to 100",
 				"retryLimit: 21: must be from 0 to 20",
 				"history.limit: 101: must be from 1 to 100",
 				"breaker.consecutiveFailures: -1: must be from 1 to 1000",
-				"breaker.failureRatio: 101: must be from 1 to 100",
+				"breaker.failurePercent: 101: must be from 1 to 100",
 				"breaker.minSamples: -5: must be from 1 to 10000",
 				"breaker.cooldown: 25h0m0s: must be from 1s to 24h0m0s",
 			},
@@ -125,7 +125,7 @@ func TestValidate(t *testing.T) {
 			},
 		},
 		"Stages say what they choose": {
-			strategy: with(stages(v1alpha1.RolloutStage{Name: "all"}, v1alpha1.RolloutStage{Name: "also", Selector: v1alpha1.TargetSelector{LabelSelector: &metav1.LabelSelector{}}})),
+			strategy: with(stages(v1alpha1.RolloutStage{Name: "all"}, v1alpha1.RolloutStage{Name: "also", Selector: v1alpha1.TargetSelector{ObjectSelector: &metav1.LabelSelector{}}})),
 			want:     []string{"stages[0].selector: it chooses every target", "stages[1].selector: it chooses every target"},
 		},
 		"Stages choose by labels that can be": {
@@ -138,10 +138,10 @@ func TestValidate(t *testing.T) {
 		},
 		"A canary is chosen by a selector that can be read": {
 			strategy: with(func(s *v1alpha1.RemediationStrategy) {
-				s.Canary.Selector = &v1alpha1.TargetSelector{LabelSelector: &metav1.LabelSelector{
+				s.Canary.Selector = &v1alpha1.TargetSelector{ObjectSelector: &metav1.LabelSelector{
 					MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "tier", Operator: "Near"}}}}
 			}),
-			want: []string{`canary.selector.labelSelector: "Near" is not a valid label selector operator`},
+			want: []string{`canary.selector.objectSelector: "Near" is not a valid label selector operator`},
 		},
 
 		"A budget is right": {strategy: with(func(s *v1alpha1.RemediationStrategy) { s.Budget = budget("10%", 2) })},

@@ -79,13 +79,13 @@ func checkStages(p *problems, stages []v1alpha1.RolloutStage) {
 // checkSelector refuses a selector that chooses everything by saying nothing:
 // it is more likely forgotten than meant.
 func checkSelector(p *problems, field string, s v1alpha1.TargetSelector) {
-	if empty(s.NamespaceSelector) && empty(s.LabelSelector) {
-		p.add(field, "it chooses every target: give namespaceSelector or labelSelector, or leave it out with what it belongs to")
+	if empty(s.NamespaceSelector) && empty(s.ObjectSelector) {
+		p.add(field, "it chooses every target: give namespaceSelector or objectSelector, or leave it out with what it belongs to")
 	}
 	_, err := metav1.LabelSelectorAsSelector(s.NamespaceSelector)
 	p.addErr(field+".namespaceSelector", err)
-	_, err = metav1.LabelSelectorAsSelector(s.LabelSelector)
-	p.addErr(field+".labelSelector", err)
+	_, err = metav1.LabelSelectorAsSelector(s.ObjectSelector)
+	p.addErr(field+".objectSelector", err)
 }
 
 func empty(s *metav1.LabelSelector) bool {

@@ -11,7 +11,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
-// The bounds of a CircuitBreakerStatus, as its schema states them.
+// The bounds of a RemediationBreakerStatus, as its schema states them.
 const (
 	maxBuckets   = 6
 	maxRecorded  = 64
@@ -34,7 +34,7 @@ func limitsOf(s v1alpha1.BreakerStrategy) limits {
 	s.SetDefaults()
 	l := limits{
 		consecutive:   max(s.ConsecutiveFailures, 1),
-		ratio:         max(s.FailureRatio, 1),
+		ratio:         max(s.FailurePercent, 1),
 		minSamples:    max(s.MinSamples, 1),
 		newViolations: max(s.Storm.NewViolations, 1),
 		window:        s.Window.Duration,
@@ -105,7 +105,7 @@ func merge(buckets []v1alpha1.BreakerBucket) []v1alpha1.BreakerBucket {
 
 // count adds a target's outcome to the window and to the row of failures. A
 // plan's outcome isn't one: its targets are counted.
-func count(st *v1alpha1.CircuitBreakerStatus, e EventType, l limits, now time.Time) {
+func count(st *v1alpha1.RemediationBreakerStatus, e EventType, l limits, now time.Time) {
 	var successes, failures int32
 	switch e {
 	case TargetSucceeded:
@@ -129,7 +129,7 @@ func count(st *v1alpha1.CircuitBreakerStatus, e EventType, l limits, now time.Ti
 }
 
 // setWindow sets the buckets with the sums that people read.
-func setWindow(st *v1alpha1.CircuitBreakerStatus, buckets []v1alpha1.BreakerBucket) {
+func setWindow(st *v1alpha1.RemediationBreakerStatus, buckets []v1alpha1.BreakerBucket) {
 	st.Buckets, st.Failures, st.Outcomes = buckets, 0, 0
 	for _, b := range buckets {
 		st.Failures = add(st.Failures, b.Failures)
@@ -138,7 +138,7 @@ func setWindow(st *v1alpha1.CircuitBreakerStatus, buckets []v1alpha1.BreakerBuck
 }
 
 // remember records an outcome's key. False means that it was counted before.
-func remember(st *v1alpha1.CircuitBreakerStatus, key string) bool {
+func remember(st *v1alpha1.RemediationBreakerStatus, key string) bool {
 	if key == "" {
 		return true
 	}

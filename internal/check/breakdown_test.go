@@ -16,8 +16,8 @@ func found(namespace, name, policyName string, severity v1alpha1.Severity, viola
 	return Result{
 		Subject: Subject{Object: map[string]any{"apiVersion": "v1", "kind": "Pod",
 			"metadata": map[string]any{"namespace": namespace, "name": name}}},
-		Policy: &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: policyName},
-			Spec: v1alpha1.PolicySpec{Severity: severity, Owner: "team-" + policyName}},
+		Policy: &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: policyName},
+			Spec: v1alpha1.RegoPolicySpec{Severity: severity, Owner: "team-" + policyName}},
 		Violations: make([]policy.Violation, violations),
 	}
 }

@@ -55,7 +55,7 @@ func proves(name string, verdictsBefore, verdictsAfter []catalog.Result) error {
 		r := &verdictsAfter[i]
 		cures := r.Policy == name
 		switch {
-		case !cures && r.Definition.Spec.EnforcementAction == v1alpha1.EnforcementDryRun:
+		case !cures && r.Definition.Spec.Admission.Action == v1alpha1.AdmissionAudit:
 		case r.Err != nil:
 			return fmt.Errorf("policy %s can't judge the fixed object: %w", r.Policy, r.Err)
 		case cures && len(r.Violations) > 0:

@@ -14,13 +14,13 @@ import (
 type Result struct {
 	Subject
 	// Policy is shared: read it only.
-	Policy *v1alpha1.Policy
+	Policy *v1alpha1.ClusterRegoPolicy
 	// Revision is the one that judged.
 	Revision string
 	// Violations follow the policy's enforcement action, Warnings only ever warn.
 	// Values of a Secret are censored in both.
 	Violations, Warnings []policy.Violation
-	// Waived is the exception under which the violations don't count; nil while
+	// Waived is the waiver under which the violations don't count; nil while
 	// they do.
 	Waived *catalog.Waiver
 	// Actions are the policy's proposal. They may tell values of a Secret.
@@ -54,7 +54,7 @@ func (r *Result) identity() [4]string {
 
 // Counts says that the violations are neither waived nor only recorded.
 func (r *Result) Counts() bool {
-	return len(r.Violations) > 0 && r.Waived == nil && r.Policy.Spec.EnforcementAction != v1alpha1.EnforcementDryRun
+	return len(r.Violations) > 0 && r.Waived == nil && r.Policy.Spec.Admission.Action != v1alpha1.AdmissionAudit
 }
 
 // Report is what the policies say of all objects.
@@ -81,15 +81,15 @@ type Summary struct {
 	// by the policy's severity and enforcement action.
 	Violations int
 	BySeverity map[v1alpha1.Severity]int
-	ByAction   map[v1alpha1.EnforcementAction]int
+	ByAction   map[v1alpha1.AdmissionAction]int
 	// Warnings counts what warn rules say, Waived the violations under an
-	// exception, Errors the objects that a policy couldn't judge.
+	// waiver, Errors the objects that a policy couldn't judge.
 	Warnings, Waived, Errors int
 }
 
 // Summary counts what the report holds.
 func (r *Report) Summary() Summary {
-	s := Summary{BySeverity: map[v1alpha1.Severity]int{}, ByAction: map[v1alpha1.EnforcementAction]int{}}
+	s := Summary{BySeverity: map[v1alpha1.Severity]int{}, ByAction: map[v1alpha1.AdmissionAction]int{}}
 	for i := range r.Results {
 		result := &r.Results[i]
 		s.Warnings += len(result.Warnings)
@@ -101,7 +101,7 @@ func (r *Report) Summary() Summary {
 		} else if n > 0 {
 			s.Violations += n
 			s.BySeverity[result.Policy.Spec.Severity] += n
-			s.ByAction[result.Policy.Spec.EnforcementAction] += n
+			s.ByAction[result.Policy.Spec.Admission.Action] += n
 		}
 	}
 	return s

@@ -16,7 +16,7 @@ import (
 
 // Options tune Run.
 type Options struct {
-	// Now is the time of evaluation: what time.now_ns returns, and what exceptions
+	// Now is the time of evaluation: what time.now_ns returns, and what waivers
 	// expire by. Required.
 	Now time.Time
 	// Fix asks for Result.Fix.

@@ -30,18 +30,18 @@ remediation contains {"action": "patch", "ops": [{"op": "remove", "path": "/data
 
 func now() time.Time { return time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC) }
 
-func aPolicy(name, rego string, kinds ...string) *v1alpha1.Policy {
-	return &v1alpha1.Policy{
+func aPolicy(name, rego string, kinds ...string) *v1alpha1.ClusterRegoPolicy {
+	return &v1alpha1.ClusterRegoPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: v1alpha1.PolicySpec{
-			Severity: v1alpha1.SeverityHigh, EnforcementAction: v1alpha1.EnforcementDeny,
-			Modules: []v1alpha1.Module{{Name: name + ".rego", Rego: rego}},
-			Match:   v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: kinds}}},
+		Spec: v1alpha1.RegoPolicySpec{
+			Severity: v1alpha1.SeverityHigh, Admission: v1alpha1.Admission{Action: v1alpha1.AdmissionDeny},
+			Rego:  v1alpha1.RegoSource{File: name + ".rego", Main: rego},
+			Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: kinds}}},
 		},
 	}
 }
 
-func inForce(tb testing.TB, policies []*v1alpha1.Policy, exceptions ...*v1alpha1.PolicyException) *catalog.Snapshot {
+func inForce(tb testing.TB, policies []*v1alpha1.ClusterRegoPolicy, waivers ...*v1alpha1.Waiver) *catalog.Snapshot {
 	tb.Helper()
 	c := catalog.New(catalog.Options{TimeLimit: 10 * time.Second})
 	for _, p := range policies {
@@ -49,8 +49,8 @@ func inForce(tb testing.TB, policies []*v1alpha1.Policy, exceptions ...*v1alpha1
 			tb.Fatal(err)
 		}
 	}
-	for _, e := range exceptions {
-		if err := c.SetException(e); err != nil {
+	for _, e := range waivers {
+		if err := c.SetWaiver(e); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -98,10 +98,10 @@ func TestRun(t *testing.T) {
 	byLabel.Spec.Match.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "shop"}}
 	inDefault := aPolicy("in-default", hats, "ConfigMap")
 	inDefault.Spec.Match.Namespaces = []string{"default"}
-	until := func(at time.Time) *v1alpha1.PolicyException {
-		return &v1alpha1.PolicyException{
+	until := func(at time.Time) *v1alpha1.Waiver {
+		return &v1alpha1.Waiver{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "legacy"},
-			Spec:       v1alpha1.PolicyExceptionSpec{Policies: []string{"hats"}, Reason: "for now", ExpiresAt: metav1.NewTime(at)},
+			Spec:       v1alpha1.WaiverSpec{WaiverTerms: v1alpha1.WaiverTerms{Policies: []string{"hats"}, Reason: "for now", ExpirationTime: metav1.NewTime(at)}},
 		}
 	}
 	tests := map[string]struct {
@@ -111,45 +111,45 @@ func TestRun(t *testing.T) {
 		want     []string
 	}{
 		"a violation": {
-			"with the line of its field", inForce(t, []*v1alpha1.Policy{aPolicy("hats", hats, "ConfigMap")}), hat,
+			"with the line of its field", inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("hats", hats, "ConfigMap")}), hat,
 			[]string{"6 ConfigMap shop/a hats: the hat top is forbidden"},
 		},
 		"a selected namespace among the manifests": {
-			"the policy knows its labels", inForce(t, []*v1alpha1.Policy{byLabel}),
+			"the policy knows its labels", inForce(t, []*v1alpha1.ClusterRegoPolicy{byLabel}),
 			hat + "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {tier: shop}}\n",
 			[]string{"6 ConfigMap shop/a by-label: the hat top is forbidden"},
 		},
 		"a namespace that isn't selected": {
-			"the policy doesn't concern the object", inForce(t, []*v1alpha1.Policy{byLabel}),
+			"the policy doesn't concern the object", inForce(t, []*v1alpha1.ClusterRegoPolicy{byLabel}),
 			hat + "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n", nil,
 		},
 		"a namespace that nobody knows": {
-			"it is an error, never a pass", inForce(t, []*v1alpha1.Policy{byLabel}), hat,
+			"it is an error, never a pass", inForce(t, []*v1alpha1.ClusterRegoPolicy{byLabel}), hat,
 			[]string{"ConfigMap shop/a by-label: error: policy by-label: its namespaceSelector can't be judged: the Namespace shop isn't known yet"},
 		},
-		"an exception": {
-			"it waives as in the cluster", inForce(t, []*v1alpha1.Policy{aPolicy("hats", hats, "ConfigMap")}, until(now().Add(time.Hour))), hat,
+		"a waiver": {
+			"it waives as in the cluster", inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("hats", hats, "ConfigMap")}, until(now().Add(time.Hour))), hat,
 			[]string{"ConfigMap shop/a hats: waived by legacy"},
 		},
-		"an exception that has expired": {
-			"it waives nothing", inForce(t, []*v1alpha1.Policy{aPolicy("hats", hats, "ConfigMap")}, until(now())), hat,
+		"a waiver that has expired": {
+			"it waives nothing", inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("hats", hats, "ConfigMap")}, until(now())), hat,
 			[]string{"6 ConfigMap shop/a hats: the hat top is forbidden"},
 		},
 		"an object without namespace": {
-			"it is where it would be created", inForce(t, []*v1alpha1.Policy{inDefault}), strings.Replace(hat, ", namespace: shop", "", 1),
+			"it is where it would be created", inForce(t, []*v1alpha1.ClusterRegoPolicy{inDefault}), strings.Replace(hat, ", namespace: shop", "", 1),
 			[]string{"6 ConfigMap default/a in-default: the hat top is forbidden"},
 		},
 		"a rule that fails": {
-			"it is an error, never a pass", inForce(t, []*v1alpha1.Policy{aPolicy("broken", "package p\n\nimport rego.v1\n\ndeny contains \"x\" if to_number(input.object.data.hat) > 3\n", "ConfigMap")}), hat,
+			"it is an error, never a pass", inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("broken", "package p\n\nimport rego.v1\n\ndeny contains \"x\" if to_number(input.object.data.hat) > 3\n", "ConfigMap")}), hat,
 			[]string{`ConfigMap shop/a broken: error: policy broken: rule deny: broken.rego:5: eval_builtin_error: to_number: strconv.ParseFloat: parsing "top": invalid syntax`},
 		},
 		"a Secret": {
-			"its values aren't told", inForce(t, []*v1alpha1.Policy{aPolicy("hats", hats, "Secret")}),
+			"its values aren't told", inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("hats", hats, "Secret")}),
 			"apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: shop}\ndata: {hat: aHVzaGh1c2g=}\n",
 			[]string{"4 Secret shop/a hats: the hat [censored] is forbidden"},
 		},
 		"a policy among the manifests": {
-			"it is an object as any other", inForce(t, []*v1alpha1.Policy{aPolicy("hats", hats, "ConfigMap")}),
+			"it is an object as any other", inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("hats", hats, "ConfigMap")}),
 			"apiVersion: evenkeel.dev/v1alpha1\nkind: Policy\nmetadata: {name: a}\n", nil,
 		},
 	}
@@ -164,11 +164,11 @@ func TestRun(t *testing.T) {
 
 func TestRunCountsAndKeepsWhatIsClean(t *testing.T) {
 	text := hat + strings.ReplaceAll(hat, "hat: top", "cap: flat") + "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n"
-	report := judged(t, inForce(t, []*v1alpha1.Policy{aPolicy("hats", hats, "ConfigMap")}), text, check.Options{Clean: true})
+	report := judged(t, inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("hats", hats, "ConfigMap")}), text, check.Options{Clean: true})
 	if report.Objects != 3 || report.Unconcerned != 1 || report.Policies != 1 || len(report.Results) != 1 || len(report.Clean) != 1 {
 		t.Errorf("report %+v", report)
 	}
-	if s := report.Summary(); s.Violations != 1 || s.BySeverity[v1alpha1.SeverityHigh] != 1 || s.ByAction[v1alpha1.EnforcementDeny] != 1 {
+	if s := report.Summary(); s.Violations != 1 || s.BySeverity[v1alpha1.SeverityHigh] != 1 || s.ByAction[v1alpha1.AdmissionDeny] != 1 {
 		t.Errorf("summary %+v", s)
 	}
 }
@@ -176,13 +176,13 @@ func TestRunCountsAndKeepsWhatIsClean(t *testing.T) {
 func TestRunShowsAFixOnlyWhenItCures(t *testing.T) {
 	tests := map[string]struct {
 		reason, rego string
-		others       []*v1alpha1.Policy
+		others       []*v1alpha1.ClusterRegoPolicy
 		want         string
 	}{
 		"one that cures":          {"it is shown as a diff", hats, nil, "-  hat: top\n"},
 		"one that doesn't cure":   {"it would mislead", strings.Replace(hats, `"remove", "path": "/data/hat"`, `"replace", "path": "/data/hat", "value": "cap"`, 1), nil, ""},
 		"one that can't be made":  {"there is no such field", strings.Replace(hats, `"path": "/data/hat"}]`, `"path": "/data/cap"}]`, 1), nil, ""},
-		"one that breaks another": {"the rollout would refuse it", hats, []*v1alpha1.Policy{aPolicy("bare", "package p\n\nimport rego.v1\n\ndeny contains \"a bare head\" if not input.object.data.hat\n", "ConfigMap")}, ""},
+		"one that breaks another": {"the rollout would refuse it", hats, []*v1alpha1.ClusterRegoPolicy{aPolicy("bare", "package p\n\nimport rego.v1\n\ndeny contains \"a bare head\" if not input.object.data.hat\n", "ConfigMap")}, ""},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestRunIsTheSameHoweverTheWorkFalls(t *testing.T) {
 	for i := range 60 {
 		fmt.Fprintf(&text, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d, namespace: shop}\ndata: {hat: h%d}\n---\n", i%7, i)
 	}
-	snapshot := inForce(t, []*v1alpha1.Policy{aPolicy("b", hats, "ConfigMap"), aPolicy("a", hats, "ConfigMap")})
+	snapshot := inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("b", hats, "ConfigMap"), aPolicy("a", hats, "ConfigMap")})
 	first := lines(judged(t, snapshot, text.String(), check.Options{}))
 	if len(first) != 120 {
 		t.Fatalf("%d violations, want 120", len(first))

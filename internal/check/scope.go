@@ -45,7 +45,7 @@ func builtInClusterScoped(kind policy.GroupKind) bool {
 		"resource.k8s.io":           {"DeviceClass", "ResourceSlice", "DeviceTaintRule"},
 		"networking.k8s.io":         {"IngressClass", "IPAddress", "ServiceCIDR"},
 		"storage.k8s.io":            {"StorageClass", "CSIDriver", "CSINode", "VolumeAttachment", "VolumeAttributesClass"},
-		"evenkeel.dev":              {"Policy", "Remediation", "RemediationSlice", "RemediationApproval", "CircuitBreaker"},
+		"evenkeel.dev":              {"ClusterRegoPolicy", "Remediation", "RemediationSlice", "RemediationApproval", "RemediationBreaker"},
 		"authorization.k8s.io":      {"SubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview"},
 		// Nothing of these groups is namespaced.
 		"admissionregistration.k8s.io": nil,

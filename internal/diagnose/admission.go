@@ -19,10 +19,10 @@ import (
 const slowAdmission = time.Second
 
 // probe is a policy that matches nothing. It is sent as a dry run only.
-func probe(rego string) *v1alpha1.Policy {
-	p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "evenkeel-doctor-probe"}}
-	p.Spec = v1alpha1.PolicySpec{Title: "Probe", Description: "Asks whether admission answers; never stored.", Owner: "doctor", Severity: v1alpha1.SeverityLow,
-		RunbookURL: "https://evenkeel.dev/docs/troubleshoot", Modules: []v1alpha1.Module{{Name: "probe.rego", Rego: rego}}, EnforcementAction: v1alpha1.EnforcementDryRun}
+func probe(rego string) *v1alpha1.ClusterRegoPolicy {
+	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "evenkeel-doctor-probe"}}
+	p.Spec = v1alpha1.RegoPolicySpec{Title: "Probe", Description: "Asks whether admission answers; never stored.", Owner: "doctor", Severity: v1alpha1.SeverityLow,
+		RunbookURL: "https://evenkeel.dev/docs/troubleshoot", Rego: v1alpha1.RegoSource{File: "probe.rego", Main: rego}, Admission: v1alpha1.Admission{Action: v1alpha1.AdmissionAudit}}
 	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
 	p.Spec.Match.Namespaces = []string{"evenkeel-doctor-probe"}
 	p.SetDefaults()

@@ -20,8 +20,8 @@ const staleScan = 30 * time.Minute
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // policyList reads all policies, or says why it can't.
-func (in *Installation) policyList(ctx context.Context) ([]v1alpha1.Policy, []Finding) {
-	list := &v1alpha1.PolicyList{}
+func (in *Installation) policyList(ctx context.Context) ([]v1alpha1.ClusterRegoPolicy, []Finding) {
+	list := &v1alpha1.ClusterRegoPolicyList{}
 	if err := in.Client.List(ctx, list); err != nil {
 		return nil, []Finding{unread("policies", err)}
 	}
@@ -38,7 +38,7 @@ func policies(ctx context.Context, in *Installation) []Finding {
 		case p.Status.ObservedGeneration != p.Generation:
 			found = append(found, warned("if it stays, see the check leader", "policy %s was changed, and the manager hasn't looked at it since", p.Name))
 		case stalled != nil && stalled.Status == metav1.ConditionTrue:
-			found = append(found, failed("kubectl describe policy "+p.Name, "policy %s: %s: %s", p.Name, stalled.Reason, stalled.Message))
+			found = append(found, failed("kubectl describe rego "+p.Name, "policy %s: %s: %s", p.Name, stalled.Reason, stalled.Message))
 		case ready != nil && ready.Reason == v1alpha1.ReasonCompileFailed:
 			found = append(found, failed("mend its Rego: evenkeel test shows why; the last good revision stays in force", "policy %s doesn't compile: %s", p.Name, ready.Message))
 		}
@@ -92,7 +92,7 @@ func sources(ctx context.Context, in *Installation) []Finding {
 
 // breakers looks whether anything keeps Evenkeel from writing.
 func breakers(ctx context.Context, in *Installation) []Finding {
-	list := &v1alpha1.CircuitBreakerList{}
+	list := &v1alpha1.RemediationBreakerList{}
 	if err := in.Client.List(ctx, list); err != nil {
 		return []Finding{unread("circuit breakers", err)}
 	}

@@ -44,7 +44,7 @@ func (in *Installation) resources(group, kind string) (schema.GroupVersionResour
 
 // needs collects the rights that a choice of verbs asks for on the kinds that
 // policies match.
-func (in *Installation) needs(list []v1alpha1.Policy, verbs func(*v1alpha1.Policy, schema.GroupKind) map[string][]string) ([]right, error) {
+func (in *Installation) needs(list []v1alpha1.ClusterRegoPolicy, verbs func(*v1alpha1.ClusterRegoPolicy, schema.GroupKind) map[string][]string) ([]right, error) {
 	byPlace := map[string]right{}
 	for i := range list {
 		for _, match := range list[i].Spec.Match.Resources {
@@ -113,7 +113,7 @@ func (in *Installation) refused(ctx context.Context, wanted []right) ([]right, e
 // readRights looks whether the manager may read what policies match: what it can't
 // read, it can't scan.
 func readRights(ctx context.Context, in *Installation) []Finding {
-	return in.rightsOf(ctx, "reader", Fail, "read what policies match", func(*v1alpha1.Policy, schema.GroupKind) map[string][]string {
+	return in.rightsOf(ctx, "reader", Fail, "read what policies match", func(*v1alpha1.ClusterRegoPolicy, schema.GroupKind) map[string][]string {
 		return map[string][]string{"": {"get", "list", "watch"}}
 	})
 }
@@ -121,7 +121,7 @@ func readRights(ctx context.Context, in *Installation) []Finding {
 // writeRights looks whether the manager may mend what policies with a remediation
 // match. A right that holds in some namespaces only is asked for by the plan itself.
 func writeRights(ctx context.Context, in *Installation) []Finding {
-	return in.rightsOf(ctx, "writer", Warn, "mend what policies are to mend, cluster-wide", func(p *v1alpha1.Policy, kind schema.GroupKind) map[string][]string {
+	return in.rightsOf(ctx, "writer", Warn, "mend what policies are to mend, cluster-wide", func(p *v1alpha1.ClusterRegoPolicy, kind schema.GroupKind) map[string][]string {
 		out := map[string][]string{}
 		strategy := p.Spec.Remediation.DeepCopy()
 		strategy.SetDefaults()
@@ -140,7 +140,7 @@ func writeRights(ctx context.Context, in *Installation) []Finding {
 	})
 }
 
-func (in *Installation) rightsOf(ctx context.Context, role string, status Status, what string, verbs func(*v1alpha1.Policy, schema.GroupKind) map[string][]string) []Finding {
+func (in *Installation) rightsOf(ctx context.Context, role string, status Status, what string, verbs func(*v1alpha1.ClusterRegoPolicy, schema.GroupKind) map[string][]string) []Finding {
 	list, found := in.policyList(ctx)
 	if found != nil {
 		return found

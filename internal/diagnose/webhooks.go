@@ -57,9 +57,9 @@ func (in *Installation) entries(ctx context.Context) (have []entry, narrowed []s
 
 // expected are the entries that an installation with such policies has, with
 // their failure policies.
-func expected(list []v1alpha1.Policy) map[string]admissionregistrationv1.FailurePolicyType {
+func expected(list []v1alpha1.ClusterRegoPolicy) map[string]admissionregistrationv1.FailurePolicyType {
 	want := map[string]admissionregistrationv1.FailurePolicyType{}
-	for _, name := range []string{webhook.WebhookPolicies, webhook.WebhookExceptions, webhook.WebhookApprovals,
+	for _, name := range []string{webhook.WebhookPolicies, webhook.WebhookWaivers, webhook.WebhookApprovals,
 		webhook.WebhookAuthor, webhook.WebhookApprover, webhook.WebhookBreakerRequests, webhook.WebhookPlanRequests} {
 		want[name] = admissionregistrationv1.Fail
 	}
@@ -86,7 +86,7 @@ func webhooks(ctx context.Context, in *Installation) []Finding {
 	if len(have) == 0 {
 		return []Finding{failed(madeByLeader, "the webhook configurations %q aren't there: nothing is judged at admission", webhook.ConfigurationName)}
 	}
-	list := &v1alpha1.PolicyList{}
+	list := &v1alpha1.ClusterRegoPolicyList{}
 	if err := in.Client.List(ctx, list); err != nil {
 		return []Finding{unread("policies", err)}
 	}

@@ -40,11 +40,11 @@ func fleet(waves ...int32) display.Rollout {
 			rem.Spec.Targets++
 		}
 	}
-	closed := v1alpha1.CircuitBreakerStatus{State: v1alpha1.BreakerClosed, Outcomes: 12, Failures: 1}
-	return display.Rollout{Remediation: rem, Slices: []v1alpha1.RemediationSlice{slice}, Now: clock(), Breakers: []v1alpha1.CircuitBreaker{
-		{ObjectMeta: metav1.ObjectMeta{Name: "global"}, Spec: v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal}}, Status: closed},
+	closed := v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed, Outcomes: 12, Failures: 1}
+	return display.Rollout{Remediation: rem, Slices: []v1alpha1.RemediationSlice{slice}, Now: clock(), Breakers: []v1alpha1.RemediationBreaker{
+		{ObjectMeta: metav1.ObjectMeta{Name: "global"}, Spec: v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal}}, Status: closed},
 		{ObjectMeta: metav1.ObjectMeta{Name: "policy-no-privilege"}, Status: closed,
-			Spec: v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: "no-privilege"}}}}}
+			Spec: v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: "no-privilege"}}}}}
 }
 
 // records sets the states of the first targets, and counts them.
@@ -94,7 +94,7 @@ func rolledBack() display.Rollout {
 		Message: "1 write undone; no other wave was begun. canary failed: Deployment shop/web-000: its health got worse", PhaseStartedAt: ago(time.Hour)}
 	records(r, append([]v1alpha1.TargetRecord{{State: v1alpha1.TargetReverted, Reason: v1alpha1.ReasonUnhealthy, Message: "its health got worse"}},
 		many(9, v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonNotAttempted})...)...)
-	r.Breakers[1].Status = v1alpha1.CircuitBreakerStatus{State: v1alpha1.BreakerOpen, Reason: "CanaryFailed", Message: "The canary failed."}
+	r.Breakers[1].Status = v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerOpen, Reason: "CanaryFailed", Message: "The canary failed."}
 	r.Breakers[0].Spec.Mode = v1alpha1.BreakerForcedOpen
 	return r
 }

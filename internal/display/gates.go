@@ -73,7 +73,7 @@ func (r Rollout) analysisGate(gate drawGate) {
 	}
 }
 
-func breakerGate(gate drawGate, cb *v1alpha1.CircuitBreaker) {
+func breakerGate(gate drawGate, cb *v1alpha1.RemediationBreaker) {
 	switch {
 	case cb.Spec.ForcedOpen():
 		gate(bad, "breaker", "%s is held open by a person; release: evenkeel breaker close %s", cb.Name, cb.Name)

@@ -17,7 +17,7 @@ func (r Rollout) Line() string {
 }
 
 // CoveredBy says whether a breaker covers the plan, or a part of its targets.
-func (r Rollout) CoveredBy(cb *v1alpha1.CircuitBreaker) bool {
+func (r Rollout) CoveredBy(cb *v1alpha1.RemediationBreaker) bool {
 	switch cb.Spec.Scope.Type {
 	case v1alpha1.BreakerScopeGlobal:
 		return true

@@ -16,7 +16,7 @@ type Rollout struct {
 	// Slices hold the targets, in order. Some may be missing while they are made.
 	Slices []v1alpha1.RemediationSlice
 	// Breakers are those that cover the plan.
-	Breakers []v1alpha1.CircuitBreaker
+	Breakers []v1alpha1.RemediationBreaker
 	Now      time.Time
 }
 

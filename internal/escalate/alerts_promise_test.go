@@ -26,7 +26,7 @@ func TestWhatAnAlertPromisesIsTrue(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			alerts := escalate.Alerts(escalate.State{Policies: []v1alpha1.Policy{policy()}, Remediations: []v1alpha1.Remediation{tc.plan}}, now, options())
+			alerts := escalate.Alerts(escalate.State{Policies: []v1alpha1.ClusterRegoPolicy{policy()}, Remediations: []v1alpha1.Remediation{tc.plan}}, now, options())
 			if len(alerts) != 1 || alerts[0].Name != tc.alert {
 				t.Fatalf("the alerts are %+v, want %s", alerts, tc.alert)
 			}

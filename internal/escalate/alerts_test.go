@@ -52,70 +52,70 @@ func goesOn(l line) line {
 func TestAlerts(t *testing.T) {
 	failed := counts(v1alpha1.TargetCounts{Done: 5, Failed: 2})
 	for name, tc := range map[string]struct {
-		policies  []v1alpha1.Policy
+		policies  []v1alpha1.ClusterRegoPolicy
 		plans     []v1alpha1.Remediation
-		breakers  []v1alpha1.CircuitBreaker
+		breakers  []v1alpha1.RemediationBreaker
 		evidence  map[string]escalate.Evidence
 		want      []line
 		wantDueIn time.Duration
 	}{
 		"a plan at work is no alert": {
 			wantDueIn: 50 * time.Minute, // without progress until then
-			policies:  []v1alpha1.Policy{policy()},
+			policies:  []v1alpha1.ClusterRegoPolicy{policy()},
 			plans:     []v1alpha1.Remediation{plan("a", v1alpha1.PhaseApplying)},
 		},
 		"a plan held for less than its deadline isn't due yet": {
-			policies:  []v1alpha1.Policy{policy()},
+			policies:  []v1alpha1.ClusterRegoPolicy{policy()},
 			plans:     []v1alpha1.Remediation{plan("a", v1alpha1.PhaseHeld, heldSince(29*time.Minute))},
 			wantDueIn: time.Minute,
 		},
 		"a plan held for longer than its deadline is due since the deadline": {
-			policies: []v1alpha1.Policy{policy()},
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseHeld, heldSince(40*time.Minute))},
 			want:     []line{of(escalate.AlertRemediationHeld, escalate.SeverityTicket, 40*time.Minute, 10*time.Minute)},
 		},
 		"a held plan of a critical policy pages": {
-			policies: []v1alpha1.Policy{policy(severity(v1alpha1.SeverityCritical))},
+			policies: []v1alpha1.ClusterRegoPolicy{policy(severity(v1alpha1.SeverityCritical))},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseHeld, heldSince(30*time.Minute))},
 			want:     []line{of(escalate.AlertRemediationHeld, escalate.SeverityPage, 30*time.Minute, 0)},
 		},
 		"a plan that waits for its window waits by design": {
 			wantDueIn: 50 * time.Minute, // without progress until then
-			policies:  []v1alpha1.Policy{policy()},
+			policies:  []v1alpha1.ClusterRegoPolicy{policy()},
 			plans:     []v1alpha1.Remediation{plan("a", v1alpha1.PhaseHeld, heldSince(9*time.Hour), reason(v1alpha1.ReasonOutsideWindow))},
 		},
 		"a plan whose windows never open waits for a person": {
-			policies: []v1alpha1.Policy{policy()},
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseHeld, heldSince(40*time.Minute), reason(v1alpha1.ReasonNoWindow))},
 			want:     []line{of(escalate.AlertRemediationHeld, escalate.SeverityTicket, 40*time.Minute, 10*time.Minute)},
 		},
 		"a plan that a person paused is called to mind, even of a critical policy": {
-			policies: []v1alpha1.Policy{policy(severity(v1alpha1.SeverityCritical))},
+			policies: []v1alpha1.ClusterRegoPolicy{policy(severity(v1alpha1.SeverityCritical))},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseHeld, heldSince(time.Hour), reason(v1alpha1.ReasonPaused))},
 			want:     []line{of(escalate.AlertRemediationHeld, escalate.SeverityInfo, time.Hour, 30*time.Minute)},
 		},
 		"a plan that holds a failed wave waits for no deadline": {
-			policies: []v1alpha1.Policy{policy()},
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseHeld, heldSince(time.Minute), reason(v1alpha1.ReasonVerificationFailed),
 				func(r *v1alpha1.Remediation) { r.Status.HeldFrom = v1alpha1.PhaseVerifying })},
 			want: []line{of(escalate.AlertRemediationHeld, escalate.SeverityPage, time.Minute, time.Minute)},
 		},
 		"an unanswered plan is due after the approval's timeout": {
-			policies: []v1alpha1.Policy{policy()},
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseAwaitingApproval, heldSince(25*time.Hour))},
 			want:     []line{of(escalate.AlertApprovalOverdue, escalate.SeverityTicket, 25*time.Hour, time.Hour)},
 		},
 		"a plan that was rolled back blocks its policy": {
-			policies: []v1alpha1.Policy{policy()},
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRolledBack, completed(4*time.Minute))},
 			want:     []line{of(escalate.AlertRemediationRolledBack, escalate.SeverityTicket, 4*time.Minute, 4*time.Minute)},
 		},
 		"a plan that was rolled back blocks another revision no more": {
-			policies: []v1alpha1.Policy{policy(func(p *v1alpha1.Policy) { p.Status.Revision = "r2" })},
+			policies: []v1alpha1.ClusterRegoPolicy{policy(func(p *v1alpha1.ClusterRegoPolicy) { p.Status.Revision = "r2" })},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRolledBack, completed(4*time.Minute))},
 		},
 		"a plan that was rolled back blocks nothing once a person says to try again": {
-			policies: []v1alpha1.Policy{policy(func(p *v1alpha1.Policy) { p.Annotations = map[string]string{v1alpha1.AnnotationRetry: "a"} })},
+			policies: []v1alpha1.ClusterRegoPolicy{policy(func(p *v1alpha1.ClusterRegoPolicy) { p.Annotations = map[string]string{v1alpha1.AnnotationRetry: "a"} })},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRolledBack, completed(4*time.Minute))},
 		},
 		"a plan that was rolled back blocks nothing after the policy's deletion": {
@@ -123,13 +123,13 @@ func TestAlerts(t *testing.T) {
 		},
 		"only the latest plan counts": {
 			wantDueIn: 50 * time.Minute, // without progress until then
-			policies:  []v1alpha1.Policy{policy()},
+			policies:  []v1alpha1.ClusterRegoPolicy{policy()},
 			plans: []v1alpha1.Remediation{plan("b", v1alpha1.PhaseApplying, created(time.Minute)),
 				plan("a", v1alpha1.PhaseRolledBack, completed(4*time.Minute))},
 		},
 		"within a second, the plan at work is the latest": {
 			wantDueIn: 50 * time.Minute, // without progress until then
-			policies:  []v1alpha1.Policy{policy()},
+			policies:  []v1alpha1.ClusterRegoPolicy{policy()},
 			plans:     []v1alpha1.Remediation{plan("a", v1alpha1.PhaseVerifying), plan("b", v1alpha1.PhaseRolledBack, completed(time.Minute))},
 		},
 		"a rollback that left conflicts pages, even after the policy's deletion": {
@@ -138,17 +138,17 @@ func TestAlerts(t *testing.T) {
 				Owner: "shop-of-then", Since: time.Minute, Due: time.Minute}},
 		},
 		"a rollback that waits for something is stuck at once": {
-			policies: []v1alpha1.Policy{policy()},
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRollingBack, heldSince(time.Minute))},
 			want:     []line{of(escalate.AlertRemediationStuck, escalate.SeverityPage, time.Minute, time.Minute)},
 		},
 		"a rollback that takes longer than the deadline is stuck": {
-			policies:  []v1alpha1.Policy{policy()},
+			policies:  []v1alpha1.ClusterRegoPolicy{policy()},
 			plans:     []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRollingBack)},
 			wantDueIn: 20 * time.Minute,
 		},
 		"a plan that can't be read is stuck": {
-			policies: []v1alpha1.Policy{policy()},
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseVerifying, func(r *v1alpha1.Remediation) {
 				r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSliceMissing,
 					LastTransitionTime: metav1.NewTime(now.Add(-time.Minute))}}
@@ -156,7 +156,7 @@ func TestAlerts(t *testing.T) {
 			want: []line{of(escalate.AlertRemediationStuck, escalate.SeverityPage, time.Minute, time.Minute)},
 		},
 		"a plan whose records aren't proven is stuck": {
-			policies: []v1alpha1.Policy{policy()},
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseVerifying, func(r *v1alpha1.Remediation) {
 				r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonUnproven,
 					LastTransitionTime: metav1.NewTime(now.Add(-time.Minute))}}
@@ -164,119 +164,119 @@ func TestAlerts(t *testing.T) {
 			want: []line{of(escalate.AlertRemediationStuck, escalate.SeverityPage, time.Minute, time.Minute)},
 		},
 		"targets that couldn't be mended are an alert while anything violates": {
-			policies: []v1alpha1.Policy{policy()},
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Minute), failed)},
 			want:     []line{goesOn(of(escalate.AlertRemediationFailedTargets, escalate.SeverityTicket, time.Minute, time.Minute))},
 		},
 		"targets that couldn't be mended are no alert once nothing violates": {
-			policies: []v1alpha1.Policy{policy(violating(0))},
+			policies: []v1alpha1.ClusterRegoPolicy{policy(violating(0))},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Minute), failed)},
 		},
 		"while the scan isn't complete, failed targets neither begin nor end an alert": {
-			policies: []v1alpha1.Policy{policy(violating(0), func(p *v1alpha1.Policy) { p.Status.Scan.State = v1alpha1.ScanPending })},
+			policies: []v1alpha1.ClusterRegoPolicy{policy(violating(0), func(p *v1alpha1.ClusterRegoPolicy) { p.Status.Scan.State = v1alpha1.ScanPending })},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Minute), failed)},
 			want:     []line{goesOn(of(escalate.AlertRemediationFailedTargets, escalate.SeverityTicket, time.Minute, 0))},
 		},
 		"while the next plan is at work, failed targets neither begin nor end an alert": {
 			wantDueIn: 50 * time.Minute, // without progress until then
-			policies:  []v1alpha1.Policy{policy()},
+			policies:  []v1alpha1.ClusterRegoPolicy{policy()},
 			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Hour), failed),
 				plan("b", v1alpha1.PhaseApplying, created(time.Minute))},
 			want: []line{goesOn(of(escalate.AlertRemediationFailedTargets, escalate.SeverityTicket, time.Hour, 0))},
 		},
 		"a plan that came too soon to hold the failed targets doesn't end their alert": {
-			policies: []v1alpha1.Policy{policy()},
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Hour), failed),
 				plan("b", v1alpha1.PhaseSucceeded, created(55*time.Minute), completed(50*time.Minute))},
 			want: []line{goesOn(of(escalate.AlertRemediationFailedTargets, escalate.SeverityTicket, time.Hour, 0))},
 		},
 		"a later plan without a failure ends it": {
-			policies: []v1alpha1.Policy{policy()},
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Hour), failed),
 				plan("b", v1alpha1.PhaseSucceeded, created(40*time.Minute), completed(30*time.Minute))},
 		},
 		"failures of a plan that a person ended say nothing of the fix": {
-			policies: []v1alpha1.Policy{policy()},
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseAborted, completed(time.Minute), failed, reason(v1alpha1.ReasonAborted))},
 		},
 		"objects that another tool manages are their owner's": {
-			policies: []v1alpha1.Policy{policy()},
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Minute), counts(v1alpha1.TargetCounts{Skipped: 3}))},
 			evidence: map[string]escalate.Evidence{"a": {Left: 3}},
 			want:     []line{goesOn(of(escalate.AlertManagedByOther, escalate.SeverityInfo, time.Minute, time.Minute))},
 		},
 		"objects that somebody keeps setting back need a person": {
-			policies: []v1alpha1.Policy{policy()},
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Minute), counts(v1alpha1.TargetCounts{Skipped: 3}))},
 			evidence: map[string]escalate.Evidence{"a": {Left: 3, Fights: 1}},
 			want:     []line{goesOn(of(escalate.AlertManagedByOther, escalate.SeverityTicket, time.Minute, time.Minute))},
 		},
 		"objects skipped for other reasons are nobody's alert": {
-			policies: []v1alpha1.Policy{policy()},
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Minute), counts(v1alpha1.TargetCounts{Skipped: 3}))},
 			evidence: map[string]escalate.Evidence{"a": {}},
 		},
 		"a policy that doesn't compile is an alert at once": {
-			policies: []v1alpha1.Policy{policy(ready("False", v1alpha1.ReasonCompileFailed, time.Minute))},
+			policies: []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonCompileFailed, time.Minute))},
 			want:     []line{of(escalate.AlertPolicyNotCompiling, escalate.SeverityTicket, time.Minute, time.Minute)},
 		},
 		"a policy of which no revision is in force pages": {
-			policies: []v1alpha1.Policy{policy(ready("False", v1alpha1.ReasonCompileFailed, time.Minute), func(p *v1alpha1.Policy) { p.Status.Revision = "" })},
+			policies: []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonCompileFailed, time.Minute), func(p *v1alpha1.ClusterRegoPolicy) { p.Status.Revision = "" })},
 			want:     []line{of(escalate.AlertPolicyNotCompiling, escalate.SeverityPage, time.Minute, time.Minute)},
 		},
 		"a scan that has just become incomplete doesn't begin an alert": {
-			policies:  []v1alpha1.Policy{policy(ready("False", v1alpha1.ReasonScanIncomplete, 10*time.Minute))},
+			policies:  []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonScanIncomplete, 10*time.Minute))},
 			want:      []line{goesOn(of(escalate.AlertScanIncomplete, escalate.SeverityTicket, 10*time.Minute, -20*time.Minute))},
 			wantDueIn: 20 * time.Minute,
 		},
 		"a scan that is incomplete for long is an alert": {
-			policies: []v1alpha1.Policy{policy(ready("False", v1alpha1.ReasonScanIncomplete, time.Hour))},
+			policies: []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonScanIncomplete, time.Hour))},
 			want:     []line{goesOn(of(escalate.AlertScanIncomplete, escalate.SeverityTicket, time.Hour, 30*time.Minute))},
 		},
 		"a scan that has begun anew neither begins nor ends one": {
-			policies: []v1alpha1.Policy{policy(ready("Unknown", v1alpha1.ReasonScanning, time.Hour))},
+			policies: []v1alpha1.ClusterRegoPolicy{policy(ready("Unknown", v1alpha1.ReasonScanning, time.Hour))},
 			want:     []line{goesOn(of(escalate.AlertScanIncomplete, escalate.SeverityTicket, 0, 0))},
 		},
 		"a closed breaker is no alert": {
-			breakers: []v1alpha1.CircuitBreaker{breaker(v1alpha1.BreakerScopeGlobal, "", v1alpha1.BreakerClosed)},
+			breakers: []v1alpha1.RemediationBreaker{breaker(v1alpha1.BreakerScopeGlobal, "", v1alpha1.BreakerClosed)},
 		},
 		"a policy's breaker belongs to the policy's owner": {
-			policies: []v1alpha1.Policy{policy()},
-			breakers: []v1alpha1.CircuitBreaker{breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerOpen)},
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
+			breakers: []v1alpha1.RemediationBreaker{breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerOpen)},
 			want: []line{{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityTicket, Policy: "labels", Owner: "shop", Scope: "Policy",
 				Since: 5 * time.Minute, Due: 5 * time.Minute}},
 		},
 		"a half-open breaker goes on firing": {
-			policies: []v1alpha1.Policy{policy()},
-			breakers: []v1alpha1.CircuitBreaker{breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerHalfOpen)},
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
+			breakers: []v1alpha1.RemediationBreaker{breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerHalfOpen)},
 			want: []line{{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityTicket, Policy: "labels", Owner: "shop", Scope: "Policy",
 				Since: 5 * time.Minute, Due: 5 * time.Minute}},
 		},
 		"the global breaker pages whoever answers for the platform": {
-			policies: []v1alpha1.Policy{policy(severity(v1alpha1.SeverityLow))},
-			breakers: []v1alpha1.CircuitBreaker{breaker(v1alpha1.BreakerScopeGlobal, "", v1alpha1.BreakerOpen)},
+			policies: []v1alpha1.ClusterRegoPolicy{policy(severity(v1alpha1.SeverityLow))},
+			breakers: []v1alpha1.RemediationBreaker{breaker(v1alpha1.BreakerScopeGlobal, "", v1alpha1.BreakerOpen)},
 			want: []line{{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityPage, Owner: "platform", Scope: "Global",
 				Since: 5 * time.Minute, Due: 5 * time.Minute}},
 		},
 		"a namespace's breaker names the namespace, and whoever answers for the platform": {
-			breakers: []v1alpha1.CircuitBreaker{breaker(v1alpha1.BreakerScopeNamespace, "", v1alpha1.BreakerOpen, func(cb *v1alpha1.CircuitBreaker) {
+			breakers: []v1alpha1.RemediationBreaker{breaker(v1alpha1.BreakerScopeNamespace, "", v1alpha1.BreakerOpen, func(cb *v1alpha1.RemediationBreaker) {
 				cb.Spec.Scope.Namespace = "web"
 			})},
 			want: []line{{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityTicket, Owner: "platform", Scope: "Namespace", Namespace: "web",
 				Since: 5 * time.Minute, Due: 5 * time.Minute}},
 		},
 		"a demoted policy is an alert after its breaker has closed": {
-			policies: []v1alpha1.Policy{policy()},
-			breakers: []v1alpha1.CircuitBreaker{breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerClosed, demoted("r1"))},
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
+			breakers: []v1alpha1.RemediationBreaker{breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerClosed, demoted("r1"))},
 			want: []line{{Name: escalate.AlertPolicyDemoted, Severity: escalate.SeverityTicket, Policy: "labels", Owner: "shop", Scope: "Policy",
 				Since: time.Minute, Due: time.Minute}},
 		},
 		"a demoted policy is none once another revision is in force": {
-			policies: []v1alpha1.Policy{policy()},
-			breakers: []v1alpha1.CircuitBreaker{breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerClosed, demoted("r0"))},
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
+			breakers: []v1alpha1.RemediationBreaker{breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerClosed, demoted("r0"))},
 		},
 		"the kill switch is only called to mind, since somebody threw it": {
-			breakers: []v1alpha1.CircuitBreaker{breaker(v1alpha1.BreakerScopeGlobal, "", v1alpha1.BreakerClosed, func(cb *v1alpha1.CircuitBreaker) {
+			breakers: []v1alpha1.RemediationBreaker{breaker(v1alpha1.BreakerScopeGlobal, "", v1alpha1.BreakerClosed, func(cb *v1alpha1.RemediationBreaker) {
 				cb.Spec.Mode = v1alpha1.BreakerForcedOpen
 				at := metav1.NewTime(now.Add(-time.Minute))
 				cb.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", Time: &at,

@@ -12,7 +12,7 @@ import (
 // breakerFinding is the alert of a circuit breaker, from its first opening until
 // it is closed: half-open, it still stops all plans but one. The global breaker
 // stops everything. One that a person holds open is only called to mind.
-func breakerFinding(cb *v1alpha1.CircuitBreaker) (finding, bool) {
+func breakerFinding(cb *v1alpha1.RemediationBreaker) (finding, bool) {
 	what := fmt.Sprintf("Circuit breaker %s is %s", cb.Name, cb.Status.State)
 	if cb.Status.Reason != "" {
 		what += fmt.Sprintf(" (%s)", cb.Status.Reason)
@@ -43,7 +43,7 @@ func breakerFinding(cb *v1alpha1.CircuitBreaker) (finding, bool) {
 // demotedFinding is the alert of a policy whose breaker opened too often. It lasts
 // longer than the opening: until another revision is in force, or a person resets
 // the breaker.
-func demotedFinding(w *world, cb *v1alpha1.CircuitBreaker) (finding, bool) {
+func demotedFinding(w *world, cb *v1alpha1.RemediationBreaker) (finding, bool) {
 	demoted, policy := cb.Status.Demoted, w.policies[cb.Spec.Scope.Policy]
 	if demoted == nil || policy == nil {
 		return finding{}, false
@@ -59,7 +59,7 @@ func demotedFinding(w *world, cb *v1alpha1.CircuitBreaker) (finding, bool) {
 
 // breakerAlert gives a breaker's finding its labels: those of its policy, or of
 // nobody in particular.
-func (w *world) breakerAlert(f finding, cb *v1alpha1.CircuitBreaker, o Options) Alert {
+func (w *world) breakerAlert(f finding, cb *v1alpha1.RemediationBreaker, o Options) Alert {
 	a := w.alert(f, cb.Spec.Scope.Policy, o)
 	a.Scope = string(cb.Spec.Scope.Type)
 	a.Namespace = cmp.Or(cb.Spec.Scope.Namespace, o.Namespace)
@@ -72,14 +72,14 @@ func (w *world) breakerAlert(f finding, cb *v1alpha1.CircuitBreaker, o Options) 
 	return a
 }
 
-func probeTime(cb *v1alpha1.CircuitBreaker) string {
+func probeTime(cb *v1alpha1.RemediationBreaker) string {
 	if cb.Status.State != v1alpha1.BreakerOpen || cb.Status.NextProbeAt == nil {
 		return ""
 	}
 	return " from " + cb.Status.NextProbeAt.UTC().Format(time.RFC3339)
 }
 
-func openedAt(cb *v1alpha1.CircuitBreaker) time.Time {
+func openedAt(cb *v1alpha1.RemediationBreaker) time.Time {
 	if cb.Status.OpenedAt != nil {
 		return cb.Status.OpenedAt.Time
 	}
@@ -88,7 +88,7 @@ func openedAt(cb *v1alpha1.CircuitBreaker) time.Time {
 
 // forcedAt is when somebody forced the breaker open, as admission recorded it, or
 // when spec.mode was last written, as the API server did.
-func forcedAt(cb *v1alpha1.CircuitBreaker) time.Time {
+func forcedAt(cb *v1alpha1.RemediationBreaker) time.Time {
 	if r := v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease); r != nil {
 		return r.Time.Time
 	}

@@ -23,8 +23,8 @@ func options() escalate.Options {
 }
 
 // policy is one that is in force, scanned, and violated by three objects.
-func policy(modify ...func(*v1alpha1.Policy)) v1alpha1.Policy {
-	p := v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "labels", UID: types.UID("uid-1")}}
+func policy(modify ...func(*v1alpha1.ClusterRegoPolicy)) v1alpha1.ClusterRegoPolicy {
+	p := v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "labels", UID: types.UID("uid-1")}}
 	p.Spec.Owner, p.Spec.Severity, p.Spec.RunbookURL = "shop", v1alpha1.SeverityHigh, "https://example.com/labels"
 	p.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
 	p.Status.Revision = "r1"
@@ -36,19 +36,19 @@ func policy(modify ...func(*v1alpha1.Policy)) v1alpha1.Policy {
 	return p
 }
 
-func ready(status metav1.ConditionStatus, reason string, since time.Duration) func(*v1alpha1.Policy) {
-	return func(p *v1alpha1.Policy) {
+func ready(status metav1.ConditionStatus, reason string, since time.Duration) func(*v1alpha1.ClusterRegoPolicy) {
+	return func(p *v1alpha1.ClusterRegoPolicy) {
 		p.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: status, Reason: reason,
 			Message: "the message", LastTransitionTime: metav1.NewTime(now.Add(-since))}}
 	}
 }
 
-func violating(n int32) func(*v1alpha1.Policy) {
-	return func(p *v1alpha1.Policy) { p.Status.Scan.Violating = n }
+func violating(n int32) func(*v1alpha1.ClusterRegoPolicy) {
+	return func(p *v1alpha1.ClusterRegoPolicy) { p.Status.Scan.Violating = n }
 }
 
-func severity(s v1alpha1.Severity) func(*v1alpha1.Policy) {
-	return func(p *v1alpha1.Policy) { p.Spec.Severity = s }
+func severity(s v1alpha1.Severity) func(*v1alpha1.ClusterRegoPolicy) {
+	return func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Severity = s }
 }
 
 // plan is a plan of policy's, made two hours ago, that came into its phase ten
@@ -85,8 +85,8 @@ func counts(c v1alpha1.TargetCounts) func(*v1alpha1.Remediation) {
 	return func(r *v1alpha1.Remediation) { r.Status.Counts = c }
 }
 
-func breaker(scope v1alpha1.BreakerScopeType, policy string, state v1alpha1.BreakerState, modify ...func(*v1alpha1.CircuitBreaker)) v1alpha1.CircuitBreaker {
-	cb := v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: "the-breaker", CreationTimestamp: metav1.NewTime(now.Add(-3 * time.Hour))}}
+func breaker(scope v1alpha1.BreakerScopeType, policy string, state v1alpha1.BreakerState, modify ...func(*v1alpha1.RemediationBreaker)) v1alpha1.RemediationBreaker {
+	cb := v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "the-breaker", CreationTimestamp: metav1.NewTime(now.Add(-3 * time.Hour))}}
 	cb.Spec.Scope = v1alpha1.BreakerScope{Type: scope, Policy: policy}
 	cb.Status.State, cb.Status.Reason, cb.Status.Message = state, "CanaryFailed", "The canary failed."
 	if state != v1alpha1.BreakerClosed {
@@ -98,8 +98,8 @@ func breaker(scope v1alpha1.BreakerScopeType, policy string, state v1alpha1.Brea
 	return cb
 }
 
-func demoted(revision string) func(*v1alpha1.CircuitBreaker) {
-	return func(cb *v1alpha1.CircuitBreaker) {
+func demoted(revision string) func(*v1alpha1.RemediationBreaker) {
+	return func(cb *v1alpha1.RemediationBreaker) {
 		cb.Status.Demoted = &v1alpha1.BreakerDemotion{At: *ago(time.Minute), Revision: revision, Message: "It opened three times."}
 	}
 }

@@ -83,22 +83,22 @@ type known struct {
 
 func (k *known) set(obj client.Object) {
 	switch obj := obj.(type) {
-	case *v1alpha1.CircuitBreaker:
-		k.Breakers = []v1alpha1.CircuitBreaker{*obj}
+	case *v1alpha1.RemediationBreaker:
+		k.Breakers = []v1alpha1.RemediationBreaker{*obj}
 	case *v1alpha1.Remediation:
 		k.Remediations = []v1alpha1.Remediation{*obj}
-	case *v1alpha1.Policy:
-		k.Policies = []v1alpha1.Policy{*obj}
+	case *v1alpha1.ClusterRegoPolicy:
+		k.Policies = []v1alpha1.ClusterRegoPolicy{*obj}
 	}
 }
 
 func (k *known) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
 	switch list := list.(type) {
-	case *v1alpha1.CircuitBreakerList:
+	case *v1alpha1.RemediationBreakerList:
 		list.Items = slices.Clone(k.Breakers)
 	case *v1alpha1.RemediationList:
 		list.Items = slices.Clone(k.Remediations)
-	case *v1alpha1.PolicyList:
+	case *v1alpha1.ClusterRegoPolicyList:
 		list.Items = slices.Clone(k.Policies)
 	default:
 		return fmt.Errorf("%T isn't known", list)
@@ -137,11 +137,11 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 }
 
 // openBreaker opened a minute before the bench's time.
-func openBreaker() *v1alpha1.CircuitBreaker {
+func openBreaker() *v1alpha1.RemediationBreaker {
 	at := metav1.NewMicroTime(time.Date(2026, 3, 14, 11, 59, 0, 0, time.UTC))
-	return &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: "global"},
-		Spec:   v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal}},
-		Status: v1alpha1.CircuitBreakerStatus{State: v1alpha1.BreakerOpen, OpenedAt: &at}}
+	return &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "global"},
+		Spec:   v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal}},
+		Status: v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerOpen, OpenedAt: &at}}
 }
 
 func (b *bench) tick(t *testing.T) (ctrl.Result, error) {
@@ -231,8 +231,8 @@ func (unreadable) List(context.Context, client.ObjectList, ...client.ListOption)
 }
 
 // scanning is a policy whose scan has begun anew: whether it is incomplete isn't known.
-func scanning() *v1alpha1.Policy {
-	p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "labels"}}
+func scanning() *v1alpha1.ClusterRegoPolicy {
+	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "labels"}}
 	p.Spec.Owner, p.Spec.Severity = "shop", v1alpha1.SeverityHigh
 	p.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonScanning}}
 	return p

@@ -91,12 +91,12 @@ func (r *Recorder) Rollout(rem *v1alpha1.Remediation, reason, note string) {
 }
 
 // Policy records something that concerns a policy as a whole.
-func (r *Recorder) Policy(p *v1alpha1.Policy, reason, note string) {
+func (r *Recorder) Policy(p *v1alpha1.ClusterRegoPolicy, reason, note string) {
 	r.record(p, nil, reason, note)
 }
 
 // Breaker records a transition of a circuit breaker, with the plan that caused it.
-func (r *Recorder) Breaker(cb *v1alpha1.CircuitBreaker, rem *v1alpha1.Remediation, reason, note string) {
+func (r *Recorder) Breaker(cb *v1alpha1.RemediationBreaker, rem *v1alpha1.Remediation, reason, note string) {
 	var related runtime.Object
 	if rem != nil {
 		related = rem
@@ -144,5 +144,5 @@ func action(reason string) string {
 }
 
 func policyReference(p v1alpha1.PlannedPolicy) *corev1.ObjectReference {
-	return &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Policy", Name: p.Name, UID: types.UID(p.UID)}
+	return &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy", Name: p.Name, UID: types.UID(p.UID)}
 }

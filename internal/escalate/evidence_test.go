@@ -77,14 +77,14 @@ func TestADescriptionHoldsTheEvidenceAndWhatToDoHoweverLongTheTextsAre(t *testin
 	rem.Spec.Policy.Revision = "r1"
 	bad := record(v1alpha1.TargetReverted, v1alpha1.ReasonUnhealthy, long)
 	bad.Proposal = long
-	state := escalate.State{Policies: []v1alpha1.Policy{policy()}, Remediations: []v1alpha1.Remediation{rem},
+	state := escalate.State{Policies: []v1alpha1.ClusterRegoPolicy{policy()}, Remediations: []v1alpha1.Remediation{rem},
 		Evidence: map[string]escalate.Evidence{"labels-1": escalate.EvidenceOf([]v1alpha1.RemediationSlice{slice(bad, bad, bad, bad, bad, bad)})}}
 	alerts := escalate.Alerts(state, now, options())
 	if len(alerts) != 1 {
 		t.Fatalf("%d alerts, want 1", len(alerts))
 	}
 	for _, want := range []string{"RolledBack at the canary (TheReason): ää", "- Deployment shop/web-e: Reverted (Unhealthy)", "- and 1 more",
-		"What to do: ", "kubectl annotate policy labels evenkeel.dev/retry=labels-1 --overwrite"} {
+		"What to do: ", "kubectl annotate rego labels evenkeel.dev/retry=labels-1 --overwrite"} {
 		if !strings.Contains(alerts[0].Description, want) {
 			t.Errorf("the description lacks %q:\n%s", want, alerts[0].Description)
 		}
@@ -130,7 +130,7 @@ func TestSeverityFollowsThePolicyAndTheUrgency(t *testing.T) {
 		v1alpha1.SeverityLow:      {escalate.SeverityInfo, escalate.SeverityTicket},
 	} {
 		for i, phase := range []v1alpha1.RemediationPhase{v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete} {
-			state := escalate.State{Policies: []v1alpha1.Policy{policy(severity(policySeverity))}, Remediations: []v1alpha1.Remediation{plan("a", phase)}}
+			state := escalate.State{Policies: []v1alpha1.ClusterRegoPolicy{policy(severity(policySeverity))}, Remediations: []v1alpha1.Remediation{plan("a", phase)}}
 			alerts := escalate.Alerts(state, now, options())
 			if len(alerts) != 1 || alerts[0].Severity != want[i] {
 				t.Errorf("%s, policy %s: got %+v, want severity %s", phase, policySeverity, alerts, want[i])
@@ -148,7 +148,7 @@ func TestAlertsLeadToWhereTheRunbooksArePublished(t *testing.T) {
 	own.Docs = docs
 	library := policy()
 	library.Spec.RunbookURL = rules.DefaultDocsURL + "/policies/a"
-	state := escalate.State{Policies: []v1alpha1.Policy{library}, Remediations: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRolledBack)}}
+	state := escalate.State{Policies: []v1alpha1.ClusterRegoPolicy{library}, Remediations: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRolledBack)}}
 	alerts := escalate.Alerts(state, now, own)
 	if len(alerts) != 1 || alerts[0].RunbookURL != "https://wiki.example.com/evenkeel/runbooks/remediation-rolled-back" ||
 		alerts[0].PolicyRunbookURL != "https://wiki.example.com/evenkeel/policies/a" {

@@ -18,8 +18,8 @@ const listPage = 500
 // gather reads the state past every cache: what a stale one doesn't show yet
 // would otherwise be resolved, and people told that a fault is over.
 func gather(ctx context.Context, reader client.Reader) (State, error) {
-	policies := &v1alpha1.PolicyList{}
-	breakers := &v1alpha1.CircuitBreakerList{}
+	policies := &v1alpha1.ClusterRegoPolicyList{}
+	breakers := &v1alpha1.RemediationBreakerList{}
 	plans := &v1alpha1.RemediationList{}
 	if err := list(ctx, reader, policies); err != nil {
 		return State{}, err

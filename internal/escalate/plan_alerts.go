@@ -15,7 +15,7 @@ import (
 type plan struct {
 	*v1alpha1.Remediation
 	// policy is the plan's policy as it stands; nil when it is gone or was made anew.
-	policy   *v1alpha1.Policy
+	policy   *v1alpha1.ClusterRegoPolicy
 	evidence Evidence
 }
 
@@ -204,7 +204,7 @@ func (p plan) retried() bool {
 }
 
 func (p plan) retryCommand() string {
-	return fmt.Sprintf("kubectl annotate policy %s %s=%s --overwrite", p.Spec.Policy.Name, v1alpha1.AnnotationRetry, p.Name)
+	return fmt.Sprintf("kubectl annotate rego %s %s=%s --overwrite", p.Spec.Policy.Name, v1alpha1.AnnotationRetry, p.Name)
 }
 
 // ended says whether the plan is in a final phase.

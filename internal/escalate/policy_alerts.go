@@ -30,7 +30,7 @@ func policyFinding(w *world, name string) (finding, bool) {
 
 // notCompiling: what its author wrote isn't what is enforced. Without any good
 // revision the policy enforces nothing but its failurePolicy.
-func notCompiling(p *v1alpha1.Policy, ready *metav1.Condition) finding {
+func notCompiling(p *v1alpha1.ClusterRegoPolicy, ready *metav1.Condition) finding {
 	f := finding{alert: AlertPolicyNotCompiling, urgency: normal, since: ready.LastTransitionTime.Time, due: ready.LastTransitionTime.Time,
 		summary:     fmt.Sprintf("Policy %s doesn't compile; its last good revision stays in force", p.Name),
 		description: paragraphs(clip(ready.Message, maxStatus), "What to do: correct spec.modules; evenkeel test shows the same error.")}
@@ -43,7 +43,7 @@ func notCompiling(p *v1alpha1.Policy, ready *metav1.Condition) finding {
 
 // scanIncomplete: the counts are a lower bound, and no plan is made from them. A
 // scan that has just begun, after a restart say, neither begins nor ends it.
-func scanIncomplete(p *v1alpha1.Policy, ready *metav1.Condition) finding {
+func scanIncomplete(p *v1alpha1.ClusterRegoPolicy, ready *metav1.Condition) finding {
 	deadline := p.Spec.Remediation.Escalation.Deadline.Duration
 	if deadline <= 0 {
 		deadline = v1alpha1.DefaultEscalationDeadline

@@ -49,7 +49,7 @@ func TestAPlanThatMakesNoProgressIsAnAlert(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			alerts := escalate.Alerts(escalate.State{Policies: []v1alpha1.Policy{policy()}, Remediations: []v1alpha1.Remediation{tc.plan}}, now, options())
+			alerts := escalate.Alerts(escalate.State{Policies: []v1alpha1.ClusterRegoPolicy{policy()}, Remediations: []v1alpha1.Remediation{tc.plan}}, now, options())
 			got := ""
 			for _, a := range alerts {
 				got = a.Name

@@ -59,9 +59,9 @@ func Register(mgr ctrl.Manager, o Config) error {
 		metrics: newMetrics(o.Metrics), evidence: &evidenceReader{reader: mgr.GetAPIReader()}}
 	return ctrl.NewControllerManagedBy(mgr).Named("escalation").
 		WatchesRawSource(source.Func(firstTick)).
-		Watches(&v1alpha1.Policy{}, soon()).
+		Watches(&v1alpha1.ClusterRegoPolicy{}, soon()).
 		Watches(&v1alpha1.Remediation{}, soon()).
-		Watches(&v1alpha1.CircuitBreaker{}, soon()).
+		Watches(&v1alpha1.RemediationBreaker{}, soon()).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: 1,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](min(firstRetry, o.Interval), o.Interval),
@@ -104,9 +104,9 @@ func turn(obj client.Object) any {
 	switch o := obj.(type) {
 	case *v1alpha1.Remediation:
 		return []any{o.Status.Phase, o.Status.Reason, o.Status.HeldSince, o.Status.CompletedAt, o.Spec.RetryToken}
-	case *v1alpha1.CircuitBreaker:
+	case *v1alpha1.RemediationBreaker:
 		return []any{o.Spec, o.Status.State, o.Status.OpenedAt, o.Status.Demoted}
-	case *v1alpha1.Policy:
+	case *v1alpha1.ClusterRegoPolicy:
 		clean := o.Status.Scan != nil && o.Status.Scan.Violating == 0
 		var conditions []string
 		for _, c := range o.Status.Conditions {

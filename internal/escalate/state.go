@@ -11,9 +11,9 @@ import (
 
 // State is what alerts are derived from: the objects as they stand now.
 type State struct {
-	Policies     []v1alpha1.Policy
+	Policies     []v1alpha1.ClusterRegoPolicy
 	Remediations []v1alpha1.Remediation
-	Breakers     []v1alpha1.CircuitBreaker
+	Breakers     []v1alpha1.RemediationBreaker
 	// Evidence tells of targets that a person must look at, by the name of their
 	// Remediation. Without it a description is shorter; no alert depends on it.
 	Evidence map[string]Evidence
@@ -98,14 +98,14 @@ func compare(a, b Identity) int {
 
 // world is a state by policy.
 type world struct {
-	policies map[string]*v1alpha1.Policy
+	policies map[string]*v1alpha1.ClusterRegoPolicy
 	// plans are a policy's, oldest first.
 	plans    map[string][]*v1alpha1.Remediation
 	evidence map[string]Evidence
 }
 
 func newWorld(s State) *world {
-	w := &world{policies: map[string]*v1alpha1.Policy{}, plans: map[string][]*v1alpha1.Remediation{}, evidence: s.Evidence}
+	w := &world{policies: map[string]*v1alpha1.ClusterRegoPolicy{}, plans: map[string][]*v1alpha1.Remediation{}, evidence: s.Evidence}
 	for i := range s.Policies {
 		w.policies[s.Policies[i].Name] = &s.Policies[i]
 	}

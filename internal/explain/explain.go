@@ -76,7 +76,7 @@ func (e *Explanation) judge(ctx context.Context, snapshot *catalog.Snapshot, obj
 	for _, r := range snapshot.Evaluate(ctx, policy.NewAudit(object.Object, within, now)) {
 		strategy := r.Definition.Spec.Remediation.DeepCopy()
 		strategy.SetDefaults()
-		v := Verdict{Policy: r.Policy, Severity: r.Definition.Spec.Severity, Enforcement: r.Definition.Spec.EnforcementAction,
+		v := Verdict{Policy: r.Policy, Severity: r.Definition.Spec.Severity, Enforcement: r.Definition.Spec.Admission.Action,
 			Mode: strategy.Mode, Managed: strategy.ManagedObjects, Verdict: Clean}
 		for _, one := range r.Violations {
 			v.Messages = append(v.Messages, one.Text())
@@ -85,7 +85,7 @@ func (e *Explanation) judge(ctx context.Context, snapshot *catalog.Snapshot, obj
 		case r.Err != nil:
 			v.Verdict, v.Messages = Unjudged, append([]string{policy.OneLine(r.Err.Error())}, v.Messages...)
 		case len(r.Violations) > 0 && r.Waived != nil:
-			v.Verdict, v.Waiver, v.WaivedUntil = Waived, r.Waived.Namespace+"/"+r.Waived.Name+": "+r.Waived.Reason, &r.Waived.ExpiresAt
+			v.Verdict, v.Waiver, v.WaivedUntil = Waived, r.Waived.Ref()+": "+r.Waived.Reason, &r.Waived.ExpirationTime
 		case len(r.Violations) > 0:
 			v.Verdict = Violates
 		}
@@ -127,7 +127,7 @@ func (e *Explanation) mayBeMissing(what string, err error) error {
 
 // breakers finds those that keep writes to the object from beginning.
 func (e *Explanation) breakers(ctx context.Context, reader client.Reader) error {
-	list := &v1alpha1.CircuitBreakerList{}
+	list := &v1alpha1.RemediationBreakerList{}
 	if err := reader.List(ctx, list); err != nil {
 		return e.mayBeMissing("circuit breakers", err)
 	}

@@ -38,7 +38,7 @@ const (
 	Clean = "Clean"
 	// Violates: it does.
 	Violates = "Violates"
-	// Waived: it does, and a PolicyException covers it.
+	// Waived: it does, and a Waiver covers it.
 	Waived = "Waived"
 	// Unjudged: the policy can't judge the object, which is never a pass.
 	Unjudged = "Unjudged"
@@ -46,13 +46,13 @@ const (
 
 // Verdict is what one policy says of the object now.
 type Verdict struct {
-	Policy      string                     `json:"policy"`
-	Severity    v1alpha1.Severity          `json:"severity"`
-	Enforcement v1alpha1.EnforcementAction `json:"enforcement"`
-	Mode        v1alpha1.RemediationMode   `json:"mode"`
-	Verdict     string                     `json:"verdict"`
-	Messages    []string                   `json:"messages,omitempty"`
-	// Waiver is the exception that covers the object, with its reason.
+	Policy      string                   `json:"policy"`
+	Severity    v1alpha1.Severity        `json:"severity"`
+	Enforcement v1alpha1.AdmissionAction `json:"enforcement"`
+	Mode        v1alpha1.RemediationMode `json:"mode"`
+	Verdict     string                   `json:"verdict"`
+	Messages    []string                 `json:"messages,omitempty"`
+	// Waiver is the waiver that covers the object, with its reason.
 	Waiver string `json:"waiver,omitempty"`
 	// WaivedUntil is when the violations count again.
 	WaivedUntil *time.Time `json:"waivedUntil,omitempty"`

@@ -20,7 +20,7 @@ const (
 	FlagDistinctApprover = "--remediation-require-distinct-approver"
 	FlagSourcesReviewed  = "--remediation-sources-are-reviewed"
 	FlagMaxWave          = "--remediation-max-wave"
-	FlagMaxConcurrent    = "--remediation-max-concurrent"
+	FlagMaxInFlight      = "--remediation-max-in-flight"
 	FlagMaxUnavailable   = "--remediation-max-unavailable"
 	FlagMinSoak          = "--remediation-min-soak"
 )
@@ -41,9 +41,9 @@ type Floors struct {
 	// MaxWave is the largest wave, as a count or a share of what a plan may write;
 	// nil: any.
 	MaxWave *intstr.IntOrString
-	// MaxConcurrent is the most targets of a plan that are written before they are
+	// MaxInFlight is the most targets of a plan that are written before they are
 	// verified; 0: any number.
-	MaxConcurrent int32
+	MaxInFlight int32
 	// MaxUnavailable is the largest number of targets in flight, as a count or a share
 	// of what a plan may write; nil: any.
 	MaxUnavailable *intstr.IntOrString
@@ -58,8 +58,8 @@ func (f *Floors) Validate() error {
 		errs = append(errs, fmt.Errorf("%s %q: must be Automatic, Manual, DryRun or Disabled", FlagMaxMode, f.MaxMode))
 	}
 	errs = append(errs, checkShare(FlagMaxWave, f.MaxWave), checkShare(FlagMaxUnavailable, f.MaxUnavailable))
-	if f.MaxConcurrent < 0 || f.MaxConcurrent > 100 {
-		errs = append(errs, fmt.Errorf("%s %d: must be from 1 to 100, or 0 for no limit", FlagMaxConcurrent, f.MaxConcurrent))
+	if f.MaxInFlight < 0 || f.MaxInFlight > 100 {
+		errs = append(errs, fmt.Errorf("%s %d: must be from 1 to 100, or 0 for no limit", FlagMaxInFlight, f.MaxInFlight))
 	}
 	if f.MinSoak < 0 || f.MinSoak > maxMinSoak {
 		errs = append(errs, fmt.Errorf("%s %s: must be from 0 to %s", FlagMinSoak, f.MinSoak, maxMinSoak))
@@ -122,9 +122,9 @@ func (f *Floors) Pace(s v1alpha1.RemediationStrategy, total int) (v1alpha1.Remed
 	note := func(field, asked, allowed, flag string) {
 		changed = append(changed, v1alpha1.AppliedLimit{Field: field, Asked: asked, Allowed: allowed, Flag: flag})
 	}
-	if f.MaxConcurrent > 0 && s.MaxConcurrent > f.MaxConcurrent {
-		note("maxConcurrent", strconv.Itoa(int(s.MaxConcurrent)), strconv.Itoa(int(f.MaxConcurrent)), FlagMaxConcurrent)
-		s.MaxConcurrent = f.MaxConcurrent
+	if f.MaxInFlight > 0 && s.MaxInFlight > f.MaxInFlight {
+		note("maxInFlight", strconv.Itoa(int(s.MaxInFlight)), strconv.Itoa(int(f.MaxInFlight)), FlagMaxInFlight)
+		s.MaxInFlight = f.MaxInFlight
 	}
 	if soak := s.EffectiveSoak(); soak < f.MinSoak {
 		note("soak", soak.String(), f.MinSoak.String(), FlagMinSoak)

@@ -24,14 +24,14 @@ func TestFloorsAreValidated(t *testing.T) {
 		want   string // of the error; empty: none
 	}{
 		"nothing asked for":                {},
-		"all asked for":                    {floors: Floors{MaxMode: "Manual", DistinctApprover: true, SourcesReviewed: true, MaxWave: share("10%"), MaxConcurrent: 5, MaxUnavailable: share("3"), MinSoak: time.Hour}},
+		"all asked for":                    {floors: Floors{MaxMode: "Manual", DistinctApprover: true, SourcesReviewed: true, MaxWave: share("10%"), MaxInFlight: 5, MaxUnavailable: share("3"), MinSoak: time.Hour}},
 		"a mode that there isn't":          {floors: Floors{MaxMode: "Sometimes"}, want: `--remediation-max-mode "Sometimes": must be Automatic, Manual, DryRun or Disabled`},
 		"a wave of nothing":                {floors: Floors{MaxWave: share("0")}, want: `--remediation-max-wave "0": must be a count of at least 1`},
 		"a wave of more than all":          {floors: Floors{MaxWave: share("101%")}, want: `--remediation-max-wave "101%"`},
 		"a wave in words":                  {floors: Floors{MaxWave: share("few")}, want: `--remediation-max-wave "few"`},
 		"a share of nothing":               {floors: Floors{MaxUnavailable: share("0%")}, want: `--remediation-max-unavailable "0%"`},
 		"a share below nothing":            {floors: Floors{MaxUnavailable: share("-1")}, want: `--remediation-max-unavailable "-1"`},
-		"more at a time than a policy may": {floors: Floors{MaxConcurrent: 101}, want: "--remediation-max-concurrent 101: must be from 1 to 100"},
+		"more at a time than a policy may": {floors: Floors{MaxInFlight: 101}, want: "--remediation-max-in-flight 101: must be from 1 to 100"},
 		"a soak without end":               {floors: Floors{MinSoak: 200 * time.Hour}, want: "--remediation-min-soak 200h0m0s: must be from 0 to 168h0m0s"},
 		"a soak before it began":           {floors: Floors{MinSoak: -time.Second}, want: "--remediation-min-soak -1s"},
 		"a review that nobody asks for":    {floors: Floors{SourcesReviewed: true}, want: "means nothing without --remediation-require-distinct-approver"},
@@ -48,7 +48,7 @@ func TestFloorsAreValidated(t *testing.T) {
 
 func TestStrategyWithinFloors(t *testing.T) {
 	strategy := func(change func(*v1alpha1.RemediationStrategy)) v1alpha1.RemediationStrategy {
-		s := v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationAutomatic, MaxConcurrent: 10, Soak: &metav1.Duration{Duration: time.Minute}}
+		s := v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationAutomatic, MaxInFlight: 10, Soak: &metav1.Duration{Duration: time.Minute}}
 		if change != nil {
 			change(&s)
 		}
@@ -77,9 +77,9 @@ func TestStrategyWithinFloors(t *testing.T) {
 			reason: "it is asked for when the answer is judged, so that it is known who asks",
 			want:   strategy(func(s *v1alpha1.RemediationStrategy) { s.Mode = "Manual" }),
 			says:   []string{"mode: the policy asks for Automatic", "approval.requireDistinctApprover: the policy asks for false, the administrator allows true (--remediation-require-distinct-approver)"}},
-		"what is written at a time is capped": {floors: Floors{MaxConcurrent: 3}, asked: strategy(nil), total: 10,
-			want: strategy(func(s *v1alpha1.RemediationStrategy) { s.MaxConcurrent = 3 }),
-			says: []string{"maxConcurrent: the policy asks for 10, the administrator allows 3"}},
+		"what is written at a time is capped": {floors: Floors{MaxInFlight: 3}, asked: strategy(nil), total: 10,
+			want: strategy(func(s *v1alpha1.RemediationStrategy) { s.MaxInFlight = 3 }),
+			says: []string{"maxInFlight: the policy asks for 10, the administrator allows 3"}},
 		"the soak is as long as it must be, the canary's too": {floors: Floors{MinSoak: time.Hour}, total: 10,
 			asked: strategy(func(s *v1alpha1.RemediationStrategy) { s.Canary.Soak = &metav1.Duration{Duration: time.Second} }),
 			want: strategy(func(s *v1alpha1.RemediationStrategy) {
@@ -117,7 +117,7 @@ func TestStrategyWithinFloors(t *testing.T) {
 }
 
 func drawStrategy(t *rapid.T) v1alpha1.RemediationStrategy {
-	s := v1alpha1.RemediationStrategy{Mode: rapid.SampledFrom(modes()).Draw(t, "mode"), MaxConcurrent: rapid.Int32Range(1, 100).Draw(t, "maxConcurrent"),
+	s := v1alpha1.RemediationStrategy{Mode: rapid.SampledFrom(modes()).Draw(t, "mode"), MaxInFlight: rapid.Int32Range(1, 100).Draw(t, "maxInFlight"),
 		Soak: &metav1.Duration{Duration: time.Duration(rapid.IntRange(0, 9).Draw(t, "soak")) * time.Minute}}
 	if rapid.Bool().Draw(t, "canary soaks by itself") {
 		s.Canary.Soak = &metav1.Duration{Duration: time.Duration(rapid.IntRange(0, 9).Draw(t, "canary.soak")) * time.Minute}
@@ -134,7 +134,7 @@ func drawShare(t *rapid.T, label string) *intstr.IntOrString {
 
 func drawFloors(t *rapid.T) Floors {
 	return Floors{MaxMode: rapid.SampledFrom(append(modes(), "")).Draw(t, "max mode"), MaxWave: drawShare(t, "max wave"), MaxUnavailable: drawShare(t, "max unavailable"),
-		MaxConcurrent: rapid.Int32Range(0, 20).Draw(t, "max concurrent"), MinSoak: time.Duration(rapid.IntRange(0, 9).Draw(t, "min soak")) * time.Minute}
+		MaxInFlight: rapid.Int32Range(0, 20).Draw(t, "max concurrent"), MinSoak: time.Duration(rapid.IntRange(0, 9).Draw(t, "min soak")) * time.Minute}
 }
 
 // Whatever a policy asks for, it gets no more than the administrator allows, and never
@@ -162,8 +162,8 @@ func TestNoPolicyWidensTheFloors(t *testing.T) {
 		switch {
 		case f.MaxMode != "" && rank[got.Mode] > rank[f.MaxMode], rank[got.Mode] > rank[asked.Mode]:
 			t.Fatalf("mode %s of %s under %s", got.Mode, asked.Mode, f.MaxMode)
-		case f.MaxConcurrent > 0 && got.MaxConcurrent > f.MaxConcurrent, got.MaxConcurrent > asked.MaxConcurrent:
-			t.Fatalf("maxConcurrent %d of %d under %d", got.MaxConcurrent, asked.MaxConcurrent, f.MaxConcurrent)
+		case f.MaxInFlight > 0 && got.MaxInFlight > f.MaxInFlight, got.MaxInFlight > asked.MaxInFlight:
+			t.Fatalf("maxInFlight %d of %d under %d", got.MaxInFlight, asked.MaxInFlight, f.MaxInFlight)
 		case got.EffectiveSoak() < f.MinSoak, got.EffectiveSoak() < asked.EffectiveSoak(), canarySoak(got) < f.MinSoak, canarySoak(got) < canarySoak(asked):
 			t.Fatalf("soak %s, of the canary %s, under %s", got.Soak, canarySoak(got), f.MinSoak)
 		case f.MaxUnavailable != nil && unavailable(got) > shareOf(*f.MaxUnavailable, total), unavailable(got) > unavailable(asked):

@@ -240,7 +240,7 @@ func TestProtectedNamespacesAndKinds(t *testing.T) {
 			t.Errorf("%s with the flag: got %q, %v", gk, why, allowed.Validate())
 		}
 	}
-	own := schema.GroupKind{Group: "evenkeel.dev", Kind: "Policy"}
+	own := schema.GroupKind{Group: "evenkeel.dev", Kind: "ClusterRegoPolicy"}
 	if why := (&Reach{Kinds: []schema.GroupKind{own}}).Object(own, ""); why == "" {
 		t.Error("Evenkeel's own kinds are opened by a flag")
 	}

@@ -76,7 +76,7 @@ func (s *AnswerController) tell(ctx context.Context, a *v1alpha1.RemediationAppr
 
 // fate is what has become of an answer to a plan, or to none that is there: it was taken, or is refused, or
 // that isn't known yet.
-func fate(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, pol *v1alpha1.Policy, by canary.Approvers) (refused canary.Refusal, known bool) {
+func fate(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by canary.Approvers) (refused canary.Refusal, known bool) {
 	if plan != nil && canary.Taken(a, plan) {
 		return canary.Refusal{}, true
 	}

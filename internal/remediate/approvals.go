@@ -81,7 +81,7 @@ func answersTo(rem *v1alpha1.Remediation, all []v1alpha1.RemediationApproval) []
 }
 
 // firstThatCounts records the first answer that counts; nil when none does.
-func firstThatCounts(given []v1alpha1.RemediationApproval, rem *v1alpha1.Remediation, pol *v1alpha1.Policy, by canary.Approvers) *v1alpha1.ApprovalRecord {
+func firstThatCounts(given []v1alpha1.RemediationApproval, rem *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by canary.Approvers) *v1alpha1.ApprovalRecord {
 	for i := range given {
 		if a := &given[i]; canary.Refuse(a, rem, pol, by) == (canary.Refusal{}) {
 			return &v1alpha1.ApprovalRecord{Name: a.Name, Decision: a.Spec.Decision, Approver: a.Spec.Approver,
@@ -104,8 +104,8 @@ func inOrder(a, b v1alpha1.RemediationApproval) int {
 }
 
 // policyOfPlan reads the policy of a plan anew; it is nil when it's gone.
-func policyOfPlan(ctx context.Context, reader client.Reader, rem *v1alpha1.Remediation) (*v1alpha1.Policy, error) {
-	pol := &v1alpha1.Policy{}
+func policyOfPlan(ctx context.Context, reader client.Reader, rem *v1alpha1.Remediation) (*v1alpha1.ClusterRegoPolicy, error) {
+	pol := &v1alpha1.ClusterRegoPolicy{}
 	err := reader.Get(ctx, client.ObjectKey{Name: rem.Spec.Policy.Name}, pol)
 	if apierrors.IsNotFound(err) {
 		return nil, nil

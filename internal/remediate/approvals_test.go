@@ -31,8 +31,8 @@ func manualOf(change ...func(*v1alpha1.Remediation)) *v1alpha1.Remediation {
 	return rem
 }
 
-func writtenByAnn() *v1alpha1.Policy {
-	return &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "policy", Annotations: map[string]string{v1alpha1.AnnotationAuthor: "ann"}}}
+func writtenByAnn() *v1alpha1.ClusterRegoPolicy {
+	return &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "policy", Annotations: map[string]string{v1alpha1.AnnotationAuthor: "ann"}}}
 }
 
 // answerOf is a user's answer to the plan, so many seconds after it was made.

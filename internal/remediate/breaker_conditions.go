@@ -11,12 +11,12 @@ import (
 
 // seenBreaker is a breaker whose status speaks of the generation that was acted upon: a
 // plan that counts an outcome leaves what people ask of the breaker to its controller.
-type seenBreaker struct{ *v1alpha1.CircuitBreaker }
+type seenBreaker struct{ *v1alpha1.RemediationBreaker }
 
 // GetGeneration is the generation that the status speaks of.
 func (b seenBreaker) GetGeneration() int64 {
 	token := b.Spec.ResetToken
-	if b.Status.Mode == modeOf(b.CircuitBreaker) && (token == "" || token == b.Status.LastHandledResetToken) {
+	if b.Status.Mode == modeOf(b.RemediationBreaker) && (token == "" || token == b.Status.LastHandledResetToken) {
 		return b.Generation
 	}
 	return b.Status.ObservedGeneration
@@ -25,7 +25,7 @@ func (b seenBreaker) GetGeneration() int64 {
 // breakerConditions are Ready, Closed and Demoted. An open breaker does what its spec asks
 // for, and so does one that a person holds open: it is ready, and not closed. Neither needs
 // a person to end, and whoever applies breakers from Git mustn't wait for it.
-func breakerConditions(cb *v1alpha1.CircuitBreaker) []metav1.Condition {
+func breakerConditions(cb *v1alpha1.RemediationBreaker) []metav1.Condition {
 	hold := kube.Ready(v1alpha1.ReasonWatching, "the breaker does what its spec asks for")
 	closed := kube.ConditionTrue(v1alpha1.ConditionClosed, v1alpha1.ReasonClosed, cb.Status.Message)
 	switch {

@@ -63,7 +63,7 @@ func (b *breakers) gone(ctx context.Context, breaker string) error {
 }
 
 // refresh does what a person asks of a breaker, and observes the rest.
-func (b *breakers) refresh(ctx context.Context, cb *v1alpha1.CircuitBreaker) error {
+func (b *breakers) refresh(ctx context.Context, cb *v1alpha1.RemediationBreaker) error {
 	before := cb.DeepCopy()
 	if st, asked := canary.Reset(cb, b.clock.Now()); asked {
 		cb.Status = st
@@ -85,7 +85,7 @@ func (b *breakers) refresh(ctx context.Context, cb *v1alpha1.CircuitBreaker) err
 
 // modeOf is the breaker's mode with its default. One that isn't known is the kill
 // switch.
-func modeOf(cb *v1alpha1.CircuitBreaker) v1alpha1.BreakerMode {
+func modeOf(cb *v1alpha1.RemediationBreaker) v1alpha1.BreakerMode {
 	if cb.Spec.ForcedOpen() {
 		return v1alpha1.BreakerForcedOpen
 	}
@@ -95,7 +95,7 @@ func modeOf(cb *v1alpha1.CircuitBreaker) v1alpha1.BreakerMode {
 // drop deletes a breaker that is needed no more. One that a person holds open
 // stays. One that isn't closed is closed first: nobody can delete it before, not
 // even the manager.
-func (b *breakers) drop(ctx context.Context, cb *v1alpha1.CircuitBreaker) (bool, error) {
+func (b *breakers) drop(ctx context.Context, cb *v1alpha1.RemediationBreaker) (bool, error) {
 	needed, err := b.needed(ctx, cb)
 	if needed || err != nil {
 		return false, err
@@ -117,7 +117,7 @@ func (b *breakers) drop(ctx context.Context, cb *v1alpha1.CircuitBreaker) (bool,
 // namespace's goes with its namespace, or when it has counted nothing for a day. A
 // policy's that isn't closed outlives its policy for a while, so that a policy which
 // is deleted and made anew finds it as it was.
-func (b *breakers) needed(ctx context.Context, cb *v1alpha1.CircuitBreaker) (bool, error) {
+func (b *breakers) needed(ctx context.Context, cb *v1alpha1.RemediationBreaker) (bool, error) {
 	switch scope := cb.Spec.Scope; {
 	case cb.Spec.ForcedOpen():
 	case scope.Type == v1alpha1.BreakerScopeNamespace:
@@ -131,7 +131,7 @@ func (b *breakers) needed(ctx context.Context, cb *v1alpha1.CircuitBreaker) (boo
 }
 
 // poll is when to look at a breaker again by itself; zero when a change will say so.
-func (b *breakers) poll(cb *v1alpha1.CircuitBreaker) time.Duration {
+func (b *breakers) poll(cb *v1alpha1.RemediationBreaker) time.Duration {
 	strategy := b.strategy(cb.Spec.Scope)
 	wait := canary.Due(&cb.Status, strategy, b.clock.Now())
 	sooner := func(d time.Duration) {

@@ -200,10 +200,10 @@ func TestAPolicysBreakerOutlivesItWhileItIsNotClosed(t *testing.T) {
 }
 
 func TestThreeOpenPolicyBreakersOpenTheGlobalOneWithoutAPlan(t *testing.T) {
-	var objects []*v1alpha1.CircuitBreaker
+	var objects []*v1alpha1.RemediationBreaker
 	for i := range 3 {
-		cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("policy-p%d", i)},
-			Spec: v1alpha1.CircuitBreakerSpec{Scope: policyScope(fmt.Sprintf("p%d", i))}}
+		cb := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("policy-p%d", i)},
+			Spec: v1alpha1.RemediationBreakerSpec{Scope: policyScope(fmt.Sprintf("p%d", i))}}
 		cb.Status = canary.Open(cb.Status, canary.ReasonStorm, "A storm.", v1alpha1.BreakerStrategy{}, noon)
 		objects = append(objects, cb)
 	}

@@ -36,7 +36,7 @@ type breakers struct {
 }
 
 // update reads a breaker anew, lets change work on it, and persists what changed.
-func (b *breakers) update(ctx context.Context, scope v1alpha1.BreakerScope, rem *v1alpha1.Remediation, change func(*v1alpha1.CircuitBreaker)) error {
+func (b *breakers) update(ctx context.Context, scope v1alpha1.BreakerScope, rem *v1alpha1.Remediation, change func(*v1alpha1.RemediationBreaker)) error {
 	cb, err := b.ensure(ctx, scope)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (b *breakers) update(ctx context.Context, scope v1alpha1.BreakerScope, rem 
 
 // write persists a breaker's status when it has changed, and tells what people
 // want to know of the change. rem is the plan that caused it, if any.
-func (b *breakers) write(ctx context.Context, before, cb *v1alpha1.CircuitBreaker, rem *v1alpha1.Remediation) error {
+func (b *breakers) write(ctx context.Context, before, cb *v1alpha1.RemediationBreaker, rem *v1alpha1.Remediation) error {
 	if scope := cb.Spec.Scope; scope.Type == v1alpha1.BreakerScopePolicy {
 		// Whatever opened it may have been once too often.
 		cb.Status = canary.Demotion(cb.Status, b.revision(scope.Policy), b.clock.Now())
@@ -64,7 +64,7 @@ func (b *breakers) write(ctx context.Context, before, cb *v1alpha1.CircuitBreake
 
 // report records an event for each thing that a write of a breaker's status says
 // has happened.
-func (b *breakers) report(before, cb *v1alpha1.CircuitBreaker, rem *v1alpha1.Remediation) {
+func (b *breakers) report(before, cb *v1alpha1.RemediationBreaker, rem *v1alpha1.Remediation) {
 	was, is := before.Status, cb.Status
 	if is.Mode != was.Mode && (is.Mode == v1alpha1.BreakerForcedOpen) != (was.Mode == v1alpha1.BreakerForcedOpen) {
 		reason, note := killSwitch(cb)
@@ -84,7 +84,7 @@ func (b *breakers) report(before, cb *v1alpha1.CircuitBreaker, rem *v1alpha1.Rem
 }
 
 // killSwitch is the event of a breaker that a person has begun or ceased to hold open.
-func killSwitch(cb *v1alpha1.CircuitBreaker) (reason, note string) {
+func killSwitch(cb *v1alpha1.RemediationBreaker) (reason, note string) {
 	if cb.Status.Mode == v1alpha1.BreakerForcedOpen {
 		by := v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease)
 		return escalate.ReasonKillSwitchOn, fmt.Sprintf("a person holds the breaker open (%s): no new write begins in its scope; rollbacks go on", by)
@@ -93,7 +93,7 @@ func killSwitch(cb *v1alpha1.CircuitBreaker) (reason, note string) {
 	return escalate.ReasonKillSwitchOff, fmt.Sprintf("nobody holds the breaker open any more (%s); it is %s", by, cb.Status.State)
 }
 
-func (b *breakers) reportDemotion(was, is *v1alpha1.BreakerDemotion, cb *v1alpha1.CircuitBreaker) {
+func (b *breakers) reportDemotion(was, is *v1alpha1.BreakerDemotion, cb *v1alpha1.RemediationBreaker) {
 	policy := b.policies.Snapshot().Definition(cb.Spec.Scope.Policy)
 	switch {
 	case policy == nil || (was == nil) == (is == nil):
@@ -105,7 +105,7 @@ func (b *breakers) reportDemotion(was, is *v1alpha1.BreakerDemotion, cb *v1alpha
 }
 
 // ensure reads a breaker anew, and makes it when there is none.
-func (b *breakers) ensure(ctx context.Context, scope v1alpha1.BreakerScope) (*v1alpha1.CircuitBreaker, error) {
+func (b *breakers) ensure(ctx context.Context, scope v1alpha1.BreakerScope) (*v1alpha1.RemediationBreaker, error) {
 	name := breakerName(scope)
 	cb, err := b.store.get(ctx, name)
 	if err == nil && cb.Spec.Scope != scope {
@@ -114,7 +114,7 @@ func (b *breakers) ensure(ctx context.Context, scope v1alpha1.BreakerScope) (*v1
 	if !apierrors.IsNotFound(err) {
 		return cb, err
 	}
-	cb = &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.CircuitBreakerSpec{Scope: scope}}
+	cb = &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RemediationBreakerSpec{Scope: scope}}
 	if scope.Policy != "" {
 		cb.Labels = map[string]string{v1alpha1.LabelPolicy: scope.Policy}
 	}
@@ -129,12 +129,12 @@ func (b *breakers) ensure(ctx context.Context, scope v1alpha1.BreakerScope) (*v1
 }
 
 // inNamespaces reads the namespaces' breakers anew, by namespace.
-func (b *breakers) inNamespaces(ctx context.Context) (map[string]*v1alpha1.CircuitBreaker, error) {
+func (b *breakers) inNamespaces(ctx context.Context) (map[string]*v1alpha1.RemediationBreaker, error) {
 	list, err := b.store.list(ctx)
 	if err != nil {
 		return nil, err
 	}
-	byNamespace := map[string]*v1alpha1.CircuitBreaker{}
+	byNamespace := map[string]*v1alpha1.RemediationBreaker{}
 	for i := range list {
 		if scope := list[i].Spec.Scope; scope.Type == v1alpha1.BreakerScopeNamespace {
 			byNamespace[scope.Namespace] = &list[i]

@@ -12,14 +12,14 @@ import (
 
 // admission is one breaker's answer to a plan.
 type admission struct {
-	breaker *v1alpha1.CircuitBreaker
+	breaker *v1alpha1.RemediationBreaker
 	// observed is its status as it is now, admitted that with the plan's permit.
-	observed, admitted v1alpha1.CircuitBreakerStatus
+	observed, admitted v1alpha1.RemediationBreakerStatus
 	verdict            canary.Verdict
 }
 
 // ask asks one breaker whether a plan may write now. Nothing is persisted.
-func (b *breakers) ask(ctx context.Context, cb *v1alpha1.CircuitBreaker, rem *v1alpha1.Remediation) admission {
+func (b *breakers) ask(ctx context.Context, cb *v1alpha1.RemediationBreaker, rem *v1alpha1.Remediation) admission {
 	a := admission{breaker: cb, observed: b.observe(ctx, cb)}
 	strategy, now := b.strategy(cb.Spec.Scope), b.clock.Now()
 	seen := cb.DeepCopy()

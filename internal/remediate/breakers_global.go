@@ -18,21 +18,21 @@ func (b *breakers) tripGlobal(ctx context.Context, rem *v1alpha1.Remediation) er
 	}
 	strategy, now := b.strategy(globalScope()), b.clock.Now()
 	if open := b.openPolicies(list); canary.TripGlobal(open) {
-		return b.update(ctx, globalScope(), rem, func(cb *v1alpha1.CircuitBreaker) {
+		return b.update(ctx, globalScope(), rem, func(cb *v1alpha1.RemediationBreaker) {
 			cb.Status = canary.Open(cb.Status, canary.ReasonPolicyBreakersOpen, canary.MessagePolicyBreakersOpen(len(open)), strategy, now)
 		})
 	}
 	for i := range list {
 		if list[i].Name == v1alpha1.GlobalBreakerName && canary.HeldByPolicies(&list[i].Status) {
-			return b.update(ctx, globalScope(), rem, func(cb *v1alpha1.CircuitBreaker) { cb.Status = canary.ReleaseGlobal(cb.Status, strategy, now) })
+			return b.update(ctx, globalScope(), rem, func(cb *v1alpha1.RemediationBreaker) { cb.Status = canary.ReleaseGlobal(cb.Status, strategy, now) })
 		}
 	}
 	return nil
 }
 
 // openPolicies are the policies' breakers that are open, as time has made them.
-func (b *breakers) openPolicies(list []v1alpha1.CircuitBreaker) []v1alpha1.CircuitBreakerStatus {
-	var open []v1alpha1.CircuitBreakerStatus
+func (b *breakers) openPolicies(list []v1alpha1.RemediationBreaker) []v1alpha1.RemediationBreakerStatus {
+	var open []v1alpha1.RemediationBreakerStatus
 	for _, cb := range list {
 		// Time alone may have turned it half-open since it was last written.
 		st := canary.Tick(cb.Status, b.strategy(cb.Spec.Scope), b.clock.Now())
@@ -45,7 +45,7 @@ func (b *breakers) openPolicies(list []v1alpha1.CircuitBreaker) []v1alpha1.Circu
 
 // released is the global breaker's status before time moves it on: one whose cause has
 // passed isn't to wait for a probe. When nobody can tell, it stays as it is.
-func (b *breakers) released(ctx context.Context, st v1alpha1.CircuitBreakerStatus) v1alpha1.CircuitBreakerStatus {
+func (b *breakers) released(ctx context.Context, st v1alpha1.RemediationBreakerStatus) v1alpha1.RemediationBreakerStatus {
 	if !canary.HeldByPolicies(&st) {
 		return st
 	}

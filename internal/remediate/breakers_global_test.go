@@ -61,7 +61,7 @@ func TestTheGlobalBreakerClosesWithThePolicies(t *testing.T) {
 		t.Helper()
 		c := newCircuit(t)
 		for _, policy := range []string{"p0", "tags", "p2"} {
-			c.must(c.update(c.ctx, policyScope(policy), nil, func(cb *v1alpha1.CircuitBreaker) {
+			c.must(c.update(c.ctx, policyScope(policy), nil, func(cb *v1alpha1.RemediationBreaker) {
 				cb.Status = canary.Open(cb.Status, canary.ReasonStorm, "A storm.", v1alpha1.BreakerStrategy{}, c.time.Now())
 			}))
 		}
@@ -73,7 +73,7 @@ func TestTheGlobalBreakerClosesWithThePolicies(t *testing.T) {
 	}
 	cases := map[string]func(*circuit){
 		"one is closed": func(c *circuit) {
-			c.must(c.update(c.ctx, policyScope("tags"), nil, func(cb *v1alpha1.CircuitBreaker) { cb.Status = canary.Forgotten(cb) }))
+			c.must(c.update(c.ctx, policyScope("tags"), nil, func(cb *v1alpha1.RemediationBreaker) { cb.Status = canary.Forgotten(cb) }))
 			c.reconciled("policy-tags")
 		},
 		"one is gone": func(c *circuit) {

@@ -16,7 +16,7 @@ import (
 
 // breakerMemory keeps breakers in memory, by name.
 type breakerMemory struct {
-	kept map[string]*v1alpha1.CircuitBreaker
+	kept map[string]*v1alpha1.RemediationBreaker
 	// made counts what was ever created: each has another UID.
 	made int
 	// writes counts the writes of a status that changed it.
@@ -25,47 +25,47 @@ type breakerMemory struct {
 	unreadable bool
 }
 
-func memoryOf(breakers ...*v1alpha1.CircuitBreaker) *breakerMemory {
-	m := &breakerMemory{kept: map[string]*v1alpha1.CircuitBreaker{}}
+func memoryOf(breakers ...*v1alpha1.RemediationBreaker) *breakerMemory {
+	m := &breakerMemory{kept: map[string]*v1alpha1.RemediationBreaker{}}
 	for _, cb := range breakers {
 		m.kept[cb.Name] = m.born(cb)
 	}
 	return m
 }
 
-func (m *breakerMemory) born(cb *v1alpha1.CircuitBreaker) *v1alpha1.CircuitBreaker {
+func (m *breakerMemory) born(cb *v1alpha1.RemediationBreaker) *v1alpha1.RemediationBreaker {
 	m.made++
 	made := cb.DeepCopy()
 	made.UID, made.ResourceVersion = types.UID(strconv.Itoa(m.made)), "1"
 	return made
 }
 
-func (m *breakerMemory) get(_ context.Context, name string) (*v1alpha1.CircuitBreaker, error) {
+func (m *breakerMemory) get(_ context.Context, name string) (*v1alpha1.RemediationBreaker, error) {
 	switch cb := m.kept[name]; {
 	case m.unreadable:
 		return nil, errors.New("etcd is down")
 	case cb == nil:
-		return nil, apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("circuitbreakers").GroupResource(), name)
+		return nil, apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("remediationbreakers").GroupResource(), name)
 	default:
 		return cb.DeepCopy(), nil
 	}
 }
 
-func (m *breakerMemory) list(context.Context) ([]v1alpha1.CircuitBreaker, error) {
-	var all []v1alpha1.CircuitBreaker
+func (m *breakerMemory) list(context.Context) ([]v1alpha1.RemediationBreaker, error) {
+	var all []v1alpha1.RemediationBreaker
 	for _, name := range slices.Sorted(maps.Keys(m.kept)) {
 		all = append(all, *m.kept[name].DeepCopy())
 	}
 	return all, nil
 }
 
-func (m *breakerMemory) create(_ context.Context, cb *v1alpha1.CircuitBreaker) error {
+func (m *breakerMemory) create(_ context.Context, cb *v1alpha1.RemediationBreaker) error {
 	m.kept[cb.Name] = m.born(cb)
 	m.kept[cb.Name].DeepCopyInto(cb)
 	return nil
 }
 
-func (m *breakerMemory) writeStatus(_ context.Context, _, cb *v1alpha1.CircuitBreaker) error {
+func (m *breakerMemory) writeStatus(_ context.Context, _, cb *v1alpha1.RemediationBreaker) error {
 	kept, err := m.unchanged(cb)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (m *breakerMemory) writeStatus(_ context.Context, _, cb *v1alpha1.CircuitBr
 	return nil
 }
 
-func (m *breakerMemory) remove(_ context.Context, cb *v1alpha1.CircuitBreaker) error {
+func (m *breakerMemory) remove(_ context.Context, cb *v1alpha1.RemediationBreaker) error {
 	if _, err := m.unchanged(cb); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (m *breakerMemory) remove(_ context.Context, cb *v1alpha1.CircuitBreaker) e
 }
 
 // writeSpec is what a person does.
-func (m *breakerMemory) writeSpec(cb *v1alpha1.CircuitBreaker) error {
+func (m *breakerMemory) writeSpec(cb *v1alpha1.RemediationBreaker) error {
 	kept, err := m.unchanged(cb)
 	if err != nil {
 		return err
@@ -98,16 +98,16 @@ func (m *breakerMemory) writeSpec(cb *v1alpha1.CircuitBreaker) error {
 	return nil
 }
 
-func (m *breakerMemory) written(kept, cb *v1alpha1.CircuitBreaker) {
+func (m *breakerMemory) written(kept, cb *v1alpha1.RemediationBreaker) {
 	kept.ResourceVersion += "1"
 	cb.ResourceVersion = kept.ResourceVersion
 }
 
 // unchanged is what is kept of a breaker, or a conflict when it isn't what was read.
-func (m *breakerMemory) unchanged(cb *v1alpha1.CircuitBreaker) (*v1alpha1.CircuitBreaker, error) {
+func (m *breakerMemory) unchanged(cb *v1alpha1.RemediationBreaker) (*v1alpha1.RemediationBreaker, error) {
 	kept := m.kept[cb.Name]
 	if kept == nil || kept.UID != cb.UID || kept.ResourceVersion != cb.ResourceVersion {
-		return nil, apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("circuitbreakers").GroupResource(), cb.Name, errors.New("it was written since"))
+		return nil, apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("remediationbreakers").GroupResource(), cb.Name, errors.New("it was written since"))
 	}
 	return kept, nil
 }

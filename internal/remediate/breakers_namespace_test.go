@@ -93,11 +93,11 @@ func (c *circuit) writes(rem *v1alpha1.Remediation, in ...string) Gate {
 }
 
 // half makes a breaker of the namespace shop that has just cooled down.
-func half() *v1alpha1.CircuitBreaker {
+func half() *v1alpha1.RemediationBreaker {
 	opened, next := metav1.NewMicroTime(noon.Add(-time.Hour)), metav1.NewMicroTime(noon.Add(-time.Minute))
-	return &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: "namespace-shop"},
-		Spec: v1alpha1.CircuitBreakerSpec{Scope: namespaceScope("shop")},
-		Status: v1alpha1.CircuitBreakerStatus{State: v1alpha1.BreakerHalfOpen, Reason: canary.ReasonProbing, Message: "Half-open.",
+	return &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "namespace-shop"},
+		Spec: v1alpha1.RemediationBreakerSpec{Scope: namespaceScope("shop")},
+		Status: v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerHalfOpen, Reason: canary.ReasonProbing, Message: "Half-open.",
 			OpenedAt: &opened, NextProbeAt: &next, Openings: 1}}
 }
 

@@ -23,7 +23,7 @@ const (
 // observe is a breaker's status as the world makes it now, before anybody's write:
 // time has passed, violations are counted, the objective's query is asked when its
 // last answer is too old, and a demotion begins or ends. Nothing is persisted.
-func (b *breakers) observe(ctx context.Context, cb *v1alpha1.CircuitBreaker) v1alpha1.CircuitBreakerStatus {
+func (b *breakers) observe(ctx context.Context, cb *v1alpha1.RemediationBreaker) v1alpha1.RemediationBreakerStatus {
 	scope := cb.Spec.Scope
 	strategy := b.strategy(scope)
 	st := cb.Status
@@ -45,7 +45,7 @@ func (b *breakers) observe(ctx context.Context, cb *v1alpha1.CircuitBreaker) v1a
 // force says how many there are and automation could act on them. The same count
 // again changes nothing, and isn't kept; another is kept only now and then: a
 // rollout changes it every second.
-func (b *breakers) storm(st v1alpha1.CircuitBreakerStatus, policy string, s v1alpha1.BreakerStrategy) v1alpha1.CircuitBreakerStatus {
+func (b *breakers) storm(st v1alpha1.RemediationBreakerStatus, policy string, s v1alpha1.BreakerStrategy) v1alpha1.RemediationBreakerStatus {
 	definition := b.policies.Snapshot().Definition(policy)
 	if definition == nil || !definition.Spec.Remediation.Mode.Runs() {
 		return st
@@ -67,7 +67,7 @@ func (b *breakers) storm(st v1alpha1.CircuitBreakerStatus, policy string, s v1al
 }
 
 // burn asks the objective's query when its last answer is too old.
-func (b *breakers) burn(ctx context.Context, st v1alpha1.CircuitBreakerStatus, s v1alpha1.BreakerStrategy) v1alpha1.CircuitBreakerStatus {
+func (b *breakers) burn(ctx context.Context, st v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy) v1alpha1.RemediationBreakerStatus {
 	switch {
 	case s.SLO == nil && st.SLO == nil:
 		return st
@@ -111,12 +111,12 @@ func (b *breakers) revision(policy string) string {
 // mode is how far a policy's remediation goes now: a demoted policy's plans are
 // dry runs. It counts the policy's violations first, so that a storm is known
 // before anybody plans to mend it.
-func (b *breakers) mode(ctx context.Context, pol *v1alpha1.Policy, mode v1alpha1.RemediationMode) (v1alpha1.RemediationMode, error) {
+func (b *breakers) mode(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, mode v1alpha1.RemediationMode) (v1alpha1.RemediationMode, error) {
 	if !mode.Runs() {
 		return mode, nil
 	}
 	demoted := false
-	err := b.update(ctx, policyScope(pol.Name), nil, func(cb *v1alpha1.CircuitBreaker) {
+	err := b.update(ctx, policyScope(pol.Name), nil, func(cb *v1alpha1.RemediationBreaker) {
 		cb.Status = b.observe(ctx, cb)
 		demoted = cb.Status.Demoted != nil
 	})

@@ -35,19 +35,21 @@ func TestAQuietBreakerIsWrittenOnce(t *testing.T) {
 }
 
 func TestHeldPlansAreWokenByTransitionsOnly(t *testing.T) {
-	closed := v1alpha1.CircuitBreaker{Status: v1alpha1.CircuitBreakerStatus{State: v1alpha1.BreakerClosed}}
+	closed := v1alpha1.RemediationBreaker{Status: v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed}}
 	cases := map[string]struct {
-		change func(*v1alpha1.CircuitBreaker)
+		change func(*v1alpha1.RemediationBreaker)
 		want   bool
 	}{
-		"nothing":              {func(*v1alpha1.CircuitBreaker) {}, false},
-		"a count":              {func(cb *v1alpha1.CircuitBreaker) { cb.Status.Storm = &v1alpha1.BreakerStorm{Violating: 3} }, false},
-		"an outcome":           {func(cb *v1alpha1.CircuitBreaker) { cb.Status.Outcomes = 3 }, false},
-		"it opens":             {func(cb *v1alpha1.CircuitBreaker) { cb.Status.State = v1alpha1.BreakerOpen }, true},
-		"a person holds it":    {func(cb *v1alpha1.CircuitBreaker) { cb.Spec.Mode = v1alpha1.BreakerForcedOpen }, true},
-		"a permit is taken":    {func(cb *v1alpha1.CircuitBreaker) { cb.Status.Permit = &v1alpha1.BreakerPermit{Remediation: "a"} }, true},
-		"a demotion":           {func(cb *v1alpha1.CircuitBreaker) { cb.Status.Demoted = &v1alpha1.BreakerDemotion{} }, true},
-		"an objective answers": {func(cb *v1alpha1.CircuitBreaker) { cb.Status.SLO = &v1alpha1.BreakerSLO{Verdict: v1alpha1.SLOWithin} }, true},
+		"nothing":           {func(*v1alpha1.RemediationBreaker) {}, false},
+		"a count":           {func(cb *v1alpha1.RemediationBreaker) { cb.Status.Storm = &v1alpha1.BreakerStorm{Violating: 3} }, false},
+		"an outcome":        {func(cb *v1alpha1.RemediationBreaker) { cb.Status.Outcomes = 3 }, false},
+		"it opens":          {func(cb *v1alpha1.RemediationBreaker) { cb.Status.State = v1alpha1.BreakerOpen }, true},
+		"a person holds it": {func(cb *v1alpha1.RemediationBreaker) { cb.Spec.Mode = v1alpha1.BreakerForcedOpen }, true},
+		"a permit is taken": {func(cb *v1alpha1.RemediationBreaker) { cb.Status.Permit = &v1alpha1.BreakerPermit{Remediation: "a"} }, true},
+		"a demotion":        {func(cb *v1alpha1.RemediationBreaker) { cb.Status.Demoted = &v1alpha1.BreakerDemotion{} }, true},
+		"an objective answers": {func(cb *v1alpha1.RemediationBreaker) {
+			cb.Status.SLO = &v1alpha1.BreakerSLO{Verdict: v1alpha1.SLOWithin}
+		}, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -21,7 +21,7 @@ func (b *breakers) record(ctx context.Context, rem *v1alpha1.Remediation, outcom
 		return nil
 	}
 	for _, scope := range scopes(rem.Spec.Policy.Name) {
-		if err := b.update(ctx, scope, rem, func(cb *v1alpha1.CircuitBreaker) { b.count(cb, events(rem, outcomes)) }); err != nil {
+		if err := b.update(ctx, scope, rem, func(cb *v1alpha1.RemediationBreaker) { b.count(cb, events(rem, outcomes)) }); err != nil {
 			return err
 		}
 	}
@@ -32,7 +32,7 @@ func (b *breakers) record(ctx context.Context, rem *v1alpha1.Remediation, outcom
 }
 
 // count lets a breaker's status hear of events.
-func (b *breakers) count(cb *v1alpha1.CircuitBreaker, list []canary.Event) {
+func (b *breakers) count(cb *v1alpha1.RemediationBreaker, list []canary.Event) {
 	strategy := b.strategy(cb.Spec.Scope)
 	for _, e := range list {
 		switch cb.Spec.Scope.Type {
@@ -60,7 +60,7 @@ func (b *breakers) recordNamespaces(ctx context.Context, rem *v1alpha1.Remediati
 		if byNamespace[namespace] == nil && !slices.ContainsFunc(within[namespace], Outcome.harmed) {
 			continue
 		}
-		if err := b.update(ctx, namespaceScope(namespace), rem, func(cb *v1alpha1.CircuitBreaker) {
+		if err := b.update(ctx, namespaceScope(namespace), rem, func(cb *v1alpha1.RemediationBreaker) {
 			b.count(cb, events(rem, within[namespace]))
 		}); err != nil {
 			return err

@@ -32,7 +32,7 @@ func TestGivingBackReachesEveryScope(t *testing.T) {
 	c := newCircuit(t).in("shop")
 	for _, name := range []string{v1alpha1.GlobalBreakerName, "policy-tags", "namespace-shop"} {
 		scope := map[string]v1alpha1.BreakerScope{v1alpha1.GlobalBreakerName: globalScope(), "policy-tags": policyScope("tags"), "namespace-shop": namespaceScope("shop")}[name]
-		c.must(c.update(c.ctx, scope, nil, func(cb *v1alpha1.CircuitBreaker) {
+		c.must(c.update(c.ctx, scope, nil, func(cb *v1alpha1.RemediationBreaker) {
 			cb.Status = canary.Open(cb.Status, canary.ReasonStorm, "many", v1alpha1.BreakerStrategy{}, c.time.Now())
 		}))
 	}

@@ -16,30 +16,30 @@ import (
 // breakerReader reads circuit breakers. Reading one that isn't there is a
 // NotFound error of the API.
 type breakerReader interface {
-	get(ctx context.Context, name string) (*v1alpha1.CircuitBreaker, error)
-	list(ctx context.Context) ([]v1alpha1.CircuitBreaker, error)
+	get(ctx context.Context, name string) (*v1alpha1.RemediationBreaker, error)
+	list(ctx context.Context) ([]v1alpha1.RemediationBreaker, error)
 }
 
 // breakerStore keeps the circuit breakers, and reads them past every cache.
 type breakerStore interface {
 	breakerReader
-	create(ctx context.Context, cb *v1alpha1.CircuitBreaker) error
+	create(ctx context.Context, cb *v1alpha1.RemediationBreaker) error
 	// writeStatus conflicts when the breaker was written since it was read.
-	writeStatus(ctx context.Context, before, cb *v1alpha1.CircuitBreaker) error
+	writeStatus(ctx context.Context, before, cb *v1alpha1.RemediationBreaker) error
 	// remove conflicts like writeStatus.
-	remove(ctx context.Context, cb *v1alpha1.CircuitBreaker) error
+	remove(ctx context.Context, cb *v1alpha1.RemediationBreaker) error
 }
 
 // breakersIn reads the breakers of the API server, or of a cache of it.
 type breakersIn struct{ client.Reader }
 
-func (r breakersIn) get(ctx context.Context, name string) (*v1alpha1.CircuitBreaker, error) {
-	cb := &v1alpha1.CircuitBreaker{}
+func (r breakersIn) get(ctx context.Context, name string) (*v1alpha1.RemediationBreaker, error) {
+	cb := &v1alpha1.RemediationBreaker{}
 	return cb, r.Get(ctx, client.ObjectKey{Name: name}, cb)
 }
 
-func (r breakersIn) list(ctx context.Context) ([]v1alpha1.CircuitBreaker, error) {
-	all := &v1alpha1.CircuitBreakerList{}
+func (r breakersIn) list(ctx context.Context) ([]v1alpha1.RemediationBreaker, error) {
+	all := &v1alpha1.RemediationBreakerList{}
 	if err := r.List(ctx, all); err != nil {
 		return nil, fmt.Errorf("list circuit breakers: %w", err)
 	}
@@ -52,15 +52,15 @@ type clusterBreakers struct {
 	client client.Client
 }
 
-func (s clusterBreakers) create(ctx context.Context, cb *v1alpha1.CircuitBreaker) error {
+func (s clusterBreakers) create(ctx context.Context, cb *v1alpha1.RemediationBreaker) error {
 	return s.client.Create(ctx, cb, client.FieldOwner(v1alpha1.FieldManager))
 }
 
-func (s clusterBreakers) writeStatus(ctx context.Context, before, cb *v1alpha1.CircuitBreaker) error {
+func (s clusterBreakers) writeStatus(ctx context.Context, before, cb *v1alpha1.RemediationBreaker) error {
 	return kube.NewStatusWriter(s.client, before).Write(ctx, cb, v1alpha1.FieldManager)
 }
 
-func (s clusterBreakers) remove(ctx context.Context, cb *v1alpha1.CircuitBreaker) error {
+func (s clusterBreakers) remove(ctx context.Context, cb *v1alpha1.RemediationBreaker) error {
 	return s.client.Delete(ctx, cb, client.Preconditions{UID: &cb.UID, ResourceVersion: &cb.ResourceVersion})
 }
 

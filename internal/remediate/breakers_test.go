@@ -52,7 +52,7 @@ type circuit struct {
 	namespaces map[string]bool
 }
 
-func newCircuit(t *testing.T, kept ...*v1alpha1.CircuitBreaker) *circuit {
+func newCircuit(t *testing.T, kept ...*v1alpha1.RemediationBreaker) *circuit {
 	t.Helper()
 	c := &circuit{T: t, ctx: t.Context(), time: clocktesting.NewFakePassiveClock(noon), catalog: catalog.New(catalog.Options{}),
 		answers: &fakeAnalyzer{answers: map[string]float64{}}, registry: prometheus.NewRegistry(), scan: &counted{},
@@ -70,8 +70,8 @@ func newCircuit(t *testing.T, kept ...*v1alpha1.CircuitBreaker) *circuit {
 // policy puts the policy "tags" in force; another message is another revision.
 func (c *circuit) policy(message string, change func(*v1alpha1.RemediationStrategy)) {
 	c.Helper()
-	p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid", Generation: 1}, Spec: v1alpha1.PolicySpec{
-		Title: "Tags", Modules: []v1alpha1.Module{{Name: "tags.rego", Rego: "package tags\n\nimport rego.v1\n\ndeny contains \"" + message + "\" if not input.object.metadata.labels.tag\n"}},
+	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid", Generation: 1}, Spec: v1alpha1.RegoPolicySpec{
+		Title: "Tags", Rego: v1alpha1.RegoSource{File: "tags.rego", Main: "package tags\n\nimport rego.v1\n\ndeny contains \"" + message + "\" if not input.object.metadata.labels.tag\n"},
 		Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}}}}
 	p.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
 	change(&p.Spec.Remediation)
@@ -108,7 +108,7 @@ func (c *circuit) admitted(rem *v1alpha1.Remediation) Gate {
 }
 
 // read reads a breaker; nil when there is none.
-func (c *circuit) read(name string) *v1alpha1.CircuitBreaker {
+func (c *circuit) read(name string) *v1alpha1.RemediationBreaker {
 	c.Helper()
 	cb, err := c.kept.get(c.ctx, name)
 	if apierrors.IsNotFound(err) {
@@ -131,7 +131,7 @@ func (c *circuit) isThere(_ context.Context, namespace string) (bool, error) {
 }
 
 // reconciled lets the breakers' controller look at one.
-func (c *circuit) reconciled(name string) *v1alpha1.CircuitBreaker {
+func (c *circuit) reconciled(name string) *v1alpha1.RemediationBreaker {
 	c.Helper()
 	_, err := c.control.Reconcile(c.ctx, ctrl.Request{NamespacedName: client.ObjectKey{Name: name}})
 	c.must(err)
@@ -204,8 +204,8 @@ func TestABreakerThatCannotBeReadIsOpen(t *testing.T) {
 	if gate := c.admitted(c.plan("a")); !gate.Closed || !strings.Contains(gate.Message, "etcd is down") {
 		t.Errorf("the gate says %+v, want closed with the reason", gate)
 	}
-	wrong := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: "policy-tags"},
-		Spec: v1alpha1.CircuitBreakerSpec{Scope: policyScope("another")}}
+	wrong := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "policy-tags"},
+		Spec: v1alpha1.RemediationBreakerSpec{Scope: policyScope("another")}}
 	if gate := newCircuit(t, wrong).admitted(c.plan("a")); !gate.Closed || !strings.Contains(gate.Message, "not what its name says") {
 		t.Errorf("the gate says %+v, want closed for a breaker of something else", gate)
 	}

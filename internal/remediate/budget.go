@@ -41,7 +41,7 @@ func newBudgets(reader client.Reader, s *shelf) *budgets {
 // objects other plans have in work, and reserves room for those that the step may write.
 func (c *Controller) atBudgets(ctx context.Context, p *pass, o *Observation) error {
 	m := o.members(o.Status.Wave)
-	if n := int(o.Spec.Strategy.MaxConcurrent) - len(m.applied); n > 0 && len(m.ready) > 0 && len(m.intents) == 0 && o.open() {
+	if n := int(o.Spec.Strategy.MaxInFlight) - len(m.applied); n > 0 && len(m.ready) > 0 && len(m.intents) == 0 && o.open() {
 		return c.budgets.reserve(ctx, p, o, m.ready, n)
 	}
 	return nil

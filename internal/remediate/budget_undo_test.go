@@ -61,7 +61,7 @@ func TestARollbackKeepsToBudgetsAndIsNeverBlocked(t *testing.T) {
 		lost       bool // the slice of another plan is gone
 		want       int
 	}{
-		"no budget":                             {"maxConcurrent at a time", "", []v1alpha1.TargetState{verified, verified, verified, verified, verified, verified}, 0, nil, false, 5},
+		"no budget":                             {"maxInFlight at a time", "", []v1alpha1.TargetState{verified, verified, verified, verified, verified, verified}, 0, nil, false, 5},
 		"one at a time":                         {"as they were written", "1", []v1alpha1.TargetState{verified, verified, verified}, 0, nil, false, 1},
 		"one recovers":                          {"it has the room", "1", []v1alpha1.TargetState{verified, verified}, 1, nil, false, 0},
 		"what is in flight has its room":        {"it is unavailable already", "2", []v1alpha1.TargetState{applied, applied, verified}, 0, nil, false, 2},
@@ -76,7 +76,7 @@ func TestARollbackKeepsToBudgetsAndIsNeverBlocked(t *testing.T) {
 				tc.states = append(tc.states, v1alpha1.TargetReverted)
 			}
 			rem, slice := planAtWork("undo", len(tc.states), tc.budget, tc.states...)
-			rem.Spec.Strategy.MaxConcurrent, rem.Status.Phase = 5, v1alpha1.PhaseRollingBack
+			rem.Spec.Strategy.MaxInFlight, rem.Status.Phase = 5, v1alpha1.PhaseRollingBack
 			for i := range tc.recovering {
 				slice.Status.Records[len(tc.states)-1-i].Recovering = true
 			}

@@ -55,7 +55,7 @@ func (c *Controller) withoutBook(ctx context.Context, rem *v1alpha1.Remediation,
 
 // doubtful says whether a plan of a policy isn't proven to be ours, and tells why:
 // until somebody has looked at it and deleted it, no other is made.
-func (p *Planner) doubtful(ctx context.Context, pol *v1alpha1.Policy) (bool, error) {
+func (p *Planner) doubtful(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy) (bool, error) {
 	if p.doubt == nil {
 		return false, nil
 	}

@@ -151,7 +151,7 @@ func healthRulesOnly(s *v1alpha1.HealthStrategy) *v1alpha1.HealthStrategy {
 
 // healthSaid says whether a plan that is held because nobody can tell its targets'
 // health has a policy that has said since how it is told. Its own strategy is frozen.
-func healthSaid(rem *v1alpha1.Remediation, current *v1alpha1.Policy) bool {
+func healthSaid(rem *v1alpha1.Remediation, current *v1alpha1.ClusterRegoPolicy) bool {
 	if rem.Status.Phase != v1alpha1.PhaseHeld || rem.Status.Reason != v1alpha1.ReasonHealthUnknown {
 		return false
 	}

@@ -27,7 +27,7 @@ func (p *Planner) forget(ctx context.Context, policyName string) error {
 			return nil // its end is a change
 		}
 	}
-	cb := &v1alpha1.CircuitBreaker{}
+	cb := &v1alpha1.RemediationBreaker{}
 	if err := p.client.Get(ctx, client.ObjectKey{Name: v1alpha1.PolicyBreakerPrefix + policyName}, cb); err != nil {
 		return client.IgnoreNotFound(err)
 	}
@@ -60,7 +60,7 @@ func (p *drafter) plansOf(ctx context.Context, policyName string) ([]v1alpha1.Re
 }
 
 // point keeps the policy's pointer at its latest plan.
-func (p *Planner) point(ctx context.Context, pol *v1alpha1.Policy, plans []v1alpha1.Remediation) error {
+func (p *Planner) point(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation) error {
 	if len(plans) == 0 {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (p *Planner) sweep(ctx context.Context, d draft) error {
 
 // tooEarly says whether an earlier plan is in the way of another one, and when to
 // look again: zero when a change will say so.
-func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.Policy, plans []v1alpha1.Remediation, revision string, found []policy.Finding) (wait time.Duration, early bool) {
+func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string, found []policy.Finding) (wait time.Duration, early bool) {
 	var ended time.Time
 	for i := range plans {
 		if !rests(&plans[i]) {
@@ -119,7 +119,7 @@ func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.Policy, plans []v1
 	}
 	if wait := canary.ReplanAfter(endings(pol, plans, revision)) - since; wait > 0 {
 		latest := plans[len(plans)-1]
-		p.notPlanned(ctx, pol, fmt.Sprintf("plan %s ended without an answer, which says nothing of the fix: another is made by itself, the sooner with: kubectl annotate policy %s %s=%s --overwrite",
+		p.notPlanned(ctx, pol, fmt.Sprintf("plan %s ended without an answer, which says nothing of the fix: another is made by itself, the sooner with: kubectl annotate rego %s %s=%s --overwrite",
 			latest.Name, pol.Name, v1alpha1.AnnotationRetry, latest.Name))
 		return min(wait, replanPoll), true
 	}
@@ -134,7 +134,7 @@ func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.Policy, plans []v1
 // harm or proved that the fix doesn't work, or a person rejected or ended it, or
 // had any plan of it undone, and neither the policy has changed since nor has a
 // person said to try again. plans are all of the policy, the oldest first.
-func blocked(pol *v1alpha1.Policy, plans []v1alpha1.Remediation, revision string) string {
+func blocked(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string) string {
 	latest := plans[len(plans)-1]
 	if rem := undonePlan(pol, plans, revision); rem != nil {
 		return notAgain(pol, *rem)
@@ -150,7 +150,7 @@ func blocked(pol *v1alpha1.Policy, plans []v1alpha1.Remediation, revision string
 
 // endings are how the plans of a revision ended since a person last said to try
 // again, oldest first.
-func endings(pol *v1alpha1.Policy, plans []v1alpha1.Remediation, revision string) []v1alpha1.RemediationStatus {
+func endings(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string) []v1alpha1.RemediationStatus {
 	var ends []v1alpha1.RemediationStatus
 	for i := range plans {
 		rem := &plans[i]
@@ -164,15 +164,15 @@ func endings(pol *v1alpha1.Policy, plans []v1alpha1.Remediation, revision string
 	return ends
 }
 
-func notAgain(pol *v1alpha1.Policy, rem v1alpha1.Remediation) string {
-	return fmt.Sprintf("plan %s of this revision ended as %s: mend the policy, or say to try again: kubectl annotate policy %s %s=%s --overwrite",
+func notAgain(pol *v1alpha1.ClusterRegoPolicy, rem v1alpha1.Remediation) string {
+	return fmt.Sprintf("plan %s of this revision ended as %s: mend the policy, or say to try again: kubectl annotate rego %s %s=%s --overwrite",
 		rem.Name, rem.Status.Phase, pol.Name, v1alpha1.AnnotationRetry, rem.Name)
 }
 
 // undonePlan is the plan of a revision that a person had undone last, unless a person
 // has said since to try again, by naming it or one that ended later. An empty
 // revision stands for any. Nil: there is none.
-func undonePlan(pol *v1alpha1.Policy, plans []v1alpha1.Remediation, revision string) *v1alpha1.Remediation {
+func undonePlan(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string) *v1alpha1.Remediation {
 	var last *v1alpha1.Remediation
 	var forgiven time.Time
 	for i := range plans {

@@ -47,7 +47,7 @@ func TestUndonePlansBlock(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			pol := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "p1", Annotations: map[string]string{v1alpha1.AnnotationRetry: tc.retry}}}
+			pol := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "p1", Annotations: map[string]string{v1alpha1.AnnotationRetry: tc.retry}}}
 			why := blocked(pol, tc.plans, tc.revision)
 			_, rest, _ := strings.Cut(why, "evenkeel.dev/retry=")
 			got, _, _ := strings.Cut(rest, " ")

@@ -66,7 +66,7 @@ type owned struct {
 	prior  *owned // whose that was
 }
 
-func newJointPlay(t *testing.T, known *catalog.Snapshot, policies []*v1alpha1.Policy) *jointPlay {
+func newJointPlay(t *testing.T, known *catalog.Snapshot, policies []*v1alpha1.ClusterRegoPolicy) *jointPlay {
 	c := companyOf(t, known, policies...)
 	j := &jointPlay{company: c, ctx: t.Context(), clock: clocktesting.NewFakePassiveClock(waiverNow), owner: map[string]owned{}, grown: map[string]int{}}
 	web, shop := &corev1.ConfigMap{}, &corev1.Namespace{}
@@ -353,14 +353,14 @@ func TestJointWritesKeepTheRules(t *testing.T) {
 	fixes := [][2]string{{"a", "good"}, {"a", "goodish"}, {"b", "good"}, {"c", "good"}}
 	compiled := map[string]*catalog.Snapshot{}
 	rapid.Check(t, func(rt *rapid.T) {
-		var policies []*v1alpha1.Policy
+		var policies []*v1alpha1.ClusterRegoPolicy
 		var names string
 		for _, n := range rapid.Permutation([]int{0, 1, 2, 3}).Draw(rt, "fixes")[:rapid.IntRange(2, 3).Draw(rt, "plans")] {
 			name := fixes[n][0] + "-" + fixes[n][1]
 			policies = append(policies, wants(name, fixes[n][0], fixes[n][1]))
 		}
 		sorted := slices.Clone(policies)
-		slices.SortFunc(sorted, func(a, b *v1alpha1.Policy) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(sorted, func(a, b *v1alpha1.ClusterRegoPolicy) int { return strings.Compare(a.Name, b.Name) })
 		for _, p := range sorted {
 			names += p.Name + " "
 		}

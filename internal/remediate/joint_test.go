@@ -26,11 +26,11 @@ import (
 )
 
 // wants is a policy that wants a value under a key of the data of ConfigMaps.
-func wants(name, key, value string) *v1alpha1.Policy {
-	p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	p.Spec.EnforcementAction = v1alpha1.EnforcementDryRun
+func wants(name, key, value string) *v1alpha1.ClusterRegoPolicy {
+	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	p.Spec.Admission.Action = v1alpha1.AdmissionAudit
 	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
-	p.Spec.Modules = []v1alpha1.Module{{Name: "p.rego", Rego: fmt.Sprintf(`package p
+	p.Spec.Rego = v1alpha1.RegoSource{File: "p.rego", Main: fmt.Sprintf(`package p
 
 import rego.v1
 
@@ -39,7 +39,7 @@ bad if input.object.data["%[1]s"] != "%[2]s"
 deny contains "%[1]s must be %[2]s" if bad
 
 remediation contains {"action": "patch", "ops": [{"op": "replace", "path": "/data/%[1]s", "value": "%[2]s"}]} if bad
-`, key, value)}}
+`, key, value)}
 	p.SetDefaults()
 	return p
 }
@@ -61,15 +61,15 @@ type company struct {
 	saver func(plan int) error
 }
 
-func newCompany(t *testing.T, policies ...*v1alpha1.Policy) *company {
+func newCompany(t *testing.T, policies ...*v1alpha1.ClusterRegoPolicy) *company {
 	t.Helper()
 	return companyOf(t, known(t, policies...), policies...)
 }
 
 // known are the policies that a manager has compiled.
-func known(t *testing.T, policies ...*v1alpha1.Policy) *catalog.Snapshot {
+func known(t *testing.T, policies ...*v1alpha1.ClusterRegoPolicy) *catalog.Snapshot {
 	t.Helper()
-	all := catalog.New(catalog.Options{TimeLimit: time.Minute, Namespace: "evenkeel-system"})
+	all := catalog.New(catalog.Options{TimeLimit: time.Minute})
 	for _, p := range policies {
 		if err := all.Set(p); err != nil {
 			t.Fatal(err)
@@ -78,7 +78,7 @@ func known(t *testing.T, policies ...*v1alpha1.Policy) *catalog.Snapshot {
 	return all.Snapshot()
 }
 
-func companyOf(t *testing.T, known *catalog.Snapshot, policies ...*v1alpha1.Policy) *company {
+func companyOf(t *testing.T, known *catalog.Snapshot, policies ...*v1alpha1.ClusterRegoPolicy) *company {
 	t.Helper()
 	c := &company{T: t, saved: make([]v1alpha1.TargetRecord, len(policies))}
 	web := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u1"}, Data: map[string]string{"a": "bad", "b": "bad", "c": "bad"}}
@@ -329,10 +329,10 @@ func TestTurns(t *testing.T) {
 // What a fix may not set by itself it may not set in company.
 func TestAFixThatReachesTooFarDoesNotGoAlong(t *testing.T) {
 	greedy := wants("greedy", "b", "good")
-	source := greedy.Spec.Modules[0].Rego
-	greedy.Spec.Modules[0].Rego = strings.Replace(source, `"value": "good"}]`,
+	source := greedy.Spec.Rego.Main
+	greedy.Spec.Rego.Main = strings.Replace(source, `"value": "good"}]`,
 		`"value": "good"}, {"op": "add", "path": "/metadata/ownerReferences", "value": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "nobody", "uid": "u9"}]}]`, 1)
-	if greedy.Spec.Modules[0].Rego == source {
+	if greedy.Spec.Rego.Main == source {
 		t.Fatal("the fix is the same as before")
 	}
 	c := newCompany(t, wants("modest", "a", "good"), greedy)

@@ -196,8 +196,8 @@ func TestTheGateIsAskedAgainOfWhatIsThere(t *testing.T) {
 			c.policy("missing", func(s *v1alpha1.RemediationStrategy) { s.Mode = v1alpha1.RemediationDisabled })
 		}, v1alpha1.ReasonPolicyChanged},
 		"the policy's mode is Disabled, and its rule doesn't compile": {func(c *circuit, api client.Client, _ *v1alpha1.Remediation) {
-			c.must(api.Create(c.ctx, &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid"},
-				Spec: v1alpha1.PolicySpec{Remediation: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationDisabled}}}))
+			c.must(api.Create(c.ctx, &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid"},
+				Spec: v1alpha1.RegoPolicySpec{Remediation: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationDisabled}}}))
 		}, v1alpha1.ReasonPolicyChanged},
 		"the policy's rule has changed": {func(c *circuit, _ client.Client, _ *v1alpha1.Remediation) {
 			c.policy("other", func(*v1alpha1.RemediationStrategy) {})

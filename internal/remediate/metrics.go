@@ -87,7 +87,7 @@ func newBreakerMetrics(r prometheus.Registerer) *breakerMetrics {
 }
 
 // transition counts what a write of a breaker's status has changed.
-func (m *breakerMetrics) transition(before, cb *v1alpha1.CircuitBreaker) {
+func (m *breakerMetrics) transition(before, cb *v1alpha1.RemediationBreaker) {
 	scope, policy := string(cb.Spec.Scope.Type), cb.Spec.Scope.Policy
 	if was := before.Status.State; was != cb.Status.State && was != "" {
 		m.transitions.WithLabelValues(scope, policy, string(cb.Status.State)).Inc()
@@ -98,7 +98,7 @@ func (m *breakerMetrics) transition(before, cb *v1alpha1.CircuitBreaker) {
 }
 
 // set shows the state of all breakers. Namespaces have no label: they are counted.
-func (m *breakerMetrics) set(list []v1alpha1.CircuitBreaker) {
+func (m *breakerMetrics) set(list []v1alpha1.RemediationBreaker) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	shown, inNamespaces := map[string]bool{}, 0.0

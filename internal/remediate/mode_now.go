@@ -17,7 +17,7 @@ func (c *Controller) stopped(ctx context.Context, rem *v1alpha1.Remediation, sna
 	if reason, message = stop(rem, snapshot, demoted, &c.floors); message != "" {
 		return reason, message, nil
 	}
-	live := &v1alpha1.Policy{}
+	live := &v1alpha1.ClusterRegoPolicy{}
 	if err := c.reader.Get(ctx, client.ObjectKey{Name: rem.Spec.Policy.Name}, live); err != nil {
 		return "", "", client.IgnoreNotFound(err) // the catalog hears of that soon
 	}

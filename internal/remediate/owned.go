@@ -88,7 +88,7 @@ func (a *attempt) judgedAt(ctx context.Context, root v1alpha1.ObjectReference) (
 }
 
 // judgesKind says whether a policy concerns objects of a reference's kind.
-func judgesKind(p *v1alpha1.Policy, ref v1alpha1.ObjectReference) bool {
+func judgesKind(p *v1alpha1.ClusterRegoPolicy, ref v1alpha1.ObjectReference) bool {
 	gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
 	return p != nil && slices.Contains(match.Kinds(p), match.GroupKind{Group: gvk.Group, Kind: gvk.Kind})
 }

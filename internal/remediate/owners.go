@@ -59,7 +59,7 @@ func (p *drafter) ownership(ctx context.Context, d *draft, index *kindIndex, fou
 }
 
 // judges says whether a policy concerns an object, as it is now.
-func (p *drafter) judges(ctx context.Context, pol *v1alpha1.Policy, ref v1alpha1.ObjectReference) (bool, error) {
+func (p *drafter) judges(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, ref v1alpha1.ObjectReference) (bool, error) {
 	if !judgesKind(pol, ref) {
 		return false, nil
 	}

@@ -112,7 +112,7 @@ func (c *Controller) ask(ctx context.Context, plan string) (*partner, error) {
 		return nil, err
 	}
 	m := o.members(o.Status.Wave)
-	one := &partner{pass: p, ready: map[string]int{}, room: int(o.Spec.Strategy.MaxConcurrent) - len(m.applied)}
+	one := &partner{pass: p, ready: map[string]int{}, room: int(o.Spec.Strategy.MaxInFlight) - len(m.applied)}
 	for _, i := range m.ready {
 		one.ready[o.Targets[i].Object.UID] = i
 	}

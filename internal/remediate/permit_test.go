@@ -11,7 +11,7 @@ import (
 // probing makes the policy's breaker half-open, with nobody's permit.
 func probing(t *testing.T) *circuit {
 	c := newCircuit(t).in("team-a", "team-b", "team-c", "team-d")
-	c.must(c.update(c.ctx, policyScope("tags"), nil, func(cb *v1alpha1.CircuitBreaker) {
+	c.must(c.update(c.ctx, policyScope("tags"), nil, func(cb *v1alpha1.RemediationBreaker) {
 		cb.Status = canary.Open(cb.Status, canary.ReasonStorm, "many", v1alpha1.BreakerStrategy{}, c.time.Now())
 	}))
 	c.after(31 * time.Minute)

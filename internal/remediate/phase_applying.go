@@ -18,7 +18,7 @@ const (
 	budgetPatience = 30 * time.Second
 )
 
-// stepApplying writes the wave, maxConcurrent targets at a time, each batch
+// stepApplying writes the wave, maxInFlight targets at a time, each batch
 // verified before the next.
 func stepApplying(o Observation) Intent {
 	m := o.members(o.Status.Wave)
@@ -49,7 +49,7 @@ func (o Observation) firstBatch(m members) Intent {
 }
 
 func (o Observation) nextBatch(m members) Intent {
-	room := min(int(o.Spec.Strategy.MaxConcurrent)-len(m.applied), len(m.ready))
+	room := min(int(o.Spec.Strategy.MaxInFlight)-len(m.applied), len(m.ready))
 	switch {
 	case room > 0 && o.open():
 		return o.stay(fmt.Sprintf("writing %d of %d", room, m.total), Intent{Write: m.ready[:room]})

@@ -86,7 +86,7 @@ func stepPreviewing(o Observation) Intent {
 		pending = append(pending, i)
 	}
 	if len(pending) > 0 {
-		return Intent{Phase: v1alpha1.PhasePreviewing, Reason: v1alpha1.ReasonDryRun, Preview: atMost(pending, o.Spec.Strategy.MaxConcurrent),
+		return Intent{Phase: v1alpha1.PhasePreviewing, Reason: v1alpha1.ReasonDryRun, Preview: atMost(pending, o.Spec.Strategy.MaxInFlight),
 			Message: "trying every fix as a server-side dry run"}
 	}
 	if wait > 0 {

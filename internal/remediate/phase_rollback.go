@@ -137,7 +137,7 @@ func stepRollingBack(o Observation) Intent {
 	keep.Stuck, keep.Marks = stuck, marks
 	switch {
 	case len(now) > 0:
-		keep.Revert = atMost(now, o.Spec.Strategy.MaxConcurrent)
+		keep.Revert = atMost(now, o.Spec.Strategy.MaxInFlight)
 	case len(recovering)+full > 0:
 		keep.Wait = verifyPoll
 	case !nextTry.IsZero():

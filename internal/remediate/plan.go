@@ -47,7 +47,7 @@ func (c candidate) leftAlone() string {
 
 // draft is a plan in the making.
 type draft struct {
-	policy   *v1alpha1.Policy
+	policy   *v1alpha1.ClusterRegoPolicy
 	strategy v1alpha1.RemediationStrategy
 	revision string
 	// plans are the policy's earlier plans, oldest first.

@@ -168,16 +168,16 @@ func TestConditionsOfAnswers(t *testing.T) {
 }
 
 func TestConditionsOfBreakers(t *testing.T) {
-	state := func(name string, mode v1alpha1.BreakerMode, st v1alpha1.BreakerState, demoted *v1alpha1.BreakerDemotion) kstatus.State[*v1alpha1.CircuitBreaker] {
-		cb := &v1alpha1.CircuitBreaker{Spec: v1alpha1.CircuitBreakerSpec{Mode: mode},
-			Status: v1alpha1.CircuitBreakerStatus{State: st, Demoted: demoted, Message: "why"}}
+	state := func(name string, mode v1alpha1.BreakerMode, st v1alpha1.BreakerState, demoted *v1alpha1.BreakerDemotion) kstatus.State[*v1alpha1.RemediationBreaker] {
+		cb := &v1alpha1.RemediationBreaker{Spec: v1alpha1.RemediationBreakerSpec{Mode: mode},
+			Status: v1alpha1.RemediationBreakerStatus{State: st, Demoted: demoted, Message: "why"}}
 		cb.Status.Mode = modeOf(cb)
-		return kstatus.State[*v1alpha1.CircuitBreaker]{Name: name, Object: cb, Set: func(cb *v1alpha1.CircuitBreaker, now time.Time) {
+		return kstatus.State[*v1alpha1.RemediationBreaker]{Name: name, Object: cb, Set: func(cb *v1alpha1.RemediationBreaker, now time.Time) {
 			kube.SetConditions(seenBreaker{cb}, now, breakerConditions(cb)...)
 		}}
 	}
 	demoted := &v1alpha1.BreakerDemotion{Message: "it opened 3 times"}
-	kstatus.Table(t, *update, []kstatus.State[*v1alpha1.CircuitBreaker]{
+	kstatus.Table(t, *update, []kstatus.State[*v1alpha1.RemediationBreaker]{
 		state("closed", "", v1alpha1.BreakerClosed, nil),
 		state("open, until its cooldown ends", "", v1alpha1.BreakerOpen, nil),
 		state("half-open: one plan's canary goes through", v1alpha1.BreakerAutomatic, v1alpha1.BreakerHalfOpen, nil),
@@ -192,22 +192,22 @@ func TestConditionsOfBreakers(t *testing.T) {
 func TestABreakersStatusSpeaksOfWhatWasActedUpon(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		change func(*v1alpha1.CircuitBreaker)
+		change func(*v1alpha1.RemediationBreaker)
 		want   int64
 	}{
-		"all that is asked was done":        {change: func(*v1alpha1.CircuitBreaker) {}, want: 5},
-		"a reset isn't carried out yet":     {change: func(cb *v1alpha1.CircuitBreaker) { cb.Spec.ResetToken = "new" }, want: 4},
-		"a reset was carried out":           {change: func(cb *v1alpha1.CircuitBreaker) { cb.Spec.ResetToken, cb.Status.LastHandledResetToken = "t", "t" }, want: 5},
-		"nobody has looked at the mode yet": {change: func(cb *v1alpha1.CircuitBreaker) { cb.Spec.Mode = v1alpha1.BreakerForcedOpen }, want: 4},
+		"all that is asked was done":        {change: func(*v1alpha1.RemediationBreaker) {}, want: 5},
+		"a reset isn't carried out yet":     {change: func(cb *v1alpha1.RemediationBreaker) { cb.Spec.ResetToken = "new" }, want: 4},
+		"a reset was carried out":           {change: func(cb *v1alpha1.RemediationBreaker) { cb.Spec.ResetToken, cb.Status.LastHandledResetToken = "t", "t" }, want: 5},
+		"nobody has looked at the mode yet": {change: func(cb *v1alpha1.RemediationBreaker) { cb.Spec.Mode = v1alpha1.BreakerForcedOpen }, want: 4},
 		"it was made a moment ago": {reason: "the schema's default stays, and a condition can't have it",
-			change: func(cb *v1alpha1.CircuitBreaker) {
+			change: func(cb *v1alpha1.RemediationBreaker) {
 				cb.Status.Mode, cb.Status.ObservedGeneration = "", v1alpha1.NotObserved
 			}, want: v1alpha1.NotObserved},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Generation: 5},
-				Status: v1alpha1.CircuitBreakerStatus{Mode: v1alpha1.BreakerAutomatic, ObservedGeneration: 4}}
+			cb := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Generation: 5},
+				Status: v1alpha1.RemediationBreakerStatus{Mode: v1alpha1.BreakerAutomatic, ObservedGeneration: 4}}
 			tc.change(cb)
 			kube.SetConditions(seenBreaker{cb}, time.Unix(1, 0), breakerConditions(cb)...)
 			if got := cb.Status.ObservedGeneration; got != tc.want {

@@ -55,7 +55,7 @@ func stagedDraft(t interface{ Fatal(...any) }, change func(*v1alpha1.Remediation
 
 // brave draws the canary from objects with a label that each third one has.
 func brave(s *v1alpha1.RemediationStrategy) {
-	s.Canary.Selector = &v1alpha1.TargetSelector{LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"brave": "true"}}}
+	s.Canary.Selector = &v1alpha1.TargetSelector{ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"brave": "true"}}}
 }
 
 func TestBuildGoesStageByStage(t *testing.T) {

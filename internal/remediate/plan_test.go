@@ -18,7 +18,7 @@ import (
 )
 
 func testDraft(eligible, ineligible int) draft {
-	d := draft{revision: "r1", policy: &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "no-host-network", UID: "p1", Generation: 3}}}
+	d := draft{revision: "r1", policy: &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "no-host-network", UID: "p1", Generation: 3}}}
 	d.strategy.Mode = v1alpha1.RemediationAutomatic
 	d.strategy.SetDefaults()
 	d.stages, _ = canary.ReadStages(&d.strategy) // it has none
@@ -137,7 +137,7 @@ func TestAPlanHashBindsStrategyAndFix(t *testing.T) {
 	for name, change := range map[string]func(*draft){
 		"the fix":          func(d *draft) { d.revision = "r2" },
 		"the mode":         func(d *draft) { d.strategy.Mode = v1alpha1.RemediationManual },
-		"concurrency":      func(d *draft) { d.strategy.MaxConcurrent++ },
+		"concurrency":      func(d *draft) { d.strategy.MaxInFlight++ },
 		"the soak":         func(d *draft) { d.strategy.Soak.Duration += time.Second },
 		"the verbs":        func(d *draft) { d.strategy.AllowedActions = append(d.strategy.AllowedActions, v1alpha1.ActionDelete) },
 		"what to do after": func(d *draft) { d.strategy.OnFailure = v1alpha1.FailureHold },
@@ -174,7 +174,7 @@ func TestBlocked(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			pol := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: types.UID("p1")}}
+			pol := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: types.UID("p1")}}
 			if tc.retry != "" {
 				pol.Annotations = map[string]string{v1alpha1.AnnotationRetry: tc.retry}
 			}
@@ -185,7 +185,7 @@ func TestBlocked(t *testing.T) {
 			if (got != "") != tc.blocked {
 				t.Errorf("%s\nblocked: want %t, got %q", tc.reason, tc.blocked, got)
 			}
-			if got != "" && !strings.Contains(got, "kubectl annotate policy p evenkeel.dev/retry=plan-1") {
+			if got != "" && !strings.Contains(got, "kubectl annotate rego p evenkeel.dev/retry=plan-1") {
 				t.Errorf("the message doesn't say what to do: %s", got)
 			}
 		})

@@ -60,7 +60,7 @@ type Planner struct {
 
 // Reconcile looks whether a policy's violations need a plan.
 func (p *Planner) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	pol := &v1alpha1.Policy{}
+	pol := &v1alpha1.ClusterRegoPolicy{}
 	if err := p.client.Get(ctx, request.NamespacedName, pol); err != nil {
 		if apierrors.IsNotFound(err) {
 			return ctrl.Result{}, p.forget(ctx, request.Name)
@@ -98,7 +98,7 @@ func sooner(a, b time.Duration) time.Duration {
 
 // plan makes a plan when one is due; otherwise it says when to look again, or
 // zero when a change will say so.
-func (p *Planner) plan(ctx context.Context, pol *v1alpha1.Policy, plans []v1alpha1.Remediation) (time.Duration, error) {
+func (p *Planner) plan(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation) (time.Duration, error) {
 	strategy := pol.Spec.Remediation.DeepCopy()
 	strategy.SetDefaults()
 	if strategy.Mode == v1alpha1.RemediationDisabled || pol.DeletionTimestamp != nil {
@@ -132,7 +132,7 @@ func (p *Planner) plan(ctx context.Context, pol *v1alpha1.Policy, plans []v1alph
 }
 
 // draft chooses the targets, and creates the plan when any can be mended now.
-func (p *Planner) draft(ctx context.Context, pol *v1alpha1.Policy, d draft, found []policy.Finding) (time.Duration, error) {
+func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d draft, found []policy.Finding) (time.Duration, error) {
 	outcome, refused, err := p.compose(ctx, &d, found)
 	if err != nil {
 		return 0, err
@@ -155,7 +155,7 @@ func (p *Planner) draft(ctx context.Context, pol *v1alpha1.Policy, d draft, foun
 }
 
 // nothingEligible says, once, why fixable violations lead to no plan.
-func (p *Planner) nothingEligible(ctx context.Context, pol *v1alpha1.Policy, d draft, found []policy.Finding) time.Duration {
+func (p *Planner) nothingEligible(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d draft, found []policy.Finding) time.Duration {
 	if fixable(found) == 0 {
 		return 0
 	}
@@ -203,14 +203,14 @@ func (p *Planner) create(ctx context.Context, d draft) error {
 
 // current says whether the revision that was scanned is the one that the
 // policy's spec asks for and that is in force.
-func (p *Planner) current(pol *v1alpha1.Policy, scanned string) bool {
+func (p *Planner) current(pol *v1alpha1.ClusterRegoPolicy, scanned string) bool {
 	status, known := p.status.Status(pol.Name)
 	return known && p.policies.Complete() && status.Err == nil && status.Revision == scanned && status.Generation == pol.Generation
 }
 
 // tellFights tells, once, of objects that are left alone because somebody keeps
 // setting them back.
-func (p *Planner) tellFights(pol *v1alpha1.Policy, d draft) {
+func (p *Planner) tellFights(pol *v1alpha1.ClusterRegoPolicy, d draft) {
 	for _, c := range d.ineligible {
 		if c.reason == v1alpha1.ReasonFighting && p.said.firstTime(pol.Name+"/"+c.object.UID, c.message) {
 			p.events.Target(c.object, pol, escalate.ReasonFight, c.message)
@@ -219,7 +219,7 @@ func (p *Planner) tellFights(pol *v1alpha1.Policy, d draft) {
 }
 
 // notPlanned says why no plan is made.
-func (p *Planner) notPlanned(ctx context.Context, pol *v1alpha1.Policy, why string) {
+func (p *Planner) notPlanned(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, why string) {
 	if p.said.firstTime(pol.Name, why) {
 		p.events.Policy(pol, escalate.ReasonNotPlanned, why)
 		log.FromContext(ctx).Info("no plan is made", "policy", pol.Name, "why", why)

@@ -49,7 +49,7 @@ type Previewer struct {
 
 // Preview drafts the plan that the controller would make of the findings. A policy
 // whose mode is Disabled is previewed as if it were Automatic.
-func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.Policy, found []policy.Finding) (*display.Plan, error) {
+func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, found []policy.Finding) (*display.Plan, error) {
 	strategy := pol.Spec.Remediation.DeepCopy()
 	strategy.SetDefaults()
 	revision, _ := p.Policies.Snapshot().Revision(pol.Name)

@@ -106,7 +106,7 @@ func (p *Previewer) breakers(ctx context.Context, out *display.Plan, rem *v1alph
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(known, func(a, b v1alpha1.CircuitBreaker) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(known, func(a, b v1alpha1.RemediationBreaker) int { return cmp.Compare(a.Name, b.Name) })
 	inNamespace := map[string]int{}
 	for _, t := range targets {
 		inNamespace[t.Namespace]++
@@ -136,7 +136,7 @@ func (p *Previewer) breakers(ctx context.Context, out *display.Plan, rem *v1alph
 
 // verdict is a breaker's answer to the plan. Nothing is persisted, so a half-open
 // breaker's permit isn't taken.
-func (p *Previewer) verdict(cb *v1alpha1.CircuitBreaker, rem *v1alpha1.Remediation) canary.Verdict {
+func (p *Previewer) verdict(cb *v1alpha1.RemediationBreaker, rem *v1alpha1.Remediation) canary.Verdict {
 	policies := &breakers{policies: p.Policies}
 	st, v := canary.Admit(cb, rem.Name, policies.strategy(cb.Spec.Scope), p.Clock.Now(), permitFor(rem))
 	if cb.Spec.Scope.Type == v1alpha1.BreakerScopePolicy && v.Allowed {

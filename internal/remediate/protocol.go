@@ -87,7 +87,7 @@ func judgeAgain(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 		}
 		return a.skipped(v1alpha1.ReasonAlreadyClean, "the object doesn't violate the policy any more")
 	case result.Waived != nil:
-		return a.skipped(v1alpha1.ReasonWaived, "PolicyException "+result.Waived.String()+" covers the object: "+result.Waived.Reason)
+		return a.skipped(v1alpha1.ReasonWaived, result.Waived.String()+" covers the object: "+result.Waived.Reason)
 	case result.FixErr != nil:
 		return a.failed(v1alpha1.ReasonEvaluationError, result.FixErr.Error())
 	case len(result.Actions) == 0:
@@ -181,7 +181,7 @@ func passEveryPolicy(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 // policy that it didn't have before.
 func (a *attempt) newViolations(ctx context.Context, before map[string]policy.Decision, object map[string]any, what string) *v1alpha1.TargetRecord {
 	for _, r := range a.snapshot.Evaluate(ctx, a.request(object)) {
-		if r.Definition.Spec.EnforcementAction == v1alpha1.EnforcementDryRun && r.Policy != a.plan.Policy.Name {
+		if r.Definition.Spec.Admission.Action == v1alpha1.AdmissionAudit && r.Policy != a.plan.Policy.Name {
 			continue
 		}
 		if r.Err != nil {

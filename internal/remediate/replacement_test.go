@@ -27,12 +27,12 @@ func madeBy(name, uid string, created time.Time, labels map[string]string) *core
 // untainted is a policy on Pods that wants none with the label tainted.
 func untainted(t *testing.T) *catalog.Snapshot {
 	t.Helper()
-	p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "untainted"}}
-	p.Spec.EnforcementAction = v1alpha1.EnforcementDeny
+	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "untainted"}}
+	p.Spec.Admission.Action = v1alpha1.AdmissionDeny
 	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}
 	judged := false
 	p.Spec.Match.PodTemplates = &judged
-	p.Spec.Modules = []v1alpha1.Module{{Name: "p.rego", Rego: "package p\n\nimport rego.v1\n\ndeny contains \"tainted\" if input.object.metadata.labels.tainted"}}
+	p.Spec.Rego = v1alpha1.RegoSource{File: "p.rego", Main: "package p\n\nimport rego.v1\n\ndeny contains \"tainted\" if input.object.metadata.labels.tainted"}
 	p.SetDefaults()
 	c := catalog.New(catalog.Options{TimeLimit: time.Minute})
 	if err := c.Set(p); err != nil {

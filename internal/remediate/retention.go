@@ -17,7 +17,7 @@ const maxKeptPlans = 100
 
 // prune deletes the ended plans that are beyond the policy's history, and says
 // after how long the next one is; zero when none will be by time alone.
-func (p *Planner) prune(ctx context.Context, pol *v1alpha1.Policy, plans []v1alpha1.Remediation) (time.Duration, error) {
+func (p *Planner) prune(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation) (time.Duration, error) {
 	strategy := pol.Spec.Remediation.DeepCopy()
 	strategy.SetDefaults()
 	var kept []string

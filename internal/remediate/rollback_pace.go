@@ -81,7 +81,7 @@ func (o *Observation) paceUndo(room *canary.Room, unknown string) (taken map[str
 	needRoom, begun := o.needRoom()
 	for _, i := range needRoom {
 		t := &o.Targets[i]
-		if len(taken) == int(o.Spec.Strategy.MaxConcurrent) {
+		if len(taken) == int(o.Spec.Strategy.MaxInFlight) {
 			t.Barred, t.BarredReason = "its batch is full", v1alpha1.ReasonBudgetSpent
 		} else if why := room.Take(t.Object.Namespace); why != "" {
 			t.Barred, t.BarredReason = cmp.Or(unknown, why), v1alpha1.ReasonBudgetSpent

@@ -18,14 +18,14 @@ import (
 // flags are what the administrator asks of every strategy from some time on, as a
 // manager has them that is started anew in the middle of a plan.
 type flags struct {
-	From          time.Duration
-	MaxWave       string
-	MaxConcurrent int32
-	MinSoak       time.Duration
+	From        time.Duration
+	MaxWave     string
+	MaxInFlight int32
+	MinSoak     time.Duration
 }
 
 func (f flags) floors() limits.Floors {
-	out := limits.Floors{MaxConcurrent: f.MaxConcurrent, MinSoak: f.MinSoak}
+	out := limits.Floors{MaxInFlight: f.MaxInFlight, MinSoak: f.MinSoak}
 	if f.MaxWave != "" {
 		most := intstr.Parse(f.MaxWave)
 		out.MaxWave = &most
@@ -48,7 +48,7 @@ func anyFloors() *rapid.Generator[flags] {
 			return flags{}
 		}
 		return flags{From: durations(0, 0, 30, 90).Draw(t, "from"), MaxWave: rapid.SampledFrom([]string{"", "1", "2", "30%"}).Draw(t, "max wave"),
-			MaxConcurrent: rapid.Int32Range(0, 3).Draw(t, "max concurrent"), MinSoak: durations(0, 20, 90).Draw(t, "min soak")}
+			MaxInFlight: rapid.Int32Range(0, 3).Draw(t, "max concurrent"), MinSoak: durations(0, 20, 90).Draw(t, "min soak")}
 	})
 }
 
@@ -70,39 +70,39 @@ func (r *rules) checkFloors(s simStep) {
 	if most := floors.Wave(len(s.Before)); most > 0 && inWork > most {
 		r.sim.fault("%d targets of a wave are in work: the administrator allows %d", inWork, most)
 	}
-	if floors.MaxConcurrent > 0 && strategy.MaxConcurrent > floors.MaxConcurrent || s.Observation.soak() < floors.MinSoak {
-		r.sim.fault("%d at a time, soaking for %s: the administrator allows %d and %s", strategy.MaxConcurrent, s.Observation.soak(), floors.MaxConcurrent, floors.MinSoak)
+	if floors.MaxInFlight > 0 && strategy.MaxInFlight > floors.MaxInFlight || s.Observation.soak() < floors.MinSoak {
+		r.sim.fault("%d at a time, soaking for %s: the administrator allows %d and %s", strategy.MaxInFlight, s.Observation.soak(), floors.MaxInFlight, floors.MinSoak)
 	}
 }
 
 // What is undone is never slowed by the flags: it keeps to what its plan has frozen.
 func TestARollbackIsNotSlowedByFloors(t *testing.T) {
-	floors := flags{MaxWave: "1", MaxConcurrent: 1, MinSoak: time.Hour}.floors()
-	rem := &v1alpha1.Remediation{Spec: v1alpha1.RemediationSpec{Targets: 20, Strategy: v1alpha1.RemediationStrategy{MaxConcurrent: 7}}}
+	floors := flags{MaxWave: "1", MaxInFlight: 1, MinSoak: time.Hour}.floors()
+	rem := &v1alpha1.Remediation{Spec: v1alpha1.RemediationSpec{Targets: 20, Strategy: v1alpha1.RemediationStrategy{MaxInFlight: 7}}}
 	rem.Status.Phase = v1alpha1.PhaseApplying
-	if spec, most := withinFloors(&floors, rem); spec.Strategy.MaxConcurrent != 1 || most != 1 || spec.Strategy.EffectiveSoak() != time.Hour {
+	if spec, most := withinFloors(&floors, rem); spec.Strategy.MaxInFlight != 1 || most != 1 || spec.Strategy.EffectiveSoak() != time.Hour {
 		t.Errorf("what begins isn't bounded: %+v, %d", spec.Strategy, most)
 	}
 	rem.Status.Phase = v1alpha1.PhaseRollingBack
-	if spec, most := withinFloors(&floors, rem); spec.Strategy.MaxConcurrent != 7 || most != 0 {
+	if spec, most := withinFloors(&floors, rem); spec.Strategy.MaxInFlight != 7 || most != 0 {
 		t.Errorf("what is undone is slowed: %+v, %d", spec.Strategy, most)
 	}
-	if rem.Spec.Strategy.MaxConcurrent != 7 {
+	if rem.Spec.Strategy.MaxInFlight != 7 {
 		t.Error("the plan itself is changed")
 	}
 }
 
 func TestAPlanSaysWhatTheAdministratorHasChanged(t *testing.T) {
-	rem := &v1alpha1.Remediation{Spec: v1alpha1.RemediationSpec{Targets: 20, Strategy: v1alpha1.RemediationStrategy{MaxConcurrent: 7, Soak: &metav1.Duration{Duration: time.Minute}},
+	rem := &v1alpha1.Remediation{Spec: v1alpha1.RemediationSpec{Targets: 20, Strategy: v1alpha1.RemediationStrategy{MaxInFlight: 7, Soak: &metav1.Duration{Duration: time.Minute}},
 		Limits: []v1alpha1.AppliedLimit{{Field: "mode", Asked: "Automatic", Allowed: "Manual", Flag: limits.FlagMaxMode}}}}
-	floors := flags{MaxConcurrent: 5}.floors()
+	floors := flags{MaxInFlight: 5}.floors()
 	c := &Controller{clock: clocktesting.NewFakePassiveClock(time.Unix(1, 0)), floors: floors}
 	c.setConditions(rem, "")
 	told := meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionLimited)
 	if told == nil || told.Status != metav1.ConditionTrue || told.Reason != v1alpha1.ReasonAdministratorLimit {
 		t.Fatalf("got %+v", told)
 	}
-	for _, says := range []string{"mode: the policy asks for Automatic, the administrator allows Manual", "maxConcurrent: the policy asks for 7, the administrator allows 5"} {
+	for _, says := range []string{"mode: the policy asks for Automatic, the administrator allows Manual", "maxInFlight: the policy asks for 7, the administrator allows 5"} {
 		if !strings.Contains(told.Message, says) {
 			t.Errorf("the condition doesn't say %q: %s", says, told.Message)
 		}

@@ -62,7 +62,7 @@ func breakerGate() Gate {
 }
 
 func concurrency(n int32) func(*v1alpha1.RemediationStrategy) {
-	return func(r *v1alpha1.RemediationStrategy) { r.MaxConcurrent = n }
+	return func(r *v1alpha1.RemediationStrategy) { r.MaxInFlight = n }
 }
 
 func dryRun(r *v1alpha1.RemediationStrategy) { r.Mode = v1alpha1.RemediationDryRun }

@@ -41,7 +41,7 @@ func another(from, to time.Duration, n int) func(*simulation) {
 func budgetScenarios() map[string]scenario {
 	slow := behaviour{Heals: 10 * time.Second}
 	return map[string]scenario{
-		"budget": {reason: "Twenty percent of ten targets may be in flight, whatever maxConcurrent says.",
+		"budget": {reason: "Twenty percent of ten targets may be in flight, whatever maxInFlight says.",
 			fleet: newFleet(10).every(slow).with(budget("20%", 0))},
 		"budget-per-namespace": {reason: "One target may be in flight in each namespace.",
 			fleet: newFleet(10).every(slow).with(budget("", 1))},

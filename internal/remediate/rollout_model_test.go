@@ -45,7 +45,7 @@ func (w world) fleet() fleet {
 	f.sliceSize = w.Slice
 	f.behave = func(place int) behaviour { return w.Objects[place] }
 	size := intstr.FromInt32(w.Canary)
-	f.strategy.Canary.Size, f.strategy.MaxConcurrent = &size, w.Max
+	f.strategy.Canary.Size, f.strategy.MaxInFlight = &size, w.Max
 	f.strategy.Soak, f.strategy.ProgressDeadline = &metav1.Duration{Duration: w.Soak}, metav1.Duration{Duration: w.Late}
 	f.strategy.Waves = nil
 	for _, share := range w.Waves {
@@ -196,7 +196,7 @@ func worlds(objects *rapid.Generator[behaviour]) *rapid.Generator[world] {
 		return world{
 			Objects: rapid.SliceOfN(objects, 1, 14).Draw(t, "objects"),
 			Slice:   v1alpha1.MaxTargetsPerSlice,
-			Max:     rapid.Int32Range(1, 5).Draw(t, "maxConcurrent"),
+			Max:     rapid.Int32Range(1, 5).Draw(t, "maxInFlight"),
 			Canary:  rapid.SampledFrom([]int32{1, 1, 2, 3}).Draw(t, "canary"),
 			Waves:   rapid.SampledFrom([][]string{{"100%"}, {"50%", "100%"}, {"20%", "40%", "60%", "100%"}}).Draw(t, "waves"),
 			Soak:    durations(0, 5, 60).Draw(t, "soak"),

@@ -71,8 +71,8 @@ func (r *rules) checkWrites(s simStep) {
 		}
 	}
 	r.checkFloors(s)
-	if busy > int(o.Spec.Strategy.MaxConcurrent) {
-		r.sim.fault("%d targets in flight: the limit is %d", busy, o.Spec.Strategy.MaxConcurrent)
+	if busy > int(o.Spec.Strategy.MaxInFlight) {
+		r.sim.fault("%d targets in flight: the limit is %d", busy, o.Spec.Strategy.MaxInFlight)
 	}
 	if !canaryWave(o.Spec, wave) && !o.doneIn(stageOf(o.Spec, wave)) {
 		r.sim.fault("wave %d is written without a canary of its stage that is done", wave)
@@ -94,7 +94,7 @@ func (r *rules) checkReverts(s simStep) {
 	if others := r.sim.others(r.sim); len(s.Intent.Revert) > 0 {
 		r.sim.keepPace(s, canary.RoomFor(append(others, r.sim.ownWork(s.Before))))
 	}
-	if len(s.Intent.Revert) > int(s.Observation.Spec.Strategy.MaxConcurrent) {
+	if len(s.Intent.Revert) > int(s.Observation.Spec.Strategy.MaxInFlight) {
 		r.sim.fault("%d targets are undone at once", len(s.Intent.Revert))
 	}
 }

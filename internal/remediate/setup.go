@@ -74,7 +74,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		rights: &rights.Finder{Asker: rights.Own(mgr.GetClient()), Mapper: mgr.GetRESTMapper()}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("remediation").
 		For(&v1alpha1.Remediation{}).
-		Watches(&v1alpha1.CircuitBreaker{}, handler.EnqueueRequestsFromMapFunc(rollout.heldPlans), builder.WithPredicates(gateChanges())).
+		Watches(&v1alpha1.RemediationBreaker{}, handler.EnqueueRequestsFromMapFunc(rollout.heldPlans), builder.WithPredicates(gateChanges())).
 		WatchesMetadata(&v1alpha1.RemediationSlice{}, handler.EnqueueRequestsFromMapFunc(planOfSlice), builder.WithPredicates(sliceComesOrGoes())).
 		Watches(&v1alpha1.RemediationApproval{}, handler.EnqueueRequestsFromMapFunc(answeredPlan)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: max(o.Rollouts, 1)}).
@@ -88,15 +88,15 @@ func Register(mgr ctrl.Manager, o Options) error {
 	planner := &Planner{client: writer, doubt: doubtIn(mgr.GetAPIReader(), keys), status: o.Policies, findings: o.Findings, events: recorder, breakers: b, said: newSayings(),
 		drafter: drafter{reader: reader, policies: o.Policies, clock: o.Clock, mapper: mgr.GetRESTMapper(), tools: o.Tools, reach: o.Reach, floors: o.Floors}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("planner").
-		For(&v1alpha1.Policy{}).
+		For(&v1alpha1.ClusterRegoPolicy{}).
 		Watches(&v1alpha1.Remediation{}, handler.EnqueueRequestsFromMapFunc(policyOf)).
-		Watches(&v1alpha1.CircuitBreaker{}, handler.EnqueueRequestsFromMapFunc(policyOfBreaker), builder.WithPredicates(demotionChanges())).
+		Watches(&v1alpha1.RemediationBreaker{}, handler.EnqueueRequestsFromMapFunc(policyOfBreaker), builder.WithPredicates(demotionChanges())).
 		WatchesRawSource(source.Channel(o.Changes, &handler.EnqueueRequestForObject{})).
 		Complete(planner); err != nil {
 		return err
 	}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("breaker").
-		For(&v1alpha1.CircuitBreaker{}).
+		For(&v1alpha1.RemediationBreaker{}).
 		Complete(&BreakerController{breakers: b}); err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func policyOf(_ context.Context, obj client.Object) []ctrl.Request {
 }
 
 func policyOfBreaker(_ context.Context, obj client.Object) []ctrl.Request {
-	cb, ok := obj.(*v1alpha1.CircuitBreaker)
+	cb, ok := obj.(*v1alpha1.RemediationBreaker)
 	if !ok || cb.Spec.Scope.Type != v1alpha1.BreakerScopePolicy {
 		return nil
 	}
@@ -137,7 +137,7 @@ func policyOfBreaker(_ context.Context, obj client.Object) []ctrl.Request {
 // demotionChanges lets through what changes how a policy is planned.
 func demotionChanges() predicate.Predicate {
 	demoted := func(o client.Object) bool {
-		cb, ok := o.(*v1alpha1.CircuitBreaker)
+		cb, ok := o.(*v1alpha1.RemediationBreaker)
 		return ok && cb.Status.Demoted != nil
 	}
 	return predicate.Funcs{

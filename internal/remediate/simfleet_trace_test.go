@@ -178,7 +178,7 @@ func tell(title string, s *simulation, steps string) string {
 	fmt.Fprintf(&out, "%s\n\n", title)
 	st := s.rem.Spec.Strategy
 	fmt.Fprintf(&out, "%d targets in waves of %v; at most %d at a time, soak %s, deadline %s\n",
-		len(s.objects), s.rem.Spec.Waves, st.MaxConcurrent, st.EffectiveSoak(), st.ProgressDeadline.Duration)
+		len(s.objects), s.rem.Spec.Waves, st.MaxInFlight, st.EffectiveSoak(), st.ProgressDeadline.Duration)
 	for _, o := range s.objects {
 		if o.Says != "" {
 			fmt.Fprintf(&out, "%s %s\n", name(o.ref), o.Says)

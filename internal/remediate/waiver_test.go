@@ -18,18 +18,18 @@ import (
 var waiverNow = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // insists is an enforced policy on cluster-scoped Widgets that wants a label.
-func insists(name, label string) *v1alpha1.Policy {
-	p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	p.Spec.EnforcementAction = v1alpha1.EnforcementDeny
+func insists(name, label string) *v1alpha1.ClusterRegoPolicy {
+	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	p.Spec.Admission.Action = v1alpha1.AdmissionDeny
 	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{"example.com"}, Kinds: []string{"Widget"}}}
-	p.Spec.Modules = []v1alpha1.Module{{Name: "p.rego", Rego: fmt.Sprintf(`package p
+	p.Spec.Rego = v1alpha1.RegoSource{File: "p.rego", Main: fmt.Sprintf(`package p
 
 import rego.v1
 
 deny contains "no label %[1]s" if not input.object.metadata.labels.%[1]s
 
 remediation contains {"action": "patch", "ops": [{"op": "add", "path": "/metadata/labels/%[1]s", "value": "x"}]} if not input.object.metadata.labels.%[1]s
-`, label)}}
+`, label)}
 	p.SetDefaults()
 	return p
 }
@@ -39,19 +39,19 @@ func widget(labels map[string]any) *unstructured.Unstructured {
 		"metadata": map[string]any{"name": "w", "uid": "u", "labels": labels}}}
 }
 
-// waived is a catalog of the policies "owner" and "team" with an exception from
+// waived is a catalog of the policies "owner" and "team" with a waiver from
 // one of them until the time given.
 func waived(t *testing.T, policyName string, until time.Time) *catalog.Snapshot {
 	t.Helper()
-	c := catalog.New(catalog.Options{TimeLimit: time.Minute, Namespace: "evenkeel-system"})
-	for _, p := range []*v1alpha1.Policy{insists("owner", "owner"), insists("team", "team")} {
+	c := catalog.New(catalog.Options{TimeLimit: time.Minute})
+	for _, p := range []*v1alpha1.ClusterRegoPolicy{insists("owner", "owner"), insists("team", "team")} {
 		if err := c.Set(p); err != nil {
 			t.Fatal(err)
 		}
 	}
-	e := &v1alpha1.PolicyException{ObjectMeta: metav1.ObjectMeta{Namespace: "evenkeel-system", Name: "legacy"}}
-	e.Spec = v1alpha1.PolicyExceptionSpec{Policies: []string{policyName}, Reason: "moves next quarter", ExpiresAt: metav1.NewTime(until)}
-	if err := c.SetException(e); err != nil {
+	e := &v1alpha1.ClusterWaiver{ObjectMeta: metav1.ObjectMeta{Name: "legacy"}}
+	e.Spec.WaiverTerms = v1alpha1.WaiverTerms{Policies: []string{policyName}, Reason: "moves next quarter", ExpirationTime: metav1.NewTime(until)}
+	if err := c.SetWaiver(e); err != nil {
 		t.Fatal(err)
 	}
 	return c.Snapshot()
@@ -78,7 +78,7 @@ func TestProtocolLeavesWaivedObjectsAlone(t *testing.T) {
 	}{
 		"a waived target is skipped, by name of the waiver": {
 			policy: "owner", until: waiverNow.Add(time.Hour),
-			want: "Skipped Waived: PolicyException evenkeel-system/legacy until 2026-03-01T13:00:00Z covers the object: moves next quarter"},
+			want: "Skipped Waived: ClusterWaiver legacy until 2026-03-01T13:00:00Z covers the object: moves next quarter"},
 		"at its expiry the target is mended": {
 			reason: "the same moment as everywhere", policy: "owner", until: waiverNow},
 		"a waiver of another policy is none": {policy: "team", until: waiverNow.Add(time.Hour)},

@@ -21,7 +21,7 @@ func (c *Controller) heldPlans(ctx context.Context, obj client.Object) []ctrl.Re
 		return nil
 	}
 	policy := ""
-	if cb, ok := obj.(*v1alpha1.CircuitBreaker); ok {
+	if cb, ok := obj.(*v1alpha1.RemediationBreaker); ok {
 		policy = cb.Spec.Scope.Policy
 	}
 	var requests []ctrl.Request
@@ -39,8 +39,8 @@ func gateChanges() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return true },
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			was, ok := e.ObjectOld.(*v1alpha1.CircuitBreaker)
-			is, also := e.ObjectNew.(*v1alpha1.CircuitBreaker)
+			was, ok := e.ObjectOld.(*v1alpha1.RemediationBreaker)
+			is, also := e.ObjectNew.(*v1alpha1.RemediationBreaker)
 			return !ok || !also || gateOfStatus(was) != gateOfStatus(is)
 		},
 		DeleteFunc: func(event.DeleteEvent) bool { return true },
@@ -55,7 +55,7 @@ type passing struct {
 	verdict         v1alpha1.SLOVerdict
 }
 
-func gateOfStatus(cb *v1alpha1.CircuitBreaker) passing {
+func gateOfStatus(cb *v1alpha1.RemediationBreaker) passing {
 	p := passing{state: cb.Status.State, forced: cb.Spec.ForcedOpen(), demoted: cb.Status.Demoted != nil}
 	if cb.Status.Permit != nil {
 		p.holder = cb.Status.Permit.Remediation

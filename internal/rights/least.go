@@ -51,7 +51,7 @@ type Least struct {
 // LeastFor computes the rights that policies need: to read and watch the kinds that
 // they match, and, when they are to mend anything, to carry out the verbs that they
 // allow. A policy whose text can't be read is an error.
-func LeastFor(policies []*v1alpha1.Policy, resources Resources) (*Least, error) {
+func LeastFor(policies []*v1alpha1.ClusterRegoPolicy, resources Resources) (*Least, error) {
 	l := &Least{read: grants{}, write: grants{}}
 	l.read.add(place{"", "namespaces"}, "get", "list", "watch")
 	for _, p := range policies {
@@ -64,7 +64,7 @@ func LeastFor(policies []*v1alpha1.Policy, resources Resources) (*Least, error) 
 	return l, nil
 }
 
-func (l *Least) add(p *v1alpha1.Policy, resources Resources) error {
+func (l *Least) add(p *v1alpha1.ClusterRegoPolicy, resources Resources) error {
 	kinds := match.StandingKinds(p)
 	for _, kind := range kinds {
 		at, err := l.placeOf(kind, resources)
@@ -82,7 +82,7 @@ func (l *Least) add(p *v1alpha1.Policy, resources Resources) error {
 }
 
 // mend adds what a policy needs that changes objects of the kinds.
-func (l *Least) mend(p *v1alpha1.Policy, kinds []policy.GroupKind, allowed []v1alpha1.ActionType, resources Resources) error {
+func (l *Least) mend(p *v1alpha1.ClusterRegoPolicy, kinds []policy.GroupKind, allowed []v1alpha1.ActionType, resources Resources) error {
 	proposals, err := rego.ProposalsOf(p)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (l *Least) mend(p *v1alpha1.Policy, kinds []policy.GroupKind, allowed []v1a
 }
 
 // creates adds the kinds that a policy's fixes make.
-func (l *Least) creates(p *v1alpha1.Policy, proposals rego.Proposals, resources Resources) error {
+func (l *Least) creates(p *v1alpha1.ClusterRegoPolicy, proposals rego.Proposals, resources Resources) error {
 	for _, made := range proposals.Creates {
 		at, err := l.placeOf(made.GroupKind(), resources)
 		if err != nil {

@@ -90,7 +90,7 @@ func provenAndBuilt(t *testing.T, dir string, fix bool) {
 	if len(policies) != 1 || policies[0].Name != "no-escalation" || policies[0].Spec.Owner != "team-shop" {
 		t.Errorf("built %v, want the one policy no-escalation of team-shop", policies)
 	}
-	if fixes := strings.Contains(policies[0].Spec.Modules[0].Rego, "remediation contains"); fixes != fix {
+	if fixes := strings.Contains(policies[0].Spec.Rego.Main, "remediation contains"); fixes != fix {
 		t.Errorf("the rule offers a fix: %v, want %v", fixes, fix)
 	}
 }

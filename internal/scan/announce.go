@@ -75,7 +75,7 @@ func (s *announced) admit(now time.Time) bool {
 
 // review announces what changed of a policy as a whole, and says when to come
 // again; 0 for no need.
-func (a *announcer) review(p *v1alpha1.Policy, s Summary) time.Duration {
+func (a *announcer) review(p *v1alpha1.ClusterRegoPolicy, s Summary) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	said := a.of(p.Name)
@@ -94,7 +94,7 @@ func (a *announcer) review(p *v1alpha1.Policy, s Summary) time.Duration {
 }
 
 // next decides on the events of a policy as a whole, and remembers them as said.
-func (s *announced) next(p *v1alpha1.Policy, now Summary) []notice {
+func (s *announced) next(p *v1alpha1.ClusterRegoPolicy, now Summary) []notice {
 	var out []notice
 	incomplete := map[string]bool{}
 	for _, k := range now.Incomplete {

@@ -26,7 +26,7 @@ func TestObjectEventsAreBounded(t *testing.T) {
 	var events recorded
 	c := clocktesting.NewFakeClock(epoch)
 	a := newAnnouncer(&events, c)
-	p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
+	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
 	complete := Summary{Revision: "r1", State: v1alpha1.ScanComplete, Counts: Counts{Scanned: 100}}
 	a.review(p, complete)
 	begin := func(n int) {
@@ -50,7 +50,7 @@ func TestObjectEventsAreBounded(t *testing.T) {
 	a.review(p, complete)
 	begin(1)
 	want := recorded{
-		"Policy ViolationFound: 30 more objects began to violate than have events of their own; 80 of 100 objects violate now",
+		"ClusterRegoPolicy ViolationFound: 30 more objects began to violate than have events of their own; 80 of 100 objects violate now",
 		"ConfigMap ViolationFound: violates policy p: bad",
 	}
 	if diff := cmp.Diff(want, events); diff != "" {
@@ -73,7 +73,7 @@ func TestPolicyEvents(t *testing.T) {
 		"the first pass is summarised once": {
 			reason: "one event, not one per object",
 			states: []Summary{state("r1", pending, 12), state("r1", complete, 30), state("r1", complete, 29)},
-			want:   recorded{"Policy ViolationFound: 30 of 40 objects violate revision r1, 30 violations in all"},
+			want:   recorded{"ClusterRegoPolicy ViolationFound: 30 of 40 objects violate revision r1, 30 violations in all"},
 		},
 		"a first pass without violations says nothing": {
 			reason: "no news",
@@ -82,21 +82,21 @@ func TestPolicyEvents(t *testing.T) {
 		"back to none is told once": {
 			reason: "only the transition",
 			states: []Summary{state("r1", complete, 2), state("r1", complete, 0), state("r1", complete, 0)},
-			want: recorded{"Policy ViolationFound: 2 of 40 objects violate revision r1, 2 violations in all",
-				"Policy ViolationResolved: none of 40 objects violates the policy any more"},
+			want: recorded{"ClusterRegoPolicy ViolationFound: 2 of 40 objects violate revision r1, 2 violations in all",
+				"ClusterRegoPolicy ViolationResolved: none of 40 objects violates the policy any more"},
 		},
 		"none in an unfinished pass isn't resolved": {
 			reason: "not everything was looked at",
 			states: []Summary{state("r1", complete, 2), state("r2", pending, 0), state("r2", incomplete, 0, widgets), state("r2", complete, 0)},
-			want: recorded{"Policy ViolationFound: 2 of 40 objects violate revision r1, 2 violations in all",
-				"Policy ScanIncomplete: the figures are a lower bound; Widget isn't served",
-				"Policy ViolationResolved: none of 40 objects violates the policy any more"},
+			want: recorded{"ClusterRegoPolicy ViolationFound: 2 of 40 objects violate revision r1, 2 violations in all",
+				"ClusterRegoPolicy ScanIncomplete: the figures are a lower bound; Widget isn't served",
+				"ClusterRegoPolicy ViolationResolved: none of 40 objects violates the policy any more"},
 		},
 		"an incomplete scan is told again only for other kinds": {
 			reason: "a problem that stays is no transition",
 			states: []Summary{state("r1", incomplete, 0, widgets), state("r1", incomplete, 0, widgets), state("r1", incomplete, 0, gadgets, widgets)},
-			want: recorded{"Policy ScanIncomplete: the figures are a lower bound; Widget isn't served",
-				"Policy ScanIncomplete: the figures are a lower bound; Gadget isn't served; Widget isn't served"},
+			want: recorded{"ClusterRegoPolicy ScanIncomplete: the figures are a lower bound; Widget isn't served",
+				"ClusterRegoPolicy ScanIncomplete: the figures are a lower bound; Gadget isn't served; Widget isn't served"},
 		},
 	}
 	for name, tc := range cases {
@@ -104,7 +104,7 @@ func TestPolicyEvents(t *testing.T) {
 			var events recorded
 			a := newAnnouncer(&events, clocktesting.NewFakeClock(epoch))
 			for _, s := range tc.states {
-				if wait := a.review(&v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "p"}}, s); wait != time.Duration(0) {
+				if wait := a.review(&v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}}, s); wait != time.Duration(0) {
 					t.Errorf("nothing was left out, but review wants to come again in %v", wait)
 				}
 			}

@@ -88,7 +88,7 @@ func (s *subscriber) deliver(ctx context.Context) {
 		case <-s.wake:
 		}
 		for _, name := range s.take() {
-			p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+			p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
 			select {
 			case <-ctx.Done():
 				return

@@ -17,15 +17,15 @@ import (
 var update = flag.Bool("update", false, "write the tables of docs/reference/conditions.md anew")
 
 func TestConditionsOfPolicies(t *testing.T) {
-	state := func(name string, c catalog.Status, s *Summary) kstatus.State[*v1alpha1.Policy] {
-		return kstatus.State[*v1alpha1.Policy]{Name: name, Object: &v1alpha1.Policy{}, Set: func(p *v1alpha1.Policy, now time.Time) {
+	state := func(name string, c catalog.Status, s *Summary) kstatus.State[*v1alpha1.ClusterRegoPolicy] {
+		return kstatus.State[*v1alpha1.ClusterRegoPolicy]{Name: name, Object: &v1alpha1.ClusterRegoPolicy{}, Set: func(p *v1alpha1.ClusterRegoPolicy, now time.Time) {
 			applyStatus(p, c, s, metav1.NewTime(now))
 		}}
 	}
 	good, bad := catalog.Status{Revision: "r1"}, catalog.Status{Revision: "r1", Err: errors.New("a.rego:7: unexpected token")}
 	complete := &Summary{Revision: "r1", State: v1alpha1.ScanComplete}
 	incomplete := &Summary{Revision: "r1", State: v1alpha1.ScanIncomplete, Incomplete: []v1alpha1.IncompleteKind{{Kind: "Widget", Message: "Widget isn't served"}}}
-	kstatus.Table(t, *update, []kstatus.State[*v1alpha1.Policy]{
+	kstatus.Table(t, *update, []kstatus.State[*v1alpha1.ClusterRegoPolicy]{
 		state("in force, and scanned", good, complete),
 		state("in force; the first pass of the scan isn't finished", good, nil),
 		state("in force; some kind can't be listed, and is tried again", good, incomplete),
@@ -35,15 +35,15 @@ func TestConditionsOfPolicies(t *testing.T) {
 	})
 }
 
-func TestConditionsOfExceptions(t *testing.T) {
-	state := func(name string, now time.Time, problem error, missing ...string) kstatus.State[*v1alpha1.PolicyException] {
+func TestConditionsOfWaivers(t *testing.T) {
+	state := func(name string, now time.Time, problem error, missing ...string) kstatus.State[*v1alpha1.Waiver] {
 		e := waiverOf("a", epoch.Add(time.Hour))
 		e.Spec.Policies = []string{"owner", "limits"}
-		return kstatus.State[*v1alpha1.PolicyException]{Name: name, Object: e, Set: func(e *v1alpha1.PolicyException, at time.Time) {
-			kube.SetConditions(e, at, exceptionConditions(e, problem, missing, now)...)
+		return kstatus.State[*v1alpha1.Waiver]{Name: name, Object: e, Set: func(e *v1alpha1.Waiver, at time.Time) {
+			kube.SetConditions(e, at, waiverConditions(e.Terms(), problem, missing, now)...)
 		}}
 	}
-	kstatus.Table(t, *update, []kstatus.State[*v1alpha1.PolicyException]{
+	kstatus.Table(t, *update, []kstatus.State[*v1alpha1.Waiver]{
 		state("it waives", epoch, nil),
 		state("it has expired", epoch.Add(time.Hour), nil),
 		state("it has expired, and its policy is gone", epoch.Add(time.Hour), nil, "owner", "limits"),

@@ -43,7 +43,7 @@ type StatusController struct {
 func (r *StatusController) Register(mgr ctrl.Manager, changes <-chan event.GenericEvent) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("policy-status").
-		For(&v1alpha1.Policy{}).
+		For(&v1alpha1.ClusterRegoPolicy{}).
 		WatchesRawSource(source.Channel(changes, &handler.EnqueueRequestForObject{})).
 		Complete(r)
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *StatusController) Register(mgr ctrl.Manager, changes <-chan event.Gener
 
 // Reconcile brings one policy's status up to date.
 func (r *StatusController) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	var p v1alpha1.Policy
+	var p v1alpha1.ClusterRegoPolicy
 	if err := r.client.Get(ctx, request.NamespacedName, &p); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.forget(request.Name)
@@ -105,7 +105,7 @@ func (r *StatusController) summary(name string) *Summary {
 
 // patch writes only what changed, without a precondition: nobody else writes
 // these fields.
-func (r *StatusController) patch(ctx context.Context, p, base *v1alpha1.Policy) error {
+func (r *StatusController) patch(ctx context.Context, p, base *v1alpha1.ClusterRegoPolicy) error {
 	r.mu.Lock()
 	r.written[p.Name] = r.clock.Now()
 	r.mu.Unlock()

@@ -74,7 +74,7 @@ func TestStatusIsWrittenAtMostOnceInAnInterval(t *testing.T) {
 	if diff := cmp.Diff(want, patches[2]); diff != "" {
 		t.Errorf("only what changed is written (-want +got):\n%s", diff)
 	}
-	var got v1alpha1.Policy
+	var got v1alpha1.ClusterRegoPolicy
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(p), &got); err != nil {
 		t.Fatal(err)
 	}

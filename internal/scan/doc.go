@@ -2,7 +2,7 @@
 // force concerns it lists and watches the objects, judges each as it arrives, and
 // keeps the verdict, not the body. The Index answers which objects violate a
 // policy; the status of each Policy, metrics and events are written from it. It also
-// says of each PolicyException whether it holds, and judges anew when one ends.
+// says of each Waiver whether it holds, and judges anew when one ends.
 //
 // A figure is never shown as current when it isn't: a kind that can't be listed
 // and watched makes its policies Incomplete. The package must never write to the

@@ -18,9 +18,9 @@ const (
 	ReasonViolationFound = "ViolationFound"
 	// ReasonViolationResolved: no object violates the policy any more.
 	ReasonViolationResolved = "ViolationResolved"
-	// ReasonExceptionExpired: a PolicyException's time is over, and the violations
+	// ReasonWaiverExpired: a Waiver's time is over, and the violations
 	// that it waived count again.
-	ReasonExceptionExpired = "ExceptionExpired"
+	ReasonWaiverExpired = "WaiverExpired"
 	// ReasonScanIncomplete: some kind of the policy can't be listed or watched.
 	ReasonScanIncomplete = "ScanIncomplete"
 )
@@ -51,17 +51,17 @@ func violationFound(t transition) notice {
 	}
 }
 
-func firstPass(p *v1alpha1.Policy, s Summary) notice {
+func firstPass(p *v1alpha1.ClusterRegoPolicy, s Summary) notice {
 	return onPolicy(p, corev1.EventTypeWarning, ReasonViolationFound,
 		fmt.Sprintf("%d of %d objects violate revision %s, %d violations in all", s.Violating, s.Scanned, s.Revision, s.Violations))
 }
 
-func moreViolations(p *v1alpha1.Policy, more int, s Summary) notice {
+func moreViolations(p *v1alpha1.ClusterRegoPolicy, more int, s Summary) notice {
 	return onPolicy(p, corev1.EventTypeWarning, ReasonViolationFound,
 		fmt.Sprintf("%d more objects began to violate than have events of their own; %d of %d objects violate now", more, s.Violating, s.Scanned))
 }
 
-func violationsResolved(p *v1alpha1.Policy, s Summary) notice {
+func violationsResolved(p *v1alpha1.ClusterRegoPolicy, s Summary) notice {
 	note := fmt.Sprintf("none of %d objects violates the policy any more", s.Scanned)
 	if s.Waived > 0 {
 		note += fmt.Sprintf(", but for %d that are waived", s.Waived)
@@ -69,25 +69,29 @@ func violationsResolved(p *v1alpha1.Policy, s Summary) notice {
 	return onPolicy(p, corev1.EventTypeNormal, ReasonViolationResolved, note)
 }
 
-func exceptionExpired(e *v1alpha1.PolicyException) notice {
+func waiverExpired(w v1alpha1.AnyWaiver) notice {
+	kind := "Waiver"
+	if w.GetNamespace() == "" {
+		kind = "ClusterWaiver"
+	}
 	return notice{
-		regarding: &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "PolicyException",
-			Namespace: e.Namespace, Name: e.Name, UID: e.UID, ResourceVersion: e.ResourceVersion},
-		eventType: corev1.EventTypeWarning, reason: ReasonExceptionExpired,
-		note: fmt.Sprintf("violations of %s are no longer waived; the exception was made because: %s", strings.Join(e.Spec.Policies, ", "), e.Spec.Reason),
+		regarding: &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind,
+			Namespace: w.GetNamespace(), Name: w.GetName(), UID: w.GetUID(), ResourceVersion: w.GetResourceVersion()},
+		eventType: corev1.EventTypeWarning, reason: ReasonWaiverExpired,
+		note: fmt.Sprintf("violations of %s are no longer waived; the waiver was made because: %s", strings.Join(w.Terms().Policies, ", "), w.Terms().Reason),
 	}
 }
 
-func scanIncomplete(p *v1alpha1.Policy, s Summary) notice {
+func scanIncomplete(p *v1alpha1.ClusterRegoPolicy, s Summary) notice {
 	return onPolicy(p, corev1.EventTypeWarning, ReasonScanIncomplete, incompleteMessage(&s))
 }
 
-func onPolicy(p *v1alpha1.Policy, eventType, reason, note string) notice {
+func onPolicy(p *v1alpha1.ClusterRegoPolicy, eventType, reason, note string) notice {
 	regarding := policyReference(p.Name, p.UID)
 	regarding.ResourceVersion = p.ResourceVersion
 	return notice{regarding: regarding, eventType: eventType, reason: reason, note: note}
 }
 
 func policyReference(name string, uid types.UID) *corev1.ObjectReference {
-	return &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Policy", Name: name, UID: uid}
+	return &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy", Name: name, UID: uid}
 }

@@ -69,7 +69,7 @@ func newGauges(x *Index) *gauges {
 		violating: prometheus.NewDesc("evenkeel_scan_violating_objects",
 			"Objects that violate the policy. Labels: policy, severity.", []string{"policy", "severity"}, nil),
 		waived: prometheus.NewDesc("evenkeel_scan_waived_objects",
-			"Objects whose violations of the policy a PolicyException waives. Labels: policy.", []string{"policy"}, nil),
+			"Objects whose violations of the policy a Waiver waives. Labels: policy.", []string{"policy"}, nil),
 		lastFull: prometheus.NewDesc("evenkeel_scan_last_full_timestamp_seconds",
 			"When the kind was last listed in full, as a Unix time. Labels: group, kind.", []string{"group", "kind"}, nil),
 	}

@@ -38,7 +38,7 @@ type Catalog interface {
 	Status(name string) (catalog.Status, bool)
 	Complete() bool
 	Subscribe() <-chan struct{}
-	ExceptionCatalog
+	WaiverCatalog
 }
 
 // Scanner runs one kindScan for every kind that a policy in force concerns. It
@@ -199,7 +199,7 @@ func covers(before, now map[string]*tally) bool {
 }
 
 // definitions are the policies with a revision in force; names are all of them.
-func definitions(policies []*v1alpha1.Policy, snapshot *catalog.Snapshot, now time.Time) (defs []definition, names []string) {
+func definitions(policies []*v1alpha1.ClusterRegoPolicy, snapshot *catalog.Snapshot, now time.Time) (defs []definition, names []string) {
 	for _, p := range policies {
 		names = append(names, p.Name)
 		rev, ok := snapshot.Revision(p.Name)
@@ -212,7 +212,7 @@ func definitions(policies []*v1alpha1.Policy, snapshot *catalog.Snapshot, now ti
 }
 
 // kindsOf are the kinds that the scan judges by the policy.
-func kindsOf(p *v1alpha1.Policy) []schema.GroupKind {
+func kindsOf(p *v1alpha1.ClusterRegoPolicy) []schema.GroupKind {
 	var out []schema.GroupKind
 	for _, k := range match.StandingKinds(p) {
 		out = append(out, schema.GroupKind{Group: k.Group, Kind: k.Kind})
@@ -222,7 +222,7 @@ func kindsOf(p *v1alpha1.Policy) []schema.GroupKind {
 
 // namespaceKinds are the kinds of the policies whose verdict depends on the
 // namespace of the object.
-func namespaceKinds(policies []*v1alpha1.Policy) map[schema.GroupKind]bool {
+func namespaceKinds(policies []*v1alpha1.ClusterRegoPolicy) map[schema.GroupKind]bool {
 	out := map[schema.GroupKind]bool{}
 	for _, p := range policies {
 		if !dependsOnNamespace(p) {
@@ -235,8 +235,8 @@ func namespaceKinds(policies []*v1alpha1.Policy) map[schema.GroupKind]bool {
 	return out
 }
 
-func dependsOnNamespace(p *v1alpha1.Policy) bool {
-	return p.Spec.Match.NamespaceSelector != nil || slices.ContainsFunc(p.Spec.Modules, func(m v1alpha1.Module) bool {
-		return strings.Contains(m.Rego, "namespaceObject")
+func dependsOnNamespace(p *v1alpha1.ClusterRegoPolicy) bool {
+	return p.Spec.Match.NamespaceSelector != nil || slices.ContainsFunc(p.Spec.Rego.Modules(), func(m v1alpha1.RegoLibrary) bool {
+		return strings.Contains(m.Source, "namespaceObject")
 	})
 }

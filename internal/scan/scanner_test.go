@@ -121,17 +121,17 @@ func (w *world) serve(groupVersion, kind, resource string) {
 		APIResources: []metav1.APIResource{{Name: resource, Kind: kind, Namespaced: true, Verbs: metav1.Verbs{"list", "watch"}}}})
 }
 
-func (w *world) policy(label string, kinds ...v1alpha1.ResourceMatch) *v1alpha1.Policy {
-	p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}
+func (w *world) policy(label string, kinds ...v1alpha1.ResourceMatch) *v1alpha1.ClusterRegoPolicy {
+	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}
 	p.Spec.Severity = v1alpha1.SeverityHigh
 	p.Spec.Match.Resources = append([]v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}, kinds...)
-	p.Spec.Modules = []v1alpha1.Module{{Name: "owner.rego", Rego: needsOwner}}
+	p.Spec.Rego = v1alpha1.RegoSource{File: "owner.rego", Main: needsOwner}
 	p.Spec.Parameters = jsonOf(`{"label":"` + label + `"}`)
 	p.SetDefaults()
 	return p
 }
 
-func (w *world) set(p *v1alpha1.Policy) {
+func (w *world) set(p *v1alpha1.ClusterRegoPolicy) {
 	w.t.Helper()
 	if err := w.catalog.Set(p); err != nil {
 		w.t.Fatal(err)

@@ -55,7 +55,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Setup adds the scanner and the status controllers of policies and exceptions to
+// Setup adds the scanner and the status controllers of policies and waivers to
 // the manager and returns the Index that they fill. All run on the leader alone; elsewhere the
 // Index stays empty and knows no policy.
 func Setup(mgr ctrl.Manager, policies Catalog, opts Options) (*Index, error) {
@@ -94,8 +94,8 @@ func Setup(mgr ctrl.Manager, policies Catalog, opts Options) (*Index, error) {
 	if err := status.Register(mgr, index.Changes()); err != nil {
 		return nil, err
 	}
-	exceptions := &ExceptionController{client: mgr.GetClient(), catalog: policies, recorder: recorder, clock: opts.Clock}
-	if err := exceptions.Register(mgr); err != nil {
+	waivers := &WaiverController{client: mgr.GetClient(), catalog: policies, recorder: recorder, clock: opts.Clock}
+	if err := waivers.Register(mgr); err != nil {
 		return nil, err
 	}
 	return index, nil

@@ -24,7 +24,7 @@ const (
 // applyStatus sets the parts of a policy's status that the scan owns. summary is
 // nil while no revision of the policy is scanned. It never touches
 // status.remediation, which belongs to the rollout.
-func applyStatus(p *v1alpha1.Policy, c catalog.Status, summary *Summary, now metav1.Time) {
+func applyStatus(p *v1alpha1.ClusterRegoPolicy, c catalog.Status, summary *Summary, now metav1.Time) {
 	s := &p.Status
 	conditions := conditionsOf(c, summary)
 	if c.Err == nil && pending(summary) && scannedBefore(p, c.Revision) {
@@ -94,7 +94,7 @@ func pending(s *Summary) bool { return s == nil || s.State == v1alpha1.ScanPendi
 // scannedBefore says whether the policy as it is has been scanned already, by a manager
 // before this one say: what that has found stands until it is found anew, so that no
 // condition changes for a restart.
-func scannedBefore(p *v1alpha1.Policy, revision string) bool {
+func scannedBefore(p *v1alpha1.ClusterRegoPolicy, revision string) bool {
 	ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady)
 	return ready != nil && p.Status.ObservedGeneration == p.Generation && p.Status.Revision == revision &&
 		(ready.Reason == v1alpha1.ReasonCompiled || ready.Reason == v1alpha1.ReasonScanIncomplete)

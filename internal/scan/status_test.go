@@ -92,7 +92,7 @@ func TestConditions(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Generation: 3}}
+			p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Generation: 3}}
 			// What held before must go away when it holds no more.
 			p.Status.Conditions = []metav1.Condition{
 				{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: "Old"},
@@ -115,7 +115,7 @@ func TestConditions(t *testing.T) {
 }
 
 func TestStatusIsStableAndKeepsWhatOthersOwn(t *testing.T) {
-	p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
+	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
 	p.Status.Remediation = &v1alpha1.RemediationPointer{Name: "plan-1"}
 	s := &Summary{Revision: "r1", State: v1alpha1.ScanComplete, LastFullScan: epoch.Add(12345),
 		Counts: Counts{Scanned: 2, Violating: 1, Violations: 1},
@@ -143,19 +143,19 @@ func TestARestartChangesNoCondition(t *testing.T) {
 		reason string
 		before *Summary
 		after  catalog.Status
-		change func(*v1alpha1.Policy)
+		change func(*v1alpha1.ClusterRegoPolicy)
 		want   string
 	}{
 		"what was scanned stays ready":                 {reason: "a new manager knows no better yet", before: scanned, after: good, want: "Compiled"},
 		"what couldn't be listed stays so":             {reason: "the alert goes on", before: incomplete, after: good, want: "ScanIncomplete"},
-		"a new spec is to be scanned":                  {before: scanned, after: good, change: func(p *v1alpha1.Policy) { p.Generation++ }, want: "Scanning"},
+		"a new spec is to be scanned":                  {before: scanned, after: good, change: func(p *v1alpha1.ClusterRegoPolicy) { p.Generation++ }, want: "Scanning"},
 		"a new revision is to be scanned":              {reason: "a library has changed, say", before: scanned, after: catalog.Status{Revision: "r2"}, want: "Scanning"},
 		"what never was scanned is to be scanned":      {after: good, want: "Scanning"},
 		"a rule that compiles no more says so at once": {before: scanned, after: catalog.Status{Revision: "r1", Err: errors.New("a.rego:1: bad")}, want: "CompileFailed"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
+			p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
 			applyStatus(p, good, tc.before, metav1.NewTime(epoch))
 			if tc.change != nil {
 				tc.change(p)
@@ -170,7 +170,7 @@ func TestARestartChangesNoCondition(t *testing.T) {
 }
 
 func TestASlowPolicySaysSoWhileItIs(t *testing.T) {
-	p := &v1alpha1.Policy{}
+	p := &v1alpha1.ClusterRegoPolicy{}
 	summary := &Summary{Revision: "r1", State: v1alpha1.ScanComplete}
 	for _, slow := range []bool{false, true, true, false} {
 		applyStatus(p, catalog.Status{Revision: "r1", Slow: slow}, summary, metav1.Now())

@@ -10,7 +10,7 @@ type Counts struct {
 	Violating int
 	// Violations is the number of violations over all objects.
 	Violations int
-	// Waived is the number of objects whose violations an exception waives; they
+	// Waived is the number of objects whose violations a waiver waives; they
 	// aren't among Violating.
 	Waived int
 	// Errors is the number of objects that couldn't be judged.
@@ -25,7 +25,7 @@ type Counts struct {
 // the Index.
 type tally struct {
 	policy, revision string
-	// waivers identifies the exceptions that were active.
+	// waivers identifies the waivers that were active.
 	waivers string
 	// listed holds every kind of the policy; true once a full pass under this
 	// revision has listed it and a watch has followed on.

@@ -13,7 +13,7 @@ import (
 // definition is a policy in force, as far as the Index cares.
 type definition struct {
 	name, revision string
-	// waivers identifies the exceptions that are active.
+	// waivers identifies the waivers that are active.
 	waivers  string
 	uid      types.UID
 	severity v1alpha1.Severity

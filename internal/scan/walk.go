@@ -74,7 +74,7 @@ type Walk struct {
 // Objects gives the objects of every kind that the policies concern, kind by kind.
 // An error ends the walk: the cluster can't be reached, or the context ended. A
 // kind that can't be read is no error, but a gap.
-func (w *Walk) Objects(ctx context.Context, policies []*v1alpha1.Policy) iter.Seq2[Found, error] {
+func (w *Walk) Objects(ctx context.Context, policies []*v1alpha1.ClusterRegoPolicy) iter.Seq2[Found, error] {
 	return func(yield func(Found, error) bool) {
 		if err := w.begin(ctx, policies); err != nil {
 			yield(Found{}, err)
@@ -103,7 +103,7 @@ func (w *Walk) Objects(ctx context.Context, policies []*v1alpha1.Policy) iter.Se
 }
 
 // KindsOf are the kinds that the scan looks at for the policies, sorted, each once.
-func KindsOf(policies []*v1alpha1.Policy) []schema.GroupKind {
+func KindsOf(policies []*v1alpha1.ClusterRegoPolicy) []schema.GroupKind {
 	var kinds []schema.GroupKind
 	for _, p := range policies {
 		kinds = append(kinds, kindsOf(p)...)
@@ -130,7 +130,7 @@ func (w *Walk) gap(err *kindError) {
 }
 
 // begin asks which kinds there are, and reads the namespaces.
-func (w *Walk) begin(ctx context.Context, policies []*v1alpha1.Policy) error {
+func (w *Walk) begin(ctx context.Context, policies []*v1alpha1.ClusterRegoPolicy) error {
 	cached := memory.NewMemCacheClient(w.Discovery)
 	_, _, err := cached.ServerGroupsAndResources()
 	var partial *discovery.ErrGroupDiscoveryFailed

@@ -39,8 +39,8 @@ func (s subjects) Get(_ context.Context, key client.ObjectKey, obj client.Object
 				known.DeepCopyInto(into)
 				return nil
 			}
-		case *v1alpha1.Policy:
-			if into, is := obj.(*v1alpha1.Policy); is {
+		case *v1alpha1.ClusterRegoPolicy:
+			if into, is := obj.(*v1alpha1.ClusterRegoPolicy); is {
 				known.DeepCopyInto(into)
 				return nil
 			}

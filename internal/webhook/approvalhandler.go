@@ -84,7 +84,7 @@ func (h *ApprovalHandler) judge(ctx context.Context, a *v1alpha1.RemediationAppr
 	} else if err != nil {
 		return canary.Refusal{}, fmt.Errorf("reading Remediation %s: %w", a.Spec.Remediation, err)
 	}
-	pol := &v1alpha1.Policy{}
+	pol := &v1alpha1.ClusterRegoPolicy{}
 	if err := h.Reader.Get(ctx, client.ObjectKey{Name: plan.Spec.Policy.Name}, pol); apierrors.IsNotFound(err) {
 		pol = nil
 	} else if err != nil {

@@ -28,7 +28,7 @@ func as(user string) func(tree) {
 func TestAllAuthorsAreStamped(t *testing.T) {
 	const ann, annAndBob = `{"users":["ann"],"generation":1}`, `{"users":["ann","bob"],"generation":2}`
 	const fromSource = `{"users":["manager"],"generation":1,"source":true}`
-	asPolicy, source := ofKind("Policy", "policies"), tree{v1alpha1.LabelSourceName: "src"}
+	asPolicy, source := ofKind("ClusterRegoPolicy", "clusterregopolicies"), tree{v1alpha1.LabelSourceName: "src"}
 	cases := map[string]struct {
 		reason string
 		review tree
@@ -97,7 +97,7 @@ func TestNoEditTakesAnAuthorAway(t *testing.T) {
 					title = live["spec"].(tree)["title"].(string)
 				}
 			}
-			after := stamped(t, reviewOf(operation, policyOf(title, generation, forged, labels), live, ofKind("Policy", "policies"), as(user)))
+			after := stamped(t, reviewOf(operation, policyOf(title, generation, forged, labels), live, ofKind("ClusterRegoPolicy", "clusterregopolicies"), as(user)))
 			if edits {
 				wrote[user] = true
 				if live != nil {

@@ -46,7 +46,7 @@ func BenchmarkHandler(b *testing.B) {
 		}
 	}))
 	for _, n := range []int{1, 20} {
-		var policies []*v1alpha1.Policy
+		var policies []*v1alpha1.ClusterRegoPolicy
 		for i := range n {
 			policies = append(policies, newPolicy(fmt.Sprintf("p%d", i), privilegedRego))
 		}

@@ -50,17 +50,17 @@ deny contains "never" if to_number(input.object.metadata.name) > 3
 `
 
 // newPolicy is a Deny policy on Pods and pod templates that fails closed.
-func newPolicy(name, rego string, change ...func(*v1alpha1.Policy)) *v1alpha1.Policy {
-	p := &v1alpha1.Policy{
+func newPolicy(name, rego string, change ...func(*v1alpha1.ClusterRegoPolicy)) *v1alpha1.ClusterRegoPolicy {
+	p := &v1alpha1.ClusterRegoPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Generation: 1},
-		Spec: v1alpha1.PolicySpec{
-			Title:             "No privileged containers",
-			Owner:             "platform",
-			Severity:          v1alpha1.SeverityHigh,
-			RunbookURL:        "https://runbooks.example.com/" + name,
-			Modules:           []v1alpha1.Module{{Name: name + ".rego", Rego: rego}},
-			Match:             v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
-			EnforcementAction: v1alpha1.EnforcementDeny,
+		Spec: v1alpha1.RegoPolicySpec{
+			Title:      "No privileged containers",
+			Owner:      "platform",
+			Severity:   v1alpha1.SeverityHigh,
+			RunbookURL: "https://runbooks.example.com/" + name,
+			Rego:       v1alpha1.RegoSource{File: name + ".rego", Main: rego},
+			Match:      v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
+			Admission:  v1alpha1.Admission{Action: v1alpha1.AdmissionDeny},
 		},
 	}
 	p.SetDefaults()
@@ -70,25 +70,24 @@ func newPolicy(name, rego string, change ...func(*v1alpha1.Policy)) *v1alpha1.Po
 	return p
 }
 
-func withAction(action v1alpha1.EnforcementAction) func(*v1alpha1.Policy) {
-	return func(p *v1alpha1.Policy) { p.Spec.EnforcementAction = action }
+func withAction(action v1alpha1.AdmissionAction) func(*v1alpha1.ClusterRegoPolicy) {
+	return func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Admission.Action = action }
 }
 
-func withFailurePolicy(f v1alpha1.FailurePolicy) func(*v1alpha1.Policy) {
-	return func(p *v1alpha1.Policy) { p.Spec.FailurePolicy = f }
+func withFailurePolicy(f v1alpha1.FailurePolicy) func(*v1alpha1.ClusterRegoPolicy) {
+	return func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Admission.FailurePolicy = f }
 }
 
-func withoutRatchet(p *v1alpha1.Policy) {
-	off := false
-	p.Spec.Ratchet = &off
+func denyingExisting(p *v1alpha1.ClusterRegoPolicy) {
+	p.Spec.Admission.ExistingViolations = v1alpha1.ExistingDeny
 }
 
-func withOperations(ops ...v1alpha1.Operation) func(*v1alpha1.Policy) {
-	return func(p *v1alpha1.Policy) { p.Spec.Match.Operations = ops }
+func withOperations(ops ...v1alpha1.Operation) func(*v1alpha1.ClusterRegoPolicy) {
+	return func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Admission.Operations = ops }
 }
 
-func withResources(group string, kinds ...string) func(*v1alpha1.Policy) {
-	return func(p *v1alpha1.Policy) {
+func withResources(group string, kinds ...string) func(*v1alpha1.ClusterRegoPolicy) {
+	return func(p *v1alpha1.ClusterRegoPolicy) {
 		p.Spec.Match.Resources = append(p.Spec.Match.Resources, v1alpha1.ResourceMatch{APIGroups: []string{group}, Kinds: kinds})
 	}
 }
@@ -177,7 +176,7 @@ func (f fakeNamespaces) Get(_ context.Context, name string) (map[string]any, err
 	return tree{"apiVersion": "v1", "kind": "Namespace", "metadata": tree{"name": name}}, f.err
 }
 
-func newCatalog(t testing.TB, policies ...*v1alpha1.Policy) *catalog.Catalog {
+func newCatalog(t testing.TB, policies ...*v1alpha1.ClusterRegoPolicy) *catalog.Catalog {
 	t.Helper()
 	c := catalog.New(catalog.Options{TimeLimit: 5 * time.Second})
 	for _, p := range policies {
@@ -281,7 +280,7 @@ func testKinds() *Kinds {
 			{Group: "batch", Version: "v1", Kind: "Job"},
 			{Group: "batch", Version: "v1", Kind: "CronJob"},
 			{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"},
-			{Group: "evenkeel.dev", Version: "v1alpha1", Kind: "Policy"},
+			{Group: "evenkeel.dev", Version: "v1alpha1", Kind: "ClusterRegoPolicy"},
 		} {
 			m.Add(k, meta.RESTScopeNamespace)
 		}

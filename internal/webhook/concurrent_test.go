@@ -21,8 +21,8 @@ deny contains msg if {
 }
 `
 
-func versioned(version string) *v1alpha1.Policy {
-	return newPolicy("versioned", fmt.Sprintf(versionRego, version), func(p *v1alpha1.Policy) {
+func versioned(version string) *v1alpha1.ClusterRegoPolicy {
+	return newPolicy("versioned", fmt.Sprintf(versionRego, version), func(p *v1alpha1.ClusterRegoPolicy) {
 		p.Spec.Parameters = jsonValue(fmt.Sprintf(`{"version": %q}`, version))
 		p.Spec.Title = "Version " + version
 	})

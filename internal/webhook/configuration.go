@@ -25,9 +25,10 @@ const (
 	// WebhookIgnore is called for policies that fail open.
 	WebhookIgnore = "ignore.evenkeel.dev"
 	// WebhookPolicies is called for policies themselves.
-	WebhookPolicies = "policies.evenkeel.dev"
-	// WebhookExceptions is called for exceptions themselves.
-	WebhookExceptions = "exceptions.evenkeel.dev"
+	WebhookPolicies = "clusterregopolicies.evenkeel.dev"
+	// WebhookWaivers and WebhookClusterWaivers are called for waivers themselves.
+	WebhookWaivers        = "waivers.evenkeel.dev"
+	WebhookClusterWaivers = "clusterwaivers.evenkeel.dev"
 	// WebhookApprovals is called for people's answers to plans.
 	WebhookApprovals = "approvals.evenkeel.dev"
 	// WebhookRecords keeps plans and records to the manager.
@@ -112,7 +113,7 @@ type Configuration struct {
 // Webhooks returns the entries of the webhook configuration, with every default
 // written out so that they compare equal to what the API server stores. A class
 // without policies has no entry. unknown names the kinds that aren't served.
-func (c *Configuration) Webhooks(policies []*v1alpha1.Policy, caBundle []byte) (hooks []admissionregistrationv1.ValidatingWebhook, unknown []string, err error) {
+func (c *Configuration) Webhooks(policies []*v1alpha1.ClusterRegoPolicy, caBundle []byte) (hooks []admissionregistrationv1.ValidatingWebhook, unknown []string, err error) {
 	classes := []struct {
 		name, path string
 		class      v1alpha1.FailurePolicy
@@ -121,7 +122,7 @@ func (c *Configuration) Webhooks(policies []*v1alpha1.Policy, caBundle []byte) (
 		{WebhookIgnore, PathIgnore, v1alpha1.FailurePolicyIgnore},
 	}
 	for _, class := range classes {
-		of := slices.DeleteFunc(slices.Clone(policies), func(p *v1alpha1.Policy) bool { return Class(p) != class.class })
+		of := slices.DeleteFunc(slices.Clone(policies), func(p *v1alpha1.ClusterRegoPolicy) bool { return Class(p) != class.class })
 		covered, missing, err := rules(of, c.Kinds)
 		if err != nil {
 			return nil, nil, err
@@ -152,12 +153,13 @@ func (c *Configuration) ownWebhooks(caBundle []byte) []admissionregistrationv1.V
 		return hook
 	}
 	return []admissionregistrationv1.ValidatingWebhook{
-		own(WebhookPolicies, PathPolicy, "policies", admissionregistrationv1.ClusterScope, writes),
-		own(WebhookExceptions, PathException, "policyexceptions", admissionregistrationv1.NamespacedScope, writes),
+		own(WebhookPolicies, PathPolicy, "clusterregopolicies", admissionregistrationv1.ClusterScope, writes),
+		own(WebhookWaivers, PathWaiver, "waivers", admissionregistrationv1.NamespacedScope, writes),
+		own(WebhookClusterWaivers, PathWaiver, "clusterwaivers", admissionregistrationv1.ClusterScope, writes),
 		// An answer never changes: the schema sees to it.
 		own(WebhookApprovals, PathApproval, "remediationapprovals", admissionregistrationv1.ClusterScope, writes[:1]),
 		c.records(own(WebhookRecords, PathRecords, "remediations", admissionregistrationv1.ClusterScope, writes)),
-		c.breakers(own(WebhookBreakers, PathRecords, "circuitbreakers", admissionregistrationv1.ClusterScope, writes)),
+		c.breakers(own(WebhookBreakers, PathRecords, "remediationbreakers", admissionregistrationv1.ClusterScope, writes)),
 	}
 }
 

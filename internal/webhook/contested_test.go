@@ -69,8 +69,8 @@ func TestWhatOnlyNarrowsIsKeptAndReported(t *testing.T) {
 		t.Error("the metric doesn't say so")
 	}
 	// A policy's change is written, and keeps it.
-	w.policies = func() []*v1alpha1.Policy {
-		return []*v1alpha1.Policy{newPolicy("a", privilegedRego, withOperations(v1alpha1.OperationDelete))}
+	w.policies = func() []*v1alpha1.ClusterRegoPolicy {
+		return []*v1alpha1.ClusterRegoPolicy{newPolicy("a", privilegedRego, withOperations(v1alpha1.OperationDelete))}
 	}
 	reconcileOnce(t, w)
 	got := currentConfiguration(t, c).Webhooks[0]
@@ -98,7 +98,7 @@ func TestAnEntryThatGoesIsNarrowedNoMore(t *testing.T) {
 	if gauge(t, w.metrics, WebhookFail) != 1 {
 		t.Fatal("the metric doesn't say that it is narrowed")
 	}
-	w.policies = func() []*v1alpha1.Policy { return nil }
+	w.policies = func() []*v1alpha1.ClusterRegoPolicy { return nil }
 	reconcileOnce(t, w)
 	if gauge(t, w.metrics, WebhookFail) != 0 {
 		t.Error("the metric stays")
@@ -176,11 +176,11 @@ func TestAPolicyIsInForceAtOnceInTheMidstOfAFight(t *testing.T) {
 		enforce(t, c, empty)
 		reconcileOnce(t, w)
 	}
-	w.policies = func() []*v1alpha1.Policy {
-		return []*v1alpha1.Policy{newPolicy("a", privilegedRego), newPolicy("b", privilegedRego, withFailurePolicy(v1alpha1.FailurePolicyIgnore))}
+	w.policies = func() []*v1alpha1.ClusterRegoPolicy {
+		return []*v1alpha1.ClusterRegoPolicy{newPolicy("a", privilegedRego), newPolicy("b", privilegedRego, withFailurePolicy(v1alpha1.FailurePolicyIgnore))}
 	}
 	reconcileOnce(t, w)
-	if n := len(currentConfiguration(t, c).Webhooks); n != 7 {
+	if n := len(currentConfiguration(t, c).Webhooks); n != 8 {
 		t.Errorf("%d entries", n)
 	}
 }

@@ -14,20 +14,20 @@ import (
 type Judge interface {
 	// EvaluateWhere judges a request by every policy that concerns it and that
 	// keep wants, sorted by name.
-	EvaluateWhere(ctx context.Context, r *policy.Request, keep func(*v1alpha1.Policy) bool) []catalog.Result
+	EvaluateWhere(ctx context.Context, r *policy.Request, keep func(*v1alpha1.ClusterRegoPolicy) bool) []catalog.Result
 	// EvaluateOne judges by the policy of that name; matched is false when it
 	// doesn't concern the request.
 	EvaluateOne(ctx context.Context, name string, r *policy.Request) (res catalog.Result, matched bool)
 	// Concerning are the policies that would judge a request, without asking them,
 	// sorted by name; not those whose violations would be waived.
-	Concerning(r *policy.Request) []*v1alpha1.Policy
+	Concerning(r *policy.Request) []*v1alpha1.ClusterRegoPolicy
 }
 
 // Class is the endpoint that judges for a policy, and with it what the API
 // server does when Evenkeel can't be reached. A policy that wouldn't refuse
 // anything (Warn, DryRun) never fails closed, whatever its failurePolicy.
-func Class(p *v1alpha1.Policy) v1alpha1.FailurePolicy {
-	if p.Spec.EnforcementAction != v1alpha1.EnforcementDeny {
+func Class(p *v1alpha1.ClusterRegoPolicy) v1alpha1.FailurePolicy {
+	if p.Spec.Admission.Action != v1alpha1.AdmissionDeny {
 		return v1alpha1.FailurePolicyIgnore
 	}
 	return p.Spec.EffectiveFailurePolicy()
@@ -37,7 +37,7 @@ func Class(p *v1alpha1.Policy) v1alpha1.FailurePolicy {
 type finding struct {
 	policy, title, runbook string
 	severity               v1alpha1.Severity
-	action                 v1alpha1.EnforcementAction
+	action                 v1alpha1.AdmissionAction
 	// old says that an update's object had the violations before, so they aren't
 	// blocked.
 	old bool
@@ -55,7 +55,7 @@ type finding struct {
 }
 
 func (f *finding) blocks() bool {
-	return f.action == v1alpha1.EnforcementDeny && !f.old && !f.atWorkload && f.waived == nil
+	return f.action == v1alpha1.AdmissionDeny && !f.old && !f.atWorkload && f.waived == nil
 }
 
 // failure is a policy that couldn't be evaluated; policy is empty when no
@@ -78,13 +78,13 @@ type verdict struct {
 // decide asks every policy of the class that concerns the request.
 func decide(ctx context.Context, judge Judge, class v1alpha1.FailurePolicy, r *policy.Request, workloads Workloads) *verdict {
 	v := &verdict{class: class, maker: maker{workloads: workloads}}
-	ofClass := func(p *v1alpha1.Policy) bool { return Class(p) == class }
+	ofClass := func(p *v1alpha1.ClusterRegoPolicy) bool { return Class(p) == class }
 	for _, res := range judge.EvaluateWhere(ctx, r, ofClass) {
 		if res.Err != nil {
 			v.fail(&res, res.Err)
 		}
 		v.violated(ctx, judge, r, &res)
-		v.add(&res, v1alpha1.EnforcementWarn, visibleWarnings(r, &res))
+		v.add(&res, v1alpha1.AdmissionWarn, visibleWarnings(r, &res))
 	}
 	return v
 }
@@ -92,15 +92,15 @@ func decide(ctx context.Context, judge Judge, class v1alpha1.FailurePolicy, r *p
 // visibleWarnings are the results of warn. A policy in DryRun only records, and
 // nobody reads what a controller is warned of.
 func visibleWarnings(r *policy.Request, res *catalog.Result) []policy.Violation {
-	if _, made := match.Maker(res.Definition, r); made || res.Definition.Spec.EnforcementAction == v1alpha1.EnforcementDryRun {
+	if _, made := match.Maker(res.Definition, r); made || res.Definition.Spec.Admission.Action == v1alpha1.AdmissionAudit {
 		return nil
 	}
 	return res.Warnings
 }
 
 func (v *verdict) violated(ctx context.Context, judge Judge, r *policy.Request, res *catalog.Result) {
-	action := res.Definition.Spec.EnforcementAction
-	if len(res.Enforced()) == 0 || action != v1alpha1.EnforcementDeny {
+	action := res.Definition.Spec.Admission.Action
+	if len(res.Enforced()) == 0 || action != v1alpha1.AdmissionDeny {
 		v.add(res, action, res.Violations, waivedBy(res.Waived))
 		return
 	}
@@ -121,7 +121,7 @@ func (v *verdict) violated(ctx context.Context, judge Judge, r *policy.Request, 
 	v.add(res, action, change.Old, func(f *finding) { f.old = true })
 }
 
-func (v *verdict) add(res *catalog.Result, action v1alpha1.EnforcementAction, violations []policy.Violation, marks ...func(*finding)) {
+func (v *verdict) add(res *catalog.Result, action v1alpha1.AdmissionAction, violations []policy.Violation, marks ...func(*finding)) {
 	if len(violations) == 0 {
 		return
 	}

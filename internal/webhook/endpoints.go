@@ -34,10 +34,10 @@ func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Ha
 		}
 	}
 	return map[string]http.Handler{
-		PathFail:      judging(v1alpha1.FailurePolicyFail),
-		PathIgnore:    judging(v1alpha1.FailurePolicyIgnore),
-		PathPolicy:    &PolicyHandler{Reviews: s.reviews, Checker: s.checker(), Reach: s.Reach, Floors: s.Floors, Metrics: s.metrics, Clock: s.Clock, Log: log},
-		PathException: &ExceptionHandler{Reviews: s.reviews, Namespace: s.Namespace, Known: s.known, Metrics: s.metrics, Clock: s.Clock, Log: log},
+		PathFail:   judging(v1alpha1.FailurePolicyFail),
+		PathIgnore: judging(v1alpha1.FailurePolicyIgnore),
+		PathPolicy: &PolicyHandler{Reviews: s.reviews, Checker: s.checker(), Reach: s.Reach, Floors: s.Floors, Metrics: s.metrics, Clock: s.Clock, Log: log},
+		PathWaiver: &WaiverHandler{Reviews: s.reviews, Known: s.known, Metrics: s.metrics, Clock: s.Clock, Log: log},
 		PathApproval: &ApprovalHandler{Reviews: s.reviews, Reader: s.mgr.GetAPIReader(), Timeout: s.Timeout, Metrics: s.metrics, Clock: s.Clock, Log: log,
 			Approvers: canary.Approvers{Distinct: s.Floors.DistinctApprover, SourcesReviewed: s.Floors.SourcesReviewed}},
 		PathRecords: &RecordsHandler{Reviews: s.reviews, Metrics: s.metrics, Clock: s.Clock, Log: log},
@@ -54,7 +54,7 @@ func (s *setup) known(name string) bool {
 func (s *setup) checker() *PolicyChecker {
 	return &PolicyChecker{
 		Kinds: s.kinds,
-		Compile: func(p *v1alpha1.Policy) error {
+		Compile: func(p *v1alpha1.ClusterRegoPolicy) error {
 			_, err := rego.Compile(p)
 			return err
 		},

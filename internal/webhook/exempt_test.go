@@ -183,7 +183,7 @@ func TestExemptions(t *testing.T) {
 		"the authority, written by a person":       {"that is a forgery", written(policy.Update, plain, plain, of("", "ConfigMap", "configmaps", "shop", "kube-root-ca.crt")), nil},
 		"a namesake of a controller elsewhere":     {"its namespace says who it is", written(policy.Create, nil, plain, by("system:serviceaccount:shop:root-ca-cert-publisher"), of("", "ConfigMap", "configmaps", "shop", "kube-root-ca.crt")), nil},
 		"a Pod by the controller of ReplicaSets":   {"what it makes, an editor asked for", written(policy.Create, nil, plain, by(kubeSystem+"replicaset-controller")), nil},
-		"a definition of Evenkeel's":               {"an upgrade must work", written(policy.Update, plain, plain, of("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions", "", "policies.evenkeel.dev")), []string{"own-definitions"}},
+		"a definition of Evenkeel's":               {"an upgrade must work", written(policy.Update, plain, plain, of("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions", "", "clusterregopolicies.evenkeel.dev")), []string{"own-definitions"}},
 		"another definition":                       {"", written(policy.Update, plain, plain, of("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions", "", "policies.notevenkeel.dev")), nil},
 		"a request without a user or anything":     {"a condition never errs", &policy.Request{Operation: policy.Create, Object: tree{"metadata": tree{}}}, nil},
 		"a connection, which has no metadata":      {"nor on what isn't an object", &policy.Request{Operation: "CONNECT", Object: tree{"command": []any{"sh"}}, Resource: "pods", SubResource: "exec"}, nil},
@@ -237,7 +237,7 @@ func TestTheAPIServerExemptsWhatTheHandlerDoes(t *testing.T) {
 			},
 		}
 		what := rapid.SampledFrom([]change{ownedPod, of("", "ConfigMap", "configmaps", "shop", "kube-root-ca.crt"), of("", "Namespace", "namespaces", "", "shop"),
-			of("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions", "", "policies.evenkeel.dev")}).Draw(rt, "of")
+			of("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions", "", "clusterregopolicies.evenkeel.dev")}).Draw(rt, "of")
 		what(r)
 		if diff := cmp.Diff(exemptInGo(r), exemptInCEL(t, r)); diff != "" {
 			rt.Fatalf("(-handler +API server)\n%s", diff)

@@ -14,7 +14,7 @@ import (
 
 // beyondFloors warns whoever writes a policy of what it asks for and won't get, as far
 // as that can be told without knowing how many targets its plans will have.
-func beyondFloors(p *v1alpha1.Policy, floors *limits.Floors) []string {
+func beyondFloors(p *v1alpha1.ClusterRegoPolicy, floors *limits.Floors) []string {
 	asked := p.Spec.Remediation.DeepCopy()
 	asked.SetDefaults()
 	if asked.Mode == v1alpha1.RemediationDisabled {

@@ -15,16 +15,16 @@ import (
 func TestBeyondFloors(t *testing.T) {
 	most := intstr.Parse("10%")
 	floors := limits.Floors{MaxMode: v1alpha1.RemediationManual, MaxWave: &most, MinSoak: time.Hour}
-	policy := func(mode v1alpha1.RemediationMode, waves ...string) *v1alpha1.Policy {
+	policy := func(mode v1alpha1.RemediationMode, waves ...string) *v1alpha1.ClusterRegoPolicy {
 		s := v1alpha1.RemediationStrategy{Mode: mode, Soak: &metav1.Duration{Duration: time.Hour}}
 		for _, wave := range waves {
 			s.Waves = append(s.Waves, intstr.Parse(wave))
 		}
-		return &v1alpha1.Policy{Spec: v1alpha1.PolicySpec{Remediation: s}}
+		return &v1alpha1.ClusterRegoPolicy{Spec: v1alpha1.RegoPolicySpec{Remediation: s}}
 	}
 	narrow := []string{"10%", "20%", "30%", "40%", "50%", "60%", "70%", "80%", "90%", "100%"}
 	cases := map[string]struct {
-		policy *v1alpha1.Policy
+		policy *v1alpha1.ClusterRegoPolicy
 		floors limits.Floors
 		want   []string
 	}{

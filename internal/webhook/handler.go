@@ -18,8 +18,8 @@ const (
 	PathFail   = "/validate/fail"
 	PathIgnore = "/validate/ignore"
 	PathPolicy = "/validate/policy"
-	// PathException checks exceptions themselves.
-	PathException = "/validate/exception"
+	// PathWaiver checks waivers themselves.
+	PathWaiver = "/validate/waiver"
 	// PathApproval checks answers to plans.
 	PathApproval = "/validate/approval"
 	// PathRecords keeps to the manager what is the manager's.

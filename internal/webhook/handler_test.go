@@ -41,7 +41,7 @@ func TestHandlerAnswers(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason string
-		policy *v1alpha1.Policy
+		policy *v1alpha1.ClusterRegoPolicy
 		class  v1alpha1.FailurePolicy
 		review tree
 		want   response
@@ -62,16 +62,16 @@ func TestHandlerAnswers(t *testing.T) {
 			want:   response{Allowed: true},
 		},
 		"a Warn policy warns, at the endpoint that fails open": {
-			policy: newPolicy("no-privileged", privilegedRego, withAction(v1alpha1.EnforcementWarn)),
+			policy: newPolicy("no-privileged", privilegedRego, withAction(v1alpha1.AdmissionWarn)),
 			class:  v1alpha1.FailurePolicyIgnore,
 			review: reviewOf("CREATE", deployment("web", true), nil),
 			want:   response{Allowed: true, Warnings: []string{warningOfA}, AuditAnnotations: map[string]string{"no-privileged": "Warn: 1" + pathOfA}},
 		},
 		"a DryRun policy only leaves a note in the audit log": {
-			policy: newPolicy("no-privileged", privilegedRego, withAction(v1alpha1.EnforcementDryRun)),
+			policy: newPolicy("no-privileged", privilegedRego, withAction(v1alpha1.AdmissionAudit)),
 			class:  v1alpha1.FailurePolicyIgnore,
 			review: reviewOf("CREATE", deployment("web", true), nil),
-			want:   response{Allowed: true, AuditAnnotations: map[string]string{"no-privileged": "DryRun: 1" + pathOfA}},
+			want:   response{Allowed: true, AuditAnnotations: map[string]string{"no-privileged": "Audit: 1" + pathOfA}},
 		},
 		"the warn rule of a Deny policy only warns": {
 			review: reviewOf("CREATE", set(deployment("web", false), "default", "spec", "template", "spec", "serviceAccountName"), nil),
@@ -82,7 +82,7 @@ func TestHandlerAnswers(t *testing.T) {
 			},
 		},
 		"an update that keeps an old violation passes with a warning": {
-			reason: "ratchet: an old violation must never block a hotfix",
+			reason: "existingViolations: an old violation must never block a hotfix",
 			review: reviewOf("UPDATE", set(deployment("web", true), int64(5), "spec", "replicas"), deployment("web", true)),
 			want: response{
 				Allowed:          true,
@@ -103,8 +103,8 @@ func TestHandlerAnswers(t *testing.T) {
 				},
 			},
 		},
-		"without ratchet an old violation blocks an update": {
-			policy: newPolicy("no-privileged", privilegedRego, withoutRatchet),
+		"with existingViolations: Deny an old violation blocks an update": {
+			policy: newPolicy("no-privileged", privilegedRego, denyingExisting),
 			review: reviewOf("UPDATE", deployment("web", true), deployment("web", true)),
 			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
@@ -114,12 +114,12 @@ func TestHandlerAnswers(t *testing.T) {
 			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 		"taking a finalizer off an object that is being deleted always passes": {
-			policy: newPolicy("no-privileged", privilegedRego, withoutRatchet),
+			policy: newPolicy("no-privileged", privilegedRego, denyingExisting),
 			review: reviewOf("UPDATE", deleting("b"), deleting("a", "b")),
 			want:   response{Allowed: true},
 		},
 		"an update of an object that is being deleted which changes more is judged": {
-			policy: newPolicy("no-privileged", privilegedRego, withoutRatchet),
+			policy: newPolicy("no-privileged", privilegedRego, denyingExisting),
 			review: reviewOf("UPDATE", set(deleting("b"), int64(9), "spec", "replicas"), deleting("a", "b")),
 			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
@@ -158,7 +158,7 @@ func TestHandlerWhenAPolicyCannotBeEvaluated(t *testing.T) {
 	review := reviewOf("CREATE", deployment("web", true), nil)
 	cases := map[string]struct {
 		reason       string
-		policies     []*v1alpha1.Policy
+		policies     []*v1alpha1.ClusterRegoPolicy
 		class        v1alpha1.FailurePolicy
 		namespaceErr error
 		wantCode     int32
@@ -166,31 +166,31 @@ func TestHandlerWhenAPolicyCannotBeEvaluated(t *testing.T) {
 		wantWarning  string
 	}{
 		"failurePolicy Fail refuses, and says which policy and how it failed": {
-			policies:    []*v1alpha1.Policy{newPolicy("broken", brokenRego)},
+			policies:    []*v1alpha1.ClusterRegoPolicy{newPolicy("broken", brokenRego)},
 			class:       v1alpha1.FailurePolicyFail,
 			wantCode:    http.StatusInternalServerError,
 			wantMessage: brokenBy,
 		},
 		"failurePolicy Ignore lets pass with a warning": {
-			policies:    []*v1alpha1.Policy{newPolicy("broken", brokenRego, withFailurePolicy(v1alpha1.FailurePolicyIgnore))},
+			policies:    []*v1alpha1.ClusterRegoPolicy{newPolicy("broken", brokenRego, withFailurePolicy(v1alpha1.FailurePolicyIgnore))},
 			class:       v1alpha1.FailurePolicyIgnore,
 			wantWarning: "not judged: " + brokenBy,
 		},
 		"a Warn policy never refuses, even with failurePolicy Fail": {
 			reason:      "what wouldn't refuse a violation mustn't refuse for its own failure",
-			policies:    []*v1alpha1.Policy{newPolicy("broken", brokenRego, withAction(v1alpha1.EnforcementWarn))},
+			policies:    []*v1alpha1.ClusterRegoPolicy{newPolicy("broken", brokenRego, withAction(v1alpha1.AdmissionWarn))},
 			class:       v1alpha1.FailurePolicyIgnore,
 			wantWarning: "not judged: " + brokenBy,
 		},
 		"a violation of another policy is told first, as a denial": {
-			policies:    []*v1alpha1.Policy{newPolicy("broken", brokenRego), newPolicy("no-privileged", privilegedRego)},
+			policies:    []*v1alpha1.ClusterRegoPolicy{newPolicy("broken", brokenRego), newPolicy("no-privileged", privilegedRego)},
 			class:       v1alpha1.FailurePolicyFail,
 			wantCode:    http.StatusForbidden,
 			wantMessage: "\nBesides, " + brokenBy,
 		},
 		"an unknown namespace fails closed": {
 			reason:       "a policy with a namespaceSelector would silently not apply",
-			policies:     []*v1alpha1.Policy{newPolicy("no-privileged", privilegedRego)},
+			policies:     []*v1alpha1.ClusterRegoPolicy{newPolicy("no-privileged", privilegedRego)},
 			class:        v1alpha1.FailurePolicyFail,
 			namespaceErr: errors.New("reading namespace shop: the server is down"),
 			wantCode:     http.StatusInternalServerError,
@@ -283,13 +283,13 @@ func TestDryRunRequestsAreCountedApart(t *testing.T) {
 // slowJudge answers with an error when the time to judge in is over.
 type slowJudge struct{ budget chan time.Duration }
 
-func (j slowJudge) EvaluateWhere(ctx context.Context, _ *policy.Request, _ func(*v1alpha1.Policy) bool) []catalog.Result {
+func (j slowJudge) EvaluateWhere(ctx context.Context, _ *policy.Request, _ func(*v1alpha1.ClusterRegoPolicy) bool) []catalog.Result {
 	deadline, _ := ctx.Deadline()
 	j.budget <- time.Until(deadline)
 	return nil
 }
 
-func (slowJudge) Concerning(*policy.Request) []*v1alpha1.Policy { return nil }
+func (slowJudge) Concerning(*policy.Request) []*v1alpha1.ClusterRegoPolicy { return nil }
 
 func (slowJudge) EvaluateOne(context.Context, string, *policy.Request) (catalog.Result, bool) {
 	return catalog.Result{}, false

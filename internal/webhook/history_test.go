@@ -38,7 +38,7 @@ type holder struct {
 // policy that comes at some time, with every way to concern some and not others.
 type history struct {
 	t           *rapid.T
-	policy      *v1alpha1.Policy
+	policy      *v1alpha1.ClusterRegoPolicy
 	installed   bool
 	catalog     *catalog.Catalog
 	namespace   string
@@ -76,18 +76,18 @@ func TestWhatPassesAtThePodWasJudgedAtTheWorkload(t *testing.T) {
 
 func newHistory(t *rapid.T) *history {
 	h := &history{t: t, catalog: catalog.New(catalog.Options{TimeLimit: 5 * time.Second}), namespace: "shop", env: "dev"}
-	h.policy = newPolicy("p", rapid.SampledFrom([]string{privilegedRego, withoutPath}).Draw(t, "rule"), func(p *v1alpha1.Policy) {
+	h.policy = newPolicy("p", rapid.SampledFrom([]string{privilegedRego, withoutPath}).Draw(t, "rule"), func(p *v1alpha1.ClusterRegoPolicy) {
 		m := &p.Spec.Match
-		m.Operations = rapid.SampledFrom([][]v1alpha1.Operation{{"CREATE"}, {"UPDATE"}, {"CREATE", "UPDATE"}, {"CREATE", "DELETE"}, {"UPDATE", "DELETE"}}).Draw(t, "operations")
+		p.Spec.Admission.Operations = rapid.SampledFrom([][]v1alpha1.Operation{{"CREATE"}, {"UPDATE"}, {"CREATE", "UPDATE"}, {"CREATE", "DELETE"}, {"UPDATE", "DELETE"}}).Draw(t, "operations")
 		m.Resources = append(m.Resources, rapid.SampledFrom([][]v1alpha1.ResourceMatch{nil, nil, {{APIGroups: []string{"apps"}, Kinds: []string{"Deployment"}}}, {{APIGroups: []string{"apps"}, Kinds: []string{"ReplicaSet"}}}}).Draw(t, "other kinds")...)
 		templates := rapid.SampledFrom([]bool{true, true, true, false}).Draw(t, "podTemplates")
-		ratchet := rapid.Bool().Draw(t, "ratchet")
-		m.PodTemplates, p.Spec.Ratchet = &templates, &ratchet
+		m.PodTemplates = &templates
+		p.Spec.Admission.ExistingViolations = rapid.SampledFrom([]v1alpha1.ExistingViolations{v1alpha1.ExistingAllow, v1alpha1.ExistingDeny}).Draw(t, "existingViolations")
 		m.Namespaces = rapid.SampledFrom([][]string{nil, nil, nil, {"shop"}, {"bank"}}).Draw(t, "namespaces")
 		m.ExcludedNamespaces = rapid.SampledFrom([][]string{nil, nil, nil, {"bank"}, {"sh*"}}).Draw(t, "excludedNamespaces")
 		m.NamespaceSelector = rapid.SampledFrom([]*metav1.LabelSelector{nil, nil, labelsAre("env", "prod"), labelsAre("kubernetes.io/metadata.name", "shop")}).Draw(t, "namespaceSelector")
-		m.LabelSelector = rapid.SampledFrom([]*metav1.LabelSelector{nil, nil, labelsAre("tier", "x")}).Draw(t, "labelSelector")
-		m.ExemptUsers = rapid.SampledFrom([][]string{nil, {"ci"}}).Draw(t, "exemptUsers")
+		m.ObjectSelector = rapid.SampledFrom([]*metav1.LabelSelector{nil, nil, labelsAre("tier", "x")}).Draw(t, "labelSelector")
+		p.Spec.Admission.Exempt.Users = rapid.SampledFrom([][]string{nil, {"ci"}}).Draw(t, "exemptUsers")
 	})
 	return h
 }
@@ -132,13 +132,13 @@ func (h *history) install() {
 // waive makes, replaces or removes a waiver of what one kind violates.
 func (h *history) waive() {
 	h.waiver = rapid.SampledFrom([]string{"", "Deployment", "Deployment", "Deployment", "Pod"}).Draw(h.t, "waived kind")
-	e := &v1alpha1.PolicyException{ObjectMeta: metav1.ObjectMeta{Namespace: h.namespace, Name: "w"}}
-	e.Spec.Policies, e.Spec.ExpiresAt = []string{"p"}, metav1.NewTime(noon.Add(time.Hour))
+	e := &v1alpha1.Waiver{ObjectMeta: metav1.ObjectMeta{Namespace: h.namespace, Name: "w"}}
+	e.Spec.Policies, e.Spec.ExpirationTime = []string{"p"}, metav1.NewTime(noon.Add(time.Hour))
 	if h.waiver == "" {
-		e.Spec.ExpiresAt = metav1.NewTime(noon.Add(-time.Hour))
+		e.Spec.ExpirationTime = metav1.NewTime(noon.Add(-time.Hour))
 	}
 	e.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{"", "apps"}, Kinds: []string{max(h.waiver, "Deployment")}}}
-	if err := h.catalog.SetException(e); err != nil {
+	if err := h.catalog.SetWaiver(e); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -194,7 +194,7 @@ func (h *history) why(kind, user string, object, before tree) origin {
 		return older
 	case !h.concerned(kind, operationOf(before), object, before):
 		return unanswered
-	case slices.Contains(h.policy.Spec.Match.ExemptUsers, user):
+	case slices.Contains(h.policy.Spec.Admission.Exempt.Users, user):
 		return exempted
 	case h.waiver == kind:
 		return waived
@@ -212,14 +212,14 @@ func operationOf(before tree) policy.Operation {
 
 // concerned says by the API's own words whether the policy concerns a change.
 func (h *history) concerned(kind string, op policy.Operation, object, before tree) bool {
-	m := &h.policy.Spec.Match
-	creates := slices.Contains(m.Operations, v1alpha1.OperationCreate)
-	operation := slices.Contains(m.Operations, v1alpha1.Operation(op)) || kind != "Pod" && op == policy.Update && creates && *m.PodTemplates
+	m, operations := &h.policy.Spec.Match, h.policy.Spec.Admission.Operations
+	creates := slices.Contains(operations, v1alpha1.OperationCreate)
+	operation := slices.Contains(operations, v1alpha1.Operation(op)) || kind != "Pod" && op == policy.Update && creates && *m.PodTemplates
 	named := kind == "Pod" || *m.PodTemplates || slices.ContainsFunc(m.Resources, func(r v1alpha1.ResourceMatch) bool { return slices.Contains(r.Kinds, kind) })
 	namespace := len(m.Namespaces) == 0 || m.Namespaces[0] == h.namespace
 	excluded := len(m.ExcludedNamespaces) > 0 && m.ExcludedNamespaces[0] == "sh*"
 	inEnv := m.NamespaceSelector == nil || m.NamespaceSelector.MatchLabels["env"] == "" || h.env == "prod"
-	labelled := m.LabelSelector == nil || tierOf(object) || before != nil && tierOf(before)
+	labelled := m.ObjectSelector == nil || tierOf(object) || before != nil && tierOf(before)
 	return operation && named && namespace && !excluded && inEnv && labelled
 }
 
@@ -301,7 +301,7 @@ func (h *history) makePod(rs *holder, admitted map[origin]int) {
 		}
 	}
 	m := &h.policy.Spec.Match
-	mustPass := allOlder && !h.injects && *m.PodTemplates && m.LabelSelector == nil && (m.NamespaceSelector == nil || m.NamespaceSelector.MatchLabels["env"] == "")
+	mustPass := allOlder && !h.injects && *m.PodTemplates && m.ObjectSelector == nil && (m.NamespaceSelector == nil || m.NamespaceSelector.MatchLabels["env"] == "")
 	if mustPass && !passed {
 		h.t.Fatal("an old violator doesn't get its Pod")
 	}

@@ -105,7 +105,7 @@ func TestAnErrorWithoutAFindingFollowsItsClass(t *testing.T) {
 // both, the finding and the error.
 func TestAWarnedErrorIsShown(t *testing.T) {
 	bad := set(deployment("web", false), true, "spec", "template", "spec", "hostPID")
-	p := newPolicy("p", hostPID+"\nwarn contains \"x\" if to_number(input.object.kind) > 1", withAction(v1alpha1.EnforcementWarn))
+	p := newPolicy("p", hostPID+"\nwarn contains \"x\" if to_number(input.object.kind) > 1", withAction(v1alpha1.AdmissionWarn))
 	req := &policy.Request{Operation: policy.Create, Kind: policy.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "shop", Name: "web", Object: bad, Now: time.Unix(1_700_000_000, 0)}
 	v := decide(context.Background(), newCatalog(t, p).Snapshot(), v1alpha1.FailurePolicyIgnore, req, nil)
 	got := warnings(v)

@@ -76,7 +76,7 @@ func unjudged(r *policy.Request, v *verdict) string {
 		}
 		b.WriteString("\n- " + policy.Clip(failureText(f), maxLineBytes))
 	}
-	b.WriteString("\nTry again; if it persists, have the policy's owner mend the rule, or set its failurePolicy to Ignore or its enforcementAction to Warn.")
+	b.WriteString("\nTry again; if it persists, have the policy's owner mend the rule, or set its admission.failurePolicy to Ignore or its admission.action to Warn.")
 	return b.String()
 }
 
@@ -127,10 +127,10 @@ func warningSuffix(f *finding) (suffix string, visible bool) {
 	case f.atWorkload:
 		return "", false
 	case f.waived != nil:
-		return waivedSuffix(f.waived), f.action != v1alpha1.EnforcementDryRun
+		return waivedSuffix(f.waived), f.action != v1alpha1.AdmissionAudit
 	case f.old:
 		return " (already violated before this change; not blocked)", true
-	case f.action == v1alpha1.EnforcementWarn:
+	case f.action == v1alpha1.AdmissionWarn:
 		return "", true
 	default:
 		return "", false
@@ -139,8 +139,8 @@ func warningSuffix(f *finding) (suffix string, visible bool) {
 
 // waivedSuffix leaves room for the violation, however long the names are.
 func waivedSuffix(w *catalog.Waiver) string {
-	return fmt.Sprintf(" (waived by PolicyException %s until %s; not blocked)",
-		policy.Clip(w.Namespace+"/"+w.Name, maxWaiverName), w.ExpiresAt.UTC().Format(time.RFC3339))
+	return fmt.Sprintf(" (waived by %s until %s; not blocked)",
+		policy.Clip(w.Ref(), maxWaiverName), w.ExpirationTime.UTC().Format(time.RFC3339))
 }
 
 func holdsSecrets(r *policy.Request) bool { return r.Kind.Group == "" && r.Kind.Kind == "Secret" }

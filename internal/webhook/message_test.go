@@ -22,7 +22,7 @@ func TestMessagesAreBounded(t *testing.T) {
 	long := strings.Repeat("é", 5000) + "\nsecond line"
 	v := &verdict{class: v1alpha1.FailurePolicyFail}
 	for i := range 40 {
-		for _, action := range []v1alpha1.EnforcementAction{v1alpha1.EnforcementDeny, v1alpha1.EnforcementWarn} {
+		for _, action := range []v1alpha1.AdmissionAction{v1alpha1.AdmissionDeny, v1alpha1.AdmissionWarn} {
 			v.findings = append(v.findings, finding{
 				policy: fmt.Sprintf("p%d", i), title: "t", action: action, violations: manyViolations(7, long),
 				actions: []policy.Action{{Type: policy.ActionPatch, Ops: []policy.PatchOp{{Op: "add", Path: "/x", Value: long}}}},

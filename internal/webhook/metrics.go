@@ -39,9 +39,9 @@ const (
 
 // Values of the action label besides the policy's enforcement actions.
 const (
-	// actionRatchet is a violation that was there before the update.
-	actionRatchet = "Ratchet"
-	// actionWaived is a violation that a PolicyException waives.
+	// actionExisting is a violation that was there before the update.
+	actionExisting = "Existing"
+	// actionWaived is a violation that a Waiver waives.
 	actionWaived = "Waived"
 )
 
@@ -56,15 +56,15 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_admission_requests_total",
-			Help: "Admission requests answered, by operation (CREATE, UPDATE, DELETE, other), decision (allowed, warned, denied, errored, unread, malformed; dry_run for requests that are only tried, whatever the verdict) and endpoint (fail, ignore, policy, exception, approval, records, stamp).",
+			Help: "Admission requests answered, by operation (CREATE, UPDATE, DELETE, other), decision (allowed, warned, denied, errored, unread, malformed; dry_run for requests that are only tried, whatever the verdict) and endpoint (fail, ignore, policy, waiver, approval, records, stamp).",
 		}, []string{"operation", "decision", "endpoint"}),
 		violations: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_admission_violations_total",
-			Help: "Violations found in admission requests that aren't dry runs, by policy and action (Deny, Warn, DryRun; Ratchet for one that was there before the update, Waived for one under a PolicyException).",
+			Help: "Violations found in admission requests that aren't dry runs, by policy and action (Deny, Warn, Audit; Existing for one that was there before the update, Waived for one under a Waiver).",
 		}, []string{"policy", "action"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "evenkeel_admission_duration_seconds",
-			Help:    "Time from the arrival of an admission request to its answer, by endpoint (fail, ignore, policy, exception, approval, records, stamp).",
+			Help:    "Time from the arrival of an admission request to its answer, by endpoint (fail, ignore, policy, waiver, approval, records, stamp).",
 			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"endpoint"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -77,7 +77,7 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 		}, []string{"policy"}),
 		unread: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_admission_unread_total",
-			Help: "Admission requests whose object couldn't be read and so wasn't judged, dry runs included, by endpoint (fail, ignore, policy, exception, approval, records, stamp), reason (too_large, too_many_values, too_deep, undecodable, incomplete, busy) and outcome (refused; passed where no Deny policy concerns it).",
+			Help: "Admission requests whose object couldn't be read and so wasn't judged, dry runs included, by endpoint (fail, ignore, policy, waiver, approval, records, stamp), reason (too_large, too_many_values, too_deep, undecodable, incomplete, busy) and outcome (refused; passed where no Deny policy concerns it).",
 		}, []string{"endpoint", "reason", "outcome"}),
 		additions: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evenkeel_webhook_narrowed",
@@ -218,7 +218,7 @@ func (m *Metrics) judged(req *policy.Request, v *verdict) {
 		case f.waived != nil:
 			action = actionWaived
 		case f.old:
-			action = actionRatchet
+			action = actionExisting
 		}
 		m.violations.WithLabelValues(f.policy, action).Add(float64(len(f.violations)))
 	}

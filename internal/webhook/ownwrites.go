@@ -59,7 +59,7 @@ func notTheirs(r *policy.Request) string {
 			return "its status is written by the manager alone"
 		}
 	case r.Operation == policy.Delete:
-	case r.Resource == "circuitbreakers":
+	case r.Resource == "remediationbreakers":
 		return notTheirRequest(r)
 	case r.Resource == "remediations", r.Resource == "remediationslices":
 		return notTheirPlan(r)

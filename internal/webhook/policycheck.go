@@ -39,13 +39,13 @@ func (p *problems) addIf(message, field string) {
 type PolicyChecker struct {
 	// Compile compiles the Rego; its error is a *rego.CompileError where the
 	// Rego is to blame.
-	Compile func(*v1alpha1.Policy) error
+	Compile func(*v1alpha1.ClusterRegoPolicy) error
 	// Kinds finds the kinds that the policy names.
 	Kinds *Kinds
 }
 
 // Check returns every problem: name, Rego, match, strategy.
-func (c *PolicyChecker) Check(p *v1alpha1.Policy) []problem {
+func (c *PolicyChecker) Check(p *v1alpha1.ClusterRegoPolicy) []problem {
 	var out problems
 	if n := len(p.Name); n > maxPolicyName {
 		out.addIf(fmt.Sprintf("%d characters long: use at most %d, because the names of its remediations and breaker are built from it", n, maxPolicyName), "metadata.name")
@@ -58,7 +58,7 @@ func (c *PolicyChecker) Check(p *v1alpha1.Policy) []problem {
 	return append(out, checkStrategy(&p.Spec.Remediation)...)
 }
 
-func (c *PolicyChecker) compile(p *v1alpha1.Policy) []problem {
+func (c *PolicyChecker) compile(p *v1alpha1.ClusterRegoPolicy) []problem {
 	err := c.Compile(p)
 	if err == nil {
 		return nil
@@ -79,13 +79,13 @@ func (c *PolicyChecker) compile(p *v1alpha1.Policy) []problem {
 	return out
 }
 
-func moduleField(p *v1alpha1.Policy, file string) string {
-	for i := range p.Spec.Modules {
-		if p.Spec.Modules[i].Name == file {
-			return fmt.Sprintf("spec.modules[%d].rego", i)
+func moduleField(p *v1alpha1.ClusterRegoPolicy, file string) string {
+	for i := range p.Spec.Rego.Libraries {
+		if p.Spec.Rego.Libraries[i].Name == file {
+			return fmt.Sprintf("spec.rego.libraries[%d].source", i)
 		}
 	}
-	return "spec.modules"
+	return "spec.rego.main"
 }
 
 // resources checks that every kind is served in one of its groups at least, and

@@ -20,14 +20,14 @@ import (
 )
 
 func newChecker(kinds *Kinds) *PolicyChecker {
-	return &PolicyChecker{Kinds: kinds, Compile: func(p *v1alpha1.Policy) error {
+	return &PolicyChecker{Kinds: kinds, Compile: func(p *v1alpha1.ClusterRegoPolicy) error {
 		_, err := rego.Compile(p)
 		return err
 	}}
 }
 
-func waves(values ...any) func(*v1alpha1.Policy) {
-	return func(p *v1alpha1.Policy) {
+func waves(values ...any) func(*v1alpha1.ClusterRegoPolicy) {
+	return func(p *v1alpha1.ClusterRegoPolicy) {
 		p.Spec.Remediation.Waves = nil
 		for _, v := range values {
 			wave := intstr.IntOrString{}
@@ -42,17 +42,17 @@ func waves(values ...any) func(*v1alpha1.Policy) {
 	}
 }
 
-func strategy(change func(*v1alpha1.RemediationStrategy)) func(*v1alpha1.Policy) {
-	return func(p *v1alpha1.Policy) { change(&p.Spec.Remediation) }
+func strategy(change func(*v1alpha1.RemediationStrategy)) func(*v1alpha1.ClusterRegoPolicy) {
+	return func(p *v1alpha1.ClusterRegoPolicy) { change(&p.Spec.Remediation) }
 }
 
 func TestPolicyCheck(t *testing.T) {
-	size := func(v intstr.IntOrString) func(*v1alpha1.Policy) {
+	size := func(v intstr.IntOrString) func(*v1alpha1.ClusterRegoPolicy) {
 		return strategy(func(s *v1alpha1.RemediationStrategy) { s.Canary.Size = &v })
 	}
 	cases := map[string]struct {
 		rego   string
-		change []func(*v1alpha1.Policy)
+		change []func(*v1alpha1.ClusterRegoPolicy)
 		want   []string // each problem contains, in order
 	}{
 		"a good policy has no problem": {},
@@ -65,61 +65,61 @@ func TestPolicyCheck(t *testing.T) {
 			want: []string{"p.rego:4:"},
 		},
 		"a misspelt kind is told by field, with the right one": {
-			change: []func(*v1alpha1.Policy){withResources("apps", "Deployment", "deployment")},
+			change: []func(*v1alpha1.ClusterRegoPolicy){withResources("apps", "Deployment", "deployment")},
 			want:   []string{`spec.match.resources[1].kinds[1]: the API server serves no kind "deployment" in group "apps": did you mean "Deployment" of group "apps"?`},
 		},
 		"a kind in the wrong group is told with the right group": {
-			change: []func(*v1alpha1.Policy){withResources("", "Deployment")},
+			change: []func(*v1alpha1.ClusterRegoPolicy){withResources("", "Deployment")},
 			want:   []string{`spec.match.resources[1].kinds[0]: the API server serves no kind "Deployment" in group "": set apiGroups to "apps", which serves it`},
 		},
 		"a kind that nobody serves": {
-			change: []func(*v1alpha1.Policy){withResources("example.com", "Widget")},
+			change: []func(*v1alpha1.ClusterRegoPolicy){withResources("example.com", "Widget")},
 			want:   []string{`spec.match.resources[1].kinds[0]: the API server serves no kind "Widget" in group "example.com": check the spelling, or install its CustomResourceDefinition first`},
 		},
 		"a group that has none of the kinds": {
-			change: []func(*v1alpha1.Policy){func(p *v1alpha1.Policy) {
+			change: []func(*v1alpha1.ClusterRegoPolicy){func(p *v1alpha1.ClusterRegoPolicy) {
 				p.Spec.Match.Resources[0].APIGroups = []string{"", "apps"}
 			}},
 			want: []string{`spec.match.resources[0].apiGroups[1]: group "apps" serves none of the kinds`},
 		},
 		"leases and Evenkeel's own kinds can't be matched": {
-			change: []func(*v1alpha1.Policy){withResources("coordination.k8s.io", "Lease"), withResources("evenkeel.dev", "Policy")},
-			want:   []string{"spec.match.resources[1].kinds[0]: Lease can't be matched: leases keep", "spec.match.resources[2].kinds[0]: Policy can't be matched: Evenkeel's own"},
+			change: []func(*v1alpha1.ClusterRegoPolicy){withResources("coordination.k8s.io", "Lease"), withResources("evenkeel.dev", "ClusterRegoPolicy")},
+			want:   []string{"spec.match.resources[1].kinds[0]: Lease can't be matched: leases keep", "spec.match.resources[2].kinds[0]: ClusterRegoPolicy can't be matched: Evenkeel's own"},
 		},
 		"a bad selector is told by its field": {
-			change: []func(*v1alpha1.Policy){func(p *v1alpha1.Policy) {
-				p.Spec.Match.LabelSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}
+			change: []func(*v1alpha1.ClusterRegoPolicy){func(p *v1alpha1.ClusterRegoPolicy) {
+				p.Spec.Match.ObjectSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}
 			}},
-			want: []string{"labelSelector"},
+			want: []string{"objectSelector"},
 		},
 		"a name too long for what is named after it": {
-			change: []func(*v1alpha1.Policy){func(p *v1alpha1.Policy) { p.Name = strings.Repeat("a", 53) }},
+			change: []func(*v1alpha1.ClusterRegoPolicy){func(p *v1alpha1.ClusterRegoPolicy) { p.Name = strings.Repeat("a", 53) }},
 			want:   []string{"metadata.name: 53 characters long: use at most 52"},
 		},
-		"waves of counts and percentages may be mixed": {change: []func(*v1alpha1.Policy){waves(1, "5%", 10, "50%", "100%")}},
-		"equal waves don't fall":                       {change: []func(*v1alpha1.Policy){waves("50%", "50%", "100%")}},
+		"waves of counts and percentages may be mixed": {change: []func(*v1alpha1.ClusterRegoPolicy){waves(1, "5%", 10, "50%", "100%")}},
+		"equal waves don't fall":                       {change: []func(*v1alpha1.ClusterRegoPolicy){waves("50%", "50%", "100%")}},
 		"waves that fall": {
-			change: []func(*v1alpha1.Policy){waves("50%", "25%", "100%")},
+			change: []func(*v1alpha1.ClusterRegoPolicy){waves("50%", "25%", "100%")},
 			want:   []string{`spec.remediation.waves[1]: 25%: waves are cumulative and must never fall; an earlier one is already 50%`},
 		},
 		"counts that fall over a percentage between": {
-			change: []func(*v1alpha1.Policy){waves(9, "50%", 3, "100%")},
+			change: []func(*v1alpha1.ClusterRegoPolicy){waves(9, "50%", 3, "100%")},
 			want:   []string{`spec.remediation.waves[2]: 3: waves are cumulative`},
 		},
 		"waves that end early": {
-			change: []func(*v1alpha1.Policy){waves("5%", "50%")},
+			change: []func(*v1alpha1.ClusterRegoPolicy){waves("5%", "50%")},
 			want:   []string{`spec.remediation.waves[1]: 50%: the last wave must be "100%"`},
 		},
 		"waves that aren't shares": {
-			change: []func(*v1alpha1.Policy){waves("0%", 0, "half", "5", "+5%", "101%", "100%")},
+			change: []func(*v1alpha1.ClusterRegoPolicy){waves("0%", 0, "half", "5", "+5%", "101%", "100%")},
 			want:   []string{"waves[0]: ", "waves[1]: 0: a count must be at least 1", "waves[2]: ", "waves[3]: ", "waves[4]: ", "waves[5]: "},
 		},
-		"a canary of nothing": {change: []func(*v1alpha1.Policy){size(intstr.FromInt32(0))}, want: []string{"spec.remediation.canary.size: 0: a count"}},
+		"a canary of nothing": {change: []func(*v1alpha1.ClusterRegoPolicy){size(intstr.FromInt32(0))}, want: []string{"spec.remediation.canary.size: 0: a count"}},
 		"a canary of 10% is fine": {
-			change: []func(*v1alpha1.Policy){size(intstr.FromString("10%"))},
+			change: []func(*v1alpha1.ClusterRegoPolicy){size(intstr.FromString("10%"))},
 		},
 		"durations that make no sense": {
-			change: []func(*v1alpha1.Policy){strategy(func(s *v1alpha1.RemediationStrategy) {
+			change: []func(*v1alpha1.ClusterRegoPolicy){strategy(func(s *v1alpha1.RemediationStrategy) {
 				s.Soak = &metav1.Duration{Duration: -time.Second}
 				s.ProgressDeadline.Duration = time.Millisecond
 				s.Canary.Soak = &metav1.Duration{Duration: 1000 * time.Hour}
@@ -127,14 +127,14 @@ func TestPolicyCheck(t *testing.T) {
 			want: []string{"spec.remediation.canary.soak: 1000h0m0s: must be from 0s to 168h0m0s", "spec.remediation.soak: -1s", "spec.remediation.progressDeadline: 1ms: must be from 1s"},
 		},
 		"a breaker that could never work": {
-			change: []func(*v1alpha1.Policy){strategy(func(s *v1alpha1.RemediationStrategy) {
-				s.Breaker = v1alpha1.BreakerStrategy{ConsecutiveFailures: -1, MinSamples: -1, FailureRatio: 120, Window: metav1.Duration{Duration: time.Second}, Cooldown: metav1.Duration{Duration: 25 * time.Hour}}
+			change: []func(*v1alpha1.ClusterRegoPolicy){strategy(func(s *v1alpha1.RemediationStrategy) {
+				s.Breaker = v1alpha1.BreakerStrategy{ConsecutiveFailures: -1, MinSamples: -1, FailurePercent: 120, Window: metav1.Duration{Duration: time.Second}, Cooldown: metav1.Duration{Duration: 25 * time.Hour}}
 			})},
-			want: []string{"breaker.consecutiveFailures: -1", "breaker.failureRatio: 120", "breaker.minSamples: -1", "breaker.window: 1s: must be from 6s", "breaker.cooldown: 25h0m0s: must be from 1s to 24h0m0s"},
+			want: []string{"breaker.consecutiveFailures: -1", "breaker.failurePercent: 120", "breaker.minSamples: -1", "breaker.window: 1s: must be from 6s", "breaker.cooldown: 25h0m0s: must be from 1s to 24h0m0s"},
 		},
 		"all problems are told at once": {
 			rego:   "package a\n\ndeny contains \"x\" if {",
-			change: []func(*v1alpha1.Policy){withResources("example.com", "Widget"), waves("50%")},
+			change: []func(*v1alpha1.ClusterRegoPolicy){withResources("example.com", "Widget"), waves("50%")},
 			want:   []string{"p.rego:3:", "spec.match.resources[1].kinds[0]", "spec.remediation.waves[0]"},
 		},
 	}
@@ -163,7 +163,7 @@ func TestPolicyCheckWhenTheAPICannotBeAsked(t *testing.T) {
 	}
 }
 
-func policyTree(t *testing.T, p *v1alpha1.Policy) tree {
+func policyTree(t *testing.T, p *v1alpha1.ClusterRegoPolicy) tree {
 	t.Helper()
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(p)
 	if err != nil {
@@ -174,7 +174,7 @@ func policyTree(t *testing.T, p *v1alpha1.Policy) tree {
 
 func TestPolicyHandler(t *testing.T) {
 	bad := newPolicy("p", "package a\n\ndeny contains \"x\" if {", waves("50%"))
-	asPolicy := ofKind("Policy", "policies")
+	asPolicy := ofKind("ClusterRegoPolicy", "clusterregopolicies")
 	relabelled := bad.DeepCopy()
 	relabelled.Labels = map[string]string{"a": "b"}
 	cases := map[string]struct {
@@ -207,11 +207,11 @@ func TestPolicyHandler(t *testing.T) {
 func TestAPolicyWarnsOfKindsThatOnlyTheScanJudges(t *testing.T) {
 	events := withResources("", "Event")
 	cases := map[string]struct {
-		policy *v1alpha1.Policy
+		policy *v1alpha1.ClusterRegoPolicy
 		want   []string
 	}{
 		"it would refuse":      {newPolicy("p", privilegedRego, events), []string{"Event is judged by the scan only, never at admission: it says what happened, and changes nothing (docs/exemptions.md)"}},
-		"it only records":      {newPolicy("p", privilegedRego, events, withAction(v1alpha1.EnforcementDryRun)), nil},
+		"it only records":      {newPolicy("p", privilegedRego, events, withAction(v1alpha1.AdmissionAudit)), nil},
 		"no such kind matched": {newPolicy("p", privilegedRego), nil},
 	}
 	for name, tc := range cases {
@@ -225,7 +225,7 @@ func TestAPolicyWarnsOfKindsThatOnlyTheScanJudges(t *testing.T) {
 
 func TestARefusedPolicyIsToldByFileAndField(t *testing.T) {
 	bad := newPolicy("p", "package a\n\ndeny contains \"x\" if {", waves("50%"))
-	status := invalid("Policy", bad.Name, newChecker(testKinds()).Check(bad))
+	status := invalid("ClusterRegoPolicy", bad.Name, newChecker(testKinds()).Check(bad))
 	if status.Code != http.StatusUnprocessableEntity || status.Reason != metav1.StatusReasonInvalid {
 		t.Errorf("status %d %s", status.Code, status.Reason)
 	}
@@ -237,7 +237,7 @@ func TestARefusedPolicyIsToldByFileAndField(t *testing.T) {
 	for _, c := range status.Details.Causes {
 		fields = append(fields, c.Field)
 	}
-	if diff := cmp.Diff([]string{"spec.modules[0].rego", "spec.remediation.waves[0]"}, fields); diff != "" {
+	if diff := cmp.Diff([]string{"spec.rego.main", "spec.remediation.waves[0]"}, fields); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

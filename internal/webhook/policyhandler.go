@@ -19,7 +19,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
-// maxProblemLines bounds the message about a refused policy or exception.
+// maxProblemLines bounds the message about a refused policy or waiver.
 const maxProblemLines = 20
 
 const endpointPolicy = "policy"
@@ -94,7 +94,7 @@ func (h *PolicyHandler) answer(_ context.Context, req *policy.Request) (response
 	if keepsSpec(req) {
 		return resp, decisionAllowed
 	}
-	var p v1alpha1.Policy
+	var p v1alpha1.ClusterRegoPolicy
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(req.Object, &p); err != nil {
 		resp.Allowed = false
 		resp.Status = refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, fmt.Sprintf("Policy %s isn't of the form %s: %v", req.Name, v1alpha1.GroupVersion, err))
@@ -108,14 +108,14 @@ func (h *PolicyHandler) answer(_ context.Context, req *policy.Request) (response
 		return resp, decisionAllowed
 	}
 	resp.Allowed = false
-	resp.Status = invalid("Policy", p.Name, found)
+	resp.Status = invalid("ClusterRegoPolicy", p.Name, found)
 	return resp, decisionDenied
 }
 
 // notAtAdmission warns whoever expects a policy to refuse what admission never
 // judges.
-func notAtAdmission(p *v1alpha1.Policy) []string {
-	if p.Spec.EnforcementAction == v1alpha1.EnforcementDryRun {
+func notAtAdmission(p *v1alpha1.ClusterRegoPolicy) []string {
+	if p.Spec.Admission.Action == v1alpha1.AdmissionAudit {
 		return nil
 	}
 	var out []string

@@ -15,7 +15,7 @@ import (
 // outOfReach warns whoever writes a policy of the objects that its fixes will never
 // reach, as far as its match tells. What a fix sets is known only when there is an
 // object to fix.
-func outOfReach(p *v1alpha1.Policy, reach *limits.Reach) []string {
+func outOfReach(p *v1alpha1.ClusterRegoPolicy, reach *limits.Reach) []string {
 	switch p.Spec.Remediation.Mode {
 	case v1alpha1.RemediationDryRun, v1alpha1.RemediationManual, v1alpha1.RemediationAutomatic:
 	default:

@@ -26,7 +26,7 @@ func TestAuthorsAreWarnedOfWhatNoFixReaches(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := &v1alpha1.Policy{}
+			p := &v1alpha1.ClusterRegoPolicy{}
 			p.Spec.Remediation.Mode = c.mode
 			p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{c.group}, Kinds: []string{c.kind}}}
 			p.Spec.Match.Namespaces = c.namespaces

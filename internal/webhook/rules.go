@@ -26,9 +26,9 @@ type target struct {
 // Each rule names a resource in its preferred version only. With matchPolicy
 // Equivalent the API server converts requests in other versions to it, so that a
 // rule in Rego sees the same version here as in the scan.
-func rules(policies []*v1alpha1.Policy, kinds *Kinds) (out []admissionregistrationv1.RuleWithOperations, unknown []string, err error) {
+func rules(policies []*v1alpha1.ClusterRegoPolicy, kinds *Kinds) (out []admissionregistrationv1.RuleWithOperations, unknown []string, err error) {
 	operations := map[Resource]map[v1alpha1.Operation]bool{}
-	resolve := func(p *v1alpha1.Policy, gk match.GroupKind, add func(Resource)) error {
+	resolve := func(p *v1alpha1.ClusterRegoPolicy, gk match.GroupKind, add func(Resource)) error {
 		res, err := kinds.Resolve(gk.Group, gk.Kind)
 		if errors.Is(err, ErrUnknownKind) {
 			unknown = append(unknown, gk.String())

@@ -36,27 +36,29 @@ func golden(hooks []admissionregistrationv1.ValidatingWebhook) string {
 	return b.String()
 }
 
-const policiesHook = `policies.evenkeel.dev Fail https://localhost:9443/validate/policy
-  "evenkeel.dev" [v1alpha1] [policies] [CREATE UPDATE] Cluster
-exceptions.evenkeel.dev Fail https://localhost:9443/validate/exception
-  "evenkeel.dev" [v1alpha1] [policyexceptions] [CREATE UPDATE] Namespaced
+const policiesHook = `clusterregopolicies.evenkeel.dev Fail https://localhost:9443/validate/policy
+  "evenkeel.dev" [v1alpha1] [clusterregopolicies] [CREATE UPDATE] Cluster
+waivers.evenkeel.dev Fail https://localhost:9443/validate/waiver
+  "evenkeel.dev" [v1alpha1] [waivers] [CREATE UPDATE] Namespaced
+clusterwaivers.evenkeel.dev Fail https://localhost:9443/validate/waiver
+  "evenkeel.dev" [v1alpha1] [clusterwaivers] [CREATE UPDATE] Cluster
 approvals.evenkeel.dev Fail https://localhost:9443/validate/approval
   "evenkeel.dev" [v1alpha1] [remediationapprovals] [CREATE] Cluster
 records.evenkeel.dev Fail https://localhost:9443/validate/records
   "evenkeel.dev" [v1alpha1] [remediations remediationslices] [CREATE UPDATE] Cluster
-  "evenkeel.dev" [v1alpha1] [circuitbreakers/status remediations/status remediationslices/status] [UPDATE] Cluster
+  "evenkeel.dev" [v1alpha1] [remediationbreakers/status remediations/status remediationslices/status] [UPDATE] Cluster
 breakers.evenkeel.dev Fail https://localhost:9443/validate/records
-  "evenkeel.dev" [v1alpha1] [circuitbreakers] [CREATE UPDATE] Cluster
+  "evenkeel.dev" [v1alpha1] [remediationbreakers] [CREATE UPDATE] Cluster
 `
 
 func TestWebhooksCoverWhatThePoliciesConcern(t *testing.T) {
-	noTemplates := func(p *v1alpha1.Policy) { off := false; p.Spec.Match.PodTemplates = &off }
-	onlyServices := func(p *v1alpha1.Policy) {
+	noTemplates := func(p *v1alpha1.ClusterRegoPolicy) { off := false; p.Spec.Match.PodTemplates = &off }
+	onlyServices := func(p *v1alpha1.ClusterRegoPolicy) {
 		p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Service"}}}
 	}
 	cases := map[string]struct {
 		reason      string
-		policies    []*v1alpha1.Policy
+		policies    []*v1alpha1.ClusterRegoPolicy
 		want        string
 		wantUnknown []string
 	}{
@@ -65,7 +67,7 @@ func TestWebhooksCoverWhatThePoliciesConcern(t *testing.T) {
 			want:   policiesHook,
 		},
 		"a policy on Pods covers every kind with a pod template": {
-			policies: []*v1alpha1.Policy{newPolicy("a", privilegedRego)},
+			policies: []*v1alpha1.ClusterRegoPolicy{newPolicy("a", privilegedRego)},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [pods replicationcontrollers] [CREATE UPDATE] Namespaced
   "" [v1] [pods/ephemeralcontainers pods/resize] [UPDATE] Namespaced
@@ -74,7 +76,7 @@ func TestWebhooksCoverWhatThePoliciesConcern(t *testing.T) {
 ` + policiesHook,
 		},
 		"policies of both classes make both entries": {
-			policies: []*v1alpha1.Policy{
+			policies: []*v1alpha1.ClusterRegoPolicy{
 				newPolicy("a", privilegedRego, noTemplates),
 				newPolicy("b", privilegedRego, onlyServices, withFailurePolicy(v1alpha1.FailurePolicyIgnore)),
 			},
@@ -86,13 +88,13 @@ ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
 ` + policiesHook,
 		},
 		"a policy that refuses nothing fails open, whatever its failurePolicy": {
-			policies: []*v1alpha1.Policy{newPolicy("a", privilegedRego, onlyServices, withAction(v1alpha1.EnforcementDryRun))},
+			policies: []*v1alpha1.ClusterRegoPolicy{newPolicy("a", privilegedRego, onlyServices, withAction(v1alpha1.AdmissionAudit))},
 			want: `ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
   "" [v1] [services] [CREATE UPDATE] Namespaced
 ` + policiesHook,
 		},
 		"operations of policies on one resource are joined, resources with other ones stay apart": {
-			policies: []*v1alpha1.Policy{
+			policies: []*v1alpha1.ClusterRegoPolicy{
 				newPolicy("a", privilegedRego, noTemplates, withOperations(v1alpha1.OperationDelete)),
 				newPolicy("b", privilegedRego, noTemplates, withResources("", "Service"), withOperations(v1alpha1.OperationCreate)),
 			},
@@ -103,7 +105,7 @@ ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
 ` + policiesHook,
 		},
 		"cluster-scoped kinds have a rule of their own": {
-			policies: []*v1alpha1.Policy{newPolicy("a", privilegedRego, noTemplates, withResources("", "Namespace"))},
+			policies: []*v1alpha1.ClusterRegoPolicy{newPolicy("a", privilegedRego, noTemplates, withResources("", "Namespace"))},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [namespaces] [CREATE UPDATE] Cluster
   "" [v1] [pods] [CREATE UPDATE] Namespaced
@@ -111,14 +113,14 @@ ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
 ` + policiesHook,
 		},
 		"kinds that aren't served are left out and named": {
-			policies: []*v1alpha1.Policy{newPolicy("a", privilegedRego, onlyServices, withResources("example.com", "Widget"))},
+			policies: []*v1alpha1.ClusterRegoPolicy{newPolicy("a", privilegedRego, onlyServices, withResources("example.com", "Widget"))},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [services] [CREATE UPDATE] Namespaced
 ` + policiesHook,
 			wantUnknown: []string{"example.com/Widget"},
 		},
 		"leases and Evenkeel's own kinds are never covered": {
-			policies: []*v1alpha1.Policy{newPolicy("a", privilegedRego, onlyServices, withResources("coordination.k8s.io", "Lease"), withResources("evenkeel.dev", "Policy"))},
+			policies: []*v1alpha1.ClusterRegoPolicy{newPolicy("a", privilegedRego, onlyServices, withResources("coordination.k8s.io", "Lease"), withResources("evenkeel.dev", "ClusterRegoPolicy"))},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [services] [CREATE UPDATE] Namespaced
 ` + policiesHook,
@@ -141,7 +143,7 @@ ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
 }
 
 func TestWebhooksStateEveryField(t *testing.T) {
-	hooks, _, err := testConfiguration(testKinds()).Webhooks([]*v1alpha1.Policy{newPolicy("a", privilegedRego)}, []byte("bundle"))
+	hooks, _, err := testConfiguration(testKinds()).Webhooks([]*v1alpha1.ClusterRegoPolicy{newPolicy("a", privilegedRego)}, []byte("bundle"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +161,7 @@ func TestWebhooksStateEveryField(t *testing.T) {
 func TestWebhooksAreNotWrittenWhenTheAPICannotBeAsked(t *testing.T) {
 	down := errors.New("connection refused")
 	kinds := NewKinds(func() (meta.RESTMapper, error) { return nil, down })
-	_, _, err := testConfiguration(kinds).Webhooks([]*v1alpha1.Policy{newPolicy("a", privilegedRego)}, nil)
+	_, _, err := testConfiguration(kinds).Webhooks([]*v1alpha1.ClusterRegoPolicy{newPolicy("a", privilegedRego)}, nil)
 	if !errors.Is(err, down) {
 		t.Errorf("want the API's error, got %v: leaving the kinds out would switch the policy off", err)
 	}

@@ -189,7 +189,7 @@ func (c *certifiedServer) Start(ctx context.Context) error {
 func (s *setup) configure(context.Context) error {
 	writer := &ConfigurationWriter{
 		configuration: &Configuration{Endpoint: s.endpoint(), Timeout: s.Timeout, ExemptNamespaces: s.exempt(), Self: s.self, Kinds: s.kinds},
-		policies:      func() []*v1alpha1.Policy { return s.Catalog.Snapshot().Policies() },
+		policies:      func() []*v1alpha1.ClusterRegoPolicy { return s.Catalog.Snapshot().Policies() },
 		prepared: func() error {
 			if err := s.Catalog.Check(nil); err != nil {
 				return err

@@ -38,7 +38,7 @@ type stamp struct {
 // stamps are all fields that hold who did something. A further one is a row here.
 func stamps() []stamp {
 	return []stamp{
-		{webhook: WebhookAuthor, resource: "policies",
+		{webhook: WebhookAuthor, resource: "clusterregopolicies",
 			operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
 			act:        []string{"spec"}, field: []string{"metadata", "annotations", v1alpha1.AnnotationAuthor},
 			past: []string{"metadata", "annotations", v1alpha1.AnnotationAuthors}},
@@ -46,9 +46,9 @@ func stamps() []stamp {
 			operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 			act:        []string{"spec"}, field: []string{"spec", "approver"}},
 		// The kill switch must work while nobody answers. Then it holds no name.
-		{webhook: WebhookForceOpen, resource: "circuitbreakers", operations: createAndUpdate(), failure: admissionregistrationv1.Ignore,
+		{webhook: WebhookForceOpen, resource: "remediationbreakers", operations: createAndUpdate(), failure: admissionregistrationv1.Ignore,
 			condition: asksOfBreaker() + " && " + onlyForcesOpen(), act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
-		{webhook: WebhookBreakerRequests, resource: "circuitbreakers", operations: createAndUpdate(),
+		{webhook: WebhookBreakerRequests, resource: "remediationbreakers", operations: createAndUpdate(),
 			condition: asksOfBreaker() + " && !(" + onlyForcesOpen() + ")", act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
 		// The manager's own writes are of the same object.
 		{webhook: WebhookPlanRequests, resource: "remediations", operations: createAndUpdate(),

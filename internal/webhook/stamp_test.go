@@ -79,7 +79,7 @@ func TestStamp(t *testing.T) {
 		return tree{"action": "Undo", "user": user, "time": "1970-01-01T00:00:00Z"}
 	}
 	asPlan, undoer := ofKind("Remediation", "remediations"), []string{"spec", "requests"}
-	asPolicy, asApproval := ofKind("Policy", "policies"), ofKind("RemediationApproval", "remediationapprovals")
+	asPolicy, asApproval := ofKind("ClusterRegoPolicy", "clusterregopolicies"), ofKind("RemediationApproval", "remediationapprovals")
 	author, approver := []string{"metadata", "annotations", "evenkeel.dev/author"}, []string{"spec", "approver"}
 	cases := map[string]struct {
 		reason string
@@ -128,9 +128,9 @@ func TestPoliciesAreRefusedUnstamped(t *testing.T) {
 	p.Annotations = map[string]string{v1alpha1.AnnotationAuthor: "bob"}
 	metrics, _ := newTestMetrics(t)
 	h := &PolicyHandler{Reviews: testReader(), Checker: newChecker(testKinds()), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard()}
-	review := reviewOf("CREATE", policyTree(t, p), nil, ofKind("Policy", "policies"))
+	review := reviewOf("CREATE", policyTree(t, p), nil, ofKind("ClusterRegoPolicy", "clusterregopolicies"))
 	got := ask(t, h, review)
-	if got.Allowed || got.Status.Code != http.StatusForbidden || !strings.Contains(got.Status.Message, "metadata.annotations.evenkeel.dev/author of Policy p doesn't hold") {
+	if got.Allowed || got.Status.Code != http.StatusForbidden || !strings.Contains(got.Status.Message, "metadata.annotations.evenkeel.dev/author of ClusterRegoPolicy p doesn't hold") {
 		t.Errorf("a forged author passes, or isn't named: %+v", got.Status)
 	}
 	review["request"].(tree)["object"] = stamped(t, review)
@@ -159,12 +159,12 @@ func TestMutatingWebhooksConcernOwnKindsOnly(t *testing.T) {
 		}
 	}
 	want := []string{
-		"author.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev policies Cluster IfNeeded CREATE UPDATE",
+		"author.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev clusterregopolicies Cluster IfNeeded CREATE UPDATE",
 		"approver.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediationapprovals Cluster IfNeeded CREATE",
 		// The kill switch works while nobody answers; nothing else of a breaker does.
-		"force-open.evenkeel.dev Ignore https://localhost:9443/mutate/stamp evenkeel.dev circuitbreakers Cluster IfNeeded CREATE UPDATE" +
+		"force-open.evenkeel.dev Ignore https://localhost:9443/mutate/stamp evenkeel.dev remediationbreakers Cluster IfNeeded CREATE UPDATE" +
 			" if " + asksOfBreaker() + " && " + onlyForcesOpen(),
-		"breaker-requests.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev circuitbreakers Cluster IfNeeded CREATE UPDATE" +
+		"breaker-requests.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediationbreakers Cluster IfNeeded CREATE UPDATE" +
 			" if " + asksOfBreaker() + " && !(" + onlyForcesOpen() + ")",
 		"plan-requests.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediations Cluster IfNeeded CREATE UPDATE" +
 			" if " + asksOf("desiredState", "retryToken", "requests"),

@@ -19,9 +19,9 @@ deny contains {"msg": sprintf("%s runs %s", [input.request.userInfo.username, in
 `
 
 // ofParts makes a policy concern subresources instead of Pods.
-func ofParts(operation v1alpha1.Operation, group, kind string, names ...v1alpha1.Subresource) func(*v1alpha1.Policy) {
-	return func(p *v1alpha1.Policy) {
-		p.Spec.Match.Operations = []v1alpha1.Operation{operation}
+func ofParts(operation v1alpha1.Operation, group, kind string, names ...v1alpha1.Subresource) func(*v1alpha1.ClusterRegoPolicy) {
+	return func(p *v1alpha1.ClusterRegoPolicy) {
+		p.Spec.Admission.Operations = []v1alpha1.Operation{operation}
 		p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{group}, Kinds: []string{kind}, Subresources: names}}
 	}
 }
@@ -64,23 +64,23 @@ func TestShellsThatNoPolicyNamesPass(t *testing.T) {
 
 func TestRulesNameSubresources(t *testing.T) {
 	cases := map[string]struct {
-		policies []*v1alpha1.Policy
+		policies []*v1alpha1.ClusterRegoPolicy
 		want     string
 	}{
 		"CONNECT of each that is named, and nothing of the Pod itself": {
-			policies: []*v1alpha1.Policy{newPolicy("a", noShells, ofParts("CONNECT", "", "Pod", "exec", "attach"))},
+			policies: []*v1alpha1.ClusterRegoPolicy{newPolicy("a", noShells, ofParts("CONNECT", "", "Pod", "exec", "attach"))},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [pods/attach pods/exec] [CONNECT] Namespaced
 ` + policiesHook,
 		},
 		"each by its own operation": {
-			policies: []*v1alpha1.Policy{
+			policies: []*v1alpha1.ClusterRegoPolicy{
 				newPolicy("a", noShells, ofParts("CREATE", "", "Pod", "eviction")),
 				newPolicy("b", noShells, ofParts("UPDATE", "apps", "Deployment", "scale")),
-				newPolicy("c", noShells, func(p *v1alpha1.Policy) { off := false; p.Spec.Match.PodTemplates = &off }, withResources("", "Pod"),
-					func(p *v1alpha1.Policy) {
+				newPolicy("c", noShells, func(p *v1alpha1.ClusterRegoPolicy) { off := false; p.Spec.Match.PodTemplates = &off }, withResources("", "Pod"),
+					func(p *v1alpha1.ClusterRegoPolicy) {
 						p.Spec.Match.Resources[1].Subresources = []v1alpha1.Subresource{"exec"}
-						p.Spec.Match.Operations = []v1alpha1.Operation{"DELETE", "CONNECT"}
+						p.Spec.Admission.Operations = []v1alpha1.Operation{"DELETE", "CONNECT"}
 					}),
 			},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail

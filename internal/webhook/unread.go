@@ -29,13 +29,13 @@ func (h *Handler) answerUnread(ctx context.Context, review *intake.Review) (resp
 			req.NamespaceObject = namespace
 		}
 	}
-	var refusing, others []*v1alpha1.Policy
+	var refusing, others []*v1alpha1.ClusterRegoPolicy
 	for _, p := range h.Judge().Concerning(req) {
 		switch {
 		case Class(p) != h.Class:
-		case p.Spec.EnforcementAction == v1alpha1.EnforcementDeny:
+		case p.Spec.Admission.Action == v1alpha1.AdmissionDeny:
 			refusing = append(refusing, p)
-		case p.Spec.EnforcementAction == v1alpha1.EnforcementWarn:
+		case p.Spec.Admission.Action == v1alpha1.AdmissionWarn:
 			others = append(others, p)
 		}
 	}
@@ -58,7 +58,7 @@ func (h *Handler) answerUnread(ctx context.Context, review *intake.Review) (resp
 }
 
 // unreadDenial names the policies that would have had to judge the object.
-func unreadDenial(review *intake.Review, refusing []*v1alpha1.Policy) string {
+func unreadDenial(review *intake.Review, refusing []*v1alpha1.ClusterRegoPolicy) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is refused because it can't be judged: %s. It would have to be by", describe(review.Request), review.Unread)
 	for i, p := range refusing {
@@ -72,7 +72,7 @@ func unreadDenial(review *intake.Review, refusing []*v1alpha1.Policy) string {
 	if review.Unread.Reason.Passing() {
 		b.WriteString("\nTry again in a moment.")
 	} else {
-		b.WriteString("\nMake the object smaller or simpler, or ask for a PolicyException that covers it by name.")
+		b.WriteString("\nMake the object smaller or simpler, or ask for a Waiver that covers it by name.")
 	}
 	return b.String()
 }
@@ -88,7 +88,7 @@ func unreadStatus(review *intake.Review, message string) *metav1.Status {
 }
 
 // unreadNotes are for the audit log, like those of a verdict.
-func unreadNotes(review *intake.Review, lists ...[]*v1alpha1.Policy) map[string]string {
+func unreadNotes(review *intake.Review, lists ...[]*v1alpha1.ClusterRegoPolicy) map[string]string {
 	notes := map[string]string{}
 	for _, list := range lists {
 		for _, p := range list {

@@ -83,22 +83,22 @@ func TestWhatCannotBeReadIsRefusedByNameUnderDeny(t *testing.T) {
 }
 
 func TestWhatCannotBeReadPassesWhereNothingWouldRefuse(t *testing.T) {
-	elsewhere := func(p *v1alpha1.Policy) { p.Spec.Match.ExcludedNamespaces = []string{"shop"} }
-	exempt := func(p *v1alpha1.Policy) { p.Spec.Match.ExemptUsers = []string{"ann"} }
-	labelled := func(p *v1alpha1.Policy) {
-		p.Spec.Match.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "web"}}
+	elsewhere := func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Match.ExcludedNamespaces = []string{"shop"} }
+	exempt := func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Admission.Exempt.Users = []string{"ann"} }
+	labelled := func(p *v1alpha1.ClusterRegoPolicy) {
+		p.Spec.Match.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "web"}}
 	}
 	cases := map[string]struct {
 		reason  string
-		policy  *v1alpha1.Policy
+		policy  *v1alpha1.ClusterRegoPolicy
 		change  func(tree)
 		refused bool
 		warned  bool
 	}{
 		"a Warn policy warns that it didn't judge": {
-			policy: newPolicy("p", privilegedRego, withAction(v1alpha1.EnforcementWarn)), warned: true,
+			policy: newPolicy("p", privilegedRego, withAction(v1alpha1.AdmissionWarn)), warned: true,
 		},
-		"a DryRun policy says nothing":                {policy: newPolicy("p", privilegedRego, withAction(v1alpha1.EnforcementDryRun))},
+		"a DryRun policy says nothing":                {policy: newPolicy("p", privilegedRego, withAction(v1alpha1.AdmissionAudit))},
 		"a Deny policy of another namespace":          {policy: newPolicy("p", privilegedRego, elsewhere)},
 		"a Deny policy that exempts the user":         {policy: newPolicy("p", privilegedRego, exempt)},
 		"a Deny policy that doesn't ask on CREATE":    {policy: newPolicy("p", privilegedRego, withOperations(v1alpha1.OperationDelete))},
@@ -149,20 +149,20 @@ func takingFinalizersOff(spec any) func(tree) {
 	}
 }
 
-func TestAnExceptionByNameLetsInWhatCannotBeRead(t *testing.T) {
+func TestAWaiverByNameLetsInWhatCannotBeRead(t *testing.T) {
 	c := newCatalog(t, newPolicy("no-privileged", privilegedRego))
-	e := &v1alpha1.PolicyException{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "large"}}
+	e := &v1alpha1.Waiver{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "large"}}
 	e.Spec.Policies, e.Spec.Match.Names = []string{"no-privileged"}, []string{"web"}
-	e.Spec.ExpiresAt = metav1.NewTime(time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC))
-	if err := c.SetException(e); err != nil {
+	e.Spec.ExpirationTime = metav1.NewTime(time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC))
+	if err := c.SetWaiver(e); err != nil {
 		t.Fatal(err)
 	}
 	h := newHandler(t, v1alpha1.FailurePolicyFail, c)
 	if got := answerOf(t, h, sentAs(t, intake.TooMany)); !got.Allowed {
 		t.Errorf("by name: %+v", got.Status)
 	}
-	e.Spec.Match.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
-	if err := c.SetException(e); err != nil {
+	e.Spec.Match.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	if err := c.SetWaiver(e); err != nil {
 		t.Fatal(err)
 	}
 	if got := answerOf(t, h, sentAs(t, intake.TooMany)); got.Allowed {

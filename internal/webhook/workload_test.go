@@ -59,21 +59,21 @@ func podReview(pod tree, user string) tree {
 }
 
 func TestAPodPassesForWhatStandsInItsWorkload(t *testing.T) {
-	labelled := func(p *v1alpha1.Policy) {
-		p.Spec.Match.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	labelled := func(p *v1alpha1.ClusterRegoPolicy) {
+		p.Spec.Match.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 	}
-	selecting := func(key, value string) func(*v1alpha1.Policy) {
-		return func(p *v1alpha1.Policy) {
+	selecting := func(key, value string) func(*v1alpha1.ClusterRegoPolicy) {
+		return func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Spec.Match.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}
 		}
 	}
-	only := func(ops ...v1alpha1.Operation) func(*v1alpha1.Policy) { return withOperations(ops...) }
+	only := func(ops ...v1alpha1.Operation) func(*v1alpha1.ClusterRegoPolicy) { return withOperations(ops...) }
 	broken := errors.New("forbidden")
 	violator := workload("apps/v1", "ReplicaSet", true)
 	cases := map[string]struct {
 		reason    string
 		rego      string
-		change    func(*v1alpha1.Policy)
+		change    func(*v1alpha1.ClusterRegoPolicy)
 		workloads fakeWorkloads
 		pod       func(tree) // changes the Pod that the ReplicaSet makes
 		user      string
@@ -93,8 +93,8 @@ func TestAPodPassesForWhatStandsInItsWorkload(t *testing.T) {
 		"a policy by labels which its workload lacks":                   {reason: "the workload was never judged", change: labelled, workloads: fakeWorkloads{object: violator}, want: "is privileged"},
 		"a policy by labels of namespaces":                              {reason: "the workload may be older than the label", change: selecting("env", "prod"), workloads: fakeWorkloads{object: violator}, want: "is privileged"},
 		"a policy by names of namespaces":                               {reason: "that label never changes", change: selecting("kubernetes.io/metadata.name", "shop"), workloads: fakeWorkloads{object: violator}},
-		"a policy on Pods alone":                                        {reason: "no workload is judged", change: func(p *v1alpha1.Policy) { off := false; p.Spec.Match.PodTemplates = &off }, workloads: fakeWorkloads{object: violator}, want: "is privileged"},
-		"a policy that warns":                                           {reason: "the workload's author was warned", change: withAction(v1alpha1.EnforcementWarn), workloads: fakeWorkloads{object: workload("apps/v1", "ReplicaSet", false)}},
+		"a policy on Pods alone":                                        {reason: "no workload is judged", change: func(p *v1alpha1.ClusterRegoPolicy) { off := false; p.Spec.Match.PodTemplates = &off }, workloads: fakeWorkloads{object: violator}, want: "is privileged"},
+		"a policy that warns":                                           {reason: "the workload's author was warned", change: withAction(v1alpha1.AdmissionWarn), workloads: fakeWorkloads{object: workload("apps/v1", "ReplicaSet", false)}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestAPodPassesForWhatStandsInItsWorkload(t *testing.T) {
 				tc.rego = privilegedRego
 			}
 			if tc.change == nil {
-				tc.change = func(*v1alpha1.Policy) {}
+				tc.change = func(*v1alpha1.ClusterRegoPolicy) {}
 			}
 			if tc.user == "" {
 				tc.user = replicaSetController

@@ -41,7 +41,7 @@ const prepareRetry = 200 * time.Millisecond
 // only a difference, but for what others have added that only narrows.
 type ConfigurationWriter struct {
 	configuration *Configuration
-	policies      func() []*v1alpha1.Policy
+	policies      func() []*v1alpha1.ClusterRegoPolicy
 	// prepared says whether requests could be answered: before the catalog is
 	// complete, rules would be missing; before the certificate is served, all
 	// calls would fail.

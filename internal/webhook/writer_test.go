@@ -27,12 +27,12 @@ func secretOf(a authority) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: secretKey.Namespace, Name: secretKey.Name}, Data: a.data}
 }
 
-func newWriter(t *testing.T, c client.Client, now time.Time, policies ...*v1alpha1.Policy) *ConfigurationWriter {
+func newWriter(t *testing.T, c client.Client, now time.Time, policies ...*v1alpha1.ClusterRegoPolicy) *ConfigurationWriter {
 	t.Helper()
 	metrics, _ := newTestMetrics(t)
 	return &ConfigurationWriter{
 		configuration: testConfiguration(testKinds()),
-		policies:      func() []*v1alpha1.Policy { return policies },
+		policies:      func() []*v1alpha1.ClusterRegoPolicy { return policies },
 		prepared:      func() error { return nil },
 		reader:        c,
 		writer:        c,
@@ -80,7 +80,7 @@ func TestConfigurationWriter(t *testing.T) {
 
 	reconcileOnce(t, w)
 	made := currentConfiguration(t, c)
-	if len(made.Webhooks) != 6 || string(made.Webhooks[0].ClientConfig.CABundle) != string(ca.cert()) {
+	if len(made.Webhooks) != 7 || string(made.Webhooks[0].ClientConfig.CABundle) != string(ca.cert()) {
 		t.Fatalf("made %+v", made.Webhooks)
 	}
 
@@ -117,9 +117,9 @@ func TestConfigurationWriter(t *testing.T) {
 		t.Errorf("drift isn't put right (-want +got)\n%s", diff)
 	}
 
-	w.policies = func() []*v1alpha1.Policy { return nil }
+	w.policies = func() []*v1alpha1.ClusterRegoPolicy { return nil }
 	reconcileOnce(t, w)
-	if left := currentConfiguration(t, c).Webhooks; len(left) != 5 || left[0].Name != WebhookPolicies || left[1].Name != WebhookExceptions || left[2].Name != WebhookApprovals {
+	if left := currentConfiguration(t, c).Webhooks; len(left) != 6 || left[0].Name != WebhookPolicies || left[1].Name != WebhookWaivers || left[2].Name != WebhookClusterWaivers || left[3].Name != WebhookApprovals {
 		t.Errorf("without policies there is left: %v", left)
 	}
 }
@@ -177,11 +177,13 @@ func TestConfigurationWriterKeepsWhatIsTrusted(t *testing.T) {
 			if err := c.Update(context.Background(), secretOf(authority{data: data})); err != nil {
 				t.Fatal(err)
 			}
-			w.policies = func() []*v1alpha1.Policy { return []*v1alpha1.Policy{newPolicy("a", privilegedRego)} }
+			w.policies = func() []*v1alpha1.ClusterRegoPolicy {
+				return []*v1alpha1.ClusterRegoPolicy{newPolicy("a", privilegedRego)}
+			}
 			reconcileOnce(t, w)
 			hooks := currentConfiguration(t, c).Webhooks
-			if len(hooks) != 6 {
-				t.Fatalf("%d webhooks, want the new policy's beside the five of our own kinds", len(hooks))
+			if len(hooks) != 7 {
+				t.Fatalf("%d webhooks, want the new policy's beside the six of our own kinds", len(hooks))
 			}
 			if got := string(hooks[0].ClientConfig.CABundle); got != string(good.cert()) {
 				t.Errorf("trusted is now %q", got)

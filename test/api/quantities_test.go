@@ -18,13 +18,13 @@ import (
 // kinds are the API's own, with what people write in them.
 func kinds() map[string]reflect.Type {
 	return map[string]reflect.Type{
-		"Policy":              reflect.TypeFor[v1alpha1.Policy](),
-		"PolicyException":     reflect.TypeFor[v1alpha1.PolicyException](),
+		"ClusterRegoPolicy":   reflect.TypeFor[v1alpha1.ClusterRegoPolicy](),
+		"Waiver":              reflect.TypeFor[v1alpha1.Waiver](),
 		"PolicySource":        reflect.TypeFor[v1alpha1.PolicySource](),
 		"Remediation":         reflect.TypeFor[v1alpha1.Remediation](),
 		"RemediationApproval": reflect.TypeFor[v1alpha1.RemediationApproval](),
 		"RemediationSlice":    reflect.TypeFor[v1alpha1.RemediationSlice](),
-		"CircuitBreaker":      reflect.TypeFor[v1alpha1.CircuitBreaker](),
+		"RemediationBreaker":  reflect.TypeFor[v1alpha1.RemediationBreaker](),
 	}
 }
 
@@ -108,7 +108,7 @@ func fields(path string, typ reflect.Type, do func(path string, typ reflect.Type
 			do(path, typ)
 			return
 		}
-		if !strings.HasPrefix(typ.PkgPath(), reflect.TypeFor[v1alpha1.Policy]().PkgPath()) {
+		if !strings.HasPrefix(typ.PkgPath(), reflect.TypeFor[v1alpha1.ClusterRegoPolicy]().PkgPath()) {
 			return
 		}
 		for i := range typ.NumField() {

@@ -128,8 +128,8 @@ func prepareColdStart(ctx context.Context, namespace, doomed string) coldCluster
 // coldPolicies match whatever can be matched, and every deletion but a namespace's.
 func coldPolicies(ctx context.Context, namespace string) {
 	GinkgoHelper()
-	critical := func(p *v1alpha1.Policy) { p.Spec.Severity = v1alpha1.SeverityCritical }
-	closed := []fixture.PolicyModifier{critical, fixture.Enforced(v1alpha1.EnforcementDeny), fixture.OnFailure(v1alpha1.FailurePolicyFail), fixture.Unselected}
+	critical := func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Severity = v1alpha1.SeverityCritical }
+	closed := []fixture.PolicyModifier{critical, fixture.Enforced(v1alpha1.AdmissionDeny), fixture.OnFailure(v1alpha1.FailurePolicyFail), fixture.Unselected}
 	writes := fixture.Policy("coldstart-writes", namespace, onlyRefused, append(closed, everyKind())...)
 	deletions := fixture.Policy("coldstart-deletions", namespace, onlyRefused, append(closed, everyKind("Namespace"), fixture.On(v1alpha1.OperationDelete))...)
 	suite.CreatePolicy(ctx, writes)
@@ -170,7 +170,7 @@ func everyKind(but ...string) fixture.PolicyModifier {
 	for _, group := range []string{"evenkeel.dev", "authentication.k8s.io", "authorization.k8s.io", "admissionregistration.k8s.io"} {
 		delete(kinds, group)
 	}
-	return func(p *v1alpha1.Policy) {
+	return func(p *v1alpha1.ClusterRegoPolicy) {
 		p.Spec.Match = v1alpha1.Match{}
 		for group, names := range kinds {
 			p.Spec.Match.Resources = append(p.Spec.Match.Resources, v1alpha1.ResourceMatch{APIGroups: []string{group}, Kinds: names})
@@ -266,7 +266,7 @@ func ownObjectsAreWritten(ctx context.Context) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: rig.SystemNamespace, Name: "coldstart"}}
 	suite.Create(ctx, secret)
 	Expect(suite.API.Delete(ctx, secret)).To(Succeed())
-	own := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "policies.evenkeel.dev"}}
+	own := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "clusterregopolicies.evenkeel.dev"}}
 	Expect(suite.Get(ctx, own)).To(Succeed())
 	metav1.SetMetaDataAnnotation(&own.ObjectMeta, "coldstart.example.com/upgraded", "yes")
 	Expect(suite.API.Update(ctx, own)).To(Succeed())

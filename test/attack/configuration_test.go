@@ -22,7 +22,7 @@ var _ = Describe("The webhook configuration", func() {
 	It("is written again when somebody deletes it, and refuses as before", func(ctx context.Context) {
 		attempt("delete the webhook configuration, then create what a policy denies")
 		namespace := suite.Namespace(ctx, "configuration")
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.DenyState("bad"), fixture.Enforced(v1alpha1.EnforcementDeny)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.DenyState("bad"), fixture.Enforced(v1alpha1.AdmissionDeny)))
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "before"), ContainSubstring("refused by policy "+namespace))
 
 		named := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "evenkeel"}}
@@ -35,7 +35,7 @@ var _ = Describe("The webhook configuration", func() {
 	It("keeps what a cloud's enforcer adds to narrow it, says so, and doesn't fight", func(ctx context.Context) {
 		attempt("add a namespace selector to each webhook whenever it is missing, as the enforcers of clouds do")
 		namespace := suite.Namespace(ctx, "narrowed")
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.DenyState("bad"), fixture.Enforced(v1alpha1.EnforcementDeny)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.DenyState("bad"), fixture.Enforced(v1alpha1.AdmissionDeny)))
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "before"), ContainSubstring("refused by policy "+namespace))
 		addition := metav1.LabelSelectorRequirement{Key: "control-plane", Operator: metav1.LabelSelectorOpDoesNotExist}
 		written := enforcer(ctx, func(w *admissionregistrationv1.ValidatingWebhook) bool {
@@ -56,7 +56,7 @@ var _ = Describe("The webhook configuration", func() {
 
 		By("changing the policies, which is written and keeps the addition")
 		second := suite.Namespace(ctx, "narrowed-too")
-		suite.CreatePolicy(ctx, fixture.Policy(second, second, fixture.DenyState("bad"), fixture.Enforced(v1alpha1.EnforcementDeny),
+		suite.CreatePolicy(ctx, fixture.Policy(second, second, fixture.DenyState("bad"), fixture.Enforced(v1alpha1.AdmissionDeny),
 			fixture.OnFailure(v1alpha1.FailurePolicyFail)))
 		awaitRefusal(ctx, fixture.ConfigMap(second, "after"), ContainSubstring("refused by policy "+second))
 		config := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "evenkeel"}}

@@ -19,11 +19,11 @@ import (
 )
 
 // fromLibrary is a policy of the library as it is shipped.
-func fromLibrary(name string) *v1alpha1.Policy {
+func fromLibrary(name string) *v1alpha1.ClusterRegoPolicy {
 	GinkgoHelper()
 	library, err := source.Load(policies.FS, ".")
 	Expect(err).NotTo(HaveOccurred())
-	at := slices.IndexFunc(library, func(p *v1alpha1.Policy) bool { return p.Name == name })
+	at := slices.IndexFunc(library, func(p *v1alpha1.ClusterRegoPolicy) bool { return p.Name == name })
 	Expect(at).To(BeNumerically(">=", 0), "the library has no policy %s", name)
 	return library[at]
 }

@@ -61,7 +61,7 @@ var _ = Describe("What is judged at its workload", func() {
 		old := fixture.Deployment(namespace, "old", mountsHost)
 		suite.Create(ctx, old)
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, denyHostPath, fixture.Kinds("", "Pod"),
-			fixture.Enforced(v1alpha1.EnforcementDeny), fixture.On(v1alpha1.OperationCreate), fixture.Unselected))
+			fixture.Enforced(v1alpha1.AdmissionDeny), fixture.On(v1alpha1.OperationCreate), fixture.Unselected))
 		awaitRefusal(ctx, fixture.Deployment(namespace, "new", mountsHost), ContainSubstring("volume host is of the host"))
 
 		clean := fixture.Deployment(namespace, "clean")
@@ -84,7 +84,7 @@ var _ = Describe("What is judged at its workload", func() {
 		attempt("create a Deployment with a hostPath where a policy doesn't reach, then label its namespace so that it does")
 		namespace := suite.Namespace(ctx, "relabelled")
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, denyHostPath, fixture.Kinds("", "Pod"), fixture.Unselected,
-			fixture.Enforced(v1alpha1.EnforcementDeny), func(p *v1alpha1.Policy) {
+			fixture.Enforced(v1alpha1.AdmissionDeny), func(p *v1alpha1.ClusterRegoPolicy) {
 				p.Spec.Match.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"env": "prod"}}
 			}))
 		sneaked := fixture.Deployment(namespace, "sneaked", mountsHost, func(o client.Object) {
@@ -110,17 +110,17 @@ var _ = Describe("What is judged at its workload", func() {
 	})
 })
 
-var _ = Describe("The ratchet", func() {
+var _ = Describe("An existing violation", func() {
 	It("lets a hotfix of an old violator through, but no other program under its privilege", func(ctx context.Context) {
 		attempt("patch image and command of an old privileged container")
-		namespace := suite.Namespace(ctx, "ratchet")
+		namespace := suite.Namespace(ctx, "existing")
 		old := fixture.Deployment(namespace, "old", privileged, func(o client.Object) {
 			spec := &o.(*appsv1.Deployment).Spec.Template.Spec
 			spec.Containers = append(spec.Containers, corev1.Container{Name: "side", Image: "example.com/side:1"})
 		})
 		suite.Create(ctx, old)
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, denyPrivileged,
-			fixture.Kinds("", "Pod"), fixture.Enforced(v1alpha1.EnforcementDeny), fixture.Unselected))
+			fixture.Kinds("", "Pod"), fixture.Enforced(v1alpha1.AdmissionDeny), fixture.Unselected))
 		awaitRefusal(ctx, fixture.Deployment(namespace, "new", privileged), ContainSubstring("container web is privileged"))
 
 		patch := func(text string) error {

@@ -37,10 +37,10 @@ var _ = Describe("A violation that was found", func() {
 		}
 		return p
 	}
-	onPods := func(p *v1alpha1.Policy) {
+	onPods := func(p *v1alpha1.ClusterRegoPolicy) {
 		fixture.Kinds("", "Pod")(p)
 		fixture.Unselected(p)
-		fixture.Enforced(v1alpha1.EnforcementDeny)(p)
+		fixture.Enforced(v1alpha1.AdmissionDeny)(p)
 	}
 
 	It("refuses though an annotation makes a warning fail, in the class that fails open", func(ctx context.Context) {
@@ -64,8 +64,8 @@ var _ = Describe("A violation that was found", func() {
 		for _, p := range loaded {
 			if p.Name == "resource-limits" {
 				p.ObjectMeta = metav1.ObjectMeta{Name: namespace}
-				p.Spec.Match.Namespaces, p.Spec.FailurePolicy = []string{namespace}, v1alpha1.FailurePolicyIgnore
-				p.Spec.EnforcementAction = v1alpha1.EnforcementDeny
+				p.Spec.Match.Namespaces, p.Spec.Admission.FailurePolicy = []string{namespace}, v1alpha1.FailurePolicyIgnore
+				p.Spec.Admission.Action = v1alpha1.AdmissionDeny
 				suite.CreatePolicy(ctx, p)
 			}
 		}

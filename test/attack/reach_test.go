@@ -39,9 +39,9 @@ var _ = Describe("A user who may write policies and nothing else", func() {
 	)
 	BeforeEach(func(ctx context.Context) {
 		namespace = suite.Namespace(ctx, "author")
-		author = userWhoMay(ctx, "author-of-"+namespace, "policies")
+		author = userWhoMay(ctx, "author-of-"+namespace, "clusterregopolicies")
 	})
-	write := func(ctx context.Context, p *v1alpha1.Policy) {
+	write := func(ctx context.Context, p *v1alpha1.ClusterRegoPolicy) {
 		GinkgoHelper()
 		suite.CleanUp(p.Name)
 		Eventually(ctx, func() error { return author.Create(ctx, p.DeepCopy()) }).Should(Succeed())

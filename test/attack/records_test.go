@@ -50,9 +50,9 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 	)
 	BeforeEach(func(ctx context.Context) {
 		namespace = suite.Namespace(ctx, "forger")
-		forger = userOf(ctx, "forger-in-"+namespace, verbOn("undo", "policies"), verbOn("pause", "policies"),
+		forger = userOf(ctx, "forger-in-"+namespace, verbOn("undo", "clusterregopolicies"), verbOn("pause", "clusterregopolicies"),
 			rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Verbs: []string{"*"},
-				Resources: []string{"remediations", "remediations/status", "remediationslices", "remediationslices/status", "circuitbreakers", "circuitbreakers/status"}})
+				Resources: []string{"remediations", "remediations/status", "remediationslices", "remediationslices/status", "remediationbreakers", "remediationbreakers/status"}})
 		victim = fixture.Deployment(namespace, "web")
 		suite.Create(ctx, victim)
 	})
@@ -149,8 +149,8 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 
 	It("can't close a breaker by deleting it, nor by writing its status", func(ctx context.Context) {
 		attempt("delete a breaker that is open, or that a person holds open, so that it comes back closed")
-		cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.NamespaceBreakerPrefix + namespace},
-			Spec: v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: namespace}, Mode: v1alpha1.BreakerForcedOpen}}
+		cb := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.NamespaceBreakerPrefix + namespace},
+			Spec: v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: namespace}, Mode: v1alpha1.BreakerForcedOpen}}
 		suite.Create(ctx, cb)
 		DeferCleanup(func(ctx context.Context) { suite.RemoveBreaker(ctx, cb.Name) })
 		Expect(forger.Delete(ctx, cb)).To(MatchError(ContainSubstring("a person holds it open")))

@@ -22,10 +22,10 @@ import (
 )
 
 // breakerIn makes a namespace's breaker, which goes with the spec.
-func breakerIn(ctx context.Context, namespace string) *v1alpha1.CircuitBreaker {
+func breakerIn(ctx context.Context, namespace string) *v1alpha1.RemediationBreaker {
 	GinkgoHelper()
-	cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.NamespaceBreakerPrefix + namespace},
-		Spec: v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: namespace}}}
+	cb := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.NamespaceBreakerPrefix + namespace},
+		Spec: v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: namespace}}}
 	suite.Create(ctx, cb)
 	DeferCleanup(func(ctx context.Context) { suite.RemoveBreaker(ctx, cb.Name) })
 	return cb
@@ -36,7 +36,7 @@ func breakerIn(ctx context.Context, namespace string) *v1alpha1.CircuitBreaker {
 func editor(ctx context.Context, name string, rules ...rbacv1.PolicyRule) client.Client {
 	GinkgoHelper()
 	rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group},
-		Resources: []string{"policies", "circuitbreakers", "remediations", "remediationapprovals"},
+		Resources: []string{"clusterregopolicies", "remediationbreakers", "remediations", "remediationapprovals"},
 		Verbs:     []string{"get", "list", "create", "update", "patch", "delete"}})
 	return userOf(ctx, name, rules...)
 }
@@ -123,7 +123,7 @@ func unhook(ctx context.Context) {
 var _ = Describe("A user who may write breakers", func() {
 	var (
 		namespace string
-		cb        *v1alpha1.CircuitBreaker
+		cb        *v1alpha1.RemediationBreaker
 	)
 	BeforeEach(func(ctx context.Context) {
 		namespace = suite.Namespace(ctx, "breakers")
@@ -134,8 +134,8 @@ var _ = Describe("A user who may write breakers", func() {
 		attempt("write a breaker's mode or token with no permission but to write breakers")
 		as := editor(ctx, "editor-of-"+namespace)
 		for _, how := range waysTo(ctx, as, cb) {
-			Expect(how(`{"mode":"ForcedOpen"}`)).To(MatchError(ContainSubstring("that needs the verb open on circuitbreakers/" + cb.Name)))
-			Expect(how(`{"resetToken":"1","reason":"because"}`)).To(MatchError(ContainSubstring("that needs the verb reset on circuitbreakers/" + cb.Name)))
+			Expect(how(`{"mode":"ForcedOpen"}`)).To(MatchError(ContainSubstring("that needs the verb open on remediationbreakers/" + cb.Name)))
+			Expect(how(`{"resetToken":"1","reason":"because"}`)).To(MatchError(ContainSubstring("that needs the verb reset on remediationbreakers/" + cb.Name)))
 		}
 		held := cb.DeepCopy()
 		held.ObjectMeta = metav1.ObjectMeta{Name: v1alpha1.NamespaceBreakerPrefix + "new-" + namespace}
@@ -146,9 +146,9 @@ var _ = Describe("A user who may write breakers", func() {
 
 		Expect(merge(ctx, suite.API, cb, `{"spec":{"mode":"ForcedOpen"}}`)).To(Succeed())
 		for name, how := range waysTo(ctx, as, cb) {
-			Expect(how(`{"mode":"Automatic"}`)).To(MatchError(ContainSubstring("that needs the verb reset on circuitbreakers/"+cb.Name)), name)
+			Expect(how(`{"mode":"Automatic"}`)).To(MatchError(ContainSubstring("that needs the verb reset on remediationbreakers/"+cb.Name)), name)
 			if name != "apply" { // which takes away only what the same manager has applied
-				Expect(how(`{"mode":null}`)).To(MatchError(ContainSubstring("that needs the verb reset on circuitbreakers/"+cb.Name)), name)
+				Expect(how(`{"mode":null}`)).To(MatchError(ContainSubstring("that needs the verb reset on remediationbreakers/"+cb.Name)), name)
 			}
 		}
 		Expect(as.Delete(ctx, cb)).To(MatchError(ContainSubstring("a person holds it open")))
@@ -157,10 +157,10 @@ var _ = Describe("A user who may write breakers", func() {
 	It("does what the verb is for, on that breaker alone, and is on record with the reason", func(ctx context.Context) {
 		attempt("use the verbs open and reset of one breaker on another, or under another name")
 		other := breakerIn(ctx, suite.Namespace(ctx, "others"))
-		opener := editor(ctx, "opener-of-"+namespace, verbOn("open", "circuitbreakers", cb.Name))
-		operator := editor(ctx, "operator-of-"+namespace, verbOn("reset", "circuitbreakers", cb.Name))
+		opener := editor(ctx, "opener-of-"+namespace, verbOn("open", "remediationbreakers", cb.Name))
+		operator := editor(ctx, "operator-of-"+namespace, verbOn("reset", "remediationbreakers", cb.Name))
 
-		Expect(merge(ctx, opener, other, `{"spec":{"mode":"ForcedOpen"}}`)).To(MatchError(ContainSubstring("that needs the verb open on circuitbreakers/" + other.Name)))
+		Expect(merge(ctx, opener, other, `{"spec":{"mode":"ForcedOpen"}}`)).To(MatchError(ContainSubstring("that needs the verb open on remediationbreakers/" + other.Name)))
 		Expect(merge(ctx, opener, cb, `{"spec":{"mode":"ForcedOpen","reason":"INC-42","requests":[{"action":"ForceOpen","user":"bob","time":"2026-01-01T00:00:00Z"}]}}`)).To(Succeed())
 		Expect(merge(ctx, opener, cb, `{"spec":{"mode":"Automatic"}}`)).To(MatchError(ContainSubstring("that needs the verb reset")))
 		Expect(merge(ctx, operator, cb, `{"spec":{"mode":"Automatic","reason":"INC-42 is over"}}`)).To(Succeed())
@@ -186,7 +186,7 @@ var _ = Describe("A user who may write breakers", func() {
 
 	It("can't close one by deleting it while admission is away; the kill switch works meanwhile", func(ctx context.Context) {
 		attempt("delete an open breaker while no webhook is there, or while none answers")
-		as := editor(ctx, "editor-of-"+namespace, verbOn("open", "circuitbreakers"), verbOn("reset", "circuitbreakers"))
+		as := editor(ctx, "editor-of-"+namespace, verbOn("open", "remediationbreakers"), verbOn("reset", "remediationbreakers"))
 		Expect(manager.Kill()).To(Succeed())
 		DeferCleanup(func(ctx context.Context) {
 			Expect(manager.Start(ctx)).To(Succeed())
@@ -225,10 +225,10 @@ var _ = Describe("A user who may write plans and approvals", func() {
 		attempt("pause, abort, undo, retry, answer or delete a plan with no permission but to write plans")
 		rem := awaiting(ctx, "asks")
 		other := awaiting(ctx, "asks-other")
-		as := editor(ctx, "asker-of-"+rem.Spec.Policy.Name, verbOn("pause", "policies", other.Spec.Policy.Name), verbOn("abort", "policies", other.Spec.Policy.Name),
-			verbOn("undo", "policies", other.Spec.Policy.Name), verbOn("retry", "policies", other.Spec.Policy.Name), verbOn("approve", "policies", other.Spec.Policy.Name))
+		as := editor(ctx, "asker-of-"+rem.Spec.Policy.Name, verbOn("pause", "clusterregopolicies", other.Spec.Policy.Name), verbOn("abort", "clusterregopolicies", other.Spec.Policy.Name),
+			verbOn("undo", "clusterregopolicies", other.Spec.Policy.Name), verbOn("retry", "clusterregopolicies", other.Spec.Policy.Name), verbOn("approve", "clusterregopolicies", other.Spec.Policy.Name))
 		needs := func(verb string) gomegatypes.GomegaMatcher {
-			return MatchError(ContainSubstring("that needs the verb " + verb + " on policies/" + rem.Spec.Policy.Name))
+			return MatchError(ContainSubstring("that needs the verb " + verb + " on clusterregopolicies/" + rem.Spec.Policy.Name))
 		}
 		for name, how := range waysTo(ctx, as, rem) {
 			Expect(how(`{"desiredState":"Paused"}`)).To(needs("pause"), name)
@@ -253,7 +253,7 @@ var _ = Describe("A user who may write plans and approvals", func() {
 		attempt("take an abort or an undo back, or ask in another's name")
 		rem := awaiting(ctx, "does")
 		name := rem.Spec.Policy.Name
-		as := editor(ctx, "operator-of-"+name, verbOn("pause", "policies", name), verbOn("abort", "policies", name), verbOn("undo", "policies", name))
+		as := editor(ctx, "operator-of-"+name, verbOn("pause", "clusterregopolicies", name), verbOn("abort", "clusterregopolicies", name), verbOn("undo", "clusterregopolicies", name))
 		Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Paused","reason":"INC-42","requests":[{"action":"Pause","user":"bob","time":"2026-01-01T00:00:00Z"}]}}`)).To(Succeed())
 		Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Running"}}`)).To(Succeed())
 		Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Aborted","reason":"not today"}}`)).To(Succeed())

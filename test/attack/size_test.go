@@ -28,9 +28,9 @@ deny contains "it is privileged" if input.object.spec.privileged
 `
 
 // failingOpen is a Deny policy that lets pass while nobody answers.
-func failingOpen(namespace, rego string, kinds fixture.PolicyModifier) *v1alpha1.Policy {
+func failingOpen(namespace, rego string, kinds fixture.PolicyModifier) *v1alpha1.ClusterRegoPolicy {
 	return fixture.Policy(namespace, namespace, rego, kinds, fixture.Unselected,
-		fixture.Enforced(v1alpha1.EnforcementDeny), fixture.OnFailure(v1alpha1.FailurePolicyIgnore))
+		fixture.Enforced(v1alpha1.AdmissionDeny), fixture.OnFailure(v1alpha1.FailurePolicyIgnore))
 }
 
 func privilegedPod(namespace, name, argument string) *corev1.Pod {

@@ -58,7 +58,7 @@ var _ = Describe("A flood of what is slow to judge", func() {
 		for i := range slowPolicies {
 			name := fmt.Sprintf("%s-%d", slow, i)
 			names = append(names, name)
-			p := fixture.Policy(name, slow, slowRego, fixture.Unselected, fixture.Enforced(v1alpha1.EnforcementDeny), fixture.OnFailure(v1alpha1.FailurePolicyIgnore))
+			p := fixture.Policy(name, slow, slowRego, fixture.Unselected, fixture.Enforced(v1alpha1.AdmissionDeny), fixture.OnFailure(v1alpha1.FailurePolicyIgnore))
 			suite.CreatePolicy(ctx, p)
 		}
 		suite.CreatePolicy(ctx, failingOpen(other, fixture.DenyState("bad"), fixture.Kinds("", "ConfigMap")))

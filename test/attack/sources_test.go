@@ -28,9 +28,9 @@ func sourcePolicies(name, namespace string, count int) map[string]string {
 }
 
 // held are the policies that a source owns.
-func held(ctx context.Context, source string) []v1alpha1.Policy {
+func held(ctx context.Context, source string) []v1alpha1.ClusterRegoPolicy {
 	GinkgoHelper()
-	list := &v1alpha1.PolicyList{}
+	list := &v1alpha1.ClusterRegoPolicyList{}
 	Expect(suite.API.List(ctx, list, client.MatchingLabels{v1alpha1.LabelSourceName: source, v1alpha1.LabelSourceNamespace: rig.SystemNamespace})).To(Succeed())
 	return list.Items
 }

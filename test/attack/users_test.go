@@ -41,7 +41,7 @@ func userOf(ctx context.Context, name string, rules ...rbacv1.PolicyRule) client
 	Expect(err).NotTo(HaveOccurred())
 	// The authorizer learns of a binding a moment later.
 	Eventually(ctx, func() error {
-		return c.List(ctx, &v1alpha1.PolicyList{}, client.Limit(1))
-	}).Should(Or(Succeed(), MatchError(ContainSubstring(`cannot list resource "policies"`))))
+		return c.List(ctx, &v1alpha1.ClusterRegoPolicyList{}, client.Limit(1))
+	}).Should(Or(Succeed(), MatchError(ContainSubstring(`cannot list resource "clusterregopolicies"`))))
 	return c
 }

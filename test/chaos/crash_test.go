@@ -80,7 +80,7 @@ func onceFailing(r *rollout) faultproxy.Match {
 		if !r.any(q) {
 			return false
 		}
-		failing = failing || q.Resource == "circuitbreakers" && strings.Contains(string(q.Body), `"failures":1`)
+		failing = failing || q.Resource == "remediationbreakers" && strings.Contains(string(q.Body), `"failures":1`)
 		return failing
 	}
 }

@@ -50,7 +50,7 @@ type rollout struct {
 	*experiment
 	fleet
 	namespace string
-	policyOf  *v1alpha1.Policy
+	policyOf  *v1alpha1.ClusterRegoPolicy
 	from      map[*rig.Manager]int
 }
 
@@ -79,7 +79,7 @@ func (r *rollout) target(q faultproxy.Request) bool {
 
 // any matches every write of the rollout: to targets, and Evenkeel's own records.
 func (r *rollout) any(q faultproxy.Request) bool {
-	records := []string{"remediations", "remediationslices", "circuitbreakers"}
+	records := []string{"remediations", "remediationslices", "remediationbreakers"}
 	return q.IsWrite() && q.Group == v1alpha1.GroupVersion.Group && slices.Contains(records, q.Resource) || r.target(q)
 }
 

@@ -20,7 +20,7 @@ type fleet interface {
 	// resource is what the API calls them.
 	resource() string
 	// policy mends them, or does harm.
-	policy(namespace string) *v1alpha1.Policy
+	policy(namespace string) *v1alpha1.ClusterRegoPolicy
 	// create makes them.
 	create(ctx context.Context, namespace string)
 	// unexplained says what of an object isn't as its record says; wrong counts
@@ -33,7 +33,7 @@ type mendable struct{ n int }
 
 func (mendable) resource() string { return "configmaps" }
 
-func (mendable) policy(namespace string) *v1alpha1.Policy {
+func (mendable) policy(namespace string) *v1alpha1.ClusterRegoPolicy {
 	return fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Concurrent(2)))
 }
 
@@ -83,7 +83,7 @@ remediation contains {"action": "patch", "ops": [
 
 func (*harmed) resource() string { return "deployments" }
 
-func (*harmed) policy(namespace string) *v1alpha1.Policy {
+func (*harmed) policy(namespace string) *v1alpha1.ClusterRegoPolicy {
 	return fixture.Policy(namespace, namespace, giveReadyLabel, fixture.Kinds("", "Pod"),
 		fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(harmDeadline)))
 }

@@ -41,7 +41,7 @@ var _ = Describe("The install default, with cert-manager", Ordered, func() {
 		DeferCleanup(func(ctx context.Context) { kubectl(ctx, "delete", "namespace", "certified", "--wait=false") })
 		startManager(ctx)
 		policy := fixture.Policy("certified", "certified", fixture.RequireTemplateLabel("team", "core"), fixture.Kinds("", "Pod"),
-			fixture.Unselected, fixture.Enforced(v1alpha1.EnforcementDeny), fixture.OnFailure(v1alpha1.FailurePolicyFail))
+			fixture.Unselected, fixture.Enforced(v1alpha1.AdmissionDeny), fixture.OnFailure(v1alpha1.FailurePolicyFail))
 		Expect(api.Create(ctx, policy)).To(Succeed())
 		DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(api.Delete(ctx, policy))).To(Succeed()) })
 		Eventually(ctx, func() error {

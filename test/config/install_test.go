@@ -54,9 +54,9 @@ var _ = Describe("The install self-signed", Ordered, func() {
 			"watch pods --all-namespaces":                                                  true,
 			"list certificates.cert-manager.io --all-namespaces":                           false,
 			"create remediations.evenkeel.dev":                                             true,
-			"patch circuitbreakers.evenkeel.dev --subresource=status":                      true,
-			"update policies.evenkeel.dev --subresource=status":                            true,
-			"patch policies.evenkeel.dev":                                                  true,
+			"patch remediationbreakers.evenkeel.dev --subresource=status":                  true,
+			"update clusterregopolicies.evenkeel.dev --subresource=status":                 true,
+			"patch clusterregopolicies.evenkeel.dev":                                       true,
 			"create policysources.evenkeel.dev":                                            false,
 			"update policysources.evenkeel.dev --subresource=status":                       true,
 			"patch deployments.apps --namespace=default":                                   false,
@@ -144,7 +144,7 @@ var _ = Describe("The install self-signed", Ordered, func() {
 	})
 
 	It("leaves no trace when it is removed in the order of the documentation", func(ctx context.Context) {
-		kubectl(ctx, "delete", "policysources,policies,policyexceptions", "--all", "--all-namespaces", "--timeout=60s")
+		kubectl(ctx, "delete", "policysources,policies,waivers", "--all", "--all-namespaces", "--timeout=60s")
 		kubectl(ctx, "delete", "remediations", "--all", "--timeout=60s")
 		base.uninstall(ctx)
 		expectNothingLeft(ctx)
@@ -153,9 +153,9 @@ var _ = Describe("The install self-signed", Ordered, func() {
 })
 
 // labelPolicy asks Pods of the namespace walk for a label, and can add it.
-func labelPolicy(mode v1alpha1.RemediationMode) *v1alpha1.Policy {
+func labelPolicy(mode v1alpha1.RemediationMode) *v1alpha1.ClusterRegoPolicy {
 	return fixture.Policy("team-label", "walk", fixture.RequireTemplateLabel("team", "core"),
-		fixture.Kinds("", "Pod"), fixture.Unselected, fixture.Enforced(v1alpha1.EnforcementDeny), fixture.OnFailure(v1alpha1.FailurePolicyFail),
+		fixture.Kinds("", "Pod"), fixture.Unselected, fixture.Enforced(v1alpha1.AdmissionDeny), fixture.OnFailure(v1alpha1.FailurePolicyFail),
 		fixture.Remediated(mode))
 }
 

@@ -42,7 +42,7 @@ var _ = Describe("An install over an older one", func() {
 		}).Should(MatchError(ContainSubstring("label team is missing")))
 		Expect(api.Create(ctx, fixture.Deployment("estate", "legacy-shop"), client.DryRunAll)).To(Succeed(), "the stored waiver holds")
 		Eventually(ctx, func(g Gomega) {
-			var policy v1alpha1.Policy
+			var policy v1alpha1.ClusterRegoPolicy
 			g.Expect(api.Get(ctx, client.ObjectKey{Name: "stored-team-label"}, &policy)).To(Succeed())
 			g.Expect(policy.Status.Scan).NotTo(BeNil())
 			g.Expect(policy.Status.Scan.State).To(Equal(v1alpha1.ScanComplete))

@@ -135,7 +135,7 @@ func TestTheReadmesPolicyLoads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(loaded) != 1 || loaded[0].Name != "no-host-network" || loaded[0].Spec.EnforcementAction != v1alpha1.EnforcementDeny {
+	if len(loaded) != 1 || loaded[0].Name != "no-host-network" || loaded[0].Spec.Admission.Action != v1alpha1.AdmissionDeny {
 		t.Errorf("README.md's policy loads as %+v", loaded)
 	}
 }

@@ -65,7 +65,7 @@ func crash(m *rig.Manager) {
 // crashRun is one rollout over a namespace of its own.
 type crashRun struct {
 	namespace string
-	policy    *v1alpha1.Policy
+	policy    *v1alpha1.ClusterRegoPolicy
 	proxy     *faultproxy.Proxy
 	// from is the number of writes that the proxy had seen before.
 	from int

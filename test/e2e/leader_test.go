@@ -29,7 +29,7 @@ var _ = Describe("Two managers at once", func() {
 	var (
 		leader, other *rig.Manager
 		namespace     string
-		policy        *v1alpha1.Policy
+		policy        *v1alpha1.ClusterRegoPolicy
 	)
 	BeforeEach(func(ctx context.Context) {
 		namespace = suite.Namespace(ctx, "leader")

@@ -21,7 +21,7 @@ func target(namespace string) faultproxy.Match {
 
 // rollout matches every write of a rollout: targets and Evenkeel's own records.
 func rollout(namespace string) faultproxy.Match {
-	records := []string{"remediations", "remediationslices", "circuitbreakers"}
+	records := []string{"remediations", "remediationslices", "remediationbreakers"}
 	return func(r faultproxy.Request) bool {
 		return r.IsWrite() && r.Group == v1alpha1.GroupVersion.Group && slices.Contains(records, r.Resource) || target(namespace)(r)
 	}

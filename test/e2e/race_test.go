@@ -26,7 +26,7 @@ var _ = Describe("A rollout that races with others", Ordered, func() {
 	var (
 		manager   *rig.Manager
 		namespace string
-		policy    *v1alpha1.Policy
+		policy    *v1alpha1.ClusterRegoPolicy
 	)
 	BeforeAll(func(ctx context.Context) { manager = suite.StartManager(ctx) })
 	BeforeEach(func(ctx context.Context) {
@@ -174,7 +174,7 @@ var _ = Describe("A rollout that races with others", Ordered, func() {
 		counts := patched(namespace, manager.Proxy.Writes())
 		Expect(counts).To(HaveLen(4))
 		Expect(counts).To(HaveEach(1), "successful patches by UID")
-		breaker := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
+		breaker := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
 		Expect(suite.Get(ctx, breaker)).To(Succeed())
 		Expect(breaker.Status.State).To(Equal(v1alpha1.BreakerClosed))
 		Expect(breaker.Status.Failures).To(BeZero())

@@ -19,7 +19,7 @@ import (
 // policyWrite finds the writes of policies by a method, their status apart.
 func policyWrite(method string) faultproxy.Match {
 	return func(r faultproxy.Request) bool {
-		return r.IsWrite() && r.Resource == "policies" && r.Subresource == "" && r.Method == method
+		return r.IsWrite() && r.Resource == "clusterregopolicies" && r.Subresource == "" && r.Method == method
 	}
 }
 
@@ -40,18 +40,18 @@ var _ = Describe("A policy source", func() {
 			Eventually(ctx, killed.Hits).Should(Equal(1))
 			Eventually(ctx, manager.Running).Should(BeFalse())
 			manager.Proxy.Reset()
-			Expect(suite.Get(ctx, &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: leaves}})).To(Succeed(), "what leaves is removed last")
+			Expect(suite.Get(ctx, &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: leaves}})).To(Succeed(), "what leaves is removed last")
 
 			Expect(manager.Start(ctx)).To(Succeed())
 			source.AwaitCommit(ctx, commit)
-			list := &v1alpha1.PolicyList{}
+			list := &v1alpha1.ClusterRegoPolicyList{}
 			Expect(suite.API.List(ctx, list, client.MatchingLabels{v1alpha1.LabelSourceName: ns})).To(Succeed())
 			names := []string{}
 			for _, p := range list.Items {
 				names = append(names, p.Name)
 			}
 			Expect(names).To(ConsistOf(stays, comes))
-			Expect(suite.Policy(ctx, stays).Spec.Modules[0].Rego).To(ContainSubstring("ugly"))
+			Expect(suite.Policy(ctx, stays).Spec.Rego.Main).To(ContainSubstring("ugly"))
 		},
 		Entry("between two policies", 2, http.MethodPatch),
 		Entry("between the last policy and what is removed", 1, http.MethodDelete),

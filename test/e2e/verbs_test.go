@@ -34,7 +34,7 @@ var _ = Describe("A fix of another verb whose manager is killed", func() {
 	}
 	// run kills the manager at the first write of a method to a resource, starts
 	// it again, and returns the writes that happened in the namespace by method.
-	run := func(ctx context.Context, policy *v1alpha1.Policy, method string, fault func(*rig.Manager) faultproxy.Fault) map[string]int {
+	run := func(ctx context.Context, policy *v1alpha1.ClusterRegoPolicy, method string, fault func(*rig.Manager) faultproxy.Fault) map[string]int {
 		GinkgoHelper()
 		manager := suite.StartManager(ctx)
 		// The policy itself is read while the proxy asks.
@@ -103,7 +103,7 @@ var _ = Describe("A fix of another verb whose manager is killed", func() {
 		old := pods.Items[0]
 		no := false
 		policy := fixture.Policy(namespace, namespace, fixture.Acts(fmt.Sprintf("input.object.metadata.name == %q", old.Name), evict),
-			fixture.Kinds("", "Pod"), fixture.Unselected, func(p *v1alpha1.Policy) { p.Spec.Match.PodTemplates = &no },
+			fixture.Kinds("", "Pod"), fixture.Unselected, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Match.PodTemplates = &no },
 			fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Allowing(v1alpha1.ActionEvict), fixture.Deadline(60*time.Second)))
 		Expect(run(ctx, policy, http.MethodPost, fault)).To(Equal(map[string]int{"POST": 1}))
 		Expect(suite.API.List(ctx, pods, client.InNamespace(namespace))).To(Succeed())

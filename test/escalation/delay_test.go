@@ -52,10 +52,10 @@ var _ = Describe("Time to escalation", func() {
 })
 
 // open makes a breaker of a policy that opens now.
-func open(ctx context.Context, policy string) *v1alpha1.CircuitBreaker {
+func open(ctx context.Context, policy string) *v1alpha1.RemediationBreaker {
 	GinkgoHelper()
-	cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy},
-		Spec: v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: policy}}}
+	cb := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy},
+		Spec: v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: policy}}}
 	suite.Create(ctx, cb)
 	DeferCleanup(func(ctx context.Context) { suite.RemoveBreaker(ctx, cb.Name) })
 	closed := cb.DeepCopy()

@@ -16,11 +16,11 @@ import (
 )
 
 func owner(name string) fixture.PolicyModifier {
-	return func(p *v1alpha1.Policy) { p.Spec.Owner = name }
+	return func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Owner = name }
 }
 
 // harm makes Deployments, and a policy of the team shop whose fix does them harm.
-func harm(ctx context.Context, namespace string) *v1alpha1.Policy {
+func harm(ctx context.Context, namespace string) *v1alpha1.ClusterRegoPolicy {
 	GinkgoHelper()
 	for i := range 3 {
 		suite.Create(ctx, fixture.Deployment(namespace, fmt.Sprintf("web-%d", i)))
@@ -39,7 +39,7 @@ func harm(ctx context.Context, namespace string) *v1alpha1.Policy {
 
 var _ = Describe("A plan that did harm", Ordered, func() {
 	var (
-		policy *v1alpha1.Policy
+		policy *v1alpha1.ClusterRegoPolicy
 		rem    *v1alpha1.Remediation
 		labels map[string]string
 	)
@@ -69,7 +69,7 @@ var _ = Describe("A plan that did harm", Ordered, func() {
 			canary := suite.Records(ctx, rem)[0]
 			Expect(n.Annotations["description"]).To(And(
 				ContainSubstring("- Deployment %s/%s: Reverted (%s)", canary.Object.Namespace, canary.Object.Name, canary.Reason),
-				ContainSubstring("kubectl annotate policy %s evenkeel.dev/retry=%s", policy.Name, rem.Name)))
+				ContainSubstring("kubectl annotate rego %s evenkeel.dev/retry=%s", policy.Name, rem.Name)))
 			Expect(n.StartsAt).To(BeTemporally("~", rem.Status.CompletedAt.Time, time.Second))
 		}
 	})
@@ -111,8 +111,8 @@ var _ = Describe("A plan that did harm", Ordered, func() {
 	It("is resolved once the policy is mended, and its breaker's alert once that is closed", func(ctx context.Context) {
 		broken := map[string]string{"alertname": "EvenkeelBreakerOpen", "policy": policy.Name, "scope": "Policy", "owner": "shop"}
 		Expect(first.inbox.Of("firing", broken)).NotTo(BeEmpty())
-		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.Policy) {
-			p.Spec.Modules[0].Rego = fixture.RequireTemplateLabel("team", "shop")
+		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Rego.Main = fixture.RequireTemplateLabel("team", "shop")
 		})
 		for _, p := range []peer{first, second} {
 			Eventually(ctx, told(p, "resolved")).Should(HaveLen(1))

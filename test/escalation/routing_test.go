@@ -21,7 +21,7 @@ import (
 // force holds a breaker open for the rest of the spec.
 func force(ctx context.Context, name string, scope v1alpha1.BreakerScope) {
 	GinkgoHelper()
-	cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.CircuitBreakerSpec{Scope: scope}}
+	cb := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RemediationBreakerSpec{Scope: scope}}
 	Expect(client.IgnoreAlreadyExists(suite.API.Create(ctx, cb))).To(Succeed())
 	set := func(ctx context.Context, mode string) error {
 		patch := fmt.Sprintf(`{"spec":{"mode":%q}}`, mode)
@@ -33,7 +33,7 @@ func force(ctx context.Context, name string, scope v1alpha1.BreakerScope) {
 
 // heldByBreaker makes a policy of the team shop whose plan is held by its breaker,
 // and escalated at once.
-func heldByBreaker(ctx context.Context, about string) *v1alpha1.Policy {
+func heldByBreaker(ctx context.Context, about string) *v1alpha1.ClusterRegoPolicy {
 	GinkgoHelper()
 	namespace := suite.Namespace(ctx, about)
 	suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
@@ -90,7 +90,7 @@ var _ = Describe("What an Alertmanager is told to leave out", func() {
 		Eventually(ctx, func() []rig.Notification { return first.inbox.Of("firing", labels) }).Should(HaveLen(before + 1))
 		Expect(first.inbox.Of("firing", labels)[before].Receiver).To(Equal("platform"))
 		resolved := len(first.inbox.Of("resolved", labels))
-		release := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.GlobalBreakerName}}
+		release := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.GlobalBreakerName}}
 		Expect(suite.API.Patch(ctx, release, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"mode":"Automatic"}}`)))).To(Succeed())
 		Eventually(ctx, func() []rig.Notification { return first.inbox.Of("resolved", labels) }).Should(HaveLen(resolved + 1))
 	})

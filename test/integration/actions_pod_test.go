@@ -36,7 +36,7 @@ func pods(ctx context.Context, namespace string) []corev1.Pod {
 var _ = Describe("A fix that evicts Pods", func() {
 	var (
 		namespace string
-		policy    *v1alpha1.Policy
+		policy    *v1alpha1.ClusterRegoPolicy
 		budget    *policyv1.PodDisruptionBudget
 		pod       corev1.Pod
 	)
@@ -49,7 +49,7 @@ var _ = Describe("A fix that evicts Pods", func() {
 		budget = &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"},
 			Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &one, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web-0"}}}}
 		policy = fixture.Policy(namespace, namespace, fixture.Acts(tainted, `{"action": "evict"}`), fixture.Kinds("", "Pod"), fixture.Unselected,
-			func(p *v1alpha1.Policy) {
+			func(p *v1alpha1.ClusterRegoPolicy) {
 				no := false
 				p.Spec.Match.PodTemplates = &no
 			},
@@ -108,7 +108,7 @@ var _ = Describe("A fix that evicts Pods", func() {
 		Expect(record.Reason).To(Equal(v1alpha1.ReasonDisruptionBudget))
 		Expect(record.Message).To(And(ContainSubstring("within 3s"), ContainSubstring("disruption budget")))
 		Expect(succeeded(namespace, "POST", "pods", "eviction")).To(BeZero())
-		breaker := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
+		breaker := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
 		Expect(suite.Get(ctx, breaker)).To(Succeed())
 		Expect(breaker.Status.State).To(Equal(v1alpha1.BreakerClosed))
 		Expect(breaker.Status.ConsecutiveFailures).To(BeZero())
@@ -146,7 +146,7 @@ var _ = Describe("A fix that evicts Pods", func() {
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRollbackIncomplete)
 		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonVerificationFailed))
 		Expect(rem.Status.Message).To(And(ContainSubstring("violates again"), ContainSubstring("mend the template of Deployment "+namespace+"/web-0")))
-		awaitBreaker(ctx, v1alpha1.PolicyBreakerPrefix+policy.Name, func(g Gomega, s v1alpha1.CircuitBreakerStatus) {
+		awaitBreaker(ctx, v1alpha1.PolicyBreakerPrefix+policy.Name, func(g Gomega, s v1alpha1.RemediationBreakerStatus) {
 			g.Expect(s.State).To(Equal(v1alpha1.BreakerOpen))
 		})
 		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name, ContainSubstring("mend the policy"))
@@ -184,7 +184,7 @@ var _ = Describe("A fix of the status", func() {
 		return c
 	}
 	ready := map[string]any{"daysLeft": int64(5), "conditions": []any{map[string]any{"type": "Ready", "status": "True", "reason": "Issued", "message": "up to date"}}}
-	policyWith := func(condition string, strategy ...func(*v1alpha1.RemediationStrategy)) *v1alpha1.Policy {
+	policyWith := func(condition string, strategy ...func(*v1alpha1.RemediationStrategy)) *v1alpha1.ClusterRegoPolicy {
 		return fixture.Policy(namespace, namespace, fixture.Acts(due, fmt.Sprintf(addCondition, condition)),
 			fixture.Kinds("verbs.example.com", "Certificate"), fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
 	}

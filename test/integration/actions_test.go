@@ -60,7 +60,7 @@ var _ = Describe("The verbs of a fix", func() {
 	var namespace string
 	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "verbs") })
 
-	over := func(group, kind, rego string, strategy ...func(*v1alpha1.RemediationStrategy)) *v1alpha1.Policy {
+	over := func(group, kind, rego string, strategy ...func(*v1alpha1.RemediationStrategy)) *v1alpha1.ClusterRegoPolicy {
 		return fixture.Policy(namespace, namespace, rego, fixture.Kinds(group, kind), fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
 	}
 

@@ -66,7 +66,7 @@ var _ = Describe("Admission", func() {
 	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "admission") })
 
 	It("refuses under Deny, and names policy, path, reason, fix and runbook", func(ctx context.Context) {
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Enforced(v1alpha1.EnforcementDeny)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Enforced(v1alpha1.AdmissionDeny)))
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "web"), And(
 			ContainSubstring("ConfigMap "+namespace+"/web is refused by policy "+namespace),
 			ContainSubstring("/data/state: state must be good"),
@@ -77,7 +77,7 @@ var _ = Describe("Admission", func() {
 
 	It("lets through with a warning under Warn, and without one under DryRun", func(ctx context.Context) {
 		suite.CreatePolicy(ctx, fixture.Policy(namespace+"-dryrun", namespace, fixture.DenyState("bad")))
-		suite.CreatePolicy(ctx, fixture.Policy(namespace+"-warn", namespace, fixture.MendState, fixture.Enforced(v1alpha1.EnforcementWarn)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace+"-warn", namespace, fixture.MendState, fixture.Enforced(v1alpha1.AdmissionWarn)))
 		api, warned := warningClient()
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(api.Create(ctx, fixture.ConfigMap(namespace, "web"), client.DryRunAll)).To(Succeed())
@@ -90,7 +90,7 @@ var _ = Describe("Admission", func() {
 		old := fixture.ConfigMap(namespace, "old")
 		fine := good(namespace)
 		suite.Create(ctx, old, fine)
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Enforced(v1alpha1.EnforcementDeny)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Enforced(v1alpha1.AdmissionDeny)))
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "new"), ContainSubstring("state must be good"))
 
 		api, warned := warningClient()
@@ -105,7 +105,7 @@ var _ = Describe("Admission", func() {
 		kept := fixture.ConfigMap(namespace, "kept")
 		suite.Create(ctx, kept, good(namespace))
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.DenyState("bad"),
-			fixture.Enforced(v1alpha1.EnforcementDeny), fixture.On(v1alpha1.OperationDelete)))
+			fixture.Enforced(v1alpha1.AdmissionDeny), fixture.On(v1alpha1.OperationDelete)))
 		Eventually(ctx, func() error {
 			return suite.API.Delete(ctx, kept, client.DryRunAll)
 		}).Should(MatchError(ContainSubstring("state must not be bad")))
@@ -117,7 +117,7 @@ var _ = Describe("Admission", func() {
 		old := fixture.Deployment(namespace, "old")
 		suite.Create(ctx, old)
 		policy := fixture.Policy(namespace, namespace, fixture.RequireTemplateLabel("team", "shop"),
-			fixture.Kinds("", "Pod"), fixture.Enforced(v1alpha1.EnforcementDeny), fixture.Unselected)
+			fixture.Kinds("", "Pod"), fixture.Enforced(v1alpha1.AdmissionDeny), fixture.Unselected)
 		suite.CreatePolicy(ctx, policy)
 		awaitRefusal(ctx, fixture.Deployment(namespace, "new"), And(
 			ContainSubstring("Deployment "+namespace+"/new"), ContainSubstring("/spec/template/metadata/labels")))
@@ -144,7 +144,7 @@ var _ = Describe("Admission", func() {
 
 	It("judges a container that is added to a running Pod", func(ctx context.Context) {
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, denyEvilImage,
-			fixture.Kinds("", "Pod"), fixture.Enforced(v1alpha1.EnforcementDeny), fixture.Unselected))
+			fixture.Kinds("", "Pod"), fixture.Enforced(v1alpha1.AdmissionDeny), fixture.Unselected))
 		pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "good"}}}}
 		pod.Namespace, pod.Name = namespace, "web"
 		suite.Create(ctx, pod)
@@ -163,7 +163,7 @@ var _ = Describe("Admission", func() {
 			return fmt.Sprintf("package fixture.swap\n\nimport rego.v1\n\ndeny contains {\"msg\": \"refused by revision %[1]d, part one\"} if input.object.data.state == \"bad\"\n\n"+
 				"deny contains {\"msg\": \"refused by revision %[1]d, part two\"} if input.object.data.state == \"bad\"\n", n)
 		}
-		policy := fixture.Policy(namespace, namespace, revision(0), fixture.Enforced(v1alpha1.EnforcementDeny), fixture.OnFailure(v1alpha1.FailurePolicyFail))
+		policy := fixture.Policy(namespace, namespace, revision(0), fixture.Enforced(v1alpha1.AdmissionDeny), fixture.OnFailure(v1alpha1.FailurePolicyFail))
 		suite.CreatePolicy(ctx, policy)
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "web"), ContainSubstring("revision 0"))
 
@@ -172,7 +172,7 @@ var _ = Describe("Admission", func() {
 		swapping.Go(func() {
 			defer GinkgoRecover()
 			for n := 1; n <= swaps; n++ {
-				suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.Policy) { p.Spec.Modules[0].Rego = revision(n) })
+				suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Main = revision(n) })
 			}
 		})
 		for i := range requests {

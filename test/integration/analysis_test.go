@@ -26,7 +26,7 @@ var _ = Describe("A rollout that is judged by metrics", func() {
 	errors := func(value any) string { return fmt.Sprintf("errors{namespace=%q} %v\n", namespace, value) }
 	// judged makes the policy that mends the ConfigMaps, and waits until Prometheus
 	// has what the exporter serves, so that no baseline is taken too early.
-	judged := func(ctx context.Context, condition string, modifiers ...func(*v1alpha1.AnalysisMetric)) *v1alpha1.Policy {
+	judged := func(ctx context.Context, condition string, modifiers ...func(*v1alpha1.AnalysisMetric)) *v1alpha1.ClusterRegoPolicy {
 		GinkgoHelper()
 		policy := fixture.Policy(namespace, namespace, fixture.MendState,
 			fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Metric("errors", query, condition, modifiers...)))
@@ -63,7 +63,7 @@ var _ = Describe("A rollout that is judged by metrics", func() {
 		Expect(mended(ctx, namespace)).To(BeZero())
 		Expect(patchedObjects(namespace)).To(HaveLen(2), "written and set back")
 		suite.AwaitEvent(ctx, "RollingBack", rem.Name, ContainSubstring("metric errors: sample 11, baseline 1, misses"))
-		breaker := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
+		breaker := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
 		Expect(suite.Get(ctx, breaker)).To(Succeed())
 		Expect(breaker.Status.Reason).To(Equal("CanaryFailed"))
 	})

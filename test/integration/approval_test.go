@@ -71,7 +71,7 @@ func user(name string) client.Client {
 func authors(ctx context.Context) string {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "test-author"},
-		Rules: []rbacv1.PolicyRule{{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"policies"}, Verbs: []string{"get", "create", "update"}}}}
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"clusterregopolicies"}, Verbs: []string{"get", "create", "update"}}}}
 	suite.Create(ctx, role)
 	DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, role)).To(Succeed()) })
 	return role.Name
@@ -89,13 +89,15 @@ var _ = Describe("The author of a policy", func() {
 		Expect(policy.Annotations).To(Equal(map[string]string{v1alpha1.AnnotationAuthor: "ann", v1alpha1.AnnotationAuthors: recorded, "theirs": "kept"}))
 
 		By("keeping it when anything else is changed")
-		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.Policy) { p.Annotations = map[string]string{v1alpha1.AnnotationAuthor: "bob"} })
+		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Annotations = map[string]string{v1alpha1.AnnotationAuthor: "bob"}
+		})
 		Expect(suite.Policy(ctx, policy.Name).Annotations).To(Equal(map[string]string{v1alpha1.AnnotationAuthor: "ann", v1alpha1.AnnotationAuthors: recorded}))
-		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.Policy) { p.Annotations = nil })
+		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) { p.Annotations = nil })
 		Expect(suite.Policy(ctx, policy.Name).Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationAuthor, "ann"))
 
 		By("replacing it when the spec is changed")
-		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.Policy) { p.Spec.Title = "Another title" })
+		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Title = "Another title" })
 		Expect(suite.Policy(ctx, policy.Name).Annotations[v1alpha1.AnnotationAuthor]).To(And(Not(Equal("ann")), Not(BeEmpty())))
 	})
 })

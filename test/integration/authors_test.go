@@ -21,17 +21,17 @@ import (
 func editors(ctx context.Context) string {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "test-editor"},
-		Rules: []rbacv1.PolicyRule{{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"policies", "policies/status"}, Verbs: []string{"*"}}}}
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"clusterregopolicies", "clusterregopolicies/status"}, Verbs: []string{"*"}}}}
 	suite.Create(ctx, role)
 	DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, role)).To(Succeed()) })
 	return role.Name
 }
 
 // editAs changes a policy as a user, again if somebody else wrote it meanwhile.
-func editAs(ctx context.Context, as client.Client, name string, change func(*v1alpha1.Policy)) {
+func editAs(ctx context.Context, as client.Client, name string, change func(*v1alpha1.ClusterRegoPolicy)) {
 	GinkgoHelper()
 	Eventually(ctx, func() error {
-		p := &v1alpha1.Policy{}
+		p := &v1alpha1.ClusterRegoPolicy{}
 		Expect(as.Get(ctx, client.ObjectKey{Name: name}, p)).To(Succeed())
 		change(p)
 		err := as.Update(ctx, p)
@@ -79,7 +79,7 @@ var _ = Describe("Whoever has ever changed a policy", func() {
 
 	It("may not approve it after somebody else's trivial edit, nor may who made that", func(ctx context.Context) {
 		refused(ctx, 1, map[string]client.Client{"ann": ann})
-		editAs(ctx, bob, policy, func(p *v1alpha1.Policy) { p.Spec.Modules[0].Rego += "\n# a comment\n" })
+		editAs(ctx, bob, policy, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Main += "\n# a comment\n" })
 		rem := refused(ctx, 2, map[string]client.Client{"ann": ann, "bob": bob})
 		Expect(rem.Spec.Policy.Author).To(Equal("bob"))
 		Expect(rem.Spec.Policy.Authors).To(Equal([]string{"ann", "bob"}))
@@ -91,7 +91,7 @@ var _ = Describe("Whoever has ever changed a policy", func() {
 	It("may not approve it after editing annotations, labels or the status", func(ctx context.Context) {
 		forged := record.Record{Users: []string{"zoe"}, Generation: 1}.String()
 		for _, annotations := range []map[string]string{nil, {v1alpha1.AnnotationAuthors: forged}, {v1alpha1.AnnotationAuthor: "zoe", v1alpha1.AnnotationAuthors: forged}} {
-			editAs(ctx, ann, policy, func(p *v1alpha1.Policy) { p.Annotations = annotations })
+			editAs(ctx, ann, policy, func(p *v1alpha1.ClusterRegoPolicy) { p.Annotations = annotations })
 			Expect(wrote(ctx)).To(Equal(record.Record{Users: []string{"ann"}, Generation: 1}))
 		}
 		Eventually(ctx, func() error {
@@ -121,7 +121,7 @@ var _ = Describe("Whoever has ever changed a policy", func() {
 	It("may not be pushed out of the record by others: nobody approves then", func(ctx context.Context) {
 		for i := range record.MaxUsers {
 			another := userWith(ctx, fmt.Sprint("another", i), "test-editor")
-			editAs(ctx, another, policy, func(p *v1alpha1.Policy) { p.Spec.Title = fmt.Sprint("Title ", i) })
+			editAs(ctx, another, policy, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Title = fmt.Sprint("Title ", i) })
 		}
 		Expect(wrote(ctx).More).To(BeTrue())
 		Expect(wrote(ctx).Users).To(And(HaveLen(record.MaxUsers), ContainElement("ann")))

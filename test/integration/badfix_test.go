@@ -104,7 +104,7 @@ var _ = Describe("A fix that doesn't work", func() {
 		namespace := suite.Namespace(ctx, "badfix")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
 		before := versions(ctx, namespace)
-		other := fixture.Policy(namespace+"-other", namespace, fixture.DenyState("good"), fixture.Enforced(v1alpha1.EnforcementDeny))
+		other := fixture.Policy(namespace+"-other", namespace, fixture.DenyState("good"), fixture.Enforced(v1alpha1.AdmissionDeny))
 		suite.CreatePolicy(ctx, other)
 		awaitRefusal(ctx, good(namespace), ContainSubstring("state must not be good"))
 		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))

@@ -16,11 +16,11 @@ import (
 )
 
 // apply applies a policy as a user would, and returns what kubectl says.
-func apply(ctx context.Context, p *v1alpha1.Policy) (string, error) {
+func apply(ctx context.Context, p *v1alpha1.ClusterRegoPolicy) (string, error) {
 	GinkgoHelper()
 	p = p.DeepCopy()
-	p.APIVersion, p.Kind, p.ResourceVersion = v1alpha1.GroupVersion.String(), "Policy", ""
-	p.ManagedFields, p.Status = nil, v1alpha1.PolicyStatus{}
+	p.APIVersion, p.Kind, p.ResourceVersion = v1alpha1.GroupVersion.String(), "ClusterRegoPolicy", ""
+	p.ManagedFields, p.Status = nil, v1alpha1.RegoPolicyStatus{}
 	text, err := json.Marshal(p)
 	Expect(err).NotTo(HaveOccurred())
 	_, stderr, err := suite.Kubectl(ctx, string(text), "apply", "-f", "-")
@@ -31,7 +31,7 @@ var _ = Describe("A policy that couldn't work", func() {
 	DescribeTable("is refused with the file, the line and the reason, and the revision in force stays",
 		func(ctx context.Context, rego string, says ...string) {
 			namespace := suite.Namespace(ctx, "badrego")
-			policy := fixture.Policy(namespace, namespace, fixture.DenyState("bad"), fixture.Enforced(v1alpha1.EnforcementDeny))
+			policy := fixture.Policy(namespace, namespace, fixture.DenyState("bad"), fixture.Enforced(v1alpha1.AdmissionDeny))
 			suite.CleanUp(policy.Name)
 			_, err := apply(ctx, policy)
 			Expect(err).NotTo(HaveOccurred())
@@ -40,7 +40,7 @@ var _ = Describe("A policy that couldn't work", func() {
 			inForce := suite.Policy(ctx, policy.Name)
 
 			broken := policy.DeepCopy()
-			broken.Spec.Modules[0].Rego = rego
+			broken.Spec.Rego.Main = rego
 			stderr, err := apply(ctx, broken)
 			Expect(err).To(HaveOccurred())
 			for _, text := range says {
@@ -62,7 +62,7 @@ var _ = Describe("A policy that couldn't work", func() {
 	)
 
 	DescribeTable("is refused at creation with the field and what to do",
-		func(ctx context.Context, change func(*v1alpha1.Policy), says ...string) {
+		func(ctx context.Context, change func(*v1alpha1.ClusterRegoPolicy), says ...string) {
 			policy := fixture.Policy("refused", "nowhere", fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic), change)
 			suite.CleanUp(policy.Name)
 			stderr, err := apply(ctx, policy)
@@ -77,7 +77,7 @@ var _ = Describe("A policy that couldn't work", func() {
 			"spec.match.resources[0].kinds[0]", `did you mean "Deployment" of group "apps"`),
 		Entry("for a kind in the wrong group", fixture.Kinds("", "Deployment"),
 			"spec.match.resources[0].kinds[0]", `set apiGroups to "apps"`),
-		Entry("for one of Evenkeel's own kinds", fixture.Kinds("evenkeel.dev", "Policy"),
+		Entry("for one of Evenkeel's own kinds", fixture.Kinds("evenkeel.dev", "ClusterRegoPolicy"),
 			"spec.match.resources[0].kinds[0]", "never judged"),
 		Entry("for waves that fall", remediated(fixture.Waves("50%", "25%", "100%")),
 			"spec.remediation.waves[1]", "never fall"),
@@ -112,6 +112,6 @@ var _ = Describe("A policy that couldn't work", func() {
 	)
 })
 
-func remediated(change func(*v1alpha1.RemediationStrategy)) func(*v1alpha1.Policy) {
-	return func(p *v1alpha1.Policy) { change(&p.Spec.Remediation) }
+func remediated(change func(*v1alpha1.RemediationStrategy)) func(*v1alpha1.ClusterRegoPolicy) {
+	return func(p *v1alpha1.ClusterRegoPolicy) { change(&p.Spec.Remediation) }
 }

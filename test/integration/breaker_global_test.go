@@ -18,8 +18,8 @@ import (
 var _ = Describe("The editor of one namespace", func() {
 	It("who deletes each object as soon as it is fixed opens her own breakers, and holds no other policy", func(ctx context.Context) {
 		eve, shop := suite.Namespace(ctx, "eve"), suite.Namespace(ctx, "shop")
-		breaker := func(name string) *v1alpha1.CircuitBreaker {
-			cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		breaker := func(name string) *v1alpha1.RemediationBreaker {
+			cb := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}}
 			Expect(client.IgnoreNotFound(suite.Get(ctx, cb))).To(Succeed())
 			return cb
 		}
@@ -28,8 +28,8 @@ var _ = Describe("The editor of one namespace", func() {
 			suite.Create(ctx, fixture.ConfigMap(eve, key, fixture.Labelled("only", key)))
 			policy := fixture.Policy(fmt.Sprintf("%s-%d", eve, i), eve, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RemediationStrategy) {
 				s.Soak = &metav1.Duration{Duration: time.Minute}
-			}), func(p *v1alpha1.Policy) {
-				p.Spec.Match.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"only": key}}
+			}), func(p *v1alpha1.ClusterRegoPolicy) {
+				p.Spec.Match.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"only": key}}
 			})
 			suite.CreatePolicy(ctx, policy)
 			Eventually(ctx, func(g Gomega) {

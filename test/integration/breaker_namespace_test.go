@@ -12,11 +12,11 @@ import (
 )
 
 // makeBreaker creates a namespace's breaker, which goes with the spec.
-func makeBreaker(ctx context.Context, namespace string, mode v1alpha1.BreakerMode) *v1alpha1.CircuitBreaker {
+func makeBreaker(ctx context.Context, namespace string, mode v1alpha1.BreakerMode) *v1alpha1.RemediationBreaker {
 	GinkgoHelper()
-	cb := &v1alpha1.CircuitBreaker{
+	cb := &v1alpha1.RemediationBreaker{
 		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.NamespaceBreakerPrefix + namespace},
-		Spec: v1alpha1.CircuitBreakerSpec{Mode: mode,
+		Spec: v1alpha1.RemediationBreakerSpec{Mode: mode,
 			Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: namespace}},
 	}
 	suite.Create(ctx, cb)
@@ -28,7 +28,7 @@ var _ = Describe("The circuit breaker of a namespace", func() {
 	It("keeps back that namespace's targets, and no others", func(ctx context.Context) {
 		barred, free := suite.Namespace(ctx, "barred"), suite.Namespace(ctx, "free")
 		breaker := makeBreaker(ctx, barred, v1alpha1.BreakerForcedOpen)
-		awaitBreaker(ctx, breaker.Name, func(g Gomega, st v1alpha1.CircuitBreakerStatus) {
+		awaitBreaker(ctx, breaker.Name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
 			g.Expect(st.Mode).To(Equal(v1alpha1.BreakerForcedOpen))
 		})
 		suite.AwaitEvent(ctx, "KillSwitchOn", breaker.Name, ContainSubstring("no new write begins"))

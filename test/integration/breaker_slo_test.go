@@ -32,7 +32,7 @@ var _ = Describe("An error budget", func() {
 		Expect(breakerOf(ctx, name).Status.State).To(Equal(v1alpha1.BreakerClosed), "no answer opens nothing")
 
 		exporter.Set(ratio(1))
-		burning := awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.CircuitBreakerStatus) { g.Expect(st.Reason).To(Equal("SLOBurn")) })
+		burning := awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) { g.Expect(st.Reason).To(Equal("SLOBurn")) })
 		exporter.Set(ratio(0.01))
 		Expect(burning.Status.SLO.Spent).To(HavePrefix("1.38"), "an hour of errors alone spends 139 %% of a month's budget")
 		suite.AwaitEvent(ctx, "BreakerOpened", name, ContainSubstring("138.9 % of the error budget"))

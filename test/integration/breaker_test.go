@@ -18,9 +18,9 @@ import (
 )
 
 // breakerOf reads a breaker; nil when there is none.
-func breakerOf(ctx context.Context, name string) *v1alpha1.CircuitBreaker {
+func breakerOf(ctx context.Context, name string) *v1alpha1.RemediationBreaker {
 	GinkgoHelper()
-	cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	cb := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	err := suite.Get(ctx, cb)
 	Expect(client.IgnoreNotFound(err)).To(Succeed())
 	if err != nil {
@@ -30,9 +30,9 @@ func breakerOf(ctx context.Context, name string) *v1alpha1.CircuitBreaker {
 }
 
 // awaitBreaker waits until a breaker's status is as accept wants it.
-func awaitBreaker(ctx context.Context, name string, accept func(Gomega, v1alpha1.CircuitBreakerStatus)) *v1alpha1.CircuitBreaker {
+func awaitBreaker(ctx context.Context, name string, accept func(Gomega, v1alpha1.RemediationBreakerStatus)) *v1alpha1.RemediationBreaker {
 	GinkgoHelper()
-	var cb *v1alpha1.CircuitBreaker
+	var cb *v1alpha1.RemediationBreaker
 	Eventually(ctx, func(g Gomega) {
 		cb = breakerOf(ctx, name)
 		g.Expect(cb).NotTo(BeNil(), "there is no breaker %s", name)
@@ -64,7 +64,7 @@ var _ = Describe("A circuit breaker", func() {
 			fixture.Unselected, fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(4*time.Second)))
 		suite.CreatePolicy(ctx, policy)
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
-		breaker := awaitBreaker(ctx, v1alpha1.NamespaceBreakerPrefix+failing, func(g Gomega, st v1alpha1.CircuitBreakerStatus) {
+		breaker := awaitBreaker(ctx, v1alpha1.NamespaceBreakerPrefix+failing, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
 			g.Expect(st.Failures).To(BeEquivalentTo(1))
 			g.Expect(st.State).To(Equal(v1alpha1.BreakerClosed), "one policy's failed canary doesn't close a namespace to the others")
 		})
@@ -78,7 +78,7 @@ var _ = Describe("A circuit breaker", func() {
 			g.Expect(err).To(HaveOccurred())
 		}).Should(Succeed())
 		mergePatch(ctx, suite.API, breaker, `{"metadata":{"annotations":{"look":"again"}}}`)
-		Eventually(ctx, func() *v1alpha1.CircuitBreaker { return breakerOf(ctx, breaker.Name) }).Should(BeNil())
+		Eventually(ctx, func() *v1alpha1.RemediationBreaker { return breakerOf(ctx, breaker.Name) }).Should(BeNil())
 	})
 
 	It("opens on a storm of new violations before any of them is mended, and a reset in the user's name lets the plan go on", func(ctx context.Context) {
@@ -91,7 +91,7 @@ var _ = Describe("A circuit breaker", func() {
 		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, storms(3),
 			func(s *v1alpha1.RemediationStrategy) { s.Breaker.Cooldown = metav1.Duration{Duration: time.Hour} }))
 		suite.CreatePolicy(ctx, policy)
-		awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.CircuitBreakerStatus) {
+		awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
 			g.Expect(st.Storm).NotTo(BeNil())
 			g.Expect(st.Storm.Violating).To(BeEquivalentTo(6))
 			g.Expect(st.State).To(Equal(v1alpha1.BreakerClosed), "what the first scan finds is no storm")
@@ -99,7 +99,7 @@ var _ = Describe("A circuit breaker", func() {
 		for i := range 3 {
 			suite.Create(ctx, fixture.ConfigMap(namespace, fmt.Sprintf("late-%d", i)))
 		}
-		awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.CircuitBreakerStatus) {
+		awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
 			g.Expect(st.State).To(Equal(v1alpha1.BreakerOpen))
 			g.Expect(st.Reason).To(Equal("Storm"))
 		})
@@ -112,7 +112,9 @@ var _ = Describe("A circuit breaker", func() {
 		alice := userWith(ctx, "alice", operators(ctx))
 		cb := breakerOf(ctx, name)
 		mergePatch(ctx, alice, cb, `{"spec":{"resetToken":"1","reason":"the import was meant","requests":[{"action":"Reset","token":"1","user":"bob","time":"2026-01-01T00:00:00Z"}]}}`)
-		cb = awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.CircuitBreakerStatus) { g.Expect(st.LastHandledResetToken).To(Equal("1")) })
+		cb = awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
+			g.Expect(st.LastHandledResetToken).To(Equal("1"))
+		})
 		Expect(cb.Status.State).To(Equal(v1alpha1.BreakerClosed))
 		Expect(cb.Status.LastReset.By).To(Equal("alice"), "nobody resets in another's name")
 		Expect(cb.Status.LastReset.Reason).To(Equal("the import was meant"))
@@ -128,20 +130,20 @@ var _ = Describe("A circuit breaker", func() {
 		mergePatch(ctx, suite.API, optOut, fmt.Sprintf(`{"metadata":{"annotations":{%q:"paused"}}}`, v1alpha1.AnnotationRemediation))
 		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, storms(2)))
 		suite.CreatePolicy(ctx, policy)
-		awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.CircuitBreakerStatus) { g.Expect(st.Storm).NotTo(BeNil()) })
+		awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) { g.Expect(st.Storm).NotTo(BeNil()) })
 		for opening := range int32(3) {
 			for i := range 2 {
 				suite.Create(ctx, fixture.ConfigMap(namespace, fmt.Sprintf("storm-%d-%d", opening, i)))
 			}
-			awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.CircuitBreakerStatus) { g.Expect(st.Openings).To(Equal(opening + 1)) })
+			awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) { g.Expect(st.Openings).To(Equal(opening + 1)) })
 			if opening < 2 {
 				// It cools down by itself, while no plan asks it.
-				awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.CircuitBreakerStatus) {
+				awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
 					g.Expect(st.State).To(Equal(v1alpha1.BreakerHalfOpen))
 				})
 			}
 		}
-		cb := awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.CircuitBreakerStatus) { g.Expect(st.Demoted).NotTo(BeNil()) })
+		cb := awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) { g.Expect(st.Demoted).NotTo(BeNil()) })
 		Expect(cb.Status.Demoted.Revision).To(Equal(suite.Policy(ctx, policy.Name).Status.Revision))
 		suite.AwaitEvent(ctx, "PolicyDemoted", policy.Name, ContainSubstring("3 times"))
 		mergePatch(ctx, suite.API, optOut, fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, v1alpha1.AnnotationRemediation))
@@ -154,15 +156,15 @@ var _ = Describe("A circuit breaker", func() {
 			return pointer != nil && pointer.Demoted
 		}).Should(BeTrue())
 
-		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.Policy) { p.Spec.Modules[0].Rego += "\n# A new revision.\n" })
-		awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.CircuitBreakerStatus) { g.Expect(st.Demoted).To(BeNil()) })
+		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Main += "\n# A new revision.\n" })
+		awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) { g.Expect(st.Demoted).To(BeNil()) })
 		suite.AwaitEvent(ctx, "DemotionEnded", policy.Name, ContainSubstring("in force again"))
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		Expect(patchedObjects(namespace)).To(HaveLen(6))
 	})
 
 	It("that is deleted is made anew, so that the kill switch is always there", func(ctx context.Context) {
-		global := awaitBreaker(ctx, v1alpha1.GlobalBreakerName, func(g Gomega, st v1alpha1.CircuitBreakerStatus) {
+		global := awaitBreaker(ctx, v1alpha1.GlobalBreakerName, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
 			g.Expect(st.State).To(Equal(v1alpha1.BreakerClosed))
 		})
 		Expect(suite.API.Delete(ctx, global.DeepCopy())).To(Succeed())
@@ -178,7 +180,7 @@ var _ = Describe("A circuit breaker", func() {
 func operators(ctx context.Context) string {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "test-operator"},
-		Rules: []rbacv1.PolicyRule{{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"circuitbreakers"}, Verbs: []string{"get", "patch", "reset"}}}}
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"remediationbreakers"}, Verbs: []string{"get", "patch", "reset"}}}}
 	suite.Create(ctx, role)
 	DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, role)).To(Succeed()) })
 	return role.Name

@@ -40,7 +40,7 @@ var _ = Describe("A rollout over Deployments", func() {
 	var namespace string
 	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "rollout") })
 
-	overPods := func(rego string, strategy ...func(*v1alpha1.RemediationStrategy)) *v1alpha1.Policy {
+	overPods := func(rego string, strategy ...func(*v1alpha1.RemediationStrategy)) *v1alpha1.ClusterRegoPolicy {
 		return fixture.Policy(namespace, namespace, rego, fixture.Kinds("", "Pod"), fixture.Unselected,
 			fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
 	}
@@ -90,7 +90,7 @@ var _ = Describe("A rollout over Deployments", func() {
 			Expect(record.State).To(Equal(v1alpha1.TargetSkipped))
 			Expect(record.Reason).To(Equal(v1alpha1.ReasonNotAttempted))
 		}
-		breaker := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
+		breaker := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
 		Expect(suite.Get(ctx, breaker)).To(Succeed())
 		Expect(breaker.Status.State).To(Equal(v1alpha1.BreakerOpen))
 		Expect(breaker.Status.Reason).To(Equal("CanaryFailed"))
@@ -129,9 +129,9 @@ var _ = Describe("A rollout over Deployments", func() {
 
 	It("a breaker that is forced open holds the plan, and releasing it lets the plan go on", func(ctx context.Context) {
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
-		breaker := &v1alpha1.CircuitBreaker{
+		breaker := &v1alpha1.RemediationBreaker{
 			ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + namespace},
-			Spec: v1alpha1.CircuitBreakerSpec{
+			Spec: v1alpha1.RemediationBreakerSpec{
 				Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace},
 				Mode:  v1alpha1.BreakerForcedOpen,
 			},

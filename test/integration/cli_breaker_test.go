@@ -17,7 +17,7 @@ var _ = Describe("evenkeel breaker open", func() {
 		out, errs, code := evenkeel(ctx, "breaker", "open", name)
 		Expect(code).To(BeZero(), "%s", errs)
 		Expect(out).To(ContainSubstring(name + " is held open"))
-		cb := &v1alpha1.CircuitBreaker{}
+		cb := &v1alpha1.RemediationBreaker{}
 		Expect(suite.API.Get(ctx, client.ObjectKey{Name: name}, cb)).To(Succeed())
 		Expect(cb.Spec.Scope).To(Equal(v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: namespace}))
 		out, _, _ = evenkeel(ctx, "breaker", "list")
@@ -32,7 +32,7 @@ var _ = Describe("evenkeel breaker open", func() {
 			_, errs, code := evenkeel(ctx, "breaker", "open", name)
 			Expect(code).To(Equal(3))
 			Expect(errs).To(ContainSubstring("there is no circuit breaker " + name))
-			Expect(suite.API.Get(ctx, client.ObjectKey{Name: name}, &v1alpha1.CircuitBreaker{})).NotTo(Succeed())
+			Expect(suite.API.Get(ctx, client.ObjectKey{Name: name}, &v1alpha1.RemediationBreaker{})).NotTo(Succeed())
 		}
 		_, errs, code := evenkeel(ctx, "breaker", "open", "shop")
 		Expect(code).To(Equal(2))

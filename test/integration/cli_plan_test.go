@@ -76,7 +76,7 @@ var _ = Describe("The command line's plan", func() {
 		}
 		Expect(suite.Plans(ctx, policy.Name)).To(BeEmpty(), "looking changes nothing")
 
-		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.Policy) { p.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic })
+		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic })
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		var made []string
 		for _, r := range suite.Records(ctx, rem) {

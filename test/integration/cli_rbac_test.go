@@ -30,9 +30,9 @@ func rolesIn(text string) []*rbacv1.ClusterRole {
 }
 
 // fileOf writes a policy to a file of the spec's own.
-func fileOf(p *v1alpha1.Policy) string {
+func fileOf(p *v1alpha1.ClusterRegoPolicy) string {
 	GinkgoHelper()
-	written := &v1alpha1.Policy{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Policy"},
+	written := &v1alpha1.ClusterRegoPolicy{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy"},
 		ObjectMeta: metav1.ObjectMeta{Name: p.Name}, Spec: p.Spec}
 	text, err := yaml.Marshal(written)
 	Expect(err).NotTo(HaveOccurred())

@@ -86,16 +86,15 @@ var _ = Describe("The command line's scan", func() {
 		fine := fixture.ConfigMap(namespace, "fine")
 		fine.Data["state"] = "good"
 		suite.Create(ctx, other, fine, fixture.Deployment(namespace, "web"), fixture.Deployment(namespace, "api"))
-		suite.Create(ctx, &v1alpha1.PolicyException{
+		suite.Create(ctx, &v1alpha1.Waiver{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "legacy"},
-			Spec: v1alpha1.PolicyExceptionSpec{Policies: []string{namespace + "-state"}, Reason: "moved next month",
-				Match:     v1alpha1.ExceptionMatch{Names: []string{"target-0"}},
-				ExpiresAt: metav1.NewTime(time.Now().Add(time.Hour))},
+			Spec: v1alpha1.WaiverSpec{Match: v1alpha1.WaiverMatch{Names: []string{"target-0"}}, WaiverTerms: v1alpha1.WaiverTerms{
+				Policies: []string{namespace + "-state"}, Reason: "moved next month", ExpirationTime: metav1.NewTime(time.Now().Add(time.Hour))}},
 		})
 		state := fixture.Policy(namespace+"-state", namespace, fixture.MendState)
 		broken := fixture.Policy(namespace+"-broken", namespace, failsOnBad)
 		template := fixture.Policy(namespace+"-template", namespace, fixture.RequireTemplateLabel("team", "shop"), fixture.Kinds("", "Pod"))
-		for _, p := range []*v1alpha1.Policy{state, broken, template} {
+		for _, p := range []*v1alpha1.ClusterRegoPolicy{state, broken, template} {
 			suite.CreatePolicy(ctx, p)
 		}
 		want := map[string]v1alpha1.ScanStatus{

@@ -63,7 +63,7 @@ var _ = Describe("The doctor", func() {
 	It("finds a sound installation without a failure, and changes nothing", func(ctx context.Context) {
 		suite.AwaitAdmission(ctx)
 		led(ctx, rig.SystemNamespace, time.Now()) // this suite's manager leads without one
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.DenyState("bad"), fixture.Enforced(v1alpha1.EnforcementDeny)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.DenyState("bad"), fixture.Enforced(v1alpha1.AdmissionDeny)))
 		suite.AwaitScan(ctx, namespace, func(g Gomega, s *v1alpha1.ScanStatus) { g.Expect(s.State).To(Equal(v1alpha1.ScanComplete)) })
 		Eventually(ctx, func(g Gomega) {
 			found, code := doctor(ctx)
@@ -73,7 +73,7 @@ var _ = Describe("The doctor", func() {
 			}
 			g.Expect(found).To(ContainElement(finds("manager", "warn", "the manager runs elsewhere")))
 		}).Should(Succeed())
-		list := &v1alpha1.PolicyList{}
+		list := &v1alpha1.ClusterRegoPolicyList{}
 		Expect(suite.API.List(ctx, list)).To(Succeed())
 		Expect(list.Items).NotTo(ContainElement(HaveField("Name", "evenkeel-doctor-probe")))
 	})
@@ -109,7 +109,7 @@ var _ = Describe("The doctor", func() {
 
 	It("sees that a kind is gone or of another version, and that its own rights don't suffice", func(ctx context.Context) {
 		kind := &apiextensionsv1.CustomResourceDefinition{}
-		Expect(suite.API.Get(ctx, client.ObjectKey{Name: "policyexceptions.evenkeel.dev"}, kind)).To(Succeed())
+		Expect(suite.API.Get(ctx, client.ObjectKey{Name: "waivers.evenkeel.dev"}, kind)).To(Succeed())
 		sound := kind.Spec.Versions[0].Schema.DeepCopy()
 		DeferCleanup(func(ctx context.Context) {
 			raw, err := json.Marshal([]map[string]any{{"op": "replace", "path": "/spec/versions/0/schema", "value": sound}})
@@ -119,7 +119,7 @@ var _ = Describe("The doctor", func() {
 		raw := []byte(`[{"op":"replace","path":"/spec/versions/0/schema/openAPIV3Schema/description","value":"of long ago"}]`)
 		Expect(suite.API.Patch(ctx, kind, client.RawPatch(types.JSONPatchType, raw))).To(Succeed())
 		found, _ := doctor(ctx)
-		Expect(found).To(ContainElement(finds("kinds", "warn", "policyexceptions.evenkeel.dev is of another version")))
+		Expect(found).To(ContainElement(finds("kinds", "warn", "waivers.evenkeel.dev is of another version")))
 
 		found, code := doctor(ctx, "--as", "nobody")
 		Expect(code).To(Equal(3))
@@ -171,7 +171,7 @@ var _ = Describe("The doctor and admission", Ordered, func() {
 		for _, h := range hooks {
 			switch hook := h.(map[string]any); hook["name"] {
 			case "approvals.evenkeel.dev":
-			case "policies.evenkeel.dev":
+			case "clusterregopolicies.evenkeel.dev":
 				hook["failurePolicy"] = "Ignore"
 				kept = append(kept, hook)
 			default:
@@ -182,7 +182,7 @@ var _ = Describe("The doctor and admission", Ordered, func() {
 		Expect(suite.API.Update(ctx, configuration)).To(Succeed())
 		found, _ = doctor(ctx)
 		Expect(found).To(ContainElement(finds("webhooks", "fail", "lacks the entry approvals.evenkeel.dev")))
-		Expect(found).To(ContainElement(finds("webhooks", "fail", "policies.evenkeel.dev has failurePolicy Ignore, not Fail")))
+		Expect(found).To(ContainElement(finds("webhooks", "fail", "clusterregopolicies.evenkeel.dev has failurePolicy Ignore, not Fail")))
 
 		By("its authority is taken out")
 		raw := []byte(`[{"op":"remove","path":"/webhooks/0/clientConfig/caBundle"}]`)

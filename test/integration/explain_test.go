@@ -31,7 +31,7 @@ var _ = Describe("What is known of one object", func() {
 		suite.Create(ctx, fixture.ConfigMap(namespace, "one"),
 			fixture.ConfigMap(namespace, "out", fixture.Annotated(v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)),
 			fixture.ConfigMap(namespace, "argo", fixture.Annotated("argocd.argoproj.io/tracking-id", "shop:/ConfigMap:"+namespace+"/argo")))
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Enforced(v1alpha1.EnforcementWarn), fixture.Remediated(v1alpha1.RemediationManual)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Enforced(v1alpha1.AdmissionWarn), fixture.Remediated(v1alpha1.RemediationManual)))
 		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseAwaitingApproval)
 		Expect(explained(ctx, "cm/one")).To(And(ContainSubstring("Violates  "+namespace), ContainSubstring("state must be good"),
 			ContainSubstring("waits for approval of "+rem.Name)))
@@ -60,8 +60,8 @@ var _ = Describe("What is known of one object", func() {
 		suite.CreatePolicy(ctx, fixture.Policy(namespace+"-pods", namespace, fixture.RequireTemplateLabel("team", "shop"), fixture.Unselected,
 			fixture.Kinds("", "Pod"), fixture.Remediated(v1alpha1.RemediationManual)))
 		until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
-		suite.Create(ctx, &v1alpha1.PolicyException{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "legacy"},
-			Spec: v1alpha1.PolicyExceptionSpec{Policies: []string{namespace}, Reason: "until it is gone", ExpiresAt: metav1.NewTime(until)}})
+		suite.Create(ctx, &v1alpha1.Waiver{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "legacy"},
+			Spec: v1alpha1.WaiverSpec{WaiverTerms: v1alpha1.WaiverTerms{Policies: []string{namespace}, Reason: "until it is gone", ExpirationTime: metav1.NewTime(until)}}})
 		Expect(explained(ctx, "cm/waived")).To(And(ContainSubstring("waived until "+until.Format(time.RFC3339)), ContainSubstring("legacy: until it is gone")))
 
 		pods := &corev1.PodList{}
@@ -97,7 +97,7 @@ var _ = Describe("What is known of one object", func() {
 		}
 		Expect(completed("rollout", "history", "")).To(ContainSubstring(namespace + "\tPolicy, "))
 		Expect(completed("rollout", "undo", "")).To(ContainSubstring(namespace + "\tPolicy, "))
-		Expect(completed("breaker", "open", "")).To(ContainSubstring("global\tCircuitBreaker, "))
+		Expect(completed("breaker", "open", "")).To(ContainSubstring("global\tRemediationBreaker, "))
 		Expect(completed("explain", "-n", "")).To(ContainSubstring(namespace + "\n"))
 		Expect(completed("rollout", "get", "-o", "")).To(HavePrefix("table\njson\nyaml\nname\n"))
 		Expect(completed("rollout", "get", "one", "")).To(HavePrefix(":4\n"), "one name is enough, and no file is meant")

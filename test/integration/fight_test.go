@@ -18,7 +18,7 @@ import (
 var _ = Describe("Somebody who keeps setting an object back", func() {
 	var (
 		namespace string
-		policy    *v1alpha1.Policy
+		policy    *v1alpha1.ClusterRegoPolicy
 		fought    *corev1.ConfigMap
 	)
 	back := client.RawPatch(types.MergePatchType, []byte(`{"data":{"state":"bad"}}`))
@@ -70,7 +70,7 @@ var _ = Describe("Somebody who keeps setting an object back", func() {
 				g.Expect(plans[len(plans)-1].Status.Phase).To(Equal(v1alpha1.PhaseSucceeded))
 			})
 			g.Expect(suite.Events(ctx, "RemediationFight", "target-0")).To(ContainElement(
-				And(ContainSubstring("kubectl annotate policy "+policy.Name), ContainSubstring("stubborn-controller"))))
+				And(ContainSubstring("kubectl annotate rego "+policy.Name), ContainSubstring("stubborn-controller"))))
 		}).WithTimeout(3 * time.Minute).Should(Succeed())
 
 		By("drift of another object")
@@ -83,7 +83,7 @@ var _ = Describe("Somebody who keeps setting an object back", func() {
 		By("a person who says to go on")
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		plans := suite.Plans(ctx, policy.Name)
-		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.Policy) {
+		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
 			fixture.Annotated(v1alpha1.AnnotationRetry, plans[len(plans)-1].Name)(p)
 		})
 		mended(ctx, "target-0")

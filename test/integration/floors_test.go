@@ -53,7 +53,7 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 
 	It("is lowered by no policy: its plan waits for somebody else, and goes in narrow waves that soak", func(ctx context.Context) {
 		restartWith(ctx, "--remediation-max-mode=Manual", "--remediation-require-distinct-approver", "--remediation-max-wave=2",
-			"--remediation-max-concurrent=1", "--remediation-min-soak=1s", "--remediation-max-unavailable=1")
+			"--remediation-max-in-flight=1", "--remediation-min-soak=1s", "--remediation-max-unavailable=1")
 		automatic := fixture.Policy(policy, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 
 		By("warning whoever asks for more")
@@ -62,14 +62,14 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 		Expect(warned()).To(ContainElements(
 			"spec.remediation.mode: the policy asks for Automatic, the administrator allows Manual (--remediation-max-mode)",
 			"spec.remediation.soak: the policy asks for 100ms, the administrator allows 1s (--remediation-min-soak)",
-			"spec.remediation.maxConcurrent: the policy asks for 10, the administrator allows 1 (--remediation-max-concurrent)",
+			"spec.remediation.maxInFlight: the policy asks for 10, the administrator allows 1 (--remediation-max-in-flight)",
 			"spec.remediation.budget.maxUnavailable: the policy asks for none, the administrator allows 1 (--remediation-max-unavailable)"))
 
 		By("freezing what is allowed, and saying what was asked for")
 		Expect(ann.Create(ctx, automatic)).To(Succeed())
 		rem := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
 		Expect(rem.Spec.Strategy.Mode).To(Equal(v1alpha1.RemediationManual))
-		Expect(rem.Spec.Strategy.MaxConcurrent).To(BeEquivalentTo(1))
+		Expect(rem.Spec.Strategy.MaxInFlight).To(BeEquivalentTo(1))
 		Expect(rem.Spec.Strategy.Soak.Duration).To(Equal(time.Second))
 		Expect(rem.Spec.Strategy.Budget.MaxUnavailable.IntValue()).To(Equal(1))
 		Expect(rem.Spec.Waves).To(Equal([]int32{1, 2, 2}))
@@ -108,7 +108,7 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 		}
 
 		By("refusing them also once somebody has taken the source's label off")
-		editAs(ctx, ann, policy, func(p *v1alpha1.Policy) { delete(p.Labels, v1alpha1.LabelSourceName) })
+		editAs(ctx, ann, policy, func(p *v1alpha1.ClusterRegoPolicy) { delete(p.Labels, v1alpha1.LabelSourceName) })
 		Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(MatchError(ContainSubstring("who has written it only the repository knows")))
 		Expect(mended(ctx)).To(BeZero())
 	})

@@ -41,7 +41,7 @@ var _ = Describe("A fix of a Pod template", func() {
 	var namespace string
 	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "template") })
 
-	overPods := func(rego string, strategy ...func(*v1alpha1.RemediationStrategy)) *v1alpha1.Policy {
+	overPods := func(rego string, strategy ...func(*v1alpha1.RemediationStrategy)) *v1alpha1.ClusterRegoPolicy {
 		return fixture.Policy(namespace, namespace, rego, fixture.Kinds("", "Pod"), fixture.Unselected,
 			fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
 	}
@@ -87,7 +87,7 @@ var _ = Describe("A fix of a Pod template", func() {
 		d := listDeployments(ctx, namespace)[0]
 		Expect(d.Spec.Template.Labels).NotTo(HaveKey("team"))
 		Expect(d.Spec.Replicas).To(HaveValue(BeZero()), "what the neighbour wants is kept")
-		breaker := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
+		breaker := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
 		Expect(suite.Get(ctx, breaker)).To(Succeed())
 		Expect(breaker.Status.Failures).To(BeZero())
 	})

@@ -30,7 +30,7 @@ remediation contains {"action": "patch", "ops": [{"op": "replace", "path": "/spe
 
 var _ = Describe("A custom resource without conditions", Ordered, func() {
 	var namespace string
-	var policy *v1alpha1.Policy
+	var policy *v1alpha1.ClusterRegoPolicy
 	widget := func(name, phase string) *unstructured.Unstructured {
 		w := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "health.example.com/v1", "kind": "Widget",
 			"metadata": map[string]any{"name": name, "namespace": namespace}, "spec": map[string]any{"size": "small"}}}
@@ -72,7 +72,7 @@ var _ = Describe("A custom resource without conditions", Ordered, func() {
 
 		By("a rule that is right, and a widget that breaks after its write")
 		become(ctx, one, "Running")
-		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.Policy) {
+		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Spec.Remediation.Health = &v1alpha1.HealthStrategy{Rules: []v1alpha1.HealthRule{{APIGroup: "health.example.com", Kind: "Widget",
 				Current: "object.status.phase == 'Running'", Failed: "object.status.phase == 'Broken'"}}}
 			p.Spec.Remediation.Soak = &metav1.Duration{Duration: time.Minute}

@@ -21,7 +21,7 @@ import (
 var _ = Describe("The history of plans", func() {
 	var (
 		namespace string
-		policy    *v1alpha1.Policy
+		policy    *v1alpha1.ClusterRegoPolicy
 	)
 	names := func(ctx context.Context) []string {
 		var out []string

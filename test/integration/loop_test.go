@@ -17,13 +17,13 @@ var _ = Describe("A policy that loops", func() {
 	BeforeEach(func(ctx context.Context) {
 		namespace = suite.Namespace(ctx, "loop")
 		suite.CreatePolicy(ctx, fixture.Policy(namespace+"-sound", namespace, fixture.DenyState("bad"),
-			fixture.Enforced(v1alpha1.EnforcementDeny), fixture.OnFailure(v1alpha1.FailurePolicyFail)))
+			fixture.Enforced(v1alpha1.AdmissionDeny), fixture.OnFailure(v1alpha1.FailurePolicyFail)))
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "one"), ContainSubstring("state must not be bad"))
 	})
 
-	looping := func(f v1alpha1.FailurePolicy) *v1alpha1.Policy {
+	looping := func(f v1alpha1.FailurePolicy) *v1alpha1.ClusterRegoPolicy {
 		return fixture.Policy(namespace+"-loop", namespace, fixture.Loop,
-			fixture.Enforced(v1alpha1.EnforcementDeny), fixture.OnFailure(f))
+			fixture.Enforced(v1alpha1.AdmissionDeny), fixture.OnFailure(f))
 	}
 
 	It("is stopped at its limit; with failurePolicy Fail requests are refused as not judged", func(ctx context.Context) {

@@ -57,9 +57,9 @@ var _ = Describe("What isn't ours to mend", func() {
 	It("an object that opts out while the plan runs is skipped", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "optout")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
-		breaker := &v1alpha1.CircuitBreaker{}
+		breaker := &v1alpha1.RemediationBreaker{}
 		breaker.Name = v1alpha1.PolicyBreakerPrefix + namespace
-		breaker.Spec = v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace}, Mode: v1alpha1.BreakerForcedOpen}
+		breaker.Spec = v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace}, Mode: v1alpha1.BreakerForcedOpen}
 		suite.Create(ctx, breaker)
 		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)

@@ -32,7 +32,7 @@ var _ = Describe("What says nothing of the fix", func() {
 			Expect(record.Message).To(ContainSubstring("failed calling webhook"))
 		}
 		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name, ContainSubstring("another is made by itself"))
-		own := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
+		own := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
 		Expect(suite.Get(ctx, own)).To(Succeed())
 		Expect(own.Status.State).To(Equal(v1alpha1.BreakerClosed))
 		Expect(own.Status.Failures).To(BeZero())
@@ -55,13 +55,13 @@ var _ = Describe("What says nothing of the fix", func() {
 		for _, record := range suite.Records(ctx, rem) {
 			Expect(record.Reason).To(Equal(v1alpha1.ReasonAdmissionDenied))
 		}
-		global := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.GlobalBreakerName}}
+		global := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.GlobalBreakerName}}
 		Expect(suite.Get(ctx, global)).To(Succeed())
 		for _, failing := range global.Status.FailingPolicies {
 			Expect(failing.Policy).NotTo(Equal(policy.Name))
 		}
 		for _, name := range []string{v1alpha1.PolicyBreakerPrefix + policy.Name, v1alpha1.NamespaceBreakerPrefix + namespace} {
-			err := suite.Get(ctx, &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}})
+			err := suite.Get(ctx, &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}})
 			Expect(apierrors.IsNotFound(err)).To(BeTrue(), "breaker %s: %v", name, err)
 		}
 	})

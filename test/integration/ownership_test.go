@@ -94,7 +94,7 @@ var _ = Describe("An object that a controller makes", func() {
 		suite.Create(ctx, deployment)
 		pod := podOf(ctx, namespace)
 		policy := fixture.Policy(namespace, namespace, requireTeam, fixture.Unselected, onlyPods,
-			func(p *v1alpha1.Policy) {
+			func(p *v1alpha1.ClusterRegoPolicy) {
 				p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}, {APIGroups: []string{"apps"}, Kinds: []string{"Deployment"}}}
 			}, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
@@ -133,9 +133,9 @@ var _ = Describe("An object that another tool manages", func() {
 	})
 
 	It("is left alone; its owner gets the fix as a diff, once, whatever the breakers say", func(ctx context.Context) {
-		breaker := &v1alpha1.CircuitBreaker{}
+		breaker := &v1alpha1.RemediationBreaker{}
 		breaker.Name = v1alpha1.PolicyBreakerPrefix + namespace
-		breaker.Spec = v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace}, Mode: v1alpha1.BreakerForcedOpen}
+		breaker.Spec = v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace}, Mode: v1alpha1.BreakerForcedOpen}
 		suite.Create(ctx, breaker)
 		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
@@ -210,7 +210,7 @@ var _ = Describe("An object that another tool manages", func() {
 })
 
 // onlyPods keeps a policy from judging pod templates.
-func onlyPods(p *v1alpha1.Policy) {
+func onlyPods(p *v1alpha1.ClusterRegoPolicy) {
 	no := false
 	p.Spec.Match.PodTemplates = &no
 }

@@ -58,7 +58,7 @@ var _ = Describe("What people say of a rollout", func() {
 		namespace = suite.Namespace(ctx, "people")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 4)...)
 	})
-	mending := func(strategy ...func(*v1alpha1.RemediationStrategy)) *v1alpha1.Policy {
+	mending := func(strategy ...func(*v1alpha1.RemediationStrategy)) *v1alpha1.ClusterRegoPolicy {
 		return fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
 	}
 
@@ -89,12 +89,14 @@ var _ = Describe("What people say of a rollout", func() {
 		rem := awaitReason(ctx, namespace, v1alpha1.PhaseRolledBack, v1alpha1.ReasonAborted)
 		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Reverted: 2, Skipped: 2}))
 		Expect(states(ctx, namespace)).To(Equal(before))
-		breaker := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + namespace}}
+		breaker := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + namespace}}
 		Expect(suite.Get(ctx, breaker)).To(Succeed())
 		Expect(breaker.Status.State).To(Equal(v1alpha1.BreakerClosed))
 		suite.AwaitEvent(ctx, "RemediationNotPlanned", namespace, ContainSubstring(v1alpha1.AnnotationRetry))
 
-		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.Policy) { p.Annotations = map[string]string{v1alpha1.AnnotationRetry: rem.Name} })
+		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Annotations = map[string]string{v1alpha1.AnnotationRetry: rem.Name}
+		})
 		suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
 		Expect(states(ctx, namespace)).To(HaveEach("good"))
 	})

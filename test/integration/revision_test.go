@@ -20,7 +20,7 @@ var _ = Describe("A StatefulSet that is being fixed under a Deny policy", func()
 		statefulSets(ctx, namespace, "db", 1, appsv1.StatefulSetUpdateStrategy{Type: appsv1.RollingUpdateStatefulSetStrategyType,
 			RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: &partition}})
 		policy := fixture.Policy(namespace, namespace, fixture.RequireTemplateLabel("team", "shop"),
-			fixture.Kinds("", "Pod"), fixture.Enforced(v1alpha1.EnforcementDeny), fixture.Unselected)
+			fixture.Kinds("", "Pod"), fixture.Enforced(v1alpha1.AdmissionDeny), fixture.Unselected)
 		suite.CreatePolicy(ctx, policy)
 		awaitRefusal(ctx, fixture.Deployment(namespace, "new"), ContainSubstring("/spec/template/metadata/labels"))
 

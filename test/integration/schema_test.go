@@ -17,29 +17,37 @@ import (
 
 var _ = Describe("The schema", func() {
 	DescribeTable("refuses a policy",
-		func(ctx context.Context, change func(*v1alpha1.Policy), says string) {
+		func(ctx context.Context, change func(*v1alpha1.ClusterRegoPolicy), says string) {
 			policy := fixture.Policy("schema", "nowhere", fixture.MendState, change)
 			Expect(suite.API.Create(ctx, policy, client.DryRunAll)).To(MatchError(ContainSubstring(says)))
 		},
-		Entry("without a title", func(p *v1alpha1.Policy) { p.Spec.Title = "" }, "spec.title"),
-		Entry("without an owner", func(p *v1alpha1.Policy) { p.Spec.Owner = "" }, "spec.owner"),
-		Entry("of unknown severity", func(p *v1alpha1.Policy) { p.Spec.Severity = "Fatal" }, "spec.severity"),
-		Entry("whose runbook is no link", func(p *v1alpha1.Policy) { p.Spec.RunbookURL = "ask Bob" }, "spec.runbookURL"),
-		Entry("without modules", func(p *v1alpha1.Policy) { p.Spec.Modules = nil }, "spec.modules"),
-		Entry("with two modules of one name", func(p *v1alpha1.Policy) {
-			p.Spec.Modules = append(p.Spec.Modules, p.Spec.Modules[0])
+		Entry("without a title", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Title = "" }, "spec.title"),
+		Entry("without an owner", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Owner = "" }, "spec.owner"),
+		Entry("of unknown severity", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Severity = "Fatal" }, "spec.severity"),
+		Entry("whose runbook is no link", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.RunbookURL = "ask Bob" }, "spec.runbookURL"),
+		Entry("without Rego", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Main = "" }, "spec.rego.main"),
+		Entry("with a library named like the main module", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Rego.Libraries = []v1alpha1.RegoLibrary{{Name: p.Spec.Rego.File, Source: "package a"}}
+		}, "a library bears the file name of rego.main"),
+		Entry("with two libraries of one name", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Rego.Libraries = []v1alpha1.RegoLibrary{{Name: "a.rego", Source: "package a"}, {Name: "a.rego", Source: "package b"}}
 		}, "Duplicate value"),
-		Entry("that matches no kind", func(p *v1alpha1.Policy) { p.Spec.Match.Resources = nil }, "spec.match.resources"),
+		Entry("with more Rego than can be kept", func(p *v1alpha1.ClusterRegoPolicy) {
+			for _, name := range []string{"a", "b"} {
+				p.Spec.Rego.Libraries = append(p.Spec.Rego.Libraries, v1alpha1.RegoLibrary{Name: name, Source: strings.Repeat("#", 131072)})
+			}
+		}, "192 Ki characters in all"),
+		Entry("that matches no kind", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Match.Resources = nil }, "spec.match.resources"),
 		Entry("that matches every group", fixture.Kinds("*", "ConfigMap"), "name the groups"),
 		Entry("that matches every kind", fixture.Kinds("", "*"), "name the kinds"),
-		Entry("of unknown enforcement", fixture.Enforced("Block"), "spec.enforcementAction"),
+		Entry("of unknown enforcement", fixture.Enforced("Block"), "spec.admission.action"),
 		Entry("of unknown remediation mode", fixture.Remediated("Sometimes"), "spec.remediation.mode"),
 		Entry("whose waves leave targets out", remediated(fixture.Waves("5%", "50%")), `waves must end with "100%"`),
 		Entry("whose waves end with a count", remediated(func(s *v1alpha1.RemediationStrategy) {
 			s.Waves = []intstr.IntOrString{intstr.FromInt32(100)}
 		}), `waves must end with "100%"`),
-		Entry("with too many writes at once", remediated(fixture.Concurrent(101)), "maxConcurrent"),
-		Entry("whose name is too long for those built from it", func(p *v1alpha1.Policy) {
+		Entry("with too many writes at once", remediated(fixture.Concurrent(101)), "maxInFlight"),
+		Entry("whose name is too long for those built from it", func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Name = strings.Repeat("n", 53)
 		}, "at most 52 characters"),
 	)
@@ -62,9 +70,9 @@ var _ = Describe("The schema", func() {
 	})
 
 	It("keeps a breaker's scope, and asks for its name and the reason of a reset", func(ctx context.Context) {
-		breaker := &v1alpha1.CircuitBreaker{
+		breaker := &v1alpha1.RemediationBreaker{
 			ObjectMeta: metav1.ObjectMeta{Name: "policy-of-schema"},
-			Spec:       v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy}},
+			Spec:       v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy}},
 		}
 		Expect(suite.API.Create(ctx, breaker.DeepCopy())).To(MatchError(ContainSubstring("policy is required for type Policy")))
 		breaker.Spec.Scope.Policy = "one"
@@ -85,8 +93,8 @@ var _ = Describe("The schema", func() {
 		changed = breaker.DeepCopy()
 		changed.Spec.ResetToken = "1"
 		Expect(suite.API.Patch(ctx, changed, client.MergeFrom(breaker))).To(MatchError(ContainSubstring("a reset needs a reason")))
-		of := func(name string, scope v1alpha1.BreakerScope) *v1alpha1.CircuitBreaker {
-			return &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.CircuitBreakerSpec{Scope: scope}}
+		of := func(name string, scope v1alpha1.BreakerScope) *v1alpha1.RemediationBreaker {
+			return &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RemediationBreakerSpec{Scope: scope}}
 		}
 		Expect(suite.API.Create(ctx, of("namespace-shop", v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace}))).
 			To(MatchError(ContainSubstring("namespace is required for type Namespace")))

@@ -56,7 +56,7 @@ var _ = Describe("A Secret", func() {
 		suite.Create(ctx, secretOf(namespace, "plain"), secretOf(namespace, "second"), secretOf(namespace, "rotated", fixture.Labelled("rotate", "yes")),
 			secretOf(namespace, "leaked", fixture.Labelled("leak", "yes")),
 			secretOf(namespace, "managed", fixture.Labelled("rotate", "yes"), fixture.Labelled("argocd.argoproj.io/instance", "shop")))
-		policy := fixture.Policy(namespace, namespace, tellTale, fixture.Kinds("", "Secret"), fixture.Enforced(v1alpha1.EnforcementDeny),
+		policy := fixture.Policy(namespace, namespace, tellTale, fixture.Kinds("", "Secret"), fixture.Enforced(v1alpha1.AdmissionDeny),
 			fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 
@@ -96,13 +96,13 @@ func told(ctx context.Context) map[string]string {
 	GinkgoHelper()
 	out := map[string]string{}
 	for place, list := range map[string]client.ObjectList{"remediations": &v1alpha1.RemediationList{}, "slices": &v1alpha1.RemediationSliceList{},
-		"breakers": &v1alpha1.CircuitBreakerList{}, "events": &eventsv1.EventList{}} {
+		"breakers": &v1alpha1.RemediationBreakerList{}, "events": &eventsv1.EventList{}} {
 		Expect(suite.API.List(ctx, list)).To(Succeed())
 		text, err := json.Marshal(list)
 		Expect(err).NotTo(HaveOccurred())
 		out[place] = string(text)
 	}
-	policies := &v1alpha1.PolicyList{}
+	policies := &v1alpha1.ClusterRegoPolicyList{}
 	Expect(suite.API.List(ctx, policies)).To(Succeed())
 	for _, p := range policies.Items {
 		text, err := json.Marshal(p.Status)

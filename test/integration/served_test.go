@@ -31,7 +31,7 @@ var _ = Describe("An object whose kind the API server doesn't serve any more", O
 			"metadata": map[string]any{"name": "one", "namespace": namespace}, "spec": map[string]any{"size": "small"}}}
 	}
 	// written makes a widget and a policy, and waits until the widget was written.
-	written := func(ctx context.Context, soak, deadline time.Duration) (*v1alpha1.Policy, *unstructured.Unstructured) {
+	written := func(ctx context.Context, soak, deadline time.Duration) (*v1alpha1.ClusterRegoPolicy, *unstructured.Unstructured) {
 		GinkgoHelper()
 		namespace := suite.Namespace(ctx, "served")
 		grantVerbs(ctx, namespace+"-widgets", group, "widgets", "get", "list", "watch", "patch")
@@ -77,7 +77,7 @@ var _ = Describe("An object whose kind the API server doesn't serve any more", O
 		Expect(record.State).To(Equal(v1alpha1.TargetRevertConflict))
 		Expect(record.Reason).To(Equal(v1alpha1.ReasonNotServed))
 		suite.AwaitEvent(ctx, "RollbackIncomplete", rem.Name, ContainSubstring("couldn't be"))
-		breaker := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
+		breaker := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
 		Expect(suite.Get(ctx, breaker)).To(Succeed())
 		Expect(breaker.Status.State).To(Equal(v1alpha1.BreakerClosed))
 		serve(ctx, true)

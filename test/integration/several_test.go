@@ -35,11 +35,11 @@ var _ = Describe("Several policies on one workload", func() {
 		deployment.Spec.Template.Annotations = map[string]string{"one": "no", "two": "no", "three": "no"}
 		suite.Create(ctx, deployment)
 		podOf(ctx, namespace)
-		var breakers []*v1alpha1.CircuitBreaker
+		var breakers []*v1alpha1.RemediationBreaker
 		for _, key := range keys {
-			breaker := &v1alpha1.CircuitBreaker{}
+			breaker := &v1alpha1.RemediationBreaker{}
 			breaker.Name = v1alpha1.PolicyBreakerPrefix + namespace + "-" + key
-			breaker.Spec = v1alpha1.CircuitBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace + "-" + key}, Mode: v1alpha1.BreakerForcedOpen}
+			breaker.Spec = v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace + "-" + key}, Mode: v1alpha1.BreakerForcedOpen}
 			breakers = append(breakers, breaker)
 			suite.Create(ctx, breaker)
 			suite.CreatePolicy(ctx, fixture.Policy(namespace+"-"+key, namespace, annotated(key), fixture.Unselected, fixture.Kinds("apps", "Deployment"),

@@ -28,21 +28,21 @@ var _ = Describe("A policy source", func() {
 		source := suite.NewSource(ctx, ns, rig.Files(rig.PolicyFiles(first, ns, "bad"), rig.PolicyFiles(second, ns, "worse")),
 			func(src *v1alpha1.PolicySource) {
 				src.Spec.Overrides = []v1alpha1.SourceOverride{
-					{EnforcementAction: v1alpha1.EnforcementWarn},
-					{Policies: []string{"*-b"}, EnforcementAction: v1alpha1.EnforcementDryRun, RemediationMode: v1alpha1.RemediationDryRun},
+					{AdmissionAction: v1alpha1.AdmissionWarn},
+					{Policies: []string{"*-b"}, AdmissionAction: v1alpha1.AdmissionAudit, RemediationMode: v1alpha1.RemediationDryRun},
 				}
 			})
 		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
-		Expect(suite.Policy(ctx, first).Spec.EnforcementAction).To(Equal(v1alpha1.EnforcementWarn))
-		Expect(suite.Policy(ctx, second).Spec.EnforcementAction).To(Equal(v1alpha1.EnforcementDryRun))
+		Expect(suite.Policy(ctx, first).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionWarn))
+		Expect(suite.Policy(ctx, second).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionAudit))
 		Expect(suite.Policy(ctx, second).Spec.Remediation.Mode).To(Equal(v1alpha1.RemediationDryRun))
 
 		source.Change(ctx, func(src *v1alpha1.PolicySource) { src.Spec.Overrides[1].Policies = []string{"nobody"} })
 		Expect(source.AwaitReason(ctx, v1alpha1.ReasonNotCompiling).Message).To(ContainSubstring(`spec.overrides[1].policies[0]: the repository has no policy "nobody"`))
-		Expect(suite.Policy(ctx, second).Spec.EnforcementAction).To(Equal(v1alpha1.EnforcementDryRun))
+		Expect(suite.Policy(ctx, second).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionAudit))
 		source.Change(ctx, func(src *v1alpha1.PolicySource) { src.Spec.Overrides = nil })
 		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
-		Expect(suite.Policy(ctx, first).Spec.EnforcementAction).To(Equal(v1alpha1.EnforcementDeny))
+		Expect(suite.Policy(ctx, first).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionDeny))
 	})
 
 	It("writes over nobody's policy, and takes it over when its owner says so", func(ctx context.Context) {
@@ -54,7 +54,7 @@ var _ = Describe("A policy source", func() {
 		why := source.AwaitReason(ctx, v1alpha1.ReasonPolicyConflict)
 		Expect(why.Message).To(ContainSubstring("policy %s exists and comes from no source", theirs))
 		Expect(sourced(ctx, ns)).To(BeEmpty())
-		Expect(suite.Policy(ctx, theirs).Spec.Modules[0].Rego).To(ContainSubstring("ugly"))
+		Expect(suite.Policy(ctx, theirs).Spec.Rego.Main).To(ContainSubstring("ugly"))
 
 		_, command, found := strings.Cut(source.Status.Problems[0].Message, "kubectl ")
 		Expect(found).To(BeTrue())
@@ -63,7 +63,7 @@ var _ = Describe("A policy source", func() {
 		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
 		Expect(sourced(ctx, ns)).To(ConsistOf(mine, theirs))
 		Expect(suite.Policy(ctx, theirs).UID).To(Equal(uid))
-		Expect(suite.Policy(ctx, theirs).Spec.Modules[0].Rego).To(ContainSubstring("worse"))
+		Expect(suite.Policy(ctx, theirs).Spec.Rego.Main).To(ContainSubstring("worse"))
 	})
 
 	It("lets no policy through of a revision of which admission refuses one", func(ctx context.Context) {

@@ -24,7 +24,7 @@ func state(value string) func(client.Object) {
 // sourced are the names of a source's policies in the cluster.
 func sourced(ctx context.Context, source string) []string {
 	GinkgoHelper()
-	list := &v1alpha1.PolicyList{}
+	list := &v1alpha1.ClusterRegoPolicyList{}
 	Expect(suite.API.List(ctx, list, client.MatchingLabels{v1alpha1.LabelSourceName: source, v1alpha1.LabelSourceNamespace: rig.SystemNamespace})).To(Succeed())
 	names := []string{}
 	for _, p := range list.Items {
@@ -110,8 +110,8 @@ var _ = Describe("A policy source", func() {
 		awaitRefusal(ctx, fixture.ConfigMap(ns, "one"), ContainSubstring("state must not be bad"))
 
 		By("editing the policy in force meanwhile")
-		edit(ctx, good, func(p *v1alpha1.Policy) { p.Spec.EnforcementAction = v1alpha1.EnforcementDryRun })
-		Eventually(ctx, func() v1alpha1.EnforcementAction { return suite.Policy(ctx, good).Spec.EnforcementAction }).Should(Equal(v1alpha1.EnforcementDeny))
+		edit(ctx, good, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Admission.Action = v1alpha1.AdmissionAudit })
+		Eventually(ctx, func() v1alpha1.AdmissionAction { return suite.Policy(ctx, good).Spec.Admission.Action }).Should(Equal(v1alpha1.AdmissionDeny))
 
 		By("correcting the file")
 		commit = source.Replace(rig.Files(rig.PolicyFiles(good, ns, "ugly"), rig.PolicyFiles(other, ns, "bad")))
@@ -138,20 +138,22 @@ var _ = Describe("A policy source", func() {
 		ns := suite.Namespace(ctx, "srcdrift")
 		source := suite.NewSource(ctx, ns, rig.PolicyFiles(ns, ns, "bad"))
 		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
-		edit(ctx, ns, func(p *v1alpha1.Policy) { p.Spec.Match.ExemptUsers = []string{"mallory"} })
-		Eventually(ctx, func() []string { return suite.Policy(ctx, ns).Spec.Match.ExemptUsers }).Should(BeEmpty())
+		edit(ctx, ns, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Admission.Exempt.Users = []string{"mallory"} })
+		Eventually(ctx, func() []string { return suite.Policy(ctx, ns).Spec.Admission.Exempt.Users }).Should(BeEmpty())
 		suite.AwaitEvent(ctx, "PolicyPutBack", ns, ContainSubstring("change it in the repository"))
 		Expect(suite.API.Delete(ctx, suite.Policy(ctx, ns))).To(Succeed())
-		Eventually(ctx, func() error { return suite.Get(ctx, &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: ns}}) }).Should(Succeed())
-		edit(ctx, ns, func(p *v1alpha1.Policy) { delete(p.Labels, v1alpha1.LabelSourceName) })
+		Eventually(ctx, func() error {
+			return suite.Get(ctx, &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: ns}})
+		}).Should(Succeed())
+		edit(ctx, ns, func(p *v1alpha1.ClusterRegoPolicy) { delete(p.Labels, v1alpha1.LabelSourceName) })
 		Eventually(ctx, func() []string { return sourced(ctx, ns) }).Should(ConsistOf(ns))
 
 		source.Change(ctx, func(src *v1alpha1.PolicySource) { src.Spec.Suspend = true })
 		Expect(source.AwaitReason(ctx, v1alpha1.ReasonSuspended).Status).To(Equal(metav1.ConditionTrue))
-		edit(ctx, ns, func(p *v1alpha1.Policy) { p.Spec.EnforcementAction = v1alpha1.EnforcementWarn })
-		Consistently(ctx, func() v1alpha1.EnforcementAction { return suite.Policy(ctx, ns).Spec.EnforcementAction }, "1s").Should(Equal(v1alpha1.EnforcementWarn))
+		edit(ctx, ns, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Admission.Action = v1alpha1.AdmissionWarn })
+		Consistently(ctx, func() v1alpha1.AdmissionAction { return suite.Policy(ctx, ns).Spec.Admission.Action }, "1s").Should(Equal(v1alpha1.AdmissionWarn))
 		source.Change(ctx, func(src *v1alpha1.PolicySource) { src.Spec.Suspend = false })
-		Eventually(ctx, func() v1alpha1.EnforcementAction { return suite.Policy(ctx, ns).Spec.EnforcementAction }).Should(Equal(v1alpha1.EnforcementDeny))
+		Eventually(ctx, func() v1alpha1.AdmissionAction { return suite.Policy(ctx, ns).Spec.Admission.Action }).Should(Equal(v1alpha1.AdmissionDeny))
 	})
 
 	DescribeTable("when it is deleted",
@@ -163,7 +165,7 @@ var _ = Describe("A policy source", func() {
 			source.Change(ctx, change)
 			source.Await(ctx, func(Gomega, *v1alpha1.PolicySource) {})
 			suite.RemoveSource(ctx, source.PolicySource)
-			err := suite.Get(ctx, &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: ns}})
+			err := suite.Get(ctx, &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: ns}})
 			Expect(apierrors.IsNotFound(err)).To(Equal(!stays))
 			suite.AwaitEvent(ctx, "PolicySourceDeleted", ns, ContainSubstring(says))
 		},
@@ -174,7 +176,7 @@ var _ = Describe("A policy source", func() {
 })
 
 // edit changes a policy as a person would.
-func edit(ctx context.Context, name string, change func(*v1alpha1.Policy)) {
+func edit(ctx context.Context, name string, change func(*v1alpha1.ClusterRegoPolicy)) {
 	GinkgoHelper()
 	p := suite.Policy(ctx, name)
 	before := p.DeepCopy()

@@ -65,7 +65,7 @@ var _ = Describe("A rollout by stages", func() {
 		namespace := environment(ctx, "canary", 4)
 		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic,
 			func(s *v1alpha1.RemediationStrategy) {
-				s.Canary.Selector = &v1alpha1.TargetSelector{LabelSelector: labelled("brave", "yes")}
+				s.Canary.Selector = &v1alpha1.TargetSelector{ObjectSelector: labelled("brave", "yes")}
 			}))
 		suite.CreatePolicy(ctx, policy)
 		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name, ContainSubstring("canary.selector (objects with brave=yes) chooses none"))

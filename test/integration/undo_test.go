@@ -32,7 +32,7 @@ var _ = Describe("Undoing a plan that has ended", func() {
 		before = states(ctx, namespace)
 	})
 	// mended is the plan that has mended all objects, of a policy with such an enforcement.
-	mended := func(ctx context.Context, action v1alpha1.EnforcementAction) *v1alpha1.Remediation {
+	mended := func(ctx context.Context, action v1alpha1.AdmissionAction) *v1alpha1.Remediation {
 		GinkgoHelper()
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Enforced(action),
 			fixture.OnFailure(v1alpha1.FailurePolicyFail), fixture.Remediated(v1alpha1.RemediationAutomatic)))
@@ -42,7 +42,7 @@ var _ = Describe("Undoing a plan that has ended", func() {
 	}
 
 	It("sets everything back under a policy that denies it, past an open breaker, and isn't mended again until a person says so", func(ctx context.Context) {
-		mended(ctx, v1alpha1.EnforcementDeny)
+		mended(ctx, v1alpha1.AdmissionDeny)
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "violating"), ContainSubstring("state must be good"))
 		_, _, code := evenkeel(ctx, "breaker", "open", "policy-"+namespace)
 		Expect(code).To(Equal(0))
@@ -90,7 +90,7 @@ var _ = Describe("Undoing a plan that has ended", func() {
 	})
 
 	It("keeps what somebody has changed since, and undoes an earlier plan though a later one succeeded", func(ctx context.Context) {
-		first := mended(ctx, v1alpha1.EnforcementWarn)
+		first := mended(ctx, v1alpha1.AdmissionWarn)
 		edit(ctx, "target-0", `{"data":{"patched":"77"}}`)
 		suite.Create(ctx, fixture.ConfigMap(namespace, "late"))
 		Eventually(ctx, func() int { return len(suite.Plans(ctx, namespace)) }).Should(Equal(2))
@@ -110,7 +110,7 @@ var _ = Describe("Undoing a plan that has ended", func() {
 	})
 
 	It("is refused without the record of what was written", func(ctx context.Context) {
-		rem := mended(ctx, v1alpha1.EnforcementWarn)
+		rem := mended(ctx, v1alpha1.AdmissionWarn)
 		Expect(suite.API.Delete(ctx, &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Slices[0]}})).To(Succeed())
 		_, stderr, code := evenkeel(ctx, "rollout", "undo", rem.Name)
 		Expect(code).To(Equal(3))

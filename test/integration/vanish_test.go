@@ -33,7 +33,7 @@ var _ = Describe("A fix whose objects then vanish", func() {
 				Expect(record.Reason).To(Equal(v1alpha1.ReasonVanished))
 			}
 		}
-		awaitBreaker(ctx, v1alpha1.PolicyBreakerPrefix+policy, func(g Gomega, s v1alpha1.CircuitBreakerStatus) {
+		awaitBreaker(ctx, v1alpha1.PolicyBreakerPrefix+policy, func(g Gomega, s v1alpha1.RemediationBreakerStatus) {
 			g.Expect(s.State).To(Equal(v1alpha1.BreakerOpen))
 		})
 		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy, ContainSubstring("mend the policy"))

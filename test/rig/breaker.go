@@ -19,7 +19,7 @@ func (r *Rig) RemoveBreaker(ctx context.Context, name string) {
 	GinkgoHelper()
 	manager := r.AsManager()
 	Eventually(ctx, func() error {
-		cb := &v1alpha1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		cb := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		if err := r.Get(ctx, cb); err != nil {
 			return client.IgnoreNotFound(err)
 		}
@@ -29,7 +29,7 @@ func (r *Rig) RemoveBreaker(ctx context.Context, name string) {
 			}
 		}
 		if !canary.AtRest(cb) {
-			cb.Status = v1alpha1.CircuitBreakerStatus{State: v1alpha1.BreakerClosed}
+			cb.Status = v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed}
 			if err := manager.Status().Update(ctx, cb); err != nil {
 				return client.IgnoreNotFound(err)
 			}

@@ -22,7 +22,7 @@ const policyTimeout = 30 * time.Second
 
 // CreatePolicy creates a policy; it goes with the spec, and all that was made
 // because of it.
-func (r *Rig) CreatePolicy(ctx context.Context, p *v1alpha1.Policy) {
+func (r *Rig) CreatePolicy(ctx context.Context, p *v1alpha1.ClusterRegoPolicy) {
 	GinkgoHelper()
 	r.CleanUp(p.Name)
 	// What judges and stamps policies fails closed: as a user would, a spec tries
@@ -48,7 +48,7 @@ func (r *Rig) CleanUp(name string) {
 // of it.
 func (r *Rig) RemovePolicy(ctx context.Context, name string) {
 	GinkgoHelper()
-	policy := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	policy := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	Expect(client.IgnoreNotFound(r.API.Delete(ctx, policy))).To(Succeed())
 	for _, rem := range r.Plans(ctx, name) {
 		// The manager that would let go of it may be dead.
@@ -64,7 +64,7 @@ func (r *Rig) RemovePolicy(ctx context.Context, name string) {
 }
 
 // UpdatePolicy changes a policy, again if somebody else wrote it meanwhile.
-func (r *Rig) UpdatePolicy(ctx context.Context, p *v1alpha1.Policy, change func(*v1alpha1.Policy)) {
+func (r *Rig) UpdatePolicy(ctx context.Context, p *v1alpha1.ClusterRegoPolicy, change func(*v1alpha1.ClusterRegoPolicy)) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) {
 		g.Expect(r.Get(ctx, p)).To(Succeed())
@@ -74,9 +74,9 @@ func (r *Rig) UpdatePolicy(ctx context.Context, p *v1alpha1.Policy, change func(
 }
 
 // Policy reads a policy.
-func (r *Rig) Policy(ctx context.Context, name string) *v1alpha1.Policy {
+func (r *Rig) Policy(ctx context.Context, name string) *v1alpha1.ClusterRegoPolicy {
 	GinkgoHelper()
-	p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	Expect(r.Get(ctx, p)).To(Succeed())
 	return p
 }
@@ -86,7 +86,7 @@ func (r *Rig) Policy(ctx context.Context, name string) *v1alpha1.Policy {
 func (r *Rig) AwaitScan(ctx context.Context, name string, accept func(Gomega, *v1alpha1.ScanStatus)) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) {
-		p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		g.Expect(r.Get(ctx, p)).To(Succeed())
 		g.Expect(p.Status.ObservedGeneration).To(Equal(p.Generation))
 		g.Expect(p.Status.Scan).NotTo(BeNil())
@@ -126,7 +126,7 @@ func (r *Rig) AwaitPhase(ctx context.Context, policy string, phase v1alpha1.Reme
 
 // why tells what the policy itself says, for the message of a failure.
 func (r *Rig) why(ctx context.Context, name string) string {
-	p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if err := r.Get(ctx, p); err != nil {
 		return err.Error()
 	}

@@ -40,7 +40,7 @@ func PolicyFiles(name, namespace, state string, more ...string) map[string]strin
 # custom:
 #   id: %[1]s
 #   severity: Medium
-#   enforcement: Deny
+#   admission: {action: Deny}
 #   match:
 #     resources: [{apiGroups: [""], kinds: [ConfigMap]}]
 #     namespaces: [%[2]s]

@@ -52,10 +52,10 @@ func TestParse(t *testing.T) {
 		},
 		"commands that don't say how they are run are a problem": {
 			reason: "otherwise a new page would escape the test",
-			page:   "```sh\nls\n```\n\n    kubectl get policies\n\n```\nmake demo\n```\n",
+			page:   "```sh\nls\n```\n\n    kubectl get rego\n\n```\nmake demo\n```\n",
 			want: found{Problems: []string{
 				"1: \"sh\" says not how the commands are run: write `sh run`, `sh run fails`, `sh run background` or `sh skip: REASON`",
-				"5: put the command \"kubectl get policies\" into a fence `sh run` or `sh skip: REASON`",
+				"5: put the command \"kubectl get rego\" into a fence `sh run` or `sh skip: REASON`",
 				"7: mark the fence as `sh run` or `sh skip: REASON`",
 			}},
 		},

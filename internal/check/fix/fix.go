@@ -16,7 +16,7 @@ import (
 
 // Options tune Run.
 type Options struct {
-	// Now is the time of evaluation, by which exceptions expire. Required.
+	// Now is the time of evaluation, by which waivers expire. Required.
 	Now time.Time
 	// Namespace is that of objects that name none, Namespaces are those known
 	// besides the ones among the documents: see check.Of.

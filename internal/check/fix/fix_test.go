@@ -24,10 +24,10 @@ func ruled(t *testing.T, rules map[string]string) *catalog.Snapshot {
 	t.Helper()
 	policies := catalog.New(catalog.Options{})
 	for name, body := range rules {
-		p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.PolicySpec{
+		p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RegoPolicySpec{
 			Title: name, Owner: "team", Severity: v1alpha1.SeverityLow, RunbookURL: "https://example.com",
-			Modules: []v1alpha1.Module{{Name: "a.rego", Rego: "package a\n\nimport rego.v1\n\n" + body}},
-			Match:   v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}},
+			Rego:  v1alpha1.RegoSource{File: "a.rego", Main: "package a\n\nimport rego.v1\n\n" + body},
+			Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}},
 			Remediation: v1alpha1.RemediationStrategy{AllowedActions: []v1alpha1.ActionType{
 				v1alpha1.ActionPatch, v1alpha1.ActionDelete, v1alpha1.ActionCreate}},
 		}}

@@ -25,12 +25,12 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-func aPolicy(name string, severity v1alpha1.Severity, enforcement v1alpha1.EnforcementAction) *v1alpha1.Policy {
-	return &v1alpha1.Policy{
+func aPolicy(name string, severity v1alpha1.Severity, enforcement v1alpha1.AdmissionAction) *v1alpha1.ClusterRegoPolicy {
+	return &v1alpha1.ClusterRegoPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: v1alpha1.PolicySpec{
+		Spec: v1alpha1.RegoPolicySpec{
 			Title: "The title of " + name, Description: "Why " + name + " is asked for,\nover two lines.", Owner: "platform",
-			Severity: severity, EnforcementAction: enforcement, RunbookURL: "https://example.com/runbooks/" + name,
+			Severity: severity, Admission: v1alpha1.Admission{Action: enforcement}, RunbookURL: "https://example.com/runbooks/" + name,
 		},
 	}
 }
@@ -50,7 +50,7 @@ func aReport() *check.Report {
 		Objects: 7, Unconcerned: 2, Policies: 5,
 		Results: []check.Result{
 			{
-				Subject: at("deploy/shop,web.yaml", 3, web), Policy: aPolicy("privileged", v1alpha1.SeverityCritical, v1alpha1.EnforcementDeny), Revision: "abc123",
+				Subject: at("deploy/shop,web.yaml", 3, web), Policy: aPolicy("privileged", v1alpha1.SeverityCritical, v1alpha1.AdmissionDeny), Revision: "abc123",
 				Violations: []policy.Violation{
 					{Message: `container "web" is 100% privileged`, Path: "/spec/template/spec/containers/0"},
 					{Message: "two\nlines", Details: map[string]any{"container": "web"}},
@@ -59,30 +59,30 @@ func aReport() *check.Report {
 				Fix:     "--- Deployment shop/web as it is\n+++ Deployment shop/web as the policy wants it\n@@ -1 +1 @@\n-x: true\n+x: false\n",
 			},
 			{
-				Subject: at("deploy/shop,web.yaml", 3, web), Policy: aPolicy("tags", v1alpha1.SeverityMedium, v1alpha1.EnforcementWarn), Revision: "def456",
+				Subject: at("deploy/shop,web.yaml", 3, web), Policy: aPolicy("tags", v1alpha1.SeverityMedium, v1alpha1.AdmissionWarn), Revision: "def456",
 				Violations: []policy.Violation{{Message: "the tag floats"}},
 				Warnings:   []policy.Violation{{Message: "the registry is slow"}},
 			},
 			{
-				Subject: at("deploy/shop,web.yaml", 3, web), Policy: aPolicy("tracing", v1alpha1.SeverityLow, v1alpha1.EnforcementDryRun), Revision: "0a1b2c",
+				Subject: at("deploy/shop,web.yaml", 3, web), Policy: aPolicy("tracing", v1alpha1.SeverityLow, v1alpha1.AdmissionAudit), Revision: "0a1b2c",
 				Violations: []policy.Violation{{Message: "no traces"}},
 			},
 			{
-				Subject: at("deploy/shop,web.yaml", 40, db), Policy: aPolicy("privileged", v1alpha1.SeverityCritical, v1alpha1.EnforcementDeny), Revision: "abc123",
+				Subject: at("deploy/shop,web.yaml", 40, db), Policy: aPolicy("privileged", v1alpha1.SeverityCritical, v1alpha1.AdmissionDeny), Revision: "abc123",
 				Violations: []policy.Violation{{Message: `container "db" is privileged`}},
-				Waived:     &catalog.Waiver{Namespace: "shop", Name: "legacy", Reason: "until the new store", ExpiresAt: time.Date(2027, 3, 31, 0, 0, 0, 0, time.UTC)},
+				Waived:     &catalog.Waiver{Namespace: "shop", Name: "legacy", Reason: "until the new store", ExpirationTime: time.Date(2027, 3, 31, 0, 0, 0, 0, time.UTC)},
 			},
 			{
-				Subject: at("deploy/shop,web.yaml", 40, db), Policy: aPolicy("tags", v1alpha1.SeverityMedium, v1alpha1.EnforcementWarn), Revision: "def456",
+				Subject: at("deploy/shop,web.yaml", 40, db), Policy: aPolicy("tags", v1alpha1.SeverityMedium, v1alpha1.AdmissionWarn), Revision: "def456",
 				Err: errors.New("policy tags: stopped at its time limit of 1s"),
 			},
 			{
-				Subject: at("<stdin>", 9, secret), Policy: aPolicy("keys", v1alpha1.SeverityHigh, v1alpha1.EnforcementDeny), Revision: "3d4e5f",
+				Subject: at("<stdin>", 9, secret), Policy: aPolicy("keys", v1alpha1.SeverityHigh, v1alpha1.AdmissionDeny), Revision: "3d4e5f",
 				Violations: []policy.Violation{{Message: "the key [censored] is weak", Path: "/data/key"}},
 				Actions:    []policy.Action{{Type: policy.ActionPatch, Ops: []policy.PatchOp{{Op: "add", Path: "/data/key", Value: "c2VjcmV0"}}}},
 			},
 		},
-		Clean: []check.Result{{Subject: at("deploy/shop,web.yaml", 40, db), Policy: aPolicy("tracing", v1alpha1.SeverityLow, v1alpha1.EnforcementDryRun)}},
+		Clean: []check.Result{{Subject: at("deploy/shop,web.yaml", 40, db), Policy: aPolicy("tracing", v1alpha1.SeverityLow, v1alpha1.AdmissionAudit)}},
 	}
 }
 

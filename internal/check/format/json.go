@@ -22,15 +22,15 @@ type report struct {
 }
 
 type summary struct {
-	Objects     int                                `json:"objects"`
-	Unconcerned int                                `json:"unconcerned"`
-	Policies    int                                `json:"policies"`
-	Violations  int                                `json:"violations"`
-	BySeverity  map[v1alpha1.Severity]int          `json:"bySeverity"`
-	ByAction    map[v1alpha1.EnforcementAction]int `json:"byEnforcementAction"`
-	Warnings    int                                `json:"warnings"`
-	Waived      int                                `json:"waived"`
-	Errors      int                                `json:"errors"`
+	Objects     int                              `json:"objects"`
+	Unconcerned int                              `json:"unconcerned"`
+	Policies    int                              `json:"policies"`
+	Violations  int                              `json:"violations"`
+	BySeverity  map[v1alpha1.Severity]int        `json:"bySeverity"`
+	ByAction    map[v1alpha1.AdmissionAction]int `json:"byAction"`
+	Warnings    int                              `json:"warnings"`
+	Waived      int                              `json:"waived"`
+	Errors      int                              `json:"errors"`
 }
 
 type result struct {
@@ -54,13 +54,13 @@ type reference struct {
 }
 
 type about struct {
-	Name        string                     `json:"name"`
-	Title       string                     `json:"title,omitempty"`
-	Owner       string                     `json:"owner,omitempty"`
-	Severity    v1alpha1.Severity          `json:"severity"`
-	Enforcement v1alpha1.EnforcementAction `json:"enforcementAction"`
-	RunbookURL  string                     `json:"runbookURL,omitempty"`
-	Revision    string                     `json:"revision,omitempty"`
+	Name        string                   `json:"name"`
+	Title       string                   `json:"title,omitempty"`
+	Owner       string                   `json:"owner,omitempty"`
+	Severity    v1alpha1.Severity        `json:"severity"`
+	Enforcement v1alpha1.AdmissionAction `json:"admissionAction"`
+	RunbookURL  string                   `json:"runbookURL,omitempty"`
+	Revision    string                   `json:"revision,omitempty"`
 }
 
 type violation struct {
@@ -71,9 +71,9 @@ type violation struct {
 }
 
 type waived struct {
-	Exception string    `json:"exception"`
-	Reason    string    `json:"reason"`
-	ExpiresAt time.Time `json:"expiresAt"`
+	Waiver         string    `json:"waiver"`
+	Reason         string    `json:"reason"`
+	ExpirationTime time.Time `json:"expirationTime"`
 }
 
 func writeJSON(w io.Writer, from *check.Report, _ Options) error {
@@ -117,7 +117,7 @@ func resultOf(r *check.Result) result {
 		Object: reference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: nameOf(o)},
 		Policy: about{
 			Name: r.Policy.Name, Title: p.Title, Owner: p.Owner, Severity: p.Severity,
-			Enforcement: p.EnforcementAction, RunbookURL: p.RunbookURL, Revision: r.Revision,
+			Enforcement: p.Admission.Action, RunbookURL: p.RunbookURL, Revision: r.Revision,
 		},
 		Violations: violationsOf(r, r.Violations),
 		Warnings:   violationsOf(r, r.Warnings),
@@ -125,7 +125,7 @@ func resultOf(r *check.Result) result {
 		Diff:       r.Fix,
 	}
 	if r.Waived != nil {
-		out.Waived = &waived{Exception: r.Waived.Namespace + "/" + r.Waived.Name, Reason: r.Waived.Reason, ExpiresAt: r.Waived.ExpiresAt.UTC()}
+		out.Waived = &waived{Waiver: r.Waived.Ref(), Reason: r.Waived.Reason, ExpirationTime: r.Waived.ExpirationTime.UTC()}
 	}
 	if r.Err != nil {
 		out.Error = r.Err.Error()

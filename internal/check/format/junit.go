@@ -58,7 +58,7 @@ func caseOf(r *check.Result) junit.Testcase {
 	case r.Counts():
 		test.Failure = outcome
 	case r.Waived != nil:
-		outcome.Message = "waived by PolicyException " + r.Waived.String() + ": " + policy.OneLine(r.Waived.Reason)
+		outcome.Message = "waived by " + r.Waived.String() + ": " + policy.OneLine(r.Waived.Reason)
 		test.Skipped = outcome
 	default:
 		test.SystemOut = &junit.Output{Data: outcome.Data}

@@ -57,7 +57,7 @@ func sarifOf(report *check.Report, opts Options) *sarif.Report {
 }
 
 // addRule describes a policy, once.
-func addRule(run *sarif.Run, p *v1alpha1.Policy) {
+func addRule(run *sarif.Run, p *v1alpha1.ClusterRegoPolicy) {
 	if run.GetRuleIndex(p.Name) >= 0 {
 		return
 	}
@@ -73,7 +73,7 @@ func addRule(run *sarif.Run, p *v1alpha1.Policy) {
 	rule.WithProperties(sarif.NewPropertyBag().WithTags([]string{"security", "kubernetes"}).
 		Add("security-severity", securitySeverity(p.Spec.Severity)).
 		Add("owner", p.Spec.Owner).
-		Add("enforcementAction", string(p.Spec.EnforcementAction)))
+		Add("admissionAction", string(p.Spec.Admission.Action)))
 }
 
 // securitySeverity is the number by which GitHub's code scanning sorts results
@@ -104,7 +104,7 @@ func sarifResult(run *sarif.Run, r *check.Result, s *saying) *sarif.Result {
 		WithPartialFingerprints(map[string]string{fingerprint: identityOf(r, s)})
 	if r.Waived != nil && s.label != labelWarning {
 		result.AddSuppression(sarif.NewSuppression().WithKind("external").WithStatus("accepted").
-			WithJustification("PolicyException " + r.Waived.String() + ": " + r.Waived.Reason))
+			WithJustification(r.Waived.String() + ": " + r.Waived.Reason))
 	}
 	return result
 }

@@ -76,8 +76,8 @@ func sayings(r *check.Result) []saying {
 func suffix(r *check.Result) string {
 	switch {
 	case r.Waived != nil:
-		return fmt.Sprintf(" (waived by PolicyException %s)", r.Waived)
-	case r.Policy.Spec.EnforcementAction == v1alpha1.EnforcementDryRun:
+		return fmt.Sprintf(" (waived by %s)", r.Waived)
+	case r.Policy.Spec.Admission.Action == v1alpha1.AdmissionAudit:
 		return " (dry run: only recorded)"
 	}
 	return ""

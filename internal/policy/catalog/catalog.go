@@ -28,9 +28,6 @@ type Options struct {
 	// TimeLimit is how long one policy may take for one object. Default:
 	// rego.DefaultTimeLimit.
 	TimeLimit time.Duration
-	// Namespace is the controller's own: a PolicyException that lives there covers
-	// objects of any namespace. Empty means that none does.
-	Namespace string
 }
 
 // Status says how a policy stands in the catalog.
@@ -47,21 +44,20 @@ type Status struct {
 	Err error
 }
 
-// Catalog holds the policies in force, and the exceptions from them. Reading takes
+// Catalog holds the policies in force, and the waivers from them. Reading takes
 // no lock.
 type Catalog struct {
-	limit     time.Duration
-	lane      *rego.Lane
-	clock     clock.PassiveClock
-	slow      *slowness
-	namespace string
-	snapshot  atomic.Pointer[Snapshot]
-	complete  atomic.Bool
+	limit    time.Duration
+	lane     *rego.Lane
+	clock    clock.PassiveClock
+	slow     *slowness
+	snapshot atomic.Pointer[Snapshot]
+	complete atomic.Bool
 
 	// mu is held by writers, over compiling too, so that a later definition
 	// never loses to an earlier one.
 	mu          sync.Mutex
-	exceptions  map[types.NamespacedName]*exception
+	waivers     map[types.NamespacedName]*waiver
 	subscribers []chan struct{}
 }
 
@@ -76,7 +72,7 @@ func New(opts Options) *Catalog {
 	if opts.Clock == nil {
 		opts.Clock = clock.RealClock{}
 	}
-	c := &Catalog{limit: opts.TimeLimit, lane: rego.NewLane(opts.Width), clock: opts.Clock, slow: newSlowness(), namespace: opts.Namespace, exceptions: map[types.NamespacedName]*exception{}}
+	c := &Catalog{limit: opts.TimeLimit, lane: rego.NewLane(opts.Width), clock: opts.Clock, slow: newSlowness(), waivers: map[types.NamespacedName]*waiver{}}
 	c.snapshot.Store(c.with(&match.Index{}, map[string]*entry{}, nil))
 	return c
 }
@@ -87,7 +83,7 @@ func (c *Catalog) Snapshot() *Snapshot { return c.snapshot.Load() }
 // Set puts a definition in force, compiling it when its revision is new. When it
 // can't be, the last good revision stays and the error, which Status keeps, says
 // why. The definition is copied.
-func (c *Catalog) Set(p *v1alpha1.Policy) error {
+func (c *Catalog) Set(p *v1alpha1.ClusterRegoPolicy) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old := c.snapshot.Load().entries[p.Name]
@@ -119,7 +115,7 @@ func (c *Catalog) Delete(name string) {
 
 // swap puts the entries in force at once and tells the subscribers.
 func (c *Catalog) swap(entries map[string]*entry) error {
-	definitions := make([]*v1alpha1.Policy, 0, len(entries))
+	definitions := make([]*v1alpha1.ClusterRegoPolicy, 0, len(entries))
 	for _, e := range entries {
 		if definition := e.indexed(); definition != nil {
 			definitions = append(definitions, definition)
@@ -134,7 +130,7 @@ func (c *Catalog) swap(entries map[string]*entry) error {
 }
 
 // with is a snapshot of this content.
-func (c *Catalog) with(index *match.Index, entries map[string]*entry, w waivers) *Snapshot {
+func (c *Catalog) with(index *match.Index, entries map[string]*entry, w byPolicy) *Snapshot {
 	return &Snapshot{index: index, entries: entries, waivers: w, limit: c.limit, lane: c.lane, clock: c.clock, slow: c.slow}
 }
 
@@ -163,11 +159,11 @@ func (c *Catalog) Status(name string) (Status, bool) {
 	return status, true
 }
 
-// MarkComplete says that every policy and exception that existed at the start has
+// MarkComplete says that every policy and waiver that existed at the start has
 // been set.
 func (c *Catalog) MarkComplete() { c.complete.Store(true) }
 
-// Complete says that the catalog holds all policies and exceptions. Before that no
+// Complete says that the catalog holds all policies and waivers. Before that no
 // verdict of it is a pass: policies may be missing.
 func (c *Catalog) Complete() bool { return c.complete.Load() }
 

@@ -18,16 +18,16 @@ import (
 )
 
 // saying is a policy on Pods that finds one violation with the message.
-func saying(name, message string) *v1alpha1.Policy {
+func saying(name, message string) *v1alpha1.ClusterRegoPolicy {
 	return withRego(name, fmt.Sprintf("package p\n\nimport rego.v1\n\ndeny contains %q if input.pod", message))
 }
 
-func withRego(name, source string) *v1alpha1.Policy {
-	return &v1alpha1.Policy{
+func withRego(name, source string) *v1alpha1.ClusterRegoPolicy {
+	return &v1alpha1.ClusterRegoPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Generation: 1},
-		Spec: v1alpha1.PolicySpec{
-			Modules: []v1alpha1.Module{{Name: name + ".rego", Rego: source}},
-			Match:   v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
+		Spec: v1alpha1.RegoPolicySpec{
+			Rego:  v1alpha1.RegoSource{File: name + ".rego", Main: source},
+			Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
 		},
 	}
 }
@@ -43,7 +43,7 @@ func podRequest() *policy.Request {
 	}
 }
 
-func newCatalog(tb testing.TB, policies ...*v1alpha1.Policy) *catalog.Catalog {
+func newCatalog(tb testing.TB, policies ...*v1alpha1.ClusterRegoPolicy) *catalog.Catalog {
 	tb.Helper()
 	c := catalog.New(catalog.Options{TimeLimit: time.Minute})
 	for _, p := range policies {
@@ -98,7 +98,7 @@ func TestSnapshotReportsErrorsAsVerdicts(t *testing.T) {
 	selects.Spec.Match.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
 	slow := withRego("slow", "package p\n\nimport rego.v1\n\ndeny contains \"x\" if { some a in numbers.range(1, 100000); some b in numbers.range(1, 100000); a + b == -1 }")
 	c := catalog.New(catalog.Options{TimeLimit: time.Second})
-	for _, p := range []*v1alpha1.Policy{selects, slow, saying("good", "fine")} {
+	for _, p := range []*v1alpha1.ClusterRegoPolicy{selects, slow, saying("good", "fine")} {
 		if err := c.Set(p); err != nil {
 			t.Fatal(err)
 		}
@@ -124,12 +124,14 @@ func TestSetKeepsTheLastGoodRevision(t *testing.T) {
 	before, _ := c.Status("p")
 	cases := map[string]struct {
 		reason string
-		change func(*v1alpha1.Policy)
+		change func(*v1alpha1.ClusterRegoPolicy)
 		want   string
 	}{
-		"Rego that doesn't parse":     {"its place is named", func(p *v1alpha1.Policy) { p.Spec.Modules[0].Rego = "package p\n\ndeny {{" }, "p.rego:3:"},
-		"a forbidden built-in":        {"its place is named", func(p *v1alpha1.Policy) { p.Spec.Modules[0].Rego += "\n\nwarn contains \"x\" if http.send({})" }, "p.rego:7:22: the built-in function http.send is forbidden"},
-		"a match that can't be right": {"its field is named", func(p *v1alpha1.Policy) { p.Spec.Match.Namespaces = []string{"A"} }, "spec.match.namespaces"},
+		"Rego that doesn't parse": {"its place is named", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Main = "package p\n\ndeny {{" }, "p.rego:3:"},
+		"a forbidden built-in": {"its place is named", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Rego.Main += "\n\nwarn contains \"x\" if http.send({})"
+		}, "p.rego:7:22: the built-in function http.send is forbidden"},
+		"a match that can't be right": {"its field is named", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Match.Namespaces = []string{"A"} }, "spec.match.namespaces"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -161,9 +163,9 @@ func TestSetKeepsTheLastGoodRevision(t *testing.T) {
 }
 
 func TestSetOfAPolicyThatNeverCompiled(t *testing.T) {
-	for name, change := range map[string]func(*v1alpha1.Policy){
-		"its Rego is broken":  func(p *v1alpha1.Policy) { p.Spec.Modules[0].Rego = "package p\n\ndeny {{" },
-		"its match is broken": func(p *v1alpha1.Policy) { p.Spec.Match.Namespaces = []string{"{"} },
+	for name, change := range map[string]func(*v1alpha1.ClusterRegoPolicy){
+		"its Rego is broken":  func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Main = "package p\n\ndeny {{" },
+		"its match is broken": func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Match.Namespaces = []string{"{"} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := catalog.New(catalog.Options{})
@@ -190,7 +192,7 @@ func TestAPolicyOnShellsWithABrokenMatchRefusesThem(t *testing.T) {
 	c := catalog.New(catalog.Options{})
 	p := saying("p", "x")
 	p.Spec.Match.Resources[0].Subresources = []v1alpha1.Subresource{"exec"}
-	p.Spec.Match.Operations = []v1alpha1.Operation{v1alpha1.OperationConnect}
+	p.Spec.Admission.Operations = []v1alpha1.Operation{v1alpha1.OperationConnect}
 	p.Spec.Match.Namespaces = []string{"{"}
 	if err := c.Set(p); err == nil {
 		t.Fatal("Set took it")
@@ -226,13 +228,13 @@ func TestSetWithoutRecompiling(t *testing.T) {
 	changes := c.Subscribe()
 	revision, _ := c.Snapshot().Revision("p")
 	p := saying("p", "x")
-	p.Generation, p.Spec.EnforcementAction = 2, v1alpha1.EnforcementDeny
+	p.Generation, p.Spec.Admission.Action = 2, v1alpha1.AdmissionDeny
 	if err := c.Set(p); err != nil {
 		t.Fatal(err)
 	}
-	p.Spec.EnforcementAction = v1alpha1.EnforcementWarn
+	p.Spec.Admission.Action = v1alpha1.AdmissionWarn
 	got := c.Snapshot().Policies()[0]
-	if got.Spec.EnforcementAction != v1alpha1.EnforcementDeny || got.Generation != 2 {
+	if got.Spec.Admission.Action != v1alpha1.AdmissionDeny || got.Generation != 2 {
 		t.Errorf("definition = %+v, want the new one, copied", got)
 	}
 	if after, _ := c.Snapshot().Revision("p"); after != revision {
@@ -334,7 +336,7 @@ func swapOnce(t *testing.T, c *catalog.Catalog, number string) {
 		}
 	}
 	broken := saying("stable", "stable")
-	broken.Spec.Modules[0].Rego = "package"
+	broken.Spec.Rego.Main = "package"
 	if err := c.Set(broken); err == nil {
 		t.Error("a broken policy was taken")
 	}

@@ -22,9 +22,8 @@ type syncer interface {
 	WaitForCacheSync(ctx context.Context) bool
 }
 
-// Controller keeps a Catalog in step with the Policy and PolicyException objects.
-// It runs on every
-// replica, since every replica answers admission requests, and it only reads.
+// Controller keeps a Catalog in step with policies and waivers. It runs on every replica,
+// since every replica answers admission requests, and it only reads.
 type Controller struct {
 	catalog *Catalog
 	reader  client.Reader
@@ -37,26 +36,27 @@ type Controller struct {
 // NewController keeps the given catalog.
 func NewController(c *Catalog) *Controller { return &Controller{catalog: c} }
 
-// Register joins the manager: a reconciler of Policy objects, one of
-// PolicyExceptions, and the runnable that completes the catalog after the first
-// lists.
+// Register joins the manager: a reconciler of policies, those of waivers of both
+// kinds, and the runnable that completes the catalog after the first lists.
 func (c *Controller) Register(mgr ctrl.Manager) error {
 	c.reader, c.cache = mgr.GetClient(), mgr.GetCache()
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("policy-catalog").
-		For(&v1alpha1.Policy{}).
+		For(&v1alpha1.ClusterRegoPolicy{}).
 		WithOptions(controller.Options{NeedLeaderElection: ptr.To(false)}).
 		Complete(c)
 	if err != nil {
 		return fmt.Errorf("register the policy catalog's controller: %w", err)
 	}
-	err = ctrl.NewControllerManagedBy(mgr).
-		Named("exception-catalog").
-		For(&v1alpha1.PolicyException{}).
-		WithOptions(controller.Options{NeedLeaderElection: ptr.To(false)}).
-		Complete(exceptions{c})
-	if err != nil {
-		return fmt.Errorf("register the policy catalog's controller of exceptions: %w", err)
+	for name, kind := range map[string]client.Object{"waiver-catalog": &v1alpha1.Waiver{}, "clusterwaiver-catalog": &v1alpha1.ClusterWaiver{}} {
+		err = ctrl.NewControllerManagedBy(mgr).
+			Named(name).
+			For(kind).
+			WithOptions(controller.Options{NeedLeaderElection: ptr.To(false)}).
+			Complete(waivers{c})
+		if err != nil {
+			return fmt.Errorf("register the policy catalog's controller of waivers: %w", err)
+		}
 	}
 	if err := mgr.Add(initialList{c}); err != nil {
 		return fmt.Errorf("register the policy catalog's first list: %w", err)
@@ -73,7 +73,7 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 func (c *Controller) sync(ctx context.Context, name string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var p v1alpha1.Policy
+	var p v1alpha1.ClusterRegoPolicy
 	err := c.reader.Get(ctx, types.NamespacedName{Name: name}, &p)
 	if apierrors.IsNotFound(err) {
 		c.catalog.Delete(name)
@@ -88,40 +88,60 @@ func (c *Controller) sync(ctx context.Context, name string) error {
 	return nil
 }
 
-// exceptions is the reconciler of PolicyException objects.
-type exceptions struct{ controller *Controller }
+// waivers is the reconciler of waivers of both kinds.
+type waivers struct{ controller *Controller }
 
-// Reconcile brings one exception into the catalog or takes it out.
-func (e exceptions) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	return ctrl.Result{}, e.controller.syncException(ctx, request.NamespacedName)
+// Reconcile brings one waiver into the catalog or takes it out.
+func (e waivers) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	return ctrl.Result{}, e.controller.syncWaiver(ctx, request.NamespacedName)
 }
 
-func (c *Controller) syncException(ctx context.Context, key types.NamespacedName) error {
+func (c *Controller) syncWaiver(ctx context.Context, key types.NamespacedName) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var e v1alpha1.PolicyException
-	err := c.reader.Get(ctx, key, &e)
+	w := v1alpha1.NewWaiver(key.Namespace)
+	err := c.reader.Get(ctx, key, w)
 	if apierrors.IsNotFound(err) {
-		c.catalog.DeleteException(key)
+		c.catalog.DeleteWaiver(key)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read policy exception %s: %w", key, err)
+		return fmt.Errorf("read waiver %s: %w", key, err)
 	}
-	if err := c.catalog.SetException(&e); err != nil {
-		logf.FromContext(ctx).Error(err, "policy exception waives nothing", "exception", key)
+	if err := c.catalog.SetWaiver(w); err != nil {
+		logf.FromContext(ctx).Error(err, "waiver waives nothing", "waiver", key)
 	}
 	return nil
 }
 
-// initialList completes the catalog once every policy and exception of the first
+// ListWaivers lists the waivers of both kinds.
+func ListWaivers(ctx context.Context, reader client.Reader) ([]v1alpha1.AnyWaiver, error) {
+	var namespaced v1alpha1.WaiverList
+	if err := reader.List(ctx, &namespaced); err != nil {
+		return nil, fmt.Errorf("list waivers: %w", err)
+	}
+	var wide v1alpha1.ClusterWaiverList
+	if err := reader.List(ctx, &wide); err != nil {
+		return nil, fmt.Errorf("list cluster waivers: %w", err)
+	}
+	all := make([]v1alpha1.AnyWaiver, 0, len(namespaced.Items)+len(wide.Items))
+	for i := range wide.Items {
+		all = append(all, &wide.Items[i])
+	}
+	for i := range namespaced.Items {
+		all = append(all, &namespaced.Items[i])
+	}
+	return all, nil
+}
+
+// initialList completes the catalog once every policy and waiver of the first
 // lists is set.
 type initialList struct{ controller *Controller }
 
 // NeedLeaderElection is false: every replica needs the policies.
 func (initialList) NeedLeaderElection() bool { return false }
 
-// Start waits for the cache, sets each policy and exception in it and marks the
+// Start waits for the cache, sets each policy and waiver in it and marks the
 // catalog complete.
 func (l initialList) Start(ctx context.Context) error {
 	c := l.controller
@@ -131,7 +151,7 @@ func (l initialList) Start(ctx context.Context) error {
 		}
 		return errors.New("complete the policy catalog: the cache didn't sync")
 	}
-	var policies v1alpha1.PolicyList
+	var policies v1alpha1.ClusterRegoPolicyList
 	if err := c.reader.List(ctx, &policies); err != nil {
 		return fmt.Errorf("complete the policy catalog: list policies: %w", err)
 	}
@@ -140,15 +160,22 @@ func (l initialList) Start(ctx context.Context) error {
 			return fmt.Errorf("complete the policy catalog: %w", err)
 		}
 	}
-	var waived v1alpha1.PolicyExceptionList
-	if err := c.reader.List(ctx, &waived); err != nil {
-		return fmt.Errorf("complete the policy catalog: list policy exceptions: %w", err)
-	}
-	for i := range waived.Items {
-		if err := c.syncException(ctx, client.ObjectKeyFromObject(&waived.Items[i])); err != nil {
-			return fmt.Errorf("complete the policy catalog: %w", err)
-		}
+	if err := c.syncWaivers(ctx); err != nil {
+		return fmt.Errorf("complete the policy catalog: %w", err)
 	}
 	c.catalog.MarkComplete()
+	return nil
+}
+
+func (c *Controller) syncWaivers(ctx context.Context) error {
+	waived, err := ListWaivers(ctx, c.reader)
+	if err != nil {
+		return err
+	}
+	for _, w := range waived {
+		if err := c.syncWaiver(ctx, types.NamespacedName{Namespace: w.GetNamespace(), Name: w.GetName()}); err != nil {
+			return err
+		}
+	}
 	return nil
 }

@@ -22,12 +22,12 @@ type synced bool
 
 func (s synced) WaitForCacheSync(context.Context) bool { return bool(s) }
 
-func stored(name, source string) *v1alpha1.Policy {
-	return &v1alpha1.Policy{
+func stored(name, source string) *v1alpha1.ClusterRegoPolicy {
+	return &v1alpha1.ClusterRegoPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: v1alpha1.PolicySpec{
-			Modules: []v1alpha1.Module{{Name: "p.rego", Rego: source}},
-			Match:   v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
+		Spec: v1alpha1.RegoPolicySpec{
+			Rego:  v1alpha1.RegoSource{File: "p.rego", Main: source},
+			Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
 		},
 	}
 }
@@ -102,11 +102,11 @@ func TestReconcileFollowsThePolicy(t *testing.T) {
 	if !ok {
 		t.Fatal("the policy isn't in force")
 	}
-	var p v1alpha1.Policy
+	var p v1alpha1.ClusterRegoPolicy
 	if err := server.Get(t.Context(), request.NamespacedName, &p); err != nil {
 		t.Fatal(err)
 	}
-	p.Spec.Modules[0].Rego = "package"
+	p.Spec.Rego.Main = "package"
 	if err := server.Update(t.Context(), &p); err != nil {
 		t.Fatal(err)
 	}
@@ -129,32 +129,32 @@ func TestControllerNeedsNoLeader(t *testing.T) {
 	}
 }
 
-func TestExceptionsAreReadBeforeTheCatalogIsComplete(t *testing.T) {
-	e := &v1alpha1.PolicyException{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "w"}}
+func TestWaiversAreReadBeforeTheCatalogIsComplete(t *testing.T) {
+	e := &v1alpha1.Waiver{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "w"}}
 	c, server := newController(t, synced(true), interceptor.Funcs{}, stored("good", goodRego), e)
 	if err := (initialList{c}).Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if known, _ := c.catalog.ExceptionProblem(e); !known || !c.catalog.Complete() {
-		t.Errorf("the exception is known: %t; the catalog is complete: %t", known, c.catalog.Complete())
+	if known, _ := c.catalog.WaiverProblem(e); !known || !c.catalog.Complete() {
+		t.Errorf("the waiver is known: %t; the catalog is complete: %t", known, c.catalog.Complete())
 	}
 	if err := server.Delete(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
 	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(e)}
-	if result, err := (exceptions{c}).Reconcile(t.Context(), request); err != nil || !result.IsZero() {
+	if result, err := (waivers{c}).Reconcile(t.Context(), request); err != nil || !result.IsZero() {
 		t.Fatalf("Reconcile = %+v, %v", result, err)
 	}
-	if known, _ := c.catalog.ExceptionProblem(e); known {
-		t.Error("a deleted exception is still known")
+	if known, _ := c.catalog.WaiverProblem(e); known {
+		t.Error("a deleted waiver is still known")
 	}
 }
 
-func TestTheCatalogIsNotCompleteWithoutExceptions(t *testing.T) {
+func TestTheCatalogIsNotCompleteWithoutWaivers(t *testing.T) {
 	refused := errors.New("refused")
 	c, _ := newController(t, synced(true), interceptor.Funcs{
 		List: func(ctx context.Context, w client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-			if _, ok := list.(*v1alpha1.PolicyExceptionList); ok {
+			if _, ok := list.(*v1alpha1.WaiverList); ok {
 				return refused
 			}
 			return w.List(ctx, list, opts...)

@@ -6,9 +6,9 @@
 // if there is none, whatever it would concern gets an error as its verdict, never
 // a silent pass. The package writes nothing to the cluster.
 //
-// A PolicyException waives a policy's violations at the time of the request, and in
+// A Waiver waives a policy's violations at the time of the request, and in
 // the verdict itself: whoever asks gets the same answer, and none after its expiry.
 //
 // Start at Catalog and its Snapshot; Controller keeps the catalog in step with
-// the Policy and PolicyException objects.
+// the Policy and Waiver objects.
 package catalog

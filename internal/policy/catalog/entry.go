@@ -13,7 +13,7 @@ import (
 // entry is one policy in the catalog. It is immutable.
 type entry struct {
 	// newest is the definition last set, whether it compiles or not.
-	newest *v1alpha1.Policy
+	newest *v1alpha1.ClusterRegoPolicy
 	// compiled is the last good one; nil when there never was any.
 	compiled *rego.Compiled
 	// problem says why newest isn't in force; nil when it is.
@@ -22,7 +22,7 @@ type entry struct {
 
 // next is the entry after the definition p, given what was in force before; old
 // may be nil.
-func next(old *entry, p *v1alpha1.Policy) *entry {
+func next(old *entry, p *v1alpha1.ClusterRegoPolicy) *entry {
 	e := &entry{newest: strip(p)}
 	var compiled *rego.Compiled
 	err := match.Validate(e.newest)
@@ -41,7 +41,7 @@ func next(old *entry, p *v1alpha1.Policy) *entry {
 }
 
 // compile reuses what is compiled already when the revision is the same.
-func compile(old *entry, p *v1alpha1.Policy) (*rego.Compiled, error) {
+func compile(old *entry, p *v1alpha1.ClusterRegoPolicy) (*rego.Compiled, error) {
 	if old != nil && old.compiled != nil && old.compiled.Revision() == rego.Revision(p) {
 		redefined, err := old.compiled.Redefine(p)
 		if err != nil {
@@ -54,21 +54,21 @@ func compile(old *entry, p *v1alpha1.Policy) (*rego.Compiled, error) {
 
 // strip copies what counts of a definition: a status or bookkeeping by the API
 // server is no change of policy.
-func strip(p *v1alpha1.Policy) *v1alpha1.Policy {
+func strip(p *v1alpha1.ClusterRegoPolicy) *v1alpha1.ClusterRegoPolicy {
 	kept := p.DeepCopy()
-	kept.Status = v1alpha1.PolicyStatus{}
+	kept.Status = v1alpha1.RegoPolicyStatus{}
 	kept.ManagedFields = nil
 	kept.ResourceVersion = ""
 	return kept
 }
 
 // same says that p changes nothing.
-func (e *entry) same(p *v1alpha1.Policy) bool {
+func (e *entry) same(p *v1alpha1.ClusterRegoPolicy) bool {
 	return equality.Semantic.DeepEqual(e.newest, strip(p))
 }
 
 // definition is the one in force, or the broken one where none ever was.
-func (e *entry) definition() *v1alpha1.Policy {
+func (e *entry) definition() *v1alpha1.ClusterRegoPolicy {
 	if e.compiled == nil {
 		return e.newest
 	}
@@ -85,7 +85,7 @@ func (e *entry) revision() string {
 // indexed is the definition that the index matches by, or nil where not even the
 // kinds are known. Where the match was never good but the kinds are, the kinds
 // alone count: too much is refused rather than passed.
-func (e *entry) indexed() *v1alpha1.Policy {
+func (e *entry) indexed() *v1alpha1.ClusterRegoPolicy {
 	definition := e.definition()
 	if e.compiled != nil || match.Validate(definition) == nil {
 		return definition
@@ -99,7 +99,7 @@ func (e *entry) indexed() *v1alpha1.Policy {
 		return kindsOnly
 	}
 	// Subresources need their operations.
-	kindsOnly.Spec.Match.Operations = []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate, v1alpha1.OperationConnect}
+	kindsOnly.Spec.Admission.Operations = []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate, v1alpha1.OperationConnect}
 	if match.Validate(kindsOnly) == nil {
 		return kindsOnly
 	}

@@ -18,7 +18,7 @@ import (
 type Result struct {
 	policy.Decision
 	// Definition is shared: read it only.
-	Definition *v1alpha1.Policy
+	Definition *v1alpha1.ClusterRegoPolicy
 	// Waived says why the violations don't count at the request's time; nil while
 	// they do, or when there are none. It is shared: read it only.
 	Waived *Waiver
@@ -29,7 +29,7 @@ type Result struct {
 type Snapshot struct {
 	index   *match.Index
 	entries map[string]*entry
-	waivers waivers
+	waivers byPolicy
 	limit   time.Duration
 	// lane, clock and slow are the catalog's own: they outlive the snapshot.
 	lane  *rego.Lane
@@ -39,13 +39,13 @@ type Snapshot struct {
 
 // Evaluate asks every policy that concerns the request, sorted by name.
 func (s *Snapshot) Evaluate(ctx context.Context, r *policy.Request) []Result {
-	return s.EvaluateWhere(ctx, r, func(*v1alpha1.Policy) bool { return true })
+	return s.EvaluateWhere(ctx, r, func(*v1alpha1.ClusterRegoPolicy) bool { return true })
 }
 
 // EvaluateWhere asks every policy that concerns the request and that keep wants,
 // sorted by name. The others aren't evaluated, and cost nothing. The time until the
 // context's deadline is shared out over all of them.
-func (s *Snapshot) EvaluateWhere(ctx context.Context, r *policy.Request, keep func(*v1alpha1.Policy) bool) []Result {
+func (s *Snapshot) EvaluateWhere(ctx context.Context, r *policy.Request, keep func(*v1alpha1.ClusterRegoPolicy) bool) []Result {
 	names := slices.DeleteFunc(s.index.Match(r), func(name string) bool { return !keep(s.entries[name].definition()) })
 	if len(names) == 0 {
 		return nil
@@ -63,8 +63,8 @@ func (s *Snapshot) EvaluateWhere(ctx context.Context, r *policy.Request, keep fu
 // Concerning are the definitions of the policies that concern the request, sorted
 // by name, but for those whose violations on its object are waived. They are
 // shared: read them only.
-func (s *Snapshot) Concerning(r *policy.Request) []*v1alpha1.Policy {
-	var out []*v1alpha1.Policy
+func (s *Snapshot) Concerning(r *policy.Request) []*v1alpha1.ClusterRegoPolicy {
+	var out []*v1alpha1.ClusterRegoPolicy
 	for _, name := range s.index.Match(r) {
 		if s.waivers.of(name, r) == nil {
 			out = append(out, s.entries[name].definition())
@@ -112,12 +112,12 @@ func (s *Snapshot) evaluate(ctx context.Context, e *entry, r *policy.Request, in
 
 // Policies are the definitions in force, sorted by name. They are shared: read
 // them only.
-func (s *Snapshot) Policies() []*v1alpha1.Policy {
-	definitions := make([]*v1alpha1.Policy, 0, len(s.entries))
+func (s *Snapshot) Policies() []*v1alpha1.ClusterRegoPolicy {
+	definitions := make([]*v1alpha1.ClusterRegoPolicy, 0, len(s.entries))
 	for _, e := range s.entries {
 		definitions = append(definitions, e.definition())
 	}
-	slices.SortFunc(definitions, func(a, b *v1alpha1.Policy) int {
+	slices.SortFunc(definitions, func(a, b *v1alpha1.ClusterRegoPolicy) int {
 		if a.Name < b.Name {
 			return -1
 		}
@@ -128,7 +128,7 @@ func (s *Snapshot) Policies() []*v1alpha1.Policy {
 
 // Definition is the policy's definition in force, or nil when there is no such
 // policy. It is shared: read it only.
-func (s *Snapshot) Definition(name string) *v1alpha1.Policy {
+func (s *Snapshot) Definition(name string) *v1alpha1.ClusterRegoPolicy {
 	if e, ok := s.entries[name]; ok {
 		return e.definition()
 	}

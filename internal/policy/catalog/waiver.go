@@ -14,20 +14,29 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/match"
 )
 
-// Waiver is why violations don't count: the PolicyException that covers the
+// Waiver is why violations don't count: the Waiver or ClusterWaiver that covers the
 // object.
 type Waiver struct {
-	// Namespace and Name name the PolicyException.
+	// Namespace and Name name it; a ClusterWaiver has no namespace.
 	Namespace, Name string
 	// Reason is its spec.reason.
 	Reason string
-	// ExpiresAt is when the violations count again.
-	ExpiresAt time.Time
+	// ExpirationTime is when the violations count again.
+	ExpirationTime time.Time
 }
 
-// String names the exception: "shop/legacy-agent until 2027-03-31T00:00:00Z".
+// Ref names the waiver by its kind: "Waiver shop/legacy-agent".
+func (w *Waiver) Ref() string {
+	if w.Namespace == "" {
+		return "ClusterWaiver " + w.Name
+	}
+	return "Waiver " + w.Namespace + "/" + w.Name
+}
+
+// String names the waiver and its end: "Waiver shop/legacy-agent until
+// 2027-03-31T00:00:00Z".
 func (w *Waiver) String() string {
-	return fmt.Sprintf("%s/%s until %s", w.Namespace, w.Name, w.ExpiresAt.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%s until %s", w.Ref(), w.ExpirationTime.UTC().Format(time.RFC3339))
 }
 
 // Enforced are the violations that count: none while they are waived.
@@ -38,61 +47,62 @@ func (r *Result) Enforced() []policy.Violation {
 	return r.Violations
 }
 
-// exception is one PolicyException in the catalog. It is immutable.
-type exception struct {
+// waiver is one waiver in the catalog. It is immutable.
+type waiver struct {
 	waiver Waiver
-	// identity tells this state of the exception from any other.
+	// identity tells this state of the waiver from any other.
 	identity string
-	spec     v1alpha1.PolicyExceptionSpec
-	// covers is nil when the exception can't be read: then problem says why, and it
+	terms    v1alpha1.WaiverTerms
+	match    v1alpha1.ClusterWaiverMatch
+	// covers is nil when the waiver can't be read: then problem says why, and it
 	// waives nothing.
-	covers  *match.Exception
+	covers  *match.Waiver
 	problem error
 }
 
-func newException(e *v1alpha1.PolicyException, controllerNamespace string) *exception {
-	spec := e.Spec.DeepCopy()
-	out := &exception{
-		waiver:   Waiver{Namespace: e.Namespace, Name: e.Name, Reason: spec.Reason, ExpiresAt: spec.ExpiresAt.Time},
-		identity: identityOf(e),
-		spec:     *spec,
+func newWaiver(w v1alpha1.AnyWaiver) *waiver {
+	terms, covered := w.Terms().DeepCopy(), w.Covered()
+	out := &waiver{
+		waiver:   Waiver{Namespace: w.GetNamespace(), Name: w.GetName(), Reason: terms.Reason, ExpirationTime: terms.ExpirationTime.Time},
+		identity: identityOf(w),
+		terms:    *terms,
+		match:    *covered.DeepCopy(),
 	}
-	out.covers, out.problem = match.NewException(e, controllerNamespace)
+	out.covers, out.problem = match.NewWaiver(w)
 	return out
 }
 
-func identityOf(e *v1alpha1.PolicyException) string {
-	return fmt.Sprintf("%s/%s/%s/%d", e.Namespace, e.Name, e.UID, e.Generation)
+func identityOf(w v1alpha1.AnyWaiver) string {
+	return fmt.Sprintf("%s/%s/%s/%d", w.GetNamespace(), w.GetName(), w.GetUID(), w.GetGeneration())
 }
 
-// active says that the exception waives at the time given. It is asked for each
+// active says that the waiver waives at the time given. It is asked for each
 // verdict, so that none outlives its expiry.
-func (e *exception) active(now time.Time) bool { return now.Before(e.waiver.ExpiresAt) }
+func (e *waiver) active(now time.Time) bool { return now.Before(e.waiver.ExpirationTime) }
 
-// waivers are the exceptions by policy; for each, the one that lasts longest
-// first.
-type waivers map[string][]*exception
+// byPolicy are the waivers by policy; for each, the one that lasts longest first.
+type byPolicy map[string][]*waiver
 
-func newWaivers(exceptions map[types.NamespacedName]*exception) waivers {
-	out := waivers{}
-	for _, e := range exceptions {
+func waiversByPolicy(all map[types.NamespacedName]*waiver) byPolicy {
+	out := byPolicy{}
+	for _, e := range all {
 		if e.covers == nil {
 			continue
 		}
-		for _, name := range e.spec.Policies {
+		for _, name := range e.terms.Policies {
 			out[name] = append(out[name], e)
 		}
 	}
 	for _, list := range out {
-		slices.SortFunc(list, func(a, b *exception) int {
-			return cmp.Or(b.waiver.ExpiresAt.Compare(a.waiver.ExpiresAt), cmp.Compare(a.identity, b.identity))
+		slices.SortFunc(list, func(a, b *waiver) int {
+			return cmp.Or(b.waiver.ExpirationTime.Compare(a.waiver.ExpirationTime), cmp.Compare(a.identity, b.identity))
 		})
 	}
 	return out
 }
 
 // of is the waiver of a policy's violations on the judged object, or nil.
-func (w waivers) of(policyName string, r *policy.Request) *Waiver {
+func (w byPolicy) of(policyName string, r *policy.Request) *Waiver {
 	for _, e := range w[policyName] {
 		if !e.active(r.Now) {
 			return nil // those that follow have expired before
@@ -104,7 +114,7 @@ func (w waivers) of(policyName string, r *policy.Request) *Waiver {
 	return nil
 }
 
-// WaiverDigest identifies the exceptions of a policy that are active at the time
+// WaiverDigest identifies the waivers of a policy that are active at the time
 // given: verdicts of the same revision and digest are the same.
 func (s *Snapshot) WaiverDigest(policyName string, now time.Time) string {
 	var identities []string
@@ -121,8 +131,8 @@ func (s *Snapshot) WaiverDigest(policyName string, now time.Time) string {
 func (s *Snapshot) NextExpiry(now time.Time) (next time.Time, found bool) {
 	for _, list := range s.waivers {
 		for _, e := range list {
-			if e.active(now) && (!found || e.waiver.ExpiresAt.Before(next)) {
-				next, found = e.waiver.ExpiresAt, true
+			if e.active(now) && (!found || e.waiver.ExpirationTime.Before(next)) {
+				next, found = e.waiver.ExpirationTime, true
 			}
 		}
 	}

@@ -15,9 +15,9 @@ import (
 var now = time.Unix(1_700_000_000, 0)
 
 // waiver waives the policy "a" in namespace "team" until the time given.
-func waiver(name string, until time.Time, change ...func(*v1alpha1.PolicyException)) *v1alpha1.PolicyException {
-	e := &v1alpha1.PolicyException{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, Generation: 1},
-		Spec: v1alpha1.PolicyExceptionSpec{Policies: []string{"a"}, Reason: "vendor image", ExpiresAt: metav1.NewTime(until)}}
+func waiver(name string, until time.Time, change ...func(*v1alpha1.Waiver)) *v1alpha1.Waiver {
+	e := &v1alpha1.Waiver{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, Generation: 1},
+		Spec: v1alpha1.WaiverSpec{WaiverTerms: v1alpha1.WaiverTerms{Policies: []string{"a"}, Reason: "vendor image", ExpirationTime: metav1.NewTime(until)}}}
 	for _, c := range change {
 		c(e)
 	}
@@ -25,41 +25,44 @@ func waiver(name string, until time.Time, change ...func(*v1alpha1.PolicyExcepti
 }
 
 func TestAWaiverIsPartOfTheVerdict(t *testing.T) {
-	elsewhere := func(e *v1alpha1.PolicyException) { e.Namespace = "other" }
-	central := func(e *v1alpha1.PolicyException) { e.Namespace = "evenkeel-system" }
-	unreadable := func(e *v1alpha1.PolicyException) { e.Spec.Match.Names = []string{"a/b"} }
-	reaching := func(e *v1alpha1.PolicyException) { e.Spec.Match.Namespaces = []string{"*"} }
+	elsewhere := func(e *v1alpha1.Waiver) { e.Namespace = "other" }
+	unreadable := func(e *v1alpha1.Waiver) { e.Spec.Match.Names = []string{"a/b"} }
+	wide := func(namespaces ...string) v1alpha1.AnyWaiver {
+		return &v1alpha1.ClusterWaiver{ObjectMeta: metav1.ObjectMeta{Name: "w", Generation: 1}, Spec: v1alpha1.ClusterWaiverSpec{
+			WaiverTerms: waiver("w", now.Add(time.Hour)).Spec.WaiverTerms, Match: v1alpha1.ClusterWaiverMatch{Namespaces: namespaces}}}
+	}
 	cases := map[string]struct {
-		reason     string
-		exceptions []*v1alpha1.PolicyException
-		// want is the exception of policy a's verdict; empty for none.
+		reason  string
+		waivers []v1alpha1.AnyWaiver
+		// want is the waiver of policy a's verdict; empty for none.
 		want string
 	}{
-		"without an exception violations count": {},
-		"an exception of the namespace waives":  {exceptions: []*v1alpha1.PolicyException{waiver("w", now.Add(time.Hour))}, want: "w"},
-		"one of another namespace doesn't":      {exceptions: []*v1alpha1.PolicyException{waiver("w", now.Add(time.Hour), elsewhere)}},
-		"one of the controller's namespace does": {
-			exceptions: []*v1alpha1.PolicyException{waiver("w", now.Add(time.Hour), central, reaching)}, want: "w"},
-		"a moment before its expiry it waives": {exceptions: []*v1alpha1.PolicyException{waiver("w", now.Add(time.Nanosecond))}, want: "w"},
+		"without a waiver violations count":     {},
+		"a waiver of the namespace waives":      {waivers: []v1alpha1.AnyWaiver{waiver("w", now.Add(time.Hour))}, want: "w"},
+		"one of another namespace doesn't":      {waivers: []v1alpha1.AnyWaiver{waiver("w", now.Add(time.Hour), elsewhere)}},
+		"a ClusterWaiver does":                  {waivers: []v1alpha1.AnyWaiver{wide()}, want: "w"},
+		"a ClusterWaiver of the namespace does": {waivers: []v1alpha1.AnyWaiver{wide("te*")}, want: "w"},
+		"a ClusterWaiver of another doesn't":    {waivers: []v1alpha1.AnyWaiver{wide("other")}},
+		"a moment before its expiry it waives":  {waivers: []v1alpha1.AnyWaiver{waiver("w", now.Add(time.Nanosecond))}, want: "w"},
 		"at its expiry it doesn't any more": {
-			reason: "expiresAt is the first moment at which the violations count", exceptions: []*v1alpha1.PolicyException{waiver("w", now)}},
+			reason: "expirationTime is the first moment at which the violations count", waivers: []v1alpha1.AnyWaiver{waiver("w", now)}},
 		"of several the one that lasts longest is named": {
-			reason:     "it says when the violations count again",
-			exceptions: []*v1alpha1.PolicyException{waiver("short", now.Add(time.Hour)), waiver("long", now.Add(2*time.Hour)), waiver("over", now.Add(-time.Hour))}, want: "long"},
-		"one that can't be read waives nothing": {exceptions: []*v1alpha1.PolicyException{waiver("w", now.Add(time.Hour), unreadable)}},
-		"one that reaches too far waives nothing": {
-			reason: "not even in its own namespace: it says something else than it does", exceptions: []*v1alpha1.PolicyException{waiver("w", now.Add(time.Hour), reaching)}},
+			reason:  "it says when the violations count again",
+			waivers: []v1alpha1.AnyWaiver{waiver("short", now.Add(time.Hour)), waiver("long", now.Add(2*time.Hour)), waiver("over", now.Add(-time.Hour))}, want: "long"},
+		"one that can't be read waives nothing": {waivers: []v1alpha1.AnyWaiver{waiver("w", now.Add(time.Hour), unreadable)}},
+		"one that is in no namespace waives nothing": {
+			reason: "it isn't a ClusterWaiver", waivers: []v1alpha1.AnyWaiver{waiver("w", now.Add(time.Hour), func(w *v1alpha1.Waiver) { w.Namespace = "" })}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := catalog.New(catalog.Options{TimeLimit: time.Minute, Namespace: "evenkeel-system"})
-			for _, e := range tc.exceptions {
-				err := c.SetException(e)
-				if known, problem := c.ExceptionProblem(e); !known || (problem == nil) != (err == nil) {
-					t.Errorf("problem %v, known %t; SetException said %v", problem, known, err)
+			c := catalog.New(catalog.Options{TimeLimit: time.Minute})
+			for _, e := range tc.waivers {
+				err := c.SetWaiver(e)
+				if known, problem := c.WaiverProblem(e); !known || (problem == nil) != (err == nil) {
+					t.Errorf("problem %v, known %t; SetWaiver said %v", problem, known, err)
 				}
 			}
-			// Policies that come later find the exceptions.
+			// Policies that come later find the waivers.
 			for _, name := range []string{"a", "b"} {
 				if err := c.Set(saying(name, "bad")); err != nil {
 					t.Fatal(err)
@@ -74,7 +77,7 @@ func TestAWaiverIsPartOfTheVerdict(t *testing.T) {
 				t.Errorf("%s: waived by %q, want %q; %d violations, %d enforced", tc.reason, got, tc.want, len(results[0].Violations), len(results[0].Enforced()))
 			}
 			if results[1].Waived != nil {
-				t.Error("policy b is waived, though no exception names it")
+				t.Error("policy b is waived, though no waiver names it")
 			}
 			one, _ := c.Snapshot().EvaluateOne(t.Context(), "a", podRequest())
 			if (one.Waived == nil) != (tc.want == "") {
@@ -86,7 +89,7 @@ func TestAWaiverIsPartOfTheVerdict(t *testing.T) {
 
 func TestACleanObjectIsNotWaived(t *testing.T) {
 	c := newCatalog(t, withRego("a", "package p\n\nimport rego.v1\n\ndeny contains \"x\" if input.object.metadata.name == \"other\""))
-	if err := c.SetException(waiver("w", now.Add(time.Hour))); err != nil {
+	if err := c.SetWaiver(waiver("w", now.Add(time.Hour))); err != nil {
 		t.Fatal(err)
 	}
 	if got, matched := c.Snapshot().EvaluateOne(t.Context(), "a", podRequest()); !matched || got.Waived != nil {
@@ -107,29 +110,29 @@ func TestWaiversComeAndGo(t *testing.T) {
 	}
 	e := waiver("w", now.Add(time.Hour))
 	before := c.Snapshot()
-	if err := c.SetException(e); err != nil || !told() {
-		t.Fatalf("a new exception isn't told: %v", err)
+	if err := c.SetWaiver(e); err != nil || !told() {
+		t.Fatalf("a new waiver isn't told: %v", err)
 	}
 	if res, _ := before.EvaluateOne(t.Context(), "a", podRequest()); res.Waived != nil {
 		t.Error("a snapshot changed under a request that holds it")
 	}
 	e.Status.Conditions = []metav1.Condition{{Type: "Ready"}}
-	if err := c.SetException(e); err != nil || told() {
+	if err := c.SetWaiver(e); err != nil || told() {
 		t.Errorf("a change of the status alone is told: %v", err)
 	}
-	c.DeleteException(types.NamespacedName{Namespace: "team", Name: "w"})
+	c.DeleteWaiver(types.NamespacedName{Namespace: "team", Name: "w"})
 	if res, _ := c.Snapshot().EvaluateOne(t.Context(), "a", podRequest()); res.Waived != nil || !told() {
-		t.Error("a deleted exception still waives, or isn't told")
+		t.Error("a deleted waiver still waives, or isn't told")
 	}
-	if known, _ := c.ExceptionProblem(e); known {
-		t.Error("a deleted exception is still known")
+	if known, _ := c.WaiverProblem(e); known {
+		t.Error("a deleted waiver is still known")
 	}
 }
 
 func TestDigestAndNextExpiryFollowTheTime(t *testing.T) {
 	c := newCatalog(t, saying("a", "bad"))
-	for _, e := range []*v1alpha1.PolicyException{waiver("first", now.Add(time.Minute)), waiver("last", now.Add(time.Hour))} {
-		if err := c.SetException(e); err != nil {
+	for _, e := range []*v1alpha1.Waiver{waiver("first", now.Add(time.Minute)), waiver("last", now.Add(time.Hour))} {
+		if err := c.SetWaiver(e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -147,6 +150,6 @@ func TestDigestAndNextExpiryFollowTheTime(t *testing.T) {
 		digests[s.WaiverDigest("a", at)] = true
 	}
 	if len(digests) != 3 || !digests[""] || s.WaiverDigest("b", now) != "" {
-		t.Errorf("digests are %v, want one for each set of active exceptions, and none for another policy", digests)
+		t.Errorf("digests are %v, want one for each set of active waivers, and none for another policy", digests)
 	}
 }

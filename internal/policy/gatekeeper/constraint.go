@@ -78,22 +78,22 @@ func (c *constraint) notes() []string {
 	return nil
 }
 
-func enforcement(action string) (v1alpha1.EnforcementAction, bool) {
+func enforcement(action string) (v1alpha1.AdmissionAction, bool) {
 	switch action {
 	case "", "deny":
-		return v1alpha1.EnforcementDeny, true
+		return v1alpha1.AdmissionDeny, true
 	case "warn":
-		return v1alpha1.EnforcementWarn, true
+		return v1alpha1.AdmissionWarn, true
 	case "dryrun":
-		return v1alpha1.EnforcementDryRun, true
+		return v1alpha1.AdmissionAudit, true
 	}
 	return "", false
 }
 
-// policy is the constraint and its template as a Policy. podTemplates and ratchet are
+// policy is the constraint and its template as a Policy. podTemplates and existingViolations are
 // off and failurePolicy is Ignore, because Gatekeeper judges just the kinds that are
 // named, refuses old violations too, and by default lets pass what it can't judge.
-func (c *constraint) policy(name string, t *template, rego source, opts Options) (*v1alpha1.Policy, []string, error) {
+func (c *constraint) policy(name string, t *template, rego source, opts Options) (*v1alpha1.ClusterRegoPolicy, []string, error) {
 	modules, refused := t.modules(rego)
 	parameters := map[string]any{}
 	maps.Copy(parameters, c.Parameters)
@@ -106,22 +106,25 @@ func (c *constraint) policy(name string, t *template, rego source, opts Options)
 	}
 	no := false
 	action, _ := enforcement(c.EnforcementAction)
-	p := &v1alpha1.Policy{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Policy"},
+	p := &v1alpha1.ClusterRegoPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy"},
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: v1alpha1.PolicySpec{
+		Spec: v1alpha1.RegoPolicySpec{
 			Title:       shortened(titleOf(t, name), maxTitle),
 			Description: shortened(t.Metadata.Annotations["description"], maxDescription),
 			Owner:       opts.Owner, Severity: opts.Severity,
-			RunbookURL:  strings.ReplaceAll(opts.Runbook, "NAME", name),
-			RegoVersion: v1alpha1.RegoVersion(rego.Version),
-			Modules:     modules,
+			RunbookURL: strings.ReplaceAll(opts.Runbook, "NAME", name),
+			Rego: v1alpha1.RegoSource{
+				Version: v1alpha1.RegoVersion(rego.Version), File: modules[0].Name, Main: modules[0].Source, Libraries: modules[1:],
+			},
 			Match: v1alpha1.Match{
 				Resources: c.Match.Kinds, Namespaces: c.Match.Namespaces, ExcludedNamespaces: c.Match.ExcludedNamespaces,
-				LabelSelector: c.Match.LabelSelector, NamespaceSelector: c.Match.NamespaceSelector, PodTemplates: &no,
+				ObjectSelector: c.Match.LabelSelector, NamespaceSelector: c.Match.NamespaceSelector, PodTemplates: &no,
 			},
-			Parameters:        &apiextensionsv1.JSON{Raw: raw},
-			EnforcementAction: action, FailurePolicy: v1alpha1.FailurePolicyIgnore, Ratchet: &no,
+			Parameters: &apiextensionsv1.JSON{Raw: raw},
+			Admission: v1alpha1.Admission{
+				Action: action, FailurePolicy: v1alpha1.FailurePolicyIgnore, ExistingViolations: v1alpha1.ExistingDeny,
+			},
 		},
 	}
 	p.SetDefaults()

@@ -44,7 +44,7 @@ type Item struct {
 	Object string
 	State  State
 	// Policy is what stands for it; nil unless it was migrated.
-	Policy *v1alpha1.Policy
+	Policy *v1alpha1.ClusterRegoPolicy
 	// Notes say what is to be done or known.
 	Notes []string
 }
@@ -143,7 +143,7 @@ func (m *migration) migrate(d *manifest.Document) (Item, bool) {
 }
 
 // constraint gives the policy, or what stands in its way.
-func (m *migration) constraint(object map[string]any, kind, name string) (*v1alpha1.Policy, []string) {
+func (m *migration) constraint(object map[string]any, kind, name string) (*v1alpha1.ClusterRegoPolicy, []string) {
 	t := m.templates[kind]
 	if t == nil {
 		return nil, []string{fmt.Sprintf("there is no ConstraintTemplate for kind %s among the files: give its file too", kind)}
@@ -191,12 +191,12 @@ func (m *migration) name(kind, name string) (string, error) {
 }
 
 // compiles holds a policy to what admission holds it to.
-func compiles(p *v1alpha1.Policy) error {
+func compiles(p *v1alpha1.ClusterRegoPolicy) error {
 	if err := match.Validate(p); err != nil {
 		return err
 	}
-	if !slices.Contains([]v1alpha1.RegoVersion{v1alpha1.RegoV0, v1alpha1.RegoV1}, p.Spec.RegoVersion) {
-		return fmt.Errorf("its version %q isn't known: give v0 or v1", p.Spec.RegoVersion)
+	if !slices.Contains([]v1alpha1.RegoVersion{v1alpha1.RegoV0, v1alpha1.RegoV1}, p.Spec.Rego.Version) {
+		return fmt.Errorf("its version %q isn't known: give v0 or v1", p.Spec.Rego.Version)
 	}
 	_, err := rego.Compile(p)
 	return err

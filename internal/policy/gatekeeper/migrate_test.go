@@ -105,14 +105,14 @@ func migrated(t *testing.T, text string) []gatekeeper.Item {
 }
 
 // verdict is what a policy says of an object: nil when it doesn't concern it.
-func verdict(t *testing.T, p *v1alpha1.Policy, object string) []string {
+func verdict(t *testing.T, p *v1alpha1.ClusterRegoPolicy, object string) []string {
 	t.Helper()
 	var tree map[string]any
 	if err := yaml.Unmarshal([]byte(object), &tree); err != nil {
 		t.Fatal(err)
 	}
 	request := policy.NewAudit(tree, nil, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	index, err := match.NewIndex([]*v1alpha1.Policy{p})
+	index, err := match.NewIndex([]*v1alpha1.ClusterRegoPolicy{p})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func verdict(t *testing.T, p *v1alpha1.Policy, object string) []string {
 }
 
 func TestMigratedPoliciesJudgeAsTheirConstraints(t *testing.T) {
-	policies := map[string]*v1alpha1.Policy{}
+	policies := map[string]*v1alpha1.ClusterRegoPolicy{}
 	for _, item := range migrated(t, mustBear+bearOwner+noNodePort) {
 		if item.Policy != nil {
 			policies[item.Policy.Name] = item.Policy
@@ -171,10 +171,10 @@ func TestAPolicySaysWhatItsConstraintSaid(t *testing.T) {
 		t.Fatalf("items are %+v, want the template skipped and the constraint migrated", items)
 	}
 	spec := items[1].Policy.Spec
-	got := []any{spec.Title, spec.Description, spec.Owner, spec.RunbookURL, spec.Severity, spec.RegoVersion, len(spec.Modules),
-		spec.EnforcementAction, spec.FailurePolicy, *spec.Ratchet, *spec.Match.PodTemplates, spec.Remediation.Mode}
+	got := []any{spec.Title, spec.Description, spec.Owner, spec.RunbookURL, spec.Severity, spec.Rego.Version, len(spec.Rego.Modules()),
+		spec.Admission.Action, spec.Admission.FailurePolicy, spec.Admission.ExistingViolations, *spec.Match.PodTemplates, spec.Remediation.Mode}
 	want := []any{"Required annotations (bear-owner)", "Every object says who keeps it.", "team", "https://example.com/bear-owner",
-		v1alpha1.SeverityHigh, v1alpha1.RegoV0, 2, v1alpha1.EnforcementWarn, v1alpha1.FailurePolicyIgnore, false, false, v1alpha1.RemediationDisabled}
+		v1alpha1.SeverityHigh, v1alpha1.RegoV0, 2, v1alpha1.AdmissionWarn, v1alpha1.FailurePolicyIgnore, v1alpha1.ExistingDeny, false, v1alpha1.RemediationDisabled}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("policy (-want +got):\n%s", diff)
 	}

@@ -101,11 +101,11 @@ func foreign() []struct {
 var comment = regexp.MustCompile(`(?m)(^|\s)#.*$`)
 
 // modules are the policy's, the template's own first.
-func (t *template) modules(s source) ([]v1alpha1.Module, []string) {
+func (t *template) modules(s source) ([]v1alpha1.RegoLibrary, []string) {
 	name := strings.ToLower(t.Metadata.Name)
-	modules := []v1alpha1.Module{{Name: name + ".rego", Rego: s.Rego}}
+	modules := []v1alpha1.RegoLibrary{{Name: name + ".rego", Source: s.Rego}}
 	for i, lib := range s.Libs {
-		modules = append(modules, v1alpha1.Module{Name: fmt.Sprintf("%s-lib-%d.rego", name, i+1), Rego: lib})
+		modules = append(modules, v1alpha1.RegoLibrary{Name: fmt.Sprintf("%s-lib-%d.rego", name, i+1), Source: lib})
 	}
 	var refused []string
 	text := comment.ReplaceAllString(s.Rego+"\n"+strings.Join(s.Libs, "\n"), "")

@@ -108,7 +108,7 @@ func refuse(list *framework.ResourceList, result framework.Result, err error) er
 	return err
 }
 
-func add(list *framework.ResourceList, policies []*v1alpha1.Policy) error {
+func add(list *framework.ResourceList, policies []*v1alpha1.ClusterRegoPolicy) error {
 	text, err := source.Render(policies)
 	if err != nil {
 		return err
@@ -118,8 +118,8 @@ func add(list *framework.ResourceList, policies []*v1alpha1.Policy) error {
 		return fmt.Errorf("read the policies back: %w", err)
 	}
 	list.Items = slices.DeleteFunc(list.Items, func(item *kyaml.RNode) bool {
-		return item.GetApiVersion() == v1alpha1.GroupVersion.String() && item.GetKind() == "Policy" &&
-			slices.ContainsFunc(policies, func(p *v1alpha1.Policy) bool { return p.Name == item.GetName() })
+		return item.GetApiVersion() == v1alpha1.GroupVersion.String() && item.GetKind() == "ClusterRegoPolicy" &&
+			slices.ContainsFunc(policies, func(p *v1alpha1.ClusterRegoPolicy) bool { return p.Name == item.GetName() })
 	})
 	list.Items = append(list.Items, made...)
 	return nil

@@ -12,7 +12,7 @@ import (
 
 // candidate is one policy's match, prepared.
 type candidate struct {
-	definition *v1alpha1.Policy
+	definition *v1alpha1.ClusterRegoPolicy
 	namespaces []*regexp.Regexp
 	excluded   []*regexp.Regexp
 	// byNamespace and byObject are nil when the policy has no such selector.
@@ -56,9 +56,9 @@ func (c *candidate) exempts(r *policy.Request) bool {
 	if r.Audit {
 		return false
 	}
-	match := &c.definition.Spec.Match
-	return slices.Contains(match.ExemptUsers, r.UserInfo.Username) ||
-		slices.ContainsFunc(match.ExemptGroups, func(group string) bool {
+	admission := &c.definition.Spec.Admission
+	return slices.Contains(admission.Exempt.Users, r.UserInfo.Username) ||
+		slices.ContainsFunc(admission.Exempt.Groups, func(group string) bool {
 			return slices.Contains(r.UserInfo.Groups, group)
 		})
 }
@@ -105,13 +105,13 @@ func (c *candidate) judgedAtOwner(r *policy.Request) bool {
 		return ownedByJudged(c.definition, r.Kind.GroupKind(), r.Judged())
 	}
 	_, made := Maker(c.definition, r)
-	return made && c.definition.Spec.EnforcementAction != v1alpha1.EnforcementDeny && !selects(c.definition.Spec.Match.LabelSelector)
+	return made && c.definition.Spec.Admission.Action != v1alpha1.AdmissionDeny && !selects(c.definition.Spec.Match.ObjectSelector)
 }
 
 // NeedsNamespace says that the policy can't be said to concern the request or
 // not, because it selects namespaces by label and the request doesn't hold its
 // namespace's object.
-func NeedsNamespace(p *v1alpha1.Policy, r *policy.Request) bool {
+func NeedsNamespace(p *v1alpha1.ClusterRegoPolicy, r *policy.Request) bool {
 	return selects(p.Spec.Match.NamespaceSelector) &&
 		r.Namespace != "" && r.NamespaceObject == nil && !isNamespace(r)
 }

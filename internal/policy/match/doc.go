@@ -1,5 +1,5 @@
 // Package match says which policies concern a request, and which objects an
-// exception covers. Webhook and scan ask the same index, so that what admission
+// waiver covers. Webhook and scan ask the same index, so that what admission
 // judges and what the scan judges never differ.
 //
 // It knows kinds, namespaces, labels, operations and users, and nothing of Rego.

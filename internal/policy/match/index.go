@@ -17,7 +17,7 @@ type Index struct {
 }
 
 // NewIndex prepares the policies. The error names the policy and the field.
-func NewIndex(policies []*v1alpha1.Policy) (*Index, error) {
+func NewIndex(policies []*v1alpha1.ClusterRegoPolicy) (*Index, error) {
 	index := &Index{byKind: map[GroupKind][]*candidate{}, bySubresource: map[string][]*candidate{}}
 	ordered := slices.SortedFunc(slices.Values(policies), byName)
 	for _, p := range ordered {
@@ -54,12 +54,12 @@ func (x *Index) Match(r *policy.Request) []string {
 
 // Validate checks all of a policy's match. The error names the field and says
 // what is allowed there.
-func Validate(p *v1alpha1.Policy) error {
+func Validate(p *v1alpha1.ClusterRegoPolicy) error {
 	_, err := newCandidate(p)
 	return err
 }
 
-func byName(a, b *v1alpha1.Policy) int {
+func byName(a, b *v1alpha1.ClusterRegoPolicy) int {
 	switch {
 	case a.Name < b.Name:
 		return -1

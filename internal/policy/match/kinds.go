@@ -16,7 +16,7 @@ func PodTemplateKinds() []GroupKind { return policy.PodTemplateKinds() }
 
 // Kinds are the kinds that the policy concerns, those that it reaches through
 // pod templates included, sorted by group and kind, each once.
-func Kinds(p *v1alpha1.Policy) []GroupKind {
+func Kinds(p *v1alpha1.ClusterRegoPolicy) []GroupKind {
 	kinds := named(p)
 	if reachesTemplates(p) {
 		kinds = append(kinds, PodTemplateKinds()...)
@@ -29,7 +29,7 @@ func Kinds(p *v1alpha1.Policy) []GroupKind {
 
 // StandingKinds are the kinds whose existing objects the policy judges: none when it
 // judges nothing but deletions.
-func StandingKinds(p *v1alpha1.Policy) []GroupKind {
+func StandingKinds(p *v1alpha1.ClusterRegoPolicy) []GroupKind {
 	ops := written(p)
 	if !slices.Contains(ops, v1alpha1.OperationCreate) && !slices.Contains(ops, v1alpha1.OperationUpdate) {
 		return nil
@@ -40,7 +40,7 @@ func StandingKinds(p *v1alpha1.Policy) []GroupKind {
 // Operations are the operations that the policy judges on a kind. One that judges
 // the creation of Pods also judges what becomes a Pod: whatever changes the template
 // of a workload, and a container that is added to a running Pod.
-func Operations(p *v1alpha1.Policy, kind GroupKind) []v1alpha1.Operation {
+func Operations(p *v1alpha1.ClusterRegoPolicy, kind GroupKind) []v1alpha1.Operation {
 	operations := slices.DeleteFunc(slices.Clone(written(p)), func(op v1alpha1.Operation) bool { return op == v1alpha1.OperationConnect })
 	if slices.Contains(operations, v1alpha1.OperationCreate) && !slices.Contains(operations, v1alpha1.OperationUpdate) && holdsTemplate(kind) && reachesTemplates(p) {
 		return append(operations, v1alpha1.OperationUpdate)
@@ -50,28 +50,28 @@ func Operations(p *v1alpha1.Policy, kind GroupKind) []v1alpha1.Operation {
 
 // JudgesUpdates says that the policy names UPDATE itself. One that doesn't judges
 // updates for what they add only.
-func JudgesUpdates(p *v1alpha1.Policy) bool {
+func JudgesUpdates(p *v1alpha1.ClusterRegoPolicy) bool {
 	return slices.Contains(written(p), v1alpha1.OperationUpdate)
 }
 
 // written are the operations that the policy names, or the default.
-func written(p *v1alpha1.Policy) []v1alpha1.Operation {
-	if len(p.Spec.Match.Operations) == 0 {
+func written(p *v1alpha1.ClusterRegoPolicy) []v1alpha1.Operation {
+	if len(p.Spec.Admission.Operations) == 0 {
 		return []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate}
 	}
-	return p.Spec.Match.Operations
+	return p.Spec.Admission.Operations
 }
 
 func holdsTemplate(kind GroupKind) bool { return slices.Contains(PodTemplateKinds(), kind) }
 
 // ViaPodTemplate says that the policy concerns the kind only because the kind
 // holds a pod template and the policy concerns Pods.
-func ViaPodTemplate(p *v1alpha1.Policy, kind GroupKind) bool {
+func ViaPodTemplate(p *v1alpha1.ClusterRegoPolicy, kind GroupKind) bool {
 	return templatesWanted(p) && policy.ReachedByTemplate(named(p), kind)
 }
 
 // named spells out match.resources, but for subresources.
-func named(p *v1alpha1.Policy) []GroupKind {
+func named(p *v1alpha1.ClusterRegoPolicy) []GroupKind {
 	return kindsIn(slices.DeleteFunc(slices.Clone(p.Spec.Match.Resources), func(r v1alpha1.ResourceMatch) bool {
 		return len(r.Subresources) > 0
 	}))
@@ -89,11 +89,11 @@ func kindsIn(resources []v1alpha1.ResourceMatch) []GroupKind {
 	return kinds
 }
 
-func templatesWanted(p *v1alpha1.Policy) bool {
+func templatesWanted(p *v1alpha1.ClusterRegoPolicy) bool {
 	return p.Spec.Match.PodTemplates == nil || *p.Spec.Match.PodTemplates
 }
 
 // reachesTemplates says that the policy's rules on Pods extend to workloads.
-func reachesTemplates(p *v1alpha1.Policy) bool {
+func reachesTemplates(p *v1alpha1.ClusterRegoPolicy) bool {
 	return templatesWanted(p) && slices.Contains(named(p), policy.PodKind())
 }

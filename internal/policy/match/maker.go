@@ -49,7 +49,7 @@ func ControllerOf(object map[string]any) (Owner, bool) {
 //
 // A policy whose namespaceSelector may begin to select a namespace judges nothing that
 // the namespace held before, so that no workload speaks for its Pods.
-func Maker(p *v1alpha1.Policy, r *policy.Request) (Owner, bool) {
+func Maker(p *v1alpha1.ClusterRegoPolicy, r *policy.Request) (Owner, bool) {
 	kind := r.Kind.GroupKind()
 	if r.Audit || r.Operation == policy.Delete || r.Object == nil || !isWorkloadController(r.UserInfo.Username) {
 		return Owner{}, false
@@ -81,7 +81,7 @@ func selectsForEver(written *metav1.LabelSelector) bool {
 }
 
 // Concerns says that a policy concerns a request, as its index would.
-func Concerns(p *v1alpha1.Policy, r *policy.Request) bool {
+func Concerns(p *v1alpha1.ClusterRegoPolicy, r *policy.Request) bool {
 	prepared, err := newCandidate(p)
 	return err == nil && slices.Contains(Kinds(p), r.Kind.GroupKind()) && prepared.concerns(r)
 }

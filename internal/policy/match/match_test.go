@@ -13,11 +13,17 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/match"
 )
 
-func onKinds(group string, kinds ...string) v1alpha1.Match {
-	return v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{group}, Kinds: kinds}}}
+// concern is what of a policy says which requests it concerns.
+type concern struct {
+	v1alpha1.Match
+	v1alpha1.Admission
 }
 
-func onPods(change func(*v1alpha1.Match)) v1alpha1.Match {
+func onKinds(group string, kinds ...string) concern {
+	return concern{Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{group}, Kinds: kinds}}}}
+}
+
+func onPods(change func(*concern)) concern {
 	m := onKinds("", "Pod")
 	if change != nil {
 		change(&m)
@@ -25,8 +31,8 @@ func onPods(change func(*v1alpha1.Match)) v1alpha1.Match {
 	return m
 }
 
-func named(name string, m v1alpha1.Match) *v1alpha1.Policy {
-	return &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.PolicySpec{Match: m}}
+func named(name string, m concern) *v1alpha1.ClusterRegoPolicy {
+	return &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RegoPolicySpec{Match: m.Match, Admission: m.Admission}}
 }
 
 func object(apiVersion, kind string, metadata map[string]any) map[string]any {
@@ -67,7 +73,7 @@ func selecting(key, value string) *metav1.LabelSelector {
 func TestMatch(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
-		match   v1alpha1.Match
+		match   concern
 		request *policy.Request
 		want    bool
 	}{
@@ -76,7 +82,7 @@ func TestMatch(t *testing.T) {
 		"the kind in another group":        {"a kind is group and kind", onKinds("apps", "Pod"), pod(nil), false},
 		"a workload through Pods":          {"podTemplates is the default", onPods(nil), ofKind("apps", "Deployment"), true},
 		"a workload of another group":      {"only Kubernetes' own", onPods(nil), ofKind("example.com", "Deployment"), false},
-		"a workload without podTemplates":  {"switched off", onPods(func(m *v1alpha1.Match) { m.PodTemplates = ptr.To(false) }), ofKind("apps", "Deployment"), false},
+		"a workload without podTemplates":  {"switched off", onPods(func(m *concern) { m.PodTemplates = ptr.To(false) }), ofKind("apps", "Deployment"), false},
 		"a workload, Pods not named":       {"nothing to extend", onKinds("", "Service"), ofKind("apps", "Deployment"), false},
 		"UPDATE by default":                {"CREATE and UPDATE", onPods(nil), pod(func(r *policy.Request) { r.Operation = policy.Update }), true},
 		"DELETE by default":                {"CREATE and UPDATE", onPods(nil), pod(deleted), false},
@@ -89,7 +95,7 @@ func TestMatch(t *testing.T) {
 		"a namespace by question mark":     {"glob", onPods(namespaces("t?am")), pod(nil), true},
 		"a namespace by a part":            {"a pattern is whole", onPods(namespaces("tea")), pod(nil), false},
 		"an excluded namespace":            {"left out", onPods(excluded("kube-*", "te*")), pod(nil), false},
-		"excluded and named":               {"exclusion wins", onPods(func(m *v1alpha1.Match) { m.Namespaces, m.ExcludedNamespaces = []string{"*"}, []string{"team"} }), pod(nil), false},
+		"excluded and named":               {"exclusion wins", onPods(func(m *concern) { m.Namespaces, m.ExcludedNamespaces = []string{"*"}, []string{"team"} }), pod(nil), false},
 		"a namespace by its labels":        {"selected", onPods(namespaceSelector("env", "prod")), pod(nil), true},
 		"a namespace with other labels":    {"not selected", onPods(namespaceSelector("env", "dev")), pod(nil), false},
 		"a namespace that isn't known":     {"never a silent pass", onPods(namespaceSelector("env", "dev")), pod(func(r *policy.Request) { r.NamespaceObject = nil }), true},
@@ -100,7 +106,7 @@ func TestMatch(t *testing.T) {
 		"a label taken off":                {"the old object counts", onPods(labelSelector("app", "web")), updated(nil, map[string]any{"app": "web"}), true},
 		"a label put on":                   {"the new object counts", onPods(labelSelector("app", "web")), updated(map[string]any{"app": "web"}, nil), true},
 		"an update without the label":      {"neither has it", onPods(labelSelector("app", "web")), updated(nil, nil), false},
-		"the labels of what is deleted":    {"the old object counts", onPods(func(m *v1alpha1.Match) { operations("DELETE")(m); labelSelector("app", "web")(m) }), pod(deleted), true},
+		"the labels of what is deleted":    {"the old object counts", onPods(func(m *concern) { operations("DELETE")(m); labelSelector("app", "web")(m) }), pod(deleted), true},
 		"a cluster-scoped object":          {"in no namespace", onKinds("", "Node"), clusterScoped("", "Node"), true},
 		"cluster-scoped with namespaces":   {"it is in none of them", withNamespaces(onKinds("", "Node"), "*"), clusterScoped("", "Node"), false},
 		"cluster-scoped with exclusions":   {"it is in none of them", withExcluded(onKinds("", "Node"), "*"), clusterScoped("", "Node"), true},
@@ -110,14 +116,14 @@ func TestMatch(t *testing.T) {
 		"a Namespace excluded by name":     {"its name counts", withExcluded(onKinds("", "Namespace"), "web"), clusterScoped("", "Namespace"), false},
 		"a Namespace by its own labels":    {"its labels count", withSelector(onKinds("", "Namespace"), "env", "prod"), clusterScoped("", "Namespace"), true},
 		"a Namespace with other labels":    {"its labels count", withSelector(onKinds("", "Namespace"), "env", "dev"), clusterScoped("", "Namespace"), false},
-		"an exempt user":                   {"not judged", onPods(func(m *v1alpha1.Match) { m.ExemptUsers = []string{"ann"} }), pod(by("ann")), false},
-		"an exempt group":                  {"not judged", onPods(func(m *v1alpha1.Match) { m.ExemptGroups = []string{"ops"} }), pod(by("ann", "dev", "ops")), false},
-		"another user":                     {"judged", onPods(func(m *v1alpha1.Match) { m.ExemptUsers = []string{"bob"} }), pod(by("ann")), true},
-		"an exempt user in an audit":       {"exemptions are of requests", onPods(func(m *v1alpha1.Match) { m.ExemptUsers = []string{""} }), pod(audit), true},
+		"an exempt user":                   {"not judged", onPods(func(m *concern) { m.Exempt.Users = []string{"ann"} }), pod(by("ann")), false},
+		"an exempt group":                  {"not judged", onPods(func(m *concern) { m.Exempt.Groups = []string{"ops"} }), pod(by("ann", "dev", "ops")), false},
+		"another user":                     {"judged", onPods(func(m *concern) { m.Exempt.Users = []string{"bob"} }), pod(by("ann")), true},
+		"an exempt user in an audit":       {"exemptions are of requests", onPods(func(m *concern) { m.Exempt.Users = []string{""} }), pod(audit), true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			index, err := match.NewIndex([]*v1alpha1.Policy{named("p", tc.match)})
+			index, err := match.NewIndex([]*v1alpha1.ClusterRegoPolicy{named("p", tc.match)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,48 +154,48 @@ func nameless(r *policy.Request) *policy.Request {
 	return r
 }
 
-func operations(names ...v1alpha1.Operation) func(*v1alpha1.Match) {
-	return func(m *v1alpha1.Match) { m.Operations = names }
+func operations(names ...v1alpha1.Operation) func(*concern) {
+	return func(m *concern) { m.Operations = names }
 }
 
-func namespaces(globs ...string) func(*v1alpha1.Match) {
-	return func(m *v1alpha1.Match) { m.Namespaces = globs }
+func namespaces(globs ...string) func(*concern) {
+	return func(m *concern) { m.Namespaces = globs }
 }
 
-func excluded(globs ...string) func(*v1alpha1.Match) {
-	return func(m *v1alpha1.Match) { m.ExcludedNamespaces = globs }
+func excluded(globs ...string) func(*concern) {
+	return func(m *concern) { m.ExcludedNamespaces = globs }
 }
 
-func namespaceSelector(key, value string) func(*v1alpha1.Match) {
-	return func(m *v1alpha1.Match) { m.NamespaceSelector = selecting(key, value) }
+func namespaceSelector(key, value string) func(*concern) {
+	return func(m *concern) { m.NamespaceSelector = selecting(key, value) }
 }
 
-func labelSelector(key, value string) func(*v1alpha1.Match) {
-	return func(m *v1alpha1.Match) { m.LabelSelector = selecting(key, value) }
+func labelSelector(key, value string) func(*concern) {
+	return func(m *concern) { m.ObjectSelector = selecting(key, value) }
 }
 
-func withNamespaces(m v1alpha1.Match, globs ...string) v1alpha1.Match {
+func withNamespaces(m concern, globs ...string) concern {
 	m.Namespaces = globs
 	return m
 }
 
-func withExcluded(m v1alpha1.Match, globs ...string) v1alpha1.Match {
+func withExcluded(m concern, globs ...string) concern {
 	m.ExcludedNamespaces = globs
 	return m
 }
 
-func withSelector(m v1alpha1.Match, key, value string) v1alpha1.Match {
+func withSelector(m concern, key, value string) concern {
 	m.NamespaceSelector = selecting(key, value)
 	return m
 }
 
-func emptySelector(m v1alpha1.Match) v1alpha1.Match {
+func emptySelector(m concern) concern {
 	m.NamespaceSelector = &metav1.LabelSelector{}
 	return m
 }
 
 func TestMatchSortsNames(t *testing.T) {
-	index, err := match.NewIndex([]*v1alpha1.Policy{
+	index, err := match.NewIndex([]*v1alpha1.ClusterRegoPolicy{
 		named("c", onPods(nil)), named("a", onPods(nil)), named("x", onKinds("", "Node")),
 		named("b", onKinds("apps", "Deployment")),
 	})
@@ -204,27 +210,27 @@ func TestMatchSortsNames(t *testing.T) {
 func TestValidate(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		match  v1alpha1.Match
+		match  concern
 		want   string
 	}{
-		"no resources":          {"nothing named", v1alpha1.Match{}, "spec.match.resources is empty"},
-		"no group":              {"nothing named", v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{Kinds: []string{"Pod"}}}}, "resources[0].apiGroups is empty"},
-		"no kind":               {"nothing named", v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}}}}, "resources[0].kinds is empty"},
+		"no resources":          {"nothing named", concern{}, "spec.match.resources is empty"},
+		"no group":              {"nothing named", concern{Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{Kinds: []string{"Pod"}}}}}, "resources[0].apiGroups is empty"},
+		"no kind":               {"nothing named", concern{Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}}}}}, "resources[0].kinds is empty"},
 		"a group with version":  {"a group alone", onKinds("apps/v1", "Deployment"), `"apps/v1" isn't an API group`},
 		"every kind":            {"kinds are named", onKinds("apps", "*"), `"*" isn't a kind`},
-		"an unknown operation":  {"admission's own", onPods(operations("PATCH")), `spec.match.operations: "PATCH"`},
+		"an unknown operation":  {"admission's own", onPods(operations("PATCH")), `spec.admission.operations: "PATCH"`},
 		"a list as a glob":      {"only * and ?", onPods(namespaces("{a,b}")), `spec.match.namespaces: "{a,b}"`},
 		"an upper-case glob":    {"no namespace has it", onPods(excluded("Team")), `spec.match.excludedNamespaces: "Team"`},
 		"an empty glob":         {"no namespace has it", onPods(namespaces("")), `spec.match.namespaces: ""`},
-		"a bad label selector":  {"the operator needs values", onPods(func(m *v1alpha1.Match) { m.LabelSelector = badSelector() }), "spec.match.labelSelector"},
-		"a bad namespace query": {"the operator needs values", onPods(func(m *v1alpha1.Match) { m.NamespaceSelector = badSelector() }), "spec.match.namespaceSelector"},
+		"a bad label selector":  {"the operator needs values", onPods(func(m *concern) { m.ObjectSelector = badSelector() }), "spec.match.objectSelector"},
+		"a bad namespace query": {"the operator needs values", onPods(func(m *concern) { m.NamespaceSelector = badSelector() }), "spec.match.namespaceSelector"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if err := match.Validate(named("p", tc.match)); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: error %v, want one with %q", tc.reason, err, tc.want)
 			}
-			if _, err := match.NewIndex([]*v1alpha1.Policy{named("p", tc.match)}); err == nil || !strings.Contains(err.Error(), "policy p: ") {
+			if _, err := match.NewIndex([]*v1alpha1.ClusterRegoPolicy{named("p", tc.match)}); err == nil || !strings.Contains(err.Error(), "policy p: ") {
 				t.Errorf("%s: NewIndex error %v doesn't name the policy", tc.reason, err)
 			}
 		})
@@ -244,13 +250,13 @@ func TestKinds(t *testing.T) {
 	both := onPods(nil)
 	both.Resources = append(both.Resources, onKinds("apps", "Deployment").Resources...)
 	cases := map[string]struct {
-		match v1alpha1.Match
+		match concern
 		want  []match.GroupKind
 		via   bool
 	}{
 		"Pods reach every workload":      {onPods(nil), workloads, true},
 		"a workload named too is itself": {both, workloads, false},
-		"podTemplates off":               {onPods(func(m *v1alpha1.Match) { m.PodTemplates = ptr.To(false) }), workloads[:1], false},
+		"podTemplates off":               {onPods(func(m *concern) { m.PodTemplates = ptr.To(false) }), workloads[:1], false},
 		"other kinds stay alone":         {onKinds("apps", "Deployment", "DaemonSet"), []match.GroupKind{kind("apps", "DaemonSet"), kind("apps", "Deployment")}, false},
 	}
 	for name, tc := range cases {

@@ -12,14 +12,14 @@ import (
 // come to the policy through Pods and pod templates, so the owner's verdict is
 // the object's. A policy that selects objects by label judges each by itself,
 // because the owner may lack the label.
-func JudgedAtOwner(p *v1alpha1.Policy, obj map[string]any) bool {
+func JudgedAtOwner(p *v1alpha1.ClusterRegoPolicy, obj map[string]any) bool {
 	apiVersion, _ := obj["apiVersion"].(string)
 	kind, _ := obj["kind"].(string)
 	return ownedByJudged(p, GroupKind{Group: groupOf(apiVersion), Kind: kind}, obj)
 }
 
-func ownedByJudged(p *v1alpha1.Policy, kind GroupKind, obj map[string]any) bool {
-	if !reachesTemplates(p) || selects(p.Spec.Match.LabelSelector) {
+func ownedByJudged(p *v1alpha1.ClusterRegoPolicy, kind GroupKind, obj map[string]any) bool {
+	if !reachesTemplates(p) || selects(p.Spec.Match.ObjectSelector) {
 		return false
 	}
 	if kind != policy.PodKind() && !ViaPodTemplate(p, kind) {

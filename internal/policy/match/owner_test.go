@@ -23,7 +23,7 @@ func TestJudgedAtOwner(t *testing.T) {
 	withReplicaSet.Resources = append(withReplicaSet.Resources, onKinds("apps", "ReplicaSet").Resources...)
 	cases := map[string]struct {
 		reason string
-		match  v1alpha1.Match
+		match  concern
 		object map[string]any
 		want   bool
 	}{
@@ -37,7 +37,7 @@ func TestJudgedAtOwner(t *testing.T) {
 		"a Pod of its own":                 {"it has no owner", onPods(nil), object("v1", "Pod", map[string]any{"name": "web"}), false},
 		"a Pod of a custom kind":           {"the policy doesn't judge the owner", onPods(nil), owned("v1", "Pod", "example.com/v1", "Game", true), false},
 		"an owner that isn't a controller": {"it doesn't make the object", onPods(nil), owned("v1", "Pod", "apps/v1", "ReplicaSet", false), false},
-		"podTemplates off":                 {"the owner isn't judged", onPods(func(m *v1alpha1.Match) { m.PodTemplates = ptr.To(false) }), owned("v1", "Pod", "apps/v1", "ReplicaSet", true), false},
+		"podTemplates off":                 {"the owner isn't judged", onPods(func(m *concern) { m.PodTemplates = ptr.To(false) }), owned("v1", "Pod", "apps/v1", "ReplicaSet", true), false},
 		"a kind named itself":              {"its rule is its own", withReplicaSet, owned("apps/v1", "ReplicaSet", "apps/v1", "Deployment", true), false},
 		"a Pod of a kind named itself":     {"the policy judges the owner", withReplicaSet, owned("v1", "Pod", "apps/v1", "ReplicaSet", true), true},
 		"a policy by labels":               {"the owner may lack the label", onPods(labelSelector("app", "web")), owned("v1", "Pod", "apps/v1", "ReplicaSet", true), false},
@@ -69,7 +69,7 @@ func TestMatchLeavesToTheOwner(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			index, err := match.NewIndex([]*v1alpha1.Policy{named("p", onPods(nil))})
+			index, err := match.NewIndex([]*v1alpha1.ClusterRegoPolicy{named("p", onPods(nil))})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,9 +86,9 @@ func TestMatchLeavesToTheOwner(t *testing.T) {
 
 // What may refuse judges what a controller makes, and says of whose making it is.
 func TestMaker(t *testing.T) {
-	deny := func(m v1alpha1.Match) *v1alpha1.Policy {
+	deny := func(m concern) *v1alpha1.ClusterRegoPolicy {
 		p := named("p", m)
-		p.Spec.EnforcementAction = v1alpha1.EnforcementDeny
+		p.Spec.Admission.Action = v1alpha1.AdmissionDeny
 		return p
 	}
 	made := func(r *policy.Request) {
@@ -96,7 +96,7 @@ func TestMaker(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason string
-		policy *v1alpha1.Policy
+		policy *v1alpha1.ClusterRegoPolicy
 		change func(*policy.Request)
 		want   bool
 	}{
@@ -108,7 +108,7 @@ func TestMaker(t *testing.T) {
 		"a selector of namespaces":               {"the workload may be older than the namespace's label", deny(onPods(namespaceSelector("env", "prod"))), nil, false},
 		"a selector of namespaces by their name": {"it never changes", deny(onPods(namespaceSelector("kubernetes.io/metadata.name", "shop"))), nil, true},
 		"a selector of objects":                  {"a label is never added unjudged", deny(onPods(labelSelector("app", "web"))), nil, true},
-		"podTemplates off":                       {"the workload isn't judged", deny(onPods(func(m *v1alpha1.Match) { m.PodTemplates = ptr.To(false) })), nil, false},
+		"podTemplates off":                       {"the workload isn't judged", deny(onPods(func(m *concern) { m.PodTemplates = ptr.To(false) })), nil, false},
 		"a Pod of a custom kind":                 {"the policy doesn't judge it", deny(onPods(nil)), func(r *policy.Request) { r.Object = owned("v1", "Pod", "example.com/v1", "Game", true) }, false},
 		"a deletion":                             {"nothing is made", deny(onPods(operations("CREATE", "DELETE"))), func(r *policy.Request) { r.Operation = policy.Delete }, false},
 	}
@@ -124,7 +124,7 @@ func TestMaker(t *testing.T) {
 			}
 		})
 	}
-	index, err := match.NewIndex([]*v1alpha1.Policy{deny(onPods(nil))})
+	index, err := match.NewIndex([]*v1alpha1.ClusterRegoPolicy{deny(onPods(nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,10 +135,10 @@ func TestMaker(t *testing.T) {
 
 func TestOperations(t *testing.T) {
 	kind := func(group, kind string) match.GroupKind { return match.GroupKind{Group: group, Kind: kind} }
-	apart := func(m *v1alpha1.Match) { operations("CREATE")(m); m.PodTemplates = ptr.To(false) }
+	apart := func(m *concern) { operations("CREATE")(m); m.PodTemplates = ptr.To(false) }
 	cases := map[string]struct {
 		reason string
-		match  v1alpha1.Match
+		match  concern
 		kind   match.GroupKind
 		want   []v1alpha1.Operation
 	}{

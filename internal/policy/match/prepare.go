@@ -12,14 +12,14 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
-func newCandidate(p *v1alpha1.Policy) (*candidate, error) {
+func newCandidate(p *v1alpha1.ClusterRegoPolicy) (*candidate, error) {
 	match := &p.Spec.Match
 	if err := checkResources(match.Resources); err != nil {
 		return nil, err
 	}
 	prepared := &candidate{definition: p}
 	var err error
-	if err = checkOperations(match.Operations); err != nil {
+	if err = checkOperations(p.Spec.Admission.Operations); err != nil {
 		return nil, err
 	}
 	if err = checkSubresources(p); err != nil {
@@ -34,7 +34,7 @@ func newCandidate(p *v1alpha1.Policy) (*candidate, error) {
 	if prepared.byNamespace, err = selector("spec.match.namespaceSelector", match.NamespaceSelector); err != nil {
 		return nil, err
 	}
-	if prepared.byObject, err = selector("spec.match.labelSelector", match.LabelSelector); err != nil {
+	if prepared.byObject, err = selector("spec.match.objectSelector", match.ObjectSelector); err != nil {
 		return nil, err
 	}
 	return prepared, nil
@@ -71,7 +71,7 @@ func checkOperations(operations []v1alpha1.Operation) error {
 		switch operation {
 		case v1alpha1.OperationCreate, v1alpha1.OperationUpdate, v1alpha1.OperationDelete, v1alpha1.OperationConnect:
 		default:
-			return fmt.Errorf("spec.match.operations: %q is unknown: it may hold CREATE, UPDATE, DELETE and CONNECT", operation)
+			return fmt.Errorf("spec.admission.operations: %q is unknown: it may hold CREATE, UPDATE, DELETE and CONNECT", operation)
 		}
 	}
 	return nil

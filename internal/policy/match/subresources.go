@@ -10,7 +10,7 @@ import (
 
 // Subresources are the subresources that the policy concerns, in the order of
 // policy.Subresources.
-func Subresources(p *v1alpha1.Policy) []policy.Subresource {
+func Subresources(p *v1alpha1.ClusterRegoPolicy) []policy.Subresource {
 	return slices.DeleteFunc(policy.Subresources(), func(s policy.Subresource) bool {
 		return !slices.ContainsFunc(p.Spec.Match.Resources, func(r v1alpha1.ResourceMatch) bool { return namesSubresource(&r, s) })
 	})
@@ -23,7 +23,7 @@ func namesSubresource(r *v1alpha1.ResourceMatch, s policy.Subresource) bool {
 
 // checkSubresources refuses what could never match: a subresource that its kind
 // doesn't have, an operation that it doesn't know, labels that nothing sent has.
-func checkSubresources(p *v1alpha1.Policy) error {
+func checkSubresources(p *v1alpha1.ClusterRegoPolicy) error {
 	found := Subresources(p)
 	for i, resource := range p.Spec.Match.Resources {
 		for _, name := range resource.Subresources {
@@ -35,15 +35,15 @@ func checkSubresources(p *v1alpha1.Policy) error {
 	operations := written(p)
 	for _, s := range found {
 		if !slices.Contains(operations, v1alpha1.Operation(s.Operation)) {
-			return fmt.Errorf("spec.match.operations: %s is judged on %s, which isn't among them: add it", s, s.Operation)
+			return fmt.Errorf("spec.admission.operations: %s is judged on %s, which isn't among them: add it", s, s.Operation)
 		}
 	}
 	connects := slices.ContainsFunc(found, func(s policy.Subresource) bool { return s.Operation == policy.Connect })
 	switch {
 	case slices.Contains(operations, v1alpha1.OperationConnect) && !connects:
-		return fmt.Errorf("spec.match.operations: CONNECT concerns subresources only: name them in spec.match.resources[].subresources, for example exec of Pod")
-	case len(found) > 0 && selects(p.Spec.Match.LabelSelector):
-		return fmt.Errorf("spec.match.labelSelector: what is sent to %s bears no labels, so none would be selected: leave the selector out, or use namespaceSelector", found[0])
+		return fmt.Errorf("spec.admission.operations: CONNECT concerns subresources only: name them in spec.match.resources[].subresources, for example exec of Pod")
+	case len(found) > 0 && selects(p.Spec.Match.ObjectSelector):
+		return fmt.Errorf("spec.match.objectSelector: what is sent to %s bears no labels, so none would be selected: leave the selector out, or use namespaceSelector", found[0])
 	}
 	return nil
 }

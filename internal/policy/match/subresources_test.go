@@ -12,9 +12,9 @@ import (
 )
 
 // onParts matches subresources of kinds, by the operations given.
-func onParts(group, kind string, operations []v1alpha1.Operation, subresources ...v1alpha1.Subresource) v1alpha1.Match {
-	return v1alpha1.Match{Operations: operations, Resources: []v1alpha1.ResourceMatch{
-		{APIGroups: []string{group}, Kinds: []string{kind}, Subresources: subresources}}}
+func onParts(group, kind string, operations []v1alpha1.Operation, subresources ...v1alpha1.Subresource) concern {
+	return concern{Admission: v1alpha1.Admission{Operations: operations}, Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{
+		{APIGroups: []string{group}, Kinds: []string{kind}, Subresources: subresources}}}}
 }
 
 func connect() []v1alpha1.Operation { return []v1alpha1.Operation{v1alpha1.OperationConnect} }
@@ -31,7 +31,7 @@ func TestMatchSubresources(t *testing.T) {
 	both.Resources = append(both.Resources, onPods(nil).Resources...)
 	cases := map[string]struct {
 		reason  string
-		match   v1alpha1.Match
+		match   concern
 		request *policy.Request
 		want    bool
 	}{
@@ -52,7 +52,7 @@ func TestMatchSubresources(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			index, err := match.NewIndex([]*v1alpha1.Policy{named("p", tc.match)})
+			index, err := match.NewIndex([]*v1alpha1.ClusterRegoPolicy{named("p", tc.match)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,15 +67,15 @@ func TestSubresourcesThatCantMatchAreRefused(t *testing.T) {
 	labelled := onParts("", "Pod", connect(), "exec")
 	labelSelector("app", "web")(&labelled)
 	cases := map[string]struct {
-		match v1alpha1.Match
+		match concern
 		want  string
 	}{
 		"one that the kind doesn't have":   {onParts("", "Service", connect(), "exec"), `resources[0].subresources: none of the kinds ["Service"] has the subresource "exec" that admission can judge: name a kind that has it, such as Pod`},
 		"one that keeps the cluster going": {onParts("", "Pod", connect(), "status"), `has the subresource "status" that admission can judge`},
-		"the default operations":           {onParts("", "Pod", nil, "exec"), "spec.match.operations: pods/exec is judged on CONNECT, which isn't among them: add it"},
+		"the default operations":           {onParts("", "Pod", nil, "exec"), "spec.admission.operations: pods/exec is judged on CONNECT, which isn't among them: add it"},
 		"another operation":                {onParts("", "Pod", connect(), "eviction"), "pods/eviction is judged on CREATE"},
 		"CONNECT of objects":               {onPods(operations("CONNECT")), "CONNECT concerns subresources only"},
-		"labels, which nothing sent has":   {labelled, "spec.match.labelSelector: what is sent to pods/exec bears no labels"},
+		"labels, which nothing sent has":   {labelled, "spec.match.objectSelector: what is sent to pods/exec bears no labels"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -100,20 +100,20 @@ func TestSubresourcesAreNoKinds(t *testing.T) {
 	}
 }
 
-func TestAnExceptionForAKindCoversItsSubresources(t *testing.T) {
+func TestAWaiverForAKindCoversItsSubresources(t *testing.T) {
 	resources := []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}
-	covers, err := match.NewException(exceptionIn("shop", v1alpha1.ExceptionMatch{Resources: resources, Names: []string{"web-*"}}), home)
+	covers, err := match.NewWaiver(waiverIn("shop", covering(v1alpha1.WaiverMatch{Resources: resources, Names: []string{"web-*"}})))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !covers.Covers(sent(policy.Connect, "pods", "exec", "", "PodExecOptions")) {
-		t.Error("a shell in a Pod is covered by an exception for the Pod")
+		t.Error("a shell in a Pod is covered by a waiver for the Pod")
 	}
 	if covers.Covers(sent(policy.Connect, "services", "proxy", "", "ServiceProxyOptions")) {
 		t.Error("a Service isn't a Pod")
 	}
 	resources[0].Subresources = []v1alpha1.Subresource{"exec"}
-	if _, err := match.NewException(exceptionIn("shop", v1alpha1.ExceptionMatch{Resources: resources}), home); err == nil || !strings.Contains(err.Error(), "spec.match.resources[0].subresources") {
-		t.Errorf("an exception can't name subresources: %v", err)
+	if _, err := match.NewWaiver(waiverIn("shop", covering(v1alpha1.WaiverMatch{Resources: resources}))); err == nil || !strings.Contains(err.Error(), "spec.match.resources[0].subresources") {
+		t.Errorf("a waiver can't name subresources: %v", err)
 	}
 }

@@ -48,7 +48,7 @@ warn contains "no limits" if {
 }
 `
 
-func benchmarkPolicy(n int) *v1alpha1.Policy {
+func benchmarkPolicy(n int) *v1alpha1.ClusterRegoPolicy {
 	p := podPolicy(fmt.Sprintf(benchmarkRule, n))
 	p.Name = fmt.Sprintf("bench-%d", n)
 	p.Spec.Parameters = &apiextensionsv1.JSON{Raw: []byte(`{"prefixes": ["registry.one/", "registry.two/", "example.com/"]}`)}

@@ -13,12 +13,12 @@ import (
 )
 
 // podPolicy is a policy named test on Pods, with one module test.rego.
-func podPolicy(source string) *v1alpha1.Policy {
-	return &v1alpha1.Policy{
+func podPolicy(source string) *v1alpha1.ClusterRegoPolicy {
+	return &v1alpha1.ClusterRegoPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: "test"},
-		Spec: v1alpha1.PolicySpec{
-			Modules: []v1alpha1.Module{{Name: "test.rego", Rego: source}},
-			Match:   v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
+		Spec: v1alpha1.RegoPolicySpec{
+			Rego:  v1alpha1.RegoSource{File: "test.rego", Main: source},
+			Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
 		},
 	}
 }
@@ -43,7 +43,7 @@ func podRequest() *policy.Request {
 	}
 }
 
-func compile(tb testing.TB, p *v1alpha1.Policy) *rego.Compiled {
+func compile(tb testing.TB, p *v1alpha1.ClusterRegoPolicy) *rego.Compiled {
 	tb.Helper()
 	c, err := rego.Compile(p)
 	if err != nil {
@@ -61,7 +61,7 @@ func input(tb testing.TB, r *policy.Request) *rego.Input {
 	return in
 }
 
-func judge(tb testing.TB, p *v1alpha1.Policy, r *policy.Request) policy.Decision {
+func judge(tb testing.TB, p *v1alpha1.ClusterRegoPolicy, r *policy.Request) policy.Decision {
 	tb.Helper()
 	return compile(tb, p).Evaluate(tb.Context(), input(tb, r), time.Minute)
 }

@@ -22,7 +22,7 @@ const (
 // Compiled is one policy at one revision, ready to judge. It is immutable and
 // safe for concurrent use.
 type Compiled struct {
-	definition *v1alpha1.Policy
+	definition *v1alpha1.ClusterRegoPolicy
 	revision   string
 	compiler   *ast.Compiler
 	rules      map[string]rule
@@ -38,17 +38,18 @@ type Compiled struct {
 
 // Compile prepares a policy, strictly: an unused import or variable, or a
 // forbidden built-in, is an error as much as a syntax error is. The rules are
-// looked for in the package of the first module. The error is a *CompileError.
-func Compile(p *v1alpha1.Policy) (*Compiled, error) {
-	if len(p.Spec.Modules) == 0 {
-		return nil, &CompileError{Problems: []Problem{{Message: "spec.modules is empty: give at least one Rego module"}}}
+// looked for in the package of rego.main. The error is a *CompileError.
+func Compile(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
+	if p.Spec.Rego.Main == "" {
+		return nil, &CompileError{Problems: []Problem{{Message: "spec.rego.main is empty: give the Rego module with the rules"}}}
 	}
-	modules, err := parse(p.Spec.Modules, p.Spec.RegoVersion)
+	sources := p.Spec.Rego.Modules()
+	modules, err := parse(sources, p.Spec.Rego.Version)
 	if err != nil {
 		return nil, err
 	}
 	entry := modules[0].Package.Path
-	entryFile := p.Spec.Modules[0].Name
+	entryFile := sources[0].Name
 	names, problems := entryRules(modules, entry, entryFile)
 	if len(problems) > 0 {
 		return nil, &CompileError{Problems: problems}
@@ -84,12 +85,12 @@ func (c *Compiled) Name() string { return c.definition.Name }
 func (c *Compiled) Revision() string { return c.revision }
 
 // Policy is the definition that was compiled. It is shared: read it only.
-func (c *Compiled) Policy() *v1alpha1.Policy { return c.definition }
+func (c *Compiled) Policy() *v1alpha1.ClusterRegoPolicy { return c.definition }
 
 // Redefine gives the same compiled rules another definition of the same
 // revision, for a change of what doesn't touch verdicts: title, enforcement,
 // strategy. It errors when the revision differs.
-func (c *Compiled) Redefine(p *v1alpha1.Policy) (*Compiled, error) {
+func (c *Compiled) Redefine(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 	if revision := Revision(p); revision != c.revision {
 		return nil, fmt.Errorf("policy %s: revision %s can't take the definition of revision %s: compile it", p.Name, c.revision, revision)
 	}
@@ -99,16 +100,16 @@ func (c *Compiled) Redefine(p *v1alpha1.Policy) (*Compiled, error) {
 }
 
 // parse reads the modules, in order, and refuses forbidden built-ins.
-func parse(sources []v1alpha1.Module, version v1alpha1.RegoVersion) ([]*ast.Module, error) {
+func parse(sources []v1alpha1.RegoLibrary, version v1alpha1.RegoVersion) ([]*ast.Module, error) {
 	options := ast.ParserOptions{RegoVersion: regoVersion(version)}
 	modules := make([]*ast.Module, 0, len(sources))
 	var problems []Problem
 	var text, terms weight
 	for _, source := range sources {
-		if text += nestedText(source.Rego); text > maxNesting {
+		if text += nestedText(source.Source); text > maxNesting {
 			return nil, &CompileError{Problems: text.problem(source.Name)}
 		}
-		module, err := ast.ParseModuleWithOpts(source.Name, source.Rego, options)
+		module, err := ast.ParseModuleWithOpts(source.Name, source.Source, options)
 		switch {
 		case err != nil:
 			problems = append(problems, problemsOf(err, source.Name)...)
@@ -128,19 +129,20 @@ func parse(sources []v1alpha1.Module, version v1alpha1.RegoVersion) ([]*ast.Modu
 	return modules, nil
 }
 
-func compileModules(p *v1alpha1.Policy, modules []*ast.Module) (*ast.Compiler, error) {
+func compileModules(p *v1alpha1.ClusterRegoPolicy, modules []*ast.Module) (*ast.Compiler, error) {
+	sources := p.Spec.Rego.Modules()
 	byName := make(map[string]*ast.Module, len(modules))
 	for i, module := range modules {
-		byName[p.Spec.Modules[i].Name] = module
+		byName[sources[i].Name] = module
 	}
 	if len(byName) < len(modules) {
-		return nil, &CompileError{Problems: []Problem{{Message: "two of spec.modules have the same name: rename one"}}}
+		return nil, &CompileError{Problems: []Problem{{Message: "two modules of spec.rego have the same name: rename one"}}}
 	}
-	compiler := newCompiler(p.Spec.RegoVersion)
+	compiler := newCompiler(p.Spec.Rego.Version)
 	if compiler.Compile(byName); compiler.Failed() {
-		return nil, &CompileError{Problems: problemsOf(compiler.Errors, p.Spec.Modules[0].Name)}
+		return nil, &CompileError{Problems: problemsOf(compiler.Errors, sources[0].Name)}
 	}
-	if problems := undefinedData(compiler, p.Spec.Modules[0].Name); len(problems) > 0 {
+	if problems := undefinedData(compiler, sources[0].Name); len(problems) > 0 {
 		return nil, &CompileError{Problems: problems}
 	}
 	return compiler, nil
@@ -192,7 +194,7 @@ func isEntryRule(name string) bool {
 	return name == ruleDeny || name == ruleViolation || name == ruleWarn || name == ruleRemediation
 }
 
-func parametersTerm(p *v1alpha1.Policy) (*ast.Term, error) {
+func parametersTerm(p *v1alpha1.ClusterRegoPolicy) (*ast.Term, error) {
 	value, err := parameters(p)
 	if err != nil {
 		return nil, err
@@ -212,7 +214,7 @@ func regoVersion(v v1alpha1.RegoVersion) ast.RegoVersion {
 }
 
 // namedKinds spells out match.resources, but for subresources.
-func namedKinds(p *v1alpha1.Policy) []policy.GroupKind {
+func namedKinds(p *v1alpha1.ClusterRegoPolicy) []policy.GroupKind {
 	var kinds []policy.GroupKind
 	for _, resource := range p.Spec.Match.Resources {
 		if len(resource.Subresources) > 0 {

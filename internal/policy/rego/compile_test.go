@@ -13,7 +13,7 @@ import (
 )
 
 // problems are those of a policy that must not compile.
-func problems(tb testing.TB, p *v1alpha1.Policy) []rego.Problem {
+func problems(tb testing.TB, p *v1alpha1.ClusterRegoPolicy) []rego.Problem {
 	tb.Helper()
 	_, err := rego.Compile(p)
 	var refused *rego.CompileError
@@ -86,13 +86,13 @@ func TestCompileAllowsTheTime(t *testing.T) {
 
 func TestCompileReadsLibraries(t *testing.T) {
 	p := podPolicy("package test\n\nimport rego.v1\n\nimport data.lib.names\n\ndeny contains names.of(input.object) if true")
-	p.Spec.Modules = append(p.Spec.Modules, v1alpha1.Module{
-		Name: "names.rego", Rego: "package lib.names\n\nimport rego.v1\n\nof(object) := object.metadata.name",
+	p.Spec.Rego.Libraries = append(p.Spec.Rego.Libraries, v1alpha1.RegoLibrary{
+		Name: "names.rego", Source: "package lib.names\n\nimport rego.v1\n\nof(object) := object.metadata.name",
 	})
 	if got := judge(t, p, podRequest()); got.Err != nil || len(got.Violations) != 1 || got.Violations[0].Message != "web" {
 		t.Errorf("decision = %+v, want one violation: web", got)
 	}
-	p.Spec.Modules[1].Rego = "package lib.names\n\nimport rego.v1\n\nof(object) := http.send(object)"
+	p.Spec.Rego.Libraries[0].Source = "package lib.names\n\nimport rego.v1\n\nof(object) := http.send(object)"
 	want := rego.Problem{File: "names.rego", Row: 5, Col: 15}
 	got := problems(t, p)[0]
 	got.Message = ""
@@ -104,20 +104,22 @@ func TestCompileReadsLibraries(t *testing.T) {
 func TestCompileRefusesOtherFields(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		change func(*v1alpha1.Policy)
+		change func(*v1alpha1.ClusterRegoPolicy)
 		want   string
 	}{
 		"no module": {
 			"there's nothing to judge by",
-			func(p *v1alpha1.Policy) { p.Spec.Modules = nil }, "spec.modules is empty",
+			func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Main = "" }, "spec.rego.main is empty",
 		},
 		"two modules of one name": {
 			"one would hide the other",
-			func(p *v1alpha1.Policy) { p.Spec.Modules = append(p.Spec.Modules, p.Spec.Modules[0]) }, "same name",
+			func(p *v1alpha1.ClusterRegoPolicy) {
+				p.Spec.Rego.Libraries = []v1alpha1.RegoLibrary{{Name: p.Spec.Rego.File, Source: p.Spec.Rego.Main}}
+			}, "same name",
 		},
 		"parameters that aren't JSON": {
 			"files may hold anything",
-			func(p *v1alpha1.Policy) { p.Spec.Parameters = &apiextensionsv1.JSON{Raw: []byte("{")} }, "spec.parameters isn't JSON",
+			func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Parameters = &apiextensionsv1.JSON{Raw: []byte("{")} }, "spec.parameters isn't JSON",
 		},
 	}
 	for name, tc := range cases {
@@ -141,28 +143,28 @@ func TestCompileCopiesTheDefinition(t *testing.T) {
 }
 
 func TestRevision(t *testing.T) {
-	base := func() *v1alpha1.Policy {
+	base := func() *v1alpha1.ClusterRegoPolicy {
 		p := podPolicy(header + `deny contains "x" if true`)
 		p.Spec.Parameters = &apiextensionsv1.JSON{Raw: []byte(`{"a": 1, "b": [2]}`)}
 		return p
 	}
 	cases := map[string]struct {
 		reason string
-		change func(*v1alpha1.Policy)
+		change func(*v1alpha1.ClusterRegoPolicy)
 		same   bool
 	}{
-		"another title":       {"it is for people", func(p *v1alpha1.Policy) { p.Spec.Title = "t" }, true},
-		"another enforcement": {"the verdict is the same", func(p *v1alpha1.Policy) { p.Spec.EnforcementAction = "Deny" }, true},
-		"another strategy":    {"the fix is the same", func(p *v1alpha1.Policy) { p.Spec.Remediation.MaxConcurrent = 3 }, true},
-		"defaults written":    {"they mean the same", func(p *v1alpha1.Policy) { p.SetDefaults() }, true},
-		"parameters rewritten": {"order and blanks mean nothing", func(p *v1alpha1.Policy) {
+		"another title":       {"it is for people", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Title = "t" }, true},
+		"another enforcement": {"the verdict is the same", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Admission.Action = "Deny" }, true},
+		"another strategy":    {"the fix is the same", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Remediation.MaxInFlight = 3 }, true},
+		"defaults written":    {"they mean the same", func(p *v1alpha1.ClusterRegoPolicy) { p.SetDefaults() }, true},
+		"parameters rewritten": {"order and blanks mean nothing", func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Spec.Parameters.Raw = []byte(`{"b":[2],"a":1}`)
 		}, true},
-		"another name":      {"the name is in the decision", func(p *v1alpha1.Policy) { p.Name = "n" }, false},
-		"another version":   {"it is another language", func(p *v1alpha1.Policy) { p.Spec.RegoVersion = "v0" }, false},
-		"another module":    {"it is another rule", func(p *v1alpha1.Policy) { p.Spec.Modules[0].Rego += "\n" }, false},
-		"another parameter": {"it is another rule", func(p *v1alpha1.Policy) { p.Spec.Parameters.Raw = []byte(`{"a": 2}`) }, false},
-		"another match":     {"it concerns others", func(p *v1alpha1.Policy) { p.Spec.Match.Namespaces = []string{"x"} }, false},
+		"another name":      {"the name is in the decision", func(p *v1alpha1.ClusterRegoPolicy) { p.Name = "n" }, false},
+		"another version":   {"it is another language", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Version = "v0" }, false},
+		"another module":    {"it is another rule", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Main += "\n" }, false},
+		"another parameter": {"it is another rule", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Parameters.Raw = []byte(`{"a": 2}`) }, false},
+		"another match":     {"it concerns others", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Match.Namespaces = []string{"x"} }, false},
 	}
 	want := rego.Revision(base())
 	if len(want) != 16 {
@@ -187,7 +189,7 @@ func TestRedefine(t *testing.T) {
 	if err != nil || redefined.Policy().Spec.Title != "new" || c.Policy().Spec.Title != "" {
 		t.Errorf("Redefine: %v, title %q, title before %q", err, redefined.Policy().Spec.Title, c.Policy().Spec.Title)
 	}
-	p.Spec.Modules[0].Rego += "\n"
+	p.Spec.Rego.Main += "\n"
 	if _, err := c.Redefine(p); err == nil {
 		t.Error("another revision was taken without compiling it")
 	}

@@ -272,7 +272,7 @@ remediation contains {"action": "patch", "ops": [{"op": "remove", "path": sprint
 
 func TestEvaluateReadsV0(t *testing.T) {
 	p := podPolicy("package test\n\nimport future.keywords.in\n\nviolation[{\"msg\": msg}] {\n  some c in input.review.object.spec.containers\n  msg := c.name\n}\n")
-	p.Spec.RegoVersion = v1alpha1.RegoV0
+	p.Spec.Rego.Version = v1alpha1.RegoV0
 	got := judge(t, p, podRequest())
 	want := []policy.Violation{{Message: "app"}}
 	if diff := cmp.Diff(want, got.Violations); diff != "" || got.Err != nil {

@@ -25,8 +25,8 @@ type Proposals struct {
 
 // ProposalsOf reads what the policy's modules may propose, without judging
 // anything. The error is a *CompileError.
-func ProposalsOf(p *v1alpha1.Policy) (Proposals, error) {
-	modules, err := parse(p.Spec.Modules, p.Spec.RegoVersion)
+func ProposalsOf(p *v1alpha1.ClusterRegoPolicy) (Proposals, error) {
+	modules, err := parse(p.Spec.Rego.Modules(), p.Spec.Rego.Version)
 	if err != nil {
 		return Proposals{}, err
 	}

@@ -15,22 +15,27 @@ import (
 const revisionLength = 16
 
 // Revision identifies all of a policy that can change a verdict or a fix: name,
-// Rego version, modules, match and parameters. Two policies that differ only in
+// Rego version, modules, match, what of admission says which requests are judged,
+// and parameters. Two policies that differ only in
 // how they are enforced, described or rolled out have the same revision.
-func Revision(p *v1alpha1.Policy) string {
+func Revision(p *v1alpha1.ClusterRegoPolicy) string {
 	defaulted := p.DeepCopy()
 	defaulted.SetDefaults()
 	content := struct {
 		Name       string
 		Version    v1alpha1.RegoVersion
-		Modules    []v1alpha1.Module
+		Modules    []v1alpha1.RegoLibrary
 		Match      v1alpha1.Match
+		Operations []v1alpha1.Operation
+		Exempt     v1alpha1.Exemptions
 		Parameters string
 	}{
 		Name:       defaulted.Name,
-		Version:    defaulted.Spec.RegoVersion,
-		Modules:    defaulted.Spec.Modules,
+		Version:    defaulted.Spec.Rego.Version,
+		Modules:    defaulted.Spec.Rego.Modules(),
 		Match:      defaulted.Spec.Match,
+		Operations: defaulted.Spec.Admission.Operations,
+		Exempt:     defaulted.Spec.Admission.Exempt,
 		Parameters: canonicalParameters(defaulted),
 	}
 	// Marshalling can't fail: strings, booleans and label selectors only.
@@ -41,7 +46,7 @@ func Revision(p *v1alpha1.Policy) string {
 
 // canonicalParameters writes the parameters with sorted keys and no blanks. Text
 // that isn't JSON stands for itself: Compile refuses it.
-func canonicalParameters(p *v1alpha1.Policy) string {
+func canonicalParameters(p *v1alpha1.ClusterRegoPolicy) string {
 	value, err := parameters(p)
 	if err != nil {
 		return string(p.Spec.Parameters.Raw)
@@ -55,7 +60,7 @@ func canonicalParameters(p *v1alpha1.Policy) string {
 
 // parameters reads spec.parameters, an empty object when unset. Numbers stay as
 // written.
-func parameters(p *v1alpha1.Policy) (any, error) {
+func parameters(p *v1alpha1.ClusterRegoPolicy) (any, error) {
 	if p.Spec.Parameters == nil || len(p.Spec.Parameters.Raw) == 0 {
 		return map[string]any{}, nil
 	}

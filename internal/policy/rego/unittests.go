@@ -88,11 +88,11 @@ func RunTests(ctx context.Context, modules map[string]string, version v1alpha1.R
 }
 
 func parseAll(modules map[string]string, version v1alpha1.RegoVersion) (map[string]*ast.Module, error) {
-	sources := make([]v1alpha1.Module, 0, len(modules))
+	sources := make([]v1alpha1.RegoLibrary, 0, len(modules))
 	for file, source := range modules {
-		sources = append(sources, v1alpha1.Module{Name: file, Rego: source})
+		sources = append(sources, v1alpha1.RegoLibrary{Name: file, Source: source})
 	}
-	slices.SortFunc(sources, func(a, b v1alpha1.Module) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(sources, func(a, b v1alpha1.RegoLibrary) int { return strings.Compare(a.Name, b.Name) })
 	list, err := parse(sources, version)
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func (c *checker) check() {
 		c.wrong("related_resources", "the runbook is missing: give its URL (https://…) as the first ref")
 	}
 	c.checkEnums()
-	if err := match.Validate(&v1alpha1.Policy{Spec: v1alpha1.PolicySpec{Match: c.custom.Match}}); err != nil {
+	if err := match.Validate(&v1alpha1.ClusterRegoPolicy{Spec: v1alpha1.RegoPolicySpec{Match: c.custom.Match, Admission: c.custom.Admission}}); err != nil {
 		c.wrong("custom.match", "%v", err)
 	}
 	c.checkStrategy()
@@ -47,7 +47,7 @@ func (c *checker) check() {
 func (c *checker) checkID() {
 	id := c.custom.ID
 	for _, reason := range validation.IsDNS1123Label(id) {
-		c.wrong("custom.id", "%q can't be the name of a Policy: %s", id, reason)
+		c.wrong("custom.id", "%q can't be the name of a policy: %s", id, reason)
 	}
 	if len(id) > maxName {
 		c.wrong("custom.id", "%q has %d characters: shorten it to %d", id, len(id), maxName)
@@ -84,10 +84,12 @@ func (c *checker) checkEnums() {
 	}
 	checkEnum(c, "custom.severity", meta.Severity,
 		v1alpha1.SeverityCritical, v1alpha1.SeverityHigh, v1alpha1.SeverityMedium, v1alpha1.SeverityLow)
-	checkEnum(c, "custom.enforcement", meta.Enforcement,
-		v1alpha1.EnforcementDeny, v1alpha1.EnforcementWarn, v1alpha1.EnforcementDryRun)
-	checkEnum(c, "custom.failurePolicy", meta.FailurePolicy,
+	checkEnum(c, "custom.admission.action", meta.Admission.Action,
+		v1alpha1.AdmissionDeny, v1alpha1.AdmissionWarn, v1alpha1.AdmissionAudit)
+	checkEnum(c, "custom.admission.failurePolicy", meta.Admission.FailurePolicy,
 		v1alpha1.FailurePolicyFail, v1alpha1.FailurePolicyIgnore)
+	checkEnum(c, "custom.admission.existingViolations", meta.Admission.ExistingViolations,
+		v1alpha1.ExistingAllow, v1alpha1.ExistingDeny)
 }
 
 // checkEnum passes an absent value: its default is allowed.

@@ -23,12 +23,12 @@ import (
 //
 // When a file is wrong no policy is returned; the error is then an *Error with
 // all that is wrong. Any other error means that the files couldn't be read.
-func Load(fsys fs.FS, root string) ([]*v1alpha1.Policy, error) {
+func Load(fsys fs.FS, root string) ([]*v1alpha1.ClusterRegoPolicy, error) {
 	policies, err := load(fsys, root)
 	if err != nil {
 		return nil, err
 	}
-	definitions := make([]*v1alpha1.Policy, len(policies))
+	definitions := make([]*v1alpha1.ClusterRegoPolicy, len(policies))
 	for i, p := range policies {
 		definitions[i] = p.Definition
 	}
@@ -38,7 +38,7 @@ func Load(fsys fs.FS, root string) ([]*v1alpha1.Policy, error) {
 // Located is a policy with the directory that it comes from.
 type Located struct {
 	Dir        string
-	Definition *v1alpha1.Policy
+	Definition *v1alpha1.ClusterRegoPolicy
 }
 
 // LoadLocated is Load, for those who need the policies' other files too.
@@ -125,7 +125,7 @@ func sortOut(dirs []*directory, found *problems) (candidates []candidate, librar
 }
 
 // build is the Policy, or nil when something is wrong with it.
-func (c candidate) build(libraries []*module, found *problems) *v1alpha1.Policy {
+func (c candidate) build(libraries []*module, found *problems) *v1alpha1.ClusterRegoPolicy {
 	before := len(found.list)
 	if c.meta.decodeCustom(found) {
 		(&checker{metadata: c.meta, found: found}).check()
@@ -133,13 +133,15 @@ func (c candidate) build(libraries []*module, found *problems) *v1alpha1.Policy 
 	if len(found.list) > before {
 		return nil
 	}
-	definition := &v1alpha1.Policy{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Policy"},
+	definition := &v1alpha1.ClusterRegoPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy"},
 		ObjectMeta: metav1.ObjectMeta{Name: c.meta.custom.ID},
 		Spec:       c.meta.spec(),
 	}
-	for _, m := range c.modules(libraries) {
-		definition.Spec.Modules = append(definition.Spec.Modules, v1alpha1.Module{Name: m.file, Rego: m.text})
+	modules := c.modules(libraries)
+	definition.Spec.Rego = v1alpha1.RegoSource{File: modules[0].file, Main: modules[0].text}
+	for _, m := range modules[1:] {
+		definition.Spec.Rego.Libraries = append(definition.Spec.Rego.Libraries, v1alpha1.RegoLibrary{Name: m.file, Source: m.text})
 	}
 	definition.SetDefaults()
 	if _, err := rego.Compile(definition); err != nil {

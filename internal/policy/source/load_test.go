@@ -55,7 +55,7 @@ func replaced(t *testing.T, old, with string) string {
 
 func TestLoadFillsThePolicyFromItsMetadata(t *testing.T) {
 	got, err := source.Load(tree(map[string]string{
-		"hats/hats.rego":      replaced(t, "#   severity: High", "#   severity: Low\n#   enforcement: Warn\n#   failurePolicy: Fail\n#   ratchet: false\n#   parameters: {max: 3}\n#   remediation: {mode: Automatic, soak: 5s}"),
+		"hats/hats.rego":      replaced(t, "#   severity: High", "#   severity: Low\n#   admission: {action: Warn, failurePolicy: Fail, existingViolations: Deny}\n#   parameters: {max: 3}\n#   remediation: {mode: Automatic, soak: 5s}"),
 		"hats/hats_test.rego": "package a.hats_test\n",
 		"hats/examples.yaml":  "[]",
 	}), ".")
@@ -69,35 +69,36 @@ func TestLoadFillsThePolicyFromItsMetadata(t *testing.T) {
 	type summary struct {
 		Name, Title, Description, Owner, Runbook, Parameters, Soak string
 		Severity                                                   v1alpha1.Severity
-		Enforcement                                                v1alpha1.EnforcementAction
+		Enforcement                                                v1alpha1.AdmissionAction
 		Failure                                                    v1alpha1.FailurePolicy
-		Ratchet, PodTemplates                                      bool
+		Existing                                                   v1alpha1.ExistingViolations
+		PodTemplates                                               bool
 		Mode                                                       v1alpha1.RemediationMode
-		MaxConcurrent                                              int32
+		MaxInFlight                                                int32
 		Modules                                                    []string
 	}
 	want := summary{
 		Name: "no-hats", Title: "No hats", Description: "Hats hide.", Owner: "team-hats",
 		Runbook: "https://example.com/hats", Parameters: `{"max":3}`, Soak: "5s",
-		Severity: v1alpha1.SeverityLow, Enforcement: v1alpha1.EnforcementWarn, Failure: v1alpha1.FailurePolicyFail,
-		Ratchet: false, PodTemplates: true, Mode: v1alpha1.RemediationAutomatic,
-		MaxConcurrent: v1alpha1.DefaultMaxConcurrent, Modules: []string{"hats/hats.rego"},
+		Severity: v1alpha1.SeverityLow, Enforcement: v1alpha1.AdmissionWarn, Failure: v1alpha1.FailurePolicyFail,
+		Existing: v1alpha1.ExistingDeny, PodTemplates: true, Mode: v1alpha1.RemediationAutomatic,
+		MaxInFlight: v1alpha1.DefaultMaxInFlight, Modules: []string{"hats/hats.rego"},
 	}
 	found := summary{
 		Name: got[0].Name, Title: spec.Title, Description: spec.Description, Owner: spec.Owner,
 		Runbook: spec.RunbookURL, Parameters: string(spec.Parameters.Raw), Soak: spec.Remediation.Soak.Duration.String(),
-		Severity: spec.Severity, Enforcement: spec.EnforcementAction, Failure: spec.FailurePolicy,
-		Ratchet: *spec.Ratchet, PodTemplates: *spec.Match.PodTemplates, Mode: spec.Remediation.Mode,
-		MaxConcurrent: spec.Remediation.MaxConcurrent, Modules: moduleNames(got[0]),
+		Severity: spec.Severity, Enforcement: spec.Admission.Action, Failure: spec.Admission.FailurePolicy,
+		Existing: spec.Admission.ExistingViolations, PodTemplates: *spec.Match.PodTemplates, Mode: spec.Remediation.Mode,
+		MaxInFlight: spec.Remediation.MaxInFlight, Modules: moduleNames(got[0]),
 	}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("policy (-want +got):\n%s", diff)
 	}
 }
 
-func moduleNames(p *v1alpha1.Policy) []string {
+func moduleNames(p *v1alpha1.ClusterRegoPolicy) []string {
 	var names []string
-	for _, m := range p.Spec.Modules {
+	for _, m := range p.Spec.Rego.Modules() {
 		names = append(names, m.Name)
 	}
 	return names
@@ -201,13 +202,13 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 		},
 		"values that aren't known": {
 			reason: "the API server would refuse them later, without a line",
-			files:  hats("#   severity: High", "#   severity: high\n#   enforcement: Block\n#   failurePolicy: Open\n#   remediation: {mode: Auto, waves: [5%]}"),
+			files:  hats("#   severity: High", "#   severity: high\n#   admission:\n#     action: Block\n#     failurePolicy: Open\n#   remediation: {mode: Auto, waves: [5%]}"),
 			want: []string{
 				`hats/hats.rego:10: custom.severity: "high" isn't known: give one of Critical High Medium Low`,
-				`hats/hats.rego:11: custom.enforcement: "Block" isn't known`,
-				`hats/hats.rego:12: custom.failurePolicy: "Open" isn't known`,
-				`hats/hats.rego:13: custom.remediation.mode: "Auto" isn't known`,
-				`hats/hats.rego:13: custom.remediation.waves[0]: 5%: the last wave must be "100%"`,
+				`hats/hats.rego:12: custom.admission.action: "Block" isn't known`,
+				`hats/hats.rego:13: custom.admission.failurePolicy: "Open" isn't known`,
+				`hats/hats.rego:14: custom.remediation.mode: "Auto" isn't known`,
+				`hats/hats.rego:14: custom.remediation.waves[0]: 5%: the last wave must be "100%"`,
 			},
 		},
 		"a strategy of which a rollout can't be made": {
@@ -252,7 +253,7 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 		"an id that can't be a name": {
 			reason: "it becomes metadata.name",
 			files:  hats("id: no-hats", "id: No_Hats"),
-			want:   []string{`hats/hats.rego:9: custom.id: "No_Hats" can't be the name of a Policy`},
+			want:   []string{`hats/hats.rego:9: custom.id: "No_Hats" can't be the name of a policy`},
 		},
 		"two policies with one id": {
 			reason: "one would take the other's place",

@@ -15,17 +15,15 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
-// custom is what METADATA may hold below custom. The keys of match and
+// custom is what METADATA may hold below custom. The keys of match, admission and
 // remediation are the API's own.
 type custom struct {
-	ID            string                       `json:"id"`
-	Severity      v1alpha1.Severity            `json:"severity"`
-	Enforcement   v1alpha1.EnforcementAction   `json:"enforcement"`
-	FailurePolicy v1alpha1.FailurePolicy       `json:"failurePolicy"`
-	Ratchet       *bool                        `json:"ratchet"`
-	Match         v1alpha1.Match               `json:"match"`
-	Parameters    *apiextensionsv1.JSON        `json:"parameters"`
-	Remediation   v1alpha1.RemediationStrategy `json:"remediation"`
+	ID          string                       `json:"id"`
+	Severity    v1alpha1.Severity            `json:"severity"`
+	Match       v1alpha1.Match               `json:"match"`
+	Admission   v1alpha1.Admission           `json:"admission"`
+	Parameters  *apiextensionsv1.JSON        `json:"parameters"`
+	Remediation v1alpha1.RemediationStrategy `json:"remediation"`
 }
 
 // metadata is the METADATA of one policy's package.
@@ -36,6 +34,26 @@ type metadata struct {
 
 // line is that of a key written with dots, or of the nearest one above it.
 func (m *metadata) line(key string) int { return m.RowOf(pathElement.FindAllString(key, -1)...) }
+
+// remedyOf says what to write instead of a key that isn't known.
+func remedyOf(key string) string {
+	now, renamed := map[string]string{
+		"custom.enforcement":                               "custom.admission.action",
+		"custom.failurePolicy":                             "custom.admission.failurePolicy",
+		"custom.ratchet":                                   "custom.admission.existingViolations (Allow for true, Deny for false)",
+		"custom.match.operations":                          "custom.admission.operations",
+		"custom.match.exemptUsers":                         "custom.admission.exempt.users",
+		"custom.match.exemptGroups":                        "custom.admission.exempt.groups",
+		"custom.match.labelSelector":                       "custom.match.objectSelector",
+		"custom.remediation.maxConcurrent":                 "custom.remediation.maxInFlight",
+		"custom.remediation.breaker.failureRatio":          "custom.remediation.breaker.failurePercent",
+		"custom.remediation.canary.selector.labelSelector": "custom.remediation.canary.selector.objectSelector",
+	}[key]
+	if renamed {
+		return "it is " + now + " now"
+	}
+	return "remove it, or correct its spelling"
+}
 
 var (
 	pathElement  = regexp.MustCompile(`[^.\[\]]+`)
@@ -56,7 +74,7 @@ func (m *metadata) decodeCustom(found *problems) bool {
 		if field := unknownField.FindStringSubmatch(problem.Error()); field != nil {
 			key += "." + field[1]
 		}
-		found.add(m.File, m.line(key), "unknown METADATA key %s: remove it, or mend its spelling", key)
+		found.add(m.File, m.line(key), "unknown METADATA key %s: %s", key, remedyOf(key))
 	}
 	if err == nil {
 		return true
@@ -110,20 +128,18 @@ func (m *metadata) runbook() string {
 	return ref
 }
 
-// spec is the Policy's, without modules. Defaults are filled in, so that what is
+// spec is the policy's, without its Rego. Defaults are filled in, so that what is
 // printed is what is in force.
-func (m *metadata) spec() v1alpha1.PolicySpec {
-	return v1alpha1.PolicySpec{
-		Title:             strings.TrimSpace(m.Title),
-		Description:       strings.TrimSpace(m.Description),
-		Owner:             strings.TrimSpace(m.Organizations[0]),
-		Severity:          m.custom.Severity,
-		RunbookURL:        m.runbook(),
-		Match:             m.custom.Match,
-		Parameters:        m.custom.Parameters,
-		EnforcementAction: m.custom.Enforcement,
-		FailurePolicy:     m.custom.FailurePolicy,
-		Ratchet:           m.custom.Ratchet,
-		Remediation:       m.custom.Remediation,
+func (m *metadata) spec() v1alpha1.RegoPolicySpec {
+	return v1alpha1.RegoPolicySpec{
+		Title:       strings.TrimSpace(m.Title),
+		Description: strings.TrimSpace(m.Description),
+		Owner:       strings.TrimSpace(m.Organizations[0]),
+		Severity:    m.custom.Severity,
+		RunbookURL:  m.runbook(),
+		Match:       m.custom.Match,
+		Admission:   m.custom.Admission,
+		Parameters:  m.custom.Parameters,
+		Remediation: m.custom.Remediation,
 	}
 }

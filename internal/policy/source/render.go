@@ -14,7 +14,7 @@ import (
 
 // Render writes the policies as YAML documents, ready for kubectl apply, without
 // their status.
-func Render(policies []*v1alpha1.Policy) ([]byte, error) {
+func Render(policies []*v1alpha1.ClusterRegoPolicy) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
@@ -35,7 +35,7 @@ func Render(policies []*v1alpha1.Policy) ([]byte, error) {
 
 // documentOf is the policy with its fields in the API's order, and text of many
 // lines, the Rego above all, as a block.
-func documentOf(p *v1alpha1.Policy) (*yaml.Node, error) {
+func documentOf(p *v1alpha1.ClusterRegoPolicy) (*yaml.Node, error) {
 	text, err := json.Marshal(p)
 	if err != nil {
 		return nil, err

@@ -32,11 +32,11 @@ func TestRenderedPoliciesReadBackTheSame(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got v1alpha1.Policy
+			var got v1alpha1.ClusterRegoPolicy
 			if err := yaml.UnmarshalStrict(text, &got); err != nil {
 				t.Fatalf("%v in\n%s", err, text)
 			}
-			loaded[0].Status = v1alpha1.PolicyStatus{}
+			loaded[0].Status = v1alpha1.RegoPolicyStatus{}
 			if diff := cmp.Diff(loaded[0], &got); diff != "" {
 				t.Errorf("policy (-want +got):\n%s", diff)
 			}

@@ -27,7 +27,7 @@ var pageText string
 
 // page is what the runbook page of a policy shows.
 type page struct {
-	Policy *v1alpha1.Policy
+	Policy *v1alpha1.ClusterRegoPolicy
 	// Docs is the address that Evenkeel's own documentation is published at.
 	Docs              string
 	Parameters        string
@@ -132,7 +132,7 @@ func fixText(object map[string]any, before string, actions []policy.Action) (str
 }
 
 // parametersText are the policy's own parameters as YAML, empty for none.
-func parametersText(p *v1alpha1.Policy) (string, error) {
+func parametersText(p *v1alpha1.ClusterRegoPolicy) (string, error) {
 	if p.Spec.Parameters == nil {
 		return "", nil
 	}

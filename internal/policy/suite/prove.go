@@ -19,7 +19,7 @@ type proof struct {
 }
 
 // prove gives what of the example doesn't hold.
-func prove(ctx context.Context, file string, definition *v1alpha1.Policy, example *Example) []Failure {
+func prove(ctx context.Context, file string, definition *v1alpha1.ClusterRegoPolicy, example *Example) []Failure {
 	p := &proof{file: file, example: example}
 	var err error
 	if p.judge, err = newJudge(definition, example.Parameters); err != nil {

@@ -67,8 +67,8 @@ func runUnitTests(ctx context.Context, fsys fs.FS, root string, policies []sourc
 		if modules[testFile(p.Dir)] == "" {
 			report.record([]Failure{{File: testFile(p.Dir), Subject: "unit tests", Expected: "Rego unit tests", Got: "no such file, or an empty one"}})
 		}
-		for _, m := range p.Definition.Spec.Modules {
-			modules[m.Name] = m.Rego
+		for _, m := range p.Definition.Spec.Rego.Modules() {
+			modules[m.Name] = m.Source
 		}
 	}
 	results, coverage, uncovered, err := rego.RunTests(ctx, modules, v1alpha1.RegoV1)

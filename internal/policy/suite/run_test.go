@@ -97,7 +97,7 @@ func TestAGoodPolicyPasses(t *testing.T) {
   object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: attic}, data: {hat: top}}
   expect: {matched: false}
 `
-	fsys := hats("excludedNamespaces: [attic]", "excludedNamespaces: [attic]\n#     operations: [CREATE, DELETE]")
+	fsys := hats("excludedNamespaces: [attic]", "excludedNamespaces: [attic]\n#   admission: {operations: [CREATE, DELETE]}")
 	fsys["hats/examples.yaml"].Data = append(fsys["hats/examples.yaml"].Data, more...)
 	for _, root := range []string{".", "hats"} {
 		report := run(t, fsys, root)

@@ -12,7 +12,8 @@ func shells(resource string) []string {
 	refuse := "\n- name: violating\n  subresource: {resource: " + resource + ", namespace: b, name: web}\n" +
 		"  object: {kind: PodExecOptions, apiVersion: v1, data: {hat: top}}\n  expect: {violations: [hat top]}\n"
 	return []string{
-		"kinds: [ConfigMap]", "kinds: [Pod]\n#         subresources: [exec]\n#     operations: [CONNECT]",
+		"#   severity: Low", "#   severity: Low\n#   admission: {operations: [CONNECT]}",
+		"kinds: [ConfigMap]", "kinds: [Pod]\n#         subresources: [exec]",
 		"	not input.object.data.hat in allowed\n", "	not input.object.data.hat in allowed\n	not \"allowed\" in object.get(input, [\"request\", \"userInfo\", \"groups\"], [])\n",
 		clean, pass, violating, refuse,
 		` if not input.object.data.scarf`, ` if input.object.data.fixable`,

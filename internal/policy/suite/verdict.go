@@ -30,7 +30,7 @@ type judge struct {
 	allowed []v1alpha1.ActionType
 }
 
-func newJudge(definition *v1alpha1.Policy, parameters any) (*judge, error) {
+func newJudge(definition *v1alpha1.ClusterRegoPolicy, parameters any) (*judge, error) {
 	if parameters != nil {
 		text, err := json.Marshal(parameters)
 		if err != nil {

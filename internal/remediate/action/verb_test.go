@@ -119,7 +119,7 @@ func TestPlanRefuses(t *testing.T) {
 		"a deletion of a kind":                  {kind("apiextensions.k8s.io/v1", "CustomResourceDefinition"), one(policy.ActionDelete), "all objects of its kind"},
 		"a deletion of a Secret":                {kind("v1", "Secret"), one(policy.ActionDelete), "couldn't be made again"},
 		"a deletion of a Node":                  {kind("v1", "Node"), one(policy.ActionDelete), "every Pod on it"},
-		"a deletion of our own kinds":           {kind("evenkeel.dev/v1alpha1", "Policy"), one(policy.ActionDelete), "Evenkeel's own kinds"},
+		"a deletion of our own kinds":           {kind("evenkeel.dev/v1alpha1", "ClusterRegoPolicy"), one(policy.ActionDelete), "Evenkeel's own kinds"},
 		"a creation of a Secret":                {widget, []policy.Action{made("Secret", tree{"name": "s"})}, "a Secret's values"},
 		"a creation in another namespace":       {widget, []policy.Action{made("ConfigMap", tree{"name": "s", "namespace": "other"})}, "its namespace must be the violating object's, shop"},
 		"a creation with an owner":              {widget, []policy.Action{made("ConfigMap", tree{"name": "s", "ownerReferences": []any{}})}, "metadata.ownerReferences can't be given"},

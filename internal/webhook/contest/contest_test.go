@@ -52,7 +52,7 @@ func TestAdded(t *testing.T) {
 			applied: contest.Entry{Conditions: []admissionregistrationv1.MatchCondition{isOurs}}, wanted: contest.Entry{Conditions: []admissionregistrationv1.MatchCondition{isOurs}},
 		},
 		"nobody chooses which of Evenkeel's own objects are checked": {
-			reason: "whoever leaves a stamp out speaks in another's name; namespaces hold none of these but exceptions",
+			reason: "whoever leaves a stamp out speaks in another's name; namespaces hold none of these but waivers",
 			now: contest.Entry{Namespaces: selector(theirs), Objects: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
 				Conditions: []admissionregistrationv1.MatchCondition{isTheir}},
 			wanted: contest.Entry{Own: true}, want: contest.Additions{Namespaces: *selector(theirs)}, text: "namespaceSelector !control-plane",

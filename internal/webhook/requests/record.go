@@ -97,7 +97,7 @@ func (a ask) record(user, reason string, at time.Time) map[string]any {
 // of lists what a write asks for.
 func of(resource string, before, after map[string]any) []ask {
 	switch resource {
-	case "circuitbreakers":
+	case "remediationbreakers":
 		return append(ofMode(before, after), ofToken("resetToken", v1alpha1.ActionReset, before, after)...)
 	case "remediations":
 		return append(ofState(before, after), ofToken("retryToken", v1alpha1.ActionRetry, before, after)...)
@@ -131,7 +131,7 @@ func desired(spec map[string]any) v1alpha1.DesiredState {
 }
 
 func forcedOpen(spec map[string]any) bool {
-	s := v1alpha1.CircuitBreakerSpec{Mode: v1alpha1.BreakerMode(text(spec, "mode"))}
+	s := v1alpha1.RemediationBreakerSpec{Mode: v1alpha1.BreakerMode(text(spec, "mode"))}
 	return s.ForcedOpen()
 }
 

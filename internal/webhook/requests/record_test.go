@@ -66,7 +66,7 @@ func TestWhoAsksIsOnRecord(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r := &policy.Request{Operation: policy.Update, Resource: "circuitbreakers", UserInfo: policy.UserInfo{Username: "ann"}, Now: noon,
+			r := &policy.Request{Operation: policy.Update, Resource: "remediationbreakers", UserInfo: policy.UserInfo{Username: "ann"}, Now: noon,
 				OldObject: tree{"spec": tc.before}, Object: tree{"spec": tc.after}}
 			got, needed := requests.Record(r)
 			if needed == tc.untouched {

@@ -14,7 +14,7 @@
 # custom:
 #   id: owner-labels
 #   severity: Low
-#   enforcement: Warn
+#   admission: {action: Warn}
 #   match:
 #     resources:
 #       - apiGroups: [apps]

@@ -16,7 +16,7 @@
 # custom:
 #   id: resource-limits
 #   severity: Medium
-#   enforcement: Warn
+#   admission: {action: Warn}
 #   match:
 #     resources:
 #       - apiGroups: [""]

@@ -14,7 +14,7 @@
 # custom:
 #   id: host-namespaces
 #   severity: Critical
-#   enforcement: Deny
+#   admission: {action: Deny}
 #   match:
 #     resources:
 #       - apiGroups: [""]

@@ -15,13 +15,12 @@
 # custom:
 #   id: no-exec
 #   severity: High
-#   enforcement: Deny
+#   admission: {action: Deny, operations: [CONNECT]}
 #   match:
 #     resources:
 #       - apiGroups: [""]
 #         kinds: [Pod]
 #         subresources: [exec, attach, portforward, proxy]
-#     operations: [CONNECT]
 #     namespaceSelector:
 #       matchLabels:
 #         evenkeel.dev/interactive-access: denied

@@ -14,7 +14,7 @@
 # custom:
 #   id: privileged-containers
 #   severity: Critical
-#   enforcement: Deny
+#   admission: {action: Deny}
 #   match:
 #     resources:
 #       - apiGroups: [""]

@@ -16,7 +16,7 @@
 # custom:
 #   id: readonly-root-filesystem
 #   severity: Medium
-#   enforcement: Warn
+#   admission: {action: Warn}
 #   match:
 #     resources:
 #       - apiGroups: [""]

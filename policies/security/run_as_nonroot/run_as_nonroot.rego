@@ -16,7 +16,7 @@
 # custom:
 #   id: run-as-nonroot
 #   severity: High
-#   enforcement: Deny
+#   admission: {action: Deny}
 #   match:
 #     resources:
 #       - apiGroups: [""]

@@ -15,7 +15,7 @@
 # custom:
 #   id: allowed-registries
 #   severity: High
-#   enforcement: Deny
+#   admission: {action: Deny}
 #   match:
 #     resources:
 #       - apiGroups: [""]

@@ -14,7 +14,7 @@
 # custom:
 #   id: immutable-tags
 #   severity: Medium
-#   enforcement: Warn
+#   admission: {action: Warn}
 #   match:
 #     resources:
 #       - apiGroups: [""]

@@ -11,7 +11,7 @@
 # custom:
 #   id: faster-replies
 #   severity: Critical
-#   enforcement: Warn
+#   admission: {action: Warn}
 #   match:
 #     resources:
 #       - apiGroups: [""]

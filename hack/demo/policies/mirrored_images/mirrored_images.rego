@@ -13,7 +13,7 @@
 # custom:
 #   id: mirrored-images
 #   severity: Medium
-#   enforcement: Warn
+#   admission: {action: Warn}
 #   match:
 #     resources:
 #       - apiGroups: [""]

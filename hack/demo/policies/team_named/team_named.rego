@@ -11,7 +11,7 @@
 # custom:
 #   id: team-named
 #   severity: High
-#   enforcement: Warn
+#   admission: {action: Warn}
 #   match:
 #     resources:
 #       - apiGroups: [""]

@@ -85,7 +85,7 @@ func refuses(err error) bool {
 
 // fileOf is the file that holds a policy's rules.
 func fileOf(p source.Located) string {
-	return path.Join(p.Dir, path.Base(p.Definition.Spec.Modules[0].Name))
+	return path.Join(p.Dir, path.Base(p.Definition.Spec.Rego.File))
 }
 
 // try asks the API server and its admission whether they would take a policy.
@@ -118,7 +118,7 @@ func (a *applier) send(ctx context.Context, want source.Located, opts ...client.
 // takeOver replaces the spec as a whole where applying has left more in it: lists
 // are merged there, and what somebody else has added stays.
 func (a *applier) takeOver(ctx context.Context, applied *unstructured.Unstructured, want source.Located) error {
-	var live v1alpha1.Policy
+	var live v1alpha1.ClusterRegoPolicy
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(applied.Object, &live); err != nil {
 		return fmt.Errorf("read policy %s: %w", applied.GetName(), err)
 	}

@@ -13,11 +13,11 @@ import (
 var hats = owner{"evenkeel-system", "hats"}
 
 // located makes a policy of the repository.
-func located(name string, changes ...func(*v1alpha1.Policy)) source.Located {
-	p := &v1alpha1.Policy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.PolicySpec{
+func located(name string, changes ...func(*v1alpha1.ClusterRegoPolicy)) source.Located {
+	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RegoPolicySpec{
 		Title: name, Owner: "team", Severity: v1alpha1.SeverityHigh, RunbookURL: "https://example.com",
-		Modules: []v1alpha1.Module{{Name: name + "/" + name + ".rego", Rego: "package " + name}},
-		Match:   v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
+		Rego:  v1alpha1.RegoSource{File: name + "/" + name + ".rego", Main: "package " + name},
+		Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
 	}}
 	for _, change := range changes {
 		change(p)
@@ -27,7 +27,7 @@ func located(name string, changes ...func(*v1alpha1.Policy)) source.Located {
 }
 
 // inCluster is a policy of the repository as the source has made it.
-func inCluster(name string, changes ...func(*v1alpha1.Policy)) v1alpha1.Policy {
+func inCluster(name string, changes ...func(*v1alpha1.ClusterRegoPolicy)) v1alpha1.ClusterRegoPolicy {
 	w := located(name)
 	p := *w.Definition.DeepCopy()
 	p.UID = types.UID("uid-of-" + name)

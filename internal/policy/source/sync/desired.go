@@ -32,7 +32,7 @@ func namedBy(labels map[string]string) (owner, bool) {
 
 // inStep says whether a policy in the cluster is what the repository says, and is
 // marked as the source's. Labels and annotations of others don't count.
-func inStep(live *v1alpha1.Policy, want source.Located, o owner) (bool, error) {
+func inStep(live *v1alpha1.ClusterRegoPolicy, want source.Located, o owner) (bool, error) {
 	by, _ := namedBy(live.Labels)
 	if by != o || live.Annotations[v1alpha1.AnnotationSourcePath] != want.Dir || live.Annotations[v1alpha1.AnnotationSourceRevision] == "" {
 		return false, nil
@@ -42,7 +42,7 @@ func inStep(live *v1alpha1.Policy, want source.Located, o owner) (bool, error) {
 
 // sameSpec compares specs as the API stores them, so that an absent list and an
 // empty one, or parameters in another layout, are the same.
-func sameSpec(a, b *v1alpha1.PolicySpec) (bool, error) {
+func sameSpec(a, b *v1alpha1.RegoPolicySpec) (bool, error) {
 	left, err := stored(a)
 	if err != nil {
 		return false, err
@@ -55,8 +55,8 @@ func sameSpec(a, b *v1alpha1.PolicySpec) (bool, error) {
 }
 
 // stored is a spec with its defaults, in JSON values.
-func stored(spec *v1alpha1.PolicySpec) (map[string]any, error) {
-	p := v1alpha1.Policy{Spec: *spec.DeepCopy()}
+func stored(spec *v1alpha1.RegoPolicySpec) (map[string]any, error) {
+	p := v1alpha1.ClusterRegoPolicy{Spec: *spec.DeepCopy()}
 	p.SetDefaults()
 	text, err := json.Marshal(p.Spec)
 	if err != nil {
@@ -76,7 +76,7 @@ func manifest(want source.Located, o owner, revision string) (*unstructured.Unst
 		return nil, fmt.Errorf("policy %s: %w", want.Definition.Name, err)
 	}
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
-	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("Policy"))
+	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("ClusterRegoPolicy"))
 	object.SetName(want.Definition.Name)
 	object.SetLabels(o.labels())
 	object.SetAnnotations(map[string]string{v1alpha1.AnnotationSourcePath: want.Dir, v1alpha1.AnnotationSourceRevision: revision})
@@ -97,10 +97,10 @@ func claim(live metav1.Object, o owner, inventory map[string]bool) string {
 	case owned && by == o, !owned && inventory[live.GetName()]:
 		return ""
 	case owned:
-		return fmt.Sprintf("policy %s belongs to PolicySource %s: remove it from one of the two repositories; or hand it over, kubectl annotate policy %s %s=%s",
+		return fmt.Sprintf("policy %s belongs to PolicySource %s: remove it from one of the two repositories; or hand it over, kubectl annotate rego %s %s=%s",
 			live.GetName(), by, live.GetName(), v1alpha1.AnnotationAdopt, o)
 	default:
-		return fmt.Sprintf("policy %s exists and comes from no source: delete it; or let this source take it over, kubectl annotate policy %s %s=%s",
+		return fmt.Sprintf("policy %s exists and comes from no source: delete it; or let this source take it over, kubectl annotate rego %s %s=%s",
 			live.GetName(), live.GetName(), v1alpha1.AnnotationAdopt, o)
 	}
 }

@@ -67,7 +67,7 @@ func (c *Controller) announceDrift(src *v1alpha1.PolicySource, seen sight) {
 		if i == maxNames {
 			return
 		}
-		policy := &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Policy", Name: name}
+		policy := &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy", Name: name}
 		c.events.Eventf(policy, src, corev1.EventTypeWarning, ReasonPolicyPutBack, action, "%s",
 			fmt.Sprintf("put back to revision %s of PolicySource %s: change it in the repository, or by spec.overrides", src.Status.Revision, ownerOf(src)))
 	}
@@ -75,7 +75,7 @@ func (c *Controller) announceDrift(src *v1alpha1.PolicySource, seen sight) {
 
 // announceEnd tells what becomes of a deleted source's policies; kept is why they
 // stay, empty when they were removed.
-func (c *Controller) announceEnd(src *v1alpha1.PolicySource, policies []v1alpha1.Policy, kept string) {
+func (c *Controller) announceEnd(src *v1alpha1.PolicySource, policies []v1alpha1.ClusterRegoPolicy, kept string) {
 	names := make([]string, len(policies))
 	for i, p := range policies {
 		names[i] = p.Name

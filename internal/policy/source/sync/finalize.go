@@ -27,7 +27,7 @@ func (c *Controller) finalize(ctx context.Context, src *v1alpha1.PolicySource) e
 	if !controllerutil.RemoveFinalizer(src, v1alpha1.SourceFinalizer) {
 		return nil
 	}
-	live := &v1alpha1.PolicyList{}
+	live := &v1alpha1.ClusterRegoPolicyList{}
 	o := ownerOf(src)
 	if err := c.reader.List(ctx, live, client.MatchingLabels(o.labels())); err != nil {
 		return fmt.Errorf("list the policies of PolicySource %s: %w", o, err)

@@ -152,7 +152,7 @@ func (c *Controller) bring(ctx context.Context, src *v1alpha1.PolicySource, want
 
 // plan compares the policies of a revision with those that a reader gives.
 func (c *Controller) plan(ctx context.Context, reader client.Reader, src *v1alpha1.PolicySource, want []source.Located) (*plan, error) {
-	live := &v1alpha1.PolicyList{}
+	live := &v1alpha1.ClusterRegoPolicyList{}
 	if err := reader.List(ctx, live); err != nil {
 		return nil, fmt.Errorf("list policies: %w", err)
 	}

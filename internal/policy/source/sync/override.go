@@ -58,9 +58,9 @@ func unknownNames(field string, names []string, policies []source.Located) []v1a
 	return found
 }
 
-func change(spec *v1alpha1.PolicySpec, o v1alpha1.SourceOverride) error {
-	if o.EnforcementAction != "" {
-		spec.EnforcementAction = o.EnforcementAction
+func change(spec *v1alpha1.RegoPolicySpec, o v1alpha1.SourceOverride) error {
+	if o.AdmissionAction != "" {
+		spec.Admission.Action = o.AdmissionAction
 	}
 	if o.RemediationMode != "" {
 		spec.Remediation.Mode = o.RemediationMode

@@ -15,7 +15,7 @@ type plan struct {
 	write []source.Located
 	made  map[string]bool
 	// remove are the source's policies that have left the repository.
-	remove []v1alpha1.Policy
+	remove []v1alpha1.ClusterRegoPolicy
 	// held is how many policies of the source are in the cluster, and empty says that
 	// the repository has none.
 	held  int
@@ -45,12 +45,12 @@ func (p *plan) names() (made, changed, removed []string) {
 // planOf compares the policies of a repository with those of the cluster. live are
 // all of the cluster's, whoever owns them; inventory are the names that the source
 // last held.
-func planOf(want []source.Located, live []v1alpha1.Policy, o owner, inventory []string) (*plan, error) {
+func planOf(want []source.Located, live []v1alpha1.ClusterRegoPolicy, o owner, inventory []string) (*plan, error) {
 	mine := map[string]bool{}
 	for _, name := range inventory {
 		mine[name] = true
 	}
-	there := map[string]*v1alpha1.Policy{}
+	there := map[string]*v1alpha1.ClusterRegoPolicy{}
 	for i := range live {
 		there[live[i].Name] = &live[i]
 	}
@@ -86,6 +86,6 @@ func planOf(want []source.Located, live []v1alpha1.Policy, o owner, inventory []
 			out.remove = append(out.remove, p)
 		}
 	}
-	slices.SortFunc(out.remove, func(a, b v1alpha1.Policy) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out.remove, func(a, b v1alpha1.ClusterRegoPolicy) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
 }

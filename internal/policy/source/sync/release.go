@@ -13,8 +13,8 @@ import (
 )
 
 // prune removes policies; one that somebody has made anew meanwhile stays.
-func (a *applier) prune(ctx context.Context, policies []v1alpha1.Policy) error {
-	return all(policies, func(p *v1alpha1.Policy) error {
+func (a *applier) prune(ctx context.Context, policies []v1alpha1.ClusterRegoPolicy) error {
+	return all(policies, func(p *v1alpha1.ClusterRegoPolicy) error {
 		err := a.client.Delete(ctx, p, client.Preconditions{UID: &p.UID})
 		if kube.Classify(err) == kube.Conflict {
 			return errConflict
@@ -28,8 +28,8 @@ func (a *applier) prune(ctx context.Context, policies []v1alpha1.Policy) error {
 
 // release leaves policies in force without an owner. A source of the same name may
 // take them over again.
-func (a *applier) release(ctx context.Context, policies []v1alpha1.Policy) error {
-	return all(policies, func(p *v1alpha1.Policy) error {
+func (a *applier) release(ctx context.Context, policies []v1alpha1.ClusterRegoPolicy) error {
+	return all(policies, func(p *v1alpha1.ClusterRegoPolicy) error {
 		before := p.DeepCopy()
 		for _, label := range []string{v1alpha1.LabelSourceName, v1alpha1.LabelSourceNamespace} {
 			delete(p.Labels, label)
@@ -48,7 +48,7 @@ func (a *applier) release(ctx context.Context, policies []v1alpha1.Policy) error
 }
 
 // all does the same with every policy, a few at a time.
-func all(policies []v1alpha1.Policy, do func(*v1alpha1.Policy) error) error {
+func all(policies []v1alpha1.ClusterRegoPolicy, do func(*v1alpha1.ClusterRegoPolicy) error) error {
 	var group errgroup.Group
 	group.SetLimit(maxParallel)
 	for i := range policies {

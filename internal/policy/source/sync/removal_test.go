@@ -59,7 +59,7 @@ func TestWhatOneRevisionMayRemove(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			var live []v1alpha1.Policy
+			var live []v1alpha1.ClusterRegoPolicy
 			var want []source.Located
 			for i := range tc.held {
 				live = append(live, inCluster(fmt.Sprint("p", i)))
@@ -70,7 +70,7 @@ func TestWhatOneRevisionMayRemove(t *testing.T) {
 					want = append(want, located(fmt.Sprint(tc.renamed, i)))
 				}
 			}
-			live = append(live, inCluster("others", func(p *v1alpha1.Policy) { p.Labels = nil }))
+			live = append(live, inCluster("others", func(p *v1alpha1.ClusterRegoPolicy) { p.Labels = nil }))
 			p, err := planOf(want, live, hats, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -63,7 +63,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		events:  mgr.GetEventRecorder("evenkeel-source"), metrics: figures, clock: o.Clock}
 	err = ctrl.NewControllerManagedBy(mgr).Named("policy-source").
 		For(&v1alpha1.PolicySource{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deleting()))).
-		Watches(&v1alpha1.Policy{}, handler.EnqueueRequestsFromMapFunc(c.sourcesOf), builder.WithPredicates(contentChanges())).
+		Watches(&v1alpha1.ClusterRegoPolicy{}, handler.EnqueueRequestsFromMapFunc(c.sourcesOf), builder.WithPredicates(contentChanges())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: max(o.Workers, 1)}).
 		Complete(c)
 	if err != nil {

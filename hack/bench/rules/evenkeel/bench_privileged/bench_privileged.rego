@@ -8,7 +8,7 @@
 # custom:
 #   id: bench-privileged
 #   severity: High
-#   enforcement: Deny
+#   admission: {action: Deny}
 #   match:
 #     resources:
 #       - apiGroups: [""]

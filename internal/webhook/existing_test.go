@@ -16,7 +16,7 @@ deny contains "a container is privileged" if {
 }
 `
 
-func TestRatchetExcusesOnlyWhatIsUnchanged(t *testing.T) {
+func TestExistingViolationsExcuseOnlyWhatIsUnchanged(t *testing.T) {
 	container := func(o tree, i int) tree {
 		return o["spec"].(tree)["template"].(tree)["spec"].(tree)["containers"].([]any)[i].(tree)
 	}

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -13,11 +14,10 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
-// Exception says which objects a PolicyException covers. It is immutable and
-// safe for concurrent use.
-type Exception struct {
-	// home is the one namespace covered; empty when the exception lives in the
-	// controller's own and so covers any.
+// Waiver says which objects a Waiver or ClusterWaiver covers. It is immutable and safe
+// for concurrent use.
+type Waiver struct {
+	// home is the one namespace covered; empty for a ClusterWaiver, which covers any.
 	home       string
 	kinds      []GroupKind
 	names      []*regexp.Regexp
@@ -26,16 +26,14 @@ type Exception struct {
 	byObject labels.Selector
 }
 
-// NewException prepares the match of an exception. Its error names the field.
-// controllerNamespace is the controller's own namespace: what lives there covers
-// more.
-func NewException(e *v1alpha1.PolicyException, controllerNamespace string) (*Exception, error) {
-	match := &e.Spec.Match
-	prepared := &Exception{}
-	if controllerNamespace == "" || e.Namespace != controllerNamespace {
-		prepared.home = e.Namespace
-		if len(match.Namespaces) > 0 {
-			return nil, fmt.Errorf("spec.match.namespaces: an exception covers objects of its own namespace %q only: remove the field, or make the exception in the controller's namespace %q", e.Namespace, controllerNamespace)
+// NewWaiver prepares the match of a waiver. Its error names the field.
+func NewWaiver(w v1alpha1.AnyWaiver) (*Waiver, error) {
+	match := w.Covered()
+	prepared := &Waiver{}
+	if _, everywhere := w.(*v1alpha1.ClusterWaiver); !everywhere {
+		prepared.home = w.GetNamespace()
+		if prepared.home == "" {
+			return nil, errors.New("metadata.namespace: a Waiver covers objects of its own namespace: name it, or make a ClusterWaiver")
 		}
 	}
 	if len(match.Resources) > 0 {
@@ -44,7 +42,7 @@ func NewException(e *v1alpha1.PolicyException, controllerNamespace string) (*Exc
 		}
 		for i := range match.Resources {
 			if len(match.Resources[i].Subresources) > 0 {
-				return nil, fmt.Errorf("spec.match.resources[%d].subresources: an exception for a kind covers its subresources: leave them out", i)
+				return nil, fmt.Errorf("spec.match.resources[%d].subresources: a waiver for a kind covers its subresources: leave them out", i)
 			}
 		}
 		prepared.kinds = kindsIn(match.Resources)
@@ -56,23 +54,23 @@ func NewException(e *v1alpha1.PolicyException, controllerNamespace string) (*Exc
 	if prepared.namespaces, err = globs("spec.match.namespaces", match.Namespaces); err != nil {
 		return nil, err
 	}
-	if prepared.byObject, err = selector("spec.match.labelSelector", match.LabelSelector); err != nil {
+	if prepared.byObject, err = selector("spec.match.objectSelector", match.ObjectSelector); err != nil {
 		return nil, err
 	}
 	return prepared, nil
 }
 
-// Covers says that the exception covers the object that the request judges. At
+// Covers says that the waiver covers the object that the request judges. At
 // admission that is the object as it would be, so that a label taken off ends the
 // waiver. Labels that weren't read waive nothing.
-func (e *Exception) Covers(r *policy.Request) bool {
+func (e *Waiver) Covers(r *policy.Request) bool {
 	return e.coversNamespace(r) &&
 		(len(e.kinds) == 0 || slices.Contains(e.kinds, r.Concerned())) &&
 		(len(e.names) == 0 || anyMatches(e.names, nameOf(r))) &&
 		(e.byObject == nil || !r.Partial && e.byObject.Matches(labelsOf(r.Judged())))
 }
 
-func (e *Exception) coversNamespace(r *policy.Request) bool {
+func (e *Waiver) coversNamespace(r *policy.Request) bool {
 	if e.home != "" {
 		// Admission says of a Namespace that it lives in itself; it doesn't.
 		return !isNamespace(r) && r.Namespace == e.home

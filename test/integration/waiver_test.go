@@ -11,40 +11,41 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/test/fixture"
-	"evenkeel.dev/evenkeel/test/rig"
 )
 
-// waiver makes an exception for an hour from the policy named like the namespace,
+// waiver makes a waiver for an hour from the policy named like the namespace,
 // for objects whose name begins with "legacy".
-func waiver(namespace, policy string) *v1alpha1.PolicyException {
-	return &v1alpha1.PolicyException{
+func waiver(namespace, policy string) *v1alpha1.Waiver {
+	return &v1alpha1.Waiver{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "waives-" + policy},
-		Spec: v1alpha1.PolicyExceptionSpec{
-			Policies: []string{policy}, Match: v1alpha1.ExceptionMatch{Names: []string{"legacy*"}},
-			Reason: "moves next quarter", ExpiresAt: metav1.NewTime(time.Now().Add(time.Hour)),
+		Spec: v1alpha1.WaiverSpec{
+			Match: v1alpha1.WaiverMatch{Names: []string{"legacy*"}},
+			WaiverTerms: v1alpha1.WaiverTerms{
+				Policies: []string{policy}, Reason: "moves next quarter", ExpirationTime: metav1.NewTime(time.Now().Add(time.Hour)),
+			},
 		},
 	}
 }
 
-// endSoon lets an exception expire in a few seconds, and returns when.
-func endSoon(ctx context.Context, e *v1alpha1.PolicyException) time.Time {
+// endSoon lets a waiver expire in a few seconds, and returns when.
+func endSoon(ctx context.Context, e v1alpha1.AnyWaiver) time.Time {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) {
 		g.Expect(suite.Get(ctx, e)).To(Succeed())
 		// The API keeps whole seconds.
-		e.Spec.ExpiresAt = metav1.NewTime(time.Now().Add(4 * time.Second).Truncate(time.Second))
+		e.Terms().ExpirationTime = metav1.NewTime(time.Now().Add(4 * time.Second).Truncate(time.Second))
 		g.Expect(suite.API.Update(ctx, e)).To(Succeed())
 	}).Should(Succeed())
-	return e.Spec.ExpiresAt.Time
+	return e.Terms().ExpirationTime.Time
 }
 
-// awaitActive waits until an exception is Active, or not, for a reason.
-func awaitActive(ctx context.Context, e *v1alpha1.PolicyException, reason string) {
+// awaitActive waits until a waiver is Active, or not, for a reason.
+func awaitActive(ctx context.Context, w v1alpha1.AnyWaiver, reason string) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) {
-		g.Expect(suite.Get(ctx, e)).To(Succeed())
-		g.Expect(e.Status.ObservedGeneration).To(Equal(e.Generation))
-		active := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionActive)
+		g.Expect(suite.Get(ctx, w)).To(Succeed())
+		g.Expect(w.CurrentStatus().ObservedGeneration).To(Equal(w.GetGeneration()))
+		active := meta.FindStatusCondition(w.CurrentStatus().Conditions, v1alpha1.ConditionActive)
 		g.Expect(active).NotTo(BeNil())
 		g.Expect(active.Reason).To(Equal(reason))
 	}).Should(Succeed())
@@ -70,14 +71,14 @@ var _ = Describe("A waiver", func() {
 		suite.Create(ctx, e)
 		awaitActive(ctx, e, v1alpha1.ReasonPolicyNotFound)
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState,
-			fixture.Enforced(v1alpha1.EnforcementDeny), fixture.Remediated(v1alpha1.RemediationAutomatic)))
+			fixture.Enforced(v1alpha1.AdmissionDeny), fixture.Remediated(v1alpha1.RemediationAutomatic)))
 		awaitActive(ctx, e, v1alpha1.ReasonWaiving)
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "other"), ContainSubstring("state must be good"))
 
 		api, warned := warningClient()
 		Expect(api.Create(ctx, fixture.ConfigMap(namespace, "legacy-new"))).To(Succeed())
 		Expect(warned()).To(ContainElement(And(ContainSubstring("state must be good"),
-			ContainSubstring("waived by PolicyException "+namespace+"/"+e.Name+" until "))))
+			ContainSubstring("waived by Waiver "+namespace+"/"+e.Name+" until "))))
 		figures(ctx, namespace, 0, 2)
 		Expect(suite.Plans(ctx, namespace)).To(BeEmpty())
 		Expect(patchedObjects(namespace)).To(BeEmpty())
@@ -90,8 +91,8 @@ var _ = Describe("A waiver", func() {
 		figures(ctx, namespace, 0, 0)
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "legacy-late"), ContainSubstring("state must be good"))
 		awaitActive(ctx, e, v1alpha1.ReasonExpired)
-		suite.AwaitEvent(ctx, "ExceptionExpired", e.Name, ContainSubstring(e.Spec.Reason))
-		Consistently(ctx, func() []string { return suite.Events(ctx, "ExceptionExpired", e.Name) }, "2s").Should(HaveLen(1))
+		suite.AwaitEvent(ctx, "WaiverExpired", e.Name, ContainSubstring(e.Spec.Reason))
+		Consistently(ctx, func() []string { return suite.Events(ctx, "WaiverExpired", e.Name) }, "2s").Should(HaveLen(1))
 	})
 
 	It("is counted apart, and its objects count again when it expires, or is deleted", func(ctx context.Context) {
@@ -113,23 +114,29 @@ var _ = Describe("A waiver", func() {
 		figures(ctx, namespace, 2, 0)
 	})
 
-	It("reaches other namespaces from the controller's own, and from no other", func(ctx context.Context) {
+	It("covers no other namespace than its own, which a ClusterWaiver does", func(ctx context.Context) {
 		suite.Create(ctx, fixture.ConfigMap(namespace, "legacy"))
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState))
 		figures(ctx, namespace, 1, 0)
-		e := waiver(namespace, namespace)
-		e.Spec.Match.Namespaces = []string{namespace}
-		Expect(suite.API.Create(ctx, e)).To(MatchError(ContainSubstring("spec.match.namespaces: an exception covers objects of its own namespace")))
+		elsewhere := waiver(suite.Namespace(ctx, "waiver-elsewhere"), namespace)
+		suite.Create(ctx, elsewhere)
+		awaitActive(ctx, elsewhere, v1alpha1.ReasonWaiving)
+		figures(ctx, namespace, 1, 0)
 
-		e.Namespace = rig.SystemNamespace
-		suite.Create(ctx, e)
-		DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, e)).To(Succeed()) })
+		wide := &v1alpha1.ClusterWaiver{ObjectMeta: metav1.ObjectMeta{Name: "waives-" + namespace}, Spec: v1alpha1.ClusterWaiverSpec{
+			WaiverTerms: elsewhere.Spec.WaiverTerms, Match: v1alpha1.ClusterWaiverMatch{Namespaces: []string{namespace}}}}
+		suite.Create(ctx, wide)
+		DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, wide)).To(Succeed()) })
 		figures(ctx, namespace, 0, 1)
+		awaitActive(ctx, wide, v1alpha1.ReasonWaiving)
+		endSoon(ctx, wide)
+		figures(ctx, namespace, 1, 0)
+		suite.AwaitEvent(ctx, "WaiverExpired", wide.Name, ContainSubstring(wide.Spec.Reason))
 	})
 
 	It("is refused when its time has passed", func(ctx context.Context) {
 		e := waiver(namespace, namespace)
-		e.Spec.ExpiresAt = metav1.NewTime(time.Now().Add(-time.Minute))
-		Expect(suite.API.Create(ctx, e)).To(MatchError(And(ContainSubstring("can't be accepted"), ContainSubstring("spec.expiresAt"))))
+		e.Spec.ExpirationTime = metav1.NewTime(time.Now().Add(-time.Minute))
+		Expect(suite.API.Create(ctx, e)).To(MatchError(And(ContainSubstring("can't be accepted"), ContainSubstring("spec.expirationTime"))))
 	})
 })

@@ -9,10 +9,10 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/match"
 )
 
-// ratchets says that violations which the object had before the update don't count.
-func ratchets(p *v1alpha1.Policy, r *policy.Request) bool {
+// allowsExisting says that violations which the object had before the update don't count.
+func allowsExisting(p *v1alpha1.ClusterRegoPolicy, r *policy.Request) bool {
 	// An update that the policy judges only for what it adds has nothing else to answer for.
-	on := p.Spec.Ratchet == nil || *p.Spec.Ratchet || !match.JudgesUpdates(p)
+	on := p.Spec.Admission.ExistingViolations != v1alpha1.ExistingDeny || !match.JudgesUpdates(p)
 	return on && r.Operation == policy.Update && r.OldObject != nil
 }
 
@@ -23,7 +23,7 @@ func ratchets(p *v1alpha1.Policy, r *policy.Request) bool {
 // for one policy isn't refused for what another policy has had against the same
 // container all along: two policies could keep each other from ever being met.
 func since(ctx context.Context, judge Judge, r *policy.Request, res *catalog.Result) (policy.Change, error) {
-	if !ratchets(res.Definition, r) {
+	if !allowsExisting(res.Definition, r) {
 		return policy.Change{Counted: res.Violations}, nil
 	}
 	before, err := violationsBefore(ctx, judge, r, res.Policy)

@@ -21,15 +21,15 @@ import (
 )
 
 // waiverOf waives the policy "owner" on one ConfigMap of the namespace ns.
-func waiverOf(object string, until time.Time) *v1alpha1.PolicyException {
-	return &v1alpha1.PolicyException{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "waiver", UID: "w", Generation: 2},
-		Spec: v1alpha1.PolicyExceptionSpec{Policies: []string{"owner"}, Match: v1alpha1.ExceptionMatch{Names: []string{object}},
-			Reason: "moves next quarter", ExpiresAt: metav1.NewTime(until)}}
+func waiverOf(object string, until time.Time) *v1alpha1.Waiver {
+	return &v1alpha1.Waiver{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "waiver", UID: "w", Generation: 2},
+		Spec: v1alpha1.WaiverSpec{Match: v1alpha1.WaiverMatch{Names: []string{object}},
+			WaiverTerms: v1alpha1.WaiverTerms{Policies: []string{"owner"}, Reason: "moves next quarter", ExpirationTime: metav1.NewTime(until)}}}
 }
 
-func TestExceptionConditions(t *testing.T) {
+func TestWaiverConditions(t *testing.T) {
 	const until = "2026-01-02T04:04:05Z"
-	const expired = "Active False Expired: it expired at " + until + "; the violations count again: mend the objects, set a later spec.expiresAt, or delete it"
+	const expired = "Active False Expired: it expired at " + until + "; the violations count again: mend the objects, set a later spec.expirationTime, or delete it"
 	const accepted, waives = "Ready True Accepted: it is in order; it waives violations until " + until, "Active True Waiving: violations are waived until " + until
 	cases := map[string]struct {
 		reason  string
@@ -38,8 +38,8 @@ func TestExceptionConditions(t *testing.T) {
 		missing []string
 		want    []string
 	}{
-		"an exception that waives is ready and active": {now: epoch, want: []string{accepted, waives}},
-		"a moment before its expiry it is":             {now: epoch.Add(time.Hour - 1), want: []string{accepted, waives}},
+		"a waiver that waives is ready and active": {now: epoch, want: []string{accepted, waives}},
+		"a moment before its expiry it is":         {now: epoch.Add(time.Hour - 1), want: []string{accepted, waives}},
 		"at its expiry it isn't active, and says what to do": {
 			reason: "it is what its author has declared: nothing is broken", now: epoch.Add(time.Hour),
 			want: []string{"Ready True Accepted: it is in order; it expired at " + until, expired}},
@@ -64,7 +64,7 @@ func TestExceptionConditions(t *testing.T) {
 				e.Spec.Policies = append(e.Spec.Policies, tc.missing...)
 			}
 			var got []string
-			for _, c := range exceptionConditions(e, tc.problem, tc.missing, tc.now) {
+			for _, c := range waiverConditions(e.Terms(), tc.problem, tc.missing, tc.now) {
 				got = append(got, fmt.Sprintf("%s %s %s: %s", c.Type, c.Status, c.Reason, c.Message))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -83,23 +83,23 @@ func TestAnExpiryIsAnnouncedOnce(t *testing.T) {
 	server := fake.NewClientBuilder().WithScheme(scheme).WithObjects(e, (&world{}).policy("owner")).WithStatusSubresource(e).Build()
 	policies := catalog.New(catalog.Options{})
 	said, clock := &recorded{}, clocktesting.NewFakePassiveClock(epoch)
-	r := &ExceptionController{client: server, catalog: policies, recorder: said, clock: clock}
-	reconcile := func() (time.Duration, v1alpha1.PolicyException) {
+	r := &WaiverController{client: server, catalog: policies, recorder: said, clock: clock}
+	reconcile := func() (time.Duration, v1alpha1.Waiver) {
 		t.Helper()
 		result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(e)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var now v1alpha1.PolicyException
+		var now v1alpha1.Waiver
 		if err := server.Get(t.Context(), client.ObjectKeyFromObject(e), &now); err != nil {
 			t.Fatal(err)
 		}
 		return result.RequeueAfter, now
 	}
 	if wait, now := reconcile(); wait != catalogLag || len(now.Status.Conditions) != 0 {
-		t.Fatalf("an exception that the catalog doesn't have yet waits %s and has %+v", wait, now.Status)
+		t.Fatalf("a waiver that the catalog doesn't have yet waits %s and has %+v", wait, now.Status)
 	}
-	if err := policies.SetException(e); err != nil {
+	if err := policies.SetWaiver(e); err != nil {
 		t.Fatal(err)
 	}
 	if wait, now := reconcile(); wait != expiryPoll || now.Status.ObservedGeneration != 2 || !meta.IsStatusConditionTrue(now.Status.Conditions, v1alpha1.ConditionActive) {
@@ -114,8 +114,8 @@ func TestAnExpiryIsAnnouncedOnce(t *testing.T) {
 	if wait, now := reconcile(); wait != 0 || !meta.IsStatusConditionFalse(now.Status.Conditions, v1alpha1.ConditionActive) || !meta.IsStatusConditionTrue(now.Status.Conditions, v1alpha1.ConditionReady) {
 		t.Errorf("after the expiry it waits %s with %+v", wait, now.Status)
 	}
-	if len(*said) != 1 || !strings.Contains((*said)[0], "ExceptionExpired") || !strings.Contains((*said)[0], "moves next quarter") {
-		t.Errorf("events %q, want one ExceptionExpired with the reason", *said)
+	if len(*said) != 1 || !strings.Contains((*said)[0], "WaiverExpired") || !strings.Contains((*said)[0], "moves next quarter") {
+		t.Errorf("events %q, want one WaiverExpired with the reason", *said)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestScannerJudgesAnewWhenAWaiverBeginsAndEnds(t *testing.T) {
 	w.await("without a waiver both violate", both)
 
 	e := waiverOf("waived", epoch.AddDate(1000, 0, 0))
-	if err := w.catalog.SetException(e); err != nil {
+	if err := w.catalog.SetWaiver(e); err != nil {
 		t.Fatal(err)
 	}
 	one := see{[]string{"ConfigMap bad"}, true, v1alpha1.ScanComplete, 2}
@@ -138,12 +138,12 @@ func TestScannerJudgesAnewWhenAWaiverBeginsAndEnds(t *testing.T) {
 	}
 
 	// Nothing happens at the end but that the time comes.
-	e.Generation, e.Spec.ExpiresAt = 3, metav1.NewTime(w.clock.Now().Add(10*time.Minute))
-	if err := w.catalog.SetException(e); err != nil {
+	e.Generation, e.Spec.ExpirationTime = 3, metav1.NewTime(w.clock.Now().Add(10*time.Minute))
+	if err := w.catalog.SetWaiver(e); err != nil {
 		t.Fatal(err)
 	}
 	w.await("an expired waiver leaves a violation", both)
-	if s, _ := w.index.Summary("owner", 0); s.Waived != 0 || w.clock.Now().Before(e.Spec.ExpiresAt.Time) {
-		t.Errorf("counts are %+v at %s, want none waived, and not before %s", s.Counts, w.clock.Now(), e.Spec.ExpiresAt)
+	if s, _ := w.index.Summary("owner", 0); s.Waived != 0 || w.clock.Now().Before(e.Spec.ExpirationTime.Time) {
+		t.Errorf("counts are %+v at %s, want none waived, and not before %s", s.Counts, w.clock.Now(), e.Spec.ExpirationTime)
 	}
 }

@@ -1,0 +1,99 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/webhook/intake"
+)
+
+const endpointWaiver = "waiver"
+
+// longWaiver is how far ahead an expiry may be without a warning.
+const longWaiver = 366 * 24 * time.Hour
+
+// WaiverHandler refuses waivers that couldn't work, when they are written,
+// and warns of those that are likely a mistake. Who may write one is not its
+// matter, but RBAC's.
+type WaiverHandler struct {
+	// Reviews reads them, within its bounds.
+	Reviews *intake.Reader
+	// Known says that a policy of that name exists.
+	Known   func(policyName string) bool
+	Metrics *Metrics
+	Clock   clock.PassiveClock
+	Log     logr.Logger
+}
+
+// ServeHTTP answers the AdmissionReview of a Waiver or ClusterWaiver.
+func (h *WaiverHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	own := ownKind{reviews: h.Reviews, endpoint: endpointWaiver, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
+	own.serve(w, r)
+}
+
+func (h *WaiverHandler) answer(_ context.Context, req *policy.Request) (response, string) {
+	resp := response{UID: req.UID, Allowed: true}
+	if req.Object == nil || req.SubResource != "" || keepsSpec(req) {
+		return resp, decisionAllowed
+	}
+	kind, changed, old := req.Kind.Kind, v1alpha1.NewWaiver(req.Namespace), v1alpha1.NewWaiver(req.Namespace)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(req.Object, changed); err != nil {
+		resp.Allowed = false
+		resp.Status = refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, fmt.Sprintf("%s %s isn't of the form %s: %v", kind, req.Name, v1alpha1.GroupVersion, err))
+		return resp, decisionDenied
+	}
+	if req.OldObject != nil && runtime.DefaultUnstructuredConverter.FromUnstructured(req.OldObject, old) != nil {
+		old = v1alpha1.NewWaiver(req.Namespace) // then all of it counts as changed
+	}
+	if found := h.check(changed, old, req.Now); len(found) > 0 {
+		resp.Allowed = false
+		resp.Status = invalid(kind, strings.TrimPrefix(req.Namespace+"/"+changed.GetName(), "/"), found)
+		return resp, decisionDenied
+	}
+	if resp.Warnings = h.warnings(changed.Terms(), req.Now); len(resp.Warnings) > 0 {
+		return resp, decisionWarned
+	}
+	return resp, decisionAllowed
+}
+
+// check finds what is wrong with a waiver beyond what its schema refuses; old
+// is zero for a new one.
+func (h *WaiverHandler) check(w, old v1alpha1.AnyWaiver, now time.Time) []problem {
+	var out problems
+	if _, err := match.NewWaiver(w); err != nil {
+		out.addIf(err.Error(), "spec.match")
+	}
+	expiry := w.Terms().ExpirationTime
+	if !now.Before(expiry.Time) && !expiry.Equal(&old.Terms().ExpirationTime) {
+		out.addIf(expiry.UTC().Format(time.RFC3339)+": it has passed; set a time to come, or delete the waiver to end it", "spec.expirationTime")
+	}
+	return out
+}
+
+func (h *WaiverHandler) warnings(terms *v1alpha1.WaiverTerms, now time.Time) []string {
+	var out []string
+	if terms.ExpirationTime.Sub(now) > longWaiver {
+		out = append(out, "spec.expirationTime is more than a year ahead: a waiver that nobody looks at again is a change of the policy")
+	}
+	for i, name := range terms.Policies {
+		if !h.Known(name) {
+			out = append(out, policy.Clip(fmt.Sprintf("spec.policies[%d]: there is no policy %q: nothing is waived until there is", i, name), maxWarningBytes))
+		}
+	}
+	if len(out) > maxWarnings {
+		more := len(out) - maxWarnings
+		out = append(out[:maxWarnings], fmt.Sprintf("and %d more %s", more, plural("warning", more)))
+	}
+	return out
+}
