@@ -129,6 +129,11 @@ type ExpectedContent struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Others string `json:"others,omitempty"`
+	// own is the SHA-256 of what the write sets, by its managedFields: an object that has
+	// it was written, though a webhook may have changed the very values.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Own string `json:"own,omitempty"`
 }
 
 // PatchOperation is one operation of a JSON Patch (RFC 6902).

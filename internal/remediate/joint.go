@@ -210,7 +210,7 @@ func (j *joint) tryOut(ctx context.Context, a *attempt, step action.Step) (*writ
 // fixes of all: it alone tells what else comes with their write.
 func (j *joint) expect(lead v1alpha1.TargetRecord) (v1alpha1.TargetRecord, error) {
 	w := &j.lead.writes[0].record
-	proof, err := expect(j.result, "", v1alpha1.FieldManager)
+	proof, err := expectWrite(j.lead.object, j.result, "")
 	if err != nil {
 		return lead, err
 	}

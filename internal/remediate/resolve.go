@@ -32,13 +32,15 @@ func (p *pass) resolved(ctx context.Context, a *attempt) v1alpha1.TargetRecord {
 		if err != nil {
 			return p.unknown(p.undecided(a), err)
 		}
-		found[f.side]++
 		findings[n] = f
 	}
 	for n, w := range writes {
-		if err := landed(w, findings[n], now); err != nil {
+		f, err := landed(w, findings[n], now)
+		if err != nil {
 			return p.unknown(a.previous, err)
 		}
+		found[f.side]++
+		findings[n] = f
 	}
 	switch {
 	case found[sideAfter]+found[sideGone] == len(writes) && len(writes) > 0:
@@ -58,16 +60,26 @@ func (p *pass) resolved(ctx context.Context, a *attempt) v1alpha1.TargetRecord {
 	}
 }
 
-// landed completes the record of a write that was found to have happened.
-func landed(w *v1alpha1.WriteRecord, f finding, now metav1.MicroTime) error {
-	if f.side != sideAfter || w.AppliedAt != nil {
-		return nil
+// landed completes the record of a write that was found to have happened, and says so too
+// of one whose very fields a webhook has changed.
+func landed(w *v1alpha1.WriteRecord, f finding, now metav1.MicroTime) (finding, error) {
+	if w.AppliedAt != nil {
+		return f, nil
+	}
+	if f.side == sideNeither && bent(w, f.object) {
+		if err := (patching{}).keep(w, f.object); err != nil {
+			return f, err
+		}
+		f.side = sideAfter
+	}
+	if f.side != sideAfter {
+		return f, nil
 	}
 	if err := arrived(w, f.object); err != nil {
-		return err
+		return f, err
 	}
 	w.AppliedAt = &now
-	return nil
+	return f, nil
 }
 
 // undecided is the record of a target of which nobody can find out now what became of

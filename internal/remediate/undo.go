@@ -113,7 +113,7 @@ func (p *pass) undoWrite(ctx context.Context, ref v1alpha1.ObjectReference, w *v
 	case f.side == sideGone:
 		return goneSince()
 	default:
-		return changedSince()
+		return changedSince(w, f.object)
 	}
 }
 

@@ -47,10 +47,14 @@ func (p *pass) provenUndo(ctx context.Context, ref v1alpha1.ObjectReference, rec
 			continue
 		}
 		f, err := recorded(w).find(ctx, p.targets, ref, w)
-		if err != nil || f.side != sideAfter {
+		if err != nil {
 			continue
 		}
-		if w.AppliedAt == nil && landed(w, f, now) == nil && w.Beyond != "" {
+		late := w.AppliedAt == nil
+		if f, err = landed(w, f, now); err != nil || f.side != sideAfter {
+			continue
+		}
+		if late && w.Beyond != "" {
 			rec = notedBeyond(rec)
 		}
 		if _, result, err := inverseOf(w, f.object); err == nil && result != nil {
@@ -93,6 +97,6 @@ func notExactly(u undone) undone {
 		return u
 	}
 	u.state, u.reason = v1alpha1.TargetRevertConflict, v1alpha1.ReasonUndoChangesMore
-	u.message = fmt.Sprintf("what the fix set is set back, but %s isn't as it was: a mutating webhook, or somebody, changed it with our writes; compare the record with the object", u.beyond)
+	u.message = fmt.Sprintf("what the fix did is undone, but %s isn't as it was: a mutating webhook, or somebody, changed it with our writes; compare the record with the object", u.beyond)
 	return u
 }

@@ -52,16 +52,16 @@ func addToRecord(rec *v1alpha1.WriteRecord, fields, more []action.Field, secrets
 // arrived completes the record of a write that was found in its object, though its answer
 // was lost: with what came with it beyond the fix.
 func arrived(rec *v1alpha1.WriteRecord, live *unstructured.Unstructured) error {
-	b, err := beyond(rec.Expected, live, rec.Subresource, v1alpha1.FieldManager)
+	fields, err := action.FromRecordFields(rec.Fields)
+	if err != nil {
+		return err
+	}
+	b, err := beyond(rec.Expected, live, rec.Subresource, v1alpha1.FieldManager, fields...)
 	if err != nil || b.path == "" {
 		return err
 	}
 	rec.Beyond = truncate(b.path, maxPathBytes)
 	if len(b.added) > 0 {
-		fields, err := action.FromRecordFields(rec.Fields)
-		if err != nil {
-			return err
-		}
 		if err := addToRecord(rec, fields, b.added, policy.SecretsOf(live.Object)); err != nil {
 			return err
 		}

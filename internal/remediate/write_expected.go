@@ -44,6 +44,36 @@ func expect(obj *unstructured.Unstructured, subresource, own string) (*v1alpha1.
 	return out, err
 }
 
+// expectWrite is expect for a fix of an object, before and after it.
+func expectWrite(before, after *unstructured.Unstructured, subresource string) (*v1alpha1.ExpectedContent, error) {
+	out, err := expect(after, subresource, v1alpha1.FieldManager)
+	if own := setByUs(after, subresource); err == nil && own != setByUs(before, subresource) {
+		out.Own = own
+	}
+	return out, err
+}
+
+// setByUs is the digest of what our field manager has set; empty for nothing.
+func setByUs(obj *unstructured.Unstructured, subresource string) string {
+	for _, e := range obj.GetManagedFields() {
+		if e.Manager == v1alpha1.FieldManager && e.Operation == metav1.ManagedFieldsOperationUpdate && e.Subresource == subresource && e.FieldsV1 != nil {
+			sum := sha256.Sum256(e.FieldsV1.GetRawBytes())
+			return hex.EncodeToString(sum[:])
+		}
+	}
+	return ""
+}
+
+// bent says whether a write of ours has reached its object though its fields hold neither
+// what was there before nor what it set: it set them, and nobody else has written since.
+func bent(w *v1alpha1.WriteRecord, live *unstructured.Unstructured) bool {
+	if w.Expected == nil || w.Expected.Own == "" || live == nil || live.GetDeletionTimestamp() != nil {
+		return false
+	}
+	others, err := setByOthers(live, v1alpha1.FieldManager)
+	return err == nil && others == w.Expected.Others && setByUs(live, w.Subresource) == w.Expected.Own
+}
+
 // withoutSecrets is an object as its fingerprint has it: a hash would confirm a guess of a
 // Secret's value.
 func withoutSecrets(obj *unstructured.Unstructured) map[string]any {
@@ -96,8 +126,9 @@ type found struct {
 // wholeObject stands for a path when no more is known.
 const wholeObject = "a field that isn't known any more"
 
-// beyond compares an object with what a write was to make of it.
-func beyond(e *v1alpha1.ExpectedContent, live *unstructured.Unstructured, subresource, own string) (found, error) {
+// beyond compares an object with what a write was to make of it. What lies in the fields of
+// the fix is known from its record.
+func beyond(e *v1alpha1.ExpectedContent, live *unstructured.Unstructured, subresource, own string, fix ...action.Field) (found, error) {
 	var out found
 	if e == nil || live == nil || live.GetDeletionTimestamp() != nil {
 		return out, nil
@@ -108,7 +139,8 @@ func beyond(e *v1alpha1.ExpectedContent, live *unstructured.Unstructured, subres
 	}
 	now, err := setByOthers(live, own)
 	for _, d := range differences {
-		if !setSince(e, live, d, own) {
+		_, other := action.Beyond(fix, []action.Field{{Path: d.Path}})
+		if (other || d.Removed) && !setSince(e, live, d, own) {
 			out.add(d, live, now == e.Others)
 		}
 	}

@@ -132,3 +132,46 @@ func TestAProofIsSmall(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(raw), err)
 	}
 }
+
+func TestAWriteIsKnownThoughItsValuesWereChanged(t *testing.T) {
+	kubectl := owner("kubectl", "", `{"f:data": {"f:a": {}, "f:state": {}}}`, 1)
+	left := owner("kubectl", "", `{"f:data": {"f:a": {}}}`, 1)
+	ours := func(at int) metav1.ManagedFieldsEntry {
+		return owner(v1alpha1.FieldManager, "", `{"f:data": {"f:state": {}}}`, at)
+	}
+	data := func(state string) map[string]any { return map[string]any{"state": state, "a": "1"} }
+	cases := map[string]struct {
+		before []metav1.ManagedFieldsEntry
+		live   []metav1.ManagedFieldsEntry
+		want   bool
+	}{
+		"we have set the field, and nobody has written since": {[]metav1.ManagedFieldsEntry{kubectl}, []metav1.ManagedFieldsEntry{left, ours(9)}, true},
+		"a person has set it":                                    {[]metav1.ManagedFieldsEntry{kubectl}, []metav1.ManagedFieldsEntry{owner("kubectl", "", `{"f:data": {"f:a": {}, "f:state": {}}}`, 9)}, false},
+		"a person has set another field since":                   {[]metav1.ManagedFieldsEntry{kubectl}, []metav1.ManagedFieldsEntry{left, ours(9), owner("ann", "", `{"f:data": {"f:x": {}}}`, 10)}, false},
+		"the field was ours before: the write may not have come": {[]metav1.ManagedFieldsEntry{left, ours(1)}, []metav1.ManagedFieldsEntry{left, ours(1)}, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			proof, err := expectWrite(holding(data("bad"), "ConfigMap", tc.before...), holding(data("good"), "ConfigMap", left, ours(2)), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec := &v1alpha1.WriteRecord{UID: "u1", Expected: proof}
+			if err := setFields(rec, []action.Field{{Path: "/data/state", Before: "bad", After: "good", HasBefore: true, HasAfter: true}}); err != nil {
+				t.Fatal(err)
+			}
+			live := holding(data("worse"), "ConfigMap", tc.live...)
+			side, err := sideOf(live, rec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := landed(rec, finding{side: side, object: live}, metav1.NewMicroTime(simStart()))
+			if got := f.side == sideAfter; err != nil || got != tc.want || got != (rec.AppliedAt != nil) || rec.Beyond != "" {
+				t.Errorf("%d, %v: %+v", f.side, err, rec)
+			}
+			if side, _ := sideOf(live, rec); tc.want && side != sideAfter {
+				t.Error("what was stored isn't in the record")
+			}
+		})
+	}
+}

@@ -3,6 +3,7 @@ package remediate
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,7 +39,7 @@ func (patching) tryOut(ctx context.Context, a *attempt, w *write) *v1alpha1.Targ
 		err = setFields(&w.record, w.fields)
 	}
 	if err == nil {
-		w.record.Expected, err = expect(result, w.Subresource, v1alpha1.FieldManager)
+		w.record.Expected, err = expectWrite(w.object, result, w.Subresource)
 	}
 	if err != nil {
 		return a.failed(v1alpha1.ReasonFixInvalid, err.Error())
@@ -136,7 +137,7 @@ func (patching) undo(ctx context.Context, t *targets, _ v1alpha1.ObjectReference
 		return undone{err: err}
 	}
 	if wanted == nil {
-		return changedSince()
+		return changedSince(w, f.object)
 	}
 	expected, err := expectUndone(wanted, w.Subresource)
 	if err != nil {
@@ -163,7 +164,16 @@ func (patching) undo(ctx context.Context, t *targets, _ v1alpha1.ObjectReference
 }
 
 // changedSince is the outcome of undoing what somebody else has changed since.
-func changedSince() undone {
+func changedSince(w *v1alpha1.WriteRecord, live *unstructured.Unstructured) undone {
+	which := ""
+	if fields, err := action.FromRecordFields(w.Fields); err == nil && live != nil {
+		for i, now := range action.Observe(live.Object, fields) {
+			if f := fields[i]; now.HasAfter != f.HasAfter || !reflect.DeepEqual(now.After, f.After) {
+				which = " (" + f.Path + ")"
+				break
+			}
+		}
+	}
 	return undone{state: v1alpha1.TargetRevertConflict, reason: v1alpha1.ReasonConflict,
-		message: "somebody else has changed the same fields since our write: theirs are kept; compare the record with the object"}
+		message: "somebody else has changed the same fields since our write" + which + ": theirs are kept; compare the record with the object"}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -74,7 +75,11 @@ func (deletion) undo(ctx context.Context, t *targets, ref v1alpha1.ObjectReferen
 			"it is being deleted, which can't be stopped, and waits for its finalizers (%s): once it is gone, make it again from the record's manifest",
 			strings.Join(f.object.GetFinalizers(), ", "))}
 	case action.Holds(action.Content(f.object.Object), action.Content(manifest.Object)):
-		return undone{state: v1alpha1.TargetReverted, message: "it is there again, with the UID " + string(f.object.GetUID())}
+		u := undone{state: v1alpha1.TargetReverted, message: "it is there again, with the UID " + string(f.object.GetUID())}
+		if slices.ContainsFunc(f.object.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Manager == v1alpha1.RollbackFieldManager }) {
+			return madeAgain(u, manifest, f.object)
+		}
+		return u
 	default:
 		return undone{state: v1alpha1.TargetRevertConflict, reason: v1alpha1.ReasonConflict,
 			message: "somebody has created another object under its name: theirs is kept; the record's manifest is what was deleted"}
@@ -83,7 +88,21 @@ func (deletion) undo(ctx context.Context, t *targets, ref v1alpha1.ObjectReferen
 	if err != nil {
 		return undone{err: fmt.Errorf("create %s again: %w", name(ref), err)}
 	}
-	return undone{state: v1alpha1.TargetReverted, message: "it was created again, with the UID " + string(stored.GetUID())}
+	return madeAgain(undone{state: v1alpha1.TargetReverted, message: "it was created again, with the UID " + string(stored.GetUID())}, manifest, stored)
+}
+
+// madeAgain compares an object that we have created again with what was deleted.
+func madeAgain(u undone, manifest, live *unstructured.Unstructured) undone {
+	proof, err := expect(manifest, "", v1alpha1.RollbackFieldManager)
+	if err != nil {
+		return undone{err: err}
+	}
+	more, err := beyond(proof, live, "", v1alpha1.RollbackFieldManager)
+	if err != nil {
+		return undone{err: err}
+	}
+	u.beyond = more.path
+	return u
 }
 
 // eviction evicts the target, a Pod.

@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"context"
+	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -139,6 +140,12 @@ var _ = Describe("A fix that doesn't work", func() {
 // which a condition in CEL holds, for the rest of the spec.
 func mutate(ctx context.Context, namespace, when string) {
 	GinkgoHelper()
+	mutateKey(ctx, namespace, when, "stamp", "theirs")
+}
+
+// mutateKey has the API server set a key of the ConfigMaps of a namespace when they are updated so.
+func mutateKey(ctx context.Context, namespace, when, key, value string) {
+	GinkgoHelper()
 	policy := &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: namespace},
 		Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
 			MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
@@ -148,7 +155,7 @@ func mutate(ctx context.Context, namespace, when string) {
 			MatchConditions:    []admissionregistrationv1.MatchCondition{{Name: "when", Expression: when}},
 			ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
 			Mutations: []admissionregistrationv1.Mutation{{PatchType: admissionregistrationv1.PatchTypeApplyConfiguration,
-				ApplyConfiguration: &admissionregistrationv1.ApplyConfiguration{Expression: `Object{data: {"stamp": "theirs"}}`}}},
+				ApplyConfiguration: &admissionregistrationv1.ApplyConfiguration{Expression: fmt.Sprintf(`Object{data: {%q: %q}}`, key, value)}}},
 		}}
 	binding := &admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: namespace},
 		Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: namespace,
@@ -165,7 +172,7 @@ func mutate(ctx context.Context, namespace, when string) {
 		for _, state := range []string{"bad", "good"} {
 			g.Expect(suite.API.Patch(ctx, probe, client.RawPatch(types.MergePatchType, []byte(`{"data":{"state":"`+state+`"}}`)))).To(Succeed())
 		}
-		g.Expect(probe.Data).To(HaveKeyWithValue("stamp", "theirs"))
+		g.Expect(probe.Data).To(HaveKeyWithValue(key, value))
 	}).Should(Succeed())
 	Expect(suite.API.Delete(ctx, probe)).To(Succeed())
 }

@@ -61,6 +61,19 @@ var _ = Describe("What somebody's webhook adds to a write of ours", func() {
 		}
 	})
 
+	It("is undone too where it has changed the fix's own field, though the answer is lost", func(ctx context.Context) {
+		suite.Create(ctx, fixture.ConfigMap(namespace, "one"))
+		mutateKey(ctx, namespace, atTheFix, "state", "worse")
+		lost := manager.Proxy.Nth(1, sent(v1alpha1.FieldManager), faultproxy.Fault{LoseAnswer: true})
+		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		suite.CreatePolicy(ctx, policy)
+
+		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
+		Expect(lost.Hits()).To(Equal(1))
+		Expect(suite.RecordOf(ctx, rem, "one").State).To(Equal(v1alpha1.TargetReverted))
+		Expect(data(ctx, "one")).To(Equal(map[string]string{"state": "bad", "patched": "0"}))
+	})
+
 	It("isn't undone when a person has edited the object before anybody looked; their edit is kept", func(ctx context.Context) {
 		suite.Create(ctx, fixture.ConfigMap(namespace, "one"))
 		mutate(ctx, namespace, atTheFix)
