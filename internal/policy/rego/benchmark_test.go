@@ -93,6 +93,51 @@ func BenchmarkEvaluate(b *testing.B) {
 	}
 }
 
+const gatheringRule = `package bench%[1]d
+
+import rego.v1
+
+names := {c.name | some c in input.pod.spec.containers}
+
+images[name] := [c.image | some c in input.pod.spec.containers; c.name == name] if some name in names
+
+variables := {c.name: [v.name | some v in c.env] | some c in input.pod.spec.containers}
+
+limited := [c | some c in input.pod.spec.containers; c.resources.limits]
+
+deny contains sprintf("container %%s twice", [name]) if {
+	some name, list in images
+	count(list) > 1
+}
+
+deny contains sprintf("%%s: too many variables (%[1]d)", [name]) if {
+	some name, list in variables
+	count(list) > 100
+}
+
+warn contains "no limits" if count(limited) < count(names)
+`
+
+// BenchmarkEvaluateGathering is BenchmarkEvaluate with rules that gather much.
+func BenchmarkEvaluateGathering(b *testing.B) {
+	var compiled []*rego.Compiled
+	for n := range benchmarkPolicies {
+		p := podPolicy(fmt.Sprintf(gatheringRule, n))
+		p.Name = fmt.Sprintf("bench-%d", n)
+		compiled = append(compiled, compile(b, p))
+	}
+	r := bigPod()
+	b.ReportAllocs()
+	for b.Loop() {
+		in := input(b, r)
+		for _, c := range compiled {
+			if d := c.Evaluate(b.Context(), in, time.Minute); !d.Clean() {
+				b.Fatalf("%+v", d)
+			}
+		}
+	}
+}
+
 // BenchmarkEvaluatePrepared is the same use of rego's own prepared queries: the
 // object is converted for each policy.
 func BenchmarkEvaluatePrepared(b *testing.B) {

@@ -28,7 +28,7 @@ func init() {
 		if e.metered {
 			ast.BuiltinMap[name].CanSkipBctx = false
 		}
-		topdown.RegisterBuiltinFunc(name, capped(e.estimate, original))
+		topdown.RegisterBuiltinFunc(name, capped(e, original))
 	}
 }
 
@@ -37,22 +37,40 @@ func init() {
 type limited struct {
 	estimate estimate
 	metered  bool
+	// gathers says that it gives a collection, which is weighed.
+	gathers bool
 	// why says what grows.
 	why string
 }
 
-func capped(e estimate, original topdown.BuiltinFunc) topdown.BuiltinFunc {
+func capped(e limited, original topdown.BuiltinFunc) topdown.BuiltinFunc {
 	return func(bctx topdown.BuiltinContext, operands []*ast.Term, iter func(*ast.Term) error) error {
-		size, err := e(operands)
+		size, err := e.estimate(operands)
 		if err != nil {
 			return err
 		}
-		if size > maxResult {
-			return fmt.Errorf("its result may be of %d bytes or more: at most %d are allowed", size, int64(maxResult))
+		w, watched := bctx.Cancel.(*watch)
+		most := int64(maxResult)
+		if watched {
+			most = min(most, w.scale.most*bytesOfUnit)
 		}
-		if w, ok := bctx.Cancel.(*watch); ok && !w.spend(size) {
+		if size > most {
+			return fmt.Errorf("its result may be of %d bytes or more: at most %d are allowed", size, most)
+		}
+		if !watched {
+			return original(bctx, operands, iter)
+		}
+		if !w.spend(size) {
 			return topdown.Halt{Err: ErrMemoryLimit}
 		}
-		return original(bctx, operands, iter)
+		if !e.gathers {
+			return original(bctx, operands, iter)
+		}
+		return original(bctx, operands, func(result *ast.Term) error {
+			if result != nil && w.heavy(result.Value) {
+				return topdown.Halt{Err: errHeavy}
+			}
+			return iter(result)
+		})
 	}
 }

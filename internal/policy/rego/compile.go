@@ -34,6 +34,10 @@ type Compiled struct {
 	// compares says that rules compare values that may be large: it is guarded, which
 	// costs time.
 	compares bool
+	// most is how large a value may be, in units, that rules make copies of.
+	most int64
+	// weighs says that rules call what weighs.
+	weighs bool
 }
 
 // Compile prepares a policy, strictly: an unused import or variable, or a
@@ -54,10 +58,11 @@ func Compile(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 	if len(problems) > 0 {
 		return nil, &CompileError{Problems: problems}
 	}
-	compiler, err := compileModules(p, modules)
+	compiler, weighs, err := compileModules(p, modules)
 	if err != nil {
 		return nil, err
 	}
+	copies := lookAt(compiler)
 	compiled := &Compiled{
 		definition: p.DeepCopy(),
 		revision:   Revision(p),
@@ -65,7 +70,9 @@ func Compile(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 		rules:      make(map[string]rule, len(names)),
 		named:      namedKinds(p),
 		templates:  p.Spec.Match.PodTemplates == nil || *p.Spec.Match.PodTemplates,
-		compares:   comparesValues(compiler),
+		compares:   copies.compares,
+		weighs:     weighs,
+		most:       maxUnits / int64(copies.most),
 	}
 	if compiled.parameters, err = parametersTerm(p); err != nil {
 		return nil, &CompileError{Problems: []Problem{{Message: err.Error()}}}
@@ -129,23 +136,24 @@ func parse(sources []v1alpha1.RegoLibrary, version v1alpha1.RegoVersion) ([]*ast
 	return modules, nil
 }
 
-func compileModules(p *v1alpha1.ClusterRegoPolicy, modules []*ast.Module) (*ast.Compiler, error) {
+func compileModules(p *v1alpha1.ClusterRegoPolicy, modules []*ast.Module) (compiler *ast.Compiler, weighs bool, err error) {
 	sources := p.Spec.Rego.Modules()
 	byName := make(map[string]*ast.Module, len(modules))
 	for i, module := range modules {
 		byName[sources[i].Name] = module
 	}
 	if len(byName) < len(modules) {
-		return nil, &CompileError{Problems: []Problem{{Message: "two modules of spec.rego have the same name: rename one"}}}
+		return nil, false, &CompileError{Problems: []Problem{{Message: "two modules of spec.rego have the same name: rename one"}}}
 	}
-	compiler := newCompiler(p.Spec.Rego.Version)
+	compiler = newCompiler(p.Spec.Rego.Version).WithStageAfterID(ast.StageBuildRequiredCapabilities, ast.CompilerStageDefinition{
+		Name: "WeighGathered", MetricName: "weigh_gathered", Stage: weighGathered(&weighs)})
 	if compiler.Compile(byName); compiler.Failed() {
-		return nil, &CompileError{Problems: problemsOf(compiler.Errors, sources[0].Name)}
+		return nil, false, &CompileError{Problems: problemsOf(compiler.Errors, sources[0].Name)}
 	}
 	if problems := undefinedData(compiler, sources[0].Name); len(problems) > 0 {
-		return nil, &CompileError{Problems: problems}
+		return nil, false, &CompileError{Problems: problems}
 	}
-	return compiler, nil
+	return compiler, weighs, nil
 }
 
 func newCompiler(version v1alpha1.RegoVersion) *ast.Compiler {

@@ -29,17 +29,16 @@ type copies struct {
 	looked   int
 	// compares says that two values are compared which may both be large.
 	compares bool
+	// most is how many times any value may hold one part.
+	most float64
 }
 
 // tooManyCopies is a stage of the compiler: it says where a value holds a part too many
 // times. It comes before any stage that takes as long as the value is large.
 func tooManyCopies(compiler *ast.Compiler) *ast.Error { return lookAt(compiler).problem }
 
-// comparesValues says whether rules compare two values that may both be large.
-func comparesValues(compiler *ast.Compiler) bool { return lookAt(compiler).compares }
-
 func lookAt(compiler *ast.Compiler) *copies {
-	c := &copies{compiler: compiler, rules: map[*ast.Rule]float64{}, calls: map[string]float64{}}
+	c := &copies{compiler: compiler, rules: map[*ast.Rule]float64{}, calls: map[string]float64{}, most: 1}
 	for _, name := range slices.Sorted(maps.Keys(compiler.Modules)) {
 		for _, r := range compiler.Modules[name].Rules {
 			if len(r.Head.Args) == 0 {
@@ -102,6 +101,7 @@ func (c *copies) definition(r *ast.Rule, bound map[ast.Var]float64) float64 {
 
 // check notes a value that holds too much.
 func (c *copies) check(t *ast.Term, weight float64) float64 {
+	c.most = max(c.most, weight)
 	if weight > maxCopies && c.problem == nil {
 		c.problem = ast.NewError(ast.CompileErr, t.Location, "this value may hold one part %.3g times, written out: at most %d are allowed; "+
 			"don't build values from several copies of others that were built so", weight, maxCopies)

@@ -80,5 +80,5 @@ func compareLarge(t *testing.T, modules map[string]string) bool {
 	if compiler.Compile(parsed); compiler.Failed() {
 		t.Fatal(compiler.Errors)
 	}
-	return comparesValues(compiler)
+	return lookAt(compiler).compares
 }

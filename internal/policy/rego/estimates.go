@@ -11,14 +11,18 @@ import (
 // estimates are the built-ins that are capped.
 func estimates() map[string]limited {
 	all := map[string]limited{}
-	add := func(metered bool, why string, e estimate, names ...string) {
-		for _, name := range names {
-			all[name] = limited{estimate: e, metered: metered, why: why}
+	add := func(kind limited) group {
+		return func(why string, e estimate, names ...string) {
+			for _, name := range names {
+				kind.estimate, kind.why = e, why
+				all[name] = kind
+			}
 		}
 	}
-	addTexts(func(why string, e estimate, names ...string) { add(true, why, e, names...) })
-	addCollections(func(why string, e estimate, names ...string) { add(true, why, e, names...) })
-	addNumbers(func(why string, e estimate, names ...string) { add(false, why, e, names...) })
+	addTexts(add(limited{metered: true}))
+	addCollections(add(limited{metered: true, gathers: true}))
+	addNumbers(add(limited{}))
+	addSlow(add(limited{}))
 	return all
 }
 
@@ -29,11 +33,12 @@ func addTexts(add group) {
 	add("it joins texts that may be one text many times", ofConcat, "concat")
 	add("it writes arguments at any width and any number of times", ofSprintf, "sprintf")
 	add("it writes values into a text", ofTemplate, "internal.template_string")
-	add("it puts a long text in many places", ofReplace, "replace")
-	add("it puts a long text in many places", ofReplaceN, "strings.replace_n")
-	add("it puts a long text in many places", ofRegexReplace, "regex.replace")
-	add("it makes an element of every few bytes", ofSplit, "split", "strings.split_n", "indexof_n")
-	add("it makes an element of every few bytes", ofMatches, "regex.split", "regex.find_n", "regex.find_all_string_submatch_n")
+	add("it puts a long text in many places", effort(byReplacingOne).bounded(ofReplace), "replace")
+	add("it puts a long text in many places", effort(byReplacing).bounded(ofReplaceN), "strings.replace_n")
+	add("it puts a long text in many places", effort(byReplacingMatches).bounded(ofRegexReplace), "regex.replace")
+	add("it makes an element of every few bytes", ofSplit, "split", "strings.split_n")
+	add("it makes an element of every few bytes", effort(byBothTexts).bounded(ofSplit), "indexof_n")
+	add("it makes an element of every few bytes", effort(byAllMatches).bounded(ofMatches), "regex.split", "regex.find_n", "regex.find_all_string_submatch_n")
 	add("it writes a text anew", ofText(1), "strings.reverse", "base64.decode", "base64url.decode", "hex.decode",
 		"urlquery.decode", "urlquery.decode_object", "glob.quote_meta")
 	add("it writes a text anew, and longer", ofText(2), "base64.encode", "base64url.encode", "base64url.encode_no_pad", "hex.encode")
@@ -42,18 +47,21 @@ func addTexts(add group) {
 	add("it writes out all of a value, and shared parts each time", ofWritten(2), "json.marshal", "providers.aws.sign_req")
 	add("it writes out all of a value, and shared parts each time", ofWritten(4), "yaml.marshal")
 	add("it writes out all of a value, with any indentation", ofWrittenPretty, "json.marshal_with_options")
-	add("it makes an element of every few bytes", ofParsed, "json.unmarshal", "json.is_valid")
-	add("its aliases repeat what they stand for", ofYAML, "yaml.unmarshal", "yaml.is_valid")
 }
 
 func addCollections(add group) {
+	add("it makes an element of every few bytes", ofParsed, "json.unmarshal", "json.is_valid")
+	add("its aliases repeat what they stand for", effort(byMapping).bounded(ofYAML), "yaml.unmarshal", "yaml.is_valid")
 	add("it makes as many elements as the numbers say", ofRange, "numbers.range", "numbers.range_step")
 	add("applied to its own result, it grows without bound", ofElements, "array.concat", "array.slice", "array.reverse", "object.keys",
-		"object.remove", "object.filter", "and", "or", "set_diff", "intersection", "sort", "cast_array", "cast_set")
-	add("applied to its own result, it grows without bound", ofNested, "array.flatten", "union")
-	add("it writes out what objects share", ofMerged, "object.union", "object.union_n")
-	add("a patch may copy the whole into itself", ofPatch, "json.patch", "json.filter", "json.remove")
-	add("applied to its own result, a number grows without bound; so does the copy of a set", ofMinus, "minus")
+		"cast_array")
+	add("applied to its own result, it grows without bound", effort(byKeys).bounded(ofElements), "object.remove", "object.filter", "and", "or", "set_diff", "cast_set")
+	add("it compares each element with many others", effort(bySorting).bounded(ofElements), "sort")
+	add("applied to its own result, it grows without bound", ofNested, "array.flatten")
+	add("applied to its own result, it grows without bound", effort(byKeys).bounded(ofNested), "union", "intersection")
+	add("it writes out what objects share", effort(byKeys).bounded(ofMerged), "object.union", "object.union_n")
+	add("a patch may copy the whole into itself", effort(byPatching).bounded(ofPatch), "json.patch", "json.filter", "json.remove")
+	add("applied to its own result, a number grows without bound; so does the copy of a set", effort(byKeys).bounded(ofMinus), "minus")
 }
 
 func addNumbers(add group) {

@@ -81,6 +81,8 @@ type evaluation struct {
 	paths  pathBase
 	cache  topdown.VirtualCache
 	store  *noData
+	// weights tells what values weigh that the rules make.
+	weights *scale
 	// watch is that of the rules that are being asked; expressions are those of the
 	// rules that were.
 	watch       *watch
@@ -98,13 +100,18 @@ func (c *Compiled) evaluation(in *Input) (e *evaluation, err error) {
 			err = fmt.Errorf("the engine panicked: %v", cause)
 		}
 	}()
+	weights, err := c.scaleOf(in)
+	if err != nil {
+		return nil, err
+	}
 	return &evaluation{
-		policy: c,
-		input:  in.document(c.parameters),
-		now:    in.now,
-		paths:  c.pathBaseFor(in.kind),
-		cache:  topdown.NewVirtualCache(),
-		store:  &noData{},
+		weights: weights,
+		policy:  c,
+		input:   in.document(c.parameters),
+		now:     in.now,
+		paths:   c.pathBaseFor(in.kind),
+		cache:   topdown.NewVirtualCache(),
+		store:   &noData{},
 	}, nil
 }
 
@@ -115,6 +122,10 @@ func (e *evaluation) within(ctx context.Context, limit time.Duration, ask func()
 		parts += len(e.policy.rules[name].parts)
 	}
 	e.watch = newWatch(limit, parts)
+	e.watch.scale = e.weights
+	if e.policy.weighs {
+		e.watch.weighs = e.watch.weighing()
+	}
 	e.watch.lane, e.watch.ticket = e.lane, ticket{client: e.client, policy: e.policy.Name()}
 	defer e.watch.stop()
 	defer context.AfterFunc(ctx, e.watch.Cancel)()

@@ -3,6 +3,7 @@ package rego
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -23,6 +24,8 @@ type Input struct {
 	// shared holds the keys of the input document that are the same for every
 	// policy: all but parameters.
 	shared [][2]*ast.Term
+	// sizes are those of the parts of shared, and of all of it, in units.
+	sizes func() (map[ast.Value]int64, int64)
 }
 
 // NewInput converts a request. It errors when the request holds no object, has no
@@ -58,7 +61,17 @@ func NewInput(r *policy.Request) (*Input, error) {
 	if pod := podTerm(r, judgedTerm); pod != nil {
 		in.shared = append(in.shared, pair("pod", pod))
 	}
+	in.sizes = sync.OnceValues(in.weighed)
 	return in, nil
+}
+
+// weighed weighs what all policies share.
+func (in *Input) weighed() (map[ast.Value]int64, int64) {
+	s, total := inputScale(), int64(0)
+	for _, part := range in.shared {
+		total += s.of(part[1].Value)
+	}
+	return s.known, total
 }
 
 // document is the whole input document for a policy with these parameters.

@@ -92,6 +92,8 @@ func (e *evaluation) ask(ctx context.Context, p *part) (found []*ast.Term, err e
 		case nil:
 		case errDeep:
 			err = fmt.Errorf("%w: it compares too much at once", ErrMemoryLimit)
+		case errHeavy:
+			err = errHeavy
 		default:
 			err = fmt.Errorf("the engine panicked: %v", cause)
 		}
@@ -104,7 +106,8 @@ func (e *evaluation) ask(ctx context.Context, p *part) (found []*ast.Term, err e
 		WithInput(e.input).
 		WithTime(e.now).
 		WithCancel(e.watch).
-		WithVirtualCache(e.cache).
+		WithVirtualCache(&weighedRules{e.cache, e.watch}).
+		WithBuiltins(e.watch.weighs).
 		WithMetrics(metrics.NoOp()).
 		WithStrictBuiltinErrors(true)
 	if e.policy.compares {
@@ -157,6 +160,8 @@ func (e *evaluation) explain(ctx context.Context, name string, err error) error 
 	switch {
 	case errors.As(err, &kind):
 		return fmt.Errorf("rule %s is %s: it must be a set, as in `%s contains …`", name, article(string(kind)), name)
+	case errors.Is(err, errHeavy):
+		return fmt.Errorf("%w in rule %s: %w", ErrMemoryLimit, name, errHeavy)
 	case e.watch.exhausted.Load():
 		e.cache = topdown.NewVirtualCache() // it may hold what is too much
 		return fmt.Errorf("%w in rule %s: what it holds together grows too large", ErrMemoryLimit, name)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"sync/atomic"
 	"time"
+
+	"github.com/open-policy-agent/opa/v1/topdown"
 )
 
 // reserved is the share of the time limit, as a divisor, that is kept for the
@@ -13,7 +15,7 @@ const reserved = 4
 
 // promised is how many expressions of each part are evaluated whatever the time is:
 // a rule that finds its violation at once finds it even where the machine has no
-// time for anything.
+// time for anything. Past the limit that is bounded by the processor's time.
 const promised = 128
 
 // watch stops the parts of an evaluation at the ends of their shares of the time
@@ -31,12 +33,19 @@ type watch struct {
 	// steps counts the expressions, and promise is up to where they aren't stopped.
 	// Only the evaluating goroutine touches them.
 	steps, promise int64
+	overtime       overtime
 	// made is what built-ins have made, in bytes, and allowed what they may have made
 	// when the part that runs ends: half of what is left.
 	made, allowed int64
 	// exhausted says that the part that runs has made too much.
 	exhausted atomic.Bool
 	heap      heap
+	// scale weighs what is made.
+	scale *scale
+	// weighs are the functions that rules call to have it weighed.
+	weighs map[string]*topdown.Builtin
+	// hashed is how much long text is in lists, in bytes.
+	hashed int64
 	// lane is where a long evaluation waits for its turns; nil for none. wake gets a
 	// value whenever a part is stopped.
 	lane   *Lane
@@ -53,7 +62,7 @@ func (w *watch) spend(bytes int64) bool {
 
 // newWatch begins a time limit for a number of parts.
 func newWatch(limit time.Duration, parts int) *watch {
-	w := &watch{limit: limit, parts: int32(max(parts, 1)), wake: make(chan struct{}, 1)}
+	w := &watch{limit: limit, parts: int32(max(parts, 1)), wake: make(chan struct{}, 1), overtime: overtime{left: max(limit/overtimeShare, leastOvertime)}}
 	w.fires = w.end(1)
 	w.timer = time.AfterFunc(time.Hour, w.elapsed)
 	w.timer.Reset(w.fires)
@@ -85,6 +94,7 @@ func (w *watch) end(part int32) time.Duration {
 
 // begin begins the next part.
 func (w *watch) begin() {
+	w.overtime.end()
 	w.part.Add(1)
 	w.exhausted.Store(false)
 	w.promise = w.steps + promised
@@ -93,6 +103,7 @@ func (w *watch) begin() {
 
 // stop ends the watch; nothing is stopped by it any more.
 func (w *watch) stop() {
+	w.overtime.end()
 	w.timer.Stop()
 	if w.queued {
 		w.lane.leave(&w.ticket)
@@ -119,7 +130,7 @@ func (w *watch) Cancelled() bool {
 		w.exhausted.Store(true)
 	}
 	if w.steps <= w.promise {
-		return false
+		return w.over() && w.overtime.used()
 	}
 	if w.steps%turn == 0 && w.lane != nil {
 		w.queued = true
