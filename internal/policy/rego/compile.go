@@ -108,7 +108,7 @@ func (c *Compiled) Redefine(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 
 // parse reads the modules, in order, and refuses forbidden built-ins.
 func parse(sources []v1alpha1.RegoLibrary, version v1alpha1.RegoVersion) ([]*ast.Module, error) {
-	options := ast.ParserOptions{RegoVersion: regoVersion(version)}
+	options := ast.ParserOptions{RegoVersion: regoVersion(version), Capabilities: permitted()}
 	modules := make([]*ast.Module, 0, len(sources))
 	var problems []Problem
 	var text, terms weight

@@ -76,6 +76,7 @@ func hostileToTime() map[string]string {
 	}
 	out["gathered parts in one body"] = "deny contains \"x\" if {\n\ta0 := [1]\n\tb0 := [1]\n" + loops("a") + loops("b") + "\ta5 != b5\n}"
 	out["gathered parts in a function"] = "f(a0) := a5 if {\n" + loops("a") + "}\ndeny contains \"x\" if { a := [1, 1]; f(a[0]) != f([a[1]][0]) }"
+	out["shared parts in the body of a not"] = "import future.keywords.not\nx if not {\n" + chain("a") + chain("b") + "\ta40 != b40\n}\n" + `deny contains "x" if x`
 	out["gathered parts in a nest"] = `deny contains "x" if { a := ` + nestedLoops("1") + "; b := " + nestedLoops("1") + "; a != b }"
 	out["gathered parts in a not"] = `deny contains "x" if { not ` + nestedLoops("1") + " != " + nestedLoops("1") + "; false }"
 	out["gathered parts in a call"] = `deny contains "x" if count(sort([` + nestedLoops("1") + ", " + nestedLoops("1") + "])) == 0"
