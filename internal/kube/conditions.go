@@ -59,13 +59,19 @@ func Ready(reason, message string) []metav1.Condition {
 // Underway are the conditions of an object that becomes ready without a person, or waits
 // for whom a person has asked it to wait: kstatus calls it InProgress.
 func Underway(reason, message string) []metav1.Condition {
-	return []metav1.Condition{ConditionFalse(v1alpha1.ConditionReady, reason, message), ConditionTrue(v1alpha1.ConditionReconciling, reason, message)}
+	return []metav1.Condition{
+		ConditionFalse(v1alpha1.ConditionReady, reason, message),
+		ConditionTrue(v1alpha1.ConditionReconciling, reason, message),
+	}
 }
 
 // Stalled are the conditions of an object with which nothing goes on until a person acts:
 // kstatus calls it Failed.
 func Stalled(reason, message string) []metav1.Condition {
-	return []metav1.Condition{ConditionFalse(v1alpha1.ConditionReady, reason, message), ConditionTrue(v1alpha1.ConditionStalled, reason, message)}
+	return []metav1.Condition{
+		ConditionFalse(v1alpha1.ConditionReady, reason, message),
+		ConditionTrue(v1alpha1.ConditionStalled, reason, message),
+	}
 }
 
 // clip shortens a text to so many bytes, and never cuts a character.

@@ -18,7 +18,8 @@ import (
 // is the reason why the plan can neither go on nor end; empty: it can.
 func (c *Controller) setConditions(rem *v1alpha1.Remediation, stuck string) {
 	limited := limitsTold(&c.floors, rem)
-	if was := meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionLimited); rem.Status.Phase.Final() && was != nil {
+	was := meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionLimited)
+	if rem.Status.Phase.Final() && was != nil {
 		limited = []metav1.Condition{*was} // what it kept to, whatever the flags are by now
 	}
 	kube.SetConditions(rem, c.clock.Now(), append(planConditions(rem, stuck), limited...)...)
@@ -59,8 +60,8 @@ func planConditions(rem *v1alpha1.Remediation, stuck string) []metav1.Condition 
 			progress = metav1.ConditionTrue
 		}
 	}
-	hold = append(hold, metav1.Condition{Type: v1alpha1.ConditionProgressing, Status: progress, Reason: reason, Message: s.Message})
-	return slices.Concat(hold, approvalTold(rem), endTold(s, stuck))
+	progressing := metav1.Condition{Type: v1alpha1.ConditionProgressing, Status: progress, Reason: reason, Message: s.Message}
+	return slices.Concat(hold, []metav1.Condition{progressing}, approvalTold(rem), endTold(s, stuck))
 }
 
 // endedWell says whether nothing that has ended needs a person: all was mended or tried, or
@@ -82,7 +83,9 @@ func endedWell(s *v1alpha1.RemediationStatus) bool {
 // needsPerson says whether a plan that hasn't ended goes on only when a person acts: nobody
 // has answered in time, its wave has failed, or it waits for what nobody but a person mends.
 func needsPerson(s *v1alpha1.RemediationStatus) bool {
-	lasting := []string{v1alpha1.ReasonMissingRights, v1alpha1.ReasonBudgetInvalid, v1alpha1.ReasonNoWindow, v1alpha1.ReasonHealthUnknown}
+	lasting := []string{
+		v1alpha1.ReasonMissingRights, v1alpha1.ReasonBudgetInvalid, v1alpha1.ReasonNoWindow, v1alpha1.ReasonHealthUnknown,
+	}
 	switch s.Phase {
 	case v1alpha1.PhaseAwaitingApproval:
 		return s.Reason == v1alpha1.ReasonApprovalOverdue
@@ -96,7 +99,8 @@ func needsPerson(s *v1alpha1.RemediationStatus) bool {
 // waits says whether nothing of a plan is in work, for it waits.
 func waits(s *v1alpha1.RemediationStatus) bool {
 	full := s.Reason == v1alpha1.ReasonBudgetSpent || s.Reason == v1alpha1.ReasonOtherPlan
-	return s.Phase == v1alpha1.PhaseHeld || s.Phase == v1alpha1.PhaseAwaitingApproval || s.Phase == v1alpha1.PhaseApplying && full
+	held := s.Phase == v1alpha1.PhaseHeld || s.Phase == v1alpha1.PhaseAwaitingApproval
+	return held || s.Phase == v1alpha1.PhaseApplying && full
 }
 
 // approvalTold is what people have said of a plan in mode Manual.
@@ -111,7 +115,8 @@ func approvalTold(rem *v1alpha1.Remediation) []metav1.Condition {
 	case given != nil:
 		c = kube.ConditionFalse(v1alpha1.ConditionApproved, v1alpha1.ReasonRejected, told(given))
 	case s.Phase.Final():
-		c = kube.ConditionFalse(v1alpha1.ConditionApproved, v1alpha1.ReasonNotAnswered, "the plan ended before anybody had answered")
+		c = kube.ConditionFalse(v1alpha1.ConditionApproved, v1alpha1.ReasonNotAnswered,
+			"the plan ended before anybody had answered")
 	case s.Reason == v1alpha1.ReasonApprovalOverdue:
 		c = kube.ConditionFalse(v1alpha1.ConditionApproved, v1alpha1.ReasonApprovalOverdue, "nobody has answered in time")
 	default:

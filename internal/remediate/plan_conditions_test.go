@@ -46,32 +46,50 @@ func atWork() []planState {
 		{name: "applying", phase: v1alpha1.PhaseApplying, reason: v1alpha1.ReasonWaveInProgress},
 		{name: "verifying", phase: v1alpha1.PhaseVerifying, reason: v1alpha1.ReasonWaveInProgress},
 		{name: "soaking", phase: v1alpha1.PhaseSoaking, reason: v1alpha1.ReasonWaveInProgress},
-		{name: "applying, after a person's yes", phase: v1alpha1.PhaseApplying, reason: v1alpha1.ReasonWaveInProgress, change: withAnswer(v1alpha1.DecisionApprove)},
+		{name: "applying, after a person's yes",
+			phase: v1alpha1.PhaseApplying, reason: v1alpha1.ReasonWaveInProgress,
+			change: withAnswer(v1alpha1.DecisionApprove)},
 		{name: "rolling back", phase: v1alpha1.PhaseRollingBack, reason: v1alpha1.ReasonVerificationFailed},
 		{name: "undoing, as a person has asked", phase: v1alpha1.PhaseRollingBack, reason: v1alpha1.ReasonUndone},
 		{name: "waits for room in a budget", phase: v1alpha1.PhaseApplying, reason: v1alpha1.ReasonBudgetSpent},
-		{name: "waits for another plan to be done with an object", phase: v1alpha1.PhaseApplying, reason: v1alpha1.ReasonOtherPlan},
-		{name: "waits for a maintenance window", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonOutsideWindow, change: heldFrom(v1alpha1.PhasePlanned)},
-		{name: "waits for a breaker to close", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonBreakerOpen, change: heldFrom(v1alpha1.PhaseApplying)},
-		{name: "waits for a breaker's error budget to be known", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonSLOUnknown},
-		{name: "waits for metrics to answer", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonAnalysisInconclusive, change: heldFrom(v1alpha1.PhaseSoaking)},
+		{name: "waits for another plan to be done with an object",
+			phase: v1alpha1.PhaseApplying, reason: v1alpha1.ReasonOtherPlan},
+		{name: "waits for a maintenance window",
+			phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonOutsideWindow, change: heldFrom(v1alpha1.PhasePlanned)},
+		{name: "waits for a breaker to close",
+			phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonBreakerOpen, change: heldFrom(v1alpha1.PhaseApplying)},
+		{name: "waits for a breaker's error budget to be known",
+			phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonSLOUnknown},
+		{name: "waits for metrics to answer",
+			phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonAnalysisInconclusive,
+			change: heldFrom(v1alpha1.PhaseSoaking)},
 		{name: "a person has paused it", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonPaused},
-		{name: "awaits a person's answer, as its policy asks", phase: v1alpha1.PhaseAwaitingApproval, reason: v1alpha1.ReasonAwaitingApproval, change: withAnswer("")},
+		{name: "awaits a person's answer, as its policy asks",
+			phase: v1alpha1.PhaseAwaitingApproval, reason: v1alpha1.ReasonAwaitingApproval, change: withAnswer("")},
 	}
 }
 
 // needsSomebody are states in which nothing goes on until a person acts.
 func needsSomebody() []planState {
 	return []planState{
-		{name: "nobody has answered in time", phase: v1alpha1.PhaseAwaitingApproval, reason: v1alpha1.ReasonApprovalOverdue, change: withAnswer("")},
-		{name: "held: its wave has failed (onFailure: Hold)", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonVerificationFailed, change: heldFrom(v1alpha1.PhaseVerifying)},
+		{name: "nobody has answered in time",
+			phase: v1alpha1.PhaseAwaitingApproval, reason: v1alpha1.ReasonApprovalOverdue, change: withAnswer("")},
+		{name: "held: its wave has failed (onFailure: Hold)",
+			phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonVerificationFailed,
+			change: heldFrom(v1alpha1.PhaseVerifying)},
 		{name: "held: the controller lacks rights", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonMissingRights},
-		{name: "held: a budget or window can't be read", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonBudgetInvalid},
+		{name: "held: a budget or window can't be read",
+			phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonBudgetInvalid},
 		{name: "held: no maintenance window ever opens", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonNoWindow},
-		{name: "held: nobody can tell some target's health", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonHealthUnknown},
-		{name: "rolling back: a write couldn't be undone in 5 tries", phase: v1alpha1.PhaseRollingBack, reason: v1alpha1.ReasonVerificationFailed, stuck: v1alpha1.ReasonRollbackStuck},
-		{name: "a record of it is gone", phase: v1alpha1.PhaseApplying, reason: v1alpha1.ReasonSliceMissing, stuck: v1alpha1.ReasonSliceMissing},
-		{name: "it had succeeded, and can't be undone: a record of it is gone", phase: v1alpha1.PhaseSucceeded, reason: v1alpha1.ReasonSliceMissing, stuck: v1alpha1.ReasonSliceMissing},
+		{name: "held: nobody can tell some target's health",
+			phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonHealthUnknown},
+		{name: "rolling back: a write couldn't be undone in 5 tries",
+			phase: v1alpha1.PhaseRollingBack, reason: v1alpha1.ReasonVerificationFailed,
+			stuck: v1alpha1.ReasonRollbackStuck},
+		{name: "a record of it is gone",
+			phase: v1alpha1.PhaseApplying, reason: v1alpha1.ReasonSliceMissing, stuck: v1alpha1.ReasonSliceMissing},
+		{name: "it had succeeded, and can't be undone: a record of it is gone",
+			phase: v1alpha1.PhaseSucceeded, reason: v1alpha1.ReasonSliceMissing, stuck: v1alpha1.ReasonSliceMissing},
 	}
 }
 
@@ -80,22 +98,35 @@ func atRest() []planState {
 	failed := func(rem *v1alpha1.Remediation) { rem.Status.Counts.Failed = 2 }
 	return []planState{
 		{name: "succeeded", phase: v1alpha1.PhaseSucceeded, reason: v1alpha1.ReasonAllTargetsSettled},
-		{name: "succeeded, after a person's yes", phase: v1alpha1.PhaseSucceeded, reason: v1alpha1.ReasonAllTargetsSettled, change: withAnswer(v1alpha1.DecisionApprove)},
-		{name: "succeeded: all is left to its owners", phase: v1alpha1.PhaseSucceeded, reason: v1alpha1.ReasonOwnersNotified},
+		{name: "succeeded, after a person's yes",
+			phase: v1alpha1.PhaseSucceeded, reason: v1alpha1.ReasonAllTargetsSettled,
+			change: withAnswer(v1alpha1.DecisionApprove)},
+		{name: "succeeded: all is left to its owners",
+			phase: v1alpha1.PhaseSucceeded, reason: v1alpha1.ReasonOwnersNotified},
 		{name: "succeeded: nothing was to be done", phase: v1alpha1.PhaseSucceeded, reason: v1alpha1.ReasonNothingToDo},
-		{name: "succeeded, but for some targets", phase: v1alpha1.PhaseSucceeded, reason: v1alpha1.ReasonSomeTargetsFailed, change: failed},
+		{name: "succeeded, but for some targets",
+			phase: v1alpha1.PhaseSucceeded, reason: v1alpha1.ReasonSomeTargetsFailed, change: failed},
 		{name: "previewed", phase: v1alpha1.PhasePreviewed, reason: v1alpha1.ReasonAllTargetsSettled},
-		{name: "superseded: another plan takes its place", phase: v1alpha1.PhaseSuperseded, reason: v1alpha1.ReasonPolicyChanged},
-		{name: "superseded before anybody had answered", phase: v1alpha1.PhaseSuperseded, reason: v1alpha1.ReasonPolicyChanged, change: withAnswer("")},
+		{name: "superseded: another plan takes its place",
+			phase: v1alpha1.PhaseSuperseded, reason: v1alpha1.ReasonPolicyChanged},
+		{name: "superseded before anybody had answered",
+			phase: v1alpha1.PhaseSuperseded, reason: v1alpha1.ReasonPolicyChanged, change: withAnswer("")},
 		{name: "aborted, as a person has asked", phase: v1alpha1.PhaseAborted, reason: v1alpha1.ReasonAborted},
-		{name: "a person has said no", phase: v1alpha1.PhaseAborted, reason: v1alpha1.ReasonRejected, change: withAnswer(v1alpha1.DecisionReject)},
+		{name: "a person has said no",
+			phase: v1alpha1.PhaseAborted, reason: v1alpha1.ReasonRejected,
+			change: withAnswer(v1alpha1.DecisionReject)},
 		{name: "rolled back, as a person has asked", phase: v1alpha1.PhaseRolledBack, reason: v1alpha1.ReasonUndone},
-		{name: "rolled back: its wave has failed", phase: v1alpha1.PhaseRolledBack, reason: v1alpha1.ReasonVerificationFailed},
-		{name: "rolled back: metrics spoke against it", phase: v1alpha1.PhaseRolledBack, reason: v1alpha1.ReasonAnalysisFailed},
-		{name: "rolled back: its wave couldn't be observed", phase: v1alpha1.PhaseRolledBack, reason: v1alpha1.ReasonNoAnswer},
-		{name: "some write couldn't be undone", phase: v1alpha1.PhaseRollbackIncomplete, reason: v1alpha1.ReasonVerificationFailed},
+		{name: "rolled back: its wave has failed",
+			phase: v1alpha1.PhaseRolledBack, reason: v1alpha1.ReasonVerificationFailed},
+		{name: "rolled back: metrics spoke against it",
+			phase: v1alpha1.PhaseRolledBack, reason: v1alpha1.ReasonAnalysisFailed},
+		{name: "rolled back: its wave couldn't be observed",
+			phase: v1alpha1.PhaseRolledBack, reason: v1alpha1.ReasonNoAnswer},
+		{name: "some write couldn't be undone",
+			phase: v1alpha1.PhaseRollbackIncomplete, reason: v1alpha1.ReasonVerificationFailed},
 		{name: "aborted: no canary was healthy", phase: v1alpha1.PhaseAborted, reason: v1alpha1.ReasonNoHealthyCanary},
-		{name: "aborted: no canary could be written", phase: v1alpha1.PhaseAborted, reason: v1alpha1.ReasonNoViableCanary},
+		{name: "aborted: no canary could be written",
+			phase: v1alpha1.PhaseAborted, reason: v1alpha1.ReasonNoViableCanary},
 	}
 }
 
@@ -103,18 +134,21 @@ func TestConditionsOfPlans(t *testing.T) {
 	var states []kstatus.State[*v1alpha1.Remediation]
 	for _, group := range [][]planState{atWork(), needsSomebody(), atRest()} {
 		for _, s := range group {
-			rem := &v1alpha1.Remediation{Status: v1alpha1.RemediationStatus{Phase: s.phase, Reason: s.reason, Message: "what is going on"}}
+			rem := &v1alpha1.Remediation{
+				Status: v1alpha1.RemediationStatus{Phase: s.phase, Reason: s.reason, Message: "what is going on"}}
 			if s.change != nil {
 				s.change(rem)
 			}
-			states = append(states, kstatus.State[*v1alpha1.Remediation]{Name: s.name, Object: rem, Set: func(rem *v1alpha1.Remediation, now time.Time) {
+			set := func(rem *v1alpha1.Remediation, now time.Time) {
 				c := &Controller{clock: clocktesting.NewFakePassiveClock(now)}
 				c.setConditions(rem, s.stuck)
-			}})
+			}
+			states = append(states, kstatus.State[*v1alpha1.Remediation]{Name: s.name, Object: rem, Set: set})
 		}
 	}
 	states = append(states, kstatus.State[*v1alpha1.Remediation]{Name: "it isn't proven to be the manager's",
-		Object: &v1alpha1.Remediation{Status: v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseSucceeded}}, Set: func(rem *v1alpha1.Remediation, now time.Time) {
+		Object: &v1alpha1.Remediation{Status: v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseSucceeded}},
+		Set: func(rem *v1alpha1.Remediation, now time.Time) {
 			kube.SetConditions(rem, now, unprovenConditions("it carries no seal")...)
 		}})
 	kstatus.Table(t, *update, states)
@@ -128,7 +162,8 @@ func TestEveryPhaseHasConditions(t *testing.T) {
 			seen[s.phase] = true
 			rem := &v1alpha1.Remediation{Status: v1alpha1.RemediationStatus{Phase: s.phase, Reason: s.reason}}
 			hold := planConditions(rem, s.stuck)
-			complete, failed := meta.IsStatusConditionTrue(hold, v1alpha1.ConditionComplete), meta.IsStatusConditionTrue(hold, v1alpha1.ConditionFailed)
+			complete := meta.IsStatusConditionTrue(hold, v1alpha1.ConditionComplete)
+			failed := meta.IsStatusConditionTrue(hold, v1alpha1.ConditionFailed)
 			if ended := complete != failed; ended != s.phase.Final() || complete && failed {
 				t.Errorf("%s: Complete is %t, Failed %t", s.name, complete, failed)
 			}
@@ -146,13 +181,14 @@ func TestEveryPhaseHasConditions(t *testing.T) {
 func TestConditionsOfAnswers(t *testing.T) {
 	plan := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan"}}
 	state := func(name, reason string) kstatus.State[*v1alpha1.RemediationApproval] {
-		return kstatus.State[*v1alpha1.RemediationApproval]{Name: name, Object: &v1alpha1.RemediationApproval{}, Set: func(a *v1alpha1.RemediationApproval, now time.Time) {
+		set := func(a *v1alpha1.RemediationApproval, now time.Time) {
 			refused := canary.Refusal{}
 			if reason != v1alpha1.ReasonTaken {
 				refused = canary.Refusal{Reason: reason, Message: "answer anew"}
 			}
 			settle(a, plan, refused, now)
-		}}
+		}
+		return kstatus.State[*v1alpha1.RemediationApproval]{Name: name, Object: &v1alpha1.RemediationApproval{}, Set: set}
 	}
 	kstatus.Table(t, *update, []kstatus.State[*v1alpha1.RemediationApproval]{
 		state("the plan acts by it", v1alpha1.ReasonTaken),
@@ -168,16 +204,18 @@ func TestConditionsOfAnswers(t *testing.T) {
 }
 
 func TestConditionsOfBreakers(t *testing.T) {
-	state := func(name string, mode v1alpha1.BreakerMode, st v1alpha1.BreakerState, demoted *v1alpha1.BreakerDemotion) kstatus.State[*v1alpha1.RemediationBreaker] {
+	type breaker = v1alpha1.RemediationBreaker
+	type demotion = v1alpha1.BreakerDemotion
+	state := func(name string, mode v1alpha1.BreakerMode, st v1alpha1.BreakerState, demoted *demotion) kstatus.State[*breaker] {
 		cb := &v1alpha1.RemediationBreaker{Spec: v1alpha1.RemediationBreakerSpec{Mode: mode},
 			Status: v1alpha1.RemediationBreakerStatus{State: st, Demoted: demoted, Message: "why"}}
 		cb.Status.Mode = modeOf(cb)
-		return kstatus.State[*v1alpha1.RemediationBreaker]{Name: name, Object: cb, Set: func(cb *v1alpha1.RemediationBreaker, now time.Time) {
+		return kstatus.State[*breaker]{Name: name, Object: cb, Set: func(cb *breaker, now time.Time) {
 			kube.SetConditions(seenBreaker{cb}, now, breakerConditions(cb)...)
 		}}
 	}
-	demoted := &v1alpha1.BreakerDemotion{Message: "it opened 3 times"}
-	kstatus.Table(t, *update, []kstatus.State[*v1alpha1.RemediationBreaker]{
+	demoted := &demotion{Message: "it opened 3 times"}
+	kstatus.Table(t, *update, []kstatus.State[*breaker]{
 		state("closed", "", v1alpha1.BreakerClosed, nil),
 		state("open, until its cooldown ends", "", v1alpha1.BreakerOpen, nil),
 		state("half-open: one plan's canary goes through", v1alpha1.BreakerAutomatic, v1alpha1.BreakerHalfOpen, nil),
@@ -195,10 +233,13 @@ func TestABreakersStatusSpeaksOfWhatWasActedUpon(t *testing.T) {
 		change func(*v1alpha1.RemediationBreaker)
 		want   int64
 	}{
-		"all that is asked was done":        {change: func(*v1alpha1.RemediationBreaker) {}, want: 5},
-		"a reset isn't carried out yet":     {change: func(cb *v1alpha1.RemediationBreaker) { cb.Spec.ResetToken = "new" }, want: 4},
-		"a reset was carried out":           {change: func(cb *v1alpha1.RemediationBreaker) { cb.Spec.ResetToken, cb.Status.LastHandledResetToken = "t", "t" }, want: 5},
-		"nobody has looked at the mode yet": {change: func(cb *v1alpha1.RemediationBreaker) { cb.Spec.Mode = v1alpha1.BreakerForcedOpen }, want: 4},
+		"all that is asked was done": {change: func(*v1alpha1.RemediationBreaker) {}, want: 5},
+		"a reset isn't carried out yet": {want: 4,
+			change: func(cb *v1alpha1.RemediationBreaker) { cb.Spec.ResetToken = "new" }},
+		"a reset was carried out": {want: 5,
+			change: func(cb *v1alpha1.RemediationBreaker) { cb.Spec.ResetToken, cb.Status.LastHandledResetToken = "t", "t" }},
+		"nobody has looked at the mode yet": {want: 4,
+			change: func(cb *v1alpha1.RemediationBreaker) { cb.Spec.Mode = v1alpha1.BreakerForcedOpen }},
 		"it was made a moment ago": {reason: "the schema's default stays, and a condition can't have it",
 			change: func(cb *v1alpha1.RemediationBreaker) {
 				cb.Status.Mode, cb.Status.ObservedGeneration = "", v1alpha1.NotObserved

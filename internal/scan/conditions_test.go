@@ -18,13 +18,14 @@ var update = flag.Bool("update", false, "write the tables of docs/reference/cond
 
 func TestConditionsOfPolicies(t *testing.T) {
 	state := func(name string, c catalog.Status, s *Summary) kstatus.State[*v1alpha1.ClusterRegoPolicy] {
-		return kstatus.State[*v1alpha1.ClusterRegoPolicy]{Name: name, Object: &v1alpha1.ClusterRegoPolicy{}, Set: func(p *v1alpha1.ClusterRegoPolicy, now time.Time) {
-			applyStatus(p, c, s, metav1.NewTime(now))
-		}}
+		set := func(p *v1alpha1.ClusterRegoPolicy, now time.Time) { applyStatus(p, c, s, metav1.NewTime(now)) }
+		return kstatus.State[*v1alpha1.ClusterRegoPolicy]{Name: name, Object: &v1alpha1.ClusterRegoPolicy{}, Set: set}
 	}
-	good, bad := catalog.Status{Revision: "r1"}, catalog.Status{Revision: "r1", Err: errors.New("a.rego:7: unexpected token")}
+	good := catalog.Status{Revision: "r1"}
+	bad := catalog.Status{Revision: "r1", Err: errors.New("a.rego:7: unexpected token")}
 	complete := &Summary{Revision: "r1", State: v1alpha1.ScanComplete}
-	incomplete := &Summary{Revision: "r1", State: v1alpha1.ScanIncomplete, Incomplete: []v1alpha1.IncompleteKind{{Kind: "Widget", Message: "Widget isn't served"}}}
+	incomplete := &Summary{Revision: "r1", State: v1alpha1.ScanIncomplete,
+		Incomplete: []v1alpha1.IncompleteKind{{Kind: "Widget", Message: "Widget isn't served"}}}
 	kstatus.Table(t, *update, []kstatus.State[*v1alpha1.ClusterRegoPolicy]{
 		state("in force, and scanned", good, complete),
 		state("in force; the first pass of the scan isn't finished", good, nil),
@@ -39,9 +40,10 @@ func TestConditionsOfWaivers(t *testing.T) {
 	state := func(name string, now time.Time, problem error, missing ...string) kstatus.State[*v1alpha1.Waiver] {
 		e := waiverOf("a", epoch.Add(time.Hour))
 		e.Spec.Policies = []string{"owner", "limits"}
-		return kstatus.State[*v1alpha1.Waiver]{Name: name, Object: e, Set: func(e *v1alpha1.Waiver, at time.Time) {
+		set := func(e *v1alpha1.Waiver, at time.Time) {
 			kube.SetConditions(e, at, waiverConditions(e.Terms(), problem, missing, now)...)
-		}}
+		}
+		return kstatus.State[*v1alpha1.Waiver]{Name: name, Object: e, Set: set}
 	}
 	kstatus.Table(t, *update, []kstatus.State[*v1alpha1.Waiver]{
 		state("it waives", epoch, nil),

@@ -28,7 +28,9 @@ func applyStatus(p *v1alpha1.ClusterRegoPolicy, c catalog.Status, summary *Summa
 	s := &p.Status
 	conditions := conditionsOf(c, summary)
 	if c.Err == nil && pending(summary) && scannedBefore(p, c.Revision) {
-		conditions = slices.DeleteFunc(slices.Clone(s.Conditions), func(c metav1.Condition) bool { return c.Type == v1alpha1.ConditionSlow })
+		conditions = slices.DeleteFunc(slices.Clone(s.Conditions), func(c metav1.Condition) bool {
+			return c.Type == v1alpha1.ConditionSlow // it is of now
+		})
 	}
 	s.Revision = c.Revision
 	s.Scan = nil

@@ -113,7 +113,9 @@ func (r *WaiverController) missing(ctx context.Context, names []string) ([]strin
 // write sets the conditions, if they have changed, and announces an expiry when it
 // comes to be known. A stale read is refused as a conflict, so that nothing is
 // announced twice.
-func (r *WaiverController) write(ctx context.Context, w v1alpha1.AnyWaiver, hold []metav1.Condition, now time.Time) error {
+func (r *WaiverController) write(
+	ctx context.Context, w v1alpha1.AnyWaiver, hold []metav1.Condition, now time.Time,
+) error {
 	base := w.DeepCopyObject().(v1alpha1.AnyWaiver) //nolint:forcetypeassert // a copy is of the same kind
 	kube.SetConditions(w, now, hold...)
 	if equality.Semantic.DeepEqual(base.CurrentStatus(), w.CurrentStatus()) {
@@ -132,13 +134,17 @@ func (r *WaiverController) write(ctx context.Context, w v1alpha1.AnyWaiver, hold
 
 // expired says whether the waiver's end is known.
 func expired(w v1alpha1.AnyWaiver) bool {
-	return slices.ContainsFunc(w.CurrentStatus().Conditions, func(c metav1.Condition) bool { return c.Reason == v1alpha1.ReasonExpired })
+	return slices.ContainsFunc(w.CurrentStatus().Conditions, func(c metav1.Condition) bool {
+		return c.Reason == v1alpha1.ReasonExpired
+	})
 }
 
 // waiverConditions are Ready, True while the waiver can be honoured, and Active, True
 // while it waives anything. One that has expired is what its author has declared: it is
 // ready, and not active.
-func waiverConditions(terms *v1alpha1.WaiverTerms, problem error, missing []string, now time.Time) []metav1.Condition {
+func waiverConditions(
+	terms *v1alpha1.WaiverTerms, problem error, missing []string, now time.Time,
+) []metav1.Condition {
 	until := terms.ExpirationTime.UTC().Format(time.RFC3339)
 	waiving := kube.ConditionTrue(v1alpha1.ConditionActive, v1alpha1.ReasonWaiving, "violations are waived until "+until)
 	not := func(reason, message string) metav1.Condition {
@@ -149,8 +155,10 @@ func waiverConditions(terms *v1alpha1.WaiverTerms, problem error, missing []stri
 		message := "it waives nothing: " + problem.Error()
 		return append(kube.Stalled(v1alpha1.ReasonInvalid, message), not(v1alpha1.ReasonInvalid, message))
 	case !now.Before(terms.ExpirationTime.Time):
-		message := "it expired at " + until + "; the violations count again: mend the objects, set a later spec.expirationTime, or delete it"
-		return append(kube.Ready(v1alpha1.ReasonAccepted, "it is in order; it expired at "+until), not(v1alpha1.ReasonExpired, message))
+		message := "it expired at " + until +
+			"; the violations count again: mend the objects, set a later spec.expirationTime, or delete it"
+		ready := kube.Ready(v1alpha1.ReasonAccepted, "it is in order; it expired at "+until)
+		return append(ready, not(v1alpha1.ReasonExpired, message))
 	case len(missing) == 0:
 		return append(kube.Ready(v1alpha1.ReasonAccepted, "it is in order; it waives violations until "+until), waiving)
 	}

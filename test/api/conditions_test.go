@@ -8,9 +8,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
-
-	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/test/kstatus"
 )
 
 // TestEveryStatusSaysOfWhichGenerationItIs holds for every kind with conditions: they are a
@@ -50,13 +47,6 @@ func TestPhasesAreNoEnum(t *testing.T) {
 		if schema, has := status.Properties[field]; !has || len(schema.Enum) > 0 || schema.MaxLength == nil {
 			t.Errorf("status.%s is %+v, want a bounded string of any value", field, schema)
 		}
-	}
-}
-
-// TestARecordIsCurrent: a slice has neither conditions nor a generation that is observed.
-func TestARecordIsCurrent(t *testing.T) {
-	if says, err := kstatus.Of(&v1alpha1.RemediationSlice{}); err != nil || says != "Current" {
-		t.Errorf("kstatus says %s, %v", says, err)
 	}
 }
 

@@ -55,7 +55,8 @@ func awaitHealth(ctx context.Context, obj client.Object, want status.Status) {
 func awaitByKubectl(ctx context.Context, condition string, obj client.Object) {
 	GinkgoHelper()
 	kind := untyped(obj).GroupVersionKind().GroupKind()
-	args := []string{"wait", "--for=condition=" + condition, strings.ToLower(kind.String()) + "/" + obj.GetName(), "--timeout=60s"}
+	object := strings.ToLower(kind.String()) + "/" + obj.GetName()
+	args := []string{"wait", "--for=condition=" + condition, object, "--timeout=60s"}
 	if namespace := obj.GetNamespace(); namespace != "" {
 		args = append(args, "--namespace", namespace)
 	}
@@ -111,7 +112,8 @@ var _ = Describe("The conditions", func() {
 
 	It("of a plan tell work, a wait and the end, and speak of what is asked of it afterwards", func(ctx context.Context) {
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, soaking(3*time.Second))))
+		mends := fixture.Remediated(v1alpha1.RemediationAutomatic, soaking(3*time.Second))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, mends))
 		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSoaking)
 		awaitByKubectl(ctx, "Progressing", rem)
 		say(ctx, rem, `{"desiredState":"Paused"}`)
@@ -130,7 +132,8 @@ var _ = Describe("The conditions", func() {
 
 	It("of a plan that awaits an answer, and of the answer, say what has become of them", func(ctx context.Context) {
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 1)...)
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationManual)))
+		mends := fixture.Remediated(v1alpha1.RemediationManual)
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, mends))
 		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseAwaitingApproval)
 		awaitByKubectl(ctx, "Approved=false", rem)
 		awaitHealth(ctx, rem, status.InProgressStatus)

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -65,11 +64,16 @@ func checkSummary(t *testing.T, state string, conditions []metav1.Condition) {
 
 // onlyTrue are the conditions that are absent while they don't hold.
 func onlyTrue() []string {
-	return []string{v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionSlow, v1alpha1.ConditionLimited,
-		v1alpha1.ConditionComplete, v1alpha1.ConditionFailed, v1alpha1.ConditionDemoted}
+	return []string{
+		v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionSlow, v1alpha1.ConditionLimited,
+		v1alpha1.ConditionComplete, v1alpha1.ConditionFailed, v1alpha1.ConditionDemoted,
+	}
 }
 
 var camelCase = regexp.MustCompile(`^[A-Z][A-Za-z]+$`)
+
+// reasonName is the name of a constant that may be a reason.
+var reasonName = regexp.MustCompile(`^(Reason|Phase)[A-Z]`)
 
 // reasons are the constants of the API that may be the reason of a condition.
 func reasons(t *testing.T) map[string]bool {
@@ -86,7 +90,7 @@ func reasons(t *testing.T) map[string]bool {
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			spec, ok := n.(*ast.ValueSpec)
-			if !ok || len(spec.Values) != 1 || !strings.HasPrefix(spec.Names[0].Name, "Reason") && !strings.HasPrefix(spec.Names[0].Name, "Phase") {
+			if !ok || len(spec.Values) != 1 || !reasonName.MatchString(spec.Names[0].Name) {
 				return true
 			}
 			if literal, ok := spec.Values[0].(*ast.BasicLit); ok {

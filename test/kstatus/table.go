@@ -169,7 +169,8 @@ func compare(t *testing.T, update bool, kind, want string) {
 		return
 	}
 	if !update {
-		t.Fatalf("%s, %s (-page +code), write it anew with -update:\n%s", path, kind, gocmp.Diff(strings.Split(table, "\n"), strings.Split(want, "\n")))
+		diff := gocmp.Diff(strings.Split(table, "\n"), strings.Split(want, "\n"))
+		t.Fatalf("%s, %s (-page +code), write it anew with -update:\n%s", path, kind, diff)
 	}
 	page := before + "\n## " + kind + "\n" + section[:start] + want + section[start+len(table):]
 	if err := os.WriteFile(path, []byte(page), 0o644); err != nil {

@@ -15,18 +15,20 @@ var update = flag.Bool("update", false, "write the tables of docs/reference/cond
 
 func TestConditionsOfSources(t *testing.T) {
 	const old, newest = "main@sha1:1", "main@sha1:2"
-	state := func(name, inForce string, suspended bool, seen sight, failed *failure) kstatus.State[*v1alpha1.PolicySource] {
-		src := &v1alpha1.PolicySource{Spec: v1alpha1.PolicySourceSpec{Interval: metav1.Duration{Duration: time.Hour}, Suspend: suspended},
-			Status: v1alpha1.PolicySourceStatus{Revision: inForce}}
-		return kstatus.State[*v1alpha1.PolicySource]{Name: name, Object: src, Set: func(src *v1alpha1.PolicySource, now time.Time) {
+	type source = v1alpha1.PolicySource
+	state := func(name, inForce string, suspended bool, seen sight, failed *failure) kstatus.State[*source] {
+		src := &source{Status: v1alpha1.PolicySourceStatus{Revision: inForce},
+			Spec: v1alpha1.PolicySourceSpec{Interval: metav1.Duration{Duration: time.Hour}, Suspend: suspended}}
+		return kstatus.State[*source]{Name: name, Object: src, Set: func(src *source, now time.Time) {
 			conclude(src, seen, failed, now)
 			// When it is looked at, and how often that failed, is for other tests.
-			src.Status = v1alpha1.PolicySourceStatus{Revision: inForce, ObservedGeneration: src.Status.ObservedGeneration, Conditions: src.Status.Conditions}
+			src.Status = v1alpha1.PolicySourceStatus{Revision: inForce,
+				ObservedGeneration: src.Status.ObservedGeneration, Conditions: src.Status.Conditions}
 		}}
 	}
 	applied := sight{asked: true, fetched: true, complete: true, revision: newest, inventory: []string{"a"}}
 	fetched := sight{asked: true, fetched: true, revision: newest}
-	kstatus.Table(t, *update, []kstatus.State[*v1alpha1.PolicySource]{
+	kstatus.Table(t, *update, []kstatus.State[*source]{
 		state("the newest revision is in force", old, false, applied, nil),
 		state("the repository can't be reached, and is tried again", old, false, sight{asked: true}, transient(v1alpha1.ReasonFetchFailed, "no route")),
 		state("a policy can't be written, and is tried again", old, false, fetched, transient(v1alpha1.ReasonApplyFailed, "refused")),
