@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -98,6 +99,18 @@ var _ = Describe("The conditions", func() {
 		awaitHealth(ctx, e, status.CurrentStatus)
 		Expect(suite.Get(ctx, e)).To(Succeed())
 		Expect(meta.IsStatusConditionTrue(e.Status.Conditions, v1alpha1.ConditionReady)).To(BeTrue())
+	})
+
+	It("of a cluster waiver say the same", func(ctx context.Context) {
+		wide := &v1alpha1.ClusterWaiver{ObjectMeta: metav1.ObjectMeta{Name: "waives-" + namespace}}
+		wide.Spec.WaiverTerms = waiver(namespace, namespace).Spec.WaiverTerms
+		wide.Spec.Match.Namespaces = []string{namespace}
+		createUnseen(ctx, wide)
+		DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, wide)).To(Succeed()) })
+		awaitHealth(ctx, wide, status.InProgressStatus)
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState))
+		awaitByKubectl(ctx, "Active", wide)
+		awaitHealth(ctx, wide, status.CurrentStatus)
 	})
 
 	It("of a source tell a revision in force from one that a person must mend", func(ctx context.Context) {
