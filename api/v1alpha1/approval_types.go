@@ -17,7 +17,7 @@ const (
 // answer is a matter of RBAC: the right to create remediationapprovals, and the verb
 // approve on the policy.
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:scope=Cluster,shortName=remap,categories=evenkeel
+// +kubebuilder:resource:scope=Cluster,shortName=remapproval,categories=evenkeel
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Remediation",type=string,JSONPath=`.spec.remediation`
 // +kubebuilder:printcolumn:name="Decision",type=string,JSONPath=`.spec.decision`

@@ -42,7 +42,7 @@ const (
 // policy-POLICY or namespace-NAMESPACE.
 // +kubebuilder:validation:XValidation:rule="self.spec.scope.type == 'Global' ? self.metadata.name == 'global' : self.spec.scope.type == 'Policy' ? !has(self.spec.scope.policy) || self.metadata.name == 'policy-' + self.spec.scope.policy : !has(self.spec.scope.__namespace__) || self.metadata.name == 'namespace-' + self.spec.scope.__namespace__",message="the name must be global, policy-POLICY or namespace-NAMESPACE, by its scope: one under any other name would stop nothing"
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:scope=Cluster,shortName=remb,categories=evenkeel
+// +kubebuilder:resource:scope=Cluster,shortName=rembreaker,categories=evenkeel
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Scope",type=string,JSONPath=`.spec.scope.type`
 // +kubebuilder:printcolumn:name="Policy",type=string,JSONPath=`.spec.scope.policy`

@@ -136,7 +136,7 @@ const (
 
 // RemediationSlice holds the targets of a plan, at most 250, and what was done to each.
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:scope=Cluster,shortName=rems,categories=evenkeel
+// +kubebuilder:resource:scope=Cluster,shortName=remslice,categories=evenkeel
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Remediation",type=string,JSONPath=`.spec.remediation`
 // +kubebuilder:printcolumn:name="Index",type=integer,JSONPath=`.spec.index`

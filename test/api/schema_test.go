@@ -40,23 +40,31 @@ func TestEnumValuesAreStringsInYAML(t *testing.T) {
 // visit calls do for every schema of every kind, with the path to it.
 func visit(t *testing.T, do func(path string, schema apiextensionsv1.JSONSchemaProps)) {
 	t.Helper()
-	files, err := filepath.Glob("../../config/crd/bases/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("found no definitions: %v", err)
-	}
-	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var crd apiextensionsv1.CustomResourceDefinition
-		if err := yaml.UnmarshalStrict(raw, &crd); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+	for _, crd := range definitions(t) {
 		for _, version := range crd.Spec.Versions {
 			walk(crd.Spec.Names.Kind, *version.Schema.OpenAPIV3Schema, do)
 		}
 	}
+}
+
+// definitions are those of all kinds.
+func definitions(t *testing.T) []apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	files, err := filepath.Glob("../../config/crd/bases/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("found no definitions: %v", err)
+	}
+	out := make([]apiextensionsv1.CustomResourceDefinition, len(files))
+	for i, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := yaml.UnmarshalStrict(raw, &out[i]); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+	}
+	return out
 }
 
 func walk(path string, schema apiextensionsv1.JSONSchemaProps, do func(string, apiextensionsv1.JSONSchemaProps)) {
