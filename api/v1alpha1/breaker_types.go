@@ -140,7 +140,7 @@ type BreakerScope struct {
 	// type is Global, Policy or Namespace.
 	// +required
 	Type BreakerScopeType `json:"type"`
-	// policy is the name of the Policy, for type ClusterRegoPolicy.
+	// policy is the name of the policy, for type ClusterRegoPolicy.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253

@@ -111,7 +111,7 @@ type ClusterRegoPolicy struct {
 	Status RegoPolicyStatus `json:"status,omitempty"`
 }
 
-// ClusterRegoPolicyList is a list of Policy objects.
+// ClusterRegoPolicyList is a list of ClusterRegoPolicy objects.
 // +kubebuilder:object:root=true
 type ClusterRegoPolicyList struct {
 	metav1.TypeMeta `json:",inline"`

@@ -258,27 +258,27 @@ const MaxAuthors = 32
 
 // PlannedPolicy names a policy at one revision.
 type PlannedPolicy struct {
-	// name is the Policy.
+	// name is the policy.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// uid is the Policy's UID.
+	// uid is the policy's UID.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	UID string `json:"uid"`
-	// generation is the Policy's generation.
+	// generation is the policy's generation.
 	// +required
 	Generation int64 `json:"generation"`
 	// revision is the digest of the rule that was in force.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Revision string `json:"revision"`
-	// author is the user who had last changed the Policy's spec; empty when that
+	// author is the user who had last changed the policy's spec; empty when that
 	// wasn't recorded.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Author string `json:"author,omitempty"`
-	// authors are all users who had changed the Policy's spec since it was made, as
+	// authors are all users who had changed the policy's spec since it was made, as
 	// far as admission has recorded them.
 	// +optional
 	// +listType=atomic

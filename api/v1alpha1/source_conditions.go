@@ -51,9 +51,9 @@ const (
 	// comes from.
 	LabelSourceName      = "evenkeel.dev/source-name"
 	LabelSourceNamespace = "evenkeel.dev/source-namespace"
-	// AnnotationSourceRevision is the revision that last changed the Policy.
+	// AnnotationSourceRevision is the revision that last changed the policy.
 	AnnotationSourceRevision = "evenkeel.dev/source-revision"
-	// AnnotationSourcePath is the directory of the Policy in the repository.
+	// AnnotationSourcePath is the directory of the policy in the repository.
 	AnnotationSourcePath = "evenkeel.dev/source-path"
 	// AnnotationAdopt on a ClusterRegoPolicy lets a PolicySource take it over; its value is
 	// <namespace>/<name> of that source.

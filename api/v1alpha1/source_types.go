@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// PolicySource keeps the Policy objects of this cluster in step with the Rego
+// PolicySource keeps the ClusterRegoPolicy objects of this cluster in step with the Rego
 // directories of a Git repository: what is added there is created here, what
 // changes is changed, and what leaves is removed. A revision comes into force as a
 // whole or not at all.

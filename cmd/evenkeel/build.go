@@ -41,8 +41,8 @@ func newBuildCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "build DIR|- [-o FILE]",
-		Short: "Print the policies of a directory as Policy objects",
-		Long: `Build reads every policy at and below DIR and prints it as a Policy object,
+		Short: "Print the policies of a directory as ClusterRegoPolicy objects",
+		Long: `Build reads every policy at and below DIR and prints it as a ClusterRegoPolicy,
 ready for kubectl apply. It reads strictly: when anything is wrong it prints all
 that is wrong as file:line: message, one a line, and ends with code 1.
 

@@ -43,7 +43,7 @@ func newMigrateGatekeeperCommand() *cobra.Command {
 		Use:   "gatekeeper PATH…|-",
 		Short: "Turn Gatekeeper's templates and constraints into policies",
 		Long: `Gatekeeper reads ConstraintTemplates and constraints from files, directories or
-standard input, and writes each constraint as a Policy with the same verdicts: one file
+standard input, and writes each constraint as a ClusterRegoPolicy with the same verdicts: one file
 a policy, or all on standard output. What can't be expressed is listed with what to do,
 and nothing of it is written.
 

@@ -47,7 +47,7 @@ func newNewPolicyCommand() *cobra.Command {
 		Short: "Make the directory of a new policy, which works as it stands",
 		Long: `Policy makes a directory with a small rule that works, its unit tests and its
 examples; comments lead through what to change. The words of NAME are joined by
-dashes: they name the Policy object, and with underscores the directory. What is
+dashes: they name the ClusterRegoPolicy, and with underscores the directory. What is
 there already is never written over: then it ends with code 1.`,
 		Example: `  evenkeel new policy no-escalation --dir policies/security --owner team-shop
   evenkeel new policy labelled-ingress --kind Ingress --with-fix

@@ -70,7 +70,7 @@ with 2 when it was called wrongly, and with 3 when something couldn't be read.`,
 	o.policies.connection = takesCluster(cmd)
 	completes(cmd, o.policies.connection, policyNames)
 	f := cmd.Flags()
-	f.StringArrayVarP(&o.policies.paths, "policy", "p", nil, "a directory of policies in Rego, or a file or directory of Policy YAML, in which POLICY is; may be given many times (default: the cluster)")
+	f.StringArrayVarP(&o.policies.paths, "policy", "p", nil, "a directory of policies in Rego, or a file or directory of YAML of policies, in which POLICY is; may be given many times (default: the cluster)")
 	f.StringVar(&o.namespace, "controller-namespace", "evenkeel-system", "the manager's own namespace, in which nothing is written")
 	f.StringVarP(&o.output, "output", "o", "table", "one of json, table, yaml")
 	f.BoolVar(&o.diff, "diff", false, fmt.Sprintf("show the change of every target, not of the first %d only", shownDiffs))

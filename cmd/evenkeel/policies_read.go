@@ -20,7 +20,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/source"
 )
 
-// addPath adds the policies of a directory of Rego, or the Policy and
+// addPath adds the policies of a directory of Rego, or the policies and
 // Waiver objects of YAML.
 func (s *policySet) addPath(ctx context.Context, path string) error {
 	rego, err := holdsRego(path)
@@ -39,7 +39,7 @@ func (s *policySet) addPath(ctx context.Context, path string) error {
 		return err
 	}
 	if len(s.policies)+len(s.waivers) == before {
-		return &exitError{exitUsage, fmt.Errorf("--policy %s: it holds no policy: give a directory of Rego, or of Policy objects as evenkeel build writes them", path)}
+		return &exitError{exitUsage, fmt.Errorf("--policy %s: it holds no policy: give a directory of Rego, or of ClusterRegoPolicy objects as evenkeel build writes them", path)}
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ type Problem struct {
 	Message string
 }
 
-// String is the problem with the field's place in a Policy.
+// String is the problem with the field's place in a policy.
 func (p Problem) String() string { return "spec.remediation." + p.Field + ": " + p.Message }
 
 // The longest times of a strategy, where the API type names none.

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maxName is the bound of metadata.name of a Policy.
+// maxName is the bound of metadata.name of a policy.
 const maxName = 52
 
 var (

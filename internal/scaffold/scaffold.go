@@ -35,7 +35,7 @@ type Options struct {
 
 // Policy is a policy's directory, not written yet.
 type Policy struct {
-	// ID is the name of the Policy object, Package that of the Rego package.
+	// ID is the name of the policy object, Package that of the Rego package.
 	ID, Package string
 	// Dir is the name of its directory.
 	Dir string

@@ -1,7 +1,7 @@
 // Package scan judges what lives in the cluster. For every kind that a policy in
 // force concerns it lists and watches the objects, judges each as it arrives, and
 // keeps the verdict, not the body. The Index answers which objects violate a
-// policy; the status of each Policy, metrics and events are written from it. It also
+// policy; the status of each policy, metrics and events are written from it. It also
 // says of each Waiver whether it holds, and judges anew when one ends.
 //
 // A figure is never shown as current when it isn't: a kind that can't be listed

@@ -74,7 +74,7 @@ func NewIndex(inForce func(policy string) (revision string, ok bool)) *Index {
 }
 
 // Changes delivers, for every policy whose findings changed, an event whose
-// object is a Policy with just the name. Each call makes a subscription of its
+// object is a policy with just the name. Each call makes a subscription of its
 // own. Deliveries coalesce and never hold up the scan; they begin when the
 // scanner starts.
 func (x *Index) Changes() <-chan event.GenericEvent { return x.changes.subscribe() }

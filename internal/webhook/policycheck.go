@@ -15,7 +15,7 @@ import (
 // remediations ("<policy>-<hash>") must fit a label value of 63 characters.
 const maxPolicyName = 52
 
-// problem is one thing that is wrong with a Policy.
+// problem is one thing that is wrong with a policy.
 type problem struct {
 	// at is the field, or file:row:col within a module.
 	at string
@@ -35,7 +35,7 @@ func (p *problems) addIf(message, field string) {
 	}
 }
 
-// PolicyChecker finds what is wrong with a Policy beyond what its schema refuses.
+// PolicyChecker finds what is wrong with a policy beyond what its schema refuses.
 type PolicyChecker struct {
 	// Compile compiles the Rego; its error is a *rego.CompileError where the
 	// Rego is to blame.

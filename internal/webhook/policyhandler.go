@@ -39,7 +39,7 @@ type PolicyHandler struct {
 	Log     logr.Logger
 }
 
-// ServeHTTP answers the AdmissionReview of a Policy.
+// ServeHTTP answers the AdmissionReview of a policy.
 func (h *PolicyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	own := ownKind{reviews: h.Reviews, endpoint: endpointPolicy, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
 	own.serve(w, r)

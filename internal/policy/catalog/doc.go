@@ -10,5 +10,5 @@
 // the verdict itself: whoever asks gets the same answer, and none after its expiry.
 //
 // Start at Catalog and its Snapshot; Controller keeps the catalog in step with
-// the Policy and Waiver objects.
+// the policy and Waiver objects.
 package catalog

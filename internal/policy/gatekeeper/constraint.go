@@ -90,7 +90,7 @@ func enforcement(action string) (v1alpha1.AdmissionAction, bool) {
 	return "", false
 }
 
-// policy is the constraint and its template as a Policy. podTemplates and existingViolations are
+// policy is the constraint and its template as a policy. podTemplates and existingViolations are
 // off and failurePolicy is Ignore, because Gatekeeper judges just the kinds that are
 // named, refuses old violations too, and by default lets pass what it can't judge.
 func (c *constraint) policy(name string, t *template, rego source, opts Options) (*v1alpha1.ClusterRegoPolicy, []string, error) {

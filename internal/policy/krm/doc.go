@@ -1,4 +1,4 @@
-// Package krm turns a directory of Rego into Policy objects as a KRM function: it
+// Package krm turns a directory of Rego into ClusterRegoPolicy objects as a KRM function: it
 // takes a ResourceList and gives it back with the policies in it, which is how
 // kustomize and kpt call a generator.
 //

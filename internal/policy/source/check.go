@@ -20,7 +20,7 @@ const (
 	maxDescription = 4096
 )
 
-// checker holds one policy's METADATA against what a Policy must have.
+// checker holds one policy's METADATA against what a policy must have.
 type checker struct {
 	*metadata
 	found *problems

@@ -1,5 +1,5 @@
 // Package source reads policies from a directory of Rego files: the METADATA of
-// each policy says what its Policy object holds, and the modules that it imports
+// each policy says what its policy object holds, and the modules that it imports
 // go with it. The result is a pure function of the files.
 //
 // It reads strictly and as a whole: either every policy is good, or Load gives

@@ -124,7 +124,7 @@ func sortOut(dirs []*directory, found *problems) (candidates []candidate, librar
 	return candidates, libraries
 }
 
-// build is the Policy, or nil when something is wrong with it.
+// build is the policy, or nil when something is wrong with it.
 func (c candidate) build(libraries []*module, found *problems) *v1alpha1.ClusterRegoPolicy {
 	before := len(found.list)
 	if c.meta.decodeCustom(found) {

@@ -1,4 +1,4 @@
-// Package sync keeps the Policy objects of a cluster in step with the Git
+// Package sync keeps the ClusterRegoPolicy objects of a cluster in step with the Git
 // repositories that PolicySource objects name: it fetches, loads, overrides,
 // applies and prunes, and takes messages of a push.
 //
