@@ -134,13 +134,13 @@ func (s *RemediationBreakerSpec) ForcedOpen() bool {
 }
 
 // BreakerScope is what a breaker covers.
-// +kubebuilder:validation:XValidation:rule="(self.type == 'Policy') == has(self.policy)",message="policy is required for type ClusterRegoPolicy, and for no other"
+// +kubebuilder:validation:XValidation:rule="(self.type == 'Policy') == has(self.policy)",message="policy is required for type Policy, and for no other"
 // +kubebuilder:validation:XValidation:rule="(self.type == 'Namespace') == has(self.__namespace__)",message="namespace is required for type Namespace, and for no other"
 type BreakerScope struct {
 	// type is Global, Policy or Namespace.
 	// +required
 	Type BreakerScopeType `json:"type"`
-	// policy is the name of the policy, for type ClusterRegoPolicy.
+	// policy is the name of the policy, for type Policy.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253

@@ -32,7 +32,7 @@ func (d *demo) mendTheFleet(ctx context.Context) error {
 		return err
 	}
 	d.show.Say("The policy's owner switches remediation on:")
-	if err := d.kubectl(ctx, "patch", "policy", fleetPolicy, "--type=merge", "-p",
+	if err := d.kubectl(ctx, "patch", "rego", fleetPolicy, "--type=merge", "-p",
 		`{"spec":{"remediation":{"mode":"Automatic"}}}`); err != nil {
 		return err
 	}

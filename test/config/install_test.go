@@ -144,7 +144,7 @@ var _ = Describe("The install self-signed", Ordered, func() {
 	})
 
 	It("leaves no trace when it is removed in the order of the documentation", func(ctx context.Context) {
-		kubectl(ctx, "delete", "policysources,policies,waivers", "--all", "--all-namespaces", "--timeout=60s")
+		kubectl(ctx, "delete", "policysources,clusterregopolicies,waivers,clusterwaivers", "--all", "--all-namespaces", "--timeout=60s")
 		kubectl(ctx, "delete", "remediations", "--all", "--timeout=60s")
 		base.uninstall(ctx)
 		expectNothingLeft(ctx)

@@ -38,7 +38,7 @@ func sourced(ctx context.Context, source string) []string {
 func policyWrites(since int) int {
 	count := 0
 	for _, w := range manager.Proxy.Writes()[since:] {
-		if w.Resource == "policies" && w.Subresource == "" && w.Succeeded() {
+		if w.Resource == "clusterregopolicies" && w.Subresource == "" && w.Succeeded() {
 			count++
 		}
 	}
