@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"net/http"
+	"runtime"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
@@ -36,7 +37,7 @@ func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Ha
 	return map[string]http.Handler{
 		PathFail:   judging(v1alpha1.FailurePolicyFail),
 		PathIgnore: judging(v1alpha1.FailurePolicyIgnore),
-		PathPolicy: &PolicyHandler{Reviews: s.reviews, Checker: s.checker(), Reach: s.Reach, Floors: s.Floors, Metrics: s.metrics, Clock: s.Clock, Log: log},
+		PathPolicy: &PolicyHandler{Reviews: s.reviews, Checker: s.checker(), Turns: rego.NewLane(runtime.GOMAXPROCS(0) / 2), Reach: s.Reach, Floors: s.Floors, Metrics: s.metrics, Clock: s.Clock, Log: log},
 		PathWaiver: &WaiverHandler{Reviews: s.reviews, Known: s.known, Metrics: s.metrics, Clock: s.Clock, Log: log},
 		PathApproval: &ApprovalHandler{Reviews: s.reviews, Reader: s.mgr.GetAPIReader(), Timeout: s.Timeout, Metrics: s.metrics, Clock: s.Clock, Log: log,
 			Approvers: canary.Approvers{Distinct: s.Floors.DistinctApprover, SourcesReviewed: s.Floors.SourcesReviewed}},

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
@@ -240,4 +242,26 @@ func TestARefusedPolicyIsToldByFileAndField(t *testing.T) {
 	if diff := cmp.Diff([]string{"spec.rego.main", "spec.remediation.waves[0]"}, fields); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
+}
+
+// TestPoliciesAreCompiledInTurns holds the one turn that there is, while a policy is
+// written: it is refused, and whoever writes it is told to try again.
+func TestPoliciesAreCompiledInTurns(t *testing.T) {
+	turns := rego.NewLane(1)
+	end, err := turns.Turn(t.Context(), "flood")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &PolicyHandler{Turns: turns, Checker: newChecker(testKinds())}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := h.turn(over, &policy.Request{UserInfo: policy.UserInfo{Username: "other"}}); err == nil {
+		t.Fatal("a policy is compiled while another has the only turn")
+	}
+	end()
+	again, err := h.turn(t.Context(), &policy.Request{UserInfo: policy.UserInfo{Username: "other"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again()
 }

@@ -16,6 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
@@ -30,6 +31,9 @@ type PolicyHandler struct {
 	// Reviews reads them, within its bounds.
 	Reviews *intake.Reader
 	Checker *PolicyChecker
+	// Turns lets few policies be compiled at once; nil lets all. A flood of them leaves
+	// the processors to other requests, and whoever has sent the fewest comes first.
+	Turns *rego.Lane
 	// Reach is what fixes may write.
 	Reach limits.Reach
 	// Floors is how careful every strategy must be at the least.
@@ -82,7 +86,7 @@ func (o *ownKind) judge(ctx context.Context, review *intake.Review) (response, s
 	return response{UID: review.UID, Status: unreadStatus(review, describe(review.Request)+" is refused because it can't be checked: "+review.Unread.Error())}, decisionUnread
 }
 
-func (h *PolicyHandler) answer(_ context.Context, req *policy.Request) (response, string) {
+func (h *PolicyHandler) answer(ctx context.Context, req *policy.Request) (response, string) {
 	resp := response{UID: req.UID, Allowed: true}
 	if req.Object == nil || req.SubResource != "" {
 		return resp, decisionAllowed
@@ -100,6 +104,14 @@ func (h *PolicyHandler) answer(_ context.Context, req *policy.Request) (response
 		resp.Status = refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, fmt.Sprintf("Policy %s isn't of the form %s: %v", req.Name, v1alpha1.GroupVersion, err))
 		return resp, decisionDenied
 	}
+	end, err := h.turn(ctx, req)
+	if err != nil {
+		resp.Allowed, resp.Status = false, refusal(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests,
+			fmt.Sprintf("Policy %s could not be checked in time: too many policies are being written; try again", req.Name))
+		resp.Status.Details = &metav1.StatusDetails{RetryAfterSeconds: retryAfter}
+		return resp, decisionDenied
+	}
+	defer end()
 	found := h.Checker.Check(&p)
 	if len(found) == 0 {
 		resp.Warnings = notAtAdmission(&p)
@@ -110,6 +122,16 @@ func (h *PolicyHandler) answer(_ context.Context, req *policy.Request) (response
 	resp.Allowed = false
 	resp.Status = invalid("ClusterRegoPolicy", p.Name, found)
 	return resp, decisionDenied
+}
+
+// turn waits for its turn to compile, half as long as the API server waits.
+func (h *PolicyHandler) turn(ctx context.Context, req *policy.Request) (end func(), err error) {
+	if h.Turns == nil {
+		return func() {}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout/2)
+	defer cancel()
+	return h.Turns.Turn(ctx, req.UserInfo.Username)
 }
 
 // notAtAdmission warns whoever expects a policy to refuse what admission never

@@ -1,9 +1,11 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +17,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
 // syncer waits until the cache holds what the cluster holds; false when it can't.
@@ -155,6 +158,9 @@ func (l initialList) Start(ctx context.Context) error {
 	if err := c.reader.List(ctx, &policies); err != nil {
 		return fmt.Errorf("complete the policy catalog: list policies: %w", err)
 	}
+	slices.SortStableFunc(policies.Items, func(a, b v1alpha1.ClusterRegoPolicy) int {
+		return cmp.Compare(rego.CompileCost(&a), rego.CompileCost(&b)) // what takes long comes last
+	})
 	for i := range policies.Items {
 		if err := c.sync(ctx, policies.Items[i].Name); err != nil {
 			return fmt.Errorf("complete the policy catalog: %w", err)

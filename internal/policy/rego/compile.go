@@ -111,7 +111,11 @@ func parse(sources []v1alpha1.RegoLibrary, version v1alpha1.RegoVersion) ([]*ast
 	options := ast.ParserOptions{RegoVersion: regoVersion(version), Capabilities: permitted()}
 	modules := make([]*ast.Module, 0, len(sources))
 	var problems []Problem
+	if problems := textLimit(sources); problems != nil {
+		return nil, &CompileError{Problems: problems}
+	}
 	var text, terms weight
+	var cost compileCost
 	for _, source := range sources {
 		if text += nestedText(source.Source); text > maxNesting {
 			return nil, &CompileError{Problems: text.problem(source.Name)}
@@ -126,6 +130,9 @@ func parse(sources []v1alpha1.RegoLibrary, version v1alpha1.RegoVersion) ([]*ast
 			modules = append(modules, module)
 			if terms += nestedTerms(module); terms > maxNesting {
 				return nil, &CompileError{Problems: terms.problem(source.Name)}
+			}
+			if tooMuch := cost.add(module); tooMuch != nil {
+				return nil, &CompileError{Problems: tooMuch}
 			}
 			problems = append(problems, forbiddenCalls(module)...)
 		}

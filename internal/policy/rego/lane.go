@@ -2,6 +2,7 @@ package rego
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"sync"
 )
@@ -139,4 +140,15 @@ func (l *Lane) Waiting() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.waiting)
+}
+
+// Turn waits until it is a client's turn to do one thing, such as to compile a policy, and
+// gives what ends it; an error when ctx ends first.
+func (l *Lane) Turn(ctx context.Context, client string) (end func(), err error) {
+	t := &ticket{client: client}
+	if !l.take(t, ctx.Done(), func() bool { return ctx.Err() != nil }) {
+		l.leave(t)
+		return nil, ctx.Err()
+	}
+	return func() { l.leave(t) }, nil
 }

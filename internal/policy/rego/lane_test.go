@@ -1,6 +1,7 @@
 package rego
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -96,5 +97,27 @@ func TestWhatIsRememberedOfClientsIsBounded(t *testing.T) {
 	}
 	if len(l.turns) > mostClients {
 		t.Errorf("%d are remembered", len(l.turns))
+	}
+}
+
+func TestATurnIsGivenUpWithItsContext(t *testing.T) {
+	l := NewLane(1)
+	end, err := l.Turn(t.Context(), "flood")
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.Turn(short, "flood"); err == nil {
+		t.Fatal("two have the one turn that there is")
+	}
+	end()
+	end, err = l.Turn(t.Context(), "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	end()
+	if l.free != 1 || l.inside != 0 || len(l.waiting) != 0 {
+		t.Errorf("%d free, %d inside, %d waiting: want 1, 0 and 0", l.free, l.inside, len(l.waiting))
 	}
 }

@@ -1,0 +1,67 @@
+package rego_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"evenkeel.dev/evenkeel/internal/policy/rego"
+)
+
+// repeated is a text of about so many bytes, of numbered lines.
+func repeated(bytes int, line string) string {
+	var b strings.Builder
+	for i := 1; b.Len() < bytes; i++ {
+		b.WriteString(strings.NewReplacer("J", fmt.Sprint(i-1), "I", fmt.Sprint(i)).Replace(line))
+	}
+	return b.String()
+}
+
+// TestNothingIsSoLongThatCompilingNeverEnds compiles what OPA takes the square or the cube
+// of its length for.
+func TestNothingIsSoLongThatCompilingNeverEnds(t *testing.T) {
+	cases := map[string]func(bytes int) string{
+		"rules":         func(n int) string { return repeated(n, "r contains \"I\" if input.object.aI == I\n") },
+		"a chain":       func(n int) string { return "r0 := 1\n" + repeated(n, "rI := rJ\n") },
+		"many values":   func(n int) string { return repeated(n, "p := {\"aI\": 1} if input.x == I\n") },
+		"a long list":   func(n int) string { return "x := [" + strings.Repeat(`{"a": 1},`, n/9) + "1]\n" },
+		"one long body": func(n int) string { return "x if {\n" + repeated(n, "\taI = input.aJ\n") + "}\n" },
+		"a body that must be put in order": func(n int) string {
+			lines := strings.Split(repeated(n, "\taI = aJ + 1\n"), "\n")
+			for i, j := 0, len(lines)-1; i < j; i, j = i+1, j-1 {
+				lines[i], lines[j] = lines[j], lines[i]
+			}
+			return "x if {\n" + strings.Join(lines, "\n") + "\n\ta0 = 1\n}\n"
+		},
+		"one long call": func(n int) string {
+			return "x := " + strings.Repeat("abs(", n/5) + "1" + strings.Repeat(")", n/5) + "\n"
+		},
+	}
+	for name, text := range cases {
+		t.Run(name, func(t *testing.T) {
+			for _, n := range []int{1000, 16_000, 128_000, 600_000} {
+				done := make(chan error, 1)
+				begin := time.Now()
+				go func() {
+					_, err := rego.Compile(podPolicy(header + "deny contains \"no\" if false\n\n" + text(n)))
+					done <- err
+				}()
+				select {
+				case err := <-done:
+					t.Logf("%d: %s: %.100v", n, time.Since(begin).Round(time.Millisecond), err)
+					var problem *rego.CompileError
+					if n > 512<<10 && !errors.As(err, &problem) {
+						t.Errorf("%d bytes are compiled", n)
+					}
+					if n == 1000 && err != nil {
+						t.Errorf("%d bytes aren't: %v", n, err)
+					}
+				case <-time.After(20 * time.Second):
+					t.Fatalf("%d bytes aren't compiled after 20 s", n)
+				}
+			}
+		})
+	}
+}
