@@ -17,12 +17,7 @@ import (
 // setConditions puts into a plan's conditions what its status says, and of which generation. stuck
 // is the reason why the plan can neither go on nor end; empty: it can.
 func (c *Controller) setConditions(rem *v1alpha1.Remediation, stuck string) {
-	limited := limitsTold(&c.floors, rem)
-	was := meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionLimited)
-	if rem.Status.Phase.Final() && was != nil {
-		limited = []metav1.Condition{*was} // what it kept to, whatever the flags are by now
-	}
-	kube.SetConditions(rem, c.clock.Now(), append(planConditions(rem, stuck), limited...)...)
+	kube.SetConditions(rem, c.clock.Now(), append(planConditions(rem, stuck), limitsTold(&c.floors, rem)...)...)
 }
 
 // tellAtRest has a plan that has ended say so of what people have asked of it since. Nothing
@@ -32,7 +27,11 @@ func (c *Controller) tellAtRest(ctx context.Context, rem *v1alpha1.Remediation) 
 		return nil
 	}
 	before := rem.DeepCopy()
-	c.setConditions(rem, "")
+	hold := planConditions(rem, "")
+	if limited := meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionLimited); limited != nil {
+		hold = append(hold, *limited) // what it kept to, whatever the flags are by now
+	}
+	kube.SetConditions(rem, c.clock.Now(), hold...)
 	if equality.Semantic.DeepEqual(before.Status, rem.Status) {
 		return nil
 	}

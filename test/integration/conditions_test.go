@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -62,7 +63,11 @@ func awaitByKubectl(ctx context.Context, condition string, obj client.Object) {
 		args = append(args, "--namespace", namespace)
 	}
 	_, _, err := suite.Kubectl(ctx, "", args...)
-	Expect(err).NotTo(HaveOccurred())
+	Expect(err).NotTo(HaveOccurred(), func() string {
+		live := untyped(obj)
+		Expect(suite.Get(ctx, live)).To(Succeed())
+		return fmt.Sprint(live.Object["status"])
+	})
 }
 
 // createUnseen creates an object, and expects kstatus to take it for one in progress before

@@ -44,7 +44,7 @@ func PolicyFiles(name, namespace, state string, more ...string) map[string]strin
 #   match:
 #     resources: [{apiGroups: [""], kinds: [ConfigMap]}]
 #     namespaces: [%[2]s]
-#     labelSelector: {matchLabels: {fixture: target}}
+#     objectSelector: {matchLabels: {fixture: target}}
 `, name, namespace, state)
 	for _, line := range more {
 		text += "#   " + line + "\n"

@@ -1,0 +1,69 @@
+package remediate
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// A plan that rests says of which generation it speaks, once, and keeps what it has told of
+// the flags that it kept to.
+func TestAPlanAtRestSpeaksOfWhatIsAskedOfIt(t *testing.T) {
+	limited := metav1.Condition{Type: v1alpha1.ConditionLimited, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAdministratorLimit,
+		LastTransitionTime: metav1.NewTime(time.Unix(1, 0))}
+	cases := map[string]struct {
+		reason string
+		told   []metav1.Condition
+		want   []string
+	}{
+		"flags that came later don't count": {reason: "it has ended", want: []string{"Complete", "Progressing", "Ready"}},
+		"those that it kept to are told":    {told: []metav1.Condition{limited}, want: []string{"Complete", "Limited", "Progressing", "Ready"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			scheme := runtime.NewScheme()
+			if err := v1alpha1.AddToScheme(scheme); err != nil {
+				t.Fatal(err)
+			}
+			rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan", Generation: 2},
+				Spec:   v1alpha1.RemediationSpec{Targets: 20, Strategy: v1alpha1.RemediationStrategy{Soak: &metav1.Duration{Duration: time.Second}}},
+				Status: v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseSucceeded, ObservedGeneration: 1, Sequence: 7, Conditions: tc.told}}
+			server := fake.NewClientBuilder().WithScheme(scheme).WithObjects(rem).WithStatusSubresource(rem).Build()
+			c := &Controller{client: server, clock: clocktesting.NewFakePassiveClock(time.Unix(9, 0)), floors: flags{MinSoak: time.Hour}.floors()}
+			var version string
+			for _, when := range []string{"first", "again"} {
+				now := &v1alpha1.Remediation{}
+				if err := server.Get(t.Context(), client.ObjectKeyFromObject(rem), now); err != nil {
+					t.Fatal(err)
+				}
+				if err := c.tellAtRest(t.Context(), now); err != nil {
+					t.Fatal(err)
+				}
+				if when == "again" && now.ResourceVersion != version {
+					t.Error("it is written again, though nothing has changed")
+				}
+				version = now.ResourceVersion
+				var types []string
+				for _, told := range now.Status.Conditions {
+					types = append(types, told.Type)
+				}
+				slices.Sort(types)
+				if !slices.Equal(types, tc.want) || now.Status.ObservedGeneration != 2 || now.Status.Sequence != 7 {
+					t.Errorf("%s, %s: %q of generation %d, sequence %d; want %q", when, tc.reason, types, now.Status.ObservedGeneration, now.Status.Sequence, tc.want)
+				}
+				if ready := meta.FindStatusCondition(now.Status.Conditions, v1alpha1.ConditionReady); ready.ObservedGeneration != 2 {
+					t.Errorf("%s: Ready speaks of generation %d", when, ready.ObservedGeneration)
+				}
+			}
+		})
+	}
+}
