@@ -14,8 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/format"
+	"sigs.k8s.io/yaml"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/source"
 	"evenkeel.dev/evenkeel/internal/policy/suite"
 	"evenkeel.dev/evenkeel/policies"
@@ -43,6 +45,7 @@ func TestLibraryLoadsAndCompiles(t *testing.T) {
 	}
 	got := map[string]v1alpha1.RemediationMode{}
 	for _, p := range loaded {
+		p.SetDefaults()
 		got[p.Name] = p.Spec.Remediation.Mode
 		if wanted := "https://evenkeel.dev/docs/policies/" + p.Name; p.Spec.RunbookURL != wanted {
 			t.Errorf("policy %s: runbook is %s, want %s", p.Name, p.Spec.RunbookURL, wanted)
@@ -128,6 +131,10 @@ func TestTheDocumentedPolicyWorks(t *testing.T) {
 	}
 	fsys := fstest.MapFS{}
 	for _, file := range documentedFile.FindAllStringSubmatch(string(page), -1) {
+		if file[1] == "smallest.yaml" {
+			smallestWorks(t, file[2])
+			continue
+		}
 		fsys[file[1]] = &fstest.MapFile{Data: []byte(file[2])}
 	}
 	if len(fsys) != 3 {
@@ -142,6 +149,22 @@ func TestTheDocumentedPolicyWorks(t *testing.T) {
 	}
 	if report.Passed != 6 {
 		t.Errorf("%d passed, want 3 unit tests and 3 examples", report.Passed)
+	}
+}
+
+// smallestWorks holds the policy that the page begins with to what the page says of it.
+func smallestWorks(t *testing.T, text string) {
+	t.Helper()
+	var p v1alpha1.ClusterRegoPolicy
+	if err := yaml.UnmarshalStrict([]byte(text), &p); err != nil {
+		t.Fatal(err)
+	}
+	want := v1alpha1.RegoPolicySpec{Title: p.Spec.Title, Match: v1alpha1.Match{Resources: p.Spec.Match.Resources}, Rego: v1alpha1.RegoSource{Main: p.Spec.Rego.Main}}
+	if diff := cmp.Diff(want, p.Spec); diff != "" {
+		t.Errorf("the smallest policy says more than it needs (-needs +says):\n%s", diff)
+	}
+	if err := catalog.New(catalog.Options{}).Set(&p); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -45,16 +45,16 @@ const (
 // +kubebuilder:resource:scope=Cluster,shortName=rembreaker,categories=evenkeel
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Scope",type=string,JSONPath=`.spec.scope.type`
-// +kubebuilder:printcolumn:name="Policy",type=string,JSONPath=`.spec.scope.policy`
-// +kubebuilder:printcolumn:name="Namespace",type=string,JSONPath=`.spec.scope.namespace`
 // +kubebuilder:printcolumn:name="Mode",type=string,JSONPath=`.spec.mode`
 // +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.state`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`
 // +kubebuilder:printcolumn:name="Failures",type=integer,JSONPath=`.status.failures`
-// +kubebuilder:printcolumn:name="Outcomes",type=integer,JSONPath=`.status.outcomes`
 // +kubebuilder:printcolumn:name="Next Probe",type=string,JSONPath=`.status.nextProbeAt`
-// +kubebuilder:printcolumn:name="Demoted",type=date,JSONPath=`.status.demoted.at`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Policy",type=string,priority=1,JSONPath=`.spec.scope.policy`
+// +kubebuilder:printcolumn:name="Namespace",type=string,priority=1,JSONPath=`.spec.scope.namespace`
+// +kubebuilder:printcolumn:name="Outcomes",type=integer,priority=1,JSONPath=`.status.outcomes`
+// +kubebuilder:printcolumn:name="Demoted",type=date,priority=1,JSONPath=`.status.demoted.at`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
 type RemediationBreaker struct {
 	metav1.TypeMeta   `json:",inline"`

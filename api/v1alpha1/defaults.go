@@ -7,7 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// The defaults of strategies and sources, as the CRD's schema also states them.
+// The defaults of strategies and sources. An absent field means its default: the schema
+// stores none, and whoever reads an object resolves them.
 const (
 	DefaultMaxInFlight         = 10
 	DefaultRetryLimit          = 5
@@ -32,10 +33,11 @@ const (
 	DefaultSourceMaxRemoved    = "50%"
 )
 
-// SetDefaults fills what the API server's schema would fill, for policies that
-// come from files.
+// SetDefaults resolves what is absent, for whoever reads a policy. It is never written
+// back: what is stored is what was authored.
 func (p *ClusterRegoPolicy) SetDefaults() {
 	s := &p.Spec
+	setDefault(&s.Severity, SeverityMedium)
 	setDefault(&s.Rego.Version, RegoV1)
 	s.Match.PodTemplates = orTrue(s.Match.PodTemplates)
 	s.Admission.setDefaults(s.EffectiveFailurePolicy())
@@ -62,7 +64,8 @@ func (s *RegoPolicySpec) EffectiveFailurePolicy() FailurePolicy {
 	return FailurePolicyIgnore
 }
 
-// SetDefaults fills what the API server's schema would fill.
+// SetDefaults resolves what is absent. A plan is made with all of it, so that it needs
+// no default later. Lists are changed in place: copy what others read first.
 func (r *RemediationStrategy) SetDefaults() {
 	if r.Mode == "" {
 		r.Mode = RemediationDisabled
@@ -118,7 +121,7 @@ func (r *RemediationStrategy) setPolicyDefaults() {
 	}
 }
 
-// SetDefaults fills what the API server's schema would fill.
+// SetDefaults resolves what is absent.
 func (b *BreakerStrategy) SetDefaults() {
 	setDefault(&b.ConsecutiveFailures, DefaultConsecutiveFailures)
 	setDefault(&b.FailurePercent, DefaultFailurePercent)

@@ -26,6 +26,9 @@ type RegoPolicyStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Revision string `json:"revision,omitempty"`
+	// inForce is what the policy does now, of its last good revision and with its defaults.
+	// +optional
+	InForce *PolicyInForce `json:"inForce,omitempty"`
 	// scan holds the figures of what lives in the cluster.
 	// +optional
 	Scan *ScanStatus `json:"scan,omitempty"`
@@ -38,6 +41,21 @@ type RegoPolicyStatus struct {
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// PolicyInForce is what a policy does, with its defaults, so that nobody needs to know
+// them who reads a table. What the administrator's limits or a breaker take from it
+// shows at the plans.
+type PolicyInForce struct {
+	// severity says how much a violation matters.
+	// +required
+	Severity Severity `json:"severity"`
+	// admissionAction says what becomes of a request whose object violates.
+	// +required
+	AdmissionAction AdmissionAction `json:"admissionAction"`
+	// remediationMode says how far remediation goes by itself.
+	// +required
+	RemediationMode RemediationMode `json:"remediationMode"`
 }
 
 // ScanStatus holds the figures of a policy's scan.

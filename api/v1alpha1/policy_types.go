@@ -84,15 +84,15 @@ const (
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=rego,categories=evenkeel
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="Severity",type=string,JSONPath=`.spec.severity`
-// +kubebuilder:printcolumn:name="Admission",type=string,JSONPath=`.spec.admission.action`
-// +kubebuilder:printcolumn:name="Scanned",type=integer,JSONPath=`.status.scan.scanned`
+// +kubebuilder:printcolumn:name="Severity",type=string,JSONPath=`.status.inForce.severity`
+// +kubebuilder:printcolumn:name="Admission",type=string,JSONPath=`.status.inForce.admissionAction`
 // +kubebuilder:printcolumn:name="Violating",type=integer,JSONPath=`.status.scan.violating`
-// +kubebuilder:printcolumn:name="Scan",type=string,JSONPath=`.status.scan.state`
-// +kubebuilder:printcolumn:name="Fixes",type=string,JSONPath=`.spec.remediation.mode`
+// +kubebuilder:printcolumn:name="Fixes",type=string,JSONPath=`.status.inForce.remediationMode`
 // +kubebuilder:printcolumn:name="Rollout",type=string,JSONPath=`.status.remediation.phase`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Scan",type=string,priority=1,JSONPath=`.status.scan.state`
+// +kubebuilder:printcolumn:name="Scanned",type=integer,priority=1,JSONPath=`.status.scan.scanned`
 // +kubebuilder:printcolumn:name="Waived",type=integer,priority=1,JSONPath=`.status.scan.waived`
 // +kubebuilder:printcolumn:name="Title",type=string,priority=1,JSONPath=`.spec.title`
 // +kubebuilder:printcolumn:name="Owner",type=string,priority=1,JSONPath=`.spec.owner`
@@ -119,7 +119,10 @@ type ClusterRegoPolicyList struct {
 	Items           []ClusterRegoPolicy `json:"items"`
 }
 
-// RegoPolicySpec is the desired state of a ClusterRegoPolicy.
+// RegoPolicySpec is the desired state of a ClusterRegoPolicy. A policy that acts, by
+// admission.action: Deny or a remediation.mode, needs an owner and a runbook.
+// +kubebuilder:validation:XValidation:rule="has(self.owner) || !(has(self.admission) && has(self.admission.action) && self.admission.action == 'Deny' || has(self.remediation) && has(self.remediation.mode) && self.remediation.mode != 'Disabled')",message="owner is required once admission.action is Deny or remediation.mode isn't Disabled: name the team that answers for the rule, which is told when it does harm"
+// +kubebuilder:validation:XValidation:rule="has(self.runbookURL) || !(has(self.admission) && has(self.admission.action) && self.admission.action == 'Deny' || has(self.remediation) && has(self.remediation.mode) && self.remediation.mode != 'Disabled')",message="runbookURL is required once admission.action is Deny or remediation.mode isn't Disabled: whoever is refused or paged must know where to look"
 type RegoPolicySpec struct {
 	// title is one line for people, shown in messages and dashboards.
 	// +required
@@ -130,19 +133,21 @@ type RegoPolicySpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	Description string `json:"description,omitempty"`
-	// owner is the team that answers for the rule and gets its escalations.
-	// +required
+	// owner is the team that answers for the rule and gets its escalations. Required once
+	// admission.action is Deny or remediation.mode isn't Disabled.
+	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=120
-	Owner string `json:"owner"`
-	// severity says how much a violation matters.
-	// +required
-	Severity Severity `json:"severity"`
-	// runbookURL is where the person on call finds what to do.
-	// +required
+	Owner string `json:"owner,omitempty"`
+	// severity says how much a violation matters. Default: Medium.
+	// +optional
+	Severity Severity `json:"severity,omitempty"`
+	// runbookURL is where the person on call finds what to do. Required once
+	// admission.action is Deny or remediation.mode isn't Disabled.
+	// +optional
 	// +kubebuilder:validation:Pattern=`^https?://.+`
 	// +kubebuilder:validation:MaxLength=1024
-	RunbookURL string `json:"runbookURL"`
+	RunbookURL string `json:"runbookURL,omitempty"`
 	// rego is the rule.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="!has(self.libraries) || !self.libraries.exists(l, l.name == (has(self.file) ? self.file : 'main.rego'))",message="a library bears the file name of rego.main (rego.file, or main.rego): give it another"
@@ -157,22 +162,26 @@ type RegoPolicySpec struct {
 	Parameters *apiextensionsv1.JSON `json:"parameters,omitempty"`
 	// admission says what admission does with what violates the rule.
 	// +optional
-	// +kubebuilder:default={}
-	Admission Admission `json:"admission,omitempty"`
+	Admission Admission `json:"admission,omitempty,omitzero"`
 	// remediation says whether and how violations are put right.
 	// +optional
-	// +kubebuilder:default={}
-	Remediation RemediationStrategy `json:"remediation,omitempty"`
+	Remediation RemediationStrategy `json:"remediation,omitempty,omitzero"`
 }
 
 // MainModule is the file name of a policy's main module that gives none.
 const MainModule = "main.rego"
 
+// Acts says whether the policy does more than tell: it refuses requests, or remediates.
+// Somebody answers for that.
+func (s *RegoPolicySpec) Acts() bool {
+	mode := s.Remediation.Mode
+	return s.Admission.Action == AdmissionDeny || mode != "" && mode != RemediationDisabled
+}
+
 // RegoSource is a rule in Rego.
 type RegoSource struct {
 	// version is the syntax that main and libraries are written in. Default: v1.
 	// +optional
-	// +kubebuilder:default=v1
 	Version RegoVersion `json:"version,omitempty"`
 	// file is the file name that error messages use for main, for example
 	// security/host_namespaces.rego. Default: main.rego.
@@ -220,7 +229,6 @@ type RegoLibrary struct {
 type Admission struct {
 	// action says what becomes of a request whose object violates. Default: Audit.
 	// +optional
-	// +kubebuilder:default=Audit
 	Action AdmissionAction `json:"action,omitempty"`
 	// failurePolicy says what becomes of a request when the rule can't be evaluated.
 	// Default: Fail for Critical and High, Ignore for the others.
@@ -233,7 +241,6 @@ type Admission struct {
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=4
-	// +kubebuilder:default={CREATE,UPDATE}
 	Operations []Operation `json:"operations,omitempty"`
 	// exempt are those whose requests admission doesn't judge. The scan judges the
 	// objects all the same.
@@ -243,7 +250,6 @@ type Admission struct {
 	// already there before it and what violates is unchanged: Allow, so that an old
 	// violation never blocks a hotfix of something else, or Deny. Default: Allow.
 	// +optional
-	// +kubebuilder:default=Allow
 	ExistingViolations ExistingViolations `json:"existingViolations,omitempty"`
 }
 
@@ -298,7 +304,6 @@ type Match struct {
 	// workload by the scan, and by admission excused for what it violates there.
 	// Default: true.
 	// +optional
-	// +kubebuilder:default=true
 	PodTemplates *bool `json:"podTemplates,omitempty"`
 }
 

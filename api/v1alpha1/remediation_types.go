@@ -58,14 +58,14 @@ func (p RemediationPhase) Final() bool {
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Policy",type=string,JSONPath=`.spec.policy.name`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
-// +kubebuilder:printcolumn:name="Wave",type=string,JSONPath=`.status.waveLabel`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`
 // +kubebuilder:printcolumn:name="Targets",type=integer,JSONPath=`.spec.targets`
 // +kubebuilder:printcolumn:name="Done",type=integer,JSONPath=`.status.counts.done`
-// +kubebuilder:printcolumn:name="Skipped",type=integer,JSONPath=`.status.counts.skipped`
 // +kubebuilder:printcolumn:name="Failed",type=integer,JSONPath=`.status.counts.failed`
-// +kubebuilder:printcolumn:name="Reverted",type=integer,JSONPath=`.status.counts.reverted`
-// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Wave",type=string,priority=1,JSONPath=`.status.waveLabel`
+// +kubebuilder:printcolumn:name="Skipped",type=integer,priority=1,JSONPath=`.status.counts.skipped`
+// +kubebuilder:printcolumn:name="Reverted",type=integer,priority=1,JSONPath=`.status.counts.reverted`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
 type Remediation struct {
 	metav1.TypeMeta   `json:",inline"`

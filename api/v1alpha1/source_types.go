@@ -81,14 +81,12 @@ type PolicySourceSpec struct {
 	// interval is how often the repository is asked for a new revision, and the
 	// policies are compared with it, give or take a tenth. Default: 5m; at least 10s.
 	// +optional
-	// +kubebuilder:default="5m"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="interval must be a duration from 10s to 24h, such as 30s, 5m or 1h30m"
 	Interval metav1.Duration `json:"interval,omitzero"`
 	// timeout is how long one look at the repository may take. Default: 60s.
 	// +optional
-	// +kubebuilder:default="60s"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('1s') && duration(self) <= duration('30m')",message="timeout must be a duration from 1s to 30m, such as 30s, 5m or 1h30m"
@@ -111,7 +109,6 @@ type PolicySourceSpec struct {
 	// prune removes policies that have left the repository. With false they stay in
 	// force, also when this object is deleted. Default: true.
 	// +optional
-	// +kubebuilder:default=true
 	Prune *bool `json:"prune,omitempty"`
 	// maxRemoved is how many of this source's policies one revision, or one change of
 	// path, include or exclude, may remove: a number, or a percentage of those in the
@@ -119,7 +116,6 @@ type PolicySourceSpec struct {
 	// refused as a whole, until a person accepts that very revision by the annotation
 	// evenkeel.dev/accept-revision. Default: 50%.
 	// +optional
-	// +kubebuilder:default="50%"
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 2000 : self.matches('^([0-9]|[1-9][0-9]|100)%$')",message="maxRemoved must be a number from 0 to 2000, or a percentage from 0% to 100%"
 	MaxRemoved *intstr.IntOrString `json:"maxRemoved,omitempty"`
 	// history says which revisions may follow the one in force. FastForwardOnly takes
@@ -128,13 +124,11 @@ type PolicySourceSpec struct {
 	// by its hash is always taken, and so is one that a person accepts by the
 	// annotation evenkeel.dev/accept-revision. Default: FastForwardOnly.
 	// +optional
-	// +kubebuilder:default=FastForwardOnly
 	History SourceHistory `json:"history,omitempty"`
 	// deletionPolicy says what becomes of the policies when this object is deleted.
 	// Orphan leaves them in force, without an owner. Delete removes them; not with
 	// prune: false, nor while suspended. Default: Orphan.
 	// +optional
-	// +kubebuilder:default=Orphan
 	DeletionPolicy SourceDeletionPolicy `json:"deletionPolicy,omitempty"`
 	// overrides change policies on their way from the repository, in this order.
 	// +optional

@@ -36,14 +36,12 @@ type AnalysisMetric struct {
 	SuccessCondition string `json:"successCondition"`
 	// interval is the time between two samples. Default: 30s.
 	// +optional
-	// +kubebuilder:default="30s"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="interval must be a duration from 1s to 1h, such as 30s, 5m or 1h30m"
 	Interval metav1.Duration `json:"interval,omitempty,omitzero"`
 	// samples is how many samples in a row must meet the condition. Default: 3.
 	// +optional
-	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	Samples int32 `json:"samples,omitempty"`

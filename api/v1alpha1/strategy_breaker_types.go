@@ -7,27 +7,23 @@ type BreakerStrategy struct {
 	// consecutiveFailures opens the breaker when so many targets fail in a row.
 	// Default: 3.
 	// +optional
-	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	ConsecutiveFailures int32 `json:"consecutiveFailures,omitempty"`
 	// failurePercent opens the breaker when failures reach this percentage of the
 	// outcomes in the window. Default: 20.
 	// +optional
-	// +kubebuilder:default=20
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	FailurePercent int32 `json:"failurePercent,omitempty"`
 	// minSamples is how many outcomes the window needs before failurePercent
 	// counts. Default: 5.
 	// +optional
-	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
 	MinSamples int32 `json:"minSamples,omitempty"`
 	// window is the length of the rolling window, kept in 6 buckets. Default: 30m.
 	// +optional
-	// +kubebuilder:default="30m"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('6s') && duration(self) <= duration('24h')",message="window must be a duration from 6s to 24h, such as 30s, 5m or 1h30m"
@@ -35,15 +31,13 @@ type BreakerStrategy struct {
 	// cooldown is how long the breaker stays open the first time; it doubles
 	// with each further opening, up to 24h. Default: 30m.
 	// +optional
-	// +kubebuilder:default="30m"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="cooldown must be a duration from 1s to 24h, such as 30s, 5m or 1h30m"
 	Cooldown metav1.Duration `json:"cooldown,omitempty,omitzero"`
 	// storm opens the breaker when many objects begin to violate the policy at once.
 	// +optional
-	// +kubebuilder:default={}
-	Storm StormStrategy `json:"storm,omitempty"`
+	Storm StormStrategy `json:"storm,omitempty,omitzero"`
 	// slo opens the breaker when a service's error budget burns, whatever burns it.
 	// +optional
 	SLO *SLOStrategy `json:"slo,omitempty"`
@@ -56,7 +50,6 @@ type StormStrategy struct {
 	// newViolations opens the breaker when so many more objects violate the policy
 	// than at the least within the window. Default: 100.
 	// +optional
-	// +kubebuilder:default=100
 	// +kubebuilder:validation:Minimum=1
 	NewViolations int32 `json:"newViolations,omitempty"`
 }
@@ -79,7 +72,6 @@ type SLOStrategy struct {
 	Objective string `json:"objective"`
 	// period is the time that the error budget is meant for, at least 1h. Default: 720h.
 	// +optional
-	// +kubebuilder:default="720h"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('1h') && duration(self) <= duration('8760h')",message="period must be a duration from 1h to 8760h, such as 30s, 5m or 1h30m"

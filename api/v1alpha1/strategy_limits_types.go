@@ -46,7 +46,6 @@ type MaintenanceWindow struct {
 	Duration metav1.Duration `json:"duration"`
 	// timeZone is the IANA name of the zone that schedule is read in. Default: UTC.
 	// +optional
-	// +kubebuilder:default=UTC
 	// +kubebuilder:validation:MaxLength=64
 	TimeZone string `json:"timeZone,omitempty"`
 }
@@ -93,7 +92,6 @@ type ApprovalStrategy struct {
 	// timeout is how long an answer is waited for before people are told; the
 	// plan goes on waiting. Default: 24h.
 	// +optional
-	// +kubebuilder:default="24h"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('1s') && duration(self) <= duration('720h')",message="timeout must be a duration from 1s to 720h, such as 30s, 5m or 1h30m"
@@ -104,7 +102,6 @@ type ApprovalStrategy struct {
 type EscalationStrategy struct {
 	// deadline is how long a rollout may be held before people are told. Default: 30m.
 	// +optional
-	// +kubebuilder:default="30m"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('1s') && duration(self) <= duration('168h')",message="deadline must be a duration from 1s to 168h, such as 30s, 5m or 1h30m"
@@ -116,13 +113,11 @@ type EscalationStrategy struct {
 type HistoryStrategy struct {
 	// limit is the largest number of ended plans that are kept. Default: 10.
 	// +optional
-	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	Limit int32 `json:"limit,omitempty"`
 	// maxAge is how long an ended plan is kept. Default: 720h.
 	// +optional
-	// +kubebuilder:default="720h"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('1s') && duration(self) <= duration('43800h')",message="maxAge must be a duration from 1s to 43800h, such as 30s, 5m or 1h30m"

@@ -52,18 +52,15 @@ func (m RemediationMode) Runs() bool {
 type RemediationStrategy struct {
 	// mode says how far remediation goes by itself. Default: Disabled.
 	// +optional
-	// +kubebuilder:default=Disabled
 	Mode RemediationMode `json:"mode,omitempty"`
 	// allowedActions are the verbs that the policy's fixes may use. Default: Patch.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=8
-	// +kubebuilder:default={Patch}
 	AllowedActions []ActionType `json:"allowedActions,omitempty"`
 	// canary is the first, smallest step.
 	// +optional
-	// +kubebuilder:default={}
-	Canary CanaryStrategy `json:"canary,omitempty"`
+	Canary CanaryStrategy `json:"canary,omitempty,omitzero"`
 	// waves are the steps after the canary: each the share of all targets that
 	// is mended when the wave is done, as a count or a percentage, never
 	// falling, ending with "100%". Percentages round down, at least 1.
@@ -71,7 +68,6 @@ type RemediationStrategy struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
-	// +kubebuilder:default={"5%","25%","100%"}
 	// +kubebuilder:validation:items:XIntOrString
 	// +kubebuilder:validation:items:Pattern=`^([1-9][0-9]?|100)%$`
 	// +kubebuilder:validation:items:XValidation:rule="type(self) != int || self >= 1",message="a wave must be a count of at least 1, or a percentage from 1% to 100%"
@@ -88,14 +84,12 @@ type RemediationStrategy struct {
 	// maxInFlight is the largest number of targets being written or waiting
 	// for their verification within a wave. Default: 10.
 	// +optional
-	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	MaxInFlight int32 `json:"maxInFlight,omitempty"`
 	// soak is how long a wave must stay verified without a break before the
 	// next begins; 0s asks for none beyond the verification. Default: 1m.
 	// +optional
-	// +kubebuilder:default="1m"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('0s') && duration(self) <= duration('168h')",message="soak must be a duration from 0s to 168h, such as 30s, 5m or 1h30m"
@@ -103,7 +97,6 @@ type RemediationStrategy struct {
 	// progressDeadline is the longest time that a wave's targets may take to be
 	// verified, soak not counted; then the wave is rolled back. Default: 10m.
 	// +optional
-	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="progressDeadline must be a duration from 1s to 24h, such as 30s, 5m or 1h30m"
@@ -111,7 +104,6 @@ type RemediationStrategy struct {
 	// retryLimit is how often one target is tried again after a transient error
 	// before it counts as failed. Default: 5.
 	// +optional
-	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=20
 	RetryLimit *int32 `json:"retryLimit,omitempty"`
@@ -134,33 +126,26 @@ type RemediationStrategy struct {
 	// approval says who must say yes to a plan in mode Manual, and for how long
 	// the answer is waited for.
 	// +optional
-	// +kubebuilder:default={}
-	Approval ApprovalStrategy `json:"approval,omitempty"`
+	Approval ApprovalStrategy `json:"approval,omitempty,omitzero"`
 	// onFailure says what happens when a wave fails its verification. Default: Rollback.
 	// +optional
-	// +kubebuilder:default=Rollback
 	OnFailure FailureAction `json:"onFailure,omitempty"`
 	// rollbackScope says how much a rollback undoes. Default: Wave.
 	// +optional
-	// +kubebuilder:default=Wave
 	RollbackScope RollbackScope `json:"rollbackScope,omitempty"`
 	// managedObjects says what happens to objects that another tool manages
 	// (Argo CD, Flux, Helm, Config Sync). Default: Notify.
 	// +optional
-	// +kubebuilder:default=Notify
 	ManagedObjects ManagedObjectsPolicy `json:"managedObjects,omitempty"`
 	// escalation says when people are told.
 	// +optional
-	// +kubebuilder:default={}
-	Escalation EscalationStrategy `json:"escalation,omitempty"`
+	Escalation EscalationStrategy `json:"escalation,omitempty,omitzero"`
 	// history says how long ended plans stay readable.
 	// +optional
-	// +kubebuilder:default={}
-	History HistoryStrategy `json:"history,omitempty"`
+	History HistoryStrategy `json:"history,omitempty,omitzero"`
 	// breaker says when the policy's circuit breaker opens.
 	// +optional
-	// +kubebuilder:default={}
-	Breaker BreakerStrategy `json:"breaker,omitempty"`
+	Breaker BreakerStrategy `json:"breaker,omitempty,omitzero"`
 }
 
 // CanaryStrategy is the first, smallest step of a rollout.
@@ -168,7 +153,6 @@ type CanaryStrategy struct {
 	// size is the number of targets in the canary, as a count or a percentage
 	// of all targets (rounded down, at least 1). Default: 1.
 	// +optional
-	// +kubebuilder:default=1
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 : self.matches('^([1-9][0-9]?|100)%$')",message="size must be a count of at least 1, or a percentage from 1% to 100%"
 	Size *intstr.IntOrString `json:"size,omitempty"`

@@ -88,6 +88,7 @@ func policyNames(ctx context.Context, c client.Reader) ([]string, error) {
 	list := &v1alpha1.ClusterRegoPolicyList{}
 	return listed(ctx, c, list, func() (out []string) {
 		for _, p := range list.Items {
+			p.SetDefaults()
 			out = append(out, fmt.Sprintf("%s\tPolicy, %s, %s", p.Name, p.Spec.Severity, p.Spec.Title))
 		}
 		return out

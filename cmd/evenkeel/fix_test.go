@@ -98,6 +98,7 @@ func TestFixThenCheckIsCleanForEveryExampleOfTheLibrary(t *testing.T) {
 		}
 	}
 	for _, p := range policies {
+		p.Definition.SetDefaults()
 		if offers := p.Definition.Spec.Remediation.Mode != v1alpha1.RemediationDisabled; offers != (fixed[p.Definition.Name] > 0) {
 			t.Errorf("policy %s has %d examples of a fix, and offers one: %v", p.Definition.Name, fixed[p.Definition.Name], offers)
 		}

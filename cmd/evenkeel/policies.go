@@ -75,7 +75,9 @@ func (c *policyChoice) read(ctx context.Context) (*policySet, error) {
 			}
 		}
 	default:
-		set.policies, err = source.Load(policies.FS, ".")
+		var shipped []*v1alpha1.ClusterRegoPolicy
+		shipped, err = source.Load(policies.FS, ".")
+		set.add(shipped...)
 	}
 	if err != nil {
 		return nil, err

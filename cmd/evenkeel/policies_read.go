@@ -73,8 +73,16 @@ func (s *policySet) addRego(dir string) error {
 	if err != nil {
 		return &exitError{exitFailure, located(tree, err)}
 	}
-	s.policies = append(s.policies, loaded...)
+	s.add(loaded...)
 	return nil
+}
+
+// add adds policies, with what is absent resolved: they are read, never written.
+func (s *policySet) add(policies ...*v1alpha1.ClusterRegoPolicy) {
+	for _, p := range policies {
+		p.SetDefaults()
+	}
+	s.policies = append(s.policies, policies...)
 }
 
 // addDocuments adds the policies among the objects, and the waivers: one
@@ -91,8 +99,7 @@ func (s *policySet) addDocuments(documents []manifest.Document, namespace string
 		case "ClusterRegoPolicy":
 			p := &v1alpha1.ClusterRegoPolicy{}
 			if err = strictly(d.Object, p); err == nil {
-				p.SetDefaults()
-				s.policies = append(s.policies, p)
+				s.add(p)
 			}
 		case "Waiver":
 			err = s.addWaiver(d, &v1alpha1.Waiver{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}})
@@ -148,7 +155,7 @@ func (s *policySet) addCluster(ctx context.Context, flags *clusterFlags) error {
 		return failure("list namespaces", err)
 	}
 	for i := range policies.Items {
-		s.policies = append(s.policies, &policies.Items[i])
+		s.add(&policies.Items[i])
 	}
 	s.waivers = append(s.waivers, waivers...)
 	s.namespaces = map[string]map[string]any{}

@@ -91,7 +91,7 @@ func TestBuildListsAllProblems(t *testing.T) {
 	out, message, code := invoke(t, newBuildCommand(), top)
 	file := filepath.Join(top, "security/host_namespaces/host_namespaces.rego")
 	want := "problems found: 2\n" +
-		file + `:1: organizations: the owner is missing: name the team that answers for the rule` + "\n" +
+		file + `:1: organizations: the owner is missing, and the policy refuses requests or remediates: name the team that answers for the rule, which is told when it does harm` + "\n" +
 		file + `:14: custom.severity: "critical" isn't known: give one of Critical High Medium Low`
 	if code != exitFailed || out != "" || message != want {
 		t.Errorf("code %d, output %q, message\n%s\nwant code 1 and\n%s", code, out, message, want)

@@ -25,6 +25,9 @@ func (in *Installation) policyList(ctx context.Context) ([]v1alpha1.ClusterRegoP
 	if err := in.Client.List(ctx, list); err != nil {
 		return nil, []Finding{unread("policies", err)}
 	}
+	for i := range list.Items {
+		list.Items[i].SetDefaults()
+	}
 	return list.Items, nil
 }
 

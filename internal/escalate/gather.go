@@ -30,6 +30,9 @@ func gather(ctx context.Context, reader client.Reader) (State, error) {
 	if err := list(ctx, reader, plans); err != nil {
 		return State{}, err
 	}
+	for i := range policies.Items {
+		policies.Items[i].SetDefaults()
+	}
 	return State{Policies: policies.Items, Breakers: breakers.Items, Remediations: plans.Items}, nil
 }
 

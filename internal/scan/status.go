@@ -32,7 +32,7 @@ func applyStatus(p *v1alpha1.ClusterRegoPolicy, c catalog.Status, summary *Summa
 			return c.Type == v1alpha1.ConditionSlow // it is of now
 		})
 	}
-	s.Revision = c.Revision
+	s.Revision, s.InForce = c.Revision, c.InForce
 	s.Scan = nil
 	if summary != nil {
 		s.Scan = scanStatus(summary)

@@ -61,7 +61,9 @@ func writeFinding(b *strings.Builder, r *policy.Request, f *finding, shown []pol
 	if f.altered {
 		b.WriteString("\n  It violated this before, but what violates has been changed, for example what a container runs: so it counts. Leave that as it was, put it right, or ask for a waiver.")
 	}
-	b.WriteString("\n  Runbook: " + f.runbook)
+	if f.runbook != "" {
+		b.WriteString("\n  Runbook: " + f.runbook)
+	}
 }
 
 // unjudged is the message of a request that is refused because some policy

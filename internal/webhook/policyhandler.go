@@ -112,6 +112,7 @@ func (h *PolicyHandler) answer(ctx context.Context, req *policy.Request) (respon
 		return resp, decisionDenied
 	}
 	defer end()
+	p.SetDefaults()
 	found := h.Checker.Check(&p)
 	if len(found) == 0 {
 		resp.Warnings = notAtAdmission(&p)

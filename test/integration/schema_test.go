@@ -22,7 +22,10 @@ var _ = Describe("The schema", func() {
 			Expect(suite.API.Create(ctx, policy, client.DryRunAll)).To(MatchError(ContainSubstring(says)))
 		},
 		Entry("without a title", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Title = "" }, "spec.title"),
-		Entry("without an owner", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Owner = "" }, "spec.owner"),
+		Entry("that refuses, and nobody answers for", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Owner, p.Spec.Admission.Action = "", "Deny" }, "owner is required"),
+		Entry("that mends, and nobody answers for", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Owner, p.Spec.Remediation.Mode = "", "DryRun" }, "owner is required"),
+		Entry("that refuses without a runbook", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.RunbookURL, p.Spec.Admission.Action = "", "Deny" }, "must know where to look"),
+		Entry("that mends without a runbook", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.RunbookURL, p.Spec.Remediation.Mode = "", "Manual" }, "must know where to look"),
 		Entry("of unknown severity", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Severity = "Fatal" }, "spec.severity"),
 		Entry("whose runbook is no link", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.RunbookURL = "ask Bob" }, "spec.runbookURL"),
 		Entry("without Rego", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Main = "" }, "spec.rego.main"),

@@ -26,17 +26,6 @@ var _ = Describe("The schema of policy sources", func() {
 		return src
 	}
 
-	It("fills in what is left out", func(ctx context.Context) {
-		src := source()
-		Expect(suite.API.Create(ctx, src, client.DryRunAll)).To(Succeed())
-		Expect(src.Spec.Interval.Duration).To(Equal(v1alpha1.DefaultSourceInterval))
-		Expect(src.Spec.Timeout.Duration).To(Equal(v1alpha1.DefaultSourceTimeout))
-		Expect(src.Spec.Prune).To(HaveValue(BeTrue()))
-		Expect(src.Spec.MaxRemoved).To(HaveValue(Equal(intstr.FromString(v1alpha1.DefaultSourceMaxRemoved))))
-		Expect(src.Spec.History).To(Equal(v1alpha1.HistoryFastForwardOnly))
-		Expect(src.Spec.DeletionPolicy).To(Equal(v1alpha1.DeletionOrphan))
-	})
-
 	DescribeTable("takes", func(ctx context.Context, change func(*v1alpha1.PolicySourceSpec)) {
 		Expect(suite.API.Create(ctx, source(change), client.DryRunAll)).To(Succeed())
 	},

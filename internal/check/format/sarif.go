@@ -61,7 +61,10 @@ func addRule(run *sarif.Run, p *v1alpha1.ClusterRegoPolicy) {
 	if run.GetRuleIndex(p.Name) >= 0 {
 		return
 	}
-	help := strings.TrimSpace(p.Spec.Description + "\n\nRunbook: " + p.Spec.RunbookURL)
+	help := p.Spec.Description
+	if p.Spec.RunbookURL != "" {
+		help = strings.TrimSpace(help + "\n\nRunbook: " + p.Spec.RunbookURL)
+	}
 	rule := run.AddRule(p.Name).WithName(p.Name).WithDescription(p.Spec.Title).WithMarkdownHelp(help)
 	if p.Spec.Description != "" {
 		rule.WithFullDescription(sarif.NewMultiformatMessageString().WithText(p.Spec.Description))

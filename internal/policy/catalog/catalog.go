@@ -36,6 +36,8 @@ type Status struct {
 	Revision string
 	// Generation is that of the definition in force; 0 when there is none.
 	Generation int64
+	// InForce is what the definition in force does; nil when there is none.
+	InForce *v1alpha1.PolicyInForce
 	// Slow says that evaluations of the revision were stopped at a limit again and
 	// again of late, as this process saw it.
 	Slow bool
@@ -154,6 +156,7 @@ func (c *Catalog) Status(name string) (Status, bool) {
 	status := Status{Revision: e.revision(), Err: e.problem}
 	if e.compiled != nil {
 		status.Generation = e.compiled.Policy().Generation
+		status.InForce = inForce(&e.compiled.Policy().Spec)
 		status.Slow = c.slow.is(e.compiled, c.clock.Now())
 	}
 	return status, true

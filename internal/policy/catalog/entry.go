@@ -53,12 +53,14 @@ func compile(old *entry, p *v1alpha1.ClusterRegoPolicy) (*rego.Compiled, error) 
 }
 
 // strip copies what counts of a definition: a status or bookkeeping by the API
-// server is no change of policy.
+// server is no change of policy. What is absent is resolved here, for all who read a
+// policy by the catalog.
 func strip(p *v1alpha1.ClusterRegoPolicy) *v1alpha1.ClusterRegoPolicy {
 	kept := p.DeepCopy()
 	kept.Status = v1alpha1.RegoPolicyStatus{}
 	kept.ManagedFields = nil
 	kept.ResourceVersion = ""
+	kept.SetDefaults()
 	return kept
 }
 
@@ -73,6 +75,10 @@ func (e *entry) definition() *v1alpha1.ClusterRegoPolicy {
 		return e.newest
 	}
 	return e.compiled.Policy()
+}
+
+func inForce(s *v1alpha1.RegoPolicySpec) *v1alpha1.PolicyInForce {
+	return &v1alpha1.PolicyInForce{Severity: s.Severity, AdmissionAction: s.Admission.Action, RemediationMode: s.Remediation.Mode}
 }
 
 func (e *entry) revision() string {

@@ -127,7 +127,6 @@ func (c *constraint) policy(name string, t *template, rego source, opts Options)
 			},
 		},
 	}
-	p.SetDefaults()
 	return p, refused, nil
 }
 

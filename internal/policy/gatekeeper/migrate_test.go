@@ -174,7 +174,7 @@ func TestAPolicySaysWhatItsConstraintSaid(t *testing.T) {
 	got := []any{spec.Title, spec.Description, spec.Owner, spec.RunbookURL, spec.Severity, spec.Rego.Version, len(spec.Rego.Modules()),
 		spec.Admission.Action, spec.Admission.FailurePolicy, spec.Admission.ExistingViolations, *spec.Match.PodTemplates, spec.Remediation.Mode}
 	want := []any{"Required annotations (bear-owner)", "Every object says who keeps it.", "team", "https://example.com/bear-owner",
-		v1alpha1.SeverityHigh, v1alpha1.RegoV0, 2, v1alpha1.AdmissionWarn, v1alpha1.FailurePolicyIgnore, v1alpha1.ExistingDeny, false, v1alpha1.RemediationDisabled}
+		v1alpha1.SeverityHigh, v1alpha1.RegoV0, 2, v1alpha1.AdmissionWarn, v1alpha1.FailurePolicyIgnore, v1alpha1.ExistingDeny, false, v1alpha1.RemediationMode("")}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("policy (-want +got):\n%s", diff)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/utils/ptr"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
@@ -153,10 +154,15 @@ func TestRevision(t *testing.T) {
 		change func(*v1alpha1.ClusterRegoPolicy)
 		same   bool
 	}{
-		"another title":       {"it is for people", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Title = "t" }, true},
-		"another enforcement": {"the verdict is the same", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Admission.Action = "Deny" }, true},
-		"another strategy":    {"the fix is the same", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Remediation.MaxInFlight = 3 }, true},
-		"defaults written":    {"they mean the same", func(p *v1alpha1.ClusterRegoPolicy) { p.SetDefaults() }, true},
+		"another title":        {"it is for people", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Title = "t" }, true},
+		"another enforcement":  {"the verdict is the same", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Admission.Action = "Deny" }, true},
+		"another strategy":     {"the fix is the same", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Remediation.MaxInFlight = 3 }, true},
+		"defaults written":     {"they mean the same", func(p *v1alpha1.ClusterRegoPolicy) { p.SetDefaults() }, true},
+		"severity written":     {"it means the same", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Severity = v1alpha1.SeverityMedium }, true},
+		"podTemplates written": {"it means the same", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Match.PodTemplates = ptr.To(true) }, true},
+		"operations written": {"they mean the same", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Admission.Operations = []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate}
+		}, true},
 		"parameters rewritten": {"order and blanks mean nothing", func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Spec.Parameters.Raw = []byte(`{"b":[2],"a":1}`)
 		}, true},

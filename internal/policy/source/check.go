@@ -34,9 +34,7 @@ func (c *checker) check() {
 	c.checkID()
 	c.checkTexts()
 	c.checkOwner()
-	if c.runbook() == "" {
-		c.wrong("related_resources", "the runbook is missing: give its URL (https://…) as the first ref")
-	}
+	c.checkRunbook()
 	c.checkEnums()
 	if err := match.Validate(&v1alpha1.ClusterRegoPolicy{Spec: v1alpha1.RegoPolicySpec{Match: c.custom.Match, Admission: c.custom.Admission}}); err != nil {
 		c.wrong("custom.match", "%v", err)
@@ -70,18 +68,30 @@ func (c *checker) checkTexts() {
 func (c *checker) checkOwner() {
 	owners := c.Organizations
 	switch {
-	case len(owners) == 0 || strings.TrimSpace(owners[0]) == "":
-		c.wrong("organizations", "the owner is missing: name the team that answers for the rule")
+	case c.owner() == "" && c.acts():
+		c.wrong("organizations", "the owner is missing, and the policy refuses requests or remediates: name the team that answers for the rule, which is told when it does harm")
 	case len(owners) > 1:
 		c.wrong("organizations", "%d are named: name the one team that answers for the rule", len(owners))
 	}
 }
 
+func (c *checker) checkRunbook() {
+	switch {
+	case c.runbook() != "":
+	case len(c.RelatedResources) > 0:
+		c.wrong("related_resources", "the first ref isn't the runbook's URL: give that, https://…")
+	case c.acts():
+		c.wrong("related_resources", "the runbook is missing, and the policy refuses requests or remediates: give its URL (https://…) as the first ref, so that whoever is refused or paged knows where to look")
+	}
+}
+
+// acts is what the API asks of the policy as it would be.
+func (c *checker) acts() bool {
+	return (&v1alpha1.RegoPolicySpec{Admission: c.custom.Admission, Remediation: c.custom.Remediation}).Acts()
+}
+
 func (c *checker) checkEnums() {
 	meta := c.custom
-	if meta.Severity == "" {
-		c.wrong("custom.severity", "it is missing: give Critical, High, Medium or Low")
-	}
 	checkEnum(c, "custom.severity", meta.Severity,
 		v1alpha1.SeverityCritical, v1alpha1.SeverityHigh, v1alpha1.SeverityMedium, v1alpha1.SeverityLow)
 	checkEnum(c, "custom.admission.action", meta.Admission.Action,

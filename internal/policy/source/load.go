@@ -19,7 +19,7 @@ import (
 // whose package METADATA has custom.id. All other modules are libraries: they are
 // read from root and from LibraryDir at the top of fsys, and each policy takes
 // along those that it imports, directly or not. Tests are left out. The policies
-// have their defaults filled in, and compile.
+// hold what was authored, no defaults, and compile.
 //
 // When a file is wrong no policy is returned; the error is then an *Error with
 // all that is wrong. Any other error means that the files couldn't be read.
@@ -143,7 +143,6 @@ func (c candidate) build(libraries []*module, found *problems) *v1alpha1.Cluster
 	for _, m := range modules[1:] {
 		definition.Spec.Rego.Libraries = append(definition.Spec.Rego.Libraries, v1alpha1.RegoLibrary{Name: m.file, Source: m.text})
 	}
-	definition.SetDefaults()
 	if _, err := rego.Compile(definition); err != nil {
 		found.addCompileError(c.meta.File, err)
 		return nil

@@ -28,6 +28,17 @@ const goodHead = `# METADATA
 #         kinds: [Pod]
 `
 
+// minimalHead is all that a policy needs which only tells.
+const minimalHead = `# METADATA
+# title: No hats
+# custom:
+#   id: no-hats
+#   match:
+#     resources:
+#       - apiGroups: [""]
+#         kinds: [Pod]
+`
+
 const goodBody = `package a.hats
 
 import rego.v1
@@ -72,27 +83,38 @@ func TestLoadFillsThePolicyFromItsMetadata(t *testing.T) {
 		Enforcement                                                v1alpha1.AdmissionAction
 		Failure                                                    v1alpha1.FailurePolicy
 		Existing                                                   v1alpha1.ExistingViolations
-		PodTemplates                                               bool
 		Mode                                                       v1alpha1.RemediationMode
-		MaxInFlight                                                int32
 		Modules                                                    []string
 	}
 	want := summary{
 		Name: "no-hats", Title: "No hats", Description: "Hats hide.", Owner: "team-hats",
 		Runbook: "https://example.com/hats", Parameters: `{"max":3}`, Soak: "5s",
 		Severity: v1alpha1.SeverityLow, Enforcement: v1alpha1.AdmissionWarn, Failure: v1alpha1.FailurePolicyFail,
-		Existing: v1alpha1.ExistingDeny, PodTemplates: true, Mode: v1alpha1.RemediationAutomatic,
-		MaxInFlight: v1alpha1.DefaultMaxInFlight, Modules: []string{"hats/hats.rego"},
+		Existing: v1alpha1.ExistingDeny, Mode: v1alpha1.RemediationAutomatic, Modules: []string{"hats/hats.rego"},
 	}
 	found := summary{
 		Name: got[0].Name, Title: spec.Title, Description: spec.Description, Owner: spec.Owner,
 		Runbook: spec.RunbookURL, Parameters: string(spec.Parameters.Raw), Soak: spec.Remediation.Soak.Duration.String(),
 		Severity: spec.Severity, Enforcement: spec.Admission.Action, Failure: spec.Admission.FailurePolicy,
-		Existing: spec.Admission.ExistingViolations, PodTemplates: *spec.Match.PodTemplates, Mode: spec.Remediation.Mode,
-		MaxInFlight: spec.Remediation.MaxInFlight, Modules: moduleNames(got[0]),
+		Existing: spec.Admission.ExistingViolations, Mode: spec.Remediation.Mode, Modules: moduleNames(got[0]),
 	}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("policy (-want +got):\n%s", diff)
+	}
+}
+
+func TestLoadFillsInNoDefaults(t *testing.T) {
+	got, err := source.Load(tree(map[string]string{"hats/hats.rego": minimalHead + goodBody}), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := v1alpha1.RegoPolicySpec{
+		Title: "No hats",
+		Rego:  v1alpha1.RegoSource{File: "hats/hats.rego", Main: minimalHead + goodBody},
+		Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
+	}
+	if diff := cmp.Diff(want, got[0].Spec); diff != "" {
+		t.Errorf("spec (-want +got):\n%s", diff)
 	}
 }
 
@@ -185,19 +207,27 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 			files:  hats("#   severity: High", "#   severity: [High]"),
 			want:   []string{"hats/hats.rego:10: custom.severity can't be read"},
 		},
-		"a missing runbook": {
-			reason: "who is called at night needs it",
+		"a runbook that is no address": {
+			reason: "somebody thinks that it is one",
 			files:  hats("#   - https://example.com/hats", "#   - example.com/hats"),
-			want:   []string{"hats/hats.rego:6: related_resources: the runbook is missing: give its URL"},
+			want:   []string{"hats/hats.rego:6: related_resources: the first ref isn't the runbook's URL"},
 		},
-		"missing owner, title and severity": {
-			reason: "all at once",
+		"missing owner, runbook and title of a policy that refuses": {
+			reason: "all at once; somebody is called at night",
 			files: map[string]string{"hats/hats.rego": strings.NewReplacer(
-				"# title: No hats\n", "", "# organizations: [team-hats]\n", "", "#   severity: High\n", "").Replace(goodHead + goodBody)},
+				"# title: No hats\n", "", "#   match:", "#   admission: {action: Deny}\n#   match:").Replace(minimalHead + goodBody)},
+			want: []string{
+				"hats/hats.rego:1: organizations: the owner is missing, and the policy refuses requests or remediates",
+				"hats/hats.rego:1: related_resources: the runbook is missing, and the policy refuses requests or remediates",
+				"hats/hats.rego:1: title: it is missing",
+			},
+		},
+		"missing owner and runbook of a policy that remediates": {
+			reason: "a dry run is planned too",
+			files:  map[string]string{"hats/hats.rego": strings.Replace(minimalHead, "#   match:", "#   remediation: {mode: DryRun}\n#   match:", 1) + goodBody},
 			want: []string{
 				"hats/hats.rego:1: organizations: the owner is missing",
-				"hats/hats.rego:1: title: it is missing",
-				"hats/hats.rego:6: custom.severity: it is missing",
+				"hats/hats.rego:1: related_resources: the runbook is missing",
 			},
 		},
 		"values that aren't known": {

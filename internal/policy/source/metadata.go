@@ -116,6 +116,14 @@ func unreadable(value any, fails func(any) bool) string {
 	return ""
 }
 
+// owner is the first organization; empty when none is named.
+func (m *metadata) owner() string {
+	if len(m.Organizations) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(m.Organizations[0])
+}
+
 // runbook is the first related resource, if it is a web address.
 func (m *metadata) runbook() string {
 	if len(m.RelatedResources) == 0 {
@@ -128,13 +136,12 @@ func (m *metadata) runbook() string {
 	return ref
 }
 
-// spec is the policy's, without its Rego. Defaults are filled in, so that what is
-// printed is what is in force.
+// spec is the policy's, without its Rego, as it was authored.
 func (m *metadata) spec() v1alpha1.RegoPolicySpec {
 	return v1alpha1.RegoPolicySpec{
 		Title:       strings.TrimSpace(m.Title),
 		Description: strings.TrimSpace(m.Description),
-		Owner:       strings.TrimSpace(m.Organizations[0]),
+		Owner:       m.owner(),
 		Severity:    m.custom.Severity,
 		RunbookURL:  m.runbook(),
 		Match:       m.custom.Match,

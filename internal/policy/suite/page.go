@@ -55,7 +55,9 @@ func Page(ctx context.Context, fsys fs.FS, p source.Located, docs string) ([]byt
 	if err != nil {
 		return nil, fmt.Errorf("policy %s: %w", p.Definition.Name, err)
 	}
-	content := page{Policy: p.Definition, Docs: strings.TrimSuffix(docs, "/")}
+	resolved := p.Definition.DeepCopy()
+	resolved.SetDefaults()
+	content := page{Policy: resolved, Docs: strings.TrimSuffix(docs, "/")}
 	if content.Parameters, err = parametersText(p.Definition); err != nil {
 		return nil, fmt.Errorf("policy %s: its parameters: %w", p.Definition.Name, err)
 	}

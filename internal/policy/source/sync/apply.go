@@ -126,7 +126,7 @@ func (a *applier) takeOver(ctx context.Context, applied *unstructured.Unstructur
 	if err != nil || same {
 		return err
 	}
-	spec, err := stored(&want.Definition.Spec)
+	spec, err := authored(&want.Definition.Spec)
 	if err != nil {
 		return err
 	}

@@ -40,25 +40,24 @@ func inStep(live *v1alpha1.ClusterRegoPolicy, want source.Located, o owner) (boo
 	return sameSpec(&live.Spec, &want.Definition.Spec)
 }
 
-// sameSpec compares specs as the API stores them, so that an absent list and an
-// empty one, or parameters in another layout, are the same.
+// sameSpec compares what was authored, so that a default which somebody has written into
+// the cluster is taken out again; an absent list and an empty one, or parameters in
+// another layout, are the same.
 func sameSpec(a, b *v1alpha1.RegoPolicySpec) (bool, error) {
-	left, err := stored(a)
+	left, err := authored(a)
 	if err != nil {
 		return false, err
 	}
-	right, err := stored(b)
+	right, err := authored(b)
 	if err != nil {
 		return false, err
 	}
 	return reflect.DeepEqual(left, right), nil
 }
 
-// stored is a spec with its defaults, in JSON values.
-func stored(spec *v1alpha1.RegoPolicySpec) (map[string]any, error) {
-	p := v1alpha1.ClusterRegoPolicy{Spec: *spec.DeepCopy()}
-	p.SetDefaults()
-	text, err := json.Marshal(p.Spec)
+// authored is a spec in JSON values, without any default.
+func authored(spec *v1alpha1.RegoPolicySpec) (map[string]any, error) {
+	text, err := json.Marshal(spec)
 	if err != nil {
 		return nil, fmt.Errorf("encode a policy: %w", err)
 	}
@@ -71,7 +70,7 @@ func stored(spec *v1alpha1.RegoPolicySpec) (map[string]any, error) {
 
 // manifest is what is applied for a policy.
 func manifest(want source.Located, o owner, revision string) (*unstructured.Unstructured, error) {
-	spec, err := stored(&want.Definition.Spec)
+	spec, err := authored(&want.Definition.Spec)
 	if err != nil {
 		return nil, fmt.Errorf("policy %s: %w", want.Definition.Name, err)
 	}
