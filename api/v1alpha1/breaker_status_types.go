@@ -24,6 +24,12 @@ type RemediationBreakerStatus struct {
 	// nextProbeAt is when an open breaker turns half-open.
 	// +optional
 	NextProbeAt *metav1.MicroTime `json:"nextProbeAt,omitempty"`
+	// onlyNamespace is the namespace that an open breaker of a policy keeps back, when
+	// all that opened it happened there: targets in other namespaces go on. Absent: it
+	// keeps back everything that it covers.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	OnlyNamespace string `json:"onlyNamespace,omitempty"`
 	// openings counts the openings since the breaker was last closed by
 	// successes; each doubles the cooldown.
 	// +optional
@@ -203,6 +209,24 @@ type BreakerStormBucket struct {
 	// least is the least number of violating objects in it.
 	// +required
 	Least int32 `json:"least"`
+	// namespaces are those that held the most of them, the most first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Namespaces []ViolatingNamespace `json:"namespaces,omitempty"`
+}
+
+// ViolatingNamespace is how many objects of a namespace violate a policy.
+type ViolatingNamespace struct {
+	// namespace is its name.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace"`
+	// violating is the number of its objects that violate the policy.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Violating int32 `json:"violating"`
 }
 
 // SLOVerdict is what a service level objective says of automated writes.

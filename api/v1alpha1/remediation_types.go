@@ -351,6 +351,14 @@ type RemediationStatus struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=10
 	Analysis []MetricRecord `json:"analysis,omitempty"`
+	// failedIn are the namespaces of the targets that made a wave fail, or a canary
+	// impossible; an empty text stands for objects of cluster scope. What failed in one
+	// namespace alone keeps back that namespace, and no other.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=63
+	FailedIn []string `json:"failedIn,omitempty"`
 	// phaseStartedAt is when the phase began.
 	// +optional
 	PhaseStartedAt *metav1.MicroTime `json:"phaseStartedAt,omitempty"`

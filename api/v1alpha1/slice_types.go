@@ -127,6 +127,9 @@ const (
 	// ReasonUnobserved: the object couldn't be read for twice the progress deadline,
 	// so that nobody knows whether the write did harm.
 	ReasonUnobserved = "Unobserved"
+	// ReasonNamespaceFailed: an earlier plan of the revision failed in the object's
+	// namespace, and only there.
+	ReasonNamespaceFailed = "NamespaceFailed"
 	// ReasonNotAttempted: the plan ended before this target's turn.
 	ReasonNotAttempted = "NotAttempted"
 	// ReasonReplanned: the object was to be left alone when the plan was made, and
@@ -190,7 +193,8 @@ type Target struct {
 	// +kubebuilder:validation:Minimum=0
 	Wave int32 `json:"wave"`
 	// leftAlone is why the object isn't ours to mend, as it was seen when the plan
-	// was made: Managed, Owned, OptOut, NotAllowed or Fighting. Such a target is never
+	// was made: Managed, Owned, OptOut, NotAllowed, Fighting, NamespaceFailed or
+	// BreakerOpen. Such a target is never
 	// written: it is recorded before the rollout begins, with the fix as a
 	// proposal to its owner. Empty for a target to mend.
 	// +optional

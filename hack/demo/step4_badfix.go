@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	eventsv1 "k8s.io/api/events/v1"
@@ -56,7 +57,19 @@ func (d *demo) surviveABadFix(ctx context.Context) error {
 	if err := d.expect(ctx, "The canary fails and is rolled back", took, rolledBack(r)); err != nil {
 		return err
 	}
-	return d.proveUndone(ctx, before, mark, r)
+	// One namespace alone doesn't speak against the fix: whoever edits it could have
+	// made it fail there.
+	if plan, err = d.awaitPlan(ctx, harmfulPolicy, map[string]bool{plan: true}, fleet.Violating); err != nil {
+		return err
+	}
+	again, took, err := d.follow(ctx, plan)
+	if err != nil {
+		return err
+	}
+	if err := d.expect(ctx, "A second one, in another namespace, does so too", took, rolledBack(again)); err != nil {
+		return err
+	}
+	return d.proveUndone(ctx, before, mark, r, again)
 }
 
 // rolledBack holds when the plan was rolled back and only the canary was tried.
@@ -68,21 +81,25 @@ func rolledBack(r *rollout) check {
 	}
 }
 
-func (d *demo) proveUndone(ctx context.Context, before fleet.Snapshot, mark int, r *rollout) error {
-	canary, others := split(r)
-	if len(canary) != 1 {
-		return fmt.Errorf("plan %s has %d canaries: want 1", r.plan.Name, len(canary))
+func (d *demo) proveUndone(ctx context.Context, before fleet.Snapshot, mark int, first, second *rollout) error {
+	canary, others := split(first)
+	again, _ := split(second)
+	canaries := slices.Concat(canary, again)
+	if len(canary) != 1 || len(again) != 1 || canary[0].Namespace == again[0].Namespace {
+		return fmt.Errorf("the canaries are %v: want one of each plan, in two namespaces", canaries)
 	}
+	others = slices.DeleteFunc(others, func(o types.NamespacedName) bool { return o == again[0] })
 	d.undone = undoMark{before, others}
-	if err := d.await(ctx, "Its only writes were the fix and its undoing, on the canary", aftermathLimit, d.onlyThere(mark, canary[0])); err != nil {
+	if err := d.await(ctx, "Its only writes were the fix and its undoing, on the two canaries", aftermathLimit, d.onlyThere(mark, canaries...)); err != nil {
 		return err
 	}
 	for _, c := range []struct {
 		claim string
 		check check
 	}{
-		{"The canary is exactly what it was", d.asBefore(before, canary[0])},
-		{"The other 29 were never touched", d.untouched(before, others)},
+		{"The first canary is exactly what it was", d.asBefore(before, canary[0])},
+		{"The second is, too", d.asBefore(before, again[0])},
+		{"The other 28 were never touched", d.untouched(before, others)},
 	} {
 		if err := d.expect(ctx, c.claim, 0, c.check); err != nil {
 			return err
@@ -92,9 +109,9 @@ func (d *demo) proveUndone(ctx context.Context, before fleet.Snapshot, mark int,
 		claim string
 		check check
 	}{
-		{"The canary is available again", d.available(canary[0], nil)},
+		{"The second canary is available again", d.available(again[0], nil)},
 		{"The policy's circuit breaker is open, the global one isn't", d.breakerOpen},
-		{"An event escalates the rollback", d.event(eventRolledBack, "Remediation", r.plan.Name)},
+		{"An event escalates the rollback", d.event(eventRolledBack, "Remediation", second.plan.Name)},
 		{"An event escalates the open breaker", d.event(eventBreakerOpened, "RemediationBreaker", v1alpha1.PolicyBreakerPrefix+harmfulPolicy)},
 	} {
 		if err := d.await(ctx, c.claim, aftermathLimit, c.check); err != nil {
@@ -116,19 +133,19 @@ func split(r *rollout) (canary, others []types.NamespacedName) {
 	return canary, others
 }
 
-// onlyThere holds when the writes are two, both Evenkeel's, both to the canary.
-func (d *demo) onlyThere(mark int, canary types.NamespacedName) check {
+// onlyThere holds when the writes are two to each canary, all Evenkeel's.
+func (d *demo) onlyThere(mark int, canaries ...types.NamespacedName) check {
 	return func(context.Context) (string, bool, error) {
 		writes, err := d.recorder.Since(mark)
 		if err != nil {
 			return "", false, err
 		}
 		for _, w := range writes {
-			if w.Object != canary || !ours(w.Manager) {
+			if !slices.Contains(canaries, w.Object) || !ours(w.Manager) {
 				return "", false, fmt.Errorf("%s was written by %q", w.Object, w.Manager)
 			}
 		}
-		return fmt.Sprintf("%d writes to %s", len(writes), canary), len(writes) == 2, nil
+		return fmt.Sprintf("%d writes to %v", len(writes), canaries), len(writes) == 2*len(canaries), nil
 	}
 }
 
@@ -161,7 +178,7 @@ func (d *demo) breakerOpen(ctx context.Context) (string, bool, error) {
 		return "", false, fmt.Errorf("read RemediationBreaker %s: %w", key.Name, err)
 	}
 	seen := fmt.Sprintf("%s %s (%s)", key.Name, b.Status.State, b.Status.Reason)
-	return seen, b.Status.State == v1alpha1.BreakerOpen && global != v1alpha1.BreakerOpen, nil
+	return seen, b.Status.State == v1alpha1.BreakerOpen && b.Status.OnlyNamespace == "" && global != v1alpha1.BreakerOpen, nil
 }
 
 // event holds when the API server has a warning event with that reason about

@@ -19,6 +19,9 @@ type Verdict struct {
 	Reason string
 	// Message explains the reason, and says what to do when it isn't allowed.
 	Message string
+	// Only is the namespace that a refusal concerns alone: writes elsewhere go through.
+	// Empty: it concerns all that the breaker covers.
+	Only string
 }
 
 // Admit tells whether the plan named remediation may write now. The status it
@@ -51,7 +54,7 @@ func Admit(
 		return admitProbe(cb.Name, st, remediation, now, permitFor)
 	case v1alpha1.BreakerOpen:
 	}
-	return st, Verdict{Reason: st.Reason, Message: messageRefused(cb.Name, &st)}
+	return st, Verdict{Reason: st.Reason, Message: messageRefused(cb.Name, &st), Only: st.OnlyNamespace}
 }
 
 func admitProbe(

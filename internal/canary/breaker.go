@@ -62,9 +62,12 @@ func (e Event) failed() bool {
 //
 // Closed: opens on a canary failure, on consecutiveFailures in a row, and when
 // failures reach failurePercent percent of at least minSamples in the window.
-// Half-open: any failure opens it again; two plans that succeed, each under the
-// permit, close it and start it afresh. Open: outcomes of writes under way are
-// counted, and only time moves the state.
+// Half-open: any failure opens it again (see probeFailed for those of one namespace);
+// two plans that succeed, each under the permit, close it and start it afresh. Open:
+// outcomes of writes under way are counted, and only time moves the state.
+//
+// A policy's breaker that opens for what happened in one namespace alone keeps back that
+// namespace (OnlyNamespace), until a failure elsewhere opens it for all.
 func Next(st v1alpha1.RemediationBreakerStatus, e Event, s v1alpha1.BreakerStrategy, now time.Time) v1alpha1.RemediationBreakerStatus {
 	l := limitsOf(s)
 	st = tick(st, l, now)
@@ -77,12 +80,15 @@ func Next(st v1alpha1.RemediationBreakerStatus, e Event, s v1alpha1.BreakerStrat
 	switch st.State {
 	case v1alpha1.BreakerClosed:
 		if reason, why := tripped(&st, e, l, now); reason != "" {
-			trip(&st, reason, why, l, now)
+			trip(&st, reason, why, blamed(&st, e, reason, l, now), l, now)
 		}
 	case v1alpha1.BreakerHalfOpen:
 		probe(&st, e, l, now)
 	case v1alpha1.BreakerOpen:
+		widen(&st, e, l, now)
 	}
+	forgive(&st, l, now) // as the next look would, so that looking again changes nothing
+	forgiveNamespaces(&st, l, now)
 	return st
 }
 
@@ -96,13 +102,13 @@ func Tick(st v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy, now 
 
 // Open is the status with the breaker opened for a reason from outside its own
 // window: reason is CamelCase, message says why in a sentence; when it opens
-// again and what to do is added. A breaker that is open already stays as it is,
-// so it can be called at each pass.
+// again and what to do is added. A breaker that is open for all already stays as it
+// is, so it can be called at each pass.
 func Open(st v1alpha1.RemediationBreakerStatus, reason, message string, s v1alpha1.BreakerStrategy, now time.Time) v1alpha1.RemediationBreakerStatus {
 	l := limitsOf(s)
 	st = tick(st, l, now)
-	if st.State != v1alpha1.BreakerOpen {
-		trip(&st, reason, message, l, now)
+	if !opensAll(&st) {
+		trip(&st, reason, message, "", l, now)
 	}
 	return st
 }
@@ -122,11 +128,11 @@ func tick(in v1alpha1.RemediationBreakerStatus, l limits, now time.Time) v1alpha
 	forgive(&st, l, now)
 	forgiveNamespaces(&st, l, now)
 	if why != "" {
-		trip(&st, ReasonInconsistentState, why, l, now)
+		trip(&st, ReasonInconsistentState, why, "", l, now)
 		return st
 	}
 	if ahead {
-		st.Reason, st.Message = ReasonClockWentBack, messageOpen(messageAhead, st.NextProbeAt.Time)
+		st.Reason, st.Message = ReasonClockWentBack, messageOpen(messageAhead, st.OnlyNamespace, st.NextProbeAt.Time)
 	}
 	elapse(&st, now)
 	return st
@@ -150,7 +156,7 @@ func elapse(st *v1alpha1.RemediationBreakerStatus, now time.Time) {
 		if now.Before(st.NextProbeAt.Time) {
 			// The clock went back: the promise of the opening still stands.
 			st.State = v1alpha1.BreakerOpen
-			st.Reason, st.Message = ReasonClockWentBack, messageOpen(messageClockWentBack, st.NextProbeAt.Time)
+			st.Reason, st.Message = ReasonClockWentBack, messageOpen(messageClockWentBack, st.OnlyNamespace, st.NextProbeAt.Time)
 		}
 	}
 }
@@ -183,7 +189,7 @@ func tripped(st *v1alpha1.RemediationBreakerStatus, e Event, l limits, now time.
 // probe is what e means to a half-open breaker.
 func probe(st *v1alpha1.RemediationBreakerStatus, e Event, l limits, now time.Time) {
 	if e.failed() {
-		trip(st, ReasonProbeFailed, messageProbeFailed(e), l, now)
+		probeFailed(st, e, l, now)
 		return
 	}
 	if e.Type != PlanSucceeded || st.Permit == nil || st.Permit.Remediation != e.Remediation {
@@ -201,31 +207,42 @@ func probe(st *v1alpha1.RemediationBreakerStatus, e Event, l limits, now time.Ti
 	setWindow(st, nil)
 }
 
-// trip opens the breaker; each opening doubles the cooldown. An earlier promise
-// to stay open for longer is kept.
-func trip(st *v1alpha1.RemediationBreakerStatus, reason, why string, l limits, now time.Time) {
+// trip opens the breaker, for one namespace or (only is empty) for all; each opening
+// doubles the cooldown. An earlier promise to stay open for longer is kept. What one
+// namespace has made of the count of openings and of the promise binds no other, and
+// its openings demote nobody.
+func trip(st *v1alpha1.RemediationBreakerStatus, reason, why, only string, l limits, now time.Time) {
+	if st.OnlyNamespace != "" && only != st.OnlyNamespace {
+		st.Openings, st.NextProbeAt = int32(len(recent(st.RecentOpenings, now))), nil //nolint:gosec // at most three.
+	}
 	st.Openings = add(st.Openings, 1)
 	next := now.Add(l.openFor(st.Openings))
 	if st.NextProbeAt != nil && st.NextProbeAt.After(next) {
 		next = st.NextProbeAt.Time
 	}
-	st.State = v1alpha1.BreakerOpen
+	st.State, st.OnlyNamespace = v1alpha1.BreakerOpen, only
 	st.OpenedAt, st.NextProbeAt = microTime(now), microTime(next)
-	st.RecentOpenings = recent(append(slices.Clone(st.RecentOpenings), *st.OpenedAt), now)
+	if only == "" {
+		st.RecentOpenings = recent(append(slices.Clone(st.RecentOpenings), *st.OpenedAt), now)
+	}
 	st.Permit, st.HalfOpenSuccesses = nil, 0
-	st.Reason, st.Message = cut(reason, maxReason), messageOpen(why, next)
+	st.Reason, st.Message = cut(reason, maxReason), messageOpen(why, only, next)
 }
 
 func halfOpen(st *v1alpha1.RemediationBreakerStatus) {
 	st.State = v1alpha1.BreakerHalfOpen
 	st.Permit, st.HalfOpenSuccesses = nil, 0
+	st.FailingNamespaces = slices.Clone(st.FailingNamespaces)
+	for i := range st.FailingNamespaces {
+		st.FailingNamespaces[i].InRow = false // from now on: where a probe has failed
+	}
 	st.Reason, st.Message = ReasonProbing, messageProbing(0)
 }
 
 // closed keeps openedAt, for people to read.
 func closed(st *v1alpha1.RemediationBreakerStatus, reason, message string) {
 	st.State = v1alpha1.BreakerClosed
-	st.NextProbeAt, st.Permit, st.HalfOpenSuccesses = nil, nil, 0
+	st.NextProbeAt, st.Permit, st.HalfOpenSuccesses, st.OnlyNamespace = nil, nil, 0, ""
 	st.Reason, st.Message = reason, message
 }
 

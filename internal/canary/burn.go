@@ -109,8 +109,8 @@ func Burn(st v1alpha1.RemediationBreakerStatus, a Answer, s v1alpha1.BreakerStra
 	record.Verdict, record.Message = v1alpha1.SLOWithin, messageSpent(spent, s.SLO)
 	if spent > MaxSpent {
 		record.Verdict = v1alpha1.SLOBurning
-		if st.State != v1alpha1.BreakerOpen {
-			trip(&st, ReasonSLOBurn, messageBurn(spent, s.SLO), l, now)
+		if !opensAll(&st) {
+			trip(&st, ReasonSLOBurn, messageBurn(spent, s.SLO), "", l, now)
 		}
 	}
 	return st

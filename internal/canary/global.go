@@ -22,13 +22,17 @@ const (
 )
 
 // TripGlobal tells whether the policies' breakers that are open open the global one:
-// three of them, for what happened in more than one namespace. One that no failure of a
-// target has opened, a storm say, speaks for itself. A half-open breaker isn't an open
+// three of them, for what happened in more than one namespace. One that neither a failure of
+// a target nor a single namespace has opened, a storm over several say, speaks for itself. A half-open breaker isn't an open
 // one: else the global breaker, opening again at each probe, would never let the
 // policies' probes through.
 func TripGlobal(open []v1alpha1.RemediationBreakerStatus) bool {
 	origins := map[string]bool{}
 	for i, st := range open {
+		if st.OnlyNamespace != "" {
+			origins["namespace "+st.OnlyNamespace] = true
+			continue
+		}
 		if len(st.FailingNamespaces) == 0 || !openedByFailures(st.Reason) {
 			origins[fmt.Sprintf("breaker %d", i)] = true
 			continue
@@ -61,7 +65,7 @@ func ReleaseGlobal(in v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrat
 	l := limitsOf(s)
 	setWindow(&st, roll(st.Buckets, l, now))
 	if reason, why := tripped(&st, Event{Type: TargetFailed}.ForGlobal(), l, now); reason != "" {
-		st.Reason, st.Message = reason, messageOpen(why, st.NextProbeAt.Time)
+		st.Reason, st.Message = reason, messageOpen(why, "", st.NextProbeAt.Time)
 		return st
 	}
 	st.Openings--
@@ -70,7 +74,8 @@ func ReleaseGlobal(in v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrat
 }
 
 // blameNamespaces keeps where targets failed, in the breaker of a policy and the global
-// one. A success ends the row, wherever it is.
+// one. A success ends the row, wherever it is, unless the breaker is half-open: there it
+// takes two plans that succeed in full.
 func blameNamespaces(st *v1alpha1.RemediationBreakerStatus, e Event, now time.Time) {
 	if e.shared && !e.global {
 		return // a namespace's own breaker
@@ -79,7 +84,7 @@ func blameNamespaces(st *v1alpha1.RemediationBreakerStatus, e Event, now time.Ti
 	switch e.Type {
 	case TargetSucceeded:
 		for i := range list {
-			list[i].InRow = false
+			list[i].InRow = list[i].InRow && st.State == v1alpha1.BreakerHalfOpen
 		}
 	case TargetFailed, CanaryFailed:
 		in := e.Namespaces

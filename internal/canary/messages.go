@@ -78,10 +78,14 @@ func MessagePolicyBreakersOpen(open int) string {
 		"See kubectl get remediationbreakers.", open, GlobalTripThreshold)
 }
 
-func messageOpen(why string, next time.Time) string {
-	const advice = " No new write until %s; then one plan is let through as a probe. Rollbacks go on. " +
-		"Mend the policy or its fix; to start afresh before that time: evenkeel breaker reset NAME --reason \"...\"."
-	tail := fmt.Sprintf(advice, stamp(next))
+func messageOpen(why, only string, next time.Time) string {
+	const advice = " No new write%s until %s; then one plan is let through as a probe. Rollbacks go on. " +
+		"%s; to start afresh before that time: evenkeel breaker reset NAME --reason \"...\"."
+	tail := fmt.Sprintf(advice, "", stamp(next), "Mend the policy or its fix")
+	if only != "" {
+		tail = " It happened in that namespace alone: others go on." +
+			fmt.Sprintf(advice, " in namespace "+only, stamp(next), "Look at what failed there, and who changes it")
+	}
 	return cut(strings.TrimSpace(why), maxMessage-utf8.RuneCountInString(tail)) + tail
 }
 
@@ -122,8 +126,12 @@ func messageForced(breaker string) string {
 }
 
 func messageRefused(breaker string, st *v1alpha1.RemediationBreakerStatus) string {
-	return fmt.Sprintf("Circuit breaker %s is open (%s); wait until %s, or, once the cause is dealt with, start it afresh: "+
-		`evenkeel breaker reset %s --reason "..."`, breaker, st.Reason, stamp(st.NextProbeAt.Time), breaker)
+	where := ""
+	if st.OnlyNamespace != "" {
+		where = " for namespace " + st.OnlyNamespace + " alone"
+	}
+	return fmt.Sprintf("Circuit breaker %s is open%s (%s); wait until %s, or, once the cause is dealt with, start it afresh: "+
+		`evenkeel breaker reset %s --reason "..."`, breaker, where, st.Reason, stamp(st.NextProbeAt.Time), breaker)
 }
 
 func messageHeld(breaker string, p *v1alpha1.BreakerPermit) string {

@@ -121,6 +121,22 @@ func TestAlerts(t *testing.T) {
 		"a plan that was rolled back blocks nothing after the policy's deletion": {
 			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRolledBack, completed(4*time.Minute))},
 		},
+		"a plan that failed in one namespace alone speaks while later ones leave that out": {
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
+			plans: []v1alpha1.Remediation{plan("b", v1alpha1.PhaseSucceeded, created(time.Minute)),
+				plan("a", v1alpha1.PhaseRolledBack, completed(4*time.Minute), failedIn("eve"))},
+			want: []line{of(escalate.AlertRemediationRolledBack, escalate.SeverityTicket, 4*time.Minute, 4*time.Minute)},
+		},
+		"it speaks no more once a person says to try again": {
+			policies: []v1alpha1.ClusterRegoPolicy{policy(func(p *v1alpha1.ClusterRegoPolicy) { p.Annotations = map[string]string{v1alpha1.AnnotationRetry: "a"} })},
+			plans: []v1alpha1.Remediation{plan("b", v1alpha1.PhaseSucceeded, created(time.Minute)),
+				plan("a", v1alpha1.PhaseRolledBack, completed(4*time.Minute), failedIn("eve"))},
+		},
+		"one that failed in several speaks no more once a later one succeeded": {
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
+			plans: []v1alpha1.Remediation{plan("b", v1alpha1.PhaseSucceeded, created(time.Minute)),
+				plan("a", v1alpha1.PhaseRolledBack, completed(4*time.Minute), failedIn("eve", "shop"))},
+		},
 		"only the latest plan counts": {
 			wantDueIn: 50 * time.Minute, // without progress until then
 			policies:  []v1alpha1.ClusterRegoPolicy{policy()},

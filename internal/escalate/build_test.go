@@ -81,6 +81,10 @@ func reason(reason string) func(*v1alpha1.Remediation) {
 	return func(r *v1alpha1.Remediation) { r.Status.Reason = reason }
 }
 
+func failedIn(namespaces ...string) func(*v1alpha1.Remediation) {
+	return func(r *v1alpha1.Remediation) { r.Status.FailedIn = namespaces }
+}
+
 func counts(c v1alpha1.TargetCounts) func(*v1alpha1.Remediation) {
 	return func(r *v1alpha1.Remediation) { r.Status.Counts = c }
 }

@@ -20,8 +20,8 @@ type plan struct {
 }
 
 // planFinding is the one alert of a policy's plans. A policy has one plan at work
-// at most, and what counts is the latest; only of targets that couldn't be mended
-// may an earlier plan still speak.
+// at most, and what counts is the latest; only of targets that couldn't be mended, and
+// of a namespace that is left out, may an earlier plan still speak.
 func planFinding(w *world, policy string) (finding, bool) {
 	plans := w.plans[policy]
 	if len(plans) == 0 {
@@ -34,10 +34,45 @@ func planFinding(w *world, policy string) (finding, bool) {
 			return f, true
 		}
 	}
+	if f, ok := setAside(w, plans); ok {
+		return f, true
+	}
 	if f, ok := failedTargets(w, plans); ok {
 		return f, true
 	}
 	return leftToOwners(w, plans)
+}
+
+// setAside: an earlier plan has failed in one namespace alone, whose objects the later
+// ones leave out.
+func setAside(w *world, plans []*v1alpha1.Remediation) (finding, bool) {
+	for i := len(plans) - 1; i >= 0; i-- {
+		p := w.plan(plans[i])
+		violates, known := false, true
+		if p.stands() {
+			violates, known = p.violating()
+		}
+		switch {
+		case p.retried():
+			return finding{}, false
+		case !p.stands() || known && !violates || p.alone() == "" || p.Status.Reason == v1alpha1.ReasonNoAnswer:
+			continue
+		}
+		for _, judge := range []func(plan) (finding, bool){rollbackIncomplete, rolledBack} {
+			if f, ok := judge(p); ok {
+				return f, true
+			}
+		}
+	}
+	return finding{}, false
+}
+
+// alone is the namespace in which alone a plan has failed, or "".
+func (p plan) alone() string {
+	if len(p.Status.FailedIn) != 1 {
+		return ""
+	}
+	return p.Status.FailedIn[0]
 }
 
 func (w *world) plan(rem *v1alpha1.Remediation) plan {
@@ -98,10 +133,13 @@ func rolledBack(p plan) (finding, bool) {
 			description: p.text("The objects are as before, and their violations remain. Nothing speaks against the fix: another plan is made by itself, after a minute at first and later each time.",
 				"find out why the objects couldn't be read; to try again at once: "+p.retryCommand())}, true
 	}
+	what := "The objects are as before, their violations remain, and this revision isn't tried again by itself."
+	if in := p.alone(); in != "" {
+		what = fmt.Sprintf("The objects are as before. It failed in namespace %s alone: that one isn't tried again by itself, and others go on.", in)
+	}
 	return finding{alert: AlertRemediationRolledBack, urgency: normal, since: endOf(p.Remediation), due: endOf(p.Remediation),
-		summary: fmt.Sprintf("Plan %s of policy %s failed at %s and was rolled back", p.Name, p.Spec.Policy.Name, p.wave()),
-		description: p.text("The objects are as before, their violations remain, and this revision isn't tried again by itself.",
-			"mend the policy or exempt the object, or say to try again: "+p.retryCommand())}, true
+		summary:     fmt.Sprintf("Plan %s of policy %s failed at %s and was rolled back", p.Name, p.Spec.Policy.Name, p.wave()),
+		description: p.text(what, "mend the policy or exempt the object, or say to try again: "+p.retryCommand())}, true
 }
 
 // approvalOverdue: nobody has said yes or no in time.

@@ -16,6 +16,9 @@ type admission struct {
 	// observed is its status as it is now, admitted that with the plan's permit.
 	observed, admitted v1alpha1.RemediationBreakerStatus
 	verdict            canary.Verdict
+	// only is the namespace in which alone it lets nothing through, and why (refusal);
+	// the verdict is that for all others.
+	only, refusal string
 }
 
 // ask asks one breaker whether a plan may write now. Nothing is persisted.
@@ -25,6 +28,10 @@ func (b *breakers) ask(ctx context.Context, cb *v1alpha1.RemediationBreaker, rem
 	seen := cb.DeepCopy()
 	seen.Status = a.observed
 	a.admitted, a.verdict = canary.Admit(seen, rem.Name, strategy, now, permitFor(rem))
+	a.refusal = a.verdict.Message
+	if !a.verdict.Allowed && a.verdict.Only != "" {
+		a.only, a.verdict = a.verdict.Only, canary.Verdict{Allowed: true}
+	}
 	if demoted := a.observed.Demoted; a.verdict.Allowed && demoted != nil {
 		a.verdict = canary.Verdict{Reason: v1alpha1.ReasonDemoted, Message: demoted.Message}
 	}
@@ -49,6 +56,9 @@ func (b *breakers) consult(ctx context.Context, rem *v1alpha1.Remediation) (Gate
 // before the answer.
 func (b *breakers) admit(ctx context.Context, rem *v1alpha1.Remediation, namespaces map[string]bool) (Gate, error) {
 	asked, gate := b.askAll(ctx, rem)
+	if i := slices.IndexFunc(asked, func(a admission) bool { return a.only != "" && namespaces[a.only] }); i >= 0 && !gate.Closed {
+		gate = Gate{Closed: true, Reason: v1alpha1.ReasonBreakerOpen, Message: asked[i].refusal}
+	}
 	if !gate.Closed && len(namespaces) > 0 {
 		byNamespace, err := b.inNamespaces(ctx)
 		if err != nil {
@@ -119,12 +129,15 @@ func gateOf(v canary.Verdict) Gate {
 }
 
 // bar keeps back the targets whose namespace's breaker isn't closed, or whose
-// permit another plan holds. Nothing is asked while the gate is closed, for then
+// permit another plan holds. When that is all that is left, the gate is closed. Nothing is asked while the gate is closed, for then
 // nothing begins anywhere.
 func (b *breakers) bar(ctx context.Context, rem *v1alpha1.Remediation, o *Observation) error {
 	unbegun := o.unbegun()
 	if o.Stop != "" || o.Gate.Closed || !o.Spec.Strategy.Mode.Runs() || len(unbegun) == 0 {
 		return nil
+	}
+	if err := b.barOnly(ctx, rem, o, unbegun); err != nil {
+		return err
 	}
 	byNamespace, err := b.inNamespaces(ctx)
 	if err != nil {
@@ -140,6 +153,19 @@ func (b *breakers) bar(ctx context.Context, rem *v1alpha1.Remediation, o *Observ
 			return err
 		}
 		o.bar(targets, a.verdict)
+	}
+	o.Gate = o.allKeptBack()
+	return nil
+}
+
+// barOnly keeps back the targets of the namespace that the policy's breaker is open for.
+func (b *breakers) barOnly(ctx context.Context, rem *v1alpha1.Remediation, o *Observation, unbegun map[string][]int) error {
+	cb, err := b.ensure(ctx, policyScope(rem.Spec.Policy.Name))
+	if err != nil {
+		return err
+	}
+	if a := b.ask(ctx, cb, rem); a.only != "" {
+		o.bar(unbegun[a.only], canary.Verdict{Message: a.refusal})
 	}
 	return nil
 }

@@ -55,7 +55,8 @@ func (b *breakers) storm(st v1alpha1.RemediationBreakerStatus, policy string, s 
 		return st
 	}
 	now := b.clock.Now()
-	next := canary.Storm(st, canary.Violations{Revision: revision, Objects: int32(min(objects, math.MaxInt32))}, s, now)
+	next := canary.Storm(st, canary.Violations{Revision: revision, Objects: int32(min(objects, math.MaxInt32)),
+		In: func() []v1alpha1.ViolatingNamespace { return b.findings.ViolatingIn(policy) }}, s, now)
 	if known := st.Storm; known != nil && known.Revision == revision && next.State == st.State {
 		// The same number counts until another one is known.
 		age := now.Sub(known.SampledAt.Time)

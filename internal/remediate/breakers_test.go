@@ -27,12 +27,16 @@ type counted struct {
 	objects  int
 	revision string
 	complete bool
+	in       []v1alpha1.ViolatingNamespace
+	found    []policy.Finding
 }
 
 func (c *counted) Violating(string) (int, string, bool) { return c.objects, c.revision, c.complete }
 
+func (c *counted) ViolatingIn(string) []v1alpha1.ViolatingNamespace { return c.in }
+
 func (c *counted) Findings(string) ([]policy.Finding, string, bool) {
-	return nil, c.revision, c.complete
+	return c.found, c.revision, c.complete
 }
 
 // circuit is the breakers, kept in memory, with the policy "tags" in force.

@@ -80,6 +80,8 @@ func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadat
 		c.reason, c.message = v1alpha1.ReasonNotAllowed, why
 	} else if paused(m) || paused(namespace) {
 		c.reason = v1alpha1.ReasonOptOut
+	} else if out, is := d.leftOut[f.Namespace]; is && f.Namespace != "" {
+		c.reason, c.message = out.reason, out.message
 	} else if d.sortOwned(&c, m, d.reachesOwned(f)); c.reason == "" && history.fighting() {
 		c.reason = v1alpha1.ReasonFighting
 		c.message = fmt.Sprintf("violates policy %s: %s. %s: it is left alone until that stops; to go on at once: kubectl annotate rego %s %s=%s --overwrite",

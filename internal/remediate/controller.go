@@ -270,6 +270,9 @@ func (c *Controller) record(rem *v1alpha1.Remediation, intent Intent, b *book) {
 		since := metav1.NewMicroTime(intent.HealthySince)
 		s.HealthySince = &since
 	}
+	if intent.FailedIn != nil {
+		s.FailedIn = intent.FailedIn
+	}
 	recordEnd(rem, now)
 	setHeldSince(s, intent, &now)
 	if intent.Anew {

@@ -50,6 +50,7 @@ func (p *drafter) compose(ctx context.Context, d *draft, found []policy.Finding)
 	if d.stages, err = canary.ReadStages(&d.strategy); err != nil {
 		return draftEmpty, "", fmt.Errorf("policy %s, spec.remediation: %w", d.policy.Name, err)
 	}
+	d.leaveOut(p.clock.Now(), found)
 	if d.told, err = p.toldBefore(ctx, d); err != nil {
 		return draftEmpty, "", err
 	}

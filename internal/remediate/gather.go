@@ -34,6 +34,14 @@ func (c *Controller) observe(ctx context.Context, p *pass, looks []look) (Observ
 	if o.StopReason, o.Stop, err = c.stopped(ctx, p.rem, p.snapshot, demoted); err != nil {
 		return Observation{}, err
 	}
+	if o.Stop == "" && o.Abort == "" {
+		if o.Stop, err = c.breakers.outlasted(ctx, p.rem, pendingOf(o.Targets)); err != nil {
+			return Observation{}, err
+		}
+		if o.Stop != "" {
+			o.StopReason = v1alpha1.ReasonBreakerOpen
+		}
+	}
 	for _, look := range looks {
 		if err := look(ctx, p, &o); err != nil {
 			return o, err

@@ -117,51 +117,38 @@ func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy,
 	if since < settleTime {
 		return settleTime - since, true
 	}
-	if wait := canary.ReplanAfter(endings(pol, plans, revision)) - since; wait > 0 {
+	stand := standingOf(pol, plans, revision, p.clock.Now())
+	if wait := stand.wait(found, p.clock.Now()) - since; wait > 0 {
 		latest := plans[len(plans)-1]
 		p.notPlanned(ctx, pol, fmt.Sprintf("plan %s ended without an answer, which says nothing of the fix: another is made by itself, the sooner with: kubectl annotate rego %s %s=%s --overwrite",
 			latest.Name, pol.Name, v1alpha1.AnnotationRetry, latest.Name))
 		return min(wait, replanPoll), true
 	}
-	if why := blocked(pol, plans, revision); why != "" && fixable(found) > 0 {
+	if why := blocked(pol, plans, revision, stand, found); why != "" && fixable(found) > 0 {
 		p.notPlanned(ctx, pol, why)
 		return replanPoll, true
 	}
 	return 0, false
 }
 
-// blocked says why a policy's revision isn't planned again: its latest plan did
-// harm or proved that the fix doesn't work, or a person rejected or ended it, or
-// had any plan of it undone, and neither the policy has changed since nor has a
-// person said to try again. plans are all of the policy, the oldest first.
-func blocked(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string) string {
-	latest := plans[len(plans)-1]
+// blocked says why a policy's revision isn't planned again: its plans did harm or
+// proved that the fix doesn't work, in more than one namespace or in all that violates,
+// or a person rejected or ended the latest, or had any undone, and neither the policy has
+// changed since nor has a person said to try again. plans are all of the policy, the
+// oldest first.
+func blocked(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string, stand standing, found []policy.Finding) string {
 	if rem := undonePlan(pol, plans, revision); rem != nil {
 		return notAgain(pol, *rem)
 	}
-	if latest.Spec.Policy.Revision != revision || latest.Spec.Policy.UID != string(pol.UID) || v1alpha1.RetryAsked(pol, &latest) {
-		return ""
+	if stand.Blocks >= 0 {
+		return notAgain(pol, *stand.plans[stand.Blocks])
 	}
-	if !canary.Blocks(latest.Status) {
-		return ""
-	}
-	return notAgain(pol, latest)
-}
-
-// endings are how the plans of a revision ended since a person last said to try
-// again, oldest first.
-func endings(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string) []v1alpha1.RemediationStatus {
-	var ends []v1alpha1.RemediationStatus
-	for i := range plans {
-		rem := &plans[i]
-		if rem.Spec.Policy.Revision == revision && rem.Spec.Policy.UID == string(pol.UID) {
-			ends = append(ends, rem.Status)
-		}
-		if v1alpha1.RetryAsked(pol, rem) {
-			ends = nil
+	for _, aside := range stand.Aside {
+		if aside.Until.IsZero() && !elsewhere(found, stand.Aside) {
+			return notAgain(pol, *stand.plans[aside.End])
 		}
 	}
-	return ends
+	return ""
 }
 
 func notAgain(pol *v1alpha1.ClusterRegoPolicy, rem v1alpha1.Remediation) string {

@@ -48,7 +48,7 @@ func TestUndonePlansBlock(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			pol := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "p1", Annotations: map[string]string{v1alpha1.AnnotationRetry: tc.retry}}}
-			why := blocked(pol, tc.plans, tc.revision)
+			why := blocked(pol, tc.plans, tc.revision, standingOf(pol, tc.plans, tc.revision, simStart()), nil)
 			_, rest, _ := strings.Cut(why, "evenkeel.dev/retry=")
 			got, _, _ := strings.Cut(rest, " ")
 			if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -88,6 +88,12 @@ func (a *attempt) look(ctx context.Context) v1alpha1.TargetRecord {
 		return *a.propose(ctx, a.skipped(v1alpha1.ReasonFighting,
 			"it was mended again and again, and somebody keeps setting it back: the event on the object says who, and how to go on"))
 	}
+	if a.target.LeftAlone == v1alpha1.ReasonNamespaceFailed {
+		return *a.skipped(v1alpha1.ReasonNamespaceFailed, "an earlier plan of this revision failed in this namespace, and only there; the event PlanMade of this plan says which, and how to say to try again")
+	}
+	if a.target.LeftAlone == v1alpha1.ReasonBreakerOpen {
+		return *a.skipped(v1alpha1.ReasonBreakerOpen, "a circuit breaker kept this namespace back when the plan was made: a later plan takes the object up")
+	}
 	return *a.skipped(v1alpha1.ReasonReplanned,
 		fmt.Sprintf("it was to be left alone (%s) when the plan was made, and may be mended by now: the next plan does", a.target.LeftAlone))
 }

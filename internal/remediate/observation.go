@@ -146,6 +146,9 @@ type Intent struct {
 	Marks []Mark
 	// Outcomes are what the circuit breakers are to count.
 	Outcomes []Outcome
+	// FailedIn are the namespaces of the targets that failed the wave, or couldn't be a
+	// canary; an empty one is cluster scope. Nil leaves what was known before.
+	FailedIn []string
 	// Wait is how long to wait before looking again; zero means at once.
 	Wait time.Duration
 }

@@ -42,6 +42,9 @@ func (o Observation) firstBatch(m members) Intent {
 	if gate := o.shut(m); gate.Closed {
 		return o.held(gate)
 	}
+	if left := o.leftBehind(m); len(left) > 0 {
+		return o.stay(fmt.Sprintf("going on without %d targets: %s", len(left), left[0].Message), Intent{Marks: left})
+	}
 	if o.baselineMissing() {
 		return o.stay("asking metrics how things stand before the first write", Intent{Wait: max(o.Analysis.Wait, minWait)})
 	}
@@ -176,13 +179,14 @@ func (o Observation) anotherCanary(m members, here stage) Intent {
 }
 
 func (o Observation) noCanary(m members) Intent {
+	var failedIn []string
 	reason, message := v1alpha1.ReasonNoHealthyCanary, "no target that may be a canary is healthy enough to be one"
 	if tried := o.tried(m, stageOf(o.Spec, o.Status.Wave)); tried >= maxCandidates {
 		reason = v1alpha1.ReasonNoViableCanary
 		message = fmt.Sprintf("%d candidates in a row came to nothing, and no more are drawn: see their reasons in the slices", tried)
 	}
 	if len(m.failed) > 0 {
-		reason = v1alpha1.ReasonNoViableCanary
+		reason, failedIn = v1alpha1.ReasonNoViableCanary, o.atFault(m)
 		last := o.Targets[m.failed[len(m.failed)-1]]
 		message = fmt.Sprintf("%d candidates in a row couldn't be written, the last, %s: %s; %s",
 			len(m.failed), name(last.Object), last.Reason, remedy(last.Reason))
@@ -195,7 +199,19 @@ func (o Observation) noCanary(m members) Intent {
 	if done := o.count(v1alpha1.TargetDone); done > 0 {
 		message = fmt.Sprintf("%s: %s; %d targets of earlier stages stay mended", o.label(o.Status.Wave), message, done)
 	}
-	return o.ended(v1alpha1.PhaseAborted, reason, message)
+	intent := o.ended(v1alpha1.PhaseAborted, reason, message)
+	intent.FailedIn = failedIn
+	return intent
+}
+
+// atFault are the namespaces that a canary is blamed on which couldn't be had.
+func (o Observation) atFault(m members) []string {
+	failed := map[string]int{}
+	for _, i := range m.failed {
+		failed[o.Targets[i].Object.Namespace]++
+	}
+	in := canary.Fault(failed)
+	return in[:min(len(in), maxFailedIn)]
 }
 
 // remedy says what to do about a fix that can't be written.

@@ -17,6 +17,8 @@ type failure struct {
 	marks      []Mark
 	count      int32
 	namespaces map[string]int32
+	// failedIn are the namespaces where it happened, cluster scope as an empty one.
+	failedIn []string
 	// unanswered: nothing could be observed, which the breakers don't count.
 	unanswered bool
 }
@@ -30,11 +32,11 @@ func (o Observation) verificationFailed(failed []Mark) failure {
 	}
 	against := slices.DeleteFunc(slices.Clone(failed), func(m Mark) bool { return !canary.SpeaksOfFix(m.Reason) })
 	if len(against) == 0 {
-		return failure{reason: v1alpha1.ReasonNoAnswer, marks: failed, unanswered: true,
+		return failure{reason: v1alpha1.ReasonNoAnswer, marks: failed, unanswered: true, failedIn: o.places(failed),
 			message: fmt.Sprintf("%s: %s; that says nothing of the fix", name(o.Targets[first.Target].Object), first.Message)}
 	}
 	first = against[0]
-	return failure{reason: v1alpha1.ReasonVerificationFailed, marks: failed, count: int32(len(against)), namespaces: o.namespaces(against),
+	return failure{reason: v1alpha1.ReasonVerificationFailed, marks: failed, count: int32(len(against)), namespaces: o.namespaces(against), failedIn: o.places(against),
 		message: fmt.Sprintf("%s: %s", name(o.Targets[first.Target].Object), first.Message)}
 }
 
@@ -42,11 +44,14 @@ func (o Observation) verificationFailed(failed []Mark) failure {
 // don't say which target it was.
 func (o Observation) analysisFailed(m members) failure {
 	f := failure{reason: v1alpha1.ReasonAnalysisFailed, count: 1, namespaces: map[string]int32{}, message: o.Analysis.Message}
+	var wave []Mark
 	for _, i := range append(append([]int{}, m.applied...), m.verified...) {
+		wave = append(wave, Mark{Target: i})
 		if namespace := o.Targets[i].Object.Namespace; namespace != "" {
 			f.namespaces[namespace] = 1
 		}
 	}
+	f.failedIn = o.places(wave)
 	return f
 }
 
@@ -58,7 +63,7 @@ func (o Observation) fail(f failure) Intent {
 	if canaryWave(o.Spec, o.Status.Wave) {
 		kind = OutcomeCanaryFailed
 	}
-	intent := Intent{Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave, Reason: f.reason, Marks: f.marks,
+	intent := Intent{Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave, Reason: f.reason, Marks: f.marks, FailedIn: f.failedIn,
 		Message: message + "; " + o.undoing()}
 	if o.Spec.Strategy.OnFailure == v1alpha1.FailureHold {
 		intent.Phase, intent.HeldFrom, intent.Wait = v1alpha1.PhaseHeld, v1alpha1.PhaseVerifying, holdPoll

@@ -64,6 +64,11 @@ type draft struct {
 	limited []v1alpha1.AppliedLimit
 	// mostInWave is the largest wave that the administrator allows; 0: any.
 	mostInWave int
+	// keptBack are the namespaces in which breakers let nothing be written now, and why.
+	keptBack map[string]string
+	// leftOut are the namespaces whose objects aren't mended now, and why; the reason
+	// is that of their targets.
+	leftOut map[string]leftOut
 	// told are the objects that the latest plan has left alone, by tellKey.
 	told map[string]bool
 	hash string
@@ -254,6 +259,7 @@ func (d *draft) announce(rem *v1alpha1.Remediation) string {
 	for _, limit := range d.limited {
 		text += "; " + limit.String()
 	}
+	text += d.outside()
 	if d.size() < len(d.eligible) {
 		text += "; the others wait for the next plan (budget.maxTargets)"
 	}

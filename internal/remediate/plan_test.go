@@ -181,7 +181,8 @@ func TestBlocked(t *testing.T) {
 			latest := v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan-1"}}
 			latest.Spec.Policy = v1alpha1.PlannedPolicy{Name: "p", UID: "p1", Revision: "r1"}
 			latest.Status.Phase, latest.Status.Reason, latest.Status.Counts.Failed = tc.phase, tc.why, tc.failed
-			got := blocked(pol, []v1alpha1.Remediation{latest}, tc.revision)
+			plans := []v1alpha1.Remediation{latest}
+			got := blocked(pol, plans, tc.revision, standingOf(pol, plans, tc.revision, simStart()), nil)
 			if (got != "") != tc.blocked {
 				t.Errorf("%s\nblocked: want %t, got %q", tc.reason, tc.blocked, got)
 			}

@@ -35,6 +35,8 @@ type Findings interface {
 	// Violating returns how many objects violate a policy, waived ones included,
 	// the revision that judged them, and whether every kind was looked at.
 	Violating(policyName string) (objects int, revision string, complete bool)
+	// ViolatingIn counts those by namespace, the most first.
+	ViolatingIn(policyName string) []v1alpha1.ViolatingNamespace
 }
 
 // PolicyStatus is the part of the catalog that planning needs.
@@ -133,6 +135,13 @@ func (p *Planner) plan(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pla
 
 // draft chooses the targets, and creates the plan when any can be mended now.
 func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d draft, found []policy.Finding) (time.Duration, error) {
+	if d.strategy.Mode.Runs() {
+		back, err := p.breakers.keptBack(ctx, pol.Name)
+		if err != nil {
+			return 0, err
+		}
+		d.keptBack = back
+	}
 	outcome, refused, err := p.compose(ctx, &d, found)
 	if err != nil {
 		return 0, err
@@ -161,7 +170,7 @@ func (p *Planner) nothingEligible(ctx context.Context, pol *v1alpha1.ClusterRego
 	}
 	if len(d.ineligible) > len(d.toTell()) {
 		p.tellFights(pol, d)
-		p.notPlanned(ctx, pol, fmt.Sprintf("%d violating objects can't be mended here: %s", len(d.ineligible), d.reasons()))
+		p.notPlanned(ctx, pol, fmt.Sprintf("%d violating objects can't be mended here: %s%s", len(d.ineligible), d.reasons(), d.outside()))
 	}
 	if d.waiting > 0 {
 		p.notPlanned(ctx, pol, fmt.Sprintf("%d violating objects couldn't be mended by plan %s and wait for another try; its slices say why",

@@ -67,7 +67,7 @@ func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy
 		return nil, err
 	}
 	d := draft{policy: pol, strategy: *strategy, revision: revision, plans: plans}
-	p.inTheWay(out, &d)
+	p.inTheWay(out, &d, found)
 	outcome, refused, err := drafts.compose(ctx, &d, found)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy
 }
 
 // inTheWay tells of an earlier plan that keeps another one from being made.
-func (p *Previewer) inTheWay(out *display.Plan, d *draft) {
+func (p *Previewer) inTheWay(out *display.Plan, d *draft, found []policy.Finding) {
 	if len(d.plans) == 0 {
 		return
 	}
@@ -97,7 +97,8 @@ func (p *Previewer) inTheWay(out *display.Plan, d *draft) {
 			return
 		}
 	}
-	if why := blocked(d.policy, d.plans, d.revision); why != "" {
+	stand := standingOf(d.policy, d.plans, d.revision, p.Clock.Now())
+	if why := blocked(d.policy, d.plans, d.revision, stand, found); why != "" {
 		hold(out, "Blocked", why)
 	}
 }

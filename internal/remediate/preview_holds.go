@@ -113,25 +113,31 @@ func (p *Previewer) breakers(ctx context.Context, out *display.Plan, rem *v1alph
 	}
 	for i := range known {
 		cb := &known[i]
-		where := ""
+		only := ""
 		switch scope := cb.Spec.Scope; scope.Type {
 		case v1alpha1.BreakerScopePolicy:
 			if scope.Policy != out.Policy {
 				continue
 			}
 		case v1alpha1.BreakerScopeNamespace:
-			if inNamespace[scope.Namespace] == 0 {
-				continue
-			}
-			where = fmt.Sprintf("%d targets in namespace %s: ", inNamespace[scope.Namespace], scope.Namespace)
+			only = scope.Namespace
 		case v1alpha1.BreakerScopeGlobal:
 		}
 		if v := p.verdict(cb, rem); !v.Allowed {
-			gate := gateOf(v)
-			hold(out, gate.Reason, where+gate.Message)
+			holdIn(out, gateOf(v), cmp.Or(v.Only, only), inNamespace)
 		}
 	}
 	return nil
+}
+
+// holdIn tells of a breaker that lets nothing through, or nothing in one namespace.
+func holdIn(out *display.Plan, gate Gate, only string, inNamespace map[string]int) {
+	switch {
+	case only == "":
+		hold(out, gate.Reason, gate.Message)
+	case inNamespace[only] > 0:
+		hold(out, gate.Reason, fmt.Sprintf("%d targets in namespace %s: %s", inNamespace[only], only, gate.Message))
+	}
 }
 
 // verdict is a breaker's answer to the plan. Nothing is persisted, so a half-open

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 )
 
 // maxKeptPlans bounds the ended plans of a policy that are kept beyond its history
@@ -30,6 +31,7 @@ func (p *Planner) prune(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pl
 	if rem := undonePlan(pol, plans, status.Revision); rem != nil {
 		kept = append(kept, rem.Name)
 	}
+	kept = append(kept, setAside(pol, plans, status.Revision, p.clock.Now())...)
 	expired, next := beyondHistory(plans, strategy.History, kept, p.clock.Now())
 	for i := range expired {
 		if err := p.client.Delete(ctx, &expired[i]); client.IgnoreNotFound(err) != nil {
@@ -39,13 +41,29 @@ func (p *Planner) prune(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pl
 	return next, nil
 }
 
+// setAside are the plans that keep a namespace out of a revision's next plan. An empty
+// revision stands for any.
+func setAside(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string, now time.Time) []string {
+	var names []string
+	for i := range plans {
+		if rem := &plans[i]; revision == "" && canary.FailedAlone(rem.Status) != "" {
+			names = append(names, rem.Name)
+		}
+	}
+	stand := standingOf(pol, plans, revision, now)
+	for _, aside := range stand.Aside {
+		names = append(names, stand.plans[aside.End].Name)
+	}
+	return names
+}
+
 // beyondHistory are the plans to delete, of all plans with the oldest first, and
 // after how long there will be another; zero means never by time alone. A plan
 // goes when there are more than limit ended ones, itself among the oldest, or
 // when it ended longer than maxAge ago. These stay: the latest plan; one that is
 // at work; those kept: the one that the policy's annotation names, which cuts off
-// what the planner remembers, and the one that a person had undone, which keeps its
-// revision from being planned again; and one whose mendings are still hot (see remembered), unless
+// what the planner remembers, the one that a person had undone, which keeps its
+// revision from being planned again, and those that keep a namespace out of it; and one whose mendings are still hot (see remembered), unless
 // more than maxKeptPlans are kept.
 func beyondHistory(plans []v1alpha1.Remediation, h v1alpha1.HistoryStrategy, kept []string, now time.Time) (expired []v1alpha1.Remediation, next time.Duration) {
 	place := int32(0) // among the ended plans, the newest first

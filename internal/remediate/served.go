@@ -65,7 +65,7 @@ func (o Observation) unfound(m members) (target int, found bool) {
 
 // notFound fails a wave of which a write's outcome can't be found out.
 func (o Observation) notFound(target int) Intent {
-	return o.fail(failure{reason: v1alpha1.ReasonNoAnswer, unanswered: true, message: fmt.Sprintf(
+	return o.fail(failure{reason: v1alpha1.ReasonNoAnswer, unanswered: true, failedIn: o.places([]Mark{{Target: target}}), message: fmt.Sprintf(
 		"%s: whether its write has happened couldn't be found out within %s; that says nothing of the fix",
 		name(o.Targets[target].Object), unobservedFactor*o.Spec.Strategy.ProgressDeadline.Duration)})
 }

@@ -37,6 +37,9 @@ type simulation struct {
 	learned []v1alpha1.MetricRecord // to be persisted with the step
 	// barred keeps single targets back.
 	barred func(*simulation, TargetView) (why, reason string)
+	// heard lets real breakers hear of outcomes; permit asks them right before a write.
+	heard  func([]Outcome)
+	permit func(*simulation, Intent) Intent
 	// undoAt is when a person has the plan undone that has ended by then; zero: nobody does.
 	undoAt time.Duration
 	// claims are the objects that other plans have in work, by UID.
@@ -83,8 +86,9 @@ func newSimulation(f fleet) (*simulation, error) {
 		spec: func(*simulation, *v1alpha1.RemediationSpec) {}, approval: func(*simulation) Approval { return Approval{} },
 		metrics: func(*simulation) Analysis { return Analysis{Verdict: v1alpha1.AnalysisPassed} },
 		barred:  func(*simulation, TargetView) (string, string) { return "", "" },
-		claims:  func(*simulation) map[string]string { return nil },
-		others:  func(*simulation) []canary.PlanAtWork { return nil }, watch: func(simStep) {}}
+		heard:   func([]Outcome) {}, permit: func(_ *simulation, i Intent) Intent { return i },
+		claims: func(*simulation) map[string]string { return nil },
+		others: func(*simulation) []canary.PlanAtWork { return nil }, watch: func(simStep) {}}
 	s.store.stored = s.effect
 	for _, slice := range slices {
 		s.store.slices[slice.Name] = slice
@@ -128,6 +132,7 @@ func (s *simulation) step() (wait time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
+	intent = s.permit(s, intent)
 	died := s.carryOut(b, intent)
 	after, err := s.book()
 	if err != nil {
@@ -175,6 +180,7 @@ func (s *simulation) carryOut(b *book, intent Intent) (died bool) {
 }
 
 func (s *simulation) count(outcomes []Outcome) {
+	s.heard(outcomes)
 	for _, o := range outcomes {
 		if _, known := s.counted[o.Key]; known {
 			continue

@@ -75,16 +75,22 @@ func (s *simulation) askGates(o *Observation) {
 	claims := s.claims(s)
 	room := canary.RoomFor(append(s.others(s), s.ownWork(o.Targets)))
 	for i, t := range o.Targets {
-		if t.State != v1alpha1.TargetPending || t.Wave != o.Status.Wave || t.NextAttemptAt.After(o.Now) {
+		if t.State != v1alpha1.TargetPending {
 			continue
 		}
-		if why, reason := s.barred(s, t); why != "" {
-			o.Targets[i].Barred, o.Targets[i].BarredReason = why, reason
-		} else if plan := claims[t.Object.UID]; plan != "" && o.Status.Phase == v1alpha1.PhaseApplying {
+		why, reason := s.barred(s, t)
+		o.Targets[i].Barred, o.Targets[i].BarredReason = why, reason
+		if why != "" || t.Wave != o.Status.Wave || t.NextAttemptAt.After(o.Now) {
+			continue
+		}
+		if plan := claims[t.Object.UID]; plan != "" && o.Status.Phase == v1alpha1.PhaseApplying {
 			o.Targets[i].Barred, o.Targets[i].BarredReason = claimedBy(plan), v1alpha1.ReasonOtherPlan
 		} else if why := room.Take(t.Object.Namespace); why != "" && o.Status.Phase == v1alpha1.PhaseApplying {
 			o.Targets[i].Barred, o.Targets[i].BarredReason = why, v1alpha1.ReasonBudgetSpent
 		}
+	}
+	if back := o.allKeptBack(); back.Closed {
+		o.Gate = back
 	}
 }
 

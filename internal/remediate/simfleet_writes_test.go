@@ -114,7 +114,8 @@ func (s *simulation) write(b *book, batch []int) {
 		}
 		rec := s.send(b, i, before[i])
 		if rec.Reason == v1alpha1.ReasonAdmissionDenied {
-			denied = append(denied, Outcome{Type: OutcomeFailed, Key: simHash[:16] + "/denied/" + s.objects[i].ref.UID, Count: 1, Message: rec.Message})
+			denied = append(denied, Outcome{Type: OutcomeFailed, Key: s.rem.Spec.PlanHash[:16] + "/denied/" + s.objects[i].ref.UID, Count: 1,
+				Namespaces: map[string]int32{s.objects[i].ref.Namespace: 1}, Message: rec.Message})
 		}
 		b.set(i, rec)
 	}

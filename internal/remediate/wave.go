@@ -3,6 +3,7 @@ package remediate
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -120,7 +121,7 @@ func (o Observation) shut(m members) Gate {
 		return o.Gate
 	case o.verdict() == v1alpha1.AnalysisInconclusive:
 		return Gate{Closed: true, Reason: v1alpha1.ReasonAnalysisInconclusive, Message: o.Analysis.Message}
-	case len(m.barred) > 0 && !m.soon():
+	case len(m.barred) > 0 && !m.soon() && len(o.leftBehind(m)) == 0:
 		t := o.Targets[m.barred[0]]
 		return Gate{Closed: true, Reason: cmp.Or(t.BarredReason, v1alpha1.ReasonBreakerOpen), Message: t.Barred}
 	}
@@ -192,6 +193,19 @@ func (o Observation) namespaces(marks []Mark) map[string]int32 {
 		}
 	}
 	return counts
+}
+
+// maxFailedIn bounds the namespaces that a plan keeps; two are enough to decide.
+const maxFailedIn = 16
+
+// places are the namespaces of marked targets, cluster scope as an empty one.
+func (o Observation) places(marks []Mark) []string {
+	in := map[string]bool{}
+	for _, m := range marks {
+		in[o.Targets[m.Target].Object.Namespace] = true
+	}
+	all := slices.Sorted(maps.Keys(in))
+	return all[:min(len(all), maxFailedIn)]
 }
 
 // mended counts the targets that are done by the namespace that they live in.

@@ -1,6 +1,13 @@
 package scan
 
-import "evenkeel.dev/evenkeel/api/v1alpha1"
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
 
 // Violating is the number of objects that violate the policy, those under a waiver
 // included, the revision that judged them, and whether the number is complete, as
@@ -13,4 +20,29 @@ func (x *Index) Violating(policyName string) (objects int, revision string, comp
 		return 0, "", false
 	}
 	return e.tally.counts.Violating + e.tally.counts.Waived, e.tally.revision, x.stateOf(e.tally) == v1alpha1.ScanComplete
+}
+
+// ViolatingIn counts the same objects by namespace, the most first. Those of cluster
+// scope aren't among them.
+func (x *Index) ViolatingIn(policyName string) []v1alpha1.ViolatingNamespace {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	e, ok := x.policies[policyName]
+	if !ok {
+		return nil
+	}
+	counts := map[string]int32{}
+	x.eachFault(e.tally, func(_ schema.GroupKind, _ *kindState, key string, _ *record, f *fault) {
+		if namespace, _ := splitKey(key); namespace != "" && (f.violations > 0 || f.waived) {
+			counts[namespace]++
+		}
+	})
+	list := make([]v1alpha1.ViolatingNamespace, 0, len(counts))
+	for namespace, n := range counts {
+		list = append(list, v1alpha1.ViolatingNamespace{Namespace: namespace, Violating: n})
+	}
+	slices.SortFunc(list, func(a, b v1alpha1.ViolatingNamespace) int {
+		return cmp.Or(cmp.Compare(b.Violating, a.Violating), cmp.Compare(a.Namespace, b.Namespace))
+	})
+	return list
 }

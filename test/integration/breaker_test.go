@@ -124,16 +124,22 @@ var _ = Describe("A circuit breaker", func() {
 	})
 
 	It("that opens three times demotes its policy to dry runs, until the policy's rule changes", func(ctx context.Context) {
-		namespace := suite.Namespace(ctx, "demoted")
+		namespace, other := suite.Namespace(ctx, "demoted"), suite.Namespace(ctx, "demoted") // one alone demotes nobody
 		name := v1alpha1.PolicyBreakerPrefix + namespace
-		optOut := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-		mergePatch(ctx, suite.API, optOut, fmt.Sprintf(`{"metadata":{"annotations":{%q:"paused"}}}`, v1alpha1.AnnotationRemediation))
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, storms(2)))
+		optOut := func(value string) {
+			for _, in := range []string{namespace, other} {
+				mergePatch(ctx, suite.API, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: in}},
+					fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, v1alpha1.AnnotationRemediation, value))
+			}
+		}
+		optOut(`"paused"`)
+		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, storms(2)),
+			func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Match.Namespaces = append(p.Spec.Match.Namespaces, other) })
 		suite.CreatePolicy(ctx, policy)
 		awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) { g.Expect(st.Storm).NotTo(BeNil()) })
 		for opening := range int32(3) {
-			for i := range 2 {
-				suite.Create(ctx, fixture.ConfigMap(namespace, fmt.Sprintf("storm-%d-%d", opening, i)))
+			for _, in := range []string{namespace, other} {
+				suite.Create(ctx, fixture.ConfigMap(in, fmt.Sprintf("storm-%d", opening)))
 			}
 			awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) { g.Expect(st.Openings).To(Equal(opening + 1)) })
 			if opening < 2 {
@@ -146,7 +152,7 @@ var _ = Describe("A circuit breaker", func() {
 		cb := awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) { g.Expect(st.Demoted).NotTo(BeNil()) })
 		Expect(cb.Status.Demoted.Revision).To(Equal(suite.Policy(ctx, policy.Name).Status.Revision))
 		suite.AwaitEvent(ctx, "PolicyDemoted", policy.Name, ContainSubstring("3 times"))
-		mergePatch(ctx, suite.API, optOut, fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, v1alpha1.AnnotationRemediation))
+		optOut("null")
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhasePreviewed)
 		Expect(rem.Spec.Strategy.Mode).To(Equal(v1alpha1.RemediationDryRun))
 		Expect(patchedObjects(namespace)).To(BeEmpty())
@@ -160,7 +166,7 @@ var _ = Describe("A circuit breaker", func() {
 		awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) { g.Expect(st.Demoted).To(BeNil()) })
 		suite.AwaitEvent(ctx, "DemotionEnded", policy.Name, ContainSubstring("in force again"))
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
-		Expect(patchedObjects(namespace)).To(HaveLen(6))
+		Expect(append(patchedObjects(namespace), patchedObjects(other)...)).To(HaveLen(6))
 	})
 
 	It("that is deleted is made anew, so that the kill switch is always there", func(ctx context.Context) {

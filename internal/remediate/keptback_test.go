@@ -1,0 +1,140 @@
+package remediate
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// some are n objects of a namespace.
+func some(namespace string, n int) []v1alpha1.ObjectReference {
+	var refs []v1alpha1.ObjectReference
+	for i := range n {
+		name := fmt.Sprintf("%s-%d", namespace, i)
+		refs = append(refs, v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: namespace, Name: name, UID: name})
+	}
+	return refs
+}
+
+// othersFail opens the breaker of her namespace by the failures of two other policies.
+func (s *siege) othersFail() {
+	for i := range 4 {
+		rem := s.plan(fmt.Sprintf("other-%d", i))
+		rem.Spec.Policy.Name = fmt.Sprintf("other-%d", i%2)
+		s.must(s.record(s.ctx, rem, []Outcome{failed(fmt.Sprintf("f%d", i), hers)}))
+		s.must(s.record(s.ctx, rem, []Outcome{{Type: OutcomeSucceeded, Key: fmt.Sprintf("ok%d", i), Count: 9, Namespaces: map[string]int32{"bank": 9}}}))
+	}
+	if st := s.stateOf("namespace-" + hers); st != v1alpha1.BreakerOpen {
+		s.Fatalf("the breaker of her namespace is %s", st)
+	}
+}
+
+func TestOthersDontWaitForTheBreakerOfANamespace(t *testing.T) {
+	alone := behaviour{Heals: never}
+	cases := map[string]struct {
+		reason string
+		begin  []v1alpha1.ObjectReference
+		broken bool // her objects fail
+		closed bool // her namespace's breaker is open from the start
+		shuts  bool // it opens while the first plan is at work
+		comes  []v1alpha1.ObjectReference
+		held   bool // the first plan waits for her breaker
+	}{
+		"Her canary has failed when nobody else had violations": {
+			reason: "her namespace is blocked, and not the revision", begin: some(hers, 2), broken: true, comes: some("shop", 3)},
+		"Her namespace's breaker is open": {
+			reason: "her objects are left out", begin: append(some(hers, 3), some("shop", 3)...), closed: true},
+		"It opens while a plan is at work": {
+			reason: "the plan goes on without them", begin: append(some(hers, 9), some("shop", 9)...), shuts: true},
+		"All of a plan is hers, and others come while it waits for her breaker": {
+			reason: "the plan gives way", begin: some(hers, 3), closed: true, comes: some("shop", 3), held: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newSiege(t, tc.begin, func(r *v1alpha1.RemediationStrategy) {
+				size := intstr.FromInt32(1)
+				r.Canary.Size, r.ProgressDeadline.Duration = &size, 15*time.Second
+			})
+			s.behave = func(_ int, ref v1alpha1.ObjectReference) behaviour {
+				if ref.Namespace == hers && tc.broken {
+					return alone
+				}
+				return behaviour{}
+			}
+			if tc.closed {
+				s.othersFail()
+			}
+			if tc.comes != nil || tc.shuts {
+				s.arrives = func(sim *simulation) {
+					waits := sim.rem.Status.Phase == v1alpha1.PhaseHeld || !tc.held && sim.rem.Status.Phase.Final()
+					if tc.shuts && sim.rem.Status.Phase == v1alpha1.PhaseApplying && sim.rem.Status.Wave == 0 && s.read("namespace-"+hers) == nil {
+						s.othersFail()
+					}
+					if waits && tc.comes != nil {
+						s.left, tc.comes = append(s.left, tc.comes...), nil
+						s.scan.found = s.found()
+					}
+				}
+			}
+			for rounds := 0; tc.comes != nil || len(s.others()) > 0; rounds++ {
+				if why, err := s.next(); why != "" || err != nil || rounds > 10 || s.time.Now().Sub(simStart()) > 20*time.Minute {
+					t.Fatalf("%s\n%d objects of others are left after %s: %s (%v)\n%s", tc.reason, len(s.others()), s.time.Now().Sub(simStart()), why, err, s.told())
+				}
+			}
+			if tc.held && s.plans[0].Status.Phase != v1alpha1.PhaseSuperseded {
+				t.Errorf("the plan that waited is %s: %s", s.plans[0].Status.Phase, s.plans[0].Status.Message)
+			}
+		})
+	}
+}
+
+// A plan whose targets are all in one namespace waits for its breaker, as it ever did.
+func TestAPlanOfOneNamespaceWaitsForItsBreaker(t *testing.T) {
+	s := newSiege(t, some(hers, 3), func(*v1alpha1.RemediationStrategy) {})
+	s.behave = func(int, v1alpha1.ObjectReference) behaviour { return behaviour{} }
+	s.othersFail()
+	since := s.time.Now()
+	if _, err := s.next(); err != nil {
+		t.Fatal(err)
+	}
+	st := s.plans[0].Status
+	if waited := s.time.Now().Sub(since); st.Phase != v1alpha1.PhaseSucceeded || waited < 30*time.Minute {
+		t.Errorf("it is %s after %s, though the breaker was open for half an hour: %s", st.Phase, waited, st.Message)
+	}
+}
+
+// What is left out of a draft is told to people, with what to do.
+func TestALeftOutNamespaceIsTold(t *testing.T) {
+	s := newSiege(t, append(some(hers, 1), some("shop", 1)...), func(*v1alpha1.RemediationStrategy) {})
+	s.plans = []v1alpha1.Remediation{{Spec: s.plan("p").Spec, Status: v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseRolledBack,
+		Reason: v1alpha1.ReasonVerificationFailed, FailedIn: []string{hers}, CompletedAt: microTime(s.time.Now())}}}
+	s.plans[0].Name = "tags-failed"
+	d := draft{policy: s.policy, strategy: s.fleet.strategy, revision: s.revision("tags"), plans: s.plans}
+	d.leaveOut(s.time.Now(), s.found())
+	d.ineligible = []candidate{{object: s.left[0], reason: d.leftOut[hers].reason, message: d.leftOut[hers].message}}
+	if got := d.outside(); !strings.Contains(got, "1 objects of namespace eve are left out: plan tags-failed failed in namespace eve") || !strings.Contains(got, "evenkeel.dev/retry=tags-failed") {
+		t.Errorf("people are told %q", got)
+	}
+	if got := d.leftOut[hers].reason; got != v1alpha1.ReasonNamespaceFailed {
+		t.Errorf("her objects are recorded as %q", got)
+	}
+	s.policy.Annotations = map[string]string{v1alpha1.AnnotationRetry: "tags-failed"}
+	if d.leaveOut(s.time.Now(), s.found()); len(d.leftOut) > 0 {
+		t.Errorf("a person has said to try again, and left out is %v", d.leftOut)
+	}
+	d.keptBack = map[string]string{hers: "open"}
+	if d.leaveOut(s.time.Now(), s.found()); d.leftOut[hers] != (leftOut{v1alpha1.ReasonBreakerOpen, "open"}) {
+		t.Errorf("while a breaker keeps her namespace back, left out is %v", d.leftOut)
+	}
+	if d.leaveOut(s.time.Now(), s.found()[:1]); len(d.leftOut) > 0 {
+		t.Errorf("nothing else violates, and left out is %v", d.leftOut)
+	}
+	if kept := setAside(&v1alpha1.ClusterRegoPolicy{ObjectMeta: s.policy.ObjectMeta}, s.plans, "", s.time.Now()); len(kept) != 1 {
+		t.Errorf("while the revision isn't known, the plan that blames her is pruned: %v", kept)
+	}
+}
