@@ -116,15 +116,13 @@ type RemediationBreakerSpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	Requests []RequestRecord `json:"requests,omitempty"`
-	// forced is gone. It is refused, so that nobody takes it for the kill switch.
+	// forced is refused by name. It was the kill switch once, and who still asks for it
+	// must not get an answer as if it were: an unknown field is dropped before anybody
+	// sees it, unless the client asks for strict validation.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="false",message="forced is gone: set spec.mode to ForcedOpen, or to Automatic to let go"
 	RemovedForced string `json:"forced,omitempty"`
-	// reset is gone, and refused.
-	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="reset is gone: set spec.resetToken to another text than before, and spec.reason"
-	RemovedReset *RemovedField `json:"reset,omitempty"`
 }
 
 // ForcedOpen says whether a person holds the breaker open. A mode that isn't known

@@ -161,22 +161,6 @@ type RemediationSpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	Requests []RequestRecord `json:"requests,omitempty"`
-	// paused is gone, and refused.
-	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="paused is gone: set spec.desiredState to Paused, or to Running to go on"
-	RemovedPaused *bool `json:"paused,omitempty"`
-	// abort is gone, and refused.
-	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="abort is gone: set spec.desiredState to Aborted"
-	RemovedAbort *bool `json:"abort,omitempty"`
-	// undo is gone, and refused.
-	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="undo is gone: set spec.desiredState to Undone"
-	RemovedUndo *bool `json:"undo,omitempty"`
-	// retries is gone, and refused.
-	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="retries is gone: set spec.retryToken to another text than before"
-	RemovedRetries *int32 `json:"retries,omitempty"`
 }
 
 // DesiredState is what people want of a rollout.

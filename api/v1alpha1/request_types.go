@@ -54,9 +54,6 @@ type RequestRecord struct {
 	Token string `json:"token,omitempty"`
 }
 
-// RemovedField stands for a field that is refused.
-type RemovedField struct{}
-
 // UnknownUser stands for whoever asked when admission didn't see the request.
 const UnknownUser = "unknown: admission was bypassed"
 
