@@ -246,6 +246,16 @@ type Admission struct {
 	// objects all the same.
 	// +optional
 	Exempt Exemptions `json:"exempt,omitempty,omitzero"`
+	// matchConditions are what must be true of a request for admission to judge it. One
+	// that is false leaves the request out; else one that can't be evaluated makes the
+	// rule count as not evaluated: see failurePolicy. The scan judges the objects all the
+	// same. What a workload's controller makes isn't excused for what stands in the
+	// workload, since nobody knows that it was judged there.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	MatchConditions []MatchCondition `json:"matchConditions,omitempty"`
 	// existingViolations says what becomes of an UPDATE when every violation was
 	// already there before it and what violates is unchanged: Allow, so that an old
 	// violation never blocks a hotfix of something else, or Deny. Default: Allow.

@@ -71,6 +71,9 @@ type Request struct {
 	// Audit says that an existing object is judged, not a request: user
 	// exemptions and operations don't apply.
 	Audit bool
+	// Before says that an object is judged as it was before an update, to tell what the
+	// update adds: match conditions were asked of the update itself.
+	Before bool
 	// Now is the evaluation time, which time.now_ns returns.
 	Now time.Time
 }

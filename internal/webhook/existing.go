@@ -44,7 +44,7 @@ func since(ctx context.Context, judge Judge, r *policy.Request, res *catalog.Res
 // didn't concern it found nothing in it.
 func violationsBefore(ctx context.Context, judge Judge, r *policy.Request, name string) ([]policy.Violation, error) {
 	before := *r
-	before.Object = r.OldObject
+	before.Object, before.Before = r.OldObject, true
 	res, matched := judge.EvaluateOne(ctx, name, &before)
 	if !matched {
 		return nil, nil

@@ -44,6 +44,7 @@ type history struct {
 	namespace   string
 	env         string
 	waiver      string // the kind that is waived, or none
+	condition   string // the policy's match condition, or none
 	injects     bool   // another webhook injects a privileged container into Pods
 	deployment  *holder
 	replicaSets []*holder
@@ -87,6 +88,10 @@ func newHistory(t *rapid.T) *history {
 		m.ExcludedNamespaces = rapid.SampledFrom([][]string{nil, nil, nil, {"bank"}, {"sh*"}}).Draw(t, "excludedNamespaces")
 		m.NamespaceSelector = rapid.SampledFrom([]*metav1.LabelSelector{nil, nil, labelsAre("env", "prod"), labelsAre("kubernetes.io/metadata.name", "shop")}).Draw(t, "namespaceSelector")
 		m.ObjectSelector = rapid.SampledFrom([]*metav1.LabelSelector{nil, nil, labelsAre("tier", "x")}).Draw(t, "labelSelector")
+		h.condition = rapid.SampledFrom([]string{"", "", "", notByCI, tierless, specChanges}).Draw(t, "matchConditions")
+		if h.condition != "" {
+			p.Spec.Admission.MatchConditions = []v1alpha1.MatchCondition{{Name: "drawn", Expression: h.condition}}
+		}
 		p.Spec.Admission.Exempt.Users = rapid.SampledFrom([][]string{nil, {"ci"}}).Draw(t, "exemptUsers")
 	})
 	return h
@@ -192,7 +197,7 @@ func (h *history) why(kind, user string, object, before tree) origin {
 	switch {
 	case !h.installed:
 		return older
-	case !h.concerned(kind, operationOf(before), object, before):
+	case !h.concerned(kind, operationOf(before), object, before), !h.asked(user, object, before):
 		return unanswered
 	case slices.Contains(h.policy.Spec.Admission.Exempt.Users, user):
 		return exempted
@@ -221,6 +226,27 @@ func (h *history) concerned(kind string, op policy.Operation, object, before tre
 	inEnv := m.NamespaceSelector == nil || m.NamespaceSelector.MatchLabels["env"] == "" || h.env == "prod"
 	labelled := m.ObjectSelector == nil || tierOf(object) || before != nil && tierOf(before)
 	return operation && named && namespace && !excluded && inEnv && labelled
+}
+
+// The match conditions that are drawn: on the user, on the object, on what changes.
+const (
+	notByCI     = `request.userInfo.username != "ci"`
+	tierless    = `!has(object.metadata.labels) || !("tier" in object.metadata.labels)`
+	specChanges = `oldObject == null || object.spec != oldObject.spec`
+)
+
+// asked says what the match condition says, in Go.
+func (h *history) asked(user string, object, before tree) bool {
+	switch h.condition {
+	case notByCI:
+		return user != "ci"
+	case tierless:
+		return !tierOf(object)
+	case specChanges:
+		return before == nil || fmt.Sprint(object["spec"]) != fmt.Sprint(before["spec"])
+	default:
+		return true
+	}
 }
 
 func tierOf(object tree) bool {
@@ -280,7 +306,7 @@ func (h *history) makePod(rs *holder, admitted map[origin]int) {
 		addPrivileged(pod)
 	}
 	passed := h.passes("Pod", replicaSetController, pod, nil)
-	if !h.installed || !h.concerned("Pod", policy.Create, pod, nil) || h.waiver == "Pod" {
+	if !h.installed || !h.concerned("Pod", policy.Create, pod, nil) || !h.asked(replicaSetController, pod, nil) || h.waiver == "Pod" {
 		if !passed {
 			h.t.Fatal("a Pod that doesn't concern the policy was refused")
 		}
@@ -295,13 +321,16 @@ func (h *history) makePod(rs *holder, admitted map[origin]int) {
 		if !passed {
 			continue
 		}
+		if h.condition != "" {
+			h.t.Fatalf("a Pod was let through for %s by a policy with a match condition", content)
+		}
 		admitted[rs.origins[content]]++
 		if rs.origins[content] == unanswered {
 			h.t.Fatalf("a Pod was let through for %s, which stands in its workload %s", content, unanswered)
 		}
 	}
 	m := &h.policy.Spec.Match
-	mustPass := allOlder && !h.injects && *m.PodTemplates && m.ObjectSelector == nil && (m.NamespaceSelector == nil || m.NamespaceSelector.MatchLabels["env"] == "")
+	mustPass := allOlder && !h.injects && h.condition == "" && *m.PodTemplates && m.ObjectSelector == nil && (m.NamespaceSelector == nil || m.NamespaceSelector.MatchLabels["env"] == "")
 	if mustPass && !passed {
 		h.t.Fatal("an old violator doesn't get its Pod")
 	}

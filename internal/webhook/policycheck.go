@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/condition"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
@@ -44,7 +45,7 @@ type PolicyChecker struct {
 	Kinds *Kinds
 }
 
-// Check returns every problem: name, Rego, match, strategy.
+// Check returns every problem: name, Rego, match, conditions, strategy.
 func (c *PolicyChecker) Check(p *v1alpha1.ClusterRegoPolicy) []problem {
 	var out problems
 	if n := len(p.Name); n > maxPolicyName {
@@ -54,6 +55,7 @@ func (c *PolicyChecker) Check(p *v1alpha1.ClusterRegoPolicy) []problem {
 	if err := match.Validate(p); err != nil {
 		out.addIf(err.Error(), "spec.match")
 	}
+	out = append(out, checkConditions(p.Spec.Admission.MatchConditions)...)
 	out = append(out, c.resources(p.Spec.Match.Resources)...)
 	return append(out, checkStrategy(&p.Spec.Remediation)...)
 }
@@ -75,6 +77,19 @@ func (c *PolicyChecker) compile(p *v1alpha1.ClusterRegoPolicy) []problem {
 			at = fmt.Sprintf("%s:%d:%d", found.File, found.Row, found.Col)
 		}
 		out = append(out, problem{at: at, field: field, message: found.Message})
+	}
+	return out
+}
+
+func checkConditions(conditions []v1alpha1.MatchCondition) []problem {
+	_, err := condition.Compile(conditions)
+	var compile *condition.CompileError
+	if !errors.As(err, &compile) {
+		return nil
+	}
+	var out problems
+	for _, found := range compile.Problems {
+		out = append(out, problem{at: found.Place(), field: found.Field(), message: found.Message})
 	}
 	return out
 }

@@ -66,6 +66,10 @@ func TestPolicyCheck(t *testing.T) {
 			rego: "package a\n\ndeny contains \"x\" if {\n\thttp.send({\"method\": \"get\", \"url\": \"https://example.com\"})\n}",
 			want: []string{"p.rego:4:"},
 		},
+		"a match condition that doesn't compile is told by field, row and column": {
+			change: []func(*v1alpha1.ClusterRegoPolicy){withConditions(`true`, `request.user == "ann"`)},
+			want:   []string{"spec.admission.matchConditions[1].expression:1:8: undefined field 'user'"},
+		},
 		"a misspelt kind is told by field, with the right one": {
 			change: []func(*v1alpha1.ClusterRegoPolicy){withResources("apps", "Deployment", "deployment")},
 			want:   []string{`spec.match.resources[1].kinds[1]: the API server serves no kind "deployment" in group "apps": did you mean "Deployment" of group "apps"?`},

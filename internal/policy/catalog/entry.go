@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/condition"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
@@ -16,6 +17,8 @@ type entry struct {
 	newest *v1alpha1.ClusterRegoPolicy
 	// compiled is the last good one; nil when there never was any.
 	compiled *rego.Compiled
+	// conditions are those of compiled.
+	conditions *condition.Set
 	// problem says why newest isn't in force; nil when it is.
 	problem error
 }
@@ -24,20 +27,27 @@ type entry struct {
 // may be nil.
 func next(old *entry, p *v1alpha1.ClusterRegoPolicy) *entry {
 	e := &entry{newest: strip(p)}
-	var compiled *rego.Compiled
-	err := match.Validate(e.newest)
-	if err == nil {
-		compiled, err = compile(old, e.newest)
+	if e.problem = e.compile(old); e.problem != nil && old != nil {
+		e.compiled, e.conditions = old.compiled, old.conditions
 	}
-	if err != nil {
-		e.problem = err
-		if old != nil {
-			e.compiled = old.compiled
-		}
-		return e
-	}
-	e.compiled = compiled
 	return e
+}
+
+// compile prepares the newest definition.
+func (e *entry) compile(old *entry) error {
+	if err := match.Validate(e.newest); err != nil {
+		return err
+	}
+	compiled, err := compile(old, e.newest)
+	if err != nil {
+		return err
+	}
+	conditions, err := condition.Compile(e.newest.Spec.Admission.MatchConditions)
+	if err != nil {
+		return err
+	}
+	e.compiled, e.conditions = compiled, conditions
+	return nil
 }
 
 // compile reuses what is compiled already when the revision is the same.

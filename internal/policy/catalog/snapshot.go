@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -55,7 +56,9 @@ func (s *Snapshot) EvaluateWhere(ctx context.Context, r *policy.Request, keep fu
 	shared := s.budget(ctx, r, len(names))
 	for i, name := range names {
 		limit := shared.share(s.clock.Now(), len(names)-1-i)
-		results = append(results, s.evaluate(ctx, s.entries[name], r, input, err, limit))
+		if result, asked := s.evaluate(ctx, s.entries[name], r, input, err, limit); asked {
+			results = append(results, result)
+		}
 	}
 	return results
 }
@@ -81,10 +84,20 @@ func (s *Snapshot) EvaluateOne(ctx context.Context, name string, r *policy.Reque
 		return Result{}, false
 	}
 	input, err := rego.NewInput(r)
-	return s.evaluate(ctx, s.entries[name], r, input, err, s.half(ctx)), true
+	return s.evaluate(ctx, s.entries[name], r, input, err, s.half(ctx))
 }
 
-func (s *Snapshot) evaluate(ctx context.Context, e *entry, r *policy.Request, input *rego.Input, inputErr error, limit time.Duration) Result {
+// evaluate asks one policy that the index found, unless its conditions leave the request
+// out.
+func (s *Snapshot) evaluate(ctx context.Context, e *entry, r *policy.Request, input *rego.Input, inputErr error, limit time.Duration) (result Result, asked bool) {
+	asked, err := e.conditions.Match(ctx, r)
+	if !asked && err == nil {
+		return Result{}, false
+	}
+	return s.judge(ctx, e, r, input, errors.Join(inputErr, err), limit), true
+}
+
+func (s *Snapshot) judge(ctx context.Context, e *entry, r *policy.Request, input *rego.Input, inputErr error, limit time.Duration) Result {
 	definition := e.definition()
 	failed := func(err error) Result {
 		return Result{

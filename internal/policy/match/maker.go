@@ -48,7 +48,8 @@ func ControllerOf(object map[string]any) (Owner, bool) {
 // of it, a container that a webhook injects, say, has been judged nowhere.
 //
 // A policy whose namespaceSelector may begin to select a namespace judges nothing that
-// the namespace held before, so that no workload speaks for its Pods.
+// the namespace held before, so that no workload speaks for its Pods. Nor does one speak
+// for them to a policy with match conditions, which may have let anything into it.
 func Maker(p *v1alpha1.ClusterRegoPolicy, r *policy.Request) (Owner, bool) {
 	kind := r.Kind.GroupKind()
 	if r.Audit || r.Operation == policy.Delete || r.Object == nil || !isWorkloadController(r.UserInfo.Username) {
@@ -57,11 +58,18 @@ func Maker(p *v1alpha1.ClusterRegoPolicy, r *policy.Request) (Owner, bool) {
 	if !reachesTemplates(p) || kind != policy.PodKind() && !ViaPodTemplate(p, kind) {
 		return Owner{}, false
 	}
-	if !slices.Contains(written(p), v1alpha1.OperationCreate) || !selectsForEver(p.Spec.Match.NamespaceSelector) {
+	if !judgesAllThatComes(p) {
 		return Owner{}, false
 	}
 	owner, ok := ControllerOf(r.Object)
 	return owner, ok && holdsTemplate(owner.GroupKind())
+}
+
+// judgesAllThatComes says that nothing comes into a workload that the policy concerns
+// without its say.
+func judgesAllThatComes(p *v1alpha1.ClusterRegoPolicy) bool {
+	return len(p.Spec.Admission.MatchConditions) == 0 && slices.Contains(written(p), v1alpha1.OperationCreate) &&
+		selectsForEver(p.Spec.Match.NamespaceSelector)
 }
 
 // selectsForEver says that a namespace which the selector leaves out can't come to be

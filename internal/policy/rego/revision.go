@@ -29,6 +29,8 @@ func Revision(p *v1alpha1.ClusterRegoPolicy) string {
 		Operations []v1alpha1.Operation
 		Exempt     v1alpha1.Exemptions
 		Parameters string
+		// A policy without conditions keeps the revision that it had before there were any.
+		MatchConditions []v1alpha1.MatchCondition `json:",omitempty"`
 	}{
 		Name:       defaulted.Name,
 		Version:    defaulted.Spec.Rego.Version,
@@ -37,6 +39,8 @@ func Revision(p *v1alpha1.ClusterRegoPolicy) string {
 		Operations: defaulted.Spec.Admission.Operations,
 		Exempt:     defaulted.Spec.Admission.Exempt,
 		Parameters: canonicalParameters(defaulted),
+
+		MatchConditions: defaulted.Spec.Admission.MatchConditions,
 	}
 	// Marshalling can't fail: strings, booleans and label selectors only.
 	text, _ := json.Marshal(content) //nolint:errchkjson // see above

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/policy/condition"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 )
 
@@ -39,7 +41,25 @@ func (c *checker) check() {
 	if err := match.Validate(&v1alpha1.ClusterRegoPolicy{Spec: v1alpha1.RegoPolicySpec{Match: c.custom.Match, Admission: c.custom.Admission}}); err != nil {
 		c.wrong("custom.match", "%v", err)
 	}
+	c.checkConditions()
 	c.checkStrategy()
+}
+
+// checkConditions compiles the match conditions.
+func (c *checker) checkConditions() {
+	_, err := condition.Compile(c.custom.Admission.MatchConditions)
+	var compile *condition.CompileError
+	if !errors.As(err, &compile) {
+		return
+	}
+	for _, p := range compile.Problems {
+		key := "custom" + strings.TrimPrefix(p.Field(), "spec")
+		if p.Row > 0 {
+			c.wrong(key, "%d:%d: %s", p.Row, p.Col, p.Message)
+			continue
+		}
+		c.wrong(key, "%s", p.Message)
+	}
 }
 
 func (c *checker) checkID() {

@@ -192,6 +192,11 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 			files:  hats("#   severity: High", "#   severity: High\n#   enforcment: Deny"),
 			want:   []string{"hats/hats.rego:11: unknown METADATA key custom.enforcment: remove it"},
 		},
+		"a match condition that doesn't compile": {
+			reason: "build and test refuse what admission would",
+			files:  hats("#   severity: High", "#   severity: High\n#   admission:\n#     matchConditions:\n#       - name: a\n#         expression: object.x == y"),
+			want:   []string{"hats/hats.rego:14: custom.admission.matchConditions[0].expression: 1:13: undeclared reference to 'y'"},
+		},
 		"an unknown key of match": {
 			reason: "the keys of the API hold at every depth",
 			files:  hats("#         kinds: [Pod]", "#         kinds: [Pod]\n#         kind: Pod"),

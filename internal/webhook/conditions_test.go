@@ -1,0 +1,63 @@
+package webhook
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+func withConditions(expressions ...string) func(*v1alpha1.ClusterRegoPolicy) {
+	return func(p *v1alpha1.ClusterRegoPolicy) {
+		for i, expression := range expressions {
+			p.Spec.Admission.MatchConditions = append(p.Spec.Admission.MatchConditions,
+				v1alpha1.MatchCondition{Name: string(rune('a' + i)), Expression: expression})
+		}
+	}
+}
+
+func TestMatchConditionsSayWhatAdmissionJudges(t *testing.T) {
+	scaled := func(o tree) tree { return set(o, int64(9), "spec", "replicas") }
+	cases := map[string]struct {
+		reason     string
+		conditions []string
+		failure    v1alpha1.FailurePolicy
+		before     tree
+		after      tree
+		code       int32  // of the refusal; 0 when it passes
+		message    string // part of the refusal, or of the warning
+	}{
+		"one that is true has it judged":           {conditions: []string{`request.operation == "CREATE"`}, code: http.StatusForbidden, message: "is privileged"},
+		"one that is false has it pass":            {conditions: []string{`request.userInfo.username == "nobody"`, `true`}},
+		"an error is the policy's failure":         {conditions: []string{`object.spec.none == 1`}, code: http.StatusInternalServerError, message: "spec.admission.matchConditions: a: no such key: none"},
+		"which may be to ignore it":                {conditions: []string{`object.spec.none == 1`}, failure: v1alpha1.FailurePolicyIgnore, message: "not judged: "},
+		"a violation that an update brings is new": {conditions: []string{`oldObject == null || object.spec != oldObject.spec`}, before: deployment("web", false), after: deployment("web", true), code: http.StatusForbidden, message: "is privileged"},
+		"a violation from before an update is old": {
+			reason:     "the condition was asked of the update, and not of what there was",
+			conditions: []string{`oldObject == null || object.spec != oldObject.spec`}, before: deployment("web", true), after: scaled(deployment("web", true)),
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			class, operation, after := v1alpha1.FailurePolicyFail, "CREATE", deployment("web", true)
+			if tc.before != nil {
+				operation, after = "UPDATE", tc.after
+			}
+			if tc.failure != "" {
+				class = tc.failure
+			}
+			h := newHandler(t, class, newCatalog(t, newPolicy("p", privilegedRego, withFailurePolicy(class), withConditions(tc.conditions...))))
+			got := ask(t, h, reviewOf(operation, after, tc.before))
+			if got.Allowed != (tc.code == 0) {
+				t.Fatalf("%s: allowed is %t: %v", tc.reason, got.Allowed, got.Status)
+			}
+			if tc.code != 0 && (got.Status.Code != tc.code || !strings.Contains(got.Status.Message, tc.message)) {
+				t.Errorf("want %d with %q, got %d: %s", tc.code, tc.message, got.Status.Code, got.Status.Message)
+			}
+			if warned := strings.Join(got.Warnings, "\n"); tc.code == 0 && !strings.Contains(warned, tc.message) {
+				t.Errorf("want a warning with %q, got %q", tc.message, warned)
+			}
+		})
+	}
+}
