@@ -3,7 +3,10 @@ package v1alpha1
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // MaxTargetsPerSlice is the largest number of targets in one RemediationSlice.
-const MaxTargetsPerSlice = 250
+const MaxTargetsPerSlice = 100
+
+// MaxSliceBytes is the largest encoding of one RemediationSlice, as JSON.
+const MaxSliceBytes = 256 << 10
 
 // MaxTargets is the largest number of targets in one plan; a strategy may ask for
 // fewer.
@@ -137,24 +140,73 @@ const (
 	ReasonReplanned = "Replanned"
 )
 
-// RemediationSlice holds the targets of a plan, at most 250, and what was done to each.
+// RemediationSlice holds at most 100 targets of a plan, and what was done to each. Like an
+// EndpointSlice it has neither spec nor status: the records are the only data that a write
+// can be undone from, and tools that back objects up leave a status out.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=remslice,categories=evenkeel
-// +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="Remediation",type=string,JSONPath=`.spec.remediation`
-// +kubebuilder:printcolumn:name="Index",type=integer,JSONPath=`.spec.index`
+// +kubebuilder:printcolumn:name="Remediation",type=string,JSONPath=`.remediation`
+// +kubebuilder:printcolumn:name="Index",type=integer,JSONPath=`.index`
+// +kubebuilder:printcolumn:name="Targets",type=integer,JSONPath=`.progress.targets`
+// +kubebuilder:printcolumn:name="Done",type=integer,JSONPath=`.progress.done`
+// +kubebuilder:printcolumn:name="Failed",type=integer,JSONPath=`.progress.failed`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type RemediationSlice struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec holds the targets. It never changes.
+	// remediation is the name of the plan. It never changes.
 	// +required
+	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a plan is immutable: delete the Remediation and let the controller plan anew"
-	Spec RemediationSliceSpec `json:"spec"`
-	// status holds what was done.
+	Remediation string `json:"remediation"`
+	// index is the slice's place in the plan, from 0. It never changes.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a plan is immutable: delete the Remediation and let the controller plan anew"
+	Index int32 `json:"index"`
+	// targets are in the order of the rollout. They never change.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a plan is immutable: delete the Remediation and let the controller plan anew"
+	Targets []Target `json:"targets"`
+	// records are what was done to the targets, one by one. A record that is missing
+	// means Pending.
 	// +optional
-	Status RemediationSliceStatus `json:"status,omitempty"`
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=100
+	Records []TargetRecord `json:"records,omitempty"`
+	// progress counts the records, for people.
+	// +optional
+	Progress SliceProgress `json:"progress,omitzero"`
+	// sequence counts the times that the manager has written the records. It never
+	// goes back: earlier records that somebody brings back are known by it.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Sequence int64 `json:"sequence,omitempty"`
+	// seal proves that the manager has written the records: a message authentication
+	// code, with the name of its key before the dot. That of the targets is an annotation.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Seal string `json:"seal,omitempty"`
+}
+
+// SliceProgress counts the targets of one slice.
+type SliceProgress struct {
+	// targets is how many there are.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Targets int32 `json:"targets"`
+	// done counts those that are Done or Previewed.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Done int32 `json:"done"`
+	// failed counts those that are Failed or RevertConflict.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Failed int32 `json:"failed"`
 }
 
 // RemediationSliceList is a list of RemediationSlice objects.
@@ -163,24 +215,6 @@ type RemediationSliceList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
 	Items           []RemediationSlice `json:"items"`
-}
-
-// RemediationSliceSpec holds targets of a plan.
-type RemediationSliceSpec struct {
-	// remediation is the name of the plan.
-	// +required
-	// +kubebuilder:validation:MaxLength=253
-	Remediation string `json:"remediation"`
-	// index is the slice's place in the plan, from 0.
-	// +required
-	// +kubebuilder:validation:Minimum=0
-	Index int32 `json:"index"`
-	// targets are in the order of the rollout.
-	// +required
-	// +listType=atomic
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=250
-	Targets []Target `json:"targets"`
 }
 
 // Target is one object to mend.
@@ -209,26 +243,6 @@ type Target struct {
 	// it is never drawn into the plan's first canary.
 	// +optional
 	NotCanary bool `json:"notCanary,omitempty"`
-}
-
-// RemediationSliceStatus holds what was done to the targets.
-type RemediationSliceStatus struct {
-	// records belong to the targets of the spec, one by one. A record that is
-	// missing means Pending.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=250
-	Records []TargetRecord `json:"records,omitempty"`
-	// sequence counts the times that the manager has written this status. It never
-	// goes back: an earlier status that somebody brings back is known by it.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Sequence int64 `json:"sequence,omitempty"`
-	// seal proves that the manager has written this status: a message authentication
-	// code, with the name of its key before the dot.
-	// +optional
-	// +kubebuilder:validation:MaxLength=128
-	Seal string `json:"seal,omitempty"`
 }
 
 // TargetRecord is what was done to one target.

@@ -138,13 +138,13 @@ func standing(ctx context.Context, c client.Reader, rem *v1alpha1.Remediation) (
 		if err != nil {
 			return 0, nil, failure("read slice "+name, err)
 		}
-		for i, rec := range slice.Status.Records {
-			if !written(rec.State) || i >= len(slice.Spec.Targets) {
+		for i, rec := range slice.Records {
+			if !written(rec.State) || i >= len(slice.Targets) {
 				continue
 			}
 			stands++
 			if why := noUndo(rec); why != "" {
-				o := slice.Spec.Targets[i].Object
+				o := slice.Targets[i].Object
 				lasting = append(lasting, fmt.Sprintf("%s %s: %s", o.Kind, qualified(o), why))
 			}
 		}

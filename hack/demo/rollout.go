@@ -34,14 +34,14 @@ type target struct {
 func (r *rollout) targets() []target {
 	var all []target
 	for _, slice := range r.slices {
-		for i, planned := range slice.Spec.Targets {
+		for i, planned := range slice.Targets {
 			t := target{
 				object: client.ObjectKey{Namespace: planned.Object.Namespace, Name: planned.Object.Name},
 				wave:   planned.Wave,
 				record: v1alpha1.TargetRecord{State: v1alpha1.TargetPending},
 			}
-			if i < len(slice.Status.Records) {
-				t.record = slice.Status.Records[i]
+			if i < len(slice.Records) {
+				t.record = slice.Records[i]
 			}
 			if t.record.Wave != nil {
 				t.wave = *t.record.Wave

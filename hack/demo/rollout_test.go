@@ -18,11 +18,11 @@ func planned(waves string, states ...v1alpha1.TargetState) *rollout {
 	r := &rollout{}
 	slice := v1alpha1.RemediationSlice{}
 	for i, wave := range waves {
-		slice.Spec.Targets = append(slice.Spec.Targets, v1alpha1.Target{
+		slice.Targets = append(slice.Targets, v1alpha1.Target{
 			Object: v1alpha1.ObjectReference{Namespace: "shop", Name: string(rune('a' + i))}, Wave: wave - '0'})
 	}
 	for _, state := range states {
-		slice.Status.Records = append(slice.Status.Records, v1alpha1.TargetRecord{State: state})
+		slice.Records = append(slice.Records, v1alpha1.TargetRecord{State: state})
 	}
 	r.slices = []v1alpha1.RemediationSlice{slice}
 	r.plan.Spec.Targets = int32(len(waves))

@@ -35,7 +35,7 @@ func fleet(waves ...int32) display.Rollout {
 	var slice v1alpha1.RemediationSlice
 	for wave, n := range waves {
 		for range n {
-			slice.Spec.Targets = append(slice.Spec.Targets, v1alpha1.Target{Wave: int32(wave),
+			slice.Targets = append(slice.Targets, v1alpha1.Target{Wave: int32(wave),
 				Object: v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: fmt.Sprintf("web-%03d", rem.Spec.Targets)}})
 			rem.Spec.Targets++
 		}
@@ -49,7 +49,7 @@ func fleet(waves ...int32) display.Rollout {
 
 // records sets the states of the first targets, and counts them.
 func records(r display.Rollout, list ...v1alpha1.TargetRecord) {
-	r.Slices[0].Status.Records = list
+	r.Slices[0].Records = list
 	c := &r.Remediation.Status.Counts
 	c.Pending = r.Remediation.Spec.Targets - int32(len(list))
 	for _, rec := range list {

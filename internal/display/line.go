@@ -25,7 +25,7 @@ func (r Rollout) CoveredBy(cb *v1alpha1.RemediationBreaker) bool {
 		return cb.Spec.Scope.Policy == r.Remediation.Spec.Policy.Name
 	case v1alpha1.BreakerScopeNamespace:
 		return slices.ContainsFunc(r.Slices, func(s v1alpha1.RemediationSlice) bool {
-			return slices.ContainsFunc(s.Spec.Targets, func(t v1alpha1.Target) bool { return t.Object.Namespace == cb.Spec.Scope.Namespace })
+			return slices.ContainsFunc(s.Targets, func(t v1alpha1.Target) bool { return t.Object.Namespace == cb.Spec.Scope.Namespace })
 		})
 	}
 	return false

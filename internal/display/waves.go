@@ -123,10 +123,10 @@ func (r Rollout) soak() string {
 // each calls do for every target with its record; one that is missing is Pending.
 func (r Rollout) each(do func(v1alpha1.Target, v1alpha1.TargetRecord)) {
 	for _, slice := range r.Slices {
-		for i, t := range slice.Spec.Targets {
+		for i, t := range slice.Targets {
 			rec := v1alpha1.TargetRecord{State: v1alpha1.TargetPending}
-			if i < len(slice.Status.Records) {
-				rec = slice.Status.Records[i]
+			if i < len(slice.Records) {
+				rec = slice.Records[i]
 			}
 			do(t, rec)
 		}

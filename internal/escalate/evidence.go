@@ -52,8 +52,8 @@ func EvidenceOf(parts []v1alpha1.RemediationSlice) Evidence {
 	var e Evidence
 	var all []TargetEvidence
 	for _, part := range parts {
-		for i, rec := range part.Status.Records {
-			if i >= len(part.Spec.Targets) || rank(rec) < 0 {
+		for i, rec := range part.Records {
+			if i >= len(part.Targets) || rank(rec) < 0 {
 				continue
 			}
 			if rec.State == v1alpha1.TargetSkipped {
@@ -62,7 +62,7 @@ func EvidenceOf(parts []v1alpha1.RemediationSlice) Evidence {
 			if rec.State == v1alpha1.TargetSkipped && rec.Reason == v1alpha1.ReasonFighting {
 				e.Fights++
 			}
-			all = append(all, TargetEvidence{Object: part.Spec.Targets[i].Object, State: rec.State,
+			all = append(all, TargetEvidence{Object: part.Targets[i].Object, State: rec.State,
 				Reason: rec.Reason, Message: rec.Message, Proposal: rec.Proposal})
 		}
 	}

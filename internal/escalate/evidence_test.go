@@ -15,8 +15,8 @@ func slice(records ...v1alpha1.TargetRecord) v1alpha1.RemediationSlice {
 	var s v1alpha1.RemediationSlice
 	for i, rec := range records {
 		object := v1alpha1.ObjectReference{Kind: "Deployment", Namespace: "shop", Name: "web-" + string(rune('a'+i))}
-		s.Spec.Targets = append(s.Spec.Targets, v1alpha1.Target{Object: object})
-		s.Status.Records = append(s.Status.Records, rec)
+		s.Targets = append(s.Targets, v1alpha1.Target{Object: object})
+		s.Records = append(s.Records, rec)
 	}
 	return s
 }

@@ -30,7 +30,7 @@ func (e *Explanation) plans(ctx context.Context, reader client.Reader) error {
 	slices.SortStableFunc(plans.Items, func(a, b v1alpha1.Remediation) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
 	for i := range plans.Items {
 		for _, part := range parts.Items {
-			if part.Spec.Remediation == plans.Items[i].Name {
+			if part.Remediation == plans.Items[i].Name {
 				e.within(&plans.Items[i], &part)
 			}
 		}
@@ -40,13 +40,13 @@ func (e *Explanation) plans(ctx context.Context, reader client.Reader) error {
 
 // within finds the object among the targets of a slice.
 func (e *Explanation) within(rem *v1alpha1.Remediation, part *v1alpha1.RemediationSlice) {
-	for i, target := range part.Spec.Targets {
+	for i, target := range part.Targets {
 		if !samePlace(target.Object, e.Object) {
 			continue
 		}
 		rec := v1alpha1.TargetRecord{State: v1alpha1.TargetPending}
-		if i < len(part.Status.Records) {
-			rec = part.Status.Records[i]
+		if i < len(part.Records) {
+			rec = part.Records[i]
 		}
 		t := Touch{Plan: rem.Name, Policy: rem.Spec.Policy.Name, Phase: cmp.Or(rem.Status.Phase, v1alpha1.PhasePlanned), Wave: target.Wave,
 			State: cmp.Or(rec.State, v1alpha1.TargetPending), Reason: cmp.Or(rec.Reason, target.LeftAlone), Message: policy.OneLine(rec.Message), Proposal: rec.Proposal, Limits: rem.Spec.Limits,

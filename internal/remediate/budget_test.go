@@ -30,13 +30,13 @@ func planAtWork(name string, n int, budget string, states ...v1alpha1.TargetStat
 	rem.Status.Phase = v1alpha1.PhaseApplying
 	slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: name + "-0"}}
 	for i := range n {
-		slice.Spec.Targets = append(slice.Spec.Targets, v1alpha1.Target{Object: v1alpha1.ObjectReference{
+		slice.Targets = append(slice.Targets, v1alpha1.Target{Object: v1alpha1.ObjectReference{
 			Kind: "ConfigMap", Namespace: "shop", Name: fmt.Sprint(i), UID: fmt.Sprintf("%s/%d", name, i)}})
 		state := v1alpha1.TargetPending
 		if i < len(states) {
 			state = states[i]
 		}
-		slice.Status.Records = append(slice.Status.Records, v1alpha1.TargetRecord{State: state})
+		slice.Records = append(slice.Records, v1alpha1.TargetRecord{State: state})
 	}
 	return rem, slice
 }
@@ -99,7 +99,7 @@ func TestRoomThatWasReservedIsGivenBackOrTaken(t *testing.T) {
 	if may, _ := begins(t, b, loose, 2); may != 2 {
 		t.Fatalf("nothing was recorded: want 2, got %d", may)
 	}
-	records := c.slices[sliceB.Name].Status.Records
+	records := c.slices[sliceB.Name].Records
 	records[0].State, records[1].State = v1alpha1.TargetIntent, v1alpha1.TargetIntent
 	if may, _ := begins(t, b, strict, 3); may != 1 {
 		t.Errorf("2 are recorded and reserved both, and count once: want 1, got %d", may)

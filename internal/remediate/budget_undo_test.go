@@ -27,7 +27,7 @@ func TestPercentagesAreOfWhatThePlanMayWrite(t *testing.T) {
 			rem, slice := planAtWork("ten", 200, "10%")
 			rem.Spec.Writable = tc.writable
 			for i := range tc.skipped {
-				slice.Status.Records[i] = v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonManaged}
+				slice.Records[i] = v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonManaged}
 			}
 			b, _ := budgetsOver([]*v1alpha1.Remediation{rem}, slice)
 			if may, why := begins(t, b, rem, 200); may != tc.want {
@@ -78,7 +78,7 @@ func TestARollbackKeepsToBudgetsAndIsNeverBlocked(t *testing.T) {
 			rem, slice := planAtWork("undo", len(tc.states), tc.budget, tc.states...)
 			rem.Spec.Strategy.MaxInFlight, rem.Status.Phase = 5, v1alpha1.PhaseRollingBack
 			for i := range tc.recovering {
-				slice.Status.Records[len(tc.states)-1-i].Recovering = true
+				slice.Records[len(tc.states)-1-i].Recovering = true
 			}
 			other, otherSlice := planAtWork("other", max(len(tc.theirs), 1), "", append(tc.theirs, pending)...)
 			slices := []*v1alpha1.RemediationSlice{slice, otherSlice}
@@ -102,7 +102,7 @@ func TestWhatIsUndoneCountsForOtherPlans(t *testing.T) {
 	b, kept := budgetsOver([]*v1alpha1.Remediation{undone, strict}, sliceA, sliceB)
 	for recovering, want := range []int{2, 1, 0} {
 		for i := range recovering {
-			kept.slices[sliceA.Name].Status.Records[i].Recovering = true
+			kept.slices[sliceA.Name].Records[i].Recovering = true
 		}
 		if may, why := begins(t, b, strict, 5); may != want {
 			t.Errorf("%d recover: %d may begin, want %d (%s)", recovering, may, want, why)

@@ -10,8 +10,8 @@ import (
 
 // sameObjects gives the targets of a plan the objects of another.
 func sameObjects(of, as *v1alpha1.RemediationSlice) {
-	for i := range of.Spec.Targets {
-		of.Spec.Targets[i].Object = as.Spec.Targets[i].Object
+	for i := range of.Targets {
+		of.Targets[i].Object = as.Targets[i].Object
 	}
 }
 
@@ -58,7 +58,7 @@ func TestAnObjectInWorkBelongsToOnePlan(t *testing.T) {
 			ours, slice := planAtWork("ours", 2, "")
 			theirs, other := planAtWork("theirs", 1, "")
 			sameObjects(other, slice)
-			other.Status.Records[0] = tc.theirs
+			other.Records[0] = tc.theirs
 			if tc.other != nil {
 				tc.other(&theirs.Status)
 			}

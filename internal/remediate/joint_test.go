@@ -94,7 +94,7 @@ func companyOf(t *testing.T, known *catalog.Snapshot, policies ...*v1alpha1.Clus
 		p.rem.Spec.Policy.Revision, _ = p.snapshot.Revision(pol.Name)
 		p.rem.Spec.Strategy.SetDefaults()
 		slice := &v1alpha1.RemediationSlice{}
-		slice.Spec.Targets = []v1alpha1.Target{{Object: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "u1"}, Wave: 1}}
+		slice.Targets = []v1alpha1.Target{{Object: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "u1"}, Wave: 1}}
 		p.book.add(slice)
 		p.saver = func(context.Context) error {
 			if c.saver != nil {

@@ -21,11 +21,11 @@ func (c *Controller) adopt(ctx context.Context, rem *v1alpha1.Remediation, b *bo
 		if err := controllerutil.SetControllerReference(rem, slice, c.client.Scheme()); err != nil {
 			return fmt.Errorf("slice %s: %w", slice.Name, err)
 		}
-		records := slice.Status
+		records := slice.Records
 		if err := c.client.Patch(ctx, slice, client.MergeFrom(before), client.FieldOwner(v1alpha1.FieldManager)); err != nil {
 			return fmt.Errorf("adopt slice %s: %w", slice.Name, err)
 		}
-		slice.Status = records
+		slice.Records = records
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func TestSlowFights(t *testing.T) {
 			for mended < 200 {
 				now = now.Add(tc.every)
 				b := bookOf(v1alpha1.TargetDone)
-				b.slices[0].Spec.Targets[0].Heat = carried
+				b.slices[0].Targets[0].Heat = carried
 				h := newPast()
 				if mended++; mended != tc.retried {
 					h.remember(endedPlan(now), b, "r1", now.Add(tc.every))
@@ -83,7 +83,7 @@ func TestHeatIsCarriedOn(t *testing.T) {
 	now, object := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}
 	for state, want := range map[v1alpha1.TargetState]int32{v1alpha1.TargetDone: 500, v1alpha1.TargetFailed: 400, v1alpha1.TargetSkipped: 400, v1alpha1.TargetReverted: 400} {
 		b := bookOf(state)
-		b.slices[0].Spec.Targets[0].Heat = 400
+		b.slices[0].Targets[0].Heat = 400
 		h := newPast()
 		h.remember(endedPlan(now), b, "r1", now)
 		h.remember(endedPlan(now.Add(-slowHalfLife)), bookOf(v1alpha1.TargetDone), "r1", now)
@@ -134,8 +134,8 @@ func endedPlan(at time.Time) *v1alpha1.Remediation {
 
 func bookOf(state v1alpha1.TargetState) *book {
 	slice := &v1alpha1.RemediationSlice{}
-	slice.Spec.Targets = []v1alpha1.Target{{Object: v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}}}
-	slice.Status.Records = []v1alpha1.TargetRecord{{State: state}}
+	slice.Targets = []v1alpha1.Target{{Object: v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}}}
+	slice.Records = []v1alpha1.TargetRecord{{State: state}}
 	b := &book{}
 	b.add(slice)
 	return b

@@ -273,7 +273,8 @@ func split(rem *v1alpha1.Remediation, targets []v1alpha1.Target) []*v1alpha1.Rem
 		parts = append(parts, &v1alpha1.RemediationSlice{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", rem.Name, len(parts)),
 				Labels: map[string]string{v1alpha1.LabelPolicy: rem.Labels[v1alpha1.LabelPolicy], v1alpha1.LabelRemediation: rem.Name}},
-			Spec: v1alpha1.RemediationSliceSpec{Remediation: rem.Name, Index: int32(len(parts)), Targets: chunk},
+			Remediation: rem.Name, Index: int32(len(parts)), Targets: chunk,
+			Progress: v1alpha1.SliceProgress{Targets: int32(len(chunk))},
 		})
 	}
 	return parts

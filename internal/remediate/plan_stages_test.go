@@ -66,7 +66,7 @@ func TestBuildGoesStageByStage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, target := range parts[0].Spec.Targets {
+	for _, target := range parts[0].Targets {
 		got = append(got, fmt.Sprintf("%d %s", target.Wave, target.Object.Namespace))
 	}
 	want := []string{"0 staging", "1 staging", "1 staging", "2 prod", "3 prod", "3 prod", "3 prod"}
@@ -91,7 +91,7 @@ func TestMaxTargetsLeavesTheRestForTheNextPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, target := range parts[0].Spec.Targets {
+	for _, target := range parts[0].Targets {
 		if target.LeftAlone == "" {
 			got = append(got, target.Object.Namespace)
 		}
@@ -159,7 +159,7 @@ func TestEveryTargetIsInOneWaveOfItsStage(t *testing.T) {
 func checkPlan(t *rapid.T, d *draft, rem *v1alpha1.Remediation, parts []*v1alpha1.RemediationSlice) {
 	var targets []v1alpha1.Target
 	for _, part := range parts {
-		targets = append(targets, part.Spec.Targets...)
+		targets = append(targets, part.Targets...)
 	}
 	perWave, waves := make([]int32, len(rem.Spec.Waves)), map[string][]int32{}
 	toMend := 0

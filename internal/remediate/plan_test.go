@@ -53,7 +53,7 @@ func TestBuild(t *testing.T) {
 		"Objects that are left alone make a plan of their own": {
 			reason: "their owners are to get the fix", ineligible: 5, waves: []int32{5}, slices: 1,
 		},
-		"10,000 targets make 40 slices": {reason: "250 a slice", eligible: 10000, waves: []int32{1, 499, 2000, 7500}, slices: 40},
+		"10,000 targets make 100 slices": {reason: "100 a slice", eligible: 10000, waves: []int32{1, 499, 2000, 7500}, slices: 100},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -81,10 +81,10 @@ func checkTargets(t *testing.T, d draft, rem *v1alpha1.Remediation, parts []*v1a
 	perWave := make([]int32, len(rem.Spec.Waves))
 	seen := map[string]int{}
 	for _, slice := range parts {
-		if len(slice.Spec.Targets) > v1alpha1.MaxTargetsPerSlice {
-			t.Errorf("slice %s holds %d targets", slice.Name, len(slice.Spec.Targets))
+		if len(slice.Targets) > v1alpha1.MaxTargetsPerSlice {
+			t.Errorf("slice %s holds %d targets", slice.Name, len(slice.Targets))
 		}
-		for _, target := range slice.Spec.Targets {
+		for _, target := range slice.Targets {
 			if managed := strings.HasPrefix(target.Object.UID, "managed"); managed != (target.LeftAlone == v1alpha1.ReasonManaged) {
 				t.Errorf("%s is left alone for the reason %q", target.Object.Name, target.LeftAlone)
 			}
@@ -216,7 +216,7 @@ func TestAPlanCarriesHeatOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := parts[0].Spec.Targets[0].Heat; got != 300 {
+	if got := parts[0].Targets[0].Heat; got != 300 {
 		t.Errorf("the plan carries on a heat of %d, want 300", got)
 	}
 }

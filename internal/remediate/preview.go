@@ -158,7 +158,7 @@ func (f *foresight) seeAll(ctx context.Context, out *display.Plan, d *draft, par
 	var written []v1alpha1.ObjectReference
 	inPlan := map[string]bool{}
 	for _, slice := range parts {
-		for _, t := range slice.Spec.Targets {
+		for _, t := range slice.Targets {
 			inPlan[t.Object.UID] = true
 			target := f.see(ctx, t)
 			if t.LeftAlone != "" {

@@ -79,7 +79,7 @@ func TestTheReplacementOfAnEvictedPodIsJudged(t *testing.T) {
 			b := newBench(t, append(tc.pods, replicas(tc.replicas))...)
 			b.pass.snapshot, b.pass.rem.Spec.Policy.Name = untainted(t), "untainted"
 			if tc.planned {
-				b.pass.book.add(&v1alpha1.RemediationSlice{Spec: v1alpha1.RemediationSliceSpec{Targets: []v1alpha1.Target{{Object: v1alpha1.ObjectReference{UID: "p2"}}}}})
+				b.pass.book.add(&v1alpha1.RemediationSlice{Targets: []v1alpha1.Target{{Object: v1alpha1.ObjectReference{UID: "p2"}}}})
 			}
 			intent := metav1.NewMicroTime(waiverNow.Add(300 * time.Millisecond))
 			w := &v1alpha1.WriteRecord{Verb: v1alpha1.ActionEvict, UID: "p1", HealthBefore: "Current", IntentAt: &intent, AppliedAt: &intent,
@@ -121,12 +121,12 @@ func TestHeatFollowsTheController(t *testing.T) {
 	for i := range 4 {
 		at := now.Add(time.Duration(i) * time.Minute)
 		b := bookOf(v1alpha1.TargetDone)
-		b.slices[0].Spec.Targets = append(b.slices[0].Spec.Targets, b.slices[0].Spec.Targets[0])
-		b.slices[0].Status.Records = append(b.slices[0].Status.Records, v1alpha1.TargetRecord{State: v1alpha1.TargetDone})
+		b.slices[0].Targets = append(b.slices[0].Targets, b.slices[0].Targets[0])
+		b.slices[0].Records = append(b.slices[0].Records, v1alpha1.TargetRecord{State: v1alpha1.TargetDone})
 		b.places = append(b.places, place{0, 1})
 		for n := range 2 { // two Pods of one controller in one plan count once
 			intent := metav1.NewMicroTime(at)
-			b.slices[0].Spec.Targets[n].Object = v1alpha1.ObjectReference{APIVersion: "v1", Kind: "Pod", Name: "p", UID: strings.Repeat("p", 2*i+n+1)}
+			b.slices[0].Targets[n].Object = v1alpha1.ObjectReference{APIVersion: "v1", Kind: "Pod", Name: "p", UID: strings.Repeat("p", 2*i+n+1)}
 			b.record(n).Write = &v1alpha1.WriteRecord{Verb: v1alpha1.ActionEvict, IntentAt: &intent, AppliedAt: &intent, Controller: &rs, Root: &web}
 		}
 		rem := endedPlan(at)

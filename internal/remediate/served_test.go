@@ -51,8 +51,7 @@ func TestAnObjectWhoseKindIsNotServedIsNotGone(t *testing.T) {
 				t.Errorf("before its write it is %+v, want it to wait uncharged", before)
 			}
 			b.pass.book = &book{}
-			b.pass.book.add(&v1alpha1.RemediationSlice{Spec: v1alpha1.RemediationSliceSpec{Targets: []v1alpha1.Target{a.target}},
-				Status: v1alpha1.RemediationSliceStatus{Records: []v1alpha1.TargetRecord{written}}})
+			b.pass.book.add(&v1alpha1.RemediationSlice{Targets: []v1alpha1.Target{a.target}, Records: []v1alpha1.TargetRecord{written}})
 			if c := b.pass.check(t.Context(), 0, true); c.Result != CheckWaiting || c.Reason != v1alpha1.ReasonUnobserved {
 				t.Errorf("verification says %+v, want waiting", c)
 			}

@@ -40,7 +40,7 @@ func (l *library) read(t *testing.T, s *shelf) *book {
 }
 
 // begin records a write of a target and stores it, as a step does.
-func begin(b *book, c client.StatusClient, target int) error {
+func begin(b *book, c client.Writer, target int) error {
 	b.set(target, v1alpha1.TargetRecord{State: v1alpha1.TargetIntent})
 	return b.save(context.Background(), c)
 }

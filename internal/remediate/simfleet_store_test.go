@@ -31,20 +31,13 @@ func (s *simStore) List(context.Context, client.ObjectList, ...client.ListOption
 	return fmt.Errorf("the simulation lists nothing")
 }
 
-func (s *simStore) Status() client.SubResourceWriter { return simStatus{store: s} }
-
-// simStatus stores the status of a slice, and of nothing else.
-type simStatus struct {
-	client.SubResourceWriter // nil
-	store                    *simStore
-}
-
-func (s simStatus) Update(_ context.Context, obj client.Object, _ ...client.SubResourceUpdateOption) error {
+// Update stores a slice, and nothing else.
+func (s *simStore) Update(_ context.Context, obj client.Object, _ ...client.UpdateOption) error {
 	slice, ok := obj.(*v1alpha1.RemediationSlice)
 	if !ok {
 		return fmt.Errorf("the simulation stores no %T", obj)
 	}
-	s.store.slices[slice.Name] = slice.DeepCopy()
-	s.store.stored()
+	s.slices[slice.Name] = slice.DeepCopy()
+	s.stored()
 	return nil
 }

@@ -276,8 +276,8 @@ func (f fleet) plan() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, []*s
 		}
 		last := slices[len(slices)-1]
 		object := &simObject{ref: f.refs[i], value: valueBefore, version: 1, behaviour: f.behave(place)}
-		last.Spec.Targets = append(last.Spec.Targets, v1alpha1.Target{Object: f.refs[i], Wave: waves[place], LeftAlone: object.LeftTo, NotCanary: object.NotCanary})
-		last.Status.Records = append(last.Status.Records, object.recorded())
+		last.Targets = append(last.Targets, v1alpha1.Target{Object: f.refs[i], Wave: waves[place], LeftAlone: object.LeftTo, NotCanary: object.NotCanary})
+		last.Records = append(last.Records, object.recorded())
 		objects = append(objects, object)
 	}
 	return rem, slices, objects, nil

@@ -177,7 +177,7 @@ func (s *simulation) send(b *book, i int, before v1alpha1.TargetRecord) v1alpha1
 
 // mustBeRecorded is the protocol's first rule: no write without a persisted intent.
 func (s *simulation) mustBeRecorded(at place, i int) {
-	rec := s.store.slices[s.rem.Spec.Slices[at.slice]].Status.Records[at.record]
+	rec := s.store.slices[s.rem.Spec.Slices[at.slice]].Records[at.record]
 	if rec.State != v1alpha1.TargetIntent || rec.Write == nil || rec.Write.UID != s.objects[i].ref.UID {
 		s.fault("%s is written, but its persisted record is %s", name(s.objects[i].ref), rec.State)
 	}

@@ -63,10 +63,10 @@ func readSlice(ctx context.Context, reader client.Reader, name string) (*v1alpha
 }
 
 func (b *book) add(slice *v1alpha1.RemediationSlice) {
-	for len(slice.Status.Records) < len(slice.Spec.Targets) {
-		slice.Status.Records = append(slice.Status.Records, v1alpha1.TargetRecord{State: v1alpha1.TargetPending})
+	for len(slice.Records) < len(slice.Targets) {
+		slice.Records = append(slice.Records, v1alpha1.TargetRecord{State: v1alpha1.TargetPending})
 	}
-	for i := range slice.Spec.Targets {
+	for i := range slice.Targets {
 		b.places = append(b.places, place{len(b.slices), i})
 	}
 	b.slices = append(b.slices, slice)
@@ -75,18 +75,18 @@ func (b *book) add(slice *v1alpha1.RemediationSlice) {
 
 func (b *book) target(i int) v1alpha1.Target {
 	p := b.places[i]
-	return b.slices[p.slice].Spec.Targets[p.record]
+	return b.slices[p.slice].Targets[p.record]
 }
 
 func (b *book) record(i int) *v1alpha1.TargetRecord {
 	p := b.places[i]
-	return &b.slices[p.slice].Status.Records[p.record]
+	return &b.slices[p.slice].Records[p.record]
 }
 
 // set replaces a record, to be saved. A proposal that would fill the slice is left out.
 func (b *book) set(i int, rec v1alpha1.TargetRecord) {
 	p := b.places[i]
-	records := b.slices[p.slice].Status.Records
+	records := b.slices[p.slice].Records
 	records[p.record].Proposal = ""
 	size := len(rec.Proposal)
 	for _, other := range records {
@@ -125,21 +125,22 @@ func (b *book) mark(m Mark) {
 // with this record.
 func (b *book) fits(i int, rec v1alpha1.TargetRecord) bool {
 	p := b.places[i]
-	old := b.slices[p.slice].Status.Records[p.record]
-	b.slices[p.slice].Status.Records[p.record] = rec
+	old := b.slices[p.slice].Records[p.record]
+	b.slices[p.slice].Records[p.record] = rec
 	raw, err := json.Marshal(b.slices[p.slice])
-	b.slices[p.slice].Status.Records[p.record] = old
+	b.slices[p.slice].Records[p.record] = old
 	return err == nil && len(raw) <= maxSliceBytes
 }
 
 // save writes the changed slices. Each write fails with a conflict when somebody
 // else has written the slice since it was read: then nothing of it is stored.
-func (b *book) save(ctx context.Context, c client.StatusClient) error {
+func (b *book) save(ctx context.Context, c client.Writer) error {
 	for i, slice := range b.slices {
 		if !b.dirty[i] {
 			continue
 		}
-		if err := c.Status().Update(ctx, slice, client.FieldOwner(v1alpha1.FieldManager)); err != nil {
+		slice.Progress = progressOf(slice)
+		if err := c.Update(ctx, slice, client.FieldOwner(v1alpha1.FieldManager)); err != nil {
 			return fmt.Errorf("write slice %s: %w", slice.Name, err)
 		}
 		b.dirty[i] = false
@@ -168,6 +169,22 @@ func (b *book) views() []TargetView {
 		out[i] = v
 	}
 	return out
+}
+
+// progressOf counts the targets of one slice, for people.
+func progressOf(slice *v1alpha1.RemediationSlice) v1alpha1.SliceProgress {
+	p := v1alpha1.SliceProgress{Targets: int32(len(slice.Targets))}
+	for _, rec := range slice.Records {
+		switch rec.State {
+		case v1alpha1.TargetDone, v1alpha1.TargetPreviewed:
+			p.Done++
+		case v1alpha1.TargetFailed, v1alpha1.TargetRevertConflict:
+			p.Failed++
+		case v1alpha1.TargetPending, v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified,
+			v1alpha1.TargetSkipped, v1alpha1.TargetReverted:
+		}
+	}
+	return p
 }
 
 // counts counts the targets by state.

@@ -14,7 +14,7 @@ import (
 
 // planMemory keeps plans and their slices in memory.
 type planMemory struct {
-	client.SubResourceWriter // nil: only Update is called
+	client.Writer // nil: only Update is called
 
 	plans  []v1alpha1.Remediation
 	slices map[string]*v1alpha1.RemediationSlice
@@ -75,9 +75,7 @@ func (m *planMemory) metadata() *metav1.PartialObjectMetadataList {
 	return all
 }
 
-func (m *planMemory) Status() client.SubResourceWriter { return m }
-
-func (m *planMemory) Update(_ context.Context, obj client.Object, _ ...client.SubResourceUpdateOption) error {
+func (m *planMemory) Update(_ context.Context, obj client.Object, _ ...client.UpdateOption) error {
 	slice, ok := obj.(*v1alpha1.RemediationSlice)
 	if !ok {
 		return fmt.Errorf("%T isn't kept", obj)
@@ -86,8 +84,9 @@ func (m *planMemory) Update(_ context.Context, obj client.Object, _ ...client.Su
 	if kept.ResourceVersion != slice.ResourceVersion {
 		return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("remediationslices").GroupResource(), slice.Name, errors.New("it was written since"))
 	}
-	slice.Status.DeepCopyInto(&kept.Status)
-	kept.ResourceVersion += "1"
+	version := kept.ResourceVersion + "1"
+	slice.DeepCopyInto(kept)
+	kept.ResourceVersion = version
 	slice.ResourceVersion = kept.ResourceVersion
 	return nil
 }

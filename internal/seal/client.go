@@ -131,6 +131,15 @@ func annotate(key Key, stored, on client.Object) error {
 	return nil
 }
 
+// Update seals the records of a slice, which has no status of its own.
+func (w writer) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
+	slice, ok := obj.(*v1alpha1.RemediationSlice)
+	if !ok {
+		return w.Client.Update(ctx, obj, opts...)
+	}
+	return next(ctx, w.keys, slice, func() error { return w.Client.Update(ctx, slice, opts...) })
+}
+
 // Status seals what is recorded.
 func (w writer) Status() client.SubResourceWriter {
 	return statusWriter{w.Client.Status(), w.keys}
@@ -141,21 +150,26 @@ type statusWriter struct {
 	keys Keys
 }
 
-// Update seals the status of a plan or a slice as the next of its sequence, and
-// writes it. The object holds the sequence that it had when that fails.
+// Update seals the status of a plan.
 func (w statusWriter) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
-	sequence := sequenceOf(obj)
-	if sequence == nil {
+	plan, ok := obj.(*v1alpha1.Remediation)
+	if !ok {
 		return w.SubResourceWriter.Update(ctx, obj, opts...)
 	}
-	key, err := w.keys.Key(ctx)
+	return next(ctx, w.keys, plan, func() error { return w.SubResourceWriter.Update(ctx, plan, opts...) })
+}
+
+// next seals what is recorded in a plan or a slice as the next of its sequence, and
+// writes it. The object holds the sequence that it had when that fails.
+func next(ctx context.Context, keys Keys, obj client.Object, write func() error) error {
+	key, err := keys.Key(ctx)
 	if err != nil {
 		return err
 	}
-	before := *sequence
-	*sequence++
+	before := *sequenceOf(obj)
+	*sequenceOf(obj)++
 	if err = record(key, obj); err == nil {
-		err = w.SubResourceWriter.Update(ctx, obj, opts...)
+		err = write()
 	}
 	if err != nil {
 		*sequenceOf(obj) = before
@@ -163,18 +177,18 @@ func (w statusWriter) Update(ctx context.Context, obj client.Object, opts ...cli
 	return err
 }
 
-// sequenceOf is where an object counts its statuses; nil for a kind that isn't sealed.
+// sequenceOf is where an object counts what was recorded in it; nil for a kind that isn't sealed.
 func sequenceOf(obj client.Object) *int64 {
 	switch o := obj.(type) {
 	case *v1alpha1.Remediation:
 		return &o.Status.Sequence
 	case *v1alpha1.RemediationSlice:
-		return &o.Status.Sequence
+		return &o.Sequence
 	}
 	return nil
 }
 
-// record puts the seal of an object's status into it.
+// record puts the seal of what is recorded in an object into it.
 func record(key Key, obj client.Object) error {
 	s, _ := partsOf(obj)
 	mark, err := key.ofStatus(s)
@@ -185,7 +199,7 @@ func record(key Key, obj client.Object) error {
 	case *v1alpha1.Remediation:
 		o.Status.Seal = mark
 	case *v1alpha1.RemediationSlice:
-		o.Status.Seal = mark
+		o.Seal = mark
 	}
 	return nil
 }

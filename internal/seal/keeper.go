@@ -128,7 +128,7 @@ func (k *Keeper) take(ctx context.Context, key Key, obj client.Object) error {
 		if err := record(key, obj); err != nil {
 			return err
 		}
-		if err := k.Writer.Status().Update(ctx, obj, client.FieldOwner(v1alpha1.FieldManager)); err != nil {
+		if err := k.write(ctx, obj); err != nil {
 			return err
 		}
 	}
@@ -137,4 +137,12 @@ func (k *Keeper) take(ctx context.Context, key Key, obj client.Object) error {
 		return err
 	}
 	return k.Writer.Patch(ctx, obj, client.MergeFrom(before), client.FieldOwner(v1alpha1.FieldManager))
+}
+
+// write stores what is recorded where its kind has it.
+func (k *Keeper) write(ctx context.Context, obj client.Object) error {
+	if _, isSlice := obj.(*v1alpha1.RemediationSlice); isSlice {
+		return k.Writer.Update(ctx, obj, client.FieldOwner(v1alpha1.FieldManager))
+	}
+	return k.Writer.Status().Update(ctx, obj, client.FieldOwner(v1alpha1.FieldManager))
 }

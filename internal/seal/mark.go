@@ -36,9 +36,22 @@ type sealed struct {
 	planSeal, statusSeal string
 }
 
+// sealedTargets are what never changes of a slice.
+type sealedTargets struct {
+	Remediation string            `json:"remediation"`
+	Index       int32             `json:"index"`
+	Targets     []v1alpha1.Target `json:"targets"`
+}
+
+// sealedRecords are what is recorded in a slice.
+type sealedRecords struct {
+	Records  []v1alpha1.TargetRecord `json:"records,omitempty"`
+	Sequence int64                   `json:"sequence,omitempty"`
+}
+
 // partsOf are the sealed parts of an object; false for a kind that isn't sealed.
-// What people may change isn't under a seal, nor are conditions and the generation that
-// they speak of, which only tell: a plan that isn't proven can say so.
+// What people may change isn't under a seal, nor is what only tells: conditions and the
+// generation that they speak of, so that a plan that isn't proven can say so, and a slice's counts.
 func partsOf(obj client.Object) (sealed, bool) {
 	s := sealed{name: obj.GetName(), uid: string(obj.GetUID()), planSeal: obj.GetAnnotations()[v1alpha1.AnnotationSeal]}
 	switch o := obj.(type) {
@@ -51,11 +64,10 @@ func partsOf(obj client.Object) (sealed, bool) {
 			s.status = status
 		}
 	case *v1alpha1.RemediationSlice:
-		status := o.Status.DeepCopy()
-		status.Seal = ""
-		s.kind, s.plan, s.statusSeal = "RemediationSlice", o.Spec, o.Status.Seal
-		if len(status.Records) > 0 || status.Sequence != 0 {
-			s.status = status
+		s.kind, s.statusSeal = "RemediationSlice", o.Seal
+		s.plan = sealedTargets{o.Remediation, o.Index, o.Targets}
+		if len(o.Records) > 0 || o.Sequence != 0 {
+			s.status = sealedRecords{o.Records, o.Sequence}
 		}
 	default:
 		return s, false

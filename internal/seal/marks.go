@@ -77,7 +77,7 @@ func earlier(what string, have, want int64) error {
 
 func sumOf(slices []*v1alpha1.RemediationSlice) (sum int64) {
 	for _, s := range slices {
-		sum += s.Status.Sequence
+		sum += s.Sequence
 	}
 	return sum
 }

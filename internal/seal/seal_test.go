@@ -23,8 +23,8 @@ func plan(name string) *v1alpha1.Remediation {
 }
 
 func slice(name string) *v1alpha1.RemediationSlice {
-	return &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RemediationSliceSpec{Remediation: "plan",
-		Targets: []v1alpha1.Target{{Object: v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}}}}}
+	return &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: name}, Remediation: "plan",
+		Targets: []v1alpha1.Target{{Object: v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}}}}
 }
 
 // world is an API server, and the manager's clients of it.
@@ -44,7 +44,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 		}
 	}
 	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
-		WithStatusSubresource(&v1alpha1.Remediation{}, &v1alpha1.RemediationSlice{}).Build()
+		WithStatusSubresource(&v1alpha1.Remediation{}).Build()
 	w := &world{api: api}
 	w.restart()
 	return w
@@ -69,9 +69,9 @@ func (w *world) recorded(t *testing.T) *v1alpha1.RemediationSlice {
 		t.Fatal(err)
 	}
 	now := metav1.NewMicroTime(time.Date(2026, 1, 1, 0, 0, 0, 123456789, time.UTC))
-	s.Status.Records = []v1alpha1.TargetRecord{{State: v1alpha1.TargetDone, Write: &v1alpha1.WriteRecord{UID: "u", AppliedAt: &now,
+	s.Records = []v1alpha1.TargetRecord{{State: v1alpha1.TargetDone, Write: &v1alpha1.WriteRecord{UID: "u", AppliedAt: &now,
 		Fields: []v1alpha1.FieldChange{{Path: "/spec/a", Before: &apiextensionsv1.JSON{Raw: []byte(`{"b": 1.0,"a":[null,"<x>"]}`)}}}}}}
-	if err := w.writer.Status().Update(ctx, s); err != nil {
+	if err := w.writer.Update(ctx, s); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -172,22 +172,22 @@ func TestForgeriesAreFound(t *testing.T) {
 		},
 		"a record whose value before was changed": func(ctx context.Context, t *testing.T, w *world) client.Object {
 			s := w.recorded(t)
-			s.Status.Records[0].Write.Fields[0].Before = &apiextensionsv1.JSON{Raw: []byte(`{"hostPath":{"path":"/"}}`)}
-			_ = w.api.Status().Update(ctx, s)
+			s.Records[0].Write.Fields[0].Before = &apiextensionsv1.JSON{Raw: []byte(`{"hostPath":{"path":"/"}}`)}
+			_ = w.api.Update(ctx, s)
 			return s
 		},
 		"records moved to another slice": func(ctx context.Context, t *testing.T, w *world) client.Object {
 			s, other := w.recorded(t), slice("plan-1")
 			_ = w.writer.Create(ctx, other)
-			other.Status = s.Status
-			_ = w.api.Status().Update(ctx, other)
+			other.Records, other.Sequence, other.Seal = s.Records, s.Sequence, s.Seal
+			_ = w.api.Update(ctx, other)
 			return other
 		},
 		"a record of a slice that had none": func(ctx context.Context, _ *testing.T, w *world) client.Object {
 			s := slice("plan-0")
 			_ = w.writer.Create(ctx, s)
-			s.Status.Records = []v1alpha1.TargetRecord{{State: v1alpha1.TargetDone}}
-			_ = w.api.Status().Update(ctx, s)
+			s.Records = []v1alpha1.TargetRecord{{State: v1alpha1.TargetDone}}
+			_ = w.api.Update(ctx, s)
 			return s
 		},
 	}
@@ -268,7 +268,7 @@ func TestAnotherKeyIsNamed(t *testing.T) {
 func TestPlansOfAnEarlierVersionAreTakenOverOnce(t *testing.T) {
 	ctx, old, records := context.Background(), plan("plan"), slice("plan-0")
 	old.Status.Phase = v1alpha1.PhaseSoaking
-	records.Status.Records = []v1alpha1.TargetRecord{{State: v1alpha1.TargetApplied}}
+	records.Records = []v1alpha1.TargetRecord{{State: v1alpha1.TargetApplied}}
 	w := newWorld(t, old, records)
 	for _, obj := range []client.Object{old, records} {
 		if err := w.get(t, obj); err != nil {

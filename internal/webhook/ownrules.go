@@ -16,7 +16,7 @@ func (c *Configuration) records(hook admissionregistrationv1.ValidatingWebhook) 
 	hook.Rules[0].Resources = []string{"remediations", "remediationslices"}
 	statuses := hook.Rules[0].DeepCopy()
 	statuses.Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.Update}
-	statuses.Resources = []string{"remediationbreakers/status", "remediations/status", "remediationslices/status"}
+	statuses.Resources = []string{"remediationbreakers/status", "remediations/status"}
 	hook.Rules = append(hook.Rules, *statuses)
 	hook.MatchConditions = append(hook.MatchConditions, c.notSelf())
 	return hook

@@ -61,8 +61,10 @@ func notTheirs(r *policy.Request) string {
 	case r.Operation == policy.Delete:
 	case r.Resource == "remediationbreakers":
 		return notTheirRequest(r)
-	case r.Resource == "remediations", r.Resource == "remediationslices":
+	case r.Resource == "remediations":
 		return notTheirPlan(r)
+	case r.Resource == "remediationslices":
+		return notTheirSlice(r)
 	}
 	return ""
 }
@@ -74,10 +76,7 @@ func notTheirPlan(r *policy.Request) string {
 	if r.Operation == policy.Create {
 		return "plans are made by the manager alone"
 	}
-	before, after := asObject(r.OldObject["spec"]), asObject(r.Object["spec"])
-	if r.Resource == "remediations" {
-		before, after = without(before, sayable()), without(after, sayable())
-	}
+	before, after := without(asObject(r.OldObject["spec"]), sayable()), without(asObject(r.Object["spec"]), sayable())
 	if !reflect.DeepEqual(before, after) {
 		return "a plan is written by the manager alone; people may set " + strings.Join(slices.DeleteFunc(sayable(), func(f string) bool { return f == "requests" }), ", ") + " of a Remediation"
 	}
@@ -85,6 +84,21 @@ func notTheirPlan(r *policy.Request) string {
 		return fmt.Sprintf("metadata holds %s, which is written by the manager alone", key)
 	}
 	return notTheirRequest(r)
+}
+
+// notTheirSlice lets others change nothing of a slice but metadata that isn't ours: its
+// targets and records stand beside it.
+func notTheirSlice(r *policy.Request) string {
+	if r.Operation == policy.Create {
+		return "plans are made by the manager alone"
+	}
+	if !reflect.DeepEqual(without(r.OldObject, []string{"metadata"}), without(r.Object, []string{"metadata"})) {
+		return "the targets and records of a plan are written by the manager alone"
+	}
+	if key, changed := ownMarks(r); changed {
+		return fmt.Sprintf("metadata holds %s, which is written by the manager alone", key)
+	}
+	return ""
 }
 
 // ownMarks finds a label or an annotation of Evenkeel's own that a request changes.

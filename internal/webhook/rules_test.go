@@ -46,7 +46,7 @@ approvals.evenkeel.dev Fail https://localhost:9443/validate/approval
   "evenkeel.dev" [v1alpha1] [remediationapprovals] [CREATE] Cluster
 records.evenkeel.dev Fail https://localhost:9443/validate/records
   "evenkeel.dev" [v1alpha1] [remediations remediationslices] [CREATE UPDATE] Cluster
-  "evenkeel.dev" [v1alpha1] [remediationbreakers/status remediations/status remediationslices/status] [UPDATE] Cluster
+  "evenkeel.dev" [v1alpha1] [remediationbreakers/status remediations/status] [UPDATE] Cluster
 breakers.evenkeel.dev Fail https://localhost:9443/validate/records
   "evenkeel.dev" [v1alpha1] [remediationbreakers] [CREATE UPDATE] Cluster
 `

@@ -27,19 +27,19 @@ func forgery(name, policy string, victim *appsv1.Deployment) (*v1alpha1.Remediat
 			Targets: 1, Waves: []int32{1}, Slices: []string{name + "-0"}}}
 	rem.Spec.Strategy.Mode = v1alpha1.RemediationAutomatic
 	slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: name + "-0", Labels: map[string]string{v1alpha1.LabelPolicy: policy, v1alpha1.LabelRemediation: name}},
-		Spec: v1alpha1.RemediationSliceSpec{Remediation: name, Targets: []v1alpha1.Target{{Object: v1alpha1.ObjectReference{
-			APIVersion: "apps/v1", Kind: "Deployment", Namespace: victim.Namespace, Name: victim.Name, UID: string(victim.UID)}}}}}
+		Remediation: name, Targets: []v1alpha1.Target{{Object: v1alpha1.ObjectReference{
+			APIVersion: "apps/v1", Kind: "Deployment", Namespace: victim.Namespace, Name: victim.Name, UID: string(victim.UID)}}}}
 	return rem, slice
 }
 
-// claims is the status of a forged slice.
-func claims(victim *appsv1.Deployment) v1alpha1.RemediationSliceStatus {
-	return v1alpha1.RemediationSliceStatus{Records: []v1alpha1.TargetRecord{{State: v1alpha1.TargetDone, Write: &v1alpha1.WriteRecord{
+// claims are the records of a forged slice.
+func claims(victim *appsv1.Deployment) []v1alpha1.TargetRecord {
+	return []v1alpha1.TargetRecord{{State: v1alpha1.TargetDone, Write: &v1alpha1.WriteRecord{
 		UID: string(victim.UID), ResourceVersion: "1", Verb: v1alpha1.ActionPatch,
 		Fields: []v1alpha1.FieldChange{{Path: "/spec/template/spec/containers/0/image",
 			Before: &apiextensionsv1.JSON{Raw: []byte(`"evil.example.com/shell:1"`)},
 			After:  &apiextensionsv1.JSON{Raw: []byte(`"example.com/web:1"`)}}},
-	}}}}
+	}}}
 }
 
 var _ = Describe("A user who may write plans and slices, and no Deployment", func() {
@@ -52,7 +52,7 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 		namespace = suite.Namespace(ctx, "forger")
 		forger = userOf(ctx, "forger-in-"+namespace, verbOn("undo", "clusterregopolicies"), verbOn("pause", "clusterregopolicies"),
 			rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Verbs: []string{"*"},
-				Resources: []string{"remediations", "remediations/status", "remediationslices", "remediationslices/status", "remediationbreakers", "remediationbreakers/status"}})
+				Resources: []string{"remediations", "remediations/status", "remediationslices", "remediationbreakers", "remediationbreakers/status"}})
 		victim = fixture.Deployment(namespace, "web")
 		suite.Create(ctx, victim)
 	})
@@ -73,9 +73,10 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 		Expect(merge(genuine.DeepCopy(), `{"metadata":{"annotations":{"evenkeel.dev/seal":"x"}}}`)).To(MatchError(ContainSubstring("written by the manager alone")))
 		records := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: genuine.Spec.Slices[0]}}
 		Expect(suite.Get(ctx, records)).To(Succeed())
-		for _, obj := range []client.Object{genuine.DeepCopy(), records} {
-			status := []byte(`{"status":{"records":[],"wave":7}}`)
-			Expect(forger.Status().Patch(ctx, obj, client.RawPatch(types.MergePatchType, status))).To(MatchError(ContainSubstring("its status is written by the manager alone")))
+		Expect(forger.Status().Patch(ctx, genuine.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"status":{"wave":7}}`)))).
+			To(MatchError(ContainSubstring("its status is written by the manager alone")))
+		for _, edit := range []string{`{"records":[]}`, `{"records":null}`, `{"sequence":1000}`, `{"seal":"x"}`} {
+			Expect(merge(records.DeepCopy(), edit)).To(MatchError(ContainSubstring("records of a plan are written by the manager alone")), edit)
 		}
 		Expect(merge(genuine.DeepCopy(), `{"spec":{"desiredState":"Paused"}}`)).To(Succeed(), "what people may say, they may")
 	})
@@ -87,8 +88,8 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 		suite.CleanUp(namespace)
 		Expect(away.Create(ctx, slice)).To(Succeed())
 		Expect(away.Create(ctx, rem)).To(Succeed())
-		slice.Status = claims(victim)
-		Expect(away.Status().Update(ctx, slice)).To(Succeed())
+		slice.Records = claims(victim)
+		Expect(away.Update(ctx, slice)).To(Succeed())
 		Eventually(ctx, func() error {
 			if err := suite.Get(ctx, rem); err != nil {
 				return err
@@ -121,13 +122,13 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 		Expect(suite.API.Patch(ctx, rem.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"desiredState":"Undone"}}`)))).To(Succeed())
 		suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseRolledBack)
 		Expect(suite.Get(ctx, records)).To(Succeed())
-		Expect(records.Status.Sequence).To(BeNumerically(">", earlier.Status.Sequence))
+		Expect(records.Sequence).To(BeNumerically(">", earlier.Sequence))
 		mended := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "target"}}
 		Expect(suite.API.Patch(ctx, mended, client.RawPatch(types.MergePatchType, []byte(`{"data":{"state":"good"}}`)))).To(Succeed())
 
 		away := suite.AsManager() // whom admission doesn't ask about
 		earlier.ResourceVersion = records.ResourceVersion
-		Expect(away.Status().Update(ctx, earlier)).To(Succeed())
+		Expect(away.Update(ctx, earlier)).To(Succeed())
 		plan := rem.DeepCopy()
 		Eventually(ctx, func(g Gomega) { // the plan as it was when it had succeeded
 			g.Expect(suite.Get(ctx, plan)).To(Succeed())

@@ -46,7 +46,7 @@ func expectIntentsFirst(namespace string, writes []faultproxy.Write) {
 	for _, w := range writes {
 		switch {
 		case !w.Succeeded():
-		case w.Resource == "remediationslices" && w.Subresource == "status":
+		case w.Resource == "remediationslices" && w.Method == http.MethodPut:
 			remember(stored, w.Body)
 		case target(namespace)(w.Request) && w.Method == http.MethodPatch:
 			Expect(stored).To(HaveKeyWithValue(w.UID, v1alpha1.TargetIntent),
@@ -55,12 +55,12 @@ func expectIntentsFirst(namespace string, writes []faultproxy.Write) {
 	}
 }
 
-// remember takes the states out of the body of a slice's status write.
+// remember takes the states out of the body of a slice's write.
 func remember(stored map[string]v1alpha1.TargetState, body []byte) {
 	GinkgoHelper()
 	var slice v1alpha1.RemediationSlice
 	Expect(json.Unmarshal(body, &slice)).To(Succeed())
-	for i, rec := range slice.Status.Records {
-		stored[slice.Spec.Targets[i].Object.UID] = rec.State
+	for i, rec := range slice.Records {
+		stored[slice.Targets[i].Object.UID] = rec.State
 	}
 }

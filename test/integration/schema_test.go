@@ -68,8 +68,19 @@ var _ = Describe("The schema", func() {
 		slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Slices[0]}}
 		Expect(suite.Get(ctx, slice)).To(Succeed())
 		made := slice.DeepCopy()
-		slice.Spec.Targets = slice.Spec.Targets[1:]
-		Expect(suite.API.Patch(ctx, slice, client.MergeFrom(made))).To(MatchError(ContainSubstring("a plan is immutable")))
+		Expect(made.Records).To(HaveLen(2))
+		Expect(made.Progress).To(Equal(v1alpha1.SliceProgress{Targets: 2, Done: 2}))
+		for name, change := range map[string]func(*v1alpha1.RemediationSlice){
+			"its targets": func(s *v1alpha1.RemediationSlice) { s.Targets = s.Targets[1:] },
+			"its plan":    func(s *v1alpha1.RemediationSlice) { s.Remediation = "another" },
+			"its place":   func(s *v1alpha1.RemediationSlice) { s.Index++ },
+		} {
+			changed := made.DeepCopy()
+			change(changed)
+			for _, who := range []client.Client{suite.API, suite.AsManager()} {
+				Expect(who.Patch(ctx, changed.DeepCopy(), client.MergeFrom(made))).To(MatchError(ContainSubstring("a plan is immutable")), name)
+			}
+		}
 	})
 
 	It("keeps a breaker's scope, and asks for its name and the reason of a reset", func(ctx context.Context) {

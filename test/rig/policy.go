@@ -148,10 +148,10 @@ func (r *Rig) Records(ctx context.Context, rem *v1alpha1.Remediation) []Record {
 	for _, name := range rem.Spec.Slices {
 		slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		Expect(r.Get(ctx, slice)).To(Succeed())
-		for i, target := range slice.Spec.Targets {
+		for i, target := range slice.Targets {
 			rec := Record{TargetRecord: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}, Object: target.Object, PlannedWave: target.Wave}
-			if i < len(slice.Status.Records) {
-				rec.TargetRecord = slice.Status.Records[i]
+			if i < len(slice.Records) {
+				rec.TargetRecord = slice.Records[i]
 			}
 			out = append(out, rec)
 		}

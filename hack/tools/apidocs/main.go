@@ -54,7 +54,8 @@ func run(folder, output string) error {
 	return nil
 }
 
-// write writes one kind: a table for its spec and one for its status.
+// write writes one kind: a table for its spec and one for its status, or a single one for a
+// kind that has neither.
 func write(out io.Writer, crd *apiextensionsv1.CustomResourceDefinition) {
 	names := crd.Spec.Names
 	for _, version := range crd.Spec.Versions {
@@ -62,6 +63,14 @@ func write(out io.Writer, crd *apiextensionsv1.CustomResourceDefinition) {
 			strings.ToLower(string(crd.Spec.Scope)), strings.Join(names.ShortNames, "`, `"))
 		schema := version.Schema.OpenAPIV3Schema
 		fmt.Fprintf(out, "\n%s\n", sentence(schema.Description))
+		if _, found := schema.Properties["spec"]; !found {
+			for _, ofAll := range []string{"apiVersion", "kind", "metadata"} {
+				delete(schema.Properties, ofAll)
+			}
+			fmt.Fprint(out, "\n| field | type | meaning |\n|---|---|---|\n")
+			properties(out, *schema, "")
+			continue
+		}
 		for _, part := range []string{"spec", "status"} {
 			fmt.Fprintf(out, "\n### %s.%s\n\n| field | type | meaning |\n|---|---|---|\n", names.Kind, part)
 			properties(out, schema.Properties[part], "")

@@ -99,7 +99,7 @@ func targetsOf(ctx context.Context, reader client.Reader, plan *v1alpha1.Remedia
 		if err != nil {
 			continue
 		}
-		for _, t := range slice.Spec.Targets {
+		for _, t := range slice.Targets {
 			places[placeOfTarget(t.Object)] = sliceOf{plan.Name, name}
 		}
 	}

@@ -62,14 +62,14 @@ func (p *Proof) in(ctx context.Context, at sliceOf, r *policy.Request) (bool, er
 	if err := p.Reader.Get(ctx, client.ObjectKey{Name: at.slice}, slice); err != nil {
 		return false, tellsNothing(err)
 	}
-	if slice.Spec.Remediation != plan.Name {
+	if slice.Remediation != plan.Name {
 		return false, nil
 	}
-	for i, rec := range slice.Status.Records {
-		if i >= len(slice.Spec.Targets) || !undoable(plan.Status.Phase, rec.State) || placeOfTarget(slice.Spec.Targets[i].Object) != placeOf(r) {
+	for i, rec := range slice.Records {
+		if i >= len(slice.Targets) || !undoable(plan.Status.Phase, rec.State) || placeOfTarget(slice.Targets[i].Object) != placeOf(r) {
 			continue
 		}
-		if proven, err := brings(slice.Spec.Targets[i].Object, rec, r); proven || err != nil {
+		if proven, err := brings(slice.Targets[i].Object, rec, r); proven || err != nil {
 			return proven, err
 		}
 	}

@@ -79,20 +79,20 @@ func world(t *testing.T, phase v1alpha1.RemediationPhase, rec v1alpha1.TargetRec
 			t.Fatal(err)
 		}
 	}
-	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.Remediation{}, &v1alpha1.RemediationSlice{}).Build()
+	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.Remediation{}).Build()
 	own := seal.NewClient(api, &seal.Keeper{Reader: api, Writer: api, Namespace: "evenkeel-system"})
 	plan := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan", UID: "p1"}, Spec: v1alpha1.RemediationSpec{Slices: []string{"plan-0"}}}
 	slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: "plan-0"},
-		Spec: v1alpha1.RemediationSliceSpec{Remediation: "plan", Targets: []v1alpha1.Target{{Object: target()}}}}
+		Remediation: "plan", Targets: []v1alpha1.Target{{Object: target()}}}
 	ctx := context.Background()
 	for _, obj := range []client.Object{plan, slice} {
 		if err := own.Create(ctx, obj); err != nil {
 			t.Fatal(err)
 		}
 	}
-	plan.Status.Phase, slice.Status.Records = phase, []v1alpha1.TargetRecord{rec}
-	for _, obj := range []client.Object{plan, slice} {
-		if err := own.Status().Update(ctx, obj); err != nil {
+	plan.Status.Phase, slice.Records = phase, []v1alpha1.TargetRecord{rec}
+	for _, err := range []error{own.Status().Update(ctx, plan), own.Update(ctx, slice)} {
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -169,8 +169,8 @@ func TestAForgedRecordProvesNoRollback(t *testing.T) {
 	if err := api.Get(ctx, client.ObjectKey{Name: "plan-0"}, forged); err != nil {
 		t.Fatal(err)
 	}
-	forged.Status.Records[0].Message = "x"
-	if err := api.Status().Update(ctx, forged); err != nil {
+	forged.Records[0].Message = "x"
+	if err := api.Update(ctx, forged); err != nil {
 		t.Fatal(err)
 	}
 	if err := proof.Check(ctx, rollback); !errors.Is(err, ErrNotRecorded) {
