@@ -134,7 +134,7 @@ type RemediationSpec struct {
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=1000
+	// +kubebuilder:validation:MaxItems=1500
 	// +kubebuilder:validation:items:MaxLength=253
 	Slices []string `json:"slices"`
 	// desiredState is what people want of the rollout. Absent means Running. Each change

@@ -8,6 +8,9 @@ const MaxTargetsPerSlice = 100
 // MaxSliceBytes is the largest encoding of one RemediationSlice, as JSON.
 const MaxSliceBytes = 256 << 10
 
+// MaxSlices is the largest number of slices of one plan.
+const MaxSlices = 1500
+
 // MaxTargets is the largest number of targets in one plan; a strategy may ask for
 // fewer.
 const MaxTargets = 100000

@@ -72,7 +72,7 @@ func (p *pass) intents(batch []int, attempts []*attempt, records []v1alpha1.Targ
 		if intends && !p.book.fits(i, records[n]) {
 			attempts[n].proveBriefly()
 			if !p.book.fits(i, records[n]) {
-				records[n], intends = *attempts[n].failed(v1alpha1.ReasonFixTooLarge, "the slice that records the plan's writes is full"), false
+				records[n], intends = *attempts[n].tooLarge(sliceFull), false
 			}
 		}
 		if intends {
@@ -82,6 +82,9 @@ func (p *pass) intents(batch []int, attempts []*attempt, records []v1alpha1.Targ
 	}
 	return intents
 }
+
+// sliceFull says that a target isn't written because its undoing couldn't be recorded.
+const sliceFull = "the slice that records the plan's writes has no room for what undoing this one needs: the next plan tries it again"
 
 // prepare runs the protocol for a batch; it changes no record.
 func (p *pass) prepare(ctx context.Context, batch []int) ([]*attempt, []v1alpha1.TargetRecord) {
@@ -95,9 +98,12 @@ func (p *pass) prepare(ctx context.Context, batch []int) ([]*attempt, []v1alpha1
 
 // preview runs the protocol for a batch and stops before the intent.
 func (p *pass) preview(ctx context.Context, batch []int) error {
-	_, records := p.prepare(ctx, batch)
+	attempts, records := p.prepare(ctx, batch)
 	for n, i := range batch {
 		rec := records[n]
+		if rec.State == v1alpha1.TargetIntent && !p.book.fits(i, withoutProofs(rec)) {
+			rec = *attempts[n].tooLarge(sliceFull)
+		}
 		if rec.State == v1alpha1.TargetIntent {
 			rec.State = v1alpha1.TargetPreviewed
 			for _, w := range writesOf(&rec) {

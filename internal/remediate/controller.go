@@ -176,6 +176,9 @@ func (c *Controller) act(ctx context.Context, p *pass, intent Intent) error {
 	for _, m := range intent.Marks {
 		p.book.mark(m)
 	}
+	if intent.Phase.Final() {
+		p.book.trim()
+	}
 	if err := p.saver(ctx); err != nil {
 		return err
 	}

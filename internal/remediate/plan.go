@@ -127,9 +127,15 @@ func (d *draft) order() {
 // most is how many targets the plan may hold.
 func (d *draft) most() int {
 	if b := d.strategy.Budget; b != nil && b.MaxTargets != nil {
-		return min(max(int(*b.MaxTargets), 0), v1alpha1.MaxTargets)
+		return min(max(int(*b.MaxTargets), 0), d.capacity())
 	}
-	return v1alpha1.MaxTargets
+	return d.capacity()
+}
+
+// capacity is how many targets the plan's slices have room for, with their records.
+func (d *draft) capacity() int {
+	perSlice := plannedSliceBytes / (recordWeight(d.strategy.AllowedActions) + maxTargetBytes)
+	return min(v1alpha1.MaxTargets, v1alpha1.MaxSlices*perSlice)
 }
 
 // size is how many of the eligible objects the plan holds; the others wait for
@@ -236,7 +242,7 @@ func (d *draft) leftAlone(canaryAlone bool) []candidate {
 			others = append(others, c)
 		}
 	}
-	return others[:min(len(others), maxTold, v1alpha1.MaxTargets-d.size())]
+	return others[:min(len(others), maxTold, d.capacity()-d.size())]
 }
 
 // announce tells what the plan holds, stage by stage, and what waits for the next.
@@ -266,10 +272,11 @@ func (d *draft) announce(rem *v1alpha1.Remediation) string {
 	return text
 }
 
-// split puts targets into slices, at most MaxTargetsPerSlice each.
+// split puts targets into slices: at most MaxTargetsPerSlice each, and no more than have
+// room for the records that the strategy's verbs may need.
 func split(rem *v1alpha1.Remediation, targets []v1alpha1.Target) []*v1alpha1.RemediationSlice {
 	var parts []*v1alpha1.RemediationSlice
-	for chunk := range slices.Chunk(targets, v1alpha1.MaxTargetsPerSlice) {
+	for _, chunk := range chunks(targets, recordWeight(rem.Spec.Strategy.AllowedActions)) {
 		parts = append(parts, &v1alpha1.RemediationSlice{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", rem.Name, len(parts)),
 				Labels: map[string]string{v1alpha1.LabelPolicy: rem.Labels[v1alpha1.LabelPolicy], v1alpha1.LabelRemediation: rem.Name}},
@@ -278,4 +285,19 @@ func split(rem *v1alpha1.Remediation, targets []v1alpha1.Target) []*v1alpha1.Rem
 		})
 	}
 	return parts
+}
+
+// chunks cuts targets into the parts that a slice has room for, when each has a record
+// of some weight in bytes.
+func chunks(targets []v1alpha1.Target, weight int) [][]v1alpha1.Target {
+	var out [][]v1alpha1.Target
+	first, size := 0, 0
+	for i := range targets {
+		each := encodedBytes(&targets[i]) + weight
+		if i > first && (i-first == v1alpha1.MaxTargetsPerSlice || size+each > plannedSliceBytes) {
+			out, first, size = append(out, targets[first:i:i]), i, 0
+		}
+		size += each
+	}
+	return append(out, targets[first:])
 }

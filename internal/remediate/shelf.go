@@ -12,7 +12,7 @@ import (
 )
 
 // shelf reads the slices of plans at work without fetching those again that
-// haven't changed: a plan of 10,000 targets has a hundred, and a step changes a
+// haven't changed: a plan of 10,000 targets has a hundred, and a step changes one or
 // two. Which have changed the API server says anew each time, by their resource
 // versions, so a copy is never older than what a fetch would bring. Should it be
 // all the same, the first write to it conflicts, and nothing is stored or sent.

@@ -2,7 +2,6 @@ package remediate
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -12,20 +11,14 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 )
 
-// maxSliceBytes bounds a slice's encoding, well below etcd's request limit of
-// 1.5 MiB (etcd --max-request-bytes).
-const maxSliceBytes = 1 << 20
-
-// maxProposals bounds the proposals of one slice, in bytes: the records of writes
-// need the rest.
-const maxProposals = 384 << 10
-
 // book is a plan's targets with their records, as read from its slices. Changes
 // are kept until Save.
 type book struct {
 	slices []*v1alpha1.RemediationSlice
 	dirty  []bool
 	places []place
+	// rooms are how much of each slice is taken; nil for what wasn't asked yet.
+	rooms []*room
 }
 
 type place struct{ slice, record int }
@@ -86,17 +79,11 @@ func (b *book) record(i int) *v1alpha1.TargetRecord {
 // set replaces a record, to be saved. A proposal that would fill the slice is left out.
 func (b *book) set(i int, rec v1alpha1.TargetRecord) {
 	p := b.places[i]
-	records := b.slices[p.slice].Records
-	records[p.record].Proposal = ""
-	size := len(rec.Proposal)
-	for _, other := range records {
-		size += len(other.Proposal)
-	}
-	if rec.Proposal != "" && size > maxProposals {
+	if rec.Proposal != "" && !b.fitsProposal(i, rec) {
 		rec.Proposal = ""
 		rec.Message = truncate(rec.Message+"; the diff is left out, for the slice is full of others", 1024)
 	}
-	records[p.record] = rec
+	b.place(i, rec)
 	b.dirty[p.slice] = true
 }
 
@@ -119,17 +106,6 @@ func (b *book) mark(m Mark) {
 		rec.Wave = m.Wave
 	}
 	b.set(m.Target, rec)
-}
-
-// fits says whether the slice that holds a target stays within its size limit
-// with this record.
-func (b *book) fits(i int, rec v1alpha1.TargetRecord) bool {
-	p := b.places[i]
-	old := b.slices[p.slice].Records[p.record]
-	b.slices[p.slice].Records[p.record] = rec
-	raw, err := json.Marshal(b.slices[p.slice])
-	b.slices[p.slice].Records[p.record] = old
-	return err == nil && len(raw) <= maxSliceBytes
 }
 
 // save writes the changed slices. Each write fails with a conflict when somebody

@@ -81,7 +81,7 @@ var _ = Describe("Ten thousand violating objects", func() {
 			Expect(suite.Get(ctx, slice)).To(Succeed())
 			total += len(slice.Targets)
 			Expect(len(slice.Targets)).To(BeNumerically("<=", v1alpha1.MaxTargetsPerSlice))
-			Expect(encoded(slice)).To(BeNumerically("<", mebibyte))
+			Expect(encoded(slice)).To(BeNumerically("<=", v1alpha1.MaxSliceBytes))
 		}
 		Expect(total).To(Equal(n))
 
