@@ -115,7 +115,7 @@ generate: manifests ## Regenerate all that is generated: deep copies, manifests,
 	@env -u POD_NAMESPACE go run ./cmd/evenkeel docs docs/reference/cli
 	@rm -f docs/policies/*.md
 	@go run ./cmd/evenkeel runbooks policies docs/policies
-	@go run -C hack/tools ./signaldocs $(CURDIR) $(CURDIR)/docs/reference/signals.md
+	@go run -C hack/tools ./signaldocs $(CURDIR) $(CURDIR)/docs/reference/signals.md $(CURDIR)/docs/reference/labels.md
 	@go test ./internal/webhook -run '^TestTheExemptionsPageIsTrue$$' -count=1 -update >/dev/null
 	@go generate ./...
 

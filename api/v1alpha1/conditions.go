@@ -187,31 +187,40 @@ const (
 // Labels and annotations.
 const (
 	// LabelPolicy names the policy that an object belongs to.
+	// On: Remediation, RemediationSlice, RemediationBreaker, what a fix creates. By: the manager.
 	LabelPolicy = "evenkeel.dev/policy"
-	// LabelRemediation names the plan that a slice belongs to.
+	// LabelRemediation names the plan that a slice belongs to, or that created an object.
+	// On: RemediationSlice, what a fix creates. By: the manager.
 	LabelRemediation = "evenkeel.dev/remediation-name"
 	// LabelTier marks an object as critical ("critical"): it comes last in a rollout.
+	// On: any object. By: its owner.
 	LabelTier = "evenkeel.dev/tier"
 	// AnnotationRemediation on an object or its namespace opts out of
 	// remediation with the value "paused".
+	// On: any object, Namespace. By: its owner.
 	AnnotationRemediation = "evenkeel.dev/remediation"
 	// AnnotationRetry on a ClusterRegoPolicy lets a revision whose plan was rolled back or
 	// aborted be planned again; its value is the name of that Remediation.
+	// On: ClusterRegoPolicy. By: people.
 	AnnotationRetry = "evenkeel.dev/retry"
 	// AnnotationAuthor on a ClusterRegoPolicy names the user who last changed its spec.
 	// Admission sets it; what a request itself says is replaced.
+	// On: ClusterRegoPolicy. By: admission.
 	AnnotationAuthor = "evenkeel.dev/author"
 	// AnnotationAuthors on a ClusterRegoPolicy names all users who have changed its spec since
 	// it was made. Admission sets it; what a request itself says is replaced.
+	// On: ClusterRegoPolicy. By: admission.
 	AnnotationAuthors = "evenkeel.dev/authors"
 	// AnnotationSeal of a Remediation or a RemediationSlice proves that the manager
 	// has made it: a message authentication code over what never changes of it.
+	// On: Remediation, RemediationSlice. By: the manager.
 	AnnotationSeal = "evenkeel.dev/seal"
 	// RemediationPaused is the value of AnnotationRemediation that opts out.
 	RemediationPaused = "paused"
 )
 
 // Finalizer keeps a Remediation until its writes in flight are verified or undone.
+// On: Remediation. By: the manager.
 const Finalizer = "evenkeel.dev/rollout"
 
 // FieldManager is the field manager of every write by Evenkeel but rollbacks.

@@ -47,25 +47,33 @@ const (
 
 // Labels, annotations and names of PolicySources.
 const (
-	// LabelSourceName and LabelSourceNamespace name the PolicySource that a ClusterRegoPolicy
-	// comes from.
-	LabelSourceName      = "evenkeel.dev/source-name"
+	// LabelSourceName is the name of the PolicySource that a ClusterRegoPolicy comes from.
+	// On: ClusterRegoPolicy. By: the manager.
+	LabelSourceName = "evenkeel.dev/source-name"
+	// LabelSourceNamespace is the namespace of that PolicySource.
+	// On: ClusterRegoPolicy. By: the manager.
 	LabelSourceNamespace = "evenkeel.dev/source-namespace"
 	// AnnotationSourceRevision is the revision that last changed the policy.
+	// On: ClusterRegoPolicy. By: the manager.
 	AnnotationSourceRevision = "evenkeel.dev/source-revision"
 	// AnnotationSourcePath is the directory of the policy in the repository.
+	// On: ClusterRegoPolicy. By: the manager.
 	AnnotationSourcePath = "evenkeel.dev/source-path"
 	// AnnotationAdopt on a ClusterRegoPolicy lets a PolicySource take it over; its value is
-	// <namespace>/<name> of that source.
+	// NAMESPACE/NAME of that source.
+	// On: ClusterRegoPolicy. By: people, and the manager where a source lets go of its policies.
 	AnnotationAdopt = "evenkeel.dev/adopt"
 	// AnnotationReconcile on a PolicySource makes the controller look at once, each
 	// time that its value changes.
+	// On: PolicySource. By: people, and the manager on a push message.
 	AnnotationReconcile = "evenkeel.dev/reconcile"
 	// AnnotationAcceptRevision on a PolicySource is a person's word for one revision
 	// that would be refused for its history or for what it removes; its value is the
 	// commit. It is taken off once a revision comes into force.
+	// On: PolicySource. By: people.
 	AnnotationAcceptRevision = "evenkeel.dev/accept-revision"
 	// SourceFinalizer keeps a PolicySource until its policies are removed or let go.
+	// On: PolicySource. By: the manager.
 	SourceFinalizer = "evenkeel.dev/source"
 	// SourceFieldManager is the field manager of the policies' content.
 	SourceFieldManager = "evenkeel-source"

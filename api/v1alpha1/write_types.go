@@ -6,7 +6,8 @@ import (
 )
 
 // AnnotationCreatedFor holds the UID of the object that another one was created
-// for by a fix. With LabelRemediation it tells after a crash whose creation it is.
+// for by a fix. With evenkeel.dev/remediation-name it tells after a crash whose creation
+// it is. On: what a fix creates. By: the manager.
 const AnnotationCreatedFor = "evenkeel.dev/created-for"
 
 // WriteRecord is all that is needed to find out whether a write reached its

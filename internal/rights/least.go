@@ -20,7 +20,11 @@ import (
 
 // The labels by which config/rbac aggregates what the controller may do.
 const (
+	// readerLabel adds rules to what the manager may read.
+	// On: ClusterRole. By: whoever grants the manager rights.
 	readerLabel = "rbac.evenkeel.dev/aggregate-to-reader"
+	// writerLabel adds rules to what the manager may write in fixes.
+	// On: ClusterRole. By: whoever grants the manager rights.
 	writerLabel = "rbac.evenkeel.dev/aggregate-to-writer"
 )
 

@@ -22,6 +22,7 @@ const (
 	keyBytes = 32
 	// adoptedAnnotation says of a key that was just made whether all that was there before
 	// it is sealed. A Secret that somebody restores may lack it, and takes nothing over.
+	// On: the Secret evenkeel-record-key. By: the manager.
 	adoptedAnnotation = "evenkeel.dev/adopted"
 	notYet, adopted   = "false", "true"
 )

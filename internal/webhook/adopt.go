@@ -12,6 +12,7 @@ import (
 
 // annotationApplied holds, on each webhook configuration, what its entries were
 // narrowed to when they were written last, without what others have added.
+// On: ValidatingWebhookConfiguration, MutatingWebhookConfiguration. By: the manager.
 const annotationApplied = "evenkeel.dev/applied-selectors"
 
 // hook is what narrows a webhook of either configuration, to read and to change.

@@ -1,5 +1,5 @@
-// Command signaldocs writes the reference of metrics, event reasons and condition
-// reasons from the code that gives them, so that it can't say anything else. It must
+// Command signaldocs writes the references of metrics, event reasons and condition
+// reasons, and of labels and annotations, from the code that gives them, so that it can't say anything else. It must
 // never hold text of its own about one of them. Start at run.
 package main
 
@@ -16,11 +16,15 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "Usage: signaldocs REPOSITORY OUTPUT_FILE")
+	if len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "Usage: signaldocs REPOSITORY SIGNALS_FILE LABELS_FILE")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], os.Args[2]); err != nil {
+	err := run(os.Args[1], os.Args[2])
+	if err == nil {
+		err = writeKeys(os.Args[1], os.Args[3])
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "Error:", err)
 		os.Exit(1)
 	}

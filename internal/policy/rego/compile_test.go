@@ -170,7 +170,10 @@ func TestRevision(t *testing.T) {
 		"another version":   {"it is another language", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Version = "v0" }, false},
 		"another module":    {"it is another rule", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Main += "\n" }, false},
 		"another parameter": {"it is another rule", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Parameters.Raw = []byte(`{"a": 2}`) }, false},
-		"another match":     {"it concerns others", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Match.Namespaces = []string{"x"} }, false},
+		"a condition": {"it judges other requests", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Admission.MatchConditions = []v1alpha1.MatchCondition{{Name: "a", Expression: "true"}}
+		}, false},
+		"another match": {"it concerns others", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Match.Namespaces = []string{"x"} }, false},
 	}
 	want := rego.Revision(base())
 	if len(want) != 16 {
@@ -184,6 +187,15 @@ func TestRevision(t *testing.T) {
 				t.Errorf("%s: same revision = %t, want %t", tc.reason, same, tc.same)
 			}
 		})
+	}
+}
+
+// TestRevisionsAreKept holds the revision of a policy through later versions: another one
+// makes every plan stale. A change of this value is a change for the changelog.
+func TestRevisionsAreKept(t *testing.T) {
+	const kept = "7cc229bf0c56978e"
+	if got := rego.Revision(podPolicy(header + `deny contains "x" if true`)); got != kept {
+		t.Errorf("the revision is %s and was %s: leave new fields out of it while they are empty", got, kept)
 	}
 }
 
