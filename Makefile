@@ -24,13 +24,14 @@ RUNTESTS     := go run -C hack/runtests . $(if $(strip $(FLAGS)),--flags "$(FLAG
 CONTROLPLANE := go run -C hack/controlplane ./cmd/controlplane
 CONTROLLER_GEN := go tool -modfile=hack/tools/go.mod controller-gen
 LINT_MODULE  := $(CURDIR)/hack/tools/golangci/go.mod
+KUBE_API_LINTER := go tool -modfile=$(CURDIR)/hack/tools/kubeapilinter/go.mod golangci-lint-kube-api-linter
 GOLANGCI     := go tool -modfile=$(LINT_MODULE) golangci-lint
 
 # The modules whose code is ours.
 MODULES := . hack/runtests hack/controlplane hack/demo hack/bench hack/tools hack/components/certmanager
 # The modules that only pin versions. Those of hack/bench and hack/tools/ko aren't
 # among them: they are needed for a benchmark and an image alone, and are large.
-PINS := hack/tools/golangci hack/components/etcd hack/components/kubernetes hack/components/kwok hack/components/crds
+PINS := hack/tools/golangci hack/tools/kubeapilinter hack/components/etcd hack/components/kubernetes hack/components/kwok hack/components/crds
 
 ##@ Start here
 
@@ -134,6 +135,8 @@ lint: ## Check style and architecture of every module
 	  echo "lint $$dir"; \
 	  (cd $$dir && $(GOLANGCI) run -c $(CURDIR)/.golangci.yml ./...); \
 	done
+	@echo "lint api by Kubernetes' API conventions"
+	@$(KUBE_API_LINTER) run -c $(CURDIR)/.golangci-kal.yml ./api/...
 
 .PHONY: verify
 verify: verify-generated verify-modules lint ## Fail on stale generated files, untidy modules, lint, format
