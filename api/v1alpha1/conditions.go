@@ -63,7 +63,8 @@ const (
 	ReasonExpired = "Expired"
 	// ReasonPolicyNotFound: some policy that the waiver names doesn't exist.
 	ReasonPolicyNotFound = "PolicyNotFound"
-	// ReasonInvalid: the waiver can't be read, so it waives nothing.
+	// ReasonInvalid: the waiver can't be read, so it waives nothing. Of a policy: what is
+	// stored can't be read; the last good revision stays in force.
 	ReasonInvalid = "Invalid"
 )
 

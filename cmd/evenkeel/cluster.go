@@ -22,6 +22,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/display"
+	"evenkeel.dev/evenkeel/internal/kube"
 )
 
 // clusterFlags are kubectl's flags that say which cluster to talk to, and as whom.
@@ -50,6 +51,11 @@ func (f *clusterFlags) client() (client.WithWatch, error) {
 	if err := authorizationv1.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
+	lists, err := kube.NewLists(scheme, nil, logr.Discard()) // doctor says what is wrong
+	if err != nil {
+		return nil, err
+	}
+	config.Wrap(lists.Wrap)
 	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, &exitError{exitFailure, fmt.Errorf("connect to the cluster: %w", err)}

@@ -113,7 +113,12 @@ func newManager(o *managerOptions) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	lists, err := kube.NewLists(scheme, ctrlmetrics.Registry, ctrl.Log.WithName("lists"))
+	if err != nil {
+		return nil, err
+	}
 	config.Wrap(credentials.Watch)
+	config.Wrap(lists.Wrap)
 	config.QPS, config.Burst, config.UserAgent = o.apiQPS, o.apiBurst, "evenkeel/"+versionString()
 	leaderNamespace := o.leaderNamespace
 	if leaderNamespace == "" {

@@ -67,6 +67,7 @@ func checks() []check {
 	return []check{
 		{checkServer, apiServer},          // its version, and whether the clocks agree
 		{"kinds", kinds},                  // CustomResourceDefinitions, at this version
+		{"objects", objects},              // of the form of their kinds
 		{"manager", manager},              // replicas
 		{"leader", leader},                // a fresh lease
 		{"webhooks", webhooks},            // entries, what they lead to, failure policies

@@ -38,6 +38,7 @@ func policies(ctx context.Context, in *Installation) []Finding {
 		stalled := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionStalled)
 		ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady)
 		switch {
+		case v1alpha1.Malformed(&p) != "": // the check objects names it
 		case p.Status.ObservedGeneration != p.Generation:
 			found = append(found, warned("if it stays, see the check leader", "policy %s was changed, and the manager hasn't looked at it since", p.Name))
 		case stalled != nil && stalled.Status == metav1.ConditionTrue:
@@ -124,6 +125,9 @@ func rollouts(ctx context.Context, in *Installation) []Finding {
 	latest := map[string]*v1alpha1.Remediation{}
 	for i := range list.Items {
 		rem := &list.Items[i]
+		if v1alpha1.Malformed(rem) != "" {
+			continue // the check objects names it
+		}
 		if before := latest[rem.Spec.Policy.Name]; before == nil || before.CreationTimestamp.Before(&rem.CreationTimestamp) {
 			latest[rem.Spec.Policy.Name] = rem
 		}

@@ -33,7 +33,12 @@ func gather(ctx context.Context, reader client.Reader) (State, error) {
 	for i := range policies.Items {
 		policies.Items[i].SetDefaults()
 	}
-	return State{Policies: policies.Items, Breakers: breakers.Items, Remediations: plans.Items}, nil
+	// Of a plan or breaker without its spec nobody knows whose it is.
+	return State{
+		Policies:     policies.Items,
+		Breakers:     slices.DeleteFunc(breakers.Items, func(cb v1alpha1.RemediationBreaker) bool { return v1alpha1.Malformed(&cb) != "" }),
+		Remediations: slices.DeleteFunc(plans.Items, func(rem v1alpha1.Remediation) bool { return v1alpha1.Malformed(&rem) != "" }),
+	}, nil
 }
 
 // list reads all pages of a list into one.

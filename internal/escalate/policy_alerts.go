@@ -19,7 +19,7 @@ func policyFinding(w *world, name string) (finding, bool) {
 	switch {
 	case ready == nil:
 		return finding{}, false
-	case ready.Status == metav1.ConditionFalse && ready.Reason == v1alpha1.ReasonCompileFailed:
+	case ready.Status == metav1.ConditionFalse && (ready.Reason == v1alpha1.ReasonCompileFailed || ready.Reason == v1alpha1.ReasonInvalid):
 		return notCompiling(p, ready), true
 	case ready.Reason == v1alpha1.ReasonScanIncomplete, ready.Reason == v1alpha1.ReasonScanning:
 		return scanIncomplete(p, ready), true

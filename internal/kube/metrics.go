@@ -29,3 +29,18 @@ func registerCredentials(r prometheus.Registerer, refused func() bool) (promethe
 	}
 	return refusals, nil
 }
+
+// registerLists makes the metric of Lists; a nil registerer leaves it to nobody.
+func registerLists(r prometheus.Registerer) (*prometheus.CounterVec, error) {
+	malformed := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "evenkeel_malformed_objects_total",
+		Help: "Versions of objects of Evenkeel's own kinds that can't be read and count for nothing, by kind; the log names them.",
+	}, []string{"kind"})
+	if r == nil {
+		return malformed, nil
+	}
+	if err := r.Register(malformed); err != nil {
+		return nil, fmt.Errorf("register the metrics of lists: %w", err)
+	}
+	return malformed, nil
+}

@@ -35,7 +35,13 @@ type breakersIn struct{ client.Reader }
 
 func (r breakersIn) get(ctx context.Context, name string) (*v1alpha1.RemediationBreaker, error) {
 	cb := &v1alpha1.RemediationBreaker{}
-	return cb, r.Get(ctx, client.ObjectKey{Name: name}, cb)
+	if err := r.Get(ctx, client.ObjectKey{Name: name}, cb); err != nil {
+		return cb, err
+	}
+	if why := v1alpha1.Malformed(cb); why != "" {
+		return cb, fmt.Errorf("breaker %s can't be read, so nothing passes it: %s", name, why)
+	}
+	return cb, nil
 }
 
 func (r breakersIn) list(ctx context.Context) ([]v1alpha1.RemediationBreaker, error) {

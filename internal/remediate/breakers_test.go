@@ -10,10 +10,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	clientevents "k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
@@ -212,6 +214,24 @@ func TestABreakerThatCannotBeReadIsOpen(t *testing.T) {
 		Spec: v1alpha1.RemediationBreakerSpec{Scope: policyScope("another")}}
 	if gate := newCircuit(t, wrong).admitted(c.plan("a")); !gate.Closed || !strings.Contains(gate.Message, "not what its name says") {
 		t.Errorf("the gate says %+v, want closed for a breaker of something else", gate)
+	}
+}
+
+func TestABreakerThatIsReadWithoutItsSpecIsAnError(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	mark := map[string]string{v1alpha1.AnnotationMalformed: "mode: bad"}
+	store := breakersIn{fake.NewClientBuilder().WithScheme(scheme).WithObjects(
+		&v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "global", Annotations: mark}},
+		&v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "policy-tags"}},
+	).Build()}
+	if _, err := store.get(t.Context(), "global"); err == nil || !strings.Contains(err.Error(), "mode: bad") {
+		t.Errorf("it is read with the error %v", err)
+	}
+	if _, err := store.get(t.Context(), "policy-tags"); err != nil {
+		t.Errorf("a sound one is read with the error %v", err)
 	}
 }
 

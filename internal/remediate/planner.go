@@ -69,6 +69,9 @@ func (p *Planner) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 		}
 		return ctrl.Result{}, err
 	}
+	if v1alpha1.Malformed(pol) != "" {
+		return ctrl.Result{}, nil // nobody knows what it asks for; its next change is looked at
+	}
 	if doubtful, err := p.doubtful(ctx, pol); doubtful || err != nil {
 		return ctrl.Result{RequeueAfter: replanPoll}, err
 	}

@@ -3,6 +3,7 @@ package scan
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"testing"
 	"time"
 
@@ -33,6 +34,7 @@ func TestConditionsOfPolicies(t *testing.T) {
 		state("in force; evaluations are stopped at a limit", catalog.Status{Revision: "r1", Slow: true}, complete),
 		state("it doesn't compile; an earlier revision is in force", bad, complete),
 		state("it doesn't compile; nothing is in force", catalog.Status{Err: bad.Err}, nil),
+		state("what is stored can't be read; an earlier revision may be in force", catalog.Status{Revision: "r1", Err: fmt.Errorf("%w: soak", catalog.ErrMalformed)}, complete),
 	})
 }
 

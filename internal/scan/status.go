@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -76,6 +77,8 @@ func sampleOf(f policy.Finding) v1alpha1.ViolationSample {
 // conditionsOf are the conditions that hold.
 func conditionsOf(c catalog.Status, s *Summary) []metav1.Condition {
 	switch {
+	case errors.Is(c.Err, catalog.ErrMalformed):
+		return kube.Stalled(v1alpha1.ReasonInvalid, malformedMessage(c))
 	case c.Err != nil:
 		return kube.Stalled(v1alpha1.ReasonCompileFailed, compileMessage(c))
 	case pending(s):
@@ -100,6 +103,13 @@ func scannedBefore(p *v1alpha1.ClusterRegoPolicy, revision string) bool {
 	ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady)
 	return ready != nil && p.Status.ObservedGeneration == p.Generation && p.Status.Revision == revision &&
 		(ready.Reason == v1alpha1.ReasonCompiled || ready.Reason == v1alpha1.ReasonScanIncomplete)
+}
+
+func malformedMessage(c catalog.Status) string {
+	if c.Revision == "" {
+		return fmt.Sprintf("%v; no revision is in force: apply the policy anew", c.Err)
+	}
+	return fmt.Sprintf("%v; the last good revision %s stays in force: apply the policy anew", c.Err, c.Revision)
 }
 
 func compileMessage(c catalog.Status) string {

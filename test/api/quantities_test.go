@@ -30,8 +30,7 @@ func kinds() map[string]reflect.Type {
 
 // TestDurationsAndSharesAreCheckedByTheSchema holds for every field that the manager
 // reads as a duration, or as a count or percentage. The API server itself must refuse what
-// can't be read: one such object, stored while the webhooks were away, would make the
-// whole list unreadable.
+// can't be read, for the webhooks may be away.
 func TestDurationsAndSharesAreCheckedByTheSchema(t *testing.T) {
 	schemas := map[string]apiextensionsv1.JSONSchemaProps{}
 	visit(t, func(path string, schema apiextensionsv1.JSONSchemaProps) { schemas[path] = schema })

@@ -364,3 +364,37 @@ func TestOneInputServesConcurrentEvaluations(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// malformed is a policy as it is read that can't be read: without its spec.
+func malformed(name string) *v1alpha1.ClusterRegoPolicy {
+	return &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: name, Generation: 2, Annotations: map[string]string{v1alpha1.AnnotationMalformed: "soak: bad"}}}
+}
+
+func TestAMalformedPolicyKeepsItsLastGoodRevision(t *testing.T) {
+	c := newCatalog(t, saying("a", "one"), saying("b", "two"))
+	before, _ := c.Status("a")
+	for name, good := range map[string]string{"a": before.Revision, "never": ""} {
+		if err := c.Set(malformed(name)); !errors.Is(err, catalog.ErrMalformed) || !strings.Contains(err.Error(), "soak: bad") {
+			t.Errorf("%s: Set says %v", name, err)
+		}
+		if now, _ := c.Status(name); now.Revision != good || !errors.Is(now.Err, catalog.ErrMalformed) {
+			t.Errorf("%s: the status is %+v, want revision %q", name, now, good)
+		}
+	}
+	if diff := cmp.Diff(map[string]string{"a": "one", "b": "two"}, said(c.Snapshot().Evaluate(t.Context(), podRequest()))); diff != "" {
+		t.Errorf("verdicts (-want +got):\n%s", diff)
+	}
+	if err := c.Set(saying("a", "three")); err != nil {
+		t.Errorf("corrected, it isn't taken: %v", err)
+	}
+}
+
+func TestAMalformedWaiverWaivesNothing(t *testing.T) {
+	c := newCatalog(t, saying("a", "one"))
+	w := v1alpha1.NewWaiver("team")
+	w.SetName("w")
+	w.SetAnnotations(map[string]string{v1alpha1.AnnotationMalformed: "expirationTime: bad"})
+	if err := c.SetWaiver(w); !errors.Is(err, catalog.ErrMalformed) {
+		t.Errorf("SetWaiver says %v", err)
+	}
+}

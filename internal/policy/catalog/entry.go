@@ -1,9 +1,11 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/condition"
@@ -35,6 +37,9 @@ func next(old *entry, p *v1alpha1.ClusterRegoPolicy) *entry {
 
 // compile prepares the newest definition.
 func (e *entry) compile(old *entry) error {
+	if err := wellFormed(e.newest); err != nil {
+		return err
+	}
 	if err := match.Validate(e.newest); err != nil {
 		return err
 	}
@@ -47,6 +52,17 @@ func (e *entry) compile(old *entry) error {
 		return err
 	}
 	e.compiled, e.conditions = compiled, conditions
+	return nil
+}
+
+// ErrMalformed is in the chain of a Status.Err that says why a stored policy can't be read.
+var ErrMalformed = errors.New("what is stored isn't of the form of its kind")
+
+// wellFormed errs for an object whose spec can't be read.
+func wellFormed(obj metav1.Object) error {
+	if why := v1alpha1.Malformed(obj); why != "" {
+		return fmt.Errorf("%w: %s", ErrMalformed, why)
+	}
 	return nil
 }
 

@@ -68,7 +68,9 @@ func newWaiver(w v1alpha1.AnyWaiver) *waiver {
 		terms:    *terms,
 		match:    *covered.DeepCopy(),
 	}
-	out.covers, out.problem = match.NewWaiver(w)
+	if out.problem = wellFormed(w); out.problem == nil {
+		out.covers, out.problem = match.NewWaiver(w)
+	}
 	return out
 }
 

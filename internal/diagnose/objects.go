@@ -1,0 +1,41 @@
+package diagnose
+
+import (
+	"context"
+	"reflect"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// objects looks whether every object of Evenkeel's own kinds is of its kind's form.
+func objects(ctx context.Context, in *Installation) []Finding {
+	var found []Finding
+	seen := 0
+	for _, list := range []client.ObjectList{
+		&v1alpha1.ClusterRegoPolicyList{}, &v1alpha1.WaiverList{}, &v1alpha1.ClusterWaiverList{}, &v1alpha1.PolicySourceList{},
+		&v1alpha1.RemediationList{}, &v1alpha1.RemediationSliceList{}, &v1alpha1.RemediationApprovalList{}, &v1alpha1.RemediationBreakerList{},
+	} {
+		kind := strings.TrimSuffix(reflect.TypeOf(list).Elem().Name(), "List")
+		if err := in.Client.List(ctx, list); err != nil {
+			found = append(found, unread("objects of kind "+kind, err))
+			continue
+		}
+		items, err := meta.ExtractList(list)
+		if err != nil {
+			found = append(found, unread("objects of kind "+kind, err))
+			continue
+		}
+		seen += len(items)
+		for _, item := range items {
+			if obj, is := item.(client.Object); is && v1alpha1.Malformed(obj) != "" {
+				found = append(found, failed("correct it and apply it anew, or delete it; the others aren't concerned",
+					"%s %s isn't of the form of its kind, and counts for nothing: %s", kind, strings.TrimPrefix(client.ObjectKeyFromObject(obj).String(), "/"), v1alpha1.Malformed(obj)))
+			}
+		}
+	}
+	return orFine(found, "%d objects are of the form of their kinds", seen)
+}
