@@ -34,21 +34,17 @@ var _ = Describe("The circuit breaker of a namespace", func() {
 		suite.AwaitEvent(ctx, "KillSwitchOn", breaker.Name, ContainSubstring("no new write begins"))
 		suite.Create(ctx, fixture.ConfigMaps(barred, 2)...)
 		suite.Create(ctx, fixture.ConfigMaps(free, 4)...)
-		policy := fixture.Policy(barred, barred, fixture.MendState, fixture.InNamespaces(free), fixture.Remediated(v1alpha1.RemediationAutomatic,
-			// A canary that is kept back keeps back all the rest.
-			func(s *v1alpha1.RemediationStrategy) {
-				s.Canary.Selector = &v1alpha1.TargetSelector{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": free}}}
-			}))
+		policy := fixture.Policy(barred, barred, fixture.MendState, fixture.InNamespaces(free), fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 
 		Eventually(ctx, func() []string { return patchedObjects(free) }).Should(HaveLen(4))
-		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
-		Expect(rem.Status.Message).To(And(ContainSubstring(breaker.Name), ContainSubstring("spec.mode")))
+		// The others don't wait for it: what it keeps back is left to the next plan.
+		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
+		Expect(rem.Status.Message).To(ContainSubstring("4 of 6 targets"))
 		Expect(patchedObjects(barred)).To(BeEmpty())
 
 		mergePatch(ctx, suite.API, breaker, `{"spec":{"mode":"Automatic"}}`)
 		suite.AwaitEvent(ctx, "KillSwitchOff", breaker.Name, ContainSubstring("nobody holds"))
-		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
-		Expect(patchedObjects(barred)).To(HaveLen(2))
+		Eventually(ctx, func() []string { return patchedObjects(barred) }).Should(HaveLen(2))
 	})
 })
