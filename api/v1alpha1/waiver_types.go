@@ -80,8 +80,6 @@ type AnyWaiver interface {
 	Terms() *WaiverTerms
 	// Covered is what the waiver covers; of a Waiver, within its namespace.
 	Covered() ClusterWaiverMatch
-	// CurrentStatus is the waiver's status.
-	CurrentStatus() *WaiverStatus
 	// Observed is where the status keeps the generation that it speaks of, and its conditions.
 	Observed() (generation *int64, conditions *[]metav1.Condition)
 }
@@ -100,17 +98,11 @@ func (w *Waiver) Terms() *WaiverTerms { return &w.Spec.WaiverTerms }
 // Covered is what the waiver covers, within its namespace.
 func (w *Waiver) Covered() ClusterWaiverMatch { return ClusterWaiverMatch{WaiverMatch: w.Spec.Match} }
 
-// CurrentStatus is the waiver's status.
-func (w *Waiver) CurrentStatus() *WaiverStatus { return &w.Status }
-
 // Terms are what waivers of both kinds say.
 func (w *ClusterWaiver) Terms() *WaiverTerms { return &w.Spec.WaiverTerms }
 
 // Covered is what the waiver covers.
 func (w *ClusterWaiver) Covered() ClusterWaiverMatch { return w.Spec.Match }
-
-// CurrentStatus is the waiver's status.
-func (w *ClusterWaiver) CurrentStatus() *WaiverStatus { return &w.Status }
 
 // WaiverTerms are what a waiver of either kind says: which policies, why, and until when.
 type WaiverTerms struct {

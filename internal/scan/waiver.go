@@ -118,7 +118,7 @@ func (r *WaiverController) write(
 ) error {
 	base := w.DeepCopyObject().(v1alpha1.AnyWaiver) //nolint:forcetypeassert // a copy is of the same kind
 	kube.SetConditions(w, now, hold...)
-	if equality.Semantic.DeepEqual(base.CurrentStatus(), w.CurrentStatus()) {
+	if equality.Semantic.DeepEqual(base, w) {
 		return nil
 	}
 	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
@@ -134,7 +134,8 @@ func (r *WaiverController) write(
 
 // expired says whether the waiver's end is known.
 func expired(w v1alpha1.AnyWaiver) bool {
-	return slices.ContainsFunc(w.CurrentStatus().Conditions, func(c metav1.Condition) bool {
+	_, conditions := w.Observed()
+	return slices.ContainsFunc(*conditions, func(c metav1.Condition) bool {
 		return c.Reason == v1alpha1.ReasonExpired
 	})
 }

@@ -44,8 +44,9 @@ func awaitActive(ctx context.Context, w v1alpha1.AnyWaiver, reason string) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) {
 		g.Expect(suite.Get(ctx, w)).To(Succeed())
-		g.Expect(w.CurrentStatus().ObservedGeneration).To(Equal(w.GetGeneration()))
-		active := meta.FindStatusCondition(w.CurrentStatus().Conditions, v1alpha1.ConditionActive)
+		generation, conditions := w.Observed()
+		g.Expect(*generation).To(Equal(w.GetGeneration()))
+		active := meta.FindStatusCondition(*conditions, v1alpha1.ConditionActive)
 		g.Expect(active).NotTo(BeNil())
 		g.Expect(active.Reason).To(Equal(reason))
 	}).Should(Succeed())
