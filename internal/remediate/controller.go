@@ -249,6 +249,17 @@ func recordEnd(rem *v1alpha1.Remediation, now metav1.MicroTime) {
 	}
 }
 
+// recordPlace keeps where the rollout stands, and since when.
+func recordPlace(s *v1alpha1.RemediationStatus, intent Intent, now *metav1.MicroTime) {
+	if intent.Wave != s.Wave || s.WaveStartedAt == nil || intent.Anew {
+		s.WaveStartedAt = now
+	}
+	if intent.Phase != s.Phase || intent.Wave != s.Wave {
+		s.PhaseStartedAt = now
+	}
+	s.Phase, s.Wave = intent.Phase, intent.Wave
+}
+
 // record puts the step into the status, which is written once at the end.
 func (c *Controller) record(rem *v1alpha1.Remediation, intent Intent, b *book) {
 	now := metav1.NewMicroTime(c.clock.Now())
@@ -260,13 +271,7 @@ func (c *Controller) record(rem *v1alpha1.Remediation, intent Intent, b *book) {
 	if intent.Retry != "" {
 		s.Retries, s.LastHandledRetryToken = s.Retries+1, intent.Retry
 	}
-	if intent.Wave != s.Wave || s.WaveStartedAt == nil || intent.Anew {
-		s.WaveStartedAt = &now
-	}
-	if intent.Phase != s.Phase || intent.Wave != s.Wave {
-		s.PhaseStartedAt = &now
-	}
-	s.Phase, s.Wave = intent.Phase, intent.Wave
+	recordPlace(s, intent, &now)
 	s.Reason, s.Message = intent.Reason, truncate(intent.Message, 2048)
 	s.HealthySince = nil
 	if !intent.HealthySince.IsZero() {
