@@ -147,7 +147,7 @@ var _ = Describe("A source that somebody deletes", func() {
 		source := suite.NewSource(ctx, ns, rig.PolicyFiles(ns, ns, "bad"), func(src *v1alpha1.PolicySource) { src.Spec.DeletionPolicy = "" })
 		suite.CleanUp(ns)
 		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
-		Expect(source.Spec.DeletionPolicy).To(Equal(v1alpha1.DeletionOrphan))
+		Expect(source.Spec.DeletionPolicy).To(BeEmpty(), "nobody has said what becomes of them: Orphan is the default")
 		suite.RemoveSource(ctx, source.PolicySource)
 		suite.AwaitEvent(ctx, "PolicySourceDeleted", ns, ContainSubstring("1 policies stay in force without a source (spec.deletionPolicy: Orphan): "+ns))
 		Expect(held(ctx, ns)).To(BeEmpty())

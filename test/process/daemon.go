@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -176,16 +177,30 @@ func (d *Daemon) end(signal syscall.Signal) error {
 	return late
 }
 
+// The ports that FreePorts chooses from lie below those that Linux gives to outgoing
+// connections (net.ipv4.ip_local_port_range, from 32768 on): one of those may be taken
+// between its choice and its use, by any client of the machine.
+const (
+	lowestPort = 16384
+	portCount  = 16384
+	portTries  = 200
+)
+
 // FreePorts returns ports of the loopback that nobody listens on now.
 func FreePorts(n int) ([]int, error) {
 	ports := make([]int, 0, n)
-	for range n {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
+	var last error
+	for range portTries {
+		port := lowestPort + rand.IntN(portCount) //nolint:forbidigo // two processes that look at once must not find the same
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
-			return nil, fmt.Errorf("find a free port: %w", err)
+			last = err
+			continue
 		}
 		defer listener.Close() // held until all are found, so that they differ
-		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+		if ports = append(ports, port); len(ports) == n {
+			return ports, nil
+		}
 	}
-	return ports, nil
+	return nil, fmt.Errorf("find %d free ports: %w", n, last)
 }
