@@ -100,13 +100,23 @@ func (d *Daemon) AwaitReady(ctx context.Context) error {
 	for !d.Ready(ctx) {
 		select {
 		case <-exited:
-			return fmt.Errorf("%s ended before it was ready: see %s", d.config.Name, d.config.Log)
+			return fmt.Errorf("%s ended before it was ready: see %s, which ends: %s", d.config.Name, d.config.Log, d.lastWords())
 		case <-ctx.Done():
 			return fmt.Errorf("%s isn't ready: %w: see %s", d.config.Name, ctx.Err(), d.config.Log)
 		case <-tick.C:
 		}
 	}
 	return nil
+}
+
+// lastWords is the end of the log: a suite that can't start leaves no directory behind.
+func (d *Daemon) lastWords() string {
+	const most = 2000
+	text, err := os.ReadFile(d.config.Log)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-most):])
 }
 
 // Ready says whether the process reports ready now.
