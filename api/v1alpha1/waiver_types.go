@@ -84,6 +84,14 @@ type AnyWaiver interface {
 	Observed() (generation *int64, conditions *[]metav1.Condition)
 }
 
+// WaiverKind is the kind of the waivers of a namespace; ClusterWaiver, when there is none.
+func WaiverKind(namespace string) string {
+	if namespace == "" {
+		return "ClusterWaiver"
+	}
+	return "Waiver"
+}
+
 // NewWaiver is an empty Waiver; or a ClusterWaiver, when there is no namespace.
 func NewWaiver(namespace string) AnyWaiver {
 	if namespace == "" {

@@ -185,7 +185,7 @@ func (l *Lists) object(gvk schema.GroupVersionKind, raw []byte) (object json.Raw
 	if malformed != nil {
 		l.tell(gvk.Kind, &meta, malformed)
 		l.bare(gvk, whole)
-		metav1.SetMetaDataAnnotation(&meta, v1alpha1.AnnotationMalformed, clipped(malformed.Error()))
+		metav1.SetMetaDataAnnotation(&meta, v1alpha1.AnnotationMalformed, clip(strings.ToValidUTF8(malformed.Error(), ""), maxReason))
 	}
 	var marshalErr error
 	if whole["metadata"], marshalErr = json.Marshal(&meta); marshalErr != nil {
@@ -214,11 +214,6 @@ func (l *Lists) bare(gvk schema.GroupVersionKind, whole map[string]json.RawMessa
 
 // maxReason bounds what is said of a malformed object.
 const maxReason = 1024
-
-func clipped(text string) string {
-	text = strings.ToValidUTF8(text, "")
-	return text[:min(len(text), maxReason)]
-}
 
 // tell logs and counts each version of an object once.
 func (l *Lists) tell(kind string, meta *metav1.ObjectMeta, why error) {

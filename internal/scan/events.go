@@ -70,12 +70,8 @@ func violationsResolved(p *v1alpha1.ClusterRegoPolicy, s Summary) notice {
 }
 
 func waiverExpired(w v1alpha1.AnyWaiver) notice {
-	kind := "Waiver"
-	if w.GetNamespace() == "" {
-		kind = "ClusterWaiver"
-	}
 	return notice{
-		regarding: &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind,
+		regarding: &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.WaiverKind(w.GetNamespace()),
 			Namespace: w.GetNamespace(), Name: w.GetName(), UID: w.GetUID(), ResourceVersion: w.GetResourceVersion()},
 		eventType: corev1.EventTypeWarning, reason: ReasonWaiverExpired,
 		note: fmt.Sprintf("violations of %s are no longer waived; the waiver was made because: %s", strings.Join(w.Terms().Policies, ", "), w.Terms().Reason),

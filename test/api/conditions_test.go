@@ -1,13 +1,10 @@
 package api_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"sigs.k8s.io/yaml"
 )
 
 // TestEveryStatusSaysOfWhichGenerationItIs holds for every kind with conditions: they are a
@@ -53,20 +50,8 @@ func TestPhasesAreNoEnum(t *testing.T) {
 // statuses are the schemas of the kinds' statuses, by kind.
 func statuses(t *testing.T) map[string]apiextensionsv1.JSONSchemaProps {
 	t.Helper()
-	files, err := filepath.Glob("../../config/crd/bases/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	out := map[string]apiextensionsv1.JSONSchemaProps{}
-	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var crd apiextensionsv1.CustomResourceDefinition
-		if err := yaml.UnmarshalStrict(raw, &crd); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+	for _, crd := range definitions(t) {
 		for _, version := range crd.Spec.Versions {
 			if status, has := version.Schema.OpenAPIV3Schema.Properties["status"]; has {
 				out[crd.Spec.Names.Kind] = status

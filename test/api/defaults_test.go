@@ -1,13 +1,10 @@
 package api_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"sigs.k8s.io/yaml"
 )
 
 // TestTheSchemaStoresNoDefaults: what people apply is what is stored, so that a tool which
@@ -26,19 +23,11 @@ const maxColumns = 7
 
 // TestAKindHasAtMostSevenColumns: the rest is for kubectl get -o wide.
 func TestAKindHasAtMostSevenColumns(t *testing.T) {
-	files, err := filepath.Glob("../../config/crd/bases/*.yaml")
-	if err != nil || len(files) < 8 {
-		t.Fatalf("found %d definitions: %v", len(files), err)
+	kinds := definitions(t)
+	if len(kinds) < 8 {
+		t.Fatalf("found %d definitions", len(kinds))
 	}
-	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var crd apiextensionsv1.CustomResourceDefinition
-		if err := yaml.UnmarshalStrict(raw, &crd); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+	for _, crd := range kinds {
 		for _, version := range crd.Spec.Versions {
 			narrow := 0
 			for _, column := range version.AdditionalPrinterColumns {

@@ -27,10 +27,8 @@ type Waiver struct {
 
 // Ref names the waiver by its kind: "Waiver shop/legacy-agent".
 func (w *Waiver) Ref() string {
-	if w.Namespace == "" {
-		return "ClusterWaiver " + w.Name
-	}
-	return "Waiver " + w.Namespace + "/" + w.Name
+	name := strings.TrimPrefix(w.Namespace+"/"+w.Name, "/")
+	return v1alpha1.WaiverKind(w.Namespace) + " " + name
 }
 
 // String names the waiver and its end: "Waiver shop/legacy-agent until

@@ -58,7 +58,7 @@ func Compile(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 	if len(problems) > 0 {
 		return nil, &CompileError{Problems: problems}
 	}
-	compiler, weighs, err := compileModules(p, modules)
+	compiler, weighs, err := compileModules(p, sources, modules)
 	if err != nil {
 		return nil, err
 	}
@@ -143,8 +143,7 @@ func parse(sources []v1alpha1.RegoLibrary, version v1alpha1.RegoVersion) ([]*ast
 	return modules, nil
 }
 
-func compileModules(p *v1alpha1.ClusterRegoPolicy, modules []*ast.Module) (compiler *ast.Compiler, weighs bool, err error) {
-	sources := p.Spec.Rego.Modules()
+func compileModules(p *v1alpha1.ClusterRegoPolicy, sources []v1alpha1.RegoLibrary, modules []*ast.Module) (compiler *ast.Compiler, weighs bool, err error) {
 	byName := make(map[string]*ast.Module, len(modules))
 	for i, module := range modules {
 		byName[sources[i].Name] = module
