@@ -1,6 +1,8 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // ApprovalDecision is a person's answer to a plan.
 // +kubebuilder:validation:Enum=Approve;Reject
@@ -19,7 +21,7 @@ const (
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=remapproval,categories=evenkeel
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="Remediation",type=string,JSONPath=`.spec.remediation`
+// +kubebuilder:printcolumn:name="Remediation",type=string,JSONPath=`.spec.remediationRef.name`
 // +kubebuilder:printcolumn:name="Decision",type=string,JSONPath=`.spec.decision`
 // +kubebuilder:printcolumn:name="Approver",type=string,JSONPath=`.spec.approver`
 // +kubebuilder:printcolumn:name="Counts",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
@@ -48,24 +50,36 @@ type RemediationApprovalList struct {
 	Items           []RemediationApproval `json:"items"`
 }
 
-// RemediationApprovalSpec is a person's answer.
-type RemediationApprovalSpec struct {
-	// remediation is the name of the plan.
+// BoundReference names one object, and none that is made under its name later.
+type BoundReference struct {
+	// name is the object's name.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	Remediation string `json:"remediation"`
+	Name string `json:"name"`
+	// uid is its metadata.uid.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	UID string `json:"uid"`
+}
+
+// RefTo is the reference to an object.
+func RefTo(obj metav1.Object) BoundReference {
+	return BoundReference{Name: obj.GetName(), UID: string(obj.GetUID())}
+}
+
+// RemediationApprovalSpec is a person's answer.
+type RemediationApprovalSpec struct {
+	// remediationRef is the plan, the very one that was looked at. All of a plan is
+	// immutable, so its UID says which targets and fixes the answer is to.
+	// +required
+	RemediationRef BoundReference `json:"remediationRef"`
 	// policy is the name of the plan's policy. To answer asks for the verb approve on it.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Policy string `json:"policy"`
-	// planHash is the plan's spec.planHash: the answer is to these targets and
-	// fixes, and to no other plan of the same name.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=64
-	PlanHash string `json:"planHash"`
 	// decision is Approve or Reject.
 	// +required
 	Decision ApprovalDecision `json:"decision"`
@@ -95,10 +109,9 @@ type RemediationApprovalStatus struct {
 
 // ApprovalRecord is the answer that a plan got.
 type ApprovalRecord struct {
-	// name is the RemediationApproval.
+	// approvalRef is the RemediationApproval.
 	// +required
-	// +kubebuilder:validation:MaxLength=253
-	Name string `json:"name"`
+	ApprovalRef BoundReference `json:"approvalRef"`
 	// decision is Approve or Reject.
 	// +required
 	Decision ApprovalDecision `json:"decision"`

@@ -56,14 +56,14 @@ func (p RemediationPhase) Final() bool {
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=rem,categories=evenkeel
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="Policy",type=string,JSONPath=`.spec.policy.name`
+// +kubebuilder:printcolumn:name="Policy",type=string,JSONPath=`.spec.plan.policy.name`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`
-// +kubebuilder:printcolumn:name="Targets",type=integer,JSONPath=`.spec.targets`
+// +kubebuilder:printcolumn:name="Targets",type=integer,JSONPath=`.spec.plan.targets`
 // +kubebuilder:printcolumn:name="Done",type=integer,JSONPath=`.status.counts.done`
 // +kubebuilder:printcolumn:name="Failed",type=integer,JSONPath=`.status.counts.failed`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:printcolumn:name="Wave",type=string,priority=1,JSONPath=`.status.waveLabel`
+// +kubebuilder:printcolumn:name="Wave",type=string,priority=1,JSONPath=`.status.wave`
 // +kubebuilder:printcolumn:name="Skipped",type=integer,priority=1,JSONPath=`.status.counts.skipped`
 // +kubebuilder:printcolumn:name="Reverted",type=integer,priority=1,JSONPath=`.status.counts.reverted`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
@@ -88,55 +88,13 @@ type RemediationList struct {
 	Items           []Remediation `json:"items"`
 }
 
-// RemediationSpec is an immutable plan. Only what people ask of it may change.
-// +kubebuilder:validation:XValidation:rule="self.policy == oldSelf.policy && self.planHash == oldSelf.planHash && self.strategy == oldSelf.strategy && self.targets == oldSelf.targets && has(self.writable) == has(oldSelf.writable) && (!has(self.writable) || self.writable == oldSelf.writable) && self.waves == oldSelf.waves && self.slices == oldSelf.slices && has(self.stages) == has(oldSelf.stages) && (!has(self.stages) || self.stages == oldSelf.stages) && has(self.limits) == has(oldSelf.limits) && (!has(self.limits) || self.limits == oldSelf.limits)",message="a plan is immutable but for desiredState, retryToken and reason: delete the Remediation and let the controller plan anew"
+// RemediationSpec is a plan, which never changes, and what people ask of its rollout.
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.desiredState) || oldSelf.desiredState in ['Running', 'Paused'] || has(self.desiredState) && (self.desiredState == oldSelf.desiredState || self.desiredState == 'Undone')",message="an abort or an undo can't be taken back; a plan that was aborted can be undone. To plan anew: evenkeel rollout retry"
 type RemediationSpec struct {
-	// policy is the policy whose violations the plan mends, as it stood then.
+	// plan is what was decided when the plan was made. It never changes.
 	// +required
-	Policy PlannedPolicy `json:"policy"`
-	// planHash identifies the plan: a digest of the policy's revision and of
-	// every target with its fix.
-	// +required
-	// +kubebuilder:validation:MaxLength=64
-	PlanHash string `json:"planHash"`
-	// strategy is the policy's strategy, frozen when the plan was made, within what the
-	// cluster's administrator allows.
-	// +required
-	Strategy RemediationStrategy `json:"strategy"`
-	// limits are what the administrator's flags have changed of what the policy asks for.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=16
-	Limits []AppliedLimit `json:"limits,omitempty"`
-	// targets is the number of targets over all slices.
-	// +required
-	// +kubebuilder:validation:Minimum=1
-	Targets int32 `json:"targets"`
-	// writable is the number of targets that the plan may write, which the
-	// percentages of its budget are of; the others are left to their owners.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Writable int32 `json:"writable,omitempty"`
-	// waves are the sizes of the waves in order; the first is the canary.
-	// +required
-	// +listType=atomic
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=189
-	Waves []int32 `json:"waves"`
-	// stages are the plan's stages, when the strategy has any: each begins with
-	// the wave that it names.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=9
-	Stages []PlannedStage `json:"stages,omitempty"`
-	// slices are the names of the RemediationSlices that hold the targets, in order.
-	// +required
-	// +listType=atomic
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=1500
-	// +kubebuilder:validation:items:MaxLength=253
-	Slices []string `json:"slices"`
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a plan is immutable: delete the Remediation and let the controller plan anew"
+	Plan RemediationPlan `json:"plan"`
 	// desiredState is what people want of the rollout. Absent means Running. Each change
 	// asks for a verb on the policy: pause to pause and to go on, abort, undo.
 	// Running and Paused can become any other; Aborted can become Undone alone, and
@@ -194,6 +152,55 @@ func (s *RemediationSpec) AskedBy() *RequestRecord {
 func RetryAsked(policy *ClusterRegoPolicy, plan *Remediation) bool {
 	token := plan.Spec.RetryToken
 	return policy.Annotations[AnnotationRetry] == plan.Name || plan.Status.Phase.Final() && token != "" && token != plan.Status.LastHandledRetryToken
+}
+
+// RemediationPlan is a policy's fixes as they were planned.
+type RemediationPlan struct {
+	// policy is the policy whose violations the plan mends, as it stood then.
+	// +required
+	Policy PlannedPolicy `json:"policy"`
+	// hash identifies the plan: a digest of the policy's revision and of
+	// every target with its fix.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Hash string `json:"hash"`
+	// strategy is the policy's strategy, frozen when the plan was made, within what the
+	// cluster's administrator allows.
+	// +required
+	Strategy RemediationStrategy `json:"strategy"`
+	// limits are what the administrator's flags have changed of what the policy asks for.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Limits []AppliedLimit `json:"limits,omitempty"`
+	// targets is the number of targets over all slices.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Targets int32 `json:"targets"`
+	// writable is the number of targets that the plan may write, which the
+	// percentages of its budget are of; the others are left to their owners.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Writable int32 `json:"writable,omitempty"`
+	// waves are the sizes of the waves in order; the first is the canary.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=189
+	Waves []int32 `json:"waves"`
+	// stages are the plan's stages, when the strategy has any: each begins with
+	// the wave that it names.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=9
+	Stages []PlannedStage `json:"stages,omitempty"`
+	// slices are the names of the RemediationSlices that hold the targets, in order.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=1500
+	// +kubebuilder:validation:items:MaxLength=253
+	Slices []string `json:"slices"`
 }
 
 // AppliedLimit is a field of a strategy for which a policy asks more than the cluster's
@@ -293,10 +300,6 @@ type RemediationStatus struct {
 	// wave is the index of the wave at work; 0 is the canary.
 	// +optional
 	Wave int32 `json:"wave"`
-	// waveLabel tells the wave to people: "canary" or "2/3 (8)".
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	WaveLabel string `json:"waveLabel,omitempty"`
 	// reason is the CamelCase reason of the phase.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128

@@ -99,7 +99,7 @@ func planNames(ctx context.Context, c client.Reader) ([]string, error) {
 	list := &v1alpha1.RemediationList{}
 	return listed(ctx, c, list, func() (out []string) {
 		for _, rem := range list.Items {
-			out = append(out, fmt.Sprintf("%s\tRemediation of %s, %s", rem.Name, rem.Spec.Policy.Name, phaseOf(&rem)))
+			out = append(out, fmt.Sprintf("%s\tRemediation of %s, %s", rem.Name, rem.Spec.Plan.Policy.Name, phaseOf(&rem)))
 		}
 		return out
 	})

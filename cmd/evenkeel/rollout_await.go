@@ -72,7 +72,7 @@ func another(policy *v1alpha1.ClusterRegoPolicy, rem *v1alpha1.Remediation, demo
 		return ""
 	case v1alpha1.RetryAsked(policy, rem):
 		return fmt.Sprintf("is to be planned again after plan %s; waiting for that", rem.Name)
-	case !seen, previewed, policy.Status.Revision != rem.Spec.Policy.Revision:
+	case !seen, previewed, policy.Status.Revision != rem.Spec.Plan.Policy.Revision:
 		return fmt.Sprintf("has changed since plan %s ended; waiting for the next one", rem.Name)
 	default:
 		return ""

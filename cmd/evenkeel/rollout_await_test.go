@@ -51,7 +51,7 @@ func TestAWatchOfAPolicyWaitsForThePlanThatIsToCome(t *testing.T) {
 			s := state{policy: v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", Generation: 2}}, plan: v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "tags-1"}}}
 			s.policy.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
 			s.policy.Status = v1alpha1.RegoPolicyStatus{ObservedGeneration: 2, Revision: "old", Scan: &v1alpha1.ScanStatus{State: v1alpha1.ScanComplete, Violating: 3}}
-			s.plan.Spec.Policy.Revision, s.plan.Status.Phase = "old", v1alpha1.PhaseRolledBack
+			s.plan.Spec.Plan.Policy.Revision, s.plan.Status.Phase = "old", v1alpha1.PhaseRolledBack
 			tc.change(&s)
 			got := another(&s.policy, &s.plan, s.demoted)
 			if (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/display"
 )
 
@@ -99,7 +100,7 @@ func printPlans(plans []v1alpha1.Remediation, out io.Writer) error {
 	table := columns(out, "NAME", "POLICY", "PHASE", "REASON", "WAVE", "TARGETS", "DONE", "FAILED", "AGE")
 	for _, rem := range plans {
 		s := rem.Status
-		row(table, rem.Name, rem.Spec.Policy.Name, string(phaseOf(&rem)), s.Reason, s.WaveLabel, fmt.Sprint(rem.Spec.Targets), fmt.Sprint(s.Counts.Done),
+		row(table, rem.Name, rem.Spec.Plan.Policy.Name, string(phaseOf(&rem)), s.Reason, canary.WaveLabel(rem.Spec.Plan, s.Wave), fmt.Sprint(rem.Spec.Plan.Targets), fmt.Sprint(s.Counts.Done),
 			fmt.Sprint(s.Counts.Failed), duration.HumanDuration(time.Since(rem.CreationTimestamp.Time)))
 	}
 	return table.Flush()
@@ -147,7 +148,7 @@ func outcome(rem *v1alpha1.Remediation) error {
 	if display.Well(rem) {
 		return nil
 	}
-	return &exitError{exitFailed, fmt.Errorf("remediation %s ended as %s; runbook: %s", rem.Name, rem.Status.Phase, rem.Spec.Policy.RunbookURL)}
+	return &exitError{exitFailed, fmt.Errorf("remediation %s ended as %s; runbook: %s", rem.Name, rem.Status.Phase, rem.Spec.Plan.Policy.RunbookURL)}
 }
 
 // show draws the picture on a terminal, and a line for a change elsewhere.
@@ -170,7 +171,7 @@ func (v *viewer) read(ctx context.Context, name string) (display.Rollout, error)
 	if err := v.client.Get(ctx, client.ObjectKey{Name: name}, r.Remediation); err != nil {
 		return r, failure("read remediation "+name, err)
 	}
-	for _, slice := range r.Remediation.Spec.Slices {
+	for _, slice := range r.Remediation.Spec.Plan.Slices {
 		s := v1alpha1.RemediationSlice{}
 		err := v.client.Get(ctx, client.ObjectKey{Name: slice}, &s)
 		if apierrors.IsNotFound(err) {

@@ -76,9 +76,9 @@ func printHistory(plans []v1alpha1.Remediation, out io.Writer) error {
 	table := columns(out, "PLAN", "POLICY", "REVISION", "PHASE", "REASON", "BEGUN", "ENDED", "TARGETS", "DONE", "FAILED", "REVERTED", "IN CONFLICT", "APPROVED BY", "UNDONE BY", "LAST ASKED FOR")
 	for _, rem := range plans {
 		c := rem.Status.Counts
-		row(table, rem.Name, rem.Spec.Policy.Name, fmt.Sprintf("%.*s", shortRevision, rem.Spec.Policy.Revision), string(phaseOf(&rem)), cmp.Or(rem.Status.Reason, "-"),
+		row(table, rem.Name, rem.Spec.Plan.Policy.Name, fmt.Sprintf("%.*s", shortRevision, rem.Spec.Plan.Policy.Revision), string(phaseOf(&rem)), cmp.Or(rem.Status.Reason, "-"),
 			rem.CreationTimestamp.UTC().Format("2006-01-02 15:04:05Z"), timeOf(rem.Status.CompletedAt),
-			fmt.Sprint(rem.Spec.Targets), fmt.Sprint(c.Done), fmt.Sprint(c.Failed), fmt.Sprint(c.Reverted), fmt.Sprint(c.RevertConflict), approver(&rem), undoer(&rem), lastAsked(&rem))
+			fmt.Sprint(rem.Spec.Plan.Targets), fmt.Sprint(c.Done), fmt.Sprint(c.Failed), fmt.Sprint(c.Reverted), fmt.Sprint(c.RevertConflict), approver(&rem), undoer(&rem), lastAsked(&rem))
 	}
 	return table.Flush()
 }

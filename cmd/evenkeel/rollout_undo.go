@@ -81,14 +81,14 @@ func (o undoOptions) undo(ctx context.Context, c client.Client, rem *v1alpha1.Re
 		fmt.Fprintf(out, "can't be undone: %s\n", line)
 	}
 	if o.dryRun {
-		_, err := fmt.Fprintf(out, "remediation %s: %d of %d targets would be undone, but for fields that somebody else has changed since\n", rem.Name, stands-len(lasting), rem.Spec.Targets)
+		_, err := fmt.Fprintf(out, "remediation %s: %d of %d targets would be undone, but for fields that somebody else has changed since\n", rem.Name, stands-len(lasting), rem.Spec.Plan.Targets)
 		return err
 	}
 	if err := ask(ctx, c, rem, "desiredState", v1alpha1.StateUndone, o.reason); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "remediation %s is being undone by %s: %d of %d targets; watch: evenkeel rollout get %s --watch\n",
-		rem.Name, undoer(rem), stands-len(lasting), rem.Spec.Targets, rem.Name)
+		rem.Name, undoer(rem), stands-len(lasting), rem.Spec.Plan.Targets, rem.Name)
 	return err
 }
 
@@ -103,7 +103,7 @@ func undoable(rem *v1alpha1.Remediation) error {
 		return &exitError{exitFailure, fmt.Errorf("remediation %s was a dry run: it has written nothing", rem.Name)}
 	case rem.Status.Phase.Final() && rem.Status.Counts.Done == 0:
 		return &exitError{exitFailure, fmt.Errorf("remediation %s (%s) has changed nothing that still stands; other plans: evenkeel rollout history %s",
-			rem.Name, rem.Status.Phase, rem.Spec.Policy.Name)}
+			rem.Name, rem.Status.Phase, rem.Spec.Plan.Policy.Name)}
 	default:
 		return nil
 	}
@@ -112,7 +112,7 @@ func undoable(rem *v1alpha1.Remediation) error {
 // aloneAtWork refuses to undo a plan while another of its policy is at work: that
 // one would mend what this one undoes.
 func aloneAtWork(ctx context.Context, c client.Reader, rem *v1alpha1.Remediation) error {
-	plans, err := listPlans(ctx, c, client.MatchingLabels{v1alpha1.LabelPolicy: rem.Spec.Policy.Name})
+	plans, err := listPlans(ctx, c, client.MatchingLabels{v1alpha1.LabelPolicy: rem.Spec.Plan.Policy.Name})
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func aloneAtWork(ctx context.Context, c client.Reader, rem *v1alpha1.Remediation
 // standing counts the targets on which a plan's writes stand, and names those
 // whose write has no undo.
 func standing(ctx context.Context, c client.Reader, rem *v1alpha1.Remediation) (stands int, lasting []string, err error) {
-	for _, name := range rem.Spec.Slices {
+	for _, name := range rem.Spec.Plan.Slices {
 		slice := &v1alpha1.RemediationSlice{}
 		err := c.Get(ctx, client.ObjectKey{Name: name}, slice)
 		if apierrors.IsNotFound(err) {

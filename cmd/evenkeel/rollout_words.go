@@ -99,7 +99,7 @@ func abort(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reas
 }
 
 func retry(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reason string) (string, error) {
-	said := "policy " + rem.Spec.Policy.Name + " is planned again, once its circuit breaker allows"
+	said := "policy " + rem.Spec.Plan.Policy.Name + " is planned again, once its circuit breaker allows"
 	if !rem.Status.Phase.Final() {
 		if rem.Status.Phase != v1alpha1.PhaseHeld {
 			return "", &exitError{exitFailure, fmt.Errorf("remediation %s is %s: there is nothing to retry", rem.Name, rem.Status.Phase)}
@@ -113,7 +113,7 @@ func retry(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reas
 func answer(decision v1alpha1.ApprovalDecision) func(context.Context, client.Client, *v1alpha1.Remediation, string) (string, error) {
 	return func(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, comment string) (string, error) {
 		approval := &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{GenerateName: rem.Name + "-"},
-			Spec: v1alpha1.RemediationApprovalSpec{Remediation: rem.Name, Policy: rem.Spec.Policy.Name, PlanHash: rem.Spec.PlanHash, Decision: decision, Comment: comment}}
+			Spec: v1alpha1.RemediationApprovalSpec{RemediationRef: v1alpha1.RefTo(rem), Policy: rem.Spec.Plan.Policy.Name, Decision: decision, Comment: comment}}
 		if err := c.Create(ctx, approval); err != nil {
 			return "", failure("answer remediation "+rem.Name, err)
 		}

@@ -64,7 +64,7 @@ func (v view) lines() []string {
 	lines := []string{
 		"",
 		v.field("Name", v.r.plan.Name),
-		v.field("Policy", fmt.Sprintf("%s, %s", spec.Policy.Name, v.violating())),
+		v.field("Policy", fmt.Sprintf("%s, %s", spec.Plan.Policy.Name, v.violating())),
 		v.field("Phase", v.phase()+v.show.Dim(" for "+screen.Elapsed(v.elapsed)+" in all")),
 		v.field("Message", status.Message),
 		v.field("Breakers", "policy "+v.breaker(v.r.breaker)+"   global "+v.breaker(v.r.global)),
@@ -80,7 +80,7 @@ func (v view) field(name, value string) string {
 
 // waves are one line for each wave, with a mark for each target.
 func (v view) waves() []string {
-	marks := make([]string, len(v.r.plan.Spec.Waves))
+	marks := make([]string, len(v.r.plan.Spec.Plan.Waves))
 	done := make([]int, len(marks))
 	sizes := make([]int, len(marks))
 	for _, t := range v.r.targets() {

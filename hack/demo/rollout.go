@@ -60,7 +60,7 @@ func (d *demo) plans(ctx context.Context, policy string) (map[string]bool, error
 	}
 	names := map[string]bool{}
 	for _, plan := range list.Items {
-		if plan.Spec.Policy.Name == policy {
+		if plan.Spec.Plan.Policy.Name == policy {
 			names[plan.Name] = true
 		}
 	}
@@ -88,11 +88,11 @@ func (d *demo) awaitPlan(ctx context.Context, policy string, earlier map[string]
 		if err := d.client.Get(ctx, client.ObjectKey{Name: name}, &plan); err != nil {
 			return "", false, fmt.Errorf("read Remediation %s: %w", name, err)
 		}
-		if plan.Spec.Targets != targets || plan.Spec.Waves[0] != 1 {
+		if plan.Spec.Plan.Targets != targets || plan.Spec.Plan.Waves[0] != 1 {
 			return "", false, fmt.Errorf("plan %s has %d targets in waves of %v: want %d, with a canary of 1",
-				name, plan.Spec.Targets, plan.Spec.Waves, targets)
+				name, plan.Spec.Plan.Targets, plan.Spec.Plan.Waves, targets)
 		}
-		return planFigure(plan.Spec.Waves), true, nil
+		return planFigure(plan.Spec.Plan.Waves), true, nil
 	})
 	return name, err
 }
@@ -113,14 +113,14 @@ func (d *demo) readRollout(ctx context.Context, name string) (*rollout, error) {
 	if err := d.client.Get(ctx, client.ObjectKey{Name: name}, &r.plan); err != nil {
 		return nil, fmt.Errorf("read Remediation %s: %w", name, err)
 	}
-	for _, slice := range r.plan.Spec.Slices {
+	for _, slice := range r.plan.Spec.Plan.Slices {
 		var s v1alpha1.RemediationSlice
 		if err := d.client.Get(ctx, client.ObjectKey{Name: slice}, &s); err != nil {
 			return nil, fmt.Errorf("read RemediationSlice %s: %w", slice, err)
 		}
 		r.slices = append(r.slices, s)
 	}
-	policy, err := d.policy(ctx, r.plan.Spec.Policy.Name)
+	policy, err := d.policy(ctx, r.plan.Spec.Plan.Policy.Name)
 	if err != nil {
 		return nil, err
 	}

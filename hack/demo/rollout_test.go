@@ -25,8 +25,8 @@ func planned(waves string, states ...v1alpha1.TargetState) *rollout {
 		slice.Records = append(slice.Records, v1alpha1.TargetRecord{State: state})
 	}
 	r.slices = []v1alpha1.RemediationSlice{slice}
-	r.plan.Spec.Targets = int32(len(waves))
-	r.plan.Spec.Waves = make([]int32, waves[len(waves)-1]-'0'+1)
+	r.plan.Spec.Plan.Targets = int32(len(waves))
+	r.plan.Spec.Plan.Waves = make([]int32, waves[len(waves)-1]-'0'+1)
 	return r
 }
 

@@ -60,8 +60,8 @@ func allDone(r *rollout) check {
 			}
 		}
 		s := r.plan.Status
-		seen := fmt.Sprintf("%s, %d of %d done", s.Phase, done, r.plan.Spec.Targets)
-		return seen, s.Phase == v1alpha1.PhaseSucceeded && done == int(r.plan.Spec.Targets) && done == int(s.Counts.Done), nil
+		seen := fmt.Sprintf("%s, %d of %d done", s.Phase, done, r.plan.Spec.Plan.Targets)
+		return seen, s.Phase == v1alpha1.PhaseSucceeded && done == int(r.plan.Spec.Plan.Targets) && done == int(s.Counts.Done), nil
 	}
 }
 

@@ -77,7 +77,7 @@ func rolledBack(r *rollout) check {
 	return func(context.Context) (string, bool, error) {
 		s := r.plan.Status
 		seen := fmt.Sprintf("%s, %d reverted, %d skipped", s.Phase, s.Counts.Reverted, s.Counts.Skipped)
-		return seen, s.Phase == v1alpha1.PhaseRolledBack && s.Counts.Reverted == 1 && s.Counts.Skipped == r.plan.Spec.Targets-1, nil
+		return seen, s.Phase == v1alpha1.PhaseRolledBack && s.Counts.Reverted == 1 && s.Counts.Skipped == r.plan.Spec.Plan.Targets-1, nil
 	}
 }
 

@@ -153,7 +153,7 @@ func (d *demo) newPlanSucceeds(earlier map[string]bool) check {
 			if err := d.client.Get(ctx, client.ObjectKey{Name: name}, &plan); err != nil {
 				return "", false, fmt.Errorf("read Remediation %s: %w", name, err)
 			}
-			seen = fmt.Sprintf("%s, %d of %d targets done", plan.Status.Phase, plan.Status.Counts.Done, plan.Spec.Targets)
+			seen = fmt.Sprintf("%s, %d of %d targets done", plan.Status.Phase, plan.Status.Counts.Done, plan.Spec.Plan.Targets)
 			if plan.Status.Phase == v1alpha1.PhaseSucceeded {
 				return seen, true, nil
 			}

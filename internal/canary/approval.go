@@ -47,20 +47,15 @@ func refuseForm(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) Ref
 	case d != v1alpha1.DecisionApprove && d != v1alpha1.DecisionReject:
 		return Refusal{v1alpha1.ReasonInvalid, "spec.decision", fmt.Sprintf("%q: must be Approve or Reject", d)}
 	case plan == nil:
-		return Refusal{v1alpha1.ReasonPlanNotFound, "spec.remediation", fmt.Sprintf(
-			"there is no Remediation %q: kubectl get remediations lists those that there are", a.Spec.Remediation)}
-	case plan.Spec.Policy.Name != a.Spec.Policy:
+		return Refusal{v1alpha1.ReasonPlanNotFound, "spec.remediationRef.name", fmt.Sprintf(
+			"there is no Remediation %q: kubectl get remediations lists those that there are", a.Spec.RemediationRef.Name)}
+	case string(plan.UID) != a.Spec.RemediationRef.UID:
+		return Refusal{v1alpha1.ReasonPlanMismatch, "spec.remediationRef.uid", fmt.Sprintf(
+			"%q isn't the UID of Remediation %s, which is %q: the answer is to another plan of that name; look at this one, its targets and fixes, before you answer it",
+			a.Spec.RemediationRef.UID, plan.Name, plan.UID)}
+	case plan.Spec.Plan.Policy.Name != a.Spec.Policy:
 		return Refusal{v1alpha1.ReasonPlanMismatch, "spec.policy", fmt.Sprintf(
-			"Remediation %s is of policy %q, not of %q: name that policy, which asks for the verb approve on it", plan.Name, plan.Spec.Policy.Name, a.Spec.Policy)}
-	case plan.Spec.PlanHash != a.Spec.PlanHash:
-		return Refusal{v1alpha1.ReasonPlanMismatch, "spec.planHash", fmt.Sprintf(
-			"%q isn't the planHash of Remediation %s, which is %q: look at that plan, its targets and fixes, before you answer it",
-			a.Spec.PlanHash, plan.Name, plan.Spec.PlanHash)}
-	}
-	for _, owner := range a.OwnerReferences {
-		if owner.Kind == "Remediation" && owner.UID != plan.UID {
-			return Refusal{v1alpha1.ReasonPlanMismatch, "metadata.ownerReferences", "the answer was given to an earlier plan of the same name: answer anew"}
-		}
+			"Remediation %s is of policy %q, not of %q: name that policy, which asks for the verb approve on it", plan.Name, plan.Spec.Plan.Policy.Name, a.Spec.Policy)}
 	}
 	return Refusal{}
 }
@@ -68,21 +63,19 @@ func refuseForm(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) Ref
 // refuseTime judges whether the plan waits for an answer.
 func refuseTime(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) Refusal {
 	not := func(format string, args ...any) Refusal {
-		return Refusal{v1alpha1.ReasonNotAwaited, "spec.remediation", fmt.Sprintf("Remediation %s ", plan.Name) + fmt.Sprintf(format, args...)}
+		return Refusal{v1alpha1.ReasonNotAwaited, "spec.remediationRef.name", fmt.Sprintf("Remediation %s ", plan.Name) + fmt.Sprintf(format, args...)}
 	}
 	switch {
-	case plan.Spec.Strategy.Mode != v1alpha1.RemediationManual:
-		return not("is in mode %s and awaits no approval: only plans of policies with spec.remediation.mode Manual do", plan.Spec.Strategy.Mode)
+	case plan.Spec.Plan.Strategy.Mode != v1alpha1.RemediationManual:
+		return not("is in mode %s and awaits no approval: only plans of policies with spec.remediation.mode Manual do", plan.Spec.Plan.Strategy.Mode)
 	case plan.Status.Approval != nil && !Taken(a, plan):
 		taken := plan.Status.Approval
-		return Refusal{v1alpha1.ReasonAlreadyAnswered, "spec.remediation", fmt.Sprintf("Remediation %s was answered already: %s by %s (%s); an answer can't be changed",
-			plan.Name, taken.Decision, taken.Approver, taken.Name)}
+		return Refusal{v1alpha1.ReasonAlreadyAnswered, "spec.remediationRef.name", fmt.Sprintf("Remediation %s was answered already: %s by %s (%s); an answer can't be changed",
+			plan.Name, taken.Decision, taken.Approver, taken.ApprovalRef.Name)}
 	case plan.Status.CompletedAt != nil:
 		return not("has ended as %s and awaits no approval", plan.Status.Phase)
 	case plan.DeletionTimestamp != nil || ending(plan.Spec.DesiredState):
 		return not("is being ended and awaits no approval")
-	case !a.CreationTimestamp.IsZero() && a.CreationTimestamp.Before(&plan.CreationTimestamp):
-		return not("was made after this answer: answer anew")
 	}
 	return Refusal{}
 }
@@ -97,9 +90,9 @@ func refuseApprover(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation,
 	if a.Spec.Approver == "" {
 		return Refusal{v1alpha1.ReasonApproverUnknown, "spec.approver", "admission hasn't recorded who answers: delete this answer and give it anew"}
 	}
-	if pol == nil || string(pol.UID) != plan.Spec.Policy.UID {
-		return Refusal{v1alpha1.ReasonNotAwaited, "spec.remediation", fmt.Sprintf("policy %s of Remediation %s is gone: nothing is to be approved",
-			plan.Spec.Policy.Name, plan.Name)}
+	if pol == nil || string(pol.UID) != plan.Spec.Plan.Policy.UID {
+		return Refusal{v1alpha1.ReasonNotAwaited, "spec.remediationRef.name", fmt.Sprintf("policy %s of Remediation %s is gone: nothing is to be approved",
+			plan.Spec.Plan.Policy.Name, plan.Name)}
 	}
 	if a.Spec.Decision == v1alpha1.DecisionReject || !asksDistinct(plan, pol, by) {
 		return Refusal{}
@@ -109,7 +102,7 @@ func refuseApprover(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation,
 
 // asksDistinct says whether no author may approve.
 func asksDistinct(plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by Approvers) bool {
-	return by.Distinct || plan.Spec.Strategy.Approval.RequireDistinctApprover || pol.Spec.Remediation.Approval.RequireDistinctApprover
+	return by.Distinct || plan.Spec.Plan.Strategy.Approval.RequireDistinctApprover || pol.Spec.Remediation.Approval.RequireDistinctApprover
 }
 
 // refuseAuthor refuses all who have ever changed the policy's spec: a later touch by
@@ -117,7 +110,7 @@ func asksDistinct(plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, b
 // might be the one.
 func refuseAuthor(approver string, plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by Approvers) Refusal {
 	wrote := authors.Of(pol)
-	if approver == plan.Spec.Policy.Author || slices.Contains(plan.Spec.Policy.Authors, approver) || wrote.Wrote(approver) {
+	if approver == plan.Spec.Plan.Policy.Author || slices.Contains(plan.Spec.Plan.Policy.Authors, approver) || wrote.Wrote(approver) {
 		return Refusal{v1alpha1.ReasonNotDistinct, "spec.approver", fmt.Sprintf(
 			"%s has written policy %s, or changed it since it was made, and %s: ask another person",
 			approver, pol.Name, whoAsks(by))}
@@ -132,7 +125,7 @@ func refuseAuthor(approver string, plan *v1alpha1.Remediation, pol *v1alpha1.Clu
 	case wrote.More:
 		why = fmt.Sprintf("who has written policy %s isn't recorded (annotation %s), and %s: somebody who answers for all of it deletes the policy and makes it anew by a request that admission sees",
 			pol.Name, v1alpha1.AnnotationAuthors, whoAsks(by))
-	case plan.Spec.Policy.Author == "" && !wrote.Source:
+	case plan.Spec.Plan.Policy.Author == "" && !wrote.Source:
 		why = fmt.Sprintf("who had written policy %s wasn't recorded when it was planned (annotation %s), and %s: make sure that it is by now, then delete Remediation %s, so that it is planned anew",
 			pol.Name, v1alpha1.AnnotationAuthor, whoAsks(by), plan.Name)
 	default:
@@ -170,7 +163,7 @@ func unknownCommitter(pol *v1alpha1.ClusterRegoPolicy) string {
 // have got its name since.
 func Taken(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) bool {
 	taken := plan.Status.Approval
-	return taken != nil && taken.Name == a.Name && taken.At.Time.Equal(a.CreationTimestamp.Time)
+	return taken != nil && taken.ApprovalRef == v1alpha1.RefTo(a)
 }
 
 // Author is the user who last changed a policy's spec, or empty when that isn't
@@ -178,7 +171,7 @@ func Taken(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) bool {
 // whoever committed it may be anybody, the approver too.
 func Author(pol *v1alpha1.ClusterRegoPolicy) string {
 	author := pol.Annotations[v1alpha1.AnnotationAuthor]
-	if authors.Of(pol).Source || !authors.Of(pol).Wrote(author) {
+	if wrote := authors.Of(pol); wrote.Source || !wrote.Wrote(author) {
 		return ""
 	}
 	return author

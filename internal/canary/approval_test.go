@@ -25,14 +25,14 @@ func TestRefuse(t *testing.T) {
 	administrator := func(by Approvers) func(*subject) {
 		return func(s *subject) { s.by = by }
 	}
-	distinct := func(s *subject) { s.plan.Spec.Strategy.Approval.RequireDistinctApprover = true }
+	distinct := func(s *subject) { s.plan.Spec.Plan.Strategy.Approval.RequireDistinctApprover = true }
 	by := func(user string) func(*subject) {
 		return func(s *subject) { s.answer.Spec.Approver = user }
 	}
 	reject := func(s *subject) { s.answer.Spec.Decision = v1alpha1.DecisionReject }
 	taken := func(name string) func(*subject) {
 		return func(s *subject) {
-			s.plan.Status.Approval = &v1alpha1.ApprovalRecord{Name: name, Decision: v1alpha1.DecisionReject, Approver: "cid", At: metav1.MicroTime(made)}
+			s.plan.Status.Approval = &v1alpha1.ApprovalRecord{ApprovalRef: v1alpha1.BoundReference{Name: name, UID: "answer"}, Decision: v1alpha1.DecisionReject, Approver: "cid", At: metav1.MicroTime(made)}
 		}
 	}
 	cases := map[string]struct {
@@ -49,24 +49,16 @@ func TestRefuse(t *testing.T) {
 		"an answer to no plan is refused": {
 			change: []func(*subject){func(s *subject) { s.plan = nil }},
 			want:   v1alpha1.ReasonPlanNotFound, says: `there is no Remediation "p-1"`},
-		"an answer to another plan of the name is refused": {
-			reason: "what was looked at isn't what would be rolled out",
-			change: []func(*subject){func(s *subject) { s.answer.Spec.PlanHash = "older" }},
-			want:   v1alpha1.ReasonPlanMismatch, says: `"older" isn't the planHash of Remediation p-1, which is "hash"`},
-		"an answer that belongs to a deleted plan of the name and hash is refused": {
-			change: []func(*subject){func(s *subject) {
-				s.answer.OwnerReferences = []metav1.OwnerReference{{Kind: "Remediation", Name: "p-1", UID: "older"}}
-			}},
-			want: v1alpha1.ReasonPlanMismatch, says: "an earlier plan of the same name"},
-		"an answer that belongs to this plan counts": {
-			change: []func(*subject){func(s *subject) {
-				s.answer.OwnerReferences = []metav1.OwnerReference{{Kind: "Remediation", Name: "p-1", UID: "plan"}}
-			}}},
-		"an answer from before the plan is refused": {
-			change: []func(*subject){func(s *subject) { s.answer.CreationTimestamp = metav1.NewTime(made.Add(-time.Second)) }},
-			want:   v1alpha1.ReasonNotAwaited, says: "was made after this answer"},
+		"an answer to an earlier plan of the name is refused": {
+			reason: "what was looked at isn't what would be rolled out, be its targets and fixes the same",
+			change: []func(*subject){func(s *subject) { s.answer.Spec.RemediationRef.UID = "older" }},
+			want:   v1alpha1.ReasonPlanMismatch, says: `"older" isn't the UID of Remediation p-1, which is "plan"`},
+		"an answer that names no UID is refused": {
+			reason: "it is to whichever plan has the name",
+			change: []func(*subject){func(s *subject) { s.answer.Spec.RemediationRef.UID = "" }},
+			want:   v1alpha1.ReasonPlanMismatch},
 		"a plan in another mode awaits nobody": {
-			change: []func(*subject){func(s *subject) { s.plan.Spec.Strategy.Mode = v1alpha1.RemediationAutomatic }},
+			change: []func(*subject){func(s *subject) { s.plan.Spec.Plan.Strategy.Mode = v1alpha1.RemediationAutomatic }},
 			want:   v1alpha1.ReasonNotAwaited, says: "is in mode Automatic and awaits no approval"},
 		"an ended plan awaits nobody": {
 			change: []func(*subject){func(s *subject) {
@@ -84,7 +76,7 @@ func TestRefuse(t *testing.T) {
 			want:   v1alpha1.ReasonAlreadyAnswered, says: "was answered already: Reject by cid (first)"},
 		"the answer that was taken still counts": {change: []func(*subject){taken("yes")}},
 		"another answer by the name of the one that was taken is refused": {
-			change: []func(*subject){taken("yes"), func(s *subject) { s.answer.CreationTimestamp = metav1.NewTime(made.Add(time.Second)) }},
+			change: []func(*subject){taken("yes"), func(s *subject) { s.answer.UID = "newer" }},
 			want:   v1alpha1.ReasonAlreadyAnswered},
 		"a nameless answer is refused": {
 			reason: "admission has not seen it", change: []func(*subject){by("")},
@@ -116,7 +108,7 @@ func TestRefuse(t *testing.T) {
 			change: []func(*subject){distinct, func(s *subject) { s.policy.Annotations = nil }},
 			want:   v1alpha1.ReasonAuthorUnknown, says: "annotation evenkeel.dev/author"},
 		"an author who wasn't recorded in the plan could be anybody": {
-			change: []func(*subject){distinct, func(s *subject) { s.plan.Spec.Policy.Author = "" }},
+			change: []func(*subject){distinct, func(s *subject) { s.plan.Spec.Plan.Policy.Author = "" }},
 			want:   v1alpha1.ReasonAuthorUnknown, says: "then delete Remediation p-1"},
 		"whoever committed a policy to a repository could be anybody": {
 			change: []func(*subject){distinct, func(s *subject) {
@@ -128,7 +120,7 @@ func TestRefuse(t *testing.T) {
 			change: []func(*subject){distinct, recorded(`{"users":["bob","ann"],"generation":3}`)},
 			want:   v1alpha1.ReasonNotDistinct, says: "bob has written policy p, or changed it"},
 		"whoever had changed it when it was planned may not either": {
-			change: []func(*subject){distinct, func(s *subject) { s.plan.Spec.Policy.Authors = []string{"bob", "ann"} }},
+			change: []func(*subject){distinct, func(s *subject) { s.plan.Spec.Plan.Policy.Authors = []string{"bob", "ann"} }},
 			want:   v1alpha1.ReasonNotDistinct, says: "bob has written policy p"},
 		"somebody who isn't one of its authors may": {
 			change: []func(*subject){distinct, recorded(`{"users":["cid","ann"],"generation":3}`)}},
@@ -153,7 +145,7 @@ func TestRefuse(t *testing.T) {
 			change: []func(*subject){fromSource, administrator(Approvers{Distinct: true})},
 			want:   v1alpha1.ReasonAuthorUnknown, says: "--remediation-sources-are-reviewed"},
 		"one can where the administrator says that repositories are reviewed": {
-			change: []func(*subject){fromSource, administrator(Approvers{Distinct: true, SourcesReviewed: true}), func(s *subject) { s.plan.Spec.Policy.Author = "" }}},
+			change: []func(*subject){fromSource, administrator(Approvers{Distinct: true, SourcesReviewed: true}), func(s *subject) { s.plan.Spec.Plan.Policy.Author = "" }}},
 		"what the policy itself asks for isn't lifted by that": {
 			change: []func(*subject){fromSource, distinct, administrator(Approvers{Distinct: true, SourcesReviewed: true})},
 			want:   v1alpha1.ReasonAuthorUnknown},
@@ -168,11 +160,11 @@ func TestRefuse(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			s := &subject{
-				answer: &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{Name: "yes", CreationTimestamp: made},
-					Spec: v1alpha1.RemediationApprovalSpec{Remediation: "p-1", Policy: "p", PlanHash: "hash", Decision: v1alpha1.DecisionApprove, Approver: "bob"}},
+				answer: &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{Name: "yes", UID: "answer", CreationTimestamp: made},
+					Spec: v1alpha1.RemediationApprovalSpec{RemediationRef: v1alpha1.BoundReference{Name: "p-1", UID: "plan"}, Policy: "p", Decision: v1alpha1.DecisionApprove, Approver: "bob"}},
 				plan: &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "p-1", UID: "plan", CreationTimestamp: made},
-					Spec: v1alpha1.RemediationSpec{PlanHash: "hash", Policy: v1alpha1.PlannedPolicy{Name: "p", UID: "policy", Author: "ann"},
-						Strategy: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationManual}}},
+					Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Hash: "hash", Policy: v1alpha1.PlannedPolicy{Name: "p", UID: "policy", Author: "ann"},
+						Strategy: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationManual}}}},
 				policy: &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "policy", Annotations: map[string]string{v1alpha1.AnnotationAuthor: "ann"}}},
 			}
 			for _, change := range tc.change {

@@ -128,8 +128,8 @@ func rollouts(ctx context.Context, in *Installation) []Finding {
 		if v1alpha1.Malformed(rem) != "" {
 			continue // the check objects names it
 		}
-		if before := latest[rem.Spec.Policy.Name]; before == nil || before.CreationTimestamp.Before(&rem.CreationTimestamp) {
-			latest[rem.Spec.Policy.Name] = rem
+		if before := latest[rem.Spec.Plan.Policy.Name]; before == nil || before.CreationTimestamp.Before(&rem.CreationTimestamp) {
+			latest[rem.Spec.Plan.Policy.Name] = rem
 		}
 	}
 	var found []Finding

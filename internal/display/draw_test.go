@@ -30,14 +30,14 @@ func ago(d time.Duration) *metav1.MicroTime {
 // fleet is a plan over so many Deployments, all pending.
 func fleet(waves ...int32) display.Rollout {
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "no-privilege-1a2b3c4d", CreationTimestamp: metav1.NewTime(clock().Add(-5 * time.Minute))},
-		Spec: v1alpha1.RemediationSpec{Policy: v1alpha1.PlannedPolicy{Name: "no-privilege", Revision: "0123456789abcdef", Owner: "platform", RunbookURL: "https://runbooks.example/no-privilege"},
-			Waves: waves, Strategy: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationAutomatic}}}
+		Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "no-privilege", Revision: "0123456789abcdef", Owner: "platform", RunbookURL: "https://runbooks.example/no-privilege"},
+			Waves: waves, Strategy: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationAutomatic}}}}
 	var slice v1alpha1.RemediationSlice
 	for wave, n := range waves {
 		for range n {
 			slice.Targets = append(slice.Targets, v1alpha1.Target{Wave: int32(wave),
-				Object: v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: fmt.Sprintf("web-%03d", rem.Spec.Targets)}})
-			rem.Spec.Targets++
+				Object: v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: fmt.Sprintf("web-%03d", rem.Spec.Plan.Targets)}})
+			rem.Spec.Plan.Targets++
 		}
 	}
 	closed := v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed, Outcomes: 12, Failures: 1}
@@ -51,7 +51,7 @@ func fleet(waves ...int32) display.Rollout {
 func records(r display.Rollout, list ...v1alpha1.TargetRecord) {
 	r.Slices[0].Records = list
 	c := &r.Remediation.Status.Counts
-	c.Pending = r.Remediation.Spec.Targets - int32(len(list))
+	c.Pending = r.Remediation.Spec.Plan.Targets - int32(len(list))
 	for _, rec := range list {
 		switch rec.State {
 		case v1alpha1.TargetDone:
@@ -78,7 +78,7 @@ func many(n int, rec v1alpha1.TargetRecord) []v1alpha1.TargetRecord {
 
 func applying() display.Rollout {
 	r := fleet(1, 24, 100, 375)
-	r.Remediation.Status = v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseVerifying, Wave: 2, WaveLabel: "2/3 (100)", Reason: v1alpha1.ReasonWaveInProgress,
+	r.Remediation.Status = v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseVerifying, Wave: 2, Reason: v1alpha1.ReasonWaveInProgress,
 		Message: "wave 2 of 3: 3 of 10 verified; waiting for Deployment shop/web-033: InProgress: 1 of 2 available", PhaseStartedAt: ago(12 * time.Second)}
 	list := append(many(24, v1alpha1.TargetRecord{State: v1alpha1.TargetDone}),
 		v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonManaged, Message: "Argo CD manages this object"})
@@ -101,12 +101,12 @@ func rolledBack() display.Rollout {
 
 func awaiting() display.Rollout {
 	r := fleet(1, 4, 1, 4)
-	r.Remediation.Spec.Strategy.Mode = v1alpha1.RemediationManual
+	r.Remediation.Spec.Plan.Strategy.Mode = v1alpha1.RemediationManual
 	r.Remediation.Spec.DesiredState = v1alpha1.StatePaused
 	r.Remediation.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionPause, User: "ann", Reason: "INC-42"}}
-	r.Remediation.Spec.Stages = []v1alpha1.PlannedStage{{Name: "staging", FirstWave: 0}, {Name: "others", FirstWave: 2}}
+	r.Remediation.Spec.Plan.Stages = []v1alpha1.PlannedStage{{Name: "staging", FirstWave: 0}, {Name: "others", FirstWave: 2}}
 	percent := intstr.FromString("10%")
-	r.Remediation.Spec.Strategy.Budget = &v1alpha1.BudgetStrategy{MaxUnavailable: &percent}
+	r.Remediation.Spec.Plan.Strategy.Budget = &v1alpha1.BudgetStrategy{MaxUnavailable: &percent}
 	r.Remediation.Status = v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseAwaitingApproval, Reason: v1alpha1.ReasonAwaitingApproval, Message: "a person must approve",
 		Analysis: []v1alpha1.MetricRecord{{Name: "error-ratio", Verdict: v1alpha1.AnalysisInconclusive, Baseline: "0.1", Message: "no data"}}}
 	r.Breakers = nil
@@ -218,7 +218,7 @@ func TestDrawOfAPlanWithoutItsSlices(t *testing.T) {
 
 func TestDrawAsksNoAnswerOfAPlanThatHasEnded(t *testing.T) {
 	r := fleet(1, 2)
-	r.Remediation.Spec.Strategy.Mode, r.Remediation.Status.Phase = v1alpha1.RemediationManual, v1alpha1.PhaseAborted
+	r.Remediation.Spec.Plan.Strategy.Mode, r.Remediation.Status.Phase = v1alpha1.RemediationManual, v1alpha1.PhaseAborted
 	drawn := strings.Join(r.Draw(display.Style{}), "\n")
 	if strings.Contains(drawn, "rollout approve") || !strings.Contains(drawn, "nobody has answered before the plan ended") {
 		t.Errorf("an answer is asked for that would be refused:\n%s", drawn)

@@ -31,7 +31,7 @@ func (r Rollout) gates(d *drawing) {
 type drawGate func(t tone, name, format string, args ...any)
 
 func (r Rollout) approvalGate(gate drawGate) {
-	if r.Remediation.Spec.Strategy.Mode != v1alpha1.RemediationManual {
+	if r.Remediation.Spec.Plan.Strategy.Mode != v1alpha1.RemediationManual {
 		return
 	}
 	answer := r.Remediation.Status.Approval
@@ -48,7 +48,7 @@ func (r Rollout) approvalGate(gate drawGate) {
 }
 
 func (r Rollout) windowGate(gate drawGate) {
-	windows := r.Remediation.Spec.Strategy.Windows
+	windows := r.Remediation.Spec.Plan.Strategy.Windows
 	if len(windows) == 0 {
 		return
 	}

@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 )
 
 // Line tells the rollout in one line, for a log: what has changed shows in it,
 // and nothing that merely grows older.
 func (r Rollout) Line() string {
 	c := r.Remediation.Status.Counts
-	label := r.Remediation.Status.WaveLabel
+	label := canary.WaveLabel(r.Remediation.Spec.Plan, r.Remediation.Status.Wave)
 	return fmt.Sprintf("%-18s %-12s %d done, %d in flight, %d pending, %d skipped, %d failed, %d reverted, %d in conflict%s", r.phase(), label,
 		c.Done, c.InFlight, c.Pending, c.Skipped, c.Failed, c.Reverted, c.RevertConflict, r.reason())
 }
@@ -22,7 +23,7 @@ func (r Rollout) CoveredBy(cb *v1alpha1.RemediationBreaker) bool {
 	case v1alpha1.BreakerScopeGlobal:
 		return true
 	case v1alpha1.BreakerScopePolicy:
-		return cb.Spec.Scope.Policy == r.Remediation.Spec.Policy.Name
+		return cb.Spec.Scope.Policy == r.Remediation.Spec.Plan.Policy.Name
 	case v1alpha1.BreakerScopeNamespace:
 		return slices.ContainsFunc(r.Slices, func(s v1alpha1.RemediationSlice) bool {
 			return slices.ContainsFunc(s.Targets, func(t v1alpha1.Target) bool { return t.Object.Namespace == cb.Spec.Scope.Namespace })

@@ -56,9 +56,9 @@ func (d *drawing) section(title string) {
 func (r Rollout) head(d *drawing) {
 	rem := r.Remediation
 	d.add(bold, "Remediation %s", rem.Name)
-	policy := rem.Spec.Policy
-	d.add(plain, "  Policy    %s, revision %.12s, owner %s, mode %s", policy.Name, policy.Revision, orDash(policy.Owner), rem.Spec.Strategy.Mode)
-	for _, limit := range rem.Spec.Limits {
+	policy := rem.Spec.Plan.Policy
+	d.add(plain, "  Policy    %s, revision %.12s, owner %s, mode %s", policy.Name, policy.Revision, orDash(policy.Owner), rem.Spec.Plan.Strategy.Mode)
+	for _, limit := range rem.Spec.Plan.Limits {
 		d.add(plain, "  Limit     %s", limit)
 	}
 	if policy.RunbookURL != "" {
@@ -67,9 +67,9 @@ func (r Rollout) head(d *drawing) {
 	d.add(toneOf(rem.Status.Phase), "  Phase     %s%s, for %s", r.phase(), r.reason(), r.age(rem.Status.PhaseStartedAt))
 	c := rem.Status.Counts
 	d.add(plain, "  Targets   %d: %d done, %d in flight, %d pending, %d skipped, %d failed, %d reverted, %d in conflict",
-		rem.Spec.Targets, c.Done, c.InFlight, c.Pending, c.Skipped, c.Failed, c.Reverted, c.RevertConflict)
-	settled := rem.Spec.Targets - c.Pending - c.InFlight
-	d.add(plain, "  Progress  %s %3d %%", bar(settled, rem.Spec.Targets, barLength), int64(settled)*100/int64(max(rem.Spec.Targets, 1)))
+		rem.Spec.Plan.Targets, c.Done, c.InFlight, c.Pending, c.Skipped, c.Failed, c.Reverted, c.RevertConflict)
+	settled := rem.Spec.Plan.Targets - c.Pending - c.InFlight
+	d.add(plain, "  Progress  %s %3d %%", bar(settled, rem.Spec.Plan.Targets, barLength), int64(settled)*100/int64(max(rem.Spec.Plan.Targets, 1)))
 }
 
 func (r Rollout) phase() v1alpha1.RemediationPhase {

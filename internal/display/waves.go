@@ -37,7 +37,7 @@ func (c *tally) add(state v1alpha1.TargetState) {
 // waves draws a line for each wave, under its stage where the plan has any.
 func (r Rollout) waves(d *drawing) {
 	d.section("Waves")
-	counts := make([]tally, len(r.Remediation.Spec.Waves))
+	counts := make([]tally, len(r.Remediation.Spec.Plan.Waves))
 	r.each(func(t v1alpha1.Target, rec v1alpha1.TargetRecord) {
 		wave := t.Wave
 		if rec.Wave != nil {
@@ -48,7 +48,7 @@ func (r Rollout) waves(d *drawing) {
 		}
 	})
 	for i, count := range counts {
-		for _, stage := range r.Remediation.Spec.Stages {
+		for _, stage := range r.Remediation.Spec.Plan.Stages {
 			if stage.FirstWave == int32(i) {
 				d.add(bold, "  stage %s", stage.Name)
 			}
@@ -63,7 +63,7 @@ func (r Rollout) waveName(wave int32) string {
 	if wave == 0 {
 		return "canary"
 	}
-	for _, stage := range r.Remediation.Spec.Stages {
+	for _, stage := range r.Remediation.Spec.Plan.Stages {
 		if stage.FirstWave == wave {
 			return "canary"
 		}

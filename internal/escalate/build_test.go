@@ -55,8 +55,8 @@ func severity(s v1alpha1.Severity) func(*v1alpha1.ClusterRegoPolicy) {
 // minutes ago.
 func plan(name string, phase v1alpha1.RemediationPhase, modify ...func(*v1alpha1.Remediation)) v1alpha1.Remediation {
 	r := v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(now.Add(-2 * time.Hour))}}
-	r.Spec.Policy = v1alpha1.PlannedPolicy{Name: "labels", UID: "uid-1", Revision: "r1", Owner: "shop-of-then"}
-	r.Spec.Strategy.SetDefaults()
+	r.Spec.Plan.Policy = v1alpha1.PlannedPolicy{Name: "labels", UID: "uid-1", Revision: "r1", Owner: "shop-of-then"}
+	r.Spec.Plan.Strategy.SetDefaults()
 	r.Status.Phase, r.Status.PhaseStartedAt = phase, ago(10*time.Minute)
 	r.Status.Reason, r.Status.Message = "TheReason", "what happened"
 	for _, m := range modify {

@@ -263,7 +263,7 @@ func TestTheNextTickComesWhenAnAlertIsDue(t *testing.T) {
 	b := newBench(t)
 	since := metav1.NewMicroTime(b.clock.Now().Add(-30*time.Minute + 7*time.Second))
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
-	rem.Spec.Policy.Name = "labels"
+	rem.Spec.Plan.Policy.Name = "labels"
 	rem.Status.Phase, rem.Status.HeldSince = v1alpha1.PhaseHeld, &since
 	b.api.set(rem)
 	for _, want := range []time.Duration{7 * time.Second, time.Minute} {

@@ -87,7 +87,7 @@ func NewRecorder(r events.EventRecorder) *Recorder { return &Recorder{events: r}
 
 // Rollout records a transition of a rollout, regarding the Remediation.
 func (r *Recorder) Rollout(rem *v1alpha1.Remediation, reason, note string) {
-	r.record(rem, policyReference(rem.Spec.Policy), reason, note)
+	r.record(rem, policyReference(rem.Spec.Plan.Policy), reason, note)
 }
 
 // Policy records something that concerns a policy as a whole.

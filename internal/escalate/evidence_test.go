@@ -74,7 +74,7 @@ func TestEvidence(t *testing.T) {
 func TestADescriptionHoldsTheEvidenceAndWhatToDoHoweverLongTheTextsAre(t *testing.T) {
 	long := strings.Repeat("ä", 1024)
 	rem := plan("labels-1", v1alpha1.PhaseRolledBack, func(r *v1alpha1.Remediation) { r.Status.Message = long })
-	rem.Spec.Policy.Revision = "r1"
+	rem.Spec.Plan.Policy.Revision = "r1"
 	bad := record(v1alpha1.TargetReverted, v1alpha1.ReasonUnhealthy, long)
 	bad.Proposal = long
 	state := escalate.State{Policies: []v1alpha1.ClusterRegoPolicy{policy()}, Remediations: []v1alpha1.Remediation{rem},

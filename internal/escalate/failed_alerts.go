@@ -35,7 +35,7 @@ func failedTargets(w *world, plans []*v1alpha1.Remediation) (finding, bool) {
 		return finding{}, false
 	}
 	f := finding{alert: AlertRemediationFailedTargets, urgency: normal, since: endOf(p.Remediation), goesOn: true,
-		summary:     fmt.Sprintf("%d objects couldn't be mended by plan %s of policy %s", p.Status.Counts.Failed, p.Name, p.Spec.Policy.Name),
+		summary:     fmt.Sprintf("%d objects couldn't be mended by plan %s of policy %s", p.Status.Counts.Failed, p.Name, p.Spec.Plan.Policy.Name),
 		description: p.text("They still violate the policy. "+p.whatFollows(), "see the reason of each object; to try again at once: "+p.retryCommand())}
 	if known && i == len(plans)-1 {
 		f.due = f.since
@@ -86,7 +86,7 @@ func failing(rem *v1alpha1.Remediation) bool {
 func mendedLater(plans []*v1alpha1.Remediation, index int) bool {
 	failures := 0
 	for _, rem := range plans[:index] {
-		if failing(rem) && rem.Spec.Policy.Revision == plans[index].Spec.Policy.Revision {
+		if failing(rem) && rem.Spec.Plan.Policy.Revision == plans[index].Spec.Plan.Policy.Revision {
 			failures++
 		}
 	}
@@ -117,7 +117,7 @@ func leftToOwners(w *world, plans []*v1alpha1.Remediation) (finding, bool) {
 		return finding{}, false
 	}
 	f := finding{alert: AlertManagedByOther, urgency: calm, since: endOf(p.Remediation), goesOn: true,
-		summary: fmt.Sprintf("%d objects violate policy %s and are left to their owners", p.evidence.Left, p.Spec.Policy.Name),
+		summary: fmt.Sprintf("%d objects violate policy %s and are left to their owners", p.evidence.Left, p.Spec.Plan.Policy.Name),
 		description: p.text("Another tool manages them or keeps setting them back, so Evenkeel leaves them alone.",
 			"put the fix into the source that the tool takes them from")}
 	if p.evidence.Fights > 0 {

@@ -119,7 +119,7 @@ func tells(rem *v1alpha1.Remediation) bool {
 
 func (r *evidenceReader) of(ctx context.Context, rem *v1alpha1.Remediation) (Evidence, error) {
 	var parts []v1alpha1.RemediationSlice
-	for _, name := range rem.Spec.Slices {
+	for _, name := range rem.Spec.Plan.Slices {
 		part := v1alpha1.RemediationSlice{}
 		if err := r.reader.Get(ctx, client.ObjectKey{Name: name}, &part); client.IgnoreNotFound(err) != nil {
 			return Evidence{}, fmt.Errorf("read the evidence of plan %s: %w", rem.Name, err)

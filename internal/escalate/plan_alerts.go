@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 )
 
 // plan is a policy's plan as an alert looks at it.
@@ -76,8 +77,8 @@ func (p plan) alone() string {
 }
 
 func (w *world) plan(rem *v1alpha1.Remediation) plan {
-	p := plan{Remediation: rem, policy: w.policies[rem.Spec.Policy.Name], evidence: w.evidence[rem.Name]}
-	if p.policy != nil && string(p.policy.UID) != rem.Spec.Policy.UID {
+	p := plan{Remediation: rem, policy: w.policies[rem.Spec.Plan.Policy.Name], evidence: w.evidence[rem.Name]}
+	if p.policy != nil && string(p.policy.UID) != rem.Spec.Plan.Policy.UID {
 		p.policy = nil
 	}
 	return p
@@ -86,7 +87,7 @@ func (w *world) plan(rem *v1alpha1.Remediation) plan {
 // stuck: the plan can't be read, or its rollback doesn't come to an end.
 func stuck(p plan) (finding, bool) {
 	f := finding{alert: AlertRemediationStuck, urgency: urgent,
-		summary: fmt.Sprintf("Plan %s of policy %s can neither go on nor end", p.Name, p.Spec.Policy.Name),
+		summary: fmt.Sprintf("Plan %s of policy %s can neither go on nor end", p.Name, p.Spec.Plan.Policy.Name),
 		description: p.text("Objects may hold a fix that is being undone, or that nobody looks after.",
 			"kubectl describe remediation "+p.Name)}
 	unreadable := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionStalled)
@@ -116,7 +117,7 @@ func rollbackIncomplete(p plan) (finding, bool) {
 	}
 	return finding{alert: AlertRollbackIncomplete, urgency: urgent, since: endOf(p.Remediation), due: endOf(p.Remediation),
 		summary: fmt.Sprintf("%d objects couldn't be set back after plan %s of policy %s failed",
-			p.Status.Counts.RevertConflict, p.Name, p.Spec.Policy.Name),
+			p.Status.Counts.RevertConflict, p.Name, p.Spec.Plan.Policy.Name),
 		description: p.text("Somebody else changed the very fields that Evenkeel wrote; they were left as they are.",
 			"decide with the objects' owners what the fields should hold and set them, then mend the policy or say to try again: "+p.retryCommand())}, true
 }
@@ -129,7 +130,7 @@ func rolledBack(p plan) (finding, bool) {
 	}
 	if p.Status.Reason == v1alpha1.ReasonNoAnswer {
 		return finding{alert: AlertRemediationRolledBack, urgency: normal, since: endOf(p.Remediation), due: endOf(p.Remediation),
-			summary: fmt.Sprintf("Plan %s of policy %s couldn't be observed at %s and was rolled back", p.Name, p.Spec.Policy.Name, p.wave()),
+			summary: fmt.Sprintf("Plan %s of policy %s couldn't be observed at %s and was rolled back", p.Name, p.Spec.Plan.Policy.Name, p.wave()),
 			description: p.text("The objects are as before, and their violations remain. Nothing speaks against the fix: another plan is made by itself, after a minute at first and later each time.",
 				"find out why the objects couldn't be read; to try again at once: "+p.retryCommand())}, true
 	}
@@ -138,7 +139,7 @@ func rolledBack(p plan) (finding, bool) {
 		what = fmt.Sprintf("The objects are as before. It failed in namespace %s alone: that one isn't tried again by itself, and others go on.", in)
 	}
 	return finding{alert: AlertRemediationRolledBack, urgency: normal, since: endOf(p.Remediation), due: endOf(p.Remediation),
-		summary:     fmt.Sprintf("Plan %s of policy %s failed at %s and was rolled back", p.Name, p.Spec.Policy.Name, p.wave()),
+		summary:     fmt.Sprintf("Plan %s of policy %s failed at %s and was rolled back", p.Name, p.Spec.Plan.Policy.Name, p.wave()),
 		description: p.text(what, "mend the policy or exempt the object, or say to try again: "+p.retryCommand())}, true
 }
 
@@ -148,13 +149,13 @@ func approvalOverdue(p plan) (finding, bool) {
 		return finding{}, false
 	}
 	since := p.heldSince()
-	timeout := p.Spec.Strategy.Approval.Timeout.Duration
+	timeout := p.Spec.Plan.Strategy.Approval.Timeout.Duration
 	if timeout <= 0 {
 		timeout = v1alpha1.DefaultApprovalTimeout
 	}
 	return finding{alert: AlertApprovalOverdue, urgency: normal, since: since, due: since.Add(timeout),
-		summary: fmt.Sprintf("Plan %s of policy %s has waited for an approval for more than %s", p.Name, p.Spec.Policy.Name, timeout),
-		description: p.text(fmt.Sprintf("%d objects stay as they are until somebody answers.", p.Spec.Targets),
+		summary: fmt.Sprintf("Plan %s of policy %s has waited for an approval for more than %s", p.Name, p.Spec.Plan.Policy.Name, timeout),
+		description: p.text(fmt.Sprintf("%d objects stay as they are until somebody answers.", p.Spec.Plan.Targets),
 			fmt.Sprintf("look at the plan, then evenkeel rollout approve %[1]s, or reject %[1]s", p.Name))}, true
 }
 
@@ -167,13 +168,13 @@ func held(p plan) (finding, bool) {
 		return finding{}, false
 	}
 	f := finding{alert: AlertRemediationHeld, urgency: normal, since: p.heldSince(), due: p.heldSince().Add(p.deadline()),
-		summary: fmt.Sprintf("Plan %s of policy %s has been held for more than %s: %s", p.Name, p.Spec.Policy.Name, p.deadline(), p.Status.Reason),
+		summary: fmt.Sprintf("Plan %s of policy %s has been held for more than %s: %s", p.Name, p.Spec.Plan.Policy.Name, p.deadline(), p.Status.Reason),
 		description: p.text("Violations remain. What was mended stays so, and the plan goes on by itself when the reason is gone.",
 			"see the reason above, or give the plan up with spec.remediation.mode: Disabled")}
 	switch {
 	case p.Status.HeldFrom == v1alpha1.PhaseVerifying:
 		f.urgency, f.due = urgent, f.since
-		f.summary = fmt.Sprintf("Plan %s of policy %s failed at %s and waits for a person", p.Name, p.Spec.Policy.Name, p.wave())
+		f.summary = fmt.Sprintf("Plan %s of policy %s failed at %s and waits for a person", p.Name, p.Spec.Plan.Policy.Name, p.wave())
 		f.description = p.text("The objects of this wave hold the fix that failed; nothing is undone until somebody decides.",
 			fmt.Sprintf("undo it: evenkeel rollout abort %[1]s; or have it verified once more: evenkeel rollout retry %[1]s", p.Name))
 	case p.Status.Reason == v1alpha1.ReasonPaused:
@@ -195,10 +196,11 @@ func (p plan) text(meaning, do string) string {
 }
 
 func (p plan) wave() string {
-	if p.Status.WaveLabel == "" || p.Status.WaveLabel == "canary" {
-		return "the canary"
+	label := canary.WaveLabel(p.Spec.Plan, p.Status.Wave)
+	if canary.StageOf(p.Spec.Plan, p.Status.Wave).First == p.Status.Wave {
+		return "the " + label
 	}
-	return "wave " + p.Status.WaveLabel
+	return "wave " + label
 }
 
 func (p plan) heldSince() time.Time {
@@ -216,7 +218,7 @@ func (p plan) phaseStart() time.Time {
 }
 
 func (p plan) deadline() time.Duration {
-	if d := p.Spec.Strategy.Escalation.Deadline.Duration; d > 0 {
+	if d := p.Spec.Plan.Strategy.Escalation.Deadline.Duration; d > 0 {
 		return d
 	}
 	return v1alpha1.DefaultEscalationDeadline
@@ -225,7 +227,7 @@ func (p plan) deadline() time.Duration {
 // stands says whether the plan still speaks of its policy: the same revision is
 // to be mended, and nobody has said to try again.
 func (p plan) stands() bool {
-	return p.policy != nil && !p.retried() && p.policy.Spec.Remediation.Mode.Runs() && p.policy.Status.Revision == p.Spec.Policy.Revision
+	return p.policy != nil && !p.retried() && p.policy.Spec.Remediation.Mode.Runs() && p.policy.Status.Revision == p.Spec.Plan.Policy.Revision
 }
 
 // violating says whether the policy's scan is complete, and has found anything.
@@ -242,7 +244,7 @@ func (p plan) retried() bool {
 }
 
 func (p plan) retryCommand() string {
-	return fmt.Sprintf("kubectl annotate rego %s %s=%s --overwrite", p.Spec.Policy.Name, v1alpha1.AnnotationRetry, p.Name)
+	return fmt.Sprintf("kubectl annotate rego %s %s=%s --overwrite", p.Spec.Plan.Policy.Name, v1alpha1.AnnotationRetry, p.Name)
 }
 
 // ended says whether the plan is in a final phase.

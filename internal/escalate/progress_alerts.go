@@ -57,15 +57,15 @@ func noProgress(p plan) (finding, bool) {
 		return finding{}, false
 	}
 	patience := noProgressFactor * p.deadline()
-	if s := p.Spec.Strategy; p.Status.Counts.InFlight > 0 {
+	if s := p.Spec.Plan.Strategy; p.Status.Counts.InFlight > 0 {
 		soak := s.EffectiveSoak()
 		if s.Canary.Soak != nil {
 			soak = max(soak, s.Canary.Soak.Duration)
 		}
 		patience += flapFactor * (s.ProgressDeadline.Duration + soak)
 	}
-	return finding{alert: AlertRemediationNoProgress, urgency: normal, since: p.progressedAt(), due: canary.OpenFor(p.Spec.Strategy.Windows, p.progressedAt(), patience),
-		summary: fmt.Sprintf("Plan %s of policy %s has made no progress for more than %s", p.Name, p.Spec.Policy.Name, patience),
+	return finding{alert: AlertRemediationNoProgress, urgency: normal, since: p.progressedAt(), due: canary.OpenFor(p.Spec.Plan.Strategy.Windows, p.progressedAt(), patience),
+		summary: fmt.Sprintf("Plan %s of policy %s has made no progress for more than %s", p.Name, p.Spec.Plan.Policy.Name, patience),
 		description: p.text(fmt.Sprintf("No target was begun or settled since %s, whatever phases the plan has gone through. Violations remain.", p.progressedAt().UTC().Format(time.RFC3339)),
 			"see what it waits for: the plan's message, its targets' reasons, and the other plans at work: kubectl get remediations")}, true
 }

@@ -21,11 +21,11 @@ func TestAPlanThatMakesNoProgressIsAnAlert(t *testing.T) {
 	none := escalate.AlertRemediationNoProgress
 	inFlight := func(r *v1alpha1.Remediation) {
 		r.Status.Counts.InFlight = 1
-		r.Spec.Strategy.Soak, r.Spec.Strategy.ProgressDeadline.Duration = &metav1.Duration{Duration: time.Hour}, 10*time.Minute
+		r.Spec.Plan.Strategy.Soak, r.Spec.Plan.Strategy.ProgressDeadline.Duration = &metav1.Duration{Duration: time.Hour}, 10*time.Minute
 	}
 	nightly := func(d time.Duration) func(*v1alpha1.Remediation) {
 		return func(r *v1alpha1.Remediation) {
-			r.Spec.Strategy.Windows = []v1alpha1.MaintenanceWindow{{Schedule: "0 22 * * *", Duration: metav1.Duration{Duration: d}}}
+			r.Spec.Plan.Strategy.Windows = []v1alpha1.MaintenanceWindow{{Schedule: "0 22 * * *", Duration: metav1.Duration{Duration: d}}}
 		}
 	}
 	day := 24 * time.Hour

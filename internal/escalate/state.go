@@ -111,7 +111,7 @@ func newWorld(s State) *world {
 	}
 	for i := range s.Remediations {
 		rem := &s.Remediations[i]
-		w.plans[rem.Spec.Policy.Name] = append(w.plans[rem.Spec.Policy.Name], rem)
+		w.plans[rem.Spec.Plan.Policy.Name] = append(w.plans[rem.Spec.Plan.Policy.Name], rem)
 	}
 	for _, plans := range w.plans {
 		slices.SortStableFunc(plans, byAge)
@@ -170,7 +170,7 @@ func (w *world) answersFor(policy string) (owner string, severity v1alpha1.Sever
 		return p.Spec.Owner, p.Spec.Severity, p.Spec.RunbookURL
 	}
 	if plans := w.plans[policy]; len(plans) > 0 {
-		latest := plans[len(plans)-1].Spec.Policy
+		latest := plans[len(plans)-1].Spec.Plan.Policy
 		return latest.Owner, "", latest.RunbookURL
 	}
 	return "", "", ""

@@ -48,8 +48,8 @@ func (e *Explanation) within(rem *v1alpha1.Remediation, part *v1alpha1.Remediati
 		if i < len(part.Records) {
 			rec = part.Records[i]
 		}
-		t := Touch{Plan: rem.Name, Policy: rem.Spec.Policy.Name, Phase: cmp.Or(rem.Status.Phase, v1alpha1.PhasePlanned), Wave: target.Wave,
-			State: cmp.Or(rec.State, v1alpha1.TargetPending), Reason: cmp.Or(rec.Reason, target.LeftAlone), Message: policy.OneLine(rec.Message), Proposal: rec.Proposal, Limits: rem.Spec.Limits,
+		t := Touch{Plan: rem.Name, Policy: rem.Spec.Plan.Policy.Name, Phase: cmp.Or(rem.Status.Phase, v1alpha1.PhasePlanned), Wave: target.Wave,
+			State: cmp.Or(rec.State, v1alpha1.TargetPending), Reason: cmp.Or(rec.Reason, target.LeftAlone), Message: policy.OneLine(rec.Message), Proposal: rec.Proposal, Limits: rem.Spec.Plan.Limits,
 			SameObject: target.Object.UID == e.Object.UID, waits: rem.Status.Message, blocks: canary.Blocks(rem.Status)}
 		if rec.Wave != nil {
 			t.Wave = *rec.Wave

@@ -25,7 +25,7 @@ type Analyzer interface {
 // observation's status stays as it was read: what isn't persisted yet is no
 // baseline. A crash in between only asks again.
 func (c *Controller) analyse(ctx context.Context, rem *v1alpha1.Remediation, o Observation) Analysis {
-	strategy := rem.Spec.Strategy.Analysis
+	strategy := rem.Spec.Plan.Strategy.Analysis
 	if strategy == nil {
 		return Analysis{}
 	}

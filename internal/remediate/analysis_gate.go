@@ -9,7 +9,7 @@ import (
 // A strategy that does, and no answer, is never a pass.
 func (o Observation) verdict() v1alpha1.AnalysisVerdict {
 	switch {
-	case o.Spec.Strategy.Analysis == nil:
+	case o.Spec.Plan.Strategy.Analysis == nil:
 		return ""
 	case o.Analysis.Verdict == "":
 		return v1alpha1.AnalysisInconclusive
@@ -21,6 +21,6 @@ func (o Observation) verdict() v1alpha1.AnalysisVerdict {
 // baselineMissing says whether the answer of some metric from before the wave's
 // first write is needed and isn't persisted yet. It can't be had afterwards.
 func (o Observation) baselineMissing() bool {
-	analysis := o.Spec.Strategy.Analysis
+	analysis := o.Spec.Plan.Strategy.Analysis
 	return analysis != nil && !canary.Baselined(analysis.Metrics, o.Status.Analysis, o.Status.Wave, o.Now)
 }

@@ -52,7 +52,7 @@ func (s *AnswerController) Reconcile(ctx context.Context, request ctrl.Request) 
 
 func (s *AnswerController) tell(ctx context.Context, a *v1alpha1.RemediationApproval) error {
 	plan := &v1alpha1.Remediation{}
-	err := s.reader.Get(ctx, client.ObjectKey{Name: a.Spec.Remediation}, plan)
+	err := s.reader.Get(ctx, client.ObjectKey{Name: a.Spec.RemediationRef.Name}, plan)
 	if apierrors.IsNotFound(err) {
 		refused, _ := fate(a, nil, nil, s.approvers)
 		return s.write(ctx, a, nil, refused)
@@ -87,7 +87,7 @@ func fate(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, pol *v1al
 // adoptable says whether an answer is to this plan and has no owner yet.
 func adoptable(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) bool {
 	owned := slices.ContainsFunc(a.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "Remediation" })
-	return !owned && a.Spec.PlanHash == plan.Spec.PlanHash && !a.CreationTimestamp.Before(&plan.CreationTimestamp)
+	return !owned && a.Spec.RemediationRef.UID == string(plan.UID)
 }
 
 // adopt makes the plan the owner of an answer to it.
@@ -150,7 +150,7 @@ func (s *AnswerController) answersOf(ctx context.Context, plan client.Object) []
 	}
 	var requests []ctrl.Request
 	for i := range list.Items {
-		if list.Items[i].Spec.Remediation == plan.GetName() {
+		if list.Items[i].Spec.RemediationRef.Name == plan.GetName() {
 			requests = append(requests, ctrl.Request{NamespacedName: types.NamespacedName{Name: list.Items[i].Name}})
 		}
 	}

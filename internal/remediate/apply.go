@@ -121,13 +121,13 @@ func (p *pass) attempt(i int) *attempt {
 	if rec.Wave != nil {
 		t.Wave = *rec.Wave
 	}
-	return &attempt{targets: p.targets, plan: p.rem.Spec, remediation: p.rem.Name, target: t, canary: canaryWave(p.rem.Spec, t.Wave), previous: rec, snapshot: p.snapshot}
+	return &attempt{targets: p.targets, plan: p.rem.Spec.Plan, remediation: p.rem.Name, target: t, canary: canaryWave(p.rem.Spec.Plan, t.Wave), previous: rec, snapshot: p.snapshot}
 }
 
 // settle keeps a target's new record. A denial is harm only where a write is meant:
 // a dry run that is denied has told what it was asked.
 func (p *pass) settle(i int, rec v1alpha1.TargetRecord) {
-	if p.rem.Spec.Strategy.Mode.Runs() && rec.State == v1alpha1.TargetFailed && rec.Reason == v1alpha1.ReasonAdmissionDenied {
+	if p.rem.Spec.Plan.Strategy.Mode.Runs() && rec.State == v1alpha1.TargetFailed && rec.Reason == v1alpha1.ReasonAdmissionDenied {
 		p.denied = append(p.denied, i)
 	}
 	p.book.set(i, rec)

@@ -23,7 +23,7 @@ import (
 // answer that counts is recorded in the plan's status, which is persisted with
 // this step: what becomes of the RemediationApproval then changes nothing.
 func (c *Controller) approval(ctx context.Context, rem *v1alpha1.Remediation) (Approval, error) {
-	if rem.Spec.Strategy.Mode != v1alpha1.RemediationManual {
+	if rem.Spec.Plan.Strategy.Mode != v1alpha1.RemediationManual {
 		return Approval{}, nil
 	}
 	if rem.Status.Approval == nil {
@@ -41,7 +41,7 @@ func approvalOf(rem *v1alpha1.Remediation, by canary.Approvers, now time.Time) A
 	if given := rem.Status.Approval; given != nil {
 		return Approval{Needed: true, Decision: given.Decision, Message: told(given)}
 	}
-	timeout := rem.Spec.Strategy.Approval.Timeout.Duration
+	timeout := rem.Spec.Plan.Strategy.Approval.Timeout.Duration
 	if timeout <= 0 {
 		timeout = v1alpha1.DefaultApprovalTimeout
 	}
@@ -74,7 +74,7 @@ func (c *Controller) answer(ctx context.Context, rem *v1alpha1.Remediation) (*v1
 // answersTo are the answers to a plan, the oldest first.
 func answersTo(rem *v1alpha1.Remediation, all []v1alpha1.RemediationApproval) []v1alpha1.RemediationApproval {
 	given := slices.DeleteFunc(all, func(a v1alpha1.RemediationApproval) bool {
-		return a.Spec.Remediation != rem.Name || a.DeletionTimestamp != nil
+		return a.Spec.RemediationRef != v1alpha1.RefTo(rem) || a.DeletionTimestamp != nil
 	})
 	slices.SortFunc(given, inOrder)
 	return given
@@ -84,7 +84,7 @@ func answersTo(rem *v1alpha1.Remediation, all []v1alpha1.RemediationApproval) []
 func firstThatCounts(given []v1alpha1.RemediationApproval, rem *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by canary.Approvers) *v1alpha1.ApprovalRecord {
 	for i := range given {
 		if a := &given[i]; canary.Refuse(a, rem, pol, by) == (canary.Refusal{}) {
-			return &v1alpha1.ApprovalRecord{Name: a.Name, Decision: a.Spec.Decision, Approver: a.Spec.Approver,
+			return &v1alpha1.ApprovalRecord{ApprovalRef: v1alpha1.RefTo(a), Decision: a.Spec.Decision, Approver: a.Spec.Approver,
 				Comment: a.Spec.Comment, At: metav1.NewMicroTime(a.CreationTimestamp.Time)}
 		}
 	}
@@ -106,12 +106,12 @@ func inOrder(a, b v1alpha1.RemediationApproval) int {
 // policyOfPlan reads the policy of a plan anew; it is nil when it's gone.
 func policyOfPlan(ctx context.Context, reader client.Reader, rem *v1alpha1.Remediation) (*v1alpha1.ClusterRegoPolicy, error) {
 	pol := &v1alpha1.ClusterRegoPolicy{}
-	err := reader.Get(ctx, client.ObjectKey{Name: rem.Spec.Policy.Name}, pol)
+	err := reader.Get(ctx, client.ObjectKey{Name: rem.Spec.Plan.Policy.Name}, pol)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read policy %s: %w", rem.Spec.Policy.Name, err)
+		return nil, fmt.Errorf("read policy %s: %w", rem.Spec.Plan.Policy.Name, err)
 	}
 	return pol, nil
 }
@@ -131,14 +131,14 @@ func request(rem *v1alpha1.Remediation, by canary.Approvers) string {
 	answer, _ := json.Marshal(map[string]any{ // strings can always be marshalled
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "RemediationApproval",
 		"metadata": map[string]any{"generateName": rem.Name + "-"},
-		"spec":     map[string]any{"remediation": rem.Name, "policy": rem.Spec.Policy.Name, "planHash": rem.Spec.PlanHash, "decision": v1alpha1.DecisionApprove},
+		"spec":     map[string]any{"remediationRef": v1alpha1.RefTo(rem), "policy": rem.Spec.Plan.Policy.Name, "decision": v1alpha1.DecisionApprove},
 	})
 	distinct := ""
-	if by.Distinct || rem.Spec.Strategy.Approval.RequireDistinctApprover {
-		distinct = ", who hasn't written the policy" + named(rem.Spec.Policy.Authors) + ","
+	if by.Distinct || rem.Spec.Plan.Strategy.Approval.RequireDistinctApprover {
+		distinct = ", who hasn't written the policy" + named(rem.Spec.Plan.Policy.Authors) + ","
 	}
 	return fmt.Sprintf("%d targets of policy %s (owner %s) wait for a person%s to answer: evenkeel rollout approve %s (or reject), or: echo '%s' | kubectl create -f -",
-		rem.Spec.Targets, rem.Spec.Policy.Name, rem.Spec.Policy.Owner, distinct, rem.Name, answer)
+		rem.Spec.Plan.Targets, rem.Spec.Plan.Policy.Name, rem.Spec.Plan.Policy.Owner, distinct, rem.Name, answer)
 }
 
 // named names the authors whose answer won't count, the first few of them.
@@ -160,5 +160,5 @@ func answeredPlan(_ context.Context, obj client.Object) []ctrl.Request {
 	if !ok {
 		return nil
 	}
-	return []ctrl.Request{{NamespacedName: types.NamespacedName{Name: a.Spec.Remediation}}}
+	return []ctrl.Request{{NamespacedName: types.NamespacedName{Name: a.Spec.RemediationRef.Name}}}
 }

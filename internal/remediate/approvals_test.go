@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
@@ -23,8 +24,8 @@ const manualPlan = "p-12345678"
 // manualOf is a plan in mode Manual, of a policy that ann has written.
 func manualOf(change ...func(*v1alpha1.Remediation)) *v1alpha1.Remediation {
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: manualPlan, UID: "plan", CreationTimestamp: metav1.NewTime(planMade)},
-		Spec: v1alpha1.RemediationSpec{PlanHash: "hash", Targets: 7, Policy: v1alpha1.PlannedPolicy{Name: "p", UID: "policy", Author: "ann", Owner: "platform"},
-			Strategy: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationManual}}}
+		Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Hash: "hash", Targets: 7, Policy: v1alpha1.PlannedPolicy{Name: "p", UID: "policy", Author: "ann", Owner: "platform"},
+			Strategy: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationManual}}}}
 	for _, c := range change {
 		c(rem)
 	}
@@ -38,15 +39,17 @@ func writtenByAnn() *v1alpha1.ClusterRegoPolicy {
 // answerOf is a user's answer to the plan, so many seconds after it was made.
 func answerOf(user string, decision v1alpha1.ApprovalDecision, after int, change ...func(*v1alpha1.RemediationApproval)) *v1alpha1.RemediationApproval {
 	a := &v1alpha1.RemediationApproval{
-		ObjectMeta: metav1.ObjectMeta{Name: user, CreationTimestamp: metav1.NewTime(planMade.Add(time.Duration(after) * time.Second))},
-		Spec:       v1alpha1.RemediationApprovalSpec{Remediation: manualPlan, Policy: "p", PlanHash: "hash", Decision: decision, Approver: user, Comment: "as " + user + " says"}}
+		ObjectMeta: metav1.ObjectMeta{Name: user, UID: types.UID(fmt.Sprintf("%s-%d", user, after)), CreationTimestamp: metav1.NewTime(planMade.Add(time.Duration(after) * time.Second))},
+		Spec:       v1alpha1.RemediationApprovalSpec{RemediationRef: v1alpha1.BoundReference{Name: manualPlan, UID: "plan"}, Policy: "p", Decision: decision, Approver: user, Comment: "as " + user + " says"}}
 	for _, c := range change {
 		c(a)
 	}
 	return a
 }
 
-func distinct(rem *v1alpha1.Remediation) { rem.Spec.Strategy.Approval.RequireDistinctApprover = true }
+func distinct(rem *v1alpha1.Remediation) {
+	rem.Spec.Plan.Strategy.Approval.RequireDistinctApprover = true
+}
 
 // approvedBy is what a plan hears of its answers.
 func approvedBy(rem *v1alpha1.Remediation, answers []*v1alpha1.RemediationApproval, now time.Time) Approval {
@@ -61,8 +64,8 @@ func approvedBy(rem *v1alpha1.Remediation, answers []*v1alpha1.RemediationApprov
 }
 
 func TestApproval(t *testing.T) {
-	olderHash := func(a *v1alpha1.RemediationApproval) { a.Spec.PlanHash = "older" }
-	otherPlan := func(a *v1alpha1.RemediationApproval) { a.Spec.Remediation = "p-other" }
+	older := func(a *v1alpha1.RemediationApproval) { a.Spec.RemediationRef.UID = "older" }
+	otherPlan := func(a *v1alpha1.RemediationApproval) { a.Spec.RemediationRef.Name = "p-other" }
 	yes, no := v1alpha1.DecisionApprove, v1alpha1.DecisionReject
 	wants := func(d v1alpha1.ApprovalDecision, message string) Approval {
 		return Approval{Needed: true, Decision: d, Message: message}
@@ -77,7 +80,7 @@ func TestApproval(t *testing.T) {
 	}{
 		"without an answer the plan waits":                 {want: Approval{Needed: true}},
 		"an answer to another plan isn't one to this":      {answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 1, otherPlan)}, want: Approval{Needed: true}},
-		"an answer to an older plan of the name isn't one": {answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 1, olderHash)}, want: Approval{Needed: true}},
+		"an answer to an older plan of the name isn't one": {answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 1, older)}, want: Approval{Needed: true}},
 		"a yes lets it go on": {answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 1)},
 			want: wants(yes, "approved by bob: as bob says"), taken: "bob"},
 		"a no ends it": {answers: []*v1alpha1.RemediationApproval{answerOf("bob", no, 1)},
@@ -99,13 +102,13 @@ func TestApproval(t *testing.T) {
 		})}, want: Approval{Needed: true}},
 		"an answer that was taken stays, whatever comes or goes": {reason: "the RemediationApproval may be deleted, and another be made",
 			plan: manualOf(func(rem *v1alpha1.Remediation) {
-				rem.Status.Approval = &v1alpha1.ApprovalRecord{Name: "gone", Decision: yes, Approver: "bob"}
+				rem.Status.Approval = &v1alpha1.ApprovalRecord{ApprovalRef: v1alpha1.BoundReference{Name: "gone"}, Decision: yes, Approver: "bob"}
 			}),
 			answers: []*v1alpha1.RemediationApproval{answerOf("cid", no, 1)}, want: wants(yes, "approved by bob"), taken: "gone"},
 		"at the timeout nobody is late yet": {after: v1alpha1.DefaultApprovalTimeout, want: Approval{Needed: true}},
 		"after it the plan is overdue":      {after: v1alpha1.DefaultApprovalTimeout + time.Second, want: Approval{Needed: true, Overdue: true}},
 		"the policy says when": {after: 2 * time.Second, want: Approval{Needed: true, Overdue: true}, plan: manualOf(func(rem *v1alpha1.Remediation) {
-			rem.Spec.Strategy.Approval.Timeout = metav1.Duration{Duration: time.Second}
+			rem.Spec.Plan.Strategy.Approval.Timeout = metav1.Duration{Duration: time.Second}
 		})},
 		"a late answer counts": {after: 48 * time.Hour, answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 47*3600)},
 			want: wants(yes, "approved by bob: as bob says"), taken: "bob"},
@@ -128,7 +131,7 @@ func TestApproval(t *testing.T) {
 			}
 			taken := ""
 			if r := tc.plan.Status.Approval; r != nil {
-				taken = r.Name
+				taken = r.ApprovalRef.Name
 			}
 			if taken != tc.taken {
 				t.Errorf("taken is %q, want %q", taken, tc.taken)
@@ -138,7 +141,7 @@ func TestApproval(t *testing.T) {
 }
 
 func TestAPlanInAnotherModeNeedsNoAnswer(t *testing.T) {
-	rem := manualOf(func(rem *v1alpha1.Remediation) { rem.Spec.Strategy.Mode = v1alpha1.RemediationAutomatic })
+	rem := manualOf(func(rem *v1alpha1.Remediation) { rem.Spec.Plan.Strategy.Mode = v1alpha1.RemediationAutomatic })
 	// Nothing is read: there is nobody to read from.
 	if got, err := (&Controller{}).approval(t.Context(), rem); err != nil || got != (Approval{}) {
 		t.Errorf("got %+v, %v", got, err)
@@ -156,7 +159,7 @@ func TestTheRequestHoldsAnAnswerThatCanBeSent(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &a); err != nil || !found {
 		t.Fatalf("%s: %v", text, err)
 	}
-	want := v1alpha1.RemediationApprovalSpec{Remediation: manualPlan, Policy: "p", PlanHash: "hash", Decision: v1alpha1.DecisionApprove}
+	want := v1alpha1.RemediationApprovalSpec{RemediationRef: v1alpha1.BoundReference{Name: manualPlan, UID: "plan"}, Policy: "p", Decision: v1alpha1.DecisionApprove}
 	if diff := cmp.Diff(want, a.Spec); diff != "" || a.GenerateName != manualPlan+"-" || a.Kind != "RemediationApproval" {
 		t.Errorf("%s (-want +got)\n%s", body, diff)
 	}
@@ -175,7 +178,7 @@ func TestTheRequestSaysWhoMayNotAnswer(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if text := request(manualOf(func(rem *v1alpha1.Remediation) { rem.Spec.Policy.Authors = tc.authors }), tc.by); !strings.Contains(text, tc.want) {
+			if text := request(manualOf(func(rem *v1alpha1.Remediation) { rem.Spec.Plan.Policy.Authors = tc.authors }), tc.by); !strings.Contains(text, tc.want) {
 				t.Errorf("want %q in %s", tc.want, text)
 			}
 		})
@@ -185,7 +188,7 @@ func TestTheRequestSaysWhoMayNotAnswer(t *testing.T) {
 func TestAnswersAreTold(t *testing.T) {
 	taken := func(name string, after int) func(*v1alpha1.Remediation) {
 		return func(rem *v1alpha1.Remediation) {
-			rem.Status.Approval = &v1alpha1.ApprovalRecord{Name: name, Decision: v1alpha1.DecisionApprove, Approver: name,
+			rem.Status.Approval = &v1alpha1.ApprovalRecord{ApprovalRef: v1alpha1.BoundReference{Name: name, UID: fmt.Sprintf("%s-%d", name, after)}, Decision: v1alpha1.DecisionApprove, Approver: name,
 				At: metav1.NewMicroTime(planMade.Add(time.Duration(after) * time.Second))}
 		}
 	}
@@ -203,9 +206,8 @@ func TestAnswersAreTold(t *testing.T) {
 		"one that came too late isn't":                  {plan: manualOf(taken("cid", 1)), answer: answerOf("bob", yes, 2), ready: "False AlreadyAnswered", owned: true},
 		"an author's isn't":                             {plan: manualOf(distinct), answer: answerOf("ann", yes, 1), ready: "False NotDistinct", owned: true},
 		"one to another plan of the name isn't, and isn't this plan's": {plan: manualOf(),
-			answer: answerOf("bob", yes, 1, func(a *v1alpha1.RemediationApproval) { a.Spec.PlanHash = "older" }), ready: "False PlanMismatch"},
+			answer: answerOf("bob", yes, 1, func(a *v1alpha1.RemediationApproval) { a.Spec.RemediationRef.UID = "older" }), ready: "False PlanMismatch"},
 		"one to no plan isn't":               {answer: answerOf("bob", yes, 1), ready: "False PlanNotFound"},
-		"one from before the plan isn't":     {plan: manualOf(), answer: answerOf("bob", yes, -1), ready: "False NotAwaited"},
 		"one that took the name later isn't": {plan: manualOf(taken("bob", 1)), answer: answerOf("bob", yes, 2), ready: "False AlreadyAnswered", owned: true},
 	}
 	for name, tc := range cases {

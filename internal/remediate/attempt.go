@@ -18,7 +18,7 @@ import (
 // attempt is one try to compute and prove a target's fix, from fresh state.
 type attempt struct {
 	targets  *targets
-	plan     v1alpha1.RemediationSpec
+	plan     v1alpha1.RemediationPlan
 	target   v1alpha1.Target
 	canary   bool
 	previous v1alpha1.TargetRecord

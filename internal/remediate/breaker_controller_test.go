@@ -110,7 +110,7 @@ func TestThreeOpeningsDemoteUntilTheRuleChanges(t *testing.T) {
 	demoted, err := c.demoted(c.ctx, "tags")
 	c.must(err)
 	running, preview := c.plan("a"), c.plan("b")
-	preview.Spec.Strategy.Mode = v1alpha1.RemediationDryRun
+	preview.Spec.Plan.Strategy.Mode = v1alpha1.RemediationDryRun
 	if reason, message := stop(running, c.catalog.Snapshot(), demoted, &limits.Floors{}); reason != v1alpha1.ReasonDemoted || !strings.Contains(message, "3 times") {
 		t.Errorf("a plan that runs is stopped by %q: %s", reason, message)
 	}
@@ -143,7 +143,7 @@ func TestAModeThatIsNotAllowedByNowStopsAPlan(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			rem := c.plan("a")
-			rem.Spec.Strategy.Mode = tc.frozen
+			rem.Spec.Plan.Strategy.Mode = tc.frozen
 			if reason, message := stop(rem, c.catalog.Snapshot(), nil, &limits.Floors{MaxMode: tc.most}); reason != tc.want {
 				t.Errorf("%s: got %q: %s", tc.reason, reason, message)
 			}

@@ -85,7 +85,7 @@ func (b *breakers) admit(ctx context.Context, rem *v1alpha1.Remediation, namespa
 func (b *breakers) askAll(ctx context.Context, rem *v1alpha1.Remediation) ([]admission, Gate) {
 	var asked []admission
 	gate := Gate{}
-	for _, scope := range scopes(rem.Spec.Policy.Name) {
+	for _, scope := range scopes(rem.Spec.Plan.Policy.Name) {
 		cb, err := b.ensure(ctx, scope)
 		if err != nil {
 			return nil, Gate{Closed: true, Reason: v1alpha1.ReasonBreakerOpen,
@@ -133,7 +133,7 @@ func gateOf(v canary.Verdict) Gate {
 // nothing begins anywhere.
 func (b *breakers) bar(ctx context.Context, rem *v1alpha1.Remediation, o *Observation) error {
 	unbegun := o.unbegun()
-	if o.Stop != "" || o.Gate.Closed || !o.Spec.Strategy.Mode.Runs() || len(unbegun) == 0 {
+	if o.Stop != "" || o.Gate.Closed || !o.Spec.Plan.Strategy.Mode.Runs() || len(unbegun) == 0 {
 		return nil
 	}
 	if err := b.barOnly(ctx, rem, o, unbegun); err != nil {
@@ -160,7 +160,7 @@ func (b *breakers) bar(ctx context.Context, rem *v1alpha1.Remediation, o *Observ
 
 // barOnly keeps back the targets of the namespace that the policy's breaker is open for.
 func (b *breakers) barOnly(ctx context.Context, rem *v1alpha1.Remediation, o *Observation, unbegun map[string][]int) error {
-	cb, err := b.ensure(ctx, policyScope(rem.Spec.Policy.Name))
+	cb, err := b.ensure(ctx, policyScope(rem.Spec.Plan.Policy.Name))
 	if err != nil {
 		return err
 	}
@@ -193,6 +193,6 @@ func (o Observation) unbegun() map[string][]int {
 
 // permitFor is how long a probe may take: every wave within its deadline and soak.
 func permitFor(rem *v1alpha1.Remediation) time.Duration {
-	s := rem.Spec.Strategy
-	return time.Duration(len(rem.Spec.Waves)+1) * flapFactor * (s.ProgressDeadline.Duration + s.EffectiveSoak())
+	s := rem.Spec.Plan.Strategy
+	return time.Duration(len(rem.Spec.Plan.Waves)+1) * flapFactor * (s.ProgressDeadline.Duration + s.EffectiveSoak())
 }

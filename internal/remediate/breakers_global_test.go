@@ -13,7 +13,7 @@ import (
 func (c *circuit) canaryFails(policy, in string) {
 	c.Helper()
 	rem := c.plan(policy + "-" + in)
-	rem.Spec.Policy.Name = policy
+	rem.Spec.Plan.Policy.Name = policy
 	c.must(c.record(c.ctx, rem, []Outcome{
 		{Type: OutcomeCanaryFailed, Key: rem.Name, Count: 1, Namespaces: map[string]int32{in: 1}},
 		{Type: OutcomePlanFailed, Key: rem.Name + "/plan", Count: 1, Namespaces: map[string]int32{in: 1}}}))

@@ -49,7 +49,7 @@ func TestWhatTheBreakersNeverCount(t *testing.T) {
 			if tc.optOut {
 				obj.SetAnnotations(map[string]string{v1alpha1.AnnotationRemediation: v1alpha1.RemediationPaused})
 			}
-			a := &attempt{targets: &targets{clock: clocktesting.NewFakePassiveClock(noon)}, plan: rem.Spec, target: b.target(0),
+			a := &attempt{targets: &targets{clock: clocktesting.NewFakePassiveClock(noon)}, plan: rem.Spec.Plan, target: b.target(0),
 				previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending, Attempts: tc.tries}, object: obj}
 			p := &pass{rem: rem, book: b, saver: func(context.Context) error { return nil }}
 			rec := respectOptOut(t.Context(), a)

@@ -46,7 +46,7 @@ func TestANamespacesFailuresOpenItsBreakerAlone(t *testing.T) {
 		t.Fatal("a namespace in which nothing has failed has a breaker")
 	}
 	other := c.plan("b")
-	other.Spec.Policy.Name = "sizes"
+	other.Spec.Plan.Policy.Name = "sizes"
 	for i := range 3 {
 		// Two policies fail there: one alone would have only its own breaker opened.
 		// In between all goes well elsewhere: else the other breakers opened too.

@@ -20,7 +20,7 @@ func (b *breakers) record(ctx context.Context, rem *v1alpha1.Remediation, outcom
 	if len(outcomes) == 0 {
 		return nil
 	}
-	for _, scope := range scopes(rem.Spec.Policy.Name) {
+	for _, scope := range scopes(rem.Spec.Plan.Policy.Name) {
 		if err := b.update(ctx, scope, rem, func(cb *v1alpha1.RemediationBreaker) { b.count(cb, events(rem, outcomes)) }); err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func events(rem *v1alpha1.Remediation, outcomes []Outcome) []canary.Event {
 		}
 		in := o.places()
 		for i := range n {
-			list = append(list, canary.Event{Type: types[o.Type], Remediation: rem.Name, Policy: rem.Spec.Policy.Name,
+			list = append(list, canary.Event{Type: types[o.Type], Remediation: rem.Name, Policy: rem.Spec.Plan.Policy.Name,
 				Namespaces: in[int(i)%len(in)], Key: fmt.Sprintf("%s/%d", o.Key, i)})
 		}
 	}

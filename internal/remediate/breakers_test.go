@@ -90,9 +90,9 @@ func (c *circuit) policy(message string, change func(*v1alpha1.RemediationStrate
 
 func (c *circuit) plan(name string) *v1alpha1.Remediation {
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RemediationSpec{
-		Policy: v1alpha1.PlannedPolicy{Name: "tags", UID: "policy-uid", Revision: c.revision("tags")}, PlanHash: name, Waves: []int32{1},
-		Strategy: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationAutomatic}}}
-	rem.Spec.Strategy.SetDefaults()
+		Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "tags", UID: "policy-uid", Revision: c.revision("tags")}, Hash: name, Waves: []int32{1},
+			Strategy: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationAutomatic}}}}
+	rem.Spec.Plan.Strategy.SetDefaults()
 	return rem
 }
 

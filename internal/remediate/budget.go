@@ -41,7 +41,7 @@ func newBudgets(reader client.Reader, s *shelf) *budgets {
 // objects other plans have in work, and reserves room for those that the step may write.
 func (c *Controller) atBudgets(ctx context.Context, p *pass, o *Observation) error {
 	m := o.members(o.Status.Wave)
-	if n := int(o.Spec.Strategy.MaxInFlight) - len(m.applied); n > 0 && len(m.ready) > 0 && len(m.intents) == 0 && o.open() {
+	if n := int(o.Spec.Plan.Strategy.MaxInFlight) - len(m.applied); n > 0 && len(m.ready) > 0 && len(m.intents) == 0 && o.open() {
 		return c.budgets.reserve(ctx, p, o, m.ready, n)
 	}
 	return nil
@@ -118,7 +118,7 @@ func (b *budgets) atWork(ctx context.Context, p *pass, floors *limits.Floors) ([
 	for i := range list.Items {
 		rem := &list.Items[i]
 		if rem.Name == p.rem.Name || mayHaveWritten(rem) {
-			limited = limited || rem.Spec.Strategy.Budget != nil || floors.MaxUnavailable != nil
+			limited = limited || rem.Spec.Plan.Strategy.Budget != nil || floors.MaxUnavailable != nil
 			plans = append(plans, rem)
 		}
 	}
@@ -136,7 +136,7 @@ func (b *budgets) atWork(ctx context.Context, p *pass, floors *limits.Floors) ([
 			}
 		}
 		targets := mayWrite(rem, own)
-		strategy, _ := floors.Pace(rem.Spec.Strategy, targets)
+		strategy, _ := floors.Pace(rem.Spec.Plan.Strategy, targets)
 		atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: strategy.Budget, Targets: targets, InFlight: b.inFlight(rem.Name, own, counted)})
 	}
 	return atWork, nil
@@ -146,7 +146,7 @@ func (b *budgets) atWork(ctx context.Context, p *pass, floors *limits.Floors) ([
 // of. What is left to its owners, or was found to need no write, is none of them:
 // else a share of the fleet would be the whole of what is written.
 func mayWrite(rem *v1alpha1.Remediation, own *book) int {
-	n := int(rem.Spec.Targets)
+	n := int(rem.Spec.Plan.Targets)
 	if own != nil {
 		for i := range own.places {
 			if own.record(i).State == v1alpha1.TargetSkipped {
@@ -154,7 +154,7 @@ func mayWrite(rem *v1alpha1.Remediation, own *book) int {
 			}
 		}
 	}
-	if w := int(rem.Spec.Writable); w > 0 {
+	if w := int(rem.Spec.Plan.Writable); w > 0 {
 		n = min(n, w)
 	}
 	return max(n, 1)

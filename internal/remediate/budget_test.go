@@ -20,12 +20,12 @@ import (
 // planAtWork is a plan with one slice of n targets, all in one namespace.
 func planAtWork(name string, n int, budget string, states ...v1alpha1.TargetState) (*v1alpha1.Remediation, *v1alpha1.RemediationSlice) {
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	rem.Spec.Targets, rem.Spec.Slices, rem.Spec.PlanHash = int32(n), []string{name + "-0"}, simHash
-	rem.Spec.Strategy = v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationAutomatic}
-	rem.Spec.Strategy.SetDefaults()
+	rem.Spec.Plan.Targets, rem.Spec.Plan.Slices, rem.Spec.Plan.Hash = int32(n), []string{name + "-0"}, simHash
+	rem.Spec.Plan.Strategy = v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationAutomatic}
+	rem.Spec.Plan.Strategy.SetDefaults()
 	if budget != "" {
 		most := intstr.Parse(budget)
-		rem.Spec.Strategy.Budget = &v1alpha1.BudgetStrategy{MaxUnavailable: &most}
+		rem.Spec.Plan.Strategy.Budget = &v1alpha1.BudgetStrategy{MaxUnavailable: &most}
 	}
 	rem.Status.Phase = v1alpha1.PhaseApplying
 	slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: name + "-0"}}
@@ -167,7 +167,7 @@ func TestPlansThatHaveNotBegunRestrictNobody(t *testing.T) {
 func TestTheAdministratorsShareHoldsForEveryPlan(t *testing.T) {
 	tenth := intstr.Parse("10%")
 	floors := limits.Floors{MaxUnavailable: &tenth}
-	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: v1alpha1.RemediationSpec{Targets: 20}}
+	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Targets: 20}}}
 	rem.Status.Phase = v1alpha1.PhaseApplying
 	b := &budgets{reader: budgetPlans{*rem}, floors: floors}
 	p := &pass{rem: rem, book: &book{}}

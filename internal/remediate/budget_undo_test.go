@@ -25,7 +25,7 @@ func TestPercentagesAreOfWhatThePlanMayWrite(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			rem, slice := planAtWork("ten", 200, "10%")
-			rem.Spec.Writable = tc.writable
+			rem.Spec.Plan.Writable = tc.writable
 			for i := range tc.skipped {
 				slice.Records[i] = v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonManaged}
 			}
@@ -76,7 +76,7 @@ func TestARollbackKeepsToBudgetsAndIsNeverBlocked(t *testing.T) {
 				tc.states = append(tc.states, v1alpha1.TargetReverted)
 			}
 			rem, slice := planAtWork("undo", len(tc.states), tc.budget, tc.states...)
-			rem.Spec.Strategy.MaxInFlight, rem.Status.Phase = 5, v1alpha1.PhaseRollingBack
+			rem.Spec.Plan.Strategy.MaxInFlight, rem.Status.Phase = 5, v1alpha1.PhaseRollingBack
 			for i := range tc.recovering {
 				slice.Records[len(tc.states)-1-i].Recovering = true
 			}

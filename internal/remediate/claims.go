@@ -24,7 +24,7 @@ func inWork(rem *v1alpha1.Remediation, rec *v1alpha1.TargetRecord) bool {
 	case v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified:
 		return true
 	case v1alpha1.TargetDone:
-		return rem.Status.Phase == v1alpha1.PhaseRollingBack && (wantsUndone(rem.Spec) || rem.Spec.Strategy.RollbackScope == v1alpha1.RollbackAll)
+		return rem.Status.Phase == v1alpha1.PhaseRollingBack && (wantsUndone(rem.Spec) || rem.Spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll)
 	case v1alpha1.TargetPending:
 		return landing(rec) // a write whose answer was lost may still reach the object
 	case v1alpha1.TargetPreviewed, v1alpha1.TargetSkipped, v1alpha1.TargetFailed, v1alpha1.TargetReverted, v1alpha1.TargetRevertConflict:
@@ -39,7 +39,7 @@ const joinPatience = 3 * time.Second
 // aboutToBegin says whether a plan may begin to write at any moment: it is new, or what
 // held it before a write may have passed.
 func aboutToBegin(rem *v1alpha1.Remediation) bool {
-	if rem.DeletionTimestamp != nil || rem.Spec.DesiredState == v1alpha1.StatePaused || !rem.Spec.Strategy.Mode.Runs() {
+	if rem.DeletionTimestamp != nil || rem.Spec.DesiredState == v1alpha1.StatePaused || !rem.Spec.Plan.Strategy.Mode.Runs() {
 		return false
 	}
 	switch rem.Status.Phase {

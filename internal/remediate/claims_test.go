@@ -51,7 +51,7 @@ func TestAnObjectInWorkBelongsToOnePlan(t *testing.T) {
 				s.Phase, s.HeldFrom = v1alpha1.PhaseHeld, v1alpha1.PhasePlanned
 			}},
 		"A new plan that only tries": {reason: "a dry run writes nothing", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetPending},
-			other: func(s *v1alpha1.RemediationStatus) { s.Phase = "" }, strategy: func(s *v1alpha1.RemediationSpec) { s.Strategy.Mode = v1alpha1.RemediationDryRun }},
+			other: func(s *v1alpha1.RemediationStatus) { s.Phase = "" }, strategy: func(s *v1alpha1.RemediationSpec) { s.Plan.Strategy.Mode = v1alpha1.RemediationDryRun }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

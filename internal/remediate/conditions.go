@@ -84,7 +84,7 @@ func transition(o Observation, intent Intent) string {
 		return ""
 	}
 	if o.Status.Phase == v1alpha1.PhaseSoaking && intent.Phase == v1alpha1.PhaseApplying {
-		if canaryWave(o.Spec, o.Status.Wave) {
+		if canaryWave(o.Spec.Plan, o.Status.Wave) {
 			return escalate.ReasonCanaryPassed
 		}
 		return escalate.ReasonWaveDone
@@ -122,11 +122,11 @@ func (c *Controller) reportTargets(rem *v1alpha1.Remediation, before []TargetVie
 func targetEvent(rem *v1alpha1.Remediation, was v1alpha1.TargetState, rec *v1alpha1.TargetRecord) (reason, note string) {
 	switch {
 	case rec.State == v1alpha1.TargetApplied && was != v1alpha1.TargetVerified:
-		return escalate.ReasonRemediated, fmt.Sprintf("changed by policy %s: %s", rem.Spec.Policy.Name, fieldsOf(rec))
+		return escalate.ReasonRemediated, fmt.Sprintf("changed by policy %s: %s", rem.Spec.Plan.Policy.Name, fieldsOf(rec))
 	case rec.State == v1alpha1.TargetReverted:
 		return escalate.ReasonReverted, fmt.Sprintf("set back to what it was: %s. %s", fieldsOf(rec), rec.Message)
 	case rec.State == v1alpha1.TargetFailed && rec.Reason == v1alpha1.ReasonFighting:
-		return escalate.ReasonFight, fmt.Sprintf("mended by policy %s, and %s", rem.Spec.Policy.Name, rec.Message)
+		return escalate.ReasonFight, fmt.Sprintf("mended by policy %s, and %s", rem.Spec.Plan.Policy.Name, rec.Message)
 	case rec.State == v1alpha1.TargetFailed || rec.State == v1alpha1.TargetRevertConflict:
 		return escalate.ReasonTargetFailed, rec.Reason + ": " + rec.Message
 	case rec.State == v1alpha1.TargetSkipped && leftToOwner(rec):

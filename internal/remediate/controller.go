@@ -228,7 +228,7 @@ func (p *pass) denials() []Outcome {
 	for _, i := range p.denied {
 		ref := p.book.target(i).Object
 		denied := Outcome{Type: OutcomeFailed, Count: 1, Message: p.book.record(i).Message,
-			Key: fmt.Sprintf("%.16s/denied/%s", p.rem.Spec.PlanHash, ref.UID)}
+			Key: fmt.Sprintf("%s/denied/%s", p.rem.UID, ref.UID)}
 		if ref.Namespace != "" {
 			denied.Namespaces = map[string]int32{ref.Namespace: 1}
 		}
@@ -286,7 +286,6 @@ func (c *Controller) record(rem *v1alpha1.Remediation, intent Intent, b *book) {
 	if intent.Anew {
 		askAnew(s.Analysis, intent.Retry != "")
 	}
-	s.WaveLabel = waveLabel(rem.Spec, s.Wave)
 	s.Counts = b.counts()
 	stuck := ""
 	if intent.Stuck {

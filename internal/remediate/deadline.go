@@ -66,7 +66,7 @@ func (o Observation) overdue(t TargetView, lastWrite time.Time) (string, bool) {
 // patience is how long a target may take to be verified. One that can't be read may
 // be well, and one look that succeeds decides.
 func (o Observation) patience(t TargetView) time.Duration {
-	deadline := o.Spec.Strategy.ProgressDeadline.Duration
+	deadline := o.Spec.Plan.Strategy.ProgressDeadline.Duration
 	if t.lateness() == v1alpha1.ReasonUnobserved {
 		deadline *= unobservedFactor
 	}
@@ -104,10 +104,10 @@ func (o Observation) lastWrite() time.Time {
 
 // soak is the soak time of the wave at work.
 func (o Observation) soak() time.Duration {
-	if canaryWave(o.Spec, o.Status.Wave) && o.Spec.Strategy.Canary.Soak != nil {
-		return o.Spec.Strategy.Canary.Soak.Duration
+	if canaryWave(o.Spec.Plan, o.Status.Wave) && o.Spec.Plan.Strategy.Canary.Soak != nil {
+		return o.Spec.Plan.Strategy.Canary.Soak.Duration
 	}
-	return o.Spec.Strategy.EffectiveSoak()
+	return o.Spec.Plan.Strategy.EffectiveSoak()
 }
 
 func (o Observation) checkMessage(target int) string {

@@ -47,11 +47,11 @@ func (d *draft) largestWave() int {
 }
 
 // writable is the number of targets that a plan may write.
-func writable(spec *v1alpha1.RemediationSpec) int {
-	if spec.Writable > 0 {
-		return int(spec.Writable)
+func writable(plan *v1alpha1.RemediationPlan) int {
+	if plan.Writable > 0 {
+		return int(plan.Writable)
 	}
-	return int(spec.Targets)
+	return int(plan.Targets)
 }
 
 // withinFloors is a plan as it may be rolled out now. What is being undone keeps to what the
@@ -61,16 +61,16 @@ func withinFloors(floors *limits.Floors, rem *v1alpha1.Remediation) (spec v1alph
 	if rem.Status.Phase == v1alpha1.PhaseRollingBack {
 		return spec, 0
 	}
-	spec.Strategy, _ = floors.Pace(spec.Strategy, writable(&spec))
-	return spec, floors.Wave(writable(&spec))
+	spec.Plan.Strategy, _ = floors.Pace(spec.Plan.Strategy, writable(&spec.Plan))
+	return spec, floors.Wave(writable(&spec.Plan))
 }
 
 // limitsTold is the condition that says what the administrator has changed of what the
 // policy asks for, and of what the plan has frozen; none when that is nothing.
 func limitsTold(floors *limits.Floors, rem *v1alpha1.Remediation) []metav1.Condition {
-	_, since := floors.Pace(rem.Spec.Strategy, writable(&rem.Spec))
+	_, since := floors.Pace(rem.Spec.Plan.Strategy, writable(&rem.Spec.Plan))
 	var told []string
-	for _, limit := range slices.Concat(rem.Spec.Limits, since) {
+	for _, limit := range slices.Concat(rem.Spec.Plan.Limits, since) {
 		told = append(told, limit.String())
 	}
 	if len(told) == 0 {

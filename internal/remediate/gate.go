@@ -15,7 +15,7 @@ import (
 // the RBAC, and the breakers last. No permit is taken: see permitted.
 func (c *Controller) gate(ctx context.Context, rem *v1alpha1.Remediation, o Observation) (Gate, error) {
 	pending := pendingOf(o.Targets)
-	if len(pending) == 0 || !rem.Spec.Strategy.Mode.Runs() || o.Stop != "" || o.Abort != "" {
+	if len(pending) == 0 || !rem.Spec.Plan.Strategy.Mode.Runs() || o.Stop != "" || o.Abort != "" {
 		return Gate{}, nil
 	}
 	for _, shut := range []Gate{pausedBy(rem), outsideWindows(rem, o.Now), budgetInvalid(rem)} {
@@ -23,7 +23,7 @@ func (c *Controller) gate(ctx context.Context, rem *v1alpha1.Remediation, o Obse
 			return shut, nil
 		}
 	}
-	rules, err := c.rights.Missing(ctx, rights.OnTargets(pending, rem.Spec.Strategy.AllowedActions))
+	rules, err := c.rights.Missing(ctx, rights.OnTargets(pending, rem.Spec.Plan.Strategy.AllowedActions))
 	if err != nil {
 		return Gate{}, err
 	}
@@ -42,16 +42,16 @@ func pausedBy(rem *v1alpha1.Remediation) Gate {
 // outsideWindows is closed while no maintenance window is open, and when one
 // can't be read.
 func outsideWindows(rem *v1alpha1.Remediation, now time.Time) Gate {
-	window, err := canary.WindowState(rem.Spec.Strategy.Windows, now)
+	window, err := canary.WindowState(rem.Spec.Plan.Strategy.Windows, now)
 	switch {
 	case err != nil:
 		return Gate{Closed: true, Reason: v1alpha1.ReasonBudgetInvalid,
-			Message: fmt.Sprintf("spec.remediation.%v: a window that can't be read is never open; mend it in policy %s", err, rem.Spec.Policy.Name)}
+			Message: fmt.Sprintf("spec.remediation.%v: a window that can't be read is never open; mend it in policy %s", err, rem.Spec.Plan.Policy.Name)}
 	case window.Open:
 		return Gate{}
 	case window.Opens.IsZero():
 		return Gate{Closed: true, Reason: v1alpha1.ReasonNoWindow,
-			Message: "no maintenance window is open, and none opens within five years; mend spec.remediation.windows of policy " + rem.Spec.Policy.Name}
+			Message: "no maintenance window is open, and none opens within five years; mend spec.remediation.windows of policy " + rem.Spec.Plan.Policy.Name}
 	default:
 		return Gate{Closed: true, Reason: v1alpha1.ReasonOutsideWindow,
 			Message: "no maintenance window is open; the next opens at " + window.Opens.Format(time.RFC3339)}
@@ -61,7 +61,7 @@ func outsideWindows(rem *v1alpha1.Remediation, now time.Time) Gate {
 // budgetInvalid is closed while the plan's own budget allows nothing even with
 // nothing in flight: it can't be read, and so means 0.
 func budgetInvalid(rem *v1alpha1.Remediation) Gate {
-	alone := canary.RoomFor([]canary.PlanAtWork{{Name: rem.Name, Budget: rem.Spec.Strategy.Budget, Targets: mayWrite(rem, nil)}})
+	alone := canary.RoomFor([]canary.PlanAtWork{{Name: rem.Name, Budget: rem.Spec.Plan.Strategy.Budget, Targets: mayWrite(rem, nil)}})
 	why := alone.Take("any namespace")
-	return Gate{Closed: why != "", Reason: v1alpha1.ReasonBudgetInvalid, Message: why + "; mend spec.remediation.budget of policy " + rem.Spec.Policy.Name}
+	return Gate{Closed: why != "", Reason: v1alpha1.ReasonBudgetInvalid, Message: why + "; mend spec.remediation.budget of policy " + rem.Spec.Plan.Policy.Name}
 }

@@ -20,7 +20,7 @@ func (c *Controller) gather(ctx context.Context, p *pass) (Observation, error) {
 
 // observe gathers what the looks given need.
 func (c *Controller) observe(ctx context.Context, p *pass, looks []look) (Observation, error) {
-	demoted, err := c.breakers.demoted(ctx, p.rem.Spec.Policy.Name)
+	demoted, err := c.breakers.demoted(ctx, p.rem.Spec.Plan.Policy.Name)
 	if err != nil {
 		return Observation{}, err
 	}
@@ -28,7 +28,7 @@ func (c *Controller) observe(ctx context.Context, p *pass, looks []look) (Observ
 	settleClock(&p.rem.Status, now)
 	c.soaks.settle(p.rem.Name, &p.rem.Status, now)
 	spec, mostInWave := withinFloors(&c.floors, p.rem)
-	o := Observation{Now: now, Spec: spec, MostInWave: mostInWave, Status: *p.rem.Status.DeepCopy(), Targets: p.book.views(), Abort: abort(p.rem)}
+	o := Observation{Now: now, UID: p.rem.UID, Spec: spec, MostInWave: mostInWave, Status: *p.rem.Status.DeepCopy(), Targets: p.book.views(), Abort: abort(p.rem)}
 	p.atLandings(o.Targets)
 	settleTargets(o.Targets, o.Status, now)
 	if o.StopReason, o.Stop, err = c.stopped(ctx, p.rem, p.snapshot, demoted); err != nil {
@@ -114,8 +114,8 @@ func (c *Controller) atGate(ctx context.Context, p *pass, o *Observation) (err e
 	if o.Gate, err = c.gate(ctx, p.rem, *o); err != nil {
 		return err
 	}
-	if !o.Gate.Closed && o.Stop == "" && o.Abort == "" && o.Spec.Strategy.Mode.Runs() {
-		o.Gate = p.targets.unknownHealth(ctx, o.Spec.Strategy, o.Spec.Policy.Name, p.snapshot, pendingOf(o.Targets))
+	if !o.Gate.Closed && o.Stop == "" && o.Abort == "" && o.Spec.Plan.Strategy.Mode.Runs() {
+		o.Gate = p.targets.unknownHealth(ctx, o.Spec.Plan.Strategy, o.Spec.Plan.Policy.Name, p.snapshot, pendingOf(o.Targets))
 	}
 	return c.breakers.bar(ctx, p.rem, o)
 }
@@ -150,17 +150,17 @@ func stop(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alph
 	if rem.DeletionTimestamp != nil {
 		return v1alpha1.ReasonPolicyChanged, "the Remediation is being deleted; writes in flight are verified or undone first"
 	}
-	current := snapshot.Definition(rem.Spec.Policy.Name)
-	revision, _ := snapshot.Revision(rem.Spec.Policy.Name)
+	current := snapshot.Definition(rem.Spec.Plan.Policy.Name)
+	revision, _ := snapshot.Revision(rem.Spec.Plan.Policy.Name)
 	switch {
-	case current == nil || string(current.UID) != rem.Spec.Policy.UID:
-		return v1alpha1.ReasonPolicyChanged, fmt.Sprintf("policy %s was deleted", rem.Spec.Policy.Name)
-	case revision != rem.Spec.Policy.Revision:
+	case current == nil || string(current.UID) != rem.Spec.Plan.Policy.UID:
+		return v1alpha1.ReasonPolicyChanged, fmt.Sprintf("policy %s was deleted", rem.Spec.Plan.Policy.Name)
+	case revision != rem.Spec.Plan.Policy.Revision:
 		return v1alpha1.ReasonPolicyChanged,
-			fmt.Sprintf("policy %s changed from revision %s to %s; a new plan follows", rem.Spec.Policy.Name, rem.Spec.Policy.Revision, revision)
+			fmt.Sprintf("policy %s changed from revision %s to %s; a new plan follows", rem.Spec.Plan.Policy.Name, rem.Spec.Plan.Policy.Revision, revision)
 	}
 	if healthSaid(rem, current) {
-		return v1alpha1.ReasonPolicyChanged, fmt.Sprintf("policy %s says by now how the health of its targets is told; a new plan follows", rem.Spec.Policy.Name)
+		return v1alpha1.ReasonPolicyChanged, fmt.Sprintf("policy %s says by now how the health of its targets is told; a new plan follows", rem.Spec.Plan.Policy.Name)
 	}
 	asked := current.Spec.Remediation.Mode
 	allowed := floors.Mode(asked)
@@ -169,15 +169,15 @@ func stop(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alph
 		mode = v1alpha1.RemediationDryRun
 	}
 	switch {
-	case mode == rem.Spec.Strategy.Mode:
+	case mode == rem.Spec.Plan.Strategy.Mode:
 		return "", ""
 	case mode != allowed:
 		return v1alpha1.ReasonDemoted, demoted.Message
 	case mode != asked:
-		return v1alpha1.ReasonAdministratorLimit, limitedMode(rem.Spec.Policy.Name, asked, allowed)
+		return v1alpha1.ReasonAdministratorLimit, limitedMode(rem.Spec.Plan.Policy.Name, asked, allowed)
 	default:
 		return v1alpha1.ReasonPolicyChanged,
-			fmt.Sprintf("policy %s changed spec.remediation.mode from %s to %s", rem.Spec.Policy.Name, rem.Spec.Strategy.Mode, mode)
+			fmt.Sprintf("policy %s changed spec.remediation.mode from %s to %s", rem.Spec.Plan.Policy.Name, rem.Spec.Plan.Strategy.Mode, mode)
 	}
 }
 

@@ -157,5 +157,5 @@ func healthSaid(rem *v1alpha1.Remediation, current *v1alpha1.ClusterRegoPolicy) 
 	}
 	now := current.Spec.Remediation.DeepCopy()
 	now.SetDefaults()
-	return !equality.Semantic.DeepEqual(now.Health, rem.Spec.Strategy.Health) || !equality.Semantic.DeepEqual(now.Analysis, rem.Spec.Strategy.Analysis)
+	return !equality.Semantic.DeepEqual(now.Health, rem.Spec.Plan.Strategy.Health) || !equality.Semantic.DeepEqual(now.Analysis, rem.Spec.Plan.Strategy.Analysis)
 }

@@ -36,19 +36,19 @@ func running(t *testing.T, spec string) *unstructured.Unstructured {
 
 func TestAFixThatNoPodWouldRunIsNotMade(t *testing.T) {
 	template, replicas, label := []string{"spec", "template", "metadata", "labels"}, []string{"spec", "replicas"}, []string{"metadata", "labels"}
-	allowed := func(p *v1alpha1.RemediationSpec) {
+	allowed := func(p *v1alpha1.RemediationPlan) {
 		p.Strategy.Health = &v1alpha1.HealthStrategy{Unknown: v1alpha1.UnknownHealthAllow}
 	}
-	measured := func(p *v1alpha1.RemediationSpec) {
+	measured := func(p *v1alpha1.RemediationPlan) {
 		p.Strategy.Analysis = &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{{Name: "errors"}}}
 	}
-	dryRun := func(p *v1alpha1.RemediationSpec) { p.Strategy.Mode = v1alpha1.RemediationDryRun }
+	dryRun := func(p *v1alpha1.RemediationPlan) { p.Strategy.Mode = v1alpha1.RemediationDryRun }
 	const onDelete, partition = `{"updateStrategy":{"type":"OnDelete"}}`, `{"updateStrategy":{"rollingUpdate":{"partition":5}}}`
 	cases := map[string]struct {
 		reason, spec string
 		place        []string
 		canary       bool
-		change       func(*v1alpha1.RemediationSpec)
+		change       func(*v1alpha1.RemediationPlan)
 		want         string
 		state        v1alpha1.TargetState
 	}{

@@ -167,7 +167,7 @@ func undonePlan(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, r
 		if v1alpha1.RetryAsked(pol, rem) {
 			forgiven = endOf(*rem)
 		}
-		same := rem.Spec.Policy.UID == string(pol.UID) && (revision == "" || rem.Spec.Policy.Revision == revision)
+		same := rem.Spec.Plan.Policy.UID == string(pol.UID) && (revision == "" || rem.Spec.Plan.Policy.Revision == revision)
 		if same && wasUndone(rem) && (last == nil || endOf(*rem).After(endOf(*last))) {
 			last = rem
 		}

@@ -14,7 +14,7 @@ import (
 // planThatEnded is a plan of revision r1 that ended after so many hours.
 func planThatEnded(name string, phase v1alpha1.RemediationPhase, reason string, hours int) v1alpha1.Remediation {
 	rem := v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	rem.Spec.Policy = v1alpha1.PlannedPolicy{Name: "p", UID: "p1", Revision: "r1"}
+	rem.Spec.Plan.Policy = v1alpha1.PlannedPolicy{Name: "p", UID: "p1", Revision: "r1"}
 	rem.Status.Phase, rem.Status.Reason = phase, reason
 	rem.Status.CompletedAt = microTime(simStart().Add(time.Duration(hours) * time.Hour))
 	return rem

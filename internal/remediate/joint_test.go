@@ -89,10 +89,10 @@ func companyOf(t *testing.T, known *catalog.Snapshot, policies ...*v1alpha1.Clus
 	for i, pol := range policies {
 		p := &pass{rem: &v1alpha1.Remediation{}, snapshot: known, book: &book{},
 			targets: &targets{reader: c.api, writer: c.api, mapper: mapper, clock: clocktesting.NewFakePassiveClock(waiverNow)}}
-		p.rem.Name, p.rem.Spec.Waves = fmt.Sprintf("plan-%d", i), []int32{0, 1}
-		p.rem.Spec.Policy.Name = pol.Name
-		p.rem.Spec.Policy.Revision, _ = p.snapshot.Revision(pol.Name)
-		p.rem.Spec.Strategy.SetDefaults()
+		p.rem.Name, p.rem.Spec.Plan.Waves = fmt.Sprintf("plan-%d", i), []int32{0, 1}
+		p.rem.Spec.Plan.Policy.Name = pol.Name
+		p.rem.Spec.Plan.Policy.Revision, _ = p.snapshot.Revision(pol.Name)
+		p.rem.Spec.Plan.Strategy.SetDefaults()
 		slice := &v1alpha1.RemediationSlice{}
 		slice.Targets = []v1alpha1.Target{{Object: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "u1"}, Wave: 1}}
 		p.book.add(slice)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
@@ -17,11 +18,11 @@ func (o Observation) leftBehind(m members) []Mark {
 	if len(m.barred) == 0 || m.soon() || m.written() || len(m.intents) > 0 || !slices.ContainsFunc(o.Targets, free) {
 		return nil
 	}
-	here := stageOf(o.Spec, o.Status.Wave)
-	canary := here.first == o.Status.Wave
+	here := canary.StageOf(o.Spec.Plan, o.Status.Wave)
+	first := here.First == o.Status.Wave
 	var marks []Mark
 	for i, t := range o.Targets {
-		inReach := t.Wave == o.Status.Wave || canary && here.holds(t.Wave)
+		inReach := t.Wave == o.Status.Wave || first && here.Holds(t.Wave)
 		if inReach && t.keptBack() {
 			marks = append(marks, Mark{Target: i, State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonBreakerOpen, Message: t.Barred})
 		}
@@ -89,7 +90,7 @@ func (b *breakers) outlasted(ctx context.Context, rem *v1alpha1.Remediation, pen
 	if rem.Status.Phase != v1alpha1.PhaseHeld || rem.Status.Reason != v1alpha1.ReasonBreakerOpen {
 		return "", nil
 	}
-	back, err := b.keptBack(ctx, rem.Spec.Policy.Name)
+	back, err := b.keptBack(ctx, rem.Spec.Plan.Policy.Name)
 	if err != nil || len(back) == 0 {
 		return "", err
 	}
@@ -98,8 +99,8 @@ func (b *breakers) outlasted(ctx context.Context, rem *v1alpha1.Remediation, pen
 			return "", nil
 		}
 	}
-	found, revision, complete := b.findings.Findings(rem.Spec.Policy.Name)
-	if !complete || revision != rem.Spec.Policy.Revision || !elsewhere(found, back) {
+	found, revision, complete := b.findings.Findings(rem.Spec.Plan.Policy.Name)
+	if !complete || revision != rem.Spec.Plan.Policy.Revision || !elsewhere(found, back) {
 		return "", nil
 	}
 	return fmt.Sprintf("breakers keep back all that is left of the plan in namespace %s, and objects elsewhere wait; a plan for them follows", pending[0].Namespace), nil

@@ -25,7 +25,7 @@ func some(namespace string, n int) []v1alpha1.ObjectReference {
 func (s *siege) othersFail() {
 	for i := range 4 {
 		rem := s.plan(fmt.Sprintf("other-%d", i))
-		rem.Spec.Policy.Name = fmt.Sprintf("other-%d", i%2)
+		rem.Spec.Plan.Policy.Name = fmt.Sprintf("other-%d", i%2)
 		s.must(s.record(s.ctx, rem, []Outcome{failed(fmt.Sprintf("f%d", i), hers)}))
 		s.must(s.record(s.ctx, rem, []Outcome{{Type: OutcomeSucceeded, Key: fmt.Sprintf("ok%d", i), Count: 9, Namespaces: map[string]int32{"bank": 9}}}))
 	}

@@ -53,7 +53,7 @@ func (c *Controller) stillOpen(ctx context.Context, rem *v1alpha1.Remediation) (
 	if why := abort(live); why != "" {
 		return Gate{Closed: true, Reason: v1alpha1.ReasonAborted, Message: why}, nil
 	}
-	demoted, err := c.breakers.demoted(ctx, rem.Spec.Policy.Name)
+	demoted, err := c.breakers.demoted(ctx, rem.Spec.Plan.Policy.Name)
 	if err != nil {
 		return Gate{}, err
 	}

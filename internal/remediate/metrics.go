@@ -57,7 +57,7 @@ func newApprovalMetrics(r prometheus.Registerer) *approvalMetrics {
 // answered counts the answer that a plan acts by.
 func (m *approvalMetrics) answered(plan *v1alpha1.Remediation) {
 	given := plan.Status.Approval
-	m.wait.WithLabelValues(plan.Spec.Policy.Name, string(given.Decision)).Observe(given.At.Sub(plan.CreationTimestamp.Time).Seconds())
+	m.wait.WithLabelValues(plan.Spec.Plan.Policy.Name, string(given.Decision)).Observe(given.At.Sub(plan.CreationTimestamp.Time).Seconds())
 }
 
 // breakerMetrics are the figures of the circuit breakers.
@@ -137,7 +137,7 @@ func (m *metrics) settled(policy string, before []TargetView, b *book) {
 
 // observe counts the transitions of one step.
 func (m *metrics) observe(rem *v1alpha1.Remediation, o Observation, intent Intent, before []TargetView, b *book) {
-	policy := rem.Spec.Policy.Name
+	policy := rem.Spec.Plan.Policy.Name
 	m.settled(policy, before, b)
 	m.held.WithLabelValues(policy).Set(one(intent.Phase == v1alpha1.PhaseHeld || intent.Phase == v1alpha1.PhaseAwaitingApproval))
 	m.inFlight.WithLabelValues(policy).Set(float64(b.counts().InFlight))
@@ -145,7 +145,7 @@ func (m *metrics) observe(rem *v1alpha1.Remediation, o Observation, intent Inten
 		return
 	}
 	wave := "wave"
-	if canaryWave(o.Spec, o.Status.Wave) {
+	if canaryWave(o.Spec.Plan, o.Status.Wave) {
 		wave = "canary"
 	}
 	switch {
@@ -171,7 +171,7 @@ func (m *metrics) sampled(rem *v1alpha1.Remediation, before, after v1alpha1.Metr
 	case after.Passed == 0:
 		result = "Baseline"
 	}
-	m.samples.WithLabelValues(rem.Spec.Policy.Name, result).Inc()
+	m.samples.WithLabelValues(rem.Spec.Plan.Policy.Name, result).Inc()
 }
 
 func one(is bool) float64 {

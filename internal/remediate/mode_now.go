@@ -18,12 +18,12 @@ func (c *Controller) stopped(ctx context.Context, rem *v1alpha1.Remediation, sna
 		return reason, message, nil
 	}
 	live := &v1alpha1.ClusterRegoPolicy{}
-	if err := c.reader.Get(ctx, client.ObjectKey{Name: rem.Spec.Policy.Name}, live); err != nil {
+	if err := c.reader.Get(ctx, client.ObjectKey{Name: rem.Spec.Plan.Policy.Name}, live); err != nil {
 		return "", "", client.IgnoreNotFound(err) // the catalog hears of that soon
 	}
 	live.SetDefaults()
-	was, is := snapshot.Definition(rem.Spec.Policy.Name).Spec.Remediation.Mode, live.Spec.Remediation.Mode
-	if string(live.UID) == rem.Spec.Policy.UID && c.floors.Mode(is) != c.floors.Mode(was) {
+	was, is := snapshot.Definition(rem.Spec.Plan.Policy.Name).Spec.Remediation.Mode, live.Spec.Remediation.Mode
+	if string(live.UID) == rem.Spec.Plan.Policy.UID && c.floors.Mode(is) != c.floors.Mode(was) {
 		return v1alpha1.ReasonPolicyChanged, fmt.Sprintf("policy %s changed spec.remediation.mode from %s to %s", live.Name, was, is), nil
 	}
 	return "", "", nil

@@ -23,7 +23,7 @@ func (c *Controller) tellOwners(ctx context.Context, p *pass) (time.Duration, er
 	if len(batch) == 0 && wait == 0 {
 		return 0, nil
 	}
-	demoted, err := c.breakers.demoted(ctx, p.rem.Spec.Policy.Name)
+	demoted, err := c.breakers.demoted(ctx, p.rem.Spec.Plan.Policy.Name)
 	if err != nil {
 		return 0, err
 	}
@@ -51,7 +51,7 @@ func (c *Controller) tell(ctx context.Context, p *pass, batch []int) error {
 		return err
 	}
 	c.reportTargets(p.rem, before, p.book)
-	c.metrics.settled(p.rem.Spec.Policy.Name, before, p.book)
+	c.metrics.settled(p.rem.Spec.Plan.Policy.Name, before, p.book)
 	for n, a := range attempts {
 		if a.owner != nil && records[n].Proposal != "" {
 			c.events.Target(*a.owner, p.rem, escalate.ReasonManagedByOther, proposalNote(records[n]))

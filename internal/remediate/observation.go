@@ -3,13 +3,17 @@ package remediate
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
 // Observation is all that a phase may look at: the plan, the few persisted facts
 // of its status, and the state of the world as it was read just now.
 type Observation struct {
-	Now    time.Time
+	Now time.Time
+	// UID is the plan's: a later one may have its name, and its hash.
+	UID    types.UID
 	Spec   v1alpha1.RemediationSpec
 	Status v1alpha1.RemediationStatus
 	// MostInWave is how many targets of a wave may be written and not soaked; 0: any

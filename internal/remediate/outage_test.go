@@ -103,7 +103,7 @@ func TestAPlanIsMadeAgainAfterAnOutage(t *testing.T) {
 	minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 	ended := func(name, reason string, at time.Time) v1alpha1.Remediation {
 		rem := v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		rem.Spec.Policy = v1alpha1.PlannedPolicy{Name: "tags", UID: "p1", Revision: "r1"}
+		rem.Spec.Plan.Policy = v1alpha1.PlannedPolicy{Name: "tags", UID: "p1", Revision: "r1"}
 		rem.Status.Phase, rem.Status.Reason, rem.Status.CompletedAt = v1alpha1.PhaseAborted, reason, microTime(at)
 		return rem
 	}

@@ -97,7 +97,7 @@ func (p *drafter) toldBefore(ctx context.Context, d *draft) (map[string]bool, er
 		return nil, nil
 	}
 	latest := &d.plans[len(d.plans)-1]
-	if latest.Status.Counts.Skipped == 0 || latest.Spec.Policy.Revision != d.revision || latest.Spec.Policy.UID != string(d.policy.UID) {
+	if latest.Status.Counts.Skipped == 0 || latest.Spec.Plan.Policy.Revision != d.revision || latest.Spec.Plan.Policy.UID != string(d.policy.UID) {
 		return nil, nil
 	}
 	b, err := readBook(ctx, p.reader, latest)

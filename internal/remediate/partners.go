@@ -80,7 +80,7 @@ func (c *Controller) partner(ctx context.Context, plan string) (*partner, error)
 		leave()
 		return nil, err
 	}
-	before, policyName := one.pass.book.views(), one.pass.rem.Spec.Policy.Name
+	before, policyName := one.pass.book.views(), one.pass.rem.Spec.Plan.Policy.Name
 	one.leave = func() {
 		c.reportTargets(one.pass.rem, before, one.pass.book)
 		c.metrics.settled(policyName, before, one.pass.book)
@@ -112,7 +112,7 @@ func (c *Controller) ask(ctx context.Context, plan string) (*partner, error) {
 		return nil, err
 	}
 	m := o.members(o.Status.Wave)
-	one := &partner{pass: p, ready: map[string]int{}, room: int(o.Spec.Strategy.MaxInFlight) - len(m.applied)}
+	one := &partner{pass: p, ready: map[string]int{}, room: int(o.Spec.Plan.Strategy.MaxInFlight) - len(m.applied)}
 	for _, i := range m.ready {
 		one.ready[o.Targets[i].Object.UID] = i
 	}

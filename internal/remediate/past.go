@@ -93,7 +93,7 @@ func unproven(rec *v1alpha1.TargetRecord) bool {
 // canary.ReplanAfter).
 func (h *past) rememberFailure(rem *v1alpha1.Remediation, object v1alpha1.ObjectReference, reason, revision string, ended time.Time) {
 	unanswered := rem.Status.Reason == v1alpha1.ReasonNoAnswer && !canary.SpeaksOfFix(reason) && !canary.ProvesNothing(reason)
-	if unanswered || rem.Spec.Policy.Revision != revision {
+	if unanswered || rem.Spec.Plan.Policy.Revision != revision {
 		return
 	}
 	key := object.UID
@@ -126,7 +126,7 @@ func (h *past) rememberSlowly(t v1alpha1.Target, rec *v1alpha1.TargetRecord, ago
 // something, not too long ago, and is small, as those are that mend what somebody
 // sets back. Large ones count while they are read for fast fights.
 func tellsSlowly(rem *v1alpha1.Remediation, now time.Time) bool {
-	return rem.Status.Counts.Done > 0 && rem.Status.Phase != v1alpha1.PhasePreviewed && len(rem.Spec.Slices) == 1 && now.Sub(endOf(*rem)) < slowMemory
+	return rem.Status.Counts.Done > 0 && rem.Status.Phase != v1alpha1.PhasePreviewed && len(rem.Spec.Plan.Slices) == 1 && now.Sub(endOf(*rem)) < slowMemory
 }
 
 // placeOf names the place of an object, whatever its UID.
@@ -150,7 +150,7 @@ func (p *drafter) readPast(ctx context.Context, d draft) (*past, error) {
 			h = newPast()
 			continue
 		}
-		failed := rem.Spec.Policy.Revision == d.revision && rem.Status.Counts.Failed+rem.Status.Counts.Reverted > 0
+		failed := rem.Spec.Plan.Policy.Revision == d.revision && rem.Status.Counts.Failed+rem.Status.Counts.Reverted > 0
 		mended := remembered(rem, now) > 0
 		if !failed && !mended && !tellsSlowly(rem, now) {
 			continue

@@ -127,7 +127,7 @@ func TestFailedTargetsWaitTwiceAsLongEachTime(t *testing.T) {
 func endedPlan(at time.Time) *v1alpha1.Remediation {
 	ended := metav1.NewMicroTime(at)
 	rem := &v1alpha1.Remediation{}
-	rem.Spec.Policy.Revision = "r1"
+	rem.Spec.Plan.Policy.Revision = "r1"
 	rem.Status.CompletedAt = &ended
 	return rem
 }

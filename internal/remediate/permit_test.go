@@ -23,7 +23,7 @@ func (c *circuit) planned(name string, states ...v1alpha1.TargetState) (*Control
 	c.Helper()
 	rem, slices, _, err := newFleet(len(states)).plan()
 	c.must(err)
-	rem.Name, rem.Spec.Policy = name, c.plan(name).Spec.Policy
+	rem.Name, rem.Spec.Plan.Policy = name, c.plan(name).Spec.Plan.Policy
 	b := &book{}
 	b.add(slices[0])
 	for i, state := range states {
@@ -112,7 +112,7 @@ func TestADeniedPreviewIsNoHarm(t *testing.T) {
 	} {
 		c := newCircuit(t)
 		_, p := c.planned("a", v1alpha1.TargetPending, v1alpha1.TargetPending, v1alpha1.TargetPending)
-		p.rem.Spec.Strategy.Mode = mode
+		p.rem.Spec.Plan.Strategy.Mode = mode
 		for i := range 3 {
 			p.settle(i, v1alpha1.TargetRecord{State: v1alpha1.TargetFailed, Reason: v1alpha1.ReasonAdmissionDenied})
 		}

@@ -52,7 +52,7 @@ func (o Observation) firstBatch(m members) Intent {
 }
 
 func (o Observation) nextBatch(m members) Intent {
-	room := min(int(o.Spec.Strategy.MaxInFlight)-len(m.applied), len(m.ready))
+	room := min(int(o.Spec.Plan.Strategy.MaxInFlight)-len(m.applied), len(m.ready))
 	switch {
 	case room > 0 && o.open():
 		return o.stay(fmt.Sprintf("writing %d of %d", room, m.total), Intent{Write: m.ready[:room]})
@@ -121,10 +121,10 @@ func (o Observation) resolving(m members) Intent {
 // A stage whose canary proved nothing begins no wave, and neither does the next.
 func (o Observation) afterWave(m members) Intent {
 	next, found := o.nextWave()
-	here := stageOf(o.Spec, o.Status.Wave)
+	here := canary.StageOf(o.Spec.Plan, o.Status.Wave)
 	proved := o.doneIn(here)
 	cut := o.cutShort()
-	if !proved && found && here.holds(next) {
+	if !proved && found && here.Holds(next) {
 		return o.anotherCanary(m, here)
 	}
 	switch {
@@ -137,10 +137,10 @@ func (o Observation) afterWave(m members) Intent {
 		return o.ended(v1alpha1.PhaseSuperseded, v1alpha1.ReasonPolicyChanged, cut)
 	case !found:
 		return o.succeeded()
-	case here.holds(next):
+	case here.Holds(next):
 		return o.enterWave(next)
 	default:
-		return o.enterWave(stageOf(o.Spec, next).first)
+		return o.enterWave(canary.StageOf(o.Spec.Plan, next).First)
 	}
 }
 
@@ -164,14 +164,14 @@ func (o Observation) enterWave(wave int32) Intent {
 
 // anotherCanary draws the stage's next targets into its canary when no canary
 // could be written: without a verified canary, no wave may begin.
-func (o Observation) anotherCanary(m members, here stage) Intent {
+func (o Observation) anotherCanary(m members, here canary.Stage) Intent {
 	candidates := o.candidates(here)
 	if len(candidates) == 0 || len(m.failed) >= canary.MaxCanaryFailures || o.tried(m, here) >= maxCandidates {
 		return o.noCanary(m)
 	}
 	wave := o.Status.Wave
 	var marks []Mark
-	for _, i := range atMost(candidates, o.Spec.Waves[here.first]) {
+	for _, i := range atMost(candidates, o.Spec.Plan.Waves[here.First]) {
 		marks = append(marks, Mark{Target: i, State: v1alpha1.TargetPending, Wave: &wave})
 	}
 	return o.stay(fmt.Sprintf("no canary could be written yet; drawing %s into the canary", name(o.Targets[marks[0].Target].Object)),
@@ -181,7 +181,7 @@ func (o Observation) anotherCanary(m members, here stage) Intent {
 func (o Observation) noCanary(m members) Intent {
 	var failedIn []string
 	reason, message := v1alpha1.ReasonNoHealthyCanary, "no target that may be a canary is healthy enough to be one"
-	if tried := o.tried(m, stageOf(o.Spec, o.Status.Wave)); tried >= maxCandidates {
+	if tried := o.tried(m, canary.StageOf(o.Spec.Plan, o.Status.Wave)); tried >= maxCandidates {
 		reason = v1alpha1.ReasonNoViableCanary
 		message = fmt.Sprintf("%d candidates in a row came to nothing, and no more are drawn: see their reasons in the slices", tried)
 	}

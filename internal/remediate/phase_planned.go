@@ -17,7 +17,7 @@ func stepPlanned(o Observation) Intent {
 		return o.abort()
 	case o.Stop != "":
 		return o.superseded()
-	case o.Spec.Strategy.Mode == v1alpha1.RemediationDryRun:
+	case o.Spec.Plan.Strategy.Mode == v1alpha1.RemediationDryRun:
 		return Intent{Phase: v1alpha1.PhasePreviewing, Reason: v1alpha1.ReasonDryRun, Message: "trying every fix as a server-side dry run"}
 	case o.settled():
 		return o.succeeded() // it is all left to its owners: nothing to approve or wait for
@@ -86,7 +86,7 @@ func stepPreviewing(o Observation) Intent {
 		pending = append(pending, i)
 	}
 	if len(pending) > 0 {
-		return Intent{Phase: v1alpha1.PhasePreviewing, Reason: v1alpha1.ReasonDryRun, Preview: atMost(pending, o.Spec.Strategy.MaxInFlight),
+		return Intent{Phase: v1alpha1.PhasePreviewing, Reason: v1alpha1.ReasonDryRun, Preview: atMost(pending, o.Spec.Plan.Strategy.MaxInFlight),
 			Message: "trying every fix as a server-side dry run"}
 	}
 	if wait > 0 {

@@ -60,12 +60,12 @@ func (o Observation) analysisFailed(m members) failure {
 func (o Observation) fail(f failure) Intent {
 	message := fmt.Sprintf("%s failed: %s", o.label(o.Status.Wave), f.message)
 	kind := OutcomeFailed
-	if canaryWave(o.Spec, o.Status.Wave) {
+	if canaryWave(o.Spec.Plan, o.Status.Wave) {
 		kind = OutcomeCanaryFailed
 	}
 	intent := Intent{Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave, Reason: f.reason, Marks: f.marks, FailedIn: f.failedIn,
 		Message: message + "; " + o.undoing()}
-	if o.Spec.Strategy.OnFailure == v1alpha1.FailureHold {
+	if o.Spec.Plan.Strategy.OnFailure == v1alpha1.FailureHold {
 		intent.Phase, intent.HeldFrom, intent.Wait = v1alpha1.PhaseHeld, v1alpha1.PhaseVerifying, holdPoll
 		intent.Message = fmt.Sprintf("%s; nothing is undone until a person decides: evenkeel rollout abort undoes it, evenkeel rollout retry verifies it once more", message)
 	}
@@ -105,7 +105,7 @@ func (o Observation) undo(reason, why string) Intent {
 // undoesAll says whether a rollback undoes the writes of the whole plan: the
 // strategy wants it with rollbackScope All, or a person with desiredState Undone.
 func (o Observation) undoesAll() bool {
-	return o.Spec.Strategy.RollbackScope == v1alpha1.RollbackAll || wantsUndone(o.Spec)
+	return o.Spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll || wantsUndone(o.Spec)
 }
 
 // undoes says whether a rollback undoes a target's write: those of the wave at
@@ -142,7 +142,7 @@ func stepRollingBack(o Observation) Intent {
 	keep.Stuck, keep.Marks = stuck, marks
 	switch {
 	case len(now) > 0:
-		keep.Revert = atMost(now, o.Spec.Strategy.MaxInFlight)
+		keep.Revert = atMost(now, o.Spec.Plan.Strategy.MaxInFlight)
 	case len(recovering)+full > 0:
 		keep.Wait = verifyPoll
 	case !nextTry.IsZero():

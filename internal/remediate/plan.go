@@ -198,13 +198,13 @@ func (d *draft) build() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, er
 		ObjectMeta: metav1.ObjectMeta{Name: d.policy.Name + "-" + d.hash[:8], Finalizers: []string{v1alpha1.Finalizer},
 			Labels: map[string]string{v1alpha1.LabelPolicy: d.policy.Name}},
 		Spec: v1alpha1.RemediationSpec{
-			Policy: v1alpha1.PlannedPolicy{Name: d.policy.Name, UID: string(d.policy.UID), Generation: d.policy.Generation,
+			Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: d.policy.Name, UID: string(d.policy.UID), Generation: d.policy.Generation,
 				Revision: d.revision, Author: canary.Author(d.policy), Authors: authors.Of(d.policy).Users, Owner: d.policy.Spec.Owner, RunbookURL: d.policy.Spec.RunbookURL},
-			PlanHash: d.hash, Strategy: d.strategy, Targets: int32(len(targets)), Writable: int32(d.size()), Waves: layout.Waves, Stages: layout.Stages, Limits: d.limited},
+				Hash: d.hash, Strategy: d.strategy, Targets: int32(len(targets)), Writable: int32(d.size()), Waves: layout.Waves, Stages: layout.Stages, Limits: d.limited}},
 	}
 	parts := split(rem, targets)
 	for _, slice := range parts {
-		rem.Spec.Slices = append(rem.Spec.Slices, slice.Name)
+		rem.Spec.Plan.Slices = append(rem.Spec.Plan.Slices, slice.Name)
 	}
 	return rem, parts, nil
 }
@@ -248,19 +248,19 @@ func (d *draft) leftAlone(canaryAlone bool) []candidate {
 // announce tells what the plan holds, stage by stage, and what waits for the next.
 func (d *draft) announce(rem *v1alpha1.Remediation) string {
 	if len(d.eligible) == 0 {
-		return fmt.Sprintf("%d objects that violate policy %s are others' to mend: their owners get the fix as a diff", rem.Spec.Targets, d.policy.Name)
+		return fmt.Sprintf("%d objects that violate policy %s are others' to mend: their owners get the fix as a diff", rem.Spec.Plan.Targets, d.policy.Name)
 	}
-	held := fmt.Sprintf("%d", rem.Spec.Targets)
+	held := fmt.Sprintf("%d", rem.Spec.Plan.Targets)
 	if d.size() < len(d.eligible) {
 		held = fmt.Sprintf("%d of %d", d.size(), len(d.eligible))
 	}
-	text := fmt.Sprintf("%s targets of policy %s in waves of %v", held, d.policy.Name, rem.Spec.Waves)
-	for i, stage := range rem.Spec.Stages {
-		end := len(rem.Spec.Waves)
-		if i+1 < len(rem.Spec.Stages) {
-			end = int(rem.Spec.Stages[i+1].FirstWave)
+	text := fmt.Sprintf("%s targets of policy %s in waves of %v", held, d.policy.Name, rem.Spec.Plan.Waves)
+	for i, stage := range rem.Spec.Plan.Stages {
+		end := len(rem.Spec.Plan.Waves)
+		if i+1 < len(rem.Spec.Plan.Stages) {
+			end = int(rem.Spec.Plan.Stages[i+1].FirstWave)
 		}
-		text += fmt.Sprintf("; %s %v", stage.Name, rem.Spec.Waves[stage.FirstWave:end])
+		text += fmt.Sprintf("; %s %v", stage.Name, rem.Spec.Plan.Waves[stage.FirstWave:end])
 	}
 	for _, limit := range d.limited {
 		text += "; " + limit.String()
@@ -276,7 +276,7 @@ func (d *draft) announce(rem *v1alpha1.Remediation) string {
 // room for the records that the strategy's verbs may need.
 func split(rem *v1alpha1.Remediation, targets []v1alpha1.Target) []*v1alpha1.RemediationSlice {
 	var parts []*v1alpha1.RemediationSlice
-	for _, chunk := range chunks(targets, recordWeight(rem.Spec.Strategy.AllowedActions)) {
+	for _, chunk := range chunks(targets, recordWeight(rem.Spec.Plan.Strategy.AllowedActions)) {
 		parts = append(parts, &v1alpha1.RemediationSlice{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", rem.Name, len(parts)),
 				Labels: map[string]string{v1alpha1.LabelPolicy: rem.Labels[v1alpha1.LabelPolicy], v1alpha1.LabelRemediation: rem.Name}},

@@ -74,7 +74,7 @@ func TestBuildGoesStageByStage(t *testing.T) {
 		t.Errorf("targets by wave: -want +got\n%s", diff)
 	}
 	stages := []v1alpha1.PlannedStage{{Name: "staging"}, {Name: "prod", FirstWave: 2}, {Name: "others", FirstWave: 4}}
-	if diff := cmp.Diff(stages, rem.Spec.Stages); diff != "" {
+	if diff := cmp.Diff(stages, rem.Spec.Plan.Stages); diff != "" {
 		t.Errorf("stages: -want +got\n%s", diff)
 	}
 	if want := "10 targets of policy no-host-network in waves of [1 2 1 3 1 2]; staging [1 2]; prod [1 3]; others [1 2]"; d.announce(rem) != want {
@@ -161,7 +161,7 @@ func checkPlan(t *rapid.T, d *draft, rem *v1alpha1.Remediation, parts []*v1alpha
 	for _, part := range parts {
 		targets = append(targets, part.Targets...)
 	}
-	perWave, waves := make([]int32, len(rem.Spec.Waves)), map[string][]int32{}
+	perWave, waves := make([]int32, len(rem.Spec.Plan.Waves)), map[string][]int32{}
 	toMend := 0
 	for i, target := range targets {
 		if target.LeftAlone == "" {
@@ -176,8 +176,8 @@ func checkPlan(t *rapid.T, d *draft, rem *v1alpha1.Remediation, parts []*v1alpha
 			t.Fatalf("%s mustn't be the canary", target.Object.Name)
 		}
 	}
-	if diff := cmp.Diff(rem.Spec.Waves, perWave); diff != "" || toMend > d.most() || int(rem.Spec.Targets) != len(targets) {
-		t.Fatalf("%d targets to mend, at most %d, spec.targets %d; waves: -want +got\n%s", toMend, d.most(), rem.Spec.Targets, diff)
+	if diff := cmp.Diff(rem.Spec.Plan.Waves, perWave); diff != "" || toMend > d.most() || int(rem.Spec.Plan.Targets) != len(targets) {
+		t.Fatalf("%d targets to mend, at most %d, spec.targets %d; waves: -want +got\n%s", toMend, d.most(), rem.Spec.Plan.Targets, diff)
 	}
 	for i, c := range d.eligible {
 		got := waves[c.object.UID]
@@ -186,8 +186,8 @@ func checkPlan(t *rapid.T, d *draft, rem *v1alpha1.Remediation, parts []*v1alpha
 			t.Fatalf("%s is in the plan, but has no room in it", c.object.UID)
 		case i < d.size() && len(got) != 1:
 			t.Fatalf("%s is in the waves %v, want one", c.object.UID, got)
-		case i < d.size() && stageName(rem.Spec.Stages, got[0]) != d.stages.Name(c.stage):
-			t.Fatalf("%s of stage %q is in wave %d of %v", c.object.UID, d.stages.Name(c.stage), got[0], rem.Spec.Stages)
+		case i < d.size() && stageName(rem.Spec.Plan.Stages, got[0]) != d.stages.Name(c.stage):
+			t.Fatalf("%s of stage %q is in wave %d of %v", c.object.UID, d.stages.Name(c.stage), got[0], rem.Spec.Plan.Stages)
 		}
 	}
 }

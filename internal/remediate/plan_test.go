@@ -62,14 +62,14 @@ func TestBuild(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.waves, rem.Spec.Waves); diff != "" {
+			if diff := cmp.Diff(tc.waves, rem.Spec.Plan.Waves); diff != "" {
 				t.Errorf("%s\nwaves: -want +got\n%s", tc.reason, diff)
 			}
-			if rem.Spec.Writable != int32(tc.eligible) {
-				t.Errorf("%s: %d of %d targets may be written, want %d", tc.reason, rem.Spec.Writable, rem.Spec.Targets, tc.eligible)
+			if rem.Spec.Plan.Writable != int32(tc.eligible) {
+				t.Errorf("%s: %d of %d targets may be written, want %d", tc.reason, rem.Spec.Plan.Writable, rem.Spec.Plan.Targets, tc.eligible)
 			}
-			if len(parts) != tc.slices || len(rem.Spec.Slices) != tc.slices {
-				t.Errorf("%s: want %d slices, got %d, of which %d are named", tc.reason, tc.slices, len(parts), len(rem.Spec.Slices))
+			if len(parts) != tc.slices || len(rem.Spec.Plan.Slices) != tc.slices {
+				t.Errorf("%s: want %d slices, got %d, of which %d are named", tc.reason, tc.slices, len(parts), len(rem.Spec.Plan.Slices))
 			}
 			checkTargets(t, d, rem, parts)
 		})
@@ -78,7 +78,7 @@ func TestBuild(t *testing.T) {
 
 func checkTargets(t *testing.T, d draft, rem *v1alpha1.Remediation, parts []*v1alpha1.RemediationSlice) {
 	t.Helper()
-	perWave := make([]int32, len(rem.Spec.Waves))
+	perWave := make([]int32, len(rem.Spec.Plan.Waves))
 	seen := map[string]int{}
 	for _, slice := range parts {
 		if len(slice.Targets) > v1alpha1.MaxTargetsPerSlice {
@@ -92,7 +92,7 @@ func checkTargets(t *testing.T, d draft, rem *v1alpha1.Remediation, parts []*v1a
 			seen[target.Object.UID]++
 		}
 	}
-	if diff := cmp.Diff(rem.Spec.Waves, perWave); diff != "" {
+	if diff := cmp.Diff(rem.Spec.Plan.Waves, perWave); diff != "" {
 		t.Errorf("targets by wave: -want +got\n%s", diff)
 	}
 	for _, c := range slices.Concat(d.eligible, d.ineligible) {
@@ -179,7 +179,7 @@ func TestBlocked(t *testing.T) {
 				pol.Annotations = map[string]string{v1alpha1.AnnotationRetry: tc.retry}
 			}
 			latest := v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan-1"}}
-			latest.Spec.Policy = v1alpha1.PlannedPolicy{Name: "p", UID: "p1", Revision: "r1"}
+			latest.Spec.Plan.Policy = v1alpha1.PlannedPolicy{Name: "p", UID: "p1", Revision: "r1"}
 			latest.Status.Phase, latest.Status.Reason, latest.Status.Counts.Failed = tc.phase, tc.why, tc.failed
 			plans := []v1alpha1.Remediation{latest}
 			got := blocked(pol, plans, tc.revision, standingOf(pol, plans, tc.revision, simStart()), nil)

@@ -209,7 +209,7 @@ func (p *Planner) create(ctx context.Context, d draft) error {
 	p.tellFights(d.policy, d)
 	p.warnManaged(d)
 	p.events.Rollout(rem, escalate.ReasonPlanMade, d.announce(rem))
-	log.FromContext(ctx).Info("plan made", "remediation", rem.Name, "targets", rem.Spec.Targets, "waves", rem.Spec.Waves)
+	log.FromContext(ctx).Info("plan made", "remediation", rem.Name, "targets", rem.Spec.Plan.Targets, "waves", rem.Spec.Plan.Waves)
 	return nil
 }
 

@@ -127,17 +127,17 @@ func (p *Previewer) fill(ctx context.Context, out *display.Plan, d *draft) error
 	if err != nil {
 		return err
 	}
-	for _, limit := range rem.Spec.Limits {
+	for _, limit := range rem.Spec.Plan.Limits {
 		out.Notes = append(out.Notes, limit.String())
 	}
 	if d.policy.UID != "" {
 		out.Remediation = rem.Name
 	}
 	out.Later = len(d.eligible) - d.size()
-	waves := make([]display.PlannedWave, len(rem.Spec.Waves))
+	waves := make([]display.PlannedWave, len(rem.Spec.Plan.Waves))
 	for i := range waves {
-		at := stageOf(rem.Spec, int32(i))
-		waves[i] = display.PlannedWave{Stage: at.name, Canary: at.first == int32(i), Targets: []display.PlannedTarget{}}
+		at := canary.StageOf(rem.Spec.Plan, int32(i))
+		waves[i] = display.PlannedWave{Stage: at.Name, Canary: at.First == int32(i), Targets: []display.PlannedTarget{}}
 	}
 	f := p.foresight(rem, len(d.eligible))
 	written := f.seeAll(ctx, out, d, parts, waves)
@@ -181,10 +181,10 @@ func (f *foresight) seeAll(ctx context.Context, out *display.Plan, d *draft, par
 // at the least. What verification, windows and people take isn't in it.
 func leastDuration(rem *v1alpha1.Remediation) time.Duration {
 	total := time.Duration(0)
-	for wave := range rem.Spec.Waves {
+	for wave := range rem.Spec.Plan.Waves {
 		o := Observation{Spec: rem.Spec, Status: v1alpha1.RemediationStatus{Wave: int32(wave)}}
 		least := o.soak()
-		if analysis := rem.Spec.Strategy.Analysis; analysis != nil {
+		if analysis := rem.Spec.Plan.Strategy.Analysis; analysis != nil {
 			for _, m := range analysis.Metrics {
 				least = max(least, time.Duration(max(m.Samples-1, 0))*m.Interval.Duration)
 			}
@@ -209,7 +209,7 @@ func (p *Previewer) foresight(rem *v1alpha1.Remediation, all int) *foresight {
 	if f.left < 0 {
 		f.left = v1alpha1.MaxTargets
 	}
-	f.attempt = attempt{plan: rem.Spec, remediation: rem.Name, snapshot: p.Policies.Snapshot(),
+	f.attempt = attempt{plan: rem.Spec.Plan, remediation: rem.Name, snapshot: p.Policies.Snapshot(),
 		targets: &targets{reader: p.Reader, mapper: p.Mapper, clock: p.Clock, tools: p.Tools, reach: p.Reach, owners: ownerMemo{reader: p.Reader}}}
 	return f
 }

@@ -18,7 +18,7 @@ import (
 // holds tells what would keep the plan's first write from beginning now, in the
 // order in which the rollout asks.
 func (p *Previewer) holds(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation, targets []v1alpha1.ObjectReference, further []rights.Need) error {
-	switch rem.Spec.Strategy.Mode {
+	switch rem.Spec.Plan.Strategy.Mode {
 	case v1alpha1.RemediationManual:
 		hold(out, v1alpha1.ReasonAwaitingApproval, "spec.remediation.mode is Manual: a person must approve the plan")
 	case v1alpha1.RemediationDryRun:
@@ -44,7 +44,7 @@ func (p *Previewer) holds(ctx context.Context, out *display.Plan, rem *v1alpha1.
 // for it.
 func (p *Previewer) health(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation, objects []v1alpha1.ObjectReference) {
 	t := &targets{reader: p.Reader, mapper: p.Mapper, clock: p.Clock}
-	strategy, snapshot := rem.Spec.Strategy, p.Policies.Snapshot()
+	strategy, snapshot := rem.Spec.Plan.Strategy, p.Policies.Snapshot()
 	if shut := t.unknownHealth(ctx, strategy, out.Policy, snapshot, objects); shut.Closed {
 		hold(out, shut.Reason, shut.Message)
 		return
@@ -70,7 +70,7 @@ func (p *Previewer) budget(ctx context.Context, out *display.Plan, rem *v1alpha1
 	if err != nil {
 		return err
 	}
-	atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: rem.Spec.Strategy.Budget, Targets: mayWrite(rem, nil)})
+	atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: rem.Spec.Plan.Strategy.Budget, Targets: mayWrite(rem, nil)})
 	if left := canary.RoomFor(atWork).Left(); left != math.MaxInt && left < 1 {
 		hold(out, v1alpha1.ReasonBudgetSpent, "the budgets of the plans at work leave no room for a target now")
 	}
@@ -82,7 +82,7 @@ func (p *Previewer) rights(ctx context.Context, out *display.Plan, rem *v1alpha1
 		return nil
 	}
 	finder := &rights.Finder{Asker: p.Rights, Mapper: p.Mapper}
-	missing, err := finder.Missing(ctx, append(rights.OnTargets(targets, rem.Spec.Strategy.AllowedActions), further...))
+	missing, err := finder.Missing(ctx, append(rights.OnTargets(targets, rem.Spec.Plan.Strategy.AllowedActions), further...))
 	if apierrors.IsForbidden(err) {
 		out.Notes = append(out.Notes, "which rights the controller lacks isn't known: you may not create subjectaccessreviews.authorization.k8s.io; ask for that right")
 		return nil

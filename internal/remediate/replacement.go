@@ -65,7 +65,7 @@ func (p *pass) awaitReplacement(write *v1alpha1.WriteRecord, controller *unstruc
 		}
 		return &Check{CheckWaiting, "", fmt.Sprintf("%s hasn't made another Pod yet: it has %d of %d", name(*write.Controller), live, wanted)}
 	}
-	patience := p.rem.Spec.Strategy.ProgressDeadline.Duration / 2
+	patience := p.rem.Spec.Plan.Strategy.ProgressDeadline.Duration / 2
 	if write.AppliedAt != nil && p.targets.clock.Now().Sub(write.AppliedAt.Time) < patience {
 		return &Check{CheckWaiting, "", fmt.Sprintf("%s hasn't made another Pod yet: waiting for one up to %s", name(*write.Controller), patience)}
 	}

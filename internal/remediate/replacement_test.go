@@ -77,7 +77,7 @@ func TestTheReplacementOfAnEvictedPodIsJudged(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, append(tc.pods, replicas(tc.replicas))...)
-			b.pass.snapshot, b.pass.rem.Spec.Policy.Name = untainted(t), "untainted"
+			b.pass.snapshot, b.pass.rem.Spec.Plan.Policy.Name = untainted(t), "untainted"
 			if tc.planned {
 				b.pass.book.add(&v1alpha1.RemediationSlice{Targets: []v1alpha1.Target{{Object: v1alpha1.ObjectReference{UID: "p2"}}}})
 			}
@@ -102,7 +102,7 @@ func TestAControllerThatTellsNoNumberIsAwaitedForAWhile(t *testing.T) {
 	if c := b.pass.checkReplacements(t.Context(), w, job, false); c == nil || c.Result != CheckWaiting {
 		t.Errorf("at once: %+v", c)
 	}
-	b.pass.targets.clock = clocktesting.NewFakePassiveClock(waiverNow.Add(b.pass.rem.Spec.Strategy.ProgressDeadline.Duration / 2))
+	b.pass.targets.clock = clocktesting.NewFakePassiveClock(waiverNow.Add(b.pass.rem.Spec.Plan.Strategy.ProgressDeadline.Duration / 2))
 	if c := b.pass.checkReplacements(t.Context(), w, job, false); c != nil {
 		t.Errorf("after half the deadline: %+v", c)
 	}

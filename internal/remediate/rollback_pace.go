@@ -49,7 +49,7 @@ func (p *pass) checkRecovered(ctx context.Context, i int) *Check {
 	case err != nil:
 		return &Check{CheckWaiting, "", "the object couldn't be read: " + err.Error()}
 	}
-	return asWellAsBefore(p.rem.Spec.Strategy, obj, kube.ParseHealth(rec.Write.HealthBefore))
+	return asWellAsBefore(p.rem.Spec.Plan.Strategy, obj, kube.ParseHealth(rec.Write.HealthBefore))
 }
 
 // atRollbackRoom bars the targets whose undoing must wait for room, and reserves
@@ -81,7 +81,7 @@ func (o *Observation) paceUndo(room *canary.Room, unknown string) (taken map[str
 	needRoom, begun := o.needRoom()
 	for _, i := range needRoom {
 		t := &o.Targets[i]
-		if len(taken) == int(o.Spec.Strategy.MaxInFlight) {
+		if len(taken) == int(o.Spec.Plan.Strategy.MaxInFlight) {
 			t.Barred, t.BarredReason = "its batch is full", v1alpha1.ReasonBudgetSpent
 		} else if why := room.Take(t.Object.Namespace); why != "" {
 			t.Barred, t.BarredReason = cmp.Or(unknown, why), v1alpha1.ReasonBudgetSpent
@@ -121,7 +121,7 @@ func (o Observation) recovered() (marks []Mark, recovering []int) {
 		if !t.Recovering {
 			continue
 		}
-		deadline := o.Spec.Strategy.ProgressDeadline.Duration
+		deadline := o.Spec.Plan.Strategy.ProgressDeadline.Duration
 		switch {
 		case t.Check != nil && t.Check.Result == CheckPassed:
 			marks = append(marks, Mark{Target: i, State: t.State, Recovered: true})

@@ -117,8 +117,8 @@ func (s *siege) roll(refs []v1alpha1.ObjectReference) error {
 		return err
 	}
 	sim.clock = s.time
-	sim.rem.Name, sim.rem.Spec.PlanHash = fmt.Sprintf("tags-%03d", n), fmt.Sprintf("%016d", n)
-	sim.rem.Spec.Policy.Revision = s.revision("tags")
+	sim.rem.Name, sim.rem.Spec.Plan.Hash = fmt.Sprintf("tags-%03d", n), fmt.Sprintf("%016d", n)
+	sim.rem.Spec.Plan.Policy.Revision = s.revision("tags")
 	s.surround(sim)
 	if err := sim.run(6000); err != nil {
 		return err
@@ -260,7 +260,7 @@ func (s *siege) told() string {
 	text := ""
 	for i := range s.plans {
 		st := s.plans[i].Status
-		text += fmt.Sprintf("%s of %d: %s (%s) in %v: %s\n", s.plans[i].Name, s.plans[i].Spec.Targets, st.Phase, st.Reason, st.FailedIn, st.Message)
+		text += fmt.Sprintf("%s of %d: %s (%s) in %v: %s\n", s.plans[i].Name, s.plans[i].Spec.Plan.Targets, st.Phase, st.Reason, st.FailedIn, st.Message)
 	}
 	return text
 }

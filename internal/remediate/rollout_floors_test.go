@@ -58,7 +58,7 @@ func (r *rules) checkFloors(s simStep) {
 	if r.sim.floors == nil {
 		return
 	}
-	floors, strategy := r.sim.floors(r.sim), s.Observation.Spec.Strategy
+	floors, strategy := r.sim.floors(r.sim), s.Observation.Spec.Plan.Strategy
 	inWork := len(s.Intent.Write)
 	for _, t := range s.Before {
 		switch {
@@ -78,23 +78,23 @@ func (r *rules) checkFloors(s simStep) {
 // What is undone is never slowed by the flags: it keeps to what its plan has frozen.
 func TestARollbackIsNotSlowedByFloors(t *testing.T) {
 	floors := flags{MaxWave: "1", MaxInFlight: 1, MinSoak: time.Hour}.floors()
-	rem := &v1alpha1.Remediation{Spec: v1alpha1.RemediationSpec{Targets: 20, Strategy: v1alpha1.RemediationStrategy{MaxInFlight: 7}}}
+	rem := &v1alpha1.Remediation{Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Targets: 20, Strategy: v1alpha1.RemediationStrategy{MaxInFlight: 7}}}}
 	rem.Status.Phase = v1alpha1.PhaseApplying
-	if spec, most := withinFloors(&floors, rem); spec.Strategy.MaxInFlight != 1 || most != 1 || spec.Strategy.EffectiveSoak() != time.Hour {
-		t.Errorf("what begins isn't bounded: %+v, %d", spec.Strategy, most)
+	if spec, most := withinFloors(&floors, rem); spec.Plan.Strategy.MaxInFlight != 1 || most != 1 || spec.Plan.Strategy.EffectiveSoak() != time.Hour {
+		t.Errorf("what begins isn't bounded: %+v, %d", spec.Plan.Strategy, most)
 	}
 	rem.Status.Phase = v1alpha1.PhaseRollingBack
-	if spec, most := withinFloors(&floors, rem); spec.Strategy.MaxInFlight != 7 || most != 0 {
-		t.Errorf("what is undone is slowed: %+v, %d", spec.Strategy, most)
+	if spec, most := withinFloors(&floors, rem); spec.Plan.Strategy.MaxInFlight != 7 || most != 0 {
+		t.Errorf("what is undone is slowed: %+v, %d", spec.Plan.Strategy, most)
 	}
-	if rem.Spec.Strategy.MaxInFlight != 7 {
+	if rem.Spec.Plan.Strategy.MaxInFlight != 7 {
 		t.Error("the plan itself is changed")
 	}
 }
 
 func TestAPlanSaysWhatTheAdministratorHasChanged(t *testing.T) {
-	rem := &v1alpha1.Remediation{Spec: v1alpha1.RemediationSpec{Targets: 20, Strategy: v1alpha1.RemediationStrategy{MaxInFlight: 7, Soak: &metav1.Duration{Duration: time.Minute}},
-		Limits: []v1alpha1.AppliedLimit{{Field: "mode", Asked: "Automatic", Allowed: "Manual", Flag: limits.FlagMaxMode}}}}
+	rem := &v1alpha1.Remediation{Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Targets: 20, Strategy: v1alpha1.RemediationStrategy{MaxInFlight: 7, Soak: &metav1.Duration{Duration: time.Minute}},
+		Limits: []v1alpha1.AppliedLimit{{Field: "mode", Asked: "Automatic", Allowed: "Manual", Flag: limits.FlagMaxMode}}}}}
 	floors := flags{MaxInFlight: 5}.floors()
 	c := &Controller{clock: clocktesting.NewFakePassiveClock(time.Unix(1, 0)), floors: floors}
 	c.setConditions(rem, "")
@@ -107,7 +107,7 @@ func TestAPlanSaysWhatTheAdministratorHasChanged(t *testing.T) {
 			t.Errorf("the condition doesn't say %q: %s", says, told.Message)
 		}
 	}
-	rem.Spec.Limits, c.floors = nil, limits.Floors{}
+	rem.Spec.Plan.Limits, c.floors = nil, limits.Floors{}
 	c.setConditions(rem, "")
 	if meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionLimited) != nil {
 		t.Error("without a limit the condition stays")

@@ -49,8 +49,8 @@ func (r *rules) checkWrites(s simStep) {
 	if o.Gate.Closed || o.Stop != "" || o.Abort != "" {
 		r.sim.fault("a write begins though the gate is closed (%t), the plan is stopped (%q) or ended (%q)", o.Gate.Closed, o.Stop, o.Abort)
 	}
-	if !o.Spec.Strategy.Mode.Runs() || o.Spec.Strategy.Mode == v1alpha1.RemediationManual && !r.approved {
-		r.sim.fault("a write begins in mode %s, approved: %t", o.Spec.Strategy.Mode, r.approved)
+	if !o.Spec.Plan.Strategy.Mode.Runs() || o.Spec.Plan.Strategy.Mode == v1alpha1.RemediationManual && !r.approved {
+		r.sim.fault("a write begins in mode %s, approved: %t", o.Spec.Plan.Strategy.Mode, r.approved)
 	}
 	if o.baselineMissing() && !o.members(wave).written() { // a wave that has begun keeps its baseline, however long it is paused
 		r.sim.fault("a write begins before metrics have said how things stood without it")
@@ -71,10 +71,10 @@ func (r *rules) checkWrites(s simStep) {
 		}
 	}
 	r.checkFloors(s)
-	if busy > int(o.Spec.Strategy.MaxInFlight) {
-		r.sim.fault("%d targets in flight: the limit is %d", busy, o.Spec.Strategy.MaxInFlight)
+	if busy > int(o.Spec.Plan.Strategy.MaxInFlight) {
+		r.sim.fault("%d targets in flight: the limit is %d", busy, o.Spec.Plan.Strategy.MaxInFlight)
 	}
-	if !canaryWave(o.Spec, wave) && !o.doneIn(stageOf(o.Spec, wave)) {
+	if !canaryWave(o.Spec.Plan, wave) && !o.doneIn(canary.StageOf(o.Spec.Plan, wave)) {
 		r.sim.fault("wave %d is written without a canary of its stage that is done", wave)
 	}
 }
@@ -82,7 +82,7 @@ func (r *rules) checkWrites(s simStep) {
 func (r *rules) checkReverts(s simStep) {
 	for n, i := range s.Intent.Revert {
 		t := s.Before[i]
-		all := s.Observation.Spec.Strategy.RollbackScope == v1alpha1.RollbackAll || wantsUndone(s.Observation.Spec)
+		all := s.Observation.Spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll || wantsUndone(s.Observation.Spec)
 		ours := t.State == v1alpha1.TargetDone && all || unsettled(t.State) && t.State != v1alpha1.TargetPending
 		if !ours || t.Wave != s.Observation.Status.Wave && !all {
 			r.sim.fault("%s of wave %d, %s, is to be undone in wave %d", name(t.Object), t.Wave, t.State, s.Observation.Status.Wave)
@@ -94,7 +94,7 @@ func (r *rules) checkReverts(s simStep) {
 	if others := r.sim.others(r.sim); len(s.Intent.Revert) > 0 {
 		r.sim.keepPace(s, canary.RoomFor(append(others, r.sim.ownWork(s.Before))))
 	}
-	if len(s.Intent.Revert) > int(s.Observation.Spec.Strategy.MaxInFlight) {
+	if len(s.Intent.Revert) > int(s.Observation.Spec.Plan.Strategy.MaxInFlight) {
 		r.sim.fault("%d targets are undone at once", len(s.Intent.Revert))
 	}
 }
@@ -113,8 +113,8 @@ func (r *rules) checkRecords(s simStep) {
 		if after.Wave != before.Wave && before.State != v1alpha1.TargetPending {
 			r.sim.fault("%s, %s, goes from wave %d to %d", name(after.Object), before.State, before.Wave, after.Wave)
 		}
-		if after.Wave < 0 || int(after.Wave) >= max(len(s.Observation.Spec.Waves), 2) {
-			r.sim.fault("%s is in wave %d of %v", name(after.Object), after.Wave, s.Observation.Spec.Waves)
+		if after.Wave < 0 || int(after.Wave) >= max(len(s.Observation.Spec.Plan.Waves), 2) {
+			r.sim.fault("%s is in wave %d of %v", name(after.Object), after.Wave, s.Observation.Spec.Plan.Waves)
 		}
 		obj := r.sim.objects[i]
 		if obj.mends > 1 || obj.undoes > obj.mends && !obj.untold {
@@ -178,8 +178,8 @@ func (r *rules) end() error {
 		return r.sim.broken
 	}
 	st, c := r.sim.rem.Status, r.sim.rem.Status.Counts
-	if sum := c.Done + c.Skipped + c.Failed + c.Reverted + c.RevertConflict; sum != r.sim.rem.Spec.Targets || c.Pending+c.InFlight != 0 {
-		return fmt.Errorf("%s: %+v don't add up to %d settled targets", st.Phase, c, r.sim.rem.Spec.Targets)
+	if sum := c.Done + c.Skipped + c.Failed + c.Reverted + c.RevertConflict; sum != r.sim.rem.Spec.Plan.Targets || c.Pending+c.InFlight != 0 {
+		return fmt.Errorf("%s: %+v don't add up to %d settled targets", st.Phase, c, r.sim.rem.Spec.Plan.Targets)
 	}
 	if st.Reason == "" || st.Message == "" || st.CompletedAt == nil {
 		return fmt.Errorf("%s has no reason, message or time: %+v", st.Phase, st)
@@ -189,8 +189,8 @@ func (r *rules) end() error {
 		return fmt.Errorf("%s doesn't say since when a person is needed", st.Phase)
 	}
 	spec := r.sim.rem.Spec
-	if undone && c.Done > 0 && spec.Strategy.RollbackScope == v1alpha1.RollbackAll || c.Done > 0 && wantsUndone(spec) && st.Phase != v1alpha1.PhasePreviewed {
-		return fmt.Errorf("%s, and %d targets stay mended though rollbackScope is %s and undo %t", st.Phase, c.Done, spec.Strategy.RollbackScope, wantsUndone(spec))
+	if undone && c.Done > 0 && spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll || c.Done > 0 && wantsUndone(spec) && st.Phase != v1alpha1.PhasePreviewed {
+		return fmt.Errorf("%s, and %d targets stay mended though rollbackScope is %s and undo %t", st.Phase, c.Done, spec.Plan.Strategy.RollbackScope, wantsUndone(spec))
 	}
 	if !undone && c.Reverted+c.RevertConflict > 0 || (c.RevertConflict > 0) != (st.Phase == v1alpha1.PhaseRollbackIncomplete) {
 		return fmt.Errorf("%s with %d reverted and %d in conflict", st.Phase, c.Reverted, c.RevertConflict)

@@ -40,7 +40,7 @@ func (s *simulation) waitServed(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord
 	if since == nil || rec.Reason != v1alpha1.ReasonNotServed {
 		since = microTime(s.clock.Now())
 	}
-	if s.clock.Now().Sub(since.Time) > s.rem.Spec.Strategy.ProgressDeadline.Duration {
+	if s.clock.Now().Sub(since.Time) > s.rem.Spec.Plan.Strategy.ProgressDeadline.Duration {
 		rec.WaitingSince = nil
 		return settledAs(rec, v1alpha1.TargetFailed, v1alpha1.ReasonNotServed, "couldn't be written: the kind isn't served")
 	}
@@ -54,7 +54,7 @@ func (s *simulation) undoServed(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord
 	if since == nil {
 		since = microTime(now)
 	}
-	long := now.Sub(since.Time) > unobservedFactor*s.rem.Spec.Strategy.ProgressDeadline.Duration
+	long := now.Sub(since.Time) > unobservedFactor*s.rem.Spec.Plan.Strategy.ProgressDeadline.Duration
 	if long && rec.Attempts >= unservedTries && !now.Before(landsUntil(&rec)) {
 		return settledAs(rec, v1alpha1.TargetRevertConflict, v1alpha1.ReasonNotServed, "not undone: the kind isn't served")
 	}

@@ -42,7 +42,7 @@ func (r *rules) checkVanished(s simStep) {
 	o := s.Observation
 	for _, t := range o.Targets {
 		lost := t.Check != nil && t.Check.Result == CheckGone
-		if lost && canaryWave(o.Spec, t.Wave) && o.Abort == "" && s.Intent.Phase != v1alpha1.PhaseRollingBack && s.Intent.Phase != v1alpha1.PhaseHeld {
+		if lost && canaryWave(o.Spec.Plan, t.Wave) && o.Abort == "" && s.Intent.Phase != v1alpha1.PhaseRollingBack && s.Intent.Phase != v1alpha1.PhaseHeld {
 			r.sim.fault("%s of the canary is gone after its write, and the plan goes on as %s", name(t.Object), s.Intent.Phase)
 		}
 	}
@@ -90,7 +90,7 @@ func TestVanishedObjectsOfAWave(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := Observation{Spec: v1alpha1.RemediationSpec{Waves: []int32{10, 100}}, Status: v1alpha1.RemediationStatus{Wave: tc.wave}}
+			o := Observation{Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Waves: []int32{10, 100}}}, Status: v1alpha1.RemediationStatus{Wave: tc.wave}}
 			add := func(n int, v TargetView) {
 				v.Wave = tc.wave
 				for range n {

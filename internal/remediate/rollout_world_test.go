@@ -159,7 +159,7 @@ func steadyLimits() *rapid.Generator[boundaries] {
 func (r *rules) checkPeople(s simStep) {
 	o, intent := s.Observation, s.Intent
 	begins := intent.Phase == v1alpha1.PhaseRollingBack && o.Status.Phase != v1alpha1.PhaseRollingBack
-	if begins && o.Spec.Strategy.OnFailure == v1alpha1.FailureHold && o.Abort == "" && o.Stop == "" {
+	if begins && o.Spec.Plan.Strategy.OnFailure == v1alpha1.FailureHold && o.Abort == "" && o.Stop == "" {
 		r.sim.fault("a failed wave is undone though onFailure is Hold and nobody has said so: %s", intent.Message)
 	}
 	byPerson := intent.Reason == v1alpha1.ReasonAborted || intent.Reason == v1alpha1.ReasonUndone

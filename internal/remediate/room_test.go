@@ -258,7 +258,7 @@ func TestSlicesArePlannedByWhatTheirRecordsMayWeigh(t *testing.T) {
 			total := 0
 			for i, part := range parts {
 				total += len(part.Targets)
-				if len(part.Targets) > tc.most || int(part.Index) != i || rem.Spec.Slices[i] != part.Name {
+				if len(part.Targets) > tc.most || int(part.Index) != i || rem.Spec.Plan.Slices[i] != part.Name {
 					t.Errorf("slice %d, %s, of index %d holds %d targets, want at most %d", i, part.Name, part.Index, len(part.Targets), tc.most)
 				}
 			}

@@ -33,7 +33,7 @@ func (p *pass) undoServed(rec v1alpha1.TargetRecord, lands time.Time, err error)
 	if since == nil {
 		since = &now
 	}
-	patience := unobservedFactor * p.rem.Spec.Strategy.ProgressDeadline.Duration
+	patience := unobservedFactor * p.rem.Spec.Plan.Strategy.ProgressDeadline.Duration
 	if now.Sub(since.Time) > patience && rec.Attempts >= unservedTries && !now.Time.Before(lands) {
 		return p.ended(rec, v1alpha1.TargetRevertConflict, v1alpha1.ReasonNotServed, fmt.Sprintf(
 			"not undone within %s: %s. Is the kind served again, compare the record with the object", patience, unserved(err)))
@@ -47,7 +47,7 @@ func (p *pass) undoServed(rec v1alpha1.TargetRecord, lands time.Time, err error)
 // for so long after it may have arrived last that its wave is to be undone: those that
 // are written already mustn't stay without anybody looking at them.
 func (o Observation) unfound(m members) (target int, found bool) {
-	patience := unobservedFactor * o.Spec.Strategy.ProgressDeadline.Duration
+	patience := unobservedFactor * o.Spec.Plan.Strategy.ProgressDeadline.Duration
 	for _, i := range m.intents {
 		since := o.Targets[i].LandsUntil
 		if since.IsZero() {
@@ -67,5 +67,5 @@ func (o Observation) unfound(m members) (target int, found bool) {
 func (o Observation) notFound(target int) Intent {
 	return o.fail(failure{reason: v1alpha1.ReasonNoAnswer, unanswered: true, failedIn: o.places([]Mark{{Target: target}}), message: fmt.Sprintf(
 		"%s: whether its write has happened couldn't be found out within %s; that says nothing of the fix",
-		name(o.Targets[target].Object), unobservedFactor*o.Spec.Strategy.ProgressDeadline.Duration)})
+		name(o.Targets[target].Object), unobservedFactor*o.Spec.Plan.Strategy.ProgressDeadline.Duration)})
 }

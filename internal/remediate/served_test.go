@@ -46,7 +46,7 @@ func TestAnObjectWhoseKindIsNotServedIsNotGone(t *testing.T) {
 			written := b.pass.send(t.Context(), a, rec)
 			b.withoutKind(answer)
 
-			before := readFresh(t.Context(), &attempt{targets: b.pass.targets, plan: b.pass.rem.Spec, target: a.target, previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}})
+			before := readFresh(t.Context(), &attempt{targets: b.pass.targets, plan: b.pass.rem.Spec.Plan, target: a.target, previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}})
 			if before == nil || before.State != v1alpha1.TargetPending || before.Reason != v1alpha1.ReasonNotServed || before.Attempts != 0 || before.WaitingSince == nil {
 				t.Errorf("before its write it is %+v, want it to wait uncharged", before)
 			}
@@ -98,7 +98,7 @@ func TestUndoingEndsWhereTheKindIsUninstalled(t *testing.T) {
 	at := func(after time.Duration) {
 		b.pass.targets.clock = clocktesting.NewFakePassiveClock(waiverNow.Add(after))
 	}
-	patience := unobservedFactor * b.pass.rem.Spec.Strategy.ProgressDeadline.Duration
+	patience := unobservedFactor * b.pass.rem.Spec.Plan.Strategy.ProgressDeadline.Duration
 	served := b.pass.targets.reader
 	b.withoutKind(&meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "ConfigMap"}})
 	for _, after := range []time.Duration{0, time.Second, patience / 2, patience} {

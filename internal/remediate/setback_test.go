@@ -17,8 +17,8 @@ func TestATargetThatIsSetBackFailsAloneAndIsCounted(t *testing.T) {
 		{Object: v1alpha1.ObjectReference{Name: "a", UID: "ua"}, Wave: 1, State: v1alpha1.TargetVerified, Check: &Check{CheckPassed, "", ""}},
 		{Object: v1alpha1.ObjectReference{Name: "b", UID: "ub"}, Wave: 1, State: v1alpha1.TargetVerified, Check: &Check{CheckSetBack, v1alpha1.ReasonFighting, "night-job set it back"}},
 	}}
-	o.Spec.PlanHash, o.Spec.Waves = "0123456789abcdef0123", []int32{1, 2}
-	o.Spec.Strategy.SetDefaults()
+	o.Spec.Plan.Hash, o.Spec.Plan.Waves = "0123456789abcdef0123", []int32{1, 2}
+	o.Spec.Plan.Strategy.SetDefaults()
 	o.Status.Phase, o.Status.Wave, o.Status.HealthySince = v1alpha1.PhaseSoaking, 1, &since
 
 	intent, err := Step(o)

@@ -29,7 +29,7 @@ func newShelf(reader client.Reader) *shelf {
 
 // book is a plan's book as it is now.
 func (s *shelf) book(ctx context.Context, rem *v1alpha1.Remediation) (*book, error) {
-	if len(rem.Spec.Slices) == 1 {
+	if len(rem.Spec.Plan.Slices) == 1 {
 		return readBook(ctx, s.reader, rem) // one fetch is as cheap as one question
 	}
 	current, err := s.versions(ctx, rem)
@@ -37,7 +37,7 @@ func (s *shelf) book(ctx context.Context, rem *v1alpha1.Remediation) (*book, err
 		return nil, err
 	}
 	b, kept := &book{}, map[string]*v1alpha1.RemediationSlice{}
-	for _, name := range rem.Spec.Slices {
+	for _, name := range rem.Spec.Plan.Slices {
 		slice := s.copy(rem.Name, name, current[name])
 		if slice == nil {
 			if slice, err = readSlice(ctx, s.reader, name); err != nil {

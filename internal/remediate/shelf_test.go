@@ -19,12 +19,12 @@ type library struct {
 
 func newLibrary() *library {
 	rem, slice := planAtWork("plan", 4, "")
-	rem.Spec.Slices = nil
+	rem.Spec.Plan.Slices = nil
 	var parts []*v1alpha1.RemediationSlice
 	for _, name := range []string{"plan-0", "plan-1", "plan-2"} {
 		part := slice.DeepCopy()
 		part.Name = name
-		rem.Spec.Slices, parts = append(rem.Spec.Slices, name), append(parts, part)
+		rem.Spec.Plan.Slices, parts = append(rem.Spec.Plan.Slices, name), append(parts, part)
 	}
 	return &library{planMemory: memoryOfPlans(nil, parts...), rem: rem}
 }

@@ -15,11 +15,11 @@ func (s *simulation) observe(views []TargetView) Observation {
 		floors = s.floors(s)
 	}
 	spec, mostInWave := withinFloors(&floors, s.rem)
-	o := Observation{Now: s.clock.Now(), Spec: spec, MostInWave: mostInWave, Status: *s.rem.Status.DeepCopy(), Targets: append([]TargetView{}, views...),
+	o := Observation{Now: s.clock.Now(), UID: s.rem.UID, Spec: spec, MostInWave: mostInWave, Status: *s.rem.Status.DeepCopy(), Targets: append([]TargetView{}, views...),
 		Stop: s.stop(s), Abort: abort(s.rem)}
 	phase, from := o.Status.Phase, o.Status.HeldFrom
 	begun := phase != "" && phase != v1alpha1.PhasePlanned && phase != v1alpha1.PhaseAwaitingApproval && !(phase == v1alpha1.PhaseHeld && from == v1alpha1.PhasePlanned)
-	if !begun && o.Spec.Strategy.Mode == v1alpha1.RemediationManual {
+	if !begun && o.Spec.Plan.Strategy.Mode == v1alpha1.RemediationManual {
 		o.Approval = s.approval(s)
 		o.Approval.Needed = true
 	}
@@ -30,10 +30,10 @@ func (s *simulation) observe(views []TargetView) Observation {
 		s.lookAtRollback(&o)
 	}
 	s.learned = o.Status.Analysis
-	if o.Spec.Strategy.Analysis != nil && (phase == v1alpha1.PhaseApplying || phase == v1alpha1.PhaseVerifying || soaksIn(o.Status) || from == v1alpha1.PhaseApplying) {
+	if o.Spec.Plan.Strategy.Analysis != nil && (phase == v1alpha1.PhaseApplying || phase == v1alpha1.PhaseVerifying || soaksIn(o.Status) || from == v1alpha1.PhaseApplying) {
 		s.askMetrics(&o)
 	}
-	asks := o.count(v1alpha1.TargetPending) > 0 && o.Stop == "" && o.Abort == "" && o.Spec.Strategy.Mode.Runs() && !o.unanswered()
+	asks := o.count(v1alpha1.TargetPending) > 0 && o.Stop == "" && o.Abort == "" && o.Spec.Plan.Strategy.Mode.Runs() && !o.unanswered()
 	if asks && phase != v1alpha1.PhaseRollingBack && !soaksIn(o.Status) {
 		s.askGates(&o)
 	}
@@ -58,7 +58,7 @@ func (s *simulation) askMetrics(o *Observation) {
 	o.Analysis = s.metrics(s)
 	if o.baselineMissing() && o.Analysis.Verdict != v1alpha1.AnalysisInconclusive && !o.members(o.Status.Wave).written() {
 		s.learned = nil
-		for _, m := range o.Spec.Strategy.Analysis.Metrics {
+		for _, m := range o.Spec.Plan.Strategy.Analysis.Metrics {
 			s.learned = append(s.learned, v1alpha1.MetricRecord{Name: m.Name, Wave: o.Status.Wave, Baseline: "0.01", LastSampleAt: microTime(o.Now)})
 		}
 	}
@@ -96,7 +96,7 @@ func (s *simulation) askGates(o *Observation) {
 
 // ownWork is the plan as its own budgets see it.
 func (s *simulation) ownWork(targets []TargetView) canary.PlanAtWork {
-	own := canary.PlanAtWork{Name: s.rem.Name, Budget: s.rem.Spec.Strategy.Budget, Targets: len(targets), InFlight: map[string]int{}}
+	own := canary.PlanAtWork{Name: s.rem.Name, Budget: s.rem.Spec.Plan.Strategy.Budget, Targets: len(targets), InFlight: map[string]int{}}
 	for _, t := range targets {
 		if t.State == v1alpha1.TargetSkipped {
 			own.Targets--

@@ -264,15 +264,15 @@ func (f fleet) plan() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, []*s
 		sizes = f.waves
 	}
 	waves := canary.Assign(len(f.refs), sizes)
-	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "tags-5e1f0f6a", Generation: 1},
-		Spec: v1alpha1.RemediationSpec{Policy: v1alpha1.PlannedPolicy{Name: "tags", UID: "policy-uid", Revision: "r1"},
-			PlanHash: simHash, Strategy: f.strategy, Targets: int32(len(f.refs)), Waves: sizes, Stages: f.stages}}
+	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "tags-5e1f0f6a", UID: "plan-uid", Generation: 1},
+		Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "tags", UID: "policy-uid", Revision: "r1"},
+			Hash: simHash, Strategy: f.strategy, Targets: int32(len(f.refs)), Waves: sizes, Stages: f.stages}}}
 	var slices []*v1alpha1.RemediationSlice
 	var objects []*simObject
 	for place, i := range canary.Order(simHash, candidates) {
 		if place%f.sliceSize == 0 {
 			slices = append(slices, &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", rem.Name, len(slices))}})
-			rem.Spec.Slices = append(rem.Spec.Slices, slices[len(slices)-1].Name)
+			rem.Spec.Plan.Slices = append(rem.Spec.Plan.Slices, slices[len(slices)-1].Name)
 		}
 		last := slices[len(slices)-1]
 		object := &simObject{ref: f.refs[i], value: valueBefore, version: 1, behaviour: f.behave(place)}

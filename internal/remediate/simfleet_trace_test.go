@@ -176,9 +176,9 @@ func shortLabel(wave int32) string {
 func tell(title string, s *simulation, steps string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\n\n", title)
-	st := s.rem.Spec.Strategy
+	st := s.rem.Spec.Plan.Strategy
 	fmt.Fprintf(&out, "%d targets in waves of %v; at most %d at a time, soak %s, deadline %s\n",
-		len(s.objects), s.rem.Spec.Waves, st.MaxInFlight, st.EffectiveSoak(), st.ProgressDeadline.Duration)
+		len(s.objects), s.rem.Spec.Plan.Waves, st.MaxInFlight, st.EffectiveSoak(), st.ProgressDeadline.Duration)
 	for _, o := range s.objects {
 		if o.Says != "" {
 			fmt.Fprintf(&out, "%s %s\n", name(o.ref), o.Says)
@@ -189,7 +189,7 @@ func tell(title string, s *simulation, steps string) string {
 	fmt.Fprintf(&out, "%s (%s) after %s and %d steps: %d done, %d skipped, %d failed, %d reverted, %d in conflict, %d pending, %d in flight\n",
 		s.rem.Status.Phase, s.rem.Status.Reason, s.since(), s.steps, c.Done, c.Skipped, c.Failed, c.Reverted, c.RevertConflict, c.Pending, c.InFlight)
 	for _, o := range s.told {
-		fmt.Fprintf(&out, "breakers count %s x%d (%s)\n", o.Type, o.Count, strings.TrimPrefix(o.Key, simHash[:16]+"/"))
+		fmt.Fprintf(&out, "breakers count %s x%d (%s)\n", o.Type, o.Count, strings.TrimPrefix(o.Key, "plan-uid/"))
 	}
 	return out.String()
 }

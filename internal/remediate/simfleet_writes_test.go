@@ -19,7 +19,7 @@ func settledAs(rec v1alpha1.TargetRecord, state v1alpha1.TargetState, reason, me
 
 // retried leaves a record where it is for another try, within the limit.
 func (s *simulation) retried(rec v1alpha1.TargetRecord, message string, after time.Duration) v1alpha1.TargetRecord {
-	if rec.Attempts >= *s.rem.Spec.Strategy.RetryLimit {
+	if rec.Attempts >= *s.rem.Spec.Plan.Strategy.RetryLimit {
 		return settledAs(rec, v1alpha1.TargetFailed, v1alpha1.ReasonRetriesExhausted, fmt.Sprintf("gave up after %d tries: %s", rec.Attempts+1, message))
 	}
 	rec = settledAs(rec, v1alpha1.TargetPending, "Retrying", message)
@@ -71,8 +71,8 @@ func (s *simulation) decide(i int, wave int32, rec v1alpha1.TargetRecord) v1alph
 		return settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonOptOut, "left alone")
 	case obj.Skips != "":
 		return settledAs(rec, v1alpha1.TargetSkipped, obj.Skips, "left alone")
-	case (obj.Sick || obj.Stuck) && canaryWave(s.rem.Spec, wave) && s.rem.Spec.Strategy.Mode.Runs():
-		next, found := waveAfterCanary(s.rem.Spec, wave)
+	case (obj.Sick || obj.Stuck) && canaryWave(s.rem.Spec.Plan, wave) && s.rem.Spec.Plan.Strategy.Mode.Runs():
+		next, found := waveAfterCanary(s.rem.Spec.Plan, wave)
 		if !found {
 			return settledAs(rec, v1alpha1.TargetFailed, v1alpha1.ReasonUnhealthyBefore, "can't be the canary, and its stage has no other wave")
 		}
@@ -114,7 +114,7 @@ func (s *simulation) write(b *book, batch []int) {
 		}
 		rec := s.send(b, i, before[i])
 		if rec.Reason == v1alpha1.ReasonAdmissionDenied {
-			denied = append(denied, Outcome{Type: OutcomeFailed, Key: s.rem.Spec.PlanHash[:16] + "/denied/" + s.objects[i].ref.UID, Count: 1,
+			denied = append(denied, Outcome{Type: OutcomeFailed, Key: string(s.rem.UID) + "/denied/" + s.objects[i].ref.UID, Count: 1,
 				Namespaces: map[string]int32{s.objects[i].ref.Namespace: 1}, Message: rec.Message})
 		}
 		b.set(i, rec)
@@ -177,7 +177,7 @@ func (s *simulation) send(b *book, i int, before v1alpha1.TargetRecord) v1alpha1
 
 // mustBeRecorded is the protocol's first rule: no write without a persisted intent.
 func (s *simulation) mustBeRecorded(at place, i int) {
-	rec := s.store.slices[s.rem.Spec.Slices[at.slice]].Records[at.record]
+	rec := s.store.slices[s.rem.Spec.Plan.Slices[at.slice]].Records[at.record]
 	if rec.State != v1alpha1.TargetIntent || rec.Write == nil || rec.Write.UID != s.objects[i].ref.UID {
 		s.fault("%s is written, but its persisted record is %s", name(s.objects[i].ref), rec.State)
 	}

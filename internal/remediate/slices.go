@@ -33,7 +33,7 @@ func (e errPlanIncomplete) Error() string {
 // readBook reads a plan's slices anew from the API server.
 func readBook(ctx context.Context, reader client.Reader, rem *v1alpha1.Remediation) (*book, error) {
 	b := &book{}
-	for _, name := range rem.Spec.Slices {
+	for _, name := range rem.Spec.Plan.Slices {
 		slice, err := readSlice(ctx, reader, name)
 		if err != nil {
 			return nil, err

@@ -23,7 +23,7 @@ func standingOf(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, r
 	for i := range plans {
 		rem := &plans[i]
 		s.plans = append(s.plans, rem)
-		if rem.Spec.Policy.Revision != revision || rem.Spec.Policy.UID != string(pol.UID) || v1alpha1.RetryAsked(pol, rem) {
+		if rem.Spec.Plan.Policy.Revision != revision || rem.Spec.Plan.Policy.UID != string(pol.UID) || v1alpha1.RetryAsked(pol, rem) {
 			s.plans = nil
 		}
 	}

@@ -108,7 +108,7 @@ func TestEveryAnswerIsAllowed(t *testing.T) {
 		for i, first := range states {
 			for j, second := range states {
 				for n := range len(checks) * 8 {
-					o := Observation{Now: simStart(), Spec: v1alpha1.RemediationSpec{PlanHash: simHash, Strategy: strategy, Waves: []int32{1, 1}},
+					o := Observation{Now: simStart(), Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Hash: simHash, Strategy: strategy, Waves: []int32{1, 1}}},
 						Status: v1alpha1.RemediationStatus{Phase: row.Phase, PhaseStartedAt: microTime(simStart().Add(-time.Hour))},
 						Gate:   Gate{Closed: n&1 == 0}, Targets: []TargetView{
 							{State: first, Check: checks[n/8], AppliedAt: simStart().Add(-time.Hour)}, {State: second, Wave: int32(n >> 1 & 1)}}}

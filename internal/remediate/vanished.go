@@ -31,7 +31,7 @@ func (o Observation) vanished(m members) []Mark {
 	total := len(gone) + before
 	over := total > max(1, (total+left)/vanishShare)
 	nothingLeft := left == 0 && !m.pending() && len(m.intents) == 0
-	if canaryWave(o.Spec, o.Status.Wave) || over || nothingLeft {
+	if canaryWave(o.Spec.Plan, o.Status.Wave) || over || nothingLeft {
 		return gone
 	}
 	return nil

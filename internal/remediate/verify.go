@@ -37,8 +37,8 @@ func (p *pass) check(ctx context.Context, i int, stopped bool) *Check {
 	if c := p.checkCreated(ctx, rec); c != nil {
 		return c
 	}
-	c := checkHealth(p.rem.Spec.Strategy, obj, kube.ParseHealth(rec.Write.HealthBefore))
-	return checkNewPods(p.rem.Spec.Strategy, obj, rec, c)
+	c := checkHealth(p.rem.Spec.Plan.Strategy, obj, kube.ParseHealth(rec.Write.HealthBefore))
+	return checkNewPods(p.rem.Spec.Plan.Strategy, obj, rec, c)
 }
 
 // checkPolicy judges the object again. A changed policy has nothing to say of
@@ -48,7 +48,7 @@ func (p *pass) checkPolicy(ctx context.Context, obj *unstructured.Unstructured) 
 	if err != nil {
 		return &Check{CheckWaiting, v1alpha1.ReasonUnobserved, "the namespace couldn't be read: " + err.Error()}
 	}
-	result, matched := p.snapshot.EvaluateOne(ctx, p.rem.Spec.Policy.Name, p.targets.audit(obj.Object, namespace))
+	result, matched := p.snapshot.EvaluateOne(ctx, p.rem.Spec.Plan.Policy.Name, p.targets.audit(obj.Object, namespace))
 	switch {
 	case !matched:
 		return nil

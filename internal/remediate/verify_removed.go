@@ -58,7 +58,7 @@ func (p *pass) checkController(ctx context.Context, write *v1alpha1.WriteRecord,
 	if c := p.checkReplacements(ctx, write, controller, stopped); c != nil {
 		return c
 	}
-	c := checkHealth(p.rem.Spec.Strategy, controller, kube.ParseHealth(write.HealthBefore))
+	c := checkHealth(p.rem.Spec.Plan.Strategy, controller, kube.ParseHealth(write.HealthBefore))
 	c.Message = name(*write.Controller) + ", the Pod's controller: " + c.Message
 	return c
 }
@@ -77,7 +77,7 @@ func (p *pass) checkCreated(ctx context.Context, rec *v1alpha1.TargetRecord) *Ch
 		case err != nil:
 			return &Check{CheckWaiting, v1alpha1.ReasonUnobserved, "what the fix created couldn't be read: " + err.Error()}
 		}
-		if c := checkHealth(p.rem.Spec.Strategy, obj, kube.Unknown); c.Result != CheckPassed {
+		if c := checkHealth(p.rem.Spec.Plan.Strategy, obj, kube.Unknown); c.Result != CheckPassed {
 			c.Message = name(*w.Object) + ", which the fix created: " + c.Message
 			return c
 		}

@@ -115,7 +115,7 @@ func TestVerificationPassesAWaivedObject(t *testing.T) {
 	for want, until := range map[string]time.Time{"": waiverNow.Add(time.Hour), v1alpha1.ReasonStillViolating: waiverNow} {
 		snapshot := waived(t, "owner", until)
 		p := &pass{targets: targetsAt(waiverNow), rem: &v1alpha1.Remediation{}, snapshot: snapshot}
-		p.rem.Spec.Policy.Name = "owner"
+		p.rem.Spec.Plan.Policy.Name = "owner"
 		got := ""
 		if c := p.checkPolicy(t.Context(), widget(map[string]any{})); c != nil {
 			got = c.Reason

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 )
 
 // members are the targets of one wave by what can be done with them.
@@ -169,8 +170,8 @@ func (o Observation) leftToOwners() int {
 }
 
 // doneIn says whether any target of a stage is done: its canary has proved something.
-func (o Observation) doneIn(s stage) bool {
-	return slices.ContainsFunc(o.Targets, func(t TargetView) bool { return t.State == v1alpha1.TargetDone && s.holds(t.Wave) })
+func (o Observation) doneIn(s canary.Stage) bool {
+	return slices.ContainsFunc(o.Targets, func(t TargetView) bool { return t.State == v1alpha1.TargetDone && s.Holds(t.Wave) })
 }
 
 // count is the number of targets in a state.
@@ -239,10 +240,11 @@ func name(ref v1alpha1.ObjectReference) string {
 	return ref.Kind + " " + ref.Namespace + "/" + ref.Name
 }
 
-// key identifies an outcome of this plan. What happens after a person has asked
+// key identifies an outcome of this very plan, so that one which is deleted and made
+// again under its name counts anew. What happens after a person has asked
 // to verify once more is another outcome.
 func (o Observation) key(what string) string {
-	key := o.Spec.PlanHash[:min(16, len(o.Spec.PlanHash))] + "/" + what
+	key := string(o.UID) + "/" + what
 	if o.Status.Retries > 0 {
 		key += fmt.Sprintf("/retry%d", o.Status.Retries)
 	}

@@ -44,7 +44,7 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 	clock := clocktesting.NewFakePassiveClock(waiverNow)
 	p := &pass{rem: &v1alpha1.Remediation{}, book: &book{}, targets: &targets{reader: api, writer: api, mapper: mapper, clock: clock, owners: ownerMemo{reader: api}}}
 	p.rem.Name = "plan-1"
-	p.rem.Spec.Strategy.SetDefaults()
+	p.rem.Spec.Plan.Strategy.SetDefaults()
 	return &bench{t: t, api: api, pass: p, target: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "u1"}}
 }
 
@@ -93,7 +93,7 @@ func (b *bench) attempt(actions []policy.Action) (*attempt, v1alpha1.TargetRecor
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	a := &attempt{targets: b.pass.targets, plan: b.pass.rem.Spec, remediation: b.pass.rem.Name, target: v1alpha1.Target{Object: b.target}, object: obj,
+	a := &attempt{targets: b.pass.targets, plan: b.pass.rem.Spec.Plan, remediation: b.pass.rem.Name, target: v1alpha1.Target{Object: b.target}, object: obj,
 		previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}}
 	if a.steps, a.patched, err = action.Plan(obj.Object, actions, waiverNow); err != nil {
 		b.t.Fatal(err)

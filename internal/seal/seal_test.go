@@ -19,7 +19,7 @@ import (
 
 func plan(name string) *v1alpha1.Remediation {
 	return &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1alpha1.LabelPolicy: "p"}},
-		Spec: v1alpha1.RemediationSpec{Policy: v1alpha1.PlannedPolicy{Name: "p"}, PlanHash: "h", Targets: 1, Waves: []int32{1}, Slices: []string{name + "-0"}}}
+		Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "p"}, Hash: "h", Targets: 1, Waves: []int32{1}, Slices: []string{name + "-0"}}}}
 }
 
 func slice(name string) *v1alpha1.RemediationSlice {
@@ -152,7 +152,7 @@ func TestForgeriesAreFound(t *testing.T) {
 		"a plan whose strategy was changed": func(ctx context.Context, _ *testing.T, w *world) client.Object {
 			p := plan("plan")
 			_ = w.writer.Create(ctx, p)
-			p.Spec.Strategy.Mode = v1alpha1.RemediationAutomatic
+			p.Spec.Plan.Strategy.Mode = v1alpha1.RemediationAutomatic
 			_ = w.api.Update(ctx, p)
 			return p
 		},

@@ -79,16 +79,16 @@ func (h *ApprovalHandler) answer(ctx context.Context, req *policy.Request) (resp
 // judge reads what the answer is about, and judges it.
 func (h *ApprovalHandler) judge(ctx context.Context, a *v1alpha1.RemediationApproval) (canary.Refusal, error) {
 	plan := &v1alpha1.Remediation{}
-	if err := h.Reader.Get(ctx, client.ObjectKey{Name: a.Spec.Remediation}, plan); apierrors.IsNotFound(err) {
+	if err := h.Reader.Get(ctx, client.ObjectKey{Name: a.Spec.RemediationRef.Name}, plan); apierrors.IsNotFound(err) {
 		return canary.Refuse(a, nil, nil, h.Approvers), nil
 	} else if err != nil {
-		return canary.Refusal{}, fmt.Errorf("reading Remediation %s: %w", a.Spec.Remediation, err)
+		return canary.Refusal{}, fmt.Errorf("reading Remediation %s: %w", a.Spec.RemediationRef.Name, err)
 	}
 	pol := &v1alpha1.ClusterRegoPolicy{}
-	if err := h.Reader.Get(ctx, client.ObjectKey{Name: plan.Spec.Policy.Name}, pol); apierrors.IsNotFound(err) {
+	if err := h.Reader.Get(ctx, client.ObjectKey{Name: plan.Spec.Plan.Policy.Name}, pol); apierrors.IsNotFound(err) {
 		pol = nil
 	} else if err != nil {
-		return canary.Refusal{}, fmt.Errorf("reading Policy %s: %w", plan.Spec.Policy.Name, err)
+		return canary.Refusal{}, fmt.Errorf("reading Policy %s: %w", plan.Spec.Plan.Policy.Name, err)
 	}
 	return canary.Refuse(a, plan, pol, h.Approvers), nil
 }

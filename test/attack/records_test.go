@@ -23,9 +23,9 @@ import (
 // well; its undoing would set another image.
 func forgery(name, policy string, victim *appsv1.Deployment) (*v1alpha1.Remediation, *v1alpha1.RemediationSlice) {
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1alpha1.LabelPolicy: policy}},
-		Spec: v1alpha1.RemediationSpec{Policy: v1alpha1.PlannedPolicy{Name: policy, UID: "forged", Revision: "forged"}, PlanHash: "forged",
-			Targets: 1, Waves: []int32{1}, Slices: []string{name + "-0"}}}
-	rem.Spec.Strategy.Mode = v1alpha1.RemediationAutomatic
+		Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: policy, UID: "forged", Revision: "forged"}, Hash: "forged",
+			Targets: 1, Waves: []int32{1}, Slices: []string{name + "-0"}}}}
+	rem.Spec.Plan.Strategy.Mode = v1alpha1.RemediationAutomatic
 	slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: name + "-0", Labels: map[string]string{v1alpha1.LabelPolicy: policy, v1alpha1.LabelRemediation: name}},
 		Remediation: name, Targets: []v1alpha1.Target{{Object: v1alpha1.ObjectReference{
 			APIVersion: "apps/v1", Kind: "Deployment", Namespace: victim.Namespace, Name: victim.Name, UID: string(victim.UID)}}}}
@@ -71,7 +71,7 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 			return forger.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(patch)))
 		}
 		Expect(merge(genuine.DeepCopy(), `{"metadata":{"annotations":{"evenkeel.dev/seal":"x"}}}`)).To(MatchError(ContainSubstring("written by the manager alone")))
-		records := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: genuine.Spec.Slices[0]}}
+		records := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: genuine.Spec.Plan.Slices[0]}}
 		Expect(suite.Get(ctx, records)).To(Succeed())
 		Expect(forger.Status().Patch(ctx, genuine.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"status":{"wave":7}}`)))).
 			To(MatchError(ContainSubstring("its status is written by the manager alone")))
@@ -116,7 +116,7 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 		suite.Create(ctx, fixture.ConfigMap(namespace, "target"))
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic)))
 		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
-		records := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Slices[0]}}
+		records := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Plan.Slices[0]}}
 		Expect(suite.Get(ctx, records)).To(Succeed())
 		earlier := records.DeepCopy()
 		Expect(suite.API.Patch(ctx, rem.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"desiredState":"Undone"}}`)))).To(Succeed())

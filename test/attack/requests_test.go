@@ -218,17 +218,17 @@ var _ = Describe("A user who may write plans and approvals", func() {
 	}
 	answer := func(rem *v1alpha1.Remediation, policy string) *v1alpha1.RemediationApproval {
 		return &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{GenerateName: rem.Name + "-"}, Spec: v1alpha1.RemediationApprovalSpec{
-			Remediation: rem.Name, Policy: policy, PlanHash: rem.Spec.PlanHash, Decision: v1alpha1.DecisionApprove}}
+			RemediationRef: v1alpha1.RefTo(rem), Policy: policy, Decision: v1alpha1.DecisionApprove}}
 	}
 
 	It("asks nothing of a plan without the verb on its policy, in any way, nor deletes one at work", func(ctx context.Context) {
 		attempt("pause, abort, undo, retry, answer or delete a plan with no permission but to write plans")
 		rem := awaiting(ctx, "asks")
 		other := awaiting(ctx, "asks-other")
-		as := editor(ctx, "asker-of-"+rem.Spec.Policy.Name, verbOn("pause", "clusterregopolicies", other.Spec.Policy.Name), verbOn("abort", "clusterregopolicies", other.Spec.Policy.Name),
-			verbOn("undo", "clusterregopolicies", other.Spec.Policy.Name), verbOn("retry", "clusterregopolicies", other.Spec.Policy.Name), verbOn("approve", "clusterregopolicies", other.Spec.Policy.Name))
+		as := editor(ctx, "asker-of-"+rem.Spec.Plan.Policy.Name, verbOn("pause", "clusterregopolicies", other.Spec.Plan.Policy.Name), verbOn("abort", "clusterregopolicies", other.Spec.Plan.Policy.Name),
+			verbOn("undo", "clusterregopolicies", other.Spec.Plan.Policy.Name), verbOn("retry", "clusterregopolicies", other.Spec.Plan.Policy.Name), verbOn("approve", "clusterregopolicies", other.Spec.Plan.Policy.Name))
 		needs := func(verb string) gomegatypes.GomegaMatcher {
-			return MatchError(ContainSubstring("that needs the verb " + verb + " on clusterregopolicies/" + rem.Spec.Policy.Name))
+			return MatchError(ContainSubstring("that needs the verb " + verb + " on clusterregopolicies/" + rem.Spec.Plan.Policy.Name))
 		}
 		for name, how := range waysTo(ctx, as, rem) {
 			Expect(how(`{"desiredState":"Paused"}`)).To(needs("pause"), name)
@@ -237,13 +237,13 @@ var _ = Describe("A user who may write plans and approvals", func() {
 			Expect(how(`{"retryToken":"1"}`)).To(needs("retry"), name)
 		}
 		Expect(as.Delete(ctx, rem)).To(needs("abort"))
-		Expect(as.Create(ctx, answer(rem, rem.Spec.Policy.Name))).To(needs("approve"))
-		Expect(as.Create(ctx, answer(rem, other.Spec.Policy.Name))).To(MatchError(ContainSubstring("is of policy")), "in the name of a policy that they may approve")
+		Expect(as.Create(ctx, answer(rem, rem.Spec.Plan.Policy.Name))).To(needs("approve"))
+		Expect(as.Create(ctx, answer(rem, other.Spec.Plan.Policy.Name))).To(MatchError(ContainSubstring("is of policy")), "in the name of a policy that they may approve")
 
 		Expect(merge(ctx, suite.API, rem, `{"spec":{"desiredState":"Paused"}}`)).To(Succeed())
 		Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Running"}}`)).To(needs("pause"))
 		Expect(merge(ctx, as, rem, `{"spec":{"desiredState":null}}`)).To(needs("pause"))
-		Expect(as.Create(ctx, answer(other, other.Spec.Policy.Name))).To(Succeed(), "of the policy that they may approve")
+		Expect(as.Create(ctx, answer(other, other.Spec.Plan.Policy.Name))).To(Succeed(), "of the policy that they may approve")
 		for _, typo := range []string{"paused", "abort", "undo", "retries"} {
 			body := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{%q:true}}`, typo))
 			Expect(suite.API.Patch(ctx, rem.DeepCopy(), body, client.FieldValidation(metav1.FieldValidationStrict))).To(MatchError(ContainSubstring("unknown field")))
@@ -253,7 +253,7 @@ var _ = Describe("A user who may write plans and approvals", func() {
 	It("does what the verbs are for, is on record, and takes back neither an abort nor an undo", func(ctx context.Context) {
 		attempt("take an abort or an undo back, or ask in another's name")
 		rem := awaiting(ctx, "does")
-		name := rem.Spec.Policy.Name
+		name := rem.Spec.Plan.Policy.Name
 		as := editor(ctx, "operator-of-"+name, verbOn("pause", "clusterregopolicies", name), verbOn("abort", "clusterregopolicies", name), verbOn("undo", "clusterregopolicies", name))
 		Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Paused","reason":"INC-42","requests":[{"action":"Pause","user":"bob","time":"2026-01-01T00:00:00Z"}]}}`)).To(Succeed())
 		Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Running"}}`)).To(Succeed())

@@ -123,5 +123,5 @@ func (c *crashRun) expectMended(ctx context.Context) {
 	expectIntentsFirst(c.namespace, writes)
 	orphans := &v1alpha1.RemediationSliceList{}
 	Expect(suite.API.List(ctx, orphans, client.MatchingLabels{v1alpha1.LabelPolicy: c.policy.Name})).To(Succeed())
-	Expect(orphans.Items).To(HaveLen(len(rem.Spec.Slices)), "slices that belong to no plan")
+	Expect(orphans.Items).To(HaveLen(len(rem.Spec.Plan.Slices)), "slices that belong to no plan")
 }

@@ -105,7 +105,7 @@ var _ = Describe("The author of a policy", func() {
 // answerTo is an answer to a plan.
 func answerTo(rem *v1alpha1.Remediation, decision v1alpha1.ApprovalDecision) *v1alpha1.RemediationApproval {
 	return &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{GenerateName: rem.Name + "-"},
-		Spec: v1alpha1.RemediationApprovalSpec{Remediation: rem.Name, Policy: rem.Spec.Policy.Name, PlanHash: rem.Spec.PlanHash, Decision: decision, Comment: "change 4711"}}
+		Spec: v1alpha1.RemediationApprovalSpec{RemediationRef: v1alpha1.RefTo(rem), Policy: rem.Spec.Plan.Policy.Name, Decision: decision, Comment: "change 4711"}}
 }
 
 // awaitAnswer waits until an answer is Ready, or not, for a reason.
@@ -153,7 +153,7 @@ var _ = Describe("A plan in mode Manual", func() {
 
 	It("writes nothing until somebody else than the author approves it, and records who did", func(ctx context.Context) {
 		rem := planned(ctx, distinct)
-		Expect(rem.Spec.Policy.Author).To(Equal("ann"))
+		Expect(rem.Spec.Plan.Policy.Author).To(Equal("ann"))
 		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonAwaitingApproval))
 		Expect(rem.Status.Message).To(And(ContainSubstring("evenkeel rollout approve "+rem.Name), ContainSubstring("kubectl create -f -")))
 		suite.AwaitEvent(ctx, "ApprovalRequested", rem.Name, HavePrefix("3 targets of policy "+policy+" (owner platform) wait"))
@@ -172,10 +172,10 @@ var _ = Describe("A plan in mode Manual", func() {
 
 		By("refusing answers to what isn't this plan")
 		older := answerTo(rem, v1alpha1.DecisionApprove)
-		older.Spec.PlanHash = "older"
-		Expect(bob.Create(ctx, older)).To(MatchError(ContainSubstring("isn't the planHash of Remediation " + rem.Name)))
+		older.Spec.RemediationRef.UID = "older"
+		Expect(bob.Create(ctx, older)).To(MatchError(ContainSubstring("isn't the UID of Remediation " + rem.Name)))
 		none := answerTo(rem, v1alpha1.DecisionApprove)
-		none.Spec.Remediation = "none"
+		none.Spec.RemediationRef.Name = "none"
 		Expect(bob.Create(ctx, none)).To(MatchError(ContainSubstring(`there is no Remediation "none"`)))
 		waitsOn(ctx, rem)
 
@@ -186,7 +186,7 @@ var _ = Describe("A plan in mode Manual", func() {
 		Expect(yes.Spec.Approver).To(Equal("bob"))
 		rem = suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)
 		Expect(rem.Status.Counts.Done).To(BeEquivalentTo(3))
-		Expect(*rem.Status.Approval).To(Equal(v1alpha1.ApprovalRecord{Name: yes.Name, Decision: v1alpha1.DecisionApprove,
+		Expect(*rem.Status.Approval).To(Equal(v1alpha1.ApprovalRecord{ApprovalRef: v1alpha1.RefTo(yes), Decision: v1alpha1.DecisionApprove,
 			Approver: "bob", Comment: "change 4711", At: metav1.NewMicroTime(yes.CreationTimestamp.Time)}))
 		awaitAnswer(ctx, yes, metav1.ConditionTrue, v1alpha1.ReasonTaken)
 		Expect(yes.OwnerReferences).To(HaveLen(1))
@@ -210,6 +210,25 @@ var _ = Describe("A plan in mode Manual", func() {
 		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy, ContainSubstring("evenkeel.dev/retry="+rem.Name))
 		Consistently(ctx, func() int { return len(suite.Plans(ctx, policy)) }, "2s").Should(Equal(1))
 		Expect(patchedObjects(namespace)).To(BeEmpty())
+	})
+
+	It("doesn't take a yes to a plan that was deleted for one that is made again under its name", func(ctx context.Context) {
+		first := planned(ctx)
+		Expect(suite.API.Delete(ctx, first)).To(Succeed())
+		again := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: first.Name}}
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(suite.Get(ctx, again)).To(Succeed())
+			g.Expect(again.UID).NotTo(Equal(first.UID))
+			g.Expect(again.Status.Phase).To(Equal(v1alpha1.PhaseAwaitingApproval))
+		}).Should(Succeed())
+		Expect(again.Spec.Plan.Hash).To(Equal(first.Spec.Plan.Hash), "it is the same plan, of the same targets")
+		Expect(bob.Create(ctx, answerTo(first, v1alpha1.DecisionApprove))).To(MatchError(ContainSubstring("isn't the UID of Remediation " + first.Name)))
+		unbound := answerTo(first, v1alpha1.DecisionApprove)
+		unbound.Spec.RemediationRef.UID = ""
+		Expect(bob.Create(ctx, unbound)).To(MatchError(ContainSubstring("spec.remediationRef.uid")))
+		waitsOn(ctx, again)
+		Expect(bob.Create(ctx, answerTo(again, v1alpha1.DecisionApprove))).To(Succeed())
+		suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)
 	})
 
 	It("tells people when nobody answers in time, and takes a late answer", func(ctx context.Context) {

@@ -69,7 +69,7 @@ var _ = Describe("Whoever has ever changed a policy", func() {
 		var rem *v1alpha1.Remediation
 		Eventually(ctx, func(g Gomega) {
 			rem = suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
-			g.Expect(rem.Spec.Policy.Generation).To(Equal(generation))
+			g.Expect(rem.Spec.Plan.Policy.Generation).To(Equal(generation))
 		}).Should(Succeed())
 		for name, as := range users {
 			Expect(as.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(MatchError(ContainSubstring("spec.approver: " + name + " has written policy " + policy)))
@@ -81,8 +81,8 @@ var _ = Describe("Whoever has ever changed a policy", func() {
 		refused(ctx, 1, map[string]client.Client{"ann": ann})
 		editAs(ctx, bob, policy, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Main += "\n# a comment\n" })
 		rem := refused(ctx, 2, map[string]client.Client{"ann": ann, "bob": bob})
-		Expect(rem.Spec.Policy.Author).To(Equal("bob"))
-		Expect(rem.Spec.Policy.Authors).To(Equal([]string{"ann", "bob"}))
+		Expect(rem.Spec.Plan.Policy.Author).To(Equal("bob"))
+		Expect(rem.Spec.Plan.Policy.Authors).To(Equal([]string{"ann", "bob"}))
 		Expect(rem.Status.Message).To(ContainSubstring("who hasn't written the policy (as ann, bob have)"))
 		Expect(cid.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(Succeed())
 		suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)
@@ -113,7 +113,7 @@ var _ = Describe("Whoever has ever changed a policy", func() {
 		Expect(wrote(ctx)).To(Equal(record.Record{Users: []string{"ann"}, Generation: 1}))
 		Eventually(ctx, func(g Gomega) {
 			rem := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
-			g.Expect(rem.Spec.Policy.UID).NotTo(Equal(string(before.UID)))
+			g.Expect(rem.Spec.Plan.Policy.UID).NotTo(Equal(string(before.UID)))
 		}).Should(Succeed())
 		refused(ctx, 1, map[string]client.Client{"ann": ann})
 	})

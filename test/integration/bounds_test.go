@@ -72,11 +72,11 @@ var _ = Describe("Ten thousand violating objects", func() {
 			rem = plans[0]
 			g.Expect(rem.Status.Counts.Done).To(BeNumerically(">", v1alpha1.MaxTargetsPerSlice))
 		}).Should(Succeed())
-		Expect(rem.Spec.Targets).To(BeEquivalentTo(n))
-		Expect(rem.Spec.Slices).To(HaveLen((n + v1alpha1.MaxTargetsPerSlice - 1) / v1alpha1.MaxTargetsPerSlice))
+		Expect(rem.Spec.Plan.Targets).To(BeEquivalentTo(n))
+		Expect(rem.Spec.Plan.Slices).To(HaveLen((n + v1alpha1.MaxTargetsPerSlice - 1) / v1alpha1.MaxTargetsPerSlice))
 		Expect(encoded(&rem)).To(BeNumerically("<", mebibyte/8))
 		total := 0
-		for _, name := range rem.Spec.Slices {
+		for _, name := range rem.Spec.Plan.Slices {
 			slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: name}}
 			Expect(suite.Get(ctx, slice)).To(Succeed())
 			total += len(slice.Targets)

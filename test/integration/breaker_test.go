@@ -154,7 +154,7 @@ var _ = Describe("A circuit breaker", func() {
 		suite.AwaitEvent(ctx, "PolicyDemoted", policy.Name, ContainSubstring("3 times"))
 		optOut("null")
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhasePreviewed)
-		Expect(rem.Spec.Strategy.Mode).To(Equal(v1alpha1.RemediationDryRun))
+		Expect(rem.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationDryRun))
 		Expect(patchedObjects(namespace)).To(BeEmpty())
 		Expect(suite.Policy(ctx, policy.Name).Spec.Remediation.Mode).To(Equal(v1alpha1.RemediationAutomatic), "the policy itself isn't touched")
 		Eventually(ctx, func() bool {

@@ -50,7 +50,7 @@ var _ = Describe("A rollout over Deployments", func() {
 		policy := overPods(fixture.RequireTemplateLabel("team", "shop"), fixture.Waves("50%", "100%"))
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
-		Expect(rem.Spec.Waves).To(Equal([]int32{1, 2, 3}))
+		Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 2, 3}))
 		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 6}))
 		for _, d := range listDeployments(ctx, namespace) {
 			Expect(d.Spec.Template.Labels).To(HaveKeyWithValue("team", "shop"))

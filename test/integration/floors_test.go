@@ -68,12 +68,12 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 		By("freezing what is allowed, and saying what was asked for")
 		Expect(ann.Create(ctx, automatic)).To(Succeed())
 		rem := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
-		Expect(rem.Spec.Strategy.Mode).To(Equal(v1alpha1.RemediationManual))
-		Expect(rem.Spec.Strategy.MaxInFlight).To(BeEquivalentTo(1))
-		Expect(rem.Spec.Strategy.Soak.Duration).To(Equal(time.Second))
-		Expect(rem.Spec.Strategy.Budget.MaxUnavailable.IntValue()).To(Equal(1))
-		Expect(rem.Spec.Waves).To(Equal([]int32{1, 2, 2}))
-		Expect(rem.Spec.Limits).To(ContainElements(
+		Expect(rem.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationManual))
+		Expect(rem.Spec.Plan.Strategy.MaxInFlight).To(BeEquivalentTo(1))
+		Expect(rem.Spec.Plan.Strategy.Soak.Duration).To(Equal(time.Second))
+		Expect(rem.Spec.Plan.Strategy.Budget.MaxUnavailable.IntValue()).To(Equal(1))
+		Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 2, 2}))
+		Expect(rem.Spec.Plan.Limits).To(ContainElements(
 			v1alpha1.AppliedLimit{Field: "mode", Asked: "Automatic", Allowed: "Manual", Flag: "--remediation-max-mode"},
 			v1alpha1.AppliedLimit{Field: "waves", Asked: "4 in one wave", Allowed: "2", Flag: "--remediation-max-wave"}))
 		limited := meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionLimited)
@@ -102,7 +102,7 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
 		Expect(suite.Policy(ctx, policy).Spec.Remediation.Mode).To(Equal(v1alpha1.RemediationAutomatic))
 		rem := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
-		Expect(rem.Spec.Strategy.Mode).To(Equal(v1alpha1.RemediationManual))
+		Expect(rem.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationManual))
 		for _, anybody := range []client.Client{ann, bob} {
 			Expect(anybody.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(MatchError(ContainSubstring("who has written it only the repository knows")))
 		}
@@ -119,11 +119,11 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 		}
 		Expect(ann.Create(ctx, fixture.Policy(policy, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, closed)))).To(Succeed())
 		before := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseHeld)
-		Expect(before.Spec.Strategy.Mode).To(Equal(v1alpha1.RemediationAutomatic))
+		Expect(before.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationAutomatic))
 
 		restartWith(ctx, "--remediation-max-mode=Manual")
 		after := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
-		Expect(after.Spec.Strategy.Mode).To(Equal(v1alpha1.RemediationManual))
+		Expect(after.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationManual))
 		Expect(suite.Get(ctx, before)).To(Succeed())
 		Expect(before.Status.Phase).To(Equal(v1alpha1.PhaseSuperseded))
 		Expect(before.Status.Reason).To(Equal(v1alpha1.ReasonAdministratorLimit))

@@ -105,7 +105,7 @@ var _ = Describe("The history of plans", func() {
 		plan := suite.Plans(ctx, policy.Name)[0]
 		Expect(lines).To(ContainElement(And(
 			ContainSubstring(`"object":"ConfigMap `+namespace+`/target","state":"Done"`),
-			ContainSubstring(`"plan":"`+plan.Name+`","revision":"`+plan.Spec.Policy.Revision+`"`),
+			ContainSubstring(`"plan":"`+plan.Name+`","revision":"`+plan.Spec.Plan.Policy.Revision+`"`),
 			ContainSubstring(`{"after":"good","before":"bad","path":"/data/state"}`))))
 	})
 })

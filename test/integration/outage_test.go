@@ -72,7 +72,7 @@ var _ = Describe("What says nothing of the fix", func() {
 		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationManual))
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAwaitingApproval)
-		slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Slices[0]}}
+		slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Plan.Slices[0]}}
 		Expect(suite.Get(ctx, slice)).To(Succeed())
 		Expect(suite.API.Delete(ctx, slice.DeepCopy())).To(Succeed())
 		reason := func() string {

@@ -170,7 +170,7 @@ var _ = Describe("An object that another tool manages", func() {
 		suite.AwaitEvent(ctx, "ManagedByOther", "late", ContainSubstring("Argo CD (application shop)"))
 		plans := suite.Plans(ctx, policy.Name)
 		Expect(plans).To(HaveLen(3))
-		Expect(plans[2].Spec.Targets).To(BeEquivalentTo(5))
+		Expect(plans[2].Spec.Plan.Targets).To(BeEquivalentTo(5))
 	})
 
 	It("is known by who applied it, though it bears no mark; the common instance label alone is none", func(ctx context.Context) {

@@ -148,6 +148,6 @@ var _ = Describe("The scan", func() {
 			g.Expect(suite.Plans(ctx, policy.Name)).To(HaveLen(2))
 		}).Should(Succeed())
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
-		Expect(rem.Spec.Targets).To(BeEquivalentTo(1))
+		Expect(rem.Spec.Plan.Targets).To(BeEquivalentTo(1))
 	})
 })

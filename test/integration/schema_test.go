@@ -63,9 +63,20 @@ var _ = Describe("The schema", func() {
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhasePreviewed)
 		// Patches, since the controller may still write the status of both.
 		planned := rem.DeepCopy()
-		rem.Spec.Targets++
-		Expect(suite.API.Patch(ctx, rem, client.MergeFrom(planned))).To(MatchError(ContainSubstring("a plan is immutable")))
-		slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Slices[0]}}
+		for name, change := range map[string]func(*v1alpha1.RemediationPlan){
+			"its count":                  func(p *v1alpha1.RemediationPlan) { p.Targets++ },
+			"its strategy":               func(p *v1alpha1.RemediationPlan) { p.Strategy.Mode = v1alpha1.RemediationAutomatic },
+			"its policy":                 func(p *v1alpha1.RemediationPlan) { p.Policy.UID = "another" },
+			"a field that it hadn't":     func(p *v1alpha1.RemediationPlan) { p.Stages = []v1alpha1.PlannedStage{{Name: "prod"}} },
+			"a field that it had before": func(p *v1alpha1.RemediationPlan) { p.Writable = 0 },
+		} {
+			changed := planned.DeepCopy()
+			change(&changed.Spec.Plan)
+			for _, who := range []client.Client{suite.API, suite.AsManager()} {
+				Expect(who.Patch(ctx, changed.DeepCopy(), client.MergeFrom(planned))).To(MatchError(ContainSubstring("a plan is immutable")), name)
+			}
+		}
+		slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Plan.Slices[0]}}
 		Expect(suite.Get(ctx, slice)).To(Succeed())
 		made := slice.DeepCopy()
 		Expect(made.Records).To(HaveLen(2))

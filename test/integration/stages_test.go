@@ -52,8 +52,8 @@ var _ = Describe("A rollout by stages", func() {
 		suite.CreatePolicy(ctx, policy)
 
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
-		Expect(rem.Spec.Waves).To(Equal([]int32{1, 2, 1, 2, 1, 1}))
-		Expect(rem.Spec.Stages).To(Equal([]v1alpha1.PlannedStage{
+		Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 2, 1, 2, 1, 1}))
+		Expect(rem.Spec.Plan.Stages).To(Equal([]v1alpha1.PlannedStage{
 			{Name: "staging"}, {Name: "prod", FirstWave: 2}, {Name: "others", FirstWave: 4}}))
 		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 8}))
 		Expect(writtenNamespaces(staging, prod, dev)).To(Equal([]string{staging, prod, dev}),
@@ -76,7 +76,7 @@ var _ = Describe("A rollout by stages", func() {
 		label(ctx, brave, "brave", "yes")
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		Expect(suite.RecordOf(ctx, rem, "target-2").PlannedWave).To(BeZero())
-		Expect(rem.Spec.Waves).To(Equal([]int32{1, 3}))
+		Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 3}))
 		Expect(patchedObjects(namespace)[0]).To(BeEquivalentTo(brave.UID), "the canary is written first")
 	})
 
@@ -91,7 +91,7 @@ var _ = Describe("A rollout by stages", func() {
 		Eventually(ctx, func() []string { return patchedObjects(namespace) }).Should(HaveLen(5))
 		var sizes []int32
 		for _, rem := range suite.Plans(ctx, policy.Name) {
-			sizes = append(sizes, rem.Spec.Targets)
+			sizes = append(sizes, rem.Spec.Plan.Targets)
 			if len(sizes) == 1 {
 				suite.AwaitEvent(ctx, "PlanMade", rem.Name, ContainSubstring("2 of 5 targets"))
 			}

@@ -111,9 +111,9 @@ var _ = Describe("Undoing a plan that has ended", func() {
 
 	It("is refused without the record of what was written", func(ctx context.Context) {
 		rem := mended(ctx, v1alpha1.AdmissionWarn)
-		Expect(suite.API.Delete(ctx, &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Slices[0]}})).To(Succeed())
+		Expect(suite.API.Delete(ctx, &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Plan.Slices[0]}})).To(Succeed())
 		_, stderr, code := evenkeel(ctx, "rollout", "undo", rem.Name)
 		Expect(code).To(Equal(3))
-		Expect(stderr).To(ContainSubstring("its slice " + rem.Spec.Slices[0] + " is gone"))
+		Expect(stderr).To(ContainSubstring("its slice " + rem.Spec.Plan.Slices[0] + " is gone"))
 	})
 })

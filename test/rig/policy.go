@@ -99,7 +99,7 @@ func (r *Rig) Plans(ctx context.Context, policy string) []v1alpha1.Remediation {
 	GinkgoHelper()
 	list := &v1alpha1.RemediationList{}
 	Expect(r.API.List(ctx, list)).To(Succeed())
-	plans := slices.DeleteFunc(list.Items, func(rem v1alpha1.Remediation) bool { return rem.Spec.Policy.Name != policy })
+	plans := slices.DeleteFunc(list.Items, func(rem v1alpha1.Remediation) bool { return rem.Spec.Plan.Policy.Name != policy })
 	slices.SortFunc(plans, func(a, b v1alpha1.Remediation) int {
 		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 	})
@@ -145,7 +145,7 @@ type Record struct {
 func (r *Rig) Records(ctx context.Context, rem *v1alpha1.Remediation) []Record {
 	GinkgoHelper()
 	var out []Record
-	for _, name := range rem.Spec.Slices {
+	for _, name := range rem.Spec.Plan.Slices {
 		slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		Expect(r.Get(ctx, slice)).To(Succeed())
 		for i, target := range slice.Targets {

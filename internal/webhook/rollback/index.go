@@ -90,7 +90,7 @@ func (x *index) refresh(ctx context.Context, reader client.Reader) error {
 // manager's, tells nothing.
 func targetsOf(ctx context.Context, reader client.Reader, plan *v1alpha1.Remediation) (map[place]sliceOf, error) {
 	places := map[place]sliceOf{}
-	for _, name := range plan.Spec.Slices {
+	for _, name := range plan.Spec.Plan.Slices {
 		slice := &v1alpha1.RemediationSlice{}
 		err := reader.Get(ctx, client.ObjectKey{Name: name}, slice)
 		if tellsNothing(err) != nil {

@@ -81,7 +81,7 @@ func world(t *testing.T, phase v1alpha1.RemediationPhase, rec v1alpha1.TargetRec
 	}
 	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.Remediation{}).Build()
 	own := seal.NewClient(api, &seal.Keeper{Reader: api, Writer: api, Namespace: "evenkeel-system"})
-	plan := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan", UID: "p1"}, Spec: v1alpha1.RemediationSpec{Slices: []string{"plan-0"}}}
+	plan := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan", UID: "p1"}, Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Slices: []string{"plan-0"}}}}
 	slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: "plan-0"},
 		Remediation: "plan", Targets: []v1alpha1.Target{{Object: target()}}}
 	ctx := context.Background()
