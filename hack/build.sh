@@ -4,4 +4,4 @@
 # Usage: hack/build.sh FILE VERSION
 set -euo pipefail
 cd "$(dirname "$0")/.."
-CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$2" -o "$1" ./cmd/evenkeel
+CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X evenkeel.dev/evenkeel/internal/version.version=$2" -o "$1" ./cmd/evenkeel

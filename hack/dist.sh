@@ -25,7 +25,7 @@ for platform in "$@"; do
 done
 
 pages=$(mktemp -d)
-SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) go run -ldflags "-X main.version=$version" ./cmd/evenkeel docs --format man "$pages"
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) go run -ldflags "-X evenkeel.dev/evenkeel/internal/version.version=$version" ./cmd/evenkeel docs --format man "$pages"
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$(git log -1 --format=%ct)" -C "$pages" -cf - . | gzip -n >"$out/evenkeel_man.tar.gz"
 rm -rf "$pages"
 echo "Built $out/evenkeel_man.tar.gz"

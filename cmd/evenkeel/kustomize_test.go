@@ -24,6 +24,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+const library = "../../policies"
+
 // kustomization is a folder with an overlay that generates the policies of the
 // folder beside it, and patches them.
 func kustomization(t *testing.T, path string) string {

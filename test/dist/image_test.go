@@ -54,7 +54,7 @@ func TestImageFilesAgree(t *testing.T) {
 			t.Errorf("ko builds with %s, and hack/build.sh doesn't", flag)
 		}
 	}
-	stripped, stamped := "-s -w", "-X main.version="
+	stripped, stamped := "-s -w", "-X evenkeel.dev/evenkeel/internal/version.version="
 	for _, flag := range []string{stripped, stamped} {
 		if !strings.Contains(script, flag) || !strings.Contains(strings.Join(ko.Builds[0].Ldflags, " "), flag) {
 			t.Errorf("hack/build.sh and ko don't both link with %s", flag)

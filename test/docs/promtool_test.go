@@ -61,7 +61,7 @@ func TestEveryMetricThatPeopleAreSentToExists(t *testing.T) {
 	for _, m := range metricName.FindAllString(read(t, "docs/reference/signals.md"), -1) {
 		known[m] = true
 	}
-	for _, pattern := range []string{"internal/*/*.go", "cmd/evenkeel/*.go", "docs/*.md", "docs/runbooks/*.md", "config/prometheus/*.yaml"} {
+	for _, pattern := range []string{"internal/*/*.go", "internal/*/*/*.go", "docs/*.md", "docs/runbooks/*.md", "config/prometheus/*.yaml"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: no files: %v", pattern, err)

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -89,4 +90,18 @@ func (t Tree) Path(file string) string {
 		return near
 	}
 	return onDisk
+}
+
+// Located names the files of a load's problems as the user sees them.
+func (t Tree) Located(err error) error {
+	var wrong *Error
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	seen := &Error{}
+	for _, problem := range wrong.Problems {
+		problem.File = t.Path(problem.File)
+		seen.Problems = append(seen.Problems, problem)
+	}
+	return fmt.Errorf("problems found: %d\n%w", len(seen.Problems), seen)
 }

@@ -1,0 +1,78 @@
+package authoring
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"evenkeel.dev/evenkeel/internal/cli/command"
+	"evenkeel.dev/evenkeel/internal/policy/krm"
+	"evenkeel.dev/evenkeel/internal/policy/source"
+)
+
+func newBuildCommand() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "build DIR|- [-o FILE]",
+		Short: "Print the policies of a directory as ClusterRegoPolicy objects",
+		Long: `Build reads every policy at and below DIR and prints it as a ClusterRegoPolicy,
+ready for kubectl apply. It reads strictly: when anything is wrong it prints all
+that is wrong as file:line: message, one a line, and ends with code 1.
+
+With - it is a KRM function, for kustomize and kpt: it reads a ResourceList, whose
+functionConfig names the directory, and prints it with the policies in it.`,
+		Example: `  evenkeel build policies | kubectl apply -f -
+  evenkeel build policies/security -o security.yaml
+  kustomize build --enable-alpha-plugins --enable-exec overlays/prod`,
+		SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := built(args[0], cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			if output == "" || output == "-" {
+				_, err = cmd.OutOrStdout().Write(text)
+			} else {
+				err = os.WriteFile(output, text, 0o644)
+			}
+			if err != nil {
+				return command.Exit(command.ExitFailure, fmt.Errorf("write the policies: %w", err))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write to (default: standard output)")
+	command.TakesDirectory(cmd)
+	return cmd
+}
+
+// built is what build prints.
+func built(dir string, stdin io.Reader) ([]byte, error) {
+	if dir != "-" {
+		return build(dir)
+	}
+	var list bytes.Buffer
+	if err := krm.Run(stdin, &list); err != nil {
+		return nil, command.Exit(command.ExitFailed, err)
+	}
+	return list.Bytes(), nil
+}
+
+func build(dir string) ([]byte, error) {
+	tree, err := source.Open(dir)
+	if err != nil {
+		return nil, command.Exit(command.ExitUsage, err)
+	}
+	policies, err := source.Load(tree.FS, tree.Root)
+	if err != nil {
+		return nil, command.Exit(command.ExitFailed, tree.Located(err))
+	}
+	text, err := source.Render(policies)
+	if err != nil {
+		return nil, command.Exit(command.ExitFailed, err)
+	}
+	return text, nil
+}

@@ -1,0 +1,128 @@
+package authoring
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"evenkeel.dev/evenkeel/internal/cli/command"
+	"evenkeel.dev/evenkeel/test/commandline"
+)
+
+// copied is one policy of the library with its shared library, changed.
+func copied(t *testing.T, changes ...string) string {
+	t.Helper()
+	top := t.TempDir()
+	for _, dir := range []string{"lib", "security/host_namespaces"} {
+		if err := os.CopyFS(filepath.Join(top, dir), os.DirFS(filepath.Join(commandline.Library, dir))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(top, "security/host_namespaces/host_namespaces.rego")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.NewReplacer(changes...).Replace(string(text))
+	if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return top
+}
+
+func TestBuildPrintsTheLibrary(t *testing.T) {
+	out, message, code := commandline.Invoke(t, newBuildCommand(), commandline.Library)
+	if code != 0 {
+		t.Fatalf("code %d: %s", code, message)
+	}
+	var names []string
+	for line := range strings.Lines(out) {
+		if name, found := strings.CutPrefix(line, "  name: "); found {
+			names = append(names, strings.TrimSpace(name))
+		}
+	}
+	want := []string{
+		"allowed-registries", "host-namespaces", "immutable-tags", "no-exec", "owner-labels",
+		"privileged-containers", "readonly-root-filesystem", "resource-limits", "run-as-nonroot",
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("policies (-want +got):\n%s", diff)
+	}
+}
+
+func TestBuildWritesTheSameToAFile(t *testing.T) {
+	printed, _, _ := commandline.Invoke(t, newBuildCommand(), commandline.Library)
+	file := filepath.Join(t.TempDir(), "policies.yaml")
+	if out, message, code := commandline.Invoke(t, newBuildCommand(), commandline.Library, "-o", file); code != 0 || out != "" {
+		t.Fatalf("code %d, output %q: %s", code, out, message)
+	}
+	written, err := os.ReadFile(file)
+	if err != nil || string(written) != printed {
+		t.Errorf("the file differs from the printed policies (%v)", err)
+	}
+}
+
+func TestBuildListsAllProblems(t *testing.T) {
+	top := copied(t, "# organizations:\n#   - platform-security\n", "", "severity: Critical", "severity: critical")
+	out, message, code := commandline.Invoke(t, newBuildCommand(), top)
+	file := filepath.Join(top, "security/host_namespaces/host_namespaces.rego")
+	want := "problems found: 2\n" +
+		file + `:1: organizations: the owner is missing, and the policy refuses requests or remediates: name the team that answers for the rule, which is told when it does harm` + "\n" +
+		file + `:14: custom.severity: "critical" isn't known: give one of Critical High Medium Low`
+	if code != command.ExitFailed || out != "" || message != want {
+		t.Errorf("code %d, output %q, message\n%s\nwant code 1 and\n%s", code, out, message, want)
+	}
+}
+
+func TestTestCountsInItsLastLine(t *testing.T) {
+	out, message, code := commandline.Invoke(t, newTestCommand(), filepath.Join(commandline.Library, "security/host_namespaces"))
+	if code != 0 || !strings.HasSuffix(out, "8 passed, 0 failed\n") {
+		t.Errorf("code %d (%s), output\n%s\nwant code 0 and 8 passed, 0 failed", code, message, out)
+	}
+}
+
+func TestTestPrintsWhatFailed(t *testing.T) {
+	top := copied(t, `"hostIPC": "IPC"`, `"hostIPC": "mail"`)
+	out, _, code := commandline.Invoke(t, newTestCommand(), top)
+	for _, part := range []string{
+		filepath.Join(top, "security/host_namespaces/examples.yaml") + ": a DaemonSet in three namespaces",
+		"expected: violations:", "the node's mail namespace",
+		filepath.Join(top, "security/host_namespaces/host_namespaces_test.rego:"),
+		"passed, 2 failed\n",
+	} {
+		if !strings.Contains(out, part) {
+			t.Errorf("output has no %q:\n%s", part, out)
+		}
+	}
+	if code != command.ExitFailed {
+		t.Errorf("code %d, want %d", code, command.ExitFailed)
+	}
+}
+
+func TestWrongUseEndsWithCodeTwo(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		args   []string
+		part   string
+	}{
+		"no directory":      {"it says what to give", nil, "0 arguments given: give one directory"},
+		"two directories":   {"one is taken", []string{commandline.Library, commandline.Library}, "2 arguments given"},
+		"an unknown flag":   {"with the usage", []string{commandline.Library, "--fast"}, "unknown flag: --fast"},
+		"a missing one":     {"the path is named", []string{"nowhere"}, "nowhere"},
+		"a file, not a dir": {"a common slip", []string{"build.go"}, "is a file"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			for _, cmd := range []*cobra.Command{newBuildCommand(), newTestCommand()} {
+				_, message, code := commandline.Invoke(t, cmd, tc.args...)
+				if code != command.ExitUsage || !strings.Contains(message, tc.part) {
+					t.Errorf("%s: %s: code %d, message %q, want code 2 and %q", cmd.Name(), tc.reason, code, message, tc.part)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,3 @@
+// Package authoring holds the commands for authors of policies: new, build, test, runbooks
+// and migrate. None of them asks a cluster. Start reading at Commands.
+package authoring

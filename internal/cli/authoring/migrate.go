@@ -1,0 +1,198 @@
+package authoring
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/cli/command"
+	"evenkeel.dev/evenkeel/internal/manifest"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
+	"evenkeel.dev/evenkeel/internal/policy/source"
+)
+
+// migrateOptions are the flags of migrate gatekeeper.
+type migrateOptions struct {
+	output                   string
+	force                    bool
+	owner, runbook, severity string
+}
+
+func newMigrateCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "migrate",
+		Short: "Turn the policies of another tool into Evenkeel's",
+		Long:  `Migrate reads what another tool enforces and writes policies that say the same.`,
+	}
+	command.TakesCommand(cmd)
+	cmd.AddCommand(newMigrateGatekeeperCommand())
+	return cmd
+}
+
+func newMigrateGatekeeperCommand() *cobra.Command {
+	o := &migrateOptions{}
+	cmd := &cobra.Command{
+		Use:   "gatekeeper PATH…|-",
+		Short: "Turn Gatekeeper's templates and constraints into policies",
+		Long: `Gatekeeper reads ConstraintTemplates and constraints from files, directories or
+standard input, and writes each constraint as a ClusterRegoPolicy with the same verdicts: one file
+a policy, or all on standard output. What can't be expressed is listed with what to do,
+and nothing of it is written.
+
+Severity, owner and runbook are required of a policy and unknown to Gatekeeper: the
+flags give them. It ends with code 0 when every constraint was migrated, with 1 when
+something needs work, with 2 when it was called wrongly, and with 3 when something
+couldn't be read or written.`,
+		Example: `  evenkeel migrate gatekeeper gatekeeper/ -o policies --owner platform-security
+  kubectl get constrainttemplates,constraints -o yaml | evenkeel migrate gatekeeper - > policies.yaml`,
+		Args: command.TakesPaths,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+	}
+	cmd.SetFlagErrorFunc(command.WronglyCalled)
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", "directory to write one file a policy to (default: all on standard output)")
+	cmd.Flags().BoolVar(&o.force, "force", false, "write over files that are there")
+	cmd.Flags().StringVar(&o.owner, "owner", "platform", "team that answers for the policies")
+	cmd.Flags().StringVar(&o.runbook, "runbook", "https://example.com/runbooks/NAME", "web address of their runbooks; NAME stands for the policy's name")
+	cmd.Flags().StringVar(&o.severity, "severity", "Medium", "how much a violation matters: Critical, High, Medium or Low")
+	return cmd
+}
+
+func (o *migrateOptions) run(cmd *cobra.Command, paths []string) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	documents, unread := manifest.Read(cmd.Context(), paths, cmd.InOrStdin(), manifest.Options{})
+	if err := cmd.Context().Err(); err != nil {
+		return command.Exit(command.ExitFailure, err)
+	}
+	items := gatekeeper.Migrate(documents, gatekeeper.Options{Owner: o.owner, Runbook: o.runbook, Severity: v1alpha1.Severity(o.severity)})
+	if err := o.write(cmd.OutOrStdout(), items); err != nil {
+		return err
+	}
+	if err := o.tell(cmd, items); err != nil {
+		return command.Exit(command.ExitFailure, err)
+	}
+	return verdictOf(items, unread)
+}
+
+func (o *migrateOptions) validate() error {
+	rank, err := command.SeverityRank(o.severity)
+	if err != nil {
+		return err
+	}
+	// The API spells it so, however it was typed.
+	o.severity = string([]v1alpha1.Severity{v1alpha1.SeverityCritical, v1alpha1.SeverityHigh, v1alpha1.SeverityMedium, v1alpha1.SeverityLow, v1alpha1.SeverityMedium}[rank])
+	if strings.TrimSpace(o.owner) == "" {
+		return command.Exit(command.ExitUsage, errors.New("--owner must name the team that answers for the policies"))
+	}
+	if !strings.HasPrefix(o.runbook, "https://") && !strings.HasPrefix(o.runbook, "http://") {
+		return command.Exit(command.ExitUsage, fmt.Errorf("--runbook %q must be a web address, for example https://example.com/runbooks/NAME", o.runbook))
+	}
+	return nil
+}
+
+// write writes the policies. Nothing is written when any file is in the way.
+func (o *migrateOptions) write(out io.Writer, items []gatekeeper.Item) error {
+	texts := map[string][]byte{}
+	var names []string
+	for _, item := range items {
+		if item.Policy == nil {
+			continue
+		}
+		text, err := source.Render([]*v1alpha1.ClusterRegoPolicy{item.Policy})
+		if err != nil {
+			return command.Exit(command.ExitFailure, err)
+		}
+		names = append(names, item.Policy.Name)
+		texts[item.Policy.Name] = text
+	}
+	if o.output == "" {
+		var all [][]byte
+		for _, name := range names {
+			all = append(all, texts[name])
+		}
+		if _, err := out.Write(bytes.Join(all, []byte("---\n"))); err != nil {
+			return command.Exit(command.ExitFailure, fmt.Errorf("write the policies: %w", err))
+		}
+		return nil
+	}
+	return o.writeFiles(names, texts)
+}
+
+func (o *migrateOptions) writeFiles(names []string, texts map[string][]byte) error {
+	place := func(name string) string { return filepath.Join(o.output, name+".yaml") }
+	for _, name := range names {
+		if _, err := os.Lstat(place(name)); !o.force && !errors.Is(err, fs.ErrNotExist) {
+			return command.Exit(command.ExitFailure, fmt.Errorf("%s is there already, so nothing was written: give another directory, or --force to write over it", place(name)))
+		}
+	}
+	if err := os.MkdirAll(o.output, 0o755); err != nil {
+		return command.Exit(command.ExitFailure, fmt.Errorf("make the directory of policies: %w", err))
+	}
+	for _, name := range names {
+		if err := os.WriteFile(place(name), texts[name], 0o644); err != nil {
+			return command.Exit(command.ExitFailure, fmt.Errorf("write policy %s: %w", name, err))
+		}
+	}
+	return nil
+}
+
+// tell prints what became of each object.
+func (o *migrateOptions) tell(cmd *cobra.Command, items []gatekeeper.Item) error {
+	out := cmd.ErrOrStderr()
+	if o.output != "" {
+		out = cmd.OutOrStdout()
+	}
+	counts := map[gatekeeper.State]int{}
+	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(table, "OBJECT\tSTATE\tPOLICY\tNOTES")
+	for _, item := range items {
+		counts[item.State]++
+		name := "-"
+		if item.Policy != nil {
+			name = item.Policy.Name
+		}
+		for i, note := range append([]string{}, item.Notes...) {
+			if i == 0 {
+				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", item.Object, item.State, name, note)
+				continue
+			}
+			fmt.Fprintf(table, "\t\t\t%s\n", note)
+		}
+		if len(item.Notes) == 0 {
+			fmt.Fprintf(table, "%s\t%s\t%s\t\n", item.Object, item.State, name)
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "%d migrated, %d need work, %d skipped\n", counts[gatekeeper.Migrated], counts[gatekeeper.NeedsWork], counts[gatekeeper.Skipped])
+	if !cmd.Flags().Changed("owner") || !cmd.Flags().Changed("runbook") || !cmd.Flags().Changed("severity") {
+		_, err = fmt.Fprintf(out, "Gatekeeper knows no owner, runbook and severity: the policies have %s, %s and %s. Give --owner, --runbook and --severity, or change them.\n", o.owner, o.runbook, o.severity)
+	}
+	return err
+}
+
+func verdictOf(items []gatekeeper.Item, unread error) error {
+	if unread != nil {
+		return command.Exit(command.ExitFailure, fmt.Errorf("not everything could be read:\n%w", unread))
+	}
+	if len(items) == 0 {
+		return command.Exit(command.ExitFailure, errors.New("nothing of Gatekeeper's was found: name files or directories with ConstraintTemplates and constraints"))
+	}
+	for _, item := range items {
+		if item.State == gatekeeper.NeedsWork {
+			return command.Exit(command.ExitFailed, errors.New("not everything could be migrated: see above"))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package authoring
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"evenkeel.dev/evenkeel/internal/cli/command"
+	"evenkeel.dev/evenkeel/internal/scaffold"
+)
+
+func newNewCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "new",
+		Short: "Begin something new: a policy",
+		Long:  `New makes the files to begin with, which work as they stand.`,
+	}
+	command.TakesCommand(cmd)
+	cmd.AddCommand(newNewPolicyCommand())
+	return cmd
+}
+
+// newPolicyOptions are the flags of new policy.
+type newPolicyOptions struct {
+	dir, kind, owner, runbook string
+	withFix                   bool
+}
+
+// AddFlags adds the flags with their defaults.
+func (o *newPolicyOptions) AddFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.dir, "dir", ".", "directory that the policy's own is made in, named for its category, for example policies/security")
+	f.StringVar(&o.kind, "kind", "Pod", "kind that the rule concerns: one of Kubernetes, or any as KIND.VERSION.GROUP; a rule on Pods covers every workload")
+	f.StringVar(&o.owner, "owner", "", "team that answers for the rule (default: a placeholder)")
+	f.StringVar(&o.runbook, "runbook", "", "web address that tells what to do about a violation (default: a placeholder)")
+	f.BoolVar(&o.withFix, "with-fix", false, "let the rule put right what it finds")
+}
+
+func newNewPolicyCommand() *cobra.Command {
+	opts := newPolicyOptions{}
+	cmd := &cobra.Command{
+		Use:   "policy NAME",
+		Short: "Make the directory of a new policy, which works as it stands",
+		Long: `Policy makes a directory with a small rule that works, its unit tests and its
+examples; comments lead through what to change. The words of NAME are joined by
+dashes: they name the ClusterRegoPolicy, and with underscores the directory. What is
+there already is never written over: then it ends with code 1.`,
+		Example: `  evenkeel new policy no-escalation --dir policies/security --owner team-shop
+  evenkeel new policy labelled-ingress --kind Ingress --with-fix
+  evenkeel new policy named-certificates --kind Certificate.v1.cert-manager.io`,
+		Args: command.TakesArguments(1, 1, "name of the policy"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return opts.run(cmd.OutOrStdout(), args[0])
+		},
+	}
+	cmd.SetFlagErrorFunc(command.WronglyCalled)
+	opts.AddFlags(cmd.Flags())
+	return cmd
+}
+
+func (o *newPolicyOptions) run(out io.Writer, name string) error {
+	kind, err := scaffold.Kind(o.kind)
+	if err != nil {
+		return command.Exit(command.ExitUsage, err)
+	}
+	wanted := scaffold.Options{Name: name, Dir: o.dir, Kind: kind, Owner: o.owner, Runbook: o.runbook, Fix: o.withFix}
+	var placeholders []string
+	if wanted.Owner == "" {
+		wanted.Owner = "team-example"
+		placeholders = append(placeholders, "the owner "+wanted.Owner)
+	}
+	if wanted.Runbook == "" {
+		wanted.Runbook = "https://example.com/runbooks/" + name
+		placeholders = append(placeholders, "the runbook "+wanted.Runbook)
+	}
+	made, err := scaffold.New(wanted)
+	if err != nil {
+		return command.Exit(command.ExitUsage, err)
+	}
+	paths, err := made.Write(o.dir)
+	if errors.Is(err, fs.ErrExist) {
+		return command.Exit(command.ExitFailed, err)
+	}
+	if err != nil {
+		return command.Exit(command.ExitFailure, err)
+	}
+	for _, path := range paths {
+		fmt.Fprintln(out, path)
+	}
+	dir := filepath.Join(o.dir, made.Dir)
+	_, err = fmt.Fprintf(out, "\nIt works as it stands. Change %s, and try it after each step:\n  evenkeel test %s\n  evenkeel build %s\n", paths[0], dir, dir)
+	if err == nil && len(placeholders) > 0 {
+		_, err = fmt.Fprintf(out, "In its METADATA, replace %s.\n", strings.Join(placeholders, " and "))
+	}
+	return err
+}

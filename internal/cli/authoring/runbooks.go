@@ -1,0 +1,57 @@
+package authoring
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"evenkeel.dev/evenkeel/internal/cli/command"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/source"
+	"evenkeel.dev/evenkeel/internal/policy/suite"
+)
+
+func newRunbooksCommand() *cobra.Command {
+	docs := policy.DefaultDocsURL
+	cmd := &cobra.Command{
+		Use:   "runbooks DIR OUT",
+		Short: "Write a page for each policy: what it refuses, why, and what to do",
+		Long: `Runbooks writes OUT/NAME.md for every policy at and below DIR, from its METADATA and
+its examples: what the policy asks for, objects that are refused with the messages
+that people get, the fix of each as a diff, and objects that pass. Publish them where
+related_resources of the METADATA leads to. Other files in OUT stay as they are.`,
+		Example: `  evenkeel runbooks policies docs/policies
+  evenkeel runbooks policies site/policies --docs-url https://wiki.example.com/evenkeel`,
+		SilenceUsage: true,
+		Args:         command.TakesArguments(2, 2, "directory of policies and one to write to"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			tree, err := source.Open(args[0])
+			if err != nil {
+				return command.Exit(command.ExitUsage, err)
+			}
+			policies, err := source.LoadLocated(tree.FS, tree.Root)
+			if err != nil {
+				return command.Exit(command.ExitFailed, tree.Located(err))
+			}
+			if err := os.MkdirAll(args[1], 0o755); err != nil {
+				return command.Exit(command.ExitFailure, err)
+			}
+			for _, p := range policies {
+				text, err := suite.Page(cmd.Context(), tree.FS, p, docs)
+				if err != nil {
+					return command.Exit(command.ExitFailed, err)
+				}
+				if err := os.WriteFile(filepath.Join(args[1], p.Definition.Name+".md"), text, 0o644); err != nil { //nolint:gosec // documentation is for everybody
+					return command.Exit(command.ExitFailure, fmt.Errorf("write the page of policy %s: %w", p.Definition.Name, err))
+				}
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%d pages written to %s\n", len(policies), args[1])
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&docs, "docs-url", docs, "address of Evenkeel's documentation, for links to it")
+	cmd.SetFlagErrorFunc(command.WronglyCalled)
+	return cmd
+}

@@ -1,0 +1,56 @@
+package connect
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+func TestAClusterWithoutEvenkeelIsToldApart(t *testing.T) {
+	group := v1alpha1.GroupVersion
+	cases := map[string]struct {
+		err  error
+		want bool
+	}{
+		"discovery doesn't find the group": {&apiutil.ErrResourceDiscoveryFailed{group: &meta.NoResourceMatchError{PartialResource: group.WithResource("")}}, true},
+		"the group lacks the kind":         {&meta.NoKindMatchError{GroupKind: group.WithKind("ClusterRegoPolicy").GroupKind()}, true},
+		"an object isn't there":            {apierrors.NewNotFound(group.WithResource("clusterregopolicies").GroupResource(), "a"), false},
+		"nobody answers":                   {errors.New("connection refused"), false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := Failure("list policies", fmt.Errorf("connect: %w", tc.err))
+			if got := strings.Contains(err.Error(), "kubectl apply -k config/crd"); got != tc.want {
+				t.Errorf("it says to install the kinds: %t, want %t: %v", got, tc.want, err)
+			}
+		})
+	}
+}
+
+func TestAWebhookThatDoesNotAnswerIsToldApart(t *testing.T) {
+	const unreached = `failed calling webhook %q: failed to call webhook: Post "https://localhost:9443/mutate/stamp?timeout=5s": connect: connection refused`
+	cases := map[string]struct {
+		err  error
+		want bool
+	}{
+		"Evenkeel's own":   {apierrors.NewInternalError(fmt.Errorf(unreached, "undo.evenkeel.dev")), true},
+		"somebody else's":  {apierrors.NewInternalError(fmt.Errorf(unreached, "check.example.com")), false},
+		"a refusal by it":  {apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("remediations").GroupResource(), "a", errors.New(`admission webhook "undo.evenkeel.dev" denied the request`)), false},
+		"nobody else does": {errors.New("connection refused"), false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := Failure("change remediation a", tc.err)
+			if got := strings.Contains(err.Error(), "evenkeel doctor"); got != tc.want {
+				t.Errorf("it leads to the doctor: %t, want %t: %v", got, tc.want, err)
+			}
+		})
+	}
+}

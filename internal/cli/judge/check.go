@@ -1,0 +1,169 @@
+package judge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/check"
+	"evenkeel.dev/evenkeel/internal/check/format"
+	"evenkeel.dev/evenkeel/internal/cli/command"
+	"evenkeel.dev/evenkeel/internal/cli/connect"
+	"evenkeel.dev/evenkeel/internal/cli/terminal"
+	"evenkeel.dev/evenkeel/internal/manifest"
+	"evenkeel.dev/evenkeel/internal/version"
+)
+
+// collectAt lets a check, which is short, collect garbage seldom; a memory limit
+// (GOMEMLIMIT) still holds.
+const collectAt = 400
+
+// checkOptions are the flags of check.
+type checkOptions struct {
+	policies  policyChoice
+	namespace string
+	output    string
+	failOn    string
+	diff      bool
+}
+
+func newCheckCommand() *cobra.Command {
+	o := &checkOptions{}
+	cmd := &cobra.Command{
+		Use:   "check PATH…|-",
+		Short: "Judge manifests by policies, as admission would",
+		Long: `Check judges the objects in files, in directories and on standard input by the
+library of policies in the binary, by those that -p names, or with --cluster by
+those in force in a cluster. It finds what admission would find: the engine is the
+same, Namespaces among the manifests are known to the policies, and
+Waivers among them waive until they expire.
+
+It ends with code 0 when nothing was found, with 1 when a policy that denies or
+warns is violated (see --fail-on), with 2 when it was called wrongly, and with 3
+when something couldn't be read or judged; what could be is still reported.`,
+		Example: `  evenkeel check deploy/
+  kustomize build overlays/prod | evenkeel check -
+  helm template shop ./chart | evenkeel check -n shop -p policies -
+  evenkeel check --cluster -o sarif deploy/ > evenkeel.sarif`,
+		SilenceUsage: true,
+		RunE:         func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+	}
+	cmd.SetFlagErrorFunc(command.WronglyCalled)
+	cmd.Args = command.TakesPaths
+	o.policies.connection = connect.TakesCluster(cmd)
+	o.policies.AddFlags(cmd.Flags())
+	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "the namespace of objects that name none")
+	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "one of "+strings.Join(format.Names(), ", "))
+	cmd.Flags().BoolVar(&o.diff, "diff", false, "show each fix that is proven to cure, as a diff")
+	cmd.Flags().StringVar(&o.failOn, "fail-on", "warn", "the mildest admission action whose violations end with code 1: deny, warn, audit or never")
+	return cmd
+}
+
+func (o *checkOptions) validate() error {
+	if !slices.Contains(format.Names(), o.output) {
+		return command.Exit(command.ExitUsage, fmt.Errorf("-o %q isn't known: give one of %s", o.output, strings.Join(format.Names(), ", ")))
+	}
+	if _, err := failsOn(o.failOn); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
+	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
+	documents, unread := manifest.Read(ctx, paths, cmd.InOrStdin(), manifest.Options{
+		Skipped: func(p manifest.Problem) { fmt.Fprintf(stderr, "skipped %s\n", p) },
+	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if len(documents) == 0 && unread == nil {
+		unread = errors.New("no Kubernetes object was found: name files, or directories with .yaml, .yml or .json files")
+	}
+	report, err := o.judge(ctx, stderr, documents)
+	if err != nil {
+		return err
+	}
+	out := terminal.NewScreen(cmd.OutOrStdout())
+	if err := format.Write(out.Out, o.output, report, format.Options{Style: out.Style, Version: version.String()}); err != nil {
+		return command.Exit(command.ExitFailure, fmt.Errorf("write the report: %w", err))
+	}
+	return o.verdict(report, unread)
+}
+
+// judge judges the documents. The waivers among them waive too.
+func (o *checkOptions) judge(ctx context.Context, stderr io.Writer, documents []manifest.Document) (*check.Report, error) {
+	among := &policySet{}
+	if err := among.addDocuments(documents, o.namespace); err != nil {
+		return nil, err
+	}
+	snapshot, err := o.policies.load(ctx, among.waivers...)
+	if err != nil {
+		return nil, err
+	}
+	subjects := check.Of(documents, o.namespace, o.policies.namespaces)
+	done, stop := terminal.NewProgress(stderr).Count(len(subjects), "objects judged")
+	defer stop()
+	return check.Run(ctx, snapshot, check.Each(subjects), check.Options{
+		Now: time.Now(), Fix: o.diff, Clean: o.output == format.JUnit, Judged: done,
+	})
+}
+
+// verdict is how the command ends.
+func (o *checkOptions) verdict(report *check.Report, unread error) error {
+	if unread != nil {
+		return command.Exit(command.ExitFailure, fmt.Errorf("not everything could be read:\n%w", unread))
+	}
+	if n := report.Summary().Errors; n > 0 {
+		return command.Exit(command.ExitFailure, fmt.Errorf("not everything could be judged: errors: %d, see the report%s", n, unknownNamespaces(report)))
+	}
+	fails, err := failsOn(o.failOn)
+	if err != nil {
+		return err
+	}
+	for i := range report.Results {
+		r := &report.Results[i]
+		if len(r.Violations) > 0 && r.Waived == nil && slices.Contains(fails, r.Policy.Spec.Admission.Action) {
+			return command.Exit(command.ExitFailed, errors.New("policies are violated: see the report"))
+		}
+	}
+	return nil
+}
+
+// unknownNamespaces says how to make namespaces known that a policy selects by
+// their labels.
+func unknownNamespaces(report *check.Report) string {
+	for i := range report.Results {
+		r := &report.Results[i]
+		if r.Err != nil && r.Policy.Spec.Match.NamespaceSelector != nil && r.Namespace == nil && r.File != "" {
+			return "; a policy that selects namespaces by label needs to see them: give their manifests too, or --cluster"
+		}
+	}
+	return ""
+}
+
+// failsOn are the admission actions whose violations fail a check.
+func failsOn(mildest string) ([]v1alpha1.AdmissionAction, error) {
+	order := []v1alpha1.AdmissionAction{v1alpha1.AdmissionDeny, v1alpha1.AdmissionWarn, v1alpha1.AdmissionAudit}
+	for i, action := range order {
+		if strings.EqualFold(mildest, string(action)) {
+			return order[:i+1], nil
+		}
+	}
+	if strings.EqualFold(mildest, "never") {
+		return nil, nil
+	}
+	return nil, command.Exit(command.ExitUsage, fmt.Errorf("--fail-on %q isn't known: give deny, warn, audit or never", mildest))
+}

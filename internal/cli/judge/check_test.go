@@ -1,0 +1,191 @@
+package judge
+
+import (
+	"encoding/json"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"evenkeel.dev/evenkeel/internal/check"
+	"evenkeel.dev/evenkeel/internal/cli/authoring"
+	"evenkeel.dev/evenkeel/internal/cli/command"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/suite"
+	"evenkeel.dev/evenkeel/policies"
+	"evenkeel.dev/evenkeel/test/commandline"
+)
+
+const privilegedPod = `apiVersion: v1
+kind: Pod
+metadata: {name: debug, namespace: shop}
+spec:
+  containers:
+  - name: shell
+    image: registry.example.com/shell:1.0.0
+    securityContext:
+      privileged: yes
+`
+
+func TestCheckEndsWithTheCodeOfWhatItFound(t *testing.T) {
+	dir := commandline.Folder(t, map[string]string{
+		"bad.yaml":                     privilegedPod,
+		"good.yaml":                    strings.Replace(privilegedPod, "yes", "no", 1),
+		"broken/bad.yaml":              privilegedPod,
+		"broken/twice.yaml":            "apiVersion: v1\nkind: Pod\nkind: Pod\n",
+		"mixed/good.yaml":              strings.Replace(privilegedPod, "yes", "no", 1),
+		"mixed/values.yaml":            "replicas: 3\n",
+		"mixed/kustomization.yaml":     "resources: [good.yaml]\n",
+		"mixed/.hidden/bad.yaml":       privilegedPod,
+		"mixed/chart/Chart.yaml":       "apiVersion: v2\nname: c\n",
+		"mixed/chart/templates/a.yaml": "{{ .Values }}",
+		"mixed/notes.txt":              "no manifest",
+		"waived/pod.yaml": privilegedPod + `---
+apiVersion: evenkeel.dev/v1alpha1
+kind: Waiver
+metadata: {name: legacy, namespace: shop}
+spec: {policies: [privileged-containers], match: {}, reason: debugging, expirationTime: "2999-01-01T00:00:00Z"}
+`,
+		"waived/expired.yaml": "",
+		"empty/readme.md":     "",
+		"waivers/e.yaml":      "apiVersion: evenkeel.dev/v1alpha1\nkind: Waiver\nmetadata: {name: a}\nspec: {polices: [x]}\n",
+	})
+	at := func(name string) string { return filepath.Join(dir, name) }
+	only := []string{"--only", "privileged-containers"}
+	tests := map[string]struct {
+		args []string
+		code int
+		// says is part of the output or the message.
+		says []string
+	}{
+		"clean":                        {[]string{at("good.yaml")}, 0, []string{"1 object, 0 violations"}},
+		"a violation":                  {[]string{at("bad.yaml")}, command.ExitFailed, []string{"bad.yaml:9  Critical  privileged-containers", "policies are violated"}},
+		"a directory and a file of it": {[]string{dir + "/mixed", at("mixed/good.yaml")}, 0, []string{"1 object, 0 violations", "skipped", "helm template", "kustomize build", "values.yaml:1: it isn't a Kubernetes object"}},
+		"what can't be read":           {[]string{at("broken")}, command.ExitFailure, []string{"twice.yaml:3: it isn't valid YAML", "1 violation (1 Critical)"}},
+		"what isn't there":             {[]string{at("nowhere")}, command.ExitFailure, []string{"nowhere: it can't be read: no such file"}},
+		"nothing at all":               {[]string{at("empty")}, command.ExitFailure, []string{"no Kubernetes object was found"}},
+		"a waiver beside it":           {[]string{at("waived")}, 0, []string{"waived by Waiver shop/legacy until 2999", "1 waived"}},
+		"a misspelt waiver":            {[]string{at("waivers")}, command.ExitFailure, []string{"e.yaml:1:", `unknown field "spec.polices"`}},
+		"never failing":                {[]string{at("bad.yaml"), "--fail-on", "never"}, 0, []string{"1 violation"}},
+		"below the severity":           {[]string{at("bad.yaml"), "--severity", "high", "--fail-on", "deny"}, command.ExitFailed, nil},
+		"no path":                      {nil, command.ExitUsage, []string{"no PATH given"}},
+		"an unknown format":            {[]string{at("bad.yaml"), "-o", "xml"}, command.ExitUsage, []string{"give one of github, json"}},
+		"an unknown word to fail on":   {[]string{at("bad.yaml"), "--fail-on", "x"}, command.ExitUsage, []string{"deny, warn, audit or never"}},
+		"an unknown severity":          {[]string{at("bad.yaml"), "--severity", "x"}, command.ExitUsage, []string{"Critical, High, Medium or Low"}},
+		"a policy that isn't there":    {[]string{at("bad.yaml"), "--skip", "x"}, command.ExitUsage, []string{"there is no policy", "privileged-containers"}},
+		"no policy left":               {[]string{at("bad.yaml"), "--skip", "privileged-containers"}, command.ExitUsage, []string{"no policy is left"}},
+		"policies from nowhere":        {[]string{at("bad.yaml"), "-p", at("nowhere")}, command.ExitUsage, []string{"doesn't exist"}},
+		"no policy in a directory":     {[]string{at("bad.yaml"), "-p", at("mixed")}, command.ExitUsage, []string{"it holds no policy"}},
+		"two sources at once":          {[]string{at("bad.yaml"), "-p", commandline.Library, "--cluster"}, command.ExitUsage, []string{"exclude each other"}},
+		"policies from a directory":    {[]string{at("bad.yaml"), "-p", commandline.Library + "/security"}, command.ExitFailed, []string{"privileged-containers"}},
+		"a policy given twice":         {[]string{at("bad.yaml"), "-p", commandline.Library, "-p", commandline.Library + "/security"}, command.ExitUsage, []string{"two policies are named"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			out, message, code := commandline.Invoke(t, newCheckCommand(), append(tc.args, only...)...)
+			if code != tc.code {
+				t.Errorf("code %d, want %d: %s\n%s", code, tc.code, message, out)
+			}
+			for _, part := range tc.says {
+				if !strings.Contains(out+message, part) {
+					t.Errorf("nothing says %q:\n%s\n%s", part, out, message)
+				}
+			}
+		})
+	}
+}
+
+func TestCheckReadsPoliciesAsBuildWritesThem(t *testing.T) {
+	built, message, code := commandline.Invoke(t, commandline.Named(t, authoring.Commands(), "build"), commandline.Library)
+	if code != 0 {
+		t.Fatal(message)
+	}
+	dir := commandline.Folder(t, map[string]string{"policies.yaml": built, "pod.yaml": privilegedPod})
+	of := func(args ...string) any {
+		out, message, code := commandline.Invoke(t, newCheckCommand(), append(args, "-o", "json", filepath.Join(dir, "pod.yaml"))...)
+		if code != command.ExitFailed {
+			t.Fatalf("code %d: %s", code, message)
+		}
+		var report struct{ Results any }
+		if err := json.Unmarshal([]byte(out), &report); err != nil {
+			t.Fatal(err)
+		}
+		return report.Results
+	}
+	embedded := of()
+	if diff := cmp.Diff(embedded, of("-p", filepath.Join(dir, "policies.yaml"))); diff != "" {
+		t.Errorf("the library in the binary and what build writes differ:\n%s", diff)
+	}
+	if diff := cmp.Diff(embedded, of("-p", commandline.Library)); diff != "" {
+		t.Errorf("the library in the binary and its directory differ:\n%s", diff)
+	}
+}
+
+// TestCheckJudgesTheLibrarysExamplesAsAdmission asks for each example's creation,
+// as the webhook does, and checks it as a manifest.
+func TestCheckJudgesTheLibrarysExamplesAsAdmission(t *testing.T) {
+	snapshot, err := (&policyChoice{}).load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
+	tried, violations := 0, 0
+	for _, example := range libraryExamples(t) {
+		object := example.Object
+		if object == nil || example.Operation == policy.Delete || example.NamespaceObject != nil {
+			continue
+		}
+		tried++
+		admission := policy.NewAudit(object, nil, now)
+		admission.Audit = false
+		admission.UserInfo = policy.UserInfo{Username: "jane"}
+		want := map[string][]policy.Violation{}
+		for _, r := range snapshot.Evaluate(t.Context(), admission) {
+			if len(r.Violations)+len(r.Warnings) > 0 || r.Err != nil {
+				want[r.Policy] = append(r.Violations, r.Warnings...)
+			}
+		}
+		report, err := check.Run(t.Context(), snapshot, check.Each([]check.Subject{{Object: object}}), check.Options{Now: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string][]policy.Violation{}
+		for _, r := range report.Results {
+			got[r.Policy.Name] = append(r.Violations, r.Warnings...)
+			violations += len(r.Violations)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-admission +check):\n%s", example.Name, diff)
+		}
+	}
+	if tried < 20 || violations < 20 {
+		t.Errorf("%d examples with %d violations prove little", tried, violations)
+	}
+}
+
+func libraryExamples(t *testing.T) []suite.Example {
+	t.Helper()
+	var all []suite.Example
+	err := fs.WalkDir(policies.FS, ".", func(at string, _ fs.DirEntry, err error) error {
+		if err != nil || path.Base(at) != suite.ExamplesFile {
+			return err
+		}
+		text, err := fs.ReadFile(policies.FS, at)
+		if err != nil {
+			return err
+		}
+		var examples []suite.Example
+		err = yaml.Unmarshal(text, &examples)
+		all = append(all, examples...)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}

@@ -1,0 +1,146 @@
+package judge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/cli/command"
+	"evenkeel.dev/evenkeel/internal/cli/connect"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/policy/source"
+	"evenkeel.dev/evenkeel/policies"
+)
+
+// policyChoice says by which policies a command judges: those of the library in
+// the binary, unless directories, files or the cluster are named.
+type policyChoice struct {
+	paths      []string
+	cluster    bool
+	only, skip []string
+	severity   string
+	// connection is where --cluster reads; the command's own connection flags.
+	connection *connect.Flags
+	// namespaces are those of the cluster by name, once load has asked it.
+	namespaces map[string]map[string]any
+}
+
+// AddFlags adds the flags with their defaults.
+func (c *policyChoice) AddFlags(f *pflag.FlagSet) {
+	f.StringArrayVarP(&c.paths, "policy", "p", nil, "a directory of policies in Rego, or a file or directory of YAML with ClusterRegoPolicy, Waiver and ClusterWaiver objects; may be given many times (default: the library in the binary)")
+	f.BoolVar(&c.cluster, "cluster", false, "take the policies and waivers that are in force in the cluster")
+	f.StringSliceVar(&c.only, "only", nil, "ask these policies only, by name")
+	f.StringSliceVar(&c.skip, "skip", nil, "leave these policies out, by name")
+	f.StringVar(&c.severity, "severity", "", "ask policies of this severity or above only: Critical, High, Medium or Low")
+}
+
+// policySet is what a choice comes to.
+type policySet struct {
+	policies []*v1alpha1.ClusterRegoPolicy
+	waivers  []v1alpha1.AnyWaiver
+	// namespaces are those of the cluster, by name, where it was asked.
+	namespaces map[string]map[string]any
+}
+
+// load reads the policies that the flags choose and puts them in force, with the
+// waivers that come with them and further ones.
+func (c *policyChoice) load(ctx context.Context, further ...v1alpha1.AnyWaiver) (*catalog.Snapshot, error) {
+	set, err := c.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.namespaces = set.namespaces
+	set.waivers = append(set.waivers, further...)
+	return c.enforce(set)
+}
+
+// read reads the policies that the flags choose.
+func (c *policyChoice) read(ctx context.Context) (*policySet, error) {
+	if c.cluster && len(c.paths) > 0 {
+		return nil, command.Exit(command.ExitUsage, errors.New("--cluster and --policy exclude each other: give one of them"))
+	}
+	set := &policySet{}
+	var err error
+	switch {
+	case c.cluster:
+		err = set.addCluster(ctx, c.connection)
+	case len(c.paths) > 0:
+		for _, path := range c.paths {
+			if err = set.addPath(ctx, path); err != nil {
+				break
+			}
+		}
+	default:
+		var shipped []*v1alpha1.ClusterRegoPolicy
+		shipped, err = source.Load(policies.FS, ".")
+		set.add(shipped...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return set, c.filter(set)
+}
+
+// filter takes out the policies that aren't asked for.
+func (c *policyChoice) filter(set *policySet) error {
+	seen := map[string]bool{}
+	for _, p := range set.policies {
+		if seen[p.Name] {
+			return command.Exit(command.ExitUsage, fmt.Errorf("two policies are named %q: leave one of them out", p.Name))
+		}
+		seen[p.Name] = true
+	}
+	for _, name := range slices.Concat(c.only, c.skip) {
+		if !seen[name] {
+			return command.Exit(command.ExitUsage, fmt.Errorf("there is no policy %q: there are %s", name, strings.Join(sortedNames(set.policies), ", ")))
+		}
+	}
+	least, err := command.SeverityRank(c.severity)
+	if err != nil {
+		return err
+	}
+	set.policies = slices.DeleteFunc(set.policies, func(p *v1alpha1.ClusterRegoPolicy) bool {
+		rank, _ := command.SeverityRank(string(p.Spec.Severity))
+		return slices.Contains(c.skip, p.Name) || rank > least || len(c.only) > 0 && !slices.Contains(c.only, p.Name)
+	})
+	if len(set.policies) == 0 {
+		return command.Exit(command.ExitUsage, errors.New("no policy is left to judge by: loosen --only, --skip or --severity"))
+	}
+	return nil
+}
+
+func sortedNames(policies []*v1alpha1.ClusterRegoPolicy) []string {
+	names := make([]string, len(policies))
+	for i, p := range policies {
+		names[i] = p.Name
+	}
+	slices.Sort(names)
+	return names
+}
+
+// enforce compiles the policies.
+func (c *policyChoice) enforce(set *policySet) (*catalog.Snapshot, error) {
+	force := catalog.New(catalog.Options{})
+	var errs []error
+	for _, p := range set.policies {
+		if err := force.Set(p); err != nil {
+			errs = append(errs, fmt.Errorf("policy %s: %w", p.Name, err))
+		}
+	}
+	for _, w := range set.waivers {
+		if err := force.SetWaiver(w); err != nil {
+			errs = append(errs, fmt.Errorf("waiver %s: %w", client.ObjectKeyFromObject(w), err))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, command.Exit(command.ExitFailure, err)
+	}
+	force.MarkComplete()
+	return force.Snapshot(), nil
+}

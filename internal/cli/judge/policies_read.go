@@ -1,0 +1,168 @@
+package judge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kjson "sigs.k8s.io/json"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/cli/command"
+	"evenkeel.dev/evenkeel/internal/cli/connect"
+	"evenkeel.dev/evenkeel/internal/manifest"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/policy/source"
+)
+
+// addPath adds the policies of a directory of Rego, or the policies and
+// Waiver objects of YAML.
+func (s *policySet) addPath(ctx context.Context, path string) error {
+	rego, err := holdsRego(path)
+	if err != nil {
+		return command.Exit(command.ExitUsage, fmt.Errorf("--policy: %w", err))
+	}
+	if rego {
+		return s.addRego(path)
+	}
+	documents, err := manifest.Read(ctx, []string{path}, nil, manifest.Options{})
+	if err != nil {
+		return command.Exit(command.ExitFailure, err)
+	}
+	before := len(s.policies) + len(s.waivers)
+	if err := s.addDocuments(documents, "default"); err != nil {
+		return err
+	}
+	if len(s.policies)+len(s.waivers) == before {
+		return command.Exit(command.ExitUsage, fmt.Errorf("--policy %s: it holds no policy: give a directory of Rego, or of ClusterRegoPolicy objects as evenkeel build writes them", path))
+	}
+	return nil
+}
+
+// holdsRego says that a path leads to Rego.
+func holdsRego(path string) (found bool, err error) {
+	err = filepath.WalkDir(path, func(at string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && at != path && strings.HasPrefix(entry.Name(), "."):
+			return fs.SkipDir
+		case strings.HasSuffix(at, ".rego"):
+			found = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if errors.Is(err, os.ErrNotExist) {
+		return false, fmt.Errorf("%s doesn't exist: give a directory of policies", path)
+	}
+	return found, err
+}
+
+func (s *policySet) addRego(dir string) error {
+	tree, err := source.Open(dir)
+	if err != nil {
+		return command.Exit(command.ExitUsage, err)
+	}
+	loaded, err := source.Load(tree.FS, tree.Root)
+	if err != nil {
+		return command.Exit(command.ExitFailure, tree.Located(err))
+	}
+	s.add(loaded...)
+	return nil
+}
+
+// add adds policies, with what is absent resolved: they are read, never written.
+func (s *policySet) add(policies ...*v1alpha1.ClusterRegoPolicy) {
+	for _, p := range policies {
+		p.SetDefaults()
+	}
+	s.policies = append(s.policies, policies...)
+}
+
+// addDocuments adds the policies among the objects, and the waivers: one
+// without a namespace is in the one given.
+func (s *policySet) addDocuments(documents []manifest.Document, namespace string) error {
+	var wrong []manifest.Problem
+	for i := range documents {
+		d := &documents[i]
+		if d.Object["apiVersion"] != v1alpha1.GroupVersion.String() {
+			continue
+		}
+		var err error
+		switch d.Object["kind"] {
+		case "ClusterRegoPolicy":
+			p := &v1alpha1.ClusterRegoPolicy{}
+			if err = strictly(d.Object, p); err == nil {
+				s.add(p)
+			}
+		case "Waiver":
+			err = s.addWaiver(d, &v1alpha1.Waiver{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}})
+		case "ClusterWaiver":
+			err = s.addWaiver(d, &v1alpha1.ClusterWaiver{})
+		}
+		if err != nil {
+			wrong = append(wrong, manifest.Problem{File: d.File, Line: d.Line, Message: err.Error()})
+		}
+	}
+	if len(wrong) > 0 {
+		return command.Exit(command.ExitFailure, &manifest.Error{Problems: wrong})
+	}
+	return nil
+}
+
+func (s *policySet) addWaiver(d *manifest.Document, w v1alpha1.AnyWaiver) error {
+	if err := strictly(d.Object, w); err != nil {
+		return err
+	}
+	s.waivers = append(s.waivers, w)
+	return nil
+}
+
+// strictly reads an object into its type; an unknown field is an error.
+func strictly(object map[string]any, into any) error {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	unknown, err := kjson.UnmarshalStrict(text, into)
+	return errors.Join(append(unknown, err)...)
+}
+
+// addCluster adds what is in force in the cluster, with its namespaces.
+func (s *policySet) addCluster(ctx context.Context, flags *connect.Flags) error {
+	c, err := flags.Client()
+	if err != nil {
+		return err
+	}
+	policies := &v1alpha1.ClusterRegoPolicyList{}
+	if err := c.List(ctx, policies); err != nil {
+		return connect.Failure("list policies", err)
+	}
+	waivers, err := catalog.ListWaivers(ctx, c)
+	if err != nil {
+		return connect.Failure("read what is waived", err)
+	}
+	namespaces := &unstructured.UnstructuredList{}
+	namespaces.SetAPIVersion("v1")
+	namespaces.SetKind("NamespaceList")
+	if err := c.List(ctx, namespaces); err != nil {
+		return connect.Failure("list namespaces", err)
+	}
+	for i := range policies.Items {
+		s.add(&policies.Items[i])
+	}
+	s.waivers = append(s.waivers, waivers...)
+	s.namespaces = map[string]map[string]any{}
+	for i := range namespaces.Items {
+		s.namespaces[namespaces.Items[i].GetName()] = namespaces.Items[i].Object
+	}
+	return nil
+}

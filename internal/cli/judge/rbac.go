@@ -1,0 +1,181 @@
+package judge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/restmapper"
+	"sigs.k8s.io/yaml"
+
+	"evenkeel.dev/evenkeel/internal/cli/command"
+	"evenkeel.dev/evenkeel/internal/cli/connect"
+	"evenkeel.dev/evenkeel/internal/rights"
+)
+
+// defaultController is the ServiceAccount that config/ runs the controller as.
+const defaultController = "evenkeel-system/evenkeel"
+
+// rbacOptions are the flags of rbac.
+type rbacOptions struct {
+	policies   policyChoice
+	name       string
+	existing   bool
+	controller string
+	offline    bool
+}
+
+func newRBACCommand() *cobra.Command {
+	o := &rbacOptions{}
+	cmd := &cobra.Command{
+		Use:   "rbac",
+		Short: "Print the least ClusterRoles that the controller needs for a set of policies",
+		Long: `RBAC prints what the controller must be allowed for the policies: to read and watch
+the kinds that they match, and, for each that is to mend anything, to carry out its
+spec.remediation.allowedActions. The roles carry the labels by which the
+controller's own roles take them up: once they are applied, the rights are there.
+
+The names of resources come from the cluster that the kubeconfig names. Where none
+answers, or with --offline, those of Kubernetes' own kinds are known, and those of
+others are guessed, which a comment says.
+
+It ends with code 0 when it has printed the roles, with --existing with 1 when some
+right is missing, with 2 when it was called wrongly, and with 3 when it couldn't do
+its work.`,
+		Example: `  evenkeel rbac -p policies > roles.yaml
+  evenkeel rbac --cluster | kubectl apply -f -
+  evenkeel rbac --cluster --existing`,
+		Args: command.TakesArguments(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	cmd.SetFlagErrorFunc(command.WronglyCalled)
+	o.policies.connection = connect.TakesCluster(cmd)
+	o.policies.AddFlags(cmd.Flags())
+	f := cmd.Flags()
+	f.StringVar(&o.name, "name", "evenkeel-policies", "what the names of the roles begin with")
+	f.BoolVar(&o.existing, "existing", false, "print only what the controller lacks, by asking the cluster")
+	f.StringVar(&o.controller, "as-controller", defaultController, "the controller's ServiceAccount, as NAMESPACE/NAME")
+	f.BoolVar(&o.offline, "offline", false, "ask no cluster")
+	return cmd
+}
+
+func (o *rbacOptions) run(cmd *cobra.Command) error {
+	if o.offline && (o.existing || o.policies.cluster) {
+		return command.Exit(command.ExitUsage, errors.New("--offline asks no cluster, which --existing and --cluster need: leave one of them out"))
+	}
+	account, err := accountNamed(o.controller)
+	if err != nil {
+		return err
+	}
+	snapshot, err := o.policies.load(cmd.Context())
+	if err != nil {
+		return err
+	}
+	resources, err := o.resources(cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	least, err := rights.LeastFor(snapshot.Policies(), resources)
+	if err != nil {
+		return command.Exit(command.ExitFailure, err)
+	}
+	if !o.existing {
+		return printRoles(cmd.OutOrStdout(), least, o.name)
+	}
+	return o.printLacking(cmd, least, account)
+}
+
+// printLacking prints the part of the roles that the controller hasn't got.
+func (o *rbacOptions) printLacking(cmd *cobra.Command, least *rights.Least, account types.NamespacedName) error {
+	least, err := o.lacking(cmd.Context(), least, account)
+	if err != nil {
+		return err
+	}
+	if len(least.Roles(o.name)) == 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "nothing is missing: %s may do all that the policies need\n", account)
+		return nil
+	}
+	if err := printRoles(cmd.OutOrStdout(), least, o.name); err != nil {
+		return err
+	}
+	return command.Exit(command.ExitFailed, fmt.Errorf("ServiceAccount %s lacks rights: apply the roles above", account))
+}
+
+// resources asks the cluster for the names of resources, where one answers.
+func (o *rbacOptions) resources(stderr io.Writer) (rights.Resources, error) {
+	if o.offline {
+		return rights.BuiltIn(), nil
+	}
+	_, kinds, err := o.policies.connection.Untyped()
+	if err == nil {
+		_, err = kinds.ServerGroups()
+	}
+	if err != nil && (o.existing || o.policies.cluster) {
+		return nil, command.Exit(command.ExitFailure, fmt.Errorf("ask the cluster which kinds it serves: %w", err))
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "note: no cluster answers, so the names of resources are those of Kubernetes' own kinds: %v\n", err)
+		return rights.BuiltIn(), nil
+	}
+	return rights.Served(mapperOf(kinds)), nil
+}
+
+func mapperOf(kinds discovery.DiscoveryInterface) *restmapper.DeferredDiscoveryRESTMapper {
+	return restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds))
+}
+
+// lacking is what the controller's ServiceAccount may not do yet.
+func (o *rbacOptions) lacking(ctx context.Context, least *rights.Least, account types.NamespacedName) (*rights.Least, error) {
+	c, err := o.policies.connection.Client()
+	if err != nil {
+		return nil, err
+	}
+	missing, err := least.Lacking(ctx, rights.Of(c, account))
+	if err != nil {
+		return nil, command.Exit(command.ExitFailure, explainReview(err))
+	}
+	return missing, nil
+}
+
+// explainReview says what is missing to ask for another's rights.
+func explainReview(err error) error {
+	if apierrors.IsForbidden(err) {
+		return fmt.Errorf("you may not ask what the controller may do: ask for the right to create subjectaccessreviews.authorization.k8s.io: %w", err)
+	}
+	return err
+}
+
+// printRoles writes the roles, ready for kubectl apply.
+func printRoles(out io.Writer, least *rights.Least, name string) error {
+	for _, note := range least.Notes {
+		if _, err := fmt.Fprintf(out, "# Note: %s.\n", note); err != nil {
+			return err
+		}
+	}
+	for _, role := range least.Roles(name) {
+		text, err := yaml.Marshal(role)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(out, "---\n%s", text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// accountNamed reads NAMESPACE/NAME.
+func accountNamed(text string) (types.NamespacedName, error) {
+	namespace, name, found := strings.Cut(text, "/")
+	if !found || namespace == "" || name == "" || strings.Contains(name, "/") {
+		return types.NamespacedName{}, command.Exit(command.ExitUsage, fmt.Errorf("--as-controller %q isn't of the form NAMESPACE/NAME", text))
+	}
+	return types.NamespacedName{Namespace: namespace, Name: name}, nil
+}

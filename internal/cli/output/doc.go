@@ -1,0 +1,3 @@
+// Package output prints what commands found, in the format that -o asks for. It never
+// decides how a table looks: that is the command's. Start reading at Flag.
+package output

@@ -1,0 +1,4 @@
+// Package terminal draws on a terminal, or prints lines where there is none: pictures that
+// are drawn over, and the progress of long work. It never reads from the terminal. Start
+// reading at Screen.
+package terminal

@@ -1,0 +1,2 @@
+// Package commandline runs commands in tests as a shell would.
+package commandline
