@@ -200,10 +200,6 @@ const (
 	// remediation with the value "paused".
 	// On: any object, Namespace. By: its owner.
 	AnnotationRemediation = "evenkeel.dev/remediation"
-	// AnnotationRetry on a ClusterRegoPolicy lets a revision whose plan was rolled back or
-	// aborted be planned again; its value is the name of that Remediation.
-	// On: ClusterRegoPolicy. By: people.
-	AnnotationRetry = "evenkeel.dev/retry"
 	// AnnotationAuthor on a ClusterRegoPolicy names the user who last changed its spec.
 	// Admission sets it; what a request itself says is replaced.
 	// On: ClusterRegoPolicy. By: admission.

@@ -147,11 +147,11 @@ func (s *RemediationSpec) AskedBy() *RequestRecord {
 	return LatestRequest(s.Requests, actions[s.DesiredState], ActionPause, ActionResume, ActionAbort, ActionUndo)
 }
 
-// RetryAsked says whether a person wants a policy to be planned again after a plan of
-// it that has ended: by the plan's token, or by the policy's annotation.
-func RetryAsked(policy *ClusterRegoPolicy, plan *Remediation) bool {
-	token := plan.Spec.RetryToken
-	return policy.Annotations[AnnotationRetry] == plan.Name || plan.Status.Phase.Final() && token != "" && token != plan.Status.LastHandledRetryToken
+// RetryAsked says whether a person wants the plan's policy to be planned again after this
+// plan, which has ended.
+func (r *Remediation) RetryAsked() bool {
+	token := r.Spec.RetryToken
+	return r.Status.Phase.Final() && token != "" && token != r.Status.LastHandledRetryToken
 }
 
 // RemediationPlan is a policy's fixes as they were planned.

@@ -115,8 +115,8 @@ func TestAlerts(t *testing.T) {
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRolledBack, completed(4*time.Minute))},
 		},
 		"a plan that was rolled back blocks nothing once a person says to try again": {
-			policies: []v1alpha1.ClusterRegoPolicy{policy(func(p *v1alpha1.ClusterRegoPolicy) { p.Annotations = map[string]string{v1alpha1.AnnotationRetry: "a"} })},
-			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRolledBack, completed(4*time.Minute))},
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
+			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRolledBack, completed(4*time.Minute), retried)},
 		},
 		"a plan that was rolled back blocks nothing after the policy's deletion": {
 			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRolledBack, completed(4*time.Minute))},
@@ -128,9 +128,9 @@ func TestAlerts(t *testing.T) {
 			want: []line{of(escalate.AlertRemediationRolledBack, escalate.SeverityTicket, 4*time.Minute, 4*time.Minute)},
 		},
 		"it speaks no more once a person says to try again": {
-			policies: []v1alpha1.ClusterRegoPolicy{policy(func(p *v1alpha1.ClusterRegoPolicy) { p.Annotations = map[string]string{v1alpha1.AnnotationRetry: "a"} })},
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans: []v1alpha1.Remediation{plan("b", v1alpha1.PhaseSucceeded, created(time.Minute)),
-				plan("a", v1alpha1.PhaseRolledBack, completed(4*time.Minute), failedIn("eve"))},
+				plan("a", v1alpha1.PhaseRolledBack, completed(4*time.Minute), failedIn("eve"), retried)},
 		},
 		"one that failed in several speaks no more once a later one succeeded": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},

@@ -107,3 +107,6 @@ func demoted(revision string) func(*v1alpha1.RemediationBreaker) {
 		cb.Status.Demoted = &v1alpha1.BreakerDemotion{At: *ago(time.Minute), Revision: revision, Message: "It opened three times."}
 	}
 }
+
+// retried is a plan that a person has said to try again.
+func retried(p *v1alpha1.Remediation) { p.Spec.RetryToken = "again" }

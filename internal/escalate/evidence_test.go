@@ -84,7 +84,7 @@ func TestADescriptionHoldsTheEvidenceAndWhatToDoHoweverLongTheTextsAre(t *testin
 		t.Fatalf("%d alerts, want 1", len(alerts))
 	}
 	for _, want := range []string{"RolledBack at the canary (TheReason): ää", "- Deployment shop/web-e: Reverted (Unhealthy)", "- and 1 more",
-		"What to do: ", "kubectl annotate rego labels evenkeel.dev/retry=labels-1 --overwrite"} {
+		"What to do: ", "evenkeel rollout retry labels-1"} {
 		if !strings.Contains(alerts[0].Description, want) {
 			t.Errorf("the description lacks %q:\n%s", want, alerts[0].Description)
 		}

@@ -240,11 +240,11 @@ func (p plan) violating() (violates, known bool) {
 
 // retried says whether a person has said to try this plan's revision again.
 func (p plan) retried() bool {
-	return p.policy != nil && v1alpha1.RetryAsked(p.policy, p.Remediation)
+	return p.policy != nil && p.RetryAsked()
 }
 
 func (p plan) retryCommand() string {
-	return fmt.Sprintf("kubectl annotate rego %s %s=%s --overwrite", p.Spec.Plan.Policy.Name, v1alpha1.AnnotationRetry, p.Name)
+	return "evenkeel rollout retry " + p.Name
 }
 
 // ended says whether the plan is in a final phase.

@@ -112,7 +112,7 @@ func turn(obj client.Object) any {
 		for _, c := range o.Status.Conditions {
 			conditions = append(conditions, c.Type, string(c.Status), c.Reason)
 		}
-		return []any{o.Generation, o.Annotations[v1alpha1.AnnotationRetry], o.Status.Revision, clean, conditions}
+		return []any{o.Generation, o.Status.Revision, clean, conditions}
 	default:
 		return obj.GetResourceVersion()
 	}

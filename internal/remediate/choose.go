@@ -84,8 +84,8 @@ func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadat
 		c.reason, c.message = out.reason, out.message
 	} else if d.sortOwned(&c, m, d.reachesOwned(f)); c.reason == "" && history.fighting() {
 		c.reason = v1alpha1.ReasonFighting
-		c.message = fmt.Sprintf("violates policy %s: %s. %s: it is left alone until that stops; to go on at once: kubectl annotate rego %s %s=%s --overwrite",
-			d.policy.Name, f.Message, history.why(m), d.policy.Name, v1alpha1.AnnotationRetry, d.plans[len(d.plans)-1].Name)
+		c.message = fmt.Sprintf("violates policy %s: %s. %s: it is left alone until that stops; to go on at once: evenkeel rollout retry %s",
+			d.policy.Name, f.Message, history.why(m), d.plans[len(d.plans)-1].Name)
 	}
 	if c.reason != "" {
 		d.ineligible = append(d.ineligible, c)

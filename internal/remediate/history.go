@@ -120,8 +120,8 @@ func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy,
 	stand := standingOf(pol, plans, revision, p.clock.Now())
 	if wait := stand.wait(found, p.clock.Now()) - since; wait > 0 {
 		latest := plans[len(plans)-1]
-		p.notPlanned(ctx, pol, fmt.Sprintf("plan %s ended without an answer, which says nothing of the fix: another is made by itself, the sooner with: kubectl annotate rego %s %s=%s --overwrite",
-			latest.Name, pol.Name, v1alpha1.AnnotationRetry, latest.Name))
+		p.notPlanned(ctx, pol, fmt.Sprintf("plan %s ended without an answer, which says nothing of the fix: another is made by itself, the sooner with: evenkeel rollout retry %s",
+			latest.Name, latest.Name))
 		return min(wait, replanPoll), true
 	}
 	if why := blocked(pol, plans, revision, stand, found); why != "" && fixable(found) > 0 {
@@ -138,33 +138,33 @@ func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy,
 // oldest first.
 func blocked(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string, stand standing, found []policy.Finding) string {
 	if rem := undonePlan(pol, plans, revision); rem != nil {
-		return notAgain(pol, *rem)
+		return notAgain(*rem)
 	}
 	if stand.Blocks >= 0 {
-		return notAgain(pol, *stand.plans[stand.Blocks])
+		return notAgain(*stand.plans[stand.Blocks])
 	}
 	for _, aside := range stand.Aside {
 		if aside.Until.IsZero() && !elsewhere(found, stand.Aside) {
-			return notAgain(pol, *stand.plans[aside.End])
+			return notAgain(*stand.plans[aside.End])
 		}
 	}
 	return ""
 }
 
-func notAgain(pol *v1alpha1.ClusterRegoPolicy, rem v1alpha1.Remediation) string {
-	return fmt.Sprintf("plan %s of this revision ended as %s: mend the policy, or say to try again: kubectl annotate rego %s %s=%s --overwrite",
-		rem.Name, rem.Status.Phase, pol.Name, v1alpha1.AnnotationRetry, rem.Name)
+func notAgain(rem v1alpha1.Remediation) string {
+	return fmt.Sprintf("plan %s of this revision ended as %s: mend the policy, or say to try again: evenkeel rollout retry %s",
+		rem.Name, rem.Status.Phase, rem.Name)
 }
 
 // undonePlan is the plan of a revision that a person had undone last, unless a person
-// has said since to try again, by naming it or one that ended later. An empty
+// has said since to try again, of it or of one that ended later. An empty
 // revision stands for any. Nil: there is none.
 func undonePlan(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string) *v1alpha1.Remediation {
 	var last *v1alpha1.Remediation
 	var forgiven time.Time
 	for i := range plans {
 		rem := &plans[i]
-		if v1alpha1.RetryAsked(pol, rem) {
+		if rem.RetryAsked() {
 			forgiven = endOf(*rem)
 		}
 		same := rem.Spec.Plan.Policy.UID == string(pol.UID) && (revision == "" || rem.Spec.Plan.Policy.Revision == revision)

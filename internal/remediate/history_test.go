@@ -1,6 +1,7 @@
 package remediate
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,13 @@ func planThatEnded(name string, phase v1alpha1.RemediationPhase, reason string, 
 	return rem
 }
 
+// sayRetry is a person who says to try again after the plan of a name.
+func sayRetry(rem *v1alpha1.Remediation, name string) {
+	if rem.Name == name {
+		rem.Spec.RetryToken = "again"
+	}
+}
+
 func TestUndonePlansBlock(t *testing.T) {
 	first := planThatEnded("plan-1", v1alpha1.PhaseRolledBack, v1alpha1.ReasonUndone, 5)
 	second := planThatEnded("plan-2", v1alpha1.PhaseSucceeded, v1alpha1.ReasonAllTargetsSettled, 2)
@@ -37,9 +45,9 @@ func TestUndonePlansBlock(t *testing.T) {
 		"Another revision is planned": {
 			reason: "the policy was mended", revision: "r2", plans: []v1alpha1.Remediation{first, second}},
 		"A person may say to try again": {
-			reason: "the annotation names the plan", revision: "r1", retry: "plan-1", plans: []v1alpha1.Remediation{first, second}},
+			reason: "the token is the plan's", revision: "r1", retry: "plan-1", plans: []v1alpha1.Remediation{first, second}},
 		"To try again counts for what had ended by then only": {
-			reason: "the annotation is older than the undo", revision: "r1", retry: "plan-2", plans: []v1alpha1.Remediation{first, second}, want: "plan-1"},
+			reason: "the token is that of an earlier plan", revision: "r1", retry: "plan-2", plans: []v1alpha1.Remediation{first, second}, want: "plan-1"},
 		"Of two that were undone, the later is named": {
 			reason: "to name it forgives both", revision: "r1", plans: []v1alpha1.Remediation{first, second, third}, want: "plan-3"},
 		"To forgive the later forgives both": {
@@ -47,10 +55,13 @@ func TestUndonePlansBlock(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			pol := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "p1", Annotations: map[string]string{v1alpha1.AnnotationRetry: tc.retry}}}
-			why := blocked(pol, tc.plans, tc.revision, standingOf(pol, tc.plans, tc.revision, simStart()), nil)
-			_, rest, _ := strings.Cut(why, "evenkeel.dev/retry=")
-			got, _, _ := strings.Cut(rest, " ")
+			pol := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "p1"}}
+			plans := slices.Clone(tc.plans)
+			for i := range plans {
+				sayRetry(&plans[i], tc.retry)
+			}
+			why := blocked(pol, plans, tc.revision, standingOf(pol, plans, tc.revision, simStart()), nil)
+			_, got, _ := strings.Cut(why, "evenkeel rollout retry ")
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: %q (-want +got)\n%s", tc.reason, why, diff)
 			}

@@ -117,13 +117,13 @@ func TestALeftOutNamespaceIsTold(t *testing.T) {
 	d := draft{policy: s.policy, strategy: s.fleet.strategy, revision: s.revision("tags"), plans: s.plans}
 	d.leaveOut(s.time.Now(), s.found())
 	d.ineligible = []candidate{{object: s.left[0], reason: d.leftOut[hers].reason, message: d.leftOut[hers].message}}
-	if got := d.outside(); !strings.Contains(got, "1 objects of namespace eve are left out: plan tags-failed failed in namespace eve") || !strings.Contains(got, "evenkeel.dev/retry=tags-failed") {
+	if got := d.outside(); !strings.Contains(got, "1 objects of namespace eve are left out: plan tags-failed failed in namespace eve") || !strings.Contains(got, "evenkeel rollout retry tags-failed") {
 		t.Errorf("people are told %q", got)
 	}
 	if got := d.leftOut[hers].reason; got != v1alpha1.ReasonNamespaceFailed {
 		t.Errorf("her objects are recorded as %q", got)
 	}
-	s.policy.Annotations = map[string]string{v1alpha1.AnnotationRetry: "tags-failed"}
+	sayRetry(&s.plans[0], "tags-failed")
 	if d.leaveOut(s.time.Now(), s.found()); len(d.leftOut) > 0 {
 		t.Errorf("a person has said to try again, and left out is %v", d.leftOut)
 	}

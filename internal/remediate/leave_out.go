@@ -26,7 +26,7 @@ func (d *draft) leaveOut(now time.Time, found []policy.Finding) {
 	if !d.strategy.Mode.Runs() || len(d.plans) == 0 {
 		return
 	}
-	for namespace, why := range standingOf(d.policy, d.plans, d.revision, now).leftOut(d.policy) {
+	for namespace, why := range standingOf(d.policy, d.plans, d.revision, now).leftOut() {
 		d.leftOut[namespace] = leftOut{v1alpha1.ReasonNamespaceFailed, why}
 	}
 }

@@ -122,7 +122,10 @@ func TestAPlanIsMadeAgainAfterAnOutage(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			pol := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "p1", Annotations: map[string]string{v1alpha1.AnnotationRetry: tc.retry}}}
+			pol := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "p1"}}
+			for i := range tc.plans {
+				sayRetry(&tc.plans[i], tc.retry)
+			}
 			p := &Planner{drafter: drafter{clock: clocktesting.NewFakePassiveClock(noon)}, said: newSayings(),
 				events: escalate.NewRecorder(clientevents.NewFakeRecorder(10))}
 			wait, early := p.tooEarly(t.Context(), pol, tc.plans, "r1", nil)

@@ -140,13 +140,13 @@ func (h *past) waiting(object v1alpha1.ObjectReference, now time.Time) bool {
 }
 
 // readPast reads what the policy's ended plans tell. A person who says to try
-// again (see AnnotationRetry) makes all up to the plan named forgotten.
+// again (spec.retryToken) makes all up to that plan forgotten.
 func (p *drafter) readPast(ctx context.Context, d draft) (*past, error) {
 	h := newPast()
 	now := p.clock.Now()
 	for i := range d.plans {
 		rem := &d.plans[i]
-		if v1alpha1.RetryAsked(d.policy, rem) {
+		if rem.RetryAsked() {
 			h = newPast()
 			continue
 		}

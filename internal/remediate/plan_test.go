@@ -168,25 +168,23 @@ func TestBlocked(t *testing.T) {
 		},
 		"A lack of healthy canaries passes":        {reason: "health comes back by itself", revision: "r1", phase: v1alpha1.PhaseAborted, why: v1alpha1.ReasonNoHealthyCanary},
 		"A new revision is tried":                  {reason: "the policy was mended", revision: "r2", phase: v1alpha1.PhaseRolledBack},
-		"A person may say to try again":            {reason: "the annotation names the plan", revision: "r1", retry: "plan-1", phase: v1alpha1.PhaseRolledBack},
-		"An old word doesn't count for a new plan": {reason: "the annotation names another plan", revision: "r1", retry: "plan-0", phase: v1alpha1.PhaseRolledBack, blocked: true},
+		"A person may say to try again":            {reason: "the token is new", revision: "r1", retry: "new", phase: v1alpha1.PhaseRolledBack},
+		"An old word doesn't count for the end":    {reason: "the token stood there when the plan ended", revision: "r1", retry: "old", phase: v1alpha1.PhaseRolledBack, blocked: true},
 		"A success blocks nothing":                 {reason: "drift comes again", revision: "r1", phase: v1alpha1.PhaseSucceeded},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			pol := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: types.UID("p1")}}
-			if tc.retry != "" {
-				pol.Annotations = map[string]string{v1alpha1.AnnotationRetry: tc.retry}
-			}
 			latest := v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan-1"}}
 			latest.Spec.Plan.Policy = v1alpha1.PlannedPolicy{Name: "p", UID: "p1", Revision: "r1"}
 			latest.Status.Phase, latest.Status.Reason, latest.Status.Counts.Failed = tc.phase, tc.why, tc.failed
+			latest.Spec.RetryToken, latest.Status.LastHandledRetryToken = tc.retry, "old"
 			plans := []v1alpha1.Remediation{latest}
 			got := blocked(pol, plans, tc.revision, standingOf(pol, plans, tc.revision, simStart()), nil)
 			if (got != "") != tc.blocked {
 				t.Errorf("%s\nblocked: want %t, got %q", tc.reason, tc.blocked, got)
 			}
-			if got != "" && !strings.Contains(got, "kubectl annotate rego p evenkeel.dev/retry=plan-1") {
+			if got != "" && !strings.Contains(got, "evenkeel rollout retry plan-1") {
 				t.Errorf("the message doesn't say what to do: %s", got)
 			}
 		})

@@ -23,7 +23,7 @@ func (p *Planner) prune(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pl
 	strategy.SetDefaults()
 	var kept []string
 	for i := range plans {
-		if v1alpha1.RetryAsked(pol, &plans[i]) {
+		if plans[i].RetryAsked() {
 			kept = append(kept, plans[i].Name)
 		}
 	}
@@ -61,7 +61,7 @@ func setAside(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, rev
 // after how long there will be another; zero means never by time alone. A plan
 // goes when there are more than limit ended ones, itself among the oldest, or
 // when it ended longer than maxAge ago. These stay: the latest plan; one that is
-// at work; those kept: the one that the policy's annotation names, which cuts off
+// at work; those kept: the one that a person has said to retry, which cuts off
 // what the planner remembers, the one that a person had undone, which keeps its
 // revision from being planned again, and those that keep a namespace out of it; and one whose mendings are still hot (see remembered), unless
 // more than maxKeptPlans are kept.

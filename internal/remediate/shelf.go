@@ -40,7 +40,7 @@ func (s *shelf) book(ctx context.Context, rem *v1alpha1.Remediation) (*book, err
 	for _, name := range rem.Spec.Plan.Slices {
 		slice := s.copy(rem.Name, name, current[name])
 		if slice == nil {
-			if slice, err = readSlice(ctx, s.reader, name); err != nil {
+			if slice, err = readSlice(ctx, s.reader, rem, name); err != nil {
 				return nil, err
 			}
 		}

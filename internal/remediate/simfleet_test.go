@@ -271,7 +271,8 @@ func (f fleet) plan() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, []*s
 	var objects []*simObject
 	for place, i := range canary.Order(simHash, candidates) {
 		if place%f.sliceSize == 0 {
-			slices = append(slices, &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", rem.Name, len(slices))}})
+			slices = append(slices, &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", rem.Name, len(slices)),
+				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(rem, v1alpha1.GroupVersion.WithKind("Remediation"))}}})
 			rem.Spec.Plan.Slices = append(rem.Spec.Plan.Slices, slices[len(slices)-1].Name)
 		}
 		last := slices[len(slices)-1]

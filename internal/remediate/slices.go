@@ -9,6 +9,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/seal"
 )
 
 // book is a plan's targets with their records, as read from its slices. Changes
@@ -34,7 +35,7 @@ func (e errPlanIncomplete) Error() string {
 func readBook(ctx context.Context, reader client.Reader, rem *v1alpha1.Remediation) (*book, error) {
 	b := &book{}
 	for _, name := range rem.Spec.Plan.Slices {
-		slice, err := readSlice(ctx, reader, name)
+		slice, err := readSlice(ctx, reader, rem, name)
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +44,7 @@ func readBook(ctx context.Context, reader client.Reader, rem *v1alpha1.Remediati
 	return b, nil
 }
 
-func readSlice(ctx context.Context, reader client.Reader, name string) (*v1alpha1.RemediationSlice, error) {
+func readSlice(ctx context.Context, reader client.Reader, rem *v1alpha1.Remediation, name string) (*v1alpha1.RemediationSlice, error) {
 	slice := &v1alpha1.RemediationSlice{}
 	err := reader.Get(ctx, client.ObjectKey{Name: name}, slice)
 	switch {
@@ -52,7 +53,7 @@ func readSlice(ctx context.Context, reader client.Reader, name string) (*v1alpha
 	case err != nil:
 		return nil, fmt.Errorf("read slice %s: %w", name, err)
 	}
-	return slice, nil
+	return slice, seal.CheckOwner(slice, rem)
 }
 
 func (b *book) add(slice *v1alpha1.RemediationSlice) {

@@ -23,7 +23,7 @@ func standingOf(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, r
 	for i := range plans {
 		rem := &plans[i]
 		s.plans = append(s.plans, rem)
-		if rem.Spec.Plan.Policy.Revision != revision || rem.Spec.Plan.Policy.UID != string(pol.UID) || v1alpha1.RetryAsked(pol, rem) {
+		if rem.Spec.Plan.Policy.Revision != revision || rem.Spec.Plan.Policy.UID != string(pol.UID) || rem.RetryAsked() {
 			s.plans = nil
 		}
 	}
@@ -52,7 +52,7 @@ func (s standing) wait(found []policy.Finding, now time.Time) time.Duration {
 }
 
 // leftOut are the namespaces that the draft leaves out, and what is said of them.
-func (s standing) leftOut(pol *v1alpha1.ClusterRegoPolicy) map[string]string {
+func (s standing) leftOut() map[string]string {
 	out := map[string]string{}
 	for namespace, aside := range s.Aside {
 		plan := s.plans[aside.End].Name
@@ -62,7 +62,7 @@ func (s standing) leftOut(pol *v1alpha1.ClusterRegoPolicy) map[string]string {
 			continue
 		}
 		out[namespace] = fmt.Sprintf("plan %s failed in namespace %s, and only there: its objects are left aside, and others go on. Look at what failed there, "+
-			"then say to try again: kubectl annotate rego %s %s=%s --overwrite", plan, namespace, pol.Name, v1alpha1.AnnotationRetry, plan)
+			"then say to try again: evenkeel rollout retry %s", plan, namespace, plan)
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package seal
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -113,7 +114,11 @@ func (k *Keeper) adopt(ctx context.Context, key Key, secret *corev1.Secret) erro
 		if obj.GetAnnotations()[v1alpha1.AnnotationSeal] != "" || secret.CreationTimestamp.Before(&created) {
 			continue
 		}
-		if err := k.take(ctx, key, obj); client.IgnoreNotFound(err) != nil {
+		err := k.take(ctx, key, obj)
+		if errors.Is(err, ErrUnproven) {
+			continue // what is recorded of no plan isn't taken over
+		}
+		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("seal %s, which was there before: %w", obj.GetName(), err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"reflect"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,7 +30,10 @@ func (k Key) ID() string {
 
 // sealed are the parts of an object under a seal each.
 type sealed struct {
-	kind, name, uid string
+	kind, name string
+	// uid is the UID of the plan that the object is, or is a part of: a slice that is
+	// brought back under its plan proves what it did.
+	uid string
 	// plan never changes; status is nil while nothing has been recorded.
 	plan, status any
 	// planSeal and statusSeal are what the object carries.
@@ -64,7 +68,7 @@ func partsOf(obj client.Object) (sealed, bool) {
 			s.status = status
 		}
 	case *v1alpha1.RemediationSlice:
-		s.kind, s.statusSeal = "RemediationSlice", o.Seal
+		s.kind, s.uid, s.statusSeal = "RemediationSlice", planOf(o), o.Seal
 		s.plan = sealedTargets{o.Remediation, o.Index, o.Targets}
 		if len(o.Records) > 0 || o.Sequence != 0 {
 			s.status = sealedRecords{o.Records, o.Sequence}
@@ -75,11 +79,34 @@ func partsOf(obj client.Object) (sealed, bool) {
 	return s, true
 }
 
+// planOf is the UID of the plan that a slice belongs to; empty for one that has been
+// adopted by none yet.
+func planOf(slice *v1alpha1.RemediationSlice) string {
+	owner := metav1.GetControllerOfNoCopy(slice)
+	if owner == nil || owner.Kind != "Remediation" {
+		return ""
+	}
+	return string(owner.UID)
+}
+
+// CheckOwner errs with ErrUnproven when what is recorded in a slice belongs to another
+// plan, of the same name, than the one that it is read for.
+func CheckOwner(slice *v1alpha1.RemediationSlice, plan *v1alpha1.Remediation) error {
+	if s, _ := partsOf(slice); s.status == nil || s.uid == string(plan.UID) {
+		return nil
+	}
+	return fmt.Errorf("RemediationSlice %s: what is recorded belongs to the plan with UID %q, and Remediation %s has %q: it was deleted and made again, by a restore for example: %w",
+		slice.Name, planOf(slice), plan.Name, plan.UID, ErrUnproven)
+}
+
 // ofPlan is the seal of what never changes, bound to the object's kind and name.
 func (k Key) ofPlan(s sealed) (string, error) { return k.over("plan", s.kind, s.name, "", s.plan) }
 
-// ofStatus is the seal of what was recorded, bound to the very object.
+// ofStatus is the seal of what was recorded, bound to the very plan.
 func (k Key) ofStatus(s sealed) (string, error) {
+	if s.uid == "" {
+		return "", fmt.Errorf("%s %s: it belongs to no plan: %w", s.kind, s.name, ErrUnproven)
+	}
 	return k.over("status", s.kind, s.name, s.uid, s.status)
 }
 

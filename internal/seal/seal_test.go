@@ -11,6 +11,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -18,12 +20,17 @@ import (
 )
 
 func plan(name string) *v1alpha1.Remediation {
-	return &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1alpha1.LabelPolicy: "p"}},
+	return &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name + "-uid"), Labels: map[string]string{v1alpha1.LabelPolicy: "p"}},
 		Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "p"}, Hash: "h", Targets: 1, Waves: []int32{1}, Slices: []string{name + "-0"}}}}
 }
 
+// ownedBy is the owner reference to a plan.
+func ownedBy(uid types.UID) []metav1.OwnerReference {
+	return []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Remediation", Name: "plan", UID: uid, Controller: ptr.To(true)}}
+}
+
 func slice(name string) *v1alpha1.RemediationSlice {
-	return &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: name}, Remediation: "plan",
+	return &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: ownedBy("plan-uid")}, Remediation: "plan",
 		Targets: []v1alpha1.Target{{Object: v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}}}}
 }
 
@@ -183,6 +190,30 @@ func TestForgeriesAreFound(t *testing.T) {
 			_ = w.api.Update(ctx, other)
 			return other
 		},
+		"records under another plan of the name": func(ctx context.Context, t *testing.T, w *world) client.Object {
+			s := w.recorded(t)
+			s.OwnerReferences = ownedBy("newer-uid")
+			_ = w.api.Update(ctx, s)
+			return s
+		},
+		"records that belong to no plan": func(ctx context.Context, t *testing.T, w *world) client.Object {
+			s := w.recorded(t)
+			s.OwnerReferences = nil
+			_ = w.api.Update(ctx, s)
+			return s
+		},
+		"records of a plan's slice under an owner of another kind": func(ctx context.Context, t *testing.T, w *world) client.Object {
+			s := w.recorded(t)
+			s.OwnerReferences[0].Kind = "ConfigMap"
+			_ = w.api.Update(ctx, s)
+			return s
+		},
+		"records of another place, under the same plan": func(ctx context.Context, t *testing.T, w *world) client.Object {
+			s, other := w.recorded(t), slice("plan-1")
+			other.Index, other.Records, other.Sequence, other.Seal, other.Annotations = 1, s.Records, s.Sequence, s.Seal, s.Annotations
+			_ = w.api.Create(ctx, other)
+			return other
+		},
 		"a record of a slice that had none": func(ctx context.Context, _ *testing.T, w *world) client.Object {
 			s := slice("plan-0")
 			_ = w.writer.Create(ctx, s)
@@ -314,5 +345,47 @@ func TestARestoredKeyTakesNothingOver(t *testing.T) {
 	}
 	if err := w.get(t, forged); !errors.Is(err, ErrUnproven) {
 		t.Errorf("what came without a seal: got %v, want ErrUnproven", err)
+	}
+}
+
+// A slice that a person restores has another UID, and is the same slice of the same plan.
+func TestASliceThatIsRestoredUnderItsPlanIsProven(t *testing.T) {
+	ctx, w := context.Background(), newWorld(t)
+	backup := w.recorded(t).DeepCopy()
+	if err := w.api.Delete(ctx, slice("plan-0")); err != nil {
+		t.Fatal(err)
+	}
+	backup.UID, backup.ResourceVersion = "restored", ""
+	if err := w.api.Create(ctx, backup); err != nil {
+		t.Fatal(err)
+	}
+	restored := slice("plan-0")
+	if err := w.get(t, restored); err != nil {
+		t.Errorf("the slice: %v", err)
+	}
+	if err := CheckOwner(restored, plan("plan")); err != nil {
+		t.Errorf("for its plan: %v", err)
+	}
+	again := plan("plan")
+	again.UID = "restored-uid"
+	if err := CheckOwner(restored, again); !errors.Is(err, ErrUnproven) || !strings.Contains(err.Error(), "made again") {
+		t.Errorf("for a plan that was made again: %v, want ErrUnproven that says so", err)
+	}
+	empty := slice("plan-0")
+	if err := CheckOwner(empty, again); err != nil {
+		t.Errorf("nothing is recorded, and so nothing belongs to anybody: %v", err)
+	}
+}
+
+func TestNothingIsRecordedForNoPlan(t *testing.T) {
+	ctx, w := context.Background(), newWorld(t)
+	s := slice("plan-0")
+	s.OwnerReferences = nil
+	if err := w.writer.Create(ctx, s); err != nil {
+		t.Fatal(err)
+	}
+	s.Records = []v1alpha1.TargetRecord{{State: v1alpha1.TargetIntent}}
+	if err := w.writer.Update(ctx, s); !errors.Is(err, ErrUnproven) {
+		t.Errorf("got %v, want ErrUnproven: the seal would hold under any plan", err)
 	}
 }

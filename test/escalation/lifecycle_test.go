@@ -69,7 +69,7 @@ var _ = Describe("A plan that did harm", Ordered, func() {
 			canary := suite.Records(ctx, rem)[0]
 			Expect(n.Annotations["description"]).To(And(
 				ContainSubstring("- Deployment %s/%s: Reverted (%s)", canary.Object.Namespace, canary.Object.Name, canary.Reason),
-				ContainSubstring("kubectl annotate rego %s evenkeel.dev/retry=%s", policy.Name, rem.Name)))
+				ContainSubstring("evenkeel rollout retry %s", rem.Name)))
 			Expect(n.StartsAt).To(BeTemporally("~", rem.Status.CompletedAt.Time, time.Second))
 		}
 	})

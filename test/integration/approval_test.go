@@ -207,7 +207,7 @@ var _ = Describe("A plan in mode Manual", func() {
 		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonRejected))
 		Expect(rem.Status.Message).To(ContainSubstring("rejected by bob: change 4711"))
 		suite.AwaitEvent(ctx, "Rejected", rem.Name, Equal("rejected by bob: change 4711"))
-		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy, ContainSubstring("evenkeel.dev/retry="+rem.Name))
+		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy, ContainSubstring("evenkeel rollout retry "+rem.Name))
 		Consistently(ctx, func() int { return len(suite.Plans(ctx, policy)) }, "2s").Should(Equal(1))
 		Expect(patchedObjects(namespace)).To(BeEmpty())
 	})

@@ -97,7 +97,7 @@ var _ = Describe("A rollout over Deployments", func() {
 		suite.AwaitEvent(ctx, "RolledBack", rem.Name, ContainSubstring("undone"))
 		suite.AwaitEvent(ctx, "BreakerOpened", breaker.Name, ContainSubstring(rem.Name))
 		suite.AwaitEvent(ctx, "RemediationReverted", canary.Object.Name, ContainSubstring("/spec/template"))
-		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name, ContainSubstring(v1alpha1.AnnotationRetry))
+		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name, ContainSubstring("evenkeel rollout retry "))
 		Expect(suite.Plans(ctx, policy.Name)).To(HaveLen(1), "what was rolled back isn't tried again by itself")
 	})
 

@@ -83,9 +83,7 @@ var _ = Describe("Somebody who keeps setting an object back", func() {
 		By("a person who says to go on")
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		plans := suite.Plans(ctx, policy.Name)
-		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
-			fixture.Annotated(v1alpha1.AnnotationRetry, plans[len(plans)-1].Name)(p)
-		})
+		say(ctx, &plans[len(plans)-1], `{"retryToken":"1"}`)
 		mended(ctx, "target-0")
 	})
 })

@@ -60,7 +60,7 @@ var _ = Describe("A canary in one namespace", func() {
 
 		By("hers are left alone, and people are told what to do")
 		Expect(state(Default, ctx, eve, "other")).To(Equal("bad"))
-		suite.AwaitEvent(ctx, "PlanMade", plans[1].Name, ContainSubstring("evenkeel.dev/retry="+plans[0].Name))
+		suite.AwaitEvent(ctx, "PlanMade", plans[1].Name, ContainSubstring("evenkeel rollout retry "+plans[0].Name))
 		awaitBreaker(ctx, v1alpha1.PolicyBreakerPrefix+policy.Name, func(g Gomega, s v1alpha1.RemediationBreakerStatus) {
 			g.Expect(s.State).To(Equal(v1alpha1.BreakerOpen))
 			g.Expect(s.OnlyNamespace).To(Equal(eve))

@@ -39,8 +39,7 @@ var _ = Describe("What says nothing of the fix", func() {
 
 		By("the webhook is gone, and a person doesn't want to wait for the minute")
 		revive(ctx)
-		retry := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+v1alpha1.AnnotationRetry+`":"`+rem.Name+`"}}}`))
-		Expect(suite.API.Patch(ctx, policy.DeepCopy(), retry)).To(Succeed())
+		say(ctx, rem, `{"retryToken":"1"}`)
 		again := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		Expect(again.Status.Counts.Done).To(BeEquivalentTo(3))
 	})

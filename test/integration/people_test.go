@@ -92,11 +92,9 @@ var _ = Describe("What people say of a rollout", func() {
 		breaker := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + namespace}}
 		Expect(suite.Get(ctx, breaker)).To(Succeed())
 		Expect(breaker.Status.State).To(Equal(v1alpha1.BreakerClosed))
-		suite.AwaitEvent(ctx, "RemediationNotPlanned", namespace, ContainSubstring(v1alpha1.AnnotationRetry))
+		suite.AwaitEvent(ctx, "RemediationNotPlanned", namespace, ContainSubstring("evenkeel rollout retry "+rem.Name))
 
-		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
-			p.Annotations = map[string]string{v1alpha1.AnnotationRetry: rem.Name}
-		})
+		say(ctx, rem, `{"retryToken":"1"}`)
 		suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
 		Expect(states(ctx, namespace)).To(HaveEach("good"))
 	})

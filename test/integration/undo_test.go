@@ -41,6 +41,49 @@ var _ = Describe("Undoing a plan that has ended", func() {
 		return rem
 	}
 
+	It("undoes by a slice that a person has restored, and by no earlier state of it", func(ctx context.Context) {
+		rem := mended(ctx, v1alpha1.AdmissionAudit)
+		slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Plan.Slices[0]}}
+		Expect(suite.Get(ctx, slice)).To(Succeed())
+		backup := slice.DeepCopy()
+		backup.UID, backup.ResourceVersion, backup.ManagedFields = "", "", nil
+		Expect(suite.API.Delete(ctx, slice)).To(Succeed())
+		Expect(suite.AsManager().Create(ctx, backup)).To(Succeed())
+		Expect(backup.UID).NotTo(Equal(slice.UID))
+		_, _, code := evenkeel(ctx, "rollout", "undo", namespace)
+		Expect(code).To(Equal(0))
+		Eventually(ctx, func() map[string]string { return states(ctx, namespace) }).Should(Equal(before))
+		suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseRolledBack)
+	})
+
+	It("undoes nothing by the records of a plan that was deleted, once both are restored, and says so", func(ctx context.Context) {
+		rem := mended(ctx, v1alpha1.AdmissionAudit)
+		mendedStates := states(ctx, namespace)
+		slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Plan.Slices[0]}}
+		Expect(suite.Get(ctx, slice)).To(Succeed())
+		plan, records := rem.DeepCopy(), slice.DeepCopy()
+		suite.UpdatePolicy(ctx, suite.Policy(ctx, namespace), func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Remediation.Mode = v1alpha1.RemediationDisabled })
+		Expect(suite.API.Delete(ctx, rem)).To(Succeed())
+		Eventually(ctx, func() error { return suite.Get(ctx, rem) }).Should(MatchError(ContainSubstring("not found")))
+		Eventually(ctx, func() error { return client.IgnoreNotFound(suite.API.Delete(ctx, slice)) }).Should(Succeed())
+		for _, obj := range []client.Object{plan, records} {
+			obj.SetUID("")
+			obj.SetResourceVersion("")
+			obj.SetManagedFields(nil)
+		}
+		plan.Spec.DesiredState = v1alpha1.StateUndone
+		Expect(suite.AsManager().Create(ctx, records)).To(Succeed())
+		Expect(suite.AsManager().Create(ctx, plan)).To(Succeed())
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(suite.Get(ctx, plan)).To(Succeed())
+			// The garbage collector may have taken the slice along by then: its owner is gone.
+			g.Expect(plan.Status.Message).To(Or(ContainSubstring("belongs to the plan with UID"), ContainSubstring("doesn't exist")))
+		}).Should(Succeed())
+		Consistently(ctx, func() map[string]string { return states(ctx, namespace) }, "2s").Should(Equal(mendedStates))
+		plan.Finalizers = nil
+		Expect(suite.API.Delete(ctx, plan)).To(Succeed())
+	})
+
 	It("sets everything back under a policy that denies it, past an open breaker, and isn't mended again until a person says so", func(ctx context.Context) {
 		mended(ctx, v1alpha1.AdmissionDeny)
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "violating"), ContainSubstring("state must be good"))
@@ -64,7 +107,7 @@ var _ = Describe("Undoing a plan that has ended", func() {
 		suite.AwaitScan(ctx, namespace, func(g Gomega, s *v1alpha1.ScanStatus) { g.Expect(s.Violating).To(BeEquivalentTo(4)) })
 		_, _, code = evenkeel(ctx, "breaker", "close", "policy-"+namespace)
 		Expect(code).To(Equal(0))
-		suite.AwaitEvent(ctx, "RemediationNotPlanned", namespace, ContainSubstring("evenkeel.dev/retry="+rem.Name))
+		suite.AwaitEvent(ctx, "RemediationNotPlanned", namespace, ContainSubstring("evenkeel rollout retry "+rem.Name))
 		Consistently(ctx, func() int { return len(suite.Plans(ctx, namespace)) }).WithTimeout(4 * time.Second).Should(Equal(1))
 		out, _, _ = evenkeel(ctx, "rollout", "history", namespace)
 		Expect(out).To(MatchRegexp(`%s +%s +\S+ +RolledBack +Undone .* 4 +0 +0 +4 +0 +- +%s`, rem.Name, namespace, rem.Spec.AskedBy().User))
@@ -105,7 +148,7 @@ var _ = Describe("Undoing a plan that has ended", func() {
 		Expect(first.Status.Counts).To(Equal(v1alpha1.TargetCounts{Reverted: 3, RevertConflict: 1}))
 		now := states(ctx, namespace)
 		Expect(now).To(And(HaveKeyWithValue("target-0", "good"), HaveKeyWithValue("target-1", before["target-1"]), HaveKeyWithValue("late", "good")))
-		suite.AwaitEvent(ctx, "RemediationNotPlanned", namespace, ContainSubstring("evenkeel.dev/retry="+first.Name))
+		suite.AwaitEvent(ctx, "RemediationNotPlanned", namespace, ContainSubstring("evenkeel rollout retry "+first.Name))
 		Consistently(ctx, func() int { return len(suite.Plans(ctx, namespace)) }).WithTimeout(4 * time.Second).Should(Equal(2))
 	})
 

@@ -72,7 +72,7 @@ func another(policy *v1alpha1.ClusterRegoPolicy, rem *v1alpha1.Remediation, demo
 		return ""
 	case seen && scan != nil && scan.State == v1alpha1.ScanComplete && scan.Violating == 0:
 		return ""
-	case v1alpha1.RetryAsked(policy, rem):
+	case rem.RetryAsked():
 		return fmt.Sprintf("is to be planned again after plan %s; waiting for that", rem.Name)
 	case !seen, previewed, policy.Status.Revision != rem.Spec.Plan.Policy.Revision:
 		return fmt.Sprintf("has changed since plan %s ended; waiting for the next one", rem.Name)

@@ -26,12 +26,10 @@ func TestAWatchOfAPolicyWaitsForThePlanThatIsToCome(t *testing.T) {
 		}, ""},
 		"The revision is another":            {func(s *state) { s.policy.Status.Revision = "new" }, changed},
 		"The policy's change isn't seen yet": {func(s *state) { s.policy.Generation++ }, changed},
-		"A person said to try again":         {func(s *state) { s.policy.Annotations = retryOf("tags-1") }, retried},
-		"A person said so by the plan":       {func(s *state) { s.plan.Spec.RetryToken = "again" }, retried},
+		"A person said to try again":         {func(s *state) { s.plan.Spec.RetryToken = "again" }, retried},
 		"What a person said has had its time": {func(s *state) {
 			s.plan.Spec.RetryToken, s.plan.Status.LastHandledRetryToken = "again", "again"
 		}, ""},
-		"The retry was of an earlier plan":    {func(s *state) { s.policy.Annotations = retryOf("tags-0") }, ""},
 		"A dry run ended, and more is wanted": {func(s *state) { s.plan.Status.Phase = v1alpha1.PhasePreviewed }, changed},
 		"A dry run ended, and no more is allowed": {func(s *state) {
 			s.plan.Status.Phase, s.demoted = v1alpha1.PhasePreviewed, true
@@ -61,4 +59,3 @@ func TestAWatchOfAPolicyWaitsForThePlanThatIsToCome(t *testing.T) {
 	}
 }
 
-func retryOf(plan string) map[string]string { return map[string]string{v1alpha1.AnnotationRetry: plan} }

@@ -62,7 +62,7 @@ func (p *Proof) in(ctx context.Context, at sliceOf, r *policy.Request) (bool, er
 	if err := p.Reader.Get(ctx, client.ObjectKey{Name: at.slice}, slice); err != nil {
 		return false, tellsNothing(err)
 	}
-	if slice.Remediation != plan.Name {
+	if slice.Remediation != plan.Name || seal.CheckOwner(slice, plan) != nil {
 		return false, nil
 	}
 	for i, rec := range slice.Records {

@@ -10,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -82,7 +83,8 @@ func world(t *testing.T, phase v1alpha1.RemediationPhase, rec v1alpha1.TargetRec
 	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.Remediation{}).Build()
 	own := seal.NewClient(api, &seal.Keeper{Reader: api, Writer: api, Namespace: "evenkeel-system"})
 	plan := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan", UID: "p1"}, Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Slices: []string{"plan-0"}}}}
-	slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: "plan-0"},
+	slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: "plan-0", OwnerReferences: []metav1.OwnerReference{
+		{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Remediation", Name: "plan", UID: "p1", Controller: ptr.To(true)}}},
 		Remediation: "plan", Targets: []v1alpha1.Target{{Object: target()}}}
 	ctx := context.Background()
 	for _, obj := range []client.Object{plan, slice} {
