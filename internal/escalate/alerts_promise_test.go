@@ -39,3 +39,15 @@ func TestWhatAnAlertPromisesIsTrue(t *testing.T) {
 		})
 	}
 }
+
+// The API server tells creation in whole seconds: the next plan may seem older than the end of
+// the one before.
+func TestAPlanMadeWithinTheSecondOfAnOutageEndsItsAlert(t *testing.T) {
+	end := time.Minute + 100*time.Millisecond // before now: the plan after it is created in the second that began 900 ms earlier
+	out := plan("a", v1alpha1.PhaseAborted, completed(end), reason(v1alpha1.ReasonNoAnswer), counts(v1alpha1.TargetCounts{Failed: 10}))
+	next := plan("b", v1alpha1.PhaseSucceeded, created(time.Minute+time.Second), completed(30*time.Second), counts(v1alpha1.TargetCounts{Done: 10}))
+	alerts := escalate.Alerts(escalate.State{Policies: []v1alpha1.ClusterRegoPolicy{policy()}, Remediations: []v1alpha1.Remediation{out, next}}, now, options())
+	if len(alerts) != 0 {
+		t.Errorf("all is mended, and the alerts are %+v", alerts)
+	}
+}

@@ -94,6 +94,7 @@ func mendedLater(plans []*v1alpha1.Remediation, index int) bool {
 	if plans[index].Status.Reason == v1alpha1.ReasonNoAnswer {
 		due = endOf(plans[index]) // the next plan holds them
 	}
+	due = due.Truncate(time.Second) // as the API server tells creation
 	for _, rem := range plans[index+1:] {
 		if rem.Status.Phase == v1alpha1.PhaseSucceeded && !rem.CreationTimestamp.Time.Before(due) {
 			return true

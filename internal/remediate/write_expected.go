@@ -86,7 +86,9 @@ func others(obj *unstructured.Unstructured, own string) []metav1.ManagedFieldsEn
 	return slices.DeleteFunc(obj.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Manager == own })
 }
 
-// lastWrite tells one entry from that of a later write of the same manager.
+// lastWrite tells one entry from that of a later write of the same manager, in another
+// second: within one they can't be told apart, and what differs counts as the webhook's for
+// the verdict, so that a person gets to know of it, and as theirs for the undoing.
 func lastWrite(e metav1.ManagedFieldsEntry) []byte {
 	var at string
 	if e.Time != nil {
@@ -141,7 +143,7 @@ func beyond(e *v1alpha1.ExpectedContent, live *unstructured.Unstructured, subres
 	for _, d := range differences {
 		_, other := action.Beyond(fix, []action.Field{{Path: d.Path}})
 		if (other || d.Removed) && !setSince(e, live, d, own) {
-			out.add(d, live, now == e.Others)
+			out.add(d, live, now == e.Others && !withinOneSecond(live, d, own))
 		}
 	}
 	return out, err
@@ -168,6 +170,29 @@ func setSince(e *v1alpha1.ExpectedContent, live *unstructured.Unstructured, d ac
 	return slices.ContainsFunc(others(live, own), func(entry metav1.ManagedFieldsEntry) bool {
 		return !wroteBefore(e, entry) && kube.Owns(entry, live.Object, place)
 	})
+}
+
+// withinOneSecond says whether somebody else may have set a place after our write without a
+// trace: it lies in a field that they hold as a whole, so that their entry names no more
+// than before, and managedFields tell times in whole seconds, in which two writes of theirs
+// and ours between them have room.
+func withinOneSecond(live *unstructured.Unstructured, d action.Difference, own string) bool {
+	place, ours := action.Tokens(d.Path), ownTime(live, own)
+	return slices.ContainsFunc(others(live, own), func(entry metav1.ManagedFieldsEntry) bool {
+		return (entry.Time == nil || !entry.Time.Before(ours)) && kube.Owns(entry, live.Object, place)
+	})
+}
+
+// ownTime is when our field manager has written the object last; nil, which nothing is
+// before, when no entry of it is left.
+func ownTime(live *unstructured.Unstructured, own string) *metav1.Time {
+	var last *metav1.Time
+	for _, entry := range live.GetManagedFields() {
+		if entry.Manager == own && (last == nil || last.Before(entry.Time)) {
+			last = entry.Time
+		}
+	}
+	return last
 }
 
 func wroteBefore(e *v1alpha1.ExpectedContent, entry metav1.ManagedFieldsEntry) bool {

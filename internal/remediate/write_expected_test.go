@@ -82,6 +82,60 @@ func TestWhatCameWithAWriteIsToldApart(t *testing.T) {
 	}
 }
 
+// TestAnEditWithinASecondIsToldAndLeft has one field manager write before our write and after
+// it, all within one second: its entry of managedFields may read the same then.
+func TestAnEditWithinASecondIsToldAndLeft(t *testing.T) {
+	type m = map[string]any
+	const whole, each = `{"f:data": {}}`, `{"f:data": {".": {}, "f:a": {}}}`
+	const more, moreWhole = `{"f:data": {".": {}, "f:a": {}, "f:x": {}}}`, `{"f:data": {}, "f:immutable": {}}`
+	cases := map[string]struct {
+		reason        string
+		before, after string // what kubectl holds
+		wrote, ours   int    // the seconds of kubectl's write and of ours
+		live          m
+		undone        bool
+	}{
+		"a key was added, and kubectl holds it": {
+			reason: "its entry has the time of before, but names more", before: each, after: more, wrote: 2, ours: 2, live: m{"a": "1", "x": "1"},
+		},
+		"kubectl's own key was changed": {
+			reason: "its entry is the same, and what the key held is known to nobody", before: each, after: each, wrote: 2, ours: 2, live: m{"a": "2"},
+		},
+		"a key was added to a map that kubectl holds as a whole": {
+			reason: "its entry is the same, though it may have written the key", before: whole, after: whole, wrote: 2, ours: 2, live: m{"a": "1", "x": "1"},
+		},
+		"a key was added to such a map, and kubectl holds another field besides": {
+			reason: "somebody has written since", before: whole, after: moreWhole, wrote: 2, ours: 2, live: m{"a": "1", "x": "1"},
+		},
+		"a key was added to such a map, which kubectl wrote a second before us": {
+			reason: "a write after ours would have another time", before: whole, after: whole, wrote: 1, ours: 2, live: m{"a": "1", "x": "1"}, undone: true,
+		},
+		"a key was added to such a map, and nothing says any more when we have written": {
+			reason: "somebody has taken over what we set", before: whole, after: whole, wrote: 1, ours: -1, live: m{"a": "1", "x": "1"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			ours := owner(v1alpha1.FieldManager, "", `{"f:metadata": {"f:labels": {"f:l": {}}}}`, tc.ours)
+			proof, err := expect(holding(m{"a": "1"}, "ConfigMap", owner("kubectl", "", tc.before, tc.wrote), ours), "", v1alpha1.FieldManager)
+			if err != nil {
+				t.Fatal(err)
+			}
+			live := holding(tc.live, "ConfigMap", owner("kubectl", "", tc.after, tc.wrote))
+			if tc.ours >= 0 {
+				live.SetManagedFields(append(live.GetManagedFields(), ours))
+			}
+			b, err := beyond(proof, live, "", v1alpha1.FieldManager)
+			if err != nil || b.path == "" {
+				t.Fatalf("it isn't told: %+v, %v", b, err)
+			}
+			if undone := len(b.added) > 0; undone != tc.undone || undone != (b.kept == "") {
+				t.Errorf("%+v: %s", b, tc.reason)
+			}
+		})
+	}
+}
+
 func TestAProofHoldsNoValueOfASecret(t *testing.T) {
 	proofOf := func(value string) *v1alpha1.ExpectedContent {
 		proof, err := expect(holding(map[string]any{"password": value}, "Secret"), "", v1alpha1.FieldManager)

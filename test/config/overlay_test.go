@@ -68,9 +68,15 @@ func (o overlay) apply(ctx context.Context) (said, warned string) {
 	return said, warned
 }
 
-// uninstall removes the overlay and waits until its namespace is gone.
+// uninstall removes the overlay and waits until its namespace is gone. Each kind is read
+// first, as the documentation says: one that nobody has read yet may take the API server five
+// minutes to remove.
 func (o overlay) uninstall(ctx context.Context) {
 	GinkgoHelper()
+	_, _, err := plane.Kubectl(ctx, "", "get", "evenkeel", "--all-namespaces")
+	if err != nil && !strings.Contains(err.Error(), "the server doesn't have a resource type") {
+		Expect(err).NotTo(HaveOccurred())
+	}
 	kubectl(ctx, "delete", "--ignore-not-found", "--timeout=120s", "-k", o.folder())
 }
 

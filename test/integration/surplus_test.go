@@ -28,9 +28,11 @@ var _ = Describe("What somebody's webhook adds to a write of ours", func() {
 			return r.IsWrite() && r.Namespace == namespace && r.Resource == "configmaps" && r.Query.Get("fieldManager") == fieldManager
 		}
 	}
+	// edit is by somebody else than who has created the object: two writes of one field
+	// manager within a second can't be told apart, and are told to people.
 	edit := func(ctx context.Context, name, data string) {
 		theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-		Expect(suite.API.Patch(ctx, theirs, client.RawPatch(types.MergePatchType, []byte(data)))).To(Succeed())
+		Expect(suite.API.Patch(ctx, theirs, client.RawPatch(types.MergePatchType, []byte(data)), client.FieldOwner("kubectl-edit"))).To(Succeed())
 	}
 	data := func(ctx context.Context, name string) map[string]string {
 		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
