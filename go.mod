@@ -2,6 +2,8 @@ module evenkeel.dev/evenkeel
 
 go 1.26.0
 
+tool github.com/onsi/ginkgo/v2/ginkgo
+
 require (
 	github.com/ProtonMail/go-crypto v1.1.6
 	github.com/aymanbagabas/go-udiff v0.4.1

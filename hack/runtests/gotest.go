@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // packagesBut lists the packages of the module in s.dir that aren't below s.skip.
@@ -36,66 +37,64 @@ func (r *runner) packagesBut(ctx context.Context, s step) ([]string, error) {
 	return packages, nil
 }
 
-func (r *runner) runGoTest(ctx context.Context, dir string, args []string) (counts, error) {
+func (r *runner) runGoTest(ctx context.Context, stage, dir string, args []string) (outcome, error) {
 	cmd := r.command(ctx, dir, "go", args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
-		return counts{}, fmt.Errorf("run go test: %w", err)
+		return outcome{}, fmt.Errorf("run go test: %w", err)
 	}
 	if err := cmd.Start(); err != nil {
-		return counts{}, fmt.Errorf("run go test: %w", err)
+		return outcome{}, fmt.Errorf("run go test: %w", err)
 	}
-	t := newTally()
-	stop := r.beat(func() string { return fmt.Sprintf("%d tests ended", t.ended) })
-	err = r.follow(pipe, t)
+	var ended atomic.Int64
+	stop := r.beat(stage, func() string { return fmt.Sprintf("%d tests ended", ended.Load()) })
+	total, err := r.follow(pipe, &ended)
 	stop()
 	if waited := cmd.Wait(); err == nil {
 		err = waited
 	}
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && t.total.failed > 0 {
-		return t.total, nil // said already, test by test
+	if errors.As(err, &exit) && total.failed > 0 {
+		return total, nil // said already, test by test
 	}
 	if err != nil {
-		return t.total, fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+		return total, fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
 	}
-	return t.total, nil
+	return total, nil
 }
 
 // follow reads the events of `go test -json` and reports each finished package.
-func (r *runner) follow(events io.Reader, t *tally) error {
+func (r *runner) follow(events io.Reader, ended *atomic.Int64) (outcome, error) {
+	var total outcome
+	t := newTally()
 	lines := bufio.NewReader(events)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if len(bytes.TrimSpace(line)) > 0 {
-			r.observe(line, t)
+			total.join(r.observe(line, t))
+			ended.Store(int64(t.ended))
 		}
 		if errors.Is(err, io.EOF) {
-			return nil
+			return total, nil
 		}
 		if err != nil {
-			return fmt.Errorf("read the events of go test: %w", err)
+			return total, fmt.Errorf("read the events of go test: %w", err)
 		}
 	}
 }
 
-func (r *runner) observe(line []byte, t *tally) {
+func (r *runner) observe(line []byte, t *tally) outcome {
 	var e event
 	if err := json.Unmarshal(line, &e); err != nil {
 		r.say("    %s", bytes.TrimSpace(line)) // something that a test printed past the events
-		return
+		return outcome{}
 	}
-	r.mu.Lock()
 	result, ended := t.observe(e)
-	r.mu.Unlock()
-	switch {
-	case !ended:
-	case result.failed:
-		r.say("    FAIL %s (%d of %d failed, %s)\n%s", result.name, result.counts.failed,
-			result.counts.failed+result.counts.passed, round(result.elapsed), strings.TrimRight(result.log, "\n"))
-	case result.counts != counts{}:
-		r.say("    ok   %s (%d tests, %s)", result.name, result.counts.passed, round(result.elapsed))
+	if !ended {
+		return outcome{}
 	}
+	r.report(&result)
+	return outcome{counts: result.counts, failures: result.failures, timings: result.timings}
 }

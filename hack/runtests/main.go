@@ -51,8 +51,19 @@ func run(ctx context.Context, args []string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	r := &runner{root: root, flags: strings.Fields(*extra), out: os.Stdout, now: time.Now, began: time.Now()}
+	reports, err := os.MkdirTemp("", "evenkeel-reports-")
+	if err != nil {
+		return false, fmt.Errorf("make a folder for the reports of suites: %w", err)
+	}
+	defer os.RemoveAll(reports)
+	r := &runner{root: root, flags: strings.Fields(*extra), out: os.Stdout, live: terminal(os.Stdout), now: time.Now, began: time.Now(), reports: reports}
 	return r.run(ctx, chosen), nil
+}
+
+// terminal says whether somebody watches.
+func terminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // findRoot returns the folder of the repository around the working folder.

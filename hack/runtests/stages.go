@@ -22,6 +22,9 @@ type step struct {
 	dir string
 	// test holds the arguments of `go test`; its events are counted.
 	test []string
+	// procs is in how many processes the one suite that test names is run, each with a
+	// control plane of its own.
+	procs int
 	// skip leaves out the packages of dir below these paths.
 	skip []string
 	// command is a command that isn't `go test`. It counts as one test, unless
@@ -62,7 +65,10 @@ func stages() []stage {
 		},
 		{
 			name: "integration", about: "manifests and controllers against a real API server",
-			steps: []step{{dir: ".", test: []string{"-count=1", "-p=1", "-timeout=25m", "./test/config/...", "./test/sources/...", "./test/integration/...", "./test/escalation/..."}}},
+			steps: []step{
+				{dir: ".", procs: 3, test: []string{"--timeout=25m", "./test/integration"}},
+				{dir: ".", test: []string{"-count=1", "-p=2", "-timeout=25m", "./test/config/...", "./test/sources/...", "./test/escalation/..."}},
+			},
 		},
 		{
 			name: "attack", about: "attempts to get past it, and to make it do harm",
@@ -70,11 +76,11 @@ func stages() []stage {
 		},
 		{
 			name: "e2e", about: "the manager as a process, killed and raced on purpose",
-			steps: []step{{dir: ".", test: []string{"-count=1", "-p=1", "-timeout=25m", "./test/e2e/..."}}},
+			steps: []step{{dir: ".", procs: 2, test: []string{"--timeout=25m", "./test/e2e"}}},
 		},
 		{
 			name: "chaos", about: "what a rollout stands on, broken while it is under way",
-			steps: []step{{dir: ".", test: []string{"-count=1", "-p=1", "-timeout=40m", "./test/chaos/..."}}},
+			steps: []step{{dir: ".", procs: 2, test: []string{"--timeout=40m", "./test/chaos"}}},
 		},
 		{
 			name: "demo", about: "the demo, with all that it claims checked",

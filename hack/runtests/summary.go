@@ -3,6 +3,7 @@ package main
 import (
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 var (
@@ -18,6 +19,18 @@ func ginkgoSummary(line string) (counts, bool) {
 		return counts{}, false
 	}
 	return counts{passed: number(m[1]), failed: number(m[2]), skipped: number(m[3]) + number(m[4])}, true
+}
+
+// lastGinkgoSummary reads the last such line of a command's output.
+func lastGinkgoSummary(output string) (counts, bool) {
+	var last counts
+	found := false
+	for line := range strings.Lines(output) {
+		if got, ok := ginkgoSummary(line); ok {
+			last, found = got, true
+		}
+	}
+	return last, found
 }
 
 // closingSummary reads the last line "12 passed, 0 failed" of a command's output.

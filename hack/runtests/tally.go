@@ -27,9 +27,10 @@ func (c *counts) add(other counts) {
 
 // testState is what is known of one test.
 type testState struct {
-	action string
-	parent bool
-	output strings.Builder
+	action  string
+	parent  bool
+	elapsed time.Duration
+	output  strings.Builder
 	// specs are the results that a Ginkgo suite reports of itself.
 	specs *counts
 }
@@ -46,8 +47,9 @@ type packageResult struct {
 	counts  counts
 	failed  bool
 	elapsed time.Duration
-	// log is the output of what failed.
-	log string
+	// failures are what failed, and timings how long each test took.
+	failures []failure
+	timings  []timing
 }
 
 // tally turns the events of one `go test` into results. Leaves are counted: a
@@ -112,7 +114,7 @@ func (t *tally) observeTest(p *packageState, e event) {
 			test.specs = &specs
 		}
 	case "pass", "fail", "skip":
-		test.action = e.Action
+		test.action, test.elapsed = e.Action, seconds(e.Elapsed)
 		t.ended++
 	}
 }
@@ -133,34 +135,45 @@ func markParents(p *packageState, name string) {
 }
 
 func (t *tally) finish(p *packageState, e event) packageResult {
-	r := packageResult{name: e.Package, failed: e.Action == "fail", elapsed: time.Duration(e.Elapsed * float64(time.Second))}
-	var log strings.Builder
+	r := packageResult{name: e.Package, failed: e.Action == "fail", elapsed: seconds(e.Elapsed)}
 	if build := t.builds[e.FailedBuild]; build != nil {
-		log.WriteString(build.String())
+		r.failures = append(r.failures, failure{test: e.Package, about: "it doesn't build", message: bounded(build.String())})
 	}
 	for _, name := range sortedNames(p.tests) {
 		test := p.tests[name]
 		one := test.count(r.failed)
 		r.counts.add(one)
 		if one.failed > 0 {
-			log.WriteString(test.output.String())
+			r.failures = append(r.failures, test.failure(name, r.name))
+		}
+		if !test.parent {
+			r.timings = append(r.timings, timing{name, test.elapsed})
 		}
 	}
 	if r.failed && r.counts.failed == 0 {
 		r.counts.failed = 1
 		for _, name := range sortedNames(p.tests) {
 			if p.tests[name].action == "fail" {
-				log.WriteString(p.tests[name].output.String())
+				r.failures = append(r.failures, p.tests[name].failure(name, r.name))
 			}
 		}
 	}
-	if r.failed {
-		log.WriteString(p.output.String())
+	if r.failed && len(r.failures) == 0 {
+		r.failures = append(r.failures, failure{test: r.name, about: "no test of it failed", message: bounded(p.output.String())})
 	}
-	r.log = log.String()
 	t.total.add(r.counts)
 	return r
 }
+
+func (s *testState) failure(name, in string) failure {
+	f := failure{test: name, about: in + ", " + round(s.elapsed), suite: s.specs != nil, message: bounded(s.output.String())}
+	if s.action == "" {
+		f.about = in + ", it never ended"
+	}
+	return f
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // count gives the results that one test stands for.
 func (s *testState) count(packageFailed bool) counts {

@@ -105,11 +105,12 @@ func TestRunIsTrue(t *testing.T) {
 		"a module that isn't there":      {steps: []step{{dir: "nowhere", test: []string{"./..."}}}, closes: "0 passed, 1 failed"},
 		"a stage without tests":          {steps: []step{{dir: ".", test: []string{"./empty"}}}, closes: "0 passed, 1 failed", shows: "no test ran"},
 		"a command that counts itself":   {steps: []step{{dir: ".", command: []string{"echo", "7 passed, 0 failed"}}}, passed: true, closes: "7 passed, 0 failed"},
-		"a command that fails":           {steps: []step{{dir: ".", command: []string{"false"}}}, closes: "0 passed, 1 failed"},
+		"a command that fails":           {steps: []step{{dir: ".", command: []string{"sh", "-c", "echo its words; exit 1"}}}, closes: "0 passed, 1 failed", shows: "its words"},
+		"a suite that can't be run":      {steps: []step{{dir: ".", procs: 2, test: []string{"./good"}}}, closes: "0 passed, 1 failed", shows: "ginkgo"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			r := &runner{root: root, out: &out, now: time.Now, began: time.Now()}
+			r := &runner{root: root, out: &out, now: time.Now, began: time.Now(), reports: t.TempDir()}
 			passed := r.run(context.Background(), []stage{{name: "only", steps: tc.steps}})
 			lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 			if closing := lines[len(lines)-1]; passed != tc.passed || closing != tc.closes || !strings.Contains(out.String(), tc.shows) {

@@ -20,7 +20,7 @@ func TestAttack(t *testing.T) {
 	SetDefaultEventuallyTimeout(60 * time.Second)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	RunSpecs(t, "Attempts on a real API server")
+	rig.Run(t, "Attempts on a real API server")
 }
 
 // The specs share one control plane and one manager, and run one after another.

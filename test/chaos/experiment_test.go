@@ -2,7 +2,6 @@ package chaos_test
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -38,8 +37,7 @@ func begin(fault string, managers ...*rig.Manager) *experiment {
 func (e *experiment) end() {
 	GinkgoHelper()
 	e.Seconds = time.Since(e.began).Seconds()
-	figures = append(figures, e.figure)
-	AddReportEntry("figures", fmt.Sprintf("%+v", e.figure))
+	AddReportEntry(figuresEntry, e.figure)
 	Expect(e.Double).To(BeZero(), "targets written more than once")
 	Expect(e.Lost).To(BeZero(), "targets lost")
 	Expect(e.Wrong).To(BeZero(), "fields left wrong by a rollback")

@@ -2,6 +2,7 @@ package chaos_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,6 +14,9 @@ import (
 	"evenkeel.dev/evenkeel/test/rig"
 )
 
+// figuresEntry is what the figures of a spec are called in its report.
+const figuresEntry = "figures"
+
 // tableVariable names the file to write the table of figures to.
 const tableVariable = "EVENKEEL_CHAOS_TABLE"
 
@@ -21,14 +25,12 @@ func TestChaos(t *testing.T) {
 	SetDefaultEventuallyTimeout(180 * time.Second)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	RunSpecs(t, "Rollouts under faults")
+	rig.Run(t, "Rollouts under faults")
 }
 
-// suite is shared by the specs, which run one after another, and figures by
-// those that have ended.
+// suite is shared by the specs of a process, which run one after another.
 var (
-	suite   *rig.Rig
-	figures []figure
+	suite *rig.Rig
 	// offset is the file that moves the managers' time.
 	offset string
 )
@@ -45,6 +47,25 @@ var _ = BeforeSuite(func(ctx context.Context) {
 
 var _ = ReportAfterSuite("the table of figures", func(report Report) {
 	if path := os.Getenv(tableVariable); path != "" && report.SuiteSucceeded {
-		Expect(os.WriteFile(path, []byte(table(figures)), 0o644)).To(Succeed())
+		Expect(os.WriteFile(path, []byte(table(figuresOf(report))), 0o644)).To(Succeed())
 	}
 })
+
+// figuresOf are those that the specs have noted, in whichever process.
+func figuresOf(report Report) []figure {
+	GinkgoHelper()
+	var figures []figure
+	for _, spec := range report.SpecReports {
+		for _, entry := range spec.ReportEntries {
+			if entry.Name != figuresEntry {
+				continue
+			}
+			raw, err := json.Marshal(entry.GetRawValue())
+			Expect(err).NotTo(HaveOccurred())
+			var f figure
+			Expect(json.Unmarshal(raw, &f)).To(Succeed())
+			figures = append(figures, f)
+		}
+	}
+	return figures
+}

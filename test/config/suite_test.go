@@ -13,6 +13,7 @@ import (
 
 	"evenkeel.dev/evenkeel/test/cluster"
 	"evenkeel.dev/evenkeel/test/process"
+	"evenkeel.dev/evenkeel/test/rig"
 )
 
 func TestInstall(t *testing.T) {
@@ -20,7 +21,7 @@ func TestInstall(t *testing.T) {
 	SetDefaultEventuallyTimeout(60 * time.Second)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	RunSpecs(t, "The manifests of an install")
+	rig.Run(t, "The manifests of an install")
 }
 
 // The specs share one control plane. Each container installs what it is about and

@@ -16,10 +16,10 @@ func TestFaults(t *testing.T) {
 	SetDefaultEventuallyTimeout(90 * time.Second)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	RunSpecs(t, "The manager as a process, with faults")
+	rig.Run(t, "The manager as a process, with faults")
 }
 
-// suite is shared by the specs, which run one after another.
+// suite is shared by the specs of a process, which run one after another.
 var suite *rig.Rig
 
 var _ = BeforeSuite(func(ctx context.Context) {

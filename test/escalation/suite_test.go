@@ -22,7 +22,7 @@ func TestEscalation(t *testing.T) {
 	SetDefaultEventuallyTimeout(60 * time.Second)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	RunSpecs(t, "Escalation to real Alertmanagers")
+	rig.Run(t, "Escalation to real Alertmanagers")
 }
 
 // peer is an Alertmanager with the inbox that its receivers lead to.

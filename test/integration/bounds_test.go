@@ -46,7 +46,7 @@ func encoded(object client.Object) int {
 }
 
 var _ = Describe("Ten thousand violating objects", func() {
-	It("leave status, plan and slices bounded, far from etcd's limit", func(ctx context.Context) {
+	It("leave status, plan and slices bounded, far from etcd's limit", long, func(ctx context.Context) {
 		n := violations()
 		AddReportEntry("violating objects", n)
 		namespace := suite.Namespace(ctx, "bounds")

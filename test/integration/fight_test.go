@@ -63,7 +63,7 @@ var _ = Describe("Somebody who keeps setting an object back", func() {
 		Expect(record.Reason).To(Equal(v1alpha1.ReasonFighting))
 	})
 
-	It("again and again after it was mended is left alone until a person says to go on, and stops nothing else", func(ctx context.Context) {
+	It("again and again after it was mended is left alone until a person says to go on, and stops nothing else", long, func(ctx context.Context) {
 		Eventually(ctx, func(g Gomega) {
 			setBack(ctx, g, func() {
 				plans := suite.Plans(ctx, policy.Name)

@@ -99,7 +99,7 @@ var _ = Describe("What people say of a rollout", func() {
 		Expect(states(ctx, namespace)).To(HaveEach("good"))
 	})
 
-	It("a plan writes nothing before its maintenance window opens", func(ctx context.Context) {
+	It("a plan writes nothing before its maintenance window opens", long, func(ctx context.Context) {
 		opens := time.Now().UTC().Add(5 * time.Second).Truncate(time.Minute).Add(time.Minute)
 		suite.CreatePolicy(ctx, mending(func(s *v1alpha1.RemediationStrategy) {
 			s.Windows = []v1alpha1.MaintenanceWindow{{Schedule: fmt.Sprintf("%d %d * * *", opens.Minute(), opens.Hour()), Duration: metav1.Duration{Duration: time.Hour}}}

@@ -77,7 +77,7 @@ var _ = Describe("A policy source", func() {
 		source.AwaitCommit(ctx, commit)
 	})
 
-	It("brings five hundred policies into force as one", func(ctx context.Context) {
+	It("brings five hundred policies into force as one", long, func(ctx context.Context) {
 		ns := suite.Namespace(ctx, "srcmany")
 		files := map[string]string{}
 		for i := range manyPolicies {

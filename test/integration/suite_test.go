@@ -23,10 +23,15 @@ func TestIntegration(t *testing.T) {
 	SetDefaultEventuallyTimeout(60 * time.Second)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	RunSpecs(t, "The manager against a real API server")
+	rig.Run(t, "The manager against a real API server")
 }
 
-// The specs share one control plane and one manager, and run one after another.
+// long marks specs that take about a minute: they begin first, so that none runs alone at the
+// end, when the other processes have nothing left to do.
+const long = SpecPriority(1)
+
+// The specs of a process share one control plane and one manager, and run one after another.
+// The test runner has several processes take them in turn.
 var (
 	suite   *rig.Rig
 	manager *rig.Manager

@@ -19,7 +19,7 @@ import (
 
 var _ = Describe("The terminal view of a rollout", func() {
 	const deployments = 500
-	It("follows 500 Deployments from the canary to the end, and ends with it", SpecTimeout(10*time.Minute), func(ctx context.Context) {
+	It("follows 500 Deployments from the canary to the end, and ends with it", long, SpecTimeout(10*time.Minute), func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "view")
 		for i := range deployments {
 			suite.Create(ctx, fixture.Deployment(namespace, fmt.Sprintf("web-%d", i)))
