@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -8,8 +9,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -18,6 +22,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/config/crd"
+	"evenkeel.dev/evenkeel/config/rbac"
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/cli/output"
@@ -122,8 +127,13 @@ func (o *doctorOptions) installation(flags *connect.Flags) (*diagnose.Installati
 	if err != nil {
 		return nil, err
 	}
+	policies, bindings, err := ownGuards()
+	if err != nil {
+		return nil, err
+	}
 	return &diagnose.Installation{Client: c, Mapper: c.RESTMapper(), HTTP: doer, Server: config.Host, Clock: clock.RealClock{},
-		Namespace: o.namespace, ServiceAccount: o.serviceAccount, Kinds: kinds}, nil
+		Namespace: o.namespace, ServiceAccount: o.serviceAccount,
+		Kinds: kinds, RequestPolicies: policies, RequestBindings: bindings}, nil
 }
 
 // ownKinds are the CustomResourceDefinitions of this version.
@@ -145,4 +155,28 @@ func ownKinds() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 		kinds = append(kinds, kind)
 	}
 	return kinds, nil
+}
+
+// ownGuards are the ValidatingAdmissionPolicies of this version, and their bindings.
+func ownGuards() (policies []*admissionregistrationv1.ValidatingAdmissionPolicy, bindings []*admissionregistrationv1.ValidatingAdmissionPolicyBinding, err error) {
+	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(rbac.Requests), len(rbac.Requests))
+	for {
+		raw := &unstructured.Unstructured{}
+		if err := decoder.Decode(raw); errors.Is(err, io.EOF) {
+			return policies, bindings, nil
+		} else if err != nil {
+			return nil, nil, fmt.Errorf("config/rbac/requests_policy.yaml: %w", err)
+		}
+		switch raw.GetKind() {
+		case "ValidatingAdmissionPolicy":
+			policy := &admissionregistrationv1.ValidatingAdmissionPolicy{}
+			err, policies = runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, policy), append(policies, policy)
+		case "ValidatingAdmissionPolicyBinding":
+			binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}
+			err, bindings = runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, binding), append(bindings, binding)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("config/rbac/requests_policy.yaml: %s %s: %w", raw.GetKind(), raw.GetName(), err)
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -50,6 +51,9 @@ type Installation struct {
 	Namespace, ServiceAccount string
 	// Kinds are the CustomResourceDefinitions of this version.
 	Kinds []*apiextensionsv1.CustomResourceDefinition
+	// RequestPolicies and RequestBindings ask for the verbs of people's requests, in this version.
+	RequestPolicies []*admissionregistrationv1.ValidatingAdmissionPolicy
+	RequestBindings []*admissionregistrationv1.ValidatingAdmissionPolicyBinding
 }
 
 // check looks at one part of an installation.
@@ -71,6 +75,7 @@ func checks() []check {
 		{"manager", manager},              // replicas
 		{"leader", leader},                // a fresh lease
 		{"webhooks", webhooks},            // entries, what they lead to, failure policies
+		{"requests", requestGuards},       // who may pause, undo, reset, approve
 		{"cold-start", coldStart},         // what nodes need passes while nobody answers
 		{"certificate", certificate},      // authority and serving certificate
 		{"admission", admission},          // does the webhook answer, and judge?

@@ -2,6 +2,7 @@ package display
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -21,7 +22,7 @@ func (r Rollout) gates(d *drawing) {
 	r.windowGate(gate)
 	r.analysisGate(gate)
 	for i := range r.Breakers {
-		breakerGate(gate, &r.Breakers[i])
+		r.breakerGate(gate, &r.Breakers[i])
 	}
 	if len(r.Breakers) == 0 {
 		gate(bad, "breaker", "no circuit breaker could be read, which counts as open")
@@ -73,8 +74,13 @@ func (r Rollout) analysisGate(gate drawGate) {
 	}
 }
 
-func breakerGate(gate drawGate, cb *v1alpha1.RemediationBreaker) {
+func (r Rollout) breakerGate(gate drawGate, cb *v1alpha1.RemediationBreaker) {
+	namespace := r.keptBackBy(cb)
 	switch {
+	case namespace != "" && cb.Spec.ForcedOpen():
+		gate(busy, "breaker", "namespace %s alone is kept back: %s is held open by a person; release: evenkeel breaker close %s", namespace, cb.Name, cb.Name)
+	case namespace != "":
+		gate(busy, "breaker", "namespace %s alone is kept back: %s is %s (%s): %s", namespace, cb.Name, cb.Status.State, cb.Status.Reason, cb.Status.Message)
 	case cb.Spec.ForcedOpen():
 		gate(bad, "breaker", "%s is held open by a person; release: evenkeel breaker close %s", cb.Name, cb.Name)
 	case cb.Status.State == v1alpha1.BreakerOpen:
@@ -84,4 +90,25 @@ func breakerGate(gate drawGate, cb *v1alpha1.RemediationBreaker) {
 	default:
 		gate(good, "breaker", "%s is Closed, %d of %d outcomes failed", cb.Name, cb.Status.Failures, cb.Status.Outcomes)
 	}
+}
+
+// keptBackBy is the one namespace that a breaker keeps back of a plan that goes on
+// elsewhere; empty when it keeps back nothing, or all of the plan.
+func (r Rollout) keptBackBy(cb *v1alpha1.RemediationBreaker) string {
+	only := cb.Spec.Scope.Namespace
+	if cb.Spec.Scope.Type != v1alpha1.BreakerScopeNamespace {
+		if only = cb.Status.OnlyNamespace; cb.Spec.ForcedOpen() {
+			return "" // a person holds it open for all
+		}
+	}
+	if !cb.Spec.ForcedOpen() && cb.Status.State != v1alpha1.BreakerOpen && cb.Status.State != v1alpha1.BreakerHalfOpen {
+		return ""
+	}
+	elsewhere := slices.ContainsFunc(r.Slices, func(s v1alpha1.RemediationSlice) bool {
+		return slices.ContainsFunc(s.Targets, func(t v1alpha1.Target) bool { return t.Object.Namespace != only })
+	})
+	if !elsewhere {
+		return ""
+	}
+	return only
 }

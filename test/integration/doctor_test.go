@@ -68,7 +68,7 @@ var _ = Describe("The doctor", func() {
 		Eventually(ctx, func(g Gomega) {
 			found, code := doctor(ctx)
 			g.Expect(code).To(Equal(0))
-			for _, check := range []string{"api-server", "kinds", "leader", "webhooks", "cold-start", "certificate", "admission", "policies", "sources", "scan", "read-rights"} {
+			for _, check := range []string{"api-server", "kinds", "leader", "webhooks", "requests", "cold-start", "certificate", "admission", "policies", "sources", "scan", "read-rights"} {
 				g.Expect(found).To(ContainElement(finds(check, "ok", "")), check)
 			}
 			g.Expect(found).To(ContainElement(finds("manager", "warn", "the manager runs elsewhere")))

@@ -1,0 +1,90 @@
+package diagnose
+
+import (
+	"context"
+	"slices"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// applyGuards is what brings the guards of people's requests back.
+const applyGuards = "kubectl apply --server-side -f config/rbac/requests_policy.yaml, of the version that you run"
+
+// requestGuards looks whether the API server asks for the verbs of people's requests:
+// whoever may write a plan or a breaker could pause, undo, reset or approve otherwise.
+func requestGuards(ctx context.Context, in *Installation) []Finding {
+	var found []Finding
+	for _, want := range in.RequestPolicies {
+		found = append(found, in.guard(ctx, want)...)
+	}
+	for _, want := range in.RequestBindings {
+		found = append(found, in.binding(ctx, want)...)
+	}
+	return orFine(found, "all %d ValidatingAdmissionPolicies that ask for the verbs of people's requests are there, and bound", len(in.RequestPolicies))
+}
+
+// guard looks at one policy.
+func (in *Installation) guard(ctx context.Context, want *admissionregistrationv1.ValidatingAdmissionPolicy) []Finding {
+	is := &admissionregistrationv1.ValidatingAdmissionPolicy{}
+	err := in.Client.Get(ctx, client.ObjectKeyFromObject(want), is)
+	switch {
+	case apierrors.IsNotFound(err):
+		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicy %s isn't there: nobody is asked for the verbs of the requests that it guards", want.Name)}
+	case err != nil:
+		return []Finding{unread("ValidatingAdmissionPolicy "+want.Name, err)}
+	case is.Spec.FailurePolicy != nil && *is.Spec.FailurePolicy != admissionregistrationv1.Fail:
+		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicy %s has failurePolicy %s, not Fail: what it can't judge passes", want.Name, *is.Spec.FailurePolicy)}
+	case len(is.Spec.MatchConditions) > 0:
+		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicy %s has matchConditions, so some requests aren't judged", want.Name)}
+	case !slices.Equal(expressions(want), expressions(is)):
+		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicy %s is of another version than this program, or somebody has changed it", want.Name)}
+	}
+	return nil
+}
+
+// expressions are what a policy judges by.
+func expressions(p *admissionregistrationv1.ValidatingAdmissionPolicy) []string {
+	var out []string
+	for _, v := range p.Spec.Variables {
+		out = append(out, v.Name, v.Expression)
+	}
+	for _, v := range p.Spec.Validations {
+		out = append(out, v.Expression)
+	}
+	return out
+}
+
+// binding looks whether a policy's binding denies all that the policy refuses.
+func (in *Installation) binding(ctx context.Context, want *admissionregistrationv1.ValidatingAdmissionPolicyBinding) []Finding {
+	is := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}
+	err := in.Client.Get(ctx, client.ObjectKeyFromObject(want), is)
+	switch {
+	case apierrors.IsNotFound(err):
+		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicyBinding %s isn't there: ValidatingAdmissionPolicy %s judges nothing", want.Name, want.Spec.PolicyName)}
+	case err != nil:
+		return []Finding{unread("ValidatingAdmissionPolicyBinding "+want.Name, err)}
+	case is.Spec.PolicyName != want.Spec.PolicyName:
+		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicyBinding %s is of %s, not of %s", want.Name, is.Spec.PolicyName, want.Spec.PolicyName)}
+	case !slices.Contains(is.Spec.ValidationActions, admissionregistrationv1.Deny):
+		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicyBinding %s doesn't deny: what ValidatingAdmissionPolicy %s refuses passes", want.Name, want.Spec.PolicyName)}
+	case narrows(is.Spec.MatchResources):
+		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicyBinding %s has matchResources, so some requests aren't judged", want.Name)}
+	}
+	return nil
+}
+
+// narrows says whether a binding leaves requests out. The API server fills in selectors
+// that choose all.
+func narrows(m *admissionregistrationv1.MatchResources) bool {
+	if m == nil {
+		return false
+	}
+	return len(m.ResourceRules)+len(m.ExcludeResourceRules) > 0 || selects(m.NamespaceSelector) || selects(m.ObjectSelector)
+}
+
+func selects(s *metav1.LabelSelector) bool {
+	return s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0
+}

@@ -1,0 +1,73 @@
+package diagnose
+
+import (
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+)
+
+func TestTheCheckRequestsSeesWhatNoLongerAsksForVerbs(t *testing.T) {
+	fail, ignore := admissionregistrationv1.Fail, admissionregistrationv1.Ignore
+	policy := func(change ...func(*admissionregistrationv1.ValidatingAdmissionPolicy)) *admissionregistrationv1.ValidatingAdmissionPolicy {
+		p := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "plans"}, Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			FailurePolicy: &fail, Validations: []admissionregistrationv1.Validation{{Expression: "variables.verb == ''"}},
+			Variables: []admissionregistrationv1.Variable{{Name: "verb", Expression: "'undo'"}}}}
+		for _, c := range change {
+			c(p)
+		}
+		return p
+	}
+	binding := func(change ...func(*admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec)) *admissionregistrationv1.ValidatingAdmissionPolicyBinding {
+		b := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "plans"}, Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: "plans", ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+			MatchResources: &admissionregistrationv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{}, ObjectSelector: &metav1.LabelSelector{}}}}
+		for _, c := range change {
+			c(&b.Spec)
+		}
+		return b
+	}
+	cases := map[string]struct {
+		there []client.Object
+		says  string // empty: all is well
+	}{
+		"all is there, with what the API server fills in": {there: []client.Object{policy(), binding()}},
+		"the policy is gone":                              {[]client.Object{binding()}, "ValidatingAdmissionPolicy plans isn't there"},
+		"the binding is gone":                             {[]client.Object{policy()}, "ValidatingAdmissionPolicyBinding plans isn't there"},
+		"it lets pass what it can't judge": {[]client.Object{binding(), policy(func(p *admissionregistrationv1.ValidatingAdmissionPolicy) { p.Spec.FailurePolicy = &ignore })},
+			"failurePolicy Ignore"},
+		"it is asked about some requests only": {[]client.Object{binding(), policy(func(p *admissionregistrationv1.ValidatingAdmissionPolicy) {
+			p.Spec.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "not-me", Expression: "false"}}
+		})}, "has matchConditions"},
+		"somebody has changed what it asks": {[]client.Object{binding(), policy(func(p *admissionregistrationv1.ValidatingAdmissionPolicy) { p.Spec.Validations[0].Expression = "true" })},
+			"somebody has changed it"},
+		"somebody has changed a variable": {[]client.Object{binding(), policy(func(p *admissionregistrationv1.ValidatingAdmissionPolicy) { p.Spec.Variables[0].Expression = "''" })},
+			"somebody has changed it"},
+		"the binding only warns": {[]client.Object{policy(), binding(func(s *admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec) {
+			s.ValidationActions = []admissionregistrationv1.ValidationAction{admissionregistrationv1.Warn}
+		})}, "doesn't deny"},
+		"the binding is of another policy": {[]client.Object{policy(), binding(func(s *admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec) { s.PolicyName = "other" })},
+			"is of other, not of plans"},
+		"the binding leaves objects out": {[]client.Object{policy(), binding(func(s *admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec) {
+			s.MatchResources.ObjectSelector.MatchLabels = map[string]string{"a": "b"}
+		})}, "has matchResources"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			scheme := runtime.NewScheme()
+			if err := admissionregistrationv1.AddToScheme(scheme); err != nil {
+				t.Fatal(err)
+			}
+			in := &Installation{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(tc.there...).Build(),
+				RequestPolicies: []*admissionregistrationv1.ValidatingAdmissionPolicy{policy()}, RequestBindings: []*admissionregistrationv1.ValidatingAdmissionPolicyBinding{binding()}}
+			found := requestGuards(t.Context(), in)
+			if len(found) != 1 || (found[0].Status == OK) != (tc.says == "") || !strings.Contains(found[0].Message, tc.says) {
+				t.Errorf("found %+v, want %q", found, tc.says)
+			}
+		})
+	}
+}
