@@ -9,8 +9,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
-	"evenkeel.dev/evenkeel/internal/policy/source"
 	"evenkeel.dev/evenkeel/policies"
 )
 
@@ -87,7 +87,7 @@ func cleanContainer(i int) map[string]any {
 // its fix included, costs to about the double: counted in expressions and in bytes
 // allocated, which are the same on every machine.
 func TestTheCostOfTheLibraryIsLinear(t *testing.T) {
-	loaded, err := source.Load(policies.FS, ".")
+	loaded, err := directory.Load(policies.FS, ".")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
-	"evenkeel.dev/evenkeel/internal/policy/source"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/suite"
 	"evenkeel.dev/evenkeel/policies"
 )
@@ -27,7 +27,7 @@ import (
 const longestLine = 120
 
 func TestLibraryLoadsAndCompiles(t *testing.T) {
-	loaded, err := source.Load(policies.FS, ".")
+	loaded, err := directory.Load(policies.FS, ".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestPackagesAreNamedForTheirDirectories(t *testing.T) {
 	eachModule(t, func(file, text string) {
 		name := strings.TrimSuffix(path.Base(file), ".rego")
 		want := "package evenkeel." + strings.ReplaceAll(path.Dir(file), "/", ".")
-		if path.Dir(file) == source.LibraryDir {
+		if path.Dir(file) == directory.LibraryDir {
 			want += "." + name
 		} else if strings.HasSuffix(name, "_test") {
 			want += "_test"
@@ -107,7 +107,7 @@ func TestEveryPolicyIsDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := source.Load(policies.FS, ".")
+	loaded, err := directory.Load(policies.FS, ".")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,14 +14,14 @@ import (
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
-	"evenkeel.dev/evenkeel/internal/policy/source"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/suite"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/policies"
 )
 
 func TestFixesOfTheLibraryNeedNoFlagButForAnotherImage(t *testing.T) {
-	loaded, err := source.LoadLocated(policies.FS, ".")
+	loaded, err := directory.LoadLocated(policies.FS, ".")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy/source/git"
-	sourcesync "evenkeel.dev/evenkeel/internal/policy/source/sync"
+	"evenkeel.dev/evenkeel/internal/source"
+	"evenkeel.dev/evenkeel/internal/source/git"
 	"evenkeel.dev/evenkeel/internal/wallclock"
 )
 
@@ -19,7 +19,7 @@ func newGitFetcher(dir string, allowFiles bool) (gitFetcher, error) {
 }
 
 // Fetch finds the newest commit of what is followed, and its files.
-func (g gitFetcher) Fetch(ctx context.Context, r sourcesync.FetchRequest) (*sourcesync.Fetched, error) {
+func (g gitFetcher) Fetch(ctx context.Context, r source.FetchRequest) (*source.Fetched, error) {
 	request := git.Request{Key: r.Key, URL: r.URL, Credentials: r.Credentials, Signers: r.Signers, Since: r.Since, Accepted: r.Accepted}
 	if r.Ref != nil {
 		request.Ref = git.Reference{Branch: r.Ref.Branch, Tag: r.Ref.Tag, Semver: r.Ref.Semver, Commit: r.Ref.Commit}
@@ -28,7 +28,7 @@ func (g gitFetcher) Fetch(ctx context.Context, r sourcesync.FetchRequest) (*sour
 	if err != nil {
 		return nil, sourceFailure(err)
 	}
-	return &sourcesync.Fetched{Revision: fetched.Revision, Files: fetched.Files}, nil
+	return &source.Fetched{Revision: fetched.Revision, Files: fetched.Files}, nil
 }
 
 // sourceFailure is what an error of Git means for a source. What isn't named here
@@ -49,10 +49,10 @@ func sourceFailure(err error) error {
 		{git.ErrHistoryUnknown, v1alpha1.ReasonHistoryUnknown},
 	} {
 		if errors.Is(err, known.kind) {
-			return &sourcesync.FetchError{Reason: known.reason, Stalled: true, Revision: revisionOf(err), Err: err}
+			return &source.FetchError{Reason: known.reason, Stalled: true, Revision: revisionOf(err), Err: err}
 		}
 	}
-	return &sourcesync.FetchError{Err: err}
+	return &source.FetchError{Err: err}
 }
 
 // revisionOf is the revision that an error is about; empty when none was found.

@@ -13,7 +13,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/format"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"evenkeel.dev/evenkeel/internal/policy/source"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/suite"
 	"evenkeel.dev/evenkeel/internal/scaffold"
 )
@@ -69,7 +69,7 @@ func TestAScaffoldPassesItsTestsAndBuilds(t *testing.T) {
 
 func provenAndBuilt(t *testing.T, dir string, fix bool) {
 	t.Helper()
-	tree, err := source.Open(dir)
+	tree, err := directory.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func provenAndBuilt(t *testing.T, dir string, fix bool) {
 	if report.Coverage != 100 || report.Passed < 5 {
 		t.Errorf("%d passed with %.1f %% coverage, want at least 2 tests and 3 examples with 100 %%", report.Passed, report.Coverage)
 	}
-	policies, err := source.Load(tree.FS, tree.Root)
+	policies, err := directory.Load(tree.FS, tree.Root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,11 +131,11 @@ func TestAScaffoldIsFormatted(t *testing.T) {
 func TestAnOwnerIsWrittenAsYAML(t *testing.T) {
 	for _, owner := range []string{"team: \"blue\" #1", "- yes", "true", "Grüne Wiese"} {
 		dir := written(t, options(func(o *scaffold.Options) { o.Owner = owner }))
-		tree, err := source.Open(dir)
+		tree, err := directory.Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		policies, err := source.Load(tree.FS, tree.Root)
+		policies, err := directory.Load(tree.FS, tree.Root)
 		if err != nil {
 			t.Fatal(err)
 		}

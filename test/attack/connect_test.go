@@ -14,14 +14,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy/source"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/policies"
 )
 
 // fromLibrary is a policy of the library as it is shipped.
 func fromLibrary(name string) *v1alpha1.ClusterRegoPolicy {
 	GinkgoHelper()
-	library, err := source.Load(policies.FS, ".")
+	library, err := directory.Load(policies.FS, ".")
 	Expect(err).NotTo(HaveOccurred())
 	at := slices.IndexFunc(library, func(p *v1alpha1.ClusterRegoPolicy) bool { return p.Name == name })
 	Expect(at).To(BeNumerically(">=", 0), "the library has no policy %s", name)

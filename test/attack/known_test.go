@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy/source"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/policies"
 	"evenkeel.dev/evenkeel/test/fixture"
 )
@@ -59,7 +59,7 @@ var _ = Describe("A violation that was found", func() {
 	It("refuses however many containers the object has", func(ctx context.Context) {
 		attempt("have a library policy run into its time limit by 300 init containers in 10 KB")
 		namespace := suite.Namespace(ctx, "cost")
-		loaded, err := source.Load(policies.FS, ".")
+		loaded, err := directory.Load(policies.FS, ".")
 		Expect(err).NotTo(HaveOccurred())
 		for _, p := range loaded {
 			if p.Name == "resource-limits" {

@@ -17,7 +17,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
-	"evenkeel.dev/evenkeel/internal/policy/source"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/test/walkthrough"
 )
 
@@ -25,7 +25,7 @@ const root = "../.."
 
 func TestEveryEventAndMetricIsDocumented(t *testing.T) {
 	page := read(t, "docs/operate.md")
-	for _, file := range []string{"internal/escalate/events.go", "internal/scan/events.go", "internal/policy/source/sync/events.go", "internal/webhook/events.go"} {
+	for _, file := range []string{"internal/escalate/events.go", "internal/scan/events.go", "internal/source/events.go", "internal/webhook/events.go"} {
 		reasons := constants(t, file, "Reason")
 		if len(reasons) == 0 {
 			t.Errorf("%s holds no event reason: this test looks in the wrong place", file)
@@ -38,11 +38,14 @@ func TestEveryEventAndMetricIsDocumented(t *testing.T) {
 	}
 	reference := read(t, "docs/reference/signals.md")
 	name := regexp.MustCompile(`"(evenkeel_[a-z_]+)"`)
-	files, err := filepath.Glob(filepath.Join(root, "internal/*/metrics.go"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no metrics.go found: %v", err)
+	var files []string
+	for _, pattern := range []string{"internal/*/metrics.go", "internal/*/*/metrics.go"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: no files: %v", pattern, err)
+		}
+		files = append(files, found...)
 	}
-	files = append(files, filepath.Join(root, "internal/policy/source/sync/metrics.go"))
 	for _, file := range files {
 		for _, m := range name.FindAllStringSubmatch(readPath(t, file), -1) {
 			if !strings.Contains(page, "`"+m[1]+"`") {
@@ -131,7 +134,7 @@ func TestTheReadmesPolicyLoads(t *testing.T) {
 		t.Fatal("README.md shows no policy")
 	}
 	tree := fstest.MapFS{"policies/no_host_network/no_host_network.rego": {Data: []byte(text)}}
-	loaded, err := source.Load(tree, "policies")
+	loaded, err := directory.Load(tree, "policies")
 	if err != nil {
 		t.Fatal(err)
 	}

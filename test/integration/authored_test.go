@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy/source"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/policies"
 	"evenkeel.dev/evenkeel/test/rig"
 )
@@ -31,12 +31,12 @@ var _ = Describe("What is authored", func() {
 		found := smallest.FindSubmatch(page)
 		Expect(found).NotTo(BeNil(), "docs/write-a-policy.md begins with smallest.yaml")
 		texts := [][]byte{found[1]}
-		library, err := source.Load(policies.FS, ".")
+		library, err := directory.Load(policies.FS, ".")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(len(library)).To(BeNumerically(">=", 9))
 		for _, p := range library {
 			p.Spec.Match.Namespaces = []string{"nowhere"}
-			text, err := source.Render([]*v1alpha1.ClusterRegoPolicy{p})
+			text, err := directory.Render([]*v1alpha1.ClusterRegoPolicy{p})
 			Expect(err).NotTo(HaveOccurred())
 			texts = append(texts, text)
 		}

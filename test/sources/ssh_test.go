@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"evenkeel.dev/evenkeel/internal/policy/source/git"
+	"evenkeel.dev/evenkeel/internal/source/git"
 	"evenkeel.dev/evenkeel/test/cluster"
 	"evenkeel.dev/evenkeel/test/gitserver"
 )

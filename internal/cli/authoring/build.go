@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenkeel.dev/evenkeel/internal/cli/command"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/krm"
-	"evenkeel.dev/evenkeel/internal/policy/source"
 )
 
 func newBuildCommand() *cobra.Command {
@@ -62,15 +62,15 @@ func built(dir string, stdin io.Reader) ([]byte, error) {
 }
 
 func build(dir string) ([]byte, error) {
-	tree, err := source.Open(dir)
+	tree, err := directory.Open(dir)
 	if err != nil {
 		return nil, command.Exit(command.ExitUsage, err)
 	}
-	policies, err := source.Load(tree.FS, tree.Root)
+	policies, err := directory.Load(tree.FS, tree.Root)
 	if err != nil {
 		return nil, command.Exit(command.ExitFailed, tree.Located(err))
 	}
-	text, err := source.Render(policies)
+	text, err := directory.Render(policies)
 	if err != nil {
 		return nil, command.Exit(command.ExitFailed, err)
 	}

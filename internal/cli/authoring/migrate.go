@@ -16,8 +16,8 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/manifest"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
-	"evenkeel.dev/evenkeel/internal/policy/source"
 )
 
 // migrateOptions are the flags of migrate gatekeeper.
@@ -108,7 +108,7 @@ func (o *migrateOptions) write(out io.Writer, items []gatekeeper.Item) error {
 		if item.Policy == nil {
 			continue
 		}
-		text, err := source.Render([]*v1alpha1.ClusterRegoPolicy{item.Policy})
+		text, err := directory.Render([]*v1alpha1.ClusterRegoPolicy{item.Policy})
 		if err != nil {
 			return command.Exit(command.ExitFailure, err)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/policy/source"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/suite"
 )
 
@@ -27,11 +27,11 @@ related_resources of the METADATA leads to. Other files in OUT stay as they are.
 		SilenceUsage: true,
 		Args:         command.TakesArguments(2, 2, "directory of policies and one to write to"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			tree, err := source.Open(args[0])
+			tree, err := directory.Open(args[0])
 			if err != nil {
 				return command.Exit(command.ExitUsage, err)
 			}
-			policies, err := source.LoadLocated(tree.FS, tree.Root)
+			policies, err := directory.LoadLocated(tree.FS, tree.Root)
 			if err != nil {
 				return command.Exit(command.ExitFailed, tree.Located(err))
 			}

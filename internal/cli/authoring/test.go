@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenkeel.dev/evenkeel/internal/cli/command"
-	"evenkeel.dev/evenkeel/internal/policy/source"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/suite"
 )
 
@@ -35,7 +35,7 @@ it was called wrongly.`,
 }
 
 func runTests(ctx context.Context, out io.Writer, dir string, coverage float64) error {
-	tree, err := source.Open(dir)
+	tree, err := directory.Open(dir)
 	if err != nil {
 		return command.Exit(command.ExitUsage, err)
 	}

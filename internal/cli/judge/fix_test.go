@@ -16,7 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/authoring"
 	"evenkeel.dev/evenkeel/internal/cli/command"
-	"evenkeel.dev/evenkeel/internal/policy/source"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/suite"
 	"evenkeel.dev/evenkeel/test/commandline"
 )
@@ -60,7 +60,7 @@ func policyOf(t *testing.T, dir string, definition *v1alpha1.ClusterRegoPolicy, 
 		}
 		definition.Spec.Parameters = &apiextensionsv1.JSON{Raw: raw}
 	}
-	text, err := source.Render([]*v1alpha1.ClusterRegoPolicy{definition})
+	text, err := directory.Render([]*v1alpha1.ClusterRegoPolicy{definition})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,11 +74,11 @@ func policyOf(t *testing.T, dir string, definition *v1alpha1.ClusterRegoPolicy, 
 // Each example of the library that has a fix is written to a file, mended there, and
 // is clean then.
 func TestFixThenCheckIsCleanForEveryExampleOfTheLibrary(t *testing.T) {
-	tree, err := source.Open(commandline.Library)
+	tree, err := directory.Open(commandline.Library)
 	if err != nil {
 		t.Fatal(err)
 	}
-	policies, err := source.LoadLocated(tree.FS, tree.Root)
+	policies, err := directory.LoadLocated(tree.FS, tree.Root)
 	if err != nil {
 		t.Fatal(err)
 	}

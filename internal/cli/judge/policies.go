@@ -14,7 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
-	"evenkeel.dev/evenkeel/internal/policy/source"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/policies"
 )
 
@@ -78,7 +78,7 @@ func (c *policyChoice) read(ctx context.Context) (*policySet, error) {
 		}
 	default:
 		var shipped []*v1alpha1.ClusterRegoPolicy
-		shipped, err = source.Load(policies.FS, ".")
+		shipped, err = directory.Load(policies.FS, ".")
 		set.add(shipped...)
 	}
 	if err != nil {

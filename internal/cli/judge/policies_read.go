@@ -19,7 +19,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/manifest"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
-	"evenkeel.dev/evenkeel/internal/policy/source"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 )
 
 // addPath adds the policies of a directory of Rego, or the policies and
@@ -67,11 +67,11 @@ func holdsRego(path string) (found bool, err error) {
 }
 
 func (s *policySet) addRego(dir string) error {
-	tree, err := source.Open(dir)
+	tree, err := directory.Open(dir)
 	if err != nil {
 		return command.Exit(command.ExitUsage, err)
 	}
-	loaded, err := source.Load(tree.FS, tree.Root)
+	loaded, err := directory.Load(tree.FS, tree.Root)
 	if err != nil {
 		return command.Exit(command.ExitFailure, tree.Located(err))
 	}

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy/source"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 )
 
 // APIVersion and Kind are those of the function's configuration.
@@ -46,15 +46,15 @@ func Run(in io.Reader, out io.Writer) error {
 }
 
 func process(list *framework.ResourceList) error {
-	dir, err := directory(list.FunctionConfig)
+	dir, err := pathOf(list.FunctionConfig)
 	if err != nil {
 		return refuse(list, framework.Result{Message: err.Error()}, err)
 	}
-	tree, err := source.Open(dir)
+	tree, err := directory.Open(dir)
 	if err != nil {
 		return refuse(list, framework.Result{Message: err.Error()}, err)
 	}
-	policies, err := source.Load(tree.FS, tree.Root)
+	policies, err := directory.Load(tree.FS, tree.Root)
 	if err != nil {
 		return located(list, tree, err)
 	}
@@ -62,7 +62,7 @@ func process(list *framework.ResourceList) error {
 }
 
 // directory is the one that the configuration names.
-func directory(given *kyaml.RNode) (string, error) {
+func pathOf(given *kyaml.RNode) (string, error) {
 	if given == nil {
 		return "", fmt.Errorf("the ResourceList has no functionConfig: give one of kind %s, apiVersion %s, with the directory of policies in spec.path", Kind, APIVersion)
 	}
@@ -84,12 +84,12 @@ func directory(given *kyaml.RNode) (string, error) {
 }
 
 // located puts what is wrong with the policies into the results.
-func located(list *framework.ResourceList, tree source.Tree, err error) error {
-	var wrong *source.Error
+func located(list *framework.ResourceList, tree directory.Tree, err error) error {
+	var wrong *directory.Error
 	if !errors.As(err, &wrong) {
 		return refuse(list, framework.Result{Message: err.Error()}, err)
 	}
-	seen := &source.Error{}
+	seen := &directory.Error{}
 	for _, problem := range wrong.Problems {
 		problem.File = tree.Path(problem.File)
 		seen.Problems = append(seen.Problems, problem)
@@ -109,7 +109,7 @@ func refuse(list *framework.ResourceList, result framework.Result, err error) er
 }
 
 func add(list *framework.ResourceList, policies []*v1alpha1.ClusterRegoPolicy) error {
-	text, err := source.Render(policies)
+	text, err := directory.Render(policies)
 	if err != nil {
 		return err
 	}

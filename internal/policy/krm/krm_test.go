@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/krm"
-	"evenkeel.dev/evenkeel/internal/policy/source"
 )
 
 const library = "../../../policies"
@@ -59,11 +59,11 @@ func TestTheListComesBackWithThePolicies(t *testing.T) {
 	if !strings.Contains(text, "# keep me") || items[0]["kind"] != "ConfigMap" {
 		t.Errorf("the other object isn't first as it was:\n%.300s", text)
 	}
-	tree, err := source.Open(library)
+	tree, err := directory.Open(library)
 	if err != nil {
 		t.Fatal(err)
 	}
-	policies, err := source.Load(tree.FS, tree.Root)
+	policies, err := directory.Load(tree.FS, tree.Root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestTheListComesBackWithThePolicies(t *testing.T) {
 		t.Fatalf("%d objects, want the one that was there and %d policies", len(items), len(policies))
 	}
 	for i, p := range policies {
-		rendered, err := source.Render(policies[i : i+1])
+		rendered, err := directory.Render(policies[i : i+1])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestRunRefuses(t *testing.T) {
 			if len(results) != 1 || results[0].Severity != "error" || !strings.Contains(results[0].Message, tc.want) {
 				t.Errorf("results are %v, want one error with %q", results, tc.want)
 			}
-			var wrong *source.Error
+			var wrong *directory.Error
 			if errors.As(err, &wrong) && results[0].File.Path != file {
 				t.Errorf("the result names file %q, want %q", results[0].File.Path, file)
 			}

@@ -15,8 +15,8 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/match"
-	"evenkeel.dev/evenkeel/internal/policy/source"
 )
 
 // diffContext is how many unchanged lines a fix is shown with.
@@ -50,7 +50,7 @@ type shown struct {
 // the fix of each as a diff, and which objects pass. docs is the address of
 // Evenkeel's documentation, for links to it. It fails when an example can't be
 // judged, or its fix can't be applied.
-func Page(ctx context.Context, fsys fs.FS, p source.Located, docs string) ([]byte, error) {
+func Page(ctx context.Context, fsys fs.FS, p directory.Located, docs string) ([]byte, error) {
 	examples, err := readExamples(fsys, p.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("policy %s: %w", p.Definition.Name, err)

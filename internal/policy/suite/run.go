@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
-	"evenkeel.dev/evenkeel/internal/policy/source"
 )
 
 // Options tune a run.
@@ -26,7 +26,7 @@ type Options struct {
 // libraries at root are tested too. It fails with a *source.Error when the
 // policies can't be loaded, and with any other error when files can't be read.
 func Run(ctx context.Context, fsys fs.FS, root string, opts Options) (*Report, error) {
-	policies, err := source.LoadLocated(fsys, root)
+	policies, err := directory.LoadLocated(fsys, root)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func Run(ctx context.Context, fsys fs.FS, root string, opts Options) (*Report, e
 	return report, nil
 }
 
-func runExamples(ctx context.Context, fsys fs.FS, p source.Located, report *Report) {
+func runExamples(ctx context.Context, fsys fs.FS, p directory.Located, report *Report) {
 	file := path.Join(p.Dir, ExamplesFile)
 	examples, err := readExamples(fsys, p.Dir)
 	if err != nil {
@@ -58,8 +58,8 @@ func runExamples(ctx context.Context, fsys fs.FS, p source.Located, report *Repo
 // runUnitTests runs all Rego tests together, so that a library is covered by
 // whoever uses it. Those of the shared library run along for their coverage; what
 // they find counts only when the root holds them.
-func runUnitTests(ctx context.Context, fsys fs.FS, root string, policies []source.Located, opts Options, report *Report) error {
-	modules, err := readModules(fsys, source.LibraryDir, root)
+func runUnitTests(ctx context.Context, fsys fs.FS, root string, policies []directory.Located, opts Options, report *Report) error {
+	modules, err := readModules(fsys, directory.LibraryDir, root)
 	if err != nil {
 		return err
 	}

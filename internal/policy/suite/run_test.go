@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"evenkeel.dev/evenkeel/internal/policy/source"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/suite"
 )
 
@@ -231,7 +231,7 @@ func TestMissingTestFilesAreFailures(t *testing.T) {
 
 func TestPoliciesThatDoNotLoadAreAnError(t *testing.T) {
 	_, err := suite.Run(context.Background(), hats("# title: No hats\n", ""), ".", suite.Options{})
-	var wrong *source.Error
+	var wrong *directory.Error
 	if !errors.As(err, &wrong) {
 		t.Errorf("error is %v, want a *source.Error", err)
 	}

@@ -1,0 +1,371 @@
+package directory_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
+)
+
+const goodHead = `# METADATA
+# scope: package
+# title: No hats
+# description: Hats hide.
+# organizations: [team-hats]
+# related_resources:
+#   - https://example.com/hats
+# custom:
+#   id: no-hats
+#   severity: High
+#   match:
+#     resources:
+#       - apiGroups: [""]
+#         kinds: [Pod]
+`
+
+// minimalHead is all that a policy needs which only tells.
+const minimalHead = `# METADATA
+# title: No hats
+# custom:
+#   id: no-hats
+#   match:
+#     resources:
+#       - apiGroups: [""]
+#         kinds: [Pod]
+`
+
+const goodBody = `package a.hats
+
+import rego.v1
+
+deny contains "hat" if input.object.spec.hat
+`
+
+// tree makes a file system of files and their texts.
+func tree(files map[string]string) fstest.MapFS {
+	fsys := fstest.MapFS{}
+	for file, text := range files {
+		fsys[file] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return fsys
+}
+
+func replaced(t *testing.T, old, with string) string {
+	t.Helper()
+	text := goodHead + goodBody
+	if !strings.Contains(text, old) {
+		t.Fatalf("the good policy has no %q", old)
+	}
+	return strings.Replace(text, old, with, 1)
+}
+
+func TestLoadFillsThePolicyFromItsMetadata(t *testing.T) {
+	got, err := directory.Load(tree(map[string]string{
+		"hats/hats.rego":      replaced(t, "#   severity: High", "#   severity: Low\n#   admission: {action: Warn, failurePolicy: Fail, existingViolations: Deny}\n#   parameters: {max: 3}\n#   remediation: {mode: Automatic, soak: 5s}"),
+		"hats/hats_test.rego": "package a.hats_test\n",
+		"hats/examples.yaml":  "[]",
+	}), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 1 {
+		t.Fatalf("%d policies, want 1", len(got))
+	}
+	spec := got[0].Spec
+	type summary struct {
+		Name, Title, Description, Owner, Runbook, Parameters, Soak string
+		Severity                                                   v1alpha1.Severity
+		Enforcement                                                v1alpha1.AdmissionAction
+		Failure                                                    v1alpha1.FailurePolicy
+		Existing                                                   v1alpha1.ExistingViolations
+		Mode                                                       v1alpha1.RemediationMode
+		Modules                                                    []string
+	}
+	want := summary{
+		Name: "no-hats", Title: "No hats", Description: "Hats hide.", Owner: "team-hats",
+		Runbook: "https://example.com/hats", Parameters: `{"max":3}`, Soak: "5s",
+		Severity: v1alpha1.SeverityLow, Enforcement: v1alpha1.AdmissionWarn, Failure: v1alpha1.FailurePolicyFail,
+		Existing: v1alpha1.ExistingDeny, Mode: v1alpha1.RemediationAutomatic, Modules: []string{"hats/hats.rego"},
+	}
+	found := summary{
+		Name: got[0].Name, Title: spec.Title, Description: spec.Description, Owner: spec.Owner,
+		Runbook: spec.RunbookURL, Parameters: string(spec.Parameters.Raw), Soak: spec.Remediation.Soak.Duration.String(),
+		Severity: spec.Severity, Enforcement: spec.Admission.Action, Failure: spec.Admission.FailurePolicy,
+		Existing: spec.Admission.ExistingViolations, Mode: spec.Remediation.Mode, Modules: moduleNames(got[0]),
+	}
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Errorf("policy (-want +got):\n%s", diff)
+	}
+}
+
+func TestLoadFillsInNoDefaults(t *testing.T) {
+	got, err := directory.Load(tree(map[string]string{"hats/hats.rego": minimalHead + goodBody}), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := v1alpha1.RegoPolicySpec{
+		Title: "No hats",
+		Rego:  v1alpha1.RegoSource{File: "hats/hats.rego", Main: minimalHead + goodBody},
+		Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
+	}
+	if diff := cmp.Diff(want, got[0].Spec); diff != "" {
+		t.Errorf("spec (-want +got):\n%s", diff)
+	}
+}
+
+func moduleNames(p *v1alpha1.ClusterRegoPolicy) []string {
+	var names []string
+	for _, m := range p.Spec.Rego.Modules() {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+func TestLoadBundlesWhatAPolicyImports(t *testing.T) {
+	files := map[string]string{
+		"lib/one.rego":            "package lib.one\n\nimport rego.v1\nimport data.lib.two\n\nx if two.y\n",
+		"lib/two.rego":            "package lib.two\n\nimport rego.v1\n\ny if input.object.spec.hat\n",
+		"lib/three.rego":          "package lib.three\n\nimport rego.v1\n\n# data.lib.one\nz if true\n",
+		"wear/hats/hats.rego":     goodHead + strings.Replace(goodBody, "input.object.spec.hat", "data.lib.one.x", 1),
+		"wear/hats/brim.rego":     "package a.hats\n\nimport rego.v1\n\nwarn contains \"brim\" if input.object.spec.brim\n",
+		"wear/coats/coats.rego":   strings.NewReplacer("no-hats", "no-coats", "a.hats", "a.coats").Replace(goodHead + goodBody),
+		"wear/coats/README.md":    "not Rego",
+		"wear/.hidden/empty.text": "left out",
+	}
+	tests := map[string]struct {
+		reason string
+		root   string
+		want   map[string][]string
+	}{
+		"the whole tree": {
+			reason: "libraries are taken along transitively, own modules come first, and what nobody needs stays out",
+			root:   ".",
+			want: map[string][]string{
+				"no-hats":  {"wear/hats/hats.rego", "wear/hats/brim.rego", "lib/one.rego", "lib/two.rego"},
+				"no-coats": {"wear/coats/coats.rego"},
+			},
+		},
+		"one policy of it": {
+			reason: "the library at the top serves a root below it, under the same module names",
+			root:   "wear/hats",
+			want:   map[string][]string{"no-hats": {"wear/hats/hats.rego", "wear/hats/brim.rego", "lib/one.rego", "lib/two.rego"}},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			policies, err := directory.Load(tree(files), tc.root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string][]string{}
+			for _, p := range policies {
+				got[p.Name] = moduleNames(p)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nmodules (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestLoadListsAllThatIsWrong(t *testing.T) {
+	hats := func(old, with string) map[string]string {
+		return map[string]string{"hats/hats.rego": replaced(t, old, with)}
+	}
+	tests := map[string]struct {
+		reason string
+		files  map[string]string
+		want   []string // parts of the problems, in order, one each
+	}{
+		"an unknown key of METADATA": {
+			reason: "OPA would pass it over",
+			files:  hats("# description", "# descripton"),
+			want:   []string{`hats/hats.rego:4: unknown METADATA key "descripton"`},
+		},
+		"an unknown key below custom": {
+			reason: "a misspelt enforcement must not become the default",
+			files:  hats("#   severity: High", "#   severity: High\n#   enforcment: Deny"),
+			want:   []string{"hats/hats.rego:11: unknown METADATA key custom.enforcment: remove it"},
+		},
+		"a match condition that doesn't compile": {
+			reason: "build and test refuse what admission would",
+			files:  hats("#   severity: High", "#   severity: High\n#   admission:\n#     matchConditions:\n#       - name: a\n#         expression: object.x == y"),
+			want:   []string{"hats/hats.rego:14: custom.admission.matchConditions[0].expression: 1:13: undeclared reference to 'y'"},
+		},
+		"an unknown key of match": {
+			reason: "the keys of the API hold at every depth",
+			files:  hats("#         kinds: [Pod]", "#         kinds: [Pod]\n#         kind: Pod"),
+			want:   []string{"hats/hats.rego:15: unknown METADATA key custom.match.resources[0].kind"},
+		},
+		"keys in another case": {
+			reason: "the API server knows one spelling",
+			files:  hats("#   match:", "#   Match:"),
+			want:   []string{"hats/hats.rego:8: custom.match: spec.match.resources is empty", "hats/hats.rego:11: unknown METADATA key custom.Match"},
+		},
+		"a value of the wrong type": {
+			reason: "the line is the key's",
+			files:  hats("#   severity: High", "#   severity: [High]"),
+			want:   []string{"hats/hats.rego:10: custom.severity can't be read"},
+		},
+		"a runbook that is no address": {
+			reason: "somebody thinks that it is one",
+			files:  hats("#   - https://example.com/hats", "#   - example.com/hats"),
+			want:   []string{"hats/hats.rego:6: related_resources: the first ref isn't the runbook's URL"},
+		},
+		"missing owner, runbook and title of a policy that refuses": {
+			reason: "all at once; somebody is called at night",
+			files: map[string]string{"hats/hats.rego": strings.NewReplacer(
+				"# title: No hats\n", "", "#   match:", "#   admission: {action: Deny}\n#   match:").Replace(minimalHead + goodBody)},
+			want: []string{
+				"hats/hats.rego:1: organizations: the owner is missing, and the policy refuses requests or remediates",
+				"hats/hats.rego:1: related_resources: the runbook is missing, and the policy refuses requests or remediates",
+				"hats/hats.rego:1: title: it is missing",
+			},
+		},
+		"missing owner and runbook of a policy that remediates": {
+			reason: "a dry run is planned too",
+			files:  map[string]string{"hats/hats.rego": strings.Replace(minimalHead, "#   match:", "#   remediation: {mode: DryRun}\n#   match:", 1) + goodBody},
+			want: []string{
+				"hats/hats.rego:1: organizations: the owner is missing",
+				"hats/hats.rego:1: related_resources: the runbook is missing",
+			},
+		},
+		"values that aren't known": {
+			reason: "the API server would refuse them later, without a line",
+			files:  hats("#   severity: High", "#   severity: high\n#   admission:\n#     action: Block\n#     failurePolicy: Open\n#   remediation: {mode: Auto, waves: [5%]}"),
+			want: []string{
+				`hats/hats.rego:10: custom.severity: "high" isn't known: give one of Critical High Medium Low`,
+				`hats/hats.rego:12: custom.admission.action: "Block" isn't known`,
+				`hats/hats.rego:13: custom.admission.failurePolicy: "Open" isn't known`,
+				`hats/hats.rego:14: custom.remediation.mode: "Auto" isn't known`,
+				`hats/hats.rego:14: custom.remediation.waves[0]: 5%: the last wave must be "100%"`,
+			},
+		},
+		"a strategy of which a rollout can't be made": {
+			reason: "admission would refuse it; each problem has the line of its key",
+			files: hats("#   severity: High", `#   severity: High
+#   remediation:
+#     mode: Manual
+#     canary:
+#       selector: {}
+#     stages:
+#       - name: others
+#         selector: {namespaceSelector: {matchLabels: {env: staging}}}
+#     budget:
+#       maxUnavailable: 0%
+#     windows:
+#       - schedule: "0 22 * * 1-5"
+#         duration: 8h
+#         timeZone: Europe/Berlin
+#       - schedule: "0 22 * * 8"
+#         duration: 200h`),
+			want: []string{
+				"hats/hats.rego:14: custom.remediation.canary.selector: it chooses every target",
+				`hats/hats.rego:16: custom.remediation.stages[0].name: "others" is the stage of targets that no stage chooses`,
+				`hats/hats.rego:19: custom.remediation.budget.maxUnavailable: "0%": must be a count`,
+				`hats/hats.rego:24: custom.remediation.windows[1].schedule: "0 22 * * 8" can't be read`,
+				"hats/hats.rego:25: custom.remediation.windows[1].duration: 200h0m0s: must be from 1m0s to 168h0m0s",
+			},
+		},
+		"unknown keys of a strategy": {
+			reason: "a misspelt limit must not be no limit",
+			files:  hats("#   severity: High", "#   severity: High\n#   remediation:\n#     budget: {maxUnavailble: 1}\n#     windows:\n#       - schedule: 0 22 * * *\n#         duration: 8h\n#         timezone: UTC"),
+			want: []string{
+				"hats/hats.rego:12: unknown METADATA key custom.remediation.budget.maxUnavailble",
+				"hats/hats.rego:16: unknown METADATA key custom.remediation.windows[0].timezone",
+			},
+		},
+		"a duration that isn't one": {
+			reason: "the decoder's error doesn't say where it is",
+			files:  hats("#   severity: High", "#   severity: High\n#   remediation:\n#     soak: 1m\n#     windows:\n#       - schedule: 0 22 * * *\n#         duration: 8 hours"),
+			want:   []string{`hats/hats.rego:15: custom.remediation.windows[0].duration can't be read: time: unknown unit " hours" in duration "8 hours"`},
+		},
+		"an id that can't be a name": {
+			reason: "it becomes metadata.name",
+			files:  hats("id: no-hats", "id: No_Hats"),
+			want:   []string{`hats/hats.rego:9: custom.id: "No_Hats" can't be the name of a policy`},
+		},
+		"two policies with one id": {
+			reason: "one would take the other's place",
+			files: map[string]string{
+				"hats/hats.rego": goodHead + goodBody,
+				"caps/caps.rego": goodHead + strings.Replace(goodBody, "a.hats", "a.caps", 1),
+			},
+			want: []string{`hats/hats.rego:9: custom.id "no-hats" is taken by caps/caps.rego:9`},
+		},
+		"Rego that doesn't parse": {
+			reason: "with the parser's line",
+			files:  hats(`deny contains "hat" if`, `deny contains if if`),
+			want:   []string{"hats/hats.rego:19: rego_parse_error", "hats/hats.rego:19: rego_parse_error"},
+		},
+		"Rego that doesn't compile": {
+			reason: "strictly: an unused import is an error",
+			files:  hats("import rego.v1", "import rego.v1\nimport data.other"),
+			want:   []string{"hats/hats.rego:18: rego_compile_error"},
+		},
+		"a forbidden built-in": {
+			reason: "a policy reaches no network",
+			files:  hats("input.object.spec.hat", `http.send({"url": "https://example.com"})`),
+			want:   []string{"hats/hats.rego:19:"},
+		},
+		"an empty directory": {
+			reason: "a policy is missing there",
+			files:  map[string]string{"hats/hats.rego": goodHead + goodBody, "caps/notes.txt": "none yet"},
+			want:   []string{"caps: the directory holds no policy: put caps.rego there"},
+		},
+		"a policy without id": {
+			reason: "it must not be taken for a library and left out",
+			files: map[string]string{
+				"hats/hats.rego": goodHead + goodBody,
+				"caps/caps.rego": "package a.caps\n\nimport rego.v1\n\ndeny contains \"cap\"\n",
+			},
+			want: []string{"caps/caps.rego:1: no policy imports package a.caps: if it is a policy"},
+		},
+		"a library alone": {
+			reason: "nothing would be enforced",
+			files:  map[string]string{"lib/lib.rego": "package a.lib\n"},
+			want:   []string{".: it holds no policy: a policy is a directory <name> with <name>.rego"},
+		},
+		"a file not named for its directory": {
+			reason: "the same, for a misnamed file",
+			files:  map[string]string{"hats/hat.rego": goodHead + goodBody},
+			want: []string{
+				"hats/hat.rego:1: no policy imports package a.hats: if it is a policy, name the file hats.rego",
+			},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			policies, err := directory.Load(tree(tc.files), ".")
+			var wrong *directory.Error
+			if !errors.As(err, &wrong) {
+				t.Fatalf("%s\nerror is %v, want a *source.Error", tc.reason, err)
+			}
+			if policies != nil {
+				t.Errorf("%d policies beside the error, want none", len(policies))
+			}
+			got := strings.Split(err.Error(), "\n")
+			if len(got) != len(tc.want) {
+				t.Fatalf("%s\nproblems are\n%v\nwant %d: %q", tc.reason, err, len(tc.want), tc.want)
+			}
+			for i, part := range tc.want {
+				if !strings.HasPrefix(got[i], part) {
+					t.Errorf("%s\nproblem %d is\n%s\nwant it to begin with\n%s", tc.reason, i+1, got[i], part)
+				}
+			}
+		})
+	}
+}
+
+func TestLoadOfAMissingDirectoryIsNoFindingAboutPolicies(t *testing.T) {
+	_, err := directory.Load(tree(nil), "nowhere")
+	var wrong *directory.Error
+	if err == nil || errors.As(err, &wrong) {
+		t.Errorf("error is %v, want one that says that the directory can't be read", err)
+	}
+}

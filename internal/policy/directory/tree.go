@@ -1,0 +1,92 @@
+package directory
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// LibraryDir is the directory at the top of the file system whose modules the
+// policies below any root may import.
+const LibraryDir = "lib"
+
+const (
+	extension  = ".rego"
+	testSuffix = "_test.rego"
+)
+
+// directory is one directory that holds Rego.
+type directory struct {
+	path    string
+	modules []*module
+}
+
+// main is the module named for the directory, or nil.
+func (d *directory) main() *module {
+	for _, m := range d.modules {
+		if path.Base(m.file) == path.Base(d.path)+extension {
+			return m
+		}
+	}
+	return nil
+}
+
+// readTree reads the directories below root, sorted by path, with their modules
+// sorted by file. Hidden directories are left out. A directory that is empty, or
+// has neither Rego nor directories, is a problem: a policy is missing there.
+func readTree(fsys fs.FS, root string, found *problems) ([]*directory, error) {
+	var dirs []*directory
+	err := fs.WalkDir(fsys, root, func(at string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case !entry.IsDir():
+			return nil
+		case at != root && strings.HasPrefix(entry.Name(), "."):
+			return fs.SkipDir
+		}
+		dir, holdsDirs, err := readDirectory(fsys, at)
+		if err != nil {
+			return err
+		}
+		if len(dir.modules) == 0 && !holdsDirs {
+			found.add(at, 0, "the directory holds no policy: put %s%s there, or remove it", path.Base(at), extension)
+		}
+		if len(dir.modules) > 0 {
+			dirs = append(dirs, dir)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", root, err)
+	}
+	slices.SortFunc(dirs, func(a, b *directory) int { return cmp.Compare(a.path, b.path) })
+	return dirs, nil
+}
+
+func readDirectory(fsys fs.FS, at string) (dir *directory, holdsDirs bool, err error) {
+	entries, err := fs.ReadDir(fsys, at)
+	if err != nil {
+		return nil, false, err
+	}
+	dir = &directory{path: at}
+	for _, entry := range entries {
+		name := entry.Name()
+		if entry.IsDir() {
+			holdsDirs = true
+			continue
+		}
+		if !strings.HasSuffix(name, extension) || strings.HasSuffix(name, testSuffix) {
+			continue
+		}
+		text, err := fs.ReadFile(fsys, path.Join(at, name))
+		if err != nil {
+			return nil, false, err
+		}
+		dir.modules = append(dir.modules, newModule(path.Join(at, name), string(text)))
+	}
+	return dir, holdsDirs, nil
+}

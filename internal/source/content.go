@@ -1,0 +1,74 @@
+package source
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
+)
+
+// content is what a repository holds at one revision, as the spec reads it.
+type content struct {
+	revision string
+	policies []directory.Located
+}
+
+// remembered is what is at hand of one source, so that drift can be put right, and
+// an unchanged revision be left alone, without reading the repository again. It is
+// read anew after a restart.
+type remembered struct {
+	// spec is the part of the spec that it was read by.
+	spec string
+	// newest is the newest revision that could be read; nil while the repository's
+	// newest can't. good is the last one that was brought into force as a whole.
+	newest, good *content
+	// behind says that the last reading of the repository failed.
+	behind bool
+	// mendedAt is when drift was last put right.
+	mendedAt time.Time
+}
+
+// unread says that nothing is at hand.
+func (r *remembered) unread() bool { return r.newest == nil && r.good == nil }
+
+// shelf remembers the content of sources.
+type shelf struct {
+	mu      sync.Mutex
+	sources map[types.UID]*remembered
+}
+
+func newShelf() *shelf { return &shelf{sources: map[types.UID]*remembered{}} }
+
+// of is what is at hand of a source, empty when that was read by another spec.
+// Only one pass of a source runs at a time, so it isn't guarded further.
+func (s *shelf) of(src *v1alpha1.PolicySource) *remembered {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	spec := readBy(&src.Spec)
+	found := s.sources[src.UID]
+	if found == nil || found.spec != spec {
+		found = &remembered{spec: spec}
+		s.sources[src.UID] = found
+	}
+	return found
+}
+
+func (s *shelf) forget(uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sources, uid)
+}
+
+// readBy identifies what of a spec decides what is read.
+func readBy(spec *v1alpha1.PolicySourceSpec) string {
+	// Marshalling can't fail: strings only.
+	text, _ := json.Marshal([]any{spec.URL, spec.Ref, spec.Path, spec.Include, spec.Exclude, spec.Verify}) //nolint:errchkjson // see above
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,120 @@
+package source
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// Reasons of events.
+const (
+	// ReasonSourceApplied: a revision, or a change of the source, has come into force.
+	ReasonSourceApplied = "PolicySourceApplied"
+	// ReasonSourceFetchFailed: the repository can't be read, or not be trusted.
+	ReasonSourceFetchFailed = "PolicySourceFetchFailed"
+	// ReasonSourceNotCompiling: some file of the newest revision is wrong.
+	ReasonSourceNotCompiling = "PolicySourceNotCompiling"
+	// ReasonSourceRefused: the newest revision can't come into force as it is.
+	ReasonSourceRefused = "PolicySourceRefused"
+	// ReasonSourceApplyFailed: policies couldn't be written.
+	ReasonSourceApplyFailed = "PolicySourceApplyFailed"
+	// ReasonSourceDeleted: a source was deleted; its policies were removed or kept.
+	ReasonSourceDeleted = "PolicySourceDeleted"
+	// ReasonPolicyPutBack: somebody has changed a policy that a source owns.
+	ReasonPolicyPutBack = "PolicyPutBack"
+)
+
+// action is what the controller was doing, as events.k8s.io wants it said.
+const action = "Sync"
+
+const (
+	// maxNote is the limit of an event's note in events.k8s.io/v1.
+	maxNote = 1024
+	// maxNames bounds how many policies a note names, and how many events one
+	// mending of drift makes.
+	maxNames = 10
+)
+
+// announce records what has changed with a pass, once for each transition.
+func (c *Controller) announce(before, after *v1alpha1.PolicySource, seen sight) {
+	is := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
+	if is == nil {
+		return
+	}
+	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReady)
+	turned := was == nil || was.Reason != is.Reason
+	renewed := before.Status.Revision != after.Status.Revision || before.Generation != before.Status.ObservedGeneration
+	if is.Status == metav1.ConditionFalse && (turned || before.Status.AttemptedRevision != after.Status.AttemptedRevision) {
+		c.record(after, corev1.EventTypeWarning, eventOf(is.Reason), is.Message)
+	}
+	switch {
+	case seen.complete && (renewed || turned):
+		c.record(after, corev1.EventTypeNormal, ReasonSourceApplied, fmt.Sprintf("%s; %d made, %d changed, %d removed%s",
+			is.Message, len(seen.made), len(seen.changed), len(seen.removed), naming(": ", seen.removed)))
+	case !renewed:
+		c.announceDrift(after, seen)
+	}
+}
+
+// announceDrift tells whoever looks at a policy why it isn't as they wrote it.
+func (c *Controller) announceDrift(src *v1alpha1.PolicySource, seen sight) {
+	for i, name := range append(seen.changed[:len(seen.changed):len(seen.changed)], seen.made...) {
+		if i == maxNames {
+			return
+		}
+		policy := &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy", Name: name}
+		c.events.Eventf(policy, src, corev1.EventTypeWarning, ReasonPolicyPutBack, action, "%s",
+			fmt.Sprintf("put back to revision %s of PolicySource %s: change it in the repository, or by spec.overrides", src.Status.Revision, ownerOf(src)))
+	}
+}
+
+// announceEnd tells what becomes of a deleted source's policies; kept is why they
+// stay, empty when they were removed.
+func (c *Controller) announceEnd(src *v1alpha1.PolicySource, policies []v1alpha1.ClusterRegoPolicy, kept string) {
+	names := make([]string, len(policies))
+	for i, p := range policies {
+		names[i] = p.Name
+	}
+	note := fmt.Sprintf("%d policies stay in force without a source (%s)", len(names), kept)
+	if kept == "" {
+		note = fmt.Sprintf("%d policies were removed with it and are no longer enforced (spec.deletionPolicy: %s)", len(names), v1alpha1.DeletionDelete)
+	}
+	c.record(src, corev1.EventTypeWarning, ReasonSourceDeleted, note+naming(": ", names))
+}
+
+// naming lists the first names.
+func naming(lead string, names []string) string {
+	switch {
+	case len(names) == 0:
+		return ""
+	case len(names) > maxNames:
+		return fmt.Sprintf("%s%s and %d more", lead, strings.Join(names[:maxNames], ", "), len(names)-maxNames)
+	default:
+		return lead + strings.Join(names, ", ")
+	}
+}
+
+func (c *Controller) record(src *v1alpha1.PolicySource, eventType, reason, note string) {
+	c.events.Eventf(src, nil, eventType, reason, action, "%s", policy.Clip(note, maxNote))
+}
+
+// eventOf is the event of a Ready condition's reason.
+func eventOf(reason string) string {
+	switch reason {
+	case v1alpha1.ReasonNotCompiling:
+		return ReasonSourceNotCompiling
+	case v1alpha1.ReasonEmpty, v1alpha1.ReasonTooLarge, v1alpha1.ReasonPolicyConflict, v1alpha1.ReasonRefused, v1alpha1.ReasonNamespaceNotAllowed,
+		v1alpha1.ReasonNotDescendant, v1alpha1.ReasonHistoryUnknown, v1alpha1.ReasonTooManyRemoved:
+		return ReasonSourceRefused
+	case v1alpha1.ReasonApplyFailed:
+		return ReasonSourceApplyFailed
+	default:
+		return ReasonSourceFetchFailed
+	}
+}

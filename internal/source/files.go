@@ -1,0 +1,221 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
+)
+
+// The bounds of what is read of a repository, so that none can exhaust the
+// manager's memory.
+const (
+	maxModuleBytes = 128 << 10 // the schema of Policy allows no more
+	maxTotalBytes  = 64 << 20
+)
+
+const extension = ".rego"
+
+// load reads the policies of a repository's directory, each with its directory in
+// the repository. The error is a *failure when the files are to blame. None without
+// an error means that there is no Rego.
+func load(files fs.FS, spec *v1alpha1.PolicySourceSpec) ([]directory.Located, error) {
+	dir := path.Clean(spec.Path)
+	chosen := choice{FS: files, dir: dir, include: spec.Include, exclude: spec.Exclude}
+	if err := chosen.validate(); err != nil {
+		return nil, err
+	}
+	read := &survey{files: chosen}
+	if err := read.look(dir); err != nil || read.modules == 0 {
+		return nil, err
+	}
+	tree, err := directory.Within(chosen, dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := read.lookAtLibrary(tree.Top, dir); err != nil {
+		return nil, err
+	}
+	located, err := directory.LoadLocated(tree.FS, tree.Root)
+	var found *directory.Error
+	if errors.As(err, &found) {
+		return nil, notCompiling(found, tree.Top)
+	}
+	if len(located) > v1alpha1.MaxSourcePolicies {
+		return nil, stalled(v1alpha1.ReasonTooLarge, "%s holds %d policies, and a source may hold %d: split it by spec.path or spec.include",
+			dir, len(located), v1alpha1.MaxSourcePolicies)
+	}
+	for i := range located {
+		located[i].Dir = path.Join(tree.Top, located[i].Dir)
+	}
+	return located, err
+}
+
+// choice is a repository's files, as include and exclude choose them. A directory
+// that nothing is left of isn't there.
+type choice struct {
+	fs.FS
+
+	dir              string
+	include, exclude []string
+}
+
+func (c choice) validate() error {
+	for i, glob := range slices.Concat(c.include, c.exclude) {
+		if doublestar.ValidatePattern(glob) {
+			continue
+		}
+		field := fmt.Sprintf("spec.include[%d]", i)
+		if i >= len(c.include) {
+			field = fmt.Sprintf("spec.exclude[%d]", i-len(c.include))
+		}
+		return withProblems(v1alpha1.ReasonNotCompiling, []v1alpha1.SourceProblem{problemAt(field, 0, fmt.Sprintf("%q isn't a glob: correct its brackets", glob))})
+	}
+	return nil
+}
+
+// takes says whether a file is chosen.
+func (c choice) takes(file string) bool {
+	within, inside := c.within(file)
+	if !inside || len(c.include)+len(c.exclude) == 0 {
+		return true
+	}
+	if anyMatches(c.exclude, within) {
+		return false
+	}
+	library := within == directory.LibraryDir || strings.HasPrefix(within, directory.LibraryDir+"/")
+	return library || len(c.include) == 0 || anyMatches(c.include, within)
+}
+
+// excludes says that a directory is left out with all in it.
+func (c choice) excludes(dir string) bool {
+	within, inside := c.within(dir)
+	return inside && anyMatches(c.exclude, within)
+}
+
+// within is a file's path below the source's directory.
+func (c choice) within(file string) (string, bool) {
+	if c.dir == "." {
+		return file, true
+	}
+	return strings.CutPrefix(file, c.dir+"/")
+}
+
+func anyMatches(globs []string, file string) bool {
+	for _, glob := range globs {
+		if doublestar.MatchUnvalidated(glob, file) {
+			return true
+		}
+	}
+	return false
+}
+
+// Stat and ReadFile are the repository's own, which needn't open a file to tell its
+// size.
+func (c choice) Stat(name string) (fs.FileInfo, error) { return fs.Stat(c.FS, name) }
+
+// ReadFile reads a file.
+func (c choice) ReadFile(name string) ([]byte, error) { return fs.ReadFile(c.FS, name) }
+
+// ReadDir leaves out what isn't chosen.
+func (c choice) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(c.FS, name)
+	if err != nil || len(c.include)+len(c.exclude) == 0 {
+		return entries, err
+	}
+	var kept []fs.DirEntry
+	for _, entry := range entries {
+		at := path.Join(name, entry.Name())
+		taken := c.takes(at)
+		if entry.IsDir() && !c.excludes(at) {
+			if taken, err = c.holds(at); err != nil {
+				return nil, err
+			}
+		}
+		if taken {
+			kept = append(kept, entry)
+		}
+	}
+	return kept, nil
+}
+
+// holds says whether some file at or below a directory is chosen.
+func (c choice) holds(dir string) (bool, error) {
+	found := false
+	err := fs.WalkDir(c.FS, dir, func(at string, entry fs.DirEntry, err error) error {
+		if entry != nil && entry.IsDir() && c.excludes(at) {
+			return fs.SkipDir // it may be a submodule, which can't be read
+		}
+		if err != nil {
+			return err
+		}
+		if !entry.IsDir() && c.takes(at) {
+			found = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found, err
+}
+
+// survey keeps the bounds before anything is read.
+type survey struct {
+	files fs.FS
+	// modules counts the Rego files that aren't tests.
+	modules int
+	bytes   int64
+}
+
+// look walks a directory, which may be missing: Git keeps no empty ones.
+func (s *survey) look(dir string) error {
+	err := fs.WalkDir(s.files, dir, func(at string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && at != dir && strings.HasPrefix(entry.Name(), "."):
+			return fs.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(at, extension):
+			return nil
+		}
+		return s.count(at, entry)
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// lookAtLibrary walks the library at the top of a tree, unless it was walked with
+// the directory.
+func (s *survey) lookAtLibrary(top, dir string) error {
+	shared := path.Join(top, directory.LibraryDir)
+	if dir == "." || strings.HasPrefix(shared+"/", dir+"/") {
+		return nil
+	}
+	return s.look(shared)
+}
+
+func (s *survey) count(at string, entry fs.DirEntry) error {
+	info, err := entry.Info()
+	if err != nil {
+		return err
+	}
+	if info.Size() > maxModuleBytes {
+		return withProblems(v1alpha1.ReasonTooLarge, []v1alpha1.SourceProblem{
+			problemAt(at, 0, fmt.Sprintf("the file has %d bytes, and a module may have %d: split it", info.Size(), maxModuleBytes))})
+	}
+	if s.bytes += info.Size(); s.bytes > maxTotalBytes {
+		return stalled(v1alpha1.ReasonTooLarge, "the Rego exceeds %d MiB: split the source by spec.path or spec.include", maxTotalBytes>>20)
+	}
+	if !strings.HasSuffix(at, "_test"+extension) {
+		s.modules++
+	}
+	return nil
+}
