@@ -36,18 +36,19 @@ func listDeployments(ctx context.Context, namespace string) []appsv1.Deployment 
 	return list.Items
 }
 
+// overPods is a policy named as its namespace, which mends Pods at what makes them.
+func overPods(namespace, rego string, strategy ...func(*v1alpha1.RemediationStrategy)) *v1alpha1.ClusterRegoPolicy {
+	return fixture.Policy(namespace, namespace, rego, fixture.Kinds("", "Pod"), fixture.Unselected,
+		fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
+}
+
 var _ = Describe("A rollout over Deployments", func() {
 	var namespace string
 	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "rollout") })
 
-	overPods := func(rego string, strategy ...func(*v1alpha1.RemediationStrategy)) *v1alpha1.ClusterRegoPolicy {
-		return fixture.Policy(namespace, namespace, rego, fixture.Kinds("", "Pod"), fixture.Unselected,
-			fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
-	}
-
 	It("mends them by canary and waves, verified by the health of their pods, and tells so by events", func(ctx context.Context) {
 		deployments(ctx, namespace, 6)
-		policy := overPods(fixture.RequireTemplateLabel("team", "shop"), fixture.Waves("50%", "100%"))
+		policy := overPods(namespace, fixture.RequireTemplateLabel("team", "shop"), fixture.Waves("50%", "100%"))
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 2, 3}))
@@ -70,7 +71,7 @@ var _ = Describe("A rollout over Deployments", func() {
 		for _, d := range listDeployments(ctx, namespace) {
 			before[d.Name] = d.Spec
 		}
-		policy := overPods(fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "never"), fixture.Deadline(4*time.Second))
+		policy := overPods(namespace, fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "never"), fixture.Deadline(4*time.Second))
 		suite.CreatePolicy(ctx, policy)
 
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
@@ -103,7 +104,7 @@ var _ = Describe("A rollout over Deployments", func() {
 
 	It("a rollback keeps what somebody else has written meanwhile, and says so", func(ctx context.Context) {
 		deployments(ctx, namespace, 2)
-		policy := overPods(fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "never"), fixture.Deadline(4*time.Second))
+		policy := overPods(namespace, fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "never"), fixture.Deadline(4*time.Second))
 		suite.CreatePolicy(ctx, policy)
 		var canary string
 		Eventually(ctx, func() string {

@@ -41,11 +41,6 @@ var _ = Describe("A fix of a Pod template", func() {
 	var namespace string
 	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "template") })
 
-	overPods := func(rego string, strategy ...func(*v1alpha1.RemediationStrategy)) *v1alpha1.ClusterRegoPolicy {
-		return fixture.Policy(namespace, namespace, rego, fixture.Kinds("", "Pod"), fixture.Unselected,
-			fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
-	}
-
 	It("isn't written where no Pod would run it: the ready Pods are old ones, and prove nothing", func(ctx context.Context) {
 		grantVerbs(ctx, namespace+"-statefulsets", "apps", "statefulsets", "get", "list", "watch", "patch")
 		partition := int32(5)
@@ -53,7 +48,7 @@ var _ = Describe("A fix of a Pod template", func() {
 		statefulSets(ctx, namespace, "partition", 2, appsv1.StatefulSetUpdateStrategy{Type: appsv1.RollingUpdateStatefulSetStrategyType,
 			RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: &partition}})
 		deployments(ctx, namespace, 1)
-		policy := overPods(fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "yes"), fixture.Waves("100%"))
+		policy := overPods(namespace, fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "yes"), fixture.Waves("100%"))
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 1, Failed: 4}))
@@ -69,7 +64,7 @@ var _ = Describe("A fix of a Pod template", func() {
 
 	It("is undone, and no breaker counts it, where a neighbour scales the workload to 0 right after its write", func(ctx context.Context) {
 		deployments(ctx, namespace, 1)
-		policy := overPods(fixture.RequireTemplateLabel("team", "shop"), fixture.Deadline(4*time.Second), func(s *v1alpha1.RemediationStrategy) {
+		policy := overPods(namespace, fixture.RequireTemplateLabel("team", "shop"), fixture.Deadline(4*time.Second), func(s *v1alpha1.RemediationStrategy) {
 			s.Soak = &metav1.Duration{Duration: time.Minute}
 		})
 		suite.CreatePolicy(ctx, policy)

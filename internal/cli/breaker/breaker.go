@@ -91,21 +91,17 @@ func breakerState(cb *v1alpha1.RemediationBreaker) (state v1alpha1.BreakerState,
 	return cmp.Or(cb.Status.State, v1alpha1.BreakerClosed), cb.Status.Reason, cb.Status.Message
 }
 
-// findBreaker reads a circuit breaker that is to be changed through the client.
-func findBreaker(ctx context.Context, f *connect.Flags, name string) (client.Client, *v1alpha1.RemediationBreaker, error) {
-	c, err := f.Client()
-	if err != nil {
-		return nil, nil, err
-	}
+// findBreaker reads a circuit breaker that is to be changed.
+func findBreaker(ctx context.Context, c client.Client, name string) (*v1alpha1.RemediationBreaker, error) {
 	cb := &v1alpha1.RemediationBreaker{}
-	err = c.Get(ctx, client.ObjectKey{Name: name}, cb)
+	err := c.Get(ctx, client.ObjectKey{Name: name}, cb)
 	if apierrors.IsNotFound(err) {
 		err = fmt.Errorf("%w; those that are there: evenkeel breaker list", err)
 	}
 	if err != nil {
-		return nil, nil, connect.Failure("read circuit breaker "+name, err)
+		return nil, connect.Failure("read circuit breaker "+name, err)
 	}
-	return c, cb, nil
+	return cb, nil
 }
 
 func newForceCommand(flags *connect.Flags, word, short string, mode v1alpha1.BreakerMode) *cobra.Command {
@@ -119,12 +115,16 @@ the breaker; your user name is recorded with the reason.`,
 		Example: "  evenkeel breaker " + word + ` global --reason "INC-42"`,
 		Args:    command.TakesArguments(1, 1, "circuit breaker; see evenkeel breaker list"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := flags.Client()
+			if err != nil {
+				return err
+			}
 			if word == "open" {
-				if err := makeBreaker(cmd.Context(), flags, args[0]); err != nil {
+				if err := makeBreaker(cmd.Context(), c, args[0]); err != nil {
 					return err
 				}
 			}
-			c, cb, err := findBreaker(cmd.Context(), flags, args[0])
+			cb, err := findBreaker(cmd.Context(), c, args[0])
 			if err != nil {
 				return err
 			}

@@ -18,11 +18,7 @@ import (
 // makeBreaker makes the breaker that is to be held open, where there is none yet: that
 // of a namespace comes with its first failure, and must be there before to prevent one.
 // What it is to cover must exist, for a slip of the pen would stop nothing.
-func makeBreaker(ctx context.Context, f *connect.Flags, name string) error {
-	c, err := f.Client()
-	if err != nil {
-		return err
-	}
+func makeBreaker(ctx context.Context, c client.Client, name string) error {
 	cb := &v1alpha1.RemediationBreaker{}
 	if err := c.Get(ctx, client.ObjectKey{Name: name}, cb); !apierrors.IsNotFound(err) {
 		return nil // it is there, or whoever reads it next says what is wrong

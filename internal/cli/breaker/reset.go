@@ -27,7 +27,11 @@ What still gives it a reason to open opens it again at once.`,
 			if strings.TrimSpace(reason) == "" {
 				return command.WronglyCalled(cmd, errors.New("--reason is missing: say why writing may go on"))
 			}
-			c, cb, err := findBreaker(cmd.Context(), flags, args[0])
+			c, err := flags.Client()
+			if err != nil {
+				return err
+			}
+			cb, err := findBreaker(cmd.Context(), c, args[0])
 			if err != nil {
 				return err
 			}
