@@ -166,11 +166,11 @@ func TestBlocked(t *testing.T) {
 		"A fix that failed on a few targets only is": {
 			reason: "those wait by themselves", revision: "r1", phase: v1alpha1.PhaseAborted, why: v1alpha1.ReasonNoViableCanary, failed: 9,
 		},
-		"A lack of healthy canaries passes":        {reason: "health comes back by itself", revision: "r1", phase: v1alpha1.PhaseAborted, why: v1alpha1.ReasonNoHealthyCanary},
-		"A new revision is tried":                  {reason: "the policy was mended", revision: "r2", phase: v1alpha1.PhaseRolledBack},
-		"A person may say to try again":            {reason: "the token is new", revision: "r1", retry: "new", phase: v1alpha1.PhaseRolledBack},
-		"An old word doesn't count for the end":    {reason: "the token stood there when the plan ended", revision: "r1", retry: "old", phase: v1alpha1.PhaseRolledBack, blocked: true},
-		"A success blocks nothing":                 {reason: "drift comes again", revision: "r1", phase: v1alpha1.PhaseSucceeded},
+		"A lack of healthy canaries passes":     {reason: "health comes back by itself", revision: "r1", phase: v1alpha1.PhaseAborted, why: v1alpha1.ReasonNoHealthyCanary},
+		"A new revision is tried":               {reason: "the policy was mended", revision: "r2", phase: v1alpha1.PhaseRolledBack},
+		"A person may say to try again":         {reason: "the token is new", revision: "r1", retry: "new", phase: v1alpha1.PhaseRolledBack},
+		"An old word doesn't count for the end": {reason: "the token stood there when the plan ended", revision: "r1", retry: "old", phase: v1alpha1.PhaseRolledBack, blocked: true},
+		"A success blocks nothing":              {reason: "drift comes again", revision: "r1", phase: v1alpha1.PhaseSucceeded},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -58,4 +58,3 @@ func TestAWatchOfAPolicyWaitsForThePlanThatIsToCome(t *testing.T) {
 		})
 	}
 }
-
