@@ -62,7 +62,7 @@ func (p *Proof) in(ctx context.Context, at sliceOf, r *policy.Request) (bool, er
 	if err := p.Reader.Get(ctx, client.ObjectKey{Name: at.slice}, slice); err != nil {
 		return false, tellsNothing(err)
 	}
-	if slice.Remediation != plan.Name || seal.CheckOwner(slice, plan) != nil {
+	if !belongs(slice, plan) {
 		return false, nil
 	}
 	for i, rec := range slice.Records {
@@ -74,6 +74,11 @@ func (p *Proof) in(ctx context.Context, at sliceOf, r *policy.Request) (bool, er
 		}
 	}
 	return false, nil
+}
+
+// belongs says whether a slice, and what is recorded in it, is this very plan's.
+func belongs(slice *v1alpha1.RemediationSlice, plan *v1alpha1.Remediation) bool {
+	return slice.Remediation == plan.Name && seal.CheckOwner(slice, plan) == nil
 }
 
 // undoable says whether a plan may undo the write of a target in a state: any in a
