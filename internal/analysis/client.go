@@ -16,6 +16,8 @@ import (
 	"github.com/prometheus/common/model"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 const (
@@ -115,7 +117,7 @@ func explain(err error) error {
 	case errors.As(err, &tooLarge):
 		return errors.New("ask Prometheus: the answer is too large: aggregate the query to exactly one series, for example by sum()")
 	case errors.As(err, &refused) && refused.Type == promv1.ErrBadData:
-		return fmt.Errorf("ask Prometheus: it refused the query: %s", clip(refused.Msg))
+		return fmt.Errorf("ask Prometheus: it refused the query: %s", prose.Shorten(strings.ToValidUTF8(refused.Msg, ""), maxWords))
 	case errors.As(err, &refused):
 		return fmt.Errorf("ask Prometheus: it could not evaluate the query (%s): the manager's log has its words", kindOf(refused))
 	case errors.As(err, &address):
@@ -139,11 +141,6 @@ func kindOf(refused *promv1.Error) string {
 	default:
 		return "unknown"
 	}
-}
-
-// clip bounds what of a server's words is shown.
-func clip(text string) string {
-	return strings.ToValidUTF8(text[:min(len(text), maxWords)], "")
 }
 
 // single is the only number of an answer.

@@ -3,6 +3,7 @@ package check
 import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // maxMessage bounds the text of a finding, in bytes, as the scan does.
@@ -26,7 +27,7 @@ func (r *Report) Findings() []policy.Finding {
 		ref := res.Reference()
 		out = append(out, policy.Finding{APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name, UID: ref.UID,
 			ResourceVersion: text(res.Object, "metadata", "resourceVersion"), Violations: len(res.Violations),
-			Message: policy.Clip(res.Violations[0].Message, maxMessage), Fixable: len(res.Actions) > 0})
+			Message: prose.Shorten(res.Violations[0].Message, maxMessage), Fixable: len(res.Actions) > 0})
 	}
 	return out
 }

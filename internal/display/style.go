@@ -2,7 +2,8 @@ package display
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // Style says how a drawing is made up.
@@ -35,10 +36,10 @@ func (s Style) paint(t tone, text string) string {
 
 // fit cuts a line that isn't coloured yet to the width.
 func (s Style) fit(line string) string {
-	if s.Width <= 1 || utf8.RuneCountInString(line) <= s.Width {
+	if s.Width <= 1 {
 		return line
 	}
-	return string([]rune(line)[:s.Width-1]) + "…"
+	return prose.ShortenCharacters(line, s.Width)
 }
 
 // bar shows a share as a bar of so many characters.

@@ -14,6 +14,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 const (
@@ -141,7 +143,7 @@ func (p *peer) do(ctx context.Context, method string, query url.Values, body []b
 		return nil, fmt.Errorf("%s to Alertmanager %s: it sends on to another address (%s), which isn't followed: give the final one as --alertmanager-url", method, p.name(), response.Status)
 	}
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s to Alertmanager %s: %s%s answers %s: %s", method, p.name(), at.Host, at.Path, response.Status, clip(string(answer), maxMessage))
+		return nil, fmt.Errorf("%s to Alertmanager %s: %s%s answers %s: %s", method, p.name(), at.Host, at.Path, response.Status, prose.Shorten(string(answer), maxMessage))
 	}
 	return answer, nil
 }

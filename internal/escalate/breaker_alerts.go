@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // breakerFinding is the alert of a circuit breaker, from its first opening until
@@ -22,7 +23,7 @@ func breakerFinding(cb *v1alpha1.RemediationBreaker) (finding, bool) {
 	switch {
 	case cb.Status.State != "" && cb.Status.State != v1alpha1.BreakerClosed:
 		f.since = openedAt(cb)
-		f.description = paragraphs(what+": "+clip(cb.Status.Message, maxStatus), meaning,
+		f.description = paragraphs(what+": "+prose.Shorten(cb.Status.Message, maxStatus), meaning,
 			"What to do: find out why the writes failed. It probes by itself"+probeTime(cb)+", and two plans that succeed close it.")
 		if cb.Spec.Scope.Type == v1alpha1.BreakerScopeGlobal {
 			f.urgency = urgent
@@ -53,7 +54,7 @@ func demotedFinding(w *world, cb *v1alpha1.RemediationBreaker) (finding, bool) {
 	}
 	return finding{alert: AlertPolicyDemoted, urgency: normal, since: demoted.At.Time, due: demoted.At.Time,
 		summary: fmt.Sprintf("Policy %s was demoted to dry runs", policy.Name),
-		description: paragraphs(clip(demoted.Message, maxStatus), "Its violations remain; its fixes are only tried as dry runs.",
+		description: paragraphs(prose.Shorten(demoted.Message, maxStatus), "Its violations remain; its fixes are only tried as dry runs.",
 			"What to do: find out why its fixes keep failing and change the policy, or reset circuit breaker "+cb.Name+" and say why.")}, true
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 const (
@@ -118,11 +119,11 @@ func (e Evidence) String() string {
 			line += " (" + t.Reason + ")"
 		}
 		if t.Message != "" {
-			line += ": " + clip(t.Message, maxMessage)
+			line += ": " + prose.Shorten(t.Message, maxMessage)
 		}
 		lines = append(lines, line)
 		if t.Proposal != "" && proposals < maxProposals {
-			lines = append(lines, clip(t.Proposal, maxProposal))
+			lines = append(lines, prose.Shorten(t.Proposal, maxProposal))
 			proposals++
 		}
 	}
@@ -142,12 +143,4 @@ func nameOf(o v1alpha1.ObjectReference) string {
 // paragraphs joins what isn't empty, each on a line of its own.
 func paragraphs(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "\n")
-}
-
-// clip shortens s to at most limit bytes.
-func clip(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit-3], "") + "..."
 }

@@ -10,6 +10,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // plan is a policy's plan as an alert looks at it.
@@ -190,7 +191,7 @@ func (p plan) text(meaning, do string) string {
 		what += fmt.Sprintf(" (%s)", p.Status.Reason)
 	}
 	if p.Status.Message != "" {
-		what += ": " + clip(p.Status.Message, maxStatus)
+		what += ": " + prose.Shorten(p.Status.Message, maxStatus)
 	}
 	return paragraphs(what, meaning, p.evidence.String(), "What to do: "+do)
 }

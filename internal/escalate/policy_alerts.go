@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // policyFinding is the alert about the policy itself, by its Ready condition.
@@ -33,7 +34,7 @@ func policyFinding(w *world, name string) (finding, bool) {
 func notCompiling(p *v1alpha1.ClusterRegoPolicy, ready *metav1.Condition) finding {
 	f := finding{alert: AlertPolicyNotCompiling, urgency: normal, since: ready.LastTransitionTime.Time, due: ready.LastTransitionTime.Time,
 		summary:     fmt.Sprintf("Policy %s doesn't compile; its last good revision stays in force", p.Name),
-		description: paragraphs(clip(ready.Message, maxStatus), "What to do: correct spec.modules; evenkeel test shows the same error.")}
+		description: paragraphs(prose.Shorten(ready.Message, maxStatus), "What to do: correct spec.modules; evenkeel test shows the same error.")}
 	if p.Status.Revision == "" {
 		f.urgency = urgent
 		f.summary = fmt.Sprintf("Policy %s doesn't compile, and no revision of it is in force", p.Name)
@@ -50,7 +51,7 @@ func scanIncomplete(p *v1alpha1.ClusterRegoPolicy, ready *metav1.Condition) find
 	}
 	f := finding{alert: AlertScanIncomplete, urgency: normal, goesOn: true,
 		summary:     fmt.Sprintf("The scan for policy %s has been incomplete for more than %s", p.Name, deadline),
-		description: paragraphs(clip(ready.Message, maxStatus), "No plan is made for this policy, and its counts are a lower bound.", "What to do: see each kind's message above.")}
+		description: paragraphs(prose.Shorten(ready.Message, maxStatus), "No plan is made for this policy, and its counts are a lower bound.", "What to do: see each kind's message above.")}
 	if ready.Reason == v1alpha1.ReasonScanIncomplete {
 		f.since = ready.LastTransitionTime.Time
 		f.due = f.since.Add(deadline)

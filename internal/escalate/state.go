@@ -7,6 +7,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // State is what alerts are derived from: the objects as they stand now.
@@ -153,7 +154,7 @@ func (w *world) alert(f finding, policyName string, o Options) Alert {
 	a := Alert{
 		Identity: Identity{Name: f.alert, Severity: severityOf(f.urgency, severity), Cluster: o.Cluster, Namespace: o.Namespace,
 			Policy: policyName, Owner: cmp.Or(owner, o.Owner)},
-		Summary: f.summary, Description: clip(f.description, maxDescription),
+		Summary: f.summary, Description: prose.Shorten(f.description, maxDescription),
 		RunbookURL: o.Docs.Page("runbooks/" + RunbookPage(f.alert)), PolicyRunbookURL: o.Docs.Runbook(runbook),
 		Since: f.since, StartsAt: f.due, GoesOn: f.goesOn,
 	}

@@ -2,13 +2,13 @@ package kube
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // maxConditionMessage is a good deal less than the API's limit: messages are printer columns.
@@ -31,7 +31,7 @@ func SetConditions(obj Conditioned, now time.Time, hold ...metav1.Condition) {
 	for _, c := range hold {
 		c.ObservedGeneration = max(obj.GetGeneration(), 0)
 		c.LastTransitionTime = metav1.NewTime(now).Rfc3339Copy()
-		c.Message = clip(c.Message, maxConditionMessage)
+		c.Message = prose.Shorten(c.Message, maxConditionMessage)
 		meta.SetStatusCondition(conditions, c)
 	}
 	*conditions = slices.DeleteFunc(*conditions, func(c metav1.Condition) bool {
@@ -72,12 +72,4 @@ func Stalled(reason, message string) []metav1.Condition {
 		ConditionFalse(v1alpha1.ConditionReady, reason, message),
 		ConditionTrue(v1alpha1.ConditionStalled, reason, message),
 	}
-}
-
-// clip shortens a text to so many bytes, and never cuts a character.
-func clip(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit-len("…")], "") + "…"
 }

@@ -19,6 +19,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // Lists has lists and watches of Evenkeel's own kinds read object by object. One that
@@ -185,7 +186,7 @@ func (l *Lists) object(gvk schema.GroupVersionKind, raw []byte) (object json.Raw
 	if malformed != nil {
 		l.tell(gvk.Kind, &meta, malformed)
 		l.bare(gvk, whole)
-		metav1.SetMetaDataAnnotation(&meta, v1alpha1.AnnotationMalformed, clip(strings.ToValidUTF8(malformed.Error(), ""), maxReason))
+		metav1.SetMetaDataAnnotation(&meta, v1alpha1.AnnotationMalformed, prose.Shorten(strings.ToValidUTF8(malformed.Error(), ""), maxReason))
 	}
 	var marshalErr error
 	if whole["metadata"], marshalErr = json.Marshal(&meta); marshalErr != nil {

@@ -16,16 +16,3 @@ func OneLine(text string) string {
 		return r
 	}, text)
 }
-
-// Clip cuts text to at most limit bytes, between characters.
-func Clip(text string, limit int) string {
-	const ellipsis = "…"
-	if len(text) <= limit {
-		return text
-	}
-	cut := limit - len(ellipsis)
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + ellipsis
-}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 const (
@@ -140,5 +141,5 @@ func (a *announcer) forget(policy string) {
 }
 
 func (a *announcer) send(n notice) {
-	a.recorder.Eventf(n.regarding, n.related, n.eventType, n.reason, action, "%s", clip(n.note, maxNote))
+	a.recorder.Eventf(n.regarding, n.related, n.eventType, n.reason, action, "%s", prose.Shorten(n.note, maxNote))
 }

@@ -1,10 +1,8 @@
 package scan
 
 import (
-	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -47,16 +45,5 @@ func TestResyncIsSpreadByHash(t *testing.T) {
 	}
 	if len(seen) != 4 {
 		t.Errorf("4 kinds have %d different periods", len(seen))
-	}
-}
-
-func TestClipKeepsRunesWhole(t *testing.T) {
-	long := strings.Repeat("ä", 100)
-	got := clip(long, 100)
-	if len(got) > 100 || !utf8.ValidString(got) || !strings.HasSuffix(got, "…") {
-		t.Errorf("clip gave %d bytes %q, want at most 100 of valid text with an ellipsis", len(got), got)
-	}
-	if clip("short", 100) != "short" {
-		t.Error("clip changed a text that fits")
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // evaluator judges one object by every policy that concerns it.
@@ -105,10 +106,10 @@ func faultOf(t *tally, d *catalog.Result, leaving bool) fault {
 			f.message = "being deleted: " + f.message
 		}
 		if err != nil {
-			f.message = clip(f.message, maxMessage/2) + " (besides: " + err.Error() + ")"
+			f.message = prose.Shorten(f.message, maxMessage/2) + " (besides: " + err.Error() + ")"
 		}
 	}
-	f.message = clip(f.message, maxMessage)
+	f.message = prose.Shorten(f.message, maxMessage)
 	return f
 }
 

@@ -2,7 +2,6 @@ package scan
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -103,18 +102,4 @@ func keyOf(namespace, name string) string { return namespace + "/" + name }
 func splitKey(key string) (namespace, name string) {
 	namespace, name, _ = strings.Cut(key, "/")
 	return namespace, name
-}
-
-// clip shortens text to at most limit bytes, at a rune's edge. The result shares
-// no memory with a text that was cut.
-func clip(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	const ellipsis = "…"
-	cut := limit - len(ellipsis)
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + ellipsis
 }

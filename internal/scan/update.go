@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // definition is a policy in force, as far as the Index cares.
@@ -215,7 +216,9 @@ func (x *Index) resume(gk schema.GroupKind) { x.setProblem(gk, "") }
 
 // fail says why a kind can't be listed or watched. What was known of it stays,
 // but is no longer complete.
-func (x *Index) fail(gk schema.GroupKind, problem string) { x.setProblem(gk, clip(problem, 1024)) }
+func (x *Index) fail(gk schema.GroupKind, problem string) {
+	x.setProblem(gk, prose.Shorten(problem, 1024))
+}
 
 func (x *Index) setProblem(gk schema.GroupKind, problem string) {
 	x.mu.Lock()

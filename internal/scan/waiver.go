@@ -19,6 +19,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // WaiverCatalog is what the status of waivers needs of catalog.Catalog.
@@ -127,7 +128,7 @@ func (r *WaiverController) write(
 	}
 	if expired(w) && !expired(base) {
 		n := waiverExpired(w)
-		r.recorder.Eventf(n.regarding, n.related, n.eventType, n.reason, action, "%s", clip(n.note, maxNote))
+		r.recorder.Eventf(n.regarding, n.related, n.eventType, n.reason, action, "%s", prose.Shorten(n.note, maxNote))
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
-	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // maxAnnotation bounds what of an annotation's value is kept.
@@ -68,7 +68,7 @@ func fail(src *v1alpha1.PolicySource, f *failure, now time.Time) {
 	s.Problems = f.problems[:min(len(f.problems), v1alpha1.MaxSourceProblems)]
 	message := f.message
 	if s.Revision != "" {
-		message = fmt.Sprintf("%s. Revision %s stays in force", strings.TrimRight(policy.Clip(message, maxMessage), "."), s.Revision)
+		message = fmt.Sprintf("%s. Revision %s stays in force", strings.TrimRight(prose.Shorten(message, maxMessage), "."), s.Revision)
 	}
 	ready := kube.ConditionFalse(v1alpha1.ConditionReady, f.reason, message)
 	if f.stalled {

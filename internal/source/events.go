@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // Reasons of events.
@@ -101,7 +101,7 @@ func naming(lead string, names []string) string {
 }
 
 func (c *Controller) record(src *v1alpha1.PolicySource, eventType, reason, note string) {
-	c.events.Eventf(src, nil, eventType, reason, action, "%s", policy.Clip(note, maxNote))
+	c.events.Eventf(src, nil, eventType, reason, action, "%s", prose.Shorten(note, maxNote))
 }
 
 // eventOf is the event of a Ready condition's reason.

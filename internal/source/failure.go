@@ -7,8 +7,8 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
-	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // The bounds of what a status says.
@@ -83,5 +83,5 @@ func withProblems(reason string, problems []v1alpha1.SourceProblem) *failure {
 }
 
 func problemAt(file string, line int, message string) v1alpha1.SourceProblem {
-	return v1alpha1.SourceProblem{File: policy.Clip(file, maxFile), Line: int32(line), Message: policy.Clip(message, maxMessage)}
+	return v1alpha1.SourceProblem{File: prose.Shorten(file, maxFile), Line: int32(line), Message: prose.Shorten(message, maxMessage)}
 }

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 func sourceWith(changes ...func(*v1alpha1.PolicySource)) *v1alpha1.PolicySource {
@@ -88,7 +88,7 @@ func TestWhatOneRevisionMayRemove(t *testing.T) {
 				return
 			}
 			command := "kubectl annotate policysource hats -n evenkeel-system --overwrite evenkeel.dev/accept-revision=0123456789012345678901234567890123456789"
-			if why.reason != v1alpha1.ReasonTooManyRemoved || !why.stalled || !strings.Contains(why.message, tc.says) || !strings.Contains(policy.Clip(why.message, maxMessage), command) {
+			if why.reason != v1alpha1.ReasonTooManyRemoved || !why.stalled || !strings.Contains(why.message, tc.says) || !strings.Contains(prose.Shorten(why.message, maxMessage), command) {
 				t.Errorf("it says %s: %s", why.reason, why.message)
 			}
 		})

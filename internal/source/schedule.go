@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 const (
@@ -76,7 +76,7 @@ func waiting(src *v1alpha1.PolicySource) bool {
 
 // asks is what the annotation says by which people and pushes ask for a look.
 func asks(src *v1alpha1.PolicySource) string {
-	return policy.Clip(src.Annotations[v1alpha1.AnnotationReconcile], maxAnnotation)
+	return prose.Shorten(src.Annotations[v1alpha1.AnnotationReconcile], maxAnnotation)
 }
 
 // timeAt is a time as the API stores it, in whole seconds.

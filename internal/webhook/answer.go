@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // answer turns a verdict into the response, and says which decision it is.
@@ -59,7 +60,7 @@ func auditAnnotations(v *verdict) map[string]string {
 			text = fmt.Sprintf("not blocked, already violated: %d", len(f.violations))
 		}
 		if path := f.violations[0].Path; path != "" {
-			text += ", first at " + policy.Clip(path, maxWarningBytes)
+			text += ", first at " + prose.Shorten(path, maxWarningBytes)
 		}
 		note(f.policy, text)
 	}

@@ -9,7 +9,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/limits"
-	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // beyondFloors warns whoever writes a policy of what it asks for and won't get, as far
@@ -23,7 +23,7 @@ func beyondFloors(p *v1alpha1.ClusterRegoPolicy, floors *limits.Floors) []string
 	_, changed := floors.Strategy(*asked, 0)
 	var out []string
 	for _, limit := range changed {
-		out = append(out, policy.Clip("spec.remediation."+limit.String(), maxWarningBytes))
+		out = append(out, prose.Shorten("spec.remediation."+limit.String(), maxWarningBytes))
 	}
 	// Of 100 targets, as many are in a wave as its share in percent.
 	sizes, err := canary.Sizes(100, asked)

@@ -8,6 +8,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
@@ -40,10 +41,10 @@ func denial(r *policy.Request, v *verdict, blocking []finding) string {
 		writeFinding(&b, r, &f, shown)
 	}
 	if more > 0 {
-		fmt.Fprintf(&b, "\nand %d more %s", more, plural("violation", more))
+		fmt.Fprintf(&b, "\nand %d more %s", more, prose.Plural(more, "violation"))
 	}
 	for _, f := range v.failed {
-		fmt.Fprintf(&b, "\nBesides, %s", policy.Clip(failureText(f), maxLineBytes))
+		fmt.Fprintf(&b, "\nBesides, %s", prose.Shorten(failureText(f), maxLineBytes))
 	}
 	return b.String()
 }
@@ -51,12 +52,12 @@ func denial(r *policy.Request, v *verdict, blocking []finding) string {
 func writeFinding(b *strings.Builder, r *policy.Request, f *finding, shown []policy.Violation) {
 	fmt.Fprintf(b, "policy %s (%s): %s", f.policy, f.severity, policy.OneLine(f.title))
 	for _, violation := range shown {
-		b.WriteString("\n- " + policy.Clip(violation.Text(), maxLineBytes))
+		b.WriteString("\n- " + prose.Shorten(violation.Text(), maxLineBytes))
 	}
 	if fix := action.Hint(f.actions, holdsSecrets(r)); fix != "" {
 		b.WriteString("\n  Fix: " + fix)
 	} else if f.fixErr != nil {
-		b.WriteString("\n  Fix: not known, " + policy.Clip(reasonText(f.policy, f.fixErr), maxLineBytes))
+		b.WriteString("\n  Fix: not known, " + prose.Shorten(reasonText(f.policy, f.fixErr), maxLineBytes))
 	}
 	if f.altered {
 		b.WriteString("\n  It violated this before, but what violates has been changed, for example what a container runs: so it counts. Leave that as it was, put it right, or ask for a waiver.")
@@ -76,7 +77,7 @@ func unjudged(r *policy.Request, v *verdict) string {
 			fmt.Fprintf(&b, "\nand %d more", len(v.failed)-i)
 			break
 		}
-		b.WriteString("\n- " + policy.Clip(failureText(f), maxLineBytes))
+		b.WriteString("\n- " + prose.Shorten(failureText(f), maxLineBytes))
 	}
 	b.WriteString("\nTry again; if it persists, have the policy's owner mend the rule, or set its admission.failurePolicy to Ignore or its admission.action to Warn.")
 	return b.String()
@@ -104,7 +105,7 @@ func warnings(v *verdict) []string {
 		if suffix, visible := warningSuffix(&f); visible {
 			for _, violation := range f.violations {
 				text := fmt.Sprintf("policy %s: %s", f.policy, violation.Text())
-				out = append(out, policy.Clip(text, maxWarningBytes-len(suffix))+suffix)
+				out = append(out, prose.Shorten(text, maxWarningBytes-len(suffix))+suffix)
 			}
 		}
 	}
@@ -114,12 +115,12 @@ func warnings(v *verdict) []string {
 			if f.partly {
 				prefix = ""
 			}
-			out = append(out, policy.Clip(prefix+failureText(f), maxWarningBytes))
+			out = append(out, prose.Shorten(prefix+failureText(f), maxWarningBytes))
 		}
 	}
 	if len(out) > maxWarnings {
 		more := len(out) - maxWarnings
-		out = append(out[:maxWarnings], fmt.Sprintf("and %d more %s of Evenkeel's policies", more, plural("warning", more)))
+		out = append(out[:maxWarnings], fmt.Sprintf("and %d more %s of Evenkeel's policies", more, prose.Plural(more, "warning")))
 	}
 	return out
 }
@@ -142,7 +143,7 @@ func warningSuffix(f *finding) (suffix string, visible bool) {
 // waivedSuffix leaves room for the violation, however long the names are.
 func waivedSuffix(w *catalog.Waiver) string {
 	return fmt.Sprintf(" (waived by %s until %s; not blocked)",
-		policy.Clip(w.Ref(), maxWaiverName), w.ExpirationTime.UTC().Format(time.RFC3339))
+		prose.Shorten(w.Ref(), maxWaiverName), w.ExpirationTime.UTC().Format(time.RFC3339))
 }
 
 func holdsSecrets(r *policy.Request) bool { return r.Kind.Group == "" && r.Kind.Kind == "Secret" }
@@ -162,11 +163,4 @@ func describe(r *policy.Request) string {
 		return s.Name + " of " + s.Parent.Kind + " " + name
 	}
 	return r.Kind.Kind + " " + name
-}
-
-func plural(noun string, n int) string {
-	if n == 1 {
-		return noun
-	}
-	return noun + "s"
 }

@@ -17,6 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
@@ -158,13 +159,13 @@ func keepsSpec(r *policy.Request) bool {
 
 func invalid(kind, name string, found []problem) *metav1.Status {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s can't be accepted; nothing was changed. %d %s:", kind, name, len(found), plural("problem", len(found)))
+	fmt.Fprintf(&b, "%s %s can't be accepted; nothing was changed. %d %s:", kind, name, len(found), prose.Plural(len(found), "problem"))
 	for i, f := range found {
 		if i == maxProblemLines {
 			fmt.Fprintf(&b, "\nand %d more", len(found)-i)
 			break
 		}
-		b.WriteString("\n- " + policy.Clip(policy.OneLine(f.String()), maxLineBytes))
+		b.WriteString("\n- " + prose.Shorten(policy.OneLine(f.String()), maxLineBytes))
 	}
 	status := refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, b.String())
 	status.Details = &metav1.StatusDetails{

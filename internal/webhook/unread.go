@@ -10,6 +10,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
@@ -49,7 +50,7 @@ func (h *Handler) answerUnread(ctx context.Context, review *intake.Review) (resp
 		if i == maxWarnings {
 			break
 		}
-		resp.Warnings = append(resp.Warnings, policy.Clip(fmt.Sprintf("not judged: policy %s: %s", p.Name, review.Unread), maxWarningBytes))
+		resp.Warnings = append(resp.Warnings, prose.Shorten(fmt.Sprintf("not judged: policy %s: %s", p.Name, review.Unread), maxWarningBytes))
 	}
 	h.Metrics.unreadReview(h.endpoint(), review.Unread.Reason, outcome)
 	h.Log.Info("An object couldn't be read, so it wasn't judged", "endpoint", h.endpoint(), "kind", req.Kind.Kind, "namespace", req.Namespace,
@@ -67,7 +68,7 @@ func unreadDenial(review *intake.Review, refusing []*v1alpha1.ClusterRegoPolicy)
 			break
 		}
 		line := fmt.Sprintf("policy %s (%s): %s", p.Name, p.Spec.Severity, policy.OneLine(p.Spec.Title))
-		b.WriteString("\n- " + policy.Clip(line, maxLineBytes))
+		b.WriteString("\n- " + prose.Shorten(line, maxLineBytes))
 	}
 	if review.Unread.Reason.Passing() {
 		b.WriteString("\nTry again in a moment.")

@@ -15,6 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
@@ -88,12 +89,12 @@ func (h *WaiverHandler) warnings(terms *v1alpha1.WaiverTerms, now time.Time) []s
 	}
 	for i, name := range terms.Policies {
 		if !h.Known(name) {
-			out = append(out, policy.Clip(fmt.Sprintf("spec.policies[%d]: there is no policy %q: nothing is waived until there is", i, name), maxWarningBytes))
+			out = append(out, prose.Shorten(fmt.Sprintf("spec.policies[%d]: there is no policy %q: nothing is waived until there is", i, name), maxWarningBytes))
 		}
 	}
 	if len(out) > maxWarnings {
 		more := len(out) - maxWarnings
-		out = append(out[:maxWarnings], fmt.Sprintf("and %d more %s", more, plural("warning", more)))
+		out = append(out[:maxWarnings], fmt.Sprintf("and %d more %s", more, prose.Plural(more, "warning")))
 	}
 	return out
 }

@@ -20,6 +20,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/manifest"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // fixOptions are the flags of fix.
@@ -172,10 +173,7 @@ func (o *fixOptions) tell(told io.Writer, report *fix.Report) error {
 	if o.dryRun {
 		done = "to fix"
 	}
-	files := "files"
-	if len(report.Files) == 1 {
-		files = "file"
-	}
+	files := prose.Plural(len(report.Files), "file")
 	_, err := fmt.Fprintf(told, "%d %s in %d %s, %d left\n", len(report.Changes), done, len(report.Files), files, len(report.Left))
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // constraint is a constraint's spec, by Gatekeeper's names (pkg/mutation/match). Any
@@ -110,8 +111,8 @@ func (c *constraint) policy(name string, t *template, rego source, opts Options)
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy"},
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: v1alpha1.RegoPolicySpec{
-			Title:       shortened(titleOf(t, name), maxTitle),
-			Description: shortened(t.Metadata.Annotations["description"], maxDescription),
+			Title:       prose.ShortenCharacters(titleOf(t, name), maxTitle),
+			Description: prose.ShortenCharacters(t.Metadata.Annotations["description"], maxDescription),
 			Owner:       opts.Owner, Severity: opts.Severity,
 			RunbookURL: strings.ReplaceAll(opts.Runbook, "NAME", name),
 			Rego: v1alpha1.RegoSource{
@@ -142,11 +143,4 @@ func titleOf(t *template, name string) string {
 		return strings.Join(strings.Fields(title), " ") + " (" + name + ")"
 	}
 	return name
-}
-
-func shortened(text string, most int) string {
-	if letters := []rune(text); len(letters) > most {
-		return string(letters[:most-1]) + "…"
-	}
-	return text
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // DefaultTimeLimit is how long one policy may take for one object.
@@ -68,7 +69,7 @@ func (c *Compiled) wrap(err error) error {
 		return nil
 	}
 	if text := err.Error(); len(text) > maxMessage {
-		err = errors.New(policy.Clip(text, maxMessage)) // it may quote the object
+		err = errors.New(prose.Shorten(text, maxMessage)) // it may quote the object
 	}
 	return fmt.Errorf("policy %s: %w", c.Name(), err)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // violations evaluates the rules and gives their elements together, sorted by
@@ -76,7 +77,7 @@ func withMessage(v policy.Violation, element *ast.Term) policy.Violation {
 	if v.Message == "" {
 		v.Message = "the rule gave no message but " + brief(element)
 	}
-	v.Message = policy.Clip(v.Message, maxMessage)
+	v.Message = prose.Shorten(v.Message, maxMessage)
 	return v
 }
 
@@ -193,11 +194,7 @@ func brief(element *ast.Term) string {
 	if textSize(element.Value, maxDetails) > maxDetails {
 		return article(ast.ValueName(element.Value)) + " that is too large to show"
 	}
-	text := element.String()
-	if len(text) <= briefLength {
-		return text
-	}
-	return strings.ToValidUTF8(text[:briefLength], "") + "…"
+	return prose.Shorten(element.String(), briefLength)
 }
 
 func article(noun string) string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // maxHintBytes bounds a hint, which stands in messages of other bounds.
@@ -35,7 +36,7 @@ func Hint(actions []policy.Action, secret bool) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(policy.Clip(step, maxHintBytes))
+		b.WriteString(prose.Shorten(step, maxHintBytes))
 	}
 	return b.String()
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // The kinds of errors. Each error of this package is one of them by errors.Is.
@@ -95,8 +97,5 @@ func words(text string) string {
 		}
 		return r
 	}, line)
-	if len(line) > maxErrorText {
-		return strings.ToValidUTF8(line[:maxErrorText], "") + "…"
-	}
-	return line
+	return prose.Shorten(line, maxErrorText)
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // maxRef bounds what is told of a name that a message gives.
@@ -42,7 +42,7 @@ func irrelevant(header http.Header, body []byte, ref *v1alpha1.SourceReference) 
 		return ""
 	}
 	if !follows(ref, m) {
-		return "the source doesn't follow " + policy.Clip(m.Ref, maxRef)
+		return "the source doesn't follow " + prose.Shorten(m.Ref, maxRef)
 	}
 	return ""
 }
