@@ -39,12 +39,26 @@ const (
 	ConditionDemoted = "Demoted"
 )
 
-// Reasons of a ClusterRegoPolicy's conditions.
+// Reasons of the conditions of a ClusterRegoPolicy, and of a RegoTemplate.
 const (
 	// ReasonCompiled: the rule compiles and is in force.
 	ReasonCompiled = "Compiled"
 	// ReasonCompileFailed: the rule doesn't compile; the last good revision stays in force.
 	ReasonCompileFailed = "CompileFailed"
+	// ReasonTemplateNotFound: there is no RegoTemplate of the name that templateRef gives; the
+	// last good revision stays in force.
+	ReasonTemplateNotFound = "TemplateNotFound"
+	// ReasonTemplateFailed: the rule of the RegoTemplate can't be in force; the last good
+	// revision stays in force.
+	ReasonTemplateFailed = "TemplateFailed"
+	// ReasonParametersInvalid: the parameters don't fit the RegoTemplate's schema; the last
+	// good revision stays in force.
+	ReasonParametersInvalid = "ParametersInvalid"
+	// ReasonSchemaInvalid of a RegoTemplate: the schema of its parameters can't be taken, so
+	// that policies keep their last good revision.
+	ReasonSchemaInvalid = "SchemaInvalid"
+	// ReasonInUse of a RegoTemplate that is being deleted: it stays while policies name it.
+	ReasonInUse = "InUse"
 	// ReasonScanning: the first pass of the scan isn't finished.
 	ReasonScanning = "Scanning"
 	// ReasonScanIncomplete: some kind couldn't be listed.
@@ -200,13 +214,13 @@ const (
 	// remediation with the value "paused".
 	// On: any object, Namespace. By: its owner.
 	AnnotationRemediation = "evenkeel.dev/remediation"
-	// AnnotationAuthor on a ClusterRegoPolicy names the user who last changed its spec.
-	// Admission sets it; what a request itself says is replaced.
-	// On: ClusterRegoPolicy. By: admission.
+	// AnnotationAuthor on a ClusterRegoPolicy or a RegoTemplate names the user who last changed
+	// its spec. Admission sets it; what a request itself says is replaced.
+	// On: ClusterRegoPolicy, RegoTemplate. By: admission.
 	AnnotationAuthor = "evenkeel.dev/author"
-	// AnnotationAuthors on a ClusterRegoPolicy names all users who have changed its spec since
-	// it was made. Admission sets it; what a request itself says is replaced.
-	// On: ClusterRegoPolicy. By: admission.
+	// AnnotationAuthors on a ClusterRegoPolicy or a RegoTemplate names all users who have
+	// changed its spec since it was made. Admission sets it; what a request itself says is replaced.
+	// On: ClusterRegoPolicy, RegoTemplate. By: admission.
 	AnnotationAuthors = "evenkeel.dev/authors"
 	// AnnotationSeal of a Remediation or a RemediationSlice proves that the manager
 	// has made it: a message authentication code over what never changes of it.
@@ -219,6 +233,10 @@ const (
 // Finalizer keeps a Remediation until its writes in flight are verified or undone.
 // On: Remediation. By: the manager.
 const Finalizer = "evenkeel.dev/rollout"
+
+// FinalizerInUse keeps a RegoTemplate until no policy names it.
+// On: RegoTemplate. By: the manager.
+const FinalizerInUse = "evenkeel.dev/template-in-use"
 
 // FieldManager is the field manager of every write by Evenkeel but rollbacks.
 const FieldManager = "evenkeel"

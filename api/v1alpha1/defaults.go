@@ -38,7 +38,9 @@ const (
 func (p *ClusterRegoPolicy) SetDefaults() {
 	s := &p.Spec
 	setDefault(&s.Severity, SeverityMedium)
-	setDefault(&s.Rego.Version, RegoV1)
+	if s.TemplateRef == nil {
+		setDefault(&s.Rego.Version, RegoV1)
+	}
 	s.Match.PodTemplates = orTrue(s.Match.PodTemplates)
 	s.Admission.setDefaults(s.EffectiveFailurePolicy())
 	s.Remediation.SetDefaults()

@@ -13,6 +13,7 @@ var GroupVersion = schema.GroupVersion{Group: "evenkeel.dev", Version: "v1alpha1
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
 		&ClusterRegoPolicy{}, &ClusterRegoPolicyList{},
+		&RegoTemplate{}, &RegoTemplateList{},
 		&Remediation{}, &RemediationList{},
 		&RemediationSlice{}, &RemediationSliceList{},
 		&RemediationBreaker{}, &RemediationBreakerList{},

@@ -19,6 +19,11 @@ func (p *ClusterRegoPolicy) Observed() (generation *int64, conditions *[]metav1.
 }
 
 // Observed is where the status keeps the generation that it speaks of, and its conditions.
+func (t *RegoTemplate) Observed() (generation *int64, conditions *[]metav1.Condition) {
+	return &t.Status.ObservedGeneration, &t.Status.Conditions
+}
+
+// Observed is where the status keeps the generation that it speaks of, and its conditions.
 func (w *Waiver) Observed() (generation *int64, conditions *[]metav1.Condition) {
 	return &w.Status.ObservedGeneration, &w.Status.Conditions
 }

@@ -123,6 +123,7 @@ type ClusterRegoPolicyList struct {
 // admission.action: Deny or a remediation.mode, needs an owner and a runbook.
 // +kubebuilder:validation:XValidation:rule="has(self.owner) || !(has(self.admission) && has(self.admission.action) && self.admission.action == 'Deny' || has(self.remediation) && has(self.remediation.mode) && self.remediation.mode != 'Disabled')",message="owner is required once admission.action is Deny or remediation.mode isn't Disabled: name the team that answers for the rule, which is told when it does harm"
 // +kubebuilder:validation:XValidation:rule="has(self.runbookURL) || !(has(self.admission) && has(self.admission.action) && self.admission.action == 'Deny' || has(self.remediation) && has(self.remediation.mode) && self.remediation.mode != 'Disabled')",message="runbookURL is required once admission.action is Deny or remediation.mode isn't Disabled: whoever is refused or paged must know where to look"
+// +kubebuilder:validation:XValidation:rule="has(self.rego) != has(self.templateRef)",message="give exactly one of rego, which is the rule itself, and templateRef, which names the RegoTemplate that has it"
 type RegoPolicySpec struct {
 	// title is one line for people, shown in messages and dashboards.
 	// +required
@@ -148,16 +149,21 @@ type RegoPolicySpec struct {
 	// +kubebuilder:validation:Pattern=`^https?://.+`
 	// +kubebuilder:validation:MaxLength=1024
 	RunbookURL string `json:"runbookURL,omitempty"`
-	// rego is the rule.
-	// +required
-	// +kubebuilder:validation:XValidation:rule="!has(self.libraries) || !self.libraries.exists(l, l.name == (has(self.file) ? self.file : 'main.rego'))",message="a library bears the file name of rego.main (rego.file, or main.rego): give it another"
-	// +kubebuilder:validation:XValidation:rule="size(self.main) + (has(self.libraries) ? self.libraries.map(l, size(l.source)).sum() : 0) <= 196608",message="rego may have 192 Ki characters in all, libraries included: kubectl apply keeps a copy of it in an annotation, and annotations may have 256 KiB"
-	Rego RegoSource `json:"rego"`
+	// rego is the rule. Either it or templateRef is required.
+	// +optional
+	Rego RegoSource `json:"rego,omitempty,omitzero"`
+	// templateRef names the RegoTemplate that has the rule, in place of rego. While there is
+	// none of that name, or the parameters don't fit it, the last good revision stays in force.
+	// +optional
+	TemplateRef *TemplateReference `json:"templateRef,omitempty"`
 	// match says which objects the rule concerns.
 	// +required
 	Match Match `json:"match"`
-	// parameters is any JSON value, visible to the Rego as input.parameters.
+	// parameters are what the Rego sees as input.parameters. Those of a policy with
+	// templateRef must fit the template's parameterSchema, and what they leave out has that
+	// schema's defaults.
 	// +optional
+	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Parameters *apiextensionsv1.JSON `json:"parameters,omitempty"`
 	// admission says what admission does with what violates the rule.
@@ -179,6 +185,8 @@ func (s *RegoPolicySpec) Acts() bool {
 }
 
 // RegoSource is a rule in Rego.
+// +kubebuilder:validation:XValidation:rule="!has(self.libraries) || !self.libraries.exists(l, l.name == (has(self.file) ? self.file : 'main.rego'))",message="a library bears the file name of rego.main (rego.file, or main.rego): give it another"
+// +kubebuilder:validation:XValidation:rule="size(self.main) + (has(self.libraries) ? self.libraries.map(l, size(l.source)).sum() : 0) <= 196608",message="rego may have 192 Ki characters in all, libraries included: kubectl apply keeps a copy of it in an annotation, and annotations may have 256 KiB"
 type RegoSource struct {
 	// version is the syntax that main and libraries are written in. Default: v1.
 	// +optional

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
@@ -40,7 +42,28 @@ func Read(annotations, labels map[string]string, generation int64) Record {
 	return r
 }
 
-// Of is the record of a policy.
+// WithTemplate is a policy with the authors of the RegoTemplate that it names among its own:
+// who has written either has written the rule. The template is nil where there is none, which
+// leaves its authors unknown. It is for reading, never to be stored.
+func WithTemplate(pol *v1alpha1.ClusterRegoPolicy, t *v1alpha1.RegoTemplate) *v1alpha1.ClusterRegoPolicy {
+	if pol.Spec.TemplateRef == nil {
+		return pol
+	}
+	of := Unknown()
+	if t != nil {
+		of = Read(t.Annotations, t.Labels, t.Generation)
+	}
+	both := Of(pol)
+	for _, user := range of.Users {
+		both = both.by(user)
+	}
+	both.More, both.Source = both.More || of.More, both.Source || of.Source
+	read := pol.DeepCopy()
+	metav1.SetMetaDataAnnotation(&read.ObjectMeta, v1alpha1.AnnotationAuthors, both.String())
+	return read
+}
+
+// Of is the record of a policy. That of its template counts too: see WithTemplate.
 func Of(pol *v1alpha1.ClusterRegoPolicy) Record {
 	return Read(pol.Annotations, pol.Labels, pol.Generation)
 }

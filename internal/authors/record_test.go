@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -98,4 +99,59 @@ func TestNobodyIsForgotten(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestTheAuthorsOfATemplateAreAuthorsOfItsPolicies holds the record of a policy together with
+// that of the template that it names.
+func TestTheAuthorsOfATemplateAreAuthorsOfItsPolicies(t *testing.T) {
+	type keys = map[string]string
+	by := func(users string) keys {
+		return keys{v1alpha1.AnnotationAuthors: `{"users":[` + users + `],"generation":2}`}
+	}
+	template := func(annotations, labels keys) *v1alpha1.RegoTemplate {
+		return &v1alpha1.RegoTemplate{ObjectMeta: metav1.ObjectMeta{Annotations: annotations, Labels: labels, Generation: 2}}
+	}
+	full := ""
+	for i := range MaxUsers {
+		full += fmt.Sprintf("%q,", fmt.Sprint("user", i))
+	}
+	cases := map[string]struct {
+		reason   string
+		template *v1alpha1.RegoTemplate
+		want     Record
+	}{
+		"both are named, each once": {template: template(by(`"bob","ann","cid"`), nil), want: Record{Users: []string{"ann", "bob", "cid"}, Generation: 1}},
+		"a template that is gone has an author who isn't known": {
+			reason: "else whoever wrote it would have it deleted, and approve", want: Record{Users: []string{"ann"}, Generation: 1, More: true}},
+		"so has one that was changed past admission": {
+			template: template(keys{v1alpha1.AnnotationAuthors: `{"users":["bob"],"generation":1}`}, nil), want: Record{Users: []string{"ann", "bob"}, Generation: 1, More: true}},
+		"so has one without a record": {template: template(nil, nil), want: Record{Users: []string{"ann"}, Generation: 1, More: true}},
+		"so have more than a record can hold": {
+			template: template(by(strings.TrimSuffix(full, ",")), nil), want: Record{Users: append([]string{"ann"}, users(MaxUsers-1)...), Generation: 1, More: true}},
+		"what comes from a repository does so by its template too": {
+			template: template(by(`"bob"`), keys{v1alpha1.LabelSourceName: "src"}), want: Record{Users: []string{"ann", "bob"}, Generation: 1, Source: true}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			pol := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Generation: 1, Annotations: keys{v1alpha1.AnnotationAuthors: `{"users":["ann"],"generation":1}`}}}
+			if diff := cmp.Diff(Record{Users: []string{"ann"}, Generation: 1}, Of(WithTemplate(pol, tc.template))); diff != "" {
+				t.Errorf("of a policy with a rule of its own (-want +got):\n%s", diff)
+			}
+			pol.Spec.TemplateRef = &v1alpha1.TemplateReference{Name: "t"}
+			if diff := cmp.Diff(tc.want, Of(WithTemplate(pol, tc.template))); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if Of(pol).Wrote("bob") {
+				t.Error("the policy itself was changed")
+			}
+		})
+	}
+}
+
+func users(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprint("user", i)
+	}
+	return out
 }

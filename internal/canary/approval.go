@@ -112,19 +112,19 @@ func refuseAuthor(approver string, plan *v1alpha1.Remediation, pol *v1alpha1.Clu
 	wrote := authors.Of(pol)
 	if approver == plan.Spec.Plan.Policy.Author || slices.Contains(plan.Spec.Plan.Policy.Authors, approver) || wrote.Wrote(approver) {
 		return Refusal{v1alpha1.ReasonNotDistinct, "spec.approver", fmt.Sprintf(
-			"%s has written policy %s, or changed it since it was made, and %s: ask another person",
-			approver, pol.Name, whoAsks(by))}
+			"%s has written policy %s%s, or changed it since it was made, and %s: ask another person",
+			approver, pol.Name, orTemplate(pol), whoAsks(by))}
 	}
 	why := ""
 	switch {
 	case wrote.Source && !sourcesReviewed(plan, pol, by):
 		why = unknownCommitter(pol)
 	case wrote.More && len(wrote.Users) > 0:
-		why = fmt.Sprintf("more people have changed policy %s than are recorded (annotation %s names %d), so that anybody might be one of them, and %s: "+
-			"somebody who answers for all of it deletes it and makes it anew", pol.Name, v1alpha1.AnnotationAuthors, len(wrote.Users), whoAsks(by))
+		why = fmt.Sprintf("more people have changed policy %s%s than are recorded (annotation %s names %d), so that anybody might be one of them, and %s: "+
+			"somebody who answers for all of it deletes it and makes it anew", pol.Name, orTemplate(pol), v1alpha1.AnnotationAuthors, len(wrote.Users), whoAsks(by))
 	case wrote.More:
-		why = fmt.Sprintf("who has written policy %s isn't recorded (annotation %s), and %s: somebody who answers for all of it deletes the policy and makes it anew by a request that admission sees",
-			pol.Name, v1alpha1.AnnotationAuthors, whoAsks(by))
+		why = fmt.Sprintf("who has written policy %s%s isn't recorded (annotation %s), and %s: somebody who answers for all of it deletes it and makes it anew by a request that admission sees",
+			pol.Name, orTemplate(pol), v1alpha1.AnnotationAuthors, whoAsks(by))
 	case plan.Spec.Plan.Policy.Author == "" && !wrote.Source:
 		why = fmt.Sprintf("who had written policy %s wasn't recorded when it was planned (annotation %s), and %s: make sure that it is by now, then delete Remediation %s, so that it is planned anew",
 			pol.Name, v1alpha1.AnnotationAuthor, whoAsks(by), plan.Name)
@@ -138,6 +138,14 @@ func refuseAuthor(approver string, plan *v1alpha1.Remediation, pol *v1alpha1.Clu
 // a policy that itself asks for another approver is heard all the same.
 func sourcesReviewed(plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by Approvers) bool {
 	return by.SourcesReviewed && !asksDistinct(plan, pol, Approvers{})
+}
+
+// orTemplate names the template whose authors are the policy's too.
+func orTemplate(pol *v1alpha1.ClusterRegoPolicy) string {
+	if pol.Spec.TemplateRef == nil {
+		return ""
+	}
+	return " or its RegoTemplate " + pol.Spec.TemplateRef.Name
 }
 
 // whoAsks says who requires that no author approves.

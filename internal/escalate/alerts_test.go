@@ -236,6 +236,18 @@ func TestAlerts(t *testing.T) {
 			policies: []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonCompileFailed, time.Minute))},
 			want:     []line{of(escalate.AlertPolicyNotCompiling, escalate.SeverityTicket, time.Minute, time.Minute)},
 		},
+		"a policy whose parameters don't fit its template is an alert at once": {
+			policies: []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonParametersInvalid, time.Minute))},
+			want:     []line{of(escalate.AlertPolicyNotCompiling, escalate.SeverityTicket, time.Minute, time.Minute)},
+		},
+		"a policy whose template is still to come is no alert yet": {
+			policies:  []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonTemplateNotFound, time.Minute))},
+			wantDueIn: 4 * time.Minute,
+		},
+		"a policy whose template doesn't come is an alert": {
+			policies: []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonTemplateNotFound, time.Hour))},
+			want:     []line{of(escalate.AlertPolicyNotCompiling, escalate.SeverityTicket, time.Hour, 55*time.Minute)},
+		},
 		"a policy of which no revision is in force pages": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonCompileFailed, time.Minute), func(p *v1alpha1.ClusterRegoPolicy) { p.Status.Revision = "" })},
 			want:     []line{of(escalate.AlertPolicyNotCompiling, escalate.SeverityPage, time.Minute, time.Minute)},

@@ -2,6 +2,8 @@ package escalate
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,7 +22,7 @@ func policyFinding(w *world, name string) (finding, bool) {
 	switch {
 	case ready == nil:
 		return finding{}, false
-	case ready.Status == metav1.ConditionFalse && (ready.Reason == v1alpha1.ReasonCompileFailed || ready.Reason == v1alpha1.ReasonInvalid):
+	case ready.Status == metav1.ConditionFalse && slices.Contains(notInForce(), ready.Reason):
 		return notCompiling(p, ready), true
 	case ready.Reason == v1alpha1.ReasonScanIncomplete, ready.Reason == v1alpha1.ReasonScanning:
 		return scanIncomplete(p, ready), true
@@ -29,12 +31,24 @@ func policyFinding(w *world, name string) (finding, bool) {
 	}
 }
 
+// notInForce are the reasons of a policy whose newest revision isn't in force.
+func notInForce() []string {
+	return []string{v1alpha1.ReasonCompileFailed, v1alpha1.ReasonInvalid, v1alpha1.ReasonTemplateFailed, v1alpha1.ReasonTemplateNotFound, v1alpha1.ReasonParametersInvalid}
+}
+
+// templateWait is how long a policy may wait for its template, applied after it, before
+// people are told.
+const templateWait = 5 * time.Minute
+
 // notCompiling: what its author wrote isn't what is enforced. Without any good
 // revision the policy enforces nothing but its failurePolicy.
 func notCompiling(p *v1alpha1.ClusterRegoPolicy, ready *metav1.Condition) finding {
 	f := finding{alert: AlertPolicyNotCompiling, urgency: normal, since: ready.LastTransitionTime.Time, due: ready.LastTransitionTime.Time,
 		summary:     fmt.Sprintf("Policy %s doesn't compile; its last good revision stays in force", p.Name),
-		description: paragraphs(prose.Shorten(ready.Message, maxStatus), "What to do: correct spec.modules; evenkeel test shows the same error.")}
+		description: paragraphs(prose.Shorten(ready.Message, maxStatus), "What to do: correct it; evenkeel test and evenkeel check show the same error.")}
+	if ready.Reason == v1alpha1.ReasonTemplateNotFound {
+		f.due = f.since.Add(templateWait)
+	}
 	if p.Status.Revision == "" {
 		f.urgency = urgent
 		f.summary = fmt.Sprintf("Policy %s doesn't compile, and no revision of it is in force", p.Name)

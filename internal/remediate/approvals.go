@@ -17,6 +17,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
 
 // approval observes what people have said of a plan in mode Manual. The first
@@ -103,7 +104,8 @@ func inOrder(a, b v1alpha1.RemediationApproval) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(no(a), no(b)), cmp.Compare(a.Name, b.Name))
 }
 
-// policyOfPlan reads the policy of a plan anew; it is nil when it's gone.
+// policyOfPlan reads the policy of a plan anew, with its template's authors among its own;
+// it is nil when it's gone.
 func policyOfPlan(ctx context.Context, reader client.Reader, rem *v1alpha1.Remediation) (*v1alpha1.ClusterRegoPolicy, error) {
 	pol := &v1alpha1.ClusterRegoPolicy{}
 	err := reader.Get(ctx, client.ObjectKey{Name: rem.Spec.Plan.Policy.Name}, pol)
@@ -113,7 +115,8 @@ func policyOfPlan(ctx context.Context, reader client.Reader, rem *v1alpha1.Remed
 	if err != nil {
 		return nil, fmt.Errorf("read policy %s: %w", rem.Spec.Plan.Policy.Name, err)
 	}
-	return pol, nil
+	pol, _, err = catalog.WithAuthors(ctx, reader, pol)
+	return pol, err
 }
 
 // told tells who answered and what.

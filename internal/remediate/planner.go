@@ -44,6 +44,8 @@ type PolicyStatus interface {
 	Policies
 	// Status says which revision of a policy is in force.
 	Status(name string) (catalog.Status, bool)
+	// TemplateStatus says which definition of a template the policies in force have.
+	TemplateStatus(name string) (catalog.TemplateStatus, bool)
 }
 
 // Planner makes a Remediation of a policy's violations when there is none at
@@ -133,7 +135,11 @@ func (p *Planner) plan(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pla
 			return wait, nil
 		}
 	}
-	return p.draft(ctx, pol, draft{policy: pol, strategy: *strategy, revision: revision, plans: plans}, found)
+	authored, template, err := catalog.WithAuthors(ctx, p.reader, pol)
+	if err != nil || !p.currentTemplate(pol, template) {
+		return replanPoll, err
+	}
+	return p.draft(ctx, pol, draft{policy: authored, strategy: *strategy, revision: revision, plans: plans}, found)
 }
 
 // draft chooses the targets, and creates the plan when any can be mended now.
@@ -218,6 +224,16 @@ func (p *Planner) create(ctx context.Context, d draft) error {
 func (p *Planner) current(pol *v1alpha1.ClusterRegoPolicy, scanned string) bool {
 	status, known := p.status.Status(pol.Name)
 	return known && p.policies.Complete() && status.Err == nil && status.Revision == scanned && status.Generation == pol.Generation
+}
+
+// currentTemplate says that a policy in force has its rule from the template as it is now, so
+// that the template's authors are those of the rule.
+func (p *Planner) currentTemplate(pol *v1alpha1.ClusterRegoPolicy, t *v1alpha1.RegoTemplate) bool {
+	if pol.Spec.TemplateRef == nil || t == nil {
+		return pol.Spec.TemplateRef == nil
+	}
+	status, known := p.status.TemplateStatus(t.Name)
+	return known && status.UID == t.UID && status.Generation == t.Generation
 }
 
 // tellFights tells, once, of objects that are left alone because somebody keeps

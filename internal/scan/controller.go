@@ -44,6 +44,7 @@ func (r *StatusController) Register(mgr ctrl.Manager, changes <-chan event.Gener
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("policy-status").
 		For(&v1alpha1.ClusterRegoPolicy{}).
+		Watches(&v1alpha1.RegoTemplate{}, handler.EnqueueRequestsFromMapFunc(r.naming)).
 		WatchesRawSource(source.Channel(changes, &handler.EnqueueRequestForObject{})).
 		Complete(r)
 	if err != nil {
@@ -62,8 +63,12 @@ func (r *StatusController) Reconcile(ctx context.Context, request ctrl.Request) 
 		}
 		return ctrl.Result{}, fmt.Errorf("read policy %s: %w", request.Name, err)
 	}
+	behind, err := templateBehind(ctx, r.client, r.catalog, p.Spec.TemplateRef)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
 	c, known := r.catalog.Status(p.Name)
-	if !known || c.Err == nil && c.Generation < p.Generation {
+	if behind || !known || c.Err == nil && c.Generation < p.Generation {
 		return ctrl.Result{RequeueAfter: catalogLag}, nil
 	}
 	if wait := r.tooSoon(p.Name); wait > 0 {
@@ -81,6 +86,15 @@ func (r *StatusController) Reconcile(ctx context.Context, request ctrl.Request) 
 		return ctrl.Result{}, nil
 	}
 	return ctrl.Result{RequeueAfter: sooner(r.announcer.review(base, *summary), slowLook)}, nil
+}
+
+// naming are the policies that name a template.
+func (r *StatusController) naming(_ context.Context, t client.Object) []ctrl.Request {
+	var requests []ctrl.Request
+	for _, p := range r.catalog.Snapshot().Naming(t.GetName()) {
+		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(p)})
+	}
+	return requests
 }
 
 // slowLook is how often the status is looked at for what nothing announces: that

@@ -39,6 +39,7 @@ type Catalog interface {
 	Complete() bool
 	Subscribe() <-chan struct{}
 	WaiverCatalog
+	TemplateCatalog
 }
 
 // Scanner runs one kindScan for every kind that a policy in force concerns. It

@@ -55,7 +55,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Setup adds the scanner and the status controllers of policies and waivers to
+// Setup adds the scanner and the status controllers of policies, templates and waivers to
 // the manager and returns the Index that they fill. All run on the leader alone; elsewhere the
 // Index stays empty and knows no policy.
 func Setup(mgr ctrl.Manager, policies Catalog, opts Options) (*Index, error) {
@@ -92,6 +92,10 @@ func Setup(mgr ctrl.Manager, policies Catalog, opts Options) (*Index, error) {
 		clock: opts.Clock, interval: opts.StatusInterval, written: map[string]time.Time{},
 	}
 	if err := status.Register(mgr, index.Changes()); err != nil {
+		return nil, err
+	}
+	templates := &TemplateController{client: mgr.GetClient(), catalog: policies, clock: opts.Clock}
+	if err := templates.Register(mgr); err != nil {
 		return nil, err
 	}
 	waivers := &WaiverController{client: mgr.GetClient(), catalog: policies, recorder: recorder, clock: opts.Clock}

@@ -13,6 +13,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/policy/template"
 )
 
 const (
@@ -79,8 +80,14 @@ func conditionsOf(c catalog.Status, s *Summary) []metav1.Condition {
 	switch {
 	case errors.Is(c.Err, catalog.ErrMalformed):
 		return kube.Stalled(v1alpha1.ReasonInvalid, malformedMessage(c))
+	case errors.Is(c.Err, template.ErrNotFound):
+		return kube.Underway(v1alpha1.ReasonTemplateNotFound, notInForce(c, "make it, or correct spec.templateRef")) // it may be on its way
+	case errors.Is(c.Err, template.ErrFailed):
+		return kube.Stalled(v1alpha1.ReasonTemplateFailed, notInForce(c, "correct the template"))
+	case errors.As(c.Err, new(*template.ParametersError)):
+		return kube.Stalled(v1alpha1.ReasonParametersInvalid, notInForce(c, "correct spec.parameters"))
 	case c.Err != nil:
-		return kube.Stalled(v1alpha1.ReasonCompileFailed, compileMessage(c))
+		return kube.Stalled(v1alpha1.ReasonCompileFailed, notInForce(c, "correct spec.rego"))
 	case pending(s):
 		unknown := kube.Underway(v1alpha1.ReasonScanning,
 			fmt.Sprintf("revision %s is in force for admission; the first pass over what exists isn't finished", c.Revision))
@@ -112,11 +119,12 @@ func malformedMessage(c catalog.Status) string {
 	return fmt.Sprintf("%v; the last good revision %s stays in force: apply the policy anew", c.Err, c.Revision)
 }
 
-func compileMessage(c catalog.Status) string {
+// notInForce says why the newest definition isn't in force, what is, and what to do.
+func notInForce(c catalog.Status, do string) string {
 	if c.Revision == "" {
-		return fmt.Sprintf("%v; no revision was ever good, so failurePolicy decides on what the policy matches: correct spec.modules", c.Err)
+		return fmt.Sprintf("%v; no revision was ever good, so failurePolicy decides on what the policy matches: %s", c.Err, do)
 	}
-	return fmt.Sprintf("%v; the last good revision %s stays in force: correct spec.modules", c.Err, c.Revision)
+	return fmt.Sprintf("%v; the last good revision %s stays in force: %s", c.Err, c.Revision, do)
 }
 
 func incompleteMessage(s *Summary) string {

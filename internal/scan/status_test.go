@@ -64,16 +64,16 @@ func TestConditions(t *testing.T) {
 			catalog: catalog.Status{Revision: "r1", Generation: 1, Err: broken},
 			summary: summary(v1alpha1.ScanComplete, Counts{}),
 			want: []cond{
-				{"Ready", "False", "CompileFailed", broken.Error() + "; the last good revision r1 stays in force: correct spec.modules"},
-				{"Stalled", "True", "CompileFailed", broken.Error() + "; the last good revision r1 stays in force: correct spec.modules"},
+				{"Ready", "False", "CompileFailed", broken.Error() + "; the last good revision r1 stays in force: correct spec.rego"},
+				{"Stalled", "True", "CompileFailed", broken.Error() + "; the last good revision r1 stays in force: correct spec.rego"},
 			},
 		},
 		"a policy that never compiled says that failurePolicy decides": {
 			reason:  "there is no revision to fall back on",
 			catalog: catalog.Status{Err: broken},
 			want: []cond{
-				{"Ready", "False", "CompileFailed", broken.Error() + "; no revision was ever good, so failurePolicy decides on what the policy matches: correct spec.modules"},
-				{"Stalled", "True", "CompileFailed", broken.Error() + "; no revision was ever good, so failurePolicy decides on what the policy matches: correct spec.modules"},
+				{"Ready", "False", "CompileFailed", broken.Error() + "; no revision was ever good, so failurePolicy decides on what the policy matches: correct spec.rego"},
+				{"Stalled", "True", "CompileFailed", broken.Error() + "; no revision was ever good, so failurePolicy decides on what the policy matches: correct spec.rego"},
 			},
 		},
 		"waived objects are told apart": {

@@ -16,6 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
@@ -89,6 +90,12 @@ func (h *ApprovalHandler) judge(ctx context.Context, a *v1alpha1.RemediationAppr
 		pol = nil
 	} else if err != nil {
 		return canary.Refusal{}, fmt.Errorf("reading Policy %s: %w", plan.Spec.Plan.Policy.Name, err)
+	}
+	if pol != nil {
+		var err error
+		if pol, _, err = catalog.WithAuthors(ctx, h.Reader, pol); err != nil {
+			return canary.Refusal{}, err
+		}
 	}
 	return canary.Refuse(a, plan, pol, h.Approvers), nil
 }

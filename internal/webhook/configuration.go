@@ -26,6 +26,8 @@ const (
 	WebhookIgnore = "ignore.evenkeel.dev"
 	// WebhookPolicies is called for policies themselves.
 	WebhookPolicies = "clusterregopolicies.evenkeel.dev"
+	// WebhookTemplates is called for templates themselves.
+	WebhookTemplates = "regotemplates.evenkeel.dev"
 	// WebhookWaivers and WebhookClusterWaivers are called for waivers themselves.
 	WebhookWaivers        = "waivers.evenkeel.dev"
 	WebhookClusterWaivers = "clusterwaivers.evenkeel.dev"
@@ -37,6 +39,8 @@ const (
 	WebhookBreakers = "breakers.evenkeel.dev"
 	// WebhookAuthor fills in who wrote a policy.
 	WebhookAuthor = "author.evenkeel.dev"
+	// WebhookTemplateAuthor fills in who wrote a template.
+	WebhookTemplateAuthor = "template-author.evenkeel.dev"
 	// WebhookApprover fills in who answered a plan.
 	WebhookApprover = "approver.evenkeel.dev"
 	// WebhookForceOpen fills in who held a circuit breaker open, the kill switch.
@@ -154,6 +158,7 @@ func (c *Configuration) ownWebhooks(caBundle []byte) []admissionregistrationv1.V
 	}
 	return []admissionregistrationv1.ValidatingWebhook{
 		own(WebhookPolicies, PathPolicy, "clusterregopolicies", admissionregistrationv1.ClusterScope, writes),
+		own(WebhookTemplates, PathTemplate, "regotemplates", admissionregistrationv1.ClusterScope, writes),
 		own(WebhookWaivers, PathWaiver, "waivers", admissionregistrationv1.NamespacedScope, writes),
 		own(WebhookClusterWaivers, PathWaiver, "clusterwaivers", admissionregistrationv1.ClusterScope, writes),
 		// An answer never changes: the schema sees to it.

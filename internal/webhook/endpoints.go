@@ -34,10 +34,13 @@ func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Ha
 			Log:        log,
 		}
 	}
+	turns := rego.NewLane(runtime.GOMAXPROCS(0) / 2)
 	return map[string]http.Handler{
 		PathFail:   judging(v1alpha1.FailurePolicyFail),
 		PathIgnore: judging(v1alpha1.FailurePolicyIgnore),
-		PathPolicy: &PolicyHandler{Reviews: s.reviews, Checker: s.checker(), Turns: rego.NewLane(runtime.GOMAXPROCS(0) / 2), Reach: s.Reach, Floors: s.Floors, Metrics: s.metrics, Clock: s.Clock, Log: log},
+		PathPolicy: &PolicyHandler{Reviews: s.reviews, Checker: s.checker(), Turns: turns, Reach: s.Reach, Floors: s.Floors, Metrics: s.metrics, Clock: s.Clock, Log: log},
+		PathTemplate: &TemplateHandler{Reviews: s.reviews, Turns: turns, Metrics: s.metrics, Clock: s.Clock, Log: log,
+			Naming: func(name string) []*v1alpha1.ClusterRegoPolicy { return s.Catalog.Snapshot().Naming(name) }},
 		PathWaiver: &WaiverHandler{Reviews: s.reviews, Known: s.known, Metrics: s.metrics, Clock: s.Clock, Log: log},
 		PathApproval: &ApprovalHandler{Reviews: s.reviews, Reader: s.mgr.GetAPIReader(), Timeout: s.Timeout, Metrics: s.metrics, Clock: s.Clock, Log: log,
 			Approvers: canary.Approvers{Distinct: s.Floors.DistinctApprover, SourcesReviewed: s.Floors.SourcesReviewed}},
@@ -56,7 +59,14 @@ func (s *setup) checker() *PolicyChecker {
 	return &PolicyChecker{
 		Kinds: s.kinds,
 		Compile: func(p *v1alpha1.ClusterRegoPolicy) error {
-			_, err := rego.Compile(p)
+			if p.Spec.TemplateRef == nil {
+				_, err := rego.Compile(p)
+				return err
+			}
+			from, err := s.Catalog.Snapshot().Template(p.Spec.TemplateRef.Name)
+			if err == nil {
+				_, err = from.Policy(p)
+			}
 			return err
 		},
 	}

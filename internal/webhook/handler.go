@@ -18,6 +18,8 @@ const (
 	PathFail   = "/validate/fail"
 	PathIgnore = "/validate/ignore"
 	PathPolicy = "/validate/policy"
+	// PathTemplate checks templates themselves.
+	PathTemplate = "/validate/template"
 	// PathWaiver checks waivers themselves.
 	PathWaiver = "/validate/waiver"
 	// PathApproval checks answers to plans.

@@ -10,6 +10,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/condition"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/policy/template"
 )
 
 // maxPolicyName leaves room in the names that are built from a policy's: its
@@ -38,8 +39,8 @@ func (p *problems) addIf(message, field string) {
 
 // PolicyChecker finds what is wrong with a policy beyond what its schema refuses.
 type PolicyChecker struct {
-	// Compile compiles the Rego; its error is a *rego.CompileError where the
-	// Rego is to blame.
+	// Compile compiles the Rego, the policy's own or its template's; its error is a
+	// *rego.CompileError where the policy's own is to blame.
 	Compile func(*v1alpha1.ClusterRegoPolicy) error
 	// Kinds finds the kinds that the policy names.
 	Kinds *Kinds
@@ -62,16 +63,45 @@ func (c *PolicyChecker) Check(p *v1alpha1.ClusterRegoPolicy) []problem {
 
 func (c *PolicyChecker) compile(p *v1alpha1.ClusterRegoPolicy) []problem {
 	err := c.Compile(p)
+	if p.Spec.TemplateRef != nil {
+		return templateProblems(err)
+	}
+	return regoProblems(&p.Spec.Rego, err)
+}
+
+// templateProblems are what is wrong with a policy that uses a template. One that is still
+// to come is none: the policy comes into force with it.
+func templateProblems(err error) []problem {
+	var parameters *template.ParametersError
+	switch {
+	case err == nil || errors.Is(err, template.ErrNotFound):
+		return nil
+	case errors.As(err, &parameters):
+		return fieldProblems(parameters.Problems)
+	}
+	return []problem{{at: "spec.templateRef.name", field: "spec.templateRef.name", message: err.Error()}}
+}
+
+func fieldProblems(found []template.Problem) []problem {
+	out := make([]problem, 0, len(found))
+	for _, f := range found {
+		out = append(out, problem{at: f.Field, field: f.Field, message: f.Message})
+	}
+	return out
+}
+
+// regoProblems are what is wrong with a rule by the error of its compilation.
+func regoProblems(source *v1alpha1.RegoSource, err error) []problem {
 	if err == nil {
 		return nil
 	}
 	var compile *rego.CompileError
 	if !errors.As(err, &compile) {
-		return []problem{{at: "spec.modules", field: "spec.modules", message: err.Error()}}
+		return []problem{{at: "spec.rego", field: "spec.rego", message: err.Error()}}
 	}
 	var out problems
 	for _, found := range compile.Problems {
-		field := moduleField(p, found.File)
+		field := moduleField(source, found.File)
 		at := field
 		if found.File != "" {
 			at = fmt.Sprintf("%s:%d:%d", found.File, found.Row, found.Col)
@@ -94,9 +124,9 @@ func checkConditions(conditions []v1alpha1.MatchCondition) []problem {
 	return out
 }
 
-func moduleField(p *v1alpha1.ClusterRegoPolicy, file string) string {
-	for i := range p.Spec.Rego.Libraries {
-		if p.Spec.Rego.Libraries[i].Name == file {
+func moduleField(source *v1alpha1.RegoSource, file string) string {
+	for i := range source.Libraries {
+		if source.Libraries[i].Name == file {
 			return fmt.Sprintf("spec.rego.libraries[%d].source", i)
 		}
 	}

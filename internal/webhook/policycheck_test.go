@@ -259,11 +259,11 @@ func TestPoliciesAreCompiledInTurns(t *testing.T) {
 	h := &PolicyHandler{Turns: turns, Checker: newChecker(testKinds())}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := h.turn(over, &policy.Request{UserInfo: policy.UserInfo{Username: "other"}}); err == nil {
+	if _, err := compileTurn(over, h.Turns, &policy.Request{UserInfo: policy.UserInfo{Username: "other"}}); err == nil {
 		t.Fatal("a policy is compiled while another has the only turn")
 	}
 	end()
-	again, err := h.turn(t.Context(), &policy.Request{UserInfo: policy.UserInfo{Username: "other"}})
+	again, err := compileTurn(t.Context(), h.Turns, &policy.Request{UserInfo: policy.UserInfo{Username: "other"}})
 	if err != nil {
 		t.Fatal(err)
 	}

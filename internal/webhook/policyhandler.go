@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -17,6 +18,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/policy/template"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
@@ -105,18 +107,16 @@ func (h *PolicyHandler) answer(ctx context.Context, req *policy.Request) (respon
 		resp.Status = refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, fmt.Sprintf("Policy %s isn't of the form %s: %v", req.Name, v1alpha1.GroupVersion, err))
 		return resp, decisionDenied
 	}
-	end, err := h.turn(ctx, req)
+	end, err := compileTurn(ctx, h.Turns, req)
 	if err != nil {
-		resp.Allowed, resp.Status = false, refusal(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests,
-			fmt.Sprintf("Policy %s could not be checked in time: too many policies are being written; try again", req.Name))
-		resp.Status.Details = &metav1.StatusDetails{RetryAfterSeconds: retryAfter}
+		resp.Allowed, resp.Status = false, tooMany(req)
 		return resp, decisionDenied
 	}
 	defer end()
 	p.SetDefaults()
 	found := h.Checker.Check(&p)
 	if len(found) == 0 {
-		resp.Warnings = notAtAdmission(&p)
+		resp.Warnings = append(h.withoutTemplate(&p), notAtAdmission(&p)...)
 		resp.Warnings = append(resp.Warnings, outOfReach(&p, &h.Reach)...)
 		resp.Warnings = append(resp.Warnings, beyondFloors(&p, &h.Floors)...)
 		return resp, decisionAllowed
@@ -126,14 +126,30 @@ func (h *PolicyHandler) answer(ctx context.Context, req *policy.Request) (respon
 	return resp, decisionDenied
 }
 
-// turn waits for its turn to compile, half as long as the API server waits.
-func (h *PolicyHandler) turn(ctx context.Context, req *policy.Request) (end func(), err error) {
-	if h.Turns == nil {
+// compileTurn waits for its turn to compile, half as long as the API server waits.
+func compileTurn(ctx context.Context, turns *rego.Lane, req *policy.Request) (end func(), err error) {
+	if turns == nil {
 		return func() {}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout/2)
 	defer cancel()
-	return h.Turns.Turn(ctx, req.UserInfo.Username)
+	return turns.Turn(ctx, req.UserInfo.Username)
+}
+
+// tooMany asks whoever writes a rule to come again.
+func tooMany(req *policy.Request) *metav1.Status {
+	status := refusal(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests,
+		fmt.Sprintf("%s %s could not be checked in time: too many are being written; try again", req.Kind.Kind, req.Name))
+	status.Details = &metav1.StatusDetails{RetryAfterSeconds: retryAfter}
+	return status
+}
+
+// withoutTemplate warns whoever expects a policy to do anything before its template is there.
+func (h *PolicyHandler) withoutTemplate(p *v1alpha1.ClusterRegoPolicy) []string {
+	if p.Spec.TemplateRef == nil || !errors.Is(h.Checker.Compile(p), template.ErrNotFound) {
+		return nil
+	}
+	return []string{prose.Shorten(fmt.Sprintf("there is no RegoTemplate %q: the policy comes into force as written once there is", p.Spec.TemplateRef.Name), maxWarningBytes)}
 }
 
 // notAtAdmission warns whoever expects a policy to refuse what admission never

@@ -38,6 +38,8 @@ func golden(hooks []admissionregistrationv1.ValidatingWebhook) string {
 
 const policiesHook = `clusterregopolicies.evenkeel.dev Fail https://localhost:9443/validate/policy
   "evenkeel.dev" [v1alpha1] [clusterregopolicies] [CREATE UPDATE] Cluster
+regotemplates.evenkeel.dev Fail https://localhost:9443/validate/template
+  "evenkeel.dev" [v1alpha1] [regotemplates] [CREATE UPDATE] Cluster
 waivers.evenkeel.dev Fail https://localhost:9443/validate/waiver
   "evenkeel.dev" [v1alpha1] [waivers] [CREATE UPDATE] Namespaced
 clusterwaivers.evenkeel.dev Fail https://localhost:9443/validate/waiver

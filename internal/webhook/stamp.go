@@ -38,10 +38,8 @@ type stamp struct {
 // stamps are all fields that hold who did something. A further one is a row here.
 func stamps() []stamp {
 	return []stamp{
-		{webhook: WebhookAuthor, resource: "clusterregopolicies",
-			operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-			act:        []string{"spec"}, field: []string{"metadata", "annotations", v1alpha1.AnnotationAuthor},
-			past: []string{"metadata", "annotations", v1alpha1.AnnotationAuthors}},
+		authorship(WebhookAuthor, "clusterregopolicies"),
+		authorship(WebhookTemplateAuthor, "regotemplates"),
 		{webhook: WebhookApprover, resource: "remediationapprovals",
 			operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 			act:        []string{"spec"}, field: []string{"spec", "approver"}},
@@ -54,6 +52,14 @@ func stamps() []stamp {
 		{webhook: WebhookPlanRequests, resource: "remediations", operations: createAndUpdate(),
 			condition: asksOf("desiredState", "retryToken", "requests"), act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
 	}
+}
+
+// authorship is the stamp of what rules the cluster: who last changed its spec, and
+// everybody who ever has.
+func authorship(webhook, resource string) stamp {
+	return stamp{webhook: webhook, resource: resource, operations: createAndUpdate(), act: []string{"spec"},
+		field: []string{"metadata", "annotations", v1alpha1.AnnotationAuthor},
+		past:  []string{"metadata", "annotations", v1alpha1.AnnotationAuthors}}
 }
 
 // stampOf finds the stamp of a resource.

@@ -57,6 +57,10 @@ var _ = Describe("The install self-signed", Ordered, func() {
 			"patch remediationbreakers.evenkeel.dev --subresource=status":                  true,
 			"update clusterregopolicies.evenkeel.dev --subresource=status":                 true,
 			"patch clusterregopolicies.evenkeel.dev":                                       true,
+			"patch regotemplates.evenkeel.dev":                                             true,
+			"create regotemplates.evenkeel.dev":                                            false,
+			"delete regotemplates.evenkeel.dev":                                            false,
+			"update regotemplates.evenkeel.dev --subresource=status":                       true,
 			"create policysources.evenkeel.dev":                                            false,
 			"update policysources.evenkeel.dev --subresource=status":                       true,
 			"patch deployments.apps --namespace=default":                                   false,
@@ -144,7 +148,7 @@ var _ = Describe("The install self-signed", Ordered, func() {
 	})
 
 	It("leaves no trace when it is removed in the order of the documentation", func(ctx context.Context) {
-		kubectl(ctx, "delete", "policysources,clusterregopolicies,waivers,clusterwaivers", "--all", "--all-namespaces", "--timeout=60s")
+		kubectl(ctx, "delete", "policysources,clusterregopolicies,regotemplates,waivers,clusterwaivers", "--all", "--all-namespaces", "--timeout=60s")
 		kubectl(ctx, "delete", "remediations", "--all", "--timeout=60s")
 		base.uninstall(ctx)
 		expectNothingLeft(ctx)

@@ -16,12 +16,12 @@ import (
 	"evenkeel.dev/evenkeel/test/fixture"
 )
 
-// editors makes a role that may do anything with policies and their statuses, and
+// editors makes a role that may do anything with policies, their statuses and templates, and
 // returns its name.
 func editors(ctx context.Context) string {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "test-editor"},
-		Rules: []rbacv1.PolicyRule{{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"clusterregopolicies", "clusterregopolicies/status"}, Verbs: []string{"*"}}}}
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"clusterregopolicies", "clusterregopolicies/status", "regotemplates"}, Verbs: []string{"*"}}}}
 	suite.Create(ctx, role)
 	DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, role)).To(Succeed()) })
 	return role.Name

@@ -44,9 +44,9 @@ func newMigrateGatekeeperCommand() *cobra.Command {
 		Use:   "gatekeeper PATH…|-",
 		Short: "Turn Gatekeeper's templates and constraints into policies",
 		Long: `Gatekeeper reads ConstraintTemplates and constraints from files, directories or
-standard input, and writes each constraint as a ClusterRegoPolicy with the same verdicts: one file
-a policy, or all on standard output. What can't be expressed is listed with what to do,
-and nothing of it is written.
+standard input, and writes each ConstraintTemplate as a RegoTemplate and each constraint as a
+ClusterRegoPolicy that names it, with the same verdicts: a file each, or all on standard
+output. What can't be expressed is listed with what to do, and nothing of it is written.
 
 Severity, owner and runbook are required of a policy and unknown to Gatekeeper: the
 flags give them. It ends with code 0 when every constraint was migrated, with 1 when
@@ -58,7 +58,7 @@ couldn't be read or written.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	cmd.SetFlagErrorFunc(command.WronglyCalled)
-	cmd.Flags().StringVarP(&o.output, "output", "o", "", "directory to write one file a policy to (default: all on standard output)")
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", "directory to write a file a policy to, and a file a template to templates/ in it (default: all on standard output)")
 	cmd.Flags().BoolVar(&o.force, "force", false, "write over files that are there")
 	cmd.Flags().StringVar(&o.owner, "owner", "platform", "team that answers for the policies")
 	cmd.Flags().StringVar(&o.runbook, "runbook", "https://example.com/runbooks/NAME", "web address of their runbooks; NAME stands for the policy's name")
@@ -100,47 +100,69 @@ func (o *migrateOptions) validate() error {
 	return nil
 }
 
-// write writes the policies. Nothing is written when any file is in the way.
-func (o *migrateOptions) write(out io.Writer, items []gatekeeper.Item) error {
-	texts := map[string][]byte{}
-	var names []string
-	for _, item := range items {
-		if item.Policy == nil {
-			continue
-		}
-		text, err := directory.Render([]*v1alpha1.ClusterRegoPolicy{item.Policy})
-		if err != nil {
-			return command.Exit(command.ExitFailure, err)
-		}
-		names = append(names, item.Policy.Name)
-		texts[item.Policy.Name] = text
-	}
-	if o.output == "" {
-		var all [][]byte
-		for _, name := range names {
-			all = append(all, texts[name])
-		}
-		if _, err := out.Write(bytes.Join(all, []byte("---\n"))); err != nil {
-			return command.Exit(command.ExitFailure, fmt.Errorf("write the policies: %w", err))
-		}
-		return nil
-	}
-	return o.writeFiles(names, texts)
+// file is one object as a file.
+type file struct {
+	name string
+	text []byte
 }
 
-func (o *migrateOptions) writeFiles(names []string, texts map[string][]byte) error {
-	place := func(name string) string { return filepath.Join(o.output, name+".yaml") }
-	for _, name := range names {
-		if _, err := os.Lstat(place(name)); !o.force && !errors.Is(err, fs.ErrNotExist) {
-			return command.Exit(command.ExitFailure, fmt.Errorf("%s is there already, so nothing was written: give another directory, or --force to write over it", place(name)))
+// files are what was migrated, the templates first: each in its own directory, since a policy
+// may have a template's name.
+func files(items []gatekeeper.Item) ([]file, error) {
+	var templates, policies []file
+	for _, item := range items {
+		switch {
+		case item.Template != nil:
+			text, err := directory.Render([]*v1alpha1.RegoTemplate{item.Template})
+			if err != nil {
+				return nil, err
+			}
+			templates = append(templates, file{filepath.Join("templates", item.Template.Name+".yaml"), text})
+		case item.Policy != nil:
+			text, err := directory.Render([]*v1alpha1.ClusterRegoPolicy{item.Policy})
+			if err != nil {
+				return nil, err
+			}
+			policies = append(policies, file{item.Policy.Name + ".yaml", text})
 		}
 	}
-	if err := os.MkdirAll(o.output, 0o755); err != nil {
-		return command.Exit(command.ExitFailure, fmt.Errorf("make the directory of policies: %w", err))
+	return append(templates, policies...), nil
+}
+
+// write writes what was migrated. Nothing is written when any file is in the way.
+func (o *migrateOptions) write(out io.Writer, items []gatekeeper.Item) error {
+	written, err := files(items)
+	if err != nil {
+		return command.Exit(command.ExitFailure, err)
 	}
-	for _, name := range names {
-		if err := os.WriteFile(place(name), texts[name], 0o644); err != nil {
-			return command.Exit(command.ExitFailure, fmt.Errorf("write policy %s: %w", name, err))
+	if o.output != "" {
+		return o.writeFiles(written)
+	}
+	var all [][]byte
+	for _, f := range written {
+		all = append(all, f.text)
+	}
+	if _, err := out.Write(bytes.Join(all, []byte("---\n"))); err != nil {
+		return command.Exit(command.ExitFailure, fmt.Errorf("write the policies: %w", err))
+	}
+	return nil
+}
+
+func (o *migrateOptions) writeFiles(written []file) error {
+	for _, f := range written {
+		if place := filepath.Join(o.output, f.name); !o.force {
+			if _, err := os.Lstat(place); !errors.Is(err, fs.ErrNotExist) {
+				return command.Exit(command.ExitFailure, fmt.Errorf("%s is there already, so nothing was written: give another directory, or --force to write over it", place))
+			}
+		}
+	}
+	for _, f := range written {
+		place := filepath.Join(o.output, f.name)
+		if err := os.MkdirAll(filepath.Dir(place), 0o755); err != nil {
+			return command.Exit(command.ExitFailure, fmt.Errorf("make the directory of policies: %w", err))
+		}
+		if err := os.WriteFile(place, f.text, 0o644); err != nil {
+			return command.Exit(command.ExitFailure, fmt.Errorf("write %s: %w", place, err))
 		}
 	}
 	return nil
@@ -154,12 +176,15 @@ func (o *migrateOptions) tell(cmd *cobra.Command, items []gatekeeper.Item) error
 	}
 	counts := map[gatekeeper.State]int{}
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(table, "OBJECT\tSTATE\tPOLICY\tNOTES")
+	fmt.Fprintln(table, "OBJECT\tSTATE\tBECOMES\tNOTES")
 	for _, item := range items {
 		counts[item.State]++
 		name := "-"
-		if item.Policy != nil {
+		switch {
+		case item.Policy != nil:
 			name = item.Policy.Name
+		case item.Template != nil:
+			name = "RegoTemplate/" + item.Template.Name
 		}
 		for i, note := range append([]string{}, item.Notes...) {
 			if i == 0 {

@@ -44,7 +44,7 @@ func TestMigrateGatekeeperWritesPoliciesThatWork(t *testing.T) {
 		}
 	}
 	out, message, code := commandline.Invoke(t, newMigrateCommand(), "gatekeeper", "in", "-o", "out", "--owner", "team")
-	if code != 0 || !strings.Contains(out, "1 migrated, 0 need work, 1 skipped\n") || !strings.Contains(out, "Named/named-services") {
+	if code != 0 || !strings.Contains(out, "2 migrated, 0 need work, 0 skipped\n") || !strings.Contains(out, "Named/named-services") {
 		t.Fatalf("code %d (%s), output\n%s", code, message, out)
 	}
 	if !strings.Contains(out, "https://example.com/runbooks/NAME and Medium") {
@@ -53,7 +53,7 @@ func TestMigrateGatekeeperWritesPoliciesThatWork(t *testing.T) {
 	if out, message, code := commandline.Invoke(t, commandline.Named(t, judge.Commands(), "check"), "-p", "out", "svc"); code != command.ExitFailed || !strings.Contains(out, "name its team") {
 		t.Errorf("check by the policies: code %d (%s), output\n%s", code, message, out)
 	}
-	if _, message, code := commandline.Invoke(t, newMigrateCommand(), "gatekeeper", "in", "-o", "out"); code != command.ExitFailure || !strings.Contains(message, "named-services.yaml is there already") {
+	if _, message, code := commandline.Invoke(t, newMigrateCommand(), "gatekeeper", "in", "-o", "out"); code != command.ExitFailure || !strings.Contains(message, "out/templates/named.yaml is there already") {
 		t.Errorf("a second time: code %d, message %q", code, message)
 	}
 	if _, message, code := commandline.Invoke(t, newMigrateCommand(), "gatekeeper", "in", "-o", "out", "--force"); code != 0 {
@@ -68,7 +68,7 @@ func TestMigrateGatekeeperIsAFilter(t *testing.T) {
 	if code != command.ExitFailed {
 		t.Errorf("code %d, want %d: one needs work", code, command.ExitFailed)
 	}
-	for _, part := range []string{"kind: ClusterRegoPolicy\n", "name: named-services\n", "Assign/a", "needs work", "1 migrated, 1 need work, 1 skipped"} {
+	for _, part := range []string{"kind: RegoTemplate\n", "kind: ClusterRegoPolicy\n", "name: named-services\n", "Assign/a", "needs work", "2 migrated, 1 need work, 0 skipped"} {
 		if !strings.Contains(out, part) {
 			t.Errorf("output has no %q:\n%s", part, out)
 		}

@@ -165,10 +165,11 @@ func (o *planOptions) load(ctx context.Context, name string) (pol *v1alpha1.Clus
 		}
 	}
 	set := &policySet{}
-	if err := set.addCluster(ctx, o.policies.connection); err != nil && (len(given.policies) == 0 || !connect.IsMissingKind(err)) {
+	if err := set.addCluster(ctx, o.policies.connection); err != nil && (given.size() == 0 || !connect.IsMissingKind(err)) {
 		return nil, nil, nil, err
 	}
 	set.waivers = append(set.waivers, given.waivers...)
+	set.templates = append(set.templates, given.templates...) // of two of a name the later counts
 	set.override(given.policies)
 	i := slices.IndexFunc(set.policies, func(p *v1alpha1.ClusterRegoPolicy) bool { return p.Name == name })
 	if i < 0 {
@@ -177,7 +178,7 @@ func (o *planOptions) load(ctx context.Context, name string) (pol *v1alpha1.Clus
 	if all, err = o.policies.enforce(set); err != nil {
 		return nil, nil, nil, err
 	}
-	alone, err = o.policies.enforce(&policySet{policies: set.policies[i : i+1], waivers: set.waivers})
+	alone, err = o.policies.enforce(&policySet{policies: set.policies[i : i+1], templates: set.templates, waivers: set.waivers})
 	return set.policies[i], all, alone, err
 }
 

@@ -33,7 +33,7 @@ type policyChoice struct {
 
 // AddFlags adds the flags with their defaults.
 func (c *policyChoice) AddFlags(f *pflag.FlagSet) {
-	f.StringArrayVarP(&c.paths, "policy", "p", nil, "a directory of policies in Rego, or a file or directory of YAML with ClusterRegoPolicy, Waiver and ClusterWaiver objects; may be given many times (default: the library in the binary)")
+	f.StringArrayVarP(&c.paths, "policy", "p", nil, "a directory of policies in Rego, or a file or directory of YAML with ClusterRegoPolicy, RegoTemplate, Waiver and ClusterWaiver objects; may be given many times (default: the library in the binary)")
 	f.BoolVar(&c.cluster, "cluster", false, "take the policies and waivers that are in force in the cluster")
 	f.StringSliceVar(&c.only, "only", nil, "ask these policies only, by name")
 	f.StringSliceVar(&c.skip, "skip", nil, "leave these policies out, by name")
@@ -43,7 +43,9 @@ func (c *policyChoice) AddFlags(f *pflag.FlagSet) {
 // policySet is what a choice comes to.
 type policySet struct {
 	policies []*v1alpha1.ClusterRegoPolicy
-	waivers  []v1alpha1.AnyWaiver
+	// templates are those that the policies may name.
+	templates []*v1alpha1.RegoTemplate
+	waivers   []v1alpha1.AnyWaiver
 	// namespaces are those of the cluster, by name, where it was asked.
 	namespaces map[string]map[string]any
 }
@@ -127,6 +129,9 @@ func sortedNames(policies []*v1alpha1.ClusterRegoPolicy) []string {
 // enforce compiles the policies.
 func (c *policyChoice) enforce(set *policySet) (*catalog.Snapshot, error) {
 	force := catalog.New(catalog.Options{})
+	for _, t := range set.templates {
+		_ = force.SetTemplate(t) // what is wrong with it, the policies say that name it
+	}
 	var errs []error
 	for _, p := range set.policies {
 		if err := force.Set(p); err != nil {

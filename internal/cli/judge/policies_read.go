@@ -22,7 +22,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 )
 
-// addPath adds the policies of a directory of Rego, or the policies and
+// addPath adds the policies of a directory of Rego, or the policies, templates and
 // Waiver objects of YAML.
 func (s *policySet) addPath(ctx context.Context, path string) error {
 	rego, err := holdsRego(path)
@@ -36,15 +36,17 @@ func (s *policySet) addPath(ctx context.Context, path string) error {
 	if err != nil {
 		return command.Exit(command.ExitFailure, err)
 	}
-	before := len(s.policies) + len(s.waivers)
+	before := s.size()
 	if err := s.addDocuments(documents, "default"); err != nil {
 		return err
 	}
-	if len(s.policies)+len(s.waivers) == before {
+	if s.size() == before {
 		return command.Exit(command.ExitUsage, fmt.Errorf("--policy %s: it holds no policy: give a directory of Rego, or of ClusterRegoPolicy objects as evenkeel build writes them", path))
 	}
 	return nil
 }
+
+func (s *policySet) size() int { return len(s.policies) + len(s.templates) + len(s.waivers) }
 
 // holdsRego says that a path leads to Rego.
 func holdsRego(path string) (found bool, err error) {
@@ -87,7 +89,7 @@ func (s *policySet) add(policies ...*v1alpha1.ClusterRegoPolicy) {
 	s.policies = append(s.policies, policies...)
 }
 
-// addDocuments adds the policies among the objects, and the waivers: one
+// addDocuments adds the policies and templates among the objects, and the waivers: one
 // without a namespace is in the one given.
 func (s *policySet) addDocuments(documents []manifest.Document, namespace string) error {
 	var wrong []manifest.Problem
@@ -102,6 +104,11 @@ func (s *policySet) addDocuments(documents []manifest.Document, namespace string
 			p := &v1alpha1.ClusterRegoPolicy{}
 			if err = strictly(d.Object, p); err == nil {
 				s.add(p)
+			}
+		case "RegoTemplate":
+			t := &v1alpha1.RegoTemplate{}
+			if err = strictly(d.Object, t); err == nil {
+				s.templates = append(s.templates, t)
 			}
 		case "Waiver":
 			err = s.addWaiver(d, &v1alpha1.Waiver{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}})
@@ -146,6 +153,10 @@ func (s *policySet) addCluster(ctx context.Context, flags *connect.Flags) error 
 	if err := c.List(ctx, policies); err != nil {
 		return connect.Failure("list policies", err)
 	}
+	templates := &v1alpha1.RegoTemplateList{}
+	if err := c.List(ctx, templates); err != nil {
+		return connect.Failure("list templates", err)
+	}
 	waivers, err := catalog.ListWaivers(ctx, c)
 	if err != nil {
 		return connect.Failure("read what is waived", err)
@@ -158,6 +169,9 @@ func (s *policySet) addCluster(ctx context.Context, flags *connect.Flags) error 
 	}
 	for i := range policies.Items {
 		s.add(&policies.Items[i])
+	}
+	for i := range templates.Items {
+		s.templates = append(s.templates, &templates.Items[i])
 	}
 	s.waivers = append(s.waivers, waivers...)
 	s.namespaces = map[string]map[string]any{}

@@ -75,7 +75,7 @@ func New(opts Options) *Catalog {
 		opts.Clock = clock.RealClock{}
 	}
 	c := &Catalog{limit: opts.TimeLimit, lane: rego.NewLane(opts.Width), clock: opts.Clock, slow: newSlowness(), waivers: map[types.NamespacedName]*waiver{}}
-	c.snapshot.Store(c.with(&match.Index{}, map[string]*entry{}, nil))
+	c.snapshot.Store(c.with(&match.Index{}, map[string]*entry{}, nil, nil))
 	return c
 }
 
@@ -92,10 +92,11 @@ func (c *Catalog) Set(p *v1alpha1.ClusterRegoPolicy) error {
 	if old != nil && old.same(p) {
 		return old.problem
 	}
-	changed := next(old, p)
-	entries := maps.Clone(c.snapshot.Load().entries)
+	before := c.snapshot.Load()
+	changed := next(old, p, before.templates)
+	entries := maps.Clone(before.entries)
 	entries[p.Name] = changed
-	if err := c.swap(entries); err != nil {
+	if err := c.swap(entries, before.templates); err != nil {
 		return err
 	}
 	return changed.problem
@@ -105,18 +106,20 @@ func (c *Catalog) Set(p *v1alpha1.ClusterRegoPolicy) error {
 func (c *Catalog) Delete(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	entries := maps.Clone(c.snapshot.Load().entries)
+	before := c.snapshot.Load()
+	entries := maps.Clone(before.entries)
 	if _, known := entries[name]; !known {
 		return
 	}
 	delete(entries, name)
 	c.slow.forget(name)
 	// What is left was indexed before, so it can be again.
-	_ = c.swap(entries)
+	_ = c.swap(entries, before.templates)
 }
 
-// swap puts the entries in force at once and tells the subscribers.
-func (c *Catalog) swap(entries map[string]*entry) error {
+// swap puts the entries in force at once, with the templates by which they were made, and
+// tells the subscribers.
+func (c *Catalog) swap(entries map[string]*entry, templates templates) error {
 	definitions := make([]*v1alpha1.ClusterRegoPolicy, 0, len(entries))
 	for _, e := range entries {
 		if definition := e.indexed(); definition != nil {
@@ -127,13 +130,13 @@ func (c *Catalog) swap(entries map[string]*entry) error {
 	if err != nil {
 		return fmt.Errorf("index the policies: %w", err)
 	}
-	c.publish(c.with(index, entries, c.snapshot.Load().waivers))
+	c.publish(c.with(index, entries, templates, c.snapshot.Load().waivers))
 	return nil
 }
 
 // with is a snapshot of this content.
-func (c *Catalog) with(index *match.Index, entries map[string]*entry, w byPolicy) *Snapshot {
-	return &Snapshot{index: index, entries: entries, waivers: w, limit: c.limit, lane: c.lane, clock: c.clock, slow: c.slow}
+func (c *Catalog) with(index *match.Index, entries map[string]*entry, templates templates, w byPolicy) *Snapshot {
+	return &Snapshot{index: index, entries: entries, templates: templates, waivers: w, limit: c.limit, lane: c.lane, clock: c.clock, slow: c.slow}
 }
 
 // publish puts a snapshot in force and tells the subscribers.

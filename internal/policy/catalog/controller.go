@@ -1,11 +1,8 @@
 package catalog
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,9 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
 // syncer waits until the cache holds what the cluster holds; false when it can't.
@@ -39,8 +36,8 @@ type Controller struct {
 // NewController keeps the given catalog.
 func NewController(c *Catalog) *Controller { return &Controller{catalog: c} }
 
-// Register joins the manager: a reconciler of policies, those of waivers of both
-// kinds, and the runnable that completes the catalog after the first lists.
+// Register joins the manager: a reconciler of policies, one of templates, those of waivers
+// of both kinds, and the runnable that completes the catalog after the first lists.
 func (c *Controller) Register(mgr ctrl.Manager) error {
 	c.reader, c.cache = mgr.GetClient(), mgr.GetCache()
 	err := ctrl.NewControllerManagedBy(mgr).
@@ -51,14 +48,21 @@ func (c *Controller) Register(mgr ctrl.Manager) error {
 	if err != nil {
 		return fmt.Errorf("register the policy catalog's controller: %w", err)
 	}
-	for name, kind := range map[string]client.Object{"waiver-catalog": &v1alpha1.Waiver{}, "clusterwaiver-catalog": &v1alpha1.ClusterWaiver{}} {
+	for name, of := range map[string]struct {
+		kind client.Object
+		by   reconcile.Reconciler
+	}{
+		"template-catalog":      {&v1alpha1.RegoTemplate{}, templateReconciler{c}},
+		"waiver-catalog":        {&v1alpha1.Waiver{}, waivers{c}},
+		"clusterwaiver-catalog": {&v1alpha1.ClusterWaiver{}, waivers{c}},
+	} {
 		err = ctrl.NewControllerManagedBy(mgr).
 			Named(name).
-			For(kind).
+			For(of.kind).
 			WithOptions(controller.Options{NeedLeaderElection: ptr.To(false)}).
-			Complete(waivers{c})
+			Complete(of.by)
 		if err != nil {
-			return fmt.Errorf("register the policy catalog's controller of waivers: %w", err)
+			return fmt.Errorf("register the policy catalog's controller %s: %w", name, err)
 		}
 	}
 	if err := mgr.Add(initialList{c}); err != nil {
@@ -135,53 +139,4 @@ func ListWaivers(ctx context.Context, reader client.Reader) ([]v1alpha1.AnyWaive
 		all = append(all, &namespaced.Items[i])
 	}
 	return all, nil
-}
-
-// initialList completes the catalog once every policy and waiver of the first
-// lists is set.
-type initialList struct{ controller *Controller }
-
-// NeedLeaderElection is false: every replica needs the policies.
-func (initialList) NeedLeaderElection() bool { return false }
-
-// Start waits for the cache, sets each policy and waiver in it and marks the
-// catalog complete.
-func (l initialList) Start(ctx context.Context) error {
-	c := l.controller
-	if !c.cache.WaitForCacheSync(ctx) {
-		if ctx.Err() != nil {
-			return nil
-		}
-		return errors.New("complete the policy catalog: the cache didn't sync")
-	}
-	var policies v1alpha1.ClusterRegoPolicyList
-	if err := c.reader.List(ctx, &policies); err != nil {
-		return fmt.Errorf("complete the policy catalog: list policies: %w", err)
-	}
-	slices.SortStableFunc(policies.Items, func(a, b v1alpha1.ClusterRegoPolicy) int {
-		return cmp.Compare(rego.CompileCost(&a), rego.CompileCost(&b)) // what takes long comes last
-	})
-	for i := range policies.Items {
-		if err := c.sync(ctx, policies.Items[i].Name); err != nil {
-			return fmt.Errorf("complete the policy catalog: %w", err)
-		}
-	}
-	if err := c.syncWaivers(ctx); err != nil {
-		return fmt.Errorf("complete the policy catalog: %w", err)
-	}
-	c.catalog.MarkComplete()
-	return nil
-}
-
-func (c *Controller) syncWaivers(ctx context.Context) error {
-	waived, err := ListWaivers(ctx, c.reader)
-	if err != nil {
-		return err
-	}
-	for _, w := range waived {
-		if err := c.syncWaiver(ctx, types.NamespacedName{Namespace: w.GetNamespace(), Name: w.GetName()}); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -15,7 +15,7 @@ import (
 
 // entry is one policy in the catalog. It is immutable.
 type entry struct {
-	// newest is the definition last set, whether it compiles or not.
+	// newest is the definition last set, as it was authored, whether it compiles or not.
 	newest *v1alpha1.ClusterRegoPolicy
 	// compiled is the last good one; nil when there never was any.
 	compiled *rego.Compiled
@@ -27,23 +27,23 @@ type entry struct {
 
 // next is the entry after the definition p, given what was in force before; old
 // may be nil.
-func next(old *entry, p *v1alpha1.ClusterRegoPolicy) *entry {
+func next(old *entry, p *v1alpha1.ClusterRegoPolicy, templates templates) *entry {
 	e := &entry{newest: strip(p)}
-	if e.problem = e.compile(old); e.problem != nil && old != nil {
+	if e.problem = e.compile(old, templates); e.problem != nil && old != nil {
 		e.compiled, e.conditions = old.compiled, old.conditions
 	}
 	return e
 }
 
 // compile prepares the newest definition.
-func (e *entry) compile(old *entry) error {
+func (e *entry) compile(old *entry, templates templates) error {
 	if err := wellFormed(e.newest); err != nil {
 		return err
 	}
 	if err := match.Validate(e.newest); err != nil {
 		return err
 	}
-	compiled, err := compile(old, e.newest)
+	compiled, err := e.rule(old, templates)
 	if err != nil {
 		return err
 	}
@@ -66,16 +66,23 @@ func wellFormed(obj metav1.Object) error {
 	return nil
 }
 
-// compile reuses what is compiled already when the revision is the same.
-func compile(old *entry, p *v1alpha1.ClusterRegoPolicy) (*rego.Compiled, error) {
-	if old != nil && old.compiled != nil && old.compiled.Revision() == rego.Revision(p) {
-		redefined, err := old.compiled.Redefine(p)
-		if err != nil {
-			return nil, fmt.Errorf("redefine: %w", err)
+// rule prepares the rule of the newest definition, its own or its template's. What is
+// compiled already is reused where the Rego is the same.
+func (e *entry) rule(old *entry, templates templates) (*rego.Compiled, error) {
+	switch ref := e.newest.Spec.TemplateRef; {
+	case ref != nil:
+		if e.newest.Spec.Rego.Main != "" {
+			return nil, errors.New("spec has both rego and templateRef: give exactly one of them")
 		}
-		return redefined, nil
+		from, err := templates.find(ref.Name)
+		if err != nil {
+			return nil, err
+		}
+		return from.Policy(e.newest)
+	case old != nil && old.compiled != nil && old.compiled.SameRego(e.newest):
+		return old.compiled.Redefine(e.newest)
 	}
-	return rego.Compile(p)
+	return rego.Compile(e.newest)
 }
 
 // strip copies what counts of a definition: a status or bookkeeping by the API

@@ -31,7 +31,9 @@ type Snapshot struct {
 	index   *match.Index
 	entries map[string]*entry
 	waivers byPolicy
-	limit   time.Duration
+	// templates are those that policies may name.
+	templates templates
+	limit     time.Duration
 	// lane, clock and slow are the catalog's own: they outlive the snapshot.
 	lane  *rego.Lane
 	clock clock.PassiveClock

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -40,6 +41,9 @@ func (c *checker) check() {
 	c.checkEnums()
 	if err := match.Validate(&v1alpha1.ClusterRegoPolicy{Spec: v1alpha1.RegoPolicySpec{Match: c.custom.Match, Admission: c.custom.Admission}}); err != nil {
 		c.wrong("custom.match", "%v", err)
+	}
+	if given := c.custom.Parameters; given != nil && !bytes.HasPrefix(bytes.TrimSpace(given.Raw), []byte("{")) {
+		c.wrong("custom.parameters", "they must be an object, a key for each: {key: value}")
 	}
 	c.checkConditions()
 	c.checkStrategy()

@@ -285,6 +285,11 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 			files:  hats("#   severity: High", "#   severity: High\n#   remediation:\n#     soak: 1m\n#     windows:\n#       - schedule: 0 22 * * *\n#         duration: 8 hours"),
 			want:   []string{`hats/hats.rego:15: custom.remediation.windows[0].duration can't be read: time: unknown unit " hours" in duration "8 hours"`},
 		},
+		"parameters that are no object": {
+			reason: "the API server would refuse them later",
+			files:  hats("#   severity: High", "#   severity: High\n#   parameters: [1]"),
+			want:   []string{"hats/hats.rego:11: custom.parameters: they must be an object"},
+		},
 		"an id that can't be a name": {
 			reason: "it becomes metadata.name",
 			files:  hats("id: no-hats", "id: No_Hats"),

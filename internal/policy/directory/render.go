@@ -7,36 +7,35 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kyaml "sigs.k8s.io/yaml"
-
-	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
-// Render writes the policies as YAML documents, ready for kubectl apply, without
+// Render writes policies, or templates, as YAML documents, ready for kubectl apply, without
 // their status.
-func Render(policies []*v1alpha1.ClusterRegoPolicy) ([]byte, error) {
+func Render[T metav1.Object](objects []T) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
-	for _, p := range policies {
-		document, err := documentOf(p)
+	for _, o := range objects {
+		document, err := documentOf(o)
 		if err == nil {
 			err = encoder.Encode(document)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("render policy %s: %w", p.Name, err)
+			return nil, fmt.Errorf("render %s: %w", o.GetName(), err)
 		}
 	}
 	if err := encoder.Close(); err != nil {
-		return nil, fmt.Errorf("render policies: %w", err)
+		return nil, fmt.Errorf("render: %w", err)
 	}
 	return out.Bytes(), nil
 }
 
-// documentOf is the policy with its fields in the API's order, and text of many
+// documentOf is the object with its fields in the API's order, and text of many
 // lines, the Rego above all, as a block.
-func documentOf(p *v1alpha1.ClusterRegoPolicy) (*yaml.Node, error) {
-	text, err := json.Marshal(p)
+func documentOf(o metav1.Object) (*yaml.Node, error) {
+	text, err := json.Marshal(o)
 	if err != nil {
 		return nil, err
 	}

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -91,19 +89,13 @@ func enforcement(action string) (v1alpha1.AdmissionAction, bool) {
 	return "", false
 }
 
-// policy is the constraint and its template as a policy. podTemplates and existingViolations are
+// policy is the constraint as a policy that names its template. podTemplates and existingViolations are
 // off and failurePolicy is Ignore, because Gatekeeper judges just the kinds that are
 // named, refuses old violations too, and by default lets pass what it can't judge.
-func (c *constraint) policy(name string, t *template, rego source, opts Options) (*v1alpha1.ClusterRegoPolicy, []string, error) {
-	modules, refused := t.modules(rego)
-	parameters := map[string]any{}
-	maps.Copy(parameters, c.Parameters)
-	if err := t.withDefaults(parameters); err != nil {
-		return nil, nil, err
-	}
-	raw, err := json.Marshal(parameters)
+func (c *constraint) policy(name string, r *rule, opts Options) (*v1alpha1.ClusterRegoPolicy, []string, error) {
+	parameters, notes, err := r.parameters(c.Parameters)
 	if err != nil {
-		return nil, nil, fmt.Errorf("spec.parameters can't be written: %w", err)
+		return nil, nil, err
 	}
 	no := false
 	action, _ := enforcement(c.EnforcementAction)
@@ -111,24 +103,22 @@ func (c *constraint) policy(name string, t *template, rego source, opts Options)
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy"},
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: v1alpha1.RegoPolicySpec{
-			Title:       prose.ShortenCharacters(titleOf(t, name), maxTitle),
-			Description: prose.ShortenCharacters(t.Metadata.Annotations["description"], maxDescription),
+			Title:       prose.ShortenCharacters(titleOf(r.of, name), maxTitle),
+			Description: prose.ShortenCharacters(r.of.Metadata.Annotations["description"], maxDescription),
 			Owner:       opts.Owner, Severity: opts.Severity,
-			RunbookURL: strings.ReplaceAll(opts.Runbook, "NAME", name),
-			Rego: v1alpha1.RegoSource{
-				Version: v1alpha1.RegoVersion(rego.Version), File: modules[0].Name, Main: modules[0].Source, Libraries: modules[1:],
-			},
+			RunbookURL:  strings.ReplaceAll(opts.Runbook, "NAME", name),
+			TemplateRef: &v1alpha1.TemplateReference{Name: r.made.Name},
 			Match: v1alpha1.Match{
 				Resources: c.Match.Kinds, Namespaces: c.Match.Namespaces, ExcludedNamespaces: c.Match.ExcludedNamespaces,
 				ObjectSelector: c.Match.LabelSelector, NamespaceSelector: c.Match.NamespaceSelector, PodTemplates: &no,
 			},
-			Parameters: &apiextensionsv1.JSON{Raw: raw},
+			Parameters: parameters,
 			Admission: v1alpha1.Admission{
 				Action: action, FailurePolicy: v1alpha1.FailurePolicyIgnore, ExistingViolations: v1alpha1.ExistingDeny,
 			},
 		},
 	}
-	return p, refused, nil
+	return p, append(notes, c.notes()...), nil
 }
 
 // The bounds of the API.
@@ -138,7 +128,7 @@ const (
 	maxDescription = 4096
 )
 
-func titleOf(t *template, name string) string {
+func titleOf(t *constraintTemplate, name string) string {
 	if title := t.Metadata.Annotations["metadata.gatekeeper.sh/title"]; title != "" {
 		return strings.Join(strings.Fields(title), " ") + " (" + name + ")"
 	}

@@ -3,7 +3,6 @@ package gatekeeper
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -11,7 +10,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/manifest"
 	"evenkeel.dev/evenkeel/internal/policy/match"
-	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
 // Options give what a policy must have and a constraint hasn't.
@@ -43,8 +41,10 @@ type Item struct {
 	// Object names it: "K8sRequiredLabels/team".
 	Object string
 	State  State
-	// Policy is what stands for it; nil unless it was migrated.
-	Policy *v1alpha1.ClusterRegoPolicy
+	// Policy is what stands for a constraint, and Template what stands for a
+	// ConstraintTemplate; nil unless it was migrated.
+	Policy   *v1alpha1.ClusterRegoPolicy
+	Template *v1alpha1.RegoTemplate
 	// Notes say what is to be done or known.
 	Notes []string
 }
@@ -52,7 +52,7 @@ type Item struct {
 // Migrate says of each object of Gatekeeper's among the documents what becomes of it,
 // in their order. Other objects are left out.
 func Migrate(documents []manifest.Document, opts Options) []Item {
-	m := &migration{opts: opts, templates: map[string]*template{}, used: map[string]bool{}, names: map[string]bool{}}
+	m := &migration{opts: opts, rules: map[string]*rule{}, used: map[string]bool{}, names: map[string]bool{}}
 	for i := range documents {
 		m.learn(&documents[i])
 	}
@@ -62,41 +62,35 @@ func Migrate(documents []manifest.Document, opts Options) []Item {
 			items = append(items, item)
 		}
 	}
-	for i := range items { // a template says nothing by itself
-		if kind, isTemplate := strings.CutPrefix(items[i].Object, "ConstraintTemplate/"); isTemplate && items[i].State == "" {
-			items[i].State = Skipped
-			items[i].Notes = []string{"no constraint uses it"}
-			if m.used[kind] {
-				items[i].Notes = []string{"its Rego goes into the policies of its constraints"}
-			}
-		}
-	}
 	return items
 }
 
 type migration struct {
-	opts      Options
-	templates map[string]*template // by the kind of their constraints
-	used      map[string]bool      // names of templates that a constraint uses
-	names     map[string]bool      // names of policies that are taken
+	opts  Options
+	rules map[string]*rule // by the kind of their constraints
+	used  map[string]bool  // kinds that there is a constraint of
+	names map[string]bool  // names of policies that are taken
 }
 
-// learn keeps a template.
+// learn keeps a template, and which there are constraints of.
 func (m *migration) learn(d *manifest.Document) {
+	if kind, _ := d.Object["kind"].(string); groupOf(d.Object) == "constraints.gatekeeper.sh" {
+		m.used[kind] = true
+	}
 	if d.Object["kind"] != "ConstraintTemplate" || groupOf(d.Object) != "templates.gatekeeper.sh" {
 		return
 	}
 	if t, err := readTemplate(d.Object); err == nil {
-		m.templates[t.Spec.CRD.Spec.Names.Kind] = t
+		m.rules[t.Spec.CRD.Spec.Names.Kind] = newRule(t)
 	}
 }
 
-func readTemplate(object map[string]any) (*template, error) {
+func readTemplate(object map[string]any) (*constraintTemplate, error) {
 	raw, err := json.Marshal(object)
 	if err != nil {
 		return nil, fmt.Errorf("it can't be read: %w", err)
 	}
-	t := &template{}
+	t := &constraintTemplate{}
 	if err := json.Unmarshal(raw, t); err != nil {
 		return nil, fmt.Errorf("it can't be read: %w", err)
 	}
@@ -119,9 +113,7 @@ func (m *migration) migrate(d *manifest.Document) (Item, bool) {
 	item := Item{File: d.File, Line: d.Line, Object: kind + "/" + name}
 	switch group := groupOf(d.Object); {
 	case group == "templates.gatekeeper.sh":
-		if _, err := readTemplate(d.Object); err != nil {
-			item.State, item.Notes = NeedsWork, []string{err.Error()}
-		}
+		m.template(d.Object, &item)
 	case group == "constraints.gatekeeper.sh":
 		item.Policy, item.Notes = m.constraint(d.Object, kind, name)
 		item.State = Migrated
@@ -142,13 +134,34 @@ func (m *migration) migrate(d *manifest.Document) (Item, bool) {
 	return item, true
 }
 
-// constraint gives the policy, or what stands in its way.
+// template says what becomes of a ConstraintTemplate. One that says nothing, since no
+// constraint uses it, needs no work.
+func (m *migration) template(object map[string]any, item *Item) {
+	t, err := readTemplate(object)
+	if err != nil {
+		item.State, item.Notes = NeedsWork, []string{err.Error()}
+		return
+	}
+	kind := t.Spec.CRD.Spec.Names.Kind
+	r := m.rules[kind]
+	switch {
+	case r.of.Metadata.Name != t.Metadata.Name:
+		item.State, item.Notes = NeedsWork, []string{fmt.Sprintf("ConstraintTemplate %s is of kind %s too: leave one of them out", r.of.Metadata.Name, kind)}
+	case r.made != nil:
+		item.State, item.Template, item.Notes = Migrated, r.made, r.notes
+	case m.used[kind]:
+		item.State, item.Notes = NeedsWork, r.refused
+	default:
+		item.State, item.Notes = Skipped, append([]string{"no constraint uses it"}, r.refused...)
+	}
+}
+
+// constraint gives the policy with what to know of it, or what stands in its way.
 func (m *migration) constraint(object map[string]any, kind, name string) (*v1alpha1.ClusterRegoPolicy, []string) {
-	t := m.templates[kind]
-	if t == nil {
+	r := m.rules[kind]
+	if r == nil {
 		return nil, []string{fmt.Sprintf("there is no ConstraintTemplate for kind %s among the files: give its file too", kind)}
 	}
-	m.used[t.Metadata.Name] = true
 	c, err := readConstraint(object)
 	if err != nil {
 		return nil, []string{err.Error()}
@@ -158,22 +171,21 @@ func (m *migration) constraint(object map[string]any, kind, name string) (*v1alp
 	if err != nil {
 		refused = append(refused, err.Error())
 	}
-	source, err := t.rego()
-	if err != nil {
-		return nil, append(refused, fmt.Sprintf("ConstraintTemplate %s: %v", t.Metadata.Name, err))
+	for _, why := range r.refused {
+		refused = append(refused, fmt.Sprintf("ConstraintTemplate %s: %s", r.of.Metadata.Name, why))
 	}
-	p, more, err := c.policy(policyName, t, source, m.opts)
-	if err != nil {
-		more = append(more, err.Error())
-	}
-	if refused = append(refused, more...); len(refused) > 0 {
+	if len(refused) > 0 {
 		return nil, refused
 	}
-	if err := compiles(p); err != nil {
-		return nil, []string{fmt.Sprintf("its Rego doesn't hold: %v", err)}
+	p, notes, err := c.policy(policyName, r, m.opts)
+	if err == nil {
+		err = holds(p, r)
+	}
+	if err != nil {
+		return nil, []string{err.Error()}
 	}
 	m.names[policyName] = true
-	return p, c.notes()
+	return p, notes
 }
 
 // name is the constraint's own, with its kind before it where another kind has the same.
@@ -190,14 +202,11 @@ func (m *migration) name(kind, name string) (string, error) {
 	return name, nil
 }
 
-// compiles holds a policy to what admission holds it to.
-func compiles(p *v1alpha1.ClusterRegoPolicy) error {
+// holds holds a policy to what admission holds it to.
+func holds(p *v1alpha1.ClusterRegoPolicy, r *rule) error {
 	if err := match.Validate(p); err != nil {
 		return err
 	}
-	if !slices.Contains([]v1alpha1.RegoVersion{v1alpha1.RegoV0, v1alpha1.RegoV1}, p.Spec.Rego.Version) {
-		return fmt.Errorf("its version %q isn't known: give v0 or v1", p.Spec.Rego.Version)
-	}
-	_, err := rego.Compile(p)
+	_, err := r.compiled.Policy(p)
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/policy/template"
 )
 
 // mustBear asks for annotations, with a library, in Rego v0, as most templates are.
@@ -104,8 +105,25 @@ func migrated(t *testing.T, text string) []gatekeeper.Item {
 	return gatekeeper.Migrate(documents, gatekeeper.Options{Owner: "team", Runbook: "https://example.com/NAME", Severity: v1alpha1.SeverityHigh})
 }
 
+// rules are the templates among what was migrated, by name.
+func rules(t *testing.T, items []gatekeeper.Item) map[string]*template.Template {
+	t.Helper()
+	out := map[string]*template.Template{}
+	for _, item := range items {
+		if item.Template == nil {
+			continue
+		}
+		compiled, err := template.Compile(item.Template)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[item.Template.Name] = compiled
+	}
+	return out
+}
+
 // verdict is what a policy says of an object: nil when it doesn't concern it.
-func verdict(t *testing.T, p *v1alpha1.ClusterRegoPolicy, object string) []string {
+func verdict(t *testing.T, by map[string]*template.Template, p *v1alpha1.ClusterRegoPolicy, object string) []string {
 	t.Helper()
 	var tree map[string]any
 	if err := yaml.Unmarshal([]byte(object), &tree); err != nil {
@@ -119,7 +137,7 @@ func verdict(t *testing.T, p *v1alpha1.ClusterRegoPolicy, object string) []strin
 	if len(index.Match(request)) == 0 {
 		return nil
 	}
-	compiled, err := rego.Compile(p)
+	compiled, err := by[p.Spec.TemplateRef.Name].Policy(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +158,9 @@ func verdict(t *testing.T, p *v1alpha1.ClusterRegoPolicy, object string) []strin
 
 func TestMigratedPoliciesJudgeAsTheirConstraints(t *testing.T) {
 	policies := map[string]*v1alpha1.ClusterRegoPolicy{}
-	for _, item := range migrated(t, mustBear+bearOwner+noNodePort) {
+	items := migrated(t, mustBear+bearOwner+noNodePort)
+	by := rules(t, items)
+	for _, item := range items {
 		if item.Policy != nil {
 			policies[item.Policy.Name] = item.Policy
 		}
@@ -158,7 +178,7 @@ func TestMigratedPoliciesJudgeAsTheirConstraints(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, verdict(t, policies[tc.policy], tc.object)); diff != "" {
+			if diff := cmp.Diff(tc.want, verdict(t, by, policies[tc.policy], tc.object)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -167,11 +187,11 @@ func TestMigratedPoliciesJudgeAsTheirConstraints(t *testing.T) {
 
 func TestAPolicySaysWhatItsConstraintSaid(t *testing.T) {
 	items := migrated(t, mustBear+bearOwner)
-	if len(items) != 2 || items[0].State != gatekeeper.Skipped || items[1].State != gatekeeper.Migrated {
-		t.Fatalf("items are %+v, want the template skipped and the constraint migrated", items)
+	if len(items) != 2 || items[0].State != gatekeeper.Migrated || items[1].State != gatekeeper.Migrated {
+		t.Fatalf("items are %+v, want both migrated", items)
 	}
-	spec := items[1].Policy.Spec
-	got := []any{spec.Title, spec.Description, spec.Owner, spec.RunbookURL, spec.Severity, spec.Rego.Version, len(spec.Rego.Modules()),
+	spec, rule := items[1].Policy.Spec, items[0].Template.Spec.Rego
+	got := []any{spec.Title, spec.Description, spec.Owner, spec.RunbookURL, spec.Severity, rule.Version, len(rule.Modules()),
 		spec.Admission.Action, spec.Admission.FailurePolicy, spec.Admission.ExistingViolations, *spec.Match.PodTemplates, spec.Remediation.Mode}
 	want := []any{"Required annotations (bear-owner)", "Every object says who keeps it.", "team", "https://example.com/bear-owner",
 		v1alpha1.SeverityHigh, v1alpha1.RegoV0, 2, v1alpha1.AdmissionWarn, v1alpha1.FailurePolicyIgnore, v1alpha1.ExistingDeny, false, v1alpha1.RemediationMode("")}
@@ -233,7 +253,7 @@ func TestOneThatNeedsWorkDoesNotHoldUpTheOthers(t *testing.T) {
 	}
 	want := map[string]string{
 		"MustBear/bad": "needs work", "MustBear/bear-owner": "bear-owner", "MustWear/bear-owner": "mustwear-bear-owner",
-		"ConstraintTemplate/mustbear": "skipped", "ConstraintTemplate/mustwear": "skipped", "Config/config": "skipped",
+		"ConstraintTemplate/mustbear": "migrated", "ConstraintTemplate/mustwear": "migrated", "Config/config": "skipped",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

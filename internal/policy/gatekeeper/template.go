@@ -6,17 +6,14 @@ import (
 	"regexp"
 	"strings"
 
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
-// template is what of a ConstraintTemplate counts, by Gatekeeper's names
+// constraintTemplate is what of a ConstraintTemplate counts, by Gatekeeper's names
 // (frameworks/constraint/pkg/apis/templates/v1).
-type template struct {
+type constraintTemplate struct {
 	Metadata struct {
 		Name        string            `json:"name"`
 		Annotations map[string]string `json:"annotations"`
@@ -56,7 +53,7 @@ type source struct {
 const admissionTarget = "admission.k8s.gatekeeper.sh"
 
 // rego finds the Rego of a template; the error says why there is none to take.
-func (t *template) rego() (source, error) {
+func (t *constraintTemplate) rego() (source, error) {
 	if len(t.Spec.Targets) != 1 || t.Spec.Targets[0].Target != admissionTarget {
 		return source{}, fmt.Errorf("spec.targets must be the one target %s", admissionTarget)
 	}
@@ -100,8 +97,8 @@ func foreign() []struct {
 
 var comment = regexp.MustCompile(`(?m)(^|\s)#.*$`)
 
-// modules are the policy's, the template's own first.
-func (t *template) modules(s source) ([]v1alpha1.RegoLibrary, []string) {
+// modules are the rule's, the template's own first.
+func (t *constraintTemplate) modules(s source) ([]v1alpha1.RegoLibrary, []string) {
 	name := strings.ToLower(t.Metadata.Name)
 	modules := []v1alpha1.RegoLibrary{{Name: name + ".rego", Source: s.Rego}}
 	for i, lib := range s.Libs {
@@ -115,23 +112,4 @@ func (t *template) modules(s source) ([]v1alpha1.RegoLibrary, []string) {
 		}
 	}
 	return modules, refused
-}
-
-// withDefaults fills in the parameters what the template's schema gives by default, as
-// the API server does when a constraint is stored.
-func (t *template) withDefaults(parameters map[string]any) error {
-	given := t.Spec.CRD.Spec.Validation.Schema
-	if given == nil {
-		return nil
-	}
-	internal := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(given, internal, nil); err != nil {
-		return fmt.Errorf("the template's schema can't be read: %w", err)
-	}
-	structural, err := schema.NewStructural(internal)
-	if err != nil {
-		return nil //nolint:nilerr // a legacy schema isn't structural, and the API server takes no defaults from it
-	}
-	defaulting.Default(parameters, structural)
-	return nil
 }

@@ -3,6 +3,7 @@ package rego
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -64,25 +65,18 @@ func Compile(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 	}
 	copies := lookAt(compiler)
 	compiled := &Compiled{
-		definition: p.DeepCopy(),
-		revision:   Revision(p),
-		compiler:   compiler,
-		rules:      make(map[string]rule, len(names)),
-		named:      namedKinds(p),
-		templates:  p.Spec.Match.PodTemplates == nil || *p.Spec.Match.PodTemplates,
-		compares:   copies.compares,
-		weighs:     weighs,
-		most:       maxUnits / int64(copies.most),
-	}
-	if compiled.parameters, err = parametersTerm(p); err != nil {
-		return nil, &CompileError{Problems: []Problem{{Message: err.Error()}}}
+		compiler: compiler,
+		rules:    make(map[string]rule, len(names)),
+		compares: copies.compares,
+		weighs:   weighs,
+		most:     maxUnits / int64(copies.most),
 	}
 	for _, name := range names {
 		if compiled.rules[name], err = prepare(compiler, entry, name); err != nil {
 			return nil, &CompileError{Problems: problemsOf(err, entryFile)}
 		}
 	}
-	return compiled, nil
+	return compiled.define(p)
 }
 
 // Name is the policy's name.
@@ -94,16 +88,31 @@ func (c *Compiled) Revision() string { return c.revision }
 // Policy is the definition that was compiled. It is shared: read it only.
 func (c *Compiled) Policy() *v1alpha1.ClusterRegoPolicy { return c.definition }
 
-// Redefine gives the same compiled rules another definition of the same
-// revision, for a change of what doesn't touch verdicts: title, enforcement,
-// strategy. It errors when the revision differs.
+// Redefine gives the same compiled rules another definition: of another policy with the same
+// Rego too, with its own match and parameters. It errors when the Rego differs.
 func (c *Compiled) Redefine(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
-	if revision := Revision(p); revision != c.revision {
-		return nil, fmt.Errorf("policy %s: revision %s can't take the definition of revision %s: compile it", p.Name, c.revision, revision)
+	if !c.SameRego(p) {
+		return nil, fmt.Errorf("policy %s: its Rego isn't what was compiled as revision %s: compile it", p.Name, c.revision)
 	}
 	redefined := *c
-	redefined.definition = p.DeepCopy()
-	return &redefined, nil
+	return redefined.define(p)
+}
+
+// SameRego says that a policy has the Rego that was compiled.
+func (c *Compiled) SameRego(p *v1alpha1.ClusterRegoPolicy) bool {
+	was, is := &c.definition.Spec.Rego, &p.Spec.Rego
+	return regoVersion(was.Version) == regoVersion(is.Version) && slices.Equal(was.Modules(), is.Modules())
+}
+
+// define sets what a policy's definition says besides its Rego.
+func (c *Compiled) define(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
+	parameters, err := parametersTerm(p)
+	if err != nil {
+		return nil, &CompileError{Problems: []Problem{{Message: err.Error()}}}
+	}
+	c.definition, c.revision, c.parameters = p.DeepCopy(), Revision(p), parameters
+	c.named, c.templates = namedKinds(p), p.Spec.Match.PodTemplates == nil || *p.Spec.Match.PodTemplates
+	return c, nil
 }
 
 // parse reads the modules, in order, and refuses forbidden built-ins.
@@ -193,7 +202,7 @@ func entryRules(modules []*ast.Module, entry ast.Ref, entryFile string) ([]strin
 	}
 	if !found[ruleDeny] && !found[ruleViolation] && !found[ruleWarn] {
 		problems = append(problems, Problem{File: entryFile, Row: 1, Col: 1, Message: fmt.Sprintf(
-			"%s has none of the rules deny, violation and warn: the policy would judge nothing; the first of spec.modules must hold the rules", entry)})
+			"%s has none of the rules deny, violation and warn: the policy would judge nothing; spec.rego.main must hold the rules", entry)})
 	}
 	var names []string
 	for _, name := range []string{ruleDeny, ruleViolation, ruleWarn, ruleRemediation} {

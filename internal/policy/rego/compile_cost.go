@@ -31,11 +31,11 @@ func textLimit(sources []v1alpha1.RegoLibrary) []Problem {
 	return nil
 }
 
-// CompileCost tells policies apart by how long they may take to compile, before they are
+// CompileCost tells rules apart by how long they may take to compile, before they are
 // parsed: by how long they are, and by what is nested.
-func CompileCost(p *v1alpha1.ClusterRegoPolicy) int64 {
+func CompileCost(r *v1alpha1.RegoSource) int64 {
 	cost := int64(0)
-	for _, source := range p.Spec.Rego.Modules() {
+	for _, source := range r.Modules() {
 		cost += int64(len(source.Source)) + int64(nestedText(source.Source))
 	}
 	return cost

@@ -1,0 +1,116 @@
+package gatekeeper
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/template"
+)
+
+// rule is a ConstraintTemplate as a RegoTemplate.
+type rule struct {
+	of *constraintTemplate
+	// refused says why there is none; empty when there is.
+	refused []string
+	// notes are what to know of it.
+	notes    []string
+	made     *v1alpha1.RegoTemplate
+	compiled *template.Template
+	// schema is that of the constraints' parameters, by which the API server prunes them and
+	// fills in defaults; nil where it does neither.
+	schema *parameterSchema
+}
+
+// newRule makes the RegoTemplate of a ConstraintTemplate.
+func newRule(t *constraintTemplate) *rule {
+	r := &rule{of: t}
+	source, err := t.rego()
+	if err != nil {
+		r.refused = []string{err.Error()}
+		return r
+	}
+	modules, refused := t.modules(source)
+	if !slices.Contains([]string{string(v1alpha1.RegoV0), string(v1alpha1.RegoV1)}, source.Version) {
+		refused = append(refused, fmt.Sprintf("its version %q isn't known: give v0 or v1", source.Version))
+	}
+	if r.refused = refused; len(refused) > 0 {
+		return r
+	}
+	r.made = &v1alpha1.RegoTemplate{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "RegoTemplate"},
+		ObjectMeta: metav1.ObjectMeta{Name: t.Metadata.Name},
+		Spec: v1alpha1.RegoTemplateSpec{Rego: v1alpha1.RegoSource{
+			Version: v1alpha1.RegoVersion(source.Version), File: modules[0].Name, Main: modules[0].Source, Libraries: modules[1:]}},
+	}
+	r.schema = newParameterSchema(t.Spec.CRD.Spec.Validation.Schema)
+	if err := r.compile(t.Spec.CRD.Spec.Validation.Schema); err != nil {
+		r.refused, r.made = []string{fmt.Sprintf("its Rego doesn't hold: %v", err)}, nil
+	}
+	return r
+}
+
+// compile compiles the rule, with the schema as it stands if a RegoTemplate can have it, as
+// Gatekeeper opens it where it says no types (legacySchema) if it can have that, and else with
+// none.
+func (r *rule) compile(given *apiextensionsv1.JSONSchemaProps) error {
+	var unfit *template.SchemaError
+	var err error
+	for _, props := range []*apiextensionsv1.JSONSchemaProps{given, opened(given), nil} {
+		r.made.Spec.ParameterSchema = nil
+		if props != nil {
+			text, err := json.Marshal(props)
+			if err != nil {
+				return fmt.Errorf("the schema of its parameters can't be written: %w", err)
+			}
+			r.made.Spec.ParameterSchema = &v1alpha1.ParameterSchema{OpenAPIV3Schema: apiextensionsv1.JSON{Raw: text}}
+		}
+		if r.compiled, err = template.Compile(r.made); !errors.As(err, &unfit) {
+			break
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if given != nil && r.made.Spec.ParameterSchema == nil {
+		r.notes = append(r.notes, "policies may give any parameters: a RegoTemplate can't have its schema, "+strings.ReplaceAll(unfit.Error(), "\n", "; "))
+	}
+	return nil
+}
+
+// opened is a schema that lets in whatever stands where it says no type, as Gatekeeper makes
+// one of a legacy schema, for parameters that are an object.
+func opened(given *apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSchemaProps {
+	if given == nil {
+		return nil
+	}
+	props := given.DeepCopy()
+	open(props)
+	if props.Type == "" {
+		props.Type = "object"
+	}
+	return props
+}
+
+func open(props *apiextensionsv1.JSONSchemaProps) {
+	if props.Type == "" && !props.XIntOrString {
+		props.XPreserveUnknownFields = ptr.To(true)
+	}
+	if props.Items != nil && props.Items.Schema != nil {
+		open(props.Items.Schema)
+	}
+	if props.AdditionalProperties != nil && props.AdditionalProperties.Schema != nil {
+		open(props.AdditionalProperties.Schema)
+	}
+	for name, property := range props.Properties {
+		open(&property)
+		props.Properties[name] = property
+	}
+}

@@ -1,0 +1,135 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/policy/template"
+	"evenkeel.dev/evenkeel/internal/webhook/intake"
+)
+
+const endpointTemplate = "template"
+
+// maxNamed is how many policies a message about their template names.
+const maxNamed = 10
+
+// TemplateHandler refuses templates that couldn't work, and changes by which a policy that
+// uses one couldn't any more.
+type TemplateHandler struct {
+	// Reviews reads them, within its bounds.
+	Reviews *intake.Reader
+	// Naming are the policies that name a template.
+	Naming func(templateName string) []*v1alpha1.ClusterRegoPolicy
+	// Turns are those of policies: see PolicyHandler.
+	Turns   *rego.Lane
+	Metrics *Metrics
+	Clock   clock.PassiveClock
+	Log     logr.Logger
+}
+
+// ServeHTTP answers the AdmissionReview of a template.
+func (h *TemplateHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	own := ownKind{reviews: h.Reviews, endpoint: endpointTemplate, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
+	own.serve(w, r)
+}
+
+func (h *TemplateHandler) answer(ctx context.Context, req *policy.Request) (response, string) {
+	resp := response{UID: req.UID, Allowed: true}
+	if req.Object == nil || req.SubResource != "" {
+		return resp, decisionAllowed
+	}
+	if why := unstamped(req); why != nil {
+		resp.Allowed, resp.Status = false, why
+		return resp, decisionDenied
+	}
+	if keepsSpec(req) {
+		return resp, decisionAllowed
+	}
+	var t v1alpha1.RegoTemplate
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(req.Object, &t); err != nil {
+		resp.Allowed = false
+		resp.Status = refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, fmt.Sprintf("RegoTemplate %s isn't of the form %s: %v", req.Name, v1alpha1.GroupVersion, err))
+		return resp, decisionDenied
+	}
+	end, err := compileTurn(ctx, h.Turns, req)
+	if err != nil {
+		resp.Allowed, resp.Status = false, tooMany(req)
+		return resp, decisionDenied
+	}
+	defer end()
+	found, err := h.check(ctx, &t)
+	switch {
+	case err != nil:
+		resp.Allowed, resp.Status = false, tooMany(req)
+	case len(found) > 0:
+		resp.Allowed, resp.Status = false, invalid("RegoTemplate", t.Name, found)
+	default:
+		return resp, decisionAllowed
+	}
+	return resp, decisionDenied
+}
+
+// check finds what is wrong with a template, and with the policies that would have it. The
+// error says that there was no time for all of them.
+func (h *TemplateHandler) check(ctx context.Context, t *v1alpha1.RegoTemplate) (problems, error) {
+	users := h.Naming(t.Name)
+	compiled, err := template.Compile(t)
+	if err != nil {
+		found := templateFaults(t, err)
+		if len(users) > 0 {
+			found = append(found, problem{at: "metadata.name", field: "metadata.name", message: "policies have their rule from it: " + named(users)})
+		}
+		return found, nil
+	}
+	var out problems
+	for _, p := range users {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		var unfit *template.ParametersError
+		if _, err := compiled.Define(p); !errors.As(err, &unfit) {
+			continue
+		}
+		message := unfit.Problems[0].String()
+		if more := len(unfit.Problems) - 1; more > 0 {
+			message += fmt.Sprintf(" (and %d more)", more)
+		}
+		out = append(out, problem{at: "policy " + p.Name, field: "spec.parameterSchema", message: message})
+	}
+	if len(out) > 0 {
+		out = append(problems{{at: "spec.parameterSchema", field: "spec.parameterSchema",
+			message: "parameters of policies that use it would fit no more: change those first, or let the schema have both"}}, out...)
+	}
+	return out, nil
+}
+
+func templateFaults(t *v1alpha1.RegoTemplate, err error) problems {
+	var unfit *template.SchemaError
+	if errors.As(err, &unfit) {
+		return fieldProblems(unfit.Problems)
+	}
+	return regoProblems(&t.Spec.Rego, err)
+}
+
+// named are the first names of policies, and how many more there are.
+func named(users []*v1alpha1.ClusterRegoPolicy) string {
+	names := make([]string, 0, maxNamed)
+	for _, p := range users[:min(len(users), maxNamed)] {
+		names = append(names, p.Name)
+	}
+	if more := len(users) - maxNamed; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}
