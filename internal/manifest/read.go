@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 
 	"go.yaml.in/yaml/v2"
+
+	"evenkeel.dev/evenkeel/internal/manifest/fastyaml"
 )
 
 // Options tune Read.
@@ -23,6 +25,9 @@ type Options struct {
 	// Skipped is told of each file of a directory, and each directory, that is
 	// left out, and why: it needs rendering, or holds no object. Nil ignores it.
 	Skipped func(Problem)
+	// Library turns the fast reader of YAML off: all is read by the library, which
+	// takes several times as long and must give the same.
+	Library bool
 }
 
 // Read gives the objects at the paths, in the order of the paths and of what they
@@ -45,7 +50,7 @@ func Read(ctx context.Context, paths []string, stdin io.Reader, opts Options) ([
 		}
 		w.add(path)
 	}
-	r := &reader{stdin: stdin}
+	r := &reader{stdin: stdin, library: opts.Library}
 	for i, f := range w.files {
 		r.open(i, f)
 	}
@@ -66,9 +71,10 @@ type part struct {
 
 // reader reads files into parts, and decodes these on all processors.
 type reader struct {
-	stdin io.Reader
-	parts []part
-	wrong []Problem
+	stdin   io.Reader
+	library bool
+	parts   []part
+	wrong   []Problem
 }
 
 func (r *reader) open(number int, f file) {
@@ -101,7 +107,7 @@ func (r *reader) decodeAll(ctx context.Context) error {
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(r.parts)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				r.parts[i].decode()
+				r.parts[i].decode(r.library)
 			}
 		})
 	}
@@ -109,13 +115,15 @@ func (r *reader) decodeAll(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (p *part) decode() {
-	read := decode
+func (p *part) decode(library bool) {
+	read := fastyaml.Decode
 	if p.json {
 		read = decodeJSON
-	} else if value, plain := readPlain(string(p.text)); plain {
-		p.value = value
-		return
+	} else if !library {
+		if value, plain := fastyaml.Read(string(p.text)); plain {
+			p.value = value
+			return
+		}
 	}
 	value, err := read(p.text)
 	if err != nil {
@@ -170,7 +178,7 @@ func (r *reader) gather(opts Options, w *walker) ([]Document, error) {
 			problems = append(problems, *p.problem)
 			continue
 		}
-		origin := &source{text: p.text, line: p.line}
+		origin := &source{text: p.text, line: p.line, library: opts.Library}
 		objects(p.value, "", func(object map[string]any, pointer string) {
 			d := Document{File: f.path, Index: index, Object: object, source: origin,
 				place: Place{Start: p.offset, End: p.offset + len(p.text), Pointer: pointer}}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"evenkeel.dev/evenkeel/internal/manifest/fastyaml"
 )
 
 // tree is a document with the lines of its fields. The zero tree has none.
@@ -21,9 +23,11 @@ const maxTree = 4 << 20
 
 // parseTree reads the lines. The text was read before: what this parser can't
 // read, of another version of YAML, has no lines.
-func parseTree(text []byte) *tree {
-	if lines, plain := plainLines(string(text)); plain {
-		return &tree{plain: lines}
+func parseTree(text []byte, library bool) *tree {
+	if !library {
+		if lines, plain := fastyaml.Lines(string(text)); plain {
+			return &tree{plain: lines}
+		}
 	}
 	if len(text) > maxTree {
 		return &tree{}

@@ -74,7 +74,7 @@ func (o *fixOptions) run(cmd *cobra.Command, paths []string) error {
 			return command.Exit(command.ExitFailure, fmt.Errorf("read standard input: %w", err))
 		}
 	}
-	documents, unread := manifest.Read(cmd.Context(), paths, bytes.NewReader(stdin), manifest.Options{
+	documents, unread := manifest.Read(cmd.Context(), paths, bytes.NewReader(stdin), manifest.Options{Library: o.policies.reader.Library(),
 		Skipped: func(p manifest.Problem) { fmt.Fprintf(stderr, "skipped %s\n", p) },
 	})
 	if err := cmd.Context().Err(); err != nil {

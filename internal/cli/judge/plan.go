@@ -160,7 +160,7 @@ func (o *planOptions) complete(plan *display.Plan, report *check.Report, pol *v1
 func (o *planOptions) load(ctx context.Context, name string) (pol *v1alpha1.ClusterRegoPolicy, all, alone *catalog.Snapshot, err error) {
 	given := &policySet{}
 	for _, path := range o.policies.paths {
-		if err := given.addPath(ctx, path); err != nil {
+		if err := given.addPath(ctx, path, o.policies.reader.Library()); err != nil {
 			return nil, nil, nil, err
 		}
 	}

@@ -25,6 +25,7 @@ type policyChoice struct {
 	cluster    bool
 	only, skip []string
 	severity   string
+	reader     command.YAMLReader
 	// connection is where --cluster reads; the command's own connection flags.
 	connection *connect.Flags
 	// namespaces are those of the cluster by name, once load has asked it.
@@ -38,6 +39,7 @@ func (c *policyChoice) AddFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&c.only, "only", nil, "ask these policies only, by name")
 	f.StringSliceVar(&c.skip, "skip", nil, "leave these policies out, by name")
 	f.StringVar(&c.severity, "severity", "", "ask policies of this severity or above only: Critical, High, Medium or Low")
+	c.reader.AddFlags(f)
 }
 
 // policySet is what a choice comes to.
@@ -74,7 +76,7 @@ func (c *policyChoice) read(ctx context.Context) (*policySet, error) {
 		err = set.addCluster(ctx, c.connection)
 	case len(c.paths) > 0:
 		for _, path := range c.paths {
-			if err = set.addPath(ctx, path); err != nil {
+			if err = set.addPath(ctx, path, c.reader.Library()); err != nil {
 				break
 			}
 		}

@@ -24,7 +24,7 @@ import (
 
 // addPath adds the policies of a directory of Rego, or the policies, templates and
 // Waiver objects of YAML.
-func (s *policySet) addPath(ctx context.Context, path string) error {
+func (s *policySet) addPath(ctx context.Context, path string, library bool) error {
 	rego, err := holdsRego(path)
 	if err != nil {
 		return command.Exit(command.ExitUsage, fmt.Errorf("--policy: %w", err))
@@ -32,7 +32,7 @@ func (s *policySet) addPath(ctx context.Context, path string) error {
 	if rego {
 		return s.addRego(path)
 	}
-	documents, err := manifest.Read(ctx, []string{path}, nil, manifest.Options{})
+	documents, err := manifest.Read(ctx, []string{path}, nil, manifest.Options{Library: library})
 	if err != nil {
 		return command.Exit(command.ExitFailure, err)
 	}

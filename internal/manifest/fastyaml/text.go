@@ -1,4 +1,4 @@
-package manifest
+package fastyaml
 
 import "strings"
 

@@ -1,4 +1,4 @@
-package manifest
+package fastyaml
 
 import (
 	"strconv"
@@ -36,12 +36,12 @@ type plainLine struct {
 // maxPlainDepth bounds how deep values may lie within each other.
 const maxPlainDepth = 60
 
-// readPlain reads a document; false when it takes the library.
-func readPlain(text string) (any, bool) { return (&plainReader{text: text}).document() }
+// Read reads a document; false when it takes the library.
+func Read(text string) (any, bool) { return (&plainReader{text: text}).document() }
 
-// plainLines are the lines of a document's fields by JSON Pointer; false when it
+// Lines are the lines of a document's fields by JSON Pointer; false when it
 // takes the library.
-func plainLines(text string) (map[string]int, bool) {
+func Lines(text string) (map[string]int, bool) {
 	p := &plainReader{text: text, found: map[string]int{}}
 	_, ok := p.document()
 	return p.found, ok

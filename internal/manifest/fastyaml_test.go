@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 	"pgregory.net/rapid"
+
+	"evenkeel.dev/evenkeel/internal/manifest/fastyaml"
 )
 
 // failer is a test of any sort.
@@ -21,18 +23,18 @@ type failer interface {
 // does. It says whether the plain reader reads it at all.
 func asTheLibrary(tb failer, text string) bool {
 	tb.Helper()
-	got, plain := readPlain(text)
+	got, plain := fastyaml.Read(text)
 	if !plain {
 		return false
 	}
-	want, err := decode([]byte(text))
+	want, err := fastyaml.Decode([]byte(text))
 	if err != nil {
 		tb.Fatalf("the library refuses it: %v\n%q", err, text)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		tb.Fatalf("(-library +plain):\n%s\n%q", diff, text)
 	}
-	lines, _ := plainLines(text)
+	lines, _ := fastyaml.Lines(text)
 	document := &yaml.Node{}
 	if err := yaml.Unmarshal([]byte(text), document); err != nil || len(document.Content) == 0 {
 		return true // the library of lines reads another version of YAML
@@ -105,7 +107,7 @@ func TestPlainLeavesTheRestToTheLibrary(t *testing.T) {
 		"nothing":                   "",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if value, plain := readPlain(text); plain {
+			if value, plain := fastyaml.Read(text); plain {
 				t.Errorf("it is read as %v", value)
 			}
 		})
@@ -153,4 +155,28 @@ func FuzzPlain(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) { asTheLibrary(t, text) })
+}
+
+func TestTheFastReaderCanBeTurnedOff(t *testing.T) {
+	text := []byte("a: b\nc:\n- d\n")
+	if fast, slow := parseTree(text, false), parseTree(text, true); fast.plain == nil || slow.plain != nil || slow.lineOf("/c/0") != fast.lineOf("/c/0") {
+		t.Errorf("lines by the fast reader %+v, by the library %+v", fast, slow)
+	}
+	files, err := filepath.Glob("../../config/*/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	read := func(library bool) (objects []map[string]any) {
+		documents, err := Read(t.Context(), files, nil, Options{Library: library})
+		if err != nil && len(documents) == 0 {
+			t.Fatal(err)
+		}
+		for i := range documents {
+			objects = append(objects, documents[i].Object)
+		}
+		return objects
+	}
+	if diff := cmp.Diff(read(true), read(false)); diff != "" {
+		t.Errorf("objects (-library +fast)\n%s", diff)
+	}
 }

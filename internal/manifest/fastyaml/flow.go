@@ -1,4 +1,4 @@
-package manifest
+package fastyaml
 
 // plainFlow reads a value in flow style, or a quoted text, within one line.
 type plainFlow struct {

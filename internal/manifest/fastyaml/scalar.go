@@ -1,4 +1,4 @@
-package manifest
+package fastyaml
 
 import (
 	"strconv"
@@ -97,7 +97,7 @@ func resolveWord(text string) (any, bool) {
 
 // resolveByLibrary asks the library for the type of one scalar.
 func resolveByLibrary(text string) (any, bool) {
-	value, err := decode([]byte("- " + text))
+	value, err := Decode([]byte("- " + text))
 	list, _ := value.([]any)
 	if err != nil || len(list) != 1 {
 		return nil, false

@@ -1,4 +1,4 @@
-package manifest
+package fastyaml
 
 import (
 	"errors"
@@ -9,11 +9,11 @@ import (
 	"go.yaml.in/yaml/v2"
 )
 
-// decode reads a YAML document as sigs.k8s.io/yaml does, and so kubectl: by the
+// Decode reads a YAML document as sigs.k8s.io/yaml does, and so kubectl: by the
 // rules of YAML 1.1, where "yes" and "on" are true. A key that is written twice is
 // an error. It converts the parser's values itself instead of writing them as JSON
 // and reading that again, which takes as long as the parsing does.
-func decode(text []byte) (any, error) {
+func Decode(text []byte) (any, error) {
 	var value any
 	if err := yaml.UnmarshalStrict(text, &value); err != nil {
 		return nil, err
