@@ -135,15 +135,16 @@ func (p *Planner) plan(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pla
 			return wait, nil
 		}
 	}
-	authored, template, err := catalog.WithAuthors(ctx, p.reader, pol)
-	if err != nil || !p.currentTemplate(pol, template) {
-		return replanPoll, err
-	}
-	return p.draft(ctx, pol, draft{policy: authored, strategy: *strategy, revision: revision, plans: plans}, found)
+	return p.draft(ctx, pol, draft{policy: pol, strategy: *strategy, revision: revision, plans: plans}, found)
 }
 
 // draft chooses the targets, and creates the plan when any can be mended now.
 func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d draft, found []policy.Finding) (time.Duration, error) {
+	authored, template, err := catalog.WithAuthors(ctx, p.reader, pol)
+	if err != nil || !p.currentTemplate(pol, template) {
+		return replanPoll, err
+	}
+	d.policy = authored
 	if d.strategy.Mode.Runs() {
 		back, err := p.breakers.keptBack(ctx, pol.Name)
 		if err != nil {

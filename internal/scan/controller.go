@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
 
 // catalogLag is when to look again for a definition that the catalog doesn't
@@ -63,13 +64,9 @@ func (r *StatusController) Reconcile(ctx context.Context, request ctrl.Request) 
 		}
 		return ctrl.Result{}, fmt.Errorf("read policy %s: %w", request.Name, err)
 	}
-	behind, err := templateBehind(ctx, r.client, r.catalog, p.Spec.TemplateRef)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	c, known := r.catalog.Status(p.Name)
-	if behind || !known || c.Err == nil && c.Generation < p.Generation {
-		return ctrl.Result{RequeueAfter: catalogLag}, nil
+	c, known, err := r.inCatalog(ctx, &p)
+	if err != nil || !known {
+		return ctrl.Result{RequeueAfter: catalogLag}, err
 	}
 	if wait := r.tooSoon(p.Name); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
@@ -86,6 +83,17 @@ func (r *StatusController) Reconcile(ctx context.Context, request ctrl.Request) 
 		return ctrl.Result{}, nil
 	}
 	return ctrl.Result{RequeueAfter: sooner(r.announcer.review(base, *summary), slowLook)}, nil
+}
+
+// inCatalog says how a policy stands in the catalog; known is false while that doesn't have
+// the policy, or its template, as it is now.
+func (r *StatusController) inCatalog(ctx context.Context, p *v1alpha1.ClusterRegoPolicy) (status catalog.Status, known bool, err error) {
+	behind, err := templateBehind(ctx, r.client, r.catalog, p.Spec.TemplateRef)
+	if err != nil || behind {
+		return catalog.Status{}, false, err
+	}
+	status, known = r.catalog.Status(p.Name)
+	return status, known && (status.Err != nil || status.Generation >= p.Generation), nil
 }
 
 // naming are the policies that name a template.

@@ -35,9 +35,14 @@ const (
 // Catalog is what the package needs of catalog.Catalog.
 type Catalog interface {
 	Snapshot() *catalog.Snapshot
-	Status(name string) (catalog.Status, bool)
 	Complete() bool
 	Subscribe() <-chan struct{}
+	Statuses
+}
+
+// Statuses say how policies, templates and waivers stand in the catalog.
+type Statuses interface {
+	Status(name string) (catalog.Status, bool)
 	WaiverCatalog
 	TemplateCatalog
 }

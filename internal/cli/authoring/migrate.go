@@ -168,6 +168,17 @@ func (o *migrateOptions) writeFiles(written []file) error {
 	return nil
 }
 
+// becomes names what stands for an object.
+func becomes(item *gatekeeper.Item) string {
+	switch {
+	case item.Policy != nil:
+		return item.Policy.Name
+	case item.Template != nil:
+		return "RegoTemplate/" + item.Template.Name
+	}
+	return "-"
+}
+
 // tell prints what became of each object.
 func (o *migrateOptions) tell(cmd *cobra.Command, items []gatekeeper.Item) error {
 	out := cmd.ErrOrStderr()
@@ -179,13 +190,7 @@ func (o *migrateOptions) tell(cmd *cobra.Command, items []gatekeeper.Item) error
 	fmt.Fprintln(table, "OBJECT\tSTATE\tBECOMES\tNOTES")
 	for _, item := range items {
 		counts[item.State]++
-		name := "-"
-		switch {
-		case item.Policy != nil:
-			name = item.Policy.Name
-		case item.Template != nil:
-			name = "RegoTemplate/" + item.Template.Name
-		}
+		name := becomes(&item)
 		for i, note := range append([]string{}, item.Notes...) {
 			if i == 0 {
 				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", item.Object, item.State, name, note)

@@ -42,20 +42,9 @@ func newSchema(given *v1alpha1.ParameterSchema) (*schema, error) {
 	if size := len(given.OpenAPIV3Schema.Raw); size > maxSchema {
 		return nil, refused("it is %d bytes long: make it %d at most", size, maxSchema)
 	}
-	var props apiextensionsv1.JSONSchemaProps
-	unknown, err := kjson.UnmarshalStrict(given.OpenAPIV3Schema.Raw, &props)
-	if err == nil && len(unknown) > 0 {
-		err = unknown[0]
-	}
+	internal, err := read(given.OpenAPIV3Schema.Raw)
 	if err != nil {
-		return nil, refused("it isn't an OpenAPI v3 schema: %v", err)
-	}
-	if props.Type != "object" {
-		return nil, refused("its type is %q: parameters are an object, so set type: object", props.Type)
-	}
-	internal := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&props, internal, nil); err != nil {
-		return nil, refused("it can't be read: %v", err)
+		return nil, err
 	}
 	structural, err := structuralschema.NewStructural(internal)
 	if err != nil {
@@ -72,6 +61,26 @@ func newSchema(given *v1alpha1.ParameterSchema) (*schema, error) {
 		return nil, refused("nothing can be held against it: %v", err)
 	}
 	return &schema{size: len(given.OpenAPIV3Schema.Raw), structural: structural, validator: validator}, nil
+}
+
+// read reads the schema of an object, strictly.
+func read(text []byte) (*apiextensions.JSONSchemaProps, error) {
+	var props apiextensionsv1.JSONSchemaProps
+	unknown, err := kjson.UnmarshalStrict(text, &props)
+	if err == nil && len(unknown) > 0 {
+		err = unknown[0]
+	}
+	if err != nil {
+		return nil, refused("it isn't an OpenAPI v3 schema: %v", err)
+	}
+	if props.Type != "object" {
+		return nil, refused("its type is %q: parameters are an object, so set type: object", props.Type)
+	}
+	internal := &apiextensions.JSONSchemaProps{}
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&props, internal, nil); err != nil {
+		return nil, refused("it can't be read: %v", err)
+	}
+	return internal, nil
 }
 
 func refused(format string, args ...any) error {
