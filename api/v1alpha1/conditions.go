@@ -63,6 +63,12 @@ const (
 	ReasonScanning = "Scanning"
 	// ReasonScanIncomplete: some kind couldn't be listed.
 	ReasonScanIncomplete = "ScanIncomplete"
+	// ReasonStrategyNotFound: there is no RemediationStrategy of the name that the policy
+	// refers to; nothing is remediated until there is.
+	ReasonStrategyNotFound = "StrategyNotFound"
+	// ReasonStrategyInvalid: the RemediationStrategy that the policy refers to can't be
+	// followed; nothing is remediated until it is corrected.
+	ReasonStrategyInvalid = "StrategyInvalid"
 	// ReasonStoppedAtLimit: several evaluations were stopped at a limit of late.
 	ReasonStoppedAtLimit = "StoppedAtLimit"
 )
@@ -214,13 +220,13 @@ const (
 	// remediation with the value "paused".
 	// On: any object, Namespace. By: its owner.
 	AnnotationRemediation = "evenkeel.dev/remediation"
-	// AnnotationAuthor on a ClusterRegoPolicy or a RegoTemplate names the user who last changed
-	// its spec. Admission sets it; what a request itself says is replaced.
-	// On: ClusterRegoPolicy, RegoTemplate. By: admission.
+	// AnnotationAuthor on a policy, a template or a strategy names the user who last changed its spec.
+	// Admission sets it; what a request itself says is replaced.
+	// On: ClusterRegoPolicy, RegoTemplate, RemediationStrategy. By: admission.
 	AnnotationAuthor = "evenkeel.dev/author"
-	// AnnotationAuthors on a ClusterRegoPolicy or a RegoTemplate names all users who have
-	// changed its spec since it was made. Admission sets it; what a request itself says is replaced.
-	// On: ClusterRegoPolicy, RegoTemplate. By: admission.
+	// AnnotationAuthors on a policy, a template or a strategy names all users who have changed its spec since
+	// it was made. Admission sets it; what a request itself says is replaced.
+	// On: ClusterRegoPolicy, RegoTemplate, RemediationStrategy. By: admission.
 	AnnotationAuthors = "evenkeel.dev/authors"
 	// AnnotationSeal of a Remediation or a RemediationSlice proves that the manager
 	// has made it: a message authentication code over what never changes of it.

@@ -66,15 +66,34 @@ func (s *RegoPolicySpec) EffectiveFailurePolicy() FailurePolicy {
 	return FailurePolicyIgnore
 }
 
+// SetDefaults resolves what is absent. What strategyRef stands for isn't: that the
+// RemediationStrategy says, and no default takes its place.
+func (r *PolicyRemediation) SetDefaults() {
+	if r.StrategyRef == nil {
+		r.RolloutStrategy.SetDefaults()
+		return
+	}
+	r.setOwnDefaults()
+}
+
 // SetDefaults resolves what is absent. A plan is made with all of it, so that it needs
 // no default later. Lists are changed in place: copy what others read first.
-func (r *RemediationStrategy) SetDefaults() {
-	if r.Mode == "" {
-		r.Mode = RemediationDisabled
-	}
+func (r *RolloutStrategy) SetDefaults() {
+	r.setOwnDefaults()
+	r.RemediationStrategySpec.SetDefaults()
+}
+
+// setOwnDefaults resolves what a policy says itself, whoever says the rest.
+func (r *RolloutStrategy) setOwnDefaults() {
+	setDefault(&r.Mode, RemediationDisabled)
 	if len(r.AllowedActions) == 0 {
 		r.AllowedActions = []ActionType{ActionPatch}
 	}
+}
+
+// SetDefaults resolves what is absent. Lists are changed in place: copy what others read
+// first.
+func (r *RemediationStrategySpec) SetDefaults() {
 	if r.Canary.Size == nil {
 		one := intstr.FromInt32(1)
 		r.Canary.Size = &one
@@ -96,14 +115,14 @@ func (r *RemediationStrategy) SetDefaults() {
 }
 
 // EffectiveSoak is soak, or its default.
-func (r *RemediationStrategy) EffectiveSoak() time.Duration {
+func (r *RemediationStrategySpec) EffectiveSoak() time.Duration {
 	if r.Soak != nil {
 		return r.Soak.Duration
 	}
 	return DefaultSoak
 }
 
-func (r *RemediationStrategy) setPolicyDefaults() {
+func (r *RemediationStrategySpec) setPolicyDefaults() {
 	setDefault(&r.OnFailure, FailureRollback)
 	setDefault(&r.RollbackScope, RollbackWave)
 	setDefault(&r.ManagedObjects, ManagedNotify)

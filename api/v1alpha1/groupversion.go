@@ -14,6 +14,7 @@ func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
 		&ClusterRegoPolicy{}, &ClusterRegoPolicyList{},
 		&RegoTemplate{}, &RegoTemplateList{},
+		&RemediationStrategy{}, &RemediationStrategyList{},
 		&Remediation{}, &RemediationList{},
 		&RemediationSlice{}, &RemediationSliceList{},
 		&RemediationBreaker{}, &RemediationBreakerList{},

@@ -52,3 +52,8 @@ func (a *RemediationApproval) Observed() (generation *int64, conditions *[]metav
 func (b *RemediationBreaker) Observed() (generation *int64, conditions *[]metav1.Condition) {
 	return &b.Status.ObservedGeneration, &b.Status.Conditions
 }
+
+// Observed is where the status keeps the generation that it speaks of, and its conditions.
+func (s *RemediationStrategy) Observed() (generation *int64, conditions *[]metav1.Condition) {
+	return &s.Status.ObservedGeneration, &s.Status.Conditions
+}

@@ -171,7 +171,7 @@ type RegoPolicySpec struct {
 	Admission Admission `json:"admission,omitempty,omitzero"`
 	// remediation says whether and how violations are put right.
 	// +optional
-	Remediation RemediationStrategy `json:"remediation,omitempty,omitzero"`
+	Remediation PolicyRemediation `json:"remediation,omitempty,omitzero"`
 }
 
 // MainModule is the file name of a policy's main module that gives none.

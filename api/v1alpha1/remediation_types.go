@@ -167,7 +167,11 @@ type RemediationPlan struct {
 	// strategy is the policy's strategy, frozen when the plan was made, within what the
 	// cluster's administrator allows.
 	// +required
-	Strategy RemediationStrategy `json:"strategy"`
+	Strategy RolloutStrategy `json:"strategy"`
+	// strategyRef is the RemediationStrategy that strategy was taken from, as it stood
+	// then; absent where the policy says it itself.
+	// +optional
+	StrategyRef *PlannedStrategy `json:"strategyRef,omitempty"`
 	// limits are what the administrator's flags have changed of what the policy asks for.
 	// +optional
 	// +listType=atomic

@@ -47,9 +47,29 @@ func (m RemediationMode) Runs() bool {
 	return m == RemediationAutomatic || m == RemediationManual
 }
 
-// RemediationStrategy says whether and how violations are put right.
-// +kubebuilder:validation:XValidation:rule="!has(self.waves) || self.waves.size() == 0 || self.waves[self.waves.size()-1] == '100%'",message="waves must end with \"100%\": otherwise some targets are in no wave"
-type RemediationStrategy struct {
+// PolicyRemediation says whether and how violations of a policy are put right: how, either
+// here or in the RemediationStrategy that strategyRef names.
+// +kubebuilder:validation:XValidation:rule="!has(self.strategyRef) || !(has(self.canary) || has(self.waves) || has(self.stages) || has(self.maxInFlight) || has(self.soak) || has(self.progressDeadline) || has(self.retryLimit) || has(self.budget) || has(self.windows) || has(self.analysis) || has(self.health) || has(self.approval) || has(self.onFailure) || has(self.rollbackScope) || has(self.managedObjects) || has(self.escalation) || has(self.history) || has(self.breaker))",message="strategyRef and a strategy of the policy's own exclude each other: beside strategyRef only mode and allowedActions may be set, so that what the RemediationStrategy says is all that holds"
+type PolicyRemediation struct {
+	RolloutStrategy `json:",inline"`
+	// strategyRef names the RemediationStrategy that says how violations are put right.
+	// While there is none of that name, the policy gates and scans, and nothing is
+	// remediated. Beside it only mode and allowedActions may be set.
+	// +optional
+	StrategyRef *StrategyReference `json:"strategyRef,omitempty"`
+}
+
+// StrategyReference names a RemediationStrategy.
+type StrategyReference struct {
+	// name is the RemediationStrategy's name.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
+
+// RolloutStrategy says whether and how violations are put right.
+type RolloutStrategy struct {
 	// mode says how far remediation goes by itself. Default: Disabled.
 	// +optional
 	Mode RemediationMode `json:"mode,omitempty"`
@@ -57,7 +77,13 @@ type RemediationStrategy struct {
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=8
-	AllowedActions []ActionType `json:"allowedActions,omitempty"`
+	AllowedActions          []ActionType `json:"allowedActions,omitempty"`
+	RemediationStrategySpec `json:",inline"`
+}
+
+// RemediationStrategySpec says how violations are put right.
+// +kubebuilder:validation:XValidation:rule="!has(self.waves) || self.waves.size() == 0 || self.waves[self.waves.size()-1] == '100%'",message="waves must end with \"100%\": otherwise some targets are in no wave"
+type RemediationStrategySpec struct {
 	// canary is the first, smallest step.
 	// +optional
 	Canary CanaryStrategy `json:"canary,omitempty,omitzero"`

@@ -47,14 +47,15 @@ func (d *demo) buildPolicy(ctx context.Context, dir string, change func(*v1alpha
 }
 
 // demoStrategy is as careful as the default, in a hurry.
-func demoStrategy(mode v1alpha1.RemediationMode) v1alpha1.RemediationStrategy {
-	strategy := v1alpha1.RemediationStrategy{
-		Mode:             mode,
-		Canary:           v1alpha1.CanaryStrategy{Size: ptr.To(intstr.FromInt32(1)), Soak: &metav1.Duration{Duration: canarySoak}},
-		Waves:            []intstr.IntOrString{intstr.FromString("5%"), intstr.FromString("25%"), intstr.FromString("100%")},
-		MaxInFlight:      25,
-		Soak:             &metav1.Duration{Duration: waveSoak},
-		ProgressDeadline: metav1.Duration{Duration: progressDeadline},
+func demoStrategy(mode v1alpha1.RemediationMode) v1alpha1.RolloutStrategy {
+	strategy := v1alpha1.RolloutStrategy{
+		Mode: mode, RemediationStrategySpec: v1alpha1.RemediationStrategySpec{
+			Canary:           v1alpha1.CanaryStrategy{Size: ptr.To(intstr.FromInt32(1)), Soak: &metav1.Duration{Duration: canarySoak}},
+			Waves:            []intstr.IntOrString{intstr.FromString("5%"), intstr.FromString("25%"), intstr.FromString("100%")},
+			MaxInFlight:      25,
+			Soak:             &metav1.Duration{Duration: waveSoak},
+			ProgressDeadline: metav1.Duration{Duration: progressDeadline},
+		},
 	}
 	strategy.SetDefaults()
 	return strategy

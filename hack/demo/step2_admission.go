@@ -37,7 +37,7 @@ const (
 func (d *demo) judgeAdmission(ctx context.Context) error {
 	name, file, err := d.buildPolicy(ctx, fleetPolicyDir, func(p *v1alpha1.ClusterRegoPolicy) {
 		p.Spec.Admission.Exempt.Groups = []string{breakGlass}
-		p.Spec.Remediation = demoStrategy(v1alpha1.RemediationDisabled) // switched on in step 3
+		p.Spec.Remediation.RolloutStrategy = demoStrategy(v1alpha1.RemediationDisabled) // switched on in step 3
 	})
 	if err != nil {
 		return err

@@ -63,9 +63,10 @@ func WithTemplate(pol *v1alpha1.ClusterRegoPolicy, t *v1alpha1.RegoTemplate) *v1
 	return read
 }
 
-// Of is the record of a policy. That of its template counts too: see WithTemplate.
-func Of(pol *v1alpha1.ClusterRegoPolicy) Record {
-	return Read(pol.Annotations, pol.Labels, pol.Generation)
+// Of is the record of a policy, or of another object whose authors admission records. Of a
+// policy, that of its template counts too: see WithTemplate.
+func Of(obj metav1.Object) Record {
+	return Read(obj.GetAnnotations(), obj.GetLabels(), obj.GetGeneration())
 }
 
 func stated(annotations map[string]string, generation int64) Record {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/authors"
 )
@@ -29,16 +31,25 @@ type Refusal struct {
 	Message string
 }
 
+// Asked is what a plan was made by, as it is now.
+type Asked struct {
+	// Policy is with the strategy that it follows now; nil when it is gone.
+	Policy *v1alpha1.ClusterRegoPolicy
+	// Strategy is the RemediationStrategy of the plan's; nil when it is gone, or the plan
+	// was made by none.
+	Strategy *v1alpha1.RemediationStrategy
+}
+
 // Refuse judges an answer to a plan, at admission and again when it is taken.
-// plan is nil when there is none of that name, pol when the policy is gone.
-func Refuse(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by Approvers) Refusal {
+// plan is nil when there is none of that name.
+func Refuse(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, of Asked, by Approvers) Refusal {
 	if r := refuseForm(a, plan); r != (Refusal{}) {
 		return r
 	}
 	if r := refuseTime(a, plan); r != (Refusal{}) {
 		return r
 	}
-	return refuseApprover(a, plan, pol, by)
+	return refuseApprover(a, plan, of, by)
 }
 
 // refuseForm judges what the answer says, and of which plan.
@@ -86,7 +97,8 @@ func ending(state v1alpha1.DesiredState) bool {
 }
 
 // refuseApprover judges who answers. A no is anybody's right who may answer.
-func refuseApprover(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by Approvers) Refusal {
+func refuseApprover(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, of Asked, by Approvers) Refusal {
+	pol := of.Policy
 	if a.Spec.Approver == "" {
 		return Refusal{v1alpha1.ReasonApproverUnknown, "spec.approver", "admission hasn't recorded who answers: delete this answer and give it anew"}
 	}
@@ -94,10 +106,17 @@ func refuseApprover(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation,
 		return Refusal{v1alpha1.ReasonNotAwaited, "spec.remediationRef.name", fmt.Sprintf("policy %s of Remediation %s is gone: nothing is to be approved",
 			plan.Spec.Plan.Policy.Name, plan.Name)}
 	}
+	if made := plan.Spec.Plan.StrategyRef; made != nil && (of.Strategy == nil || string(of.Strategy.UID) != made.UID) {
+		return Refusal{v1alpha1.ReasonNotAwaited, "spec.remediationRef.name", fmt.Sprintf("RemediationStrategy %s, by which Remediation %s was made, is gone: nothing is to be approved",
+			made.Name, plan.Name)}
+	}
 	if a.Spec.Decision == v1alpha1.DecisionReject || !asksDistinct(plan, pol, by) {
 		return Refusal{}
 	}
-	return refuseAuthor(a.Spec.Approver, plan, pol, by)
+	if refused := refuseAuthor(a.Spec.Approver, plan, pol, by); refused != (Refusal{}) || of.Strategy == nil {
+		return refused
+	}
+	return refuseStrategyAuthor(a.Spec.Approver, plan, of.Strategy, by)
 }
 
 // asksDistinct says whether no author may approve.
@@ -132,6 +151,23 @@ func refuseAuthor(approver string, plan *v1alpha1.Remediation, pol *v1alpha1.Clu
 		return Refusal{}
 	}
 	return Refusal{v1alpha1.ReasonAuthorUnknown, "spec.approver", why}
+}
+
+// refuseStrategyAuthor refuses all who have ever changed the spec of the RemediationStrategy
+// that a plan was made by: how careful the rollout is, they have said.
+func refuseStrategyAuthor(approver string, plan *v1alpha1.Remediation, s *v1alpha1.RemediationStrategy, by Approvers) Refusal {
+	wrote, made := authors.Of(s), plan.Spec.Plan.StrategyRef
+	switch {
+	case approver == made.Author || slices.Contains(made.Authors, approver) || wrote.Wrote(approver):
+		return Refusal{v1alpha1.ReasonNotDistinct, "spec.approver", fmt.Sprintf(
+			"%s has written RemediationStrategy %s, by which the plan was made, or changed it since it was made, and %s: ask another person",
+			approver, s.Name, whoAsks(by))}
+	case wrote.More || wrote.Source || made.Author == "":
+		return Refusal{v1alpha1.ReasonAuthorUnknown, "spec.approver", fmt.Sprintf(
+			"not all who have written RemediationStrategy %s are recorded (annotation %s), and %s: somebody who answers for all of it deletes the strategy and makes it anew by a request that admission sees; a new plan follows",
+			s.Name, v1alpha1.AnnotationAuthors, whoAsks(by))}
+	}
+	return Refusal{}
 }
 
 // sourcesReviewed says whether the administrator's word for the repositories counts:
@@ -174,12 +210,12 @@ func Taken(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) bool {
 	return taken != nil && taken.ApprovalRef == v1alpha1.RefTo(a)
 }
 
-// Author is the user who last changed a policy's spec, or empty when that isn't
-// known. Of a policy from a repository it isn't: the manager has written it, and
+// Author is the user who last changed the spec of a policy or a strategy, or empty when that isn't
+// known. Of one from a repository it isn't: the manager has written it, and
 // whoever committed it may be anybody, the approver too.
-func Author(pol *v1alpha1.ClusterRegoPolicy) string {
-	author := pol.Annotations[v1alpha1.AnnotationAuthor]
-	if wrote := authors.Of(pol); wrote.Source || !wrote.Wrote(author) {
+func Author(obj metav1.Object) string {
+	author := obj.GetAnnotations()[v1alpha1.AnnotationAuthor]
+	if wrote := authors.Of(obj); wrote.Source || !wrote.Wrote(author) {
 		return ""
 	}
 	return author

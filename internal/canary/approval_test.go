@@ -13,10 +13,11 @@ import (
 func TestRefuse(t *testing.T) {
 	made := metav1.NewTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	type subject struct {
-		answer *v1alpha1.RemediationApproval
-		plan   *v1alpha1.Remediation
-		policy *v1alpha1.ClusterRegoPolicy
-		by     Approvers
+		answer   *v1alpha1.RemediationApproval
+		plan     *v1alpha1.Remediation
+		policy   *v1alpha1.ClusterRegoPolicy
+		strategy *v1alpha1.RemediationStrategy
+		by       Approvers
 	}
 	recorded := func(text string) func(*subject) {
 		return func(s *subject) { s.policy.Annotations[v1alpha1.AnnotationAuthors], s.policy.Generation = text, 3 }
@@ -26,6 +27,11 @@ func TestRefuse(t *testing.T) {
 		return func(s *subject) { s.by = by }
 	}
 	distinct := func(s *subject) { s.plan.Spec.Plan.Strategy.Approval.RequireDistinctApprover = true }
+	// shared makes the plan one by a strategy that sue has written.
+	shared := func(s *subject) {
+		s.plan.Spec.Plan.StrategyRef = &v1alpha1.PlannedStrategy{Name: "careful", UID: "strategy", Generation: 1, Author: "sue", Authors: []string{"sue"}}
+		s.strategy = &v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: "careful", UID: "strategy", Annotations: map[string]string{v1alpha1.AnnotationAuthor: "sue"}}}
+	}
 	by := func(user string) func(*subject) {
 		return func(s *subject) { s.answer.Spec.Approver = user }
 	}
@@ -153,6 +159,41 @@ func TestRefuse(t *testing.T) {
 			reason: "the label of a source is anybody's to set",
 			change: []func(*subject){fromSource, by("ann"), administrator(Approvers{Distinct: true, SourcesReviewed: true})},
 			want:   v1alpha1.ReasonNotDistinct},
+		"the author of the strategy may approve where nothing else is asked for": {change: []func(*subject){shared, by("sue")}},
+		"the author of the strategy that the plan was made by may not where another is required": {
+			reason: "how careful the rollout is, she has said",
+			change: []func(*subject){shared, distinct, by("sue")},
+			want:   v1alpha1.ReasonNotDistinct, says: "sue has written RemediationStrategy careful"},
+		"nor where the administrator asks for another": {
+			change: []func(*subject){shared, by("sue"), administrator(Approvers{Distinct: true})},
+			want:   v1alpha1.ReasonNotDistinct, says: "--remediation-require-distinct-approver"},
+		"nor whoever had changed the strategy before": {
+			change: []func(*subject){shared, distinct, func(s *subject) { s.plan.Spec.Plan.StrategyRef.Authors = []string{"bob", "sue"} }},
+			want:   v1alpha1.ReasonNotDistinct, says: "bob has written RemediationStrategy careful"},
+		"nor whoever has changed it since": {
+			change: []func(*subject){shared, distinct, func(s *subject) {
+				s.strategy.Annotations[v1alpha1.AnnotationAuthors], s.strategy.Generation = `{"users":["sue","bob"],"generation":2}`, 2
+			}},
+			want: v1alpha1.ReasonNotDistinct, says: "bob has written RemediationStrategy careful"},
+		"somebody who has written neither may": {change: []func(*subject){shared, distinct}},
+		"a strategy's author who isn't recorded could be anybody": {
+			reason: "it was written while admission was away",
+			change: []func(*subject){shared, distinct, func(s *subject) { s.strategy.Annotations = nil }},
+			want:   v1alpha1.ReasonAuthorUnknown, says: "not all who have written RemediationStrategy careful are recorded"},
+		"one who wasn't recorded in the plan could be, too": {
+			change: []func(*subject){shared, distinct, func(s *subject) { s.plan.Spec.Plan.StrategyRef.Author = "" }},
+			want:   v1alpha1.ReasonAuthorUnknown},
+		"a plan of a deleted strategy awaits nobody": {
+			change: []func(*subject){shared, func(s *subject) { s.strategy = nil }},
+			want:   v1alpha1.ReasonNotAwaited, says: "RemediationStrategy careful, by which Remediation p-1 was made, is gone"},
+		"a plan of another strategy of the name awaits nobody": {
+			reason: "to make it anew must not make its authors forgotten",
+			change: []func(*subject){shared, distinct, func(s *subject) { s.strategy.UID = "newer" }},
+			want:   v1alpha1.ReasonNotAwaited, says: "is gone"},
+		"what the strategy requires now holds for a plan made before": {
+			reason: "whoever asks reads the policy with the strategy that it follows now",
+			change: []func(*subject){shared, by("sue"), func(s *subject) { s.policy.Spec.Remediation.Approval.RequireDistinctApprover = true }},
+			want:   v1alpha1.ReasonNotDistinct},
 		"an author's name that is too long to compare could be anybody": {
 			change: []func(*subject){distinct, func(s *subject) { s.policy.Annotations[v1alpha1.AnnotationAuthor] = strings.Repeat("n", 254) }},
 			want:   v1alpha1.ReasonAuthorUnknown},
@@ -164,13 +205,13 @@ func TestRefuse(t *testing.T) {
 					Spec: v1alpha1.RemediationApprovalSpec{RemediationRef: v1alpha1.BoundReference{Name: "p-1", UID: "plan"}, Policy: "p", Decision: v1alpha1.DecisionApprove, Approver: "bob"}},
 				plan: &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "p-1", UID: "plan", CreationTimestamp: made},
 					Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Hash: "hash", Policy: v1alpha1.PlannedPolicy{Name: "p", UID: "policy", Author: "ann"},
-						Strategy: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationManual}}}},
+						Strategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationManual}}}},
 				policy: &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "policy", Annotations: map[string]string{v1alpha1.AnnotationAuthor: "ann"}}},
 			}
 			for _, change := range tc.change {
 				change(s)
 			}
-			got := Refuse(s.answer, s.plan, s.policy, s.by)
+			got := Refuse(s.answer, s.plan, Asked{Policy: s.policy, Strategy: s.strategy}, s.by)
 			if got.Reason != tc.want || !strings.Contains(got.Message, tc.says) || (got.Field == "") != (tc.want == "") {
 				t.Errorf("%s: got %+v, want %q with %q", tc.reason, got, tc.want, tc.says)
 			}

@@ -168,7 +168,7 @@ func TestValidateNamesWhatIsWrongWithAnObjective(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := v1alpha1.RemediationStrategy{Breaker: v1alpha1.BreakerStrategy{SLO: &tc.slo}}
+			s := v1alpha1.RolloutStrategy{RemediationStrategySpec: v1alpha1.RemediationStrategySpec{Breaker: v1alpha1.BreakerStrategy{SLO: &tc.slo}}}
 			s.SetDefaults()
 			s.Breaker.SLO = &tc.slo
 			if diff := cmp.Diff(tc.want, texts(canary.Validate(&s))); diff != "" {

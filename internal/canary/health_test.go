@@ -56,8 +56,8 @@ func status(key string, value any) map[string]any {
 }
 
 func TestHealthRulesAreChecked(t *testing.T) {
-	with := func(rules ...v1alpha1.HealthRule) *v1alpha1.RemediationStrategy {
-		s := &v1alpha1.RemediationStrategy{Health: &v1alpha1.HealthStrategy{Rules: rules}}
+	with := func(rules ...v1alpha1.HealthRule) *v1alpha1.RolloutStrategy {
+		s := &v1alpha1.RolloutStrategy{RemediationStrategySpec: v1alpha1.RemediationStrategySpec{Health: &v1alpha1.HealthStrategy{Rules: rules}}}
 		s.SetDefaults()
 		return s
 	}
@@ -69,7 +69,7 @@ func TestHealthRulesAreChecked(t *testing.T) {
 	wrongWord.Health.Unknown = "Perhaps"
 	cases := map[string]struct {
 		reason   string
-		strategy *v1alpha1.RemediationStrategy
+		strategy *v1alpha1.RolloutStrategy
 		want     []string
 	}{
 		"A comparison is right": {reason: "true or false of the object", strategy: with(v1alpha1.HealthRule{Kind: "Widget", Current: "object.status.?phase.orValue('') == 'Running' && object.status.all(k, k != '')"})},
@@ -112,7 +112,7 @@ func TestKnownHealthRules(t *testing.T) {
 			t.Errorf("%s has two rules", key)
 		}
 		seen[key] = true
-		s := &v1alpha1.RemediationStrategy{Health: &v1alpha1.HealthStrategy{Rules: []v1alpha1.HealthRule{rule}}}
+		s := &v1alpha1.RolloutStrategy{RemediationStrategySpec: v1alpha1.RemediationStrategySpec{Health: &v1alpha1.HealthStrategy{Rules: []v1alpha1.HealthRule{rule}}}}
 		s.SetDefaults()
 		if problems := canary.Validate(s); len(problems) > 0 {
 			t.Errorf("the rule for %s: %v", key, problems)

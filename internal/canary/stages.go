@@ -25,7 +25,7 @@ type Labelled struct {
 
 // Stages places the targets of a rollout by their labels.
 type Stages struct {
-	strategy  *v1alpha1.RemediationStrategy
+	strategy  *v1alpha1.RolloutStrategy
 	selectors []selector
 	canary    selector
 }
@@ -42,7 +42,7 @@ func (s selector) chooses(t Labelled) bool {
 
 // ReadStages reads a strategy's stages and its canary's selector. It fails when a
 // selector can't be read.
-func ReadStages(s *v1alpha1.RemediationStrategy) (*Stages, error) {
+func ReadStages(s *v1alpha1.RolloutStrategy) (*Stages, error) {
 	read := &Stages{strategy: s}
 	for i, stage := range s.Stages {
 		chooses, err := readSelector(stage.Selector)

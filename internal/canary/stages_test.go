@@ -14,7 +14,7 @@ import (
 
 // staged has the stages staging and prod, by the namespace's label env, a stage
 // of batch jobs by the target's label, and a canary drawn from staging.
-func staged(size any, waves ...any) *v1alpha1.RemediationStrategy {
+func staged(size any, waves ...any) *v1alpha1.RolloutStrategy {
 	s := strategy(size, waves...)
 	s.Stages = []v1alpha1.RolloutStage{stage("staging", "staging"),
 		{Name: "batch", Selector: v1alpha1.TargetSelector{ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kind": "batch"}}}},
@@ -29,7 +29,7 @@ func TestStages(t *testing.T) {
 	in := func(env string, own map[string]string) canary.Labelled {
 		return canary.Labelled{Own: own, Namespaced: true, Namespace: map[string]string{"env": env}}
 	}
-	without := func(key string) *v1alpha1.RemediationStrategy {
+	without := func(key string) *v1alpha1.RolloutStrategy {
 		s := strategy(nil)
 		s.Stages = []v1alpha1.RolloutStage{{Name: "rest", Selector: v1alpha1.TargetSelector{NamespaceSelector: &metav1.LabelSelector{
 			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: metav1.LabelSelectorOpDoesNotExist}}}}}}
@@ -37,7 +37,7 @@ func TestStages(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason   string
-		strategy *v1alpha1.RemediationStrategy
+		strategy *v1alpha1.RolloutStrategy
 		target   canary.Labelled
 		stage    string
 		canary   bool
@@ -77,7 +77,7 @@ func TestReadStagesRefusesSelectorsThatCantBeRead(t *testing.T) {
 	inStage, inCanary := strategy(nil), strategy(nil)
 	inStage.Stages = []v1alpha1.RolloutStage{stage("a", "a"), {Name: "b", Selector: v1alpha1.TargetSelector{NamespaceSelector: bad}}}
 	inCanary.Canary.Selector = &v1alpha1.TargetSelector{ObjectSelector: bad}
-	for want, s := range map[string]*v1alpha1.RemediationStrategy{"stages[1].selector.namespaceSelector": inStage, "canary.selector.objectSelector": inCanary} {
+	for want, s := range map[string]*v1alpha1.RolloutStrategy{"stages[1].selector.namespaceSelector": inStage, "canary.selector.objectSelector": inCanary} {
 		if _, err := canary.ReadStages(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, got %v", want, err)
 		}
@@ -87,7 +87,7 @@ func TestReadStagesRefusesSelectorsThatCantBeRead(t *testing.T) {
 func TestLayout(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
-		strategy *v1alpha1.RemediationStrategy
+		strategy *v1alpha1.RolloutStrategy
 		counts   []int
 		canaries int
 		want     canary.Layout

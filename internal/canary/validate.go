@@ -35,7 +35,7 @@ const (
 // nothing when a rollout can be made from it. It is the one judge of strategies,
 // for admission and for policies in files, and leaves nothing to the API's
 // schema. A field left at its zero value stands for its default and is right.
-func Validate(s *v1alpha1.RemediationStrategy) []Problem {
+func Validate(s *v1alpha1.RolloutStrategy) []Problem {
 	if s == nil {
 		return nil
 	}

@@ -15,29 +15,29 @@ import (
 )
 
 func TestValidate(t *testing.T) {
-	with := func(change func(*v1alpha1.RemediationStrategy)) *v1alpha1.RemediationStrategy {
+	with := func(change func(*v1alpha1.RolloutStrategy)) *v1alpha1.RolloutStrategy {
 		s := strategy(1, "5%", "100%")
 		s.SetDefaults()
 		change(s)
 		return s
 	}
-	waves := func(w ...any) func(*v1alpha1.RemediationStrategy) {
-		return func(s *v1alpha1.RemediationStrategy) { s.Waves = strategy(nil, w...).Waves }
+	waves := func(w ...any) func(*v1alpha1.RolloutStrategy) {
+		return func(s *v1alpha1.RolloutStrategy) { s.Waves = strategy(nil, w...).Waves }
 	}
-	stages := func(list ...v1alpha1.RolloutStage) func(*v1alpha1.RemediationStrategy) {
-		return func(s *v1alpha1.RemediationStrategy) { s.Stages = list }
+	stages := func(list ...v1alpha1.RolloutStage) func(*v1alpha1.RolloutStrategy) {
+		return func(s *v1alpha1.RolloutStrategy) { s.Stages = list }
 	}
 	cases := map[string]struct {
-		strategy *v1alpha1.RemediationStrategy
+		strategy *v1alpha1.RolloutStrategy
 		want     []string // each problem begins so, in order; below spec.remediation
 	}{
 		"No strategy has no problem":     {strategy: nil},
-		"An unset strategy is right":     {strategy: &v1alpha1.RemediationStrategy{}},
-		"A default strategy is right":    {strategy: with(func(*v1alpha1.RemediationStrategy) {})},
+		"An unset strategy is right":     {strategy: &v1alpha1.RolloutStrategy{}},
+		"A default strategy is right":    {strategy: with(func(*v1alpha1.RolloutStrategy) {})},
 		"Counts and percentages may mix": {strategy: with(waves(5, "2%", 10, "100%"))},
 		"An equal wave doesn't fall":     {strategy: with(waves("5%", "5%", "100%"))},
 		"A canary must have a target": {
-			strategy: with(func(s *v1alpha1.RemediationStrategy) { s.Canary = strategy(0).Canary }),
+			strategy: with(func(s *v1alpha1.RolloutStrategy) { s.Canary = strategy(0).Canary }),
 			want:     []string{"canary.size: 0: a count must be at least 1"},
 		},
 		"A share is a count or a percentage": {
@@ -61,13 +61,13 @@ func TestValidate(t *testing.T) {
 			want:     []string{`waves[1]: "1000%": must be a count`, `waves[1]: 1000%: the last wave must be "100%"`},
 		},
 		"Waves are few": {
-			strategy: with(func(s *v1alpha1.RemediationStrategy) {
+			strategy: with(func(s *v1alpha1.RolloutStrategy) {
 				s.Waves = slices.Repeat([]intstr.IntOrString{intstr.FromString("100%")}, 21)
 			}),
 			want: []string{"waves: 21 are listed: list at most 20"},
 		},
 		"Durations aren't negative": {
-			strategy: with(func(s *v1alpha1.RemediationStrategy) {
+			strategy: with(func(s *v1alpha1.RolloutStrategy) {
 				below := metav1.Duration{Duration: -time.Second}
 				s.Canary.Soak, s.Soak, s.ProgressDeadline = &below, &below, below
 				s.Approval.Timeout, s.Escalation.Deadline, s.History.MaxAge = below, below, below
@@ -85,7 +85,7 @@ func TestValidate(t *testing.T) {
 			},
 		},
 		"Numbers keep to their ranges": {
-			strategy: with(func(s *v1alpha1.RemediationStrategy) {
+			strategy: with(func(s *v1alpha1.RolloutStrategy) {
 				retries := int32(21)
 				s.MaxInFlight, s.RetryLimit, s.History.Limit = 101, &retries, 101
 				s.Breaker.ConsecutiveFailures, s.Breaker.FailurePercent, s.Breaker.MinSamples = -1, 101, -5
@@ -102,7 +102,7 @@ func TestValidate(t *testing.T) {
 			},
 		},
 		"Words are known ones": {
-			strategy: with(func(s *v1alpha1.RemediationStrategy) {
+			strategy: with(func(s *v1alpha1.RolloutStrategy) {
 				s.Mode, s.AllowedActions = "Auto", []v1alpha1.ActionType{v1alpha1.ActionPatch, "Reboot"}
 				s.OnFailure, s.RollbackScope, s.ManagedObjects = "Ignore", "Canary", "Always"
 			}),
@@ -137,16 +137,16 @@ func TestValidate(t *testing.T) {
 			want:     []string{"stages: 9 are listed: list at most 8"},
 		},
 		"A canary is chosen by a selector that can be read": {
-			strategy: with(func(s *v1alpha1.RemediationStrategy) {
+			strategy: with(func(s *v1alpha1.RolloutStrategy) {
 				s.Canary.Selector = &v1alpha1.TargetSelector{ObjectSelector: &metav1.LabelSelector{
 					MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "tier", Operator: "Near"}}}}
 			}),
 			want: []string{`canary.selector.objectSelector: "Near" is not a valid label selector operator`},
 		},
 
-		"A budget is right": {strategy: with(func(s *v1alpha1.RemediationStrategy) { s.Budget = budget("10%", 2) })},
+		"A budget is right": {strategy: with(func(s *v1alpha1.RolloutStrategy) { s.Budget = budget("10%", 2) })},
 		"A budget of nothing would stop everything": {
-			strategy: with(func(s *v1alpha1.RemediationStrategy) {
+			strategy: with(func(s *v1alpha1.RolloutStrategy) {
 				none := int32(0)
 				s.Budget = budget("0%", -1)
 				s.Budget.MaxTargets = &none
@@ -158,7 +158,7 @@ func TestValidate(t *testing.T) {
 			},
 		},
 		"Windows can be read": {
-			strategy: with(func(s *v1alpha1.RemediationStrategy) {
+			strategy: with(func(s *v1alpha1.RolloutStrategy) {
 				s.Windows = []v1alpha1.MaintenanceWindow{window("0 22 * * *", time.Hour, "Europe/Berlin"), window("0 25 * * *", time.Second, "Mars/Base")}
 			}),
 			want: []string{
@@ -168,11 +168,11 @@ func TestValidate(t *testing.T) {
 			},
 		},
 		"An analysis asks something": {
-			strategy: with(func(s *v1alpha1.RemediationStrategy) { s.Analysis = &v1alpha1.AnalysisStrategy{} }),
+			strategy: with(func(s *v1alpha1.RolloutStrategy) { s.Analysis = &v1alpha1.AnalysisStrategy{} }),
 			want:     []string{"analysis.metrics: it is empty: name at least one metric"},
 		},
 		"Metrics can be asked and judged": {
-			strategy: with(func(s *v1alpha1.RemediationStrategy) {
+			strategy: with(func(s *v1alpha1.RolloutStrategy) {
 				s.Analysis = &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{
 					{Name: "errors", Query: "sum(rate(errors_total[5m])", SuccessCondition: "sampel < 1.0"}}}
 			}),
@@ -182,7 +182,7 @@ func TestValidate(t *testing.T) {
 			},
 		},
 		"Metrics are whole": {
-			strategy: with(func(s *v1alpha1.RemediationStrategy) {
+			strategy: with(func(s *v1alpha1.RolloutStrategy) {
 				good := v1alpha1.AnalysisMetric{Name: "errors", Query: "up", SuccessCondition: "sample < 1.0"}
 				bad := v1alpha1.AnalysisMetric{Name: "errors", Samples: 101, FailureLimit: -1, Interval: metav1.Duration{Duration: 2 * time.Hour}}
 				s.Analysis = &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{good, bad}}

@@ -17,7 +17,7 @@ import (
 var percentage = regexp.MustCompile(`^(100|[1-9][0-9]?)%$`)
 
 // defaultWaves are the waves of a strategy that names none, as
-// RemediationStrategy.SetDefaults fills them in.
+// RolloutStrategy.SetDefaults fills them in.
 func defaultWaves() []intstr.IntOrString {
 	return []intstr.IntOrString{intstr.FromString("5%"), intstr.FromString("25%"), intstr.FromString("100%")}
 }
@@ -75,7 +75,7 @@ func (s share) all() bool { return s.percent && s.value == 100 }
 //
 // It fails when a share can't be read or when the waves don't end with "100%",
 // which would leave targets in no wave.
-func Sizes(total int, s *v1alpha1.RemediationStrategy) ([]int32, error) {
+func Sizes(total int, s *v1alpha1.RolloutStrategy) ([]int32, error) {
 	if s == nil {
 		return nil, errors.New("remediation strategy is missing")
 	}
@@ -100,7 +100,7 @@ func Sizes(total int, s *v1alpha1.RemediationStrategy) ([]int32, error) {
 }
 
 // cumulative lists the shares mended after the canary and after each wave.
-func cumulative(s *v1alpha1.RemediationStrategy) ([]share, error) {
+func cumulative(s *v1alpha1.RolloutStrategy) ([]share, error) {
 	canary := intstr.FromInt32(1)
 	if s.Canary.Size != nil {
 		canary = *s.Canary.Size

@@ -13,8 +13,8 @@ import (
 )
 
 // strategy has the given canary and waves, written as in YAML: 1, "5%".
-func strategy(size any, waves ...any) *v1alpha1.RemediationStrategy {
-	s := &v1alpha1.RemediationStrategy{}
+func strategy(size any, waves ...any) *v1alpha1.RolloutStrategy {
+	s := &v1alpha1.RolloutStrategy{}
 	if size != nil {
 		v := shareOf(size)
 		s.Canary.Size = &v
@@ -36,7 +36,7 @@ func TestSizes(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
 		total    int
-		strategy *v1alpha1.RemediationStrategy
+		strategy *v1alpha1.RolloutStrategy
 		want     []int32
 	}{
 		"A wave that the canary covers is dropped": {
@@ -100,7 +100,7 @@ func TestSizes(t *testing.T) {
 func TestSizesRefuses(t *testing.T) {
 	cases := map[string]struct {
 		total    int
-		strategy *v1alpha1.RemediationStrategy
+		strategy *v1alpha1.RolloutStrategy
 		want     string
 	}{
 		"A missing strategy":               {total: 1, strategy: nil, want: "missing"},
@@ -124,7 +124,7 @@ func TestSizesRefuses(t *testing.T) {
 	}
 }
 
-func drawStrategy(t *rapid.T) *v1alpha1.RemediationStrategy {
+func drawStrategy(t *rapid.T) *v1alpha1.RolloutStrategy {
 	shares := rapid.Custom(func(t *rapid.T) any {
 		if rapid.Bool().Draw(t, "count") {
 			return rapid.IntRange(1, 400).Draw(t, "n")

@@ -59,7 +59,7 @@ func (in *Installation) entries(ctx context.Context) (have []entry, narrowed []s
 // their failure policies.
 func expected(list []v1alpha1.ClusterRegoPolicy) map[string]admissionregistrationv1.FailurePolicyType {
 	want := map[string]admissionregistrationv1.FailurePolicyType{}
-	for _, name := range []string{webhook.WebhookPolicies, webhook.WebhookTemplates, webhook.WebhookWaivers, webhook.WebhookApprovals,
+	for _, name := range []string{webhook.WebhookPolicies, webhook.WebhookTemplates, webhook.WebhookStrategies, webhook.WebhookStrategyAuthor, webhook.WebhookWaivers, webhook.WebhookApprovals,
 		webhook.WebhookAuthor, webhook.WebhookTemplateAuthor, webhook.WebhookApprover, webhook.WebhookBreakerRequests, webhook.WebhookPlanRequests} {
 		want[name] = admissionregistrationv1.Fail
 	}

@@ -31,7 +31,7 @@ func ago(d time.Duration) *metav1.MicroTime {
 func fleet(waves ...int32) display.Rollout {
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "no-privilege-1a2b3c4d", CreationTimestamp: metav1.NewTime(clock().Add(-5 * time.Minute))},
 		Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "no-privilege", Revision: "0123456789abcdef", Owner: "platform", RunbookURL: "https://runbooks.example/no-privilege"},
-			Waves: waves, Strategy: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationAutomatic}}}}
+			Waves: waves, Strategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic}}}}
 	var slice v1alpha1.RemediationSlice
 	for wave, n := range waves {
 		for range n {

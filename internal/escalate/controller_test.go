@@ -100,6 +100,7 @@ func (k *known) List(_ context.Context, list client.ObjectList, _ ...client.List
 		list.Items = slices.Clone(k.Remediations)
 	case *v1alpha1.ClusterRegoPolicyList:
 		list.Items = slices.Clone(k.Policies)
+	case *v1alpha1.RemediationStrategyList:
 	default:
 		return fmt.Errorf("%T isn't known", list)
 	}

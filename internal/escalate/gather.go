@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/strategy"
 )
 
 // listPage is the page size of the lists.
@@ -24,6 +25,10 @@ func gather(ctx context.Context, reader client.Reader) (State, error) {
 	if err := list(ctx, reader, policies); err != nil {
 		return State{}, err
 	}
+	strategies := &v1alpha1.RemediationStrategyList{}
+	if err := list(ctx, reader, strategies); err != nil {
+		return State{}, err
+	}
 	if err := list(ctx, reader, breakers); err != nil {
 		return State{}, err
 	}
@@ -31,7 +36,7 @@ func gather(ctx context.Context, reader client.Reader) (State, error) {
 		return State{}, err
 	}
 	for i := range policies.Items {
-		policies.Items[i].SetDefaults()
+		resolve(&policies.Items[i], strategies.Items)
 	}
 	// Of a plan or breaker without its spec nobody knows whose it is.
 	return State{
@@ -39,6 +44,20 @@ func gather(ctx context.Context, reader client.Reader) (State, error) {
 		Breakers:     slices.DeleteFunc(breakers.Items, func(cb v1alpha1.RemediationBreaker) bool { return v1alpha1.Malformed(&cb) != "" }),
 		Remediations: slices.DeleteFunc(plans.Items, func(rem v1alpha1.Remediation) bool { return v1alpha1.Malformed(&rem) != "" }),
 	}, nil
+}
+
+// resolve puts into a policy what it doesn't say itself. It keeps its mode, whether or not
+// its strategy is there: an alert mustn't end because somebody has deleted that.
+func resolve(p *v1alpha1.ClusterRegoPolicy, strategies []v1alpha1.RemediationStrategy) {
+	p.SetDefaults()
+	mode, named := p.Spec.Remediation.Mode, (*v1alpha1.RemediationStrategy)(nil)
+	for i := range strategies {
+		if strategies[i].Name == strategy.Named(p) {
+			named = &strategies[i]
+		}
+	}
+	strategy.Resolve(p, named)
+	p.Spec.Remediation.Mode = mode
 }
 
 // list reads all pages of a list into one.

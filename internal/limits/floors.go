@@ -104,7 +104,7 @@ func (f *Floors) Wave(total int) int {
 // Percentages are of total, the number of targets that the plan may write; while that
 // isn't known, 0, a count and a percentage can't be compared and stay as they are.
 // Waves aren't looked at: see Wave.
-func (f *Floors) Strategy(asked v1alpha1.RemediationStrategy, total int) (v1alpha1.RemediationStrategy, []v1alpha1.AppliedLimit) {
+func (f *Floors) Strategy(asked v1alpha1.RolloutStrategy, total int) (v1alpha1.RolloutStrategy, []v1alpha1.AppliedLimit) {
 	s, changed := f.Pace(asked, total)
 	if s.Mode = f.Mode(asked.Mode); s.Mode != asked.Mode {
 		changed = append([]v1alpha1.AppliedLimit{{Field: "mode", Asked: string(asked.Mode), Allowed: string(s.Mode), Flag: FlagMaxMode}}, changed...)
@@ -117,7 +117,7 @@ func (f *Floors) Strategy(asked v1alpha1.RemediationStrategy, total int) (v1alph
 
 // Pace is Strategy without its mode and its approval: what also holds for plans that
 // were made before the flags were set.
-func (f *Floors) Pace(s v1alpha1.RemediationStrategy, total int) (v1alpha1.RemediationStrategy, []v1alpha1.AppliedLimit) {
+func (f *Floors) Pace(s v1alpha1.RolloutStrategy, total int) (v1alpha1.RolloutStrategy, []v1alpha1.AppliedLimit) {
 	var changed []v1alpha1.AppliedLimit
 	note := func(field, asked, allowed, flag string) {
 		changed = append(changed, v1alpha1.AppliedLimit{Field: field, Asked: asked, Allowed: allowed, Flag: flag})

@@ -47,42 +47,42 @@ func TestFloorsAreValidated(t *testing.T) {
 }
 
 func TestStrategyWithinFloors(t *testing.T) {
-	strategy := func(change func(*v1alpha1.RemediationStrategy)) v1alpha1.RemediationStrategy {
-		s := v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationAutomatic, MaxInFlight: 10, Soak: &metav1.Duration{Duration: time.Minute}}
+	strategy := func(change func(*v1alpha1.RolloutStrategy)) v1alpha1.RolloutStrategy {
+		s := v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic, RemediationStrategySpec: v1alpha1.RemediationStrategySpec{MaxInFlight: 10, Soak: &metav1.Duration{Duration: time.Minute}}}
 		if change != nil {
 			change(&s)
 		}
 		return s
 	}
-	unavailable := func(text string) func(*v1alpha1.RemediationStrategy) {
-		return func(s *v1alpha1.RemediationStrategy) {
+	unavailable := func(text string) func(*v1alpha1.RolloutStrategy) {
+		return func(s *v1alpha1.RolloutStrategy) {
 			s.Budget = &v1alpha1.BudgetStrategy{MaxUnavailable: share(text)}
 		}
 	}
 	cases := map[string]struct {
 		reason string
 		floors Floors
-		asked  v1alpha1.RemediationStrategy
+		asked  v1alpha1.RolloutStrategy
 		total  int
-		want   v1alpha1.RemediationStrategy
+		want   v1alpha1.RolloutStrategy
 		says   []string
 	}{
 		"without flags a policy gets what it asks for": {asked: strategy(nil), want: strategy(nil), total: 10},
 		"Automatic becomes Manual where that is the most": {floors: Floors{MaxMode: "Manual"}, asked: strategy(nil), total: 10,
-			want: strategy(func(s *v1alpha1.RemediationStrategy) { s.Mode = "Manual" }),
+			want: strategy(func(s *v1alpha1.RolloutStrategy) { s.Mode = "Manual" }),
 			says: []string{"mode: the policy asks for Automatic, the administrator allows Manual (--remediation-max-mode)"}},
 		"a policy may do less": {floors: Floors{MaxMode: "Manual"}, total: 10,
-			asked: strategy(func(s *v1alpha1.RemediationStrategy) { s.Mode = "DryRun" }), want: strategy(func(s *v1alpha1.RemediationStrategy) { s.Mode = "DryRun" })},
+			asked: strategy(func(s *v1alpha1.RolloutStrategy) { s.Mode = "DryRun" }), want: strategy(func(s *v1alpha1.RolloutStrategy) { s.Mode = "DryRun" })},
 		"a person is needed who hasn't written the policy": {floors: Floors{MaxMode: "Manual", DistinctApprover: true}, asked: strategy(nil), total: 10,
 			reason: "it is asked for when the answer is judged, so that it is known who asks",
-			want:   strategy(func(s *v1alpha1.RemediationStrategy) { s.Mode = "Manual" }),
+			want:   strategy(func(s *v1alpha1.RolloutStrategy) { s.Mode = "Manual" }),
 			says:   []string{"mode: the policy asks for Automatic", "approval.requireDistinctApprover: the policy asks for false, the administrator allows true (--remediation-require-distinct-approver)"}},
 		"what is written at a time is capped": {floors: Floors{MaxInFlight: 3}, asked: strategy(nil), total: 10,
-			want: strategy(func(s *v1alpha1.RemediationStrategy) { s.MaxInFlight = 3 }),
+			want: strategy(func(s *v1alpha1.RolloutStrategy) { s.MaxInFlight = 3 }),
 			says: []string{"maxInFlight: the policy asks for 10, the administrator allows 3"}},
 		"the soak is as long as it must be, the canary's too": {floors: Floors{MinSoak: time.Hour}, total: 10,
-			asked: strategy(func(s *v1alpha1.RemediationStrategy) { s.Canary.Soak = &metav1.Duration{Duration: time.Second} }),
-			want: strategy(func(s *v1alpha1.RemediationStrategy) {
+			asked: strategy(func(s *v1alpha1.RolloutStrategy) { s.Canary.Soak = &metav1.Duration{Duration: time.Second} }),
+			want: strategy(func(s *v1alpha1.RolloutStrategy) {
 				s.Soak, s.Canary.Soak = &metav1.Duration{Duration: time.Hour}, &metav1.Duration{Duration: time.Hour}
 			}), says: []string{"soak: the policy asks for 1m0s, the administrator allows 1h0m0s", "canary.soak: the policy asks for 1s"}},
 		"a budget is set where there is none": {floors: Floors{MaxUnavailable: share("10%")}, asked: strategy(nil), total: 10,
@@ -116,9 +116,9 @@ func TestStrategyWithinFloors(t *testing.T) {
 	}
 }
 
-func drawStrategy(t *rapid.T) v1alpha1.RemediationStrategy {
-	s := v1alpha1.RemediationStrategy{Mode: rapid.SampledFrom(modes()).Draw(t, "mode"), MaxInFlight: rapid.Int32Range(1, 100).Draw(t, "maxInFlight"),
-		Soak: &metav1.Duration{Duration: time.Duration(rapid.IntRange(0, 9).Draw(t, "soak")) * time.Minute}}
+func drawStrategy(t *rapid.T) v1alpha1.RolloutStrategy {
+	s := v1alpha1.RolloutStrategy{Mode: rapid.SampledFrom(modes()).Draw(t, "mode"), RemediationStrategySpec: v1alpha1.RemediationStrategySpec{MaxInFlight: rapid.Int32Range(1, 100).Draw(t, "maxInFlight"),
+		Soak: &metav1.Duration{Duration: time.Duration(rapid.IntRange(0, 9).Draw(t, "soak")) * time.Minute}}}
 	if rapid.Bool().Draw(t, "canary soaks by itself") {
 		s.Canary.Soak = &metav1.Duration{Duration: time.Duration(rapid.IntRange(0, 9).Draw(t, "canary.soak")) * time.Minute}
 	}
@@ -147,13 +147,13 @@ func TestNoPolicyWidensTheFloors(t *testing.T) {
 		for i, mode := range modes() {
 			rank[mode] = i
 		}
-		unavailable := func(s v1alpha1.RemediationStrategy) int {
+		unavailable := func(s v1alpha1.RolloutStrategy) int {
 			if s.Budget == nil || s.Budget.MaxUnavailable == nil {
 				return total
 			}
 			return min(shareOf(*s.Budget.MaxUnavailable, total), total)
 		}
-		canarySoak := func(s v1alpha1.RemediationStrategy) time.Duration {
+		canarySoak := func(s v1alpha1.RolloutStrategy) time.Duration {
 			if s.Canary.Soak != nil {
 				return s.Canary.Soak.Duration
 			}

@@ -54,10 +54,10 @@ func newAnalysed(t *testing.T) *analysed {
 	t.Helper()
 	every := metav1.Duration{Duration: 30 * time.Second}
 	rem := &v1alpha1.Remediation{Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "p"}, Waves: []int32{1},
-		Strategy: v1alpha1.RemediationStrategy{Analysis: &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{
+		Strategy: v1alpha1.RolloutStrategy{RemediationStrategySpec: v1alpha1.RemediationStrategySpec{Analysis: &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{
 			{Name: "errors", Query: "errors", SuccessCondition: "sample < 0.05", Interval: every, Samples: 2},
 			{Name: "latency", Query: "latency", SuccessCondition: "sample <= baseline * 2", Interval: every, Samples: 2},
-		}}}}}}
+		}}}}}}}
 	fake := &fakeAnalyzer{answers: map[string]float64{"errors": 0.01, "latency": 1}}
 	return &analysed{T: t, fake: fake, rem: rem, state: v1alpha1.TargetPending, now: noon,
 		c: &Controller{analyzer: fake, metrics: newMetrics(prometheus.NewRegistry())}}

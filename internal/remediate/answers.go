@@ -19,6 +19,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
 
 // AnswerController tells people what becomes of their answers to plans, and makes answers
@@ -54,7 +55,7 @@ func (s *AnswerController) tell(ctx context.Context, a *v1alpha1.RemediationAppr
 	plan := &v1alpha1.Remediation{}
 	err := s.reader.Get(ctx, client.ObjectKey{Name: a.Spec.RemediationRef.Name}, plan)
 	if apierrors.IsNotFound(err) {
-		refused, _ := fate(a, nil, nil, s.approvers)
+		refused, _ := fate(a, nil, canary.Asked{}, s.approvers)
 		return s.write(ctx, a, nil, refused)
 	}
 	if err != nil {
@@ -63,11 +64,11 @@ func (s *AnswerController) tell(ctx context.Context, a *v1alpha1.RemediationAppr
 	if err := s.adopt(ctx, a, plan); err != nil {
 		return err
 	}
-	pol, err := policyOfPlan(ctx, s.reader, plan)
+	of, err := catalog.Asked(ctx, s.reader, plan)
 	if err != nil {
 		return err
 	}
-	refused, known := fate(a, plan, pol, s.approvers)
+	refused, known := fate(a, plan, of, s.approvers)
 	if !known {
 		return nil // the plan takes it, and its change brings us back
 	}
@@ -76,11 +77,11 @@ func (s *AnswerController) tell(ctx context.Context, a *v1alpha1.RemediationAppr
 
 // fate is what has become of an answer to a plan, or to none that is there: it was taken, or is refused, or
 // that isn't known yet.
-func fate(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by canary.Approvers) (refused canary.Refusal, known bool) {
+func fate(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, of canary.Asked, by canary.Approvers) (refused canary.Refusal, known bool) {
 	if plan != nil && canary.Taken(a, plan) {
 		return canary.Refusal{}, true
 	}
-	refused = canary.Refuse(a, plan, pol, by)
+	refused = canary.Refuse(a, plan, of, by)
 	return refused, refused != (canary.Refusal{})
 }
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -65,11 +64,11 @@ func (c *Controller) answer(ctx context.Context, rem *v1alpha1.Remediation) (*v1
 	if len(given) == 0 {
 		return nil, nil
 	}
-	pol, err := policyOfPlan(ctx, c.reader, rem)
+	of, err := catalog.Asked(ctx, c.reader, rem)
 	if err != nil {
 		return nil, err
 	}
-	return firstThatCounts(given, rem, pol, c.approvers), nil
+	return firstThatCounts(given, rem, of, c.approvers), nil
 }
 
 // answersTo are the answers to a plan, the oldest first.
@@ -82,9 +81,9 @@ func answersTo(rem *v1alpha1.Remediation, all []v1alpha1.RemediationApproval) []
 }
 
 // firstThatCounts records the first answer that counts; nil when none does.
-func firstThatCounts(given []v1alpha1.RemediationApproval, rem *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by canary.Approvers) *v1alpha1.ApprovalRecord {
+func firstThatCounts(given []v1alpha1.RemediationApproval, rem *v1alpha1.Remediation, of canary.Asked, by canary.Approvers) *v1alpha1.ApprovalRecord {
 	for i := range given {
-		if a := &given[i]; canary.Refuse(a, rem, pol, by) == (canary.Refusal{}) {
+		if a := &given[i]; canary.Refuse(a, rem, of, by) == (canary.Refusal{}) {
 			return &v1alpha1.ApprovalRecord{ApprovalRef: v1alpha1.RefTo(a), Decision: a.Spec.Decision, Approver: a.Spec.Approver,
 				Comment: a.Spec.Comment, At: metav1.NewMicroTime(a.CreationTimestamp.Time)}
 		}
@@ -102,21 +101,6 @@ func inOrder(a, b v1alpha1.RemediationApproval) int {
 		return 1
 	}
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(no(a), no(b)), cmp.Compare(a.Name, b.Name))
-}
-
-// policyOfPlan reads the policy of a plan anew, with its template's authors among its own;
-// it is nil when it's gone.
-func policyOfPlan(ctx context.Context, reader client.Reader, rem *v1alpha1.Remediation) (*v1alpha1.ClusterRegoPolicy, error) {
-	pol := &v1alpha1.ClusterRegoPolicy{}
-	err := reader.Get(ctx, client.ObjectKey{Name: rem.Spec.Plan.Policy.Name}, pol)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read policy %s: %w", rem.Spec.Plan.Policy.Name, err)
-	}
-	pol, _, err = catalog.WithAuthors(ctx, reader, pol)
-	return pol, err
 }
 
 // told tells who answered and what.

@@ -25,7 +25,7 @@ const manualPlan = "p-12345678"
 func manualOf(change ...func(*v1alpha1.Remediation)) *v1alpha1.Remediation {
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: manualPlan, UID: "plan", CreationTimestamp: metav1.NewTime(planMade)},
 		Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Hash: "hash", Targets: 7, Policy: v1alpha1.PlannedPolicy{Name: "p", UID: "policy", Author: "ann", Owner: "platform"},
-			Strategy: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationManual}}}}
+			Strategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationManual}}}}
 	for _, c := range change {
 		c(rem)
 	}
@@ -58,7 +58,7 @@ func approvedBy(rem *v1alpha1.Remediation, answers []*v1alpha1.RemediationApprov
 		all = append(all, *a)
 	}
 	if rem.Status.Approval == nil {
-		rem.Status.Approval = firstThatCounts(answersTo(rem, all), rem, writtenByAnn(), canary.Approvers{})
+		rem.Status.Approval = firstThatCounts(answersTo(rem, all), rem, canary.Asked{Policy: writtenByAnn()}, canary.Approvers{})
 	}
 	return approvalOf(rem, canary.Approvers{}, now)
 }
@@ -214,7 +214,7 @@ func TestAnswersAreTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			said, news := "", 0
 			for range 2 { // the second time nothing is new
-				if refused, known := fate(tc.answer, tc.plan, writtenByAnn(), canary.Approvers{}); known {
+				if refused, known := fate(tc.answer, tc.plan, canary.Asked{Policy: writtenByAnn()}, canary.Approvers{}); known {
 					if settle(tc.answer, tc.plan, refused, planMade) {
 						news++
 					}

@@ -35,7 +35,7 @@ func TestAPlanAtRestSpeaksOfWhatIsAskedOfIt(t *testing.T) {
 				t.Fatal(err)
 			}
 			rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan", Generation: 2},
-				Spec:   v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Targets: 20, Strategy: v1alpha1.RemediationStrategy{Soak: &metav1.Duration{Duration: time.Second}}}},
+				Spec:   v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Targets: 20, Strategy: v1alpha1.RolloutStrategy{RemediationStrategySpec: v1alpha1.RemediationStrategySpec{Soak: &metav1.Duration{Duration: time.Second}}}}},
 				Status: v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseSucceeded, ObservedGeneration: 1, Sequence: 7, Conditions: tc.told}}
 			server := fake.NewClientBuilder().WithScheme(scheme).WithObjects(rem).WithStatusSubresource(rem).Build()
 			c := &Controller{client: server, clock: clocktesting.NewFakePassiveClock(time.Unix(9, 0)), floors: flags{MinSoak: time.Hour}.floors()}

@@ -117,7 +117,7 @@ func TestThreeOpeningsDemoteUntilTheRuleChanges(t *testing.T) {
 	if reason, _ := stop(preview, c.catalog.Snapshot(), demoted, &limits.Floors{}); reason != "" {
 		t.Errorf("the dry run is stopped by %q", reason)
 	}
-	c.policy("absent", func(*v1alpha1.RemediationStrategy) {})
+	c.policy("absent", func(*v1alpha1.RolloutStrategy) {})
 	if st := c.reconciled("policy-tags").Status; st.Demoted != nil || !strings.Contains(c.told(), escalate.ReasonDemotionEnded) {
 		t.Errorf("after a new revision: %+v", st.Demoted)
 	}

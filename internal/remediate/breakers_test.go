@@ -68,19 +68,19 @@ func newCircuit(t *testing.T, kept ...*v1alpha1.RemediationBreaker) *circuit {
 	c.breakers = &breakers{store: c.kept, cached: c.kept, hasNamespace: c.isThere, policies: c.catalog, findings: c.scan, analyzer: c.answers, clock: c.time,
 		events: escalate.NewRecorder(recorder), metrics: newBreakerMetrics(c.registry)}
 	c.control = &BreakerController{breakers: c.breakers}
-	c.policy("missing", func(*v1alpha1.RemediationStrategy) {})
+	c.policy("missing", func(*v1alpha1.RolloutStrategy) {})
 	c.catalog.MarkComplete()
 	return c
 }
 
 // policy puts the policy "tags" in force; another message is another revision.
-func (c *circuit) policy(message string, change func(*v1alpha1.RemediationStrategy)) {
+func (c *circuit) policy(message string, change func(*v1alpha1.RolloutStrategy)) {
 	c.Helper()
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid", Generation: 1}, Spec: v1alpha1.RegoPolicySpec{
 		Title: "Tags", Rego: v1alpha1.RegoSource{File: "tags.rego", Main: "package tags\n\nimport rego.v1\n\ndeny contains \"" + message + "\" if not input.object.metadata.labels.tag\n"},
 		Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}}}}
 	p.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
-	change(&p.Spec.Remediation)
+	change(&p.Spec.Remediation.RolloutStrategy)
 	p.SetDefaults()
 	if err := c.catalog.Set(p); err != nil {
 		c.Fatal(err)
@@ -91,7 +91,7 @@ func (c *circuit) policy(message string, change func(*v1alpha1.RemediationStrate
 func (c *circuit) plan(name string) *v1alpha1.Remediation {
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RemediationSpec{
 		Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "tags", UID: "policy-uid", Revision: c.revision("tags")}, Hash: name, Waves: []int32{1},
-			Strategy: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationAutomatic}}}}
+			Strategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic}}}}
 	rem.Spec.Plan.Strategy.SetDefaults()
 	return rem
 }
@@ -177,7 +177,7 @@ func TestTheGateAsksForAnAnswerOfTheObjective(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := newCircuit(t)
-			c.policy("missing", func(s *v1alpha1.RemediationStrategy) {
+			c.policy("missing", func(s *v1alpha1.RolloutStrategy) {
 				s.Breaker.SLO = &v1alpha1.SLOStrategy{Query: "burn", Objective: "99.9"}
 			})
 			if !math.IsInf(tc.answer, 1) {

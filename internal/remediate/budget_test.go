@@ -21,7 +21,7 @@ import (
 func planAtWork(name string, n int, budget string, states ...v1alpha1.TargetState) (*v1alpha1.Remediation, *v1alpha1.RemediationSlice) {
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	rem.Spec.Plan.Targets, rem.Spec.Plan.Slices, rem.Spec.Plan.Hash = int32(n), []string{name + "-0"}, simHash
-	rem.Spec.Plan.Strategy = v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationAutomatic}
+	rem.Spec.Plan.Strategy = v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic}
 	rem.Spec.Plan.Strategy.SetDefaults()
 	if budget != "" {
 		most := intstr.Parse(budget)

@@ -20,7 +20,7 @@ import (
 // limit brings a draft within what the administrator allows, and keeps what that has
 // changed of what the policy asks for.
 func (d *draft) limit(floors *limits.Floors) {
-	asked := d.policy.Spec.Remediation.DeepCopy()
+	asked := d.policy.Spec.Remediation.RolloutStrategy.DeepCopy()
 	asked.SetDefaults()
 	d.mostInWave = floors.Wave(d.size())
 	_, d.limited = floors.Strategy(*asked, d.size())

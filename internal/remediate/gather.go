@@ -159,8 +159,8 @@ func stop(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alph
 		return v1alpha1.ReasonPolicyChanged,
 			fmt.Sprintf("policy %s changed from revision %s to %s; a new plan follows", rem.Spec.Plan.Policy.Name, rem.Spec.Plan.Policy.Revision, revision)
 	}
-	if healthSaid(rem, current) {
-		return v1alpha1.ReasonPolicyChanged, fmt.Sprintf("policy %s says by now how the health of its targets is told; a new plan follows", rem.Spec.Plan.Policy.Name)
+	if reason, message = strategyStops(rem, current, snapshot); message != "" {
+		return reason, message
 	}
 	asked := current.Spec.Remediation.Mode
 	allowed := floors.Mode(asked)

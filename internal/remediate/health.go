@@ -18,7 +18,7 @@ import (
 
 // healthOf is an object's health: as kstatus reads it, and where that knows nothing,
 // or finds nothing wrong, as the strategy's rule or that for a well-known kind says.
-func healthOf(s v1alpha1.RemediationStrategy, obj *unstructured.Unstructured) (kube.Health, string, error) {
+func healthOf(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured) (kube.Health, string, error) {
 	health, message, err := kube.HealthOf(obj)
 	if err != nil || health != kube.Current && health != kube.Unknown {
 		return health, message, err
@@ -45,7 +45,7 @@ func healthOf(s v1alpha1.RemediationStrategy, obj *unstructured.Unstructured) (k
 // unknownCovered says why a target whose health nobody can tell may be written all
 // the same: metrics tell whether the fix does harm, or the strategy takes it upon
 // itself. Empty: it may not.
-func unknownCovered(s v1alpha1.RemediationStrategy) string {
+func unknownCovered(s v1alpha1.RolloutStrategy) string {
 	switch {
 	case s.Analysis != nil && len(s.Analysis.Metrics) > 0:
 		return "the metrics of analysis tell"
@@ -85,7 +85,7 @@ const maxHealthReads = 3
 // unknownHealth is closed while nobody can tell the health of a kind among the
 // targets that are to be written: that is shown before the first write, and not by
 // failures in the midst of a rollout. One object is read of each kind without a rule.
-func (t *targets) unknownHealth(ctx context.Context, s v1alpha1.RemediationStrategy, policyName string, snapshot *catalog.Snapshot, pending []v1alpha1.ObjectReference) Gate {
+func (t *targets) unknownHealth(ctx context.Context, s v1alpha1.RolloutStrategy, policyName string, snapshot *catalog.Snapshot, pending []v1alpha1.ObjectReference) Gate {
 	if unknownCovered(s) != "" {
 		return Gate{}
 	}
@@ -115,7 +115,7 @@ func (t *targets) unknownHealth(ctx context.Context, s v1alpha1.RemediationStrat
 }
 
 // tellsHealth says whether a kind has a rule for its health.
-func tellsHealth(s v1alpha1.RemediationStrategy, gvk schema.GroupVersionKind) bool {
+func tellsHealth(s v1alpha1.RolloutStrategy, gvk schema.GroupVersionKind) bool {
 	_, ruled := canary.HealthRuleFor(s.Health, gvk.Group, gvk.Kind)
 	return ruled || kube.TellsHealth(gvk.Group, gvk.Kind)
 }

@@ -40,13 +40,13 @@ func oldPods(why string) string {
 }
 
 // takesUnknown says whether the strategy takes health that nobody can tell for well.
-func takesUnknown(s v1alpha1.RemediationStrategy) bool {
+func takesUnknown(s v1alpha1.RolloutStrategy) bool {
 	return s.Health != nil && s.Health.Unknown == v1alpha1.UnknownHealthAllow
 }
 
 // checkNewPods looks at a check that passed: whose Pods has it seen? Old ones, or none
 // where there were some, are no evidence, whoever has seen to that since the write.
-func checkNewPods(s v1alpha1.RemediationStrategy, obj *unstructured.Unstructured, rec *v1alpha1.TargetRecord, c *Check) *Check {
+func checkNewPods(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured, rec *v1alpha1.TargetRecord, c *Check) *Check {
 	if c.Result != CheckPassed || takesUnknown(s) {
 		return c
 	}

@@ -128,7 +128,7 @@ func TestOldPodsAndNoPodsVerifyNothing(t *testing.T) {
 				tc.change(obj)
 			}
 			rec := &v1alpha1.TargetRecord{Write: &v1alpha1.WriteRecord{HealthBefore: tc.before.String(), ReadyBefore: tc.ready, Fields: []v1alpha1.FieldChange{{Path: tc.path}}}}
-			s := v1alpha1.RemediationStrategy{}
+			s := v1alpha1.RolloutStrategy{}
 			if tc.allow {
 				s.Health = &v1alpha1.HealthStrategy{Unknown: v1alpha1.UnknownHealthAllow}
 			}

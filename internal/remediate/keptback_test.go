@@ -56,7 +56,7 @@ func TestOthersDontWaitForTheBreakerOfANamespace(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := newSiege(t, tc.begin, func(r *v1alpha1.RemediationStrategy) {
+			s := newSiege(t, tc.begin, func(r *v1alpha1.RolloutStrategy) {
 				size := intstr.FromInt32(1)
 				r.Canary.Size, r.ProgressDeadline.Duration = &size, 15*time.Second
 			})
@@ -95,7 +95,7 @@ func TestOthersDontWaitForTheBreakerOfANamespace(t *testing.T) {
 
 // A plan whose targets are all in one namespace waits for its breaker, as it ever did.
 func TestAPlanOfOneNamespaceWaitsForItsBreaker(t *testing.T) {
-	s := newSiege(t, some(hers, 3), func(*v1alpha1.RemediationStrategy) {})
+	s := newSiege(t, some(hers, 3), func(*v1alpha1.RolloutStrategy) {})
 	s.behave = func(int, v1alpha1.ObjectReference) behaviour { return behaviour{} }
 	s.othersFail()
 	since := s.time.Now()
@@ -110,7 +110,7 @@ func TestAPlanOfOneNamespaceWaitsForItsBreaker(t *testing.T) {
 
 // What is left out of a draft is told to people, with what to do.
 func TestALeftOutNamespaceIsTold(t *testing.T) {
-	s := newSiege(t, append(some(hers, 1), some("shop", 1)...), func(*v1alpha1.RemediationStrategy) {})
+	s := newSiege(t, append(some(hers, 1), some("shop", 1)...), func(*v1alpha1.RolloutStrategy) {})
 	s.plans = []v1alpha1.Remediation{{Spec: s.plan("p").Spec, Status: v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseRolledBack,
 		Reason: v1alpha1.ReasonVerificationFailed, FailedIn: []string{hers}, CompletedAt: microTime(s.time.Now())}}}
 	s.plans[0].Name = "tags-failed"

@@ -193,14 +193,14 @@ func TestTheGateIsAskedAgainOfWhatIsThere(t *testing.T) {
 			c.must(api.Delete(c.ctx, rem))
 		}, v1alpha1.ReasonPolicyChanged},
 		"the policy's mode is Disabled": {func(c *circuit, _ client.Client, _ *v1alpha1.Remediation) {
-			c.policy("missing", func(s *v1alpha1.RemediationStrategy) { s.Mode = v1alpha1.RemediationDisabled })
+			c.policy("missing", func(s *v1alpha1.RolloutStrategy) { s.Mode = v1alpha1.RemediationDisabled })
 		}, v1alpha1.ReasonPolicyChanged},
 		"the policy's mode is Disabled, and its rule doesn't compile": {func(c *circuit, api client.Client, _ *v1alpha1.Remediation) {
 			c.must(api.Create(c.ctx, &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid"},
-				Spec: v1alpha1.RegoPolicySpec{Remediation: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationDisabled}}}))
+				Spec: v1alpha1.RegoPolicySpec{Remediation: v1alpha1.PolicyRemediation{RolloutStrategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationDisabled}}}}))
 		}, v1alpha1.ReasonPolicyChanged},
 		"the policy's rule has changed": {func(c *circuit, _ client.Client, _ *v1alpha1.Remediation) {
-			c.policy("other", func(*v1alpha1.RemediationStrategy) {})
+			c.policy("other", func(*v1alpha1.RolloutStrategy) {})
 		}, v1alpha1.ReasonPolicyChanged},
 		"the kill switch was thrown": {func(c *circuit, _ client.Client, rem *v1alpha1.Remediation) {
 			_, err := c.consult(c.ctx, rem) // the breakers are there

@@ -47,8 +47,12 @@ func (c candidate) leftAlone() string {
 
 // draft is a plan in the making.
 type draft struct {
-	policy   *v1alpha1.ClusterRegoPolicy
-	strategy v1alpha1.RemediationStrategy
+	// policy is with the strategy that it follows; named is the RemediationStrategy that
+	// says it, nil where the policy does.
+	policy *v1alpha1.ClusterRegoPolicy
+	named  *v1alpha1.RemediationStrategy
+	// strategy is the policy's, within the administrator's limits.
+	strategy v1alpha1.RolloutStrategy
 	revision string
 	// plans are the policy's earlier plans, oldest first.
 	plans  []v1alpha1.Remediation
@@ -200,7 +204,7 @@ func (d *draft) build() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, er
 		Spec: v1alpha1.RemediationSpec{
 			Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: d.policy.Name, UID: string(d.policy.UID), Generation: d.policy.Generation,
 				Revision: d.revision, Author: canary.Author(d.policy), Authors: authors.Of(d.policy).Users, Owner: d.policy.Spec.Owner, RunbookURL: d.policy.Spec.RunbookURL},
-				Hash: d.hash, Strategy: d.strategy, Targets: int32(len(targets)), Writable: int32(d.size()), Waves: layout.Waves, Stages: layout.Stages, Limits: d.limited}},
+				Hash: d.hash, Strategy: d.strategy, StrategyRef: plannedStrategy(d.named), Targets: int32(len(targets)), Writable: int32(d.size()), Waves: layout.Waves, Stages: layout.Stages, Limits: d.limited}},
 	}
 	parts := split(rem, targets)
 	for _, slice := range parts {

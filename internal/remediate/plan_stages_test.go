@@ -23,7 +23,7 @@ func byEnv(env string) v1alpha1.TargetSelector {
 // stagedDraft holds a number of objects in each environment; "" is cluster scope,
 // and critical ones and ones that opted out are among them. Its stages are
 // staging, then prod.
-func stagedDraft(t interface{ Fatal(...any) }, change func(*v1alpha1.RemediationStrategy), fleet map[string]int) *draft {
+func stagedDraft(t interface{ Fatal(...any) }, change func(*v1alpha1.RolloutStrategy), fleet map[string]int) *draft {
 	d := testDraft(0, 0)
 	d.strategy.Stages = []v1alpha1.RolloutStage{{Name: "staging", Selector: byEnv("staging")}, {Name: "prod", Selector: byEnv("prod")}}
 	change(&d.strategy)
@@ -54,12 +54,12 @@ func stagedDraft(t interface{ Fatal(...any) }, change func(*v1alpha1.Remediation
 }
 
 // brave draws the canary from objects with a label that each third one has.
-func brave(s *v1alpha1.RemediationStrategy) {
+func brave(s *v1alpha1.RolloutStrategy) {
 	s.Canary.Selector = &v1alpha1.TargetSelector{ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"brave": "true"}}}
 }
 
 func TestBuildGoesStageByStage(t *testing.T) {
-	d := stagedDraft(t, func(s *v1alpha1.RemediationStrategy) { s.Waves = []intstr.IntOrString{intstr.FromString("100%")} },
+	d := stagedDraft(t, func(s *v1alpha1.RolloutStrategy) { s.Waves = []intstr.IntOrString{intstr.FromString("100%")} },
 		map[string]int{"prod": 4, "staging": 3, "dev": 2, "": 1})
 	rem, parts, err := d.build()
 	if err != nil {
@@ -84,7 +84,7 @@ func TestBuildGoesStageByStage(t *testing.T) {
 
 func TestMaxTargetsLeavesTheRestForTheNextPlan(t *testing.T) {
 	most := int32(4)
-	d := stagedDraft(t, func(s *v1alpha1.RemediationStrategy) { s.Budget = &v1alpha1.BudgetStrategy{MaxTargets: &most} },
+	d := stagedDraft(t, func(s *v1alpha1.RolloutStrategy) { s.Budget = &v1alpha1.BudgetStrategy{MaxTargets: &most} },
 		map[string]int{"prod": 7, "staging": 3})
 	rem, parts, err := d.build()
 	if err != nil {
@@ -105,7 +105,7 @@ func TestMaxTargetsLeavesTheRestForTheNextPlan(t *testing.T) {
 }
 
 func TestNoLeaderNamesTheSelectorAndTheStage(t *testing.T) {
-	d := stagedDraft(t, func(s *v1alpha1.RemediationStrategy) {
+	d := stagedDraft(t, func(s *v1alpha1.RolloutStrategy) {
 		selector := byEnv("staging")
 		s.Canary.Selector = &selector
 	}, map[string]int{"prod": 4})
@@ -127,7 +127,7 @@ func TestEveryTargetIsInOneWaveOfItsStage(t *testing.T) {
 		for _, env := range []string{"", "dev", "staging", "prod"} {
 			fleet[env] = rapid.IntRange(0, 40).Draw(t, "objects in "+env)
 		}
-		d := stagedDraft(t, func(s *v1alpha1.RemediationStrategy) {
+		d := stagedDraft(t, func(s *v1alpha1.RolloutStrategy) {
 			size := intstr.Parse(rapid.SampledFrom([]string{"1", "4", "10%", "100%"}).Draw(t, "canary"))
 			s.Canary.Size = &size
 			if rapid.Bool().Draw(t, "a brave canary") {

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
@@ -106,20 +105,8 @@ func sooner(a, b time.Duration) time.Duration {
 // plan makes a plan when one is due; otherwise it says when to look again, or
 // zero when a change will say so.
 func (p *Planner) plan(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation) (time.Duration, error) {
-	strategy := pol.Spec.Remediation.DeepCopy()
-	strategy.SetDefaults()
-	if strategy.Mode == v1alpha1.RemediationDisabled || pol.DeletionTimestamp != nil {
-		return 0, nil
-	}
-	if asked := strategy.Mode; p.floors.Mode(asked) != asked {
-		strategy.Mode = p.floors.Mode(asked)
-		if strategy.Mode == v1alpha1.RemediationDisabled {
-			p.notPlanned(ctx, pol, limitedMode(pol.Name, asked, strategy.Mode))
-			return 0, nil
-		}
-	}
-	if problems := canary.Validate(strategy); len(problems) > 0 {
-		p.notPlanned(ctx, pol, problems[0].String()) // it got past admission: the policy's next change is looked at
+	mode := p.modeOf(ctx, pol)
+	if mode == v1alpha1.RemediationDisabled {
 		return 0, nil
 	}
 	found, revision, complete := p.findings.Findings(pol.Name)
@@ -127,7 +114,7 @@ func (p *Planner) plan(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pla
 		return replanPoll, nil // the scan says when it has caught up
 	}
 	var err error
-	if strategy.Mode, err = p.breakers.mode(ctx, pol, strategy.Mode); err != nil {
+	if mode, err = p.breakers.mode(ctx, pol, mode); err != nil {
 		return 0, err
 	}
 	if len(plans) > 0 {
@@ -135,12 +122,34 @@ func (p *Planner) plan(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pla
 			return wait, nil
 		}
 	}
-	return p.draft(ctx, pol, draft{policy: pol, strategy: *strategy, revision: revision, plans: plans}, found)
+	d, why, err := p.begin(ctx, pol)
+	if err != nil || why != "" {
+		p.notPlanned(ctx, pol, why) // a change of the policy, or of its strategy, is looked at
+		return 0, err
+	}
+	if p.status.Snapshot().Unresolved(pol.Name) != nil {
+		return conflictBackoff, nil // the catalog hears of the strategy soon
+	}
+	d.strategy.Mode, d.revision, d.plans = mode, revision, plans
+	return p.draft(ctx, pol, d, found)
+}
+
+// modeOf is the mode that a policy asks for, as far as the administrator allows it.
+func (p *Planner) modeOf(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy) v1alpha1.RemediationMode {
+	asked := pol.Spec.Remediation.Mode
+	if asked == "" || asked == v1alpha1.RemediationDisabled || pol.DeletionTimestamp != nil {
+		return v1alpha1.RemediationDisabled
+	}
+	mode := p.floors.Mode(asked)
+	if mode == v1alpha1.RemediationDisabled {
+		p.notPlanned(ctx, pol, limitedMode(pol.Name, asked, mode))
+	}
+	return mode
 }
 
 // draft chooses the targets, and creates the plan when any can be mended now.
 func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d draft, found []policy.Finding) (time.Duration, error) {
-	authored, template, err := catalog.WithAuthors(ctx, p.reader, pol)
+	authored, template, err := catalog.WithAuthors(ctx, p.reader, d.policy)
 	if err != nil || !p.currentTemplate(pol, template) {
 		return replanPoll, err
 	}
@@ -249,7 +258,7 @@ func (p *Planner) tellFights(pol *v1alpha1.ClusterRegoPolicy, d draft) {
 
 // notPlanned says why no plan is made.
 func (p *Planner) notPlanned(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, why string) {
-	if p.said.firstTime(pol.Name, why) {
+	if why != "" && p.said.firstTime(pol.Name, why) {
 		p.events.Policy(pol, escalate.ReasonNotPlanned, why)
 		log.FromContext(ctx).Info("no plan is made", "policy", pol.Name, "why", why)
 	}

@@ -17,6 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/internal/rights"
 )
@@ -50,12 +51,19 @@ type Previewer struct {
 // Preview drafts the plan that the controller would make of the findings. A policy
 // whose mode is Disabled is previewed as if it were Automatic.
 func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, found []policy.Finding) (*display.Plan, error) {
-	strategy := pol.Spec.Remediation.DeepCopy()
+	snapshot := p.Policies.Snapshot()
+	pol = followed(snapshot, pol)
+	strategy := pol.Spec.Remediation.RolloutStrategy.DeepCopy()
 	strategy.SetDefaults()
-	revision, _ := p.Policies.Snapshot().Revision(pol.Name)
+	revision, _ := snapshot.Revision(pol.Name)
 	out := &display.Plan{Policy: pol.Name, Revision: revision, Mode: strategy.Mode, Waves: []display.PlannedWave{}}
 	if problems := canary.Validate(strategy); len(problems) > 0 {
 		return nil, fmt.Errorf("policy %s: %s", pol.Name, problems[0])
+	}
+	if problem := snapshot.Unresolved(pol.Name); problem != nil {
+		hold(out, problem.Reason, problem.Message)
+		p.unfixable(out, found)
+		return out, nil
 	}
 	if strategy.Mode == v1alpha1.RemediationDisabled {
 		strategy.Mode = v1alpha1.RemediationAutomatic
@@ -84,6 +92,14 @@ func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy
 		return out, nil
 	}
 	return out, p.fill(ctx, out, &d)
+}
+
+// followed is a policy with the strategy that it follows.
+func followed(snapshot *catalog.Snapshot, pol *v1alpha1.ClusterRegoPolicy) *v1alpha1.ClusterRegoPolicy {
+	if definition := snapshot.Definition(pol.Name); definition != nil {
+		return definition
+	}
+	return pol
 }
 
 // inTheWay tells of an earlier plan that keeps another one from being made.

@@ -220,7 +220,7 @@ func dryRunOnServer(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 }
 
 // healthyCanary says why an object can't prove anything as a canary.
-func healthyCanary(s v1alpha1.RemediationStrategy, obj *unstructured.Unstructured) error {
+func healthyCanary(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured) error {
 	health, message, err := healthOf(s, obj)
 	if err != nil {
 		return err

@@ -19,8 +19,7 @@ const maxKeptPlans = 100
 // prune deletes the ended plans that are beyond the policy's history, and says
 // after how long the next one is; zero when none will be by time alone.
 func (p *Planner) prune(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation) (time.Duration, error) {
-	strategy := pol.Spec.Remediation.DeepCopy()
-	strategy.SetDefaults()
+	history := p.historyOf(pol)
 	var kept []string
 	for i := range plans {
 		if plans[i].RetryAsked() {
@@ -32,13 +31,24 @@ func (p *Planner) prune(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pl
 		kept = append(kept, rem.Name)
 	}
 	kept = append(kept, setAside(pol, plans, status.Revision, p.clock.Now())...)
-	expired, next := beyondHistory(plans, strategy.History, kept, p.clock.Now())
+	expired, next := beyondHistory(plans, history, kept, p.clock.Now())
 	for i := range expired {
 		if err := p.client.Delete(ctx, &expired[i]); client.IgnoreNotFound(err) != nil {
 			return 0, fmt.Errorf("delete the old plan %s: %w", expired[i].Name, err)
 		}
 	}
 	return next, nil
+}
+
+// historyOf is how long a policy's plans are kept: as it says itself, or the strategy that
+// it follows. While there is none of that name, the defaults keep them.
+func (p *Planner) historyOf(pol *v1alpha1.ClusterRegoPolicy) v1alpha1.HistoryStrategy {
+	remediation := pol.Spec.Remediation.DeepCopy()
+	if definition := p.status.Snapshot().Definition(pol.Name); remediation.StrategyRef != nil && definition != nil {
+		remediation = definition.Spec.Remediation.DeepCopy()
+	}
+	remediation.RolloutStrategy.SetDefaults()
+	return remediation.History
 }
 
 // setAside are the plans that keep a namespace out of a revision's next plan. An empty

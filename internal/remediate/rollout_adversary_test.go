@@ -35,7 +35,7 @@ type siege struct {
 	arrives func(*simulation)
 }
 
-func newSiege(t *testing.T, refs []v1alpha1.ObjectReference, change func(*v1alpha1.RemediationStrategy)) *siege {
+func newSiege(t *testing.T, refs []v1alpha1.ObjectReference, change func(*v1alpha1.RolloutStrategy)) *siege {
 	c := newCircuit(t).in(hers, "shop", "bank", "post")
 	c.time.SetTime(simStart())
 	s := &siege{circuit: c, policy: &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid"}},
@@ -208,11 +208,11 @@ func besieged(t *rapid.T) []v1alpha1.ObjectReference {
 	return refs
 }
 
-func anyStrategy(t *rapid.T) func(*v1alpha1.RemediationStrategy) {
+func anyStrategy(t *rapid.T) func(*v1alpha1.RolloutStrategy) {
 	size := intstr.FromInt32(rapid.Int32Range(1, 3).Draw(t, "canary"))
 	waves := rapid.SampledFrom([][]string{{"100%"}, {"50%", "100%"}, {"20%", "40%", "60%", "100%"}}).Draw(t, "waves")
 	most, soak := rapid.Int32Range(1, 5).Draw(t, "maxInFlight"), durations(0, 5, 60).Draw(t, "soak")
-	return func(r *v1alpha1.RemediationStrategy) {
+	return func(r *v1alpha1.RolloutStrategy) {
 		r.Canary.Size, r.MaxInFlight, r.Soak = &size, most, &metav1.Duration{Duration: soak}
 		r.ProgressDeadline, r.Waves = metav1.Duration{Duration: 15 * time.Second}, nil
 		for _, share := range waves {

@@ -78,7 +78,7 @@ func (r *rules) checkFloors(s simStep) {
 // What is undone is never slowed by the flags: it keeps to what its plan has frozen.
 func TestARollbackIsNotSlowedByFloors(t *testing.T) {
 	floors := flags{MaxWave: "1", MaxInFlight: 1, MinSoak: time.Hour}.floors()
-	rem := &v1alpha1.Remediation{Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Targets: 20, Strategy: v1alpha1.RemediationStrategy{MaxInFlight: 7}}}}
+	rem := &v1alpha1.Remediation{Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Targets: 20, Strategy: v1alpha1.RolloutStrategy{RemediationStrategySpec: v1alpha1.RemediationStrategySpec{MaxInFlight: 7}}}}}
 	rem.Status.Phase = v1alpha1.PhaseApplying
 	if spec, most := withinFloors(&floors, rem); spec.Plan.Strategy.MaxInFlight != 1 || most != 1 || spec.Plan.Strategy.EffectiveSoak() != time.Hour {
 		t.Errorf("what begins isn't bounded: %+v, %d", spec.Plan.Strategy, most)
@@ -93,7 +93,7 @@ func TestARollbackIsNotSlowedByFloors(t *testing.T) {
 }
 
 func TestAPlanSaysWhatTheAdministratorHasChanged(t *testing.T) {
-	rem := &v1alpha1.Remediation{Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Targets: 20, Strategy: v1alpha1.RemediationStrategy{MaxInFlight: 7, Soak: &metav1.Duration{Duration: time.Minute}},
+	rem := &v1alpha1.Remediation{Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Targets: 20, Strategy: v1alpha1.RolloutStrategy{RemediationStrategySpec: v1alpha1.RemediationStrategySpec{MaxInFlight: 7, Soak: &metav1.Duration{Duration: time.Minute}}},
 		Limits: []v1alpha1.AppliedLimit{{Field: "mode", Asked: "Automatic", Allowed: "Manual", Flag: limits.FlagMaxMode}}}}}
 	floors := flags{MaxInFlight: 5}.floors()
 	c := &Controller{clock: clocktesting.NewFakePassiveClock(time.Unix(1, 0)), floors: floors}

@@ -61,21 +61,21 @@ func breakerGate() Gate {
 	return Gate{Reason: v1alpha1.ReasonBreakerOpen, Message: "circuit breaker global is open"}
 }
 
-func concurrency(n int32) func(*v1alpha1.RemediationStrategy) {
-	return func(r *v1alpha1.RemediationStrategy) { r.MaxInFlight = n }
+func concurrency(n int32) func(*v1alpha1.RolloutStrategy) {
+	return func(r *v1alpha1.RolloutStrategy) { r.MaxInFlight = n }
 }
 
-func dryRun(r *v1alpha1.RemediationStrategy) { r.Mode = v1alpha1.RemediationDryRun }
+func dryRun(r *v1alpha1.RolloutStrategy) { r.Mode = v1alpha1.RemediationDryRun }
 
-func canarySize(n int32) func(*v1alpha1.RemediationStrategy) {
-	return func(r *v1alpha1.RemediationStrategy) {
+func canarySize(n int32) func(*v1alpha1.RolloutStrategy) {
+	return func(r *v1alpha1.RolloutStrategy) {
 		size := intstr.FromInt32(n)
 		r.Canary.Size = &size
 	}
 }
 
-func soaks(soak, deadline time.Duration) func(*v1alpha1.RemediationStrategy) {
-	return func(r *v1alpha1.RemediationStrategy) {
+func soaks(soak, deadline time.Duration) func(*v1alpha1.RolloutStrategy) {
+	return func(r *v1alpha1.RolloutStrategy) {
 		r.Soak, r.ProgressDeadline = &metav1.Duration{Duration: soak}, metav1.Duration{Duration: deadline}
 	}
 }

@@ -12,8 +12,8 @@ import (
 // The scenarios of this file are those in which budgets, metrics and stages have
 // their say.
 
-func budget(inAll string, perNamespace int32) func(*v1alpha1.RemediationStrategy) {
-	return func(r *v1alpha1.RemediationStrategy) {
+func budget(inAll string, perNamespace int32) func(*v1alpha1.RolloutStrategy) {
+	return func(r *v1alpha1.RolloutStrategy) {
 		r.Budget = &v1alpha1.BudgetStrategy{}
 		if inAll != "" {
 			most := intstr.Parse(inAll)
@@ -70,7 +70,7 @@ func budgetScenarios() map[string]scenario {
 	}
 }
 
-func measured(r *v1alpha1.RemediationStrategy) {
+func measured(r *v1alpha1.RolloutStrategy) {
 	r.Analysis = &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{{Name: "errors", Query: "errors", SuccessCondition: "sample <= baseline"}}}
 }
 

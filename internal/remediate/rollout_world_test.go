@@ -22,7 +22,7 @@ type people struct {
 	Retries []time.Duration // when a person asks to verify a failed wave once more
 }
 
-func (p people) strategy(r *v1alpha1.RemediationStrategy) {
+func (p people) strategy(r *v1alpha1.RolloutStrategy) {
 	if p.Manual {
 		r.Mode = v1alpha1.RemediationManual
 	}
@@ -69,7 +69,7 @@ type boundaries struct {
 	Harm         []span // when they say that the wave does harm
 }
 
-func (b boundaries) strategy(r *v1alpha1.RemediationStrategy) {
+func (b boundaries) strategy(r *v1alpha1.RolloutStrategy) {
 	if b.InAll != "" || b.PerNamespace > 0 {
 		budget(b.InAll, b.PerNamespace)(r)
 	}

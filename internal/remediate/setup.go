@@ -22,6 +22,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
+	"evenkeel.dev/evenkeel/internal/policy/strategy"
 	"evenkeel.dev/evenkeel/internal/rights"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
@@ -89,6 +90,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		drafter: drafter{reader: reader, policies: o.Policies, clock: o.Clock, mapper: mgr.GetRESTMapper(), tools: o.Tools, reach: o.Reach, floors: o.Floors}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("planner").
 		For(&v1alpha1.ClusterRegoPolicy{}).
+		Watches(&v1alpha1.RemediationStrategy{}, handler.EnqueueRequestsFromMapFunc(strategy.Followers(mgr.GetClient())), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.Remediation{}, handler.EnqueueRequestsFromMapFunc(policyOf)).
 		Watches(&v1alpha1.RemediationBreaker{}, handler.EnqueueRequestsFromMapFunc(policyOfBreaker), builder.WithPredicates(demotionChanges())).
 		WatchesRawSource(source.Channel(o.Changes, &handler.EnqueueRequestForObject{})).

@@ -185,7 +185,7 @@ func take(left *int) bool {
 
 // fleet is the input of a simulated plan.
 type fleet struct {
-	strategy v1alpha1.RemediationStrategy
+	strategy v1alpha1.RolloutStrategy
 	refs     []v1alpha1.ObjectReference
 	// behave gives the behaviour of a target by its place in the plan.
 	behave func(place int) behaviour
@@ -199,7 +199,7 @@ type fleet struct {
 // newFleet has n objects of three kinds in four namespaces, all of them well.
 func newFleet(n int) fleet {
 	f := fleet{behave: func(int) behaviour { return behaviour{} }, sliceSize: v1alpha1.MaxTargetsPerSlice}
-	f.strategy = v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationAutomatic}
+	f.strategy = v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic}
 	f.strategy.SetDefaults()
 	kinds := []string{"Deployment", "StatefulSet", "DaemonSet"}
 	for i := range n {
@@ -243,7 +243,7 @@ func (f fleet) staged(stages map[string][]int32, order ...string) fleet {
 }
 
 // with changes the strategy.
-func (f fleet) with(change func(*v1alpha1.RemediationStrategy)) fleet {
+func (f fleet) with(change func(*v1alpha1.RolloutStrategy)) fleet {
 	change(&f.strategy)
 	return f
 }

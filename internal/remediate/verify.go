@@ -82,7 +82,7 @@ func setBackBy(c *Check, obj *unstructured.Unstructured, write *v1alpha1.WriteRe
 // its way, must be well; one that had failed must at least be no worse, once its
 // controller has seen the change. One whose health nobody could tell before passes by
 // the word of the strategy or its metrics; where the health was told, it must be again.
-func checkHealth(s v1alpha1.RemediationStrategy, obj *unstructured.Unstructured, before kube.Health) *Check {
+func checkHealth(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured, before kube.Health) *Check {
 	health, message, err := healthOf(s, obj)
 	switch {
 	case err != nil:
@@ -105,7 +105,7 @@ func checkHealth(s v1alpha1.RemediationStrategy, obj *unstructured.Unstructured,
 
 // asWellAsBefore says whether an object whose write was undone is as well as it was
 // before it.
-func asWellAsBefore(s v1alpha1.RemediationStrategy, obj *unstructured.Unstructured, before kube.Health) *Check {
+func asWellAsBefore(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured, before kube.Health) *Check {
 	c := checkHealth(s, obj, before)
 	if c.Result == CheckWaiting && c.Reason == v1alpha1.ReasonUnhealthyBefore && observed(obj) {
 		return &Check{CheckPassed, "", fmt.Sprintf("as well as before (%s)", before)}
@@ -115,7 +115,7 @@ func asWellAsBefore(s v1alpha1.RemediationStrategy, obj *unstructured.Unstructur
 
 // unknownCheck judges an object whose health couldn't be told before its write, or
 // can't be now.
-func unknownCheck(s v1alpha1.RemediationStrategy, health, before kube.Health, message string) *Check {
+func unknownCheck(s v1alpha1.RolloutStrategy, health, before kube.Health, message string) *Check {
 	if covered := unknownCovered(s); health == kube.Unknown && before == kube.Unknown && covered != "" {
 		return &Check{CheckPassed, "", "clean; nobody can tell its health: " + covered}
 	}

@@ -12,6 +12,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/policy/strategy"
 	"evenkeel.dev/evenkeel/internal/policy/template"
 	"evenkeel.dev/evenkeel/test/kstatus"
 )
@@ -33,6 +34,10 @@ func TestConditionsOfPolicies(t *testing.T) {
 		state("in force; the first pass of the scan isn't finished", good, nil),
 		state("in force; some kind can't be listed, and is tried again", good, incomplete),
 		state("in force; evaluations are stopped at a limit", catalog.Status{Revision: "r1", Slow: true}, complete),
+		state("in force; the strategy that it refers to doesn't exist (yet)",
+			catalog.Status{Revision: "r1", Unresolved: &strategy.Problem{Reason: v1alpha1.ReasonStrategyNotFound, Message: "there is none"}}, complete),
+		state("in force; the strategy that it refers to can't be followed",
+			catalog.Status{Revision: "r1", Unresolved: &strategy.Problem{Reason: v1alpha1.ReasonStrategyInvalid, Message: "spec.waves"}}, complete),
 		state("it doesn't compile; an earlier revision is in force", bad, complete),
 		state("it doesn't compile; nothing is in force", catalog.Status{Err: bad.Err}, nil),
 		state("the template that it names isn't there (yet); an earlier revision may be in force", catalog.Status{Err: template.NotFound("labels")}, nil),

@@ -11,13 +11,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/policy/strategy"
 )
 
 // catalogLag is when to look again for a definition that the catalog doesn't
@@ -46,6 +49,7 @@ func (r *StatusController) Register(mgr ctrl.Manager, changes <-chan event.Gener
 		Named("policy-status").
 		For(&v1alpha1.ClusterRegoPolicy{}).
 		Watches(&v1alpha1.RegoTemplate{}, handler.EnqueueRequestsFromMapFunc(r.naming)).
+		Watches(&v1alpha1.RemediationStrategy{}, handler.EnqueueRequestsFromMapFunc(strategy.Followers(mgr.GetClient())), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(source.Channel(changes, &handler.EnqueueRequestForObject{})).
 		Complete(r)
 	if err != nil {
@@ -93,7 +97,12 @@ func (r *StatusController) inCatalog(ctx context.Context, p *v1alpha1.ClusterReg
 		return catalog.Status{}, false, err
 	}
 	status, known = r.catalog.Status(p.Name)
-	return status, known && (status.Err != nil || status.Generation >= p.Generation), nil
+	if !known || status.Err != nil {
+		return status, known, nil
+	}
+	named, err := strategy.Read(ctx, r.client, strategy.Named(p))
+	heard := reasonOf(status.Unresolved) == reasonOf(strategy.Resolve(p.DeepCopy(), named))
+	return status, heard && status.Generation >= p.Generation, err
 }
 
 // naming are the policies that name a template.
@@ -103,6 +112,13 @@ func (r *StatusController) naming(_ context.Context, t client.Object) []ctrl.Req
 		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(p)})
 	}
 	return requests
+}
+
+func reasonOf(problem *strategy.Problem) string {
+	if problem == nil {
+		return ""
+	}
+	return problem.Reason
 }
 
 // slowLook is how often the status is looked at for what nothing announces: that

@@ -12,6 +12,8 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"evenkeel.dev/evenkeel/internal/policy/strategy"
 )
 
 // Options tune the scan. The zero value means the defaults.
@@ -96,6 +98,10 @@ func Setup(mgr ctrl.Manager, policies Catalog, opts Options) (*Index, error) {
 	}
 	templates := &TemplateController{client: mgr.GetClient(), catalog: policies, clock: opts.Clock}
 	if err := templates.Register(mgr); err != nil {
+		return nil, err
+	}
+	strategies := &strategy.Controller{Client: mgr.GetClient(), Clock: opts.Clock}
+	if err := strategies.Register(mgr); err != nil {
 		return nil, err
 	}
 	waivers := &WaiverController{client: mgr.GetClient(), catalog: policies, recorder: recorder, clock: opts.Clock}

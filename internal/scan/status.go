@@ -95,6 +95,10 @@ func conditionsOf(c catalog.Status, s *Summary) []metav1.Condition {
 		return unknown
 	case s.State == v1alpha1.ScanIncomplete:
 		return kube.Underway(v1alpha1.ReasonScanIncomplete, incompleteMessage(s)) // it is listed again and again
+	case c.Unresolved != nil && c.Unresolved.Reason == v1alpha1.ReasonStrategyNotFound:
+		return kube.Underway(c.Unresolved.Reason, unresolvedMessage(c, s)) // it may be applied in any order
+	case c.Unresolved != nil:
+		return kube.Stalled(c.Unresolved.Reason, unresolvedMessage(c, s))
 	default:
 		return kube.Ready(v1alpha1.ReasonCompiled, completeMessage(s))
 	}
@@ -109,7 +113,7 @@ func pending(s *Summary) bool { return s == nil || s.State == v1alpha1.ScanPendi
 func scannedBefore(p *v1alpha1.ClusterRegoPolicy, revision string) bool {
 	ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady)
 	return ready != nil && p.Status.ObservedGeneration == p.Generation && p.Status.Revision == revision &&
-		(ready.Reason == v1alpha1.ReasonCompiled || ready.Reason == v1alpha1.ReasonScanIncomplete)
+		slices.Contains([]string{v1alpha1.ReasonCompiled, v1alpha1.ReasonScanIncomplete, v1alpha1.ReasonStrategyNotFound, v1alpha1.ReasonStrategyInvalid}, ready.Reason)
 }
 
 func malformedMessage(c catalog.Status) string {
@@ -125,6 +129,11 @@ func notInForce(c catalog.Status, do string) string {
 		return fmt.Sprintf("%v; no revision was ever good, so failurePolicy decides on what the policy matches: %s", c.Err, do)
 	}
 	return fmt.Sprintf("%v; the last good revision %s stays in force: %s", c.Err, c.Revision, do)
+}
+
+// unresolvedMessage says first what doesn't hold: the policy gates and scans all the same.
+func unresolvedMessage(c catalog.Status, s *Summary) string {
+	return c.Unresolved.Message + "; " + completeMessage(s)
 }
 
 func incompleteMessage(s *Summary) string {

@@ -59,7 +59,7 @@ func TestApprovalHandler(t *testing.T) {
 	pol.UID, pol.Annotations = "policy", map[string]string{v1alpha1.AnnotationAuthor: "ann"}
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: plan, UID: uid},
 		Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "p", UID: "policy", Author: "ann"},
-			Strategy: v1alpha1.RemediationStrategy{Mode: v1alpha1.RemediationManual}}}}
+			Strategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationManual}}}}
 	distinct := rem.DeepCopy()
 	distinct.Spec.Plan.Strategy.Approval.RequireDistinctApprover = true
 	asApproval := ofKind("RemediationApproval", "remediationapprovals")

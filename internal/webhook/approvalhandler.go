@@ -81,21 +81,13 @@ func (h *ApprovalHandler) answer(ctx context.Context, req *policy.Request) (resp
 func (h *ApprovalHandler) judge(ctx context.Context, a *v1alpha1.RemediationApproval) (canary.Refusal, error) {
 	plan := &v1alpha1.Remediation{}
 	if err := h.Reader.Get(ctx, client.ObjectKey{Name: a.Spec.RemediationRef.Name}, plan); apierrors.IsNotFound(err) {
-		return canary.Refuse(a, nil, nil, h.Approvers), nil
+		return canary.Refuse(a, nil, canary.Asked{}, h.Approvers), nil
 	} else if err != nil {
 		return canary.Refusal{}, fmt.Errorf("reading Remediation %s: %w", a.Spec.RemediationRef.Name, err)
 	}
-	pol := &v1alpha1.ClusterRegoPolicy{}
-	if err := h.Reader.Get(ctx, client.ObjectKey{Name: plan.Spec.Plan.Policy.Name}, pol); apierrors.IsNotFound(err) {
-		pol = nil
-	} else if err != nil {
-		return canary.Refusal{}, fmt.Errorf("reading Policy %s: %w", plan.Spec.Plan.Policy.Name, err)
+	of, err := catalog.Asked(ctx, h.Reader, plan)
+	if err != nil {
+		return canary.Refusal{}, err
 	}
-	if pol != nil {
-		var err error
-		if pol, _, err = catalog.WithAuthors(ctx, h.Reader, pol); err != nil {
-			return canary.Refusal{}, err
-		}
-	}
-	return canary.Refuse(a, plan, pol, h.Approvers), nil
+	return canary.Refuse(a, plan, of, h.Approvers), nil
 }

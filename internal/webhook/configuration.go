@@ -31,6 +31,8 @@ const (
 	// WebhookWaivers and WebhookClusterWaivers are called for waivers themselves.
 	WebhookWaivers        = "waivers.evenkeel.dev"
 	WebhookClusterWaivers = "clusterwaivers.evenkeel.dev"
+	// WebhookStrategies is called for the strategies that policies share.
+	WebhookStrategies = "remediationstrategies.evenkeel.dev"
 	// WebhookApprovals is called for people's answers to plans.
 	WebhookApprovals = "approvals.evenkeel.dev"
 	// WebhookRecords keeps plans and records to the manager.
@@ -41,6 +43,8 @@ const (
 	WebhookAuthor = "author.evenkeel.dev"
 	// WebhookTemplateAuthor fills in who wrote a template.
 	WebhookTemplateAuthor = "template-author.evenkeel.dev"
+	// WebhookStrategyAuthor fills in who wrote a strategy that policies share.
+	WebhookStrategyAuthor = "strategy-author.evenkeel.dev"
 	// WebhookApprover fills in who answered a plan.
 	WebhookApprover = "approver.evenkeel.dev"
 	// WebhookForceOpen fills in who held a circuit breaker open, the kill switch.
@@ -161,6 +165,7 @@ func (c *Configuration) ownWebhooks(caBundle []byte) []admissionregistrationv1.V
 		own(WebhookTemplates, PathTemplate, "regotemplates", admissionregistrationv1.ClusterScope, writes),
 		own(WebhookWaivers, PathWaiver, "waivers", admissionregistrationv1.NamespacedScope, writes),
 		own(WebhookClusterWaivers, PathWaiver, "clusterwaivers", admissionregistrationv1.ClusterScope, writes),
+		own(WebhookStrategies, PathStrategy, "remediationstrategies", admissionregistrationv1.ClusterScope, writes),
 		// An answer never changes: the schema sees to it.
 		own(WebhookApprovals, PathApproval, "remediationapprovals", admissionregistrationv1.ClusterScope, writes[:1]),
 		c.records(own(WebhookRecords, PathRecords, "remediations", admissionregistrationv1.ClusterScope, writes)),

@@ -180,7 +180,7 @@ func TestAPolicyIsInForceAtOnceInTheMidstOfAFight(t *testing.T) {
 		return []*v1alpha1.ClusterRegoPolicy{newPolicy("a", privilegedRego), newPolicy("b", privilegedRego, withFailurePolicy(v1alpha1.FailurePolicyIgnore))}
 	}
 	reconcileOnce(t, w)
-	if n := len(currentConfiguration(t, c).Webhooks); n != 9 {
+	if n := len(currentConfiguration(t, c).Webhooks); n != 10 {
 		t.Errorf("%d entries", n)
 	}
 }

@@ -38,10 +38,11 @@ func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Ha
 	return map[string]http.Handler{
 		PathFail:   judging(v1alpha1.FailurePolicyFail),
 		PathIgnore: judging(v1alpha1.FailurePolicyIgnore),
-		PathPolicy: &PolicyHandler{Reviews: s.reviews, Checker: s.checker(), Turns: turns, Reach: s.Reach, Floors: s.Floors, Metrics: s.metrics, Clock: s.Clock, Log: log},
+		PathPolicy: &PolicyHandler{Reviews: s.reviews, Checker: s.checker(), Turns: turns, Reach: s.Reach, Floors: s.Floors, Strategy: s.strategy, Metrics: s.metrics, Clock: s.Clock, Log: log},
 		PathTemplate: &TemplateHandler{Reviews: s.reviews, Turns: turns, Metrics: s.metrics, Clock: s.Clock, Log: log,
 			Naming: func(name string) []*v1alpha1.ClusterRegoPolicy { return s.Catalog.Snapshot().Naming(name) }},
-		PathWaiver: &WaiverHandler{Reviews: s.reviews, Known: s.known, Metrics: s.metrics, Clock: s.Clock, Log: log},
+		PathWaiver:   &WaiverHandler{Reviews: s.reviews, Known: s.known, Metrics: s.metrics, Clock: s.Clock, Log: log},
+		PathStrategy: &StrategyHandler{Reviews: s.reviews, Floors: s.Floors, Metrics: s.metrics, Clock: s.Clock, Log: log},
 		PathApproval: &ApprovalHandler{Reviews: s.reviews, Reader: s.mgr.GetAPIReader(), Timeout: s.Timeout, Metrics: s.metrics, Clock: s.Clock, Log: log,
 			Approvers: canary.Approvers{Distinct: s.Floors.DistinctApprover, SourcesReviewed: s.Floors.SourcesReviewed}},
 		PathRecords: &RecordsHandler{Reviews: s.reviews, Metrics: s.metrics, Clock: s.Clock, Log: log},
@@ -53,6 +54,11 @@ func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Ha
 func (s *setup) known(name string) bool {
 	_, known := s.Catalog.Status(name)
 	return known
+}
+
+// strategy is the RemediationStrategy of that name; nil when there is none.
+func (s *setup) strategy(name string) *v1alpha1.RemediationStrategy {
+	return s.Catalog.Snapshot().Strategy(name)
 }
 
 func (s *setup) checker() *PolicyChecker {

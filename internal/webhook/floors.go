@@ -14,22 +14,40 @@ import (
 
 // beyondFloors warns whoever writes a policy of what it asks for and won't get, as far
 // as that can be told without knowing how many targets its plans will have.
-func beyondFloors(p *v1alpha1.ClusterRegoPolicy, floors *limits.Floors) []string {
-	asked := p.Spec.Remediation.DeepCopy()
+func beyondFloors(asked *v1alpha1.RolloutStrategy, floors *limits.Floors) []string {
+	asked = asked.DeepCopy()
 	asked.SetDefaults()
 	if asked.Mode == v1alpha1.RemediationDisabled {
 		return nil
 	}
 	_, changed := floors.Strategy(*asked, 0)
+	return append(limited("spec.remediation.", changed), wideWaves("spec.remediation.", asked, floors)...)
+}
+
+// beyondPace warns whoever writes a strategy that policies share; of modes it says nothing.
+func beyondPace(s *v1alpha1.RemediationStrategySpec, floors *limits.Floors) []string {
+	asked := &v1alpha1.RolloutStrategy{RemediationStrategySpec: *s.DeepCopy()}
+	asked.SetDefaults()
+	_, changed := floors.Pace(*asked, 0)
+	return append(limited("spec.", changed), wideWaves("spec.", asked, floors)...)
+}
+
+func limited(at string, changed []v1alpha1.AppliedLimit) []string {
 	var out []string
 	for _, limit := range changed {
-		out = append(out, prose.Shorten("spec.remediation."+limit.String(), maxWarningBytes))
-	}
-	// Of 100 targets, as many are in a wave as its share in percent.
-	sizes, err := canary.Sizes(100, asked)
-	if most := floors.MaxWave; err == nil && most != nil && most.Type == intstr.String && int(slices.Max(sizes)) > floors.Wave(100) {
-		out = append(out, fmt.Sprintf("spec.remediation.waves: the policy asks for a wave of %d%% of the targets, the administrator allows %s (%s): it is split",
-			slices.Max(sizes), most, limits.FlagMaxWave))
+		out = append(out, prose.Shorten(at+limit.String(), maxWarningBytes))
 	}
 	return out
+}
+
+// wideWaves warns of waves that are split.
+func wideWaves(at string, asked *v1alpha1.RolloutStrategy, floors *limits.Floors) []string {
+	// Of 100 targets, as many are in a wave as its share in percent.
+	sizes, err := canary.Sizes(100, asked)
+	most := floors.MaxWave
+	if err != nil || most == nil || most.Type != intstr.String || int(slices.Max(sizes)) <= floors.Wave(100) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%swaves: a wave of %d%% of the targets is asked for, the administrator allows %s (%s): it is split",
+		at, slices.Max(sizes), most, limits.FlagMaxWave)}
 }

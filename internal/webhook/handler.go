@@ -20,6 +20,8 @@ const (
 	PathPolicy = "/validate/policy"
 	// PathTemplate checks templates themselves.
 	PathTemplate = "/validate/template"
+	// PathStrategy checks the strategies that policies share.
+	PathStrategy = "/validate/strategy"
 	// PathWaiver checks waivers themselves.
 	PathWaiver = "/validate/waiver"
 	// PathApproval checks answers to plans.

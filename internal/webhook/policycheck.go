@@ -58,7 +58,7 @@ func (c *PolicyChecker) Check(p *v1alpha1.ClusterRegoPolicy) []problem {
 	}
 	out = append(out, checkConditions(p.Spec.Admission.MatchConditions)...)
 	out = append(out, c.resources(p.Spec.Match.Resources)...)
-	return append(out, checkStrategy(&p.Spec.Remediation)...)
+	return append(out, checkStrategy(&p.Spec.Remediation.RolloutStrategy)...)
 }
 
 func (c *PolicyChecker) compile(p *v1alpha1.ClusterRegoPolicy) []problem {

@@ -44,13 +44,13 @@ func waves(values ...any) func(*v1alpha1.ClusterRegoPolicy) {
 	}
 }
 
-func strategy(change func(*v1alpha1.RemediationStrategy)) func(*v1alpha1.ClusterRegoPolicy) {
-	return func(p *v1alpha1.ClusterRegoPolicy) { change(&p.Spec.Remediation) }
+func remediating(change func(*v1alpha1.RolloutStrategy)) func(*v1alpha1.ClusterRegoPolicy) {
+	return func(p *v1alpha1.ClusterRegoPolicy) { change(&p.Spec.Remediation.RolloutStrategy) }
 }
 
 func TestPolicyCheck(t *testing.T) {
 	size := func(v intstr.IntOrString) func(*v1alpha1.ClusterRegoPolicy) {
-		return strategy(func(s *v1alpha1.RemediationStrategy) { s.Canary.Size = &v })
+		return remediating(func(s *v1alpha1.RolloutStrategy) { s.Canary.Size = &v })
 	}
 	cases := map[string]struct {
 		rego   string
@@ -125,7 +125,7 @@ func TestPolicyCheck(t *testing.T) {
 			change: []func(*v1alpha1.ClusterRegoPolicy){size(intstr.FromString("10%"))},
 		},
 		"durations that make no sense": {
-			change: []func(*v1alpha1.ClusterRegoPolicy){strategy(func(s *v1alpha1.RemediationStrategy) {
+			change: []func(*v1alpha1.ClusterRegoPolicy){remediating(func(s *v1alpha1.RolloutStrategy) {
 				s.Soak = &metav1.Duration{Duration: -time.Second}
 				s.ProgressDeadline.Duration = time.Millisecond
 				s.Canary.Soak = &metav1.Duration{Duration: 1000 * time.Hour}
@@ -133,7 +133,7 @@ func TestPolicyCheck(t *testing.T) {
 			want: []string{"spec.remediation.canary.soak: 1000h0m0s: must be from 0s to 168h0m0s", "spec.remediation.soak: -1s", "spec.remediation.progressDeadline: 1ms: must be from 1s"},
 		},
 		"a breaker that could never work": {
-			change: []func(*v1alpha1.ClusterRegoPolicy){strategy(func(s *v1alpha1.RemediationStrategy) {
+			change: []func(*v1alpha1.ClusterRegoPolicy){remediating(func(s *v1alpha1.RolloutStrategy) {
 				s.Breaker = v1alpha1.BreakerStrategy{ConsecutiveFailures: -1, MinSamples: -1, FailurePercent: 120, Window: metav1.Duration{Duration: time.Second}, Cooldown: metav1.Duration{Duration: 25 * time.Hour}}
 			})},
 			want: []string{"breaker.consecutiveFailures: -1", "breaker.failurePercent: 120", "breaker.minSamples: -1", "breaker.window: 1s: must be from 6s", "breaker.cooldown: 25h0m0s: must be from 1s to 24h0m0s"},

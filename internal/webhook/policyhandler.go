@@ -18,6 +18,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/policy/strategy"
 	"evenkeel.dev/evenkeel/internal/policy/template"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
@@ -40,10 +41,12 @@ type PolicyHandler struct {
 	// Reach is what fixes may write.
 	Reach limits.Reach
 	// Floors is how careful every strategy must be at the least.
-	Floors  limits.Floors
-	Metrics *Metrics
-	Clock   clock.PassiveClock
-	Log     logr.Logger
+	Floors limits.Floors
+	// Strategy is the RemediationStrategy of a name; nil when there is none.
+	Strategy func(name string) *v1alpha1.RemediationStrategy
+	Metrics  *Metrics
+	Clock    clock.PassiveClock
+	Log      logr.Logger
 }
 
 // ServeHTTP answers the AdmissionReview of a policy.
@@ -118,12 +121,27 @@ func (h *PolicyHandler) answer(ctx context.Context, req *policy.Request) (respon
 	if len(found) == 0 {
 		resp.Warnings = append(h.withoutTemplate(&p), notAtAdmission(&p)...)
 		resp.Warnings = append(resp.Warnings, outOfReach(&p, &h.Reach)...)
-		resp.Warnings = append(resp.Warnings, beyondFloors(&p, &h.Floors)...)
+		resp.Warnings = append(resp.Warnings, h.strategyWarnings(&p)...)
 		return resp, decisionAllowed
 	}
 	resp.Allowed = false
 	resp.Status = invalid("ClusterRegoPolicy", p.Name, found)
 	return resp, decisionDenied
+}
+
+// strategyWarnings tell whoever writes a policy of a strategy that isn't there, and of what
+// the administrator doesn't allow of the one that is.
+func (h *PolicyHandler) strategyWarnings(p *v1alpha1.ClusterRegoPolicy) []string {
+	if p.Spec.Remediation.Mode == v1alpha1.RemediationDisabled {
+		return nil
+	}
+	followed := p.DeepCopy()
+	if name := strategy.Named(p); name != "" {
+		if problem := strategy.Resolve(followed, h.Strategy(name)); problem != nil {
+			return []string{prose.Shorten(problem.Message, maxWarningBytes)}
+		}
+	}
+	return beyondFloors(&followed.Spec.Remediation.RolloutStrategy, &h.Floors)
 }
 
 // compileTurn waits for its turn to compile, half as long as the API server waits.

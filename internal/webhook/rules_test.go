@@ -44,6 +44,8 @@ waivers.evenkeel.dev Fail https://localhost:9443/validate/waiver
   "evenkeel.dev" [v1alpha1] [waivers] [CREATE UPDATE] Namespaced
 clusterwaivers.evenkeel.dev Fail https://localhost:9443/validate/waiver
   "evenkeel.dev" [v1alpha1] [clusterwaivers] [CREATE UPDATE] Cluster
+remediationstrategies.evenkeel.dev Fail https://localhost:9443/validate/strategy
+  "evenkeel.dev" [v1alpha1] [remediationstrategies] [CREATE UPDATE] Cluster
 approvals.evenkeel.dev Fail https://localhost:9443/validate/approval
   "evenkeel.dev" [v1alpha1] [remediationapprovals] [CREATE] Cluster
 records.evenkeel.dev Fail https://localhost:9443/validate/records

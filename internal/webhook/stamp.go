@@ -40,6 +40,7 @@ func stamps() []stamp {
 	return []stamp{
 		authorship(WebhookAuthor, "clusterregopolicies"),
 		authorship(WebhookTemplateAuthor, "regotemplates"),
+		authorship(WebhookStrategyAuthor, "remediationstrategies"),
 		{webhook: WebhookApprover, resource: "remediationapprovals",
 			operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 			act:        []string{"spec"}, field: []string{"spec", "approver"}},

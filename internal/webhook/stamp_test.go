@@ -161,6 +161,7 @@ func TestMutatingWebhooksConcernOwnKindsOnly(t *testing.T) {
 	want := []string{
 		"author.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev clusterregopolicies Cluster IfNeeded CREATE UPDATE",
 		"template-author.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev regotemplates Cluster IfNeeded CREATE UPDATE",
+		"strategy-author.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediationstrategies Cluster IfNeeded CREATE UPDATE",
 		"approver.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediationapprovals Cluster IfNeeded CREATE",
 		// The kill switch works while nobody answers; nothing else of a breaker does.
 		"force-open.evenkeel.dev Ignore https://localhost:9443/mutate/stamp evenkeel.dev remediationbreakers Cluster IfNeeded CREATE UPDATE" +

@@ -6,7 +6,7 @@ import (
 )
 
 // checkStrategy finds what is wrong with a remediation strategy.
-func checkStrategy(s *v1alpha1.RemediationStrategy) []problem {
+func checkStrategy(s *v1alpha1.RolloutStrategy) []problem {
 	var out problems
 	for _, found := range canary.Validate(s) {
 		out.addIf(found.Message, "spec.remediation."+found.Field)

@@ -80,7 +80,7 @@ func TestConfigurationWriter(t *testing.T) {
 
 	reconcileOnce(t, w)
 	made := currentConfiguration(t, c)
-	if len(made.Webhooks) != 8 || string(made.Webhooks[0].ClientConfig.CABundle) != string(ca.cert()) {
+	if len(made.Webhooks) != 9 || string(made.Webhooks[0].ClientConfig.CABundle) != string(ca.cert()) {
 		t.Fatalf("made %+v", made.Webhooks)
 	}
 
@@ -119,7 +119,7 @@ func TestConfigurationWriter(t *testing.T) {
 
 	w.policies = func() []*v1alpha1.ClusterRegoPolicy { return nil }
 	reconcileOnce(t, w)
-	if left := currentConfiguration(t, c).Webhooks; len(left) != 7 || left[0].Name != WebhookPolicies || left[1].Name != WebhookTemplates || left[2].Name != WebhookWaivers || left[3].Name != WebhookClusterWaivers || left[4].Name != WebhookApprovals {
+	if left := currentConfiguration(t, c).Webhooks; len(left) != 8 || left[0].Name != WebhookPolicies || left[1].Name != WebhookTemplates || left[2].Name != WebhookWaivers || left[3].Name != WebhookClusterWaivers || left[4].Name != WebhookStrategies || left[5].Name != WebhookApprovals {
 		t.Errorf("without policies there is left: %v", left)
 	}
 }
@@ -182,8 +182,8 @@ func TestConfigurationWriterKeepsWhatIsTrusted(t *testing.T) {
 			}
 			reconcileOnce(t, w)
 			hooks := currentConfiguration(t, c).Webhooks
-			if len(hooks) != 8 {
-				t.Fatalf("%d webhooks, want the new policy's beside the seven of our own kinds", len(hooks))
+			if len(hooks) != 9 {
+				t.Fatalf("%d webhooks, want the new policy's beside the eight of our own kinds", len(hooks))
 			}
 			if got := string(hooks[0].ClientConfig.CABundle); got != string(good.cert()) {
 				t.Errorf("trusted is now %q", got)

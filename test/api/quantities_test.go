@@ -112,7 +112,10 @@ func fields(path string, typ reflect.Type, do func(path string, typ reflect.Type
 		}
 		for i := range typ.NumField() {
 			name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
-			if name != "" && name != "metadata" {
+			switch {
+			case name == "" && typ.Field(i).Anonymous:
+				fields(path, typ.Field(i).Type, do)
+			case name != "" && name != "metadata":
 				fields(path+"."+name, typ.Field(i).Type, do)
 			}
 		}

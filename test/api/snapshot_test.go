@@ -10,12 +10,12 @@ import (
 )
 
 // bare asks for all that has defaults of its own, and gives none of them.
-func bare() v1alpha1.RemediationStrategy {
-	return v1alpha1.RemediationStrategy{
+func bare() v1alpha1.RolloutStrategy {
+	return v1alpha1.RolloutStrategy{RemediationStrategySpec: v1alpha1.RemediationStrategySpec{
 		Windows:  []v1alpha1.MaintenanceWindow{{Schedule: "0 22 * * *"}},
 		Analysis: &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{{Name: "errors", Query: "q", SuccessCondition: "sample < 1.0"}}},
 		Breaker:  v1alpha1.BreakerStrategy{SLO: &v1alpha1.SLOStrategy{Query: "q", Objective: "99.9"}},
-	}
+	}}
 }
 
 // TestAPlansStrategyNeedsNoDefault: a plan is made with a strategy that is resolved, and
@@ -55,7 +55,7 @@ func TestAPlansStrategyNeedsNoDefault(t *testing.T) {
 
 // TestDefaultsAreResolvedOnce: resolving what is resolved changes nothing.
 func TestDefaultsAreResolvedOnce(t *testing.T) {
-	once := v1alpha1.ClusterRegoPolicy{Spec: v1alpha1.RegoPolicySpec{Remediation: bare()}}
+	once := v1alpha1.ClusterRegoPolicy{Spec: v1alpha1.RegoPolicySpec{Remediation: v1alpha1.PolicyRemediation{RolloutStrategy: bare()}}}
 	once.SetDefaults()
 	twice := once.DeepCopy()
 	twice.SetDefaults()

@@ -148,7 +148,7 @@ var _ = Describe("The install self-signed", Ordered, func() {
 	})
 
 	It("leaves no trace when it is removed in the order of the documentation", func(ctx context.Context) {
-		kubectl(ctx, "delete", "policysources,clusterregopolicies,regotemplates,waivers,clusterwaivers", "--all", "--all-namespaces", "--timeout=60s")
+		kubectl(ctx, "delete", "policysources,clusterregopolicies,regotemplates,remediationstrategies,waivers,clusterwaivers", "--all", "--all-namespaces", "--timeout=60s")
 		kubectl(ctx, "delete", "remediations", "--all", "--timeout=60s")
 		base.uninstall(ctx)
 		expectNothingLeft(ctx)

@@ -151,7 +151,7 @@ func TestTheExampleOfMetricsCanBeAskedAndJudged(t *testing.T) {
 		t.Fatal("docs/write-a-policy.md has no example of metrics")
 	}
 	var example struct {
-		Remediation v1alpha1.RemediationStrategy `json:"remediation"`
+		Remediation v1alpha1.RolloutStrategy `json:"remediation"`
 	}
 	if err := yaml.UnmarshalStrict([]byte(text), &example); err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ var _ = Describe("A plan that nobody answers", func() {
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
 		const timeout = 2 * time.Second
 		policy := fixture.Policy(namespace, namespace, fixture.MendState, owner("shop"),
-			fixture.Remediated(v1alpha1.RemediationManual, func(s *v1alpha1.RemediationStrategy) {
+			fixture.Remediated(v1alpha1.RemediationManual, func(s *v1alpha1.RolloutStrategy) {
 				s.Approval.Timeout = metav1.Duration{Duration: timeout}
 			}))
 		suite.CreatePolicy(ctx, policy)

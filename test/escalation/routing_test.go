@@ -38,7 +38,7 @@ func heldByBreaker(ctx context.Context, about string) *v1alpha1.ClusterRegoPolic
 	namespace := suite.Namespace(ctx, about)
 	suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
 	policy := fixture.Policy(namespace, namespace, fixture.MendState, owner("shop"),
-		fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RemediationStrategy) {
+		fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
 			s.Escalation.Deadline = metav1.Duration{Duration: time.Second}
 		}))
 	suite.CleanUp(policy.Name)
@@ -135,7 +135,7 @@ var _ = Describe("A plan that lacks rights", func() {
 		}
 		suite.Create(ctx, service)
 		policy := fixture.Policy(namespace, namespace, ownService, fixture.Kinds("", "Service"), owner("shop"),
-			fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RemediationStrategy) {
+			fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
 				s.Escalation.Deadline = metav1.Duration{Duration: 2 * time.Second}
 			}))
 		suite.CreatePolicy(ctx, policy)

@@ -100,7 +100,7 @@ var _ = Describe("A fix that evicts Pods", func() {
 	It("fails with the budget's own words when that gives no room within the deadline, and no breaker counts it", func(ctx context.Context) {
 		suite.Create(ctx, budget)
 		taint(ctx)
-		fixture.Deadline(3 * time.Second)(&policy.Spec.Remediation)
+		fixture.Deadline(3 * time.Second)(&policy.Spec.Remediation.RolloutStrategy)
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)
 		record := suite.RecordOf(ctx, rem, pod.Name)
@@ -184,7 +184,7 @@ var _ = Describe("A fix of the status", func() {
 		return c
 	}
 	ready := map[string]any{"daysLeft": int64(5), "conditions": []any{map[string]any{"type": "Ready", "status": "True", "reason": "Issued", "message": "up to date"}}}
-	policyWith := func(condition string, strategy ...func(*v1alpha1.RemediationStrategy)) *v1alpha1.ClusterRegoPolicy {
+	policyWith := func(condition string, strategy ...func(*v1alpha1.RolloutStrategy)) *v1alpha1.ClusterRegoPolicy {
 		return fixture.Policy(namespace, namespace, fixture.Acts(due, fmt.Sprintf(addCondition, condition)),
 			fixture.Kinds("verbs.example.com", "Certificate"), fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
 	}

@@ -124,10 +124,10 @@ var _ = Describe("A plan in mode Manual", func() {
 		namespace, policy string
 		ann, bob          client.Client
 	)
-	distinct := func(s *v1alpha1.RemediationStrategy) { s.Approval.RequireDistinctApprover = true }
+	distinct := func(s *v1alpha1.RolloutStrategy) { s.Approval.RequireDistinctApprover = true }
 	// planned makes ann the author of a policy with three violating objects, and
 	// waits for its plan.
-	planned := func(ctx context.Context, modifiers ...func(*v1alpha1.RemediationStrategy)) *v1alpha1.Remediation {
+	planned := func(ctx context.Context, modifiers ...func(*v1alpha1.RolloutStrategy)) *v1alpha1.Remediation {
 		GinkgoHelper()
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
 		suite.CleanUp(policy)
@@ -232,7 +232,7 @@ var _ = Describe("A plan in mode Manual", func() {
 	})
 
 	It("tells people when nobody answers in time, and takes a late answer", func(ctx context.Context) {
-		rem := planned(ctx, func(s *v1alpha1.RemediationStrategy) { s.Approval.Timeout = metav1.Duration{Duration: 3 * time.Second} })
+		rem := planned(ctx, func(s *v1alpha1.RolloutStrategy) { s.Approval.Timeout = metav1.Duration{Duration: 3 * time.Second} })
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(suite.Get(ctx, rem)).To(Succeed())
 			g.Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonApprovalOverdue))

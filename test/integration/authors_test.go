@@ -21,7 +21,7 @@ import (
 func editors(ctx context.Context) string {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "test-editor"},
-		Rules: []rbacv1.PolicyRule{{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"clusterregopolicies", "clusterregopolicies/status", "regotemplates"}, Verbs: []string{"*"}}}}
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"clusterregopolicies", "clusterregopolicies/status", "regotemplates", "remediationstrategies"}, Verbs: []string{"*"}}}}
 	suite.Create(ctx, role)
 	DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, role)).To(Succeed()) })
 	return role.Name
@@ -48,7 +48,7 @@ var _ = Describe("Whoever has ever changed a policy", func() {
 		namespace, policy string
 		ann, bob, cid     client.Client
 	)
-	distinct := fixture.Remediated(v1alpha1.RemediationManual, func(s *v1alpha1.RemediationStrategy) { s.Approval.RequireDistinctApprover = true })
+	distinct := fixture.Remediated(v1alpha1.RemediationManual, func(s *v1alpha1.RolloutStrategy) { s.Approval.RequireDistinctApprover = true })
 	wrote := func(ctx context.Context) record.Record { return record.Of(suite.Policy(ctx, policy)) }
 
 	BeforeEach(func(ctx context.Context) {

@@ -83,35 +83,35 @@ var _ = Describe("A policy that couldn't work", func() {
 			"spec.remediation.waves[1]", "never fall"),
 		Entry("for a wave that is no share", remediated(fixture.Waves("5 percent", "100%")),
 			"spec.remediation.waves[0]", "should match '^([1-9][0-9]?|100)%$'"),
-		Entry("for a canary that is no share", remediated(func(s *v1alpha1.RemediationStrategy) {
+		Entry("for a canary that is no share", remediated(func(s *v1alpha1.RolloutStrategy) {
 			size := intstr.FromString("0%")
 			s.Canary.Size = &size
 		}), "spec.remediation.canary.size"),
-		Entry("for a breaker that could never open", remediated(func(s *v1alpha1.RemediationStrategy) {
+		Entry("for a breaker that could never open", remediated(func(s *v1alpha1.RolloutStrategy) {
 			s.Breaker.Window.Duration = 1
 		}), "spec.remediation.breaker.window"),
-		Entry("for a window in a zone nobody knows", remediated(func(s *v1alpha1.RemediationStrategy) {
+		Entry("for a window in a zone nobody knows", remediated(func(s *v1alpha1.RolloutStrategy) {
 			s.Windows = []v1alpha1.MaintenanceWindow{{Schedule: "0 22 * * 1-5", Duration: metav1.Duration{Duration: time.Hour}, TimeZone: "Europe/Brelin"}}
 		}), "spec.remediation.windows[0].timeZone", `"Europe/Brelin" isn't the IANA name of a time zone`),
-		Entry("for a window at a time that never comes", remediated(func(s *v1alpha1.RemediationStrategy) {
+		Entry("for a window at a time that never comes", remediated(func(s *v1alpha1.RolloutStrategy) {
 			s.Windows = []v1alpha1.MaintenanceWindow{{Schedule: "0 3 31 2 *", Duration: metav1.Duration{Duration: time.Hour}}}
 		}), "spec.remediation.windows[0].schedule", "names a time that never comes"),
-		Entry("for a budget of nothing", remediated(func(s *v1alpha1.RemediationStrategy) {
+		Entry("for a budget of nothing", remediated(func(s *v1alpha1.RolloutStrategy) {
 			none := intstr.FromString("0%")
 			s.Budget = &v1alpha1.BudgetStrategy{MaxUnavailable: &none}
 		}), "spec.remediation.budget.maxUnavailable", "a percentage from"),
-		Entry("for a stage that chooses everything", remediated(func(s *v1alpha1.RemediationStrategy) {
+		Entry("for a stage that chooses everything", remediated(func(s *v1alpha1.RolloutStrategy) {
 			s.Stages = []v1alpha1.RolloutStage{{Name: "all"}}
 		}), "spec.remediation.stages[0].selector", "chooses every target"),
 		Entry("for a stage by labels that can't be", remediated(staged("staging", "not a value!")),
 			"spec.remediation.stages[1].selector.namespaceSelector", `"not a value!"`),
-		Entry("for a metric that can't be asked or judged", remediated(func(s *v1alpha1.RemediationStrategy) {
+		Entry("for a metric that can't be asked or judged", remediated(func(s *v1alpha1.RolloutStrategy) {
 			s.Analysis = &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{
 				{Name: "errors", Query: "sum(rate(errors_total[5m])", SuccessCondition: "sampel < 1.0"}}}
 		}), "spec.remediation.analysis.metrics[0].query: isn't PromQL", "spec.remediation.analysis.metrics[0].successCondition"),
 	)
 })
 
-func remediated(change func(*v1alpha1.RemediationStrategy)) func(*v1alpha1.ClusterRegoPolicy) {
-	return func(p *v1alpha1.ClusterRegoPolicy) { change(&p.Spec.Remediation) }
+func remediated(change func(*v1alpha1.RolloutStrategy)) func(*v1alpha1.ClusterRegoPolicy) {
+	return func(p *v1alpha1.ClusterRegoPolicy) { change(&p.Spec.Remediation.RolloutStrategy) }
 }

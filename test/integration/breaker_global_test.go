@@ -26,7 +26,7 @@ var _ = Describe("The editor of one namespace", func() {
 		for i := range 3 {
 			key := fmt.Sprintf("eve-%d", i)
 			suite.Create(ctx, fixture.ConfigMap(eve, key, fixture.Labelled("only", key)))
-			policy := fixture.Policy(fmt.Sprintf("%s-%d", eve, i), eve, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RemediationStrategy) {
+			policy := fixture.Policy(fmt.Sprintf("%s-%d", eve, i), eve, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
 				s.Soak = &metav1.Duration{Duration: time.Minute}
 			}), func(p *v1alpha1.ClusterRegoPolicy) {
 				p.Spec.Match.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"only": key}}

@@ -48,8 +48,8 @@ func mergePatch(ctx context.Context, as client.Client, o client.Object, patch st
 
 // storms sets how many new violations are a storm, and a cooldown that a spec can
 // wait for.
-func storms(newViolations int32) func(*v1alpha1.RemediationStrategy) {
-	return func(s *v1alpha1.RemediationStrategy) {
+func storms(newViolations int32) func(*v1alpha1.RolloutStrategy) {
+	return func(s *v1alpha1.RolloutStrategy) {
 		s.Breaker.Storm.NewViolations = newViolations
 		s.Breaker.Cooldown = metav1.Duration{Duration: time.Second}
 	}
@@ -89,7 +89,7 @@ var _ = Describe("A circuit breaker", func() {
 		optOut := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 		mergePatch(ctx, suite.API, optOut, fmt.Sprintf(`{"metadata":{"annotations":{%q:"paused"}}}`, v1alpha1.AnnotationRemediation))
 		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, storms(3),
-			func(s *v1alpha1.RemediationStrategy) { s.Breaker.Cooldown = metav1.Duration{Duration: time.Hour} }))
+			func(s *v1alpha1.RolloutStrategy) { s.Breaker.Cooldown = metav1.Duration{Duration: time.Hour} }))
 		suite.CreatePolicy(ctx, policy)
 		awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
 			g.Expect(st.Storm).NotTo(BeNil())

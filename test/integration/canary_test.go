@@ -37,7 +37,7 @@ func listDeployments(ctx context.Context, namespace string) []appsv1.Deployment 
 }
 
 // overPods is a policy named as its namespace, which mends Pods at what makes them.
-func overPods(namespace, rego string, strategy ...func(*v1alpha1.RemediationStrategy)) *v1alpha1.ClusterRegoPolicy {
+func overPods(namespace, rego string, strategy ...func(*v1alpha1.RolloutStrategy)) *v1alpha1.ClusterRegoPolicy {
 	return fixture.Policy(namespace, namespace, rego, fixture.Kinds("", "Pod"), fixture.Unselected,
 		fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
 }

@@ -114,7 +114,7 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 	})
 
 	It("holds for plans that were made before: one in mode Automatic that hasn't begun gives way to one that waits", func(ctx context.Context) {
-		closed := func(s *v1alpha1.RemediationStrategy) {
+		closed := func(s *v1alpha1.RolloutStrategy) {
 			s.Windows = []v1alpha1.MaintenanceWindow{{Schedule: "0 0 29 2 *", Duration: metav1.Duration{Duration: time.Minute}}}
 		}
 		Expect(ann.Create(ctx, fixture.Policy(policy, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, closed)))).To(Succeed())

@@ -94,7 +94,7 @@ var _ = Describe("A custom resource without conditions", Ordered, func() {
 		w.SetNamespace(namespace)
 		suite.Create(ctx, w)
 		allowed := fixture.Policy(namespace, namespace, strings.ReplaceAll(smallWidgets, "fixture.widgets", "fixture.allowed"), fixture.Unselected, fixture.Kinds("health.example.com", "Widget"),
-			fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RemediationStrategy) {
+			fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
 				s.Health = &v1alpha1.HealthStrategy{Unknown: v1alpha1.UnknownHealthAllow}
 			}))
 		suite.CreatePolicy(ctx, allowed)

@@ -57,7 +57,7 @@ var _ = Describe("The history of plans", func() {
 	BeforeEach(func(ctx context.Context) {
 		namespace = suite.Namespace(ctx, "history")
 		policy = fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic,
-			func(s *v1alpha1.RemediationStrategy) {
+			func(s *v1alpha1.RolloutStrategy) {
 				s.History.Limit, s.History.MaxAge.Duration = 2, 24*time.Hour
 			}))
 		suite.Create(ctx, fixture.ConfigMap(namespace, "target"))

@@ -26,7 +26,7 @@ var _ = Describe("A canary in one namespace", func() {
 		eve, shop := suite.Namespace(ctx, "eve"), suite.Namespace(ctx, "shop")
 		suite.Create(ctx, fixture.ConfigMap(eve, "canary", fixture.Labelled("early", "yes")), fixture.ConfigMap(eve, "other"))
 		suite.Create(ctx, fixture.ConfigMaps(shop, 3)...)
-		policy := fixture.Policy(eve, eve, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RemediationStrategy) {
+		policy := fixture.Policy(eve, eve, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
 			s.Soak = &metav1.Duration{Duration: 3 * time.Second}
 			s.Stages = []v1alpha1.RolloutStage{{Name: "early", Selector: v1alpha1.TargetSelector{ObjectSelector: &metav1.LabelSelector{MatchLabels: early}}}}
 		}), func(p *v1alpha1.ClusterRegoPolicy) {

@@ -22,7 +22,7 @@ var _ = Describe("What says nothing of the fix", func() {
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
 		revive := deadWebhook(ctx, namespace)
 		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic,
-			func(s *v1alpha1.RemediationStrategy) { s.RetryLimit = new(int32) }))
+			func(s *v1alpha1.RolloutStrategy) { s.RetryLimit = new(int32) }))
 		suite.CreatePolicy(ctx, policy)
 
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)

@@ -18,8 +18,8 @@ import (
 )
 
 // soaking sets how long waves soak, canary included.
-func soaking(d time.Duration) func(*v1alpha1.RemediationStrategy) {
-	return func(s *v1alpha1.RemediationStrategy) { s.Soak = &metav1.Duration{Duration: d} }
+func soaking(d time.Duration) func(*v1alpha1.RolloutStrategy) {
+	return func(s *v1alpha1.RolloutStrategy) { s.Soak = &metav1.Duration{Duration: d} }
 }
 
 // say writes a person's word into a plan's spec.
@@ -58,7 +58,7 @@ var _ = Describe("What people say of a rollout", func() {
 		namespace = suite.Namespace(ctx, "people")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 4)...)
 	})
-	mending := func(strategy ...func(*v1alpha1.RemediationStrategy)) *v1alpha1.ClusterRegoPolicy {
+	mending := func(strategy ...func(*v1alpha1.RolloutStrategy)) *v1alpha1.ClusterRegoPolicy {
 		return fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
 	}
 
@@ -79,7 +79,7 @@ var _ = Describe("What people say of a rollout", func() {
 	It("an aborted plan is undone wave and all, counts as no failure, and isn't made again without a word", func(ctx context.Context) {
 		before := states(ctx, namespace)
 		policy := mending(soaking(2*time.Second), fixture.Waves("50%", "100%"),
-			func(s *v1alpha1.RemediationStrategy) { s.RollbackScope = v1alpha1.RollbackAll })
+			func(s *v1alpha1.RolloutStrategy) { s.RollbackScope = v1alpha1.RollbackAll })
 		suite.CreatePolicy(ctx, policy)
 		Eventually(ctx, func(g Gomega) {
 			rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSoaking)
@@ -101,7 +101,7 @@ var _ = Describe("What people say of a rollout", func() {
 
 	It("a plan writes nothing before its maintenance window opens", long, func(ctx context.Context) {
 		opens := time.Now().UTC().Add(5 * time.Second).Truncate(time.Minute).Add(time.Minute)
-		suite.CreatePolicy(ctx, mending(func(s *v1alpha1.RemediationStrategy) {
+		suite.CreatePolicy(ctx, mending(func(s *v1alpha1.RolloutStrategy) {
 			s.Windows = []v1alpha1.MaintenanceWindow{{Schedule: fmt.Sprintf("%d %d * * *", opens.Minute(), opens.Hour()), Duration: metav1.Duration{Duration: time.Hour}}}
 		}))
 		rem := awaitReason(ctx, namespace, v1alpha1.PhaseHeld, v1alpha1.ReasonOutsideWindow)
@@ -120,7 +120,7 @@ var _ = Describe("A wave that fails with onFailure Hold", func() {
 		deployments(ctx, namespace, 1)
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "never"),
 			fixture.Kinds("", "Pod"), fixture.Unselected, fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(3*time.Second),
-				func(s *v1alpha1.RemediationStrategy) { s.OnFailure = v1alpha1.FailureHold })))
+				func(s *v1alpha1.RolloutStrategy) { s.OnFailure = v1alpha1.FailureHold })))
 		rem := awaitReason(ctx, namespace, v1alpha1.PhaseHeld, v1alpha1.ReasonVerificationFailed)
 		Expect(rem.Status.HeldFrom).To(Equal(v1alpha1.PhaseVerifying))
 		Expect(listDeployments(ctx, namespace)[0].Spec.Template.Labels).To(HaveKeyWithValue("kwok.evenkeel.dev/ready", "never"))
@@ -149,7 +149,7 @@ var _ = Describe("Two plans at work", func() {
 		for i, namespace := range spaces {
 			deployments(ctx, namespace, 4)
 			suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.RequireTemplateLabel("team", "shop"), fixture.Kinds("", "Pod"), fixture.Unselected,
-				fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RemediationStrategy) {
+				fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
 					if i == 0 {
 						s.Budget = &v1alpha1.BudgetStrategy{MaxUnavailable: &one}
 					}

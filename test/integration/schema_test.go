@@ -46,9 +46,13 @@ var _ = Describe("The schema", func() {
 		Entry("of unknown enforcement", fixture.Enforced("Block"), "spec.admission.action"),
 		Entry("of unknown remediation mode", fixture.Remediated("Sometimes"), "spec.remediation.mode"),
 		Entry("whose waves leave targets out", remediated(fixture.Waves("5%", "50%")), `waves must end with "100%"`),
-		Entry("whose waves end with a count", remediated(func(s *v1alpha1.RemediationStrategy) {
+		Entry("whose waves end with a count", remediated(func(s *v1alpha1.RolloutStrategy) {
 			s.Waves = []intstr.IntOrString{intstr.FromInt32(100)}
 		}), `waves must end with "100%"`),
+		Entry("that refers to a strategy and says one itself", func(p *v1alpha1.ClusterRegoPolicy) {
+			fixture.Following("DryRun", "careful")(p)
+			fixture.Concurrent(3)(&p.Spec.Remediation.RolloutStrategy)
+		}, "strategyRef and a strategy of the policy's own exclude each other"),
 		Entry("with too many writes at once", remediated(fixture.Concurrent(101)), "maxInFlight"),
 		Entry("whose name is too long for those built from it", func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Name = strings.Repeat("n", 53)

@@ -39,7 +39,7 @@ var _ = Describe("An object whose kind the API server doesn't serve any more", O
 		Eventually(ctx, func() error { return suite.API.Create(ctx, one) }).Should(Succeed())
 		rego := strings.ReplaceAll(smallWidgets, "fixture.widgets", "fixture."+strings.ReplaceAll(namespace, "-", "_"))
 		policy := fixture.Policy(namespace, namespace, rego, fixture.Unselected, fixture.Kinds(group, "Widget"),
-			fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(deadline), func(s *v1alpha1.RemediationStrategy) {
+			fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(deadline), func(s *v1alpha1.RolloutStrategy) {
 				s.Health, s.Soak = &v1alpha1.HealthStrategy{Unknown: v1alpha1.UnknownHealthAllow}, &metav1.Duration{Duration: soak}
 			}))
 		suite.CreatePolicy(ctx, policy)

@@ -36,8 +36,8 @@ func labelled(key, value string) *metav1.LabelSelector {
 }
 
 // staged sets a stage for each environment, in order.
-func staged(envs ...string) func(*v1alpha1.RemediationStrategy) {
-	return func(s *v1alpha1.RemediationStrategy) {
+func staged(envs ...string) func(*v1alpha1.RolloutStrategy) {
+	return func(s *v1alpha1.RolloutStrategy) {
 		for _, env := range envs {
 			s.Stages = append(s.Stages, v1alpha1.RolloutStage{Name: env, Selector: v1alpha1.TargetSelector{NamespaceSelector: labelled("env", env)}})
 		}
@@ -64,7 +64,7 @@ var _ = Describe("A rollout by stages", func() {
 	It("draws the canary from what the selector chooses, and makes no plan while it chooses nothing", func(ctx context.Context) {
 		namespace := environment(ctx, "canary", 4)
 		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic,
-			func(s *v1alpha1.RemediationStrategy) {
+			func(s *v1alpha1.RolloutStrategy) {
 				s.Canary.Selector = &v1alpha1.TargetSelector{ObjectSelector: labelled("brave", "yes")}
 			}))
 		suite.CreatePolicy(ctx, policy)
@@ -83,7 +83,7 @@ var _ = Describe("A rollout by stages", func() {
 	It("holds no more targets in a plan than the budget says, and goes on in the next", func(ctx context.Context) {
 		namespace := environment(ctx, "few", 5)
 		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic,
-			func(s *v1alpha1.RemediationStrategy) {
+			func(s *v1alpha1.RolloutStrategy) {
 				two := int32(2)
 				s.Budget = &v1alpha1.BudgetStrategy{MaxTargets: &two}
 			}))

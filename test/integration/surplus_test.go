@@ -110,7 +110,7 @@ var _ = Describe("What somebody's webhook adds to a write of ours", func() {
 		mutate(ctx, namespace, "!request.dryRun && oldObject.data.state == 'good' && object.data.state == 'bad'")
 		undoing := manager.Proxy.Nth(1, sent(v1alpha1.RollbackFieldManager), fault)
 		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic,
-			func(s *v1alpha1.RemediationStrategy) { s.Soak = &metav1.Duration{Duration: time.Minute} }))
+			func(s *v1alpha1.RolloutStrategy) { s.Soak = &metav1.Duration{Duration: time.Minute} }))
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSoaking)
 		say(ctx, rem, `{"desiredState":"Aborted"}`)

@@ -15,7 +15,7 @@ import (
 )
 
 var _ = Describe("A fix whose objects then vanish", func() {
-	soaked := func(s *v1alpha1.RemediationStrategy) { s.Soak = &metav1.Duration{Duration: 20 * time.Second} }
+	soaked := func(s *v1alpha1.RolloutStrategy) { s.Soak = &metav1.Duration{Duration: 20 * time.Second} }
 	objects := func(ctx context.Context, namespace string) []corev1.ConfigMap {
 		GinkgoHelper()
 		list := &corev1.ConfigMapList{}

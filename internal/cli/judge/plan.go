@@ -169,7 +169,8 @@ func (o *planOptions) load(ctx context.Context, name string) (pol *v1alpha1.Clus
 		return nil, nil, nil, err
 	}
 	set.waivers = append(set.waivers, given.waivers...)
-	set.templates = append(set.templates, given.templates...) // of two of a name the later counts
+	set.templates = append(set.templates, given.templates...)    // of two of a name the later counts
+	set.strategies = append(set.strategies, given.strategies...) // of two of one name, that which would be applied
 	set.override(given.policies)
 	i := slices.IndexFunc(set.policies, func(p *v1alpha1.ClusterRegoPolicy) bool { return p.Name == name })
 	if i < 0 {
@@ -178,7 +179,7 @@ func (o *planOptions) load(ctx context.Context, name string) (pol *v1alpha1.Clus
 	if all, err = o.policies.enforce(set); err != nil {
 		return nil, nil, nil, err
 	}
-	alone, err = o.policies.enforce(&policySet{policies: set.policies[i : i+1], templates: set.templates, waivers: set.waivers})
+	alone, err = o.policies.enforce(&policySet{policies: set.policies[i : i+1], templates: set.templates, strategies: set.strategies, waivers: set.waivers})
 	return set.policies[i], all, alone, err
 }
 

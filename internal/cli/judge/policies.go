@@ -34,7 +34,7 @@ type policyChoice struct {
 
 // AddFlags adds the flags with their defaults.
 func (c *policyChoice) AddFlags(f *pflag.FlagSet) {
-	f.StringArrayVarP(&c.paths, "policy", "p", nil, "a directory of policies in Rego, or a file or directory of YAML with ClusterRegoPolicy, RegoTemplate, Waiver and ClusterWaiver objects; may be given many times (default: the library in the binary)")
+	f.StringArrayVarP(&c.paths, "policy", "p", nil, "a directory of policies in Rego, or a file or directory of YAML with ClusterRegoPolicy, RegoTemplate, RemediationStrategy, Waiver and ClusterWaiver objects; may be given many times (default: the library in the binary)")
 	f.BoolVar(&c.cluster, "cluster", false, "take the policies and waivers that are in force in the cluster")
 	f.StringSliceVar(&c.only, "only", nil, "ask these policies only, by name")
 	f.StringSliceVar(&c.skip, "skip", nil, "leave these policies out, by name")
@@ -47,7 +47,9 @@ type policySet struct {
 	policies []*v1alpha1.ClusterRegoPolicy
 	// templates are those that the policies may name.
 	templates []*v1alpha1.RegoTemplate
-	waivers   []v1alpha1.AnyWaiver
+	// strategies are those that the policies may refer to.
+	strategies []*v1alpha1.RemediationStrategy
+	waivers    []v1alpha1.AnyWaiver
 	// namespaces are those of the cluster, by name, where it was asked.
 	namespaces map[string]map[string]any
 }
@@ -135,6 +137,11 @@ func (c *policyChoice) enforce(set *policySet) (*catalog.Snapshot, error) {
 		_ = force.SetTemplate(t) // what is wrong with it, the policies say that name it
 	}
 	var errs []error
+	for _, s := range set.strategies {
+		if err := force.SetStrategy(s); err != nil {
+			errs = append(errs, fmt.Errorf("strategy %s: %w", s.Name, err))
+		}
+	}
 	for _, p := range set.policies {
 		if err := force.Set(p); err != nil {
 			errs = append(errs, fmt.Errorf("policy %s: %w", p.Name, err))

@@ -46,7 +46,9 @@ func (s *policySet) addPath(ctx context.Context, path string, library bool) erro
 	return nil
 }
 
-func (s *policySet) size() int { return len(s.policies) + len(s.templates) + len(s.waivers) }
+func (s *policySet) size() int {
+	return len(s.policies) + len(s.templates) + len(s.strategies) + len(s.waivers)
+}
 
 // holdsRego says that a path leads to Rego.
 func holdsRego(path string) (found bool, err error) {
@@ -98,24 +100,7 @@ func (s *policySet) addDocuments(documents []manifest.Document, namespace string
 		if d.Object["apiVersion"] != v1alpha1.GroupVersion.String() {
 			continue
 		}
-		var err error
-		switch d.Object["kind"] {
-		case "ClusterRegoPolicy":
-			p := &v1alpha1.ClusterRegoPolicy{}
-			if err = strictly(d.Object, p); err == nil {
-				s.add(p)
-			}
-		case "RegoTemplate":
-			t := &v1alpha1.RegoTemplate{}
-			if err = strictly(d.Object, t); err == nil {
-				s.templates = append(s.templates, t)
-			}
-		case "Waiver":
-			err = s.addWaiver(d, &v1alpha1.Waiver{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}})
-		case "ClusterWaiver":
-			err = s.addWaiver(d, &v1alpha1.ClusterWaiver{})
-		}
-		if err != nil {
+		if err := s.addDocument(d, namespace); err != nil {
 			wrong = append(wrong, manifest.Problem{File: d.File, Line: d.Line, Message: err.Error()})
 		}
 	}
@@ -123,6 +108,32 @@ func (s *policySet) addDocuments(documents []manifest.Document, namespace string
 		return command.Exit(command.ExitFailure, &manifest.Error{Problems: wrong})
 	}
 	return nil
+}
+
+// addDocument adds one object, when it is of a kind that is judged by.
+func (s *policySet) addDocument(d *manifest.Document, namespace string) (err error) {
+	switch d.Object["kind"] {
+	case "ClusterRegoPolicy":
+		p := &v1alpha1.ClusterRegoPolicy{}
+		if err = strictly(d.Object, p); err == nil {
+			s.add(p)
+		}
+	case "RegoTemplate":
+		t := &v1alpha1.RegoTemplate{}
+		if err = strictly(d.Object, t); err == nil {
+			s.templates = append(s.templates, t)
+		}
+	case "RemediationStrategy":
+		strategy := &v1alpha1.RemediationStrategy{}
+		if err = strictly(d.Object, strategy); err == nil {
+			s.strategies = append(s.strategies, strategy)
+		}
+	case "Waiver":
+		err = s.addWaiver(d, &v1alpha1.Waiver{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}})
+	case "ClusterWaiver":
+		err = s.addWaiver(d, &v1alpha1.ClusterWaiver{})
+	}
+	return err
 }
 
 func (s *policySet) addWaiver(d *manifest.Document, w v1alpha1.AnyWaiver) error {
@@ -157,6 +168,10 @@ func (s *policySet) addCluster(ctx context.Context, flags *connect.Flags) error 
 	if err := c.List(ctx, templates); err != nil {
 		return connect.Failure("list templates", err)
 	}
+	strategies := &v1alpha1.RemediationStrategyList{}
+	if err := c.List(ctx, strategies); err != nil {
+		return connect.Failure("list the strategies that policies share", err)
+	}
 	waivers, err := catalog.ListWaivers(ctx, c)
 	if err != nil {
 		return connect.Failure("read what is waived", err)
@@ -172,6 +187,9 @@ func (s *policySet) addCluster(ctx context.Context, flags *connect.Flags) error 
 	}
 	for i := range templates.Items {
 		s.templates = append(s.templates, &templates.Items[i])
+	}
+	for i := range strategies.Items {
+		s.strategies = append(s.strategies, &strategies.Items[i])
 	}
 	s.waivers = append(s.waivers, waivers...)
 	s.namespaces = map[string]map[string]any{}

@@ -9,6 +9,8 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/authors"
+	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/policy/strategy"
 )
 
 // WithAuthors is a policy with the authors of its template among its own (see
@@ -26,4 +28,21 @@ func WithAuthors(ctx context.Context, reader client.Reader, pol *v1alpha1.Cluste
 		return nil, nil, fmt.Errorf("read RegoTemplate %s: %w", pol.Spec.TemplateRef.Name, err)
 	}
 	return authors.WithTemplate(pol, t), t, nil
+}
+
+// Asked reads what a plan was made by, as it is now: the policy with the strategy that it
+// follows, and with its template's authors among its own, and the plan's own strategy.
+func Asked(ctx context.Context, reader client.Reader, plan *v1alpha1.Remediation) (of canary.Asked, err error) {
+	if of.Policy, err = strategy.ReadPolicy(ctx, reader, plan.Spec.Plan.Policy.Name); err != nil {
+		return of, err
+	}
+	if of.Policy != nil {
+		if of.Policy, _, err = WithAuthors(ctx, reader, of.Policy); err != nil {
+			return of, err
+		}
+	}
+	if made := plan.Spec.Plan.StrategyRef; made != nil {
+		of.Strategy, err = strategy.Read(ctx, reader, made.Name)
+	}
+	return of, err
 }

@@ -16,6 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/policy/strategy"
 )
 
 // Options tune a Catalog.
@@ -38,6 +39,9 @@ type Status struct {
 	Generation int64
 	// InForce is what the definition in force does; nil when there is none.
 	InForce *v1alpha1.PolicyInForce
+	// Unresolved says why the strategy of the definition in force isn't known, so that
+	// nothing is remediated; nil when it is.
+	Unresolved *strategy.Problem
 	// Slow says that evaluations of the revision were stopped at a limit again and
 	// again of late, as this process saw it.
 	Slow bool
@@ -60,6 +64,7 @@ type Catalog struct {
 	// never loses to an earlier one.
 	mu          sync.Mutex
 	waivers     map[types.NamespacedName]*waiver
+	strategies  strategies
 	subscribers []chan struct{}
 }
 
@@ -74,7 +79,7 @@ func New(opts Options) *Catalog {
 	if opts.Clock == nil {
 		opts.Clock = clock.RealClock{}
 	}
-	c := &Catalog{limit: opts.TimeLimit, lane: rego.NewLane(opts.Width), clock: opts.Clock, slow: newSlowness(), waivers: map[types.NamespacedName]*waiver{}}
+	c := &Catalog{limit: opts.TimeLimit, lane: rego.NewLane(opts.Width), clock: opts.Clock, slow: newSlowness(), waivers: map[types.NamespacedName]*waiver{}, strategies: strategies{}}
 	c.snapshot.Store(c.with(&match.Index{}, map[string]*entry{}, nil, nil))
 	return c
 }
@@ -93,7 +98,7 @@ func (c *Catalog) Set(p *v1alpha1.ClusterRegoPolicy) error {
 		return old.problem
 	}
 	before := c.snapshot.Load()
-	changed := next(old, p, before.templates)
+	changed := next(old, p, before.templates, c.strategies)
 	entries := maps.Clone(before.entries)
 	entries[p.Name] = changed
 	if err := c.swap(entries, before.templates); err != nil {
@@ -136,7 +141,7 @@ func (c *Catalog) swap(entries map[string]*entry, templates templates) error {
 
 // with is a snapshot of this content.
 func (c *Catalog) with(index *match.Index, entries map[string]*entry, templates templates, w byPolicy) *Snapshot {
-	return &Snapshot{index: index, entries: entries, templates: templates, waivers: w, limit: c.limit, lane: c.lane, clock: c.clock, slow: c.slow}
+	return &Snapshot{index: index, entries: entries, templates: templates, waivers: w, strategies: maps.Clone(c.strategies), limit: c.limit, lane: c.lane, clock: c.clock, slow: c.slow}
 }
 
 // publish puts a snapshot in force and tells the subscribers.
@@ -156,7 +161,7 @@ func (c *Catalog) Status(name string) (Status, bool) {
 	if !ok {
 		return Status{}, false
 	}
-	status := Status{Revision: e.revision(), Err: e.problem}
+	status := Status{Revision: e.revision(), Err: e.problem, Unresolved: e.unresolved}
 	if e.compiled != nil {
 		status.Generation = e.compiled.Policy().Generation
 		status.InForce = inForce(&e.compiled.Policy().Spec)

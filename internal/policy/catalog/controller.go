@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/strategy"
 )
 
 // syncer waits until the cache holds what the cluster holds; false when it can't.
@@ -22,7 +23,7 @@ type syncer interface {
 	WaitForCacheSync(ctx context.Context) bool
 }
 
-// Controller keeps a Catalog in step with policies and waivers. It runs on every replica,
+// Controller keeps a Catalog in step with policies, strategies and waivers. It runs on every replica,
 // since every replica answers admission requests, and it only reads.
 type Controller struct {
 	catalog *Catalog
@@ -65,6 +66,14 @@ func (c *Controller) Register(mgr ctrl.Manager) error {
 			return fmt.Errorf("register the policy catalog's controller %s: %w", name, err)
 		}
 	}
+	err = ctrl.NewControllerManagedBy(mgr).
+		Named("strategy-catalog").
+		For(&v1alpha1.RemediationStrategy{}).
+		WithOptions(controller.Options{NeedLeaderElection: ptr.To(false)}).
+		Complete(strategyReconciler{c})
+	if err != nil {
+		return fmt.Errorf("register the policy catalog's controller of strategies: %w", err)
+	}
 	if err := mgr.Add(initialList{c}); err != nil {
 		return fmt.Errorf("register the policy catalog's first list: %w", err)
 	}
@@ -89,10 +98,39 @@ func (c *Controller) sync(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("read policy %s: %w", name, err)
 	}
+	if named := strategy.Named(&p); named != "" {
+		if err := c.syncStrategy(ctx, named); err != nil {
+			return err
+		}
+	}
 	if err := c.catalog.Set(&p); err != nil {
 		logf.FromContext(ctx).Error(err, "policy isn't in force as written", "policy", name)
 	}
 	return nil
+}
+
+// strategyReconciler is the reconciler of strategies.
+type strategyReconciler struct{ controller *Controller }
+
+// Reconcile brings one strategy into the catalog or takes it out.
+func (r strategyReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	r.controller.mu.Lock()
+	defer r.controller.mu.Unlock()
+	return ctrl.Result{}, r.controller.syncStrategy(ctx, request.Name)
+}
+
+// syncStrategy is called with mu held. A policy's strategy is read before the policy is set,
+// so that none is thought to lack what is there.
+func (c *Controller) syncStrategy(ctx context.Context, name string) error {
+	var s v1alpha1.RemediationStrategy
+	err := c.reader.Get(ctx, types.NamespacedName{Name: name}, &s)
+	if apierrors.IsNotFound(err) {
+		return c.catalog.DeleteStrategy(name)
+	}
+	if err != nil {
+		return fmt.Errorf("read strategy %s: %w", name, err)
+	}
+	return c.catalog.SetStrategy(&s)
 }
 
 // waivers is the reconciler of waivers of both kinds.

@@ -11,26 +11,36 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/condition"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/policy/strategy"
 )
 
 // entry is one policy in the catalog. It is immutable.
 type entry struct {
-	// newest is the definition last set, as it was authored, whether it compiles or not.
-	newest *v1alpha1.ClusterRegoPolicy
-	// compiled is the last good one; nil when there never was any.
+	// authored is the definition last set, whether it compiles or not, and newest is the
+	// same with the strategy that it refers to.
+	authored, newest *v1alpha1.ClusterRegoPolicy
+	// compiled is the last good one, and good what was authored of it; nil when there
+	// never was any.
 	compiled *rego.Compiled
+	good     *v1alpha1.ClusterRegoPolicy
 	// conditions are those of compiled.
 	conditions *condition.Set
 	// problem says why newest isn't in force; nil when it is.
 	problem error
+	// unresolved says why the strategy of the definition in force isn't known; nil when
+	// it is.
+	unresolved *strategy.Problem
 }
 
 // next is the entry after the definition p, given what was in force before; old
 // may be nil.
-func next(old *entry, p *v1alpha1.ClusterRegoPolicy, templates templates) *entry {
-	e := &entry{newest: strip(p)}
-	if e.problem = e.compile(old, templates); e.problem != nil && old != nil {
-		e.compiled, e.conditions = old.compiled, old.conditions
+func next(old *entry, p *v1alpha1.ClusterRegoPolicy, templates templates, known strategies) *entry {
+	e := &entry{authored: strip(p)}
+	e.newest, e.unresolved = known.resolve(e.authored)
+	if e.problem = e.compile(old, templates); e.problem == nil {
+		e.good = e.authored
+	} else if old != nil {
+		e.compiled, e.conditions, e.good, e.unresolved = old.compiled, old.conditions, old.good, old.unresolved
 	}
 	return e
 }
@@ -99,7 +109,7 @@ func strip(p *v1alpha1.ClusterRegoPolicy) *v1alpha1.ClusterRegoPolicy {
 
 // same says that p changes nothing.
 func (e *entry) same(p *v1alpha1.ClusterRegoPolicy) bool {
-	return equality.Semantic.DeepEqual(e.newest, strip(p))
+	return equality.Semantic.DeepEqual(e.authored, strip(p))
 }
 
 // definition is the one in force, or the broken one where none ever was.

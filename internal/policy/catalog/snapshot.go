@@ -33,7 +33,9 @@ type Snapshot struct {
 	waivers byPolicy
 	// templates are those that policies may name.
 	templates templates
-	limit     time.Duration
+	// strategies are those that policies may refer to; it is never changed in place.
+	strategies strategies
+	limit      time.Duration
 	// lane, clock and slow are the catalog's own: they outlive the snapshot.
 	lane  *rego.Lane
 	clock clock.PassiveClock

@@ -95,7 +95,7 @@ func (c *Catalog) replaceTemplate(name string, e *templateEntry) error {
 	entries := maps.Clone(before.entries)
 	for policyName, old := range before.entries {
 		if old.names(name) {
-			entries[policyName] = next(old, old.newest, known)
+			entries[policyName] = next(old, old.authored, known, c.strategies)
 		}
 	}
 	return c.swap(entries, known)

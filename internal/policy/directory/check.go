@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -136,7 +137,10 @@ func checkEnum[T ~string](c *checker, key string, value T, allowed ...T) {
 // checkStrategy asks the judge that admission asks, so that a policy that builds
 // is also accepted.
 func (c *checker) checkStrategy() {
-	for _, problem := range canary.Validate(&c.custom.Remediation) {
+	if remediation := c.custom.Remediation; remediation.StrategyRef != nil && !equality.Semantic.DeepEqual(remediation.RemediationStrategySpec, v1alpha1.RemediationStrategySpec{}) {
+		c.wrong("custom.remediation.strategyRef", "a strategy is written beside it: leave one of the two out; beside strategyRef only mode and allowedActions may stand")
+	}
+	for _, problem := range canary.Validate(&c.custom.Remediation.RolloutStrategy) {
 		c.wrong("custom.remediation."+problem.Field, "%s", problem.Message)
 	}
 }

@@ -18,12 +18,12 @@ import (
 // custom is what METADATA may hold below custom. The keys of match, admission and
 // remediation are the API's own.
 type custom struct {
-	ID          string                       `json:"id"`
-	Severity    v1alpha1.Severity            `json:"severity"`
-	Match       v1alpha1.Match               `json:"match"`
-	Admission   v1alpha1.Admission           `json:"admission"`
-	Parameters  *apiextensionsv1.JSON        `json:"parameters"`
-	Remediation v1alpha1.RemediationStrategy `json:"remediation"`
+	ID          string                     `json:"id"`
+	Severity    v1alpha1.Severity          `json:"severity"`
+	Match       v1alpha1.Match             `json:"match"`
+	Admission   v1alpha1.Admission         `json:"admission"`
+	Parameters  *apiextensionsv1.JSON      `json:"parameters"`
+	Remediation v1alpha1.PolicyRemediation `json:"remediation"`
 }
 
 // metadata is the METADATA of one policy's package.

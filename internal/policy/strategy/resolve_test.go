@@ -1,0 +1,121 @@
+package strategy
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// careful is a strategy that the default isn't.
+func careful() *v1alpha1.RemediationStrategy {
+	return &v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: "careful", UID: "one", Generation: 3},
+		Spec: v1alpha1.RemediationStrategySpec{MaxInFlight: 1, Soak: &metav1.Duration{Duration: time.Hour},
+			Waves:    []intstr.IntOrString{intstr.FromString("1%"), intstr.FromString("100%")},
+			Approval: v1alpha1.ApprovalStrategy{RequireDistinctApprover: true}}}
+}
+
+// following is a policy that refers to a strategy.
+func following(name string) *v1alpha1.ClusterRegoPolicy {
+	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
+	p.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
+	p.Spec.Remediation.AllowedActions = []v1alpha1.ActionType{v1alpha1.ActionScale}
+	p.Spec.Remediation.StrategyRef = &v1alpha1.StrategyReference{Name: name}
+	return p
+}
+
+func TestAPolicyFollowsTheStrategyThatItNames(t *testing.T) {
+	p, s := following("careful"), careful()
+	if problem := Resolve(p, s); problem != nil {
+		t.Fatal(problem)
+	}
+	want := v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic, AllowedActions: []v1alpha1.ActionType{v1alpha1.ActionScale},
+		RemediationStrategySpec: careful().Spec}
+	want.SetDefaults()
+	if diff := cmp.Diff(want, p.Spec.Remediation.RolloutStrategy); diff != "" {
+		t.Errorf("the strategy in force (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(careful(), s); diff != "" {
+		t.Errorf("the strategy itself was changed (-want +got):\n%s", diff)
+	}
+	s.Spec.Waves[0] = intstr.FromString("100%")
+	if p.Spec.Remediation.Waves[0].StrVal != "1%" {
+		t.Error("the policy shares the strategy's lists: an edit would change it in place")
+	}
+}
+
+// TestAReferenceThatLeadsNowhereRemediatesNothing: the defaults are less careful than what
+// the reference stands for.
+func TestAReferenceThatLeadsNowhereRemediatesNothing(t *testing.T) {
+	cases := map[string]struct {
+		named        func(*v1alpha1.RemediationStrategy) *v1alpha1.RemediationStrategy
+		reason, says string
+	}{
+		"there is none of that name": {
+			named:  func(*v1alpha1.RemediationStrategy) *v1alpha1.RemediationStrategy { return nil },
+			reason: v1alpha1.ReasonStrategyNotFound, says: `there is no RemediationStrategy "careful"`},
+		"it is being deleted": {
+			named: func(s *v1alpha1.RemediationStrategy) *v1alpha1.RemediationStrategy {
+				s.DeletionTimestamp = &metav1.Time{}
+				return s
+			}, reason: v1alpha1.ReasonStrategyNotFound},
+		"it is another one": {
+			named: func(s *v1alpha1.RemediationStrategy) *v1alpha1.RemediationStrategy {
+				s.Name = "other"
+				return s
+			}, reason: v1alpha1.ReasonStrategyNotFound},
+		"what is stored can't be read": {
+			named: func(s *v1alpha1.RemediationStrategy) *v1alpha1.RemediationStrategy {
+				s.Annotations, s.Spec = map[string]string{v1alpha1.AnnotationMalformed: "soak: 1 day"}, v1alpha1.RemediationStrategySpec{}
+				return s
+			}, reason: v1alpha1.ReasonStrategyInvalid, says: "soak: 1 day"},
+		"it was written while admission was away, and can't be meant": {
+			named: func(s *v1alpha1.RemediationStrategy) *v1alpha1.RemediationStrategy {
+				s.Spec.Windows = []v1alpha1.MaintenanceWindow{{Schedule: "0 0 30 2 *", Duration: metav1.Duration{Duration: time.Hour}}}
+				return s
+			}, reason: v1alpha1.ReasonStrategyInvalid, says: "spec.windows[0]"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := following("careful")
+			problem := Resolve(p, tc.named(careful()))
+			if problem == nil || problem.Reason != tc.reason || !strings.Contains(problem.Message, tc.says) {
+				t.Fatalf("got %+v, want %s with %q", problem, tc.reason, tc.says)
+			}
+			if mode := p.Spec.Remediation.Mode; mode != v1alpha1.RemediationDisabled {
+				t.Errorf("its mode is %s", mode)
+			}
+			if waves := p.Spec.Remediation.Waves; len(waves) > 0 {
+				t.Errorf("waves %v were made up", waves)
+			}
+		})
+	}
+}
+
+func TestAPolicyThatNamesNoneSaysItself(t *testing.T) {
+	p := following("careful")
+	p.Spec.Remediation.StrategyRef, p.Spec.Remediation.MaxInFlight = nil, 7
+	want := p.DeepCopy()
+	want.SetDefaults()
+	if problem := Resolve(p, careful()); problem != nil {
+		t.Fatal(problem)
+	}
+	if diff := cmp.Diff(want.Spec.Remediation, p.Spec.Remediation); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestDefaultsTakeNoStrategysPlace: whoever resolves defaults without the strategy gets
+// none of its fields.
+func TestDefaultsTakeNoStrategysPlace(t *testing.T) {
+	p := following("careful")
+	p.SetDefaults()
+	if diff := cmp.Diff(v1alpha1.RemediationStrategySpec{}, p.Spec.Remediation.RemediationStrategySpec); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
