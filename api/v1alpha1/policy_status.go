@@ -152,6 +152,14 @@ type ObjectReference struct {
 	UID string `json:"uid,omitempty"`
 }
 
+// String tells an object to people: "Deployment shop/web".
+func (r ObjectReference) String() string {
+	if r.Namespace == "" {
+		return r.Kind + " " + r.Name
+	}
+	return r.Kind + " " + r.Namespace + "/" + r.Name
+}
+
 // RemediationPointer points at a policy's latest rollout.
 type RemediationPointer struct {
 	// name is the Remediation.

@@ -140,6 +140,9 @@ const (
 	StateUndone DesiredState = "Undone"
 )
 
+// WantsUndone says whether a person wants all of the plan undone.
+func (s *RemediationSpec) WantsUndone() bool { return s.DesiredState == StateUndone }
+
 // AskedBy is who asked for the state that the plan is in; nil when admission didn't
 // see it.
 func (s *RemediationSpec) AskedBy() *RequestRecord {

@@ -45,6 +45,18 @@ const (
 	TargetRevertConflict TargetState = "RevertConflict"
 )
 
+// Settled says whether nothing is left to do for a target in this state, but to undo
+// what a person or a failed wave has undone. A state that isn't known isn't settled.
+func (s TargetState) Settled() bool {
+	switch s {
+	case TargetDone, TargetPreviewed, TargetSkipped, TargetFailed, TargetReverted, TargetRevertConflict:
+		return true
+	case TargetPending, TargetIntent, TargetApplied, TargetVerified:
+		return false
+	}
+	return false
+}
+
 // Reasons of a target's state.
 const (
 	// ReasonOptOut: the object or its namespace opted out of remediation.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,6 +36,10 @@ const (
 	// Credentials tells of it.
 	Transient
 )
+
+// ConflictBackoff is the wait, after somebody else wrote an object first, until it is
+// looked at again.
+const ConflictBackoff = 200 * time.Millisecond
 
 // Classify says what an API error means. Errors that it doesn't know are
 // Transient: whoever retries must find out first whether a write has happened.

@@ -3,11 +3,9 @@ package remediate
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,26 +16,6 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
-
-var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-
-// fakeAnalyzer answers each query with what is set for it.
-type fakeAnalyzer struct {
-	mu      sync.Mutex
-	answers map[string]float64
-	asked   []string
-}
-
-func (f *fakeAnalyzer) Sample(_ context.Context, query string) (float64, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.asked = append(f.asked, query)
-	value, found := f.answers[query]
-	if !found {
-		return 0, errors.New("no data")
-	}
-	return value, nil
-}
 
 // analysed is a plan of one wave with two metrics: "errors" against a bound and
 // "latency" against its baseline.

@@ -6,11 +6,16 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -35,6 +40,29 @@ type AnswerController struct {
 	approvers canary.Approvers
 }
 
+// answerOptions are what the controller of answers needs.
+type answerOptions struct {
+	// Reader reads past every cache.
+	Reader client.Reader
+	// Clock is the time, and Events tells people.
+	Clock  clock.PassiveClock
+	Events *escalate.Recorder
+	// Metrics is where the figures are registered.
+	Metrics prometheus.Registerer
+	// Approvers is what the cluster's administrator asks of whoever answers.
+	Approvers canary.Approvers
+}
+
+// registerAnswers adds the controller of people's answers to plans to the manager. It
+// runs on the leader only.
+func registerAnswers(mgr ctrl.Manager, o answerOptions) error {
+	c := &AnswerController{client: mgr.GetClient(), reader: o.Reader, clock: o.Clock, events: o.Events, metrics: newApprovalMetrics(o.Metrics), approvers: o.Approvers}
+	return ctrl.NewControllerManagedBy(mgr).Named("approval").
+		For(&v1alpha1.RemediationApproval{}).
+		Watches(&v1alpha1.Remediation{}, handler.EnqueueRequestsFromMapFunc(c.answersOf)).
+		Complete(c)
+}
+
 // Reconcile looks what has become of one answer.
 func (s *AnswerController) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	a := &v1alpha1.RemediationApproval{}
@@ -46,7 +74,7 @@ func (s *AnswerController) Reconcile(ctx context.Context, request ctrl.Request) 
 	}
 	err := s.tell(ctx, a)
 	if kube.Classify(err) == kube.Conflict {
-		return ctrl.Result{RequeueAfter: conflictBackoff}, nil
+		return ctrl.Result{RequeueAfter: kube.ConflictBackoff}, nil
 	}
 	return ctrl.Result{}, client.IgnoreNotFound(err)
 }

@@ -10,6 +10,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // pass is one reconcile's work on the targets of a plan.
@@ -183,7 +184,7 @@ func (p *pass) refused(ctx context.Context, a *attempt, sent v1alpha1.TargetReco
 	}
 	var outcome *v1alpha1.TargetRecord
 	if kube.Classify(err) == kube.Conflict && !kube.DeniedByAdmission(err) {
-		outcome = a.retry("somebody else wrote the object first", conflictBackoff)
+		outcome = a.retry("somebody else wrote the object first", kube.ConflictBackoff)
 	} else {
 		outcome = a.fromError(err)
 	}
@@ -205,9 +206,25 @@ func (p *pass) withdrawn(ctx context.Context, a *attempt, sent v1alpha1.TargetRe
 // unknown keeps the intent when it isn't known whether the write has happened.
 func (p *pass) unknown(rec v1alpha1.TargetRecord, err error) v1alpha1.TargetRecord {
 	rec.Reason = v1alpha1.ReasonOutcomeUnknown
-	rec.Message = truncate("finding out whether the write has happened: "+err.Error(), 1024)
+	rec.Message = prose.Shorten("finding out whether the write has happened: "+err.Error(), 1024)
 	next := metav1.NewMicroTime(p.targets.clock.Now().Add(p.targets.backoff(rec.Attempts)))
 	rec.Attempts++
 	rec.NextAttemptAt = &next
 	return rec
+}
+
+// work does what the machine wants done with targets; one thing a step.
+func (p *pass) work(ctx context.Context, intent Intent) error {
+	switch {
+	case len(intent.Resolve) > 0:
+		return p.resolve(ctx, intent.Resolve)
+	case len(intent.Write) > 0:
+		return p.write(ctx, intent.Write)
+	case len(intent.Preview) > 0:
+		return p.preview(ctx, intent.Preview)
+	case len(intent.Revert) > 0:
+		return p.revert(ctx, intent.Revert)
+	default:
+		return nil
+	}
 }

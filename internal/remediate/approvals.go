@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,10 +20,23 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
 
+// answerReader reads what people have said of plans.
+type answerReader struct {
+	reader client.Reader
+	clock  clock.PassiveClock
+	// approvers is what the cluster's administrator asks of whoever approves a plan.
+	approvers canary.Approvers
+}
+
+// newAnswerReader reads answers past every cache.
+func newAnswerReader(reader client.Reader, clock clock.PassiveClock, approvers canary.Approvers) *answerReader {
+	return &answerReader{reader: reader, clock: clock, approvers: approvers}
+}
+
 // approval observes what people have said of a plan in mode Manual. The first
 // answer that counts is recorded in the plan's status, which is persisted with
 // this step: what becomes of the RemediationApproval then changes nothing.
-func (c *Controller) approval(ctx context.Context, rem *v1alpha1.Remediation) (Approval, error) {
+func (c *answerReader) approval(ctx context.Context, rem *v1alpha1.Remediation) (Approval, error) {
 	if rem.Spec.Plan.Strategy.Mode != v1alpha1.RemediationManual {
 		return Approval{}, nil
 	}
@@ -55,7 +69,7 @@ func approvalOf(rem *v1alpha1.Remediation, by canary.Approvers, now time.Time) A
 // answer reads the answers anew and returns the first that counts, or nil. All
 // that admission has judged is judged again: an answer may have been given while
 // nobody looked, and the policy may have another author since.
-func (c *Controller) answer(ctx context.Context, rem *v1alpha1.Remediation) (*v1alpha1.ApprovalRecord, error) {
+func (c *answerReader) answer(ctx context.Context, rem *v1alpha1.Remediation) (*v1alpha1.ApprovalRecord, error) {
 	list := &v1alpha1.RemediationApprovalList{}
 	if err := c.reader.List(ctx, list); err != nil {
 		return nil, fmt.Errorf("list the answers to plan %s: %w", rem.Name, err)

@@ -143,7 +143,7 @@ func TestApproval(t *testing.T) {
 func TestAPlanInAnotherModeNeedsNoAnswer(t *testing.T) {
 	rem := manualOf(func(rem *v1alpha1.Remediation) { rem.Spec.Plan.Strategy.Mode = v1alpha1.RemediationAutomatic })
 	// Nothing is read: there is nobody to read from.
-	if got, err := (&Controller{}).approval(t.Context(), rem); err != nil || got != (Approval{}) {
+	if got, err := (&answerReader{}).approval(t.Context(), rem); err != nil || got != (Approval{}) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

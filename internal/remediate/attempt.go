@@ -12,6 +12,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
@@ -96,7 +97,7 @@ func (a *attempt) failed(reason, message string) *v1alpha1.TargetRecord {
 
 func (a *attempt) settled(state v1alpha1.TargetState, reason, message string) *v1alpha1.TargetRecord {
 	rec := a.previous
-	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.WaitingSince = state, reason, truncate(message, 1024), nil, nil
+	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.WaitingSince = state, reason, prose.Shorten(message, 1024), nil, nil
 	if state != v1alpha1.TargetPending {
 		rec.Preceding, rec.Write = nil, nil
 	}
@@ -160,7 +161,7 @@ func (a *attempt) fromError(err error) *v1alpha1.TargetRecord {
 	case kube.Forbidden:
 		return a.retry(err.Error(), a.targets.backoff(a.previous.Attempts))
 	case kube.Conflict:
-		return a.retry("the object changed while its fix was being computed", conflictBackoff)
+		return a.retry("the object changed while its fix was being computed", kube.ConflictBackoff)
 	case kube.OK, kube.Transient:
 	}
 	return a.retry(err.Error(), a.targets.backoff(a.previous.Attempts))

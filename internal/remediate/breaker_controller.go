@@ -7,10 +7,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
 
 // namespacePoll is how often a namespace's breaker is looked at: is its namespace
@@ -24,13 +27,33 @@ type BreakerController struct {
 	breakers *breakers
 }
 
+// newBreakerController makes the controller.
+func newBreakerController(b *breakers) *BreakerController { return &BreakerController{breakers: b} }
+
+// registerBreakers adds the controller to the manager. It runs on the leader only.
+func registerBreakers(mgr ctrl.Manager, b *breakers) error {
+	if err := ctrl.NewControllerManagedBy(mgr).Named("breaker").
+		For(&v1alpha1.RemediationBreaker{}).
+		Complete(newBreakerController(b)); err != nil {
+		return err
+	}
+	return mgr.Add(leaderRunnable{func(ctx context.Context) error {
+		// The kill switch must be there before anybody needs it.
+		if _, err := b.ensure(ctx, globalScope()); err != nil {
+			// Whoever needs it makes it then; the manager mustn't end for it.
+			log.FromContext(ctx).Error(err, "the global circuit breaker isn't there yet")
+		}
+		return nil
+	}})
+}
+
 // Reconcile brings one breaker's status up to date.
 func (c *BreakerController) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	b := c.breakers
-	if !b.policies.Complete() {
-		return ctrl.Result{RequeueAfter: catalogPoll}, nil
+	if !b.o.Policies.Complete() {
+		return ctrl.Result{RequeueAfter: catalog.Poll}, nil
 	}
-	cb, err := b.cached.get(ctx, request.Name)
+	cb, err := b.o.Cached.Get(ctx, request.Name)
 	if err != nil {
 		if !apierrors.IsNotFound(err) {
 			return ctrl.Result{}, err
@@ -42,7 +65,7 @@ func (c *BreakerController) Reconcile(ctx context.Context, request ctrl.Request)
 	}
 	if err := b.refresh(ctx, cb); err != nil {
 		if kube.Classify(err) == kube.Conflict {
-			return ctrl.Result{RequeueAfter: conflictBackoff}, nil
+			return ctrl.Result{RequeueAfter: kube.ConflictBackoff}, nil
 		}
 		return ctrl.Result{}, err
 	}
@@ -65,7 +88,7 @@ func (b *breakers) gone(ctx context.Context, breaker string) error {
 // refresh does what a person asks of a breaker, and observes the rest.
 func (b *breakers) refresh(ctx context.Context, cb *v1alpha1.RemediationBreaker) error {
 	before := cb.DeepCopy()
-	if st, asked := canary.Reset(cb, b.clock.Now()); asked {
+	if st, asked := canary.Reset(cb, b.o.Clock.Now()); asked {
 		cb.Status = st
 	}
 	cb.Status = b.observe(ctx, cb)
@@ -106,7 +129,7 @@ func (b *breakers) drop(ctx context.Context, cb *v1alpha1.RemediationBreaker) (b
 		return true, b.write(ctx, before, cb, nil)
 	}
 	// What was written since it was read is news of it.
-	err = b.store.remove(ctx, cb)
+	err = b.o.Store.Remove(ctx, cb)
 	if apierrors.IsConflict(err) {
 		err = nil // that write is a change, and is looked at
 	}
@@ -121,10 +144,10 @@ func (b *breakers) needed(ctx context.Context, cb *v1alpha1.RemediationBreaker) 
 	switch scope := cb.Spec.Scope; {
 	case cb.Spec.ForcedOpen():
 	case scope.Type == v1alpha1.BreakerScopeNamespace:
-		there, err := b.hasNamespace(ctx, scope.Namespace)
-		return there && !canary.Idle(cb, b.clock.Now()), err
+		there, err := b.o.HasNamespace(ctx, scope.Namespace)
+		return there && !canary.Idle(cb, b.o.Clock.Now()), err
 	case scope.Type == v1alpha1.BreakerScopePolicy:
-		return b.policies.Snapshot().Definition(scope.Policy) != nil || !canary.Outlived(cb, b.clock.Now()), nil
+		return b.o.Policies.Snapshot().Definition(scope.Policy) != nil || !canary.Outlived(cb, b.o.Clock.Now()), nil
 	case scope.Type == v1alpha1.BreakerScopeGlobal:
 	}
 	return true, nil
@@ -133,7 +156,7 @@ func (b *breakers) needed(ctx context.Context, cb *v1alpha1.RemediationBreaker) 
 // poll is when to look at a breaker again by itself; zero when a change will say so.
 func (b *breakers) poll(cb *v1alpha1.RemediationBreaker) time.Duration {
 	strategy := b.strategy(cb.Spec.Scope)
-	wait := canary.Due(&cb.Status, strategy, b.clock.Now())
+	wait := canary.Due(&cb.Status, strategy, b.o.Clock.Now())
 	sooner := func(d time.Duration) {
 		if wait == 0 || d < wait {
 			wait = d
@@ -155,10 +178,18 @@ func (b *breakers) poll(cb *v1alpha1.RemediationBreaker) time.Duration {
 // gauge sets the figures of all breakers anew, so that they are right after a
 // restart and after a deletion too.
 func (b *breakers) gauge(ctx context.Context) error {
-	list, err := b.cached.list(ctx)
+	list, err := b.o.Cached.All(ctx)
 	if err != nil {
 		return err
 	}
 	b.metrics.set(list)
 	return nil
 }
+
+// leaderRunnable runs once on the leader.
+type leaderRunnable struct{ run func(context.Context) error }
+
+var _ manager.LeaderElectionRunnable = leaderRunnable{}
+
+func (leaderRunnable) NeedLeaderElection() bool          { return true }
+func (l leaderRunnable) Start(ctx context.Context) error { return l.run(ctx) }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -16,14 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/escalate"
-	"evenkeel.dev/evenkeel/internal/limits"
 )
-
-// opened lets a canary fail, and the policy's breaker open.
-func (c *circuit) opened(key string) {
-	c.Helper()
-	c.must(c.record(c.ctx, c.plan("a"), []Outcome{{Type: OutcomeCanaryFailed, Key: key, Count: 1}}))
-}
 
 func TestTimeIsShownWhileNoPlanAsks(t *testing.T) {
 	c := newCircuit(t)
@@ -88,67 +80,6 @@ func TestTheKillSwitchIsToldOnce(t *testing.T) {
 func breakersEnsured(c *circuit) error {
 	_, err := c.ensure(c.ctx, globalScope())
 	return err
-}
-
-func TestThreeOpeningsDemoteUntilTheRuleChanges(t *testing.T) {
-	c := newCircuit(t)
-	for i := range 3 {
-		c.opened(fmt.Sprint(i))
-		c.after(3 * time.Hour)
-		c.reconciled("policy-tags")
-	}
-	pol := c.catalog.Snapshot().Definition("tags")
-	if mode, err := c.mode(c.ctx, pol, v1alpha1.RemediationAutomatic); err != nil || mode != v1alpha1.RemediationDryRun {
-		t.Fatalf("after three openings plans are made in mode %s (%v)", mode, err)
-	}
-	if told := c.told(); !strings.Contains(told, escalate.ReasonPolicyDemoted) {
-		t.Errorf("told: %s", told)
-	}
-	if gate := c.admitted(c.plan("a")); !gate.Closed || gate.Reason != v1alpha1.ReasonDemoted {
-		t.Errorf("the gate says %+v", gate)
-	}
-	demoted, err := c.demoted(c.ctx, "tags")
-	c.must(err)
-	running, preview := c.plan("a"), c.plan("b")
-	preview.Spec.Plan.Strategy.Mode = v1alpha1.RemediationDryRun
-	if reason, message := stop(running, c.catalog.Snapshot(), demoted, &limits.Floors{}); reason != v1alpha1.ReasonDemoted || !strings.Contains(message, "3 times") {
-		t.Errorf("a plan that runs is stopped by %q: %s", reason, message)
-	}
-	if reason, _ := stop(preview, c.catalog.Snapshot(), demoted, &limits.Floors{}); reason != "" {
-		t.Errorf("the dry run is stopped by %q", reason)
-	}
-	c.policy("absent", func(*v1alpha1.RolloutStrategy) {})
-	if st := c.reconciled("policy-tags").Status; st.Demoted != nil || !strings.Contains(c.told(), escalate.ReasonDemotionEnded) {
-		t.Errorf("after a new revision: %+v", st.Demoted)
-	}
-	if reason, _ := stop(preview, c.catalog.Snapshot(), nil, &limits.Floors{}); reason != v1alpha1.ReasonPolicyChanged {
-		t.Errorf("the dry run of the old revision is stopped by %q", reason)
-	}
-}
-
-func TestAModeThatIsNotAllowedByNowStopsAPlan(t *testing.T) {
-	c := newCircuit(t) // its policy asks for Automatic
-	cases := map[string]struct {
-		reason string
-		frozen v1alpha1.RemediationMode
-		most   v1alpha1.RemediationMode
-		want   string // of the stop; empty: the plan goes on
-	}{
-		"what is allowed goes on":                    {frozen: v1alpha1.RemediationAutomatic, most: v1alpha1.RemediationAutomatic},
-		"an Automatic plan begins nothing more":      {reason: "one in mode Manual takes its place, and waits", frozen: v1alpha1.RemediationAutomatic, most: v1alpha1.RemediationManual, want: v1alpha1.ReasonAdministratorLimit},
-		"a plan in the mode that is allowed goes on": {frozen: v1alpha1.RemediationManual, most: v1alpha1.RemediationManual},
-		"nothing goes on where nothing is allowed":   {frozen: v1alpha1.RemediationManual, most: v1alpha1.RemediationDisabled, want: v1alpha1.ReasonAdministratorLimit},
-		"once more is allowed another plan is made":  {frozen: v1alpha1.RemediationManual, want: v1alpha1.ReasonPolicyChanged},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			rem := c.plan("a")
-			rem.Spec.Plan.Strategy.Mode = tc.frozen
-			if reason, message := stop(rem, c.catalog.Snapshot(), nil, &limits.Floors{MaxMode: tc.most}); reason != tc.want {
-				t.Errorf("%s: got %q: %s", tc.reason, reason, message)
-			}
-		})
-	}
 }
 
 func TestANamespacesBreakerGoesWhenItIsNeededNoMore(t *testing.T) {
@@ -221,21 +152,21 @@ func TestTheFiguresAreRightAfterARestartAndADeletion(t *testing.T) {
 	open := half()
 	c := newCircuit(t, open).in("shop")
 	c.opened("1")
-	c.metrics = newBreakerMetrics(prometheus.NewRegistry())
+	c.restart()
 	c.must(breakersEnsured(c))
 	c.reconciled("global")
-	figure := func(scope, policy string) float64 {
-		return testutil.ToFloat64(c.metrics.open.WithLabelValues(scope, policy))
+	figure := func(policy, scope string) float64 {
+		return c.figures("evenkeel_breaker_open")[policy+"/"+scope]
 	}
-	if p, n, g := figure("Policy", "tags"), figure("Namespace", ""), figure("Global", ""); p != 1 || n != 1 || g != 0 {
+	if p, n, g := figure("tags", "Policy"), figure("", "Namespace"), figure("", "Global"); p != 1 || n != 1 || g != 0 {
 		t.Errorf("after a restart: policy %v, namespaces %v, global %v", p, n, g)
 	}
-	c.must(c.kept.remove(c.ctx, c.read("policy-tags")))
+	c.must(c.kept.Remove(c.ctx, c.read("policy-tags")))
 	c.reconciled("policy-tags")
-	if n := testutil.CollectAndCount(c.metrics.open); n != 2 {
+	if n := len(c.figures("evenkeel_breaker_open")); n != 2 {
 		t.Errorf("after its deletion %d breakers are shown, want the global one and the namespaces", n)
 	}
-	c.must(c.kept.remove(c.ctx, c.read("global")))
+	c.must(c.kept.Remove(c.ctx, c.read("global")))
 	if c.reconciled("global") == nil {
 		t.Error("the kill switch isn't there after its deletion")
 	}
@@ -245,13 +176,13 @@ func TestNothingIsSaidBeforeThePoliciesAreRead(t *testing.T) {
 	c := newCircuit(t)
 	c.opened("1")
 	c.after(time.Hour)
-	c.policies = unread{c.policies}
+	c.with(func(o *breakerOptions) { o.Policies, o.Metrics = unread{c.catalog}, prometheus.NewRegistry() })
 	if st := c.reconciled("policy-tags").Status; st.State != v1alpha1.BreakerOpen {
 		t.Errorf("a breaker is %s by limits that nobody knows yet", st.State)
 	}
 }
 
 // unread is a catalog that doesn't hold every policy yet.
-type unread struct{ Policies }
+type unread struct{ breakerPolicies }
 
 func (unread) Complete() bool { return false }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
@@ -12,27 +13,69 @@ import (
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
+
+// breakerPolicies is the part of the catalog that breakers need.
+type breakerPolicies interface {
+	// Snapshot is the policies in force.
+	Snapshot() *catalog.Snapshot
+	// Complete says whether every policy of the cluster has been read.
+	Complete() bool
+}
+
+// breakerFindings is the part of the scan's index that breakers need.
+type breakerFindings interface {
+	// Findings returns the objects that violate a policy, the revision that
+	// judged them, and whether every kind was looked at.
+	Findings(policyName string) (findings []policy.Finding, revision string, complete bool)
+	// Violating returns how many objects violate a policy, waived ones included,
+	// the revision that judged them, and whether every kind was looked at.
+	Violating(policyName string) (objects int, revision string, complete bool)
+	// ViolatingIn counts those by namespace, the most first.
+	ViolatingIn(policyName string) []v1alpha1.ViolatingNamespace
+}
+
+// breakerAnalyzer answers the queries of service level objectives.
+type breakerAnalyzer interface {
+	// Sample is the query's value now. It errs unless the answer is exactly one
+	// finite number.
+	Sample(ctx context.Context, query string) (float64, error)
+}
+
+// breakerOptions are what the circuit breakers need.
+type breakerOptions struct {
+	// Store keeps the breakers; Cached reads what may be a little old.
+	Store  breakerStore
+	Cached breakerReader
+	// HasNamespace says whether a namespace is there.
+	HasNamespace func(ctx context.Context, name string) (bool, error)
+	// Policies is the catalog, and Findings the scan's index.
+	Policies breakerPolicies
+	Findings breakerFindings
+	// Analyzer answers the queries of service level objectives; nil when no
+	// Prometheus is known.
+	Analyzer breakerAnalyzer
+	// SLO is the objective that the global breaker watches; nil for none.
+	SLO *v1alpha1.SLOStrategy
+	// Clock is the time, and Events tells people.
+	Clock  clock.PassiveClock
+	Events *escalate.Recorder
+	// Metrics is where the figures are registered.
+	Metrics prometheus.Registerer
+}
 
 // breakers asks and feeds the circuit breakers. What they know is in their status
 // alone; each write of it fails when somebody else has written it since.
 type breakers struct {
-	store breakerStore
-	// cached reads what may be a little old.
-	cached breakerReader
-	// hasNamespace says whether a namespace is there.
-	hasNamespace func(ctx context.Context, name string) (bool, error)
-
-	policies Policies
-	findings Findings
-	// analyzer answers the queries of service level objectives; nil when no
-	// Prometheus is known.
-	analyzer Analyzer
-	// slo is the objective that the global breaker watches; nil for none.
-	slo     *v1alpha1.SLOStrategy
-	clock   clock.PassiveClock
-	events  *escalate.Recorder
+	o       breakerOptions
 	metrics *breakerMetrics
+}
+
+// newBreakers makes what asks and feeds the breakers.
+func newBreakers(o breakerOptions) *breakers {
+	return &breakers{o: o, metrics: newBreakerMetrics(o.Metrics)}
 }
 
 // update reads a breaker anew, lets change work on it, and persists what changed.
@@ -51,10 +94,10 @@ func (b *breakers) update(ctx context.Context, scope v1alpha1.BreakerScope, rem 
 func (b *breakers) write(ctx context.Context, before, cb *v1alpha1.RemediationBreaker, rem *v1alpha1.Remediation) error {
 	if scope := cb.Spec.Scope; scope.Type == v1alpha1.BreakerScopePolicy {
 		// Whatever opened it may have been once too often.
-		cb.Status = canary.Demotion(cb.Status, b.revision(scope.Policy), b.clock.Now())
+		cb.Status = canary.Demotion(cb.Status, b.revision(scope.Policy), b.o.Clock.Now())
 	}
-	kube.SetConditions(seenBreaker{cb}, b.clock.Now(), breakerConditions(cb)...)
-	if err := b.store.writeStatus(ctx, before, cb); err != nil {
+	kube.SetConditions(seenBreaker{cb}, b.o.Clock.Now(), breakerConditions(cb)...)
+	if err := b.o.Store.WriteStatus(ctx, before, cb); err != nil {
 		return err
 	}
 	b.metrics.transition(before, cb)
@@ -68,17 +111,17 @@ func (b *breakers) report(before, cb *v1alpha1.RemediationBreaker, rem *v1alpha1
 	was, is := before.Status, cb.Status
 	if is.Mode != was.Mode && (is.Mode == v1alpha1.BreakerForcedOpen) != (was.Mode == v1alpha1.BreakerForcedOpen) {
 		reason, note := killSwitch(cb)
-		b.events.Breaker(cb, rem, reason, note)
+		b.o.Events.Breaker(cb, rem, reason, note)
 	}
 	reset := is.LastHandledResetToken != was.LastHandledResetToken
 	if reset {
-		b.events.Breaker(cb, rem, escalate.ReasonBreakerReset, fmt.Sprintf("reset by %s: %s", is.LastReset.By, is.LastReset.Reason))
+		b.o.Events.Breaker(cb, rem, escalate.ReasonBreakerReset, fmt.Sprintf("reset by %s: %s", is.LastReset.By, is.LastReset.Reason))
 	}
 	switch {
 	case is.State == v1alpha1.BreakerOpen && (was.State != is.State || !is.OpenedAt.Equal(was.OpenedAt)):
-		b.events.Breaker(cb, rem, escalate.ReasonBreakerOpened, is.Message)
+		b.o.Events.Breaker(cb, rem, escalate.ReasonBreakerOpened, is.Message)
 	case is.State == v1alpha1.BreakerClosed && was.State != is.State && was.State != "" && !reset:
-		b.events.Breaker(cb, rem, escalate.ReasonBreakerClosed, is.Message)
+		b.o.Events.Breaker(cb, rem, escalate.ReasonBreakerClosed, is.Message)
 	}
 	b.reportDemotion(was.Demoted, is.Demoted, cb)
 }
@@ -94,20 +137,20 @@ func killSwitch(cb *v1alpha1.RemediationBreaker) (reason, note string) {
 }
 
 func (b *breakers) reportDemotion(was, is *v1alpha1.BreakerDemotion, cb *v1alpha1.RemediationBreaker) {
-	policy := b.policies.Snapshot().Definition(cb.Spec.Scope.Policy)
+	policy := b.o.Policies.Snapshot().Definition(cb.Spec.Scope.Policy)
 	switch {
 	case policy == nil || (was == nil) == (is == nil):
 	case is != nil:
-		b.events.Policy(policy, escalate.ReasonPolicyDemoted, is.Message)
+		b.o.Events.Policy(policy, escalate.ReasonPolicyDemoted, is.Message)
 	default:
-		b.events.Policy(policy, escalate.ReasonDemotionEnded, "the policy's mode is in force again: its rule has changed, or a person has reset breaker "+cb.Name)
+		b.o.Events.Policy(policy, escalate.ReasonDemotionEnded, "the policy's mode is in force again: its rule has changed, or a person has reset breaker "+cb.Name)
 	}
 }
 
 // ensure reads a breaker anew, and makes it when there is none.
 func (b *breakers) ensure(ctx context.Context, scope v1alpha1.BreakerScope) (*v1alpha1.RemediationBreaker, error) {
 	name := breakerName(scope)
-	cb, err := b.store.get(ctx, name)
+	cb, err := b.o.Store.Get(ctx, name)
 	if err == nil && cb.Spec.Scope != scope {
 		return nil, fmt.Errorf("circuit breaker %s covers %+v, not what its name says: delete it", name, cb.Spec.Scope)
 	}
@@ -118,9 +161,9 @@ func (b *breakers) ensure(ctx context.Context, scope v1alpha1.BreakerScope) (*v1
 	if scope.Policy != "" {
 		cb.Labels = map[string]string{v1alpha1.LabelPolicy: scope.Policy}
 	}
-	err = b.store.create(ctx, cb)
+	err = b.o.Store.Create(ctx, cb)
 	if apierrors.IsAlreadyExists(err) {
-		return b.store.get(ctx, name) // somebody else made it meanwhile
+		return b.o.Store.Get(ctx, name) // somebody else made it meanwhile
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make circuit breaker %s: %w", name, err)
@@ -130,7 +173,7 @@ func (b *breakers) ensure(ctx context.Context, scope v1alpha1.BreakerScope) (*v1
 
 // inNamespaces reads the namespaces' breakers anew, by namespace.
 func (b *breakers) inNamespaces(ctx context.Context) (map[string]*v1alpha1.RemediationBreaker, error) {
-	list, err := b.store.list(ctx)
+	list, err := b.o.Store.All(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ type admission struct {
 // ask asks one breaker whether a plan may write now. Nothing is persisted.
 func (b *breakers) ask(ctx context.Context, cb *v1alpha1.RemediationBreaker, rem *v1alpha1.Remediation) admission {
 	a := admission{breaker: cb, observed: b.observe(ctx, cb)}
-	strategy, now := b.strategy(cb.Spec.Scope), b.clock.Now()
+	strategy, now := b.strategy(cb.Spec.Scope), b.o.Clock.Now()
 	seen := cb.DeepCopy()
 	seen.Status = a.observed
 	a.admitted, a.verdict = canary.Admit(seen, rem.Name, strategy, now, permitFor(rem))
@@ -170,29 +170,25 @@ func (b *breakers) barOnly(ctx context.Context, rem *v1alpha1.Remediation, o *Ob
 	return nil
 }
 
-// bar keeps targets back unless the verdict lets them be begun.
-func (o *Observation) bar(targets []int, v canary.Verdict) {
-	if v.Allowed {
-		return
-	}
-	for _, i := range targets {
-		o.Targets[i].Barred = v.Message
-	}
-}
-
-// unbegun are the targets still to be begun, by namespace.
-func (o Observation) unbegun() map[string][]int {
-	unbegun := map[string][]int{}
-	for i, t := range o.Targets {
-		if t.State == v1alpha1.TargetPending && t.Object.Namespace != "" {
-			unbegun[t.Object.Namespace] = append(unbegun[t.Object.Namespace], i)
-		}
-	}
-	return unbegun
-}
-
 // permitFor is how long a probe may take: every wave within its deadline and soak.
 func permitFor(rem *v1alpha1.Remediation) time.Duration {
 	s := rem.Spec.Plan.Strategy
 	return time.Duration(len(rem.Spec.Plan.Waves)+1) * flapFactor * (s.ProgressDeadline.Duration + s.EffectiveSoak())
+}
+
+// previewed is a breaker's answer to a plan that is only looked at, and the namespace
+// that a refusal is for; empty for all. Nothing is persisted, so a half-open breaker's
+// permit isn't taken.
+func previewed(policies breakerPolicies, cb *v1alpha1.RemediationBreaker, rem *v1alpha1.Remediation, now time.Time) (gate Gate, only string) {
+	b := &breakers{o: breakerOptions{Policies: policies}}
+	st, v := canary.Admit(cb, rem.Name, b.strategy(cb.Spec.Scope), now, permitFor(rem))
+	if v.Allowed && cb.Spec.Scope.Type == v1alpha1.BreakerScopePolicy {
+		if demoted := canary.Demotion(st, b.revision(cb.Spec.Scope.Policy), now).Demoted; demoted != nil {
+			v = canary.Verdict{Reason: v1alpha1.ReasonDemoted, Message: demoted.Message}
+		}
+	}
+	if v.Allowed {
+		return Gate{}, ""
+	}
+	return gateOf(v), v.Only
 }

@@ -12,11 +12,11 @@ import (
 // tripGlobal opens the global breaker when enough policies' breakers are open, and
 // closes it when they were all that held it open and do so no more.
 func (b *breakers) tripGlobal(ctx context.Context, rem *v1alpha1.Remediation) error {
-	list, err := b.store.list(ctx)
+	list, err := b.o.Store.All(ctx)
 	if err != nil {
 		return err
 	}
-	strategy, now := b.strategy(globalScope()), b.clock.Now()
+	strategy, now := b.strategy(globalScope()), b.o.Clock.Now()
 	if open := b.openPolicies(list); canary.TripGlobal(open) {
 		return b.update(ctx, globalScope(), rem, func(cb *v1alpha1.RemediationBreaker) {
 			cb.Status = canary.Open(cb.Status, canary.ReasonPolicyBreakersOpen, canary.MessagePolicyBreakersOpen(len(open)), strategy, now)
@@ -35,7 +35,7 @@ func (b *breakers) openPolicies(list []v1alpha1.RemediationBreaker) []v1alpha1.R
 	var open []v1alpha1.RemediationBreakerStatus
 	for _, cb := range list {
 		// Time alone may have turned it half-open since it was last written.
-		st := canary.Tick(cb.Status, b.strategy(cb.Spec.Scope), b.clock.Now())
+		st := canary.Tick(cb.Status, b.strategy(cb.Spec.Scope), b.o.Clock.Now())
 		if cb.Spec.Scope.Type == v1alpha1.BreakerScopePolicy && st.State == v1alpha1.BreakerOpen {
 			open = append(open, st)
 		}
@@ -49,17 +49,17 @@ func (b *breakers) released(ctx context.Context, st v1alpha1.RemediationBreakerS
 	if !canary.HeldByPolicies(&st) {
 		return st
 	}
-	list, err := b.store.list(ctx)
+	list, err := b.o.Store.All(ctx)
 	if err != nil || canary.TripGlobal(b.openPolicies(list)) {
 		return st
 	}
-	return canary.ReleaseGlobal(st, b.strategy(globalScope()), b.clock.Now())
+	return canary.ReleaseGlobal(st, b.strategy(globalScope()), b.o.Clock.Now())
 }
 
 // globalHeld says whether the global breaker may be open for policies' breakers, as
 // the cache knows it.
 func (b *breakers) globalHeld(ctx context.Context) (bool, error) {
-	cb, err := b.cached.get(ctx, v1alpha1.GlobalBreakerName)
+	cb, err := b.o.Cached.Get(ctx, v1alpha1.GlobalBreakerName)
 	if err != nil {
 		return false, client.IgnoreNotFound(err)
 	}

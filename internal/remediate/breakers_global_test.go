@@ -5,25 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 )
-
-// canaryFails records that the canary of a policy's plan has failed in a namespace.
-func (c *circuit) canaryFails(policy, in string) {
-	c.Helper()
-	rem := c.plan(policy + "-" + in)
-	rem.Spec.Plan.Policy.Name = policy
-	c.must(c.record(c.ctx, rem, []Outcome{
-		{Type: OutcomeCanaryFailed, Key: rem.Name, Count: 1, Namespaces: map[string]int32{in: 1}},
-		{Type: OutcomePlanFailed, Key: rem.Name + "/plan", Count: 1, Namespaces: map[string]int32{in: 1}}}))
-}
-
-// stateOf is the state of a breaker.
-func (c *circuit) stateOf(name string) v1alpha1.BreakerState {
-	c.Helper()
-	return c.read(name).Status.State
-}
 
 // One editor deletes each object in her namespace as soon as it is written: the
 // policies that have it in work are stopped, and her namespace, and nothing else.
@@ -35,7 +21,8 @@ func TestOneNamespaceOpensNoGlobalBreaker(t *testing.T) {
 			t.Fatalf("the breaker of %s is %s", policy, st)
 		}
 		again := newCircuit(t) // as after a restart: all is in the breakers' status
-		again.kept, again.store, again.cached, again.namespaces = c.kept, c.kept, c.kept, c.namespaces
+		again.kept, again.namespaces = c.kept, c.namespaces
+		again.with(func(o *breakerOptions) { o.Store, o.Cached, o.Metrics = c.kept, c.kept, prometheus.NewRegistry() })
 		c = again
 		c.reconciled("policy-" + policy)
 		c.reconciled("global")
@@ -61,9 +48,9 @@ func TestTheGlobalBreakerClosesWithThePolicies(t *testing.T) {
 		t.Helper()
 		c := newCircuit(t)
 		for _, policy := range []string{"p0", "tags", "p2"} {
-			c.must(c.update(c.ctx, policyScope(policy), nil, func(cb *v1alpha1.RemediationBreaker) {
+			c.change(policyScope(policy), func(cb *v1alpha1.RemediationBreaker) {
 				cb.Status = canary.Open(cb.Status, canary.ReasonStorm, "A storm.", v1alpha1.BreakerStrategy{}, c.time.Now())
-			}))
+			})
 		}
 		c.reconciled("policy-p0")
 		if !canary.HeldByPolicies(&c.read("global").Status) {
@@ -73,11 +60,11 @@ func TestTheGlobalBreakerClosesWithThePolicies(t *testing.T) {
 	}
 	cases := map[string]func(*circuit){
 		"one is closed": func(c *circuit) {
-			c.must(c.update(c.ctx, policyScope("tags"), nil, func(cb *v1alpha1.RemediationBreaker) { cb.Status = canary.Forgotten(cb) }))
+			c.change(policyScope("tags"), func(cb *v1alpha1.RemediationBreaker) { cb.Status = canary.Forgotten(cb) })
 			c.reconciled("policy-tags")
 		},
 		"one is gone": func(c *circuit) {
-			c.must(c.kept.remove(c.ctx, c.read("policy-tags")))
+			c.must(c.kept.Remove(c.ctx, c.read("policy-tags")))
 			c.reconciled("policy-tags")
 		},
 		"they have cooled down, and nobody looked": func(c *circuit) {
@@ -85,7 +72,7 @@ func TestTheGlobalBreakerClosesWithThePolicies(t *testing.T) {
 			c.reconciled("global")
 		},
 		"one is gone, and a plan asks": func(c *circuit) {
-			c.must(c.kept.remove(c.ctx, c.read("policy-tags")))
+			c.must(c.kept.Remove(c.ctx, c.read("policy-tags")))
 			if gate := c.admitted(c.plan("a")); gate.Closed {
 				c.Errorf("the plan is held: %+v", gate)
 			}

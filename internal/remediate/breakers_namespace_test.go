@@ -3,40 +3,9 @@ package remediate
 import (
 	"fmt"
 	"testing"
-	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/canary"
 )
-
-// observation is a plan at its canary with one target in each namespace, in waves
-// as they are given.
-func observation(rem *v1alpha1.Remediation, waves map[string]int32) *Observation {
-	o := &Observation{Spec: rem.Spec}
-	for _, in := range []string{"shop", "bank", ""} {
-		if wave, ok := waves[in]; ok {
-			o.Targets = append(o.Targets, TargetView{State: v1alpha1.TargetPending, Wave: wave,
-				Object: v1alpha1.ObjectReference{Kind: "ConfigMap", Namespace: in, Name: "c"}})
-		}
-	}
-	return o
-}
-
-// barredIn are the namespaces whose target is kept back.
-func (c *circuit) barredIn(rem *v1alpha1.Remediation, waves map[string]int32) []string {
-	c.Helper()
-	o := observation(rem, waves)
-	c.must(c.bar(c.ctx, rem, o))
-	var in []string
-	for _, t := range o.Targets {
-		if t.Barred != "" {
-			in = append(in, t.Object.Namespace)
-		}
-	}
-	return in
-}
 
 func TestANamespacesFailuresOpenItsBreakerAlone(t *testing.T) {
 	c := newCircuit(t).in("shop", "bank")
@@ -78,27 +47,6 @@ func TestACanarysFailureIsAnOrdinaryOneForItsNamespace(t *testing.T) {
 	if st := c.read("policy-tags").Status; st.State != v1alpha1.BreakerOpen {
 		t.Errorf("the policy's breaker is %s, want open", st.State)
 	}
-}
-
-// writes asks the breakers as right before a write in namespaces.
-func (c *circuit) writes(rem *v1alpha1.Remediation, in ...string) Gate {
-	c.Helper()
-	namespaces := map[string]bool{}
-	for _, namespace := range in {
-		namespaces[namespace] = true
-	}
-	gate, err := c.admit(c.ctx, rem, namespaces)
-	c.must(err)
-	return gate
-}
-
-// half makes a breaker of the namespace shop that has just cooled down.
-func half() *v1alpha1.RemediationBreaker {
-	opened, next := metav1.NewMicroTime(noon.Add(-time.Hour)), metav1.NewMicroTime(noon.Add(-time.Minute))
-	return &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "namespace-shop"},
-		Spec: v1alpha1.RemediationBreakerSpec{Scope: namespaceScope("shop")},
-		Status: v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerHalfOpen, Reason: canary.ReasonProbing, Message: "Half-open.",
-			OpenedAt: &opened, NextProbeAt: &next, Openings: 1}}
 }
 
 func TestAPermitForANamespaceIsTakenRightBeforeAWriteThere(t *testing.T) {

@@ -30,13 +30,13 @@ func (b *breakers) observe(ctx context.Context, cb *v1alpha1.RemediationBreaker)
 	if scope.Type == v1alpha1.BreakerScopeGlobal {
 		st = b.released(ctx, st)
 	}
-	st = canary.Tick(st, strategy, b.clock.Now())
+	st = canary.Tick(st, strategy, b.o.Clock.Now())
 	if scope.Type == v1alpha1.BreakerScopePolicy {
 		st = b.storm(st, scope.Policy, strategy)
 	}
 	st = b.burn(ctx, st, strategy)
 	if scope.Type == v1alpha1.BreakerScopePolicy {
-		st = canary.Demotion(st, b.revision(scope.Policy), b.clock.Now())
+		st = canary.Demotion(st, b.revision(scope.Policy), b.o.Clock.Now())
 	}
 	return st
 }
@@ -46,17 +46,17 @@ func (b *breakers) observe(ctx context.Context, cb *v1alpha1.RemediationBreaker)
 // again changes nothing, and isn't kept; another is kept only now and then: a
 // rollout changes it every second.
 func (b *breakers) storm(st v1alpha1.RemediationBreakerStatus, policy string, s v1alpha1.BreakerStrategy) v1alpha1.RemediationBreakerStatus {
-	definition := b.policies.Snapshot().Definition(policy)
+	definition := b.o.Policies.Snapshot().Definition(policy)
 	if definition == nil || !definition.Spec.Remediation.Mode.Runs() {
 		return st
 	}
-	objects, revision, complete := b.findings.Violating(policy)
+	objects, revision, complete := b.o.Findings.Violating(policy)
 	if !complete || revision != b.revision(policy) {
 		return st
 	}
-	now := b.clock.Now()
+	now := b.o.Clock.Now()
 	next := canary.Storm(st, canary.Violations{Revision: revision, Objects: int32(min(objects, math.MaxInt32)),
-		In: func() []v1alpha1.ViolatingNamespace { return b.findings.ViolatingIn(policy) }}, s, now)
+		In: func() []v1alpha1.ViolatingNamespace { return b.o.Findings.ViolatingIn(policy) }}, s, now)
 	if known := st.Storm; known != nil && known.Revision == revision && next.State == st.State {
 		// The same number counts until another one is known.
 		age := now.Sub(known.SampledAt.Time)
@@ -73,17 +73,17 @@ func (b *breakers) burn(ctx context.Context, st v1alpha1.RemediationBreakerStatu
 	case s.SLO == nil && st.SLO == nil:
 		return st
 	case s.SLO == nil:
-		return canary.Burn(st, canary.Answer{}, s, b.clock.Now())
-	case !canary.SLODue(&st, s, b.clock.Now()):
+		return canary.Burn(st, canary.Answer{}, s, b.o.Clock.Now())
+	case !canary.SLODue(&st, s, b.o.Clock.Now()):
 		return st
 	}
 	answer := canary.Answer{Err: errors.New("the manager knows no Prometheus: start it with --prometheus-url")}
-	if b.analyzer != nil {
+	if b.o.Analyzer != nil {
 		ctx, cancel := context.WithTimeout(ctx, sloTimeout)
 		defer cancel()
-		answer.Ratio, answer.Err = b.analyzer.Sample(ctx, s.SLO.Query)
+		answer.Ratio, answer.Err = b.o.Analyzer.Sample(ctx, s.SLO.Query)
 	}
-	return canary.Burn(st, answer, s, b.clock.Now())
+	return canary.Burn(st, answer, s, b.o.Clock.Now())
 }
 
 // strategy is the breaker strategy of a scope as it is in force now: a policy's
@@ -92,11 +92,11 @@ func (b *breakers) strategy(scope v1alpha1.BreakerScope) v1alpha1.BreakerStrateg
 	var s v1alpha1.BreakerStrategy
 	switch scope.Type {
 	case v1alpha1.BreakerScopePolicy:
-		if definition := b.policies.Snapshot().Definition(scope.Policy); definition != nil {
+		if definition := b.o.Policies.Snapshot().Definition(scope.Policy); definition != nil {
 			definition.Spec.Remediation.Breaker.DeepCopyInto(&s)
 		}
 	case v1alpha1.BreakerScopeGlobal:
-		s.SLO = b.slo
+		s.SLO = b.o.SLO
 	case v1alpha1.BreakerScopeNamespace:
 	}
 	s.SetDefaults()
@@ -105,7 +105,7 @@ func (b *breakers) strategy(scope v1alpha1.BreakerScope) v1alpha1.BreakerStrateg
 
 // revision is a policy's revision in force, or "" when there is none.
 func (b *breakers) revision(policy string) string {
-	revision, _ := b.policies.Snapshot().Revision(policy)
+	revision, _ := b.o.Policies.Snapshot().Revision(policy)
 	return revision
 }
 
@@ -130,9 +130,9 @@ func (b *breakers) mode(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, mo
 // demoted says whether only dry runs are made for a policy, as the cache knows it:
 // whoever writes asks the breaker itself, anew.
 func (b *breakers) demoted(ctx context.Context, policy string) (*v1alpha1.BreakerDemotion, error) {
-	cb, err := b.cached.get(ctx, breakerName(policyScope(policy)))
+	cb, err := b.o.Cached.Get(ctx, breakerName(policyScope(policy)))
 	if err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
-	return canary.Demotion(cb.Status, b.revision(policy), b.clock.Now()).Demoted, nil
+	return canary.Demotion(cb.Status, b.revision(policy), b.o.Clock.Now()).Demoted, nil
 }

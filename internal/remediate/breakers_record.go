@@ -42,7 +42,7 @@ func (b *breakers) count(cb *v1alpha1.RemediationBreaker, list []canary.Event) {
 			e = e.ForGlobal()
 		case v1alpha1.BreakerScopePolicy:
 		}
-		cb.Status = canary.Next(cb.Status, e, strategy, b.clock.Now())
+		cb.Status = canary.Next(cb.Status, e, strategy, b.o.Clock.Now())
 	}
 }
 
@@ -84,12 +84,6 @@ func byNamespaceOf(outcomes []Outcome) map[string][]Outcome {
 	return within
 }
 
-// harmed says whether the outcome speaks of targets that failed.
-func (o Outcome) harmed() bool { return o.Type == OutcomeFailed || o.Type == OutcomeCanaryFailed }
-
-// ends says whether the outcome is that of a whole plan.
-func (o Outcome) ends() bool { return o.Type == OutcomePlanSucceeded || o.Type == OutcomePlanFailed }
-
 // events are outcomes as the breakers' rules read them. A plan's outcome is one
 // event, whatever it counts.
 func events(rem *v1alpha1.Remediation, outcomes []Outcome) []canary.Event {
@@ -110,23 +104,4 @@ func events(rem *v1alpha1.Remediation, outcomes []Outcome) []canary.Event {
 		}
 	}
 	return list
-}
-
-// places are where an outcome's targets are, in turns: a namespace for each, or all of
-// them where it isn't known which it was, as of metrics. Nil is cluster scope.
-func (o Outcome) places() [][]string {
-	all := slices.Sorted(maps.Keys(o.Namespaces))
-	if int(o.Count) < len(all) {
-		return [][]string{all}
-	}
-	within := int32(0)
-	var turns [][]string
-	for _, namespace := range all {
-		within += o.Namespaces[namespace]
-		turns = append(turns, []string{namespace})
-	}
-	if within < o.Count || len(turns) == 0 {
-		turns = append(turns, nil)
-	}
-	return turns
 }

@@ -14,7 +14,7 @@ import (
 func TestGivingBackMakesNoBreaker(t *testing.T) {
 	c := newCircuit(t)
 	c.must(c.release(c.ctx, c.plan("preview")))
-	if all, _ := c.kept.list(c.ctx); len(all) > 0 {
+	if all, _ := c.kept.All(c.ctx); len(all) > 0 {
 		t.Fatalf("giving back a permit that nobody holds made %d breakers: %s", len(all), all[0].Name)
 	}
 	if gate := c.admitted(c.plan("first")); gate.Closed {
@@ -32,17 +32,17 @@ func TestGivingBackReachesEveryScope(t *testing.T) {
 	c := newCircuit(t).in("shop")
 	for _, name := range []string{v1alpha1.GlobalBreakerName, "policy-tags", "namespace-shop"} {
 		scope := map[string]v1alpha1.BreakerScope{v1alpha1.GlobalBreakerName: globalScope(), "policy-tags": policyScope("tags"), "namespace-shop": namespaceScope("shop")}[name]
-		c.must(c.update(c.ctx, scope, nil, func(cb *v1alpha1.RemediationBreaker) {
+		c.change(scope, func(cb *v1alpha1.RemediationBreaker) {
 			cb.Status = canary.Open(cb.Status, canary.ReasonStorm, "many", v1alpha1.BreakerStrategy{}, c.time.Now())
-		}))
+		})
 	}
 	c.after(31 * time.Minute)
 	for _, name := range []string{v1alpha1.GlobalBreakerName, "policy-tags", "namespace-shop"} {
-		cb, err := c.kept.get(c.ctx, name)
+		cb, err := c.kept.Get(c.ctx, name)
 		c.must(err)
 		before := cb.DeepCopy()
 		cb.Status, _ = canary.Admit(cb, "a", v1alpha1.BreakerStrategy{}, c.time.Now(), time.Hour)
-		c.must(c.write(c.ctx, before, cb, nil))
+		c.must(c.kept.WriteStatus(c.ctx, before, cb))
 	}
 	c.must(c.release(c.ctx, c.plan("b")))
 	for _, held := range []bool{true, false} {

@@ -16,26 +16,26 @@ import (
 // breakerReader reads circuit breakers. Reading one that isn't there is a
 // NotFound error of the API.
 type breakerReader interface {
-	get(ctx context.Context, name string) (*v1alpha1.RemediationBreaker, error)
-	list(ctx context.Context) ([]v1alpha1.RemediationBreaker, error)
+	Get(ctx context.Context, name string) (*v1alpha1.RemediationBreaker, error)
+	All(ctx context.Context) ([]v1alpha1.RemediationBreaker, error)
 }
 
 // breakerStore keeps the circuit breakers, and reads them past every cache.
 type breakerStore interface {
 	breakerReader
-	create(ctx context.Context, cb *v1alpha1.RemediationBreaker) error
-	// writeStatus conflicts when the breaker was written since it was read.
-	writeStatus(ctx context.Context, before, cb *v1alpha1.RemediationBreaker) error
-	// remove conflicts like writeStatus.
-	remove(ctx context.Context, cb *v1alpha1.RemediationBreaker) error
+	Create(ctx context.Context, cb *v1alpha1.RemediationBreaker) error
+	// WriteStatus conflicts when the breaker was written since it was read.
+	WriteStatus(ctx context.Context, before, cb *v1alpha1.RemediationBreaker) error
+	// Remove conflicts like writeStatus.
+	Remove(ctx context.Context, cb *v1alpha1.RemediationBreaker) error
 }
 
 // breakersIn reads the breakers of the API server, or of a cache of it.
-type breakersIn struct{ client.Reader }
+type breakersIn struct{ reader client.Reader }
 
-func (r breakersIn) get(ctx context.Context, name string) (*v1alpha1.RemediationBreaker, error) {
+func (r breakersIn) Get(ctx context.Context, name string) (*v1alpha1.RemediationBreaker, error) {
 	cb := &v1alpha1.RemediationBreaker{}
-	if err := r.Get(ctx, client.ObjectKey{Name: name}, cb); err != nil {
+	if err := r.reader.Get(ctx, client.ObjectKey{Name: name}, cb); err != nil {
 		return cb, err
 	}
 	if why := v1alpha1.Malformed(cb); why != "" {
@@ -44,12 +44,20 @@ func (r breakersIn) get(ctx context.Context, name string) (*v1alpha1.Remediation
 	return cb, nil
 }
 
-func (r breakersIn) list(ctx context.Context) ([]v1alpha1.RemediationBreaker, error) {
+func (r breakersIn) All(ctx context.Context) ([]v1alpha1.RemediationBreaker, error) {
 	all := &v1alpha1.RemediationBreakerList{}
-	if err := r.List(ctx, all); err != nil {
+	if err := r.reader.List(ctx, all); err != nil {
 		return nil, fmt.Errorf("list circuit breakers: %w", err)
 	}
 	return all.Items, nil
+}
+
+// newBreakerReader reads the breakers that a reader knows.
+func newBreakerReader(reader client.Reader) breakerReader { return breakersIn{reader} }
+
+// newBreakerStore keeps the breakers in the API server. The reader must not be a cache.
+func newBreakerStore(reader client.Reader, writer client.Client) breakerStore {
+	return clusterBreakers{breakersIn{reader}, writer}
 }
 
 // clusterBreakers keeps the breakers in the API server.
@@ -58,15 +66,15 @@ type clusterBreakers struct {
 	client client.Client
 }
 
-func (s clusterBreakers) create(ctx context.Context, cb *v1alpha1.RemediationBreaker) error {
+func (s clusterBreakers) Create(ctx context.Context, cb *v1alpha1.RemediationBreaker) error {
 	return s.client.Create(ctx, cb, client.FieldOwner(v1alpha1.FieldManager))
 }
 
-func (s clusterBreakers) writeStatus(ctx context.Context, before, cb *v1alpha1.RemediationBreaker) error {
+func (s clusterBreakers) WriteStatus(ctx context.Context, before, cb *v1alpha1.RemediationBreaker) error {
 	return kube.NewStatusWriter(s.client, before).Write(ctx, cb, v1alpha1.FieldManager)
 }
 
-func (s clusterBreakers) remove(ctx context.Context, cb *v1alpha1.RemediationBreaker) error {
+func (s clusterBreakers) Remove(ctx context.Context, cb *v1alpha1.RemediationBreaker) error {
 	return s.client.Delete(ctx, cb, client.Preconditions{UID: &cb.UID, ResourceVersion: &cb.ResourceVersion})
 }
 

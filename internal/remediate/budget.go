@@ -3,7 +3,6 @@ package remediate
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -12,7 +11,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/limits"
-	"evenkeel.dev/evenkeel/internal/seal"
 )
 
 // budgets shares out the room that the budgets of all plans at work leave. What
@@ -33,26 +31,16 @@ type budgets struct {
 	reserved map[string]map[string]string
 }
 
-func newBudgets(reader client.Reader, s *shelf) *budgets {
-	return &budgets{reader: reader, shelf: s, reserved: map[string]map[string]string{}}
-}
-
-// atBudgets bars the targets of the wave that no budget has room for now, or whose
-// objects other plans have in work, and reserves room for those that the step may write.
-func (c *Controller) atBudgets(ctx context.Context, p *pass, o *Observation) error {
-	m := o.members(o.Status.Wave)
-	if n := int(o.Spec.Plan.Strategy.MaxInFlight) - len(m.applied); n > 0 && len(m.ready) > 0 && len(m.intents) == 0 && o.open() {
-		return c.budgets.reserve(ctx, p, o, m.ready, n)
-	}
-	return nil
+func newBudgets(reader client.Reader, s *shelf, floors limits.Floors) *budgets {
+	return &budgets{reader: reader, shelf: s, floors: floors, reserved: map[string]map[string]string{}}
 }
 
 // reserve takes room for the first n targets that there is room for and that no other
 // plan has in work, and bars those before them.
-func (b *budgets) reserve(ctx context.Context, p *pass, o *Observation, ready []int, n int) error {
+func (b *budgets) reserve(ctx context.Context, rem *v1alpha1.Remediation, own *book, o *Observation, ready []int, n int) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	room, err := b.room(ctx, p, &b.floors)
+	room, err := b.room(ctx, rem, own, &b.floors)
 	unknown := ""
 	if tellsNothing(err) {
 		unknown = "what another plan has in flight isn't known: " + err.Error()
@@ -61,7 +49,7 @@ func (b *budgets) reserve(ctx context.Context, p *pass, o *Observation, ready []
 	if err != nil {
 		return err
 	}
-	claims, err := b.claimed(ctx, p, o.Now)
+	claims, err := b.claimed(ctx, rem, o.Now)
 	if err != nil {
 		return err
 	}
@@ -81,15 +69,8 @@ func (b *budgets) reserve(ctx context.Context, p *pass, o *Observation, ready []
 		}
 		taken[ref.UID] = ref.Namespace
 	}
-	b.reserved[p.rem.Name] = taken
+	b.reserved[rem.Name] = taken
 	return nil
-}
-
-// tellsNothing says whether a plan's records can't be read until a person acts: one of
-// its slices is gone, or isn't proven to be ours. Such a plan writes nothing.
-func tellsNothing(err error) bool {
-	var incomplete errPlanIncomplete
-	return errors.As(err, &incomplete) || errors.Is(err, seal.ErrUnproven)
 }
 
 // release gives up what a plan has reserved: by now it is recorded, or it isn't
@@ -101,14 +82,14 @@ func (b *budgets) release(plan string) {
 }
 
 // room is what all plans at work leave. Without any budget nothing more is read.
-func (b *budgets) room(ctx context.Context, p *pass, floors *limits.Floors) (*canary.Room, error) {
-	atWork, err := b.atWork(ctx, p, floors)
+func (b *budgets) room(ctx context.Context, rem *v1alpha1.Remediation, own *book, floors *limits.Floors) (*canary.Room, error) {
+	atWork, err := b.atWork(ctx, rem, own, floors)
 	return canary.RoomFor(atWork), err
 }
 
 // atWork are the plans that may write, with what each has in flight; none when no
 // budget limits anything.
-func (b *budgets) atWork(ctx context.Context, p *pass, floors *limits.Floors) ([]canary.PlanAtWork, error) {
+func (b *budgets) atWork(ctx context.Context, own *v1alpha1.Remediation, records *book, floors *limits.Floors) ([]canary.PlanAtWork, error) {
 	list := &v1alpha1.RemediationList{}
 	if err := b.reader.List(ctx, list); err != nil {
 		return nil, fmt.Errorf("list the plans at work: %w", err)
@@ -117,7 +98,7 @@ func (b *budgets) atWork(ctx context.Context, p *pass, floors *limits.Floors) ([
 	limited := false
 	for i := range list.Items {
 		rem := &list.Items[i]
-		if rem.Name == p.rem.Name || mayHaveWritten(rem) {
+		if rem.Name == own.Name || mayHaveWritten(rem) {
 			limited = limited || rem.Spec.Plan.Strategy.Budget != nil || floors.MaxUnavailable != nil
 			plans = append(plans, rem)
 		}
@@ -128,16 +109,16 @@ func (b *budgets) atWork(ctx context.Context, p *pass, floors *limits.Floors) ([
 	var atWork []canary.PlanAtWork
 	counted := map[string]bool{} // an object that several plans have written at once counts once
 	for _, rem := range plans {
-		own := p.book
-		if rem.Name != p.rem.Name {
+		held := records
+		if rem.Name != own.Name {
 			var err error
-			if own, err = b.shelf.book(ctx, rem); err != nil {
+			if held, err = b.shelf.book(ctx, rem); err != nil {
 				return nil, fmt.Errorf("budgets count what plan %s has in flight: %w", rem.Name, err)
 			}
 		}
-		targets := mayWrite(rem, own)
+		targets := mayWrite(rem, held)
 		strategy, _ := floors.Pace(rem.Spec.Plan.Strategy, targets)
-		atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: strategy.Budget, Targets: targets, InFlight: b.inFlight(rem.Name, own, counted)})
+		atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: strategy.Budget, Targets: targets, InFlight: b.inFlight(rem.Name, held, counted)})
 	}
 	return atWork, nil
 }

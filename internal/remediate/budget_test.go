@@ -17,34 +17,10 @@ import (
 	"evenkeel.dev/evenkeel/internal/seal"
 )
 
-// planAtWork is a plan with one slice of n targets, all in one namespace.
-func planAtWork(name string, n int, budget string, states ...v1alpha1.TargetState) (*v1alpha1.Remediation, *v1alpha1.RemediationSlice) {
-	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	rem.Spec.Plan.Targets, rem.Spec.Plan.Slices, rem.Spec.Plan.Hash = int32(n), []string{name + "-0"}, simHash
-	rem.Spec.Plan.Strategy = v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic}
-	rem.Spec.Plan.Strategy.SetDefaults()
-	if budget != "" {
-		most := intstr.Parse(budget)
-		rem.Spec.Plan.Strategy.Budget = &v1alpha1.BudgetStrategy{MaxUnavailable: &most}
-	}
-	rem.Status.Phase = v1alpha1.PhaseApplying
-	slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: name + "-0"}}
-	for i := range n {
-		slice.Targets = append(slice.Targets, v1alpha1.Target{Object: v1alpha1.ObjectReference{
-			Kind: "ConfigMap", Namespace: "shop", Name: fmt.Sprint(i), UID: fmt.Sprintf("%s/%d", name, i)}})
-		state := v1alpha1.TargetPending
-		if i < len(states) {
-			state = states[i]
-		}
-		slice.Records = append(slice.Records, v1alpha1.TargetRecord{State: state})
-	}
-	return rem, slice
-}
-
 // budgetsOver are the budgets over plans with one slice each, if they have it.
 func budgetsOver(plans []*v1alpha1.Remediation, slices ...*v1alpha1.RemediationSlice) (*budgets, *planMemory) {
 	m := memoryOfPlans(plans, slices...)
-	return newBudgets(m, newShelf(m)), m
+	return newBudgets(m, newShelf(m), limits.Floors{}), m
 }
 
 // begins is how many targets a plan may begin now.
@@ -57,7 +33,7 @@ func begins(t *testing.T, b *budgets, rem *v1alpha1.Remediation, n int) (may int
 	}
 	o := Observation{Spec: rem.Spec, Status: rem.Status, Targets: own.views()}
 	ready := o.members(0).ready
-	if err := b.reserve(context.Background(), &pass{rem: rem, book: own}, &o, ready, n); err != nil {
+	if err := b.reserve(context.Background(), rem, own, &o, ready, n); err != nil {
 		t.Error(err)
 		return 0, ""
 	}
@@ -144,7 +120,7 @@ func TestAForgedRecordStopsNoOtherPlan(t *testing.T) {
 			forged, other := planAtWork("forged", 10, "", v1alpha1.TargetApplied)
 			_, m := budgetsOver([]*v1alpha1.Remediation{ours, forged}, slice, other)
 			reader := forgedSlices{m, "forged"}
-			b := newBudgets(reader, newShelf(reader))
+			b := newBudgets(reader, newShelf(reader), limits.Floors{})
 			if may, why := begins(t, b, ours, 2); may != tc.want || !strings.Contains(why, tc.why) {
 				t.Errorf("want %d (%s), got %d (%s)", tc.want, tc.why, may, why)
 			}
@@ -170,12 +146,11 @@ func TestTheAdministratorsShareHoldsForEveryPlan(t *testing.T) {
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Targets: 20}}}
 	rem.Status.Phase = v1alpha1.PhaseApplying
 	b := &budgets{reader: budgetPlans{*rem}, floors: floors}
-	p := &pass{rem: rem, book: &book{}}
-	room, err := b.room(t.Context(), p, &b.floors)
+	room, err := b.room(t.Context(), rem, &book{}, &b.floors)
 	if err != nil || room.Left() != 2 {
 		t.Errorf("%d of 20 may be in flight (%v), want 2", room.Left(), err)
 	}
-	if room, err = b.room(t.Context(), p, &limits.Floors{}); err != nil || room.Left() < 20 {
+	if room, err = b.room(t.Context(), rem, &book{}, &limits.Floors{}); err != nil || room.Left() < 20 {
 		t.Errorf("%d may be undone (%v), want all", room.Left(), err)
 	}
 }

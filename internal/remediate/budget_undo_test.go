@@ -45,9 +45,14 @@ func undoes(t *testing.T, b *budgets, rem *v1alpha1.Remediation) int {
 		t.Fatal(err)
 	}
 	o := Observation{Now: time.Unix(1, 0), Spec: rem.Spec, Status: rem.Status, Targets: own.views()}
-	b.reserveUndo(t.Context(), &pass{rem: rem, book: own}, &o)
+	b.reserveUndo(t.Context(), rem, own, &o)
 	b.release(rem.Name)
-	return len(stepRollingBack(o).Revert)
+	o.Status.Phase = v1alpha1.PhaseRollingBack
+	intent, err := Step(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(intent.Revert)
 }
 
 func TestARollbackKeepsToBudgetsAndIsNeverBlocked(t *testing.T) {

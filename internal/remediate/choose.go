@@ -170,7 +170,7 @@ func (p *drafter) chooseCanary(ctx context.Context, d *draft) (found bool, refus
 		case mended:
 			clean = append(clean, i)
 		default:
-			why = name(d.eligible[i].object) + ": " + message
+			why = d.eligible[i].object.String() + ": " + message
 		}
 	}
 	if len(chosen) == 0 && why != "" {

@@ -24,7 +24,7 @@ func inWork(rem *v1alpha1.Remediation, rec *v1alpha1.TargetRecord) bool {
 	case v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified:
 		return true
 	case v1alpha1.TargetDone:
-		return rem.Status.Phase == v1alpha1.PhaseRollingBack && (wantsUndone(rem.Spec) || rem.Spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll)
+		return rem.Status.Phase == v1alpha1.PhaseRollingBack && (rem.Spec.WantsUndone() || rem.Spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll)
 	case v1alpha1.TargetPending:
 		return landing(rec) // a write whose answer was lost may still reach the object
 	case v1alpha1.TargetPreviewed, v1alpha1.TargetSkipped, v1alpha1.TargetFailed, v1alpha1.TargetReverted, v1alpha1.TargetRevertConflict:
@@ -62,7 +62,7 @@ func patient(rem *v1alpha1.Remediation, now time.Time) bool {
 
 // claimed are the objects that other plans have in work, or are about to write, by UID
 // with what a target waits for.
-func (b *budgets) claimed(ctx context.Context, p *pass, now time.Time) (map[string]string, error) {
+func (b *budgets) claimed(ctx context.Context, own *v1alpha1.Remediation, now time.Time) (map[string]string, error) {
 	list := &v1alpha1.RemediationList{}
 	if err := b.reader.List(ctx, list); err != nil {
 		return nil, fmt.Errorf("list the plans at work: %w", err)
@@ -70,8 +70,8 @@ func (b *budgets) claimed(ctx context.Context, p *pass, now time.Time) (map[stri
 	claims := map[string]string{}
 	for i := range list.Items {
 		rem := &list.Items[i]
-		begins := aboutToBegin(rem) && patient(p.rem, now)
-		if rem.Name == p.rem.Name || !mayHaveWritten(rem) && !begins {
+		begins := aboutToBegin(rem) && patient(own, now)
+		if rem.Name == own.Name || !mayHaveWritten(rem) && !begins {
 			continue
 		}
 		if err := b.claim(ctx, claims, rem, begins); err != nil {
@@ -80,7 +80,7 @@ func (b *budgets) claimed(ctx context.Context, p *pass, now time.Time) (map[stri
 	}
 	for plan, taken := range b.reserved {
 		for uid := range taken {
-			if plan != p.rem.Name {
+			if plan != own.Name {
 				claims[uid] = claimedBy(plan)
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
@@ -14,6 +16,9 @@ func sameObjects(of, as *v1alpha1.RemediationSlice) {
 		of.Targets[i].Object = as.Targets[i].Object
 	}
 }
+
+// lookedAt is when plans look at each other.
+var lookedAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func TestAnObjectInWorkBelongsToOnePlan(t *testing.T) {
 	const now = 10 * time.Minute
@@ -65,14 +70,15 @@ func TestAnObjectInWorkBelongsToOnePlan(t *testing.T) {
 			if tc.strategy != nil {
 				tc.strategy(&theirs.Spec)
 			}
-			ours.Status.PhaseStartedAt = microTime(simStart().Add(now - tc.began))
+			began := metav1.NewMicroTime(lookedAt.Add(now - tc.began))
+			ours.Status.PhaseStartedAt = &began
 			b, _ := budgetsOver([]*v1alpha1.Remediation{ours, theirs}, slice, other)
 			own, err := readBook(t.Context(), b.reader, ours)
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := Observation{Now: simStart().Add(now), Spec: ours.Spec, Status: ours.Status, Targets: own.views()}
-			if err := b.reserve(t.Context(), &pass{rem: ours, book: own}, &o, []int{0, 1}, 2); err != nil {
+			o := Observation{Now: lookedAt.Add(now), Spec: ours.Spec, Status: ours.Status, Targets: own.views()}
+			if err := b.reserve(t.Context(), ours, own, &o, []int{0, 1}, 2); err != nil {
 				t.Fatal(err)
 			}
 			got := o.Targets[0]

@@ -9,9 +9,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/escalate"
 )
 
-// stuckAfter is how many tries to undo a write may fail until people are told.
-const stuckAfter = 5
-
 // setHeldSince keeps since when the plan has waited for something that may need
 // a person, whatever that was in turn.
 func setHeldSince(s *v1alpha1.RemediationStatus, intent Intent, now *metav1.MicroTime) {
@@ -113,7 +110,7 @@ func (c *Controller) reportTargets(rem *v1alpha1.Remediation, before []TargetVie
 				c.events.Target(ref, rem, reason, note)
 			}
 		case rem.Status.Phase == v1alpha1.PhaseRollingBack && rec.Attempts == stuckAfter && before[i].attempts < stuckAfter:
-			c.events.Rollout(rem, escalate.ReasonStuck, fmt.Sprintf("%s can't be set back, and is tried again for ever: %s", name(ref), rec.Message))
+			c.events.Rollout(rem, escalate.ReasonStuck, fmt.Sprintf("%s can't be set back, and is tried again for ever: %s", ref.String(), rec.Message))
 		}
 	}
 }

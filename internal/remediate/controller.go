@@ -3,7 +3,6 @@ package remediate
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,17 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/rights"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
-
-// catalogPoll is how often to look whether the policies are there, at start.
-const catalogPoll = 500 * time.Millisecond
 
 // Policies is the part of the catalog that remediation needs.
 type Policies interface {
@@ -56,8 +52,7 @@ type Controller struct {
 	reach    limits.Reach
 	marks    *seal.Marks
 	turns    turns
-	// approvers is what the cluster's administrator asks of whoever approves a plan.
-	approvers canary.Approvers
+	answers  *answerReader
 	// floors is how careful every strategy must be at the least.
 	floors limits.Floors
 }
@@ -82,7 +77,7 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (resul
 		return c.classify(ctx, rem.Name, ctrl.Result{}, errors.Join(c.tellAtRest(ctx, rem), c.finish(ctx, rem)))
 	}
 	if !c.policies.Complete() {
-		return ctrl.Result{RequeueAfter: catalogPoll}, nil
+		return ctrl.Result{RequeueAfter: catalog.Poll}, nil
 	}
 	if err := c.reopen(ctx, rem); err != nil {
 		return c.classify(ctx, rem.Name, ctrl.Result{}, err)
@@ -116,7 +111,7 @@ func (c *Controller) classify(ctx context.Context, plan string, result ctrl.Resu
 	case kube.Classify(err) == kube.Conflict:
 		log.FromContext(ctx).V(1).Info("somebody else wrote first; looking again", "error", err.Error())
 		c.shelf.drop(plan)
-		return ctrl.Result{RequeueAfter: conflictBackoff}, nil
+		return ctrl.Result{RequeueAfter: kube.ConflictBackoff}, nil
 	default:
 		return ctrl.Result{}, err
 	}
@@ -200,41 +195,10 @@ func (c *Controller) persist(ctx context.Context, p *pass) error {
 	return err
 }
 
-// work does what the machine wants done with targets; one thing a step.
-func (p *pass) work(ctx context.Context, intent Intent) error {
-	switch {
-	case len(intent.Resolve) > 0:
-		return p.resolve(ctx, intent.Resolve)
-	case len(intent.Write) > 0:
-		return p.write(ctx, intent.Write)
-	case len(intent.Preview) > 0:
-		return p.preview(ctx, intent.Preview)
-	case len(intent.Revert) > 0:
-		return p.revert(ctx, intent.Revert)
-	default:
-		return nil
-	}
-}
-
 // endsWithoutOutcome says whether a plan ends without having proved or failed
 // anything: a breaker's permit that it holds must be given back.
 func endsWithoutOutcome(intent Intent) bool {
 	return intent.Phase.Final() && len(intent.Outcomes) == 0 // one that failed has lost its permit by then
-}
-
-// denials are the outcomes of the targets that admission denied in this pass.
-func (p *pass) denials() []Outcome {
-	var out []Outcome
-	for _, i := range p.denied {
-		ref := p.book.target(i).Object
-		denied := Outcome{Type: OutcomeFailed, Count: 1, Message: p.book.record(i).Message,
-			Key: fmt.Sprintf("%s/denied/%s", p.rem.UID, ref.UID)}
-		if ref.Namespace != "" {
-			denied.Namespaces = map[string]int32{ref.Namespace: 1}
-		}
-		out = append(out, denied)
-	}
-	return out
 }
 
 // recordEnd keeps when the plan has ended, if it has.
@@ -272,7 +236,7 @@ func (c *Controller) record(rem *v1alpha1.Remediation, intent Intent, b *book) {
 		s.Retries, s.LastHandledRetryToken = s.Retries+1, intent.Retry
 	}
 	recordPlace(s, intent, &now)
-	s.Reason, s.Message = intent.Reason, truncate(intent.Message, 2048)
+	s.Reason, s.Message = intent.Reason, prose.Shorten(intent.Message, 2048)
 	s.HealthySince = nil
 	if !intent.HealthySince.IsZero() {
 		since := metav1.NewMicroTime(intent.HealthySince)

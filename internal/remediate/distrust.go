@@ -12,6 +12,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
 
@@ -25,7 +26,7 @@ func (c *Controller) distrust(ctx context.Context, rem *v1alpha1.Remediation, wh
 	if rem.DeletionTimestamp != nil {
 		return c.finish(ctx, rem)
 	}
-	message := truncate(why.Error()+unprovenAdvice, 2048)
+	message := prose.Shorten(why.Error()+unprovenAdvice, 2048)
 	told := rem.DeepCopy()
 	kube.SetConditions(told, c.clock.Now(), unprovenConditions(message)...)
 	if equality.Semantic.DeepEqual(told.Status, rem.Status) {
@@ -48,28 +49,7 @@ func (c *Controller) withoutBook(ctx context.Context, rem *v1alpha1.Remediation,
 	case errors.As(err, &incomplete):
 		c.stuck(rem, err)
 	case unproven:
-		c.standStill(rem, v1alpha1.ReasonUnproven, truncate(err.Error()+unprovenAdvice, 2048))
+		c.standStill(rem, v1alpha1.ReasonUnproven, prose.Shorten(err.Error()+unprovenAdvice, 2048))
 	}
 	return 0, err
-}
-
-// doubtful says whether a plan of a policy isn't proven to be ours, and tells why:
-// until somebody has looked at it and deleted it, no other is made.
-func (p *Planner) doubtful(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy) (bool, error) {
-	if p.doubt == nil {
-		return false, nil
-	}
-	err := p.doubt(ctx, pol.Name)
-	if !errors.Is(err, seal.ErrUnproven) {
-		return false, err
-	}
-	p.notPlanned(ctx, pol, err.Error())
-	return true, nil
-}
-
-// doubtIn looks for plans that aren't proven, past every cache.
-func doubtIn(reader client.Reader, keys seal.Keys) func(context.Context, string) error {
-	return func(ctx context.Context, policyName string) error {
-		return seal.Doubt(ctx, reader, keys, client.MatchingLabels{v1alpha1.LabelPolicy: policyName})
-	}
 }

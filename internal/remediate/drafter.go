@@ -12,13 +12,22 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
+
+// planPolicies is the part of the catalog that a plan is made by.
+type planPolicies interface {
+	// Snapshot is the policies in force.
+	Snapshot() *catalog.Snapshot
+	// Complete says whether every policy of the cluster has been read.
+	Complete() bool
+}
 
 // drafter drafts plans. It reads the cluster and changes nothing in it, so that a
 // preview drafts exactly as the planner does.
 type drafter struct {
 	reader   client.Reader
-	policies Policies
+	policies planPolicies
 	clock    clock.PassiveClock
 	mapper   meta.RESTMapper
 	tools    kube.Tools

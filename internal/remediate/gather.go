@@ -3,15 +3,11 @@ package remediate
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
-
-// maxParallel is how many targets of a plan are worked on at a time.
-const maxParallel = 8
 
 // gather observes all that the next step may depend on.
 func (c *Controller) gather(ctx context.Context, p *pass) (Observation, error) {
@@ -91,7 +87,7 @@ func (c *Controller) looksOfHold(from v1alpha1.RemediationPhase) []look {
 // atApproval looks whether a person has answered. A plan in mode Manual is never
 // approved unless an answer was found.
 func (c *Controller) atApproval(ctx context.Context, p *pass, o *Observation) (err error) {
-	o.Approval, err = c.approval(ctx, p.rem)
+	o.Approval, err = c.answers.approval(ctx, p.rem)
 	return err
 }
 
@@ -139,11 +135,6 @@ func abort(rem *v1alpha1.Remediation) string {
 	return ""
 }
 
-// wantsUndone says whether a person wants all of the plan undone.
-func wantsUndone(spec v1alpha1.RemediationSpec) bool {
-	return spec.DesiredState == v1alpha1.StateUndone
-}
-
 // stop says why a plan may begin no further target, or "". demoted is the policy's
 // demotion, or nil.
 func stop(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alpha1.BreakerDemotion, floors *limits.Floors) (reason, message string) {
@@ -179,30 +170,4 @@ func stop(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alph
 		return v1alpha1.ReasonPolicyChanged,
 			fmt.Sprintf("policy %s changed spec.remediation.mode from %s to %s", rem.Spec.Plan.Policy.Name, rem.Spec.Plan.Strategy.Mode, mode)
 	}
-}
-
-// checkAll verifies the wave's written targets. While verifying, those that are
-// verified already are left to the soak, which looks at all of them; a wave that
-// is held for its metrics is looked at as in a soak.
-func (p *pass) checkAll(ctx context.Context, o *Observation) {
-	m := o.members(o.Status.Wave)
-	list := m.applied
-	if o.Status.Phase != v1alpha1.PhaseVerifying {
-		list = append(list, m.verified...)
-	}
-	inParallel(len(list), func(n int) { o.Targets[list[n]].Check = p.check(ctx, list[n], o.Stop != "") })
-}
-
-// inParallel calls do for 0 to n-1, a few at a time, and waits for all.
-func inParallel(n int, do func(int)) {
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, maxParallel)
-	for i := range n {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			do(i)
-		})
-	}
-	wg.Wait()
 }

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
@@ -272,7 +273,7 @@ func (j *joint) settle(ctx context.Context, lead v1alpha1.TargetRecord) (v1alpha
 		errs = append(errs, p.partner.pass.saver(ctx))
 	}
 	if lead.State == v1alpha1.TargetFailed {
-		alone := j.lead.retry("the write of several plans was refused, and is tried alone: "+lead.Message, conflictBackoff)
+		alone := j.lead.retry("the write of several plans was refused, and is tried alone: "+lead.Message, kube.ConflictBackoff)
 		if alone.State == v1alpha1.TargetPending {
 			alone.Reason, alone.Preceding, alone.Write = v1alpha1.ReasonJointRefused, nil, nil // it can't land any more
 		}

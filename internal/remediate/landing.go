@@ -1,7 +1,6 @@
 package remediate
 
 import (
-	"slices"
 	"sync"
 	"time"
 
@@ -17,34 +16,9 @@ import (
 const (
 	sendWithin   = 20 * time.Second
 	writeTimeout = 35 * time.Second
-	// landingBound is how long after its intent a write may reach its object.
-	landingBound = 2 * time.Minute
 	// landingPoll is how often an object is looked at that a write may still reach.
 	landingPoll = 10 * time.Second
 )
-
-// landing says whether a record holds a write that was sent, or may have been,
-// and that isn't known to have happened. Once the record is settled that doesn't
-// matter any more.
-func landing(rec *v1alpha1.TargetRecord) bool {
-	return (rec.State == v1alpha1.TargetIntent || rec.State == v1alpha1.TargetPending) &&
-		slices.ContainsFunc(writesOf(rec), func(w *v1alpha1.WriteRecord) bool { return w.AppliedAt == nil })
-}
-
-// landsUntil is until when a record's writes may reach their objects, by the
-// clock of whoever recorded them; zero when none may.
-func landsUntil(rec *v1alpha1.TargetRecord) time.Time {
-	var until time.Time
-	if !landing(rec) {
-		return until
-	}
-	for _, w := range writesOf(rec) {
-		if w.IntentAt != nil && w.IntentAt.Add(landingBound).After(until) {
-			until = w.IntentAt.Add(landingBound)
-		}
-	}
-	return until
-}
 
 // landings remembers when this process first saw each write that may still reach
 // its object: whoever recorded it may have another clock.
@@ -104,7 +78,7 @@ func (p *pass) atLandings(views []TargetView) {
 // it any more.
 func (a *attempt) keepLanding(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	moves := rec.Wave != nil && (a.previous.Wave == nil || *rec.Wave != *a.previous.Wave)
-	if unsettled(rec.State) && !moves || !landing(&a.previous) {
+	if !rec.State.Settled() && !moves || !landing(&a.previous) {
 		return rec
 	}
 	return a.awaitLanding("an earlier write of ours may still reach the object; once it can't: " + rec.Reason + ": " + rec.Message)
@@ -116,46 +90,4 @@ func (a *attempt) awaitLanding(message string) v1alpha1.TargetRecord {
 	next := metav1.NewMicroTime(a.targets.clock.Now().Add(landingPoll))
 	rec.NextAttemptAt = &next
 	return *rec
-}
-
-// afterLandings lets a plan neither end nor rest while a write may still reach an
-// object of its: that is found out first, and undone or verified like any other.
-func (o Observation) afterLandings(intent Intent) Intent {
-	rests := intent.Phase == v1alpha1.PhaseHeld && o.Status.Phase == v1alpha1.PhaseApplying
-	if o.Status.Phase.Final() || !rests && !intent.Phase.Final() {
-		return intent
-	}
-	first, due, next := o.landing()
-	if first < 0 {
-		return intent
-	}
-	wait := Intent{Phase: o.Status.Phase, Wave: o.Status.Wave, HeldFrom: o.Status.HeldFrom, Reason: o.Status.Reason, Message: o.Status.Message, Resolve: due}
-	if o.Status.Phase == v1alpha1.PhaseApplying {
-		wait.Message = o.label(o.Status.Wave) + ": waiting until a write whose answer was lost can't reach its object any more: " + name(o.Targets[first].Object)
-	}
-	if len(due) == 0 {
-		wait.Wait = until(o.Now, next)
-	}
-	return wait
-}
-
-// landing finds the pending targets that a write may still reach: the first of
-// them, those to look at now, and when the next is to be looked at.
-func (o Observation) landing() (first int, due []int, next time.Time) {
-	first = -1
-	for i, t := range o.Targets {
-		if t.State != v1alpha1.TargetPending || t.LandsUntil.IsZero() {
-			continue
-		}
-		if first < 0 {
-			first = i
-		}
-		switch {
-		case !t.NextAttemptAt.After(o.Now):
-			due = append(due, i)
-		case next.IsZero() || t.NextAttemptAt.Before(next):
-			next = t.NextAttemptAt
-		}
-	}
-	return first, due, next
 }

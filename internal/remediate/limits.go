@@ -53,7 +53,7 @@ func (a *attempt) tooLarge(why string) *v1alpha1.TargetRecord {
 	if a.object == nil || a.patched == nil {
 		return rec
 	}
-	if diff, err := action.Propose(name(a.target.Object), a.object.Object, a.patched, a.steps, maxProposal); err == nil {
+	if diff, err := action.Propose(a.target.Object.String(), a.object.Object, a.patched, a.steps, maxProposal); err == nil {
 		rec.Proposal = diff
 	}
 	return rec

@@ -13,6 +13,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
@@ -43,7 +44,7 @@ func (a *attempt) leaveToOwner(ctx context.Context) *v1alpha1.TargetRecord {
 	if err != nil {
 		return a.fromError(err)
 	}
-	made := fmt.Sprintf("%s is made by %s: ", name(a.target.Object), lineage)
+	made := fmt.Sprintf("%s is made by %s: ", a.target.Object.String(), lineage)
 	root, known := lineage.Top()
 	if !known || lineage.Stopped != "" {
 		return a.propose(ctx, a.skipped(v1alpha1.ReasonOwned, made+"it must be mended there; "+lineage.Stopped))
@@ -99,13 +100,13 @@ func (a *attempt) propose(ctx context.Context, rec *v1alpha1.TargetRecord) *v1al
 	why := ""
 	if failed := computeFix(ctx, a); failed != nil {
 		why = failed.Message
-	} else if diff, err := action.Propose(name(a.target.Object), a.object.Object, a.patched, a.steps, maxProposal); err != nil {
+	} else if diff, err := action.Propose(a.target.Object.String(), a.object.Object, a.patched, a.steps, maxProposal); err != nil {
 		why = err.Error()
 	} else {
 		rec.Proposal = diff
 	}
 	if why != "" {
-		rec.Message = truncate(rec.Message+"; no fix can be proposed: "+why, 1024)
+		rec.Message = prose.Shorten(rec.Message+"; no fix can be proposed: "+why, 1024)
 	}
 	return rec
 }

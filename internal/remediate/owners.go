@@ -111,20 +111,6 @@ func (p *drafter) toldBefore(ctx context.Context, d *draft) (map[string]bool, er
 	return b.skipped(), nil
 }
 
-// skipped are the objects that a plan has left alone, by tellKey.
-func (b *book) skipped() map[string]bool {
-	out := map[string]bool{}
-	for i := range b.places {
-		if rec := b.record(i); rec.State == v1alpha1.TargetSkipped {
-			out[tellKey(b.target(i).Object.UID, rec.Reason)] = true
-		}
-	}
-	return out
-}
-
-// tellKey tells an object that is left alone for a reason.
-func tellKey(uid, reason string) string { return uid + " " + reason }
-
 // warnManaged tells of objects that are mended though another tool manages them.
 func (p *Planner) warnManaged(d draft) {
 	for _, c := range d.eligible {

@@ -18,17 +18,6 @@ const (
 	maxPartners = 8
 )
 
-// partner is another plan that would write some of the same objects now.
-type partner struct {
-	pass *pass
-	// ready are its targets that it would write now, by UID.
-	ready map[string]int
-	// room is how many of them it may have written.
-	room int
-	// leave gives its turn back.
-	leave func()
-}
-
 // partners are the plans that would write some of a plan's objects at this moment, by
 // the word of their own machine: their gates are open, their baselines known, and
 // nothing of theirs is to be found out first. Until they are left, they take no step

@@ -131,7 +131,7 @@ func tellsSlowly(rem *v1alpha1.Remediation, now time.Time) bool {
 
 // placeOf names the place of an object, whatever its UID.
 func placeOf(object v1alpha1.ObjectReference) string {
-	return object.APIVersion + " " + name(object)
+	return object.APIVersion + " " + object.String()
 }
 
 // waiting says whether an object that couldn't be mended is left alone for now.

@@ -109,7 +109,7 @@ func (m mendings) carried() int32 { return int32(min(m.slow, 1000) * 100) }
 // why tells people what was done again and again, and who undoes it.
 func (m mendings) why(object metav1.Object) string {
 	if m.evicted != nil {
-		return fmt.Sprintf("Evenkeel has evicted Pods of %s again and again, and those made in their place violate too: mend its template", name(*m.evicted))
+		return fmt.Sprintf("Evenkeel has evicted Pods of %s again and again, and those made in their place violate too: mend its template", m.evicted.String())
 	}
 	return fmt.Sprintf("Evenkeel has mended it again and again, and %s keeps setting it back", kube.OtherManager(object, v1alpha1.FieldManager))
 }

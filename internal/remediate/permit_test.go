@@ -11,15 +11,15 @@ import (
 // probing makes the policy's breaker half-open, with nobody's permit.
 func probing(t *testing.T) *circuit {
 	c := newCircuit(t).in("team-a", "team-b", "team-c", "team-d")
-	c.must(c.update(c.ctx, policyScope("tags"), nil, func(cb *v1alpha1.RemediationBreaker) {
+	c.change(policyScope("tags"), func(cb *v1alpha1.RemediationBreaker) {
 		cb.Status = canary.Open(cb.Status, canary.ReasonStorm, "many", v1alpha1.BreakerStrategy{}, c.time.Now())
-	}))
+	})
 	c.after(31 * time.Minute)
 	return c
 }
 
-// planned is a plan of three targets with its controller and one step's pass.
-func (c *circuit) planned(name string, states ...v1alpha1.TargetState) (*Controller, *pass) {
+// plannedIn is a plan of some targets with its controller and one step's pass.
+func plannedIn(c *circuit, name string, states ...v1alpha1.TargetState) (*Controller, *pass) {
 	c.Helper()
 	rem, slices, _, err := newFleet(len(states)).plan()
 	c.must(err)
@@ -34,12 +34,12 @@ func (c *circuit) planned(name string, states ...v1alpha1.TargetState) (*Control
 
 func TestLookingTakesNoPermit(t *testing.T) {
 	c := probing(t)
-	control, p := c.planned("a", v1alpha1.TargetPending)
+	control, p := plannedIn(c, "a", v1alpha1.TargetPending)
 	gate, err := c.consult(c.ctx, p.rem)
 	if c.must(err); gate.Closed || c.read("policy-tags").Status.Permit != nil {
 		t.Fatalf("a look: gate %+v, permit %+v", gate, c.read("policy-tags").Status.Permit)
 	}
-	waits := Intent{Phase: v1alpha1.PhaseApplying, Reason: v1alpha1.ReasonBudgetSpent, Wait: roomPoll}
+	waits := Intent{Phase: v1alpha1.PhaseApplying, Reason: v1alpha1.ReasonBudgetSpent, Wait: time.Second}
 	if _, err := control.permitted(c.ctx, p, waits); err != nil || c.read("policy-tags").Status.Permit != nil {
 		t.Fatalf("a plan without room takes the permit: %+v, %v", c.read("policy-tags").Status.Permit, err)
 	}
@@ -47,7 +47,7 @@ func TestLookingTakesNoPermit(t *testing.T) {
 	if c.must(err); len(got.Write) != 1 || !canary.Holds(c.read("policy-tags").Status, "a") {
 		t.Fatalf("a write: %+v, permit %+v", got, c.read("policy-tags").Status.Permit)
 	}
-	control, p = c.planned("b", v1alpha1.TargetPending)
+	control, p = plannedIn(c, "b", v1alpha1.TargetPending)
 	got, err = control.permitted(c.ctx, p, Intent{Phase: v1alpha1.PhaseApplying, Write: []int{0}})
 	if c.must(err); len(got.Write) != 0 || got.Wait == 0 || got.Message == "" {
 		t.Errorf("a write while another plan has the permit: %+v", got)
@@ -56,7 +56,7 @@ func TestLookingTakesNoPermit(t *testing.T) {
 
 func TestAPermitIsGivenBackWhileNothingCanBeWritten(t *testing.T) {
 	pending, applied := v1alpha1.TargetPending, v1alpha1.TargetApplied
-	held := Intent{Phase: v1alpha1.PhaseHeld, HeldFrom: v1alpha1.PhaseApplying, Wait: holdPoll}
+	held := Intent{Phase: v1alpha1.PhaseHeld, HeldFrom: v1alpha1.PhaseApplying, Wait: time.Second}
 	cases := map[string]struct {
 		reason string
 		intent Intent
@@ -64,16 +64,16 @@ func TestAPermitIsGivenBackWhileNothingCanBeWritten(t *testing.T) {
 		keeps  bool
 	}{
 		"Held":                               {"Who knows for how long.", held, []v1alpha1.TargetState{pending}, false},
-		"Without room in a budget":           {"Other plans have it.", Intent{Phase: v1alpha1.PhaseApplying, Wait: roomPoll}, []v1alpha1.TargetState{pending}, false},
+		"Without room in a budget":           {"Other plans have it.", Intent{Phase: v1alpha1.PhaseApplying, Wait: time.Second}, []v1alpha1.TargetState{pending}, false},
 		"Held, with writes in flight":        {"They are the probe.", held, []v1alpha1.TargetState{applied, pending}, true},
-		"Verifying":                          {"It is the probe.", Intent{Phase: v1alpha1.PhaseVerifying, Wait: verifyPoll}, []v1alpha1.TargetState{applied}, true},
+		"Verifying":                          {"It is the probe.", Intent{Phase: v1alpha1.PhaseVerifying, Wait: time.Second}, []v1alpha1.TargetState{applied}, true},
 		"Between two waves":                  {"It goes on at once.", Intent{Phase: v1alpha1.PhaseApplying}, []v1alpha1.TargetState{v1alpha1.TargetDone, pending}, true},
 		"Ended without having done anything": {"It proved nothing.", Intent{Phase: v1alpha1.PhaseSuperseded}, []v1alpha1.TargetState{pending}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := probing(t)
-			control, p := c.planned("a", tc.states...)
+			control, p := plannedIn(c, "a", tc.states...)
 			if gate := c.admitted(p.rem); gate.Closed {
 				t.Fatalf("%+v", gate)
 			}
@@ -89,10 +89,10 @@ func TestAPermitIsGivenBackWhileNothingCanBeWritten(t *testing.T) {
 // breaker again nor keeps others from probing.
 func TestAHeldPlanOpensNothing(t *testing.T) {
 	c := probing(t)
-	control, p := c.planned("a", v1alpha1.TargetPending)
+	control, p := plannedIn(c, "a", v1alpha1.TargetPending)
 	for range 24 * 12 {
 		c.admitted(p.rem)
-		c.must(control.giveBack(c.ctx, p, Intent{Phase: v1alpha1.PhaseHeld, HeldFrom: v1alpha1.PhaseApplying, Wait: holdPoll}))
+		c.must(control.giveBack(c.ctx, p, Intent{Phase: v1alpha1.PhaseHeld, HeldFrom: v1alpha1.PhaseApplying, Wait: time.Second}))
 		c.after(5 * time.Minute)
 		c.reconciled("policy-tags")
 	}
@@ -111,7 +111,7 @@ func TestADeniedPreviewIsNoHarm(t *testing.T) {
 		v1alpha1.RemediationDryRun: 0, v1alpha1.RemediationAutomatic: 3, v1alpha1.RemediationManual: 3,
 	} {
 		c := newCircuit(t)
-		_, p := c.planned("a", v1alpha1.TargetPending, v1alpha1.TargetPending, v1alpha1.TargetPending)
+		_, p := plannedIn(c, "a", v1alpha1.TargetPending, v1alpha1.TargetPending, v1alpha1.TargetPending)
 		p.rem.Spec.Plan.Strategy.Mode = mode
 		for i := range 3 {
 			p.settle(i, v1alpha1.TargetRecord{State: v1alpha1.TargetFailed, Reason: v1alpha1.ReasonAdmissionDenied})

@@ -80,7 +80,7 @@ func (o Observation) waits(m members) Intent {
 	intent := o.stay(fmt.Sprintf("%d targets wait for room: %s", len(m.full), first.Barred), Intent{Wait: roomPoll})
 	intent.Reason = first.BarredReason
 	if first.BarredReason == v1alpha1.ReasonOtherPlan {
-		intent.Message = fmt.Sprintf("%s: %d targets wait: %s: %s", o.label(o.Status.Wave), len(m.full), name(first.Object), first.Barred)
+		intent.Message = fmt.Sprintf("%s: %d targets wait: %s: %s", o.label(o.Status.Wave), len(m.full), first.Object.String(), first.Barred)
 		intent.Wait = claimPoll
 	}
 	for _, i := range m.full {
@@ -174,7 +174,7 @@ func (o Observation) anotherCanary(m members, here canary.Stage) Intent {
 	for _, i := range atMost(candidates, o.Spec.Plan.Waves[here.First]) {
 		marks = append(marks, Mark{Target: i, State: v1alpha1.TargetPending, Wave: &wave})
 	}
-	return o.stay(fmt.Sprintf("no canary could be written yet; drawing %s into the canary", name(o.Targets[marks[0].Target].Object)),
+	return o.stay(fmt.Sprintf("no canary could be written yet; drawing %s into the canary", o.Targets[marks[0].Target].Object.String()),
 		Intent{Marks: marks})
 }
 
@@ -189,11 +189,11 @@ func (o Observation) noCanary(m members) Intent {
 		reason, failedIn = v1alpha1.ReasonNoViableCanary, o.atFault(m)
 		last := o.Targets[m.failed[len(m.failed)-1]]
 		message = fmt.Sprintf("%d candidates in a row couldn't be written, the last, %s: %s; %s",
-			len(m.failed), name(last.Object), last.Reason, remedy(last.Reason))
+			len(m.failed), last.Object.String(), last.Reason, remedy(last.Reason))
 		if against := o.againstFix(m); against < len(m.failed) && against < canary.MaxCanaryFailures {
 			reason = v1alpha1.ReasonNoAnswer
 			message = fmt.Sprintf("%d candidates in a row couldn't be written, %d of them for reasons that say nothing of the fix, the last, %s: %s; another plan is made by itself",
-				len(m.failed), len(m.failed)-against, name(last.Object), last.Reason)
+				len(m.failed), len(m.failed)-against, last.Object.String(), last.Reason)
 		}
 	}
 	if done := o.count(v1alpha1.TargetDone); done > 0 {

@@ -10,7 +10,7 @@ import (
 // something of it stands. No breaker, window, pause or policy is asked: what
 // people take for harm must always be undoable.
 func stepEnded(o Observation) Intent {
-	if !wantsUndone(o.Spec) || !slices.ContainsFunc(o.Targets, o.undoes) {
+	if !o.Spec.WantsUndone() || !slices.ContainsFunc(o.Targets, o.undoes) {
 		return Intent{Phase: o.Status.Phase, Wave: o.Status.Wave, Reason: o.Status.Reason, Message: o.Status.Message, Wait: holdPoll}
 	}
 	return Intent{Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave, Reason: v1alpha1.ReasonUndone, Message: o.Abort + "; " + o.undoing()}
@@ -24,5 +24,5 @@ func rests(rem *v1alpha1.Remediation) bool {
 		return false
 	}
 	stands := rem.Status.Counts.Done > 0 && rem.Status.Phase != v1alpha1.PhasePreviewed
-	return !wantsUndone(rem.Spec) || !stands || rem.DeletionTimestamp != nil
+	return !rem.Spec.WantsUndone() || !stands || rem.DeletionTimestamp != nil
 }

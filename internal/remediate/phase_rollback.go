@@ -33,11 +33,11 @@ func (o Observation) verificationFailed(failed []Mark) failure {
 	against := slices.DeleteFunc(slices.Clone(failed), func(m Mark) bool { return !canary.SpeaksOfFix(m.Reason) })
 	if len(against) == 0 {
 		return failure{reason: v1alpha1.ReasonNoAnswer, marks: failed, unanswered: true, failedIn: o.places(failed),
-			message: fmt.Sprintf("%s: %s; that says nothing of the fix", name(o.Targets[first.Target].Object), first.Message)}
+			message: fmt.Sprintf("%s: %s; that says nothing of the fix", o.Targets[first.Target].Object.String(), first.Message)}
 	}
 	first = against[0]
 	return failure{reason: v1alpha1.ReasonVerificationFailed, marks: failed, count: int32(len(against)), namespaces: o.namespaces(against), failedIn: o.places(against),
-		message: fmt.Sprintf("%s: %s", name(o.Targets[first.Target].Object), first.Message)}
+		message: fmt.Sprintf("%s: %s", o.Targets[first.Target].Object.String(), first.Message)}
 }
 
 // analysisFailed blames each namespace that the wave has changed once: metrics
@@ -90,7 +90,7 @@ func (o Observation) abort() Intent {
 
 // abortReason tells an undo of the whole plan from the end of a rollout.
 func (o Observation) abortReason() string {
-	if wantsUndone(o.Spec) {
+	if o.Spec.WantsUndone() {
 		return v1alpha1.ReasonUndone
 	}
 	return v1alpha1.ReasonAborted
@@ -105,7 +105,7 @@ func (o Observation) undo(reason, why string) Intent {
 // undoesAll says whether a rollback undoes the writes of the whole plan: the
 // strategy wants it with rollbackScope All, or a person with desiredState Undone.
 func (o Observation) undoesAll() bool {
-	return o.Spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll || wantsUndone(o.Spec)
+	return o.Spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll || o.Spec.WantsUndone()
 }
 
 // undoes says whether a rollback undoes a target's write: those of the wave at
@@ -242,3 +242,6 @@ func writes(n int) string {
 	}
 	return fmt.Sprintf("%d writes", n)
 }
+
+// stuckAfter is how many tries to undo a write may fail until people are told.
+const stuckAfter = 5

@@ -29,7 +29,7 @@ func stepVerifying(o Observation) Intent {
 	switch {
 	case len(waiting) > 0:
 		return o.stay(fmt.Sprintf("%d of %d verified; waiting for %s: %s", written-len(waiting), written,
-			name(o.Targets[waiting[0]].Object), o.checkMessage(waiting[0])), Intent{Marks: marks, Outcomes: o.setBack(marks), Wait: verifyPoll})
+			o.Targets[waiting[0]].Object.String(), o.checkMessage(waiting[0])), Intent{Marks: marks, Outcomes: o.setBack(marks), Wait: verifyPoll})
 	case m.soon() && o.open(), len(m.intents) > 0:
 		next := o.enter(v1alpha1.PhaseApplying, "batch verified; going on")
 		next.Marks, next.Outcomes = marks, o.setBack(marks)
@@ -93,7 +93,7 @@ func (o Observation) soaking(m members, marks []Mark) Intent {
 }
 
 func (o Observation) soakBroken(target int) string {
-	return fmt.Sprintf("soak broken by %s: %s", name(o.Targets[target].Object), o.checkMessage(target))
+	return fmt.Sprintf("soak broken by %s: %s", o.Targets[target].Object.String(), o.checkMessage(target))
 }
 
 // soakWait spreads the reads of a large wave: at most about 50 objects a second.

@@ -14,6 +14,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
@@ -40,7 +41,7 @@ type Findings interface {
 
 // PolicyStatus is the part of the catalog that planning needs.
 type PolicyStatus interface {
-	Policies
+	planPolicies
 	// Status says which revision of a policy is in force.
 	Status(name string) (catalog.Status, bool)
 	// TemplateStatus says which definition of a template the policies in force have.
@@ -89,7 +90,7 @@ func (p *Planner) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 	}
 	wait, err := p.plan(ctx, pol, plans)
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		return ctrl.Result{RequeueAfter: conflictBackoff}, nil
+		return ctrl.Result{RequeueAfter: kube.ConflictBackoff}, nil
 	}
 	return ctrl.Result{RequeueAfter: sooner(wait, expiry)}, err
 }
@@ -128,7 +129,7 @@ func (p *Planner) plan(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pla
 		return 0, err
 	}
 	if p.status.Snapshot().Unresolved(pol.Name) != nil {
-		return conflictBackoff, nil // the catalog hears of the strategy soon
+		return kube.ConflictBackoff, nil // the catalog hears of the strategy soon
 	}
 	d.strategy.Mode, d.revision, d.plans = mode, revision, plans
 	return p.draft(ctx, pol, d, found)

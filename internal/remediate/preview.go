@@ -31,7 +31,7 @@ type Previewer struct {
 	Reader client.Reader
 	Mapper meta.RESTMapper
 	// Policies are all that are in force, the one previewed among them.
-	Policies Policies
+	Policies planPolicies
 	Clock    clock.PassiveClock
 	// Tools finds the tools that manage objects, as the controller's flags say.
 	Tools kube.Tools
@@ -254,7 +254,7 @@ func (f *foresight) see(ctx context.Context, t v1alpha1.Target) display.PlannedT
 		}
 	}
 	f.needs = append(f.needs, a.ofFix()...)
-	diff, err := action.Propose(name(t.Object), a.object.Object, a.patched, a.steps, maxProposal)
+	diff, err := action.Propose(t.Object.String(), a.object.Object, a.patched, a.steps, maxProposal)
 	if err != nil {
 		out.Reason, out.Message = v1alpha1.ReasonFixInvalid, err.Error()
 	}

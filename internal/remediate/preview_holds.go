@@ -61,9 +61,7 @@ func (p *Previewer) health(ctx context.Context, out *display.Plan, rem *v1alpha1
 // budget tells how much room other plans at work leave, when that is less than the
 // first wave needs.
 func (p *Previewer) budget(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation) error {
-	b := newBudgets(p.Reader, newShelf(p.Reader))
-	b.floors = p.Floors
-	atWork, err := b.atWork(ctx, &pass{rem: rem, book: &book{}}, &b.floors)
+	atWork, err := newBudgets(p.Reader, newShelf(p.Reader), p.Floors).atWork(ctx, rem, &book{}, &p.Floors)
 	if notInstalled(err) {
 		return nil
 	}
@@ -99,7 +97,7 @@ func (p *Previewer) rights(ctx context.Context, out *display.Plan, rem *v1alpha1
 
 // breakers tells of those that let nothing through, by what they have recorded.
 func (p *Previewer) breakers(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation, targets []v1alpha1.ObjectReference) error {
-	known, err := breakersIn{p.Reader}.list(ctx)
+	known, err := newBreakerReader(p.Reader).All(ctx)
 	if notInstalled(err) {
 		return nil
 	}
@@ -123,8 +121,8 @@ func (p *Previewer) breakers(ctx context.Context, out *display.Plan, rem *v1alph
 			only = scope.Namespace
 		case v1alpha1.BreakerScopeGlobal:
 		}
-		if v := p.verdict(cb, rem); !v.Allowed {
-			holdIn(out, gateOf(v), cmp.Or(v.Only, only), inNamespace)
+		if gate, within := previewed(p.Policies, cb, rem, p.Clock.Now()); gate.Closed {
+			holdIn(out, gate, cmp.Or(within, only), inNamespace)
 		}
 	}
 	return nil
@@ -138,17 +136,4 @@ func holdIn(out *display.Plan, gate Gate, only string, inNamespace map[string]in
 	case inNamespace[only] > 0:
 		hold(out, gate.Reason, fmt.Sprintf("%d targets in namespace %s: %s", inNamespace[only], only, gate.Message))
 	}
-}
-
-// verdict is a breaker's answer to the plan. Nothing is persisted, so a half-open
-// breaker's permit isn't taken.
-func (p *Previewer) verdict(cb *v1alpha1.RemediationBreaker, rem *v1alpha1.Remediation) canary.Verdict {
-	policies := &breakers{policies: p.Policies}
-	st, v := canary.Admit(cb, rem.Name, policies.strategy(cb.Spec.Scope), p.Clock.Now(), permitFor(rem))
-	if cb.Spec.Scope.Type == v1alpha1.BreakerScopePolicy && v.Allowed {
-		if demoted := canary.Demotion(st, policies.revision(cb.Spec.Scope.Policy), p.Clock.Now()).Demoted; demoted != nil {
-			return canary.Verdict{Reason: v1alpha1.ReasonDemoted, Message: demoted.Message}
-		}
-	}
-	return v
 }

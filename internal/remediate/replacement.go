@@ -25,6 +25,8 @@ import (
 // checkReplacements judges what a controller has made since a Pod of it was evicted. It
 // returns nil when nothing speaks against the eviction and no other Pod is to be
 // awaited: the controller's health says the rest.
+const podPage = 500 // of a list of Pods
+
 func (p *pass) checkReplacements(ctx context.Context, write *v1alpha1.WriteRecord, controller *unstructured.Unstructured, stopped bool) *Check {
 	live, err := p.podsOf.list(ctx, p.targets.reader, controller)
 	if err != nil {
@@ -43,7 +45,7 @@ func (p *pass) checkReplacements(ctx context.Context, write *v1alpha1.WriteRecor
 		if c := p.checkPolicy(ctx, pod); c != nil && c.Result == CheckFailed {
 			return &Check{CheckFailed, v1alpha1.ReasonReplacementViolates, fmt.Sprintf(
 				"Pod %s, which %s has made in its place, violates again: no eviction mends that; mend the template of %s",
-				pod.GetName(), name(*write.Controller), name(rootOfEvicted(write)))}
+				pod.GetName(), write.Controller.String(), rootOfEvicted(write).String())}
 		} else if c != nil {
 			return c
 		}
@@ -63,11 +65,11 @@ func (p *pass) awaitReplacement(write *v1alpha1.WriteRecord, controller *unstruc
 		if int64(live) >= wanted {
 			return nil
 		}
-		return &Check{CheckWaiting, "", fmt.Sprintf("%s hasn't made another Pod yet: it has %d of %d", name(*write.Controller), live, wanted)}
+		return &Check{CheckWaiting, "", fmt.Sprintf("%s hasn't made another Pod yet: it has %d of %d", write.Controller.String(), live, wanted)}
 	}
 	patience := p.rem.Spec.Plan.Strategy.ProgressDeadline.Duration / 2
 	if write.AppliedAt != nil && p.targets.clock.Now().Sub(write.AppliedAt.Time) < patience {
-		return &Check{CheckWaiting, "", fmt.Sprintf("%s hasn't made another Pod yet: waiting for one up to %s", name(*write.Controller), patience)}
+		return &Check{CheckWaiting, "", fmt.Sprintf("%s hasn't made another Pod yet: waiting for one up to %s", write.Controller.String(), patience)}
 	}
 	return nil
 }
@@ -115,7 +117,7 @@ func (l *podLists) list(ctx context.Context, reader client.Reader, controller *u
 	for next := ""; ; {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "PodList"})
-		if err := reader.List(ctx, list, client.InNamespace(controller.GetNamespace()), client.Limit(listPage), client.Continue(next),
+		if err := reader.List(ctx, list, client.InNamespace(controller.GetNamespace()), client.Limit(podPage), client.Continue(next),
 			client.MatchingLabelsSelector{Selector: selectorOf(controller)}); err != nil {
 			return nil, err
 		}

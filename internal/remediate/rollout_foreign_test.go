@@ -178,15 +178,15 @@ func (r *rules) checkForeign(s simStep) {
 		obj := r.sim.objects[i]
 		well := after.State == v1alpha1.TargetVerified || after.State == v1alpha1.TargetDone
 		if well && obj.extra != "" {
-			r.sim.fault("%s got more than its dry run said, and is %s", name(after.Object), after.State)
+			r.sim.fault("%s got more than its dry run said, and is %s", after.Object.String(), after.State)
 		}
 		ours := after.State == v1alpha1.TargetApplied || after.State == v1alpha1.TargetIntent || after.State == v1alpha1.TargetVerified
 		if s.Intent.Phase.Final() && ours {
-			r.sim.fault("%s, and %s is still %s", s.Intent.Phase, name(after.Object), after.State)
+			r.sim.fault("%s, and %s is still %s", s.Intent.Phase, after.Object.String(), after.State)
 		}
 		news := after.State == v1alpha1.TargetReverted && s.Before[i].State != v1alpha1.TargetReverted
 		if news && obj.exists(r.sim.clock.Now()) && (obj.value != valueBefore || obj.extra != "" || obj.more != "") {
-			r.sim.fault("%s is Reverted, and holds %q, %q and %q", name(after.Object), obj.value, obj.extra, obj.more)
+			r.sim.fault("%s is Reverted, and holds %q, %q and %q", after.Object.String(), obj.value, obj.extra, obj.more)
 		}
 	}
 }
@@ -242,9 +242,9 @@ func TestARollbackThatIsDeniedDoesNotEnd(t *testing.T) {
 			return // the denial came before the write, or after its undoing
 		}
 		if st := s.rem.Status; st.Phase != v1alpha1.PhaseRollingBack || st.HeldSince == nil {
-			t.Fatalf("%s (%s), waiting since %v, while the undoing of %s is denied: %+v", st.Phase, st.Reason, st.HeldSince, name(held.ref), *b.record(0))
+			t.Fatalf("%s (%s), waiting since %v, while the undoing of %s is denied: %+v", st.Phase, st.Reason, st.HeldSince, held.ref.String(), *b.record(0))
 		}
-		if rec := b.record(0); rec.Write == nil || !unsettled(rec.State) {
+		if rec := b.record(0); rec.Write == nil || rec.State.Settled() {
 			t.Fatalf("the object holds ours, and its record is %s (%v)", rec.State, rec.Write)
 		}
 	})

@@ -12,7 +12,7 @@ import (
 // The scenarios of this file are those in which budgets, metrics and stages have
 // their say.
 
-func budget(inAll string, perNamespace int32) func(*v1alpha1.RolloutStrategy) {
+func withBudget(inAll string, perNamespace int32) func(*v1alpha1.RolloutStrategy) {
 	return func(r *v1alpha1.RolloutStrategy) {
 		r.Budget = &v1alpha1.BudgetStrategy{}
 		if inAll != "" {
@@ -42,22 +42,22 @@ func budgetScenarios() map[string]scenario {
 	slow := behaviour{Heals: 10 * time.Second}
 	return map[string]scenario{
 		"budget": {reason: "Twenty percent of ten targets may be in flight, whatever maxInFlight says.",
-			fleet: newFleet(10).every(slow).with(budget("20%", 0))},
+			fleet: newFleet(10).every(slow).with(withBudget("20%", 0))},
 		"budget-per-namespace": {reason: "One target may be in flight in each namespace.",
-			fleet: newFleet(10).every(slow).with(budget("", 1))},
+			fleet: newFleet(10).every(slow).with(withBudget("", 1))},
 		"budget-taken-first": {reason: "Another plan has taken all the room: nothing is begun until it gives some back.",
-			fleet: newFleet(4).every(slow).with(budget("3", 0)), set: another(0, 11*time.Second, 3)},
+			fleet: newFleet(4).every(slow).with(withBudget("3", 0)), set: another(0, 11*time.Second, 3)},
 		"budget-taken-mid-wave": {reason: "Another plan takes all the room in the middle of a wave: what is verified soaks, and the rest waits.",
-			fleet: newFleet(6).every(slow).with(budget("2", 0)), set: another(75*time.Second, 10*time.Minute, 2)},
+			fleet: newFleet(6).every(slow).with(withBudget("2", 0)), set: another(75*time.Second, 10*time.Minute, 2)},
 		"budget-rollback": {ends: v1alpha1.PhaseRolledBack, reason: "Metrics say that a wave of five does harm: it is undone as slowly as it was written, two targets at a time, each well again before the next.",
-			fleet: newFleet(6).every(behaviour{Heals: 3 * time.Second, Recovers: 10 * time.Second}).with(budget("2", 0)).with(measured).with(soaks(20*time.Second, 10*time.Minute)),
+			fleet: newFleet(6).every(behaviour{Heals: 3 * time.Second, Recovers: 10 * time.Second}).with(withBudget("2", 0)).with(measured).with(soaks(20*time.Second, 10*time.Minute)),
 			set:   answers(75*time.Second, time.Hour, v1alpha1.AnalysisFailed, "errors: 0.31 isn't <= 0.01")},
 		"budget-rollback-taken": {ends: v1alpha1.PhaseRolledBack, reason: "Another plan has all the room while a wave is undone: one target at a time goes on all the same, and one that doesn't get well holds up the next for its deadline only.",
 			fleet: newFleet(4).every(behaviour{Heals: 3 * time.Second, Recovers: 10 * time.Second}).also(2, behaviour{Says: "isn't well again after its undoing", Heals: 3 * time.Second, Recovers: never}).
-				with(budget("2", 0)).with(measured).with(soaks(20*time.Second, 3*time.Minute)),
+				with(withBudget("2", 0)).with(measured).with(soaks(20*time.Second, 3*time.Minute)),
 			set: all(another(72*time.Second, time.Hour, 2), answers(75*time.Second, time.Hour, v1alpha1.AnalysisFailed, "errors: 0.31 isn't <= 0.01"))},
 		"budget-unreadable": {ends: v1alpha1.PhaseSuperseded, reason: "A budget that can't be read allows nothing.",
-			fleet: newFleet(2).with(budget("many", 0)), set: stoppedFrom(12*time.Second, "policy tags changed from revision r1 to r2; a new plan follows")},
+			fleet: newFleet(2).with(withBudget("many", 0)), set: stoppedFrom(12*time.Second, "policy tags changed from revision r1 to r2; a new plan follows")},
 		"namespace-barred": {reason: "The breaker of a namespace opens: its targets wait, the others are mended, and then the plan is held for what is left.",
 			fleet: newFleet(10).every(slow).with(canarySize(2)), set: func(s *simulation) {
 				s.barred = func(s *simulation, t TargetView) (string, string) {

@@ -243,7 +243,7 @@ func endingOf(s *simulation) (ending, error) {
 	e := ending{Phase: s.rem.Status.Phase, Reason: s.rem.Status.Reason, Counted: map[string]int32{}}
 	for i, obj := range s.objects {
 		rec := b.record(i)
-		e.Targets = append(e.Targets, fmt.Sprintf("%s: %s, holds %s, mended %d, undone %d", name(obj.ref), rec.State, obj.value, obj.mends, obj.undoes))
+		e.Targets = append(e.Targets, fmt.Sprintf("%s: %s, holds %s, mended %d, undone %d", obj.ref.String(), rec.State, obj.value, obj.mends, obj.undoes))
 	}
 	for key, o := range s.counted {
 		e.Counted[key+" "+string(o.Type)] = o.Count

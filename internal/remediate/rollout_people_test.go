@@ -30,7 +30,7 @@ func says(from time.Duration, change func(*v1alpha1.RemediationSpec)) func(*simu
 			if s.since() >= from {
 				change(spec)
 			}
-			if was == v1alpha1.StateUndone || was == v1alpha1.StateAborted && !wantsUndone(*spec) {
+			if was == v1alpha1.StateUndone || was == v1alpha1.StateAborted && !spec.WantsUndone() {
 				spec.DesiredState = was // the schema lets nobody take it back
 			}
 		}

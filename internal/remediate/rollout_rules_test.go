@@ -60,14 +60,14 @@ func (r *rules) checkWrites(s simStep) {
 		if t.Wave == wave && (t.State == v1alpha1.TargetIntent || t.State == v1alpha1.TargetApplied) {
 			busy++
 		}
-		if t.Wave < wave && unsettled(t.State) {
-			r.sim.fault("wave %d is written while %s of wave %d is %s", wave, name(t.Object), t.Wave, t.State)
+		if t.Wave < wave && !t.State.Settled() {
+			r.sim.fault("wave %d is written while %s of wave %d is %s", wave, t.Object.String(), t.Wave, t.State)
 		}
 		if slices.Contains(s.Intent.Write, i) && o.Targets[i].Barred != "" {
-			r.sim.fault("%s is to be written, though %s", name(t.Object), o.Targets[i].Barred)
+			r.sim.fault("%s is to be written, though %s", t.Object.String(), o.Targets[i].Barred)
 		}
 		if slices.Contains(s.Intent.Write, i) && (t.Wave != wave || t.State != v1alpha1.TargetPending) {
-			r.sim.fault("%s of wave %d, %s, is to be written in wave %d", name(t.Object), t.Wave, t.State, wave)
+			r.sim.fault("%s of wave %d, %s, is to be written in wave %d", t.Object.String(), t.Wave, t.State, wave)
 		}
 	}
 	r.checkFloors(s)
@@ -82,13 +82,13 @@ func (r *rules) checkWrites(s simStep) {
 func (r *rules) checkReverts(s simStep) {
 	for n, i := range s.Intent.Revert {
 		t := s.Before[i]
-		all := s.Observation.Spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll || wantsUndone(s.Observation.Spec)
-		ours := t.State == v1alpha1.TargetDone && all || unsettled(t.State) && t.State != v1alpha1.TargetPending
+		all := s.Observation.Spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll || s.Observation.Spec.WantsUndone()
+		ours := t.State == v1alpha1.TargetDone && all || !t.State.Settled() && t.State != v1alpha1.TargetPending
 		if !ours || t.Wave != s.Observation.Status.Wave && !all {
-			r.sim.fault("%s of wave %d, %s, is to be undone in wave %d", name(t.Object), t.Wave, t.State, s.Observation.Status.Wave)
+			r.sim.fault("%s of wave %d, %s, is to be undone in wave %d", t.Object.String(), t.Wave, t.State, s.Observation.Status.Wave)
 		}
 		if n > 0 && s.Intent.Revert[n-1] < i {
-			r.sim.fault("%s is undone after what was written before it", name(t.Object))
+			r.sim.fault("%s is undone after what was written before it", t.Object.String())
 		}
 	}
 	if others := r.sim.others(r.sim); len(s.Intent.Revert) > 0 {
@@ -104,21 +104,21 @@ func (r *rules) checkRecords(s simStep) {
 	for i, before := range s.Before {
 		after := s.After[i]
 		undone := before.State == v1alpha1.TargetDone && slices.Contains(s.Intent.Revert, i)
-		if !unsettled(before.State) && after.State != before.State && !undone {
-			r.sim.fault("%s was settled as %s, and is %s now", name(after.Object), before.State, after.State)
+		if before.State.Settled() && after.State != before.State && !undone {
+			r.sim.fault("%s was settled as %s, and is %s now", after.Object.String(), before.State, after.State)
 		}
 		if after.Wave != before.Wave && after.Wave == 0 && after.NotCanary {
-			r.sim.fault("%s is drawn into the canary, which canary.selector doesn't choose it for", name(after.Object))
+			r.sim.fault("%s is drawn into the canary, which canary.selector doesn't choose it for", after.Object.String())
 		}
 		if after.Wave != before.Wave && before.State != v1alpha1.TargetPending {
-			r.sim.fault("%s, %s, goes from wave %d to %d", name(after.Object), before.State, before.Wave, after.Wave)
+			r.sim.fault("%s, %s, goes from wave %d to %d", after.Object.String(), before.State, before.Wave, after.Wave)
 		}
 		if after.Wave < 0 || int(after.Wave) >= max(len(s.Observation.Spec.Plan.Waves), 2) {
-			r.sim.fault("%s is in wave %d of %v", name(after.Object), after.Wave, s.Observation.Spec.Plan.Waves)
+			r.sim.fault("%s is in wave %d of %v", after.Object.String(), after.Wave, s.Observation.Spec.Plan.Waves)
 		}
 		obj := r.sim.objects[i]
 		if obj.mends > 1 || obj.undoes > obj.mends && !obj.untold {
-			r.sim.fault("%s was written %d times and undone %d times", name(after.Object), obj.mends, obj.undoes)
+			r.sim.fault("%s was written %d times and undone %d times", after.Object.String(), obj.mends, obj.undoes)
 		}
 	}
 }
@@ -134,11 +134,11 @@ func (r *rules) checkSoak(s simStep) {
 			continue
 		}
 		if t.Check == nil || t.Check.Result != CheckPassed {
-			r.sim.fault("%s is done, but wasn't seen to be well", name(t.Object))
+			r.sim.fault("%s is done, but wasn't seen to be well", t.Object.String())
 		}
 		for _, from := range []time.Time{r.badAt[i], r.sim.objects[i].writtenAt} {
 			if well := o.Now.Sub(from); well < o.soak() {
-				r.sim.fault("%s is done after %s: the soak is %s", name(t.Object), well, o.soak())
+				r.sim.fault("%s is done after %s: the soak is %s", t.Object.String(), well, o.soak())
 			}
 		}
 	}
@@ -189,8 +189,8 @@ func (r *rules) end() error {
 		return fmt.Errorf("%s doesn't say since when a person is needed", st.Phase)
 	}
 	spec := r.sim.rem.Spec
-	if undone && c.Done > 0 && spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll || c.Done > 0 && wantsUndone(spec) && st.Phase != v1alpha1.PhasePreviewed {
-		return fmt.Errorf("%s, and %d targets stay mended though rollbackScope is %s and undo %t", st.Phase, c.Done, spec.Plan.Strategy.RollbackScope, wantsUndone(spec))
+	if undone && c.Done > 0 && spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll || c.Done > 0 && spec.WantsUndone() && st.Phase != v1alpha1.PhasePreviewed {
+		return fmt.Errorf("%s, and %d targets stay mended though rollbackScope is %s and undo %t", st.Phase, c.Done, spec.Plan.Strategy.RollbackScope, spec.WantsUndone())
 	}
 	if !undone && c.Reverted+c.RevertConflict > 0 || (c.RevertConflict > 0) != (st.Phase == v1alpha1.PhaseRollbackIncomplete) {
 		return fmt.Errorf("%s with %d reverted and %d in conflict", st.Phase, c.Reverted, c.RevertConflict)
@@ -202,21 +202,21 @@ func (r *rules) end() error {
 func (r *rules) endOfTargets(b *book) error {
 	for i, obj := range r.sim.objects {
 		rec := b.record(i)
-		if unsettled(rec.State) {
-			return fmt.Errorf("%s: %s is still %s", r.sim.rem.Status.Phase, name(obj.ref), rec.State)
+		if !rec.State.Settled() {
+			return fmt.Errorf("%s: %s is still %s", r.sim.rem.Status.Phase, obj.ref.String(), rec.State)
 		}
 		if !obj.exists(r.sim.clock.Now()) || obj.untold || rec.Reason == v1alpha1.ReasonNotServed {
 			continue
 		}
 		ours := obj.value == valueAfter && !obj.theirs
 		if ours != (rec.State == v1alpha1.TargetDone) {
-			return fmt.Errorf("%s: the record of %s says %s (%s), the object holds %q", r.sim.rem.Status.Phase, name(obj.ref), rec.State, rec.Reason, obj.value)
+			return fmt.Errorf("%s: the record of %s says %s (%s), the object holds %q", r.sim.rem.Status.Phase, obj.ref.String(), rec.State, rec.Reason, obj.value)
 		}
 		if rec.Recovering {
-			return fmt.Errorf("%s: %s is still looked after", r.sim.rem.Status.Phase, name(obj.ref))
+			return fmt.Errorf("%s: %s is still looked after", r.sim.rem.Status.Phase, obj.ref.String())
 		}
 		if rec.State == v1alpha1.TargetReverted && obj.value != valueBefore {
-			return fmt.Errorf("%s is Reverted, and holds %q", name(obj.ref), obj.value)
+			return fmt.Errorf("%s is Reverted, and holds %q", obj.ref.String(), obj.value)
 		}
 	}
 	return nil

@@ -72,7 +72,7 @@ func (r *rules) checkServed(s simStep) {
 			continue
 		}
 		if after.Reason == v1alpha1.ReasonGone || after.Reason == v1alpha1.ReasonVanished || after.State == v1alpha1.TargetReverted {
-			r.sim.fault("%s is told as %s (%s), though its kind isn't served and it is there", name(after.Object), after.State, after.Reason)
+			r.sim.fault("%s is told as %s (%s), though its kind isn't served and it is there", after.Object.String(), after.State, after.Reason)
 		}
 	}
 }

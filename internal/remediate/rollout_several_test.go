@@ -95,16 +95,16 @@ func (v *several) oneAtATime(own int, step simStep) {
 	s, claims := v.plans[own], v.claimsBut(own)
 	for _, i := range step.Intent.Write {
 		if plan := claims[step.Before[i].Object.UID]; plan != "" {
-			s.fault("%s is written, though %s has it in work", name(step.Before[i].Object), plan)
+			s.fault("%s is written, though %s has it in work", step.Before[i].Object.String(), plan)
 		}
 	}
 	for i, t := range step.Observation.Targets {
 		waits := t.BarredReason == v1alpha1.ReasonOtherPlan && t.State == v1alpha1.TargetPending
 		if waits && step.After[i].attempts != t.attempts {
-			s.fault("%s waits for another plan, and is charged with an attempt", name(t.Object))
+			s.fault("%s waits for another plan, and is charged with an attempt", t.Object.String())
 		}
 		if waits && step.After[i].State == v1alpha1.TargetFailed {
-			s.fault("%s waits for another plan, and is %s", name(t.Object), step.After[i].Reason)
+			s.fault("%s waits for another plan, and is %s", t.Object.String(), step.After[i].Reason)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func keepTo(s *simulation, other *simulation) func(simStep) {
 		s.keepPace(step, room)
 		for _, i := range step.Intent.Write {
 			if why := room.Take(step.Before[i].Object.Namespace); why != "" {
-				s.fault("%s is written, though %s", name(step.Before[i].Object), why)
+				s.fault("%s is written, though %s", step.Before[i].Object.String(), why)
 			}
 		}
 	}
@@ -58,7 +58,7 @@ func (s *simulation) keepPace(step simStep, room *canary.Room) {
 		t := step.Before[i]
 		if t.State != v1alpha1.TargetIntent && t.State != v1alpha1.TargetApplied {
 			if why := room.Take(t.Object.Namespace); why != "" && moving > 0 {
-				s.fault("%s is undone, though %s", name(t.Object), why)
+				s.fault("%s is undone, though %s", t.Object.String(), why)
 			}
 		}
 		moving++

@@ -41,7 +41,7 @@ func (p people) speak(s *simulation) {
 		at := s.since()
 		aborted := spec.DesiredState == v1alpha1.StateAborted || p.Abort >= 0 && at >= p.Abort || p.Hold && at >= 2*calmAfter
 		switch {
-		case wantsUndone(*spec): // it can't be taken back
+		case spec.WantsUndone(): // it can't be taken back
 		case p.UndoAny && p.Undo > 0 && at >= p.Undo:
 			spec.DesiredState = v1alpha1.StateUndone
 		case aborted:
@@ -71,7 +71,7 @@ type boundaries struct {
 
 func (b boundaries) strategy(r *v1alpha1.RolloutStrategy) {
 	if b.InAll != "" || b.PerNamespace > 0 {
-		budget(b.InAll, b.PerNamespace)(r)
+		withBudget(b.InAll, b.PerNamespace)(r)
 	}
 	if b.Metrics {
 		measured(r)
@@ -166,7 +166,7 @@ func (r *rules) checkPeople(s simStep) {
 	if begins && byPerson && len(intent.Outcomes) > 0 {
 		r.sim.fault("a plan that a person ends or has undone counts %v", intent.Outcomes)
 	}
-	if o.Status.Phase.Final() && intent.Phase != o.Status.Phase && !wantsUndone(o.Spec) {
+	if o.Status.Phase.Final() && intent.Phase != o.Status.Phase && !o.Spec.WantsUndone() {
 		r.sim.fault("%s is left though nobody has the plan undone", o.Status.Phase)
 	}
 	if s.Crashed {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 const (
@@ -169,7 +170,7 @@ func withoutAdded(rec, intent v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 func (b *book) trim() {
 	for i := range b.places {
 		rec := *b.record(i).DeepCopy()
-		if unsettled(rec.State) {
+		if !rec.State.Settled() {
 			continue
 		}
 		rec = withoutProofs(rec)
@@ -191,7 +192,7 @@ func (b *book) trim() {
 // short cuts a text to what is always room for, quoted as JSON.
 func short(s string) string {
 	for n := shortText; ; n /= 2 {
-		if cut := truncate(s, n); encodedBytes(cut) <= shortText+2 {
+		if cut := prose.Shorten(s, n); encodedBytes(cut) <= shortText+2 {
 			return cut
 		}
 	}

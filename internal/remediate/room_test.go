@@ -17,7 +17,7 @@ import (
 
 // recordOf is the record of a patch that changes a field of some size.
 func recordOf(state v1alpha1.TargetState, bytes int) v1alpha1.TargetRecord {
-	now := metav1.NewMicroTime(waiverNow)
+	now := metav1.NewMicroTime(noon)
 	value := func(fill string) *apiextensionsv1.JSON {
 		return &apiextensionsv1.JSON{Raw: []byte(`"` + strings.Repeat(fill, bytes) + `"`)}
 	}
@@ -96,7 +96,7 @@ func TestASliceNeverPassesItsLimit(t *testing.T) {
 			for i, size := range written {
 				rec := recordOf(state, size)
 				rec.Message, rec.Reason, rec.Recovering = text, strings.Repeat("R", 64), true
-				now := metav1.NewMicroTime(waiverNow)
+				now := metav1.NewMicroTime(noon)
 				rec.NextAttemptAt, rec.WaitingSince, rec.Attempts = &now, &now, 1<<30
 				if state == v1alpha1.TargetApplied {
 					rec.Write.Beyond = "/metadata/labels/" + text
@@ -232,39 +232,5 @@ func TestBytesStoredPerTarget(t *testing.T) {
 		"kept at its end: %d and %d", targets, batch, before, after, v1alpha1.MaxTargetsPerSlice, keptBefore, keptAfter)
 	if after*2 > before || keptAfter >= keptBefore {
 		t.Errorf("smaller slices must cost less than half: %d and %d; kept %d and %d", before, after, keptBefore, keptAfter)
-	}
-}
-
-// A plan whose records may hold whole objects has fewer targets in a slice, and in all.
-func TestSlicesArePlannedByWhatTheirRecordsMayWeigh(t *testing.T) {
-	for name, tc := range map[string]struct {
-		verbs          []v1alpha1.ActionType
-		most, capacity int
-	}{
-		"patches":   {[]v1alpha1.ActionType{v1alpha1.ActionPatch, v1alpha1.ActionRestart}, v1alpha1.MaxTargetsPerSlice, v1alpha1.MaxTargets},
-		"deletions": {[]v1alpha1.ActionType{v1alpha1.ActionPatch, v1alpha1.ActionDelete}, 20, 27000},
-		"creations": {[]v1alpha1.ActionType{v1alpha1.ActionCreate}, 20, 27000},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := testDraft(250, 0)
-			d.strategy.AllowedActions = tc.verbs
-			if got := d.capacity(); got != tc.capacity {
-				t.Errorf("capacity %d, want %d", got, tc.capacity)
-			}
-			rem, parts, err := d.build()
-			if err != nil {
-				t.Fatal(err)
-			}
-			total := 0
-			for i, part := range parts {
-				total += len(part.Targets)
-				if len(part.Targets) > tc.most || int(part.Index) != i || rem.Spec.Plan.Slices[i] != part.Name {
-					t.Errorf("slice %d, %s, of index %d holds %d targets, want at most %d", i, part.Name, part.Index, len(part.Targets), tc.most)
-				}
-			}
-			if total != 250 || len(parts[0].Targets) < tc.most*9/10 {
-				t.Errorf("%d targets in %d slices, %d in the first", total, len(parts), len(parts[0].Targets))
-			}
-		})
 	}
 }

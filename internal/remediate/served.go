@@ -42,30 +42,3 @@ func (p *pass) undoServed(rec v1alpha1.TargetRecord, lands time.Time, err error)
 	rec.WaitingSince = since
 	return rec
 }
-
-// unfound is a recorded write of which nobody could find out whether it has happened,
-// for so long after it may have arrived last that its wave is to be undone: those that
-// are written already mustn't stay without anybody looking at them.
-func (o Observation) unfound(m members) (target int, found bool) {
-	patience := unobservedFactor * o.Spec.Plan.Strategy.ProgressDeadline.Duration
-	for _, i := range m.intents {
-		since := o.Targets[i].LandsUntil
-		if since.IsZero() {
-			continue
-		}
-		if began := o.Status.WaveStartedAt; began != nil && began.After(since) {
-			since = began.Time
-		}
-		if o.Now.Sub(since) > patience {
-			return i, true
-		}
-	}
-	return 0, false
-}
-
-// notFound fails a wave of which a write's outcome can't be found out.
-func (o Observation) notFound(target int) Intent {
-	return o.fail(failure{reason: v1alpha1.ReasonNoAnswer, unanswered: true, failedIn: o.places([]Mark{{Target: target}}), message: fmt.Sprintf(
-		"%s: whether its write has happened couldn't be found out within %s; that says nothing of the fix",
-		name(o.Targets[target].Object), unobservedFactor*o.Spec.Plan.Strategy.ProgressDeadline.Duration)})
-}

@@ -12,8 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -60,17 +58,16 @@ type Options struct {
 // on the leader only.
 func Register(mgr ctrl.Manager, o Options) error {
 	recorder := escalate.NewRecorder(mgr.GetEventRecorder("evenkeel"))
-	live := breakersIn{mgr.GetAPIReader()}
 	keys := &seal.Keeper{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.Namespace}
 	reader, writer := seal.NewReader(mgr.GetAPIReader(), keys), seal.NewClient(mgr.GetClient(), keys)
-	b := &breakers{store: clusterBreakers{live, mgr.GetClient()}, cached: breakersIn{mgr.GetClient()}, hasNamespace: namespaceExists(live), policies: o.Policies, findings: o.Findings, analyzer: o.Analyzer,
-		slo: o.SLO, clock: o.Clock, events: recorder, metrics: newBreakerMetrics(o.Metrics)}
+	b := newBreakers(breakerOptions{Store: newBreakerStore(mgr.GetAPIReader(), mgr.GetClient()), Cached: newBreakerReader(mgr.GetClient()),
+		HasNamespace: namespaceExists(mgr.GetAPIReader()), Policies: o.Policies, Findings: o.Findings, Analyzer: o.Analyzer,
+		SLO: o.SLO, Clock: o.Clock, Events: recorder, Metrics: o.Metrics})
 	slices := newShelf(reader)
-	room := newBudgets(reader, slices)
-	room.floors = o.Floors
+	room := newBudgets(reader, slices, o.Floors)
 	approvers := canary.Approvers{Distinct: o.Floors.DistinctApprover, SourcesReviewed: o.Floors.SourcesReviewed}
 	rollout := &Controller{client: writer, reader: reader, policies: o.Policies, clock: o.Clock,
-		events: recorder, breakers: b, shelf: slices, budgets: room, metrics: newMetrics(o.Metrics), analyzer: o.Analyzer, tools: o.Tools, landings: newLandings(), soaks: newSoakClock(), reach: o.Reach, approvers: approvers, floors: o.Floors,
+		events: recorder, breakers: b, shelf: slices, budgets: room, metrics: newMetrics(o.Metrics), analyzer: o.Analyzer, tools: o.Tools, landings: newLandings(), soaks: newSoakClock(), reach: o.Reach, answers: newAnswerReader(reader, o.Clock, approvers), floors: o.Floors,
 		marks:  &seal.Marks{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.Namespace},
 		rights: &rights.Finder{Asker: rights.Own(mgr.GetClient()), Mapper: mgr.GetRESTMapper()}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("remediation").
@@ -82,8 +79,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		Complete(rollout); err != nil {
 		return err
 	}
-	if err := registerAnswers(mgr, &AnswerController{client: mgr.GetClient(), reader: reader, clock: o.Clock,
-		events: recorder, metrics: newApprovalMetrics(o.Metrics), approvers: approvers}); err != nil {
+	if err := registerAnswers(mgr, answerOptions{Reader: reader, Clock: o.Clock, Events: recorder, Metrics: o.Metrics, Approvers: approvers}); err != nil {
 		return err
 	}
 	planner := &Planner{client: writer, doubt: doubtIn(mgr.GetAPIReader(), keys), status: o.Policies, findings: o.Findings, events: recorder, breakers: b, said: newSayings(),
@@ -97,27 +93,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		Complete(planner); err != nil {
 		return err
 	}
-	if err := ctrl.NewControllerManagedBy(mgr).Named("breaker").
-		For(&v1alpha1.RemediationBreaker{}).
-		Complete(&BreakerController{breakers: b}); err != nil {
-		return err
-	}
-	return mgr.Add(leaderRunnable{func(ctx context.Context) error {
-		// The kill switch must be there before anybody needs it.
-		if _, err := b.ensure(ctx, globalScope()); err != nil {
-			// Whoever needs it makes it then; the manager mustn't end for it.
-			log.FromContext(ctx).Error(err, "the global circuit breaker isn't there yet")
-		}
-		return nil
-	}})
-}
-
-// registerAnswers adds the controller of people's answers to plans.
-func registerAnswers(mgr ctrl.Manager, s *AnswerController) error {
-	return ctrl.NewControllerManagedBy(mgr).Named("approval").
-		For(&v1alpha1.RemediationApproval{}).
-		Watches(&v1alpha1.Remediation{}, handler.EnqueueRequestsFromMapFunc(s.answersOf)).
-		Complete(s)
+	return registerBreakers(mgr, b)
 }
 
 func policyOf(_ context.Context, obj client.Object) []ctrl.Request {
@@ -148,11 +124,3 @@ func demotionChanges() predicate.Predicate {
 		DeleteFunc: func(e event.DeleteEvent) bool { return demoted(e.Object) },
 	}
 }
-
-// leaderRunnable runs once on the leader.
-type leaderRunnable struct{ run func(context.Context) error }
-
-var _ manager.LeaderElectionRunnable = leaderRunnable{}
-
-func (leaderRunnable) NeedLeaderElection() bool          { return true }
-func (l leaderRunnable) Start(ctx context.Context) error { return l.run(ctx) }

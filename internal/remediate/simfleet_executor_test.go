@@ -234,7 +234,7 @@ func (s *simulation) rests() bool {
 	if !s.rem.Status.Phase.Final() {
 		return false
 	}
-	if s.undoAt > 0 && !wantsUndone(s.rem.Spec) {
+	if s.undoAt > 0 && !s.rem.Spec.WantsUndone() {
 		if left := s.undoAt - s.since(); left > 0 {
 			s.clock.SetTime(s.clock.Now().Add(left))
 		}

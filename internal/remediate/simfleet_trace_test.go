@@ -141,7 +141,7 @@ func deeds(s simStep) []deed {
 			out = append(out, deed{verb: verb, to: to})
 			at = len(out) - 1
 		}
-		out[at].targets = append(out[at].targets, name(after.Object))
+		out[at].targets = append(out[at].targets, after.Object.String())
 	}
 	return out
 }
@@ -181,7 +181,7 @@ func tell(title string, s *simulation, steps string) string {
 		len(s.objects), s.rem.Spec.Plan.Waves, st.MaxInFlight, st.EffectiveSoak(), st.ProgressDeadline.Duration)
 	for _, o := range s.objects {
 		if o.Says != "" {
-			fmt.Fprintf(&out, "%s %s\n", name(o.ref), o.Says)
+			fmt.Fprintf(&out, "%s %s\n", o.ref.String(), o.Says)
 		}
 	}
 	fmt.Fprintf(&out, "\n%s\n", steps)

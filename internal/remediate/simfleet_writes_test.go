@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kube"
 )
 
 // The records that the simulated executor makes follow the protocol that
@@ -42,7 +43,7 @@ func simBackoff(attempts int32) time.Duration { return min(time.Second<<min(atte
 // reach isn't settled.
 func (s *simulation) prepare(i int, wave int32, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	prepared := s.decide(i, wave, rec)
-	if (!unsettled(prepared.State) || prepared.Wave != rec.Wave) && landing(&rec) {
+	if (prepared.State.Settled() || prepared.Wave != rec.Wave) && landing(&rec) {
 		return s.awaitLanding(rec)
 	}
 	return prepared
@@ -179,7 +180,7 @@ func (s *simulation) send(b *book, i int, before v1alpha1.TargetRecord) v1alpha1
 func (s *simulation) mustBeRecorded(at place, i int) {
 	rec := s.store.slices[s.rem.Spec.Plan.Slices[at.slice]].Records[at.record]
 	if rec.State != v1alpha1.TargetIntent || rec.Write == nil || rec.Write.UID != s.objects[i].ref.UID {
-		s.fault("%s is written, but its persisted record is %s", name(s.objects[i].ref), rec.State)
+		s.fault("%s is written, but its persisted record is %s", s.objects[i].ref.String(), rec.State)
 	}
 }
 
@@ -264,7 +265,7 @@ func (s *simulation) lookAgain(obj *simObject, before v1alpha1.TargetRecord) (v1
 	switch {
 	case s.shut().Closed:
 		rec := settledAs(before, v1alpha1.TargetPending, v1alpha1.ReasonHeldBack, "right before the write: "+s.shut().Message)
-		rec.NextAttemptAt = microTime(s.clock.Now().Add(conflictBackoff))
+		rec.NextAttemptAt = microTime(s.clock.Now().Add(kube.ConflictBackoff))
 		return rec, true
 	case obj.optedOut(s) && landing(&before):
 		return s.awaitLanding(before), true

@@ -9,6 +9,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
 
@@ -82,7 +83,7 @@ func (b *book) set(i int, rec v1alpha1.TargetRecord) {
 	p := b.places[i]
 	if rec.Proposal != "" && !b.fitsProposal(i, rec) {
 		rec.Proposal = ""
-		rec.Message = truncate(rec.Message+"; the diff is left out, for the slice is full of others", 1024)
+		rec.Message = prose.Shorten(rec.Message+"; the diff is left out, for the slice is full of others", 1024)
 	}
 	b.place(i, rec)
 	b.dirty[p.slice] = true
@@ -94,14 +95,14 @@ func (b *book) mark(m Mark) {
 	if m.Recovered {
 		rec.Recovering = false
 		if m.Message != "" {
-			rec.Message = truncate(strings.TrimPrefix(rec.Message+"; "+m.Message, "; "), 1024)
+			rec.Message = prose.Shorten(strings.TrimPrefix(rec.Message+"; "+m.Message, "; "), 1024)
 		}
 		b.set(m.Target, rec)
 		return
 	}
 	rec.State = m.State
-	if m.Reason != "" || !unsettled(m.State) {
-		rec.Reason, rec.Message = m.Reason, truncate(m.Message, 1024)
+	if m.Reason != "" || m.State.Settled() {
+		rec.Reason, rec.Message = m.Reason, prose.Shorten(m.Message, 1024)
 	}
 	if m.Wave != nil {
 		rec.Wave = m.Wave
@@ -188,9 +189,16 @@ func (b *book) counts() v1alpha1.TargetCounts {
 	return c
 }
 
-func truncate(s string, n int) string {
-	if len(s) <= n {
-		return s
+// skipped are the objects that a plan has left alone, by tellKey.
+func (b *book) skipped() map[string]bool {
+	out := map[string]bool{}
+	for i := range b.places {
+		if rec := b.record(i); rec.State == v1alpha1.TargetSkipped {
+			out[tellKey(b.target(i).Object.UID, rec.Reason)] = true
+		}
 	}
-	return strings.ToValidUTF8(s[:n-3], "") + "..."
+	return out
 }
+
+// tellKey tells an object that is left alone for a reason.
+func tellKey(uid, reason string) string { return uid + " " + reason }

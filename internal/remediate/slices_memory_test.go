@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -89,4 +92,31 @@ func (m *planMemory) Update(_ context.Context, obj client.Object, _ ...client.Up
 	kept.ResourceVersion = version
 	slice.ResourceVersion = kept.ResourceVersion
 	return nil
+}
+
+// hashOfPlans is the hash of every plan here.
+const hashOfPlans = "5e1f0f6a1c3d4b7a9e2d8c4b6a0f1e3d5e1f0f6a1c3d4b7a9e2d8c4b6a0f1e3d"
+
+// planAtWork is a plan with one slice of n targets, all in one namespace.
+func planAtWork(name string, n int, budget string, states ...v1alpha1.TargetState) (*v1alpha1.Remediation, *v1alpha1.RemediationSlice) {
+	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	rem.Spec.Plan.Targets, rem.Spec.Plan.Slices, rem.Spec.Plan.Hash = int32(n), []string{name + "-0"}, hashOfPlans
+	rem.Spec.Plan.Strategy = v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic}
+	rem.Spec.Plan.Strategy.SetDefaults()
+	if budget != "" {
+		most := intstr.Parse(budget)
+		rem.Spec.Plan.Strategy.Budget = &v1alpha1.BudgetStrategy{MaxUnavailable: &most}
+	}
+	rem.Status.Phase = v1alpha1.PhaseApplying
+	slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: name + "-0"}}
+	for i := range n {
+		slice.Targets = append(slice.Targets, v1alpha1.Target{Object: v1alpha1.ObjectReference{
+			Kind: "ConfigMap", Namespace: "shop", Name: fmt.Sprint(i), UID: fmt.Sprintf("%s/%d", name, i)}})
+		state := v1alpha1.TargetPending
+		if i < len(states) {
+			state = states[i]
+		}
+		slice.Records = append(slice.Records, v1alpha1.TargetRecord{State: state})
+	}
+	return rem, slice
 }

@@ -28,8 +28,6 @@ const (
 	firstBackoff = time.Second
 	// maxBackoff is the longest wait between two tries.
 	maxBackoff = time.Minute
-	// conflictBackoff is the wait after somebody else wrote first.
-	conflictBackoff = 200 * time.Millisecond
 )
 
 // targets reads and writes the objects to mend. Reads never come from a cache.
@@ -151,8 +149,8 @@ func failedTo(verb string, obj *unstructured.Unstructured, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s %s: %w", verb, name(v1alpha1.ObjectReference{
-		Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()}), err)
+	return fmt.Errorf("%s %s: %w", verb, v1alpha1.ObjectReference{
+		Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()}.String(), err)
 }
 
 // backoff is the wait before the next try.

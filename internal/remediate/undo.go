@@ -12,6 +12,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // revert undoes recorded writes, in the order given. For each it succeeds when
@@ -126,7 +127,7 @@ const notYetUndone = "; not undone yet: "
 
 // notYet leaves a write for another try, and keeps why it is to be undone.
 func (p *pass) notYet(rec v1alpha1.TargetRecord, err error) v1alpha1.TargetRecord {
-	rec.Message = truncate(cause(rec)+notYetUndone+err.Error(), 1024)
+	rec.Message = prose.Shorten(cause(rec)+notYetUndone+err.Error(), 1024)
 	next := metav1.NewMicroTime(p.targets.clock.Now().Add(p.targets.backoff(rec.Attempts)))
 	rec.Attempts++
 	rec.NextAttemptAt, rec.WaitingSince = &next, nil
@@ -148,7 +149,7 @@ func cause(rec v1alpha1.TargetRecord) string {
 
 func (p *pass) ended(rec v1alpha1.TargetRecord, state v1alpha1.TargetState, reason, message string) v1alpha1.TargetRecord {
 	rec = withoutProofs(rec)
-	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.WaitingSince = state, reason, truncate(message, 1024), nil, nil
+	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.WaitingSince = state, reason, prose.Shorten(message, 1024), nil, nil
 	if state == v1alpha1.TargetReverted {
 		rec.Recovering = rec.Write != nil
 		now := metav1.NewMicroTime(p.targets.clock.Now())

@@ -127,3 +127,15 @@ func observed(obj *unstructured.Unstructured) bool {
 	seen, found, err := unstructured.NestedInt64(obj.Object, "status", "observedGeneration")
 	return err == nil && (!found || seen >= obj.GetGeneration())
 }
+
+// checkAll verifies the wave's written targets. While verifying, those that are
+// verified already are left to the soak, which looks at all of them; a wave that
+// is held for its metrics is looked at as in a soak.
+func (p *pass) checkAll(ctx context.Context, o *Observation) {
+	m := o.members(o.Status.Wave)
+	list := m.applied
+	if o.Status.Phase != v1alpha1.PhaseVerifying {
+		list = append(list, m.verified...)
+	}
+	inParallel(len(list), func(n int) { o.Targets[list[n]].Check = p.check(ctx, list[n], o.Stop != "") })
+}

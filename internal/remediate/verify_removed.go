@@ -59,7 +59,7 @@ func (p *pass) checkController(ctx context.Context, write *v1alpha1.WriteRecord,
 		return c
 	}
 	c := checkHealth(p.rem.Spec.Plan.Strategy, controller, kube.ParseHealth(write.HealthBefore))
-	c.Message = name(*write.Controller) + ", the Pod's controller: " + c.Message
+	c.Message = write.Controller.String() + ", the Pod's controller: " + c.Message
 	return c
 }
 
@@ -73,12 +73,12 @@ func (p *pass) checkCreated(ctx context.Context, rec *v1alpha1.TargetRecord) *Ch
 		obj, err := p.targets.read(ctx, *w.Object)
 		switch {
 		case kube.Classify(err) == kube.Gone || err == nil && string(obj.GetUID()) != w.UID:
-			return &Check{CheckFailed, v1alpha1.ReasonGone, fmt.Sprintf("%s, which the fix created, was deleted or replaced", name(*w.Object))}
+			return &Check{CheckFailed, v1alpha1.ReasonGone, fmt.Sprintf("%s, which the fix created, was deleted or replaced", w.Object.String())}
 		case err != nil:
 			return &Check{CheckWaiting, v1alpha1.ReasonUnobserved, "what the fix created couldn't be read: " + err.Error()}
 		}
 		if c := checkHealth(p.rem.Spec.Plan.Strategy, obj, kube.Unknown); c.Result != CheckPassed {
-			c.Message = name(*w.Object) + ", which the fix created: " + c.Message
+			c.Message = w.Object.String() + ", which the fix created: " + c.Message
 			return c
 		}
 	}

@@ -32,7 +32,7 @@ func (o Observation) members(wave int32) members {
 		if t.Wave == wave {
 			m.total++
 			waits := t.NextAttemptAt.After(o.Now)
-			if waits && unsettled(t.State) && (m.nextTry.IsZero() || t.NextAttemptAt.Before(m.nextTry)) {
+			if waits && !t.State.Settled() && (m.nextTry.IsZero() || t.NextAttemptAt.Before(m.nextTry)) {
 				m.nextTry = t.NextAttemptAt
 			}
 			if t.State == v1alpha1.TargetPending && !t.LandsUntil.IsZero() && !t.LandsUntil.After(o.Now) {
@@ -129,23 +129,11 @@ func (o Observation) shut(m members) Gate {
 	return Gate{}
 }
 
-// unsettled says whether a state is not final.
-func unsettled(s v1alpha1.TargetState) bool {
-	switch s {
-	case v1alpha1.TargetPending, v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified:
-		return true
-	case v1alpha1.TargetDone, v1alpha1.TargetPreviewed, v1alpha1.TargetSkipped, v1alpha1.TargetFailed,
-		v1alpha1.TargetReverted, v1alpha1.TargetRevertConflict:
-		return false
-	}
-	return true
-}
-
 // nextWave is the first wave with an unsettled target.
 func (o Observation) nextWave() (int32, bool) {
 	next, found := int32(0), false
 	for _, t := range o.Targets {
-		if unsettled(t.State) && (!found || t.Wave < next) {
+		if !t.State.Settled() && (!found || t.Wave < next) {
 			next, found = t.Wave, true
 		}
 	}
@@ -230,14 +218,6 @@ func (o Observation) notAttempted(why string) []Mark {
 		}
 	}
 	return marks
-}
-
-// name tells an object to people: "Deployment shop/web".
-func name(ref v1alpha1.ObjectReference) string {
-	if ref.Namespace == "" {
-		return ref.Kind + " " + ref.Name
-	}
-	return ref.Kind + " " + ref.Namespace + "/" + ref.Name
 }
 
 // key identifies an outcome of this very plan, so that one which is deleted and made

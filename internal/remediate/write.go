@@ -113,18 +113,6 @@ func goneSince() undone {
 	return undone{state: v1alpha1.TargetSkipped, reason: v1alpha1.ReasonGone, message: "the object was deleted; nothing of ours is left to undo"}
 }
 
-// writesOf are the recorded writes of a target, in order.
-func writesOf(rec *v1alpha1.TargetRecord) []*v1alpha1.WriteRecord {
-	var out []*v1alpha1.WriteRecord
-	for i := range rec.Preceding {
-		out = append(out, &rec.Preceding[i])
-	}
-	if rec.Write != nil {
-		out = append(out, rec.Write)
-	}
-	return out
-}
-
 // withWrites is a record with the writes of an attempt in place of others.
 func withWrites(rec v1alpha1.TargetRecord, writes []*write) v1alpha1.TargetRecord {
 	rec.Preceding, rec.Write = nil, nil

@@ -9,6 +9,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
@@ -25,7 +26,7 @@ func (w *write) compare(stored *unstructured.Unstructured, expected []action.Fie
 	var more []action.Field
 	for _, changed := range action.DiffStep(w.object.Object, stored.Object, w.Subresource) {
 		if path, beyond := action.Beyond(expected, []action.Field{changed}); beyond {
-			more, w.record.Beyond = append(more, changed), truncate(path, maxPathBytes)
+			more, w.record.Beyond = append(more, changed), prose.Shorten(path, maxPathBytes)
 		}
 	}
 	if len(more) == 0 {
@@ -43,7 +44,7 @@ func addToRecord(rec *v1alpha1.WriteRecord, fields, more []action.Field, secrets
 		return err
 	}
 	if len(raw) > maxBeyondBytes || len(with.fields) > maxRecordItems || longestPath(with) > maxPathBytes || len(secrets) > 0 && with.tells(secrets) {
-		rec.Surplus = truncate(more[0].Path, maxPathBytes)
+		rec.Surplus = prose.Shorten(more[0].Path, maxPathBytes)
 		return nil
 	}
 	return setFields(rec, with.fields)
@@ -60,14 +61,14 @@ func arrived(rec *v1alpha1.WriteRecord, live *unstructured.Unstructured) error {
 	if err != nil || b.path == "" {
 		return err
 	}
-	rec.Beyond = truncate(b.path, maxPathBytes)
+	rec.Beyond = prose.Shorten(b.path, maxPathBytes)
 	if len(b.added) > 0 {
 		if err := addToRecord(rec, fields, b.added, policy.SecretsOf(live.Object)); err != nil {
 			return err
 		}
 	}
 	if b.kept != "" {
-		rec.Surplus = truncate(b.kept, maxPathBytes)
+		rec.Surplus = prose.Shorten(b.kept, maxPathBytes)
 	}
 	return nil
 }
@@ -84,7 +85,7 @@ func notedBeyond(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 		if w.Surplus != "" {
 			rec.Message += fmt.Sprintf("; %s can't be set back: its value before isn't recorded, or somebody may have set it since", w.Surplus)
 		}
-		rec.Message = truncate(rec.Message, 1024)
+		rec.Message = prose.Shorten(rec.Message, 1024)
 		break
 	}
 	return rec

@@ -59,9 +59,9 @@ func (c creation) tryOut(ctx context.Context, a *attempt, w *write) *v1alpha1.Ta
 		case err != nil:
 			return a.fromError(err)
 		case f.side == sideNeither:
-			return a.failed(v1alpha1.ReasonExists, name(*w.record.Object)+" exists with another content: it isn't ours to change")
+			return a.failed(v1alpha1.ReasonExists, w.record.Object.String()+" exists with another content: it isn't ours to change")
 		case f.side != sideAfter:
-			return a.retry(name(*w.record.Object)+" was deleted a moment ago", conflictBackoff)
+			return a.retry(w.record.Object.String()+" was deleted a moment ago", kube.ConflictBackoff)
 		}
 		stored = f.object
 	} else if err != nil {
@@ -77,7 +77,7 @@ func (c creation) tryOut(ctx context.Context, a *attempt, w *write) *v1alpha1.Ta
 // found is the fix's fault here, and no news of the target.
 func (a *attempt) notCreated(w *write, err error) *v1alpha1.TargetRecord {
 	if kube.Classify(err) == kube.Gone {
-		return a.failed(v1alpha1.ReasonDryRunRefused, fmt.Sprintf("%s can't be created: %v", name(*w.record.Object), err))
+		return a.failed(v1alpha1.ReasonDryRunRefused, fmt.Sprintf("%s can't be created: %v", w.record.Object.String(), err))
 	}
 	return a.fromError(err)
 }
@@ -149,7 +149,7 @@ func (creation) undo(ctx context.Context, t *targets, _ v1alpha1.ObjectReference
 	}
 	if w.AppliedAt != nil && digest != w.DigestAfter {
 		return undone{state: v1alpha1.TargetRevertConflict, reason: v1alpha1.ReasonConflict,
-			message: fmt.Sprintf("somebody has changed %s since it was created: it is kept; delete it if nobody needs it", name(*w.Object))}
+			message: fmt.Sprintf("somebody has changed %s since it was created: it is kept; delete it if nobody needs it", w.Object.String())}
 	}
 	if err := t.remove(ctx, f.object); err != nil && kube.Classify(err) != kube.Gone {
 		return undone{err: err}

@@ -205,19 +205,6 @@ func wroteBefore(e *v1alpha1.ExpectedContent, entry metav1.ManagedFieldsEntry) b
 	return false
 }
 
-// briefly leaves out of a record's proofs what makes them large: that something differs is
-// known then, though not where.
-func briefly(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
-	for _, w := range writesOf(&rec) {
-		for _, e := range []*v1alpha1.ExpectedContent{w.Expected, w.UndoExpected} {
-			if e != nil {
-				e.Places = nil
-			}
-		}
-	}
-	return rec
-}
-
 // proveBriefly does the same to the records that are to be sent.
 func (a *attempt) proveBriefly() {
 	for _, w := range a.writes {
@@ -225,12 +212,4 @@ func (a *attempt) proveBriefly() {
 			w.record.Expected.Places = nil
 		}
 	}
-}
-
-// withoutProofs leaves them out: what became of the writes is known.
-func withoutProofs(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
-	for _, w := range writesOf(&rec) {
-		w.Expected, w.UndoExpected = nil, nil
-	}
-	return rec
 }

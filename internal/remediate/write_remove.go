@@ -86,7 +86,7 @@ func (deletion) undo(ctx context.Context, t *targets, ref v1alpha1.ObjectReferen
 	}
 	stored, err := t.create(ctx, manifest, client.FieldOwner(v1alpha1.RollbackFieldManager))
 	if err != nil {
-		return undone{err: fmt.Errorf("create %s again: %w", name(ref), err)}
+		return undone{err: fmt.Errorf("create %s again: %w", ref.String(), err)}
 	}
 	return madeAgain(undone{state: v1alpha1.TargetReverted, message: "it was created again, with the UID " + string(stored.GetUID())}, manifest, stored)
 }
@@ -118,7 +118,7 @@ func (eviction) tryOut(ctx context.Context, a *attempt, w *write) *v1alpha1.Targ
 	controller, err := a.targets.read(ctx, ref)
 	switch {
 	case kube.Classify(err) == kube.Gone:
-		return a.retry(name(ref)+", which made the Pod, is gone: the Pod goes with it", a.targets.backoff(a.previous.Attempts))
+		return a.retry(ref.String()+", which made the Pod, is gone: the Pod goes with it", a.targets.backoff(a.previous.Attempts))
 	case kube.Classify(err) == kube.Forbidden:
 		return a.lacksRights(rights.Need{Kind: schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), Verbs: []string{"get"}, Namespace: ref.Namespace}, err)
 	case err != nil:
@@ -129,7 +129,7 @@ func (eviction) tryOut(ctx context.Context, a *attempt, w *write) *v1alpha1.Targ
 		return a.failed(v1alpha1.ReasonFixInvalid, err.Error())
 	}
 	if health == kube.Unknown && unknownCovered(a.plan.Strategy) == "" {
-		return a.failed(v1alpha1.ReasonHealthUnknown, name(ref)+", which made the Pod: "+healthAdvice(why, kube.KindOf(ref)))
+		return a.failed(v1alpha1.ReasonHealthUnknown, ref.String()+", which made the Pod: "+healthAdvice(why, kube.KindOf(ref)))
 	}
 	lineage, err := kube.RootOf(ctx, &a.targets.owners, w.object)
 	if err != nil {

@@ -174,6 +174,9 @@ func (c *Catalog) Status(name string) (Status, bool) {
 // been set.
 func (c *Catalog) MarkComplete() { c.complete.Store(true) }
 
+// Poll is how often to look, at start, whether the catalog is complete.
+const Poll = 500 * time.Millisecond
+
 // Complete says that the catalog holds all policies and waivers. Before that no
 // verdict of it is a pass: policies may be missing.
 func (c *Catalog) Complete() bool { return c.complete.Load() }

@@ -40,7 +40,7 @@ func (m *breakerMemory) born(cb *v1alpha1.RemediationBreaker) *v1alpha1.Remediat
 	return made
 }
 
-func (m *breakerMemory) get(_ context.Context, name string) (*v1alpha1.RemediationBreaker, error) {
+func (m *breakerMemory) Get(_ context.Context, name string) (*v1alpha1.RemediationBreaker, error) {
 	switch cb := m.kept[name]; {
 	case m.unreadable:
 		return nil, errors.New("etcd is down")
@@ -51,7 +51,7 @@ func (m *breakerMemory) get(_ context.Context, name string) (*v1alpha1.Remediati
 	}
 }
 
-func (m *breakerMemory) list(context.Context) ([]v1alpha1.RemediationBreaker, error) {
+func (m *breakerMemory) All(context.Context) ([]v1alpha1.RemediationBreaker, error) {
 	var all []v1alpha1.RemediationBreaker
 	for _, name := range slices.Sorted(maps.Keys(m.kept)) {
 		all = append(all, *m.kept[name].DeepCopy())
@@ -59,13 +59,13 @@ func (m *breakerMemory) list(context.Context) ([]v1alpha1.RemediationBreaker, er
 	return all, nil
 }
 
-func (m *breakerMemory) create(_ context.Context, cb *v1alpha1.RemediationBreaker) error {
+func (m *breakerMemory) Create(_ context.Context, cb *v1alpha1.RemediationBreaker) error {
 	m.kept[cb.Name] = m.born(cb)
 	m.kept[cb.Name].DeepCopyInto(cb)
 	return nil
 }
 
-func (m *breakerMemory) writeStatus(_ context.Context, _, cb *v1alpha1.RemediationBreaker) error {
+func (m *breakerMemory) WriteStatus(_ context.Context, _, cb *v1alpha1.RemediationBreaker) error {
 	kept, err := m.unchanged(cb)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (m *breakerMemory) writeStatus(_ context.Context, _, cb *v1alpha1.Remediati
 	return nil
 }
 
-func (m *breakerMemory) remove(_ context.Context, cb *v1alpha1.RemediationBreaker) error {
+func (m *breakerMemory) Remove(_ context.Context, cb *v1alpha1.RemediationBreaker) error {
 	if _, err := m.unchanged(cb); err != nil {
 		return err
 	}
