@@ -5,7 +5,10 @@ import (
 	"strconv"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 const (
@@ -55,7 +58,7 @@ func NewMetric(wave int32, metric v1alpha1.AnalysisMetric) v1alpha1.MetricRecord
 // could never be judged.
 func WithBaseline(wave int32, metric v1alpha1.AnalysisMetric, answer MetricAnswer, now time.Time) v1alpha1.MetricRecord {
 	rec := NewMetric(wave, metric)
-	rec.LastSampleAt = microTime(now)
+	rec.LastSampleAt = sampled(now)
 	value, problem := answer.baseline()
 	if problem != "" {
 		return inconclusive(rec, "no baseline, so the wave isn't begun: "+problem)
@@ -84,7 +87,7 @@ func NextMetric(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, answe
 	if rec.Verdict == v1alpha1.AnalysisFailed {
 		return rec
 	}
-	rec.LastSampleAt, rec.LastSample = microTime(now), ""
+	rec.LastSampleAt, rec.LastSample = sampled(now), ""
 	if answer.Problem != "" {
 		return inconclusive(rec, answer.Problem)
 	}
@@ -127,7 +130,7 @@ func hit(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric) v1alpha1.Met
 	if rec.Passed == need {
 		rec.Verdict = v1alpha1.AnalysisPassed
 	}
-	rec.Message = cut(fmt.Sprintf("%s meets %s, %d of %d in a row", values(rec), metric.SuccessCondition, rec.Passed, need), metricMessage)
+	rec.Message = prose.ShortenCharacters(fmt.Sprintf("%s meets %s, %d of %d in a row", values(rec), metric.SuccessCondition, rec.Passed, need), metricMessage)
 	return rec
 }
 
@@ -137,12 +140,12 @@ func miss(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric) v1alpha1.Me
 	if rec.Failed > metric.FailureLimit {
 		rec.Verdict = v1alpha1.AnalysisFailed
 	}
-	rec.Message = cut(fmt.Sprintf("%s misses %s, %d missed and at most %d may", values(rec), metric.SuccessCondition, rec.Failed, metric.FailureLimit), metricMessage)
+	rec.Message = prose.ShortenCharacters(fmt.Sprintf("%s misses %s, %d missed and at most %d may", values(rec), metric.SuccessCondition, rec.Failed, metric.FailureLimit), metricMessage)
 	return rec
 }
 
 func inconclusive(rec v1alpha1.MetricRecord, problem string) v1alpha1.MetricRecord {
-	rec.Passed, rec.Verdict, rec.Message = 0, v1alpha1.AnalysisInconclusive, cut(problem, metricMessage)
+	rec.Passed, rec.Verdict, rec.Message = 0, v1alpha1.AnalysisInconclusive, prose.ShortenCharacters(problem, metricMessage)
 	return rec
 }
 
@@ -152,4 +155,9 @@ func values(rec v1alpha1.MetricRecord) string {
 		return "sample " + rec.LastSample
 	}
 	return fmt.Sprintf("sample %s, baseline %s,", rec.LastSample, rec.Baseline)
+}
+
+func sampled(at time.Time) *metav1.MicroTime {
+	t := metav1.NewMicroTime(at)
+	return &t
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 )
 
 var asked = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -177,7 +178,7 @@ func TestSinceSoak(t *testing.T) {
 	if got := SinceSoak(rec, asked); got.Passed != 0 || got.Failed != 1 || got.Baseline != "0.2" || got.Verdict != v1alpha1.AnalysisRunning {
 		t.Errorf("a sample from before the soak: got %+v, want the row anew, the misses and the baseline kept", got)
 	}
-	rec.LastSampleAt = microTime(during)
+	rec.LastSampleAt = circuit.MicroTime(during)
 	if diff := cmp.Diff(rec, SinceSoak(rec, asked)); diff != "" {
 		t.Errorf("a sample of this soak counts (-want +got):\n%s", diff)
 	}
@@ -192,7 +193,7 @@ func TestDueIn(t *testing.T) {
 	if got := DueIn(rec, metric(), asked); got != 0 {
 		t.Errorf("never asked: got %s", got)
 	}
-	rec.LastSampleAt = microTime(asked.Add(-10 * time.Second))
+	rec.LastSampleAt = circuit.MicroTime(asked.Add(-10 * time.Second))
 	if got := DueIn(rec, metric(), asked); got != 20*time.Second {
 		t.Errorf("asked 10s ago: got %s", got)
 	}

@@ -2,14 +2,16 @@ package canary
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 )
 
 const (
 	// minBreakerWindow gives each of the window's buckets a second.
-	minBreakerWindow = maxBuckets * time.Second
+	minBreakerWindow = circuit.MaxBuckets * time.Second
 	maxBreakerWindow = 24 * time.Hour
 )
 
@@ -22,4 +24,21 @@ func checkBreaker(p *problems, b *v1alpha1.BreakerStrategy) {
 	p.objective(b.SLO)
 	p.lasts("breaker.window", b.Window, minBreakerWindow, maxBreakerWindow)
 	p.lasts("breaker.cooldown", b.Cooldown, time.Second, v1alpha1.MaxBreakerCooldown)
+}
+
+// objective says what is wrong with a service level objective.
+func (p *problems) objective(slo *v1alpha1.SLOStrategy) {
+	if slo == nil {
+		return
+	}
+	if strings.TrimSpace(slo.Query) == "" {
+		p.add("breaker.slo.query", "must be a PromQL query that answers the error ratio over the last hour")
+	} else {
+		p.addErr("breaker.slo.query", CheckQuery(slo.Query))
+	}
+	set := v1alpha1.BreakerStrategy{SLO: slo.DeepCopy()}
+	set.SetDefaults()
+	if _, err := circuit.ErrorBudget(*set.SLO); err != nil {
+		p.add("breaker.slo", "%v", err)
+	}
 }

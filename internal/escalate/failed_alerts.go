@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 )
 
 const (
@@ -46,7 +46,7 @@ func failedTargets(w *world, plans []*v1alpha1.Remediation) (finding, bool) {
 // whatFollows says truly whether a plan that ended is made again by itself.
 func (p plan) whatFollows() string {
 	switch {
-	case canary.Blocks(p.Status):
+	case circuit.Blocks(p.Status):
 		return "This revision isn't tried again by itself: the fix failed on every candidate."
 	case p.Status.Reason == v1alpha1.ReasonNoAnswer:
 		return "Errors that say nothing of the fix ended the plan: another is made by itself, after a minute at first and later each time."

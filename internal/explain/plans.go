@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
@@ -50,7 +50,7 @@ func (e *Explanation) within(rem *v1alpha1.Remediation, part *v1alpha1.Remediati
 		}
 		t := Touch{Plan: rem.Name, Policy: rem.Spec.Plan.Policy.Name, Phase: cmp.Or(rem.Status.Phase, v1alpha1.PhasePlanned), Wave: target.Wave,
 			State: cmp.Or(rec.State, v1alpha1.TargetPending), Reason: cmp.Or(rec.Reason, target.LeftAlone), Message: policy.OneLine(rec.Message), Proposal: rec.Proposal, Limits: rem.Spec.Plan.Limits,
-			SameObject: target.Object.UID == e.Object.UID, waits: rem.Status.Message, blocks: canary.Blocks(rem.Status)}
+			SameObject: target.Object.UID == e.Object.UID, waits: rem.Status.Message, blocks: circuit.Blocks(rem.Status)}
 		if rec.Wave != nil {
 			t.Wave = *rec.Wave
 		}

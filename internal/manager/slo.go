@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/canary"
 )
 
@@ -41,7 +42,7 @@ func (o *sloOptions) Validate(prometheus string) error {
 	if err := canary.CheckQuery(slo.Query); err != nil {
 		errs = append(errs, fmt.Errorf("--slo-query %w", err))
 	}
-	if _, err := canary.Spent(0, *slo); err != nil {
+	if _, err := circuit.Spent(0, *slo); err != nil {
 		errs = append(errs, fmt.Errorf("--slo-objective, --slo-period: %w", err))
 	}
 	return errors.Join(errs...)

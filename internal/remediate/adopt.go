@@ -9,11 +9,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
 // adopt makes the Remediation the owner of its slices, so that they go with it.
-func (c *Controller) adopt(ctx context.Context, rem *v1alpha1.Remediation, b *book) error {
-	for _, slice := range b.slices {
+func (c *Controller) adopt(ctx context.Context, rem *v1alpha1.Remediation, b *record.Records) error {
+	for _, slice := range b.Slices {
 		if metav1.IsControlledBy(slice, rem) {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // noProvider: the strategy names metrics, and nobody can be asked for them.
@@ -24,13 +25,13 @@ type Analyzer interface {
 // samples while it soaks, or is held because they gave no answer. The
 // observation's status stays as it was read: what isn't persisted yet is no
 // baseline. A crash in between only asks again.
-func (c *Controller) analyse(ctx context.Context, rem *v1alpha1.Remediation, o Observation) Analysis {
+func (c *Controller) analyse(ctx context.Context, rem *v1alpha1.Remediation, o rollout.Observation) rollout.Analysis {
 	strategy := rem.Spec.Plan.Strategy.Analysis
 	if strategy == nil {
-		return Analysis{}
+		return rollout.Analysis{}
 	}
 	if c.analyzer == nil {
-		return Analysis{Verdict: v1alpha1.AnalysisInconclusive, Message: noProvider, Wait: v1alpha1.DefaultAnalysisInterval}
+		return rollout.Analysis{Verdict: v1alpha1.AnalysisInconclusive, Message: noProvider, Wait: v1alpha1.DefaultAnalysisInterval}
 	}
 	ask := c.question(rem, o)
 	if ask == nil {
@@ -42,8 +43,8 @@ func (c *Controller) analyse(ctx context.Context, rem *v1alpha1.Remediation, o O
 	return verdict(strategy.Metrics, records, o)
 }
 
-func verdict(metrics []v1alpha1.AnalysisMetric, records []v1alpha1.MetricRecord, o Observation) Analysis {
-	var a Analysis
+func verdict(metrics []v1alpha1.AnalysisMetric, records []v1alpha1.MetricRecord, o rollout.Observation) rollout.Analysis {
+	var a rollout.Analysis
 	a.Verdict, a.Message = canary.MetricsVerdict(metrics, records, o.Status.Wave)
 	first := true
 	for _, m := range metrics {
@@ -60,15 +61,15 @@ func verdict(metrics []v1alpha1.AnalysisMetric, records []v1alpha1.MetricRecord,
 
 // question is what a metric is asked now and how its record goes on; nil when
 // the phase asks nothing.
-func (c *Controller) question(rem *v1alpha1.Remediation, o Observation) func(context.Context, v1alpha1.AnalysisMetric) v1alpha1.MetricRecord {
+func (c *Controller) question(rem *v1alpha1.Remediation, o rollout.Observation) func(context.Context, v1alpha1.AnalysisMetric) v1alpha1.MetricRecord {
 	s := &o.Status
 	at := s.Phase
 	if at == v1alpha1.PhaseHeld {
 		at = s.HeldFrom
 	}
-	m := o.members(s.Wave)
+	m := o.Members(s.Wave)
 	switch {
-	case at == v1alpha1.PhaseApplying && m.pending() && !m.written() && len(m.intents) == 0:
+	case at == v1alpha1.PhaseApplying && m.Pending() && !m.Written() && len(m.Intents) == 0:
 		return func(ctx context.Context, metric v1alpha1.AnalysisMetric) v1alpha1.MetricRecord {
 			rec, due := canary.BeforeWave(s.Analysis, metric, s.Wave, o.Now)
 			if due {

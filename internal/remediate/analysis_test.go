@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // analysed is a plan of one wave with two metrics: "errors" against a bound and
@@ -22,7 +24,7 @@ import (
 type analysed struct {
 	*testing.T
 	c     *Controller
-	fake  *fakeAnalyzer
+	fake  *breakertest.Analyzer
 	rem   *v1alpha1.Remediation
 	state v1alpha1.TargetState
 	now   time.Time
@@ -36,14 +38,14 @@ func newAnalysed(t *testing.T) *analysed {
 			{Name: "errors", Query: "errors", SuccessCondition: "sample < 0.05", Interval: every, Samples: 2},
 			{Name: "latency", Query: "latency", SuccessCondition: "sample <= baseline * 2", Interval: every, Samples: 2},
 		}}}}}}}
-	fake := &fakeAnalyzer{answers: map[string]float64{"errors": 0.01, "latency": 1}}
-	return &analysed{T: t, fake: fake, rem: rem, state: v1alpha1.TargetPending, now: noon,
+	fake := &breakertest.Analyzer{Answers: map[string]float64{"errors": 0.01, "latency": 1}}
+	return &analysed{T: t, fake: fake, rem: rem, state: v1alpha1.TargetPending, now: breakertest.Noon,
 		c: &Controller{analyzer: fake, metrics: newMetrics(prometheus.NewRegistry())}}
 }
 
 // pass is one pass of the controller after some time, which reads the status as
 // a restarted controller would.
-func (a *analysed) pass(phase v1alpha1.RemediationPhase, after time.Duration) Analysis {
+func (a *analysed) pass(phase v1alpha1.RemediationPhase, after time.Duration) rollout.Analysis {
 	a.Helper()
 	a.now = a.now.Add(after)
 	raw, err := json.Marshal(a.rem.Status.Analysis)
@@ -54,17 +56,17 @@ func (a *analysed) pass(phase v1alpha1.RemediationPhase, after time.Duration) An
 	if err := json.Unmarshal(raw, &a.rem.Status.Analysis); err != nil {
 		a.Fatal(err)
 	}
-	a.rem.Status.Phase, a.fake.asked = phase, nil
-	o := Observation{Now: a.now, Spec: a.rem.Spec, Status: a.rem.Status, Targets: []TargetView{{State: a.state}}}
+	a.rem.Status.Phase, a.fake.Asked = phase, nil
+	o := rollout.Observation{Now: a.now, Spec: a.rem.Spec, Status: a.rem.Status, Targets: []rollout.TargetView{{State: a.state}}}
 	got := a.c.analyse(context.Background(), a.rem, o)
-	slices.Sort(a.fake.asked)
+	slices.Sort(a.fake.Asked)
 	return got
 }
 
-func (a *analysed) require(got Analysis, verdict v1alpha1.AnalysisVerdict, asked string) {
+func (a *analysed) require(got rollout.Analysis, verdict v1alpha1.AnalysisVerdict, asked string) {
 	a.Helper()
-	if got.Verdict != verdict || strings.Join(a.fake.asked, " ") != asked {
-		a.Errorf("got %s (%s) having asked %q; want %s, %q", got.Verdict, got.Message, a.fake.asked, verdict, asked)
+	if got.Verdict != verdict || strings.Join(a.fake.Asked, " ") != asked {
+		a.Errorf("got %s (%s) having asked %q; want %s, %q", got.Verdict, got.Message, a.fake.Asked, verdict, asked)
 	}
 }
 
@@ -83,7 +85,7 @@ func TestAWaveIsComparedWithWhatWasBeforeItsFirstWrite(t *testing.T) {
 	if got := a.rem.Status.Analysis[1].Baseline; got != "1" {
 		t.Errorf("got baseline %q", got)
 	}
-	a.fake.answers["latency"] = 5
+	a.fake.Answers["latency"] = 5
 	a.require(a.pass(v1alpha1.PhaseApplying, 10*time.Minute), v1alpha1.AnalysisRunning, "")
 	a.require(a.pass(v1alpha1.PhaseVerifying, time.Minute), v1alpha1.AnalysisRunning, "")
 	a.require(a.pass(v1alpha1.PhaseSoaking, time.Minute), v1alpha1.AnalysisFailed, "errors latency")
@@ -127,7 +129,7 @@ func TestASoakThatBeginsAnewKeepsTheBaselineOnly(t *testing.T) {
 func TestSilenceIsAskedAgainWhileHeld(t *testing.T) {
 	a := newAnalysed(t)
 	a.soak()
-	delete(a.fake.answers, "errors")
+	delete(a.fake.Answers, "errors")
 	got := a.pass(v1alpha1.PhaseSoaking, time.Minute)
 	a.require(got, v1alpha1.AnalysisInconclusive, "errors latency")
 	if got.Message != "metric errors: no data" {
@@ -135,20 +137,20 @@ func TestSilenceIsAskedAgainWhileHeld(t *testing.T) {
 	}
 	a.rem.Status.HeldFrom, a.rem.Status.HealthySince = v1alpha1.PhaseSoaking, nil
 	a.require(a.pass(v1alpha1.PhaseHeld, 10*time.Second), v1alpha1.AnalysisInconclusive, "")
-	a.fake.answers["errors"] = 0.01
+	a.fake.Answers["errors"] = 0.01
 	a.require(a.pass(v1alpha1.PhaseHeld, 20*time.Second), v1alpha1.AnalysisRunning, "errors latency")
 }
 
 func TestNoWaveBeginsWithoutTheBaselineThatItNeeds(t *testing.T) {
 	a := newAnalysed(t)
 	for _, answer := range []*float64{nil, ptr(math.NaN()), ptr(math.Inf(1))} {
-		delete(a.fake.answers, "latency")
+		delete(a.fake.Answers, "latency")
 		if answer != nil {
-			a.fake.answers["latency"] = *answer
+			a.fake.Answers["latency"] = *answer
 		}
 		a.require(a.pass(v1alpha1.PhaseApplying, time.Minute), v1alpha1.AnalysisInconclusive, "latency")
 	}
-	a.fake.answers["latency"] = 1
+	a.fake.Answers["latency"] = 1
 	a.rem.Status.HeldFrom = v1alpha1.PhaseApplying
 	a.require(a.pass(v1alpha1.PhaseHeld, time.Second), v1alpha1.AnalysisInconclusive, "")
 	a.require(a.pass(v1alpha1.PhaseHeld, time.Minute), v1alpha1.AnalysisRunning, "latency")
@@ -169,7 +171,7 @@ func TestAWaveOfARemovedRecordIsNeverPassed(t *testing.T) {
 func TestTheObservationShowsWhatIsPersistedOnly(t *testing.T) {
 	a := newAnalysed(t)
 	a.rem.Status.Phase = v1alpha1.PhaseApplying
-	o := Observation{Now: noon, Spec: a.rem.Spec, Status: a.rem.Status, Targets: []TargetView{{State: v1alpha1.TargetPending}}}
+	o := rollout.Observation{Now: breakertest.Noon, Spec: a.rem.Spec, Status: a.rem.Status, Targets: []rollout.TargetView{{State: v1alpha1.TargetPending}}}
 	a.c.analyse(t.Context(), a.rem, o)
 	if o.Status.Analysis != nil || len(a.rem.Status.Analysis) != 2 {
 		t.Errorf("observed %v, to persist %v", o.Status.Analysis, a.rem.Status.Analysis)
@@ -222,10 +224,10 @@ func TestOnlyAPersonForgivesWhatMetricsSaidAgainstAWave(t *testing.T) {
 func TestHarmThatIsFirstSeenWhileHeldIsActedUpon(t *testing.T) {
 	a := newAnalysed(t)
 	a.soak()
-	delete(a.fake.answers, "errors")
+	delete(a.fake.Answers, "errors")
 	a.pass(v1alpha1.PhaseSoaking, time.Minute)
 	a.rem.Status.HeldFrom, a.rem.Status.HealthySince = v1alpha1.PhaseSoaking, nil
-	a.fake.answers["errors"] = 0.9
+	a.fake.Answers["errors"] = 0.9
 	a.require(a.pass(v1alpha1.PhaseHeld, time.Minute), v1alpha1.AnalysisFailed, "errors latency")
 	askAnew(a.rem.Status.Analysis, false)
 	began := metav1.NewMicroTime(a.now)

@@ -11,6 +11,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/prose"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // pass is one reconcile's work on the targets of a plan.
@@ -21,7 +23,7 @@ type pass struct {
 	// nobody is to be asked.
 	partners func(ctx context.Context, uids map[string]bool) []*partner
 	rem      *v1alpha1.Remediation
-	book     *book
+	records  *record.Records
 	snapshot *catalog.Snapshot
 	// gate is asked again right before each write; nil for never.
 	gate *lastGate
@@ -47,7 +49,7 @@ func (p *pass) write(ctx context.Context, batch []int) error {
 			return err
 		}
 		records[n] = rec
-		p.book.set(batch[n], rec)
+		p.records.Set(batch[n], rec)
 	}
 	if err := p.saver(ctx); err != nil {
 		return err
@@ -70,9 +72,9 @@ func (p *pass) intents(batch []int, attempts []*attempt, records []v1alpha1.Targ
 	var intents []int
 	for n, i := range batch {
 		intends := records[n].State == v1alpha1.TargetIntent
-		if intends && !p.book.fits(i, records[n]) {
+		if intends && !p.records.Fits(i, records[n]) {
 			attempts[n].proveBriefly()
-			if !p.book.fits(i, records[n]) {
+			if !p.records.Fits(i, records[n]) {
 				records[n], intends = *attempts[n].tooLarge(sliceFull), false
 			}
 		}
@@ -102,15 +104,15 @@ func (p *pass) preview(ctx context.Context, batch []int) error {
 	attempts, records := p.prepare(ctx, batch)
 	for n, i := range batch {
 		rec := records[n]
-		if rec.State == v1alpha1.TargetIntent && !p.book.fits(i, withoutProofs(rec)) {
+		if rec.State == v1alpha1.TargetIntent && !p.records.Fits(i, record.WithoutProofs(rec)) {
 			rec = *attempts[n].tooLarge(sliceFull)
 		}
 		if rec.State == v1alpha1.TargetIntent {
 			rec.State = v1alpha1.TargetPreviewed
-			for _, w := range writesOf(&rec) {
+			for _, w := range record.WritesOf(&rec) {
 				w.IntentAt = nil
 			}
-			rec = withoutProofs(rec)
+			rec = record.WithoutProofs(rec)
 		}
 		p.settle(i, rec)
 	}
@@ -118,11 +120,11 @@ func (p *pass) preview(ctx context.Context, batch []int) error {
 }
 
 func (p *pass) attempt(i int) *attempt {
-	t, rec := p.book.target(i), *p.book.record(i).DeepCopy()
+	t, rec := p.records.Target(i), *p.records.Record(i).DeepCopy()
 	if rec.Wave != nil {
 		t.Wave = *rec.Wave
 	}
-	return &attempt{targets: p.targets, plan: p.rem.Spec.Plan, remediation: p.rem.Name, target: t, canary: canaryWave(p.rem.Spec.Plan, t.Wave), previous: rec, snapshot: p.snapshot}
+	return &attempt{targets: p.targets, plan: p.rem.Spec.Plan, remediation: p.rem.Name, target: t, canary: rollout.CanaryWave(p.rem.Spec.Plan, t.Wave), previous: rec, snapshot: p.snapshot}
 }
 
 // settle keeps a target's new record. A denial is harm only where a write is meant:
@@ -131,7 +133,7 @@ func (p *pass) settle(i int, rec v1alpha1.TargetRecord) {
 	if p.rem.Spec.Plan.Strategy.Mode.Runs() && rec.State == v1alpha1.TargetFailed && rec.Reason == v1alpha1.ReasonAdmissionDenied {
 		p.denied = append(p.denied, i)
 	}
-	p.book.set(i, rec)
+	p.records.Set(i, rec)
 }
 
 // send sends an attempt's recorded writes, in order. None changes anything unless
@@ -214,7 +216,7 @@ func (p *pass) unknown(rec v1alpha1.TargetRecord, err error) v1alpha1.TargetReco
 }
 
 // work does what the machine wants done with targets; one thing a step.
-func (p *pass) work(ctx context.Context, intent Intent) error {
+func (p *pass) work(ctx context.Context, intent rollout.Intent) error {
 	switch {
 	case len(intent.Resolve) > 0:
 		return p.resolve(ctx, intent.Resolve)

@@ -21,12 +21,12 @@ func TestAPlanAtRestSpeaksOfWhatIsAskedOfIt(t *testing.T) {
 	limited := metav1.Condition{Type: v1alpha1.ConditionLimited, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAdministratorLimit,
 		LastTransitionTime: metav1.NewTime(time.Unix(1, 0))}
 	cases := map[string]struct {
-		reason string
-		told   []metav1.Condition
-		want   []string
+		reason   string
+		Describe []metav1.Condition
+		want     []string
 	}{
 		"flags that came later don't count": {reason: "it has ended", want: []string{"Complete", "Progressing", "Ready"}},
-		"those that it kept to are told":    {told: []metav1.Condition{limited}, want: []string{"Complete", "Limited", "Progressing", "Ready"}},
+		"those that it kept to are told":    {Describe: []metav1.Condition{limited}, want: []string{"Complete", "Limited", "Progressing", "Ready"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestAPlanAtRestSpeaksOfWhatIsAskedOfIt(t *testing.T) {
 			}
 			rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan", Generation: 2},
 				Spec:   v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Targets: 20, Strategy: v1alpha1.RolloutStrategy{RemediationStrategySpec: v1alpha1.RemediationStrategySpec{Soak: &metav1.Duration{Duration: time.Second}}}}},
-				Status: v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseSucceeded, ObservedGeneration: 1, Sequence: 7, Conditions: tc.told}}
+				Status: v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseSucceeded, ObservedGeneration: 1, Sequence: 7, Conditions: tc.Describe}}
 			server := fake.NewClientBuilder().WithScheme(scheme).WithObjects(rem).WithStatusSubresource(rem).Build()
 			c := &Controller{client: server, clock: clocktesting.NewFakePassiveClock(time.Unix(9, 0)), floors: flags{MinSoak: time.Hour}.floors()}
 			var version string

@@ -12,6 +12,9 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // Only what speaks against the fix counts as a failure: a denial by admission, and
@@ -43,15 +46,15 @@ func TestWhatTheBreakersNeverCount(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := &book{}
-			b.add(slices[0])
+			b := &record.Records{}
+			b.Add(slices[0])
 			obj := &unstructured.Unstructured{Object: map[string]any{}}
 			if tc.optOut {
 				obj.SetAnnotations(map[string]string{v1alpha1.AnnotationRemediation: v1alpha1.RemediationPaused})
 			}
-			a := &attempt{targets: &targets{clock: clocktesting.NewFakePassiveClock(noon)}, plan: rem.Spec.Plan, target: b.target(0),
+			a := &attempt{targets: &targets{clock: clocktesting.NewFakePassiveClock(breakertest.Noon)}, plan: rem.Spec.Plan, target: b.Target(0),
 				previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending, Attempts: tc.tries}, object: obj}
-			p := &pass{rem: rem, book: b, saver: func(context.Context) error { return nil }}
+			p := &pass{rem: rem, records: b, saver: func(context.Context) error { return nil }}
 			rec := respectOptOut(t.Context(), a)
 			if tc.err != nil {
 				rec = a.fromError(tc.err)
@@ -80,10 +83,10 @@ func TestARolloutThroughBadWeatherCountsNoFailure(t *testing.T) {
 	}
 	succeeded := int32(0)
 	for _, o := range s.told {
-		if o.harmed() || o.Type == OutcomePlanFailed {
+		if o.Harmed() || o.Type == rollout.OutcomePlanFailed {
 			t.Errorf("a failure is counted: %+v", o)
 		}
-		if o.Type == OutcomeSucceeded {
+		if o.Type == rollout.OutcomeSucceeded {
 			succeeded += o.Count
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
 // maxCanaryReads bounds how many candidates are read to find a canary.
@@ -102,7 +103,7 @@ func referenceTo(f policy.Finding) v1alpha1.ObjectReference {
 // an object of a controller, and hasn't been found not to be the fix's.
 func (d *draft) reachesOwned(f policy.Finding) bool {
 	gvk := schema.FromAPIVersionAndKind(f.APIVersion, f.Kind)
-	return action.MayReachOwned(d.strategy.AllowedActions, gvk.Group, gvk.Kind) && !d.told[tellKey(f.UID, v1alpha1.ReasonOwned)]
+	return action.MayReachOwned(d.strategy.AllowedActions, gvk.Group, gvk.Kind) && !d.told[record.SkipKey(f.UID, v1alpha1.ReasonOwned)]
 }
 
 // namespacesByName lists the metadata of all namespaces.

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // settleClock takes back the times of a status that are still to come: they were
@@ -22,7 +23,7 @@ func settleClock(s *v1alpha1.RemediationStatus, now time.Time) {
 // settleTargets does the same for what the machine sees of targets: a try that is
 // further off than any wait is due, and a write that is still to come was made
 // when the phase began.
-func settleTargets(views []TargetView, s v1alpha1.RemediationStatus, now time.Time) {
+func settleTargets(views []rollout.TargetView, s v1alpha1.RemediationStatus, now time.Time) {
 	began := now
 	if s.PhaseStartedAt != nil {
 		began = s.PhaseStartedAt.Time

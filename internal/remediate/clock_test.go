@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 func TestAClockThatWentBack(t *testing.T) {
@@ -20,26 +21,26 @@ func TestAClockThatWentBack(t *testing.T) {
 	cases := map[string]struct {
 		reason       string
 		status, want v1alpha1.RemediationStatus
-		views, seen  []TargetView
+		views, seen  []rollout.TargetView
 	}{
 		"times that have come stay": {
 			reason: "the clock is right", status: v1alpha1.RemediationStatus{PhaseStartedAt: at(-time.Minute), HealthySince: at(0)},
 			want:  v1alpha1.RemediationStatus{PhaseStartedAt: at(-time.Minute), HealthySince: at(0)},
-			views: []TargetView{{NextAttemptAt: now.Add(maxBackoff), AppliedAt: now.Add(-time.Second)}},
-			seen:  []TargetView{{NextAttemptAt: now.Add(maxBackoff), AppliedAt: now.Add(-time.Second)}},
+			views: []rollout.TargetView{{NextAttemptAt: now.Add(maxBackoff), AppliedAt: now.Add(-time.Second)}},
+			seen:  []rollout.TargetView{{NextAttemptAt: now.Add(maxBackoff), AppliedAt: now.Add(-time.Second)}},
 		},
 		"times that are still to come begin now": {
 			reason: "a soak can't have begun in the future", status: v1alpha1.RemediationStatus{PhaseStartedAt: at(2 * time.Hour), HealthySince: at(time.Second),
 				WaveStartedAt: at(time.Hour), HeldSince: at(time.Hour)},
 			want:  v1alpha1.RemediationStatus{PhaseStartedAt: at(0), HealthySince: at(0), WaveStartedAt: at(0), HeldSince: at(0)},
-			views: []TargetView{{NextAttemptAt: now.Add(2 * time.Hour), AppliedAt: now.Add(2 * time.Hour)}},
-			seen:  []TargetView{{AppliedAt: now}},
+			views: []rollout.TargetView{{NextAttemptAt: now.Add(2 * time.Hour), AppliedAt: now.Add(2 * time.Hour)}},
+			seen:  []rollout.TargetView{{AppliedAt: now}},
 		},
 		"a write that is still to come is as old as its phase": {
 			reason: "its deadline must go on", status: v1alpha1.RemediationStatus{PhaseStartedAt: at(-time.Minute)},
 			want:  v1alpha1.RemediationStatus{PhaseStartedAt: at(-time.Minute)},
-			views: []TargetView{{AppliedAt: now.Add(2 * time.Hour)}},
-			seen:  []TargetView{{AppliedAt: now.Add(-time.Minute)}},
+			views: []rollout.TargetView{{AppliedAt: now.Add(2 * time.Hour)}},
+			seen:  []rollout.TargetView{{AppliedAt: now.Add(-time.Minute)}},
 		},
 	}
 	for name, tc := range cases {
@@ -49,7 +50,7 @@ func TestAClockThatWentBack(t *testing.T) {
 			if diff := cmp.Diff(tc.want, tc.status); diff != "" {
 				t.Errorf("%s: status (-want +got):\n%s", tc.reason, diff)
 			}
-			if diff := cmp.Diff(tc.seen, tc.views, cmpopts.IgnoreUnexported(TargetView{})); diff != "" {
+			if diff := cmp.Diff(tc.seen, tc.views, cmpopts.IgnoreUnexported(rollout.TargetView{})); diff != "" {
 				t.Errorf("%s: targets (-want +got):\n%s", tc.reason, diff)
 			}
 		})

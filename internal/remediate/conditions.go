@@ -7,11 +7,13 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // setHeldSince keeps since when the plan has waited for something that may need
 // a person, whatever that was in turn.
-func setHeldSince(s *v1alpha1.RemediationStatus, intent Intent, now *metav1.MicroTime) {
+func setHeldSince(s *v1alpha1.RemediationStatus, intent rollout.Intent, now *metav1.MicroTime) {
 	waits := intent.Stuck || s.Phase == v1alpha1.PhaseHeld || s.Phase == v1alpha1.PhaseAwaitingApproval || s.Phase == v1alpha1.PhaseRollbackIncomplete
 	switch {
 	case !waits:
@@ -55,7 +57,7 @@ func (c *Controller) standStill(rem *v1alpha1.Remediation, reason, message strin
 	news := rem.Status.Reason != reason || rem.Status.Message != message
 	rem.Status.Reason, rem.Status.Message = reason, message
 	now := metav1.NewMicroTime(c.clock.Now())
-	setHeldSince(&rem.Status, Intent{Stuck: true}, &now)
+	setHeldSince(&rem.Status, rollout.Intent{Stuck: true}, &now)
 	c.setConditions(rem, reason)
 	if news {
 		c.events.Rollout(rem, escalate.ReasonStuck, message)
@@ -63,7 +65,7 @@ func (c *Controller) standStill(rem *v1alpha1.Remediation, reason, message strin
 }
 
 // report records events for the step's transitions.
-func (c *Controller) report(rem *v1alpha1.Remediation, o Observation, intent Intent, before []TargetView, b *book) {
+func (c *Controller) report(rem *v1alpha1.Remediation, o rollout.Observation, intent rollout.Intent, before []rollout.TargetView, b *record.Records) {
 	c.reportTargets(rem, before, b)
 	c.metrics.observe(rem, o, intent, before, b)
 	if reason := transition(o, intent); reason != "" {
@@ -73,7 +75,7 @@ func (c *Controller) report(rem *v1alpha1.Remediation, o Observation, intent Int
 
 // transition names the event of a step, or "" when nothing that people want to
 // know has happened.
-func transition(o Observation, intent Intent) string {
+func transition(o rollout.Observation, intent rollout.Intent) string {
 	if intent.Reason == v1alpha1.ReasonApprovalOverdue && o.Status.Reason != intent.Reason {
 		return escalate.ReasonApprovalOverdue
 	}
@@ -81,7 +83,7 @@ func transition(o Observation, intent Intent) string {
 		return ""
 	}
 	if o.Status.Phase == v1alpha1.PhaseSoaking && intent.Phase == v1alpha1.PhaseApplying {
-		if canaryWave(o.Spec.Plan, o.Status.Wave) {
+		if rollout.CanaryWave(o.Spec.Plan, o.Status.Wave) {
 			return escalate.ReasonCanaryPassed
 		}
 		return escalate.ReasonWaveDone
@@ -101,15 +103,15 @@ func transition(o Observation, intent Intent) string {
 
 // reportTargets records an event for each target whose state has changed to one
 // that its owners want to know of.
-func (c *Controller) reportTargets(rem *v1alpha1.Remediation, before []TargetView, b *book) {
-	for i := range b.places {
-		rec, ref := b.record(i), b.target(i).Object
+func (c *Controller) reportTargets(rem *v1alpha1.Remediation, before []rollout.TargetView, b *record.Records) {
+	for i := range b.Places {
+		rec, ref := b.Record(i), b.Target(i).Object
 		switch {
 		case rec.State != before[i].State:
 			if reason, note := targetEvent(rem, before[i].State, rec); reason != "" {
 				c.events.Target(ref, rem, reason, note)
 			}
-		case rem.Status.Phase == v1alpha1.PhaseRollingBack && rec.Attempts == stuckAfter && before[i].attempts < stuckAfter:
+		case rem.Status.Phase == v1alpha1.PhaseRollingBack && rec.Attempts == rollout.StuckAfter && before[i].Attempts < rollout.StuckAfter:
 			c.events.Rollout(rem, escalate.ReasonStuck, fmt.Sprintf("%s can't be set back, and is tried again for ever: %s", ref.String(), rec.Message))
 		}
 	}

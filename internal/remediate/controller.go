@@ -13,11 +13,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/prose"
+	"evenkeel.dev/evenkeel/internal/remediate/approval"
+	"evenkeel.dev/evenkeel/internal/remediate/budget"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 	"evenkeel.dev/evenkeel/internal/rights"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
@@ -41,9 +46,9 @@ type Controller struct {
 	clock    clock.PassiveClock
 	events   *escalate.Recorder
 	rights   *rights.Finder
-	breakers *breakers
-	budgets  *budgets
-	shelf    *shelf
+	breakers *breaker.Set
+	budgets  *budget.Budgets
+	records  *record.Cache
 	metrics  *metrics
 	analyzer Analyzer
 	tools    kube.Tools
@@ -52,7 +57,7 @@ type Controller struct {
 	reach    limits.Reach
 	marks    *seal.Marks
 	turns    turns
-	answers  *answerReader
+	answers  *approval.Reader
 	// floors is how careful every strategy must be at the least.
 	floors limits.Floors
 }
@@ -71,7 +76,7 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (resul
 		c.forget(request.Name)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if rests(rem) {
+	if rollout.Rests(rem) {
 		c.catchUp(ctx, rem)
 		c.forget(request.Name)
 		return c.classify(ctx, rem.Name, ctrl.Result{}, errors.Join(c.tellAtRest(ctx, rem), c.finish(ctx, rem)))
@@ -94,7 +99,7 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (resul
 
 // forget drops what is kept of a plan in memory.
 func (c *Controller) forget(plan string) {
-	c.shelf.drop(plan)
+	c.records.Drop(plan)
 	c.landings.drop(plan)
 	c.soaks.drop(plan)
 }
@@ -106,11 +111,11 @@ func (c *Controller) classify(ctx context.Context, plan string, result ctrl.Resu
 	switch {
 	case err == nil:
 		return result, nil
-	case tellsNothing(err):
+	case record.Unreadable(err):
 		return ctrl.Result{}, reconcile.TerminalError(err)
 	case kube.Classify(err) == kube.Conflict:
 		log.FromContext(ctx).V(1).Info("somebody else wrote first; looking again", "error", err.Error())
-		c.shelf.drop(plan)
+		c.records.Drop(plan)
 		return ctrl.Result{RequeueAfter: kube.ConflictBackoff}, nil
 	default:
 		return ctrl.Result{}, err
@@ -119,9 +124,9 @@ func (c *Controller) classify(ctx context.Context, plan string, result ctrl.Resu
 
 // step observes, decides and acts once.
 func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.Duration, error) {
-	b, err := c.book(ctx, rem)
+	b, err := c.readRecords(ctx, rem)
 	if err != nil {
-		return c.withoutBook(ctx, rem, err)
+		return c.withoutRecords(ctx, rem, err)
 	}
 	if err := c.adopt(ctx, rem, b); err != nil {
 		return 0, err
@@ -130,13 +135,13 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 	if wait, err := c.tellOwners(ctx, p); err != nil || wait > 0 {
 		return wait, err
 	}
-	before := b.views()
-	defer c.budgets.release(rem.Name)
+	before := b.Views()
+	defer c.budgets.Release(rem.Name)
 	o, err := c.gather(ctx, p)
 	if err != nil {
 		return 0, err
 	}
-	intent, err := Step(o)
+	intent, err := rollout.Step(o)
 	if err != nil {
 		return 0, reconcile.TerminalError(err)
 	}
@@ -152,10 +157,10 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 }
 
 // newPass is one reconcile's work on a plan.
-func (c *Controller) newPass(rem *v1alpha1.Remediation, b *book) *pass {
-	p := &pass{rem: rem, book: b, snapshot: c.policies.Snapshot(), landings: c.landings,
+func (c *Controller) newPass(rem *v1alpha1.Remediation, b *record.Records) *pass {
+	p := &pass{rem: rem, records: b, snapshot: c.policies.Snapshot(), landings: c.landings,
 		targets: &targets{reader: c.reader, writer: c.client, mapper: c.rights.Mapper, clock: c.clock, tools: c.tools, reach: c.reach, owners: ownerMemo{reader: c.reader}}}
-	p.gate = &lastGate{ask: func(ctx context.Context) (Gate, error) { return c.stillOpen(ctx, rem) }}
+	p.gate = &lastGate{ask: func(ctx context.Context) (rollout.Gate, error) { return c.stillOpen(ctx, rem) }}
 	p.saver = func(ctx context.Context) error { return c.persist(ctx, p) }
 	p.partners = func(ctx context.Context, uids map[string]bool) []*partner { return c.partners(ctx, p, uids) }
 	return p
@@ -164,15 +169,15 @@ func (c *Controller) newPass(rem *v1alpha1.Remediation, b *book) *pass {
 // act does what the machine wants, in the order that makes every crash safe: the
 // breakers learn of a failure before anything else happens, and records are
 // persisted before the writes that they speak of.
-func (c *Controller) act(ctx context.Context, p *pass, intent Intent) error {
-	if err := c.breakers.record(ctx, p.rem, intent.Outcomes); err != nil {
+func (c *Controller) act(ctx context.Context, p *pass, intent rollout.Intent) error {
+	if err := c.breakers.Record(ctx, p.rem, intent.Outcomes); err != nil {
 		return err
 	}
 	for _, m := range intent.Marks {
-		p.book.mark(m)
+		p.records.Mark(m)
 	}
 	if intent.Phase.Final() {
-		p.book.trim()
+		p.records.Trim()
 	}
 	if err := p.saver(ctx); err != nil {
 		return err
@@ -186,18 +191,18 @@ func (c *Controller) act(ctx context.Context, p *pass, intent Intent) error {
 // persist saves the records, once the breakers have counted the denials among
 // them: a crash in between counts them again under the same key, and so once.
 func (c *Controller) persist(ctx context.Context, p *pass) error {
-	if err := c.breakers.record(ctx, p.rem, p.denials()); err != nil {
+	if err := c.breakers.Record(ctx, p.rem, p.denials()); err != nil {
 		return err
 	}
 	p.denied = nil
-	err := p.book.save(ctx, c.client)
-	c.marks.Seen(p.rem, p.book.slices) // what couldn't be stored has the sequence of what is
+	err := p.records.Save(ctx, c.client)
+	c.marks.Seen(p.rem, p.records.Slices) // what couldn't be stored has the sequence of what is
 	return err
 }
 
 // endsWithoutOutcome says whether a plan ends without having proved or failed
 // anything: a breaker's permit that it holds must be given back.
-func endsWithoutOutcome(intent Intent) bool {
+func endsWithoutOutcome(intent rollout.Intent) bool {
 	return intent.Phase.Final() && len(intent.Outcomes) == 0 // one that failed has lost its permit by then
 }
 
@@ -214,7 +219,7 @@ func recordEnd(rem *v1alpha1.Remediation, now metav1.MicroTime) {
 }
 
 // recordPlace keeps where the rollout stands, and since when.
-func recordPlace(s *v1alpha1.RemediationStatus, intent Intent, now *metav1.MicroTime) {
+func recordPlace(s *v1alpha1.RemediationStatus, intent rollout.Intent, now *metav1.MicroTime) {
 	if intent.Wave != s.Wave || s.WaveStartedAt == nil || intent.Anew {
 		s.WaveStartedAt = now
 	}
@@ -225,10 +230,10 @@ func recordPlace(s *v1alpha1.RemediationStatus, intent Intent, now *metav1.Micro
 }
 
 // record puts the step into the status, which is written once at the end.
-func (c *Controller) record(rem *v1alpha1.Remediation, intent Intent, b *book) {
+func (c *Controller) record(rem *v1alpha1.Remediation, intent rollout.Intent, b *record.Records) {
 	now := metav1.NewMicroTime(c.clock.Now())
 	s := &rem.Status
-	if counts := b.counts(); progressed(s, intent, counts) {
+	if counts := b.Counts(); rollout.Progressed(s, intent, counts) {
 		s.ProgressedAt = &now
 	}
 	s.HeldFrom = intent.HeldFrom
@@ -250,7 +255,7 @@ func (c *Controller) record(rem *v1alpha1.Remediation, intent Intent, b *book) {
 	if intent.Anew {
 		askAnew(s.Analysis, intent.Retry != "")
 	}
-	s.Counts = b.counts()
+	s.Counts = b.Counts()
 	stuck := ""
 	if intent.Stuck {
 		stuck = v1alpha1.ReasonRollbackStuck

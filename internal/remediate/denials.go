@@ -2,14 +2,16 @@ package remediate
 
 import (
 	"fmt"
+
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // denials are the outcomes of the targets that admission denied in this pass.
-func (p *pass) denials() []Outcome {
-	var out []Outcome
+func (p *pass) denials() []rollout.Outcome {
+	var out []rollout.Outcome
 	for _, i := range p.denied {
-		ref := p.book.target(i).Object
-		denied := Outcome{Type: OutcomeFailed, Count: 1, Message: p.book.record(i).Message,
+		ref := p.records.Target(i).Object
+		denied := rollout.Outcome{Type: rollout.OutcomeFailed, Count: 1, Message: p.records.Record(i).Message,
 			Key: fmt.Sprintf("%s/denied/%s", p.rem.UID, ref.UID)}
 		if ref.Namespace != "" {
 			denied.Namespaces = map[string]int32{ref.Namespace: 1}

@@ -13,6 +13,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/prose"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
 
@@ -22,7 +23,7 @@ const unprovenAdvice = ". Nothing is written for it, nor undone: compare what it
 // distrust holds a plan that isn't proven to be ours: nothing is written for it, and
 // nothing undone. It says so, and lets it go when somebody deletes it.
 func (c *Controller) distrust(ctx context.Context, rem *v1alpha1.Remediation, why error) error {
-	c.shelf.drop(rem.Name)
+	c.records.Drop(rem.Name)
 	if rem.DeletionTimestamp != nil {
 		return c.finish(ctx, rem)
 	}
@@ -37,10 +38,10 @@ func (c *Controller) distrust(ctx context.Context, rem *v1alpha1.Remediation, wh
 	return c.client.Status().Patch(ctx, told, client.MergeFrom(rem), client.FieldOwner(v1alpha1.FieldManager))
 }
 
-// withoutBook is the end of a step whose records can't be read. A plan whose records
+// withoutRecords is the end of a step whose records can't be read. A plan whose records
 // aren't proven is let go when somebody deletes it: nothing can be undone by them.
-func (c *Controller) withoutBook(ctx context.Context, rem *v1alpha1.Remediation, err error) (time.Duration, error) {
-	var incomplete errPlanIncomplete
+func (c *Controller) withoutRecords(ctx context.Context, rem *v1alpha1.Remediation, err error) (time.Duration, error) {
+	var incomplete record.IncompleteError
 	unproven := errors.Is(err, seal.ErrUnproven)
 	if unproven && rem.DeletionTimestamp != nil {
 		return replanPoll, c.finish(ctx, rem)

@@ -5,28 +5,30 @@ import (
 	"strings"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/budget"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 	"evenkeel.dev/evenkeel/internal/rights"
 )
 
 // gate asks whether new writes may begin: people first, then the calendar, then
 // the RBAC, and the breakers last. No permit is taken: see permitted.
-func (c *Controller) gate(ctx context.Context, rem *v1alpha1.Remediation, o Observation) (Gate, error) {
+func (c *Controller) gate(ctx context.Context, rem *v1alpha1.Remediation, o rollout.Observation) (rollout.Gate, error) {
 	pending := pendingOf(o.Targets)
 	if len(pending) == 0 || !rem.Spec.Plan.Strategy.Mode.Runs() || o.Stop != "" || o.Abort != "" {
-		return Gate{}, nil
+		return rollout.Gate{}, nil
 	}
-	for _, shut := range []Gate{pausedBy(rem), outsideWindows(rem, o.Now), budgetInvalid(rem)} {
+	for _, shut := range []rollout.Gate{rollout.PausedBy(rem), rollout.OutsideWindows(rem, o.Now), budget.Invalid(rem)} {
 		if shut.Closed {
 			return shut, nil
 		}
 	}
 	rules, err := c.rights.Missing(ctx, rights.OnTargets(pending, rem.Spec.Plan.Strategy.AllowedActions))
 	if err != nil {
-		return Gate{}, err
+		return rollout.Gate{}, err
 	}
 	if len(rules) > 0 {
-		return Gate{Closed: true, Reason: v1alpha1.ReasonMissingRights,
+		return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonMissingRights,
 			Message: "the controller lacks rights; add to a ClusterRole labelled rbac.evenkeel.dev/aggregate-to-writer: \"true\": " + strings.Join(rules, "; ")}, nil
 	}
-	return c.breakers.consult(ctx, rem)
+	return c.breakers.Consult(ctx, rem)
 }

@@ -7,32 +7,33 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // gather observes all that the next step may depend on.
-func (c *Controller) gather(ctx context.Context, p *pass) (Observation, error) {
+func (c *Controller) gather(ctx context.Context, p *pass) (rollout.Observation, error) {
 	return c.observe(ctx, p, c.looks(p.rem.Status))
 }
 
 // observe gathers what the looks given need.
-func (c *Controller) observe(ctx context.Context, p *pass, looks []look) (Observation, error) {
-	demoted, err := c.breakers.demoted(ctx, p.rem.Spec.Plan.Policy.Name)
+func (c *Controller) observe(ctx context.Context, p *pass, looks []look) (rollout.Observation, error) {
+	demoted, err := c.breakers.Demoted(ctx, p.rem.Spec.Plan.Policy.Name)
 	if err != nil {
-		return Observation{}, err
+		return rollout.Observation{}, err
 	}
 	now := c.clock.Now()
 	settleClock(&p.rem.Status, now)
 	c.soaks.settle(p.rem.Name, &p.rem.Status, now)
 	spec, mostInWave := withinFloors(&c.floors, p.rem)
-	o := Observation{Now: now, UID: p.rem.UID, Spec: spec, MostInWave: mostInWave, Status: *p.rem.Status.DeepCopy(), Targets: p.book.views(), Abort: abort(p.rem)}
+	o := rollout.Observation{Now: now, UID: p.rem.UID, Spec: spec, MostInWave: mostInWave, Status: *p.rem.Status.DeepCopy(), Targets: p.records.Views(), Abort: abort(p.rem)}
 	p.atLandings(o.Targets)
 	settleTargets(o.Targets, o.Status, now)
 	if o.StopReason, o.Stop, err = c.stopped(ctx, p.rem, p.snapshot, demoted); err != nil {
-		return Observation{}, err
+		return rollout.Observation{}, err
 	}
 	if o.Stop == "" && o.Abort == "" {
-		if o.Stop, err = c.breakers.outlasted(ctx, p.rem, pendingOf(o.Targets)); err != nil {
-			return Observation{}, err
+		if o.Stop, err = c.breakers.Outlasted(ctx, p.rem, pendingOf(o.Targets)); err != nil {
+			return rollout.Observation{}, err
 		}
 		if o.Stop != "" {
 			o.StopReason = v1alpha1.ReasonBreakerOpen
@@ -47,7 +48,7 @@ func (c *Controller) observe(ctx context.Context, p *pass, looks []look) (Observ
 }
 
 // look observes one thing. What was observed before it is in the observation.
-type look func(context.Context, *pass, *Observation) error
+type look func(context.Context, *pass, *rollout.Observation) error
 
 // looks are what a phase needs to know, in order: the gate isn't asked before
 // the plan is approved.
@@ -86,25 +87,25 @@ func (c *Controller) looksOfHold(from v1alpha1.RemediationPhase) []look {
 
 // atApproval looks whether a person has answered. A plan in mode Manual is never
 // approved unless an answer was found.
-func (c *Controller) atApproval(ctx context.Context, p *pass, o *Observation) (err error) {
-	o.Approval, err = c.answers.approval(ctx, p.rem)
+func (c *Controller) atApproval(ctx context.Context, p *pass, o *rollout.Observation) (err error) {
+	o.Approval, err = c.answers.Read(ctx, p.rem)
 	return err
 }
 
 // atMetrics looks what metrics say of the wave. What is learned is persisted
 // with this step; the machine sees the records as they were persisted before.
-func (c *Controller) atMetrics(ctx context.Context, p *pass, o *Observation) error {
+func (c *Controller) atMetrics(ctx context.Context, p *pass, o *rollout.Observation) error {
 	o.Analysis = c.analyse(ctx, p.rem, *o)
 	return nil
 }
 
-func (c *Controller) atTargets(ctx context.Context, p *pass, o *Observation) error {
+func (c *Controller) atTargets(ctx context.Context, p *pass, o *rollout.Observation) error {
 	p.checkAll(ctx, o)
 	return nil
 }
 
-func (c *Controller) atGate(ctx context.Context, p *pass, o *Observation) (err error) {
-	if o.unanswered() || o.Abort != "" {
+func (c *Controller) atGate(ctx context.Context, p *pass, o *rollout.Observation) (err error) {
+	if o.Unanswered() || o.Abort != "" {
 		return nil
 	}
 	if o.Gate, err = c.gate(ctx, p.rem, *o); err != nil {
@@ -113,7 +114,7 @@ func (c *Controller) atGate(ctx context.Context, p *pass, o *Observation) (err e
 	if !o.Gate.Closed && o.Stop == "" && o.Abort == "" && o.Spec.Plan.Strategy.Mode.Runs() {
 		o.Gate = p.targets.unknownHealth(ctx, o.Spec.Plan.Strategy, o.Spec.Plan.Policy.Name, p.snapshot, pendingOf(o.Targets))
 	}
-	return c.breakers.bar(ctx, p.rem, o)
+	return c.breakers.Bar(ctx, p.rem, o)
 }
 
 // abort says that a person wants the plan undone and ended, or "".

@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // healthOf is an object's health: as kstatus reads it, and where that knows nothing,
@@ -85,9 +86,9 @@ const maxHealthReads = 3
 // unknownHealth is closed while nobody can tell the health of a kind among the
 // targets that are to be written: that is shown before the first write, and not by
 // failures in the midst of a rollout. One object is read of each kind without a rule.
-func (t *targets) unknownHealth(ctx context.Context, s v1alpha1.RolloutStrategy, policyName string, snapshot *catalog.Snapshot, pending []v1alpha1.ObjectReference) Gate {
+func (t *targets) unknownHealth(ctx context.Context, s v1alpha1.RolloutStrategy, policyName string, snapshot *catalog.Snapshot, pending []v1alpha1.ObjectReference) rollout.Gate {
 	if unknownCovered(s) != "" {
-		return Gate{}
+		return rollout.Gate{}
 	}
 	reads := map[schema.GroupVersionKind]int{}
 	var kinds []string
@@ -109,9 +110,9 @@ func (t *targets) unknownHealth(ctx context.Context, s v1alpha1.RolloutStrategy,
 		}
 	}
 	if len(kinds) == 0 {
-		return Gate{}
+		return rollout.Gate{}
 	}
-	return Gate{Closed: true, Reason: v1alpha1.ReasonHealthUnknown, Message: healthAdvice(why, strings.Join(kinds, ", "))}
+	return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonHealthUnknown, Message: healthAdvice(why, strings.Join(kinds, ", "))}
 }
 
 // tellsHealth says whether a kind has a rule for its health.
@@ -131,7 +132,7 @@ func (t *targets) wouldRemove(ctx context.Context, policyName string, snapshot *
 }
 
 // pendingOf are the objects of a plan that are still to be written.
-func pendingOf(views []TargetView) []v1alpha1.ObjectReference {
+func pendingOf(views []rollout.TargetView) []v1alpha1.ObjectReference {
 	var pending []v1alpha1.ObjectReference
 	for _, t := range views {
 		if t.State == v1alpha1.TargetPending {

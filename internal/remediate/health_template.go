@@ -10,6 +10,8 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // requireNewPods leaves a workload alone of which no Pod, or not each, would run what
@@ -46,8 +48,8 @@ func takesUnknown(s v1alpha1.RolloutStrategy) bool {
 
 // checkNewPods looks at a check that passed: whose Pods has it seen? Old ones, or none
 // where there were some, are no evidence, whoever has seen to that since the write.
-func checkNewPods(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured, rec *v1alpha1.TargetRecord, c *Check) *Check {
-	if c.Result != CheckPassed || takesUnknown(s) {
+func checkNewPods(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured, rec *v1alpha1.TargetRecord, c *rollout.Check) *rollout.Check {
+	if c.Result != rollout.CheckPassed || takesUnknown(s) {
 		return c
 	}
 	why := scaledAway(obj, rec)
@@ -60,7 +62,7 @@ func checkNewPods(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured, re
 	if why == "" {
 		return c
 	}
-	return &Check{CheckWaiting, v1alpha1.ReasonHealthUnknown, "clean, but no health is proven: " + why}
+	return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonHealthUnknown, Message: "clean, but no health is proven: " + why}
 }
 
 // scaledAway says that a workload which had ready Pods before the write is to have none
@@ -75,7 +77,7 @@ func scaledAway(obj *unstructured.Unstructured, rec *v1alpha1.TargetRecord) stri
 
 // writesAt says whether a write of the target changes a place.
 func writesAt(rec *v1alpha1.TargetRecord, place func(string) bool) bool {
-	for _, w := range writesOf(rec) {
+	for _, w := range record.WritesOf(rec) {
 		if slices.ContainsFunc(w.Fields, func(f v1alpha1.FieldChange) bool { return w.Object == nil && place(f.Path) }) {
 			return true
 		}

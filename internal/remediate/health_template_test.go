@@ -8,9 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // running is a StatefulSet with three ready Pods; the spec in JSON is put on top.
@@ -107,20 +108,20 @@ func TestOldPodsAndNoPodsVerifyNothing(t *testing.T) {
 		ready              int64
 		before             kube.Health
 		allow              bool
-		want               CheckResult
+		want               rollout.CheckResult
 		says               string
 	}{
-		"Every Pod runs the fix":                  {reason: "that is proof", spec: `{}`, path: "/spec/template/metadata/labels", ready: 3, want: CheckPassed},
-		"OnDelete set after the write":            {reason: "kstatus calls it current", spec: `{"updateStrategy":{"type":"OnDelete"}}`, path: "/spec/template/metadata/labels", ready: 3, want: CheckWaiting, says: "OnDelete"},
-		"A partition set after the write":         {reason: "kstatus calls it current", spec: `{"updateStrategy":{"rollingUpdate":{"partition":5}}}`, path: "/spec/template/spec", ready: 3, change: status(map[string]any{"updatedReplicas": int64(0)}), want: CheckWaiting, says: "partition 5"},
-		"A person took it for well":               {reason: "health.unknown: Allow", spec: `{"updateStrategy":{"type":"OnDelete"}}`, path: "/spec/template/metadata/labels", ready: 3, allow: true, want: CheckPassed},
-		"A label of the object itself":            {reason: "no Pod runs it anyway", spec: `{"updateStrategy":{"type":"OnDelete"}}`, path: "/metadata/labels", ready: 3, want: CheckPassed},
-		"Scaled to 0 by a neighbour":              {reason: "no Pod runs the fix", spec: `{"replicas":0}`, path: "/spec/template/metadata/labels", change: scaled, ready: 3, want: CheckWaiting, says: "it had 3 ready Pods before the write, and has been scaled to 0 since"},
-		"Scaled to 0, and the fix was elsewhere":  {reason: "its Pods could show no harm", spec: `{"replicas":0}`, path: "/metadata/labels", change: scaled, ready: 3, want: CheckWaiting, says: "scaled to 0"},
-		"Scaled to 0 by the fix":                  {reason: "that is what it is to do", spec: `{"replicas":0}`, path: "/spec/replicas", change: scaled, ready: 3, want: CheckPassed},
-		"It had none before":                      {reason: "the canary's proof covers it", spec: `{"replicas":0}`, path: "/spec/template/metadata/labels", change: scaled, want: CheckPassed},
-		"What had failed before needs no new Pod": {reason: "it is no worse", spec: `{}`, path: "/spec/template/metadata/labels", change: status(map[string]any{"updatedReplicas": int64(0)}), ready: 1, before: kube.Failed, want: CheckPassed},
-		"Old Pods that kstatus doesn't see":       {reason: "the count tells", spec: `{}`, path: "/spec/template/metadata/labels", change: status(map[string]any{"updatedReplicas": int64(1)}), ready: 3, want: CheckWaiting, says: "1 of 3 Pods"},
+		"Every Pod runs the fix":                  {reason: "that is proof", spec: `{}`, path: "/spec/template/metadata/labels", ready: 3, want: rollout.CheckPassed},
+		"OnDelete set after the write":            {reason: "kstatus calls it current", spec: `{"updateStrategy":{"type":"OnDelete"}}`, path: "/spec/template/metadata/labels", ready: 3, want: rollout.CheckWaiting, says: "OnDelete"},
+		"A partition set after the write":         {reason: "kstatus calls it current", spec: `{"updateStrategy":{"rollingUpdate":{"partition":5}}}`, path: "/spec/template/spec", ready: 3, change: status(map[string]any{"updatedReplicas": int64(0)}), want: rollout.CheckWaiting, says: "partition 5"},
+		"A person took it for well":               {reason: "health.unknown: Allow", spec: `{"updateStrategy":{"type":"OnDelete"}}`, path: "/spec/template/metadata/labels", ready: 3, allow: true, want: rollout.CheckPassed},
+		"A label of the object itself":            {reason: "no Pod runs it anyway", spec: `{"updateStrategy":{"type":"OnDelete"}}`, path: "/metadata/labels", ready: 3, want: rollout.CheckPassed},
+		"Scaled to 0 by a neighbour":              {reason: "no Pod runs the fix", spec: `{"replicas":0}`, path: "/spec/template/metadata/labels", change: scaled, ready: 3, want: rollout.CheckWaiting, says: "it had 3 ready Pods before the write, and has been scaled to 0 since"},
+		"Scaled to 0, and the fix was elsewhere":  {reason: "its Pods could show no harm", spec: `{"replicas":0}`, path: "/metadata/labels", change: scaled, ready: 3, want: rollout.CheckWaiting, says: "scaled to 0"},
+		"Scaled to 0 by the fix":                  {reason: "that is what it is to do", spec: `{"replicas":0}`, path: "/spec/replicas", change: scaled, ready: 3, want: rollout.CheckPassed},
+		"It had none before":                      {reason: "the canary's proof covers it", spec: `{"replicas":0}`, path: "/spec/template/metadata/labels", change: scaled, want: rollout.CheckPassed},
+		"What had failed before needs no new Pod": {reason: "it is no worse", spec: `{}`, path: "/spec/template/metadata/labels", change: status(map[string]any{"updatedReplicas": int64(0)}), ready: 1, before: kube.Failed, want: rollout.CheckPassed},
+		"Old Pods that kstatus doesn't see":       {reason: "the count tells", spec: `{}`, path: "/spec/template/metadata/labels", change: status(map[string]any{"updatedReplicas": int64(1)}), ready: 3, want: rollout.CheckWaiting, says: "1 of 3 Pods"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +138,7 @@ func TestOldPodsAndNoPodsVerifyNothing(t *testing.T) {
 			if c.Result != tc.want || !strings.Contains(c.Message, tc.says) {
 				t.Fatalf("%s\nwant %d with %q, got %+v", tc.reason, tc.want, tc.says, c)
 			}
-			if tc.want == CheckWaiting && (c.Reason != v1alpha1.ReasonHealthUnknown || !canary.ProvesNothing(c.Reason)) {
+			if tc.want == rollout.CheckWaiting && (c.Reason != v1alpha1.ReasonHealthUnknown || !circuit.ProvesNothing(c.Reason)) {
 				t.Errorf("at its deadline it is %s, want HealthUnknown", c.Reason)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 func TestCheckHealthOfWhatNobodyCanTell(t *testing.T) {
@@ -25,20 +26,20 @@ func TestCheckHealthOfWhatNobodyCanTell(t *testing.T) {
 		strategy v1alpha1.RolloutStrategy
 		object   *unstructured.Unstructured
 		before   kube.Health
-		want     CheckResult
+		want     rollout.CheckResult
 		says     string
 	}{
-		"Without a word nothing is verified":                    {reason: "absence of evidence is no proof", object: widget(nil), before: kube.Unknown, want: CheckWaiting, says: "no rule tells the health of a Widget.example.com"},
-		"The strategy's word stands for it":                     {reason: "a person said so", strategy: allowed, object: widget(nil), before: kube.Unknown, want: CheckPassed, says: "health.unknown: Allow"},
-		"Metrics stand for it":                                  {reason: "they tell of harm", strategy: measured, object: widget(nil), before: kube.Unknown, want: CheckPassed, says: "metrics"},
-		"Health that was told must be told again":               {reason: "its status has vanished", strategy: allowed, object: widget(nil), before: kube.Current, want: CheckWaiting, says: "no rule"},
-		"A rule that holds is health":                           {reason: "it tells", strategy: ruled, object: widget(map[string]any{"phase": "Running"}), before: kube.Current, want: CheckPassed},
-		"A rule's failure fails":                                {reason: "it tells", strategy: ruled, object: widget(map[string]any{"phase": "Broken"}), before: kube.Current, want: CheckFailed, says: "object.status.phase == 'Broken'"},
-		"A rule that doesn't hold waits":                        {reason: "it tells", strategy: ruled, object: widget(map[string]any{"phase": "Starting"}), before: kube.Current, want: CheckWaiting, says: "doesn't hold"},
-		"What can't be calculated waits":                        {reason: "there is no status yet", strategy: ruled, object: widget(nil), before: kube.Current, want: CheckWaiting, says: "can't be calculated"},
-		"An observed failure counts, whatever was known before": {reason: "it got a status that says so", strategy: ruled, object: widget(map[string]any{"phase": "Broken"}), before: kube.Unknown, want: CheckFailed},
-		"Being in progress is no proof after nothing was known": {reason: "neither says that it is well", strategy: ruled, object: widget(map[string]any{"phase": "Starting"}), before: kube.Unknown, want: CheckWaiting},
-		"A rule that is wrong tells nothing":                    {reason: "admission was away when it was written", strategy: wrong, object: widget(nil), before: kube.Unknown, want: CheckWaiting, says: "is wrong"},
+		"Without a word nothing is verified":                    {reason: "absence of evidence is no proof", object: widget(nil), before: kube.Unknown, want: rollout.CheckWaiting, says: "no rule tells the health of a Widget.example.com"},
+		"The strategy's word stands for it":                     {reason: "a person said so", strategy: allowed, object: widget(nil), before: kube.Unknown, want: rollout.CheckPassed, says: "health.unknown: Allow"},
+		"Metrics stand for it":                                  {reason: "they tell of harm", strategy: measured, object: widget(nil), before: kube.Unknown, want: rollout.CheckPassed, says: "metrics"},
+		"Health that was told must be told again":               {reason: "its status has vanished", strategy: allowed, object: widget(nil), before: kube.Current, want: rollout.CheckWaiting, says: "no rule"},
+		"A rule that holds is health":                           {reason: "it tells", strategy: ruled, object: widget(map[string]any{"phase": "Running"}), before: kube.Current, want: rollout.CheckPassed},
+		"A rule's failure fails":                                {reason: "it tells", strategy: ruled, object: widget(map[string]any{"phase": "Broken"}), before: kube.Current, want: rollout.CheckFailed, says: "object.status.phase == 'Broken'"},
+		"A rule that doesn't hold waits":                        {reason: "it tells", strategy: ruled, object: widget(map[string]any{"phase": "Starting"}), before: kube.Current, want: rollout.CheckWaiting, says: "doesn't hold"},
+		"What can't be calculated waits":                        {reason: "there is no status yet", strategy: ruled, object: widget(nil), before: kube.Current, want: rollout.CheckWaiting, says: "can't be calculated"},
+		"An observed failure counts, whatever was known before": {reason: "it got a status that says so", strategy: ruled, object: widget(map[string]any{"phase": "Broken"}), before: kube.Unknown, want: rollout.CheckFailed},
+		"Being in progress is no proof after nothing was known": {reason: "neither says that it is well", strategy: ruled, object: widget(map[string]any{"phase": "Starting"}), before: kube.Unknown, want: rollout.CheckWaiting},
+		"A rule that is wrong tells nothing":                    {reason: "admission was away when it was written", strategy: wrong, object: widget(nil), before: kube.Unknown, want: rollout.CheckWaiting, says: "is wrong"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -65,15 +66,15 @@ func TestAnObjectInProgressBeforeIsNoProofWhileItStillIs(t *testing.T) {
 	cases := map[string]struct {
 		object         *unstructured.Unstructured
 		before         kube.Health
-		want, restored CheckResult
+		want, restored rollout.CheckResult
 		reason         string
 	}{
-		"It is well by now":                {deployment(2, 2), kube.InProgress, CheckPassed, CheckPassed, ""},
-		"It is on its way still":           {deployment(1, 2), kube.InProgress, CheckWaiting, CheckPassed, v1alpha1.ReasonUnhealthyBefore},
-		"Its controller hasn't seen it":    {deployment(2, 1), kube.InProgress, CheckWaiting, CheckWaiting, v1alpha1.ReasonUnhealthyBefore},
-		"It fails by now":                  {late, kube.InProgress, CheckFailed, CheckFailed, v1alpha1.ReasonUnhealthy},
-		"It was well before":               {deployment(1, 2), kube.Current, CheckWaiting, CheckWaiting, ""},
-		"It had failed, and does so still": {late, kube.Failed, CheckPassed, CheckPassed, ""},
+		"It is well by now":                {deployment(2, 2), kube.InProgress, rollout.CheckPassed, rollout.CheckPassed, ""},
+		"It is on its way still":           {deployment(1, 2), kube.InProgress, rollout.CheckWaiting, rollout.CheckPassed, v1alpha1.ReasonUnhealthyBefore},
+		"Its controller hasn't seen it":    {deployment(2, 1), kube.InProgress, rollout.CheckWaiting, rollout.CheckWaiting, v1alpha1.ReasonUnhealthyBefore},
+		"It fails by now":                  {late, kube.InProgress, rollout.CheckFailed, rollout.CheckFailed, v1alpha1.ReasonUnhealthy},
+		"It was well before":               {deployment(1, 2), kube.Current, rollout.CheckWaiting, rollout.CheckWaiting, ""},
+		"It had failed, and does so still": {late, kube.Failed, rollout.CheckPassed, rollout.CheckPassed, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

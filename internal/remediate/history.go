@@ -11,8 +11,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/breaker"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // forget deletes the breaker of a policy that is gone, once no plan of it is at
@@ -31,7 +33,7 @@ func (p *Planner) forget(ctx context.Context, policyName string) error {
 	if err := p.client.Get(ctx, client.ObjectKey{Name: v1alpha1.PolicyBreakerPrefix + policyName}, cb); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if !canary.AtRest(cb) {
+	if !circuit.AtRest(cb) {
 		return nil // it outlives the policy, or deleting that would close it
 	}
 	return client.IgnoreNotFound(p.client.Delete(ctx, cb))
@@ -65,7 +67,7 @@ func (p *Planner) point(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pl
 		return nil
 	}
 	latest := plans[len(plans)-1]
-	demoted, err := p.breakers.demoted(ctx, pol.Name)
+	demoted, err := p.breakers.Demoted(ctx, pol.Name)
 	if err != nil {
 		return err
 	}
@@ -105,7 +107,7 @@ func (p *Planner) sweep(ctx context.Context, d draft) error {
 func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string, found []policy.Finding) (wait time.Duration, early bool) {
 	var ended time.Time
 	for i := range plans {
-		if !rests(&plans[i]) {
+		if !rollout.Rests(&plans[i]) {
 			return 0, true // its end is a change
 		}
 		if end := endOf(plans[i]); end.After(ended) {
@@ -144,7 +146,7 @@ func blocked(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revi
 		return notAgain(*stand.plans[stand.Blocks])
 	}
 	for _, aside := range stand.Aside {
-		if aside.Until.IsZero() && !elsewhere(found, stand.Aside) {
+		if aside.Until.IsZero() && !breaker.FixableOutside(found, stand.Aside) {
 			return notAgain(*stand.plans[aside.End])
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // planThatEnded is a plan of revision r1 that ended after so many hours.
@@ -96,7 +97,7 @@ func TestRests(t *testing.T) {
 			if tc.goes {
 				rem.DeletionTimestamp = &metav1.Time{Time: simStart()}
 			}
-			if got := rests(&rem); got != tc.want {
+			if got := rollout.Rests(&rem); got != tc.want {
 				t.Errorf("%s: got %t", tc.reason, got)
 			}
 		})

@@ -13,6 +13,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
 // joint is one write of one object for several plans: the plan that leads it sends
@@ -44,7 +45,7 @@ type part struct {
 // joinable says whether an attempt is a single patch of the object itself, so that
 // others can be written with it.
 func joinable(a *attempt) bool {
-	if len(a.writes) != 1 || landing(&a.previous) || a.previous.Reason == v1alpha1.ReasonJointRefused {
+	if len(a.writes) != 1 || record.MayLand(&a.previous) || a.previous.Reason == v1alpha1.ReasonJointRefused {
 		return false
 	}
 	return a.writes[0].Subresource == "" && patches(a.writes[0].Type)
@@ -107,8 +108,8 @@ func join(ctx context.Context, a *attempt, partners []*partner) *joint {
 // it keeps its turn, and computes its fix from fresh state then.
 func (j *joint) add(ctx context.Context, one *partner, i int) *part {
 	a := one.pass.attempt(i)
-	before := *one.pass.book.record(i).DeepCopy()
-	if before.Reason == v1alpha1.ReasonJointRefused || landing(&before) {
+	before := *one.pass.records.Record(i).DeepCopy()
+	if before.Reason == v1alpha1.ReasonJointRefused || record.MayLand(&before) {
 		return nil
 	}
 	step, fits := j.compute(ctx, a)
@@ -125,7 +126,7 @@ func (j *joint) add(ctx context.Context, one *partner, i int) *part {
 		return nil
 	}
 	record, err := a.intent()
-	if err != nil || !one.pass.book.fits(i, record) {
+	if err != nil || !one.pass.records.Fits(i, record) {
 		return nil
 	}
 	j.patched, j.result = patched, result
@@ -226,7 +227,7 @@ func (j *joint) expect(lead v1alpha1.TargetRecord) (v1alpha1.TargetRecord, error
 // leads.
 func (j *joint) persist(ctx context.Context, lead v1alpha1.TargetRecord) (v1alpha1.TargetRecord, error) {
 	for _, p := range j.parts {
-		p.partner.pass.book.set(p.target, p.record)
+		p.partner.pass.records.Set(p.target, p.record)
 		if err := p.partner.pass.saver(ctx); err != nil {
 			return lead, fmt.Errorf("record the part of plan %s: %w", p.partner.pass.rem.Name, err)
 		}
@@ -269,7 +270,7 @@ func (j *joint) settle(ctx context.Context, lead v1alpha1.TargetRecord) (v1alpha
 		case v1alpha1.TargetPending, v1alpha1.TargetVerified, v1alpha1.TargetDone, v1alpha1.TargetPreviewed, v1alpha1.TargetSkipped,
 			v1alpha1.TargetFailed, v1alpha1.TargetReverted, v1alpha1.TargetRevertConflict:
 		}
-		p.partner.pass.book.set(p.target, rec)
+		p.partner.pass.records.Set(p.target, rec)
 		errs = append(errs, p.partner.pass.saver(ctx))
 	}
 	if lead.State == v1alpha1.TargetFailed {

@@ -20,6 +20,9 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/remediate/budget"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // act is one thing that the controller does for one of several plans for one object, and
@@ -86,7 +89,7 @@ func newJointPlay(t *testing.T, known *catalog.Snapshot, policies []*v1alpha1.Cl
 	}
 	for i, p := range c.passes {
 		p.targets.reader, p.targets.writer, p.targets.clock = c.api, c.api, j.clock
-		c.saved[i] = *p.book.record(0).DeepCopy()
+		c.saved[i] = *p.records.Record(0).DeepCopy()
 		p.partners = func(context.Context, map[string]bool) []*partner { return j.ready(i) }
 	}
 	return j
@@ -117,7 +120,7 @@ func (j *jointPlay) pending(i int) bool {
 // claimed says whether another plan has the object in work, as claims do.
 func (j *jointPlay) claimed(own int) bool {
 	for i, p := range j.passes {
-		if i != own && inWork(p.rem, &j.saved[i]) {
+		if i != own && budget.InWork(p.rem, &j.saved[i]) {
 			return true
 		}
 	}
@@ -129,7 +132,7 @@ func (j *jointPlay) step(a act) error {
 	a.Plan %= len(j.passes)
 	j.now, j.was, j.saves, j.dead, j.sent, j.back = a, nil, 0, false, 0, map[string]string{}
 	for i, p := range j.passes {
-		*p.book.record(0) = *j.saved[i].DeepCopy()
+		*p.records.Record(0) = *j.saved[i].DeepCopy()
 		j.was = append(j.was, j.saved[i].State)
 	}
 	p, rec := j.passes[a.Plan], &j.saved[a.Plan]
@@ -137,12 +140,12 @@ func (j *jointPlay) step(a act) error {
 	switch {
 	case a.Do == "write" && j.pending(a.Plan) && !j.claimed(a.Plan):
 		_ = p.write(j.ctx, []int{0})
-	case a.Do == "resolve" && (rec.State == v1alpha1.TargetIntent || rec.State == v1alpha1.TargetPending && landing(rec)):
+	case a.Do == "resolve" && (rec.State == v1alpha1.TargetIntent || rec.State == v1alpha1.TargetPending && record.MayLand(rec)):
 		_ = p.resolve(j.ctx, []int{0})
 	case a.Do == "verify" && rec.Recovering:
 		rec.Recovering = false
 	case a.Do == "verify" && rec.State == v1alpha1.TargetApplied:
-		if c := p.check(j.ctx, 0, false); c.Result == CheckPassed {
+		if c := p.check(j.ctx, 0, false); c.Result == rollout.CheckPassed {
 			rec.State = v1alpha1.TargetDone
 		}
 	case a.Do == "undo" && (before == v1alpha1.TargetApplied || before == v1alpha1.TargetIntent || before == v1alpha1.TargetDone):

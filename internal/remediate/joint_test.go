@@ -23,6 +23,8 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // wants is a policy that wants a value under a key of the data of ConfigMaps.
@@ -87,7 +89,7 @@ func companyOf(t *testing.T, known *catalog.Snapshot, policies ...*v1alpha1.Clus
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
 	for i, pol := range policies {
-		p := &pass{rem: &v1alpha1.Remediation{}, snapshot: known, book: &book{},
+		p := &pass{rem: &v1alpha1.Remediation{}, snapshot: known, records: &record.Records{},
 			targets: &targets{reader: c.api, writer: c.api, mapper: mapper, clock: clocktesting.NewFakePassiveClock(waiverNow)}}
 		p.rem.Name, p.rem.Spec.Plan.Waves = fmt.Sprintf("plan-%d", i), []int32{0, 1}
 		p.rem.Spec.Plan.Policy.Name = pol.Name
@@ -95,14 +97,14 @@ func companyOf(t *testing.T, known *catalog.Snapshot, policies ...*v1alpha1.Clus
 		p.rem.Spec.Plan.Strategy.SetDefaults()
 		slice := &v1alpha1.RemediationSlice{}
 		slice.Targets = []v1alpha1.Target{{Object: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "u1"}, Wave: 1}}
-		p.book.add(slice)
+		p.records.Add(slice)
 		p.saver = func(context.Context) error {
 			if c.saver != nil {
 				if err := c.saver(i); err != nil {
 					return err
 				}
 			}
-			c.saved[i] = *p.book.record(0).DeepCopy()
+			c.saved[i] = *p.records.Record(0).DeepCopy()
 			return nil
 		}
 		c.passes = append(c.passes, p)
@@ -252,7 +254,7 @@ func TestAJointWriteThatIsCutShort(t *testing.T) {
 				if c.saved[i].State != v1alpha1.TargetIntent {
 					continue
 				}
-				*p.book.record(0) = *c.saved[i].DeepCopy()
+				*p.records.Record(0) = *c.saved[i].DeepCopy()
 				if err := p.resolve(t.Context(), []int{0}); err != nil {
 					t.Fatal(err)
 				}
@@ -285,8 +287,8 @@ func TestAJointWriteThatIsRefused(t *testing.T) {
 // the others write without it.
 func TestAPartThatIsWithdrawn(t *testing.T) {
 	c := newCompany(t, wants("one", "a", "good"), wants("two", "b", "good"))
-	c.passes[1].gate = &lastGate{ask: func(context.Context) (Gate, error) {
-		return Gate{Closed: true, Reason: v1alpha1.ReasonPaused, Message: "a person has paused the rollout"}, nil
+	c.passes[1].gate = &lastGate{ask: func(context.Context) (rollout.Gate, error) {
+		return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonPaused, Message: "a person has paused the rollout"}, nil
 	}}
 	if err := c.lead(); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // some are n objects of a namespace.
@@ -24,12 +26,12 @@ func some(namespace string, n int) []v1alpha1.ObjectReference {
 // othersFail opens the breaker of her namespace by the failures of two other policies.
 func (s *siege) othersFail() {
 	for i := range 4 {
-		rem := s.plan(fmt.Sprintf("other-%d", i))
+		rem := s.Plan(fmt.Sprintf("other-%d", i))
 		rem.Spec.Plan.Policy.Name = fmt.Sprintf("other-%d", i%2)
-		s.must(s.record(s.ctx, rem, []Outcome{failed(fmt.Sprintf("f%d", i), hers)}))
-		s.must(s.record(s.ctx, rem, []Outcome{{Type: OutcomeSucceeded, Key: fmt.Sprintf("ok%d", i), Count: 9, Namespaces: map[string]int32{"bank": 9}}}))
+		s.Must(s.Record(s.Ctx, rem, []rollout.Outcome{breakertest.Failed(fmt.Sprintf("f%d", i), hers)}))
+		s.Must(s.Record(s.Ctx, rem, []rollout.Outcome{{Type: rollout.OutcomeSucceeded, Key: fmt.Sprintf("ok%d", i), Count: 9, Namespaces: map[string]int32{"bank": 9}}}))
 	}
-	if st := s.stateOf("namespace-" + hers); st != v1alpha1.BreakerOpen {
+	if st := s.StateOf("namespace-" + hers); st != v1alpha1.BreakerOpen {
 		s.Fatalf("the breaker of her namespace is %s", st)
 	}
 }
@@ -72,18 +74,18 @@ func TestOthersDontWaitForTheBreakerOfANamespace(t *testing.T) {
 			if tc.comes != nil || tc.shuts {
 				s.arrives = func(sim *simulation) {
 					waits := sim.rem.Status.Phase == v1alpha1.PhaseHeld || !tc.held && sim.rem.Status.Phase.Final()
-					if tc.shuts && sim.rem.Status.Phase == v1alpha1.PhaseApplying && sim.rem.Status.Wave == 0 && s.read("namespace-"+hers) == nil {
+					if tc.shuts && sim.rem.Status.Phase == v1alpha1.PhaseApplying && sim.rem.Status.Wave == 0 && s.Read("namespace-"+hers) == nil {
 						s.othersFail()
 					}
 					if waits && tc.comes != nil {
 						s.left, tc.comes = append(s.left, tc.comes...), nil
-						s.scan.found = s.found()
+						s.Scan.Found = s.found()
 					}
 				}
 			}
 			for rounds := 0; tc.comes != nil || len(s.others()) > 0; rounds++ {
-				if why, err := s.next(); why != "" || err != nil || rounds > 10 || s.time.Now().Sub(simStart()) > 20*time.Minute {
-					t.Fatalf("%s\n%d objects of others are left after %s: %s (%v)\n%s", tc.reason, len(s.others()), s.time.Now().Sub(simStart()), why, err, s.told())
+				if why, err := s.next(); why != "" || err != nil || rounds > 10 || s.Time.Now().Sub(simStart()) > 20*time.Minute {
+					t.Fatalf("%s\n%d objects of others are left after %s: %s (%v)\n%s", tc.reason, len(s.others()), s.Time.Now().Sub(simStart()), why, err, s.told())
 				}
 			}
 			if tc.held && s.plans[0].Status.Phase != v1alpha1.PhaseSuperseded {
@@ -98,12 +100,12 @@ func TestAPlanOfOneNamespaceWaitsForItsBreaker(t *testing.T) {
 	s := newSiege(t, some(hers, 3), func(*v1alpha1.RolloutStrategy) {})
 	s.behave = func(int, v1alpha1.ObjectReference) behaviour { return behaviour{} }
 	s.othersFail()
-	since := s.time.Now()
+	since := s.Time.Now()
 	if _, err := s.next(); err != nil {
 		t.Fatal(err)
 	}
 	st := s.plans[0].Status
-	if waited := s.time.Now().Sub(since); st.Phase != v1alpha1.PhaseSucceeded || waited < 30*time.Minute {
+	if waited := s.Time.Now().Sub(since); st.Phase != v1alpha1.PhaseSucceeded || waited < 30*time.Minute {
 		t.Errorf("it is %s after %s, though the breaker was open for half an hour: %s", st.Phase, waited, st.Message)
 	}
 }
@@ -111,11 +113,11 @@ func TestAPlanOfOneNamespaceWaitsForItsBreaker(t *testing.T) {
 // What is left out of a draft is told to people, with what to do.
 func TestALeftOutNamespaceIsTold(t *testing.T) {
 	s := newSiege(t, append(some(hers, 1), some("shop", 1)...), func(*v1alpha1.RolloutStrategy) {})
-	s.plans = []v1alpha1.Remediation{{Spec: s.plan("p").Spec, Status: v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseRolledBack,
-		Reason: v1alpha1.ReasonVerificationFailed, FailedIn: []string{hers}, CompletedAt: microTime(s.time.Now())}}}
+	s.plans = []v1alpha1.Remediation{{Spec: s.Plan("p").Spec, Status: v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseRolledBack,
+		Reason: v1alpha1.ReasonVerificationFailed, FailedIn: []string{hers}, CompletedAt: microTime(s.Time.Now())}}}
 	s.plans[0].Name = "tags-failed"
-	d := draft{policy: s.policy, strategy: s.fleet.strategy, revision: s.revision("tags"), plans: s.plans}
-	d.leaveOut(s.time.Now(), s.found())
+	d := draft{policy: s.policy, strategy: s.fleet.strategy, revision: s.Revision("tags"), plans: s.plans}
+	d.leaveOut(s.Time.Now(), s.found())
 	d.ineligible = []candidate{{object: s.left[0], reason: d.leftOut[hers].reason, message: d.leftOut[hers].message}}
 	if got := d.outside(); !strings.Contains(got, "1 objects of namespace eve are left out: plan tags-failed failed in namespace eve") || !strings.Contains(got, "evenkeel rollout retry tags-failed") {
 		t.Errorf("people are told %q", got)
@@ -124,17 +126,17 @@ func TestALeftOutNamespaceIsTold(t *testing.T) {
 		t.Errorf("her objects are recorded as %q", got)
 	}
 	sayRetry(&s.plans[0], "tags-failed")
-	if d.leaveOut(s.time.Now(), s.found()); len(d.leftOut) > 0 {
+	if d.leaveOut(s.Time.Now(), s.found()); len(d.leftOut) > 0 {
 		t.Errorf("a person has said to try again, and left out is %v", d.leftOut)
 	}
 	d.keptBack = map[string]string{hers: "open"}
-	if d.leaveOut(s.time.Now(), s.found()); d.leftOut[hers] != (leftOut{v1alpha1.ReasonBreakerOpen, "open"}) {
+	if d.leaveOut(s.Time.Now(), s.found()); d.leftOut[hers] != (leftOut{v1alpha1.ReasonBreakerOpen, "open"}) {
 		t.Errorf("while a breaker keeps her namespace back, left out is %v", d.leftOut)
 	}
-	if d.leaveOut(s.time.Now(), s.found()[:1]); len(d.leftOut) > 0 {
+	if d.leaveOut(s.Time.Now(), s.found()[:1]); len(d.leftOut) > 0 {
 		t.Errorf("nothing else violates, and left out is %v", d.leftOut)
 	}
-	if kept := setAside(&v1alpha1.ClusterRegoPolicy{ObjectMeta: s.policy.ObjectMeta}, s.plans, "", s.time.Now()); len(kept) != 1 {
+	if kept := setAside(&v1alpha1.ClusterRegoPolicy{ObjectMeta: s.policy.ObjectMeta}, s.plans, "", s.Time.Now()); len(kept) != 1 {
 		t.Errorf("while the revision isn't known, the plan that blames her is pruned: %v", kept)
 	}
 }

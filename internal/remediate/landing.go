@@ -7,6 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // A write whose answer is lost may still reach its object. For how long is
@@ -37,7 +39,7 @@ func newLandings() *landings { return &landings{seen: map[string]map[landingKey]
 // until is until when a target's writes may reach their objects, by this process's
 // own clock.
 func (l *landings) until(plan, uid string, rec *v1alpha1.TargetRecord, now time.Time) time.Time {
-	recorded := landsUntil(rec)
+	recorded := record.LandsUntil(rec)
 	if l == nil || recorded.IsZero() {
 		return recorded
 	}
@@ -50,7 +52,7 @@ func (l *landings) until(plan, uid string, rec *v1alpha1.TargetRecord, now time.
 	if _, known := l.seen[plan][key]; !known {
 		l.seen[plan][key] = now
 	}
-	return l.seen[plan][key].Add(landingBound)
+	return l.seen[plan][key].Add(record.LandingBound)
 }
 
 func (l *landings) drop(plan string) {
@@ -65,10 +67,10 @@ func (p *pass) landsUntil(uid string, rec *v1alpha1.TargetRecord) time.Time {
 }
 
 // atLandings replaces what other processes' clocks say by our own.
-func (p *pass) atLandings(views []TargetView) {
+func (p *pass) atLandings(views []rollout.TargetView) {
 	for i := range views {
 		if !views[i].LandsUntil.IsZero() {
-			views[i].LandsUntil = p.landsUntil(views[i].Object.UID, p.book.record(i))
+			views[i].LandsUntil = p.landsUntil(views[i].Object.UID, p.records.Record(i))
 		}
 	}
 }
@@ -78,7 +80,7 @@ func (p *pass) atLandings(views []TargetView) {
 // it any more.
 func (a *attempt) keepLanding(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	moves := rec.Wave != nil && (a.previous.Wave == nil || *rec.Wave != *a.previous.Wave)
-	if !rec.State.Settled() && !moves || !landing(&a.previous) {
+	if !rec.State.Settled() && !moves || !record.MayLand(&a.previous) {
 		return rec
 	}
 	return a.awaitLanding("an earlier write of ours may still reach the object; once it can't: " + rec.Reason + ": " + rec.Message)

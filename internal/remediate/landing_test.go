@@ -11,6 +11,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
 func mendingOnly() []policy.Action { return mending()[1:] }
@@ -81,7 +82,7 @@ func TestAWriteThatMayStillArriveKeepsItsPlan(t *testing.T) {
 	}{
 		"it hasn't arrived":          {reason: "it still may", after: time.Minute, want: v1alpha1.TargetPending, kept: true},
 		"it arrives":                 {reason: "it is ours", after: time.Minute, arrives: true, want: v1alpha1.TargetApplied, kept: true},
-		"it can't arrive any more":   {reason: "what comes now is somebody else's", after: landingBound, want: v1alpha1.TargetPending},
+		"it can't arrive any more":   {reason: "what comes now is somebody else's", after: record.LandingBound, want: v1alpha1.TargetPending},
 		"it arrived in the meantime": {reason: "the last look finds it", after: time.Hour, arrives: true, want: v1alpha1.TargetApplied, kept: true},
 	}
 	for name, tc := range cases {
@@ -109,10 +110,10 @@ func TestTheTimeOfALateWriteIsCountedByOurOwnClock(t *testing.T) {
 	b := newBench(t)
 	_, rec := b.attempt(mendingOnly())
 	l, ahead := newLandings(), waiverNow.Add(365*24*time.Hour)
-	if got := l.until("plan-1", "u1", &rec, ahead); !got.Equal(ahead.Add(landingBound)) {
+	if got := l.until("plan-1", "u1", &rec, ahead); !got.Equal(ahead.Add(record.LandingBound)) {
 		t.Errorf("a clock that is a year ahead ends the wait at %s", got)
 	}
-	if got := l.until("plan-1", "u1", &rec, ahead.Add(time.Minute)); !got.Equal(ahead.Add(landingBound)) {
+	if got := l.until("plan-1", "u1", &rec, ahead.Add(time.Minute)); !got.Equal(ahead.Add(record.LandingBound)) {
 		t.Errorf("a second look moves the end to %s", got)
 	}
 	l.drop("plan-1")

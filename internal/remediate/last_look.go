@@ -7,31 +7,32 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // stillOpen asks, right before a write, what may have changed since the step
 // began: what people say of the plan, its policy, the windows and the breakers.
-func (c *Controller) stillOpen(ctx context.Context, rem *v1alpha1.Remediation) (Gate, error) {
+func (c *Controller) stillOpen(ctx context.Context, rem *v1alpha1.Remediation) (rollout.Gate, error) {
 	live := &v1alpha1.Remediation{}
 	if err := c.reader.Get(ctx, client.ObjectKeyFromObject(rem), live); apierrors.IsNotFound(err) || err == nil && live.UID != rem.UID {
-		return Gate{Closed: true, Reason: v1alpha1.ReasonPolicyChanged, Message: "the Remediation was deleted"}, nil
+		return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonPolicyChanged, Message: "the Remediation was deleted"}, nil
 	} else if err != nil {
-		return Gate{}, err
+		return rollout.Gate{}, err
 	}
 	if why := abort(live); why != "" {
-		return Gate{Closed: true, Reason: v1alpha1.ReasonAborted, Message: why}, nil
+		return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonAborted, Message: why}, nil
 	}
-	demoted, err := c.breakers.demoted(ctx, rem.Spec.Plan.Policy.Name)
+	demoted, err := c.breakers.Demoted(ctx, rem.Spec.Plan.Policy.Name)
 	if err != nil {
-		return Gate{}, err
+		return rollout.Gate{}, err
 	}
 	if reason, why, err := c.stopped(ctx, live, c.policies.Snapshot(), demoted); err != nil || why != "" {
-		return Gate{Closed: true, Reason: reason, Message: why}, err
+		return rollout.Gate{Closed: true, Reason: reason, Message: why}, err
 	}
-	for _, shut := range []Gate{pausedBy(live), outsideWindows(live, c.clock.Now())} {
+	for _, shut := range []rollout.Gate{rollout.PausedBy(live), rollout.OutsideWindows(live, c.clock.Now())} {
 		if shut.Closed {
 			return shut, nil
 		}
 	}
-	return c.breakers.consult(ctx, rem)
+	return c.breakers.Consult(ctx, rem)
 }

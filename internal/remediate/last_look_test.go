@@ -16,9 +16,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // annotate sets an annotation of the target, or of its namespace.
@@ -38,8 +40,8 @@ func (b *bench) web() client.ObjectKey { return client.ObjectKey{Namespace: "sho
 // Whatever has come since the fix was computed is seen right before its write.
 func TestWritesAskAgainRightBeforeTheyAreSent(t *testing.T) {
 	shut := func(b *bench) {
-		b.pass.gate = &lastGate{ask: func(context.Context) (Gate, error) {
-			return Gate{Closed: true, Message: "a person has thrown the kill switch"}, nil
+		b.pass.gate = &lastGate{ask: func(context.Context) (rollout.Gate, error) {
+			return rollout.Gate{Closed: true, Message: "a person has thrown the kill switch"}, nil
 		}}
 	}
 	cases := map[string]struct {
@@ -51,7 +53,7 @@ func TestWritesAskAgainRightBeforeTheyAreSent(t *testing.T) {
 		"nothing has changed": {reason: "it is written", meanwhile: func(*bench) {}, want: v1alpha1.TargetApplied},
 		"the gate has closed": {reason: "a pause or the kill switch counts at once", meanwhile: shut, want: v1alpha1.TargetPending, why: v1alpha1.ReasonHeldBack},
 		"the gate can't be asked": {reason: "no answer is no yes", want: v1alpha1.TargetPending, why: "Retrying", meanwhile: func(b *bench) {
-			b.pass.gate = &lastGate{ask: func(context.Context) (Gate, error) { return Gate{}, errors.New("timeout") }}
+			b.pass.gate = &lastGate{ask: func(context.Context) (rollout.Gate, error) { return rollout.Gate{}, errors.New("timeout") }}
 		}},
 		"the object has opted out": {reason: "its owner said so first", want: v1alpha1.TargetSkipped, why: v1alpha1.ReasonOptOut, meanwhile: func(b *bench) {
 			b.annotate(&corev1.ConfigMap{}, b.web(), v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)
@@ -110,9 +112,9 @@ func TestAFixThatIsHeldBackHalfWayIsTakenBack(t *testing.T) {
 	b := newBench(t)
 	a, rec := b.attempt(mending())
 	asked := 0
-	b.pass.gate = &lastGate{ask: func(context.Context) (Gate, error) {
+	b.pass.gate = &lastGate{ask: func(context.Context) (rollout.Gate, error) {
 		asked++
-		return Gate{Closed: asked > 1, Message: "a person has thrown the kill switch"}, nil
+		return rollout.Gate{Closed: asked > 1, Message: "a person has thrown the kill switch"}, nil
 	}}
 	clock := clocktesting.NewFakePassiveClock(waiverNow)
 	b.pass.targets.clock = clock
@@ -129,7 +131,7 @@ func TestAFixThatIsHeldBackHalfWayIsTakenBack(t *testing.T) {
 
 func TestTheLastAnswerOfTheGateIsSharedForASecond(t *testing.T) {
 	asked := 0
-	g := &lastGate{ask: func(context.Context) (Gate, error) { asked++; return Gate{}, nil }}
+	g := &lastGate{ask: func(context.Context) (rollout.Gate, error) { asked++; return rollout.Gate{}, nil }}
 	for _, after := range []time.Duration{0, gateFresh - 1, gateFresh, gateFresh + 1} {
 		if _, err := g.open(t.Context(), waiverNow.Add(after)); err != nil {
 			t.Fatal(err)
@@ -177,51 +179,51 @@ func TestWhatAFixMayDependOn(t *testing.T) {
 // the step began with.
 func TestTheGateIsAskedAgainOfWhatIsThere(t *testing.T) {
 	cases := map[string]struct {
-		meanwhile func(*circuit, client.Client, *v1alpha1.Remediation)
+		meanwhile func(*breakertest.Circuit, client.Client, *v1alpha1.Remediation)
 		why       string
 	}{
-		"nothing has changed": {func(*circuit, client.Client, *v1alpha1.Remediation) {}, ""},
-		"a person has paused the plan": {func(c *circuit, api client.Client, rem *v1alpha1.Remediation) {
+		"nothing has changed": {func(*breakertest.Circuit, client.Client, *v1alpha1.Remediation) {}, ""},
+		"a person has paused the plan": {func(c *breakertest.Circuit, api client.Client, rem *v1alpha1.Remediation) {
 			rem.Spec.DesiredState = v1alpha1.StatePaused
-			c.must(api.Update(c.ctx, rem))
+			c.Must(api.Update(c.Ctx, rem))
 		}, v1alpha1.ReasonPaused},
-		"a person has ended the plan": {func(c *circuit, api client.Client, rem *v1alpha1.Remediation) {
+		"a person has ended the plan": {func(c *breakertest.Circuit, api client.Client, rem *v1alpha1.Remediation) {
 			rem.Spec.DesiredState = v1alpha1.StateAborted
-			c.must(api.Update(c.ctx, rem))
+			c.Must(api.Update(c.Ctx, rem))
 		}, v1alpha1.ReasonAborted},
-		"somebody has deleted the plan": {func(c *circuit, api client.Client, rem *v1alpha1.Remediation) {
-			c.must(api.Delete(c.ctx, rem))
+		"somebody has deleted the plan": {func(c *breakertest.Circuit, api client.Client, rem *v1alpha1.Remediation) {
+			c.Must(api.Delete(c.Ctx, rem))
 		}, v1alpha1.ReasonPolicyChanged},
-		"the policy's mode is Disabled": {func(c *circuit, _ client.Client, _ *v1alpha1.Remediation) {
-			c.policy("missing", func(s *v1alpha1.RolloutStrategy) { s.Mode = v1alpha1.RemediationDisabled })
+		"the policy's mode is Disabled": {func(c *breakertest.Circuit, _ client.Client, _ *v1alpha1.Remediation) {
+			c.Policy("missing", func(s *v1alpha1.RolloutStrategy) { s.Mode = v1alpha1.RemediationDisabled })
 		}, v1alpha1.ReasonPolicyChanged},
-		"the policy's mode is Disabled, and its rule doesn't compile": {func(c *circuit, api client.Client, _ *v1alpha1.Remediation) {
-			c.must(api.Create(c.ctx, &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid"},
+		"the policy's mode is Disabled, and its rule doesn't compile": {func(c *breakertest.Circuit, api client.Client, _ *v1alpha1.Remediation) {
+			c.Must(api.Create(c.Ctx, &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid"},
 				Spec: v1alpha1.RegoPolicySpec{Remediation: v1alpha1.PolicyRemediation{RolloutStrategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationDisabled}}}}))
 		}, v1alpha1.ReasonPolicyChanged},
-		"the policy's rule has changed": {func(c *circuit, _ client.Client, _ *v1alpha1.Remediation) {
-			c.policy("other", func(*v1alpha1.RolloutStrategy) {})
+		"the policy's rule has changed": {func(c *breakertest.Circuit, _ client.Client, _ *v1alpha1.Remediation) {
+			c.Policy("other", func(*v1alpha1.RolloutStrategy) {})
 		}, v1alpha1.ReasonPolicyChanged},
-		"the kill switch was thrown": {func(c *circuit, _ client.Client, rem *v1alpha1.Remediation) {
-			_, err := c.consult(c.ctx, rem) // the breakers are there
-			c.must(err)
-			c.kept.kept["global"].Spec.Mode = v1alpha1.BreakerForcedOpen
+		"the kill switch was thrown": {func(c *breakertest.Circuit, _ client.Client, rem *v1alpha1.Remediation) {
+			_, err := c.Consult(c.Ctx, rem) // the breakers are there
+			c.Must(err)
+			c.Kept.Kept["global"].Spec.Mode = v1alpha1.BreakerForcedOpen
 		}, v1alpha1.ReasonBreakerOpen},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := newCircuit(t)
+			c := breakertest.New(t)
 			scheme := runtime.NewScheme()
-			c.must(v1alpha1.AddToScheme(scheme))
-			rem := c.plan("a")
+			c.Must(v1alpha1.AddToScheme(scheme))
+			rem := c.Plan("a")
 			rem.UID = "plan-uid"
 			api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(rem).Build()
 			live := &v1alpha1.Remediation{}
-			c.must(api.Get(c.ctx, client.ObjectKeyFromObject(rem), live))
-			control := &Controller{reader: api, breakers: c.breakers, policies: c.catalog, clock: c.time}
+			c.Must(api.Get(c.Ctx, client.ObjectKeyFromObject(rem), live))
+			control := &Controller{reader: api, breakers: c.Set, policies: c.Catalog, clock: c.Time}
 			tc.meanwhile(c, api, live)
-			gate, err := control.stillOpen(c.ctx, rem)
-			if c.must(err); gate.Closed != (tc.why != "") || gate.Reason != tc.why {
+			gate, err := control.stillOpen(c.Ctx, rem)
+			if c.Must(err); gate.Closed != (tc.why != "") || gate.Reason != tc.why {
 				t.Errorf("want %q, got %+v", tc.why, gate)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
 // lateArrival recognizes an earlier recorded write of this plan that reached the
@@ -14,7 +15,7 @@ import (
 // verified like any other.
 func (a *attempt) lateArrival() *v1alpha1.TargetRecord {
 	write := a.previous.Write
-	if !landing(&a.previous) || write == nil || write.UID != string(a.object.GetUID()) {
+	if !record.MayLand(&a.previous) || write == nil || write.UID != string(a.object.GetUID()) {
 		return nil
 	}
 	if removes(write) || write.Verb == v1alpha1.ActionCreate {
@@ -44,7 +45,7 @@ func (a *attempt) lateArrival() *v1alpha1.TargetRecord {
 // after it had been given up for lost.
 func (a *attempt) lateRemoval(obj *unstructured.Unstructured, err error) *v1alpha1.TargetRecord {
 	write := a.previous.Write
-	if !landing(&a.previous) || !removes(write) || err != nil && kube.Classify(err) != kube.Gone ||
+	if !record.MayLand(&a.previous) || !removes(write) || err != nil && kube.Classify(err) != kube.Gone ||
 		err == nil && string(obj.GetUID()) == write.UID && obj.GetDeletionTimestamp() == nil {
 		return nil
 	}

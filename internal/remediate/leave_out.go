@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
@@ -18,7 +19,7 @@ type leftOut struct{ reason, message string }
 // this revision have failed, and those that breakers keep back while others can go on.
 func (d *draft) leaveOut(now time.Time, found []policy.Finding) {
 	d.leftOut = map[string]leftOut{}
-	if d.strategy.Mode.Runs() && elsewhere(found, d.keptBack) {
+	if d.strategy.Mode.Runs() && breaker.FixableOutside(found, d.keptBack) {
 		for namespace, why := range d.keptBack {
 			d.leftOut[namespace] = leftOut{v1alpha1.ReasonBreakerOpen, why}
 		}

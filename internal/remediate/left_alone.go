@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // notifyBatch is how many objects that are left alone are looked at in a step.
@@ -14,11 +15,11 @@ const notifyBatch = 64
 // leftAlone are the next targets to be recorded without a write, and else how
 // long to wait for the next try of one that an API error has put off.
 func (p *pass) leftAlone(now time.Time) (batch []int, wait time.Duration) {
-	for i, view := range p.book.views() {
+	for i, view := range p.records.Views() {
 		switch {
-		case p.book.target(i).LeftAlone == "" || view.State != v1alpha1.TargetPending:
+		case p.records.Target(i).LeftAlone == "" || view.State != v1alpha1.TargetPending:
 		case view.NextAttemptAt.After(now):
-			if left := until(now, view.NextAttemptAt); wait == 0 || left < wait {
+			if left := rollout.Until(now, view.NextAttemptAt); wait == 0 || left < wait {
 				wait = left
 			}
 		case len(batch) < notifyBatch:

@@ -11,6 +11,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // gateFresh is how old the gate's answer may be right before a write: the writes
@@ -19,14 +20,14 @@ const gateFresh = time.Second
 
 // lastGate asks the gate again right before writes.
 type lastGate struct {
-	ask func(context.Context) (Gate, error)
+	ask func(context.Context) (rollout.Gate, error)
 
 	mu    sync.Mutex
 	asked time.Time
-	gate  Gate
+	gate  rollout.Gate
 }
 
-func (g *lastGate) open(ctx context.Context, now time.Time) (Gate, error) {
+func (g *lastGate) open(ctx context.Context, now time.Time) (rollout.Gate, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if age := now.Sub(g.asked); !g.asked.IsZero() && age >= 0 && age < gateFresh {
@@ -34,7 +35,7 @@ func (g *lastGate) open(ctx context.Context, now time.Time) (Gate, error) {
 	}
 	gate, err := g.ask(ctx)
 	if err != nil {
-		return Gate{}, err
+		return rollout.Gate{}, err
 	}
 	g.asked, g.gate = now, gate
 	return gate, nil

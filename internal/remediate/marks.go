@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
 // read reads a plan, and errs for one whose status isn't the latest that the manager
@@ -18,16 +19,16 @@ func (c *Controller) read(ctx context.Context, name string, rem *v1alpha1.Remedi
 	return c.marks.CheckPlan(ctx, rem)
 }
 
-// book reads a plan's records, and errs for those that aren't the latest.
-func (c *Controller) book(ctx context.Context, rem *v1alpha1.Remediation) (*book, error) {
-	b, err := c.shelf.book(ctx, rem)
+// readRecords reads a plan's records, and errs for those that aren't the latest.
+func (c *Controller) readRecords(ctx context.Context, rem *v1alpha1.Remediation) (*record.Records, error) {
+	b, err := c.records.Read(ctx, rem)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.marks.CheckSlices(ctx, rem, b.slices); err != nil {
+	if err := c.marks.CheckSlices(ctx, rem, b.Slices); err != nil {
 		return nil, err
 	}
-	c.marks.Seen(rem, b.slices)
+	c.marks.Seen(rem, b.Slices)
 	return b, nil
 }
 
@@ -45,7 +46,7 @@ func (c *Controller) catchUp(ctx context.Context, rem *v1alpha1.Remediation) {
 	if rem.DeletionTimestamp != nil || !c.marks.Behind(rem) {
 		return
 	}
-	if _, err := c.book(ctx, rem); err != nil {
+	if _, err := c.readRecords(ctx, rem); err != nil {
 		return // whoever needs the records says so
 	}
 	c.keepMark(ctx, rem)

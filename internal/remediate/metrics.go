@@ -4,6 +4,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // metrics are the figures of remediation. No label holds an object's name.
@@ -42,25 +44,25 @@ func newMetrics(r prometheus.Registerer) *metrics {
 }
 
 // settled counts the targets that have reached a final state.
-func (m *metrics) settled(policy string, before []TargetView, b *book) {
-	for i := range b.places {
-		if rec := b.record(i); rec.State != before[i].State && rec.State.Settled() {
+func (m *metrics) settled(policy string, before []rollout.TargetView, b *record.Records) {
+	for i := range b.Places {
+		if rec := b.Record(i); rec.State != before[i].State && rec.State.Settled() {
 			m.targets.WithLabelValues(policy, string(rec.State), rec.Reason).Inc()
 		}
 	}
 }
 
 // observe counts the transitions of one step.
-func (m *metrics) observe(rem *v1alpha1.Remediation, o Observation, intent Intent, before []TargetView, b *book) {
+func (m *metrics) observe(rem *v1alpha1.Remediation, o rollout.Observation, intent rollout.Intent, before []rollout.TargetView, b *record.Records) {
 	policy := rem.Spec.Plan.Policy.Name
 	m.settled(policy, before, b)
 	m.held.WithLabelValues(policy).Set(one(intent.Phase == v1alpha1.PhaseHeld || intent.Phase == v1alpha1.PhaseAwaitingApproval))
-	m.inFlight.WithLabelValues(policy).Set(float64(b.counts().InFlight))
+	m.inFlight.WithLabelValues(policy).Set(float64(b.Counts().InFlight))
 	if intent.Phase == o.Status.Phase {
 		return
 	}
 	wave := "wave"
-	if canaryWave(o.Spec.Plan, o.Status.Wave) {
+	if rollout.CanaryWave(o.Spec.Plan, o.Status.Wave) {
 		wave = "canary"
 	}
 	switch {
@@ -87,4 +89,11 @@ func (m *metrics) sampled(rem *v1alpha1.Remediation, before, after v1alpha1.Metr
 		result = "Baseline"
 	}
 	m.samples.WithLabelValues(rem.Spec.Plan.Policy.Name, result).Inc()
+}
+
+func one(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }

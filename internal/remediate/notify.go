@@ -19,7 +19,7 @@ func (c *Controller) tellOwners(ctx context.Context, p *pass) (time.Duration, er
 	if len(batch) == 0 && wait == 0 {
 		return 0, nil
 	}
-	demoted, err := c.breakers.demoted(ctx, p.rem.Spec.Plan.Policy.Name)
+	demoted, err := c.breakers.Demoted(ctx, p.rem.Spec.Plan.Policy.Name)
 	if err != nil {
 		return 0, err
 	}
@@ -34,7 +34,7 @@ func (c *Controller) tellOwners(ctx context.Context, p *pass) (time.Duration, er
 
 // tell records a batch of objects that are left alone, and tells their owners.
 func (c *Controller) tell(ctx context.Context, p *pass, batch []int) error {
-	before := p.book.views()
+	before := p.records.Views()
 	attempts, records := make([]*attempt, len(batch)), make([]v1alpha1.TargetRecord, len(batch))
 	for n, i := range batch {
 		attempts[n] = p.attempt(i)
@@ -46,8 +46,8 @@ func (c *Controller) tell(ctx context.Context, p *pass, batch []int) error {
 	if err := p.saver(ctx); err != nil {
 		return err
 	}
-	c.reportTargets(p.rem, before, p.book)
-	c.metrics.settled(p.rem.Spec.Plan.Policy.Name, before, p.book)
+	c.reportTargets(p.rem, before, p.records)
+	c.metrics.settled(p.rem.Spec.Plan.Policy.Name, before, p.records)
 	for n, a := range attempts {
 		if a.owner != nil && records[n].Proposal != "" {
 			c.events.Target(*a.owner, p.rem, escalate.ReasonManagedByOther, proposalNote(records[n]))

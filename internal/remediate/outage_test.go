@@ -12,8 +12,10 @@ import (
 	"pgregory.net/rapid"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // Somebody's webhook, or the API, doesn't answer for as long as a plan bears: the
@@ -46,11 +48,11 @@ func TestAnOutageBlocksNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			st := s.rem.Status
-			if st.Phase != tc.phase || st.Reason != tc.why || canary.Blocks(st) != tc.blocks {
-				t.Errorf("%s: %s (%s), blocks %t: %s", tc.reason, st.Phase, st.Reason, canary.Blocks(st), st.Message)
+			if st.Phase != tc.phase || st.Reason != tc.why || circuit.Blocks(st) != tc.blocks {
+				t.Errorf("%s: %s (%s), blocks %t: %s", tc.reason, st.Phase, st.Reason, circuit.Blocks(st), st.Message)
 			}
 			for _, o := range s.told {
-				if st.Reason == v1alpha1.ReasonNoAnswer && (o.harmed() || o.Type == OutcomePlanFailed) {
+				if st.Reason == v1alpha1.ReasonNoAnswer && (o.Harmed() || o.Type == rollout.OutcomePlanFailed) {
 					t.Errorf("%s: the breakers count %+v", tc.reason, o)
 				}
 			}
@@ -72,11 +74,11 @@ func TestNoOutageEverBlocks(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
-		if st := s.rem.Status; canary.Blocks(st) {
+		if st := s.rem.Status; circuit.Blocks(st) {
 			t.Fatalf("an outage ends in %s (%s): %s", st.Phase, st.Reason, st.Message)
 		}
 		for _, o := range s.told {
-			if o.harmed() || o.Type == OutcomePlanFailed {
+			if o.Harmed() || o.Type == rollout.OutcomePlanFailed {
 				t.Fatalf("an outage counts as %+v", o)
 			}
 		}
@@ -87,20 +89,20 @@ func TestNoOutageEverBlocks(t *testing.T) {
 // again, and when it fails for that in the end, its reason says nothing of the fix.
 func TestAWebhookThatDoesntAnswerDeniesNothing(t *testing.T) {
 	down := apierrors.NewInternalError(errors.New(`failed calling webhook "deny.example.com": failed to call webhook: Post "https://deny.example.svc:443/?timeout=10s": dial tcp 10.0.0.1:443: connect: connection refused`))
-	a := &attempt{targets: &targets{clock: clocktesting.NewFakePassiveClock(noon)}, previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}}
+	a := &attempt{targets: &targets{clock: clocktesting.NewFakePassiveClock(breakertest.Noon)}, previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}}
 	a.plan.Strategy.SetDefaults()
 	for range 20 {
 		if a.previous = *a.fromError(down); a.previous.State != v1alpha1.TargetPending {
 			break
 		}
 	}
-	if rec := a.previous; rec.State != v1alpha1.TargetFailed || rec.Reason != v1alpha1.ReasonRetriesExhausted || canary.SpeaksOfFix(rec.Reason) {
+	if rec := a.previous; rec.State != v1alpha1.TargetFailed || rec.Reason != v1alpha1.ReasonRetriesExhausted || circuit.SpeaksOfFix(rec.Reason) {
 		t.Errorf("the target ends as %s (%s): %s", rec.State, rec.Reason, rec.Message)
 	}
 }
 
 func TestAPlanIsMadeAgainAfterAnOutage(t *testing.T) {
-	minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
+	minute := func(n int) time.Time { return breakertest.Noon.Add(time.Duration(n) * time.Minute) }
 	ended := func(name, reason string, at time.Time) v1alpha1.Remediation {
 		rem := v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		rem.Spec.Plan.Policy = v1alpha1.PlannedPolicy{Name: "tags", UID: "p1", Revision: "r1"}
@@ -114,10 +116,10 @@ func TestAPlanIsMadeAgainAfterAnOutage(t *testing.T) {
 		retry  string
 		early  bool
 	}{
-		"after half a minute":            {"a minute is the first wait", []v1alpha1.Remediation{ended("a", outage, noon.Add(-30*time.Second))}, "", true},
+		"after half a minute":            {"a minute is the first wait", []v1alpha1.Remediation{ended("a", outage, breakertest.Noon.Add(-30*time.Second))}, "", true},
 		"after a minute":                 {"it is over", []v1alpha1.Remediation{ended("a", outage, minute(-1))}, "", false},
 		"the third time, after a minute": {"four minutes are the third wait", []v1alpha1.Remediation{ended("a", outage, minute(-9)), ended("b", outage, minute(-5)), ended("c", outage, minute(-1))}, "", true},
-		"when a person says so":          {"at once", []v1alpha1.Remediation{ended("a", outage, noon.Add(-30*time.Second))}, "a", false},
+		"when a person says so":          {"at once", []v1alpha1.Remediation{ended("a", outage, breakertest.Noon.Add(-30*time.Second))}, "a", false},
 		"under a clock a year ahead":     {"an end that is still to come is no later than now", []v1alpha1.Remediation{ended("a", outage, minute(525600))}, "", true},
 	}
 	for name, tc := range cases {
@@ -126,7 +128,7 @@ func TestAPlanIsMadeAgainAfterAnOutage(t *testing.T) {
 			for i := range tc.plans {
 				sayRetry(&tc.plans[i], tc.retry)
 			}
-			p := &Planner{drafter: drafter{clock: clocktesting.NewFakePassiveClock(noon)}, said: newSayings(),
+			p := &Planner{drafter: drafter{clock: clocktesting.NewFakePassiveClock(breakertest.Noon)}, said: newSayings(),
 				events: escalate.NewRecorder(clientevents.NewFakeRecorder(10))}
 			wait, early := p.tooEarly(t.Context(), pol, tc.plans, "r1", nil)
 			if early != tc.early || wait > replanPoll {

@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
 // maxTold bounds the objects of one plan that are left to their owners.
@@ -88,7 +89,7 @@ func (d *draft) toTell() []candidate {
 // untold says whether some owner hasn't got the fix of its object by the latest
 // plan: then a plan is made that has nothing to mend, and tells them.
 func (d *draft) untold() bool {
-	return slices.ContainsFunc(d.toTell(), func(c candidate) bool { return !d.told[tellKey(c.object.UID, c.reason)] })
+	return slices.ContainsFunc(d.toTell(), func(c candidate) bool { return !d.told[record.SkipKey(c.object.UID, c.reason)] })
 }
 
 // toldBefore are the objects that the latest plan of this revision has left alone.
@@ -100,15 +101,15 @@ func (p *drafter) toldBefore(ctx context.Context, d *draft) (map[string]bool, er
 	if latest.Status.Counts.Skipped == 0 || latest.Spec.Plan.Policy.Revision != d.revision || latest.Spec.Plan.Policy.UID != string(d.policy.UID) {
 		return nil, nil
 	}
-	b, err := readBook(ctx, p.reader, latest)
-	var incomplete errPlanIncomplete
+	b, err := record.Read(ctx, p.reader, latest)
+	var incomplete record.IncompleteError
 	if errors.As(err, &incomplete) {
 		return nil, nil // somebody deleted a part of it: they are told again
 	}
 	if err != nil {
 		return nil, err
 	}
-	return b.skipped(), nil
+	return b.Skipped(), nil
 }
 
 // warnManaged tells of objects that are mended though another tool manages them.

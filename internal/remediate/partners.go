@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 const (
@@ -50,8 +51,8 @@ func (c *Controller) shares(ctx context.Context, rem *v1alpha1.Remediation, uids
 	if rem.Status.Phase != v1alpha1.PhaseApplying {
 		return false
 	}
-	b, err := c.shelf.book(ctx, rem)
-	return err == nil && slices.ContainsFunc(b.views(), func(t TargetView) bool {
+	b, err := c.records.Read(ctx, rem)
+	return err == nil && slices.ContainsFunc(b.Views(), func(t rollout.TargetView) bool {
 		return t.Wave == rem.Status.Wave && t.State == v1alpha1.TargetPending && uids[t.Object.UID]
 	})
 }
@@ -69,10 +70,10 @@ func (c *Controller) partner(ctx context.Context, plan string) (*partner, error)
 		leave()
 		return nil, err
 	}
-	before, policyName := one.pass.book.views(), one.pass.rem.Spec.Plan.Policy.Name
+	before, policyName := one.pass.records.Views(), one.pass.rem.Spec.Plan.Policy.Name
 	one.leave = func() {
-		c.reportTargets(one.pass.rem, before, one.pass.book)
-		c.metrics.settled(policyName, before, one.pass.book)
+		c.reportTargets(one.pass.rem, before, one.pass.records)
+		c.metrics.settled(policyName, before, one.pass.records)
 		leave()
 	}
 	return one, nil
@@ -84,7 +85,7 @@ func (c *Controller) ask(ctx context.Context, plan string) (*partner, error) {
 	if err := c.reader.Get(ctx, client.ObjectKey{Name: plan}, rem); err != nil || rem.Status.Phase != v1alpha1.PhaseApplying {
 		return nil, client.IgnoreNotFound(err)
 	}
-	b, err := c.shelf.book(ctx, rem)
+	b, err := c.records.Read(ctx, rem)
 	if err != nil {
 		return nil, err
 	}
@@ -93,16 +94,16 @@ func (c *Controller) ask(ctx context.Context, plan string) (*partner, error) {
 	if err != nil {
 		return nil, err
 	}
-	intent, err := Step(o)
+	intent, err := rollout.Step(o)
 	if err == nil {
 		intent, err = c.permitted(ctx, p, intent)
 	}
 	if err != nil || intent.Phase != v1alpha1.PhaseApplying || len(intent.Write) == 0 {
 		return nil, err
 	}
-	m := o.members(o.Status.Wave)
-	one := &partner{pass: p, ready: map[string]int{}, room: int(o.Spec.Plan.Strategy.MaxInFlight) - len(m.applied)}
-	for _, i := range m.ready {
+	m := o.Members(o.Status.Wave)
+	one := &partner{pass: p, ready: map[string]int{}, room: int(o.Spec.Plan.Strategy.MaxInFlight) - len(m.Applied)}
+	for _, i := range m.Ready {
 		one.ready[o.Targets[i].Object.UID] = i
 	}
 	return one, nil

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
 const (
@@ -58,23 +59,23 @@ func newPast() *past {
 }
 
 // remember adds what one ended plan tells.
-func (h *past) remember(rem *v1alpha1.Remediation, b *book, revision string, now time.Time) {
+func (h *past) remember(rem *v1alpha1.Remediation, b *record.Records, revision string, now time.Time) {
 	ended := endOf(*rem)
 	if ended.After(now) {
 		ended = now // it was written under another clock
 	}
 	cooled := math.Exp2(-now.Sub(ended).Seconds() / fightHalfLife.Seconds())
 	h.rememberEvictions(rem.Name, b, cooled, now.Sub(ended))
-	for t := range b.places {
-		h.rememberSlowly(b.target(t), b.record(t), now.Sub(ended))
-		uid := b.target(t).Object.UID
-		switch state := b.record(t).State; {
-		case state == v1alpha1.TargetFailed, unproven(b.record(t)):
-			h.rememberFailure(rem, b.target(t).Object, b.record(t).Reason, revision, ended)
+	for t := range b.Places {
+		h.rememberSlowly(b.Target(t), b.Record(t), now.Sub(ended))
+		uid := b.Target(t).Object.UID
+		switch state := b.Record(t).State; {
+		case state == v1alpha1.TargetFailed, unproven(b.Record(t)):
+			h.rememberFailure(rem, b.Target(t).Object, b.Record(t).Reason, revision, ended)
 		case state == v1alpha1.TargetDone:
 			h.heat[uid] += min(cooled, 1)
-			if w := b.record(t).Write; w != nil && w.Verb == v1alpha1.ActionDelete {
-				h.heat[placeOf(b.target(t).Object)] += min(cooled, 1)
+			if w := b.Record(t).Write; w != nil && w.Verb == v1alpha1.ActionDelete {
+				h.heat[placeOf(b.Target(t).Object)] += min(cooled, 1)
 			}
 		}
 	}
@@ -85,14 +86,14 @@ func (h *past) remember(rem *v1alpha1.Remediation, b *book, revision string, now
 // goes on without it.
 func unproven(rec *v1alpha1.TargetRecord) bool {
 	undone := rec.State == v1alpha1.TargetReverted || rec.State == v1alpha1.TargetRevertConflict
-	return undone && canary.ProvesNothing(rec.Reason)
+	return undone && circuit.ProvesNothing(rec.Reason)
 }
 
 // rememberFailure lets a target wait that failed under the revision in force. One of a
 // plan that ended without an answer waits no longer than the next plan does (see
-// canary.ReplanAfter).
+// circuit.ReplanAfter).
 func (h *past) rememberFailure(rem *v1alpha1.Remediation, object v1alpha1.ObjectReference, reason, revision string, ended time.Time) {
-	unanswered := rem.Status.Reason == v1alpha1.ReasonNoAnswer && !canary.SpeaksOfFix(reason) && !canary.ProvesNothing(reason)
+	unanswered := rem.Status.Reason == v1alpha1.ReasonNoAnswer && !circuit.SpeaksOfFix(reason) && !circuit.ProvesNothing(reason)
 	if unanswered || rem.Spec.Plan.Policy.Revision != revision {
 		return
 	}
@@ -155,8 +156,8 @@ func (p *drafter) readPast(ctx context.Context, d draft) (*past, error) {
 		if !failed && !mended && !tellsSlowly(rem, now) {
 			continue
 		}
-		b, err := readBook(ctx, p.reader, rem)
-		var incomplete errPlanIncomplete
+		b, err := record.Read(ctx, p.reader, rem)
+		var incomplete record.IncompleteError
 		if errors.As(err, &incomplete) {
 			continue
 		}

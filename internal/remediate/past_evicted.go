@@ -10,6 +10,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
 // evicted is what one plan tells of its evictions of one controller's Pods. However
@@ -22,14 +23,14 @@ type evicted struct {
 }
 
 // rememberEvictions adds what an ended plan tells of the owners whose Pods it evicted.
-func (h *past) rememberEvictions(plan string, b *book, cooled float64, ago time.Duration) {
+func (h *past) rememberEvictions(plan string, b *record.Records, cooled float64, ago time.Duration) {
 	cold := math.Exp2(-max(ago, 0).Seconds() / slowHalfLife.Seconds())
-	for t := range b.places {
-		w := b.record(t).Write
+	for t := range b.Places {
+		w := b.Record(t).Write
 		if w == nil || w.Verb != v1alpha1.ActionEvict || w.AppliedAt == nil || w.IntentAt == nil || w.Controller == nil {
 			continue
 		}
-		one := evicted{plan: plan, at: w.IntentAt.Time, heat: min(cooled, 1), slow: (float64(b.target(t).Heat)/100 + 1) * cold}
+		one := evicted{plan: plan, at: w.IntentAt.Time, heat: min(cooled, 1), slow: (float64(b.Target(t).Heat)/100 + 1) * cold}
 		for _, key := range ownerKeys(*w.Controller, rootOfEvicted(w)) {
 			h.rememberEviction(key, one)
 		}

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
 func TestFights(t *testing.T) {
@@ -61,7 +62,7 @@ func TestSlowFights(t *testing.T) {
 			for mended < 200 {
 				now = now.Add(tc.every)
 				b := bookOf(v1alpha1.TargetDone)
-				b.slices[0].Targets[0].Heat = carried
+				b.Slices[0].Targets[0].Heat = carried
 				h := newPast()
 				if mended++; mended != tc.retried {
 					h.remember(endedPlan(now), b, "r1", now.Add(tc.every))
@@ -83,7 +84,7 @@ func TestHeatIsCarriedOn(t *testing.T) {
 	now, object := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}
 	for state, want := range map[v1alpha1.TargetState]int32{v1alpha1.TargetDone: 500, v1alpha1.TargetFailed: 400, v1alpha1.TargetSkipped: 400, v1alpha1.TargetReverted: 400} {
 		b := bookOf(state)
-		b.slices[0].Targets[0].Heat = 400
+		b.Slices[0].Targets[0].Heat = 400
 		h := newPast()
 		h.remember(endedPlan(now), b, "r1", now)
 		h.remember(endedPlan(now.Add(-slowHalfLife)), bookOf(v1alpha1.TargetDone), "r1", now)
@@ -99,7 +100,7 @@ func TestAnObjectThatIsCreatedAgainAfterEachDeletionIsFoughtOver(t *testing.T) {
 		h := newPast()
 		for range 4 {
 			b := bookOf(v1alpha1.TargetDone)
-			b.record(0).Write = &v1alpha1.WriteRecord{Verb: verb}
+			b.Record(0).Write = &v1alpha1.WriteRecord{Verb: verb}
 			h.remember(endedPlan(now), b, "r1", now)
 		}
 		if got := h.of(v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "new"}, &metav1.PartialObjectMetadata{}, nil).fighting(); got != want {
@@ -132,12 +133,12 @@ func endedPlan(at time.Time) *v1alpha1.Remediation {
 	return rem
 }
 
-func bookOf(state v1alpha1.TargetState) *book {
+func bookOf(state v1alpha1.TargetState) *record.Records {
 	slice := &v1alpha1.RemediationSlice{}
 	slice.Targets = []v1alpha1.Target{{Object: v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}}}
 	slice.Records = []v1alpha1.TargetRecord{{State: state}}
-	b := &book{}
-	b.add(slice)
+	b := &record.Records{}
+	b.Add(slice)
 	return b
 }
 
@@ -147,9 +148,9 @@ func TestAnObjectThatProvesNothingWaitsAlone(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for reason, waits := range map[string]bool{v1alpha1.ReasonUnhealthyBefore: true, "": false} {
 		rem, h, b := endedPlan(now), newPast(), bookOf(v1alpha1.TargetReverted)
-		rem.Status.Reason, b.record(0).Reason = v1alpha1.ReasonNoAnswer, reason
+		rem.Status.Reason, b.Record(0).Reason = v1alpha1.ReasonNoAnswer, reason
 		h.remember(rem, b, "r1", now)
-		if got := h.waiting(b.target(0).Object, now.Add(time.Minute)); got != waits {
+		if got := h.waiting(b.Target(0).Object, now.Add(time.Minute)); got != waits {
 			t.Errorf("an undone target with reason %q waits: %t, want %t", reason, got, waits)
 		}
 	}

@@ -2,24 +2,26 @@ package remediate
 
 import (
 	"context"
+
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // permitted asks the breakers right before a write, and takes the permits of those
 // that are half-open. A write that one of them doesn't let through now waits: the
 // next look finds the gate closed, and says why.
-func (c *Controller) permitted(ctx context.Context, p *pass, intent Intent) (Intent, error) {
+func (c *Controller) permitted(ctx context.Context, p *pass, intent rollout.Intent) (rollout.Intent, error) {
 	if len(intent.Write) == 0 {
 		return intent, nil
 	}
 	namespaces := map[string]bool{}
 	for _, i := range intent.Write {
-		namespaces[p.book.target(i).Object.Namespace] = true
+		namespaces[p.records.Target(i).Object.Namespace] = true
 	}
-	gate, err := c.breakers.admit(ctx, p.rem, namespaces)
+	gate, err := c.breakers.Admit(ctx, p.rem, namespaces)
 	if err != nil || !gate.Closed {
 		return intent, err
 	}
-	intent.Write, intent.Wait = nil, minWait
+	intent.Write, intent.Wait = nil, rollout.MinWait
 	intent.Message = gate.Message
 	return intent, nil
 }
@@ -27,16 +29,16 @@ func (c *Controller) permitted(ctx context.Context, p *pass, intent Intent) (Int
 // giveBack gives back the permits of a plan that ended without an outcome, or that
 // can't write now and has nothing in flight: it may wait for long, and others are
 // to probe meanwhile. It asks anew before its next write.
-func (c *Controller) giveBack(ctx context.Context, p *pass, intent Intent) error {
+func (c *Controller) giveBack(ctx context.Context, p *pass, intent rollout.Intent) error {
 	if endsWithoutOutcome(intent) {
-		return c.breakers.release(ctx, p.rem)
+		return c.breakers.Release(ctx, p.rem)
 	}
-	if !intent.idle() || p.book.counts().InFlight > 0 {
+	if !intent.Idle() || p.records.Counts().InFlight > 0 {
 		return nil
 	}
-	held, err := c.breakers.heldBy(ctx, p.rem)
+	held, err := c.breakers.HeldBy(ctx, p.rem)
 	if err != nil || !held {
 		return err
 	}
-	return c.breakers.release(ctx, p.rem)
+	return c.breakers.Release(ctx, p.rem)
 }

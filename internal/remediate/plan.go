@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/authors"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
 // candidate is a violating object that a plan may hold.
@@ -138,7 +139,7 @@ func (d *draft) most() int {
 
 // capacity is how many targets the plan's slices have room for, with their records.
 func (d *draft) capacity() int {
-	perSlice := plannedSliceBytes / (recordWeight(d.strategy.AllowedActions) + maxTargetBytes)
+	perSlice := record.PlannedSliceBytes / (record.WeightOf(d.strategy.AllowedActions) + record.MaxTargetBytes)
 	return min(v1alpha1.MaxTargets, v1alpha1.MaxSlices*perSlice)
 }
 
@@ -280,7 +281,7 @@ func (d *draft) announce(rem *v1alpha1.Remediation) string {
 // room for the records that the strategy's verbs may need.
 func split(rem *v1alpha1.Remediation, targets []v1alpha1.Target) []*v1alpha1.RemediationSlice {
 	var parts []*v1alpha1.RemediationSlice
-	for _, chunk := range chunks(targets, recordWeight(rem.Spec.Plan.Strategy.AllowedActions)) {
+	for _, chunk := range chunks(targets, record.WeightOf(rem.Spec.Plan.Strategy.AllowedActions)) {
 		parts = append(parts, &v1alpha1.RemediationSlice{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", rem.Name, len(parts)),
 				Labels: map[string]string{v1alpha1.LabelPolicy: rem.Labels[v1alpha1.LabelPolicy], v1alpha1.LabelRemediation: rem.Name}},
@@ -297,8 +298,8 @@ func chunks(targets []v1alpha1.Target, weight int) [][]v1alpha1.Target {
 	var out [][]v1alpha1.Target
 	first, size := 0, 0
 	for i := range targets {
-		each := encodedBytes(&targets[i]) + weight
-		if i > first && (i-first == v1alpha1.MaxTargetsPerSlice || size+each > plannedSliceBytes) {
+		each := record.EncodedBytes(&targets[i]) + weight
+		if i > first && (i-first == v1alpha1.MaxTargetsPerSlice || size+each > record.PlannedSliceBytes) {
 			out, first, size = append(out, targets[first:i:i]), i, 0
 		}
 		size += each

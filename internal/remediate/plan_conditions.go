@@ -12,6 +12,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/remediate/approval"
 )
 
 // setConditions puts into a plan's conditions what its status says, and of which generation. stuck
@@ -110,9 +111,9 @@ func approvalTold(rem *v1alpha1.Remediation) []metav1.Condition {
 	case rem.Spec.Plan.Strategy.Mode != v1alpha1.RemediationManual:
 		return nil
 	case given != nil && given.Decision == v1alpha1.DecisionApprove:
-		c = kube.ConditionTrue(v1alpha1.ConditionApproved, v1alpha1.ReasonApproved, told(given))
+		c = kube.ConditionTrue(v1alpha1.ConditionApproved, v1alpha1.ReasonApproved, approval.Describe(given))
 	case given != nil:
-		c = kube.ConditionFalse(v1alpha1.ConditionApproved, v1alpha1.ReasonRejected, told(given))
+		c = kube.ConditionFalse(v1alpha1.ConditionApproved, v1alpha1.ReasonRejected, approval.Describe(given))
 	case s.Phase.Final():
 		c = kube.ConditionFalse(v1alpha1.ConditionApproved, v1alpha1.ReasonNotAnswered,
 			"the plan ended before anybody had answered")

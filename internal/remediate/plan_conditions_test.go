@@ -9,6 +9,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 	"evenkeel.dev/evenkeel/test/kstatus"
 )
 
@@ -167,7 +168,7 @@ func TestEveryPhaseHasConditions(t *testing.T) {
 			}
 		}
 	}
-	for _, row := range Table() {
+	for _, row := range rollout.Table() {
 		for _, phase := range append(row.Next, row.Phase) {
 			if !seen[phase] {
 				t.Errorf("phase %s is in no state of the table", phase)

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -56,7 +57,7 @@ type Planner struct {
 	status   PolicyStatus
 	findings Findings
 	events   *escalate.Recorder
-	breakers *breakers
+	breakers *breaker.Set
 	said     *sayings
 	// doubt says why a plan of a policy isn't known to be ours; nil asks nobody.
 	doubt func(ctx context.Context, policyName string) error
@@ -115,7 +116,7 @@ func (p *Planner) plan(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pla
 		return replanPoll, nil // the scan says when it has caught up
 	}
 	var err error
-	if mode, err = p.breakers.mode(ctx, pol, mode); err != nil {
+	if mode, err = p.breakers.Mode(ctx, pol, mode); err != nil {
 		return 0, err
 	}
 	if len(plans) > 0 {
@@ -156,7 +157,7 @@ func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d 
 	}
 	d.policy = authored
 	if d.strategy.Mode.Runs() {
-		back, err := p.breakers.keptBack(ctx, pol.Name)
+		back, err := p.breakers.KeptBack(ctx, pol.Name)
 		if err != nil {
 			return 0, err
 		}

@@ -19,6 +19,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 	"evenkeel.dev/evenkeel/internal/rights"
 )
 
@@ -108,7 +109,7 @@ func (p *Previewer) inTheWay(out *display.Plan, d *draft, found []policy.Finding
 		return
 	}
 	for i := range d.plans {
-		if rem := &d.plans[i]; !rests(rem) {
+		if rem := &d.plans[i]; !rollout.Rests(rem) {
 			hold(out, "PlanAtWork", fmt.Sprintf("plan %s is %s: no other is made before its end", rem.Name, phaseOf(*rem)))
 			return
 		}
@@ -198,8 +199,8 @@ func (f *foresight) seeAll(ctx context.Context, out *display.Plan, d *draft, par
 func leastDuration(rem *v1alpha1.Remediation) time.Duration {
 	total := time.Duration(0)
 	for wave := range rem.Spec.Plan.Waves {
-		o := Observation{Spec: rem.Spec, Status: v1alpha1.RemediationStatus{Wave: int32(wave)}}
-		least := o.soak()
+		o := rollout.Observation{Spec: rem.Spec, Status: v1alpha1.RemediationStatus{Wave: int32(wave)}}
+		least := o.Soak()
 		if analysis := rem.Spec.Plan.Strategy.Analysis; analysis != nil {
 			for _, m := range analysis.Metrics {
 				least = max(least, time.Duration(max(m.Samples-1, 0))*m.Interval.Duration)

@@ -10,8 +10,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/display"
+	"evenkeel.dev/evenkeel/internal/remediate/budget"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 	"evenkeel.dev/evenkeel/internal/rights"
 )
 
@@ -25,7 +29,7 @@ func (p *Previewer) holds(ctx context.Context, out *display.Plan, rem *v1alpha1.
 		hold(out, "DryRun", "spec.remediation.mode is DryRun: every fix is tried on the server, and nothing is written")
 	case v1alpha1.RemediationDisabled, v1alpha1.RemediationAutomatic:
 	}
-	for _, shut := range []Gate{outsideWindows(rem, p.Clock.Now()), budgetInvalid(rem)} {
+	for _, shut := range []rollout.Gate{rollout.OutsideWindows(rem, p.Clock.Now()), budget.Invalid(rem)} {
 		if shut.Closed {
 			hold(out, shut.Reason, shut.Message)
 		}
@@ -61,14 +65,14 @@ func (p *Previewer) health(ctx context.Context, out *display.Plan, rem *v1alpha1
 // budget tells how much room other plans at work leave, when that is less than the
 // first wave needs.
 func (p *Previewer) budget(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation) error {
-	atWork, err := newBudgets(p.Reader, newShelf(p.Reader), p.Floors).atWork(ctx, rem, &book{}, &p.Floors)
+	atWork, err := budget.New(p.Reader, record.NewCache(p.Reader), p.Floors).AtWork(ctx, rem, &record.Records{}, &p.Floors)
 	if notInstalled(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: rem.Spec.Plan.Strategy.Budget, Targets: mayWrite(rem, nil)})
+	atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: rem.Spec.Plan.Strategy.Budget, Targets: budget.MayWrite(rem, nil)})
 	if left := canary.RoomFor(atWork).Left(); left != math.MaxInt && left < 1 {
 		hold(out, v1alpha1.ReasonBudgetSpent, "the budgets of the plans at work leave no room for a target now")
 	}
@@ -97,7 +101,7 @@ func (p *Previewer) rights(ctx context.Context, out *display.Plan, rem *v1alpha1
 
 // breakers tells of those that let nothing through, by what they have recorded.
 func (p *Previewer) breakers(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation, targets []v1alpha1.ObjectReference) error {
-	known, err := newBreakerReader(p.Reader).All(ctx)
+	known, err := breaker.NewReader(p.Reader).All(ctx)
 	if notInstalled(err) {
 		return nil
 	}
@@ -121,7 +125,7 @@ func (p *Previewer) breakers(ctx context.Context, out *display.Plan, rem *v1alph
 			only = scope.Namespace
 		case v1alpha1.BreakerScopeGlobal:
 		}
-		if gate, within := previewed(p.Policies, cb, rem, p.Clock.Now()); gate.Closed {
+		if gate, within := breaker.Previewed(p.Policies, cb, rem, p.Clock.Now()); gate.Closed {
 			holdIn(out, gate, cmp.Or(within, only), inNamespace)
 		}
 	}
@@ -129,7 +133,7 @@ func (p *Previewer) breakers(ctx context.Context, out *display.Plan, rem *v1alph
 }
 
 // holdIn tells of a breaker that lets nothing through, or nothing in one namespace.
-func holdIn(out *display.Plan, gate Gate, only string, inNamespace map[string]int) {
+func holdIn(out *display.Plan, gate rollout.Gate, only string, inNamespace map[string]int) {
 	switch {
 	case only == "":
 		hold(out, gate.Reason, gate.Message)

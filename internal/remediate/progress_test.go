@@ -5,42 +5,44 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 func TestWhatIsProgress(t *testing.T) {
-	at := microTime(noon)
+	at := microTime(breakertest.Noon)
 	counts := v1alpha1.TargetCounts{Pending: 5, InFlight: 2, Done: 3}
 	was := v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseApplying, Wave: 1, ProgressedAt: at, Counts: counts}
 	held, awaiting, paused := was, was, was
 	held.Phase, awaiting.Phase = v1alpha1.PhaseHeld, v1alpha1.PhaseAwaitingApproval
 	paused.Phase, paused.Reason = v1alpha1.PhaseHeld, v1alpha1.ReasonPaused
-	stay := Intent{Phase: v1alpha1.PhaseApplying, Wave: 1}
+	stay := rollout.Intent{Phase: v1alpha1.PhaseApplying, Wave: 1}
 	cases := map[string]struct {
 		was    v1alpha1.RemediationStatus
-		intent Intent
+		intent rollout.Intent
 		counts v1alpha1.TargetCounts
 		want   bool
 	}{
 		"a new plan":                        {v1alpha1.RemediationStatus{}, stay, counts, true},
 		"nothing":                           {was, stay, counts, false},
-		"a hold begins":                     {was, Intent{Phase: v1alpha1.PhaseHeld, Wave: 1}, counts, false},
+		"a hold begins":                     {was, rollout.Intent{Phase: v1alpha1.PhaseHeld, Wave: 1}, counts, false},
 		"a hold ends":                       {held, stay, counts, false},
-		"a soak breaks":                     {was, Intent{Phase: v1alpha1.PhaseVerifying, Wave: 1}, counts, false},
+		"a soak breaks":                     {was, rollout.Intent{Phase: v1alpha1.PhaseVerifying, Wave: 1}, counts, false},
 		"a target is begun":                 {was, stay, v1alpha1.TargetCounts{Pending: 4, InFlight: 3, Done: 3}, true},
 		"a target goes back to be tried":    {was, stay, v1alpha1.TargetCounts{Pending: 6, InFlight: 1, Done: 3}, false},
 		"a target is done":                  {was, stay, v1alpha1.TargetCounts{Pending: 5, InFlight: 1, Done: 4}, true},
 		"a target is undone":                {was, stay, v1alpha1.TargetCounts{Pending: 5, InFlight: 1, Done: 3, Reverted: 1}, true},
-		"a wave begins":                     {was, Intent{Phase: v1alpha1.PhaseApplying, Wave: 2}, counts, true},
-		"a rollback begins":                 {was, Intent{Phase: v1alpha1.PhaseRollingBack, Wave: 1}, counts, true},
+		"a wave begins":                     {was, rollout.Intent{Phase: v1alpha1.PhaseApplying, Wave: 2}, counts, true},
+		"a rollback begins":                 {was, rollout.Intent{Phase: v1alpha1.PhaseRollingBack, Wave: 1}, counts, true},
 		"a person says yes":                 {awaiting, stay, counts, true},
-		"a person still hasn't":             {awaiting, Intent{Phase: v1alpha1.PhaseAwaitingApproval, Wave: 1}, counts, false},
+		"a person still hasn't":             {awaiting, rollout.Intent{Phase: v1alpha1.PhaseAwaitingApproval, Wave: 1}, counts, false},
 		"a person lets it go on":            {paused, stay, counts, true},
-		"a pause ends, and a breaker opens": {paused, Intent{Phase: v1alpha1.PhaseHeld, Wave: 1, Reason: v1alpha1.ReasonBreakerOpen}, counts, true},
-		"a person has it verified anew":     {held, Intent{Phase: v1alpha1.PhaseVerifying, Wave: 1, Retry: "1"}, counts, true},
+		"a pause ends, and a breaker opens": {paused, rollout.Intent{Phase: v1alpha1.PhaseHeld, Wave: 1, Reason: v1alpha1.ReasonBreakerOpen}, counts, true},
+		"a person has it verified anew":     {held, rollout.Intent{Phase: v1alpha1.PhaseVerifying, Wave: 1, Retry: "1"}, counts, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := progressed(&tc.was, tc.intent, tc.counts); got != tc.want {
+			if got := rollout.Progressed(&tc.was, tc.intent, tc.counts); got != tc.want {
 				t.Errorf("progress %t, want %t", got, tc.want)
 			}
 		})
@@ -53,9 +55,9 @@ func TestAPlanThatGoesToAndFroMakesNoProgress(t *testing.T) {
 	onAndOff := func(s *simulation) {
 		answers(0, 0, "", "")(s)
 		well := s.metrics
-		s.metrics = func(s *simulation) Analysis {
+		s.metrics = func(s *simulation) rollout.Analysis {
 			if at := s.since(); at > time.Minute && at%(20*time.Second) < 10*time.Second {
-				return Analysis{Verdict: v1alpha1.AnalysisInconclusive, Message: "no answer", Wait: 5 * time.Second}
+				return rollout.Analysis{Verdict: v1alpha1.AnalysisInconclusive, Message: "no answer", Wait: 5 * time.Second}
 			}
 			return well(s)
 		}

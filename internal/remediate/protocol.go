@@ -10,6 +10,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // check is one step of the protocol before a write. It returns a record when the
@@ -120,7 +121,7 @@ func requireHealth(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
 // noCanary passes a target that can't be the canary on to the next wave, where the
 // canary's proof covers it. Without one it fails.
 func (a *attempt) noCanary(reason, why string) *v1alpha1.TargetRecord {
-	next, found := waveAfterCanary(a.plan, a.target.Wave)
+	next, found := rollout.WaveAfterCanary(a.plan, a.target.Wave)
 	if !found {
 		return a.failed(reason, "can't be the canary, and its stage has no other wave: "+why)
 	}

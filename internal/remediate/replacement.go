@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // An eviction is a fix only if what the controller makes in the Pod's place doesn't
@@ -27,10 +28,10 @@ import (
 // awaited: the controller's health says the rest.
 const podPage = 500 // of a list of Pods
 
-func (p *pass) checkReplacements(ctx context.Context, write *v1alpha1.WriteRecord, controller *unstructured.Unstructured, stopped bool) *Check {
+func (p *pass) checkReplacements(ctx context.Context, write *v1alpha1.WriteRecord, controller *unstructured.Unstructured, stopped bool) *rollout.Check {
 	live, err := p.podsOf.list(ctx, p.targets.reader, controller)
 	if err != nil {
-		return &Check{CheckWaiting, v1alpha1.ReasonUnobserved, "what the controller has made couldn't be listed: " + err.Error()}
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved, Message: "what the controller has made couldn't be listed: " + err.Error()}
 	}
 	planned := p.plannedUIDs()
 	replaced := false
@@ -42,8 +43,8 @@ func (p *pass) checkReplacements(ctx context.Context, write *v1alpha1.WriteRecor
 		if stopped {
 			continue // a changed policy has nothing to say of this plan's writes
 		}
-		if c := p.checkPolicy(ctx, pod); c != nil && c.Result == CheckFailed {
-			return &Check{CheckFailed, v1alpha1.ReasonReplacementViolates, fmt.Sprintf(
+		if c := p.checkPolicy(ctx, pod); c != nil && c.Result == rollout.CheckFailed {
+			return &rollout.Check{Result: rollout.CheckFailed, Reason: v1alpha1.ReasonReplacementViolates, Message: fmt.Sprintf(
 				"Pod %s, which %s has made in its place, violates again: no eviction mends that; mend the template of %s",
 				pod.GetName(), write.Controller.String(), rootOfEvicted(write).String())}
 		} else if c != nil {
@@ -59,17 +60,17 @@ func (p *pass) checkReplacements(ctx context.Context, write *v1alpha1.WriteRecor
 // awaitReplacement says whether a Pod is still to come in place of an evicted one. A
 // controller that was scaled down makes none; of one that doesn't tell how many it
 // wants, a Job for instance, none is awaited longer than half the progress deadline.
-func (p *pass) awaitReplacement(write *v1alpha1.WriteRecord, controller *unstructured.Unstructured, live int) *Check {
+func (p *pass) awaitReplacement(write *v1alpha1.WriteRecord, controller *unstructured.Unstructured, live int) *rollout.Check {
 	wanted, told, err := unstructured.NestedInt64(controller.Object, "spec", "replicas")
 	if told && err == nil {
 		if int64(live) >= wanted {
 			return nil
 		}
-		return &Check{CheckWaiting, "", fmt.Sprintf("%s hasn't made another Pod yet: it has %d of %d", write.Controller.String(), live, wanted)}
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "", Message: fmt.Sprintf("%s hasn't made another Pod yet: it has %d of %d", write.Controller.String(), live, wanted)}
 	}
 	patience := p.rem.Spec.Plan.Strategy.ProgressDeadline.Duration / 2
 	if write.AppliedAt != nil && p.targets.clock.Now().Sub(write.AppliedAt.Time) < patience {
-		return &Check{CheckWaiting, "", fmt.Sprintf("%s hasn't made another Pod yet: waiting for one up to %s", write.Controller.String(), patience)}
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "", Message: fmt.Sprintf("%s hasn't made another Pod yet: waiting for one up to %s", write.Controller.String(), patience)}
 	}
 	return nil
 }
@@ -83,9 +84,9 @@ func createdSince(pod *unstructured.Unstructured, write *v1alpha1.WriteRecord) b
 
 // plannedUIDs are the objects that the plan was made for.
 func (p *pass) plannedUIDs() map[string]bool {
-	uids := make(map[string]bool, len(p.book.places))
-	for i := range p.book.places {
-		uids[p.book.target(i).Object.UID] = true
+	uids := make(map[string]bool, len(p.records.Places))
+	for i := range p.records.Places {
+		uids[p.records.Target(i).Object.UID] = true
 	}
 	return uids
 }

@@ -15,6 +15,8 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // madeBy is a Pod that the ReplicaSet rs1 has made.
@@ -60,33 +62,33 @@ func TestTheReplacementOfAnEvictedPodIsJudged(t *testing.T) {
 		pods     []client.Object
 		planned  bool
 		stopped  bool
-		want     CheckResult
+		want     rollout.CheckResult
 		says     string
 	}{
-		"one that is clean":                       {1, []client.Object{madeBy("web-2", "p2", waiverNow, nil)}, false, false, CheckPassed, ""},
-		"one that violates again":                 {1, []client.Object{madeBy("web-2", "p2", waiverNow, tainted)}, false, false, CheckFailed, "mend the template of Deployment shop/web"},
-		"the second of two that violates":         {2, []client.Object{madeBy("web-2", "p2", waiverNow, nil), madeBy("web-3", "p3", waiverNow, tainted)}, false, false, CheckFailed, "Pod web-3"},
-		"one that violates, the policy changed":   {1, []client.Object{madeBy("web-2", "p2", waiverNow, tainted)}, false, true, CheckPassed, ""},
-		"one that was there before":               {1, []client.Object{madeBy("web-0", "p0", waiverNow.Add(-time.Minute), tainted)}, false, false, CheckPassed, ""},
-		"one that is itself a target of the plan": {1, []client.Object{madeBy("web-2", "p2", waiverNow, tainted)}, true, false, CheckPassed, ""},
-		"one of another controller":               {1, []client.Object{another}, false, false, CheckWaiting, "0 of 1"},
-		"one that is going":                       {1, []client.Object{leaving}, false, false, CheckWaiting, "0 of 1"},
-		"none yet":                                {1, nil, false, false, CheckWaiting, "hasn't made another Pod yet"},
-		"none, for it was scaled down":            {0, nil, false, false, CheckPassed, ""},
+		"one that is clean":                       {1, []client.Object{madeBy("web-2", "p2", waiverNow, nil)}, false, false, rollout.CheckPassed, ""},
+		"one that violates again":                 {1, []client.Object{madeBy("web-2", "p2", waiverNow, tainted)}, false, false, rollout.CheckFailed, "mend the template of Deployment shop/web"},
+		"the second of two that violates":         {2, []client.Object{madeBy("web-2", "p2", waiverNow, nil), madeBy("web-3", "p3", waiverNow, tainted)}, false, false, rollout.CheckFailed, "Pod web-3"},
+		"one that violates, the policy changed":   {1, []client.Object{madeBy("web-2", "p2", waiverNow, tainted)}, false, true, rollout.CheckPassed, ""},
+		"one that was there before":               {1, []client.Object{madeBy("web-0", "p0", waiverNow.Add(-time.Minute), tainted)}, false, false, rollout.CheckPassed, ""},
+		"one that is itself a target of the plan": {1, []client.Object{madeBy("web-2", "p2", waiverNow, tainted)}, true, false, rollout.CheckPassed, ""},
+		"one of another controller":               {1, []client.Object{another}, false, false, rollout.CheckWaiting, "0 of 1"},
+		"one that is going":                       {1, []client.Object{leaving}, false, false, rollout.CheckWaiting, "0 of 1"},
+		"none yet":                                {1, nil, false, false, rollout.CheckWaiting, "hasn't made another Pod yet"},
+		"none, for it was scaled down":            {0, nil, false, false, rollout.CheckPassed, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, append(tc.pods, replicas(tc.replicas))...)
 			b.pass.snapshot, b.pass.rem.Spec.Plan.Policy.Name = untainted(t), "untainted"
 			if tc.planned {
-				b.pass.book.add(&v1alpha1.RemediationSlice{Targets: []v1alpha1.Target{{Object: v1alpha1.ObjectReference{UID: "p2"}}}})
+				b.pass.records.Add(&v1alpha1.RemediationSlice{Targets: []v1alpha1.Target{{Object: v1alpha1.ObjectReference{UID: "p2"}}}})
 			}
 			intent := metav1.NewMicroTime(waiverNow.Add(300 * time.Millisecond))
 			w := &v1alpha1.WriteRecord{Verb: v1alpha1.ActionEvict, UID: "p1", HealthBefore: "Current", IntentAt: &intent, AppliedAt: &intent,
 				Controller: &v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "shop", Name: "rs", UID: "rs1"},
 				Root:       &v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "d1"}}
 			got := b.pass.checkController(t.Context(), w, tc.stopped)
-			if got.Result != tc.want || !strings.Contains(got.Message, tc.says) || (got.Result == CheckFailed) != (got.Reason == v1alpha1.ReasonReplacementViolates) {
+			if got.Result != tc.want || !strings.Contains(got.Message, tc.says) || (got.Result == rollout.CheckFailed) != (got.Reason == v1alpha1.ReasonReplacementViolates) {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -99,7 +101,7 @@ func TestAControllerThatTellsNoNumberIsAwaitedForAWhile(t *testing.T) {
 	job := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"namespace": "shop", "name": "j", "uid": "j1"}}}
 	at := metav1.NewMicroTime(waiverNow)
 	w := &v1alpha1.WriteRecord{Verb: v1alpha1.ActionEvict, UID: "p1", IntentAt: &at, AppliedAt: &at, Controller: &v1alpha1.ObjectReference{Kind: "Job", Name: "j", UID: "j1"}}
-	if c := b.pass.checkReplacements(t.Context(), w, job, false); c == nil || c.Result != CheckWaiting {
+	if c := b.pass.checkReplacements(t.Context(), w, job, false); c == nil || c.Result != rollout.CheckWaiting {
 		t.Errorf("at once: %+v", c)
 	}
 	b.pass.targets.clock = clocktesting.NewFakePassiveClock(waiverNow.Add(b.pass.rem.Spec.Plan.Strategy.ProgressDeadline.Duration / 2))
@@ -121,13 +123,13 @@ func TestHeatFollowsTheController(t *testing.T) {
 	for i := range 4 {
 		at := now.Add(time.Duration(i) * time.Minute)
 		b := bookOf(v1alpha1.TargetDone)
-		b.slices[0].Targets = append(b.slices[0].Targets, b.slices[0].Targets[0])
-		b.slices[0].Records = append(b.slices[0].Records, v1alpha1.TargetRecord{State: v1alpha1.TargetDone})
-		b.places = append(b.places, place{0, 1})
+		b.Slices[0].Targets = append(b.Slices[0].Targets, b.Slices[0].Targets[0])
+		b.Slices[0].Records = append(b.Slices[0].Records, v1alpha1.TargetRecord{State: v1alpha1.TargetDone})
+		b.Places = append(b.Places, record.Place{Slice: 0, Record: 1})
 		for n := range 2 { // two Pods of one controller in one plan count once
 			intent := metav1.NewMicroTime(at)
-			b.slices[0].Targets[n].Object = v1alpha1.ObjectReference{APIVersion: "v1", Kind: "Pod", Name: "p", UID: strings.Repeat("p", 2*i+n+1)}
-			b.record(n).Write = &v1alpha1.WriteRecord{Verb: v1alpha1.ActionEvict, IntentAt: &intent, AppliedAt: &intent, Controller: &rs, Root: &web}
+			b.Slices[0].Targets[n].Object = v1alpha1.ObjectReference{APIVersion: "v1", Kind: "Pod", Name: "p", UID: strings.Repeat("p", 2*i+n+1)}
+			b.Record(n).Write = &v1alpha1.WriteRecord{Verb: v1alpha1.ActionEvict, IntentAt: &intent, AppliedAt: &intent, Controller: &rs, Root: &web}
 		}
 		rem := endedPlan(at)
 		rem.Name = "plan-" + strings.Repeat("i", i)

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
 // resolve finds out what became of recorded writes, from the objects themselves.
@@ -24,7 +25,7 @@ func (p *pass) resolve(ctx context.Context, batch []int) error {
 
 func (p *pass) resolved(ctx context.Context, a *attempt) v1alpha1.TargetRecord {
 	found := map[side]int{}
-	writes := writesOf(&a.previous)
+	writes := record.WritesOf(&a.previous)
 	findings := make([]finding, len(writes))
 	now := metav1.NewMicroTime(p.targets.clock.Now())
 	for n, w := range writes {
@@ -101,7 +102,7 @@ func (p *pass) halfDone(a *attempt, found map[side]int) *v1alpha1.TargetRecord {
 	case found[sideNeither] > 0:
 		lost := a.failed(v1alpha1.ReasonConflict, "somebody else has written the same fields while our write was in flight; what the object holds is theirs")
 		lost.Preceding, lost.Write = a.previous.Preceding, a.previous.Write
-		*lost = withoutProofs(*lost)
+		*lost = record.WithoutProofs(*lost)
 		return lost
 	case found[sideAfter] > 0:
 		return a.retry("only a part of the fix had been written; it was taken back", p.targets.backoff(a.previous.Attempts))
@@ -129,7 +130,7 @@ func (p *pass) notHappened(a *attempt) *v1alpha1.TargetRecord {
 // takeBack undoes those of an attempt's writes that have happened, last first.
 // Until that is done the intent stays; then the target's record is outcome.
 func (p *pass) takeBack(ctx context.Context, a *attempt, outcome v1alpha1.TargetRecord) v1alpha1.TargetRecord {
-	for _, w := range slices.Backward(writesOf(&a.previous)) {
+	for _, w := range slices.Backward(record.WritesOf(&a.previous)) {
 		if w.AppliedAt == nil {
 			continue
 		}
@@ -141,7 +142,7 @@ func (p *pass) takeBack(ctx context.Context, a *attempt, outcome v1alpha1.Target
 		if u.state == v1alpha1.TargetRevertConflict {
 			lost := a.failed(u.reason, "only a part of the fix was written, and couldn't be taken back: "+u.message)
 			lost.Preceding, lost.Write = a.previous.Preceding, a.previous.Write
-			return withoutProofs(*lost)
+			return record.WithoutProofs(*lost)
 		}
 	}
 	return outcome

@@ -9,7 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // maxKeptPlans bounds the ended plans of a policy that are kept beyond its history
@@ -56,7 +57,7 @@ func (p *Planner) historyOf(pol *v1alpha1.ClusterRegoPolicy) v1alpha1.HistoryStr
 func setAside(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string, now time.Time) []string {
 	var names []string
 	for i := range plans {
-		if rem := &plans[i]; revision == "" && canary.FailedAlone(rem.Status) != "" {
+		if rem := &plans[i]; revision == "" && circuit.FailedAlone(rem.Status) != "" {
 			names = append(names, rem.Name)
 		}
 	}
@@ -79,7 +80,7 @@ func beyondHistory(plans []v1alpha1.Remediation, h v1alpha1.HistoryStrategy, kep
 	place := int32(0) // among the ended plans, the newest first
 	for i := len(plans) - 1; i >= 0; i-- {
 		rem := plans[i]
-		if !rests(&rem) || rem.DeletionTimestamp != nil {
+		if !rollout.Rests(&rem) || rem.DeletionTimestamp != nil {
 			continue
 		}
 		place++

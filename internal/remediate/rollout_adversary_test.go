@@ -11,8 +11,10 @@ import (
 	"pgregory.net/rapid"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // hers is the namespace that the adversary edits, and nothing else.
@@ -22,7 +24,7 @@ const hers = "eve"
 // judgement of the real thing, while somebody who edits one namespace does there what
 // she likes.
 type siege struct {
-	*circuit
+	*breakertest.Circuit
 	policy *v1alpha1.ClusterRegoPolicy
 	fleet  fleet
 	// behave gives an object its behaviour in a plan.
@@ -36,9 +38,9 @@ type siege struct {
 }
 
 func newSiege(t *testing.T, refs []v1alpha1.ObjectReference, change func(*v1alpha1.RolloutStrategy)) *siege {
-	c := newCircuit(t).in(hers, "shop", "bank", "post")
-	c.time.SetTime(simStart())
-	s := &siege{circuit: c, policy: &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid"}},
+	c := breakertest.New(t).In(hers, "shop", "bank", "post")
+	c.Time.SetTime(simStart())
+	s := &siege{Circuit: c, policy: &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid"}},
 		fleet: newFleet(0).with(change), left: refs, written: map[string]v1alpha1.ObjectReference{}}
 	s.fleet.sliceSize = 5
 	return s
@@ -61,25 +63,25 @@ func (s *siege) others() []v1alpha1.ObjectReference {
 // next plans and rolls out once, or waits as the planner does. It says why no plan is
 // made any more, or "".
 func (s *siege) next() (blockedFor string, err error) {
-	s.scan.found = s.found()
+	s.Scan.Found = s.found()
 	refs, wait, why, err := s.drafted()
 	if why != "" || err != nil {
 		return why, err
 	}
 	if len(refs) == 0 {
-		s.after(max(wait, time.Second))
+		s.After(max(wait, time.Second))
 		return "", nil
 	}
 	if err := s.roll(refs); err != nil {
 		return "", err
 	}
-	s.after(settleTime)
+	s.After(settleTime)
 	return "", nil
 }
 
 // drafted are the objects of the next plan, by the planner's own judgement.
 func (s *siege) drafted() (refs []v1alpha1.ObjectReference, wait time.Duration, why string, err error) {
-	now, revision := s.time.Now(), s.revision("tags")
+	now, revision := s.Time.Now(), s.Revision("tags")
 	if len(s.plans) > 0 {
 		stand := standingOf(s.policy, s.plans, revision, now)
 		if wait := stand.wait(s.found(), now) - now.Sub(endOf(s.plans[len(s.plans)-1])); wait > 0 {
@@ -89,12 +91,12 @@ func (s *siege) drafted() (refs []v1alpha1.ObjectReference, wait time.Duration, 
 			return nil, 0, why, nil
 		}
 	}
-	mode, err := s.mode(s.ctx, s.policy, v1alpha1.RemediationAutomatic)
+	mode, err := s.Mode(s.Ctx, s.policy, v1alpha1.RemediationAutomatic)
 	if err != nil || mode != v1alpha1.RemediationAutomatic {
 		return nil, 0, fmt.Sprintf("mode %s", mode), err
 	}
 	d := draft{policy: s.policy, strategy: s.fleet.strategy, revision: revision, plans: s.plans}
-	if d.keptBack, err = s.keptBack(s.ctx, "tags"); err != nil {
+	if d.keptBack, err = s.KeptBack(s.Ctx, "tags"); err != nil {
 		return nil, 0, "", err
 	}
 	d.leaveOut(now, s.found())
@@ -116,14 +118,14 @@ func (s *siege) roll(refs []v1alpha1.ObjectReference) error {
 	if err != nil {
 		return err
 	}
-	sim.clock = s.time
+	sim.clock = s.Time
 	sim.rem.Name, sim.rem.Spec.Plan.Hash = fmt.Sprintf("tags-%03d", n), fmt.Sprintf("%016d", n)
-	sim.rem.Spec.Plan.Policy.Revision = s.revision("tags")
+	sim.rem.Spec.Plan.Policy.Revision = s.Revision("tags")
 	s.surround(sim)
 	if err := sim.run(6000); err != nil {
 		return err
 	}
-	if err := s.release(s.ctx, sim.rem); err != nil {
+	if err := s.Release(s.Ctx, sim.rem); err != nil {
 		return err
 	}
 	s.plans = append(s.plans, *sim.rem)
@@ -131,7 +133,7 @@ func (s *siege) roll(refs []v1alpha1.ObjectReference) error {
 		if obj.mends > 0 && !(obj.ref.Namespace == hers && obj.SetBackAt > 0) { // what she sets back, she has chosen
 			s.written[obj.ref.UID] = obj.ref
 		}
-		if obj.value == valueAfter || !obj.exists(s.time.Now()) {
+		if obj.value == valueAfter || !obj.exists(s.Time.Now()) {
 			s.left = slices.DeleteFunc(s.left, func(ref v1alpha1.ObjectReference) bool { return ref.UID == obj.ref.UID })
 		}
 	}
@@ -145,17 +147,17 @@ func (s *siege) surround(sim *simulation) {
 			sim.fault("%v", err)
 		}
 	}
-	sim.gate = func(sim *simulation) Gate {
-		gate, err := s.consult(s.ctx, sim.rem)
+	sim.gate = func(sim *simulation) rollout.Gate {
+		gate, err := s.Consult(s.Ctx, sim.rem)
 		fail(err)
 		return gate
 	}
-	sim.barred = func(sim *simulation, t TargetView) (string, string) {
-		o := Observation{Spec: sim.rem.Spec, Targets: []TargetView{t}}
-		fail(s.bar(s.ctx, sim.rem, &o))
+	sim.barred = func(sim *simulation, t rollout.TargetView) (string, string) {
+		o := rollout.Observation{Spec: sim.rem.Spec, Targets: []rollout.TargetView{t}}
+		fail(s.Bar(s.Ctx, sim.rem, &o))
 		return o.Targets[0].Barred, o.Targets[0].BarredReason
 	}
-	sim.permit = func(sim *simulation, intent Intent) Intent {
+	sim.permit = func(sim *simulation, intent rollout.Intent) rollout.Intent {
 		namespaces := map[string]bool{}
 		for _, i := range intent.Write {
 			namespaces[sim.objects[i].ref.Namespace] = true
@@ -163,21 +165,21 @@ func (s *siege) surround(sim *simulation) {
 		if len(namespaces) == 0 {
 			return intent
 		}
-		gate, err := s.admit(s.ctx, sim.rem, namespaces)
+		gate, err := s.Admit(s.Ctx, sim.rem, namespaces)
 		fail(err)
 		if gate.Closed {
-			intent.Write, intent.Wait, intent.Message = nil, minWait, gate.Message
+			intent.Write, intent.Wait, intent.Message = nil, rollout.MinWait, gate.Message
 		}
 		return intent
 	}
 	if s.arrives != nil {
 		sim.watch = func(simStep) { s.arrives(sim) }
 	}
-	sim.heard = func(outcomes []Outcome) { fail(s.record(s.ctx, sim.rem, outcomes)) }
+	sim.heard = func(outcomes []rollout.Outcome) { fail(s.Record(s.Ctx, sim.rem, outcomes)) }
 	sim.stop = func(sim *simulation) string {
 		b, err := sim.book()
 		fail(err)
-		why, err := s.outlasted(s.ctx, sim.rem, pendingOf(b.views()))
+		why, err := s.Outlasted(s.Ctx, sim.rem, pendingOf(b.Views()))
 		fail(err)
 		return why
 	}
@@ -243,11 +245,11 @@ func TestOneNamespaceNeverStopsTheOthers(t *testing.T) {
 		}
 		for rounds := 0; len(s.others()) > 0; rounds++ {
 			why, err := s.next()
-			if why != "" || err != nil || rounds > 30 || s.time.Now().Sub(simStart()) > 6*time.Hour {
-				rt.Fatalf("after %d plans and %s, %d objects of others are left: %s (%v)\n%s", len(s.plans), s.time.Now().Sub(simStart()), len(s.others()), why, err, s.told())
+			if why != "" || err != nil || rounds > 30 || s.Time.Now().Sub(simStart()) > 6*time.Hour {
+				rt.Fatalf("after %d plans and %s, %d objects of others are left: %s (%v)\n%s", len(s.plans), s.Time.Now().Sub(simStart()), len(s.others()), why, err, s.told())
 			}
 			for _, name := range []string{"policy-tags", "global"} {
-				if st := s.breakers.observe(s.ctx, s.read(name)); st.State == v1alpha1.BreakerOpen && st.OnlyNamespace != hers || st.Demoted != nil {
+				if st := s.Set.Observe(s.Ctx, s.Read(name)); st.State == v1alpha1.BreakerOpen && st.OnlyNamespace != hers || st.Demoted != nil {
 					rt.Fatalf("breaker %s: %s, demoted %v: %s", name, st.State, st.Demoted, st.Message)
 				}
 			}
@@ -306,7 +308,7 @@ func TestAHarmfulFixIsBlockedAfterTwoCanaries(t *testing.T) {
 				break
 			}
 		}
-		s.after(100 * time.Hour)
+		s.After(100 * time.Hour)
 		if why, err := s.next(); err != nil || why == "" && len(s.left) > 0 {
 			rt.Fatalf("planned again days later: %v\n%s", err, s.told())
 		}

@@ -70,8 +70,8 @@ func (r *rules) checkFloors(s simStep) {
 	if most := floors.Wave(len(s.Before)); most > 0 && inWork > most {
 		r.sim.fault("%d targets of a wave are in work: the administrator allows %d", inWork, most)
 	}
-	if floors.MaxInFlight > 0 && strategy.MaxInFlight > floors.MaxInFlight || s.Observation.soak() < floors.MinSoak {
-		r.sim.fault("%d at a time, soaking for %s: the administrator allows %d and %s", strategy.MaxInFlight, s.Observation.soak(), floors.MaxInFlight, floors.MinSoak)
+	if floors.MaxInFlight > 0 && strategy.MaxInFlight > floors.MaxInFlight || s.Observation.Soak() < floors.MinSoak {
+		r.sim.fault("%d at a time, soaking for %s: the administrator allows %d and %s", strategy.MaxInFlight, s.Observation.Soak(), floors.MaxInFlight, floors.MinSoak)
 	}
 }
 

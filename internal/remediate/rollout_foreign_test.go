@@ -242,9 +242,9 @@ func TestARollbackThatIsDeniedDoesNotEnd(t *testing.T) {
 			return // the denial came before the write, or after its undoing
 		}
 		if st := s.rem.Status; st.Phase != v1alpha1.PhaseRollingBack || st.HeldSince == nil {
-			t.Fatalf("%s (%s), waiting since %v, while the undoing of %s is denied: %+v", st.Phase, st.Reason, st.HeldSince, held.ref.String(), *b.record(0))
+			t.Fatalf("%s (%s), waiting since %v, while the undoing of %s is denied: %+v", st.Phase, st.Reason, st.HeldSince, held.ref.String(), *b.Record(0))
 		}
-		if rec := b.record(0); rec.Write == nil || rec.State.Settled() {
+		if rec := b.Record(0); rec.Write == nil || rec.State.Settled() {
 			t.Fatalf("the object holds ours, and its record is %s (%v)", rec.State, rec.Write)
 		}
 	})

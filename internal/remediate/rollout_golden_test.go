@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 var update = flag.Bool("update", false, "write the golden files and the generated documents anew")
@@ -33,14 +34,14 @@ type scenario struct {
 }
 
 // closedBetween is a gate that is closed in a span of time.
-func closedBetween(from, to time.Duration, g Gate) func(*simulation) {
+func closedBetween(from, to time.Duration, g rollout.Gate) func(*simulation) {
 	g.Closed = true
 	return func(s *simulation) {
-		s.gate = func(s *simulation) Gate {
+		s.gate = func(s *simulation) rollout.Gate {
 			if at := s.since(); at >= from && at < to {
 				return g
 			}
-			return Gate{}
+			return rollout.Gate{}
 		}
 	}
 }
@@ -57,8 +58,8 @@ func stoppedFrom(from time.Duration, why string) func(*simulation) {
 	}
 }
 
-func breakerGate() Gate {
-	return Gate{Reason: v1alpha1.ReasonBreakerOpen, Message: "circuit breaker global is open"}
+func breakerGate() rollout.Gate {
+	return rollout.Gate{Reason: v1alpha1.ReasonBreakerOpen, Message: "circuit breaker global is open"}
 }
 
 func concurrency(n int32) func(*v1alpha1.RolloutStrategy) {
@@ -156,7 +157,7 @@ func keyOf(s simStep) transitionKey {
 // everyTransitionSeen proves that the table promises nothing that never happens.
 func everyTransitionSeen(t *testing.T, seen map[transitionKey]bool) {
 	t.Helper()
-	for _, row := range Table() {
+	for _, row := range rollout.Table() {
 		for _, next := range row.Next {
 			if !seen[transitionKey{row.Phase, next}] {
 				t.Errorf("the table lets %s follow %s, but no scenario ever sees it: it is unreachable, or a scenario is missing", next, row.Phase)

@@ -7,6 +7,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // The scenarios of this file are those in which budgets, metrics and stages have
@@ -60,7 +61,7 @@ func budgetScenarios() map[string]scenario {
 			fleet: newFleet(2).with(withBudget("many", 0)), set: stoppedFrom(12*time.Second, "policy tags changed from revision r1 to r2; a new plan follows")},
 		"namespace-barred": {reason: "The breaker of a namespace opens: its targets wait, the others are mended, and then the plan is held for what is left.",
 			fleet: newFleet(10).every(slow).with(canarySize(2)), set: func(s *simulation) {
-				s.barred = func(s *simulation, t TargetView) (string, string) {
+				s.barred = func(s *simulation, t rollout.TargetView) (string, string) {
 					if at := s.since(); at > time.Minute && at < 10*time.Minute && t.Object.Namespace == "team-a" {
 						return "circuit breaker namespace-team-a is open", ""
 					}
@@ -78,14 +79,14 @@ func measured(r *v1alpha1.RolloutStrategy) {
 // passes 40s after its soak began.
 func answers(from, to time.Duration, verdict v1alpha1.AnalysisVerdict, message string) func(*simulation) {
 	return func(s *simulation) {
-		s.metrics = func(s *simulation) Analysis {
+		s.metrics = func(s *simulation) rollout.Analysis {
 			if at := s.since(); at >= from && at < to {
-				return Analysis{Verdict: verdict, Message: message, Wait: 5 * time.Second}
+				return rollout.Analysis{Verdict: verdict, Message: message, Wait: 5 * time.Second}
 			}
 			if since := s.rem.Status.HealthySince; since != nil && s.clock.Now().Sub(since.Time) >= 40*time.Second {
-				return Analysis{Verdict: v1alpha1.AnalysisPassed, Message: "errors: 3 of 3 samples passed"}
+				return rollout.Analysis{Verdict: v1alpha1.AnalysisPassed, Message: "errors: 3 of 3 samples passed"}
 			}
-			return Analysis{Verdict: v1alpha1.AnalysisRunning, Message: "errors: 1 of 3 samples passed", Wait: 7 * time.Second}
+			return rollout.Analysis{Verdict: v1alpha1.AnalysisRunning, Message: "errors: 1 of 3 samples passed", Wait: 7 * time.Second}
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // calmAfter is when the random world has calmed down: no more gates, stops or crashes.
@@ -76,8 +77,8 @@ func (w world) live() (*simulation, error) {
 
 // surround puts the world around a plan.
 func (w world) surround(s *simulation) {
-	s.gate = func(s *simulation) Gate {
-		return Gate{Closed: within(w.Closed, s.since()), Reason: v1alpha1.ReasonBreakerOpen, Message: "open"}
+	s.gate = func(s *simulation) rollout.Gate {
+		return rollout.Gate{Closed: within(w.Closed, s.since()), Reason: v1alpha1.ReasonBreakerOpen, Message: "open"}
 	}
 	s.stop = func(s *simulation) string {
 		if w.Stop < 0 || s.since() < w.Stop {
@@ -242,7 +243,7 @@ func endingOf(s *simulation) (ending, error) {
 	}
 	e := ending{Phase: s.rem.Status.Phase, Reason: s.rem.Status.Reason, Counted: map[string]int32{}}
 	for i, obj := range s.objects {
-		rec := b.record(i)
+		rec := b.Record(i)
 		e.Targets = append(e.Targets, fmt.Sprintf("%s: %s, holds %s, mended %d, undone %d", obj.ref.String(), rec.State, obj.value, obj.mends, obj.undoes))
 	}
 	for key, o := range s.counted {

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // The scenarios of this file are those in which people have their say.
@@ -53,11 +54,11 @@ func pausedBetween(from, to time.Duration) func(*simulation) {
 // answered answers a plan in mode Manual, from a time on; it is overdue after 30s.
 func answered(from time.Duration, decision v1alpha1.ApprovalDecision) func(*simulation) {
 	return func(s *simulation) {
-		s.approval = func(s *simulation) Approval {
+		s.approval = func(s *simulation) rollout.Approval {
 			if s.since() < from {
-				return Approval{Message: "approve it with a RemediationApproval", Overdue: s.since() >= 30*time.Second}
+				return rollout.Approval{Message: "approve it with a RemediationApproval", Overdue: s.since() >= 30*time.Second}
 			}
-			return Approval{Decision: decision, Message: "ada said " + string(decision) + ": seen in staging"}
+			return rollout.Approval{Decision: decision, Message: "ada said " + string(decision) + ": seen in staging"}
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // maxIdleSteps is how many steps in a row may do nothing and not wait either.
@@ -52,7 +54,7 @@ func (r *rules) checkWrites(s simStep) {
 	if !o.Spec.Plan.Strategy.Mode.Runs() || o.Spec.Plan.Strategy.Mode == v1alpha1.RemediationManual && !r.approved {
 		r.sim.fault("a write begins in mode %s, approved: %t", o.Spec.Plan.Strategy.Mode, r.approved)
 	}
-	if o.baselineMissing() && !o.members(wave).written() { // a wave that has begun keeps its baseline, however long it is paused
+	if o.BaselineMissing() && !o.Members(wave).Written() { // a wave that has begun keeps its baseline, however long it is paused
 		r.sim.fault("a write begins before metrics have said how things stood without it")
 	}
 	busy := len(s.Intent.Write)
@@ -74,7 +76,7 @@ func (r *rules) checkWrites(s simStep) {
 	if busy > int(o.Spec.Plan.Strategy.MaxInFlight) {
 		r.sim.fault("%d targets in flight: the limit is %d", busy, o.Spec.Plan.Strategy.MaxInFlight)
 	}
-	if !canaryWave(o.Spec.Plan, wave) && !o.doneIn(canary.StageOf(o.Spec.Plan, wave)) {
+	if !rollout.CanaryWave(o.Spec.Plan, wave) && !o.DoneIn(canary.StageOf(o.Spec.Plan, wave)) {
 		r.sim.fault("wave %d is written without a canary of its stage that is done", wave)
 	}
 }
@@ -127,18 +129,18 @@ func (r *rules) checkRecords(s simStep) {
 func (r *rules) checkSoak(s simStep) {
 	o := s.Observation
 	for i, t := range o.Targets {
-		if t.Check != nil && t.Check.Result != CheckPassed {
+		if t.Check != nil && t.Check.Result != rollout.CheckPassed {
 			r.badAt[i] = o.Now
 		}
 		if s.Before[i].State == v1alpha1.TargetDone || s.After[i].State != v1alpha1.TargetDone {
 			continue
 		}
-		if t.Check == nil || t.Check.Result != CheckPassed {
+		if t.Check == nil || t.Check.Result != rollout.CheckPassed {
 			r.sim.fault("%s is done, but wasn't seen to be well", t.Object.String())
 		}
 		for _, from := range []time.Time{r.badAt[i], r.sim.objects[i].writtenAt} {
-			if well := o.Now.Sub(from); well < o.soak() {
-				r.sim.fault("%s is done after %s: the soak is %s", t.Object.String(), well, o.soak())
+			if well := o.Now.Sub(from); well < o.Soak() {
+				r.sim.fault("%s is done after %s: the soak is %s", t.Object.String(), well, o.Soak())
 			}
 		}
 	}
@@ -199,9 +201,9 @@ func (r *rules) end() error {
 }
 
 // endOfTargets: what the records say is what the cluster holds.
-func (r *rules) endOfTargets(b *book) error {
+func (r *rules) endOfTargets(b *record.Records) error {
 	for i, obj := range r.sim.objects {
-		rec := b.record(i)
+		rec := b.Record(i)
 		if !rec.State.Settled() {
 			return fmt.Errorf("%s: %s is still %s", r.sim.rem.Status.Phase, obj.ref.String(), rec.State)
 		}

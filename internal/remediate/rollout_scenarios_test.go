@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // scenarios are the rollouts that testdata/rollout tells.
@@ -93,7 +94,7 @@ func canaryScenarios() map[string]scenario {
 
 func heldScenarios() map[string]scenario {
 	well := behaviour{Heals: 3 * time.Second}
-	rights := Gate{Reason: v1alpha1.ReasonMissingRights, Message: "the controller lacks rights: patch deployments.apps"}
+	rights := rollout.Gate{Reason: v1alpha1.ReasonMissingRights, Message: "the controller lacks rights: patch deployments.apps"}
 	return map[string]scenario{
 		"breaker-opens-mid-wave": {reason: "The breaker opens in the middle of a wave: what is written is verified and soaked, then the plan is held, and goes on later.",
 			fleet: newFleet(10).every(well).with(concurrency(3)), set: closedBetween(131*time.Second, 10*time.Minute, breakerGate())},

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // The scenarios of this file are those in which the API server doesn't serve the kind
@@ -54,8 +56,8 @@ func (s *simulation) undoServed(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord
 	if since == nil {
 		since = microTime(now)
 	}
-	long := now.Sub(since.Time) > unobservedFactor*s.rem.Spec.Plan.Strategy.ProgressDeadline.Duration
-	if long && rec.Attempts >= unservedTries && !now.Before(landsUntil(&rec)) {
+	long := now.Sub(since.Time) > rollout.UnobservedFactor*s.rem.Spec.Plan.Strategy.ProgressDeadline.Duration
+	if long && rec.Attempts >= unservedTries && !now.Before(record.LandsUntil(&rec)) {
 		return settledAs(rec, v1alpha1.TargetRevertConflict, v1alpha1.ReasonNotServed, "not undone: the kind isn't served")
 	}
 	rec.WaitingSince, rec.NextAttemptAt = since, microTime(now.Add(simBackoff(rec.Attempts)))

@@ -10,13 +10,14 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/remediate/budget"
 )
 
 // objectsInWork are the objects that a simulated plan has in work, by what is
 // persisted of it.
 func (s *simulation) objectsInWork() map[string]string {
 	held := map[string]string{}
-	if !mayHaveWritten(s.rem) {
+	if !budget.MayHaveWritten(s.rem) {
 		return held
 	}
 	b, err := s.book()
@@ -24,9 +25,9 @@ func (s *simulation) objectsInWork() map[string]string {
 		s.fault("%v", err)
 		return held
 	}
-	for i := range b.places {
-		if inWork(s.rem, b.record(i)) {
-			held[b.target(i).Object.UID] = s.rem.Name
+	for i := range b.Places {
+		if budget.InWork(s.rem, b.Record(i)) {
+			held[b.Target(i).Object.UID] = s.rem.Name
 		}
 	}
 	return held
@@ -100,7 +101,7 @@ func (v *several) oneAtATime(own int, step simStep) {
 	}
 	for i, t := range step.Observation.Targets {
 		waits := t.BarredReason == v1alpha1.ReasonOtherPlan && t.State == v1alpha1.TargetPending
-		if waits && step.After[i].attempts != t.attempts {
+		if waits && step.After[i].Attempts != t.Attempts {
 			s.fault("%s waits for another plan, and is charged with an attempt", t.Object.String())
 		}
 		if waits && step.After[i].State == v1alpha1.TargetFailed {

@@ -10,19 +10,20 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/remediate/budget"
 )
 
 // atWork is a simulated plan as the budgets of another see it: by what is
 // persisted of it, and nothing else.
 func (s *simulation) atWork() ([]canary.PlanAtWork, error) {
-	if !mayHaveWritten(s.rem) {
+	if !budget.MayHaveWritten(s.rem) {
 		return nil, nil
 	}
 	b, err := s.book()
 	if err != nil {
 		return nil, err
 	}
-	return []canary.PlanAtWork{s.ownWork(b.views())}, nil
+	return []canary.PlanAtWork{s.ownWork(b.Views())}, nil
 }
 
 // keepTo faults a write of one plan for which the budgets of both leave no room.

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // The scenarios of this file are those in which objects that were written vanish,
@@ -41,8 +43,8 @@ func vanishScenarios() map[string]scenario {
 func (r *rules) checkVanished(s simStep) {
 	o := s.Observation
 	for _, t := range o.Targets {
-		lost := t.Check != nil && t.Check.Result == CheckGone
-		if lost && canaryWave(o.Spec.Plan, t.Wave) && o.Abort == "" && s.Intent.Phase != v1alpha1.PhaseRollingBack && s.Intent.Phase != v1alpha1.PhaseHeld {
+		lost := t.Check != nil && t.Check.Result == rollout.CheckGone
+		if lost && rollout.CanaryWave(o.Spec.Plan, t.Wave) && o.Abort == "" && s.Intent.Phase != v1alpha1.PhaseRollingBack && s.Intent.Phase != v1alpha1.PhaseHeld {
 			r.sim.fault("%s of the canary is gone after its write, and the plan goes on as %s", t.Object.String(), s.Intent.Phase)
 		}
 	}
@@ -63,9 +65,9 @@ func (r *rules) checkVanished(s simStep) {
 
 // endOfVanished: what was written and is gone before its soak ended is told as a
 // failure, unless its wave was being undone or ended by then.
-func (r *rules) endOfVanished(b *book) {
+func (r *rules) endOfVanished(b *record.Records) {
 	for i, obj := range r.sim.objects {
-		rec := b.record(i)
+		rec := b.Record(i)
 		if obj.mends > 0 && rec.State == v1alpha1.TargetSkipped && r.sim.rem.Status.Phase == v1alpha1.PhaseSucceeded {
 			r.sim.fault("%s was written and is told as %s (%s)", obj.ref.String(), rec.State, rec.Reason)
 		}
@@ -77,9 +79,9 @@ func (r *rules) endOfVanished(b *book) {
 func TestObjectsThatVanishWaitByTheirPlace(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	h, b := newPast(), bookOf(v1alpha1.TargetFailed)
-	b.record(0).Reason = v1alpha1.ReasonVanished
+	b.Record(0).Reason = v1alpha1.ReasonVanished
 	h.remember(endedPlan(now), b, "r1", now)
-	again := b.target(0).Object
+	again := b.Target(0).Object
 	again.UID = "another"
 	if !h.waiting(again, now.Add(time.Minute)) {
 		t.Error("an object that vanished and was made again is planned again at once")

@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // people are what persons say of a random plan, and what the strategy leaves to
@@ -81,12 +82,12 @@ func (b boundaries) strategy(r *v1alpha1.RolloutStrategy) {
 func (b boundaries) apply(s *simulation) {
 	answers(0, 0, "", "")(s)
 	well := s.metrics
-	s.metrics = func(s *simulation) Analysis {
+	s.metrics = func(s *simulation) rollout.Analysis {
 		switch at := s.since(); {
 		case within(b.Silent, at):
-			return Analysis{Verdict: v1alpha1.AnalysisInconclusive, Message: "no answer", Wait: 5 * time.Second}
+			return rollout.Analysis{Verdict: v1alpha1.AnalysisInconclusive, Message: "no answer", Wait: 5 * time.Second}
 		case within(b.Harm, at) && s.rem.Status.HealthySince != nil:
-			return Analysis{Verdict: v1alpha1.AnalysisFailed, Message: "harm"}
+			return rollout.Analysis{Verdict: v1alpha1.AnalysisFailed, Message: "harm"}
 		default:
 			return well(s)
 		}

@@ -3,13 +3,15 @@ package remediate
 import (
 	"context"
 	"slices"
+
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // maxRecoveryReads bounds how many objects a step looks at that were undone.
 const maxRecoveryReads = 64
 
 // atRecovery looks whether the objects whose write was undone are well again.
-func (c *Controller) atRecovery(ctx context.Context, p *pass, o *Observation) error {
+func (c *Controller) atRecovery(ctx context.Context, p *pass, o *rollout.Observation) error {
 	var list []int
 	for i, t := range o.Targets {
 		if t.Recovering {
@@ -26,17 +28,17 @@ func (c *Controller) atRecovery(ctx context.Context, p *pass, o *Observation) er
 
 // atRollbackRoom bars the targets whose undoing must wait for room, and reserves
 // room for the others.
-func (c *Controller) atRollbackRoom(ctx context.Context, p *pass, o *Observation) error {
-	c.budgets.reserveUndo(ctx, p.rem, p.book, o)
+func (c *Controller) atRollbackRoom(ctx context.Context, p *pass, o *rollout.Observation) error {
+	c.budgets.ReserveUndo(ctx, p.rem, p.records, o)
 	return nil
 }
 
 // atBudgets bars the targets of the wave that no budget has room for now, or whose
 // objects other plans have in work, and reserves room for those that the step may write.
-func (c *Controller) atBudgets(ctx context.Context, p *pass, o *Observation) error {
-	m := o.members(o.Status.Wave)
-	if n := int(o.Spec.Plan.Strategy.MaxInFlight) - len(m.applied); n > 0 && len(m.ready) > 0 && len(m.intents) == 0 && o.open() {
-		return c.budgets.reserve(ctx, p.rem, p.book, o, m.ready, n)
+func (c *Controller) atBudgets(ctx context.Context, p *pass, o *rollout.Observation) error {
+	m := o.Members(o.Status.Wave)
+	if n := int(o.Spec.Plan.Strategy.MaxInFlight) - len(m.Applied); n > 0 && len(m.Ready) > 0 && len(m.Intents) == 0 && o.Open() {
+		return c.budgets.Reserve(ctx, p.rem, p.records, o, m.Ready, n)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // A kind that the API server doesn't serve now (its definition is replaced or
@@ -33,7 +34,7 @@ func (p *pass) undoServed(rec v1alpha1.TargetRecord, lands time.Time, err error)
 	if since == nil {
 		since = &now
 	}
-	patience := unobservedFactor * p.rem.Spec.Plan.Strategy.ProgressDeadline.Duration
+	patience := rollout.UnobservedFactor * p.rem.Spec.Plan.Strategy.ProgressDeadline.Duration
 	if now.Sub(since.Time) > patience && rec.Attempts >= unservedTries && !now.Time.Before(lands) {
 		return p.ended(rec, v1alpha1.TargetRevertConflict, v1alpha1.ReasonNotServed, fmt.Sprintf(
 			"not undone within %s: %s. Is the kind served again, compare the record with the object", patience, unserved(err)))

@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // missingKinds are the answers where the API server doesn't serve a kind.
@@ -50,15 +52,15 @@ func TestAnObjectWhoseKindIsNotServedIsNotGone(t *testing.T) {
 			if before == nil || before.State != v1alpha1.TargetPending || before.Reason != v1alpha1.ReasonNotServed || before.Attempts != 0 || before.WaitingSince == nil {
 				t.Errorf("before its write it is %+v, want it to wait uncharged", before)
 			}
-			b.pass.book = &book{}
-			b.pass.book.add(&v1alpha1.RemediationSlice{Targets: []v1alpha1.Target{a.target}, Records: []v1alpha1.TargetRecord{written}})
-			if c := b.pass.check(t.Context(), 0, true); c.Result != CheckWaiting || c.Reason != v1alpha1.ReasonUnobserved {
+			b.pass.records = &record.Records{}
+			b.pass.records.Add(&v1alpha1.RemediationSlice{Targets: []v1alpha1.Target{a.target}, Records: []v1alpha1.TargetRecord{written}})
+			if c := b.pass.check(t.Context(), 0, true); c.Result != rollout.CheckWaiting || c.Reason != v1alpha1.ReasonUnobserved {
 				t.Errorf("verification says %+v, want waiting", c)
 			}
 			removed := written
 			removed.Write = &v1alpha1.WriteRecord{Verb: v1alpha1.ActionDelete, UID: "u1"}
-			b.pass.book.set(0, removed)
-			if c := b.pass.check(t.Context(), 0, true); c.Result != CheckWaiting {
+			b.pass.records.Set(0, removed)
+			if c := b.pass.check(t.Context(), 0, true); c.Result != rollout.CheckWaiting {
 				t.Errorf("verification of a removal says %+v, want waiting", c)
 			}
 			a.previous = rec
@@ -98,7 +100,7 @@ func TestUndoingEndsWhereTheKindIsUninstalled(t *testing.T) {
 	at := func(after time.Duration) {
 		b.pass.targets.clock = clocktesting.NewFakePassiveClock(waiverNow.Add(after))
 	}
-	patience := unobservedFactor * b.pass.rem.Spec.Plan.Strategy.ProgressDeadline.Duration
+	patience := rollout.UnobservedFactor * b.pass.rem.Spec.Plan.Strategy.ProgressDeadline.Duration
 	served := b.pass.targets.reader
 	b.withoutKind(&meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "ConfigMap"}})
 	for _, after := range []time.Duration{0, time.Second, patience / 2, patience} {

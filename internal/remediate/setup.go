@@ -16,11 +16,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy/strategy"
+	"evenkeel.dev/evenkeel/internal/remediate/approval"
+	"evenkeel.dev/evenkeel/internal/remediate/budget"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/rights"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
@@ -60,26 +64,26 @@ func Register(mgr ctrl.Manager, o Options) error {
 	recorder := escalate.NewRecorder(mgr.GetEventRecorder("evenkeel"))
 	keys := &seal.Keeper{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.Namespace}
 	reader, writer := seal.NewReader(mgr.GetAPIReader(), keys), seal.NewClient(mgr.GetClient(), keys)
-	b := newBreakers(breakerOptions{Store: newBreakerStore(mgr.GetAPIReader(), mgr.GetClient()), Cached: newBreakerReader(mgr.GetClient()),
-		HasNamespace: namespaceExists(mgr.GetAPIReader()), Policies: o.Policies, Findings: o.Findings, Analyzer: o.Analyzer,
+	b := breaker.New(breaker.Options{Store: breaker.NewStore(mgr.GetAPIReader(), mgr.GetClient()), Cached: breaker.NewReader(mgr.GetClient()),
+		HasNamespace: breaker.NamespaceExists(mgr.GetAPIReader()), Policies: o.Policies, Findings: o.Findings, Analyzer: o.Analyzer,
 		SLO: o.SLO, Clock: o.Clock, Events: recorder, Metrics: o.Metrics})
-	slices := newShelf(reader)
-	room := newBudgets(reader, slices, o.Floors)
+	slices := record.NewCache(reader)
+	room := budget.New(reader, slices, o.Floors)
 	approvers := canary.Approvers{Distinct: o.Floors.DistinctApprover, SourcesReviewed: o.Floors.SourcesReviewed}
 	rollout := &Controller{client: writer, reader: reader, policies: o.Policies, clock: o.Clock,
-		events: recorder, breakers: b, shelf: slices, budgets: room, metrics: newMetrics(o.Metrics), analyzer: o.Analyzer, tools: o.Tools, landings: newLandings(), soaks: newSoakClock(), reach: o.Reach, answers: newAnswerReader(reader, o.Clock, approvers), floors: o.Floors,
+		events: recorder, breakers: b, records: slices, budgets: room, metrics: newMetrics(o.Metrics), analyzer: o.Analyzer, tools: o.Tools, landings: newLandings(), soaks: newSoakClock(), reach: o.Reach, answers: approval.NewReader(reader, o.Clock, approvers), floors: o.Floors,
 		marks:  &seal.Marks{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.Namespace},
 		rights: &rights.Finder{Asker: rights.Own(mgr.GetClient()), Mapper: mgr.GetRESTMapper()}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("remediation").
 		For(&v1alpha1.Remediation{}).
 		Watches(&v1alpha1.RemediationBreaker{}, handler.EnqueueRequestsFromMapFunc(rollout.heldPlans), builder.WithPredicates(gateChanges())).
 		WatchesMetadata(&v1alpha1.RemediationSlice{}, handler.EnqueueRequestsFromMapFunc(planOfSlice), builder.WithPredicates(sliceComesOrGoes())).
-		Watches(&v1alpha1.RemediationApproval{}, handler.EnqueueRequestsFromMapFunc(answeredPlan)).
+		Watches(&v1alpha1.RemediationApproval{}, handler.EnqueueRequestsFromMapFunc(approval.PlanOf)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: max(o.Rollouts, 1)}).
 		Complete(rollout); err != nil {
 		return err
 	}
-	if err := registerAnswers(mgr, answerOptions{Reader: reader, Clock: o.Clock, Events: recorder, Metrics: o.Metrics, Approvers: approvers}); err != nil {
+	if err := approval.Register(mgr, approval.Options{Reader: reader, Clock: o.Clock, Events: recorder, Metrics: o.Metrics, Approvers: approvers}); err != nil {
 		return err
 	}
 	planner := &Planner{client: writer, doubt: doubtIn(mgr.GetAPIReader(), keys), status: o.Policies, findings: o.Findings, events: recorder, breakers: b, said: newSayings(),
@@ -93,7 +97,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		Complete(planner); err != nil {
 		return err
 	}
-	return registerBreakers(mgr, b)
+	return breaker.Register(mgr, b)
 }
 
 func policyOf(_ context.Context, obj client.Object) []ctrl.Request {

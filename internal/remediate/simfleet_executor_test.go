@@ -12,6 +12,8 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/limits"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // simulation carries out what the machine decides on a simulated fleet, with
@@ -23,23 +25,23 @@ type simulation struct {
 	store   *simStore
 	objects []*simObject
 	// counted are the outcomes that the breakers have counted, by key.
-	counted map[string]Outcome
-	told    []Outcome // in order, without repetition
+	counted map[string]rollout.Outcome
+	told    []rollout.Outcome // in order, without repetition
 
-	gate func(*simulation) Gate
+	gate func(*simulation) rollout.Gate
 	stop func(*simulation) string
 	// spec is what people have written into the plan's spec by now.
 	spec func(*simulation, *v1alpha1.RemediationSpec)
 	// approval is what people have said of a plan in mode Manual.
-	approval func(*simulation) Approval
+	approval func(*simulation) rollout.Approval
 	// metrics answer while the wave has nothing, or nothing more, to be said.
-	metrics func(*simulation) Analysis
+	metrics func(*simulation) rollout.Analysis
 	learned []v1alpha1.MetricRecord // to be persisted with the step
 	// barred keeps single targets back.
-	barred func(*simulation, TargetView) (why, reason string)
+	barred func(*simulation, rollout.TargetView) (why, reason string)
 	// heard lets real breakers hear of outcomes; permit asks them right before a write.
-	heard  func([]Outcome)
-	permit func(*simulation, Intent) Intent
+	heard  func([]rollout.Outcome)
+	permit func(*simulation, rollout.Intent) rollout.Intent
 	// undoAt is when a person has the plan undone that has ended by then; zero: nobody does.
 	undoAt time.Duration
 	// claims are the objects that other plans have in work, by UID.
@@ -68,9 +70,9 @@ var errCrash = errors.New("the controller died")
 
 // simStep is one step of the machine, with what came of it.
 type simStep struct {
-	Observation   Observation
-	Intent        Intent
-	Before, After []TargetView
+	Observation   rollout.Observation
+	Intent        rollout.Intent
+	Before, After []rollout.TargetView
 	Crashed       bool
 }
 
@@ -81,12 +83,12 @@ func newSimulation(f fleet) (*simulation, error) {
 	}
 	s := &simulation{clock: clocktesting.NewFakePassiveClock(simStart()), rem: rem, objects: objects,
 		store:   &simStore{slices: map[string]*v1alpha1.RemediationSlice{}},
-		counted: map[string]Outcome{}, crashes: map[int]bool{},
-		gate: func(*simulation) Gate { return Gate{} }, stop: func(*simulation) string { return "" },
-		spec: func(*simulation, *v1alpha1.RemediationSpec) {}, approval: func(*simulation) Approval { return Approval{} },
-		metrics: func(*simulation) Analysis { return Analysis{Verdict: v1alpha1.AnalysisPassed} },
-		barred:  func(*simulation, TargetView) (string, string) { return "", "" },
-		heard:   func([]Outcome) {}, permit: func(_ *simulation, i Intent) Intent { return i },
+		counted: map[string]rollout.Outcome{}, crashes: map[int]bool{},
+		gate: func(*simulation) rollout.Gate { return rollout.Gate{} }, stop: func(*simulation) string { return "" },
+		spec: func(*simulation, *v1alpha1.RemediationSpec) {}, approval: func(*simulation) rollout.Approval { return rollout.Approval{} },
+		metrics: func(*simulation) rollout.Analysis { return rollout.Analysis{Verdict: v1alpha1.AnalysisPassed} },
+		barred:  func(*simulation, rollout.TargetView) (string, string) { return "", "" },
+		heard:   func([]rollout.Outcome) {}, permit: func(_ *simulation, i rollout.Intent) rollout.Intent { return i },
 		claims: func(*simulation) map[string]string { return nil },
 		others: func(*simulation) []canary.PlanAtWork { return nil }, watch: func(simStep) {}}
 	s.store.stored = s.effect
@@ -114,7 +116,9 @@ func (s *simulation) fault(format string, args ...any) {
 	}
 }
 
-func (s *simulation) book() (*book, error) { return readBook(context.Background(), s.store, s.rem) }
+func (s *simulation) book() (*record.Records, error) {
+	return record.Read(context.Background(), s.store, s.rem)
+}
 
 // step takes one step from what is persisted. It says how long to wait.
 func (s *simulation) step() (wait time.Duration, err error) {
@@ -126,9 +130,9 @@ func (s *simulation) step() (wait time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	before := b.views()
+	before := b.Views()
 	o := s.observe(before)
-	intent, err := Step(o)
+	intent, err := rollout.Step(o)
 	if err != nil {
 		return 0, err
 	}
@@ -138,7 +142,7 @@ func (s *simulation) step() (wait time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	s.watch(simStep{Observation: o, Intent: intent, Before: before, After: after.views(), Crashed: died})
+	s.watch(simStep{Observation: o, Intent: intent, Before: before, After: after.Views(), Crashed: died})
 	if died {
 		return 0, s.broken
 	}
@@ -147,7 +151,7 @@ func (s *simulation) step() (wait time.Duration, err error) {
 
 // carryOut does what act and record do, in their order, and says whether the
 // controller died over it.
-func (s *simulation) carryOut(b *book, intent Intent) (died bool) {
+func (s *simulation) carryOut(b *record.Records, intent rollout.Intent) (died bool) {
 	defer func() {
 		if r := recover(); r != nil {
 			if err, ok := r.(error); !ok || !errors.Is(err, errCrash) {
@@ -158,7 +162,7 @@ func (s *simulation) carryOut(b *book, intent Intent) (died bool) {
 	}()
 	s.count(intent.Outcomes)
 	for _, m := range intent.Marks {
-		b.mark(m)
+		b.Mark(m)
 	}
 	s.save(b)
 	switch {
@@ -179,7 +183,7 @@ func (s *simulation) carryOut(b *book, intent Intent) (died bool) {
 	return false
 }
 
-func (s *simulation) count(outcomes []Outcome) {
+func (s *simulation) count(outcomes []rollout.Outcome) {
 	s.heard(outcomes)
 	for _, o := range outcomes {
 		if _, known := s.counted[o.Key]; known {
@@ -191,21 +195,21 @@ func (s *simulation) count(outcomes []Outcome) {
 	}
 }
 
-func (s *simulation) save(b *book) {
-	if err := b.save(context.Background(), s.store); err != nil {
+func (s *simulation) save(b *record.Records) {
+	if err := b.Save(context.Background(), s.store); err != nil {
 		s.fault("%v", err)
 	}
 }
 
-func (s *simulation) check(i int, t TargetView) *Check {
+func (s *simulation) check(i int, t rollout.TargetView) *rollout.Check {
 	obj := s.objects[i]
 	switch {
 	case !s.serves(obj):
-		return &Check{CheckWaiting, v1alpha1.ReasonUnobserved, "the object couldn't be read: its kind isn't served"}
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved, Message: "the object couldn't be read: its kind isn't served"}
 	case take(&obj.CheckErrors):
-		return &Check{CheckWaiting, v1alpha1.ReasonUnobserved, "the object couldn't be read: 503 from the API server"}
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved, Message: "the object couldn't be read: 503 from the API server"}
 	case !obj.exists(s.clock.Now()):
-		return &Check{CheckGone, v1alpha1.ReasonVanished, "the object was deleted after its write was sent"}
+		return &rollout.Check{Result: rollout.CheckGone, Reason: v1alpha1.ReasonVanished, Message: "the object was deleted after its write was sent"}
 	}
 	if c := checkBeyond(v1alpha1.TargetRecord{Reason: t.Reason}); c != nil {
 		return c
@@ -241,7 +245,7 @@ func (s *simulation) rests() bool {
 		s.rem.Spec.DesiredState = v1alpha1.StateUndone
 		s.rem.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionUndo, User: "ada"}}
 	}
-	return rests(s.rem)
+	return rollout.Rests(s.rem)
 }
 
 func microTime(t time.Time) *metav1.MicroTime {

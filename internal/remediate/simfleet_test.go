@@ -8,6 +8,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // simStart is when every simulated rollout begins.
@@ -139,7 +140,7 @@ func (o *simObject) mend(now time.Time) {
 }
 
 // health is what a check of a mended object says at a time.
-func (o *simObject) health(now time.Time) *Check {
+func (o *simObject) health(now time.Time) *rollout.Check {
 	age := now.Sub(o.writtenAt)
 	round := age
 	if o.FlapEvery > 0 {
@@ -150,19 +151,19 @@ func (o *simObject) health(now time.Time) *Check {
 		if o.value == valueAfter {
 			o.set(valueBefore)
 		}
-		return &Check{CheckSetBack, v1alpha1.ReasonFighting, "night-job set the mended fields back"}
+		return &rollout.Check{Result: rollout.CheckSetBack, Reason: v1alpha1.ReasonFighting, Message: "night-job set the mended fields back"}
 	case o.value != valueAfter:
-		return &Check{CheckFailed, v1alpha1.ReasonStillViolating, "the object violates again"}
+		return &rollout.Check{Result: rollout.CheckFailed, Reason: v1alpha1.ReasonStillViolating, Message: "the object violates again"}
 	case o.WorsensAt != 0 && age >= o.WorsensAt && (o.RepairAt == 0 || age < o.RepairAt):
-		return &Check{CheckFailed, v1alpha1.ReasonUnhealthy, "its health got worse: crash loop"}
+		return &rollout.Check{Result: rollout.CheckFailed, Reason: v1alpha1.ReasonUnhealthy, Message: "its health got worse: crash loop"}
 	case o.Stuck:
-		return &Check{CheckWaiting, v1alpha1.ReasonUnhealthyBefore, "InProgress, as before the write"}
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnhealthyBefore, Message: "InProgress, as before the write"}
 	case age < o.Heals:
-		return &Check{CheckWaiting, "", "0 of 1 replicas ready"}
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "", Message: "0 of 1 replicas ready"}
 	case o.FlapFor > 0 && round >= o.FlapAt && round-o.FlapAt < o.FlapFor:
-		return &Check{CheckWaiting, "", "1 replica restarting"}
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "", Message: "1 replica restarting"}
 	default:
-		return &Check{CheckPassed, "", "clean and healthy"}
+		return &rollout.Check{Result: rollout.CheckPassed, Reason: "", Message: "clean and healthy"}
 	}
 }
 

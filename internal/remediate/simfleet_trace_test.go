@@ -134,7 +134,7 @@ func deeds(s simStep) []deed {
 			to += " (" + after.Reason + ")"
 		}
 		if after.Wave != s.Before[i].Wave {
-			to += " in " + s.Observation.label(after.Wave)
+			to += " in " + s.Observation.Label(after.Wave)
 		}
 		at := slices.IndexFunc(out, func(d deed) bool { return d.verb == verb && d.to == to })
 		if at < 0 {

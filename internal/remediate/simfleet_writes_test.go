@@ -7,6 +7,8 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // The records that the simulated executor makes follow the protocol that
@@ -43,7 +45,7 @@ func simBackoff(attempts int32) time.Duration { return min(time.Second<<min(atte
 // reach isn't settled.
 func (s *simulation) prepare(i int, wave int32, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	prepared := s.decide(i, wave, rec)
-	if (prepared.State.Settled() || prepared.Wave != rec.Wave) && landing(&rec) {
+	if (prepared.State.Settled() || prepared.Wave != rec.Wave) && record.MayLand(&rec) {
 		return s.awaitLanding(rec)
 	}
 	return prepared
@@ -64,7 +66,7 @@ func (s *simulation) decide(i int, wave int32, rec v1alpha1.TargetRecord) v1alph
 		return s.retried(rec, "503 from the API server", simBackoff(rec.Attempts))
 	case !obj.exists(s.clock.Now()):
 		return settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonGone, "the object doesn't exist any more")
-	case obj.value == valueAfter && landing(&rec):
+	case obj.value == valueAfter && record.MayLand(&rec):
 		return s.came(rec, obj) // an earlier write of ours, come late
 	case obj.value != valueBefore:
 		return settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonAlreadyClean, "the object doesn't violate the policy any more")
@@ -72,8 +74,8 @@ func (s *simulation) decide(i int, wave int32, rec v1alpha1.TargetRecord) v1alph
 		return settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonOptOut, "left alone")
 	case obj.Skips != "":
 		return settledAs(rec, v1alpha1.TargetSkipped, obj.Skips, "left alone")
-	case (obj.Sick || obj.Stuck) && canaryWave(s.rem.Spec.Plan, wave) && s.rem.Spec.Plan.Strategy.Mode.Runs():
-		next, found := waveAfterCanary(s.rem.Spec.Plan, wave)
+	case (obj.Sick || obj.Stuck) && rollout.CanaryWave(s.rem.Spec.Plan, wave) && s.rem.Spec.Plan.Strategy.Mode.Runs():
+		next, found := rollout.WaveAfterCanary(s.rem.Spec.Plan, wave)
 		if !found {
 			return settledAs(rec, v1alpha1.TargetFailed, v1alpha1.ReasonUnhealthyBefore, "can't be the canary, and its stage has no other wave")
 		}
@@ -96,35 +98,35 @@ func (s *simulation) applied(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	rec.Attempts = 0
 	rec = *rec.DeepCopy()
 	rec.Write.AppliedAt = microTime(s.clock.Now())
-	return notedBeyond(withoutProofs(rec))
+	return notedBeyond(record.WithoutProofs(rec))
 }
 
 // write records every intent of a batch, then sends the writes. The breakers
 // learn of a denial before it is settled: else a crash could keep it from them.
-func (s *simulation) write(b *book, batch []int) {
-	views, before := b.views(), map[int]v1alpha1.TargetRecord{}
+func (s *simulation) write(b *record.Records, batch []int) {
+	views, before := b.Views(), map[int]v1alpha1.TargetRecord{}
 	for _, i := range batch {
-		before[i] = *b.record(i)
-		b.set(i, s.prepare(i, views[i].Wave, *b.record(i)))
+		before[i] = *b.Record(i)
+		b.Set(i, s.prepare(i, views[i].Wave, *b.Record(i)))
 	}
 	s.save(b)
-	var denied []Outcome
+	var denied []rollout.Outcome
 	for _, i := range batch {
-		if b.record(i).State != v1alpha1.TargetIntent {
+		if b.Record(i).State != v1alpha1.TargetIntent {
 			continue
 		}
 		rec := s.send(b, i, before[i])
 		if rec.Reason == v1alpha1.ReasonAdmissionDenied {
-			denied = append(denied, Outcome{Type: OutcomeFailed, Key: string(s.rem.UID) + "/denied/" + s.objects[i].ref.UID, Count: 1,
+			denied = append(denied, rollout.Outcome{Type: rollout.OutcomeFailed, Key: string(s.rem.UID) + "/denied/" + s.objects[i].ref.UID, Count: 1,
 				Namespaces: map[string]int32{s.objects[i].ref.Namespace: 1}, Message: rec.Message})
 		}
-		b.set(i, rec)
+		b.Set(i, rec)
 	}
 	s.count(denied)
 	s.save(b)
 	for _, i := range batch {
-		if rec := b.record(i); rec.State != v1alpha1.TargetApplied {
-			s.objects[i].untold = s.objects[i].theirs && landing(rec) // it may be an earlier write's
+		if rec := b.Record(i); rec.State != v1alpha1.TargetApplied {
+			s.objects[i].untold = s.objects[i].theirs && record.MayLand(rec) // it may be an earlier write's
 		}
 	}
 }
@@ -132,9 +134,9 @@ func (s *simulation) write(b *book, batch []int) {
 // send sends one recorded write. The guards are the API server's: nothing is
 // stored unless the object is still at the recorded version. After a refusal the
 // record is what it was before: the write hasn't happened, and never will.
-func (s *simulation) send(b *book, i int, before v1alpha1.TargetRecord) v1alpha1.TargetRecord {
-	obj, now, rec := s.objects[i], s.clock.Now(), *b.record(i)
-	s.mustBeRecorded(b.places[i], i)
+func (s *simulation) send(b *record.Records, i int, before v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+	obj, now, rec := s.objects[i], s.clock.Now(), *b.Record(i)
+	s.mustBeRecorded(b.Places[i], i)
 	if withheld, stays := s.lookAgain(obj, before); stays {
 		return withheld
 	}
@@ -177,30 +179,30 @@ func (s *simulation) send(b *book, i int, before v1alpha1.TargetRecord) v1alpha1
 }
 
 // mustBeRecorded is the protocol's first rule: no write without a persisted intent.
-func (s *simulation) mustBeRecorded(at place, i int) {
-	rec := s.store.slices[s.rem.Spec.Plan.Slices[at.slice]].Records[at.record]
+func (s *simulation) mustBeRecorded(at record.Place, i int) {
+	rec := s.store.slices[s.rem.Spec.Plan.Slices[at.Slice]].Records[at.Record]
 	if rec.State != v1alpha1.TargetIntent || rec.Write == nil || rec.Write.UID != s.objects[i].ref.UID {
 		s.fault("%s is written, but its persisted record is %s", s.objects[i].ref.String(), rec.State)
 	}
 }
 
-func (s *simulation) preview(b *book, batch []int) {
+func (s *simulation) preview(b *record.Records, batch []int) {
 	for _, i := range batch {
-		rec := s.prepare(i, b.views()[i].Wave, *b.record(i))
+		rec := s.prepare(i, b.Views()[i].Wave, *b.Record(i))
 		if rec.State == v1alpha1.TargetIntent {
 			rec.State = v1alpha1.TargetPreviewed
 		}
-		b.set(i, rec)
+		b.Set(i, rec)
 	}
 	s.save(b)
 }
 
-func (s *simulation) resolve(b *book, batch []int) {
+func (s *simulation) resolve(b *record.Records, batch []int) {
 	for _, i := range batch {
-		obj, rec := s.objects[i], *b.record(i)
+		obj, rec := s.objects[i], *b.Record(i)
 		switch {
 		case !s.serves(obj):
-			if !s.clock.Now().Before(landsUntil(&rec)) {
+			if !s.clock.Now().Before(record.LandsUntil(&rec)) {
 				rec.State = v1alpha1.TargetIntent
 			}
 			rec = s.open(rec, "finding out whether the write has happened: the kind isn't served")
@@ -213,7 +215,7 @@ func (s *simulation) resolve(b *book, batch []int) {
 		default:
 			rec = settledAs(rec, v1alpha1.TargetFailed, v1alpha1.ReasonConflict, "somebody else has written the same fields")
 		}
-		b.set(i, rec)
+		b.Set(i, rec)
 	}
 	s.save(b)
 }
@@ -224,7 +226,7 @@ func (s *simulation) undone(obj *simObject, rec v1alpha1.TargetRecord) v1alpha1.
 	if err != nil {
 		s.fault("%v", err)
 	}
-	rec = withoutProofs(*rec.DeepCopy())
+	rec = record.WithoutProofs(*rec.DeepCopy())
 	if u := notExactly(undone{state: v1alpha1.TargetReverted, beyond: cmp.Or(more.path, rec.Write.Surplus)}); u.beyond != "" {
 		return settledAs(rec, u.state, u.reason, u.message)
 	}
@@ -238,7 +240,7 @@ func (s *simulation) undone(obj *simObject, rec v1alpha1.TargetRecord) v1alpha1.
 // notHappened keeps the record of a write that may still arrive.
 func (s *simulation) notHappened(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	switch {
-	case !s.clock.Now().Before(landsUntil(&rec)):
+	case !s.clock.Now().Before(record.LandsUntil(&rec)):
 		rec.Write = nil
 	case rec.State == v1alpha1.TargetPending:
 		return s.awaitLanding(rec)
@@ -252,8 +254,8 @@ func (o *simObject) optedOut(s *simulation) bool {
 }
 
 // shut is the gate that has closed right before a write.
-func (s *simulation) shut() Gate {
-	return Gate{Closed: s.clock.Now().Before(s.shutUntil), Reason: v1alpha1.ReasonBreakerOpen, Message: "a person has thrown the kill switch"}
+func (s *simulation) shut() rollout.Gate {
+	return rollout.Gate{Closed: s.clock.Now().Before(s.shutUntil), Reason: v1alpha1.ReasonBreakerOpen, Message: "a person has thrown the kill switch"}
 }
 
 // lookAgain is what is asked once more right before a write.
@@ -267,7 +269,7 @@ func (s *simulation) lookAgain(obj *simObject, before v1alpha1.TargetRecord) (v1
 		rec := settledAs(before, v1alpha1.TargetPending, v1alpha1.ReasonHeldBack, "right before the write: "+s.shut().Message)
 		rec.NextAttemptAt = microTime(s.clock.Now().Add(kube.ConflictBackoff))
 		return rec, true
-	case obj.optedOut(s) && landing(&before):
+	case obj.optedOut(s) && record.MayLand(&before):
 		return s.awaitLanding(before), true
 	case obj.optedOut(s):
 		return settledAs(before, v1alpha1.TargetSkipped, v1alpha1.ReasonOptOut, "left alone"), true
@@ -275,17 +277,17 @@ func (s *simulation) lookAgain(obj *simObject, before v1alpha1.TargetRecord) (v1
 	return before, false
 }
 
-func (s *simulation) revert(b *book, batch []int) {
+func (s *simulation) revert(b *record.Records, batch []int) {
 	for _, i := range batch {
 		obj := s.objects[i]
 		if obj.Edited && obj.value == valueAfter {
 			obj.set(valueTheirs)
 		}
-		b.set(i, s.proveUndo(obj, *b.record(i)))
+		b.Set(i, s.proveUndo(obj, *b.Record(i)))
 	}
 	s.save(b)
 	for _, i := range batch {
-		obj, rec := s.objects[i], *b.record(i)
+		obj, rec := s.objects[i], *b.Record(i)
 		switch {
 		case !s.serves(obj):
 			rec = s.undoServed(rec)
@@ -295,7 +297,7 @@ func (s *simulation) revert(b *book, batch []int) {
 			rec = settledAs(rec, v1alpha1.TargetFailed, rec.Reason, rec.Message)
 		case !obj.exists(s.clock.Now()):
 			rec = settledAs(rec, v1alpha1.TargetSkipped, v1alpha1.ReasonGone, "the object was deleted; nothing of ours is left to undo")
-		case obj.value == valueBefore && rec.State == v1alpha1.TargetIntent && s.clock.Now().Before(landsUntil(&rec)):
+		case obj.value == valueBefore && rec.State == v1alpha1.TargetIntent && s.clock.Now().Before(record.LandsUntil(&rec)):
 			rec.NextAttemptAt = microTime(s.clock.Now().Add(landingPoll))
 		case obj.value == valueBefore:
 			rec = s.undone(obj, rec)
@@ -304,7 +306,7 @@ func (s *simulation) revert(b *book, batch []int) {
 		default:
 			rec = settledAs(rec, v1alpha1.TargetRevertConflict, v1alpha1.ReasonConflict, "somebody else has changed the same fields since")
 		}
-		b.set(i, rec)
+		b.Set(i, rec)
 	}
 	s.save(b)
 }

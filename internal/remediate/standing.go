@@ -5,14 +5,15 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/breaker"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
 // standing is what the plans of a revision say of the next one, since the policy changed
 // or a person last said to try again. It is read from the plans each time.
 type standing struct {
-	canary.Standing
+	circuit.Standing
 	// plans are those that it speaks of, the oldest first.
 	plans []*v1alpha1.Remediation
 }
@@ -31,7 +32,7 @@ func standingOf(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, r
 	for _, rem := range s.plans {
 		ends = append(ends, rem.Status)
 	}
-	s.Standing = canary.Stand(ends, now)
+	s.Standing = circuit.Stand(ends, now)
 	return s
 }
 
@@ -39,7 +40,7 @@ func standingOf(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, r
 // offered for nothing but what is left out, as long as that.
 func (s standing) wait(found []policy.Finding, now time.Time) time.Duration {
 	wait := s.Wait
-	if elsewhere(found, s.Aside) || len(s.plans) == 0 {
+	if breaker.FixableOutside(found, s.Aside) || len(s.plans) == 0 {
 		return wait
 	}
 	ended := endOf(*s.plans[len(s.plans)-1])

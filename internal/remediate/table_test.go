@@ -14,12 +14,13 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 const (
 	phaseTypes  = "../../api/v1alpha1/remediation_types.go"
 	rolloutDocs = "../../docs/rollout.md"
-	docsBegin   = "<!-- begin: generated from internal/remediate/machine.go -->\n"
+	docsBegin   = "<!-- begin: generated from internal/remediate/rollout/machine.go -->\n"
 	docsEnd     = "<!-- end: generated -->\n"
 )
 
@@ -54,8 +55,8 @@ func apiPhases(t *testing.T) []apiPhase {
 }
 
 func TestTableHoldsEveryPhase(t *testing.T) {
-	rows := map[v1alpha1.RemediationPhase]Row{}
-	for _, row := range Table() {
+	rows := map[v1alpha1.RemediationPhase]rollout.Row{}
+	for _, row := range rollout.Table() {
 		if _, twice := rows[row.Phase]; twice {
 			t.Errorf("%s has two rows", row.Phase)
 		}
@@ -84,7 +85,7 @@ func TestTableHoldsEveryPhase(t *testing.T) {
 	}
 }
 
-func reachable(from v1alpha1.RemediationPhase, rows map[v1alpha1.RemediationPhase]Row) map[v1alpha1.RemediationPhase]bool {
+func reachable(from v1alpha1.RemediationPhase, rows map[v1alpha1.RemediationPhase]rollout.Row) map[v1alpha1.RemediationPhase]bool {
 	seen := map[v1alpha1.RemediationPhase]bool{from: true}
 	for queue := []v1alpha1.RemediationPhase{from}; len(queue) > 0; queue = queue[1:] {
 		for _, next := range rows[queue[0]].Next {
@@ -102,15 +103,15 @@ func reachable(from v1alpha1.RemediationPhase, rows map[v1alpha1.RemediationPhas
 func TestEveryAnswerIsAllowed(t *testing.T) {
 	states := []v1alpha1.TargetState{v1alpha1.TargetPending, v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified,
 		v1alpha1.TargetDone, v1alpha1.TargetSkipped, v1alpha1.TargetFailed, v1alpha1.TargetReverted, v1alpha1.TargetRevertConflict}
-	checks := []*Check{nil, {Result: CheckWaiting}, {Result: CheckPassed}, {Result: CheckFailed}, {Result: CheckGone}, {Result: CheckSetBack}}
+	checks := []*rollout.Check{nil, {Result: rollout.CheckWaiting}, {Result: rollout.CheckPassed}, {Result: rollout.CheckFailed}, {Result: rollout.CheckGone}, {Result: rollout.CheckSetBack}}
 	strategy := newFleet(2).strategy
-	for _, row := range Table() {
+	for _, row := range rollout.Table() {
 		for i, first := range states {
 			for j, second := range states {
 				for n := range len(checks) * 8 {
-					o := Observation{Now: simStart(), Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Hash: simHash, Strategy: strategy, Waves: []int32{1, 1}}},
+					o := rollout.Observation{Now: simStart(), Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Hash: simHash, Strategy: strategy, Waves: []int32{1, 1}}},
 						Status: v1alpha1.RemediationStatus{Phase: row.Phase, PhaseStartedAt: microTime(simStart().Add(-time.Hour))},
-						Gate:   Gate{Closed: n&1 == 0}, Targets: []TargetView{
+						Gate:   rollout.Gate{Closed: n&1 == 0}, Targets: []rollout.TargetView{
 							{State: first, Check: checks[n/8], AppliedAt: simStart().Add(-time.Hour)}, {State: second, Wave: int32(n >> 1 & 1)}}}
 					if n&4 == 0 {
 						o.Stop = "the policy was deleted"
@@ -119,7 +120,7 @@ func TestEveryAnswerIsAllowed(t *testing.T) {
 					if i == j {
 						o.Spec.DesiredState = v1alpha1.StateUndone
 					}
-					if _, err := Step(o); err != nil {
+					if _, err := rollout.Step(o); err != nil {
 						t.Fatalf("%s with %s, %s (case %d %d %d): %v", row.Phase, first, second, i, j, n, err)
 					}
 				}
@@ -131,7 +132,7 @@ func TestEveryAnswerIsAllowed(t *testing.T) {
 func TestStepRefuses(t *testing.T) {
 	for name, phase := range map[string]v1alpha1.RemediationPhase{"a phase without a row has no step": v1alpha1.PhasePreviewed, "an unknown phase": "Sleeping"} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := Step(Observation{Status: v1alpha1.RemediationStatus{Phase: phase}}); err == nil || !strings.Contains(err.Error(), string(phase)) {
+			if _, err := rollout.Step(rollout.Observation{Status: v1alpha1.RemediationStatus{Phase: phase}}); err == nil || !strings.Contains(err.Error(), string(phase)) {
 				t.Errorf("want an error that names %s, got %v", phase, err)
 			}
 		})
@@ -142,7 +143,7 @@ func TestStepRefuses(t *testing.T) {
 func diagram(all []apiPhase) string {
 	var out strings.Builder
 	out.WriteString("```mermaid\nstateDiagram-v2\n    [*] --> Planned\n")
-	for _, row := range Table() {
+	for _, row := range rollout.Table() {
 		for _, next := range row.Next {
 			fmt.Fprintf(&out, "    %s --> %s\n", row.Phase, next)
 		}
@@ -156,9 +157,9 @@ func diagram(all []apiPhase) string {
 	for _, p := range all {
 		_, doc, _ := strings.Cut(p.doc, " means that ")
 		next := "nothing"
-		if i := slices.IndexFunc(Table(), func(r Row) bool { return r.Phase == p.phase }); i >= 0 {
+		if i := slices.IndexFunc(rollout.Table(), func(r rollout.Row) bool { return r.Phase == p.phase }); i >= 0 {
 			var names []string
-			for _, n := range Table()[i].Next {
+			for _, n := range rollout.Table()[i].Next {
 				names = append(names, string(n))
 			}
 			next = strings.Join(names, ", ")

@@ -13,6 +13,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/prose"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
 // revert undoes recorded writes, in the order given. For each it succeeds when
@@ -29,7 +30,7 @@ func (p *pass) revert(ctx context.Context, batch []int) error {
 		return err
 	}
 	for _, i := range batch {
-		p.book.set(i, p.reverted(ctx, p.book.target(i).Object, *p.book.record(i).DeepCopy()))
+		p.records.Set(i, p.reverted(ctx, p.records.Target(i).Object, *p.records.Record(i).DeepCopy()))
 	}
 	return p.saver(ctx)
 }
@@ -39,7 +40,7 @@ func (p *pass) revert(ctx context.Context, batch []int) error {
 func (p *pass) reverted(ctx context.Context, ref v1alpha1.ObjectReference, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	until := p.landsUntil(ref.UID, &rec)
 	state, reason, message, more := v1alpha1.TargetReverted, rec.Reason, cause(rec), ""
-	for _, w := range slices.Backward(writesOf(&rec)) {
+	for _, w := range slices.Backward(record.WritesOf(&rec)) {
 		u := p.undoWrite(ctx, ref, w)
 		if w.AppliedAt == nil && u.before && p.targets.clock.Now().Before(until) {
 			return p.mayLand(rec)
@@ -148,12 +149,12 @@ func cause(rec v1alpha1.TargetRecord) string {
 }
 
 func (p *pass) ended(rec v1alpha1.TargetRecord, state v1alpha1.TargetState, reason, message string) v1alpha1.TargetRecord {
-	rec = withoutProofs(rec)
+	rec = record.WithoutProofs(rec)
 	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.WaitingSince = state, reason, prose.Shorten(message, 1024), nil, nil
 	if state == v1alpha1.TargetReverted {
 		rec.Recovering = rec.Write != nil
 		now := metav1.NewMicroTime(p.targets.clock.Now())
-		for _, w := range writesOf(&rec) {
+		for _, w := range record.WritesOf(&rec) {
 			w.RevertedAt = &now
 		}
 	}

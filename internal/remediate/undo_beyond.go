@@ -11,6 +11,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
 // readyToUndo records, before anything is undone, what each object is to hold after it,
@@ -19,16 +20,16 @@ import (
 func (p *pass) readyToUndo(ctx context.Context, batch []int) error {
 	changed := false
 	for _, i := range batch {
-		rec := p.provenUndo(ctx, p.book.target(i).Object, *p.book.record(i).DeepCopy())
-		if equality.Semantic.DeepEqual(&rec, p.book.record(i)) {
+		rec := p.provenUndo(ctx, p.records.Target(i).Object, *p.records.Record(i).DeepCopy())
+		if equality.Semantic.DeepEqual(&rec, p.records.Record(i)) {
 			continue
 		}
-		for _, smaller := range []func(v1alpha1.TargetRecord) v1alpha1.TargetRecord{briefly, withoutProofs} {
-			if !p.book.fits(i, rec) { // a rollback is never kept from its way
+		for _, smaller := range []func(v1alpha1.TargetRecord) v1alpha1.TargetRecord{record.Briefly, record.WithoutProofs} {
+			if !p.records.Fits(i, rec) { // a rollback is never kept from its way
 				rec = smaller(rec)
 			}
 		}
-		p.book.set(i, rec)
+		p.records.Set(i, rec)
 		changed = true
 	}
 	if !changed {
@@ -42,7 +43,7 @@ func (p *pass) readyToUndo(ctx context.Context, batch []int) error {
 // it.
 func (p *pass) provenUndo(ctx context.Context, ref v1alpha1.ObjectReference, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	now := metav1.NewMicroTime(p.targets.clock.Now())
-	for _, w := range writesOf(&rec) {
+	for _, w := range record.WritesOf(&rec) {
 		if recorded(w) != (patching{}) {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
 // write is one write of an attempt: what the server is asked for, and the record
@@ -130,11 +131,11 @@ func withWrites(rec v1alpha1.TargetRecord, writes []*write) v1alpha1.TargetRecor
 // applied marks a record's writes as known to have happened, and the target as
 // written.
 func applied(rec v1alpha1.TargetRecord, at metav1.MicroTime) v1alpha1.TargetRecord {
-	for _, w := range writesOf(&rec) {
+	for _, w := range record.WritesOf(&rec) {
 		if w.AppliedAt == nil {
 			w.AppliedAt = &at
 		}
 	}
 	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.Attempts = v1alpha1.TargetApplied, "", "", nil, 0
-	return notedBeyond(withoutProofs(rec))
+	return notedBeyond(record.WithoutProofs(rec))
 }

@@ -11,6 +11,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // maxBeyondBytes bounds what is added to a record that was found to fit before.
@@ -76,7 +78,7 @@ func arrived(rec *v1alpha1.WriteRecord, live *unstructured.Unstructured) error {
 // notedBeyond notes on the record of a target that a write changed more than its fix says.
 // It is a failure, however well the object seems to be.
 func notedBeyond(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
-	for _, w := range writesOf(&rec) {
+	for _, w := range record.WritesOf(&rec) {
 		if w.Beyond == "" {
 			continue
 		}
@@ -92,9 +94,9 @@ func notedBeyond(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 }
 
 // checkBeyond fails a target whose write changed more than its fix says.
-func checkBeyond(rec v1alpha1.TargetRecord) *Check {
+func checkBeyond(rec v1alpha1.TargetRecord) *rollout.Check {
 	if rec.Reason != v1alpha1.ReasonFixChangesMore {
 		return nil
 	}
-	return &Check{CheckFailed, v1alpha1.ReasonFixChangesMore, rec.Message}
+	return &rollout.Check{Result: rollout.CheckFailed, Reason: v1alpha1.ReasonFixChangesMore, Message: rec.Message}
 }

@@ -21,6 +21,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
 // bench is a target with its fix on a simulated API server.
@@ -42,7 +43,7 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
 	clock := clocktesting.NewFakePassiveClock(waiverNow)
-	p := &pass{rem: &v1alpha1.Remediation{}, book: &book{}, targets: &targets{reader: api, writer: api, mapper: mapper, clock: clock, owners: ownerMemo{reader: api}}}
+	p := &pass{rem: &v1alpha1.Remediation{}, records: &record.Records{}, targets: &targets{reader: api, writer: api, mapper: mapper, clock: clock, owners: ownerMemo{reader: api}}}
 	p.rem.Name = "plan-1"
 	p.rem.Spec.Plan.Strategy.SetDefaults()
 	return &bench{t: t, api: api, pass: p, target: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "u1"}}

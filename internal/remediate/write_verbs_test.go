@@ -20,6 +20,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 	"evenkeel.dev/evenkeel/internal/rights"
 )
 
@@ -117,13 +118,13 @@ func TestRemovalsAreVerified(t *testing.T) {
 		write   *v1alpha1.WriteRecord
 		objects []client.Object
 		stopped bool
-		want    CheckResult
+		want    rollout.CheckResult
 	}{
-		"the Pod is gone, its controller is well":    {evicted, []client.Object{controller(1), one}, false, CheckPassed},
-		"the Pod is gone, its controller isn't well": {evicted, []client.Object{controller(0), one}, false, CheckWaiting},
-		"the Pod is gone, and its controller":        {evicted, nil, false, CheckPassed},
-		"the object is still there":                  {there, nil, false, CheckWaiting},
-		"another object of its name, policy changed": {&v1alpha1.WriteRecord{Verb: v1alpha1.ActionDelete, UID: "older"}, nil, true, CheckPassed},
+		"the Pod is gone, its controller is well":    {evicted, []client.Object{controller(1), one}, false, rollout.CheckPassed},
+		"the Pod is gone, its controller isn't well": {evicted, []client.Object{controller(0), one}, false, rollout.CheckWaiting},
+		"the Pod is gone, and its controller":        {evicted, nil, false, rollout.CheckPassed},
+		"the object is still there":                  {there, nil, false, rollout.CheckWaiting},
+		"another object of its name, policy changed": {&v1alpha1.WriteRecord{Verb: v1alpha1.ActionDelete, UID: "older"}, nil, true, rollout.CheckPassed},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 )
 
 // RemoveBreaker deletes a breaker whatever its state. One that isn't closed can't be
@@ -28,7 +28,7 @@ func (r *Rig) RemoveBreaker(ctx context.Context, name string) {
 				return client.IgnoreNotFound(err)
 			}
 		}
-		if !canary.AtRest(cb) {
+		if !circuit.AtRest(cb) {
 			cb.Status = v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed}
 			if err := manager.Status().Update(ctx, cb); err != nil {
 				return client.IgnoreNotFound(err)

@@ -1,0 +1,2 @@
+// Package breakertest keeps circuit breakers in memory, with a policy in force, for tests.
+package breakertest

@@ -1,0 +1,53 @@
+package circuit
+
+import (
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// trustAhead is how far ahead of the clock a breaker's times are believed: as long as
+// the longest cooldown. A clock that went back by less is believed to have done so, and
+// a promise stands; what is further ahead was written under a clock that was wrong.
+const trustAhead = v1alpha1.MaxBreakerCooldown
+
+// settleFuture takes back the times of a status that are further ahead than they are
+// believed: else a breaker that opened under a clock a year ahead would stay open for
+// a year. The cooldown and the permit begin anew, and last no longer than they would
+// have. It says whether the opening was taken back.
+func settleFuture(st *v1alpha1.RemediationBreakerStatus, now time.Time) (reopened bool) {
+	limit := now.Add(trustAhead)
+	if st.Permit != nil && st.Permit.ExpirationTime.After(now.Add(maxPermit)) {
+		st.Permit.ExpirationTime = *MicroTime(now.Add(maxPermit))
+	}
+	for i := range st.RecentOpenings {
+		if st.RecentOpenings[i].After(limit) {
+			st.RecentOpenings[i] = *MicroTime(now)
+		}
+	}
+	if st.LastOutcomeAt != nil && st.LastOutcomeAt.After(limit) {
+		st.LastOutcomeAt = MicroTime(now)
+	}
+	return settleOpening(st, limit, now) && st.State == v1alpha1.BreakerOpen
+}
+
+// settleOpening takes back the times of an opening.
+func settleOpening(st *v1alpha1.RemediationBreakerStatus, limit, now time.Time) (changed bool) {
+	if st.OpenedAt != nil && st.OpenedAt.After(limit) {
+		cooldown := time.Duration(0)
+		if st.NextProbeAt != nil {
+			cooldown = min(max(st.NextProbeAt.Sub(st.OpenedAt.Time), 0), v1alpha1.MaxBreakerCooldown)
+			st.NextProbeAt = MicroTime(now.Add(cooldown))
+		}
+		st.OpenedAt, changed = MicroTime(now), true
+	}
+	// No cooldown is longer, so that a promise beyond it is none.
+	if st.NextProbeAt != nil && st.NextProbeAt.After(now.Add(2*trustAhead)) {
+		st.NextProbeAt, changed = MicroTime(now.Add(trustAhead)), true
+	}
+	return changed
+}
+
+// maxPermit is the longest that a permit is believed to last: plans of many waves
+// with long soaks take weeks.
+const maxPermit = 60 * 24 * time.Hour

@@ -1,0 +1,74 @@
+package circuit
+
+import (
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// MaxCanaryFailures is how many candidates may fail before a write, one after the
+// other, until the fix itself is held to be at fault.
+const MaxCanaryFailures = 10
+
+const (
+	firstReplan = time.Minute
+	// maxReplan is the longest wait for another plan when nothing was written,
+	// maxReplanUndone when something was, and had to be undone.
+	maxReplan       = time.Hour
+	maxReplanUndone = 24 * time.Hour
+)
+
+// SpeaksOfFix says whether a target's failure speaks against the policy's fix. The
+// others speak of the API server, of somebody's webhook or budget, of other
+// writers, rights or health: they pass without a change of the policy.
+func SpeaksOfFix(targetReason string) bool {
+	switch targetReason {
+	case v1alpha1.ReasonRetriesExhausted, v1alpha1.ReasonConflict, v1alpha1.ReasonDisruptionBudget, v1alpha1.ReasonLacksRights,
+		v1alpha1.ReasonUnobserved, v1alpha1.ReasonNotServed:
+		return false
+	}
+	return !ProvesNothing(targetReason)
+}
+
+// ProvesNothing says whether a target came to nothing because its health couldn't
+// show whether the fix does harm: it wasn't well before, or nobody can tell.
+func ProvesNothing(targetReason string) bool {
+	return targetReason == v1alpha1.ReasonUnhealthyBefore || targetReason == v1alpha1.ReasonHealthUnknown
+}
+
+// Blocks says whether a plan's end keeps its revision from being planned again
+// until the policy changes or a person says so: it did harm, proved that the fix
+// doesn't work, or a person rejected or ended it. What says nothing of the fix
+// never blocks.
+func Blocks(s v1alpha1.RemediationStatus) bool {
+	switch {
+	case s.Reason == v1alpha1.ReasonNoAnswer:
+		return false
+	case s.Phase == v1alpha1.PhaseRolledBack, s.Phase == v1alpha1.PhaseRollbackIncomplete:
+		return true
+	case s.Phase != v1alpha1.PhaseAborted:
+		return false
+	case s.Reason == v1alpha1.ReasonRejected, s.Reason == v1alpha1.ReasonAborted:
+		return true
+	default:
+		// Fewer failures say nothing of the fix: those targets alone wait.
+		return s.Reason == v1alpha1.ReasonNoViableCanary && s.Counts.Failed >= MaxCanaryFailures
+	}
+}
+
+// ReplanAfter is how long after the end of the latest plan another one is made:
+// zero unless it ended without an answer, else a minute, doubled with each plan in
+// a row that ended so. ends are those of the revision's plans, oldest first.
+func ReplanAfter(ends []v1alpha1.RemediationStatus) time.Duration {
+	wait, most := time.Duration(0), maxReplan
+	for i := len(ends) - 1; i >= 0 && ends[i].Reason == v1alpha1.ReasonNoAnswer; i-- {
+		if ends[i].Phase != v1alpha1.PhaseAborted {
+			most = maxReplanUndone
+		}
+		wait = max(2*wait, firstReplan)
+		if wait > maxReplanUndone {
+			break
+		}
+	}
+	return min(wait, most)
+}

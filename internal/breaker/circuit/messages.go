@@ -1,0 +1,177 @@
+package circuit
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
+)
+
+// Reasons of a breaker's state, in its status.
+const (
+	// ReasonWithinLimits: closed, and too few failures to open.
+	ReasonWithinLimits = "WithinLimits"
+	// ReasonRecovered: closed again, for the probes succeeded.
+	ReasonRecovered = "Recovered"
+	// ReasonCanaryFailed: opened by a failed canary.
+	ReasonCanaryFailed = "CanaryFailed"
+	// ReasonConsecutiveFailures: opened by failures in a row.
+	ReasonConsecutiveFailures = "ConsecutiveFailures"
+	// ReasonFailureRatio: opened by the share of failures in the window.
+	ReasonFailureRatio = "FailurePercent"
+	// ReasonPolicyBreakersOpen: the global breaker, opened because several
+	// policies' breakers are.
+	ReasonPolicyBreakersOpen = "PolicyBreakersOpen"
+	// ReasonStorm: opened because many objects began to violate the policy at once.
+	ReasonStorm = "Storm"
+	// ReasonSLOBurn: opened because an error budget burns too fast.
+	ReasonSLOBurn = "SLOBurn"
+	// ReasonReset: closed by a person.
+	ReasonReset = "Reset"
+	// ReasonProbing: half-open; one plan is let through, or is under way.
+	ReasonProbing = "Probing"
+	// ReasonProbeFailed: opened again by a failure while half-open.
+	ReasonProbeFailed = "ProbeFailed"
+	// ReasonPermitLapsed: half-open still; the probe didn't end in time, and another
+	// plan may take the permit.
+	ReasonPermitLapsed = "PermitLapsed"
+	// ReasonClockWentBack: open still or again, for the clock went back to before
+	// nextProbeAt, or far behind the opening.
+	ReasonClockWentBack = "ClockWentBack"
+	// ReasonForgotten: closed because what it covered is gone.
+	ReasonForgotten = "Forgotten"
+	// ReasonInconsistentState: opened because its status can't be right.
+	ReasonInconsistentState = "InconsistentState"
+)
+
+// Further reasons of a Verdict.
+const (
+	// ReasonForcedOpen: a person holds the breaker open.
+	ReasonForcedOpen = v1alpha1.ReasonForcedOpen
+	// ReasonUnreadable: the breaker couldn't be read, or isn't there.
+	ReasonUnreadable = "BreakerUnreadable"
+	// ReasonPermitGranted: the plan holds the half-open breaker's permit.
+	ReasonPermitGranted = "PermitGranted"
+	// ReasonPermitHeld: another plan holds it.
+	ReasonPermitHeld = "PermitHeld"
+	// ReasonNoRemediation: a permit needs a plan's name.
+	ReasonNoRemediation = "NoRemediation"
+)
+
+const (
+	messageWithinLimits  = "Failures are within the limits; writes go through."
+	messageRecovered     = "Two plans in a row succeeded in full; writes go through again and the count starts afresh."
+	messageClockWentBack = "The clock went back to before the end of the cooldown."
+	messageAhead         = "The breaker opened under a clock that was far ahead; its cooldown begins anew."
+	messageReleased      = "The policies' breakers that held it open are open no more; writes go through again."
+	messageForgotten     = "What it covered is gone, and so is what it had counted."
+	messageUnreadable    = "The circuit breaker couldn't be read, which counts as open. See kubectl get remediationbreakers, " +
+		"and that the controller may get, create and update them; it is tried again by itself."
+)
+
+// MessagePolicyBreakersOpen is the message to open the global breaker with, when
+// TripGlobal says so.
+func MessagePolicyBreakersOpen(open int) string {
+	return fmt.Sprintf("%d policies' breakers are open at once (limit %d): the fault may not lie with one policy. "+
+		"See kubectl get remediationbreakers.", open, GlobalTripThreshold)
+}
+
+func messageOpen(why, only string, next time.Time) string {
+	const advice = " No new write%s until %s; then one plan is let through as a probe. Rollbacks go on. " +
+		"%s; to start afresh before that time: evenkeel breaker reset NAME --reason \"...\"."
+	tail := fmt.Sprintf(advice, "", stamp(next), "Mend the policy or its fix")
+	if only != "" {
+		tail = " It happened in that namespace alone: others go on." +
+			fmt.Sprintf(advice, " in namespace "+only, stamp(next), "Look at what failed there, and who changes it")
+	}
+	return prose.ShortenCharacters(strings.TrimSpace(why), maxMessage-utf8.RuneCountInString(tail)) + tail
+}
+
+func messageCanary(e Event) string {
+	return fmt.Sprintf("The canary of Remediation %s failed.", prose.ShortenCharacters(e.Remediation, 253))
+}
+
+func messageConsecutive(failures int32, l limits) string {
+	return fmt.Sprintf("%d targets failed in a row (limit %d).", failures, l.consecutive)
+}
+
+func messageRatio(st *v1alpha1.RemediationBreakerStatus, l limits) string {
+	return fmt.Sprintf("%d of %d outcomes within %s failed (limit %d %% of at least %d).",
+		st.Failures, st.Outcomes, l.window, l.ratio, l.minSamples)
+}
+
+func messageProbeFailed(e Event) string {
+	return fmt.Sprintf("Remediation %s failed while the breaker was half-open (%s).", prose.ShortenCharacters(e.Remediation, 253), e.Type)
+}
+
+func messageLapsed(p *v1alpha1.BreakerPermit) string {
+	return fmt.Sprintf("Remediation %s didn't end before its permit lapsed at %s.", p.Remediation, stamp(p.ExpirationTime.Time))
+}
+
+func messageProbing(successes int32) string {
+	return fmt.Sprintf("Half-open: one plan at a time is let through as a probe. %d of %d succeeded; a failure opens the breaker again.",
+		successes, SuccessesToClose)
+}
+
+func messagePermit(p *v1alpha1.BreakerPermit, successes int32) string {
+	return fmt.Sprintf("Half-open: Remediation %s is let through as a probe until %s. %d of %d succeeded; a failure opens the breaker again.",
+		p.Remediation, stamp(p.ExpirationTime.Time), successes, SuccessesToClose)
+}
+
+func messageForced(breaker string) string {
+	return fmt.Sprintf("Circuit breaker %s is held open by a person (spec.mode: ForcedOpen); no new write until somebody lets go of it: "+
+		`evenkeel breaker close %s --reason "..."`, breaker, breaker)
+}
+
+func messageRefused(breaker string, st *v1alpha1.RemediationBreakerStatus) string {
+	where := ""
+	if st.OnlyNamespace != "" {
+		where = " for namespace " + st.OnlyNamespace + " alone"
+	}
+	return fmt.Sprintf("Circuit breaker %s is open%s (%s); wait until %s, or, once the cause is dealt with, start it afresh: "+
+		`evenkeel breaker reset %s --reason "..."`, breaker, where, st.Reason, stamp(st.NextProbeAt.Time), breaker)
+}
+
+func messageHeld(breaker string, p *v1alpha1.BreakerPermit) string {
+	return fmt.Sprintf("Circuit breaker %s is half-open and lets Remediation %s through until %s; wait for its outcome.",
+		breaker, p.Remediation, stamp(p.ExpirationTime.Time))
+}
+
+func messageNoRemediation(breaker string) string {
+	return fmt.Sprintf("Circuit breaker %s is half-open and gives its permit to a named Remediation only; name one.", breaker)
+}
+
+func messageStorm(rise int64, v Violations, l limits) string {
+	return fmt.Sprintf("%d objects began to violate the policy within %s (limit %d); %d do now.", rise, l.window, l.newViolations, v.Objects)
+}
+
+func messageSpent(spent float64, slo *v1alpha1.SLOStrategy) string {
+	return fmt.Sprintf("The last hour has spent %.1f %% of the error budget of %s (objective %s %%).", 100*spent, slo.Period.Duration, slo.Objective)
+}
+
+func messageBurn(spent float64, slo *v1alpha1.SLOStrategy) string {
+	return messageSpent(spent, slo) + fmt.Sprintf(" More than %.0f %% in an hour stops automation, whatever the cause.", 100*MaxSpent)
+}
+
+func messageSLOUnknown(err error) string {
+	return fmt.Sprintf("No answer, which is never a yes: %s.", strings.TrimRight(err.Error(), ". \n"))
+}
+
+func messageSLORefused(breaker, why string) string {
+	return fmt.Sprintf("The service level objective of circuit breaker %s lets no new write begin: %s It is asked again by itself; see the breaker's status.slo, and breaker.slo.query of the policy.",
+		breaker, why)
+}
+
+func messageDemoted(reason string) string {
+	return fmt.Sprintf("The policy's breaker opened %d times within %s, at last by %s: only dry runs are made. "+
+		`It ends when the policy's rule changes, or by: evenkeel breaker reset NAME --reason "..."`, OpeningsToDemote, DemotionWindow, reason)
+}
+
+func messageReset(r *v1alpha1.BreakerResetRecord) string {
+	return fmt.Sprintf("Reset by %s: %s. The count starts afresh.", r.By, strings.TrimRight(r.Reason, ". "))
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

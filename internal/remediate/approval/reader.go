@@ -1,0 +1,166 @@
+package approval
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+)
+
+// Reader reads what people have said of plans.
+type Reader struct {
+	reader client.Reader
+	clock  clock.PassiveClock
+	// approvers is what the cluster's administrator asks of whoever approves a plan.
+	approvers canary.Approvers
+}
+
+// NewReader reads answers past every cache.
+func NewReader(reader client.Reader, clock clock.PassiveClock, approvers canary.Approvers) *Reader {
+	return &Reader{reader: reader, clock: clock, approvers: approvers}
+}
+
+// Read observes what people have said of a plan in mode Manual. The first
+// answer that counts is recorded in the plan's status, which is persisted with
+// this step: what becomes of the RemediationApproval then changes nothing.
+func (c *Reader) Read(ctx context.Context, rem *v1alpha1.Remediation) (rollout.Approval, error) {
+	if rem.Spec.Plan.Strategy.Mode != v1alpha1.RemediationManual {
+		return rollout.Approval{}, nil
+	}
+	if rem.Status.Approval == nil {
+		given, err := c.answer(ctx, rem)
+		if err != nil {
+			return rollout.Approval{}, err
+		}
+		rem.Status.Approval = given
+	}
+	return approvalOf(rem, c.approvers, c.clock.Now()), nil
+}
+
+// approvalOf is what the status of a plan in mode Manual says of its approval.
+func approvalOf(rem *v1alpha1.Remediation, by canary.Approvers, now time.Time) rollout.Approval {
+	if given := rem.Status.Approval; given != nil {
+		return rollout.Approval{Needed: true, Decision: given.Decision, Message: Describe(given)}
+	}
+	timeout := rem.Spec.Plan.Strategy.Approval.Timeout.Duration
+	if timeout <= 0 {
+		timeout = v1alpha1.DefaultApprovalTimeout
+	}
+	a := rollout.Approval{Needed: true, Message: request(rem, by), Overdue: now.Sub(rem.CreationTimestamp.Time) > timeout}
+	if a.Overdue {
+		a.Message = fmt.Sprintf("nobody has answered within %s. %s", timeout, a.Message)
+	}
+	return a
+}
+
+// answer reads the answers anew and returns the first that counts, or nil. All
+// that admission has judged is judged again: an answer may have been given while
+// nobody looked, and the policy may have another author since.
+func (c *Reader) answer(ctx context.Context, rem *v1alpha1.Remediation) (*v1alpha1.ApprovalRecord, error) {
+	list := &v1alpha1.RemediationApprovalList{}
+	if err := c.reader.List(ctx, list); err != nil {
+		return nil, fmt.Errorf("list the answers to plan %s: %w", rem.Name, err)
+	}
+	given := answersTo(rem, list.Items)
+	if len(given) == 0 {
+		return nil, nil
+	}
+	of, err := catalog.Asked(ctx, c.reader, rem)
+	if err != nil {
+		return nil, err
+	}
+	return firstThatCounts(given, rem, of, c.approvers), nil
+}
+
+// answersTo are the answers to a plan, the oldest first.
+func answersTo(rem *v1alpha1.Remediation, all []v1alpha1.RemediationApproval) []v1alpha1.RemediationApproval {
+	given := slices.DeleteFunc(all, func(a v1alpha1.RemediationApproval) bool {
+		return a.Spec.RemediationRef != v1alpha1.RefTo(rem) || a.DeletionTimestamp != nil
+	})
+	slices.SortFunc(given, inOrder)
+	return given
+}
+
+// firstThatCounts records the first answer that counts; nil when none does.
+func firstThatCounts(given []v1alpha1.RemediationApproval, rem *v1alpha1.Remediation, of canary.Asked, by canary.Approvers) *v1alpha1.ApprovalRecord {
+	for i := range given {
+		if a := &given[i]; canary.Refuse(a, rem, of, by) == (canary.Refusal{}) {
+			return &v1alpha1.ApprovalRecord{ApprovalRef: v1alpha1.RefTo(a), Decision: a.Spec.Decision, Approver: a.Spec.Approver,
+				Comment: a.Spec.Comment, At: metav1.NewMicroTime(a.CreationTimestamp.Time)}
+		}
+	}
+	return nil
+}
+
+// inOrder puts the oldest answer first. The API keeps whole seconds: of answers
+// within one a no comes first, for it does no harm.
+func inOrder(a, b v1alpha1.RemediationApproval) int {
+	no := func(a v1alpha1.RemediationApproval) int {
+		if a.Spec.Decision == v1alpha1.DecisionReject {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(no(a), no(b)), cmp.Compare(a.Name, b.Name))
+}
+
+// Describe tells who answered and what.
+func Describe(r *v1alpha1.ApprovalRecord) string {
+	text := fmt.Sprintf("%s by %s", map[v1alpha1.ApprovalDecision]string{
+		v1alpha1.DecisionApprove: "approved", v1alpha1.DecisionReject: "rejected"}[r.Decision], r.Approver)
+	if r.Comment != "" {
+		text += ": " + r.Comment
+	}
+	return text
+}
+
+// request asks for an answer, and says how to give one.
+func request(rem *v1alpha1.Remediation, by canary.Approvers) string {
+	answer, _ := json.Marshal(map[string]any{ // strings can always be marshalled
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "RemediationApproval",
+		"metadata": map[string]any{"generateName": rem.Name + "-"},
+		"spec":     map[string]any{"remediationRef": v1alpha1.RefTo(rem), "policy": rem.Spec.Plan.Policy.Name, "decision": v1alpha1.DecisionApprove},
+	})
+	distinct := ""
+	if by.Distinct || rem.Spec.Plan.Strategy.Approval.RequireDistinctApprover {
+		distinct = ", who hasn't written the policy" + named(rem.Spec.Plan.Policy.Authors) + ","
+	}
+	return fmt.Sprintf("%d targets of policy %s (owner %s) wait for a person%s to answer: evenkeel rollout approve %s (or reject), or: echo '%s' | kubectl create -f -",
+		rem.Spec.Plan.Targets, rem.Spec.Plan.Policy.Name, rem.Spec.Plan.Policy.Owner, distinct, rem.Name, answer)
+}
+
+// named names the authors whose answer won't count, the first few of them.
+func named(users []string) string {
+	const most = 8
+	switch n := len(users); {
+	case n == 0:
+		return ""
+	case n > most:
+		return fmt.Sprintf(" (as %s and %d more have)", strings.Join(users[:most], ", "), n-most)
+	default:
+		return " (as " + strings.Join(users, ", ") + map[bool]string{true: " has)", false: " have)"}[n == 1]
+	}
+}
+
+// PlanOf is the plan that an answer is to.
+func PlanOf(_ context.Context, obj client.Object) []ctrl.Request {
+	a, ok := obj.(*v1alpha1.RemediationApproval)
+	if !ok {
+		return nil
+	}
+	return []ctrl.Request{{NamespacedName: types.NamespacedName{Name: a.Spec.RemediationRef.Name}}}
+}

@@ -1,0 +1,209 @@
+package record
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/prose"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/seal"
+)
+
+// Records is a plan's targets with their records, as read from its slices. Changes
+// are kept until Save.
+type Records struct {
+	Slices []*v1alpha1.RemediationSlice
+	dirty  []bool
+	Places []Place
+	// rooms are how much of each slice is taken; nil for what wasn't asked yet.
+	rooms []*room
+}
+
+// Place is where a target stands: its slice, and its number there.
+type Place struct{ Slice, Record int }
+
+// IncompleteError says that a plan's slices aren't all there.
+type IncompleteError struct{ missing string }
+
+func (e IncompleteError) Error() string {
+	return fmt.Sprintf("slice %s of the plan doesn't exist", e.missing)
+}
+
+// Read reads a plan's slices anew from the API server.
+func Read(ctx context.Context, reader client.Reader, rem *v1alpha1.Remediation) (*Records, error) {
+	b := &Records{}
+	for _, name := range rem.Spec.Plan.Slices {
+		slice, err := readSlice(ctx, reader, rem, name)
+		if err != nil {
+			return nil, err
+		}
+		b.Add(slice)
+	}
+	return b, nil
+}
+
+func readSlice(ctx context.Context, reader client.Reader, rem *v1alpha1.Remediation, name string) (*v1alpha1.RemediationSlice, error) {
+	slice := &v1alpha1.RemediationSlice{}
+	err := reader.Get(ctx, client.ObjectKey{Name: name}, slice)
+	switch {
+	case kube.Classify(err) == kube.Gone:
+		return nil, IncompleteError{missing: name}
+	case err != nil:
+		return nil, fmt.Errorf("read slice %s: %w", name, err)
+	}
+	return slice, seal.CheckOwner(slice, rem)
+}
+
+// Add appends the targets of a slice.
+func (b *Records) Add(slice *v1alpha1.RemediationSlice) {
+	for len(slice.Records) < len(slice.Targets) {
+		slice.Records = append(slice.Records, v1alpha1.TargetRecord{State: v1alpha1.TargetPending})
+	}
+	for i := range slice.Targets {
+		b.Places = append(b.Places, Place{len(b.Slices), i})
+	}
+	b.Slices = append(b.Slices, slice)
+	b.dirty = append(b.dirty, false)
+}
+
+// Target is the ith target of the plan.
+func (b *Records) Target(i int) v1alpha1.Target {
+	p := b.Places[i]
+	return b.Slices[p.Slice].Targets[p.Record]
+}
+
+// Record is what is known of the ith target. It is changed by Set alone.
+func (b *Records) Record(i int) *v1alpha1.TargetRecord {
+	p := b.Places[i]
+	return &b.Slices[p.Slice].Records[p.Record]
+}
+
+// Set replaces a record, to be saved. A proposal that would fill the slice is left out.
+func (b *Records) Set(i int, rec v1alpha1.TargetRecord) {
+	p := b.Places[i]
+	if rec.Proposal != "" && !b.fitsProposal(i, rec) {
+		rec.Proposal = ""
+		rec.Message = prose.Shorten(rec.Message+"; the diff is left out, for the slice is full of others", 1024)
+	}
+	b.place(i, rec)
+	b.dirty[p.Slice] = true
+}
+
+// Mark changes a record's state, and keeps the rest.
+func (b *Records) Mark(m rollout.Mark) {
+	rec := *b.Record(m.Target)
+	if m.Recovered {
+		rec.Recovering = false
+		if m.Message != "" {
+			rec.Message = prose.Shorten(strings.TrimPrefix(rec.Message+"; "+m.Message, "; "), 1024)
+		}
+		b.Set(m.Target, rec)
+		return
+	}
+	rec.State = m.State
+	if m.Reason != "" || m.State.Settled() {
+		rec.Reason, rec.Message = m.Reason, prose.Shorten(m.Message, 1024)
+	}
+	if m.Wave != nil {
+		rec.Wave = m.Wave
+	}
+	b.Set(m.Target, rec)
+}
+
+// Save writes the changed slices. Each write fails with a conflict when somebody
+// else has written the slice since it was read: then nothing of it is stored.
+func (b *Records) Save(ctx context.Context, c client.Writer) error {
+	for i, slice := range b.Slices {
+		if !b.dirty[i] {
+			continue
+		}
+		slice.Progress = progressOf(slice)
+		if err := c.Update(ctx, slice, client.FieldOwner(v1alpha1.FieldManager)); err != nil {
+			return fmt.Errorf("write slice %s: %w", slice.Name, err)
+		}
+		b.dirty[i] = false
+	}
+	return nil
+}
+
+// Views are the targets as the machine sees them, without checks.
+func (b *Records) Views() []rollout.TargetView {
+	out := make([]rollout.TargetView, len(b.Places))
+	for i := range b.Places {
+		t, rec := b.Target(i), b.Record(i)
+		v := rollout.TargetView{Object: t.Object, Wave: t.Wave, State: rec.State, Reason: rec.Reason, NotCanary: t.NotCanary, Recovering: rec.Recovering, LandsUntil: LandsUntil(rec), Attempts: rec.Attempts}
+		if rec.Wave != nil {
+			v.Wave = *rec.Wave
+		}
+		if rec.NextAttemptAt != nil {
+			v.NextAttemptAt = rec.NextAttemptAt.Time
+		}
+		if rec.Write != nil && rec.Write.AppliedAt != nil {
+			v.AppliedAt = rec.Write.AppliedAt.Time
+		}
+		if rec.Write != nil && rec.Write.RevertedAt != nil {
+			v.RevertedAt = rec.Write.RevertedAt.Time
+		}
+		out[i] = v
+	}
+	return out
+}
+
+// progressOf counts the targets of one slice, for people.
+func progressOf(slice *v1alpha1.RemediationSlice) v1alpha1.SliceProgress {
+	p := v1alpha1.SliceProgress{Targets: int32(len(slice.Targets))}
+	for _, rec := range slice.Records {
+		switch rec.State {
+		case v1alpha1.TargetDone, v1alpha1.TargetPreviewed:
+			p.Done++
+		case v1alpha1.TargetFailed, v1alpha1.TargetRevertConflict:
+			p.Failed++
+		case v1alpha1.TargetPending, v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified,
+			v1alpha1.TargetSkipped, v1alpha1.TargetReverted:
+		}
+	}
+	return p
+}
+
+// Counts counts the targets by state.
+func (b *Records) Counts() v1alpha1.TargetCounts {
+	var c v1alpha1.TargetCounts
+	for i := range b.Places {
+		switch b.Record(i).State {
+		case v1alpha1.TargetPending:
+			c.Pending++
+		case v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified:
+			c.InFlight++
+		case v1alpha1.TargetDone, v1alpha1.TargetPreviewed:
+			c.Done++
+		case v1alpha1.TargetSkipped:
+			c.Skipped++
+		case v1alpha1.TargetFailed:
+			c.Failed++
+		case v1alpha1.TargetReverted:
+			c.Reverted++
+		case v1alpha1.TargetRevertConflict:
+			c.RevertConflict++
+		}
+	}
+	return c
+}
+
+// Skipped are the objects that a plan has left alone, by tellKey.
+func (b *Records) Skipped() map[string]bool {
+	out := map[string]bool{}
+	for i := range b.Places {
+		if rec := b.Record(i); rec.State == v1alpha1.TargetSkipped {
+			out[SkipKey(b.Target(i).Object.UID, rec.Reason)] = true
+		}
+	}
+	return out
+}
+
+// SkipKey tells an object that is left alone for a reason.
+func SkipKey(uid, reason string) string { return uid + " " + reason }

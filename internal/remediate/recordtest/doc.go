@@ -1,0 +1,2 @@
+// Package recordtest keeps plans and their slices in memory, for tests.
+package recordtest

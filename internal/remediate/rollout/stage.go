@@ -1,0 +1,36 @@
+package rollout
+
+import (
+	"fmt"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
+)
+
+// CanaryWave says whether a wave is the canary of its stage: it must be healthy
+// before, soaks as the canary does, and nothing after it begins unless it proves
+// something.
+func CanaryWave(plan v1alpha1.RemediationPlan, wave int32) bool {
+	return canary.StageOf(plan, wave).First == wave
+}
+
+// WaveAfterCanary is where a target goes that can't be the canary: the next wave
+// of its stage, if there is one.
+func WaveAfterCanary(plan v1alpha1.RemediationPlan, wave int32) (int32, bool) {
+	return wave + 1, canary.StageOf(plan, wave).Holds(wave + 1)
+}
+
+// Label tells a wave to people.
+func (o Observation) Label(wave int32) string {
+	s := canary.StageOf(o.Spec.Plan, wave)
+	switch {
+	case wave == 0:
+		return "canary"
+	case wave == s.First:
+		return "canary of " + s.Name
+	case s.Name != "":
+		return fmt.Sprintf("wave %d of %d (%s)", wave, len(o.Spec.Plan.Waves)-1, s.Name)
+	default:
+		return fmt.Sprintf("wave %d of %d", wave, len(o.Spec.Plan.Waves)-1)
+	}
+}
