@@ -70,7 +70,7 @@ var _ = Describe("Somebody who keeps setting an object back", func() {
 				g.Expect(plans[len(plans)-1].Status.Phase).To(Equal(v1alpha1.PhaseSucceeded))
 			})
 			g.Expect(suite.Events(ctx, "RemediationFight", "target-0")).To(ContainElement(
-				And(ContainSubstring("kubectl annotate rego "+policy.Name), ContainSubstring("stubborn-controller"))))
+				And(ContainSubstring("evenkeel rollout retry "+policy.Name), ContainSubstring("stubborn-controller"))))
 		}).WithTimeout(3 * time.Minute).Should(Succeed())
 
 		By("drift of another object")
