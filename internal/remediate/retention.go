@@ -10,6 +10,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
+	"evenkeel.dev/evenkeel/internal/policy/strategy"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -18,9 +19,13 @@ import (
 const maxKeptPlans = 100
 
 // prune deletes the ended plans that are beyond the policy's history, and says
-// after how long the next one is; zero when none will be by time alone.
+// after how long the next one is; zero when none will be by time alone. While nobody
+// knows how long the history is, nothing is deleted: what a plan recorded can't be had again.
 func (p *Planner) prune(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation) (time.Duration, error) {
-	history := p.historyOf(pol)
+	history, known := p.historyOf(pol)
+	if !known {
+		return replanPoll, nil
+	}
 	var kept []string
 	for i := range plans {
 		if plans[i].RetryAsked() {
@@ -42,14 +47,17 @@ func (p *Planner) prune(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pl
 }
 
 // historyOf is how long a policy's plans are kept: as it says itself, or the strategy that
-// it follows. While there is none of that name, the defaults keep them.
-func (p *Planner) historyOf(pol *v1alpha1.ClusterRegoPolicy) v1alpha1.HistoryStrategy {
-	remediation := pol.Spec.Remediation.DeepCopy()
-	if definition := p.status.Snapshot().Definition(pol.Name); remediation.StrategyRef != nil && definition != nil {
-		remediation = definition.Spec.Remediation.DeepCopy()
+// it refers to. It isn't known before the catalog is complete, and while there is no such
+// strategy or it can't be followed: the defaults might keep less.
+func (p *Planner) historyOf(pol *v1alpha1.ClusterRegoPolicy) (v1alpha1.HistoryStrategy, bool) {
+	if !p.status.Complete() {
+		return v1alpha1.HistoryStrategy{}, false
 	}
-	remediation.RolloutStrategy.SetDefaults()
-	return remediation.History
+	resolved := pol.DeepCopy()
+	if problem := strategy.Resolve(resolved, p.status.Snapshot().Strategy(strategy.Named(pol))); problem != nil {
+		return v1alpha1.HistoryStrategy{}, false
+	}
+	return resolved.Spec.Remediation.History, true
 }
 
 // setAside are the plans that keep a namespace out of a revision's next plan. An empty

@@ -7,8 +7,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
 
 // oldPlan is a plan that ended some time ago; a negative age is one at work.
@@ -104,4 +110,98 @@ func TestBeyondHistory(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNoHistoryIsDeletedByDefaultsOfNobody: the strategy keeps a hundred plans, of which the
+// defaults would delete all but ten.
+func TestNoHistoryIsDeletedByDefaultsOfNobody(t *testing.T) {
+	const made = 30
+	cases := map[string]struct {
+		reason     string
+		change     func(*v1alpha1.ClusterRegoPolicy, *v1alpha1.RemediationStrategy)
+		without    bool // the catalog hasn't the strategy
+		incomplete bool
+		kept       int
+		again      bool // it is looked at again soon
+	}{
+		"the strategy keeps them": {reason: "as it says", kept: made},
+		"the strategy keeps fewer": {reason: "as it says", kept: 2,
+			change: func(_ *v1alpha1.ClusterRegoPolicy, s *v1alpha1.RemediationStrategy) { s.Spec.History.Limit = 2 }},
+		"the policy says itself": {reason: "the defaults are its own", kept: 10,
+			change: func(p *v1alpha1.ClusterRegoPolicy, _ *v1alpha1.RemediationStrategy) {
+				p.Spec.Remediation.StrategyRef = nil
+			}},
+		"somebody deletes the strategy": {reason: "it may be made again", without: true, kept: made, again: true},
+		"the strategy is being deleted": {reason: "what it says isn't in force", kept: made, again: true,
+			change: func(_ *v1alpha1.ClusterRegoPolicy, s *v1alpha1.RemediationStrategy) {
+				s.Spec.History.Limit, s.DeletionTimestamp = 2, &metav1.Time{Time: breakertest.Noon}
+			}},
+		"the strategy can't be followed": {reason: "what is stored isn't what was meant", kept: made, again: true,
+			change: func(_ *v1alpha1.ClusterRegoPolicy, s *v1alpha1.RemediationStrategy) {
+				s.Annotations = map[string]string{v1alpha1.AnnotationMalformed: "history: 100"}
+				s.Spec = v1alpha1.RemediationStrategySpec{}
+			}},
+		"the policy refers to another, which isn't there": {reason: "the one in force isn't what is asked for", kept: made, again: true,
+			change: func(p *v1alpha1.ClusterRegoPolicy, _ *v1alpha1.RemediationStrategy) {
+				p.Spec.Remediation.StrategyRef.Name = "elsewhere"
+			}},
+		"after a restart, before the catalog is complete": {reason: "more is still to be read", incomplete: true, kept: made, again: true,
+			change: func(p *v1alpha1.ClusterRegoPolicy, _ *v1alpha1.RemediationStrategy) {
+				p.Spec.Remediation.StrategyRef = nil
+			}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p, s := sharing()
+			s.Spec.History = v1alpha1.HistoryStrategy{Limit: 100, MaxAge: metav1.Duration{Duration: 2000 * time.Hour}}
+			if tc.change != nil {
+				tc.change(p, s)
+			}
+			server, plans := withPlans(t, made)
+			c := catalog.New(catalog.Options{})
+			if !tc.without {
+				if err := c.SetStrategy(s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := c.Set(p); err != nil {
+				t.Fatal(err)
+			}
+			if !tc.incomplete {
+				c.MarkComplete()
+			}
+			planner := &Planner{drafter: drafter{clock: clocktesting.NewFakePassiveClock(breakertest.Noon)}, client: server, status: c}
+			wait, err := planner.prune(t.Context(), p, plans)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var left v1alpha1.RemediationList
+			if err := server.List(t.Context(), &left); err != nil {
+				t.Fatal(err)
+			}
+			if len(left.Items) != tc.kept || (wait == replanPoll) != tc.again {
+				t.Errorf("%s: %d plans are kept, want %d; looked at again after %s", tc.reason, len(left.Items), tc.kept, wait)
+			}
+		})
+	}
+}
+
+// withPlans is a server with so many ended plans of one policy, the oldest first.
+func withPlans(t *testing.T, n int) (client.Client, []v1alpha1.Remediation) {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	server := fake.NewClientBuilder().WithScheme(scheme).Build()
+	var plans []v1alpha1.Remediation
+	for i := range n {
+		rem := endedPlan(breakertest.Noon.Add(time.Duration(i-n) * 10 * time.Hour))
+		rem.Name, rem.Status.Phase = fmt.Sprintf("p-%02d", i), v1alpha1.PhaseSucceeded
+		if err := server.Create(t.Context(), rem.DeepCopy()); err != nil {
+			t.Fatal(err)
+		}
+		plans = append(plans, *rem)
+	}
+	return server, plans
 }
