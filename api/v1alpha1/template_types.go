@@ -51,8 +51,9 @@ type RegoTemplateSpec struct {
 type ParameterSchema struct {
 	// openAPIV3Schema is a structural schema of an object, as a CustomResourceDefinition has
 	// one, with defaults; x-kubernetes-validations, references to types of Kubernetes
-	// (x-kubernetes-embedded-resource) and more than 64 KiB are refused. A field that isn't in
-	// it is refused too, unless x-kubernetes-preserve-unknown-fields lets it in.
+	// (x-kubernetes-embedded-resource), a default that holds something above other defaults, and
+	// more than 64 KiB are refused. A field that isn't in it is refused too, unless
+	// x-kubernetes-preserve-unknown-fields lets it in.
 	// +required
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields

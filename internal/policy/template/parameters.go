@@ -13,7 +13,8 @@ import (
 )
 
 // maxChecked bounds the work of holding parameters against a schema, as the product of the
-// bytes of both: an enumeration of half a schema is compared with each item of a list.
+// bytes of both, the defaults that come to the parameters included: an enumeration of half a
+// schema is compared with each item of a list.
 const maxChecked = 64 << 20
 
 // parametersField is where a policy's parameters lie.
@@ -28,6 +29,10 @@ func (s *schema) check(text []byte) field.ErrorList {
 	var whole map[string]any
 	if err := json.Unmarshal(text, &whole); err != nil || whole == nil {
 		return field.ErrorList{field.TypeInvalid(path, "", fmt.Sprintf("they must be an object: %v", err))}
+	}
+	if held := len(text) + s.defaults.added(whole); s.size*held > maxChecked {
+		return field.ErrorList{field.Forbidden(path, fmt.Sprintf(
+			"they are %d bytes long with the schema's defaults, and %d are the most for a schema of %d: give fewer objects, or have the defaults shortened", held, maxChecked/s.size, s.size))}
 	}
 	whole = s.withDefaults(whole)
 	found := apivalidation.ValidateCustomResource(path, whole, s.validator)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 	kjson "sigs.k8s.io/json"
 
@@ -30,6 +31,7 @@ const at = "spec.parameterSchema.openAPIV3Schema"
 type schema struct {
 	size       int
 	structural *structuralschema.Structural
+	defaults   *defaults
 	validator  apivalidation.SchemaValidator
 }
 
@@ -39,7 +41,8 @@ func newSchema(given *v1alpha1.ParameterSchema) (*schema, error) {
 	if given == nil {
 		return nil, nil //nolint:nilnil // a nil schema lets all
 	}
-	if size := len(given.OpenAPIV3Schema.Raw); size > maxSchema {
+	size := len(given.OpenAPIV3Schema.Raw)
+	if size > maxSchema {
 		return nil, refused("it is %d bytes long: make it %d at most", size, maxSchema)
 	}
 	internal, err := read(given.OpenAPIV3Schema.Raw)
@@ -53,6 +56,10 @@ func newSchema(given *v1alpha1.ParameterSchema) (*schema, error) {
 	if why := notForParameters(structural); why != "" {
 		return nil, refused("%s", why)
 	}
+	bounded, err := boundedDefaults(structural, size)
+	if err != nil {
+		return nil, err
+	}
 	if found := validation.ValidateCustomResourceDefinition(context.Background(), definitionOf(internal)); len(found) > 0 {
 		return nil, &SchemaError{Problems: told(found, ofTemplate)}
 	}
@@ -60,7 +67,19 @@ func newSchema(given *v1alpha1.ParameterSchema) (*schema, error) {
 	if err != nil {
 		return nil, refused("nothing can be held against it: %v", err)
 	}
-	return &schema{size: len(given.OpenAPIV3Schema.Raw), structural: structural, validator: validator}, nil
+	return &schema{size: size, structural: structural, defaults: bounded, validator: validator}, nil
+}
+
+// boundedDefaults reads the defaults of a schema, which must be possible to hold against it.
+func boundedDefaults(s *structuralschema.Structural, size int) (*defaults, error) {
+	d, found := defaultsOf(field.NewPath("spec", "parameterSchema", "openAPIV3Schema"), s)
+	if len(found) > 0 {
+		return nil, &SchemaError{Problems: told(found, func(path string) string { return path })}
+	}
+	if total := d.total(); total*size > maxChecked {
+		return nil, refused("its defaults are %d bytes long, and %d are the most for a schema of %d: shorten them, or the schema", total, maxChecked/size, size)
+	}
+	return d, nil
 }
 
 // read reads the schema of an object, strictly.
