@@ -25,7 +25,7 @@ type admission struct {
 // ask asks one breaker whether a plan may write now. Nothing is persisted.
 func (b *Set) ask(ctx context.Context, cb *v1alpha1.RemediationBreaker, rem *v1alpha1.Remediation) admission {
 	a := admission{breaker: cb, observed: b.Observe(ctx, cb)}
-	strategy, now := b.strategy(cb.Spec.Scope), b.o.Clock.Now()
+	strategy, now := b.strategyFor(cb.Spec.Scope, rem), b.o.Clock.Now()
 	seen := cb.DeepCopy()
 	seen.Status = a.observed
 	a.admitted, a.verdict = circuit.Admit(seen, rem.Name, strategy, now, permitFor(rem))
@@ -182,7 +182,7 @@ func permitFor(rem *v1alpha1.Remediation) time.Duration {
 // permit isn't taken.
 func Previewed(policies Policies, cb *v1alpha1.RemediationBreaker, rem *v1alpha1.Remediation, now time.Time) (gate rollout.Gate, only string) {
 	b := &Set{o: Options{Policies: policies}}
-	st, v := circuit.Admit(cb, rem.Name, b.strategy(cb.Spec.Scope), now, permitFor(rem))
+	st, v := circuit.Admit(cb, rem.Name, b.strategyFor(cb.Spec.Scope, rem), now, permitFor(rem))
 	if v.Allowed && cb.Spec.Scope.Type == v1alpha1.BreakerScopePolicy {
 		if demoted := circuit.Demotion(st, b.Revision(cb.Spec.Scope.Policy), now).Demoted; demoted != nil {
 			v = circuit.Verdict{Reason: v1alpha1.ReasonDemoted, Message: demoted.Message}

@@ -22,11 +22,16 @@ const (
 
 // Observe is a breaker's status as the world makes it now, before anybody's write:
 // time has passed, violations are counted, the objective's query is asked when its
-// last answer is too old, and a demotion begins or ends. Nothing is persisted.
+// last answer is too old, and a demotion begins or ends. Nothing is persisted. While the
+// strategy of its policy isn't known, what was counted by it stays as it is: nothing is
+// remediated meanwhile, and other limits would forget what these remember.
 func (b *Set) Observe(ctx context.Context, cb *v1alpha1.RemediationBreaker) v1alpha1.RemediationBreakerStatus {
 	scope := cb.Spec.Scope
 	strategy := b.strategy(scope)
 	st := cb.Status
+	if b.unresolved(scope) && st.State != "" {
+		return circuit.Demotion(st, b.Revision(scope.Policy), b.o.Clock.Now())
+	}
 	if scope.Type == v1alpha1.BreakerScopeGlobal {
 		st = b.released(ctx, st)
 	}
@@ -101,6 +106,22 @@ func (b *Set) strategy(scope v1alpha1.BreakerScope) v1alpha1.BreakerStrategy {
 	}
 	s.SetDefaults()
 	return s
+}
+
+// strategyFor is the same for a plan in hand: while the strategy of its policy isn't known,
+// the one that the plan was made by.
+func (b *Set) strategyFor(scope v1alpha1.BreakerScope, rem *v1alpha1.Remediation) v1alpha1.BreakerStrategy {
+	if !b.unresolved(scope) || rem.Spec.Plan.Policy.Name != scope.Policy {
+		return b.strategy(scope)
+	}
+	s := *rem.Spec.Plan.Strategy.Breaker.DeepCopy()
+	s.SetDefaults()
+	return s
+}
+
+// unresolved says whether a scope is that of a policy whose strategy isn't known.
+func (b *Set) unresolved(scope v1alpha1.BreakerScope) bool {
+	return scope.Type == v1alpha1.BreakerScopePolicy && b.o.Policies.Snapshot().Unresolved(scope.Policy) != nil
 }
 
 // Revision is a policy's revision in force, or "" when there is none.

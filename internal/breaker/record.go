@@ -22,7 +22,7 @@ func (b *Set) Record(ctx context.Context, rem *v1alpha1.Remediation, outcomes []
 		return nil
 	}
 	for _, scope := range scopes(rem.Spec.Plan.Policy.Name) {
-		if err := b.update(ctx, scope, rem, func(cb *v1alpha1.RemediationBreaker) { b.count(cb, events(rem, outcomes)) }); err != nil {
+		if err := b.update(ctx, scope, rem, func(cb *v1alpha1.RemediationBreaker) { b.count(cb, rem, events(rem, outcomes)) }); err != nil {
 			return err
 		}
 	}
@@ -32,9 +32,9 @@ func (b *Set) Record(ctx context.Context, rem *v1alpha1.Remediation, outcomes []
 	return b.tripGlobal(ctx, rem)
 }
 
-// count lets a breaker's status hear of events.
-func (b *Set) count(cb *v1alpha1.RemediationBreaker, list []circuit.Event) {
-	strategy := b.strategy(cb.Spec.Scope)
+// count lets a breaker's status hear of a plan's events.
+func (b *Set) count(cb *v1alpha1.RemediationBreaker, rem *v1alpha1.Remediation, list []circuit.Event) {
+	strategy := b.strategyFor(cb.Spec.Scope, rem)
 	for _, e := range list {
 		switch cb.Spec.Scope.Type {
 		case v1alpha1.BreakerScopeNamespace:
@@ -62,7 +62,7 @@ func (b *Set) recordNamespaces(ctx context.Context, rem *v1alpha1.Remediation, o
 			continue
 		}
 		if err := b.update(ctx, NamespaceScope(namespace), rem, func(cb *v1alpha1.RemediationBreaker) {
-			b.count(cb, events(rem, within[namespace]))
+			b.count(cb, rem, events(rem, within[namespace]))
 		}); err != nil {
 			return err
 		}
