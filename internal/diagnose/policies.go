@@ -45,6 +45,8 @@ func policies(ctx context.Context, in *Installation) []Finding {
 			found = append(found, failed("kubectl describe rego "+p.Name, "policy %s: %s: %s", p.Name, stalled.Reason, stalled.Message))
 		case ready != nil && ready.Reason == v1alpha1.ReasonTemplateNotFound:
 			found = append(found, failed("kubectl get regotemplates", "policy %s: %s: %s", p.Name, ready.Reason, ready.Message))
+		case ready != nil && ready.Reason == v1alpha1.ReasonStrategyNotFound:
+			found = append(found, failed("kubectl get remediationstrategies", "policy %s: %s: %s", p.Name, ready.Reason, ready.Message))
 		case ready != nil && ready.Reason == v1alpha1.ReasonCompileFailed:
 			found = append(found, failed("mend its Rego: evenkeel test shows why; the last good revision stays in force", "policy %s doesn't compile: %s", p.Name, ready.Message))
 		}

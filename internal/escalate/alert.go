@@ -35,7 +35,8 @@ const (
 	// AlertPolicyDemoted: a policy's breaker opened so often that only dry runs are
 	// made for it.
 	AlertPolicyDemoted = "EvenkeelPolicyDemoted"
-	// AlertPolicyNotCompiling: a policy's newest version isn't in force.
+	// AlertPolicyNotCompiling: a policy's newest version isn't in force, or the strategy that it
+	// refers to isn't.
 	AlertPolicyNotCompiling = "EvenkeelPolicyNotCompiling"
 	// AlertScanIncomplete: some kind of a policy couldn't be listed for long.
 	AlertScanIncomplete = "EvenkeelScanIncomplete"

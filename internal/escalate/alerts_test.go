@@ -248,6 +248,18 @@ func TestAlerts(t *testing.T) {
 			policies: []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonTemplateNotFound, time.Hour))},
 			want:     []line{of(escalate.AlertPolicyNotCompiling, escalate.SeverityTicket, time.Hour, 55*time.Minute)},
 		},
+		"a policy whose strategy is still to come is no alert yet": {
+			policies:  []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonStrategyNotFound, time.Minute))},
+			wantDueIn: 4 * time.Minute,
+		},
+		"a policy whose strategy is missing is an alert": {
+			policies: []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonStrategyNotFound, time.Hour))},
+			want:     []line{of(escalate.AlertPolicyNotCompiling, escalate.SeverityTicket, time.Hour, 55*time.Minute)},
+		},
+		"a policy whose strategy can't be followed is an alert": {
+			policies: []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonStrategyInvalid, time.Hour))},
+			want:     []line{of(escalate.AlertPolicyNotCompiling, escalate.SeverityTicket, time.Hour, 55*time.Minute)},
+		},
 		"a policy of which no revision is in force pages": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonCompileFailed, time.Minute), func(p *v1alpha1.ClusterRegoPolicy) { p.Status.Revision = "" })},
 			want:     []line{of(escalate.AlertPolicyNotCompiling, escalate.SeverityPage, time.Minute, time.Minute)},
@@ -330,5 +342,20 @@ func TestAlerts(t *testing.T) {
 				t.Errorf("the next is due in %v (zero: %v), want %v", got, due.IsZero(), tc.wantDueIn)
 			}
 		})
+	}
+}
+
+func TestTheAlertNamesTheStrategyThatIsMissed(t *testing.T) {
+	for reason, want := range map[string]string{
+		v1alpha1.ReasonStrategyNotFound: "Nothing is remediated by policy labels: its RemediationStrategy careful is missing",
+		v1alpha1.ReasonStrategyInvalid:  "Nothing is remediated by policy labels: its RemediationStrategy careful can't be followed",
+	} {
+		refers := func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Remediation.StrategyRef = &v1alpha1.StrategyReference{Name: "careful"}
+		}
+		state := escalate.State{Policies: []v1alpha1.ClusterRegoPolicy{policy(ready("False", reason, time.Hour), refers)}}
+		if alerts := escalate.Alerts(state, now, options()); len(alerts) != 1 || alerts[0].Summary != want {
+			t.Errorf("%s: alerts %+v, want %q", reason, alerts, want)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/strategy"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -24,6 +25,8 @@ func policyFinding(w *world, name string) (finding, bool) {
 		return finding{}, false
 	case ready.Status == metav1.ConditionFalse && slices.Contains(notInForce(), ready.Reason):
 		return notCompiling(p, ready), true
+	case ready.Status == metav1.ConditionFalse && withoutStrategy(ready.Reason):
+		return notRemediated(p, ready), true
 	case ready.Reason == v1alpha1.ReasonScanIncomplete, ready.Reason == v1alpha1.ReasonScanning:
 		return scanIncomplete(p, ready), true
 	default:
@@ -36,9 +39,15 @@ func notInForce() []string {
 	return []string{v1alpha1.ReasonCompileFailed, v1alpha1.ReasonInvalid, v1alpha1.ReasonTemplateFailed, v1alpha1.ReasonTemplateNotFound, v1alpha1.ReasonParametersInvalid}
 }
 
-// templateWait is how long a policy may wait for its template, applied after it, before
-// people are told.
-const templateWait = 5 * time.Minute
+// withoutStrategy says whether a policy is in force, and nothing is remediated by it for
+// want of its strategy.
+func withoutStrategy(reason string) bool {
+	return reason == v1alpha1.ReasonStrategyNotFound || reason == v1alpha1.ReasonStrategyInvalid
+}
+
+// applyWait is how long a policy may wait for the template or the strategy that it names,
+// applied after it, before people are told.
+const applyWait = 5 * time.Minute
 
 // notCompiling: what its author wrote isn't what is enforced. Without any good
 // revision the policy enforces nothing but its failurePolicy.
@@ -47,13 +56,25 @@ func notCompiling(p *v1alpha1.ClusterRegoPolicy, ready *metav1.Condition) findin
 		summary:     fmt.Sprintf("Policy %s doesn't compile; its last good revision stays in force", p.Name),
 		description: paragraphs(prose.Shorten(ready.Message, maxStatus), "What to do: correct it; evenkeel test and evenkeel check show the same error.")}
 	if ready.Reason == v1alpha1.ReasonTemplateNotFound {
-		f.due = f.since.Add(templateWait)
+		f.due = f.since.Add(applyWait)
 	}
 	if p.Status.Revision == "" {
 		f.urgency = urgent
 		f.summary = fmt.Sprintf("Policy %s doesn't compile, and no revision of it is in force", p.Name)
 	}
 	return f
+}
+
+// notRemediated: the policy gates and scans, and what violates it stays.
+func notRemediated(p *v1alpha1.ClusterRegoPolicy, ready *metav1.Condition) finding {
+	is := "is missing"
+	if ready.Reason == v1alpha1.ReasonStrategyInvalid {
+		is = "can't be followed"
+	}
+	since := ready.LastTransitionTime.Time
+	return finding{alert: AlertPolicyNotCompiling, urgency: normal, since: since, due: since.Add(applyWait),
+		summary:     fmt.Sprintf("Nothing is remediated by policy %s: its RemediationStrategy %s %s", p.Name, strategy.Named(p), is),
+		description: paragraphs(prose.Shorten(ready.Message, maxStatus), "What to do: create or correct the RemediationStrategy, or name another in spec.remediation.strategyRef.")}
 }
 
 // scanIncomplete: the counts are a lower bound, and no plan is made from them. A
