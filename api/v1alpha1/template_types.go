@@ -50,7 +50,7 @@ type RegoTemplateSpec struct {
 // ParameterSchema says of which form parameters are.
 type ParameterSchema struct {
 	// openAPIV3Schema is a structural schema of an object, as a CustomResourceDefinition has
-	// one, with defaults; x-kubernetes-validations, references to types of Kubernetes
+	// one, with defaults; x-kubernetes-validations, pattern, references to types of Kubernetes
 	// (x-kubernetes-embedded-resource), a default that holds something above other defaults, and
 	// more than 64 KiB are refused. A field that isn't in it is refused too, unless
 	// x-kubernetes-preserve-unknown-fields lets it in.

@@ -80,6 +80,9 @@ func TestTheSchemaOfATemplateIsTakenOver(t *testing.T) {
 		"expressions can't stay: any parameters are let in, and the defaults are written out": {
 			schema: given + `          x-kubernetes-validations: [{rule: "true"}]` + "\n", parameters: "{keys: [owner]}",
 			want: `{"keys":["owner"],"word":"annotation"}`, says: `annotation {"owner"} is missing`, notes: []string{"x-kubernetes-validations can't be used"}},
+		"patterns can't stay either": {
+			schema: strings.Replace(given, "{type: string, default", `{type: string, pattern: "^[a-z]+$", default`, 1), parameters: "{keys: [owner]}",
+			want: `{"keys":["owner"],"word":"annotation"}`, says: `annotation {"owner"} is missing`, notes: []string{"pattern can't be used"}},
 		"without a schema any parameters are let in": {parameters: "{keys: [owner], word: note}", want: `{"keys":["owner"],"word":"note"}`, says: `note {"owner"} is missing`},
 	}
 	for name, tc := range cases {

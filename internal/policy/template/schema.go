@@ -107,21 +107,26 @@ func refused(format string, args ...any) error {
 }
 
 // notForParameters says what of a schema parameters can't have: expressions, whose checking
-// takes long, and whole objects of Kubernetes.
+// takes long, patterns, which the library keeps for ever once it has held anything against
+// them, thousands of instructions each, and whole objects of Kubernetes.
 func notForParameters(s *structuralschema.Structural) (why string) {
-	refuse := func(rules int, embedded bool) bool {
+	refuse := func(validation *structuralschema.ValueValidation, rules int, embedded bool) bool {
 		switch {
 		case rules > 0:
 			why = "x-kubernetes-validations can't be used: say it in the rule, which sees input.parameters"
+		case validation != nil && validation.Pattern != "":
+			why = "pattern can't be used: say it in the rule, by regex.match of input.parameters, or list what may be given in enum"
 		case embedded:
 			why = "x-kubernetes-embedded-resource can't be used: take an object with x-kubernetes-preserve-unknown-fields"
 		}
 		return false
 	}
 	(&structuralschema.Visitor{
-		Structural: func(s *structuralschema.Structural) bool { return refuse(len(s.XValidations), s.XEmbeddedResource) },
+		Structural: func(s *structuralschema.Structural) bool {
+			return refuse(s.ValueValidation, len(s.XValidations), s.XEmbeddedResource)
+		},
 		NestedValueValidation: func(v *structuralschema.NestedValueValidation) bool {
-			return refuse(len(v.ValidationExtensions.XValidations), false)
+			return refuse(&v.ValueValidation, len(v.ValidationExtensions.XValidations), false)
 		},
 	}).Visit(s)
 	return why

@@ -49,7 +49,7 @@ func compiled(tb testing.TB, schema string) *template.Template {
 
 func TestParametersAreHeldAgainstTheSchema(t *testing.T) {
 	const schema = `{"type": "object", "required": ["says"], "properties": {
-		"says": {"type": "string", "minLength": 2, "maxLength": 5, "pattern": "^[a-z]+$"},
+		"says": {"type": "string", "minLength": 2, "maxLength": 5},
 		"level": {"type": "integer", "minimum": 1, "default": 3},
 		"mode": {"type": "string", "enum": ["on", "off"]},
 		"nested": {"type": "object", "properties": {"deep": {"type": "array", "maxItems": 1, "items": {"type": "object", "properties": {"n": {"type": "number", "default": 2}}}}}},
@@ -110,7 +110,12 @@ func TestATemplateIsRefusedForItsSchema(t *testing.T) {
 		"with a property without a type": {`{"type": "object", "properties": {"a": {}}}`,
 			"spec.parameterSchema.openAPIV3Schema.properties[a].type: Required value"},
 		"with a default that doesn't fit": {`{"type": "object", "properties": {"a": {"type": "string", "default": 1}}}`, "spec.parameterSchema.openAPIV3Schema.properties[a].default: Invalid value"},
-		"with a pattern that isn't one":   {`{"type": "object", "properties": {"a": {"type": "string", "pattern": "("}}}`, "properties[a].pattern: Invalid value"},
+		"with a pattern":                  {`{"type": "object", "properties": {"a": {"type": "string", "pattern": "(.?){1000}"}}}`, "pattern can't be used: say it in the rule"},
+		"with a pattern for a default":    {`{"type": "object", "properties": {"a": {"type": "array", "default": ["a"], "items": {"type": "string", "pattern": "a"}}}}`, "pattern can't be used"},
+		"with a pattern for any names":    {`{"type": "object", "additionalProperties": {"type": "string", "pattern": "a"}}`, "pattern can't be used"},
+		"with a pattern among others":     {`{"type": "object", "properties": {"a": {"type": "string", "anyOf": [{"minLength": 3}, {"allOf": [{"pattern": "a"}]}]}}}`, "pattern can't be used"},
+		"with a pattern that isn't to be": {`{"type": "object", "not": {"properties": {"a": {"pattern": "a"}}}, "properties": {"a": {"type": "string"}}}`, "pattern can't be used"},
+		"with patterns of names":          {`{"type": "object", "patternProperties": {"a": {"type": "string"}}}`, "'patternProperties' is not supported"},
 		"with a reference":                {`{"type": "object", "properties": {"a": {"$ref": "#/definitions/a"}}}`, "$ref"},
 		"with expressions":                {`{"type": "object", "x-kubernetes-validations": [{"rule": "true"}]}`, "x-kubernetes-validations can't be used"},
 		"with expressions deep within":    {`{"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string", "x-kubernetes-validations": [{"rule": "true"}]}}}}`, "x-kubernetes-validations can't be used"},
