@@ -1,10 +1,12 @@
 package diagnose
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,10 +41,37 @@ func (in *Installation) guard(ctx context.Context, want *admissionregistrationv1
 		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicy %s has failurePolicy %s, not Fail: what it can't judge passes", want.Name, *is.Spec.FailurePolicy)}
 	case len(is.Spec.MatchConditions) > 0:
 		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicy %s has matchConditions, so some requests aren't judged", want.Name)}
+	case !sameRequests(want.Spec.MatchConstraints, is.Spec.MatchConstraints):
+		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicy %s has other matchConstraints than this program's, so some requests aren't judged", want.Name)}
+	case !equality.Semantic.DeepEqual(want.Spec.ParamKind, is.Spec.ParamKind):
+		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicy %s has a paramKind that this program's doesn't have: without such an object nothing is judged", want.Name)}
 	case !slices.Equal(expressions(want), expressions(is)):
 		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicy %s is of another version than this program, or somebody has changed it", want.Name)}
 	}
 	return nil
+}
+
+// sameRequests says whether two policies are asked about the same requests.
+func sameRequests(want, is *admissionregistrationv1.MatchResources) bool {
+	return equality.Semantic.DeepEqual(filledIn(want), filledIn(is))
+}
+
+// filledIn is what a policy is asked about, with what the API server fills in.
+func filledIn(m *admissionregistrationv1.MatchResources) *admissionregistrationv1.MatchResources {
+	if m == nil {
+		m = &admissionregistrationv1.MatchResources{}
+	}
+	equivalent, all := admissionregistrationv1.Equivalent, admissionregistrationv1.AllScopes
+	full := m.DeepCopy()
+	full.MatchPolicy = cmp.Or(full.MatchPolicy, &equivalent)
+	full.NamespaceSelector = cmp.Or(full.NamespaceSelector, &metav1.LabelSelector{})
+	full.ObjectSelector = cmp.Or(full.ObjectSelector, &metav1.LabelSelector{})
+	for _, rules := range [][]admissionregistrationv1.NamedRuleWithOperations{full.ResourceRules, full.ExcludeResourceRules} {
+		for i := range rules {
+			rules[i].Scope = cmp.Or(rules[i].Scope, &all)
+		}
+	}
+	return full
 }
 
 // expressions are what a policy judges by.
@@ -70,6 +99,8 @@ func (in *Installation) binding(ctx context.Context, want *admissionregistration
 		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicyBinding %s is of %s, not of %s", want.Name, is.Spec.PolicyName, want.Spec.PolicyName)}
 	case !slices.Contains(is.Spec.ValidationActions, admissionregistrationv1.Deny):
 		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicyBinding %s doesn't deny: what ValidatingAdmissionPolicy %s refuses passes", want.Name, want.Spec.PolicyName)}
+	case !equality.Semantic.DeepEqual(want.Spec.ParamRef, is.Spec.ParamRef):
+		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicyBinding %s has another paramRef than this program's: without such an object nothing is judged", want.Name)}
 	case narrows(is.Spec.MatchResources):
 		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicyBinding %s has matchResources, so some requests aren't judged", want.Name)}
 	}

@@ -16,7 +16,10 @@ func TestTheCheckRequestsSeesWhatNoLongerAsksForVerbs(t *testing.T) {
 	policy := func(change ...func(*admissionregistrationv1.ValidatingAdmissionPolicy)) *admissionregistrationv1.ValidatingAdmissionPolicy {
 		p := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "plans"}, Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
 			FailurePolicy: &fail, Validations: []admissionregistrationv1.Validation{{Expression: "variables.verb == ''"}},
-			Variables: []admissionregistrationv1.Variable{{Name: "verb", Expression: "'undo'"}}}}
+			Variables: []admissionregistrationv1.Variable{{Name: "verb", Expression: "'undo'"}},
+			MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update, admissionregistrationv1.Delete},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"evenkeel.dev"}, APIVersions: []string{"*"}, Resources: []string{"remediations"}}}}}}}}
 		for _, c := range change {
 			c(p)
 		}
@@ -31,13 +34,49 @@ func TestTheCheckRequestsSeesWhatNoLongerAsksForVerbs(t *testing.T) {
 		}
 		return b
 	}
+	matching := func(change func(*admissionregistrationv1.MatchResources)) []client.Object {
+		return []client.Object{binding(), policy(func(p *admissionregistrationv1.ValidatingAdmissionPolicy) { change(p.Spec.MatchConstraints) })}
+	}
+	exact, equivalent, all, namespaced := admissionregistrationv1.Exact, admissionregistrationv1.Equivalent, admissionregistrationv1.AllScopes, admissionregistrationv1.NamespacedScope
 	cases := map[string]struct {
 		there []client.Object
 		says  string // empty: all is well
 	}{
-		"all is there, with what the API server fills in": {there: []client.Object{policy(), binding()}},
-		"the policy is gone":                              {[]client.Object{binding()}, "ValidatingAdmissionPolicy plans isn't there"},
-		"the binding is gone":                             {[]client.Object{policy()}, "ValidatingAdmissionPolicyBinding plans isn't there"},
+		"all is there, with what the API server fills in": {there: matching(func(m *admissionregistrationv1.MatchResources) {
+			m.MatchPolicy, m.NamespaceSelector, m.ObjectSelector = &equivalent, &metav1.LabelSelector{}, &metav1.LabelSelector{}
+			m.ResourceRules[0].Scope = &all
+		})},
+		"it is asked about nothing": {[]client.Object{binding(), policy(func(p *admissionregistrationv1.ValidatingAdmissionPolicy) { p.Spec.MatchConstraints = nil })},
+			"has other matchConstraints"},
+		"it is asked about fewer operations": {matching(func(m *admissionregistrationv1.MatchResources) {
+			m.ResourceRules[0].Operations = m.ResourceRules[0].Operations[:1]
+		}), "has other matchConstraints"},
+		"it is asked about another resource": {matching(func(m *admissionregistrationv1.MatchResources) {
+			m.ResourceRules[0].Resources = []string{"remediations/status"}
+		}), "has other matchConstraints"},
+		"it is asked about some names only": {matching(func(m *admissionregistrationv1.MatchResources) {
+			m.ResourceRules[0].ResourceNames = []string{"some"}
+		}), "has other matchConstraints"},
+		"it is asked about what is in namespaces": {matching(func(m *admissionregistrationv1.MatchResources) { m.ResourceRules[0].Scope = &namespaced }),
+			"has other matchConstraints"},
+		"it isn't asked about some": {matching(func(m *admissionregistrationv1.MatchResources) {
+			m.ExcludeResourceRules = []admissionregistrationv1.NamedRuleWithOperations{*m.ResourceRules[0].DeepCopy()}
+		}), "has other matchConstraints"},
+		"it is asked about labelled objects only": {matching(func(m *admissionregistrationv1.MatchResources) {
+			m.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
+		}), "has other matchConstraints"},
+		"it is asked in labelled namespaces only": {matching(func(m *admissionregistrationv1.MatchResources) {
+			m.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
+		}), "has other matchConstraints"},
+		"it isn't asked about other versions": {matching(func(m *admissionregistrationv1.MatchResources) { m.MatchPolicy = &exact }), "has other matchConstraints"},
+		"it waits for a parameter": {[]client.Object{binding(), policy(func(p *admissionregistrationv1.ValidatingAdmissionPolicy) {
+			p.Spec.ParamKind = &admissionregistrationv1.ParamKind{APIVersion: "v1", Kind: "ConfigMap"}
+		})}, "has a paramKind"},
+		"the binding names a parameter": {[]client.Object{policy(), binding(func(s *admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec) {
+			s.ParamRef = &admissionregistrationv1.ParamRef{Name: "missing"}
+		})}, "has another paramRef"},
+		"the policy is gone":  {[]client.Object{binding()}, "ValidatingAdmissionPolicy plans isn't there"},
+		"the binding is gone": {[]client.Object{policy()}, "ValidatingAdmissionPolicyBinding plans isn't there"},
 		"it lets pass what it can't judge": {[]client.Object{binding(), policy(func(p *admissionregistrationv1.ValidatingAdmissionPolicy) { p.Spec.FailurePolicy = &ignore })},
 			"failurePolicy Ignore"},
 		"it is asked about some requests only": {[]client.Object{binding(), policy(func(p *admissionregistrationv1.ValidatingAdmissionPolicy) {
