@@ -3,6 +3,7 @@ package remediate
 import (
 	"context"
 	"errors"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,6 +23,16 @@ func (p *Planner) doubtful(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy)
 	}
 	p.notPlanned(ctx, pol, err.Error())
 	return true, nil
+}
+
+// notComposed is the end of a draft that couldn't be composed. Records of an ended plan that
+// aren't proven are told: no other plan is made until somebody has deleted that one.
+func (p *Planner) notComposed(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, err error) (time.Duration, error) {
+	if !errors.Is(err, seal.ErrUnproven) {
+		return 0, err
+	}
+	p.notPlanned(ctx, pol, err.Error()+". Compare what it says with the objects, then delete that plan: no other is made before")
+	return replanPoll, nil
 }
 
 // doubtIn looks for plans that aren't proven, past every cache.

@@ -107,7 +107,7 @@ func (p *drafter) toldBefore(ctx context.Context, d *draft) (map[string]bool, er
 		return nil, nil // somebody deleted a part of it: they are told again
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("what plan %s has left alone counts for the next: %w", latest.Name, err)
 	}
 	return b.Skipped(), nil
 }

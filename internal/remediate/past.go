@@ -3,6 +3,7 @@ package remediate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -162,7 +163,7 @@ func (p *drafter) readPast(ctx context.Context, d draft) (*past, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("what plan %s has done counts for the next: %w", rem.Name, err)
 		}
 		h.remember(rem, b, d.revision, now)
 	}

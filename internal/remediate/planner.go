@@ -165,7 +165,7 @@ func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d 
 	}
 	outcome, refused, err := p.compose(ctx, &d, found)
 	if err != nil {
-		return 0, err
+		return p.notComposed(ctx, pol, err)
 	}
 	if refused != "" {
 		p.notPlanned(ctx, pol, refused)
