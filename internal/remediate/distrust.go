@@ -29,7 +29,7 @@ func (c *Controller) distrust(ctx context.Context, rem *v1alpha1.Remediation, wh
 	}
 	message := prose.Shorten(why.Error()+unprovenAdvice, 2048)
 	told := rem.DeepCopy()
-	kube.SetConditions(told, c.clock.Now(), unprovenConditions(message)...)
+	kube.SetConditions(told, c.clock.Now(), append(unprovenConditions(message), ended(rem)...)...)
 	if equality.Semantic.DeepEqual(told.Status, rem.Status) {
 		return nil
 	}

@@ -141,8 +141,16 @@ func endTold(s *v1alpha1.RemediationStatus, stuck string) []metav1.Condition {
 }
 
 // unprovenConditions are those of a plan that isn't proven to be the manager's: what else
-// it tells of itself is worth nothing.
+// it tells of itself is worth nothing, but that it had ended (see ended).
 func unprovenConditions(message string) []metav1.Condition {
 	return append(kube.Stalled(v1alpha1.ReasonUnproven, message),
 		kube.ConditionFalse(v1alpha1.ConditionProgressing, v1alpha1.ReasonUnproven, message))
+}
+
+// ended is what a plan has told of its end. One that has ended is deleted without the verb
+// abort, whether it is proven or not.
+func ended(rem *v1alpha1.Remediation) []metav1.Condition {
+	return slices.DeleteFunc(slices.Clone(rem.Status.Conditions), func(c metav1.Condition) bool {
+		return c.Status != metav1.ConditionTrue || c.Type != v1alpha1.ConditionComplete && c.Type != v1alpha1.ConditionFailed
+	})
 }
