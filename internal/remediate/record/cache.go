@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/seal"
 )
 
 // Cache reads the slices of plans at work without fetching those again that
@@ -41,9 +42,12 @@ func (s *Cache) Read(ctx context.Context, rem *v1alpha1.Remediation) (*Records, 
 	for _, name := range rem.Spec.Plan.Slices {
 		slice := s.copy(rem.Name, name, current[name])
 		if slice == nil {
-			if slice, err = readSlice(ctx, s.reader, rem, name); err != nil {
-				return nil, err
-			}
+			slice, err = readSlice(ctx, s.reader, rem, name)
+		} else {
+			err = seal.CheckOwner(slice, rem) // the plan may be another one of that name by now
+		}
+		if err != nil {
+			return nil, err
 		}
 		kept[name] = slice.DeepCopy()
 		b.Add(slice)

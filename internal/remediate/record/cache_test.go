@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,6 +11,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/remediate/recordtest"
+	"evenkeel.dev/evenkeel/internal/seal"
 )
 
 // library is a plan of three slices, which counts what is fetched.
@@ -101,5 +103,21 @@ func TestStaleShelfNeverWritesTwice(t *testing.T) {
 	s.Drop(l.rem.Name)
 	if b := l.read(t, s); b.Record(5).State != v1alpha1.TargetIntent {
 		t.Errorf("after a conflict all is read anew: want %s, got %s", v1alpha1.TargetIntent, b.Record(5).State)
+	}
+}
+
+// A plan that is deleted and made again under its name isn't the one that the kept slices
+// belong to, though they haven't changed.
+func TestCacheProvesNothingToAnotherPlanOfTheName(t *testing.T) {
+	l := newLibrary()
+	l.rem.UID = "first"
+	for _, slice := range l.Slices {
+		slice.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(l.rem, v1alpha1.GroupVersion.WithKind("Remediation"))}
+	}
+	s := NewCache(l)
+	l.read(t, s)
+	l.rem.UID, l.Fetched = "second", 0
+	if _, err := s.Read(context.Background(), l.rem); !errors.Is(err, seal.ErrUnproven) || l.Fetched != 0 {
+		t.Errorf("read from what is kept: %v, %d fetched; want %v", err, l.Fetched, seal.ErrUnproven)
 	}
 }
