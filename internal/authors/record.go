@@ -21,7 +21,7 @@ const (
 type Record struct {
 	// Users are all who have, in the order of their first change.
 	Users []string `json:"users"`
-	// Generation is that of the spec that the record speaks of. A policy of another
+	// Generation is that of the spec that the record speaks of: see Generation. A policy of another
 	// generation was changed by somebody whom admission hasn't seen.
 	Generation int64 `json:"generation"`
 	// More says that somebody has written it who isn't named.
@@ -36,6 +36,7 @@ func Unknown() Record { return Record{Users: []string{}, More: true} }
 
 // Read is the record of a policy by its metadata, as it stands: the authors'
 // annotation, or the last author's where an earlier version has kept that alone.
+// The generation is by Generation.
 func Read(annotations, labels map[string]string, generation int64) Record {
 	r := stated(annotations, generation)
 	r.Source = r.Source || labels[v1alpha1.LabelSourceName] != ""
@@ -51,7 +52,7 @@ func WithTemplate(pol *v1alpha1.ClusterRegoPolicy, t *v1alpha1.RegoTemplate) *v1
 	}
 	of := Unknown()
 	if t != nil {
-		of = Read(t.Annotations, t.Labels, t.Generation)
+		of = Of(t)
 	}
 	both := Of(pol)
 	for _, user := range of.Users {
@@ -66,7 +67,17 @@ func WithTemplate(pol *v1alpha1.ClusterRegoPolicy, t *v1alpha1.RegoTemplate) *v1
 // Of is the record of a policy, or of another object whose authors admission records. Of a
 // policy, that of its template counts too: see WithTemplate.
 func Of(obj metav1.Object) Record {
-	return Read(obj.GetAnnotations(), obj.GetLabels(), obj.GetGeneration())
+	return Read(obj.GetAnnotations(), obj.GetLabels(), Generation(obj.GetGeneration(), obj.GetDeletionTimestamp() != nil))
+}
+
+// Generation is how often an object's spec was written. The API server counts
+// metadata.generation up once more when it marks an object as being deleted, which changes no
+// spec, and which no admission of an update sees.
+func Generation(counted int64, deleting bool) int64 {
+	if deleting {
+		return counted - 1
+	}
+	return counted
 }
 
 func stated(annotations map[string]string, generation int64) Record {

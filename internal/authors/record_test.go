@@ -101,6 +101,37 @@ func TestNobodyIsForgotten(t *testing.T) {
 	})
 }
 
+// TestADeletionIsNoChange has the API server count the generation up as it marks an object as
+// being deleted, which a finalizer keeps.
+func TestADeletionIsNoChange(t *testing.T) {
+	const ann = `{"users":["ann"],"generation":3}`
+	for name, tc := range map[string]struct {
+		record     string
+		generation int64
+		want       Record
+	}{
+		"its authors are still known":                 {ann, 4, Record{Users: []string{"ann"}, Generation: 3}},
+		"a change past admission while deleting":      {ann, 5, Record{Users: []string{"ann"}, Generation: 4, More: true}},
+		"a recorded change while deleting":            {`{"users":["ann","bob"],"generation":4}`, 5, Record{Users: []string{"ann", "bob"}, Generation: 4}},
+		"one past admission after a recorded one":     {`{"users":["ann","bob"],"generation":4}`, 6, Record{Users: []string{"ann", "bob"}, Generation: 5, More: true}},
+		"one past admission before it was deleted":    {`{"users":["ann"],"generation":2}`, 4, Record{Users: []string{"ann"}, Generation: 3, More: true}},
+		"a record that is ahead of what there is yet": {`{"users":["ann"],"generation":4}`, 4, Record{Users: []string{"ann"}, Generation: 3, More: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := metav1.Now()
+			of := &v1alpha1.RegoTemplate{ObjectMeta: metav1.ObjectMeta{Generation: tc.generation, DeletionTimestamp: &now, Annotations: map[string]string{v1alpha1.AnnotationAuthors: tc.record}}}
+			if diff := cmp.Diff(tc.want, Of(of)); diff != "" {
+				t.Errorf("record (-want +got)\n%s", diff)
+			}
+			pol := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Generation: 1, Annotations: map[string]string{v1alpha1.AnnotationAuthors: `{"users":["cid"],"generation":1}`}}}
+			pol.Spec.TemplateRef = &v1alpha1.TemplateReference{Name: "t"}
+			if got := Of(WithTemplate(pol, of)); got.More != tc.want.More || !got.Wrote("ann") || !got.Wrote("cid") {
+				t.Errorf("its policy has %s", got)
+			}
+		})
+	}
+}
+
 // TestTheAuthorsOfATemplateAreAuthorsOfItsPolicies holds the record of a policy together with
 // that of the template that it names.
 func TestTheAuthorsOfATemplateAreAuthorsOfItsPolicies(t *testing.T) {

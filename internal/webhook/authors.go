@@ -26,14 +26,16 @@ func (s stamp) everybody(r *policy.Request) (value any, set bool) {
 	return is.String(), true
 }
 
-// generationOf is an object's metadata.generation. The API server counts it up at
+// generationOf is the generation of an object's spec. The API server counts it up at
 // each change of the spec, but after admission.
 func generationOf(object map[string]any) int64 {
-	switch n := metadataOf(object)["generation"].(type) {
+	metadata := metadataOf(object)
+	deleting := metadata["deletionTimestamp"] != nil
+	switch n := metadata["generation"].(type) {
 	case int64:
-		return n
+		return authors.Generation(n, deleting)
 	case float64:
-		return int64(n)
+		return authors.Generation(int64(n), deleting)
 	}
 	return 0
 }

@@ -21,6 +21,13 @@ func policyOf(title string, generation int64, recorded string, labels tree) tree
 	return tree{"metadata": metadata, "spec": tree{"title": title}}
 }
 
+// dyingPolicy is one that is being deleted.
+func dyingPolicy(title string, generation int64, recorded string) tree {
+	p := policyOf(title, generation, recorded, nil)
+	p["metadata"].(tree)["deletionTimestamp"] = "2026-03-01T12:00:00Z"
+	return p
+}
+
 func as(user string) func(tree) {
 	return func(r tree) { r["userInfo"] = tree{"username": user} }
 }
@@ -59,6 +66,11 @@ func TestAllAuthorsAreStamped(t *testing.T) {
 				"annotations": tree{v1alpha1.AnnotationAuthor: "ann"}}, "spec": tree{"title": "a"}}, asPolicy, as("bob")), want: annAndBob},
 		"where none was kept there are unknown ones": {
 			review: reviewOf("UPDATE", policyOf("b", 1, "", nil), policyOf("a", 1, "", nil), asPolicy, as("bob")), want: `{"users":["bob"],"generation":2,"more":true}`},
+		"a deletion is no change": {reason: "the API server has counted it, and no update was seen",
+			review: reviewOf("UPDATE", dyingPolicy("b", 2, ann), dyingPolicy("a", 2, ann), asPolicy, as("bob")), want: annAndBob},
+		"nor is what ends it": {review: reviewOf("UPDATE", dyingPolicy("a", 2, ann), dyingPolicy("a", 2, ann), asPolicy, as("bob")), want: ann},
+		"a change that got past admission while deleting is told": {
+			review: reviewOf("UPDATE", dyingPolicy("a", 3, ann), dyingPolicy("a", 3, ann), asPolicy, as("bob")), want: `{"users":["ann"],"generation":2,"more":true}`},
 		"an approval has none": {review: reviewOf("CREATE", tree{"metadata": tree{"name": "yes"}, "spec": tree{}}, nil, ofKind("RemediationApproval", "remediationapprovals"))},
 	}
 	for name, tc := range cases {
