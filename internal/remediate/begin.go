@@ -30,6 +30,12 @@ func (p *Planner) begin(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy) (d
 	return d, "", nil
 }
 
+// sharedStrategy is the RemediationStrategy that a policy refers to, as the catalog knows
+// it; nil when there is none.
+func sharedStrategy(snapshot *catalog.Snapshot, pol *v1alpha1.ClusterRegoPolicy) *v1alpha1.RemediationStrategy {
+	return snapshot.Strategy(strategy.Named(pol))
+}
+
 // plannedStrategy is what a plan keeps of the RemediationStrategy that it was made by.
 func plannedStrategy(s *v1alpha1.RemediationStrategy) *v1alpha1.PlannedStrategy {
 	if s == nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -83,7 +84,8 @@ type draft struct {
 // fix is part of), and how (the strategy). A rollout's hash also depends on the plan before
 // it, so that the same drift, mended twice, makes two plans; that of a dry run,
 // and of a plan that only tells owners, doesn't, so that the same targets aren't
-// previewed or told of twice.
+// previewed or told of twice. A shared strategy that is made anew ends what was planned by
+// the one before: what it asks for is another plan, also where it says the same.
 func planHash(d draft) string {
 	h := sha256.New()
 	write := func(parts ...string) {
@@ -96,6 +98,9 @@ func planHash(d draft) string {
 		strategy = []byte(d.strategy.Mode) // it came from the API server as JSON
 	}
 	write(string(d.policy.UID), d.revision, string(strategy))
+	if d.named != nil {
+		write(string(d.named.UID), strconv.FormatInt(d.named.Generation, 10))
+	}
 	again := d.strategy.Mode.Runs() && len(d.eligible) > 0
 	if again && len(d.plans) > 0 {
 		write(string(d.plans[len(d.plans)-1].UID))

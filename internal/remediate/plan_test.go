@@ -131,6 +131,26 @@ func TestPlanHash(t *testing.T) {
 	}
 }
 
+// TestADryRunIsMadeAgainWithItsStrategy: the deletion has ended the one before, which keeps
+// its name for as long as the history keeps it.
+func TestADryRunIsMadeAgainWithItsStrategy(t *testing.T) {
+	by := func(uid types.UID, generation int64) string {
+		d := testDraft(3, 0)
+		d.strategy.Mode = v1alpha1.RemediationDryRun
+		d.named = &v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: "careful", UID: uid, Generation: generation}}
+		return planHash(d)
+	}
+	if by("one", 1) != by("one", 1) {
+		t.Error("the same targets would be previewed for ever")
+	}
+	if by("one", 1) == by("two", 1) {
+		t.Error("a strategy that is made anew with the same values is never previewed")
+	}
+	if by("one", 1) == by("one", 3) {
+		t.Error("a strategy that is corrected to what it said before is never previewed")
+	}
+}
+
 // A yes is to what was shown: the fix, which is the revision's, and the strategy.
 func TestAPlanHashBindsStrategyAndFix(t *testing.T) {
 	base := planHash(testDraft(3, 0))

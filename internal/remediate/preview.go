@@ -75,7 +75,7 @@ func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy
 	if err != nil && !notInstalled(err) {
 		return nil, err
 	}
-	d := draft{policy: pol, strategy: *strategy, revision: revision, plans: plans}
+	d := draft{policy: pol, named: sharedStrategy(snapshot, pol), strategy: *strategy, revision: revision, plans: plans}
 	p.inTheWay(out, &d, found)
 	outcome, refused, err := drafts.compose(ctx, &d, found)
 	if err != nil {

@@ -54,7 +54,7 @@ func (p *Planner) historyOf(pol *v1alpha1.ClusterRegoPolicy) (v1alpha1.HistorySt
 		return v1alpha1.HistoryStrategy{}, false
 	}
 	resolved := pol.DeepCopy()
-	if problem := strategy.Resolve(resolved, p.status.Snapshot().Strategy(strategy.Named(pol))); problem != nil {
+	if problem := strategy.Resolve(resolved, sharedStrategy(p.status.Snapshot(), pol)); problem != nil {
 		return v1alpha1.HistoryStrategy{}, false
 	}
 	return resolved.Spec.Remediation.History, true
