@@ -137,10 +137,22 @@ func request(rem *v1alpha1.Remediation, by canary.Approvers) string {
 	})
 	distinct := ""
 	if by.Distinct || rem.Spec.Plan.Strategy.Approval.RequireDistinctApprover {
-		distinct = ", who hasn't written the policy" + named(rem.Spec.Plan.Policy.Authors) + ","
+		distinct = ", who hasn't written " + written(rem) + ","
 	}
 	return fmt.Sprintf("%d targets of policy %s (owner %s) wait for a person%s to answer: evenkeel rollout approve %s (or reject), or: echo '%s' | kubectl create -f -",
 		rem.Spec.Plan.Targets, rem.Spec.Plan.Policy.Name, rem.Spec.Plan.Policy.Owner, distinct, rem.Name, answer)
+}
+
+// written is what the plan was made by, and who has written it. The authors of a policy are
+// those of its template too.
+func written(rem *v1alpha1.Remediation) string {
+	plan := &rem.Spec.Plan
+	if plan.StrategyRef == nil {
+		return "the policy" + named(plan.Policy.Authors)
+	}
+	users := slices.Concat(plan.Policy.Authors, plan.StrategyRef.Authors)
+	slices.Sort(users)
+	return "the policy, its template or its strategy" + named(slices.Compact(users))
 }
 
 // named names the authors whose answer won't count, the first few of them.

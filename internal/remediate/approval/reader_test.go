@@ -186,6 +186,31 @@ func TestTheRequestSaysWhoMayNotAnswer(t *testing.T) {
 	}
 }
 
+// TestTheRequestNamesTheAuthorsOfTheStrategy: their answer counts as little as that of the
+// policy's.
+func TestTheRequestNamesTheAuthorsOfTheStrategy(t *testing.T) {
+	cases := map[string]struct {
+		policy, strategy []string
+		want             string
+	}{
+		"each of them is named":         {policy: []string{"bob"}, strategy: []string{"ann"}, want: "(as ann, bob have)"},
+		"who wrote both once":           {policy: []string{"ann", "bob"}, strategy: []string{"bob", "cid"}, want: "(as ann, bob, cid have)"},
+		"nobody is where none is known": {want: "a person, who hasn't written the policy, its template or its strategy, to answer"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			rem := manualOf(distinct, func(rem *v1alpha1.Remediation) {
+				rem.Spec.Plan.Policy.Authors = tc.policy
+				rem.Spec.Plan.StrategyRef = &v1alpha1.PlannedStrategy{Name: "careful", UID: "one", Authors: tc.strategy}
+			})
+			text := request(rem, canary.Approvers{})
+			if !strings.Contains(text, "who hasn't written the policy, its template or its strategy") || !strings.Contains(text, tc.want) {
+				t.Errorf("want %q in %s", tc.want, text)
+			}
+		})
+	}
+}
+
 func TestAnswersAreTold(t *testing.T) {
 	taken := func(name string, after int) func(*v1alpha1.Remediation) {
 		return func(rem *v1alpha1.Remediation) {
