@@ -73,6 +73,12 @@ const (
 	ReasonStoppedAtLimit = "StoppedAtLimit"
 )
 
+// Reasons of a RemediationStrategy's conditions, besides ReasonAccepted and ReasonInvalid.
+const (
+	// ReasonDeleting: it is being deleted; the policies that refer to it remediate nothing.
+	ReasonDeleting = "Deleting"
+)
+
 // Reasons of a Waiver's conditions.
 const (
 	// ReasonAccepted: it is in order, and waives what it names for as long as it says.

@@ -78,6 +78,12 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // setStatus says what holds of a strategy that so many policies refer to.
 func setStatus(s *v1alpha1.RemediationStrategy, followers int, now time.Time) {
 	s.Status.Policies = int32(followers)
+	if s.DeletionTimestamp != nil {
+		s.Status.InForce = nil
+		kube.SetConditions(s, now, kube.Underway(v1alpha1.ReasonDeleting,
+			"it is being deleted, so the policies that refer to it remediate nothing: make it anew once it is gone, or name another")...)
+		return
+	}
 	if why := Wrong(s); why != "" {
 		s.Status.InForce = nil
 		kube.SetConditions(s, now, kube.Stalled(v1alpha1.ReasonInvalid,

@@ -32,6 +32,9 @@ func TestConditionsOfStrategies(t *testing.T) {
 		state("it can't be followed: it was written while admission was away", 2, func(s *v1alpha1.RemediationStrategy) {
 			s.Spec.Windows = []v1alpha1.MaintenanceWindow{{Schedule: "0 0 30 2 *", Duration: metav1.Duration{Duration: time.Hour}}}
 		}),
+		state("it is being deleted, and something keeps it", 2, func(s *v1alpha1.RemediationStrategy) {
+			s.DeletionTimestamp, s.Finalizers = &metav1.Time{Time: time.Unix(1_700_000_000, 0)}, []string{"example.com/keep"}
+		}),
 		state("what is stored can't be read", 2, func(s *v1alpha1.RemediationStrategy) {
 			s.Annotations = map[string]string{v1alpha1.AnnotationMalformed: "soak: 1 day"}
 		}),

@@ -52,7 +52,11 @@ func Resolve(p *v1alpha1.ClusterRegoPolicy, named *v1alpha1.RemediationStrategy)
 
 // wrong says why nothing can be remediated by a strategy.
 func wrong(name string, named *v1alpha1.RemediationStrategy) *Problem {
-	if named == nil || named.Name != name || named.DeletionTimestamp != nil {
+	if named != nil && named.Name == name && named.DeletionTimestamp != nil {
+		return &Problem{v1alpha1.ReasonStrategyNotFound, fmt.Sprintf(
+			"spec.remediation.strategyRef: RemediationStrategy %q is being deleted, so nothing is remediated: make it anew once it is gone, or name another", name)}
+	}
+	if named == nil || named.Name != name {
 		return &Problem{v1alpha1.ReasonStrategyNotFound, fmt.Sprintf(
 			"spec.remediation.strategyRef: there is no RemediationStrategy %q, so nothing is remediated: create it, or name another", name)}
 	}

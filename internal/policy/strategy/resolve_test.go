@@ -63,7 +63,7 @@ func TestAReferenceThatLeadsNowhereRemediatesNothing(t *testing.T) {
 			named: func(s *v1alpha1.RemediationStrategy) *v1alpha1.RemediationStrategy {
 				s.DeletionTimestamp = &metav1.Time{}
 				return s
-			}, reason: v1alpha1.ReasonStrategyNotFound},
+			}, reason: v1alpha1.ReasonStrategyNotFound, says: `RemediationStrategy "careful" is being deleted`},
 		"it is another one": {
 			named: func(s *v1alpha1.RemediationStrategy) *v1alpha1.RemediationStrategy {
 				s.Name = "other"
