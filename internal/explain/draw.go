@@ -48,6 +48,7 @@ func (e *Explanation) drawPolicies(d *drawing) {
 	for _, v := range e.Policies {
 		paint := map[string]func(string) string{Clean: d.style.Good, Violates: d.style.Bad, Waived: d.style.Busy, Unjudged: d.style.Bad}[v.Verdict]
 		d.add("  %s  %s (%s, %s, remediation %s)", paint(fmt.Sprintf("%-8s", v.Verdict)), v.Policy, v.Severity, v.Enforcement, v.Mode)
+		d.maybe("            strategy: ", v.Strategy)
 		for _, m := range v.Messages {
 			d.add("            %s", m)
 		}

@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/policy/strategy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
@@ -66,6 +67,16 @@ func deleting(object *unstructured.Unstructured) string {
 // maxFix is how much of a fix is told.
 const maxFix = 400
 
+// follow tells which strategy the policy follows, or why it can't.
+func (v *Verdict) follow(ref *v1alpha1.StrategyReference, problem *strategy.Problem) {
+	if ref != nil {
+		v.Strategy = ref.Name
+	}
+	if problem != nil {
+		v.Unresolved = problem.Message
+	}
+}
+
 // judge asks every policy that concerns the object, now.
 func (e *Explanation) judge(ctx context.Context, snapshot *catalog.Snapshot, object, namespace *unstructured.Unstructured, now time.Time) {
 	var within map[string]any
@@ -78,6 +89,7 @@ func (e *Explanation) judge(ctx context.Context, snapshot *catalog.Snapshot, obj
 		strategy.SetDefaults()
 		v := Verdict{Policy: r.Policy, Severity: r.Definition.Spec.Severity, Enforcement: r.Definition.Spec.Admission.Action,
 			Mode: strategy.Mode, Managed: strategy.ManagedObjects, Verdict: Clean}
+		v.follow(strategy.StrategyRef, snapshot.Unresolved(r.Policy))
 		for _, one := range r.Violations {
 			v.Messages = append(v.Messages, one.Text())
 		}

@@ -50,8 +50,13 @@ type Verdict struct {
 	Severity    v1alpha1.Severity        `json:"severity"`
 	Enforcement v1alpha1.AdmissionAction `json:"enforcement"`
 	Mode        v1alpha1.RemediationMode `json:"mode"`
-	Verdict     string                   `json:"verdict"`
-	Messages    []string                 `json:"messages,omitempty"`
+	// Strategy is the RemediationStrategy that the policy refers to; empty for one that says
+	// itself how violations are put right.
+	Strategy string `json:"strategy,omitempty"`
+	// Unresolved says why that strategy can't be followed; empty when it can.
+	Unresolved string   `json:"unresolved,omitempty"`
+	Verdict    string   `json:"verdict"`
+	Messages   []string `json:"messages,omitempty"`
 	// Waiver is the waiver that covers the object, with its reason.
 	Waiver string `json:"waiver,omitempty"`
 	// WaivedUntil is when the violations count again.

@@ -46,6 +46,8 @@ func (e *Explanation) after(v Verdict) string {
 		return "nothing until the policy can judge it: mend its Rego"
 	case v.Verdict == Waived:
 		return "nothing until " + v.WaivedUntil.UTC().Format(time.RFC3339) + ", when its waiver ends"
+	case v.Unresolved != "":
+		return "nothing: " + v.Unresolved
 	case v.Mode == v1alpha1.RemediationDisabled:
 		return "nothing: the policy's mode is Disabled"
 	case v.Fix == "":

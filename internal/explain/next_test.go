@@ -43,6 +43,7 @@ func TestNext(t *testing.T) {
 		"It couldn't be judged":                         {Explanation{Policies: verdict(func(v *Verdict) { v.Verdict = Unjudged })}, "tags: nothing until the policy can judge it: mend its Rego"},
 		"It is waived":                                  {Explanation{Policies: verdict(func(v *Verdict) { v.Verdict, v.WaivedUntil = Waived, &until })}, "tags: nothing until 2027-03-31T00:00:00Z, when its waiver ends"},
 		"The mode is Disabled":                          {Explanation{Policies: verdict(mode(v1alpha1.RemediationDisabled))}, "tags: nothing: the policy's mode is Disabled"},
+		"Its strategy isn't there":                      {Explanation{Policies: verdict(mode(v1alpha1.RemediationDisabled), func(v *Verdict) { v.Unresolved = "there is no strategy" })}, "tags: nothing: there is no strategy"},
 		"There is no fix":                               {Explanation{Policies: verdict(func(v *Verdict) { v.Fix = "" })}, "tags: nothing: the policy offers no fix for it; mend it by hand"},
 		"It opted out":                                  {Explanation{Policies: verdict(), OptOut: "the object has the annotation"}, "tags: skipped: the object has the annotation"},
 		"A finalizer keeps it":                          {Explanation{Policies: verdict(), Deleting: "its finalizers: example.com/keep"}, "tags: nothing: the object is being deleted; it counts until it is gone, and waits for its finalizers: example.com/keep"},
