@@ -45,7 +45,7 @@ func (b *Set) ask(ctx context.Context, cb *v1alpha1.RemediationBreaker, rem *v1a
 }
 
 // Consult asks the breakers that cover the whole plan whether it could write now.
-// No permit is taken: that happens right before a write (see admit). A breaker that
+// No permit is taken: that happens right before a write (see Admit). A breaker that
 // can't be read lets nothing through.
 func (b *Set) Consult(ctx context.Context, rem *v1alpha1.Remediation) (rollout.Gate, error) {
 	asked, gate := b.askAll(ctx, rem)

@@ -26,7 +26,7 @@ type Store interface {
 	Create(ctx context.Context, cb *v1alpha1.RemediationBreaker) error
 	// WriteStatus conflicts when the breaker was written since it was read.
 	WriteStatus(ctx context.Context, before, cb *v1alpha1.RemediationBreaker) error
-	// Remove conflicts like writeStatus.
+	// Remove conflicts like WriteStatus.
 	Remove(ctx context.Context, cb *v1alpha1.RemediationBreaker) error
 }
 

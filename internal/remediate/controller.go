@@ -38,7 +38,7 @@ type Policies interface {
 // Controller rolls plans out. Each reconcile takes one step: it reads the plan,
 // its slices and the world anew, lets the machine decide, and does what it says.
 // Nothing is kept in memory between two reconciles but copies of slices, which
-// the API server is asked about before they are used (see shelf).
+// the API server is asked about before they are used (see record.Cache).
 type Controller struct {
 	client   client.Client
 	reader   client.Reader

@@ -75,7 +75,7 @@ type draft struct {
 	// leftOut are the namespaces whose objects aren't mended now, and why; the reason
 	// is that of their targets.
 	leftOut map[string]leftOut
-	// told are the objects that the latest plan has left alone, by tellKey.
+	// told are the objects that the latest plan has left alone, by record.SkipKey.
 	told map[string]bool
 	hash string
 }

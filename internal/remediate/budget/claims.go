@@ -16,7 +16,7 @@ import (
 // never take the same object. Nothing else is kept, so that a crash forgets nothing.
 //
 // A plan that waits keeps what it has verified no longer than that soaks (see
-// waits), so that two plans never wait for each other for ever.
+// rollout's waits), so that two plans never wait for each other for ever.
 
 // InWork says whether a plan has an object in work: a write that was decided, or
 // that has happened and hasn't soaked, or its undoing.

@@ -29,7 +29,7 @@ func NewCache(reader client.Reader) *Cache {
 	return &Cache{reader: reader, plans: map[string]map[string]*v1alpha1.RemediationSlice{}}
 }
 
-// Read is a plan's book as it is now.
+// Read is a plan's records as they are now.
 func (s *Cache) Read(ctx context.Context, rem *v1alpha1.Remediation) (*Records, error) {
 	if len(rem.Spec.Plan.Slices) == 1 {
 		return Read(ctx, s.reader, rem) // one fetch is as cheap as one question

@@ -48,7 +48,7 @@ func begin(b *Records, c client.Writer, target int) error {
 	return b.Save(context.Background(), c)
 }
 
-func TestShelfFetchesOnlyWhatHasChanged(t *testing.T) {
+func TestCacheFetchesOnlyWhatHasChanged(t *testing.T) {
 	l := newLibrary()
 	s := NewCache(l)
 	b := l.read(t, s)
@@ -67,7 +67,7 @@ func TestShelfFetchesOnlyWhatHasChanged(t *testing.T) {
 	}
 }
 
-func TestShelfLendsCopies(t *testing.T) {
+func TestCacheLendsCopies(t *testing.T) {
 	l := newLibrary()
 	s := NewCache(l)
 	l.read(t, s).Set(0, v1alpha1.TargetRecord{State: v1alpha1.TargetDone}) // never saved
@@ -78,7 +78,7 @@ func TestShelfLendsCopies(t *testing.T) {
 
 // Somebody else, a new leader say, records a write, and the copies are stale, for
 // the server lies: recording the same write again conflicts, so it is never sent.
-func TestStaleShelfNeverWritesTwice(t *testing.T) {
+func TestStaleCacheNeverWritesTwice(t *testing.T) {
 	l := newLibrary()
 	s := NewCache(l)
 	l.read(t, s)

@@ -8,8 +8,8 @@ import (
 )
 
 // LandingBound is how long after its intent a write may reach its object: it is sent
-// within sendWithin, given up after writeTimeout, and the API server ends any request of
-// that kind within a minute of having received it.
+// within sendWithin of internal/remediate, given up after its writeTimeout, and the API
+// server ends any request of that kind within a minute of having received it.
 const LandingBound = 2 * time.Minute
 
 // LandsUntil is until when a record's writes may reach their objects, by the

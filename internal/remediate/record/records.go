@@ -194,7 +194,7 @@ func (b *Records) Counts() v1alpha1.TargetCounts {
 	return c
 }
 
-// Skipped are the objects that a plan has left alone, by tellKey.
+// Skipped are the objects that a plan has left alone, by SkipKey.
 func (b *Records) Skipped() map[string]bool {
 	out := map[string]bool{}
 	for i := range b.Places {

@@ -132,7 +132,7 @@ func (o Observation) undoing() string {
 }
 
 // stepRollingBack undoes writes, last first, as far as the budgets have room (see
-// paceUndo). Neither a breaker nor a pause nor a changed policy stops it, and an
+// PaceUndo). Neither a breaker nor a pause nor a changed policy stops it, and an
 // API error is tried again for ever. It ends when what was undone is well again,
 // or has had the time for it.
 func stepRollingBack(o Observation) Intent {
