@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// SuccessesToClose is how many plans must succeed in full, one after the
+	// successesToClose is how many plans must succeed in full, one after the
 	// other, before a half-open breaker closes.
-	SuccessesToClose = 2
+	successesToClose = 2
 )
 
 // EventType is what happened to a target or to a plan.
@@ -198,7 +198,7 @@ func probe(st *v1alpha1.RemediationBreakerStatus, e Event, l limits, now time.Ti
 	}
 	st.Permit = nil
 	st.HalfOpenSuccesses++
-	if st.HalfOpenSuccesses < SuccessesToClose {
+	if st.HalfOpenSuccesses < successesToClose {
 		st.Reason, st.Message = ReasonProbing, messageProbing(st.HalfOpenSuccesses)
 		return
 	}

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// MaxSpent is the share of a period's error budget that an hour may spend: more
+	// maxSpent is the share of a period's error budget that an hour may spend: more
 	// than half of it stops automation. People are paged long before, at 2 % in an
 	// hour (Google's SRE Workbook, "Alerting on SLOs"); this is the point at which
 	// nothing should change by itself any more.
-	MaxSpent = 0.5
+	maxSpent = 0.5
 	// SLOInterval is how long an answer of a service level objective's query
 	// holds, and so how often the query is asked at most.
 	SLOInterval = 30 * time.Second
@@ -90,7 +90,7 @@ func Burn(st v1alpha1.RemediationBreakerStatus, a Answer, s v1alpha1.BreakerStra
 	}
 	record.Ratio, record.Spent = decimal(a.Ratio), decimal(spent)
 	record.Verdict, record.Message = v1alpha1.SLOWithin, messageSpent(spent, s.SLO)
-	if spent > MaxSpent {
+	if spent > maxSpent {
 		record.Verdict = v1alpha1.SLOBurning
 		if !opensAll(&st) {
 			trip(&st, ReasonSLOBurn, messageBurn(spent, s.SLO), "", l, now)

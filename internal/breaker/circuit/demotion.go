@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// OpeningsToDemote is how many openings within DemotionWindow demote a policy.
-	OpeningsToDemote = 3
-	// DemotionWindow is the time within which openings are counted for a demotion.
-	DemotionWindow = 24 * time.Hour
+	// openingsToDemote is how many openings within demotionWindow demote a policy.
+	openingsToDemote = 3
+	// demotionWindow is the time within which openings are counted for a demotion.
+	demotionWindow = 24 * time.Hour
 )
 
 // Demotion is the status of a policy's breaker with its demotion as it must be at
@@ -26,7 +26,7 @@ func Demotion(st v1alpha1.RemediationBreakerStatus, revision string, now time.Ti
 	switch {
 	case out.Demoted == nil:
 		out.RecentOpenings = recent(out.RecentOpenings, now)
-		if len(out.RecentOpenings) >= OpeningsToDemote {
+		if len(out.RecentOpenings) >= openingsToDemote {
 			out.Demoted = &v1alpha1.BreakerDemotion{At: *MicroTime(now), Revision: revision, Message: messageDemoted(out.Reason)}
 		}
 	case revision == "" || revision == out.Demoted.Revision:
@@ -44,12 +44,12 @@ func Demotion(st v1alpha1.RemediationBreakerStatus, revision string, now time.Ti
 func recent(openings []metav1.MicroTime, now time.Time) []metav1.MicroTime {
 	var kept []metav1.MicroTime
 	for _, at := range openings {
-		if now.Sub(at.Time) < DemotionWindow {
+		if now.Sub(at.Time) < demotionWindow {
 			kept = append(kept, at)
 		}
 	}
 	slices.SortFunc(kept, func(a, b metav1.MicroTime) int { return a.Compare(b.Time) })
-	return kept[max(len(kept)-OpeningsToDemote, 0):]
+	return kept[max(len(kept)-openingsToDemote, 0):]
 }
 
 // Reset is the status of a breaker that a person starts afresh: closed, nothing
@@ -112,7 +112,7 @@ func Idle(cb *v1alpha1.RemediationBreaker, now time.Time) bool {
 			since = at.Time
 		}
 	}
-	return cb.Status.State == v1alpha1.BreakerClosed && !cb.Spec.ForcedOpen() && now.Sub(since) >= DemotionWindow
+	return cb.Status.State == v1alpha1.BreakerClosed && !cb.Spec.ForcedOpen() && now.Sub(since) >= demotionWindow
 }
 
 // Due is how long after now time alone changes a status that Tick has just made;

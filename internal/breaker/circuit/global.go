@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// GlobalTripThreshold is how many open policy breakers open the global one.
-	GlobalTripThreshold = 3
-	// NamespacesToTrip is in how many namespaces targets must have failed before the
+	// globalTripThreshold is how many open policy breakers open the global one.
+	globalTripThreshold = 3
+	// namespacesToTrip is in how many namespaces targets must have failed before the
 	// global breaker opens: whoever edits one namespace can make any policy fail
 	// there, and must not stop remediation for all others.
-	NamespacesToTrip = 2
+	namespacesToTrip = 2
 	// maxFailingNamespaces bounds the list; two are enough to decide.
 	maxFailingNamespaces = 8
 )
@@ -41,7 +41,7 @@ func TripGlobal(open []v1alpha1.RemediationBreakerStatus) bool {
 			origins["namespace "+f.Namespace] = true
 		}
 	}
-	return len(open) >= GlobalTripThreshold && len(origins) >= NamespacesToTrip
+	return len(open) >= globalTripThreshold && len(origins) >= namespacesToTrip
 }
 
 func openedByFailures(reason string) bool {

@@ -76,7 +76,7 @@ const (
 // TripGlobal says so.
 func MessagePolicyBreakersOpen(open int) string {
 	return fmt.Sprintf("%d policies' breakers are open at once (limit %d): the fault may not lie with one policy. "+
-		"See kubectl get remediationbreakers.", open, GlobalTripThreshold)
+		"See kubectl get remediationbreakers.", open, globalTripThreshold)
 }
 
 func messageOpen(why, only string, next time.Time) string {
@@ -113,12 +113,12 @@ func messageLapsed(p *v1alpha1.BreakerPermit) string {
 
 func messageProbing(successes int32) string {
 	return fmt.Sprintf("Half-open: one plan at a time is let through as a probe. %d of %d succeeded; a failure opens the breaker again.",
-		successes, SuccessesToClose)
+		successes, successesToClose)
 }
 
 func messagePermit(p *v1alpha1.BreakerPermit, successes int32) string {
 	return fmt.Sprintf("Half-open: Remediation %s is let through as a probe until %s. %d of %d succeeded; a failure opens the breaker again.",
-		p.Remediation, stamp(p.ExpirationTime.Time), successes, SuccessesToClose)
+		p.Remediation, stamp(p.ExpirationTime.Time), successes, successesToClose)
 }
 
 func messageForced(breaker string) string {
@@ -153,7 +153,7 @@ func messageSpent(spent float64, slo *v1alpha1.SLOStrategy) string {
 }
 
 func messageBurn(spent float64, slo *v1alpha1.SLOStrategy) string {
-	return messageSpent(spent, slo) + fmt.Sprintf(" More than %.0f %% in an hour stops automation, whatever the cause.", 100*MaxSpent)
+	return messageSpent(spent, slo) + fmt.Sprintf(" More than %.0f %% in an hour stops automation, whatever the cause.", 100*maxSpent)
 }
 
 func messageSLOUnknown(err error) string {
@@ -167,7 +167,7 @@ func messageSLORefused(breaker, why string) string {
 
 func messageDemoted(reason string) string {
 	return fmt.Sprintf("The policy's breaker opened %d times within %s, at last by %s: only dry runs are made. "+
-		`It ends when the policy's rule changes, or by: evenkeel breaker reset NAME --reason "..."`, OpeningsToDemote, DemotionWindow, reason)
+		`It ends when the policy's rule changes, or by: evenkeel breaker reset NAME --reason "..."`, openingsToDemote, demotionWindow, reason)
 }
 
 func messageReset(r *v1alpha1.BreakerResetRecord) string {

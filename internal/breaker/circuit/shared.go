@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// PoliciesToTrip is how many policies must have failed before a breaker that
+	// policiesToTrip is how many policies must have failed before a breaker that
 	// they share opens: one bad policy has a breaker of its own, and must not stop
 	// all others.
-	PoliciesToTrip = 2
+	policiesToTrip = 2
 	// maxFailingPolicies bounds the list; two are enough to decide.
 	maxFailingPolicies = 8
 )
@@ -85,14 +85,14 @@ func inWindow(at metav1.MicroTime, l limits, now time.Time) bool { return now.Su
 func enoughInRow(st *v1alpha1.RemediationBreakerStatus, e Event) bool {
 	policies := howMany(st.FailingPolicies, func(f v1alpha1.FailingPolicy) bool { return f.InRow })
 	namespaces := howMany(st.FailingNamespaces, func(f v1alpha1.FailingNamespace) bool { return f.InRow })
-	return (!e.shared || policies >= PoliciesToTrip) && (!e.global || namespaces >= NamespacesToTrip)
+	return (!e.shared || policies >= policiesToTrip) && (!e.global || namespaces >= namespacesToTrip)
 }
 
 // enoughInWindow says the same of the failures in the window.
 func enoughInWindow(st *v1alpha1.RemediationBreakerStatus, e Event, l limits, now time.Time) bool {
 	policies := howMany(st.FailingPolicies, func(f v1alpha1.FailingPolicy) bool { return inWindow(f.LastFailedAt, l, now) })
 	namespaces := howMany(st.FailingNamespaces, func(f v1alpha1.FailingNamespace) bool { return inWindow(f.LastFailedAt, l, now) })
-	return (!e.shared || policies >= PoliciesToTrip) && (!e.global || namespaces >= NamespacesToTrip)
+	return (!e.shared || policies >= policiesToTrip) && (!e.global || namespaces >= namespacesToTrip)
 }
 
 func howMany[T any](list []T, counts func(T) bool) int {
