@@ -48,7 +48,7 @@ func (r *StatusController) Register(mgr ctrl.Manager, changes <-chan event.Gener
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("policy-status").
 		For(&v1alpha1.ClusterRegoPolicy{}).
-		Watches(&v1alpha1.RegoTemplate{}, handler.EnqueueRequestsFromMapFunc(r.naming)).
+		Watches(&v1alpha1.RegoTemplate{}, handler.EnqueueRequestsFromMapFunc(r.naming), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.RemediationStrategy{}, handler.EnqueueRequestsFromMapFunc(strategy.Followers(mgr.GetClient())), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(source.Channel(changes, &handler.EnqueueRequestForObject{})).
 		Complete(r)

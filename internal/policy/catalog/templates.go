@@ -44,8 +44,6 @@ type TemplateStatus struct {
 	// UID and Generation are those of the definition last set.
 	UID        types.UID
 	Generation int64
-	// Policies is the number of policies that name it.
-	Policies int
 	// Err says why policies can't use it as it is; nil when they can.
 	Err error
 }
@@ -108,19 +106,18 @@ func (e *entry) names(templateName string) bool {
 
 // TemplateStatus says how a template stands; false when the catalog doesn't know it.
 func (c *Catalog) TemplateStatus(name string) (TemplateStatus, bool) {
-	s := c.snapshot.Load()
-	e, known := s.templates[name]
+	e, known := c.snapshot.Load().templates[name]
 	if !known {
 		return TemplateStatus{}, false
 	}
-	return TemplateStatus{UID: e.uid, Generation: e.generation, Policies: len(s.Naming(name)), Err: e.problem}, true
+	return TemplateStatus{UID: e.uid, Generation: e.generation, Err: e.problem}, true
 }
 
 // Template is a template by its name; the error says why policies can't use it.
 func (s *Snapshot) Template(name string) (*template.Template, error) { return s.templates.find(name) }
 
-// Naming are the newest definitions of the policies that name a template, as they were
-// authored, sorted by name. They are shared: read them only.
+// Naming are the newest definitions of the policies that name a template, with the strategies
+// that they refer to and without the template's rule, sorted by name. They are shared: read them only.
 func (s *Snapshot) Naming(templateName string) []*v1alpha1.ClusterRegoPolicy {
 	var out []*v1alpha1.ClusterRegoPolicy
 	for _, e := range s.entries {
