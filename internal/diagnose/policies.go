@@ -43,15 +43,24 @@ func policies(ctx context.Context, in *Installation) []Finding {
 			found = append(found, warned("if it stays, see the check leader", "policy %s was changed, and the manager hasn't looked at it since", p.Name))
 		case stalled != nil && stalled.Status == metav1.ConditionTrue:
 			found = append(found, failed("kubectl describe rego "+p.Name, "policy %s: %s: %s", p.Name, stalled.Reason, stalled.Message))
-		case ready != nil && ready.Reason == v1alpha1.ReasonTemplateNotFound:
-			found = append(found, failed("kubectl get regotemplates", "policy %s: %s: %s", p.Name, ready.Reason, ready.Message))
-		case ready != nil && ready.Reason == v1alpha1.ReasonStrategyNotFound:
-			found = append(found, failed("kubectl get remediationstrategies", "policy %s: %s: %s", p.Name, ready.Reason, ready.Message))
-		case ready != nil && ready.Reason == v1alpha1.ReasonCompileFailed:
-			found = append(found, failed("mend its Rego: evenkeel test shows why; the last good revision stays in force", "policy %s doesn't compile: %s", p.Name, ready.Message))
+		case ready != nil:
+			found = append(found, notInForce(&p, ready)...)
 		}
 	}
 	return orFine(found, "%d policies are in force", len(list))
+}
+
+// notInForce tells what a policy waits for, if it isn't in force as it is written.
+func notInForce(p *v1alpha1.ClusterRegoPolicy, ready *metav1.Condition) []Finding {
+	switch ready.Reason {
+	case v1alpha1.ReasonTemplateNotFound:
+		return []Finding{failed("kubectl get regotemplates", "policy %s: %s: %s", p.Name, ready.Reason, ready.Message)}
+	case v1alpha1.ReasonStrategyNotFound:
+		return []Finding{failed("kubectl get remediationstrategies", "policy %s: %s: %s", p.Name, ready.Reason, ready.Message)}
+	case v1alpha1.ReasonCompileFailed:
+		return []Finding{failed("mend its Rego: evenkeel test shows why; the last good revision stays in force", "policy %s doesn't compile: %s", p.Name, ready.Message)}
+	}
+	return nil
 }
 
 // scans looks whether the figures cover everything, and are of now.

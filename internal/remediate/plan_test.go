@@ -140,7 +140,8 @@ func TestADryRunIsMadeAgainWithItsStrategy(t *testing.T) {
 		d.named = &v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: "careful", UID: uid, Generation: generation}}
 		return planHash(d)
 	}
-	if by("one", 1) != by("one", 1) {
+	first, again := by("one", 1), by("one", 1)
+	if first != again {
 		t.Error("the same targets would be previewed for ever")
 	}
 	if by("one", 1) == by("two", 1) {
