@@ -92,28 +92,39 @@ func (o *ownKind) judge(ctx context.Context, review *intake.Review) (response, s
 	return response{UID: review.UID, Status: unreadStatus(review, describe(review.Request)+" is refused because it can't be checked: "+review.Unread.Error())}, decisionUnread
 }
 
-func (h *PolicyHandler) answer(ctx context.Context, req *policy.Request) (response, string) {
-	resp := response{UID: req.UID, Allowed: true}
+// ruleToCheck reads a policy or a template whose rule is to be compiled, once its turn has
+// come; end gives the turn back. It is nil when the answer stands already: nothing of the
+// rule changes, or the review is refused.
+func ruleToCheck(ctx context.Context, turns *rego.Lane, req *policy.Request, kind string, into any) (resp response, decision string, end func()) {
+	resp = response{UID: req.UID, Allowed: true}
 	if req.Object == nil || req.SubResource != "" {
-		return resp, decisionAllowed
+		return resp, decisionAllowed, nil
 	}
 	if why := unstamped(req); why != nil {
 		resp.Allowed, resp.Status = false, why
-		return resp, decisionDenied
+		return resp, decisionDenied, nil
 	}
 	if keepsSpec(req) {
-		return resp, decisionAllowed
+		return resp, decisionAllowed, nil
 	}
-	var p v1alpha1.ClusterRegoPolicy
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(req.Object, &p); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(req.Object, into); err != nil {
 		resp.Allowed = false
-		resp.Status = refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, fmt.Sprintf("Policy %s isn't of the form %s: %v", req.Name, v1alpha1.GroupVersion, err))
-		return resp, decisionDenied
+		resp.Status = refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, fmt.Sprintf("%s %s isn't of the form %s: %v", kind, req.Name, v1alpha1.GroupVersion, err))
+		return resp, decisionDenied, nil
 	}
-	end, err := compileTurn(ctx, h.Turns, req)
+	end, err := compileTurn(ctx, turns, req)
 	if err != nil {
 		resp.Allowed, resp.Status = false, tooMany(req)
-		return resp, decisionDenied
+		return resp, decisionDenied, nil
+	}
+	return resp, "", end
+}
+
+func (h *PolicyHandler) answer(ctx context.Context, req *policy.Request) (response, string) {
+	var p v1alpha1.ClusterRegoPolicy
+	resp, decision, end := ruleToCheck(ctx, h.Turns, req, "Policy", &p)
+	if end == nil {
+		return resp, decision
 	}
 	defer end()
 	p.SetDefaults()

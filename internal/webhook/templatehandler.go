@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/go-logr/logr"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -45,27 +43,10 @@ func (h *TemplateHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *TemplateHandler) answer(ctx context.Context, req *policy.Request) (response, string) {
-	resp := response{UID: req.UID, Allowed: true}
-	if req.Object == nil || req.SubResource != "" {
-		return resp, decisionAllowed
-	}
-	if why := unstamped(req); why != nil {
-		resp.Allowed, resp.Status = false, why
-		return resp, decisionDenied
-	}
-	if keepsSpec(req) {
-		return resp, decisionAllowed
-	}
 	var t v1alpha1.RegoTemplate
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(req.Object, &t); err != nil {
-		resp.Allowed = false
-		resp.Status = refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, fmt.Sprintf("RegoTemplate %s isn't of the form %s: %v", req.Name, v1alpha1.GroupVersion, err))
-		return resp, decisionDenied
-	}
-	end, err := compileTurn(ctx, h.Turns, req)
-	if err != nil {
-		resp.Allowed, resp.Status = false, tooMany(req)
-		return resp, decisionDenied
+	resp, decision, end := ruleToCheck(ctx, h.Turns, req, "RegoTemplate", &t)
+	if end == nil {
+		return resp, decision
 	}
 	defer end()
 	found, err := h.check(ctx, &t)
