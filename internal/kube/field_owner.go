@@ -7,46 +7,82 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Owns says whether a field manager has set a place of an object, a part of it, or what it
 // lies in as a whole. The place is given by its tokens. An entry that can't be read owns
 // everything: nobody's change is to be taken for another's.
-func Owns(entry metav1.ManagedFieldsEntry, object map[string]any, place []string) bool {
-	if entry.FieldsV1 == nil {
+//
+// An entry that ends above the place, like {"f:data": {}}, holds it only where no other entry
+// of the object names a part of that: else the parts are set one by one, and the entry stands
+// for a map whose keys others have taken over.
+func Owns(obj *unstructured.Unstructured, entry metav1.ManagedFieldsEntry, place []string) bool {
+	set, ok := fieldSet(entry)
+	if !ok {
 		return true
 	}
-	var set map[string]any
-	if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &set); err != nil {
-		return true
+	var all []map[string]any
+	for _, e := range obj.GetManagedFields() {
+		if s, ok := fieldSet(e); ok {
+			all = append(all, s)
+		}
 	}
-	return owns(set, object, place)
+	return owns(set, all, obj.Object, place)
 }
 
-func owns(set map[string]any, value any, place []string) bool {
+func fieldSet(entry metav1.ManagedFieldsEntry) (map[string]any, bool) {
+	if entry.FieldsV1 == nil {
+		return nil, false
+	}
+	var set map[string]any
+	err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &set)
+	return set, err == nil
+}
+
+// owns finds a place in a set; all are the sets of all entries.
+func owns(set map[string]any, all []map[string]any, value any, place []string) bool {
 	if len(place) == 0 {
 		return true
 	}
-	keys := []string{"f:" + place[0]}
-	var inner any
-	switch v := value.(type) {
-	case map[string]any:
-		inner = v[place[0]]
-	case []any:
-		i, err := strconv.Atoi(place[0])
-		if err != nil || i < 0 || i >= len(v) {
-			return false
-		}
-		inner = v[i]
-		keys = elementKeys(set, inner, place[0])
-	}
+	keys, inner := keysOf(set, value, place[0])
 	for _, key := range keys {
 		within, found := set[key].(map[string]any)
-		if found && (len(within) == 0 || owns(within, inner, place[1:])) {
+		if !found {
+			continue
+		}
+		if below := partsOf(all, key); len(within) == 0 && len(below) == 0 || owns(within, below, inner, place[1:]) {
 			return true
 		}
 	}
 	return false
+}
+
+// keysOf are the keys of a set under which a token of a place may stand, and what the object
+// holds there; no keys for an element that isn't there.
+func keysOf(set map[string]any, value any, token string) (keys []string, inner any) {
+	switch v := value.(type) {
+	case map[string]any:
+		inner = v[token]
+	case []any:
+		i, err := strconv.Atoi(token)
+		if err != nil || i < 0 || i >= len(v) {
+			return nil, nil
+		}
+		return elementKeys(set, v[i], token), v[i]
+	}
+	return []string{"f:" + token}, inner
+}
+
+// partsOf are what the sets name below a key.
+func partsOf(sets []map[string]any, key string) []map[string]any {
+	var below []map[string]any
+	for _, set := range sets {
+		if within, ok := set[key].(map[string]any); ok && len(within) > 0 {
+			below = append(below, within)
+		}
+	}
+	return below
 }
 
 // elementKeys are the keys of a set under which an element of a list stands: by its

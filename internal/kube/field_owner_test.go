@@ -1,10 +1,20 @@
 package kube
 
 import (
+	"maps"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
+
+// managed is an object with its entries of managedFields. They stand beside it, so that they
+// may hold what an API server wouldn't.
+func managed(object map[string]any, entries ...metav1.ManagedFieldsEntry) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{Object: maps.Clone(object)}
+	obj.SetManagedFields(entries)
+	return obj
+}
 
 func TestOwns(t *testing.T) {
 	const set = `{"f:data": {".": {}, "f:x": {}}, "f:spec": {"f:containers": {"k:{\"name\":\"c\"}": {".": {}, "f:image": {}},
@@ -33,14 +43,39 @@ func TestOwns(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			entry := metav1.ManagedFieldsEntry{FieldsV1: metav1.NewFieldsV1(set)}
-			if got := Owns(entry, object, tc.place); got != tc.want {
+			if got := Owns(managed(object, entry), entry, tc.place); got != tc.want {
 				t.Error(got)
 			}
 		})
 	}
 	for name, unread := range map[string]*metav1.FieldsV1{"no set": nil, "not JSON": metav1.NewFieldsV1("{")} {
-		if !Owns(metav1.ManagedFieldsEntry{FieldsV1: unread}, object, []string{"data", "y"}) {
+		entry := metav1.ManagedFieldsEntry{FieldsV1: unread}
+		if !Owns(managed(object, entry), entry, []string{"data", "y"}) {
 			t.Errorf("%s owns nothing", name)
 		}
+	}
+}
+
+// TestAnEmptySetIsWholeUnlessOthersNameAPart: whoever made a map and has lost all its keys to
+// others keeps an entry that reads like one of a field that is set as a whole.
+func TestAnEmptySetIsWholeUnlessOthersNameAPart(t *testing.T) {
+	object := map[string]any{"data": map[string]any{"x": "1", "y": "2"}}
+	creator := metav1.ManagedFieldsEntry{Manager: "creator", FieldsV1: metav1.NewFieldsV1(`{"f:data": {}}`)}
+	cases := map[string]struct {
+		other string
+		want  bool
+	}{
+		"nobody else holds a part":        {`{"f:metadata": {"f:labels": {"f:l": {}}}}`, true},
+		"another holds it as a whole too": {`{"f:data": {}}`, true},
+		"another holds a part":            {`{"f:data": {"f:x": {}}}`, false},
+		"another holds the map only":      {`{"f:data": {".": {}}}`, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			other := metav1.ManagedFieldsEntry{Manager: "other", FieldsV1: metav1.NewFieldsV1(tc.other)}
+			if got := Owns(managed(object, creator, other), creator, []string{"data", "y"}); got != tc.want {
+				t.Error(got)
+			}
+		})
 	}
 }

@@ -168,7 +168,7 @@ func setSince(e *v1alpha1.ExpectedContent, live *unstructured.Unstructured, d ac
 		place = append(place, "") // set as a whole only
 	}
 	return slices.ContainsFunc(others(live, own), func(entry metav1.ManagedFieldsEntry) bool {
-		return !wroteBefore(e, entry) && kube.Owns(entry, live.Object, place)
+		return !wroteBefore(e, entry) && kube.Owns(live, entry, place)
 	})
 }
 
@@ -179,7 +179,7 @@ func setSince(e *v1alpha1.ExpectedContent, live *unstructured.Unstructured, d ac
 func withinOneSecond(live *unstructured.Unstructured, d action.Difference, own string) bool {
 	place, ours := action.Tokens(d.Path), ownTime(live, own)
 	return slices.ContainsFunc(others(live, own), func(entry metav1.ManagedFieldsEntry) bool {
-		return (entry.Time == nil || !entry.Time.Before(ours)) && kube.Owns(entry, live.Object, place)
+		return (entry.Time == nil || !entry.Time.Before(ours)) && kube.Owns(live, entry, place)
 	})
 }
 

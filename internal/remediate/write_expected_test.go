@@ -92,6 +92,7 @@ func TestAnEditWithinASecondIsToldAndLeft(t *testing.T) {
 		reason        string
 		before, after string // what kubectl holds
 		wrote, ours   int    // the seconds of kubectl's write and of ours
+		set           string // what we hold; a label unless said
 		live          m
 		undone        bool
 	}{
@@ -113,10 +114,21 @@ func TestAnEditWithinASecondIsToldAndLeft(t *testing.T) {
 		"a key was added to such a map, and nothing says any more when we have written": {
 			reason: "somebody has taken over what we set", before: whole, after: whole, wrote: 1, ours: -1, live: m{"a": "1", "x": "1"},
 		},
+		"a key was added by our write to a map of which kubectl holds nothing any more": {
+			reason: "our entry names a key of the map: its keys are set one by one", before: whole, after: whole, wrote: 2, ours: 2,
+			set: `{"f:data": {"f:a": {}}}`, live: m{"a": "1", "x": "1"}, undone: true,
+		},
+		"the same, and kubectl has set a label since": {
+			reason: "somebody has written since, though not the key", before: whole, after: `{"f:data": {}, "f:metadata": {"f:labels": {"f:k": {}}}}`, wrote: 2, ours: 2,
+			set: `{"f:data": {"f:a": {}}}`, live: m{"a": "1", "x": "1"},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			ours := owner(v1alpha1.FieldManager, "", `{"f:metadata": {"f:labels": {"f:l": {}}}}`, tc.ours)
+			if tc.set == "" {
+				tc.set = `{"f:metadata": {"f:labels": {"f:l": {}}}}`
+			}
+			ours := owner(v1alpha1.FieldManager, "", tc.set, tc.ours)
 			proof, err := expect(holding(m{"a": "1"}, "ConfigMap", owner("kubectl", "", tc.before, tc.wrote), ours), "", v1alpha1.FieldManager)
 			if err != nil {
 				t.Fatal(err)

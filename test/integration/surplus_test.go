@@ -63,6 +63,20 @@ var _ = Describe("What somebody's webhook adds to a write of ours", func() {
 		}
 	})
 
+	It("is undone too in an object that was created within the same second", func(ctx context.Context) {
+		mutate(ctx, namespace, atTheFix)
+		lost := manager.Proxy.Nth(1, sent(v1alpha1.FieldManager), faultproxy.Fault{LoseAnswer: true})
+		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		suite.CreatePolicy(ctx, policy)
+		// The policy is in force when the object comes, so that it is written at once.
+		suite.AwaitScan(ctx, policy.Name, func(Gomega, *v1alpha1.ScanStatus) {})
+		suite.Create(ctx, fixture.ConfigMap(namespace, "one"))
+
+		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
+		Expect(lost.Hits()).To(Equal(1))
+		Expect(data(ctx, "one")).To(Equal(map[string]string{"state": "bad", "patched": "0"}))
+	})
+
 	It("is undone too where it has changed the fix's own field, though the answer is lost", func(ctx context.Context) {
 		suite.Create(ctx, fixture.ConfigMap(namespace, "one"))
 		mutateKey(ctx, namespace, atTheFix, "state", "worse")
