@@ -1,4 +1,4 @@
-// Certmanager runs those of cert-manager's controllers that issue and renew
+// Command certmanager runs those of cert-manager's controllers that issue and renew
 // certificates by authorities within the cluster, from cert-manager's own packages,
 // until it is interrupted. It stands in for an installed cert-manager in tests:
 // without its admission webhook, its CA injector and the issuers that need the

@@ -1,4 +1,4 @@
-// Package match says which policies concern a request, and which objects an
+// Package match says which policies concern a request, and which objects a
 // waiver covers. Webhook and scan ask the same index, so that what admission
 // judges and what the scan judges never differ.
 //
