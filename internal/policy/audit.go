@@ -9,7 +9,7 @@ import (
 // now. Admission's exemptions of users don't apply. namespace is the Namespace
 // that the object lives in; nil for a cluster-scoped object.
 func NewAudit(object, namespace map[string]any, now time.Time) *Request {
-	meta, _ := object["metadata"].(map[string]any)
+	meta := Metadata(object)
 	r := &Request{Operation: Create, Object: object, NamespaceObject: namespace, Audit: true, Now: now}
 	r.Kind = kindOf(object)
 	r.Name, _ = meta["name"].(string)

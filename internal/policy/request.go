@@ -85,3 +85,9 @@ func (r *Request) Judged() map[string]any {
 	}
 	return r.Object
 }
+
+// Metadata is the metadata of an object tree; nil where it has none.
+func Metadata(object map[string]any) map[string]any {
+	metadata, _ := object["metadata"].(map[string]any)
+	return metadata
+}

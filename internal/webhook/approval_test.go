@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
 // subjects are the plans and policies that answers are judged by.
@@ -55,7 +56,7 @@ func TestApprovalHandler(t *testing.T) {
 		return &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{Name: "yes"},
 			Spec: v1alpha1.RemediationApprovalSpec{RemediationRef: v1alpha1.BoundReference{Name: plan, UID: uid}, Policy: "p", Decision: decision, Approver: "whoever"}}
 	}
-	pol := newPolicy("p", privilegedRego)
+	pol := webhooktest.NewPolicy("p", webhooktest.PrivilegedRego)
 	pol.UID, pol.Annotations = "policy", map[string]string{v1alpha1.AnnotationAuthor: "ann"}
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: plan, UID: uid},
 		Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "p", UID: "policy", Author: "ann"},
@@ -77,7 +78,7 @@ func TestApprovalHandler(t *testing.T) {
 		says    string
 	}{
 		"a yes to a plan is accepted":                   {answer: approval(uid, "Approve"), objects: []client.Object{rem, pol}},
-		"a dry run is accepted":                         {answer: approval(uid, "Approve"), objects: []client.Object{rem, pol}, change: []func(tree){dryRun}},
+		"a dry run is accepted":                         {answer: approval(uid, "Approve"), objects: []client.Object{rem, pol}, change: []func(tree){webhooktest.DryRun}},
 		"a yes to an older plan of the name is refused": {answer: approval("older", "Approve"), objects: []client.Object{rem, pol}, code: 422, says: `- spec.remediationRef.uid: "older" isn't the UID`},
 		"a yes to no plan is refused":                   {answer: approval(uid, "Approve"), objects: []client.Object{pol}, code: 422, says: `- spec.remediationRef.name: there is no Remediation "p-1"`},
 		"a yes to a plan of a gone policy is refused":   {answer: approval(uid, "Approve"), objects: []client.Object{rem}, code: 422, says: "policy p of Remediation p-1 is gone"},
@@ -99,12 +100,12 @@ func TestApprovalHandler(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			review := reviewOf("CREATE", object, nil, append(tc.change, asApproval)...)
+			review := webhooktest.Review("CREATE", object, nil, append(tc.change, asApproval)...)
 			if !tc.forged {
 				review["request"].(tree)["object"] = stamped(t, review)
 			}
 			metrics, _ := newTestMetrics(t)
-			h := &ApprovalHandler{Reviews: testReader(), Reader: reader, Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(testNow), Log: logr.Discard()}
+			h := &ApprovalHandler{Reviews: webhooktest.Reader(), Reader: reader, Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(testNow), Log: logr.Discard()}
 			got := ask(t, h, review)
 			if got.Allowed != (tc.code == 0) {
 				t.Fatalf("%s: allowed is %t: %v", tc.reason, got.Allowed, got.Status)

@@ -29,7 +29,7 @@ func (s stamp) everybody(r *policy.Request) (value any, set bool) {
 // generationOf is the generation of an object's spec. The API server counts it up at
 // each change of the spec, but after admission.
 func generationOf(object map[string]any) int64 {
-	metadata := metadataOf(object)
+	metadata := policy.Metadata(object)
 	deleting := metadata["deletionTimestamp"] != nil
 	switch n := metadata["generation"].(type) {
 	case int64:
@@ -43,7 +43,7 @@ func generationOf(object map[string]any) int64 {
 // marks are the labels or the annotations of an object.
 func marks(object map[string]any, field string) map[string]string {
 	out := map[string]string{}
-	for key, value := range asObject(metadataOf(object)[field]) {
+	for key, value := range asObject(policy.Metadata(object)[field]) {
 		if text, ok := value.(string); ok {
 			out[key] = text
 		}

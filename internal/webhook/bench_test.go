@@ -7,17 +7,18 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
 // largeReview is a review of about 6 KB: a Deployment with 12 containers.
 func largeReview(b *testing.B) []byte {
-	object := deployment("web", make([]bool, 12)...)
+	object := webhooktest.Deployment("web", make([]bool, 12)...)
 	annotations := tree{}
 	for i := range 60 {
 		annotations[fmt.Sprintf("example.com/note-%d", i)] = "a note of the usual length about something or other"
 	}
 	object["metadata"].(tree)["annotations"] = annotations
-	return encode(b, reviewOf("CREATE", object, nil))
+	return webhooktest.Encode(b, webhooktest.Review("CREATE", object, nil))
 }
 
 // BenchmarkHandler compares the handler with a no-op that only decodes the same
@@ -29,14 +30,14 @@ func BenchmarkHandler(b *testing.B) {
 			b.SetBytes(int64(len(body)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if w := post(h, body); w.Code != http.StatusOK {
+				if w := webhooktest.Post(h, body); w.Code != http.StatusOK {
 					b.Fatalf("%d: %s", w.Code, w.Body)
 				}
 			}
 		})
 	}
 	run("decode only", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		req, err := testReader().Read(r.Context(), w, r, time.Time{})
+		req, err := webhooktest.Reader().Read(r.Context(), w, r, time.Time{})
 		if err != nil {
 			b.Error(err)
 			return
@@ -48,8 +49,8 @@ func BenchmarkHandler(b *testing.B) {
 	for _, n := range []int{1, 20} {
 		var policies []*v1alpha1.ClusterRegoPolicy
 		for i := range n {
-			policies = append(policies, newPolicy(fmt.Sprintf("p%d", i), privilegedRego))
+			policies = append(policies, webhooktest.NewPolicy(fmt.Sprintf("p%d", i), webhooktest.PrivilegedRego))
 		}
-		run(fmt.Sprintf("%d policies", n), newHandler(b, v1alpha1.FailurePolicyFail, newCatalog(b, policies...)))
+		run(fmt.Sprintf("%d policies", n), newHandler(b, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(b, policies...)))
 	}
 }

@@ -15,6 +15,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
 // replica is a replica's certificates, over a Secret that a test writes.
@@ -75,7 +77,7 @@ func TestCertificatesWaitForTrust(t *testing.T) {
 	if r.Check(nil) != nil || !r.serves(t, first) {
 		t.Fatal("the first certificate isn't served at once")
 	}
-	w := newWriter(t, r.client, now, newPolicy("a", privilegedRego))
+	w := newWriter(t, r.client, now, webhooktest.NewPolicy("a", webhooktest.PrivilegedRego))
 	reconcileOnce(t, w)
 
 	r.offer(t, second)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
 // versionRego refuses everything for two reasons that name the version, so that
@@ -22,8 +23,8 @@ deny contains msg if {
 `
 
 func versioned(version string) *v1alpha1.ClusterRegoPolicy {
-	return newPolicy("versioned", fmt.Sprintf(versionRego, version), func(p *v1alpha1.ClusterRegoPolicy) {
-		p.Spec.Parameters = jsonValue(fmt.Sprintf(`{"version": %q}`, version))
+	return webhooktest.NewPolicy("versioned", fmt.Sprintf(versionRego, version), func(p *v1alpha1.ClusterRegoPolicy) {
+		p.Spec.Parameters = webhooktest.JSON(fmt.Sprintf(`{"version": %q}`, version))
 		p.Spec.Title = "Version " + version
 	})
 }
@@ -40,9 +41,9 @@ func wantOfVersion(version string) string {
 // never missed; and both revisions are seen.
 func TestConcurrentAdmissionWhilePoliciesAreSwapped(t *testing.T) {
 	const callers, callsEach = 100, 5
-	c := newCatalog(t, versioned("A"), newPolicy("no-privileged", privilegedRego))
+	c := webhooktest.NewCatalog(t, versioned("A"), webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego))
 	h := newHandler(t, v1alpha1.FailurePolicyFail, c)
-	body := encode(t, reviewOf("CREATE", deployment("web", true), nil))
+	body := webhooktest.Encode(t, webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil))
 	allowed := map[string]string{
 		denialOfA + "\nand by " + afterBy(wantOfVersion("A")): "A",
 		denialOfA + "\nand by " + afterBy(wantOfVersion("B")): "B",

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
 func withConditions(expressions ...string) func(*v1alpha1.ClusterRegoPolicy) {
@@ -18,7 +19,7 @@ func withConditions(expressions ...string) func(*v1alpha1.ClusterRegoPolicy) {
 }
 
 func TestMatchConditionsSayWhatAdmissionJudges(t *testing.T) {
-	scaled := func(o tree) tree { return set(o, int64(9), "spec", "replicas") }
+	scaled := func(o tree) tree { return webhooktest.Set(o, int64(9), "spec", "replicas") }
 	cases := map[string]struct {
 		reason     string
 		conditions []string
@@ -32,23 +33,23 @@ func TestMatchConditionsSayWhatAdmissionJudges(t *testing.T) {
 		"one that is false has it pass":            {conditions: []string{`request.userInfo.username == "nobody"`, `true`}},
 		"an error is the policy's failure":         {conditions: []string{`object.spec.none == 1`}, code: http.StatusInternalServerError, message: "spec.admission.matchConditions: a: no such key: none"},
 		"which may be to ignore it":                {conditions: []string{`object.spec.none == 1`}, failure: v1alpha1.FailurePolicyIgnore, message: "not judged: "},
-		"a violation that an update brings is new": {conditions: []string{`oldObject == null || object.spec != oldObject.spec`}, before: deployment("web", false), after: deployment("web", true), code: http.StatusForbidden, message: "is privileged"},
+		"a violation that an update brings is new": {conditions: []string{`oldObject == null || object.spec != oldObject.spec`}, before: webhooktest.Deployment("web", false), after: webhooktest.Deployment("web", true), code: http.StatusForbidden, message: "is privileged"},
 		"a violation from before an update is old": {
 			reason:     "the condition was asked of the update, and not of what there was",
-			conditions: []string{`oldObject == null || object.spec != oldObject.spec`}, before: deployment("web", true), after: scaled(deployment("web", true)),
+			conditions: []string{`oldObject == null || object.spec != oldObject.spec`}, before: webhooktest.Deployment("web", true), after: scaled(webhooktest.Deployment("web", true)),
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			class, operation, after := v1alpha1.FailurePolicyFail, "CREATE", deployment("web", true)
+			class, operation, after := v1alpha1.FailurePolicyFail, "CREATE", webhooktest.Deployment("web", true)
 			if tc.before != nil {
 				operation, after = "UPDATE", tc.after
 			}
 			if tc.failure != "" {
 				class = tc.failure
 			}
-			h := newHandler(t, class, newCatalog(t, newPolicy("p", privilegedRego, withFailurePolicy(class), withConditions(tc.conditions...))))
-			got := ask(t, h, reviewOf(operation, after, tc.before))
+			h := newHandler(t, class, webhooktest.NewCatalog(t, webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, webhooktest.WithFailurePolicy(class), withConditions(tc.conditions...))))
+			got := ask(t, h, webhooktest.Review(operation, after, tc.before))
 			if got.Allowed != (tc.code == 0) {
 				t.Fatalf("%s: allowed is %t: %v", tc.reason, got.Allowed, got.Status)
 			}

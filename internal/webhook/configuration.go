@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/discovery"
+	"evenkeel.dev/evenkeel/internal/webhook/exempt"
 )
 
 // Names in the cluster.
@@ -111,11 +113,11 @@ type Configuration struct {
 	Endpoint Endpoint
 	// Timeout is how long the API server waits; whole seconds from 1 to 30.
 	Timeout time.Duration
-	// ExemptNamespaces are never judged; see exempt.go for what and why.
+	// ExemptNamespaces are never judged; see internal/webhook/exempt for what and why.
 	ExemptNamespaces []string
 	// Self is the user name of the manager, which alone writes plans and records.
 	Self  string
-	Kinds *Kinds
+	Kinds *discovery.Kinds
 }
 
 // Webhooks returns the entries of the webhook configuration, with every default
@@ -140,7 +142,7 @@ func (c *Configuration) Webhooks(policies []*v1alpha1.ClusterRegoPolicy, caBundl
 			hook := c.webhook(class.name, class.path, admissionregistrationv1.FailurePolicyType(class.class), caBundle)
 			hook.Rules = covered
 			hook.NamespaceSelector = c.exemptSelector()
-			hook.MatchConditions = matchConditions(exemptions())
+			hook.MatchConditions = exempt.Conditions()
 			hooks = append(hooks, hook)
 		}
 	}
@@ -157,7 +159,7 @@ func (c *Configuration) ownWebhooks(caBundle []byte) []admissionregistrationv1.V
 		hook := c.webhook(name, path, admissionregistrationv1.Fail, caBundle)
 		hook.NamespaceSelector = &metav1.LabelSelector{}
 		hook.Rules = ownRules(resource, scope, operations)
-		hook.MatchConditions = ownConditions()
+		hook.MatchConditions = exempt.OwnConditions()
 		return hook
 	}
 	return []admissionregistrationv1.ValidatingWebhook{
@@ -191,7 +193,7 @@ func (c *Configuration) MutatingWebhooks(caBundle []byte) []admissionregistratio
 		if s.failure != "" {
 			mutating.FailurePolicy = &s.failure
 		}
-		mutating.MatchConditions = ownConditions()
+		mutating.MatchConditions = exempt.OwnConditions()
 		if s.condition != "" {
 			mutating.MatchConditions = append(mutating.MatchConditions, admissionregistrationv1.MatchCondition{Name: "is-the-act", Expression: s.condition})
 		}
@@ -202,11 +204,6 @@ func (c *Configuration) MutatingWebhooks(caBundle []byte) []admissionregistratio
 
 func createAndUpdate() []admissionregistrationv1.OperationType {
 	return []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update}
-}
-
-// ownConditions let the deletion of an object of ours end while nobody answers.
-func ownConditions() []admissionregistrationv1.MatchCondition {
-	return matchConditions(finalizerExemptions()[:1])
 }
 
 func ownRules(resource string, scope admissionregistrationv1.ScopeType, operations []admissionregistrationv1.OperationType) []admissionregistrationv1.RuleWithOperations {

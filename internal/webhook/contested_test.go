@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
 // contestedWriter is a writer whose configurations are there, with a clock.
@@ -22,7 +23,7 @@ func contestedWriter(t *testing.T) (*ConfigurationWriter, client.Client, *clockt
 	t.Helper()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(secretOf(newAuthority(t, certificateAuthority, now.Add(-time.Hour)))).Build()
-	w := newWriter(t, c, now, newPolicy("a", privilegedRego))
+	w := newWriter(t, c, now, webhooktest.NewPolicy("a", webhooktest.PrivilegedRego))
 	clock, recorder := clocktesting.NewFakePassiveClock(now), events.NewFakeRecorder(100)
 	w.clock, w.events = clock, recorder
 	reconcileOnce(t, w)
@@ -70,7 +71,7 @@ func TestWhatOnlyNarrowsIsKeptAndReported(t *testing.T) {
 	}
 	// A policy's change is written, and keeps it.
 	w.policies = func() []*v1alpha1.ClusterRegoPolicy {
-		return []*v1alpha1.ClusterRegoPolicy{newPolicy("a", privilegedRego, withOperations(v1alpha1.OperationDelete))}
+		return []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, webhooktest.WithOperations(v1alpha1.OperationDelete))}
 	}
 	reconcileOnce(t, w)
 	got := currentConfiguration(t, c).Webhooks[0]
@@ -177,7 +178,7 @@ func TestAPolicyIsInForceAtOnceInTheMidstOfAFight(t *testing.T) {
 		reconcileOnce(t, w)
 	}
 	w.policies = func() []*v1alpha1.ClusterRegoPolicy {
-		return []*v1alpha1.ClusterRegoPolicy{newPolicy("a", privilegedRego), newPolicy("b", privilegedRego, withFailurePolicy(v1alpha1.FailurePolicyIgnore))}
+		return []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego), webhooktest.NewPolicy("b", webhooktest.PrivilegedRego, webhooktest.WithFailurePolicy(v1alpha1.FailurePolicyIgnore))}
 	}
 	reconcileOnce(t, w)
 	if n := len(currentConfiguration(t, c).Webhooks); n != 10 {

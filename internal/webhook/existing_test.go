@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
 // withoutPath is privilegedRego as a rule that says nowhere where.
@@ -34,7 +35,7 @@ func TestExistingViolationsExcuseOnlyWhatIsUnchanged(t *testing.T) {
 		"another command of the privileged container": {change: func(o tree) { container(o, 0)["command"] = []any{"sh"} }, want: `container "a" is privileged`},
 		"another image of another container":          {reason: "a hotfix", change: func(o tree) { container(o, 1)["image"] = "app:2" }},
 		"more replicas":                               {reason: "a hotfix", change: func(o tree) { o["spec"].(tree)["replicas"] = int64(9) }},
-		"a label":                                     {reason: "a hotfix", change: func(o tree) { set(o, tree{"x": "y"}, "metadata", "labels") }},
+		"a label":                                     {reason: "a hotfix", change: func(o tree) { webhooktest.Set(o, tree{"x": "y"}, "metadata", "labels") }},
 		"the privilege moves to another container": {reason: "there it is new", change: func(o tree) {
 			container(o, 0)["securityContext"], container(o, 1)["securityContext"] = tree{}, tree{"privileged": true}
 		}, want: `container "b" is privileged`},
@@ -50,13 +51,13 @@ func TestExistingViolationsExcuseOnlyWhatIsUnchanged(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if tc.rego == "" {
-				tc.rego = privilegedRego
+				tc.rego = webhooktest.PrivilegedRego
 			}
-			h := newHandler(t, v1alpha1.FailurePolicyFail, newCatalog(t, newPolicy("no-privileged", tc.rego)))
+			h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", tc.rego)))
 			h.Self = "manager"
-			after := deployment("web", true, false)
+			after := webhooktest.Deployment("web", true, false)
 			tc.change(after)
-			got := ask(t, h, reviewOf("UPDATE", after, deployment("web", true, false), func(r tree) {
+			got := ask(t, h, webhooktest.Review("UPDATE", after, webhooktest.Deployment("web", true, false), func(r tree) {
 				if tc.user != "" {
 					r["userInfo"], r["options"] = tree{"username": tc.user}, tree{"fieldManager": v1alpha1.FieldManager}
 				}

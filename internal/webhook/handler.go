@@ -10,6 +10,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/webhook/exempt"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
@@ -103,7 +104,7 @@ func read(ctx context.Context, from *intake.Reader, w http.ResponseWriter, r *ht
 
 func (h *Handler) answer(ctx context.Context, review *intake.Review) (response, string) {
 	req := review.Request
-	if exemptRequest(req) || h.undoes(ctx, review) {
+	if exempt.Request(req) || h.undoes(ctx, review) {
 		return response{UID: req.UID, Allowed: true}, decisionAllowed
 	}
 	if review.Unread != nil {

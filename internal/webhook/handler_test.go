@@ -17,6 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
 const (
@@ -35,9 +36,9 @@ func forbidden(message string) *metav1.Status {
 }
 
 func TestHandlerAnswers(t *testing.T) {
-	privileged := newPolicy("no-privileged", privilegedRego)
+	privileged := webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)
 	deleting := func(finalizers ...any) tree {
-		return set(set(deployment("web", true), "2026-03-01T12:00:00Z", "metadata", "deletionTimestamp"), finalizers, "metadata", "finalizers")
+		return webhooktest.Set(webhooktest.Set(webhooktest.Deployment("web", true), "2026-03-01T12:00:00Z", "metadata", "deletionTimestamp"), finalizers, "metadata", "finalizers")
 	}
 	cases := map[string]struct {
 		reason string
@@ -48,33 +49,33 @@ func TestHandlerAnswers(t *testing.T) {
 	}{
 		"a new object that violates a Deny policy is refused": {
 			reason: "the message names policy, object, path, reason, fix and runbook",
-			review: reviewOf("CREATE", deployment("web", true), nil),
+			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil),
 			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 		"a good object passes without a word": {
-			review: reviewOf("CREATE", deployment("web", false), nil),
+			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", false), nil),
 			want:   response{Allowed: true},
 		},
 		"a policy of the other class isn't judged here": {
 			reason: "its own endpoint judges it",
 			class:  v1alpha1.FailurePolicyIgnore,
-			review: reviewOf("CREATE", deployment("web", true), nil),
+			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil),
 			want:   response{Allowed: true},
 		},
 		"a Warn policy warns, at the endpoint that fails open": {
-			policy: newPolicy("no-privileged", privilegedRego, withAction(v1alpha1.AdmissionWarn)),
+			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.WithAction(v1alpha1.AdmissionWarn)),
 			class:  v1alpha1.FailurePolicyIgnore,
-			review: reviewOf("CREATE", deployment("web", true), nil),
+			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil),
 			want:   response{Allowed: true, Warnings: []string{warningOfA}, AuditAnnotations: map[string]string{"no-privileged": "Warn: 1" + pathOfA}},
 		},
 		"a DryRun policy only leaves a note in the audit log": {
-			policy: newPolicy("no-privileged", privilegedRego, withAction(v1alpha1.AdmissionAudit)),
+			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.WithAction(v1alpha1.AdmissionAudit)),
 			class:  v1alpha1.FailurePolicyIgnore,
-			review: reviewOf("CREATE", deployment("web", true), nil),
+			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil),
 			want:   response{Allowed: true, AuditAnnotations: map[string]string{"no-privileged": "Audit: 1" + pathOfA}},
 		},
 		"the warn rule of a Deny policy only warns": {
-			review: reviewOf("CREATE", set(deployment("web", false), "default", "spec", "template", "spec", "serviceAccountName"), nil),
+			review: webhooktest.Review("CREATE", webhooktest.Set(webhooktest.Deployment("web", false), "default", "spec", "template", "spec", "serviceAccountName"), nil),
 			want: response{
 				Allowed:          true,
 				Warnings:         []string{"policy no-privileged: the service account is the default one"},
@@ -83,7 +84,7 @@ func TestHandlerAnswers(t *testing.T) {
 		},
 		"an update that keeps an old violation passes with a warning": {
 			reason: "existingViolations: an old violation must never block a hotfix",
-			review: reviewOf("UPDATE", set(deployment("web", true), int64(5), "spec", "replicas"), deployment("web", true)),
+			review: webhooktest.Review("UPDATE", webhooktest.Set(webhooktest.Deployment("web", true), int64(5), "spec", "replicas"), webhooktest.Deployment("web", true)),
 			want: response{
 				Allowed:          true,
 				Warnings:         []string{warningOfA + oldSuffix},
@@ -91,7 +92,7 @@ func TestHandlerAnswers(t *testing.T) {
 			},
 		},
 		"an update that adds a violation to an old one is refused for the new one": {
-			review: reviewOf("UPDATE", deployment("web", true, true), deployment("web", true, false)),
+			review: webhooktest.Review("UPDATE", webhooktest.Deployment("web", true, true), webhooktest.Deployment("web", true, false)),
 			want: response{
 				Status: forbidden(`Deployment shop/web is refused by policy no-privileged (High): No privileged containers
 - /spec/template/spec/containers/1/securityContext/privileged: container "b" is privileged
@@ -104,36 +105,36 @@ func TestHandlerAnswers(t *testing.T) {
 			},
 		},
 		"with existingViolations: Deny an old violation blocks an update": {
-			policy: newPolicy("no-privileged", privilegedRego, denyingExisting),
-			review: reviewOf("UPDATE", deployment("web", true), deployment("web", true)),
+			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.DenyingExisting),
+			review: webhooktest.Review("UPDATE", webhooktest.Deployment("web", true), webhooktest.Deployment("web", true)),
 			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 		"a deletion is judged on the old object": {
-			policy: newPolicy("no-privileged", privilegedRego, withOperations(v1alpha1.OperationDelete)),
-			review: reviewOf("DELETE", nil, deployment("web", true)),
+			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.WithOperations(v1alpha1.OperationDelete)),
+			review: webhooktest.Review("DELETE", nil, webhooktest.Deployment("web", true)),
 			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 		"taking a finalizer off an object that is being deleted always passes": {
-			policy: newPolicy("no-privileged", privilegedRego, denyingExisting),
-			review: reviewOf("UPDATE", deleting("b"), deleting("a", "b")),
+			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.DenyingExisting),
+			review: webhooktest.Review("UPDATE", deleting("b"), deleting("a", "b")),
 			want:   response{Allowed: true},
 		},
 		"an update of an object that is being deleted which changes more is judged": {
-			policy: newPolicy("no-privileged", privilegedRego, denyingExisting),
-			review: reviewOf("UPDATE", set(deleting("b"), int64(9), "spec", "replicas"), deleting("a", "b")),
+			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.DenyingExisting),
+			review: webhooktest.Review("UPDATE", webhooktest.Set(deleting("b"), int64(9), "spec", "replicas"), deleting("a", "b")),
 			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 		"a container that is added to a running Pod is judged": {
 			reason: "kubectl debug must not be a way around",
-			review: reviewOf("UPDATE", deployment("web", true), deployment("web", false), func(r tree) { r["subResource"] = "ephemeralcontainers" }),
+			review: webhooktest.Review("UPDATE", webhooktest.Deployment("web", true), webhooktest.Deployment("web", false), func(r tree) { r["subResource"] = "ephemeralcontainers" }),
 			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 		"a subresource is never judged": {
-			review: reviewOf("UPDATE", deployment("web", true), deployment("web", false), func(r tree) { r["subResource"] = "status" }),
+			review: webhooktest.Review("UPDATE", webhooktest.Deployment("web", true), webhooktest.Deployment("web", false), func(r tree) { r["subResource"] = "status" }),
 			want:   response{Allowed: true},
 		},
 		"a request that is only tried gets the same verdict": {
-			review: reviewOf("CREATE", deployment("web", true), nil, dryRun),
+			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil, webhooktest.DryRun),
 			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 	}
@@ -146,7 +147,7 @@ func TestHandlerAnswers(t *testing.T) {
 				tc.class = v1alpha1.FailurePolicyFail
 			}
 			tc.want.UID = "705ab4f5"
-			got := ask(t, newHandler(t, tc.class, newCatalog(t, tc.policy)), tc.review)
+			got := ask(t, newHandler(t, tc.class, webhooktest.NewCatalog(t, tc.policy)), tc.review)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n(-want +got)\n%s", tc.reason, diff)
 			}
@@ -155,7 +156,7 @@ func TestHandlerAnswers(t *testing.T) {
 }
 
 func TestHandlerWhenAPolicyCannotBeEvaluated(t *testing.T) {
-	review := reviewOf("CREATE", deployment("web", true), nil)
+	review := webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil)
 	cases := map[string]struct {
 		reason       string
 		policies     []*v1alpha1.ClusterRegoPolicy
@@ -166,31 +167,31 @@ func TestHandlerWhenAPolicyCannotBeEvaluated(t *testing.T) {
 		wantWarning  string
 	}{
 		"failurePolicy Fail refuses, and says which policy and how it failed": {
-			policies:    []*v1alpha1.ClusterRegoPolicy{newPolicy("broken", brokenRego)},
+			policies:    []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("broken", webhooktest.BrokenRego)},
 			class:       v1alpha1.FailurePolicyFail,
 			wantCode:    http.StatusInternalServerError,
 			wantMessage: brokenBy,
 		},
 		"failurePolicy Ignore lets pass with a warning": {
-			policies:    []*v1alpha1.ClusterRegoPolicy{newPolicy("broken", brokenRego, withFailurePolicy(v1alpha1.FailurePolicyIgnore))},
+			policies:    []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("broken", webhooktest.BrokenRego, webhooktest.WithFailurePolicy(v1alpha1.FailurePolicyIgnore))},
 			class:       v1alpha1.FailurePolicyIgnore,
 			wantWarning: "not judged: " + brokenBy,
 		},
 		"a Warn policy never refuses, even with failurePolicy Fail": {
 			reason:      "what wouldn't refuse a violation mustn't refuse for its own failure",
-			policies:    []*v1alpha1.ClusterRegoPolicy{newPolicy("broken", brokenRego, withAction(v1alpha1.AdmissionWarn))},
+			policies:    []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("broken", webhooktest.BrokenRego, webhooktest.WithAction(v1alpha1.AdmissionWarn))},
 			class:       v1alpha1.FailurePolicyIgnore,
 			wantWarning: "not judged: " + brokenBy,
 		},
 		"a violation of another policy is told first, as a denial": {
-			policies:    []*v1alpha1.ClusterRegoPolicy{newPolicy("broken", brokenRego), newPolicy("no-privileged", privilegedRego)},
+			policies:    []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("broken", webhooktest.BrokenRego), webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)},
 			class:       v1alpha1.FailurePolicyFail,
 			wantCode:    http.StatusForbidden,
 			wantMessage: "\nBesides, " + brokenBy,
 		},
 		"an unknown namespace fails closed": {
 			reason:       "a policy with a namespaceSelector would silently not apply",
-			policies:     []*v1alpha1.ClusterRegoPolicy{newPolicy("no-privileged", privilegedRego)},
+			policies:     []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)},
 			class:        v1alpha1.FailurePolicyFail,
 			namespaceErr: errors.New("reading namespace shop: the server is down"),
 			wantCode:     http.StatusInternalServerError,
@@ -199,7 +200,7 @@ func TestHandlerWhenAPolicyCannotBeEvaluated(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := newHandler(t, tc.class, newCatalog(t, tc.policies...))
+			h := newHandler(t, tc.class, webhooktest.NewCatalog(t, tc.policies...))
 			h.Namespaces = fakeNamespaces{err: tc.namespaceErr}
 			got := ask(t, h, review)
 			if got.Allowed != (tc.wantCode == 0) {
@@ -225,7 +226,7 @@ func TestHandlerWhenAPolicyCannotBeEvaluated(t *testing.T) {
 }
 
 func TestHandlerRefusesBadReviews(t *testing.T) {
-	good := encode(t, reviewOf("CREATE", deployment("web", false), nil))
+	good := webhooktest.Encode(t, webhooktest.Review("CREATE", webhooktest.Deployment("web", false), nil))
 	cases := map[string]struct {
 		method, contentType string
 		body                io.Reader
@@ -249,7 +250,7 @@ func TestHandlerRefusesBadReviews(t *testing.T) {
 			if tc.contentType == "" {
 				tc.contentType = "application/json"
 			}
-			h := newHandler(t, v1alpha1.FailurePolicyFail, newCatalog(t))
+			h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t))
 			r := httptest.NewRequest(tc.method, PathFail, tc.body)
 			r.Header.Set("Content-Type", tc.contentType)
 			w := httptest.NewRecorder()
@@ -265,11 +266,11 @@ func TestHandlerRefusesBadReviews(t *testing.T) {
 }
 
 func TestDryRunRequestsAreCountedApart(t *testing.T) {
-	h := newHandler(t, v1alpha1.FailurePolicyFail, newCatalog(t, newPolicy("no-privileged", privilegedRego)))
-	object := deployment("web", true)
-	ask(t, h, reviewOf("CREATE", object, nil, dryRun))
-	ask(t, h, reviewOf("CREATE", object, nil, dryRun))
-	ask(t, h, reviewOf("CREATE", object, nil))
+	h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)))
+	object := webhooktest.Deployment("web", true)
+	ask(t, h, webhooktest.Review("CREATE", object, nil, webhooktest.DryRun))
+	ask(t, h, webhooktest.Review("CREATE", object, nil, webhooktest.DryRun))
+	ask(t, h, webhooktest.Review("CREATE", object, nil))
 	got := map[string]float64{
 		"dry runs":   value(t, h.Metrics.requests.WithLabelValues("CREATE", decisionDryRun, "fail")),
 		"denials":    value(t, h.Metrics.requests.WithLabelValues("CREATE", decisionDenied, "fail")),
@@ -297,9 +298,9 @@ func (slowJudge) EvaluateOne(context.Context, string, *policy.Request) (catalog.
 
 func TestTheTimeToJudgeIsLessThanTheAPIServerWaits(t *testing.T) {
 	j := slowJudge{budget: make(chan time.Duration, 1)}
-	h := newHandler(t, v1alpha1.FailurePolicyFail, newCatalog(t))
+	h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t))
 	h.Judge, h.Timeout = func() Judge { return j }, 30*time.Second
-	ask(t, h, reviewOf("CREATE", deployment("web", true), nil)) // says timeout=5s
+	ask(t, h, webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil)) // says timeout=5s
 	if got := <-j.budget; got <= 4*time.Second || got > 4500*time.Millisecond {
 		t.Errorf("the policies had %s, want 4.5s: a tenth less than the API server's 5s", got)
 	}

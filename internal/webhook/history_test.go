@@ -15,6 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
 // origin is why content of a workload's template may stand there.
@@ -77,7 +78,7 @@ func TestWhatPassesAtThePodWasJudgedAtTheWorkload(t *testing.T) {
 
 func newHistory(t *rapid.T) *history {
 	h := &history{t: t, catalog: catalog.New(catalog.Options{TimeLimit: 5 * time.Second}), namespace: "shop", env: "dev"}
-	h.policy = newPolicy("p", rapid.SampledFrom([]string{privilegedRego, withoutPath}).Draw(t, "rule"), func(p *v1alpha1.ClusterRegoPolicy) {
+	h.policy = webhooktest.NewPolicy("p", rapid.SampledFrom([]string{webhooktest.PrivilegedRego, withoutPath}).Draw(t, "rule"), func(p *v1alpha1.ClusterRegoPolicy) {
 		m := &p.Spec.Match
 		p.Spec.Admission.Operations = rapid.SampledFrom([][]v1alpha1.Operation{{"CREATE"}, {"UPDATE"}, {"CREATE", "UPDATE"}, {"CREATE", "DELETE"}, {"UPDATE", "DELETE"}}).Draw(t, "operations")
 		m.Resources = append(m.Resources, rapid.SampledFrom([][]v1alpha1.ResourceMatch{nil, nil, {{APIGroups: []string{"apps"}, Kinds: []string{"Deployment"}}}, {{APIGroups: []string{"apps"}, Kinds: []string{"ReplicaSet"}}}}).Draw(t, "other kinds")...)
@@ -154,7 +155,7 @@ func (h *history) write(old *holder, kind, user string) *holder {
 	var before tree
 	if old == nil {
 		h.uids++
-		next.object = set(workload("apps/v1", kind, false, false), fmt.Sprint(h.uids), "metadata", "uid")
+		next.object = webhooktest.Set(workload("apps/v1", kind, false, false), fmt.Sprint(h.uids), "metadata", "uid")
 	} else {
 		before = old.object
 		next.object = copied(before)
@@ -250,7 +251,7 @@ func (h *history) asked(user string, object, before tree) bool {
 }
 
 func tierOf(object tree) bool {
-	labels, _ := metadataOf(object)["labels"].(tree)
+	labels, _ := policy.Metadata(object)["labels"].(tree)
 	return labels["tier"] == "x"
 }
 
@@ -275,7 +276,7 @@ func (h *history) passes(kind, user string, object, before tree) bool {
 // Get finds a workload by its UID: names don't matter here.
 func (h *history) Get(_ context.Context, owner match.Owner, _ string) (map[string]any, error) {
 	for _, w := range append([]*holder{h.deployment}, h.replicaSets...) {
-		if w != nil && metadataOf(w.object)["uid"] == owner.UID {
+		if w != nil && policy.Metadata(w.object)["uid"] == owner.UID {
 			return w.object, nil
 		}
 	}

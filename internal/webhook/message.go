@@ -152,7 +152,7 @@ func holdsSecrets(r *policy.Request) bool { return r.Kind.Group == "" && r.Kind.
 func describe(r *policy.Request) string {
 	name := r.Name
 	if name == "" {
-		if prefix, ok := metadataOf(r.Judged())["generateName"].(string); ok {
+		if prefix, ok := policy.Metadata(r.Judged())["generateName"].(string); ok {
 			name = prefix + "*"
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
 func manyViolations(n int, text string) []policy.Violation {
@@ -71,15 +72,15 @@ func TestDescribe(t *testing.T) {
 }
 
 func TestARefusalLeadsToWhereTheRunbooksArePublished(t *testing.T) {
-	rule := newPolicy("no-privileged", privilegedRego)
+	rule := webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)
 	rule.Spec.RunbookURL = policy.DefaultDocsURL + "/policies/no-privileged"
-	h := newHandler(t, v1alpha1.FailurePolicyFail, newCatalog(t, rule))
+	h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t, rule))
 	docs, err := policy.NewDocs("https://wiki.example.com/evenkeel")
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.Docs = docs
-	got := ask(t, h, reviewOf("CREATE", deployment("web", true), nil))
+	got := ask(t, h, webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil))
 	if want := "Runbook: https://wiki.example.com/evenkeel/policies/no-privileged"; got.Status == nil || !strings.Contains(got.Status.Message, want) {
 		t.Errorf("got %+v, want a refusal with %q", got.Status, want)
 	}

@@ -104,7 +104,7 @@ func notTheirSlice(r *policy.Request) string {
 // ownMarks finds a label or an annotation of Evenkeel's own that a request changes.
 func ownMarks(r *policy.Request) (string, bool) {
 	for _, field := range []string{"labels", "annotations"} {
-		before, after := asObject(metadataOf(r.OldObject)[field]), asObject(metadataOf(r.Object)[field])
+		before, after := asObject(policy.Metadata(r.OldObject)[field]), asObject(policy.Metadata(r.Object)[field])
 		for _, key := range []string{v1alpha1.LabelPolicy, v1alpha1.LabelRemediation, v1alpha1.AnnotationSeal} {
 			if !reflect.DeepEqual(before[key], after[key]) {
 				return key, true

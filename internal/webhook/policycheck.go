@@ -11,6 +11,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/policy/template"
+	"evenkeel.dev/evenkeel/internal/webhook/discovery"
+	"evenkeel.dev/evenkeel/internal/webhook/exempt"
 )
 
 // maxPolicyName leaves room in the names that are built from a policy's: its
@@ -43,7 +45,7 @@ type PolicyChecker struct {
 	// *rego.CompileError where the policy's own is to blame.
 	Compile func(*v1alpha1.ClusterRegoPolicy) error
 	// Kinds finds the kinds that the policy names.
-	Kinds *Kinds
+	Kinds *discovery.Kinds
 }
 
 // Check returns every problem: name, Rego, match, conditions, strategy.
@@ -158,14 +160,14 @@ func (c *PolicyChecker) resources(resources []v1alpha1.ResourceMatch) []problem 
 // kind looks a kind up in the groups listed with it and marks those that have it.
 func (c *PolicyChecker) kind(groups []string, kind string, useful []bool) (message string, found bool) {
 	for i, group := range groups {
-		if why := neverMatched(group, kind); why != "" {
+		if why := exempt.NeverMatched(group, kind); why != "" {
 			return fmt.Sprintf("%s can't be matched: %s; remove it", kind, why), false
 		}
 		_, err := c.Kinds.Resolve(group, kind)
 		switch {
 		case err == nil:
 			useful[i], found = true, true
-		case !errors.Is(err, ErrUnknownKind):
+		case !errors.Is(err, discovery.ErrUnknownKind):
 			return fmt.Sprintf("the kind could not be checked: %v; try again", err), false
 		}
 	}

@@ -19,9 +19,11 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/webhook/discovery"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
-func newChecker(kinds *Kinds) *PolicyChecker {
+func newChecker(kinds *discovery.Kinds) *PolicyChecker {
 	return &PolicyChecker{Kinds: kinds, Compile: func(p *v1alpha1.ClusterRegoPolicy) error {
 		_, err := rego.Compile(p)
 		return err
@@ -71,15 +73,15 @@ func TestPolicyCheck(t *testing.T) {
 			want:   []string{"spec.admission.matchConditions[1].expression:1:8: undefined field 'user'"},
 		},
 		"a misspelt kind is told by field, with the right one": {
-			change: []func(*v1alpha1.ClusterRegoPolicy){withResources("apps", "Deployment", "deployment")},
+			change: []func(*v1alpha1.ClusterRegoPolicy){webhooktest.WithResources("apps", "Deployment", "deployment")},
 			want:   []string{`spec.match.resources[1].kinds[1]: the API server serves no kind "deployment" in group "apps": did you mean "Deployment" of group "apps"?`},
 		},
 		"a kind in the wrong group is told with the right group": {
-			change: []func(*v1alpha1.ClusterRegoPolicy){withResources("", "Deployment")},
+			change: []func(*v1alpha1.ClusterRegoPolicy){webhooktest.WithResources("", "Deployment")},
 			want:   []string{`spec.match.resources[1].kinds[0]: the API server serves no kind "Deployment" in group "": set apiGroups to "apps", which serves it`},
 		},
 		"a kind that nobody serves": {
-			change: []func(*v1alpha1.ClusterRegoPolicy){withResources("example.com", "Widget")},
+			change: []func(*v1alpha1.ClusterRegoPolicy){webhooktest.WithResources("example.com", "Widget")},
 			want:   []string{`spec.match.resources[1].kinds[0]: the API server serves no kind "Widget" in group "example.com": check the spelling, or install its CustomResourceDefinition first`},
 		},
 		"a group that has none of the kinds": {
@@ -89,7 +91,7 @@ func TestPolicyCheck(t *testing.T) {
 			want: []string{`spec.match.resources[0].apiGroups[1]: group "apps" serves none of the kinds`},
 		},
 		"leases and Evenkeel's own kinds can't be matched": {
-			change: []func(*v1alpha1.ClusterRegoPolicy){withResources("coordination.k8s.io", "Lease"), withResources("evenkeel.dev", "ClusterRegoPolicy")},
+			change: []func(*v1alpha1.ClusterRegoPolicy){webhooktest.WithResources("coordination.k8s.io", "Lease"), webhooktest.WithResources("evenkeel.dev", "ClusterRegoPolicy")},
 			want:   []string{"spec.match.resources[1].kinds[0]: Lease can't be matched: leases keep", "spec.match.resources[2].kinds[0]: ClusterRegoPolicy can't be matched: Evenkeel's own"},
 		},
 		"a bad selector is told by its field": {
@@ -140,16 +142,16 @@ func TestPolicyCheck(t *testing.T) {
 		},
 		"all problems are told at once": {
 			rego:   "package a\n\ndeny contains \"x\" if {",
-			change: []func(*v1alpha1.ClusterRegoPolicy){withResources("example.com", "Widget"), waves("50%")},
+			change: []func(*v1alpha1.ClusterRegoPolicy){webhooktest.WithResources("example.com", "Widget"), waves("50%")},
 			want:   []string{"p.rego:3:", "spec.match.resources[1].kinds[0]", "spec.remediation.waves[0]"},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if tc.rego == "" {
-				tc.rego = privilegedRego
+				tc.rego = webhooktest.PrivilegedRego
 			}
-			got := newChecker(testKinds()).Check(newPolicy("p", tc.rego, tc.change...))
+			got := newChecker(webhooktest.Kinds()).Check(webhooktest.NewPolicy("p", tc.rego, tc.change...))
 			ok := len(got) == len(tc.want)
 			for i := 0; ok && i < len(got); i++ {
 				ok = strings.Contains(got[i].String(), tc.want[i])
@@ -162,8 +164,8 @@ func TestPolicyCheck(t *testing.T) {
 }
 
 func TestPolicyCheckWhenTheAPICannotBeAsked(t *testing.T) {
-	kinds := NewKinds(func() (meta.RESTMapper, error) { return nil, errors.New("connection refused") })
-	got := newChecker(kinds).Check(newPolicy("p", privilegedRego))
+	kinds := discovery.NewKinds(func() (meta.RESTMapper, error) { return nil, errors.New("connection refused") })
+	got := newChecker(kinds).Check(webhooktest.NewPolicy("p", webhooktest.PrivilegedRego))
 	if len(got) != 1 || !strings.Contains(got[0].String(), "could not be checked: discovering the API: connection refused; try again") {
 		t.Errorf("got %v", got)
 	}
@@ -179,7 +181,7 @@ func policyTree(t *testing.T, p *v1alpha1.ClusterRegoPolicy) tree {
 }
 
 func TestPolicyHandler(t *testing.T) {
-	bad := newPolicy("p", "package a\n\ndeny contains \"x\" if {", waves("50%"))
+	bad := webhooktest.NewPolicy("p", "package a\n\ndeny contains \"x\" if {", waves("50%"))
 	asPolicy := ofKind("ClusterRegoPolicy", "clusterregopolicies")
 	relabelled := bad.DeepCopy()
 	relabelled.Labels = map[string]string{"a": "b"}
@@ -188,20 +190,20 @@ func TestPolicyHandler(t *testing.T) {
 		review tree
 		want   bool
 	}{
-		"a good policy is accepted": {review: reviewOf("CREATE", policyTree(t, newPolicy("p", privilegedRego)), nil, asPolicy), want: true},
-		"a bad one is refused":      {review: reviewOf("CREATE", policyTree(t, bad), nil, asPolicy)},
-		"a bad change is refused":   {review: reviewOf("UPDATE", policyTree(t, bad), policyTree(t, newPolicy("p", privilegedRego)), asPolicy)},
+		"a good policy is accepted": {review: webhooktest.Review("CREATE", policyTree(t, webhooktest.NewPolicy("p", webhooktest.PrivilegedRego)), nil, asPolicy), want: true},
+		"a bad one is refused":      {review: webhooktest.Review("CREATE", policyTree(t, bad), nil, asPolicy)},
+		"a bad change is refused":   {review: webhooktest.Review("UPDATE", policyTree(t, bad), policyTree(t, webhooktest.NewPolicy("p", webhooktest.PrivilegedRego)), asPolicy)},
 		"a label of a bad policy can be changed": {
 			reason: "a policy whose kind is gone must still be deletable and labelled",
-			review: reviewOf("UPDATE", policyTree(t, relabelled), policyTree(t, bad), asPolicy),
+			review: webhooktest.Review("UPDATE", policyTree(t, relabelled), policyTree(t, bad), asPolicy),
 			want:   true,
 		},
-		"a policy of another form is refused": {review: reviewOf("CREATE", tree{"metadata": tree{"name": "p"}, "spec": "x"}, nil, asPolicy)},
+		"a policy of another form is refused": {review: webhooktest.Review("CREATE", tree{"metadata": tree{"name": "p"}, "spec": "x"}, nil, asPolicy)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			metrics, _ := newTestMetrics(t)
-			h := &PolicyHandler{Reviews: testReader(), Checker: newChecker(testKinds()), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard()}
+			h := &PolicyHandler{Reviews: webhooktest.Reader(), Checker: newChecker(webhooktest.Kinds()), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard()}
 			tc.review["request"].(tree)["object"] = stamped(t, tc.review)
 			if got := ask(t, h, tc.review); got.Allowed != tc.want {
 				t.Errorf("%s: allowed is %t: %v", tc.reason, got.Allowed, got.Status)
@@ -211,14 +213,14 @@ func TestPolicyHandler(t *testing.T) {
 }
 
 func TestAPolicyWarnsOfKindsThatOnlyTheScanJudges(t *testing.T) {
-	events := withResources("", "Event")
+	events := webhooktest.WithResources("", "Event")
 	cases := map[string]struct {
 		policy *v1alpha1.ClusterRegoPolicy
 		want   []string
 	}{
-		"it would refuse":      {newPolicy("p", privilegedRego, events), []string{"Event is judged by the scan only, never at admission: it says what happened, and changes nothing (docs/exemptions.md)"}},
-		"it only records":      {newPolicy("p", privilegedRego, events, withAction(v1alpha1.AdmissionAudit)), nil},
-		"no such kind matched": {newPolicy("p", privilegedRego), nil},
+		"it would refuse":      {webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, events), []string{"Event is judged by the scan only, never at admission: it says what happened, and changes nothing (docs/exemptions.md)"}},
+		"it only records":      {webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, events, webhooktest.WithAction(v1alpha1.AdmissionAudit)), nil},
+		"no such kind matched": {webhooktest.NewPolicy("p", webhooktest.PrivilegedRego), nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -230,8 +232,8 @@ func TestAPolicyWarnsOfKindsThatOnlyTheScanJudges(t *testing.T) {
 }
 
 func TestARefusedPolicyIsToldByFileAndField(t *testing.T) {
-	bad := newPolicy("p", "package a\n\ndeny contains \"x\" if {", waves("50%"))
-	status := invalid("ClusterRegoPolicy", bad.Name, newChecker(testKinds()).Check(bad))
+	bad := webhooktest.NewPolicy("p", "package a\n\ndeny contains \"x\" if {", waves("50%"))
+	status := invalid("ClusterRegoPolicy", bad.Name, newChecker(webhooktest.Kinds()).Check(bad))
 	if status.Code != http.StatusUnprocessableEntity || status.Reason != metav1.StatusReasonInvalid {
 		t.Errorf("status %d %s", status.Code, status.Reason)
 	}
@@ -256,7 +258,7 @@ func TestPoliciesAreCompiledInTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &PolicyHandler{Turns: turns, Checker: newChecker(testKinds())}
+	h := &PolicyHandler{Turns: turns, Checker: newChecker(webhooktest.Kinds())}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := compileTurn(over, h.Turns, &policy.Request{UserInfo: policy.UserInfo{Username: "other"}}); err == nil {

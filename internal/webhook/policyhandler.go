@@ -21,6 +21,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/strategy"
 	"evenkeel.dev/evenkeel/internal/policy/template"
 	"evenkeel.dev/evenkeel/internal/prose"
+	"evenkeel.dev/evenkeel/internal/webhook/exempt"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
@@ -189,7 +190,7 @@ func notAtAdmission(p *v1alpha1.ClusterRegoPolicy) []string {
 	}
 	var out []string
 	for _, gk := range match.Kinds(p) {
-		if why := neverAsked(gk.Group, gk.Kind); why != "" {
+		if why := exempt.NeverAsked(gk.Group, gk.Kind); why != "" {
 			out = append(out, fmt.Sprintf("%s is judged by the scan only, never at admission: %s (docs/exemptions.md)", gk.Kind, why))
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // partition for as long as that stands, its controller makes a Pod that has gone anew from
 // the template of before, which other workloads keep in an object of their own.
 func (m *maker) earlier(ctx context.Context, r *policy.Request, owner match.Owner, workload map[string]any) (map[string]any, error) {
-	labels, _ := metadataOf(r.Object)["labels"].(map[string]any)
+	labels, _ := policy.Metadata(r.Object)["labels"].(map[string]any)
 	name, _ := labels[appsv1.ControllerRevisionHashLabelKey].(string)
 	if name == "" || owner.GroupKind() != (policy.GroupKind{Group: appsv1.GroupName, Kind: "StatefulSet"}) {
 		return nil, nil

@@ -3,6 +3,9 @@ package webhook
 import (
 	"strings"
 	"testing"
+
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
 const statefulSetController = "system:serviceaccount:kube-system:statefulset-controller"
@@ -14,14 +17,14 @@ func revisionOf(owner tree, privileged bool) tree {
 	return tree{
 		"apiVersion": "apps/v1", "kind": "ControllerRevision", "data": tree{"spec": tree{"template": template}},
 		"metadata": tree{"name": "web-5d8f", "namespace": "shop", "ownerReferences": []any{tree{
-			"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": metadataOf(owner)["uid"], "controller": true,
+			"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": policy.Metadata(owner)["uid"], "controller": true,
 		}}},
 	}
 }
 
 func TestAPodPassesForWhatStandsInTheRevisionThatItIsMadeOf(t *testing.T) {
 	fixed := workload("apps/v1", "StatefulSet", false)
-	other := set(workload("apps/v1", "StatefulSet", false), "uid-of-another", "metadata", "uid")
+	other := webhooktest.Set(workload("apps/v1", "StatefulSet", false), "uid-of-another", "metadata", "uid")
 	cases := map[string]struct {
 		reason    string
 		workloads fakeWorkloads
@@ -50,13 +53,13 @@ func TestAPodPassesForWhatStandsInTheRevisionThatItIsMadeOf(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := newPolicy("no-privileged", privilegedRego)
-			h := newHandler(t, Class(p), newCatalog(t, p))
+			p := webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)
+			h := newHandler(t, Class(p), webhooktest.NewCatalog(t, p))
 			h.Workloads, h.Namespaces = tc.workloads, labelledNamespaces{"kubernetes.io/metadata.name": "shop"}
 			pod := podOf(workload("apps/v1", "StatefulSet", true))
-			metadataOf(pod)["labels"] = tree{"app": "web"}
+			policy.Metadata(pod)["labels"] = tree{"app": "web"}
 			if tc.revision != "" {
-				metadataOf(pod)["labels"].(tree)["controller-revision-hash"] = tc.revision
+				policy.Metadata(pod)["labels"].(tree)["controller-revision-hash"] = tc.revision
 			}
 			if tc.pod != nil {
 				tc.pod(pod)

@@ -7,6 +7,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/webhook/rollback"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
 // proofs answers each question alike.
@@ -42,11 +43,11 @@ func TestOwnRollbacksPass(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := newHandler(t, v1alpha1.FailurePolicyFail, newCatalog(t, newPolicy("no-privileged", privilegedRego)))
+			h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)))
 			h.Self, h.Rollbacks = self, proofs{tc.unproven}
-			review := reviewOf("UPDATE", deployment("web", true), deployment("web", false))
-			review = set(review, tc.user, "request", "userInfo", "username")
-			review = set(review, tree{"fieldManager": tc.fieldManager}, "request", "options")
+			review := webhooktest.Review("UPDATE", webhooktest.Deployment("web", true), webhooktest.Deployment("web", false))
+			review = webhooktest.Set(review, tc.user, "request", "userInfo", "username")
+			review = webhooktest.Set(review, tree{"fieldManager": tc.fieldManager}, "request", "options")
 			if got := ask(t, h, review); got.Allowed != tc.allowed {
 				t.Errorf("%s: want allowed %t, got %+v", tc.reason, tc.allowed, got)
 			}

@@ -11,11 +11,13 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/webhook/discovery"
+	"evenkeel.dev/evenkeel/internal/webhook/exempt"
 )
 
 // target is one resource that a webhook is called for.
 type target struct {
-	Resource
+	discovery.Resource
 	operations string // a comma-separated, sorted set: comparable
 }
 
@@ -26,11 +28,11 @@ type target struct {
 // Each rule names a resource in its preferred version only. With matchPolicy
 // Equivalent the API server converts requests in other versions to it, so that a
 // rule in Rego sees the same version here as in the scan.
-func rules(policies []*v1alpha1.ClusterRegoPolicy, kinds *Kinds) (out []admissionregistrationv1.RuleWithOperations, unknown []string, err error) {
-	operations := map[Resource]map[v1alpha1.Operation]bool{}
-	resolve := func(p *v1alpha1.ClusterRegoPolicy, gk match.GroupKind, add func(Resource)) error {
+func rules(policies []*v1alpha1.ClusterRegoPolicy, kinds *discovery.Kinds) (out []admissionregistrationv1.RuleWithOperations, unknown []string, err error) {
+	operations := map[discovery.Resource]map[v1alpha1.Operation]bool{}
+	resolve := func(p *v1alpha1.ClusterRegoPolicy, gk match.GroupKind, add func(discovery.Resource)) error {
 		res, err := kinds.Resolve(gk.Group, gk.Kind)
-		if errors.Is(err, ErrUnknownKind) {
+		if errors.Is(err, discovery.ErrUnknownKind) {
 			unknown = append(unknown, gk.String())
 			return nil
 		}
@@ -42,15 +44,15 @@ func rules(policies []*v1alpha1.ClusterRegoPolicy, kinds *Kinds) (out []admissio
 	}
 	for _, p := range policies {
 		for _, gk := range match.Kinds(p) {
-			if neverAsked(gk.Group, gk.Kind) != "" {
+			if exempt.NeverAsked(gk.Group, gk.Kind) != "" {
 				continue
 			}
-			if err := resolve(p, gk, func(res Resource) { addOperations(operations, res, match.Operations(p, gk)) }); err != nil {
+			if err := resolve(p, gk, func(res discovery.Resource) { addOperations(operations, res, match.Operations(p, gk)) }); err != nil {
 				return nil, nil, err
 			}
 		}
 		for _, s := range match.Subresources(p) {
-			if err := resolve(p, s.Parent, func(res Resource) { addSubresource(operations, res, s.Name, v1alpha1.Operation(s.Operation)) }); err != nil {
+			if err := resolve(p, s.Parent, func(res discovery.Resource) { addSubresource(operations, res, s.Name, v1alpha1.Operation(s.Operation)) }); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -59,19 +61,19 @@ func rules(policies []*v1alpha1.ClusterRegoPolicy, kinds *Kinds) (out []admissio
 	return mergeRules(targets(operations)), slices.Compact(unknown), nil
 }
 
-func addOperation(into map[Resource]map[v1alpha1.Operation]bool, res Resource, op v1alpha1.Operation) {
+func addOperation(into map[discovery.Resource]map[v1alpha1.Operation]bool, res discovery.Resource, op v1alpha1.Operation) {
 	if into[res] == nil {
 		into[res] = map[v1alpha1.Operation]bool{}
 	}
 	into[res][op] = true
 }
 
-func addSubresource(into map[Resource]map[v1alpha1.Operation]bool, res Resource, name string, op v1alpha1.Operation) {
+func addSubresource(into map[discovery.Resource]map[v1alpha1.Operation]bool, res discovery.Resource, name string, op v1alpha1.Operation) {
 	res.Plural += "/" + name
 	addOperation(into, res, op)
 }
 
-func addOperations(into map[Resource]map[v1alpha1.Operation]bool, res Resource, operations []v1alpha1.Operation) {
+func addOperations(into map[discovery.Resource]map[v1alpha1.Operation]bool, res discovery.Resource, operations []v1alpha1.Operation) {
 	for _, op := range operations {
 		addOperation(into, res, op)
 		for _, name := range subresourcesJudged(res, op) {
@@ -82,12 +84,12 @@ func addOperations(into map[Resource]map[v1alpha1.Operation]bool, res Resource, 
 
 // subresourcesJudged are the subresources that change what a Pod runs: their
 // requests are updates of the Pod, and one of them adds containers.
-func subresourcesJudged(res Resource, op v1alpha1.Operation) []string {
+func subresourcesJudged(res discovery.Resource, op v1alpha1.Operation) []string {
 	switch {
 	case res.Group != "" || res.Plural != "pods":
 		return nil
 	case op == v1alpha1.OperationUpdate:
-		return judgedSubresources()
+		return exempt.JudgedSubresources()
 	case op == v1alpha1.OperationCreate:
 		return []string{match.EphemeralContainers}
 	default:
@@ -95,7 +97,7 @@ func subresourcesJudged(res Resource, op v1alpha1.Operation) []string {
 	}
 }
 
-func targets(operations map[Resource]map[v1alpha1.Operation]bool) []target {
+func targets(operations map[discovery.Resource]map[v1alpha1.Operation]bool) []target {
 	out := make([]target, 0, len(operations))
 	for res, set := range operations {
 		var names []string

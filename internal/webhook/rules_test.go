@@ -12,9 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/discovery"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
-func testConfiguration(kinds *Kinds) *Configuration {
+func testConfiguration(kinds *discovery.Kinds) *Configuration {
 	return &Configuration{
 		Endpoint:         Endpoint{URLBase: "https://localhost:9443"},
 		Timeout:          5 * time.Second,
@@ -71,7 +73,7 @@ func TestWebhooksCoverWhatThePoliciesConcern(t *testing.T) {
 			want:   policiesHook,
 		},
 		"a policy on Pods covers every kind with a pod template": {
-			policies: []*v1alpha1.ClusterRegoPolicy{newPolicy("a", privilegedRego)},
+			policies: []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego)},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [pods replicationcontrollers] [CREATE UPDATE] Namespaced
   "" [v1] [pods/ephemeralcontainers pods/resize] [UPDATE] Namespaced
@@ -81,8 +83,8 @@ func TestWebhooksCoverWhatThePoliciesConcern(t *testing.T) {
 		},
 		"policies of both classes make both entries": {
 			policies: []*v1alpha1.ClusterRegoPolicy{
-				newPolicy("a", privilegedRego, noTemplates),
-				newPolicy("b", privilegedRego, onlyServices, withFailurePolicy(v1alpha1.FailurePolicyIgnore)),
+				webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, noTemplates),
+				webhooktest.NewPolicy("b", webhooktest.PrivilegedRego, onlyServices, webhooktest.WithFailurePolicy(v1alpha1.FailurePolicyIgnore)),
 			},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [pods] [CREATE UPDATE] Namespaced
@@ -92,15 +94,15 @@ ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
 ` + policiesHook,
 		},
 		"a policy that refuses nothing fails open, whatever its failurePolicy": {
-			policies: []*v1alpha1.ClusterRegoPolicy{newPolicy("a", privilegedRego, onlyServices, withAction(v1alpha1.AdmissionAudit))},
+			policies: []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, onlyServices, webhooktest.WithAction(v1alpha1.AdmissionAudit))},
 			want: `ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
   "" [v1] [services] [CREATE UPDATE] Namespaced
 ` + policiesHook,
 		},
 		"operations of policies on one resource are joined, resources with other ones stay apart": {
 			policies: []*v1alpha1.ClusterRegoPolicy{
-				newPolicy("a", privilegedRego, noTemplates, withOperations(v1alpha1.OperationDelete)),
-				newPolicy("b", privilegedRego, noTemplates, withResources("", "Service"), withOperations(v1alpha1.OperationCreate)),
+				webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, noTemplates, webhooktest.WithOperations(v1alpha1.OperationDelete)),
+				webhooktest.NewPolicy("b", webhooktest.PrivilegedRego, noTemplates, webhooktest.WithResources("", "Service"), webhooktest.WithOperations(v1alpha1.OperationCreate)),
 			},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [services] [CREATE] Namespaced
@@ -109,7 +111,7 @@ ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
 ` + policiesHook,
 		},
 		"cluster-scoped kinds have a rule of their own": {
-			policies: []*v1alpha1.ClusterRegoPolicy{newPolicy("a", privilegedRego, noTemplates, withResources("", "Namespace"))},
+			policies: []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, noTemplates, webhooktest.WithResources("", "Namespace"))},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [namespaces] [CREATE UPDATE] Cluster
   "" [v1] [pods] [CREATE UPDATE] Namespaced
@@ -117,14 +119,14 @@ ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
 ` + policiesHook,
 		},
 		"kinds that aren't served are left out and named": {
-			policies: []*v1alpha1.ClusterRegoPolicy{newPolicy("a", privilegedRego, onlyServices, withResources("example.com", "Widget"))},
+			policies: []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, onlyServices, webhooktest.WithResources("example.com", "Widget"))},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [services] [CREATE UPDATE] Namespaced
 ` + policiesHook,
 			wantUnknown: []string{"example.com/Widget"},
 		},
 		"leases and Evenkeel's own kinds are never covered": {
-			policies: []*v1alpha1.ClusterRegoPolicy{newPolicy("a", privilegedRego, onlyServices, withResources("coordination.k8s.io", "Lease"), withResources("evenkeel.dev", "ClusterRegoPolicy"))},
+			policies: []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, onlyServices, webhooktest.WithResources("coordination.k8s.io", "Lease"), webhooktest.WithResources("evenkeel.dev", "ClusterRegoPolicy"))},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [services] [CREATE UPDATE] Namespaced
 ` + policiesHook,
@@ -132,7 +134,7 @@ ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			hooks, unknown, err := testConfiguration(testKinds()).Webhooks(tc.policies, []byte("bundle"))
+			hooks, unknown, err := testConfiguration(webhooktest.Kinds()).Webhooks(tc.policies, []byte("bundle"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +149,7 @@ ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
 }
 
 func TestWebhooksStateEveryField(t *testing.T) {
-	hooks, _, err := testConfiguration(testKinds()).Webhooks([]*v1alpha1.ClusterRegoPolicy{newPolicy("a", privilegedRego)}, []byte("bundle"))
+	hooks, _, err := testConfiguration(webhooktest.Kinds()).Webhooks([]*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego)}, []byte("bundle"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,8 +166,8 @@ func TestWebhooksStateEveryField(t *testing.T) {
 
 func TestWebhooksAreNotWrittenWhenTheAPICannotBeAsked(t *testing.T) {
 	down := errors.New("connection refused")
-	kinds := NewKinds(func() (meta.RESTMapper, error) { return nil, down })
-	_, _, err := testConfiguration(kinds).Webhooks([]*v1alpha1.ClusterRegoPolicy{newPolicy("a", privilegedRego)}, nil)
+	kinds := discovery.NewKinds(func() (meta.RESTMapper, error) { return nil, down })
+	_, _, err := testConfiguration(kinds).Webhooks([]*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego)}, nil)
 	if !errors.Is(err, down) {
 		t.Errorf("want the API's error, got %v: leaving the kinds out would switch the policy off", err)
 	}
@@ -197,5 +199,28 @@ func TestEndpoint(t *testing.T) {
 				t.Errorf("got %q, %v; want %q", tc.endpoint.serverName(), err, tc.name)
 			}
 		})
+	}
+}
+
+func TestConditionsOfEveryWebhookCompile(t *testing.T) {
+	hooks, _, err := testConfiguration(webhooktest.Kinds()).Webhooks(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hooks {
+		if len(h.MatchConditions) == 0 || h.MatchConditions[0].Name != "not-finalizers-of-a-deletion" {
+			t.Errorf("%s: a deletion of Evenkeel's own kind hangs while nobody answers: %v", h.Name, h.MatchConditions)
+		}
+		for _, c := range h.MatchConditions {
+			webhooktest.Condition(t, c.Expression)
+		}
+	}
+	for _, h := range testConfiguration(webhooktest.Kinds()).MutatingWebhooks(nil) {
+		for _, c := range h.MatchConditions {
+			webhooktest.Condition(t, c.Expression)
+		}
+		if len(h.MatchConditions) == 0 {
+			t.Errorf("%s has no condition", h.Name)
+		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/discovery"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
@@ -51,7 +52,7 @@ type setup struct {
 	// start of every controller waits for the whole of its cache, and a missing
 	// right to list definitions must not keep policies from coming into force.
 	kindCache cache.Cache
-	kinds     *Kinds
+	kinds     *discovery.Kinds
 	certs     *Certificates
 	metrics   *Metrics
 	// self is the user that the API server knows this manager as.
@@ -90,7 +91,7 @@ func (s *setup) prepare(context.Context) error {
 		return fmt.Errorf("making a cache: %w", err)
 	}
 	s.cache = own
-	s.kinds = NewKinds(func() (meta.RESTMapper, error) {
+	s.kinds = discovery.NewKinds(func() (meta.RESTMapper, error) {
 		return apiutil.NewDynamicRESTMapper(s.mgr.GetConfig(), s.mgr.GetHTTPClient())
 	})
 	s.kindCache, err = cache.New(s.mgr.GetConfig(), cache.Options{HTTPClient: s.mgr.GetHTTPClient(), Scheme: s.mgr.GetScheme(), Mapper: s.mgr.GetRESTMapper()})

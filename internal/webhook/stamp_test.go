@@ -13,6 +13,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/exempt"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
 // ofKind makes a review one of a kind of Evenkeel's own.
@@ -29,7 +31,7 @@ func ofKind(kind, resource string) func(tree) {
 func stamped(t *testing.T, review tree) tree {
 	t.Helper()
 	metrics, _ := newTestMetrics(t)
-	h := &StampHandler{Reviews: testReader(), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard()}
+	h := &StampHandler{Reviews: webhooktest.Reader(), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard()}
 	got := ask(t, h, review)
 	if !got.Allowed {
 		t.Fatalf("the stamp refuses: %v", got.Status)
@@ -42,7 +44,7 @@ func stamped(t *testing.T, review tree) tree {
 	if err != nil || got.PatchType != "JSONPatch" {
 		t.Fatalf("patch %s of type %q: %v", got.Patch, got.PatchType, err)
 	}
-	after, err := patch.Apply(encode(t, request["object"]))
+	after, err := patch.Apply(webhooktest.Encode(t, request["object"]))
 	if err != nil {
 		t.Fatalf("patch %s: %v", got.Patch, err)
 	}
@@ -87,25 +89,25 @@ func TestStamp(t *testing.T) {
 		field  []string
 		want   any
 	}{
-		"a new policy has the author who makes it":            {review: reviewOf("CREATE", policyBy(nil, "a"), nil, asPolicy), field: author, want: "ann"},
-		"a forged author of a new policy is replaced":         {review: reviewOf("CREATE", policyBy("bob", "a"), nil, asPolicy), field: author, want: "ann"},
-		"a dry run is stamped as well":                        {review: reviewOf("CREATE", policyBy("bob", "a"), nil, asPolicy, dryRun), field: author, want: "ann"},
-		"who changes the spec is the author from then on":     {review: reviewOf("UPDATE", policyBy("bob", "b"), policyBy("bob", "a"), asPolicy), field: author, want: "ann"},
-		"a change of the spec can't keep another's name":      {review: reviewOf("UPDATE", policyBy("cid", "b"), policyBy("bob", "a"), asPolicy), field: author, want: "ann"},
-		"who changes something else isn't":                    {review: reviewOf("UPDATE", policyBy("bob", "a"), policyBy("bob", "a"), asPolicy), field: author, want: "bob"},
-		"the author can't be changed without the spec":        {review: reviewOf("UPDATE", policyBy("cid", "a"), policyBy("bob", "a"), asPolicy), field: author, want: "bob"},
-		"the author can't be cleared":                         {review: reviewOf("UPDATE", policyBy(nil, "a"), policyBy("bob", "a"), asPolicy), field: author, want: "bob"},
-		"an unknown author stays unknown until a change":      {review: reviewOf("UPDATE", policyBy("cid", "a"), policyBy(nil, "a"), asPolicy), field: author},
-		"an answer has the approver who gives it":             {review: reviewOf("CREATE", approval(nil), nil, asApproval), field: approver, want: "ann"},
-		"a forged approver is replaced":                       {review: reviewOf("CREATE", approval("bob"), nil, asApproval), field: approver, want: "ann"},
-		"an approver that isn't even a name is replaced":      {review: reviewOf("CREATE", approval(tree{"a": "b"}), nil, asApproval), field: approver, want: "ann"},
-		"an undo has the user who asks for it":                {review: reviewOf("UPDATE", plan("Undone"), plan("Running"), asPlan), field: undoer, want: []any{by("ann")}},
-		"an undo in another's name is replaced":               {review: reviewOf("UPDATE", plan("Undone", by("bob")), plan("Running"), asPlan), field: undoer, want: []any{by("ann")}},
-		"who has had a plan undone can't be changed":          {review: reviewOf("UPDATE", plan("Undone", by("ann")), plan("Undone", by("bob")), asPlan), field: undoer, want: []any{by("bob")}},
-		"what holds no field of the sort is left alone":       {reason: "the configuration doesn't name it, but who knows", review: reviewOf("CREATE", deployment("web", true), nil), field: author},
-		"annotations that are null make room for the author":  {review: reviewOf("CREATE", set(policyBy(nil, "a"), nil, "metadata", "annotations"), nil, asPolicy), field: author, want: "ann"},
-		"annotations of others are kept beside the author":    {review: reviewOf("CREATE", policyBy("bob", "a"), nil, asPolicy), field: []string{"metadata", "annotations", "theirs"}, want: "kept"},
-		"an object without what is answered for is let alone": {review: reviewOf("CREATE", tree{"metadata": tree{"name": "p"}}, nil, asPolicy), field: author},
+		"a new policy has the author who makes it":            {review: webhooktest.Review("CREATE", policyBy(nil, "a"), nil, asPolicy), field: author, want: "ann"},
+		"a forged author of a new policy is replaced":         {review: webhooktest.Review("CREATE", policyBy("bob", "a"), nil, asPolicy), field: author, want: "ann"},
+		"a dry run is stamped as well":                        {review: webhooktest.Review("CREATE", policyBy("bob", "a"), nil, asPolicy, webhooktest.DryRun), field: author, want: "ann"},
+		"who changes the spec is the author from then on":     {review: webhooktest.Review("UPDATE", policyBy("bob", "b"), policyBy("bob", "a"), asPolicy), field: author, want: "ann"},
+		"a change of the spec can't keep another's name":      {review: webhooktest.Review("UPDATE", policyBy("cid", "b"), policyBy("bob", "a"), asPolicy), field: author, want: "ann"},
+		"who changes something else isn't":                    {review: webhooktest.Review("UPDATE", policyBy("bob", "a"), policyBy("bob", "a"), asPolicy), field: author, want: "bob"},
+		"the author can't be changed without the spec":        {review: webhooktest.Review("UPDATE", policyBy("cid", "a"), policyBy("bob", "a"), asPolicy), field: author, want: "bob"},
+		"the author can't be cleared":                         {review: webhooktest.Review("UPDATE", policyBy(nil, "a"), policyBy("bob", "a"), asPolicy), field: author, want: "bob"},
+		"an unknown author stays unknown until a change":      {review: webhooktest.Review("UPDATE", policyBy("cid", "a"), policyBy(nil, "a"), asPolicy), field: author},
+		"an answer has the approver who gives it":             {review: webhooktest.Review("CREATE", approval(nil), nil, asApproval), field: approver, want: "ann"},
+		"a forged approver is replaced":                       {review: webhooktest.Review("CREATE", approval("bob"), nil, asApproval), field: approver, want: "ann"},
+		"an approver that isn't even a name is replaced":      {review: webhooktest.Review("CREATE", approval(tree{"a": "b"}), nil, asApproval), field: approver, want: "ann"},
+		"an undo has the user who asks for it":                {review: webhooktest.Review("UPDATE", plan("Undone"), plan("Running"), asPlan), field: undoer, want: []any{by("ann")}},
+		"an undo in another's name is replaced":               {review: webhooktest.Review("UPDATE", plan("Undone", by("bob")), plan("Running"), asPlan), field: undoer, want: []any{by("ann")}},
+		"who has had a plan undone can't be changed":          {review: webhooktest.Review("UPDATE", plan("Undone", by("ann")), plan("Undone", by("bob")), asPlan), field: undoer, want: []any{by("bob")}},
+		"what holds no field of the sort is left alone":       {reason: "the configuration doesn't name it, but who knows", review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil), field: author},
+		"annotations that are null make room for the author":  {review: webhooktest.Review("CREATE", webhooktest.Set(policyBy(nil, "a"), nil, "metadata", "annotations"), nil, asPolicy), field: author, want: "ann"},
+		"annotations of others are kept beside the author":    {review: webhooktest.Review("CREATE", policyBy("bob", "a"), nil, asPolicy), field: []string{"metadata", "annotations", "theirs"}, want: "kept"},
+		"an object without what is answered for is let alone": {review: webhooktest.Review("CREATE", tree{"metadata": tree{"name": "p"}}, nil, asPolicy), field: author},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -116,7 +118,7 @@ func TestStamp(t *testing.T) {
 			}
 			request := tc.review["request"].(tree)
 			request["object"] = object
-			if again := stamped(t, tc.review); !cmp.Equal(encode(t, object), encode(t, again)) {
+			if again := stamped(t, tc.review); !cmp.Equal(webhooktest.Encode(t, object), webhooktest.Encode(t, again)) {
 				t.Errorf("asked again, the stamp changes %v into %v", object, again)
 			}
 		})
@@ -124,11 +126,11 @@ func TestStamp(t *testing.T) {
 }
 
 func TestPoliciesAreRefusedUnstamped(t *testing.T) {
-	p := newPolicy("p", privilegedRego)
+	p := webhooktest.NewPolicy("p", webhooktest.PrivilegedRego)
 	p.Annotations = map[string]string{v1alpha1.AnnotationAuthor: "bob"}
 	metrics, _ := newTestMetrics(t)
-	h := &PolicyHandler{Reviews: testReader(), Checker: newChecker(testKinds()), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard()}
-	review := reviewOf("CREATE", policyTree(t, p), nil, ofKind("ClusterRegoPolicy", "clusterregopolicies"))
+	h := &PolicyHandler{Reviews: webhooktest.Reader(), Checker: newChecker(webhooktest.Kinds()), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard()}
+	review := webhooktest.Review("CREATE", policyTree(t, p), nil, ofKind("ClusterRegoPolicy", "clusterregopolicies"))
 	got := ask(t, h, review)
 	if got.Allowed || got.Status.Code != http.StatusForbidden || !strings.Contains(got.Status.Message, "metadata.annotations.evenkeel.dev/author of ClusterRegoPolicy p doesn't hold") {
 		t.Errorf("a forged author passes, or isn't named: %+v", got.Status)
@@ -141,13 +143,13 @@ func TestPoliciesAreRefusedUnstamped(t *testing.T) {
 
 func TestMutatingWebhooksConcernOwnKindsOnly(t *testing.T) {
 	var lines []string
-	for _, h := range testConfiguration(testKinds()).MutatingWebhooks([]byte("bundle")) {
+	for _, h := range testConfiguration(webhooktest.Kinds()).MutatingWebhooks([]byte("bundle")) {
 		r := h.Rules[0]
 		line := strings.Join([]string{h.Name, string(*h.FailurePolicy), *h.ClientConfig.URL, r.APIGroups[0], r.Resources[0], string(*r.Scope), string(*h.ReinvocationPolicy)}, " ")
 		for _, op := range r.Operations {
 			line += " " + string(op)
 		}
-		if h.MatchConditions[0] != ownConditions()[0] {
+		if h.MatchConditions[0] != exempt.OwnConditions()[0] {
 			t.Errorf("%s: the deletion of an object of ours can't end while nobody answers: %v", h.Name, h.MatchConditions)
 		}
 		for _, c := range h.MatchConditions[1:] {

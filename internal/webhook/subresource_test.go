@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
 const noShells = `package evenkeel.test.shells
@@ -29,7 +30,7 @@ func ofParts(operation v1alpha1.Operation, group, kind string, names ...v1alpha1
 // execReview is what the API server asks before it opens a shell.
 func execReview() tree {
 	options := tree{"apiVersion": "v1", "kind": "PodExecOptions", "stdin": true, "container": "web", "command": []any{"sh"}, "metadata": tree{}}
-	return reviewOf("CONNECT", options, nil, func(r tree) {
+	return webhooktest.Review("CONNECT", options, nil, func(r tree) {
 		delete(options, "metadata")
 		r["kind"] = tree{"group": "", "version": "v1", "kind": "PodExecOptions"}
 		r["resource"] = tree{"group": "", "version": "v1", "resource": "pods"}
@@ -38,7 +39,7 @@ func execReview() tree {
 }
 
 func TestAShellIsRefusedWithItsOptionsAsInput(t *testing.T) {
-	h := newHandler(t, v1alpha1.FailurePolicyFail, newCatalog(t, newPolicy("no-shells", noShells, ofParts("CONNECT", "", "Pod", "exec"))))
+	h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-shells", noShells, ofParts("CONNECT", "", "Pod", "exec"))))
 	want := response{
 		Status: forbidden(`exec of Pod shop/web-0 is refused by policy no-shells (High): No privileged containers
 - /command: ann runs sh
@@ -56,7 +57,7 @@ func TestAShellIsRefusedWithItsOptionsAsInput(t *testing.T) {
 }
 
 func TestShellsThatNoPolicyNamesPass(t *testing.T) {
-	h := newHandler(t, v1alpha1.FailurePolicyFail, newCatalog(t, newPolicy("no-privileged", privilegedRego)))
+	h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)))
 	if got := ask(t, h, execReview()); !got.Allowed {
 		t.Errorf("refused: %+v", got.Status)
 	}
@@ -68,16 +69,16 @@ func TestRulesNameSubresources(t *testing.T) {
 		want     string
 	}{
 		"CONNECT of each that is named, and nothing of the Pod itself": {
-			policies: []*v1alpha1.ClusterRegoPolicy{newPolicy("a", noShells, ofParts("CONNECT", "", "Pod", "exec", "attach"))},
+			policies: []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", noShells, ofParts("CONNECT", "", "Pod", "exec", "attach"))},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [pods/attach pods/exec] [CONNECT] Namespaced
 ` + policiesHook,
 		},
 		"each by its own operation": {
 			policies: []*v1alpha1.ClusterRegoPolicy{
-				newPolicy("a", noShells, ofParts("CREATE", "", "Pod", "eviction")),
-				newPolicy("b", noShells, ofParts("UPDATE", "apps", "Deployment", "scale")),
-				newPolicy("c", noShells, func(p *v1alpha1.ClusterRegoPolicy) { off := false; p.Spec.Match.PodTemplates = &off }, withResources("", "Pod"),
+				webhooktest.NewPolicy("a", noShells, ofParts("CREATE", "", "Pod", "eviction")),
+				webhooktest.NewPolicy("b", noShells, ofParts("UPDATE", "apps", "Deployment", "scale")),
+				webhooktest.NewPolicy("c", noShells, func(p *v1alpha1.ClusterRegoPolicy) { off := false; p.Spec.Match.PodTemplates = &off }, webhooktest.WithResources("", "Pod"),
 					func(p *v1alpha1.ClusterRegoPolicy) {
 						p.Spec.Match.Resources[1].Subresources = []v1alpha1.Subresource{"exec"}
 						p.Spec.Admission.Operations = []v1alpha1.Operation{"DELETE", "CONNECT"}
@@ -93,7 +94,7 @@ func TestRulesNameSubresources(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			hooks, _, err := testConfiguration(testKinds()).Webhooks(tc.policies, []byte("bundle"))
+			hooks, _, err := testConfiguration(webhooktest.Kinds()).Webhooks(tc.policies, []byte("bundle"))
 			if err != nil {
 				t.Fatal(err)
 			}

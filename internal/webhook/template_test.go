@@ -18,6 +18,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/policy/template"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
 // newTemplate is a template with a schema.
@@ -29,7 +30,7 @@ func newTemplate(source, schema string) *v1alpha1.RegoTemplate {
 
 // byTemplate is a policy that names it, with parameters.
 func byTemplate(name, parameters string) *v1alpha1.ClusterRegoPolicy {
-	p := newPolicy(name, "")
+	p := webhooktest.NewPolicy(name, "")
 	p.Spec.Rego, p.Spec.TemplateRef = v1alpha1.RegoSource{}, &v1alpha1.TemplateReference{Name: "t"}
 	p.Spec.Parameters = &apiextensionsv1.JSON{Raw: []byte(parameters)}
 	return p
@@ -38,7 +39,7 @@ func byTemplate(name, parameters string) *v1alpha1.ClusterRegoPolicy {
 func treeOf(t *testing.T, object any) tree {
 	t.Helper()
 	out := tree{}
-	if err := json.Unmarshal(encode(t, object), &out); err != nil {
+	if err := json.Unmarshal(webhooktest.Encode(t, object), &out); err != nil {
 		t.Fatal(err)
 	}
 	return out
@@ -47,7 +48,7 @@ func treeOf(t *testing.T, object any) tree {
 func newTemplateHandler(t *testing.T, users ...*v1alpha1.ClusterRegoPolicy) *TemplateHandler {
 	t.Helper()
 	metrics, _ := newTestMetrics(t)
-	return &TemplateHandler{Reviews: testReader(), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard(),
+	return &TemplateHandler{Reviews: webhooktest.Reader(), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard(),
 		Naming: func(string) []*v1alpha1.ClusterRegoPolicy { return users }}
 }
 
@@ -83,9 +84,9 @@ func TestTemplateHandler(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			review := reviewOf("CREATE", treeOf(t, tc.template), nil, asTemplate)
+			review := webhooktest.Review("CREATE", treeOf(t, tc.template), nil, asTemplate)
 			if tc.old != nil {
-				review = reviewOf("UPDATE", treeOf(t, tc.template), treeOf(t, tc.old), asTemplate)
+				review = webhooktest.Review("UPDATE", treeOf(t, tc.template), treeOf(t, tc.old), asTemplate)
 			}
 			review["request"].(tree)["object"] = stamped(t, review)
 			got := ask(t, newTemplateHandler(t, tc.users...), review)
@@ -103,7 +104,7 @@ func TestTemplateHandler(t *testing.T) {
 		})
 	}
 	t.Run("one that doesn't say who writes it is refused", func(t *testing.T) {
-		got := ask(t, newTemplateHandler(t), reviewOf("CREATE", treeOf(t, newTemplate(good, anyText)), nil, asTemplate))
+		got := ask(t, newTemplateHandler(t), webhooktest.Review("CREATE", treeOf(t, newTemplate(good, anyText)), nil, asTemplate))
 		if got.Allowed || got.Status.Code != http.StatusForbidden {
 			t.Errorf("allowed is %t: %v", got.Allowed, got.Status)
 		}
@@ -125,18 +126,18 @@ func TestTemplatesAreCompiledInTheTurnsOfPolicies(t *testing.T) {
 		t.Error("a template is compiled while somebody else has the only turn")
 	}
 	end()
-	if found, err := h.check(over, newTemplate(privilegedRego, anyText)); err == nil {
+	if found, err := h.check(over, newTemplate(webhooktest.PrivilegedRego, anyText)); err == nil {
 		t.Errorf("time is over, and the answer is %v", found)
 	}
 }
 
 func TestAPolicyIsHeldAgainstItsTemplate(t *testing.T) {
-	compiled, err := template.Compile(newTemplate(privilegedRego, anyText))
+	compiled, err := template.Compile(newTemplate(webhooktest.PrivilegedRego, anyText))
 	if err != nil {
 		t.Fatal(err)
 	}
 	checker := func(from func() (*template.Template, error)) *PolicyChecker {
-		return &PolicyChecker{Kinds: testKinds(), Compile: func(p *v1alpha1.ClusterRegoPolicy) error {
+		return &PolicyChecker{Kinds: webhooktest.Kinds(), Compile: func(p *v1alpha1.ClusterRegoPolicy) error {
 			by, err := from()
 			if err == nil {
 				_, err = by.Policy(p)

@@ -16,13 +16,14 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
 	"evenkeel.dev/evenkeel/internal/webhook/rollback"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
 // sentAs is a review with the fields of its request in the API server's order, and a
 // privileged Deployment that can't be read for the reason given.
 func sentAs(t *testing.T, reason intake.Reason, change ...func(tree)) []byte {
 	t.Helper()
-	review := reviewOf("CREATE", deployment("web", true), nil, change...)
+	review := webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil, change...)
 	request := review["request"].(tree)
 	object := request["object"]
 	if object == nil {
@@ -38,7 +39,7 @@ func sentAs(t *testing.T, reason intake.Reason, change ...func(tree)) []byte {
 	var parts []string
 	for _, field := range []string{"uid", "kind", "resource", "subResource", "name", "namespace", "operation", "userInfo", "object", "oldObject", "dryRun", "options"} {
 		if value, ok := request[field]; ok {
-			parts = append(parts, `"`+field+`":`+string(encode(t, value)))
+			parts = append(parts, `"`+field+`":`+string(webhooktest.Encode(t, value)))
 		}
 	}
 	body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{` + strings.Join(parts, ",") + `}}`
@@ -47,7 +48,7 @@ func sentAs(t *testing.T, reason intake.Reason, change ...func(tree)) []byte {
 
 func answerOf(t *testing.T, h http.Handler, body []byte) response {
 	t.Helper()
-	w := post(h, body)
+	w := webhooktest.Post(h, body)
 	var out responseReview
 	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil || w.Code != http.StatusOK {
 		t.Fatalf("an HTTP error is a pass under failurePolicy Ignore: %d %s", w.Code, w.Body)
@@ -64,7 +65,7 @@ func TestWhatCannotBeReadIsRefusedByNameUnderDeny(t *testing.T) {
 	for _, class := range []v1alpha1.FailurePolicy{v1alpha1.FailurePolicyFail, v1alpha1.FailurePolicyIgnore} {
 		for _, reason := range readingAll() {
 			t.Run(string(class)+" "+string(reason), func(t *testing.T) {
-				h := newHandler(t, class, newCatalog(t, newPolicy("no-privileged", privilegedRego, withFailurePolicy(class))))
+				h := newHandler(t, class, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.WithFailurePolicy(class))))
 				got := answerOf(t, h, sentAs(t, reason))
 				if got.Allowed || got.Status.Code != http.StatusRequestEntityTooLarge ||
 					!strings.HasPrefix(got.Status.Message, "Deployment shop/web is refused because it can't be judged: its ") ||
@@ -96,22 +97,22 @@ func TestWhatCannotBeReadPassesWhereNothingWouldRefuse(t *testing.T) {
 		warned  bool
 	}{
 		"a Warn policy warns that it didn't judge": {
-			policy: newPolicy("p", privilegedRego, withAction(v1alpha1.AdmissionWarn)), warned: true,
+			policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, webhooktest.WithAction(v1alpha1.AdmissionWarn)), warned: true,
 		},
-		"a DryRun policy says nothing":                {policy: newPolicy("p", privilegedRego, withAction(v1alpha1.AdmissionAudit))},
-		"a Deny policy of another namespace":          {policy: newPolicy("p", privilegedRego, elsewhere)},
-		"a Deny policy that exempts the user":         {policy: newPolicy("p", privilegedRego, exempt)},
-		"a Deny policy that doesn't ask on CREATE":    {policy: newPolicy("p", privilegedRego, withOperations(v1alpha1.OperationDelete))},
-		"a Deny policy that asks for labels may mean": {reason: "the labels weren't read", policy: newPolicy("p", privilegedRego, labelled), refused: true},
-		"a subresource that is never judged":          {policy: newPolicy("p", privilegedRego), change: func(r tree) { r["subResource"] = "status" }},
+		"a DryRun policy says nothing":                {policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, webhooktest.WithAction(v1alpha1.AdmissionAudit))},
+		"a Deny policy of another namespace":          {policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, elsewhere)},
+		"a Deny policy that exempts the user":         {policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, exempt)},
+		"a Deny policy that doesn't ask on CREATE":    {policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, webhooktest.WithOperations(v1alpha1.OperationDelete))},
+		"a Deny policy that asks for labels may mean": {reason: "the labels weren't read", policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, labelled), refused: true},
+		"a subresource that is never judged":          {policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego), change: func(r tree) { r["subResource"] = "status" }},
 		"what only takes finalizers off": {
-			policy: newPolicy("p", privilegedRego), change: takingFinalizersOff(nil),
+			policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego), change: takingFinalizersOff(nil),
 		},
 		"what takes finalizers off and changes more": {
-			policy: newPolicy("p", privilegedRego), change: takingFinalizersOff(tree{"replicas": 7}), refused: true,
+			policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego), change: takingFinalizersOff(tree{"replicas": 7}), refused: true,
 		},
 		"what says that it is the manager's own rollback, which can't be proven then": {
-			policy: newPolicy("p", privilegedRego), refused: true, change: func(r tree) {
+			policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego), refused: true, change: func(r tree) {
 				r["userInfo"] = tree{"username": "system:serviceaccount:evenkeel-system:evenkeel"}
 				r["options"] = tree{"fieldManager": v1alpha1.RollbackFieldManager}
 			},
@@ -119,7 +120,7 @@ func TestWhatCannotBeReadPassesWhereNothingWouldRefuse(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := newHandler(t, Class(tc.policy), newCatalog(t, tc.policy))
+			h := newHandler(t, Class(tc.policy), webhooktest.NewCatalog(t, tc.policy))
 			h.Self, h.Rollbacks = "system:serviceaccount:evenkeel-system:evenkeel", &rollback.Proof{}
 			change := []func(tree){}
 			if tc.change != nil {
@@ -136,12 +137,12 @@ func TestWhatCannotBeReadPassesWhereNothingWouldRefuse(t *testing.T) {
 // takingFinalizersOff makes an update of an object that is being deleted.
 func takingFinalizersOff(spec any) func(tree) {
 	return func(r tree) {
-		object, old := r["object"].(tree), deployment("web", true)
+		object, old := r["object"].(tree), webhooktest.Deployment("web", true)
 		old["status"] = "DEEP"
 		for _, o := range []tree{object, old} {
-			set(o, "2026-03-01T12:00:00Z", "metadata", "deletionTimestamp")
+			webhooktest.Set(o, "2026-03-01T12:00:00Z", "metadata", "deletionTimestamp")
 		}
-		set(old, []any{"a"}, "metadata", "finalizers")
+		webhooktest.Set(old, []any{"a"}, "metadata", "finalizers")
 		if spec != nil {
 			object["spec"] = spec
 		}
@@ -150,7 +151,7 @@ func takingFinalizersOff(spec any) func(tree) {
 }
 
 func TestAWaiverByNameLetsInWhatCannotBeRead(t *testing.T) {
-	c := newCatalog(t, newPolicy("no-privileged", privilegedRego))
+	c := webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego))
 	e := &v1alpha1.Waiver{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "large"}}
 	e.Spec.Policies, e.Spec.Match.Names = []string{"no-privileged"}, []string{"web"}
 	e.Spec.ExpirationTime = metav1.NewTime(time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC))
@@ -171,7 +172,7 @@ func TestAWaiverByNameLetsInWhatCannotBeRead(t *testing.T) {
 }
 
 func TestWhoIsTurnedAwayIsToldToTryAgain(t *testing.T) {
-	h := newHandler(t, v1alpha1.FailurePolicyIgnore, newCatalog(t, newPolicy("no-privileged", privilegedRego, withFailurePolicy(v1alpha1.FailurePolicyIgnore))))
+	h := newHandler(t, v1alpha1.FailurePolicyIgnore, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.WithFailurePolicy(v1alpha1.FailurePolicyIgnore))))
 	h.Timeout = 100 * time.Millisecond
 	h.Reviews = intake.NewReader(intake.Bounds{Memory: DefaultMemory, Review: 1 << 20, Processors: 1})
 	// The user holds all that one user may.

@@ -13,6 +13,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
 // testNow is the time of newHandler's clock.
@@ -32,7 +33,7 @@ func TestHandlerHonoursWaivers(t *testing.T) {
 	const suffix = " (waived by Waiver shop/legacy until 2026-03-01T13:00:00Z; not blocked)"
 	noted := map[string]string{"no-privileged": "not blocked, waived by shop/legacy: 1" + pathOfA}
 	active := newWaiver(testNow.Add(time.Hour))
-	warn := newPolicy("no-privileged", privilegedRego, withAction(v1alpha1.AdmissionWarn))
+	warn := webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.WithAction(v1alpha1.AdmissionWarn))
 	cases := map[string]struct {
 		reason string
 		policy *v1alpha1.ClusterRegoPolicy
@@ -41,43 +42,43 @@ func TestHandlerHonoursWaivers(t *testing.T) {
 		want   response
 	}{
 		"a waived object is admitted, and the warning names waiver and expiry": {
-			waiver: active, review: reviewOf("CREATE", deployment("web", true), nil),
+			waiver: active, review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil),
 			want: response{Allowed: true, Warnings: []string{warningOfA + suffix}, AuditAnnotations: noted},
 		},
 		"a waived update needs no old violation": {
-			waiver: active, review: reviewOf("UPDATE", deployment("web", true), deployment("web", false)),
+			waiver: active, review: webhooktest.Review("UPDATE", webhooktest.Deployment("web", true), webhooktest.Deployment("web", false)),
 			want: response{Allowed: true, Warnings: []string{warningOfA + suffix}, AuditAnnotations: noted},
 		},
 		"an object that isn't covered is refused": {
-			waiver: active, review: reviewOf("CREATE", deployment("other", true), nil),
+			waiver: active, review: webhooktest.Review("CREATE", webhooktest.Deployment("other", true), nil),
 			want: response{Status: forbidden(strings.Replace(denialOfA, "shop/web", "shop/other", 1)), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 		"an expired waiver counts no more": {
-			reason: "without any event or restart", waiver: newWaiver(testNow), review: reviewOf("CREATE", deployment("web", true), nil),
+			reason: "without any event or restart", waiver: newWaiver(testNow), review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil),
 			want: response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 		"an old violator whose waiver has ended can still be changed": {
-			reason: "existingViolations: what was there before never blocks a hotfix", waiver: newWaiver(testNow), review: reviewOf("UPDATE", deployment("web", true), deployment("web", true)),
+			reason: "existingViolations: what was there before never blocks a hotfix", waiver: newWaiver(testNow), review: webhooktest.Review("UPDATE", webhooktest.Deployment("web", true), webhooktest.Deployment("web", true)),
 			want: response{Allowed: true, Warnings: []string{warningOfA + oldSuffix}, AuditAnnotations: map[string]string{"no-privileged": "not blocked, already violated: 1" + pathOfA}},
 		},
 		"under a Warn policy the warning names the waiver": {
-			policy: warn, waiver: active, review: reviewOf("CREATE", deployment("web", true), nil),
+			policy: warn, waiver: active, review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil),
 			want: response{Allowed: true, Warnings: []string{warningOfA + suffix}, AuditAnnotations: noted},
 		},
 		"under a DryRun policy nothing is said": {
-			policy: newPolicy("no-privileged", privilegedRego, withAction(v1alpha1.AdmissionAudit)), waiver: active,
-			review: reviewOf("CREATE", deployment("web", true), nil), want: response{Allowed: true, AuditAnnotations: noted},
+			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.WithAction(v1alpha1.AdmissionAudit)), waiver: active,
+			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil), want: response{Allowed: true, AuditAnnotations: noted},
 		},
 		"a good object passes without a word": {
-			waiver: active, review: reviewOf("CREATE", deployment("web", false), nil), want: response{Allowed: true},
+			waiver: active, review: webhooktest.Review("CREATE", webhooktest.Deployment("web", false), nil), want: response{Allowed: true},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if tc.policy == nil {
-				tc.policy = newPolicy("no-privileged", privilegedRego)
+				tc.policy = webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)
 			}
-			c := newCatalog(t, tc.policy)
+			c := webhooktest.NewCatalog(t, tc.policy)
 			if err := c.SetWaiver(tc.waiver); err != nil {
 				t.Fatal(err)
 			}
@@ -96,11 +97,11 @@ func TestHandlerHonoursWaivers(t *testing.T) {
 
 func TestAWaivedWarningFitsItsBound(t *testing.T) {
 	e := newWaiver(testNow.Add(time.Hour), func(e *v1alpha1.Waiver) { e.Name = strings.Repeat("n", 253) })
-	c := newCatalog(t, newPolicy("no-privileged", privilegedRego))
+	c := webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego))
 	if err := c.SetWaiver(e); err != nil {
 		t.Fatal(err)
 	}
-	got := ask(t, newHandler(t, v1alpha1.FailurePolicyFail, c), reviewOf("CREATE", deployment("web", true), nil))
+	got := ask(t, newHandler(t, v1alpha1.FailurePolicyFail, c), webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil))
 	if len(got.Warnings) != 1 || len(got.Warnings[0]) > maxWarningBytes || !strings.Contains(got.Warnings[0], "until 2026-03-01T13:00:00Z") {
 		t.Errorf("warnings %q, want one of at most %d bytes with the expiry", got.Warnings, maxWarningBytes)
 	}
@@ -127,7 +128,7 @@ func TestWaiverHandler(t *testing.T) {
 		if old != nil {
 			operation = "UPDATE"
 		}
-		return reviewOf(operation, trees[0], trees[1], asWaiver)
+		return webhooktest.Review(operation, trees[0], trees[1], asWaiver)
 	}
 	hour, passed := testNow.Add(time.Hour), testNow.Add(-time.Hour)
 	wide := func(namespaces ...string) tree {
@@ -137,7 +138,7 @@ func TestWaiverHandler(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return reviewOf("CREATE", object, nil, asWaiver, func(r tree) {
+		return webhooktest.Review("CREATE", object, nil, asWaiver, func(r tree) {
 			r["kind"] = tree{"group": "evenkeel.dev", "version": "v1alpha1", "kind": "ClusterWaiver"}
 			delete(r, "namespace")
 		})
@@ -180,12 +181,12 @@ func TestWaiverHandler(t *testing.T) {
 		"a ClusterWaiver with a bad glob is refused": {
 			review: wide("Shop"), refused: []string{`spec.match.namespaces: "Shop" can't match`}},
 		"another form is refused": {
-			review: reviewOf("CREATE", tree{"metadata": tree{"name": "e"}, "spec": "x"}, nil, asWaiver), refused: []string{}},
+			review: webhooktest.Review("CREATE", tree{"metadata": tree{"name": "e"}, "spec": "x"}, nil, asWaiver), refused: []string{}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			metrics, _ := newTestMetrics(t)
-			h := &WaiverHandler{Reviews: testReader(), Known: func(name string) bool { return name == "no-privileged" },
+			h := &WaiverHandler{Reviews: webhooktest.Reader(), Known: func(name string) bool { return name == "no-privileged" },
 				Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(testNow), Log: logr.Discard()}
 			got := ask(t, h, tc.review)
 			if got.Allowed != (tc.refused == nil) || len(got.Warnings) != len(tc.warned) {

@@ -53,7 +53,7 @@ func (m *maker) get(ctx context.Context, r *policy.Request, owner match.Owner) (
 	if !m.read {
 		m.read = true
 		m.object, m.err = m.workloads.Get(ctx, owner, r.Namespace)
-		if uid, _ := metadataOf(m.object)["uid"].(string); uid != owner.UID {
+		if uid, _ := policy.Metadata(m.object)["uid"].(string); uid != owner.UID {
 			m.object = nil // another one of that name
 		}
 	}
@@ -126,10 +126,10 @@ func asDeclared(r *policy.Request, workload map[string]any, kind policy.GroupKin
 		object["spec"] = withField(object["spec"], "template", value)
 		return object
 	}
-	metadata := maps.Clone(metadataOf(object))
+	metadata := maps.Clone(policy.Metadata(object))
 	for _, field := range []string{"labels", "annotations"} {
 		delete(metadata, field)
-		if written, ok := metadataOf(template)[field]; ok {
+		if written, ok := policy.Metadata(template)[field]; ok {
 			metadata[field] = written
 		}
 	}

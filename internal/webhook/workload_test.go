@@ -9,7 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
 const replicaSetController = "system:serviceaccount:kube-system:replicaset-controller"
@@ -26,7 +28,7 @@ func (f fakeWorkloads) Get(_ context.Context, owner match.Owner, _ string) (map[
 	if f.revision != nil && owner.Kind == "ControllerRevision" {
 		return f.revision, nil
 	}
-	if f.object == nil || metadataOf(f.object)["name"] != owner.Name || f.object["kind"] != owner.Kind {
+	if f.object == nil || policy.Metadata(f.object)["name"] != owner.Name || f.object["kind"] != owner.Kind {
 		return nil, f.err
 	}
 	return f.object, f.err
@@ -34,7 +36,7 @@ func (f fakeWorkloads) Get(_ context.Context, owner match.Owner, _ string) (map[
 
 // workload is a Deployment's object as another kind, with a UID.
 func workload(apiVersion, kind string, privileged ...bool) tree {
-	o := set(deployment("web", privileged...), "uid-of-"+kind, "metadata", "uid")
+	o := webhooktest.Set(webhooktest.Deployment("web", privileged...), "uid-of-"+kind, "metadata", "uid")
 	o["apiVersion"], o["kind"] = apiVersion, kind
 	return o
 }
@@ -45,13 +47,13 @@ func podOf(owner tree) tree {
 	return tree{
 		"apiVersion": "v1", "kind": "Pod", "spec": template["spec"],
 		"metadata": tree{"name": "web-x7", "namespace": "shop", "labels": template["metadata"].(tree)["labels"], "ownerReferences": []any{tree{
-			"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": "web", "uid": metadataOf(owner)["uid"], "controller": true,
+			"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": "web", "uid": policy.Metadata(owner)["uid"], "controller": true,
 		}}},
 	}
 }
 
 func podReview(pod tree, user string) tree {
-	return reviewOf("CREATE", pod, nil, func(r tree) {
+	return webhooktest.Review("CREATE", pod, nil, func(r tree) {
 		r["kind"] = tree{"group": "", "version": "v1", "kind": "Pod"}
 		r["resource"] = tree{"group": "", "version": "v1", "resource": "pods"}
 		r["userInfo"] = tree{"username": user}
@@ -67,7 +69,9 @@ func TestAPodPassesForWhatStandsInItsWorkload(t *testing.T) {
 			p.Spec.Match.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}
 		}
 	}
-	only := func(ops ...v1alpha1.Operation) func(*v1alpha1.ClusterRegoPolicy) { return withOperations(ops...) }
+	only := func(ops ...v1alpha1.Operation) func(*v1alpha1.ClusterRegoPolicy) {
+		return webhooktest.WithOperations(ops...)
+	}
 	broken := errors.New("forbidden")
 	violator := workload("apps/v1", "ReplicaSet", true)
 	cases := map[string]struct {
@@ -83,23 +87,23 @@ func TestAPodPassesForWhatStandsInItsWorkload(t *testing.T) {
 		"an old violator's Pod, created is all":                         {reason: "its template is judged on updates too", change: only(v1alpha1.OperationCreate), workloads: fakeWorkloads{object: violator}},
 		"the workload is clean":                                         {reason: "a template of before was judged no more", workloads: fakeWorkloads{object: workload("apps/v1", "ReplicaSet", false)}, want: `container "a" is privileged`},
 		"the workload is gone":                                          {want: `container "a" is privileged`},
-		"the workload is another of its name":                           {workloads: fakeWorkloads{object: set(workload("apps/v1", "ReplicaSet", true), "another", "metadata", "uid")}, want: `container "a" is privileged`},
+		"the workload is another of its name":                           {workloads: fakeWorkloads{object: webhooktest.Set(workload("apps/v1", "ReplicaSet", true), "another", "metadata", "uid")}, want: `container "a" is privileged`},
 		"the workload can't be read":                                    {reason: "what is known to violate counts", workloads: fakeWorkloads{err: broken}, want: "judging the workload that makes the object: forbidden"},
 		"a person with a reference":                                     {reason: "anybody can write one", workloads: fakeWorkloads{object: violator}, user: "mallory", want: "is privileged"},
 		"a container that a webhook adds":                               {reason: "the template doesn't hold it", workloads: fakeWorkloads{object: violator}, pod: addPrivileged, want: `container "z" is privileged`},
 		"a container that a webhook adds, where the rule gives no path": {reason: "it may be the one", rego: withoutPath, workloads: fakeWorkloads{object: violator}, pod: addPrivileged, want: "a container is privileged"},
 		"an old violator's Pod, where the rule gives no path":           {rego: withoutPath, workloads: fakeWorkloads{object: violator}},
-		"a policy by labels which its workload bears":                   {reason: "no label is added unjudged", change: labelled, workloads: fakeWorkloads{object: set(workload("apps/v1", "ReplicaSet", true), tree{"app": "web"}, "metadata", "labels")}},
+		"a policy by labels which its workload bears":                   {reason: "no label is added unjudged", change: labelled, workloads: fakeWorkloads{object: webhooktest.Set(workload("apps/v1", "ReplicaSet", true), tree{"app": "web"}, "metadata", "labels")}},
 		"a policy by labels which its workload lacks":                   {reason: "the workload was never judged", change: labelled, workloads: fakeWorkloads{object: violator}, want: "is privileged"},
 		"a policy by labels of namespaces":                              {reason: "the workload may be older than the label", change: selecting("env", "prod"), workloads: fakeWorkloads{object: violator}, want: "is privileged"},
 		"a policy by names of namespaces":                               {reason: "that label never changes", change: selecting("kubernetes.io/metadata.name", "shop"), workloads: fakeWorkloads{object: violator}},
 		"a policy on Pods alone":                                        {reason: "no workload is judged", change: func(p *v1alpha1.ClusterRegoPolicy) { off := false; p.Spec.Match.PodTemplates = &off }, workloads: fakeWorkloads{object: violator}, want: "is privileged"},
-		"a policy that warns":                                           {reason: "the workload's author was warned", change: withAction(v1alpha1.AdmissionWarn), workloads: fakeWorkloads{object: workload("apps/v1", "ReplicaSet", false)}},
+		"a policy that warns":                                           {reason: "the workload's author was warned", change: webhooktest.WithAction(v1alpha1.AdmissionWarn), workloads: fakeWorkloads{object: workload("apps/v1", "ReplicaSet", false)}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if tc.rego == "" {
-				tc.rego = privilegedRego
+				tc.rego = webhooktest.PrivilegedRego
 			}
 			if tc.change == nil {
 				tc.change = func(*v1alpha1.ClusterRegoPolicy) {}
@@ -107,8 +111,8 @@ func TestAPodPassesForWhatStandsInItsWorkload(t *testing.T) {
 			if tc.user == "" {
 				tc.user = replicaSetController
 			}
-			p := newPolicy("no-privileged", tc.rego, tc.change)
-			h := newHandler(t, Class(p), newCatalog(t, p))
+			p := webhooktest.NewPolicy("no-privileged", tc.rego, tc.change)
+			h := newHandler(t, Class(p), webhooktest.NewCatalog(t, p))
 			h.Workloads, h.Namespaces = tc.workloads, labelledNamespaces{"env": "prod", "kubernetes.io/metadata.name": "shop"}
 			pod := podOf(workload("apps/v1", "ReplicaSet", true))
 			if tc.pod != nil {
@@ -156,12 +160,12 @@ func TestWhatAWorkloadMakesIsComparedWithItsTemplate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			group := strings.TrimSuffix(tc.owner["apiVersion"].(string), "/v1")
-			made := set(workload(group+"/v1", tc.kind, true), podOf(tree{
-				"apiVersion": tc.owner["apiVersion"], "kind": tc.owner["kind"], "metadata": tc.owner["metadata"], "spec": deployment("web")["spec"],
+			made := webhooktest.Set(workload(group+"/v1", tc.kind, true), podOf(tree{
+				"apiVersion": tc.owner["apiVersion"], "kind": tc.owner["kind"], "metadata": tc.owner["metadata"], "spec": webhooktest.Deployment("web")["spec"],
 			})["metadata"].(tree)["ownerReferences"], "metadata", "ownerReferences")
-			h := newHandler(t, v1alpha1.FailurePolicyFail, newCatalog(t, newPolicy("no-privileged", privilegedRego)))
+			h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)))
 			h.Workloads = fakeWorkloads{object: tc.owner}
-			got := ask(t, h, reviewOf("CREATE", made, nil, func(r tree) {
+			got := ask(t, h, webhooktest.Review("CREATE", made, nil, func(r tree) {
 				r["kind"] = tree{"group": group, "version": "v1", "kind": tc.kind}
 				r["userInfo"] = tree{"username": "system:kube-controller-manager"}
 			}))

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
 var secretKey = types.NamespacedName{Namespace: "evenkeel-system", Name: "cert"}
@@ -31,7 +32,7 @@ func newWriter(t *testing.T, c client.Client, now time.Time, policies ...*v1alph
 	t.Helper()
 	metrics, _ := newTestMetrics(t)
 	return &ConfigurationWriter{
-		configuration: testConfiguration(testKinds()),
+		configuration: testConfiguration(webhooktest.Kinds()),
 		policies:      func() []*v1alpha1.ClusterRegoPolicy { return policies },
 		prepared:      func() error { return nil },
 		reader:        c,
@@ -76,7 +77,7 @@ func TestConfigurationWriter(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	ca := newAuthority(t, certificateAuthority, now.Add(-time.Hour))
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(secretOf(ca)).Build()
-	w := newWriter(t, c, now, newPolicy("a", privilegedRego))
+	w := newWriter(t, c, now, webhooktest.NewPolicy("a", webhooktest.PrivilegedRego))
 
 	reconcileOnce(t, w)
 	made := currentConfiguration(t, c)
@@ -138,7 +139,7 @@ func TestConfigurationWriterWaits(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(secretOf(tc.secret)).Build()
-			w := newWriter(t, c, now, newPolicy("a", privilegedRego))
+			w := newWriter(t, c, now, webhooktest.NewPolicy("a", webhooktest.PrivilegedRego))
 			w.prepared = func() error { return tc.prepared }
 			if got := reconcileOnce(t, w); got.RequeueAfter != tc.want {
 				t.Errorf("looks again after %s, want %s", got.RequeueAfter, tc.want)
@@ -154,7 +155,7 @@ func TestConfigurationWriterWaits(t *testing.T) {
 func TestConfigurationWriterLooksAgain(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(secretOf(newAuthority(t, certificateAuthority, now.Add(-time.Hour)))).Build()
-	w := newWriter(t, c, now, newPolicy("a", privilegedRego, withResources("example.com", "Widget")))
+	w := newWriter(t, c, now, webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, webhooktest.WithResources("example.com", "Widget")))
 	if got := reconcileOnce(t, w); got.RequeueAfter != unknownKindRetry {
 		t.Errorf("a kind that isn't served is looked up again after %s, want %s", got.RequeueAfter, unknownKindRetry)
 	}
@@ -178,7 +179,7 @@ func TestConfigurationWriterKeepsWhatIsTrusted(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.policies = func() []*v1alpha1.ClusterRegoPolicy {
-				return []*v1alpha1.ClusterRegoPolicy{newPolicy("a", privilegedRego)}
+				return []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego)}
 			}
 			reconcileOnce(t, w)
 			hooks := currentConfiguration(t, c).Webhooks

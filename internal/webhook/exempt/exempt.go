@@ -1,19 +1,17 @@
-package webhook
+package exempt
 
 import (
 	"slices"
 
-	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/match"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
 // What admission never blocks, whatever the policies say, so that a bad policy, or
 // a manager that is away, can't take down the cluster or lock out whoever would fix
 // it:
 //
-//   - some kinds (exemptkinds.go) and the subresources that aren't judged: the
+//   - some kinds (kinds.go) and the subresources that aren't judged: the
 //     webhook configuration doesn't name them
 //   - objects in the exempt namespaces (the controller's own, kube-system and
 //     kube-node-lease unless set otherwise): a namespaceSelector in the webhook
@@ -42,40 +40,28 @@ type exemption struct {
 	holds func(*policy.Request) bool
 }
 
-// exemptRequest says that a request passes without being judged.
-func exemptRequest(r *policy.Request) bool {
+// Request says that a request passes without being judged.
+func Request(r *policy.Request) bool {
 	switch r.Operation {
 	case policy.Create, policy.Update, policy.Delete, policy.Connect:
 	default:
 		return true
 	}
 	_, judged := policy.SubresourceOf(r)
-	return r.SubResource != "" && !judged && !slices.Contains(judgedSubresources(), r.SubResource) ||
-		neverAsked(r.Kind.Group, r.Kind.Kind) != "" ||
-		exemptObject(r)
+	return r.SubResource != "" && !judged && !slices.Contains(JudgedSubresources(), r.SubResource) ||
+		NeverAsked(r.Kind.Group, r.Kind.Kind) != "" ||
+		object(r)
 }
 
-// exemptObject decides by the objects, or their outlines. Of those that weren't read
+// object decides by the objects, or their outlines. Of those that weren't read
 // at all it isn't known that something is missing.
-func exemptObject(r *policy.Request) bool {
+func object(r *policy.Request) bool {
 	if r.Judged() == nil {
 		return !r.Partial
 	}
 	return slices.ContainsFunc(exemptions(), func(e exemption) bool { return e.holds(r) })
 }
 
-// judgedSubresources are the subresources of Pods by which a container can be
+// JudgedSubresources are the subresources of Pods by which a container can be
 // added (kubectl debug) or resized after the Pod was admitted.
-func judgedSubresources() []string { return []string{match.EphemeralContainers, "resize"} }
-
-// claimsRollback says that a request claims to be the manager's own undoing of a
-// write: it is still to be proven. Its other writes are judged like everybody's.
-func claimsRollback(r *intake.Review, self string) bool {
-	return self != "" && r.UserInfo.Username == self && r.FieldManager() == v1alpha1.RollbackFieldManager
-}
-
-// ownFix says that the manager itself asks, for a fix that it has judged before.
-// Unlike a rollback it is judged again, but see since.
-func ownFix(r *intake.Review, self string) bool {
-	return self != "" && r.UserInfo.Username == self && r.FieldManager() == v1alpha1.FieldManager
-}
+func JudgedSubresources() []string { return []string{match.EphemeralContainers, "resize"} }

@@ -1,4 +1,4 @@
-package webhook
+package exempt
 
 import "evenkeel.dev/evenkeel/api/v1alpha1"
 
@@ -35,8 +35,8 @@ func exemptKinds() []exemptKind {
 	}
 }
 
-// neverAsked says why admission never judges a kind, or is empty.
-func neverAsked(group, kind string) string {
+// NeverAsked says why admission never judges a kind, or is empty.
+func NeverAsked(group, kind string) string {
 	for _, k := range exemptKinds() {
 		if k.group == group && (k.kind == kind || k.kind == anyKind) {
 			return k.why
@@ -45,8 +45,8 @@ func neverAsked(group, kind string) string {
 	return ""
 }
 
-// neverMatched says why no policy may match a kind, or is empty.
-func neverMatched(group, kind string) string {
+// NeverMatched says why no policy may match a kind, or is empty.
+func NeverMatched(group, kind string) string {
 	for _, k := range exemptKinds() {
 		if k.unmatched && k.group == group && (k.kind == kind || k.kind == anyKind) {
 			return k.why

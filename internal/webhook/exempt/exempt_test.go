@@ -1,4 +1,4 @@
-package webhook
+package exempt
 
 import (
 	"flag"
@@ -7,35 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/cel-go/cel"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
 var update = flag.Bool("update", false, "write the generated document anew")
 
-const exemptionsPage = "../../docs/exemptions.md"
-
-// inAPIServer compiles a condition as the API server does.
-func inAPIServer(t testing.TB, expression string) cel.Program {
-	t.Helper()
-	env, err := cel.NewEnv(cel.HomogeneousAggregateLiterals(), cel.EagerlyValidateDeclarations(true), cel.DefaultUTCTimeZone(true), cel.CrossTypeNumericComparisons(true),
-		cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType), cel.Variable("request", cel.DynType))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ast, issues := env.Compile(expression)
-	if issues.Err() != nil {
-		t.Fatal(issues.Err())
-	}
-	program, err := env.Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(1_000_000))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return program
-}
+const exemptionsPage = "../../../docs/exemptions.md"
 
 // sent is what the API server's conditions see of a request: empty fields are absent.
 func sent(t testing.TB, r *policy.Request) map[string]any {
@@ -69,7 +50,7 @@ func exemptInCEL(t testing.TB, r *policy.Request) []string {
 	var names []string
 	conditions := matchConditions(exemptions())
 	for i, e := range exemptions() {
-		out, _, err := inAPIServer(t, conditions[i].Expression).Eval(sent(t, r))
+		out, _, err := webhooktest.Condition(t, conditions[i].Expression).Eval(sent(t, r))
 		if err != nil {
 			t.Fatalf("%s: %v: by an error the API server would skip a webhook that fails open\n%s", e.name, err, conditions[i].Expression)
 		}
@@ -89,6 +70,8 @@ func exemptInGo(r *policy.Request) []string {
 	}
 	return names
 }
+
+type tree = map[string]any
 
 type change func(*policy.Request)
 
@@ -151,14 +134,14 @@ func TestExemptions(t *testing.T) {
 		"two finalizers swapped for another":       {"fewer isn't enough", written(policy.Update, metadata(dying("a", "b")), metadata(dying("c"))), nil},
 		"a finalizer and the spec":                 {"a change that hides behind a finalizer", written(policy.Update, metadata(dying("a")), other), nil},
 		"a finalizer and a new field":              {"so does one that is added", written(policy.Update, metadata(dying("a")), extra), nil},
-		"a finalizer and a field that goes":        {"or taken away", written(policy.Update, set(metadata(dying("a")), "x", "extra"), metadata(dying())), nil},
-		"a finalizer and a label":                  {"or in the metadata", written(policy.Update, metadata(dying("a")), set(metadata(dying()), tree{"a": "b"}, "metadata", "labels")), nil},
+		"a finalizer and a field that goes":        {"or taken away", written(policy.Update, webhooktest.Set(metadata(dying("a")), "x", "extra"), metadata(dying())), nil},
+		"a finalizer and a label":                  {"or in the metadata", written(policy.Update, metadata(dying("a")), webhooktest.Set(metadata(dying()), tree{"a": "b"}, "metadata", "labels")), nil},
 		"a finalizer of what isn't being deleted":  {"a finalizer may be what protects it", written(policy.Update, metadata(withFinalizers("a")), plain), nil},
 		"more fields than any object has":          {"what could exhaust the budget is judged", written(policy.Update, wide, narrow, by("ann")), nil},
 		"a Job's finalizer off its finished Pod":   {"nobody deletes that Pod", written(policy.Update, metadata(withFinalizers(jobTracking)), plain), []string{"finalizer-of-a-job"}},
 		"a Job's finalizer among others":           {"the others stay", written(policy.Update, metadata(withFinalizers("a", jobTracking)), metadata(withFinalizers("a"))), []string{"finalizer-of-a-job"}},
 		"a Job's finalizer and another's":          {"the other protects the Pod", written(policy.Update, metadata(withFinalizers("a", jobTracking)), plain), nil},
-		"a Job's finalizer and an image":           {"an editor in the Job's clothes", written(policy.Update, metadata(withFinalizers(jobTracking)), set(metadata(nil), "n2", "spec", "nodeName")), nil},
+		"a Job's finalizer and an image":           {"an editor in the Job's clothes", written(policy.Update, metadata(withFinalizers(jobTracking)), webhooktest.Set(metadata(nil), "n2", "spec", "nodeName")), nil},
 		"a Job's finalizer off a Secret":           {"Jobs track Pods alone", written(policy.Update, metadata(withFinalizers(jobTracking)), plain, of("", "Secret", "secrets", "shop", "web")), nil},
 		"a Job's finalizer put on":                 {"that is no way to finish", written(policy.Update, plain, metadata(withFinalizers(jobTracking))), nil},
 		"a deletion of what is being deleted":      {"the node ends the Pod", written(policy.Delete, metadata(dying()), nil, node), []string{"deletion-goes-on"}},
@@ -210,20 +193,20 @@ func TestTheAPIServerExemptsWhatTheHandlerDoes(t *testing.T) {
 		}
 		m := metadata(nil)
 		if rapid.Bool().Draw(t, "dying") {
-			set(m, "2026-03-01T12:00:00Z", "metadata", "deletionTimestamp")
+			webhooktest.Set(m, "2026-03-01T12:00:00Z", "metadata", "deletionTimestamp")
 		}
 		var names []any
 		for _, n := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", jobTracking}), 0, 3, rapid.ID).Draw(t, "finalizers") {
 			names = append(names, n)
 		}
 		if len(names) > 0 {
-			set(m, names, "metadata", "finalizers")
+			webhooktest.Set(m, names, "metadata", "finalizers")
 		}
 		if rapid.Bool().Draw(t, "mirror") {
-			set(m, tree{mirrorAnnotation: "x"}, "metadata", "annotations")
+			webhooktest.Set(m, tree{mirrorAnnotation: "x"}, "metadata", "annotations")
 		}
 		if rapid.IntRange(0, 3).Draw(t, "moved") == 0 {
-			set(m, "n2", "spec", "nodeName")
+			webhooktest.Set(m, "n2", "spec", "nodeName")
 		}
 		return m
 	})
@@ -245,39 +228,16 @@ func TestTheAPIServerExemptsWhatTheHandlerDoes(t *testing.T) {
 	})
 }
 
-func TestConditionsOfEveryWebhookCompile(t *testing.T) {
-	hooks, _, err := testConfiguration(testKinds()).Webhooks(nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, h := range hooks {
-		if len(h.MatchConditions) == 0 || h.MatchConditions[0].Name != "not-finalizers-of-a-deletion" {
-			t.Errorf("%s: a deletion of Evenkeel's own kind hangs while nobody answers: %v", h.Name, h.MatchConditions)
-		}
-		for _, c := range h.MatchConditions {
-			inAPIServer(t, c.Expression)
-		}
-	}
-	for _, h := range testConfiguration(testKinds()).MutatingWebhooks(nil) {
-		for _, c := range h.MatchConditions {
-			inAPIServer(t, c.Expression)
-		}
-		if len(h.MatchConditions) == 0 {
-			t.Errorf("%s has no condition", h.Name)
-		}
-	}
-}
-
 func TestKindsThatAdmissionNeverJudges(t *testing.T) {
 	for _, k := range exemptKinds() {
 		kind := strings.ReplaceAll(k.kind, anyKind, "Any")
 		r := written(policy.Create, nil, metadata(nil), of(k.group, kind, "", "", "x"))
-		if !exemptRequest(r) {
+		if !Request(r) {
 			t.Errorf("%s of %q is judged", kind, k.group)
 		}
 	}
 	for _, kind := range []string{"Namespace", "PersistentVolume"} {
-		if why := neverAsked("", kind); why != "" {
+		if why := NeverAsked("", kind); why != "" {
 			t.Errorf("%s isn't judged: %s", kind, why)
 		}
 	}

@@ -1,4 +1,4 @@
-package webhook
+package exempt
 
 import (
 	"fmt"
@@ -40,7 +40,7 @@ func deletionExemptions() []exemption {
 				return "request.operation == 'DELETE' && oldObject != null && has(oldObject.metadata.deletionTimestamp)"
 			},
 			holds: func(r *policy.Request) bool {
-				return r.Operation == policy.Delete && r.OldObject != nil && metadataOf(r.OldObject)["deletionTimestamp"] != nil
+				return r.Operation == policy.Delete && r.OldObject != nil && policy.Metadata(r.OldObject)["deletionTimestamp"] != nil
 			},
 		},
 		{
@@ -105,7 +105,14 @@ func contentExemptions() []exemption {
 	}
 }
 
-// matchConditions have the API server ask about everything but what is exempt.
+// Conditions have the API server ask about everything but what is exempt.
+func Conditions() []admissionregistrationv1.MatchCondition { return matchConditions(exemptions()) }
+
+// OwnConditions let the deletion of an object of ours end while nobody answers.
+func OwnConditions() []admissionregistrationv1.MatchCondition {
+	return matchConditions(finalizerExemptions()[:1])
+}
+
 func matchConditions(exempt []exemption) []admissionregistrationv1.MatchCondition {
 	out := make([]admissionregistrationv1.MatchCondition, len(exempt))
 	for i, e := range exempt {
@@ -125,7 +132,7 @@ func byNode(r *policy.Request) bool {
 	if r.Operation == policy.Delete {
 		shown = r.OldObject
 	}
-	annotations, _ := metadataOf(shown)["annotations"].(map[string]any)
+	annotations, _ := policy.Metadata(shown)["annotations"].(map[string]any)
 	_, mirror := annotations[mirrorAnnotation]
 	return mirror && r.Operation != policy.Update
 }

@@ -1,4 +1,4 @@
-package webhook
+package exempt
 
 import (
 	"fmt"
@@ -36,7 +36,7 @@ func finalizerExemptions() []exemption {
 			},
 			holds: func(r *policy.Request) bool {
 				_, only := takesFinalizersOff(r)
-				return only && metadataOf(r.OldObject)["deletionTimestamp"] != nil && metadataOf(r.Object)["deletionTimestamp"] != nil
+				return only && policy.Metadata(r.OldObject)["deletionTimestamp"] != nil && policy.Metadata(r.Object)["deletionTimestamp"] != nil
 			},
 		},
 		{
@@ -71,7 +71,7 @@ func takesFinalizersOff(r *policy.Request) (off []string, only bool) {
 	if r.Operation != policy.Update || r.Object == nil || r.OldObject == nil {
 		return nil, false
 	}
-	before, after := metadataOf(r.OldObject), metadataOf(r.Object)
+	before, after := policy.Metadata(r.OldObject), policy.Metadata(r.Object)
 	was, is := finalizers(before), finalizers(after)
 	for _, f := range was {
 		if !slices.Contains(is, f) {
@@ -82,11 +82,6 @@ func takesFinalizersOff(r *policy.Request) (off []string, only bool) {
 	return off, !added && len(is) < len(was) && len(was) <= maxFields && len(r.Object) <= maxFields &&
 		reflect.DeepEqual(withoutBookkeeping(before), withoutBookkeeping(after)) &&
 		reflect.DeepEqual(withoutMetadata(r.OldObject), withoutMetadata(r.Object))
-}
-
-func metadataOf(object map[string]any) map[string]any {
-	metadata, _ := object["metadata"].(map[string]any)
-	return metadata
 }
 
 func withoutBookkeeping(metadata map[string]any) map[string]any {

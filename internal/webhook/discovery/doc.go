@@ -1,0 +1,4 @@
+// Package discovery finds the resources of kinds, as the API server serves them.
+//
+// It must never take a failure to ask for a kind that isn't served. Start at Kinds.
+package discovery

@@ -1,0 +1,18 @@
+package webhook
+
+import (
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/intake"
+)
+
+// claimsRollback says that a request claims to be the manager's own undoing of a
+// write: it is still to be proven. Its other writes are judged like everybody's.
+func claimsRollback(r *intake.Review, self string) bool {
+	return self != "" && r.UserInfo.Username == self && r.FieldManager() == v1alpha1.RollbackFieldManager
+}
+
+// ownFix says that the manager itself asks, for a fix that it has judged before.
+// Unlike a rollback it is judged again, but see since.
+func ownFix(r *intake.Review, self string) bool {
+	return self != "" && r.UserInfo.Username == self && r.FieldManager() == v1alpha1.FieldManager
+}
