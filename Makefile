@@ -12,6 +12,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 NAME ?= default## instance of the local control plane: two names run side by side (up, down, status)
 NODES ?= 3## number of fake nodes (up)
 KEEP ?=## 1 leaves the demo's cluster up and prints how to use it (demo)
+RECORD ?=## file to which the demo is written as a picture of its terminal that plays, for example RECORD=docs/demo.svg (demo)
 ARGS ?=## further flags of the manager, for example ARGS="--remediation-allow-fields=image" (run)
 FLAGS ?=## further flags for go test, for example FLAGS="-run Breaker -v" (test targets)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)## version stamped into the binary (build, dist, image)
@@ -45,7 +46,7 @@ help: ## Show this text
 
 .PHONY: demo
 demo: ## Show the main job on a real control plane, from nothing to a summary
-	@KEEP="$(KEEP)" go run -C hack/demo .
+	@KEEP="$(KEEP)" go run -C hack/demo . $(if $(RECORD),--record "$(abspath $(RECORD))")
 
 .PHONY: test
 test: ## Set up what is needed and run every test; ends with "N passed, N failed"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -14,6 +15,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"evenkeel.dev/evenkeel/hack/demo/internal/cluster"
+	"evenkeel.dev/evenkeel/hack/demo/internal/recording"
 	"evenkeel.dev/evenkeel/hack/demo/internal/screen"
 )
 
@@ -27,6 +29,7 @@ func main() {
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
 	keep := flags.Bool("keep", os.Getenv("KEEP") != "" && os.Getenv("KEEP") != "0",
 		"leave the cluster and the manager running and print how to use them (or set KEEP=1)")
+	record := flags.String("record", "", "write what the terminal shows to this file, as an SVG that plays by itself")
 	if err := flags.Parse(os.Args[1:]); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return
@@ -38,16 +41,15 @@ func main() {
 		os.Exit(exitUsage)
 	}
 	ctrllog.SetLogger(logr.Discard()) // the client's log is no part of the story
-	os.Exit(run(*keep))
+	os.Exit(run(*keep, *record))
 }
 
 // run ends with the exit code.
-func run(keep bool) int {
+func run(keep bool, record string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	show := screen.New(os.Stdout, time.Now)
-	err := tell(ctx, show, keep)
+	err := show(ctx, keep, record)
 	switch {
 	case err == nil:
 		return 0
@@ -58,6 +60,23 @@ func run(keep bool) int {
 		fmt.Fprintln(os.Stderr, "Error:", err)
 		return exitFailed
 	}
+}
+
+// show tells the story on standard output, and records it if it is asked to. Only a story that was told to its end
+// is written.
+func show(ctx context.Context, keep bool, record string) error {
+	if record == "" {
+		return tell(ctx, screen.New(os.Stdout, time.Now), keep)
+	}
+	terminal := recording.New(time.Now)
+	if err := tell(ctx, screen.NewRecorded(os.Stdout, terminal, recording.Columns, time.Now), keep); err != nil {
+		return err
+	}
+	var picture bytes.Buffer
+	if err := terminal.WriteSVG(&picture, "make demo: Evenkeel's main job on a real control plane, each claim checked against the API server"); err != nil {
+		return err
+	}
+	return os.WriteFile(record, picture.Bytes(), 0o644) //nolint:gosec // a picture for a page: everybody may read it
 }
 
 // tell sets the stage, runs the steps and clears up.
