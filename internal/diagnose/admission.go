@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/webhook"
+	"evenkeel.dev/evenkeel/internal/webhook/names"
 )
 
 // slowAdmission is how long a request through the webhook may take until somebody
@@ -40,12 +40,12 @@ func admission(ctx context.Context, in *Installation) []Finding {
 		return []Finding{f}
 	}
 	if sound.Annotations[v1alpha1.AnnotationAuthor] == "" {
-		return []Finding{failed(madeByLeader, "a new policy doesn't get its author: the API server doesn't ask %s", webhook.WebhookAuthor)}
+		return []Finding{failed(madeByLeader, "a new policy doesn't get its author: the API server doesn't ask %s", names.WebhookAuthor)}
 	}
 	switch err := in.Client.Create(ctx, probe("package evenkeel.doctor\n\nthis isn't Rego\n"), client.DryRunAll); {
 	case err == nil:
-		return []Finding{failed(madeByLeader, "a policy that doesn't compile is let through: the API server doesn't ask %s", webhook.WebhookPolicies)}
-	case !strings.Contains(err.Error(), webhook.WebhookPolicies):
+		return []Finding{failed(madeByLeader, "a policy that doesn't compile is let through: the API server doesn't ask %s", names.WebhookPolicies)}
+	case !strings.Contains(err.Error(), names.WebhookPolicies):
 		return []Finding{unread("whether the webhook judges", err)}
 	}
 	if took > slowAdmission {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"evenkeel.dev/evenkeel/internal/webhook"
+	"evenkeel.dev/evenkeel/internal/webhook/names"
 )
 
 // nodeCritical is the priority of what a node can't do without.
@@ -23,18 +23,18 @@ const nodeCritical = "system-node-critical"
 // network, would be refused on a new node while no replica answers.
 func coldStart(ctx context.Context, in *Installation) []Finding {
 	config := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	if err := in.Client.Get(ctx, client.ObjectKey{Name: webhook.ConfigurationName}, config); client.IgnoreNotFound(err) != nil {
-		return []Finding{unread("the webhook configuration "+webhook.ConfigurationName, err)}
+	if err := in.Client.Get(ctx, client.ObjectKey{Name: names.Configuration}, config); client.IgnoreNotFound(err) != nil {
+		return []Finding{unread("the webhook configuration "+names.Configuration, err)}
 	}
 	i := slices.IndexFunc(config.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
-		return w.Name == webhook.WebhookFail && slices.ContainsFunc(w.Rules, createsPods)
+		return w.Name == names.WebhookFail && slices.ContainsFunc(w.Rules, createsPods)
 	})
 	if i < 0 {
 		return []Finding{fine("no policy that fails closed is asked about new Pods")}
 	}
 	asked, err := metav1.LabelSelectorAsSelector(config.Webhooks[i].NamespaceSelector)
 	if err != nil {
-		return []Finding{unread("the namespaces of "+webhook.WebhookFail, err)}
+		return []Finding{unread("the namespaces of "+names.WebhookFail, err)}
 	}
 	list := &appsv1.DaemonSetList{}
 	if err := in.Client.List(ctx, list); err != nil {

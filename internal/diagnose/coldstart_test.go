@@ -13,13 +13,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"evenkeel.dev/evenkeel/internal/webhook"
+	"evenkeel.dev/evenkeel/internal/webhook/names"
 )
 
 func TestColdStart(t *testing.T) {
 	config := func(resource string, exempt ...string) *admissionregistrationv1.ValidatingWebhookConfiguration {
-		return &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: webhook.ConfigurationName},
-			Webhooks: []admissionregistrationv1.ValidatingWebhook{{Name: webhook.WebhookFail,
+		return &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: names.Configuration},
+			Webhooks: []admissionregistrationv1.ValidatingWebhook{{Name: names.WebhookFail,
 				NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpNotIn, Values: exempt}}},
 				Rules: []admissionregistrationv1.RuleWithOperations{{Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 					Rule: admissionregistrationv1.Rule{APIGroups: []string{""}, Resources: []string{resource}}}}}}}

@@ -16,6 +16,8 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/webhook"
+	"evenkeel.dev/evenkeel/internal/webhook/names"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 const madeByLeader = "the leader makes it within seconds: see the checks manager and leader"
@@ -37,7 +39,7 @@ func (in *Installation) entries(ctx context.Context) (have []entry, narrowed []s
 		}
 		out = append(out, e)
 	}
-	key := client.ObjectKey{Name: webhook.ConfigurationName}
+	key := client.ObjectKey{Name: names.Configuration}
 	validating := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	if err := in.Client.Get(ctx, key, validating); client.IgnoreNotFound(err) != nil {
 		return nil, nil, err
@@ -59,19 +61,19 @@ func (in *Installation) entries(ctx context.Context) (have []entry, narrowed []s
 // their failure policies.
 func expected(list []v1alpha1.ClusterRegoPolicy) map[string]admissionregistrationv1.FailurePolicyType {
 	want := map[string]admissionregistrationv1.FailurePolicyType{}
-	for _, name := range []string{webhook.WebhookPolicies, webhook.WebhookTemplates, webhook.WebhookStrategies, webhook.WebhookStrategyAuthor, webhook.WebhookWaivers, webhook.WebhookApprovals,
-		webhook.WebhookAuthor, webhook.WebhookTemplateAuthor, webhook.WebhookApprover, webhook.WebhookBreakerRequests, webhook.WebhookPlanRequests} {
+	for _, name := range []string{names.WebhookPolicies, names.WebhookTemplates, names.WebhookStrategies, names.WebhookStrategyAuthor, names.WebhookWaivers, names.WebhookApprovals,
+		names.WebhookAuthor, names.WebhookTemplateAuthor, names.WebhookApprover, names.WebhookBreakerRequests, names.WebhookPlanRequests} {
 		want[name] = admissionregistrationv1.Fail
 	}
-	want[webhook.WebhookForceOpen] = admissionregistrationv1.Ignore
+	want[names.WebhookForceOpen] = admissionregistrationv1.Ignore
 	for i := range list {
 		if list[i].Status.Revision == "" {
 			continue
 		}
-		if webhook.Class(&list[i]) == v1alpha1.FailurePolicyFail {
-			want[webhook.WebhookFail] = admissionregistrationv1.Fail
+		if serving.Class(&list[i]) == v1alpha1.FailurePolicyFail {
+			want[names.WebhookFail] = admissionregistrationv1.Fail
 		} else {
-			want[webhook.WebhookIgnore] = admissionregistrationv1.Ignore
+			want[names.WebhookIgnore] = admissionregistrationv1.Ignore
 		}
 	}
 	return want
@@ -81,10 +83,10 @@ func expected(list []v1alpha1.ClusterRegoPolicy) map[string]admissionregistratio
 func webhooks(ctx context.Context, in *Installation) []Finding {
 	have, narrowed, err := in.entries(ctx)
 	if err != nil {
-		return []Finding{unread("the webhook configurations "+webhook.ConfigurationName, err)}
+		return []Finding{unread("the webhook configurations "+names.Configuration, err)}
 	}
 	if len(have) == 0 {
-		return []Finding{failed(madeByLeader, "the webhook configurations %q aren't there: nothing is judged at admission", webhook.ConfigurationName)}
+		return []Finding{failed(madeByLeader, "the webhook configurations %q aren't there: nothing is judged at admission", names.Configuration)}
 	}
 	list, found := in.policyList(ctx)
 	if len(found) > 0 {
@@ -95,7 +97,7 @@ func webhooks(ctx context.Context, in *Installation) []Finding {
 		i := slices.IndexFunc(have, func(e entry) bool { return e.name == name })
 		switch {
 		case i < 0:
-			found = append(found, failed(madeByLeader, "the webhook configuration %q lacks the entry %s", webhook.ConfigurationName, name))
+			found = append(found, failed(madeByLeader, "the webhook configuration %q lacks the entry %s", names.Configuration, name))
 		case have[i].failure != want[name]:
 			found = append(found, failed("somebody has changed it; "+madeByLeader, "the entry %s has failurePolicy %s, not %s", name, have[i].failure, want[name]))
 		}
@@ -146,7 +148,7 @@ const (
 func certificate(ctx context.Context, in *Installation) []Finding {
 	have, _, err := in.entries(ctx)
 	if err != nil {
-		return []Finding{unread("the webhook configurations "+webhook.ConfigurationName, err)}
+		return []Finding{unread("the webhook configurations "+names.Configuration, err)}
 	}
 	if len(have) == 0 {
 		return []Finding{{Status: Unknown, Message: "there is no webhook configuration, and so no certificate to look at", Do: madeByLeader}}

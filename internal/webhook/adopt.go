@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/internal/webhook/contest"
+	"evenkeel.dev/evenkeel/internal/webhook/names"
 )
 
 // annotationApplied holds, on each webhook configuration, what its entries were
@@ -42,7 +43,7 @@ func mutatingHooks(list []admissionregistrationv1.MutatingWebhook) []hook {
 
 func (h hook) entry() contest.Entry {
 	return contest.Entry{Name: h.name, Namespaces: *h.namespaces, Objects: *h.objects, Conditions: *h.conditions,
-		Own: h.name != WebhookFail && h.name != WebhookIgnore}
+		Own: h.name != names.WebhookFail && h.name != names.WebhookIgnore}
 }
 
 // narrowed is an entry to which others have added something.

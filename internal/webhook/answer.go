@@ -8,27 +8,28 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/prose"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 // answer turns a verdict into the response, and says which decision it is.
-func answer(r *policy.Request, v *verdict) (response, string) {
-	resp := response{UID: r.UID, Allowed: true, Warnings: warnings(v), AuditAnnotations: auditAnnotations(v)}
+func answer(r *policy.Request, v *verdict) (serving.Response, string) {
+	resp := serving.Response{UID: r.UID, Allowed: true, Warnings: warnings(v), AuditAnnotations: auditAnnotations(v)}
 	blocking := v.blocking()
 	switch {
 	case len(blocking) > 0:
 		resp.Allowed = false
-		resp.Status = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, denial(r, v, blocking))
-		return resp, decisionDenied
+		resp.Status = serving.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden, denial(r, v, blocking))
+		return resp, serving.DecisionDenied
 	case v.failsClosed():
 		resp.Allowed = false
-		resp.Status = refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, unjudged(r, v))
-		return resp, decisionErrored
+		resp.Status = serving.Refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, unjudged(r, v))
+		return resp, serving.DecisionErrored
 	case len(v.failed) > 0:
-		return resp, decisionErrored
+		return resp, serving.DecisionErrored
 	case len(resp.Warnings) > 0:
-		return resp, decisionWarned
+		return resp, serving.DecisionWarned
 	default:
-		return resp, decisionAllowed
+		return resp, serving.DecisionAllowed
 	}
 }
 
@@ -60,7 +61,7 @@ func auditAnnotations(v *verdict) map[string]string {
 			text = fmt.Sprintf("not blocked, already violated: %d", len(f.violations))
 		}
 		if path := f.violations[0].Path; path != "" {
-			text += ", first at " + prose.Shorten(path, maxWarningBytes)
+			text += ", first at " + prose.Shorten(path, serving.MaxWarningBytes)
 		}
 		note(f.policy, text)
 	}

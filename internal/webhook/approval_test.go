@@ -7,11 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -104,9 +102,8 @@ func TestApprovalHandler(t *testing.T) {
 			if !tc.forged {
 				review["request"].(tree)["object"] = stamped(t, review)
 			}
-			metrics, _ := newTestMetrics(t)
-			h := &ApprovalHandler{Reviews: webhooktest.Reader(), Reader: reader, Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(testNow), Log: logr.Discard()}
-			got := ask(t, h, review)
+			h := &ApprovalHandler{Base: webhooktest.Base(t, testNow), Reader: reader}
+			got := webhooktest.Ask(t, h, review)
 			if got.Allowed != (tc.code == 0) {
 				t.Fatalf("%s: allowed is %t: %v", tc.reason, got.Allowed, got.Status)
 			}

@@ -6,18 +6,16 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 const endpointApproval = "approval"
@@ -26,55 +24,50 @@ const endpointApproval = "approval"
 // given, so that whoever answers learns at once. Who may answer at all is not its
 // matter, but RBAC's.
 type ApprovalHandler struct {
-	// Reviews reads them, within its bounds.
-	Reviews *intake.Reader
+	serving.Base
 	// Reader reads plans and policies anew, past every cache.
 	Reader client.Reader
 	// Approvers is what the cluster's administrator asks of whoever answers.
 	Approvers canary.Approvers
 	// Timeout is how long the API server waits at most. Zero means DefaultTimeout.
 	Timeout time.Duration
-	Metrics *Metrics
-	Clock   clock.PassiveClock
-	Log     logr.Logger
 }
 
 // ServeHTTP answers the AdmissionReview of a RemediationApproval.
 func (h *ApprovalHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), budget(r, h.Timeout))
+	ctx, cancel := context.WithTimeout(r.Context(), serving.Budget(r, h.Timeout))
 	defer cancel()
-	own := ownKind{reviews: h.Reviews, endpoint: endpointApproval, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
-	own.serve(w, r.WithContext(ctx))
+	h.Serve(w, r.WithContext(ctx), endpointApproval, h.answer)
 }
 
-func (h *ApprovalHandler) answer(ctx context.Context, req *policy.Request) (response, string) {
-	resp := response{UID: req.UID, Allowed: true}
+func (h *ApprovalHandler) answer(ctx context.Context, req *policy.Request) (serving.Response, string) {
+	resp := serving.Response{UID: req.UID, Allowed: true}
 	if req.Operation != policy.Create || req.Object == nil || req.SubResource != "" {
-		return resp, decisionAllowed
+		return resp, serving.DecisionAllowed
 	}
-	deny := func(status *metav1.Status) (response, string) {
+	deny := func(status *metav1.Status) (serving.Response, string) {
 		resp.Allowed, resp.Status = false, status
-		return resp, decisionDenied
+		return resp, serving.DecisionDenied
 	}
 	if why := unstamped(req); why != nil {
 		return deny(why)
 	}
 	var a v1alpha1.RemediationApproval
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(req.Object, &a); err != nil {
-		return deny(refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest,
+		return deny(serving.Refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest,
 			fmt.Sprintf("RemediationApproval %s isn't of the form %s: %v", req.Name, v1alpha1.GroupVersion, err)))
 	}
 	refused, err := h.judge(ctx, &a)
 	if err != nil {
 		resp.Allowed = false
-		resp.Status = refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError,
+		resp.Status = serving.Refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError,
 			fmt.Sprintf("RemediationApproval %s can't be checked, so nothing was changed; try again: %v", a.Name, err))
-		return resp, decisionErrored
+		return resp, serving.DecisionErrored
 	}
 	if refused != (canary.Refusal{}) {
 		return deny(invalid("RemediationApproval", a.Name, []problem{{at: refused.Field, field: refused.Field, message: refused.Message}}))
 	}
-	return resp, decisionAllowed
+	return resp, serving.DecisionAllowed
 }
 
 // judge reads what the answer is about, and judges it.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
@@ -42,7 +43,7 @@ func BenchmarkHandler(b *testing.B) {
 			b.Error(err)
 			return
 		}
-		if err := writeResponse(w, response{UID: req.UID, Allowed: true}); err != nil {
+		if err := serving.Write(w, serving.Response{UID: req.UID, Allowed: true}); err != nil {
 			b.Error(err)
 		}
 	}))

@@ -12,6 +12,8 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/internal/webhook/names"
 )
 
 // caOverlap is how long, from the beginning of a serving certificate's validity,
@@ -104,7 +106,7 @@ type configurations struct {
 // readConfigurations reads both.
 func readConfigurations(ctx context.Context, reader client.Reader) (*configurations, error) {
 	var c configurations
-	key := types.NamespacedName{Name: ConfigurationName}
+	key := types.NamespacedName{Name: names.Configuration}
 	for _, config := range []client.Object{&c.validating, &c.mutating} {
 		if err := reader.Get(ctx, key, config); client.IgnoreNotFound(err) != nil {
 			return nil, fmt.Errorf("reading the webhook configuration: %w", err)

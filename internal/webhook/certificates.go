@@ -19,6 +19,8 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/internal/webhook/names"
 )
 
 // trustSettles is how long a certificate of a new authority waits after the webhook
@@ -43,7 +45,7 @@ type Certificates struct {
 	serverName string
 	// missing is asked for the Secret when there is none.
 	missing func(context.Context) error
-	metrics *Metrics
+	metrics *CertificateMetrics
 	clock   clock.PassiveClock
 
 	once  sync.Once
@@ -166,7 +168,7 @@ func ensureSecret(ctx context.Context, writer client.Writer, key types.Namespace
 	err := writer.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 		Namespace: key.Namespace,
 		Name:      key.Name,
-		Labels:    map[string]string{managedByLabel: managedBy},
+		Labels:    map[string]string{names.ManagedByLabel: names.ManagedBy},
 	}})
 	switch {
 	case err == nil, apierrors.IsAlreadyExists(err):

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -29,7 +30,10 @@ type replica struct {
 func newReplica(t *testing.T, now time.Time) *replica {
 	t.Helper()
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()
-	metrics, _ := newTestMetrics(t)
+	metrics, err := NewCertificateMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
 	clock := clocktesting.NewFakePassiveClock(now)
 	return &replica{client: c, clock: clock, Certificates: &Certificates{
 		reader: c, secret: secretKey, dir: filepath.Join(t.TempDir(), "certs"), serverName: "localhost",

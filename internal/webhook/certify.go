@@ -27,13 +27,17 @@ func (s *setup) certify(ctx context.Context) error {
 			return err
 		}
 	}
+	metrics, err := NewCertificateMetrics(s.Registerer)
+	if err != nil {
+		return fmt.Errorf("registering the metrics: %w", err)
+	}
 	s.certs = &Certificates{
 		reader:     s.cache,
 		secret:     s.secretKey(),
 		dir:        s.CertDir,
 		serverName: s.endpoint().serverName(),
 		missing:    s.missing,
-		metrics:    s.metrics,
+		metrics:    metrics,
 		clock:      s.Clock,
 		ready:      make(chan struct{}),
 	}

@@ -49,7 +49,7 @@ func TestMatchConditionsSayWhatAdmissionJudges(t *testing.T) {
 				class = tc.failure
 			}
 			h := newHandler(t, class, webhooktest.NewCatalog(t, webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, webhooktest.WithFailurePolicy(class), withConditions(tc.conditions...))))
-			got := ask(t, h, webhooktest.Review(operation, after, tc.before))
+			got := webhooktest.Ask(t, h, webhooktest.Review(operation, after, tc.before))
 			if got.Allowed != (tc.code == 0) {
 				t.Fatalf("%s: allowed is %t: %v", tc.reason, got.Allowed, got.Status)
 			}

@@ -15,46 +15,8 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/webhook/discovery"
 	"evenkeel.dev/evenkeel/internal/webhook/exempt"
-)
-
-// Names in the cluster.
-const (
-	// ConfigurationName is the one ValidatingWebhookConfiguration, and the one
-	// MutatingWebhookConfiguration.
-	ConfigurationName = "evenkeel"
-	// WebhookFail is called for policies that fail closed.
-	WebhookFail = "fail.evenkeel.dev"
-	// WebhookIgnore is called for policies that fail open.
-	WebhookIgnore = "ignore.evenkeel.dev"
-	// WebhookPolicies is called for policies themselves.
-	WebhookPolicies = "clusterregopolicies.evenkeel.dev"
-	// WebhookTemplates is called for templates themselves.
-	WebhookTemplates = "regotemplates.evenkeel.dev"
-	// WebhookWaivers and WebhookClusterWaivers are called for waivers themselves.
-	WebhookWaivers        = "waivers.evenkeel.dev"
-	WebhookClusterWaivers = "clusterwaivers.evenkeel.dev"
-	// WebhookStrategies is called for the strategies that policies share.
-	WebhookStrategies = "remediationstrategies.evenkeel.dev"
-	// WebhookApprovals is called for people's answers to plans.
-	WebhookApprovals = "approvals.evenkeel.dev"
-	// WebhookRecords keeps plans and records to the manager.
-	WebhookRecords = "records.evenkeel.dev"
-	// WebhookBreakers refuses what people ask of a breaker without their name.
-	WebhookBreakers = "breakers.evenkeel.dev"
-	// WebhookAuthor fills in who wrote a policy.
-	WebhookAuthor = "author.evenkeel.dev"
-	// WebhookTemplateAuthor fills in who wrote a template.
-	WebhookTemplateAuthor = "template-author.evenkeel.dev"
-	// WebhookStrategyAuthor fills in who wrote a strategy that policies share.
-	WebhookStrategyAuthor = "strategy-author.evenkeel.dev"
-	// WebhookApprover fills in who answered a plan.
-	WebhookApprover = "approver.evenkeel.dev"
-	// WebhookForceOpen fills in who held a circuit breaker open, the kill switch.
-	WebhookForceOpen = "force-open.evenkeel.dev"
-	// WebhookBreakerRequests fills in who asked anything else of a circuit breaker.
-	WebhookBreakerRequests = "breaker-requests.evenkeel.dev"
-	// WebhookPlanRequests fills in who asked what of a plan.
-	WebhookPlanRequests = "plan-requests.evenkeel.dev"
+	"evenkeel.dev/evenkeel/internal/webhook/names"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 // Endpoint is how the API server reaches the webhook server.
@@ -128,11 +90,11 @@ func (c *Configuration) Webhooks(policies []*v1alpha1.ClusterRegoPolicy, caBundl
 		name, path string
 		class      v1alpha1.FailurePolicy
 	}{
-		{WebhookFail, PathFail, v1alpha1.FailurePolicyFail},
-		{WebhookIgnore, PathIgnore, v1alpha1.FailurePolicyIgnore},
+		{names.WebhookFail, names.PathFail, v1alpha1.FailurePolicyFail},
+		{names.WebhookIgnore, names.PathIgnore, v1alpha1.FailurePolicyIgnore},
 	}
 	for _, class := range classes {
-		of := slices.DeleteFunc(slices.Clone(policies), func(p *v1alpha1.ClusterRegoPolicy) bool { return Class(p) != class.class })
+		of := slices.DeleteFunc(slices.Clone(policies), func(p *v1alpha1.ClusterRegoPolicy) bool { return serving.Class(p) != class.class })
 		covered, missing, err := rules(of, c.Kinds)
 		if err != nil {
 			return nil, nil, err
@@ -163,15 +125,15 @@ func (c *Configuration) ownWebhooks(caBundle []byte) []admissionregistrationv1.V
 		return hook
 	}
 	return []admissionregistrationv1.ValidatingWebhook{
-		own(WebhookPolicies, PathPolicy, "clusterregopolicies", admissionregistrationv1.ClusterScope, writes),
-		own(WebhookTemplates, PathTemplate, "regotemplates", admissionregistrationv1.ClusterScope, writes),
-		own(WebhookWaivers, PathWaiver, "waivers", admissionregistrationv1.NamespacedScope, writes),
-		own(WebhookClusterWaivers, PathWaiver, "clusterwaivers", admissionregistrationv1.ClusterScope, writes),
-		own(WebhookStrategies, PathStrategy, "remediationstrategies", admissionregistrationv1.ClusterScope, writes),
+		own(names.WebhookPolicies, names.PathPolicy, "clusterregopolicies", admissionregistrationv1.ClusterScope, writes),
+		own(names.WebhookTemplates, names.PathTemplate, "regotemplates", admissionregistrationv1.ClusterScope, writes),
+		own(names.WebhookWaivers, names.PathWaiver, "waivers", admissionregistrationv1.NamespacedScope, writes),
+		own(names.WebhookClusterWaivers, names.PathWaiver, "clusterwaivers", admissionregistrationv1.ClusterScope, writes),
+		own(names.WebhookStrategies, names.PathStrategy, "remediationstrategies", admissionregistrationv1.ClusterScope, writes),
 		// An answer never changes: the schema sees to it.
-		own(WebhookApprovals, PathApproval, "remediationapprovals", admissionregistrationv1.ClusterScope, writes[:1]),
-		c.records(own(WebhookRecords, PathRecords, "remediations", admissionregistrationv1.ClusterScope, writes)),
-		c.breakers(own(WebhookBreakers, PathRecords, "remediationbreakers", admissionregistrationv1.ClusterScope, writes)),
+		own(names.WebhookApprovals, names.PathApproval, "remediationapprovals", admissionregistrationv1.ClusterScope, writes[:1]),
+		c.records(own(names.WebhookRecords, names.PathRecords, "remediations", admissionregistrationv1.ClusterScope, writes)),
+		c.breakers(own(names.WebhookBreakers, names.PathRecords, "remediationbreakers", admissionregistrationv1.ClusterScope, writes)),
 	}
 }
 
@@ -183,7 +145,7 @@ func (c *Configuration) MutatingWebhooks(caBundle []byte) []admissionregistratio
 	for _, s := range stamps() {
 		// Another webhook may change what this one has seen: it looks again.
 		again := admissionregistrationv1.IfNeededReinvocationPolicy
-		hook := c.webhook(s.webhook, PathStamp, admissionregistrationv1.Fail, caBundle)
+		hook := c.webhook(s.webhook, names.PathStamp, admissionregistrationv1.Fail, caBundle)
 		mutating := admissionregistrationv1.MutatingWebhook{
 			Name: hook.Name, ClientConfig: hook.ClientConfig, FailurePolicy: hook.FailurePolicy, MatchPolicy: hook.MatchPolicy,
 			NamespaceSelector: &metav1.LabelSelector{}, ObjectSelector: hook.ObjectSelector, SideEffects: hook.SideEffects,

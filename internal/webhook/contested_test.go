@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/names"
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
@@ -63,10 +65,10 @@ func TestWhatOnlyNarrowsIsKeptAndReported(t *testing.T) {
 	if n := len(recorder.Events); n != 1 {
 		t.Fatalf("%d events", n)
 	}
-	if got := <-recorder.Events; !strings.Contains(got, ReasonWebhookNarrowed) || !strings.Contains(got, WebhookFail+": namespaceSelector !control-plane") {
+	if got := <-recorder.Events; !strings.Contains(got, ReasonWebhookNarrowed) || !strings.Contains(got, names.WebhookFail+": namespaceSelector !control-plane") {
 		t.Errorf("told %q", got)
 	}
-	if gauge(t, w.metrics, WebhookFail) != 1 {
+	if gauge(t, w.metrics, names.WebhookFail) != 1 {
 		t.Error("the metric doesn't say so")
 	}
 	// A policy's change is written, and keeps it.
@@ -86,7 +88,7 @@ func TestWhatOnlyNarrowsIsKeptAndReported(t *testing.T) {
 		}
 	})
 	reconcileOnce(t, w)
-	if gauge(t, w.metrics, WebhookFail) != 0 {
+	if gauge(t, w.metrics, names.WebhookFail) != 0 {
 		t.Error("the metric stays")
 	}
 }
@@ -96,19 +98,19 @@ func TestAnEntryThatGoesIsNarrowedNoMore(t *testing.T) {
 	w, c, _, _ := contestedWriter(t)
 	enforce(t, c, addExpression)
 	reconcileOnce(t, w)
-	if gauge(t, w.metrics, WebhookFail) != 1 {
+	if gauge(t, w.metrics, names.WebhookFail) != 1 {
 		t.Fatal("the metric doesn't say that it is narrowed")
 	}
 	w.policies = func() []*v1alpha1.ClusterRegoPolicy { return nil }
 	reconcileOnce(t, w)
-	if gauge(t, w.metrics, WebhookFail) != 0 {
+	if gauge(t, w.metrics, names.WebhookFail) != 0 {
 		t.Error("the metric stays")
 	}
 }
 
-func gauge(t *testing.T, m *Metrics, webhook string) float64 {
+func gauge(t *testing.T, m *ConfigurationMetrics, webhook string) float64 {
 	t.Helper()
-	return gathered(t, m.additions.WithLabelValues(webhook))
+	return testutil.ToFloat64(m.additions.WithLabelValues(webhook))
 }
 
 func TestSelectorsOfEarlierFlagsAreNotKept(t *testing.T) {
@@ -157,7 +159,7 @@ func TestWhatIsNotANarrowingIsPutBackEverMoreSlowly(t *testing.T) {
 			if writes < 10 || writes > 25 {
 				t.Errorf("put back %d times in an hour of being changed without end", writes)
 			}
-			if len(recorder.Events) != writes || gathered(t, w.metrics.restored.WithLabelValues("validating")) != float64(writes) {
+			if len(recorder.Events) != writes || testutil.ToFloat64(w.metrics.restored.WithLabelValues("validating")) != float64(writes) {
 				t.Errorf("%d events for %d writes", len(recorder.Events), writes)
 			}
 			// Once they leave off, it is as it should be.

@@ -8,6 +8,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 // Judge is one immutable set of policies, such as a catalog's snapshot.
@@ -21,16 +22,6 @@ type Judge interface {
 	// Concerning are the policies that would judge a request, without asking them,
 	// sorted by name; not those whose violations would be waived.
 	Concerning(r *policy.Request) []*v1alpha1.ClusterRegoPolicy
-}
-
-// Class is the endpoint that judges for a policy, and with it what the API
-// server does when Evenkeel can't be reached. A policy that wouldn't refuse
-// anything (Warn, DryRun) never fails closed, whatever its failurePolicy.
-func Class(p *v1alpha1.ClusterRegoPolicy) v1alpha1.FailurePolicy {
-	if p.Spec.Admission.Action != v1alpha1.AdmissionDeny {
-		return v1alpha1.FailurePolicyIgnore
-	}
-	return p.Spec.EffectiveFailurePolicy()
 }
 
 // finding is what one policy found in a request, as one enforcement action.
@@ -78,7 +69,7 @@ type verdict struct {
 // decide asks every policy of the class that concerns the request.
 func decide(ctx context.Context, judge Judge, class v1alpha1.FailurePolicy, r *policy.Request, workloads Workloads) *verdict {
 	v := &verdict{class: class, maker: maker{workloads: workloads}}
-	ofClass := func(p *v1alpha1.ClusterRegoPolicy) bool { return Class(p) == class }
+	ofClass := func(p *v1alpha1.ClusterRegoPolicy) bool { return serving.Class(p) == class }
 	for _, res := range judge.EvaluateWhere(ctx, r, ofClass) {
 		if res.Err != nil {
 			v.fail(&res, res.Err)

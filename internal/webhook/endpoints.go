@@ -9,18 +9,20 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/seal"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
+	"evenkeel.dev/evenkeel/internal/webhook/names"
 	"evenkeel.dev/evenkeel/internal/webhook/rollback"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 // endpoints are the handlers by the path that they serve. self is the user that
 // the API server knows this manager as.
 func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Handler {
-	log := (&intake.Quiet{Clock: s.Clock}).Logger(s.mgr.GetLogger().WithName("webhook"))
+	base := serving.Base{Reviews: s.reviews, Metrics: s.requests, Clock: s.Clock, Log: (&intake.Quiet{Clock: s.Clock}).Logger(s.mgr.GetLogger().WithName("webhook"))}
 	keys := seal.Known{Reader: s.mgr.GetAPIReader(), Namespace: s.Namespace}
 	rollbacks := &rollback.Proof{Reader: seal.NewReader(s.mgr.GetAPIReader(), keys)}
 	judging := func(class v1alpha1.FailurePolicy) http.Handler {
 		return &Handler{
-			Reviews:    s.reviews,
+			Base:       base,
 			Class:      class,
 			Judge:      func() Judge { return s.Catalog.Snapshot() },
 			Namespaces: namespaces,
@@ -29,24 +31,22 @@ func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Ha
 			Self:       self,
 			Rollbacks:  rollbacks,
 			Docs:       s.Docs,
-			Metrics:    s.metrics,
-			Clock:      s.Clock,
-			Log:        log,
+			Verdicts:   s.verdicts,
 		}
 	}
 	turns := rego.NewLane(runtime.GOMAXPROCS(0) / 2)
 	return map[string]http.Handler{
-		PathFail:   judging(v1alpha1.FailurePolicyFail),
-		PathIgnore: judging(v1alpha1.FailurePolicyIgnore),
-		PathPolicy: &PolicyHandler{Reviews: s.reviews, Checker: s.checker(), Turns: turns, Reach: s.Reach, Floors: s.Floors, Strategy: s.strategy, Metrics: s.metrics, Clock: s.Clock, Log: log},
-		PathTemplate: &TemplateHandler{Reviews: s.reviews, Turns: turns, Metrics: s.metrics, Clock: s.Clock, Log: log,
+		names.PathFail:   judging(v1alpha1.FailurePolicyFail),
+		names.PathIgnore: judging(v1alpha1.FailurePolicyIgnore),
+		names.PathPolicy: &PolicyHandler{Base: base, Checker: s.checker(), Turns: turns, Reach: s.Reach, Floors: s.Floors, Strategy: s.strategy},
+		names.PathTemplate: &TemplateHandler{Base: base, Turns: turns,
 			Naming: func(name string) []*v1alpha1.ClusterRegoPolicy { return s.Catalog.Snapshot().Naming(name) }},
-		PathWaiver:   &WaiverHandler{Reviews: s.reviews, Known: s.known, Metrics: s.metrics, Clock: s.Clock, Log: log},
-		PathStrategy: &StrategyHandler{Reviews: s.reviews, Floors: s.Floors, Metrics: s.metrics, Clock: s.Clock, Log: log},
-		PathApproval: &ApprovalHandler{Reviews: s.reviews, Reader: s.mgr.GetAPIReader(), Timeout: s.Timeout, Metrics: s.metrics, Clock: s.Clock, Log: log,
+		names.PathWaiver:   &WaiverHandler{Base: base, Known: s.known},
+		names.PathStrategy: &StrategyHandler{Base: base, Floors: s.Floors},
+		names.PathApproval: &ApprovalHandler{Base: base, Reader: s.mgr.GetAPIReader(), Timeout: s.Timeout,
 			Approvers: canary.Approvers{Distinct: s.Floors.DistinctApprover, SourcesReviewed: s.Floors.SourcesReviewed}},
-		PathRecords: &RecordsHandler{Reviews: s.reviews, Metrics: s.metrics, Clock: s.Clock, Log: log},
-		PathStamp:   &StampHandler{Reviews: s.reviews, Metrics: s.metrics, Clock: s.Clock, Log: log},
+		names.PathRecords: &RecordsHandler{Base: base},
+		names.PathStamp:   &StampHandler{Base: base},
 	}
 }
 

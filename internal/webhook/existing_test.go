@@ -57,7 +57,7 @@ func TestExistingViolationsExcuseOnlyWhatIsUnchanged(t *testing.T) {
 			h.Self = "manager"
 			after := webhooktest.Deployment("web", true, false)
 			tc.change(after)
-			got := ask(t, h, webhooktest.Review("UPDATE", after, webhooktest.Deployment("web", true, false), func(r tree) {
+			got := webhooktest.Ask(t, h, webhooktest.Review("UPDATE", after, webhooktest.Deployment("web", true, false), func(r tree) {
 				if tc.user != "" {
 					r["userInfo"], r["options"] = tree{"username": tc.user}, tree{"fieldManager": v1alpha1.FieldManager}
 				}

@@ -10,6 +10,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/prose"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 // beyondFloors warns whoever writes a policy of what it asks for and won't get, as far
@@ -35,7 +36,7 @@ func beyondPace(s *v1alpha1.RemediationStrategySpec, floors *limits.Floors) []st
 func limited(at string, changed []v1alpha1.AppliedLimit) []string {
 	var out []string
 	for _, limit := range changed {
-		out = append(out, prose.Shorten(at+limit.String(), maxWarningBytes))
+		out = append(out, prose.Shorten(at+limit.String(), serving.MaxWarningBytes))
 	}
 	return out
 }

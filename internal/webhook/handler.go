@@ -5,36 +5,12 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/go-logr/logr"
-	"k8s.io/utils/clock"
-
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/webhook/exempt"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
-
-// The paths that the webhook server serves.
-const (
-	PathFail   = "/validate/fail"
-	PathIgnore = "/validate/ignore"
-	PathPolicy = "/validate/policy"
-	// PathTemplate checks templates themselves.
-	PathTemplate = "/validate/template"
-	// PathStrategy checks the strategies that policies share.
-	PathStrategy = "/validate/strategy"
-	// PathWaiver checks waivers themselves.
-	PathWaiver = "/validate/waiver"
-	// PathApproval checks answers to plans.
-	PathApproval = "/validate/approval"
-	// PathRecords keeps to the manager what is the manager's.
-	PathRecords = "/validate/records"
-	// PathStamp fills in who makes a request.
-	PathStamp = "/mutate/stamp"
-)
-
-// DefaultTimeout is how long the API server waits for an answer.
-const DefaultTimeout = 5 * time.Second
 
 // proofTime bounds how long a rollback's proof is looked for, so that time is left to
 // judge it.
@@ -48,8 +24,7 @@ type Rollbacks interface {
 
 // Handler answers admission requests for the policies of one Class.
 type Handler struct {
-	// Reviews reads them, within its bounds.
-	Reviews *intake.Reader
+	serving.Base
 	// Class is the class of policies that this endpoint judges.
 	Class v1alpha1.FailurePolicy
 	// Judge returns the policies in force; it is called once a request.
@@ -65,47 +40,37 @@ type Handler struct {
 	// Rollbacks proves those of the manager, which always pass.
 	Rollbacks Rollbacks
 	// Docs is where the runbooks of the library's policies are published.
-	Docs    policy.Docs
-	Metrics *Metrics
-	Clock   clock.PassiveClock
-	// Log is bounded: anybody may bring about what is logged.
-	Log logr.Logger
+	Docs policy.Docs
+	// Verdicts counts what the policies find.
+	Verdicts *VerdictMetrics
 }
 
 // ServeHTTP answers an AdmissionReview.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := h.Clock.Now()
-	limit := budget(r, h.Timeout)
+	limit := serving.Budget(r, h.Timeout)
 	ctx, cancel := context.WithTimeout(r.Context(), limit)
 	defer cancel()
-	review, err := read(ctx, h.Reviews, w, r, limit, start)
+	review, err := serving.Read(ctx, h.Reviews, w, r, limit, start)
 	if err != nil {
-		serveBadReview(w, err)
-		h.Metrics.answered(h.endpoint(), nil, decisionBad, h.Clock.Since(start))
+		serving.ServeMalformed(w, err)
+		h.Metrics.Answered(h.endpoint(), nil, serving.DecisionBad, h.Clock.Since(start))
 		h.Log.Info("A request isn't an admission review, so it isn't judged", "endpoint", h.endpoint(), "from", r.RemoteAddr, "reason", err.Error())
 		return
 	}
 	defer review.Done()
 	review.OwnFix = ownFix(review, h.Self)
 	resp, decision := h.answer(ctx, review)
-	h.Metrics.answered(h.endpoint(), review.Request, decision, h.Clock.Since(start))
-	if err := writeResponse(w, resp); err != nil {
+	h.Metrics.Answered(h.endpoint(), review.Request, decision, h.Clock.Since(start))
+	if err := serving.Write(w, resp); err != nil {
 		h.Log.Error(err, "An admission request stays unanswered", "uid", review.UID)
 	}
 }
 
-// read reads a review. It takes half of the time at most, so that the other half is
-// left to judge in.
-func read(ctx context.Context, from *intake.Reader, w http.ResponseWriter, r *http.Request, limit time.Duration, now time.Time) (*intake.Review, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit/2)
-	defer cancel()
-	return from.Read(ctx, w, r, now)
-}
-
-func (h *Handler) answer(ctx context.Context, review *intake.Review) (response, string) {
+func (h *Handler) answer(ctx context.Context, review *intake.Review) (serving.Response, string) {
 	req := review.Request
 	if exempt.Request(req) || h.undoes(ctx, review) {
-		return response{UID: req.UID, Allowed: true}, decisionAllowed
+		return serving.Response{UID: req.UID, Allowed: true}, serving.DecisionAllowed
 	}
 	if review.Unread != nil {
 		return h.answerUnread(ctx, review)
@@ -114,7 +79,7 @@ func (h *Handler) answer(ctx context.Context, review *intake.Review) (response, 
 	for i := range v.findings {
 		v.findings[i].runbook = h.Docs.Runbook(v.findings[i].runbook)
 	}
-	h.Metrics.judged(req, v)
+	h.Verdicts.judged(req, v)
 	return answer(req, v)
 }
 
@@ -150,17 +115,4 @@ func (h *Handler) endpoint() string {
 		return "fail"
 	}
 	return "ignore"
-}
-
-// budget is the time to judge in: what the API server allows (it says so in the
-// timeout parameter), less a tenth for the way there and back, so that it's
-// Evenkeel that says which policy was too slow.
-func budget(r *http.Request, limit time.Duration) time.Duration {
-	if limit <= 0 {
-		limit = DefaultTimeout
-	}
-	if asked, err := time.ParseDuration(r.URL.Query().Get("timeout")); err == nil && asked > 0 {
-		limit = min(limit, asked)
-	}
-	return limit - limit/10
 }

@@ -12,11 +12,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/webhook/names"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
@@ -32,7 +35,7 @@ const (
 )
 
 func forbidden(message string) *metav1.Status {
-	return refusal(http.StatusForbidden, metav1.StatusReasonForbidden, message)
+	return serving.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden, message)
 }
 
 func TestHandlerAnswers(t *testing.T) {
@@ -45,38 +48,38 @@ func TestHandlerAnswers(t *testing.T) {
 		policy *v1alpha1.ClusterRegoPolicy
 		class  v1alpha1.FailurePolicy
 		review tree
-		want   response
+		want   serving.Response
 	}{
 		"a new object that violates a Deny policy is refused": {
 			reason: "the message names policy, object, path, reason, fix and runbook",
 			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil),
-			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
+			want:   serving.Response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 		"a good object passes without a word": {
 			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", false), nil),
-			want:   response{Allowed: true},
+			want:   serving.Response{Allowed: true},
 		},
 		"a policy of the other class isn't judged here": {
 			reason: "its own endpoint judges it",
 			class:  v1alpha1.FailurePolicyIgnore,
 			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil),
-			want:   response{Allowed: true},
+			want:   serving.Response{Allowed: true},
 		},
 		"a Warn policy warns, at the endpoint that fails open": {
 			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.WithAction(v1alpha1.AdmissionWarn)),
 			class:  v1alpha1.FailurePolicyIgnore,
 			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil),
-			want:   response{Allowed: true, Warnings: []string{warningOfA}, AuditAnnotations: map[string]string{"no-privileged": "Warn: 1" + pathOfA}},
+			want:   serving.Response{Allowed: true, Warnings: []string{warningOfA}, AuditAnnotations: map[string]string{"no-privileged": "Warn: 1" + pathOfA}},
 		},
 		"a DryRun policy only leaves a note in the audit log": {
 			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.WithAction(v1alpha1.AdmissionAudit)),
 			class:  v1alpha1.FailurePolicyIgnore,
 			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil),
-			want:   response{Allowed: true, AuditAnnotations: map[string]string{"no-privileged": "Audit: 1" + pathOfA}},
+			want:   serving.Response{Allowed: true, AuditAnnotations: map[string]string{"no-privileged": "Audit: 1" + pathOfA}},
 		},
 		"the warn rule of a Deny policy only warns": {
 			review: webhooktest.Review("CREATE", webhooktest.Set(webhooktest.Deployment("web", false), "default", "spec", "template", "spec", "serviceAccountName"), nil),
-			want: response{
+			want: serving.Response{
 				Allowed:          true,
 				Warnings:         []string{"policy no-privileged: the service account is the default one"},
 				AuditAnnotations: map[string]string{"no-privileged": "Warn: 1"},
@@ -85,7 +88,7 @@ func TestHandlerAnswers(t *testing.T) {
 		"an update that keeps an old violation passes with a warning": {
 			reason: "existingViolations: an old violation must never block a hotfix",
 			review: webhooktest.Review("UPDATE", webhooktest.Set(webhooktest.Deployment("web", true), int64(5), "spec", "replicas"), webhooktest.Deployment("web", true)),
-			want: response{
+			want: serving.Response{
 				Allowed:          true,
 				Warnings:         []string{warningOfA + oldSuffix},
 				AuditAnnotations: map[string]string{"no-privileged": "not blocked, already violated: 1" + pathOfA},
@@ -93,7 +96,7 @@ func TestHandlerAnswers(t *testing.T) {
 		},
 		"an update that adds a violation to an old one is refused for the new one": {
 			review: webhooktest.Review("UPDATE", webhooktest.Deployment("web", true, true), webhooktest.Deployment("web", true, false)),
-			want: response{
+			want: serving.Response{
 				Status: forbidden(`Deployment shop/web is refused by policy no-privileged (High): No privileged containers
 - /spec/template/spec/containers/1/securityContext/privileged: container "b" is privileged
   Fix: set /spec/template/spec/containers/0/securityContext/privileged to false, set /spec/template/spec/containers/1/securityContext/privileged to false
@@ -107,35 +110,35 @@ func TestHandlerAnswers(t *testing.T) {
 		"with existingViolations: Deny an old violation blocks an update": {
 			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.DenyingExisting),
 			review: webhooktest.Review("UPDATE", webhooktest.Deployment("web", true), webhooktest.Deployment("web", true)),
-			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
+			want:   serving.Response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 		"a deletion is judged on the old object": {
 			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.WithOperations(v1alpha1.OperationDelete)),
 			review: webhooktest.Review("DELETE", nil, webhooktest.Deployment("web", true)),
-			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
+			want:   serving.Response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 		"taking a finalizer off an object that is being deleted always passes": {
 			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.DenyingExisting),
 			review: webhooktest.Review("UPDATE", deleting("b"), deleting("a", "b")),
-			want:   response{Allowed: true},
+			want:   serving.Response{Allowed: true},
 		},
 		"an update of an object that is being deleted which changes more is judged": {
 			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.DenyingExisting),
 			review: webhooktest.Review("UPDATE", webhooktest.Set(deleting("b"), int64(9), "spec", "replicas"), deleting("a", "b")),
-			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
+			want:   serving.Response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 		"a container that is added to a running Pod is judged": {
 			reason: "kubectl debug must not be a way around",
 			review: webhooktest.Review("UPDATE", webhooktest.Deployment("web", true), webhooktest.Deployment("web", false), func(r tree) { r["subResource"] = "ephemeralcontainers" }),
-			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
+			want:   serving.Response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 		"a subresource is never judged": {
 			review: webhooktest.Review("UPDATE", webhooktest.Deployment("web", true), webhooktest.Deployment("web", false), func(r tree) { r["subResource"] = "status" }),
-			want:   response{Allowed: true},
+			want:   serving.Response{Allowed: true},
 		},
 		"a request that is only tried gets the same verdict": {
 			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil, webhooktest.DryRun),
-			want:   response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
+			want:   serving.Response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 	}
 	for name, tc := range cases {
@@ -147,7 +150,7 @@ func TestHandlerAnswers(t *testing.T) {
 				tc.class = v1alpha1.FailurePolicyFail
 			}
 			tc.want.UID = "705ab4f5"
-			got := ask(t, newHandler(t, tc.class, webhooktest.NewCatalog(t, tc.policy)), tc.review)
+			got := webhooktest.Ask(t, newHandler(t, tc.class, webhooktest.NewCatalog(t, tc.policy)), tc.review)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n(-want +got)\n%s", tc.reason, diff)
 			}
@@ -202,7 +205,7 @@ func TestHandlerWhenAPolicyCannotBeEvaluated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHandler(t, tc.class, webhooktest.NewCatalog(t, tc.policies...))
 			h.Namespaces = fakeNamespaces{err: tc.namespaceErr}
-			got := ask(t, h, review)
+			got := webhooktest.Ask(t, h, review)
 			if got.Allowed != (tc.wantCode == 0) {
 				t.Fatalf("%s: allowed is %t: %v", tc.reason, got.Allowed, got.Status)
 			}
@@ -217,7 +220,7 @@ func TestHandlerWhenAPolicyCannotBeEvaluated(t *testing.T) {
 				if p.Name == "broken" {
 					want = 1
 				}
-				if got := value(t, h.Metrics.errors.WithLabelValues(p.Name)); got != want {
+				if got := testutil.ToFloat64(h.Verdicts.errors.WithLabelValues(p.Name)); got != want {
 					t.Errorf("evaluation errors of %s: got %v, want %v", p.Name, got, want)
 				}
 			}
@@ -251,14 +254,14 @@ func TestHandlerRefusesBadReviews(t *testing.T) {
 				tc.contentType = "application/json"
 			}
 			h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t))
-			r := httptest.NewRequest(tc.method, PathFail, tc.body)
+			r := httptest.NewRequest(tc.method, names.PathFail, tc.body)
 			r.Header.Set("Content-Type", tc.contentType)
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, r)
 			if w.Code != tc.want || !strings.Contains(w.Body.String(), tc.wantText) {
 				t.Errorf("want %d with %q, got %d: %s", tc.want, tc.wantText, w.Code, w.Body)
 			}
-			if got := value(t, h.Metrics.requests.WithLabelValues("other", decisionBad, "fail")); got != 1 {
+			if got := webhooktest.Counted(t, h.Metrics, "evenkeel_admission_requests_total", serving.DecisionBad, "fail", "other"); got != 1 {
 				t.Errorf("malformed requests counted: %v", got)
 			}
 		})
@@ -268,13 +271,13 @@ func TestHandlerRefusesBadReviews(t *testing.T) {
 func TestDryRunRequestsAreCountedApart(t *testing.T) {
 	h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)))
 	object := webhooktest.Deployment("web", true)
-	ask(t, h, webhooktest.Review("CREATE", object, nil, webhooktest.DryRun))
-	ask(t, h, webhooktest.Review("CREATE", object, nil, webhooktest.DryRun))
-	ask(t, h, webhooktest.Review("CREATE", object, nil))
+	webhooktest.Ask(t, h, webhooktest.Review("CREATE", object, nil, webhooktest.DryRun))
+	webhooktest.Ask(t, h, webhooktest.Review("CREATE", object, nil, webhooktest.DryRun))
+	webhooktest.Ask(t, h, webhooktest.Review("CREATE", object, nil))
 	got := map[string]float64{
-		"dry runs":   value(t, h.Metrics.requests.WithLabelValues("CREATE", decisionDryRun, "fail")),
-		"denials":    value(t, h.Metrics.requests.WithLabelValues("CREATE", decisionDenied, "fail")),
-		"violations": value(t, h.Metrics.violations.WithLabelValues("no-privileged", "Deny")),
+		"dry runs":   webhooktest.Counted(t, h.Metrics, "evenkeel_admission_requests_total", "dry_run", "fail", "CREATE"),
+		"denials":    webhooktest.Counted(t, h.Metrics, "evenkeel_admission_requests_total", serving.DecisionDenied, "fail", "CREATE"),
+		"violations": testutil.ToFloat64(h.Verdicts.violations.WithLabelValues("no-privileged", "Deny")),
 	}
 	if diff := cmp.Diff(map[string]float64{"dry runs": 2, "denials": 1, "violations": 1}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -300,7 +303,7 @@ func TestTheTimeToJudgeIsLessThanTheAPIServerWaits(t *testing.T) {
 	j := slowJudge{budget: make(chan time.Duration, 1)}
 	h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t))
 	h.Judge, h.Timeout = func() Judge { return j }, 30*time.Second
-	ask(t, h, webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil)) // says timeout=5s
+	webhooktest.Ask(t, h, webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil)) // says timeout=5s
 	if got := <-j.budget; got <= 4*time.Second || got > 4500*time.Millisecond {
 		t.Errorf("the policies had %s, want 4.5s: a tenth less than the API server's 5s", got)
 	}

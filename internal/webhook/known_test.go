@@ -68,7 +68,7 @@ func TestAKnownViolationRefuses(t *testing.T) {
 			for _, class := range []v1alpha1.FailurePolicy{v1alpha1.FailurePolicyIgnore, v1alpha1.FailurePolicyFail} {
 				p := webhooktest.NewPolicy("p", hostPID+"\n"+tc.rest, webhooktest.WithFailurePolicy(class))
 				h := newHandler(t, class, webhooktest.NewCatalog(t, p))
-				got := ask(t, h, tc.review)
+				got := webhooktest.Ask(t, h, tc.review)
 				if got.Allowed || got.Status.Code != http.StatusForbidden {
 					t.Fatalf("%s, %s: %+v", tc.reason, class, got)
 				}
@@ -77,7 +77,7 @@ func TestAKnownViolationRefuses(t *testing.T) {
 						t.Errorf("%s, %s: %q lacks %q", tc.reason, class, got.Status.Message, part)
 					}
 				}
-				if n := testutil.ToFloat64(h.Metrics.errors.WithLabelValues("p")); n != 1 {
+				if n := testutil.ToFloat64(h.Verdicts.errors.WithLabelValues("p")); n != 1 {
 					t.Errorf("%s, %s: the error is counted %v times", tc.reason, class, n)
 				}
 			}
@@ -92,7 +92,7 @@ func TestAnErrorWithoutAFindingFollowsItsClass(t *testing.T) {
 	rest := "\n" + `warn contains "large" if to_number(input.object.metadata.annotations["example.com/size"]) > 10`
 	for class, allowed := range map[v1alpha1.FailurePolicy]bool{v1alpha1.FailurePolicyIgnore: true, v1alpha1.FailurePolicyFail: false} {
 		h := newHandler(t, class, webhooktest.NewCatalog(t, webhooktest.NewPolicy("p", hostPID+rest, webhooktest.WithFailurePolicy(class))))
-		got := ask(t, h, webhooktest.Review("CREATE", clean, nil))
+		got := webhooktest.Ask(t, h, webhooktest.Review("CREATE", clean, nil))
 		if got.Allowed != allowed {
 			t.Errorf("%s: %+v", class, got)
 		}

@@ -10,24 +10,18 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
-// Bounds of what is sent back. The API server cuts warnings off beyond 256
-// characters each and 4096 in all.
-const (
-	maxViolationLines = 10
-	maxLineBytes      = 512
-	maxWarnings       = 10
-	maxWarningBytes   = 256
-	maxWaiverName     = 100
-)
+// maxWaiverName bounds the name of a waiver in a warning.
+const maxWaiverName = 100
 
 // denial is the message of a refused request: for each policy its name and
 // title, one line for each violation, the fix and the runbook.
 func denial(r *policy.Request, v *verdict, blocking []finding) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s is refused by ", describe(r))
-	left, more := maxViolationLines, 0
+	fmt.Fprintf(&b, "%s is refused by ", serving.Describe(r))
+	left, more := serving.MaxViolationLines, 0
 	for i, f := range blocking {
 		if left == 0 {
 			more += len(f.violations)
@@ -44,7 +38,7 @@ func denial(r *policy.Request, v *verdict, blocking []finding) string {
 		fmt.Fprintf(&b, "\nand %d more %s", more, prose.Plural(more, "violation"))
 	}
 	for _, f := range v.failed {
-		fmt.Fprintf(&b, "\nBesides, %s", prose.Shorten(failureText(f), maxLineBytes))
+		fmt.Fprintf(&b, "\nBesides, %s", prose.Shorten(failureText(f), serving.MaxLineBytes))
 	}
 	return b.String()
 }
@@ -52,12 +46,12 @@ func denial(r *policy.Request, v *verdict, blocking []finding) string {
 func writeFinding(b *strings.Builder, r *policy.Request, f *finding, shown []policy.Violation) {
 	fmt.Fprintf(b, "policy %s (%s): %s", f.policy, f.severity, policy.OneLine(f.title))
 	for _, violation := range shown {
-		b.WriteString("\n- " + prose.Shorten(violation.Text(), maxLineBytes))
+		b.WriteString("\n- " + prose.Shorten(violation.Text(), serving.MaxLineBytes))
 	}
 	if fix := action.Hint(f.actions, holdsSecrets(r)); fix != "" {
 		b.WriteString("\n  Fix: " + fix)
 	} else if f.fixErr != nil {
-		b.WriteString("\n  Fix: not known, " + prose.Shorten(reasonText(f.policy, f.fixErr), maxLineBytes))
+		b.WriteString("\n  Fix: not known, " + prose.Shorten(reasonText(f.policy, f.fixErr), serving.MaxLineBytes))
 	}
 	if f.altered {
 		b.WriteString("\n  It violated this before, but what violates has been changed, for example what a container runs: so it counts. Leave that as it was, put it right, or ask for a waiver.")
@@ -71,13 +65,13 @@ func writeFinding(b *strings.Builder, r *policy.Request, f *finding, shown []pol
 // couldn't be evaluated.
 func unjudged(r *policy.Request, v *verdict) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s is refused because it couldn't be judged:", describe(r))
+	fmt.Fprintf(&b, "%s is refused because it couldn't be judged:", serving.Describe(r))
 	for i, f := range v.failed {
-		if i == maxViolationLines {
+		if i == serving.MaxViolationLines {
 			fmt.Fprintf(&b, "\nand %d more", len(v.failed)-i)
 			break
 		}
-		b.WriteString("\n- " + prose.Shorten(failureText(f), maxLineBytes))
+		b.WriteString("\n- " + prose.Shorten(failureText(f), serving.MaxLineBytes))
 	}
 	b.WriteString("\nTry again; if it persists, have the policy's owner mend the rule, or set its admission.failurePolicy to Ignore or its admission.action to Warn.")
 	return b.String()
@@ -105,7 +99,7 @@ func warnings(v *verdict) []string {
 		if suffix, visible := warningSuffix(&f); visible {
 			for _, violation := range f.violations {
 				text := fmt.Sprintf("policy %s: %s", f.policy, violation.Text())
-				out = append(out, prose.Shorten(text, maxWarningBytes-len(suffix))+suffix)
+				out = append(out, prose.Shorten(text, serving.MaxWarningBytes-len(suffix))+suffix)
 			}
 		}
 	}
@@ -115,14 +109,10 @@ func warnings(v *verdict) []string {
 			if f.partly {
 				prefix = ""
 			}
-			out = append(out, prose.Shorten(prefix+failureText(f), maxWarningBytes))
+			out = append(out, prose.Shorten(prefix+failureText(f), serving.MaxWarningBytes))
 		}
 	}
-	if len(out) > maxWarnings {
-		more := len(out) - maxWarnings
-		out = append(out[:maxWarnings], fmt.Sprintf("and %d more %s of Evenkeel's policies", more, prose.Plural(more, "warning")))
-	}
-	return out
+	return serving.BoundedWarnings(out, " of Evenkeel's policies")
 }
 
 func warningSuffix(f *finding) (suffix string, visible bool) {
@@ -147,20 +137,3 @@ func waivedSuffix(w *catalog.Waiver) string {
 }
 
 func holdsSecrets(r *policy.Request) bool { return r.Kind.Group == "" && r.Kind.Kind == "Secret" }
-
-// describe names the object: "Deployment shop/web".
-func describe(r *policy.Request) string {
-	name := r.Name
-	if name == "" {
-		if prefix, ok := policy.Metadata(r.Judged())["generateName"].(string); ok {
-			name = prefix + "*"
-		}
-	}
-	if r.Namespace != "" {
-		name = r.Namespace + "/" + name
-	}
-	if s, ok := policy.SubresourceOf(r); ok {
-		return s.Name + " of " + s.Parent.Kind + " " + name
-	}
-	return r.Kind.Kind + " " + name
-}

@@ -8,6 +8,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
@@ -31,11 +32,11 @@ func TestMessagesAreBounded(t *testing.T) {
 		}
 	}
 	resp, decision := answer(&policy.Request{Name: "web", Operation: policy.Create, Object: tree{}}, v)
-	if decision != decisionDenied {
+	if decision != serving.DecisionDenied {
 		t.Fatalf("decision %q", decision)
 	}
-	if got := strings.Count(resp.Status.Message, "\n- "); got != maxViolationLines {
-		t.Errorf("%d violations are listed, want %d", got, maxViolationLines)
+	if got := strings.Count(resp.Status.Message, "\n- "); got != serving.MaxViolationLines {
+		t.Errorf("%d violations are listed, want %d", got, serving.MaxViolationLines)
 	}
 	if want := "\nand 270 more violations"; !strings.HasSuffix(resp.Status.Message, want) {
 		t.Errorf("the message doesn't end with %q", want)
@@ -43,31 +44,13 @@ func TestMessagesAreBounded(t *testing.T) {
 	if n := len(resp.Status.Message); n > 16<<10 {
 		t.Errorf("the message has %d bytes", n)
 	}
-	if len(resp.Warnings) != maxWarnings+1 || resp.Warnings[maxWarnings] != "and 270 more warnings of Evenkeel's policies" {
+	if len(resp.Warnings) != serving.MaxWarnings+1 || resp.Warnings[serving.MaxWarnings] != "and 270 more warnings of Evenkeel's policies" {
 		t.Errorf("%d warnings, the last is %q", len(resp.Warnings), resp.Warnings[len(resp.Warnings)-1])
 	}
 	for _, w := range resp.Warnings {
-		if len(w) > maxWarningBytes || !utf8.ValidString(w) || strings.ContainsAny(w, "\n\r") {
+		if len(w) > serving.MaxWarningBytes || !utf8.ValidString(w) || strings.ContainsAny(w, "\n\r") {
 			t.Errorf("not fit for a header: %q", w)
 		}
-	}
-}
-
-func TestDescribe(t *testing.T) {
-	cases := map[string]struct {
-		request policy.Request
-		want    string
-	}{
-		"a namespaced object":                {policy.Request{Kind: policy.GroupVersionKind{Kind: "Pod"}, Namespace: "shop", Name: "web"}, "Pod shop/web"},
-		"a cluster-scoped object":            {policy.Request{Kind: policy.GroupVersionKind{Kind: "Namespace"}, Name: "shop"}, "Namespace shop"},
-		"an object whose name is to be made": {policy.Request{Kind: policy.GroupVersionKind{Kind: "Pod"}, Namespace: "shop", Object: tree{"metadata": tree{"generateName": "web-"}}}, "Pod shop/web-*"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := describe(&tc.request); got != tc.want {
-				t.Errorf("got %q, want %q", got, tc.want)
-			}
-		})
 	}
 }
 
@@ -80,7 +63,7 @@ func TestARefusalLeadsToWhereTheRunbooksArePublished(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.Docs = docs
-	got := ask(t, h, webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil))
+	got := webhooktest.Ask(t, h, webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil))
 	if want := "Runbook: https://wiki.example.com/evenkeel/policies/no-privileged"; got.Status == nil || !strings.Contains(got.Status.Message, want) {
 		t.Errorf("got %+v, want a refusal with %q", got.Status, want)
 	}

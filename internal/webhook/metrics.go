@@ -9,33 +9,14 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
-// Metrics are the figures of admission. Labels never hold names of objects.
-type Metrics struct {
-	requests   *prometheus.CounterVec
+// VerdictMetrics are the figures of what the policies found. Labels never hold names of objects.
+type VerdictMetrics struct {
 	violations *prometheus.CounterVec
-	duration   *prometheus.HistogramVec
 	errors     *prometheus.CounterVec
 	stopped    *prometheus.CounterVec
-	unread     *prometheus.CounterVec
-	additions  *prometheus.GaugeVec
-	restored   *prometheus.CounterVec
-	expiry     prometheus.Gauge
-	unservable prometheus.Gauge
 }
-
-// The values of the decision label.
-const (
-	decisionAllowed = "allowed"
-	decisionWarned  = "warned"
-	decisionDenied  = "denied"
-	decisionErrored = "errored"
-	decisionBad     = "malformed"
-	decisionUnread  = "unread"
-	decisionDryRun  = "dry_run"
-)
 
 // Values of the action label besides the policy's enforcement actions.
 const (
@@ -45,28 +26,13 @@ const (
 	actionWaived = "Waived"
 )
 
-// Values of the outcome label.
-const (
-	outcomeRefused = "refused"
-	outcomePassed  = "passed"
-)
-
-// NewMetrics registers the metrics of admission.
-func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
-	m := &Metrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "evenkeel_admission_requests_total",
-			Help: "Admission requests answered, by operation (CREATE, UPDATE, DELETE, other), decision (allowed, warned, denied, errored, unread, malformed; dry_run for requests that are only tried, whatever the verdict) and endpoint (fail, ignore, policy, strategy, waiver, approval, records, stamp).",
-		}, []string{"operation", "decision", "endpoint"}),
+// NewVerdictMetrics registers them.
+func NewVerdictMetrics(registerer prometheus.Registerer) (*VerdictMetrics, error) {
+	m := &VerdictMetrics{
 		violations: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_admission_violations_total",
 			Help: "Violations found in admission requests that aren't dry runs, by policy and action (Deny, Warn, Audit; Existing for one that was there before the update, Waived for one under a Waiver).",
 		}, []string{"policy", "action"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "evenkeel_admission_duration_seconds",
-			Help:    "Time from the arrival of an admission request to its answer, by endpoint (fail, ignore, policy, strategy, waiver, approval, records, stamp).",
-			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10},
-		}, []string{"endpoint"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_admission_evaluation_errors_total",
 			Help: "Evaluations that failed in admission, that of a fix and dry runs included, by policy. What a policy found before it failed counts all the same.",
@@ -75,118 +41,26 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 			Name: "evenkeel_admission_evaluations_stopped_total",
 			Help: "Evaluations that were stopped in admission at a limit of time or memory, dry runs included, by policy.",
 		}, []string{"policy"}),
-		unread: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "evenkeel_admission_unread_total",
-			Help: "Admission requests whose object couldn't be read and so wasn't judged, dry runs included, by endpoint (fail, ignore, policy, strategy, waiver, approval, records, stamp), reason (too_large, too_many_values, too_deep, undecodable, incomplete, busy) and outcome (refused; passed where no Deny policy concerns it).",
-		}, []string{"endpoint", "reason", "outcome"}),
-		additions: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "evenkeel_webhook_narrowed",
-			Help: "1 while somebody else's selectors or conditions narrow an entry of the webhook configurations, so that some requests aren't judged, else 0, by webhook. Of the leader.",
-		}, []string{"webhook"}),
-		restored: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "evenkeel_webhook_put_back_total",
-			Help: "Writes of a webhook configuration that put back what somebody else had changed, by configuration (validating, mutating).",
-		}, []string{"configuration"}),
-		expiry: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "evenkeel_webhook_certificate_expiry_timestamp_seconds",
-			Help: "When the certificate expires that this replica serves admission with, in seconds since 1970; 0 before there is one.",
-		}),
-		unservable: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "evenkeel_webhook_certificate_refused",
-			Help: "1 while the Secret holds a certificate that this replica can't serve (expired, of another name, authority or key) and so goes on with the one before, else 0.",
-		}),
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.violations, m.duration, m.errors, m.stopped, m.unread, m.additions, m.restored, m.expiry, m.unservable} {
-		if err := registerer.Register(c); err != nil {
-			return nil, err
-		}
-	}
-	m.expect()
-	return m, nil
+	return m, registerer.Register(m)
 }
 
-// expect makes the series that alerts watch: an increase from nothing
-// isn't one to Prometheus.
-func (m *Metrics) expect() {
-	for _, configuration := range []string{"validating", "mutating"} {
-		m.restored.WithLabelValues(configuration)
-	}
-	for _, endpoint := range []string{"fail", "ignore"} {
-		for _, reason := range intake.Reasons() {
-			for _, outcome := range []string{outcomeRefused, outcomePassed} {
-				m.unread.WithLabelValues(endpoint, string(reason), outcome)
-			}
-		}
-	}
+// Describe implements prometheus.Collector.
+func (m *VerdictMetrics) Describe(to chan<- *prometheus.Desc) {
+	m.violations.Describe(to)
+	m.errors.Describe(to)
+	m.stopped.Describe(to)
 }
 
-// narrowed notes which entries others have narrowed, of those that are there and those
-// that are wanted.
-func (m *Metrics) narrowed(is, wanted []hook, additions []narrowed) {
-	for _, h := range slices.Concat(is, wanted) {
-		m.additions.WithLabelValues(h.name).Set(0)
-	}
-	for _, n := range additions {
-		m.additions.WithLabelValues(n.webhook).Set(1)
-	}
-}
-
-// putBack counts a write against somebody else's.
-func (m *Metrics) putBack(configuration string) { m.restored.WithLabelValues(configuration).Inc() }
-
-// watchReviews registers how full the reader of reviews is.
-func watchReviews(registerer prometheus.Registerer, reviews *intake.Reader) error {
-	for _, c := range []prometheus.Collector{
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "evenkeel_admission_reserved_bytes",
-			Help: "Memory that is reserved for admission reviews in work, of --admission-memory.",
-		}, func() float64 { reserved, _ := reviews.Load(); return float64(reserved) }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "evenkeel_admission_waiting_requests",
-			Help: "Admission reviews that wait for memory to be read or judged.",
-		}, func() float64 { _, waiting := reviews.Load(); return float64(waiting) }),
-	} {
-		if err := registerer.Register(c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// expires notes when the certificate that is served from now on expires.
-func (m *Metrics) expires(at time.Time) { m.expiry.Set(float64(at.Unix())) }
-
-// refused notes whether the certificate in the Secret can't be served.
-func (m *Metrics) refused(yes bool) {
-	m.unservable.Set(0)
-	if yes {
-		m.unservable.Set(1)
-	}
-}
-
-// answered counts one answer.
-func (m *Metrics) answered(endpoint string, req *policy.Request, decision string, took time.Duration) {
-	operation := "other"
-	if req != nil {
-		switch req.Operation {
-		case policy.Create, policy.Update, policy.Delete, policy.Connect:
-			operation = string(req.Operation)
-		}
-		if req.DryRun {
-			decision = decisionDryRun
-		}
-	}
-	m.requests.WithLabelValues(operation, decision, endpoint).Inc()
-	m.duration.WithLabelValues(endpoint).Observe(took.Seconds())
-}
-
-// unreadReview counts a request that couldn't be read.
-func (m *Metrics) unreadReview(endpoint string, reason intake.Reason, outcome string) {
-	m.unread.WithLabelValues(endpoint, string(reason), outcome).Inc()
+// Collect implements prometheus.Collector.
+func (m *VerdictMetrics) Collect(to chan<- prometheus.Metric) {
+	m.violations.Collect(to)
+	m.errors.Collect(to)
+	m.stopped.Collect(to)
 }
 
 // failed counts what couldn't be evaluated, a verdict or its fix.
-func (m *Metrics) failed(v *verdict) {
+func (m *VerdictMetrics) failed(v *verdict) {
 	for _, f := range v.failed {
 		if f.policy == "" {
 			continue
@@ -204,7 +78,7 @@ func (m *Metrics) failed(v *verdict) {
 }
 
 // judged counts what the policies found.
-func (m *Metrics) judged(req *policy.Request, v *verdict) {
+func (m *VerdictMetrics) judged(req *policy.Request, v *verdict) {
 	m.failed(v)
 	if req.DryRun {
 		return
@@ -222,4 +96,101 @@ func (m *Metrics) judged(req *policy.Request, v *verdict) {
 		}
 		m.violations.WithLabelValues(f.policy, action).Add(float64(len(f.violations)))
 	}
+}
+
+// CertificateMetrics are the figures of the serving certificate.
+type CertificateMetrics struct {
+	expiry     prometheus.Gauge
+	unservable prometheus.Gauge
+}
+
+// NewCertificateMetrics registers them.
+func NewCertificateMetrics(registerer prometheus.Registerer) (*CertificateMetrics, error) {
+	m := &CertificateMetrics{
+		expiry: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "evenkeel_webhook_certificate_expiry_timestamp_seconds",
+			Help: "When the certificate expires that this replica serves admission with, in seconds since 1970; 0 before there is one.",
+		}),
+		unservable: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "evenkeel_webhook_certificate_refused",
+			Help: "1 while the Secret holds a certificate that this replica can't serve (expired, of another name, authority or key) and so goes on with the one before, else 0.",
+		}),
+	}
+	return m, registerer.Register(m)
+}
+
+// Describe implements prometheus.Collector.
+func (m *CertificateMetrics) Describe(to chan<- *prometheus.Desc) {
+	m.expiry.Describe(to)
+	m.unservable.Describe(to)
+}
+
+// Collect implements prometheus.Collector.
+func (m *CertificateMetrics) Collect(to chan<- prometheus.Metric) {
+	m.expiry.Collect(to)
+	m.unservable.Collect(to)
+}
+
+// expires notes when the certificate that is served from now on expires.
+func (m *CertificateMetrics) expires(at time.Time) { m.expiry.Set(float64(at.Unix())) }
+
+// refused notes whether the certificate in the Secret can't be served.
+func (m *CertificateMetrics) refused(yes bool) {
+	m.unservable.Set(0)
+	if yes {
+		m.unservable.Set(1)
+	}
+}
+
+// ConfigurationMetrics are the figures of the webhook configurations. Labels hold names of entries.
+type ConfigurationMetrics struct {
+	additions *prometheus.GaugeVec
+	restored  *prometheus.CounterVec
+}
+
+// NewConfigurationMetrics registers them.
+func NewConfigurationMetrics(registerer prometheus.Registerer) (*ConfigurationMetrics, error) {
+	m := &ConfigurationMetrics{
+		additions: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "evenkeel_webhook_narrowed",
+			Help: "1 while somebody else's selectors or conditions narrow an entry of the webhook configurations, so that some requests aren't judged, else 0, by webhook. Of the leader.",
+		}, []string{"webhook"}),
+		restored: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "evenkeel_webhook_put_back_total",
+			Help: "Writes of a webhook configuration that put back what somebody else had changed, by configuration (validating, mutating).",
+		}, []string{"configuration"}),
+	}
+	// An increase from nothing isn't one to Prometheus: the series that alerts watch are there from the start.
+	for _, configuration := range []string{"validating", "mutating"} {
+		m.restored.WithLabelValues(configuration)
+	}
+	return m, registerer.Register(m)
+}
+
+// Describe implements prometheus.Collector.
+func (m *ConfigurationMetrics) Describe(to chan<- *prometheus.Desc) {
+	m.additions.Describe(to)
+	m.restored.Describe(to)
+}
+
+// Collect implements prometheus.Collector.
+func (m *ConfigurationMetrics) Collect(to chan<- prometheus.Metric) {
+	m.additions.Collect(to)
+	m.restored.Collect(to)
+}
+
+// narrowed notes which entries others have narrowed, of those that are there and those
+// that are wanted.
+func (m *ConfigurationMetrics) narrowed(is, wanted []hook, additions []narrowed) {
+	for _, h := range slices.Concat(is, wanted) {
+		m.additions.WithLabelValues(h.name).Set(0)
+	}
+	for _, n := range additions {
+		m.additions.WithLabelValues(n.webhook).Set(1)
+	}
+}
+
+// putBack counts a write against somebody else's.
+func (m *ConfigurationMetrics) putBack(configuration string) {
+	m.restored.WithLabelValues(configuration).Inc()
 }

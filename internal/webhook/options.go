@@ -13,6 +13,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 // CertificateSource says who makes the webhook's certificate and renews it.
@@ -107,7 +108,7 @@ func (o Options) withDefaults() Options {
 		o.Memory = DefaultMemory
 	}
 	if o.Timeout == 0 {
-		o.Timeout = DefaultTimeout
+		o.Timeout = serving.DefaultTimeout
 	}
 	if o.ExemptNamespaces == nil {
 		o.ExemptNamespaces = []string{"kube-system", "kube-node-lease"}

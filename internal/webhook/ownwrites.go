@@ -9,14 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
+	"evenkeel.dev/evenkeel/internal/webhook/names"
 	"evenkeel.dev/evenkeel/internal/webhook/requests"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 const endpointRecords = "records"
@@ -25,29 +24,24 @@ const endpointRecords = "records"
 // and what both and breakers say of themselves. The API server doesn't ask about the
 // manager's own requests.
 type RecordsHandler struct {
-	// Reviews reads them, within its bounds.
-	Reviews *intake.Reader
-	Metrics *Metrics
-	Clock   clock.PassiveClock
-	Log     logr.Logger
+	serving.Base
 }
 
 // ServeHTTP answers the AdmissionReview of somebody else's write.
 func (h *RecordsHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	own := ownKind{reviews: h.Reviews, endpoint: endpointRecords, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
-	own.serve(w, r)
+	h.Serve(w, r, endpointRecords, h.answer)
 }
 
-func (h *RecordsHandler) answer(_ context.Context, req *policy.Request) (response, string) {
-	resp := response{UID: req.UID, Allowed: true}
+func (h *RecordsHandler) answer(_ context.Context, req *policy.Request) (serving.Response, string) {
+	resp := serving.Response{UID: req.UID, Allowed: true}
 	why := notTheirs(req)
 	if why == "" {
-		return resp, decisionAllowed
+		return resp, serving.DecisionAllowed
 	}
 	resp.Allowed = false
-	resp.Status = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf("%s %s: %s; nothing was changed", req.Kind.Kind, req.Name, why))
+	resp.Status = serving.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf("%s %s: %s; nothing was changed", req.Kind.Kind, req.Name, why))
 	h.Log.Info("somebody tried to write what is the manager's", "kind", req.Kind.Kind, "name", req.Name, "user", req.UserInfo.Username, "operation", req.Operation)
-	return resp, decisionDenied
+	return resp, serving.DecisionDenied
 }
 
 // notTheirs says why somebody who isn't the manager may not make a request; empty
@@ -121,7 +115,7 @@ func notTheirRequest(r *policy.Request) string {
 		return ""
 	}
 	if len(s.patch(r)) > 0 {
-		return fmt.Sprintf("%s doesn't hold who makes this request. The MutatingWebhookConfiguration %s fills it in: try again in a moment", strings.Join(s.field, "."), ConfigurationName)
+		return fmt.Sprintf("%s doesn't hold who makes this request. The MutatingWebhookConfiguration %s fills it in: try again in a moment", strings.Join(s.field, "."), names.Configuration)
 	}
 	if reason, asks := requests.Asks(r, v1alpha1.ActionReset); asks && reason == "" {
 		return "a reset needs a reason: set spec.reason in the same request, or use evenkeel breaker reset --reason"

@@ -8,13 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	clocktesting "k8s.io/utils/clock/testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -202,10 +200,9 @@ func TestPolicyHandler(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			metrics, _ := newTestMetrics(t)
-			h := &PolicyHandler{Reviews: webhooktest.Reader(), Checker: newChecker(webhooktest.Kinds()), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard()}
+			h := &PolicyHandler{Base: webhooktest.Base(t, time.Unix(0, 0)), Checker: newChecker(webhooktest.Kinds())}
 			tc.review["request"].(tree)["object"] = stamped(t, tc.review)
-			if got := ask(t, h, tc.review); got.Allowed != tc.want {
+			if got := webhooktest.Ask(t, h, tc.review); got.Allowed != tc.want {
 				t.Errorf("%s: allowed is %t: %v", tc.reason, got.Allowed, got.Status)
 			}
 		})

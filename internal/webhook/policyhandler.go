@@ -8,10 +8,8 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/limits"
@@ -22,7 +20,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/template"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/webhook/exempt"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 // maxProblemLines bounds the message about a refused policy or waiver.
@@ -33,8 +31,7 @@ const endpointPolicy = "policy"
 // PolicyHandler refuses policies that couldn't work, when they are written, so
 // that whoever writes one learns at once what is wrong and where.
 type PolicyHandler struct {
-	// Reviews reads them, within its bounds.
-	Reviews *intake.Reader
+	serving.Base
 	Checker *PolicyChecker
 	// Turns lets few policies be compiled at once; nil lets all. A flood of them leaves
 	// the processors to other requests, and whoever has sent the fewest comes first.
@@ -45,83 +42,42 @@ type PolicyHandler struct {
 	Floors limits.Floors
 	// Strategy is the RemediationStrategy of a name; nil when there is none.
 	Strategy func(name string) *v1alpha1.RemediationStrategy
-	Metrics  *Metrics
-	Clock    clock.PassiveClock
-	Log      logr.Logger
 }
 
 // ServeHTTP answers the AdmissionReview of a policy.
 func (h *PolicyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	own := ownKind{reviews: h.Reviews, endpoint: endpointPolicy, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
-	own.serve(w, r)
-}
-
-// ownKind serves the reviews of one of Evenkeel's own kinds.
-type ownKind struct {
-	reviews  *intake.Reader
-	endpoint string
-	answer   func(context.Context, *policy.Request) (resp response, decision string)
-	metrics  *Metrics
-	clock    clock.PassiveClock
-	log      logr.Logger
-}
-
-func (o *ownKind) serve(w http.ResponseWriter, r *http.Request) {
-	start := o.clock.Now()
-	review, err := read(r.Context(), o.reviews, w, r, budget(r, DefaultTimeout), start)
-	if err != nil {
-		serveBadReview(w, err)
-		o.metrics.answered(o.endpoint, nil, decisionBad, o.clock.Since(start))
-		return
-	}
-	defer review.Done()
-	req := review.Request
-	resp, decision := o.judge(r.Context(), review)
-	o.metrics.answered(o.endpoint, req, decision, o.clock.Since(start))
-	if err := writeResponse(w, resp); err != nil {
-		o.log.Error(err, "An admission request stays unanswered", "endpoint", o.endpoint, "name", req.Name)
-	}
-}
-
-// judge refuses what can't be read: these kinds fail closed.
-func (o *ownKind) judge(ctx context.Context, review *intake.Review) (response, string) {
-	if review.Unread == nil {
-		return o.answer(ctx, review.Request)
-	}
-	o.metrics.unreadReview(o.endpoint, review.Unread.Reason, outcomeRefused)
-	o.log.Info("An object of Evenkeel's own couldn't be read, so it is refused", "endpoint", o.endpoint, "name", review.Name, "reason", review.Unread.Error())
-	return response{UID: review.UID, Status: unreadStatus(review, describe(review.Request)+" is refused because it can't be checked: "+review.Unread.Error())}, decisionUnread
+	h.Serve(w, r, endpointPolicy, h.answer)
 }
 
 // ruleToCheck reads a policy or a template whose rule is to be compiled, once its turn has
 // come; end gives the turn back. It is nil when the answer stands already: nothing of the
 // rule changes, or the review is refused.
-func ruleToCheck(ctx context.Context, turns *rego.Lane, req *policy.Request, kind string, into any) (resp response, decision string, end func()) {
-	resp = response{UID: req.UID, Allowed: true}
+func ruleToCheck(ctx context.Context, turns *rego.Lane, req *policy.Request, kind string, into any) (resp serving.Response, decision string, end func()) {
+	resp = serving.Response{UID: req.UID, Allowed: true}
 	if req.Object == nil || req.SubResource != "" {
-		return resp, decisionAllowed, nil
+		return resp, serving.DecisionAllowed, nil
 	}
 	if why := unstamped(req); why != nil {
 		resp.Allowed, resp.Status = false, why
-		return resp, decisionDenied, nil
+		return resp, serving.DecisionDenied, nil
 	}
 	if keepsSpec(req) {
-		return resp, decisionAllowed, nil
+		return resp, serving.DecisionAllowed, nil
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(req.Object, into); err != nil {
 		resp.Allowed = false
-		resp.Status = refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, fmt.Sprintf("%s %s isn't of the form %s: %v", kind, req.Name, v1alpha1.GroupVersion, err))
-		return resp, decisionDenied, nil
+		resp.Status = serving.Refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, fmt.Sprintf("%s %s isn't of the form %s: %v", kind, req.Name, v1alpha1.GroupVersion, err))
+		return resp, serving.DecisionDenied, nil
 	}
 	end, err := compileTurn(ctx, turns, req)
 	if err != nil {
 		resp.Allowed, resp.Status = false, tooMany(req)
-		return resp, decisionDenied, nil
+		return resp, serving.DecisionDenied, nil
 	}
 	return resp, "", end
 }
 
-func (h *PolicyHandler) answer(ctx context.Context, req *policy.Request) (response, string) {
+func (h *PolicyHandler) answer(ctx context.Context, req *policy.Request) (serving.Response, string) {
 	var p v1alpha1.ClusterRegoPolicy
 	resp, decision, end := ruleToCheck(ctx, h.Turns, req, "Policy", &p)
 	if end == nil {
@@ -134,11 +90,11 @@ func (h *PolicyHandler) answer(ctx context.Context, req *policy.Request) (respon
 		resp.Warnings = append(h.withoutTemplate(&p), notAtAdmission(&p)...)
 		resp.Warnings = append(resp.Warnings, outOfReach(&p, &h.Reach)...)
 		resp.Warnings = append(resp.Warnings, h.strategyWarnings(&p)...)
-		return resp, decisionAllowed
+		return resp, serving.DecisionAllowed
 	}
 	resp.Allowed = false
 	resp.Status = invalid("ClusterRegoPolicy", p.Name, found)
-	return resp, decisionDenied
+	return resp, serving.DecisionDenied
 }
 
 // strategyWarnings tell whoever writes a policy of a strategy that isn't there, and of what
@@ -150,7 +106,7 @@ func (h *PolicyHandler) strategyWarnings(p *v1alpha1.ClusterRegoPolicy) []string
 	followed := p.DeepCopy()
 	if name := strategy.Named(p); name != "" {
 		if problem := strategy.Resolve(followed, h.Strategy(name)); problem != nil {
-			return []string{prose.Shorten(problem.Message, maxWarningBytes)}
+			return []string{prose.Shorten(problem.Message, serving.MaxWarningBytes)}
 		}
 	}
 	return beyondFloors(&followed.Spec.Remediation.RolloutStrategy, &h.Floors)
@@ -161,16 +117,16 @@ func compileTurn(ctx context.Context, turns *rego.Lane, req *policy.Request) (en
 	if turns == nil {
 		return func() {}, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout/2)
+	ctx, cancel := context.WithTimeout(ctx, serving.DefaultTimeout/2)
 	defer cancel()
 	return turns.Turn(ctx, req.UserInfo.Username)
 }
 
 // tooMany asks whoever writes a rule to come again.
 func tooMany(req *policy.Request) *metav1.Status {
-	status := refusal(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests,
+	status := serving.Refusal(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests,
 		fmt.Sprintf("%s %s could not be checked in time: too many are being written; try again", req.Kind.Kind, req.Name))
-	status.Details = &metav1.StatusDetails{RetryAfterSeconds: retryAfter}
+	status.Details = &metav1.StatusDetails{RetryAfterSeconds: serving.RetryAfter}
 	return status
 }
 
@@ -179,7 +135,7 @@ func (h *PolicyHandler) withoutTemplate(p *v1alpha1.ClusterRegoPolicy) []string 
 	if p.Spec.TemplateRef == nil || !errors.Is(h.Checker.Compile(p), template.ErrNotFound) {
 		return nil
 	}
-	return []string{prose.Shorten(fmt.Sprintf("there is no RegoTemplate %q: the policy comes into force as written once there is", p.Spec.TemplateRef.Name), maxWarningBytes)}
+	return []string{prose.Shorten(fmt.Sprintf("there is no RegoTemplate %q: the policy comes into force as written once there is", p.Spec.TemplateRef.Name), serving.MaxWarningBytes)}
 }
 
 // notAtAdmission warns whoever expects a policy to refuse what admission never
@@ -211,9 +167,9 @@ func invalid(kind, name string, found []problem) *metav1.Status {
 			fmt.Fprintf(&b, "\nand %d more", len(found)-i)
 			break
 		}
-		b.WriteString("\n- " + prose.Shorten(policy.OneLine(f.String()), maxLineBytes))
+		b.WriteString("\n- " + prose.Shorten(policy.OneLine(f.String()), serving.MaxLineBytes))
 	}
-	status := refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, b.String())
+	status := serving.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, b.String())
 	status.Details = &metav1.StatusDetails{
 		Group:  v1alpha1.GroupVersion.Group,
 		Kind:   kind,

@@ -10,6 +10,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/prose"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 // outOfReach warns whoever writes a policy of the objects that its fixes will never
@@ -24,17 +25,13 @@ func outOfReach(p *v1alpha1.ClusterRegoPolicy, reach *limits.Reach) []string {
 	var out []string
 	for _, gk := range match.Kinds(p) {
 		if why := reach.Kind(schema.GroupKind{Group: gk.Group, Kind: gk.Kind}); why != "" {
-			out = append(out, prose.Shorten("spec.remediation: "+why, maxWarningBytes))
+			out = append(out, prose.Shorten("spec.remediation: "+why, serving.MaxWarningBytes))
 		}
 	}
 	for _, namespace := range p.Spec.Match.Namespaces {
 		if slices.Contains(reach.Exempt, namespace) && !slices.Contains(reach.Namespaces, namespace) {
-			out = append(out, prose.Shorten(fmt.Sprintf("spec.remediation: nothing is written in namespace %s, unless the manager's flag %s names it", namespace, limits.FlagNamespaces), maxWarningBytes))
+			out = append(out, prose.Shorten(fmt.Sprintf("spec.remediation: nothing is written in namespace %s, unless the manager's flag %s names it", namespace, limits.FlagNamespaces), serving.MaxWarningBytes))
 		}
 	}
-	if len(out) > maxWarnings {
-		more := len(out) - maxWarnings
-		out = append(out[:maxWarnings], fmt.Sprintf("and %d more %s", more, prose.Plural(more, "warning")))
-	}
-	return out
+	return serving.BoundedWarnings(out, "")
 }

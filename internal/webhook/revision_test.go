@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
@@ -54,7 +55,7 @@ func TestAPodPassesForWhatStandsInTheRevisionThatItIsMadeOf(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)
-			h := newHandler(t, Class(p), webhooktest.NewCatalog(t, p))
+			h := newHandler(t, serving.Class(p), webhooktest.NewCatalog(t, p))
 			h.Workloads, h.Namespaces = tc.workloads, labelledNamespaces{"kubernetes.io/metadata.name": "shop"}
 			pod := podOf(workload("apps/v1", "StatefulSet", true))
 			policy.Metadata(pod)["labels"] = tree{"app": "web"}
@@ -67,7 +68,7 @@ func TestAPodPassesForWhatStandsInTheRevisionThatItIsMadeOf(t *testing.T) {
 			if tc.user == "" {
 				tc.user = statefulSetController
 			}
-			got := ask(t, h, podReview(pod, tc.user))
+			got := webhooktest.Ask(t, h, podReview(pod, tc.user))
 			switch {
 			case tc.want == "" && (!got.Allowed || len(got.Warnings) > 0):
 				t.Errorf("%s: want it to pass without a word, got %+v", tc.reason, got)

@@ -48,7 +48,7 @@ func TestOwnRollbacksPass(t *testing.T) {
 			review := webhooktest.Review("UPDATE", webhooktest.Deployment("web", true), webhooktest.Deployment("web", false))
 			review = webhooktest.Set(review, tc.user, "request", "userInfo", "username")
 			review = webhooktest.Set(review, tree{"fieldManager": tc.fieldManager}, "request", "options")
-			if got := ask(t, h, review); got.Allowed != tc.allowed {
+			if got := webhooktest.Ask(t, h, review); got.Allowed != tc.allowed {
 				t.Errorf("%s: want allowed %t, got %+v", tc.reason, tc.allowed, got)
 			}
 		})

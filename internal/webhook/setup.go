@@ -23,6 +23,8 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/webhook/discovery"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
+	"evenkeel.dev/evenkeel/internal/webhook/names"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 // Setup joins admission to a manager: on every replica the server with its
@@ -54,7 +56,8 @@ type setup struct {
 	kindCache cache.Cache
 	kinds     *discovery.Kinds
 	certs     *Certificates
-	metrics   *Metrics
+	requests  *serving.Metrics
+	verdicts  *VerdictMetrics
 	// self is the user that the API server knows this manager as.
 	self    string
 	reviews *intake.Reader
@@ -80,10 +83,10 @@ func (s *setup) prepare(context.Context) error {
 				Field:      fields.OneTermEqualSelector("metadata.name", s.SecretName),
 			},
 			&admissionregistrationv1.ValidatingWebhookConfiguration{}: {
-				Field: fields.OneTermEqualSelector("metadata.name", ConfigurationName),
+				Field: fields.OneTermEqualSelector("metadata.name", names.Configuration),
 			},
 			&admissionregistrationv1.MutatingWebhookConfiguration{}: {
-				Field: fields.OneTermEqualSelector("metadata.name", ConfigurationName),
+				Field: fields.OneTermEqualSelector("metadata.name", names.Configuration),
 			},
 		},
 	})
@@ -103,11 +106,14 @@ func (s *setup) prepare(context.Context) error {
 			return err
 		}
 	}
-	if s.metrics, err = NewMetrics(s.Registerer); err != nil {
+	if s.requests, err = serving.NewMetrics(s.Registerer); err != nil {
+		return fmt.Errorf("registering the metrics: %w", err)
+	}
+	if s.verdicts, err = NewVerdictMetrics(s.Registerer); err != nil {
 		return fmt.Errorf("registering the metrics: %w", err)
 	}
 	s.reviews = intake.NewReader(intake.DefaultBounds(s.Memory, runtime.GOMAXPROCS(0)))
-	if err := watchReviews(s.Registerer, s.reviews); err != nil {
+	if err := serving.WatchReviews(s.Registerer, s.reviews); err != nil {
 		return fmt.Errorf("registering the metrics: %w", err)
 	}
 	return nil
@@ -188,6 +194,10 @@ func (c *certifiedServer) Start(ctx context.Context) error {
 
 // configure adds the writer of the webhook configurations.
 func (s *setup) configure(context.Context) error {
+	metrics, err := NewConfigurationMetrics(s.Registerer)
+	if err != nil {
+		return fmt.Errorf("registering the metrics: %w", err)
+	}
 	writer := &ConfigurationWriter{
 		configuration: &Configuration{Endpoint: s.endpoint(), Timeout: s.Timeout, ExemptNamespaces: s.exempt(), Self: s.self, Kinds: s.kinds},
 		policies:      func() []*v1alpha1.ClusterRegoPolicy { return s.Catalog.Snapshot().Policies() },
@@ -203,7 +213,7 @@ func (s *setup) configure(context.Context) error {
 		owner:   ownerRole{reader: s.mgr.GetAPIReader(), name: s.OwnerRole},
 		clock:   s.Clock,
 		log:     s.mgr.GetLogger().WithName("webhook-configuration"),
-		metrics: s.metrics,
+		metrics: metrics,
 		events:  s.mgr.GetEventRecorder("evenkeel-webhook"),
 	}
 	return ctrl.NewControllerManagedBy(s.mgr).

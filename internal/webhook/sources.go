@@ -11,11 +11,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"evenkeel.dev/evenkeel/internal/webhook/names"
 )
 
 // theOne is the request of controllers that have one thing to look after.
 func theOne() reconcile.Request {
-	return reconcile.Request{NamespacedName: types.NamespacedName{Name: ConfigurationName}}
+	return reconcile.Request{NamespacedName: types.NamespacedName{Name: names.Configuration}}
 }
 
 // watch asks for a look at every change of a kind in the own cache.

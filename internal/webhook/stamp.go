@@ -9,6 +9,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/webhook/names"
 	"evenkeel.dev/evenkeel/internal/webhook/requests"
 )
 
@@ -38,19 +39,19 @@ type stamp struct {
 // stamps are all fields that hold who did something. A further one is a row here.
 func stamps() []stamp {
 	return []stamp{
-		authorship(WebhookAuthor, "clusterregopolicies"),
-		authorship(WebhookTemplateAuthor, "regotemplates"),
-		authorship(WebhookStrategyAuthor, "remediationstrategies"),
-		{webhook: WebhookApprover, resource: "remediationapprovals",
+		authorship(names.WebhookAuthor, "clusterregopolicies"),
+		authorship(names.WebhookTemplateAuthor, "regotemplates"),
+		authorship(names.WebhookStrategyAuthor, "remediationstrategies"),
+		{webhook: names.WebhookApprover, resource: "remediationapprovals",
 			operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 			act:        []string{"spec"}, field: []string{"spec", "approver"}},
 		// The kill switch must work while nobody answers. Then it holds no name.
-		{webhook: WebhookForceOpen, resource: "remediationbreakers", operations: createAndUpdate(), failure: admissionregistrationv1.Ignore,
+		{webhook: names.WebhookForceOpen, resource: "remediationbreakers", operations: createAndUpdate(), failure: admissionregistrationv1.Ignore,
 			condition: asksOfBreaker() + " && " + onlyForcesOpen(), act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
-		{webhook: WebhookBreakerRequests, resource: "remediationbreakers", operations: createAndUpdate(),
+		{webhook: names.WebhookBreakerRequests, resource: "remediationbreakers", operations: createAndUpdate(),
 			condition: asksOfBreaker() + " && !(" + onlyForcesOpen() + ")", act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
 		// The manager's own writes are of the same object.
-		{webhook: WebhookPlanRequests, resource: "remediations", operations: createAndUpdate(),
+		{webhook: names.WebhookPlanRequests, resource: "remediations", operations: createAndUpdate(),
 			condition: asksOf("desiredState", "retryToken", "requests"), act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
 	}
 }

@@ -1,16 +1,12 @@
 package webhook
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-	clocktesting "k8s.io/utils/clock/testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/webhook/exempt"
@@ -30,29 +26,7 @@ func ofKind(kind, resource string) func(tree) {
 // the object of the review.
 func stamped(t *testing.T, review tree) tree {
 	t.Helper()
-	metrics, _ := newTestMetrics(t)
-	h := &StampHandler{Reviews: webhooktest.Reader(), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard()}
-	got := ask(t, h, review)
-	if !got.Allowed {
-		t.Fatalf("the stamp refuses: %v", got.Status)
-	}
-	request := review["request"].(tree)
-	if got.Patch == nil {
-		return request["object"].(tree)
-	}
-	patch, err := jsonpatch.DecodePatch(got.Patch)
-	if err != nil || got.PatchType != "JSONPatch" {
-		t.Fatalf("patch %s of type %q: %v", got.Patch, got.PatchType, err)
-	}
-	after, err := patch.Apply(webhooktest.Encode(t, request["object"]))
-	if err != nil {
-		t.Fatalf("patch %s: %v", got.Patch, err)
-	}
-	object := tree{}
-	if err := json.Unmarshal(after, &object); err != nil {
-		t.Fatal(err)
-	}
-	return object
+	return webhooktest.Patched(t, &StampHandler{Base: webhooktest.Base(t, time.Unix(0, 0))}, review)
 }
 
 func TestStamp(t *testing.T) {
@@ -128,15 +102,14 @@ func TestStamp(t *testing.T) {
 func TestPoliciesAreRefusedUnstamped(t *testing.T) {
 	p := webhooktest.NewPolicy("p", webhooktest.PrivilegedRego)
 	p.Annotations = map[string]string{v1alpha1.AnnotationAuthor: "bob"}
-	metrics, _ := newTestMetrics(t)
-	h := &PolicyHandler{Reviews: webhooktest.Reader(), Checker: newChecker(webhooktest.Kinds()), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard()}
+	h := &PolicyHandler{Base: webhooktest.Base(t, time.Unix(0, 0)), Checker: newChecker(webhooktest.Kinds())}
 	review := webhooktest.Review("CREATE", policyTree(t, p), nil, ofKind("ClusterRegoPolicy", "clusterregopolicies"))
-	got := ask(t, h, review)
+	got := webhooktest.Ask(t, h, review)
 	if got.Allowed || got.Status.Code != http.StatusForbidden || !strings.Contains(got.Status.Message, "metadata.annotations.evenkeel.dev/author of ClusterRegoPolicy p doesn't hold") {
 		t.Errorf("a forged author passes, or isn't named: %+v", got.Status)
 	}
 	review["request"].(tree)["object"] = stamped(t, review)
-	if got := ask(t, h, review); !got.Allowed {
+	if got := webhooktest.Ask(t, h, review); !got.Allowed {
 		t.Errorf("a stamped policy is refused: %v", got.Status)
 	}
 }

@@ -7,12 +7,11 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
+	"evenkeel.dev/evenkeel/internal/webhook/names"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 const endpointStamp = "stamp"
@@ -20,37 +19,32 @@ const endpointStamp = "stamp"
 // StampHandler puts the user who makes a request into the field that holds who
 // did it: see stamps. It changes nothing else, and refuses nothing.
 type StampHandler struct {
-	// Reviews reads them, within its bounds.
-	Reviews *intake.Reader
-	Metrics *Metrics
-	Clock   clock.PassiveClock
-	Log     logr.Logger
+	serving.Base
 }
 
 // ServeHTTP answers the AdmissionReview of an object that holds who did something.
 func (h *StampHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	own := ownKind{reviews: h.Reviews, endpoint: endpointStamp, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
-	own.serve(w, r)
+	h.Serve(w, r, endpointStamp, h.answer)
 }
 
-func (h *StampHandler) answer(_ context.Context, req *policy.Request) (response, string) {
-	resp := response{UID: req.UID, Allowed: true}
+func (h *StampHandler) answer(_ context.Context, req *policy.Request) (serving.Response, string) {
+	resp := serving.Response{UID: req.UID, Allowed: true}
 	s, found := stampOf(req.Resource)
 	if !found || req.Object == nil || req.SubResource != "" {
-		return resp, decisionAllowed
+		return resp, serving.DecisionAllowed
 	}
 	operations := s.patch(req)
 	if len(operations) == 0 {
-		return resp, decisionAllowed
+		return resp, serving.DecisionAllowed
 	}
 	patch, err := json.Marshal(operations)
 	if err != nil {
 		resp.Allowed = false
-		resp.Status = refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, fmt.Sprintf("encoding who made the request: %v", err))
-		return resp, decisionErrored
+		resp.Status = serving.Refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, fmt.Sprintf("encoding who made the request: %v", err))
+		return resp, serving.DecisionErrored
 	}
-	resp.Patch, resp.PatchType = patch, patchTypeJSON
-	return resp, decisionAllowed
+	resp.Patch, resp.PatchType = patch, serving.PatchTypeJSON
+	return resp, serving.DecisionAllowed
 }
 
 // unstamped refuses a request whose object doesn't say who makes it: the API
@@ -61,8 +55,8 @@ func unstamped(req *policy.Request) *metav1.Status {
 	if !found || len(s.patch(req)) == 0 {
 		return nil
 	}
-	return refusal(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
+	return serving.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
 		"%s of %s %s doesn't hold who makes this request, so nothing was changed. The MutatingWebhookConfiguration %s fills it in: "+
 			"it was just made, or is missing, or another webhook has changed the field. Try again in a moment",
-		strings.Join(s.field, "."), req.Kind.Kind, req.Name, ConfigurationName))
+		strings.Join(s.field, "."), req.Kind.Kind, req.Name, names.Configuration))
 }

@@ -5,16 +5,14 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/strategy"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 const endpointStrategy = "strategy"
@@ -22,39 +20,34 @@ const endpointStrategy = "strategy"
 // StrategyHandler refuses a RemediationStrategy that couldn't be followed, when it is
 // written, by the judge that also judges what a policy says itself.
 type StrategyHandler struct {
-	// Reviews reads them, within its bounds.
-	Reviews *intake.Reader
+	serving.Base
 	// Floors is how careful every strategy must be at the least.
-	Floors  limits.Floors
-	Metrics *Metrics
-	Clock   clock.PassiveClock
-	Log     logr.Logger
+	Floors limits.Floors
 }
 
 // ServeHTTP answers the AdmissionReview of a RemediationStrategy.
 func (h *StrategyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	own := ownKind{reviews: h.Reviews, endpoint: endpointStrategy, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
-	own.serve(w, r)
+	h.Serve(w, r, endpointStrategy, h.answer)
 }
 
-func (h *StrategyHandler) answer(_ context.Context, req *policy.Request) (response, string) {
-	resp := response{UID: req.UID, Allowed: true}
+func (h *StrategyHandler) answer(_ context.Context, req *policy.Request) (serving.Response, string) {
+	resp := serving.Response{UID: req.UID, Allowed: true}
 	if req.Object == nil || req.SubResource != "" {
-		return resp, decisionAllowed
+		return resp, serving.DecisionAllowed
 	}
-	deny := func(status *metav1.Status) (response, string) {
+	deny := func(status *metav1.Status) (serving.Response, string) {
 		resp.Allowed, resp.Status = false, status
-		return resp, decisionDenied
+		return resp, serving.DecisionDenied
 	}
 	if why := unstamped(req); why != nil {
 		return deny(why)
 	}
 	if keepsSpec(req) {
-		return resp, decisionAllowed
+		return resp, serving.DecisionAllowed
 	}
 	var s v1alpha1.RemediationStrategy
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(req.Object, &s); err != nil {
-		return deny(refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, fmt.Sprintf("RemediationStrategy %s isn't of the form %s: %v", req.Name, v1alpha1.GroupVersion, err)))
+		return deny(serving.Refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, fmt.Sprintf("RemediationStrategy %s isn't of the form %s: %v", req.Name, v1alpha1.GroupVersion, err)))
 	}
 	var found problems
 	for _, wrong := range strategy.Check(&s) {
@@ -64,7 +57,7 @@ func (h *StrategyHandler) answer(_ context.Context, req *policy.Request) (respon
 		return deny(invalid("RemediationStrategy", s.Name, found))
 	}
 	if resp.Warnings = beyondPace(&s.Spec, &h.Floors); len(resp.Warnings) > 0 {
-		return resp, decisionWarned
+		return resp, serving.DecisionWarned
 	}
-	return resp, decisionAllowed
+	return resp, serving.DecisionAllowed
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
@@ -40,25 +41,25 @@ func execReview() tree {
 
 func TestAShellIsRefusedWithItsOptionsAsInput(t *testing.T) {
 	h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-shells", noShells, ofParts("CONNECT", "", "Pod", "exec"))))
-	want := response{
+	want := serving.Response{
 		Status: forbidden(`exec of Pod shop/web-0 is refused by policy no-shells (High): No privileged containers
 - /command: ann runs sh
   Runbook: https://runbooks.example.com/no-shells`),
 		AuditAnnotations: map[string]string{"no-shells": "Deny: 1, first at /command"},
 	}
-	got := ask(t, h, execReview())
+	got := webhooktest.Ask(t, h, execReview())
 	got.UID = ""
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if got := value(t, h.Metrics.requests.WithLabelValues("CONNECT", decisionDenied, "fail")); got != 1 {
+	if got := webhooktest.Counted(t, h.Metrics, "evenkeel_admission_requests_total", serving.DecisionDenied, "fail", "CONNECT"); got != 1 {
 		t.Errorf("denied shells counted: %v", got)
 	}
 }
 
 func TestShellsThatNoPolicyNamesPass(t *testing.T) {
 	h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)))
-	if got := ask(t, h, execReview()); !got.Allowed {
+	if got := webhooktest.Ask(t, h, execReview()); !got.Allowed {
 		t.Errorf("refused: %+v", got.Status)
 	}
 }

@@ -9,10 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clocktesting "k8s.io/utils/clock/testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -47,8 +45,7 @@ func treeOf(t *testing.T, object any) tree {
 
 func newTemplateHandler(t *testing.T, users ...*v1alpha1.ClusterRegoPolicy) *TemplateHandler {
 	t.Helper()
-	metrics, _ := newTestMetrics(t)
-	return &TemplateHandler{Reviews: webhooktest.Reader(), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Log: logr.Discard(),
+	return &TemplateHandler{Base: webhooktest.Base(t, time.Unix(0, 0)),
 		Naming: func(string) []*v1alpha1.ClusterRegoPolicy { return users }}
 }
 
@@ -89,7 +86,7 @@ func TestTemplateHandler(t *testing.T) {
 				review = webhooktest.Review("UPDATE", treeOf(t, tc.template), treeOf(t, tc.old), asTemplate)
 			}
 			review["request"].(tree)["object"] = stamped(t, review)
-			got := ask(t, newTemplateHandler(t, tc.users...), review)
+			got := webhooktest.Ask(t, newTemplateHandler(t, tc.users...), review)
 			if got.Allowed != (len(tc.want) == 0) {
 				t.Fatalf("%s: allowed is %t: %v", tc.reason, got.Allowed, got.Status)
 			}
@@ -104,7 +101,7 @@ func TestTemplateHandler(t *testing.T) {
 		})
 	}
 	t.Run("one that doesn't say who writes it is refused", func(t *testing.T) {
-		got := ask(t, newTemplateHandler(t), webhooktest.Review("CREATE", treeOf(t, newTemplate(good, anyText)), nil, asTemplate))
+		got := webhooktest.Ask(t, newTemplateHandler(t), webhooktest.Review("CREATE", treeOf(t, newTemplate(good, anyText)), nil, asTemplate))
 		if got.Allowed || got.Status.Code != http.StatusForbidden {
 			t.Errorf("allowed is %t: %v", got.Allowed, got.Status)
 		}

@@ -7,14 +7,11 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/go-logr/logr"
-	"k8s.io/utils/clock"
-
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/policy/template"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 const endpointTemplate = "template"
@@ -25,24 +22,19 @@ const maxNamed = 10
 // TemplateHandler refuses templates that couldn't work, and changes by which a policy that
 // uses one couldn't any more.
 type TemplateHandler struct {
-	// Reviews reads them, within its bounds.
-	Reviews *intake.Reader
+	serving.Base
 	// Naming are the policies that name a template.
 	Naming func(templateName string) []*v1alpha1.ClusterRegoPolicy
 	// Turns are those of policies: see PolicyHandler.
-	Turns   *rego.Lane
-	Metrics *Metrics
-	Clock   clock.PassiveClock
-	Log     logr.Logger
+	Turns *rego.Lane
 }
 
 // ServeHTTP answers the AdmissionReview of a template.
 func (h *TemplateHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	own := ownKind{reviews: h.Reviews, endpoint: endpointTemplate, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
-	own.serve(w, r)
+	h.Serve(w, r, endpointTemplate, h.answer)
 }
 
-func (h *TemplateHandler) answer(ctx context.Context, req *policy.Request) (response, string) {
+func (h *TemplateHandler) answer(ctx context.Context, req *policy.Request) (serving.Response, string) {
 	var t v1alpha1.RegoTemplate
 	resp, decision, end := ruleToCheck(ctx, h.Turns, req, "RegoTemplate", &t)
 	if end == nil {
@@ -56,9 +48,9 @@ func (h *TemplateHandler) answer(ctx context.Context, req *policy.Request) (resp
 	case len(found) > 0:
 		resp.Allowed, resp.Status = false, invalid("RegoTemplate", t.Name, found)
 	default:
-		return resp, decisionAllowed
+		return resp, serving.DecisionAllowed
 	}
-	return resp, decisionDenied
+	return resp, serving.DecisionDenied
 }
 
 // check finds what is wrong with a template, and with the policies that would have it. The

@@ -15,7 +15,9 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
+	"evenkeel.dev/evenkeel/internal/webhook/names"
 	"evenkeel.dev/evenkeel/internal/webhook/rollback"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
@@ -46,10 +48,10 @@ func sentAs(t *testing.T, reason intake.Reason, change ...func(tree)) []byte {
 	return []byte(strings.ReplaceAll(body, `"DEEP"`, strings.Repeat("[", 10000)+strings.Repeat("]", 10000)))
 }
 
-func answerOf(t *testing.T, h http.Handler, body []byte) response {
+func answerOf(t *testing.T, h http.Handler, body []byte) serving.Response {
 	t.Helper()
 	w := webhooktest.Post(h, body)
-	var out responseReview
+	var out struct{ Response serving.Response }
 	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil || w.Code != http.StatusOK {
 		t.Fatalf("an HTTP error is a pass under failurePolicy Ignore: %d %s", w.Code, w.Body)
 	}
@@ -75,7 +77,7 @@ func TestWhatCannotBeReadIsRefusedByNameUnderDeny(t *testing.T) {
 				if diff := cmp.Diff(map[string]string{"no-privileged": "not judged: " + string(reason)}, got.AuditAnnotations); diff != "" {
 					t.Errorf("audit (-want +got)\n%s", diff)
 				}
-				if n := value(t, h.Metrics.unread.WithLabelValues(h.endpoint(), string(reason), outcomeRefused)); n != 1 {
+				if n := webhooktest.Counted(t, h.Metrics, "evenkeel_admission_unread_total", h.endpoint(), serving.OutcomeRefused, string(reason)); n != 1 {
 					t.Errorf("counted %v times", n)
 				}
 			})
@@ -120,7 +122,7 @@ func TestWhatCannotBeReadPassesWhereNothingWouldRefuse(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := newHandler(t, Class(tc.policy), webhooktest.NewCatalog(t, tc.policy))
+			h := newHandler(t, serving.Class(tc.policy), webhooktest.NewCatalog(t, tc.policy))
 			h.Self, h.Rollbacks = "system:serviceaccount:evenkeel-system:evenkeel", &rollback.Proof{}
 			change := []func(tree){}
 			if tc.change != nil {
@@ -177,7 +179,7 @@ func TestWhoIsTurnedAwayIsToldToTryAgain(t *testing.T) {
 	h.Reviews = intake.NewReader(intake.Bounds{Memory: DefaultMemory, Review: 1 << 20, Processors: 1})
 	// The user holds all that one user may.
 	for range 4 {
-		r := httptest.NewRequest(http.MethodPost, PathIgnore, bytes.NewReader(sentAs(t, "")))
+		r := httptest.NewRequest(http.MethodPost, names.PathIgnore, bytes.NewReader(sentAs(t, "")))
 		r.Header.Set("Content-Type", "application/json")
 		review, err := h.Reviews.Read(r.Context(), httptest.NewRecorder(), r, h.Clock.Now())
 		if err != nil || review.Unread != nil {
@@ -186,7 +188,7 @@ func TestWhoIsTurnedAwayIsToldToTryAgain(t *testing.T) {
 		defer review.Done()
 	}
 	got := answerOf(t, h, sentAs(t, ""))
-	if got.Allowed || got.Status.Code != http.StatusTooManyRequests || got.Status.Details.RetryAfterSeconds != retryAfter ||
+	if got.Allowed || got.Status.Code != http.StatusTooManyRequests || got.Status.Details.RetryAfterSeconds != serving.RetryAfter ||
 		!strings.Contains(got.Status.Message, "Try again in a moment") {
 		t.Errorf("got %+v", got.Status)
 	}

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	clocktesting "k8s.io/utils/clock/testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
@@ -39,38 +39,38 @@ func TestHandlerHonoursWaivers(t *testing.T) {
 		policy *v1alpha1.ClusterRegoPolicy
 		waiver *v1alpha1.Waiver
 		review tree
-		want   response
+		want   serving.Response
 	}{
 		"a waived object is admitted, and the warning names waiver and expiry": {
 			waiver: active, review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil),
-			want: response{Allowed: true, Warnings: []string{warningOfA + suffix}, AuditAnnotations: noted},
+			want: serving.Response{Allowed: true, Warnings: []string{warningOfA + suffix}, AuditAnnotations: noted},
 		},
 		"a waived update needs no old violation": {
 			waiver: active, review: webhooktest.Review("UPDATE", webhooktest.Deployment("web", true), webhooktest.Deployment("web", false)),
-			want: response{Allowed: true, Warnings: []string{warningOfA + suffix}, AuditAnnotations: noted},
+			want: serving.Response{Allowed: true, Warnings: []string{warningOfA + suffix}, AuditAnnotations: noted},
 		},
 		"an object that isn't covered is refused": {
 			waiver: active, review: webhooktest.Review("CREATE", webhooktest.Deployment("other", true), nil),
-			want: response{Status: forbidden(strings.Replace(denialOfA, "shop/web", "shop/other", 1)), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
+			want: serving.Response{Status: forbidden(strings.Replace(denialOfA, "shop/web", "shop/other", 1)), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 		"an expired waiver counts no more": {
 			reason: "without any event or restart", waiver: newWaiver(testNow), review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil),
-			want: response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
+			want: serving.Response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 		"an old violator whose waiver has ended can still be changed": {
 			reason: "existingViolations: what was there before never blocks a hotfix", waiver: newWaiver(testNow), review: webhooktest.Review("UPDATE", webhooktest.Deployment("web", true), webhooktest.Deployment("web", true)),
-			want: response{Allowed: true, Warnings: []string{warningOfA + oldSuffix}, AuditAnnotations: map[string]string{"no-privileged": "not blocked, already violated: 1" + pathOfA}},
+			want: serving.Response{Allowed: true, Warnings: []string{warningOfA + oldSuffix}, AuditAnnotations: map[string]string{"no-privileged": "not blocked, already violated: 1" + pathOfA}},
 		},
 		"under a Warn policy the warning names the waiver": {
 			policy: warn, waiver: active, review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil),
-			want: response{Allowed: true, Warnings: []string{warningOfA + suffix}, AuditAnnotations: noted},
+			want: serving.Response{Allowed: true, Warnings: []string{warningOfA + suffix}, AuditAnnotations: noted},
 		},
 		"under a DryRun policy nothing is said": {
 			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.WithAction(v1alpha1.AdmissionAudit)), waiver: active,
-			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil), want: response{Allowed: true, AuditAnnotations: noted},
+			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil), want: serving.Response{Allowed: true, AuditAnnotations: noted},
 		},
 		"a good object passes without a word": {
-			waiver: active, review: webhooktest.Review("CREATE", webhooktest.Deployment("web", false), nil), want: response{Allowed: true},
+			waiver: active, review: webhooktest.Review("CREATE", webhooktest.Deployment("web", false), nil), want: serving.Response{Allowed: true},
 		},
 	}
 	for name, tc := range cases {
@@ -83,12 +83,12 @@ func TestHandlerHonoursWaivers(t *testing.T) {
 				t.Fatal(err)
 			}
 			tc.want.UID = "705ab4f5"
-			h := newHandler(t, Class(tc.policy), c)
-			if diff := cmp.Diff(tc.want, ask(t, h, tc.review)); diff != "" {
+			h := newHandler(t, serving.Class(tc.policy), c)
+			if diff := cmp.Diff(tc.want, webhooktest.Ask(t, h, tc.review)); diff != "" {
 				t.Errorf("%s\n(-want +got)\n%s", tc.reason, diff)
 			}
 			waived := strings.Contains(tc.want.AuditAnnotations["no-privileged"], "waived")
-			if got := value(t, h.Metrics.violations.WithLabelValues("no-privileged", actionWaived)); (got == 1) != waived {
+			if got := testutil.ToFloat64(h.Verdicts.violations.WithLabelValues("no-privileged", actionWaived)); (got == 1) != waived {
 				t.Errorf("waived violations counted: %v", got)
 			}
 		})
@@ -101,9 +101,9 @@ func TestAWaivedWarningFitsItsBound(t *testing.T) {
 	if err := c.SetWaiver(e); err != nil {
 		t.Fatal(err)
 	}
-	got := ask(t, newHandler(t, v1alpha1.FailurePolicyFail, c), webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil))
-	if len(got.Warnings) != 1 || len(got.Warnings[0]) > maxWarningBytes || !strings.Contains(got.Warnings[0], "until 2026-03-01T13:00:00Z") {
-		t.Errorf("warnings %q, want one of at most %d bytes with the expiry", got.Warnings, maxWarningBytes)
+	got := webhooktest.Ask(t, newHandler(t, v1alpha1.FailurePolicyFail, c), webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil))
+	if len(got.Warnings) != 1 || len(got.Warnings[0]) > serving.MaxWarningBytes || !strings.Contains(got.Warnings[0], "until 2026-03-01T13:00:00Z") {
+		t.Errorf("warnings %q, want one of at most %d bytes with the expiry", got.Warnings, serving.MaxWarningBytes)
 	}
 }
 
@@ -185,10 +185,8 @@ func TestWaiverHandler(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			metrics, _ := newTestMetrics(t)
-			h := &WaiverHandler{Reviews: webhooktest.Reader(), Known: func(name string) bool { return name == "no-privileged" },
-				Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(testNow), Log: logr.Discard()}
-			got := ask(t, h, tc.review)
+			h := &WaiverHandler{Base: webhooktest.Base(t, testNow), Known: func(name string) bool { return name == "no-privileged" }}
+			got := webhooktest.Ask(t, h, tc.review)
 			if got.Allowed != (tc.refused == nil) || len(got.Warnings) != len(tc.warned) {
 				t.Fatalf("%s: allowed is %t, warnings %q: %v", tc.reason, got.Allowed, got.Warnings, got.Status)
 			}

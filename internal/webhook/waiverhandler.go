@@ -7,16 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/prose"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 const endpointWaiver = "waiver"
@@ -28,31 +26,26 @@ const longWaiver = 366 * 24 * time.Hour
 // and warns of those that are likely a mistake. Who may write one is not its
 // matter, but RBAC's.
 type WaiverHandler struct {
-	// Reviews reads them, within its bounds.
-	Reviews *intake.Reader
+	serving.Base
 	// Known says that a policy of that name exists.
-	Known   func(policyName string) bool
-	Metrics *Metrics
-	Clock   clock.PassiveClock
-	Log     logr.Logger
+	Known func(policyName string) bool
 }
 
 // ServeHTTP answers the AdmissionReview of a Waiver or ClusterWaiver.
 func (h *WaiverHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	own := ownKind{reviews: h.Reviews, endpoint: endpointWaiver, answer: h.answer, metrics: h.Metrics, clock: h.Clock, log: h.Log}
-	own.serve(w, r)
+	h.Serve(w, r, endpointWaiver, h.answer)
 }
 
-func (h *WaiverHandler) answer(_ context.Context, req *policy.Request) (response, string) {
-	resp := response{UID: req.UID, Allowed: true}
+func (h *WaiverHandler) answer(_ context.Context, req *policy.Request) (serving.Response, string) {
+	resp := serving.Response{UID: req.UID, Allowed: true}
 	if req.Object == nil || req.SubResource != "" || keepsSpec(req) {
-		return resp, decisionAllowed
+		return resp, serving.DecisionAllowed
 	}
 	kind, changed, old := req.Kind.Kind, v1alpha1.NewWaiver(req.Namespace), v1alpha1.NewWaiver(req.Namespace)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(req.Object, changed); err != nil {
 		resp.Allowed = false
-		resp.Status = refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, fmt.Sprintf("%s %s isn't of the form %s: %v", kind, req.Name, v1alpha1.GroupVersion, err))
-		return resp, decisionDenied
+		resp.Status = serving.Refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, fmt.Sprintf("%s %s isn't of the form %s: %v", kind, req.Name, v1alpha1.GroupVersion, err))
+		return resp, serving.DecisionDenied
 	}
 	if req.OldObject != nil && runtime.DefaultUnstructuredConverter.FromUnstructured(req.OldObject, old) != nil {
 		old = v1alpha1.NewWaiver(req.Namespace) // then all of it counts as changed
@@ -60,12 +53,12 @@ func (h *WaiverHandler) answer(_ context.Context, req *policy.Request) (response
 	if found := h.check(changed, old, req.Now); len(found) > 0 {
 		resp.Allowed = false
 		resp.Status = invalid(kind, strings.TrimPrefix(req.Namespace+"/"+changed.GetName(), "/"), found)
-		return resp, decisionDenied
+		return resp, serving.DecisionDenied
 	}
 	if resp.Warnings = h.warnings(changed.Terms(), req.Now); len(resp.Warnings) > 0 {
-		return resp, decisionWarned
+		return resp, serving.DecisionWarned
 	}
-	return resp, decisionAllowed
+	return resp, serving.DecisionAllowed
 }
 
 // check finds what is wrong with a waiver beyond what its schema refuses; old
@@ -89,12 +82,8 @@ func (h *WaiverHandler) warnings(terms *v1alpha1.WaiverTerms, now time.Time) []s
 	}
 	for i, name := range terms.Policies {
 		if !h.Known(name) {
-			out = append(out, prose.Shorten(fmt.Sprintf("spec.policies[%d]: there is no policy %q: nothing is waived until there is", i, name), maxWarningBytes))
+			out = append(out, prose.Shorten(fmt.Sprintf("spec.policies[%d]: there is no policy %q: nothing is waived until there is", i, name), serving.MaxWarningBytes))
 		}
 	}
-	if len(out) > maxWarnings {
-		more := len(out) - maxWarnings
-		out = append(out[:maxWarnings], fmt.Sprintf("and %d more %s", more, prose.Plural(more, "warning")))
-	}
-	return out
+	return serving.BoundedWarnings(out, "")
 }

@@ -11,6 +11,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
@@ -112,13 +113,13 @@ func TestAPodPassesForWhatStandsInItsWorkload(t *testing.T) {
 				tc.user = replicaSetController
 			}
 			p := webhooktest.NewPolicy("no-privileged", tc.rego, tc.change)
-			h := newHandler(t, Class(p), webhooktest.NewCatalog(t, p))
+			h := newHandler(t, serving.Class(p), webhooktest.NewCatalog(t, p))
 			h.Workloads, h.Namespaces = tc.workloads, labelledNamespaces{"env": "prod", "kubernetes.io/metadata.name": "shop"}
 			pod := podOf(workload("apps/v1", "ReplicaSet", true))
 			if tc.pod != nil {
 				tc.pod(pod)
 			}
-			got := ask(t, h, podReview(pod, tc.user))
+			got := webhooktest.Ask(t, h, podReview(pod, tc.user))
 			switch {
 			case tc.want == "" && (!got.Allowed || len(got.Warnings) > 0):
 				t.Errorf("%s: want it to pass without a word, got %+v", tc.reason, got)
@@ -165,7 +166,7 @@ func TestWhatAWorkloadMakesIsComparedWithItsTemplate(t *testing.T) {
 			})["metadata"].(tree)["ownerReferences"], "metadata", "ownerReferences")
 			h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)))
 			h.Workloads = fakeWorkloads{object: tc.owner}
-			got := ask(t, h, webhooktest.Review("CREATE", made, nil, func(r tree) {
+			got := webhooktest.Ask(t, h, webhooktest.Review("CREATE", made, nil, func(r tree) {
 				r["kind"] = tree{"group": group, "version": "v1", "kind": tc.kind}
 				r["userInfo"] = tree{"username": "system:kube-controller-manager"}
 			}))

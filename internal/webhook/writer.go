@@ -21,11 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-)
-
-const (
-	managedByLabel = "app.kubernetes.io/managed-by"
-	managedBy      = "evenkeel"
+	"evenkeel.dev/evenkeel/internal/webhook/names"
 )
 
 // unknownKindRetry is how soon kinds that aren't served are looked up again. A
@@ -52,7 +48,7 @@ type ConfigurationWriter struct {
 	owner    ownerRole
 	clock    clock.PassiveClock
 	log      logr.Logger
-	metrics  *Metrics
+	metrics  *ConfigurationMetrics
 	// events tells people of what others do to the configurations; nil tells nobody.
 	events events.EventRecorder
 
@@ -181,7 +177,7 @@ func (w *ConfigurationWriter) keep(ctx context.Context, config client.Object, ow
 	labels, annotations := config.GetLabels(), config.GetAnnotations()
 	made := config.GetResourceVersion() == ""
 	if !made && c.same() && apiequality.Semantic.DeepEqual(owners, config.GetOwnerReferences()) &&
-		labels[managedByLabel] == managedBy && annotations[annotationApplied] == applied {
+		labels[names.ManagedByLabel] == names.ManagedBy && annotations[annotationApplied] == applied {
 		return 0, nil
 	}
 	if wait := w.contest(sort).wait(wanted, w.clock.Now()); wait > 0 {
@@ -189,12 +185,12 @@ func (w *ConfigurationWriter) keep(ctx context.Context, config client.Object, ow
 		return wait, nil
 	}
 	c.set()
-	config.SetLabels(with(labels, managedByLabel, managedBy))
+	config.SetLabels(with(labels, names.ManagedByLabel, names.ManagedBy))
 	config.SetAnnotations(with(annotations, annotationApplied, applied))
 	config.SetOwnerReferences(owners)
-	config.SetName(ConfigurationName)
+	config.SetName(names.Configuration)
 	if err := w.store(ctx, config, made); err != nil {
-		return 0, fmt.Errorf("writing the %s webhook configuration %s: %w", sort, ConfigurationName, err)
+		return 0, fmt.Errorf("writing the %s webhook configuration %s: %w", sort, names.Configuration, err)
 	}
 	putBack := w.contest(sort).wrote(wanted, w.clock.Now())
 	w.log.Info("A webhook configuration is written", "sort", sort, "new", made, "putBack", putBack)

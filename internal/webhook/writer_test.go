@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/names"
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
@@ -30,7 +32,10 @@ func secretOf(a authority) *corev1.Secret {
 
 func newWriter(t *testing.T, c client.Client, now time.Time, policies ...*v1alpha1.ClusterRegoPolicy) *ConfigurationWriter {
 	t.Helper()
-	metrics, _ := newTestMetrics(t)
+	metrics, err := NewConfigurationMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
 	return &ConfigurationWriter{
 		configuration: testConfiguration(webhooktest.Kinds()),
 		policies:      func() []*v1alpha1.ClusterRegoPolicy { return policies },
@@ -47,7 +52,7 @@ func newWriter(t *testing.T, c client.Client, now time.Time, policies ...*v1alph
 func currentConfiguration(t *testing.T, c client.Client) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	t.Helper()
 	var config admissionregistrationv1.ValidatingWebhookConfiguration
-	if err := c.Get(context.Background(), types.NamespacedName{Name: ConfigurationName}, &config); err != nil {
+	if err := c.Get(context.Background(), types.NamespacedName{Name: names.Configuration}, &config); err != nil {
 		t.Fatal(err)
 	}
 	return &config
@@ -56,7 +61,7 @@ func currentConfiguration(t *testing.T, c client.Client) *admissionregistrationv
 func currentStamps(t *testing.T, c client.Client) *admissionregistrationv1.MutatingWebhookConfiguration {
 	t.Helper()
 	var config admissionregistrationv1.MutatingWebhookConfiguration
-	if err := c.Get(context.Background(), types.NamespacedName{Name: ConfigurationName}, &config); err != nil {
+	if err := c.Get(context.Background(), types.NamespacedName{Name: names.Configuration}, &config); err != nil {
 		t.Fatal(err)
 	}
 	return &config
@@ -86,7 +91,7 @@ func TestConfigurationWriter(t *testing.T) {
 	}
 
 	stamping := currentStamps(t, c)
-	if len(stamping.Webhooks) != len(stamps()) || string(stamping.Webhooks[0].ClientConfig.CABundle) != string(ca.cert()) || stamping.Labels[managedByLabel] != managedBy {
+	if len(stamping.Webhooks) != len(stamps()) || string(stamping.Webhooks[0].ClientConfig.CABundle) != string(ca.cert()) || stamping.Labels[names.ManagedByLabel] != names.ManagedBy {
 		t.Fatalf("made %+v", stamping)
 	}
 
@@ -120,7 +125,7 @@ func TestConfigurationWriter(t *testing.T) {
 
 	w.policies = func() []*v1alpha1.ClusterRegoPolicy { return nil }
 	reconcileOnce(t, w)
-	if left := currentConfiguration(t, c).Webhooks; len(left) != 8 || left[0].Name != WebhookPolicies || left[1].Name != WebhookTemplates || left[2].Name != WebhookWaivers || left[3].Name != WebhookClusterWaivers || left[4].Name != WebhookStrategies || left[5].Name != WebhookApprovals {
+	if left := currentConfiguration(t, c).Webhooks; len(left) != 8 || left[0].Name != names.WebhookPolicies || left[1].Name != names.WebhookTemplates || left[2].Name != names.WebhookWaivers || left[3].Name != names.WebhookClusterWaivers || left[4].Name != names.WebhookStrategies || left[5].Name != names.WebhookApprovals {
 		t.Errorf("without policies there is left: %v", left)
 	}
 }
@@ -144,7 +149,7 @@ func TestConfigurationWriterWaits(t *testing.T) {
 			if got := reconcileOnce(t, w); got.RequeueAfter != tc.want {
 				t.Errorf("looks again after %s, want %s", got.RequeueAfter, tc.want)
 			}
-			err := c.Get(context.Background(), types.NamespacedName{Name: ConfigurationName}, &admissionregistrationv1.ValidatingWebhookConfiguration{})
+			err := c.Get(context.Background(), types.NamespacedName{Name: names.Configuration}, &admissionregistrationv1.ValidatingWebhookConfiguration{})
 			if client.IgnoreNotFound(err) != nil || err == nil {
 				t.Errorf("a configuration was written, or: %v", err)
 			}

@@ -1,4 +1,4 @@
-package webhook
+package serving
 
 import (
 	"encoding/json"
@@ -11,8 +11,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
-// response is the answer to a review (AdmissionResponse of admission.k8s.io/v1).
-type response struct {
+// Response is the answer to a review (AdmissionResponse of admission.k8s.io/v1).
+type Response struct {
 	UID              string            `json:"uid"`
 	Allowed          bool              `json:"allowed"`
 	Status           *metav1.Status    `json:"status,omitempty"`
@@ -23,16 +23,17 @@ type response struct {
 	PatchType string `json:"patchType,omitempty"`
 }
 
-// patchTypeJSON is a JSON Patch (RFC 6902), the only form there is.
-const patchTypeJSON = "JSONPatch"
+// PatchTypeJSON is a JSON Patch (RFC 6902), the only form there is.
+const PatchTypeJSON = "JSONPatch"
 
 type responseReview struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`
-	Response   response `json:"response"`
+	Response   Response `json:"response"`
 }
 
-func writeResponse(w http.ResponseWriter, resp response) error {
+// Write sends an answer.
+func Write(w http.ResponseWriter, resp Response) error {
 	body, err := json.Marshal(responseReview{APIVersion: intake.APIVersion, Kind: intake.Kind, Response: resp})
 	if err != nil {
 		return fmt.Errorf("encoding the answer: %w", err)
@@ -44,14 +45,15 @@ func writeResponse(w http.ResponseWriter, resp response) error {
 	return nil
 }
 
-func refusal(code int32, reason metav1.StatusReason, message string) *metav1.Status {
+// Refusal is the status of what is refused.
+func Refusal(code int32, reason metav1.StatusReason, message string) *metav1.Status {
 	return &metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}
 }
 
-// serveBadReview answers what isn't a review. The API server handles an HTTP error
+// ServeMalformed answers what isn't a review. The API server handles an HTTP error
 // by the webhook's failurePolicy, so nothing that tells who asks about what may be
 // answered with one.
-func serveBadReview(w http.ResponseWriter, err error) {
+func ServeMalformed(w http.ResponseWriter, err error) {
 	status := http.StatusBadRequest
 	var refused *intake.Refused
 	if errors.As(err, &refused) {
