@@ -14,6 +14,7 @@ func TestIndexesNameEveryPage(t *testing.T) {
 		{"docs/README.md", "", "docs/*.md"},
 		{"docs/README.md", "runbooks/", "docs/runbooks/*.md"},
 		{"docs/policies.md", "policies/", "docs/policies/*.md"},
+		{"docs/decisions/README.md", "", "docs/decisions/*.md"},
 	} {
 		text := read(t, index.page)
 		pages, err := filepath.Glob(filepath.Join(root, index.pages))

@@ -93,6 +93,28 @@ func TestEveryClaimOfTheThreatModelNamesItsProof(t *testing.T) {
 	}
 }
 
+// TestEveryTestThatAPageNamesExists: whoever moves or renames a test moves its name on the pages.
+func TestEveryTestThatAPageNamesExists(t *testing.T) {
+	found := 0
+	for _, pattern := range []string{"docs/*.md", "docs/*/*.md", "CONTRIBUTING.md", "README.md"} {
+		pages, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil || len(pages) == 0 {
+			t.Fatalf("%s: no pages: %v", pattern, err)
+		}
+		for _, page := range pages {
+			for _, named := range proof.FindAllStringSubmatch(readPath(t, page), -1) {
+				found++
+				if problem := unproven(named[1], named[2]); problem != "" {
+					t.Errorf("%s names %s#%s: %s. Name the test where it is now", strings.TrimPrefix(page, root+"/"), named[1], named[2], problem)
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no page names a test: this test looks for them in the wrong form")
+	}
+}
+
 func TestEveryAttemptIsInTheThreatModel(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, "test/attack/*_test.go"))
 	if err != nil || len(files) == 0 {
