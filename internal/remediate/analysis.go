@@ -38,7 +38,7 @@ func (c *Controller) analyse(ctx context.Context, rem *v1alpha1.Remediation, o r
 		return verdict(strategy.Metrics, rem.Status.Analysis, o)
 	}
 	records := make([]v1alpha1.MetricRecord, len(strategy.Metrics))
-	inParallel(len(records), func(i int) { records[i] = ask(ctx, strategy.Metrics[i]) })
+	inParallel(len(records), maxParallel, func(i int) { records[i] = ask(ctx, strategy.Metrics[i]) })
 	rem.Status.Analysis = records
 	return verdict(strategy.Metrics, records, o)
 }

@@ -24,7 +24,10 @@ type pass struct {
 	partners func(ctx context.Context, uids map[string]bool) []*partner
 	rem      *v1alpha1.Remediation
 	records  *record.Records
-	snapshot *catalog.Snapshot
+	// inForce are the policies as the pass began, by which its plan is stopped.
+	inForce *catalog.Snapshot
+	// snapshot judges objects by them.
+	snapshot verdicts
 	// gate is asked again right before each write; nil for never.
 	gate *lastGate
 	// landings are the writes that may still reach their objects.
@@ -34,6 +37,20 @@ type pass struct {
 	// denied are targets that admission denied in this pass and that the breakers
 	// haven't counted yet.
 	denied []int
+	// width is how many targets are worked on at a time; zero means maxParallel.
+	width int
+}
+
+// verdicts is what the proof of a fix asks of the policies in force.
+type verdicts interface {
+	// Definition is a policy, or nil; shared.
+	Definition(name string) *v1alpha1.ClusterRegoPolicy
+	// Revision is the one of a policy that judges.
+	Revision(name string) (string, bool)
+	// EvaluateOne asks one policy; it isn't matched when it doesn't concern the object.
+	EvaluateOne(ctx context.Context, name string, r *policy.Request) (catalog.Result, bool)
+	// Evaluate asks every policy that concerns the object.
+	Evaluate(ctx context.Context, r *policy.Request) []catalog.Result
 }
 
 // write carries out the protocol for a batch: prove each fix, persist every
@@ -54,7 +71,7 @@ func (p *pass) write(ctx context.Context, batch []int) error {
 	if err := p.saver(ctx); err != nil {
 		return err
 	}
-	inParallel(len(intents), func(k int) {
+	p.inParallel(len(intents), func(k int) {
 		n := intents[k]
 		records[n] = p.send(ctx, attempts[n], records[n])
 	})
@@ -95,7 +112,7 @@ func (p *pass) prepare(ctx context.Context, batch []int) ([]*attempt, []v1alpha1
 	for n, i := range batch {
 		attempts[n] = p.attempt(i)
 	}
-	inParallel(len(batch), func(n int) { records[n] = attempts[n].prepare(ctx) })
+	p.inParallel(len(batch), func(n int) { records[n] = attempts[n].prepare(ctx) })
 	return attempts, records
 }
 

@@ -11,7 +11,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
@@ -23,7 +22,7 @@ type attempt struct {
 	target   v1alpha1.Target
 	canary   bool
 	previous v1alpha1.TargetRecord
-	snapshot *catalog.Snapshot
+	snapshot verdicts
 	// remediation is the plan's name.
 	remediation string
 

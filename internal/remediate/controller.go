@@ -145,10 +145,11 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 	if err != nil {
 		return 0, reconcile.TerminalError(err)
 	}
-	if intent, err = c.permitted(ctx, p, intent); err != nil {
+	executor := c.executor()
+	if intent, err = executor.permitted(ctx, p, intent); err != nil {
 		return 0, err
 	}
-	if err := c.act(ctx, p, intent); err != nil {
+	if err := executor.act(ctx, p, intent); err != nil {
 		return 0, err
 	}
 	c.report(rem, o, intent, before, b)
@@ -158,52 +159,13 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 
 // newPass is one reconcile's work on a plan.
 func (c *Controller) newPass(rem *v1alpha1.Remediation, b *record.Records) *pass {
-	p := &pass{rem: rem, records: b, snapshot: c.policies.Snapshot(), landings: c.landings,
+	snapshot := c.policies.Snapshot()
+	p := &pass{rem: rem, records: b, inForce: snapshot, snapshot: snapshot, landings: c.landings,
 		targets: &targets{reader: c.reader, writer: c.client, mapper: c.rights.Mapper, clock: c.clock, tools: c.tools, reach: c.reach, owners: ownerMemo{reader: c.reader}}}
 	p.gate = &lastGate{ask: func(ctx context.Context) (rollout.Gate, error) { return c.stillOpen(ctx, rem) }}
-	p.saver = func(ctx context.Context) error { return c.persist(ctx, p) }
+	p.saver = func(ctx context.Context) error { return c.executor().persist(ctx, p) }
 	p.partners = func(ctx context.Context, uids map[string]bool) []*partner { return c.partners(ctx, p, uids) }
 	return p
-}
-
-// act does what the machine wants, in the order that makes every crash safe: the
-// breakers learn of a failure before anything else happens, and records are
-// persisted before the writes that they speak of.
-func (c *Controller) act(ctx context.Context, p *pass, intent rollout.Intent) error {
-	if err := c.breakers.Record(ctx, p.rem, intent.Outcomes); err != nil {
-		return err
-	}
-	for _, m := range intent.Marks {
-		p.records.Mark(m)
-	}
-	if intent.Phase.Final() {
-		p.records.Trim()
-	}
-	if err := p.saver(ctx); err != nil {
-		return err
-	}
-	if err := p.work(ctx, intent); err != nil {
-		return err
-	}
-	return c.giveBack(ctx, p, intent)
-}
-
-// persist saves the records, once the breakers have counted the denials among
-// them: a crash in between counts them again under the same key, and so once.
-func (c *Controller) persist(ctx context.Context, p *pass) error {
-	if err := c.breakers.Record(ctx, p.rem, p.denials()); err != nil {
-		return err
-	}
-	p.denied = nil
-	err := p.records.Save(ctx, c.client)
-	c.marks.Seen(p.rem, p.records.Slices) // what couldn't be stored has the sequence of what is
-	return err
-}
-
-// endsWithoutOutcome says whether a plan ends without having proved or failed
-// anything: a breaker's permit that it holds must be given back.
-func endsWithoutOutcome(intent rollout.Intent) bool {
-	return intent.Phase.Final() && len(intent.Outcomes) == 0 // one that failed has lost its permit by then
 }
 
 // recordEnd keeps when the plan has ended, if it has.

@@ -28,7 +28,7 @@ func (c *Controller) observe(ctx context.Context, p *pass, looks []look) (rollou
 	o := rollout.Observation{Now: now, UID: p.rem.UID, Spec: spec, MostInWave: mostInWave, Status: *p.rem.Status.DeepCopy(), Targets: p.records.Views(), Abort: abort(p.rem)}
 	p.atLandings(o.Targets)
 	settleTargets(o.Targets, o.Status, now)
-	if o.StopReason, o.Stop, err = c.stopped(ctx, p.rem, p.snapshot, demoted); err != nil {
+	if o.StopReason, o.Stop, err = c.stopped(ctx, p.rem, p.inForce, demoted); err != nil {
 		return rollout.Observation{}, err
 	}
 	if o.Stop == "" && o.Abort == "" {

@@ -12,7 +12,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/kube"
-	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
@@ -86,7 +85,7 @@ const maxHealthReads = 3
 // unknownHealth is closed while nobody can tell the health of a kind among the
 // targets that are to be written: that is shown before the first write, and not by
 // failures in the midst of a rollout. One object is read of each kind without a rule.
-func (t *targets) unknownHealth(ctx context.Context, s v1alpha1.RolloutStrategy, policyName string, snapshot *catalog.Snapshot, pending []v1alpha1.ObjectReference) rollout.Gate {
+func (t *targets) unknownHealth(ctx context.Context, s v1alpha1.RolloutStrategy, policyName string, snapshot verdicts, pending []v1alpha1.ObjectReference) rollout.Gate {
 	if unknownCovered(s) != "" {
 		return rollout.Gate{}
 	}
@@ -122,7 +121,7 @@ func tellsHealth(s v1alpha1.RolloutStrategy, gvk schema.GroupVersionKind) bool {
 }
 
 // wouldRemove says whether the fix of an object takes it away.
-func (t *targets) wouldRemove(ctx context.Context, policyName string, snapshot *catalog.Snapshot, obj *unstructured.Unstructured) bool {
+func (t *targets) wouldRemove(ctx context.Context, policyName string, snapshot verdicts, obj *unstructured.Unstructured) bool {
 	namespace, err := t.namespaceOf(ctx, obj)
 	if err != nil {
 		return false

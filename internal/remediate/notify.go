@@ -23,7 +23,7 @@ func (c *Controller) tellOwners(ctx context.Context, p *pass) (time.Duration, er
 	if err != nil {
 		return 0, err
 	}
-	if _, why := stop(p.rem, p.snapshot, demoted, &c.floors); why != "" {
+	if _, why := stop(p.rem, p.inForce, demoted, &c.floors); why != "" {
 		return 0, nil // the plan ends before it begins
 	}
 	if len(batch) == 0 {
@@ -39,7 +39,7 @@ func (c *Controller) tell(ctx context.Context, p *pass, batch []int) error {
 	for n, i := range batch {
 		attempts[n] = p.attempt(i)
 	}
-	inParallel(len(batch), func(n int) { records[n] = attempts[n].look(ctx) })
+	p.inParallel(len(batch), func(n int) { records[n] = attempts[n].look(ctx) })
 	for n, i := range batch {
 		p.settle(i, records[n])
 	}

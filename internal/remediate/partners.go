@@ -97,7 +97,7 @@ func (c *Controller) ask(ctx context.Context, plan string) (*partner, error) {
 	}
 	intent, err := rollout.Step(o)
 	if err == nil {
-		intent, err = c.permitted(ctx, p, intent)
+		intent, err = c.executor().permitted(ctx, p, intent)
 	}
 	if err != nil || intent.Phase != v1alpha1.PhaseApplying || len(intent.Write) == 0 {
 		return nil, err

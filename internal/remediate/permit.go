@@ -9,7 +9,7 @@ import (
 // permitted asks the breakers right before a write, and takes the permits of those
 // that are half-open. A write that one of them doesn't let through now waits: the
 // next look finds the gate closed, and says why.
-func (c *Controller) permitted(ctx context.Context, p *pass, intent rollout.Intent) (rollout.Intent, error) {
+func (e *executor) permitted(ctx context.Context, p *pass, intent rollout.Intent) (rollout.Intent, error) {
 	if len(intent.Write) == 0 {
 		return intent, nil
 	}
@@ -17,7 +17,7 @@ func (c *Controller) permitted(ctx context.Context, p *pass, intent rollout.Inte
 	for _, i := range intent.Write {
 		namespaces[p.records.Target(i).Object.Namespace] = true
 	}
-	gate, err := c.breakers.Admit(ctx, p.rem, namespaces)
+	gate, err := e.breakers.Admit(ctx, p.rem, namespaces)
 	if err != nil || !gate.Closed {
 		return intent, err
 	}
@@ -29,16 +29,16 @@ func (c *Controller) permitted(ctx context.Context, p *pass, intent rollout.Inte
 // giveBack gives back the permits of a plan that ended without an outcome, or that
 // can't write now and has nothing in flight: it may wait for long, and others are
 // to probe meanwhile. It asks anew before its next write.
-func (c *Controller) giveBack(ctx context.Context, p *pass, intent rollout.Intent) error {
+func (e *executor) giveBack(ctx context.Context, p *pass, intent rollout.Intent) error {
 	if endsWithoutOutcome(intent) {
-		return c.breakers.Release(ctx, p.rem)
+		return e.breakers.Release(ctx, p.rem)
 	}
 	if !intent.Idle() || p.records.Counts().InFlight > 0 {
 		return nil
 	}
-	held, err := c.breakers.HeldBy(ctx, p.rem)
+	held, err := e.breakers.HeldBy(ctx, p.rem)
 	if err != nil || !held {
 		return err
 	}
-	return c.breakers.Release(ctx, p.rem)
+	return e.breakers.Release(ctx, p.rem)
 }

@@ -44,15 +44,15 @@ func TestLookingTakesNoPermit(t *testing.T) {
 		t.Fatalf("a look: gate %+v, permit %+v", gate, c.Read("policy-tags").Status.Permit)
 	}
 	waits := rollout.Intent{Phase: v1alpha1.PhaseApplying, Reason: v1alpha1.ReasonBudgetSpent, Wait: time.Second}
-	if _, err := control.permitted(c.Ctx, p, waits); err != nil || c.Read("policy-tags").Status.Permit != nil {
+	if _, err := control.executor().permitted(c.Ctx, p, waits); err != nil || c.Read("policy-tags").Status.Permit != nil {
 		t.Fatalf("a plan without room takes the permit: %+v, %v", c.Read("policy-tags").Status.Permit, err)
 	}
-	got, err := control.permitted(c.Ctx, p, rollout.Intent{Phase: v1alpha1.PhaseApplying, Write: []int{0}})
+	got, err := control.executor().permitted(c.Ctx, p, rollout.Intent{Phase: v1alpha1.PhaseApplying, Write: []int{0}})
 	if c.Must(err); len(got.Write) != 1 || !circuit.Holds(c.Read("policy-tags").Status, "a") {
 		t.Fatalf("a write: %+v, permit %+v", got, c.Read("policy-tags").Status.Permit)
 	}
 	control, p = plannedIn(c, "b", v1alpha1.TargetPending)
-	got, err = control.permitted(c.Ctx, p, rollout.Intent{Phase: v1alpha1.PhaseApplying, Write: []int{0}})
+	got, err = control.executor().permitted(c.Ctx, p, rollout.Intent{Phase: v1alpha1.PhaseApplying, Write: []int{0}})
 	if c.Must(err); len(got.Write) != 0 || got.Wait == 0 || got.Message == "" {
 		t.Errorf("a write while another plan has the permit: %+v", got)
 	}
@@ -81,7 +81,7 @@ func TestAPermitIsGivenBackWhileNothingCanBeWritten(t *testing.T) {
 			if gate := c.Admitted(p.rem); gate.Closed {
 				t.Fatalf("%+v", gate)
 			}
-			c.Must(control.giveBack(c.Ctx, p, tc.intent))
+			c.Must(control.executor().giveBack(c.Ctx, p, tc.intent))
 			if keeps := circuit.Holds(c.Read("policy-tags").Status, "a"); keeps != tc.keeps {
 				t.Errorf("%s\nthe plan keeps the permit: %t, want %t", tc.reason, keeps, tc.keeps)
 			}
@@ -96,7 +96,7 @@ func TestAHeldPlanOpensNothing(t *testing.T) {
 	control, p := plannedIn(c, "a", v1alpha1.TargetPending)
 	for range 24 * 12 {
 		c.Admitted(p.rem)
-		c.Must(control.giveBack(c.Ctx, p, rollout.Intent{Phase: v1alpha1.PhaseHeld, HeldFrom: v1alpha1.PhaseApplying, Wait: time.Second}))
+		c.Must(control.executor().giveBack(c.Ctx, p, rollout.Intent{Phase: v1alpha1.PhaseHeld, HeldFrom: v1alpha1.PhaseApplying, Wait: time.Second}))
 		c.After(5 * time.Minute)
 		c.Reconciled("policy-tags")
 	}

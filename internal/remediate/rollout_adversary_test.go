@@ -157,25 +157,10 @@ func (s *siege) surround(sim *simulation) {
 		fail(s.Bar(s.Ctx, sim.rem, &o))
 		return o.Targets[0].Barred, o.Targets[0].BarredReason
 	}
-	sim.permit = func(sim *simulation, intent rollout.Intent) rollout.Intent {
-		namespaces := map[string]bool{}
-		for _, i := range intent.Write {
-			namespaces[sim.objects[i].ref.Namespace] = true
-		}
-		if len(namespaces) == 0 {
-			return intent
-		}
-		gate, err := s.Admit(s.Ctx, sim.rem, namespaces)
-		fail(err)
-		if gate.Closed {
-			intent.Write, intent.Wait, intent.Message = nil, rollout.MinWait, gate.Message
-		}
-		return intent
-	}
 	if s.arrives != nil {
 		sim.watch = func(simStep) { s.arrives(sim) }
 	}
-	sim.heard = func(outcomes []rollout.Outcome) { fail(s.Record(s.Ctx, sim.rem, outcomes)) }
+	sim.breakers = s.Set
 	sim.stop = func(sim *simulation) string {
 		b, err := sim.book()
 		fail(err)

@@ -1,15 +1,16 @@
 package remediate
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"pgregory.net/rapid"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
 // What a neighbour's webhook does beside what is asked for.
@@ -32,17 +33,15 @@ type neighbour struct {
 func (n neighbour) denies(s *simulation) bool { return within(n.Denies, s.since()) }
 func (n neighbour) out(s *simulation) bool    { return within(n.Out, s.since()) }
 
-// dryRun is what comes of the dry run of a fix.
-func (n neighbour) dryRun(s *simulation, rec v1alpha1.TargetRecord) (v1alpha1.TargetRecord, bool) {
+// refuses is the answer to a request that the neighbour doesn't let through, or nil.
+func (n neighbour) refuses(s *simulation) error {
 	switch {
 	case n.denies(s):
-		return settledAs(rec, v1alpha1.TargetFailed, v1alpha1.ReasonAdmissionDenied, "a neighbour denied the dry run"), true
+		return apierrors.NewForbidden(schema.GroupResource{Group: "apps"}, "app", errors.New(`admission webhook "neighbour.example.com" denied the request`))
 	case n.out(s):
-		return s.retried(rec, "500: a neighbour's webhook gives no answer", simBackoff(rec.Attempts)), true
-	case n.Changes == growsAlike:
-		return settledAs(rec, v1alpha1.TargetFailed, v1alpha1.ReasonFixChangesMore, "a neighbour would change more than the fix names"), true
+		return apierrors.NewInternalError(errors.New("failed calling webhook: no answer"))
 	}
-	return rec, false
+	return nil
 }
 
 // changed is what a neighbour makes of our write as it reaches the object.
@@ -53,122 +52,6 @@ func (o *simObject) changed() {
 	case bendsWrite:
 		o.value = valueBent
 	}
-}
-
-// seen is an object of the cluster as the API server's answers show it.
-func (o *simObject) seen(value, extra string) *unstructured.Unstructured {
-	spec := map[string]any{"ours": value}
-	if extra != "" {
-		spec["extra"] = extra
-	}
-	if o.more != "" {
-		spec["more"] = o.more
-	}
-	out := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
-	out.SetUID("uid")
-	return out
-}
-
-// mended is the record of a write that is to be sent, by the object's dry run.
-func (s *simulation) mended(obj *simObject) *v1alpha1.WriteRecord {
-	proof, err := expect(obj.seen(valueAfter, obj.extra), "", v1alpha1.FieldManager)
-	if err != nil {
-		s.fault("%v", err)
-	}
-	w := &v1alpha1.WriteRecord{UID: obj.ref.UID, ResourceVersion: fmt.Sprint(obj.version), Expected: proof, IntentAt: microTime(s.clock.Now())}
-	if err := setFields(w, simFields()); err != nil {
-		s.fault("%v", err)
-	}
-	w.DigestBefore, w.DigestAfter = valueBefore, valueAfter
-	return w
-}
-
-func simFields() []action.Field {
-	return []action.Field{{Path: "/spec/ours", Before: valueBefore, After: valueAfter, HasBefore: true, HasAfter: true}}
-}
-
-// came is the record of a write whose answer was lost, with what is found in the object.
-func (s *simulation) came(rec v1alpha1.TargetRecord, obj *simObject) v1alpha1.TargetRecord {
-	rec = *rec.DeepCopy()
-	if rec.Write.AppliedAt == nil {
-		if err := arrived(rec.Write, obj.seen(obj.value, obj.extra)); err != nil {
-			s.fault("%v", err)
-		}
-		rec.Write.DigestAfter = obj.value
-	}
-	return s.applied(rec)
-}
-
-// proveUndo records what the object is to hold once the write is undone.
-func (s *simulation) proveUndo(obj *simObject, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
-	if !s.serves(obj) || !obj.exists(s.clock.Now()) || obj.value != rec.Write.DigestAfter {
-		return rec
-	}
-	state, reason, message := rec.State, rec.Reason, rec.Message
-	if rec.Write.AppliedAt == nil {
-		if rec = s.came(rec, obj); rec.Write.Beyond == "" {
-			rec.Reason, rec.Message = reason, message
-		}
-		rec.State = state
-	}
-	rec = *rec.DeepCopy()
-	proof, err := expect(obj.seen(valueBefore, obj.kept(rec)), "", v1alpha1.RollbackFieldManager)
-	if err != nil {
-		s.fault("%v", err)
-	}
-	rec.Write.UndoExpected = proof
-	return rec
-}
-
-// kept is what the undoing of a record leaves of what a neighbour has added.
-func (o *simObject) kept(rec v1alpha1.TargetRecord) string {
-	for _, f := range rec.Write.Fields {
-		if f.Path == "/spec/extra" {
-			return ""
-		}
-	}
-	return o.extra
-}
-
-// answered is the record of a write whose answer is known: what was stored goes into it.
-func (s *simulation) answered(rec v1alpha1.TargetRecord, obj *simObject) v1alpha1.TargetRecord {
-	fields := simFields()
-	w := &write{object: obj.seen(valueBefore, ""), fields: fields}
-	if err := w.compare(obj.seen(obj.value, obj.extra), fields); err != nil {
-		s.fault("%v", err)
-	}
-	rec = *rec.DeepCopy()
-	if w.record.Fields != nil {
-		rec.Write.Fields = w.record.Fields
-	}
-	rec.Write.DigestAfter, rec.Write.Beyond = obj.value, w.record.Beyond
-	return s.applied(rec)
-}
-
-// undo sends the inverse of what is recorded, and nothing else.
-func (s *simulation) undo(obj *simObject, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
-	switch n := obj.Neighbour; {
-	case n.denies(s), n.out(s):
-		return s.open(rec, "a neighbour's webhook refuses the undoing")
-	case n.Changes == bendsUndo:
-		obj.set(valueTheirs)
-	default:
-		obj.set(valueBefore)
-	}
-	obj.extra = obj.kept(rec)
-	if obj.Neighbour.Changes == growsUndo {
-		obj.more = valueTheirs
-	}
-	obj.undoes++
-	obj.undoneAt = s.clock.Now()
-	s.effect()
-	if take(&obj.UndoAnswers) {
-		return s.open(rec, "finding out whether the write was undone: timeout")
-	}
-	if obj.value != rec.Write.DigestBefore {
-		return settledAs(rec, v1alpha1.TargetRevertConflict, v1alpha1.ReasonConflict, "the API server stored other values")
-	}
-	return s.undone(obj, rec)
 }
 
 // checkForeign: what got more than its dry run said is never well, and a rollback that

@@ -1,7 +1,10 @@
 package remediate
 
 import (
+	"fmt"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -19,4 +22,17 @@ func (r *rules) checkOutcomes(s simStep) {
 			r.sim.fault("outcome %s %s of %d targets counts %v by namespace", o.Type, o.Key, o.Count, o.Namespaces)
 		}
 	}
+}
+
+// endOfDenials: whatever admission denied has been counted by the time that its record
+// says so, also when the controller died in between.
+func (r *rules) endOfDenials(b *record.Records) error {
+	for i, obj := range r.sim.objects {
+		rec := b.Record(i)
+		denied := rec.State == v1alpha1.TargetFailed && rec.Reason == v1alpha1.ReasonAdmissionDenied && r.sim.rem.Spec.Plan.Strategy.Mode.Runs()
+		if _, counted := r.sim.counted[fmt.Sprintf("%s/denied/%s", r.sim.rem.UID, obj.ref.UID)]; denied && !counted {
+			return fmt.Errorf("%s: admission denied %s, and no breaker has heard of it", r.sim.rem.Status.Phase, obj.ref.String())
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package remediate
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -173,7 +174,7 @@ func (r *rules) end() error {
 			obj.arrive(r.sim.clock.Now())
 		}
 	}
-	if err := r.endOfTargets(b); err != nil {
+	if err := errors.Join(r.endOfTargets(b), r.endOfDenials(b)); err != nil {
 		return err
 	}
 	if r.endOfVanished(b); r.sim.broken != nil {

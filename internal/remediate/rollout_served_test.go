@@ -4,8 +4,6 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/remediate/record"
-	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // The scenarios of this file are those in which the API server doesn't serve the kind
@@ -35,35 +33,6 @@ func servedScenarios() map[string]scenario {
 
 // serves says whether the API server serves an object's kind now.
 func (s *simulation) serves(obj *simObject) bool { return !within(obj.Unserved, s.since()) }
-
-// waitServed and undoServed follow what the controller does where a kind isn't served.
-func (s *simulation) waitServed(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
-	since := rec.WaitingSince
-	if since == nil || rec.Reason != v1alpha1.ReasonNotServed {
-		since = microTime(s.clock.Now())
-	}
-	if s.clock.Now().Sub(since.Time) > s.rem.Spec.Plan.Strategy.ProgressDeadline.Duration {
-		rec.WaitingSince = nil
-		return settledAs(rec, v1alpha1.TargetFailed, v1alpha1.ReasonNotServed, "couldn't be written: the kind isn't served")
-	}
-	rec = settledAs(rec, v1alpha1.TargetPending, v1alpha1.ReasonNotServed, "the kind isn't served")
-	rec.WaitingSince, rec.NextAttemptAt = since, microTime(s.clock.Now().Add(waitPoll))
-	return rec
-}
-
-func (s *simulation) undoServed(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
-	now, since := s.clock.Now(), rec.WaitingSince
-	if since == nil {
-		since = microTime(now)
-	}
-	long := now.Sub(since.Time) > rollout.UnobservedFactor*s.rem.Spec.Plan.Strategy.ProgressDeadline.Duration
-	if long && rec.Attempts >= unservedTries && !now.Before(record.LandsUntil(&rec)) {
-		return settledAs(rec, v1alpha1.TargetRevertConflict, v1alpha1.ReasonNotServed, "not undone: the kind isn't served")
-	}
-	rec.WaitingSince, rec.NextAttemptAt = since, microTime(now.Add(simBackoff(rec.Attempts)))
-	rec.Attempts++
-	return rec
-}
 
 // checkServed: an object whose kind isn't served is neither gone nor vanished, and is
 // given up only when its time is up.

@@ -22,7 +22,7 @@ func (c *Controller) atRecovery(ctx context.Context, p *pass, o *rollout.Observa
 	if turn := int(o.Now.Unix()) % max(len(list), 1); len(list) > maxRecoveryReads {
 		list = slices.Concat(list[turn:], list[:turn])[:maxRecoveryReads]
 	}
-	inParallel(len(list), func(n int) { o.Targets[list[n]].Check = p.checkRecovered(ctx, list[n]) })
+	p.inParallel(len(list), func(n int) { o.Targets[list[n]].Check = p.checkRecovered(ctx, list[n]) })
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -16,9 +17,9 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
-// simulation carries out what the machine decides on a simulated fleet, with
-// the controller's own bookkeeping. What survives a crash is rem, store, the
-// objects and the counted outcomes; a step keeps everything else to itself.
+// simulation has the controller's own executor carry out what the machine decides,
+// on a simulated fleet. What survives a crash is rem, store, the objects and the
+// counted outcomes; a step keeps everything else to itself.
 type simulation struct {
 	clock   *clocktesting.FakePassiveClock
 	rem     *v1alpha1.Remediation
@@ -39,9 +40,8 @@ type simulation struct {
 	learned []v1alpha1.MetricRecord // to be persisted with the step
 	// barred keeps single targets back.
 	barred func(*simulation, rollout.TargetView) (why, reason string)
-	// heard lets real breakers hear of outcomes; permit asks them right before a write.
-	heard  func([]rollout.Outcome)
-	permit func(*simulation, rollout.Intent) rollout.Intent
+	// breakers are real ones to be asked and told; nil for none.
+	breakers circuitBreakers
 	// undoAt is when a person has the plan undone that has ended by then; zero: nobody does.
 	undoAt time.Duration
 	// claims are the objects that other plans have in work, by UID.
@@ -60,7 +60,13 @@ type simulation struct {
 	// controller dies.
 	effects int
 	crashes map[int]bool
-	steps   int
+	// dead: the controller has died within this step. Nothing that it asks for has
+	// any effect, and it hears no answer.
+	dead  bool
+	steps int
+	// intends is what the step is about; places are the objects' places by name.
+	intends doing
+	places  map[string]int
 	// broken is the first rule that the executor saw violated.
 	broken error
 }
@@ -88,10 +94,13 @@ func newSimulation(f fleet) (*simulation, error) {
 		spec: func(*simulation, *v1alpha1.RemediationSpec) {}, approval: func(*simulation) rollout.Approval { return rollout.Approval{} },
 		metrics: func(*simulation) rollout.Analysis { return rollout.Analysis{Verdict: v1alpha1.AnalysisPassed} },
 		barred:  func(*simulation, rollout.TargetView) (string, string) { return "", "" },
-		heard:   func([]rollout.Outcome) {}, permit: func(_ *simulation, i rollout.Intent) rollout.Intent { return i },
-		claims: func(*simulation) map[string]string { return nil },
-		others: func(*simulation) []canary.PlanAtWork { return nil }, watch: func(simStep) {}}
-	s.store.stored = s.effect
+		places:  map[string]int{},
+		claims:  func(*simulation) map[string]string { return nil },
+		others:  func(*simulation) []canary.PlanAtWork { return nil }, watch: func(simStep) {}}
+	s.store.stored, s.store.reached = s.effect, s.alive
+	for i, obj := range objects {
+		s.places[obj.ref.Name] = i
+	}
 	for _, slice := range slices {
 		s.store.slices[slice.Name] = slice
 	}
@@ -101,12 +110,20 @@ func newSimulation(f fleet) (*simulation, error) {
 // since is the time that has passed since the start.
 func (s *simulation) since() time.Duration { return s.clock.Now().Sub(simStart()) }
 
-// effect is called after each thing that was persisted.
-func (s *simulation) effect() {
+// effect is called after each thing that was persisted. It errs when the controller
+// dies over it.
+func (s *simulation) effect() error {
 	s.effects++
-	if s.crashes[s.effects] {
-		panic(errCrash)
+	s.dead = s.dead || s.crashes[s.effects]
+	return s.alive()
+}
+
+// alive errs once the controller has died.
+func (s *simulation) alive() error {
+	if s.dead {
+		return errCrash
 	}
+	return nil
 }
 
 // fault keeps the first broken rule.
@@ -136,8 +153,12 @@ func (s *simulation) step() (wait time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	intent = s.permit(s, intent)
-	died := s.carryOut(b, intent)
+	s.intends = doing{intent}
+	if intent, err = s.carryOut(b, intent); err != nil && !s.dead {
+		return 0, err
+	}
+	died := s.dead
+	s.dead = false
 	after, err := s.book()
 	if err != nil {
 		return 0, err
@@ -149,56 +170,37 @@ func (s *simulation) step() (wait time.Duration, err error) {
 	return intent.Wait, s.broken
 }
 
-// carryOut does what act and record do, in their order, and says whether the
-// controller died over it.
-func (s *simulation) carryOut(b *record.Records, intent rollout.Intent) (died bool) {
-	defer func() {
-		if r := recover(); r != nil {
-			if err, ok := r.(error); !ok || !errors.Is(err, errCrash) {
-				panic(r)
-			}
-			died = true
-		}
-	}()
-	s.count(intent.Outcomes)
-	for _, m := range intent.Marks {
-		b.Mark(m)
+// carryOut does what the controller's step does once the machine has decided.
+func (s *simulation) carryOut(b *record.Records, decided rollout.Intent) (rollout.Intent, error) {
+	executor := &executor{breakers: &simBreakers{s}, store: s.store}
+	p := s.pass(executor, b)
+	intent, err := executor.permitted(context.Background(), p, decided)
+	if err != nil {
+		return decided, err
 	}
-	s.save(b)
-	switch {
-	case len(intent.Resolve) > 0:
-		s.resolve(b, intent.Resolve)
-	case len(intent.Write) > 0:
-		s.write(b, intent.Write)
-	case len(intent.Preview) > 0:
-		s.preview(b, intent.Preview)
-	case len(intent.Revert) > 0:
-		s.revert(b, intent.Revert)
+	if err := executor.act(context.Background(), p, intent); err != nil {
+		return intent, err
+	}
+	for _, i := range intent.Write {
+		if rec := b.Record(i); rec.State != v1alpha1.TargetApplied {
+			s.objects[i].untold = s.objects[i].theirs && record.MayLand(rec) // it may be an earlier write's
+		}
 	}
 	rem := s.rem.DeepCopy()
 	rem.Status.Analysis = s.learned
 	(&Controller{clock: s.clock}).record(rem, intent, b)
 	s.rem = rem
-	s.effect()
-	return false
+	return intent, s.effect()
 }
 
-func (s *simulation) count(outcomes []rollout.Outcome) {
-	s.heard(outcomes)
-	for _, o := range outcomes {
-		if _, known := s.counted[o.Key]; known {
-			continue
-		}
-		s.counted[o.Key] = o
-		s.told = append(s.told, o)
-		s.effect()
-	}
-}
-
-func (s *simulation) save(b *record.Records) {
-	if err := b.Save(context.Background(), s.store); err != nil {
-		s.fault("%v", err)
-	}
+// pass is the step's work on the simulated fleet, one target at a time: so the nth
+// effect is the same in each run.
+func (s *simulation) pass(e *executor, b *record.Records) *pass {
+	api := &simAPI{sim: s}
+	p := &pass{rem: s.rem.DeepCopy(), records: b, snapshot: simPolicy{s}, width: 1, gate: &lastGate{ask: s.askAgain},
+		targets: &targets{reader: api, writer: api, mapper: meta.NewDefaultRESTMapper(nil), clock: s.clock, owners: ownerMemo{reader: api}}}
+	p.saver = func(ctx context.Context) error { return e.persist(ctx, p) }
+	return p
 }
 
 func (s *simulation) check(i int, t rollout.TargetView) *rollout.Check {

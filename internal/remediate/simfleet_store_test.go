@@ -14,8 +14,10 @@ import (
 type simStore struct {
 	client.Client // nil: nothing else may be asked
 	slices        map[string]*v1alpha1.RemediationSlice
-	// stored is called after each slice is stored.
-	stored func()
+	// stored is called after each slice is stored; it errs when nobody hears the answer.
+	stored func() error
+	// reached errs when nothing is stored any more.
+	reached func() error
 }
 
 func (s *simStore) Get(_ context.Context, key client.ObjectKey, out client.Object, _ ...client.GetOption) error {
@@ -37,7 +39,9 @@ func (s *simStore) Update(_ context.Context, obj client.Object, _ ...client.Upda
 	if !ok {
 		return fmt.Errorf("the simulation stores no %T", obj)
 	}
+	if err := s.reached(); err != nil {
+		return err
+	}
 	s.slices[slice.Name] = slice.DeepCopy()
-	s.stored()
-	return nil
+	return s.stored()
 }

@@ -34,7 +34,7 @@ const (
 // One is made for each reconcile: it remembers namespaces and owners, and nothing else.
 type targets struct {
 	reader client.Reader
-	writer client.Client
+	writer objectWriter
 	mapper meta.RESTMapper
 	clock  clock.PassiveClock
 	// tools finds the tools that manage objects.
@@ -46,6 +46,14 @@ type targets struct {
 	namespaces map[string]*unstructured.Unstructured
 
 	owners ownerMemo
+}
+
+// objectWriter is all that a write, its dry run and its undoing ask of the API server.
+type objectWriter interface {
+	Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error
+	Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error
+	Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error
+	SubResource(subResource string) client.SubResourceClient
 }
 
 // read reads an object anew from the API server.

@@ -138,5 +138,5 @@ func (p *pass) checkAll(ctx context.Context, o *rollout.Observation) {
 	if o.Status.Phase != v1alpha1.PhaseVerifying {
 		list = append(list, m.Verified...)
 	}
-	inParallel(len(list), func(n int) { o.Targets[list[n]].Check = p.check(ctx, list[n], o.Stop != "") })
+	p.inParallel(len(list), func(n int) { o.Targets[list[n]].Check = p.check(ctx, list[n], o.Stop != "") })
 }

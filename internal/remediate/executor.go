@@ -1,0 +1,78 @@
+package remediate
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/seal"
+)
+
+// executor carries out what the machine decides. It keeps nothing: what a crash may
+// not lose goes to the breakers, to the store of the records, and to the objects
+// that the pass reads and writes. The simulation of the tests puts its own behind
+// these three, and so drives this very code through a crash after every effect.
+type executor struct {
+	breakers circuitBreakers
+	store    client.Writer
+	marks    *seal.Marks
+}
+
+// circuitBreakers is what carrying a step out asks of the circuit breakers.
+type circuitBreakers interface {
+	// Admit asks for the permit of writes in some namespaces, and takes it.
+	Admit(ctx context.Context, rem *v1alpha1.Remediation, namespaces map[string]bool) (rollout.Gate, error)
+	// Record counts outcomes, each key once.
+	Record(ctx context.Context, rem *v1alpha1.Remediation, outcomes []rollout.Outcome) error
+	// HeldBy says whether a plan holds a permit.
+	HeldBy(ctx context.Context, rem *v1alpha1.Remediation) (bool, error)
+	// Release gives a plan's permits back.
+	Release(ctx context.Context, rem *v1alpha1.Remediation) error
+}
+
+// executor carries out the steps of this controller's plans on the cluster.
+func (c *Controller) executor() *executor {
+	return &executor{breakers: c.breakers, store: c.client, marks: c.marks}
+}
+
+// act does what the machine wants, in the order that makes every crash safe: the
+// breakers learn of a failure before anything else happens, and records are
+// persisted before the writes that they speak of.
+func (e *executor) act(ctx context.Context, p *pass, intent rollout.Intent) error {
+	if err := e.breakers.Record(ctx, p.rem, intent.Outcomes); err != nil {
+		return err
+	}
+	for _, m := range intent.Marks {
+		p.records.Mark(m)
+	}
+	if intent.Phase.Final() {
+		p.records.Trim()
+	}
+	if err := p.saver(ctx); err != nil {
+		return err
+	}
+	if err := p.work(ctx, intent); err != nil {
+		return err
+	}
+	return e.giveBack(ctx, p, intent)
+}
+
+// persist saves the records, once the breakers have counted the denials among
+// them: a crash in between counts them again under the same key, and so once.
+func (e *executor) persist(ctx context.Context, p *pass) error {
+	if err := e.breakers.Record(ctx, p.rem, p.denials()); err != nil {
+		return err
+	}
+	p.denied = nil
+	err := p.records.Save(ctx, e.store)
+	e.marks.Seen(p.rem, p.records.Slices) // what couldn't be stored has the sequence of what is
+	return err
+}
+
+// endsWithoutOutcome says whether a plan ends without having proved or failed
+// anything: a breaker's permit that it holds must be given back.
+func endsWithoutOutcome(intent rollout.Intent) bool {
+	return intent.Phase.Final() && len(intent.Outcomes) == 0 // one that failed has lost its permit by then
+}
