@@ -15,7 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/match"
-	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/policy/rego/facts"
 )
 
 // The labels by which config/rbac aggregates what the controller may do.
@@ -87,7 +87,7 @@ func (l *Least) add(p *v1alpha1.ClusterRegoPolicy, resources Resources) error {
 
 // mend adds what a policy needs that changes objects of the kinds.
 func (l *Least) mend(p *v1alpha1.ClusterRegoPolicy, kinds []policy.GroupKind, allowed []v1alpha1.ActionType, resources Resources) error {
-	proposals, err := rego.ProposalsOf(p)
+	proposals, err := facts.ProposalsOf(p)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (l *Least) mend(p *v1alpha1.ClusterRegoPolicy, kinds []policy.GroupKind, al
 }
 
 // creates adds the kinds that a policy's fixes make.
-func (l *Least) creates(p *v1alpha1.ClusterRegoPolicy, proposals rego.Proposals, resources Resources) error {
+func (l *Least) creates(p *v1alpha1.ClusterRegoPolicy, proposals facts.Proposals, resources Resources) error {
 	for _, made := range proposals.Creates {
 		at, err := l.placeOf(made.GroupKind(), resources)
 		if err != nil {

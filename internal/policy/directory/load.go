@@ -11,6 +11,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/policy/rego/annotation"
 )
 
 // Load reads every policy at and below root, sorted by name.
@@ -110,7 +111,7 @@ func sortOut(dirs []*directory, found *problems) (candidates []candidate, librar
 			libraries = append(libraries, dir.modules...)
 			continue
 		}
-		annotations, err := rego.ParseAnnotations(main.file, main.text)
+		annotations, err := annotation.Parse(main.file, main.text)
 		if err != nil {
 			found.addCompileError(main.file, err)
 			continue
@@ -119,7 +120,7 @@ func sortOut(dirs []*directory, found *problems) (candidates []candidate, librar
 			libraries = append(libraries, dir.modules...)
 			continue
 		}
-		candidates = append(candidates, candidate{dir: dir, meta: &metadata{PackageAnnotations: annotations}})
+		candidates = append(candidates, candidate{dir: dir, meta: &metadata{Metadata: annotations}})
 	}
 	return candidates, libraries
 }

@@ -12,7 +12,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/policy/rego/annotation"
 )
 
 // custom is what METADATA may hold below custom. The keys of match, admission and
@@ -28,7 +28,7 @@ type custom struct {
 
 // metadata is the METADATA of one policy's package.
 type metadata struct {
-	rego.PackageAnnotations
+	annotation.Metadata
 	custom custom
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/rego/compile"
+	"evenkeel.dev/evenkeel/internal/policy/rego/size"
 )
 
 // The rules that the engine asks for, by the names that conftest and Gatekeeper
@@ -46,10 +48,10 @@ type Compiled struct {
 // looked for in the package of rego.main. The error is a *CompileError.
 func Compile(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 	if p.Spec.Rego.Main == "" {
-		return nil, &CompileError{Problems: []Problem{{Message: "spec.rego.main is empty: give the Rego module with the rules"}}}
+		return nil, &compile.Error{Problems: []compile.Problem{{Message: "spec.rego.main is empty: give the Rego module with the rules"}}}
 	}
 	sources := p.Spec.Rego.Modules()
-	modules, err := parse(sources, p.Spec.Rego.Version)
+	modules, err := compile.Parse(sources, p.Spec.Rego.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -57,23 +59,22 @@ func Compile(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 	entryFile := sources[0].Name
 	names, problems := entryRules(modules, entry, entryFile)
 	if len(problems) > 0 {
-		return nil, &CompileError{Problems: problems}
+		return nil, &compile.Error{Problems: problems}
 	}
-	compiler, weighs, err := compileModules(p, sources, modules)
+	built, err := compile.Modules(p.Spec.Rego.Version, sources, modules)
 	if err != nil {
 		return nil, err
 	}
-	copies := lookAt(compiler)
 	compiled := &Compiled{
-		compiler: compiler,
+		compiler: built.Compiler,
 		rules:    make(map[string]rule, len(names)),
-		compares: copies.compares,
-		weighs:   weighs,
-		most:     maxUnits / int64(copies.most),
+		compares: built.Compares,
+		weighs:   built.Weighs,
+		most:     size.MaxUnits / int64(built.Copies),
 	}
 	for _, name := range names {
-		if compiled.rules[name], err = prepare(compiler, entry, name); err != nil {
-			return nil, &CompileError{Problems: problemsOf(err, entryFile)}
+		if compiled.rules[name], err = prepare(built.Compiler, entry, name); err != nil {
+			return nil, &compile.Error{Problems: compile.ProblemsOf(err, entryFile)}
 		}
 	}
 	return compiled.define(p)
@@ -101,90 +102,25 @@ func (c *Compiled) Redefine(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 // SameRego says that a policy has the Rego that was compiled.
 func (c *Compiled) SameRego(p *v1alpha1.ClusterRegoPolicy) bool {
 	was, is := &c.definition.Spec.Rego, &p.Spec.Rego
-	return regoVersion(was.Version) == regoVersion(is.Version) && slices.Equal(was.Modules(), is.Modules())
+	return compile.Version(was.Version) == compile.Version(is.Version) && slices.Equal(was.Modules(), is.Modules())
 }
 
 // define sets what a policy's definition says besides its Rego.
 func (c *Compiled) define(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 	parameters, err := parametersTerm(p)
 	if err != nil {
-		return nil, &CompileError{Problems: []Problem{{Message: err.Error()}}}
+		return nil, &compile.Error{Problems: []compile.Problem{{Message: err.Error()}}}
 	}
 	c.definition, c.revision, c.parameters = p.DeepCopy(), Revision(p), parameters
 	c.named, c.templates = namedKinds(p), p.Spec.Match.PodTemplates == nil || *p.Spec.Match.PodTemplates
 	return c, nil
 }
 
-// parse reads the modules, in order, and refuses forbidden built-ins.
-func parse(sources []v1alpha1.RegoLibrary, version v1alpha1.RegoVersion) ([]*ast.Module, error) {
-	options := ast.ParserOptions{RegoVersion: regoVersion(version), Capabilities: permitted()}
-	modules := make([]*ast.Module, 0, len(sources))
-	var problems []Problem
-	if problems := textLimit(sources); problems != nil {
-		return nil, &CompileError{Problems: problems}
-	}
-	var text, terms weight
-	var cost compileCost
-	for _, source := range sources {
-		if text += nestedText(source.Source); text > maxNesting {
-			return nil, &CompileError{Problems: text.problem(source.Name)}
-		}
-		module, err := ast.ParseModuleWithOpts(source.Name, source.Source, options)
-		switch {
-		case err != nil:
-			problems = append(problems, problemsOf(err, source.Name)...)
-		case module == nil:
-			problems = append(problems, Problem{File: source.Name, Message: "the module is empty: it must begin with a package"})
-		default:
-			modules = append(modules, module)
-			if terms += nestedTerms(module); terms > maxNesting {
-				return nil, &CompileError{Problems: terms.problem(source.Name)}
-			}
-			if tooMuch := cost.add(module); tooMuch != nil {
-				return nil, &CompileError{Problems: tooMuch}
-			}
-			problems = append(problems, forbiddenCalls(module)...)
-		}
-	}
-	if len(problems) > 0 {
-		return nil, &CompileError{Problems: problems}
-	}
-	return modules, nil
-}
-
-func compileModules(p *v1alpha1.ClusterRegoPolicy, sources []v1alpha1.RegoLibrary, modules []*ast.Module) (compiler *ast.Compiler, weighs bool, err error) {
-	byName := make(map[string]*ast.Module, len(modules))
-	for i, module := range modules {
-		byName[sources[i].Name] = module
-	}
-	if len(byName) < len(modules) {
-		return nil, false, &CompileError{Problems: []Problem{{Message: "two modules of spec.rego have the same name: rename one"}}}
-	}
-	compiler = newCompiler(p.Spec.Rego.Version).WithStageAfterID(ast.StageBuildRequiredCapabilities, ast.CompilerStageDefinition{
-		Name: "WeighGathered", MetricName: "weigh_gathered", Stage: weighGathered(&weighs)})
-	if compiler.Compile(byName); compiler.Failed() {
-		return nil, false, &CompileError{Problems: problemsOf(compiler.Errors, sources[0].Name)}
-	}
-	if problems := undefinedData(compiler, sources[0].Name); len(problems) > 0 {
-		return nil, false, &CompileError{Problems: problems}
-	}
-	return compiler, weighs, nil
-}
-
-func newCompiler(version v1alpha1.RegoVersion) *ast.Compiler {
-	return ast.NewCompiler().
-		WithCapabilities(permitted()).
-		WithDefaultRegoVersion(regoVersion(version)).
-		WithStrict(true).
-		// Before types are told, which takes as long as what is told of.
-		WithStageAfterID(ast.StageCheckRecursion, ast.CompilerStageDefinition{Name: "CheckCopies", MetricName: "check_copies", Stage: tooManyCopies})
-}
-
 // entryRules lists which of the engine's rules the entry package has, in the
 // order of evaluation.
-func entryRules(modules []*ast.Module, entry ast.Ref, entryFile string) ([]string, []Problem) {
+func entryRules(modules []*ast.Module, entry ast.Ref, entryFile string) ([]string, []compile.Problem) {
 	found := map[string]bool{}
-	var problems []Problem
+	var problems []compile.Problem
 	for _, module := range modules {
 		if !module.Package.Path.Equal(entry) {
 			continue
@@ -196,12 +132,12 @@ func entryRules(modules []*ast.Module, entry ast.Ref, entryFile string) ([]strin
 			}
 			found[name] = true
 			if len(r.Head.Args) > 0 {
-				problems = append(problems, at(r.Location, entryFile, fmt.Sprintf("%s is a function: it must be a set of violations, as in `%s contains msg if { … }`", name, name)))
+				problems = append(problems, compile.At(r.Location, entryFile, fmt.Sprintf("%s is a function: it must be a set of violations, as in `%s contains msg if { … }`", name, name)))
 			}
 		}
 	}
 	if !found[ruleDeny] && !found[ruleViolation] && !found[ruleWarn] {
-		problems = append(problems, Problem{File: entryFile, Row: 1, Col: 1, Message: fmt.Sprintf(
+		problems = append(problems, compile.Problem{File: entryFile, Row: 1, Col: 1, Message: fmt.Sprintf(
 			"%s has none of the rules deny, violation and warn: the policy would judge nothing; spec.rego.main must hold the rules", entry)})
 	}
 	var names []string
@@ -227,13 +163,6 @@ func parametersTerm(p *v1alpha1.ClusterRegoPolicy) (*ast.Term, error) {
 		return nil, errors.Join(errors.New("spec.parameters can't be read by Rego"), err)
 	}
 	return ast.NewTerm(converted), nil
-}
-
-func regoVersion(v v1alpha1.RegoVersion) ast.RegoVersion {
-	if v == v1alpha1.RegoV0 {
-		return ast.RegoV0
-	}
-	return ast.RegoV1
 }
 
 // namedKinds spells out match.resources, but for subresources.

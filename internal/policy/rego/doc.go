@@ -1,5 +1,5 @@
-// Package rego compiles a policy's Rego and judges objects by it. It is the only
-// package that imports OPA: what it takes and gives are the terms of
+// Package rego compiles a policy's Rego and judges objects by it. It and its rooms are the
+// only packages that import OPA: what they take and give are the terms of
 // evenkeel.dev/evenkeel/internal/policy.
 //
 // A Compiled policy is a pure function of an Input: it reads no cluster, no

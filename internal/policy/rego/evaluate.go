@@ -11,15 +11,14 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
+	"evenkeel.dev/evenkeel/internal/policy/rego/result"
+	"evenkeel.dev/evenkeel/internal/policy/rego/size"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // DefaultTimeLimit is how long one policy may take for one object.
 const DefaultTimeLimit = time.Second
-
-// ErrTimeLimit is in the chain of Decision.Err when a policy was stopped at its
-// time limit.
-var ErrTimeLimit = errors.New("stopped at its time limit")
 
 // fixShare is the share of the time limit, as a divisor, that remediation gets at
 // admission, where it is asked for the hint alone.
@@ -68,8 +67,8 @@ func (c *Compiled) wrap(err error) error {
 	if err == nil {
 		return nil
 	}
-	if text := err.Error(); len(text) > maxMessage {
-		err = errors.New(prose.Shorten(text, maxMessage)) // it may quote the object
+	if text := err.Error(); len(text) > result.MaxMessage {
+		err = errors.New(prose.Shorten(text, result.MaxMessage)) // it may quote the object
 	}
 	return fmt.Errorf("policy %s: %w", c.Name(), err)
 }
@@ -79,20 +78,19 @@ type evaluation struct {
 	policy *Compiled
 	input  *ast.Term
 	now    time.Time
-	paths  pathBase
 	cache  topdown.VirtualCache
 	store  *noData
 	// weights tells what values weigh that the rules make.
-	weights *scale
+	weights *size.Scale
 	// watch is that of the rules that are being asked; expressions are those of the
 	// rules that were.
-	watch       *watch
+	watch       *limit.Watch
 	expressions int64
 	// lane is where it waits for its turns, in the client's name.
 	lane   *Lane
 	client string
-	// text is how much the violations say so far, in bytes.
-	text int
+	// decoder reads what the rules give.
+	decoder result.Decoder
 }
 
 func (c *Compiled) evaluation(in *Input) (e *evaluation, err error) {
@@ -110,28 +108,24 @@ func (c *Compiled) evaluation(in *Input) (e *evaluation, err error) {
 		policy:  c,
 		input:   in.document(c.parameters),
 		now:     in.now,
-		paths:   c.pathBaseFor(in.kind),
+		decoder: result.Decoder{Paths: c.pathBaseFor(in.kind)},
 		cache:   topdown.NewVirtualCache(),
 		store:   &noData{},
 	}, nil
 }
 
 // within gives rules a time limit of their own while they are asked.
-func (e *evaluation) within(ctx context.Context, limit time.Duration, ask func(), rules ...string) {
+func (e *evaluation) within(ctx context.Context, allowed time.Duration, ask func(), rules ...string) {
 	parts := 0
 	for _, name := range rules {
 		parts += len(e.policy.rules[name].parts)
 	}
-	e.watch = newWatch(limit, parts)
-	e.watch.scale = e.weights
-	if e.policy.weighs {
-		e.watch.weighs = e.watch.weighing()
-	}
-	e.watch.lane, e.watch.ticket = e.lane, ticket{client: e.client, policy: e.policy.Name()}
-	defer e.watch.stop()
+	e.watch = limit.NewWatch(limit.Options{Time: allowed, Parts: parts, Scale: e.weights, Weighs: e.policy.weighs,
+		Lane: e.lane, Client: e.client, Policy: e.policy.Name()})
+	defer e.watch.Stop()
 	defer context.AfterFunc(ctx, e.watch.Cancel)()
 	ask()
-	e.expressions += e.watch.steps
+	e.expressions += e.watch.Steps()
 }
 
 // verdict asks deny, violation and warn. What one of them found stays, whatever
@@ -155,4 +149,37 @@ func (e *evaluation) fix(ctx context.Context, in *Input, limit time.Duration, de
 		decision.Actions, err = e.actions(ctx)
 		decision.FixErr = e.policy.wrap(err)
 	}, ruleRemediation)
+}
+
+// violations evaluates the rules and gives their elements together, sorted by
+// path, message and details, each once. What was found is there beside an error.
+func (e *evaluation) violations(ctx context.Context, rules ...string) ([]policy.Violation, error) {
+	var found result.Violations
+	var problems []error
+	for _, name := range rules {
+		elements, err := e.elements(ctx, name)
+		if err != nil {
+			problems = append(problems, err)
+		}
+		problems = append(problems, found.Add(&e.decoder, name, elements)...)
+	}
+	return found.Sorted(), result.First(problems)
+}
+
+// actions evaluates remediation, sorted, each action once.
+func (e *evaluation) actions(ctx context.Context) ([]policy.Action, error) {
+	elements, err := e.elements(ctx, ruleRemediation)
+	if err != nil {
+		return nil, err
+	}
+	return e.decoder.Actions(ruleRemediation, elements)
+}
+
+// pathBaseFor moves the paths of a rule on Pods onto an object of the kind.
+func (c *Compiled) pathBaseFor(kind policy.GroupKind) result.Paths {
+	if !c.templates || !policy.ReachedByTemplate(c.named, kind) {
+		return result.Paths{Kind: kind}
+	}
+	path, _ := policy.TemplatePath(kind)
+	return result.Paths{Template: path, Kind: kind}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/rego/size"
 )
 
 // Input is one request as Rego sees it, converted once and shared by every
@@ -67,11 +68,11 @@ func NewInput(r *policy.Request) (*Input, error) {
 
 // weighed weighs what all policies share.
 func (in *Input) weighed() (map[ast.Value]int64, int64) {
-	s, total := inputScale(), int64(0)
+	s, total := size.NewInputScale(), int64(0)
 	for _, part := range in.shared {
-		total += s.of(part[1].Value)
+		total += s.Of(part[1].Value)
 	}
-	return s.known, total
+	return s.Sizes(), total
 }
 
 // document is the whole input document for a policy with these parameters.

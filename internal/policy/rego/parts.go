@@ -9,6 +9,9 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/metrics"
 	"github.com/open-policy-agent/opa/v1/topdown"
+
+	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
+	"evenkeel.dev/evenkeel/internal/policy/rego/result"
 )
 
 // resultVar is bound to what a part gives. It is no identifier of Rego, so no rule
@@ -75,14 +78,14 @@ func (e *evaluation) elements(ctx context.Context, name string) ([]*ast.Term, er
 	var found []*ast.Term
 	var problems []error
 	for i := range e.policy.rules[name].parts {
-		e.watch.begin()
+		e.watch.Begin()
 		elements, err := e.ask(ctx, &e.policy.rules[name].parts[i])
 		found = append(found, elements...)
 		if err != nil {
 			problems = append(problems, e.explain(ctx, name, err))
 		}
 	}
-	return found, firstOf(problems)
+	return found, result.First(problems)
 }
 
 // ask runs the query of one part. A panic is an error of that part.
@@ -90,10 +93,10 @@ func (e *evaluation) ask(ctx context.Context, p *part) (found []*ast.Term, err e
 	defer func() {
 		switch cause := recover(); cause {
 		case nil:
-		case errDeep:
-			err = fmt.Errorf("%w: it compares too much at once", ErrMemoryLimit)
-		case errHeavy:
-			err = errHeavy
+		case limit.ErrDeep:
+			err = fmt.Errorf("%w: it compares too much at once", limit.ErrMemory)
+		case limit.ErrHeavy:
+			err = limit.ErrHeavy
 		default:
 			err = fmt.Errorf("the engine panicked: %v", cause)
 		}
@@ -107,81 +110,49 @@ func (e *evaluation) ask(ctx context.Context, p *part) (found []*ast.Term, err e
 		WithTime(e.now).
 		WithCancel(e.watch).
 		WithVirtualCache(&weighedRules{e.cache, e.watch}).
-		WithBuiltins(e.watch.weighs).
+		WithBuiltins(e.watch.Functions()).
 		WithMetrics(metrics.NoOp()).
 		WithStrictBuiltinErrors(true)
 	if e.policy.compares {
-		query = query.WithQueryTracer(&stackGuard{})
+		query = query.WithQueryTracer(&limit.StackGuard{})
 	}
-	err = query.Iter(ctx, func(result topdown.QueryResult) error {
+	err = query.Iter(ctx, func(answer topdown.QueryResult) error {
 		if !p.each {
-			list, err := listOf(result[resultVar])
+			list, err := result.List(answer[resultVar])
 			found = list
 			return err
 		}
-		if element := result[resultVar]; !seen.Contains(element) {
+		if element := answer[resultVar]; !seen.Contains(element) {
 			seen.Add(element)
 			found = append(found, element)
 		}
-		if len(found) > maxFound {
-			return errTooMany
+		if len(found) > result.MaxFound {
+			return result.ErrTooMany
 		}
 		return nil
 	})
-	if len(found) > maxFound {
-		return found[:maxFound], errTooMany
+	if len(found) > result.MaxFound {
+		return found[:result.MaxFound], result.ErrTooMany
 	}
 	return found, err
 }
 
-func listOf(value *ast.Term) ([]*ast.Term, error) {
-	switch collection := value.Value.(type) {
-	case ast.Set:
-		return collection.Slice(), nil
-	case *ast.Array:
-		elements := make([]*ast.Term, 0, collection.Len())
-		collection.Foreach(func(element *ast.Term) { elements = append(elements, element) })
-		return elements, nil
-	default:
-		return nil, notASet(ast.ValueName(value.Value))
-	}
-}
-
-// notASet is the error of a rule whose value is another sort of thing.
-type notASet string
-
-func (s notASet) Error() string {
-	return fmt.Sprintf("%s: it must be a set", article(string(s)))
-}
-
 // explain says which rule failed, and of a stop whether time or the caller made it.
 func (e *evaluation) explain(ctx context.Context, name string, err error) error {
-	var kind notASet
+	var kind result.NotASet
 	switch {
 	case errors.As(err, &kind):
-		return fmt.Errorf("rule %s is %s: it must be a set, as in `%s contains …`", name, article(string(kind)), name)
-	case errors.Is(err, errHeavy):
-		return fmt.Errorf("%w in rule %s: %w", ErrMemoryLimit, name, errHeavy)
-	case e.watch.exhausted.Load():
+		return fmt.Errorf("rule %s is %s: it must be a set, as in `%s contains …`", name, result.Article(string(kind)), name)
+	case errors.Is(err, limit.ErrHeavy):
+		return fmt.Errorf("%w in rule %s: %w", limit.ErrMemory, name, limit.ErrHeavy)
+	case e.watch.Exhausted():
 		e.cache = topdown.NewVirtualCache() // it may hold what is too much
-		return fmt.Errorf("%w in rule %s: what it holds together grows too large", ErrMemoryLimit, name)
+		return fmt.Errorf("%w in rule %s: what it holds together grows too large", limit.ErrMemory, name)
 	case !topdown.IsCancel(err):
 		return fmt.Errorf("rule %s: %w", name, err)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	default:
-		return fmt.Errorf("%w of %s in rule %s: make its rules cheaper", ErrTimeLimit, e.watch.limit, name)
-	}
-}
-
-// firstOf is the first of some errors, with the number of the others.
-func firstOf(problems []error) error {
-	switch len(problems) {
-	case 0:
-		return nil
-	case 1:
-		return problems[0]
-	default:
-		return fmt.Errorf("%w (and %d more of its parts failed)", problems[0], len(problems)-1)
+		return fmt.Errorf("%w of %s in rule %s: make its rules cheaper", limit.ErrTime, e.watch.Limit(), name)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/policy/rego/unittest"
 )
 
 // Options tune a run.
@@ -71,10 +72,10 @@ func runUnitTests(ctx context.Context, fsys fs.FS, root string, policies []direc
 			modules[m.Name] = m.Source
 		}
 	}
-	results, coverage, uncovered, err := rego.RunTests(ctx, modules, v1alpha1.RegoV1)
-	var compile *rego.CompileError
-	if errors.As(err, &compile) {
-		for _, problem := range compile.Problems {
+	results, coverage, uncovered, err := unittest.Run(ctx, modules, v1alpha1.RegoV1)
+	var refused *rego.CompileError
+	if errors.As(err, &refused) {
+		for _, problem := range refused.Problems {
 			report.record([]Failure{{File: problem.File, Line: problem.Row, Subject: "compile the tests", Expected: "Rego that compiles", Got: problem.Message}})
 		}
 		return nil
@@ -121,7 +122,7 @@ func below(root, file string) bool { return root == "." || strings.HasPrefix(fil
 
 func testFile(dir string) string { return path.Join(dir, path.Base(dir)+"_test.rego") }
 
-func outcome(result rego.TestResult) []Failure {
+func outcome(result unittest.Result) []Failure {
 	if result.Pass {
 		return nil
 	}
@@ -139,7 +140,7 @@ func outcome(result rego.TestResult) []Failure {
 
 // recordUncovered makes one failure of each file at or below root that has lines
 // which no test reaches. Libraries from elsewhere are tested elsewhere.
-func recordUncovered(root string, coverage float64, opts Options, uncovered []rego.Position, report *Report) {
+func recordUncovered(root string, coverage float64, opts Options, uncovered []unittest.Position, report *Report) {
 	rows := map[string][]string{}
 	for _, position := range uncovered {
 		if below(root, position.File) {

@@ -1,0 +1,99 @@
+package annotation_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"evenkeel.dev/evenkeel/internal/policy/rego/annotation"
+	"evenkeel.dev/evenkeel/internal/policy/rego/compile"
+)
+
+const annotated = `# Copyright line
+# METADATA
+# title: Privileged containers
+# description: |
+#   Two lines
+#   of text.
+# organizations:
+#   - platform
+# related_resources:
+#   - ref: https://example.com/runbook
+#     description: runbook
+# custom:
+#   id: privileged
+#   match:
+#     resources:
+#       - apiGroups: [""]
+#         kinds: [Pod]
+#       - apiGroups: [apps]
+package evenkeel.pods.privileged
+
+import rego.v1
+
+# METADATA
+# title: a rule's own
+deny contains "x" if true
+`
+
+func TestParseAnnotations(t *testing.T) {
+	got, err := annotation.Parse("p.rego", annotated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := annotation.Metadata{
+		File: "p.rego", Row: 2, Package: "evenkeel.pods.privileged",
+		Title: "Privileged containers", Description: "Two lines\nof text.\n", Organizations: []string{"platform"},
+		RelatedResources: []annotation.RelatedResource{{Ref: "https://example.com/runbook", Description: "runbook"}},
+		Custom: map[string]any{
+			"id": "privileged",
+			"match": map[string]any{"resources": []any{
+				map[string]any{"apiGroups": []any{""}, "kinds": []any{"Pod"}},
+				map[string]any{"apiGroups": []any{"apps"}},
+			}},
+		},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(annotation.Metadata{})); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	rows := map[string]int{
+		"title": 3, "custom": 12, "custom/id": 13, "custom/match/resources": 15,
+		"custom/match/resources/0": 16, "custom/match/resources/0/kinds": 17, "custom/match/resources/1": 18,
+		"custom/match/namespaces": 14, "severity": 2,
+	}
+	for path, want := range rows {
+		if got := got.RowOf(strings.Split(path, "/")...); got != want {
+			t.Errorf("RowOf(%s) = %d, want %d", path, got, want)
+		}
+	}
+}
+
+func TestParseAnnotationsReadsV0(t *testing.T) {
+	got, err := annotation.Parse("p.rego", "# METADATA\n# title: Old\npackage old\n\ndeny[msg] { msg := \"x\" }\n")
+	if err != nil || got.Title != "Old" {
+		t.Errorf("title %q, error %v", got.Title, err)
+	}
+}
+
+func TestParseAnnotationsRefuses(t *testing.T) {
+	cases := map[string]struct{ reason, source, want string }{
+		"no METADATA":         {"nothing says what the policy is", "package x\n\ndeny := 1\n", "p.rego:1:1: the package has no METADATA"},
+		"a rule's METADATA":   {"the package's is asked for", "package x\n\n# METADATA\n# title: t\ndeny := 1\n", "has no METADATA"},
+		"an unknown key":      {"perhaps misspelt", "# METADATA\n# title: t\n# severity: High\npackage x\n", `p.rego:3:1: unknown METADATA key "severity"`},
+		"YAML that is broken": {"it names the place", "# METADATA\n# title: t\n# custom: [\npackage x\n", "p.rego:"},
+		"Rego that is broken": {"it names the place", "# METADATA\n# title: t\npackage x\n\ndeny }\n", "p.rego:5:"},
+		"an empty file":       {"there's no package", "", "empty"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := annotation.Parse("p.rego", tc.source)
+			var refused *compile.Error
+			if !errors.As(err, &refused) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s: error %v, want a compile.Error with %q", tc.reason, err, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,55 @@
+package compile
+
+import (
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/rego/builtins"
+)
+
+// Compiled are modules that were compiled together, and what is to be known of them to
+// evaluate them within bounds. It is immutable.
+type Compiled struct {
+	Compiler *ast.Compiler
+	// Compares says that rules compare values that may be large: they are guarded, which
+	// costs time.
+	Compares bool
+	// Copies is how many times a value may hold one part, at least 1.
+	Copies float64
+	// Weighs says that rules call what weighs.
+	Weighs bool
+}
+
+// Modules compiles what parse gave of the same sources: the first of them names the
+// file of problems without a place. The error is a *Error.
+func Modules(version v1alpha1.RegoVersion, sources []v1alpha1.RegoLibrary, modules []*ast.Module) (Compiled, error) {
+	byName := make(map[string]*ast.Module, len(modules))
+	for i, module := range modules {
+		byName[sources[i].Name] = module
+	}
+	if len(byName) < len(modules) {
+		return Compiled{}, &Error{Problems: []Problem{{Message: "two modules of spec.rego have the same name: rename one"}}}
+	}
+	out := Compiled{}
+	out.Compiler = NewCompiler(version).WithStageAfterID(ast.StageBuildRequiredCapabilities, ast.CompilerStageDefinition{
+		Name: "WeighGathered", MetricName: "weigh_gathered", Stage: weighGathered(&out.Weighs)})
+	if out.Compiler.Compile(byName); out.Compiler.Failed() {
+		return Compiled{}, &Error{Problems: ProblemsOf(out.Compiler.Errors, sources[0].Name)}
+	}
+	if problems := undefinedData(out.Compiler, sources[0].Name); len(problems) > 0 {
+		return Compiled{}, &Error{Problems: problems}
+	}
+	looked := lookAt(out.Compiler)
+	out.Compares, out.Copies = looked.compares, looked.most
+	return out, nil
+}
+
+// NewCompiler is strict, knows what policies may call, and refuses what would grow too large.
+func NewCompiler(version v1alpha1.RegoVersion) *ast.Compiler {
+	return ast.NewCompiler().
+		WithCapabilities(builtins.Permitted()).
+		WithDefaultRegoVersion(Version(version)).
+		WithStrict(true).
+		// Before types are told, which takes as long as what is told of.
+		WithStageAfterID(ast.StageCheckRecursion, ast.CompilerStageDefinition{Name: "CheckCopies", MetricName: "check_copies", Stage: tooManyCopies})
+}

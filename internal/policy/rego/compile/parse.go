@@ -1,0 +1,54 @@
+package compile
+
+import (
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/rego/builtins"
+)
+
+// Parse reads the modules, in order, and refuses forbidden built-ins and what would take too
+// long to compile. The error is a *Error.
+func Parse(sources []v1alpha1.RegoLibrary, version v1alpha1.RegoVersion) ([]*ast.Module, error) {
+	options := ast.ParserOptions{RegoVersion: Version(version), Capabilities: builtins.Permitted()}
+	modules := make([]*ast.Module, 0, len(sources))
+	var problems []Problem
+	if problems := textLimit(sources); problems != nil {
+		return nil, &Error{Problems: problems}
+	}
+	var text, terms weight
+	var cost compileCost
+	for _, source := range sources {
+		if text += nestedText(source.Source); text > maxNesting {
+			return nil, &Error{Problems: text.problem(source.Name)}
+		}
+		module, err := ast.ParseModuleWithOpts(source.Name, source.Source, options)
+		switch {
+		case err != nil:
+			problems = append(problems, ProblemsOf(err, source.Name)...)
+		case module == nil:
+			problems = append(problems, Problem{File: source.Name, Message: "the module is empty: it must begin with a package"})
+		default:
+			modules = append(modules, module)
+			if terms += nestedTerms(module); terms > maxNesting {
+				return nil, &Error{Problems: terms.problem(source.Name)}
+			}
+			if tooMuch := cost.add(module); tooMuch != nil {
+				return nil, &Error{Problems: tooMuch}
+			}
+			problems = append(problems, forbiddenCalls(module)...)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, &Error{Problems: problems}
+	}
+	return modules, nil
+}
+
+// Version is the syntax that modules of a version are read by.
+func Version(v v1alpha1.RegoVersion) ast.RegoVersion {
+	if v == v1alpha1.RegoV0 {
+		return ast.RegoV0
+	}
+	return ast.RegoV1
+}

@@ -1,0 +1,57 @@
+package compile
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// undefinedData finds each place below data that no module defines. Rules see no
+// other data, so such a place is undefined for ever, and a rule that asks for it
+// would never deny: a misspelt import must not pass for a clean object.
+func undefinedData(compiler *ast.Compiler, entryFile string) []Problem {
+	var problems []Problem
+	seen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(compiler.Modules)) {
+		for _, r := range compiler.Modules[name].Rules {
+			ast.WalkRefs(r, func(ref ast.Ref) bool {
+				if missing := undefined(compiler.RuleTree, ref); missing != nil && ref[0].Location != nil {
+					problem := At(ref[0].Location, entryFile, fmt.Sprintf(
+						"nothing defines %s: no module of the policy holds it, and rules see no other data; mend the import, or give the module", missing))
+					if !seen[problem.String()] {
+						seen[problem.String()] = true
+						problems = append(problems, problem)
+					}
+				}
+				return false
+			})
+		}
+	}
+	return problems
+}
+
+// undefined is the part of a reference up to where the tree of rules ends without
+// a rule; nil when the reference leads to a rule or package, or isn't below data.
+func undefined(tree *ast.TreeNode, ref ast.Ref) ast.Ref {
+	if !ref.HasPrefix(ast.DefaultRootRef) {
+		return nil
+	}
+	node := tree.Child(ast.DefaultRootDocument.Value)
+	for i, term := range ref[1:] {
+		if node != nil && len(node.Values) > 0 {
+			return nil // within the value of a rule
+		}
+		if _, isText := term.Value.(ast.String); !isText {
+			return nil // chosen when it is evaluated
+		}
+		if node != nil {
+			node = node.Child(term.Value)
+		}
+		if node == nil {
+			return ref[:i+2]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package result
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// goValue converts to a JSON tree as unstructured objects hold it: integers as
+// int64, other numbers as float64, a set as a sorted list.
+func goValue(v ast.Value) (any, error) {
+	switch v := v.(type) {
+	case ast.Null:
+		return nil, nil
+	case ast.Boolean:
+		return bool(v), nil
+	case ast.String:
+		return string(v), nil
+	case ast.Number:
+		return goNumber(v)
+	case *ast.Array:
+		elements := make([]*ast.Term, 0, v.Len())
+		v.Foreach(func(element *ast.Term) { elements = append(elements, element) })
+		return goList(elements)
+	case ast.Set:
+		return goList(v.Slice())
+	case ast.Object:
+		return goObject(v)
+	default:
+		return nil, fmt.Errorf("%s isn't a JSON value", Article(ast.ValueName(v)))
+	}
+}
+
+func goNumber(n ast.Number) (any, error) {
+	if whole, ok := n.Int64(); ok {
+		return whole, nil
+	}
+	value, err := json.Number(n).Float64()
+	if err != nil {
+		return nil, fmt.Errorf("number %s: %w", n, err)
+	}
+	return value, nil
+}
+
+func goList(elements []*ast.Term) (any, error) {
+	list := make([]any, 0, len(elements))
+	for _, element := range elements {
+		value, err := goValue(element.Value)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, value)
+	}
+	return list, nil
+}
+
+func goObject(o ast.Object) (any, error) {
+	tree := make(map[string]any, o.Len())
+	err := o.Iter(func(key, value *ast.Term) error {
+		name, ok := key.Value.(ast.String)
+		if !ok {
+			return fmt.Errorf("key %s isn't a string", key)
+		}
+		converted, err := goValue(value.Value)
+		if err != nil {
+			return err
+		}
+		tree[string(name)] = converted
+		return nil
+	})
+	return tree, err
+}

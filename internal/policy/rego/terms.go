@@ -1,0 +1,30 @@
+package rego
+
+import (
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/rego/compile"
+	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
+)
+
+// Problem is one reason why a policy doesn't compile, and where.
+type Problem = compile.Problem
+
+// CompileError says why a policy doesn't compile. Problems is never empty.
+type CompileError = compile.Error
+
+// CompileCost tells rules apart by how long they may take to compile: compile.Cost.
+func CompileCost(r *v1alpha1.RegoSource) int64 { return compile.Cost(r) }
+
+// Lane lets evaluations that take long take turns.
+type Lane = limit.Lane
+
+// NewLane lets a number of slow evaluations run at once.
+func NewLane(width int) *Lane { return limit.NewLane(width) }
+
+// What a decision's error has in its chain when its policy was stopped.
+var (
+	// ErrTimeLimit is for a policy that was stopped at its time limit.
+	ErrTimeLimit = limit.ErrTime
+	// ErrMemoryLimit is for one that was stopped because it made too much.
+	ErrMemoryLimit = limit.ErrMemory
+)

@@ -1,0 +1,82 @@
+package unittest_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/rego/compile"
+	"evenkeel.dev/evenkeel/internal/policy/rego/unittest"
+)
+
+func TestRunTests(t *testing.T) {
+	modules := map[string]string{
+		"p.rego": `package p
+
+import rego.v1
+
+deny contains "a" if input.a
+
+deny contains "b" if {
+	input.b
+	input.c
+}
+`,
+		"p_test.rego": `package p_test
+
+import data.p
+import rego.v1
+
+test_a if {
+	print("looking at a")
+	p.deny == {"a"} with input as {"a": true}
+}
+
+test_wrong if p.deny == {"z"} with input as {"a": true}
+
+test_broken if to_number(input.x) == 1 with input as {"x": "x"}
+`,
+	}
+	results, coverage, uncovered, err := unittest.Run(t.Context(), modules, v1alpha1.RegoV1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var broken bool
+	for i := range results {
+		if results[i].Error != nil {
+			broken, results[i].Error = true, nil
+		}
+	}
+	want := []unittest.Result{
+		{Package: "p_test", Name: "test_a", File: "p_test.rego", Row: 6, Pass: true, Output: "looking at a\n"},
+		{Package: "p_test", Name: "test_broken", File: "p_test.rego", Row: 13},
+		{Package: "p_test", Name: "test_wrong", File: "p_test.rego", Row: 11, Fail: true},
+	}
+	if diff := cmp.Diff(want, results); diff != "" || !broken {
+		t.Errorf("broken %t, results (-want +got):\n%s", broken, diff)
+	}
+	if diff := cmp.Diff([]unittest.Position{{File: "p.rego", Row: 7}, {File: "p.rego", Row: 8}, {File: "p.rego", Row: 9}}, uncovered); diff != "" {
+		t.Errorf("uncovered (-want +got):\n%s", diff)
+	}
+	if coverage <= 0 || coverage >= 100 {
+		t.Errorf("coverage = %v, want some but not all", coverage)
+	}
+}
+
+func TestRunTestsRefusesModules(t *testing.T) {
+	for name, source := range map[string]string{
+		"a syntax error":     "package p\n\ndeny {{",
+		"a forbidden call":   "package p\n\nimport rego.v1\n\ndeny contains http.send({}) if true",
+		"an unknown builtin": "package p\n\nimport rego.v1\n\ndeny contains nothing(1) if true",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, _, err := unittest.Run(t.Context(), map[string]string{"p.rego": source}, v1alpha1.RegoV1)
+			var refused *compile.Error
+			if !errors.As(err, &refused) || refused.Problems[0].File != "p.rego" || refused.Problems[0].Row < 3 {
+				t.Errorf("error %v, want a compile.Error with the place", err)
+			}
+		})
+	}
+}
