@@ -61,7 +61,7 @@ func TestApprovalHandler(t *testing.T) {
 			Strategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationManual}}}}
 	distinct := rem.DeepCopy()
 	distinct.Spec.Plan.Strategy.Approval.RequireDistinctApprover = true
-	asApproval := ofKind("RemediationApproval", "remediationapprovals")
+	asApproval := webhooktest.OfKind("RemediationApproval", "remediationapprovals")
 	as := func(user string) func(tree) {
 		return func(r tree) { r["userInfo"] = tree{"username": user} }
 	}
@@ -100,9 +100,9 @@ func TestApprovalHandler(t *testing.T) {
 			}
 			review := webhooktest.Review("CREATE", object, nil, append(tc.change, asApproval)...)
 			if !tc.forged {
-				review["request"].(tree)["object"] = stamped(t, review)
+				review["request"].(tree)["object"] = withWho(t, review)
 			}
-			h := &ApprovalHandler{Base: webhooktest.Base(t, testNow), Reader: reader}
+			h := &ApprovalHandler{Base: webhooktest.Base(t, webhooktest.Now()), Reader: reader}
 			got := webhooktest.Ask(t, h, review)
 			if got.Allowed != (tc.code == 0) {
 				t.Fatalf("%s: allowed is %t: %v", tc.reason, got.Allowed, got.Status)

@@ -16,6 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
+	"evenkeel.dev/evenkeel/internal/webhook/stamp"
 )
 
 const endpointApproval = "approval"
@@ -49,7 +50,7 @@ func (h *ApprovalHandler) answer(ctx context.Context, req *policy.Request) (serv
 		resp.Allowed, resp.Status = false, status
 		return resp, serving.DecisionDenied
 	}
-	if why := unstamped(req); why != nil {
+	if why := stamp.Refuse(req); why != nil {
 		return deny(why)
 	}
 	var a v1alpha1.RemediationApproval

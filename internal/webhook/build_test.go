@@ -15,8 +15,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
-type tree = map[string]any
-
 // fakeNamespaces knows every namespace, unless it holds an error.
 type fakeNamespaces struct{ err error }
 

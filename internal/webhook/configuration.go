@@ -17,6 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/exempt"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
+	"evenkeel.dev/evenkeel/internal/webhook/stamp"
 )
 
 // Endpoint is how the API server reaches the webhook server.
@@ -116,7 +117,7 @@ func (c *Configuration) Webhooks(policies []*v1alpha1.ClusterRegoPolicy, caBundl
 // object that nobody checked is worse than one that arrives a minute later.
 // Deletion isn't asked about.
 func (c *Configuration) ownWebhooks(caBundle []byte) []admissionregistrationv1.ValidatingWebhook {
-	writes := createAndUpdate()
+	writes := []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update}
 	own := func(name, path, resource string, scope admissionregistrationv1.ScopeType, operations []admissionregistrationv1.OperationType) admissionregistrationv1.ValidatingWebhook {
 		hook := c.webhook(name, path, admissionregistrationv1.Fail, caBundle)
 		hook.NamespaceSelector = &metav1.LabelSelector{}
@@ -142,30 +143,26 @@ func (c *Configuration) ownWebhooks(caBundle []byte) []admissionregistrationv1.V
 // and nothing else, and fail closed: what nobody answers for isn't written.
 func (c *Configuration) MutatingWebhooks(caBundle []byte) []admissionregistrationv1.MutatingWebhook {
 	var hooks []admissionregistrationv1.MutatingWebhook
-	for _, s := range stamps() {
+	for _, s := range stamp.All() {
 		// Another webhook may change what this one has seen: it looks again.
 		again := admissionregistrationv1.IfNeededReinvocationPolicy
-		hook := c.webhook(s.webhook, names.PathStamp, admissionregistrationv1.Fail, caBundle)
+		hook := c.webhook(s.Webhook, names.PathStamp, admissionregistrationv1.Fail, caBundle)
 		mutating := admissionregistrationv1.MutatingWebhook{
 			Name: hook.Name, ClientConfig: hook.ClientConfig, FailurePolicy: hook.FailurePolicy, MatchPolicy: hook.MatchPolicy,
 			NamespaceSelector: &metav1.LabelSelector{}, ObjectSelector: hook.ObjectSelector, SideEffects: hook.SideEffects,
 			TimeoutSeconds: hook.TimeoutSeconds, AdmissionReviewVersions: hook.AdmissionReviewVersions,
-			ReinvocationPolicy: &again, Rules: ownRules(s.resource, admissionregistrationv1.ClusterScope, s.operations),
+			ReinvocationPolicy: &again, Rules: ownRules(s.Resource, admissionregistrationv1.ClusterScope, s.Operations),
 		}
-		if s.failure != "" {
-			mutating.FailurePolicy = &s.failure
+		if s.Failure != "" {
+			mutating.FailurePolicy = &s.Failure
 		}
 		mutating.MatchConditions = exempt.OwnConditions()
-		if s.condition != "" {
-			mutating.MatchConditions = append(mutating.MatchConditions, admissionregistrationv1.MatchCondition{Name: "is-the-act", Expression: s.condition})
+		if s.Condition != "" {
+			mutating.MatchConditions = append(mutating.MatchConditions, admissionregistrationv1.MatchCondition{Name: "is-the-act", Expression: s.Condition})
 		}
 		hooks = append(hooks, mutating)
 	}
 	return hooks
-}
-
-func createAndUpdate() []admissionregistrationv1.OperationType {
-	return []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update}
 }
 
 func ownRules(resource string, scope admissionregistrationv1.ScopeType, operations []admissionregistrationv1.OperationType) []admissionregistrationv1.RuleWithOperations {

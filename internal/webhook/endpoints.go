@@ -12,6 +12,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/names"
 	"evenkeel.dev/evenkeel/internal/webhook/rollback"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
+	"evenkeel.dev/evenkeel/internal/webhook/stamp"
 )
 
 // endpoints are the handlers by the path that they serve. self is the user that
@@ -46,7 +47,7 @@ func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Ha
 		names.PathApproval: &ApprovalHandler{Base: base, Reader: s.mgr.GetAPIReader(), Timeout: s.Timeout,
 			Approvers: canary.Approvers{Distinct: s.Floors.DistinctApprover, SourcesReviewed: s.Floors.SourcesReviewed}},
 		names.PathRecords: &RecordsHandler{Base: base},
-		names.PathStamp:   &StampHandler{Base: base},
+		names.PathStamp:   &stamp.Handler{Base: base},
 	}
 }
 

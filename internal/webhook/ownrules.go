@@ -1,13 +1,11 @@
 package webhook
 
 import (
-	"fmt"
 	"strconv"
-	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
-	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/stamp"
 )
 
 // records completes the entry that keeps plans, slices and statuses to the manager.
@@ -26,34 +24,8 @@ func (c *Configuration) records(hook admissionregistrationv1.ValidatingWebhook) 
 // passes while nobody answers: then nobody has filled in its name either.
 func (c *Configuration) breakers(hook admissionregistrationv1.ValidatingWebhook) admissionregistrationv1.ValidatingWebhook {
 	hook.MatchConditions = append(hook.MatchConditions, c.notSelf(),
-		admissionregistrationv1.MatchCondition{Name: "is-a-request", Expression: asksOfBreaker() + " && !(" + onlyForcesOpen() + ")"})
+		admissionregistrationv1.MatchCondition{Name: "is-a-request", Expression: stamp.AsksOfBreakerByName()})
 	return hook
-}
-
-// asksOfBreaker says in CEL whether a write asks something of a breaker.
-func asksOfBreaker() string {
-	return asksOf("mode", "resetToken", "requests")
-}
-
-// asksOf says in CEL that a write changes one of the fields by which people ask.
-func asksOf(fields ...string) string {
-	var each []string
-	for _, field := range fields {
-		each = append(each, same(field))
-	}
-	return "!(" + strings.Join(each, " && ") + ")"
-}
-
-// onlyForcesOpen says in CEL that a write holds a breaker open, and that nobody has
-// filled in who asks.
-func onlyForcesOpen() string {
-	return `has(object.spec.mode) && object.spec.mode != "` + string(v1alpha1.BreakerAutomatic) + `" && ` + same("resetToken") + " && " + same("requests")
-}
-
-// same says in CEL that a write leaves a field of the spec as it is.
-func same(field string) string {
-	return fmt.Sprintf("(has(object.spec.%[1]s) ? oldObject != null && has(oldObject.spec.%[1]s) && object.spec.%[1]s == oldObject.spec.%[1]s"+
-		" : oldObject == null || !has(oldObject.spec.%[1]s))", field)
 }
 
 func (c *Configuration) notSelf() admissionregistrationv1.MatchCondition {

@@ -16,6 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/names"
 	"evenkeel.dev/evenkeel/internal/webhook/requests"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
+	"evenkeel.dev/evenkeel/internal/webhook/stamp"
 )
 
 const endpointRecords = "records"
@@ -110,12 +111,8 @@ func ownMarks(r *policy.Request) (string, bool) {
 
 // notTheirRequest says why what somebody asks of a breaker can't be taken.
 func notTheirRequest(r *policy.Request) string {
-	s, found := stampOf(r.Resource)
-	if !found {
-		return ""
-	}
-	if len(s.patch(r)) > 0 {
-		return fmt.Sprintf("%s doesn't hold who makes this request. The MutatingWebhookConfiguration %s fills it in: try again in a moment", strings.Join(s.field, "."), names.Configuration)
+	if field, yes := stamp.Missing(r); yes {
+		return fmt.Sprintf("%s doesn't hold who makes this request. The MutatingWebhookConfiguration %s fills it in: try again in a moment", field, names.Configuration)
 	}
 	if reason, asks := requests.Asks(r, v1alpha1.ActionReset); asks && reason == "" {
 		return "a reset needs a reason: set spec.reason in the same request, or use evenkeel breaker reset --reason"

@@ -18,6 +18,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/webhook/discovery"
+	"evenkeel.dev/evenkeel/internal/webhook/stamp"
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
@@ -180,7 +181,7 @@ func policyTree(t *testing.T, p *v1alpha1.ClusterRegoPolicy) tree {
 
 func TestPolicyHandler(t *testing.T) {
 	bad := webhooktest.NewPolicy("p", "package a\n\ndeny contains \"x\" if {", waves("50%"))
-	asPolicy := ofKind("ClusterRegoPolicy", "clusterregopolicies")
+	asPolicy := webhooktest.OfKind("ClusterRegoPolicy", "clusterregopolicies")
 	relabelled := bad.DeepCopy()
 	relabelled.Labels = map[string]string{"a": "b"}
 	cases := map[string]struct {
@@ -201,7 +202,7 @@ func TestPolicyHandler(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			h := &PolicyHandler{Base: webhooktest.Base(t, time.Unix(0, 0)), Checker: newChecker(webhooktest.Kinds())}
-			tc.review["request"].(tree)["object"] = stamped(t, tc.review)
+			tc.review["request"].(tree)["object"] = withWho(t, tc.review)
 			if got := webhooktest.Ask(t, h, tc.review); got.Allowed != tc.want {
 				t.Errorf("%s: allowed is %t: %v", tc.reason, got.Allowed, got.Status)
 			}
@@ -267,4 +268,25 @@ func TestPoliciesAreCompiledInTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	again()
+}
+
+func TestPoliciesAreRefusedUnstamped(t *testing.T) {
+	p := webhooktest.NewPolicy("p", webhooktest.PrivilegedRego)
+	p.Annotations = map[string]string{v1alpha1.AnnotationAuthor: "bob"}
+	h := &PolicyHandler{Base: webhooktest.Base(t, time.Unix(0, 0)), Checker: newChecker(webhooktest.Kinds())}
+	review := webhooktest.Review("CREATE", policyTree(t, p), nil, webhooktest.OfKind("ClusterRegoPolicy", "clusterregopolicies"))
+	got := webhooktest.Ask(t, h, review)
+	if got.Allowed || got.Status.Code != http.StatusForbidden || !strings.Contains(got.Status.Message, "metadata.annotations.evenkeel.dev/author of ClusterRegoPolicy p doesn't hold") {
+		t.Errorf("a forged author passes, or isn't named: %+v", got.Status)
+	}
+	review["request"].(tree)["object"] = withWho(t, review)
+	if got := webhooktest.Ask(t, h, review); !got.Allowed {
+		t.Errorf("a stamped policy is refused: %v", got.Status)
+	}
+}
+
+// withWho is the object of a review once it holds who makes it.
+func withWho(t *testing.T, review tree) tree {
+	t.Helper()
+	return webhooktest.Patched(t, &stamp.Handler{Base: webhooktest.Base(t, time.Unix(0, 0))}, review)
 }

@@ -21,6 +21,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/webhook/exempt"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
+	"evenkeel.dev/evenkeel/internal/webhook/stamp"
 )
 
 // maxProblemLines bounds the message about a refused policy or waiver.
@@ -57,7 +58,7 @@ func ruleToCheck(ctx context.Context, turns *rego.Lane, req *policy.Request, kin
 	if req.Object == nil || req.SubResource != "" {
 		return resp, serving.DecisionAllowed, nil
 	}
-	if why := unstamped(req); why != nil {
+	if why := stamp.Refuse(req); why != nil {
 		resp.Allowed, resp.Status = false, why
 		return resp, serving.DecisionDenied, nil
 	}

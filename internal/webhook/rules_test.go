@@ -13,6 +13,9 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/webhook/discovery"
+	"evenkeel.dev/evenkeel/internal/webhook/exempt"
+	"evenkeel.dev/evenkeel/internal/webhook/names"
+	"evenkeel.dev/evenkeel/internal/webhook/stamp"
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
@@ -222,5 +225,93 @@ func TestConditionsOfEveryWebhookCompile(t *testing.T) {
 		if len(h.MatchConditions) == 0 {
 			t.Errorf("%s has no condition", h.Name)
 		}
+	}
+}
+
+func TestMutatingWebhooksConcernOwnKindsOnly(t *testing.T) {
+	var lines []string
+	for _, h := range testConfiguration(webhooktest.Kinds()).MutatingWebhooks([]byte("bundle")) {
+		r := h.Rules[0]
+		line := strings.Join([]string{h.Name, string(*h.FailurePolicy), *h.ClientConfig.URL, r.APIGroups[0], r.Resources[0], string(*r.Scope), string(*h.ReinvocationPolicy)}, " ")
+		for _, op := range r.Operations {
+			line += " " + string(op)
+		}
+		if h.MatchConditions[0] != exempt.OwnConditions()[0] {
+			t.Errorf("%s: the deletion of an object of ours can't end while nobody answers: %v", h.Name, h.MatchConditions)
+		}
+		for _, c := range h.MatchConditions[1:] {
+			line += " if " + c.Expression
+		}
+		lines = append(lines, line)
+		if len(h.Rules) != 1 || *h.SideEffects != "None" || *h.TimeoutSeconds != 5 || h.NamespaceSelector == nil || h.ObjectSelector == nil || string(h.ClientConfig.CABundle) != "bundle" {
+			t.Errorf("%s has an incomplete entry: %+v", h.Name, h)
+		}
+	}
+	act := func(webhook string) string {
+		for _, s := range stamp.All() {
+			if s.Webhook == webhook && s.Condition != "" {
+				return s.Condition
+			}
+		}
+		t.Fatalf("%s has no condition", webhook)
+		return ""
+	}
+	want := []string{
+		"author.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev clusterregopolicies Cluster IfNeeded CREATE UPDATE",
+		"template-author.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev regotemplates Cluster IfNeeded CREATE UPDATE",
+		"strategy-author.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediationstrategies Cluster IfNeeded CREATE UPDATE",
+		"approver.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediationapprovals Cluster IfNeeded CREATE",
+		// The kill switch works while nobody answers; nothing else of a breaker does.
+		"force-open.evenkeel.dev Ignore https://localhost:9443/mutate/stamp evenkeel.dev remediationbreakers Cluster IfNeeded CREATE UPDATE" +
+			" if " + act(names.WebhookForceOpen),
+		"breaker-requests.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediationbreakers Cluster IfNeeded CREATE UPDATE" +
+			" if " + act(names.WebhookBreakerRequests),
+		"plan-requests.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediations Cluster IfNeeded CREATE UPDATE" +
+			" if " + act(names.WebhookPlanRequests),
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestRulesNameSubresources(t *testing.T) {
+	cases := map[string]struct {
+		policies []*v1alpha1.ClusterRegoPolicy
+		want     string
+	}{
+		"CONNECT of each that is named, and nothing of the Pod itself": {
+			policies: []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", noShells, webhooktest.OfParts("CONNECT", "", "Pod", "exec", "attach"))},
+			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
+  "" [v1] [pods/attach pods/exec] [CONNECT] Namespaced
+` + policiesHook,
+		},
+		"each by its own operation": {
+			policies: []*v1alpha1.ClusterRegoPolicy{
+				webhooktest.NewPolicy("a", noShells, webhooktest.OfParts("CREATE", "", "Pod", "eviction")),
+				webhooktest.NewPolicy("b", noShells, webhooktest.OfParts("UPDATE", "apps", "Deployment", "scale")),
+				webhooktest.NewPolicy("c", noShells, func(p *v1alpha1.ClusterRegoPolicy) { off := false; p.Spec.Match.PodTemplates = &off }, webhooktest.WithResources("", "Pod"),
+					func(p *v1alpha1.ClusterRegoPolicy) {
+						p.Spec.Match.Resources[1].Subresources = []v1alpha1.Subresource{"exec"}
+						p.Spec.Admission.Operations = []v1alpha1.Operation{"DELETE", "CONNECT"}
+					}),
+			},
+			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
+  "" [v1] [pods/exec] [CONNECT] Namespaced
+  "" [v1] [pods/eviction] [CREATE] Namespaced
+  "" [v1] [pods] [DELETE] Namespaced
+  "apps" [v1] [deployments/scale] [UPDATE] Namespaced
+` + policiesHook,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			hooks, _, err := testConfiguration(webhooktest.Kinds()).Webhooks(tc.policies, []byte("bundle"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, golden(hooks)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/strategy"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
+	"evenkeel.dev/evenkeel/internal/webhook/stamp"
 )
 
 const endpointStrategy = "strategy"
@@ -39,7 +40,7 @@ func (h *StrategyHandler) answer(_ context.Context, req *policy.Request) (servin
 		resp.Allowed, resp.Status = false, status
 		return resp, serving.DecisionDenied
 	}
-	if why := unstamped(req); why != nil {
+	if why := stamp.Refuse(req); why != nil {
 		return deny(why)
 	}
 	if keepsSpec(req) {

@@ -57,7 +57,7 @@ func TestTemplateHandler(t *testing.T) {
 	for i := range 30 {
 		many = append(many, byTemplate(fmt.Sprintf("p%02d", i), `{"key": "a"}`))
 	}
-	asTemplate := ofKind("RegoTemplate", "regotemplates")
+	asTemplate := webhooktest.OfKind("RegoTemplate", "regotemplates")
 	cases := map[string]struct {
 		reason   string
 		template *v1alpha1.RegoTemplate
@@ -85,7 +85,7 @@ func TestTemplateHandler(t *testing.T) {
 			if tc.old != nil {
 				review = webhooktest.Review("UPDATE", treeOf(t, tc.template), treeOf(t, tc.old), asTemplate)
 			}
-			review["request"].(tree)["object"] = stamped(t, review)
+			review["request"].(tree)["object"] = withWho(t, review)
 			got := webhooktest.Ask(t, newTemplateHandler(t, tc.users...), review)
 			if got.Allowed != (len(tc.want) == 0) {
 				t.Fatalf("%s: allowed is %t: %v", tc.reason, got.Allowed, got.Status)

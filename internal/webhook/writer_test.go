@@ -21,6 +21,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
+	"evenkeel.dev/evenkeel/internal/webhook/stamp"
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
@@ -91,7 +92,7 @@ func TestConfigurationWriter(t *testing.T) {
 	}
 
 	stamping := currentStamps(t, c)
-	if len(stamping.Webhooks) != len(stamps()) || string(stamping.Webhooks[0].ClientConfig.CABundle) != string(ca.cert()) || stamping.Labels[names.ManagedByLabel] != names.ManagedBy {
+	if len(stamping.Webhooks) != len(stamp.All()) || string(stamping.Webhooks[0].ClientConfig.CABundle) != string(ca.cert()) || stamping.Labels[names.ManagedByLabel] != names.ManagedBy {
 		t.Fatalf("made %+v", stamping)
 	}
 

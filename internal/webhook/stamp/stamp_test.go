@@ -1,32 +1,20 @@
-package webhook
+package stamp
 
 import (
-	"net/http"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/webhook/exempt"
+	"evenkeel.dev/evenkeel/internal/webhook/names"
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
-
-// ofKind makes a review one of a kind of Evenkeel's own.
-func ofKind(kind, resource string) func(tree) {
-	return func(r tree) {
-		r["kind"] = tree{"group": "evenkeel.dev", "version": "v1alpha1", "kind": kind}
-		r["resource"] = tree{"group": "evenkeel.dev", "version": "v1alpha1", "resource": resource}
-		r["namespace"] = ""
-	}
-}
 
 // stamped lets the API server's part happen: it asks for the stamp and patches
 // the object of the review.
 func stamped(t *testing.T, review tree) tree {
 	t.Helper()
-	return webhooktest.Patched(t, &StampHandler{Base: webhooktest.Base(t, time.Unix(0, 0))}, review)
+	return webhooktest.Patched(t, &Handler{Base: webhooktest.Base(t, time.Unix(0, 0))}, review)
 }
 
 func TestStamp(t *testing.T) {
@@ -54,8 +42,8 @@ func TestStamp(t *testing.T) {
 	by := func(user string) any {
 		return tree{"action": "Undo", "user": user, "time": "1970-01-01T00:00:00Z"}
 	}
-	asPlan, undoer := ofKind("Remediation", "remediations"), []string{"spec", "requests"}
-	asPolicy, asApproval := ofKind("ClusterRegoPolicy", "clusterregopolicies"), ofKind("RemediationApproval", "remediationapprovals")
+	asPlan, undoer := webhooktest.OfKind("Remediation", "remediations"), []string{"spec", "requests"}
+	asPolicy, asApproval := webhooktest.OfKind("ClusterRegoPolicy", "clusterregopolicies"), webhooktest.OfKind("RemediationApproval", "remediationapprovals")
 	author, approver := []string{"metadata", "annotations", "evenkeel.dev/author"}, []string{"spec", "approver"}
 	cases := map[string]struct {
 		reason string
@@ -99,54 +87,16 @@ func TestStamp(t *testing.T) {
 	}
 }
 
-func TestPoliciesAreRefusedUnstamped(t *testing.T) {
-	p := webhooktest.NewPolicy("p", webhooktest.PrivilegedRego)
-	p.Annotations = map[string]string{v1alpha1.AnnotationAuthor: "bob"}
-	h := &PolicyHandler{Base: webhooktest.Base(t, time.Unix(0, 0)), Checker: newChecker(webhooktest.Kinds())}
-	review := webhooktest.Review("CREATE", policyTree(t, p), nil, ofKind("ClusterRegoPolicy", "clusterregopolicies"))
-	got := webhooktest.Ask(t, h, review)
-	if got.Allowed || got.Status.Code != http.StatusForbidden || !strings.Contains(got.Status.Message, "metadata.annotations.evenkeel.dev/author of ClusterRegoPolicy p doesn't hold") {
-		t.Errorf("a forged author passes, or isn't named: %+v", got.Status)
-	}
-	review["request"].(tree)["object"] = stamped(t, review)
-	if got := webhooktest.Ask(t, h, review); !got.Allowed {
-		t.Errorf("a stamped policy is refused: %v", got.Status)
-	}
-}
-
-func TestMutatingWebhooksConcernOwnKindsOnly(t *testing.T) {
-	var lines []string
-	for _, h := range testConfiguration(webhooktest.Kinds()).MutatingWebhooks([]byte("bundle")) {
-		r := h.Rules[0]
-		line := strings.Join([]string{h.Name, string(*h.FailurePolicy), *h.ClientConfig.URL, r.APIGroups[0], r.Resources[0], string(*r.Scope), string(*h.ReinvocationPolicy)}, " ")
-		for _, op := range r.Operations {
-			line += " " + string(op)
-		}
-		if h.MatchConditions[0] != exempt.OwnConditions()[0] {
-			t.Errorf("%s: the deletion of an object of ours can't end while nobody answers: %v", h.Name, h.MatchConditions)
-		}
-		for _, c := range h.MatchConditions[1:] {
-			line += " if " + c.Expression
-		}
-		lines = append(lines, line)
-		if len(h.Rules) != 1 || *h.SideEffects != "None" || *h.TimeoutSeconds != 5 || h.NamespaceSelector == nil || h.ObjectSelector == nil || string(h.ClientConfig.CABundle) != "bundle" {
-			t.Errorf("%s has an incomplete entry: %+v", h.Name, h)
-		}
-	}
-	want := []string{
-		"author.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev clusterregopolicies Cluster IfNeeded CREATE UPDATE",
-		"template-author.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev regotemplates Cluster IfNeeded CREATE UPDATE",
-		"strategy-author.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediationstrategies Cluster IfNeeded CREATE UPDATE",
-		"approver.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediationapprovals Cluster IfNeeded CREATE",
+func TestTheAPIServerAsksForTheActAlone(t *testing.T) {
+	want := map[string]string{
 		// The kill switch works while nobody answers; nothing else of a breaker does.
-		"force-open.evenkeel.dev Ignore https://localhost:9443/mutate/stamp evenkeel.dev remediationbreakers Cluster IfNeeded CREATE UPDATE" +
-			" if " + asksOfBreaker() + " && " + onlyForcesOpen(),
-		"breaker-requests.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediationbreakers Cluster IfNeeded CREATE UPDATE" +
-			" if " + asksOfBreaker() + " && !(" + onlyForcesOpen() + ")",
-		"plan-requests.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediations Cluster IfNeeded CREATE UPDATE" +
-			" if " + asksOf("desiredState", "retryToken", "requests"),
+		names.WebhookForceOpen:       asksOfBreaker() + " && " + onlyForcesOpen(),
+		names.WebhookBreakerRequests: asksOfBreaker() + " && !(" + onlyForcesOpen() + ")",
+		names.WebhookPlanRequests:    asksOf("desiredState", "retryToken", "requests"),
 	}
-	if diff := cmp.Diff(want, lines); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
+	for _, s := range All() {
+		if s.Condition != want[s.Webhook] {
+			t.Errorf("%s asks if %q, want %q", s.Webhook, s.Condition, want[s.Webhook])
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package webhook
+package stamp
 
 import (
 	"context"
@@ -14,20 +14,20 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
-const endpointStamp = "stamp"
+const endpoint = "stamp"
 
-// StampHandler puts the user who makes a request into the field that holds who
-// did it: see stamps. It changes nothing else, and refuses nothing.
-type StampHandler struct {
+// Handler puts the user who makes a request into the field that holds who
+// did it: see All. It changes nothing else, and refuses nothing.
+type Handler struct {
 	serving.Base
 }
 
 // ServeHTTP answers the AdmissionReview of an object that holds who did something.
-func (h *StampHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h.Serve(w, r, endpointStamp, h.answer)
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.Serve(w, r, endpoint, h.answer)
 }
 
-func (h *StampHandler) answer(_ context.Context, req *policy.Request) (serving.Response, string) {
+func (h *Handler) answer(_ context.Context, req *policy.Request) (serving.Response, string) {
 	resp := serving.Response{UID: req.UID, Allowed: true}
 	s, found := stampOf(req.Resource)
 	if !found || req.Object == nil || req.SubResource != "" {
@@ -47,16 +47,26 @@ func (h *StampHandler) answer(_ context.Context, req *policy.Request) (serving.R
 	return resp, serving.DecisionAllowed
 }
 
-// unstamped refuses a request whose object doesn't say who makes it: the API
-// server hasn't asked StampHandler, or somebody has changed its answer. Nil means
-// that the object says so.
-func unstamped(req *policy.Request) *metav1.Status {
+// Missing is the field in which an object doesn't say who makes a request; false when
+// it does, or when none is to.
+func Missing(req *policy.Request) (field string, yes bool) {
 	s, found := stampOf(req.Resource)
 	if !found || len(s.patch(req)) == 0 {
+		return "", false
+	}
+	return strings.Join(s.field, "."), true
+}
+
+// Refuse refuses a request whose object doesn't say who makes it: the API
+// server hasn't asked Handler, or somebody has changed its answer. Nil means
+// that the object says so.
+func Refuse(req *policy.Request) *metav1.Status {
+	field, yes := Missing(req)
+	if !yes {
 		return nil
 	}
 	return serving.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
 		"%s of %s %s doesn't hold who makes this request, so nothing was changed. The MutatingWebhookConfiguration %s fills it in: "+
 			"it was just made, or is missing, or another webhook has changed the field. Try again in a moment",
-		strings.Join(s.field, "."), req.Kind.Kind, req.Name, names.Configuration))
+		field, req.Kind.Kind, req.Name, names.Configuration))
 }

@@ -1,4 +1,4 @@
-package webhook
+package stamp
 
 import (
 	"maps"
@@ -13,16 +13,16 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/requests"
 )
 
-// stamp is one field that holds who did something. Admission fills it in from the
+// Field is one field that holds who did something. Admission fills it in from the
 // request, so that nobody can speak in another's name.
-type stamp struct {
-	// webhook is the name of the entry in the configuration.
-	webhook string
-	// resource is what the field is in; a plural name of Evenkeel's own group.
-	resource   string
-	operations []admissionregistrationv1.OperationType
-	// condition narrows what the API server asks about, in CEL; empty for all.
-	condition string
+type Field struct {
+	// Webhook is the name of the entry in the configuration.
+	Webhook string
+	// Resource is what the field is in; a plural name of Evenkeel's own group.
+	Resource   string
+	Operations []admissionregistrationv1.OperationType
+	// Condition narrows what the API server asks about, in CEL; empty for all.
+	Condition string
 	// act is the part of the object that the user answers for: whoever makes it,
 	// or changes it, is the one. Any other request keeps who it was.
 	act []string
@@ -32,46 +32,50 @@ type stamp struct {
 	past []string
 	// requests says that spec.requests holds who asked for what, in place of field.
 	requests bool
-	// failure is what becomes of a write while nobody answers; empty for Fail.
-	failure admissionregistrationv1.FailurePolicyType
+	// Failure is what becomes of a write while nobody answers; empty for Fail.
+	Failure admissionregistrationv1.FailurePolicyType
 }
 
-// stamps are all fields that hold who did something. A further one is a row here.
-func stamps() []stamp {
-	return []stamp{
+// All are all fields that hold who did something. A further one is a row here.
+func All() []Field {
+	return []Field{
 		authorship(names.WebhookAuthor, "clusterregopolicies"),
 		authorship(names.WebhookTemplateAuthor, "regotemplates"),
 		authorship(names.WebhookStrategyAuthor, "remediationstrategies"),
-		{webhook: names.WebhookApprover, resource: "remediationapprovals",
-			operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+		{Webhook: names.WebhookApprover, Resource: "remediationapprovals",
+			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 			act:        []string{"spec"}, field: []string{"spec", "approver"}},
 		// The kill switch must work while nobody answers. Then it holds no name.
-		{webhook: names.WebhookForceOpen, resource: "remediationbreakers", operations: createAndUpdate(), failure: admissionregistrationv1.Ignore,
-			condition: asksOfBreaker() + " && " + onlyForcesOpen(), act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
-		{webhook: names.WebhookBreakerRequests, resource: "remediationbreakers", operations: createAndUpdate(),
-			condition: asksOfBreaker() + " && !(" + onlyForcesOpen() + ")", act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
+		{Webhook: names.WebhookForceOpen, Resource: "remediationbreakers", Operations: writes(), Failure: admissionregistrationv1.Ignore,
+			Condition: asksOfBreaker() + " && " + onlyForcesOpen(), act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
+		{Webhook: names.WebhookBreakerRequests, Resource: "remediationbreakers", Operations: writes(),
+			Condition: AsksOfBreakerByName(), act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
 		// The manager's own writes are of the same object.
-		{webhook: names.WebhookPlanRequests, resource: "remediations", operations: createAndUpdate(),
-			condition: asksOf("desiredState", "retryToken", "requests"), act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
+		{Webhook: names.WebhookPlanRequests, Resource: "remediations", Operations: writes(),
+			Condition: asksOf("desiredState", "retryToken", "requests"), act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
 	}
 }
 
 // authorship is the stamp of what rules the cluster: who last changed its spec, and
 // everybody who ever has.
-func authorship(webhook, resource string) stamp {
-	return stamp{webhook: webhook, resource: resource, operations: createAndUpdate(), act: []string{"spec"},
+func authorship(webhook, resource string) Field {
+	return Field{Webhook: webhook, Resource: resource, Operations: writes(), act: []string{"spec"},
 		field: []string{"metadata", "annotations", v1alpha1.AnnotationAuthor},
 		past:  []string{"metadata", "annotations", v1alpha1.AnnotationAuthors}}
 }
 
+func writes() []admissionregistrationv1.OperationType {
+	return []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update}
+}
+
 // stampOf finds the stamp of a resource.
-func stampOf(resource string) (stamp, bool) {
-	for _, s := range stamps() {
-		if s.resource == resource {
+func stampOf(resource string) (Field, bool) {
+	for _, s := range All() {
+		if s.Resource == resource {
 			return s, true
 		}
 	}
-	return stamp{}, false
+	return Field{}, false
 }
 
 // operation is one step of a JSON Patch (RFC 6902).
@@ -82,7 +86,7 @@ type operation struct {
 }
 
 // patch is what makes the fields say what they should; empty when they do already.
-func (s stamp) patch(r *policy.Request) []operation {
+func (s Field) patch(r *policy.Request) []operation {
 	if _, there := dig(r.Object, s.act); !there {
 		return nil
 	}
@@ -140,7 +144,7 @@ func recording(r *policy.Request) []operation {
 
 // user is what the field is to hold: who makes the request if it is the act, and
 // what stood there before if it isn't.
-func (s stamp) user(r *policy.Request) (value any, set bool) {
+func (s Field) user(r *policy.Request) (value any, set bool) {
 	if !s.acts(r) {
 		return dig(r.OldObject, s.field)
 	}
@@ -148,14 +152,14 @@ func (s stamp) user(r *policy.Request) (value any, set bool) {
 }
 
 // acts says whether the request is the act: it makes the part, or changes it.
-func (s stamp) acts(r *policy.Request) bool {
+func (s Field) acts(r *policy.Request) bool {
 	act, _ := dig(r.Object, s.act)
 	before, there := dig(r.OldObject, s.act)
 	return r.Operation == policy.Create || !there || !reflect.DeepEqual(s.unstamped(act), s.unstamped(before))
 }
 
 // unstamped is the act without the field itself, when it lies within.
-func (s stamp) unstamped(act any) any {
+func (s Field) unstamped(act any) any {
 	fields, isMap := act.(map[string]any)
 	within, inside := strings.CutPrefix(pointer(s.field), pointer(s.act)+"/")
 	if !isMap || !inside {

@@ -1,4 +1,4 @@
-package webhook
+package stamp
 
 import (
 	"fmt"
@@ -36,7 +36,7 @@ func as(user string) func(tree) {
 func TestAllAuthorsAreStamped(t *testing.T) {
 	const ann, annAndBob = `{"users":["ann"],"generation":1}`, `{"users":["ann","bob"],"generation":2}`
 	const fromSource = `{"users":["manager"],"generation":1,"source":true}`
-	asPolicy, source := ofKind("ClusterRegoPolicy", "clusterregopolicies"), tree{v1alpha1.LabelSourceName: "src"}
+	asPolicy, source := webhooktest.OfKind("ClusterRegoPolicy", "clusterregopolicies"), tree{v1alpha1.LabelSourceName: "src"}
 	cases := map[string]struct {
 		reason string
 		review tree
@@ -72,7 +72,7 @@ func TestAllAuthorsAreStamped(t *testing.T) {
 		"nor is what ends it": {review: webhooktest.Review("UPDATE", dyingPolicy("a", 2, ann), dyingPolicy("a", 2, ann), asPolicy, as("bob")), want: ann},
 		"a change that got past admission while deleting is told": {
 			review: webhooktest.Review("UPDATE", dyingPolicy("a", 3, ann), dyingPolicy("a", 3, ann), asPolicy, as("bob")), want: `{"users":["ann"],"generation":2,"more":true}`},
-		"an approval has none": {review: webhooktest.Review("CREATE", tree{"metadata": tree{"name": "yes"}, "spec": tree{}}, nil, ofKind("RemediationApproval", "remediationapprovals"))},
+		"an approval has none": {review: webhooktest.Review("CREATE", tree{"metadata": tree{"name": "yes"}, "spec": tree{}}, nil, webhooktest.OfKind("RemediationApproval", "remediationapprovals"))},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestNoEditTakesAnAuthorAway(t *testing.T) {
 					title = live["spec"].(tree)["title"].(string)
 				}
 			}
-			after := stamped(t, webhooktest.Review(operation, policyOf(title, generation, forged, labels), live, ofKind("ClusterRegoPolicy", "clusterregopolicies"), as(user)))
+			after := stamped(t, webhooktest.Review(operation, policyOf(title, generation, forged, labels), live, webhooktest.OfKind("ClusterRegoPolicy", "clusterregopolicies"), as(user)))
 			if edits {
 				wrote[user] = true
 				if live != nil {

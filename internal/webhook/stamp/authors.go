@@ -1,4 +1,4 @@
-package webhook
+package stamp
 
 import (
 	"evenkeel.dev/evenkeel/internal/authors"
@@ -8,7 +8,7 @@ import (
 // everybody is the record of all who have changed a policy's spec: what was recorded
 // before, with whoever makes the request if it changes the spec. What the request
 // itself says of it counts for nothing.
-func (s stamp) everybody(r *policy.Request) (value any, set bool) {
+func (s Field) everybody(r *policy.Request) (value any, set bool) {
 	generation := int64(0)
 	before := authors.Record{}
 	if r.Operation != policy.Create {
@@ -43,7 +43,8 @@ func generationOf(object map[string]any) int64 {
 // marks are the labels or the annotations of an object.
 func marks(object map[string]any, field string) map[string]string {
 	out := map[string]string{}
-	for key, value := range asObject(policy.Metadata(object)[field]) {
+	fields, _ := policy.Metadata(object)[field].(map[string]any)
+	for key, value := range fields {
 		if text, ok := value.(string); ok {
 			out[key] = text
 		}

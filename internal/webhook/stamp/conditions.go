@@ -1,0 +1,40 @@
+package stamp
+
+import (
+	"fmt"
+	"strings"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// AsksOfBreakerByName says in CEL whether a write asks something of a breaker for which
+// it must hold who asks: all but the kill switch, which works while nobody answers.
+func AsksOfBreakerByName() string {
+	return asksOfBreaker() + " && !(" + onlyForcesOpen() + ")"
+}
+
+// asksOfBreaker says in CEL whether a write asks something of a breaker.
+func asksOfBreaker() string {
+	return asksOf("mode", "resetToken", "requests")
+}
+
+// asksOf says in CEL that a write changes one of the fields by which people ask.
+func asksOf(fields ...string) string {
+	var each []string
+	for _, field := range fields {
+		each = append(each, same(field))
+	}
+	return "!(" + strings.Join(each, " && ") + ")"
+}
+
+// onlyForcesOpen says in CEL that a write holds a breaker open, and that nobody has
+// filled in who asks.
+func onlyForcesOpen() string {
+	return `has(object.spec.mode) && object.spec.mode != "` + string(v1alpha1.BreakerAutomatic) + `" && ` + same("resetToken") + " && " + same("requests")
+}
+
+// same says in CEL that a write leaves a field of the spec as it is.
+func same(field string) string {
+	return fmt.Sprintf("(has(object.spec.%[1]s) ? oldObject != null && has(oldObject.spec.%[1]s) && object.spec.%[1]s == oldObject.spec.%[1]s"+
+		" : oldObject == null || !has(oldObject.spec.%[1]s))", field)
+}

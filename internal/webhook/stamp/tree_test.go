@@ -1,0 +1,3 @@
+package stamp
+
+type tree = map[string]any

@@ -1,0 +1,3 @@
+package webhook
+
+type tree = map[string]any
