@@ -9,15 +9,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
-func withConditions(expressions ...string) func(*v1alpha1.ClusterRegoPolicy) {
-	return func(p *v1alpha1.ClusterRegoPolicy) {
-		for i, expression := range expressions {
-			p.Spec.Admission.MatchConditions = append(p.Spec.Admission.MatchConditions,
-				v1alpha1.MatchCondition{Name: string(rune('a' + i)), Expression: expression})
-		}
-	}
-}
-
 func TestMatchConditionsSayWhatAdmissionJudges(t *testing.T) {
 	scaled := func(o tree) tree { return webhooktest.Set(o, int64(9), "spec", "replicas") }
 	cases := map[string]struct {
@@ -48,7 +39,7 @@ func TestMatchConditionsSayWhatAdmissionJudges(t *testing.T) {
 			if tc.failure != "" {
 				class = tc.failure
 			}
-			h := newHandler(t, class, webhooktest.NewCatalog(t, webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, webhooktest.WithFailurePolicy(class), withConditions(tc.conditions...))))
+			h := newHandler(t, class, webhooktest.NewCatalog(t, webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, webhooktest.WithFailurePolicy(class), webhooktest.WithConditions(tc.conditions...))))
 			got := webhooktest.Ask(t, h, webhooktest.Review(operation, after, tc.before))
 			if got.Allowed != (tc.code == 0) {
 				t.Fatalf("%s: allowed is %t: %v", tc.reason, got.Allowed, got.Status)

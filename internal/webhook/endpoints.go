@@ -13,6 +13,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/rollback"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 	"evenkeel.dev/evenkeel/internal/webhook/stamp"
+	"evenkeel.dev/evenkeel/internal/webhook/validation"
 )
 
 // endpoints are the handlers by the path that they serve. self is the user that
@@ -39,14 +40,14 @@ func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Ha
 	return map[string]http.Handler{
 		names.PathFail:   judging(v1alpha1.FailurePolicyFail),
 		names.PathIgnore: judging(v1alpha1.FailurePolicyIgnore),
-		names.PathPolicy: &PolicyHandler{Base: base, Checker: s.checker(), Turns: turns, Reach: s.Reach, Floors: s.Floors, Strategy: s.strategy},
-		names.PathTemplate: &TemplateHandler{Base: base, Turns: turns,
+		names.PathPolicy: &validation.PolicyHandler{Base: base, Checker: s.checker(), Turns: turns, Reach: s.Reach, Floors: s.Floors, Strategy: s.strategy},
+		names.PathTemplate: &validation.TemplateHandler{Base: base, Turns: turns,
 			Naming: func(name string) []*v1alpha1.ClusterRegoPolicy { return s.Catalog.Snapshot().Naming(name) }},
-		names.PathWaiver:   &WaiverHandler{Base: base, Known: s.known},
-		names.PathStrategy: &StrategyHandler{Base: base, Floors: s.Floors},
-		names.PathApproval: &ApprovalHandler{Base: base, Reader: s.mgr.GetAPIReader(), Timeout: s.Timeout,
+		names.PathWaiver:   &validation.WaiverHandler{Base: base, Known: s.known},
+		names.PathStrategy: &validation.StrategyHandler{Base: base, Floors: s.Floors},
+		names.PathApproval: &validation.ApprovalHandler{Base: base, Reader: s.mgr.GetAPIReader(), Timeout: s.Timeout,
 			Approvers: canary.Approvers{Distinct: s.Floors.DistinctApprover, SourcesReviewed: s.Floors.SourcesReviewed}},
-		names.PathRecords: &RecordsHandler{Base: base},
+		names.PathRecords: &validation.RecordsHandler{Base: base},
 		names.PathStamp:   &stamp.Handler{Base: base},
 	}
 }
@@ -62,8 +63,8 @@ func (s *setup) strategy(name string) *v1alpha1.RemediationStrategy {
 	return s.Catalog.Snapshot().Strategy(name)
 }
 
-func (s *setup) checker() *PolicyChecker {
-	return &PolicyChecker{
+func (s *setup) checker() *validation.PolicyChecker {
+	return &validation.PolicyChecker{
 		Kinds: s.kinds,
 		Compile: func(p *v1alpha1.ClusterRegoPolicy) error {
 			if p.Spec.TemplateRef == nil {

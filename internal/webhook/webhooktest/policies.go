@@ -101,3 +101,13 @@ func NewCatalog(t testing.TB, policies ...*v1alpha1.ClusterRegoPolicy) *catalog.
 
 // JSON is a value of a field that takes any.
 func JSON(text string) *apiextensionsv1.JSON { return &apiextensionsv1.JSON{Raw: []byte(text)} }
+
+// WithConditions has a policy judge only what these say.
+func WithConditions(expressions ...string) func(*v1alpha1.ClusterRegoPolicy) {
+	return func(p *v1alpha1.ClusterRegoPolicy) {
+		for i, expression := range expressions {
+			p.Spec.Admission.MatchConditions = append(p.Spec.Admission.MatchConditions,
+				v1alpha1.MatchCondition{Name: string(rune('a' + i)), Expression: expression})
+		}
+	}
+}

@@ -1,4 +1,4 @@
-package webhook
+package validation
 
 import (
 	"context"
@@ -68,7 +68,7 @@ func TestPolicyCheck(t *testing.T) {
 			want: []string{"p.rego:4:"},
 		},
 		"a match condition that doesn't compile is told by field, row and column": {
-			change: []func(*v1alpha1.ClusterRegoPolicy){withConditions(`true`, `request.user == "ann"`)},
+			change: []func(*v1alpha1.ClusterRegoPolicy){webhooktest.WithConditions(`true`, `request.user == "ann"`)},
 			want:   []string{"spec.admission.matchConditions[1].expression:1:8: undefined field 'user'"},
 		},
 		"a misspelt kind is told by field, with the right one": {

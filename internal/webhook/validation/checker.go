@@ -1,4 +1,4 @@
-package webhook
+package validation
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/policy/condition"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
@@ -200,6 +201,15 @@ func causes(found []problem) []metav1.StatusCause {
 			message = p.String()
 		}
 		out = append(out, metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: p.field, Message: message})
+	}
+	return out
+}
+
+// checkStrategy finds what is wrong with a remediation strategy.
+func checkStrategy(s *v1alpha1.RolloutStrategy) []problem {
+	var out problems
+	for _, found := range canary.Validate(s) {
+		out.addIf(found.Message, "spec.remediation."+found.Field)
 	}
 	return out
 }

@@ -1,0 +1,3 @@
+package validation
+
+type tree = map[string]any
