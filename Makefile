@@ -52,6 +52,14 @@ demo: ## Show the main job on a real control plane, from nothing to a summary
 test: ## Set up what is needed and run every test; ends with "N passed, N failed"
 	@$(RUNTESTS)
 
+.PHONY: setup
+setup: ## Build all that the other targets need: program, local control plane, linters (a dev container runs it once)
+	@for program in go git ssh-keygen; do command -v "$$program" >/dev/null || { echo "Error: $$program is missing: install Go 1.26, git and openssh-client" >&2; exit 1; }; done
+	@$(MAKE) build
+	@$(CONTROLPLANE) build
+	@$(GOLANGCI) version
+	@echo "All is there. Next: make demo, or make test-unit"
+
 ##@ Tests
 
 .PHONY: test-unit
