@@ -2,8 +2,6 @@ package scan
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -146,7 +144,7 @@ func (s *Scanner) sync(ctx context.Context) {
 	s.synced = s.clock.Now()
 	policies := snapshot.Policies()
 	defs, names := definitions(policies, snapshot, s.synced)
-	s.needNamespace = namespaceKinds(policies)
+	s.needNamespace = namespaceKinds(snapshot)
 	byKind, removed := s.index.setPolicies(defs)
 	for gk, k := range s.kinds {
 		if byKind[gk] == nil {
@@ -228,10 +226,10 @@ func kindsOf(p *v1alpha1.ClusterRegoPolicy) []schema.GroupKind {
 
 // namespaceKinds are the kinds of the policies whose verdict depends on the
 // namespace of the object.
-func namespaceKinds(policies []*v1alpha1.ClusterRegoPolicy) map[schema.GroupKind]bool {
+func namespaceKinds(inForce Policies) map[schema.GroupKind]bool {
 	out := map[schema.GroupKind]bool{}
-	for _, p := range policies {
-		if !dependsOnNamespace(p) {
+	for _, p := range inForce.Policies() {
+		if !inForce.DependsOnNamespace(p.Name) {
 			continue
 		}
 		for _, gk := range kindsOf(p) {
@@ -239,10 +237,4 @@ func namespaceKinds(policies []*v1alpha1.ClusterRegoPolicy) map[schema.GroupKind
 		}
 	}
 	return out
-}
-
-func dependsOnNamespace(p *v1alpha1.ClusterRegoPolicy) bool {
-	return p.Spec.Match.NamespaceSelector != nil || slices.ContainsFunc(p.Spec.Rego.Modules(), func(m v1alpha1.RegoLibrary) bool {
-		return strings.Contains(m.Source, "namespaceObject")
-	})
 }

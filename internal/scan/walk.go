@@ -71,16 +71,24 @@ type Walk struct {
 	read       int
 }
 
+// Policies are what a walk needs of catalog.Snapshot.
+type Policies interface {
+	// Policies are the definitions in force.
+	Policies() []*v1alpha1.ClusterRegoPolicy
+	// DependsOnNamespace says that what a policy says of an object may change with its Namespace.
+	DependsOnNamespace(name string) bool
+}
+
 // Objects gives the objects of every kind that the policies concern, kind by kind.
 // An error ends the walk: the cluster can't be reached, or the context ended. A
 // kind that can't be read is no error, but a gap.
-func (w *Walk) Objects(ctx context.Context, policies []*v1alpha1.ClusterRegoPolicy) iter.Seq2[Found, error] {
+func (w *Walk) Objects(ctx context.Context, inForce Policies) iter.Seq2[Found, error] {
 	return func(yield func(Found, error) bool) {
-		if err := w.begin(ctx, policies); err != nil {
+		if err := w.begin(ctx, inForce); err != nil {
 			yield(Found{}, err)
 			return
 		}
-		kinds := KindsOf(policies)
+		kinds := KindsOf(inForce.Policies())
 		for i, gk := range kinds {
 			mapping, known := w.resourceOf(gk)
 			if !known || w.Namespace != "" && mapping.Scope.Name() != meta.RESTScopeNameNamespace {
@@ -130,7 +138,7 @@ func (w *Walk) gap(err *kindError) {
 }
 
 // begin asks which kinds there are, and reads the namespaces.
-func (w *Walk) begin(ctx context.Context, policies []*v1alpha1.ClusterRegoPolicy) error {
+func (w *Walk) begin(ctx context.Context, inForce Policies) error {
 	cached := memory.NewMemCacheClient(w.Discovery)
 	_, _, err := cached.ServerGroupsAndResources()
 	var partial *discovery.ErrGroupDiscoveryFailed
@@ -144,7 +152,7 @@ func (w *Walk) begin(ctx context.Context, policies []*v1alpha1.ClusterRegoPolicy
 		if w.Namespace != "" && apierrors.IsNotFound(err) {
 			return fmt.Errorf("there is no namespace %q, so nothing was looked at; see: kubectl get namespaces", w.Namespace)
 		}
-		if len(namespaceKinds(policies)) > 0 {
+		if len(namespaceKinds(inForce)) > 0 {
 			w.gap(&kindError{kind: schema.GroupKind{Kind: "Namespace"}, resource: schema.GroupResource{Resource: "namespaces"}, err: err})
 		}
 	}

@@ -163,7 +163,7 @@ func walkOf(f *connect.Flags, stderr io.Writer) (*clusterWalk, error) {
 // look judges all that the walk comes upon by the policies, now.
 func look(ctx context.Context, walk *clusterWalk, snapshot *catalog.Snapshot, opts check.Options) (*check.Report, error) {
 	opts.Now, opts.Lean = time.Now(), true
-	found := walk.Objects(ctx, snapshot.Policies())
+	found := walk.Objects(ctx, snapshot)
 	report, err := check.Run(ctx, snapshot, subjectsOf(found), opts)
 	walk.progress.End()
 	if err != nil {

@@ -398,3 +398,21 @@ func TestAMalformedWaiverWaivesNothing(t *testing.T) {
 		t.Errorf("SetWaiver says %v", err)
 	}
 }
+
+func TestDependsOnNamespace(t *testing.T) {
+	selecting := saying("selecting", "x")
+	selecting.Spec.Match.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}
+	broken := withRego("broken", "package p\n\ndeny contains input.review.namespaceObject if {")
+	c := newCatalog(t, selecting,
+		saying("speaking", "a namespaceObject isn't read"),
+		withRego("reading", "package p\n\ndeny contains \"x\" if { r := input.review; r[\"namespaceObject\"].metadata.labels.team }"))
+	if err := c.Set(broken); err == nil {
+		t.Fatal("a policy that doesn't compile was taken")
+	}
+	want := map[string]bool{"selecting": true, "speaking": false, "reading": true, "broken": false, "unknown": false}
+	for name, depends := range want {
+		if got := c.Snapshot().DependsOnNamespace(name); got != depends {
+			t.Errorf("%s: %t, want %t", name, got, depends)
+		}
+	}
+}

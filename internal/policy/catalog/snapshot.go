@@ -161,3 +161,10 @@ func (s *Snapshot) Revision(name string) (string, bool) {
 	}
 	return e.compiled.Revision(), true
 }
+
+// DependsOnNamespace says that what the policy says of an object may change with the labels, or
+// any other part, of its Namespace: by its selector, or by what its rules may read.
+func (s *Snapshot) DependsOnNamespace(name string) bool {
+	e, ok := s.entries[name]
+	return ok && (e.definition().Spec.Match.NamespaceSelector != nil || e.compiled != nil && e.compiled.Reads().Namespace())
+}

@@ -10,6 +10,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego/compile"
+	"evenkeel.dev/evenkeel/internal/policy/rego/facts"
 	"evenkeel.dev/evenkeel/internal/policy/rego/size"
 )
 
@@ -41,6 +42,8 @@ type Compiled struct {
 	most int64
 	// weighs says that rules call what weighs.
 	weighs bool
+	// reads is what of the input the rules may read.
+	reads facts.Reads
 }
 
 // Compile prepares a policy, strictly: an unused import or variable, or a
@@ -77,8 +80,21 @@ func Compile(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 			return nil, &compile.Error{Problems: compile.ProblemsOf(err, entryFile)}
 		}
 	}
+	compiled.reads = readsOf(built.Compiler, entry, names)
 	return compiled.define(p)
 }
+
+// readsOf is what the rules of the engine may read.
+func readsOf(compiler *ast.Compiler, entry ast.Ref, names []string) facts.Reads {
+	rules := make([]ast.Ref, 0, len(names))
+	for _, name := range names {
+		rules = append(rules, entry.Append(ast.StringTerm(name)))
+	}
+	return facts.ReadsOf(compiler, rules...)
+}
+
+// Reads is what of the input the policy's rules may read.
+func (c *Compiled) Reads() facts.Reads { return c.reads }
 
 // Name is the policy's name.
 func (c *Compiled) Name() string { return c.definition.Name }

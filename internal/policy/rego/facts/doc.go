@@ -1,6 +1,6 @@
-// Package facts tells what a policy may do from its modules alone, without judging anything.
+// Package facts tells what a policy may read and do from its modules alone, without judging anything.
 // Where the modules don't tell, it says that the policy may: a fact that is missing must never
 // be taken for one that is not so.
 //
-// Start at ProposalsOf.
+// Start at ReadsOf and ProposalsOf.
 package facts

@@ -1,0 +1,151 @@
+package facts
+
+import (
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// body looks at what one definition of a rule does with the input.
+type body struct {
+	*reader
+	*aliases
+}
+
+func newBody(r *reader, rule *ast.Rule, arguments [][]path) *body {
+	return &body{reader: r, aliases: newAliases(rule, arguments)}
+}
+
+// definition looks at one definition, and at those that come in its place (else).
+func (b *body) definition(rule *ast.Rule, arguments [][]path) {
+	for i, argument := range rule.Head.Args {
+		if _, isVar := argument.Value.(ast.Var); !isVar && i < len(arguments) {
+			b.read(arguments[i]...) // it is compared with a pattern
+		}
+	}
+	for _, term := range rule.Head.Ref()[1:] {
+		b.use(term)
+	}
+	for _, term := range []*ast.Term{rule.Head.Key, rule.Head.Value} {
+		if term != nil {
+			b.use(term)
+		}
+	}
+	b.use(rule.Body)
+	if rule.Else != nil {
+		b.definition(rule.Else, arguments)
+	}
+}
+
+// use notes all that is read of the input where a term or body stands.
+func (b *body) use(x any) {
+	ast.NewGenericVisitor(func(x any) bool {
+		switch x := x.(type) {
+		case *ast.Expr:
+			b.expression(x)
+		case *ast.Every:
+			b.use(x.Domain)
+			b.use(x.Body)
+		case ast.Call:
+			b.call(x)
+		case ast.Ref:
+			b.reference(x)
+		case ast.Var:
+			if paths, known := b.of(ast.NewTerm(x)); known {
+				b.read(paths...)
+			}
+		case *ast.TemplateString:
+			b.all()
+		default:
+			return false
+		}
+		return true
+	}).Walk(x)
+}
+
+func (b *body) expression(e *ast.Expr) {
+	for _, with := range e.With {
+		b.use(with.Value)
+		if target, ok := with.Target.Value.(ast.Ref); !ok || target[0].Value.Compare(ast.InputRootDocument.Value) != 0 {
+			b.all() // another rule or function stands in for the one that is looked at
+		}
+	}
+	switch terms := e.Terms.(type) {
+	case *ast.Term:
+		b.use(terms)
+	case *ast.Every:
+		b.use(terms)
+	case []*ast.Term:
+		if v, named := b.by[e]; named {
+			b.named(v)
+			return
+		}
+		b.call(terms)
+	default:
+		b.all()
+	}
+}
+
+// named looks at what a variable is another name of: it is read where the name is used.
+func (b *body) named(v ast.Var) {
+	term := b.names[v]
+	if _, known := b.of(term); !known {
+		b.use(term)
+		return
+	}
+	if ref, ok := term.Value.(ast.Ref); ok {
+		b.operands(ref)
+	}
+}
+
+func (b *body) reference(ref ast.Ref) {
+	b.operands(ref)
+	if ref.HasPrefix(ast.DefaultRootRef) {
+		b.rules(ref)
+		return
+	}
+	if paths, known := b.of(ast.NewTerm(ref)); known {
+		b.read(paths...)
+		return
+	}
+	if _, isVar := ref[0].Value.(ast.Var); !isVar {
+		b.use(ref[0])
+	}
+}
+
+// operands are the keys of a reference: they are read.
+func (b *body) operands(ref ast.Ref) {
+	for _, operand := range ref[1:] {
+		b.use(operand)
+	}
+}
+
+// call follows a function of the policy, with what of the input it is given; built-in functions
+// read all that they are given.
+func (b *body) call(terms []*ast.Term) {
+	var rules []*ast.Rule
+	name, isRef := terms[0].Value.(ast.Ref)
+	if isRef && name.HasPrefix(ast.DefaultRootRef) {
+		rules = b.compiler.GetRules(name)
+	}
+	arity := 0
+	for _, rule := range rules {
+		arity = max(arity, len(rule.Head.Args))
+	}
+	arguments := make([][]path, 0, arity)
+	for i, operand := range terms[1:] {
+		if i >= arity {
+			b.use(operand)
+			continue
+		}
+		paths, known := b.of(operand)
+		if !known {
+			b.use(operand)
+		} else if ref, ok := operand.Value.(ast.Ref); ok {
+			b.operands(ref)
+		}
+		arguments = append(arguments, paths)
+	}
+	if len(rules) == 0 && (!isRef || name.HasPrefix(ast.DefaultRootRef)) {
+		b.all()
+	}
+	b.function(rules, arguments)
+}

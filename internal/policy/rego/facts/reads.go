@@ -1,0 +1,111 @@
+package facts
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+const (
+	// anyKey stands for a key that is known only when a rule is evaluated.
+	anyKey = "*"
+	// longestPath is how many keys of what is read are kept: the rest is taken to be read whole.
+	longestPath = 6
+	// maxFollowed is how many definitions of rules and calls of functions are followed.
+	maxFollowed = 10_000
+)
+
+// Reads is what of the input the rules of a policy may read. What can't be told is read.
+type Reads struct{ paths []path }
+
+// path are keys from the input's root down to what is read, with all that it holds.
+type path []string
+
+// May says that rules may read what stands under some keys, or a part of it, or what holds it:
+// May("review", "namespaceObject").
+func (r Reads) May(keys ...string) bool {
+	return slices.ContainsFunc(r.paths, func(p path) bool {
+		for i := range min(len(p), len(keys)) {
+			if p[i] != anyKey && p[i] != keys[i] {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// Namespace says that rules may read the Namespace of the object.
+func (r Reads) Namespace() bool { return r.May("review", "namespaceObject") }
+
+// OldObject says that rules may read the object as it was before the request.
+func (r Reads) OldObject() bool {
+	return r.May("request", "oldObject") || r.May("review", "oldObject")
+}
+
+// User says that rules may read who sends the request.
+func (r Reads) User() bool { return r.May("request", "userInfo") || r.May("review", "userInfo") }
+
+// ReadsOf follows some rules of compiled modules through all rules and functions that they
+// refer to.
+func ReadsOf(compiler *ast.Compiler, rules ...ast.Ref) Reads {
+	r := &reader{compiler: compiler, found: map[string]path{}, followed: map[string]bool{}}
+	for _, ref := range rules {
+		r.rules(ref)
+	}
+	out := Reads{}
+	for _, key := range slices.Sorted(maps.Keys(r.found)) {
+		out.paths = append(out.paths, r.found[key])
+	}
+	return out
+}
+
+// reader gathers what is read.
+type reader struct {
+	compiler *ast.Compiler
+	found    map[string]path
+	// followed are the rules that were, with what their arguments stand for.
+	followed map[string]bool
+}
+
+// read notes what is read, with all that it holds.
+func (r *reader) read(paths ...path) {
+	for _, p := range paths {
+		r.found[fmt.Sprintf("%q", p)] = p
+	}
+}
+
+// all notes that anything may be read.
+func (r *reader) all() { r.read(path{}) }
+
+// rules follows those that a reference may lead to. Functions are followed where they are called.
+func (r *reader) rules(ref ast.Ref) {
+	for _, rule := range r.compiler.GetRulesDynamicWithOpts(ref, ast.RulesOptions{IncludeHiddenModules: true}) {
+		if len(rule.Head.Args) == 0 {
+			r.rule(rule, nil)
+		}
+	}
+}
+
+// rule follows one definition, with what of the input its arguments stand for. Rego has no
+// recursion.
+func (r *reader) rule(rule *ast.Rule, arguments [][]path) {
+	key := fmt.Sprintf("%p%q", rule, arguments)
+	if r.followed[key] {
+		return
+	}
+	if len(r.followed) >= maxFollowed {
+		r.all()
+		return
+	}
+	r.followed[key] = true
+	newBody(r, rule, arguments).definition(rule, arguments)
+}
+
+// function follows all definitions of a function.
+func (r *reader) function(rules []*ast.Rule, arguments [][]path) {
+	for _, rule := range rules {
+		r.rule(rule, arguments[:min(len(arguments), len(rule.Head.Args))])
+	}
+}

@@ -1,0 +1,124 @@
+package facts_test
+
+import (
+	"testing"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/rego/compile"
+	"evenkeel.dev/evenkeel/internal/policy/rego/facts"
+)
+
+// readsOf is what the rule deny of package a reads.
+func readsOf(t *testing.T, version v1alpha1.RegoVersion, rego string) facts.Reads {
+	t.Helper()
+	sources := []v1alpha1.RegoLibrary{{Name: "a.rego", Source: "package a\n" + rego}}
+	modules, err := compile.Parse(sources, version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	built, err := compile.Modules(version, sources, modules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return facts.ReadsOf(built.Compiler, ast.MustParseRef("data.a.deny"))
+}
+
+func TestReadsOf(t *testing.T) {
+	const yes, no = true, false
+	cases := map[string]struct {
+		reason string
+		rego   string
+		// whether it may read the namespace, the old object, the user
+		namespace, oldObject, user bool
+	}{
+		"plainly": {"written as it is",
+			`deny contains "x" if input.review.namespaceObject.metadata.labels.team == "a"`, yes, no, no},
+		"none of them": {"the object alone",
+			`deny contains "x" if input.object.spec.a == 1`, no, no, no},
+		"a comment": {"a comment isn't evaluated",
+			"# input.review.namespaceObject\ndeny contains \"x\" if input.object.a", no, no, no},
+		"a text": {"a text isn't a reference",
+			`deny contains "look at namespaceObject, oldObject and userInfo" if input.object.a`, no, no, no},
+		"a key of that name elsewhere": {"it is of the object",
+			`deny contains "x" if input.object.spec.namespaceObject`, no, no, no},
+		"by brackets": {"the same by another spelling",
+			`deny contains "x" if input["review"]["namespaceObject"].metadata`, yes, no, no},
+		"a key put together": {"no text names it",
+			`deny contains "x" if { key := concat("", ["namespace", "Object"]); input.review[key].metadata }`, yes, yes, yes},
+		"any key of the input": {"it may be any",
+			`deny contains "x" if input[_].namespaceObject`, yes, no, no},
+		"any key at all": {"it may be any",
+			`deny contains "x" if { some key; input[key] }`, yes, yes, yes},
+		"any key of the object": {"the object alone",
+			`deny contains "x" if { some key; input.object[key] }`, no, no, no},
+		"another name of the input": {"an alias, then a part of it",
+			`deny contains "x" if { x := input; x.object.a }`, no, no, no},
+		"another name, and the namespace": {"an alias, then that part of it",
+			`deny contains "x" if { x := input; y := x.review; y.namespaceObject.a }`, yes, no, no},
+		"another name that is kept": {"all of it leaves the rule",
+			`deny contains x if { x := input }`, yes, yes, yes},
+		"another name that is compared": {"to compare is to read",
+			`deny contains "x" if { x := input.review; y := input.object; x == y }`, yes, yes, yes},
+		"another name that is gathered": {"what becomes of it isn't followed",
+			`deny contains "x" if { x := [input.review]; x[0].object }`, yes, yes, yes},
+		"an import": {"an alias of the module's",
+			"import input.review.namespaceObject as ns\ndeny contains \"x\" if ns.metadata", yes, no, no},
+		"a built-in that is given all": {"it may look at anything",
+			`deny contains "x" if { walk(input, [_, v]); v == 1 }`, yes, yes, yes},
+		"a built-in that is given a part": {"of the object alone",
+			`deny contains "x" if count(input.object.spec) > 1`, no, no, no},
+		"object.get": {"the key is an argument",
+			`deny contains "x" if object.get(input.review, "namespaceObject", {}) == {}`, yes, yes, yes},
+		"a function that reads": {"it is followed",
+			"of(x) := x.review.namespaceObject.a\ndeny contains \"x\" if of(input)", yes, no, no},
+		"a function that reads the rest": {"it is followed with what it is given",
+			"of(x) := x.review.object.a\ndeny contains \"x\" if of(input)", no, no, no},
+		"a function of a function": {"each is followed",
+			"inner(r) := r.userInfo.username\nof(x) := inner(x.request)\ndeny contains \"x\" if of(input) == \"a\"", no, no, yes},
+		"a function that gives what it is given": {"what becomes of it isn't followed",
+			"same(x) := x\ndeny contains \"x\" if same(input.review).object", yes, yes, yes},
+		"a function with a pattern": {"to match is to read",
+			"is([x, _]) if x\nis({\"a\": x}) if x\ndeny contains \"x\" if is(input.review)", yes, yes, yes},
+		"a function that reads by itself": {"whatever it is given",
+			"old if input.request.oldObject.a\nof(x) if { x; old }\ndeny contains \"x\" if of(1)", no, yes, no},
+		"another rule": {"what a rule refers to is followed",
+			"ns := input.review.namespaceObject\ndeny contains \"x\" if ns.a", yes, no, no},
+		"a rule that nothing refers to": {"it isn't evaluated",
+			"ns := input.review.namespaceObject\ndeny contains \"x\" if input.object.a", no, no, no},
+		"an else": {"it comes in place of the body",
+			"v := 1 if input.object.a\nelse := 2 if input.request.userInfo.groups[_] == \"a\"\ndeny contains \"x\" if v == 2", no, no, yes},
+		"in every": {"its body is evaluated",
+			`deny contains "x" if every c in input.object.spec.containers { c.image == input.review.namespaceObject.image }`, yes, no, no},
+		"in a comprehension": {"its body is evaluated",
+			`deny contains "x" if count([1 | input.request.userInfo.uid]) == 1`, no, no, yes},
+		"not": {"it is evaluated all the same",
+			`deny contains "x" if not input.request.oldObject`, no, yes, no},
+		"with a part as the input": {"the value is read where it stands",
+			"ok if input.a\ndeny contains \"x\" if ok with input as input.review.namespaceObject", yes, no, no},
+		"with another function": {"what stands in for it isn't followed",
+			"f(_) := 1\ng(x) := x.review.namespaceObject\ndeny contains \"x\" if f(input) == 1 with f as g", yes, yes, yes},
+		"in a text with values": {"a template is evaluated",
+			`deny contains $"in {input.review.namespaceObject.metadata.name}" if input.object.a`, yes, no, no},
+		"both objects": {"the request's and the review's",
+			`deny contains "x" if input.review.oldObject.a != input.object.a`, no, yes, no},
+		"all of the request": {"it holds them",
+			`deny contains sprintf("%v", [input.request]) if true`, no, yes, yes},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := readsOf(t, v1alpha1.RegoV1, tc.rego)
+			if got.Namespace() != tc.namespace || got.OldObject() != tc.oldObject || got.User() != tc.user {
+				t.Errorf("%s: it reads the namespace %t, the old object %t, the user %t; want %t, %t, %t\n%s",
+					tc.reason, got.Namespace(), got.OldObject(), got.User(), tc.namespace, tc.oldObject, tc.user, tc.rego)
+			}
+		})
+	}
+}
+
+func TestReadsOfTheOldSyntax(t *testing.T) {
+	if got := readsOf(t, v1alpha1.RegoV0, "deny[msg] { r = input.review; r.namespaceObject.a; msg = \"x\" }"); !got.Namespace() || got.OldObject() {
+		t.Errorf("it reads the namespace %t, the old object %t; want the namespace alone", got.Namespace(), got.OldObject())
+	}
+}
