@@ -84,7 +84,7 @@ type Options struct {
 	// Registerer takes the metrics. Required.
 	Registerer prometheus.Registerer
 	// Clock tells the time. Required.
-	Clock clock.PassiveClock
+	Clock clock.Clock
 }
 
 // withDefaults fills what is left out.

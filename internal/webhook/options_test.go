@@ -26,7 +26,7 @@ func TestOptions(t *testing.T) {
 		Namespace:  "evenkeel-system",
 		CertDir:    "/certs",
 		Registerer: prometheus.NewRegistry(),
-		Clock:      clocktesting.NewFakePassiveClock(time.Unix(0, 0)),
+		Clock:      clocktesting.NewFakeClock(time.Unix(0, 0)),
 	}
 	if err := good.Validate(); err != nil {
 		t.Errorf("good options are refused: %v", err)

@@ -139,6 +139,7 @@ func (s *setup) serve(ctx context.Context) error {
 		Handlers: s.endpoints(namespaces, s.self),
 		TLS:      config,
 		Log:      intake.ConnectionLog((&intake.Quiet{Clock: s.Clock}).Logger(log)),
+		Clock:    s.Clock,
 	}
 	if err := s.mgr.AddReadyzCheck("catalog", s.Catalog.Check); err != nil {
 		return err

@@ -10,6 +10,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"k8s.io/utils/clock"
 )
 
 // lines hands on what is logged, line by line.
@@ -32,7 +34,7 @@ func TestTheServersOwnChecksAreNotLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	logged := make(lines, 1000)
-	s := &Server{Address: listener.Addr().String(), Handlers: map[string]http.Handler{}, Log: log.New(logged, "", 0),
+	s := &Server{Address: listener.Addr().String(), Handlers: map[string]http.Handler{}, Log: log.New(logged, "", 0), Clock: clock.RealClock{},
 		TLS: &tls.Config{Certificates: certificate.TLS.Certificates, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: x509.NewCertPool()}}
 	_ = listener.Close()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -13,14 +13,17 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/utils/clock"
 )
 
 // How long a client may take, and what a connection of it may hold. The API server
 // waits 30 seconds at most.
 const (
-	headerTimeout   = 5 * time.Second
-	requestTimeout  = 30 * time.Second
-	idleTimeout     = 90 * time.Second
+	headerTimeout  = 5 * time.Second
+	requestTimeout = 30 * time.Second
+	// idleTimeout outlasts that of the API server, 90 seconds, so that it is the client
+	// who closes a connection that rests: it knows that it sends nothing just then.
+	idleTimeout     = 2 * time.Minute
 	shutdownTimeout = time.Minute
 	dialTimeout     = 10 * time.Second
 	maxHeaderBytes  = 32 << 10
@@ -39,21 +42,27 @@ type Server struct {
 	TLS *tls.Config
 	// Log takes what goes wrong with connections.
 	Log *log.Logger
+	// Clock measures how long connections rest.
+	Clock clock.Clock
 
 	started atomic.Bool
 	own     ownConnections
 }
 
-// Start serves until ctx ends, and then until the requests in flight are answered.
+// Start serves until ctx ends, and then until those who are connected have been told to
+// connect to another replica, and the requests in flight are answered.
 func (s *Server) Start(ctx context.Context) error {
 	inner, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address)
 	if err != nil {
 		return fmt.Errorf("listening for admission reviews: %w", err)
 	}
+	open := newDrain(s.Clock)
 	server := s.server()
+	server.Handler, server.ConnState = open.handler(server.Handler), open.observe
 	stopped := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
+		open.run()
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 		defer cancel()
 		stopped <- server.Shutdown(within)

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"k8s.io/utils/clock"
 )
 
 // Reviews of 18 MB, as updates of 1.5 MB can be, arrive one after the other over a
@@ -30,7 +32,7 @@ func TestLargeReviewsArrive(t *testing.T) {
 		}
 		read <- err
 	})
-	address, stop := serve(t, handler)
+	address, stop := serve(t, clock.RealClock{}, handler)
 	object := `{"data":{"a":"` + strings.Repeat(`\u003c`, 1_450_000) + `"}}`
 	body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"1","object":` + object + `,"oldObject":` + object + `}}`
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}} // it is offered, and not taken
@@ -48,7 +50,7 @@ func TestLargeReviewsArrive(t *testing.T) {
 }
 
 // serve starts a server with a certificate of its own. stop ends it.
-func serve(t *testing.T, handler http.Handler) (address string, stop func()) {
+func serve(t *testing.T, now clock.Clock, handler http.Handler) (address string, stop func()) {
 	t.Helper()
 	certificate := httptest.NewUnstartedServer(nil)
 	certificate.StartTLS()
@@ -59,7 +61,7 @@ func serve(t *testing.T, handler http.Handler) (address string, stop func()) {
 	}
 	address = listener.Addr().String()
 	_ = listener.Close()
-	s := &Server{Address: address, Handlers: map[string]http.Handler{"/": handler}, TLS: &tls.Config{Certificates: certificate.TLS.Certificates}}
+	s := &Server{Address: address, Handlers: map[string]http.Handler{"/": handler}, TLS: &tls.Config{Certificates: certificate.TLS.Certificates}, Clock: now}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Start(ctx) }()
@@ -82,7 +84,7 @@ func TestManyRequestsOfOneAddressAreInFlight(t *testing.T) {
 	const requests = 300
 	var inside atomic.Int32
 	all := make(chan struct{})
-	address, stop := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+	address, stop := serve(t, clock.RealClock{}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		if inside.Add(1) == requests {
 			close(all)
 		}
