@@ -15,10 +15,9 @@ KEEP ?=## 1 leaves the demo's cluster up and prints how to use it (demo)
 RECORD ?=## file to which the demo is written as a picture of its terminal that plays, for example RECORD=docs/demo.svg (demo)
 ARGS ?=## further flags of the manager, for example ARGS="--remediation-allow-fields=image" (run)
 FLAGS ?=## further flags for go test, for example FLAGS="-run Breaker -v" (test targets)
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)## version stamped into the binary (build, dist, image)
-IMAGE ?= evenkeel## name of the image, with its registry (dist, image)
-BASE_IMAGE ?= gcr.io/distroless/static-debian12:nonroot## what the image stands on, by digest: NAME:TAG@sha256:DIGEST (image)
-UNPINNED ?= no## yes takes a base without a digest as its registry has it today (image)
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)## version stamped into the binary (build, dist, image, image-push)
+IMAGE ?= evenkeel## name of the image, with its registry (dist, image, image-push)
+IMAGE_PLATFORMS ?= linux/amd64 linux/arm64## what image builds for
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64## what dist builds for
 
 RUNTESTS     := go run -C hack/runtests . $(if $(strip $(FLAGS)),--flags "$(FLAGS)")
@@ -29,9 +28,9 @@ KUBE_API_LINTER := go tool -modfile=$(CURDIR)/hack/tools/kubeapilinter/go.mod go
 GOLANGCI     := go tool -modfile=$(LINT_MODULE) golangci-lint
 
 # The modules whose code is ours.
-MODULES := . hack/runtests hack/controlplane hack/demo hack/bench hack/tools hack/components/certmanager
-# The modules that only pin versions. Those of hack/bench and hack/tools/ko aren't
-# among them: they are needed for a benchmark and an image alone, and are large.
+MODULES := . hack/runtests hack/controlplane hack/demo hack/image hack/bench hack/tools hack/components/certmanager
+# The modules that only pin versions. Those of hack/bench aren't among them: they are
+# needed for a benchmark alone, and are large.
 PINS := hack/tools/golangci hack/tools/kubeapilinter hack/components/etcd hack/components/kubernetes hack/components/kwok hack/components/crds
 
 ##@ Start here
@@ -41,7 +40,7 @@ help: ## Show this text
 	@awk 'BEGIN { FS = "## " } \
 	  /^##@ / { printf "\n%s\n", substr($$0, 5); next } \
 	  /^[a-z0-9-]+:.*## / { split($$1, t, ":"); printf "  %-17s %s\n", t[1], $$2; next } \
-	  /^[A-Z]+ \?=.*## / { split($$1, t, " "); printf "  %-17s %s\n", t[1], $$2 }' $(firstword $(MAKEFILE_LIST))
+	  /^[A-Z_]+ \?=.*## / { split($$1, t, " "); printf "  %-17s %s\n", t[1], $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo
 
 .PHONY: demo
@@ -69,6 +68,10 @@ test-unit: ## Tables, Rego, golden traces, models: no control plane
 .PHONY: test-integration
 test-integration: ## Manifests and controllers against a real API server
 	@$(RUNTESTS) controlplane integration
+
+.PHONY: test-image
+test-image: ## The image built, unpacked and run without rights; replicas replaced under traffic
+	@$(RUNTESTS) controlplane image
 
 .PHONY: test-e2e
 test-e2e: ## The manager as a process: killed, raced, fed with bad input
@@ -110,12 +113,12 @@ dist: ## Build a release into dist/: programs, SBOMs, manifests, checksums
 	@hack/dist.sh dist "$(VERSION)" "$(IMAGE)" $(PLATFORMS)
 
 .PHONY: image
-image: ## Build the image for each platform into dist/image (OCI layout), with SBOMs, without Docker
-	@hack/pinned.sh "$(UNPINNED)" "$(BASE_IMAGE)"
-	@mkdir -p dist/image
-	@KO_DEFAULTBASEIMAGE="$(BASE_IMAGE)" VERSION="$(VERSION)" SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct)" KO_DOCKER_REPO="$(IMAGE)" \
-	  go tool -modfile=hack/tools/ko/go.mod ko build --push=false --bare --tags "$(VERSION)" \
-	  --sbom-dir dist/image --oci-layout-path dist/image ./cmd/evenkeel
+image: ## Build the image for each platform into dist/image: OCI layout, archives for docker load, SBOMs; asks no registry
+	@hack/image.sh dist/image "$(VERSION)" "$(IMAGE)" $(IMAGE_PLATFORMS)
+
+.PHONY: image-push
+image-push: ## Push what image has built to IMAGE:VERSION, with its SBOMs as referrers
+	@go run -C hack/image . push "$(CURDIR)/dist/image" "$(IMAGE):$(VERSION)"
 
 .PHONY: generate
 generate: manifests ## Regenerate all that is generated: deep copies, manifests, tables in docs

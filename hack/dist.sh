@@ -20,7 +20,7 @@ for platform in "$@"; do
   os=${platform%/*} arch=${platform#*/}
   program=$out/evenkeel_${os}_$arch
   GOOS=$os GOARCH=$arch GOFLAGS=-buildvcs=true hack/build.sh "$program" "$version"
-  go run -C hack/tools ./sbom "$program" "$version" >"$program.cdx.json"
+  go run -C hack/image . sbom "$program" "$version" >"$program.cdx.json"
   echo "Built $program"
 done
 

@@ -36,7 +36,7 @@ type step struct {
 
 // clusterTests need a control plane, or take long, so they aren't unit tests.
 func clusterTests() []string {
-	return []string{"test/config", "test/integration", "test/escalation", "test/e2e", "test/chaos", "test/walkthrough", "test/dist", "test/sources", "test/attack"}
+	return []string{"test/config", "test/integration", "test/escalation", "test/e2e", "test/chaos", "test/walkthrough", "test/dist", "test/sources", "test/attack", "test/image"}
 }
 
 // stages lists every stage in order: cheap ones first, so that mistakes show soon.
@@ -47,7 +47,7 @@ func stages() []stage {
 			steps: []step{{dir: ".", test: []string{"-timeout=10m"}, skip: clusterTests()}},
 		},
 		{
-			name: "controlplane", about: "build the local control plane, once per version; fetch Prometheus, Alertmanager and sshd", vital: true,
+			name: "controlplane", about: "build the local control plane, once per version; fetch Prometheus, Alertmanager, sshd and bubblewrap", vital: true,
 			steps: []step{
 				{dir: "hack/controlplane", command: []string{"go", "run", "./cmd/controlplane", "build"}, uncounted: true},
 				{dir: "hack/controlplane", command: []string{"go", "run", "./cmd/controlplane", "tools"}, uncounted: true},
@@ -58,6 +58,7 @@ func stages() []stage {
 			steps: []step{
 				{dir: "hack/runtests", test: []string{"./..."}},
 				{dir: "hack/bench", test: []string{"./..."}},
+				{dir: "hack/image", test: []string{"./..."}},
 				{dir: "hack/controlplane", test: []string{"-timeout=15m", "./..."}},
 				{dir: "hack/demo", test: []string{"-timeout=10m", "./..."}},
 				{dir: ".", test: []string{"-count=1", "-timeout=15m", "./test/dist/..."}},
@@ -69,6 +70,10 @@ func stages() []stage {
 				{dir: ".", procs: 3, test: []string{"--timeout=25m", "./test/integration"}},
 				{dir: ".", test: []string{"-count=1", "-p=2", "-timeout=25m", "./test/config/...", "./test/sources/...", "./test/escalation/..."}},
 			},
+		},
+		{
+			name: "image", about: "the image, built, unpacked and run: replicas replaced under traffic",
+			steps: []step{{dir: ".", test: []string{"-count=1", "-timeout=15m", "./test/image"}}},
 		},
 		{
 			name: "attack", about: "attempts to get past it, and to make it do harm",

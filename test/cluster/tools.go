@@ -10,7 +10,7 @@ import (
 )
 
 // Tool is the path of a program that isn't part of the control plane:
-// "prometheus", "promtool", "prometheus-alertmanager", "amtool" or "sshd". It is
+// "prometheus", "promtool", "prometheus-alertmanager", "amtool", "sshd" or "bwrap". It is
 // fetched if the cache lacks it.
 func (c *Cluster) Tool(ctx context.Context, name string) (string, error) {
 	cmd := exec.CommandContext(ctx, c.command, "tools", "-o", "json")

@@ -13,9 +13,9 @@ func newTools() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "tools",
-		Short: "Fetch Prometheus, Alertmanager and sshd into the cache folder, if they aren't there",
-		Long: `Tools fetches Prometheus and Alertmanager, with promtool and amtool, and OpenSSH's
-sshd as packages of this machine's Debian or Ubuntu release. It needs no root and installs
+		Short: "Fetch Prometheus, Alertmanager, sshd and bubblewrap into the cache folder, if they aren't there",
+		Long: `Tools fetches Prometheus and Alertmanager, with promtool and amtool, OpenSSH's
+sshd and bubblewrap as packages of this machine's Debian or Ubuntu release. It needs no root and installs
 nothing. On a machine without apt it takes what stands in PATH.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -44,6 +44,7 @@ func Programs() []Program {
 			// The last one lets it know users that the machine doesn't have.
 			Libraries: []string{"libwrap0", "libnsl2", "libtirpc3", "libnss-wrapper"},
 		},
+		{Name: "bwrap", Upstream: "bwrap", Package: "bubblewrap", Libraries: []string{"libcap2"}},
 	}
 }
 

@@ -37,6 +37,7 @@ lib*) mkdir -p "$3/usr/lib/x/inner"
 	echo library > "$3/usr/lib/x/inner/$(cat "$2").so.0.1"
 	ln -s "$(cat "$2").so.0.1" "$3/usr/lib/x/inner/$(cat "$2").so.0"; exit;;
 prometheus) names="prometheus promtool";;
+bubblewrap) names="bwrap";;
 *) names="prometheus-alertmanager amtool"
 	mkdir -p "$3/usr/share/prometheus/alertmanager"
 	echo template > "$3/usr/share/prometheus/alertmanager/default.tmpl";;
@@ -181,7 +182,7 @@ func TestWithoutAptAProgramOfThePathServes(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no apt-get") {
 		t.Fatalf("got %v, want what is missing", err)
 	}
-	for _, name := range []string{"prometheus", "promtool", "alertmanager", "amtool", "sshd"} {
+	for _, name := range []string{"prometheus", "promtool", "alertmanager", "amtool", "sshd", "bwrap"} {
 		if err := os.WriteFile(filepath.Join(path, name), []byte("program"), 0o755); err != nil {
 			t.Fatal(err)
 		}
