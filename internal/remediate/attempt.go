@@ -13,6 +13,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
 )
 
 // attempt is one try to compute and prove a target's fix, from fresh state.
@@ -55,7 +56,7 @@ func (a *attempt) prepare(ctx context.Context) v1alpha1.TargetRecord {
 // intent is the record of the writes that are about to be sent.
 func (a *attempt) intent() (v1alpha1.TargetRecord, error) {
 	now := metav1.NewMicroTime(a.targets.clock.Now())
-	health, _, err := healthOf(a.plan.Strategy, a.object)
+	health, _, err := healthcheck.Of(a.plan.Strategy, a.object)
 	if err != nil {
 		return v1alpha1.TargetRecord{}, err
 	}

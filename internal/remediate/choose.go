@@ -15,6 +15,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
+	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
@@ -23,9 +25,9 @@ const maxCanaryReads = 20
 
 // choose sorts the fixable findings into objects to mend and objects to report
 // only, by their metadata as the API server holds it now.
-func (p *drafter) choose(ctx context.Context, d *draft, found []policy.Finding, history *past) error {
+func (p *drafter) choose(ctx context.Context, d *draft, found []policy.Finding, earlier *history.Past) error {
 	d.tools = p.tools
-	kinds, byKind := p.due(d, found, history)
+	kinds, byKind := p.due(d, found, earlier)
 	index := newKindIndex(p.reader)
 	namespaces, err := namespacesByName(ctx, index, len(kinds) > 0)
 	if err != nil {
@@ -38,11 +40,11 @@ func (p *drafter) choose(ctx context.Context, d *draft, found []policy.Finding, 
 		}
 		for _, f := range byKind[gvk] {
 			if m := live.byUID[f.UID]; m != nil && m.DeletionTimestamp == nil {
-				owners, err := history.ownersOf(ctx, index, m)
+				owners, err := earlier.OwnersOf(ctx, index, m)
 				if err != nil {
 					return err
 				}
-				d.sort(f, m, namespaces[f.Namespace], history.of(referenceTo(f), m, owners), &p.reach)
+				d.sort(f, m, namespaces[f.Namespace], earlier.Of(referenceTo(f), m, owners), &p.reach)
 			}
 		}
 	}
@@ -51,14 +53,14 @@ func (p *drafter) choose(ctx context.Context, d *draft, found []policy.Finding, 
 
 // due are the findings that a fix is offered for and that needn't wait, by kind, and the
 // kinds in the order in which they come.
-func (p *drafter) due(d *draft, found []policy.Finding, history *past) ([]schema.GroupVersionKind, map[schema.GroupVersionKind][]policy.Finding) {
+func (p *drafter) due(d *draft, found []policy.Finding, earlier *history.Past) ([]schema.GroupVersionKind, map[schema.GroupVersionKind][]policy.Finding) {
 	byKind := map[schema.GroupVersionKind][]policy.Finding{}
 	var kinds []schema.GroupVersionKind
 	for _, f := range found {
 		if !f.Fixable {
 			continue
 		}
-		if history.waiting(referenceTo(f), p.clock.Now()) {
+		if earlier.Waiting(referenceTo(f), p.clock.Now()) {
 			d.waiting++
 			continue
 		}
@@ -73,20 +75,20 @@ func (p *drafter) due(d *draft, found []policy.Finding, history *past) ([]schema
 
 // sort puts one object where its metadata says it belongs. The protocol before
 // each write asks the same again, on fresh state.
-func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadata, history mendings, reach *limits.Reach) {
+func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadata, earlier history.Mendings, reach *limits.Reach) {
 	labels := labelled(f, m, namespace)
 	c := candidate{critical: m.Labels[v1alpha1.LabelTier] == "critical", stage: d.stages.Of(labels), mayLead: d.stages.MayBeCanary(labels),
-		object: referenceTo(f), heat: history.carried()}
+		object: referenceTo(f), heat: earlier.Carried()}
 	if why := reach.Object(kindOfTarget(c.object), f.Namespace); why != "" {
 		c.reason, c.message = v1alpha1.ReasonNotAllowed, why
 	} else if paused(m) || paused(namespace) {
 		c.reason = v1alpha1.ReasonOptOut
 	} else if out, is := d.leftOut[f.Namespace]; is && f.Namespace != "" {
 		c.reason, c.message = out.reason, out.message
-	} else if d.sortOwned(&c, m, d.reachesOwned(f)); c.reason == "" && history.fighting() {
+	} else if d.sortOwned(&c, m, d.reachesOwned(f)); c.reason == "" && earlier.Fighting() {
 		c.reason = v1alpha1.ReasonFighting
 		c.message = fmt.Sprintf("violates policy %s: %s. %s: it is left alone until that stops; to go on at once: evenkeel rollout retry %s",
-			d.policy.Name, f.Message, history.why(m), d.plans[len(d.plans)-1].Name)
+			d.policy.Name, f.Message, earlier.Why(m), d.plans[len(d.plans)-1].Name)
 	}
 	if c.reason != "" {
 		d.ineligible = append(d.ineligible, c)
@@ -206,7 +208,7 @@ func (p *drafter) fitCanary(ctx context.Context, d *draft, ref v1alpha1.ObjectRe
 	if err != nil || !violates || removed {
 		return violates && removed, !violates && err == nil, "", err
 	}
-	if reason := healthyCanary(d.strategy, obj); reason != nil {
+	if reason := healthcheck.FitCanary(d.strategy, obj); reason != nil {
 		return false, false, reason.Error(), nil
 	}
 	return true, false, "", nil

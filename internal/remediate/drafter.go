@@ -52,7 +52,7 @@ const (
 // compose chooses what a draft holds, and puts it in the order of the rollout.
 // refused says why there is no canary, where a person can do something about it.
 func (p *drafter) compose(ctx context.Context, d *draft, found []policy.Finding) (outcome drafted, refused string, err error) {
-	history, err := p.readPast(ctx, *d)
+	earlier, err := p.readPast(ctx, *d)
 	if err != nil {
 		return draftEmpty, "", err
 	}
@@ -63,7 +63,7 @@ func (p *drafter) compose(ctx context.Context, d *draft, found []policy.Finding)
 	if d.told, err = p.toldBefore(ctx, d); err != nil {
 		return draftEmpty, "", err
 	}
-	if err := p.choose(ctx, d, found, history); err != nil {
+	if err := p.choose(ctx, d, found, earlier); err != nil {
 		return draftEmpty, "", err
 	}
 	d.limit(&p.floors)

@@ -2,7 +2,6 @@ package remediate
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -10,73 +9,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
-
-// healthOf is an object's health: as kstatus reads it, and where that knows nothing,
-// or finds nothing wrong, as the strategy's rule or that for a well-known kind says.
-func healthOf(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured) (kube.Health, string, error) {
-	health, message, err := kube.HealthOf(obj)
-	if err != nil || health != kube.Current && health != kube.Unknown {
-		return health, message, err
-	}
-	gvk := obj.GroupVersionKind()
-	rule, found := canary.HealthRuleFor(s.Health, gvk.Group, gvk.Kind)
-	if !found {
-		return health, message, nil
-	}
-	verdict, message, err := canary.JudgeHealth(rule, obj.Object)
-	if err != nil {
-		return kube.Unknown, fmt.Sprintf("the health rule for %s is wrong: %v", kindName(gvk), err), nil
-	}
-	switch verdict {
-	case canary.HealthCurrent:
-		return kube.Current, message, nil
-	case canary.HealthFailed:
-		return kube.Failed, message, nil
-	case canary.HealthInProgress:
-	}
-	return kube.InProgress, message, nil
-}
-
-// unknownCovered says why a target whose health nobody can tell may be written all
-// the same: metrics tell whether the fix does harm, or the strategy takes it upon
-// itself. Empty: it may not.
-func unknownCovered(s v1alpha1.RolloutStrategy) string {
-	switch {
-	case s.Analysis != nil && len(s.Analysis.Metrics) > 0:
-		return "the metrics of analysis tell"
-	case s.Health != nil && s.Health.Unknown == v1alpha1.UnknownHealthAllow:
-		return "health.unknown: Allow takes it for well"
-	default:
-		return ""
-	}
-}
-
-// healthAdvice says what a person can do where nobody can tell the health of a kind.
-func healthAdvice(why, kind string) string {
-	return fmt.Sprintf("%s; no verification could find that the fix does harm. Say in spec.remediation how its health is told: "+
-		"health.rules with a CEL expression for %s, or analysis with metrics; or health.unknown: Allow to go by the policy's verdict alone", why, kind)
-}
-
-func kindName(gvk schema.GroupVersionKind) string {
-	return strings.TrimSuffix(gvk.Kind+"."+gvk.Group, ".")
-}
 
 // requireKnownHealth leaves a target alone whose health nobody can tell, before
 // anything is written to it: absence of evidence is no proof.
 func requireKnownHealth(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
-	if action.Remove(a.decision.Actions) || a.plan.Strategy.Mode == v1alpha1.RemediationDryRun || unknownCovered(a.plan.Strategy) != "" {
+	if action.Remove(a.decision.Actions) || a.plan.Strategy.Mode == v1alpha1.RemediationDryRun || healthcheck.Covered(a.plan.Strategy) != "" {
 		return nil // what is to be removed has no health of its own to lose
 	}
-	health, message, err := healthOf(a.plan.Strategy, a.object)
+	health, message, err := healthcheck.Of(a.plan.Strategy, a.object)
 	if err != nil || health != kube.Unknown {
 		return nil // an error is told where the canary's health, or the intent, is recorded
 	}
-	return a.failed(v1alpha1.ReasonHealthUnknown, healthAdvice(message, kindName(a.object.GroupVersionKind())))
+	return a.failed(v1alpha1.ReasonHealthUnknown, healthcheck.Advice(message, healthcheck.KindName(a.object.GroupVersionKind())))
 }
 
 // maxHealthReads bounds how many objects of one kind are read to find one that tells.
@@ -86,7 +35,7 @@ const maxHealthReads = 3
 // targets that are to be written: that is shown before the first write, and not by
 // failures in the midst of a rollout. One object is read of each kind without a rule.
 func (t *targets) unknownHealth(ctx context.Context, s v1alpha1.RolloutStrategy, policyName string, snapshot verdicts, pending []v1alpha1.ObjectReference) rollout.Gate {
-	if unknownCovered(s) != "" {
+	if healthcheck.Covered(s) != "" {
 		return rollout.Gate{}
 	}
 	reads := map[schema.GroupVersionKind]int{}
@@ -94,7 +43,7 @@ func (t *targets) unknownHealth(ctx context.Context, s v1alpha1.RolloutStrategy,
 	why := ""
 	for _, ref := range pending {
 		gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
-		if reads[gvk] >= maxHealthReads || tellsHealth(s, gvk) {
+		if reads[gvk] >= maxHealthReads || healthcheck.TellsHealth(s, gvk) {
 			continue
 		}
 		reads[gvk]++
@@ -103,21 +52,15 @@ func (t *targets) unknownHealth(ctx context.Context, s v1alpha1.RolloutStrategy,
 			continue // the protocol before its write says what became of it
 		}
 		reads[gvk] = maxHealthReads
-		health, message, err := healthOf(s, obj)
+		health, message, err := healthcheck.Of(s, obj)
 		if err == nil && health == kube.Unknown && !t.wouldRemove(ctx, policyName, snapshot, obj) {
-			kinds, why = append(kinds, kindName(gvk)), message
+			kinds, why = append(kinds, healthcheck.KindName(gvk)), message
 		}
 	}
 	if len(kinds) == 0 {
 		return rollout.Gate{}
 	}
-	return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonHealthUnknown, Message: healthAdvice(why, strings.Join(kinds, ", "))}
-}
-
-// tellsHealth says whether a kind has a rule for its health.
-func tellsHealth(s v1alpha1.RolloutStrategy, gvk schema.GroupVersionKind) bool {
-	_, ruled := canary.HealthRuleFor(s.Health, gvk.Group, gvk.Kind)
-	return ruled || kube.TellsHealth(gvk.Group, gvk.Kind)
+	return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonHealthUnknown, Message: healthcheck.Advice(why, strings.Join(kinds, ", "))}
 }
 
 // wouldRemove says whether the fix of an object takes it away.
@@ -139,14 +82,6 @@ func pendingOf(views []rollout.TargetView) []v1alpha1.ObjectReference {
 		}
 	}
 	return pending
-}
-
-// healthRulesOnly is a strategy's health without its word for what nobody can tell.
-func healthRulesOnly(s *v1alpha1.HealthStrategy) *v1alpha1.HealthStrategy {
-	if s == nil {
-		return nil
-	}
-	return &v1alpha1.HealthStrategy{Rules: s.Rules}
 }
 
 // healthSaid says whether a plan that is held because nobody can tell its targets'

@@ -2,7 +2,6 @@ package remediate
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -10,15 +9,14 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
-	"evenkeel.dev/evenkeel/internal/remediate/record"
-	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
 )
 
 // requireNewPods leaves a workload alone of which no Pod, or not each, would run what
 // the fix changes in its template: the Pods that are ready are of the old one, and
 // prove nothing. Metrics don't tell either, for they measure the old Pods.
 func requireNewPods(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
-	if a.patched == nil || a.plan.Strategy.Mode == v1alpha1.RemediationDryRun || takesUnknown(a.plan.Strategy) {
+	if a.patched == nil || a.plan.Strategy.Mode == v1alpha1.RemediationDryRun || healthcheck.TakesUnknown(a.plan.Strategy) {
 		return nil
 	}
 	changed := action.Diff(a.object.Object, a.patched)
@@ -30,57 +28,7 @@ func requireNewPods(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
 		return nil
 	}
 	if a.canary {
-		return a.noCanary(v1alpha1.ReasonHealthUnknown, oldPods(why))
+		return a.noCanary(v1alpha1.ReasonHealthUnknown, healthcheck.OldPods(why))
 	}
-	return a.failed(v1alpha1.ReasonHealthUnknown, oldPods(why))
-}
-
-// oldPods says what a person can do about a workload that keeps its old Pods.
-func oldPods(why string) string {
-	return why + "; so that no verification could find that the fix does harm. Let its controller replace its Pods, or set " +
-		"spec.remediation.health.unknown: Allow to go by the policy's verdict alone"
-}
-
-// takesUnknown says whether the strategy takes health that nobody can tell for well.
-func takesUnknown(s v1alpha1.RolloutStrategy) bool {
-	return s.Health != nil && s.Health.Unknown == v1alpha1.UnknownHealthAllow
-}
-
-// checkNewPods looks at a check that passed: whose Pods has it seen? Old ones, or none
-// where there were some, are no evidence, whoever has seen to that since the write.
-func checkNewPods(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured, rec *v1alpha1.TargetRecord, c *rollout.Check) *rollout.Check {
-	if c.Result != rollout.CheckPassed || takesUnknown(s) {
-		return c
-	}
-	why := scaledAway(obj, rec)
-	if why == "" && writesAt(rec, kube.InTemplate) {
-		why = kube.KeepsOldPods(obj)
-		if runs, old := kube.RunsTemplate(obj); why == "" && !runs && kube.ParseHealth(rec.Write.HealthBefore) != kube.Failed {
-			why = old
-		}
-	}
-	if why == "" {
-		return c
-	}
-	return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonHealthUnknown, Message: "clean, but no health is proven: " + why}
-}
-
-// scaledAway says that a workload which had ready Pods before the write is to have none
-// by now, though no write of the fix has scaled it.
-func scaledAway(obj *unstructured.Unstructured, rec *v1alpha1.TargetRecord) string {
-	wanted, told := kube.WantedPods(obj)
-	if !told || wanted > 0 || rec.Write.ReadyBefore == 0 || writesAt(rec, func(path string) bool { return path == "/spec/replicas" }) {
-		return ""
-	}
-	return fmt.Sprintf("it had %d ready Pods before the write, and has been scaled to 0 since: scale it up again", rec.Write.ReadyBefore)
-}
-
-// writesAt says whether a write of the target changes a place.
-func writesAt(rec *v1alpha1.TargetRecord, place func(string) bool) bool {
-	for _, w := range record.WritesOf(rec) {
-		if slices.ContainsFunc(w.Fields, func(f v1alpha1.FieldChange) bool { return w.Object == nil && place(f.Path) }) {
-			return true
-		}
-	}
-	return false
+	return a.failed(v1alpha1.ReasonHealthUnknown, healthcheck.OldPods(why))
 }

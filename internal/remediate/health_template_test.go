@@ -11,6 +11,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
+	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -134,7 +136,7 @@ func TestOldPodsAndNoPodsVerifyNothing(t *testing.T) {
 			if tc.allow {
 				s.Health = &v1alpha1.HealthStrategy{Unknown: v1alpha1.UnknownHealthAllow}
 			}
-			c := checkNewPods(s, obj, rec, checkHealth(s, obj, tc.before))
+			c := healthcheck.CheckNewPods(s, obj, rec, healthcheck.Check(s, obj, tc.before))
 			if c.Result != tc.want || !strings.Contains(c.Message, tc.says) {
 				t.Fatalf("%s\nwant %d with %q, got %+v", tc.reason, tc.want, tc.says, c)
 			}
@@ -148,7 +150,7 @@ func TestOldPodsAndNoPodsVerifyNothing(t *testing.T) {
 // A target that nothing was proven of speaks neither for nor against the fix: its wave
 // is undone, no breaker counts it, and it waits alone while the next plan goes on.
 func TestHealthThatNothingProvesIsNoFailureOfTheFix(t *testing.T) {
-	if rec := (&v1alpha1.TargetRecord{State: v1alpha1.TargetReverted, Reason: v1alpha1.ReasonHealthUnknown}); !unproven(rec) {
+	if rec := (&v1alpha1.TargetRecord{State: v1alpha1.TargetReverted, Reason: v1alpha1.ReasonHealthUnknown}); !history.Unproven(rec) {
 		t.Error("the target doesn't wait, and the next plan fails in the same way")
 	}
 }

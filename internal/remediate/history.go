@@ -10,10 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"errors"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/remediate/history"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -56,7 +59,7 @@ func (p *drafter) plansOf(ctx context.Context, policyName string) ([]v1alpha1.Re
 			}
 			return 1
 		}
-		return endOf(a).Compare(endOf(b))
+		return history.EndOf(a).Compare(history.EndOf(b))
 	})
 	return list.Items, nil
 }
@@ -71,7 +74,7 @@ func (p *Planner) point(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pl
 	if err != nil {
 		return err
 	}
-	pointer := v1alpha1.RemediationPointer{Name: latest.Name, Phase: phaseOf(latest), Demoted: demoted != nil}
+	pointer := v1alpha1.RemediationPointer{Name: latest.Name, Phase: history.PhaseOf(latest), Demoted: demoted != nil}
 	if now := pol.Status.Remediation; now != nil && *now == pointer {
 		return nil
 	}
@@ -110,7 +113,7 @@ func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy,
 		if !rollout.Rests(&plans[i]) {
 			return 0, true // its end is a change
 		}
-		if end := endOf(plans[i]); end.After(ended) {
+		if end := history.EndOf(plans[i]); end.After(ended) {
 			ended = end
 		}
 	}
@@ -119,81 +122,45 @@ func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy,
 	if since < settleTime {
 		return settleTime - since, true
 	}
-	stand := standingOf(pol, plans, revision, p.clock.Now())
-	if wait := stand.wait(found, p.clock.Now()) - since; wait > 0 {
+	stand := history.StandingOf(pol, plans, revision, p.clock.Now())
+	if wait := stand.NextAfter(found, p.clock.Now()) - since; wait > 0 {
 		latest := plans[len(plans)-1]
 		p.notPlanned(ctx, pol, fmt.Sprintf("plan %s ended without an answer, which says nothing of the fix: another is made by itself, the sooner with: evenkeel rollout retry %s",
 			latest.Name, latest.Name))
 		return min(wait, replanPoll), true
 	}
-	if why := blocked(pol, plans, revision, stand, found); why != "" && fixable(found) > 0 {
+	if why := history.Blocked(pol, plans, revision, stand, found); why != "" && fixable(found) > 0 {
 		p.notPlanned(ctx, pol, why)
 		return replanPoll, true
 	}
 	return 0, false
 }
 
-// blocked says why a policy's revision isn't planned again: its plans did harm or
-// proved that the fix doesn't work, in more than one namespace or in all that violates,
-// or a person rejected or ended the latest, or had any undone, and neither the policy has
-// changed since nor has a person said to try again. plans are all of the policy, the
-// oldest first.
-func blocked(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string, stand standing, found []policy.Finding) string {
-	if rem := undonePlan(pol, plans, revision); rem != nil {
-		return notAgain(*rem)
-	}
-	if stand.Blocks >= 0 {
-		return notAgain(*stand.plans[stand.Blocks])
-	}
-	for _, aside := range stand.Aside {
-		if aside.Until.IsZero() && !breaker.FixableOutside(found, stand.Aside) {
-			return notAgain(*stand.plans[aside.End])
-		}
-	}
-	return ""
-}
-
-func notAgain(rem v1alpha1.Remediation) string {
-	return fmt.Sprintf("plan %s of this revision ended as %s: mend the policy, or say to try again: evenkeel rollout retry %s",
-		rem.Name, rem.Status.Phase, rem.Name)
-}
-
-// undonePlan is the plan of a revision that a person had undone last, unless a person
-// has said since to try again, of it or of one that ended later. An empty
-// revision stands for any. Nil: there is none.
-func undonePlan(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string) *v1alpha1.Remediation {
-	var last *v1alpha1.Remediation
-	var forgiven time.Time
-	for i := range plans {
-		rem := &plans[i]
+// readPast reads what the policy's ended plans tell. A person who says to try
+// again (spec.retryToken) makes all up to that plan forgotten.
+func (p *drafter) readPast(ctx context.Context, d draft) (*history.Past, error) {
+	h := history.New()
+	now := p.clock.Now()
+	for i := range d.plans {
+		rem := &d.plans[i]
 		if rem.RetryAsked() {
-			forgiven = endOf(*rem)
+			h = history.New()
+			continue
 		}
-		same := rem.Spec.Plan.Policy.UID == string(pol.UID) && (revision == "" || rem.Spec.Plan.Policy.Revision == revision)
-		if same && wasUndone(rem) && (last == nil || endOf(*rem).After(endOf(*last))) {
-			last = rem
+		failed := rem.Spec.Plan.Policy.Revision == d.revision && rem.Status.Counts.Failed+rem.Status.Counts.Reverted > 0
+		mended := history.Remembered(rem, now) > 0
+		if !failed && !mended && !history.TellsSlowly(rem, now) {
+			continue
 		}
+		b, err := record.Read(ctx, p.reader, rem)
+		var incomplete record.IncompleteError
+		if errors.As(err, &incomplete) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("what plan %s has done counts for the next: %w", rem.Name, err)
+		}
+		h.Remember(rem, b, d.revision, now)
 	}
-	if last != nil && !endOf(*last).After(forgiven) {
-		return nil
-	}
-	return last
-}
-
-func wasUndone(rem *v1alpha1.Remediation) bool {
-	return rem.Status.Phase.Final() && rem.Status.Reason == v1alpha1.ReasonUndone
-}
-
-func phaseOf(rem v1alpha1.Remediation) v1alpha1.RemediationPhase {
-	if rem.Status.Phase == "" {
-		return v1alpha1.PhasePlanned
-	}
-	return rem.Status.Phase
-}
-
-func endOf(rem v1alpha1.Remediation) time.Time {
-	if rem.Status.CompletedAt != nil {
-		return rem.Status.CompletedAt.Time
-	}
-	return rem.CreationTimestamp.Time
+	return h, nil
 }

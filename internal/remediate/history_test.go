@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -61,7 +62,7 @@ func TestUndonePlansBlock(t *testing.T) {
 			for i := range plans {
 				sayRetry(&plans[i], tc.retry)
 			}
-			why := blocked(pol, plans, tc.revision, standingOf(pol, plans, tc.revision, simStart()), nil)
+			why := history.Blocked(pol, plans, tc.revision, history.StandingOf(pol, plans, tc.revision, simStart()), nil)
 			_, got, _ := strings.Cut(why, "evenkeel rollout retry ")
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: %q (-want +got)\n%s", tc.reason, why, diff)

@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/surplus"
 )
 
 // joint is one write of one object for several plans: the plan that leads it sends
@@ -212,7 +213,7 @@ func (j *joint) tryOut(ctx context.Context, a *attempt, step action.Step) (*writ
 // fixes of all: it alone tells what else comes with their write.
 func (j *joint) expect(lead v1alpha1.TargetRecord) (v1alpha1.TargetRecord, error) {
 	w := &j.lead.writes[0].record
-	proof, err := expectWrite(j.lead.object, j.result, "")
+	proof, err := surplus.ExpectWrite(j.lead.object, j.result, "")
 	if err != nil {
 		return lead, err
 	}

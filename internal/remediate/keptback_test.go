@@ -10,6 +10,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
+	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -136,7 +137,7 @@ func TestALeftOutNamespaceIsTold(t *testing.T) {
 	if d.leaveOut(s.Time.Now(), s.found()[:1]); len(d.leftOut) > 0 {
 		t.Errorf("nothing else violates, and left out is %v", d.leftOut)
 	}
-	if kept := setAside(&v1alpha1.ClusterRegoPolicy{ObjectMeta: s.policy.ObjectMeta}, s.plans, "", s.Time.Now()); len(kept) != 1 {
+	if kept := history.SetAside(&v1alpha1.ClusterRegoPolicy{ObjectMeta: s.policy.ObjectMeta}, s.plans, "", s.Time.Now()); len(kept) != 1 {
 		t.Errorf("while the revision isn't known, the plan that blames her is pruned: %v", kept)
 	}
 }

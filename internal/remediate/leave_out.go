@@ -10,6 +10,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/remediate/history"
 )
 
 // leftOut is why the objects of a namespace aren't mended now.
@@ -27,7 +28,7 @@ func (d *draft) leaveOut(now time.Time, found []policy.Finding) {
 	if !d.strategy.Mode.Runs() || len(d.plans) == 0 {
 		return
 	}
-	for namespace, why := range standingOf(d.policy, d.plans, d.revision, now).leftOut() {
+	for namespace, why := range history.StandingOf(d.policy, d.plans, d.revision, now).LeftOut() {
 		d.leftOut[namespace] = leftOut{v1alpha1.ReasonNamespaceFailed, why}
 	}
 }

@@ -70,3 +70,12 @@ func longestPath(w *write) int {
 	}
 	return longest
 }
+
+// proveBriefly does the same to the records that are to be sent.
+func (a *attempt) proveBriefly() {
+	for _, w := range a.writes {
+		if w.record.Expected != nil {
+			w.record.Expected.Places = nil
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
@@ -27,12 +28,12 @@ func TestFights(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := newPast()
+			h := history.New()
 			for _, age := range tc.ages {
-				h.remember(endedPlan(now.Add(-age)), bookOf(v1alpha1.TargetDone), "r1", now)
+				h.Remember(endedPlan(now.Add(-age)), bookOf(v1alpha1.TargetDone), "r1", now)
 			}
-			if got := h.of(v1alpha1.ObjectReference{UID: "u1"}, &metav1.PartialObjectMetadata{}, nil).fighting(); got != tc.want {
-				t.Errorf("%s: want fighting %t at a heat of %.2f", tc.reason, tc.want, h.heat["u1"])
+			if got := h.Of(v1alpha1.ObjectReference{UID: "u1"}, &metav1.PartialObjectMetadata{}, nil).Fighting(); got != tc.want {
+				t.Errorf("%s: want fighting %t at a heat of %.2f", tc.reason, tc.want, h.Heat["u1"])
 			}
 		})
 	}
@@ -63,14 +64,14 @@ func TestSlowFights(t *testing.T) {
 				now = now.Add(tc.every)
 				b := bookOf(v1alpha1.TargetDone)
 				b.Slices[0].Targets[0].Heat = carried
-				h := newPast()
+				h := history.New()
 				if mended++; mended != tc.retried {
-					h.remember(endedPlan(now), b, "r1", now.Add(tc.every))
+					h.Remember(endedPlan(now), b, "r1", now.Add(tc.every))
 				}
-				if h.of(object, &metav1.PartialObjectMetadata{}, nil).fighting() {
+				if h.Of(object, &metav1.PartialObjectMetadata{}, nil).Fighting() {
 					break
 				}
-				carried = h.of(object, &metav1.PartialObjectMetadata{}, nil).carried()
+				carried = h.Of(object, &metav1.PartialObjectMetadata{}, nil).Carried()
 			}
 			if want := tc.mended; want == 0 && mended < 200 || want > 0 && mended != want {
 				t.Errorf("%s: it was mended %d times, want %d", tc.reason, mended, want)
@@ -85,10 +86,10 @@ func TestHeatIsCarriedOn(t *testing.T) {
 	for state, want := range map[v1alpha1.TargetState]int32{v1alpha1.TargetDone: 500, v1alpha1.TargetFailed: 400, v1alpha1.TargetSkipped: 400, v1alpha1.TargetReverted: 400} {
 		b := bookOf(state)
 		b.Slices[0].Targets[0].Heat = 400
-		h := newPast()
-		h.remember(endedPlan(now), b, "r1", now)
-		h.remember(endedPlan(now.Add(-slowHalfLife)), bookOf(v1alpha1.TargetDone), "r1", now)
-		if got := h.of(object, &metav1.PartialObjectMetadata{}, nil).carried(); got != want {
+		h := history.New()
+		h.Remember(endedPlan(now), b, "r1", now)
+		h.Remember(endedPlan(now.Add(-history.SlowHalfLife)), bookOf(v1alpha1.TargetDone), "r1", now)
+		if got := h.Of(object, &metav1.PartialObjectMetadata{}, nil).Carried(); got != want {
 			t.Errorf("%s: carried on %d, want %d", state, got, want)
 		}
 	}
@@ -97,13 +98,13 @@ func TestHeatIsCarriedOn(t *testing.T) {
 func TestAnObjectThatIsCreatedAgainAfterEachDeletionIsFoughtOver(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for verb, want := range map[v1alpha1.ActionType]bool{v1alpha1.ActionDelete: true, v1alpha1.ActionEvict: false} {
-		h := newPast()
+		h := history.New()
 		for range 4 {
 			b := bookOf(v1alpha1.TargetDone)
 			b.Record(0).Write = &v1alpha1.WriteRecord{Verb: verb}
-			h.remember(endedPlan(now), b, "r1", now)
+			h.Remember(endedPlan(now), b, "r1", now)
 		}
-		if got := h.of(v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "new"}, &metav1.PartialObjectMetadata{}, nil).fighting(); got != want {
+		if got := h.Of(v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "new"}, &metav1.PartialObjectMetadata{}, nil).Fighting(); got != want {
 			t.Errorf("four times %s of objects of one name: fighting %t, want %t", verb, got, want)
 		}
 	}
@@ -111,16 +112,16 @@ func TestAnObjectThatIsCreatedAgainAfterEachDeletionIsFoughtOver(t *testing.T) {
 
 func TestFailedTargetsWaitTwiceAsLongEachTime(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	h, u1 := newPast(), v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}
+	h, u1 := history.New(), v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}
 	for _, want := range []time.Duration{10 * time.Minute, 20 * time.Minute, 40 * time.Minute} {
-		h.remember(endedPlan(now), bookOf(v1alpha1.TargetFailed), "r1", now)
-		if !h.waiting(u1, now.Add(want-time.Second)) || h.waiting(u1, now.Add(want)) {
-			t.Errorf("want a wait of %s, got until %s", want, h.failedUntil["u1"])
+		h.Remember(endedPlan(now), bookOf(v1alpha1.TargetFailed), "r1", now)
+		if !h.Waiting(u1, now.Add(want-time.Second)) || h.Waiting(u1, now.Add(want)) {
+			t.Errorf("want a wait of %s, got until %s", want, h.FailedUntil["u1"])
 		}
 	}
-	other := newPast()
-	other.remember(endedPlan(now), bookOf(v1alpha1.TargetFailed), "r2", now)
-	if other.waiting(u1, now) {
+	other := history.New()
+	other.Remember(endedPlan(now), bookOf(v1alpha1.TargetFailed), "r2", now)
+	if other.Waiting(u1, now) {
 		t.Error("a failure of an older revision of the policy keeps the new one waiting")
 	}
 }
@@ -147,10 +148,10 @@ func bookOf(state v1alpha1.TargetState) *record.Records {
 func TestAnObjectThatProvesNothingWaitsAlone(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for reason, waits := range map[string]bool{v1alpha1.ReasonUnhealthyBefore: true, "": false} {
-		rem, h, b := endedPlan(now), newPast(), bookOf(v1alpha1.TargetReverted)
+		rem, h, b := endedPlan(now), history.New(), bookOf(v1alpha1.TargetReverted)
 		rem.Status.Reason, b.Record(0).Reason = v1alpha1.ReasonNoAnswer, reason
-		h.remember(rem, b, "r1", now)
-		if got := h.waiting(b.Target(0).Object, now.Add(time.Minute)); got != waits {
+		h.Remember(rem, b, "r1", now)
+		if got := h.Waiting(b.Target(0).Object, now.Add(time.Minute)); got != waits {
 			t.Errorf("an undone target with reason %q waits: %t, want %t", reason, got, waits)
 		}
 	}

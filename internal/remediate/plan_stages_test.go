@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/remediate/history"
 )
 
 func byEnv(env string) v1alpha1.TargetSelector {
@@ -45,7 +46,7 @@ func stagedDraft(t interface{ Fatal(...any) }, change func(*v1alpha1.RolloutStra
 				m.Annotations = map[string]string{v1alpha1.AnnotationRemediation: v1alpha1.RemediationPaused}
 			}
 			d.sort(policy.Finding{APIVersion: "apps/v1", Kind: "Deployment", Namespace: env, Name: fmt.Sprintf("web-%02d", i),
-				UID: fmt.Sprintf("%s-%d", env, i)}, m, namespace, mendings{}, &limits.Reach{})
+				UID: fmt.Sprintf("%s-%d", env, i)}, m, namespace, history.Mendings{}, &limits.Reach{})
 		}
 	}
 	d.hash = planHash(d)

@@ -15,6 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/remediate/history"
 )
 
 func testDraft(eligible, ineligible int) draft {
@@ -201,7 +202,7 @@ func TestBlocked(t *testing.T) {
 			latest.Status.Phase, latest.Status.Reason, latest.Status.Counts.Failed = tc.phase, tc.why, tc.failed
 			latest.Spec.RetryToken, latest.Status.LastHandledRetryToken = tc.retry, "old"
 			plans := []v1alpha1.Remediation{latest}
-			got := blocked(pol, plans, tc.revision, standingOf(pol, plans, tc.revision, simStart()), nil)
+			got := history.Blocked(pol, plans, tc.revision, history.StandingOf(pol, plans, tc.revision, simStart()), nil)
 			if (got != "") != tc.blocked {
 				t.Errorf("%s\nblocked: want %t, got %q", tc.reason, tc.blocked, got)
 			}
@@ -227,9 +228,9 @@ func TestBackoffDoublesUpToAMinute(t *testing.T) {
 }
 
 func TestAPlanCarriesHeatOn(t *testing.T) {
-	d, history := testDraft(0, 0), newPast()
-	history.slow["web-uid"] = 3
-	known := history.of(v1alpha1.ObjectReference{UID: "web-uid"}, &metav1.PartialObjectMetadata{}, nil)
+	d, earlier := testDraft(0, 0), history.New()
+	earlier.Slow["web-uid"] = 3
+	known := earlier.Of(v1alpha1.ObjectReference{UID: "web-uid"}, &metav1.PartialObjectMetadata{}, nil)
 	d.sort(policy.Finding{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "web-uid", Fixable: true}, &metav1.PartialObjectMetadata{}, nil, known, &limits.Reach{})
 	_, parts, err := d.build()
 	if err != nil {

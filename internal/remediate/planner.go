@@ -18,6 +18,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/remediate/history"
 )
 
 const (
@@ -93,15 +94,7 @@ func (p *Planner) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return ctrl.Result{RequeueAfter: kube.ConflictBackoff}, nil
 	}
-	return ctrl.Result{RequeueAfter: sooner(wait, expiry)}, err
-}
-
-// sooner is the shorter of two waits, of which zero means none.
-func sooner(a, b time.Duration) time.Duration {
-	if a == 0 || b != 0 && b < a {
-		return b
-	}
-	return a
+	return ctrl.Result{RequeueAfter: history.Sooner(wait, expiry)}, err
 }
 
 // plan makes a plan when one is due; otherwise it says when to look again, or

@@ -19,6 +19,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 	"evenkeel.dev/evenkeel/internal/rights"
 )
@@ -110,12 +111,12 @@ func (p *Previewer) inTheWay(out *display.Plan, d *draft, found []policy.Finding
 	}
 	for i := range d.plans {
 		if rem := &d.plans[i]; !rollout.Rests(rem) {
-			hold(out, "PlanAtWork", fmt.Sprintf("plan %s is %s: no other is made before its end", rem.Name, phaseOf(*rem)))
+			hold(out, "PlanAtWork", fmt.Sprintf("plan %s is %s: no other is made before its end", rem.Name, history.PhaseOf(*rem)))
 			return
 		}
 	}
-	stand := standingOf(d.policy, d.plans, d.revision, p.Clock.Now())
-	if why := blocked(d.policy, d.plans, d.revision, stand, found); why != "" {
+	stand := history.StandingOf(d.policy, d.plans, d.revision, p.Clock.Now())
+	if why := history.Blocked(d.policy, d.plans, d.revision, stand, found); why != "" {
 		hold(out, "Blocked", why)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/display"
 	"evenkeel.dev/evenkeel/internal/remediate/budget"
+	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 	"evenkeel.dev/evenkeel/internal/rights"
@@ -53,9 +54,9 @@ func (p *Previewer) health(ctx context.Context, out *display.Plan, rem *v1alpha1
 		hold(out, shut.Reason, shut.Message)
 		return
 	}
-	if covered := unknownCovered(strategy); covered != "" {
+	if covered := healthcheck.Covered(strategy); covered != "" {
 		bare := strategy.DeepCopy()
-		bare.Analysis, bare.Health = nil, healthRulesOnly(strategy.Health)
+		bare.Analysis, bare.Health = nil, healthcheck.RulesOnly(strategy.Health)
 		if t.unknownHealth(ctx, *bare, out.Policy, snapshot, objects).Closed {
 			out.Notes = append(out.Notes, "nobody can tell the health of some targets: "+covered)
 		}

@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -112,7 +111,7 @@ func requireHealth(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
 	if action.Remove(a.decision.Actions) {
 		return nil // what is to be removed proves nothing by its health; its controller does
 	}
-	if err := healthyCanary(a.plan.Strategy, a.object); err != nil {
+	if err := healthcheck.FitCanary(a.plan.Strategy, a.object); err != nil {
 		return a.noCanary(v1alpha1.ReasonUnhealthyBefore, err.Error())
 	}
 	return nil
@@ -216,24 +215,6 @@ func dryRunOnServer(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 			return rec
 		}
 		a.writes = append(a.writes, w)
-	}
-	return nil
-}
-
-// healthyCanary says why an object can't prove anything as a canary.
-func healthyCanary(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured) error {
-	health, message, err := healthOf(s, obj)
-	if err != nil {
-		return err
-	}
-	if health == kube.Unknown {
-		return nil // whether it may be written at all is asked of every target
-	}
-	if health != kube.Current {
-		return fmt.Errorf("it is %s: %s", health, message)
-	}
-	if proves, why := kube.ProvesHealth(obj); !proves {
-		return fmt.Errorf("%s", why)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -46,7 +47,7 @@ func (p *pass) checkReplacements(ctx context.Context, write *v1alpha1.WriteRecor
 		if c := p.checkPolicy(ctx, pod); c != nil && c.Result == rollout.CheckFailed {
 			return &rollout.Check{Result: rollout.CheckFailed, Reason: v1alpha1.ReasonReplacementViolates, Message: fmt.Sprintf(
 				"Pod %s, which %s has made in its place, violates again: no eviction mends that; mend the template of %s",
-				pod.GetName(), write.Controller.String(), rootOfEvicted(write).String())}
+				pod.GetName(), write.Controller.String(), record.RootOfEvicted(write).String())}
 		} else if c != nil {
 			return c
 		}
@@ -89,14 +90,6 @@ func (p *pass) plannedUIDs() map[string]bool {
 		uids[p.records.Target(i).Object.UID] = true
 	}
 	return uids
-}
-
-// rootOfEvicted is where what an evicted Pod comes from is to be mended.
-func rootOfEvicted(write *v1alpha1.WriteRecord) v1alpha1.ObjectReference {
-	if write.Root != nil {
-		return *write.Root
-	}
-	return *write.Controller
 }
 
 // podLists are the Pods of controllers, each listed once a pass.

@@ -15,6 +15,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
@@ -119,7 +120,7 @@ func TestHeatFollowsTheController(t *testing.T) {
 	newer, other := rs, web
 	newer.Name, newer.UID = "web-99", "rs9"
 	other.Name, other.UID = "api", "d2"
-	h := newPast()
+	h := history.New()
 	for i := range 4 {
 		at := now.Add(time.Duration(i) * time.Minute)
 		b := bookOf(v1alpha1.TargetDone)
@@ -133,7 +134,7 @@ func TestHeatFollowsTheController(t *testing.T) {
 		}
 		rem := endedPlan(at)
 		rem.Name = "plan-" + strings.Repeat("i", i)
-		h.remember(rem, b, "r1", now.Add(4*time.Minute))
+		h.Remember(rem, b, "r1", now.Add(4*time.Minute))
 	}
 	cases := map[string]struct {
 		owners  []v1alpha1.ObjectReference
@@ -149,12 +150,12 @@ func TestHeatFollowsTheController(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(tc.created)}}
-			got := h.of(v1alpha1.ObjectReference{APIVersion: "v1", Kind: "Pod", Name: "new", UID: "new"}, m, tc.owners)
-			if got.fighting() != tc.want {
-				t.Errorf("fighting %t at a heat of %.2f, want %t", got.fighting(), got.fast, tc.want)
+			got := h.Of(v1alpha1.ObjectReference{APIVersion: "v1", Kind: "Pod", Name: "new", UID: "new"}, m, tc.owners)
+			if got.Fighting() != tc.want {
+				t.Errorf("fighting %t at a heat of %.2f, want %t", got.Fighting(), got.Fast, tc.want)
 			}
-			if tc.want && !strings.Contains(got.why(m), "Pods of Deployment shop/web") {
-				t.Errorf("it says %q", got.why(m))
+			if tc.want && !strings.Contains(got.Why(m), "Pods of Deployment shop/web") {
+				t.Errorf("it says %q", got.Why(m))
 			}
 		})
 	}

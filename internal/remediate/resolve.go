@@ -8,6 +8,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/surplus"
 )
 
 // resolve finds out what became of recorded writes, from the objects themselves.
@@ -67,7 +68,7 @@ func landed(w *v1alpha1.WriteRecord, f finding, now metav1.MicroTime) (finding, 
 	if w.AppliedAt != nil {
 		return f, nil
 	}
-	if f.side == sideNeither && bent(w, f.object) {
+	if f.side == sideNeither && surplus.Bent(w, f.object) {
 		if err := (patching{}).keep(w, f.object); err != nil {
 			return f, err
 		}

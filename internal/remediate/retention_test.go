@@ -15,6 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/remediate/history"
 )
 
 // oldPlan is a plan that ended some time ago; a negative age is one at work.
@@ -97,7 +98,7 @@ func TestBeyondHistory(t *testing.T) {
 				}
 				plans = append(plans, *rem)
 			}
-			expired, next := beyondHistory(plans, v1alpha1.HistoryStrategy{Limit: tc.limit, MaxAge: metav1.Duration{Duration: tc.maxAge}}, []string{tc.retried}, now)
+			expired, next := history.BeyondHistory(plans, v1alpha1.HistoryStrategy{Limit: tc.limit, MaxAge: metav1.Duration{Duration: tc.maxAge}}, []string{tc.retried}, now)
 			var got []string
 			for _, rem := range expired {
 				got = append(got, rem.Name)

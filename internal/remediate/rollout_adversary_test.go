@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -83,11 +84,11 @@ func (s *siege) next() (blockedFor string, err error) {
 func (s *siege) drafted() (refs []v1alpha1.ObjectReference, wait time.Duration, why string, err error) {
 	now, revision := s.Time.Now(), s.Revision("tags")
 	if len(s.plans) > 0 {
-		stand := standingOf(s.policy, s.plans, revision, now)
-		if wait := stand.wait(s.found(), now) - now.Sub(endOf(s.plans[len(s.plans)-1])); wait > 0 {
+		stand := history.StandingOf(s.policy, s.plans, revision, now)
+		if wait := stand.NextAfter(s.found(), now) - now.Sub(history.EndOf(s.plans[len(s.plans)-1])); wait > 0 {
 			return nil, wait, "", nil
 		}
-		if why := blocked(s.policy, s.plans, revision, stand, s.found()); why != "" {
+		if why := history.Blocked(s.policy, s.plans, revision, stand, s.found()); why != "" {
 			return nil, 0, why, nil
 		}
 	}

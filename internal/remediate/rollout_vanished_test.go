@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
@@ -78,16 +79,16 @@ func (r *rules) endOfVanished(b *record.Records) {
 // UID: the wait goes with its place.
 func TestObjectsThatVanishWaitByTheirPlace(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	h, b := newPast(), bookOf(v1alpha1.TargetFailed)
+	h, b := history.New(), bookOf(v1alpha1.TargetFailed)
 	b.Record(0).Reason = v1alpha1.ReasonVanished
-	h.remember(endedPlan(now), b, "r1", now)
+	h.Remember(endedPlan(now), b, "r1", now)
 	again := b.Target(0).Object
 	again.UID = "another"
-	if !h.waiting(again, now.Add(time.Minute)) {
+	if !h.Waiting(again, now.Add(time.Minute)) {
 		t.Error("an object that vanished and was made again is planned again at once")
 	}
 	again.Name = "other"
-	if h.waiting(again, now.Add(time.Minute)) {
+	if h.Waiting(again, now.Add(time.Minute)) {
 		t.Error("an object of another name waits for it")
 	}
 }

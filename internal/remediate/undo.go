@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/surplus"
 )
 
 // revert undoes recorded writes, in the order given. For each it succeeds when
@@ -107,11 +108,11 @@ func (p *pass) undoWrite(ctx context.Context, ref v1alpha1.ObjectReference, w *v
 		}
 		return u
 	case f.side == sideBefore:
-		b, err := beyond(w.UndoExpected, f.object, w.Subresource, v1alpha1.RollbackFieldManager)
+		b, err := surplus.Beyond(w.UndoExpected, f.object, w.Subresource, v1alpha1.RollbackFieldManager)
 		if err != nil {
 			return undone{err: err}
 		}
-		return undone{state: v1alpha1.TargetReverted, before: true, beyond: cmp.Or(b.path, w.Surplus)}
+		return undone{state: v1alpha1.TargetReverted, before: true, beyond: cmp.Or(b.Path, w.Surplus)}
 	case f.side == sideGone:
 		return goneSince()
 	default:

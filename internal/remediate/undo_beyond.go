@@ -12,6 +12,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/surplus"
 )
 
 // readyToUndo records, before anything is undone, what each object is to hold after it,
@@ -88,7 +89,7 @@ func inverseOf(w *v1alpha1.WriteRecord, obj *unstructured.Unstructured) ([]polic
 
 // expectUndone is the proof of what an object is to hold after the undoing of a write.
 func expectUndone(result map[string]any, subresource string) (*v1alpha1.ExpectedContent, error) {
-	return expect(&unstructured.Unstructured{Object: result}, subresource, v1alpha1.RollbackFieldManager)
+	return surplus.Expect(&unstructured.Unstructured{Object: result}, subresource, v1alpha1.RollbackFieldManager)
 }
 
 // notExactly is the outcome of an undoing after which the object isn't as it was before

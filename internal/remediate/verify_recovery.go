@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -18,5 +19,5 @@ func (p *pass) checkRecovered(ctx context.Context, i int) *rollout.Check {
 	case err != nil:
 		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "", Message: "the object couldn't be read: " + err.Error()}
 	}
-	return asWellAsBefore(p.rem.Spec.Plan.Strategy, obj, kube.ParseHealth(rec.Write.HealthBefore))
+	return healthcheck.AsWellAsBefore(p.rem.Spec.Plan.Strategy, obj, kube.ParseHealth(rec.Write.HealthBefore))
 }

@@ -9,6 +9,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
@@ -60,7 +61,7 @@ func (p *pass) checkController(ctx context.Context, write *v1alpha1.WriteRecord,
 	if c := p.checkReplacements(ctx, write, controller, stopped); c != nil {
 		return c
 	}
-	c := checkHealth(p.rem.Spec.Plan.Strategy, controller, kube.ParseHealth(write.HealthBefore))
+	c := healthcheck.Check(p.rem.Spec.Plan.Strategy, controller, kube.ParseHealth(write.HealthBefore))
 	c.Message = write.Controller.String() + ", the Pod's controller: " + c.Message
 	return c
 }
@@ -79,7 +80,7 @@ func (p *pass) checkCreated(ctx context.Context, rec *v1alpha1.TargetRecord) *ro
 		case err != nil:
 			return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved, Message: "what the fix created couldn't be read: " + err.Error()}
 		}
-		if c := checkHealth(p.rem.Spec.Plan.Strategy, obj, kube.Unknown); c.Result != rollout.CheckPassed {
+		if c := healthcheck.Check(p.rem.Spec.Plan.Strategy, obj, kube.Unknown); c.Result != rollout.CheckPassed {
 			c.Message = w.Object.String() + ", which the fix created: " + c.Message
 			return c
 		}

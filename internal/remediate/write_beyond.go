@@ -13,6 +13,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/remediate/surplus"
 )
 
 // maxBeyondBytes bounds what is added to a record that was found to fit before.
@@ -59,18 +60,18 @@ func arrived(rec *v1alpha1.WriteRecord, live *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	b, err := beyond(rec.Expected, live, rec.Subresource, v1alpha1.FieldManager, fields...)
-	if err != nil || b.path == "" {
+	b, err := surplus.Beyond(rec.Expected, live, rec.Subresource, v1alpha1.FieldManager, fields...)
+	if err != nil || b.Path == "" {
 		return err
 	}
-	rec.Beyond = prose.Shorten(b.path, maxPathBytes)
-	if len(b.added) > 0 {
-		if err := addToRecord(rec, fields, b.added, policy.SecretsOf(live.Object)); err != nil {
+	rec.Beyond = prose.Shorten(b.Path, maxPathBytes)
+	if len(b.Added) > 0 {
+		if err := addToRecord(rec, fields, b.Added, policy.SecretsOf(live.Object)); err != nil {
 			return err
 		}
 	}
-	if b.kept != "" {
-		rec.Surplus = prose.Shorten(b.kept, maxPathBytes)
+	if b.Kept != "" {
+		rec.Surplus = prose.Shorten(b.Kept, maxPathBytes)
 	}
 	return nil
 }

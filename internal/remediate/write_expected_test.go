@@ -12,6 +12,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/surplus"
 )
 
 // owner is an entry of managedFields, so many seconds after the start.
@@ -63,16 +64,16 @@ func TestWhatCameWithAWriteIsToldApart(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			proof, err := expect(holding(expected, "ConfigMap", early, ours(2)), "", v1alpha1.FieldManager)
+			proof, err := surplus.Expect(holding(expected, "ConfigMap", early, ours(2)), "", v1alpha1.FieldManager)
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := beyond(proof, holding(tc.live, "ConfigMap", tc.entries...), "", v1alpha1.FieldManager)
+			b, err := surplus.Beyond(proof, holding(tc.live, "ConfigMap", tc.entries...), "", v1alpha1.FieldManager)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := told{Path: b.path, Kept: b.kept}
-			for _, f := range b.added {
+			got := told{Path: b.Path, Kept: b.Kept}
+			for _, f := range b.Added {
 				got.Added += f.Path
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -129,7 +130,7 @@ func TestAnEditWithinASecondIsToldAndLeft(t *testing.T) {
 				tc.set = `{"f:metadata": {"f:labels": {"f:l": {}}}}`
 			}
 			ours := owner(v1alpha1.FieldManager, "", tc.set, tc.ours)
-			proof, err := expect(holding(m{"a": "1"}, "ConfigMap", owner("kubectl", "", tc.before, tc.wrote), ours), "", v1alpha1.FieldManager)
+			proof, err := surplus.Expect(holding(m{"a": "1"}, "ConfigMap", owner("kubectl", "", tc.before, tc.wrote), ours), "", v1alpha1.FieldManager)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,11 +138,11 @@ func TestAnEditWithinASecondIsToldAndLeft(t *testing.T) {
 			if tc.ours >= 0 {
 				live.SetManagedFields(append(live.GetManagedFields(), ours))
 			}
-			b, err := beyond(proof, live, "", v1alpha1.FieldManager)
-			if err != nil || b.path == "" {
+			b, err := surplus.Beyond(proof, live, "", v1alpha1.FieldManager)
+			if err != nil || b.Path == "" {
 				t.Fatalf("it isn't told: %+v, %v", b, err)
 			}
-			if undone := len(b.added) > 0; undone != tc.undone || undone != (b.kept == "") {
+			if undone := len(b.Added) > 0; undone != tc.undone || undone != (b.Kept == "") {
 				t.Errorf("%+v: %s", b, tc.reason)
 			}
 		})
@@ -150,7 +151,7 @@ func TestAnEditWithinASecondIsToldAndLeft(t *testing.T) {
 
 func TestAProofHoldsNoValueOfASecret(t *testing.T) {
 	proofOf := func(value string) *v1alpha1.ExpectedContent {
-		proof, err := expect(holding(map[string]any{"password": value}, "Secret"), "", v1alpha1.FieldManager)
+		proof, err := surplus.Expect(holding(map[string]any{"password": value}, "Secret"), "", v1alpha1.FieldManager)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +168,7 @@ func TestAProofHoldsNoValueOfASecret(t *testing.T) {
 }
 
 func TestWhatIsTooLargeForTheRecordIsNamedAndLeft(t *testing.T) {
-	proof, err := expect(holding(map[string]any{"state": "good"}, "ConfigMap"), "", v1alpha1.FieldManager)
+	proof, err := surplus.Expect(holding(map[string]any{"state": "good"}, "ConfigMap"), "", v1alpha1.FieldManager)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +191,7 @@ func TestAProofIsSmall(t *testing.T) {
 	for i := range 100 {
 		data["key"+strings.Repeat("x", i)] = strings.Repeat("v", 1000)
 	}
-	proof, err := expect(holding(data, "ConfigMap"), "", v1alpha1.FieldManager)
+	proof, err := surplus.Expect(holding(data, "ConfigMap"), "", v1alpha1.FieldManager)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +219,7 @@ func TestAWriteIsKnownThoughItsValuesWereChanged(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			proof, err := expectWrite(holding(data("bad"), "ConfigMap", tc.before...), holding(data("good"), "ConfigMap", left, ours(2)), "")
+			proof, err := surplus.ExpectWrite(holding(data("bad"), "ConfigMap", tc.before...), holding(data("good"), "ConfigMap", left, ours(2)), "")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,6 +12,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/surplus"
 )
 
 // patching carries out a JSON Patch of the target or of its status.
@@ -39,7 +40,7 @@ func (patching) tryOut(ctx context.Context, a *attempt, w *write) *v1alpha1.Targ
 		err = setFields(&w.record, w.fields)
 	}
 	if err == nil {
-		w.record.Expected, err = expectWrite(w.object, result, w.Subresource)
+		w.record.Expected, err = surplus.ExpectWrite(w.object, result, w.Subresource)
 	}
 	if err != nil {
 		return a.failed(v1alpha1.ReasonFixInvalid, err.Error())
@@ -151,16 +152,16 @@ func (patching) undo(ctx context.Context, t *targets, _ v1alpha1.ObjectReference
 	case kube.Unserved, kube.Conflict, kube.Invalid, kube.Forbidden, kube.Transient:
 		return undone{err: err}
 	}
-	more, err := beyond(expected, result, w.Subresource, v1alpha1.RollbackFieldManager)
+	more, err := surplus.Beyond(expected, result, w.Subresource, v1alpha1.RollbackFieldManager)
 	if err != nil {
 		return undone{err: err}
 	}
 	digest, err := action.DigestAfter(action.Observe(result.Object, fields))
 	if err != nil || digest != w.DigestBefore {
 		return undone{state: v1alpha1.TargetRevertConflict, reason: v1alpha1.ReasonConflict,
-			message: fmt.Sprintf("the API server stored other values than those that were there before (%s): compare the record with the object", more.path)}
+			message: fmt.Sprintf("the API server stored other values than those that were there before (%s): compare the record with the object", more.Path)}
 	}
-	return undone{state: v1alpha1.TargetReverted, beyond: more.path}
+	return undone{state: v1alpha1.TargetReverted, beyond: more.Path}
 }
 
 // changedSince is the outcome of undoing what somebody else has changed since.

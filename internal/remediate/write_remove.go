@@ -17,6 +17,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
+	"evenkeel.dev/evenkeel/internal/remediate/surplus"
 	"evenkeel.dev/evenkeel/internal/rights"
 )
 
@@ -93,15 +95,15 @@ func (deletion) undo(ctx context.Context, t *targets, ref v1alpha1.ObjectReferen
 
 // madeAgain compares an object that we have created again with what was deleted.
 func madeAgain(u undone, manifest, live *unstructured.Unstructured) undone {
-	proof, err := expect(manifest, "", v1alpha1.RollbackFieldManager)
+	proof, err := surplus.Expect(manifest, "", v1alpha1.RollbackFieldManager)
 	if err != nil {
 		return undone{err: err}
 	}
-	more, err := beyond(proof, live, "", v1alpha1.RollbackFieldManager)
+	more, err := surplus.Beyond(proof, live, "", v1alpha1.RollbackFieldManager)
 	if err != nil {
 		return undone{err: err}
 	}
-	u.beyond = more.path
+	u.beyond = more.Path
 	return u
 }
 
@@ -124,12 +126,12 @@ func (eviction) tryOut(ctx context.Context, a *attempt, w *write) *v1alpha1.Targ
 	case err != nil:
 		return a.fromError(err)
 	}
-	health, why, err := healthOf(a.plan.Strategy, controller)
+	health, why, err := healthcheck.Of(a.plan.Strategy, controller)
 	if err != nil {
 		return a.failed(v1alpha1.ReasonFixInvalid, err.Error())
 	}
-	if health == kube.Unknown && unknownCovered(a.plan.Strategy) == "" {
-		return a.failed(v1alpha1.ReasonHealthUnknown, ref.String()+", which made the Pod: "+healthAdvice(why, kube.KindOf(ref)))
+	if health == kube.Unknown && healthcheck.Covered(a.plan.Strategy) == "" {
+		return a.failed(v1alpha1.ReasonHealthUnknown, ref.String()+", which made the Pod: "+healthcheck.Advice(why, kube.KindOf(ref)))
 	}
 	lineage, err := kube.RootOf(ctx, &a.targets.owners, w.object)
 	if err != nil {

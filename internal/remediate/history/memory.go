@@ -1,9 +1,6 @@
-package remediate
+package history
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -26,42 +23,44 @@ const (
 	fightHalfLife = 30 * time.Minute
 	// slowHeat is the same for fights that are slow, such as a pipeline that sets
 	// an object back once an hour: each mending adds 1, and it halves with every
-	// slowHalfLife. Plans carry it on (Target.Heat), so that it outlasts them.
-	slowHeat     = 8
-	slowHalfLife = 7 * 24 * time.Hour
+	// SlowHalfLife. Plans carry it on (Target.Heat), so that it outlasts them.
+	slowHeat = 8
+	// SlowHalfLife is in how long what counts over weeks cools to a half.
+	SlowHalfLife = 7 * 24 * time.Hour
 	// slowMemory is how far back plans are looked at for it.
-	slowMemory = 4 * slowHalfLife
+	slowMemory = 4 * SlowHalfLife
 	// fightMemory is how far back mendings are looked for: heat from earlier ones
 	// is below a hundredth.
 	fightMemory = 7 * fightHalfLife
 )
 
-// past is what the policy's ended plans tell of objects, by UID. It is read from
+// Past is what the policy's ended plans tell of objects, by UID. It is read from
 // the plans each time: nothing of it is lost in a restart.
-type past struct {
-	// failedUntil is until when an object that couldn't be mended is left alone: by
+type Past struct {
+	// FailedUntil is until when an object that couldn't be mended is left alone: by
 	// UID, and by place when it vanished after our write.
-	failedUntil map[string]time.Time
+	FailedUntil map[string]time.Time
 	failures    map[string]int
-	// heat is how often an object has been mended lately: somebody keeps setting
+	// Heat is how often an object has been mended lately: somebody keeps setting
 	// it back. It is kept by UID, and of objects that were deleted by place too:
 	// one that somebody creates again has a new UID.
-	heat map[string]float64
-	// slow is the same over weeks: what the latest plan of the object carries, and
+	Heat map[string]float64
+	// Slow is the same over weeks: what the latest plan of the object carries, and
 	// its own mending.
-	slow map[string]float64
+	Slow map[string]float64
 	// evicted are the evictions of what a controller has made, by the UIDs and places of
 	// the owners that were recorded: what it makes anew has another UID and name.
 	evicted map[string][]evicted
 }
 
-func newPast() *past {
-	return &past{failedUntil: map[string]time.Time{}, failures: map[string]int{}, heat: map[string]float64{}, slow: map[string]float64{}, evicted: map[string][]evicted{}}
+// New is an empty memory.
+func New() *Past {
+	return &Past{FailedUntil: map[string]time.Time{}, failures: map[string]int{}, Heat: map[string]float64{}, Slow: map[string]float64{}, evicted: map[string][]evicted{}}
 }
 
-// remember adds what one ended plan tells.
-func (h *past) remember(rem *v1alpha1.Remediation, b *record.Records, revision string, now time.Time) {
-	ended := endOf(*rem)
+// Remember adds what one ended plan tells.
+func (h *Past) Remember(rem *v1alpha1.Remediation, b *record.Records, revision string, now time.Time) {
+	ended := EndOf(*rem)
 	if ended.After(now) {
 		ended = now // it was written under another clock
 	}
@@ -71,21 +70,21 @@ func (h *past) remember(rem *v1alpha1.Remediation, b *record.Records, revision s
 		h.rememberSlowly(b.Target(t), b.Record(t), now.Sub(ended))
 		uid := b.Target(t).Object.UID
 		switch state := b.Record(t).State; {
-		case state == v1alpha1.TargetFailed, unproven(b.Record(t)):
+		case state == v1alpha1.TargetFailed, Unproven(b.Record(t)):
 			h.rememberFailure(rem, b.Target(t).Object, b.Record(t).Reason, revision, ended)
 		case state == v1alpha1.TargetDone:
-			h.heat[uid] += min(cooled, 1)
+			h.Heat[uid] += min(cooled, 1)
 			if w := b.Record(t).Write; w != nil && w.Verb == v1alpha1.ActionDelete {
-				h.heat[placeOf(b.Target(t).Object)] += min(cooled, 1)
+				h.Heat[placeOf(b.Target(t).Object)] += min(cooled, 1)
 			}
 		}
 	}
 }
 
-// unproven says whether a target's write was undone because the object wasn't well
+// Unproven says whether a target's write was undone because the object wasn't well
 // before it, and didn't get well, or because nobody could tell: it waits like one that failed, so that the next plan
 // goes on without it.
-func unproven(rec *v1alpha1.TargetRecord) bool {
+func Unproven(rec *v1alpha1.TargetRecord) bool {
 	undone := rec.State == v1alpha1.TargetReverted || rec.State == v1alpha1.TargetRevertConflict
 	return undone && circuit.ProvesNothing(rec.Reason)
 }
@@ -93,7 +92,7 @@ func unproven(rec *v1alpha1.TargetRecord) bool {
 // rememberFailure lets a target wait that failed under the revision in force. One of a
 // plan that ended without an answer waits no longer than the next plan does (see
 // circuit.ReplanAfter).
-func (h *past) rememberFailure(rem *v1alpha1.Remediation, object v1alpha1.ObjectReference, reason, revision string, ended time.Time) {
+func (h *Past) rememberFailure(rem *v1alpha1.Remediation, object v1alpha1.ObjectReference, reason, revision string, ended time.Time) {
 	unanswered := rem.Status.Reason == v1alpha1.ReasonNoAnswer && !circuit.SpeaksOfFix(reason) && !circuit.ProvesNothing(reason)
 	if unanswered || rem.Spec.Plan.Policy.Revision != revision {
 		return
@@ -102,33 +101,33 @@ func (h *past) rememberFailure(rem *v1alpha1.Remediation, object v1alpha1.Object
 	if reason == v1alpha1.ReasonVanished {
 		key = placeOf(object) // whoever makes it again gives it another UID
 	}
-	h.failedUntil[key] = ended.Add(min(failedBackoff<<min(h.failures[key], 10), maxFailedBackoff))
+	h.FailedUntil[key] = ended.Add(min(failedBackoff<<min(h.failures[key], 10), maxFailedBackoff))
 	h.failures[key]++
 }
 
 // rememberSlowly adds what a plan that ended so long ago tells of an object's
 // mendings over weeks. A later plan carries on what an earlier one knew, so that the
 // largest is all of it.
-func (h *past) rememberSlowly(t v1alpha1.Target, rec *v1alpha1.TargetRecord, ago time.Duration) {
+func (h *Past) rememberSlowly(t v1alpha1.Target, rec *v1alpha1.TargetRecord, ago time.Duration) {
 	known := float64(t.Heat) / 100
 	if rec.State == v1alpha1.TargetDone {
 		known++
 	}
-	known *= math.Exp2(-max(ago, 0).Seconds() / slowHalfLife.Seconds())
+	known *= math.Exp2(-max(ago, 0).Seconds() / SlowHalfLife.Seconds())
 	keys := []string{t.Object.UID}
 	if w := rec.Write; w != nil && w.Verb == v1alpha1.ActionDelete {
 		keys = append(keys, placeOf(t.Object)) // whoever makes it again gives it another UID
 	}
 	for _, key := range keys {
-		h.slow[key] = max(h.slow[key], known)
+		h.Slow[key] = max(h.Slow[key], known)
 	}
 }
 
-// tellsSlowly says whether a plan is to be read for slow fights alone: it has mended
+// TellsSlowly says whether a plan is to be read for slow fights alone: it has mended
 // something, not too long ago, and is small, as those are that mend what somebody
 // sets back. Large ones count while they are read for fast fights.
-func tellsSlowly(rem *v1alpha1.Remediation, now time.Time) bool {
-	return rem.Status.Counts.Done > 0 && rem.Status.Phase != v1alpha1.PhasePreviewed && len(rem.Spec.Plan.Slices) == 1 && now.Sub(endOf(*rem)) < slowMemory
+func TellsSlowly(rem *v1alpha1.Remediation, now time.Time) bool {
+	return rem.Status.Counts.Done > 0 && rem.Status.Phase != v1alpha1.PhasePreviewed && len(rem.Spec.Plan.Slices) == 1 && now.Sub(EndOf(*rem)) < slowMemory
 }
 
 // placeOf names the place of an object, whatever its UID.
@@ -136,36 +135,7 @@ func placeOf(object v1alpha1.ObjectReference) string {
 	return object.APIVersion + " " + object.String()
 }
 
-// waiting says whether an object that couldn't be mended is left alone for now.
-func (h *past) waiting(object v1alpha1.ObjectReference, now time.Time) bool {
-	return now.Before(h.failedUntil[object.UID]) || now.Before(h.failedUntil[placeOf(object)])
-}
-
-// readPast reads what the policy's ended plans tell. A person who says to try
-// again (spec.retryToken) makes all up to that plan forgotten.
-func (p *drafter) readPast(ctx context.Context, d draft) (*past, error) {
-	h := newPast()
-	now := p.clock.Now()
-	for i := range d.plans {
-		rem := &d.plans[i]
-		if rem.RetryAsked() {
-			h = newPast()
-			continue
-		}
-		failed := rem.Spec.Plan.Policy.Revision == d.revision && rem.Status.Counts.Failed+rem.Status.Counts.Reverted > 0
-		mended := remembered(rem, now) > 0
-		if !failed && !mended && !tellsSlowly(rem, now) {
-			continue
-		}
-		b, err := record.Read(ctx, p.reader, rem)
-		var incomplete record.IncompleteError
-		if errors.As(err, &incomplete) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("what plan %s has done counts for the next: %w", rem.Name, err)
-		}
-		h.remember(rem, b, d.revision, now)
-	}
-	return h, nil
+// Waiting says whether an object that couldn't be mended is left alone for now.
+func (h *Past) Waiting(object v1alpha1.ObjectReference, now time.Time) bool {
+	return now.Before(h.FailedUntil[object.UID]) || now.Before(h.FailedUntil[placeOf(object)])
 }

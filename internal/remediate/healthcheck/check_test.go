@@ -1,4 +1,4 @@
-package remediate
+package healthcheck
 
 import (
 	"strings"
@@ -43,7 +43,7 @@ func TestCheckHealthOfWhatNobodyCanTell(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := checkHealth(tc.strategy, tc.object, tc.before)
+			got := Check(tc.strategy, tc.object, tc.before)
 			if got.Result != tc.want || !strings.Contains(got.Message, tc.says) {
 				t.Errorf("%s\ncheckHealth: want %d with %q, got %d: %s", tc.reason, tc.want, tc.says, got.Result, got.Message)
 			}
@@ -78,10 +78,10 @@ func TestAnObjectInProgressBeforeIsNoProofWhileItStillIs(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if c := checkHealth(v1alpha1.RolloutStrategy{}, tc.object, tc.before); c.Result != tc.want || c.Reason != tc.reason {
+			if c := Check(v1alpha1.RolloutStrategy{}, tc.object, tc.before); c.Result != tc.want || c.Reason != tc.reason {
 				t.Errorf("verified: want %d (%s), got %+v", tc.want, tc.reason, c)
 			}
-			if c := asWellAsBefore(v1alpha1.RolloutStrategy{}, tc.object, tc.before); c.Result != tc.restored {
+			if c := AsWellAsBefore(v1alpha1.RolloutStrategy{}, tc.object, tc.before); c.Result != tc.restored {
 				t.Errorf("undone: want %d, got %+v", tc.restored, c)
 			}
 		})

@@ -1,4 +1,4 @@
-package remediate
+package history
 
 import (
 	"fmt"
@@ -10,17 +10,17 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
-// standing is what the plans of a revision say of the next one, since the policy changed
+// Standing is what the plans of a revision say of the next one, since the policy changed
 // or a person last said to try again. It is read from the plans each time.
-type standing struct {
+type Standing struct {
 	circuit.Standing
 	// plans are those that it speaks of, the oldest first.
 	plans []*v1alpha1.Remediation
 }
 
-// standingOf judges a policy's plans, the oldest first.
-func standingOf(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string, now time.Time) standing {
-	var s standing
+// StandingOf judges a policy's plans, the oldest first.
+func StandingOf(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string, now time.Time) Standing {
+	var s Standing
 	for i := range plans {
 		rem := &plans[i]
 		s.plans = append(s.plans, rem)
@@ -36,14 +36,14 @@ func standingOf(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, r
 	return s
 }
 
-// wait is how long after the end of the latest plan another one is made: when a fix is
+// NextAfter is how long after the end of the latest plan another one is made: when a fix is
 // offered for nothing but what is left out, as long as that.
-func (s standing) wait(found []policy.Finding, now time.Time) time.Duration {
+func (s Standing) NextAfter(found []policy.Finding, now time.Time) time.Duration {
 	wait := s.Wait
 	if breaker.FixableOutside(found, s.Aside) || len(s.plans) == 0 {
 		return wait
 	}
-	ended := endOf(*s.plans[len(s.plans)-1])
+	ended := EndOf(*s.plans[len(s.plans)-1])
 	for _, aside := range s.Aside {
 		if aside.Until.After(now) {
 			wait = max(wait, aside.Until.Sub(ended))
@@ -52,8 +52,8 @@ func (s standing) wait(found []policy.Finding, now time.Time) time.Duration {
 	return wait
 }
 
-// leftOut are the namespaces that the draft leaves out, and what is said of them.
-func (s standing) leftOut() map[string]string {
+// LeftOut are the namespaces that the draft leaves out, and what is said of them.
+func (s Standing) LeftOut() map[string]string {
 	out := map[string]string{}
 	for namespace, aside := range s.Aside {
 		plan := s.plans[aside.End].Name

@@ -1,4 +1,4 @@
-package remediate
+package surplus
 
 import (
 	"bytes"
@@ -26,10 +26,10 @@ const (
 	maxManagers = 128
 )
 
-// expect makes the proof of what an object is to hold after a write of ours by a field
+// Expect makes the proof of what an object is to hold after a write of ours by a field
 // manager: what it holds beside, once the answer is lost, came with the write, unless
 // managedFields say who else has put it there since.
-func expect(obj *unstructured.Unstructured, subresource, own string) (*v1alpha1.ExpectedContent, error) {
+func Expect(obj *unstructured.Unstructured, subresource, own string) (*v1alpha1.ExpectedContent, error) {
 	f, err := action.FingerprintOf(withoutSecrets(obj), subresource)
 	if err != nil {
 		return nil, err
@@ -44,9 +44,9 @@ func expect(obj *unstructured.Unstructured, subresource, own string) (*v1alpha1.
 	return out, err
 }
 
-// expectWrite is expect for a fix of an object, before and after it.
-func expectWrite(before, after *unstructured.Unstructured, subresource string) (*v1alpha1.ExpectedContent, error) {
-	out, err := expect(after, subresource, v1alpha1.FieldManager)
+// ExpectWrite is expect for a fix of an object, before and after it.
+func ExpectWrite(before, after *unstructured.Unstructured, subresource string) (*v1alpha1.ExpectedContent, error) {
+	out, err := Expect(after, subresource, v1alpha1.FieldManager)
 	if own := setByUs(after, subresource); err == nil && own != setByUs(before, subresource) {
 		out.Own = own
 	}
@@ -64,9 +64,9 @@ func setByUs(obj *unstructured.Unstructured, subresource string) string {
 	return ""
 }
 
-// bent says whether a write of ours has reached its object though its fields hold neither
+// Bent says whether a write of ours has reached its object though its fields hold neither
 // what was there before nor what it set: it set them, and nobody else has written since.
-func bent(w *v1alpha1.WriteRecord, live *unstructured.Unstructured) bool {
+func Bent(w *v1alpha1.WriteRecord, live *unstructured.Unstructured) bool {
 	if w.Expected == nil || w.Expected.Own == "" || live == nil || live.GetDeletionTimestamp() != nil {
 		return false
 	}
@@ -113,25 +113,25 @@ func setByOthers(obj *unstructured.Unstructured, own string) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// found is what an object holds beyond what a write of ours was to make of it, and nobody
+// Found is what an object holds beyond what a write of ours was to make of it, and nobody
 // else is known to have put there since.
-type found struct {
-	// path is the first place of it; empty for none.
-	path string
-	// added can be set back: there was nothing, and nobody else has written since.
-	added []action.Field
-	// kept is the first place that can't be: what it held is known to nobody, or
+type Found struct {
+	// Path is the first place of it; empty for none.
+	Path string
+	// Added can be set back: there was nothing, and nobody else has written since.
+	Added []action.Field
+	// Kept is the first place that can't be: what it held is known to nobody, or
 	// somebody else may have put it there.
-	kept string
+	Kept string
 }
 
 // wholeObject stands for a path when no more is known.
 const wholeObject = "a field that isn't known any more"
 
-// beyond compares an object with what a write was to make of it. What lies in the fields of
+// Beyond compares an object with what a write was to make of it. What lies in the fields of
 // the fix is known from its record.
-func beyond(e *v1alpha1.ExpectedContent, live *unstructured.Unstructured, subresource, own string, fix ...action.Field) (found, error) {
-	var out found
+func Beyond(e *v1alpha1.ExpectedContent, live *unstructured.Unstructured, subresource, own string, fix ...action.Field) (Found, error) {
+	var out Found
 	if e == nil || live == nil || live.GetDeletionTimestamp() != nil {
 		return out, nil
 	}
@@ -149,15 +149,15 @@ func beyond(e *v1alpha1.ExpectedContent, live *unstructured.Unstructured, subres
 	return out, err
 }
 
-func (f *found) add(d action.Difference, live *unstructured.Unstructured, alone bool) {
+func (f *Found) add(d action.Difference, live *unstructured.Unstructured, alone bool) {
 	path := cmp.Or(d.Path, wholeObject)
-	f.path = cmp.Or(f.path, path)
+	f.Path = cmp.Or(f.Path, path)
 	if d.Added && alone {
 		value, _ := action.Lookup(live.Object, d.Path)
-		f.added = append(f.added, action.Field{Path: d.Path, After: value, HasAfter: true})
+		f.Added = append(f.Added, action.Field{Path: d.Path, After: value, HasAfter: true})
 		return
 	}
-	f.kept = cmp.Or(f.kept, path)
+	f.Kept = cmp.Or(f.Kept, path)
 }
 
 // setSince says whether somebody else has set a place since our write. Of what is gone
@@ -203,13 +203,4 @@ func wroteBefore(e *v1alpha1.ExpectedContent, entry metav1.ManagedFieldsEntry) b
 		}
 	}
 	return false
-}
-
-// proveBriefly does the same to the records that are to be sent.
-func (a *attempt) proveBriefly() {
-	for _, w := range a.writes {
-		if w.record.Expected != nil {
-			w.record.Expected.Places = nil
-		}
-	}
 }

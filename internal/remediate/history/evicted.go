@@ -1,4 +1,4 @@
-package remediate
+package history
 
 import (
 	"context"
@@ -23,21 +23,21 @@ type evicted struct {
 }
 
 // rememberEvictions adds what an ended plan tells of the owners whose Pods it evicted.
-func (h *past) rememberEvictions(plan string, b *record.Records, cooled float64, ago time.Duration) {
-	cold := math.Exp2(-max(ago, 0).Seconds() / slowHalfLife.Seconds())
+func (h *Past) rememberEvictions(plan string, b *record.Records, cooled float64, ago time.Duration) {
+	cold := math.Exp2(-max(ago, 0).Seconds() / SlowHalfLife.Seconds())
 	for t := range b.Places {
 		w := b.Record(t).Write
 		if w == nil || w.Verb != v1alpha1.ActionEvict || w.AppliedAt == nil || w.IntentAt == nil || w.Controller == nil {
 			continue
 		}
 		one := evicted{plan: plan, at: w.IntentAt.Time, heat: min(cooled, 1), slow: (float64(b.Target(t).Heat)/100 + 1) * cold}
-		for _, key := range ownerKeys(*w.Controller, rootOfEvicted(w)) {
+		for _, key := range ownerKeys(*w.Controller, record.RootOfEvicted(w)) {
 			h.rememberEviction(key, one)
 		}
 	}
 }
 
-func (h *past) rememberEviction(key string, one evicted) {
+func (h *Past) rememberEviction(key string, one evicted) {
 	list := h.evicted[key]
 	if n := len(list); n > 0 && list[n-1].plan == one.plan {
 		last := &list[n-1]
@@ -65,9 +65,9 @@ func ownerKeys(owners ...v1alpha1.ObjectReference) []string {
 	return keys
 }
 
-// ownersOf follows the controllers of an object where evictions are remembered; else
+// OwnersOf follows the controllers of an object where evictions are remembered; else
 // nobody asks.
-func (h *past) ownersOf(ctx context.Context, reader kube.Getter, m *metav1.PartialObjectMetadata) ([]v1alpha1.ObjectReference, error) {
+func (h *Past) OwnersOf(ctx context.Context, reader kube.Getter, m *metav1.PartialObjectMetadata) ([]v1alpha1.ObjectReference, error) {
 	if len(h.evicted) == 0 || !kube.Owned(m) {
 		return nil, nil
 	}
@@ -75,18 +75,18 @@ func (h *past) ownersOf(ctx context.Context, reader kube.Getter, m *metav1.Parti
 	return lineage.Owners, err
 }
 
-// mendings is what is remembered of one object.
-type mendings struct {
-	fast, slow float64
+// Mendings is what is remembered of one object.
+type Mendings struct {
+	Fast, slow float64
 	// evicted is the root of the owners whose Pods were evicted again and again; nil when
 	// it is the object itself that was mended.
 	evicted *v1alpha1.ObjectReference
 }
 
-// of gives what is remembered of an object. Evictions count for what its controller
+// Of gives what is remembered of an object. Evictions count for what its controller
 // has made after them, and for nothing that was there before.
-func (h *past) of(object v1alpha1.ObjectReference, m *metav1.PartialObjectMetadata, owners []v1alpha1.ObjectReference) mendings {
-	out := mendings{fast: max(h.heat[object.UID], h.heat[placeOf(object)]), slow: max(h.slow[object.UID], h.slow[placeOf(object)])}
+func (h *Past) Of(object v1alpha1.ObjectReference, m *metav1.PartialObjectMetadata, owners []v1alpha1.ObjectReference) Mendings {
+	out := Mendings{Fast: max(h.Heat[object.UID], h.Heat[placeOf(object)]), slow: max(h.Slow[object.UID], h.Slow[placeOf(object)])}
 	for _, key := range ownerKeys(owners...) {
 		fast, slow := 0.0, 0.0
 		for _, e := range h.evicted[key] {
@@ -94,21 +94,21 @@ func (h *past) of(object v1alpha1.ObjectReference, m *metav1.PartialObjectMetada
 				fast, slow = fast+e.heat, max(slow, e.slow)
 			}
 		}
-		if fast > out.fast || slow > out.slow {
-			out.fast, out.slow, out.evicted = max(out.fast, fast), max(out.slow, slow), &owners[len(owners)-1]
+		if fast > out.Fast || slow > out.slow {
+			out.Fast, out.slow, out.evicted = max(out.Fast, fast), max(out.slow, slow), &owners[len(owners)-1]
 		}
 	}
 	return out
 }
 
-// fighting says whether somebody keeps setting an object back, fast or slowly.
-func (m mendings) fighting() bool { return m.fast > fightHeat || m.slow > slowHeat }
+// Fighting says whether somebody keeps setting an object back, fast or slowly.
+func (m Mendings) Fighting() bool { return m.Fast > fightHeat || m.slow > slowHeat }
 
-// carried is what a new plan carries on of an object's mendings.
-func (m mendings) carried() int32 { return int32(min(m.slow, 1000) * 100) }
+// Carried is what a new plan carries on of an object's mendings.
+func (m Mendings) Carried() int32 { return int32(min(m.slow, 1000) * 100) }
 
-// why tells people what was done again and again, and who undoes it.
-func (m mendings) why(object metav1.Object) string {
+// Why tells people what was done again and again, and who undoes it.
+func (m Mendings) Why(object metav1.Object) string {
 	if m.evicted != nil {
 		return fmt.Sprintf("Evenkeel has evicted Pods of %s again and again, and those made in their place violate too: mend its template", m.evicted.String())
 	}
