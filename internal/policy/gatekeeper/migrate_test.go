@@ -200,12 +200,30 @@ func TestAPolicySaysWhatItsConstraintSaid(t *testing.T) {
 	}
 }
 
+// A comment and a text name what they like.
+func TestWhatIsOnlySpokenOf(t *testing.T) {
+	for name, spoken := range map[string]string{
+		"a comment":          "count([1]) > 0 # not data.inventory, nor external_data({})",
+		"a text":             `count("data.inventory, external_data(x) and _unstable # too") > 0`,
+		"a key of an object": `not input.review.object.inventory`,
+	} {
+		items := migrated(t, strings.Replace(mustBear, "given :=", spoken+"\n        given :=", 1)+bearOwner)
+		for _, item := range items {
+			if item.State != gatekeeper.Migrated {
+				t.Errorf("%s: %s is %s: %q", name, item.Object, item.State, item.Notes)
+			}
+		}
+	}
+}
+
 func TestWhatNeedsWork(t *testing.T) {
 	constraint := func(old, replaced string) string { return mustBear + strings.Replace(bearOwner, old, replaced, 1) }
 	template := func(old, replaced string) string { return strings.Replace(mustBear, old, replaced, 1) + bearOwner }
 	tests := map[string]struct{ reason, text, want string }{
 		"no template":               {"the rule is missing", bearOwner, "no ConstraintTemplate for kind MustBear"},
 		"the inventory":             {"a rule would see nothing there", template("given :=", "count(data.inventory.cluster) > 0\n        given :="), "data.inventory"},
+		"the inventory by name":     {"an import is one too", template("given :=", "inv := data[\"inventory\"]\n        count(inv) > 0\n        given :="), "data.inventory"},
+		"what is unstable":          {"whatever holds it", template("given :=", "r := input.review\n        r._unstable.namespace\n        given :="), "namespaceObject"},
 		"external data":             {"a rule reaches no network", template("given :=", `external_data({"provider": "p", "keys": []})`+"\n        given :="), "external_data"},
 		"a rule of a taken name":    {"it would count as a result", template("violation[", "warn[x] { x := 1 }\n\n      violation["), "rename it"},
 		"Rego that doesn't compile": {"with the compiler's line", template("count(missing) > 0", "cnt(missing) > 0"), "undefined function cnt"},

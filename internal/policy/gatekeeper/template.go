@@ -3,12 +3,13 @@ package gatekeeper
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/rego/facts"
 )
 
 // constraintTemplate is what of a ConstraintTemplate counts, by Gatekeeper's names
@@ -79,37 +80,35 @@ func (t *constraintTemplate) rego() (source, error) {
 	return source{}, fmt.Errorf("it has no Rego, only %s: write its rule in Rego, see docs/write-a-policy.md", strings.Join(engines, ", "))
 }
 
-// foreign are things that Rego may use in Gatekeeper only, with what to do instead.
-func foreign() []struct {
-	sign *regexp.Regexp
-	mend string
-} {
-	return []struct {
-		sign *regexp.Regexp
-		mend string
+// foreign says what the Rego uses that there is in Gatekeeper only, and what to do instead.
+func foreign(used facts.Mentions) []string {
+	var refused []string
+	for _, f := range []struct {
+		found bool
+		why   string
 	}{
-		{regexp.MustCompile(`\bdata\s*(\.\s*inventory\b|\[\s*"inventory"\s*\])`), "its Rego reads data.inventory: Evenkeel's rules see no other objects; leave this one with Gatekeeper"},
-		{regexp.MustCompile(`\bexternal_data\s*\(`), "its Rego calls external_data: Evenkeel's rules reach no network; put what it asks for into parameters, or leave this one with Gatekeeper"},
-		{regexp.MustCompile(`\b_unstable\b`), "its Rego reads input.review._unstable: use input.review.namespaceObject"},
-		{regexp.MustCompile(`(?m)^(deny|warn|remediation)\b`), "its Rego has a rule deny, warn or remediation, which Evenkeel would take for results: rename it"},
+		{used.Refers("data", "inventory"), "its Rego reads data.inventory: Evenkeel's rules see no other objects; leave this one with Gatekeeper"},
+		{used.Refers("external_data"), "its Rego calls external_data: Evenkeel's rules reach no network; put what it asks for into parameters, or leave this one with Gatekeeper"},
+		{used.Key("_unstable"), "its Rego reads input.review._unstable: use input.review.namespaceObject"},
+		{slices.ContainsFunc([]string{"deny", "warn", "remediation"}, used.Rule), "its Rego has a rule deny, warn or remediation, which Evenkeel would take for results: rename it"},
+	} {
+		if f.found {
+			refused = append(refused, f.why)
+		}
 	}
+	return refused
 }
 
-var comment = regexp.MustCompile(`(?m)(^|\s)#.*$`)
-
-// modules are the rule's, the template's own first.
+// modules are the rule's, the template's own first, with what stands in their way.
 func (t *constraintTemplate) modules(s source) ([]v1alpha1.RegoLibrary, []string) {
 	name := strings.ToLower(t.Metadata.Name)
 	modules := []v1alpha1.RegoLibrary{{Name: name + ".rego", Source: s.Rego}}
 	for i, lib := range s.Libs {
 		modules = append(modules, v1alpha1.RegoLibrary{Name: fmt.Sprintf("%s-lib-%d.rego", name, i+1), Source: lib})
 	}
-	var refused []string
-	text := comment.ReplaceAllString(s.Rego+"\n"+strings.Join(s.Libs, "\n"), "")
-	for _, f := range foreign() {
-		if f.sign.MatchString(text) {
-			refused = append(refused, f.mend)
-		}
+	used, err := facts.MentionsOf(modules, v1alpha1.RegoVersion(s.Version))
+	if err != nil {
+		return modules, nil // newRule says why it doesn't compile
 	}
-	return modules, refused
+	return modules, foreign(used)
 }

@@ -2,5 +2,5 @@
 // Where the modules don't tell, it says that the policy may: a fact that is missing must never
 // be taken for one that is not so.
 //
-// Start at ReadsOf and ProposalsOf.
+// Start at ReadsOf, ProposalsOf and MentionsOf.
 package facts
