@@ -2,6 +2,7 @@ package policies_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -31,18 +32,17 @@ func TestLibraryLoadsAndCompiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Whether a policy offers a fix is part of what the library promises.
-	want := map[string]v1alpha1.RemediationMode{
-		"allowed-registries":       v1alpha1.RemediationDryRun,
-		"host-namespaces":          v1alpha1.RemediationDryRun,
-		"immutable-tags":           v1alpha1.RemediationDisabled,
-		"no-exec":                  v1alpha1.RemediationDisabled,
-		"owner-labels":             v1alpha1.RemediationDryRun,
-		"privileged-containers":    v1alpha1.RemediationDryRun,
-		"readonly-root-filesystem": v1alpha1.RemediationDryRun,
-		"resource-limits":          v1alpha1.RemediationDryRun,
-		"run-as-nonroot":           v1alpha1.RemediationDryRun,
-	}
+	// Who has a fix tries it as a dry run; who has none plans nothing. Neither writes unless its owner says so.
+	want := map[string]v1alpha1.RemediationMode{}
+	eachModule(t, func(file, text string) {
+		if dir := path.Dir(file); dir != directory.LibraryDir && !strings.HasSuffix(file, "_test.rego") {
+			mode := v1alpha1.RemediationDisabled
+			if strings.Contains(text, "\nremediation contains ") {
+				mode = v1alpha1.RemediationDryRun
+			}
+			want[strings.ReplaceAll(path.Base(dir), "_", "-")] = mode
+		}
+	})
 	got := map[string]v1alpha1.RemediationMode{}
 	for _, p := range loaded {
 		p.SetDefaults()
@@ -102,8 +102,18 @@ func TestPackagesAreNamedForTheirDirectories(t *testing.T) {
 	})
 }
 
+var update = flag.Bool("update", false, "write the table of docs/policies.md anew")
+
+// The table of the library's page stands between these lines.
+const (
+	tableBegin = "<!-- begin: generated from policies/ -->\n"
+	tableEnd   = "<!-- end -->\n"
+)
+
+// TestEveryPolicyIsDescribed: the page has a row for each, with a link to the page that is made from its examples.
 func TestEveryPolicyIsDescribed(t *testing.T) {
-	page, err := os.ReadFile("../docs/policies.md")
+	const file = "../docs/policies.md"
+	page, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,13 +121,28 @@ func TestEveryPolicyIsDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	want := "| policy | severity | enforcement | fix | what it asks for |\n|---|---|---|---|---|\n"
 	for _, p := range loaded {
-		row := fmt.Sprintf("| [%s](#%s) | %s | %s |", p.Name, p.Name, p.Spec.Severity, p.Spec.Admission.Action)
-		for _, part := range []string{"\n## " + p.Name + "\n", "\n" + row} {
-			if !strings.Contains(string(page), part) {
-				t.Errorf("docs/policies.md has no %q", part)
-			}
+		p.SetDefaults()
+		fix := "yes"
+		if p.Spec.Remediation.Mode == v1alpha1.RemediationDisabled {
+			fix = "no"
 		}
+		want += fmt.Sprintf("| [%s](policies/%s.md) | %s | %s | %s | %s |\n", p.Name, p.Name, p.Spec.Severity, p.Spec.Admission.Action, fix, p.Spec.Title)
+	}
+	head, rest, begun := strings.Cut(string(page), tableBegin)
+	got, tail, ended := strings.Cut(rest, tableEnd)
+	if !begun || !ended {
+		t.Fatalf("%s has lost the lines around its table: %q and %q", file, tableBegin, tableEnd)
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(head+tableBegin+want+tableEnd+tail), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s isn't true to policies/: run make generate (-policies +page):\n%s", file, diff)
 	}
 }
 

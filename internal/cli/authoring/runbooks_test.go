@@ -1,6 +1,7 @@
 package authoring
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,7 +21,7 @@ func TestRunbooksAreWrittenForEveryPolicyAndTouchNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	printed, message, code := commandline.Invoke(t, newRunbooksCommand(), commandline.Library, out, "--docs-url", "https://wiki.example.com/ek/")
-	if code != 0 || !strings.Contains(printed, "9 pages written") {
+	if code != 0 || !strings.Contains(printed, fmt.Sprintf("%d pages written", len(libraryNames(t)))) {
 		t.Fatalf("code %d: %s%s", code, printed, message)
 	}
 	page, err := os.ReadFile(filepath.Join(out, "host-namespaces.md"))
