@@ -1,11 +1,7 @@
-// Package webhook judges requests to the API server by the policies in force. It
-// decodes an AdmissionReview, asks the catalog for a verdict and answers; it
-// validates Evenkeel's own kinds when they are written, and fills in who wrote a
-// policy or answered a plan; it keeps the webhook configurations in step with the
-// policies; and it runs its own certificate authority.
+// Package webhook joins admission to a manager: the server with its endpoints, the webhook
+// configurations that are kept in step with the policies, and the certificates.
 //
-// It must never change an object but for that one field of its own kinds, never
-// act on a request that the API server only tries (a dry run), and never let a
-// request pass that a policy failing closed couldn't judge. Start reading at
-// Handler; Setup joins it all to a manager.
+// What the endpoints do stands in the rooms below: review judges users' objects, validation
+// checks Evenkeel's own kinds, stamp fills in who did something. It must never leave a
+// configuration in force that nobody answers for. Start reading at Setup.
 package webhook

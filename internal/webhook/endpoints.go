@@ -10,6 +10,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/seal"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
+	"evenkeel.dev/evenkeel/internal/webhook/review"
 	"evenkeel.dev/evenkeel/internal/webhook/rollback"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 	"evenkeel.dev/evenkeel/internal/webhook/stamp"
@@ -18,17 +19,17 @@ import (
 
 // endpoints are the handlers by the path that they serve. self is the user that
 // the API server knows this manager as.
-func (s *setup) endpoints(namespaces Namespaces, self string) map[string]http.Handler {
+func (s *setup) endpoints(namespaces review.Namespaces, self string) map[string]http.Handler {
 	base := serving.Base{Reviews: s.reviews, Metrics: s.requests, Clock: s.Clock, Log: (&intake.Quiet{Clock: s.Clock}).Logger(s.mgr.GetLogger().WithName("webhook"))}
 	keys := seal.Known{Reader: s.mgr.GetAPIReader(), Namespace: s.Namespace}
 	rollbacks := &rollback.Proof{Reader: seal.NewReader(s.mgr.GetAPIReader(), keys)}
 	judging := func(class v1alpha1.FailurePolicy) http.Handler {
-		return &Handler{
+		return &review.Handler{
 			Base:       base,
 			Class:      class,
-			Judge:      func() Judge { return s.Catalog.Snapshot() },
+			Judge:      func() review.Judge { return s.Catalog.Snapshot() },
 			Namespaces: namespaces,
-			Workloads:  liveWorkloads{s.mgr.GetAPIReader()},
+			Workloads:  review.LiveWorkloads{Reader: s.mgr.GetAPIReader()},
 			Timeout:    s.Timeout,
 			Self:       self,
 			Rollbacks:  rollbacks,

@@ -280,16 +280,16 @@ func TestRulesNameSubresources(t *testing.T) {
 		want     string
 	}{
 		"CONNECT of each that is named, and nothing of the Pod itself": {
-			policies: []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", noShells, webhooktest.OfParts("CONNECT", "", "Pod", "exec", "attach"))},
+			policies: []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.NoShells, webhooktest.OfParts("CONNECT", "", "Pod", "exec", "attach"))},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [pods/attach pods/exec] [CONNECT] Namespaced
 ` + policiesHook,
 		},
 		"each by its own operation": {
 			policies: []*v1alpha1.ClusterRegoPolicy{
-				webhooktest.NewPolicy("a", noShells, webhooktest.OfParts("CREATE", "", "Pod", "eviction")),
-				webhooktest.NewPolicy("b", noShells, webhooktest.OfParts("UPDATE", "apps", "Deployment", "scale")),
-				webhooktest.NewPolicy("c", noShells, func(p *v1alpha1.ClusterRegoPolicy) { off := false; p.Spec.Match.PodTemplates = &off }, webhooktest.WithResources("", "Pod"),
+				webhooktest.NewPolicy("a", webhooktest.NoShells, webhooktest.OfParts("CREATE", "", "Pod", "eviction")),
+				webhooktest.NewPolicy("b", webhooktest.NoShells, webhooktest.OfParts("UPDATE", "apps", "Deployment", "scale")),
+				webhooktest.NewPolicy("c", webhooktest.NoShells, func(p *v1alpha1.ClusterRegoPolicy) { off := false; p.Spec.Match.PodTemplates = &off }, webhooktest.WithResources("", "Pod"),
 					func(p *v1alpha1.ClusterRegoPolicy) {
 						p.Spec.Match.Resources[1].Subresources = []v1alpha1.Subresource{"exec"}
 						p.Spec.Admission.Operations = []v1alpha1.Operation{"DELETE", "CONNECT"}

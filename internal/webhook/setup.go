@@ -24,6 +24,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/discovery"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
+	"evenkeel.dev/evenkeel/internal/webhook/review"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
@@ -57,7 +58,7 @@ type setup struct {
 	kinds     *discovery.Kinds
 	certs     *Certificates
 	requests  *serving.Metrics
-	verdicts  *VerdictMetrics
+	verdicts  *review.Metrics
 	// self is the user that the API server knows this manager as.
 	self    string
 	reviews *intake.Reader
@@ -109,7 +110,7 @@ func (s *setup) prepare(context.Context) error {
 	if s.requests, err = serving.NewMetrics(s.Registerer); err != nil {
 		return fmt.Errorf("registering the metrics: %w", err)
 	}
-	if s.verdicts, err = NewVerdictMetrics(s.Registerer); err != nil {
+	if s.verdicts, err = review.NewMetrics(s.Registerer); err != nil {
 		return fmt.Errorf("registering the metrics: %w", err)
 	}
 	s.reviews = intake.NewReader(intake.DefaultBounds(s.Memory, runtime.GOMAXPROCS(0)))
@@ -125,8 +126,8 @@ func (s *setup) serve(ctx context.Context) error {
 	if s.self, err = ownName(ctx, s.mgr.GetClient()); err != nil {
 		return err
 	}
-	namespaces := NewCachedNamespaces(s.mgr.GetCache(), s.mgr.GetAPIReader())
-	if err := namespaces.watch(ctx, s.mgr.GetCache()); err != nil {
+	namespaces := review.NewCachedNamespaces(s.mgr.GetCache(), s.mgr.GetAPIReader())
+	if err := namespaces.Watch(ctx, s.mgr.GetCache()); err != nil {
 		return err
 	}
 	log := s.mgr.GetLogger().WithName("webhook")

@@ -1,4 +1,4 @@
-package webhook
+package review
 
 import (
 	"bytes"
@@ -176,7 +176,7 @@ func TestAWaiverByNameLetsInWhatCannotBeRead(t *testing.T) {
 func TestWhoIsTurnedAwayIsToldToTryAgain(t *testing.T) {
 	h := newHandler(t, v1alpha1.FailurePolicyIgnore, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.WithFailurePolicy(v1alpha1.FailurePolicyIgnore))))
 	h.Timeout = 100 * time.Millisecond
-	h.Reviews = intake.NewReader(intake.Bounds{Memory: DefaultMemory, Review: 1 << 20, Processors: 1})
+	h.Reviews = intake.NewReader(intake.Bounds{Memory: 256 << 20, Review: 1 << 20, Processors: 1})
 	// The user holds all that one user may.
 	for range 4 {
 		r := httptest.NewRequest(http.MethodPost, names.PathIgnore, bytes.NewReader(sentAs(t, "")))

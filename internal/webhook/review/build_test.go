@@ -1,4 +1,4 @@
-package webhook
+package review
 
 import (
 	"context"
@@ -24,7 +24,7 @@ func (f fakeNamespaces) Get(_ context.Context, name string) (map[string]any, err
 
 func newHandler(t testing.TB, class v1alpha1.FailurePolicy, c *catalog.Catalog) *Handler {
 	t.Helper()
-	verdicts, err := NewVerdictMetrics(prometheus.NewRegistry())
+	verdicts, err := NewMetrics(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package webhook
+package review
 
 import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"

@@ -1,4 +1,4 @@
-package webhook
+package review
 
 import (
 	"context"
@@ -29,9 +29,9 @@ func NewCachedNamespaces(cached, live client.Reader) *CachedNamespaces {
 	return &CachedNamespaces{cached: cached, live: live}
 }
 
-// watch makes the cache watch namespaces from its start, so that the first request
+// Watch makes the cache watch namespaces from its start, so that the first request
 // doesn't wait for it.
-func (n *CachedNamespaces) watch(ctx context.Context, in cache.Informers) error {
+func (n *CachedNamespaces) Watch(ctx context.Context, in cache.Informers) error {
 	if _, err := in.GetInformer(ctx, newNamespace()); err != nil {
 		return fmt.Errorf("watching namespaces: %w", err)
 	}

@@ -1,3 +1,3 @@
-package webhook
+package review
 
 type tree = map[string]any

@@ -1,4 +1,4 @@
-package webhook
+package review
 
 import (
 	"testing"
@@ -9,16 +9,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
-
-const noShells = `package evenkeel.test.shells
-
-deny contains {"msg": sprintf("%s runs %s", [input.request.userInfo.username, input.object.command[0]]), "path": "/command"} if {
-	input.request.operation == "CONNECT"
-	input.request.subResource == "exec"
-	input.request.resource == {"group": "", "version": "v1", "resource": "pods"}
-	input.review.namespaceObject.metadata.name == "shop"
-}
-`
 
 // execReview is what the API server asks before it opens a shell.
 func execReview() tree {
@@ -32,7 +22,7 @@ func execReview() tree {
 }
 
 func TestAShellIsRefusedWithItsOptionsAsInput(t *testing.T) {
-	h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-shells", noShells, webhooktest.OfParts("CONNECT", "", "Pod", "exec"))))
+	h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-shells", webhooktest.NoShells, webhooktest.OfParts("CONNECT", "", "Pod", "exec"))))
 	want := serving.Response{
 		Status: forbidden(`exec of Pod shop/web-0 is refused by policy no-shells (High): No privileged containers
 - /command: ann runs sh

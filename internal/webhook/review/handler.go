@@ -1,4 +1,4 @@
-package webhook
+package review
 
 import (
 	"context"
@@ -42,7 +42,7 @@ type Handler struct {
 	// Docs is where the runbooks of the library's policies are published.
 	Docs policy.Docs
 	// Verdicts counts what the policies find.
-	Verdicts *VerdictMetrics
+	Verdicts *Metrics
 }
 
 // ServeHTTP answers an AdmissionReview.

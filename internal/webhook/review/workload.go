@@ -1,4 +1,4 @@
-package webhook
+package review
 
 import (
 	"context"
@@ -22,15 +22,16 @@ type Workloads interface {
 	Get(ctx context.Context, owner match.Owner, namespace string) (map[string]any, error)
 }
 
-// liveWorkloads asks the API server itself: what a cache holds may be older than what
+// LiveWorkloads asks the API server itself: what a cache holds may be older than what
 // the workload's controller has just made something from.
-type liveWorkloads struct{ reader client.Reader }
+type LiveWorkloads struct{ Reader client.Reader }
 
-func (l liveWorkloads) Get(ctx context.Context, owner match.Owner, namespace string) (map[string]any, error) {
+// Get implements Workloads.
+func (l LiveWorkloads) Get(ctx context.Context, owner match.Owner, namespace string) (map[string]any, error) {
 	object := &unstructured.Unstructured{}
 	object.SetAPIVersion(owner.APIVersion)
 	object.SetKind(owner.Kind)
-	err := l.reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: owner.Name}, object)
+	err := l.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: owner.Name}, object)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
