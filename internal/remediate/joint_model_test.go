@@ -201,7 +201,9 @@ func (j *jointPlay) mutate(ctx context.Context, api client.WithWatch, obj client
 		web.Data[changed[len(changed)-1]] = valueTheirs
 		delete(j.owner, changed[len(changed)-1])
 	case met == "bends":
-		web.Data[changed[len(changed)-1]] = valueBent
+		key := changed[len(changed)-1]
+		web.Data[key] = valueBent
+		j.bentBack(key)
 	case j.now.Do == "write":
 		j.grow(web.Data, "extra")
 	default:
@@ -211,6 +213,19 @@ func (j *jointPlay) mutate(ctx context.Context, api client.WithWatch, obj client
 		return err
 	}
 	return api.Get(ctx, key, obj)
+}
+
+// bentBack: a value that is bent to what was there before the write is as if it hadn't been
+// written, for whoever reads the object.
+func (j *jointPlay) bentBack(key string) {
+	own, is := j.owner[key]
+	switch {
+	case !is || own.before != valueBent:
+	case own.prior == nil:
+		delete(j.owner, key)
+	default:
+		j.owner[key] = *own.prior
+	}
 }
 
 func (j *jointPlay) grow(data map[string]string, key string) {
