@@ -49,10 +49,11 @@ func (o Observation) lostIn(wave int32, reasons ...string) int {
 	return n
 }
 
-// unverified says whether the wave at work was written, and nothing of what was
-// written is left: then nobody knows whether it did harm, and no other may begin.
+// unverified says whether the wave at work was written, or may have been, and nothing of
+// what was written is left: then nobody knows whether it did harm, and no other may begin.
+// A target fails for a conflict only where a recorded write was in flight.
 func (o Observation) unverified() bool {
-	return o.lostIn(o.Status.Wave, v1alpha1.ReasonVanished, v1alpha1.ReasonFighting) > 0 &&
+	return o.lostIn(o.Status.Wave, v1alpha1.ReasonVanished, v1alpha1.ReasonFighting, v1alpha1.ReasonConflict) > 0 &&
 		!slices.ContainsFunc(o.Targets, func(t TargetView) bool {
 			return t.Wave == o.Status.Wave && t.State == v1alpha1.TargetDone
 		})
