@@ -7,37 +7,44 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Owns says whether a field manager has set a place of an object, a part of it, or what it
-// lies in as a whole. The place is given by its tokens. An entry that can't be read owns
-// everything: nobody's change is to be taken for another's.
+// FieldOwners are the entries of an object's managedFields, decoded once: whoever edits the
+// object decides how many they are, and how large.
+type FieldOwners struct {
+	object  map[string]any
+	entries []metav1.ManagedFieldsEntry
+	// sets are what the entries have set, in their order; nil for one that can't be read.
+	sets []map[string]any
+}
+
+// FieldOwnersOf decodes the entries of an object.
+func FieldOwnersOf(object map[string]any, entries []metav1.ManagedFieldsEntry) *FieldOwners {
+	f := &FieldOwners{object: object, entries: entries}
+	for _, entry := range entries {
+		var set map[string]any
+		if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.GetRawBytes(), &set) != nil {
+			set = nil
+		}
+		f.sets = append(f.sets, set)
+	}
+	return f
+}
+
+// AnyOwns says whether one of the entries that are chosen has set a place of the object, a
+// part of it, or what it lies in as a whole. The place is given by its tokens. An entry that
+// can't be read owns everything: nobody's change is to be taken for another's.
 //
 // An entry that ends above the place, like {"f:data": {}}, holds it only where no other entry
 // of the object names a part of that: else the parts are set one by one, and the entry stands
 // for a map whose keys others have taken over.
-func Owns(obj *unstructured.Unstructured, entry metav1.ManagedFieldsEntry, place []string) bool {
-	set, ok := fieldSet(entry)
-	if !ok {
-		return true
-	}
-	var all []map[string]any
-	for _, e := range obj.GetManagedFields() {
-		if s, ok := fieldSet(e); ok {
-			all = append(all, s)
+func (f *FieldOwners) AnyOwns(place []string, chosen func(metav1.ManagedFieldsEntry) bool) bool {
+	for i, entry := range f.entries {
+		if chosen(entry) && (f.sets[i] == nil || owns(f.sets[i], f.sets, f.object, place)) {
+			return true
 		}
 	}
-	return owns(set, all, obj.Object, place)
-}
-
-func fieldSet(entry metav1.ManagedFieldsEntry) (map[string]any, bool) {
-	if entry.FieldsV1 == nil {
-		return nil, false
-	}
-	var set map[string]any
-	err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &set)
-	return set, err == nil
+	return false
 }
 
 // owns finds a place in a set; all are the sets of all entries.

@@ -140,10 +140,11 @@ func Beyond(e *v1alpha1.ExpectedContent, live *unstructured.Unstructured, subres
 		return out, err
 	}
 	now, err := setByOthers(live, own)
+	owners, ours := kube.FieldOwnersOf(live.Object, live.GetManagedFields()), ownTime(live, own)
 	for _, d := range differences {
 		_, other := action.Beyond(fix, []action.Field{{Path: d.Path}})
-		if (other || d.Removed) && !setSince(e, live, d, own) {
-			out.add(d, live, now == e.Others && !withinOneSecond(live, d, own))
+		if (other || d.Removed) && !setSince(e, owners, d, own) {
+			out.add(d, live, now == e.Others && !withinOneSecond(owners, d, own, ours))
 		}
 	}
 	return out, err
@@ -162,13 +163,13 @@ func (f *Found) add(d action.Difference, live *unstructured.Unstructured, alone 
 
 // setSince says whether somebody else has set a place since our write. Of what is gone
 // nobody can tell.
-func setSince(e *v1alpha1.ExpectedContent, live *unstructured.Unstructured, d action.Difference, own string) bool {
+func setSince(e *v1alpha1.ExpectedContent, owners *kube.FieldOwners, d action.Difference, own string) bool {
 	place := action.Tokens(d.Path)
 	if d.Removed {
 		place = append(place, "") // set as a whole only
 	}
-	return slices.ContainsFunc(others(live, own), func(entry metav1.ManagedFieldsEntry) bool {
-		return !wroteBefore(e, entry) && kube.Owns(live, entry, place)
+	return owners.AnyOwns(place, func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager != own && !wroteBefore(e, entry)
 	})
 }
 
@@ -176,10 +177,9 @@ func setSince(e *v1alpha1.ExpectedContent, live *unstructured.Unstructured, d ac
 // trace: it lies in a field that they hold as a whole, so that their entry names no more
 // than before, and managedFields tell times in whole seconds, in which two writes of theirs
 // and ours between them have room.
-func withinOneSecond(live *unstructured.Unstructured, d action.Difference, own string) bool {
-	place, ours := action.Tokens(d.Path), ownTime(live, own)
-	return slices.ContainsFunc(others(live, own), func(entry metav1.ManagedFieldsEntry) bool {
-		return (entry.Time == nil || !entry.Time.Before(ours)) && kube.Owns(live, entry, place)
+func withinOneSecond(owners *kube.FieldOwners, d action.Difference, own string, ours *metav1.Time) bool {
+	return owners.AnyOwns(action.Tokens(d.Path), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager != own && (entry.Time == nil || !entry.Time.Before(ours))
 	})
 }
 
