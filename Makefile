@@ -70,7 +70,7 @@ test-integration: ## Manifests and controllers against a real API server
 	@$(RUNTESTS) controlplane integration
 
 .PHONY: test-image
-test-image: ## The image built, unpacked and run without rights; replicas replaced under traffic
+test-image: ## The image built, unpacked and run without permissions; replicas replaced under traffic
 	@$(RUNTESTS) controlplane image
 
 .PHONY: test-e2e
@@ -184,7 +184,7 @@ up: ## Start a Kubernetes control plane with fake nodes in the background
 	@$(CONTROLPLANE) up --name "$(NAME)" --nodes "$(NODES)" --kubectl "$(CURDIR)/bin/kubectl"
 
 .PHONY: run
-run: build ## Run the manager in front of you, on the local control plane, with its own rights only
+run: build ## Run the manager in front of you, on the local control plane, with its own permissions only
 	@hack/run-manager.sh "$(NAME)" $(ARGS)
 
 .PHONY: down

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the manager from this checkout on a control plane of `make up`, as its
-# ServiceAccount and with no other rights. Usage: hack/run-manager.sh [NAME [FLAG…]]
+# ServiceAccount and with no other permissions. Usage: hack/run-manager.sh [NAME [FLAG…]]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,7 +21,7 @@ token=$("$kubectl" create token evenkeel --namespace=evenkeel-system --duration=
 "$kubectl" config set-context --current --user=manager >/dev/null
 
 port=${WEBHOOK_PORT:-9443}
-echo "The manager runs with the rights of ServiceAccount evenkeel-system/evenkeel; stop it with Ctrl-C"
+echo "The manager runs with the permissions of ServiceAccount evenkeel-system/evenkeel; stop it with Ctrl-C"
 exec bin/evenkeel manager --kubeconfig="$KUBECONFIG" \
   --leader-elect=false --webhook-port="$port" --webhook-url="https://localhost:$port" --webhook-owner=evenkeel-manager \
   --cert-dir="$dir/manager/certificates" --webhook-client-ca-file="$dir/pki/webhooks/ca.crt" \

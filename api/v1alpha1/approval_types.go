@@ -16,7 +16,7 @@ const (
 )
 
 // RemediationApproval is a person's yes or no to one plan in mode Manual. Who may
-// answer is a matter of RBAC: the right to create remediationapprovals, and the verb
+// answer is a matter of RBAC: the permission to create remediationapprovals, and the verb
 // approve on the policy.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=remapproval,categories=evenkeel

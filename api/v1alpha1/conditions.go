@@ -96,8 +96,8 @@ const (
 
 // Reasons of a RemediationApproval's conditions, besides ReasonInvalid.
 const (
-	// ReasonTaken: the answer counts, and the plan acts by it.
-	ReasonTaken = "Taken"
+	// ReasonInEffect: the answer counts, and the plan acts by it.
+	ReasonInEffect = "InEffect"
 	// ReasonPlanNotFound: there is no plan of that name.
 	ReasonPlanNotFound = "PlanNotFound"
 	// ReasonPlanMismatch: the answer is to another plan of that name.
@@ -111,8 +111,8 @@ const (
 	// ReasonAuthorUnknown: somebody else than the policy's author must approve,
 	// and who that is isn't recorded.
 	ReasonAuthorUnknown = "AuthorUnknown"
-	// ReasonNotDistinct: the policy's author may not approve.
-	ReasonNotDistinct = "NotDistinct"
+	// ReasonSelfApproval: the policy's author may not approve.
+	ReasonSelfApproval = "SelfApproval"
 )
 
 // Reasons of a RemediationBreaker's conditions, besides ReasonDemoted.
@@ -140,8 +140,8 @@ const (
 	// ReasonHealthUnknown: nobody can tell the health of some target, so that no
 	// verification could find that the fix does harm.
 	ReasonHealthUnknown = "HealthUnknown"
-	// ReasonMissingRights: the controller may not write some target's kind.
-	ReasonMissingRights = "MissingRights"
+	// ReasonMissingPermissions: the controller may not write some target's kind.
+	ReasonMissingPermissions = "MissingPermissions"
 	// ReasonPolicyUnavailable: the policy's revision can't be evaluated right now.
 	ReasonPolicyUnavailable = "PolicyUnavailable"
 	// ReasonVerificationFailed: a target didn't pass verification.
@@ -168,8 +168,10 @@ const (
 	ReasonOutsideWindow = "OutsideWindow"
 	// ReasonNoWindow: no maintenance window opens within five years.
 	ReasonNoWindow = "NoWindow"
-	// ReasonBudgetInvalid: a budget or window can't be read, and means 0.
+	// ReasonBudgetInvalid: a budget can't be read, and means 0.
 	ReasonBudgetInvalid = "BudgetInvalid"
+	// ReasonWindowInvalid: a maintenance window can't be read, and is never open.
+	ReasonWindowInvalid = "WindowInvalid"
 	// ReasonBudgetSpent: as many targets as the budgets allow are in flight, over all plans.
 	ReasonBudgetSpent = "BudgetSpent"
 	// ReasonAwaitingApproval: a person must approve the plan.
@@ -202,11 +204,11 @@ const (
 	ReasonRollbackStuck = "RollbackStuck"
 	// ReasonAllTargetsSettled: every target is done, skipped or failed.
 	ReasonAllTargetsSettled = "AllTargetsSettled"
-	// ReasonSomeTargetsFailed: the rollout ended, but some targets couldn't be mended.
+	// ReasonSomeTargetsFailed: the rollout ended, but some targets couldn't be fixed.
 	ReasonSomeTargetsFailed = "SomeTargetsFailed"
 	// ReasonNothingToDo: no target needed a write.
 	ReasonNothingToDo = "NothingToDo"
-	// ReasonOwnersNotified: no target is ours to mend; the slices hold the fixes as
+	// ReasonOwnersNotified: no target is ours to fix; the slices hold the fixes as
 	// proposals to their owners.
 	ReasonOwnersNotified = "OwnersNotified"
 )

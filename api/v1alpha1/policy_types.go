@@ -169,7 +169,7 @@ type RegoPolicySpec struct {
 	// admission says what admission does with what violates the rule.
 	// +optional
 	Admission Admission `json:"admission,omitempty,omitzero"`
-	// remediation says whether and how violations are put right.
+	// remediation says whether and how violations are remediated.
 	// +optional
 	Remediation PolicyRemediation `json:"remediation,omitempty,omitzero"`
 }

@@ -159,7 +159,7 @@ func (r *Remediation) RetryAsked() bool {
 
 // RemediationPlan is a policy's fixes as they were planned.
 type RemediationPlan struct {
-	// policy is the policy whose violations the plan mends, as it stood then.
+	// policy is the policy whose violations the plan fixes, as it stood then.
 	// +required
 	Policy PlannedPolicy `json:"policy"`
 	// hash identifies the plan: a digest of the policy's revision and of
@@ -395,13 +395,13 @@ type TargetCounts struct {
 	// inFlight targets are being written or verified.
 	// +optional
 	InFlight int32 `json:"inFlight"`
-	// done targets are mended, verified and soaked.
+	// done targets are fixed, verified and soaked.
 	// +optional
 	Done int32 `json:"done"`
 	// skipped targets were left alone for a reason.
 	// +optional
 	Skipped int32 `json:"skipped"`
-	// failed targets couldn't be mended.
+	// failed targets couldn't be fixed.
 	// +optional
 	Failed int32 `json:"failed"`
 	// reverted targets were set back to what they were.

@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// RemediationStrategy says how violations are put right, for all policies whose
+// RemediationStrategy says how violations are remediated, for all policies whose
 // remediation.strategyRef names it. Whether they are, and by which verbs, each policy says
 // itself.
 // +kubebuilder:object:root=true

@@ -35,7 +35,7 @@ const (
 	TargetPreviewed TargetState = "Previewed"
 	// TargetSkipped means that the object was left alone; the reason says why. Final.
 	TargetSkipped TargetState = "Skipped"
-	// TargetFailed means that the object couldn't be mended; nothing of ours is
+	// TargetFailed means that the object couldn't be fixed; nothing of ours is
 	// left on it, or its wave is rolled back. Final.
 	TargetFailed TargetState = "Failed"
 	// TargetReverted means that our write was undone. Final.
@@ -61,11 +61,11 @@ func (s TargetState) Settled() bool {
 const (
 	// ReasonOptOut: the object or its namespace opted out of remediation.
 	ReasonOptOut = "OptOut"
-	// ReasonManaged: another tool manages the object; mend it at its source.
+	// ReasonManaged: another tool manages the object; fix it at its source.
 	ReasonManaged = "Managed"
-	// ReasonFighting: somebody keeps setting the object back after it was mended.
+	// ReasonFighting: somebody keeps setting the object back after it was fixed.
 	ReasonFighting = "Fighting"
-	// ReasonOwned: a controller owns the object; it is mended at its root owner.
+	// ReasonOwned: a controller owns the object; it is fixed at its root owner.
 	ReasonOwned = "Owned"
 	// ReasonAlreadyClean: the object violates no longer.
 	ReasonAlreadyClean = "AlreadyClean"
@@ -78,8 +78,8 @@ const (
 	ReasonVanished = "Vanished"
 	// ReasonNoFix: the policy offers no fix for the object.
 	ReasonNoFix = "NoFix"
-	// ReasonFixDoesNotCure: after the fix the object would still violate.
-	ReasonFixDoesNotCure = "FixDoesNotCure"
+	// ReasonFixIneffective: after the fix the object would still violate.
+	ReasonFixIneffective = "FixIneffective"
 	// ReasonFixChangesNothing: the fix leaves the object as it is.
 	ReasonFixChangesNothing = "FixChangesNothing"
 	// ReasonFixBreaksPolicy: the fixed object would violate another policy.
@@ -105,8 +105,8 @@ const (
 	// ReasonNotServed: the API server doesn't serve the object's kind, or its version,
 	// now: nothing is known of the object.
 	ReasonNotServed = "NotServed"
-	// ReasonLacksRights: the controller lacks a right that this target's fix needs.
-	ReasonLacksRights = "LacksRights"
+	// ReasonMissingPermission: the controller lacks a permission that this target's fix needs.
+	ReasonMissingPermission = "MissingPermission"
 	// ReasonNoUndo: what was done to the object can't be undone.
 	ReasonNoUndo = "NoUndo"
 	// ReasonSensitive: the object's values mustn't be recorded (a Secret).
@@ -151,7 +151,7 @@ const (
 	// ReasonNotAttempted: the plan ended before this target's turn.
 	ReasonNotAttempted = "NotAttempted"
 	// ReasonReplanned: the object was to be left alone when the plan was made, and
-	// may be mended by now; the next plan does.
+	// may be fixed by now; the next plan does.
 	ReasonReplanned = "Replanned"
 )
 
@@ -232,7 +232,7 @@ type RemediationSliceList struct {
 	Items           []RemediationSlice `json:"items"`
 }
 
-// Target is one object to mend.
+// Target is one object to fix.
 type Target struct {
 	// object is the object, with the UID that it had when the plan was made.
 	// +required
@@ -241,23 +241,23 @@ type Target struct {
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Wave int32 `json:"wave"`
-	// leftAlone is why the object isn't ours to mend, as it was seen when the plan
+	// skipReason is why the object isn't ours to fix, as it was seen when the plan
 	// was made: Managed, Owned, OptOut, NotAllowed, Fighting, NamespaceFailed or
 	// BreakerOpen. Such a target is never
 	// written: it is recorded before the rollout begins, with the fix as a
-	// proposal to its owner. Empty for a target to mend.
+	// proposal to its owner. Empty for a target to fix.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
-	LeftAlone string `json:"leftAlone,omitempty"`
-	// heat is how often the object had been mended by earlier plans of the policy, in
-	// hundredths: each mending counts 100, and half as much with every week.
+	SkipReason string `json:"skipReason,omitempty"`
+	// heat is how often the object had been fixed by earlier plans of the policy, in
+	// hundredths: each fix counts 100, and half as much with every week.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Heat int32 `json:"heat,omitempty"`
-	// notCanary says that the strategy's canary.selector doesn't choose the target:
+	// excludedFromCanary says that the strategy's canary.selector doesn't choose the target:
 	// it is never drawn into the plan's first canary.
 	// +optional
-	NotCanary bool `json:"notCanary,omitempty"`
+	ExcludedFromCanary bool `json:"excludedFromCanary,omitempty"`
 }
 
 // TargetRecord is what was done to one target.

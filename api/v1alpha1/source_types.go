@@ -85,7 +85,7 @@ type PolicySourceSpec struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="interval must be a duration from 10s to 24h, such as 30s, 5m or 1h30m"
 	Interval metav1.Duration `json:"interval,omitzero"`
-	// timeout is how long one look at the repository may take. Default: 60s.
+	// timeout is how long one sync of the repository may take. Default: 60s.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32

@@ -21,7 +21,7 @@ type BudgetStrategy struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
 	MaxPerNamespace *int32 `json:"maxPerNamespace,omitempty"`
-	// maxTargets is the largest number of targets to mend in one plan; what is left
+	// maxTargets is the largest number of targets to fix in one plan; what is left
 	// waits for the next plan, which begins with a canary of its own. Objects that
 	// are left to their owners don't count.
 	// +optional
@@ -79,7 +79,7 @@ type ManagedObjectsPolicy string
 const (
 	// ManagedNotify leaves them alone and gives their owner the fix as a diff.
 	ManagedNotify ManagedObjectsPolicy = "Notify"
-	// ManagedRemediate mends them like any other; the tool may set them back.
+	// ManagedRemediate fixes them like any other; the tool may set them back.
 	ManagedRemediate ManagedObjectsPolicy = "Remediate"
 )
 

@@ -47,12 +47,12 @@ func (m RemediationMode) Runs() bool {
 	return m == RemediationAutomatic || m == RemediationManual
 }
 
-// PolicyRemediation says whether and how violations of a policy are put right: how, either
+// PolicyRemediation says whether and how violations of a policy are remediated: how, either
 // here or in the RemediationStrategy that strategyRef names.
 // +kubebuilder:validation:XValidation:rule="!has(self.strategyRef) || !(has(self.canary) || has(self.waves) || has(self.stages) || has(self.maxInFlight) || has(self.soak) || has(self.progressDeadline) || has(self.retryLimit) || has(self.budget) || has(self.windows) || has(self.analysis) || has(self.health) || has(self.approval) || has(self.onFailure) || has(self.rollbackScope) || has(self.managedObjects) || has(self.escalation) || has(self.history) || has(self.breaker))",message="strategyRef and a strategy of the policy's own exclude each other: beside strategyRef only mode and allowedActions may be set, so that what the RemediationStrategy says is all that holds"
 type PolicyRemediation struct {
 	RolloutStrategy `json:",inline"`
-	// strategyRef names the RemediationStrategy that says how violations are put right.
+	// strategyRef names the RemediationStrategy that says how violations are remediated.
 	// While there is none of that name, the policy gates and scans, and nothing is
 	// remediated. Beside it only mode and allowedActions may be set.
 	// +optional
@@ -68,7 +68,7 @@ type StrategyReference struct {
 	Name string `json:"name"`
 }
 
-// RolloutStrategy says whether and how violations are put right.
+// RolloutStrategy says whether and how violations are remediated.
 type RolloutStrategy struct {
 	// mode says how far remediation goes by itself. Default: Disabled.
 	// +optional
@@ -81,14 +81,14 @@ type RolloutStrategy struct {
 	RemediationStrategySpec `json:",inline"`
 }
 
-// RemediationStrategySpec says how violations are put right.
+// RemediationStrategySpec says how violations are remediated.
 // +kubebuilder:validation:XValidation:rule="!has(self.waves) || self.waves.size() == 0 || self.waves[self.waves.size()-1] == '100%'",message="waves must end with \"100%\": otherwise some targets are in no wave"
 type RemediationStrategySpec struct {
 	// canary is the first, smallest step.
 	// +optional
 	Canary CanaryStrategy `json:"canary,omitempty,omitzero"`
 	// waves are the steps after the canary: each the share of all targets that
-	// is mended when the wave is done, as a count or a percentage, never
+	// is fixed when the wave is done, as a count or a percentage, never
 	// falling, ending with "100%". Percentages round down, at least 1.
 	// Default: 5%, 25%, 100%.
 	// +optional
@@ -99,7 +99,7 @@ type RemediationStrategySpec struct {
 	// +kubebuilder:validation:items:XValidation:rule="type(self) != int || self >= 1",message="a wave must be a count of at least 1, or a percentage from 1% to 100%"
 	Waves []intstr.IntOrString `json:"waves,omitempty"`
 	// stages split the rollout by environment: the targets of the first stage are
-	// mended first, in a canary and waves of their own, then those of the next;
+	// fixed first, in a canary and waves of their own, then those of the next;
 	// targets that no stage chooses come last. A target belongs to the first
 	// stage that chooses it.
 	// +optional
@@ -206,7 +206,7 @@ type TargetSelector struct {
 	ObjectSelector *metav1.LabelSelector `json:"objectSelector,omitempty"`
 }
 
-// RolloutStage is a part of the fleet that is mended before what comes after it.
+// RolloutStage is a part of the fleet that is fixed before what comes after it.
 type RolloutStage struct {
 	// name tells the stage to people, for example staging.
 	// +required

@@ -13,10 +13,10 @@ const AnnotationCreatedFor = "evenkeel.dev/created-for"
 // WriteRecord is all that is needed to find out whether a write reached its
 // object, and to undo it.
 type WriteRecord struct {
-	// verb is what is done: Patch (also for Restart and Scale), Create, Delete or
+	// action is what is done: Patch (also for Restart and Scale), Create, Delete or
 	// Evict. Empty means Patch.
 	// +optional
-	Verb ActionType `json:"verb,omitempty"`
+	Action ActionType `json:"action,omitempty"`
 	// subresource is where the patch is sent; empty for the object itself.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63

@@ -45,9 +45,9 @@ func (d *demo) steps() []step {
 	return []step{
 		{"a cluster with a past", "A control plane, Evenkeel, and 40 Deployments that nobody has ever judged.", d.setTheStage},
 		{"the policy arrives", "New violations are refused from now on; old ones keep nobody from working on their objects.", d.judgeAdmission},
-		{"the fleet is mended", "One canary first, then waves, each verified before the next.", d.mendTheFleet},
+		{"the fleet is fixed", "One canary first, then waves, each verified before the next.", d.fixTheFleet},
 		{"a fix that does harm", "A second policy's fix is valid, but pods never become ready after it.", d.surviveABadFix},
-		{"drift", "Somebody with break-glass rights sets a mended field back.", d.mendDrift},
+		{"drift", "Somebody with break-glass permissions sets a fixed field back.", d.correctDrift},
 		{"a rule that needs a yes", "Mode Manual: nobody answers, so the owner is paged; then somebody approves.", d.awaitApproval},
 		{"what only metrics see", "A fix that is valid and healthy, but requests fail since.", d.listenToMetrics},
 	}

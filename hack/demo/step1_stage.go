@@ -109,7 +109,7 @@ func (d *demo) installEvenkeel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return d.expect(ctx, "The manager is ready, with its service account's rights only", took, d.managerLeads)
+	return d.expect(ctx, "The manager is ready, with its service account's permissions only", took, d.managerLeads)
 }
 
 // startMonitoring starts what the manager asks for metrics and tells of alerts,

@@ -17,8 +17,8 @@ import (
 
 const scanLimit = 30 * time.Second
 
-// mendTheFleet is step 3.
-func (d *demo) mendTheFleet(ctx context.Context) error {
+// fixTheFleet is step 3.
+func (d *demo) fixTheFleet(ctx context.Context) error {
 	if err := d.await(ctx, "The scan finds the 30", scanLimit, d.scanFinds(fleetPolicy, fleet.Violating)); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (d *demo) mendTheFleet(ctx context.Context) error {
 	if err := d.expect(ctx, "The rollout succeeds, every target verified and soaked", took, allDone(r)); err != nil {
 		return err
 	}
-	return d.proveMended(ctx, before, mark, r)
+	return d.proveFixed(ctx, before, mark, r)
 }
 
 // allDone holds when the rollout succeeded and each of its targets is Done.
@@ -65,9 +65,9 @@ func allDone(r *rollout) check {
 	}
 }
 
-// proveMended checks what the rollout did by what the API server's watch told,
+// proveFixed checks what the rollout did by what the API server's watch told,
 // not by what Evenkeel says.
-func (d *demo) proveMended(ctx context.Context, before fleet.Snapshot, mark int, r *rollout) error {
+func (d *demo) proveFixed(ctx context.Context, before fleet.Snapshot, mark int, r *rollout) error {
 	writes, err := d.recorder.Since(mark)
 	if err != nil {
 		return err

@@ -22,8 +22,8 @@ const (
 	driftPatch = `[{"op":"replace","path":"/spec/template/spec/containers/0/securityContext/privileged","value":true}]`
 )
 
-// mendDrift is step 5.
-func (d *demo) mendDrift(ctx context.Context) error {
+// correctDrift is step 5.
+func (d *demo) correctDrift(ctx context.Context) error {
 	key := client.ObjectKey{Namespace: "payments", Name: "api"}
 	if err := d.allowBreakGlass(ctx); err != nil {
 		return err
@@ -39,10 +39,10 @@ func (d *demo) mendDrift(ctx context.Context) error {
 	if err := d.kubectl(ctx, append(driftArgs(key), "--as="+driftUser, "--as-group="+breakGlass)...); err != nil {
 		return err
 	}
-	if err := d.await(ctx, "A mended field is set back, by break-glass", driftLimit, d.setBack(mark, key)); err != nil {
+	if err := d.await(ctx, "A fixed field is set back, by break-glass", driftLimit, d.setBack(mark, key)); err != nil {
 		return err
 	}
-	if err := d.await(ctx, "It is found and mended again", driftLimit, d.mendedAgain(mark, key)); err != nil {
+	if err := d.await(ctx, "It is found and fixed again", driftLimit, d.fixedAgain(mark, key)); err != nil {
 		return err
 	}
 	return d.proveSettled(ctx, earlier, key)
@@ -60,7 +60,7 @@ func (d *demo) allowBreakGlass(ctx context.Context) error {
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: breakGlass}},
 	}
 	if err := d.client.Create(ctx, binding); err != nil {
-		return fmt.Errorf("grant the group %s its rights: %w", breakGlass, err)
+		return fmt.Errorf("grant the group %s its permissions: %w", breakGlass, err)
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (d *demo) refuseDrift(ctx context.Context, key client.ObjectKey) error {
 		return err
 	}
 	took := d.now().Sub(began)
-	return d.expect(ctx, "Setting a mended field back is refused, even to an administrator", took, func(context.Context) (string, bool, error) {
+	return d.expect(ctx, "Setting a fixed field back is refused, even to an administrator", took, func(context.Context) (string, bool, error) {
 		if accepted || !strings.Contains(output, fleetPolicy) {
 			return "kubectl patch said: " + output, false, nil
 		}
@@ -93,9 +93,9 @@ func (d *demo) setBack(mark int, key client.ObjectKey) check {
 	}
 }
 
-// mendedAgain holds when Evenkeel has written the object after the drift, and it
+// fixedAgain holds when Evenkeel has written the object after the drift, and it
 // violates no longer. The figure is the time between the two writes.
-func (d *demo) mendedAgain(mark int, key client.ObjectKey) check {
+func (d *demo) fixedAgain(mark int, key client.ObjectKey) check {
 	return func(ctx context.Context) (string, bool, error) {
 		var o appsv1.Deployment
 		if err := d.client.Get(ctx, key, &o); err != nil {
@@ -119,7 +119,7 @@ func (d *demo) proveSettled(ctx context.Context, earlier map[string]bool, key cl
 	}{
 		{"Its plan succeeds, soak included", driftLimit, d.newPlanSucceeds(earlier)},
 		{"0 violate again, by the policy's scan", scanLimit, d.scanFinds(fleetPolicy, 0)},
-		{"The mended Deployment is available", availableLimit, d.available(key, nil)},
+		{"The fixed Deployment is available", availableLimit, d.available(key, nil)},
 	} {
 		if err := d.await(ctx, c.claim, c.limit, c.check); err != nil {
 			return err

@@ -68,7 +68,7 @@ func (d *demo) applyPolicy(ctx context.Context, dir, want string) error {
 	return d.kubectl(ctx, "apply", "-f", file)
 }
 
-// approve gives a person the right to answer, who then does.
+// approve gives a person the permission to answer, who then does.
 func (d *demo) approve(ctx context.Context, plan string) error {
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: approver},
@@ -80,13 +80,13 @@ func (d *demo) approve(ctx context.Context, plan string) error {
 	if err != nil {
 		return err
 	}
-	if err := d.expect(ctx, "Who has no right to answer can't", 0, func(context.Context) (string, bool, error) {
+	if err := d.expect(ctx, "Who has no permission to answer can't", 0, func(context.Context) (string, bool, error) {
 		return "Forbidden", !ok && strings.Contains(output, "forbidden"), nil
 	}); err != nil {
 		return fmt.Errorf("%w: %s", err, output)
 	}
 	if err := d.client.Create(ctx, binding); err != nil {
-		return fmt.Errorf("grant %s the right to approve: %w", approver, err)
+		return fmt.Errorf("grant %s the permission to approve: %w", approver, err)
 	}
 	return d.evenkeel(ctx, args...)
 }

@@ -49,7 +49,7 @@ func (b *Set) ask(ctx context.Context, cb *v1alpha1.RemediationBreaker, rem *v1a
 // can't be read lets nothing through.
 func (b *Set) Consult(ctx context.Context, rem *v1alpha1.Remediation) (rollout.Gate, error) {
 	asked, gate := b.askAll(ctx, rem)
-	return gate, b.settleAll(ctx, asked, rem, false)
+	return gate, b.saveAnswers(ctx, asked, rem, false)
 }
 
 // Admit asks the same of every breaker that covers a write in the namespaces, right
@@ -78,7 +78,7 @@ func (b *Set) Admit(ctx context.Context, rem *v1alpha1.Remediation, namespaces m
 	}
 	// A permit is taken only when every breaker lets the plan through; what was
 	// observed is written down in any case.
-	return gate, b.settleAll(ctx, asked, rem, !gate.Closed)
+	return gate, b.saveAnswers(ctx, asked, rem, !gate.Closed)
 }
 
 // askAll asks the breakers that cover the whole plan. Those that couldn't be read
@@ -101,17 +101,17 @@ func (b *Set) askAll(ctx context.Context, rem *v1alpha1.Remediation) ([]admissio
 	return asked, gate
 }
 
-func (b *Set) settleAll(ctx context.Context, asked []admission, rem *v1alpha1.Remediation, take bool) error {
+func (b *Set) saveAnswers(ctx context.Context, asked []admission, rem *v1alpha1.Remediation, take bool) error {
 	for _, a := range asked {
-		if err := b.settle(ctx, a, rem, take); err != nil {
+		if err := b.saveAnswer(ctx, a, rem, take); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// settle persists an answer, with the plan's permit when it takes it.
-func (b *Set) settle(ctx context.Context, a admission, rem *v1alpha1.Remediation, take bool) error {
+// saveAnswer persists an answer, with the plan's permit when it takes it.
+func (b *Set) saveAnswer(ctx context.Context, a admission, rem *v1alpha1.Remediation, take bool) error {
 	before := a.breaker.DeepCopy()
 	a.breaker.Status = a.observed
 	if take {
@@ -150,7 +150,7 @@ func (b *Set) Bar(ctx context.Context, rem *v1alpha1.Remediation, o *rollout.Obs
 			continue
 		}
 		a := b.ask(ctx, cb, rem)
-		if err := b.settle(ctx, a, rem, false); err != nil {
+		if err := b.saveAnswer(ctx, a, rem, false); err != nil {
 			return err
 		}
 		o.Bar(targets, a.verdict)

@@ -79,7 +79,7 @@ func (b *Set) gone(ctx context.Context, breaker string) error {
 		if _, err := b.Ensure(ctx, GlobalScope()); err != nil {
 			return err
 		}
-	} else if err := b.settleGlobal(ctx, false); err != nil {
+	} else if err := b.reviewGlobal(ctx, false); err != nil {
 		return err
 	}
 	return b.gauge(ctx)
@@ -98,7 +98,7 @@ func (b *Set) refresh(ctx context.Context, cb *v1alpha1.RemediationBreaker) erro
 	}
 	switch cb.Spec.Scope.Type {
 	case v1alpha1.BreakerScopePolicy:
-		return b.settleGlobal(ctx, cb.Status.State == v1alpha1.BreakerOpen)
+		return b.reviewGlobal(ctx, cb.Status.State == v1alpha1.BreakerOpen)
 	case v1alpha1.BreakerScopeGlobal:
 		return b.tripGlobal(ctx, nil)
 	case v1alpha1.BreakerScopeNamespace:

@@ -66,9 +66,9 @@ func (b *Set) globalHeld(ctx context.Context) (bool, error) {
 	return circuit.HeldByPolicies(&cb.Status), nil
 }
 
-// settleGlobal looks at the global breaker again after another breaker has changed
+// reviewGlobal looks at the global breaker again after another breaker has changed
 // or gone: opened says that it may have to open.
-func (b *Set) settleGlobal(ctx context.Context, opened bool) error {
+func (b *Set) reviewGlobal(ctx context.Context, opened bool) error {
 	held, err := b.globalHeld(ctx)
 	if err != nil || !opened && !held {
 		return err

@@ -83,11 +83,11 @@ func TestAPermitForANamespaceEndsWithItsPlan(t *testing.T) {
 		want    v1alpha1.BreakerState
 		proved  int32
 	}{
-		"A plan that mended targets there has proved something": {
+		"A plan that fixed targets there has proved something": {
 			reason: "One of two.", outcome: rollout.Outcome{Type: rollout.OutcomePlanSucceeded, Key: "end", Count: 1, Namespaces: map[string]int32{"shop": 1}},
 			want: v1alpha1.BreakerHalfOpen, proved: 1,
 		},
-		"A plan that mended none there gives it back": {
+		"A plan that fixed none there gives it back": {
 			reason: "Its targets were left to others.", outcome: rollout.Outcome{Type: rollout.OutcomePlanSucceeded, Key: "end", Count: 1, Namespaces: map[string]int32{"bank": 1}},
 			want: v1alpha1.BreakerHalfOpen,
 		},

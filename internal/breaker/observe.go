@@ -132,7 +132,7 @@ func (b *Set) Revision(policy string) string {
 
 // Mode is how far a policy's remediation goes now: a demoted policy's plans are
 // dry runs. It counts the policy's violations first, so that a storm is known
-// before anybody plans to mend it.
+// before anybody plans to fix it.
 func (b *Set) Mode(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, mode v1alpha1.RemediationMode) (v1alpha1.RemediationMode, error) {
 	if !mode.Runs() {
 		return mode, nil

@@ -79,7 +79,7 @@ func refuseTime(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) Ref
 	switch {
 	case plan.Spec.Plan.Strategy.Mode != v1alpha1.RemediationManual:
 		return not("is in mode %s and awaits no approval: only plans of policies with spec.remediation.mode Manual do", plan.Spec.Plan.Strategy.Mode)
-	case plan.Status.Approval != nil && !Taken(a, plan):
+	case plan.Status.Approval != nil && !InEffect(a, plan):
 		taken := plan.Status.Approval
 		return Refusal{v1alpha1.ReasonAlreadyAnswered, "spec.remediationRef.name", fmt.Sprintf("Remediation %s was answered already: %s by %s (%s); an answer can't be changed",
 			plan.Name, taken.Decision, taken.Approver, taken.ApprovalRef.Name)}
@@ -96,7 +96,7 @@ func ending(state v1alpha1.DesiredState) bool {
 	return state == v1alpha1.StateAborted || state == v1alpha1.StateUndone
 }
 
-// refuseApprover judges who answers. A no is anybody's right who may answer.
+// refuseApprover judges who answers. A no may come from anybody who may answer.
 func refuseApprover(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, of Asked, by Approvers) Refusal {
 	pol := of.Policy
 	if a.Spec.Approver == "" {
@@ -130,7 +130,7 @@ func asksDistinct(plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, b
 func refuseAuthor(approver string, plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by Approvers) Refusal {
 	wrote := authors.Of(pol)
 	if approver == plan.Spec.Plan.Policy.Author || slices.Contains(plan.Spec.Plan.Policy.Authors, approver) || wrote.Wrote(approver) {
-		return Refusal{v1alpha1.ReasonNotDistinct, "spec.approver", fmt.Sprintf(
+		return Refusal{v1alpha1.ReasonSelfApproval, "spec.approver", fmt.Sprintf(
 			"%s has written policy %s%s, or changed it since it was made, and %s: ask another person",
 			approver, pol.Name, orTemplate(pol), whoAsks(by))}
 	}
@@ -159,7 +159,7 @@ func refuseStrategyAuthor(approver string, plan *v1alpha1.Remediation, s *v1alph
 	wrote, made := authors.Of(s), plan.Spec.Plan.StrategyRef
 	switch {
 	case approver == made.Author || slices.Contains(made.Authors, approver) || wrote.Wrote(approver):
-		return Refusal{v1alpha1.ReasonNotDistinct, "spec.approver", fmt.Sprintf(
+		return Refusal{v1alpha1.ReasonSelfApproval, "spec.approver", fmt.Sprintf(
 			"%s has written RemediationStrategy %s, by which the plan was made, or changed it since it was made, and %s: ask another person",
 			approver, s.Name, whoAsks(by))}
 	case wrote.More || wrote.Source || made.Author == "":
@@ -203,9 +203,9 @@ func unknownCommitter(pol *v1alpha1.ClusterRegoPolicy) string {
 		pol.Name, from)
 }
 
-// Taken says whether the answer is the one that the plan acts by. Another one may
+// InEffect says whether the answer is the one that the plan acts by. Another one may
 // have got its name since.
-func Taken(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) bool {
+func InEffect(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) bool {
 	taken := plan.Status.Approval
 	return taken != nil && taken.ApprovalRef == v1alpha1.RefTo(a)
 }

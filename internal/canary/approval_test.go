@@ -96,20 +96,20 @@ func TestRefuse(t *testing.T) {
 		"the author may approve where nothing else is asked for": {change: []func(*subject){by("ann")}},
 		"the author may not approve where another is required": {
 			change: []func(*subject){distinct, by("ann")},
-			want:   v1alpha1.ReasonNotDistinct, says: "ann has written policy p"},
+			want:   v1alpha1.ReasonSelfApproval, says: "ann has written policy p"},
 		"another person may approve where another is required": {change: []func(*subject){distinct}},
 		"the author may say no where another is required": {
 			reason: "stopping is never a matter of two", change: []func(*subject){distinct, by("ann"), reject}},
 		"whoever wrote the policy as it was planned may not approve": {
 			reason: "a later touch by somebody else doesn't make the rule theirs",
 			change: []func(*subject){distinct, by("ann"), func(s *subject) { s.policy.Annotations[v1alpha1.AnnotationAuthor] = "cid" }},
-			want:   v1alpha1.ReasonNotDistinct, says: "ann has written policy p"},
+			want:   v1alpha1.ReasonSelfApproval, says: "ann has written policy p"},
 		"whoever changed the policy since may not approve": {
 			change: []func(*subject){distinct, func(s *subject) { s.policy.Annotations[v1alpha1.AnnotationAuthor] = "bob" }},
-			want:   v1alpha1.ReasonNotDistinct, says: "bob has written policy p"},
+			want:   v1alpha1.ReasonSelfApproval, says: "bob has written policy p"},
 		"what the policy requires now holds for a plan made before": {
 			change: []func(*subject){by("ann"), func(s *subject) { s.policy.Spec.Remediation.Approval.RequireDistinctApprover = true }},
-			want:   v1alpha1.ReasonNotDistinct, says: "ask another person"},
+			want:   v1alpha1.ReasonSelfApproval, says: "ask another person"},
 		"an author who isn't recorded could be anybody": {
 			change: []func(*subject){distinct, func(s *subject) { s.policy.Annotations = nil }},
 			want:   v1alpha1.ReasonAuthorUnknown, says: "annotation evenkeel.dev/author"},
@@ -124,10 +124,10 @@ func TestRefuse(t *testing.T) {
 		"whoever has ever changed the policy may not approve, whoever changed it last": {
 			reason: "a trivial edit by somebody else doesn't make the rule theirs",
 			change: []func(*subject){distinct, recorded(`{"users":["bob","ann"],"generation":3}`)},
-			want:   v1alpha1.ReasonNotDistinct, says: "bob has written policy p, or changed it"},
+			want:   v1alpha1.ReasonSelfApproval, says: "bob has written policy p, or changed it"},
 		"whoever had changed it when it was planned may not either": {
 			change: []func(*subject){distinct, func(s *subject) { s.plan.Spec.Plan.Policy.Authors = []string{"bob", "ann"} }},
-			want:   v1alpha1.ReasonNotDistinct, says: "bob has written policy p"},
+			want:   v1alpha1.ReasonSelfApproval, says: "bob has written policy p"},
 		"somebody who isn't one of its authors may": {
 			change: []func(*subject){distinct, recorded(`{"users":["cid","ann"],"generation":3}`)}},
 		"of more authors than can be recorded anybody might be one": {
@@ -145,7 +145,7 @@ func TestRefuse(t *testing.T) {
 		"the author may not approve where the administrator asks for another": {
 			reason: "the policy doesn't ask for it",
 			change: []func(*subject){by("ann"), administrator(Approvers{Distinct: true})},
-			want:   v1alpha1.ReasonNotDistinct, says: "--remediation-require-distinct-approver"},
+			want:   v1alpha1.ReasonSelfApproval, says: "--remediation-require-distinct-approver"},
 		"another may where the administrator asks for one": {change: []func(*subject){administrator(Approvers{Distinct: true})}},
 		"no policy of a repository can be approved where the administrator asks for another": {
 			change: []func(*subject){fromSource, administrator(Approvers{Distinct: true})},
@@ -158,23 +158,23 @@ func TestRefuse(t *testing.T) {
 		"who has written it in the cluster is refused all the same": {
 			reason: "the label of a source is anybody's to set",
 			change: []func(*subject){fromSource, by("ann"), administrator(Approvers{Distinct: true, SourcesReviewed: true})},
-			want:   v1alpha1.ReasonNotDistinct},
+			want:   v1alpha1.ReasonSelfApproval},
 		"the author of the strategy may approve where nothing else is asked for": {change: []func(*subject){shared, by("sue")}},
 		"the author of the strategy that the plan was made by may not where another is required": {
 			reason: "how careful the rollout is, she has said",
 			change: []func(*subject){shared, distinct, by("sue")},
-			want:   v1alpha1.ReasonNotDistinct, says: "sue has written RemediationStrategy careful"},
+			want:   v1alpha1.ReasonSelfApproval, says: "sue has written RemediationStrategy careful"},
 		"nor where the administrator asks for another": {
 			change: []func(*subject){shared, by("sue"), administrator(Approvers{Distinct: true})},
-			want:   v1alpha1.ReasonNotDistinct, says: "--remediation-require-distinct-approver"},
+			want:   v1alpha1.ReasonSelfApproval, says: "--remediation-require-distinct-approver"},
 		"nor whoever had changed the strategy before": {
 			change: []func(*subject){shared, distinct, func(s *subject) { s.plan.Spec.Plan.StrategyRef.Authors = []string{"bob", "sue"} }},
-			want:   v1alpha1.ReasonNotDistinct, says: "bob has written RemediationStrategy careful"},
+			want:   v1alpha1.ReasonSelfApproval, says: "bob has written RemediationStrategy careful"},
 		"nor whoever has changed it since": {
 			change: []func(*subject){shared, distinct, func(s *subject) {
 				s.strategy.Annotations[v1alpha1.AnnotationAuthors], s.strategy.Generation = `{"users":["sue","bob"],"generation":2}`, 2
 			}},
-			want: v1alpha1.ReasonNotDistinct, says: "bob has written RemediationStrategy careful"},
+			want: v1alpha1.ReasonSelfApproval, says: "bob has written RemediationStrategy careful"},
 		"somebody who has written neither may": {change: []func(*subject){shared, distinct}},
 		"a strategy's author who isn't recorded could be anybody": {
 			reason: "it was written while admission was away",
@@ -193,7 +193,7 @@ func TestRefuse(t *testing.T) {
 		"what the strategy requires now holds for a plan made before": {
 			reason: "whoever asks reads the policy with the strategy that it follows now",
 			change: []func(*subject){shared, by("sue"), func(s *subject) { s.policy.Spec.Remediation.Approval.RequireDistinctApprover = true }},
-			want:   v1alpha1.ReasonNotDistinct},
+			want:   v1alpha1.ReasonSelfApproval},
 		"an author's name that is too long to compare could be anybody": {
 			change: []func(*subject){distinct, func(s *subject) { s.policy.Annotations[v1alpha1.AnnotationAuthor] = strings.Repeat("n", 254) }},
 			want:   v1alpha1.ReasonAuthorUnknown},

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Candidate is an object that a rollout may mend.
+// Candidate is an object that a rollout may fix.
 type Candidate struct {
 	// Group and Kind name the object's kind; Group is empty for the core group.
 	Group, Kind string

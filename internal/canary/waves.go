@@ -69,7 +69,7 @@ func (s share) all() bool { return s.percent && s.value == 100 }
 
 // Sizes gives the number of targets in each wave of a rollout over total
 // targets, in order. The first is the canary. Each of the strategy's waves is
-// the share of all targets that is mended when that wave is done; one that adds
+// the share of all targets that is fixed when that wave is done; one that adds
 // no target to those before it is dropped, so every size is at least 1 and the
 // sizes add up to total. Unset fields take the strategy's defaults.
 //
@@ -99,7 +99,7 @@ func Sizes(total int, s *v1alpha1.RolloutStrategy) ([]int32, error) {
 	return sizes, nil
 }
 
-// cumulative lists the shares mended after the canary and after each wave.
+// cumulative lists the shares fixed after the canary and after each wave.
 func cumulative(s *v1alpha1.RolloutStrategy) ([]share, error) {
 	canary := intstr.FromInt32(1)
 	if s.Canary.Size != nil {

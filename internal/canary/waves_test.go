@@ -48,7 +48,7 @@ func TestSizes(t *testing.T) {
 			total:  1, strategy: strategy(1, "5%", "25%", "100%"), want: []int32{1},
 		},
 		"No target makes no wave": {
-			reason: "There is nothing to mend.",
+			reason: "There is nothing to fix.",
 			total:  0, strategy: strategy(1, "100%"), want: []int32{},
 		},
 		"An empty strategy takes the defaults": {

@@ -173,16 +173,16 @@ func TestRunCountsAndKeepsWhatIsClean(t *testing.T) {
 	}
 }
 
-func TestRunShowsAFixOnlyWhenItCures(t *testing.T) {
+func TestRunShowsAFixOnlyWhenItWorks(t *testing.T) {
 	tests := map[string]struct {
 		reason, rego string
 		others       []*v1alpha1.ClusterRegoPolicy
 		want         string
 	}{
-		"one that cures":          {"it is shown as a diff", hats, nil, "-  hat: top\n"},
-		"one that doesn't cure":   {"it would mislead", strings.Replace(hats, `"remove", "path": "/data/hat"`, `"replace", "path": "/data/hat", "value": "cap"`, 1), nil, ""},
-		"one that can't be made":  {"there is no such field", strings.Replace(hats, `"path": "/data/hat"}]`, `"path": "/data/cap"}]`, 1), nil, ""},
-		"one that breaks another": {"the rollout would refuse it", hats, []*v1alpha1.ClusterRegoPolicy{aPolicy("bare", "package p\n\nimport rego.v1\n\ndeny contains \"a bare head\" if not input.object.data.hat\n", "ConfigMap")}, ""},
+		"one that works":                         {"it is shown as a diff", hats, nil, "-  hat: top\n"},
+		"one that doesn't resolve the violation": {"it would mislead", strings.Replace(hats, `"remove", "path": "/data/hat"`, `"replace", "path": "/data/hat", "value": "cap"`, 1), nil, ""},
+		"one that can't be made":                 {"there is no such field", strings.Replace(hats, `"path": "/data/hat"}]`, `"path": "/data/cap"}]`, 1), nil, ""},
+		"one that breaks another":                {"the rollout would refuse it", hats, []*v1alpha1.ClusterRegoPolicy{aPolicy("bare", "package p\n\nimport rego.v1\n\ndeny contains \"a bare head\" if not input.object.data.hat\n", "ConfigMap")}, ""},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

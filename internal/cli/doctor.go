@@ -44,10 +44,10 @@ func newDoctorCommand() *cobra.Command {
 		Short: "Check an installation, and say what to do about what is wrong",
 		Long: `Doctor looks at an installation from outside: the API server and its clock, the
 kinds, the manager and its leader, the webhooks, their certificate and whether they
-judge, policies, sources, scans, rights, breakers, rollouts and alert delivery. It
+judge, policies, sources, scans, permissions, breakers, rollouts and alert delivery. It
 changes nothing: what it sends through admission is a dry run.
 
-The checks stand in the order in which things depend on each other: mend the first
+The checks stand in the order in which things depend on each other: fix the first
 that fails first. It ends with code 0 when nothing failed, with 1 when something did,
 with 2 when it was called wrongly, and with 3 when something couldn't be looked at.`,
 		Example: `  evenkeel doctor

@@ -21,9 +21,9 @@ func New(program string) *cobra.Command {
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "evenkeel",
-		Short: "Gate, scan and safely mend a Kubernetes fleet by policies in Rego",
+		Short: "Gate, scan and safely remediate a Kubernetes fleet by policies in Rego",
 		Long: `Evenkeel enforces policies written in Rego: at admission, on what already lives
-in the cluster, and by putting violations right through a verified rollout.`,
+in the cluster, and by remediating violations through a verified rollout.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

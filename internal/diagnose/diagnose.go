@@ -66,27 +66,27 @@ type check struct {
 const checkServer = "api-server"
 
 // checks is what is looked at, in the order in which things depend on each other:
-// the first that fails is the first to mend.
+// the first that fails is the first to fix.
 func checks() []check {
 	return []check{
-		{checkServer, apiServer},          // its version, and whether the clocks agree
-		{"kinds", kinds},                  // CustomResourceDefinitions, at this version
-		{"objects", objects},              // of the form of their kinds
-		{"manager", manager},              // replicas
-		{"leader", leader},                // a fresh lease
-		{"webhooks", webhooks},            // entries, what they lead to, failure policies
-		{"requests", requestGuards},       // who may pause, undo, reset, approve
-		{"cold-start", coldStart},         // what nodes need passes while nobody answers
-		{"certificate", certificate},      // authority and serving certificate
-		{"admission", admission},          // does the webhook answer, and judge?
-		{"policies", policies},            // in force at their newest revision
-		{"sources", sources},              // repositories read
-		{"scan", scans},                   // complete and fresh
-		{"read-rights", readRights},       // of the manager, on what policies match
-		{"write-rights", writeRights},     // on what they would mend
-		{"breakers", breakers},            // nothing is held back
-		{"rollouts", rollouts},            // nobody is waited for
-		{"alert-delivery", alertDelivery}, // an Alertmanager is told
+		{checkServer, apiServer},                // its version, and whether the clocks agree
+		{"kinds", kinds},                        // CustomResourceDefinitions, at this version
+		{"objects", objects},                    // of the form of their kinds
+		{"manager", manager},                    // replicas
+		{"leader", leader},                      // a fresh lease
+		{"webhooks", webhooks},                  // entries, what they lead to, failure policies
+		{"requests", requestGuards},             // who may pause, undo, reset, approve
+		{"cold-start", coldStart},               // what nodes need passes while nobody answers
+		{"certificate", certificate},            // authority and serving certificate
+		{"admission", admission},                // does the webhook answer, and judge?
+		{"policies", policies},                  // in force at their newest revision
+		{"sources", sources},                    // repositories read
+		{"scan", scans},                         // complete and fresh
+		{"read-permissions", readPermissions},   // of the manager, on what policies match
+		{"write-permissions", writePermissions}, // on what they would fix
+		{"breakers", breakers},                  // nothing is held back
+		{"rollouts", rollouts},                  // nobody is waited for
+		{"alert-delivery", alertDelivery},       // an Alertmanager is told
 	}
 }
 

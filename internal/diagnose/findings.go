@@ -24,7 +24,7 @@ func unread(what string, err error) Finding {
 	do := "see that the API server answers: kubectl get --raw /readyz"
 	switch {
 	case apierrors.IsForbidden(err):
-		do = "ask for the right to read it, or let somebody run this who has it"
+		do = "ask for the permission to read it, or let somebody run this who has it"
 	case meta.IsNoMatchError(err):
 		do = "see the check kinds"
 	}

@@ -70,7 +70,7 @@ func (in *Installation) lease(ctx context.Context) (lease *coordinationv1.Lease,
 }
 
 // leader looks whether one of the replicas leads: without one nothing is scanned,
-// mended or escalated.
+// fixed or escalated.
 func leader(ctx context.Context, in *Installation) []Finding {
 	do := "see why no replica takes it: kubectl -n " + in.Namespace + " logs deployment/" + deploymentName
 	lease, fresh, err := in.lease(ctx)
@@ -80,9 +80,9 @@ func leader(ctx context.Context, in *Installation) []Finding {
 	case err != nil:
 		return []Finding{unread("Lease "+in.Namespace+"/"+leaseName, err)}
 	case !fresh && (lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == ""):
-		return []Finding{failed(do, "nobody holds the Lease %s/%s: nothing is scanned, mended or escalated", in.Namespace, leaseName)}
+		return []Finding{failed(do, "nobody holds the Lease %s/%s: nothing is scanned, fixed or escalated", in.Namespace, leaseName)}
 	case !fresh && lease.Spec.RenewTime != nil:
-		return []Finding{failed(do, "%s hasn't renewed the Lease %s/%s since %s: nothing is scanned, mended or escalated",
+		return []Finding{failed(do, "%s hasn't renewed the Lease %s/%s since %s: nothing is scanned, fixed or escalated",
 			*lease.Spec.HolderIdentity, in.Namespace, leaseName, lease.Spec.RenewTime.UTC().Format(time.RFC3339))}
 	case !fresh:
 		return []Finding{failed(do, "the Lease %s/%s has never been renewed", in.Namespace, leaseName)}

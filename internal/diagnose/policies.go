@@ -58,7 +58,7 @@ func notInForce(p *v1alpha1.ClusterRegoPolicy, ready *metav1.Condition) []Findin
 	case v1alpha1.ReasonStrategyNotFound:
 		return []Finding{failed("kubectl get remediationstrategies", "policy %s: %s: %s", p.Name, ready.Reason, ready.Message)}
 	case v1alpha1.ReasonCompileFailed:
-		return []Finding{failed("mend its Rego: evenkeel test shows why; the last good revision stays in force", "policy %s doesn't compile: %s", p.Name, ready.Message)}
+		return []Finding{failed("fix its Rego: evenkeel test shows why; the last good revision stays in force", "policy %s doesn't compile: %s", p.Name, ready.Message)}
 	}
 	return nil
 }

@@ -18,8 +18,8 @@ type Plan struct {
 	Remediation string `json:"remediation,omitempty"`
 	// Waves are in order; the first is the canary.
 	Waves []PlannedWave `json:"waves"`
-	// LeftAlone are the violating objects that no wave mends, and why.
-	LeftAlone []PlannedTarget `json:"leftAlone,omitempty"`
+	// Skipped are the violating objects that no wave fixes, and why.
+	Skipped []PlannedTarget `json:"skipped,omitempty"`
 	// Waiting counts the objects that failed in an earlier plan and whose next try
 	// is still to come; Later those that the budget leaves for the next plan.
 	Waiting int `json:"waiting,omitempty"`
@@ -29,8 +29,8 @@ type Plan struct {
 	LeastDuration string `json:"leastDuration,omitempty"`
 	// Holds are what would keep the first write from beginning now.
 	Holds []Hold `json:"holds,omitempty"`
-	// MissingRights are the RBAC rules that the controller lacks.
-	MissingRights []string `json:"missingRights,omitempty"`
+	// MissingPermissions are the RBAC rules that the controller lacks.
+	MissingPermissions []string `json:"missingPermissions,omitempty"`
 	// Notes say what the preview couldn't know.
 	Notes []string `json:"notes,omitempty"`
 }
@@ -47,7 +47,7 @@ type PlannedWave struct {
 // PlannedTarget is an object with what would become of it.
 type PlannedTarget struct {
 	Object v1alpha1.ObjectReference `json:"object"`
-	// Reason and Message say why it isn't mended, or that its fix would fail.
+	// Reason and Message say why it isn't fixed, or that its fix would fail.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 	// Diff is the change; empty when it wasn't asked for.
@@ -60,7 +60,7 @@ type Hold struct {
 	Message string `json:"message"`
 }
 
-// Targets counts the objects that the waves would mend.
+// Targets counts the objects that the waves would fix.
 func (p *Plan) Targets() int {
 	n := 0
 	for _, w := range p.Waves {
@@ -70,7 +70,7 @@ func (p *Plan) Targets() int {
 }
 
 // Draw gives the lines of the drawing: the head, the waves as a tree, what is left
-// alone, what would hold the rollout, and which rights are missing. At most shown
+// alone, what would hold the rollout, and which permissions are missing. At most shown
 // targets of a wave are named; 0 means all.
 func (p *Plan) Draw(style Style, shown int) []string {
 	d := &drawing{style: style}
@@ -79,13 +79,13 @@ func (p *Plan) Draw(style Style, shown int) []string {
 	if p.Targets() > 0 {
 		d.add(plain, "  Rollout   %s in %s, at least %s", counted(p.Targets(), "target"), counted(len(p.Waves), "wave"), p.LeastDuration)
 	} else {
-		d.add(good, "  Rollout   nothing to mend")
+		d.add(good, "  Rollout   nothing to fix")
 	}
 	if p.Remediation != "" {
 		d.add(plain, "  Name      %s", p.Remediation)
 	}
 	p.waves(d, shown)
-	p.leftAlone(d, shown)
+	p.skipped(d, shown)
 	if n := p.Waiting + p.Later; n > 0 {
 		d.section("Later")
 		if p.Later > 0 {
@@ -119,20 +119,20 @@ func (p *Plan) waves(d *drawing, shown int) {
 	}
 }
 
-func (p *Plan) leftAlone(d *drawing, shown int) {
-	if len(p.LeftAlone) == 0 {
+func (p *Plan) skipped(d *drawing, shown int) {
+	if len(p.Skipped) == 0 {
 		return
 	}
 	byReason := map[string][]PlannedTarget{}
 	var reasons []string
-	for _, t := range p.LeftAlone {
+	for _, t := range p.Skipped {
 		if byReason[t.Reason] == nil {
 			reasons = append(reasons, t.Reason)
 		}
 		byReason[t.Reason] = append(byReason[t.Reason], t)
 	}
 	slices.Sort(reasons)
-	d.section(fmt.Sprintf("Left alone (%d)", len(p.LeftAlone)))
+	d.section(fmt.Sprintf("Skipped (%d)", len(p.Skipped)))
 	for _, reason := range reasons {
 		d.add(plain, "  %s: %d", reason, len(byReason[reason]))
 		for i := range byReason[reason] {
@@ -194,9 +194,9 @@ func (p *Plan) holds(d *drawing) {
 			d.add(busy, "  %s %s: %s", mark(busy), h.Reason, h.Message)
 		}
 	}
-	if len(p.MissingRights) > 0 {
-		d.section(`Missing rights: add to a ClusterRole labelled rbac.evenkeel.dev/aggregate-to-writer: "true"`)
-		for _, rule := range p.MissingRights {
+	if len(p.MissingPermissions) > 0 {
+		d.section(`Missing permissions: add to a ClusterRole labelled rbac.evenkeel.dev/aggregate-to-writer: "true"`)
+		for _, rule := range p.MissingPermissions {
 			d.add(bad, "  - %s", rule)
 		}
 	}

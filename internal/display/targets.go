@@ -30,7 +30,7 @@ func (r Rollout) targets(d *drawing) {
 	})
 	d.list("In flight", busy, append(flying, verified...))
 	d.list("Trouble", bad, troubled)
-	d.list("Left alone", faint, skipped)
+	d.list("Skipped", faint, skipped)
 }
 
 func (d *drawing) list(title string, t tone, lines []string) {

@@ -25,10 +25,10 @@ const (
 	// AlertRemediationNoProgress: a plan has made no progress for twice its deadline,
 	// whatever phases it has gone through.
 	AlertRemediationNoProgress = "EvenkeelRemediationNoProgress"
-	// AlertRemediationFailedTargets: a plan ended, but some targets couldn't be mended.
+	// AlertRemediationFailedTargets: a plan ended, but some targets couldn't be fixed.
 	AlertRemediationFailedTargets = "EvenkeelRemediationFailedTargets"
 	// AlertManagedByOther: objects violate that another tool manages or keeps
-	// setting back; their owners must mend them.
+	// setting back; their owners must fix them.
 	AlertManagedByOther = "EvenkeelManagedByOther"
 	// AlertBreakerOpen: a circuit breaker stops automated writes of its scope.
 	AlertBreakerOpen = "EvenkeelBreakerOpen"

@@ -48,6 +48,6 @@ func TestAPlanMadeWithinTheSecondOfAnOutageEndsItsAlert(t *testing.T) {
 	next := plan("b", v1alpha1.PhaseSucceeded, created(time.Minute+time.Second), completed(30*time.Second), counts(v1alpha1.TargetCounts{Done: 10}))
 	alerts := escalate.Alerts(escalate.State{Policies: []v1alpha1.ClusterRegoPolicy{policy()}, Remediations: []v1alpha1.Remediation{out, next}}, now, options())
 	if len(alerts) != 0 {
-		t.Errorf("all is mended, and the alerts are %+v", alerts)
+		t.Errorf("all is fixed, and the alerts are %+v", alerts)
 	}
 }

@@ -179,12 +179,12 @@ func TestAlerts(t *testing.T) {
 			})},
 			want: []line{of(escalate.AlertRemediationStuck, escalate.SeverityPage, time.Minute, time.Minute)},
 		},
-		"targets that couldn't be mended are an alert while anything violates": {
+		"targets that couldn't be fixed are an alert while anything violates": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Minute), failed)},
 			want:     []line{goesOn(of(escalate.AlertRemediationFailedTargets, escalate.SeverityTicket, time.Minute, time.Minute))},
 		},
-		"targets that couldn't be mended are no alert once nothing violates": {
+		"targets that couldn't be fixed are no alert once nothing violates": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy(violating(0))},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Minute), failed)},
 		},

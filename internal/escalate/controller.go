@@ -53,7 +53,7 @@ func (c *Controller) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 
 // derive gives the alerts that fire at now. One that merely goes on does so if a
 // peer holds it, or if it fired at the last tick.
-func (c *Controller) derive(ctx context.Context, state State, seen []sighting, now time.Time) []Alert {
+func (c *Controller) derive(ctx context.Context, state State, seen []peerState, now time.Time) []Alert {
 	evidence, err := c.evidence.read(ctx, state)
 	if err != nil {
 		log.FromContext(ctx).Error(err, "alerts go out with less evidence")
@@ -70,7 +70,7 @@ func (c *Controller) derive(ctx context.Context, state State, seen []sighting, n
 
 // remember notes what fires, and measures what was escalated for the first time:
 // no peer held it before this tick, at least one was asked, and one took it.
-func (c *Controller) remember(alerts []Alert, seen []sighting, accepted bool) {
+func (c *Controller) remember(alerts []Alert, seen []peerState, accepted bool) {
 	ongoing, escalated := map[Identity]time.Time{}, map[Identity]time.Time{}
 	asked := false
 	for _, s := range seen {
@@ -93,7 +93,7 @@ func (c *Controller) remember(alerts []Alert, seen []sighting, accepted bool) {
 }
 
 // holds says whether some peer holds the alert as firing.
-func holds(seen []sighting, a Alert) bool {
+func holds(seen []peerState, a Alert) bool {
 	k := key(a.labels())
 	for _, s := range seen {
 		if _, ok := s.firing[k]; ok {

@@ -14,18 +14,18 @@ import (
 // was sent: one that nobody re-sends isn't believed for ever.
 const resendFactor = 4
 
-// sighting is what one peer holds of ours. Its error means that nothing is known.
-type sighting struct {
+// peerState is what one peer holds of ours. Its error means that nothing is known.
+type peerState struct {
 	firing map[string]posted
 	err    error
 }
 
 // look asks every peer what it holds, all at once.
-func (c *Controller) look(ctx context.Context) []sighting {
-	seen := make([]sighting, len(c.peers))
+func (c *Controller) look(ctx context.Context) []peerState {
+	seen := make([]peerState, len(c.peers))
 	c.each(func(i int, p *peer) {
 		alerts, err := p.firing(ctx, c.options.Cluster)
-		seen[i] = sighting{firing: map[string]posted{}, err: err}
+		seen[i] = peerState{firing: map[string]posted{}, err: err}
 		for _, a := range alerts {
 			seen[i].firing[key(a.Labels)] = a
 		}
@@ -36,7 +36,7 @@ func (c *Controller) look(ctx context.Context) []sighting {
 // deliver sends the alerts that fire to every peer, and resolves at each what it
 // holds and what is derived no more. A peer that fails stops no other. It gives
 // the peers' errors, and the number of peers that took everything.
-func (c *Controller) deliver(ctx context.Context, alerts []Alert, seen []sighting, now time.Time) (accepted int, err error) {
+func (c *Controller) deliver(ctx context.Context, alerts []Alert, seen []peerState, now time.Time) (accepted int, err error) {
 	var messages []posted
 	wanted := map[string]bool{}
 	for _, a := range alerts {

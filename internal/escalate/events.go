@@ -45,7 +45,7 @@ const (
 	ReasonPreviewed = "RemediationPreviewed"
 	// ReasonStuck: a rollout can't go on and can't end without a person.
 	ReasonStuck = "RemediationStuck"
-	// ReasonNotPlanned: violations could be mended, but no plan may be made.
+	// ReasonNotPlanned: violations could be fixed, but no plan may be made.
 	ReasonNotPlanned = "RemediationNotPlanned"
 	// ReasonBreakerOpened: a circuit breaker stops automated writes.
 	ReasonBreakerOpened = "BreakerOpened"
@@ -65,12 +65,12 @@ const (
 	ReasonRemediated = "Remediated"
 	// ReasonReverted: Evenkeel set this object back.
 	ReasonReverted = "RemediationReverted"
-	// ReasonTargetFailed: this object couldn't be mended.
+	// ReasonTargetFailed: this object couldn't be fixed.
 	ReasonTargetFailed = "RemediationFailed"
 	// ReasonFight: somebody keeps setting this object back; Evenkeel has stopped
-	// mending it.
+	// fixing it.
 	ReasonFight = "RemediationFight"
-	// ReasonManagedByOther: another tool manages this object; mend it at its source.
+	// ReasonManagedByOther: another tool manages this object; fix it at its source.
 	ReasonManagedByOther = "ManagedByOther"
 )
 

@@ -91,7 +91,7 @@ func rank(rec v1alpha1.TargetRecord) int {
 	}
 }
 
-// leftToOwner says whether somebody else must mend the target. One that its own
+// leftToOwner says whether somebody else must fix the target. One that its own
 // controller makes has a proposal only when the policy doesn't judge its root.
 func leftToOwner(rec v1alpha1.TargetRecord) bool {
 	return rec.Reason == v1alpha1.ReasonManaged || rec.Reason == v1alpha1.ReasonFighting ||

@@ -48,10 +48,10 @@ func TestEvidence(t *testing.T) {
 			parts: []v1alpha1.RemediationSlice{slice(managed)},
 			want:  "- Deployment shop/web-a: Skipped (Managed): Helm manages it\n-a\n+b",
 		},
-		"an object that is mended at its owner is nobody's, one whose owner isn't judged is its owner's": {
-			parts: []v1alpha1.RemediationSlice{slice(record(v1alpha1.TargetSkipped, v1alpha1.ReasonOwned, "mended there"),
-				v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonOwned, Message: "mend the Deployment", Proposal: "+c"})},
-			want: "- Deployment shop/web-b: Skipped (Owned): mend the Deployment\n+c",
+		"an object that is fixed at its owner is nobody's, one whose owner isn't judged is its owner's": {
+			parts: []v1alpha1.RemediationSlice{slice(record(v1alpha1.TargetSkipped, v1alpha1.ReasonOwned, "fixed there"),
+				v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonOwned, Message: "fix the Deployment", Proposal: "+c"})},
+			want: "- Deployment shop/web-b: Skipped (Owned): fix the Deployment\n+c",
 		},
 		"many are counted": {
 			parts: []v1alpha1.RemediationSlice{slice(managed, managed, managed, managed, managed, managed, managed)},

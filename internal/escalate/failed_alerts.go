@@ -16,7 +16,7 @@ const (
 	triedAgainMax = 24 * time.Hour
 )
 
-// failedTargets: the plan ended, but some of its targets couldn't be mended. They
+// failedTargets: the plan ended, but some of its targets couldn't be fixed. They
 // are tried again in later plans, so the latest plan in which any failed speaks
 // for the policy until nothing violates, the policy changes, or a plan that was
 // made late enough to hold them ended without a failure. While such a plan is
@@ -27,7 +27,7 @@ func failedTargets(w *world, plans []*v1alpha1.Remediation) (finding, bool) {
 		return finding{}, false
 	}
 	p := w.plan(plans[i])
-	if !p.stands() || mendedLater(plans, i) {
+	if !p.stands() || fixedLater(plans, i) {
 		return finding{}, false
 	}
 	violates, known := p.violating()
@@ -35,7 +35,7 @@ func failedTargets(w *world, plans []*v1alpha1.Remediation) (finding, bool) {
 		return finding{}, false
 	}
 	f := finding{alert: AlertRemediationFailedTargets, urgency: normal, since: endOf(p.Remediation), goesOn: true,
-		summary:     fmt.Sprintf("%d objects couldn't be mended by plan %s of policy %s", p.Status.Counts.Failed, p.Name, p.Spec.Plan.Policy.Name),
+		summary:     fmt.Sprintf("%d objects couldn't be fixed by plan %s of policy %s", p.Status.Counts.Failed, p.Name, p.Spec.Plan.Policy.Name),
 		description: p.text("They still violate the policy. "+p.whatFollows(), "see the reason of each object; to try again at once: "+p.retryCommand())}
 	if known && i == len(plans)-1 {
 		f.due = f.since
@@ -81,9 +81,9 @@ func failing(rem *v1alpha1.Remediation) bool {
 	return rem.Status.Counts.Failed > 0 && !byPerson && (phase == v1alpha1.PhaseSucceeded || phase == v1alpha1.PhaseAborted)
 }
 
-// mendedLater says whether a plan after the one at index, made when its failed
+// fixedLater says whether a plan after the one at index, made when its failed
 // targets were due again, ended without a failure.
-func mendedLater(plans []*v1alpha1.Remediation, index int) bool {
+func fixedLater(plans []*v1alpha1.Remediation, index int) bool {
 	failures := 0
 	for _, rem := range plans[:index] {
 		if failing(rem) && rem.Spec.Plan.Policy.Revision == plans[index].Spec.Plan.Policy.Revision {

@@ -22,7 +22,7 @@ type plan struct {
 }
 
 // planFinding is the one alert of a policy's plans. A policy has one plan at work
-// at most, and what counts is the latest; only of targets that couldn't be mended, and
+// at most, and what counts is the latest; only of targets that couldn't be fixed, and
 // of a namespace that is left out, may an earlier plan still speak.
 func planFinding(w *world, policy string) (finding, bool) {
 	plans := w.plans[policy]
@@ -120,7 +120,7 @@ func rollbackIncomplete(p plan) (finding, bool) {
 		summary: fmt.Sprintf("%d objects couldn't be set back after plan %s of policy %s failed",
 			p.Status.Counts.RevertConflict, p.Name, p.Spec.Plan.Policy.Name),
 		description: p.text("Somebody else changed the very fields that Evenkeel wrote; they were left as they are.",
-			"decide with the objects' owners what the fields should hold and set them, then mend the policy or say to try again: "+p.retryCommand())}, true
+			"decide with the objects' owners what the fields should hold and set them, then fix the policy or say to try again: "+p.retryCommand())}, true
 }
 
 // rolledBack: the plan did harm, and its policy is blocked by it. One that a
@@ -141,7 +141,7 @@ func rolledBack(p plan) (finding, bool) {
 	}
 	return finding{alert: AlertRemediationRolledBack, urgency: normal, since: endOf(p.Remediation), due: endOf(p.Remediation),
 		summary:     fmt.Sprintf("Plan %s of policy %s failed at %s and was rolled back", p.Name, p.Spec.Plan.Policy.Name, p.wave()),
-		description: p.text(what, "mend the policy or exempt the object, or say to try again: "+p.retryCommand())}, true
+		description: p.text(what, "fix the policy or exempt the object, or say to try again: "+p.retryCommand())}, true
 }
 
 // approvalOverdue: nobody has said yes or no in time.
@@ -170,7 +170,7 @@ func held(p plan) (finding, bool) {
 	}
 	f := finding{alert: AlertRemediationHeld, urgency: normal, since: p.heldSince(), due: p.heldSince().Add(p.deadline()),
 		summary: fmt.Sprintf("Plan %s of policy %s has been held for more than %s: %s", p.Name, p.Spec.Plan.Policy.Name, p.deadline(), p.Status.Reason),
-		description: p.text("Violations remain. What was mended stays so, and the plan goes on by itself when the reason is gone.",
+		description: p.text("Violations remain. What was fixed stays so, and the plan goes on by itself when the reason is gone.",
 			"see the reason above, or give the plan up with spec.remediation.mode: Disabled")}
 	switch {
 	case p.Status.HeldFrom == v1alpha1.PhaseVerifying:
@@ -226,13 +226,13 @@ func (p plan) deadline() time.Duration {
 }
 
 // stands says whether the plan still speaks of its policy: the same revision is
-// to be mended, and nobody has said to try again.
+// to be fixed, and nobody has said to try again.
 func (p plan) stands() bool {
 	return p.policy != nil && !p.retried() && p.policy.Spec.Remediation.Mode.Runs() && p.policy.Status.Revision == p.Spec.Plan.Policy.Revision
 }
 
 // violating says whether the policy's scan is complete, and has found anything.
-// A plan that mended nothing is no more an alert once nothing violates.
+// A plan that fixed nothing is no more an alert once nothing violates.
 func (p plan) violating() (violates, known bool) {
 	scan := p.policy.Status.Scan
 	known = scan != nil && scan.State == v1alpha1.ScanComplete

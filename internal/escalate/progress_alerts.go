@@ -46,7 +46,7 @@ func saidBetter(alerts []Alert, now time.Time) []Alert {
 }
 
 // noProgress: nothing was begun or settled for long, though the plan may have come
-// and gone between phases all the while: a budget that is spent for ever, rights that
+// and gone between phases all the while: a budget that is spent for ever, permissions that
 // single targets lack, metrics that answer on and off. Time outside the maintenance
 // windows doesn't count, and neither does what a person has stopped.
 func noProgress(p plan) (finding, bool) {

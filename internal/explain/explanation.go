@@ -51,7 +51,7 @@ type Verdict struct {
 	Enforcement v1alpha1.AdmissionAction `json:"enforcement"`
 	Mode        v1alpha1.RemediationMode `json:"mode"`
 	// Strategy is the RemediationStrategy that the policy refers to; empty for one that says
-	// itself how violations are put right.
+	// itself how violations are remediated.
 	Strategy string `json:"strategy,omitempty"`
 	// Unresolved says why that strategy can't be followed; empty when it can.
 	Unresolved string   `json:"unresolved,omitempty"`

@@ -26,12 +26,12 @@ func (e *Explanation) next() {
 func (e *Explanation) nothing() string {
 	for _, t := range e.Plans {
 		if t.SameObject && working(t.Phase) && inFlight(t.State) {
-			return fmt.Sprintf("plan %s has mended it, and watches it: %s", t.Plan, t.waits)
+			return fmt.Sprintf("plan %s has fixed it, and watches it: %s", t.Plan, t.waits)
 		}
 	}
 	if len(e.Owners) > 0 {
 		root := e.Owners[len(e.Owners)-1]
-		return "nothing here: a workload is judged and mended at its root: " + explainCommand(root)
+		return "nothing here: a workload is judged and fixed at its root: " + explainCommand(root)
 	}
 	if len(e.Policies) == 0 {
 		return "nothing: no policy concerns it"
@@ -43,7 +43,7 @@ func (e *Explanation) nothing() string {
 func (e *Explanation) after(v Verdict) string {
 	switch {
 	case v.Verdict == Unjudged:
-		return "nothing until the policy can judge it: mend its Rego"
+		return "nothing until the policy can judge it: fix its Rego"
 	case v.Verdict == Waived:
 		return "nothing until " + v.WaivedUntil.UTC().Format(time.RFC3339) + ", when its waiver ends"
 	case v.Unresolved != "":
@@ -51,7 +51,7 @@ func (e *Explanation) after(v Verdict) string {
 	case v.Mode == v1alpha1.RemediationDisabled:
 		return "nothing: the policy's mode is Disabled"
 	case v.Fix == "":
-		return "nothing: the policy offers no fix for it; mend it by hand"
+		return "nothing: the policy offers no fix for it; fix it by hand"
 	}
 	if why := e.untouched(v); why != "" {
 		return why
@@ -78,13 +78,13 @@ func (e *Explanation) untouched(v Verdict) string {
 	}
 }
 
-// atOwner says that an object is mended where it comes from.
+// atOwner says that an object is fixed where it comes from.
 func (e *Explanation) atOwner() string {
 	root := e.Owners[len(e.Owners)-1]
 	if e.ManagedBy != "" {
 		return fmt.Sprintf("skipped: it comes from %s %s, which is managed by %s; change it at its source", root.Kind, root.Name, e.ManagedBy)
 	}
-	return fmt.Sprintf("mended at its root owner, %s %s: %s", root.Kind, root.Name, explainCommand(root))
+	return fmt.Sprintf("fixed at its root owner, %s %s: %s", root.Kind, root.Name, explainCommand(root))
 }
 
 // explainCommand is the command that explains an object, wherever the caller's context
@@ -138,7 +138,7 @@ func (e *Explanation) atWork(t Touch, v Verdict) string {
 	case t.Phase == v1alpha1.PhaseHeld:
 		return fmt.Sprintf("plan %s is held: %s", t.Plan, t.waits)
 	default:
-		return e.behindBreakers(v, fmt.Sprintf("%s of plan %s will mend it", wave(t.Wave), t.Plan))
+		return e.behindBreakers(v, fmt.Sprintf("%s of plan %s will fix it", wave(t.Wave), t.Plan))
 	}
 }
 
@@ -146,8 +146,8 @@ func (e *Explanation) atWork(t Touch, v Verdict) string {
 func (e *Explanation) unplanned(v Verdict) string {
 	will := map[v1alpha1.RemediationMode]string{
 		v1alpha1.RemediationDryRun:    "the next plan tries the fix, and writes nothing: the policy's mode is DryRun",
-		v1alpha1.RemediationManual:    "the next plan mends it, once a person has approved it",
-		v1alpha1.RemediationAutomatic: "the next plan mends it",
+		v1alpha1.RemediationManual:    "the next plan fixes it, once a person has approved it",
+		v1alpha1.RemediationAutomatic: "the next plan fixes it",
 	}[v.Mode]
 	for _, t := range e.Plans {
 		if t.Policy == v.Policy && working(t.Phase) {

@@ -49,7 +49,7 @@ func (e *Explanation) within(rem *v1alpha1.Remediation, part *v1alpha1.Remediati
 			rec = part.Records[i]
 		}
 		t := Touch{Plan: rem.Name, Policy: rem.Spec.Plan.Policy.Name, Phase: cmp.Or(rem.Status.Phase, v1alpha1.PhasePlanned), Wave: target.Wave,
-			State: cmp.Or(rec.State, v1alpha1.TargetPending), Reason: cmp.Or(rec.Reason, target.LeftAlone), Message: policy.OneLine(rec.Message), Proposal: rec.Proposal, Limits: rem.Spec.Plan.Limits,
+			State: cmp.Or(rec.State, v1alpha1.TargetPending), Reason: cmp.Or(rec.Reason, target.SkipReason), Message: policy.OneLine(rec.Message), Proposal: rec.Proposal, Limits: rem.Spec.Plan.Limits,
 			SameObject: target.Object.UID == e.Object.UID, waits: rem.Status.Message, blocks: circuit.Blocks(rem.Status)}
 		if rec.Wave != nil {
 			t.Wave = *rec.Wave
@@ -76,8 +76,8 @@ func samePlace(a, b v1alpha1.ObjectReference) bool {
 
 // add tells one write.
 func (t *Touch) add(w v1alpha1.WriteRecord) {
-	if len(w.Fields) == 0 && w.Verb != "" {
-		what := string(w.Verb)
+	if len(w.Fields) == 0 && w.Action != "" {
+		what := string(w.Action)
 		if w.Object != nil {
 			what += " " + w.Object.Kind + " " + w.Object.Name
 		}

@@ -87,7 +87,7 @@ func isFailedTest(err error) bool {
 	return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "rejected our request due to an error in our request")
 }
 
-// DeniedByAdmission tells an admission denial from a lack of rights: both are
+// DeniedByAdmission tells an admission denial from a lack of permissions: both are
 // 403, but admission names its webhook or policy. A webhook may deny under any other
 // code too, such as 404 or 409; by 429 and 503 it asks to be tried again.
 func DeniedByAdmission(err error) bool {

@@ -225,7 +225,7 @@ func TestClassify(t *testing.T) {
 			want:   kube.Conflict,
 		},
 		"A refused field is invalid": {reason: "422 with field errors", err: apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "web", nil), want: kube.Invalid},
-		"A lack of rights is forbidden": {
+		"A lack of permissions is forbidden": {
 			reason: "403 from RBAC", err: apierrors.NewForbidden(resource, "web", errors.New("User \"x\" cannot patch resource")), want: kube.Forbidden,
 		},
 		"A webhook's denial is forbidden and told apart": {

@@ -97,7 +97,7 @@ func TestRootOf(t *testing.T) {
 			reason: "the UID tells them apart", by: replicaSet, family: family{"ReplicaSet web-7d4b": {uid: "other"}},
 			want: want{Chain: "ReplicaSet web-7d4b", Stopped: "ReplicaSet web-7d4b was deleted, and another bears its name"},
 		},
-		"An owner that may not be read names the missing right": {
+		"An owner that may not be read names the missing permission": {
 			reason: "an administrator can grant just that", by: "apps/v1 StatefulSet main s",
 			family: family{"StatefulSet main": {uid: "s", by: "example.com/v1 Database main db"}, "Database main": {err: forbidden}},
 			want: want{Chain: "StatefulSet main of Database.example.com main", Stopped: "whether Database.example.com main has an owner of its own isn't known: " +

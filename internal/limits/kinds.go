@@ -13,7 +13,7 @@ import (
 var ownGroup = v1alpha1.GroupVersion.Group //nolint:gochecknoglobals // set once, from what can't be a constant
 
 // Protected is a set of kinds that no fix writes, because whoever writes them can
-// get other rights, or take the place of what keeps the cluster safe.
+// get other permissions, or take the place of what keeps the cluster safe.
 type Protected struct {
 	// Group is an API group; with a leading "*." also every group below it.
 	Group string
@@ -28,8 +28,8 @@ type Protected struct {
 func ProtectedKinds() []Protected {
 	return []Protected{
 		{Group: ownGroup, Why: "a policy could change policies, waivers, plans and breakers"},
-		{Group: "rbac.authorization.k8s.io", Why: "it grants rights"},
-		{Group: "authorization.openshift.io", Why: "it grants rights"},
+		{Group: "rbac.authorization.k8s.io", Why: "it grants permissions"},
+		{Group: "authorization.openshift.io", Why: "it grants permissions"},
 		{Group: "user.openshift.io", Why: "it says who belongs to a group"},
 		{Group: "security.openshift.io", Why: "it says which Pods may be privileged"},
 		{Group: "authentication.k8s.io", Why: "it makes tokens"},
@@ -53,11 +53,11 @@ func ProtectedKinds() []Protected {
 		{Group: "policy", Kinds: []string{"PodSecurityPolicy"}, Why: "it says which Pods may be privileged"},
 		{Group: "*.kyverno.io", Why: "it decides what admission refuses and changes"},
 		{Group: "*.gatekeeper.sh", Why: "it decides what admission refuses and changes"},
-		{Group: "argoproj.io", Kinds: []string{"Application", "ApplicationSet", "AppProject"}, Why: "it is applied with the rights of Argo CD"},
-		{Group: "*.toolkit.fluxcd.io", Why: "it is applied with the rights of Flux"},
-		{Group: "*.crossplane.io", Why: "it is applied with the rights of Crossplane"},
-		{Group: "operators.coreos.com", Why: "it installs operators with rights of their own"},
-		{Group: "helm.cattle.io", Why: "it installs charts with the rights of their controller"},
+		{Group: "argoproj.io", Kinds: []string{"Application", "ApplicationSet", "AppProject"}, Why: "it is applied with the permissions of Argo CD"},
+		{Group: "*.toolkit.fluxcd.io", Why: "it is applied with the permissions of Flux"},
+		{Group: "*.crossplane.io", Why: "it is applied with the permissions of Crossplane"},
+		{Group: "operators.coreos.com", Why: "it installs operators with permissions of their own"},
+		{Group: "helm.cattle.io", Why: "it installs charts with the permissions of their controller"},
 		{Group: "security.istio.io", Why: "it decides who may call whom"},
 		{Group: "cilium.io", Why: "it decides who may call whom"},
 		{Group: "policy.networking.k8s.io", Why: "it decides who may call whom"},
@@ -74,7 +74,7 @@ func protection(gk schema.GroupKind) (why string, protected bool) {
 	}
 	for _, end := range []string{"Role", "RoleBinding", "RoleTemplate", "RoleTemplateBinding"} {
 		if strings.HasSuffix(gk.Kind, end) {
-			return "by its name it grants rights", true
+			return "by its name it grants permissions", true
 		}
 	}
 	return "", false

@@ -71,7 +71,7 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.webhookService, "webhook-service", "evenkeel-webhook", "the Service in --namespace that leads to the webhook, unless --webhook-url is set")
 	f.StringVar(&o.webhookOwner, "webhook-owner", "", "the ClusterRole that the webhook configurations belong to: they are removed with it, so that an uninstall leaves none behind (default: none)")
 	f.DurationVar(&o.webhookTimeout, "webhook-timeout", 5*time.Second, "how long the API server waits for a verdict, 1s to 30s")
-	f.StringVar(&o.clientCAFile, "webhook-client-ca-file", "", "authorities, in PEM, of the client certificate that the API server shows to the webhook; others aren't answered then (default: anybody is)")
+	f.StringVar(&o.clientCAFile, "webhook-client-ca-file", "", "authorities, in PEM, of the client certificate that the API server shows to the webhook; connections with another certificate are refused (default: anybody is)")
 	f.StringVar(&o.admissionMemory, "admission-memory", "256Mi", "what all admission reviews together may take of this replica's memory while they are read and judged, at least 64Mi; what doesn't fit waits, and is refused under Deny policies after half of --webhook-timeout")
 	f.StringVar(&o.certDir, "cert-dir", filepath.Join(os.TempDir(), "evenkeel-webhook-certs"), "a directory of this replica's own for the webhook's certificate")
 	f.StringVar(&o.certificates, "webhook-certificates", string(webhook.SelfSigned), "who makes the webhook's certificate: self-signed (an authority of the manager's own) or cert-manager (by the Certificate of config/certmanager)")

@@ -4,7 +4,7 @@
 // line, so that whoever judges it can point at the place.
 //
 // It reads strictly: what can't be read, or isn't an object, is a problem with
-// file, line and mend, or is told as skipped; it is never left out in silence. The
+// file, line and fix, or is told as skipped; it is never left out in silence. The
 // package knows no policy and no cluster.
 //
 // Start at Read.

@@ -66,19 +66,19 @@ func SameViolations(before, now Judged) []Violation {
 	had := map[string]bool{}
 	earlier, later := newPlaces(before.Object), newPlaces(now.Object)
 	for _, v := range before.Violations {
-		had[earlier.sight(v)] = true
+		had[earlier.identity(v)] = true
 	}
 	var out []Violation
 	for _, v := range now.Violations {
-		if had[later.sight(v)] {
+		if had[later.identity(v)] {
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
-// sight identifies a violation by where it is, not by what is there.
-func (p *places) sight(v Violation) string {
+// identity identifies a violation by where it is, not by what is there.
+func (p *places) identity(v Violation) string {
 	key := v.Message + "\x00" + p.of(v.Path).path
 	if whole, pointed := wholeOf(p.object, v.Path); pointed {
 		return key + "\x00" + containerNames(whole)

@@ -87,7 +87,7 @@ const (
 // StatusSubresource is the one subresource that a patch may name.
 const StatusSubresource = "status"
 
-// Action is one step that a rule proposes to put an object right.
+// Action is one step that a rule proposes to fix an object.
 type Action struct {
 	Type ActionType `json:"action"`
 	// Ops is the JSON Patch of a patch action, with paths into the judged object.

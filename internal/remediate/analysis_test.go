@@ -206,13 +206,13 @@ func TestOnlyAPersonForgivesWhatMetricsSaidAgainstAWave(t *testing.T) {
 		}
 	}
 	soaksAnew := record()
-	askAnew(soaksAnew, false)
+	resetAnalysis(soaksAnew, false)
 	want := []v1alpha1.MetricRecord{record()[0], {Name: "silent", Baseline: "1", Failed: 1}}
 	if diff := cmp.Diff(want, soaksAnew); diff != "" {
 		t.Errorf("a soak that begins anew (-want +got):\n%s", diff)
 	}
 	retried := record()
-	askAnew(retried, true)
+	resetAnalysis(retried, true)
 	want = []v1alpha1.MetricRecord{{Name: "harmed", Baseline: "1"}, {Name: "silent", Baseline: "1"}}
 	if diff := cmp.Diff(want, retried); diff != "" {
 		t.Errorf("a person's retry (-want +got):\n%s", diff)
@@ -229,7 +229,7 @@ func TestHarmThatIsFirstSeenWhileHeldIsActedUpon(t *testing.T) {
 	a.rem.Status.HeldFrom, a.rem.Status.HealthySince = v1alpha1.PhaseSoaking, nil
 	a.fake.Answers["errors"] = 0.9
 	a.require(a.pass(v1alpha1.PhaseHeld, time.Minute), v1alpha1.AnalysisFailed, "errors latency")
-	askAnew(a.rem.Status.Analysis, false)
+	resetAnalysis(a.rem.Status.Analysis, false)
 	began := metav1.NewMicroTime(a.now)
 	a.rem.Status.HealthySince = &began
 	a.require(a.pass(v1alpha1.PhaseSoaking, time.Second), v1alpha1.AnalysisFailed, "")

@@ -77,8 +77,8 @@ func (p *pass) write(ctx context.Context, batch []int) error {
 	})
 	var errs []error
 	for _, n := range intents {
-		rec, err := joints[n].settle(ctx, records[n])
-		p.settle(batch[n], rec)
+		rec, err := joints[n].distribute(ctx, records[n])
+		p.setRecord(batch[n], rec)
 		errs = append(errs, err)
 	}
 	return errors.Join(append(errs, p.saver(ctx))...)
@@ -98,7 +98,7 @@ func (p *pass) intents(batch []int, attempts []*attempt, records []v1alpha1.Targ
 		if intends {
 			intents = append(intents, n)
 		}
-		p.settle(i, records[n])
+		p.setRecord(i, records[n])
 	}
 	return intents
 }
@@ -131,7 +131,7 @@ func (p *pass) preview(ctx context.Context, batch []int) error {
 			}
 			rec = record.WithoutProofs(rec)
 		}
-		p.settle(i, rec)
+		p.setRecord(i, rec)
 	}
 	return p.saver(ctx)
 }
@@ -144,9 +144,9 @@ func (p *pass) attempt(i int) *attempt {
 	return &attempt{targets: p.targets, plan: p.rem.Spec.Plan, remediation: p.rem.Name, target: t, canary: rollout.CanaryWave(p.rem.Spec.Plan, t.Wave), previous: rec, snapshot: p.snapshot}
 }
 
-// settle keeps a target's new record. A denial is harm only where a write is meant:
+// setRecord keeps a target's new record. A denial is harm only where a write is meant:
 // a dry run that is denied has told what it was asked.
-func (p *pass) settle(i int, rec v1alpha1.TargetRecord) {
+func (p *pass) setRecord(i int, rec v1alpha1.TargetRecord) {
 	if p.rem.Spec.Plan.Strategy.Mode.Runs() && rec.State == v1alpha1.TargetFailed && rec.Reason == v1alpha1.ReasonAdmissionDenied {
 		p.denied = append(p.denied, i)
 	}
@@ -161,9 +161,9 @@ func (p *pass) send(ctx context.Context, a *attempt, rec v1alpha1.TargetRecord) 
 		if n > 0 && w.Type == policy.ActionPatch && a.writes[n-1].Type == policy.ActionPatch {
 			w.object = a.writes[n-1].object // as our own write left it
 		}
-		withheld := w.joint.lookAgain(ctx)
+		withheld := w.joint.recheck(ctx)
 		if withheld == nil {
-			withheld = p.lookAgain(ctx, a, n)
+			withheld = p.recheck(ctx, a, n)
 		}
 		if withheld != nil {
 			return p.withdrawn(ctx, a, withWrites(rec, a.writes), n, *withheld)
@@ -185,7 +185,7 @@ func (p *pass) sendOne(ctx context.Context, w *write) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	return carrierOf(w.Type).send(ctx, p.targets, w)
+	return operationOf(w.Type).send(ctx, p.targets, w)
 }
 
 // errNotSent says that a write wasn't sent, for its record is too old.

@@ -34,7 +34,7 @@ type attempt struct {
 	// patched is the object after the fix; nil when it is gone then.
 	patched map[string]any
 	writes  []*write
-	// owner is who must mend the object, when a controller makes it.
+	// owner is who must fix the object, when a controller makes it.
 	owner *v1alpha1.ObjectReference
 }
 
@@ -88,14 +88,14 @@ func (a *attempt) request(object map[string]any) *policy.Request {
 }
 
 func (a *attempt) skipped(reason, message string) *v1alpha1.TargetRecord {
-	return a.settled(v1alpha1.TargetSkipped, reason, message)
+	return a.ended(v1alpha1.TargetSkipped, reason, message)
 }
 
 func (a *attempt) failed(reason, message string) *v1alpha1.TargetRecord {
-	return a.settled(v1alpha1.TargetFailed, reason, message)
+	return a.ended(v1alpha1.TargetFailed, reason, message)
 }
 
-func (a *attempt) settled(state v1alpha1.TargetState, reason, message string) *v1alpha1.TargetRecord {
+func (a *attempt) ended(state v1alpha1.TargetState, reason, message string) *v1alpha1.TargetRecord {
 	rec := a.previous
 	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.WaitingSince = state, reason, prose.Shorten(message, 1024), nil, nil
 	if state != v1alpha1.TargetPending {
@@ -105,7 +105,7 @@ func (a *attempt) settled(state v1alpha1.TargetState, reason, message string) *v
 }
 
 func (a *attempt) pending(reason, message string) *v1alpha1.TargetRecord {
-	return a.settled(v1alpha1.TargetPending, reason, message)
+	return a.ended(v1alpha1.TargetPending, reason, message)
 }
 
 // retry leaves the target pending for another try, until the strategy's limit.

@@ -34,8 +34,8 @@ func TestWhatTheBreakersNeverCount(t *testing.T) {
 		"A server that is down (503)":              {reason: "The API server is down.", err: apierrors.NewServiceUnavailable("no leader")},
 		"A server that is slow (504)":              {reason: "The API server is slow.", err: apierrors.NewTimeoutError("too slow", 1)},
 		"A 503 that outlasts every try":            {reason: "The target fails, the fix hasn't.", err: apierrors.NewServiceUnavailable("no leader"), tries: 20},
-		"A right that is missing (403)":            {reason: "RBAC said no.", err: apierrors.NewForbidden(web, "web", errors.New("RBAC: not allowed"))},
-		"An object that is gone (404)":             {reason: "Nothing is left to mend.", err: apierrors.NewNotFound(web, "web")},
+		"A permission that is missing (403)":       {reason: "RBAC said no.", err: apierrors.NewForbidden(web, "web", errors.New("RBAC: not allowed"))},
+		"An object that is gone (404)":             {reason: "Nothing is left to fix.", err: apierrors.NewNotFound(web, "web")},
 		"An owner's no":                            {reason: "The object has opted out.", optOut: true},
 		"A denial by a webhook does count":         {reason: "It speaks against the fix.", err: apierrors.NewForbidden(web, "web", errors.New(`admission webhook "x.example.com" denied the request`)), want: 1},
 		"A denial by an admission policy does too": {reason: "It speaks against the fix.", err: apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, `web: ValidatingAdmissionPolicy 'p' denied`, nil), want: 1},
@@ -62,7 +62,7 @@ func TestWhatTheBreakersNeverCount(t *testing.T) {
 			if rec == nil {
 				t.Fatal("the target's matter isn't settled")
 			}
-			p.settle(0, *rec)
+			p.setRecord(0, *rec)
 			if got := p.denials(); len(got) != tc.want {
 				t.Errorf("%s\n%d failures are counted, want %d; the target is %s: %s, %s", tc.reason, len(got), tc.want, rec.State, rec.Reason, rec.Message)
 			}
@@ -91,6 +91,6 @@ func TestARolloutThroughBadWeatherCountsNoFailure(t *testing.T) {
 		}
 	}
 	if succeeded != 9 {
-		t.Errorf("%d targets are counted as mended, want 9 of 12", succeeded)
+		t.Errorf("%d targets are counted as fixed, want 9 of 12", succeeded)
 	}
 }

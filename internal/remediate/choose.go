@@ -23,7 +23,7 @@ import (
 // maxCanaryReads bounds how many candidates are read to find a canary.
 const maxCanaryReads = 20
 
-// choose sorts the fixable findings into objects to mend and objects to report
+// choose sorts the fixable findings into objects to fix and objects to report
 // only, by their metadata as the API server holds it now.
 func (p *drafter) choose(ctx context.Context, d *draft, found []policy.Finding, earlier *history.Past) error {
 	d.tools = p.tools
@@ -75,7 +75,7 @@ func (p *drafter) due(d *draft, found []policy.Finding, earlier *history.Past) (
 
 // sort puts one object where its metadata says it belongs. The protocol before
 // each write asks the same again, on fresh state.
-func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadata, earlier history.Mendings, reach *limits.Reach) {
+func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadata, earlier history.Fixes, reach *limits.Reach) {
 	labels := labelled(f, m, namespace)
 	c := candidate{critical: m.Labels[v1alpha1.LabelTier] == "critical", stage: d.stages.Of(labels), mayLead: d.stages.MayBeCanary(labels),
 		object: referenceTo(f), heat: earlier.Carried()}
@@ -142,7 +142,7 @@ func labelled(f policy.Finding, m, namespace *metav1.PartialObjectMetadata) cana
 // chooseCanary moves objects of the first stage to the front that the canary's
 // selector chooses and, when the plan is to be rolled out, that can prove
 // something: they are healthy and still violate. Objects that turn out clean are
-// dropped. It says false when there is nothing left to mend, or no canary; then
+// dropped. It says false when there is nothing left to fix, or no canary; then
 // refused says why, where a person can do something about it.
 func (p *drafter) chooseCanary(ctx context.Context, d *draft) (found bool, refused string, err error) {
 	layout, err := d.layout()
@@ -164,13 +164,13 @@ func (p *drafter) chooseCanary(ctx context.Context, d *draft) (found bool, refus
 		if len(chosen) == size {
 			break
 		}
-		fit, mended, message, err := p.fitCanary(ctx, d, d.eligible[i].object)
+		fit, fixed, message, err := p.fitCanary(ctx, d, d.eligible[i].object)
 		switch {
 		case err != nil:
 			return false, "", err
 		case fit:
 			chosen = append(chosen, i)
-		case mended:
+		case fixed:
 			clean = append(clean, i)
 		default:
 			why = d.eligible[i].object.String() + ": " + message

@@ -9,10 +9,10 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
-// settleClock takes back the times of a status that are still to come: they were
+// clampTimes takes back the times of a status that are still to come: they were
 // written before the clock was put back. Waiting for them would let a rollout
 // stand still, and keep a wave that does harm from being late.
-func settleClock(s *v1alpha1.RemediationStatus, now time.Time) {
+func clampTimes(s *v1alpha1.RemediationStatus, now time.Time) {
 	for _, at := range []*metav1.MicroTime{s.PhaseStartedAt, s.WaveStartedAt, s.HealthySince, s.HeldSince, s.ProgressedAt} {
 		if at != nil && at.After(now) {
 			at.Time = now
@@ -20,10 +20,10 @@ func settleClock(s *v1alpha1.RemediationStatus, now time.Time) {
 	}
 }
 
-// settleTargets does the same for what the machine sees of targets: a try that is
+// clampTargets does the same for what the machine sees of targets: a try that is
 // further off than any wait is due, and a write that is still to come was made
 // when the phase began.
-func settleTargets(views []rollout.TargetView, s v1alpha1.RemediationStatus, now time.Time) {
+func clampTargets(views []rollout.TargetView, s v1alpha1.RemediationStatus, now time.Time) {
 	began := now
 	if s.PhaseStartedAt != nil {
 		began = s.PhaseStartedAt.Time

@@ -45,8 +45,8 @@ func TestAClockThatWentBack(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			settleClock(&tc.status, now)
-			settleTargets(tc.views, tc.status, now)
+			clampTimes(&tc.status, now)
+			clampTargets(tc.views, tc.status, now)
 			if diff := cmp.Diff(tc.want, tc.status); diff != "" {
 				t.Errorf("%s: status (-want +got):\n%s", tc.reason, diff)
 			}

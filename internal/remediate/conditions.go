@@ -23,10 +23,10 @@ func setHeldSince(s *v1alpha1.RemediationStatus, intent rollout.Intent, now *met
 	}
 }
 
-// askAnew forgets what metrics have said for a wave, but not how things stood
+// resetAnalysis forgets what metrics have said for a wave, but not how things stood
 // before its first write. What they have said against it is forgiven by a person
 // only, who asks to verify the wave once more.
-func askAnew(records []v1alpha1.MetricRecord, forgive bool) {
+func resetAnalysis(records []v1alpha1.MetricRecord, forgive bool) {
 	for i := range records {
 		rec := &records[i]
 		if forgive {
@@ -125,7 +125,7 @@ func targetEvent(rem *v1alpha1.Remediation, was v1alpha1.TargetState, rec *v1alp
 	case rec.State == v1alpha1.TargetReverted:
 		return escalate.ReasonReverted, fmt.Sprintf("set back to what it was: %s. %s", fieldsOf(rec), rec.Message)
 	case rec.State == v1alpha1.TargetFailed && rec.Reason == v1alpha1.ReasonFighting:
-		return escalate.ReasonFight, fmt.Sprintf("mended by policy %s, and %s", rem.Spec.Plan.Policy.Name, rec.Message)
+		return escalate.ReasonFight, fmt.Sprintf("fixed by policy %s, and %s", rem.Spec.Plan.Policy.Name, rec.Message)
 	case rec.State == v1alpha1.TargetFailed || rec.State == v1alpha1.TargetRevertConflict:
 		return escalate.ReasonTargetFailed, rec.Reason + ": " + rec.Message
 	case rec.State == v1alpha1.TargetSkipped && leftToOwner(rec):

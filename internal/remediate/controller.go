@@ -17,13 +17,13 @@ import (
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
+	"evenkeel.dev/evenkeel/internal/permissions"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/approval"
 	"evenkeel.dev/evenkeel/internal/remediate/budget"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
-	"evenkeel.dev/evenkeel/internal/rights"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
 
@@ -40,24 +40,24 @@ type Policies interface {
 // Nothing is kept in memory between two reconciles but copies of slices, which
 // the API server is asked about before they are used (see record.Cache).
 type Controller struct {
-	client   client.Client
-	reader   client.Reader
-	policies Policies
-	clock    clock.PassiveClock
-	events   *escalate.Recorder
-	rights   *rights.Finder
-	breakers *breaker.Set
-	budgets  *budget.Budgets
-	records  *record.Cache
-	metrics  *metrics
-	analyzer Analyzer
-	tools    kube.Tools
-	landings *landings
-	soaks    *soakClock
-	reach    limits.Reach
-	marks    *seal.Marks
-	turns    turns
-	answers  *approval.Reader
+	client      client.Client
+	reader      client.Reader
+	policies    Policies
+	clock       clock.PassiveClock
+	events      *escalate.Recorder
+	permissions *permissions.Finder
+	breakers    *breaker.Set
+	budgets     *budget.Budgets
+	records     *record.Cache
+	metrics     *metrics
+	analyzer    Analyzer
+	tools       kube.Tools
+	landings    *landings
+	soaks       *soakClock
+	reach       limits.Reach
+	marks       *seal.Marks
+	turns       turns
+	answers     *approval.Reader
 	// floors is how careful every strategy must be at the least.
 	floors limits.Floors
 }
@@ -161,7 +161,7 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 func (c *Controller) newPass(rem *v1alpha1.Remediation, b *record.Records) *pass {
 	snapshot := c.policies.Snapshot()
 	p := &pass{rem: rem, records: b, inForce: snapshot, snapshot: snapshot, landings: c.landings,
-		targets: &targets{reader: c.reader, writer: c.client, mapper: c.rights.Mapper, clock: c.clock, tools: c.tools, reach: c.reach, owners: ownerMemo{reader: c.reader}}}
+		targets: &targets{reader: c.reader, writer: c.client, mapper: c.permissions.Mapper, clock: c.clock, tools: c.tools, reach: c.reach, owners: ownerMemo{reader: c.reader}}}
 	p.gate = &lastGate{ask: func(ctx context.Context) (rollout.Gate, error) { return c.stillOpen(ctx, rem) }}
 	p.saver = func(ctx context.Context) error { return c.executor().persist(ctx, p) }
 	p.partners = func(ctx context.Context, uids map[string]bool) []*partner { return c.partners(ctx, p, uids) }
@@ -215,7 +215,7 @@ func (c *Controller) record(rem *v1alpha1.Remediation, intent rollout.Intent, b 
 	recordEnd(rem, now)
 	setHeldSince(s, intent, &now)
 	if intent.Anew {
-		askAnew(s.Analysis, intent.Retry != "")
+		resetAnalysis(s.Analysis, intent.Retry != "")
 	}
 	s.Counts = b.Counts()
 	stuck := ""

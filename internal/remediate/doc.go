@@ -1,4 +1,4 @@
-// Package remediate puts violations right: it makes a plan of a policy's fixes
+// Package remediate remediates violations: it makes a plan of a policy's fixes
 // and rolls it out, canary first, in verified waves, and undoes what does harm.
 //
 // The rollout itself is the pure machine of package rollout: it looks at an

@@ -47,7 +47,7 @@ func TestAnEndedPlanWithUnprovenRecordsIsTold(t *testing.T) {
 			d := draft{policy: pol, revision: "r1", plans: []v1alpha1.Remediation{*ended}}
 			d.strategy.SetDefaults()
 			events := clientevents.NewFakeRecorder(10)
-			p := &Planner{drafter: drafter{reader: api, clock: clocktesting.NewFakePassiveClock(now)}, said: newSayings(), events: escalate.NewRecorder(events)}
+			p := &Planner{drafter: drafter{reader: api, clock: clocktesting.NewFakePassiveClock(now)}, announced: newAnnouncements(), events: escalate.NewRecorder(events)}
 			for range 2 {
 				if wait, err := p.draft(t.Context(), pol, d, nil); err != nil || wait != replanPoll {
 					t.Errorf("looks again after %s, %v; want %s", wait, err, replanPoll)

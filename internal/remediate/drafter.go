@@ -39,9 +39,9 @@ type drafter struct {
 type drafted int
 
 const (
-	// draftEmpty: nothing can be mended now, and no owner is to be told anything.
+	// draftEmpty: nothing can be fixed now, and no owner is to be told anything.
 	draftEmpty drafted = iota
-	// draftTells: nothing can be mended, but owners are to be told of their objects.
+	// draftTells: nothing can be fixed, but owners are to be told of their objects.
 	draftTells
 	// draftWithoutCanary: no object can lead the rollout.
 	draftWithoutCanary

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/permissions"
 	"evenkeel.dev/evenkeel/internal/remediate/budget"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
-	"evenkeel.dev/evenkeel/internal/rights"
 )
 
 // gate asks whether new writes may begin: people first, then the calendar, then
@@ -22,13 +22,13 @@ func (c *Controller) gate(ctx context.Context, rem *v1alpha1.Remediation, o roll
 			return shut, nil
 		}
 	}
-	rules, err := c.rights.Missing(ctx, rights.OnTargets(pending, rem.Spec.Plan.Strategy.AllowedActions))
+	rules, err := c.permissions.Missing(ctx, permissions.OnTargets(pending, rem.Spec.Plan.Strategy.AllowedActions))
 	if err != nil {
 		return rollout.Gate{}, err
 	}
 	if len(rules) > 0 {
-		return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonMissingRights,
-			Message: "the controller lacks rights; add to a ClusterRole labelled rbac.evenkeel.dev/aggregate-to-writer: \"true\": " + strings.Join(rules, "; ")}, nil
+		return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonMissingPermissions,
+			Message: "the controller lacks permissions; add to a ClusterRole labelled rbac.evenkeel.dev/aggregate-to-writer: \"true\": " + strings.Join(rules, "; ")}, nil
 	}
 	return c.breakers.Consult(ctx, rem)
 }

@@ -12,22 +12,22 @@ import (
 
 // gather observes all that the next step may depend on.
 func (c *Controller) gather(ctx context.Context, p *pass) (rollout.Observation, error) {
-	return c.observe(ctx, p, c.looks(p.rem.Status))
+	return c.observe(ctx, p, c.observers(p.rem.Status))
 }
 
 // observe gathers what the looks given need.
-func (c *Controller) observe(ctx context.Context, p *pass, looks []look) (rollout.Observation, error) {
+func (c *Controller) observe(ctx context.Context, p *pass, looks []observer) (rollout.Observation, error) {
 	demoted, err := c.breakers.Demoted(ctx, p.rem.Spec.Plan.Policy.Name)
 	if err != nil {
 		return rollout.Observation{}, err
 	}
 	now := c.clock.Now()
-	settleClock(&p.rem.Status, now)
-	c.soaks.settle(p.rem.Name, &p.rem.Status, now)
+	clampTimes(&p.rem.Status, now)
+	c.soaks.measure(p.rem.Name, &p.rem.Status, now)
 	spec, mostInWave := withinFloors(&c.floors, p.rem)
 	o := rollout.Observation{Now: now, UID: p.rem.UID, Spec: spec, MostInWave: mostInWave, Status: *p.rem.Status.DeepCopy(), Targets: p.records.Views(), Abort: abort(p.rem)}
 	p.atLandings(o.Targets)
-	settleTargets(o.Targets, o.Status, now)
+	clampTargets(o.Targets, o.Status, now)
 	if o.StopReason, o.Stop, err = c.stopped(ctx, p.rem, p.inForce, demoted); err != nil {
 		return rollout.Observation{}, err
 	}
@@ -47,64 +47,64 @@ func (c *Controller) observe(ctx context.Context, p *pass, looks []look) (rollou
 	return o, nil
 }
 
-// look observes one thing. What was observed before it is in the observation.
-type look func(context.Context, *pass, *rollout.Observation) error
+// observer observes one thing. What was observed before it is in the observation.
+type observer func(context.Context, *pass, *rollout.Observation) error
 
-// looks are what a phase needs to know, in order: the gate isn't asked before
+// observers are what a phase needs to know, in order: the gate isn't asked before
 // the plan is approved.
-func (c *Controller) looks(s v1alpha1.RemediationStatus) []look {
+func (c *Controller) observers(s v1alpha1.RemediationStatus) []observer {
 	switch s.Phase {
 	case "", v1alpha1.PhasePlanned, v1alpha1.PhaseAwaitingApproval:
-		return []look{c.atApproval, c.atGate}
+		return []observer{c.observeApproval, c.observeGate}
 	case v1alpha1.PhaseApplying:
-		return []look{c.atMetrics, c.atGate, c.atBudgets}
+		return []observer{c.observeMetrics, c.observeGate, c.observeBudgets}
 	case v1alpha1.PhaseVerifying:
-		return []look{c.atTargets, c.atMetrics, c.atGate}
+		return []observer{c.observeTargets, c.observeMetrics, c.observeGate}
 	case v1alpha1.PhaseSoaking:
-		return []look{c.atTargets, c.atMetrics} // a soak begins no write
+		return []observer{c.observeTargets, c.observeMetrics} // a soak begins no write
 	case v1alpha1.PhaseHeld:
-		return c.looksOfHold(s.HeldFrom)
+		return c.observersOfHold(s.HeldFrom)
 	case v1alpha1.PhaseRollingBack:
-		return []look{c.atRecovery, c.atRollbackRoom}
+		return []observer{c.observeRecovery, c.observeRollbackRoom}
 	case v1alpha1.PhasePreviewing, v1alpha1.PhasePreviewed, v1alpha1.PhaseSucceeded,
 		v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted:
 	}
 	return nil
 }
 
-func (c *Controller) looksOfHold(from v1alpha1.RemediationPhase) []look {
+func (c *Controller) observersOfHold(from v1alpha1.RemediationPhase) []observer {
 	switch from {
 	case v1alpha1.PhaseVerifying:
 		return nil // a person decides
 	case v1alpha1.PhaseSoaking:
-		return []look{c.atTargets, c.atMetrics}
+		return []observer{c.observeTargets, c.observeMetrics}
 	case v1alpha1.PhaseApplying:
-		return []look{c.atMetrics, c.atGate}
+		return []observer{c.observeMetrics, c.observeGate}
 	default:
-		return []look{c.atApproval, c.atGate}
+		return []observer{c.observeApproval, c.observeGate}
 	}
 }
 
-// atApproval looks whether a person has answered. A plan in mode Manual is never
+// observeApproval looks whether a person has answered. A plan in mode Manual is never
 // approved unless an answer was found.
-func (c *Controller) atApproval(ctx context.Context, p *pass, o *rollout.Observation) (err error) {
+func (c *Controller) observeApproval(ctx context.Context, p *pass, o *rollout.Observation) (err error) {
 	o.Approval, err = c.answers.Read(ctx, p.rem)
 	return err
 }
 
-// atMetrics looks what metrics say of the wave. What is learned is persisted
+// observeMetrics looks what metrics say of the wave. What is learned is persisted
 // with this step; the machine sees the records as they were persisted before.
-func (c *Controller) atMetrics(ctx context.Context, p *pass, o *rollout.Observation) error {
+func (c *Controller) observeMetrics(ctx context.Context, p *pass, o *rollout.Observation) error {
 	o.Analysis = c.analyse(ctx, p.rem, *o)
 	return nil
 }
 
-func (c *Controller) atTargets(ctx context.Context, p *pass, o *rollout.Observation) error {
+func (c *Controller) observeTargets(ctx context.Context, p *pass, o *rollout.Observation) error {
 	p.checkAll(ctx, o)
 	return nil
 }
 
-func (c *Controller) atGate(ctx context.Context, p *pass, o *rollout.Observation) (err error) {
+func (c *Controller) observeGate(ctx context.Context, p *pass, o *rollout.Observation) (err error) {
 	if o.Unanswered() || o.Abort != "" {
 		return nil
 	}

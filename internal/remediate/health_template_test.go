@@ -158,7 +158,7 @@ func TestHealthThatNothingProvesIsNoFailureOfTheFix(t *testing.T) {
 // The intent keeps how many Pods were ready, for what comes after the write.
 func TestTheRecordKeepsHowManyPodsWereReady(t *testing.T) {
 	b := newBench(t)
-	a, _ := b.attempt(mending())
+	a, _ := b.attempt(fixing())
 	a.object = running(t, `{}`)
 	a.writes = []*write{{Step: action.Step{}}}
 	rec, err := a.intent()

@@ -106,7 +106,7 @@ func (p *Planner) sweep(ctx context.Context, d draft) error {
 }
 
 // tooEarly says whether an earlier plan is in the way of another one, and when to
-// look again: zero when a change will say so.
+// observer again: zero when a change will say so.
 func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string, found []policy.Finding) (wait time.Duration, early bool) {
 	var ended time.Time
 	for i := range plans {
@@ -148,8 +148,8 @@ func (p *drafter) readPast(ctx context.Context, d draft) (*history.Past, error) 
 			continue
 		}
 		failed := rem.Spec.Plan.Policy.Revision == d.revision && rem.Status.Counts.Failed+rem.Status.Counts.Reverted > 0
-		mended := history.Remembered(rem, now) > 0
-		if !failed && !mended && !history.TellsSlowly(rem, now) {
+		fixed := history.Remembered(rem, now) > 0
+		if !failed && !fixed && !history.TellsSlowly(rem, now) {
 			continue
 		}
 		b, err := record.Read(ctx, p.reader, rem)

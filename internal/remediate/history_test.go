@@ -41,11 +41,11 @@ func TestUndonePlansBlock(t *testing.T) {
 		want                    string
 	}{
 		"An undone plan keeps its revision from being planned though a later one succeeded": {
-			reason: "what was undone violates again, and would be mended at once", revision: "r1", plans: []v1alpha1.Remediation{first, second}, want: "plan-1"},
+			reason: "what was undone violates again, and would be fixed at once", revision: "r1", plans: []v1alpha1.Remediation{first, second}, want: "plan-1"},
 		"One whose undo is incomplete does too": {
-			reason: "what could be undone would be mended at once", revision: "r1", plans: []v1alpha1.Remediation{incomplete, second}, want: "plan-1"},
+			reason: "what could be undone would be fixed at once", revision: "r1", plans: []v1alpha1.Remediation{incomplete, second}, want: "plan-1"},
 		"Another revision is planned": {
-			reason: "the policy was mended", revision: "r2", plans: []v1alpha1.Remediation{first, second}},
+			reason: "the policy was fixed", revision: "r2", plans: []v1alpha1.Remediation{first, second}},
 		"A person may say to try again": {
 			reason: "the token is the plan's", revision: "r1", retry: "plan-1", plans: []v1alpha1.Remediation{first, second}},
 		"To try again counts for what had ended by then only": {

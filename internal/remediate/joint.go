@@ -117,8 +117,8 @@ func (j *joint) add(ctx context.Context, one *partner, i int) *part {
 	if !fits {
 		return nil
 	}
-	w, result := j.tryOut(ctx, a, step)
-	if w == nil || !j.cured(ctx, result.Object) || a.cures(ctx, result.Object, "as the API server would store it") != nil {
+	w, result := j.dryRun(ctx, a, step)
+	if w == nil || !j.resolved(ctx, result.Object) || a.resolves(ctx, result.Object, "as the API server would store it") != nil {
 		return nil
 	}
 	patched := a.patched
@@ -144,11 +144,11 @@ func (j *joint) compute(ctx context.Context, a *attempt) (action.Step, bool) {
 		return action.Step{}, false
 	}
 	a.object = &unstructured.Unstructured{Object: j.patched}
-	if !passes(ctx, a, judgeAgain, respectVerbs, computeFix, respectFields, passEveryPolicy, requireRights) || len(a.steps) != 1 {
+	if !passes(ctx, a, judgeAgain, respectVerbs, computeFix, respectFields, passEveryPolicy, requirePermissions) || len(a.steps) != 1 {
 		return action.Step{}, false
 	}
 	step := a.steps[0]
-	return step, a.patched != nil && step.Subresource == "" && patches(step.Type) && j.cured(ctx, a.patched)
+	return step, a.patched != nil && step.Subresource == "" && patches(step.Type) && j.resolved(ctx, a.patched)
 }
 
 // clip keeps an append from writing into somebody else's list.
@@ -163,23 +163,23 @@ func passes(ctx context.Context, a *attempt, steps ...check) bool {
 	return true
 }
 
-// cured says whether an object is clean for all the policies whose fixes are in it.
-func (j *joint) cured(ctx context.Context, object map[string]any) bool {
+// resolved says whether an object is clean for all the policies whose fixes are in it.
+func (j *joint) resolved(ctx context.Context, object map[string]any) bool {
 	all := []*attempt{j.lead}
 	for _, p := range j.parts {
 		all = append(all, p.attempt)
 	}
 	for _, a := range all {
-		if a.cures(ctx, object, "with the fixes of other policies") != nil {
+		if a.resolves(ctx, object, "with the fixes of other policies") != nil {
 			return false
 		}
 	}
 	return true
 }
 
-// tryOut sends all fixes as one server-side dry run. What changes beside what it did
+// dryRun sends all fixes as one server-side dry run. What changes beside what it did
 // without this plan's fix is that plan's part, and no other's.
-func (j *joint) tryOut(ctx context.Context, a *attempt, step action.Step) (*write, *unstructured.Unstructured) {
+func (j *joint) dryRun(ctx context.Context, a *attempt, step action.Step) (*write, *unstructured.Unstructured) {
 	object := j.lead.object
 	ops := append(append(action.Exact(object.Object), j.ops...), step.Ops...)
 	result, err := a.targets.patch(ctx, object, "", ops, client.DryRunAll)
@@ -194,8 +194,8 @@ func (j *joint) tryOut(ctx context.Context, a *attempt, step action.Step) (*writ
 		return nil, nil
 	}
 	w.record = v1alpha1.WriteRecord{UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion()}
-	if verb, known := action.VerbOf(step.Type); known {
-		w.record.Verb = verb.Allowed
+	if verb, known := action.DefinitionOf(step.Type); known {
+		w.record.Action = verb.Allowed
 	}
 	if w.record.Forward, err = action.ToRecordOps(w.Ops); err == nil {
 		w.record.Keys, err = action.ToRecordOps(w.keys)
@@ -236,23 +236,23 @@ func (j *joint) persist(ctx context.Context, lead v1alpha1.TargetRecord) (v1alph
 	return j.expect(lead)
 }
 
-// lookAgain asks each part once more, right before the write, as its own write would be
+// recheck asks each part once more, right before the write, as its own write would be
 // asked. When one mustn't be sent any more, none is: all is computed anew without it.
-func (j *joint) lookAgain(ctx context.Context) *v1alpha1.TargetRecord {
+func (j *joint) recheck(ctx context.Context) *v1alpha1.TargetRecord {
 	if j == nil {
 		return nil
 	}
 	for _, p := range j.parts {
-		if rec := p.partner.pass.lookAgain(ctx, p.attempt, 0); rec != nil {
+		if rec := p.partner.pass.recheck(ctx, p.attempt, 0); rec != nil {
 			return j.lead.heldBack("the part of plan " + p.partner.pass.rem.Name + " mustn't be written any more: " + rec.Message)
 		}
 	}
 	return nil
 }
 
-// settle gives each part what came of the write, and returns the lead's record. What
+// distribute gives each part what came of the write, and returns the lead's record. What
 // is refused for certain is blamed on nobody: all go back, and the lead writes alone.
-func (j *joint) settle(ctx context.Context, lead v1alpha1.TargetRecord) (v1alpha1.TargetRecord, error) {
+func (j *joint) distribute(ctx context.Context, lead v1alpha1.TargetRecord) (v1alpha1.TargetRecord, error) {
 	if j == nil {
 		return lead, nil // it was written alone
 	}

@@ -145,7 +145,7 @@ func (j *jointPlay) step(a act) error {
 	case a.Do == "verify" && rec.Recovering:
 		rec.Recovering = false
 	case a.Do == "verify" && rec.State == v1alpha1.TargetApplied:
-		if c := p.check(j.ctx, 0, false); c.Result == rollout.CheckPassed {
+		if c := p.verify(j.ctx, 0, false); c.Result == rollout.CheckPassed {
 			rec.State = v1alpha1.TargetDone
 		}
 	case a.Do == "undo" && (before == v1alpha1.TargetApplied || before == v1alpha1.TargetIntent || before == v1alpha1.TargetDone):

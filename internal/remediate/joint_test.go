@@ -200,7 +200,7 @@ func TestFixesThatConflictAreWrittenApart(t *testing.T) {
 	c.must([]string{"Applied /data/a", "", "Applied /data/c"}, 1, map[string]string{"a": "good", "b": "bad", "c": "good"})
 }
 
-func TestWhatAJointWriteCuresIsNotWrittenTwice(t *testing.T) {
+func TestWhatAJointWriteResolvesIsNotWrittenTwice(t *testing.T) {
 	c := newCompany(t, wants("one", "a", "good"), wants("two", "a", "good"))
 	if err := c.lead(); err != nil {
 		t.Fatal(err)

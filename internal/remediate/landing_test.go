@@ -14,12 +14,12 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
-func mendingOnly() []policy.Action { return mending()[1:] }
+func fixOnly() []policy.Action { return fixing()[1:] }
 
 // After a refusal the object is others' to edit: nothing of ours can be on it.
 func TestARefusedWriteLeavesNoRecord(t *testing.T) {
 	b := newBench(t)
-	a, rec := b.attempt(mendingOnly())
+	a, rec := b.attempt(fixOnly())
 	b.set("web", "state", "good") // somebody makes the same edit first
 	got := b.pass.send(t.Context(), a, rec)
 	if got.State != v1alpha1.TargetPending || got.Write != nil || got.Preceding != nil {
@@ -37,9 +37,9 @@ func TestARefusedWriteLeavesNoRecord(t *testing.T) {
 // A refused try leaves the record of an earlier one whose answer was lost.
 func TestARefusalKeepsAnEarlierWriteOfUnknownOutcome(t *testing.T) {
 	b := newBench(t)
-	_, first := b.attempt(mendingOnly())
+	_, first := b.attempt(fixOnly())
 	first.State, first.Write.ResourceVersion = v1alpha1.TargetPending, "the first"
-	a, rec := b.attempt(mendingOnly())
+	a, rec := b.attempt(fixOnly())
 	a.previous = first
 	b.set("web", "state", "theirs")
 	got := b.pass.send(t.Context(), a, rec)
@@ -50,7 +50,7 @@ func TestARefusalKeepsAnEarlierWriteOfUnknownOutcome(t *testing.T) {
 
 func TestAWriteIsntSentOnceItsRecordIsOld(t *testing.T) {
 	b := newBench(t)
-	a, rec := b.attempt(mendingOnly())
+	a, rec := b.attempt(fixOnly())
 	b.pass.targets.clock = clocktesting.NewFakePassiveClock(waiverNow.Add(sendWithin + time.Second))
 	got := b.pass.send(t.Context(), a, rec)
 	if state, _ := b.state(); state != "bad" || got.State != v1alpha1.TargetPending || got.Write != nil {
@@ -66,7 +66,7 @@ func TestAWriteIsGivenUpInTime(t *testing.T) {
 			deadline, _ = ctx.Deadline()
 			return c.Patch(ctx, obj, patch, opts...)
 		}})
-	a, rec := b.attempt(mendingOnly())
+	a, rec := b.attempt(fixOnly())
 	if got := b.pass.send(t.Context(), a, rec); got.State != v1alpha1.TargetApplied || deadline.IsZero() {
 		t.Errorf("got %s (%s): %s; deadline %s", got.State, got.Reason, got.Message, deadline)
 	}
@@ -88,7 +88,7 @@ func TestAWriteThatMayStillArriveKeepsItsPlan(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			a, rec := b.attempt(mendingOnly())
+			a, rec := b.attempt(fixOnly())
 			rec.State = v1alpha1.TargetPending
 			if tc.arrives {
 				if err := b.pass.sendOne(t.Context(), a.writes[0]); err != nil {
@@ -108,7 +108,7 @@ func TestAWriteThatMayStillArriveKeepsItsPlan(t *testing.T) {
 // A new leader with another clock counts from when it first saw the record.
 func TestTheTimeOfALateWriteIsCountedByOurOwnClock(t *testing.T) {
 	b := newBench(t)
-	_, rec := b.attempt(mendingOnly())
+	_, rec := b.attempt(fixOnly())
 	l, ahead := newLandings(), waiverNow.Add(365*24*time.Hour)
 	if got := l.until("plan-1", "u1", &rec, ahead); !got.Equal(ahead.Add(record.LandingBound)) {
 		t.Errorf("a clock that is a year ahead ends the wait at %s", got)

@@ -70,7 +70,7 @@ func TestWritesAskAgainRightBeforeTheyAreSent(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			a, rec := b.attempt(mendingOnly())
+			a, rec := b.attempt(fixOnly())
 			a.snapshot = catalog.New(catalog.Options{}).Snapshot()
 			tc.meanwhile(b)
 			got := b.pass.send(t.Context(), a, rec)
@@ -91,7 +91,7 @@ func TestWritesAskAgainRightBeforeTheyAreSent(t *testing.T) {
 // the version that was read.
 func TestAnOptOutAfterTheLastLookIsRefusedByTheServer(t *testing.T) {
 	b := newBench(t)
-	a, rec := b.attempt(mendingOnly())
+	a, rec := b.attempt(fixOnly())
 	late := false
 	b.pass.targets.writer = interceptor.NewClient(b.api.(client.WithWatch), interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
@@ -110,7 +110,7 @@ func TestAnOptOutAfterTheLastLookIsRefusedByTheServer(t *testing.T) {
 // The kill switch between two writes of a fix takes back the first.
 func TestAFixThatIsHeldBackHalfWayIsTakenBack(t *testing.T) {
 	b := newBench(t)
-	a, rec := b.attempt(mending())
+	a, rec := b.attempt(fixing())
 	asked := 0
 	b.pass.gate = &lastGate{ask: func(context.Context) (rollout.Gate, error) {
 		asked++
@@ -151,7 +151,7 @@ func TestWhatAFixMayDependOn(t *testing.T) {
 	labelled.SetLabels(map[string]string{"a": "b"})
 	patch, status, removal := &write{}, &write{}, &write{}
 	patch.Type, status.Type, status.Subresource = policy.ActionPatch, policy.ActionPatch, policy.StatusSubresource
-	removal.record.Verb = v1alpha1.ActionDelete
+	removal.record.Action = v1alpha1.ActionDelete
 	if err := setFields(&status.record, []action.Field{{Path: "/status/phase", Before: "a", HasBefore: true, After: "z", HasAfter: true}}); err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func (a *attempt) lateArrival() *v1alpha1.TargetRecord {
 	if !record.MayLand(&a.previous) || write == nil || write.UID != string(a.object.GetUID()) {
 		return nil
 	}
-	if removes(write) || write.Verb == v1alpha1.ActionCreate {
+	if removes(write) || write.Action == v1alpha1.ActionCreate {
 		return nil
 	}
 	fields, err := action.FromRecordFields(write.Fields)

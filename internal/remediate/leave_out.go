@@ -13,7 +13,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/history"
 )
 
-// leftOut is why the objects of a namespace aren't mended now.
+// leftOut is why the objects of a namespace aren't fixed now.
 type leftOut struct{ reason, message string }
 
 // leaveOut finds the namespaces that the draft leaves out: those in which alone plans of

@@ -40,7 +40,7 @@ func recordWithinLimit(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
 	}
 	if total > maxRecordBytes || max(items, ops) > maxRecordItems || longest > maxPathBytes {
 		return a.tooLarge(fmt.Sprintf("the fix has %d operations on %d fields, and its record %d bytes with what it creates or deletes; the limits are %d, %d and %d, and paths of %d bytes: "+
-			"have the object's owner mend it, or let the fix change less",
+			"have the object's owner fix it, or let the fix change less",
 			ops, items, total, maxRecordItems, maxRecordItems, maxRecordBytes, maxPathBytes))
 	}
 	return nil

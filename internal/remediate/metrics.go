@@ -43,8 +43,8 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	return m
 }
 
-// settled counts the targets that have reached a final state.
-func (m *metrics) settled(policy string, before []rollout.TargetView, b *record.Records) {
+// countFinished counts the targets that have reached a final state.
+func (m *metrics) countFinished(policy string, before []rollout.TargetView, b *record.Records) {
 	for i := range b.Places {
 		if rec := b.Record(i); rec.State != before[i].State && rec.State.Settled() {
 			m.targets.WithLabelValues(policy, string(rec.State), rec.Reason).Inc()
@@ -55,7 +55,7 @@ func (m *metrics) settled(policy string, before []rollout.TargetView, b *record.
 // observe counts the transitions of one step.
 func (m *metrics) observe(rem *v1alpha1.Remediation, o rollout.Observation, intent rollout.Intent, before []rollout.TargetView, b *record.Records) {
 	policy := rem.Spec.Plan.Policy.Name
-	m.settled(policy, before, b)
+	m.countFinished(policy, before, b)
 	m.held.WithLabelValues(policy).Set(one(intent.Phase == v1alpha1.PhaseHeld || intent.Phase == v1alpha1.PhaseAwaitingApproval))
 	m.inFlight.WithLabelValues(policy).Set(float64(b.Counts().InFlight))
 	if intent.Phase == o.Status.Phase {

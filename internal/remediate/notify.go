@@ -8,14 +8,14 @@ import (
 	"evenkeel.dev/evenkeel/internal/escalate"
 )
 
-// tellOwners records what isn't ours to mend, with the fix as a proposal, before
+// tellOwners records what isn't ours to fix, with the fix as a proposal, before
 // the rollout begins: no breaker, window or approval is needed to tell somebody.
 // It says how long to wait when there is more to tell; zero when all is told.
 func (c *Controller) tellOwners(ctx context.Context, p *pass) (time.Duration, error) {
 	if phase := p.rem.Status.Phase; phase != "" && phase != v1alpha1.PhasePlanned {
 		return 0, nil
 	}
-	batch, wait := p.leftAlone(c.clock.Now())
+	batch, wait := p.toSkip(c.clock.Now())
 	if len(batch) == 0 && wait == 0 {
 		return 0, nil
 	}
@@ -41,13 +41,13 @@ func (c *Controller) tell(ctx context.Context, p *pass, batch []int) error {
 	}
 	p.inParallel(len(batch), func(n int) { records[n] = attempts[n].look(ctx) })
 	for n, i := range batch {
-		p.settle(i, records[n])
+		p.setRecord(i, records[n])
 	}
 	if err := p.saver(ctx); err != nil {
 		return err
 	}
 	c.reportTargets(p.rem, before, p.records)
-	c.metrics.settled(p.rem.Spec.Plan.Policy.Name, before, p.records)
+	c.metrics.countFinished(p.rem.Spec.Plan.Policy.Name, before, p.records)
 	for n, a := range attempts {
 		if a.owner != nil && records[n].Proposal != "" {
 			c.events.Target(*a.owner, p.rem, escalate.ReasonManagedByOther, proposalNote(records[n]))

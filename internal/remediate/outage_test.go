@@ -128,7 +128,7 @@ func TestAPlanIsMadeAgainAfterAnOutage(t *testing.T) {
 			for i := range tc.plans {
 				sayRetry(&tc.plans[i], tc.retry)
 			}
-			p := &Planner{drafter: drafter{clock: clocktesting.NewFakePassiveClock(breakertest.Noon)}, said: newSayings(),
+			p := &Planner{drafter: drafter{clock: clocktesting.NewFakePassiveClock(breakertest.Noon)}, announced: newAnnouncements(),
 				events: escalate.NewRecorder(clientevents.NewFakeRecorder(10))}
 			wait, early := p.tooEarly(t.Context(), pol, tc.plans, "r1", nil)
 			if early != tc.early || wait > replanPoll {

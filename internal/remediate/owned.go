@@ -21,7 +21,7 @@ import (
 const maxProposal = 4096
 
 // respectOwnership leaves objects alone that a controller makes, or that a tool
-// keeps in step with a source of its own unless the strategy says to mend those.
+// keeps in step with a source of its own unless the strategy says to fix those.
 // Their owners get the fix as a proposal.
 func respectOwnership(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 	if action.ReachOwned(a.decision.Actions) {
@@ -35,10 +35,10 @@ func respectOwnership(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 		return nil
 	}
 	return a.propose(ctx, a.skipped(v1alpha1.ReasonManaged,
-		fmt.Sprintf("%s manages this object and would undo the fix: mend it at its source", manager)))
+		fmt.Sprintf("%s manages this object and would undo the fix: fix it at its source", manager)))
 }
 
-// leaveToOwner says at which object a controller's object is to be mended.
+// leaveToOwner says at which object a controller's object is to be fixed.
 func (a *attempt) leaveToOwner(ctx context.Context) *v1alpha1.TargetRecord {
 	lineage, err := kube.RootOf(ctx, &a.targets.owners, a.object)
 	if err != nil {
@@ -47,7 +47,7 @@ func (a *attempt) leaveToOwner(ctx context.Context) *v1alpha1.TargetRecord {
 	made := fmt.Sprintf("%s is made by %s: ", a.target.Object.String(), lineage)
 	root, known := lineage.Top()
 	if !known || lineage.Stopped != "" {
-		return a.propose(ctx, a.skipped(v1alpha1.ReasonOwned, made+"it must be mended there; "+lineage.Stopped))
+		return a.propose(ctx, a.skipped(v1alpha1.ReasonOwned, made+"it must be fixed there; "+lineage.Stopped))
 	}
 	verdict, judged, err := a.judgedAt(ctx, root)
 	if err != nil {
@@ -57,9 +57,9 @@ func (a *attempt) leaveToOwner(ctx context.Context) *v1alpha1.TargetRecord {
 		return a.skipped(v1alpha1.ReasonOwned, made+verdict)
 	}
 	a.owner = &root
-	where := "mend the " + kube.KindOf(root)
+	where := "fix the " + kube.KindOf(root)
 	if manager, managed := a.targets.tools.ManagedBy(lineage.Root); managed {
-		where = fmt.Sprintf("%s manages the %s: mend it at its source", manager, kube.KindOf(root))
+		where = fmt.Sprintf("%s manages the %s: fix it at its source", manager, kube.KindOf(root))
 	}
 	return a.propose(ctx, a.skipped(v1alpha1.ReasonOwned, made+where))
 }
@@ -84,7 +84,7 @@ func (a *attempt) judgedAt(ctx context.Context, root v1alpha1.ObjectReference) (
 	case result.Err == nil && len(result.Enforced()) == 0:
 		return fmt.Sprintf("the policy finds nothing wrong with the %s, whose controller replaces what it made", kube.KindOf(root)), true, nil
 	default:
-		return fmt.Sprintf("the same policy judges the %s, and it is mended there", kube.KindOf(root)), true, nil
+		return fmt.Sprintf("the same policy judges the %s, and it is fixed there", kube.KindOf(root)), true, nil
 	}
 }
 

@@ -22,7 +22,7 @@ const maxTold = 10_000
 
 // ownership says which of the candidates somebody else must be told of: those
 // of other tools, and those of controllers whose root the policy doesn't judge.
-// What it judges at the root is mended, or told of, there.
+// What it judges at the root is fixed, or told of, there.
 func (p *drafter) ownership(ctx context.Context, d *draft, index *kindIndex, found []policy.Finding) error {
 	violating := map[string]bool{}
 	for _, f := range found {
@@ -87,7 +87,7 @@ func (d *draft) toTell() []candidate {
 }
 
 // untold says whether some owner hasn't got the fix of its object by the latest
-// plan: then a plan is made that has nothing to mend, and tells them.
+// plan: then a plan is made that has nothing to fix, and tells them.
 func (d *draft) untold() bool {
 	return slices.ContainsFunc(d.toTell(), func(c candidate) bool { return !d.told[record.SkipKey(c.object.UID, c.reason)] })
 }
@@ -112,18 +112,18 @@ func (p *drafter) toldBefore(ctx context.Context, d *draft) (map[string]bool, er
 	return b.Skipped(), nil
 }
 
-// warnManaged tells of objects that are mended though another tool manages them.
+// warnManaged tells of objects that are fixed though another tool manages them.
 func (p *Planner) warnManaged(d draft) {
 	for _, c := range d.eligible {
-		if c.manager != "" && p.said.firstTime(d.policy.Name+"/"+c.object.UID, c.manager) {
+		if c.manager != "" && p.announced.isNew(d.policy.Name+"/"+c.object.UID, c.manager) {
 			p.events.Target(c.object, d.policy, escalate.ReasonManagedByOther, fmt.Sprintf(
-				"violates policy %s and is to be mended here, as its managedObjects: Remediate says; %s manages it and may set it back: mend it at its source too",
+				"violates policy %s and is to be fixed here, as its managedObjects: Remediate says; %s manages it and may set it back: fix it at its source too",
 				d.policy.Name, c.manager))
 		}
 	}
 }
 
-// sortOwned says whose an object is, when it isn't ours to mend: a controller's,
+// sortOwned says whose an object is, when it isn't ours to fix: a controller's,
 // or another tool's.
 func (d *draft) sortOwned(c *candidate, m *metav1.PartialObjectMetadata, reachesOwned bool) {
 	manager, managed := d.tools.ManagedBy(m)

@@ -73,7 +73,7 @@ func (c *Controller) partner(ctx context.Context, plan string) (*partner, error)
 	before, policyName := one.pass.records.Views(), one.pass.rem.Spec.Plan.Policy.Name
 	one.leave = func() {
 		c.reportTargets(one.pass.rem, before, one.pass.records)
-		c.metrics.settled(policyName, before, one.pass.records)
+		c.metrics.countFinished(policyName, before, one.pass.records)
 		leave()
 	}
 	return one, nil
@@ -91,7 +91,7 @@ func (c *Controller) ask(ctx context.Context, plan string) (*partner, error) {
 		return nil, err
 	}
 	p := c.newPass(rem, b)
-	o, err := c.observe(ctx, p, []look{c.atMetrics, c.atGate})
+	o, err := c.observe(ctx, p, []observer{c.observeMetrics, c.observeGate})
 	if err != nil {
 		return nil, err
 	}

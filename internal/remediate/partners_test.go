@@ -11,8 +11,8 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
+	"evenkeel.dev/evenkeel/internal/permissions"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
-	"evenkeel.dev/evenkeel/internal/rights"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
 
@@ -44,7 +44,7 @@ func TestAReplayedPlanTakesNoPartInAJointWrite(t *testing.T) {
 				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(rem, v1alpha1.GroupVersion.WithKind("Remediation"))}}, Sequence: tc.slice}
 			slice.Targets = []v1alpha1.Target{{Object: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "u1"}}}
 			api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(rem, slice).Build()
-			control := &Controller{reader: api, records: record.NewCache(api), breakers: c.Set, policies: c.Catalog, clock: c.Time, rights: &rights.Finder{}, soaks: newSoakClock(), landings: newLandings(),
+			control := &Controller{reader: api, records: record.NewCache(api), breakers: c.Set, policies: c.Catalog, clock: c.Time, permissions: &permissions.Finder{}, soaks: newSoakClock(), landings: newLandings(),
 				marks: &seal.Marks{Reader: api, Writer: api, Namespace: "evenkeel-system"}}
 			latest, latestSlice := rem.DeepCopy(), slice.DeepCopy()
 			latest.Status.Sequence, latestSlice.Sequence = 7, 5

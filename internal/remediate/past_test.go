@@ -18,13 +18,13 @@ func TestFights(t *testing.T) {
 		ages   []time.Duration
 		want   bool
 	}{
-		"An object that was never mended is at peace":       {reason: "no heat"},
-		"Three mendings in a minute are drift":              {reason: "heat is just below 3", ages: []time.Duration{0, 30 * time.Second, time.Minute}},
-		"Four mendings in a minute are a fight":             {reason: "heat is just below 4", ages: []time.Duration{0, 20 * time.Second, 40 * time.Second, time.Minute}, want: true},
-		"Four mendings cool down in a quarter hour":         {reason: "4 × 2^-0.5 is below 3", ages: []time.Duration{15 * time.Minute, 15 * time.Minute, 15 * time.Minute, 15 * time.Minute}},
+		"An object that was never fixed is at peace":        {reason: "no heat"},
+		"Three fixes in a minute are drift":                 {reason: "heat is just below 3", ages: []time.Duration{0, 30 * time.Second, time.Minute}},
+		"Four fixes in a minute are a fight":                {reason: "heat is just below 4", ages: []time.Duration{0, 20 * time.Second, 40 * time.Second, time.Minute}, want: true},
+		"Four fixes cool down in a quarter hour":            {reason: "4 × 2^-0.5 is below 3", ages: []time.Duration{15 * time.Minute, 15 * time.Minute, 15 * time.Minute, 15 * time.Minute}},
 		"Once an hour makes no fast heat, for however long": {reason: "the sum stays below 1.4", ages: []time.Duration{0, time.Hour, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour}},
 		"Every five minutes is a fight before an hour":      {reason: "the sum is 4.9", ages: []time.Duration{0, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute, 25 * time.Minute}, want: true},
-		"A clock that went back makes no extra heat":        {reason: "a mending counts 1 at most", ages: []time.Duration{-time.Hour, -time.Hour, -time.Hour}},
+		"A clock that went back makes no extra heat":        {reason: "a fix counts 1 at most", ages: []time.Duration{-time.Hour, -time.Hour, -time.Hour}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -39,33 +39,33 @@ func TestFights(t *testing.T) {
 	}
 }
 
-// One mending every 18 minutes keeps the heat just below its limit, for ever. What
+// One fixing every 18 minutes keeps the heat just below its limit, for ever. What
 // plans carry on counts over weeks, though all but the latest plan are forgotten.
 func TestSlowFights(t *testing.T) {
 	const day = 24 * time.Hour
 	cases := map[string]struct {
 		reason  string
 		every   time.Duration
-		mended  int // how often it may be mended before it is left alone; 0: it never is
-		retried int // after which mending a person says to try again
+		fixed   int // how often it may be fixed before it is left alone; 0: it never is
+		retried int // after which fix a person says to try again
 	}{
-		"Every 18 minutes":                   {reason: "the fast heat never gets to 3", every: 18 * time.Minute, mended: 9},
-		"Once an hour":                       {reason: "a pipeline that deploys", every: time.Hour, mended: 9},
-		"Once a day":                         {reason: "a nightly job", every: day, mended: 19},
+		"Every 18 minutes":                   {reason: "the fast heat never gets to 3", every: 18 * time.Minute, fixed: 9},
+		"Once an hour":                       {reason: "a pipeline that deploys", every: time.Hour, fixed: 9},
+		"Once a day":                         {reason: "a nightly job", every: day, fixed: 19},
 		"Once in two days":                   {reason: "that is drift", every: 2 * day},
-		"Once an hour, and a person says go": {reason: "the count begins anew", every: time.Hour, mended: 14, retried: 5},
+		"Once an hour, and a person says go": {reason: "the count begins anew", every: time.Hour, fixed: 14, retried: 5},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			now, object := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}
 			var carried int32
-			mended := 0
-			for mended < 200 {
+			fixed := 0
+			for fixed < 200 {
 				now = now.Add(tc.every)
 				b := bookOf(v1alpha1.TargetDone)
 				b.Slices[0].Targets[0].Heat = carried
 				h := history.New()
-				if mended++; mended != tc.retried {
+				if fixed++; fixed != tc.retried {
 					h.Remember(endedPlan(now), b, "r1", now.Add(tc.every))
 				}
 				if h.Of(object, &metav1.PartialObjectMetadata{}, nil).Fighting() {
@@ -73,14 +73,14 @@ func TestSlowFights(t *testing.T) {
 				}
 				carried = h.Of(object, &metav1.PartialObjectMetadata{}, nil).Carried()
 			}
-			if want := tc.mended; want == 0 && mended < 200 || want > 0 && mended != want {
-				t.Errorf("%s: it was mended %d times, want %d", tc.reason, mended, want)
+			if want := tc.fixed; want == 0 && fixed < 200 || want > 0 && fixed != want {
+				t.Errorf("%s: it was fixed %d times, want %d", tc.reason, fixed, want)
 			}
 		})
 	}
 }
 
-// A target that couldn't be mended this time carries its heat on.
+// A target that couldn't be fixed this time carries its heat on.
 func TestHeatIsCarriedOn(t *testing.T) {
 	now, object := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}
 	for state, want := range map[v1alpha1.TargetState]int32{v1alpha1.TargetDone: 500, v1alpha1.TargetFailed: 400, v1alpha1.TargetSkipped: 400, v1alpha1.TargetReverted: 400} {
@@ -101,7 +101,7 @@ func TestAnObjectThatIsCreatedAgainAfterEachDeletionIsFoughtOver(t *testing.T) {
 		h := history.New()
 		for range 4 {
 			b := bookOf(v1alpha1.TargetDone)
-			b.Record(0).Write = &v1alpha1.WriteRecord{Verb: verb}
+			b.Record(0).Write = &v1alpha1.WriteRecord{Action: verb}
 			h.Remember(endedPlan(now), b, "r1", now)
 		}
 		if got := h.Of(v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "new"}, &metav1.PartialObjectMetadata{}, nil).Fighting(); got != want {
@@ -144,7 +144,7 @@ func bookOf(state v1alpha1.TargetState) *record.Records {
 }
 
 // An object whose write was undone because it wasn't well before either waits, so that
-// the next plan mends the others of its wave; those don't wait.
+// the next plan fixes the others of its wave; those don't wait.
 func TestAnObjectThatProvesNothingWaitsAlone(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for reason, waits := range map[string]bool{v1alpha1.ReasonUnhealthyBefore: true, "": false} {

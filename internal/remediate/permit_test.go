@@ -118,7 +118,7 @@ func TestADeniedPreviewIsNoHarm(t *testing.T) {
 		_, p := plannedIn(c, "a", v1alpha1.TargetPending, v1alpha1.TargetPending, v1alpha1.TargetPending)
 		p.rem.Spec.Plan.Strategy.Mode = mode
 		for i := range 3 {
-			p.settle(i, v1alpha1.TargetRecord{State: v1alpha1.TargetFailed, Reason: v1alpha1.ReasonAdmissionDenied})
+			p.setRecord(i, v1alpha1.TargetRecord{State: v1alpha1.TargetFailed, Reason: v1alpha1.ReasonAdmissionDenied})
 		}
 		if got := p.denials(); len(got) != want {
 			t.Errorf("%s: %d denials are counted, want %d", mode, len(got), want)

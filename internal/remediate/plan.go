@@ -26,9 +26,9 @@ type candidate struct {
 	stage int
 	// mayLead says whether the plan's first canary may be drawn from it.
 	mayLead bool
-	// reason says why the object can't be mended; empty for eligible ones.
+	// reason says why the object can't be fixed; empty for eligible ones.
 	reason, message string
-	// heat is what the plan carries on of the object's mendings (Target.Heat).
+	// heat is what the plan carries on of the object's fixes (Target.Heat).
 	heat int32
 	// told says that the owner of the object is to get the fix.
 	told bool
@@ -38,9 +38,9 @@ type candidate struct {
 	meta *metav1.PartialObjectMetadata
 }
 
-// leftAlone is why a plan records the object before its rollout begins; empty
+// skipReason is why a plan records the object before its rollout begins; empty
 // for one whose matter its root's record settles.
-func (c candidate) leftAlone() string {
+func (c candidate) skipReason() string {
 	if c.reason == v1alpha1.ReasonOwned && !c.told {
 		return ""
 	}
@@ -61,9 +61,9 @@ type draft struct {
 	stages *canary.Stages
 	// tools finds the tools that manage objects.
 	tools kube.Tools
-	// eligible are the objects to mend; ineligible ones are only reported.
+	// eligible are the objects to fix; ineligible ones are only reported.
 	eligible, ineligible []candidate
-	// waiting counts the objects that couldn't be mended by earlier plans and
+	// waiting counts the objects that couldn't be fixed by earlier plans and
 	// whose next try is still to come.
 	waiting int
 	// limited is what the administrator's flags have changed of what the policy asks for.
@@ -72,7 +72,7 @@ type draft struct {
 	mostInWave int
 	// keptBack are the namespaces in which breakers let nothing be written now, and why.
 	keptBack map[string]string
-	// leftOut are the namespaces whose objects aren't mended now, and why; the reason
+	// leftOut are the namespaces whose objects aren't fixed now, and why; the reason
 	// is that of their targets.
 	leftOut map[string]leftOut
 	// told are the objects that the latest plan has left alone, by record.SkipKey.
@@ -82,7 +82,7 @@ type draft struct {
 
 // planHash identifies a plan: what it fixes and by which rules (the revision, which the
 // fix is part of), and how (the strategy). A rollout's hash also depends on the plan before
-// it, so that the same drift, mended twice, makes two plans; that of a dry run,
+// it, so that the same drift, fixed twice, makes two plans; that of a dry run,
 // and of a plan that only tells owners, doesn't, so that the same targets aren't
 // previewed or told of twice. A shared strategy that is made anew ends what was planned by
 // the one before: what it asks for is another plan, also where it says the same.
@@ -220,7 +220,7 @@ func (d *draft) build() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, er
 }
 
 // targets are the objects that the plan holds, by wave. Waves are counted over
-// those to mend; those that aren't ours come behind them, in the last wave, or in
+// those to fix; those that aren't ours come behind them, in the last wave, or in
 // one of their own behind a canary that is alone. They are never written, and so
 // count for no budget.
 func (d *draft) targets(layout *canary.Layout) []v1alpha1.Target {
@@ -228,27 +228,27 @@ func (d *draft) targets(layout *canary.Layout) []v1alpha1.Target {
 	targets := make([]v1alpha1.Target, 0, size+len(d.ineligible))
 	waves := canary.Assign(size, layout.Waves)
 	for i, c := range d.eligible[:size] {
-		targets = append(targets, v1alpha1.Target{Object: c.object, Wave: waves[i], Heat: c.heat, NotCanary: !c.mayLead})
+		targets = append(targets, v1alpha1.Target{Object: c.object, Wave: waves[i], Heat: c.heat, ExcludedFromCanary: !c.mayLead})
 	}
 	alone := layout.IsCanary(int32(len(layout.Waves) - 1))
-	others := d.leftAlone(alone)
+	others := d.skipped(alone)
 	if len(others) > 0 && (alone || size == 0) {
 		layout.Waves = append(layout.Waves, 0)
 	}
 	last := len(layout.Waves) - 1
 	for _, c := range others {
-		targets = append(targets, v1alpha1.Target{Object: c.object, Wave: int32(last), Heat: c.heat, LeftAlone: c.leftAlone()})
+		targets = append(targets, v1alpha1.Target{Object: c.object, Wave: int32(last), Heat: c.heat, SkipReason: c.skipReason()})
 		layout.Waves[last]++
 	}
 	return targets
 }
 
-// leftAlone are the objects of the plan that aren't ours to mend. What is judged
+// skipReason are the objects of the plan that aren't ours to fix. What is judged
 // at its root has a place only behind a rollout of waves.
-func (d *draft) leftAlone(canaryAlone bool) []candidate {
+func (d *draft) skipped(canaryAlone bool) []candidate {
 	others := d.toTell()
 	for _, c := range d.ineligible {
-		if len(d.eligible) > 0 && !c.told && (c.leftAlone() != "" || !canaryAlone) {
+		if len(d.eligible) > 0 && !c.told && (c.skipReason() != "" || !canaryAlone) {
 			others = append(others, c)
 		}
 	}
@@ -258,7 +258,7 @@ func (d *draft) leftAlone(canaryAlone bool) []candidate {
 // announce tells what the plan holds, stage by stage, and what waits for the next.
 func (d *draft) announce(rem *v1alpha1.Remediation) string {
 	if len(d.eligible) == 0 {
-		return fmt.Sprintf("%d objects that violate policy %s are others' to mend: their owners get the fix as a diff", rem.Spec.Plan.Targets, d.policy.Name)
+		return fmt.Sprintf("%d objects that violate policy %s are others' to fix: their owners get the fix as a diff", rem.Spec.Plan.Targets, d.policy.Name)
 	}
 	held := fmt.Sprintf("%d", rem.Spec.Plan.Targets)
 	if d.size() < len(d.eligible) {

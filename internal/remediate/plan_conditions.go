@@ -64,7 +64,7 @@ func planConditions(rem *v1alpha1.Remediation, stuck string) []metav1.Condition 
 	return slices.Concat(hold, []metav1.Condition{progressing}, approvalTold(rem), endTold(s, stuck))
 }
 
-// endedWell says whether nothing that has ended needs a person: all was mended or tried, or
+// endedWell says whether nothing that has ended needs a person: all was fixed or tried, or
 // the end is what people asked for, or another plan takes this one's place.
 func endedWell(s *v1alpha1.RemediationStatus) bool {
 	asked := slices.Contains([]string{v1alpha1.ReasonAborted, v1alpha1.ReasonUndone, v1alpha1.ReasonRejected}, s.Reason)
@@ -81,10 +81,10 @@ func endedWell(s *v1alpha1.RemediationStatus) bool {
 }
 
 // needsPerson says whether a plan that hasn't ended goes on only when a person acts: nobody
-// has answered in time, its wave has failed, or it waits for what nobody but a person mends.
+// has answered in time, its wave has failed, or it waits for what nobody but a person fixes.
 func needsPerson(s *v1alpha1.RemediationStatus) bool {
 	lasting := []string{
-		v1alpha1.ReasonMissingRights, v1alpha1.ReasonBudgetInvalid, v1alpha1.ReasonNoWindow, v1alpha1.ReasonHealthUnknown,
+		v1alpha1.ReasonMissingPermissions, v1alpha1.ReasonBudgetInvalid, v1alpha1.ReasonWindowInvalid, v1alpha1.ReasonNoWindow, v1alpha1.ReasonHealthUnknown,
 	}
 	switch s.Phase {
 	case v1alpha1.PhaseAwaitingApproval:

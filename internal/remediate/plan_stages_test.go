@@ -46,7 +46,7 @@ func stagedDraft(t interface{ Fatal(...any) }, change func(*v1alpha1.RolloutStra
 				m.Annotations = map[string]string{v1alpha1.AnnotationRemediation: v1alpha1.RemediationPaused}
 			}
 			d.sort(policy.Finding{APIVersion: "apps/v1", Kind: "Deployment", Namespace: env, Name: fmt.Sprintf("web-%02d", i),
-				UID: fmt.Sprintf("%s-%d", env, i)}, m, namespace, history.Mendings{}, &limits.Reach{})
+				UID: fmt.Sprintf("%s-%d", env, i)}, m, namespace, history.Fixes{}, &limits.Reach{})
 		}
 	}
 	d.hash = planHash(d)
@@ -93,7 +93,7 @@ func TestMaxTargetsLeavesTheRestForTheNextPlan(t *testing.T) {
 	}
 	var got []string
 	for _, target := range parts[0].Targets {
-		if target.LeftAlone == "" {
+		if target.SkipReason == "" {
 			got = append(got, target.Object.Namespace)
 		}
 	}
@@ -119,7 +119,7 @@ func TestNoLeaderNamesTheSelectorAndTheStage(t *testing.T) {
 	}
 }
 
-// Whatever the fleet and the strategy: each object to mend that the plan has room
+// Whatever the fleet and the strategy: each object to fix that the plan has room
 // for is in exactly one wave, in one of its stage's waves; stages come one after
 // another; and the canary holds only objects that it may be drawn from.
 func TestEveryTargetIsInOneWaveOfItsStage(t *testing.T) {
@@ -163,22 +163,22 @@ func checkPlan(t *rapid.T, d *draft, rem *v1alpha1.Remediation, parts []*v1alpha
 		targets = append(targets, part.Targets...)
 	}
 	perWave, waves := make([]int32, len(rem.Spec.Plan.Waves)), map[string][]int32{}
-	toMend := 0
+	toFix := 0
 	for i, target := range targets {
-		if target.LeftAlone == "" {
-			toMend++
+		if target.SkipReason == "" {
+			toFix++
 		}
 		perWave[target.Wave]++
 		waves[target.Object.UID] = append(waves[target.Object.UID], target.Wave)
 		if i > 0 && target.Wave < targets[i-1].Wave {
 			t.Fatalf("wave %d stands behind wave %d", target.Wave, targets[i-1].Wave)
 		}
-		if target.Wave == 0 && target.NotCanary {
+		if target.Wave == 0 && target.ExcludedFromCanary {
 			t.Fatalf("%s mustn't be the canary", target.Object.Name)
 		}
 	}
-	if diff := cmp.Diff(rem.Spec.Plan.Waves, perWave); diff != "" || toMend > d.most() || int(rem.Spec.Plan.Targets) != len(targets) {
-		t.Fatalf("%d targets to mend, at most %d, spec.targets %d; waves: -want +got\n%s", toMend, d.most(), rem.Spec.Plan.Targets, diff)
+	if diff := cmp.Diff(rem.Spec.Plan.Waves, perWave); diff != "" || toFix > d.most() || int(rem.Spec.Plan.Targets) != len(targets) {
+		t.Fatalf("%d targets to fix, at most %d, spec.targets %d; waves: -want +got\n%s", toFix, d.most(), rem.Spec.Plan.Targets, diff)
 	}
 	for i, c := range d.eligible {
 		got := waves[c.object.UID]

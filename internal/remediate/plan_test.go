@@ -45,7 +45,7 @@ func TestBuild(t *testing.T) {
 	}{
 		"One target is a canary alone": {reason: "there is nothing to prove it for", eligible: 1, waves: []int32{1}, slices: 1},
 		"Objects that are only reported don't count for the waves": {
-			reason: "30 to mend make a canary, then 25 %, then the rest; 3 more are in the last wave", eligible: 30, ineligible: 3,
+			reason: "30 to fix make a canary, then 25 %, then the rest; 3 more are in the last wave", eligible: 30, ineligible: 3,
 			waves: []int32{1, 6, 26}, slices: 1,
 		},
 		"Objects that are left alone come behind a canary that is alone": {
@@ -86,8 +86,8 @@ func checkTargets(t *testing.T, d draft, rem *v1alpha1.Remediation, parts []*v1a
 			t.Errorf("slice %s holds %d targets", slice.Name, len(slice.Targets))
 		}
 		for _, target := range slice.Targets {
-			if managed := strings.HasPrefix(target.Object.UID, "managed"); managed != (target.LeftAlone == v1alpha1.ReasonManaged) {
-				t.Errorf("%s is left alone for the reason %q", target.Object.Name, target.LeftAlone)
+			if managed := strings.HasPrefix(target.Object.UID, "managed"); managed != (target.SkipReason == v1alpha1.ReasonManaged) {
+				t.Errorf("%s is left alone for the reason %q", target.Object.Name, target.SkipReason)
 			}
 			perWave[target.Wave]++
 			seen[target.Object.UID]++
@@ -189,7 +189,7 @@ func TestBlocked(t *testing.T) {
 			reason: "those wait by themselves", revision: "r1", phase: v1alpha1.PhaseAborted, why: v1alpha1.ReasonNoViableCanary, failed: 9,
 		},
 		"A lack of healthy canaries passes":     {reason: "health comes back by itself", revision: "r1", phase: v1alpha1.PhaseAborted, why: v1alpha1.ReasonNoHealthyCanary},
-		"A new revision is tried":               {reason: "the policy was mended", revision: "r2", phase: v1alpha1.PhaseRolledBack},
+		"A new revision is tried":               {reason: "the policy was fixed", revision: "r2", phase: v1alpha1.PhaseRolledBack},
 		"A person may say to try again":         {reason: "the token is new", revision: "r1", retry: "new", phase: v1alpha1.PhaseRolledBack},
 		"An old word doesn't count for the end": {reason: "the token stood there when the plan ended", revision: "r1", retry: "old", phase: v1alpha1.PhaseRolledBack, blocked: true},
 		"A success blocks nothing":              {reason: "drift comes again", revision: "r1", phase: v1alpha1.PhaseSucceeded},

@@ -54,12 +54,12 @@ type PolicyStatus interface {
 // work, and keeps the history short. It writes to no target.
 type Planner struct {
 	drafter
-	client   client.Client
-	status   PolicyStatus
-	findings Findings
-	events   *escalate.Recorder
-	breakers *breaker.Set
-	said     *sayings
+	client    client.Client
+	status    PolicyStatus
+	findings  Findings
+	events    *escalate.Recorder
+	breakers  *breaker.Set
+	announced *announcements
 	// doubt says why a plan of a policy isn't known to be ours; nil asks nobody.
 	doubt func(ctx context.Context, policyName string) error
 }
@@ -142,7 +142,7 @@ func (p *Planner) modeOf(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy) v
 	return mode
 }
 
-// draft chooses the targets, and creates the plan when any can be mended now.
+// draft chooses the targets, and creates the plan when any can be fixed now.
 func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d draft, found []policy.Finding) (time.Duration, error) {
 	authored, template, err := catalog.WithAuthors(ctx, p.reader, d.policy)
 	if err != nil || !p.currentTemplate(pol, template) {
@@ -168,11 +168,11 @@ func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d 
 		return p.nothingEligible(ctx, pol, d, found), nil
 	case draftWithoutCanary:
 		// An object that has just changed is soon healthy again.
-		return p.said.wait(pol.Name), nil
+		return p.announced.wait(pol.Name), nil
 	case draftTells:
 		return 0, p.create(ctx, d)
 	case draftRollout:
-		p.said.settled(pol.Name)
+		p.announced.resetBackoff(pol.Name)
 	}
 	return 0, p.create(ctx, d)
 }
@@ -184,10 +184,10 @@ func (p *Planner) nothingEligible(ctx context.Context, pol *v1alpha1.ClusterRego
 	}
 	if len(d.ineligible) > len(d.toTell()) {
 		p.tellFights(pol, d)
-		p.notPlanned(ctx, pol, fmt.Sprintf("%d violating objects can't be mended here: %s%s", len(d.ineligible), d.reasons(), d.outside()))
+		p.notPlanned(ctx, pol, fmt.Sprintf("%d violating objects can't be fixed here: %s%s", len(d.ineligible), d.reasons(), d.outside()))
 	}
 	if d.waiting > 0 {
-		p.notPlanned(ctx, pol, fmt.Sprintf("%d violating objects couldn't be mended by plan %s and wait for another try; its slices say why",
+		p.notPlanned(ctx, pol, fmt.Sprintf("%d violating objects couldn't be fixed by plan %s and wait for another try; its slices say why",
 			d.waiting, d.plans[len(d.plans)-1].Name))
 	}
 	return replanPoll
@@ -245,7 +245,7 @@ func (p *Planner) currentTemplate(pol *v1alpha1.ClusterRegoPolicy, t *v1alpha1.R
 // setting them back.
 func (p *Planner) tellFights(pol *v1alpha1.ClusterRegoPolicy, d draft) {
 	for _, c := range d.ineligible {
-		if c.reason == v1alpha1.ReasonFighting && p.said.firstTime(pol.Name+"/"+c.object.UID, c.message) {
+		if c.reason == v1alpha1.ReasonFighting && p.announced.isNew(pol.Name+"/"+c.object.UID, c.message) {
 			p.events.Target(c.object, pol, escalate.ReasonFight, c.message)
 		}
 	}
@@ -253,7 +253,7 @@ func (p *Planner) tellFights(pol *v1alpha1.ClusterRegoPolicy, d draft) {
 
 // notPlanned says why no plan is made.
 func (p *Planner) notPlanned(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, why string) {
-	if why != "" && p.said.firstTime(pol.Name, why) {
+	if why != "" && p.announced.isNew(pol.Name, why) {
 		p.events.Policy(pol, escalate.ReasonNotPlanned, why)
 		log.FromContext(ctx).Info("no plan is made", "policy", pol.Name, "why", why)
 	}

@@ -16,12 +16,12 @@ import (
 	"evenkeel.dev/evenkeel/internal/display"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
+	"evenkeel.dev/evenkeel/internal/permissions"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
-	"evenkeel.dev/evenkeel/internal/rights"
 )
 
 // Previewer says what a policy's remediation would do now. It drafts plans as the
@@ -41,8 +41,8 @@ type Previewer struct {
 	Reach limits.Reach
 	// Floors is how careful the manager's flags ask every strategy to be.
 	Floors limits.Floors
-	// Rights asks what the controller may do; nil leaves that out.
-	Rights rights.Asker
+	// Permissions asks what the controller may do; nil leaves that out.
+	Permissions permissions.Asker
 	// Diffs is how many targets' fixes are computed; negative means all.
 	Diffs int
 	// Progress is told how many fixes have been computed, of how many; nil for
@@ -89,7 +89,7 @@ func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy
 	p.unfixable(out, found)
 	if outcome == draftEmpty || outcome == draftWithoutCanary {
 		for _, c := range slices.Concat(d.eligible, d.ineligible) {
-			out.LeftAlone = append(out.LeftAlone, alone(c))
+			out.Skipped = append(out.Skipped, alone(c))
 		}
 		return out, nil
 	}
@@ -125,7 +125,7 @@ func (p *Previewer) inTheWay(out *display.Plan, d *draft, found []policy.Finding
 func (p *Previewer) unfixable(out *display.Plan, found []policy.Finding) {
 	for _, f := range found {
 		if !f.Fixable {
-			out.LeftAlone = append(out.LeftAlone, display.PlannedTarget{Reason: v1alpha1.ReasonNoFix, Message: f.Message,
+			out.Skipped = append(out.Skipped, display.PlannedTarget{Reason: v1alpha1.ReasonNoFix, Message: f.Message,
 				Object: v1alpha1.ObjectReference{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name, UID: f.UID}})
 		}
 	}
@@ -157,8 +157,8 @@ func (p *Previewer) fill(ctx context.Context, out *display.Plan, d *draft) error
 		at := canary.StageOf(rem.Spec.Plan, int32(i))
 		waves[i] = display.PlannedWave{Stage: at.Name, Canary: at.First == int32(i), Targets: []display.PlannedTarget{}}
 	}
-	f := p.foresight(rem, len(d.eligible))
-	written := f.seeAll(ctx, out, d, parts, waves)
+	f := p.newForecast(rem, len(d.eligible))
+	written := f.run(ctx, out, d, parts, waves)
 	out.Waves = slices.DeleteFunc(waves, func(w display.PlannedWave) bool { return len(w.Targets) == 0 })
 	if len(written) == 0 {
 		return nil
@@ -172,15 +172,15 @@ func (p *Previewer) fill(ctx context.Context, out *display.Plan, d *draft) error
 
 // seeAll says what would become of every target of a plan, and returns those that
 // would be written.
-func (f *foresight) seeAll(ctx context.Context, out *display.Plan, d *draft, parts []*v1alpha1.RemediationSlice, waves []display.PlannedWave) []v1alpha1.ObjectReference {
+func (f *forecast) run(ctx context.Context, out *display.Plan, d *draft, parts []*v1alpha1.RemediationSlice, waves []display.PlannedWave) []v1alpha1.ObjectReference {
 	var written []v1alpha1.ObjectReference
 	inPlan := map[string]bool{}
 	for _, slice := range parts {
 		for _, t := range slice.Targets {
 			inPlan[t.Object.UID] = true
-			target := f.see(ctx, t)
-			if t.LeftAlone != "" {
-				out.LeftAlone = append(out.LeftAlone, target)
+			target := f.target(ctx, t)
+			if t.SkipReason != "" {
+				out.Skipped = append(out.Skipped, target)
 				continue
 			}
 			written = append(written, t.Object)
@@ -189,7 +189,7 @@ func (f *foresight) seeAll(ctx context.Context, out *display.Plan, d *draft, par
 	}
 	for _, c := range d.ineligible {
 		if !inPlan[c.object.UID] {
-			out.LeftAlone = append(out.LeftAlone, alone(c))
+			out.Skipped = append(out.Skipped, alone(c))
 		}
 	}
 	return written
@@ -212,18 +212,18 @@ func leastDuration(rem *v1alpha1.Remediation) time.Duration {
 	return total
 }
 
-// foresight computes the fixes of a plan's first targets without any write.
-type foresight struct {
+// forecast computes the fixes of a plan's first targets without any write.
+type forecast struct {
 	attempt attempt
 	left    int
 	seen    int
 	all     int
-	needs   []rights.Need
+	needs   []permissions.Need
 	tell    func(done, all int)
 }
 
-func (p *Previewer) foresight(rem *v1alpha1.Remediation, all int) *foresight {
-	f := &foresight{left: p.Diffs, all: all, tell: p.Progress}
+func (p *Previewer) newForecast(rem *v1alpha1.Remediation, all int) *forecast {
+	f := &forecast{left: p.Diffs, all: all, tell: p.Progress}
 	if f.left < 0 {
 		f.left = v1alpha1.MaxTargets
 	}
@@ -238,13 +238,13 @@ func foreseen() []check {
 }
 
 // see says what would become of a target.
-func (f *foresight) see(ctx context.Context, t v1alpha1.Target) display.PlannedTarget {
-	out := display.PlannedTarget{Object: t.Object, Reason: t.LeftAlone}
+func (f *forecast) target(ctx context.Context, t v1alpha1.Target) display.PlannedTarget {
+	out := display.PlannedTarget{Object: t.Object, Reason: t.SkipReason}
 	if f.left == 0 {
 		return out
 	}
 	f.left--
-	if t.LeftAlone == "" {
+	if t.SkipReason == "" {
 		f.seen++
 	}
 	a := f.attempt

@@ -13,16 +13,16 @@ import (
 	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/display"
+	"evenkeel.dev/evenkeel/internal/permissions"
 	"evenkeel.dev/evenkeel/internal/remediate/budget"
 	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
-	"evenkeel.dev/evenkeel/internal/rights"
 )
 
 // holds tells what would keep the plan's first write from beginning now, in the
 // order in which the rollout asks.
-func (p *Previewer) holds(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation, targets []v1alpha1.ObjectReference, further []rights.Need) error {
+func (p *Previewer) holds(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation, targets []v1alpha1.ObjectReference, further []permissions.Need) error {
 	switch rem.Spec.Plan.Strategy.Mode {
 	case v1alpha1.RemediationManual:
 		hold(out, v1alpha1.ReasonAwaitingApproval, "spec.remediation.mode is Manual: a person must approve the plan")
@@ -39,7 +39,7 @@ func (p *Previewer) holds(ctx context.Context, out *display.Plan, rem *v1alpha1.
 	if err := p.budget(ctx, out, rem); err != nil {
 		return err
 	}
-	if err := p.rights(ctx, out, rem, targets, further); err != nil {
+	if err := p.permissions(ctx, out, rem, targets, further); err != nil {
 		return err
 	}
 	return p.breakers(ctx, out, rem, targets)
@@ -80,22 +80,22 @@ func (p *Previewer) budget(ctx context.Context, out *display.Plan, rem *v1alpha1
 	return nil
 }
 
-func (p *Previewer) rights(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation, targets []v1alpha1.ObjectReference, further []rights.Need) error {
-	if p.Rights == nil {
+func (p *Previewer) permissions(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation, targets []v1alpha1.ObjectReference, further []permissions.Need) error {
+	if p.Permissions == nil {
 		return nil
 	}
-	finder := &rights.Finder{Asker: p.Rights, Mapper: p.Mapper}
-	missing, err := finder.Missing(ctx, append(rights.OnTargets(targets, rem.Spec.Plan.Strategy.AllowedActions), further...))
+	finder := &permissions.Finder{Asker: p.Permissions, Mapper: p.Mapper}
+	missing, err := finder.Missing(ctx, append(permissions.OnTargets(targets, rem.Spec.Plan.Strategy.AllowedActions), further...))
 	if apierrors.IsForbidden(err) {
-		out.Notes = append(out.Notes, "which rights the controller lacks isn't known: you may not create subjectaccessreviews.authorization.k8s.io; ask for that right")
+		out.Notes = append(out.Notes, "which permissions the controller lacks isn't known: you may not create subjectaccessreviews.authorization.k8s.io; ask for that permission")
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	out.MissingRights = missing
+	out.MissingPermissions = missing
 	if len(missing) > 0 {
-		hold(out, v1alpha1.ReasonMissingRights, "the controller lacks rights to the targets")
+		hold(out, v1alpha1.ReasonMissingPermissions, "the controller lacks permissions to the targets")
 	}
 	return nil
 }

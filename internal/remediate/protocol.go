@@ -27,11 +27,11 @@ func protocol() []check {
 		respectVerbs,       // verbs that the strategy allows
 		requireHealth,      // a canary that isn't healthy proves nothing
 		requireKnownHealth, // nor does a target whose health nobody can tell
-		computeFix,         // applies, changes something, cures
+		computeFix,         // applies, changes something, resolves
 		requireNewPods,     // Pods run what it changes, else nothing shows whether it does harm
 		respectFields,      // fields that the administrator lets fixes set
 		passEveryPolicy,    // breaks no other policy
-		requireRights,      // those that only the fix itself tells
+		requirePermissions, // those that only the fix itself tells
 		dryRunOnServer,     // the API server and every webhook agree, and change nothing else
 		staysInReach,       // nor do they set what the fix may not
 		keepSecrets,        // the record holds no value of a Secret
@@ -141,17 +141,17 @@ func computeFix(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 	if !changes && len(action.Diff(a.object.Object, a.patched))+len(action.DiffStatus(a.object.Object, a.patched)) == 0 {
 		return a.failed(v1alpha1.ReasonFixChangesNothing, "the fix leaves the object as it is")
 	}
-	return a.cures(ctx, a.patched, "after the fix")
+	return a.resolves(ctx, a.patched, "after the fix")
 }
 
-// cures judges the object as it would be.
-func (a *attempt) cures(ctx context.Context, object map[string]any, when string) *v1alpha1.TargetRecord {
+// resolves judges the object as it would be.
+func (a *attempt) resolves(ctx context.Context, object map[string]any, when string) *v1alpha1.TargetRecord {
 	result, matched := a.snapshot.EvaluateOne(ctx, a.plan.Policy.Name, a.request(object))
 	if matched && result.Err != nil {
 		return a.failed(v1alpha1.ReasonEvaluationError, when+": "+result.Err.Error())
 	}
 	if left := result.Enforced(); matched && len(left) > 0 {
-		return a.failed(v1alpha1.ReasonFixDoesNotCure, when+" the object would still violate: "+left[0].Message)
+		return a.failed(v1alpha1.ReasonFixIneffective, when+" the object would still violate: "+left[0].Message)
 	}
 	return nil
 }
@@ -200,8 +200,8 @@ func dryRunOnServer(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 	for _, s := range a.steps {
 		w := &write{Step: s, object: a.object}
 		w.record = v1alpha1.WriteRecord{UID: string(a.object.GetUID()), ResourceVersion: a.object.GetResourceVersion()}
-		if verb, known := action.VerbOf(s.Type); known {
-			w.record.Verb = verb.Allowed
+		if verb, known := action.DefinitionOf(s.Type); known {
+			w.record.Action = verb.Allowed
 		}
 		if s.Type == policy.ActionCreate {
 			var err error
@@ -211,7 +211,7 @@ func dryRunOnServer(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 				return a.failed(v1alpha1.ReasonFixInvalid, err.Error())
 			}
 		}
-		if rec := carrierOf(s.Type).tryOut(ctx, a, w); rec != nil {
+		if rec := operationOf(s.Type).dryRun(ctx, a, w); rec != nil {
 			return rec
 		}
 		a.writes = append(a.writes, w)

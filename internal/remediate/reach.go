@@ -10,7 +10,7 @@ import (
 )
 
 // respectReach leaves objects alone that no fix may write: those of namespaces that
-// keep the cluster or the manager alive, and of kinds by which one gets other rights.
+// keep the cluster or the manager alive, and of kinds by which one gets other permissions.
 func respectReach(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
 	if why := a.targets.reach.Object(kindOfTarget(a.target.Object), a.target.Object.Namespace); why != "" {
 		return a.skipped(v1alpha1.ReasonNotAllowed, why)

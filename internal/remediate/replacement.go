@@ -46,7 +46,7 @@ func (p *pass) checkReplacements(ctx context.Context, write *v1alpha1.WriteRecor
 		}
 		if c := p.checkPolicy(ctx, pod); c != nil && c.Result == rollout.CheckFailed {
 			return &rollout.Check{Result: rollout.CheckFailed, Reason: v1alpha1.ReasonReplacementViolates, Message: fmt.Sprintf(
-				"Pod %s, which %s has made in its place, violates again: no eviction mends that; mend the template of %s",
+				"Pod %s, which %s has made in its place, violates again: no eviction fixes that; fix the template of %s",
 				pod.GetName(), write.Controller.String(), record.RootOfEvicted(write).String())}
 		} else if c != nil {
 			return c

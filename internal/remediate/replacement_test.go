@@ -44,7 +44,7 @@ func untainted(t *testing.T) *catalog.Snapshot {
 	return c.Snapshot()
 }
 
-// An eviction whose Pod is made again with the same violation has mended nothing. What
+// An eviction whose Pod is made again with the same violation has fixed nothing. What
 // was there before, or belongs to another controller, says nothing of it; a controller
 // that makes none is waited for within bounds.
 func TestTheReplacementOfAnEvictedPodIsJudged(t *testing.T) {
@@ -67,7 +67,7 @@ func TestTheReplacementOfAnEvictedPodIsJudged(t *testing.T) {
 		says     string
 	}{
 		"one that is clean":                       {1, []client.Object{madeBy("web-2", "p2", waiverNow, nil)}, false, false, rollout.CheckPassed, ""},
-		"one that violates again":                 {1, []client.Object{madeBy("web-2", "p2", waiverNow, tainted)}, false, false, rollout.CheckFailed, "mend the template of Deployment shop/web"},
+		"one that violates again":                 {1, []client.Object{madeBy("web-2", "p2", waiverNow, tainted)}, false, false, rollout.CheckFailed, "fix the template of Deployment shop/web"},
 		"the second of two that violates":         {2, []client.Object{madeBy("web-2", "p2", waiverNow, nil), madeBy("web-3", "p3", waiverNow, tainted)}, false, false, rollout.CheckFailed, "Pod web-3"},
 		"one that violates, the policy changed":   {1, []client.Object{madeBy("web-2", "p2", waiverNow, tainted)}, false, true, rollout.CheckPassed, ""},
 		"one that was there before":               {1, []client.Object{madeBy("web-0", "p0", waiverNow.Add(-time.Minute), tainted)}, false, false, rollout.CheckPassed, ""},
@@ -85,7 +85,7 @@ func TestTheReplacementOfAnEvictedPodIsJudged(t *testing.T) {
 				b.pass.records.Add(&v1alpha1.RemediationSlice{Targets: []v1alpha1.Target{{Object: v1alpha1.ObjectReference{UID: "p2"}}}})
 			}
 			intent := metav1.NewMicroTime(waiverNow.Add(300 * time.Millisecond))
-			w := &v1alpha1.WriteRecord{Verb: v1alpha1.ActionEvict, UID: "p1", HealthBefore: "Current", IntentAt: &intent, AppliedAt: &intent,
+			w := &v1alpha1.WriteRecord{Action: v1alpha1.ActionEvict, UID: "p1", HealthBefore: "Current", IntentAt: &intent, AppliedAt: &intent,
 				Controller: &v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "shop", Name: "rs", UID: "rs1"},
 				Root:       &v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "d1"}}
 			got := b.pass.checkController(t.Context(), w, tc.stopped)
@@ -101,7 +101,7 @@ func TestAControllerThatTellsNoNumberIsAwaitedForAWhile(t *testing.T) {
 	b := newBench(t)
 	job := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"namespace": "shop", "name": "j", "uid": "j1"}}}
 	at := metav1.NewMicroTime(waiverNow)
-	w := &v1alpha1.WriteRecord{Verb: v1alpha1.ActionEvict, UID: "p1", IntentAt: &at, AppliedAt: &at, Controller: &v1alpha1.ObjectReference{Kind: "Job", Name: "j", UID: "j1"}}
+	w := &v1alpha1.WriteRecord{Action: v1alpha1.ActionEvict, UID: "p1", IntentAt: &at, AppliedAt: &at, Controller: &v1alpha1.ObjectReference{Kind: "Job", Name: "j", UID: "j1"}}
 	if c := b.pass.checkReplacements(t.Context(), w, job, false); c == nil || c.Result != rollout.CheckWaiting {
 		t.Errorf("at once: %+v", c)
 	}
@@ -130,7 +130,7 @@ func TestHeatFollowsTheController(t *testing.T) {
 		for n := range 2 { // two Pods of one controller in one plan count once
 			intent := metav1.NewMicroTime(at)
 			b.Slices[0].Targets[n].Object = v1alpha1.ObjectReference{APIVersion: "v1", Kind: "Pod", Name: "p", UID: strings.Repeat("p", 2*i+n+1)}
-			b.Record(n).Write = &v1alpha1.WriteRecord{Verb: v1alpha1.ActionEvict, IntentAt: &intent, AppliedAt: &intent, Controller: &rs, Root: &web}
+			b.Record(n).Write = &v1alpha1.WriteRecord{Action: v1alpha1.ActionEvict, IntentAt: &intent, AppliedAt: &intent, Controller: &rs, Root: &web}
 		}
 		rem := endedPlan(at)
 		rem.Name = "plan-" + strings.Repeat("i", i)

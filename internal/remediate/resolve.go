@@ -19,7 +19,7 @@ import (
 func (p *pass) resolve(ctx context.Context, batch []int) error {
 	for _, i := range batch {
 		rec := p.resolved(ctx, p.attempt(i))
-		p.settle(i, rec)
+		p.setRecord(i, rec)
 	}
 	return p.saver(ctx)
 }

@@ -62,12 +62,12 @@ func TestBeyondHistory(t *testing.T) {
 			reason: "it isn't history yet", plans: []oldPlan{{age: 6 * time.Hour}, {age: 90 * day, phase: v1alpha1.PhaseHeld}, {age: 5 * time.Hour}, {phase: v1alpha1.PhaseApplying}},
 			limit: 1, maxAge: day, want: []string{"plan-0"}, next: 19 * time.Hour,
 		},
-		"A plan whose mendings are hot stays beyond the limit": {
+		"A plan whose fixes are hot stays beyond the limit": {
 			reason: "fights would be forgotten", plans: []oldPlan{{age: 4 * time.Hour, done: 1}, {age: 3 * time.Hour, done: 1}, {age: 2 * time.Hour}, {age: time.Hour}},
 			limit: 1, maxAge: day, want: []string{"plan-2", "plan-0"}, next: 30 * time.Minute,
 		},
 		"A dry run heats nothing": {
-			reason: "it mended nothing", plans: []oldPlan{{age: 2 * time.Hour, done: 9, phase: v1alpha1.PhasePreviewed}, {age: time.Hour, done: 9, phase: v1alpha1.PhasePreviewed}},
+			reason: "it fixed nothing", plans: []oldPlan{{age: 2 * time.Hour, done: 9, phase: v1alpha1.PhasePreviewed}, {age: time.Hour, done: 9, phase: v1alpha1.PhasePreviewed}},
 			limit: 1, maxAge: day, want: []string{"plan-0"},
 		},
 		"Hot plans are bounded too": {

@@ -131,7 +131,7 @@ func (s *siege) roll(refs []v1alpha1.ObjectReference) error {
 	}
 	s.plans = append(s.plans, *sim.rem)
 	for _, obj := range sim.objects {
-		if obj.mends > 0 && !(obj.ref.Namespace == hers && obj.SetBackAt > 0) { // what she sets back, she has chosen
+		if obj.fixes > 0 && !(obj.ref.Namespace == hers && obj.SetBackAt > 0) { // what she sets back, she has chosen
 			s.written[obj.ref.UID] = obj.ref
 		}
 		if obj.value == valueAfter || !obj.exists(s.Time.Now()) {
@@ -163,7 +163,7 @@ func (s *siege) surround(sim *simulation) {
 	}
 	sim.breakers = s.Set
 	sim.stop = func(sim *simulation) string {
-		b, err := sim.book()
+		b, err := sim.records()
 		fail(err)
 		why, err := s.Outlasted(s.Ctx, sim.rem, pendingOf(b.Views()))
 		fail(err)
@@ -218,7 +218,7 @@ func mischief(t *rapid.T) behaviour {
 }
 
 // Whoever edits one namespace deletes, replaces, breaks and repairs what she likes there,
-// at any time: with a good fix the objects of all others are mended, soon, the policy is
+// at any time: with a good fix the objects of all others are fixed, soon, the policy is
 // never demoted, and no breaker ever stops all.
 func TestOneNamespaceNeverStopsTheOthers(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

@@ -116,12 +116,12 @@ func TestARollbackThatIsDeniedDoesNotEnd(t *testing.T) {
 		if err := s.runUntil(6 * time.Hour); err != nil {
 			t.Fatal(err)
 		}
-		b, err := s.book()
+		b, err := s.records()
 		if err != nil {
 			t.Fatal(err)
 		}
 		held := s.objects[0]
-		if held.mends == 0 || held.value != valueAfter {
+		if held.fixes == 0 || held.value != valueAfter {
 			return // the denial came before the write, or after its undoing
 		}
 		if st := s.rem.Status; st.Phase != v1alpha1.PhaseRollingBack || st.HeldSince == nil {

@@ -59,7 +59,7 @@ func budgetScenarios() map[string]scenario {
 			set: all(another(72*time.Second, time.Hour, 2), answers(75*time.Second, time.Hour, v1alpha1.AnalysisFailed, "errors: 0.31 isn't <= 0.01"))},
 		"budget-unreadable": {ends: v1alpha1.PhaseSuperseded, reason: "A budget that can't be read allows nothing.",
 			fleet: newFleet(2).with(withBudget("many", 0)), set: stoppedFrom(12*time.Second, "policy tags changed from revision r1 to r2; a new plan follows")},
-		"namespace-barred": {reason: "The breaker of a namespace opens: its targets wait, the others are mended, and then the plan is held for what is left.",
+		"namespace-barred": {reason: "The breaker of a namespace opens: its targets wait, the others are fixed, and then the plan is held for what is left.",
 			fleet: newFleet(10).every(slow).with(canarySize(2)), set: func(s *simulation) {
 				s.barred = func(s *simulation, t rollout.TargetView) (string, string) {
 					if at := s.since(); at > time.Minute && at < 10*time.Minute && t.Object.Namespace == "team-a" {
@@ -128,11 +128,11 @@ func stageScenarios() map[string]scenario {
 	return map[string]scenario{
 		"stages": {reason: "Staging first, then production, each with a canary and waves of its own.",
 			fleet: newFleet(10).every(well).staged(waves, "staging", "prod")},
-		"stages-canary-fails": {ends: v1alpha1.PhaseRolledBack, reason: "The canary of production fails: staging stays mended, and the breakers count a canary.",
+		"stages-canary-fails": {ends: v1alpha1.PhaseRolledBack, reason: "The canary of production fails: staging stays fixed, and the breakers count a canary.",
 			fleet: newFleet(10).staged(waves, "staging", "prod").at(map[int]behaviour{3: {Says: "crashes at once", WorsensAt: time.Second}})},
 		"stages-canary-drawn": {reason: "The first canaries of production can't be written, or aren't healthy: others of production are drawn.",
 			fleet: newFleet(10).staged(waves, "staging", "prod").at(map[int]behaviour{3: refused, 4: {Says: "isn't healthy before", Sick: true}})},
-		"stages-no-canary": {ends: v1alpha1.PhaseAborted, reason: "No target of the lab can be written: production isn't begun, and staging stays mended.",
+		"stages-no-canary": {ends: v1alpha1.PhaseAborted, reason: "No target of the lab can be written: production isn't begun, and staging stays fixed.",
 			fleet: newFleet(11).staged(waves, "staging", "lab", "prod").at(map[int]behaviour{3: refused})},
 		"stages-sick-canary": {ends: v1alpha1.PhaseAborted, reason: "The only target of the lab isn't healthy: it proves nothing, and production isn't begun.",
 			fleet: newFleet(11).staged(waves, "staging", "lab", "prod").at(map[int]behaviour{3: {Says: "isn't healthy before", Sick: true}})},

@@ -238,13 +238,13 @@ type ending struct {
 }
 
 func endingOf(s *simulation) (ending, error) {
-	b, err := s.book()
+	b, err := s.records()
 	if err != nil {
 		return ending{}, err
 	}
 	e := ending{Phase: s.rem.Status.Phase, Reason: s.rem.Status.Reason, Counted: map[string]int32{}}
 	for i, obj := range s.objects {
-		e.Targets = append(e.Targets, fmt.Sprintf("%s: %s, holds %s, mended %d, undone %d", obj.ref.String(), obj.endState(b.Record(i).State), obj.value, obj.mends, obj.undoes))
+		e.Targets = append(e.Targets, fmt.Sprintf("%s: %s, holds %s, fixed %d, undone %d", obj.ref.String(), obj.endState(b.Record(i).State), obj.value, obj.fixes, obj.undoes))
 	}
 	for key, o := range s.counted {
 		if !strings.Contains(key, "/denied/") {

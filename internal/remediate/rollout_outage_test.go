@@ -13,7 +13,7 @@ func outageScenarios() map[string]scenario {
 	return map[string]scenario{
 		"outage-before-writes": {ends: v1alpha1.PhaseAborted, reason: "A webhook of somebody else's doesn't answer any dry run: no canary can be had, and the plan ends without blaming the fix.",
 			fleet: newFleet(3).every(behaviour{PreErrors: 1000})},
-		"outage-of-one-kind": {reason: "The webhook is asked for one object only: that one fails, the rest is mended.",
+		"outage-of-one-kind": {reason: "The webhook is asked for one object only: that one fails, the rest is fixed.",
 			fleet: newFleet(4).with(short).at(map[int]behaviour{2: {Says: "its webhook doesn't answer", PreErrors: 1000}})},
 		"outage-while-verifying": {ends: v1alpha1.PhaseRolledBack, reason: "The canary can't be read after its write: it is undone after twice the deadline, and counts as no failure.",
 			fleet: newFleet(3).with(short).at(map[int]behaviour{0: {Says: "can't be read after its write", CheckErrors: 1 << 20}})},

@@ -172,9 +172,9 @@ func undoScenarios() map[string]scenario {
 		"undone-after-conflict": {ends: v1alpha1.PhaseRollbackIncomplete, reason: "Wave 2 failed, and one of its writes couldn't be undone; a person has the earlier waves undone as well.",
 			fleet: newFleet(10).every(well).with(concurrency(3)).also(8, behaviour{Says: "crashes at once", WorsensAt: time.Second}).
 				also(9, behaviour{Says: "is edited by somebody once the rollback begins", Edited: true}), set: tomorrow},
-		"undone-superseded": {ends: v1alpha1.PhaseRolledBack, reason: "The policy changes between two waves; a person has undone what the old plan has mended.",
+		"undone-superseded": {ends: v1alpha1.PhaseRolledBack, reason: "The policy changes between two waves; a person has undone what the old plan has fixed.",
 			fleet: newFleet(10).every(well), set: all(stoppedFrom(131*time.Second, "policy tags changed from revision r1 to r2; a new plan follows"), tomorrow)},
-		"undone-aborted": {ends: v1alpha1.PhaseRolledBack, reason: "A person ends a plan that is paused between two waves, and later has undone what the waves before have mended.",
+		"undone-aborted": {ends: v1alpha1.PhaseRolledBack, reason: "A person ends a plan that is paused between two waves, and later has undone what the waves before have fixed.",
 			fleet: newFleet(10).every(well), set: all(pausedBetween(30*time.Second, time.Hour), abortedFrom(80*time.Second), tomorrow)},
 		"undone-at-work": {ends: v1alpha1.PhaseRolledBack, reason: "A person has a plan undone while it soaks: it ends, and all of its waves are undone though rollbackScope is Wave.",
 			fleet: newFleet(10).every(well), set: says(150*time.Second, func(spec *v1alpha1.RemediationSpec) {

@@ -110,7 +110,7 @@ func (r *rules) checkRecords(s simStep) {
 		if before.State.Settled() && after.State != before.State && !undone {
 			r.sim.fault("%s was settled as %s, and is %s now", after.Object.String(), before.State, after.State)
 		}
-		if after.Wave != before.Wave && after.Wave == 0 && after.NotCanary {
+		if after.Wave != before.Wave && after.Wave == 0 && after.ExcludedFromCanary {
 			r.sim.fault("%s is drawn into the canary, which canary.selector doesn't choose it for", after.Object.String())
 		}
 		if after.Wave != before.Wave && before.State != v1alpha1.TargetPending {
@@ -120,8 +120,8 @@ func (r *rules) checkRecords(s simStep) {
 			r.sim.fault("%s is in wave %d of %v", after.Object.String(), after.Wave, s.Observation.Spec.Plan.Waves)
 		}
 		obj := r.sim.objects[i]
-		if obj.mends > 1 || obj.undoes > obj.mends && !obj.untold {
-			r.sim.fault("%s was written %d times and undone %d times", after.Object.String(), obj.mends, obj.undoes)
+		if obj.fixes > 1 || obj.undoes > obj.fixes && !obj.untold {
+			r.sim.fault("%s was written %d times and undone %d times", after.Object.String(), obj.fixes, obj.undoes)
 		}
 	}
 }
@@ -164,7 +164,7 @@ func (r *rules) checkProgress(s simStep) {
 
 // end judges where the rollout has ended.
 func (r *rules) end() error {
-	b, err := r.sim.book()
+	b, err := r.sim.records()
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (r *rules) end() error {
 	}
 	spec := r.sim.rem.Spec
 	if undone && c.Done > 0 && spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll || c.Done > 0 && spec.WantsUndone() && st.Phase != v1alpha1.PhasePreviewed {
-		return fmt.Errorf("%s, and %d targets stay mended though rollbackScope is %s and undo %t", st.Phase, c.Done, spec.Plan.Strategy.RollbackScope, spec.WantsUndone())
+		return fmt.Errorf("%s, and %d targets stay fixed though rollbackScope is %s and undo %t", st.Phase, c.Done, spec.Plan.Strategy.RollbackScope, spec.WantsUndone())
 	}
 	if !undone && c.Reverted+c.RevertConflict > 0 || (c.RevertConflict > 0) != (st.Phase == v1alpha1.PhaseRollbackIncomplete) {
 		return fmt.Errorf("%s with %d reverted and %d in conflict", st.Phase, c.Reverted, c.RevertConflict)

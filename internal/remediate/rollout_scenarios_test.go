@@ -31,7 +31,7 @@ func goodScenarios() map[string]scenario {
 		"dry-run": {ends: v1alpha1.PhasePreviewed, reason: "In mode DryRun every fix is tried and nothing is written; API errors are tried again.",
 			fleet: newFleet(10).with(dryRun).with(concurrency(4)).at(map[int]behaviour{
 				1: {Says: "meets two API errors", PreErrors: 2}, 3: {Says: "has opted out", Skips: v1alpha1.ReasonOptOut},
-				6: {Says: "can't be fixed", Refuses: v1alpha1.ReasonFixDoesNotCure}})},
+				6: {Says: "can't be fixed", Refuses: v1alpha1.ReasonFixIneffective}})},
 		"dry-run-policy-changes": {ends: v1alpha1.PhaseSuperseded, reason: "The policy changes while the fixes are being tried.",
 			fleet: newFleet(4).with(dryRun).at(map[int]behaviour{2: {Says: "meets two API errors", PreErrors: 2}}),
 			set:   stoppedFrom(time.Second, "policy tags changed from revision r1 to r2; a new plan follows")},
@@ -45,7 +45,7 @@ func failingScenarios() map[string]scenario {
 			fleet: newFleet(10).at(map[int]behaviour{0: sick})},
 		"canary-worsens": {ends: v1alpha1.PhaseRolledBack, reason: "The canary's health gets worse for good: it is undone at once.",
 			fleet: newFleet(10).at(map[int]behaviour{0: {Says: "crashes 20s after its write", WorsensAt: 20 * time.Second}})},
-		"wave-2-fails": {ends: v1alpha1.PhaseRolledBack, reason: "A target of wave 2 fails: that wave alone is undone, in reverse, and the earlier ones stay mended.",
+		"wave-2-fails": {ends: v1alpha1.PhaseRolledBack, reason: "A target of wave 2 fails: that wave alone is undone, in reverse, and the earlier ones stay fixed.",
 			fleet: newFleet(30).with(concurrency(5)).at(map[int]behaviour{14: {Says: "crashes at once", WorsensAt: time.Second}})},
 		"fails-while-soaking": {ends: v1alpha1.PhaseRolledBack, reason: "A target fails in the soak: its whole wave is undone, also what was verified before.",
 			fleet: newFleet(10).with(concurrency(4)).at(map[int]behaviour{5: {Says: "crashes 30s after its write", WorsensAt: 30 * time.Second}})},
@@ -86,7 +86,7 @@ func canaryScenarios() map[string]scenario {
 		"no-healthy-canary": {ends: v1alpha1.PhaseAborted, reason: "No target is healthy: nothing can be proved, and nothing is written.",
 			fleet: newFleet(3).every(sick)},
 		"canary-selector": {ends: v1alpha1.PhaseAborted, reason: "The canary may be drawn from two targets only, and neither can be written: the others are never drawn.",
-			fleet: newFleet(6).every(behaviour{NotCanary: true}).also(0, refused).also(1, refused)},
+			fleet: newFleet(6).every(behaviour{ExcludedFromCanary: true}).also(0, refused).also(1, refused)},
 		"nothing-to-do": {reason: "All targets are clean by the time of their turn.",
 			fleet: newFleet(3).every(behaviour{Skips: v1alpha1.ReasonAlreadyClean})},
 	}
@@ -94,19 +94,19 @@ func canaryScenarios() map[string]scenario {
 
 func heldScenarios() map[string]scenario {
 	well := behaviour{Heals: 3 * time.Second}
-	rights := rollout.Gate{Reason: v1alpha1.ReasonMissingRights, Message: "the controller lacks rights: patch deployments.apps"}
+	permissions := rollout.Gate{Reason: v1alpha1.ReasonMissingPermissions, Message: "the controller lacks permissions: patch deployments.apps"}
 	return map[string]scenario{
 		"breaker-opens-mid-wave": {reason: "The breaker opens in the middle of a wave: what is written is verified and soaked, then the plan is held, and goes on later.",
 			fleet: newFleet(10).every(well).with(concurrency(3)), set: closedBetween(131*time.Second, 10*time.Minute, breakerGate())},
-		"rights-missing": {reason: "The controller may not write yet: the plan is held before anything is done, and goes on once it may.",
-			fleet: newFleet(2).every(well), set: closedBetween(0, 7*time.Second, rights)},
+		"permissions-missing": {reason: "The controller may not write yet: the plan is held before anything is done, and goes on once it may.",
+			fleet: newFleet(2).every(well), set: closedBetween(0, 7*time.Second, permissions)},
 		"policy-changes-mid-wave": {ends: v1alpha1.PhaseSuperseded, reason: "The policy changes in the middle of a wave: what is written is verified and soaked, nothing more is begun.",
 			fleet: newFleet(10).every(well).with(concurrency(3)), set: stoppedFrom(131*time.Second, "policy tags changed from revision r1 to r2; a new plan follows")},
 		"policy-changes-first": {ends: v1alpha1.PhaseSuperseded, reason: "The policy changes before the plan has begun.",
 			fleet: newFleet(2), set: stoppedFrom(0, "policy tags was deleted")},
 		"policy-changes-while-held": {ends: v1alpha1.PhaseSuperseded, reason: "The policy changes while the plan is held.", fleet: newFleet(2),
 			set: func(s *simulation) {
-				closedBetween(0, time.Hour, rights)(s)
+				closedBetween(0, time.Hour, permissions)(s)
 				stoppedFrom(12*time.Second, "policy tags was deleted")(s)
 			}},
 		"deleted-mid-flight": {ends: v1alpha1.PhaseSuperseded, reason: "Somebody deletes the plan while its canary is being verified.", fleet: newFleet(10).every(well),

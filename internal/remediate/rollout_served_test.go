@@ -18,7 +18,7 @@ func servedScenarios() map[string]scenario {
 	unwritten := behaviour{Says: "its kind isn't served", Unserved: away(0, never)}
 	unknown := behaviour{Says: "loses the write, and then its kind isn't served", Answer: "lost", Unserved: away(time.Millisecond, never)}
 	return map[string]scenario{
-		"kind-replaced-first": {reason: "The canary's kind is being installed anew when its turn comes: it waits, and is mended.",
+		"kind-replaced-first": {reason: "The canary's kind is being installed anew when its turn comes: it waits, and is fixed.",
 			fleet: newFleet(3).with(short).at(map[int]behaviour{0: replaced})},
 		"kind-replaced-in-soak": {reason: "The canary's kind is installed anew while it soaks: it is not gone, and soaks anew.",
 			fleet: newFleet(3).with(short).at(map[int]behaviour{0: soaking})},

@@ -20,7 +20,7 @@ func (s *simulation) objectsInWork() map[string]string {
 	if !budget.MayHaveWritten(s.rem) {
 		return held
 	}
-	b, err := s.book()
+	b, err := s.records()
 	if err != nil {
 		s.fault("%v", err)
 		return held
@@ -185,7 +185,7 @@ func sharedScenarios() map[string]scenario {
 	return map[string]scenario{
 		"other-plan-has-canary": {reason: "Another plan has the canary in work: nothing is begun until it is done with it.",
 			fleet: newFleet(3).every(well), set: otherPlan(0, 9*time.Second, 0)},
-		"other-plan-has-one": {reason: "Another plan has one object of a wave in work: the others are mended, and that one when it is free.",
+		"other-plan-has-one": {reason: "Another plan has one object of a wave in work: the others are fixed, and that one when it is free.",
 			fleet: newFleet(6).every(well), set: otherPlan(0, 90*time.Second, 3)},
 		"other-plan-for-long": {reason: "Another plan keeps one object of a wave for long: what is verified soaks and is done, so that nobody waits for it; the last one comes when it is free.",
 			fleet: newFleet(4).every(well), set: otherPlan(0, 6*time.Minute, 2)},

@@ -19,7 +19,7 @@ func (s *simulation) atWork() ([]canary.PlanAtWork, error) {
 	if !budget.MayHaveWritten(s.rem) {
 		return nil, nil
 	}
-	b, err := s.book()
+	b, err := s.records()
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func (r *rules) checkVanished(s simStep) {
 	}
 	written, done := map[int32]bool{}, map[int32]bool{}
 	for i, t := range s.Before {
-		written[t.Wave] = written[t.Wave] || r.sim.objects[i].mends > 0
+		written[t.Wave] = written[t.Wave] || r.sim.objects[i].fixes > 0
 		done[t.Wave] = done[t.Wave] || t.State == v1alpha1.TargetDone
 	}
 	for wave := range written {
@@ -69,7 +69,7 @@ func (r *rules) checkVanished(s simStep) {
 func (r *rules) endOfVanished(b *record.Records) {
 	for i, obj := range r.sim.objects {
 		rec := b.Record(i)
-		if obj.mends > 0 && rec.State == v1alpha1.TargetSkipped && r.sim.rem.Status.Phase == v1alpha1.PhaseSucceeded {
+		if obj.fixes > 0 && rec.State == v1alpha1.TargetSkipped && r.sim.rem.Status.Phase == v1alpha1.PhaseSucceeded {
 			r.sim.fault("%s was written and is told as %s (%s)", obj.ref.String(), rec.State, rec.Reason)
 		}
 	}
@@ -96,7 +96,7 @@ func TestObjectsThatVanishWaitByTheirPlace(t *testing.T) {
 // What a fix made beside its target goes when the target has vanished.
 func TestAVanishedTargetIsToldAsFailedAndTheRestTakenBack(t *testing.T) {
 	b := newBench(t)
-	a, rec := b.attempt(mending())
+	a, rec := b.attempt(fixing())
 	if rec = b.pass.send(t.Context(), a, rec); rec.State != v1alpha1.TargetApplied {
 		t.Fatalf("not written: %s (%s): %s", rec.State, rec.Reason, rec.Message)
 	}

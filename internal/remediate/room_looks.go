@@ -10,8 +10,8 @@ import (
 // maxRecoveryReads bounds how many objects a step looks at that were undone.
 const maxRecoveryReads = 64
 
-// atRecovery looks whether the objects whose write was undone are well again.
-func (c *Controller) atRecovery(ctx context.Context, p *pass, o *rollout.Observation) error {
+// observeRecovery looks whether the objects whose write was undone are well again.
+func (c *Controller) observeRecovery(ctx context.Context, p *pass, o *rollout.Observation) error {
 	var list []int
 	for i, t := range o.Targets {
 		if t.Recovering {
@@ -26,16 +26,16 @@ func (c *Controller) atRecovery(ctx context.Context, p *pass, o *rollout.Observa
 	return nil
 }
 
-// atRollbackRoom bars the targets whose undoing must wait for room, and reserves
+// observeRollbackRoom bars the targets whose undoing must wait for room, and reserves
 // room for the others.
-func (c *Controller) atRollbackRoom(ctx context.Context, p *pass, o *rollout.Observation) error {
+func (c *Controller) observeRollbackRoom(ctx context.Context, p *pass, o *rollout.Observation) error {
 	c.budgets.ReserveUndo(ctx, p.rem, p.records, o)
 	return nil
 }
 
-// atBudgets bars the targets of the wave that no budget has room for now, or whose
+// observeBudgets bars the targets of the wave that no budget has room for now, or whose
 // objects other plans have in work, and reserves room for those that the step may write.
-func (c *Controller) atBudgets(ctx context.Context, p *pass, o *rollout.Observation) error {
+func (c *Controller) observeBudgets(ctx context.Context, p *pass, o *rollout.Observation) error {
 	m := o.Members(o.Status.Wave)
 	if n := int(o.Spec.Plan.Strategy.MaxInFlight) - len(m.Applied); n > 0 && len(m.Ready) > 0 && len(m.Intents) == 0 && o.Open() {
 		return c.budgets.Reserve(ctx, p.rem, p.records, o, m.Ready, n)

@@ -19,7 +19,7 @@ func keepSecrets(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
 	secrets := policy.SecretsOf(a.object.Object, a.patched)
 	if slices.ContainsFunc(a.writes, func(w *write) bool { return w.tells(secrets) }) {
 		return a.failed(v1alpha1.ReasonSensitive, "the record of this fix would hold values of the Secret, and a write that isn't recorded "+
-			"can't be undone: mend it by hand, or let the fix touch labels, annotations, type or immutable only")
+			"can't be undone: fix it by hand, or let the fix touch labels, annotations, type or immutable only")
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func TestAnObjectWhoseKindIsNotServedIsNotGone(t *testing.T) {
 	for name, answer := range missingKinds() {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			a, rec := b.attempt(mending())
+			a, rec := b.attempt(fixing())
 			written := b.pass.send(t.Context(), a, rec)
 			b.withoutKind(answer)
 
@@ -54,13 +54,13 @@ func TestAnObjectWhoseKindIsNotServedIsNotGone(t *testing.T) {
 			}
 			b.pass.records = &record.Records{}
 			b.pass.records.Add(&v1alpha1.RemediationSlice{Targets: []v1alpha1.Target{a.target}, Records: []v1alpha1.TargetRecord{written}})
-			if c := b.pass.check(t.Context(), 0, true); c.Result != rollout.CheckWaiting || c.Reason != v1alpha1.ReasonUnobserved {
+			if c := b.pass.verify(t.Context(), 0, true); c.Result != rollout.CheckWaiting || c.Reason != v1alpha1.ReasonUnobserved {
 				t.Errorf("verification says %+v, want waiting", c)
 			}
 			removed := written
-			removed.Write = &v1alpha1.WriteRecord{Verb: v1alpha1.ActionDelete, UID: "u1"}
+			removed.Write = &v1alpha1.WriteRecord{Action: v1alpha1.ActionDelete, UID: "u1"}
 			b.pass.records.Set(0, removed)
-			if c := b.pass.check(t.Context(), 0, true); c.Result != rollout.CheckWaiting {
+			if c := b.pass.verify(t.Context(), 0, true); c.Result != rollout.CheckWaiting {
 				t.Errorf("verification of a removal says %+v, want waiting", c)
 			}
 			a.previous = rec
@@ -95,7 +95,7 @@ func TestAKindThatStaysAwayIsNoFailureOfTheFix(t *testing.T) {
 // nothing is known of it; one that comes back in time is undone.
 func TestUndoingEndsWhereTheKindIsUninstalled(t *testing.T) {
 	b := newBench(t)
-	a, rec := b.attempt(mending()[1:])
+	a, rec := b.attempt(fixing()[1:])
 	written := b.pass.send(t.Context(), a, rec)
 	at := func(after time.Duration) {
 		b.pass.targets.clock = clocktesting.NewFakePassiveClock(waiverNow.Add(after))

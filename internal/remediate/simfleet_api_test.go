@@ -176,7 +176,7 @@ func (s *simulation) written(i int, obj *simObject, raw []byte) (*unstructured.U
 	case "theirs":
 		obj.set(valueTheirs)
 	default:
-		obj.mend(s.clock.Now())
+		obj.fix(s.clock.Now())
 	}
 	if err := s.effect(); err != nil {
 		return nil, err

@@ -133,7 +133,7 @@ func (s *simulation) fault(format string, args ...any) {
 	}
 }
 
-func (s *simulation) book() (*record.Records, error) {
+func (s *simulation) records() (*record.Records, error) {
 	return record.Read(context.Background(), s.store, s.rem)
 }
 
@@ -143,7 +143,7 @@ func (s *simulation) step() (wait time.Duration, err error) {
 	for _, obj := range s.objects {
 		obj.arrive(s.clock.Now())
 	}
-	b, err := s.book()
+	b, err := s.records()
 	if err != nil {
 		return 0, err
 	}
@@ -159,7 +159,7 @@ func (s *simulation) step() (wait time.Duration, err error) {
 	}
 	died := s.dead
 	s.dead = false
-	after, err := s.book()
+	after, err := s.records()
 	if err != nil {
 		return 0, err
 	}
@@ -203,7 +203,7 @@ func (s *simulation) pass(e *executor, b *record.Records) *pass {
 	return p
 }
 
-func (s *simulation) check(i int, t rollout.TargetView) *rollout.Check {
+func (s *simulation) verify(i int, t rollout.TargetView) *rollout.Check {
 	obj := s.objects[i]
 	switch {
 	case !s.serves(obj):

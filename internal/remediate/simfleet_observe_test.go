@@ -9,7 +9,7 @@ import (
 )
 
 // observe gathers what the machine may look at, as gather does: the phases that
-// look at a thing are those of looks.
+// observer at a thing are those of looks.
 func (s *simulation) observe(views []rollout.TargetView) rollout.Observation {
 	s.spec(s, &s.rem.Spec)
 	var floors limits.Floors
@@ -50,7 +50,7 @@ func (s *simulation) lookAtTargets(o *rollout.Observation) {
 	for i, t := range o.Targets {
 		written := t.State == v1alpha1.TargetApplied || t.State == v1alpha1.TargetVerified && soaksIn(o.Status)
 		if t.Wave == o.Status.Wave && written {
-			o.Targets[i].Check = s.check(i, t)
+			o.Targets[i].Check = s.verify(i, t)
 		}
 	}
 }

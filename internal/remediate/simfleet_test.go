@@ -39,14 +39,14 @@ type behaviour struct {
 	GoneAt    time.Duration // deleted; zero: isn't
 	SetBackAt time.Duration // somebody sets the field back; zero: nobody does
 
-	GoneBefore bool   // deleted before its turn
-	Sick       bool   // not healthy before the write: no canary
-	Stuck      bool   // in progress before the write, and for ever: no canary
-	Refuses    string // the protocol before the write fails with this reason
-	Skips      string // the protocol before the write skips it with this reason
-	Denied     bool   // admission denies the write itself
-	NotCanary  bool   // not chosen by canary.selector
-	LeftTo     string // left to its owner, and recorded so before the rollout begins, with this reason
+	GoneBefore         bool   // deleted before its turn
+	Sick               bool   // not healthy before the write: no canary
+	Stuck              bool   // in progress before the write, and for ever: no canary
+	Refuses            string // the protocol before the write fails with this reason
+	Skips              string // the protocol before the write skips it with this reason
+	Denied             bool   // admission denies the write itself
+	ExcludedFromCanary bool   // not chosen by canary.selector
+	LeftTo             string // left to its owner, and recorded so before the rollout begins, with this reason
 
 	PreErrors    int // API errors before the write
 	Conflicts    int // somebody else writes another field just before the write
@@ -98,12 +98,12 @@ type simObject struct {
 	// can tell, for the news that our write was refused got lost in a crash.
 	theirs, untold bool
 	left           bool // it has opted out
-	// mends and undoes are how often our patches really changed the object.
-	mends, undoes int
+	// fixes and undoes are how often our patches really changed the object.
+	fixes, undoes int
 }
 
 func (o *simObject) exists(now time.Time) bool {
-	gone := o.GoneBefore || o.GoneAt > 0 && o.mends > 0 && now.Sub(o.writtenAt) >= o.GoneAt
+	gone := o.GoneBefore || o.GoneAt > 0 && o.fixes > 0 && now.Sub(o.writtenAt) >= o.GoneAt
 	return !gone
 }
 
@@ -126,20 +126,20 @@ func (o *simObject) arrive(now time.Time) {
 		return
 	}
 	if o.late.version == o.version && o.exists(now) {
-		o.mend(o.late.at)
+		o.fix(o.late.at)
 	}
 	o.late = nil
 }
 
-// mend is our forward patch reaching the object.
-func (o *simObject) mend(now time.Time) {
+// fix is our forward patch reaching the object.
+func (o *simObject) fix(now time.Time) {
 	o.set(valueAfter)
 	o.changed()
-	o.mends++
+	o.fixes++
 	o.writtenAt = now
 }
 
-// health is what a check of a mended object says at a time.
+// health is what a check of a fixed object says at a time.
 func (o *simObject) health(now time.Time) *rollout.Check {
 	age := now.Sub(o.writtenAt)
 	round := age
@@ -151,7 +151,7 @@ func (o *simObject) health(now time.Time) *rollout.Check {
 		if o.value == valueAfter {
 			o.set(valueBefore)
 		}
-		return &rollout.Check{Result: rollout.CheckSetBack, Reason: v1alpha1.ReasonFighting, Message: "night-job set the mended fields back"}
+		return &rollout.Check{Result: rollout.CheckSetBack, Reason: v1alpha1.ReasonFighting, Message: "night-job set the fixed fields back"}
 	case o.value != valueAfter:
 		return &rollout.Check{Result: rollout.CheckFailed, Reason: v1alpha1.ReasonStillViolating, Message: "the object violates again"}
 	case o.WorsensAt != 0 && age >= o.WorsensAt && (o.RepairAt == 0 || age < o.RepairAt):
@@ -278,7 +278,7 @@ func (f fleet) plan() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, []*s
 		}
 		last := slices[len(slices)-1]
 		object := &simObject{ref: f.refs[i], value: valueBefore, version: 1, behaviour: f.behave(place)}
-		last.Targets = append(last.Targets, v1alpha1.Target{Object: f.refs[i], Wave: waves[place], LeftAlone: object.LeftTo, NotCanary: object.NotCanary})
+		last.Targets = append(last.Targets, v1alpha1.Target{Object: f.refs[i], Wave: waves[place], SkipReason: object.LeftTo, ExcludedFromCanary: object.ExcludedFromCanary})
 		last.Records = append(last.Records, object.recorded())
 		objects = append(objects, object)
 	}

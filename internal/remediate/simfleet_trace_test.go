@@ -17,7 +17,7 @@ type trace struct {
 	// counts tells how many targets instead of which, and a wave's batches in one line.
 	counts bool
 	last   entry
-	// looks are the steps that the last entry also stands for.
+	// observers are the steps that the last entry also stands for.
 	looks int
 	until time.Duration
 }

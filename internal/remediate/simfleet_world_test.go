@@ -133,7 +133,7 @@ func (o *simObject) optedOut(s *simulation) bool {
 
 // seen is an object of the cluster as the API server's answers show it.
 func (o *simObject) seen(s *simulation) *unstructured.Unstructured {
-	spec := map[string]any{"ours": o.value, "exempt": o.Skips == v1alpha1.ReasonAlreadyClean, "stubborn": o.Refuses == v1alpha1.ReasonFixDoesNotCure}
+	spec := map[string]any{"ours": o.value, "exempt": o.Skips == v1alpha1.ReasonAlreadyClean, "stubborn": o.Refuses == v1alpha1.ReasonFixIneffective}
 	for field, value := range map[string]string{"extra": o.extra, "more": o.more} {
 		if value != "" {
 			spec[field] = value

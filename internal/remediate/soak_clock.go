@@ -27,9 +27,9 @@ type soakBegin struct{ persisted, measured time.Time }
 
 func newSoakClock() *soakClock { return &soakClock{began: map[string]soakBegin{}} }
 
-// settle puts into a status since when the wave has soaked, as far as this process
+// measure puts into a status since when the wave has soaked, as far as this process
 // has seen it.
-func (k *soakClock) settle(plan string, s *v1alpha1.RemediationStatus, now time.Time) {
+func (k *soakClock) measure(plan string, s *v1alpha1.RemediationStatus, now time.Time) {
 	if k == nil {
 		return
 	}

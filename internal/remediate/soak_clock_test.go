@@ -27,16 +27,16 @@ func TestASoakIsMeasuredByThisProcess(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			k, s := newSoakClock(), soaking(tc.began)
-			k.settle("a", s, now)
+			k.measure("a", s, now)
 			if !s.HealthySince.Time.Equal(now) {
 				t.Errorf("%s: the soak of another process goes on from %s", tc.reason, s.HealthySince)
 			}
-			k.settle("a", s, now.Add(30*time.Second))
+			k.measure("a", s, now.Add(30*time.Second))
 			if !s.HealthySince.Time.Equal(now) {
 				t.Errorf("the second look begins the soak again, at %s", s.HealthySince)
 			}
-			k.settle("b", soaking(now), now)
-			k.settle("a", &v1alpha1.RemediationStatus{}, now)
+			k.measure("b", soaking(now), now)
+			k.measure("a", &v1alpha1.RemediationStatus{}, now)
 			k.drop("b")
 			if len(k.began) != 0 {
 				t.Errorf("a soak that is over is kept: %v", k.began)
@@ -50,11 +50,11 @@ func TestASoakIsMeasuredByThisProcess(t *testing.T) {
 func TestASoakGoesOnWhenTheClockIsSet(t *testing.T) {
 	now := time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 	k, s := newSoakClock(), soaking(now)
-	k.settle("a", s, now)
+	k.measure("a", s, now)
 	moved := k.began["a"]
 	moved.measured = moved.measured.Add(time.Hour) // as if the clock had been put forward by an hour
 	k.began["a"] = moved
-	k.settle("a", s, now.Add(time.Hour+10*time.Second))
+	k.measure("a", s, now.Add(time.Hour+10*time.Second))
 	if soaked := now.Add(time.Hour + 10*time.Second).Sub(s.HealthySince.Time); soaked != 10*time.Second {
 		t.Errorf("ten seconds have passed, and the soak counts %s", soaked)
 	}

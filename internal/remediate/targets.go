@@ -30,7 +30,7 @@ const (
 	maxBackoff = time.Minute
 )
 
-// targets reads and writes the objects to mend. Reads never come from a cache.
+// targets reads and writes the objects to fix. Reads never come from a cache.
 // One is made for each reconcile: it remembers namespaces and owners, and nothing else.
 type targets struct {
 	reader client.Reader

@@ -14,7 +14,7 @@ import (
 
 // check verifies one written target on an uncached read. No answer is never a
 // pass: an API error means waiting.
-func (p *pass) check(ctx context.Context, i int, stopped bool) *rollout.Check {
+func (p *pass) verify(ctx context.Context, i int, stopped bool) *rollout.Check {
 	ref, rec := p.records.Target(i).Object, p.records.Record(i)
 	obj, err := p.targets.read(ctx, ref)
 	if removes(rec.Write) {
@@ -63,16 +63,16 @@ func (p *pass) checkPolicy(ctx context.Context, obj *unstructured.Unstructured) 
 }
 
 // setBackBy tells an object that violates again because somebody else set our
-// fields back from one that our write didn't mend.
+// fields back from one that our write didn't fix.
 func setBackBy(c *rollout.Check, obj *unstructured.Unstructured, write *v1alpha1.WriteRecord) *rollout.Check {
-	if c.Result != rollout.CheckFailed || write.Verb == v1alpha1.ActionCreate {
+	if c.Result != rollout.CheckFailed || write.Action == v1alpha1.ActionCreate {
 		return c
 	}
 	s, err := sideOf(obj, write)
 	if err != nil || s == sideAfter {
 		return c
 	}
-	message := fmt.Sprintf("%s set the mended fields back: mend the source that it takes the object from",
+	message := fmt.Sprintf("%s set the fixed fields back: fix the source that it takes the object from",
 		kube.OtherManager(obj, v1alpha1.FieldManager))
 	if s != sideBefore {
 		message += "; some of the fix's fields still hold our values, as the record tells"
@@ -89,5 +89,5 @@ func (p *pass) checkAll(ctx context.Context, o *rollout.Observation) {
 	if o.Status.Phase != v1alpha1.PhaseVerifying {
 		list = append(list, m.Verified...)
 	}
-	p.inParallel(len(list), func(n int) { o.Targets[list[n]].Check = p.check(ctx, list[n], o.Stop != "") })
+	p.inParallel(len(list), func(n int) { o.Targets[list[n]].Check = p.verify(ctx, list[n], o.Stop != "") })
 }

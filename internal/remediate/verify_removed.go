@@ -24,10 +24,10 @@ func (p *pass) checkRemoved(ctx context.Context, write *v1alpha1.WriteRecord, ob
 		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved, Message: "whether the object is gone couldn't be read: " + err.Error()}
 	case string(obj.GetUID()) == write.UID:
 		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "", Message: stillThere(obj)}
-	case write.Verb == v1alpha1.ActionDelete && !stopped:
+	case write.Action == v1alpha1.ActionDelete && !stopped:
 		if c := p.checkPolicy(ctx, obj); c != nil && c.Result == rollout.CheckFailed {
 			return &rollout.Check{Result: rollout.CheckSetBack, Reason: v1alpha1.ReasonFighting, Message: fmt.Sprintf(
-				"it was created again by %s, and violates as before: mend the source that it comes from", kube.OtherManager(obj, v1alpha1.FieldManager))}
+				"it was created again by %s, and violates as before: fix the source that it comes from", kube.OtherManager(obj, v1alpha1.FieldManager))}
 		} else if c != nil {
 			return c
 		}
@@ -70,7 +70,7 @@ func (p *pass) checkController(ctx context.Context, write *v1alpha1.WriteRecord,
 // doesn't fail. Nil when all are well.
 func (p *pass) checkCreated(ctx context.Context, rec *v1alpha1.TargetRecord) *rollout.Check {
 	for _, w := range record.WritesOf(rec) {
-		if w.Verb != v1alpha1.ActionCreate || w.UID == "" {
+		if w.Action != v1alpha1.ActionCreate || w.UID == "" {
 			continue
 		}
 		obj, err := p.targets.read(ctx, *w.Object)

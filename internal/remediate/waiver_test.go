@@ -79,7 +79,7 @@ func TestProtocolLeavesWaivedObjectsAlone(t *testing.T) {
 		"a waived target is skipped, by name of the waiver": {
 			policy: "owner", until: waiverNow.Add(time.Hour),
 			want: "Skipped Waived: ClusterWaiver legacy until 2026-03-01T13:00:00Z covers the object: moves next quarter"},
-		"at its expiry the target is mended": {
+		"at its expiry the target is fixed": {
 			reason: "the same moment as everywhere", policy: "owner", until: waiverNow},
 		"a waiver of another policy is none": {policy: "team", until: waiverNow.Add(time.Hour)},
 	}

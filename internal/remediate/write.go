@@ -27,12 +27,12 @@ type write struct {
 	joint *joint
 }
 
-// carrier carries out one kind of write. What it can't recompute after a crash is
+// operation carries out one kind of write. What it can't recompute after a crash is
 // in the record; all else it finds out from the live objects.
-type carrier interface {
-	// tryOut sends the write as a server-side dry run and completes its record. It
+type operation interface {
+	// dryRun sends the write as a server-side dry run and completes its record. It
 	// returns a target's record when the server refuses, or the write can't be made.
-	tryOut(context.Context, *attempt, *write) *v1alpha1.TargetRecord
+	dryRun(context.Context, *attempt, *write) *v1alpha1.TargetRecord
 	// send sends the write, guarded so that it changes nothing unless the object
 	// is as it was read.
 	send(context.Context, *targets, *write) error
@@ -44,8 +44,8 @@ type carrier interface {
 	undo(context.Context, *targets, v1alpha1.ObjectReference, *v1alpha1.WriteRecord, finding) undone
 }
 
-// carrierOf is what carries out a write.
-func carrierOf(t policy.ActionType) carrier {
+// operationOf is what carries out a write.
+func operationOf(t policy.ActionType) operation {
 	switch t {
 	case policy.ActionCreate:
 		return creation{}
@@ -61,10 +61,10 @@ func carrierOf(t policy.ActionType) carrier {
 
 // recorded is what carries out a recorded write. A record without a verb is a
 // patch.
-func recorded(w *v1alpha1.WriteRecord) carrier {
-	for _, v := range action.Verbs() {
-		if v.Allowed == w.Verb {
-			return carrierOf(v.Type)
+func recorded(w *v1alpha1.WriteRecord) operation {
+	for _, v := range action.Definitions() {
+		if v.Allowed == w.Action {
+			return operationOf(v.Type)
 		}
 	}
 	return patching{}
@@ -72,7 +72,7 @@ func recorded(w *v1alpha1.WriteRecord) carrier {
 
 // removes says whether a recorded write takes the target away.
 func removes(w *v1alpha1.WriteRecord) bool {
-	return w != nil && (w.Verb == v1alpha1.ActionDelete || w.Verb == v1alpha1.ActionEvict)
+	return w != nil && (w.Action == v1alpha1.ActionDelete || w.Action == v1alpha1.ActionEvict)
 }
 
 // side says which state of a recorded write an object is in.

@@ -43,7 +43,7 @@ func (a *attempt) manifest(made map[string]any) (*unstructured.Unstructured, err
 	return obj, nil
 }
 
-func (c creation) tryOut(ctx context.Context, a *attempt, w *write) *v1alpha1.TargetRecord {
+func (c creation) dryRun(ctx context.Context, a *attempt, w *write) *v1alpha1.TargetRecord {
 	raw, err := json.Marshal(w.object.Object)
 	if err != nil {
 		return a.failed(v1alpha1.ReasonFixInvalid, err.Error())

@@ -18,7 +18,7 @@ import (
 // patching carries out a JSON Patch of the target or of its status.
 type patching struct{}
 
-func (patching) tryOut(ctx context.Context, a *attempt, w *write) *v1alpha1.TargetRecord {
+func (patching) dryRun(ctx context.Context, a *attempt, w *write) *v1alpha1.TargetRecord {
 	result, err := a.targets.patch(ctx, w.object, w.Subresource, append(action.Exact(w.object.Object), w.Ops...), client.DryRunAll)
 	if err != nil {
 		return a.fromError(err)
@@ -49,7 +49,7 @@ func (patching) tryOut(ctx context.Context, a *attempt, w *write) *v1alpha1.Targ
 }
 
 // onlyWhatItSays compares what the server would store with what the fix asks for:
-// it may change no other field, and must still cure.
+// it may change no other field, and must still resolve the violation.
 func (a *attempt) onlyWhatItSays(ctx context.Context, w *write, stored *unstructured.Unstructured) *v1alpha1.TargetRecord {
 	asked, err := action.Apply(w.object.Object, []policy.Action{{Type: policy.ActionPatch, Ops: w.Ops}})
 	if err != nil {
@@ -62,7 +62,7 @@ func (a *attempt) onlyWhatItSays(ctx context.Context, w *write, stored *unstruct
 	if w.Subresource != "" || len(action.DiffStep(asked, stored.Object, "")) == 0 || len(a.steps) > 1 {
 		return nil
 	}
-	return a.cures(ctx, stored.Object, "as the API server would store it")
+	return a.resolves(ctx, stored.Object, "as the API server would store it")
 }
 
 func (p patching) send(ctx context.Context, t *targets, w *write) error {

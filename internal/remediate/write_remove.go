@@ -15,11 +15,11 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/permissions"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
 	"evenkeel.dev/evenkeel/internal/remediate/surplus"
-	"evenkeel.dev/evenkeel/internal/rights"
 )
 
 // removal is what deletion and eviction have in common: the object that was read
@@ -47,7 +47,7 @@ func (removal) keep(*v1alpha1.WriteRecord, *unstructured.Unstructured) error { r
 // deletion deletes the target.
 type deletion struct{ removal }
 
-func (deletion) tryOut(ctx context.Context, a *attempt, w *write) *v1alpha1.TargetRecord {
+func (deletion) dryRun(ctx context.Context, a *attempt, w *write) *v1alpha1.TargetRecord {
 	raw, err := json.Marshal(w.Object)
 	if err != nil {
 		return a.failed(v1alpha1.ReasonFixInvalid, err.Error())
@@ -110,7 +110,7 @@ func madeAgain(u undone, manifest, live *unstructured.Unstructured) undone {
 // eviction evicts the target, a Pod.
 type eviction struct{ removal }
 
-func (eviction) tryOut(ctx context.Context, a *attempt, w *write) *v1alpha1.TargetRecord {
+func (eviction) dryRun(ctx context.Context, a *attempt, w *write) *v1alpha1.TargetRecord {
 	owner := metav1.GetControllerOfNoCopy(w.object)
 	if owner == nil {
 		return a.failed(v1alpha1.ReasonFixInvalid, "no controller made the Pod: nothing would make another")
@@ -122,7 +122,7 @@ func (eviction) tryOut(ctx context.Context, a *attempt, w *write) *v1alpha1.Targ
 	case kube.Classify(err) == kube.Gone:
 		return a.retry(ref.String()+", which made the Pod, is gone: the Pod goes with it", a.targets.backoff(a.previous.Attempts))
 	case kube.Classify(err) == kube.Forbidden:
-		return a.lacksRights(rights.Need{Kind: schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), Verbs: []string{"get"}, Namespace: ref.Namespace}, err)
+		return a.missingPermission(permissions.Need{Kind: schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), Verbs: []string{"get"}, Namespace: ref.Namespace}, err)
 	case err != nil:
 		return a.fromError(err)
 	}
@@ -153,6 +153,6 @@ func (eviction) send(ctx context.Context, t *targets, w *write) error {
 
 // undo says that it can't.
 func (eviction) undo(context.Context, *targets, v1alpha1.ObjectReference, *v1alpha1.WriteRecord, finding) undone {
-	verb, _ := action.VerbOf(policy.ActionEvict)
+	verb, _ := action.DefinitionOf(policy.ActionEvict)
 	return undone{state: v1alpha1.TargetRevertConflict, reason: v1alpha1.ReasonNoUndo, message: verb.NoUndo}
 }

@@ -78,7 +78,7 @@ func patchLikeTheServer(ctx context.Context, c client.WithWatch, obj client.Obje
 	return json.Unmarshal(doc, obj)
 }
 
-func mending() []policy.Action {
+func fixing() []policy.Action {
 	return []policy.Action{
 		{Type: policy.ActionCreate, Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
 			"metadata": map[string]any{"name": "note"}, "data": map[string]any{"a": "b"}}},
@@ -162,9 +162,9 @@ func TestAFixThatIsHalfWritten(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			a, rec := b.attempt(mending())
+			a, rec := b.attempt(fixing())
 			for _, w := range a.writes[:tc.sent] {
-				if err := carrierOf(w.Type).send(t.Context(), a.targets, w); err != nil {
+				if err := operationOf(w.Type).send(t.Context(), a.targets, w); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -206,7 +206,7 @@ func TestSendingAFixOfSeveralWrites(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			a, rec := b.attempt(mending())
+			a, rec := b.attempt(fixing())
 			if tc.meanwhile != nil {
 				tc.meanwhile(b)
 			}
@@ -259,10 +259,10 @@ func TestUndoingEachVerb(t *testing.T) {
 		// grows: a webhook adds a field to whatever is created.
 		grows bool
 	}{
-		"a creation and a patch":                            {actions: mending(), want: v1alpha1.TargetReverted, state: "bad"},
-		"a creation that somebody has changed stays":        {actions: mending(), meanwhile: func(b *bench) { b.set("note", "a", "c") }, want: v1alpha1.TargetRevertConflict, message: "ConfigMap shop/note", state: "bad", noted: true},
-		"what a patch that stays may need isn't deleted":    {actions: mending(), meanwhile: func(b *bench) { b.set("web", "state", "theirs") }, want: v1alpha1.TargetRevertConflict, message: "theirs are kept", state: "theirs", noted: true},
-		"a creation for an object that is gone":             {actions: mending(), meanwhile: (*bench).deleteWeb, want: v1alpha1.TargetReverted},
+		"a creation and a patch":                            {actions: fixing(), want: v1alpha1.TargetReverted, state: "bad"},
+		"a creation that somebody has changed stays":        {actions: fixing(), meanwhile: func(b *bench) { b.set("note", "a", "c") }, want: v1alpha1.TargetRevertConflict, message: "ConfigMap shop/note", state: "bad", noted: true},
+		"what a patch that stays may need isn't deleted":    {actions: fixing(), meanwhile: func(b *bench) { b.set("web", "state", "theirs") }, want: v1alpha1.TargetRevertConflict, message: "theirs are kept", state: "theirs", noted: true},
+		"a creation for an object that is gone":             {actions: fixing(), meanwhile: (*bench).deleteWeb, want: v1alpha1.TargetReverted},
 		"a deletion":                                        {actions: deletion, want: v1alpha1.TargetReverted, message: "created again", state: "bad"},
 		"a deletion, with more when it is made again":       {actions: deletion, grows: true, want: v1alpha1.TargetRevertConflict, message: "/data/stamp", state: "bad"},
 		"a deletion that somebody has undone alike":         {actions: deletion, meanwhile: again("bad"), want: v1alpha1.TargetReverted, message: "there again", state: "bad"},

@@ -18,15 +18,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/permissions"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
-	"evenkeel.dev/evenkeel/internal/rights"
 )
 
 func TestAnEvictionIsNeverUndoneInSilence(t *testing.T) {
 	b := newBench(t)
-	rec := v1alpha1.TargetRecord{State: v1alpha1.TargetApplied, Write: &v1alpha1.WriteRecord{Verb: v1alpha1.ActionEvict, UID: "older"}}
+	rec := v1alpha1.TargetRecord{State: v1alpha1.TargetApplied, Write: &v1alpha1.WriteRecord{Action: v1alpha1.ActionEvict, UID: "older"}}
 	got := b.pass.reverted(t.Context(), b.target, rec)
 	if got.State != v1alpha1.TargetRevertConflict || got.Reason != v1alpha1.ReasonNoUndo || got.Message == "" {
 		t.Errorf("%s (%s): %s", got.State, got.Reason, got.Message)
@@ -42,7 +42,7 @@ func TestARemovalThatArrivesLateIsOurs(t *testing.T) {
 	live, replaced := &unstructured.Unstructured{}, &unstructured.Unstructured{}
 	live.SetUID("u1")
 	replaced.SetUID("u2")
-	deleted := &v1alpha1.WriteRecord{Verb: v1alpha1.ActionDelete, UID: "u1"}
+	deleted := &v1alpha1.WriteRecord{Action: v1alpha1.ActionDelete, UID: "u1"}
 	cases := map[string]struct {
 		write *v1alpha1.WriteRecord
 		obj   *unstructured.Unstructured
@@ -111,9 +111,9 @@ func TestRemovalsAreVerified(t *testing.T) {
 			Status: appsv1.ReplicaSetStatus{Replicas: 1, FullyLabeledReplicas: 1, AvailableReplicas: ready, ReadyReplicas: ready}}
 	}
 	one := madeBy("web-2", "p2", waiverNow, nil)
-	evicted := &v1alpha1.WriteRecord{Verb: v1alpha1.ActionEvict, UID: "older", HealthBefore: "Current",
+	evicted := &v1alpha1.WriteRecord{Action: v1alpha1.ActionEvict, UID: "older", HealthBefore: "Current",
 		Controller: &v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "shop", Name: "rs", UID: "rs1"}}
-	there := &v1alpha1.WriteRecord{Verb: v1alpha1.ActionDelete, UID: "u1"}
+	there := &v1alpha1.WriteRecord{Action: v1alpha1.ActionDelete, UID: "u1"}
 	cases := map[string]struct {
 		write   *v1alpha1.WriteRecord
 		objects []client.Object
@@ -124,7 +124,7 @@ func TestRemovalsAreVerified(t *testing.T) {
 		"the Pod is gone, its controller isn't well": {evicted, []client.Object{controller(0), one}, false, rollout.CheckWaiting},
 		"the Pod is gone, and its controller":        {evicted, nil, false, rollout.CheckPassed},
 		"the object is still there":                  {there, nil, false, rollout.CheckWaiting},
-		"another object of its name, policy changed": {&v1alpha1.WriteRecord{Verb: v1alpha1.ActionDelete, UID: "older"}, nil, true, rollout.CheckPassed},
+		"another object of its name, policy changed": {&v1alpha1.WriteRecord{Action: v1alpha1.ActionDelete, UID: "older"}, nil, true, rollout.CheckPassed},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -158,8 +158,8 @@ func TestAMissingRightIsAwaitedButNotByAPreview(t *testing.T) {
 	} {
 		a := &attempt{targets: targetsAt(waiverNow)}
 		a.plan.Strategy.Mode = mode
-		rec := a.awaitRights("{verbs}")
-		if rec.State != want || rec.Reason != v1alpha1.ReasonLacksRights || rec.Attempts != 0 || !strings.Contains(rec.Message, "{verbs}") {
+		rec := a.awaitPermissions("{verbs}")
+		if rec.State != want || rec.Reason != v1alpha1.ReasonMissingPermission || rec.Attempts != 0 || !strings.Contains(rec.Message, "{verbs}") {
 			t.Errorf("%s: %+v", mode, rec)
 		}
 	}
@@ -184,7 +184,7 @@ func TestRulesFor(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := map[string][]string{}
-			for _, r := range rights.OnTargets([]v1alpha1.ObjectReference{tc.target, tc.target}, tc.allowed) {
+			for _, r := range permissions.OnTargets([]v1alpha1.ObjectReference{tc.target, tc.target}, tc.allowed) {
 				got[r.Subresource] = r.Verbs
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -194,10 +194,10 @@ func TestRulesFor(t *testing.T) {
 	}
 }
 
-// A fix may change no field that it doesn't name, and must still cure once the
+// A fix may change no field that it doesn't name, and must still resolve the violation once the
 // server has had its say.
 func TestOnlyWhatTheFixSays(t *testing.T) {
-	mend := []policy.PatchOp{{Op: "add", Path: "/metadata/labels/owner", Value: "x", HasValue: true}}
+	fix := []policy.PatchOp{{Op: "add", Path: "/metadata/labels/owner", Value: "x", HasValue: true}}
 	cases := map[string]struct {
 		reason string
 		stored map[string]any
@@ -209,7 +209,7 @@ func TestOnlyWhatTheFixSays(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			a := attemptAt(waived(t, "team", waiverNow.Add(time.Hour)), widget(map[string]any{}))
-			w := &write{Step: action.Step{Type: policy.ActionPatch, Ops: mend}, object: a.object}
+			w := &write{Step: action.Step{Type: policy.ActionPatch, Ops: fix}, object: a.object}
 			stored := widget(tc.stored)
 			w.fields = action.Diff(a.object.Object, stored.Object)
 			got := ""

@@ -27,7 +27,7 @@ func Kind(name string) (schema.GroupVersionKind, error) {
 	}
 	if len(found) == 0 {
 		return schema.GroupVersionKind{}, fmt.Errorf(
-			"--kind %q is no kind of Kubernetes: mend its spelling, or give a kind of your own as KIND.VERSION.GROUP, for example Certificate.v1.cert-manager.io%s",
+			"--kind %q is no kind of Kubernetes: fix its spelling, or give a kind of your own as KIND.VERSION.GROUP, for example Certificate.v1.cert-manager.io%s",
 			name, similar(name))
 	}
 	return slices.MaxFunc(found, func(a, b schema.GroupVersionKind) int {

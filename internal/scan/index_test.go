@@ -46,7 +46,7 @@ func (f *fixture) inForce(defs ...definition) {
 // pass records a full pass and settles the kind.
 func (f *fixture) pass(gk schema.GroupKind, objects ...*judged) {
 	f.replace(gk, "v1", objects)
-	f.settle(gk, f.plans[gk], epoch)
+	f.markListed(gk, f.plans[gk], epoch)
 }
 
 // object is judged by every policy of the plan; violations by policy, -1 for an error.
@@ -145,7 +145,7 @@ func TestIndex(t *testing.T) {
 				Findings: []policy.Finding{finding("v1", "ConfigMap", "c")}, Counts: Counts{Scanned: 2, Violating: 1, Violations: 1}},
 		},
 		"an object that can't be judged is an error and no finding": {
-			reason: "an evaluation error is never a pass, nor a violation to mend",
+			reason: "an evaluation error is never a pass, nor a violation to fix",
 			do: func(f *fixture) {
 				f.inForce(def("p", "r1", configMaps))
 				f.pass(configMaps, f.object(configMaps, "a", map[string]int{"p": -1}))
@@ -169,7 +169,7 @@ func TestIndex(t *testing.T) {
 				object := f.object(configMaps, "a", bad)
 				f.inForce(def("p", "r2", configMaps))
 				f.replace(configMaps, "v1", []*judged{object})
-				f.settle(configMaps, old, epoch)
+				f.markListed(configMaps, old, epoch)
 			},
 			want: want{Revision: "r2", State: v1alpha1.ScanPending},
 		},

@@ -155,7 +155,7 @@ func (p *pass) explain(err error) error {
 // onListed is called by the reflector when a full list is recorded.
 func (p *pass) onListed() {
 	if p.watching.Load() {
-		p.settle()
+		p.markListed()
 	}
 }
 
@@ -170,15 +170,15 @@ func (p *pass) onWatch(initial bool, err error) {
 	case err == nil && !initial && p.isListed():
 		p.scan.scanner.index.resume(p.scan.kind)
 	case err == nil && !initial:
-		p.settle()
+		p.markListed()
 	}
 }
 
-// settle says that the kind is listed and watched.
-func (p *pass) settle() {
+// markListed says that the kind is listed and watched.
+func (p *pass) markListed() {
 	s := p.scan.scanner
 	now := s.clock.Now()
-	s.index.settle(p.scan.kind, p.plan.tallies, now)
+	s.index.markListed(p.scan.kind, p.plan.tallies, now)
 	s.metrics.duration.Observe(now.Sub(p.started).Seconds())
 	close(p.listed)
 	p.release()

@@ -254,9 +254,9 @@ func TestScannerShowsAForbiddenListAsIncomplete(t *testing.T) {
 		t.Errorf("incomplete is %+v, want the rule %s", s.Incomplete, want)
 	}
 	w.forbidden.Store(false)
-	w.await("a granted right is noticed", see{[]string{"ConfigMap bad"}, true, v1alpha1.ScanComplete, 1})
+	w.await("a granted permission is noticed", see{[]string{"ConfigMap bad"}, true, v1alpha1.ScanComplete, 1})
 	w.forbidden.Store(true)
-	w.await("a right that is gone shows at the next resync, and old results aren't complete",
+	w.await("a permission that is gone shows at the next resync, and old results aren't complete",
 		see{[]string{"ConfigMap bad"}, false, v1alpha1.ScanIncomplete, 1})
 }
 

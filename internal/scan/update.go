@@ -199,8 +199,8 @@ func (x *Index) compare(gk schema.GroupKind, k *kindState, key string, was, now 
 // sameObject says that a faulty object wasn't replaced by another of its name.
 func sameObject(was, now *record, f fault) bool { return f.tally == nil || was.uid == now.uid }
 
-// settle marks a kind as listed and watched for the tallies of a finished pass.
-func (x *Index) settle(gk schema.GroupKind, tallies map[string]*tally, now time.Time) {
+// markListed marks a kind as listed and watched for the tallies of a finished pass.
+func (x *Index) markListed(gk schema.GroupKind, tallies map[string]*tally, now time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	k := x.kind(gk)

@@ -158,7 +158,7 @@ func waiverConditions(
 		return append(kube.Stalled(v1alpha1.ReasonInvalid, message), not(v1alpha1.ReasonInvalid, message))
 	case !now.Before(terms.ExpirationTime.Time):
 		message := "it expired at " + until +
-			"; the violations count again: mend the objects, set a later spec.expirationTime, or delete it"
+			"; the violations count again: fix the objects, set a later spec.expirationTime, or delete it"
 		ready := kube.Ready(v1alpha1.ReasonAccepted, "it is in order; it expired at "+until)
 		return append(ready, not(v1alpha1.ReasonExpired, message))
 	case len(missing) == 0:

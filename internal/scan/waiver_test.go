@@ -29,7 +29,7 @@ func waiverOf(object string, until time.Time) *v1alpha1.Waiver {
 
 func TestWaiverConditions(t *testing.T) {
 	const until = "2026-01-02T04:04:05Z"
-	const expired = "Active False Expired: it expired at " + until + "; the violations count again: mend the objects, set a later spec.expirationTime, or delete it"
+	const expired = "Active False Expired: it expired at " + until + "; the violations count again: fix the objects, set a later spec.expirationTime, or delete it"
 	const accepted, waives = "Ready True Accepted: it is in order; it waives violations until " + until, "Active True Waiving: violations are waived until " + until
 	cases := map[string]struct {
 		reason  string
@@ -43,7 +43,7 @@ func TestWaiverConditions(t *testing.T) {
 		"at its expiry it isn't active, and says what to do": {
 			reason: "it is what its author has declared: nothing is broken", now: epoch.Add(time.Hour),
 			want: []string{"Ready True Accepted: it is in order; it expired at " + until, expired}},
-		"an expired one isn't told to be mended": {
+		"an expired one isn't told to be fixed": {
 			reason: "that its policy is gone doesn't matter any more", now: epoch.Add(2 * time.Hour), missing: []string{"owner"},
 			want: []string{"Ready True Accepted: it is in order; it expired at " + until, expired}},
 		"one that can't be read says why": {

@@ -132,7 +132,7 @@ func (w *Walk) Absent() []schema.GroupKind { return w.absent }
 func (w *Walk) gap(err *kindError) {
 	problem := err.problem()
 	if apierrors.IsForbidden(err.err) {
-		problem = fmt.Sprintf("%s may not be listed: ask for the right to list %s, or name a namespace that you may read", describe(err.kind), err.resource)
+		problem = fmt.Sprintf("%s may not be listed: ask for the permission to list %s, or name a namespace that you may read", describe(err.kind), err.resource)
 	}
 	w.gaps = append(w.gaps, Gap{Kind: err.kind, Problem: problem})
 }

@@ -43,7 +43,7 @@ func mustFollow(src *v1alpha1.PolicySource) string {
 
 // spent says that the word for a revision has had its day: what the repository
 // holds is in force. It must not be good for a later push that goes back.
-func spent(src *v1alpha1.PolicySource, seen sight) bool {
+func spent(src *v1alpha1.PolicySource, seen observation) bool {
 	return seen.complete && accepted(src) != ""
 }
 

@@ -18,7 +18,7 @@ const maxAnnotation = 253
 
 // conclude writes what a pass has seen into the status, and says when to look
 // again; 0 for not before something changes.
-func conclude(src *v1alpha1.PolicySource, seen sight, failed *failure, now time.Time) time.Duration {
+func conclude(src *v1alpha1.PolicySource, seen observation, failed *failure, now time.Time) time.Duration {
 	s := &src.Status
 	observe(src, now)
 	if seen.inventory != nil {
@@ -73,7 +73,7 @@ func fail(src *v1alpha1.PolicySource, f *failure, now time.Time) {
 	ready := kube.ConditionFalse(v1alpha1.ConditionReady, f.reason, message)
 	if f.stalled {
 		s.Failures = 0
-		kube.SetConditions(src, now, ready, kube.ConditionTrue(v1alpha1.ConditionStalled, f.reason, "a person must mend it: "+f.message))
+		kube.SetConditions(src, now, ready, kube.ConditionTrue(v1alpha1.ConditionStalled, f.reason, "a person must fix it: "+f.message))
 		return
 	}
 	s.Failures++
@@ -81,7 +81,7 @@ func fail(src *v1alpha1.PolicySource, f *failure, now time.Time) {
 	kube.SetConditions(src, now, ready, kube.ConditionTrue(v1alpha1.ConditionReconciling, f.reason, again))
 }
 
-func succeed(src *v1alpha1.PolicySource, seen sight, now time.Time) {
+func succeed(src *v1alpha1.PolicySource, seen observation, now time.Time) {
 	s := &src.Status
 	if s.Revision != seen.revision || seen.wrote() || s.LastAppliedAt == nil {
 		s.LastAppliedAt = timeAt(now)
@@ -99,7 +99,7 @@ func succeed(src *v1alpha1.PolicySource, seen sight, now time.Time) {
 }
 
 // schedule says when to look again, and writes down when the repository is asked.
-func schedule(src *v1alpha1.PolicySource, seen sight, failed *failure, now time.Time) time.Duration {
+func schedule(src *v1alpha1.PolicySource, seen observation, failed *failure, now time.Time) time.Duration {
 	s := &src.Status
 	switch {
 	case failed != nil && failed.reason == v1alpha1.ReasonNamespaceNotAllowed:

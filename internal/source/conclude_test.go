@@ -29,31 +29,31 @@ func TestConclude(t *testing.T) {
 	tests := map[string]struct {
 		reason string
 		change func(*v1alpha1.PolicySource)
-		seen   sight
+		seen   observation
 		failed *failure
 		want   result
 	}{
 		"a new revision in force": {reason: "it is ready, and looked at again at the interval",
-			seen: sight{asked: true, fetched: true, revision: newest, complete: true, inventory: []string{"a"}},
+			seen: observation{asked: true, fetched: true, revision: newest, complete: true, inventory: []string{"a"}},
 			want: result{Ready: metav1.ConditionTrue, Reason: v1alpha1.ReasonApplied, Revision: newest, Attempted: newest, Wait: time.Hour}},
 		"a revision with wrong files": {reason: "the old one stays, and only some problems are listed",
-			seen: sight{asked: true, fetched: true, revision: newest}, failed: withProblems(v1alpha1.ReasonNotCompiling, many),
+			seen: observation{asked: true, fetched: true, revision: newest}, failed: withProblems(v1alpha1.ReasonNotCompiling, many),
 			want: result{Ready: metav1.ConditionFalse, Reason: v1alpha1.ReasonNotCompiling, Revision: old, Attempted: newest,
 				Stalled: true, Problems: v1alpha1.MaxSourceProblems, OfProblems: 30, Wait: time.Hour}},
 		"a repository that doesn't answer": {reason: "it is tried again soon",
-			seen: sight{asked: true}, failed: transient(v1alpha1.ReasonFetchFailed, "no route"),
+			seen: observation{asked: true}, failed: transient(v1alpha1.ReasonFetchFailed, "no route"),
 			want: result{Ready: metav1.ConditionFalse, Reason: v1alpha1.ReasonFetchFailed, Revision: old, Attempted: old,
 				Reconciling: true, Failures: 1, Wait: firstRetry}},
 		"a repository that still doesn't answer": {reason: "each time it waits twice as long",
 			change: func(s *v1alpha1.PolicySource) { s.Status.Failures = 2 },
-			seen:   sight{asked: true}, failed: transient(v1alpha1.ReasonFetchFailed, "no route"),
+			seen:   observation{asked: true}, failed: transient(v1alpha1.ReasonFetchFailed, "no route"),
 			want: result{Ready: metav1.ConditionFalse, Reason: v1alpha1.ReasonFetchFailed, Revision: old, Attempted: old,
 				Reconciling: true, Failures: 3, Wait: 4 * firstRetry}},
-		"drift put right while a newer revision is broken": {reason: "it doesn't make the source ready",
+		"drift corrected while a newer revision is broken": {reason: "it doesn't make the source ready",
 			change: func(s *v1alpha1.PolicySource) {
 				meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNotCompiling})
 			},
-			seen: sight{changed: []string{"a"}, inventory: []string{"a"}},
+			seen: observation{changed: []string{"a"}, inventory: []string{"a"}},
 			want: result{Ready: metav1.ConditionFalse, Reason: v1alpha1.ReasonNotCompiling, Revision: old, Attempted: old, Wait: time.Minute}},
 		"a suspended source": {reason: "nothing is looked at",
 			change: func(s *v1alpha1.PolicySource) { s.Spec.Suspend = true },

@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write the tables of docs/reference/cond
 func TestConditionsOfSources(t *testing.T) {
 	const old, newest = "main@sha1:1", "main@sha1:2"
 	type source = v1alpha1.PolicySource
-	state := func(name, inForce string, suspended bool, seen sight, failed *failure) kstatus.State[*source] {
+	state := func(name, inForce string, suspended bool, seen observation, failed *failure) kstatus.State[*source] {
 		src := &source{Status: v1alpha1.PolicySourceStatus{Revision: inForce},
 			Spec: v1alpha1.PolicySourceSpec{Interval: metav1.Duration{Duration: time.Hour}, Suspend: suspended}}
 		return kstatus.State[*source]{Name: name, Object: src, Set: func(src *source, now time.Time) {
@@ -26,17 +26,17 @@ func TestConditionsOfSources(t *testing.T) {
 				ObservedGeneration: src.Status.ObservedGeneration, Conditions: src.Status.Conditions}
 		}}
 	}
-	applied := sight{asked: true, fetched: true, complete: true, revision: newest, inventory: []string{"a"}}
-	fetched := sight{asked: true, fetched: true, revision: newest}
+	applied := observation{asked: true, fetched: true, complete: true, revision: newest, inventory: []string{"a"}}
+	fetched := observation{asked: true, fetched: true, revision: newest}
 	kstatus.Table(t, *update, []kstatus.State[*source]{
 		state("the newest revision is in force", old, false, applied, nil),
-		state("the repository can't be reached, and is tried again", old, false, sight{asked: true}, transient(v1alpha1.ReasonFetchFailed, "no route")),
+		state("the repository can't be reached, and is tried again", old, false, observation{asked: true}, transient(v1alpha1.ReasonFetchFailed, "no route")),
 		state("a policy can't be written, and is tried again", old, false, fetched, transient(v1alpha1.ReasonApplyFailed, "refused")),
 		state("some file of the newest revision is wrong", old, false, fetched,
 			withProblems(v1alpha1.ReasonNotCompiling, []v1alpha1.SourceProblem{problemAt("a.rego", 1, "wrong")})),
 		state("the newest revision isn't signed as it must be", old, false, fetched, stalled(v1alpha1.ReasonSignatureInvalid, "not signed")),
-		state("its namespace isn't accepted", "", false, sight{}, stalled(v1alpha1.ReasonNamespaceNotAllowed, "not here")),
-		state("a person has suspended it; a revision is in force", old, true, sight{}, nil),
-		state("a person has suspended it; nothing is in force yet", "", true, sight{}, nil),
+		state("its namespace isn't accepted", "", false, observation{}, stalled(v1alpha1.ReasonNamespaceNotAllowed, "not here")),
+		state("a person has suspended it; a revision is in force", old, true, observation{}, nil),
+		state("a person has suspended it; nothing is in force yet", "", true, observation{}, nil),
 	})
 }

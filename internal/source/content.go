@@ -19,7 +19,7 @@ type content struct {
 	policies []directory.Located
 }
 
-// remembered is what is at hand of one source, so that drift can be put right, and
+// remembered is what is at hand of one source, so that drift can be corrected, and
 // an unchanged revision be left alone, without reading the repository again. It is
 // read anew after a restart.
 type remembered struct {
@@ -30,24 +30,24 @@ type remembered struct {
 	newest, good *content
 	// behind says that the last reading of the repository failed.
 	behind bool
-	// mendedAt is when drift was last put right.
-	mendedAt time.Time
+	// correctedAt is when drift was last corrected.
+	correctedAt time.Time
 }
 
 // unread says that nothing is at hand.
 func (r *remembered) unread() bool { return r.newest == nil && r.good == nil }
 
-// shelf remembers the content of sources.
-type shelf struct {
+// contentCache remembers the content of sources.
+type contentCache struct {
 	mu      sync.Mutex
 	sources map[types.UID]*remembered
 }
 
-func newShelf() *shelf { return &shelf{sources: map[types.UID]*remembered{}} }
+func newContentCache() *contentCache { return &contentCache{sources: map[types.UID]*remembered{}} }
 
 // of is what is at hand of a source, empty when that was read by another spec.
 // Only one pass of a source runs at a time, so it isn't guarded further.
-func (s *shelf) of(src *v1alpha1.PolicySource) *remembered {
+func (s *contentCache) of(src *v1alpha1.PolicySource) *remembered {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	spec := readBy(&src.Spec)
@@ -59,7 +59,7 @@ func (s *shelf) of(src *v1alpha1.PolicySource) *remembered {
 	return found
 }
 
-func (s *shelf) forget(uid types.UID) {
+func (s *contentCache) forget(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.sources, uid)

@@ -29,14 +29,14 @@ type recorder interface {
 type Controller struct {
 	client client.Client
 	// reader reads past the cache.
-	reader  client.Reader
-	secrets access.Secrets
-	fetcher Fetcher
-	shelf   *shelf
-	allowed access.Namespaces
-	events  recorder
-	metrics *metrics
-	clock   clock.PassiveClock
+	reader   client.Reader
+	secrets  access.Secrets
+	fetcher  Fetcher
+	contents *contentCache
+	allowed  access.Namespaces
+	events   recorder
+	metrics  *metrics
+	clock    clock.PassiveClock
 }
 
 // Reconcile brings one source up to date: get, look, one write of the status.

@@ -26,8 +26,8 @@ const (
 	ReasonSourceApplyFailed = "PolicySourceApplyFailed"
 	// ReasonSourceDeleted: a source was deleted; its policies were removed or kept.
 	ReasonSourceDeleted = "PolicySourceDeleted"
-	// ReasonPolicyPutBack: somebody has changed a policy that a source owns.
-	ReasonPolicyPutBack = "PolicyPutBack"
+	// ReasonPolicyRestored: somebody has changed a policy that a source owns.
+	ReasonPolicyRestored = "PolicyRestored"
 )
 
 // action is what the controller was doing, as events.k8s.io wants it said.
@@ -37,12 +37,12 @@ const (
 	// maxNote is the limit of an event's note in events.k8s.io/v1.
 	maxNote = 1024
 	// maxNames bounds how many policies a note names, and how many events one
-	// mending of drift makes.
+	// fixing of drift makes.
 	maxNames = 10
 )
 
 // announce records what has changed with a pass, once for each transition.
-func (c *Controller) announce(before, after *v1alpha1.PolicySource, seen sight) {
+func (c *Controller) announce(before, after *v1alpha1.PolicySource, seen observation) {
 	is := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
 	if is == nil {
 		return
@@ -63,14 +63,14 @@ func (c *Controller) announce(before, after *v1alpha1.PolicySource, seen sight) 
 }
 
 // announceDrift tells whoever looks at a policy why it isn't as they wrote it.
-func (c *Controller) announceDrift(src *v1alpha1.PolicySource, seen sight) {
+func (c *Controller) announceDrift(src *v1alpha1.PolicySource, seen observation) {
 	for i, name := range append(seen.changed[:len(seen.changed):len(seen.changed)], seen.made...) {
 		if i == maxNames {
 			return
 		}
 		policy := &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy", Name: name}
-		c.events.Eventf(policy, src, corev1.EventTypeWarning, ReasonPolicyPutBack, action, "%s",
-			fmt.Sprintf("put back to revision %s of PolicySource %s: change it in the repository, or by spec.overrides", src.Status.Revision, ownerOf(src)))
+		c.events.Eventf(policy, src, corev1.EventTypeWarning, ReasonPolicyRestored, action, "%s",
+			fmt.Sprintf("restored to revision %s of PolicySource %s: change it in the repository, or by spec.overrides", src.Status.Revision, ownerOf(src)))
 	}
 }
 

@@ -26,7 +26,7 @@ type failure struct {
 	message string
 	// problems are the places, where there are any.
 	problems []v1alpha1.SourceProblem
-	// stalled says that only a person can mend it. It is looked at again at the
+	// stalled says that only a person can fix it. It is looked at again at the
 	// interval all the same; anything else is tried again soon.
 	stalled bool
 }
@@ -36,7 +36,7 @@ func (f *failure) Error() string { return f.message }
 // errConflict says that somebody wrote meanwhile: look again at once, quietly.
 var errConflict = errors.New("somebody has written meanwhile")
 
-// stalled is a failure that a person must mend.
+// stalled is a failure that a person must fix.
 func stalled(reason, format string, args ...any) *failure {
 	return &failure{reason: reason, message: fmt.Sprintf(format, args...), stalled: true}
 }
@@ -53,7 +53,7 @@ func failureOf(err error) *failure {
 		return known
 	}
 	if kube.Classify(err) == kube.Forbidden && !kube.DeniedByAdmission(err) {
-		return transient(v1alpha1.ReasonApplyFailed, "%v: grant the manager that right (config/rbac)", err)
+		return transient(v1alpha1.ReasonApplyFailed, "%v: grant the manager that permission (config/rbac)", err)
 	}
 	return transient(v1alpha1.ReasonApplyFailed, "%v", err)
 }

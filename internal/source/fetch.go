@@ -49,7 +49,7 @@ type Fetched struct {
 type FetchError struct {
 	// Reason is one of a PolicySource's Ready condition; empty for FetchFailed.
 	Reason string
-	// Stalled says that only a person can mend it.
+	// Stalled says that only a person can fix it.
 	Stalled bool
 	// Revision is what was found, and isn't taken; empty when it isn't that which is
 	// wrong.

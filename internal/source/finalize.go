@@ -45,7 +45,7 @@ func (c *Controller) finalize(ctx context.Context, src *v1alpha1.PolicySource) e
 	if err := c.fetcher.Forget(string(src.UID)); err != nil {
 		log.FromContext(ctx).Error(err, "files of a repository stay on disk")
 	}
-	c.shelf.forget(src.UID)
+	c.contents.forget(src.UID)
 	return client.IgnoreNotFound(c.patchFinalizers(ctx, src, before))
 }
 

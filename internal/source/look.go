@@ -14,12 +14,12 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 )
 
-// mendEvery is the least time between two times that drift of a source is put
-// right, so that a fight over a policy costs little.
-const mendEvery = 5 * time.Second
+// correctEvery is the least time between two times that drift of a source is
+// corrected, so that a fight over a policy costs little.
+const correctEvery = 5 * time.Second
 
-// sight is what a pass has seen and done.
-type sight struct {
+// observation is what a pass has seen and done.
+type observation struct {
 	// asked says that the repository was asked, and fetched that it answered with
 	// revision.
 	asked, fetched bool
@@ -37,12 +37,12 @@ type sight struct {
 }
 
 // wrote says whether any policy was written.
-func (s *sight) wrote() bool { return len(s.made)+len(s.changed)+len(s.removed) > 0 }
+func (s *observation) wrote() bool { return len(s.made)+len(s.changed)+len(s.removed) > 0 }
 
 // look does one pass. The failure is the source's and goes into its status; an
 // error is the API server's, and the pass counts for nothing.
-func (c *Controller) look(ctx context.Context, src *v1alpha1.PolicySource) (sight, *failure, error) {
-	var seen sight
+func (c *Controller) look(ctx context.Context, src *v1alpha1.PolicySource) (observation, *failure, error) {
+	var seen observation
 	if !c.allowed.Has(src.Namespace) {
 		return seen, stalled(v1alpha1.ReasonNamespaceNotAllowed,
 			"sources of namespace %s aren't accepted, since a source rules the whole cluster: make it in %s, or start the manager with --source-namespaces=%s",
@@ -51,7 +51,7 @@ func (c *Controller) look(ctx context.Context, src *v1alpha1.PolicySource) (sigh
 	if src.Spec.Suspend {
 		return seen, nil, nil
 	}
-	at, now := c.shelf.of(src), c.clock.Now()
+	at, now := c.contents.of(src), c.clock.Now()
 	var failed *failure
 	switch {
 	case due(src, now) || at.unread() && !waiting(src):
@@ -61,8 +61,8 @@ func (c *Controller) look(ctx context.Context, src *v1alpha1.PolicySource) (sigh
 		at.behind = failed != nil
 	case at.unread():
 		return seen, nil, nil
-	case now.Sub(at.mendedAt) < mendEvery:
-		seen.waits = mendEvery - now.Sub(at.mendedAt)
+	case now.Sub(at.correctedAt) < correctEvery:
+		seen.waits = correctEvery - now.Sub(at.correctedAt)
 		return seen, nil, nil
 	}
 	return c.enforce(ctx, src, at, seen, failed)
@@ -70,8 +70,8 @@ func (c *Controller) look(ctx context.Context, src *v1alpha1.PolicySource) (sigh
 
 // enforce brings the newest revision that could be read into force. Where that
 // can't be, the last good one is kept as it is: whoever edits its policies
-// meanwhile is put right all the same.
-func (c *Controller) enforce(ctx context.Context, src *v1alpha1.PolicySource, at *remembered, seen sight, failed *failure) (sight, *failure, error) {
+// meanwhile is corrected all the same.
+func (c *Controller) enforce(ctx context.Context, src *v1alpha1.PolicySource, at *remembered, seen observation, failed *failure) (observation, *failure, error) {
 	if at.newest != nil {
 		err := c.bring(ctx, src, at.newest, &seen)
 		if errors.Is(err, errConflict) {
@@ -103,17 +103,17 @@ func (c *Controller) enforce(ctx context.Context, src *v1alpha1.PolicySource, at
 	return seen, failed, nil
 }
 
-// noteDrift notes when drift was put right: policies were written though the
+// noteDrift notes when drift was corrected: policies were written though the
 // repository wasn't asked.
-func (c *Controller) noteDrift(at *remembered, seen *sight) {
+func (c *Controller) noteDrift(at *remembered, seen *observation) {
 	if seen.wrote() && !seen.asked {
-		at.mendedAt = c.clock.Now()
+		at.correctedAt = c.clock.Now()
 		c.metrics.drifted(len(seen.made) + len(seen.changed) + len(seen.removed))
 	}
 }
 
 // bring makes the cluster as a revision says.
-func (c *Controller) bring(ctx context.Context, src *v1alpha1.PolicySource, wanted *content, seen *sight) error {
+func (c *Controller) bring(ctx context.Context, src *v1alpha1.PolicySource, wanted *content, seen *observation) error {
 	want, problems := override(wanted.policies, src.Spec.Overrides)
 	if len(problems) > 0 && len(want) > 0 {
 		return withProblems(v1alpha1.ReasonNotCompiling, problems)

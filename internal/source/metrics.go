@@ -25,16 +25,16 @@ func newMetrics(r prometheus.Registerer, sources client.Reader) (*metrics, error
 	m := &metrics{
 		syncs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_source_syncs_total",
-			Help: "Looks at a repository. Labels: result (Applied, Unchanged, or the reason of the failure).",
+			Help: "Syncs of a repository. Labels: result (Applied, Unchanged, or the reason of the failure).",
 		}, []string{"result"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "evenkeel_source_sync_duration_seconds",
-			Help:    "Time of a look at a repository, from the question until its policies are in force. Labels: result.",
+			Help:    "Time of a sync of a repository, from its start until its policies are in force. Labels: result.",
 			Buckets: prometheus.ExponentialBuckets(0.05, 2.5, 9),
 		}, []string{"result"}),
 		drift: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "evenkeel_source_drift_mended_total",
-			Help: "Policies of sources that somebody else had changed, made or deleted, and that were put back.",
+			Name: "evenkeel_source_drift_corrected_total",
+			Help: "Policies of sources that somebody else had changed, made or deleted, and that were restored.",
 		}),
 	}
 	var errs []error
@@ -48,7 +48,7 @@ func newMetrics(r prometheus.Registerer, sources client.Reader) (*metrics, error
 }
 
 // looked counts a pass in which a repository was asked.
-func (m *metrics) looked(seen sight, failed *failure, took time.Duration) {
+func (m *metrics) looked(seen observation, failed *failure, took time.Duration) {
 	if !seen.asked {
 		return
 	}

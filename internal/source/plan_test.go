@@ -34,7 +34,7 @@ func TestPlanOf(t *testing.T) {
 			live: []v1alpha1.ClusterRegoPolicy{inCluster("a", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Parameters = parameters(`{"b":[],"a":1}`) })}},
 		"labels of others": {reason: "they are let be",
 			want: []directory.Located{located("a")}, live: []v1alpha1.ClusterRegoPolicy{inCluster("a", func(p *v1alpha1.ClusterRegoPolicy) { p.Labels["team"] = "x"; p.Annotations["note"] = "y" })}},
-		"an edited rule": {reason: "it is put back",
+		"an edited rule": {reason: "it is restored",
 			want: []directory.Located{located("a")}, live: []v1alpha1.ClusterRegoPolicy{inCluster("a", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Admission.Action = v1alpha1.AdmissionDeny })},
 			plan: result{Changed: []string{"a"}}},
 		"an exemption slipped in": {reason: "a field that the repository leaves out counts too",

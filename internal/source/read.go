@@ -8,7 +8,7 @@ import (
 )
 
 // read brings what is at hand of a source up to date with its repository.
-func (c *Controller) read(ctx context.Context, src *v1alpha1.PolicySource, at *remembered, seen *sight) error {
+func (c *Controller) read(ctx context.Context, src *v1alpha1.PolicySource, at *remembered, seen *observation) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout(src))
 	defer cancel()
 	seen.asked = true
@@ -40,7 +40,7 @@ func (c *Controller) read(ctx context.Context, src *v1alpha1.PolicySource, at *r
 }
 
 // found notes the revision that a repository answered with, though it isn't taken.
-func (s *sight) found(err error) {
+func (s *observation) found(err error) {
 	var known *FetchError
 	if errors.As(err, &known) && known.Revision != "" {
 		s.fetched, s.revision = true, known.Revision

@@ -121,14 +121,14 @@ func TestWhatANewRevisionMustDescendFrom(t *testing.T) {
 // push go back.
 func TestAnAcceptanceIsSpentOnceWhatIsThereIsInForce(t *testing.T) {
 	cases := map[string]struct {
-		seen sight
+		seen observation
 		src  *v1alpha1.PolicySource
 		want bool
 	}{
-		"it is in force":                     {sight{complete: true, revision: "main@sha1:abc"}, sourceWith(accepting("abc")), true},
-		"another is in force, which follows": {sight{complete: true, revision: "main@sha1:def"}, sourceWith(accepting("abc")), true},
-		"it isn't in force yet":              {sight{revision: "main@sha1:abc"}, sourceWith(accepting("abc")), false},
-		"nobody has given one":               {sight{complete: true}, sourceWith(), false},
+		"it is in force":                     {observation{complete: true, revision: "main@sha1:abc"}, sourceWith(accepting("abc")), true},
+		"another is in force, which follows": {observation{complete: true, revision: "main@sha1:def"}, sourceWith(accepting("abc")), true},
+		"it isn't in force yet":              {observation{revision: "main@sha1:abc"}, sourceWith(accepting("abc")), false},
+		"nobody has given one":               {observation{complete: true}, sourceWith(), false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -45,7 +45,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	c := &Controller{client: mgr.GetClient(), reader: mgr.GetAPIReader(), fetcher: o.Fetcher, shelf: newShelf(), allowed: o.Allowed,
+	c := &Controller{client: mgr.GetClient(), reader: mgr.GetAPIReader(), fetcher: o.Fetcher, contents: newContentCache(), allowed: o.Allowed,
 		secrets: access.Secrets{Reader: mgr.GetAPIReader(), Account: o.ServiceAccount},
 		events:  mgr.GetEventRecorder("evenkeel-source"), metrics: figures, clock: o.Clock}
 	err = ctrl.NewControllerManagedBy(mgr).Named("policy-source").

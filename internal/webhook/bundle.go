@@ -27,7 +27,7 @@ const caOverlap = 2 * time.Hour
 // while after a certificate was made, those before it, which are found in the
 // bundle that the API server trusts now. until is when the latter are to be
 // dropped, or zero. Nothing else in the present bundle is kept, so a strange
-// authority is put right.
+// authority is corrected.
 func caBundle(secret map[string][]byte, trusted []byte, now time.Time) (bundle []byte, until time.Time, err error) {
 	present := parseBundle(secret[caCertName])
 	if len(present) == 0 {

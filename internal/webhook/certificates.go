@@ -176,7 +176,7 @@ func ensureSecret(ctx context.Context, writer client.Writer, key types.Namespace
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("the namespace %s doesn't exist: create it first, it holds the webhook's certificate: %w", key.Namespace, err)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("grant the right to create secrets in namespace %s: %w", key.Namespace, err)
+		return fmt.Errorf("grant the permission to create secrets in namespace %s: %w", key.Namespace, err)
 	default:
 		return fmt.Errorf("making secret %s: %w", key, err)
 	}

@@ -32,13 +32,13 @@ func (c *contested) wait(wanted string, now time.Time) time.Duration {
 	return c.pace.Wait(now)
 }
 
-// wrote notes a write, and says whether it put back what was wanted before.
-func (c *contested) wrote(wanted string, now time.Time) (putBack bool) {
-	if putBack = c.written == wanted; putBack {
-		c.pace.PutBack(now)
+// wrote notes a write, and says whether it restored what was wanted before.
+func (c *contested) wrote(wanted string, now time.Time) (restored bool) {
+	if restored = c.written == wanted; restored {
+		c.pace.Restored(now)
 	}
 	c.written = wanted
-	return putBack
+	return restored
 }
 
 // identity tells what is wanted from anything else.

@@ -122,7 +122,7 @@ func TestSelectorsOfEarlierFlagsAreNotKept(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotANarrowingIsPutBackEverMoreSlowly(t *testing.T) {
+func TestWhatIsNotANarrowingIsRestoredEverMoreSlowly(t *testing.T) {
 	for name, fight := range map[string]func(*admissionregistrationv1.ValidatingWebhookConfiguration){
 		"a selector of ours is taken off": func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 			c.Webhooks[0].NamespaceSelector = &metav1.LabelSelector{}
@@ -152,12 +152,12 @@ func TestWhatIsNotANarrowingIsPutBackEverMoreSlowly(t *testing.T) {
 				if now := currentConfiguration(t, c); now.ResourceVersion != wrong {
 					writes++
 				} else if result.RequeueAfter == 0 {
-					t.Fatal("it isn't put back, and not looked at again")
+					t.Fatal("it isn't restored, and not looked at again")
 				}
 				clock.SetTime(clock.Now().Add(max(result.RequeueAfter, time.Second)))
 			}
 			if writes < 10 || writes > 25 {
-				t.Errorf("put back %d times in an hour of being changed without end", writes)
+				t.Errorf("restored %d times in an hour of being changed without end", writes)
 			}
 			if len(recorder.Events) != writes || testutil.ToFloat64(w.metrics.restored.WithLabelValues("validating")) != float64(writes) {
 				t.Errorf("%d events for %d writes", len(recorder.Events), writes)

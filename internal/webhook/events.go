@@ -6,7 +6,7 @@ const (
 	// ReasonWebhookNarrowed: somebody has added selectors or conditions to an entry,
 	// and they are kept, so some requests aren't judged.
 	ReasonWebhookNarrowed = "WebhookNarrowed"
-	// ReasonWebhookPutBack: somebody has changed an entry otherwise, and it was written
+	// ReasonWebhookRestored: somebody has changed an entry otherwise, and it was written
 	// again as the policies need it.
-	ReasonWebhookPutBack = "WebhookPutBack"
+	ReasonWebhookRestored = "WebhookRestored"
 )

@@ -65,8 +65,8 @@ func NewConfigurationMetrics(registerer prometheus.Registerer) (*ConfigurationMe
 			Help: "1 while somebody else's selectors or conditions narrow an entry of the webhook configurations, so that some requests aren't judged, else 0, by webhook. Of the leader.",
 		}, []string{"webhook"}),
 		restored: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "evenkeel_webhook_put_back_total",
-			Help: "Writes of a webhook configuration that put back what somebody else had changed, by configuration (validating, mutating).",
+			Name: "evenkeel_webhook_restored_total",
+			Help: "Writes of a webhook configuration that restored what somebody else had changed, by configuration (validating, mutating).",
 		}, []string{"configuration"}),
 	}
 	// An increase from nothing isn't one to Prometheus: the series that alerts watch are there from the start.
@@ -99,7 +99,7 @@ func (m *ConfigurationMetrics) narrowed(is, wanted []hook, additions []narrowed)
 	}
 }
 
-// putBack counts a write against somebody else's.
-func (m *ConfigurationMetrics) putBack(configuration string) {
+// countRestored counts a write against somebody else's.
+func (m *ConfigurationMetrics) countRestored(configuration string) {
 	m.restored.WithLabelValues(configuration).Inc()
 }

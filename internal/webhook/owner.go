@@ -15,7 +15,7 @@ import (
 // ownerRole is the ClusterRole that the webhook configurations belong to, so that
 // an uninstall doesn't leave behind a webhook that nobody answers: garbage
 // collection removes them with it. It is meant to be the very role that grants the
-// right to write them, so that a manager which still runs can't bring them back.
+// permission to write them, so that a manager which still runs can't bring them back.
 type ownerRole struct {
 	// reader asks the API server itself: a role that is gone must be seen to be.
 	reader client.Reader
@@ -36,7 +36,7 @@ func (o ownerRole) reference(ctx context.Context) (*metav1.OwnerReference, error
 	case apierrors.IsNotFound(err) || err == nil && !role.DeletionTimestamp.IsZero():
 		return nil, fmt.Errorf("the ClusterRole %s, which --webhook-owner names, doesn't exist: make it, or leave the flag out", o.name)
 	case apierrors.IsForbidden(err):
-		return nil, fmt.Errorf("grant the right to get the ClusterRole %s, which --webhook-owner names: %w", o.name, err)
+		return nil, fmt.Errorf("grant the permission to get the ClusterRole %s, which --webhook-owner names: %w", o.name, err)
 	case err != nil:
 		return nil, fmt.Errorf("reading the ClusterRole %s, which --webhook-owner names: %w", o.name, err)
 	}

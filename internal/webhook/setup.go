@@ -53,7 +53,7 @@ type setup struct {
 	cache cache.Cache
 	// kindCache holds the definitions of custom kinds, apart from all else: the
 	// start of every controller waits for the whole of its cache, and a missing
-	// right to list definitions must not keep policies from coming into force.
+	// permission to list definitions must not keep policies from coming into force.
 	kindCache cache.Cache
 	kinds     *discovery.Kinds
 	certs     *Certificates

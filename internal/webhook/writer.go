@@ -181,7 +181,7 @@ func (w *ConfigurationWriter) keep(ctx context.Context, config client.Object, ow
 		return 0, nil
 	}
 	if wait := w.contest(sort).wait(wanted, w.clock.Now()); wait > 0 {
-		w.log.Info("Somebody keeps changing the webhook configuration; it is put back later", "sort", sort, "in", wait.String())
+		w.log.Info("Somebody keeps changing the webhook configuration; it is restored later", "sort", sort, "in", wait.String())
 		return wait, nil
 	}
 	c.set()
@@ -192,11 +192,11 @@ func (w *ConfigurationWriter) keep(ctx context.Context, config client.Object, ow
 	if err := w.store(ctx, config, made); err != nil {
 		return 0, fmt.Errorf("writing the %s webhook configuration %s: %w", sort, names.Configuration, err)
 	}
-	putBack := w.contest(sort).wrote(wanted, w.clock.Now())
-	w.log.Info("A webhook configuration is written", "sort", sort, "new", made, "putBack", putBack)
-	if putBack {
-		w.metrics.putBack(sort)
-		w.event(config, ReasonWebhookPutBack, "Somebody has changed it; it is again as the policies in force need it")
+	restored := w.contest(sort).wrote(wanted, w.clock.Now())
+	w.log.Info("A webhook configuration is written", "sort", sort, "new", made, "restored", restored)
+	if restored {
+		w.metrics.countRestored(sort)
+		w.event(config, ReasonWebhookRestored, "Somebody has changed it; it is again as the policies in force need it")
 	}
 	return 0, nil
 }

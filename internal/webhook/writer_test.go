@@ -119,9 +119,9 @@ func TestConfigurationWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	reconcileOnce(t, w)
-	mended := currentConfiguration(t, c)
-	if diff := cmp.Diff(made.Webhooks, mended.Webhooks); diff != "" || mended.Annotations["theirs"] != "kept" {
-		t.Errorf("drift isn't put right (-want +got)\n%s", diff)
+	fixed := currentConfiguration(t, c)
+	if diff := cmp.Diff(made.Webhooks, fixed.Webhooks); diff != "" || fixed.Annotations["theirs"] != "kept" {
+		t.Errorf("drift isn't corrected (-want +got)\n%s", diff)
 	}
 
 	w.policies = func() []*v1alpha1.ClusterRegoPolicy { return nil }

@@ -21,7 +21,7 @@ containers contains {"at": ["spec", field, i], "field": field, "label": label, "
 }
 
 # rolled_out holds when a change of the pod template reaches running pods by itself. A bare Pod and a Job's template
-# can't be changed, and a ReplicaSet leaves its old pods as they are: there a patch of the template mends nothing.
+# can't be changed, and a ReplicaSet leaves its old pods as they are: there a patch of the template fixes nothing.
 rolled_out if input.object.kind in {"Deployment", "StatefulSet", "DaemonSet", "CronJob"}
 
 windows if input.pod.spec.os.name == "windows"

@@ -8,7 +8,7 @@ import (
 )
 
 // TestTheSchemaStoresNoDefaults: what people apply is what is stored, so that a tool which
-// compares the two finds nothing to put right, and a default isn't frozen into objects
+// compares the two finds no difference, and a default isn't frozen into objects
 // that never gave it.
 func TestTheSchemaStoresNoDefaults(t *testing.T) {
 	visit(t, func(path string, schema apiextensionsv1.JSONSchemaProps) {

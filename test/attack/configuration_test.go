@@ -70,8 +70,8 @@ var _ = Describe("The webhook configuration", func() {
 		Expect(written.Load()).To(BeNumerically("<=", 3), "the two fight")
 	})
 
-	It("is put back ever more slowly when somebody keeps changing it otherwise", func(ctx context.Context) {
-		attempt("set failurePolicy to Ignore again and again, as fast as it is put back")
+	It("is restored ever more slowly when somebody keeps changing it otherwise", func(ctx context.Context) {
+		attempt("set failurePolicy to Ignore again and again, as fast as it is restored")
 		before := generation(ctx)
 		written := enforcer(ctx, func(w *admissionregistrationv1.ValidatingWebhook) bool {
 			if *w.FailurePolicy == admissionregistrationv1.Ignore {
@@ -80,7 +80,7 @@ var _ = Describe("The webhook configuration", func() {
 			*w.FailurePolicy = admissionregistrationv1.Ignore
 			return true
 		})
-		Eventually(written.Load).Should(BeNumerically(">=", 3), "it is put back twice at least")
+		Eventually(written.Load).Should(BeNumerically(">=", 3), "it is restored twice at least")
 		Consistently(ctx, written.Load).WithTimeout(3 * time.Second).Should(BeNumerically("<=", 6))
 		Expect(generation(ctx) - before).To(BeNumerically("<=", 14))
 	})

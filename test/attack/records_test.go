@@ -35,7 +35,7 @@ func forgery(name, policy string, victim *appsv1.Deployment) (*v1alpha1.Remediat
 // claims are the records of a forged slice.
 func claims(victim *appsv1.Deployment) []v1alpha1.TargetRecord {
 	return []v1alpha1.TargetRecord{{State: v1alpha1.TargetDone, Write: &v1alpha1.WriteRecord{
-		UID: string(victim.UID), ResourceVersion: "1", Verb: v1alpha1.ActionPatch,
+		UID: string(victim.UID), ResourceVersion: "1", Action: v1alpha1.ActionPatch,
 		Fields: []v1alpha1.FieldChange{{Path: "/spec/template/spec/containers/0/image",
 			Before: &apiextensionsv1.JSON{Raw: []byte(`"evil.example.com/shell:1"`)},
 			After:  &apiextensionsv1.JSON{Raw: []byte(`"example.com/web:1"`)}}},
@@ -65,7 +65,7 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 		}
 
 		suite.Create(ctx, fixture.ConfigMap(namespace, "target"))
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic)))
 		genuine := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
 		merge := func(obj client.Object, patch string) error {
 			return forger.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(patch)))
@@ -114,7 +114,7 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 	It("can't bring back an earlier genuine record, though admission was away meanwhile", func(ctx context.Context) {
 		attempt("keep a genuine record of a plan, bring it back once the plan has gone on, and ask to undo it")
 		suite.Create(ctx, fixture.ConfigMap(namespace, "target"))
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic)))
 		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
 		records := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Plan.Slices[0]}}
 		Expect(suite.Get(ctx, records)).To(Succeed())
@@ -123,8 +123,8 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 		suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseRolledBack)
 		Expect(suite.Get(ctx, records)).To(Succeed())
 		Expect(records.Sequence).To(BeNumerically(">", earlier.Sequence))
-		mended := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "target"}}
-		Expect(suite.API.Patch(ctx, mended, client.RawPatch(types.MergePatchType, []byte(`{"data":{"state":"good"}}`)))).To(Succeed())
+		fixed := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "target"}}
+		Expect(suite.API.Patch(ctx, fixed, client.RawPatch(types.MergePatchType, []byte(`{"data":{"state":"good"}}`)))).To(Succeed())
 
 		away := suite.AsManager() // whom admission doesn't ask about
 		earlier.ResourceVersion = records.ResourceVersion
@@ -142,8 +142,8 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 			g.Expect(stalled.Reason).To(Equal(v1alpha1.ReasonUnproven))
 			g.Expect(stalled.Message).To(ContainSubstring("somebody has brought an earlier state back"))
 		}).Should(Succeed())
-		Expect(suite.Get(ctx, mended)).To(Succeed())
-		Expect(mended.Data).To(HaveKeyWithValue("state", "good"), "it isn't undone once more")
+		Expect(suite.Get(ctx, fixed)).To(Succeed())
+		Expect(fixed.Data).To(HaveKeyWithValue("state", "good"), "it isn't undone once more")
 		Expect(suite.API.Delete(ctx, plan)).To(Succeed())
 		Eventually(ctx, func() bool { return apierrors.IsNotFound(suite.Get(ctx, plan)) }).Should(BeTrue(), "it can be deleted")
 	})

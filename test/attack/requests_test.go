@@ -166,8 +166,8 @@ var _ = Describe("A user who may write breakers", func() {
 		Expect(merge(ctx, operator, cb, `{"spec":{"mode":"Automatic","reason":"INC-42 is over"}}`)).To(Succeed())
 		Expect(merge(ctx, operator, cb, `{"spec":{"resetToken":"1"}}`)).To(MatchError(ContainSubstring("a reset needs a reason")))
 		Expect(merge(ctx, operator, cb, `{"spec":{"resetToken":"1","reason":"the registry is back"}}`)).To(Succeed())
-		Expect(merge(ctx, operator, cb, `{"spec":{"requests":null}}`)).To(Succeed(), "admission puts them back")
-		Expect(merge(ctx, operator, cb, `{"spec":{"requests":[]}}`)).To(Succeed(), "admission puts them back")
+		Expect(merge(ctx, operator, cb, `{"spec":{"requests":null}}`)).To(Succeed(), "admission restores them")
+		Expect(merge(ctx, operator, cb, `{"spec":{"requests":[]}}`)).To(Succeed(), "admission restores them")
 
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(suite.Get(ctx, cb)).To(Succeed())
@@ -213,7 +213,7 @@ var _ = Describe("A user who may write plans and approvals", func() {
 		GinkgoHelper()
 		namespace := suite.Namespace(ctx, about)
 		suite.Create(ctx, fixture.ConfigMap(namespace, "target"))
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationManual)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationManual)))
 		return suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseAwaitingApproval)
 	}
 	answer := func(rem *v1alpha1.Remediation, policy string) *v1alpha1.RemediationApproval {

@@ -21,7 +21,7 @@ var _ = Describe("Whoever writes in the manager's name, as its rollback does", f
 		suite.Create(ctx, fixture.ConfigMap(namespace, "target"))
 		before := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "target"}}
 		Expect(suite.Get(ctx, before)).To(Succeed())
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Enforced(v1alpha1.AdmissionDeny),
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixture.Enforced(v1alpha1.AdmissionDeny),
 			fixture.OnFailure(v1alpha1.FailurePolicyFail), fixture.Remediated(v1alpha1.RemediationAutomatic)))
 		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "violating"), ContainSubstring("state must be good"))

@@ -14,7 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/test/cluster"
 )
 
-// userWhoMay is a client of a user who has all rights to the resources of
+// userWhoMay is a client of a user who has all permissions to the resources of
 // Evenkeel's group, and none to anything else.
 func userWhoMay(ctx context.Context, name string, resources ...string) client.Client {
 	GinkgoHelper()

@@ -56,11 +56,11 @@ var _ = Describe("The leader is killed", func() {
 			e.end()
 		},
 		Entry("whose request is lost", SpecTimeout(8*time.Minute), "leader killed before each of its %d writes in turn",
-			func() fleet { return mendable{3} }, v1alpha1.PhaseSucceeded, everyWrite, func(m *rig.Manager) faultproxy.Fault {
+			func() fleet { return fixable{3} }, v1alpha1.PhaseSucceeded, everyWrite, func(m *rig.Manager) faultproxy.Fault {
 				return faultproxy.Fault{LoseRequest: true, Before: func(faultproxy.Request) { crash(m) }}
 			}),
 		Entry("whose answer is lost", SpecTimeout(8*time.Minute), "leader killed after each of its %d writes in turn",
-			func() fleet { return mendable{3} }, v1alpha1.PhaseSucceeded, everyWrite, func(m *rig.Manager) faultproxy.Fault {
+			func() fleet { return fixable{3} }, v1alpha1.PhaseSucceeded, everyWrite, func(m *rig.Manager) faultproxy.Fault {
 				return faultproxy.Fault{LoseAnswer: true, After: func(faultproxy.Request, faultproxy.Answer) { crash(m) }}
 			}),
 		Entry("from the moment that a wave fails", SpecTimeout(10*time.Minute), "leader killed after each of the %d writes of a rollback in turn",

@@ -93,13 +93,13 @@ func (r *rollout) await(ctx context.Context, phase v1alpha1.RemediationPhase) *v
 // count adds what became of a plan's targets to the figures.
 func (r *rollout) count(ctx context.Context, rem *v1alpha1.Remediation) {
 	GinkgoHelper()
-	mended, setBack := r.written()
+	fixed, setBack := r.written()
 	for _, rec := range suite.Records(ctx, rem) {
 		r.Targets++
-		r.Writes += mended[rec.Object.UID] + setBack[rec.Object.UID]
-		if mended[rec.Object.UID] > 1 || setBack[rec.Object.UID] > 1 {
+		r.Writes += fixed[rec.Object.UID] + setBack[rec.Object.UID]
+		if fixed[rec.Object.UID] > 1 || setBack[rec.Object.UID] > 1 {
 			r.Double++
-			GinkgoWriter.Printf("%s was mended %d and set back %d times\n", rec.Object.Name, mended[rec.Object.UID], setBack[rec.Object.UID])
+			GinkgoWriter.Printf("%s was fixed %d and set back %d times\n", rec.Object.Name, fixed[rec.Object.UID], setBack[rec.Object.UID])
 		}
 		if rec.State == v1alpha1.TargetReverted {
 			r.RolledBack++
@@ -116,10 +116,10 @@ func (r *rollout) count(ctx context.Context, rem *v1alpha1.Remediation) {
 	}
 }
 
-// written counts the successful patches of each target by UID: those that mend,
+// written counts the successful patches of each target by UID: those that fix,
 // and those that set back.
-func (r *rollout) written() (mended, setBack map[string]int) {
-	mended, setBack = map[string]int{}, map[string]int{}
+func (r *rollout) written() (fixed, setBack map[string]int) {
+	fixed, setBack = map[string]int{}, map[string]int{}
 	for _, m := range r.managers {
 		for _, w := range m.Proxy.Writes()[r.from[m]:] {
 			switch {
@@ -127,11 +127,11 @@ func (r *rollout) written() (mended, setBack map[string]int) {
 			case w.Query.Get("fieldManager") == v1alpha1.RollbackFieldManager:
 				setBack[w.UID]++
 			default:
-				mended[w.UID]++
+				fixed[w.UID]++
 			}
 		}
 	}
-	return mended, setBack
+	return fixed, setBack
 }
 
 // remove clears away what the rollout left.

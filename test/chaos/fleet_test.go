@@ -19,7 +19,7 @@ import (
 type fleet interface {
 	// resource is what the API calls them.
 	resource() string
-	// policy mends them, or does harm.
+	// policy fixes them, or does harm.
 	policy(namespace string) *v1alpha1.ClusterRegoPolicy
 	// create makes them.
 	create(ctx context.Context, namespace string)
@@ -28,21 +28,21 @@ type fleet interface {
 	unexplained(ctx context.Context, namespace, name string, rec v1alpha1.TargetRecord) (problem string, wrong int)
 }
 
-// mendable are ConfigMaps that count how often they were mended.
-type mendable struct{ n int }
+// fixable are ConfigMaps that count how often they were fixed.
+type fixable struct{ n int }
 
-func (mendable) resource() string { return "configmaps" }
+func (fixable) resource() string { return "configmaps" }
 
-func (mendable) policy(namespace string) *v1alpha1.ClusterRegoPolicy {
-	return fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Concurrent(2)))
+func (fixable) policy(namespace string) *v1alpha1.ClusterRegoPolicy {
+	return fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Concurrent(2)))
 }
 
-func (m mendable) create(ctx context.Context, namespace string) {
+func (m fixable) create(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	suite.Create(ctx, fixture.ConfigMaps(namespace, m.n)...)
 }
 
-func (mendable) unexplained(ctx context.Context, namespace, name string, rec v1alpha1.TargetRecord) (string, int) {
+func (fixable) unexplained(ctx context.Context, namespace, name string, rec v1alpha1.TargetRecord) (string, int) {
 	GinkgoHelper()
 	object := fixture.ConfigMap(namespace, name)
 	Expect(suite.Get(ctx, object)).To(Succeed())

@@ -30,7 +30,7 @@ var _ = Describe("Two leaders at once", func() {
 		other := suite.NewManager(elected...)
 		Expect(other.Start(ctx)).To(Succeed())
 		e := begin("lease lost with a write under way: two leaders", leader, other)
-		r := e.roll(ctx, mendable{6})
+		r := e.roll(ctx, fixable{6})
 		held, release := make(chan struct{}), make(chan struct{})
 		letGo := sync.OnceFunc(func() { close(release) })
 		DeferCleanup(letGo)

@@ -20,7 +20,7 @@ var _ = Describe("A neighbour is down in the middle of a wave", func() {
 		for _, run := range []struct {
 			fleet fleet
 			ends  v1alpha1.RemediationPhase
-		}{{mendable{6}, v1alpha1.PhaseSucceeded}, {&harmed{n: 4}, v1alpha1.PhaseRolledBack}} {
+		}{{fixable{6}, v1alpha1.PhaseSucceeded}, {&harmed{n: 4}, v1alpha1.PhaseRolledBack}} {
 			r := e.roll(ctx, run.fleet)
 			r.start(ctx)
 			r.await(ctx, run.ends)
@@ -33,7 +33,7 @@ var _ = Describe("A neighbour is down in the middle of a wave", func() {
 		prometheus := suite.StartPrometheus(ctx, "global: {scrape_interval: 1s}\n")
 		manager := suite.StartManager(ctx, "--prometheus-url="+prometheus.URL)
 		e := begin("Prometheus killed mid-wave, started again later", manager)
-		r := e.roll(ctx, mendable{6})
+		r := e.roll(ctx, fixable{6})
 		r.policyOf.Spec.Remediation.Analysis = &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{{
 			Name: "one", Query: "vector(1)", SuccessCondition: "sample == 1.0", Interval: metav1.Duration{Duration: time.Second}, Samples: 2}}}
 		killed := manager.Proxy.Nth(2, r.target, faultproxy.Fault{After: func(faultproxy.Request, faultproxy.Answer) {

@@ -33,9 +33,9 @@ var _ = Describe("Others act in the middle of a wave", Ordered, func() {
 		manager.Proxy.Reset()
 	})
 
-	It("rights are revoked: the rollout is held, and goes on when they are back", SpecTimeout(3*time.Minute), func(ctx context.Context) {
-		e := begin("rights to write revoked mid-wave, granted again later", manager)
-		r := e.roll(ctx, mendable{6})
+	It("permissions are revoked: the rollout is held, and goes on when they are back", SpecTimeout(3*time.Minute), func(ctx context.Context) {
+		e := begin("permissions to write revoked mid-wave, granted again later", manager)
+		r := e.roll(ctx, fixable{6})
 		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "test-write-targets"}}
 		Expect(suite.Get(ctx, role)).To(Succeed())
 		again := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: role.Name, Labels: role.Labels}, Rules: role.Rules}
@@ -46,15 +46,15 @@ var _ = Describe("Others act in the middle of a wave", Ordered, func() {
 		r.start(ctx)
 		held := suite.AwaitPhase(ctx, r.policyOf.Name, v1alpha1.PhaseHeld)
 		Expect(revoked.Hits()).To(Equal(1))
-		Expect(held.Status.Reason).To(Equal(v1alpha1.ReasonMissingRights))
+		Expect(held.Status.Reason).To(Equal(v1alpha1.ReasonMissingPermissions))
 		Expect(suite.API.Create(ctx, again)).To(Succeed())
 		r.await(ctx, v1alpha1.PhaseSucceeded)
 		e.end()
 	})
 
-	It("a controller reverts one target at once: that one is left alone, the others are mended", SpecTimeout(3*time.Minute), func(ctx context.Context) {
+	It("a controller reverts one target at once: that one is left alone, the others are fixed", SpecTimeout(3*time.Minute), func(ctx context.Context) {
 		e := begin("competing controller that reverts one target", manager)
-		r := e.roll(ctx, mendable{6})
+		r := e.roll(ctx, fixable{6})
 		var victim atomic.Value
 		manager.Proxy.Nth(2, r.target, faultproxy.Fault{After: func(q faultproxy.Request, _ faultproxy.Answer) {
 			defer GinkgoRecover()
@@ -73,7 +73,7 @@ var _ = Describe("Others act in the middle of a wave", Ordered, func() {
 
 	It("objects are deleted and created again: the new ones are another plan's matter", SpecTimeout(3*time.Minute), func(ctx context.Context) {
 		e := begin("two targets deleted and created again mid-wave", manager)
-		r := e.roll(ctx, mendable{6})
+		r := e.roll(ctx, fixable{6})
 		manager.Proxy.Nth(1, r.target, faultproxy.Fault{After: func(q faultproxy.Request, _ faultproxy.Answer) {
 			defer GinkgoRecover()
 			replaced := 0
@@ -97,7 +97,7 @@ var _ = Describe("Others act in the middle of a wave", Ordered, func() {
 
 	It("the webhook of another party denies the write that its dry run allowed: the target fails, nothing of ours is left on it", SpecTimeout(3*time.Minute), func(ctx context.Context) {
 		e := begin("another party's webhook denies one real write", manager)
-		r := e.roll(ctx, mendable{6})
+		r := e.roll(ctx, fixable{6})
 		var victim atomic.Value
 		denyOnce(ctx, r.namespace, &victim)
 		r.start(ctx)

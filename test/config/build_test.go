@@ -30,7 +30,7 @@ var _ = Describe("Every kustomization", func() {
 		}
 	})
 
-	It("grants no rule with a wildcard, no way to more rights, and secrets of the own namespace alone", func(ctx context.Context) {
+	It("grants no rule with a wildcard, no way to more permissions, and secrets of the own namespace alone", func(ctx context.Context) {
 		looked := 0
 		for _, folder := range kustomizations() {
 			for _, object := range build(ctx, filepath.Join(configFolder(), folder)) {

@@ -50,7 +50,7 @@ var _ = Describe("The install self-signed", Ordered, func() {
 
 	It("may read what policies match, write its own kinds, and change nothing else", func(ctx context.Context) {
 		Eventually(ctx, func() bool { return may(ctx, "list", "deployments.apps", "--all-namespaces") }).Should(BeTrue())
-		expectRights(ctx, map[string]bool{
+		expectPermissions(ctx, map[string]bool{
 			"watch pods --all-namespaces":                                                  true,
 			"list certificates.cert-manager.io --all-namespaces":                           false,
 			"create remediations.evenkeel.dev":                                             true,
@@ -85,7 +85,7 @@ var _ = Describe("The install self-signed", Ordered, func() {
 		})
 	})
 
-	It("is enough for a manager that has its token and no other right: a policy comes into force, and the scan is complete", func(ctx context.Context) {
+	It("is enough for a manager that has its token and no other permission: a policy comes into force, and the scan is complete", func(ctx context.Context) {
 		Expect(api.Create(ctx, fixture.Deployment("walk", "old"))).To(Succeed())
 		policy := labelPolicy(v1alpha1.RemediationAutomatic)
 		Expect(api.Create(ctx, policy)).To(Succeed())
@@ -115,14 +115,14 @@ var _ = Describe("The install self-signed", Ordered, func() {
 		Eventually(ctx, planOf).Should(And(HavePrefix("Held"), ContainSubstring(`{apiGroups: ["apps"], resources: ["deployments"], verbs: ["patch"]}`)))
 	})
 
-	It("may change workloads with the component write-workloads, and mends what is wrong", func(ctx context.Context) {
+	It("may change workloads with the component write-workloads, and fixes what is wrong", func(ctx context.Context) {
 		base.components = []string{"write-workloads"}
 		base.apply(ctx)
 		Eventually(ctx, planOf).Should(HavePrefix("Succeeded"))
-		mended := fixture.Deployment("walk", "old")
-		Expect(api.Get(ctx, client.ObjectKeyFromObject(mended), mended)).To(Succeed())
-		Expect(mended.Spec.Template.Labels).To(HaveKeyWithValue("team", "core"))
-		expectRights(ctx, map[string]bool{
+		fixed := fixture.Deployment("walk", "old")
+		Expect(api.Get(ctx, client.ObjectKeyFromObject(fixed), fixed)).To(Succeed())
+		Expect(fixed.Spec.Template.Labels).To(HaveKeyWithValue("team", "core"))
+		expectPermissions(ctx, map[string]bool{
 			"create deployments.apps --namespace=walk": false, "update deployments.apps --namespace=walk": false, "delete deployments.apps --namespace=walk": false,
 		})
 	})
@@ -135,7 +135,7 @@ var _ = Describe("The install self-signed", Ordered, func() {
 			return may(ctx, "patch", "services", "--namespace=walk") && may(ctx, "create", "pods", "--subresource=eviction", "--namespace=walk") &&
 				may(ctx, "list", "certificates.cert-manager.io", "--all-namespaces")
 		}).Should(BeTrue())
-		expectRights(ctx, map[string]bool{
+		expectPermissions(ctx, map[string]bool{
 			"patch ingresses.networking.k8s.io --namespace=walk":                       true,
 			"create networkpolicies.networking.k8s.io --namespace=walk":                false,
 			"patch certificates.cert-manager.io --namespace=walk":                      true,
@@ -173,7 +173,7 @@ func planOf(ctx context.Context) (string, error) {
 	return string(status.Phase) + ": " + status.Message, nil
 }
 
-// may asks whether the manager's service account has a right.
+// may asks whether the manager's service account has a permission.
 func may(ctx context.Context, right ...string) bool {
 	GinkgoHelper()
 	out, _, err := plane.Kubectl(ctx, "", append([]string{"auth", "can-i", "--as=system:serviceaccount:evenkeel-system:evenkeel"}, right...)...)
@@ -187,9 +187,9 @@ func may(ctx context.Context, right ...string) bool {
 	return false
 }
 
-func expectRights(ctx context.Context, rights map[string]bool) {
+func expectPermissions(ctx context.Context, permissions map[string]bool) {
 	GinkgoHelper()
-	for right, want := range rights {
+	for right, want := range permissions {
 		Expect(may(ctx, strings.Fields(right)...)).To(Equal(want), "may %s", right)
 	}
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // manager is the program with the flags of the installed Deployment, and with the
-// token of its ServiceAccount: it has exactly the rights of the install.
+// token of its ServiceAccount: it has exactly the permissions of the install.
 type manager struct {
 	*process.Manager
 	// metrics is the address that metrics are served at, and authority the file

@@ -38,7 +38,7 @@ var _ = Describe("A rollout whose manager is killed", func() {
 					Expect(manager.Start(ctx)).To(Succeed())
 				}
 				By(fmt.Sprintf("looking at what was killed at write %d", nth))
-				run.expectMended(ctx)
+				run.expectFixed(ctx)
 				run.remove(ctx)
 				if killed.Hits() == 0 {
 					break
@@ -77,7 +77,7 @@ func newCrashRun(ctx context.Context, manager *rig.Manager, about string) *crash
 	suite.Create(ctx, fixture.ConfigMaps(namespace, crashTargets)...)
 	return &crashRun{
 		namespace: namespace, proxy: manager.Proxy, from: len(manager.Proxy.Writes()),
-		policy: fixture.Policy(namespace, namespace, fixture.MendState,
+		policy: fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Concurrent(2))),
 	}
 }
@@ -100,9 +100,9 @@ func (c *crashRun) ended(ctx context.Context) bool {
 	return len(plans) > 0 && plans[len(plans)-1].Status.Phase == v1alpha1.PhaseSucceeded
 }
 
-// expectMended waits for the end of the rollout and checks that every target was
-// mended, by exactly one write, which was recorded before it was made.
-func (c *crashRun) expectMended(ctx context.Context) {
+// expectFixed waits for the end of the rollout and checks that every target was
+// fixed, by exactly one write, which was recorded before it was made.
+func (c *crashRun) expectFixed(ctx context.Context) {
 	GinkgoHelper()
 	rem := suite.AwaitPhase(ctx, c.policy.Name, v1alpha1.PhaseSucceeded)
 	Expect(suite.Plans(ctx, c.policy.Name)).To(HaveLen(1), "more than one plan")

@@ -34,7 +34,7 @@ var _ = Describe("Two managers at once", func() {
 	BeforeEach(func(ctx context.Context) {
 		namespace = suite.Namespace(ctx, "leader")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 6)...)
-		policy = fixture.Policy(namespace, namespace, fixture.MendState,
+		policy = fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Concurrent(2)))
 		DeferCleanup(func(ctx context.Context) {
 			lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: rig.SystemNamespace, Name: "evenkeel-leader"}}
@@ -45,7 +45,7 @@ var _ = Describe("Two managers at once", func() {
 		Expect(other.Start(ctx)).To(Succeed())
 	})
 
-	mended := func(ctx context.Context) {
+	fixed := func(ctx context.Context) {
 		GinkgoHelper()
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		Expect(suite.Plans(ctx, policy.Name)).To(HaveLen(1))
@@ -62,7 +62,7 @@ var _ = Describe("Two managers at once", func() {
 		suite.CreatePolicy(ctx, policy)
 		Eventually(ctx, killed.Hits).Should(Equal(1))
 		Expect(patched(namespace, other.Proxy.Writes())).To(BeEmpty(), "the follower wrote while there was a leader")
-		mended(ctx)
+		fixed(ctx)
 		Expect(patched(namespace, other.Proxy.Writes())).NotTo(BeEmpty())
 	})
 
@@ -87,7 +87,7 @@ var _ = Describe("Two managers at once", func() {
 		letGo()
 		Eventually(ctx, sent).Should(HaveLen(3))
 		Expect(sent()[2].Status).To(BeElementOf(http.StatusConflict, http.StatusUnprocessableEntity))
-		mended(ctx)
+		fixed(ctx)
 		Expect(leader.Running()).To(BeFalse(), "a manager that lost its lease goes on")
 	})
 })

@@ -33,7 +33,7 @@ var _ = Describe("A rollout that races with others", Ordered, func() {
 		manager.BeginSpec()
 		namespace = suite.Namespace(ctx, "race")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 4)...)
-		policy = fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy = fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 	})
 	AfterEach(func() {
 		manager.ReportFailure()
@@ -134,7 +134,7 @@ var _ = Describe("A rollout that races with others", Ordered, func() {
 		suite.CreatePolicy(ctx, policy)
 		suite.AwaitScan(ctx, policy.Name, func(g Gomega, s *v1alpha1.ScanStatus) {
 			g.Expect(s.Scanned).To(BeEquivalentTo(3))
-			g.Expect(s.Violating).To(BeZero(), "the new object is mended in the end, by a plan of its own")
+			g.Expect(s.Violating).To(BeZero(), "the new object is fixed in the end, by a plan of its own")
 		})
 		first := suite.Plans(ctx, policy.Name)[0]
 		Expect(first.Status.Phase).To(Equal(v1alpha1.PhaseSucceeded))

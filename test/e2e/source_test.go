@@ -57,7 +57,7 @@ var _ = Describe("A policy source", func() {
 		Entry("between the last policy and what is removed", 1, http.MethodDelete),
 	)
 
-	It("enforces what is pushed, and mends what violated it before", func(ctx context.Context) {
+	It("enforces what is pushed, and fixes what violated it before", func(ctx context.Context) {
 		suite.StartManager(ctx)
 		ns := suite.Namespace(ctx, "srcloop")
 		suite.Create(ctx, fixture.ConfigMaps(ns, 3)...)

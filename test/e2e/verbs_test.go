@@ -115,7 +115,7 @@ var _ = Describe("A fix of another verb whose manager is killed", func() {
 	)
 })
 
-// grant gives the manager a right for the rest of the spec.
+// grant gives the manager a permission for the rest of the spec.
 func grant(ctx context.Context, name, group, resource string, verbs ...string) {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{

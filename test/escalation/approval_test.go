@@ -18,7 +18,7 @@ var _ = Describe("A plan that nobody answers", func() {
 		namespace := suite.Namespace(ctx, "unanswered")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
 		const timeout = 2 * time.Second
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, owner("shop"),
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, owner("shop"),
 			fixture.Remediated(v1alpha1.RemediationManual, func(s *v1alpha1.RolloutStrategy) {
 				s.Approval.Timeout = metav1.Duration{Duration: timeout}
 			}))

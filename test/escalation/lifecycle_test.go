@@ -108,7 +108,7 @@ var _ = Describe("A plan that did harm", Ordered, func() {
 		Expect(told(second, "firing")()).To(HaveLen(1), "the other peer repeats it")
 	})
 
-	It("is resolved once the policy is mended, and its breaker's alert once that is closed", func(ctx context.Context) {
+	It("is resolved once the policy is fixed, and its breaker's alert once that is closed", func(ctx context.Context) {
 		broken := map[string]string{"alertname": "EvenkeelBreakerOpen", "policy": policy.Name, "scope": "Policy", "owner": "shop"}
 		Expect(first.inbox.Of("firing", broken)).NotTo(BeEmpty())
 		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {

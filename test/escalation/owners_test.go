@@ -12,14 +12,14 @@ import (
 )
 
 var _ = Describe("Objects that another tool manages", func() {
-	It("are told to the policy's team with the fix as a diff, once, and until they are mended at their source", func(ctx context.Context) {
+	It("are told to the policy's team with the fix as a diff, once, and until they are fixed at their source", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "managed")
 		names := []string{"target-0", "target-1"}
 		for _, name := range names {
 			suite.Create(ctx, fixture.ConfigMap(namespace, name, fixture.Labelled("app.kubernetes.io/managed-by", "Helm"),
 				fixture.Annotated("meta.helm.sh/release-name", "web"), fixture.Annotated("meta.helm.sh/release-namespace", "shop")))
 		}
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, owner("shop"), fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, owner("shop"), fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 
 		labels := map[string]string{"alertname": "EvenkeelManagedByOther", "policy": policy.Name, "severity": "info"}

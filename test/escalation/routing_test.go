@@ -37,7 +37,7 @@ func heldByBreaker(ctx context.Context, about string) *v1alpha1.ClusterRegoPolic
 	GinkgoHelper()
 	namespace := suite.Namespace(ctx, about)
 	suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
-	policy := fixture.Policy(namespace, namespace, fixture.MendState, owner("shop"),
+	policy := fixture.Policy(namespace, namespace, fixture.FixState, owner("shop"),
 		fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
 			s.Escalation.Deadline = metav1.Duration{Duration: time.Second}
 		}))
@@ -119,16 +119,16 @@ var _ = Describe("An Alertmanager that is down", func() {
 		}
 		namespace := suite.Namespace(ctx, "deaf")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 5)...)
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 5}))
 	})
 })
 
-var _ = Describe("A plan that lacks rights", func() {
+var _ = Describe("A plan that lacks permissions", func() {
 	It("is escalated at its deadline with the exact rule to add, and resolved once it goes on", func(ctx context.Context) {
-		namespace := suite.Namespace(ctx, "rights")
+		namespace := suite.Namespace(ctx, "permissions")
 		service := &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web", Labels: fixture.TargetLabels()},
 			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},

@@ -66,7 +66,7 @@ var _ = Describe("A fix that evicts Pods", func() {
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 1}))
 		record := suite.RecordOf(ctx, rem, pod.Name)
-		Expect(record.Write.Verb).To(Equal(v1alpha1.ActionEvict))
+		Expect(record.Write.Action).To(Equal(v1alpha1.ActionEvict))
 		Expect(record.Write.Controller.Kind).To(Equal("ReplicaSet"))
 		Expect(record.Attempts).To(BeZero())
 		for _, p := range pods(ctx, namespace) {
@@ -145,11 +145,11 @@ var _ = Describe("A fix that evicts Pods", func() {
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRollbackIncomplete)
 		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonVerificationFailed))
-		Expect(rem.Status.Message).To(And(ContainSubstring("violates again"), ContainSubstring("mend the template of Deployment "+namespace+"/web-0")))
+		Expect(rem.Status.Message).To(And(ContainSubstring("violates again"), ContainSubstring("fix the template of Deployment "+namespace+"/web-0")))
 		awaitBreaker(ctx, v1alpha1.PolicyBreakerPrefix+policy.Name, func(g Gomega, s v1alpha1.RemediationBreakerStatus) {
 			g.Expect(s.State).To(Equal(v1alpha1.BreakerOpen))
 		})
-		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name, ContainSubstring("mend the policy"))
+		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name, ContainSubstring("fix the policy"))
 		Expect(succeeded(namespace, "POST", "pods", "eviction")).To(Equal(1))
 		Expect(suite.Plans(ctx, policy.Name)).To(HaveLen(1))
 	})
@@ -205,7 +205,7 @@ var _ = Describe("A fix of the status", func() {
 		return c.Object["status"]
 	}
 
-	It("waits for the right to the subresource, names the rule, and asks for a renewal as soon as it may", func(ctx context.Context) {
+	It("waits for the permission to the subresource, names the rule, and asks for a renewal as soon as it may", func(ctx context.Context) {
 		policy := policyWith("Issuing")
 		suite.CreatePolicy(ctx, policy)
 		Eventually(ctx, func(g Gomega) {

@@ -25,7 +25,7 @@ import (
 
 const (
 	badState = `input.object.data.state == "bad"`
-	mendIt   = `{"action": "patch", "ops": [{"op": "replace", "path": "/data/state", "value": "good"}]}`
+	fixIt    = `{"action": "patch", "ops": [{"op": "replace", "path": "/data/state", "value": "good"}]}`
 	neverUp  = `{"action": "patch", "ops": [{"op": "add", "path": "/spec/template/metadata/labels/kwok.evenkeel.dev~1ready", "value": "never"}]}`
 	makeNote = `{"action": "create", "object": {"apiVersion": "v1", "kind": "ConfigMap",
 	"metadata": {"name": concat("-", ["note", input.object.metadata.name])}, "data": {"for": input.object.metadata.name}}}`
@@ -122,7 +122,7 @@ var _ = Describe("The verbs of a fix", func() {
 
 		It("makes an object that bears the plan's name, before the violating one is patched", func(ctx context.Context) {
 			suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
-			policy := over("", "ConfigMap", fixture.Acts(badState, makeNote, mendIt), create...)
+			policy := over("", "ConfigMap", fixture.Acts(badState, makeNote, fixIt), create...)
 			suite.CreatePolicy(ctx, policy)
 			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 			Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 2}))
@@ -172,7 +172,7 @@ var _ = Describe("The verbs of a fix", func() {
 			theirs := noteOf("target-0")
 			theirs.Data = map[string]string{"for": "somebody else"}
 			suite.Create(ctx, theirs)
-			policy := over("", "ConfigMap", fixture.Acts(badState, makeNote, mendIt), create...)
+			policy := over("", "ConfigMap", fixture.Acts(badState, makeNote, fixIt), create...)
 			suite.CreatePolicy(ctx, policy)
 			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)
 			Expect(suite.RecordOf(ctx, rem, "target-0").Reason).To(Equal(v1alpha1.ReasonExists))
@@ -241,8 +241,8 @@ var _ = Describe("The verbs of a fix", func() {
 			}
 			Expect(succeeded(namespace, method, "configmaps", "") - takenBack).To(Equal(1))
 		},
-		Entry("create, lost on the way", "POST", faultproxy.Fault{LoseRequest: true}, []string{makeNote, mendIt}, v1alpha1.ActionCreate, v1alpha1.ActionPatch),
-		Entry("create, its answer lost", "POST", faultproxy.Fault{LoseAnswer: true}, []string{makeNote, mendIt}, v1alpha1.ActionCreate, v1alpha1.ActionPatch),
+		Entry("create, lost on the way", "POST", faultproxy.Fault{LoseRequest: true}, []string{makeNote, fixIt}, v1alpha1.ActionCreate, v1alpha1.ActionPatch),
+		Entry("create, its answer lost", "POST", faultproxy.Fault{LoseAnswer: true}, []string{makeNote, fixIt}, v1alpha1.ActionCreate, v1alpha1.ActionPatch),
 		Entry("delete, lost on the way", "DELETE", faultproxy.Fault{LoseRequest: true}, []string{`{"action": "delete"}`}, v1alpha1.ActionDelete),
 		Entry("delete, its answer lost", "DELETE", faultproxy.Fault{LoseAnswer: true}, []string{`{"action": "delete"}`}, v1alpha1.ActionDelete),
 	)

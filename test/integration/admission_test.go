@@ -66,7 +66,7 @@ var _ = Describe("Admission", func() {
 	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "admission") })
 
 	It("refuses under Deny, and names policy, path, reason, fix and runbook", func(ctx context.Context) {
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Enforced(v1alpha1.AdmissionDeny)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixture.Enforced(v1alpha1.AdmissionDeny)))
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "web"), And(
 			ContainSubstring("ConfigMap "+namespace+"/web is refused by policy "+namespace),
 			ContainSubstring("/data/state: state must be good"),
@@ -77,7 +77,7 @@ var _ = Describe("Admission", func() {
 
 	It("lets through with a warning under Warn, and without one under DryRun", func(ctx context.Context) {
 		suite.CreatePolicy(ctx, fixture.Policy(namespace+"-dryrun", namespace, fixture.DenyState("bad")))
-		suite.CreatePolicy(ctx, fixture.Policy(namespace+"-warn", namespace, fixture.MendState, fixture.Enforced(v1alpha1.AdmissionWarn)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace+"-warn", namespace, fixture.FixState, fixture.Enforced(v1alpha1.AdmissionWarn)))
 		api, warned := warningClient()
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(api.Create(ctx, fixture.ConfigMap(namespace, "web"), client.DryRunAll)).To(Succeed())
@@ -90,7 +90,7 @@ var _ = Describe("Admission", func() {
 		old := fixture.ConfigMap(namespace, "old")
 		fine := good(namespace)
 		suite.Create(ctx, old, fine)
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Enforced(v1alpha1.AdmissionDeny)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixture.Enforced(v1alpha1.AdmissionDeny)))
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "new"), ContainSubstring("state must be good"))
 
 		api, warned := warningClient()

@@ -24,11 +24,11 @@ var _ = Describe("A rollout that is judged by metrics", func() {
 	})
 
 	errors := func(value any) string { return fmt.Sprintf("errors{namespace=%q} %v\n", namespace, value) }
-	// judged makes the policy that mends the ConfigMaps, and waits until Prometheus
+	// judged makes the policy that fixes the ConfigMaps, and waits until Prometheus
 	// has what the exporter serves, so that no baseline is taken too early.
 	judged := func(ctx context.Context, condition string, modifiers ...func(*v1alpha1.AnalysisMetric)) *v1alpha1.ClusterRegoPolicy {
 		GinkgoHelper()
-		policy := fixture.Policy(namespace, namespace, fixture.MendState,
+		policy := fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Metric("errors", query, condition, modifiers...)))
 		suite.CreatePolicy(ctx, policy)
 		return policy
@@ -52,7 +52,7 @@ var _ = Describe("A rollout that is judged by metrics", func() {
 	})
 
 	It("undoes a canary that makes a metric worse, and touches no other object", func(ctx context.Context) {
-		exporter.Serve(func() string { return errors(1 + 10*mended(ctx, namespace)) })
+		exporter.Serve(func() string { return errors(1 + 10*fixed(ctx, namespace)) })
 		Eventually(ctx, func() (int, error) { return prometheus.Series(ctx, query) }).Should(Equal(1))
 		policy := judged(ctx, "sample <= baseline * 1.1")
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
@@ -60,7 +60,7 @@ var _ = Describe("A rollout that is judged by metrics", func() {
 		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Reverted: 1, Skipped: 2}))
 		Expect(rem.Status.Analysis[0].Baseline).To(Equal("1"))
 		Expect(rem.Status.Analysis[0].LastSample).To(Equal("11"))
-		Expect(mended(ctx, namespace)).To(BeZero())
+		Expect(fixed(ctx, namespace)).To(BeZero())
 		Expect(patchedObjects(namespace)).To(HaveLen(2), "written and set back")
 		suite.AwaitEvent(ctx, "RollingBack", rem.Name, ContainSubstring("metric errors: sample 11, baseline 1, misses"))
 		breaker := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
@@ -132,7 +132,7 @@ var _ = Describe("A rollout that is judged by metrics", func() {
 
 	DescribeTable("is refused at admission with the field that is wrong",
 		func(ctx context.Context, query, condition, field, why string) {
-			policy := fixture.Policy(namespace, namespace, fixture.MendState,
+			policy := fixture.Policy(namespace, namespace, fixture.FixState,
 				fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Metric("errors", query, condition)))
 			awaitRefusal(ctx, policy, And(ContainSubstring("spec.remediation.analysis.metrics[0]."+field), ContainSubstring(why)))
 		},
@@ -144,8 +144,8 @@ var _ = Describe("A rollout that is judged by metrics", func() {
 	)
 })
 
-// mended is how many ConfigMaps of a namespace are as the policy wants them.
-func mended(ctx context.Context, namespace string) int {
+// fixed is how many ConfigMaps of a namespace are as the policy wants them.
+func fixed(ctx context.Context, namespace string) int {
 	list := &corev1.ConfigMapList{}
 	if err := suite.API.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels(fixture.TargetLabels())); err != nil {
 		return 0

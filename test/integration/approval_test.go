@@ -22,7 +22,7 @@ import (
 )
 
 // userWith is a client of a user who has the given ClusterRole, and no other
-// rights, for the rest of the spec.
+// permissions, for the rest of the spec.
 func userWith(ctx context.Context, name, role string) client.Client {
 	GinkgoHelper()
 	binding := &rbacv1.ClusterRoleBinding{
@@ -81,7 +81,7 @@ var _ = Describe("The author of a policy", func() {
 	It("is who changed its spec last, whatever requests say", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "author")
 		ann := userWith(ctx, "ann", authors(ctx))
-		policy := fixture.Policy(namespace, namespace, fixture.MendState)
+		policy := fixture.Policy(namespace, namespace, fixture.FixState)
 		policy.Annotations = map[string]string{v1alpha1.AnnotationAuthor: "bob", "theirs": "kept"}
 		suite.CleanUp(policy.Name)
 		Expect(ann.Create(ctx, policy)).To(Succeed())
@@ -131,7 +131,7 @@ var _ = Describe("A plan in mode Manual", func() {
 		GinkgoHelper()
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
 		suite.CleanUp(policy)
-		Expect(ann.Create(ctx, fixture.Policy(policy, namespace, fixture.MendState,
+		Expect(ann.Create(ctx, fixture.Policy(policy, namespace, fixture.FixState,
 			fixture.Remediated(v1alpha1.RemediationManual, modifiers...)))).To(Succeed())
 		return suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
 	}
@@ -188,7 +188,7 @@ var _ = Describe("A plan in mode Manual", func() {
 		Expect(rem.Status.Counts.Done).To(BeEquivalentTo(3))
 		Expect(*rem.Status.Approval).To(Equal(v1alpha1.ApprovalRecord{ApprovalRef: v1alpha1.RefTo(yes), Decision: v1alpha1.DecisionApprove,
 			Approver: "bob", Comment: "change 4711", At: metav1.NewMicroTime(yes.CreationTimestamp.Time)}))
-		awaitAnswer(ctx, yes, metav1.ConditionTrue, v1alpha1.ReasonTaken)
+		awaitAnswer(ctx, yes, metav1.ConditionTrue, v1alpha1.ReasonInEffect)
 		Expect(yes.OwnerReferences).To(HaveLen(1))
 		Expect(yes.OwnerReferences[0].UID).To(Equal(rem.UID))
 		suite.AwaitEvent(ctx, "Approved", rem.Name, Equal("approved by bob: change 4711"))
@@ -269,7 +269,7 @@ var _ = Describe("A plan in mode Manual", func() {
 		}
 		Expect(manager.Start(ctx)).To(Succeed())
 		suite.AwaitAdmission(ctx)
-		awaitAnswer(ctx, authors, metav1.ConditionFalse, v1alpha1.ReasonNotDistinct)
+		awaitAnswer(ctx, authors, metav1.ConditionFalse, v1alpha1.ReasonSelfApproval)
 		awaitAnswer(ctx, nameless, metav1.ConditionFalse, v1alpha1.ReasonApproverUnknown)
 		waitsOn(ctx, rem)
 

@@ -81,7 +81,7 @@ var _ = Describe("What is authored", func() {
 		Expect(diff).To(BeEmpty())
 	}
 
-	DescribeTable("is all that is stored, and a tool that compares the two finds nothing to put right",
+	DescribeTable("is all that is stored, and a tool that compares the two finds no difference",
 		func(ctx context.Context, how ...string) {
 			for _, want := range manifests() {
 				text, err := yaml.Marshal(want.Object)

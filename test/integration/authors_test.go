@@ -60,7 +60,7 @@ var _ = Describe("Whoever has ever changed a policy", func() {
 		userWith(ctx, "bob", "evenkeel-approver")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 1)...)
 		suite.CleanUp(policy)
-		Expect(ann.Create(ctx, fixture.Policy(policy, namespace, fixture.MendState, distinct))).To(Succeed())
+		Expect(ann.Create(ctx, fixture.Policy(policy, namespace, fixture.FixState, distinct))).To(Succeed())
 	})
 
 	// refused waits for the policy's latest plan and lets users approve it in vain.
@@ -107,7 +107,7 @@ var _ = Describe("Whoever has ever changed a policy", func() {
 		refused(ctx, 1, map[string]client.Client{"ann": ann})
 		before := suite.Policy(ctx, policy)
 		Expect(ann.Delete(ctx, before.DeepCopy())).To(Succeed())
-		anew := fixture.Policy(policy, namespace, fixture.MendState, distinct)
+		anew := fixture.Policy(policy, namespace, fixture.FixState, distinct)
 		anew.Annotations = map[string]string{v1alpha1.AnnotationAuthor: "zoe", v1alpha1.AnnotationAuthors: record.Record{Users: []string{"zoe"}, Generation: 1}.String()}
 		Eventually(ctx, func() error { return ann.Create(ctx, anew.DeepCopy()) }).Should(Succeed())
 		Expect(wrote(ctx)).To(Equal(record.Record{Users: []string{"ann"}, Generation: 1}))

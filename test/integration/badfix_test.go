@@ -43,8 +43,8 @@ var _ = Describe("A fix that doesn't work", func() {
 			Expect(patchedObjects(namespace)).To(BeEmpty())
 			Expect(versions(ctx, namespace)).To(Equal(before))
 		},
-		Entry("when it doesn't cure", `[{"op": "replace", "path": "/data/state", "value": "worse"}]`,
-			fixture.Unchanged, v1alpha1.ReasonFixDoesNotCure, "state must be good"),
+		Entry("when it doesn't resolve the violation", `[{"op": "replace", "path": "/data/state", "value": "worse"}]`,
+			fixture.Unchanged, v1alpha1.ReasonFixIneffective, "state must be good"),
 		Entry("when it changes nothing", `[{"op": "replace", "path": "/data/state", "value": "bad"}]`,
 			fixture.Unchanged, v1alpha1.ReasonFixChangesNothing, "leaves the object as it is"),
 		Entry("when its path doesn't exist", `[{"op": "replace", "path": "/data/state", "value": "good"}, {"op": "remove", "path": "/spec/nothing"}]`,
@@ -62,7 +62,7 @@ var _ = Describe("A fix that doesn't work", func() {
 		suite.Create(ctx, fixture.ConfigMap(namespace, "one"))
 		mutate(ctx, namespace, "true")
 		before := versions(ctx, namespace)
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)
 		record := suite.RecordOf(ctx, rem, "one")
@@ -75,7 +75,7 @@ var _ = Describe("A fix that doesn't work", func() {
 		namespace := suite.Namespace(ctx, "badfix")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
 		mutate(ctx, namespace, "!request.dryRun && oldObject.data.state == 'bad' && object.data.state == 'good'")
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
 		Expect(rem.Status.Counts).To(HaveField("Reverted", BeEquivalentTo(1)), "the canary fails, and nothing else is written")
@@ -96,7 +96,7 @@ var _ = Describe("A fix that doesn't work", func() {
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)
 		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Failed: 10, Skipped: 2}))
-		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name, ContainSubstring("mend the policy"))
+		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name, ContainSubstring("fix the policy"))
 		Expect(suite.Plans(ctx, policy.Name)).To(HaveLen(1))
 		Expect(versions(ctx, namespace)).To(Equal(before))
 	})
@@ -108,7 +108,7 @@ var _ = Describe("A fix that doesn't work", func() {
 		other := fixture.Policy(namespace+"-other", namespace, fixture.DenyState("good"), fixture.Enforced(v1alpha1.AdmissionDeny))
 		suite.CreatePolicy(ctx, other)
 		awaitRefusal(ctx, good(namespace), ContainSubstring("state must not be good"))
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)
@@ -125,7 +125,7 @@ var _ = Describe("A fix that doesn't work", func() {
 		namespace := suite.Namespace(ctx, "dryrun")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
 		before := versions(ctx, namespace)
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationDryRun))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationDryRun))
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhasePreviewed)
 		for _, record := range suite.Records(ctx, rem) {
@@ -177,7 +177,7 @@ func mutateKey(ctx context.Context, namespace, when, key, value string) {
 	Expect(suite.API.Delete(ctx, probe)).To(Succeed())
 }
 
-// good is a ConfigMap that MendState doesn't find.
+// good is a ConfigMap that FixState doesn't find.
 func good(namespace string) *corev1.ConfigMap {
 	return fixture.ConfigMap(namespace, "good", func(o client.Object) { o.(*corev1.ConfigMap).Data["state"] = "good" })
 }

@@ -63,7 +63,7 @@ var _ = Describe("A policy that couldn't work", func() {
 
 	DescribeTable("is refused at creation with the field and what to do",
 		func(ctx context.Context, change func(*v1alpha1.ClusterRegoPolicy), says ...string) {
-			policy := fixture.Policy("refused", "nowhere", fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic), change)
+			policy := fixture.Policy("refused", "nowhere", fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic), change)
 			suite.CleanUp(policy.Name)
 			stderr, err := apply(ctx, policy)
 			Expect(err).To(HaveOccurred())

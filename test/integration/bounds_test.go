@@ -54,7 +54,7 @@ var _ = Describe("Ten thousand violating objects", func() {
 			defer GinkgoRecover()
 			suite.Create(ctx, fixture.ConfigMap(namespace, fmt.Sprintf("a-name-of-some-length-for-an-object-%06d", i)))
 		})
-		policy := fixture.Policy(namespace, namespace, fixture.MendState,
+		policy := fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Remediated(v1alpha1.RemediationDryRun, fixture.Concurrent(100)))
 		suite.CreatePolicy(ctx, policy)
 		suite.AwaitScan(ctx, policy.Name, func(g Gomega, s *v1alpha1.ScanStatus) {

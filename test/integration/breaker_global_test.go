@@ -26,7 +26,7 @@ var _ = Describe("The editor of one namespace", func() {
 		for i := range 3 {
 			key := fmt.Sprintf("eve-%d", i)
 			suite.Create(ctx, fixture.ConfigMap(eve, key, fixture.Labelled("only", key)))
-			policy := fixture.Policy(fmt.Sprintf("%s-%d", eve, i), eve, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
+			policy := fixture.Policy(fmt.Sprintf("%s-%d", eve, i), eve, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
 				s.Soak = &metav1.Duration{Duration: time.Minute}
 			}), func(p *v1alpha1.ClusterRegoPolicy) {
 				p.Spec.Match.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"only": key}}
@@ -46,7 +46,7 @@ var _ = Describe("The editor of one namespace", func() {
 
 		By("a policy of another namespace, which goes on")
 		suite.Create(ctx, fixture.ConfigMap(shop, "other"))
-		other := fixture.Policy(shop, shop, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		other := fixture.Policy(shop, shop, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, other)
 		suite.AwaitPhase(ctx, other.Name, v1alpha1.PhaseSucceeded)
 	})

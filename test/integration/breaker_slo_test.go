@@ -21,7 +21,7 @@ var _ = Describe("An error budget", func() {
 		DeferCleanup(func() { exporter.Set("") })
 		exporter.Set("")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
 			s.Breaker.Cooldown = metav1.Duration{Duration: time.Second}
 			s.Breaker.SLO = &v1alpha1.SLOStrategy{Query: fmt.Sprintf("error_ratio{namespace=%q}", namespace), Objective: "99.9"}
 		}))

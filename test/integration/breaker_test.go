@@ -81,14 +81,14 @@ var _ = Describe("A circuit breaker", func() {
 		Eventually(ctx, func() *v1alpha1.RemediationBreaker { return breakerOf(ctx, breaker.Name) }).Should(BeNil())
 	})
 
-	It("opens on a storm of new violations before any of them is mended, and a reset in the user's name lets the plan go on", func(ctx context.Context) {
+	It("opens on a storm of new violations before any of them is fixed, and a reset in the user's name lets the plan go on", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "storm")
 		name := v1alpha1.PolicyBreakerPrefix + namespace
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 6)...)
-		// The namespace opts out for a while, so that nothing is mended meanwhile.
+		// The namespace opts out for a while, so that nothing is fixed meanwhile.
 		optOut := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 		mergePatch(ctx, suite.API, optOut, fmt.Sprintf(`{"metadata":{"annotations":{%q:"paused"}}}`, v1alpha1.AnnotationRemediation))
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, storms(3),
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic, storms(3),
 			func(s *v1alpha1.RolloutStrategy) { s.Breaker.Cooldown = metav1.Duration{Duration: time.Hour} }))
 		suite.CreatePolicy(ctx, policy)
 		awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
@@ -133,7 +133,7 @@ var _ = Describe("A circuit breaker", func() {
 			}
 		}
 		optOut(`"paused"`)
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, storms(2)),
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic, storms(2)),
 			func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Match.Namespaces = append(p.Spec.Match.Namespaces, other) })
 		suite.CreatePolicy(ctx, policy)
 		awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) { g.Expect(st.Storm).NotTo(BeNil()) })

@@ -36,7 +36,7 @@ func listDeployments(ctx context.Context, namespace string) []appsv1.Deployment 
 	return list.Items
 }
 
-// overPods is a policy named as its namespace, which mends Pods at what makes them.
+// overPods is a policy named as its namespace, which fixes Pods at what makes them.
 func overPods(namespace, rego string, strategy ...func(*v1alpha1.RolloutStrategy)) *v1alpha1.ClusterRegoPolicy {
 	return fixture.Policy(namespace, namespace, rego, fixture.Kinds("", "Pod"), fixture.Unselected,
 		fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
@@ -46,7 +46,7 @@ var _ = Describe("A rollout over Deployments", func() {
 	var namespace string
 	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "rollout") })
 
-	It("mends them by canary and waves, verified by the health of their pods, and tells so by events", func(ctx context.Context) {
+	It("fixes them by canary and waves, verified by the health of their pods, and tells so by events", func(ctx context.Context) {
 		deployments(ctx, namespace, 6)
 		policy := overPods(namespace, fixture.RequireTemplateLabel("team", "shop"), fixture.Waves("50%", "100%"))
 		suite.CreatePolicy(ctx, policy)
@@ -138,7 +138,7 @@ var _ = Describe("A rollout over Deployments", func() {
 			},
 		}
 		suite.Create(ctx, breaker)
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
 		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonBreakerOpen))

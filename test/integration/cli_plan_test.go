@@ -41,7 +41,7 @@ func waved(plan display.Plan) []string {
 
 func reasonsOf(plan display.Plan) map[string]string {
 	reasons := map[string]string{}
-	for _, t := range plan.LeftAlone {
+	for _, t := range plan.Skipped {
 		reasons[t.Object.Name] = t.Reason
 	}
 	return reasons
@@ -57,7 +57,7 @@ var _ = Describe("The command line's plan", func() {
 			fixture.ConfigMap(namespace, "helm", fixture.Labelled("app.kubernetes.io/managed-by", "Helm"),
 				fixture.Annotated("meta.helm.sh/release-name", "shop"), fixture.Annotated("meta.helm.sh/release-namespace", namespace)),
 			fixture.ConfigMap(namespace, "critical", fixture.Labelled(v1alpha1.LabelTier, "critical")))
-		policy := fixture.Policy(namespace, namespace, fixture.MendState,
+		policy := fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Remediated(v1alpha1.RemediationDisabled, fixture.Waves("20%", "60%", "100%")))
 		suite.CreatePolicy(ctx, policy)
 
@@ -65,7 +65,7 @@ var _ = Describe("The command line's plan", func() {
 		Expect(code).To(Equal(1))
 		Expect(plan.Holds).To(HaveLen(1))
 		Expect(plan.Holds[0].Reason).To(Equal("ModeDisabled"))
-		Expect(plan.MissingRights).To(BeEmpty())
+		Expect(plan.MissingPermissions).To(BeEmpty())
 		Expect(plan.Targets()).To(Equal(25))
 		Expect(reasonsOf(plan)).To(Equal(map[string]string{"paused": "OptOut", "helm": "Managed"}))
 		for _, w := range plan.Waves {
@@ -93,7 +93,7 @@ var _ = Describe("The command line's plan", func() {
 		Expect(plan.Targets()).To(BeZero())
 	})
 
-	It("tells of missing rights, a closed window and approval, for a policy that isn't applied", func(ctx context.Context) {
+	It("tells of missing permissions, a closed window and approval, for a policy that isn't applied", func(ctx context.Context) {
 		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web", Labels: fixture.TargetLabels()},
 			Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
 		suite.Create(ctx, service)
@@ -108,8 +108,8 @@ var _ = Describe("The command line's plan", func() {
 		for _, h := range plan.Holds {
 			reasons = append(reasons, h.Reason)
 		}
-		Expect(reasons).To(Equal([]string{"AwaitingApproval", "OutsideWindow", "MissingRights"}))
-		Expect(plan.MissingRights).To(ConsistOf(`{apiGroups: [""], resources: ["services"], verbs: ["patch"]} for namespaces ` + namespace))
+		Expect(reasons).To(Equal([]string{"AwaitingApproval", "OutsideWindow", "MissingPermissions"}))
+		Expect(plan.MissingPermissions).To(ConsistOf(`{apiGroups: [""], resources: ["services"], verbs: ["patch"]} for namespaces ` + namespace))
 		Expect(plan.Remediation).To(BeEmpty(), "no policy, no name")
 
 		By("asking as somebody who may read, and may not ask what others may do")

@@ -42,7 +42,7 @@ func fileOf(p *v1alpha1.ClusterRegoPolicy) string {
 }
 
 var _ = Describe("The least roles of a policy", func() {
-	It("are what the manager lacks, let it scan and mend with nothing missing, and let anybody scan", func(ctx context.Context) {
+	It("are what the manager lacks, let it scan and fix with nothing missing, and let anybody scan", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "cli-rbac")
 		limits := &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web", Labels: fixture.TargetLabels()}}
 		suite.Create(ctx, limits)

@@ -91,7 +91,7 @@ var _ = Describe("The command line's scan", func() {
 			Spec: v1alpha1.WaiverSpec{Match: v1alpha1.WaiverMatch{Names: []string{"target-0"}}, WaiverTerms: v1alpha1.WaiverTerms{
 				Policies: []string{namespace + "-state"}, Reason: "moved next month", ExpirationTime: metav1.NewTime(time.Now().Add(time.Hour))}},
 		})
-		state := fixture.Policy(namespace+"-state", namespace, fixture.MendState)
+		state := fixture.Policy(namespace+"-state", namespace, fixture.FixState)
 		broken := fixture.Policy(namespace+"-broken", namespace, failsOnBad)
 		template := fixture.Policy(namespace+"-template", namespace, fixture.RequireTemplateLabel("team", "shop"), fixture.Kinds("", "Pod"))
 		for _, p := range []*v1alpha1.ClusterRegoPolicy{state, broken, template} {
@@ -117,7 +117,7 @@ var _ = Describe("The command line's scan", func() {
 		as := "--as=system:serviceaccount:" + namespace + ":nobody"
 		out, errs, code := evenkeel(ctx, "scan", as, "--only", "owner-labels")
 		Expect(code).To(Equal(3), errs)
-		Expect(out).To(ContainSubstring("Deployment of group apps may not be listed: ask for the right to list deployments.apps"))
+		Expect(out).To(ContainSubstring("Deployment of group apps may not be listed: ask for the permission to list deployments.apps"))
 		_, errs, code = evenkeel(ctx, "scan", as, "--only", "owner-labels", "--allow-incomplete")
 		Expect(code).To(Equal(0), errs)
 	})

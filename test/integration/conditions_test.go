@@ -83,7 +83,7 @@ var _ = Describe("The conditions", func() {
 	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "conditions") })
 
 	It("of a policy say when it is in force and scanned", func(ctx context.Context) {
-		policy := fixture.Policy(namespace, namespace, fixture.MendState)
+		policy := fixture.Policy(namespace, namespace, fixture.FixState)
 		suite.CleanUp(policy.Name)
 		createUnseen(ctx, policy)
 		awaitByKubectl(ctx, "Ready", policy)
@@ -95,7 +95,7 @@ var _ = Describe("The conditions", func() {
 		createUnseen(ctx, e)
 		awaitByKubectl(ctx, "Ready=false", e)
 		awaitHealth(ctx, e, status.InProgressStatus) // its policy may come yet
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState))
 		awaitByKubectl(ctx, "Active", e)
 		awaitHealth(ctx, e, status.CurrentStatus)
 
@@ -113,12 +113,12 @@ var _ = Describe("The conditions", func() {
 		createUnseen(ctx, wide)
 		DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, wide)).To(Succeed()) })
 		awaitHealth(ctx, wide, status.InProgressStatus)
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState))
 		awaitByKubectl(ctx, "Active", wide)
 		awaitHealth(ctx, wide, status.CurrentStatus)
 	})
 
-	It("of a source tell a revision in force from one that a person must mend", func(ctx context.Context) {
+	It("of a source tell a revision in force from one that a person must fix", func(ctx context.Context) {
 		source := suite.NewSource(ctx, namespace, rig.PolicyFiles(namespace, namespace, "bad"))
 		awaitByKubectl(ctx, "Ready", source.PolicySource)
 		awaitHealth(ctx, source.PolicySource, status.CurrentStatus)
@@ -130,8 +130,8 @@ var _ = Describe("The conditions", func() {
 
 	It("of a plan tell work, a wait and the end, and speak of what is asked of it afterwards", func(ctx context.Context) {
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
-		mends := fixture.Remediated(v1alpha1.RemediationAutomatic, soaking(3*time.Second))
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, mends))
+		fixes := fixture.Remediated(v1alpha1.RemediationAutomatic, soaking(3*time.Second))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixes))
 		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSoaking)
 		awaitByKubectl(ctx, "Progressing", rem)
 		say(ctx, rem, `{"desiredState":"Paused"}`)
@@ -150,8 +150,8 @@ var _ = Describe("The conditions", func() {
 
 	It("of a plan that awaits an answer, and of the answer, say what has become of them", func(ctx context.Context) {
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 1)...)
-		mends := fixture.Remediated(v1alpha1.RemediationManual)
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, mends))
+		fixes := fixture.Remediated(v1alpha1.RemediationManual)
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixes))
 		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseAwaitingApproval)
 		awaitByKubectl(ctx, "Approved=false", rem)
 		awaitHealth(ctx, rem, status.InProgressStatus)

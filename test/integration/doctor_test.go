@@ -68,7 +68,7 @@ var _ = Describe("The doctor", func() {
 		Eventually(ctx, func(g Gomega) {
 			found, code := doctor(ctx)
 			g.Expect(code).To(Equal(0))
-			for _, check := range []string{"api-server", "kinds", "leader", "webhooks", "requests", "cold-start", "certificate", "admission", "policies", "sources", "scan", "read-rights"} {
+			for _, check := range []string{"api-server", "kinds", "leader", "webhooks", "requests", "cold-start", "certificate", "admission", "policies", "sources", "scan", "read-permissions"} {
 				g.Expect(found).To(ContainElement(finds(check, "ok", "")), check)
 			}
 			g.Expect(found).To(ContainElement(finds("manager", "warn", "the manager runs elsewhere")))
@@ -78,19 +78,19 @@ var _ = Describe("The doctor", func() {
 		Expect(list.Items).NotTo(ContainElement(HaveField("Name", "evenkeel-doctor-probe")))
 	})
 
-	It("says which rights the manager lacks, and which rule to add", func(ctx context.Context) {
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Kinds("policy", "PodDisruptionBudget"),
+	It("says which permissions the manager lacks, and which rule to add", func(ctx context.Context) {
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixture.Kinds("policy", "PodDisruptionBudget"),
 			fixture.Remediated(v1alpha1.RemediationManual)))
 		found, code := doctor(ctx)
 		Expect(code).To(Equal(1))
-		Expect(found).To(ContainElement(And(finds("read-rights", "fail", "get, list, watch poddisruptionbudgets"),
+		Expect(found).To(ContainElement(And(finds("read-permissions", "fail", "get, list, watch poddisruptionbudgets"),
 			HaveField("Do", ContainSubstring(`aggregate-to-reader: "true": {apiGroups: ["policy"], resources: ["poddisruptionbudgets"], verbs: ["get", "list", "watch"]}`)))))
-		Expect(found).To(ContainElement(And(finds("write-rights", "warn", "patch poddisruptionbudgets"), HaveField("Do", ContainSubstring("aggregate-to-writer")))))
+		Expect(found).To(ContainElement(And(finds("write-permissions", "warn", "patch poddisruptionbudgets"), HaveField("Do", ContainSubstring("aggregate-to-writer")))))
 		Expect(awaitDoctor(ctx, finds("scan", "fail", "PodDisruptionBudget can't be listed"))).To(Equal(1))
 	})
 
 	It("tells of a breaker held open, a plan that waits and a source that isn't read", func(ctx context.Context) {
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationManual))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationManual))
 		suite.Create(ctx, fixture.ConfigMap(namespace, "one"))
 		suite.CreatePolicy(ctx, policy)
 		suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseAwaitingApproval)
@@ -107,7 +107,7 @@ var _ = Describe("The doctor", func() {
 		Expect(found).To(ContainElement(And(HaveField("Check", "sources"), HaveField("Message", ContainSubstring(namespace+"/nowhere")))))
 	})
 
-	It("sees that a kind is gone or of another version, and that its own rights don't suffice", func(ctx context.Context) {
+	It("sees that a kind is gone or of another version, and that its own permissions don't suffice", func(ctx context.Context) {
 		kind := &apiextensionsv1.CustomResourceDefinition{}
 		Expect(suite.API.Get(ctx, client.ObjectKey{Name: "waivers.evenkeel.dev"}, kind)).To(Succeed())
 		sound := kind.Spec.Versions[0].Schema.DeepCopy()

@@ -31,7 +31,7 @@ var _ = Describe("What is known of one object", func() {
 		suite.Create(ctx, fixture.ConfigMap(namespace, "one"),
 			fixture.ConfigMap(namespace, "out", fixture.Annotated(v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)),
 			fixture.ConfigMap(namespace, "argo", fixture.Annotated("argocd.argoproj.io/tracking-id", "shop:/ConfigMap:"+namespace+"/argo")))
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Enforced(v1alpha1.AdmissionWarn), fixture.Remediated(v1alpha1.RemediationManual)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixture.Enforced(v1alpha1.AdmissionWarn), fixture.Remediated(v1alpha1.RemediationManual)))
 		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseAwaitingApproval)
 		Expect(explained(ctx, "cm/one")).To(And(ContainSubstring("Violates  "+namespace), ContainSubstring("state must be good"),
 			ContainSubstring("waits for approval of "+rem.Name)))
@@ -56,7 +56,7 @@ var _ = Describe("What is known of one object", func() {
 
 	It("is its waiver with its end, and of a Pod the workload to look at", func(ctx context.Context) {
 		suite.Create(ctx, fixture.Deployment(namespace, "web"), fixture.ConfigMap(namespace, "waived"))
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationDisabled)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationDisabled)))
 		suite.CreatePolicy(ctx, fixture.Policy(namespace+"-pods", namespace, fixture.RequireTemplateLabel("team", "shop"), fixture.Unselected,
 			fixture.Kinds("", "Pod"), fixture.Remediated(v1alpha1.RemediationManual)))
 		until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
@@ -70,7 +70,7 @@ var _ = Describe("What is known of one object", func() {
 			g.Expect(pods.Items).NotTo(BeEmpty())
 		}).Should(Succeed())
 		Expect(explained(ctx, "po/"+pods.Items[0].Name)).To(And(MatchRegexp(`made by ReplicaSet \S+/web-`), ContainSubstring("made by Deployment "+namespace+"/web"),
-			ContainSubstring("judged and mended at its root: evenkeel explain Deployment/web")))
+			ContainSubstring("judged and fixed at its root: evenkeel explain Deployment/web")))
 	})
 
 	It("says what it can't find, and how it is called", func(ctx context.Context) {
@@ -86,7 +86,7 @@ var _ = Describe("What is known of one object", func() {
 	})
 
 	It("is completed in the shell, with what each name is", func(ctx context.Context) {
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState))
 		completed := func(words ...string) string {
 			GinkgoHelper()
 			command := exec.CommandContext(ctx, suite.Binary(), append([]string{"__complete"}, words...)...)

@@ -22,7 +22,7 @@ var _ = Describe("Somebody who keeps setting an object back", func() {
 		fought    *corev1.ConfigMap
 	)
 	back := client.RawPatch(types.MergePatchType, []byte(`{"data":{"state":"bad"}}`))
-	// setBack sets a mended object back, when allow lets it. The patch fails should
+	// setBack sets a fixed object back, when allow lets it. The patch fails should
 	// the object have been written since it was read.
 	setBack := func(ctx context.Context, g Gomega, allow func()) {
 		g.Expect(suite.Get(ctx, fought)).To(Succeed())
@@ -33,7 +33,7 @@ var _ = Describe("Somebody who keeps setting an object back", func() {
 		asRead := fmt.Sprintf(`{"metadata":{"resourceVersion":%q},"data":{"state":"bad"}}`, fought.ResourceVersion)
 		g.Expect(suite.API.Patch(ctx, fought, client.RawPatch(types.MergePatchType, []byte(asRead)), client.FieldOwner("stubborn-controller"))).To(Succeed())
 	}
-	mended := func(ctx context.Context, name string) {
+	fixed := func(ctx context.Context, name string) {
 		GinkgoHelper()
 		object := fixture.ConfigMap(namespace, name)
 		Eventually(ctx, func(g Gomega) {
@@ -46,7 +46,7 @@ var _ = Describe("Somebody who keeps setting an object back", func() {
 		namespace = suite.Namespace(ctx, "fight")
 		fought = fixture.ConfigMap(namespace, "target-0")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
-		policy = fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy = fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 	})
@@ -55,7 +55,7 @@ var _ = Describe("Somebody who keeps setting an object back", func() {
 		Eventually(ctx, func(g Gomega) {
 			setBack(ctx, g, func() {})
 			g.Expect(suite.Events(ctx, "RemediationFight", "target-0")).To(ContainElement(
-				And(ContainSubstring("mended by policy "+policy.Name), ContainSubstring("stubborn-controller"))))
+				And(ContainSubstring("fixed by policy "+policy.Name), ContainSubstring("stubborn-controller"))))
 		}).Should(Succeed())
 		plans := suite.Plans(ctx, policy.Name)
 		record := suite.RecordOf(ctx, &plans[len(plans)-1], "target-0")
@@ -63,7 +63,7 @@ var _ = Describe("Somebody who keeps setting an object back", func() {
 		Expect(record.Reason).To(Equal(v1alpha1.ReasonFighting))
 	})
 
-	It("again and again after it was mended is left alone until a person says to go on, and stops nothing else", long, func(ctx context.Context) {
+	It("again and again after it was fixed is left alone until a person says to go on, and stops nothing else", long, func(ctx context.Context) {
 		Eventually(ctx, func(g Gomega) {
 			setBack(ctx, g, func() {
 				plans := suite.Plans(ctx, policy.Name)
@@ -76,7 +76,7 @@ var _ = Describe("Somebody who keeps setting an object back", func() {
 		By("drift of another object")
 		other := fixture.ConfigMap(namespace, "target-1")
 		Expect(suite.API.Patch(ctx, other, back)).To(Succeed())
-		mended(ctx, "target-1")
+		fixed(ctx, "target-1")
 		Expect(suite.Get(ctx, fought)).To(Succeed())
 		Expect(fought.Data).To(HaveKeyWithValue("state", "bad"), "the object that is fought over is left alone")
 
@@ -84,6 +84,6 @@ var _ = Describe("Somebody who keeps setting an object back", func() {
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		plans := suite.Plans(ctx, policy.Name)
 		say(ctx, &plans[len(plans)-1], `{"retryToken":"1"}`)
-		mended(ctx, "target-0")
+		fixed(ctx, "target-0")
 	})
 })

@@ -35,8 +35,8 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 		namespace, policy string
 		ann, bob          client.Client
 	)
-	// mended are the targets that hold what the fix makes of them.
-	mended := func(ctx context.Context) int {
+	// fixed are the targets that hold what the fix makes of them.
+	fixed := func(ctx context.Context) int {
 		list := &corev1.ConfigMapList{}
 		Expect(suite.API.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels(fixture.TargetLabels()))).To(Succeed())
 		return len(slices.DeleteFunc(list.Items, func(c corev1.ConfigMap) bool { return c.Data["state"] != "good" }))
@@ -54,7 +54,7 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 	It("is lowered by no policy: its plan waits for somebody else, and goes in narrow waves that soak", func(ctx context.Context) {
 		restartWith(ctx, "--remediation-max-mode=Manual", "--remediation-require-distinct-approver", "--remediation-max-wave=2",
 			"--remediation-max-in-flight=1", "--remediation-min-soak=1s", "--remediation-max-unavailable=1")
-		automatic := fixture.Policy(policy, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		automatic := fixture.Policy(policy, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 
 		By("warning whoever asks for more")
 		api, warned := warningClient()
@@ -84,12 +84,12 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 
 		By("refusing the author, though the policy doesn't")
 		Expect(ann.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(MatchError(ContainSubstring("the cluster's administrator requires that somebody else approves")))
-		Expect(mended(ctx)).To(BeZero())
+		Expect(fixed(ctx)).To(BeZero())
 
 		By("going on once another has approved")
 		Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(Succeed())
 		rem = suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)
-		Expect(mended(ctx)).To(Equal(5))
+		Expect(fixed(ctx)).To(Equal(5))
 		Expect(rem.Status.CompletedAt.Sub(rem.Status.Approval.At.Time)).To(BeNumerically(">=", 3*time.Second), "three waves soak for a second each")
 	})
 
@@ -110,14 +110,14 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 		By("refusing them also once somebody has taken the source's label off")
 		editAs(ctx, ann, policy, func(p *v1alpha1.ClusterRegoPolicy) { delete(p.Labels, v1alpha1.LabelSourceName) })
 		Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(MatchError(ContainSubstring("who has written it only the repository knows")))
-		Expect(mended(ctx)).To(BeZero())
+		Expect(fixed(ctx)).To(BeZero())
 	})
 
 	It("holds for plans that were made before: one in mode Automatic that hasn't begun gives way to one that waits", func(ctx context.Context) {
 		closed := func(s *v1alpha1.RolloutStrategy) {
 			s.Windows = []v1alpha1.MaintenanceWindow{{Schedule: "0 0 29 2 *", Duration: metav1.Duration{Duration: time.Minute}}}
 		}
-		Expect(ann.Create(ctx, fixture.Policy(policy, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, closed)))).To(Succeed())
+		Expect(ann.Create(ctx, fixture.Policy(policy, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic, closed)))).To(Succeed())
 		before := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseHeld)
 		Expect(before.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationAutomatic))
 
@@ -128,6 +128,6 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 		Expect(before.Status.Phase).To(Equal(v1alpha1.PhaseSuperseded))
 		Expect(before.Status.Reason).To(Equal(v1alpha1.ReasonAdministratorLimit))
 		Expect(before.Status.Message).To(ContainSubstring("asks for mode Automatic, the administrator allows Manual at most (--remediation-max-mode)"))
-		Expect(mended(ctx)).To(BeZero())
+		Expect(fixed(ctx)).To(BeZero())
 	})
 })

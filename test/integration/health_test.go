@@ -88,7 +88,7 @@ var _ = Describe("A custom resource without conditions", Ordered, func() {
 		Expect(one.Object["spec"]).To(HaveKeyWithValue("size", "small"))
 	})
 
-	It("is mended by the policy's verdict alone where the strategy says so", func(ctx context.Context) {
+	It("is fixed by the policy's verdict alone where the strategy says so", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "allowed")
 		w := widget("two", "")
 		w.SetNamespace(namespace)

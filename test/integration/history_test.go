@@ -30,8 +30,8 @@ var _ = Describe("The history of plans", func() {
 		}
 		return out
 	}
-	// mendAgain lets an object drift, and waits until a further plan has mended it.
-	mendAgain := func(ctx context.Context) {
+	// fixAgain lets an object drift, and waits until a further plan has fixed it.
+	fixAgain := func(ctx context.Context) {
 		GinkgoHelper()
 		before := names(ctx)
 		suite.Create(ctx, fixture.ConfigMap(namespace, "drift-after-"+before[len(before)-1]))
@@ -56,20 +56,20 @@ var _ = Describe("The history of plans", func() {
 
 	BeforeEach(func(ctx context.Context) {
 		namespace = suite.Namespace(ctx, "history")
-		policy = fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic,
+		policy = fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic,
 			func(s *v1alpha1.RolloutStrategy) {
 				s.History.Limit, s.History.MaxAge.Duration = 2, 24*time.Hour
 			}))
 		suite.Create(ctx, fixture.ConfigMap(namespace, "target"))
 		suite.CreatePolicy(ctx, policy)
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
-		mendAgain(ctx)
-		mendAgain(ctx)
+		fixAgain(ctx)
+		fixAgain(ctx)
 	})
 
 	It("is kept by count and by age, and never loses its latest plan nor what the memory of fights needs", func(ctx context.Context) {
 		plans := names(ctx)
-		Expect(plans).To(HaveLen(3), "all were made just now, and their mendings are remembered")
+		Expect(plans).To(HaveLen(3), "all were made just now, and their fixes are remembered")
 
 		By("count: the oldest has cooled down")
 		ended(ctx, plans[0], 5*time.Hour)
@@ -79,7 +79,7 @@ var _ = Describe("The history of plans", func() {
 		Eventually(ctx, func() []string { return names(ctx) }).Should(Equal(plans[2:]))
 		By("age of the latest")
 		ended(ctx, plans[2], 48*time.Hour)
-		mendAgain(ctx)
+		fixAgain(ctx)
 		Eventually(ctx, func() []string { return names(ctx) }).Should(And(HaveLen(1), Not(ContainElement(plans[2]))))
 		slices := &v1alpha1.RemediationSliceList{}
 		Eventually(ctx, func(g Gomega) {

@@ -22,11 +22,11 @@ var _ = Describe("A canary in one namespace", func() {
 		return c.Data["state"]
 	}
 
-	It("that its editor deletes keeps back her namespace, and the objects of all others are mended", func(ctx context.Context) {
+	It("that its editor deletes keeps back her namespace, and the objects of all others are fixed", func(ctx context.Context) {
 		eve, shop := suite.Namespace(ctx, "eve"), suite.Namespace(ctx, "shop")
 		suite.Create(ctx, fixture.ConfigMap(eve, "canary", fixture.Labelled("early", "yes")), fixture.ConfigMap(eve, "other"))
 		suite.Create(ctx, fixture.ConfigMaps(shop, 3)...)
-		policy := fixture.Policy(eve, eve, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
+		policy := fixture.Policy(eve, eve, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
 			s.Soak = &metav1.Duration{Duration: 3 * time.Second}
 			s.Stages = []v1alpha1.RolloutStage{{Name: "early", Selector: v1alpha1.TargetSelector{ObjectSelector: &metav1.LabelSelector{MatchLabels: early}}}}
 		}), func(p *v1alpha1.ClusterRegoPolicy) {

@@ -13,7 +13,7 @@ import (
 	"evenkeel.dev/evenkeel/test/fixture"
 )
 
-var _ = Describe("What isn't ours to mend", func() {
+var _ = Describe("What isn't ours to fix", func() {
 	It("is reported and never written: opted out, owned by a controller, managed by a tool", func(ctx context.Context) {
 		namespace, paused := suite.Namespace(ctx, "mine"), suite.Namespace(ctx, "paused")
 		ns := &corev1.Namespace{}
@@ -32,7 +32,7 @@ var _ = Describe("What isn't ours to mend", func() {
 			fixture.ConfigMap(namespace, "owned", fixture.ControlledBy(fixture.Controller("apps/v1", "Deployment", owner))),
 			fixture.ConfigMap(namespace, "managed", fixture.Annotated("argocd.argoproj.io/tracking-id", "shop:/ConfigMap:shop/web")),
 		)
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.InNamespaces(paused),
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.InNamespaces(paused),
 			fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 
@@ -61,7 +61,7 @@ var _ = Describe("What isn't ours to mend", func() {
 		breaker.Name = v1alpha1.PolicyBreakerPrefix + namespace
 		breaker.Spec = v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace}, Mode: v1alpha1.BreakerForcedOpen}
 		suite.Create(ctx, breaker)
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
 

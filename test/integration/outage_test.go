@@ -21,7 +21,7 @@ var _ = Describe("What says nothing of the fix", func() {
 		namespace := suite.Namespace(ctx, "outage")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
 		revive := deadWebhook(ctx, namespace)
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic,
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic,
 			func(s *v1alpha1.RolloutStrategy) { s.RetryLimit = new(int32) }))
 		suite.CreatePolicy(ctx, policy)
 
@@ -48,7 +48,7 @@ var _ = Describe("What says nothing of the fix", func() {
 		namespace := suite.Namespace(ctx, "denied")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
 		deny(ctx, namespace)
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationDryRun))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationDryRun))
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhasePreviewed)
 		for _, record := range suite.Records(ctx, rem) {
@@ -68,7 +68,7 @@ var _ = Describe("What says nothing of the fix", func() {
 	It("keeps no plan from going on: one whose slice is restored does so at once", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "restored")
 		suite.Create(ctx, fixture.ConfigMap(namespace, "one"))
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationManual))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationManual))
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAwaitingApproval)
 		slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Plan.Slices[0]}}

@@ -50,15 +50,15 @@ var _ = Describe("An object that a controller makes", func() {
 		Expect(record.State).To(Equal(v1alpha1.TargetSkipped))
 		Expect(record.Reason).To(Equal(v1alpha1.ReasonOwned))
 		set := pod.OwnerReferences[0].Name
-		Expect(record.Message).To(Equal(fmt.Sprintf("Pod %s/%s is made by ReplicaSet %s of Deployment web: mend the Deployment", namespace, pod.Name, set)))
+		Expect(record.Message).To(Equal(fmt.Sprintf("Pod %s/%s is made by ReplicaSet %s of Deployment web: fix the Deployment", namespace, pod.Name, set)))
 		Expect(record.Proposal).To(ContainSubstring("+    team: shop\n"))
 		suite.AwaitEvent(ctx, "ManagedByOther", pod.Name, ContainSubstring("+    team: shop"))
-		suite.AwaitEvent(ctx, "ManagedByOther", "web", ContainSubstring("mend the Deployment"))
+		suite.AwaitEvent(ctx, "ManagedByOther", "web", ContainSubstring("fix the Deployment"))
 		Expect(suite.Get(ctx, pod)).To(Succeed())
 		Expect(pod.Labels).NotTo(HaveKey("team"))
 	})
 
-	It("names a custom kind at its root, the tool that manages it, and the right to read it that is missing", func(ctx context.Context) {
+	It("names a custom kind at its root, the tool that manages it, and the permission to read it that is missing", func(ctx context.Context) {
 		suite.Create(ctx, databases())
 		DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, databases())).To(Succeed()) })
 		database := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "fixture.example.com/v1", "kind": "Database",
@@ -69,7 +69,7 @@ var _ = Describe("An object that a controller makes", func() {
 		parent.Data["state"] = "good"
 		suite.Create(ctx, parent)
 		suite.Create(ctx, fixture.ConfigMap(namespace, "child", fixture.ControlledBy(fixture.Controller("v1", "ConfigMap", parent))))
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
@@ -79,13 +79,13 @@ var _ = Describe("An object that a controller makes", func() {
 			ContainSubstring(`grant the controller {apiGroups: ["fixture.example.com"], resources: ["databases"], verbs: ["get", "list"]}`)))
 		Expect(record.Proposal).To(ContainSubstring("+  state: good\n"))
 
-		By("a grant of that right")
+		By("a grant of that permission")
 		grant(ctx, "reader", namespace+"-databases", rbacv1.PolicyRule{APIGroups: []string{"fixture.example.com"}, Resources: []string{"databases"}, Verbs: []string{"get", "list"}})
 		suite.Create(ctx, fixture.ConfigMap(namespace, "second", fixture.ControlledBy(fixture.Controller("v1", "ConfigMap", parent))))
 		suite.AwaitEvent(ctx, "ManagedByOther", "second", And(
-			ContainSubstring("of Database.fixture.example.com main: Flux (Kustomization flux-system/data) manages the Database.fixture.example.com: mend it at its source"),
+			ContainSubstring("of Database.fixture.example.com main: Flux (Kustomization flux-system/data) manages the Database.fixture.example.com: fix it at its source"),
 			ContainSubstring("+  state: good")))
-		suite.AwaitEvent(ctx, "ManagedByOther", "main", ContainSubstring("mend it at its source"))
+		suite.AwaitEvent(ctx, "ManagedByOther", "main", ContainSubstring("fix it at its source"))
 		Expect(patchedObjects(namespace)).To(BeEmpty())
 	})
 
@@ -137,7 +137,7 @@ var _ = Describe("An object that another tool manages", func() {
 		breaker.Name = v1alpha1.PolicyBreakerPrefix + namespace
 		breaker.Spec = v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace}, Mode: v1alpha1.BreakerForcedOpen}
 		suite.Create(ctx, breaker)
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
@@ -152,7 +152,7 @@ var _ = Describe("An object that another tool manages", func() {
 		}
 		Expect(patchedObjects(namespace)).To(BeEmpty())
 
-		By("an object to mend beside them, once the breaker lets writes through")
+		By("an object to fix beside them, once the breaker lets writes through")
 		Expect(suite.Get(ctx, breaker)).To(Succeed())
 		forced := breaker.DeepCopy()
 		breaker.Spec.Mode = ""
@@ -180,7 +180,7 @@ var _ = Describe("An object that another tool manages", func() {
 		}
 		chart := fixture.ConfigMap(namespace, "chart", fixture.Labelled("app.kubernetes.io/instance", "shop"))
 		suite.Create(ctx, chart)
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
@@ -193,8 +193,8 @@ var _ = Describe("An object that another tool manages", func() {
 		Expect(patchedObjects(namespace)).To(ConsistOf(string(chart.UID)))
 	})
 
-	It("is mended when the strategy says so, with a warning", func(ctx context.Context) {
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic,
+	It("is fixed when the strategy says so, with a warning", func(ctx context.Context) {
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic,
 			func(s *v1alpha1.RolloutStrategy) { s.ManagedObjects = v1alpha1.ManagedRemediate }))
 		suite.CreatePolicy(ctx, policy)
 

@@ -58,12 +58,12 @@ var _ = Describe("What people say of a rollout", func() {
 		namespace = suite.Namespace(ctx, "people")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 4)...)
 	})
-	mending := func(strategy ...func(*v1alpha1.RolloutStrategy)) *v1alpha1.ClusterRegoPolicy {
-		return fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
+	fixing := func(strategy ...func(*v1alpha1.RolloutStrategy)) *v1alpha1.ClusterRegoPolicy {
+		return fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
 	}
 
 	It("a paused plan begins nothing more, keeps what is verified, and goes on when it is resumed", func(ctx context.Context) {
-		suite.CreatePolicy(ctx, mending(soaking(3*time.Second)))
+		suite.CreatePolicy(ctx, fixing(soaking(3*time.Second)))
 		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSoaking)
 		say(ctx, rem, `{"desiredState":"Paused"}`)
 		rem = awaitReason(ctx, namespace, v1alpha1.PhaseHeld, v1alpha1.ReasonPaused)
@@ -78,7 +78,7 @@ var _ = Describe("What people say of a rollout", func() {
 
 	It("an aborted plan is undone wave and all, counts as no failure, and isn't made again without a word", func(ctx context.Context) {
 		before := states(ctx, namespace)
-		policy := mending(soaking(2*time.Second), fixture.Waves("50%", "100%"),
+		policy := fixing(soaking(2*time.Second), fixture.Waves("50%", "100%"),
 			func(s *v1alpha1.RolloutStrategy) { s.RollbackScope = v1alpha1.RollbackAll })
 		suite.CreatePolicy(ctx, policy)
 		Eventually(ctx, func(g Gomega) {
@@ -101,7 +101,7 @@ var _ = Describe("What people say of a rollout", func() {
 
 	It("a plan writes nothing before its maintenance window opens", long, func(ctx context.Context) {
 		opens := time.Now().UTC().Add(5 * time.Second).Truncate(time.Minute).Add(time.Minute)
-		suite.CreatePolicy(ctx, mending(func(s *v1alpha1.RolloutStrategy) {
+		suite.CreatePolicy(ctx, fixing(func(s *v1alpha1.RolloutStrategy) {
 			s.Windows = []v1alpha1.MaintenanceWindow{{Schedule: fmt.Sprintf("%d %d * * *", opens.Minute(), opens.Hour()), Duration: metav1.Duration{Duration: time.Hour}}}
 		}))
 		rem := awaitReason(ctx, namespace, v1alpha1.PhaseHeld, v1alpha1.ReasonOutsideWindow)

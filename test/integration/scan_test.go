@@ -83,7 +83,7 @@ var _ = Describe("The scan", func() {
 		})
 		suite.AwaitEvent(ctx, "ScanIncomplete", policy.Name, ContainSubstring("Widget of group "+widgetGroup))
 
-		By("granting the right")
+		By("granting the permission")
 		grant(ctx, "reader", namespace, rbacv1.PolicyRule{APIGroups: []string{widgetGroup}, Resources: []string{"widgets"}, Verbs: []string{"get", "list", "watch"}})
 		suite.AwaitScan(ctx, policy.Name, func(g Gomega, s *v1alpha1.ScanStatus) {
 			g.Expect(s.State).To(Equal(v1alpha1.ScanComplete))
@@ -122,8 +122,8 @@ var _ = Describe("The scan", func() {
 		suite.AwaitEvent(ctx, "ViolationFound", policy.Name, ContainSubstring("3 of 3 objects violate"))
 		Expect(suite.API.Delete(ctx, fixture.ConfigMap(namespace, "target-0"))).To(Succeed())
 		violating(2, 2)
-		mend := client.RawPatch(types.MergePatchType, []byte(`{"data":{"state":"good"}}`))
-		Expect(suite.API.Patch(ctx, fixture.ConfigMap(namespace, "target-1"), mend)).To(Succeed())
+		fix := client.RawPatch(types.MergePatchType, []byte(`{"data":{"state":"good"}}`))
+		Expect(suite.API.Patch(ctx, fixture.ConfigMap(namespace, "target-1"), fix)).To(Succeed())
 		violating(2, 1)
 		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Main = fixture.DenyState("none") })
 		violating(2, 0)
@@ -134,9 +134,9 @@ var _ = Describe("The scan", func() {
 		suite.AwaitEvent(ctx, "ViolationFound", "good", ContainSubstring("state must not be good"))
 	})
 
-	It("finds drift, and it is mended again by a plan of its own", func(ctx context.Context) {
+	It("finds drift, and it is fixed again by a plan of its own", func(ctx context.Context) {
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		drifted := fixture.ConfigMap(namespace, "target-0")

@@ -18,14 +18,14 @@ import (
 var _ = Describe("The schema", func() {
 	DescribeTable("refuses a policy",
 		func(ctx context.Context, change func(*v1alpha1.ClusterRegoPolicy), says string) {
-			policy := fixture.Policy("schema", "nowhere", fixture.MendState, change)
+			policy := fixture.Policy("schema", "nowhere", fixture.FixState, change)
 			Expect(suite.API.Create(ctx, policy, client.DryRunAll)).To(MatchError(ContainSubstring(says)))
 		},
 		Entry("without a title", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Title = "" }, "spec.title"),
 		Entry("that refuses, and nobody answers for", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Owner, p.Spec.Admission.Action = "", "Deny" }, "owner is required"),
-		Entry("that mends, and nobody answers for", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Owner, p.Spec.Remediation.Mode = "", "DryRun" }, "owner is required"),
+		Entry("that fixes, and nobody answers for", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Owner, p.Spec.Remediation.Mode = "", "DryRun" }, "owner is required"),
 		Entry("that refuses without a runbook", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.RunbookURL, p.Spec.Admission.Action = "", "Deny" }, "must know where to look"),
-		Entry("that mends without a runbook", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.RunbookURL, p.Spec.Remediation.Mode = "", "Manual" }, "must know where to look"),
+		Entry("that fixes without a runbook", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.RunbookURL, p.Spec.Remediation.Mode = "", "Manual" }, "must know where to look"),
 		Entry("of unknown severity", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Severity = "Fatal" }, "spec.severity"),
 		Entry("whose runbook is no link", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.RunbookURL = "ask Bob" }, "spec.runbookURL"),
 		Entry("without Rego", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Main = "" }, "spec.rego.main"),
@@ -62,7 +62,7 @@ var _ = Describe("The schema", func() {
 	It("keeps a plan and its slices as they were made", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "schema")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationDryRun))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationDryRun))
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhasePreviewed)
 		// Patches, since the controller may still write the status of both.

@@ -48,7 +48,7 @@ remediation contains {"action": "patch", "ops": [{"op": "add", "path": "/metadat
 `
 
 var _ = Describe("A Secret", func() {
-	It("may be mended around its values, which are told nowhere", func(ctx context.Context) {
+	It("may be fixed around its values, which are told nowhere", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "secret")
 		for to, verbs := range map[string][]string{"reader": {"get", "list", "watch"}, "writer": {"get", "patch"}} {
 			grant(ctx, to, namespace+"-"+to, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: verbs})
@@ -70,10 +70,10 @@ var _ = Describe("A Secret", func() {
 			Expect([]string{string(record.State), record.Reason}).To(Equal([]string{string(want.State), want.Reason}), "%s: %s", name, record.Message)
 		}
 		Expect(suite.RecordOf(ctx, rem, "managed").Proposal).To(And(ContainSubstring("+    team: shop\n"), ContainSubstring("[censored, as the fix sets it]")))
-		mended := secretOf(namespace, "plain")
-		Expect(suite.Get(ctx, mended)).To(Succeed())
-		Expect(mended.Labels).To(HaveKeyWithValue("team", "shop"))
-		Expect(mended.Data).To(HaveKeyWithValue("password", []byte(planted)))
+		fixed := secretOf(namespace, "plain")
+		Expect(suite.Get(ctx, fixed)).To(Succeed())
+		Expect(fixed.Labels).To(HaveKeyWithValue("team", "shop"))
+		Expect(fixed.Data).To(HaveKeyWithValue("password", []byte(planted)))
 
 		By("a request that admission refuses")
 		var refusal error

@@ -134,13 +134,13 @@ var _ = Describe("A policy source", func() {
 		Expect(sourced(ctx, ns)).To(BeEmpty())
 	})
 
-	It("puts back what others change of its policies, unless it is suspended", func(ctx context.Context) {
+	It("restores what others change of its policies, unless it is suspended", func(ctx context.Context) {
 		ns := suite.Namespace(ctx, "srcdrift")
 		source := suite.NewSource(ctx, ns, rig.PolicyFiles(ns, ns, "bad"))
 		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
 		edit(ctx, ns, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Admission.Exempt.Users = []string{"mallory"} })
 		Eventually(ctx, func() []string { return suite.Policy(ctx, ns).Spec.Admission.Exempt.Users }).Should(BeEmpty())
-		suite.AwaitEvent(ctx, "PolicyPutBack", ns, ContainSubstring("change it in the repository"))
+		suite.AwaitEvent(ctx, "PolicyRestored", ns, ContainSubstring("change it in the repository"))
 		Expect(suite.API.Delete(ctx, suite.Policy(ctx, ns))).To(Succeed())
 		Eventually(ctx, func() error {
 			return suite.Get(ctx, &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: ns}})

@@ -45,9 +45,9 @@ func staged(envs ...string) func(*v1alpha1.RolloutStrategy) {
 }
 
 var _ = Describe("A rollout by stages", func() {
-	It("mends staging first, in a canary and waves of its own, then prod, then what no stage chooses", func(ctx context.Context) {
+	It("fixes staging first, in a canary and waves of its own, then prod, then what no stage chooses", func(ctx context.Context) {
 		prod, staging, dev := environment(ctx, "prod", 3), environment(ctx, "staging", 3), environment(ctx, "dev", 2)
-		policy := fixture.Policy(staging, staging, fixture.MendState, fixture.InNamespaces(prod, dev),
+		policy := fixture.Policy(staging, staging, fixture.FixState, fixture.InNamespaces(prod, dev),
 			fixture.Remediated(v1alpha1.RemediationAutomatic, staged("staging", "prod")))
 		suite.CreatePolicy(ctx, policy)
 
@@ -63,7 +63,7 @@ var _ = Describe("A rollout by stages", func() {
 
 	It("draws the canary from what the selector chooses, and makes no plan while it chooses nothing", func(ctx context.Context) {
 		namespace := environment(ctx, "canary", 4)
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic,
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic,
 			func(s *v1alpha1.RolloutStrategy) {
 				s.Canary.Selector = &v1alpha1.TargetSelector{ObjectSelector: labelled("brave", "yes")}
 			}))
@@ -82,7 +82,7 @@ var _ = Describe("A rollout by stages", func() {
 
 	It("holds no more targets in a plan than the budget says, and goes on in the next", func(ctx context.Context) {
 		namespace := environment(ctx, "few", 5)
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic,
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic,
 			func(s *v1alpha1.RolloutStrategy) {
 				two := int32(2)
 				s.Budget = &v1alpha1.BudgetStrategy{MaxTargets: &two}

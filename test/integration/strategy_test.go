@@ -39,7 +39,7 @@ var _ = Describe("A strategy that policies share", func() {
 
 	It("gives two policies its waves; an edit leaves their plans as they are, and counts for the next", func(ctx context.Context) {
 		suite.Create(ctx, fixture.Strategy(name, fixture.Waves("2", "100%"), slow))
-		first, second := policy("a", v1alpha1.RemediationAutomatic, fixture.MendState), policy("b", v1alpha1.RemediationManual, fixture.MendState)
+		first, second := policy("a", v1alpha1.RemediationAutomatic, fixture.FixState), policy("b", v1alpha1.RemediationManual, fixture.FixState)
 		suite.CreatePolicy(ctx, first)
 		rem := suite.AwaitPhase(ctx, first.Name, v1alpha1.PhaseSoaking)
 		Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 1, 3}))
@@ -53,7 +53,7 @@ var _ = Describe("A strategy that policies share", func() {
 		waves(ctx, "3", "100%")
 		suite.CreatePolicy(ctx, second)
 		waiting := suite.AwaitPhase(ctx, second.Name, v1alpha1.PhaseAwaitingApproval)
-		Expect(waiting.Spec.Plan.Waves[:2]).To(Equal([]int32{1, 2}), "one of the five may be mended by the first")
+		Expect(waiting.Spec.Plan.Waves[:2]).To(Equal([]int32{1, 2}), "one of the five may be fixed by the first")
 		Expect(waiting.Spec.Plan.StrategyRef.Generation).To(BeEquivalentTo(2))
 		Expect(suite.Get(ctx, rem)).To(Succeed())
 		Expect(rem.Status.Phase).To(Equal(v1alpha1.PhaseSoaking))
@@ -72,10 +72,10 @@ var _ = Describe("A strategy that policies share", func() {
 
 	It("that is missing lets nothing be remediated, and says so; once it is there, the plan has its waves", func(ctx context.Context) {
 		api, warned := warningClient()
-		Expect(api.Create(ctx, policy("a", v1alpha1.RemediationAutomatic, fixture.MendState), client.DryRunAll)).To(Succeed())
+		Expect(api.Create(ctx, policy("a", v1alpha1.RemediationAutomatic, fixture.FixState), client.DryRunAll)).To(Succeed())
 		Expect(warned()).To(ContainElement(ContainSubstring(`there is no RemediationStrategy "` + name + `", so nothing is remediated`)))
 
-		p := policy("a", v1alpha1.RemediationAutomatic, fixture.MendState)
+		p := policy("a", v1alpha1.RemediationAutomatic, fixture.FixState)
 		suite.CreatePolicy(ctx, p)
 		awaitReady(ctx, p.Name, v1alpha1.ReasonStrategyNotFound, "")
 		suite.AwaitScan(ctx, p.Name, func(g Gomega, s *v1alpha1.ScanStatus) { g.Expect(s.Violating).To(BeEquivalentTo(5)) })
@@ -111,7 +111,7 @@ var _ = Describe("A strategy that policies share", func() {
 		role := editors(ctx)
 		ann, sue, bob := userWith(ctx, "ann", role), userWith(ctx, "sue", role), userWith(ctx, "bob", "evenkeel-approver")
 		userWith(ctx, "sue", "evenkeel-approver")
-		p := policy("a", v1alpha1.RemediationManual, fixture.MendState)
+		p := policy("a", v1alpha1.RemediationManual, fixture.FixState)
 		suite.CleanUp(p.Name)
 		distinct := func(s *v1alpha1.RolloutStrategy) { s.Approval.RequireDistinctApprover = true }
 		shared := fixture.Strategy(name, distinct)
@@ -140,7 +140,7 @@ var _ = Describe("A strategy that policies share", func() {
 		Expect(warned()).To(ContainElements(
 			"spec.soak: the policy asks for 100ms, the administrator allows 1s (--remediation-min-soak)",
 			"spec.maxInFlight: the policy asks for 10, the administrator allows 1 (--remediation-max-in-flight)"))
-		p := policy("a", v1alpha1.RemediationAutomatic, fixture.MendState)
+		p := policy("a", v1alpha1.RemediationAutomatic, fixture.FixState)
 		suite.CreatePolicy(ctx, p)
 		rem := suite.AwaitPhase(ctx, p.Name, v1alpha1.PhaseAwaitingApproval)
 		Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 2, 2}))

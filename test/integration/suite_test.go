@@ -84,7 +84,7 @@ func versions(ctx context.Context, namespace string) map[string]string {
 	return out
 }
 
-// grant gives the manager a right for the rest of the spec.
+// grant gives the manager a permission for the rest of the spec.
 func grant(ctx context.Context, to, name string, rule rbacv1.PolicyRule) {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{

@@ -45,7 +45,7 @@ var _ = Describe("What somebody's webhook adds to a write of ours", func() {
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
 		mutate(ctx, namespace, atTheFix)
 		lost := manager.Proxy.Nth(1, sent(v1alpha1.FieldManager), faultproxy.Fault{LoseAnswer: true})
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
@@ -66,7 +66,7 @@ var _ = Describe("What somebody's webhook adds to a write of ours", func() {
 	It("is undone too in an object that was created within the same second", func(ctx context.Context) {
 		mutate(ctx, namespace, atTheFix)
 		lost := manager.Proxy.Nth(1, sent(v1alpha1.FieldManager), faultproxy.Fault{LoseAnswer: true})
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 		// The policy is in force when the object comes, so that it is written at once.
 		suite.AwaitScan(ctx, policy.Name, func(Gomega, *v1alpha1.ScanStatus) {})
@@ -81,7 +81,7 @@ var _ = Describe("What somebody's webhook adds to a write of ours", func() {
 		suite.Create(ctx, fixture.ConfigMap(namespace, "one"))
 		mutateKey(ctx, namespace, atTheFix, "state", "worse")
 		lost := manager.Proxy.Nth(1, sent(v1alpha1.FieldManager), faultproxy.Fault{LoseAnswer: true})
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
@@ -96,7 +96,7 @@ var _ = Describe("What somebody's webhook adds to a write of ours", func() {
 		manager.Proxy.Nth(1, sent(v1alpha1.FieldManager), faultproxy.Fault{LoseAnswer: true, After: func(r faultproxy.Request, _ faultproxy.Answer) {
 			edit(ctx, r.Name, `{"data":{"mine":"1"}}`)
 		}})
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRollbackIncomplete)
@@ -112,7 +112,7 @@ var _ = Describe("What somebody's webhook adds to a write of ours", func() {
 		lost := manager.Proxy.Nth(1, sent(v1alpha1.FieldManager), faultproxy.Fault{LoseAnswer: true, After: func(r faultproxy.Request, _ faultproxy.Answer) {
 			edit(ctx, r.Name, `{"data":{"mine":"1"}}`)
 		}})
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		Expect(lost.Hits()).To(Equal(1))
@@ -123,7 +123,7 @@ var _ = Describe("What somebody's webhook adds to a write of ours", func() {
 		suite.Create(ctx, fixture.ConfigMap(namespace, "one"))
 		mutate(ctx, namespace, "!request.dryRun && oldObject.data.state == 'good' && object.data.state == 'bad'")
 		undoing := manager.Proxy.Nth(1, sent(v1alpha1.RollbackFieldManager), fault)
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic,
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic,
 			func(s *v1alpha1.RolloutStrategy) { s.Soak = &metav1.Duration{Duration: time.Minute} }))
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSoaking)

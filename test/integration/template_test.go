@@ -193,7 +193,7 @@ var _ = Describe("Whoever has changed the template of a policy", func() {
 		suite.CleanUpTemplate(template)
 		suite.CleanUp(policy)
 		distinct := fixture.Remediated(v1alpha1.RemediationManual, func(s *v1alpha1.RolloutStrategy) { s.Approval.RequireDistinctApprover = true })
-		Expect(ann.Create(ctx, fixture.Template(template, fixture.MendState, ""))).To(Succeed())
+		Expect(ann.Create(ctx, fixture.Template(template, fixture.FixState, ""))).To(Succeed())
 		Expect(bob.Create(ctx, fixture.Policy(policy, namespace, "", fixture.FromTemplate(template, `{}`), distinct))).To(Succeed())
 		before := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
 		Expect(before.Spec.Plan.Policy.Authors).To(Equal([]string{"bob", "ann"}))

@@ -31,10 +31,10 @@ var _ = Describe("Undoing a plan that has ended", func() {
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 4)...)
 		before = states(ctx, namespace)
 	})
-	// mended is the plan that has mended all objects, of a policy with such an enforcement.
-	mended := func(ctx context.Context, action v1alpha1.AdmissionAction) *v1alpha1.Remediation {
+	// fixed is the plan that has fixed all objects, of a policy with such an enforcement.
+	fixed := func(ctx context.Context, action v1alpha1.AdmissionAction) *v1alpha1.Remediation {
 		GinkgoHelper()
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState, fixture.Enforced(action),
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixture.Enforced(action),
 			fixture.OnFailure(v1alpha1.FailurePolicyFail), fixture.Remediated(v1alpha1.RemediationAutomatic)))
 		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
 		Expect(states(ctx, namespace)).NotTo(Equal(before))
@@ -42,7 +42,7 @@ var _ = Describe("Undoing a plan that has ended", func() {
 	}
 
 	It("undoes by a slice that a person has restored, and by no earlier state of it", func(ctx context.Context) {
-		rem := mended(ctx, v1alpha1.AdmissionAudit)
+		rem := fixed(ctx, v1alpha1.AdmissionAudit)
 		slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Plan.Slices[0]}}
 		Expect(suite.Get(ctx, slice)).To(Succeed())
 		backup := slice.DeepCopy()
@@ -57,8 +57,8 @@ var _ = Describe("Undoing a plan that has ended", func() {
 	})
 
 	It("undoes nothing by the records of a plan that was deleted, once both are restored, and says so", func(ctx context.Context) {
-		rem := mended(ctx, v1alpha1.AdmissionAudit)
-		mendedStates := states(ctx, namespace)
+		rem := fixed(ctx, v1alpha1.AdmissionAudit)
+		fixedStates := states(ctx, namespace)
 		slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Plan.Slices[0]}}
 		Expect(suite.Get(ctx, slice)).To(Succeed())
 		plan, records := rem.DeepCopy(), slice.DeepCopy()
@@ -79,14 +79,14 @@ var _ = Describe("Undoing a plan that has ended", func() {
 			// The garbage collector may have taken the slice along by then: its owner is gone.
 			g.Expect(plan.Status.Message).To(Or(ContainSubstring("belongs to the plan with UID"), ContainSubstring("doesn't exist")))
 		}).Should(Succeed())
-		Consistently(ctx, func() map[string]string { return states(ctx, namespace) }, "2s").Should(Equal(mendedStates))
+		Consistently(ctx, func() map[string]string { return states(ctx, namespace) }, "2s").Should(Equal(fixedStates))
 		Expect(suite.API.Delete(ctx, plan)).To(Succeed())
 		let := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 		Expect(client.IgnoreNotFound(suite.API.Patch(ctx, plan, let))).To(Succeed())
 	})
 
-	It("sets everything back under a policy that denies it, past an open breaker, and isn't mended again until a person says so", func(ctx context.Context) {
-		mended(ctx, v1alpha1.AdmissionDeny)
+	It("sets everything back under a policy that denies it, past an open breaker, and isn't fixed again until a person says so", func(ctx context.Context) {
+		fixed(ctx, v1alpha1.AdmissionDeny)
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "violating"), ContainSubstring("state must be good"))
 		_, _, code := evenkeel(ctx, "breaker", "open", "policy-"+namespace)
 		Expect(code).To(Equal(0))
@@ -134,7 +134,7 @@ var _ = Describe("Undoing a plan that has ended", func() {
 	})
 
 	It("keeps what somebody has changed since, and undoes an earlier plan though a later one succeeded", func(ctx context.Context) {
-		first := mended(ctx, v1alpha1.AdmissionWarn)
+		first := fixed(ctx, v1alpha1.AdmissionWarn)
 		edit(ctx, "target-0", `{"data":{"patched":"77"}}`)
 		suite.Create(ctx, fixture.ConfigMap(namespace, "late"))
 		Eventually(ctx, func() int { return len(suite.Plans(ctx, namespace)) }).Should(Equal(2))
@@ -154,7 +154,7 @@ var _ = Describe("Undoing a plan that has ended", func() {
 	})
 
 	It("is refused without the record of what was written", func(ctx context.Context) {
-		rem := mended(ctx, v1alpha1.AdmissionWarn)
+		rem := fixed(ctx, v1alpha1.AdmissionWarn)
 		Expect(suite.API.Delete(ctx, &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Plan.Slices[0]}})).To(Succeed())
 		_, stderr, code := evenkeel(ctx, "rollout", "undo", rem.Name)
 		Expect(code).To(Equal(3))

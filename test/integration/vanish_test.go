@@ -36,7 +36,7 @@ var _ = Describe("A fix whose objects then vanish", func() {
 		awaitBreaker(ctx, v1alpha1.PolicyBreakerPrefix+policy, func(g Gomega, s v1alpha1.RemediationBreakerStatus) {
 			g.Expect(s.State).To(Equal(v1alpha1.BreakerOpen))
 		})
-		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy, ContainSubstring("mend the policy"))
+		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy, ContainSubstring("fix the policy"))
 		Expect(suite.Plans(ctx, policy)).To(HaveLen(1))
 	}
 
@@ -55,7 +55,7 @@ var _ = Describe("A fix whose objects then vanish", func() {
 	It("made again by an operator for each edit, fails at its canary and opens the breaker", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "vanish")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 4)...)
-		policy := fixture.Policy(namespace, namespace, fixture.MendState, fixture.Remediated(v1alpha1.RemediationAutomatic, soaked))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic, soaked))
 		suite.CreatePolicy(ctx, policy)
 		Eventually(ctx, func(g Gomega) {
 			for _, c := range objects(ctx, namespace) {

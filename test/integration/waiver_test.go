@@ -66,12 +66,12 @@ var _ = Describe("A waiver", func() {
 	var namespace string
 	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "waiver") })
 
-	It("lets objects be admitted with a warning and leaves them unmended; at its expiry they are mended", func(ctx context.Context) {
+	It("lets objects be admitted with a warning and leaves them unfixed; at its expiry they are fixed", func(ctx context.Context) {
 		suite.Create(ctx, fixture.ConfigMap(namespace, "legacy-old"))
 		e := waiver(namespace, namespace)
 		suite.Create(ctx, e)
 		awaitActive(ctx, e, v1alpha1.ReasonPolicyNotFound)
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState,
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Enforced(v1alpha1.AdmissionDeny), fixture.Remediated(v1alpha1.RemediationAutomatic)))
 		awaitActive(ctx, e, v1alpha1.ReasonWaiving)
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "other"), ContainSubstring("state must be good"))
@@ -98,7 +98,7 @@ var _ = Describe("A waiver", func() {
 
 	It("is counted apart, and its objects count again when it expires, or is deleted", func(ctx context.Context) {
 		suite.Create(ctx, fixture.ConfigMap(namespace, "legacy"), fixture.ConfigMap(namespace, "other"))
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState))
 		figures(ctx, namespace, 2, 0)
 		e := waiver(namespace, namespace)
 		suite.Create(ctx, e)
@@ -117,7 +117,7 @@ var _ = Describe("A waiver", func() {
 
 	It("covers no other namespace than its own, which a ClusterWaiver does", func(ctx context.Context) {
 		suite.Create(ctx, fixture.ConfigMap(namespace, "legacy"))
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.MendState))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState))
 		figures(ctx, namespace, 1, 0)
 		elsewhere := waiver(suite.Namespace(ctx, "waiver-elsewhere"), namespace)
 		suite.Create(ctx, elsewhere)

@@ -33,7 +33,7 @@ func managerGroups() []string {
 	return []string{"system:serviceaccounts", "system:serviceaccounts:evenkeel-system", "system:authenticated"}
 }
 
-// Rig is a control plane with Evenkeel's kinds and rights installed, and the
+// Rig is a control plane with Evenkeel's kinds and permissions installed, and the
 // manager's program at hand. One serves a whole suite.
 type Rig struct {
 	*cluster.Cluster
@@ -76,7 +76,7 @@ func Start(ctx context.Context, build ...string) (*Rig, error) {
 }
 
 // install sets up what an administrator would: kinds, the manager's namespace
-// and rights, and the right to read and write the ConfigMaps and workloads that
+// and permissions, and the permission to read and write the ConfigMaps and workloads that
 // specs use for targets.
 func (r *Rig) install(ctx context.Context) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: SystemNamespace}}
@@ -92,7 +92,7 @@ func (r *Rig) install(ctx context.Context) error {
 		grant("writer", "test-write-workloads", []string{"get", "patch"}, "apps", "deployments"),
 	} {
 		if err := r.API.Create(ctx, role); err != nil {
-			return fmt.Errorf("grant rights: %w", err)
+			return fmt.Errorf("grant permissions: %w", err)
 		}
 	}
 	return nil
@@ -106,7 +106,7 @@ func grant(to, name string, verbs []string, group, resource string) *rbacv1.Clus
 	}
 }
 
-// AsManager is a client with the manager's name and rights: what only the manager
+// AsManager is a client with the manager's name and permissions: what only the manager
 // may write, such as a breaker's status, a spec writes by it.
 func (r *Rig) AsManager() client.Client {
 	GinkgoHelper()

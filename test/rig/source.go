@@ -140,7 +140,7 @@ func ReadyOf(src *v1alpha1.PolicySource) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// Ask asks for a look by the annotation, and waits until it was taken.
+// Ask asks for a sync by the annotation, and waits until it was taken.
 func (s *Source) Ask(ctx context.Context) {
 	GinkgoHelper()
 	s.asked++

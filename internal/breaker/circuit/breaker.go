@@ -120,7 +120,7 @@ func tick(in v1alpha1.RemediationBreakerStatus, l limits, now time.Time) v1alpha
 		closed(&st, ReasonWithinLimits, messageWithinLimits)
 		return st
 	}
-	ahead := settleFuture(&st, now)
+	ahead := clampFuture(&st, now)
 	why := inconsistency(&st)
 	if why != "" {
 		repair(&st)

@@ -164,7 +164,7 @@ func (s *story) reset(by, reason string) {
 func stormStory() *story {
 	s := newStory("policy-tags")
 	s.scan("r1", 10_000)
-	s.wait(time.Hour, "most are mended")
+	s.wait(time.Hour, "most are fixed")
 	s.scan("r1", 40)
 	s.wait(5*time.Minute, "a release brings new ones")
 	s.scan("r1", 139)
@@ -176,7 +176,7 @@ func stormStory() *story {
 	s.scan("r1", 260)
 	s.wait(time.Hour, "and on")
 	s.scan("r1", 400)
-	s.wait(time.Minute, "the policy is mended: what its new rule finds is no storm")
+	s.wait(time.Minute, "the policy is fixed: what its new rule finds is no storm")
 	s.scan("r2", 5000)
 	return s
 }

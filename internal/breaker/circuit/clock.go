@@ -11,11 +11,11 @@ import (
 // a promise stands; what is further ahead was written under a clock that was wrong.
 const trustAhead = v1alpha1.MaxBreakerCooldown
 
-// settleFuture takes back the times of a status that are further ahead than they are
+// clampFuture takes back the times of a status that are further ahead than they are
 // believed: else a breaker that opened under a clock a year ahead would stay open for
 // a year. The cooldown and the permit begin anew, and last no longer than they would
 // have. It says whether the opening was taken back.
-func settleFuture(st *v1alpha1.RemediationBreakerStatus, now time.Time) (reopened bool) {
+func clampFuture(st *v1alpha1.RemediationBreakerStatus, now time.Time) (reopened bool) {
 	limit := now.Add(trustAhead)
 	if st.Permit != nil && st.Permit.ExpirationTime.After(now.Add(maxPermit)) {
 		st.Permit.ExpirationTime = *MicroTime(now.Add(maxPermit))
@@ -28,11 +28,11 @@ func settleFuture(st *v1alpha1.RemediationBreakerStatus, now time.Time) (reopene
 	if st.LastOutcomeAt != nil && st.LastOutcomeAt.After(limit) {
 		st.LastOutcomeAt = MicroTime(now)
 	}
-	return settleOpening(st, limit, now) && st.State == v1alpha1.BreakerOpen
+	return clampOpening(st, limit, now) && st.State == v1alpha1.BreakerOpen
 }
 
-// settleOpening takes back the times of an opening.
-func settleOpening(st *v1alpha1.RemediationBreakerStatus, limit, now time.Time) (changed bool) {
+// clampOpening takes back the times of an opening.
+func clampOpening(st *v1alpha1.RemediationBreakerStatus, limit, now time.Time) (changed bool) {
 	if st.OpenedAt != nil && st.OpenedAt.After(limit) {
 		cooldown := time.Duration(0)
 		if st.NextProbeAt != nil {

@@ -20,10 +20,10 @@ const (
 
 // SpeaksOfFix says whether a target's failure speaks against the policy's fix. The
 // others speak of the API server, of somebody's webhook or budget, of other
-// writers, rights or health: they pass without a change of the policy.
+// writers, permissions or health: they pass without a change of the policy.
 func SpeaksOfFix(targetReason string) bool {
 	switch targetReason {
-	case v1alpha1.ReasonRetriesExhausted, v1alpha1.ReasonConflict, v1alpha1.ReasonDisruptionBudget, v1alpha1.ReasonLacksRights,
+	case v1alpha1.ReasonRetriesExhausted, v1alpha1.ReasonConflict, v1alpha1.ReasonDisruptionBudget, v1alpha1.ReasonMissingPermission,
 		v1alpha1.ReasonUnobserved, v1alpha1.ReasonNotServed:
 		return false
 	}

@@ -82,7 +82,7 @@ func MessagePolicyBreakersOpen(open int) string {
 func messageOpen(why, only string, next time.Time) string {
 	const advice = " No new write%s until %s; then one plan is let through as a probe. Rollbacks go on. " +
 		"%s; to start afresh before that time: evenkeel breaker reset NAME --reason \"...\"."
-	tail := fmt.Sprintf(advice, "", stamp(next), "Mend the policy or its fix")
+	tail := fmt.Sprintf(advice, "", stamp(next), "Fix the policy or its fix")
 	if only != "" {
 		tail = " It happened in that namespace alone: others go on." +
 			fmt.Sprintf(advice, " in namespace "+only, stamp(next), "Look at what failed there, and who changes it")

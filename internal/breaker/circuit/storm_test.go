@@ -55,7 +55,7 @@ func TestStorm(t *testing.T) {
 			reason: "No half hour sees 100 more.", counts: []count{{0, 0, ""}, {20 * m, 60, ""}, {40 * m, 90, ""}, {60 * m, 150, ""}}, want: v1alpha1.BreakerClosed,
 		},
 		"A rise is measured from the lowest point, not from the first": {
-			reason: "A rollout mends 200, then something breaks 120.", counts: []count{{0, 200, ""}, {m, 0, ""}, {2 * m, 120, ""}}, want: v1alpha1.BreakerOpen,
+			reason: "A rollout fixes 200, then something breaks 120.", counts: []count{{0, 200, ""}, {m, 0, ""}, {2 * m, 120, ""}}, want: v1alpha1.BreakerOpen,
 		},
 		"A rise while nobody counted is sudden all the same": {
 			reason: "The number of three days ago stood until now; the controller was down.", counts: []count{{0, 5, ""}, {72 * time.Hour, 500, ""}}, want: v1alpha1.BreakerOpen,

@@ -41,7 +41,7 @@ type Left struct {
 	File string
 	Line int
 	// Policy is the policy that is violated, Message the violation, and Reason why
-	// it wasn't mended.
+	// it wasn't fixed.
 	Policy, Message, Reason string
 	// Unjudged says that the policy couldn't judge the object at all.
 	Unjudged bool
@@ -66,7 +66,7 @@ type Report struct {
 	Files []File
 }
 
-// Run mends the documents, which manifest.Read gave, in the texts of their files. A
+// Run fixes the documents, which manifest.Read gave, in the texts of their files. A
 // document whose file isn't among the texts is left out. Nothing is written.
 func Run(ctx context.Context, snapshot *catalog.Snapshot, documents []manifest.Document, texts map[string][]byte, opts Options) (*Report, error) {
 	if opts.Now.IsZero() {
@@ -97,7 +97,7 @@ type run struct {
 	report   *Report
 }
 
-// file mends what is in one file.
+// file fixes what is in one file.
 func (r *run) file(ctx context.Context, f File, documents []manifest.Document, subjects []check.Subject) error {
 	expected := make([]map[string]any, len(documents))
 	var after bytes.Buffer
@@ -111,7 +111,7 @@ func (r *run) file(ctx context.Context, f File, documents []manifest.Document, s
 		same := i
 		for ; i < len(documents) && documents[i].Place().Start == place.Start; i++ {
 			o := &object{run: r, document: &documents[i], subject: subjects[i], text: page, stored: documents[i].Object}
-			if err := o.mend(ctx); err != nil {
+			if err := o.fix(ctx); err != nil {
 				return err
 			}
 			page, expected[i] = o.text, o.stored
@@ -139,16 +139,16 @@ func (r *run) file(ctx context.Context, f File, documents []manifest.Document, s
 func proves(ctx context.Context, f File, expected []map[string]any) error {
 	documents, err := manifest.Read(ctx, []string{"-"}, bytes.NewReader(f.After), manifest.Options{Library: true})
 	if err != nil {
-		return fmt.Errorf("the mended text can't be read, so the file stays as it is: %w", err)
+		return fmt.Errorf("the fixed text can't be read, so the file stays as it is: %w", err)
 	}
 	if len(documents) != len(expected) {
-		return fmt.Errorf("the mended text holds %d objects instead of %d, so the file stays as it is", len(documents), len(expected))
+		return fmt.Errorf("the fixed text holds %d objects instead of %d, so the file stays as it is", len(documents), len(expected))
 	}
 	for i := range documents {
 		got, gotErr := json.Marshal(documents[i].Object)
 		want, wantErr := json.Marshal(expected[i])
 		if gotErr != nil || wantErr != nil || !slices.Equal(got, want) {
-			return fmt.Errorf("the mended text doesn't hold what it should from line %d on, so the file stays as it is", documents[i].Line)
+			return fmt.Errorf("the fixed text doesn't hold what it should from line %d on, so the file stays as it is", documents[i].Line)
 		}
 	}
 	return nil

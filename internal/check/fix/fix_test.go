@@ -48,7 +48,7 @@ remediation contains {"action": "patch", "ops": [{"op": "add", "path": "/data/KE
 `)
 }
 
-func mend(t *testing.T, rules map[string]string, text string) (after string, changes, left []string) {
+func fixFile(t *testing.T, rules map[string]string, text string) (after string, changes, left []string) {
 	t.Helper()
 	documents, err := manifest.Read(t.Context(), []string{"-"}, strings.NewReader(text), manifest.Options{})
 	if err != nil {
@@ -90,7 +90,7 @@ func TestRun(t *testing.T) {
 			"neither may break what the other wants; both are told",
 			map[string]string{"p": needs("x", "2"), "q": "deny contains \"x must be 1\" if input.object.data.x != \"1\"\n"},
 			object, object, nil,
-			[]string{`<stdin>:6 p: x isn't 2 (the mended object would violate policy q: x must be 1)`},
+			[]string{`<stdin>:6 p: x isn't 2 (the fixed object would violate policy q: x must be 1)`},
 		},
 		"a policy whose fix another one makes room for": {
 			"it is tried again after the other's",
@@ -110,7 +110,7 @@ func TestRun(t *testing.T) {
 			object, object, nil,
 			[]string{"<stdin>:2 p: no (its fix makes another object: a person must add it)"},
 		},
-		"a fix that cures nothing": {
+		"a fix that resolves nothing": {
 			"it isn't made",
 			map[string]string{"p": "deny contains \"no\"\nremediation contains {\"action\": \"patch\", \"ops\": [{\"op\": \"add\", \"path\": \"/data/z\", \"value\": \"1\"}]}\n"},
 			object, object, nil,
@@ -153,7 +153,7 @@ func TestRun(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			after, changes, left := mend(t, tc.rules, tc.text)
+			after, changes, left := fixFile(t, tc.rules, tc.text)
 			if diff := cmp.Diff(tc.want, after); diff != "" {
 				t.Errorf("%s: the text (-want +got):\n%s", tc.reason, diff)
 			}
@@ -168,8 +168,8 @@ func TestRun(t *testing.T) {
 					t.Errorf("%s: left is\n%s\nwant it to begin with\n%s", tc.reason, left[i], tc.left[i])
 				}
 			}
-			if again, changes, _ := mend(t, tc.rules, after); again != after || len(changes) > 0 {
-				t.Errorf("mending twice changes %q", changes)
+			if again, changes, _ := fixFile(t, tc.rules, after); again != after || len(changes) > 0 {
+				t.Errorf("fixing twice changes %q", changes)
 			}
 		})
 	}

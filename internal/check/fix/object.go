@@ -16,7 +16,7 @@ import (
 // described is how many operations of a fix are told.
 const described = 4
 
-// object is one object on its way to being mended.
+// object is one object on its way to being fixed.
 type object struct {
 	*run
 	document *manifest.Document
@@ -27,9 +27,9 @@ type object struct {
 	text    []byte
 }
 
-// mend takes one proven fix after the other, until none is left. It ends, because
+// fix takes one proven fix after the other, until none is left. It ends, because
 // each takes a policy off those that are violated and adds none.
-func (o *object) mend(ctx context.Context) error {
+func (o *object) fix(ctx context.Context) error {
 	for {
 		verdicts := o.judge(ctx, o.subject.Object)
 		if err := ctx.Err(); err != nil {
@@ -63,25 +63,25 @@ func (o *object) take(ctx context.Context, v *catalog.Result, before []catalog.R
 	if reason := unfit(v); reason != "" {
 		return reason
 	}
-	cured, err := check.Cure(ctx, o.snapshot, &o.subject, v.Policy, v.Actions, o.now)
+	resolved, err := check.ProveFix(ctx, o.snapshot, &o.subject, v.Policy, v.Actions, o.now)
 	if err != nil {
 		return err.Error()
 	}
-	if reason := harms(v.Policy, before, o.judge(ctx, cured.Object)); reason != "" {
+	if reason := harms(v.Policy, before, o.judge(ctx, resolved.Object)); reason != "" {
 		return reason
 	}
-	stored := o.unfilled(cured.Object)
+	stored := o.unfilled(resolved.Object)
 	text, err := edit.Set(o.text, o.document.Place().Pointer, o.asWritten(stored))
 	if err != nil {
 		return err.Error()
 	}
 	line := o.document.Line
-	if fields := action.Diff(o.subject.Object, cured.Object); len(fields) > 0 {
+	if fields := action.Diff(o.subject.Object, resolved.Object); len(fields) > 0 {
 		line = o.document.LineOf(fields[0].Path)
 	}
 	o.report.Changes = append(o.report.Changes, Change{
 		File: o.document.File, Line: line, Policy: v.Policy, What: policy.OneLine(action.Describe(v.Actions, described))})
-	o.subject.Object, o.stored, o.text = cured.Object, stored, text
+	o.subject.Object, o.stored, o.text = resolved.Object, stored, text
 	return ""
 }
 
@@ -115,7 +115,7 @@ func unfit(v *catalog.Result) string {
 
 // harms says what any policy finds that it didn't find before, the milder ones
 // included, or that the policy looks away instead of being content.
-func harms(cured string, before, after []catalog.Result) string {
+func harms(resolved string, before, after []catalog.Result) string {
 	known := map[string][]policy.Violation{}
 	for i := range before {
 		known[before[i].Policy] = before[i].Violations
@@ -123,16 +123,16 @@ func harms(cured string, before, after []catalog.Result) string {
 	matched := false
 	for i := range after {
 		v := &after[i]
-		matched = matched || v.Policy == cured
+		matched = matched || v.Policy == resolved
 		if v.Err != nil {
-			return fmt.Sprintf("policy %s can't judge the mended object: %v", v.Policy, v.Err)
+			return fmt.Sprintf("policy %s can't judge the fixed object: %v", v.Policy, v.Err)
 		}
 		if added := policy.NewSince(known[v.Policy], v.Enforced()); len(added) > 0 {
-			return fmt.Sprintf("the mended object would violate policy %s: %s", v.Policy, added[0].Message)
+			return fmt.Sprintf("the fixed object would violate policy %s: %s", v.Policy, added[0].Message)
 		}
 	}
 	if !matched {
-		return "its fix makes the policy leave the object out: that is no cure"
+		return "its fix makes the policy leave the object out: that is no fix"
 	}
 	return ""
 }

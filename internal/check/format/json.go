@@ -141,7 +141,7 @@ func violationsOf(r *check.Result, found []policy.Violation) []violation {
 	return out
 }
 
-// hint says in a line which changes would put the object right.
+// hint says in a line which changes would fix the object.
 func hint(r *check.Result) string {
 	return action.Hint(r.Actions, policy.IsSecret(r.Object))
 }

@@ -38,7 +38,7 @@ func (o *newPolicyOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.kind, "kind", "Pod", "kind that the rule concerns: one of Kubernetes, or any as KIND.VERSION.GROUP; a rule on Pods covers every workload")
 	f.StringVar(&o.owner, "owner", "", "team that answers for the rule (default: a placeholder)")
 	f.StringVar(&o.runbook, "runbook", "", "web address that tells what to do about a violation (default: a placeholder)")
-	f.BoolVar(&o.withFix, "with-fix", false, "let the rule put right what it finds")
+	f.BoolVar(&o.withFix, "with-fix", false, "let the rule fix what it finds")
 }
 
 func newNewPolicyCommand() *cobra.Command {

@@ -19,7 +19,7 @@ func newTestCommand() *cobra.Command {
 		Use:   "test DIR",
 		Short: "Run the unit tests and examples of a directory of policies",
 		Long: `Test runs the Rego unit tests and the examples of every policy at and below DIR.
-An example's verdict must be as it says; a fix must cure, and fixing twice must
+An example's verdict must be as it says; a fix must resolve the violation, and fixing twice must
 change nothing. Each failure is printed with its file and what was expected; the
 last line counts. It ends with code 1 when something failed, and with code 2 when
 it was called wrongly.`,

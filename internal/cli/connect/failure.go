@@ -10,11 +10,11 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 )
 
-// Failure is an error of the cluster, with the mend where there is one.
+// Failure is an error of the cluster, with the fix where there is one.
 func Failure(what string, err error) error {
 	switch {
 	case apierrors.IsForbidden(err):
-		err = fmt.Errorf("%w; ask for that right", err)
+		err = fmt.Errorf("%w; ask for that permission", err)
 	case IsMissingKind(err):
 		err = fmt.Errorf("%w; Evenkeel's kinds aren't installed in this cluster: kubectl apply -k config/crd", err)
 	case isUnanswered(err):

@@ -62,7 +62,7 @@ when something couldn't be read or judged; what could be is still reported.`,
 	o.policies.AddFlags(cmd.Flags())
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "the namespace of objects that name none")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "one of "+strings.Join(format.Names(), ", "))
-	cmd.Flags().BoolVar(&o.diff, "diff", false, "show each fix that is proven to cure, as a diff")
+	cmd.Flags().BoolVar(&o.diff, "diff", false, "show each fix that is proven to work, as a diff")
 	cmd.Flags().StringVar(&o.failOn, "fail-on", "warn", "the mildest admission action whose violations end with code 1: deny, warn, audit or never")
 	return cmd
 }

@@ -34,22 +34,22 @@ func newFixCommand() *cobra.Command {
 	o := &fixOptions{}
 	cmd := &cobra.Command{
 		Use:   "fix PATH…|-",
-		Short: "Put manifests right where they are written",
+		Short: "Fix manifests where they are written",
 		Long: `Fix applies the fixes of policies to manifests in files and directories, so that
-what is wrong is mended at its source. Comments, order, quotes and indentation stay,
+what is wrong is fixed at its source. Comments, order, quotes and indentation stay,
 and so does every object that needs no fix, byte for byte.
 
 A fix is made only when it is proven: the policy must find nothing afterwards, and no
-policy that was chosen anything new. What can't be mended so is listed, with the
-reason. With - it reads standard input and prints it mended.
+policy that was chosen anything new. What can't be fixed so is listed, with the
+reason. With - it reads standard input and prints it fixed.
 
-It ends with code 0 when nothing is left to mend, with 1 when something is, with 2 when
+It ends with code 0 when nothing is left to fix, with 1 when something is, with 2 when
 it was called wrongly, and with 3 when something couldn't be read, judged or written.
 With --dry-run, what it would change counts as left.`,
 		Example: `  evenkeel fix deploy/
   evenkeel fix --dry-run -p policies deploy/ | less
   evenkeel fix --only host-namespaces deploy/agent.yaml
-  cat agent.yaml | evenkeel fix - > mended.yaml`,
+  cat agent.yaml | evenkeel fix - > fixed.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	cmd.SetFlagErrorFunc(command.WronglyCalled)
@@ -64,7 +64,7 @@ With --dry-run, what it would change counts as left.`,
 func (o *fixOptions) run(cmd *cobra.Command, paths []string) error {
 	filter := slices.Contains(paths, "-")
 	if filter && len(paths) > 1 {
-		return command.WronglyCalled(cmd, errors.New("- was given beside files: standard input is mended alone"))
+		return command.WronglyCalled(cmd, errors.New("- was given beside files: standard input is fixed alone"))
 	}
 	stderr := cmd.ErrOrStderr()
 	var stdin []byte
@@ -87,7 +87,7 @@ func (o *fixOptions) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return command.Exit(command.ExitFailure, err)
 	}
-	report, err := o.mend(cmd.Context(), documents, texts)
+	report, err := o.fix(cmd.Context(), documents, texts)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func textsOf(documents []manifest.Document, stdin []byte, unread error) (map[str
 	return texts, nil
 }
 
-func (o *fixOptions) mend(ctx context.Context, documents []manifest.Document, texts map[string][]byte) (*fix.Report, error) {
+func (o *fixOptions) fix(ctx context.Context, documents []manifest.Document, texts map[string][]byte) (*fix.Report, error) {
 	among := &policySet{}
 	if err := among.addDocuments(documents, o.namespace); err != nil {
 		return nil, err
@@ -155,13 +155,13 @@ func (o *fixOptions) put(cmd *cobra.Command, report *fix.Report, documents []man
 	}
 	if filter && !o.dryRun && len(report.Files) == 0 {
 		if _, err := out.Write(stdin); err != nil {
-			return fmt.Errorf("write the mended text: %w", err)
+			return fmt.Errorf("write the fixed text: %w", err)
 		}
 	}
 	return o.tell(told, report)
 }
 
-// tell says what was mended, and what is left.
+// tell says what was fixed, and what is left.
 func (o *fixOptions) tell(told io.Writer, report *fix.Report) error {
 	for _, change := range report.Changes {
 		fmt.Fprintln(told, change)
@@ -204,7 +204,7 @@ func diff(file fix.File, documents []manifest.Document) (string, error) {
 	before, name := string(file.Before), strings.TrimPrefix(filepath.ToSlash(file.Name), "/")
 	text, err := udiff.ToUnified("a/"+name, "b/"+name, before, udiff.Lines(before, string(file.After)), udiff.DefaultContextLines)
 	if err != nil {
-		return "", fmt.Errorf("compare %s with its mended text: %w", file.Name, err)
+		return "", fmt.Errorf("compare %s with its fixed text: %w", file.Name, err)
 	}
 	return policy.SecretsOf(objects...).Redact(text), nil
 }

@@ -71,7 +71,7 @@ func policyOf(t *testing.T, dir string, definition *v1alpha1.ClusterRegoPolicy, 
 	return file
 }
 
-// Each example of the library that has a fix is written to a file, mended there, and
+// Each example of the library that has a fix is written to a file, fixed there, and
 // is clean then.
 func TestFixThenCheckIsCleanForEveryExampleOfTheLibrary(t *testing.T) {
 	tree, err := directory.Open(commandline.Library)
@@ -140,7 +140,7 @@ func fixAndCheck(t *testing.T, definition *v1alpha1.ClusterRegoPolicy, example s
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("the mended object (-want +got):\n%s", diff)
+			t.Errorf("the fixed object (-want +got):\n%s", diff)
 		}
 	}
 	if out, _, code := commandline.Invoke(t, newFixCommand(), "-p", policy, file); code != 0 || !strings.Contains(out, "0 fixed in 0 files, 0 left") {
@@ -230,7 +230,7 @@ func TestFixLeavesWhatItCannotRead(t *testing.T) {
 		t.Errorf("code %d, message %q, want %d and the template's place", code, message, command.ExitFailure)
 	}
 	if !strings.Contains(out, "good.yaml:9") {
-		t.Errorf("the good file wasn't mended:\n%s", out)
+		t.Errorf("the good file wasn't fixed:\n%s", out)
 	}
 	if text, err := os.ReadFile("chart.yaml"); err != nil || string(text) != chart {
 		t.Errorf("the file that can't be read was changed (%v):\n%s", err, text)
@@ -244,7 +244,7 @@ func TestFixRefusesWrongUse(t *testing.T) {
 		code int
 	}{
 		"no path":                 {nil, "no PATH given", command.ExitUsage},
-		"a filter beside files":   {[]string{"-", "a.yaml"}, "standard input is mended alone", command.ExitUsage},
+		"a filter beside files":   {[]string{"-", "a.yaml"}, "standard input is fixed alone", command.ExitUsage},
 		"an unknown flag":         {[]string{"--force", "a.yaml"}, "unknown flag", command.ExitUsage},
 		"an unknown policy":       {[]string{"--only", "no-such", commandline.Library}, "no-such", command.ExitUsage},
 		"a file that isn't there": {[]string{"nowhere.yaml"}, "nowhere.yaml", command.ExitFailure},

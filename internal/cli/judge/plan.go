@@ -18,9 +18,9 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/terminal"
 	"evenkeel.dev/evenkeel/internal/display"
 	"evenkeel.dev/evenkeel/internal/manager/limitflags"
+	"evenkeel.dev/evenkeel/internal/permissions"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/remediate"
-	"evenkeel.dev/evenkeel/internal/rights"
 	"evenkeel.dev/evenkeel/internal/wallclock"
 )
 
@@ -53,7 +53,7 @@ func newPlanCommand() *cobra.Command {
 		Short: "Show what the remediation of a policy would do now, without doing it",
 		Long: `Plan shows the rollout that the controller would make of a policy's violations now:
 its targets wave by wave, what is left alone and why, the changes, what would hold
-it (windows, breakers, budgets, approval), the rights that the controller lacks, and
+it (windows, breakers, budgets, approval), the permissions that the controller lacks, and
 how long it takes at the least. It reads the cluster and writes nothing; no dry run
 is sent either, so what admission says of a fix isn't known. What fixes may write is
 told by flags of the manager: give it the same.
@@ -63,7 +63,7 @@ needn't be installed then. Which targets come first is settled by the policy's U
 for a policy that isn't in the cluster the sizes of the waves are right, and their
 targets may be others.
 
-It ends with code 0 when there is nothing to mend, with 1 when there is something,
+It ends with code 0 when there is nothing to fix, with 1 when there is something,
 with 2 when it was called wrongly, and with 3 when something couldn't be read.`,
 		Example: `  evenkeel plan resource-limits
   evenkeel plan resource-limits --diff
@@ -80,7 +80,7 @@ with 2 when it was called wrongly, and with 3 when something couldn't be read.`,
 	f.StringVarP(&o.output, "output", "o", "table", "one of json, table, yaml")
 	f.BoolVar(&o.diff, "diff", false, fmt.Sprintf("show the change of every target, not of the first %d only", shownDiffs))
 	f.BoolVar(&o.all, "all", false, fmt.Sprintf("name every target of a wave, not the first %d only", shownTargets))
-	f.StringVar(&o.controller, "as-controller", defaultController, "the controller's ServiceAccount, whose rights are asked for, as NAMESPACE/NAME")
+	f.StringVar(&o.controller, "as-controller", defaultController, "the controller's ServiceAccount, whose permissions are asked for, as NAMESPACE/NAME")
 	o.tools.AddFlags(f)
 	f.StringSliceVar(&o.exempt, "exempt-namespaces", []string{"kube-system", "kube-node-lease"}, "the manager's flag of that name: namespaces in which nothing is written, besides --controller-namespace")
 	o.fixes.AddFlags(f)
@@ -120,7 +120,7 @@ func (o *planOptions) run(cmd *cobra.Command, name string) error {
 	fixes := terminal.NewProgress(cmd.ErrOrStderr())
 	previewer := &remediate.Previewer{Reader: c, Mapper: c.RESTMapper(), Policies: inForce{snapshot}, Clock: wallclock.New(), Tools: o.tools.Value(),
 		Reach:  o.fixes.Value(append(slices.Clone(o.exempt), o.namespace)...),
-		Floors: o.careful.Value(), Rights: rights.Of(c, account), Diffs: shownDiffs,
+		Floors: o.careful.Value(), Permissions: permissions.Of(c, account), Diffs: shownDiffs,
 		Progress: func(done, all int) { fixes.Tell(done, all, fmt.Sprintf("fix %d of %d computed", done, all)) }}
 	if o.diff {
 		previewer.Diffs = -1
@@ -143,9 +143,9 @@ func (o *planOptions) complete(plan *display.Plan, report *check.Report, pol *v1
 		r := &report.Results[i]
 		switch {
 		case r.Err != nil:
-			plan.LeftAlone = append(plan.LeftAlone, display.PlannedTarget{Object: r.Reference(), Reason: v1alpha1.ReasonEvaluationError, Message: r.Err.Error()})
+			plan.Skipped = append(plan.Skipped, display.PlannedTarget{Object: r.Reference(), Reason: v1alpha1.ReasonEvaluationError, Message: r.Err.Error()})
 		case r.Waived != nil:
-			plan.LeftAlone = append(plan.LeftAlone, display.PlannedTarget{Object: r.Reference(), Reason: v1alpha1.ReasonWaived,
+			plan.Skipped = append(plan.Skipped, display.PlannedTarget{Object: r.Reference(), Reason: v1alpha1.ReasonWaived,
 				Message: r.Waived.String()})
 		}
 	}
@@ -225,7 +225,7 @@ func (o *planOptions) verdict(plan *display.Plan, report *check.Report) error {
 	case len(report.Incomplete) > 0 && !o.allowIncomplete:
 		return command.Exit(command.ExitFailure, errors.New("not everything could be read, so the controller's plan may hold more: see the notes; to accept that: --allow-incomplete"))
 	case plan.Targets() > 0:
-		return command.Exit(command.ExitFailed, fmt.Errorf("there is something to mend: objects %d, policy %s", plan.Targets(), plan.Policy))
+		return command.Exit(command.ExitFailed, fmt.Errorf("there is something to fix: objects %d, policy %s", plan.Targets(), plan.Policy))
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
-	"evenkeel.dev/evenkeel/internal/rights"
+	"evenkeel.dev/evenkeel/internal/permissions"
 )
 
 // defaultController is the ServiceAccount that config/ runs the controller as.
@@ -38,16 +38,16 @@ func newRBACCommand() *cobra.Command {
 		Use:   "rbac",
 		Short: "Print the least ClusterRoles that the controller needs for a set of policies",
 		Long: `RBAC prints what the controller must be allowed for the policies: to read and watch
-the kinds that they match, and, for each that is to mend anything, to carry out its
+the kinds that they match, and, for each that is to fix anything, to carry out its
 spec.remediation.allowedActions. The roles carry the labels by which the
-controller's own roles take them up: once they are applied, the rights are there.
+controller's own roles take them up: once they are applied, the permissions are there.
 
 The names of resources come from the cluster that the kubeconfig names. Where none
 answers, or with --offline, those of Kubernetes' own kinds are known, and those of
 others are guessed, which a comment says.
 
 It ends with code 0 when it has printed the roles, with --existing with 1 when some
-right is missing, with 2 when it was called wrongly, and with 3 when it couldn't do
+permission is missing, with 2 when it was called wrongly, and with 3 when it couldn't do
 its work.`,
 		Example: `  evenkeel rbac -p policies > roles.yaml
   evenkeel rbac --cluster | kubectl apply -f -
@@ -82,7 +82,7 @@ func (o *rbacOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	least, err := rights.LeastFor(snapshot.Policies(), resources)
+	least, err := permissions.LeastFor(snapshot.Policies(), resources)
 	if err != nil {
 		return command.Exit(command.ExitFailure, err)
 	}
@@ -93,7 +93,7 @@ func (o *rbacOptions) run(cmd *cobra.Command) error {
 }
 
 // printLacking prints the part of the roles that the controller hasn't got.
-func (o *rbacOptions) printLacking(cmd *cobra.Command, least *rights.Least, account types.NamespacedName) error {
+func (o *rbacOptions) printLacking(cmd *cobra.Command, least *permissions.Least, account types.NamespacedName) error {
 	least, err := o.lacking(cmd.Context(), least, account)
 	if err != nil {
 		return err
@@ -105,13 +105,13 @@ func (o *rbacOptions) printLacking(cmd *cobra.Command, least *rights.Least, acco
 	if err := printRoles(cmd.OutOrStdout(), least, o.name); err != nil {
 		return err
 	}
-	return command.Exit(command.ExitFailed, fmt.Errorf("ServiceAccount %s lacks rights: apply the roles above", account))
+	return command.Exit(command.ExitFailed, fmt.Errorf("ServiceAccount %s lacks permissions: apply the roles above", account))
 }
 
 // resources asks the cluster for the names of resources, where one answers.
-func (o *rbacOptions) resources(stderr io.Writer) (rights.Resources, error) {
+func (o *rbacOptions) resources(stderr io.Writer) (permissions.Resources, error) {
 	if o.offline {
-		return rights.BuiltIn(), nil
+		return permissions.BuiltIn(), nil
 	}
 	_, kinds, err := o.policies.connection.Untyped()
 	if err == nil {
@@ -122,9 +122,9 @@ func (o *rbacOptions) resources(stderr io.Writer) (rights.Resources, error) {
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "note: no cluster answers, so the names of resources are those of Kubernetes' own kinds: %v\n", err)
-		return rights.BuiltIn(), nil
+		return permissions.BuiltIn(), nil
 	}
-	return rights.Served(mapperOf(kinds)), nil
+	return permissions.Served(mapperOf(kinds)), nil
 }
 
 func mapperOf(kinds discovery.DiscoveryInterface) *restmapper.DeferredDiscoveryRESTMapper {
@@ -132,28 +132,28 @@ func mapperOf(kinds discovery.DiscoveryInterface) *restmapper.DeferredDiscoveryR
 }
 
 // lacking is what the controller's ServiceAccount may not do yet.
-func (o *rbacOptions) lacking(ctx context.Context, least *rights.Least, account types.NamespacedName) (*rights.Least, error) {
+func (o *rbacOptions) lacking(ctx context.Context, least *permissions.Least, account types.NamespacedName) (*permissions.Least, error) {
 	c, err := o.policies.connection.Client()
 	if err != nil {
 		return nil, err
 	}
-	missing, err := least.Lacking(ctx, rights.Of(c, account))
+	missing, err := least.Lacking(ctx, permissions.Of(c, account))
 	if err != nil {
 		return nil, command.Exit(command.ExitFailure, explainReview(err))
 	}
 	return missing, nil
 }
 
-// explainReview says what is missing to ask for another's rights.
+// explainReview says what is missing to ask for another's permissions.
 func explainReview(err error) error {
 	if apierrors.IsForbidden(err) {
-		return fmt.Errorf("you may not ask what the controller may do: ask for the right to create subjectaccessreviews.authorization.k8s.io: %w", err)
+		return fmt.Errorf("you may not ask what the controller may do: ask for the permission to create subjectaccessreviews.authorization.k8s.io: %w", err)
 	}
 	return err
 }
 
 // printRoles writes the roles, ready for kubectl apply.
-func printRoles(out io.Writer, least *rights.Least, name string) error {
+func printRoles(out io.Writer, least *permissions.Least, name string) error {
 	for _, note := range least.Notes {
 		if _, err := fmt.Fprintf(out, "# Note: %s.\n", note); err != nil {
 			return err

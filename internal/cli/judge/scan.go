@@ -70,7 +70,7 @@ when something couldn't be read or judged; what could be is still reported.`,
 	f.StringVarP(&o.output, "output", "o", "table", "one of "+strings.Join(format.Names(), ", "))
 	f.StringVar(&o.failOn, "fail-on", "warn", "the mildest admission action whose violations end with code 1: deny, warn, audit or never")
 	f.IntVar(&o.top, "top", 20, "how many of the worst objects the table shows; 0 means all")
-	f.BoolVar(&o.diff, "diff", false, "show each fix that is proven to cure, as a diff")
+	f.BoolVar(&o.diff, "diff", false, "show each fix that is proven to work, as a diff")
 	f.BoolVar(&o.allowIncomplete, "allow-incomplete", false, "don't fail for what couldn't be read")
 	return cmd
 }

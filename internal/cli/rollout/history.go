@@ -25,7 +25,7 @@ func newHistoryCommand(flags *connect.Flags) *cobra.Command {
 		Use:   "history [POLICY]",
 		Short: "List the plans of a policy: what each has changed, and who approved or undid it",
 		Long: `History lists the plans of a policy, or of all policies, the oldest first: the
-revision that each mended, when it ran and how it ended, its targets by what became
+revision that each fixed, when it ran and how it ended, its targets by what became
 of them, who approved it, who had it undone, and what people asked of it last. Only plans that the policy's
 history still keeps are listed (spec.remediation.history).`,
 		Example: `  evenkeel rollout history privileged-containers

@@ -19,7 +19,7 @@ func NewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollout",
 		Short: "Watch rollouts, and say what you want of them",
-		Long: `Rollout shows how violations are being put right, and lets a person pause,
+		Long: `Rollout shows how violations are being remediated, and lets a person pause,
 resume, approve, reject, abort, undo or retry. NAME is a Remediation, or a policy: then
 its latest plan is meant.`,
 	}

@@ -114,7 +114,7 @@ func undoable(rem *v1alpha1.Remediation) error {
 }
 
 // aloneAtWork refuses to undo a plan while another of its policy is at work: that
-// one would mend what this one undoes.
+// one would fix what this one undoes.
 func aloneAtWork(ctx context.Context, c client.Reader, rem *v1alpha1.Remediation) error {
 	plans, err := listPlans(ctx, c, client.MatchingLabels{v1alpha1.LabelPolicy: rem.Spec.Plan.Policy.Name})
 	if err != nil {
@@ -122,7 +122,7 @@ func aloneAtWork(ctx context.Context, c client.Reader, rem *v1alpha1.Remediation
 	}
 	for i := range plans {
 		if plans[i].Name != rem.Name && !plans[i].Status.Phase.Final() {
-			return command.Exit(command.ExitFailure, fmt.Errorf("remediation %s of the same policy is at work (%s), and would mend again what is undone; end it first: evenkeel rollout abort %s",
+			return command.Exit(command.ExitFailure, fmt.Errorf("remediation %s of the same policy is at work (%s), and would fix again what is undone; end it first: evenkeel rollout abort %s",
 				plans[i].Name, phaseOf(&plans[i]), plans[i].Name))
 		}
 	}

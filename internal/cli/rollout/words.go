@@ -33,9 +33,9 @@ func rolloutWords() []rolloutWord {
 		{name: "retry", short: "Verify a held wave once more, or plan anew after a rollback", say: retry,
 			long: "Retry verifies the wave of a rollout that is held by a failure (onFailure: Hold) once\nmore. For a rollout that has ended it lets the policy be planned again.\n" + needs("retry")},
 		{name: "approve", short: "Say yes to a rollout that awaits approval", say: answer(v1alpha1.DecisionApprove), comments: true,
-			long: "Approve lets a rollout of a policy in mode Manual begin. It needs the right to create\nremediationapprovals, and the verb approve on the policy; your user name is recorded."},
+			long: "Approve lets a rollout of a policy in mode Manual begin. It needs the permission to create\nremediationapprovals, and the verb approve on the policy; your user name is recorded."},
 		{name: "reject", short: "Say no to a rollout that awaits approval", say: answer(v1alpha1.DecisionReject), comments: true,
-			long: "Reject ends a rollout of a policy in mode Manual before it begins. It needs the right\nto create remediationapprovals, and the verb approve on the policy; your user name is\nrecorded."},
+			long: "Reject ends a rollout of a policy in mode Manual before it begins. It needs the permission\nto create remediationapprovals, and the verb approve on the policy; your user name is\nrecorded."},
 	}
 }
 

@@ -84,7 +84,7 @@ func newSuspendCommand(flags *sourceFlags) *cobra.Command {
 
 func newResumeCommand(flags *sourceFlags) *cobra.Command {
 	return newSuspensionCommand(flags, "resume", "Follow the repository again", false,
-		"follows its repository again; edits of its policies are put back")
+		"follows its repository again; edits of its policies are restored")
 }
 
 func newSuspensionCommand(flags *sourceFlags, word, short string, suspend bool, done string) *cobra.Command {

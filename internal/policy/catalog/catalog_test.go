@@ -154,11 +154,11 @@ func TestSetKeepsTheLastGoodRevision(t *testing.T) {
 			}
 		})
 	}
-	if err := c.Set(saying("p", "mended")); err != nil {
+	if err := c.Set(saying("p", "fixed")); err != nil {
 		t.Fatal(err)
 	}
 	if status, _ := c.Status("p"); status.Err != nil || status.Revision == before.Revision {
-		t.Errorf("status after mending = %+v", status)
+		t.Errorf("status after fixing = %+v", status)
 	}
 }
 
@@ -327,7 +327,7 @@ func TestConcurrentEvaluationWhilePoliciesAreSwapped(t *testing.T) {
 	}
 }
 
-// swapOnce sets the pair to the number, and breaks and mends the stable policy.
+// swapOnce sets the pair to the number, and breaks and fixes the stable policy.
 func swapOnce(t *testing.T, c *catalog.Catalog, number string) {
 	t.Helper()
 	for _, name := range []string{"one", "two"} {

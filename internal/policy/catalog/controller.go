@@ -81,7 +81,7 @@ func (c *Controller) Register(mgr ctrl.Manager) error {
 }
 
 // Reconcile brings one policy into the catalog or takes it out. A policy that
-// doesn't compile isn't retried: only an edit mends it.
+// doesn't compile isn't retried: only an edit fixes it.
 func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	return ctrl.Result{}, c.sync(ctx, request.Name)
 }

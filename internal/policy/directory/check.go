@@ -34,7 +34,7 @@ func (c *checker) wrong(key, format string, args ...any) {
 	c.found.add(c.File, c.line(key), key+": "+format, args...)
 }
 
-func (c *checker) check() {
+func (c *checker) checkMetadata() {
 	c.checkID()
 	c.checkTexts()
 	c.checkOwner()

@@ -129,7 +129,7 @@ func sortOut(dirs []*directory, found *problems) (candidates []candidate, librar
 func (c candidate) build(libraries []*module, found *problems) *v1alpha1.ClusterRegoPolicy {
 	before := len(found.list)
 	if c.meta.decodeCustom(found) {
-		(&checker{metadata: c.meta, found: found}).check()
+		(&checker{metadata: c.meta, found: found}).checkMetadata()
 	}
 	if len(found.list) > before {
 		return nil

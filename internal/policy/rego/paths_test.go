@@ -10,7 +10,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
-// hostPID judges input.pod and mends it, with paths into the Pod.
+// hostPID judges input.pod and fixes it, with paths into the Pod.
 const hostPID = header + `
 deny contains {"msg": sprintf("%s/%s", [input.pod.metadata.namespace, input.pod.metadata.name]), "path": "/spec/hostPID"} if input.pod.spec.hostPID
 

@@ -8,7 +8,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
-func mending(element string) string {
+func fixing(element string) string {
 	return header + "deny contains \"no\" if true\nremediation contains " + element + " if true"
 }
 
@@ -37,7 +37,7 @@ func TestVerbs(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := judge(t, podPolicy(mending(tc.element)), podRequest())
+			got := judge(t, podPolicy(fixing(tc.element)), podRequest())
 			if diff := cmp.Diff([]policy.Action{tc.want}, got.Actions); diff != "" || got.Err != nil {
 				t.Errorf("%s: actions (-want +got):\n%s\n%v", tc.reason, diff, got.Err)
 			}
@@ -68,7 +68,7 @@ func TestVerbsRefuseWhatTheyDoNotKnow(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			wantFixError(t, tc.reason, judge(t, podPolicy(mending(tc.element)), podRequest()), tc.want)
+			wantFixError(t, tc.reason, judge(t, podPolicy(fixing(tc.element)), podRequest()), tc.want)
 		})
 	}
 }

@@ -19,7 +19,7 @@ type Problem struct {
 func (p *Problem) Error() string { return p.Message }
 
 // Named is the name of the RemediationStrategy that a policy refers to; empty for one that
-// says itself how violations are put right.
+// says itself how violations are remediated.
 func Named(p *v1alpha1.ClusterRegoPolicy) string {
 	if ref := p.Spec.Remediation.StrategyRef; ref != nil {
 		return ref.Name

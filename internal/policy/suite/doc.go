@@ -3,7 +3,7 @@
 // same evaluation that admission, scan and remediation use.
 //
 // An example says what must be found in an object. Where a policy offers a fix,
-// the fix has to cure the object, and fixing it a second time has to change
+// the fix has to make the object comply, and fixing it a second time has to change
 // nothing. The package never changes a file and never speaks to a cluster.
 //
 // Start at Run.

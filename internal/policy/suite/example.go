@@ -39,7 +39,7 @@ type Example struct {
 	// Expect is the verdict.
 	Expect Expectation `json:"expect"`
 	// Fixed says what the policy's fix must come to. false, the default: there
-	// must be no fix. true: the fix must cure. A manifest: the fix must cure,
+	// must be no fix. true: the fix must resolve the violation. A manifest: the fix must resolve the violation,
 	// and the object must then equal it.
 	Fixed any `json:"fixed"`
 }
@@ -149,7 +149,7 @@ func (e *Example) validFixed() bool {
 func (e *Example) matched() bool { return e.Expect.Matched == nil || *e.Expect.Matched }
 
 // wantsFix says whether the policy must offer a fix, and what it must come to; nil
-// when any cure will do.
+// when any fix will do.
 func (e *Example) wantsFix() (bool, map[string]any) {
 	if object, ok := e.Fixed.(map[string]any); ok {
 		return true, object

@@ -65,7 +65,7 @@ func (p *proof) verdict(ctx context.Context) (policy.Decision, bool) {
 	return decision, len(p.failed) == 0
 }
 
-// fix proves the fix: it applies, it cures, it gives the manifest that the example
+// fix proves the fix: it applies, it resolves, it gives the manifest that the example
 // shows, and fixing again changes nothing.
 func (p *proof) fix(ctx context.Context, decision policy.Decision) {
 	wanted, manifest := p.example.wantsFix()
@@ -103,20 +103,20 @@ func (p *proof) fixed(ctx context.Context, fixed, manifest map[string]any) {
 	if manifest != nil && text(fixed) != text(manifest) {
 		p.fail("the fixed object to be\n"+text(manifest), text(fixed))
 	}
-	p.cured(ctx, fixed)
+	p.resolved(ctx, fixed)
 }
 
-func (p *proof) cured(ctx context.Context, fixed map[string]any) {
+func (p *proof) resolved(ctx context.Context, fixed map[string]any) {
 	again, matched := p.judge.decide(ctx, p.example.request(fixed))
 	switch {
 	case !matched:
-		p.fail("the policy to concern the fixed object too", "its match leaves the fixed object out: that is no cure")
+		p.fail("the policy to concern the fixed object too", "its match leaves the fixed object out: that is no fix")
 		return
 	case again.Err != nil:
 		p.fail("a verdict on the fixed object", again.Err.Error())
 		return
 	case len(again.Violations) > 0:
-		p.fail("a fix that cures", quoteFound(again.Violations))
+		p.fail("a fix that resolves the violation", quoteFound(again.Violations))
 	}
 	twice, err := apply(fixed, again.Actions)
 	if err == nil && twice == nil {

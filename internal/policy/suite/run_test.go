@@ -138,9 +138,9 @@ func TestWhatDoesNotHoldIsReported(t *testing.T) {
 			"matched: false is held too", []string{"violations: []", "matched: false"}, examples,
 			[]string{"one example that passes"},
 		},
-		"a fix that doesn't cure": {
+		"a fix that doesn't resolve the violation": {
 			"the object is judged again", []string{`"remove", "path": "/data/hat"`, `"replace", "path": "/data/hat", "value": "cap"`, "fixed: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}, data: {size: \"7\"}}", "fixed: true"}, examples,
-			[]string{"a fix that cures", "the hat cap is forbidden"},
+			[]string{"a fix that resolves the violation", "the hat cap is forbidden"},
 		},
 		"a fix of a path that isn't there": {
 			"RFC 6902 to the letter", []string{"/data/hat", "/data/cap"}, examples,

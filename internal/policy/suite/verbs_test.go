@@ -19,7 +19,7 @@ func TestFixesOfEveryVerbAreProved(t *testing.T) {
 		changes []string
 		want    []string // parts of the one failure; none for a pass
 	}{
-		"an object that is deleted is cured": {
+		"an object that is deleted complies": {
 			"what is gone violates nothing", append(allow("Delete"), patch, `{"action": "delete"}`, manifest, "fixed: true"), nil,
 		},
 		"an object that is deleted has no manifest": {
@@ -35,10 +35,10 @@ func TestFixesOfEveryVerbAreProved(t *testing.T) {
 		"a creation that changes nothing of the object": {
 			"the rule doesn't see what was made", append(allow("Create"), patch,
 				`{"action": "create", "object": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}}`, manifest, "fixed: true"),
-			[]string{"a fix that cures"},
+			[]string{"a fix that resolves the violation"},
 		},
 		"a creation with a patch": {
-			"the patch cures", append(allow("Create, Patch"), "if not input.object.data.scarf\n",
+			"the patch resolves", append(allow("Create, Patch"), "if not input.object.data.scarf\n",
 				"if not input.object.data.scarf\n\nremediation contains {\"action\": \"create\", \"object\": {\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"x\"}}} if true\n",
 				"count(hats.remediation) == 1", "count(hats.remediation) == 2"), nil,
 		},

@@ -14,8 +14,8 @@ import (
 // createVerb makes another object, before the judged one is changed. What is
 // made carries labels that name policy and plan, by which it is known after a
 // crash. It is undone by deleting it, unless somebody has changed it since.
-func createVerb() Verb {
-	return Verb{Type: policy.ActionCreate, Allowed: v1alpha1.ActionCreate,
+func createVerb() Definition {
+	return Definition{Type: policy.ActionCreate, Allowed: v1alpha1.ActionCreate,
 		Describe: func(a policy.Action) string { return "create " + nameOfObject(a.Object) },
 		rank:     always(rankCreate), write: create}
 }

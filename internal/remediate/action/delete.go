@@ -12,9 +12,9 @@ import (
 // deleteVerb deletes the judged object; what depends on it is collected in the
 // background. The record keeps its manifest: undoing it makes the object again,
 // under a new UID and without its status.
-func deleteVerb() Verb {
-	return Verb{Type: policy.ActionDelete, Allowed: v1alpha1.ActionDelete,
-		Needs: []Right{{Verb: "delete"}, {Verb: "create"}}, Removes: true,
+func deleteVerb() Definition {
+	return Definition{Type: policy.ActionDelete, Allowed: v1alpha1.ActionDelete,
+		Needs: []Permission{{Verb: "delete"}, {Verb: "create"}}, Removes: true,
 		Describe: func(policy.Action) string { return "delete it" },
 		rank:     always(rankRemove), write: remove}
 }

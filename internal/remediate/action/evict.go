@@ -10,10 +10,10 @@ import (
 // evictVerb evicts a Pod by the Eviction API, which keeps to
 // PodDisruptionBudgets. It is the one verb for Pods that a controller makes, and
 // for those alone: nothing would bring another Pod back.
-func evictVerb() Verb {
+func evictVerb() Definition {
 	pod := policy.PodKind()
-	return Verb{Kind: &pod, Type: policy.ActionEvict, Allowed: v1alpha1.ActionEvict,
-		Needs: []Right{{Verb: "create", Subresource: "eviction"}}, Owned: true, Removes: true,
+	return Definition{Kind: &pod, Type: policy.ActionEvict, Allowed: v1alpha1.ActionEvict,
+		Needs: []Permission{{Verb: "create", Subresource: "eviction"}}, Owned: true, Removes: true,
 		NoUndo:   "an evicted Pod can't be brought back: its controller has made another",
 		Describe: func(policy.Action) string { return "evict it" },
 		rank:     always(rankRemove), write: evict}

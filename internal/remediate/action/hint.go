@@ -12,7 +12,7 @@ import (
 // maxHintBytes bounds a hint, which stands in messages of other bounds.
 const maxHintBytes = 400
 
-// Hint says in one line which changes would put the object right. Values are
+// Hint says in one line which changes would fix the object. Values are
 // left out where they may be secret. A long one is cut, and says how much is left.
 func Hint(actions []policy.Action, secret bool) string {
 	var steps []string

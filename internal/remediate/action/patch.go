@@ -13,8 +13,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
-func patchVerb() Verb {
-	return Verb{Type: policy.ActionPatch, Allowed: v1alpha1.ActionPatch, Needs: []Right{{Verb: "patch"}},
+func patchVerb() Definition {
+	return Definition{Type: policy.ActionPatch, Allowed: v1alpha1.ActionPatch, Needs: []Permission{{Verb: "patch"}},
 		Describe: func(a policy.Action) string { return DescribeOps(a.Ops, len(a.Ops)) },
 		rank: func(a policy.Action) int {
 			if a.Subresource != "" {

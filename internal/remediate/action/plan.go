@@ -58,13 +58,13 @@ func Plan(obj map[string]any, actions []policy.Action, at time.Time) ([]Step, ma
 // planned is an action with its verb.
 type planned struct {
 	action policy.Action
-	verb   Verb
+	verb   Definition
 }
 
 func inOrder(actions []policy.Action) ([]planned, error) {
 	ordered := make([]planned, 0, len(actions))
 	for _, a := range actions {
-		v, known := VerbOf(a.Type)
+		v, known := DefinitionOf(a.Type)
 		if !known {
 			return nil, fmt.Errorf("action %q isn't known", a.Type)
 		}

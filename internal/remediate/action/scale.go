@@ -10,8 +10,8 @@ import (
 // scaleVerb sets spec.replicas. It is recorded, told after a crash and undone
 // like any patch. An autoscaler that owns the field sets it back, which
 // verification tells from a fix that failed.
-func scaleVerb() Verb {
-	return Verb{Type: policy.ActionScale, Allowed: v1alpha1.ActionScale, Needs: []Right{{Verb: "patch"}},
+func scaleVerb() Definition {
+	return Definition{Type: policy.ActionScale, Allowed: v1alpha1.ActionScale, Needs: []Permission{{Verb: "patch"}},
 		Describe: func(a policy.Action) string { return "scale it to " + formatInt(a.Replicas) },
 		rank:     always(rankPatch), write: scale}
 }

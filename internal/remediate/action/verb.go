@@ -9,13 +9,13 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
-// Verb is what one verb means, whatever the object.
-type Verb struct {
+// Definition is what one verb means, whatever the object.
+type Definition struct {
 	// Type is its name in Rego, and Allowed the one in spec.remediation.allowedActions.
 	Type    policy.ActionType
 	Allowed v1alpha1.ActionType
-	// Needs are the rights to the judged object's kind that it asks for, besides get.
-	Needs []Right
+	// Needs are the permissions to the judged object's kind that it asks for, besides get.
+	Needs []Permission
 	// Owned says whether it may be carried out on an object that a controller
 	// makes: everything else is the business of the controller's own object.
 	Owned bool
@@ -36,12 +36,12 @@ type Verb struct {
 }
 
 // On says whether the verb can be carried out on objects of a kind.
-func (v Verb) On(group, kind string) bool {
+func (v Definition) On(group, kind string) bool {
 	return v.Kind == nil || *v.Kind == policy.GroupKind{Group: group, Kind: kind}
 }
 
-// Right is a verb of RBAC on a kind, or on a subresource of it.
-type Right struct{ Verb, Subresource string }
+// Permission is a verb of RBAC on a kind, or on a subresource of it.
+type Permission struct{ Verb, Subresource string }
 
 // The order of writes: what is made is there before an object is changed to use
 // it; what is removed goes last.
@@ -54,26 +54,26 @@ const (
 
 func always(rank int) func(policy.Action) int { return func(policy.Action) int { return rank } }
 
-// Verbs is the table of verbs.
-func Verbs() []Verb {
-	return []Verb{patchVerb(), createVerb(), deleteVerb(), evictVerb(), restartVerb(), scaleVerb()}
+// Definitions is the table of verbs.
+func Definitions() []Definition {
+	return []Definition{patchVerb(), createVerb(), deleteVerb(), evictVerb(), restartVerb(), scaleVerb()}
 }
 
-// VerbOf finds a verb by its name in Rego.
-func VerbOf(t policy.ActionType) (Verb, bool) {
-	for _, v := range Verbs() {
+// DefinitionOf finds a verb by its name in Rego.
+func DefinitionOf(t policy.ActionType) (Definition, bool) {
+	for _, v := range Definitions() {
 		if v.Type == t {
 			return v, true
 		}
 	}
-	return Verb{}, false
+	return Definition{}, false
 }
 
 // ForbiddenVerb is the first action whose verb the strategy doesn't allow, and
 // what is to be added to allowedActions.
 func ForbiddenVerb(allowed []v1alpha1.ActionType, actions []policy.Action) (policy.ActionType, v1alpha1.ActionType, bool) {
 	for _, a := range actions {
-		v, known := VerbOf(a.Type)
+		v, known := DefinitionOf(a.Type)
 		if !known || !slices.Contains(allowed, v.Allowed) {
 			return a.Type, v.Allowed, true
 		}
@@ -85,7 +85,7 @@ func ForbiddenVerb(allowed []v1alpha1.ActionType, actions []policy.Action) (poli
 // controller makes.
 func ReachOwned(actions []policy.Action) bool {
 	for _, a := range actions {
-		if v, known := VerbOf(a.Type); !known || !v.Owned {
+		if v, known := DefinitionOf(a.Type); !known || !v.Owned {
 			return false
 		}
 	}
@@ -95,7 +95,7 @@ func ReachOwned(actions []policy.Action) bool {
 // MayReachOwned says whether any allowed verb may be carried out on an object of
 // the kind that a controller makes.
 func MayReachOwned(allowed []v1alpha1.ActionType, group, kind string) bool {
-	return slices.ContainsFunc(Verbs(), func(v Verb) bool {
+	return slices.ContainsFunc(Definitions(), func(v Definition) bool {
 		return v.Owned && v.On(group, kind) && slices.Contains(allowed, v.Allowed)
 	})
 }
@@ -103,7 +103,7 @@ func MayReachOwned(allowed []v1alpha1.ActionType, group, kind string) bool {
 // Remove says whether the judged object is gone after the actions.
 func Remove(actions []policy.Action) bool {
 	return slices.ContainsFunc(actions, func(a policy.Action) bool {
-		v, known := VerbOf(a.Type)
+		v, known := DefinitionOf(a.Type)
 		return known && v.Removes
 	})
 }
@@ -117,7 +117,7 @@ func Describe(actions []policy.Action, limit int) string {
 		}
 		if a.Type == policy.ActionPatch {
 			text += DescribeOps(a.Ops, limit)
-		} else if v, known := VerbOf(a.Type); known {
+		} else if v, known := DefinitionOf(a.Type); known {
 			text += v.Describe(a)
 		} else {
 			text += string(a.Type)
@@ -134,11 +134,11 @@ func refuse(obj map[string]any, a policy.ActionType, why string) error {
 
 // NoUndo says why a recorded write can't be undone; empty when it can.
 func NoUndo(w v1alpha1.WriteRecord) string {
-	if w.Verb == v1alpha1.ActionDelete && w.Manifest == nil {
+	if w.Action == v1alpha1.ActionDelete && w.Manifest == nil {
 		return "what was deleted isn't recorded"
 	}
-	for _, v := range Verbs() {
-		if v.Allowed == w.Verb && v.NoUndo != "" {
+	for _, v := range Definitions() {
+		if v.Allowed == w.Action && v.NoUndo != "" {
 			return v.NoUndo
 		}
 	}

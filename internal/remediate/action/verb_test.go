@@ -148,7 +148,7 @@ func manyCreations(n int) []policy.Action {
 
 func TestEveryVerbSaysWhatItNeedsAndHowItIsUndone(t *testing.T) {
 	allowed := map[v1alpha1.ActionType]bool{}
-	for _, v := range action.Verbs() {
+	for _, v := range action.Definitions() {
 		allowed[v.Allowed] = true
 		if v.Describe(policy.Action{Type: v.Type, Object: tree{}}) == "" && v.Type != policy.ActionPatch {
 			t.Errorf("%s has no description", v.Type)

@@ -111,7 +111,7 @@ func (s *Controller) tell(ctx context.Context, a *v1alpha1.RemediationApproval) 
 // fate is what has become of an answer to a plan, or to none that is there: it was taken, or is refused, or
 // that isn't known yet.
 func fate(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, of canary.Asked, by canary.Approvers) (refused canary.Refusal, known bool) {
-	if plan != nil && canary.Taken(a, plan) {
+	if plan != nil && canary.InEffect(a, plan) {
 		return canary.Refusal{}, true
 	}
 	refused = canary.Refuse(a, plan, of, by)
@@ -144,7 +144,7 @@ func (s *Controller) adopt(ctx context.Context, a *v1alpha1.RemediationApproval,
 // known.
 func (s *Controller) write(ctx context.Context, a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, refused canary.Refusal) error {
 	status := kube.NewStatusWriter(s.client, a)
-	news := settle(a, plan, refused, s.clock.Now())
+	news := setStatus(a, plan, refused, s.clock.Now())
 	if err := status.Write(ctx, a, v1alpha1.FieldManager); err != nil {
 		return err
 	}
@@ -154,14 +154,14 @@ func (s *Controller) write(ctx context.Context, a *v1alpha1.RemediationApproval,
 	return nil
 }
 
-// settle says in an answer's status what has become of it, and returns whether it
+// setStatus says in an answer's status what has become of it, and returns whether it
 // is news that it was taken.
-func settle(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, refused canary.Refusal, now time.Time) (news bool) {
+func setStatus(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, refused canary.Refusal, now time.Time) (news bool) {
 	known := meta.IsStatusConditionTrue(a.Status.Conditions, v1alpha1.ConditionReady)
 	taken := refused == (canary.Refusal{})
 	hold := kube.Stalled(refused.Reason, "it doesn't count: "+refused.Message) // nor will it ever
 	if taken {
-		hold = kube.Ready(v1alpha1.ReasonTaken, fmt.Sprintf("Remediation %s acts by it", plan.Name))
+		hold = kube.Ready(v1alpha1.ReasonInEffect, fmt.Sprintf("Remediation %s acts by it", plan.Name))
 	}
 	kube.SetConditions(a, now, hold...)
 	return taken && !known

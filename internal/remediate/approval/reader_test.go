@@ -227,10 +227,10 @@ func TestAnswersAreTold(t *testing.T) {
 		news   int
 	}{
 		"one that the plan acts by is Ready and announced": {plan: manualOf(taken("bob", 1)), answer: answerOf("bob", yes, 1),
-			ready: "True Taken", owned: true, news: 1},
+			ready: "True InEffect", owned: true, news: 1},
 		"one that isn't taken yet is left for the plan": {plan: manualOf(), answer: answerOf("bob", yes, 1), owned: true},
 		"one that came too late isn't":                  {plan: manualOf(taken("cid", 1)), answer: answerOf("bob", yes, 2), ready: "False AlreadyAnswered", owned: true},
-		"an author's isn't":                             {plan: manualOf(distinct), answer: answerOf("ann", yes, 1), ready: "False NotDistinct", owned: true},
+		"an author's isn't":                             {plan: manualOf(distinct), answer: answerOf("ann", yes, 1), ready: "False SelfApproval", owned: true},
 		"one to another plan of the name isn't, and isn't this plan's": {plan: manualOf(),
 			answer: answerOf("bob", yes, 1, func(a *v1alpha1.RemediationApproval) { a.Spec.RemediationRef.UID = "older" }), ready: "False PlanMismatch"},
 		"one to no plan isn't":               {answer: answerOf("bob", yes, 1), ready: "False PlanNotFound"},
@@ -241,7 +241,7 @@ func TestAnswersAreTold(t *testing.T) {
 			said, news := "", 0
 			for range 2 { // the second time nothing is new
 				if refused, known := fate(tc.answer, tc.plan, canary.Asked{Policy: writtenByAnn()}, canary.Approvers{}); known {
-					if settle(tc.answer, tc.plan, refused, planMade) {
+					if setStatus(tc.answer, tc.plan, refused, planMade) {
 						news++
 					}
 				}

@@ -27,7 +27,7 @@ func (h *Past) rememberEvictions(plan string, b *record.Records, cooled float64,
 	cold := math.Exp2(-max(ago, 0).Seconds() / SlowHalfLife.Seconds())
 	for t := range b.Places {
 		w := b.Record(t).Write
-		if w == nil || w.Verb != v1alpha1.ActionEvict || w.AppliedAt == nil || w.IntentAt == nil || w.Controller == nil {
+		if w == nil || w.Action != v1alpha1.ActionEvict || w.AppliedAt == nil || w.IntentAt == nil || w.Controller == nil {
 			continue
 		}
 		one := evicted{plan: plan, at: w.IntentAt.Time, heat: min(cooled, 1), slow: (float64(b.Target(t).Heat)/100 + 1) * cold}
@@ -75,18 +75,18 @@ func (h *Past) OwnersOf(ctx context.Context, reader kube.Getter, m *metav1.Parti
 	return lineage.Owners, err
 }
 
-// Mendings is what is remembered of one object.
-type Mendings struct {
+// Fixes is what is remembered of one object.
+type Fixes struct {
 	Fast, slow float64
 	// evicted is the root of the owners whose Pods were evicted again and again; nil when
-	// it is the object itself that was mended.
+	// it is the object itself that was fixed.
 	evicted *v1alpha1.ObjectReference
 }
 
 // Of gives what is remembered of an object. Evictions count for what its controller
 // has made after them, and for nothing that was there before.
-func (h *Past) Of(object v1alpha1.ObjectReference, m *metav1.PartialObjectMetadata, owners []v1alpha1.ObjectReference) Mendings {
-	out := Mendings{Fast: max(h.Heat[object.UID], h.Heat[placeOf(object)]), slow: max(h.Slow[object.UID], h.Slow[placeOf(object)])}
+func (h *Past) Of(object v1alpha1.ObjectReference, m *metav1.PartialObjectMetadata, owners []v1alpha1.ObjectReference) Fixes {
+	out := Fixes{Fast: max(h.Heat[object.UID], h.Heat[placeOf(object)]), slow: max(h.Slow[object.UID], h.Slow[placeOf(object)])}
 	for _, key := range ownerKeys(owners...) {
 		fast, slow := 0.0, 0.0
 		for _, e := range h.evicted[key] {
@@ -102,15 +102,15 @@ func (h *Past) Of(object v1alpha1.ObjectReference, m *metav1.PartialObjectMetada
 }
 
 // Fighting says whether somebody keeps setting an object back, fast or slowly.
-func (m Mendings) Fighting() bool { return m.Fast > fightHeat || m.slow > slowHeat }
+func (m Fixes) Fighting() bool { return m.Fast > fightHeat || m.slow > slowHeat }
 
-// Carried is what a new plan carries on of an object's mendings.
-func (m Mendings) Carried() int32 { return int32(min(m.slow, 1000) * 100) }
+// Carried is what a new plan carries on of an object's fixes.
+func (m Fixes) Carried() int32 { return int32(min(m.slow, 1000) * 100) }
 
 // Why tells people what was done again and again, and who undoes it.
-func (m Mendings) Why(object metav1.Object) string {
+func (m Fixes) Why(object metav1.Object) string {
 	if m.evicted != nil {
-		return fmt.Sprintf("Evenkeel has evicted Pods of %s again and again, and those made in their place violate too: mend its template", m.evicted.String())
+		return fmt.Sprintf("Evenkeel has evicted Pods of %s again and again, and those made in their place violate too: fix its template", m.evicted.String())
 	}
-	return fmt.Sprintf("Evenkeel has mended it again and again, and %s keeps setting it back", kube.OtherManager(object, v1alpha1.FieldManager))
+	return fmt.Sprintf("Evenkeel has fixed it again and again, and %s keeps setting it back", kube.OtherManager(object, v1alpha1.FieldManager))
 }

@@ -35,7 +35,7 @@ func SetAside(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, rev
 // when it ended longer than maxAge ago. These stay: the latest plan; one that is
 // at work; those kept: the one that a person has said to retry, which cuts off
 // what the planner remembers, the one that a person had undone, which keeps its
-// revision from being planned again, and those that keep a namespace out of it; and one whose mendings are still hot (see remembered), unless
+// revision from being planned again, and those that keep a namespace out of it; and one whose fixes are still hot (see remembered), unless
 // more than maxKeptPlans are kept.
 func BeyondHistory(plans []v1alpha1.Remediation, h v1alpha1.HistoryStrategy, kept []string, now time.Time) (expired []v1alpha1.Remediation, next time.Duration) {
 	place := int32(0) // among the ended plans, the newest first
@@ -61,7 +61,7 @@ func BeyondHistory(plans []v1alpha1.Remediation, h v1alpha1.HistoryStrategy, kep
 	return expired, next
 }
 
-// Remembered is for how long an ended plan's mendings still add to the heat of
+// Remembered is for how long an ended plan's fixes still add to the heat of
 // objects that somebody may be fighting over; negative when no longer.
 func Remembered(rem *v1alpha1.Remediation, now time.Time) time.Duration {
 	if rem.Status.Counts.Done == 0 || rem.Status.Phase == v1alpha1.PhasePreviewed {

@@ -15,21 +15,21 @@ const (
 	failedBackoff = 10 * time.Minute
 	// maxFailedBackoff is the longest of these waits.
 	maxFailedBackoff = 24 * time.Hour
-	// fightHeat is the heat above which an object isn't mended any more. Each
-	// mending adds 1, and heat halves with every fightHalfLife.
+	// fightHeat is the heat above which an object isn't fixed any more. Each
+	// fixing adds 1, and heat halves with every fightHalfLife.
 	fightHeat = 3
-	// fightHalfLife is how fast heat is lost: four mendings at once cool down in
+	// fightHalfLife is how fast heat is lost: four fixes at once cool down in
 	// about twelve minutes.
 	fightHalfLife = 30 * time.Minute
 	// slowHeat is the same for fights that are slow, such as a pipeline that sets
-	// an object back once an hour: each mending adds 1, and it halves with every
+	// an object back once an hour: each fix adds 1, and it halves with every
 	// SlowHalfLife. Plans carry it on (Target.Heat), so that it outlasts them.
 	slowHeat = 8
 	// SlowHalfLife is in how long what counts over weeks cools to a half.
 	SlowHalfLife = 7 * 24 * time.Hour
 	// slowMemory is how far back plans are looked at for it.
 	slowMemory = 4 * SlowHalfLife
-	// fightMemory is how far back mendings are looked for: heat from earlier ones
+	// fightMemory is how far back fixes are looked for: heat from earlier ones
 	// is below a hundredth.
 	fightMemory = 7 * fightHalfLife
 )
@@ -37,16 +37,16 @@ const (
 // Past is what the policy's ended plans tell of objects, by UID. It is read from
 // the plans each time: nothing of it is lost in a restart.
 type Past struct {
-	// FailedUntil is until when an object that couldn't be mended is left alone: by
+	// FailedUntil is until when an object that couldn't be fixed is left alone: by
 	// UID, and by place when it vanished after our write.
 	FailedUntil map[string]time.Time
 	failures    map[string]int
-	// Heat is how often an object has been mended lately: somebody keeps setting
+	// Heat is how often an object has been fixed lately: somebody keeps setting
 	// it back. It is kept by UID, and of objects that were deleted by place too:
 	// one that somebody creates again has a new UID.
 	Heat map[string]float64
 	// Slow is the same over weeks: what the latest plan of the object carries, and
-	// its own mending.
+	// its own fixing.
 	Slow map[string]float64
 	// evicted are the evictions of what a controller has made, by the UIDs and places of
 	// the owners that were recorded: what it makes anew has another UID and name.
@@ -74,7 +74,7 @@ func (h *Past) Remember(rem *v1alpha1.Remediation, b *record.Records, revision s
 			h.rememberFailure(rem, b.Target(t).Object, b.Record(t).Reason, revision, ended)
 		case state == v1alpha1.TargetDone:
 			h.Heat[uid] += min(cooled, 1)
-			if w := b.Record(t).Write; w != nil && w.Verb == v1alpha1.ActionDelete {
+			if w := b.Record(t).Write; w != nil && w.Action == v1alpha1.ActionDelete {
 				h.Heat[placeOf(b.Target(t).Object)] += min(cooled, 1)
 			}
 		}
@@ -106,7 +106,7 @@ func (h *Past) rememberFailure(rem *v1alpha1.Remediation, object v1alpha1.Object
 }
 
 // rememberSlowly adds what a plan that ended so long ago tells of an object's
-// mendings over weeks. A later plan carries on what an earlier one knew, so that the
+// fixes over weeks. A later plan carries on what an earlier one knew, so that the
 // largest is all of it.
 func (h *Past) rememberSlowly(t v1alpha1.Target, rec *v1alpha1.TargetRecord, ago time.Duration) {
 	known := float64(t.Heat) / 100
@@ -115,7 +115,7 @@ func (h *Past) rememberSlowly(t v1alpha1.Target, rec *v1alpha1.TargetRecord, ago
 	}
 	known *= math.Exp2(-max(ago, 0).Seconds() / SlowHalfLife.Seconds())
 	keys := []string{t.Object.UID}
-	if w := rec.Write; w != nil && w.Verb == v1alpha1.ActionDelete {
+	if w := rec.Write; w != nil && w.Action == v1alpha1.ActionDelete {
 		keys = append(keys, placeOf(t.Object)) // whoever makes it again gives it another UID
 	}
 	for _, key := range keys {
@@ -123,8 +123,8 @@ func (h *Past) rememberSlowly(t v1alpha1.Target, rec *v1alpha1.TargetRecord, ago
 	}
 }
 
-// TellsSlowly says whether a plan is to be read for slow fights alone: it has mended
-// something, not too long ago, and is small, as those are that mend what somebody
+// TellsSlowly says whether a plan is to be read for slow fights alone: it has fixed
+// something, not too long ago, and is small, as those are that fix what somebody
 // sets back. Large ones count while they are read for fast fights.
 func TellsSlowly(rem *v1alpha1.Remediation, now time.Time) bool {
 	return rem.Status.Counts.Done > 0 && rem.Status.Phase != v1alpha1.PhasePreviewed && len(rem.Spec.Plan.Slices) == 1 && now.Sub(EndOf(*rem)) < slowMemory
@@ -135,7 +135,7 @@ func placeOf(object v1alpha1.ObjectReference) string {
 	return object.APIVersion + " " + object.String()
 }
 
-// Waiting says whether an object that couldn't be mended is left alone for now.
+// Waiting says whether an object that couldn't be fixed is left alone for now.
 func (h *Past) Waiting(object v1alpha1.ObjectReference, now time.Time) bool {
 	return now.Before(h.FailedUntil[object.UID]) || now.Before(h.FailedUntil[placeOf(object)])
 }

@@ -30,7 +30,7 @@ func Blocked(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revi
 }
 
 func notAgain(rem v1alpha1.Remediation) string {
-	return fmt.Sprintf("plan %s of this revision ended as %s: mend the policy, or say to try again: evenkeel rollout retry %s",
+	return fmt.Sprintf("plan %s of this revision ended as %s: fix the policy, or say to try again: evenkeel rollout retry %s",
 		rem.Name, rem.Status.Phase, rem.Name)
 }
 

@@ -4,7 +4,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
-// RootOfEvicted is where what an evicted Pod comes from is to be mended.
+// RootOfEvicted is where what an evicted Pod comes from is to be fixed.
 func RootOfEvicted(write *v1alpha1.WriteRecord) v1alpha1.ObjectReference {
 	if write.Root != nil {
 		return *write.Root

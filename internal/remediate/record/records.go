@@ -136,7 +136,7 @@ func (b *Records) Views() []rollout.TargetView {
 	out := make([]rollout.TargetView, len(b.Places))
 	for i := range b.Places {
 		t, rec := b.Target(i), b.Record(i)
-		v := rollout.TargetView{Object: t.Object, Wave: t.Wave, State: rec.State, Reason: rec.Reason, NotCanary: t.NotCanary, Recovering: rec.Recovering, LandsUntil: LandsUntil(rec), Attempts: rec.Attempts}
+		v := rollout.TargetView{Object: t.Object, Wave: t.Wave, State: rec.State, Reason: rec.Reason, ExcludedFromCanary: t.ExcludedFromCanary, Recovering: rec.Recovering, LandsUntil: LandsUntil(rec), Attempts: rec.Attempts}
 		if rec.Wave != nil {
 			v.Wave = *rec.Wave
 		}

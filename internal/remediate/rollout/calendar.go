@@ -20,13 +20,13 @@ func OutsideWindows(rem *v1alpha1.Remediation, now time.Time) Gate {
 	window, err := canary.WindowState(rem.Spec.Plan.Strategy.Windows, now)
 	switch {
 	case err != nil:
-		return Gate{Closed: true, Reason: v1alpha1.ReasonBudgetInvalid,
-			Message: fmt.Sprintf("spec.remediation.%v: a window that can't be read is never open; mend it in policy %s", err, rem.Spec.Plan.Policy.Name)}
+		return Gate{Closed: true, Reason: v1alpha1.ReasonWindowInvalid,
+			Message: fmt.Sprintf("spec.remediation.%v: a window that can't be read is never open; fix it in policy %s", err, rem.Spec.Plan.Policy.Name)}
 	case window.Open:
 		return Gate{}
 	case window.Opens.IsZero():
 		return Gate{Closed: true, Reason: v1alpha1.ReasonNoWindow,
-			Message: "no maintenance window is open, and none opens within five years; mend spec.remediation.windows of policy " + rem.Spec.Plan.Policy.Name}
+			Message: "no maintenance window is open, and none opens within five years; fix spec.remediation.windows of policy " + rem.Spec.Plan.Policy.Name}
 	default:
 		return Gate{Closed: true, Reason: v1alpha1.ReasonOutsideWindow,
 			Message: "no maintenance window is open; the next opens at " + window.Opens.Format(time.RFC3339)}

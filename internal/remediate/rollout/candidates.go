@@ -26,7 +26,7 @@ func (o Observation) tried(m Members, here canary.Stage) int {
 func (o Observation) candidates(here canary.Stage) []int {
 	var fit []int
 	for i, t := range o.Targets {
-		proves := t.Reason != v1alpha1.ReasonUnhealthyBefore && !(o.Status.Wave == 0 && t.NotCanary)
+		proves := t.Reason != v1alpha1.ReasonUnhealthyBefore && !(o.Status.Wave == 0 && t.ExcludedFromCanary)
 		if t.Wave > o.Status.Wave && here.Holds(t.Wave) && t.State == v1alpha1.TargetPending && proves {
 			fit = append(fit, i)
 		}

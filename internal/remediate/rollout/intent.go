@@ -121,7 +121,7 @@ type Outcome struct {
 	Count int32
 	// Namespaces counts them by the namespace that they live in, for the
 	// namespaces' breakers; cluster-scoped targets are in none. Of a plan's
-	// success it counts what was mended there, of its failure what failed there.
+	// success it counts what was fixed there, of its failure what failed there.
 	Namespaces map[string]int32
 	// Message says what happened, for the breaker's status.
 	Message string

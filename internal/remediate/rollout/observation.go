@@ -84,8 +84,8 @@ type TargetView struct {
 	// well again; RevertedAt is when.
 	Recovering bool
 	RevertedAt time.Time
-	// NotCanary says that the target is never drawn into the plan's first canary.
-	NotCanary bool
+	// ExcludedFromCanary says that the target is never drawn into the plan's first canary.
+	ExcludedFromCanary bool
 	// Barred says why this target alone may not be begun now. Empty: it may.
 	Barred string
 	// BarredReason is ReasonBudgetSpent when a budget has no room for the target

@@ -198,7 +198,7 @@ func (o Observation) noCanary(m Members) Intent {
 		}
 	}
 	if done := o.Count(v1alpha1.TargetDone); done > 0 {
-		message = fmt.Sprintf("%s: %s; %d targets of earlier stages stay mended", o.Label(o.Status.Wave), message, done)
+		message = fmt.Sprintf("%s: %s; %d targets of earlier stages stay fixed", o.Label(o.Status.Wave), message, done)
 	}
 	intent := o.ended(v1alpha1.PhaseAborted, reason, message)
 	intent.FailedIn = failedIn
@@ -238,11 +238,11 @@ func (o Observation) againstFix(m Members) int {
 func (o Observation) succeeded() Intent {
 	done, failed := o.Count(v1alpha1.TargetDone), o.Count(v1alpha1.TargetFailed)
 	intent := Intent{Phase: v1alpha1.PhaseSucceeded, Wave: o.Status.Wave, Reason: v1alpha1.ReasonAllTargetsSettled,
-		Message: fmt.Sprintf("%d of %d targets mended and verified", done, len(o.Targets))}
+		Message: fmt.Sprintf("%d of %d targets fixed and verified", done, len(o.Targets))}
 	switch {
 	case failed > 0:
 		intent.Reason = v1alpha1.ReasonSomeTargetsFailed
-		intent.Message += fmt.Sprintf("; %d couldn't be mended: see their reasons in the slices", failed)
+		intent.Message += fmt.Sprintf("; %d couldn't be fixed: see their reasons in the slices", failed)
 	case done == 0 && o.leftToOwners() > 0:
 		intent.Reason = v1alpha1.ReasonOwnersNotified
 		intent.Message = fmt.Sprintf("%d of %d objects are left to their owners: the slices hold each fix as a diff", o.leftToOwners(), len(o.Targets))
@@ -250,7 +250,7 @@ func (o Observation) succeeded() Intent {
 		intent.Reason = v1alpha1.ReasonNothingToDo
 	}
 	if done > 0 {
-		intent.Outcomes = []Outcome{{Type: OutcomePlanSucceeded, Key: o.Key("plan"), Count: 1, Namespaces: o.mended(), Message: intent.Message}}
+		intent.Outcomes = []Outcome{{Type: OutcomePlanSucceeded, Key: o.Key("plan"), Count: 1, Namespaces: o.fixed(), Message: intent.Message}}
 	}
 	return intent
 }

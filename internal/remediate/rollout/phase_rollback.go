@@ -188,7 +188,7 @@ func (o Observation) rolledBack() Intent {
 	case o.undoesAll():
 		intent.Message = fmt.Sprintf("%s undone, of all waves that were begun. %s", writes(reverted), o.Status.Message)
 	case o.Status.Wave > 0:
-		intent.Message = fmt.Sprintf("%s of %s undone; %d targets of earlier waves stay mended. %s",
+		intent.Message = fmt.Sprintf("%s of %s undone; %d targets of earlier waves stay fixed. %s",
 			writes(reverted), o.Label(o.Status.Wave), o.Count(v1alpha1.TargetDone), o.Status.Message)
 	default:
 		intent.Message = fmt.Sprintf("%s undone; no other wave was begun. %s", writes(reverted), o.Status.Message)

@@ -147,7 +147,7 @@ func (o Observation) settled() bool {
 	return !found
 }
 
-// leftToOwners is the number of targets that somebody else must mend.
+// leftToOwners is the number of targets that somebody else must fix.
 func (o Observation) leftToOwners() int {
 	n := 0
 	for _, t := range o.Targets {
@@ -198,8 +198,8 @@ func (o Observation) places(marks []Mark) []string {
 	return all[:min(len(all), maxFailedIn)]
 }
 
-// mended counts the targets that are done by the namespace that they live in.
-func (o Observation) mended() map[string]int32 {
+// fixed counts the targets that are done by the namespace that they live in.
+func (o Observation) fixed() map[string]int32 {
 	var done []Mark
 	for i, t := range o.Targets {
 		if t.State == v1alpha1.TargetDone {

@@ -11,7 +11,7 @@ import (
 )
 
 // Secrets reads Secrets past the cache, one at a time and by name, so that the
-// right to get those few is enough, and none is kept.
+// permission to get those few is enough, and none is kept.
 type Secrets struct {
 	// Reader asks the API server itself.
 	Reader client.Reader

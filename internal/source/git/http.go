@@ -130,7 +130,7 @@ func untrustedCertificate(at *transport.Endpoint, err error) error {
 	if errors.As(err, &unknown) {
 		return failf(ErrUntrusted, "the certificate of %s is signed by an authority that isn't trusted: give that authority's certificate as ca.crt in the Secret that secretRef names", address(at))
 	}
-	return failf(ErrUntrusted, "the certificate of %s isn't good: %s; mend the server's certificate, or correct the URL", address(at), words(verification.Err.Error()))
+	return failf(ErrUntrusted, "the certificate of %s isn't good: %s; fix the server's certificate, or correct the URL", address(at), words(verification.Err.Error()))
 }
 
 // address is the server as HOST or HOST:PORT.

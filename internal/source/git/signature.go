@@ -37,7 +37,7 @@ func (s *signers) checkTag(objects *filesystem.Storage, tag *object.Tag) (bool, 
 	if len(signature) == 0 {
 		return false, nil
 	}
-	return true, s.check("tag "+words(tag.Name)+" ("+tag.Hash.String()+")", signed, signature)
+	return true, s.verify("tag "+words(tag.Name)+" ("+tag.Hash.String()+")", signed, signature)
 }
 
 // checkCommit demands a good signature of a commit.
@@ -47,7 +47,7 @@ func (s *signers) checkCommit(objects *filesystem.Storage, commit plumbing.Hash)
 		return err
 	}
 	signed, signature := splitCommit(raw)
-	return s.check("commit "+commit.String(), signed, signature)
+	return s.verify("commit "+commit.String(), signed, signature)
 }
 
 // rawObject is an object as it was hashed. Signatures are checked on that, and not
@@ -104,7 +104,7 @@ func splitTag(raw []byte) (signed, signature []byte) {
 }
 
 // check demands that one of the keys has made a signature.
-func (s *signers) check(what string, signed, signature []byte) error {
+func (s *signers) verify(what string, signed, signature []byte) error {
 	switch text := string(signature); {
 	case len(signature) == 0:
 		return failf(ErrUnsigned, "%s isn't signed: sign it (git commit -S, git tag -s), or take verify out of the source", what)

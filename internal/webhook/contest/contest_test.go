@@ -39,7 +39,7 @@ func TestAdded(t *testing.T) {
 			now:    contest.Entry{Namespaces: selector(before)}, applied: contest.Entry{Namespaces: selector(before)}, wanted: contest.Entry{Namespaces: selector(ours)},
 		},
 		"what they have removed isn't an addition": {
-			reason: "it is put back",
+			reason: "it is restored",
 			now:    contest.Entry{Namespaces: selector()}, applied: contest.Entry{Namespaces: selector(ours)}, wanted: contest.Entry{Namespaces: selector(ours)},
 		},
 		"labels and conditions are kept too": {
@@ -92,13 +92,13 @@ func TestThePausesGrowAndBeginAnew(t *testing.T) {
 		if p.Wait(now) != 0 {
 			t.Fatal("it waits on")
 		}
-		p.PutBack(now)
+		p.Restored(now)
 	}
 	if puts > 24*12+15 {
 		t.Errorf("%d times in a day", puts)
 	}
 	now = now.Add(10 * time.Minute)
-	if p.PutBack(now); p.Wait(now) != time.Second {
+	if p.Restored(now); p.Wait(now) != time.Second {
 		t.Errorf("after a quiet time the pause is %s", p.Wait(now))
 	}
 }

@@ -54,7 +54,7 @@ func (a *Additions) String() string {
 
 // Added is what others have added to an entry: what it has now beyond what was
 // applied last, and beyond what is wanted. What they have removed or changed isn't
-// told; it is put back.
+// told; it is restored.
 func Added(now, applied, wanted *Entry) Additions {
 	a := Additions{Namespaces: extra(now.Namespaces, applied.Namespaces, wanted.Namespaces)}
 	if wanted.Own {

@@ -2,22 +2,22 @@ package contest
 
 import "time"
 
-// How soon something is put back: at once, and then after a pause that doubles
+// How soon something is restored: at once, and then after a pause that doubles
 // while others go on changing it.
 const (
 	firstPause = time.Second
 	maxPause   = 5 * time.Minute
-	// quiet is how long nothing must have been put back for the pauses to begin anew.
+	// quiet is how long nothing must have been restored for the pauses to begin anew.
 	quiet = 2 * maxPause
 )
 
-// Pace bounds how often one thing is put back. The zero value is ready to use.
+// Pace bounds how often one thing is restored. The zero value is ready to use.
 type Pace struct {
 	times int
 	last  time.Time
 }
 
-// Wait is how long to wait until something may be put back; zero for now.
+// Wait is how long to wait until something may be restored; zero for now.
 func (p *Pace) Wait(now time.Time) time.Duration {
 	if p.times == 0 || now.Sub(p.last) >= quiet {
 		return 0
@@ -29,8 +29,8 @@ func (p *Pace) Wait(now time.Time) time.Duration {
 	return max(0, p.last.Add(pause).Sub(now))
 }
 
-// PutBack notes that something was put back.
-func (p *Pace) PutBack(now time.Time) {
+// Restored notes that something was restored.
+func (p *Pace) Restored(now time.Time) {
 	if now.Sub(p.last) >= quiet {
 		p.times = 0
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // The identities that a cluster needs to start, to finish and to clean up. No
-// right in a namespace gives anybody one of them.
+// permission in a namespace gives anybody one of them.
 const (
 	userAPIServer = "system:apiserver"
 	groupMasters  = "system:masters"

@@ -19,7 +19,7 @@ func allowsExisting(p *v1alpha1.ClusterRegoPolicy, r *policy.Request) bool {
 // since tells the violations that an update brings from those that the object had.
 //
 // A fix of the manager's own changes what its plan says and nothing else, and has
-// been found to violate nothing new before it is sent. So one that mends a container
+// been found to violate nothing new before it is sent. So one that fixes a container
 // for one policy isn't refused for what another policy has had against the same
 // container all along: two policies could keep each other from ever being met.
 func since(ctx context.Context, judge Judge, r *policy.Request, res *catalog.Result) (policy.Change, error) {

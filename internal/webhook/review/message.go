@@ -73,7 +73,7 @@ func unjudged(r *policy.Request, v *verdict) string {
 		}
 		b.WriteString("\n- " + prose.Shorten(failureText(f), serving.MaxLineBytes))
 	}
-	b.WriteString("\nTry again; if it persists, have the policy's owner mend the rule, or set its admission.failurePolicy to Ignore or its admission.action to Warn.")
+	b.WriteString("\nTry again; if it persists, have the policy's owner fix the rule, or set its admission.failurePolicy to Ignore or its admission.action to Warn.")
 	return b.String()
 }
 

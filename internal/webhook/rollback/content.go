@@ -39,7 +39,7 @@ func bringsBack(target v1alpha1.ObjectReference, w *v1alpha1.WriteRecord, r *pol
 	switch {
 	case r.Object["apiVersion"] != target.APIVersion:
 		return false, nil // the fields may have other names
-	case r.Operation == policy.Create && w.Verb == v1alpha1.ActionDelete:
+	case r.Operation == policy.Create && w.Action == v1alpha1.ActionDelete:
 		return isManifest(w, r.Object)
 	case r.Operation == policy.Update && w.Manifest == nil:
 		return isInverse(w, r)

@@ -54,7 +54,7 @@ func must[T any](t *testing.T, v T, err error) T {
 // patched is the record of the fix.
 func patched(t *testing.T) *v1alpha1.WriteRecord {
 	fields := action.Diff(deployment(true), deployment(false))
-	w := &v1alpha1.WriteRecord{UID: "u1", ResourceVersion: "6", Verb: v1alpha1.ActionPatch, AppliedAt: &metav1.MicroTime{}}
+	w := &v1alpha1.WriteRecord{UID: "u1", ResourceVersion: "6", Action: v1alpha1.ActionPatch, AppliedAt: &metav1.MicroTime{}}
 	var err error
 	w.Fields, err = action.ToRecordFields(fields)
 	must(t, w, err)
@@ -68,7 +68,7 @@ func patched(t *testing.T) *v1alpha1.WriteRecord {
 
 func deleted(t *testing.T) *v1alpha1.WriteRecord {
 	raw, err := json.Marshal(action.Manifest(deployment(true)))
-	return &v1alpha1.WriteRecord{UID: "u1", ResourceVersion: "6", Verb: v1alpha1.ActionDelete, Manifest: &apiextensionsv1.JSON{Raw: must(t, raw, err)}}
+	return &v1alpha1.WriteRecord{UID: "u1", ResourceVersion: "6", Action: v1alpha1.ActionDelete, Manifest: &apiextensionsv1.JSON{Raw: must(t, raw, err)}}
 }
 
 // world holds a plan in a phase, with one record, as the manager writes both.

@@ -95,17 +95,17 @@ func (s Field) patch(r *policy.Request) []operation {
 	}
 	want, set := s.user(r)
 	made := map[string]bool{}
-	patch := settle(r.Object, s.field, want, set, made)
+	patch := setField(r.Object, s.field, want, set, made)
 	if s.past != nil {
 		want, set = s.everybody(r)
-		patch = append(patch, settle(r.Object, s.past, want, set, made)...)
+		patch = append(patch, setField(r.Object, s.past, want, set, made)...)
 	}
 	return patch
 }
 
-// settle is what makes a field of an object hold a value, or none. made are the parents
+// setField is what makes a field of an object hold a value, or none. made are the parents
 // that the patch makes before it.
-func settle(object map[string]any, field []string, want any, set bool, made map[string]bool) []operation {
+func setField(object map[string]any, field []string, want any, set bool, made map[string]bool) []operation {
 	have, is := dig(object, field)
 	switch {
 	case set == is && want == have:

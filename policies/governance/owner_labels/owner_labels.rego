@@ -5,7 +5,7 @@
 #   Whoever is called at night must find out from the object whom to call. Put the labels of parameters.labels on the
 #   object itself, each with a value that its regular expression allows in full. Without parameters.labels every object
 #   violates, so that a policy set up by halves shows. The fix adds a missing label where parameters.defaults has an
-#   allowed value for it, and only if that mends the whole object; a wrong value is somebody's statement and stays.
+#   allowed value for it, and only if that fixes the whole object; a wrong value is somebody's statement and stays.
 # organizations:
 #   - platform-governance
 # related_resources:

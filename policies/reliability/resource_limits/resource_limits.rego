@@ -6,7 +6,7 @@
 #   node. Set requests and limits of cpu and memory for each container, or for the pod as a whole. A request that is
 #   left out is the limit, as Kubernetes has it. Ephemeral containers can't have resources and are left out. The fix
 #   adds the values of parameters.defaults where there is none, never changes one that is there, and is offered only if
-#   it mends the whole pod and no default limit is below a request that is already set. A default that is too small
+#   it fixes the whole pod and no default limit is below a request that is already set. A default that is too small
 #   for a program shows at the canary.
 # organizations:
 #   - platform-reliability
@@ -103,7 +103,7 @@ stated(holder, path) := value if {
 	value != ""
 } else := null
 
-# Where the request is lacking so is the limit, and a limit mends both.
+# Where the request is lacking so is the limit, and a limit fixes both.
 curable(lack) if default_amount("limits", lack.resource) >= requested(lack)
 
 requested(lack) := 0 if {
@@ -118,7 +118,7 @@ additions(container) := {sort: values |
 	count(values) > 0
 }
 
-# quantity reads the common spellings; it is undefined for the others, and what can't be compared isn't mended.
+# quantity reads the common spellings; it is undefined for the others, and what can't be compared isn't fixed.
 quantity("cpu", text) := units.parse(sprintf("%v", [text])) if {
 	regex.match(`^[0-9]+(\.[0-9]+)?m?$`, sprintf("%v", [text]))
 }

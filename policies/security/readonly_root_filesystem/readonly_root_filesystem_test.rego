@@ -30,7 +30,7 @@ test_the_pods_context_does_not_count if {
 		with input.pod.spec.securityContext as {"readOnlyRootFilesystem": true}
 }
 
-test_a_violation_names_the_container_and_the_mend if {
+test_a_violation_names_the_container_and_the_fix if {
 	readonly_root_filesystem.deny == {{
 		"msg": `container "app" can write to its root file system: set securityContext.readOnlyRootFilesystem to true`,
 		"path": "/spec/containers/0/securityContext/readOnlyRootFilesystem",

@@ -30,7 +30,7 @@ import data.evenkeel.lib.patch
 import data.evenkeel.lib.pods
 import rego.v1
 
-cures := {
+resolves := {
 	"runAsNonRoot": {"runAsNonRoot": true},
 	"seccompProfile": {"seccompProfile": {"type": "RuntimeDefault"}},
 }
@@ -47,11 +47,11 @@ remediation contains patch.action(patch.merge(input.pod, ["spec"], {"securityCon
 	every offence in offences {
 		curable(offence)
 	}
-	fields := object.union_n([cures[offence.field] | some offence in offences])
+	fields := object.union_n([resolves[offence.field] | some offence in offences])
 }
 
 curable(offence) if {
-	offence.field in object.keys(cures)
+	offence.field in object.keys(resolves)
 	pods.own_security_setting(offence.container, offence.field) == null
 }
 

@@ -36,7 +36,7 @@ test_missing_settings_are_two_violations_with_one_fix if {
 	ops == [{"op": "add", "path": "/spec/securityContext", "value": good}] with input as judged(null, null)
 }
 
-test_messages_name_the_container_and_the_mend if {
+test_messages_name_the_container_and_the_fix if {
 	run_as_nonroot.deny == {{
 		"msg": `container "app" may run as root: set securityContext.runAsNonRoot to true for it or for the pod`,
 		"path": concat("", [context_path, "runAsNonRoot"]),

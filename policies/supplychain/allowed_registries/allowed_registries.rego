@@ -5,7 +5,7 @@
 #   What runs in the cluster must come from a registry that scans, signs and keeps what it serves. Name images by a
 #   registry of parameters.registries, each a host or a host with a path; nginx stands for docker.io/library/nginx.
 #   While the list is empty no image is allowed. The fix rewrites an image only where parameters.mirrors maps the start
-#   of its name to the same content elsewhere, and only if that mends the whole pod: Evenkeel can't know whether two
+#   of its name to the same content elsewhere, and only if that fixes the whole pod: Evenkeel can't know whether two
 #   registries hold the same image, you can.
 # organizations:
 #   - platform-supply-chain

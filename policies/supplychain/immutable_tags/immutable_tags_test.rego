@@ -34,7 +34,7 @@ test_latest_moves_without_parameters_too if {
 	count(immutable_tags.deny) == 0 with input as judged({"image": "nginx:stable"}) with input.parameters as {}
 }
 
-test_a_violation_names_the_container_and_the_mend if {
+test_a_violation_names_the_container_and_the_fix if {
 	end := "which can change under its name: give a version tag or a digest"
 	immutable_tags.deny == {{
 		"msg": concat(" ", [`ephemeral container "app" uses image "nginx",`, end]),

@@ -1,5 +1,5 @@
 # What the reader of a runbook has before the page begins: a cluster with Evenkeel,
-# a policy ($POLICY) whose plan ($PLAN) has mended a few Deployments, and a plan that
+# a policy ($POLICY) whose plan ($PLAN) has fixed a few Deployments, and a plan that
 # waits for an answer ($WAITING).
 make build
 make up

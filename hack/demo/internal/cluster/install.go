@@ -22,7 +22,7 @@ const (
 	tokenLife      = 24 * time.Hour
 )
 
-// Install applies the manifests: API, namespace, rights, and the right to write
+// Install applies the manifests: API, namespace, permissions, and the permission to write
 // workloads. The manager's own Deployment isn't among them: the nodes are fake,
 // so it runs as a process.
 func (c *Cluster) Install(ctx context.Context) error {
@@ -40,7 +40,7 @@ func (c *Cluster) Install(ctx context.Context) error {
 	return nil
 }
 
-// writeKubeconfig gives the manager its service account's rights and no more.
+// writeKubeconfig gives the manager its service account's permissions and no more.
 func (c *Cluster) writeKubeconfig(ctx context.Context, admin client.Client) (string, error) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: serviceAccount}}
 	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{

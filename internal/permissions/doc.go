@@ -1,7 +1,7 @@
-// Package rights knows which rights of RBAC Evenkeel's work asks for: those that a
+// Package permissions knows which permissions of RBAC Evenkeel's work asks for: those that a
 // plan's targets need and the controller lacks (Finder), and the least roles that a
 // set of policies needs at all (LeastFor).
 //
 // It asks the API server what is allowed, and resolves kinds; it must never grant
 // anything. Which verb needs what stands in internal/remediate/action alone.
-package rights
+package permissions

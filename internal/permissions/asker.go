@@ -1,4 +1,4 @@
-package rights
+package permissions
 
 import (
 	"context"
@@ -31,7 +31,7 @@ func (s self) May(ctx context.Context, attributes authorizationv1.ResourceAttrib
 	return review.Status.Allowed, err
 }
 
-// Of asks what a ServiceAccount may do. The client needs the right to create
+// Of asks what a ServiceAccount may do. The client needs the permission to create
 // subjectaccessreviews.
 func Of(c creator, account types.NamespacedName) Asker { return other{c, account} }
 

@@ -14,15 +14,15 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
-// right is verbs on one resource.
-type right struct {
+// permission is verbs on one resource.
+type permission struct {
 	resource    schema.GroupVersionResource
 	subresource string
 	verbs       []string
 }
 
-// text writes the right as a rule of a ClusterRole.
-func (r right) text() string {
+// text writes the permission as a rule of a ClusterRole.
+func (r permission) text() string {
 	plural := r.resource.Resource
 	if r.subresource != "" {
 		plural += "/" + r.subresource
@@ -30,7 +30,7 @@ func (r right) text() string {
 	return fmt.Sprintf(`{apiGroups: ["%s"], resources: ["%s"], verbs: ["%s"]}`, r.resource.Group, plural, strings.Join(r.verbs, `", "`))
 }
 
-// resources finds what serves a kind; a kind that isn't served needs no rights.
+// resources finds what serves a kind; a kind that isn't served needs no permissions.
 func (in *Installation) resources(group, kind string) (schema.GroupVersionResource, bool, error) {
 	mapping, err := in.Mapper.RESTMapping(schema.GroupKind{Group: group, Kind: kind})
 	if meta.IsNoMatchError(err) {
@@ -42,10 +42,10 @@ func (in *Installation) resources(group, kind string) (schema.GroupVersionResour
 	return mapping.Resource, true, nil
 }
 
-// needs collects the rights that a choice of verbs asks for on the kinds that
+// needs collects the permissions that a choice of verbs asks for on the kinds that
 // policies match.
-func (in *Installation) needs(list []v1alpha1.ClusterRegoPolicy, verbs func(*v1alpha1.ClusterRegoPolicy, schema.GroupKind) map[string][]string) ([]right, error) {
-	byPlace := map[string]right{}
+func (in *Installation) needs(list []v1alpha1.ClusterRegoPolicy, verbs func(*v1alpha1.ClusterRegoPolicy, schema.GroupKind) map[string][]string) ([]permission, error) {
+	byPlace := map[string]permission{}
 	for i := range list {
 		for _, match := range list[i].Spec.Match.Resources {
 			if len(match.Subresources) > 0 {
@@ -64,14 +64,14 @@ func (in *Installation) needs(list []v1alpha1.ClusterRegoPolicy, verbs func(*v1a
 			}
 		}
 	}
-	var out []right
+	var out []permission
 	for _, key := range sorted(byPlace) {
 		out = append(out, byPlace[key])
 	}
 	return out, nil
 }
 
-func join(byPlace map[string]right, resource schema.GroupVersionResource, verbs map[string][]string) {
+func join(byPlace map[string]permission, resource schema.GroupVersionResource, verbs map[string][]string) {
 	for subresource, list := range verbs {
 		key := resource.String() + "/" + subresource
 		r := byPlace[key]
@@ -85,9 +85,9 @@ func join(byPlace map[string]right, resource schema.GroupVersionResource, verbs 
 	}
 }
 
-// refused are the rights, or parts of them, that the manager lacks.
-func (in *Installation) refused(ctx context.Context, wanted []right) ([]right, error) {
-	var out []right
+// refused are the permissions, or parts of them, that the manager lacks.
+func (in *Installation) refused(ctx context.Context, wanted []permission) ([]permission, error) {
+	var out []permission
 	for _, r := range wanted {
 		var lacks []string
 		for _, verb := range r.verbs {
@@ -104,31 +104,31 @@ func (in *Installation) refused(ctx context.Context, wanted []right) ([]right, e
 			}
 		}
 		if len(lacks) > 0 {
-			out = append(out, right{r.resource, r.subresource, lacks})
+			out = append(out, permission{r.resource, r.subresource, lacks})
 		}
 	}
 	return out, nil
 }
 
-// readRights looks whether the manager may read what policies match: what it can't
+// readPermissions looks whether the manager may read what policies match: what it can't
 // read, it can't scan.
-func readRights(ctx context.Context, in *Installation) []Finding {
-	return in.rightsOf(ctx, "reader", Fail, "read what policies match", func(*v1alpha1.ClusterRegoPolicy, schema.GroupKind) map[string][]string {
+func readPermissions(ctx context.Context, in *Installation) []Finding {
+	return in.permissionsOf(ctx, "reader", Fail, "read what policies match", func(*v1alpha1.ClusterRegoPolicy, schema.GroupKind) map[string][]string {
 		return map[string][]string{"": {"get", "list", "watch"}}
 	})
 }
 
-// writeRights looks whether the manager may mend what policies with a remediation
-// match. A right that holds in some namespaces only is asked for by the plan itself.
-func writeRights(ctx context.Context, in *Installation) []Finding {
-	return in.rightsOf(ctx, "writer", Warn, "mend what policies are to mend, cluster-wide", func(p *v1alpha1.ClusterRegoPolicy, kind schema.GroupKind) map[string][]string {
+// writePermissions looks whether the manager may fix what policies with a remediation
+// match. A permission that holds in some namespaces only is asked for by the plan itself.
+func writePermissions(ctx context.Context, in *Installation) []Finding {
+	return in.permissionsOf(ctx, "writer", Warn, "fix what policies are to fix, cluster-wide", func(p *v1alpha1.ClusterRegoPolicy, kind schema.GroupKind) map[string][]string {
 		out := map[string][]string{}
 		strategy := p.Spec.Remediation.DeepCopy()
 		strategy.SetDefaults()
 		if !strategy.Mode.Runs() {
 			return out
 		}
-		for _, v := range action.Verbs() {
+		for _, v := range action.Definitions() {
 			if !slices.Contains(strategy.AllowedActions, v.Allowed) || !v.On(kind.Group, kind.Kind) {
 				continue
 			}
@@ -140,7 +140,7 @@ func writeRights(ctx context.Context, in *Installation) []Finding {
 	})
 }
 
-func (in *Installation) rightsOf(ctx context.Context, role string, status Status, what string, verbs func(*v1alpha1.ClusterRegoPolicy, schema.GroupKind) map[string][]string) []Finding {
+func (in *Installation) permissionsOf(ctx context.Context, role string, status Status, what string, verbs func(*v1alpha1.ClusterRegoPolicy, schema.GroupKind) map[string][]string) []Finding {
 	list, found := in.policyList(ctx)
 	if found != nil {
 		return found
@@ -151,7 +151,7 @@ func (in *Installation) rightsOf(ctx context.Context, role string, status Status
 	}
 	lacks, err := in.refused(ctx, wanted)
 	if err != nil {
-		return []Finding{unread("the rights of the manager", err)}
+		return []Finding{unread("the permissions of the manager", err)}
 	}
 	for _, r := range lacks {
 		found = append(found, Finding{Status: status, Message: "the manager may not " + strings.Join(r.verbs, ", ") + " " + r.resource.Resource,

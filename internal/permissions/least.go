@@ -1,4 +1,4 @@
-package rights
+package permissions
 
 import (
 	"context"
@@ -21,10 +21,10 @@ import (
 // The labels by which config/rbac aggregates what the controller may do.
 const (
 	// readerLabel adds rules to what the manager may read.
-	// On: ClusterRole. By: whoever grants the manager rights.
+	// On: ClusterRole. By: whoever grants the manager permissions.
 	readerLabel = "rbac.evenkeel.dev/aggregate-to-reader"
 	// writerLabel adds rules to what the manager may write in fixes.
-	// On: ClusterRole. By: whoever grants the manager rights.
+	// On: ClusterRole. By: whoever grants the manager permissions.
 	writerLabel = "rbac.evenkeel.dev/aggregate-to-writer"
 )
 
@@ -52,8 +52,8 @@ type Least struct {
 	read, write grants
 }
 
-// LeastFor computes the rights that policies need: to read and watch the kinds that
-// they match, and, when they are to mend anything, to carry out the verbs that they
+// LeastFor computes the permissions that policies need: to read and watch the kinds that
+// they match, and, when they are to fix anything, to carry out the verbs that they
 // allow. A policy whose text can't be read is an error.
 func LeastFor(policies []*v1alpha1.ClusterRegoPolicy, resources Resources) (*Least, error) {
 	l := &Least{read: grants{}, write: grants{}}
@@ -82,11 +82,11 @@ func (l *Least) add(p *v1alpha1.ClusterRegoPolicy, resources Resources) error {
 	if strategy.Mode == v1alpha1.RemediationDisabled || len(kinds) == 0 {
 		return nil
 	}
-	return l.mend(p, kinds, strategy.AllowedActions, resources)
+	return l.fix(p, kinds, strategy.AllowedActions, resources)
 }
 
-// mend adds what a policy needs that changes objects of the kinds.
-func (l *Least) mend(p *v1alpha1.ClusterRegoPolicy, kinds []policy.GroupKind, allowed []v1alpha1.ActionType, resources Resources) error {
+// fix adds what a policy needs that changes objects of the kinds.
+func (l *Least) fix(p *v1alpha1.ClusterRegoPolicy, kinds []policy.GroupKind, allowed []v1alpha1.ActionType, resources Resources) error {
 	proposals, err := facts.ProposalsOf(p)
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (l *Least) creates(p *v1alpha1.ClusterRegoPolicy, proposals facts.Proposals
 }
 
 // owners adds the kinds through which the root of a Pod or workload is found, which
-// is where it is mended.
+// is where it is fixed.
 func (l *Least) owners(kinds []policy.GroupKind, resources Resources) error {
 	workloads := match.PodTemplateKinds()
 	owned := func(kind policy.GroupKind) bool { return kind == policy.PodKind() || slices.Contains(workloads, kind) }

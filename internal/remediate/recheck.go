@@ -41,11 +41,11 @@ func (g *lastGate) open(ctx context.Context, now time.Time) (rollout.Gate, error
 	return gate, nil
 }
 
-// lookAgain asks once more, right before the nth write of an attempt, whether it
+// recheck asks once more, right before the nth write of an attempt, whether it
 // may be sent: the gate, and before the first the object and its namespace. What
 // it reads guards the writes that follow. It returns a record when the write
 // mustn't be sent.
-func (p *pass) lookAgain(ctx context.Context, a *attempt, n int) *v1alpha1.TargetRecord {
+func (p *pass) recheck(ctx context.Context, a *attempt, n int) *v1alpha1.TargetRecord {
 	if p.gate != nil {
 		gate, err := p.gate.open(ctx, p.targets.clock.Now())
 		if err != nil {

@@ -1,4 +1,4 @@
-package rights
+package permissions
 
 import (
 	"context"
@@ -63,7 +63,7 @@ func OnTargets(targets []v1alpha1.ObjectReference, allowed []v1alpha1.ActionType
 // onKind is what the allowed verbs need on objects of a kind: verbs by subresource.
 func onKind(group, kind string, allowed []v1alpha1.ActionType) map[string][]string {
 	verbs := map[string][]string{"": {"get"}}
-	for _, v := range action.Verbs() {
+	for _, v := range action.Definitions() {
 		if !slices.Contains(allowed, v.Allowed) || !v.On(group, kind) {
 			continue
 		}
@@ -107,7 +107,7 @@ func (f *Finder) missingFor(ctx context.Context, list []Need) (string, error) {
 	kind := list[0].Kind
 	mapping, err := f.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {
-		return "", nil // a kind that is gone needs no rights; its objects are gone too
+		return "", nil // a kind that is gone needs no permissions; its objects are gone too
 	}
 	if err != nil {
 		return "", fmt.Errorf("find the resource of %s: %w", kind.GroupKind(), err)

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// sayings remembers what the planner has said, so that it says it once, and how
+// announcements remembers what the planner has said, so that it says it once, and how
 // long it waits for a canary. Losing it in a restart repeats an event or looks
 // again sooner, and nothing else.
-type sayings struct {
+type announcements struct {
 	mu    sync.Mutex
 	said  map[string]string
 	waits map[string]time.Duration
 }
 
-func newSayings() *sayings {
-	return &sayings{said: map[string]string{}, waits: map[string]time.Duration{}}
+func newAnnouncements() *announcements {
+	return &announcements{said: map[string]string{}, waits: map[string]time.Duration{}}
 }
 
-// firstTime says whether this is news about the subject.
-func (s *sayings) firstTime(subject, what string) bool {
+// isNew says whether this is news about the subject.
+func (s *announcements) isNew(subject, what string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.said[subject] == what {
@@ -31,15 +31,15 @@ func (s *sayings) firstTime(subject, what string) bool {
 
 // wait is how long to wait for a policy's canary: a second at first, doubling up
 // to replanPoll.
-func (s *sayings) wait(policyName string) time.Duration {
+func (s *announcements) wait(policyName string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waits[policyName] = min(max(2*s.waits[policyName], time.Second), replanPoll)
 	return s.waits[policyName]
 }
 
-// settled forgets how long a policy has waited.
-func (s *sayings) settled(policyName string) {
+// resetBackoff forgets how long a policy has waited.
+func (s *announcements) resetBackoff(policyName string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.waits, policyName)

@@ -25,8 +25,8 @@ remediation contains {"action": "patch", "ops": [{"op": "add", "path": "/metadat
 `
 
 var _ = Describe("A plan for a kind that the manager may not write", func() {
-	It("is held with the exact rule to add, and goes on once the right is granted", func(ctx context.Context) {
-		namespace := suite.Namespace(ctx, "rights")
+	It("is held with the exact rule to add, and goes on once the permission is granted", func(ctx context.Context) {
+		namespace := suite.Namespace(ctx, "permissions")
 		service := &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web", Labels: fixture.TargetLabels()},
 			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
@@ -37,7 +37,7 @@ var _ = Describe("A plan for a kind that the manager may not write", func() {
 		suite.CreatePolicy(ctx, policy)
 
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
-		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonMissingRights))
+		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonMissingPermissions))
 		Expect(rem.Status.Message).To(And(
 			ContainSubstring(`{apiGroups: [""], resources: ["services"], verbs: ["patch"]}`),
 			ContainSubstring(namespace), ContainSubstring("rbac.evenkeel.dev/aggregate-to-writer")))

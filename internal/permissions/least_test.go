@@ -1,4 +1,4 @@
-package rights_test
+package permissions_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/rights"
+	"evenkeel.dev/evenkeel/internal/permissions"
 )
 
 const (
@@ -25,7 +25,7 @@ remediation contains {"action": "create", "object": manifest}
 	opaque = "package p\nimport rego.v1\ndeny contains \"bad\" if input.object.bad\nremediation contains {\"action\": \"create\", \"object\": input.parameters.object}\n"
 )
 
-// on is a policy that mends the kinds of one group by the verbs given.
+// on is a policy that fixes the kinds of one group by the verbs given.
 func on(rego, group string, kinds []string, mode v1alpha1.RemediationMode, verbs ...v1alpha1.ActionType) *v1alpha1.ClusterRegoPolicy {
 	never := false
 	return &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1alpha1.RegoPolicySpec{
@@ -54,7 +54,7 @@ func TestLeastFor(t *testing.T) {
 			read: []rbacv1.PolicyRule{services}},
 		"a policy of deletions": {reason: "what exists isn't judged by it", policies: []*v1alpha1.ClusterRegoPolicy{deletions},
 			read: []rbacv1.PolicyRule{namespaces}},
-		"DryRun": {reason: "a server-side dry run needs the right to write",
+		"DryRun": {reason: "a server-side dry run needs the permission to write",
 			policies: []*v1alpha1.ClusterRegoPolicy{on(patches, "", []string{"Service"}, v1alpha1.RemediationDryRun)},
 			read:     []rbacv1.PolicyRule{services}, write: []rbacv1.PolicyRule{rule("", []string{"services"}, "get", "patch")}},
 		"restart and scale": {reason: "they are patches",
@@ -92,7 +92,7 @@ func TestLeastFor(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			least, err := rights.LeastFor(tc.policies, rights.BuiltIn())
+			least, err := permissions.LeastFor(tc.policies, permissions.BuiltIn())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +122,7 @@ func (a allows) May(_ context.Context, at authorizationv1.ResourceAttributes) (b
 }
 
 func TestLackingLeavesOutWhatIsAllowed(t *testing.T) {
-	least, err := rights.LeastFor([]*v1alpha1.ClusterRegoPolicy{on(patches, "", []string{"Pod"}, v1alpha1.RemediationAutomatic, v1alpha1.ActionEvict)}, rights.BuiltIn())
+	least, err := permissions.LeastFor([]*v1alpha1.ClusterRegoPolicy{on(patches, "", []string{"Pod"}, v1alpha1.RemediationAutomatic, v1alpha1.ActionEvict)}, permissions.BuiltIn())
 	if err != nil {
 		t.Fatal(err)
 	}

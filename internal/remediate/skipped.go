@@ -12,12 +12,12 @@ import (
 // notifyBatch is how many objects that are left alone are looked at in a step.
 const notifyBatch = 64
 
-// leftAlone are the next targets to be recorded without a write, and else how
+// skipReason are the next targets to be recorded without a write, and else how
 // long to wait for the next try of one that an API error has put off.
-func (p *pass) leftAlone(now time.Time) (batch []int, wait time.Duration) {
+func (p *pass) toSkip(now time.Time) (batch []int, wait time.Duration) {
 	for i, view := range p.records.Views() {
 		switch {
-		case p.records.Target(i).LeftAlone == "" || view.State != v1alpha1.TargetPending:
+		case p.records.Target(i).SkipReason == "" || view.State != v1alpha1.TargetPending:
 		case view.NextAttemptAt.After(now):
 			if left := rollout.Until(now, view.NextAttemptAt); wait == 0 || left < wait {
 				wait = left
@@ -29,28 +29,28 @@ func (p *pass) leftAlone(now time.Time) (batch []int, wait time.Duration) {
 	return batch, wait
 }
 
-// look finds out whose an object is, and writes nothing.
+// observer finds out whose an object is, and writes nothing.
 func (a *attempt) look(ctx context.Context) v1alpha1.TargetRecord {
 	for _, step := range []check{readFresh, respectReach, respectOptOut, judgeAgain, respectOwnership} {
 		if rec := step(ctx, a); rec != nil {
 			return *rec
 		}
 	}
-	if a.target.LeftAlone == v1alpha1.ReasonFighting {
+	if a.target.SkipReason == v1alpha1.ReasonFighting {
 		return *a.propose(ctx, a.skipped(v1alpha1.ReasonFighting,
-			"it was mended again and again, and somebody keeps setting it back: the event on the object says who, and how to go on"))
+			"it was fixed again and again, and somebody keeps setting it back: the event on the object says who, and how to go on"))
 	}
-	if a.target.LeftAlone == v1alpha1.ReasonNamespaceFailed {
+	if a.target.SkipReason == v1alpha1.ReasonNamespaceFailed {
 		return *a.skipped(v1alpha1.ReasonNamespaceFailed, "an earlier plan of this revision failed in this namespace, and only there; the event PlanMade of this plan says which, and how to say to try again")
 	}
-	if a.target.LeftAlone == v1alpha1.ReasonBreakerOpen {
+	if a.target.SkipReason == v1alpha1.ReasonBreakerOpen {
 		return *a.skipped(v1alpha1.ReasonBreakerOpen, "a circuit breaker kept this namespace back when the plan was made: a later plan takes the object up")
 	}
 	return *a.skipped(v1alpha1.ReasonReplanned,
-		fmt.Sprintf("it was to be left alone (%s) when the plan was made, and may be mended by now: the next plan does", a.target.LeftAlone))
+		fmt.Sprintf("it was to be left alone (%s) when the plan was made, and may be fixed by now: the next plan does", a.target.SkipReason))
 }
 
-// leftToOwner says whether somebody else must mend an object, and is to be told.
+// leftToOwner says whether somebody else must fix an object, and is to be told.
 // What a controller makes and the policy judges at its root is told of there.
 func leftToOwner(rec *v1alpha1.TargetRecord) bool {
 	return rec.Reason == v1alpha1.ReasonManaged || rec.Reason == v1alpha1.ReasonOwned && rec.Proposal != ""

@@ -15,34 +15,34 @@ import (
 // maxDiff bounds the diff of one fix, in bytes.
 const maxDiff = 32 << 10
 
-// Cured is what a proven fix comes to.
-type Cured struct {
+// ProvenFix is what a proven fix comes to.
+type ProvenFix struct {
 	// Steps are the writes that the fix is made of.
 	Steps []action.Step
 	// Object is how the object looks after them; nil when they remove it.
 	Object map[string]any
 }
 
-// Cure applies what a policy proposes for a subject to a copy, and proves it as a
+// ProveFix applies what a policy proposes for a subject to a copy, and proves it as a
 // rollout does before it writes: the object must change, the policy must find
 // nothing afterwards, and no policy that is enforced may find what it didn't find
 // before. The error says what doesn't hold.
-func Cure(ctx context.Context, snapshot *catalog.Snapshot, subject *Subject, name string, actions []policy.Action, now time.Time) (Cured, error) {
+func ProveFix(ctx context.Context, snapshot *catalog.Snapshot, subject *Subject, name string, actions []policy.Action, now time.Time) (ProvenFix, error) {
 	steps, after, err := action.Plan(subject.Object, actions, now)
 	if err != nil {
-		return Cured{}, fmt.Errorf("the fix can't be applied: %w", err)
+		return ProvenFix{}, fmt.Errorf("the fix can't be applied: %w", err)
 	}
-	cured := Cured{Steps: steps, Object: after}
+	resolved := ProvenFix{Steps: steps, Object: after}
 	if after == nil {
-		return cured, nil // what is gone violates nothing
+		return resolved, nil // what is gone violates nothing
 	}
 	if len(action.Diff(subject.Object, after)) == 0 {
-		return Cured{}, errors.New("the fix leaves the object as it is")
+		return ProvenFix{}, errors.New("the fix leaves the object as it is")
 	}
 	judge := func(object map[string]any) []catalog.Result {
 		return snapshot.Evaluate(ctx, policy.NewAudit(object, subject.Namespace, now))
 	}
-	return cured, proves(name, judge(subject.Object), judge(after))
+	return resolved, proves(name, judge(subject.Object), judge(after))
 }
 
 // proves compares the verdicts of all policies before and after a fix.
@@ -53,12 +53,12 @@ func proves(name string, verdictsBefore, verdictsAfter []catalog.Result) error {
 	}
 	for i := range verdictsAfter {
 		r := &verdictsAfter[i]
-		cures := r.Policy == name
+		resolves := r.Policy == name
 		switch {
-		case !cures && r.Definition.Spec.Admission.Action == v1alpha1.AdmissionAudit:
+		case !resolves && r.Definition.Spec.Admission.Action == v1alpha1.AdmissionAudit:
 		case r.Err != nil:
 			return fmt.Errorf("policy %s can't judge the fixed object: %w", r.Policy, r.Err)
-		case cures && len(r.Violations) > 0:
+		case resolves && len(r.Violations) > 0:
 			return fmt.Errorf("the fixed object still violates: %s", r.Violations[0].Message)
 		default:
 			if added := policy.NewSince(before[r.Policy], r.Enforced()); len(added) > 0 {
@@ -69,16 +69,16 @@ func proves(name string, verdictsBefore, verdictsAfter []catalog.Result) error {
 	return nil
 }
 
-// fix is the diff of the result's actions if they are proven to cure, else empty.
+// fix is the diff of the result's actions if they are proven to work, else empty.
 func (w *worker) fix(ctx context.Context, r *Result) string {
 	if len(r.Actions) == 0 || r.Waived != nil {
 		return ""
 	}
-	cured, err := Cure(ctx, w.snapshot, &r.Subject, r.Policy.Name, r.Actions, w.opts.Now)
+	resolved, err := ProveFix(ctx, w.snapshot, &r.Subject, r.Policy.Name, r.Actions, w.opts.Now)
 	if err != nil {
 		return ""
 	}
-	diff, err := action.Propose(r.Title(), r.Object, cured.Object, cured.Steps, maxDiff)
+	diff, err := action.Propose(r.Title(), r.Object, resolved.Object, resolved.Steps, maxDiff)
 	if err != nil {
 		return ""
 	}
