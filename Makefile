@@ -19,6 +19,10 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 IMAGE ?= evenkeel## name of the image, with its registry (dist, image, image-push)
 IMAGE_PLATFORMS ?= linux/amd64 linux/arm64## what image builds for
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64## what dist builds for
+PKG ?=## packages to mutate, for example PKG=./internal/canary, or all for the safety core; default: those of it that changed (mutate)
+MIN_KILLED ?= 97## percent of the mutants that tests reach of which tests must fail (mutate)
+MIN_COVERED ?= 95## percent of the mutants that tests must reach (mutate)
+WORKERS ?= 1## mutants that are tested at the same time (mutate)
 
 RUNTESTS     := go run -C hack/runtests . $(if $(strip $(FLAGS)),--flags "$(FLAGS)")
 CONTROLPLANE := go run -C hack/controlplane ./cmd/controlplane
@@ -31,7 +35,10 @@ GOLANGCI     := go tool -modfile=$(LINT_MODULE) golangci-lint
 MODULES := . hack/runtests hack/controlplane hack/demo hack/image hack/bench hack/tools hack/components/certmanager
 # The modules that only pin versions. Those of hack/bench aren't among them: they are
 # needed for a benchmark alone, and are large.
-PINS := hack/tools/golangci hack/tools/kubeapilinter hack/components/etcd hack/components/kubernetes hack/components/kwok hack/components/crds
+PINS := hack/tools/golangci hack/tools/kubeapilinter hack/tools/gremlins hack/components/etcd hack/components/kubernetes hack/components/kwok hack/components/crds
+
+# The safety core: what decides on writes to other people's objects, and on requests.
+SAFETY_CORE := internal/breaker internal/breaker/circuit internal/canary internal/remediate/rollout internal/webhook/review
 
 ##@ Start here
 
@@ -90,6 +97,13 @@ chaos: ## Break a real control plane under rollouts; write the figures to docs/c
 .PHONY: test-hack
 test-hack: ## The tests of the local control plane, the demo and the test runner
 	@$(RUNTESTS) controlplane hack
+
+.PHONY: mutate
+mutate: ## Change the safety core operator by operator, and list what its tests don't notice: CONTRIBUTING.md
+	@mkdir -p bin
+	@go build -modfile=hack/tools/gremlins/go.mod -o bin/gremlins github.com/go-gremlins/gremlins/cmd/gremlins
+	@go build -C hack/tools -o $(CURDIR)/bin/mutate ./mutate
+	@bin/mutate --gremlins "$(CURDIR)/bin/gremlins" --core "$(SAFETY_CORE)" --killed "$(MIN_KILLED)" --covered "$(MIN_COVERED)" --workers "$(WORKERS)" $(PKG)
 
 .PHONY: bench
 bench: ## Run the benchmarks, without the tests
