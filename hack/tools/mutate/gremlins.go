@@ -43,6 +43,10 @@ func mutate(ctx context.Context, o options, root, dir string, out io.Writer) ([]
 	if err != nil {
 		return nil, err
 	}
+	module := filepath.Join(scratch, "module")
+	if err := snapshot(ctx, root, module); err != nil {
+		return nil, err
+	}
 	report := filepath.Join(scratch, "report.json")
 	call := func(args ...string) *exec.Cmd {
 		// "/" leaves out the packages below: each is one of its own.
@@ -51,7 +55,7 @@ func mutate(ctx context.Context, o options, root, dir string, out io.Writer) ([]
 		cmd := exec.CommandContext(ctx, o.gremlins, append(args, "./"+dir)...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-		cmd.Dir, cmd.Env = root, env
+		cmd.Dir, cmd.Env = module, env
 		return cmd
 	}
 	if said, err := call("--dry-run").CombinedOutput(); err != nil {
@@ -72,6 +76,32 @@ func mutate(ctx context.Context, o options, root, dir string, out io.Writer) ([]
 		return nil, err
 	}
 	return readReport(report)
+}
+
+// snapshot copies what belongs to the module, as it is now: gremlins reads files as it
+// comes to them, and would mix what changes meanwhile with what it copied itself.
+func snapshot(ctx context.Context, root, to string) error {
+	files, err := git(ctx, root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	if err != nil {
+		return err
+	}
+	for name := range strings.SplitSeq(strings.TrimRight(files, "\x00"), "\x00") {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if errors.Is(err, os.ErrNotExist) {
+			continue // deleted, and not committed yet
+		}
+		if err != nil {
+			return fmt.Errorf("copy the module: %w", err)
+		}
+		path := filepath.Join(to, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return fmt.Errorf("copy the module: %w", err)
+		}
+		if err := os.WriteFile(path, text, 0o755); err != nil {
+			return fmt.Errorf("copy the module: %w", err)
+		}
+	}
+	return nil
 }
 
 // environment is gremlins': a stand-in for the go command comes first.

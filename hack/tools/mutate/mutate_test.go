@@ -60,6 +60,9 @@ func TestWhatGremlinsIsTold(t *testing.T) {
 		"broken/broken_test.go": "package broken\n\n" + test,
 		"gremlins":              fakeGremlins,
 	})
+	if out, err := exec.Command("git", "init", root).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	t.Setenv("TMPDIR", scratch)
 	t.Setenv("last", "")
 	t.Chdir(root)

@@ -107,8 +107,5 @@ func (o Observation) ended(phase v1alpha1.RemediationPhase, reason, message stri
 }
 
 func atMost(list []int, n int32) []int {
-	if int32(len(list)) > n {
-		return list[:n]
-	}
-	return list
+	return list[:min(len(list), int(n))]
 }

@@ -25,7 +25,7 @@ func (o *Observation) PaceUndo(room *canary.Room, unknown string) (taken map[str
 			taken[t.Object.UID] = t.Object.Namespace
 		}
 	}
-	if len(needRoom) > 0 && begun+len(taken) == 0 {
+	if len(needRoom) > 0 && len(taken) == 0 && !begun {
 		t := &o.Targets[needRoom[0]]
 		t.Barred, t.BarredReason = "", ""
 		taken[t.Object.UID] = t.Object.Namespace
@@ -33,16 +33,16 @@ func (o *Observation) PaceUndo(room *canary.Room, unknown string) (taken map[str
 	return taken
 }
 
-// needRoom are the targets whose undoing takes room, the last first, and how many are
-// undone, or to be undone, without any.
-func (o *Observation) needRoom() (list []int, begun int) {
+// needRoom are the targets whose undoing takes room, the last first, and whether any is
+// undone, or to be undone, without it.
+func (o *Observation) needRoom() (list []int, begun bool) {
 	for i, t := range slices.Backward(o.Targets) {
 		switch {
 		case t.Recovering:
-			begun++
+			begun = true
 		case !o.undoes(t) || t.NextAttemptAt.After(o.Now):
 		case t.State == v1alpha1.TargetIntent || t.State == v1alpha1.TargetApplied:
-			begun++
+			begun = true
 		default:
 			list = append(list, i)
 		}

@@ -134,7 +134,11 @@ func (o Observation) shut(m Members) Gate {
 func (o Observation) nextWave() (int32, bool) {
 	next, found := int32(0), false
 	for _, t := range o.Targets {
-		if !t.State.Settled() && (!found || t.Wave < next) {
+		switch {
+		case t.State.Settled():
+		case found:
+			next = min(next, t.Wave)
+		default:
 			next, found = t.Wave, true
 		}
 	}
