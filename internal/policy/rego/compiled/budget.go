@@ -1,0 +1,93 @@
+package compiled
+
+import (
+	"errors"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// What stops an evaluation besides its context and its Cancel.
+var (
+	// ErrSteps says that it took more steps than the budget has.
+	ErrSteps = errors.New("the evaluation takes too many steps")
+	// ErrMemory says that it made more values than the budget has.
+	ErrMemory = errors.New("the evaluation makes too many values")
+	// ErrDepth says that calls are nested too deep.
+	ErrDepth = errors.New("calls of rules are nested too deep")
+)
+
+const (
+	// stepsBetweenLooks is how many steps are taken before Cancel is asked again.
+	stepsBetweenLooks = 16
+	// maxDepth is how deep calls may be nested. A policy can't call itself, so that this is
+	// about as many rules as there are in one after the other.
+	maxDepth = 5000
+	// bytesOfCell is how much text counts as one value.
+	bytesOfCell = 64
+)
+
+// Budget bounds an evaluation. Where a bound isn't positive there is none.
+type Budget struct {
+	// Steps is how many turns of loops and calls of functions there may be.
+	Steps int64
+	// Values is how many values may be made: collections, their elements, what built-in
+	// functions give, each 64 bytes of a text as one.
+	Values int64
+}
+
+// budget counts what an evaluation takes.
+type budget struct {
+	limit Budget
+	// steps and cells were used; due is when Cancel is asked next.
+	steps, due, cells int64
+}
+
+func (b *budget) begin(o *Options) {
+	*b = budget{limit: o.Budget, due: stepsBetweenLooks}
+}
+
+// tick counts a step.
+func (m *machine) tick() outcome {
+	if m.steps++; m.steps < m.due {
+		return next
+	}
+	return m.inspect()
+}
+
+func (m *machine) inspect() outcome {
+	m.due = m.steps + stepsBetweenLooks
+	if m.options.Cancel != nil && m.options.Cancel.Cancelled() {
+		return m.fail(cancelled())
+	}
+	if m.ctx.Err() != nil {
+		return m.fail(cancelled())
+	}
+	if m.limit.Steps > 0 && m.steps > m.limit.Steps {
+		return m.fail(ErrSteps)
+	}
+	return m.made(0)
+}
+
+// made counts values.
+func (m *machine) made(values int64) outcome {
+	m.cells += values
+	if m.limit.Values > 0 && m.cells > m.limit.Values {
+		return m.fail(ErrMemory)
+	}
+	return next
+}
+
+// gave counts what a built-in function gave.
+func (m *machine) gave(t *ast.Term) outcome {
+	if s, ok := t.Value.(ast.String); ok {
+		return m.made(int64(len(s))/bytesOfCell + 1)
+	}
+	return m.made(lengthOf(t) + 1)
+}
+
+func (m *machine) deeper() outcome {
+	if m.depth >= maxDepth {
+		return m.fail(ErrDepth)
+	}
+	return next
+}

@@ -1,0 +1,135 @@
+package compiled_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/ir"
+	"github.com/open-policy-agent/opa/v1/topdown"
+
+	"evenkeel.dev/evenkeel/internal/policy/rego/compiled"
+)
+
+// hundred is an input with a list of a hundred numbers.
+func hundred() *ast.Term {
+	list := ast.NewArray()
+	for i := range 100 {
+		list = list.Append(ast.IntNumberTerm(i))
+	}
+	return ast.ObjectTerm(ast.Item(ast.StringTerm("list"), ast.NewTerm(list)))
+}
+
+func TestABudgetStopsWhatTakesOrMakesTooMuch(t *testing.T) {
+	const loops = `p if { some a in input.list; some b in input.list; some c in input.list; a + b + c == -1 }`
+	for name, c := range map[string]struct {
+		rules  string
+		budget compiled.Budget
+		want   error
+	}{
+		"loops within loops":            {loops, compiled.Budget{Steps: 10_000}, compiled.ErrSteps},
+		"loops that the budget allows":  {loops, compiled.Budget{Steps: 2_000_000}, nil},
+		"calls":                         {`f(x) := x + 1` + "\n" + `p := [f(a) | some a in input.list]`, compiled.Budget{Steps: 150}, compiled.ErrSteps},
+		"an array that is gathered":     {`p := [[a, b] | some a in input.list; some b in input.list]`, compiled.Budget{Values: 5_000}, compiled.ErrMemory},
+		"a set of a rule":               {`p contains [a, b] if { some a in input.list; some b in input.list }`, compiled.Budget{Values: 5_000}, compiled.ErrMemory},
+		"an object that is gathered":    {`p := {[a, b]: 1 | some a in input.list; some b in input.list}`, compiled.Budget{Values: 5_000}, compiled.ErrMemory},
+		"what a variable's rules make":  {`p[a][b] := 1 if { some a in input.list; some b in input.list }`, compiled.Budget{Values: 5_000}, compiled.ErrMemory},
+		"what built-in functions give":  {`p := [s | some a in input.list; s := sprintf("%10000d", [a])]`, compiled.Budget{Values: 5_000}, compiled.ErrMemory},
+		"numbers that are given":        {`p := count(numbers.range(1, 100000))`, compiled.Budget{Values: 5_000}, compiled.ErrMemory},
+		"values that the budget allows": {`p := count(numbers.range(1, 100))`, compiled.Budget{Values: 5_000}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := ask(t, "data.test.p = x", "package test\n\n"+c.rules)
+			got := q.compiledAnswers(t.Context(), compiled.Options{Input: hundred(), Budget: c.budget})
+			if !errors.Is(got.err, c.want) {
+				t.Errorf("got %v, want %v", got.err, c.want)
+			}
+		})
+	}
+}
+
+// afterSome is a Cancel that says yes from the n-th time on.
+type afterSome struct{ asked, n int }
+
+func (a *afterSome) Cancel() {}
+
+func (a *afterSome) Cancelled() bool {
+	a.asked++
+	return a.asked >= a.n
+}
+
+func TestAnEvaluationIsCancelled(t *testing.T) {
+	q := ask(t, "data.test.p = x", `package test
+
+p if { some a in input.list; some b in input.list; some c in input.list; a + b + c == -1 }`)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := q.compiledAnswers(over, compiled.Options{Input: hundred()}); !topdown.IsCancel(unplaced(got.err)) {
+		t.Errorf("with a context that is over: %v", got.err)
+	}
+	stop := &afterSome{n: 10}
+	if got := q.compiledAnswers(t.Context(), compiled.Options{Input: hundred(), Cancel: stop}); !topdown.IsCancel(unplaced(got.err)) {
+		t.Errorf("by Cancel: %v", got.err)
+	}
+	if stop.asked != stop.n {
+		t.Errorf("asked %d times, want %d: it goes on after it was told to stop", stop.asked, stop.n)
+	}
+	if got := q.compiledAnswers(t.Context(), compiled.Options{Input: hundred()}); got.err != nil {
+		t.Errorf("an evaluation after one that was stopped: %v", got.err)
+	}
+}
+
+// unplaced is an error as topdown.IsCancel knows it, which compares the message too.
+func unplaced(err error) error {
+	var e *topdown.Error
+	if errors.As(err, &e) && e.Code == topdown.CancelErr {
+		return &topdown.Error{Code: e.Code}
+	}
+	return err
+}
+
+// TestRecursionIsStopped runs a plan that no planner makes: a function that calls itself.
+func TestRecursionIsStopped(t *testing.T) {
+	call := &ir.CallStmt{Func: "g0.data.p", Args: []ir.Operand{{Value: ir.Local(0)}, {Value: ir.Local(1)}}, Result: 3}
+	program, err := compiled.Compile(&ir.Policy{Funcs: &ir.Funcs{Funcs: []*ir.Func{{
+		Name: "g0.data.p", Path: []string{"g0", "p"}, Params: []ir.Local{0, 1}, Return: 2,
+		Blocks: []*ir.Block{{Stmts: []ir.Stmt{call, &ir.ReturnLocalStmt{Source: 3}}}},
+	}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rule, ok := program.Rule("p")
+	if !ok {
+		t.Fatal("there is no rule p")
+	}
+	e := program.Begin(t.Context(), &compiled.Options{})
+	defer e.End()
+	if _, err := e.Rule(rule); !errors.Is(err, compiled.ErrDepth) {
+		t.Errorf("got %v, want %v", err, compiled.ErrDepth)
+	}
+}
+
+// unknown is a statement that the representation doesn't have.
+type unknown struct{ ir.Location }
+
+func TestAPlanThatMakesNoSenseIsAnError(t *testing.T) {
+	of := func(stmt ir.Stmt) *ir.Policy {
+		return &ir.Policy{Plans: &ir.Plans{Plans: []*ir.Plan{{Name: "eval", Blocks: []*ir.Block{{Stmts: []ir.Stmt{stmt}}}}}}}
+	}
+	for name, c := range map[string]struct {
+		policy *ir.Policy
+		want   string
+	}{
+		"an unknown statement":                  {of(&unknown{}), "unknown statement"},
+		"an unknown function":                   {of(&ir.CallStmt{Func: "none"}), "calls none"},
+		"a dynamic call without input and data": {of(&ir.CallDynamicStmt{}), "0 arguments instead of 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := compiled.Compile(c.policy); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}

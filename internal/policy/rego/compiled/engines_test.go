@@ -1,0 +1,117 @@
+package compiled_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/storage"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
+	"github.com/open-policy-agent/opa/v1/topdown"
+
+	"evenkeel.dev/evenkeel/internal/policy/rego/compiled"
+	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/plan"
+)
+
+// now is the time that policies see.
+func now() time.Time { return time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC) }
+
+// question is a query on modules that both engines can answer.
+type question struct {
+	compiler *ast.Compiler
+	query    ast.Body
+	program  *compiled.Program
+}
+
+// ask prepares a query for both engines.
+func ask(t testing.TB, query string, modules ...string) question {
+	t.Helper()
+	q, err := prepare(query, modules...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func prepare(query string, modules ...string) (question, error) {
+	byName := map[string]string{}
+	for i, m := range modules {
+		byName[fmt.Sprintf("m%d.rego", i)] = m
+	}
+	compiler, err := ast.CompileModules(byName)
+	if err != nil {
+		return question{}, err
+	}
+	if why := plan.NeedsTopdown(compiler); why != "" {
+		return question{}, errors.New(why)
+	}
+	q := question{compiler: compiler, query: ast.MustParseBody(query)}
+	planned, err := plan.Of(context.Background(), compiler, q.query, nil)
+	if err != nil {
+		return question{}, err
+	}
+	q.program, err = compiled.Compile(planned)
+	return q, err
+}
+
+// answers are what a query gives: a set of objects of its variables.
+type answers struct {
+	set ast.Set
+	err error
+}
+
+func (a answers) String() string { return fmt.Sprintf("%v, error %v", a.set, a.err) }
+
+// compiledAnswers asks the compiled engine.
+func (q question) compiledAnswers(ctx context.Context, o compiled.Options) answers {
+	o.Context.Time = ast.IntNumberTerm(int(now().UnixNano()))
+	if o.Data == nil {
+		o.Data = ast.ObjectTerm()
+	}
+	e := q.program.Begin(ctx, &o)
+	defer e.End()
+	found, err := e.Query(plan.QueryName)
+	return answers{ast.NewSet(found...), err}
+}
+
+// topdownAnswers asks OPA's own.
+func (q question) topdownAnswers(ctx context.Context, o compiled.Options) answers {
+	store := inmem.New()
+	if o.Data != nil {
+		data, err := ast.JSON(o.Data.Value)
+		if err != nil {
+			panic(err)
+		}
+		store = inmem.NewFromObject(data.(map[string]any))
+	}
+	txn := storage.NewTransactionOrDie(ctx, store)
+	queries := q.compiler.QueryCompiler()
+	body, err := queries.Compile(q.query)
+	if err != nil {
+		return answers{err: err}
+	}
+	rs, err := topdown.NewQuery(body).WithCompiler(q.compiler).WithQueryCompiler(queries).WithStore(store).
+		WithTransaction(txn).WithInput(o.Input).WithTime(now()).WithStrictBuiltinErrors(o.Strict).Run(ctx)
+	set := ast.NewSet()
+	for _, result := range rs {
+		answer := ast.NewObject()
+		for name, value := range result {
+			answer.Insert(ast.StringTerm(string(name)), value)
+		}
+		set.Add(ast.NewTerm(answer))
+	}
+	return answers{set, err}
+}
+
+// differ says how the answers of two engines differ; empty when they don't. Where the
+// compiled engine gives an error, topdown is asked, so that its errors needn't be the same:
+// topdown's index may spare it an expression that fails.
+func differ(compiled, topdown answers) string {
+	if compiled.err != nil || topdown.err == nil && compiled.set.Compare(topdown.set) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("compiled %v\n topdown %v", compiled, topdown)
+}

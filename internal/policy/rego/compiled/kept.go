@@ -1,0 +1,46 @@
+package compiled
+
+import "github.com/open-policy-agent/opa/v1/ast"
+
+// kept is what a function gave for its arguments.
+type kept struct {
+	function *function
+	args     []*ast.Term
+	value    *ast.Term
+	more     *kept
+}
+
+// recall finds what a function gave for the arguments in its frame before.
+func (m *machine) recall(to *function, f frame) (hash int, found *kept) {
+	hash = to.index + 1
+	for _, param := range to.params[2:] {
+		hash *= 31
+		if t := f[param]; t != nil {
+			hash += t.Hash()
+		}
+	}
+	for k := m.level.calls[hash]; k != nil; k = k.more {
+		if k.function == to && k.matches(f) {
+			return hash, k
+		}
+	}
+	return hash, nil
+}
+
+func (k *kept) matches(f frame) bool {
+	for i, param := range k.function.params[2:] {
+		if !same(k.args[i], f[param]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *machine) keep(hash int, k *kept) {
+	if m.level.calls == nil {
+		m.level.calls = map[int]*kept{}
+	}
+	k.more = m.level.calls[hash]
+	m.level.calls[hash] = k
+	m.cells++
+}

@@ -1,0 +1,5 @@
+// Package plan has OPA's planner make the intermediate representation of a policy, and says
+// of one whether the compiled engine gives what OPA's own gives.
+//
+// Start at Of and NeedsTopdown.
+package plan
