@@ -44,7 +44,7 @@ func Stand(ends []v1alpha1.RemediationStatus, now time.Time) Standing {
 			s.Blocks = i
 		}
 	}
-	if len(s.Aside) > 1 && s.Blocks < 0 {
+	if len(s.Aside) > 1 {
 		for _, aside := range s.Aside {
 			s.Blocks = max(s.Blocks, aside.End)
 		}

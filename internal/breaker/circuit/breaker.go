@@ -181,7 +181,7 @@ func tripped(st *v1alpha1.RemediationBreakerStatus, e Event, l limits, now time.
 		return "", ""
 	case !enoughInWindow(st, e, l, now):
 		return "", ""
-	case st.Failures > 0 && st.Outcomes >= l.minSamples && int64(st.Failures)*100 >= int64(l.ratio)*int64(st.Outcomes):
+	case st.Outcomes >= l.minSamples && int64(st.Failures)*100 >= int64(l.ratio)*int64(st.Outcomes):
 		return ReasonFailureRatio, messageRatio(st, l)
 	}
 	return "", ""

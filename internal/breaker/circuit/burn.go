@@ -47,7 +47,7 @@ func Spent(ratio float64, slo v1alpha1.SLOStrategy) (float64, error) {
 	if math.IsNaN(ratio) || ratio < 0 || ratio > 1 {
 		return 0, fmt.Errorf("the query answered %v: it must answer the ratio of errors to all requests, from 0 to 1", ratio)
 	}
-	return ratio * burnHour.Hours() / (budget * slo.Period.Hours()), nil
+	return ratio / (budget * slo.Period.Hours()), nil // the ratio is that of one hour
 }
 
 // ErrorBudget is the share of requests that may fail.

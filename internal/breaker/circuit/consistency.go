@@ -2,8 +2,10 @@ package circuit
 
 import (
 	"fmt"
-	"reflect"
+
 	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/prose"
@@ -16,25 +18,7 @@ func isNew(st *v1alpha1.RemediationBreakerStatus) bool {
 	if c.ObservedGeneration == v1alpha1.NotObserved {
 		c.ObservedGeneration = 0 // the schema's default
 	}
-	if len(c.Buckets) == 0 {
-		c.Buckets = nil
-	}
-	if len(c.Recorded) == 0 {
-		c.Recorded = nil
-	}
-	if len(c.FailingPolicies) == 0 {
-		c.FailingPolicies = nil
-	}
-	if len(c.FailingNamespaces) == 0 {
-		c.FailingNamespaces = nil
-	}
-	if len(c.Conditions) == 0 {
-		c.Conditions = nil
-	}
-	if len(c.RecentOpenings) == 0 {
-		c.RecentOpenings = nil
-	}
-	return reflect.DeepEqual(c, v1alpha1.RemediationBreakerStatus{})
+	return equality.Semantic.DeepEqual(c, v1alpha1.RemediationBreakerStatus{}) // an empty list is none
 }
 
 // inconsistency says why a status can't be one that this package made, or

@@ -65,10 +65,7 @@ func ReplanAfter(ends []v1alpha1.RemediationStatus) time.Duration {
 		if ends[i].Phase != v1alpha1.PhaseAborted {
 			most = maxReplanUndone
 		}
-		wait = max(2*wait, firstReplan)
-		if wait > maxReplanUndone {
-			break
-		}
+		wait = min(max(2*wait, firstReplan), maxReplanUndone)
 	}
 	return min(wait, most)
 }

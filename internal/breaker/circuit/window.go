@@ -16,8 +16,10 @@ const (
 	MaxBuckets   = 6
 	maxRecorded  = 64
 	maxKeyLength = 128
-	maxReason    = 64
-	maxMessage   = 1024
+	// mostDoublings of a millisecond, the shortest cooldown, are more than a day, the longest.
+	mostDoublings = 27
+	maxReason     = 64
+	maxMessage    = 1024
 	// maxSLOMessage is that of a BreakerSLO.
 	maxSLOMessage = 512
 )
@@ -31,8 +33,9 @@ type limits struct {
 // limitsOf fills defaults. A negative limit, which the schema refuses, becomes
 // the strictest one.
 func limitsOf(s v1alpha1.BreakerStrategy) limits {
+	s.Window.Duration, s.Cooldown.Duration = max(s.Window.Duration, 0), max(s.Cooldown.Duration, 0)
 	s.SetDefaults()
-	l := limits{
+	return limits{
 		consecutive:   max(s.ConsecutiveFailures, 1),
 		ratio:         max(s.FailurePercent, 1),
 		minSamples:    max(s.MinSamples, 1),
@@ -40,23 +43,16 @@ func limitsOf(s v1alpha1.BreakerStrategy) limits {
 		window:        s.Window.Duration,
 		cooldown:      s.Cooldown.Duration,
 	}
-	if l.window < 0 {
-		l.window = v1alpha1.DefaultBreakerWindow
-	}
-	if l.cooldown < 0 {
-		l.cooldown = v1alpha1.DefaultBreakerCooldown
-	}
-	return l
 }
 
 // openFor is the cooldown of the given opening, counted from 1: doubled with
 // each, 24 h at most.
 func (l limits) openFor(opening int32) time.Duration {
-	d := max(l.cooldown, time.Millisecond)
-	for i := int32(1); i < opening && d < v1alpha1.MaxBreakerCooldown; i++ {
-		d *= 2
+	d := min(max(l.cooldown, time.Millisecond), v1alpha1.MaxBreakerCooldown)
+	for range min(opening-1, mostDoublings) {
+		d = min(2*d, v1alpha1.MaxBreakerCooldown)
 	}
-	return min(d, v1alpha1.MaxBreakerCooldown)
+	return d
 }
 
 // width is the length of one bucket.
@@ -113,8 +109,6 @@ func count(st *v1alpha1.RemediationBreakerStatus, e EventType, l limits, now tim
 	case TargetFailed, CanaryFailed:
 		failures, st.ConsecutiveFailures = 1, add(st.ConsecutiveFailures, 1)
 	case PlanSucceeded, PlanFailed:
-	}
-	if successes+failures == 0 {
 		return
 	}
 	st.LastOutcomeAt = MicroTime(now)
@@ -150,8 +144,6 @@ func remember(st *v1alpha1.RemediationBreakerStatus, key string) bool {
 		return false
 	}
 	st.Recorded = append(st.Recorded, key)
-	if extra := len(st.Recorded) - maxRecorded; extra > 0 {
-		st.Recorded = slices.Clone(st.Recorded[extra:])
-	}
+	st.Recorded = slices.Clone(st.Recorded[max(len(st.Recorded)-maxRecorded, 0):])
 	return true
 }
