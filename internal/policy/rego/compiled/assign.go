@@ -1,6 +1,7 @@
 package compiled
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -75,6 +76,15 @@ func (b *body) assignOnce(s *ir.AssignVarOnceStmt) step {
 		}
 		return m.fail(&topdown.Error{Code: topdown.ConflictErr, Message: message, Location: location})
 	}
+}
+
+// conflictOf is topdown's message when a function gives two values.
+func conflictOf(f *ir.Func) string {
+	_, path, _ := strings.Cut(f.Name, ".") // the name begins with a generation, as in g0.data.p
+	if len(f.Params) > 2 {
+		return "function " + path + " produced conflicting values for the same inputs"
+	}
+	return "rule " + path + " produced conflicting values"
 }
 
 // same compares two registers.

@@ -54,9 +54,8 @@ type function struct {
 	// rebuilds says that its value is made of parts that change after they were put
 	// together: their hashes are made anew before anybody sees them.
 	rebuilds bool
-	// calls are the functions that it calls, and loops says that it has a loop.
-	calls []int
-	loops bool
+	// loops says that it has a loop, and costly that it calls what takes longer than a moment.
+	loops, costly bool
 }
 
 // body compiles the statements of one function, or of one plan.
@@ -69,6 +68,8 @@ type body struct {
 	// where it holds no other in the outermost block that is being compiled.
 	pathOf     map[ir.Local]int
 	constantOf map[ir.Local]*ast.Term
+	// pile are the registers of arrays that are gathered on the machine's pile.
+	pile map[ir.Local]bool
 	// inData are the registers that hold what was looked up below data.
 	inData map[ir.Local]bool
 	// first is the first register that belongs to one outermost block alone: before it are
@@ -94,7 +95,7 @@ func (b *body) outermost(blocks []*ir.Block) ([]step, error) {
 	for i, block := range blocks {
 		b.uses.enter(block)
 		b.constantOf, b.pathOf = map[ir.Local]*ast.Term{}, map[ir.Local]int{}
-		b.inData = map[ir.Local]bool{ir.Data: true}
+		b.inData, b.pile = map[ir.Local]bool{ir.Data: true}, map[ir.Local]bool{}
 		if !b.uses.modifies[ir.Input] {
 			b.pathOf[ir.Input] = 0
 		}
@@ -189,6 +190,14 @@ func (b *body) operand(o ir.Operand) operand {
 	default:
 		return operand{}
 	}
+}
+
+func (b *body) operands(all []ir.Operand) []operand {
+	out := make([]operand, 0, len(all))
+	for _, o := range all {
+		out = append(out, b.operand(o))
+	}
+	return out
 }
 
 func (o operand) get(f frame) *ast.Term {

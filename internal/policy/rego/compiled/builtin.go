@@ -24,14 +24,21 @@ type builtinCall struct {
 	relation, void bool
 }
 
-func (b *body) callBuiltin(builtin *ast.Builtin, args []operand, s *ir.CallStmt) (step, error) {
-	if quick := b.quick(builtin, args, int(s.Result)); quick != nil {
-		return quick, nil
+func (b *body) callBuiltin(builtin *ast.Builtin, args []operand, s *ir.CallStmt) step {
+	c := b.builtinCall(builtin, args, s)
+	if quick := b.quick(builtin.Name, args, c.result, c.run); quick != nil {
+		return quick
 	}
-	c := &builtinCall{name: builtin.Name, implementation: implementation(builtin.Name), args: args,
+	if b.function != nil {
+		b.function.costly = true
+	}
+	return c.run
+}
+
+func (b *body) builtinCall(builtin *ast.Builtin, args []operand, s *ir.CallStmt) *builtinCall {
+	return &builtinCall{name: builtin.Name, implementation: implementation(builtin.Name), args: args,
 		result: int(s.Result), location: b.location(&s.Location),
 		relation: builtin.Relation, void: builtin.Decl.Result() == nil}
-	return c.run, nil
 }
 
 // run calls the function. An error of its own makes it undefined, and is remembered.
@@ -50,7 +57,8 @@ func (c *builtinCall) run(m *machine, f frame) outcome {
 	if implementation == nil {
 		own := m.options.Builtins[c.name]
 		if own == nil {
-			return m.fail(&topdown.Error{Code: topdown.InternalErr, Location: c.location, Message: "unsupported built-in: " + c.name})
+			return m.fail(&topdown.Error{Code: topdown.InternalErr, Location: c.location,
+				Message: "unsupported built-in: " + c.name})
 		}
 		implementation = own.Func
 	}
@@ -100,6 +108,8 @@ type builtinCalls struct {
 	answered bool
 	// take and gather are the methods one and another, bound once.
 	take, gather func(*ast.Term) error
+	// cache is what functions keep for the evaluation, where the caller brings none along.
+	cache builtins.Cache
 	// err is the first error of a function.
 	err error
 }
@@ -132,11 +142,12 @@ func (c *builtinCalls) begin(ctx context.Context, o *Options) {
 		c.context.Seed = rand.Reader
 	}
 	if c.context.Cache == nil {
-		c.context.Cache = builtins.Cache{}
+		c.context.Cache = c.cache
 	}
 }
 
 func (c *builtinCalls) end() {
 	clear(c.operands[:cap(c.operands)])
+	clear(c.cache)
 	c.context, c.output, c.outputs, c.err = topdown.BuiltinContext{}, nil, nil, nil
 }

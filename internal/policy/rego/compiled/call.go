@@ -10,10 +10,7 @@ import (
 // call compiles the call of a planned function or of a built-in one. It is undefined where
 // the function is.
 func (b *body) call(s *ir.CallStmt) (step, error) {
-	args := make([]operand, 0, len(s.Args))
-	for _, arg := range s.Args {
-		args = append(args, b.operand(arg))
-	}
+	args := b.operands(s.Args)
 	if index, ok := b.program.byName[s.Func]; ok {
 		return b.callFunction(b.program.functions[index], args, int(s.Result))
 	}
@@ -21,25 +18,21 @@ func (b *body) call(s *ir.CallStmt) (step, error) {
 	if !ok {
 		return nil, fmt.Errorf("the plan calls %s, which it doesn't have", s.Func)
 	}
-	return b.callBuiltin(builtin, args, s)
+	return b.callBuiltin(builtin, args, s), nil
 }
 
 func (b *body) callFunction(to *function, args []operand, result int) (step, error) {
 	if len(args) != len(to.params) {
 		return nil, fmt.Errorf("%s is called with %d arguments instead of %d", to.name, len(args), len(to.params))
 	}
-	b.calls(to.index)
+	if b.function != nil {
+		b.function.costly = true
+	}
 	if len(args) == 2 {
 		input, data := args[0].local, args[1].local
 		return func(m *machine, f frame) outcome { return set(f, result, m.rule(to, f[input], f[data])) }, nil
 	}
 	return func(m *machine, f frame) outcome { return set(f, result, m.call(to, args, f)) }, nil
-}
-
-func (b *body) calls(index int) {
-	if b.function != nil {
-		b.function.calls = append(b.function.calls, index)
-	}
 }
 
 // set gives a register what a call gave.
@@ -64,10 +57,7 @@ func (b *body) callDynamic(s *ir.CallDynamicStmt) (step, error) {
 	if len(s.Args) != 2 {
 		return nil, fmt.Errorf("a dynamic call has %d arguments instead of 2", len(s.Args))
 	}
-	path := make([]operand, 0, len(s.Path))
-	for _, part := range s.Path {
-		path = append(path, b.operand(part))
-	}
+	path := b.operands(s.Path)
 	if b.function != nil {
 		b.function.loops = true // for all that is known
 	}
@@ -106,12 +96,12 @@ func (p *Program) at(path []operand, f frame) *function {
 	return p.functions[index]
 }
 
-// markPure decides which functions' values are kept for a second call: those of rules, and
-// of functions that call others or have loops. What the rest does takes less time than
-// looking its arguments up.
-func (p *Program) markPure() {
+// keepCostly decides which functions' values are kept for a second call: of those that call
+// others, have loops, or call built-in functions that aren't quick. What the rest does takes
+// less time than looking its arguments up.
+func (p *Program) keepCostly() {
 	for _, f := range p.functions {
-		f.keeps = len(f.params) == 2 || f.loops || len(f.calls) > 0
+		f.keeps = f.loops || f.costly
 	}
 }
 
@@ -153,10 +143,7 @@ func (m *machine) call(to *function, args []operand, caller frame) *ast.Term {
 		m.pop(before, f)
 		return again.value
 	}
-	k := &kept{function: to, args: make([]*ast.Term, len(to.params)-2)}
-	for i := range k.args {
-		k.args[i] = f[to.params[i+2]]
-	}
+	k := m.remember(to, f)
 	value := m.run(to, f)
 	m.pop(before, f)
 	if value != stopped {

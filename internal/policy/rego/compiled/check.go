@@ -86,3 +86,48 @@ func holds(source operand, test func(ast.Value) bool) step {
 		return undefined
 	}
 }
+
+// condition compiles a quick test and the statement that asks whether it holds, where nobody
+// else reads what it gives.
+func (b *body) condition(stmts []ir.Stmt) step {
+	call := b.askedOnce(stmts)
+	if call == nil {
+		return nil
+	}
+	args := b.operands(call.Args)
+	test := b.tested(call.Func, args)
+	if test == nil {
+		return nil
+	}
+	otherwise := pair(b.builtinCall(b.builtins[call.Func], args, call).run, notFalse(int(call.Result)))
+	return func(m *machine, f frame) outcome {
+		switch test(f) {
+		case yes:
+			return next
+		case no:
+			return undefined
+		default:
+			return otherwise(m, f)
+		}
+	}
+}
+
+// askedOnce is the call of a built-in function whose result is held against false by the next
+// statement, and read by no other; nil for anything else.
+func (b *body) askedOnce(stmts []ir.Stmt) *ir.CallStmt {
+	if len(stmts) < 2 {
+		return nil
+	}
+	call, ok := stmts[0].(*ir.CallStmt)
+	if !ok || b.builtins[call.Func] == nil {
+		return nil
+	}
+	asks, ok := stmts[1].(*ir.NotEqualStmt)
+	if !ok || asks.A.Value != call.Result || asks.B.Value != ir.Bool(false) {
+		return nil
+	}
+	if is := b.uses.of(call.Result); is.sets != 1 || is.reads != 1 || is.raw > 0 {
+		return nil
+	}
+	return call
+}

@@ -13,8 +13,14 @@ func (b *body) construction(stmt ir.Stmt) step {
 		capacity := int(s.Capacity)
 		return b.makes(int(s.Target), func() ast.Value { return ast.NewArrayWithCapacity(capacity) })
 	case *ir.MakeObjectStmt:
+		if b.madeLate(s.Target) {
+			return constant(int(s.Target), ast.InternedEmptyObject)
+		}
 		return b.makes(int(s.Target), func() ast.Value { return ast.NewObject() })
 	case *ir.MakeSetStmt:
+		if b.madeLate(s.Target) {
+			return constant(int(s.Target), ast.InternedEmptySet)
+		}
 		return b.makes(int(s.Target), func() ast.Value { return ast.NewSet() })
 	case *ir.ObjectMergeStmt:
 		return merge(int(s.Target), int(s.A), int(s.B))
@@ -35,10 +41,17 @@ func (b *body) makes(target int, empty func() ast.Value) step {
 	}
 }
 
+// madeLate says that a set or an object needn't be made before its first element is there:
+// until then its register holds an empty one that all share. Nothing may have read it by then.
+func (b *body) madeLate(l ir.Local) bool { return !b.uses.aliased && b.uses.of(l).grownFirst() }
+
 // change compiles the statements that add to a collection; nil for all others.
 func (b *body) change(stmt ir.Stmt) step {
 	switch s := stmt.(type) {
 	case *ir.ArrayAppendStmt:
+		if b.pile[s.Array] {
+			return put(b.operand(s.Value))
+		}
 		return appends(int(s.Array), b.operand(s.Value))
 	case *ir.SetAddStmt:
 		return b.adds(s)
@@ -64,6 +77,9 @@ func (b *body) adds(s *ir.SetAddStmt) step {
 	set, value := int(s.Set), b.operand(s.Value)
 	aliased, location := b.uses.aliased, b.location(&s.Location)
 	return func(m *machine, f frame) outcome {
+		if f[set] == ast.InternedEmptySet {
+			f[set] = ast.NewTerm(ast.NewSet())
+		}
 		to, ok := f[set].Value.(ast.Set)
 		if !ok || aliased && !m.owned[to] {
 			return m.fail(uniqueKeys(location))
@@ -78,6 +94,9 @@ func (b *body) inserts(s *ir.ObjectInsertStmt) step {
 	aliased, location := b.uses.aliased, b.location(&s.Location)
 	if !aliased {
 		return func(m *machine, f frame) outcome {
+			if f[object] == ast.InternedEmptyObject {
+				f[object] = ast.NewTerm(ast.NewObject())
+			}
 			f[object].Value.(ast.Object).Insert(key.get(f), value.get(f))
 			return m.made(1)
 		}
@@ -101,6 +120,9 @@ func (b *body) insertsOnce(s *ir.ObjectInsertOnceStmt) step {
 	object, key, value := int(s.Object), b.operand(s.Key), b.operand(s.Value)
 	aliased, location := b.uses.aliased, b.location(&s.Location)
 	return func(m *machine, f frame) outcome {
+		if f[object] == ast.InternedEmptyObject {
+			f[object] = ast.NewTerm(ast.NewObject())
+		}
 		to, ok := f[object].Value.(ast.Object)
 		if !ok || aliased && !m.owned[to] {
 			return m.fail(uniqueKeys(location))

@@ -36,6 +36,26 @@ func (k *kept) matches(f frame) bool {
 	return true
 }
 
+// remember begins to keep what a function will give for the arguments in its frame.
+func (m *machine) remember(to *function, f frame) *kept {
+	if m.keptUsed == len(m.kept) {
+		m.kept = append(m.kept, &kept{})
+	}
+	k := m.kept[m.keptUsed]
+	m.keptUsed++
+	k.function = to
+	for _, param := range to.params[2:] {
+		k.args = append(k.args, f[param])
+	}
+	return k
+}
+
+// forget makes it ready for another evaluation.
+func (k *kept) forget() {
+	clear(k.args)
+	*k = kept{args: k.args[:0]}
+}
+
 func (m *machine) keep(hash int, k *kept) {
 	if m.level.calls == nil {
 		m.level.calls = map[int]*kept{}

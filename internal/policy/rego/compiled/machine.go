@@ -5,6 +5,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
+	"github.com/open-policy-agent/opa/v1/topdown/builtins"
 )
 
 // Markers among terms; no policy ever sees one.
@@ -36,6 +37,11 @@ type machine struct {
 	// owned are the collections that rules with variables in their heads have made, and
 	// haven't returned yet: these alone may they change.
 	owned map[ast.Value]bool
+	// pile are the elements of arrays that are being gathered.
+	pile []*ast.Term
+	// kept are what functions gave, of which so many are in use.
+	kept     []*kept
+	keptUsed int
 	// objects are iterators, of which some are in use.
 	objects   []*iterator
 	iterators int
@@ -50,7 +56,7 @@ const firstStack = 1024
 func newMachine(p *Program) *machine {
 	m := &machine{program: p, looked: make([]*ast.Term, len(p.paths.keys)), stack: make([]*ast.Term, firstStack),
 		owned: map[ast.Value]bool{}, level: &level{rules: make([]*ast.Term, len(p.functions))}}
-	m.calls.take, m.calls.gather = m.calls.one, m.calls.another
+	m.calls.take, m.calls.gather, m.calls.cache = m.calls.one, m.calls.another, builtins.Cache{}
 	return m
 }
 
@@ -96,6 +102,11 @@ func (m *machine) end() {
 	clear(m.level.rules)
 	clear(m.level.calls)
 	clear(m.owned)
+	clear(m.pile)
+	for _, k := range m.kept[:m.keptUsed] {
+		k.forget()
+	}
+	m.pile, m.keptUsed = m.pile[:0], 0
 	for _, i := range m.objects {
 		i.loop, i.f = nil, nil
 	}

@@ -53,14 +53,14 @@ func Compile(policy *ir.Policy) (*Program, error) {
 			p.queries[plan.Name] = q
 		}
 	}
-	p.markPure()
+	p.keepCostly()
 	p.machines.New = func() any { return newMachine(p) }
 	return p, nil
 }
 
 func (p *Program) declare(f *ir.Func) {
 	index := len(p.functions)
-	p.functions = append(p.functions, &function{index: index, name: f.Name, params: f.Params, keeps: len(f.Params) == 2})
+	p.functions = append(p.functions, &function{index: index, name: f.Name, params: f.Params})
 	p.byName[f.Name] = index
 	if f.Path != nil {
 		p.byPath[joined(f.Path)] = index

@@ -1,7 +1,221 @@
 package compiled
 
-import "github.com/open-policy-agent/opa/v1/ast"
+import (
+	"strings"
 
-// quick compiles the calls of those built-in functions that take less time than the call of
-// OPA's implementation does; nil for all others.
-func (b *body) quick(*ast.Builtin, []operand, int) step { return nil }
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// Some built-in functions take less time than the call of OPA's implementation does: they are
+// written here anew, for operands of the right types. All others are left to OPA's, so that
+// errors are OPA's.
+
+// verdict is what a quick test gives.
+type verdict int8
+
+const (
+	unsure verdict = iota // OPA's implementation is to be asked
+	no
+	yes
+)
+
+func verdictOf(holds bool) verdict {
+	if holds {
+		return yes
+	}
+	return no
+}
+
+// quickTest is the test of a built-in function that gives true or false of one operand or
+// two; nil for all others.
+func quickTest(name string) func(a, b *ast.Term) verdict {
+	if ordered := comparison(name); ordered != nil {
+		return func(a, b *ast.Term) verdict { return verdictOf(ordered(a.Value.Compare(b.Value))) }
+	}
+	if text := textTest(name); text != nil {
+		return func(a, b *ast.Term) verdict {
+			x, ok := a.Value.(ast.String)
+			y, okToo := b.Value.(ast.String)
+			if !ok || !okToo {
+				return unsure
+			}
+			return verdictOf(text(string(x), string(y)))
+		}
+	}
+	switch name {
+	case ast.Equal.Name:
+		return func(a, b *ast.Term) verdict { return verdictOf(same(a, b)) }
+	case ast.NotEqual.Name:
+		return func(a, b *ast.Term) verdict { return verdictOf(!same(a, b)) }
+	case ast.Member.Name:
+		return member
+	default:
+		return typeTest(name)
+	}
+}
+
+func comparison(name string) func(order int) bool {
+	switch name {
+	case ast.LessThan.Name:
+		return func(order int) bool { return order < 0 }
+	case ast.LessThanEq.Name:
+		return func(order int) bool { return order <= 0 }
+	case ast.GreaterThan.Name:
+		return func(order int) bool { return order > 0 }
+	case ast.GreaterThanEq.Name:
+		return func(order int) bool { return order >= 0 }
+	default:
+		return nil
+	}
+}
+
+func textTest(name string) func(text, part string) bool {
+	switch name {
+	case ast.StartsWith.Name:
+		return strings.HasPrefix
+	case ast.EndsWith.Name:
+		return strings.HasSuffix
+	case ast.Contains.Name:
+		return strings.Contains
+	default:
+		return nil
+	}
+}
+
+func typeTest(name string) func(a, _ *ast.Term) verdict {
+	switch name {
+	case ast.IsString.Name:
+		return is[ast.String]
+	case ast.IsNumber.Name:
+		return is[ast.Number]
+	case ast.IsBoolean.Name:
+		return is[ast.Boolean]
+	case ast.IsNull.Name:
+		return is[ast.Null]
+	case ast.IsArray.Name:
+		return is[*ast.Array]
+	case ast.IsObject.Name:
+		return is[ast.Object]
+	case ast.IsSet.Name:
+		return is[ast.Set]
+	default:
+		return nil
+	}
+}
+
+func is[T ast.Value](a, _ *ast.Term) verdict {
+	_, ok := a.Value.(T)
+	return verdictOf(ok)
+}
+
+func member(a, b *ast.Term) verdict {
+	switch c := b.Value.(type) {
+	case ast.Set:
+		return verdictOf(c.Contains(a))
+	case *ast.Array:
+		for i := range c.Len() {
+			if same(a, c.Elem(i)) {
+				return yes
+			}
+		}
+		return no
+	default:
+		return unsure
+	}
+}
+
+// quickValue is the value of a built-in function; nil where OPA's implementation is to be
+// asked. It is nil itself for functions that aren't quick.
+func quickValue(name string) func(operands []operand, f frame) *ast.Term {
+	switch name {
+	case ast.Count.Name:
+		return count
+	case ast.ObjectGet.Name:
+		return objectGet
+	default:
+		return nil
+	}
+}
+
+func count(operands []operand, f frame) *ast.Term {
+	t := operands[0].get(f)
+	if t == nil {
+		return nil
+	}
+	switch t.Value.(type) {
+	case *ast.Array, ast.Object, ast.Set:
+		return integer(lengthOf(t))
+	default:
+		return nil
+	}
+}
+
+func objectGet(operands []operand, f frame) *ast.Term {
+	from, key, otherwise := operands[0].get(f), operands[1].get(f), operands[2].get(f)
+	if from == nil || key == nil || otherwise == nil {
+		return nil
+	}
+	object, ok := from.Value.(ast.Object)
+	if !ok {
+		return nil
+	}
+	path, ok := key.Value.(*ast.Array)
+	if !ok {
+		if v := object.Get(key); v != nil {
+			return v
+		}
+		return otherwise
+	}
+	for i := range path.Len() {
+		if from = from.Get(path.Elem(i)); from == nil {
+			return otherwise
+		}
+	}
+	return from
+}
+
+// quick compiles the call of a quick function; nil for all others.
+func (b *body) quick(name string, args []operand, result int, otherwise step) step {
+	if value := quickValue(name); value != nil {
+		return func(m *machine, f frame) outcome {
+			v := value(args, f)
+			if v == nil {
+				return otherwise(m, f)
+			}
+			f[result] = v
+			return next
+		}
+	}
+	test := b.tested(name, args)
+	if test == nil {
+		return nil
+	}
+	t, n := ast.InternedTerm(true), ast.InternedTerm(false)
+	return func(m *machine, f frame) outcome {
+		switch test(f) {
+		case yes:
+			f[result] = t
+		case no:
+			f[result] = n
+		default:
+			return otherwise(m, f)
+		}
+		return next
+	}
+}
+
+// tested is a quick test of a frame's operands; nil when the function isn't one.
+func (b *body) tested(name string, args []operand) func(frame) verdict {
+	test := quickTest(name)
+	if test == nil {
+		return nil
+	}
+	first, second := args[0], args[len(args)-1]
+	return func(f frame) verdict {
+		x, y := first.get(f), second.get(f)
+		if x == nil || y == nil {
+			return unsure
+		}
+		return test(x, y)
+	}
+}

@@ -15,6 +15,12 @@ func (b *body) statements(stmts []ir.Stmt) (step, int, error) {
 	if s, taken := b.literal(stmts); taken > 0 {
 		return s, taken, nil
 	}
+	if s := b.condition(stmts); s != nil {
+		return s, 2, nil
+	}
+	if s, taken, err := b.gathering(stmts); taken > 0 || err != nil {
+		return s, taken, err
+	}
 	s, err := b.statement(stmts[0])
 	return s, 1, err
 }

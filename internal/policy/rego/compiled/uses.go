@@ -15,6 +15,8 @@ type uses struct {
 	// modifies are the registers that `with` statements set.
 	modifies map[ir.Local]bool
 	got      map[ir.Local]bool
+	// statements counts those of the outermost block so far.
+	statements int
 }
 
 // use is what is done with one register.
@@ -23,7 +25,12 @@ type use struct {
 	sets, changes int
 	// reads counts operands, and raw the statements that take nothing but a register.
 	reads, raw int
+	// changed is the last statement that changes it, and read the first that reads it.
+	changed, read int
 }
+
+// grownFirst says that nothing reads a register before all is added to it.
+func (u *use) grownFirst() bool { return u.read == 0 || u.changed < u.read }
 
 func usesOf(blocks []*ir.Block) *uses {
 	u := &uses{modifies: map[ir.Local]bool{}, got: map[ir.Local]bool{}}
@@ -36,7 +43,7 @@ func usesOf(blocks []*ir.Block) *uses {
 // enter begins an outermost block.
 func (u *uses) enter(block *ir.Block) {
 	u.within = map[ir.Local]*use{}
-	u.got = map[ir.Local]bool{}
+	u.got, u.statements = map[ir.Local]bool{}, 0
 	u.walk(block)
 	for local, is := range u.within {
 		if u.got[local] && is.changes > 0 {
@@ -55,25 +62,39 @@ func (u *uses) of(l ir.Local) *use {
 	return is
 }
 
-func (u *uses) sets(l ir.Local)    { u.of(l).sets++ }
-func (u *uses) changes(l ir.Local) { u.of(l).changes++ }
+func (u *uses) sets(l ir.Local) { u.of(l).sets++ }
+
+func (u *uses) changes(l ir.Local) {
+	is := u.of(l)
+	is.changes, is.changed = is.changes+1, u.statements
+}
+
+// reader is a register that the present statement reads.
+func (u *uses) reader(l ir.Local) *use {
+	is := u.of(l)
+	if is.read == 0 {
+		is.read = u.statements
+	}
+	return is
+}
 
 func (u *uses) raw(locals ...ir.Local) {
 	for _, l := range locals {
-		u.of(l).raw++
+		u.reader(l).raw++
 	}
 }
 
 func (u *uses) reads(operands ...ir.Operand) {
 	for _, o := range operands {
 		if l, ok := o.Value.(ir.Local); ok {
-			u.of(l).reads++
+			u.reader(l).reads++
 		}
 	}
 }
 
 func (u *uses) walk(block *ir.Block) {
 	for _, stmt := range block.Stmts {
+		u.statements++
 		if !u.nested(stmt) && !u.constructed(stmt) && !u.checked(stmt) {
 			u.assigned(stmt)
 		}

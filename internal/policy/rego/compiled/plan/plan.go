@@ -27,7 +27,9 @@ type destination struct{}
 
 func (planner) IsTarget(name string) bool { return name == target }
 
-func (planner) PrepareForEval(ctx context.Context, policy *ir.Policy, _ ...rego.PrepareOption) (rego.TargetPluginEval, error) {
+func (planner) PrepareForEval(
+	ctx context.Context, policy *ir.Policy, _ ...rego.PrepareOption,
+) (rego.TargetPluginEval, error) {
 	to, ok := ctx.Value(destination{}).(*ir.Policy)
 	if !ok {
 		return nil, errors.New("the plan was asked for by others than this package")
@@ -41,14 +43,18 @@ func (planner) Eval(context.Context, *rego.EvalContext, ast.Value) (ast.Value, e
 }
 
 // register tells OPA of the planner, which has no other way to be reached.
-var register = sync.OnceFunc(func() { //nolint:gochecknoglobals // OPA's registry is of the process, and refuses a name twice
+//
+//nolint:gochecknoglobals // OPA's registry is of the process, and refuses a name twice
+var register = sync.OnceFunc(func() {
 	rego.RegisterPlugin(target, planner{})
 })
 
 // Of plans a query of compiled modules, with all rules that it reaches. The decls are those
 // of functions that OPA doesn't have and each evaluation brings along. The error says what
 // the planner doesn't know; topdown evaluates the policy all the same.
-func Of(ctx context.Context, compiler *ast.Compiler, query ast.Body, decls map[string]*types.Function) (policy *ir.Policy, err error) {
+func Of(
+	ctx context.Context, compiler *ast.Compiler, query ast.Body, decls map[string]*types.Function,
+) (policy *ir.Policy, err error) {
 	register()
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -46,10 +46,12 @@ func problemsOf(rule *ast.Rule) (problems []string) {
 		problems = append(problems, fmt.Sprintf("%s has a constant in its name that is no text", rule.Ref()))
 	}
 	if literal := literalOfVariables(rule); literal != nil {
-		problems = append(problems, fmt.Sprintf("%s writes %s, of which topdown takes equal parts for different ones", rule.Ref(), literal))
+		problems = append(problems,
+			fmt.Sprintf("%s writes %s, of which topdown takes equal parts for different ones", rule.Ref(), literal))
 	}
 	if list := listOfVariables(rule); list != nil {
-		problems = append(problems, fmt.Sprintf("%s looks for something in %s, whose variables topdown's index takes for constants", rule.Ref(), list))
+		problems = append(problems,
+			fmt.Sprintf("%s looks for something in %s, whose variables topdown's index takes for constants", rule.Ref(), list))
 	}
 	return problems
 }
