@@ -123,15 +123,15 @@ func weight(v v1alpha1.AnalysisVerdict) int {
 }
 
 func interval(m v1alpha1.AnalysisMetric) time.Duration {
-	if m.Interval.Duration <= 0 {
-		return v1alpha1.DefaultAnalysisInterval
+	if m.Interval.Duration > 0 {
+		return m.Interval.Duration
 	}
-	return m.Interval.Duration
+	return v1alpha1.DefaultAnalysisInterval
 }
 
 func samples(m v1alpha1.AnalysisMetric) int32 {
-	if m.Samples <= 0 {
-		return v1alpha1.DefaultAnalysisSamples
+	if m.Samples > 0 {
+		return m.Samples
 	}
-	return m.Samples
+	return v1alpha1.DefaultAnalysisSamples
 }

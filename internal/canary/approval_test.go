@@ -132,10 +132,13 @@ func TestRefuse(t *testing.T) {
 			change: []func(*subject){distinct, recorded(`{"users":["cid","ann"],"generation":3}`)}},
 		"of more authors than can be recorded anybody might be one": {
 			change: []func(*subject){distinct, recorded(`{"users":["cid","ann"],"generation":3,"more":true}`)},
-			want:   v1alpha1.ReasonAuthorUnknown, says: "somebody who answers for all of it deletes it and makes it anew"},
+			want:   v1alpha1.ReasonAuthorUnknown, says: "(annotation evenkeel.dev/authors names 2)"},
 		"a change that admission hasn't seen could be anybody's": {
 			change: []func(*subject){distinct, recorded(`{"users":["cid","ann"],"generation":2}`)},
 			want:   v1alpha1.ReasonAuthorUnknown},
+		"nobody is known who has written the policy": {
+			change: []func(*subject){distinct, recorded(`{"generation":3,"more":true}`)},
+			want:   v1alpha1.ReasonAuthorUnknown, says: "who has written policy p isn't recorded"},
 		"nobody needs to be known where no other is asked for": {
 			change: []func(*subject){recorded(`{"users":["cid","ann"],"generation":3,"more":true}`)}},
 		"what came from a repository has unknown authors when its label is gone, too": {

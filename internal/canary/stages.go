@@ -152,11 +152,10 @@ func (l Layout) Split(most int) Layout {
 	first := map[int32]int32{}
 	var out Layout
 	for wave, size := range l.Waves {
-		first[int32(wave)] = int32(len(out.Waves))      //nolint:gosec // at most MaxTargets waves.
-		for ; size > int32(most); size -= int32(most) { //nolint:gosec // it is a number of targets.
-			out.Waves = append(out.Waves, int32(most)) //nolint:gosec // as above.
-		}
-		out.Waves = append(out.Waves, size)
+		first[int32(wave)] = int32(len(out.Waves)) //nolint:gosec // at most MaxTargets waves.
+		full := max(int(size)-1, 0) / most
+		out.Waves = append(out.Waves, slices.Repeat([]int32{int32(most)}, full)...) //nolint:gosec // it is a number of targets.
+		out.Waves = append(out.Waves, size-int32(full*most))                        //nolint:gosec // as above.
 	}
 	if len(out.Waves) > v1alpha1.MaxWaves {
 		return l

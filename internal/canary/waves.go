@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -143,8 +144,5 @@ func Assign(total int, sizes []int32) []int32 {
 		}
 	}
 	last := int32(max(len(sizes)-1, 0)) //nolint:gosec // as above.
-	for len(waves) < total {
-		waves = append(waves, last)
-	}
-	return waves
+	return append(waves, slices.Repeat([]int32{last}, max(total-len(waves), 0))...)
 }
