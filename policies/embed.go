@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package policies holds Evenkeel's library of policies: one directory a policy,
 // grouped by concern, with what they share in lib. The library goes into the
 // binary, so that it can be listed and installed without the repository.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package policies_test
 
 import (
@@ -24,10 +26,15 @@ type shape func(n int) (labels, spec map[string]any)
 
 func shapes() map[string]shape {
 	return map[string]shape{
-		"containers that violate":   func(n int) (map[string]any, map[string]any) { return nil, podOf(n, badContainer) },
-		"containers that are clean": func(n int) (map[string]any, map[string]any) { return nil, podOf(n, cleanContainer) },
+		"containers that violate": func(n int) (map[string]any, map[string]any) {
+			return nil, podOf(n, badContainer)
+		},
+		"containers that are clean": func(n int) (map[string]any, map[string]any) {
+			return nil, podOf(n, cleanContainer)
+		},
 		"init containers that are bare": func(n int) (map[string]any, map[string]any) {
-			return nil, map[string]any{"containers": listOf(1, bareContainer), "initContainers": listOf(n, bareContainer)}
+			return nil, map[string]any{"containers": listOf(1, bareContainer),
+				"initContainers": listOf(n, bareContainer)}
 		},
 		"mounts and volumes": func(n int) (map[string]any, map[string]any) {
 			container := badContainer(0)
@@ -77,7 +84,8 @@ func cleanContainer(i int) map[string]any {
 	return map[string]any{
 		"name": fmt.Sprintf("c%d", i), "image": fmt.Sprintf("registry.example.com/app-%d:1.0", i),
 		"securityContext": map[string]any{
-			"runAsNonRoot": true, "readOnlyRootFilesystem": true, "seccompProfile": map[string]any{"type": "RuntimeDefault"},
+			"runAsNonRoot": true, "readOnlyRootFilesystem": true,
+			"seccompProfile": map[string]any{"type": "RuntimeDefault"},
 		},
 		"resources": map[string]any{"requests": amounts, "limits": amounts},
 	}
@@ -126,7 +134,8 @@ func cost(t *testing.T, compiled *rego.Compiled, of shape, n int) (expressions i
 	object := map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment",
 		"metadata": map[string]any{"name": "web", "namespace": "shop", "labels": labels},
-		"spec":     map[string]any{"template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": spec}},
+		"spec": map[string]any{
+			"template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": spec}},
 	}
 	input, err := rego.NewInput(policy.NewAudit(object, nil, time.Unix(1_700_000_000, 0)))
 	if err != nil {

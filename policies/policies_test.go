@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package policies_test
 
 import (
@@ -128,7 +130,8 @@ func TestEveryPolicyIsDescribed(t *testing.T) {
 		if p.Spec.Remediation.Mode == v1alpha1.RemediationDisabled {
 			fix = "no"
 		}
-		want += fmt.Sprintf("| [%s](policies/%s.md) | %s | %s | %s | %s |\n", p.Name, p.Name, p.Spec.Severity, p.Spec.Admission.Action, fix, p.Spec.Title)
+		want += fmt.Sprintf("| [%s](policies/%s.md) | %s | %s | %s | %s |\n", p.Name, p.Name, p.Spec.Severity,
+			p.Spec.Admission.Action, fix, p.Spec.Title)
 	}
 	head, rest, begun := strings.Cut(string(page), tableBegin)
 	got, tail, ended := strings.Cut(rest, tableEnd)
@@ -184,7 +187,8 @@ func smallestWorks(t *testing.T, text string) {
 	if err := yaml.UnmarshalStrict([]byte(text), &p); err != nil {
 		t.Fatal(err)
 	}
-	want := v1alpha1.RegoPolicySpec{Title: p.Spec.Title, Match: v1alpha1.Match{Resources: p.Spec.Match.Resources}, Rego: v1alpha1.RegoSource{Main: p.Spec.Rego.Main}}
+	want := v1alpha1.RegoPolicySpec{Title: p.Spec.Title, Match: v1alpha1.Match{Resources: p.Spec.Match.Resources},
+		Rego: v1alpha1.RegoSource{Main: p.Spec.Rego.Main}}
 	if diff := cmp.Diff(want, p.Spec); diff != "" {
 		t.Errorf("the smallest policy says more than it needs (-needs +says):\n%s", diff)
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package policies_test
 
 import (
@@ -56,14 +58,16 @@ func TestFixesOfTheLibraryNeedNoFlagButForAnotherImage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			result, _ := all.Snapshot().EvaluateOne(t.Context(), definition.Name, policy.NewAudit(object, nil, time.Unix(0, 0)))
+			result, _ := all.Snapshot().EvaluateOne(
+				t.Context(), definition.Name, policy.NewAudit(object, nil, time.Unix(0, 0)))
 			_, fixed, err := action.Plan(object, result.Actions, time.Unix(0, 0))
 			if err != nil || len(result.Actions) == 0 {
 				t.Fatalf("%s, %s: %d actions, %v", definition.Name, example.Name, len(result.Actions), err)
 			}
 			tried[definition.Name] = true
 			why := (&limits.Reach{}).Update(object, fixed)
-			if another := definition.Name == "allowed-registries"; another != strings.Contains(why, "--remediation-allow-fields=image") || !another && why != "" {
+			if another := definition.Name == "allowed-registries"; another != strings.Contains(
+				why, "--remediation-allow-fields=image") || !another && why != "" {
 				t.Errorf("%s, %s: got %q", definition.Name, example.Name, why)
 			}
 		}

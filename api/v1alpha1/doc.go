@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package v1alpha1 holds the API types of the group evenkeel.dev: what people
 // declare (Policy, Waiver), and what Evenkeel records while it puts
 // violations remediated (Remediation, RemediationSlice, RemediationBreaker).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -9,7 +11,8 @@ const NotObserved int64 = -1
 
 // ConditionTypes are the types of all conditions that Evenkeel sets.
 func ConditionTypes() []string {
-	return []string{ConditionReady, ConditionReconciling, ConditionStalled, ConditionSlow, ConditionLimited, ConditionProgressing,
+	return []string{ConditionReady, ConditionReconciling, ConditionStalled, ConditionSlow, ConditionLimited,
+		ConditionProgressing,
 		ConditionApproved, ConditionComplete, ConditionFailed, ConditionActive, ConditionClosed, ConditionDemoted}
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,7 +48,8 @@ func (p RemediationPhase) Final() bool {
 	switch p {
 	case PhasePreviewed, PhaseSucceeded, PhaseRolledBack, PhaseRollbackIncomplete, PhaseSuperseded, PhaseAborted:
 		return true
-	case PhasePlanned, PhaseAwaitingApproval, PhasePreviewing, PhaseApplying, PhaseVerifying, PhaseSoaking, PhaseHeld, PhaseRollingBack:
+	case PhasePlanned, PhaseAwaitingApproval, PhasePreviewing, PhaseApplying, PhaseVerifying, PhaseSoaking, PhaseHeld,
+		PhaseRollingBack:
 		return false
 	}
 	return false
@@ -146,7 +149,8 @@ func (s *RemediationSpec) WantsUndone() bool { return s.DesiredState == StateUnd
 // AskedBy is who asked for the state that the plan is in; nil when admission didn't
 // see it.
 func (s *RemediationSpec) AskedBy() *RequestRecord {
-	actions := map[DesiredState]RequestAction{"": ActionResume, StateRunning: ActionResume, StatePaused: ActionPause, StateAborted: ActionAbort, StateUndone: ActionUndo}
+	actions := map[DesiredState]RequestAction{"": ActionResume, StateRunning: ActionResume, StatePaused: ActionPause,
+		StateAborted: ActionAbort, StateUndone: ActionUndo}
 	return LatestRequest(s.Requests, actions[s.DesiredState], ActionPause, ActionResume, ActionAbort, ActionUndo)
 }
 
@@ -233,7 +237,8 @@ type AppliedLimit struct {
 
 // String tells the limit to people.
 func (l AppliedLimit) String() string {
-	return l.Field + ": the policy asks for " + l.Asked + ", the administrator allows " + l.Allowed + " (" + l.Flag + ")"
+	return l.Field + ": the policy asks for " + l.Asked + ", the administrator allows " + l.Allowed + " (" + l.Flag +
+		")"
 }
 
 // MaxWaves is how many waves a plan has at most.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -111,8 +113,10 @@ func TestKustomizeGeneratesAndPatchesPolicies(t *testing.T) {
 			t.Errorf("%v has the annotations %v, want the overlay's only", metadata["name"], annotations)
 		}
 	}
-	if len(enforcement) != 9 || enforcement["host-namespaces"] != "Warn" || enforcement["privileged-containers"] != "Deny" {
-		t.Errorf("policies and their enforcement are %v, want the library's nine with host-namespaces at Warn", enforcement)
+	if len(enforcement) != 9 || enforcement["host-namespaces"] != "Warn" ||
+		enforcement["privileged-containers"] != "Deny" {
+		t.Errorf("policies and their enforcement are %v, want the library's nine with host-namespaces at Warn",
+			enforcement)
 	}
 }
 

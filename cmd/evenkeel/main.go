@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command evenkeel is the policy controller and its command line: one binary.
 package main
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package crd holds the CustomResourceDefinitions of this version.
 package crd
 

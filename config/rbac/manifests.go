@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rbac holds what guards the verbs of people's requests, of this version.
 package rbac
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -33,7 +35,8 @@ func TestManifestsAreTheSameEachTimeAndBreakEachRule(t *testing.T) {
 	if first != read() {
 		t.Error("two runs write different manifests")
 	}
-	for _, part := range []string{":latest", "privileged: true", "hostNetwork: true", "kind: StatefulSet", "kind: CronJob", "kind: ConfigMap", "kind: Service", "kind: Pod\n"} {
+	for _, part := range []string{":latest", "privileged: true", "hostNetwork: true", "kind: StatefulSet",
+		"kind: CronJob", "kind: ConfigMap", "kind: Service", "kind: Pod\n"} {
 		if !strings.Contains(first, part) {
 			t.Errorf("no manifest has %q", part)
 		}
@@ -48,9 +51,11 @@ func TestMessagesAreReadFromEachTool(t *testing.T) {
 		read   func([]byte) ([]string, error)
 		output string
 	}{
-		"evenkeel": {ownMessages, `{"results": [{"violations": [{"message": "a"}, {"message": "b"}]}, {"warnings": [{"message": "c"}]}]}`},
-		"conftest": {conftestMessages, `[{"failures": [{"msg": "a"}]}, {"successes": 3}, {"failures": [{"msg": "b"}]}]`},
-		"gator":    {gatorMessages, `[{"msg": "a"}, {"msg": "b"}]`},
+		"evenkeel": {ownMessages,
+			`{"results": [{"violations": [{"message": "a"}, {"message": "b"}]}, {"warnings": [{"message": "c"}]}]}`},
+		"conftest": {conftestMessages,
+			`[{"failures": [{"msg": "a"}]}, {"successes": 3}, {"failures": [{"msg": "b"}]}]`},
+		"gator": {gatorMessages, `[{"msg": "a"}, {"msg": "b"}]`},
 	} {
 		got, err := tc.read([]byte(tc.output))
 		if err != nil || !slices.Equal(got, []string{"a", "b"}) {

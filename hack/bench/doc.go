@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command bench times evenkeel check beside conftest and gator test: the same
 // manifests, the same four rules written for each, whole commands, one after the
 // other on the same machine.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -60,7 +62,8 @@ func writeManifests(dir string, count int) error {
 		if err != nil {
 			return err
 		}
-		file := filepath.Join(dir, fmt.Sprintf("app-%03d", n/len(mix())), fmt.Sprintf("%s-%s.yaml", o.Name, strings.ToLower(o.Kind)))
+		file := filepath.Join(dir, fmt.Sprintf("app-%03d", n/len(mix())),
+			fmt.Sprintf("%s-%s.yaml", o.Name, strings.ToLower(o.Kind)))
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			return err
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -81,7 +83,8 @@ func ratios(first, other []time.Duration) []float64 {
 // table is the figures in Markdown: medians, and medians of the rounds' ratios.
 func table(results []figures, objects, violations int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d manifests, 4 rules, %d violations, found alike by all three; medians of %d rounds on %s with %d processors, %s.\n\n",
+	fmt.Fprintf(&b, "%d manifests, 4 rules, %d violations, found alike by all three; medians of %d rounds on %s with "+
+		"%d processors, %s.\n\n",
 		objects, violations, len(results[0].wall), processor(), runtime.NumCPU(), runtime.Version())
 	b.WriteString("| command | version | time | times as long | CPU time | memory |\n|---|---|---|---|---|---|\n")
 	for _, r := range results {
@@ -120,7 +123,8 @@ func replaceTable(file, text string) error {
 	before, rest, begins := strings.Cut(string(old), tableBegin)
 	_, after, ends := strings.Cut(rest, tableEnd)
 	if !begins || !ends {
-		return fmt.Errorf("%s has no place for the table: it stands between %q and %q", filepath.Base(file), tableBegin, tableEnd)
+		return fmt.Errorf("%s has no place for the table: it stands between %q and %q", filepath.Base(file), tableBegin,
+			tableEnd)
 	}
 	return os.WriteFile(file, []byte(before+tableBegin+text+tableEnd+after), 0o644)
 }

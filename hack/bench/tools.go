@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -40,19 +42,26 @@ func build(ctx context.Context, cache, work, manifests string) ([]tool, error) {
 	if err := goBuild(ctx, filepath.Join(here, "..", ".."), own, "./cmd/evenkeel"); err != nil {
 		return nil, err
 	}
-	conftest, err := cached(ctx, filepath.Join(here, "conftest"), filepath.Join(cache, "conftest-"+conftestVersion), "github.com/open-policy-agent/conftest")
+	conftest, err := cached(ctx, filepath.Join(here, "conftest"), filepath.Join(cache, "conftest-"+conftestVersion),
+		"github.com/open-policy-agent/conftest")
 	if err != nil {
 		return nil, err
 	}
-	gator, err := cached(ctx, filepath.Join(here, "gator"), filepath.Join(cache, "gator-"+gatorVersion), "github.com/open-policy-agent/gatekeeper/v3/cmd/gator")
+	gator, err := cached(ctx, filepath.Join(here, "gator"), filepath.Join(cache, "gator-"+gatorVersion),
+		"github.com/open-policy-agent/gatekeeper/v3/cmd/gator")
 	if err != nil {
 		return nil, err
 	}
 	rules := filepath.Join(here, "rules")
 	return []tool{
-		{"evenkeel check", "this commit", []string{own, "check", "-p", filepath.Join(rules, "evenkeel"), "-o", "json", manifests}, ownMessages},
-		{"conftest test", conftestVersion, []string{conftest, "test", "--policy", filepath.Join(rules, "conftest"), "--output", "json", manifests}, conftestMessages},
-		{"gator test", gatorVersion, []string{gator, "test", "--filename", filepath.Join(rules, "gatekeeper"), "--filename", manifests, "--output", "json"}, gatorMessages},
+		{"evenkeel check", "this commit",
+			[]string{own, "check", "-p", filepath.Join(rules, "evenkeel"), "-o", "json", manifests}, ownMessages},
+		{"conftest test", conftestVersion,
+			[]string{conftest, "test", "--policy", filepath.Join(rules, "conftest"), "--output", "json", manifests},
+			conftestMessages},
+		{"gator test", gatorVersion,
+			[]string{gator, "test", "--filename", filepath.Join(rules, "gatekeeper"), "--filename", manifests,
+				"--output", "json"}, gatorMessages},
 	}, nil
 }
 
@@ -91,7 +100,8 @@ func agree(ctx context.Context, tools []tool) (int, error) {
 			first = messages
 		}
 		if !slices.Equal(first, messages) {
-			return 0, fmt.Errorf("%s finds %d violations and %s finds %d, or others: the rules differ", tools[0].name, len(first), t.name, len(messages))
+			return 0, fmt.Errorf("%s finds %d violations and %s finds %d, or others: the rules differ", tools[0].name,
+				len(first), t.name, len(messages))
 		}
 	}
 	if len(first) == 0 {

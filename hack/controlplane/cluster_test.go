@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package controlplane_test
 
 import (
@@ -26,7 +28,8 @@ func TestVersionOfClientAndServerAreThePinnedOne(t *testing.T) {
 
 func TestNodesHaveRoomForHundredsOfPods(t *testing.T) {
 	got := kubectl(t, tests.instance("shared"), "", "get", "nodes",
-		"-o", `jsonpath={range .items[*]}{.metadata.name} {.status.allocatable.cpu} {.status.allocatable.memory} {.status.allocatable.pods}{"\n"}{end}`)
+		"-o",
+		`jsonpath={range .items[*]}{.metadata.name} {.status.allocatable.cpu} {.status.allocatable.memory} {.status.allocatable.pods}{"\n"}{end}`)
 	want := "node-1 64 256Gi 2k\nnode-2 64 256Gi 2k\nnode-3 64 256Gi 2k\n"
 	if got != want {
 		t.Errorf("nodes:\n%swant:\n%s", got, want)
@@ -92,7 +95,8 @@ func TestPodThatMustNotBeReadyRunsAllTheSame(t *testing.T) {
 	kubectl(t, shared, deployment("never", "example.test/app:1", "kwok.evenkeel.dev/ready: never"), "apply", "-f", "-")
 	kubectl(t, shared, "", "wait", "--timeout=30s", "--for=condition=Progressing=False", "deployment/never")
 	got := kubectl(t, shared, "", "get", "pods", "-l", "app=never",
-		"-o", `jsonpath={range .items[*]}{.status.phase} {.status.conditions[?(@.type=="Ready")].status} {.status.conditions[?(@.type=="Ready")].reason} {.status.containerStatuses[0].ready}{"\n"}{end}`)
+		"-o",
+		`jsonpath={range .items[*]}{.status.phase} {.status.conditions[?(@.type=="Ready")].status} {.status.conditions[?(@.type=="Ready")].reason} {.status.containerStatuses[0].ready}{"\n"}{end}`)
 	want := strings.Repeat("Running False ContainersNotReady false\n", 2)
 	if got != want {
 		t.Errorf("pods:\n%swant:\n%s", got, want)

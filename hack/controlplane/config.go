@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package controlplane
 
 import (
@@ -102,7 +104,8 @@ func (i *Instance) writeFiles(now time.Time) error {
 	for path, text := range map[string]string{
 		i.config("kube-scheduler.yaml"): fmt.Sprintf(schedulerTemplate, i.config("kube-scheduler.kubeconfig")),
 		i.config("admission.yaml"):      fmt.Sprintf(admissionTemplate, i.config("webhooks.kubeconfig")),
-		i.config("webhooks.kubeconfig"): fmt.Sprintf(webhooksTemplate, i.pki("webhooks/apiserver.crt"), i.pki("webhooks/apiserver.key")),
+		i.config("webhooks.kubeconfig"): fmt.Sprintf(webhooksTemplate, i.pki("webhooks/apiserver.crt"),
+			i.pki("webhooks/apiserver.key")),
 	} {
 		if err := writeFile(path, []byte(text)); err != nil {
 			return err
@@ -120,7 +123,8 @@ func (i *Instance) writeCertificates(now time.Time) error {
 	if err != nil {
 		return err
 	}
-	names := []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
+	names := []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+		"kubernetes.default.svc.cluster.local"}
 	if err := authority.Server("server", names, []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(10, 96, 0, 1)}); err != nil {
 		return err
 	}

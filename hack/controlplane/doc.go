@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package controlplane starts and stops a real Kubernetes control plane on the
 // loopback address: etcd, kube-apiserver, kube-controller-manager,
 // kube-scheduler and KWOK, which plays the nodes and their kubelets. It must

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package controlplane
 
 import (
@@ -51,7 +53,8 @@ func Open(dir string) (*Instance, error) {
 	}
 	i := &Instance{dir: dir, launcher: process.NewDetached()}
 	if err := json.Unmarshal(text, &i.record); err != nil {
-		return nil, fmt.Errorf("%s: %w: bring it down with `controlplane down --dir %s`", filepath.Join(dir, recordFile), err, dir)
+		return nil, fmt.Errorf("%s: %w: bring it down with `controlplane down --dir %s`",
+			filepath.Join(dir, recordFile), err, dir)
 	}
 	return i, nil
 }
@@ -131,7 +134,8 @@ func remove(dir string) error {
 		_, record := os.Stat(filepath.Join(dir, recordFile))
 		_, partial := os.Stat(filepath.Join(dir, recordFile+".partial"))
 		if record != nil && partial != nil {
-			return fmt.Errorf("%s has files in it and isn't the folder of a control plane: choose another with --dir", dir)
+			return fmt.Errorf("%s has files in it and isn't the folder of a control plane: choose another with --dir",
+				dir)
 		}
 	}
 	// The mark goes last, so that a removal cut short can be taken up again.

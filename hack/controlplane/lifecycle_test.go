@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package controlplane_test
 
 import (
@@ -102,13 +104,22 @@ func TestBadInput(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		"up refuses a folder with other files":   {"it must not delete them", []string{"up", "--dir", foreign}, "choose another with --dir"},
-		"down refuses a folder with other files": {"it must not delete them", []string{"down", "--dir", foreign}, "choose another with --dir"},
-		"an unknown component is named":          {"the user needs the right names", []string{"stop", "kubelet", "--dir", foreign}, "use one of etcd, kube-apiserver"},
-		"an unknown signal is named":             {"only two make sense", []string{"stop", "etcd", "--dir", tests.instance("shared"), "--signal", "HUP"}, "use TERM or KILL"},
-		"a name can't leave the folder":          {"it becomes part of a path", []string{"up", "--name", "../x"}, "lower-case letters"},
-		"no nodes are too few":                   {"pods would never run", []string{"up", "--dir", foreign, "--nodes", "0"}, "from 1 to 1000"},
-		"status of nothing says how to start":    {"the next step should be clear", []string{"status", "--dir", foreign}, "controlplane up"},
+		"up refuses a folder with other files": {"it must not delete them", []string{"up", "--dir", foreign},
+			"choose another with --dir"},
+		"down refuses a folder with other files": {"it must not delete them", []string{"down", "--dir", foreign},
+			"choose another with --dir"},
+		"an unknown component is named": {
+			"the user needs the right names", []string{"stop", "kubelet", "--dir", foreign},
+			"use one of etcd, kube-apiserver"},
+		"an unknown signal is named": {
+			"only two make sense", []string{"stop", "etcd", "--dir", tests.instance("shared"), "--signal", "HUP"},
+			"use TERM or KILL"},
+		"a name can't leave the folder": {"it becomes part of a path", []string{"up", "--name", "../x"},
+			"lower-case letters"},
+		"no nodes are too few": {
+			"pods would never run", []string{"up", "--dir", foreign, "--nodes", "0"}, "from 1 to 1000"},
+		"status of nothing says how to start": {
+			"the next step should be clear", []string{"status", "--dir", foreign}, "controlplane up"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package controlplane_test
 
 import (
@@ -21,7 +23,8 @@ type foreground struct {
 
 func runFor(t *testing.T, name string) foreground {
 	t.Helper()
-	f := foreground{cmd: exec.Command(tests.command, "run", "--nodes", "1", "--dir", tests.instance(name)), dir: tests.instance(name)}
+	f := foreground{cmd: exec.Command(tests.command, "run", "--nodes", "1", "--dir", tests.instance(name)),
+		dir: tests.instance(name)}
 	stdin, err := f.cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

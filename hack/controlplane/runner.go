@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package controlplane
 
 import (
@@ -40,11 +42,13 @@ func Run(ctx context.Context, o Options, ready func(*Instance) error) error {
 	}
 	listener, err := net.Listen("unix", guardName(dir, "runner"))
 	if err != nil {
-		return fmt.Errorf("take over %s: %w: another `controlplane run` may use it; choose another folder with --dir", dir, err)
+		return fmt.Errorf("take over %s: %w: another `controlplane run` may use it; choose another folder with --dir",
+			dir, err)
 	}
 	defer func() { _ = listener.Close() }()
 	if usable(ctx, dir) != nil {
-		return fmt.Errorf("%s holds a running control plane: bring it down first, or choose another folder with --dir", dir)
+		return fmt.Errorf("%s holds a running control plane: bring it down first, or choose another folder with --dir",
+			dir)
 	}
 	i, err := startGuarded(ctx, dir, o)
 	if err != nil {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package controlplane
 
 import (
@@ -22,7 +24,8 @@ func askRunner(ctx context.Context, dir string, asked request) error {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "unix", guardName(dir, "runner"))
 	if err != nil {
-		return fmt.Errorf("the `controlplane run` that owned %s has ended: remove it with `controlplane down --dir %s`", dir, dir)
+		return fmt.Errorf("the `controlplane run` that owned %s has ended: remove it with `controlplane down --dir %s`",
+			dir, dir)
 	}
 	defer func() { _ = conn.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package controlplane
 
 import (
@@ -49,7 +51,8 @@ func Start(ctx context.Context, o Options) (i *Instance, fresh bool, err error) 
 	}
 	defer release()
 	if runnerAlive(dir) {
-		return nil, false, fmt.Errorf("%s belongs to a `controlplane run` that is still going: end that one, or choose another folder with --dir", dir)
+		return nil, false, fmt.Errorf("%s belongs to a `controlplane run` that is still going: end that one, or "+
+			"choose another folder with --dir", dir)
 	}
 	if i := usable(ctx, dir); i != nil {
 		return i, false, nil

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -43,12 +45,17 @@ func newDemo(show *screen.Screen, programs cluster.Programs, keep bool, now func
 // steps is the story, top to bottom.
 func (d *demo) steps() []step {
 	return []step{
-		{"a cluster with a past", "A control plane, Evenkeel, and 40 Deployments that nobody has ever judged.", d.setTheStage},
-		{"the policy arrives", "New violations are refused from now on; old ones keep nobody from working on their objects.", d.judgeAdmission},
+		{"a cluster with a past", "A control plane, Evenkeel, and 40 Deployments that nobody has ever judged.",
+			d.setTheStage},
+		{"the policy arrives",
+			"New violations are refused from now on; old ones keep nobody from working on their objects.",
+			d.judgeAdmission},
 		{"the fleet is fixed", "One canary first, then waves, each verified before the next.", d.fixTheFleet},
-		{"a fix that does harm", "A second policy's fix is valid, but pods never become ready after it.", d.surviveABadFix},
+		{"a fix that does harm", "A second policy's fix is valid, but pods never become ready after it.",
+			d.surviveABadFix},
 		{"drift", "Somebody with break-glass permissions sets a fixed field back.", d.correctDrift},
-		{"a rule that needs a yes", "Mode Manual: nobody answers, so the owner is paged; then somebody approves.", d.awaitApproval},
+		{"a rule that needs a yes", "Mode Manual: nobody answers, so the owner is paged; then somebody approves.",
+			d.awaitApproval},
 		{"what only metrics see", "A fix that is valid and healthy, but requests fail since.", d.listenToMetrics},
 	}
 }
@@ -65,7 +72,8 @@ func (d *demo) run(ctx context.Context) error {
 	}
 	d.show.Say("")
 	d.show.Say("The same story by its columns:")
-	if err := d.kubectl(ctx, "get", "clusterregopolicies,remediations,remediationapprovals,remediationbreakers"); err != nil {
+	if err := d.kubectl(ctx, "get",
+		"clusterregopolicies,remediations,remediationapprovals,remediationbreakers"); err != nil {
 		return err
 	}
 	d.show.Summary(d.now().Sub(began))

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -99,10 +101,12 @@ func (v view) waves() []string {
 		if int32(wave) == v.r.plan.Status.Wave && !v.r.plan.Status.Phase.Final() {
 			pointer = v.show.Yellow("▸ ")
 		}
-		lines = append(lines, fmt.Sprintf("  %s%-8s %2d/%-2d %s", pointer, waveName(wave), done[wave], sizes[wave], marks[wave]))
+		lines = append(lines, fmt.Sprintf("  %s%-8s %2d/%-2d %s", pointer, waveName(wave), done[wave], sizes[wave],
+			marks[wave]))
 	}
 	legend := v.show.Dim("             ") + v.mark(v1alpha1.TargetPending) + v.show.Dim(" pending ") +
-		v.mark(v1alpha1.TargetApplied) + v.show.Dim(" written ") + v.mark(v1alpha1.TargetVerified) + v.show.Dim(" verified ") +
+		v.mark(v1alpha1.TargetApplied) + v.show.Dim(" written ") + v.mark(v1alpha1.TargetVerified) +
+		v.show.Dim(" verified ") +
 		v.mark(v1alpha1.TargetDone) + v.show.Dim(" done ") + v.mark(v1alpha1.TargetFailed) + v.show.Dim(" failed ") +
 		v.mark(v1alpha1.TargetReverted) + v.show.Dim(" reverted")
 	return append(lines, legend)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -73,7 +75,8 @@ func show(ctx context.Context, keep bool, record string) error {
 		return err
 	}
 	var picture bytes.Buffer
-	if err := terminal.WriteSVG(&picture, "make demo: Evenkeel's main job on a real control plane, each claim checked against the API server"); err != nil {
+	title := "make demo: Evenkeel's main job on a real control plane, each claim checked against the API server"
+	if err := terminal.WriteSVG(&picture, title); err != nil {
 		return err
 	}
 	return os.WriteFile(record, picture.Bytes(), 0o644) //nolint:gosec // a picture for a page: everybody may read it

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -21,7 +23,8 @@ import (
 // buildPolicy compiles the one policy of a directory, named from the clone's
 // top, with Evenkeel's own command, lets change adapt it, and writes it to a
 // file in the work folder, whose name it returns.
-func (d *demo) buildPolicy(ctx context.Context, dir string, change func(*v1alpha1.ClusterRegoPolicy)) (name, file string, err error) {
+func (d *demo) buildPolicy(ctx context.Context, dir string, change func(*v1alpha1.ClusterRegoPolicy)) (
+	name, file string, err error) {
 	cmd := exec.CommandContext(ctx, d.programs.Evenkeel, "build", dir)
 	cmd.Dir = d.programs.Root
 	var problems bytes.Buffer
@@ -50,8 +53,10 @@ func (d *demo) buildPolicy(ctx context.Context, dir string, change func(*v1alpha
 func demoStrategy(mode v1alpha1.RemediationMode) v1alpha1.RolloutStrategy {
 	strategy := v1alpha1.RolloutStrategy{
 		Mode: mode, RemediationStrategySpec: v1alpha1.RemediationStrategySpec{
-			Canary:           v1alpha1.CanaryStrategy{Size: ptr.To(intstr.FromInt32(1)), Soak: &metav1.Duration{Duration: canarySoak}},
-			Waves:            []intstr.IntOrString{intstr.FromString("5%"), intstr.FromString("25%"), intstr.FromString("100%")},
+			Canary: v1alpha1.CanaryStrategy{
+				Size: ptr.To(intstr.FromInt32(1)), Soak: &metav1.Duration{Duration: canarySoak}},
+			Waves: []intstr.IntOrString{intstr.FromString("5%"), intstr.FromString("25%"),
+				intstr.FromString("100%")},
 			MaxInFlight:      25,
 			Soak:             &metav1.Duration{Duration: waveSoak},
 			ProgressDeadline: metav1.Duration{Duration: progressDeadline},

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -31,7 +33,8 @@ func planned(waves string, states ...v1alpha1.TargetState) *rollout {
 }
 
 func at(name string, second int) fleet.Write {
-	return fleet.Write{Object: types.NamespacedName{Namespace: "shop", Name: name}, At: time.Unix(int64(second), 0), Manager: v1alpha1.FieldManager}
+	return fleet.Write{Object: types.NamespacedName{Namespace: "shop", Name: name}, At: time.Unix(int64(second), 0),
+		Manager: v1alpha1.FieldManager}
 }
 
 func TestChecksOfTheOrder(t *testing.T) {
@@ -41,11 +44,15 @@ func TestChecksOfTheOrder(t *testing.T) {
 		alone  bool
 		waves  bool
 	}{
-		"canary, soak, wave, soak, wave":        {"as it must be", []fleet.Write{at("a", 0), at("b", 5), at("c", 6), at("d", 10)}, true, true},
-		"the wave comes while the canary soaks": {"it proved nothing yet", []fleet.Write{at("a", 0), at("b", 1), at("c", 6), at("d", 10)}, false, false},
-		"another object goes first":             {"it isn't the canary", []fleet.Write{at("b", 0), at("a", 5), at("c", 6), at("d", 10)}, false, false},
-		"a straggler of an earlier wave":        {"its wave wasn't over", []fleet.Write{at("a", 0), at("b", 5), at("d", 10), at("c", 15)}, true, false},
-		"only the canary was written":           {"there were no waves", []fleet.Write{at("a", 0)}, false, false},
+		"canary, soak, wave, soak, wave": {
+			"as it must be", []fleet.Write{at("a", 0), at("b", 5), at("c", 6), at("d", 10)}, true, true},
+		"the wave comes while the canary soaks": {
+			"it proved nothing yet", []fleet.Write{at("a", 0), at("b", 1), at("c", 6), at("d", 10)}, false, false},
+		"another object goes first": {
+			"it isn't the canary", []fleet.Write{at("b", 0), at("a", 5), at("c", 6), at("d", 10)}, false, false},
+		"a straggler of an earlier wave": {
+			"its wave wasn't over", []fleet.Write{at("a", 0), at("b", 5), at("d", 10), at("c", 15)}, true, false},
+		"only the canary was written": {"there were no waves", []fleet.Write{at("a", 0)}, false, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -121,12 +123,14 @@ func (d *demo) startMonitoring(ctx context.Context) ([]string, error) {
 	}
 	var prometheus, alertmanager string
 	if _, err := d.show.Track("starting Prometheus and Alertmanager", func(func(string)) error {
-		prometheus, alertmanager, err = d.stage.StartMonitoring(ctx, d.around.Address, []string{approvalOwner, metricOwner})
+		prometheus, alertmanager,
+			err = d.stage.StartMonitoring(ctx, d.around.Address, []string{approvalOwner, metricOwner})
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	return []string{"--prometheus-url=" + prometheus, "--alertmanager-url=" + alertmanager, "--cluster-name=demo", "--alert-interval=1s"}, nil
+	return []string{"--prometheus-url=" + prometheus, "--alertmanager-url=" + alertmanager, "--cluster-name=demo",
+		"--alert-interval=1s"}, nil
 }
 
 func (d *demo) apiServed(context.Context) (string, bool, error) {
@@ -143,7 +147,8 @@ func (d *demo) apiServed(context.Context) (string, bool, error) {
 		seen[resource.Kind] = true
 	}
 	served := 0
-	for _, kind := range []string{"ClusterRegoPolicy", "Waiver", "Remediation", "RemediationApproval", "RemediationSlice", "RemediationBreaker"} {
+	for _, kind := range []string{"ClusterRegoPolicy", "Waiver", "Remediation", "RemediationApproval",
+		"RemediationSlice", "RemediationBreaker"} {
 		if seen[kind] {
 			served++
 		}
@@ -201,7 +206,8 @@ func (d *demo) allAvailable(size int) check {
 			return "", false, err
 		}
 		available := now.Count(fleet.Available)
-		return fmt.Sprintf("%d of %d available", available, len(now.Items)), available == size && len(now.Items) == size, nil
+		return fmt.Sprintf("%d of %d available", available, len(now.Items)), available == size &&
+			len(now.Items) == size, nil
 	}
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -51,7 +53,8 @@ func (d *demo) judgeAdmission(ctx context.Context) error {
 	if err := d.await(ctx, "The policy is in force at admission", admissionLimit, d.enforced); err != nil {
 		return err
 	}
-	for _, part := range []func(context.Context) error{d.refuseTheBad, d.acceptTheGood, d.scaleAViolator, d.hotfixAViolator, d.refuseUnderOldPrivilege} {
+	for _, part := range []func(context.Context) error{d.refuseTheBad, d.acceptTheGood, d.scaleAViolator,
+		d.hotfixAViolator, d.refuseUnderOldPrivilege} {
 		if err := part(ctx); err != nil {
 			return err
 		}
@@ -84,16 +87,17 @@ func (d *demo) refuseTheBad(ctx context.Context) error {
 		return err
 	}
 	took := d.now().Sub(began)
-	return d.expect(ctx, "A new violating Deployment is refused, by name of the policy", took, func(ctx context.Context) (string, bool, error) {
-		if accepted || !strings.Contains(output, fleetPolicy) {
-			return "kubectl apply said: " + output, false, nil
-		}
-		err := d.client.Get(ctx, client.ObjectKeyFromObject(bad), bad)
-		if client.IgnoreNotFound(err) != nil {
-			return "", false, fmt.Errorf("look for the refused Deployment: %w", err)
-		}
-		return "it doesn't exist", apierrors.IsNotFound(err), nil
-	})
+	return d.expect(ctx, "A new violating Deployment is refused, by name of the policy", took,
+		func(ctx context.Context) (string, bool, error) {
+			if accepted || !strings.Contains(output, fleetPolicy) {
+				return "kubectl apply said: " + output, false, nil
+			}
+			err := d.client.Get(ctx, client.ObjectKeyFromObject(bad), bad)
+			if client.IgnoreNotFound(err) != nil {
+				return "", false, fmt.Errorf("look for the refused Deployment: %w", err)
+			}
+			return "it doesn't exist", apierrors.IsNotFound(err), nil
+		})
 }
 
 func (d *demo) acceptTheGood(ctx context.Context) error {
@@ -110,46 +114,52 @@ func (d *demo) acceptTheGood(ctx context.Context) error {
 // scaleAViolator shows that an old violation blocks nothing else.
 func (d *demo) scaleAViolator(ctx context.Context) error {
 	key := client.ObjectKey{Namespace: shop, Name: "web"}
-	if err := d.kubectl(ctx, "-n", key.Namespace, "scale", "deployment/"+key.Name, fmt.Sprintf("--replicas=%d", scaledReplicas)); err != nil {
+	if err := d.kubectl(ctx, "-n", key.Namespace, "scale", "deployment/"+key.Name,
+		fmt.Sprintf("--replicas=%d", scaledReplicas)); err != nil {
 		return err
 	}
-	return d.await(ctx, "An old violator can still be scaled", availableLimit, d.available(key, func(o *appsv1.Deployment) bool {
-		return fleet.Violates(o) && o.Status.AvailableReplicas == scaledReplicas
-	}))
+	return d.await(ctx, "An old violator can still be scaled", availableLimit,
+		d.available(key, func(o *appsv1.Deployment) bool {
+			return fleet.Violates(o) && o.Status.AvailableReplicas == scaledReplicas
+		}))
 }
 
 // hotfixAViolator shows that what isn't about the violation can be changed.
 func (d *demo) hotfixAViolator(ctx context.Context) error {
 	key := client.ObjectKey{Namespace: shop, Name: "api"}
-	if err := d.kubectl(ctx, "-n", key.Namespace, "set", "resources", "deployment/"+key.Name, "--limits=memory="+moreMemory); err != nil {
+	if err := d.kubectl(ctx, "-n", key.Namespace, "set", "resources", "deployment/"+key.Name,
+		"--limits=memory="+moreMemory); err != nil {
 		return err
 	}
-	return d.await(ctx, "An old violator can still get more memory", availableLimit, d.available(key, func(o *appsv1.Deployment) bool {
-		limit := o.Spec.Template.Spec.Containers[0].Resources.Limits.Memory()
-		return fleet.Violates(o) && limit.String() == moreMemory
-	}))
+	return d.await(ctx, "An old violator can still get more memory", availableLimit,
+		d.available(key, func(o *appsv1.Deployment) bool {
+			limit := o.Spec.Template.Spec.Containers[0].Resources.Limits.Memory()
+			return fleet.Violates(o) && limit.String() == moreMemory
+		}))
 }
 
 // refuseUnderOldPrivilege shows that an old violation is no cover for a new program.
 func (d *demo) refuseUnderOldPrivilege(ctx context.Context) error {
 	key := client.ObjectKey{Namespace: shop, Name: "api"}
 	began := d.now()
-	output, accepted, err := d.try(ctx, "-n", key.Namespace, "set", "image", "deployment/"+key.Name, key.Name+"="+otherImage)
+	output, accepted, err := d.try(ctx, "-n", key.Namespace, "set", "image", "deployment/"+key.Name,
+		key.Name+"="+otherImage)
 	if err != nil {
 		return err
 	}
 	took := d.now().Sub(began)
-	return d.expect(ctx, "Nobody gets another image to run under its privilege", took, func(ctx context.Context) (string, bool, error) {
-		if accepted || !strings.Contains(output, fleetPolicy) {
-			return "kubectl set image said: " + output, false, nil
-		}
-		o := &appsv1.Deployment{}
-		if err := d.client.Get(ctx, key, o); err != nil {
-			return "", false, fmt.Errorf("read Deployment %s: %w", key, err)
-		}
-		image := o.Spec.Template.Spec.Containers[0].Image
-		return "it runs " + image, image != otherImage, nil
-	})
+	return d.expect(ctx, "Nobody gets another image to run under its privilege", took,
+		func(ctx context.Context) (string, bool, error) {
+			if accepted || !strings.Contains(output, fleetPolicy) {
+				return "kubectl set image said: " + output, false, nil
+			}
+			o := &appsv1.Deployment{}
+			if err := d.client.Get(ctx, key, o); err != nil {
+				return "", false, fmt.Errorf("read Deployment %s: %w", key, err)
+			}
+			image := o.Spec.Template.Spec.Containers[0].Image
+			return "it runs " + image, image != otherImage, nil
+		})
 }
 
 // applyDeployment writes a Deployment to a file and applies it.

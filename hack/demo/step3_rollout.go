@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -61,7 +63,8 @@ func allDone(r *rollout) check {
 		}
 		s := r.plan.Status
 		seen := fmt.Sprintf("%s, %d of %d done", s.Phase, done, r.plan.Spec.Plan.Targets)
-		return seen, s.Phase == v1alpha1.PhaseSucceeded && done == int(r.plan.Spec.Plan.Targets) && done == int(s.Counts.Done), nil
+		return seen, s.Phase == v1alpha1.PhaseSucceeded && done == int(r.plan.Spec.Plan.Targets) &&
+			done == int(s.Counts.Done), nil
 	}
 }
 
@@ -119,9 +122,11 @@ func wavesInOrder(r *rollout, writes []fleet.Write) check {
 			gap := writes[i].At.Sub(writes[i-1].At)
 			switch {
 			case next < last:
-				return fmt.Sprintf("%s of %s came after %s of %s", writes[i].Object, waveName(int(next)), writes[i-1].Object, waveName(int(last))), false, nil
+				return fmt.Sprintf("%s of %s came after %s of %s", writes[i].Object, waveName(int(next)),
+					writes[i-1].Object, waveName(int(last))), false, nil
 			case next > last && gap < waveSoak:
-				return fmt.Sprintf("%s began %s after %s", waveName(int(next)), screen.Elapsed(gap), waveName(int(last))), false, nil
+				return fmt.Sprintf("%s began %s after %s", waveName(int(next)), screen.Elapsed(gap),
+					waveName(int(last))), false, nil
 			case next > last:
 				figure += fmt.Sprintf(", %s", screen.Elapsed(gap))
 			}
@@ -175,7 +180,8 @@ func (d *demo) untouched(before fleet.Snapshot, keys []types.NamespacedName) che
 				return "", false, err
 			}
 			if difference != "" || now.Generation != old.Generation || lastWrite(&now) != lastWrite(old) {
-				return fmt.Sprintf("%s has changed: generation %d was %d\n%s", key, now.Generation, old.Generation, difference), false, nil
+				return fmt.Sprintf("%s has changed: generation %d was %d\n%s", key, now.Generation, old.Generation,
+					difference), false, nil
 			}
 		}
 		return fmt.Sprintf("%d with the same generation, declaration and managers", len(keys)), true, nil

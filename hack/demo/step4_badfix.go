@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -77,7 +79,8 @@ func rolledBack(r *rollout) check {
 	return func(context.Context) (string, bool, error) {
 		s := r.plan.Status
 		seen := fmt.Sprintf("%s, %d reverted, %d skipped", s.Phase, s.Counts.Reverted, s.Counts.Skipped)
-		return seen, s.Phase == v1alpha1.PhaseRolledBack && s.Counts.Reverted == 1 && s.Counts.Skipped == r.plan.Spec.Plan.Targets-1, nil
+		return seen, s.Phase == v1alpha1.PhaseRolledBack && s.Counts.Reverted == 1 &&
+			s.Counts.Skipped == r.plan.Spec.Plan.Targets-1, nil
 	}
 }
 
@@ -90,7 +93,8 @@ func (d *demo) proveUndone(ctx context.Context, before fleet.Snapshot, mark int,
 	}
 	others = slices.DeleteFunc(others, func(o types.NamespacedName) bool { return o == again[0] })
 	d.undone = undoMark{before, others}
-	if err := d.await(ctx, "Its only writes were the fix and its undoing, on the two canaries", aftermathLimit, d.onlyThere(mark, canaries...)); err != nil {
+	if err := d.await(ctx, "Its only writes were the fix and its undoing, on the two canaries", aftermathLimit,
+		d.onlyThere(mark, canaries...)); err != nil {
 		return err
 	}
 	for _, c := range []struct {
@@ -112,7 +116,8 @@ func (d *demo) proveUndone(ctx context.Context, before fleet.Snapshot, mark int,
 		{"The second canary is available again", d.available(again[0], nil)},
 		{"The policy's circuit breaker is open, the global one isn't", d.breakerOpen},
 		{"An event escalates the rollback", d.event(eventRolledBack, "Remediation", second.plan.Name)},
-		{"An event escalates the open breaker", d.event(eventBreakerOpened, "RemediationBreaker", v1alpha1.PolicyBreakerPrefix+harmfulPolicy)},
+		{"An event escalates the open breaker",
+			d.event(eventBreakerOpened, "RemediationBreaker", v1alpha1.PolicyBreakerPrefix+harmfulPolicy)},
 	} {
 		if err := d.await(ctx, c.claim, aftermathLimit, c.check); err != nil {
 			return err
@@ -178,7 +183,8 @@ func (d *demo) breakerOpen(ctx context.Context) (string, bool, error) {
 		return "", false, fmt.Errorf("read RemediationBreaker %s: %w", key.Name, err)
 	}
 	seen := fmt.Sprintf("%s %s (%s)", key.Name, b.Status.State, b.Status.Reason)
-	return seen, b.Status.State == v1alpha1.BreakerOpen && b.Status.OnlyNamespace == "" && global != v1alpha1.BreakerOpen, nil
+	return seen, b.Status.State == v1alpha1.BreakerOpen && b.Status.OnlyNamespace == "" &&
+		global != v1alpha1.BreakerOpen, nil
 }
 
 // event holds when the API server has a warning event with that reason about

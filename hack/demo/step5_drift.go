@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -73,12 +75,13 @@ func (d *demo) refuseDrift(ctx context.Context, key client.ObjectKey) error {
 		return err
 	}
 	took := d.now().Sub(began)
-	return d.expect(ctx, "Setting a fixed field back is refused, even to an administrator", took, func(context.Context) (string, bool, error) {
-		if accepted || !strings.Contains(output, fleetPolicy) {
-			return "kubectl patch said: " + output, false, nil
-		}
-		return "by policy " + fleetPolicy, true, nil
-	})
+	return d.expect(ctx, "Setting a fixed field back is refused, even to an administrator", took,
+		func(context.Context) (string, bool, error) {
+			if accepted || !strings.Contains(output, fleetPolicy) {
+				return "kubectl patch said: " + output, false, nil
+			}
+			return "by policy " + fleetPolicy, true, nil
+		})
 }
 
 // setBack holds when the watch told of a write by somebody else.
@@ -153,7 +156,8 @@ func (d *demo) newPlanSucceeds(earlier map[string]bool) check {
 			if err := d.client.Get(ctx, client.ObjectKey{Name: name}, &plan); err != nil {
 				return "", false, fmt.Errorf("read Remediation %s: %w", name, err)
 			}
-			seen = fmt.Sprintf("%s, %d of %d targets done", plan.Status.Phase, plan.Status.Counts.Done, plan.Spec.Plan.Targets)
+			seen = fmt.Sprintf("%s, %d of %d targets done", plan.Status.Phase, plan.Status.Counts.Done,
+				plan.Spec.Plan.Targets)
 			if plan.Status.Phase == v1alpha1.PhaseSucceeded {
 				return seen, true, nil
 			}

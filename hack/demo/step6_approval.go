@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -41,7 +43,8 @@ func (d *demo) awaitApproval(ctx context.Context) error {
 		check check
 	}{
 		{"It waits for a person", d.inPhase(plan, v1alpha1.PhaseAwaitingApproval)},
-		{"Nobody answers in time: the owner is paged, by Alertmanager's routing tree", d.told(alertOverdue, approvalPolicy, approvalOwner, statusFiring)},
+		{"Nobody answers in time: the owner is paged, by Alertmanager's routing tree",
+			d.told(alertOverdue, approvalPolicy, approvalOwner, statusFiring)},
 	} {
 		if err := d.await(ctx, c.claim, alertLimit, c.check); err != nil {
 			return err
@@ -104,11 +107,13 @@ func (d *demo) proveApproved(ctx context.Context, plan string) error {
 		if a == nil {
 			return "nobody", false, nil
 		}
-		return fmt.Sprintf("%s by %s: %s", a.Decision, a.Approver, a.Comment), a.Approver == approver && a.Decision == v1alpha1.DecisionApprove, nil
+		return fmt.Sprintf("%s by %s: %s", a.Decision, a.Approver, a.Comment), a.Approver == approver &&
+			a.Decision == v1alpha1.DecisionApprove, nil
 	}); err != nil {
 		return err
 	}
-	return d.await(ctx, "The owner is told that it is over", alertLimit, d.told(alertOverdue, approvalPolicy, approvalOwner, statusResolved))
+	return d.await(ctx, "The owner is told that it is over", alertLimit,
+		d.told(alertOverdue, approvalPolicy, approvalOwner, statusResolved))
 }
 
 // inPhase holds when a plan is in the phase.

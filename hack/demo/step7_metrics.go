@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -59,14 +61,16 @@ func (d *demo) listenToMetrics(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.expect(ctx, "The canary is healthy, its metric isn't: it is rolled back", took, metricSaidNo(r)); err != nil {
+	if err := d.expect(ctx, "The canary is healthy, its metric isn't: it is rolled back", took,
+		metricSaidNo(r)); err != nil {
 		return err
 	}
 	canary, others := split(r)
 	if len(canary) != 1 {
 		return fmt.Errorf("plan %s has %d canaries: want 1", r.plan.Name, len(canary))
 	}
-	if err := d.await(ctx, "Its only writes were the fix and its undoing, on the canary", aftermathLimit, d.onlyThere(mark, canary[0])); err != nil {
+	if err := d.await(ctx, "Its only writes were the fix and its undoing, on the canary", aftermathLimit,
+		d.onlyThere(mark, canary[0])); err != nil {
 		return err
 	}
 	for _, c := range []struct {
@@ -80,7 +84,8 @@ func (d *demo) listenToMetrics(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := d.await(ctx, "Its owner is paged, with a runbook", alertLimit, d.told(alertRolledBack, metricPolicy, metricOwner, statusFiring)); err != nil {
+	if err := d.await(ctx, "Its owner is paged, with a runbook", alertLimit,
+		d.told(alertRolledBack, metricPolicy, metricOwner, statusFiring)); err != nil {
 		return err
 	}
 	return d.evenkeel(ctx, "rollout", "get", plan)
@@ -96,6 +101,7 @@ func metricSaidNo(r *rollout) check {
 			metric = fmt.Sprintf("%s %s, before it %s", m.Name, m.LastSample, m.Baseline)
 		}
 		return fmt.Sprintf("%s (%s): %s", s.Phase, s.Reason, metric),
-			s.Phase == v1alpha1.PhaseRolledBack && s.Reason == v1alpha1.ReasonAnalysisFailed && s.Counts.Reverted == 1, nil
+			s.Phase == v1alpha1.PhaseRolledBack && s.Reason == v1alpha1.ReasonAnalysisFailed && s.Counts.Reverted == 1,
+			nil
 	}
 }

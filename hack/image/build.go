@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -78,7 +80,8 @@ func build(folder string, r *release, out io.Writer) error {
 		if err != nil {
 			return fmt.Errorf("build the image for %s: %w", p.platform.String(), err)
 		}
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{Platform: &p.platform}})
+		index = mutate.AppendManifests(
+			index, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{Platform: &p.platform}})
 		bills = append(bills, bill)
 		size, err := compressedSize(img)
 		if err != nil {
@@ -113,7 +116,8 @@ func (r *release) write(at layout.Path, index v1.ImageIndex, bills []v1.Image) e
 
 // buildPlatform makes one platform's image, and its bill as an artifact that refers to
 // it; beside the layout it writes both as files that begin with path.
-func (r *release) buildPlatform(p program, foundation v1.Layer, path string, tag name.Tag) (img, bill v1.Image, err error) {
+func (r *release) buildPlatform(p program, foundation v1.Layer, path string, tag name.Tag) (
+	img, bill v1.Image, err error) {
 	if img, err = r.image(p, foundation); err != nil {
 		return nil, nil, err
 	}
@@ -141,10 +145,13 @@ func (r *release) image(p program, foundation v1.Layer) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	img, err := mutate.ConfigFile(mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON), &v1.ConfigFile{
-		Created: v1.Time{Time: r.created}, OS: p.platform.OS, Architecture: p.platform.Architecture, RootFS: v1.RootFS{Type: "layers"},
-		Config: v1.Config{User: user, WorkingDir: "/", Entrypoint: []string{entrypoint}, Labels: r.labels()},
-	})
+	img, err := mutate.ConfigFile(
+		mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON),
+		&v1.ConfigFile{
+			Created: v1.Time{Time: r.created}, OS: p.platform.OS, Architecture: p.platform.Architecture,
+			RootFS: v1.RootFS{Type: "layers"},
+			Config: v1.Config{User: user, WorkingDir: "/", Entrypoint: []string{entrypoint}, Labels: r.labels()},
+		})
 	if err != nil {
 		return nil, fmt.Errorf("configure the image: %w", err)
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command image builds the image of Evenkeel out of compiled programs, without a
 // registry, a container runtime or root, and pushes it. The image stands on no other:
 // it holds the program, the authorities that Mozilla trusts, and two users. The same

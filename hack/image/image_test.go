@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -47,7 +49,8 @@ func TestTheSameProgramsMakeTheSameImageAndAWholeOne(t *testing.T) {
 	if first != second {
 		t.Errorf("two builds have the digests %s and %s", first, second)
 	}
-	for _, file := range []string{"evenkeel_linux_amd64.tar", "evenkeel_linux_arm64.tar", "evenkeel_linux_amd64.cdx.json", "oci/index.json"} {
+	for _, file := range []string{"evenkeel_linux_amd64.tar", "evenkeel_linux_arm64.tar",
+		"evenkeel_linux_amd64.cdx.json", "oci/index.json"} {
 		if !bytes.Equal(content(t, one, file), content(t, other, file)) {
 			t.Errorf("two builds have different files %s", file)
 		}
@@ -62,7 +65,8 @@ func TestTheSameProgramsMakeTheSameImageAndAWholeOne(t *testing.T) {
 }
 
 func TestARegistryTakesTheImageAndItsBills(t *testing.T) {
-	server := httptest.NewServer(registry.New(registry.WithReferrersSupport(true), registry.Logger(log.New(io.Discard, "", 0))))
+	server := httptest.NewServer(
+		registry.New(registry.WithReferrersSupport(true), registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(server.Close)
 	digest, folder := built(t, "v1")
 	tag := strings.TrimPrefix(server.URL, "http://") + "/team/evenkeel:v1"
@@ -113,14 +117,15 @@ func TestAuthoritiesAreThoseThatNeedNoCondition(t *testing.T) {
 
 func TestWhatIsAskedForIsChecked(t *testing.T) {
 	for name, args := range map[string][]string{
-		"nothing":            nil,
-		"another command":    {"pull"},
-		"no program":         {"build", "--out", "x", "--name", "y", "--version", "z"},
-		"no platform":        {"build", "--out", "x", "--name", "y", "--version", "z", "evenkeel"},
-		"no program by name": {"build", "--out", filepath.Join(t.TempDir(), "x"), "--name", "y", "--version", "z", "linux/amd64=" + filepath.Join(t.TempDir(), "none")},
-		"no image":           {"push", t.TempDir(), "example.com/evenkeel:v1"},
-		"no registry":        {"push", t.TempDir(), "evenkeel:v1"},
-		"no Go program":      {"sbom", "main.go", "v1"},
+		"nothing":         nil,
+		"another command": {"pull"},
+		"no program":      {"build", "--out", "x", "--name", "y", "--version", "z"},
+		"no platform":     {"build", "--out", "x", "--name", "y", "--version", "z", "evenkeel"},
+		"no program by name": {"build", "--out", filepath.Join(t.TempDir(), "x"), "--name", "y", "--version", "z",
+			"linux/amd64=" + filepath.Join(t.TempDir(), "none")},
+		"no image":      {"push", t.TempDir(), "example.com/evenkeel:v1"},
+		"no registry":   {"push", t.TempDir(), "evenkeel:v1"},
+		"no Go program": {"sbom", "main.go", "v1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := run(t.Context(), args, io.Discard); err == nil {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -18,7 +20,8 @@ import (
 func push(ctx context.Context, folder, image string, out io.Writer) error {
 	tag, err := name.NewTag(image, name.StrictValidation)
 	if err != nil {
-		return fmt.Errorf("name the image with its registry and tag, for example registry.example.com/evenkeel:v1.0.0: %w", err)
+		return fmt.Errorf(
+			"name the image with its registry and tag, for example registry.example.com/evenkeel:v1.0.0: %w", err)
 	}
 	top, err := layout.ImageIndexFromPath(filepath.Join(folder, layoutFolder))
 	if err != nil {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -65,7 +67,8 @@ func layer(files []file, at time.Time) (v1.Layer, error) {
 	var packed bytes.Buffer
 	w := tar.NewWriter(&packed)
 	for _, f := range files {
-		header := &tar.Header{Name: f.name, Mode: f.mode, Size: int64(len(f.content)), ModTime: at, Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
+		header := &tar.Header{Name: f.name, Mode: f.mode, Size: int64(len(f.content)), ModTime: at,
+			Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
 		if f.name[len(f.name)-1] == '/' {
 			header.Typeflag = tar.TypeDir
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -65,7 +67,8 @@ func (r *runner) report(result *packageResult) {
 		for _, f := range result.failures {
 			r.say("%s", f.text())
 		}
-		r.say("    FAIL %s (%d of %d failed, %s)", result.name, result.counts.failed, result.counts.failed+result.counts.passed, round(result.elapsed))
+		r.say("    FAIL %s (%d of %d failed, %s)", result.name, result.counts.failed,
+			result.counts.failed+result.counts.passed, round(result.elapsed))
 		return
 	}
 	if result.counts != (counts{}) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -29,8 +31,9 @@ func TestBoundedKeepsWhatSaysWhy(t *testing.T) {
 		},
 		"a suite's dots, rules and colors": {
 			reason: "a record of CI has room for little",
-			output: "\x1b[38;5;10m•\x1b[0m\x1b[38;5;10m•\x1b[0m\n------------------------------\n<< Report Entries\n\x1b[1mSummarizing 1 Failure:\x1b[0m\n••S•\n",
-			want:   []string{"Summarizing 1 Failure:"},
+			output: "\x1b[38;5;10m•\x1b[0m\x1b[38;5;10m•\x1b[0m\n------------------------------\n<< Report " +
+				"Entries\n\x1b[1mSummarizing 1 Failure:\x1b[0m\n••S•\n",
+			want: []string{"Summarizing 1 Failure:"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -50,9 +53,11 @@ func TestBoundedKeepsWhatSaysWhy(t *testing.T) {
 func TestARecordSaysWhy(t *testing.T) {
 	root := t.TempDir()
 	for file, text := range map[string]string{
-		"go.mod":     "module example.test/m\n\ngo 1.26.0\n",
-		"a_test.go":  "package m\n\nimport \"testing\"\n\nfunc TestGood(t *testing.T) {}\n\nfunc TestBad(t *testing.T) { t.Log(\"a note\"); t.Error(\"the reason\") }\n",
-		"b_test.go":  "package m\n\nimport (\"testing\"; \"time\")\n\nfunc TestSlow(t *testing.T) { time.Sleep(1100 * time.Millisecond) }\n",
+		"go.mod": "module example.test/m\n\ngo 1.26.0\n",
+		"a_test.go": "package m\n\nimport \"testing\"\n\nfunc TestGood(t *testing.T) {}\n\nfunc TestBad(t " +
+			"*testing.T) { t.Log(\"a note\"); t.Error(\"the reason\") }\n",
+		"b_test.go": "package m\n\nimport (\"testing\"; \"time\")\n\nfunc TestSlow(t *testing.T) { time.Sleep(1100 * " +
+			"time.Millisecond) }\n",
 		"suite/x.go": "package suite\n",
 	} {
 		path := filepath.Join(root, file)
@@ -69,7 +74,8 @@ func TestARecordSaysWhy(t *testing.T) {
 	loud := []step{{dir: ".", command: []string{"sh", "-c", "echo all is well, at length"}}}
 	r.run(context.Background(), []stage{{name: "one", steps: tests}, {name: "other", steps: loud}})
 	printed := out.String()
-	if want := "--- FAIL: TestBad (example.test/m, 0s)\n      a_test.go:7: a note\n      a_test.go:7: the reason\n"; strings.Count(printed, want) != 2 {
+	want := "--- FAIL: TestBad (example.test/m, 0s)\n      a_test.go:7: a note\n      a_test.go:7: the reason\n"
+	if strings.Count(printed, want) != 2 {
 		t.Errorf("want twice\n%sin\n%s", want, printed)
 	}
 	if !strings.HasSuffix(printed, "the reason\n3 passed, 1 failed\n") {
@@ -86,12 +92,14 @@ func TestARecordSaysWhy(t *testing.T) {
 // TestASuiteIsToldSpecBySpec has the report of a suite take its place.
 func TestASuiteIsToldSpecBySpec(t *testing.T) {
 	dir := t.TempDir()
-	bad := specReport{ContainerHierarchyTexts: []string{"A plan"}, LeafNodeType: "It", LeafNodeText: "ends", State: "failed", RunTime: 3 * time.Second,
+	bad := specReport{ContainerHierarchyTexts: []string{"A plan"}, LeafNodeType: "It", LeafNodeText: "ends",
+		State: "failed", RunTime: 3 * time.Second,
 		CapturedGinkgoWriterOutput: "The manager's log:\nit stopped\n"}
 	bad.Failure.Message = "Timed out after 60s.\nExpected <string>: a to equal b"
 	bad.Failure.Location.FileName, bad.Failure.Location.LineNumber = "/work/x/plan_test.go", 12
 	raw, err := json.Marshal([]suiteReport{{SpecReports: []specReport{
-		{ContainerHierarchyTexts: []string{"A plan"}, LeafNodeText: "begins", State: "passed", RunTime: 9 * time.Second}, bad,
+		{ContainerHierarchyTexts: []string{"A plan"}, LeafNodeText: "begins", State: "passed",
+			RunTime: 9 * time.Second}, bad,
 		{LeafNodeType: "BeforeSuite", State: "passed", RunTime: 5 * time.Second}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -102,9 +110,11 @@ func TestASuiteIsToldSpecBySpec(t *testing.T) {
 	var out strings.Builder
 	r := &runner{out: &out, now: time.Now, reports: dir}
 	result := packageResult{name: "example.test/m/test/integration", failed: true, counts: counts{passed: 1, failed: 1},
-		failures: []failure{{test: "TestIntegration", suite: true, message: []string{"a row of dots"}}, {test: "TestOther"}}}
+		failures: []failure{{test: "TestIntegration", suite: true, message: []string{"a row of dots"}},
+			{test: "TestOther"}}}
 	r.report(&result)
-	want := "--- FAIL: TestIntegration (A plan ends, plan_test.go:12 after 3s)\n      Timed out after 60s.\n      Expected <string>: a to equal b\n" +
+	want := "--- FAIL: TestIntegration (A plan ends, plan_test.go:12 after 3s)\n      Timed out after 60s.\n      " +
+		"Expected <string>: a to equal b\n" +
 		"      It noted:\n      The manager's log:\n      it stopped\n--- FAIL: TestOther\n"
 	if !strings.HasPrefix(out.String(), want) {
 		t.Errorf("want\n%sgot\n%s", want, out.String())

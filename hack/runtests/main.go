@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -56,7 +58,8 @@ func run(ctx context.Context, args []string) (bool, error) {
 		return false, fmt.Errorf("make a folder for the reports of suites: %w", err)
 	}
 	defer os.RemoveAll(reports)
-	r := &runner{root: root, flags: strings.Fields(*extra), out: os.Stdout, live: terminal(os.Stdout), now: time.Now, began: time.Now(), reports: reports}
+	r := &runner{root: root, flags: strings.Fields(*extra), out: os.Stdout, live: terminal(os.Stdout), now: time.Now,
+		began: time.Now(), reports: reports}
 	return r.run(ctx, chosen), nil
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -65,7 +67,8 @@ func (s specReport) name() string {
 	if text == "" {
 		text = "[" + s.LeafNodeType + "]"
 	}
-	return strings.Join(append(s.ContainerHierarchyTexts[:len(s.ContainerHierarchyTexts):len(s.ContainerHierarchyTexts)], text), " ")
+	return strings.Join(
+		append(s.ContainerHierarchyTexts[:len(s.ContainerHierarchyTexts):len(s.ContainerHierarchyTexts)], text), " ")
 }
 
 func (s specReport) failed() bool {
@@ -87,7 +90,8 @@ func (s specReport) failure(test string) failure {
 	if s.CapturedGinkgoWriterOutput != "" {
 		text += "\nIt noted:\n" + s.CapturedGinkgoWriterOutput
 	}
-	return failure{test: test, about: fmt.Sprintf("%s, %s after %s", s.name(), at, round(s.RunTime)), message: bounded(text)}
+	return failure{test: test, about: fmt.Sprintf("%s, %s after %s", s.name(), at, round(s.RunTime)),
+		message: bounded(text)}
 }
 
 // detail puts specs in the place of the suite that they belong to, among the failures

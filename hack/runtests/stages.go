@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -36,7 +38,8 @@ type step struct {
 
 // clusterTests need a control plane, or take long, so they aren't unit tests.
 func clusterTests() []string {
-	return []string{"test/config", "test/integration", "test/escalation", "test/e2e", "test/chaos", "test/walkthrough", "test/dist", "test/sources", "test/attack", "test/image"}
+	return []string{"test/config", "test/integration", "test/escalation", "test/e2e", "test/chaos", "test/walkthrough",
+		"test/dist", "test/sources", "test/attack", "test/image"}
 }
 
 // stages lists every stage in order: cheap ones first, so that mistakes show soon.
@@ -47,10 +50,14 @@ func stages() []stage {
 			steps: []step{{dir: ".", test: []string{"-timeout=10m"}, skip: clusterTests()}},
 		},
 		{
-			name: "controlplane", about: "build the local control plane, once per version; fetch Prometheus, Alertmanager, sshd and bubblewrap", vital: true,
+			name: "controlplane",
+			about: "build the local control plane, once per version; fetch Prometheus, Alertmanager, sshd and " +
+				"bubblewrap", vital: true,
 			steps: []step{
-				{dir: "hack/controlplane", command: []string{"go", "run", "./cmd/controlplane", "build"}, uncounted: true},
-				{dir: "hack/controlplane", command: []string{"go", "run", "./cmd/controlplane", "tools"}, uncounted: true},
+				{dir: "hack/controlplane", command: []string{"go", "run", "./cmd/controlplane", "build"},
+					uncounted: true},
+				{dir: "hack/controlplane", command: []string{"go", "run", "./cmd/controlplane", "tools"},
+					uncounted: true},
 			},
 		},
 		{
@@ -68,7 +75,8 @@ func stages() []stage {
 			name: "integration", about: "manifests and controllers against a real API server",
 			steps: []step{
 				{dir: ".", procs: 3, test: []string{"--timeout=25m", "./test/integration"}},
-				{dir: ".", test: []string{"-count=1", "-p=2", "-timeout=25m", "./test/config/...", "./test/sources/...", "./test/escalation/..."}},
+				{dir: ".", test: []string{"-count=1", "-p=2", "-timeout=25m", "./test/config/...", "./test/sources/...",
+					"./test/escalation/..."}},
 			},
 		},
 		{

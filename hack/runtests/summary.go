@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -7,8 +9,9 @@ import (
 )
 
 var (
-	colors      = regexp.MustCompile(`\x1b\[[0-9;]*m`)
-	ginkgoLine  = regexp.MustCompile(`(\d+) Passed \| (\d+) Failed \|(?: \d+ Flaked \|)? (\d+) Pending \| (\d+) Skipped`)
+	colors     = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+	ginkgoLine = regexp.MustCompile(
+		`(\d+) Passed \| (\d+) Failed \|(?: \d+ Flaked \|)? (\d+) Pending \| (\d+) Skipped`)
 	closingLine = regexp.MustCompile(`(?m)^\s*(\d+) passed, (\d+) failed\b`)
 )
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -137,7 +139,8 @@ func markParents(p *packageState, name string) {
 func (t *tally) finish(p *packageState, e event) packageResult {
 	r := packageResult{name: e.Package, failed: e.Action == "fail", elapsed: seconds(e.Elapsed)}
 	if build := t.builds[e.FailedBuild]; build != nil {
-		r.failures = append(r.failures, failure{test: e.Package, about: "it doesn't build", message: bounded(build.String())})
+		r.failures = append(r.failures,
+			failure{test: e.Package, about: "it doesn't build", message: bounded(build.String())})
 	}
 	for _, name := range sortedNames(p.tests) {
 		test := p.tests[name]
@@ -159,14 +162,16 @@ func (t *tally) finish(p *packageState, e event) packageResult {
 		}
 	}
 	if r.failed && len(r.failures) == 0 {
-		r.failures = append(r.failures, failure{test: r.name, about: "no test of it failed", message: bounded(p.output.String())})
+		r.failures = append(r.failures,
+			failure{test: r.name, about: "no test of it failed", message: bounded(p.output.String())})
 	}
 	t.total.add(r.counts)
 	return r
 }
 
 func (s *testState) failure(name, in string) failure {
-	f := failure{test: name, about: in + ", " + round(s.elapsed), suite: s.specs != nil, message: bounded(s.output.String())}
+	f := failure{test: name, about: in + ", " + round(s.elapsed), suite: s.specs != nil,
+		message: bounded(s.output.String())}
 	if s.action == "" {
 		f.about = in + ", it never ended"
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package analysis
 
 import (
@@ -101,7 +103,8 @@ func (c *Client) ask(ctx context.Context, t *transport, query string) (model.Val
 		return nil, nil, err
 	}
 	// The zero time is the server's own now: our clock may differ from its.
-	return promv1.NewAPI(client).Query(ctx, query, time.Time{}, promv1.WithTimeout(timeout), promv1.WithLimit(maxSeries))
+	return promv1.NewAPI(client).Query(ctx, query, time.Time{}, promv1.WithTimeout(timeout),
+		promv1.WithLimit(maxSeries))
 }
 
 // explain says whose failure it is: no answer, a refusal, or none to ask. Words of
@@ -115,15 +118,19 @@ func explain(err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("ask Prometheus: no answer within %s: %w", timeout, context.DeadlineExceeded)
 	case errors.As(err, &tooLarge):
-		return errors.New("ask Prometheus: the answer is too large: aggregate the query to exactly one series, for example by sum()")
+		return errors.New(
+			"ask Prometheus: the answer is too large: aggregate the query to exactly one series, for example by sum()")
 	case errors.As(err, &refused) && refused.Type == promv1.ErrBadData:
-		return fmt.Errorf("ask Prometheus: it refused the query: %s", prose.Shorten(strings.ToValidUTF8(refused.Msg, ""), maxWords))
+		return fmt.Errorf("ask Prometheus: it refused the query: %s",
+			prose.Shorten(strings.ToValidUTF8(refused.Msg, ""), maxWords))
 	case errors.As(err, &refused):
-		return fmt.Errorf("ask Prometheus: it could not evaluate the query (%s): the manager's log has its words", kindOf(refused))
+		return fmt.Errorf("ask Prometheus: it could not evaluate the query (%s): the manager's log has its words",
+			kindOf(refused))
 	case errors.As(err, &address):
 		return fmt.Errorf("ask Prometheus: %w", err)
 	default:
-		return errors.New("ask Prometheus: the answer isn't one of its API: check the address; the manager's log has more")
+		return errors.New(
+			"ask Prometheus: the answer isn't one of its API: check the address; the manager's log has more")
 	}
 }
 
@@ -132,7 +139,8 @@ func kindOf(refused *promv1.Error) string {
 	switch refused.Type {
 	case promv1.ErrServer, promv1.ErrClient:
 		var status int
-		if _, err := fmt.Sscanf(refused.Msg, strings.TrimSuffix(string(refused.Type), "_error")+" error: %d", &status); err != nil {
+		if _, err := fmt.Sscanf(refused.Msg, strings.TrimSuffix(string(refused.Type), "_error")+" error: %d",
+			&status); err != nil {
 			return string(refused.Type)
 		}
 		return fmt.Sprintf("%s %d", refused.Type, status)
@@ -155,7 +163,8 @@ func single(value model.Value) (float64, error) {
 		case len(v) > 1:
 			return 0, errors.New("the query answered several series: aggregate it to exactly one, for example by sum()")
 		case v[0].Histogram != nil:
-			return 0, errors.New("the query answered a histogram: make it one number, for example by histogram_quantile()")
+			return 0, errors.New(
+				"the query answered a histogram: make it one number, for example by histogram_quantile()")
 		}
 		return finite(float64(v[0].Value))
 	default:
@@ -165,7 +174,8 @@ func single(value model.Value) (float64, error) {
 
 func finite(f float64) (float64, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return 0, fmt.Errorf("the query answered %v, which says nothing: a ratio with nothing below the line, perhaps", f)
+		return 0, fmt.Errorf("the query answered %v, which says nothing: a ratio with nothing below the line, perhaps",
+			f)
 	}
 	return f, nil
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package analysis
 
 import (
@@ -53,21 +55,42 @@ func TestSample(t *testing.T) {
 		want         float64
 		err          string
 	}{
-		"one series is a sample":         {reason: "the plain case", body: vector(one), want: 0.25},
-		"a scalar is a sample":           {reason: "scalar(…) answers so", body: `{"status":"success","data":{"resultType":"scalar","result":[1700000000,"3"]}}`, want: 3},
-		"a warning is no error":          {reason: "it is logged", body: strings.Replace(vector(one), `"status"`, `"warnings":["partial"],"status"`, 1), want: 0.25},
-		"no series is an error":          {reason: "no data is never a pass", body: vector(), err: "no data"},
-		"two series are an error":        {reason: "which one counts?", body: vector(one, `{"metric":{"job":"db"},"value":[1700000000,"1"]}`), err: "several series"},
-		"NaN is an error":                {reason: "0/0", body: vector(`{"metric":{},"value":[1700000000,"NaN"]}`), err: "NaN, which says nothing"},
-		"infinity is an error":           {reason: "5/0", body: vector(`{"metric":{},"value":[1700000000,"+Inf"]}`), err: "+Inf, which says nothing"},
-		"a histogram is an error":        {reason: "not a number", body: vector(`{"metric":{},"histogram":[1700000000,{"count":"1","sum":"1","buckets":[]}]}`), err: "histogram"},
-		"a range is an error":            {reason: "many samples", body: `{"status":"success","data":{"resultType":"matrix","result":[]}}`, err: "matrix"},
-		"a text is an error":             {reason: "not a number", body: `{"status":"success","data":{"resultType":"string","result":[1700000000,"1"]}}`, err: "isn't one of its API"},
-		"a refused query is an error":    {reason: "the provider's words are shown", code: 400, body: `{"status":"error","errorType":"bad_data","error":"unknown function"}`, err: "unknown function"},
-		"a failing provider is an error": {reason: "a proxy answers for it", code: 502, body: "bad gateway", err: "502"},
-		"a page instead of an answer":    {reason: "the address leads elsewhere", body: "<html>", err: "could not evaluate the query (bad_response)"},
-		"an empty object is an error":    {reason: "something else speaks JSON there", body: "{}", err: "ask Prometheus"},
-		"an endless answer is an error":  {reason: "a million series", body: vector(one) + strings.Repeat(" ", maxBody), err: "too large"},
+		"one series is a sample": {reason: "the plain case", body: vector(one), want: 0.25},
+		"a scalar is a sample": {
+			reason: "scalar(…) answers so",
+			body:   `{"status":"success","data":{"resultType":"scalar","result":[1700000000,"3"]}}`, want: 3},
+		"a warning is no error": {
+			reason: "it is logged", body: strings.Replace(vector(one), `"status"`, `"warnings":["partial"],"status"`,
+				1), want: 0.25},
+		"no series is an error": {reason: "no data is never a pass", body: vector(), err: "no data"},
+		"two series are an error": {
+			reason: "which one counts?", body: vector(one, `{"metric":{"job":"db"},"value":[1700000000,"1"]}`),
+			err: "several series"},
+		"NaN is an error": {reason: "0/0", body: vector(`{"metric":{},"value":[1700000000,"NaN"]}`),
+			err: "NaN, which says nothing"},
+		"infinity is an error": {reason: "5/0", body: vector(`{"metric":{},"value":[1700000000,"+Inf"]}`),
+			err: "+Inf, which says nothing"},
+		"a histogram is an error": {
+			reason: "not a number",
+			body:   vector(`{"metric":{},"histogram":[1700000000,{"count":"1","sum":"1","buckets":[]}]}`),
+			err:    "histogram"},
+		"a range is an error": {
+			reason: "many samples", body: `{"status":"success","data":{"resultType":"matrix","result":[]}}`,
+			err: "matrix"},
+		"a text is an error": {
+			reason: "not a number",
+			body:   `{"status":"success","data":{"resultType":"string","result":[1700000000,"1"]}}`,
+			err:    "isn't one of its API"},
+		"a refused query is an error": {reason: "the provider's words are shown", code: 400,
+			body: `{"status":"error","errorType":"bad_data","error":"unknown function"}`, err: "unknown function"},
+		"a failing provider is an error": {reason: "a proxy answers for it", code: 502, body: "bad gateway",
+			err: "502"},
+		"a page instead of an answer": {reason: "the address leads elsewhere", body: "<html>",
+			err: "could not evaluate the query (bad_response)"},
+		"an empty object is an error": {reason: "something else speaks JSON there", body: "{}",
+			err: "ask Prometheus"},
+		"an endless answer is an error": {reason: "a million series", body: vector(one) + strings.Repeat(" ", maxBody),
+			err: "too large"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +99,8 @@ func TestSample(t *testing.T) {
 				code = http.StatusOK
 			}
 			got, err := newClient(t, Options{URL: provider(t, code, tc.body)}).Sample(t.Context(), "up")
-			if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) || got != tc.want {
+			if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) ||
+				got != tc.want {
 				t.Errorf("%s: got %v, %v; want %v, %q", tc.reason, got, err, tc.want, tc.err)
 			}
 		})
@@ -89,24 +113,31 @@ func TestAnErrorTellsNothingOfWhatPrometheusHolds(t *testing.T) {
 	const secret = "hidden"
 	series := `{"metric":{"tenant":"` + secret + `"},"value":[1700000000,"1"]}`
 	refusal := func(kind string) string {
-		return `{"status":"error","errorType":"` + kind + `","error":"found duplicate series {tenant=\"` + secret + `\"}"}`
+		return `{"status":"error","errorType":"` + kind + `","error":"found duplicate series {tenant=\"` + secret +
+			`\"}"}`
 	}
 	cases := map[string]struct {
 		code int
 		body string
 	}{
-		"several series":                  {200, vector(series, series)},
-		"no number":                       {200, vector(`{"metric":{"tenant":"` + secret + `"},"value":[1700000000,"NaN"]}`)},
-		"a histogram":                     {200, vector(`{"metric":{"tenant":"` + secret + `"},"histogram":[1700000000,{"count":"1","sum":"1","buckets":[]}]}`)},
+		"several series": {200, vector(series, series)},
+		"no number": {
+			200, vector(`{"metric":{"tenant":"` + secret + `"},"value":[1700000000,"NaN"]}`)},
+		"a histogram": {
+			200, vector(`{"metric":{"tenant":"` + secret +
+				`"},"histogram":[1700000000,{"count":"1","sum":"1","buckets":[]}]}`)},
 		"an evaluation that failed":       {422, refusal("execution")},
 		"a failure within":                {500, refusal("internal")},
 		"a sort of failure of its own":    {422, refusal(secret)},
 		"a failure that feigns our words": {422, refusal("client_error")},
-		"an answer that breaks off":       {200, `{"status":"success","data":{"resultType":"vector","result":[` + series},
-		"an answer of another form":       {200, `{"status":"success","data":{"resultType":"` + secret + `","result":[` + series + `]}}`},
-		"a text":                          {200, `{"status":"success","data":{"resultType":"string","result":[1700000000,"` + secret + `"]}}`},
-		"a page":                          {200, secret},
-		"another server's page":           {502, secret},
+		"an answer that breaks off": {
+			200, `{"status":"success","data":{"resultType":"vector","result":[` + series},
+		"an answer of another form": {
+			200, `{"status":"success","data":{"resultType":"` + secret + `","result":[` + series + `]}}`},
+		"a text": {
+			200, `{"status":"success","data":{"resultType":"string","result":[1700000000,"` + secret + `"]}}`},
+		"a page":                {200, secret},
+		"another server's page": {502, secret},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +168,8 @@ func TestASilentProviderIsAnError(t *testing.T) {
 	defer close(done)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := newClient(t, Options{URL: s.URL}).Sample(ctx, "up"); err == nil || !strings.Contains(err.Error(), "no answer within") {
+	if _, err := newClient(t, Options{URL: s.URL}).Sample(ctx, "up"); err == nil ||
+		!strings.Contains(err.Error(), "no answer within") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -195,7 +227,8 @@ func TestTheCertificateIsChecked(t *testing.T) {
 	defer s.Close()
 	s.Config.ErrorLog = log.New(io.Discard, "", 0) // a handshake that fails is meant
 	s.StartTLS()
-	if _, err := newClient(t, Options{URL: s.URL}).Sample(t.Context(), "up"); err == nil || !strings.Contains(err.Error(), "certificate") {
+	if _, err := newClient(t, Options{URL: s.URL}).Sample(t.Context(), "up"); err == nil ||
+		!strings.Contains(err.Error(), "certificate") {
 		t.Errorf("an unknown authority: got %v", err)
 	}
 	file := filepath.Join(t.TempDir(), "ca.crt")
@@ -217,12 +250,15 @@ func TestNewClientRefusesWhatCantBeUsed(t *testing.T) {
 		"a password":     {Options{URL: "https://me:secret@prometheus"}, "no user or password"},
 		"a query":        {Options{URL: "https://prometheus/?x=1"}, "no ?query"},
 		"not a URL":      {Options{URL: "http://[::1"}, "isn't a URL"},
-		"no certificate": {Options{URL: "https://prometheus", CAFile: filepath.Join(dir, "text")}, "holds no certificate"},
-		"no file":        {Options{URL: "https://prometheus", CAFile: filepath.Join(dir, "nothing")}, "no such file"},
-		"no token":       {Options{URL: "https://prometheus", BearerTokenFile: filepath.Join(dir, "nothing")}, "no such file"},
+		"no certificate": {Options{URL: "https://prometheus", CAFile: filepath.Join(dir, "text")},
+			"holds no certificate"},
+		"no file": {Options{URL: "https://prometheus", CAFile: filepath.Join(dir, "nothing")}, "no such file"},
+		"no token": {Options{URL: "https://prometheus", BearerTokenFile: filepath.Join(dir, "nothing")},
+			"no such file"},
 	} {
 		tc.options.Registerer = prometheus.NewRegistry()
-		if _, err := NewClient(tc.options); err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "secret") {
+		if _, err := NewClient(tc.options); err == nil || !strings.Contains(err.Error(), tc.want) ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: got %v, want %q", name, err, tc.want)
 		}
 	}

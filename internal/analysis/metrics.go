@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package analysis
 
 import (
@@ -12,8 +14,10 @@ type metrics struct {
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
-	m := &metrics{duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "evenkeel_analysis_query_duration_seconds",
-		Help: "Time until Prometheus has answered a query, in seconds. Labels: result (Answered or Error).", Buckets: prometheus.ExponentialBuckets(0.005, 3, 8)},
+	m := &metrics{duration: prometheus.NewHistogramVec(
+		prometheus.HistogramOpts{Name: "evenkeel_analysis_query_duration_seconds",
+			Help:    "Time until Prometheus has answered a query, in seconds. Labels: result (Answered or Error).",
+			Buckets: prometheus.ExponentialBuckets(0.005, 3, 8)},
 		[]string{"result"})}
 	r.MustRegister(m.duration)
 	return m

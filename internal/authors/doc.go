@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package authors keeps who has written a policy: every user who has changed its spec
 // since it was made, whatever the change. The record lies in an annotation that
 // admission alone sets.

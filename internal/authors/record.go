@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package authors
 
 import (
@@ -67,7 +69,8 @@ func WithTemplate(pol *v1alpha1.ClusterRegoPolicy, t *v1alpha1.RegoTemplate) *v1
 // Of is the record of a policy, or of another object whose authors admission records. Of a
 // policy, that of its template counts too: see WithTemplate.
 func Of(obj metav1.Object) Record {
-	return Read(obj.GetAnnotations(), obj.GetLabels(), Generation(obj.GetGeneration(), obj.GetDeletionTimestamp() != nil))
+	return Read(obj.GetAnnotations(), obj.GetLabels(),
+		Generation(obj.GetGeneration(), obj.GetDeletionTimestamp() != nil))
 }
 
 // Generation is how often an object's spec was written. The API server counts
@@ -103,7 +106,9 @@ func stated(annotations map[string]string, generation int64) Record {
 
 // holds says whether the record keeps to its bounds, as all do that admission writes.
 func (r Record) holds() bool {
-	return len(r.Users) <= MaxUsers && !slices.ContainsFunc(r.Users, func(user string) bool { return user == "" || len(user) > maxUser })
+	return len(r.Users) <= MaxUsers && !slices.ContainsFunc(r.Users, func(user string) bool {
+		return user == "" || len(user) > maxUser
+	})
 }
 
 // Changed is the record after a user has changed the spec to a new generation.

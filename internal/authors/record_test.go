@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package authors
 
 import (
@@ -28,22 +30,29 @@ func TestRead(t *testing.T) {
 			annotations: keys{v1alpha1.AnnotationAuthors: `{"users":["ann"],"generation":3}`}, generation: 4,
 			want: Record{Users: []string{"ann"}, Generation: 4, More: true}},
 		"a record that can't be read names nobody": {
-			annotations: keys{v1alpha1.AnnotationAuthors: `ann`}, generation: 3, want: Record{Users: []string{}, Generation: 3, More: true}},
+			annotations: keys{v1alpha1.AnnotationAuthors: `ann`}, generation: 3,
+			want: Record{Users: []string{}, Generation: 3, More: true}},
 		"a record of nobody isn't one": {
-			annotations: keys{v1alpha1.AnnotationAuthors: `{"users":[],"generation":3}`}, generation: 3, want: Record{Users: []string{}, Generation: 3, More: true}},
+			annotations: keys{v1alpha1.AnnotationAuthors: `{"users":[],"generation":3}`}, generation: 3,
+			want: Record{Users: []string{}, Generation: 3, More: true}},
 		"an empty record isn't one": {
-			annotations: keys{v1alpha1.AnnotationAuthors: ``, v1alpha1.AnnotationAuthor: "ann"}, generation: 3, want: Record{Users: []string{}, Generation: 3, More: true}},
+			annotations: keys{v1alpha1.AnnotationAuthors: ``, v1alpha1.AnnotationAuthor: "ann"}, generation: 3,
+			want: Record{Users: []string{}, Generation: 3, More: true}},
 		"the last author alone is believed where nothing else is recorded": {
 			reason:      "an earlier version kept no more",
-			annotations: keys{v1alpha1.AnnotationAuthor: "ann"}, generation: 3, want: Record{Users: []string{"ann"}, Generation: 3}},
-		"without any record the author could be anybody": {generation: 3, want: Record{Users: []string{}, Generation: 3, More: true}},
+			annotations: keys{v1alpha1.AnnotationAuthor: "ann"}, generation: 3,
+			want: Record{Users: []string{"ann"}, Generation: 3}},
+		"without any record the author could be anybody": {
+			generation: 3, want: Record{Users: []string{}, Generation: 3, More: true}},
 		"what bears the label of a source comes from one": {
-			annotations: keys{v1alpha1.AnnotationAuthors: `{"users":["manager"],"generation":1}`}, labels: keys{v1alpha1.LabelSourceName: "src"}, generation: 1,
+			annotations: keys{v1alpha1.AnnotationAuthors: `{"users":["manager"],"generation":1}`},
+			labels:      keys{v1alpha1.LabelSourceName: "src"}, generation: 1,
 			want: Record{Users: []string{"manager"}, Generation: 1, Source: true}},
 		"what has borne it does too": {
 			reason:      "a deleted source leaves its policies without labels",
-			annotations: keys{v1alpha1.AnnotationAuthors: `{"users":["manager"],"generation":1,"source":true}`}, generation: 1,
-			want: Record{Users: []string{"manager"}, Generation: 1, Source: true}},
+			annotations: keys{v1alpha1.AnnotationAuthors: `{"users":["manager"],"generation":1,"source":true}`},
+			generation:  1,
+			want:        Record{Users: []string{"manager"}, Generation: 1, Source: true}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -110,20 +119,31 @@ func TestADeletionIsNoChange(t *testing.T) {
 		generation int64
 		want       Record
 	}{
-		"its authors are still known":                 {ann, 4, Record{Users: []string{"ann"}, Generation: 3}},
-		"a change past admission while deleting":      {ann, 5, Record{Users: []string{"ann"}, Generation: 4, More: true}},
-		"a recorded change while deleting":            {`{"users":["ann","bob"],"generation":4}`, 5, Record{Users: []string{"ann", "bob"}, Generation: 4}},
-		"one past admission after a recorded one":     {`{"users":["ann","bob"],"generation":4}`, 6, Record{Users: []string{"ann", "bob"}, Generation: 5, More: true}},
-		"one past admission before it was deleted":    {`{"users":["ann"],"generation":2}`, 4, Record{Users: []string{"ann"}, Generation: 3, More: true}},
-		"a record that is ahead of what there is yet": {`{"users":["ann"],"generation":4}`, 4, Record{Users: []string{"ann"}, Generation: 3, More: true}},
+		"its authors are still known": {ann, 4, Record{Users: []string{"ann"}, Generation: 3}},
+		"a change past admission while deleting": {
+			ann, 5, Record{Users: []string{"ann"}, Generation: 4, More: true}},
+		"a recorded change while deleting": {
+			`{"users":["ann","bob"],"generation":4}`, 5, Record{Users: []string{"ann", "bob"}, Generation: 4}},
+		"one past admission after a recorded one": {
+			`{"users":["ann","bob"],"generation":4}`, 6,
+			Record{Users: []string{"ann", "bob"}, Generation: 5, More: true}},
+		"one past admission before it was deleted": {
+			`{"users":["ann"],"generation":2}`, 4, Record{Users: []string{"ann"}, Generation: 3, More: true}},
+		"a record that is ahead of what there is yet": {
+			`{"users":["ann"],"generation":4}`, 4, Record{Users: []string{"ann"}, Generation: 3, More: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := metav1.Now()
-			of := &v1alpha1.RegoTemplate{ObjectMeta: metav1.ObjectMeta{Generation: tc.generation, DeletionTimestamp: &now, Annotations: map[string]string{v1alpha1.AnnotationAuthors: tc.record}}}
+			of := &v1alpha1.RegoTemplate{
+				ObjectMeta: metav1.ObjectMeta{Generation: tc.generation, DeletionTimestamp: &now,
+					Annotations: map[string]string{v1alpha1.AnnotationAuthors: tc.record}}}
 			if diff := cmp.Diff(tc.want, Of(of)); diff != "" {
 				t.Errorf("record (-want +got)\n%s", diff)
 			}
-			pol := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Generation: 1, Annotations: map[string]string{v1alpha1.AnnotationAuthors: `{"users":["cid"],"generation":1}`}}}
+			pol := &v1alpha1.ClusterRegoPolicy{
+				ObjectMeta: metav1.ObjectMeta{
+					Generation: 1, Annotations: map[string]string{
+						v1alpha1.AnnotationAuthors: `{"users":["cid"],"generation":1}`}}}
 			pol.Spec.TemplateRef = &v1alpha1.TemplateReference{Name: "t"}
 			if got := Of(WithTemplate(pol, of)); got.More != tc.want.More || !got.Wrote("ann") || !got.Wrote("cid") {
 				t.Errorf("its policy has %s", got)
@@ -140,7 +160,8 @@ func TestTheAuthorsOfATemplateAreAuthorsOfItsPolicies(t *testing.T) {
 		return keys{v1alpha1.AnnotationAuthors: `{"users":[` + users + `],"generation":2}`}
 	}
 	template := func(annotations, labels keys) *v1alpha1.RegoTemplate {
-		return &v1alpha1.RegoTemplate{ObjectMeta: metav1.ObjectMeta{Annotations: annotations, Labels: labels, Generation: 2}}
+		return &v1alpha1.RegoTemplate{
+			ObjectMeta: metav1.ObjectMeta{Annotations: annotations, Labels: labels, Generation: 2}}
 	}
 	full := ""
 	for i := range MaxUsers {
@@ -151,21 +172,30 @@ func TestTheAuthorsOfATemplateAreAuthorsOfItsPolicies(t *testing.T) {
 		template *v1alpha1.RegoTemplate
 		want     Record
 	}{
-		"both are named, each once": {template: template(by(`"bob","ann","cid"`), nil), want: Record{Users: []string{"ann", "bob", "cid"}, Generation: 1}},
+		"both are named, each once": {template: template(by(`"bob","ann","cid"`), nil),
+			want: Record{Users: []string{"ann", "bob", "cid"}, Generation: 1}},
 		"a template that is gone has an author who isn't known": {
-			reason: "else whoever wrote it would have it deleted, and approve", want: Record{Users: []string{"ann"}, Generation: 1, More: true}},
+			reason: "else whoever wrote it would have it deleted, and approve",
+			want:   Record{Users: []string{"ann"}, Generation: 1, More: true}},
 		"so has one that was changed past admission": {
-			template: template(keys{v1alpha1.AnnotationAuthors: `{"users":["bob"],"generation":1}`}, nil), want: Record{Users: []string{"ann", "bob"}, Generation: 1, More: true}},
-		"so has one without a record": {template: template(nil, nil), want: Record{Users: []string{"ann"}, Generation: 1, More: true}},
+			template: template(keys{v1alpha1.AnnotationAuthors: `{"users":["bob"],"generation":1}`}, nil),
+			want:     Record{Users: []string{"ann", "bob"}, Generation: 1, More: true}},
+		"so has one without a record": {
+			template: template(nil, nil), want: Record{Users: []string{"ann"}, Generation: 1, More: true}},
 		"so have more than a record can hold": {
-			template: template(by(strings.TrimSuffix(full, ",")), nil), want: Record{Users: append([]string{"ann"}, users(MaxUsers-1)...), Generation: 1, More: true}},
+			template: template(by(strings.TrimSuffix(full, ",")), nil),
+			want:     Record{Users: append([]string{"ann"}, users(MaxUsers-1)...), Generation: 1, More: true}},
 		"what comes from a repository does so by its template too": {
-			template: template(by(`"bob"`), keys{v1alpha1.LabelSourceName: "src"}), want: Record{Users: []string{"ann", "bob"}, Generation: 1, Source: true}},
+			template: template(by(`"bob"`), keys{v1alpha1.LabelSourceName: "src"}),
+			want:     Record{Users: []string{"ann", "bob"}, Generation: 1, Source: true}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			pol := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Generation: 1, Annotations: keys{v1alpha1.AnnotationAuthors: `{"users":["ann"],"generation":1}`}}}
-			if diff := cmp.Diff(Record{Users: []string{"ann"}, Generation: 1}, Of(WithTemplate(pol, tc.template))); diff != "" {
+			pol := &v1alpha1.ClusterRegoPolicy{
+				ObjectMeta: metav1.ObjectMeta{
+					Generation: 1, Annotations: keys{v1alpha1.AnnotationAuthors: `{"users":["ann"],"generation":1}`}}}
+			if diff := cmp.Diff(Record{Users: []string{"ann"}, Generation: 1},
+				Of(WithTemplate(pol, tc.template))); diff != "" {
 				t.Errorf("of a policy with a rule of its own (-want +got):\n%s", diff)
 			}
 			pol.Spec.TemplateRef = &v1alpha1.TemplateReference{Name: "t"}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breaker
 
 import (
@@ -57,7 +59,9 @@ func (b *Set) Consult(ctx context.Context, rem *v1alpha1.Remediation) (rollout.G
 // before the answer.
 func (b *Set) Admit(ctx context.Context, rem *v1alpha1.Remediation, namespaces map[string]bool) (rollout.Gate, error) {
 	asked, gate := b.askAll(ctx, rem)
-	if i := slices.IndexFunc(asked, func(a admission) bool { return a.only != "" && namespaces[a.only] }); i >= 0 && !gate.Closed {
+	if i := slices.IndexFunc(asked, func(a admission) bool {
+		return a.only != "" && namespaces[a.only]
+	}); i >= 0 && !gate.Closed {
 		gate = rollout.Gate{Closed: true, Reason: v1alpha1.ReasonBreakerOpen, Message: asked[i].refusal}
 	}
 	if !gate.Closed && len(namespaces) > 0 {
@@ -130,8 +134,8 @@ func gateOf(v circuit.Verdict) rollout.Gate {
 }
 
 // Bar keeps back the targets whose namespace's breaker isn't closed, or whose
-// permit another plan holds. When that is all that is left, the gate is closed. Nothing is asked while the gate is closed, for then
-// nothing begins anywhere.
+// permit another plan holds. When that is all that is left, the gate is closed. Nothing is asked
+// while the gate is closed, for then nothing begins anywhere.
 func (b *Set) Bar(ctx context.Context, rem *v1alpha1.Remediation, o *rollout.Observation) error {
 	unbegun := o.Unbegun()
 	if o.Stop != "" || o.Gate.Closed || !o.Spec.Plan.Strategy.Mode.Runs() || len(unbegun) == 0 {
@@ -160,7 +164,8 @@ func (b *Set) Bar(ctx context.Context, rem *v1alpha1.Remediation, o *rollout.Obs
 }
 
 // barOnly keeps back the targets of the namespace that the policy's breaker is open for.
-func (b *Set) barOnly(ctx context.Context, rem *v1alpha1.Remediation, o *rollout.Observation, unbegun map[string][]int) error {
+func (b *Set) barOnly(ctx context.Context, rem *v1alpha1.Remediation, o *rollout.Observation,
+	unbegun map[string][]int) error {
 	cb, err := b.Ensure(ctx, PolicyScope(rem.Spec.Plan.Policy.Name))
 	if err != nil {
 		return err
@@ -174,13 +179,15 @@ func (b *Set) barOnly(ctx context.Context, rem *v1alpha1.Remediation, o *rollout
 // permitFor is how long a probe may take: every wave within its deadline and soak.
 func permitFor(rem *v1alpha1.Remediation) time.Duration {
 	s := rem.Spec.Plan.Strategy
-	return time.Duration(len(rem.Spec.Plan.Waves)+1) * rollout.FlapFactor * (s.ProgressDeadline.Duration + s.EffectiveSoak())
+	waves := time.Duration(len(rem.Spec.Plan.Waves) + 1)
+	return waves * rollout.FlapFactor * (s.ProgressDeadline.Duration + s.EffectiveSoak())
 }
 
 // Previewed is a breaker's answer to a plan that is only looked at, and the namespace
 // that a refusal is for; empty for all. Nothing is persisted, so a half-open breaker's
 // permit isn't taken.
-func Previewed(policies Policies, cb *v1alpha1.RemediationBreaker, rem *v1alpha1.Remediation, now time.Time) (gate rollout.Gate, only string) {
+func Previewed(policies Policies, cb *v1alpha1.RemediationBreaker, rem *v1alpha1.Remediation, now time.Time) (
+	gate rollout.Gate, only string) {
 	b := &Set{o: Options{Policies: policies}}
 	st, v := circuit.Admit(cb, rem.Name, b.strategyFor(cb.Spec.Scope, rem), now, permitFor(rem))
 	if v.Allowed && cb.Spec.Scope.Type == v1alpha1.BreakerScopePolicy {

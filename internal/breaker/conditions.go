@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breaker
 
 import (
@@ -40,7 +42,8 @@ func breakerConditions(cb *v1alpha1.RemediationBreaker) []metav1.Condition {
 	}
 	hold = append(hold, closed)
 	if cb.Status.Demoted != nil {
-		hold = append(hold, kube.ConditionTrue(v1alpha1.ConditionDemoted, v1alpha1.ReasonDemoted, cb.Status.Demoted.Message))
+		hold = append(hold, kube.ConditionTrue(v1alpha1.ConditionDemoted, v1alpha1.ReasonDemoted,
+			cb.Status.Demoted.Message))
 	}
 	return hold
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breaker
 
 import (
@@ -16,13 +18,15 @@ var update = flag.Bool("update", false, "write docs/reference/conditions.md anew
 
 func TestConditionsOfBreakers(t *testing.T) {
 	type demotion = v1alpha1.BreakerDemotion
-	state := func(name string, mode v1alpha1.BreakerMode, st v1alpha1.BreakerState, demoted *demotion) kstatus.State[*v1alpha1.RemediationBreaker] {
+	state := func(name string, mode v1alpha1.BreakerMode, st v1alpha1.BreakerState,
+		demoted *demotion) kstatus.State[*v1alpha1.RemediationBreaker] {
 		cb := &v1alpha1.RemediationBreaker{Spec: v1alpha1.RemediationBreakerSpec{Mode: mode},
 			Status: v1alpha1.RemediationBreakerStatus{State: st, Demoted: demoted, Message: "why"}}
 		cb.Status.Mode = modeOf(cb)
-		return kstatus.State[*v1alpha1.RemediationBreaker]{Name: name, Object: cb, Set: func(cb *v1alpha1.RemediationBreaker, now time.Time) {
-			kube.SetConditions(seenBreaker{cb}, now, breakerConditions(cb)...)
-		}}
+		return kstatus.State[*v1alpha1.RemediationBreaker]{
+			Name: name, Object: cb, Set: func(cb *v1alpha1.RemediationBreaker, now time.Time) {
+				kube.SetConditions(seenBreaker{cb}, now, breakerConditions(cb)...)
+			}}
 	}
 	demoted := &demotion{Message: "it opened 3 times"}
 	kstatus.Table(t, *update, []kstatus.State[*v1alpha1.RemediationBreaker]{
@@ -47,7 +51,9 @@ func TestABreakersStatusSpeaksOfWhatWasActedUpon(t *testing.T) {
 		"a reset isn't carried out yet": {want: 4,
 			change: func(cb *v1alpha1.RemediationBreaker) { cb.Spec.ResetToken = "new" }},
 		"a reset was carried out": {want: 5,
-			change: func(cb *v1alpha1.RemediationBreaker) { cb.Spec.ResetToken, cb.Status.LastHandledResetToken = "t", "t" }},
+			change: func(cb *v1alpha1.RemediationBreaker) {
+				cb.Spec.ResetToken, cb.Status.LastHandledResetToken = "t", "t"
+			}},
 		"nobody has looked at the mode yet": {want: 4,
 			change: func(cb *v1alpha1.RemediationBreaker) { cb.Spec.Mode = v1alpha1.BreakerForcedOpen }},
 		"it was made a moment ago": {reason: "the schema's default stays, and a condition can't have it",

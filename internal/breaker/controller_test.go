@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breaker_test
 
 import (
@@ -43,10 +45,12 @@ func TestAResetIsAuditedAndCarriedOutOnce(t *testing.T) {
 	c.Told()
 	cb := c.Read("policy-tags")
 	cb.Spec.ResetToken = "1"
-	cb.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionReset, Token: "1", Reason: "the registry is back", User: "alice"}}
+	cb.Spec.Requests = []v1alpha1.RequestRecord{
+		{Action: v1alpha1.ActionReset, Token: "1", Reason: "the registry is back", User: "alice"}}
 	c.Must(c.Kept.WriteSpec(cb))
 	st := c.Reconciled("policy-tags").Status
-	if st.State != v1alpha1.BreakerClosed || st.LastReset == nil || st.LastReset.By != "alice" || st.LastHandledResetToken != "1" {
+	if st.State != v1alpha1.BreakerClosed || st.LastReset == nil || st.LastReset.By != "alice" ||
+		st.LastHandledResetToken != "1" {
 		t.Fatalf("after the reset: %s, %+v", st.State, st.LastReset)
 	}
 	if told := c.Told(); told != "Normal BreakerReset reset by alice: the registry is back" {
@@ -93,11 +97,15 @@ func TestANamespacesBreakerGoesWhenItIsNeededNoMore(t *testing.T) {
 		after  time.Duration
 		stays  bool
 	}{
-		"Its namespace is gone":                     {reason: "Nothing is left to cover.", gone: true},
-		"It has counted nothing for a day":          {reason: "It is made anew with the next failure.", after: 25 * time.Hour},
-		"It has counted a failure today":            {reason: "The next ones add to it.", after: 23 * time.Hour, stays: true},
-		"A person holds it open":                    {reason: "Their word stays.", forced: v1alpha1.BreakerForcedOpen, after: 25 * time.Hour, stays: true},
-		"A person holds it open for what isn't yet": {reason: "Their word stays.", forced: v1alpha1.BreakerForcedOpen, gone: true, stays: true},
+		"Its namespace is gone": {reason: "Nothing is left to cover.", gone: true},
+		"It has counted nothing for a day": {reason: "It is made anew with the next failure.",
+			after: 25 * time.Hour},
+		"It has counted a failure today": {reason: "The next ones add to it.", after: 23 * time.Hour,
+			stays: true},
+		"A person holds it open": {reason: "Their word stays.", forced: v1alpha1.BreakerForcedOpen,
+			after: 25 * time.Hour, stays: true},
+		"A person holds it open for what isn't yet": {reason: "Their word stays.", forced: v1alpha1.BreakerForcedOpen,
+			gone: true, stays: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +133,8 @@ func TestAPolicysBreakerOutlivesItWhileItIsNotClosed(t *testing.T) {
 		t.Fatalf("with its policy, the breaker goes: %+v", got)
 	}
 	c.After(8 * 24 * time.Hour)
-	if got := c.Reconciled("policy-gone"); got == nil || got.Status.State != v1alpha1.BreakerClosed || got.Status.Reason != circuit.ReasonForgotten {
+	if got := c.Reconciled("policy-gone"); got == nil || got.Status.State != v1alpha1.BreakerClosed ||
+		got.Status.Reason != circuit.ReasonForgotten {
 		t.Fatalf("after a week it isn't closed, without which nobody can delete it: %+v", got)
 	}
 	if got := c.Reconciled("policy-gone"); got != nil {
@@ -138,12 +147,14 @@ func TestThreeOpenPolicyBreakersOpenTheGlobalOneWithoutAPlan(t *testing.T) {
 	for i := range 3 {
 		cb := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("policy-p%d", i)},
 			Spec: v1alpha1.RemediationBreakerSpec{Scope: breaker.PolicyScope(fmt.Sprintf("p%d", i))}}
-		cb.Status = circuit.Open(cb.Status, circuit.ReasonStorm, "A storm.", v1alpha1.BreakerStrategy{}, breakertest.Noon)
+		cb.Status = circuit.Open(cb.Status, circuit.ReasonStorm, "A storm.", v1alpha1.BreakerStrategy{},
+			breakertest.Noon)
 		objects = append(objects, cb)
 	}
 	c := breakertest.New(t, objects...)
 	c.Reconciled("policy-p0")
-	if st := c.Read("global").Status; st.State != v1alpha1.BreakerOpen || st.Reason != circuit.ReasonPolicyBreakersOpen {
+	if st := c.Read("global").Status; st.State != v1alpha1.BreakerOpen ||
+		st.Reason != circuit.ReasonPolicyBreakersOpen {
 		t.Errorf("the global breaker is %s (%s)", st.State, st.Reason)
 	}
 	if c = breakertest.New(t, objects[:2]...); c.Reconciled("policy-p0") == nil || c.Read("global") != nil {

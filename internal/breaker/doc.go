@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package breaker asks and feeds the circuit breakers, which stop writes where they do
 // harm: over everything, for a policy, in a namespace.
 //

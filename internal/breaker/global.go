@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breaker
 
 import (
@@ -19,12 +21,15 @@ func (b *Set) tripGlobal(ctx context.Context, rem *v1alpha1.Remediation) error {
 	strategy, now := b.strategy(GlobalScope()), b.o.Clock.Now()
 	if open := b.openPolicies(list); circuit.TripGlobal(open) {
 		return b.update(ctx, GlobalScope(), rem, func(cb *v1alpha1.RemediationBreaker) {
-			cb.Status = circuit.Open(cb.Status, circuit.ReasonPolicyBreakersOpen, circuit.MessagePolicyBreakersOpen(len(open)), strategy, now)
+			cb.Status = circuit.Open(cb.Status, circuit.ReasonPolicyBreakersOpen,
+				circuit.MessagePolicyBreakersOpen(len(open)), strategy, now)
 		})
 	}
 	for i := range list {
 		if list[i].Name == v1alpha1.GlobalBreakerName && circuit.HeldByPolicies(&list[i].Status) {
-			return b.update(ctx, GlobalScope(), rem, func(cb *v1alpha1.RemediationBreaker) { cb.Status = circuit.ReleaseGlobal(cb.Status, strategy, now) })
+			return b.update(ctx, GlobalScope(), rem, func(cb *v1alpha1.RemediationBreaker) {
+				cb.Status = circuit.ReleaseGlobal(cb.Status, strategy, now)
+			})
 		}
 	}
 	return nil

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breaker_test
 
 import (
@@ -52,7 +54,8 @@ func TestTheGlobalBreakerClosesWithThePolicies(t *testing.T) {
 		c := breakertest.New(t)
 		for _, policy := range []string{"p0", "tags", "p2"} {
 			c.Change(breaker.PolicyScope(policy), func(cb *v1alpha1.RemediationBreaker) {
-				cb.Status = circuit.Open(cb.Status, circuit.ReasonStorm, "A storm.", v1alpha1.BreakerStrategy{}, c.Time.Now())
+				cb.Status = circuit.Open(cb.Status, circuit.ReasonStorm, "A storm.", v1alpha1.BreakerStrategy{},
+					c.Time.Now())
 			})
 		}
 		c.Reconciled("policy-p0")
@@ -63,7 +66,9 @@ func TestTheGlobalBreakerClosesWithThePolicies(t *testing.T) {
 	}
 	cases := map[string]func(*breakertest.Circuit){
 		"one is closed": func(c *breakertest.Circuit) {
-			c.Change(breaker.PolicyScope("tags"), func(cb *v1alpha1.RemediationBreaker) { cb.Status = circuit.Forgotten(cb) })
+			c.Change(breaker.PolicyScope("tags"), func(cb *v1alpha1.RemediationBreaker) {
+				cb.Status = circuit.Forgotten(cb)
+			})
 			c.Reconciled("policy-tags")
 		},
 		"one is gone": func(c *breakertest.Circuit) {
@@ -104,11 +109,15 @@ func TestWhereTheTargetsOfAnOutcomeAre(t *testing.T) {
 		outcome rollout.Outcome
 		want    [][]string
 	}{
-		"one each":                   {rollout.Outcome{Count: 2, Namespaces: map[string]int32{"b": 1, "a": 1}}, [][]string{{"a"}, {"b"}}},
-		"many in one":                {rollout.Outcome{Count: 40, Namespaces: map[string]int32{"a": 39, "b": 1}}, [][]string{{"a"}, {"b"}}},
-		"some in cluster scope":      {rollout.Outcome{Count: 3, Namespaces: map[string]int32{"a": 1}}, [][]string{{"a"}, nil}},
-		"all in cluster scope":       {rollout.Outcome{Count: 3}, [][]string{nil}},
-		"metrics blame a whole wave": {rollout.Outcome{Count: 1, Namespaces: map[string]int32{"a": 1, "b": 1}}, [][]string{{"a", "b"}}},
+		"one each": {rollout.Outcome{Count: 2, Namespaces: map[string]int32{"b": 1, "a": 1}},
+			[][]string{{"a"}, {"b"}}},
+		"many in one": {rollout.Outcome{Count: 40, Namespaces: map[string]int32{"a": 39, "b": 1}},
+			[][]string{{"a"}, {"b"}}},
+		"some in cluster scope": {rollout.Outcome{Count: 3, Namespaces: map[string]int32{"a": 1}},
+			[][]string{{"a"}, nil}},
+		"all in cluster scope": {rollout.Outcome{Count: 3}, [][]string{nil}},
+		"metrics blame a whole wave": {rollout.Outcome{Count: 1, Namespaces: map[string]int32{"a": 1, "b": 1}},
+			[][]string{{"a", "b"}}},
 	}
 	for name, tc := range cases {
 		if got := tc.outcome.Places(); !reflect.DeepEqual(got, tc.want) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breaker
 
 import (
@@ -45,7 +47,8 @@ func FixableOutside[V any](found []policy.Finding, namespaces map[string]V) bool
 
 // Outlasted says why a plan is no longer to wait for the breakers of namespaces, or "":
 // nothing is left of it but what they keep back, and others wait for a plan meanwhile.
-func (b *Set) Outlasted(ctx context.Context, rem *v1alpha1.Remediation, pending []v1alpha1.ObjectReference) (string, error) {
+func (b *Set) Outlasted(ctx context.Context, rem *v1alpha1.Remediation, pending []v1alpha1.ObjectReference) (
+	string, error) {
 	if rem.Status.Phase != v1alpha1.PhaseHeld || rem.Status.Reason != v1alpha1.ReasonBreakerOpen {
 		return "", nil
 	}
@@ -62,5 +65,6 @@ func (b *Set) Outlasted(ctx context.Context, rem *v1alpha1.Remediation, pending 
 	if !complete || revision != rem.Spec.Plan.Policy.Revision || !FixableOutside(found, back) {
 		return "", nil
 	}
-	return fmt.Sprintf("breakers keep back all that is left of the plan in namespace %s, and objects elsewhere wait; a plan for them follows", pending[0].Namespace), nil
+	return fmt.Sprintf("breakers keep back all that is left of the plan in namespace %s, and objects elsewhere wait; "+
+		"a plan for them follows", pending[0].Namespace), nil
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breaker
 
 import (
@@ -22,11 +24,13 @@ type metrics struct {
 func newMetrics(r prometheus.Registerer) *metrics {
 	m := &metrics{shown: map[string]bool{},
 		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "evenkeel_breaker_open",
-			Help: "Circuit breakers that aren't closed: 0 or 1, and for scope Namespace the number of them. Labels: scope (Global, Policy or Namespace), policy (empty but for Policy)."}, []string{"scope", "policy"}),
+			Help: "Circuit breakers that aren't closed: 0 or 1, and for scope Namespace the number of them. Labels: " +
+				"scope (Global, Policy or Namespace), policy (empty but for Policy)."}, []string{"scope", "policy"}),
 		demoted: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "evenkeel_breaker_demoted",
 			Help: "1 while only dry runs are made for the policy. Labels: policy."}, []string{"policy"}),
 		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "evenkeel_breaker_transitions_total",
-			Help: "Changes of a circuit breaker's state. Labels: scope, policy, state (the new one)."}, []string{"scope", "policy", "state"}),
+			Help: "Changes of a circuit breaker's state. Labels: scope, policy, state (the new one)."},
+			[]string{"scope", "policy", "state"}),
 		resets: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "evenkeel_breaker_resets_total",
 			Help: "Resets of a circuit breaker by a person. Labels: scope, policy."}, []string{"scope", "policy"}),
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breaker_test
 
 import (
@@ -12,7 +14,9 @@ import (
 func TestANamespacesFailuresOpenItsBreakerAlone(t *testing.T) {
 	c := breakertest.New(t).In("shop", "bank")
 	rem := c.Plan("a")
-	c.Must(c.Record(c.Ctx, rem, []rollout.Outcome{{Type: rollout.OutcomeSucceeded, Key: "ok", Count: 16, Namespaces: map[string]int32{"shop": 8, "bank": 8}}}))
+	c.Must(c.Record(c.Ctx, rem,
+		[]rollout.Outcome{{Type: rollout.OutcomeSucceeded, Key: "ok", Count: 16,
+			Namespaces: map[string]int32{"shop": 8, "bank": 8}}}))
 	if c.Read("namespace-shop") != nil || c.Read("namespace-bank") != nil {
 		t.Fatal("a namespace in which nothing has failed has a breaker")
 	}
@@ -21,8 +25,11 @@ func TestANamespacesFailuresOpenItsBreakerAlone(t *testing.T) {
 	for i := range 3 {
 		// Two policies fail there: one alone would have only its own breaker opened.
 		// In between all goes well elsewhere: else the other breakers opened too.
-		c.Must(c.Record(c.Ctx, []*v1alpha1.Remediation{rem, other, rem}[i], []rollout.Outcome{breakertest.Failed(fmt.Sprintf("f%d", i), "shop")}))
-		c.Must(c.Record(c.Ctx, rem, []rollout.Outcome{{Type: rollout.OutcomeSucceeded, Key: fmt.Sprintf("ok%d", i), Count: 1, Namespaces: map[string]int32{"bank": 1}}}))
+		c.Must(c.Record(c.Ctx, []*v1alpha1.Remediation{rem, other, rem}[i],
+			[]rollout.Outcome{breakertest.Failed(fmt.Sprintf("f%d", i), "shop")}))
+		c.Must(c.Record(c.Ctx, rem,
+			[]rollout.Outcome{{Type: rollout.OutcomeSucceeded, Key: fmt.Sprintf("ok%d", i), Count: 1,
+				Namespaces: map[string]int32{"bank": 1}}}))
 	}
 	for i := range 2 { // as after a crash
 		c.Must(c.Record(c.Ctx, rem, []rollout.Outcome{breakertest.Failed(fmt.Sprintf("f%d", i), "shop")}))
@@ -54,7 +61,8 @@ func TestACanarysFailureIsAnOrdinaryOneForItsNamespace(t *testing.T) {
 func TestAPermitForANamespaceIsTakenRightBeforeAWriteThere(t *testing.T) {
 	c := breakertest.New(t, breakertest.Half()).In("shop")
 	first, second := c.Plan("first"), c.Plan("second")
-	if got := c.BarredIn(first, map[string]int32{"shop": 0, "bank": 0}); got != nil || c.Read("namespace-shop").Status.Permit != nil {
+	if got := c.BarredIn(first, map[string]int32{"shop": 0, "bank": 0}); got != nil ||
+		c.Read("namespace-shop").Status.Permit != nil {
 		t.Fatalf("a plan that only looks: kept back %v, permit %+v", got, c.Read("namespace-shop").Status.Permit)
 	}
 	if gate := c.Writes(first, "bank"); gate.Closed || c.Read("namespace-shop").Status.Permit != nil {
@@ -84,19 +92,26 @@ func TestAPermitForANamespaceEndsWithItsPlan(t *testing.T) {
 		proved  int32
 	}{
 		"A plan that fixed targets there has proved something": {
-			reason: "One of two.", outcome: rollout.Outcome{Type: rollout.OutcomePlanSucceeded, Key: "end", Count: 1, Namespaces: map[string]int32{"shop": 1}},
+			reason: "One of two.", outcome: rollout.Outcome{Type: rollout.OutcomePlanSucceeded, Key: "end", Count: 1,
+				Namespaces: map[string]int32{"shop": 1}},
 			want: v1alpha1.BreakerHalfOpen, proved: 1,
 		},
 		"A plan that fixed none there gives it back": {
-			reason: "Its targets were left to others.", outcome: rollout.Outcome{Type: rollout.OutcomePlanSucceeded, Key: "end", Count: 1, Namespaces: map[string]int32{"bank": 1}},
+			reason: "Its targets were left to others.",
+			outcome: rollout.Outcome{Type: rollout.OutcomePlanSucceeded, Key: "end", Count: 1,
+				Namespaces: map[string]int32{"bank": 1}},
 			want: v1alpha1.BreakerHalfOpen,
 		},
 		"A plan that failed elsewhere gives it back": {
-			reason: "It says nothing of this namespace.", outcome: rollout.Outcome{Type: rollout.OutcomePlanFailed, Key: "end", Count: 1, Namespaces: map[string]int32{"bank": 1}},
+			reason: "It says nothing of this namespace.",
+			outcome: rollout.Outcome{Type: rollout.OutcomePlanFailed, Key: "end", Count: 1,
+				Namespaces: map[string]int32{"bank": 1}},
 			want: v1alpha1.BreakerHalfOpen,
 		},
 		"A plan that failed there opens it again": {
-			reason: "The probe failed.", outcome: rollout.Outcome{Type: rollout.OutcomePlanFailed, Key: "end", Count: 1, Namespaces: map[string]int32{"shop": 1}},
+			reason: "The probe failed.",
+			outcome: rollout.Outcome{Type: rollout.OutcomePlanFailed, Key: "end", Count: 1,
+				Namespaces: map[string]int32{"shop": 1}},
 			want: v1alpha1.BreakerOpen,
 		},
 	}
@@ -109,7 +124,8 @@ func TestAPermitForANamespaceEndsWithItsPlan(t *testing.T) {
 			c.Must(c.Record(c.Ctx, rem, []rollout.Outcome{tc.outcome}))
 			st := c.Read("namespace-shop").Status
 			if st.State != tc.want || st.HalfOpenSuccesses != tc.proved || st.Permit != nil {
-				t.Errorf("%s\nthe breaker is %s, %d proved, permit %+v", tc.reason, st.State, st.HalfOpenSuccesses, st.Permit)
+				t.Errorf("%s\nthe breaker is %s, %d proved, permit %+v", tc.reason, st.State, st.HalfOpenSuccesses,
+					st.Permit)
 			}
 		})
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breaker
 
 import (
@@ -50,7 +52,8 @@ func (b *Set) Observe(ctx context.Context, cb *v1alpha1.RemediationBreaker) v1al
 // force says how many there are and automation could act on them. The same count
 // again changes nothing, and isn't kept; another is kept only now and then: a
 // rollout changes it every second.
-func (b *Set) storm(st v1alpha1.RemediationBreakerStatus, policy string, s v1alpha1.BreakerStrategy) v1alpha1.RemediationBreakerStatus {
+func (b *Set) storm(st v1alpha1.RemediationBreakerStatus, policy string,
+	s v1alpha1.BreakerStrategy) v1alpha1.RemediationBreakerStatus {
 	definition := b.o.Policies.Snapshot().Definition(policy)
 	if definition == nil || !definition.Spec.Remediation.Mode.Runs() {
 		return st
@@ -73,7 +76,8 @@ func (b *Set) storm(st v1alpha1.RemediationBreakerStatus, policy string, s v1alp
 }
 
 // burn asks the objective's query when its last answer is too old.
-func (b *Set) burn(ctx context.Context, st v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy) v1alpha1.RemediationBreakerStatus {
+func (b *Set) burn(ctx context.Context, st v1alpha1.RemediationBreakerStatus,
+	s v1alpha1.BreakerStrategy) v1alpha1.RemediationBreakerStatus {
 	switch {
 	case s.SLO == nil && st.SLO == nil:
 		return st
@@ -133,7 +137,8 @@ func (b *Set) Revision(policy string) string {
 // Mode is how far a policy's remediation goes now: a demoted policy's plans are
 // dry runs. It counts the policy's violations first, so that a storm is known
 // before anybody plans to fix it.
-func (b *Set) Mode(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, mode v1alpha1.RemediationMode) (v1alpha1.RemediationMode, error) {
+func (b *Set) Mode(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, mode v1alpha1.RemediationMode) (
+	v1alpha1.RemediationMode, error) {
 	if !mode.Runs() {
 		return mode, nil
 	}

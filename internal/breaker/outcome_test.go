@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breaker_test
 
 import (
@@ -13,7 +15,9 @@ import (
 
 func TestTheFailureOfAPlanThatWasMadeAnewCountsAnew(t *testing.T) {
 	failure := func(uid string, retries int32) rollout.Outcome {
-		o := rollout.Observation{UID: types.UID(uid), Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Hash: "same"}}, Status: v1alpha1.RemediationStatus{Retries: retries}}
+		o := rollout.Observation{UID: types.UID(uid),
+			Spec:   v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Hash: "same"}},
+			Status: v1alpha1.RemediationStatus{Retries: retries}}
 		return rollout.Outcome{Type: rollout.OutcomeFailed, Key: o.Key("w0/failed"), Count: 1}
 	}
 	c := breakertest.New(t)
@@ -29,7 +33,8 @@ func TestTheFailureOfAPlanThatWasMadeAnewCountsAnew(t *testing.T) {
 	} {
 		c.Must(c.Record(c.Ctx, c.Plan("same"), []rollout.Outcome{step.outcome}))
 		if got := c.Read("policy-tags").Status.Failures; got != step.want {
-			t.Fatalf("%s: %d failures, want %d (%s)", step.reason, got, step.want, strings.Join(c.Read("policy-tags").Status.Recorded, " "))
+			t.Fatalf("%s: %d failures, want %d (%s)", step.reason, got, step.want,
+				strings.Join(c.Read("policy-tags").Status.Recorded, " "))
 		}
 	}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breaker
 
 import (
@@ -31,10 +33,13 @@ func (b *Set) Release(ctx context.Context, rem *v1alpha1.Remediation) error {
 // releaseNamespaces gives back the permits of namespaces in which the plan has
 // proved nothing.
 func (b *Set) releaseNamespaces(ctx context.Context, rem *v1alpha1.Remediation) error {
-	return b.releaseWhere(ctx, rem, func(s v1alpha1.BreakerScope) bool { return s.Type == v1alpha1.BreakerScopeNamespace })
+	return b.releaseWhere(ctx, rem, func(s v1alpha1.BreakerScope) bool {
+		return s.Type == v1alpha1.BreakerScopeNamespace
+	})
 }
 
-func (b *Set) releaseWhere(ctx context.Context, rem *v1alpha1.Remediation, where func(v1alpha1.BreakerScope) bool) error {
+func (b *Set) releaseWhere(ctx context.Context, rem *v1alpha1.Remediation,
+	where func(v1alpha1.BreakerScope) bool) error {
 	list, err := b.o.Store.All(ctx)
 	if err != nil {
 		return err

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breaker
 
 import (
@@ -22,7 +24,9 @@ func (b *Set) Record(ctx context.Context, rem *v1alpha1.Remediation, outcomes []
 		return nil
 	}
 	for _, scope := range scopes(rem.Spec.Plan.Policy.Name) {
-		if err := b.update(ctx, scope, rem, func(cb *v1alpha1.RemediationBreaker) { b.count(cb, rem, events(rem, outcomes)) }); err != nil {
+		if err := b.update(ctx, scope, rem, func(cb *v1alpha1.RemediationBreaker) {
+			b.count(cb, rem, events(rem, outcomes))
+		}); err != nil {
 			return err
 		}
 	}
@@ -90,7 +94,8 @@ func byNamespaceOf(outcomes []rollout.Outcome) map[string][]rollout.Outcome {
 func events(rem *v1alpha1.Remediation, outcomes []rollout.Outcome) []circuit.Event {
 	types := map[rollout.OutcomeType]circuit.EventType{
 		rollout.OutcomeSucceeded: circuit.TargetSucceeded, rollout.OutcomeFailed: circuit.TargetFailed,
-		rollout.OutcomeCanaryFailed: circuit.CanaryFailed, rollout.OutcomePlanSucceeded: circuit.PlanSucceeded, rollout.OutcomePlanFailed: circuit.PlanFailed,
+		rollout.OutcomeCanaryFailed: circuit.CanaryFailed, rollout.OutcomePlanSucceeded: circuit.PlanSucceeded,
+		rollout.OutcomePlanFailed: circuit.PlanFailed,
 	}
 	var list []circuit.Event
 	for _, o := range outcomes {
@@ -100,7 +105,8 @@ func events(rem *v1alpha1.Remediation, outcomes []rollout.Outcome) []circuit.Eve
 		}
 		in := o.Places()
 		for i := range n {
-			list = append(list, circuit.Event{Type: types[o.Type], Remediation: rem.Name, Policy: rem.Spec.Plan.Policy.Name,
+			list = append(list, circuit.Event{
+				Type: types[o.Type], Remediation: rem.Name, Policy: rem.Spec.Plan.Policy.Name,
 				Namespaces: in[int(i)%len(in)], Key: fmt.Sprintf("%s/%d", o.Key, i)})
 		}
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breaker_test
 
 import (
@@ -33,7 +35,8 @@ func TestGivingBackMakesNoBreaker(t *testing.T) {
 func TestGivingBackReachesEveryScope(t *testing.T) {
 	c := breakertest.New(t).In("shop")
 	for _, name := range []string{v1alpha1.GlobalBreakerName, "policy-tags", "namespace-shop"} {
-		scope := map[string]v1alpha1.BreakerScope{v1alpha1.GlobalBreakerName: breaker.GlobalScope(), "policy-tags": breaker.PolicyScope("tags"), "namespace-shop": breaker.NamespaceScope("shop")}[name]
+		scope := map[string]v1alpha1.BreakerScope{v1alpha1.GlobalBreakerName: breaker.GlobalScope(),
+			"policy-tags": breaker.PolicyScope("tags"), "namespace-shop": breaker.NamespaceScope("shop")}[name]
 		c.Change(scope, func(cb *v1alpha1.RemediationBreaker) {
 			cb.Status = circuit.Open(cb.Status, circuit.ReasonStorm, "many", v1alpha1.BreakerStrategy{}, c.Time.Now())
 		})

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breaker
 
 import (
@@ -79,7 +81,8 @@ func New(o Options) *Set {
 }
 
 // update reads a breaker anew, lets change work on it, and persists what changed.
-func (b *Set) update(ctx context.Context, scope v1alpha1.BreakerScope, rem *v1alpha1.Remediation, change func(*v1alpha1.RemediationBreaker)) error {
+func (b *Set) update(ctx context.Context, scope v1alpha1.BreakerScope, rem *v1alpha1.Remediation,
+	change func(*v1alpha1.RemediationBreaker)) error {
 	cb, err := b.Ensure(ctx, scope)
 	if err != nil {
 		return err
@@ -115,7 +118,8 @@ func (b *Set) report(before, cb *v1alpha1.RemediationBreaker, rem *v1alpha1.Reme
 	}
 	reset := is.LastHandledResetToken != was.LastHandledResetToken
 	if reset {
-		b.o.Events.Breaker(cb, rem, escalate.ReasonBreakerReset, fmt.Sprintf("reset by %s: %s", is.LastReset.By, is.LastReset.Reason))
+		b.o.Events.Breaker(cb, rem, escalate.ReasonBreakerReset,
+			fmt.Sprintf("reset by %s: %s", is.LastReset.By, is.LastReset.Reason))
 	}
 	switch {
 	case is.State == v1alpha1.BreakerOpen && (was.State != is.State || !is.OpenedAt.Equal(was.OpenedAt)):
@@ -130,10 +134,12 @@ func (b *Set) report(before, cb *v1alpha1.RemediationBreaker, rem *v1alpha1.Reme
 func killSwitch(cb *v1alpha1.RemediationBreaker) (reason, note string) {
 	if cb.Status.Mode == v1alpha1.BreakerForcedOpen {
 		by := v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease)
-		return escalate.ReasonKillSwitchOn, fmt.Sprintf("a person holds the breaker open (%s): no new write begins in its scope; rollbacks go on", by)
+		return escalate.ReasonKillSwitchOn,
+			fmt.Sprintf("a person holds the breaker open (%s): no new write begins in its scope; rollbacks go on", by)
 	}
 	by := v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionRelease, v1alpha1.ActionForceOpen)
-	return escalate.ReasonKillSwitchOff, fmt.Sprintf("nobody holds the breaker open any more (%s); it is %s", by, cb.Status.State)
+	return escalate.ReasonKillSwitchOff,
+		fmt.Sprintf("nobody holds the breaker open any more (%s); it is %s", by, cb.Status.State)
 }
 
 func (b *Set) reportDemotion(was, is *v1alpha1.BreakerDemotion, cb *v1alpha1.RemediationBreaker) {
@@ -143,7 +149,8 @@ func (b *Set) reportDemotion(was, is *v1alpha1.BreakerDemotion, cb *v1alpha1.Rem
 	case is != nil:
 		b.o.Events.Policy(policy, escalate.ReasonPolicyDemoted, is.Message)
 	default:
-		b.o.Events.Policy(policy, escalate.ReasonDemotionEnded, "the policy's mode is in force again: its rule has changed, or a person has reset breaker "+cb.Name)
+		b.o.Events.Policy(policy, escalate.ReasonDemotionEnded,
+			"the policy's mode is in force again: its rule has changed, or a person has reset breaker "+cb.Name)
 	}
 }
 
@@ -157,7 +164,8 @@ func (b *Set) Ensure(ctx context.Context, scope v1alpha1.BreakerScope) (*v1alpha
 	if !apierrors.IsNotFound(err) {
 		return cb, err
 	}
-	cb = &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RemediationBreakerSpec{Scope: scope}}
+	cb = &v1alpha1.RemediationBreaker{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RemediationBreakerSpec{Scope: scope}}
 	if scope.Policy != "" {
 		cb.Labels = map[string]string{v1alpha1.LabelPolicy: scope.Policy}
 	}

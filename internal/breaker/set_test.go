@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breaker_test
 
 import (
@@ -25,9 +27,12 @@ func TestTheGateAsksForAnAnswerOfTheObjective(t *testing.T) {
 		shut   string
 	}{
 		"A budget that is hardly spent lets writes begin": {reason: "0.1 %.", answer: 0.001},
-		"One that burns opens the breaker":                {reason: "139 %.", answer: 1, shut: v1alpha1.ReasonBreakerOpen},
-		"No data lets none begin":                         {reason: "Unknown is never a pass.", answer: math.Inf(1), shut: v1alpha1.ReasonSLOUnknown},
-		"No Prometheus lets none begin":                   {reason: "Nobody can be asked.", none: true, shut: v1alpha1.ReasonSLOUnknown},
+		"One that burns opens the breaker": {
+			reason: "139 %.", answer: 1, shut: v1alpha1.ReasonBreakerOpen},
+		"No data lets none begin": {reason: "Unknown is never a pass.", answer: math.Inf(1),
+			shut: v1alpha1.ReasonSLOUnknown},
+		"No Prometheus lets none begin": {
+			reason: "Nobody can be asked.", none: true, shut: v1alpha1.ReasonSLOUnknown},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +50,8 @@ func TestTheGateAsksForAnAnswerOfTheObjective(t *testing.T) {
 			if gate.Reason != tc.shut || gate.Closed != (tc.shut != "") {
 				t.Errorf("%s\nthe gate says %+v, want closed by %q", tc.reason, gate, tc.shut)
 			}
-			if open := c.Read("policy-tags").Status.State == v1alpha1.BreakerOpen; open != (tc.shut == v1alpha1.ReasonBreakerOpen) {
+			open := c.Read("policy-tags").Status.State == v1alpha1.BreakerOpen
+			if open != (tc.shut == v1alpha1.ReasonBreakerOpen) {
 				t.Errorf("%s\nthe breaker is %+v", tc.reason, c.Read("policy-tags").Status)
 			}
 			for range 3 {
@@ -67,7 +73,8 @@ func TestABreakerThatCannotBeReadIsOpen(t *testing.T) {
 	}
 	wrong := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "policy-tags"},
 		Spec: v1alpha1.RemediationBreakerSpec{Scope: breaker.PolicyScope("another")}}
-	if gate := breakertest.New(t, wrong).Admitted(c.Plan("a")); !gate.Closed || !strings.Contains(gate.Message, "not what its name says") {
+	if gate := breakertest.New(t, wrong).Admitted(c.Plan("a")); !gate.Closed ||
+		!strings.Contains(gate.Message, "not what its name says") {
 		t.Errorf("the gate says %+v, want closed for a breaker of something else", gate)
 	}
 }
@@ -96,7 +103,8 @@ func TestAStormIsKnownBeforeAnybodyPlans(t *testing.T) {
 	for _, objects := range []int{10_000, 10_099} {
 		c.Scan.Objects = objects
 		mode, err := c.Mode(c.Ctx, pol, v1alpha1.RemediationAutomatic)
-		if st := c.Read("policy-tags").Status; err != nil || mode != v1alpha1.RemediationAutomatic || st.State != v1alpha1.BreakerClosed {
+		if st := c.Read("policy-tags").Status; err != nil || mode != v1alpha1.RemediationAutomatic ||
+			st.State != v1alpha1.BreakerClosed {
 			t.Fatalf("%d violations: mode %s, breaker %s (%s), error %v", objects, mode, st.State, st.Message, err)
 		}
 		c.After(time.Minute)

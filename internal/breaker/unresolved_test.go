@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breaker_test
 
 import (
@@ -17,16 +19,20 @@ import (
 // while mustn't clear the breaker by it.
 func TestABreakerForgetsNothingWithoutItsStrategy(t *testing.T) {
 	shared := &v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: "careful", UID: "one", Generation: 1}}
-	shared.Spec.Breaker = v1alpha1.BreakerStrategy{Window: metav1.Duration{Duration: 24 * time.Hour}, ConsecutiveFailures: 3,
-		SLO: &v1alpha1.SLOStrategy{Query: "burn", Objective: "99.9"}}
+	shared.Spec.Breaker = v1alpha1.BreakerStrategy{Window: metav1.Duration{Duration: 24 * time.Hour},
+		ConsecutiveFailures: 3,
+		SLO:                 &v1alpha1.SLOStrategy{Query: "burn", Objective: "99.9"}}
 	c := breakertest.New(t)
 	c.Answers.Answers["burn"] = 0.0001
 	c.Must(c.Catalog.SetStrategy(shared))
-	c.Must(c.Catalog.Set(&v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid", Generation: 2}, Spec: v1alpha1.RegoPolicySpec{
-		Rego:  v1alpha1.RegoSource{Main: "package tags\n\ndeny contains \"x\" if false\n"},
-		Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}},
-		Remediation: v1alpha1.PolicyRemediation{RolloutStrategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic},
-			StrategyRef: &v1alpha1.StrategyReference{Name: "careful"}}}}))
+	c.Must(c.Catalog.Set(&v1alpha1.ClusterRegoPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid", Generation: 2}, Spec: v1alpha1.RegoPolicySpec{
+			Rego: v1alpha1.RegoSource{Main: "package tags\n\ndeny contains \"x\" if false\n"},
+			Match: v1alpha1.Match{
+				Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}},
+			Remediation: v1alpha1.PolicyRemediation{
+				RolloutStrategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic},
+				StrategyRef:     &v1alpha1.StrategyReference{Name: "careful"}}}}))
 	plan := c.Plan("a")
 	plan.Spec.Plan.Strategy.Breaker = *shared.Spec.Breaker.DeepCopy()
 	plan.Spec.Plan.Strategy.SetDefaults()
@@ -51,7 +57,8 @@ func TestABreakerForgetsNothingWithoutItsStrategy(t *testing.T) {
 	}
 	c.Must(c.Catalog.SetStrategy(shared))
 	fails("third")
-	if state := c.Reconciled("policy-tags").Status; state.State != v1alpha1.BreakerOpen || state.Failures != 3 || state.SLO == nil {
+	if state := c.Reconciled("policy-tags").Status; state.State != v1alpha1.BreakerOpen || state.Failures != 3 ||
+		state.SLO == nil {
 		t.Errorf("the third failure within a day is to open it: %+v", state)
 	}
 }

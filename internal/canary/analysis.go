@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary
 
 import (
@@ -43,7 +45,8 @@ func (a MetricAnswer) baseline() (value, problem string) {
 // that got past admission though it can't be asked or judged is Inconclusive from
 // the start, so that the wave isn't begun.
 func NewMetric(wave int32, metric v1alpha1.AnalysisMetric) v1alpha1.MetricRecord {
-	rec := v1alpha1.MetricRecord{Name: metric.Name, Wave: wave, Verdict: v1alpha1.AnalysisRunning, Message: "no sample yet"}
+	rec := v1alpha1.MetricRecord{Name: metric.Name, Wave: wave, Verdict: v1alpha1.AnalysisRunning,
+		Message: "no sample yet"}
 	if err := CheckQuery(metric.Query); err != nil {
 		return inconclusive(rec, fmt.Sprintf("query %v", err))
 	}
@@ -56,7 +59,8 @@ func NewMetric(wave int32, metric v1alpha1.AnalysisMetric) v1alpha1.MetricRecord
 // WithBaseline is a wave's new record of a metric with the answer from before the
 // wave's first write. Without one the verdict is Inconclusive: what the wave does
 // could never be judged.
-func WithBaseline(wave int32, metric v1alpha1.AnalysisMetric, answer MetricAnswer, now time.Time) v1alpha1.MetricRecord {
+func WithBaseline(wave int32, metric v1alpha1.AnalysisMetric, answer MetricAnswer,
+	now time.Time) v1alpha1.MetricRecord {
 	rec := NewMetric(wave, metric)
 	rec.LastSampleAt = sampled(now)
 	value, problem := answer.baseline()
@@ -73,7 +77,8 @@ func WithBaseline(wave int32, metric v1alpha1.AnalysisMetric, answer MetricAnswe
 func SinceSoak(rec v1alpha1.MetricRecord, began time.Time) v1alpha1.MetricRecord {
 	before := rec.LastSampleAt == nil || rec.LastSampleAt.Time.Before(began)
 	if before && (rec.Verdict == v1alpha1.AnalysisPassed || rec.Passed > 0) {
-		rec.Passed, rec.Verdict, rec.Message = 0, v1alpha1.AnalysisRunning, "the soak has begun anew, and the samples with it"
+		rec.Passed, rec.Verdict, rec.Message = 0, v1alpha1.AnalysisRunning,
+			"the soak has begun anew, and the samples with it"
 	}
 	return rec
 }
@@ -83,7 +88,8 @@ func SinceSoak(rec v1alpha1.MetricRecord, began time.Time) v1alpha1.MetricRecord
 // breaks the row; Failed, for good, once more samples than the limit have missed
 // it. An answer that isn't one finite number is Inconclusive: it counts neither
 // as met nor as missed, and breaks the row.
-func NextMetric(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, answer MetricAnswer, now time.Time) v1alpha1.MetricRecord {
+func NextMetric(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, answer MetricAnswer,
+	now time.Time) v1alpha1.MetricRecord {
 	if rec.Verdict == v1alpha1.AnalysisFailed {
 		return rec
 	}
@@ -114,7 +120,8 @@ func judge(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, sample flo
 	var baseline float64
 	if condition.NeedsBaseline() {
 		if baseline, err = strconv.ParseFloat(rec.Baseline, 64); err != nil {
-			return false, "there is no answer from before the wave to compare with, and there can be none any more: abort the plan: evenkeel rollout abort"
+			return false, "there is no answer from before the wave to compare with, and there can be none any more: " +
+				"abort the plan: evenkeel rollout abort"
 		}
 	}
 	if met, err = condition.Met(sample, baseline); err != nil {
@@ -130,7 +137,9 @@ func hit(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric) v1alpha1.Met
 	if rec.Passed == need {
 		rec.Verdict = v1alpha1.AnalysisPassed
 	}
-	rec.Message = prose.ShortenCharacters(fmt.Sprintf("%s meets %s, %d of %d in a row", values(rec), metric.SuccessCondition, rec.Passed, need), metricMessage)
+	rec.Message = prose.ShortenCharacters(
+		fmt.Sprintf("%s meets %s, %d of %d in a row", values(rec), metric.SuccessCondition, rec.Passed, need),
+		metricMessage)
 	return rec
 }
 
@@ -140,12 +149,15 @@ func miss(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric) v1alpha1.Me
 	if rec.Failed > metric.FailureLimit {
 		rec.Verdict = v1alpha1.AnalysisFailed
 	}
-	rec.Message = prose.ShortenCharacters(fmt.Sprintf("%s misses %s, %d missed and at most %d may", values(rec), metric.SuccessCondition, rec.Failed, metric.FailureLimit), metricMessage)
+	rec.Message = prose.ShortenCharacters(
+		fmt.Sprintf("%s misses %s, %d missed and at most %d may", values(rec), metric.SuccessCondition, rec.Failed,
+			metric.FailureLimit), metricMessage)
 	return rec
 }
 
 func inconclusive(rec v1alpha1.MetricRecord, problem string) v1alpha1.MetricRecord {
-	rec.Passed, rec.Verdict, rec.Message = 0, v1alpha1.AnalysisInconclusive, prose.ShortenCharacters(problem, metricMessage)
+	rec.Passed, rec.Verdict, rec.Message = 0, v1alpha1.AnalysisInconclusive,
+		prose.ShortenCharacters(problem, metricMessage)
 	return rec
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary
 
 import (
@@ -54,10 +56,12 @@ func ParseCondition(expr string) (*Condition, error) {
 		return nil, fmt.Errorf("isn't a condition: %s", explainIssues(issues))
 	}
 	if !checked.OutputType().IsExactType(cel.BoolType) {
-		return nil, fmt.Errorf("must be true or false, not a %s: compare it, for example sample <= baseline * 1.1", checked.OutputType())
+		return nil, fmt.Errorf("must be true or false, not a %s: compare it, for example sample <= baseline * 1.1",
+			checked.OutputType())
 	}
 	if !uses(checked, sampleVariable) {
-		return nil, errors.New("doesn't look at sample, and so says nothing of the metric: compare it, for example sample < 0.05")
+		return nil, errors.New(
+			"doesn't look at sample, and so says nothing of the metric: compare it, for example sample < 0.05")
 	}
 	program, err := env.Program(checked, cel.CostLimit(conditionCost))
 	if err != nil {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary
 
 import (
@@ -36,15 +38,18 @@ func conditionEnv() (*cel.Env, error) {
 
 func logicAndComparison() *celenv.LibrarySubset {
 	subset := celenv.NewLibrarySubset().SetDisableMacros(true)
-	for _, name := range []string{operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.Conditional,
+	for _, name := range []string{operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot,
+		operators.Conditional,
 		operators.Equals, operators.NotEquals} {
 		subset.AddIncludedFunctions(celenv.NewFunction(name))
 	}
 	for name, ids := range map[string][]string{
-		operators.Less:          {overloads.LessDouble, overloads.LessDoubleInt64, overloads.LessInt64Double},
-		operators.LessEquals:    {overloads.LessEqualsDouble, overloads.LessEqualsDoubleInt64, overloads.LessEqualsInt64Double},
-		operators.Greater:       {overloads.GreaterDouble, overloads.GreaterDoubleInt64, overloads.GreaterInt64Double},
-		operators.GreaterEquals: {overloads.GreaterEqualsDouble, overloads.GreaterEqualsDoubleInt64, overloads.GreaterEqualsInt64Double},
+		operators.Less: {overloads.LessDouble, overloads.LessDoubleInt64, overloads.LessInt64Double},
+		operators.LessEquals: {overloads.LessEqualsDouble, overloads.LessEqualsDoubleInt64,
+			overloads.LessEqualsInt64Double},
+		operators.Greater: {overloads.GreaterDouble, overloads.GreaterDoubleInt64, overloads.GreaterInt64Double},
+		operators.GreaterEquals: {overloads.GreaterEqualsDouble, overloads.GreaterEqualsDoubleInt64,
+			overloads.GreaterEqualsInt64Double},
 	} {
 		f := celenv.NewFunction(name)
 		for _, id := range ids {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary
 
 import (
@@ -46,7 +48,8 @@ func TestAnalysisKeepsItsRules(t *testing.T) {
 			if want := allowed(m, row, missed, silent); rec.Verdict != want {
 				t.Fatalf("%d in a row, %d missed, silent %v: got %s, want %s", row, missed, silent, rec.Verdict, want)
 			}
-			if rec.Failed != missed || rec.Message == "" || rec.LastSampleAt == nil || !rec.LastSampleAt.Time.Equal(now) {
+			if rec.Failed != missed || rec.Message == "" || rec.LastSampleAt == nil ||
+				!rec.LastSampleAt.Time.Equal(now) {
 				t.Fatalf("%d missed: got %+v", missed, rec)
 			}
 		}
@@ -94,8 +97,9 @@ func TestAWavePassesOnlyWithEveryMetric(t *testing.T) {
 }
 
 func drawAnswer() *rapid.Generator[MetricAnswer] {
-	return rapid.SampledFrom([]MetricAnswer{{Value: 0.01}, {Value: 0.01}, {Value: 0.01}, {Value: 0.2}, {Value: math.NaN()},
-		{Value: math.Inf(-1)}, {Problem: "no data"}, {Problem: "3 series"}, {Value: 0.01, Problem: "timeout"}})
+	return rapid.SampledFrom(
+		[]MetricAnswer{{Value: 0.01}, {Value: 0.01}, {Value: 0.01}, {Value: 0.2}, {Value: math.NaN()},
+			{Value: math.Inf(-1)}, {Problem: "no data"}, {Problem: "3 series"}, {Value: 0.01, Problem: "timeout"}})
 }
 
 func reread(t *rapid.T, rec v1alpha1.MetricRecord) v1alpha1.MetricRecord {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary
 
 import (
@@ -22,6 +24,7 @@ func CheckQuery(query string) error {
 	case parser.ValueTypeVector, parser.ValueTypeScalar:
 		return nil
 	default:
-		return fmt.Errorf("answers with a %s, not with one sample: aggregate it, for example sum(rate(…[5m]))", parser.DocumentedType(expr.Type()))
+		return fmt.Errorf("answers with a %s, not with one sample: aggregate it, for example sum(rate(…[5m]))",
+			parser.DocumentedType(expr.Type()))
 	}
 }

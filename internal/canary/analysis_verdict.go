@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary
 
 import (
@@ -19,7 +21,8 @@ func DueIn(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, now time.T
 // BeforeWave is a metric's record while nothing of the wave is under way, and
 // whether the metric must be asked now for its baseline. An answer that gave none
 // is asked for again after the metric's interval.
-func BeforeWave(records []v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, wave int32, now time.Time) (rec v1alpha1.MetricRecord, ask bool) {
+func BeforeWave(records []v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, wave int32, now time.Time) (
+	rec v1alpha1.MetricRecord, ask bool) {
 	found := RecordOf(records, metric.Name, wave)
 	silent := found != nil && found.Verdict == v1alpha1.AnalysisInconclusive
 	switch {
@@ -38,7 +41,8 @@ func BeforeWave(records []v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric,
 // InSoak is a metric's record while the wave soaks, or would if its metrics
 // answered, and whether the metric must be asked now. The soak began at the given
 // time; zero when it is interrupted.
-func InSoak(records []v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, wave int32, began, now time.Time) (rec v1alpha1.MetricRecord, ask bool) {
+func InSoak(records []v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, wave int32, began, now time.Time) (
+	rec v1alpha1.MetricRecord, ask bool) {
 	if found := RecordOf(records, metric.Name, wave); found != nil {
 		rec = SinceSoak(*found, began)
 	} else {
@@ -88,7 +92,8 @@ func RecordOf(records []v1alpha1.MetricRecord, name string, wave int32) *v1alpha
 // MetricsVerdict is what all metrics together say of a wave, with the metric that
 // decides it: Failed before Inconclusive before Running before Passed. A metric
 // without a record is Inconclusive.
-func MetricsVerdict(metrics []v1alpha1.AnalysisMetric, records []v1alpha1.MetricRecord, wave int32) (v1alpha1.AnalysisVerdict, string) {
+func MetricsVerdict(metrics []v1alpha1.AnalysisMetric, records []v1alpha1.MetricRecord, wave int32) (
+	v1alpha1.AnalysisVerdict, string) {
 	worst, message := v1alpha1.AnalysisVerdict(""), ""
 	for _, m := range metrics {
 		rec := RecordOf(records, m.Name, wave)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary
 
 import (
@@ -59,14 +61,17 @@ func refuseForm(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) Ref
 		return Refusal{v1alpha1.ReasonInvalid, "spec.decision", fmt.Sprintf("%q: must be Approve or Reject", d)}
 	case plan == nil:
 		return Refusal{v1alpha1.ReasonPlanNotFound, "spec.remediationRef.name", fmt.Sprintf(
-			"there is no Remediation %q: kubectl get remediations lists those that there are", a.Spec.RemediationRef.Name)}
+			"there is no Remediation %q: kubectl get remediations lists those that there are",
+			a.Spec.RemediationRef.Name)}
 	case string(plan.UID) != a.Spec.RemediationRef.UID:
 		return Refusal{v1alpha1.ReasonPlanMismatch, "spec.remediationRef.uid", fmt.Sprintf(
-			"%q isn't the UID of Remediation %s, which is %q: the answer is to another plan of that name; look at this one, its targets and fixes, before you answer it",
+			"%q isn't the UID of Remediation %s, which is %q: the answer is to another plan of that name; look at "+
+				"this one, its targets and fixes, before you answer it",
 			a.Spec.RemediationRef.UID, plan.Name, plan.UID)}
 	case plan.Spec.Plan.Policy.Name != a.Spec.Policy:
 		return Refusal{v1alpha1.ReasonPlanMismatch, "spec.policy", fmt.Sprintf(
-			"Remediation %s is of policy %q, not of %q: name that policy, which asks for the verb approve on it", plan.Name, plan.Spec.Plan.Policy.Name, a.Spec.Policy)}
+			"Remediation %s is of policy %q, not of %q: name that policy, which asks for the verb approve on it",
+			plan.Name, plan.Spec.Plan.Policy.Name, a.Spec.Policy)}
 	}
 	return Refusal{}
 }
@@ -74,15 +79,18 @@ func refuseForm(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) Ref
 // refuseTime judges whether the plan waits for an answer.
 func refuseTime(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) Refusal {
 	not := func(format string, args ...any) Refusal {
-		return Refusal{v1alpha1.ReasonNotAwaited, "spec.remediationRef.name", fmt.Sprintf("Remediation %s ", plan.Name) + fmt.Sprintf(format, args...)}
+		return Refusal{v1alpha1.ReasonNotAwaited, "spec.remediationRef.name",
+			fmt.Sprintf("Remediation %s ", plan.Name) + fmt.Sprintf(format, args...)}
 	}
 	switch {
 	case plan.Spec.Plan.Strategy.Mode != v1alpha1.RemediationManual:
-		return not("is in mode %s and awaits no approval: only plans of policies with spec.remediation.mode Manual do", plan.Spec.Plan.Strategy.Mode)
+		return not("is in mode %s and awaits no approval: only plans of policies with spec.remediation.mode Manual do",
+			plan.Spec.Plan.Strategy.Mode)
 	case plan.Status.Approval != nil && !InEffect(a, plan):
 		taken := plan.Status.Approval
-		return Refusal{v1alpha1.ReasonAlreadyAnswered, "spec.remediationRef.name", fmt.Sprintf("Remediation %s was answered already: %s by %s (%s); an answer can't be changed",
-			plan.Name, taken.Decision, taken.Approver, taken.ApprovalRef.Name)}
+		return Refusal{v1alpha1.ReasonAlreadyAnswered, "spec.remediationRef.name",
+			fmt.Sprintf("Remediation %s was answered already: %s by %s (%s); an answer can't be changed",
+				plan.Name, taken.Decision, taken.Approver, taken.ApprovalRef.Name)}
 	case plan.Status.CompletedAt != nil:
 		return not("has ended as %s and awaits no approval", plan.Status.Phase)
 	case plan.DeletionTimestamp != nil || ending(plan.Spec.DesiredState):
@@ -100,15 +108,18 @@ func ending(state v1alpha1.DesiredState) bool {
 func refuseApprover(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, of Asked, by Approvers) Refusal {
 	pol := of.Policy
 	if a.Spec.Approver == "" {
-		return Refusal{v1alpha1.ReasonApproverUnknown, "spec.approver", "admission hasn't recorded who answers: delete this answer and give it anew"}
+		return Refusal{v1alpha1.ReasonApproverUnknown, "spec.approver",
+			"admission hasn't recorded who answers: delete this answer and give it anew"}
 	}
 	if pol == nil || string(pol.UID) != plan.Spec.Plan.Policy.UID {
-		return Refusal{v1alpha1.ReasonNotAwaited, "spec.remediationRef.name", fmt.Sprintf("policy %s of Remediation %s is gone: nothing is to be approved",
-			plan.Spec.Plan.Policy.Name, plan.Name)}
+		return Refusal{v1alpha1.ReasonNotAwaited, "spec.remediationRef.name",
+			fmt.Sprintf("policy %s of Remediation %s is gone: nothing is to be approved",
+				plan.Spec.Plan.Policy.Name, plan.Name)}
 	}
 	if made := plan.Spec.Plan.StrategyRef; made != nil && (of.Strategy == nil || string(of.Strategy.UID) != made.UID) {
-		return Refusal{v1alpha1.ReasonNotAwaited, "spec.remediationRef.name", fmt.Sprintf("RemediationStrategy %s, by which Remediation %s was made, is gone: nothing is to be approved",
-			made.Name, plan.Name)}
+		return Refusal{v1alpha1.ReasonNotAwaited, "spec.remediationRef.name",
+			fmt.Sprintf("RemediationStrategy %s, by which Remediation %s was made, is gone: nothing is to be approved",
+				made.Name, plan.Name)}
 	}
 	if a.Spec.Decision == v1alpha1.DecisionReject || !asksDistinct(plan, pol, by) {
 		return Refusal{}
@@ -121,7 +132,8 @@ func refuseApprover(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation,
 
 // asksDistinct says whether no author may approve.
 func asksDistinct(plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by Approvers) bool {
-	return by.Distinct || plan.Spec.Plan.Strategy.Approval.RequireDistinctApprover || pol.Spec.Remediation.Approval.RequireDistinctApprover
+	return by.Distinct || plan.Spec.Plan.Strategy.Approval.RequireDistinctApprover ||
+		pol.Spec.Remediation.Approval.RequireDistinctApprover
 }
 
 // refuseAuthor refuses all who have ever changed the policy's spec: a later touch by
@@ -129,7 +141,8 @@ func asksDistinct(plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, b
 // might be the one.
 func refuseAuthor(approver string, plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by Approvers) Refusal {
 	wrote := authors.Of(pol)
-	if approver == plan.Spec.Plan.Policy.Author || slices.Contains(plan.Spec.Plan.Policy.Authors, approver) || wrote.Wrote(approver) {
+	if approver == plan.Spec.Plan.Policy.Author || slices.Contains(plan.Spec.Plan.Policy.Authors, approver) ||
+		wrote.Wrote(approver) {
 		return Refusal{v1alpha1.ReasonSelfApproval, "spec.approver", fmt.Sprintf(
 			"%s has written policy %s%s, or changed it since it was made, and %s: ask another person",
 			approver, pol.Name, orTemplate(pol), whoAsks(by))}
@@ -139,13 +152,17 @@ func refuseAuthor(approver string, plan *v1alpha1.Remediation, pol *v1alpha1.Clu
 	case wrote.Source && !sourcesReviewed(plan, pol, by):
 		why = unknownCommitter(pol)
 	case wrote.More && len(wrote.Users) > 0:
-		why = fmt.Sprintf("more people have changed policy %s%s than are recorded (annotation %s names %d), so that anybody might be one of them, and %s: "+
-			"somebody who answers for all of it deletes it and makes it anew", pol.Name, orTemplate(pol), v1alpha1.AnnotationAuthors, len(wrote.Users), whoAsks(by))
+		why = fmt.Sprintf("more people have changed policy %s%s than are recorded (annotation %s names %d), so that "+
+			"anybody might be one of them, and %s: "+
+			"somebody who answers for all of it deletes it and makes it anew", pol.Name, orTemplate(pol),
+			v1alpha1.AnnotationAuthors, len(wrote.Users), whoAsks(by))
 	case wrote.More:
-		why = fmt.Sprintf("who has written policy %s%s isn't recorded (annotation %s), and %s: somebody who answers for all of it deletes it and makes it anew by a request that admission sees",
+		why = fmt.Sprintf("who has written policy %s%s isn't recorded (annotation %s), and %s: somebody who answers "+
+			"for all of it deletes it and makes it anew by a request that admission sees",
 			pol.Name, orTemplate(pol), v1alpha1.AnnotationAuthors, whoAsks(by))
 	case plan.Spec.Plan.Policy.Author == "" && !wrote.Source:
-		why = fmt.Sprintf("who had written policy %s wasn't recorded when it was planned (annotation %s), and %s: make sure that it is by now, then delete Remediation %s, so that it is planned anew",
+		why = fmt.Sprintf("who had written policy %s wasn't recorded when it was planned (annotation %s), and %s: "+
+			"make sure that it is by now, then delete Remediation %s, so that it is planned anew",
 			pol.Name, v1alpha1.AnnotationAuthor, whoAsks(by), plan.Name)
 	default:
 		return Refusal{}
@@ -155,16 +172,20 @@ func refuseAuthor(approver string, plan *v1alpha1.Remediation, pol *v1alpha1.Clu
 
 // refuseStrategyAuthor refuses all who have ever changed the spec of the RemediationStrategy
 // that a plan was made by: how careful the rollout is, they have said.
-func refuseStrategyAuthor(approver string, plan *v1alpha1.Remediation, s *v1alpha1.RemediationStrategy, by Approvers) Refusal {
+func refuseStrategyAuthor(approver string, plan *v1alpha1.Remediation, s *v1alpha1.RemediationStrategy,
+	by Approvers) Refusal {
 	wrote, made := authors.Of(s), plan.Spec.Plan.StrategyRef
 	switch {
 	case approver == made.Author || slices.Contains(made.Authors, approver) || wrote.Wrote(approver):
 		return Refusal{v1alpha1.ReasonSelfApproval, "spec.approver", fmt.Sprintf(
-			"%s has written RemediationStrategy %s, by which the plan was made, or changed it since it was made, and %s: ask another person",
+			"%s has written RemediationStrategy %s, by which the plan was made, or changed it since it was made, and "+
+				"%s: ask another person",
 			approver, s.Name, whoAsks(by))}
 	case wrote.More || wrote.Source || made.Author == "":
 		return Refusal{v1alpha1.ReasonAuthorUnknown, "spec.approver", fmt.Sprintf(
-			"not all who have written RemediationStrategy %s are recorded (annotation %s), and %s: somebody who answers for all of it deletes the strategy and makes it anew by a request that admission sees; a new plan follows",
+			"not all who have written RemediationStrategy %s are recorded (annotation %s), and %s: somebody who "+
+				"answers for all of it deletes the strategy and makes it anew by a request that admission sees; a new "+
+				"plan follows",
 			s.Name, v1alpha1.AnnotationAuthors, whoAsks(by))}
 	}
 	return Refusal{}
@@ -187,7 +208,8 @@ func orTemplate(pol *v1alpha1.ClusterRegoPolicy) string {
 // whoAsks says who requires that no author approves.
 func whoAsks(by Approvers) string {
 	if by.Distinct {
-		return "the cluster's administrator requires that somebody else approves (--remediation-require-distinct-approver)"
+		return "the cluster's administrator requires that somebody else approves " +
+			"(--remediation-require-distinct-approver)"
 	}
 	return "it requires that somebody else approves (spec.remediation.approval.requireDistinctApprover)"
 }
@@ -198,8 +220,11 @@ func unknownCommitter(pol *v1alpha1.ClusterRegoPolicy) string {
 	if source := pol.Labels[v1alpha1.LabelSourceName]; source != "" {
 		from = "PolicySource " + pol.Labels[v1alpha1.LabelSourceNamespace] + "/" + source
 	}
-	return fmt.Sprintf("policy %s requires an approver who hasn't written it, and comes from %s: who has written it only the repository knows. "+
-		"Let the repository ask for a second person's review, and set requireDistinctApprover to false there; where the flag --remediation-require-distinct-approver asks for it, the administrator adds --remediation-sources-are-reviewed",
+	return fmt.Sprintf("policy %s requires an approver who hasn't written it, and comes from %s: who has written it "+
+		"only the repository knows. "+
+		"Let the repository ask for a second person's review, and set requireDistinctApprover to false there; where "+
+		"the flag --remediation-require-distinct-approver asks for it, the administrator adds "+
+		"--remediation-sources-are-reviewed",
 		pol.Name, from)
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary
 
 import (
@@ -29,8 +31,11 @@ func TestRefuse(t *testing.T) {
 	distinct := func(s *subject) { s.plan.Spec.Plan.Strategy.Approval.RequireDistinctApprover = true }
 	// shared makes the plan one by a strategy that sue has written.
 	shared := func(s *subject) {
-		s.plan.Spec.Plan.StrategyRef = &v1alpha1.PlannedStrategy{Name: "careful", UID: "strategy", Generation: 1, Author: "sue", Authors: []string{"sue"}}
-		s.strategy = &v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: "careful", UID: "strategy", Annotations: map[string]string{v1alpha1.AnnotationAuthor: "sue"}}}
+		s.plan.Spec.Plan.StrategyRef = &v1alpha1.PlannedStrategy{Name: "careful", UID: "strategy", Generation: 1,
+			Author: "sue", Authors: []string{"sue"}}
+		s.strategy = &v1alpha1.RemediationStrategy{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: "careful", UID: "strategy", Annotations: map[string]string{v1alpha1.AnnotationAuthor: "sue"}}}
 	}
 	by := func(user string) func(*subject) {
 		return func(s *subject) { s.answer.Spec.Approver = user }
@@ -38,7 +43,9 @@ func TestRefuse(t *testing.T) {
 	reject := func(s *subject) { s.answer.Spec.Decision = v1alpha1.DecisionReject }
 	taken := func(name string) func(*subject) {
 		return func(s *subject) {
-			s.plan.Status.Approval = &v1alpha1.ApprovalRecord{ApprovalRef: v1alpha1.BoundReference{Name: name, UID: "answer"}, Decision: v1alpha1.DecisionReject, Approver: "cid", At: metav1.MicroTime(made)}
+			s.plan.Status.Approval = &v1alpha1.ApprovalRecord{
+				ApprovalRef: v1alpha1.BoundReference{Name: name, UID: "answer"}, Decision: v1alpha1.DecisionReject,
+				Approver: "cid", At: metav1.MicroTime(made)}
 		}
 	}
 	cases := map[string]struct {
@@ -64,8 +71,10 @@ func TestRefuse(t *testing.T) {
 			change: []func(*subject){func(s *subject) { s.answer.Spec.RemediationRef.UID = "" }},
 			want:   v1alpha1.ReasonPlanMismatch},
 		"a plan in another mode awaits nobody": {
-			change: []func(*subject){func(s *subject) { s.plan.Spec.Plan.Strategy.Mode = v1alpha1.RemediationAutomatic }},
-			want:   v1alpha1.ReasonNotAwaited, says: "is in mode Automatic and awaits no approval"},
+			change: []func(*subject){func(s *subject) {
+				s.plan.Spec.Plan.Strategy.Mode = v1alpha1.RemediationAutomatic
+			}},
+			want: v1alpha1.ReasonNotAwaited, says: "is in mode Automatic and awaits no approval"},
 		"an ended plan awaits nobody": {
 			change: []func(*subject){func(s *subject) {
 				s.plan.Status.Phase, s.plan.Status.CompletedAt = v1alpha1.PhaseSuperseded, &metav1.MicroTime{}
@@ -102,14 +111,20 @@ func TestRefuse(t *testing.T) {
 			reason: "stopping is never a matter of two", change: []func(*subject){distinct, by("ann"), reject}},
 		"whoever wrote the policy as it was planned may not approve": {
 			reason: "a later touch by somebody else doesn't make the rule theirs",
-			change: []func(*subject){distinct, by("ann"), func(s *subject) { s.policy.Annotations[v1alpha1.AnnotationAuthor] = "cid" }},
-			want:   v1alpha1.ReasonSelfApproval, says: "ann has written policy p"},
+			change: []func(*subject){distinct, by("ann"), func(s *subject) {
+				s.policy.Annotations[v1alpha1.AnnotationAuthor] = "cid"
+			}},
+			want: v1alpha1.ReasonSelfApproval, says: "ann has written policy p"},
 		"whoever changed the policy since may not approve": {
-			change: []func(*subject){distinct, func(s *subject) { s.policy.Annotations[v1alpha1.AnnotationAuthor] = "bob" }},
-			want:   v1alpha1.ReasonSelfApproval, says: "bob has written policy p"},
+			change: []func(*subject){distinct, func(s *subject) {
+				s.policy.Annotations[v1alpha1.AnnotationAuthor] = "bob"
+			}},
+			want: v1alpha1.ReasonSelfApproval, says: "bob has written policy p"},
 		"what the policy requires now holds for a plan made before": {
-			change: []func(*subject){by("ann"), func(s *subject) { s.policy.Spec.Remediation.Approval.RequireDistinctApprover = true }},
-			want:   v1alpha1.ReasonSelfApproval, says: "ask another person"},
+			change: []func(*subject){by("ann"), func(s *subject) {
+				s.policy.Spec.Remediation.Approval.RequireDistinctApprover = true
+			}},
+			want: v1alpha1.ReasonSelfApproval, says: "ask another person"},
 		"an author who isn't recorded could be anybody": {
 			change: []func(*subject){distinct, func(s *subject) { s.policy.Annotations = nil }},
 			want:   v1alpha1.ReasonAuthorUnknown, says: "annotation evenkeel.dev/author"},
@@ -118,7 +133,8 @@ func TestRefuse(t *testing.T) {
 			want:   v1alpha1.ReasonAuthorUnknown, says: "then delete Remediation p-1"},
 		"whoever committed a policy to a repository could be anybody": {
 			change: []func(*subject){distinct, func(s *subject) {
-				s.policy.Labels = map[string]string{v1alpha1.LabelSourceNamespace: "ns", v1alpha1.LabelSourceName: "src"}
+				s.policy.Labels = map[string]string{
+					v1alpha1.LabelSourceNamespace: "ns", v1alpha1.LabelSourceName: "src"}
 			}},
 			want: v1alpha1.ReasonAuthorUnknown, says: "comes from PolicySource ns/src"},
 		"whoever has ever changed the policy may not approve, whoever changed it last": {
@@ -126,8 +142,10 @@ func TestRefuse(t *testing.T) {
 			change: []func(*subject){distinct, recorded(`{"users":["bob","ann"],"generation":3}`)},
 			want:   v1alpha1.ReasonSelfApproval, says: "bob has written policy p, or changed it"},
 		"whoever had changed it when it was planned may not either": {
-			change: []func(*subject){distinct, func(s *subject) { s.plan.Spec.Plan.Policy.Authors = []string{"bob", "ann"} }},
-			want:   v1alpha1.ReasonSelfApproval, says: "bob has written policy p"},
+			change: []func(*subject){distinct, func(s *subject) {
+				s.plan.Spec.Plan.Policy.Authors = []string{"bob", "ann"}
+			}},
+			want: v1alpha1.ReasonSelfApproval, says: "bob has written policy p"},
 		"somebody who isn't one of its authors may": {
 			change: []func(*subject){distinct, recorded(`{"users":["cid","ann"],"generation":3}`)}},
 		"of more authors than can be recorded anybody might be one": {
@@ -149,20 +167,25 @@ func TestRefuse(t *testing.T) {
 			reason: "the policy doesn't ask for it",
 			change: []func(*subject){by("ann"), administrator(Approvers{Distinct: true})},
 			want:   v1alpha1.ReasonSelfApproval, says: "--remediation-require-distinct-approver"},
-		"another may where the administrator asks for one": {change: []func(*subject){administrator(Approvers{Distinct: true})}},
+		"another may where the administrator asks for one": {
+			change: []func(*subject){administrator(Approvers{Distinct: true})}},
 		"no policy of a repository can be approved where the administrator asks for another": {
 			change: []func(*subject){fromSource, administrator(Approvers{Distinct: true})},
 			want:   v1alpha1.ReasonAuthorUnknown, says: "--remediation-sources-are-reviewed"},
 		"one can where the administrator says that repositories are reviewed": {
-			change: []func(*subject){fromSource, administrator(Approvers{Distinct: true, SourcesReviewed: true}), func(s *subject) { s.plan.Spec.Plan.Policy.Author = "" }}},
+			change: []func(*subject){fromSource, administrator(Approvers{Distinct: true, SourcesReviewed: true}),
+				func(s *subject) { s.plan.Spec.Plan.Policy.Author = "" }}},
 		"what the policy itself asks for isn't lifted by that": {
-			change: []func(*subject){fromSource, distinct, administrator(Approvers{Distinct: true, SourcesReviewed: true})},
-			want:   v1alpha1.ReasonAuthorUnknown},
+			change: []func(*subject){fromSource, distinct,
+				administrator(Approvers{Distinct: true, SourcesReviewed: true})},
+			want: v1alpha1.ReasonAuthorUnknown},
 		"who has written it in the cluster is refused all the same": {
 			reason: "the label of a source is anybody's to set",
-			change: []func(*subject){fromSource, by("ann"), administrator(Approvers{Distinct: true, SourcesReviewed: true})},
-			want:   v1alpha1.ReasonSelfApproval},
-		"the author of the strategy may approve where nothing else is asked for": {change: []func(*subject){shared, by("sue")}},
+			change: []func(*subject){fromSource, by("ann"),
+				administrator(Approvers{Distinct: true, SourcesReviewed: true})},
+			want: v1alpha1.ReasonSelfApproval},
+		"the author of the strategy may approve where nothing else is asked for": {
+			change: []func(*subject){shared, by("sue")}},
 		"the author of the strategy that the plan was made by may not where another is required": {
 			reason: "how careful the rollout is, she has said",
 			change: []func(*subject){shared, distinct, by("sue")},
@@ -171,51 +194,69 @@ func TestRefuse(t *testing.T) {
 			change: []func(*subject){shared, by("sue"), administrator(Approvers{Distinct: true})},
 			want:   v1alpha1.ReasonSelfApproval, says: "--remediation-require-distinct-approver"},
 		"nor whoever had changed the strategy before": {
-			change: []func(*subject){shared, distinct, func(s *subject) { s.plan.Spec.Plan.StrategyRef.Authors = []string{"bob", "sue"} }},
-			want:   v1alpha1.ReasonSelfApproval, says: "bob has written RemediationStrategy careful"},
+			change: []func(*subject){shared, distinct, func(s *subject) {
+				s.plan.Spec.Plan.StrategyRef.Authors = []string{"bob", "sue"}
+			}},
+			want: v1alpha1.ReasonSelfApproval, says: "bob has written RemediationStrategy careful"},
 		"nor whoever has changed it since": {
 			change: []func(*subject){shared, distinct, func(s *subject) {
-				s.strategy.Annotations[v1alpha1.AnnotationAuthors], s.strategy.Generation = `{"users":["sue","bob"],"generation":2}`, 2
+				s.strategy.Annotations[v1alpha1.AnnotationAuthors],
+					s.strategy.Generation = `{"users":["sue","bob"],"generation":2}`, 2
 			}},
 			want: v1alpha1.ReasonSelfApproval, says: "bob has written RemediationStrategy careful"},
 		"somebody who has written neither may": {change: []func(*subject){shared, distinct}},
 		"a strategy's author who isn't recorded could be anybody": {
 			reason: "it was written while admission was away",
 			change: []func(*subject){shared, distinct, func(s *subject) { s.strategy.Annotations = nil }},
-			want:   v1alpha1.ReasonAuthorUnknown, says: "not all who have written RemediationStrategy careful are recorded"},
+			want:   v1alpha1.ReasonAuthorUnknown,
+			says:   "not all who have written RemediationStrategy careful are recorded"},
 		"one who wasn't recorded in the plan could be, too": {
 			change: []func(*subject){shared, distinct, func(s *subject) { s.plan.Spec.Plan.StrategyRef.Author = "" }},
 			want:   v1alpha1.ReasonAuthorUnknown},
 		"a plan of a deleted strategy awaits nobody": {
 			change: []func(*subject){shared, func(s *subject) { s.strategy = nil }},
-			want:   v1alpha1.ReasonNotAwaited, says: "RemediationStrategy careful, by which Remediation p-1 was made, is gone"},
+			want:   v1alpha1.ReasonNotAwaited,
+			says:   "RemediationStrategy careful, by which Remediation p-1 was made, is gone"},
 		"a plan of another strategy of the name awaits nobody": {
 			reason: "to make it anew must not make its authors forgotten",
 			change: []func(*subject){shared, distinct, func(s *subject) { s.strategy.UID = "newer" }},
 			want:   v1alpha1.ReasonNotAwaited, says: "is gone"},
 		"what the strategy requires now holds for a plan made before": {
 			reason: "whoever asks reads the policy with the strategy that it follows now",
-			change: []func(*subject){shared, by("sue"), func(s *subject) { s.policy.Spec.Remediation.Approval.RequireDistinctApprover = true }},
-			want:   v1alpha1.ReasonSelfApproval},
+			change: []func(*subject){shared, by("sue"), func(s *subject) {
+				s.policy.Spec.Remediation.Approval.RequireDistinctApprover = true
+			}},
+			want: v1alpha1.ReasonSelfApproval},
 		"an author's name that is too long to compare could be anybody": {
-			change: []func(*subject){distinct, func(s *subject) { s.policy.Annotations[v1alpha1.AnnotationAuthor] = strings.Repeat("n", 254) }},
-			want:   v1alpha1.ReasonAuthorUnknown},
+			change: []func(*subject){distinct, func(s *subject) {
+				s.policy.Annotations[v1alpha1.AnnotationAuthor] = strings.Repeat("n", 254)
+			}},
+			want: v1alpha1.ReasonAuthorUnknown},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			s := &subject{
-				answer: &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{Name: "yes", UID: "answer", CreationTimestamp: made},
-					Spec: v1alpha1.RemediationApprovalSpec{RemediationRef: v1alpha1.BoundReference{Name: "p-1", UID: "plan"}, Policy: "p", Decision: v1alpha1.DecisionApprove, Approver: "bob"}},
-				plan: &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "p-1", UID: "plan", CreationTimestamp: made},
-					Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Hash: "hash", Policy: v1alpha1.PlannedPolicy{Name: "p", UID: "policy", Author: "ann"},
-						Strategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationManual}}}},
-				policy: &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "policy", Annotations: map[string]string{v1alpha1.AnnotationAuthor: "ann"}}},
+				answer: &v1alpha1.RemediationApproval{
+					ObjectMeta: metav1.ObjectMeta{Name: "yes", UID: "answer", CreationTimestamp: made},
+					Spec: v1alpha1.RemediationApprovalSpec{
+						RemediationRef: v1alpha1.BoundReference{Name: "p-1", UID: "plan"}, Policy: "p",
+						Decision: v1alpha1.DecisionApprove, Approver: "bob"}},
+				plan: &v1alpha1.Remediation{
+					ObjectMeta: metav1.ObjectMeta{Name: "p-1", UID: "plan", CreationTimestamp: made},
+					Spec: v1alpha1.RemediationSpec{
+						Plan: v1alpha1.RemediationPlan{
+							Hash: "hash", Policy: v1alpha1.PlannedPolicy{Name: "p", UID: "policy", Author: "ann"},
+							Strategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationManual}}}},
+				policy: &v1alpha1.ClusterRegoPolicy{
+					ObjectMeta: metav1.ObjectMeta{
+						Name: "p", UID: "policy", Annotations: map[string]string{v1alpha1.AnnotationAuthor: "ann"}}},
 			}
 			for _, change := range tc.change {
 				change(s)
 			}
 			got := Refuse(s.answer, s.plan, Asked{Policy: s.policy, Strategy: s.strategy}, s.by)
-			if got.Reason != tc.want || !strings.Contains(got.Message, tc.says) || (got.Field == "") != (tc.want == "") {
+			if got.Reason != tc.want || !strings.Contains(got.Message, tc.says) ||
+				(got.Field == "") != (tc.want == "") {
 				t.Errorf("%s: got %+v, want %q with %q", tc.reason, got, tc.want, tc.says)
 			}
 		})

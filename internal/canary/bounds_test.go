@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary
 
 import (
@@ -58,7 +60,8 @@ func TestWhereTheLimitsOfAStrategyBegin(t *testing.T) {
 		}
 	}
 	stage := func(length int) func(p *problems) {
-		chosen := v1alpha1.TargetSelector{ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}}
+		chosen := v1alpha1.TargetSelector{
+			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}}
 		return func(p *problems) {
 			checkStages(p, []v1alpha1.RolloutStage{{Name: strings.Repeat("n", length), Selector: chosen}})
 		}
@@ -77,9 +80,11 @@ func TestWhereTheLimitsOfAStrategyBegin(t *testing.T) {
 		"the longest name of a metric":     {named(maxMetricName), true},
 		"a longer name of a metric":        {named(maxMetricName + 1), false},
 		"the longest name of a stage":      {stage(maxStageName), true},
-		"a longer name of a stage":         {stage(maxStageName + 1), false}, "the shortest window": {lasting(minWindow), true},
-		"a shorter window": {lasting(minWindow - 1), false}, "the longest window": {lasting(maxWindow), true},
-		"a longer window": {lasting(maxWindow + 1), false},
+		"a longer name of a stage":         {stage(maxStageName + 1), false},
+		"the shortest window":              {lasting(minWindow), true},
+		"a shorter window":                 {lasting(minWindow - 1), false},
+		"the longest window":               {lasting(maxWindow), true},
+		"a longer window":                  {lasting(maxWindow + 1), false},
 	} {
 		cases[name] = tc
 	}

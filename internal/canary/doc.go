@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package canary holds the arithmetic of a careful rollout: how many targets
 // each wave takes (Sizes), who comes first (Order), how many may be in flight
 // (RoomFor), whether a maintenance window is open (WindowState), and when to stop

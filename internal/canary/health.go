@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary
 
 import (
@@ -97,7 +99,8 @@ func holds(expr string, object map[string]any) (held bool, why string, err error
 // parseHealth compiles a health expression: any CEL of the standard library, with
 // its macros and optional fields, over the object, that is true or false.
 func parseHealth(expr string) (cel.Program, error) {
-	env, err := cel.NewEnv(cel.Variable(objectVariable, cel.DynType), cel.OptionalTypes(), cel.ParserExpressionSizeLimit(healthLength),
+	env, err := cel.NewEnv(cel.Variable(objectVariable, cel.DynType), cel.OptionalTypes(),
+		cel.ParserExpressionSizeLimit(healthLength),
 		cel.CrossTypeNumericComparisons(true))
 	if err != nil {
 		return nil, fmt.Errorf("set up CEL: %w", err)
@@ -112,10 +115,13 @@ func parseHealth(expr string) (cel.Program, error) {
 		return nil, fmt.Errorf("isn't a health expression: %s", message)
 	}
 	if gives := checked.OutputType(); !gives.IsExactType(cel.BoolType) && !gives.IsExactType(cel.DynType) {
-		return nil, fmt.Errorf("must be true or false, not a %s: compare it, for example object.status.phase == 'Running'", checked.OutputType())
+		return nil, fmt.Errorf(
+			"must be true or false, not a %s: compare it, for example object.status.phase == 'Running'",
+			checked.OutputType())
 	}
 	if !uses(checked, objectVariable) {
-		return nil, errors.New("doesn't look at object, and so says nothing of its health: for example object.status.phase == 'Running'")
+		return nil, errors.New(
+			"doesn't look at object, and so says nothing of its health: for example object.status.phase == 'Running'")
 	}
 	program, err := env.Program(checked, cel.CostLimit(healthCost), cel.InterruptCheckFrequency(100))
 	if err != nil {
@@ -135,7 +141,9 @@ func checkHealth(p *problems, s *v1alpha1.HealthStrategy) {
 		if r.Kind == "" {
 			p.add(at+".kind", "name the kind that the rule is for")
 		}
-		first := slices.IndexFunc(s.Rules, func(o v1alpha1.HealthRule) bool { return o.APIGroup == r.APIGroup && o.Kind == r.Kind })
+		first := slices.IndexFunc(s.Rules, func(o v1alpha1.HealthRule) bool {
+			return o.APIGroup == r.APIGroup && o.Kind == r.Kind
+		})
 		if first < i {
 			p.add(at, "%s has a rule already, health.rules[%d]: put both into one", r.Kind, first)
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary_test
 
 import (
@@ -12,7 +14,8 @@ import (
 )
 
 func TestHealthRules(t *testing.T) {
-	rule := v1alpha1.HealthRule{APIGroup: "example.com", Kind: "Widget", Current: "object.status.phase == 'Running'", Failed: "object.status.phase == 'Broken'"}
+	rule := v1alpha1.HealthRule{APIGroup: "example.com", Kind: "Widget", Current: "object.status.phase == 'Running'",
+		Failed: "object.status.phase == 'Broken'"}
 	many := make([]any, 2000)
 	for i := range many {
 		many[i] = int64(i)
@@ -27,15 +30,21 @@ func TestHealthRules(t *testing.T) {
 		object map[string]any
 		want   want
 	}{
-		"What holds is current":            {reason: "all is well", rule: rule, object: status("phase", "Running"), want: want{canary.HealthCurrent, "holds"}},
-		"What doesn't hold is in progress": {reason: "not yet", rule: rule, object: status("phase", "Starting"), want: want{canary.HealthInProgress, "doesn't hold"}},
-		"What has failed has failed":       {reason: "for good", rule: rule, object: status("phase", "Broken"), want: want{canary.HealthFailed, "has failed"}},
-		"A field that isn't there is no proof": {reason: "the controller hasn't written a status", rule: rule, object: map[string]any{},
-			want: want{canary.HealthInProgress, "can't be calculated: no such key"}},
+		"What holds is current": {reason: "all is well", rule: rule, object: status("phase", "Running"),
+			want: want{canary.HealthCurrent, "holds"}},
+		"What doesn't hold is in progress": {reason: "not yet", rule: rule, object: status("phase", "Starting"),
+			want: want{canary.HealthInProgress, "doesn't hold"}},
+		"What has failed has failed": {reason: "for good", rule: rule, object: status("phase", "Broken"),
+			want: want{canary.HealthFailed, "has failed"}},
+		"A field that isn't there is no proof": {reason: "the controller hasn't written a status", rule: rule,
+			object: map[string]any{},
+			want:   want{canary.HealthInProgress, "can't be calculated: no such key"}},
 		"A field of another type is no proof": {reason: "nobody knows what it means",
-			rule: v1alpha1.HealthRule{Current: "object.status.ready"}, object: status("ready", "yes"), want: want{canary.HealthInProgress, "not true or false"}},
+			rule: v1alpha1.HealthRule{Current: "object.status.ready"}, object: status("ready", "yes"),
+			want: want{canary.HealthInProgress, "not true or false"}},
 		"A calculation without end is stopped": {reason: "its cost is bounded",
-			rule:   v1alpha1.HealthRule{Current: "object.list.all(a, object.list.all(b, object.list.all(c, a + b + c >= 0)))"},
+			rule: v1alpha1.HealthRule{
+				Current: "object.list.all(a, object.list.all(b, object.list.all(c, a + b + c >= 0)))"},
 			object: map[string]any{"list": many}, want: want{canary.HealthInProgress, "cost limit exceeded"}},
 	}
 	for name, tc := range cases {
@@ -57,7 +66,8 @@ func status(key string, value any) map[string]any {
 
 func TestHealthRulesAreChecked(t *testing.T) {
 	with := func(rules ...v1alpha1.HealthRule) *v1alpha1.RolloutStrategy {
-		s := &v1alpha1.RolloutStrategy{RemediationStrategySpec: v1alpha1.RemediationStrategySpec{Health: &v1alpha1.HealthStrategy{Rules: rules}}}
+		s := &v1alpha1.RolloutStrategy{
+			RemediationStrategySpec: v1alpha1.RemediationStrategySpec{Health: &v1alpha1.HealthStrategy{Rules: rules}}}
 		s.SetDefaults()
 		return s
 	}
@@ -72,19 +82,41 @@ func TestHealthRulesAreChecked(t *testing.T) {
 		strategy *v1alpha1.RolloutStrategy
 		want     []string
 	}{
-		"A comparison is right": {reason: "true or false of the object", strategy: with(v1alpha1.HealthRule{Kind: "Widget", Current: "object.status.?phase.orValue('') == 'Running' && object.status.all(k, k != '')"})},
-		"Text that isn't CEL": {reason: "the column helps", strategy: with(v1alpha1.HealthRule{Kind: "Widget", Current: "object.status ="}),
-			want: []string{"spec.remediation.health.rules[0].current: isn't a health expression: column 15: Syntax error"}},
-		"A variable that isn't there": {reason: "the name helps", strategy: with(v1alpha1.HealthRule{Kind: "Widget", Current: "self.ok == true"}),
+		"A comparison is right": {reason: "true or false of the object",
+			strategy: with(v1alpha1.HealthRule{
+				Kind:    "Widget",
+				Current: "object.status.?phase.orValue('') == 'Running' && object.status.all(k, k != '')"})},
+		"Text that isn't CEL": {reason: "the column helps",
+			strategy: with(v1alpha1.HealthRule{Kind: "Widget", Current: "object.status ="}),
+			want: []string{
+				"spec.remediation.health.rules[0].current: isn't a health expression: column 15: Syntax error"}},
+		"A variable that isn't there": {
+			reason: "the name helps", strategy: with(v1alpha1.HealthRule{Kind: "Widget", Current: "self.ok == true"}),
 			want: []string{"undeclared reference to 'self'", "the object is called object"}},
-		"A number":                  {reason: "it says neither", strategy: with(v1alpha1.HealthRule{Kind: "Widget", Current: "size(object)"}), want: []string{"must be true or false, not a int"}},
-		"A constant":                {reason: "it says nothing of the object", strategy: with(v1alpha1.HealthRule{Kind: "Widget", Current: "true"}), want: []string{"doesn't look at object"}},
-		"A wrong word of failure":   {reason: "it is checked too", strategy: with(v1alpha1.HealthRule{Kind: "Widget", Current: "object.ok == true", Failed: "nope"}), want: []string{"health.rules[0].failed"}},
-		"A rule for no kind":        {reason: "it would never be asked", strategy: with(v1alpha1.HealthRule{Current: "object.ok == true"}), want: []string{"health.rules[0].kind"}},
-		"Two rules for a kind":      {reason: "which would count?", strategy: with(many[0], many[0]), want: []string{"health.rules[1]: Kind0 has a rule already, health.rules[0]"}},
-		"More rules than are taken": {reason: "the list is bounded", strategy: with(many...), want: []string{"17 are listed: list at most 16"}},
-		"A word that isn't known":   {reason: "it is Hold or Allow", strategy: wrongWord, want: []string{`"Perhaps" isn't known: give one of Hold Allow`}},
-		"An expression that is too long": {reason: "the length is bounded", strategy: with(v1alpha1.HealthRule{Kind: "Widget", Current: "object.a == '" + strings.Repeat("x", 1100) + "'"}),
+		"A number": {
+			reason: "it says neither", strategy: with(v1alpha1.HealthRule{Kind: "Widget", Current: "size(object)"}),
+			want: []string{"must be true or false, not a int"}},
+		"A constant": {
+			reason:   "it says nothing of the object",
+			strategy: with(v1alpha1.HealthRule{Kind: "Widget", Current: "true"}),
+			want:     []string{"doesn't look at object"}},
+		"A wrong word of failure": {
+			reason:   "it is checked too",
+			strategy: with(v1alpha1.HealthRule{Kind: "Widget", Current: "object.ok == true", Failed: "nope"}),
+			want:     []string{"health.rules[0].failed"}},
+		"A rule for no kind": {
+			reason: "it would never be asked", strategy: with(v1alpha1.HealthRule{Current: "object.ok == true"}),
+			want: []string{"health.rules[0].kind"}},
+		"Two rules for a kind": {reason: "which would count?", strategy: with(many[0], many[0]),
+			want: []string{"health.rules[1]: Kind0 has a rule already, health.rules[0]"}},
+		"More rules than are taken": {reason: "the list is bounded", strategy: with(many...),
+			want: []string{"17 are listed: list at most 16"}},
+		"A word that isn't known": {reason: "it is Hold or Allow", strategy: wrongWord,
+			want: []string{`"Perhaps" isn't known: give one of Hold Allow`}},
+		"An expression that is too long": {
+			reason: "the length is bounded",
+			strategy: with(v1alpha1.HealthRule{
+				Kind: "Widget", Current: "object.a == '" + strings.Repeat("x", 1100) + "'"}),
 			want: []string{"expression code point size exceeds limit"}},
 	}
 	for name, tc := range cases {
@@ -112,23 +144,29 @@ func TestKnownHealthRules(t *testing.T) {
 			t.Errorf("%s has two rules", key)
 		}
 		seen[key] = true
-		s := &v1alpha1.RolloutStrategy{RemediationStrategySpec: v1alpha1.RemediationStrategySpec{Health: &v1alpha1.HealthStrategy{Rules: []v1alpha1.HealthRule{rule}}}}
+		s := &v1alpha1.RolloutStrategy{
+			RemediationStrategySpec: v1alpha1.RemediationStrategySpec{
+				Health: &v1alpha1.HealthStrategy{Rules: []v1alpha1.HealthRule{rule}}}}
 		s.SetDefaults()
 		if problems := canary.Validate(s); len(problems) > 0 {
 			t.Errorf("the rule for %s: %v", key, problems)
 		}
-		if verdict, _, err := canary.JudgeHealth(rule, map[string]any{}); err != nil || verdict == canary.HealthCurrent {
+		if verdict, _, err := canary.JudgeHealth(rule, map[string]any{}); err != nil ||
+			verdict == canary.HealthCurrent {
 			t.Errorf("%s without a status is %d, %v: it may not be current", key, verdict, err)
 		}
 	}
 	own := v1alpha1.HealthRule{APIGroup: "argoproj.io", Kind: "Rollout", Current: "object.ok == true"}
-	got, _ := canary.HealthRuleFor(&v1alpha1.HealthStrategy{Rules: []v1alpha1.HealthRule{own}}, "argoproj.io", "Rollout")
+	got, _ := canary.HealthRuleFor(&v1alpha1.HealthStrategy{Rules: []v1alpha1.HealthRule{own}}, "argoproj.io",
+		"Rollout")
 	if diff := cmp.Diff(own, got); diff != "" {
 		t.Errorf("the strategy's own rule comes first: -want +got\n%s", diff)
 	}
-	healthy := map[string]any{"status": map[string]any{"conditions": []any{map[string]any{"type": "Programmed", "status": "True"}}}}
+	healthy := map[string]any{
+		"status": map[string]any{"conditions": []any{map[string]any{"type": "Programmed", "status": "True"}}}}
 	gateway, found := canary.HealthRuleFor(nil, "gateway.networking.k8s.io", "Gateway")
-	if verdict, says, err := canary.JudgeHealth(gateway, healthy); !found || err != nil || verdict != canary.HealthCurrent {
+	if verdict, says, err := canary.JudgeHealth(gateway, healthy); !found || err != nil ||
+		verdict != canary.HealthCurrent {
 		t.Errorf("a Gateway that is programmed is current: %d, %s, %v", verdict, says, err)
 	}
 	if _, found := canary.HealthRuleFor(nil, "example.com", "Rollout"); found {

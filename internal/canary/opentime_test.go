@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary_test
 
 import (
@@ -17,12 +19,22 @@ func TestOpenFor(t *testing.T) {
 		d       time.Duration
 		want    time.Time
 	}{
-		"Without windows all time counts":           {"", nil, 3 * time.Hour, noon.Add(3 * time.Hour)},
-		"A window that can't be read counts as all": {"it has a reason of its own", []v1alpha1.MaintenanceWindow{window("never", time.Hour, "")}, time.Hour, noon.Add(time.Hour)},
-		"Within one opening":                        {"from 22:00 on", []v1alpha1.MaintenanceWindow{window("0 22 * * *", 8*time.Hour, "")}, time.Hour, noon.Add(11 * time.Hour)},
-		"Over several openings":                     {"the third hour of three nights", []v1alpha1.MaintenanceWindow{window("0 22 * * *", time.Hour, "")}, 3 * time.Hour, noon.Add(10*time.Hour + 2*day + time.Hour)},
-		"From within a window":                      {"half an hour is left of it", []v1alpha1.MaintenanceWindow{window("30 11 * * *", time.Hour, "")}, time.Hour, noon.Add(day)},
-		"A window of a day that never comes":        {"30 February is refused as a schedule", []v1alpha1.MaintenanceWindow{window("0 0 30 2 *", time.Hour, "")}, time.Hour, noon.Add(time.Hour)},
+		"Without windows all time counts": {"", nil, 3 * time.Hour, noon.Add(3 * time.Hour)},
+		"A window that can't be read counts as all": {
+			"it has a reason of its own", []v1alpha1.MaintenanceWindow{window("never", time.Hour, "")}, time.Hour,
+			noon.Add(time.Hour)},
+		"Within one opening": {
+			"from 22:00 on", []v1alpha1.MaintenanceWindow{window("0 22 * * *", 8*time.Hour, "")}, time.Hour,
+			noon.Add(11 * time.Hour)},
+		"Over several openings": {
+			"the third hour of three nights", []v1alpha1.MaintenanceWindow{window("0 22 * * *", time.Hour, "")},
+			3 * time.Hour, noon.Add(10*time.Hour + 2*day + time.Hour)},
+		"From within a window": {
+			"half an hour is left of it", []v1alpha1.MaintenanceWindow{window("30 11 * * *", time.Hour, "")}, time.Hour,
+			noon.Add(day)},
+		"A window of a day that never comes": {
+			"30 February is refused as a schedule", []v1alpha1.MaintenanceWindow{window("0 0 30 2 *", time.Hour, "")},
+			time.Hour, noon.Add(time.Hour)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary
 
 import (
@@ -66,7 +68,8 @@ type part struct {
 func (c Candidate) part() part { return part{c.Stage, c.Critical, c.Behind} }
 
 func (p part) compare(q part) int {
-	return cmp.Or(cmp.Compare(p.stage, q.stage), cmp.Compare(rank(p.critical), rank(q.critical)), cmp.Compare(rank(p.behind), rank(q.behind)))
+	return cmp.Or(cmp.Compare(p.stage, q.stage), cmp.Compare(rank(p.critical), rank(q.critical)),
+		cmp.Compare(rank(p.behind), rank(q.behind)))
 }
 
 // spread sets round and turn; list is in the order of hashes.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary_test
 
 import (
@@ -23,7 +25,8 @@ func deployments(n int, namespaces ...string) []canary.Candidate {
 	var c []canary.Candidate
 	for _, ns := range namespaces {
 		for i := range n {
-			c = append(c, canary.Candidate{Group: "apps", Kind: "Deployment", Namespace: ns, Name: fmt.Sprintf("web-%02d", i)})
+			c = append(c, canary.Candidate{Group: "apps", Kind: "Deployment", Namespace: ns,
+				Name: fmt.Sprintf("web-%02d", i)})
 		}
 	}
 	return c
@@ -100,9 +103,12 @@ func TestOrderStaysAsItIs(t *testing.T) {
 func TestOrderIsAPermutationWhateverTheInputOrder(t *testing.T) {
 	some := rapid.Custom(func(t *rapid.T) canary.Candidate {
 		return canary.Candidate{
-			Group: rapid.SampledFrom([]string{"", "apps", "batch"}).Draw(t, "group"), Kind: rapid.SampledFrom([]string{"A", "B"}).Draw(t, "kind"),
-			Namespace: rapid.SampledFrom([]string{"", "x", "y", "z"}).Draw(t, "namespace"), Name: rapid.StringMatching(`[a-c]{1,2}`).Draw(t, "name"),
-			Stage: rapid.IntRange(0, 2).Draw(t, "stage"), Critical: rapid.Bool().Draw(t, "critical"), Behind: rapid.Bool().Draw(t, "behind"),
+			Group:     rapid.SampledFrom([]string{"", "apps", "batch"}).Draw(t, "group"),
+			Kind:      rapid.SampledFrom([]string{"A", "B"}).Draw(t, "kind"),
+			Namespace: rapid.SampledFrom([]string{"", "x", "y", "z"}).Draw(t, "namespace"),
+			Name:      rapid.StringMatching(`[a-c]{1,2}`).Draw(t, "name"),
+			Stage:     rapid.IntRange(0, 2).Draw(t, "stage"), Critical: rapid.Bool().Draw(t, "critical"),
+			Behind: rapid.Bool().Draw(t, "behind"),
 		}
 	})
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary
 
 import (
@@ -65,14 +67,19 @@ func (r *Room) limit(p PlanAtWork) {
 			r.all.tighten(0, fmt.Sprintf("budget.maxUnavailable of plan %s allows none: %v", p.Name, err))
 		} else {
 			n := int(s.of(int64(max(p.Targets, 0))))
-			r.all.tighten(n, fmt.Sprintf("budget.maxUnavailable of plan %s (%s of %d targets) allows %d in flight over all plans", p.Name, v.String(), p.Targets, n))
+			r.all.tighten(n, fmt.Sprintf(
+				"budget.maxUnavailable of plan %s (%s of %d targets) allows %d in flight over all plans", p.Name,
+				v.String(), p.Targets, n))
 		}
 	}
 	if v := p.Budget.MaxPerNamespace; v != nil {
 		if *v < 1 {
-			r.perNamespace.tighten(0, fmt.Sprintf("budget.maxPerNamespace of plan %s allows none: %d must be at least 1", p.Name, *v))
+			r.perNamespace.tighten(
+				0, fmt.Sprintf("budget.maxPerNamespace of plan %s allows none: %d must be at least 1", p.Name, *v))
 		} else {
-			r.perNamespace.tighten(int(*v), fmt.Sprintf("budget.maxPerNamespace of plan %s allows %d in flight in one namespace over all plans", p.Name, *v))
+			r.perNamespace.tighten(int(*v),
+				fmt.Sprintf("budget.maxPerNamespace of plan %s allows %d in flight in one namespace over all plans",
+					p.Name, *v))
 		}
 	}
 }

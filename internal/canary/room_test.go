@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary_test
 
 import (
@@ -43,32 +45,38 @@ func TestRoomFor(t *testing.T) {
 			left: math.MaxInt, leftShop: math.MaxInt, leftClusterWide: math.MaxInt,
 		},
 		"A percentage rounds down": {
-			reason: "10 % of 39 is 3", plans: plans{{Name: "a", Targets: 39, Budget: budget("10%", 0), InFlight: flight{"shop": 1}}},
-			left: 2, leftShop: 2, leftClusterWide: 2,
+			reason: "10 % of 39 is 3",
+			plans:  plans{{Name: "a", Targets: 39, Budget: budget("10%", 0), InFlight: flight{"shop": 1}}},
+			left:   2, leftShop: 2, leftClusterWide: 2,
 		},
 		"A percentage is at least one": {
-			reason: "1 % of 7 would stop the plan for ever", plans: plans{{Name: "a", Targets: 7, Budget: budget("1%", 0)}},
-			left: 1, leftShop: 1, leftClusterWide: 1,
+			reason: "1 % of 7 would stop the plan for ever",
+			plans:  plans{{Name: "a", Targets: 7, Budget: budget("1%", 0)}},
+			left:   1, leftShop: 1, leftClusterWide: 1,
 		},
 		"Work of other plans counts": {
 			reason: "2 + 3 are in flight, 5 may be", plans: plans{
-				{Name: "a", Targets: 50, Budget: budget("10%", 0), InFlight: flight{"shop": 2}}, {Name: "b", Targets: 9, InFlight: flight{"shop": 2, "": 1}}},
+				{Name: "a", Targets: 50, Budget: budget("10%", 0), InFlight: flight{"shop": 2}},
+				{Name: "b", Targets: 9, InFlight: flight{"shop": 2, "": 1}}},
 			spent: "budget.maxUnavailable of plan a (10% of 50 targets) allows 5 in flight over all plans; 5 are",
 		},
 		"The budget of another plan holds too": {
 			reason: "b allows 2", plans: plans{
-				{Name: "a", Targets: 50, Budget: budget(20, 0), InFlight: flight{"shop": 1}}, {Name: "b", Targets: 9, Budget: budget(2, 0), InFlight: flight{"shop": 1}}},
+				{Name: "a", Targets: 50, Budget: budget(20, 0), InFlight: flight{"shop": 1}},
+				{Name: "b", Targets: 9, Budget: budget(2, 0), InFlight: flight{"shop": 1}}},
 			spent: "budget.maxUnavailable of plan b (2 of 9 targets) allows 2 in flight over all plans; 2 are",
 		},
 		"A namespace has a limit of its own": {
 			reason: "cluster scope has no namespace", plans: plans{
-				{Name: "a", Targets: 50, Budget: budget(20, 3), InFlight: flight{"shop": 1}}, {Name: "b", Targets: 9, Budget: budget(nil, 2), InFlight: flight{"shop": 1, "": 4}}},
+				{Name: "a", Targets: 50, Budget: budget(20, 3), InFlight: flight{"shop": 1}},
+				{Name: "b", Targets: 9, Budget: budget(nil, 2), InFlight: flight{"shop": 1, "": 4}}},
 			left: 14, leftClusterWide: 14,
 			spent: "budget.maxPerNamespace of plan b allows 2 in flight in one namespace over all plans; 2 are in shop",
 		},
 		"More in flight than is allowed leaves none": {
-			reason: "a budget was tightened meanwhile", plans: plans{{Name: "a", Targets: 9, Budget: budget(1, 0), InFlight: flight{"shop": 5}}},
-			spent: "5 are",
+			reason: "a budget was tightened meanwhile",
+			plans:  plans{{Name: "a", Targets: 9, Budget: budget(1, 0), InFlight: flight{"shop": 5}}},
+			spent:  "5 are",
 		},
 		"A count of 0 allows none": {
 			reason: "invalid means 0", plans: plans{{Name: "a", Targets: 9, Budget: budget(0, 0)}},
@@ -88,15 +96,19 @@ func TestRoomFor(t *testing.T) {
 			spent: "budget.maxPerNamespace of plan a allows none: -1 must be at least 1",
 		},
 		"An invalid budget of another plan allows none": {
-			reason: "the most restrictive one wins", plans: plans{{Name: "a", Targets: 9, Budget: budget(5, 0)}, {Name: "b", Targets: 9, Budget: budget("0%", 0)}},
+			reason: "the most restrictive one wins",
+			plans: plans{{Name: "a", Targets: 9, Budget: budget(5, 0)},
+				{Name: "b", Targets: 9, Budget: budget("0%", 0)}},
 			spent: "budget.maxUnavailable of plan b allows none",
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			room := canary.RoomFor(tc.plans)
-			if l, s, c := room.Left(), room.LeftIn("shop"), room.LeftIn(""); l != tc.left || s != tc.leftShop || c != tc.leftClusterWide {
-				t.Errorf("%s\nleft in all, in shop, of cluster scope: want %d %d %d, got %d %d %d", tc.reason, tc.left, tc.leftShop, tc.leftClusterWide, l, s, c)
+			if l, s, c := room.Left(), room.LeftIn("shop"), room.LeftIn(""); l != tc.left || s != tc.leftShop ||
+				c != tc.leftClusterWide {
+				t.Errorf("%s\nleft in all, in shop, of cluster scope: want %d %d %d, got %d %d %d", tc.reason, tc.left,
+					tc.leftShop, tc.leftClusterWide, l, s, c)
 			}
 			if spent := room.Take("shop"); !strings.Contains(spent, tc.spent) || (spent == "") != (tc.spent == "") {
 				t.Errorf("%s\nspent: want %q, got %q", tc.reason, tc.spent, spent)
@@ -116,7 +128,8 @@ func TestRoomIsNeverOverdrawn(t *testing.T) {
 		for range rapid.IntRange(1, 4).Draw(t, "plans") {
 			p := canary.PlanAtWork{Targets: rapid.IntRange(1, 300).Draw(t, "targets"), InFlight: map[string]int{}}
 			if rapid.Bool().Draw(t, "has a budget") {
-				share := rapid.OneOf(rapid.Map(rapid.IntRange(0, 9), func(n int) any { return n }), rapid.SampledFrom([]any{nil, "0%", "1%", "10%", "150%"})).Draw(t, "maxUnavailable")
+				share := rapid.OneOf(rapid.Map(rapid.IntRange(0, 9), func(n int) any { return n }),
+					rapid.SampledFrom([]any{nil, "0%", "1%", "10%", "150%"})).Draw(t, "maxUnavailable")
 				p.Budget = budget(share, rapid.Int32Range(-1, 4).Draw(t, "maxPerNamespace"))
 			}
 			for _, namespace := range namespaces {
@@ -146,7 +159,8 @@ func checkLimits(t *rapid.T, plans []canary.PlanAtWork, all, in int, namespace s
 			continue
 		}
 		if v := p.Budget.MaxUnavailable; v != nil {
-			most := map[string]int{"0%": 0, "1%": max(p.Targets/100, 1), "10%": max(p.Targets/10, 1), "150%": 0}[v.String()]
+			most := map[string]int{"0%": 0, "1%": max(p.Targets/100, 1), "10%": max(p.Targets/10, 1),
+				"150%": 0}[v.String()]
 			if v.StrVal == "" {
 				most = min(v.IntValue(), p.Targets)
 			}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary_test
 
 import (
@@ -9,7 +11,8 @@ import (
 
 func TestWaveLabel(t *testing.T) {
 	plain := v1alpha1.RemediationPlan{Waves: []int32{1, 2, 8, 29}}
-	staged := v1alpha1.RemediationPlan{Waves: []int32{1, 9, 1, 40}, Stages: []v1alpha1.PlannedStage{{Name: "dev"}, {Name: "prod", FirstWave: 2}}}
+	staged := v1alpha1.RemediationPlan{
+		Waves: []int32{1, 9, 1, 40}, Stages: []v1alpha1.PlannedStage{{Name: "dev"}, {Name: "prod", FirstWave: 2}}}
 	for name, c := range map[string]struct {
 		plan v1alpha1.RemediationPlan
 		wave int32

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary_test
 
 import (
@@ -17,11 +19,14 @@ import (
 func staged(size any, waves ...any) *v1alpha1.RolloutStrategy {
 	s := strategy(size, waves...)
 	s.Stages = []v1alpha1.RolloutStage{stage("staging", "staging"),
-		{Name: "batch", Selector: v1alpha1.TargetSelector{ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kind": "batch"}}}},
+		{Name: "batch", Selector: v1alpha1.TargetSelector{
+			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kind": "batch"}}}},
 		stage("prod", "prod")}
 	s.Canary.Selector = &v1alpha1.TargetSelector{
 		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"env": "staging"}},
-		ObjectSelector:    &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "tier", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"critical"}}}}}
+		ObjectSelector: &metav1.LabelSelector{
+			MatchExpressions: []metav1.LabelSelectorRequirement{
+				{Key: "tier", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"critical"}}}}}
 	return s
 }
 
@@ -31,8 +36,10 @@ func TestStages(t *testing.T) {
 	}
 	without := func(key string) *v1alpha1.RolloutStrategy {
 		s := strategy(nil)
-		s.Stages = []v1alpha1.RolloutStage{{Name: "rest", Selector: v1alpha1.TargetSelector{NamespaceSelector: &metav1.LabelSelector{
-			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: metav1.LabelSelectorOpDoesNotExist}}}}}}
+		s.Stages = []v1alpha1.RolloutStage{
+			{Name: "rest", Selector: v1alpha1.TargetSelector{NamespaceSelector: &metav1.LabelSelector{
+				MatchExpressions: []metav1.LabelSelectorRequirement{
+					{Key: key, Operator: metav1.LabelSelectorOpDoesNotExist}}}}}}
 		return s
 	}
 	cases := map[string]struct {
@@ -42,18 +49,28 @@ func TestStages(t *testing.T) {
 		stage    string
 		canary   bool
 	}{
-		"Without stages there is one without a name": {reason: "nor is the canary restricted", strategy: strategy(nil), target: in("prod", nil), canary: true},
-		"The namespace's labels choose":              {reason: "env: prod", strategy: staged(nil), target: in("prod", nil), stage: "prod"},
-		"The target's labels choose":                 {reason: "kind: batch", strategy: staged(nil), target: in("dev", map[string]string{"kind": "batch"}), stage: "batch"},
-		"The first stage that chooses has it":        {reason: "batch stands before prod", strategy: staged(nil), target: in("prod", map[string]string{"kind": "batch"}), stage: "batch"},
-		"What no stage chooses comes last":           {reason: "no stage is named for dev", strategy: staged(nil), target: in("dev", nil), stage: "others"},
-		"The canary is drawn from staging":           {reason: "both parts agree", strategy: staged(nil), target: in("staging", nil), stage: "staging", canary: true},
-		"Both parts of a selector must agree":        {reason: "tier: critical", strategy: staged(nil), target: in("staging", map[string]string{"tier": "critical"}), stage: "staging"},
+		"Without stages there is one without a name": {reason: "nor is the canary restricted", strategy: strategy(nil),
+			target: in("prod", nil), canary: true},
+		"The namespace's labels choose": {
+			reason: "env: prod", strategy: staged(nil), target: in("prod", nil), stage: "prod"},
+		"The target's labels choose": {
+			reason: "kind: batch", strategy: staged(nil), target: in("dev", map[string]string{"kind": "batch"}),
+			stage: "batch"},
+		"The first stage that chooses has it": {reason: "batch stands before prod", strategy: staged(nil),
+			target: in("prod", map[string]string{"kind": "batch"}), stage: "batch"},
+		"What no stage chooses comes last": {reason: "no stage is named for dev", strategy: staged(nil),
+			target: in("dev", nil), stage: "others"},
+		"The canary is drawn from staging": {reason: "both parts agree", strategy: staged(nil),
+			target: in("staging", nil), stage: "staging", canary: true},
+		"Both parts of a selector must agree": {reason: "tier: critical", strategy: staged(nil),
+			target: in("staging", map[string]string{"tier": "critical"}), stage: "staging"},
 		"A namespace without labels is chosen by what it lacks": {
-			reason: "its labels are known to be none", strategy: without("env"), target: canary.Labelled{Namespaced: true}, stage: "rest", canary: true,
+			reason: "its labels are known to be none", strategy: without("env"),
+			target: canary.Labelled{Namespaced: true}, stage: "rest", canary: true,
 		},
 		"A target of cluster scope isn't": {
-			reason: "it has no namespace that could lack a label", strategy: without("env"), target: canary.Labelled{}, stage: "others", canary: true,
+			reason: "it has no namespace that could lack a label", strategy: without("env"), target: canary.Labelled{},
+			stage: "others", canary: true,
 		},
 	}
 	for name, tc := range cases {
@@ -75,9 +92,11 @@ func TestStages(t *testing.T) {
 func TestReadStagesRefusesSelectorsThatCantBeRead(t *testing.T) {
 	bad := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "env", Operator: "Near"}}}
 	inStage, inCanary := strategy(nil), strategy(nil)
-	inStage.Stages = []v1alpha1.RolloutStage{stage("a", "a"), {Name: "b", Selector: v1alpha1.TargetSelector{NamespaceSelector: bad}}}
+	inStage.Stages = []v1alpha1.RolloutStage{
+		stage("a", "a"), {Name: "b", Selector: v1alpha1.TargetSelector{NamespaceSelector: bad}}}
 	inCanary.Canary.Selector = &v1alpha1.TargetSelector{ObjectSelector: bad}
-	for want, s := range map[string]*v1alpha1.RolloutStrategy{"stages[1].selector.namespaceSelector": inStage, "canary.selector.objectSelector": inCanary} {
+	for want, s := range map[string]*v1alpha1.RolloutStrategy{"stages[1].selector.namespaceSelector": inStage,
+		"canary.selector.objectSelector": inCanary} {
 		if _, err := canary.ReadStages(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, got %v", want, err)
 		}
@@ -93,21 +112,26 @@ func TestLayout(t *testing.T) {
 		want     canary.Layout
 	}{
 		"Without stages the waves are the strategy's": {
-			reason: "as Sizes gives them", strategy: strategy(1, "5%", "25%", "100%"), counts: []int{100}, canaries: 100,
-			want: canary.Layout{Waves: []int32{1, 4, 20, 75}},
+			reason: "as Sizes gives them", strategy: strategy(1, "5%", "25%", "100%"), counts: []int{100},
+			canaries: 100,
+			want:     canary.Layout{Waves: []int32{1, 4, 20, 75}},
 		},
 		"Each stage has a canary and waves of its own": {
-			reason: "shares are counted within the stage", strategy: staged(1, "50%", "100%"), counts: []int{4, 2, 10, 3}, canaries: 4,
+			reason: "shares are counted within the stage", strategy: staged(1, "50%", "100%"),
+			counts: []int{4, 2, 10, 3}, canaries: 4,
 			want: canary.Layout{Waves: []int32{1, 1, 2, 1, 1, 1, 4, 5, 1, 2}, Stages: []v1alpha1.PlannedStage{
-				{Name: "staging"}, {Name: "batch", FirstWave: 3}, {Name: "prod", FirstWave: 5}, {Name: "others", FirstWave: 8}}},
+				{Name: "staging"}, {Name: "batch", FirstWave: 3}, {Name: "prod", FirstWave: 5},
+				{Name: "others", FirstWave: 8}}},
 		},
 		"A stage without targets is left out": {
 			reason: "staging is clean", strategy: staged(1, "100%"), counts: []int{0, 0, 5, 0}, canaries: 5,
 			want: canary.Layout{Waves: []int32{1, 4}, Stages: []v1alpha1.PlannedStage{{Name: "prod"}}},
 		},
 		"The canary is no larger than what it may be drawn from": {
-			reason: "of 3 only 2 are chosen; later stages aren't concerned", strategy: staged(3, "50%", "100%"), counts: []int{10, 0, 6, 0}, canaries: 2,
-			want: canary.Layout{Waves: []int32{2, 3, 5, 3, 3}, Stages: []v1alpha1.PlannedStage{{Name: "staging"}, {Name: "prod", FirstWave: 3}}},
+			reason: "of 3 only 2 are chosen; later stages aren't concerned", strategy: staged(3, "50%", "100%"),
+			counts: []int{10, 0, 6, 0}, canaries: 2,
+			want: canary.Layout{Waves: []int32{2, 3, 5, 3, 3},
+				Stages: []v1alpha1.PlannedStage{{Name: "staging"}, {Name: "prod", FirstWave: 3}}},
 		},
 		"A canary of all gets a wave behind it": {
 			reason: "9 of 10 mustn't be the canary", strategy: strategy("100%", "100%"), counts: []int{10}, canaries: 1,
@@ -135,7 +159,8 @@ func TestLayout(t *testing.T) {
 // where the one before it has taken all of its targets.
 func TestLayoutLeavesNoTargetOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := staged(rapid.SampledFrom([]any{1, 3, "10%", "100%"}).Draw(t, "canary"), rapid.SampledFrom([]any{"1%", 4, "50%"}).Draw(t, "wave"), "100%")
+		s := staged(rapid.SampledFrom([]any{1, 3, "10%", "100%"}).Draw(t, "canary"),
+			rapid.SampledFrom([]any{"1%", 4, "50%"}).Draw(t, "wave"), "100%")
 		stages, err := canary.ReadStages(s)
 		if err != nil {
 			t.Fatal(err)
@@ -162,7 +187,8 @@ func TestLayoutLeavesNoTargetOut(t *testing.T) {
 				}
 				sum += int(layout.Waves[wave])
 			}
-			if name := layout.Stages[next-1].Name; name != stages.Name(place) || sum != count || !layout.IsCanary(int32(first)) {
+			if name := layout.Stages[next-1].Name; name != stages.Name(place) || sum != count ||
+				!layout.IsCanary(int32(first)) {
 				t.Fatalf("stage %s holds %d targets, want %d of %s", name, sum, count, stages.Name(place))
 			}
 		}
@@ -180,12 +206,18 @@ func TestSplit(t *testing.T) {
 		most   int
 		want   canary.Layout
 	}{
-		"without a limit nothing is split":      {layout: canary.Layout{Waves: []int32{1, 99}}, want: canary.Layout{Waves: []int32{1, 99}}},
-		"what is larger is split":               {layout: canary.Layout{Waves: []int32{1, 4, 25}}, most: 10, want: canary.Layout{Waves: []int32{1, 4, 10, 10, 5}}},
-		"what fits stays":                       {layout: canary.Layout{Waves: []int32{1, 10}}, most: 10, want: canary.Layout{Waves: []int32{1, 10}}},
-		"a canary is split too, its rest waves": {layout: canary.Layout{Waves: []int32{5, 3}}, most: 2, want: canary.Layout{Waves: []int32{2, 2, 1, 2, 1}}},
-		"stages begin with the waves that they did": {layout: canary.Layout{Waves: []int32{1, 5, 3, 4}, Stages: stages}, most: 3,
-			want: canary.Layout{Waves: []int32{1, 3, 2, 3, 3, 1}, Stages: []v1alpha1.PlannedStage{{Name: "staging", FirstWave: 0}, {Name: "prod", FirstWave: 3}}}},
+		"without a limit nothing is split": {layout: canary.Layout{Waves: []int32{1, 99}},
+			want: canary.Layout{Waves: []int32{1, 99}}},
+		"what is larger is split": {layout: canary.Layout{Waves: []int32{1, 4, 25}}, most: 10,
+			want: canary.Layout{Waves: []int32{1, 4, 10, 10, 5}}},
+		"what fits stays": {layout: canary.Layout{Waves: []int32{1, 10}}, most: 10,
+			want: canary.Layout{Waves: []int32{1, 10}}},
+		"a canary is split too, its rest waves": {layout: canary.Layout{Waves: []int32{5, 3}}, most: 2,
+			want: canary.Layout{Waves: []int32{2, 2, 1, 2, 1}}},
+		"stages begin with the waves that they did": {layout: canary.Layout{Waves: []int32{1, 5, 3, 4}, Stages: stages},
+			most: 3,
+			want: canary.Layout{Waves: []int32{1, 3, 2, 3, 3, 1},
+				Stages: []v1alpha1.PlannedStage{{Name: "staging", FirstWave: 0}, {Name: "prod", FirstWave: 3}}}},
 		"more waves than a plan can have aren't made": {reason: "the rollout takes a wave in parts then",
 			layout: canary.Layout{Waves: []int32{1, 1000}}, most: 2, want: canary.Layout{Waves: []int32{1, 1000}}},
 	}

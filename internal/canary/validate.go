@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary
 
 import (
@@ -40,7 +42,8 @@ func Validate(s *v1alpha1.RolloutStrategy) []Problem {
 		return nil
 	}
 	var p problems
-	oneOf(&p, "mode", s.Mode, v1alpha1.RemediationDisabled, v1alpha1.RemediationDryRun, v1alpha1.RemediationManual, v1alpha1.RemediationAutomatic)
+	oneOf(&p, "mode", s.Mode, v1alpha1.RemediationDisabled, v1alpha1.RemediationDryRun, v1alpha1.RemediationManual,
+		v1alpha1.RemediationAutomatic)
 	for i, action := range s.AllowedActions {
 		oneOf(&p, fmt.Sprintf("allowedActions[%d]", i), action, v1alpha1.ActionPatch, v1alpha1.ActionCreate,
 			v1alpha1.ActionDelete, v1alpha1.ActionEvict, v1alpha1.ActionRestart, v1alpha1.ActionScale)

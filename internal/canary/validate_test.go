@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary_test
 
 import (
@@ -46,7 +48,8 @@ func TestValidate(t *testing.T) {
 		},
 		"Percentages never fall": {
 			strategy: with(waves("50%", "25%", "100%")),
-			want:     []string{"waves[1]: 25%: waves are cumulative and must never fall; an earlier one is already 50%"},
+			want: []string{
+				"waves[1]: 25%: waves are cumulative and must never fall; an earlier one is already 50%"},
 		},
 		"Counts never fall": {
 			strategy: with(waves(9, "50%", 3, "100%")),
@@ -117,7 +120,8 @@ func TestValidate(t *testing.T) {
 
 		"Stages by labels are right": {strategy: with(stages(stage("staging", "staging"), stage("prod", "prod")))},
 		"Stages have names of their own": {
-			strategy: with(stages(stage("staging", "staging"), stage("", "test"), stage("staging", "dev"), stage("Others", "x"))),
+			strategy: with(stages(stage("staging", "staging"), stage("", "test"), stage("staging", "dev"),
+				stage("Others", "x"))),
 			want: []string{
 				`stages[1].name: "": must have from 1 to 63 characters`,
 				`stages[2].name: "staging" is the name of stages[0] already`,
@@ -125,16 +129,20 @@ func TestValidate(t *testing.T) {
 			},
 		},
 		"Stages say what they choose": {
-			strategy: with(stages(v1alpha1.RolloutStage{Name: "all"}, v1alpha1.RolloutStage{Name: "also", Selector: v1alpha1.TargetSelector{ObjectSelector: &metav1.LabelSelector{}}})),
-			want:     []string{"stages[0].selector: it chooses every target", "stages[1].selector: it chooses every target"},
+			strategy: with(stages(v1alpha1.RolloutStage{Name: "all"},
+				v1alpha1.RolloutStage{Name: "also",
+					Selector: v1alpha1.TargetSelector{ObjectSelector: &metav1.LabelSelector{}}})),
+			want: []string{"stages[0].selector: it chooses every target",
+				"stages[1].selector: it chooses every target"},
 		},
 		"Stages choose by labels that can be": {
 			strategy: with(stages(stage("prod", "not a value!"))),
 			want:     []string{`stages[0].selector.namespaceSelector: values[0][env]: Invalid value: "not a value!"`},
 		},
 		"Stages are few": {
-			strategy: with(stages(stage("a", "a"), stage("b", "b"), stage("c", "c"), stage("d", "d"), stage("e", "e"), stage("f", "f"), stage("g", "g"), stage("h", "h"), stage("i", "i"))),
-			want:     []string{"stages: 9 are listed: list at most 8"},
+			strategy: with(stages(stage("a", "a"), stage("b", "b"), stage("c", "c"), stage("d", "d"), stage("e", "e"),
+				stage("f", "f"), stage("g", "g"), stage("h", "h"), stage("i", "i"))),
+			want: []string{"stages: 9 are listed: list at most 8"},
 		},
 		"A canary is chosen by a selector that can be read": {
 			strategy: with(func(s *v1alpha1.RolloutStrategy) {
@@ -159,7 +167,8 @@ func TestValidate(t *testing.T) {
 		},
 		"Windows can be read": {
 			strategy: with(func(s *v1alpha1.RolloutStrategy) {
-				s.Windows = []v1alpha1.MaintenanceWindow{window("0 22 * * *", time.Hour, "Europe/Berlin"), window("0 25 * * *", time.Second, "Mars/Base")}
+				s.Windows = []v1alpha1.MaintenanceWindow{window("0 22 * * *", time.Hour, "Europe/Berlin"),
+					window("0 25 * * *", time.Second, "Mars/Base")}
 			}),
 			want: []string{
 				`windows[1].schedule: "0 25 * * *" can't be read as minute, hour, day of month, month and day of week`,
@@ -184,7 +193,8 @@ func TestValidate(t *testing.T) {
 		"Metrics are whole": {
 			strategy: with(func(s *v1alpha1.RolloutStrategy) {
 				good := v1alpha1.AnalysisMetric{Name: "errors", Query: "up", SuccessCondition: "sample < 1.0"}
-				bad := v1alpha1.AnalysisMetric{Name: "errors", Samples: 101, FailureLimit: -1, Interval: metav1.Duration{Duration: 2 * time.Hour}}
+				bad := v1alpha1.AnalysisMetric{Name: "errors", Samples: 101, FailureLimit: -1,
+					Interval: metav1.Duration{Duration: 2 * time.Hour}}
 				s.Analysis = &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{good, bad}}
 			}),
 			want: []string{
@@ -243,7 +253,9 @@ func TestAValidStrategyHasSizes(t *testing.T) {
 
 // falls tells whether all problems are falling waves, which Sizes drops.
 func falls(problems []canary.Problem) bool {
-	return !slices.ContainsFunc(problems, func(p canary.Problem) bool { return !strings.Contains(p.Message, "never fall") })
+	return !slices.ContainsFunc(problems, func(p canary.Problem) bool {
+		return !strings.Contains(p.Message, "never fall")
+	})
 }
 
 // stage chooses namespaces by their label env.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary
 
 import (
@@ -47,12 +49,14 @@ func checkWaves(p *problems, waves []intstr.IntOrString) {
 			continue
 		}
 		if before, ok := previous[step.percent]; ok && step.value < before.value {
-			p.add(field, "%s: waves are cumulative and must never fall; an earlier one is already %s", wave.String(), before)
+			p.add(field, "%s: waves are cumulative and must never fall; an earlier one is already %s", wave.String(),
+				before)
 		}
 		previous[step.percent] = step
 	}
 	if last := len(waves) - 1; last >= 0 && waves[last].String() != "100%" {
-		p.add(fmt.Sprintf("waves[%d]", last), `%s: the last wave must be "100%%", or some targets are in no wave`, waves[last].String())
+		p.add(fmt.Sprintf("waves[%d]", last), `%s: the last wave must be "100%%", or some targets are in no wave`,
+			waves[last].String())
 	}
 }
 
@@ -80,7 +84,8 @@ func checkStages(p *problems, stages []v1alpha1.RolloutStage) {
 // it is more likely forgotten than meant.
 func checkSelector(p *problems, field string, s v1alpha1.TargetSelector) {
 	if empty(s.NamespaceSelector) && empty(s.ObjectSelector) {
-		p.add(field, "it chooses every target: give namespaceSelector or objectSelector, or leave it out with what it belongs to")
+		p.add(field, "it chooses every target: give namespaceSelector or objectSelector, or leave it out with what it "+
+			"belongs to")
 	}
 	_, err := metav1.LabelSelectorAsSelector(s.NamespaceSelector)
 	p.addErr(field+".namespaceSelector", err)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary
 
 import (
@@ -123,7 +125,8 @@ func cumulative(s *v1alpha1.RolloutStrategy) ([]share, error) {
 		steps = append(steps, step)
 	}
 	if !steps[len(steps)-1].all() {
-		return nil, fmt.Errorf(`waves[%d]: %s is the last wave and must be "100%%": otherwise some targets are in no wave`,
+		return nil, fmt.Errorf(
+			`waves[%d]: %s is the last wave and must be "100%%": otherwise some targets are in no wave`,
 			len(waves)-1, waves[len(waves)-1].String())
 	}
 	return steps, nil

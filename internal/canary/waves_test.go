@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary_test
 
 import (
@@ -103,14 +105,17 @@ func TestSizesRefuses(t *testing.T) {
 		strategy *v1alpha1.RolloutStrategy
 		want     string
 	}{
-		"A missing strategy":               {total: 1, strategy: nil, want: "missing"},
-		"A negative number of targets":     {total: -1, strategy: strategy(1, "100%"), want: "-1 targets"},
-		"More targets than 32 bits hold":   {total: 1 << 31, strategy: strategy(1, "100%"), want: "2147483648 targets"},
-		"Waves that end before 100 %":      {total: 9, strategy: strategy(1, "5%", "50%"), want: "waves[1]: 50% is the last wave"},
-		"Waves that end with a count":      {total: 9, strategy: strategy(1, 9), want: `must be "100%"`},
-		"A share that is no percentage":    {total: 9, strategy: strategy(1, "5", "100%"), want: `waves[0]: "5": must be`},
-		"A percentage above 100":           {total: 9, strategy: strategy(1, "101%"), want: `waves[0]: "101%"`},
-		"A canary of none":                 {total: 9, strategy: strategy(0, "100%"), want: "canary.size: 0: a count must be at least 1"},
+		"A missing strategy":             {total: 1, strategy: nil, want: "missing"},
+		"A negative number of targets":   {total: -1, strategy: strategy(1, "100%"), want: "-1 targets"},
+		"More targets than 32 bits hold": {total: 1 << 31, strategy: strategy(1, "100%"), want: "2147483648 targets"},
+		"Waves that end before 100 %": {
+			total: 9, strategy: strategy(1, "5%", "50%"), want: "waves[1]: 50% is the last wave"},
+		"Waves that end with a count": {total: 9, strategy: strategy(1, 9), want: `must be "100%"`},
+		"A share that is no percentage": {
+			total: 9, strategy: strategy(1, "5", "100%"), want: `waves[0]: "5": must be`},
+		"A percentage above 100": {total: 9, strategy: strategy(1, "101%"), want: `waves[0]: "101%"`},
+		"A canary of none": {
+			total: 9, strategy: strategy(0, "100%"), want: "canary.size: 0: a count must be at least 1"},
 		"A canary of zero percent":         {total: 9, strategy: strategy("0%", "100%"), want: `canary.size: "0%"`},
 		"A percentage with a leading zero": {total: 9, strategy: strategy(1, "0100%"), want: `"0100%"`},
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary
 
 import (
@@ -121,7 +123,9 @@ func readSchedule(text string) (cron.Schedule, error) {
 	parser := cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 	schedule, err := parser.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("%q can't be read as minute, hour, day of month, month and day of week (0 to 6, Sunday is 0): %w", text, err)
+		return nil, fmt.Errorf(
+			"%q can't be read as minute, hour, day of month, month and day of week (0 to 6, Sunday is 0): %w", text,
+			err)
 	}
 	// Five years from here hold a 29 February.
 	if schedule.Next(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
@@ -155,7 +159,8 @@ func checkWindowDuration(d time.Duration) error {
 // isn't walked through for a week.
 func (r recurrence) latest(t time.Time) (opened time.Time, found bool) {
 	for back := min(time.Hour, r.duration); !found; back = min(2*back, r.duration) {
-		for wall := r.schedule.Next(r.wall(t.Add(-back)).Add(-time.Second)); !wall.IsZero(); wall = r.schedule.Next(wall) {
+		for wall := r.schedule.Next(r.wall(t.Add(-back)).Add(-time.Second)); !wall.IsZero(); wall = r.schedule.Next(
+			wall) {
 			opens := r.instant(wall)
 			if opens.After(t) {
 				break

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary_test
 
 import (
@@ -65,7 +67,8 @@ func (c cronTime) opened(since, now time.Time, zone *time.Location) bool {
 // The window is open at a minute if, and only if, it opened less than its
 // duration ago.
 func TestWindowStateAgainstEveryMinute(t *testing.T) {
-	zones := []string{"UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "America/Sao_Paulo"}
+	zones := []string{"UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe",
+		"America/Sao_Paulo"}
 	around := []time.Time{ // where clocks change, months end and years begin
 		time.Date(2026, 3, 29, 0, 0, 0, 0, time.UTC), time.Date(2026, 10, 25, 0, 0, 0, 0, time.UTC),
 		time.Date(2026, 3, 8, 7, 0, 0, 0, time.UTC), time.Date(2026, 11, 1, 6, 0, 0, 0, time.UTC),
@@ -85,7 +88,8 @@ func TestWindowStateAgainstEveryMinute(t *testing.T) {
 			t.Fatal(err)
 		}
 		duration := time.Duration(rapid.IntRange(1, 300).Draw(t, "minutes long")) * time.Minute
-		now := rapid.SampledFrom(around).Draw(t, "around").Add(time.Duration(rapid.IntRange(-6*60, 6*60).Draw(t, "minutes later")) * time.Minute)
+		now := rapid.SampledFrom(around).Draw(t, "around").Add(
+			time.Duration(rapid.IntRange(-6*60, 6*60).Draw(t, "minutes later")) * time.Minute)
 		windows := []v1alpha1.MaintenanceWindow{window(schedule.String(), duration, name)}
 
 		got, err := canary.WindowState(windows, now)
@@ -93,7 +97,8 @@ func TestWindowStateAgainstEveryMinute(t *testing.T) {
 			t.Fatalf("%s: %v", schedule, err)
 		}
 		if want := schedule.opened(now.Add(-duration), now, zone); got.Open != want {
-			t.Fatalf("%q in %s for %s at %s: open is %t, want %t", schedule, name, duration, now.In(zone), got.Open, want)
+			t.Fatalf("%q in %s for %s at %s: open is %t, want %t", schedule, name, duration, now.In(zone), got.Open,
+				want)
 		}
 		checkEdge(t, windows, got, now)
 	})

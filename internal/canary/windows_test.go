@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package canary_test
 
 import (
@@ -68,12 +70,14 @@ func TestWindowState(t *testing.T) {
 			now: "2026-02-28T12:00:00Z", opens: "2028-02-29T03:00:00Z",
 		},
 		"A window of 29 February reaches into March": {
-			reason: "36 h from 29 February 20:00", windows: windows{window("0 20 29 2 *", 36*time.Hour, "America/New_York")},
-			now: "2028-03-02T07:59:00-05:00", open: true, closes: "2028-03-02T08:00:00-05:00",
+			reason:  "36 h from 29 February 20:00",
+			windows: windows{window("0 20 29 2 *", 36*time.Hour, "America/New_York")},
+			now:     "2028-03-02T07:59:00-05:00", open: true, closes: "2028-03-02T08:00:00-05:00",
 		},
 		"A zone off by half an hour": {
-			reason: "01:15 in Kolkata is 19:45 UTC the day before", windows: windows{window("15 1 * * *", 30*time.Minute, "Asia/Kolkata")},
-			now: "2026-11-20T19:45:00Z", open: true, closes: "2026-11-20T20:15:00Z",
+			reason:  "01:15 in Kolkata is 19:45 UTC the day before",
+			windows: windows{window("15 1 * * *", 30*time.Minute, "Asia/Kolkata")},
+			now:     "2026-11-20T19:45:00Z", open: true, closes: "2026-11-20T20:15:00Z",
 		},
 		"No zone is UTC": {
 			reason: "the default", windows: windows{window("0 4 * * *", time.Hour, "")},
@@ -81,8 +85,9 @@ func TestWindowState(t *testing.T) {
 		},
 
 		"A time that clocks leave out opens when they are put forward": {
-			reason: "02:30 isn't there on 29 March in Berlin: the window opens at 03:00", windows: windows{window("30 2 * * *", time.Hour, "Europe/Berlin")},
-			now: "2026-03-29T01:59:59+01:00", opens: "2026-03-29T03:00:00+02:00",
+			reason:  "02:30 isn't there on 29 March in Berlin: the window opens at 03:00",
+			windows: windows{window("30 2 * * *", time.Hour, "Europe/Berlin")},
+			now:     "2026-03-29T01:59:59+01:00", opens: "2026-03-29T03:00:00+02:00",
 		},
 		"And stays open for its duration": {
 			reason: "an hour from 03:00", windows: windows{window("30 2 * * *", time.Hour, "Europe/Berlin")},
@@ -93,32 +98,38 @@ func TestWindowState(t *testing.T) {
 			now: "2026-03-29T04:00:00+02:00", opens: "2026-03-30T02:30:00+02:00",
 		},
 		"Several times left out open one window": {
-			reason: "02:00, 02:20 and 02:40 all open at 03:00, for ten minutes", windows: windows{window("*/20 2 * * *", 10*time.Minute, "America/New_York")},
-			now: "2026-03-08T03:09:00-04:00", open: true, closes: "2026-03-08T03:10:00-04:00",
+			reason:  "02:00, 02:20 and 02:40 all open at 03:00, for ten minutes",
+			windows: windows{window("*/20 2 * * *", 10*time.Minute, "America/New_York")},
+			now:     "2026-03-08T03:09:00-04:00", open: true, closes: "2026-03-08T03:10:00-04:00",
 		},
 		"Clocks put forward don't shorten a window": {
-			reason: "4 h of elapsed time from 00:00 end at 05:00", windows: windows{window("0 0 * * *", 4*time.Hour, "America/New_York")},
-			now: "2026-03-08T04:59:00-04:00", open: true, closes: "2026-03-08T05:00:00-04:00",
+			reason:  "4 h of elapsed time from 00:00 end at 05:00",
+			windows: windows{window("0 0 * * *", 4*time.Hour, "America/New_York")},
+			now:     "2026-03-08T04:59:00-04:00", open: true, closes: "2026-03-08T05:00:00-04:00",
 		},
 		"A time that comes twice opens a window the first time": {
 			reason: "02:30 summer time", windows: windows{window("30 2 * * *", 30*time.Minute, "Europe/Berlin")},
 			now: "2026-10-25T02:30:00+02:00", open: true, closes: "2026-10-25T03:00:00+02:00",
 		},
 		"But not the second time": {
-			reason: "02:30 standard time is an hour later", windows: windows{window("30 2 * * *", 30*time.Minute, "Europe/Berlin")},
-			now: "2026-10-25T02:30:00+01:00", opens: "2026-10-26T02:30:00+01:00",
+			reason:  "02:30 standard time is an hour later",
+			windows: windows{window("30 2 * * *", 30*time.Minute, "Europe/Berlin")},
+			now:     "2026-10-25T02:30:00+01:00", opens: "2026-10-26T02:30:00+01:00",
 		},
 		"A window opened the first time goes on through the second": {
-			reason: "90 min from 01:30 daylight time", windows: windows{window("30 1 * * *", 90*time.Minute, "America/New_York")},
-			now: "2026-11-01T01:59:00-05:00", open: true, closes: "2026-11-01T02:00:00-05:00",
+			reason:  "90 min from 01:30 daylight time",
+			windows: windows{window("30 1 * * *", 90*time.Minute, "America/New_York")},
+			now:     "2026-11-01T01:59:00-05:00", open: true, closes: "2026-11-01T02:00:00-05:00",
 		},
 		"Clocks put back don't lengthen a window": {
-			reason: "4 h of elapsed time from 00:00 end at 03:00", windows: windows{window("0 0 * * *", 4*time.Hour, "America/New_York")},
-			now: "2026-11-01T03:00:00-05:00", opens: "2026-11-02T00:00:00-05:00",
+			reason:  "4 h of elapsed time from 00:00 end at 03:00",
+			windows: windows{window("0 0 * * *", 4*time.Hour, "America/New_York")},
+			now:     "2026-11-01T03:00:00-05:00", opens: "2026-11-02T00:00:00-05:00",
 		},
 		"A day that a zone has skipped opens its window after it": {
-			reason: "Samoa had no 30 December 2011", windows: windows{window("0 12 30 12 *", time.Hour, "Pacific/Apia")},
-			now: "2011-12-30T10:30:00Z", open: true, closes: "2011-12-30T11:00:00Z",
+			reason:  "Samoa had no 30 December 2011",
+			windows: windows{window("0 12 30 12 *", time.Hour, "Pacific/Apia")},
+			now:     "2011-12-30T10:30:00Z", open: true, closes: "2011-12-30T11:00:00Z",
 		},
 
 		"Windows that overlap join": {
@@ -132,8 +143,9 @@ func TestWindowState(t *testing.T) {
 			now:     "2026-11-21T10:30:00Z", open: true, closes: "2026-11-21T12:00:00Z",
 		},
 		"A window longer than its period is always open": {
-			reason: "each joins the next; it is looked ahead for a day", windows: windows{window("0 0 * * *", 25*time.Hour, "UTC")},
-			now: "2026-11-21T12:00:00Z", open: true, closes: "2026-11-23T01:00:00Z",
+			reason:  "each joins the next; it is looked ahead for a day",
+			windows: windows{window("0 0 * * *", 25*time.Hour, "UTC")},
+			now:     "2026-11-21T12:00:00Z", open: true, closes: "2026-11-23T01:00:00Z",
 		},
 		"The nearest of several windows opens next": {
 			reason:  "Sunday is nearer than Monday",
@@ -161,7 +173,8 @@ func TestWindowsThatCantBeReadAreClosed(t *testing.T) {
 		window v1alpha1.MaintenanceWindow
 		want   string
 	}{
-		"Four fields":              {window("0 22 * *", hour, "UTC"), `windows[1]: schedule: "0 22 * *" can't be read as`},
+		"Four fields": {
+			window("0 22 * *", hour, "UTC"), `windows[1]: schedule: "0 22 * *" can't be read as`},
 		"Seconds":                  {window("0 0 22 * * *", hour, "UTC"), "expected exactly 5 fields, found 6"},
 		"An hour that isn't there": {window("0 24 * * *", hour, "UTC"), "end of range (24) above maximum (23)"},
 		"Sunday as 7":              {window("0 0 * * 7", hour, "UTC"), "(0 to 6, Sunday is 0)"},
@@ -171,15 +184,18 @@ func TestWindowsThatCantBeReadAreClosed(t *testing.T) {
 		"A day that never comes":   {window("0 0 30 2 *", hour, "UTC"), `"0 0 30 2 *" names a time that never comes`},
 		"An empty list":            {window("0 , * * *", hour, "UTC"), "names a time that never comes"},
 		"No duration":              {window("0 0 * * *", 0, "UTC"), "duration: 0s: must be from 1m0s to 168h0m0s"},
-		"A duration too long":      {window("0 0 * * *", 169*hour, "UTC"), "duration: 169h0m0s: must be from 1m0s to 168h0m0s"},
-		"A zone nobody knows":      {window("0 0 * * *", hour, "Europe/Brelin"), `timeZone: "Europe/Brelin" isn't the IANA name of a time zone, such as Europe/Berlin`},
-		"The machine's zone":       {window("0 0 * * *", hour, "Local"), "it differs from machine to machine"},
-		"A path":                   {window("0 0 * * *", hour, "../etc/passwd"), "isn't the IANA name"},
+		"A duration too long": {window("0 0 * * *", 169*hour, "UTC"),
+			"duration: 169h0m0s: must be from 1m0s to 168h0m0s"},
+		"A zone nobody knows": {window("0 0 * * *", hour, "Europe/Brelin"),
+			`timeZone: "Europe/Brelin" isn't the IANA name of a time zone, such as Europe/Berlin`},
+		"The machine's zone": {window("0 0 * * *", hour, "Local"), "it differs from machine to machine"},
+		"A path":             {window("0 0 * * *", hour, "../etc/passwd"), "isn't the IANA name"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			// A second window that is open doesn't make up for it.
-			got, err := canary.WindowState([]v1alpha1.MaintenanceWindow{window("* * * * *", hour, "UTC"), tc.window}, instant(t, "2026-11-21T05:00:00Z"))
+			got, err := canary.WindowState([]v1alpha1.MaintenanceWindow{window("* * * * *", hour, "UTC"), tc.window},
+				instant(t, "2026-11-21T05:00:00Z"))
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("want an error with %q, got %v", tc.want, err)
 			}

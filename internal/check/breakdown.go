@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package check
 
 import (
@@ -52,7 +54,8 @@ func (r *Report) shares(key func(*Result) string) []Share {
 		name := key(res)
 		c := byName[name]
 		if c == nil {
-			c = &counted{Share: Share{Name: name, Worst: res.Policy.Spec.Severity}, objects: map[[4]string]bool{}, policies: map[string]bool{}}
+			c = &counted{Share: Share{Name: name, Worst: res.Policy.Spec.Severity}, objects: map[[4]string]bool{},
+				policies: map[string]bool{}}
 			byName[name] = c
 		}
 		c.Violations += len(res.Violations)
@@ -75,7 +78,8 @@ func (r *Report) shares(key func(*Result) string) []Share {
 
 // severityRank orders severities, the worst first; unknown ones come last.
 func severityRank(s v1alpha1.Severity) int {
-	order := []v1alpha1.Severity{v1alpha1.SeverityCritical, v1alpha1.SeverityHigh, v1alpha1.SeverityMedium, v1alpha1.SeverityLow}
+	order := []v1alpha1.Severity{v1alpha1.SeverityCritical, v1alpha1.SeverityHigh, v1alpha1.SeverityMedium,
+		v1alpha1.SeverityLow}
 	if rank := slices.Index(order, s); rank >= 0 {
 		return rank
 	}
@@ -89,7 +93,8 @@ func (r *Report) WorstFirst() [][]Result {
 	var objects [][]Result
 	for start := 0; start < len(r.Results); {
 		end := start + 1
-		for end < len(r.Results) && r.Results[start].identity() == r.Results[end].identity() && r.Results[start].Line == r.Results[end].Line {
+		for end < len(r.Results) && r.Results[start].identity() == r.Results[end].identity() &&
+			r.Results[start].Line == r.Results[end].Line {
 			end++
 		}
 		if severity, n := weight(r.Results[start:end]); severity >= 0 || n > 0 {

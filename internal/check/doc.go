@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package check judges many objects at once by the policies of one
 // catalog.Snapshot, with the webhook's own evaluation: what it finds in a manifest
 // is what admission would find in it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package check
 
 import (
@@ -12,7 +14,8 @@ const maxMessage = 512
 // Reference names the object of a result.
 func (r *Result) Reference() v1alpha1.ObjectReference {
 	return v1alpha1.ObjectReference{APIVersion: text(r.Object, "apiVersion"), Kind: text(r.Object, "kind"),
-		Namespace: text(r.Object, "metadata", "namespace"), Name: text(r.Object, "metadata", "name"), UID: text(r.Object, "metadata", "uid")}
+		Namespace: text(r.Object, "metadata", "namespace"), Name: text(r.Object, "metadata", "name"),
+		UID: text(r.Object, "metadata", "uid")}
 }
 
 // Findings are the violations that count, as the scan tells remediation of them:
@@ -25,7 +28,8 @@ func (r *Report) Findings() []policy.Finding {
 			continue
 		}
 		ref := res.Reference()
-		out = append(out, policy.Finding{APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name, UID: ref.UID,
+		out = append(out, policy.Finding{APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: ref.Namespace,
+			Name: ref.Name, UID: ref.UID,
 			ResourceVersion: text(res.Object, "metadata", "resourceVersion"), Violations: len(res.Violations),
 			Message: prose.Shorten(res.Violations[0].Message, maxMessage), Fixable: len(res.Actions) > 0})
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package check
 
 import (
@@ -27,7 +29,8 @@ type ProvenFix struct {
 // rollout does before it writes: the object must change, the policy must find
 // nothing afterwards, and no policy that is enforced may find what it didn't find
 // before. The error says what doesn't hold.
-func ProveFix(ctx context.Context, snapshot *catalog.Snapshot, subject *Subject, name string, actions []policy.Action, now time.Time) (ProvenFix, error) {
+func ProveFix(ctx context.Context, snapshot *catalog.Snapshot, subject *Subject, name string, actions []policy.Action,
+	now time.Time) (ProvenFix, error) {
 	steps, after, err := action.Plan(subject.Object, actions, now)
 	if err != nil {
 		return ProvenFix{}, fmt.Errorf("the fix can't be applied: %w", err)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package check
 
 import (
@@ -34,7 +36,8 @@ type Options struct {
 // Run judges every subject by every policy that concerns it, on all processors.
 // The report is the same however the work falls. An error of the sequence, or the
 // end of the context, ends the run; the report then holds what was judged before.
-func Run(ctx context.Context, snapshot *catalog.Snapshot, subjects iter.Seq2[Subject, error], opts Options) (*Report, error) {
+func Run(ctx context.Context, snapshot *catalog.Snapshot, subjects iter.Seq2[Subject, error], opts Options) (
+	*Report, error) {
 	if opts.Now.IsZero() {
 		return nil, errors.New("check.Options.Now is missing")
 	}
@@ -119,7 +122,8 @@ func (w *worker) judge(ctx context.Context, subject Subject) {
 		}
 		result := Result{
 			Subject: subject, Policy: v.Definition, Revision: v.Revision,
-			Violations: v.Violations, Warnings: v.Warnings, Waived: v.Waived, Actions: v.Actions, Err: cmp.Or(v.Err, v.FixErr),
+			Violations: v.Violations, Warnings: v.Warnings, Waived: v.Waived, Actions: v.Actions,
+			Err: cmp.Or(v.Err, v.FixErr),
 		}
 		result.locate()
 		if w.opts.Fix {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package check_test
 
 import (
@@ -91,7 +93,8 @@ func lines(report *check.Report) []string {
 	return out
 }
 
-const hat = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: shop}\ndata:\n  size: \"7\"\n  hat: top\n---\n"
+const hat = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: shop}\n" +
+	"data:\n  size: \"7\"\n  hat: top\n---\n"
 
 func TestRun(t *testing.T) {
 	byLabel := aPolicy("by-label", hats, "ConfigMap")
@@ -101,7 +104,9 @@ func TestRun(t *testing.T) {
 	until := func(at time.Time) *v1alpha1.Waiver {
 		return &v1alpha1.Waiver{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "legacy"},
-			Spec:       v1alpha1.WaiverSpec{WaiverTerms: v1alpha1.WaiverTerms{Policies: []string{"hats"}, Reason: "for now", ExpirationTime: metav1.NewTime(at)}},
+			Spec: v1alpha1.WaiverSpec{
+				WaiverTerms: v1alpha1.WaiverTerms{Policies: []string{"hats"}, Reason: "for now",
+					ExpirationTime: metav1.NewTime(at)}},
 		}
 	}
 	tests := map[string]struct {
@@ -111,7 +116,8 @@ func TestRun(t *testing.T) {
 		want     []string
 	}{
 		"a violation": {
-			"with the line of its field", inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("hats", hats, "ConfigMap")}), hat,
+			"with the line of its field", inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("hats", hats, "ConfigMap")}),
+			hat,
 			[]string{"6 ConfigMap shop/a hats: the hat top is forbidden"},
 		},
 		"a selected namespace among the manifests": {
@@ -125,23 +131,33 @@ func TestRun(t *testing.T) {
 		},
 		"a namespace that nobody knows": {
 			"it is an error, never a pass", inForce(t, []*v1alpha1.ClusterRegoPolicy{byLabel}), hat,
-			[]string{"ConfigMap shop/a by-label: error: policy by-label: its namespaceSelector can't be judged: the Namespace shop isn't known yet"},
+			[]string{"ConfigMap shop/a by-label: error: policy by-label: its namespaceSelector can't be judged: the " +
+				"Namespace shop isn't known yet"},
 		},
 		"a waiver": {
-			"it waives as in the cluster", inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("hats", hats, "ConfigMap")}, until(now().Add(time.Hour))), hat,
+			"it waives as in the cluster",
+			inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("hats", hats, "ConfigMap")}, until(now().Add(time.Hour))),
+			hat,
 			[]string{"ConfigMap shop/a hats: waived by legacy"},
 		},
 		"a waiver that has expired": {
-			"it waives nothing", inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("hats", hats, "ConfigMap")}, until(now())), hat,
+			"it waives nothing", inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("hats", hats, "ConfigMap")},
+				until(now())), hat,
 			[]string{"6 ConfigMap shop/a hats: the hat top is forbidden"},
 		},
 		"an object without namespace": {
-			"it is where it would be created", inForce(t, []*v1alpha1.ClusterRegoPolicy{inDefault}), strings.Replace(hat, ", namespace: shop", "", 1),
+			"it is where it would be created", inForce(t, []*v1alpha1.ClusterRegoPolicy{inDefault}),
+			strings.Replace(hat, ", namespace: shop", "", 1),
 			[]string{"6 ConfigMap default/a in-default: the hat top is forbidden"},
 		},
 		"a rule that fails": {
-			"it is an error, never a pass", inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("broken", "package p\n\nimport rego.v1\n\ndeny contains \"x\" if to_number(input.object.data.hat) > 3\n", "ConfigMap")}), hat,
-			[]string{`ConfigMap shop/a broken: error: policy broken: rule deny: broken.rego:5: eval_builtin_error: to_number: strconv.ParseFloat: parsing "top": invalid syntax`},
+			"it is an error, never a pass",
+			inForce(t, []*v1alpha1.ClusterRegoPolicy{
+				aPolicy("broken",
+					"package p\n\nimport rego.v1\n\ndeny contains \"x\" if to_number(input.object.data.hat) > 3\n",
+					"ConfigMap")}), hat,
+			[]string{
+				`ConfigMap shop/a broken: error: policy broken: rule deny: broken.rego:5: eval_builtin_error: to_number: strconv.ParseFloat: parsing "top": invalid syntax`},
 		},
 		"a Secret": {
 			"its values aren't told", inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("hats", hats, "Secret")}),
@@ -149,7 +165,8 @@ func TestRun(t *testing.T) {
 			[]string{"4 Secret shop/a hats: the hat [censored] is forbidden"},
 		},
 		"a policy among the manifests": {
-			"it is an object as any other", inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("hats", hats, "ConfigMap")}),
+			"it is an object as any other",
+			inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("hats", hats, "ConfigMap")}),
 			"apiVersion: evenkeel.dev/v1alpha1\nkind: Policy\nmetadata: {name: a}\n", nil,
 		},
 	}
@@ -163,12 +180,16 @@ func TestRun(t *testing.T) {
 }
 
 func TestRunCountsAndKeepsWhatIsClean(t *testing.T) {
-	text := hat + strings.ReplaceAll(hat, "hat: top", "cap: flat") + "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n"
-	report := judged(t, inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("hats", hats, "ConfigMap")}), text, check.Options{Clean: true})
-	if report.Objects != 3 || report.Unconcerned != 1 || report.Policies != 1 || len(report.Results) != 1 || len(report.Clean) != 1 {
+	text := hat + strings.ReplaceAll(hat, "hat: top", "cap: flat") +
+		"apiVersion: v1\nkind: Service\nmetadata: {name: a}\n"
+	report := judged(t, inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("hats", hats, "ConfigMap")}), text,
+		check.Options{Clean: true})
+	if report.Objects != 3 || report.Unconcerned != 1 || report.Policies != 1 || len(report.Results) != 1 ||
+		len(report.Clean) != 1 {
 		t.Errorf("report %+v", report)
 	}
-	if s := report.Summary(); s.Violations != 1 || s.BySeverity[v1alpha1.SeverityHigh] != 1 || s.ByAction[v1alpha1.AdmissionDeny] != 1 {
+	if s := report.Summary(); s.Violations != 1 || s.BySeverity[v1alpha1.SeverityHigh] != 1 ||
+		s.ByAction[v1alpha1.AdmissionDeny] != 1 {
 		t.Errorf("summary %+v", s)
 	}
 }
@@ -179,10 +200,19 @@ func TestRunShowsAFixOnlyWhenItWorks(t *testing.T) {
 		others       []*v1alpha1.ClusterRegoPolicy
 		want         string
 	}{
-		"one that works":                         {"it is shown as a diff", hats, nil, "-  hat: top\n"},
-		"one that doesn't resolve the violation": {"it would mislead", strings.Replace(hats, `"remove", "path": "/data/hat"`, `"replace", "path": "/data/hat", "value": "cap"`, 1), nil, ""},
-		"one that can't be made":                 {"there is no such field", strings.Replace(hats, `"path": "/data/hat"}]`, `"path": "/data/cap"}]`, 1), nil, ""},
-		"one that breaks another":                {"the rollout would refuse it", hats, []*v1alpha1.ClusterRegoPolicy{aPolicy("bare", "package p\n\nimport rego.v1\n\ndeny contains \"a bare head\" if not input.object.data.hat\n", "ConfigMap")}, ""},
+		"one that works": {"it is shown as a diff", hats, nil, "-  hat: top\n"},
+		"one that doesn't resolve the violation": {
+			"it would mislead", strings.Replace(hats, `"remove", "path": "/data/hat"`,
+				`"replace", "path": "/data/hat", "value": "cap"`, 1), nil, ""},
+		"one that can't be made": {
+			"there is no such field", strings.Replace(hats, `"path": "/data/hat"}]`, `"path": "/data/cap"}]`, 1), nil,
+			""},
+		"one that breaks another": {
+			"the rollout would refuse it", hats,
+			[]*v1alpha1.ClusterRegoPolicy{
+				aPolicy("bare",
+					"package p\n\nimport rego.v1\n\ndeny contains \"a bare head\" if not input.object.data.hat\n",
+					"ConfigMap")}, ""},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -198,9 +228,11 @@ func TestRunShowsAFixOnlyWhenItWorks(t *testing.T) {
 func TestRunIsTheSameHoweverTheWorkFalls(t *testing.T) {
 	var text strings.Builder
 	for i := range 60 {
-		fmt.Fprintf(&text, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d, namespace: shop}\ndata: {hat: h%d}\n---\n", i%7, i)
+		fmt.Fprintf(&text,
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d, namespace: shop}\ndata: {hat: h%d}\n---\n", i%7, i)
 	}
-	snapshot := inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("b", hats, "ConfigMap"), aPolicy("a", hats, "ConfigMap")})
+	snapshot := inForce(t, []*v1alpha1.ClusterRegoPolicy{
+		aPolicy("b", hats, "ConfigMap"), aPolicy("a", hats, "ConfigMap")})
 	first := lines(judged(t, snapshot, text.String(), check.Options{}))
 	if len(first) != 120 {
 		t.Fatalf("%d violations, want 120", len(first))
@@ -215,9 +247,11 @@ func TestRunIsTheSameHoweverTheWorkFalls(t *testing.T) {
 func TestRunEndsWithTheSequencesError(t *testing.T) {
 	broken := errors.New("the list broke off")
 	subjects := func(yield func(check.Subject, error) bool) {
-		_ = yield(check.Subject{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}, nil) && yield(check.Subject{}, broken)
+		_ = yield(check.Subject{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}, nil) &&
+			yield(check.Subject{}, broken)
 	}
-	report, err := check.Run(t.Context(), inForce(t, nil), iter.Seq2[check.Subject, error](subjects), check.Options{Now: now()})
+	report, err := check.Run(t.Context(), inForce(t, nil), iter.Seq2[check.Subject, error](subjects),
+		check.Options{Now: now()})
 	if !errors.Is(err, broken) || report.Objects != 1 {
 		t.Errorf("error %v, report %+v", err, report)
 	}
@@ -235,13 +269,17 @@ func TestOfKnowsWhichKindsLiveInNoNamespace(t *testing.T) {
 		return manifest.Document{Object: o}
 	}
 	crd := func(scope string) map[string]any {
-		return map[string]any{"spec": map[string]any{"group": "x.io", "scope": scope, "names": map[string]any{"kind": scope + "Thing"}}}
+		return map[string]any{
+			"spec": map[string]any{"group": "x.io", "scope": scope, "names": map[string]any{"kind": scope + "Thing"}}}
 	}
 	documents := []manifest.Document{
-		object("v1", "ConfigMap", nil), object("v1", "Node", nil), object("rbac.authorization.k8s.io/v1", "ClusterRole", nil),
-		object("rbac.authorization.k8s.io/v1", "Role", nil), object("x.io/v1", "ClusterThing", nil), object("x.io/v1", "NamespacedThing", nil),
+		object("v1", "ConfigMap", nil), object("v1", "Node", nil),
+		object("rbac.authorization.k8s.io/v1", "ClusterRole", nil),
+		object("rbac.authorization.k8s.io/v1", "Role", nil), object("x.io/v1", "ClusterThing", nil),
+		object("x.io/v1", "NamespacedThing", nil),
 		object("y.io/v1", "Unknown", nil), object("storage.k8s.io/v1", "StorageClass", nil),
-		object("apiextensions.k8s.io/v1", "CustomResourceDefinition", crd("Cluster")), object("apiextensions.k8s.io/v1", "CustomResourceDefinition", crd("Namespaced")),
+		object("apiextensions.k8s.io/v1", "CustomResourceDefinition", crd("Cluster")),
+		object("apiextensions.k8s.io/v1", "CustomResourceDefinition", crd("Namespaced")),
 	}
 	var got []string
 	for _, s := range check.Of(documents, "shop", nil) {

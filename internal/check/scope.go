@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package check
 
 import (
@@ -44,9 +46,11 @@ func builtInClusterScoped(kind policy.GroupKind) bool {
 		"rbac.authorization.k8s.io": {"ClusterRole", "ClusterRoleBinding"},
 		"resource.k8s.io":           {"DeviceClass", "ResourceSlice", "DeviceTaintRule"},
 		"networking.k8s.io":         {"IngressClass", "IPAddress", "ServiceCIDR"},
-		"storage.k8s.io":            {"StorageClass", "CSIDriver", "CSINode", "VolumeAttachment", "VolumeAttributesClass"},
-		"evenkeel.dev":              {"ClusterRegoPolicy", "Remediation", "RemediationSlice", "RemediationApproval", "RemediationBreaker"},
-		"authorization.k8s.io":      {"SubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview"},
+		"storage.k8s.io": {"StorageClass", "CSIDriver", "CSINode", "VolumeAttachment",
+			"VolumeAttributesClass"},
+		"evenkeel.dev": {"ClusterRegoPolicy", "Remediation", "RemediationSlice", "RemediationApproval",
+			"RemediationBreaker"},
+		"authorization.k8s.io": {"SubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview"},
 		// Nothing of these groups is namespaced.
 		"admissionregistration.k8s.io": nil,
 		"apiextensions.k8s.io":         nil,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cli is the command line: it puts the commands together, and holds those that
 // concern the program itself or a whole installation (manager, doctor, version, docs,
 // completion). What several commands share stands in the packages below it: command

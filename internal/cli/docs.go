@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cli
 
 import (
@@ -41,7 +43,9 @@ of SOURCE_DATE_EPOCH, when that is set.`,
 			case "markdown":
 				err = writeMarkdown(root, args[0])
 			case "man":
-				err = doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "Evenkeel " + version.String(), Manual: "Evenkeel"}, args[0])
+				err = doc.GenManTree(root,
+					&doc.GenManHeader{Section: "1", Source: "Evenkeel " + version.String(), Manual: "Evenkeel"},
+					args[0])
 			default:
 				return command.WronglyCalled(cmd, fmt.Errorf("--format %q isn't known: give markdown or man", format))
 			}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cli
 
 import (
@@ -34,7 +36,8 @@ func TestReferenceIsAlikeOnEveryMachine(t *testing.T) {
 			pages[name] = string(text)
 		}
 	}
-	if page := pages["evenkeel_rollout_undo.md"]; !strings.Contains(page, "evenkeel rollout undo NAME") || !strings.Contains(page, "--dry-run") {
+	if page := pages["evenkeel_rollout_undo.md"]; !strings.Contains(page, "evenkeel rollout undo NAME") ||
+		!strings.Contains(page, "--dry-run") {
 		t.Errorf("the page of rollout undo lacks its usage:\n%s", page)
 	}
 }

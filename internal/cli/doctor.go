@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cli
 
 import (
@@ -57,7 +59,8 @@ with 2 when it was called wrongly, and with 3 when something couldn't be looked 
 	flags := connect.TakesCluster(cmd)
 	o.output = output.Takes(cmd, output.JSON, output.YAML)
 	cmd.Flags().StringVar(&o.namespace, "controller-namespace", "evenkeel-system", "the manager's own namespace")
-	cmd.Flags().StringVar(&o.serviceAccount, "service-account", "evenkeel", "the ServiceAccount in it that the manager runs as")
+	cmd.Flags().StringVar(&o.serviceAccount, "service-account", "evenkeel",
+		"the ServiceAccount in it that the manager runs as")
 	connect.CompletesFlag(cmd, "controller-namespace", flags, connect.NamespaceNames)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := o.output.Check(cmd); err != nil {
@@ -94,7 +97,8 @@ func (o *doctorOptions) run(cmd *cobra.Command, in *diagnose.Installation) error
 
 // printFinding prints a finding as soon as it is there.
 func printFinding(out io.Writer, style display.Style, f diagnose.Finding) {
-	paint := map[diagnose.Status]func(string) string{diagnose.OK: style.Good, diagnose.Warn: style.Busy, diagnose.Fail: style.Bad, diagnose.Unknown: style.Bad}[f.Status]
+	paint := map[diagnose.Status]func(string) string{diagnose.OK: style.Good, diagnose.Warn: style.Busy,
+		diagnose.Fail: style.Bad, diagnose.Unknown: style.Bad}[f.Status]
 	fmt.Fprintf(out, "%s  %-14s  %s\n", paint(fmt.Sprintf("%-7s", f.Status)), f.Check, oneLine(f.Message))
 	if f.Do != "" {
 		fmt.Fprintf(out, "%-7s  %-14s  → %s\n", "", "", f.Do)
@@ -110,7 +114,8 @@ func (o *doctorOptions) installation(flags *connect.Flags) (*diagnose.Installati
 		return nil, err
 	}
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme,
+		v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, err
 		}
@@ -131,7 +136,8 @@ func (o *doctorOptions) installation(flags *connect.Flags) (*diagnose.Installati
 	if err != nil {
 		return nil, err
 	}
-	return &diagnose.Installation{Client: c, Mapper: c.RESTMapper(), HTTP: doer, Server: config.Host, Clock: clock.RealClock{},
+	return &diagnose.Installation{Client: c, Mapper: c.RESTMapper(), HTTP: doer, Server: config.Host,
+		Clock:     clock.RealClock{},
 		Namespace: o.namespace, ServiceAccount: o.serviceAccount,
 		Kinds: kinds, RequestPolicies: policies, RequestBindings: bindings}, nil
 }
@@ -158,7 +164,8 @@ func ownKinds() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 }
 
 // ownGuards are the ValidatingAdmissionPolicies of this version, and their bindings.
-func ownGuards() (policies []*admissionregistrationv1.ValidatingAdmissionPolicy, bindings []*admissionregistrationv1.ValidatingAdmissionPolicyBinding, err error) {
+func ownGuards() (policies []*admissionregistrationv1.ValidatingAdmissionPolicy,
+	bindings []*admissionregistrationv1.ValidatingAdmissionPolicyBinding, err error) {
 	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(rbac.Requests), len(rbac.Requests))
 	for {
 		raw := &unstructured.Unstructured{}
@@ -170,13 +177,16 @@ func ownGuards() (policies []*admissionregistrationv1.ValidatingAdmissionPolicy,
 		switch raw.GetKind() {
 		case "ValidatingAdmissionPolicy":
 			policy := &admissionregistrationv1.ValidatingAdmissionPolicy{}
-			err, policies = runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, policy), append(policies, policy)
+			err, policies = runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, policy),
+				append(policies, policy)
 		case "ValidatingAdmissionPolicyBinding":
 			binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}
-			err, bindings = runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, binding), append(bindings, binding)
+			err, bindings = runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, binding),
+				append(bindings, binding)
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("config/rbac/requests_policy.yaml: %s %s: %w", raw.GetKind(), raw.GetName(), err)
+			return nil, nil, fmt.Errorf("config/rbac/requests_policy.yaml: %s %s: %w", raw.GetKind(), raw.GetName(),
+				err)
 		}
 	}
 }

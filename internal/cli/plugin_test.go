@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cli
 
 import (
@@ -12,11 +14,17 @@ func TestHelpSaysHowItWasCalled(t *testing.T) {
 		args            []string
 		want, never     []string
 	}{
-		"By its own name": {reason: "the ordinary way", program: "/usr/bin/evenkeel", args: []string{"rollout", "undo", "--help"},
-			want: []string{"  evenkeel rollout undo NAME", "\n  evenkeel rollout undo privileged-containers --dry-run"}, never: []string{"kubectl evenkeel"}},
-		"As a plugin of kubectl": {reason: "kubectl runs kubectl-evenkeel from the PATH", program: "/home/a/bin/kubectl-evenkeel", args: []string{"rollout", "undo", "--help"},
-			want: []string{"  kubectl evenkeel rollout undo NAME", "\n  kubectl evenkeel rollout undo privileged-containers --dry-run"}, never: []string{"\n  evenkeel "}},
-		"Behind a pipe": {reason: "examples take standard input", program: "kubectl-evenkeel", args: []string{"check", "--help"},
+		"By its own name": {reason: "the ordinary way", program: "/usr/bin/evenkeel",
+			args: []string{"rollout", "undo", "--help"},
+			want: []string{"  evenkeel rollout undo NAME",
+				"\n  evenkeel rollout undo privileged-containers --dry-run"},
+			never: []string{"kubectl evenkeel"}},
+		"As a plugin of kubectl": {reason: "kubectl runs kubectl-evenkeel from the PATH",
+			program: "/home/a/bin/kubectl-evenkeel", args: []string{"rollout", "undo", "--help"},
+			want: []string{"  kubectl evenkeel rollout undo NAME",
+				"\n  kubectl evenkeel rollout undo privileged-containers --dry-run"}, never: []string{"\n  evenkeel "}},
+		"Behind a pipe": {reason: "examples take standard input", program: "kubectl-evenkeel",
+			args: []string{"check", "--help"},
 			want: []string{"kustomize build overlays/prod | kubectl evenkeel check -"}, never: []string{"| evenkeel"}},
 	}
 	for name, tc := range cases {

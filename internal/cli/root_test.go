@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cli
 
 import (
@@ -14,9 +16,12 @@ func TestUnknownCommandsEndWithCodeTwo(t *testing.T) {
 		args   []string
 		part   string
 	}{
-		"a slip in the first word":    {"the commands are named", []string{"rolout", "get"}, `no command "rolout": give one of breaker`},
-		"a slip in what rollout does": {"a script must not take it for done", []string{"rollout", "aprove", "web"}, `no command "aprove": give one of abort, approve`},
-		"a slip in the kill switch":   {"a person must not take it for done", []string{"breaker", "opne", "global"}, `no command "opne": give one of close, list, open, reset`},
+		"a slip in the first word": {"the commands are named", []string{"rolout", "get"},
+			`no command "rolout": give one of breaker`},
+		"a slip in what rollout does": {"a script must not take it for done", []string{"rollout", "aprove", "web"},
+			`no command "aprove": give one of abort, approve`},
+		"a slip in the kill switch": {"a person must not take it for done", []string{"breaker", "opne", "global"},
+			`no command "opne": give one of close, list, open, reset`},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

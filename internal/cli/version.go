@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cli
 
 import (
@@ -69,5 +71,6 @@ func versionText(v version.Build) []byte {
 	if date == "" {
 		date = "unknown"
 	}
-	return fmt.Appendf(nil, "Version:  %s\nCommit:   %s\nDate:     %s\nGo:       %s %s\n", v.Version, commit, date, v.GoVersion, v.Platform)
+	return fmt.Appendf(nil, "Version:  %s\nCommit:   %s\nDate:     %s\nGo:       %s %s\n", v.Version, commit, date,
+		v.GoVersion, v.Platform)
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package diagnose
 
 import (
@@ -23,7 +25,8 @@ const nodeCritical = "system-node-critical"
 // network, would be refused on a new node while no replica answers.
 func coldStart(ctx context.Context, in *Installation) []Finding {
 	config := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	if err := in.Client.Get(ctx, client.ObjectKey{Name: names.Configuration}, config); client.IgnoreNotFound(err) != nil {
+	if err := in.Client.Get(ctx, client.ObjectKey{Name: names.Configuration}, config); client.IgnoreNotFound(
+		err) != nil {
 		return []Finding{unread("the webhook configuration "+names.Configuration, err)}
 	}
 	i := slices.IndexFunc(config.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
@@ -46,8 +49,12 @@ func coldStart(ctx context.Context, in *Installation) []Finding {
 		if err := in.Client.Get(ctx, client.ObjectKey{Name: namespace}, ns); err != nil {
 			found = append(found, unread("namespace "+namespace, err))
 		} else if asked.Matches(labels.Set(ns.Labels)) {
-			found = append(found, warned(fmt.Sprintf("if Evenkeel's Pods need it to start, add %s to the manager's --exempt-namespaces", namespace),
-				"namespace %s runs what belongs to the nodes (a DaemonSet on the host's network, of priority %s); its Pods are refused on new nodes while no replica answers", namespace, nodeCritical))
+			found = append(found,
+				warned(fmt.Sprintf("if Evenkeel's Pods need it to start, add %s to the manager's --exempt-namespaces",
+					namespace),
+					"namespace %s runs what belongs to the nodes (a DaemonSet on the host's network, of priority %s); "+
+						"its "+
+						"Pods are refused on new nodes while no replica answers", namespace, nodeCritical))
 		}
 	}
 	return orFine(found, "what belongs to the nodes starts while no replica answers")
@@ -55,7 +62,9 @@ func coldStart(ctx context.Context, in *Installation) []Finding {
 
 func createsPods(r admissionregistrationv1.RuleWithOperations) bool {
 	return slices.Contains(r.APIGroups, "") && slices.Contains(r.Operations, admissionregistrationv1.Create) &&
-		slices.ContainsFunc(r.Resources, func(resource string) bool { return resource == "pods" || strings.HasPrefix(resource, "*") })
+		slices.ContainsFunc(r.Resources, func(resource string) bool {
+			return resource == "pods" || strings.HasPrefix(resource, "*")
+		})
 }
 
 // ofNodes are the namespaces with DaemonSets that nodes can't do without.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package diagnose looks at an installation of Evenkeel from outside, through the
 // API server, and says of each part whether it is as it should be and what to do if
 // it isn't. It changes nothing: what it asks admission is a dry run.

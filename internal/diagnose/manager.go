@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package diagnose
 
 import (
@@ -25,10 +27,14 @@ func manager(ctx context.Context, in *Installation) []Finding {
 	switch {
 	case apierrors.IsNotFound(err):
 		if _, fresh, _ := in.lease(ctx); fresh {
-			return []Finding{warned("", "there is no Deployment %s/%s, but somebody holds the leader's lease: the manager runs elsewhere", in.Namespace, deploymentName)}
+			return []Finding{
+				warned("",
+					"there is no Deployment %s/%s, but somebody holds the leader's lease: the manager runs elsewhere",
+					in.Namespace, deploymentName)}
 		}
-		return []Finding{failed("kubectl apply --server-side -k config/default, or name its namespace with --controller-namespace",
-			"there is no Deployment %s/%s", in.Namespace, deploymentName)}
+		return []Finding{
+			failed("kubectl apply --server-side -k config/default, or name its namespace with --controller-namespace",
+				"there is no Deployment %s/%s", in.Namespace, deploymentName)}
 	case err != nil:
 		return []Finding{unread("Deployment "+in.Namespace+"/"+deploymentName, err)}
 	}
@@ -36,14 +42,18 @@ func manager(ctx context.Context, in *Installation) []Finding {
 	if d.Spec.Replicas != nil {
 		want = *d.Spec.Replicas
 	}
-	look := "kubectl -n " + in.Namespace + " describe deployment " + deploymentName + "; kubectl -n " + in.Namespace + " logs deployment/" + deploymentName
+	look := "kubectl -n " + in.Namespace + " describe deployment " + deploymentName + "; kubectl -n " + in.Namespace +
+		" logs deployment/" + deploymentName
 	switch ready := d.Status.ReadyReplicas; {
 	case ready == 0:
-		return []Finding{failed(look, "none of %d replicas of Deployment %s/%s is ready", want, in.Namespace, deploymentName)}
+		return []Finding{failed(look, "none of %d replicas of Deployment %s/%s is ready", want, in.Namespace,
+			deploymentName)}
 	case ready < want:
-		return []Finding{warned(look, "%d of %d replicas of Deployment %s/%s are ready", ready, want, in.Namespace, deploymentName)}
+		return []Finding{warned(look, "%d of %d replicas of Deployment %s/%s are ready", ready, want, in.Namespace,
+			deploymentName)}
 	case want < 2:
-		return []Finding{warned("kubectl -n "+in.Namespace+" scale deployment "+deploymentName+" --replicas=2", "there is one replica only: admission stops while it restarts")}
+		return []Finding{warned("kubectl -n "+in.Namespace+" scale deployment "+deploymentName+" --replicas=2",
+			"there is one replica only: admission stops while it restarts")}
 	default:
 		return []Finding{fine("%d of %d replicas are ready", ready, want)}
 	}
@@ -80,10 +90,12 @@ func leader(ctx context.Context, in *Installation) []Finding {
 	case err != nil:
 		return []Finding{unread("Lease "+in.Namespace+"/"+leaseName, err)}
 	case !fresh && (lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == ""):
-		return []Finding{failed(do, "nobody holds the Lease %s/%s: nothing is scanned, fixed or escalated", in.Namespace, leaseName)}
+		return []Finding{failed(do, "nobody holds the Lease %s/%s: nothing is scanned, fixed or escalated",
+			in.Namespace, leaseName)}
 	case !fresh && lease.Spec.RenewTime != nil:
-		return []Finding{failed(do, "%s hasn't renewed the Lease %s/%s since %s: nothing is scanned, fixed or escalated",
-			*lease.Spec.HolderIdentity, in.Namespace, leaseName, lease.Spec.RenewTime.UTC().Format(time.RFC3339))}
+		return []Finding{
+			failed(do, "%s hasn't renewed the Lease %s/%s since %s: nothing is scanned, fixed or escalated",
+				*lease.Spec.HolderIdentity, in.Namespace, leaseName, lease.Spec.RenewTime.UTC().Format(time.RFC3339))}
 	case !fresh:
 		return []Finding{failed(do, "the Lease %s/%s has never been renewed", in.Namespace, leaseName)}
 	default:
@@ -96,7 +108,8 @@ func leader(ctx context.Context, in *Installation) []Finding {
 func alertDelivery(ctx context.Context, in *Installation) []Finding {
 	d, err := in.deployment(ctx)
 	if apierrors.IsNotFound(err) {
-		return []Finding{warned("see the flag --alertmanager-url of the manager, wherever it runs", "the manager runs elsewhere: whether it sends alerts isn't known here")}
+		return []Finding{warned("see the flag --alertmanager-url of the manager, wherever it runs",
+			"the manager runs elsewhere: whether it sends alerts isn't known here")}
 	}
 	if err != nil {
 		return []Finding{unread("Deployment "+in.Namespace+"/"+deploymentName, err)}
@@ -104,7 +117,8 @@ func alertDelivery(ctx context.Context, in *Installation) []Finding {
 	for _, c := range d.Spec.Template.Spec.Containers {
 		i := slices.IndexFunc(c.Args, func(arg string) bool { return strings.HasPrefix(arg, "--alertmanager-url=") })
 		if i >= 0 {
-			return []Finding{fine("alerts go to %s; alert EvenkeelEscalationFailing tells when they don't arrive", strings.TrimPrefix(c.Args[i], "--alertmanager-url="))}
+			return []Finding{fine("alerts go to %s; alert EvenkeelEscalationFailing tells when they don't arrive",
+				strings.TrimPrefix(c.Args[i], "--alertmanager-url="))}
 		}
 	}
 	return []Finding{warned("give the manager --alertmanager-url and --cluster-name, or install config/prometheus",

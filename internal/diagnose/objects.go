@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package diagnose
 
 import (
@@ -16,8 +18,10 @@ func objects(ctx context.Context, in *Installation) []Finding {
 	var found []Finding
 	seen := 0
 	for _, list := range []client.ObjectList{
-		&v1alpha1.ClusterRegoPolicyList{}, &v1alpha1.RegoTemplateList{}, &v1alpha1.RemediationStrategyList{}, &v1alpha1.WaiverList{}, &v1alpha1.ClusterWaiverList{}, &v1alpha1.PolicySourceList{},
-		&v1alpha1.RemediationList{}, &v1alpha1.RemediationSliceList{}, &v1alpha1.RemediationApprovalList{}, &v1alpha1.RemediationBreakerList{},
+		&v1alpha1.ClusterRegoPolicyList{}, &v1alpha1.RegoTemplateList{}, &v1alpha1.RemediationStrategyList{},
+		&v1alpha1.WaiverList{}, &v1alpha1.ClusterWaiverList{}, &v1alpha1.PolicySourceList{},
+		&v1alpha1.RemediationList{}, &v1alpha1.RemediationSliceList{}, &v1alpha1.RemediationApprovalList{},
+		&v1alpha1.RemediationBreakerList{},
 	} {
 		kind := strings.TrimSuffix(reflect.TypeOf(list).Elem().Name(), "List")
 		if err := in.Client.List(ctx, list); err != nil {
@@ -33,7 +37,8 @@ func objects(ctx context.Context, in *Installation) []Finding {
 		for _, item := range items {
 			if obj, is := item.(client.Object); is && v1alpha1.Malformed(obj) != "" {
 				found = append(found, failed("correct it and apply it anew, or delete it; the others aren't concerned",
-					"%s %s isn't of the form of its kind, and counts for nothing: %s", kind, strings.TrimPrefix(client.ObjectKeyFromObject(obj).String(), "/"), v1alpha1.Malformed(obj)))
+					"%s %s isn't of the form of its kind, and counts for nothing: %s", kind,
+					strings.TrimPrefix(client.ObjectKeyFromObject(obj).String(), "/"), v1alpha1.Malformed(obj)))
 			}
 		}
 	}

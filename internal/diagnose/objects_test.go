@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package diagnose
 
 import (
@@ -28,11 +30,13 @@ func TestTheCheckObjectsNamesWhatCannotBeRead(t *testing.T) {
 		t.Fatalf("found %+v, want three objects", found)
 	}
 	for i, name := range []string{"ClusterRegoPolicy bad", "Waiver shop/worse", "RemediationBreaker global"} {
-		if found[i].Status != Fail || !strings.HasPrefix(found[i].Message, name+" isn't of the form") || !strings.Contains(found[i].Message, "soak: bad") {
+		if found[i].Status != Fail || !strings.HasPrefix(found[i].Message, name+" isn't of the form") ||
+			!strings.Contains(found[i].Message, "soak: bad") {
 			t.Errorf("finding %d is %+v, want %s named", i, found[i], name)
 		}
 	}
-	in.Client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(&v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "good"}}).Build()
+	in.Client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(
+		&v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "good"}}).Build()
 	if found := objects(t.Context(), in); len(found) != 1 || found[0].Status != OK {
 		t.Errorf("of sound objects it says %+v", found)
 	}

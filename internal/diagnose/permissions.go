@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package diagnose
 
 import (
@@ -27,7 +29,8 @@ func (r permission) text() string {
 	if r.subresource != "" {
 		plural += "/" + r.subresource
 	}
-	return fmt.Sprintf(`{apiGroups: ["%s"], resources: ["%s"], verbs: ["%s"]}`, r.resource.Group, plural, strings.Join(r.verbs, `", "`))
+	return fmt.Sprintf(`{apiGroups: ["%s"], resources: ["%s"], verbs: ["%s"]}`, r.resource.Group, plural,
+		strings.Join(r.verbs, `", "`))
 }
 
 // resources finds what serves a kind; a kind that isn't served needs no permissions.
@@ -44,7 +47,8 @@ func (in *Installation) resources(group, kind string) (schema.GroupVersionResour
 
 // needs collects the permissions that a choice of verbs asks for on the kinds that
 // policies match.
-func (in *Installation) needs(list []v1alpha1.ClusterRegoPolicy, verbs func(*v1alpha1.ClusterRegoPolicy, schema.GroupKind) map[string][]string) ([]permission, error) {
+func (in *Installation) needs(list []v1alpha1.ClusterRegoPolicy,
+	verbs func(*v1alpha1.ClusterRegoPolicy, schema.GroupKind) map[string][]string) ([]permission, error) {
 	byPlace := map[string]permission{}
 	for i := range list {
 		for _, match := range list[i].Spec.Match.Resources {
@@ -92,9 +96,11 @@ func (in *Installation) refused(ctx context.Context, wanted []permission) ([]per
 		var lacks []string
 		for _, verb := range r.verbs {
 			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-				User:   "system:serviceaccount:" + in.Namespace + ":" + in.ServiceAccount,
-				Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + in.Namespace, "system:authenticated"},
-				ResourceAttributes: &authorizationv1.ResourceAttributes{Group: r.resource.Group, Version: r.resource.Version,
+				User: "system:serviceaccount:" + in.Namespace + ":" + in.ServiceAccount,
+				Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + in.Namespace,
+					"system:authenticated"},
+				ResourceAttributes: &authorizationv1.ResourceAttributes{
+					Group: r.resource.Group, Version: r.resource.Version,
 					Resource: r.resource.Resource, Subresource: r.subresource, Verb: verb}}}
 			if err := in.Client.Create(ctx, review); err != nil {
 				return nil, err
@@ -113,34 +119,37 @@ func (in *Installation) refused(ctx context.Context, wanted []permission) ([]per
 // readPermissions looks whether the manager may read what policies match: what it can't
 // read, it can't scan.
 func readPermissions(ctx context.Context, in *Installation) []Finding {
-	return in.permissionsOf(ctx, "reader", Fail, "read what policies match", func(*v1alpha1.ClusterRegoPolicy, schema.GroupKind) map[string][]string {
-		return map[string][]string{"": {"get", "list", "watch"}}
-	})
+	return in.permissionsOf(ctx, "reader", Fail, "read what policies match",
+		func(*v1alpha1.ClusterRegoPolicy, schema.GroupKind) map[string][]string {
+			return map[string][]string{"": {"get", "list", "watch"}}
+		})
 }
 
 // writePermissions looks whether the manager may fix what policies with a remediation
 // match. A permission that holds in some namespaces only is asked for by the plan itself.
 func writePermissions(ctx context.Context, in *Installation) []Finding {
-	return in.permissionsOf(ctx, "writer", Warn, "fix what policies are to fix, cluster-wide", func(p *v1alpha1.ClusterRegoPolicy, kind schema.GroupKind) map[string][]string {
-		out := map[string][]string{}
-		strategy := p.Spec.Remediation.DeepCopy()
-		strategy.SetDefaults()
-		if !strategy.Mode.Runs() {
+	return in.permissionsOf(ctx, "writer", Warn, "fix what policies are to fix, cluster-wide",
+		func(p *v1alpha1.ClusterRegoPolicy, kind schema.GroupKind) map[string][]string {
+			out := map[string][]string{}
+			strategy := p.Spec.Remediation.DeepCopy()
+			strategy.SetDefaults()
+			if !strategy.Mode.Runs() {
+				return out
+			}
+			for _, v := range action.Definitions() {
+				if !slices.Contains(strategy.AllowedActions, v.Allowed) || !v.On(kind.Group, kind.Kind) {
+					continue
+				}
+				for _, need := range v.Needs {
+					out[need.Subresource] = append(out[need.Subresource], need.Verb)
+				}
+			}
 			return out
-		}
-		for _, v := range action.Definitions() {
-			if !slices.Contains(strategy.AllowedActions, v.Allowed) || !v.On(kind.Group, kind.Kind) {
-				continue
-			}
-			for _, need := range v.Needs {
-				out[need.Subresource] = append(out[need.Subresource], need.Verb)
-			}
-		}
-		return out
-	})
+		})
 }
 
-func (in *Installation) permissionsOf(ctx context.Context, role string, status Status, what string, verbs func(*v1alpha1.ClusterRegoPolicy, schema.GroupKind) map[string][]string) []Finding {
+func (in *Installation) permissionsOf(ctx context.Context, role string, status Status, what string,
+	verbs func(*v1alpha1.ClusterRegoPolicy, schema.GroupKind) map[string][]string) []Finding {
 	list, found := in.policyList(ctx)
 	if found != nil {
 		return found
@@ -154,7 +163,8 @@ func (in *Installation) permissionsOf(ctx context.Context, role string, status S
 		return []Finding{unread("the permissions of the manager", err)}
 	}
 	for _, r := range lacks {
-		found = append(found, Finding{Status: status, Message: "the manager may not " + strings.Join(r.verbs, ", ") + " " + r.resource.Resource,
+		found = append(found, Finding{
+			Status: status, Message: "the manager may not " + strings.Join(r.verbs, ", ") + " " + r.resource.Resource,
 			Do: "add to a ClusterRole labelled rbac.evenkeel.dev/aggregate-to-" + role + `: "true": ` + r.text()})
 	}
 	return orFine(found, "the manager may %s", what)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package diagnose
 
 import (
@@ -40,9 +42,11 @@ func policies(ctx context.Context, in *Installation) []Finding {
 		switch {
 		case v1alpha1.Malformed(&p) != "": // the check objects names it
 		case p.Status.ObservedGeneration != p.Generation:
-			found = append(found, warned("if it stays, see the check leader", "policy %s was changed, and the manager hasn't looked at it since", p.Name))
+			found = append(found, warned("if it stays, see the check leader",
+				"policy %s was changed, and the manager hasn't looked at it since", p.Name))
 		case stalled != nil && stalled.Status == metav1.ConditionTrue:
-			found = append(found, failed("kubectl describe rego "+p.Name, "policy %s: %s: %s", p.Name, stalled.Reason, stalled.Message))
+			found = append(found, failed("kubectl describe rego "+p.Name, "policy %s: %s: %s", p.Name, stalled.Reason,
+				stalled.Message))
 		case ready != nil:
 			found = append(found, notInForce(&p, ready)...)
 		}
@@ -56,9 +60,11 @@ func notInForce(p *v1alpha1.ClusterRegoPolicy, ready *metav1.Condition) []Findin
 	case v1alpha1.ReasonTemplateNotFound:
 		return []Finding{failed("kubectl get regotemplates", "policy %s: %s: %s", p.Name, ready.Reason, ready.Message)}
 	case v1alpha1.ReasonStrategyNotFound:
-		return []Finding{failed("kubectl get remediationstrategies", "policy %s: %s: %s", p.Name, ready.Reason, ready.Message)}
+		return []Finding{failed("kubectl get remediationstrategies", "policy %s: %s: %s", p.Name, ready.Reason,
+			ready.Message)}
 	case v1alpha1.ReasonCompileFailed:
-		return []Finding{failed("fix its Rego: evenkeel test shows why; the last good revision stays in force", "policy %s doesn't compile: %s", p.Name, ready.Message)}
+		return []Finding{failed("fix its Rego: evenkeel test shows why; the last good revision stays in force",
+			"policy %s doesn't compile: %s", p.Name, ready.Message)}
 	}
 	return nil
 }
@@ -70,17 +76,21 @@ func scans(ctx context.Context, in *Installation) []Finding {
 		s := p.Status.Scan
 		switch {
 		case s == nil:
-			found = append(found, warned("if it stays, see the check leader", "policy %s hasn't been scanned yet", p.Name))
+			found = append(found, warned("if it stays, see the check leader", "policy %s hasn't been scanned yet",
+				p.Name))
 			continue
 		case s.State == v1alpha1.ScanIncomplete:
 			for _, k := range s.Incomplete {
-				found = append(found, failed("docs/runbooks/scan-incomplete.md", "policy %s: kind %s can't be listed: %s", p.Name, cmp.Or(k.Kind, "unknown"), k.Message))
+				found = append(found, failed("docs/runbooks/scan-incomplete.md",
+					"policy %s: kind %s can't be listed: %s", p.Name, cmp.Or(k.Kind, "unknown"), k.Message))
 			}
 		case s.LastFullScan != nil && in.Clock.Since(s.LastFullScan.Time) > staleScan:
-			found = append(found, warned("docs/runbooks/scan-stale.md", "policy %s was last scanned in full at %s", p.Name, s.LastFullScan.UTC().Format(time.RFC3339)))
+			found = append(found, warned("docs/runbooks/scan-stale.md", "policy %s was last scanned in full at %s",
+				p.Name, s.LastFullScan.UTC().Format(time.RFC3339)))
 		}
 		if s.Errors > 0 {
-			found = append(found, warned("docs/runbooks/admission-evaluation-errors.md", "policy %s couldn't judge %d objects", p.Name, s.Errors))
+			found = append(found, warned("docs/runbooks/admission-evaluation-errors.md",
+				"policy %s couldn't judge %d objects", p.Name, s.Errors))
 		}
 	}
 	return orFine(found, "the scans of %d policies are complete and fresh", len(list))
@@ -97,11 +107,14 @@ func sources(ctx context.Context, in *Installation) []Finding {
 		ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady)
 		switch {
 		case s.Spec.Suspend:
-			found = append(found, warned("", "source %s/%s is suspended: its policies stay as they are", s.Namespace, s.Name))
+			found = append(found, warned("", "source %s/%s is suspended: its policies stay as they are", s.Namespace,
+				s.Name))
 		case ready == nil:
-			found = append(found, warned("if it stays, see the check leader", "source %s/%s hasn't been read yet", s.Namespace, s.Name))
+			found = append(found, warned("if it stays, see the check leader", "source %s/%s hasn't been read yet",
+				s.Namespace, s.Name))
 		case ready.Status != metav1.ConditionTrue:
-			found = append(found, failed("kubectl -n "+s.Namespace+" describe policysource "+s.Name, "source %s/%s: %s: %s", s.Namespace, s.Name, ready.Reason, ready.Message))
+			found = append(found, failed("kubectl -n "+s.Namespace+" describe policysource "+s.Name,
+				"source %s/%s: %s: %s", s.Namespace, s.Name, ready.Reason, ready.Message))
 		}
 	}
 	return orFine(found, "%d sources are read", len(list.Items))
@@ -118,12 +131,15 @@ func breakers(ctx context.Context, in *Installation) []Finding {
 		const do = "docs/runbooks/breaker-open.md; when the cause is gone: evenkeel breaker reset "
 		switch {
 		case cb.Spec.ForcedOpen():
-			found = append(found, warned("evenkeel breaker close "+cb.Name, "a person holds breaker %s open: no write begins in its scope", cb.Name))
+			found = append(found, warned("evenkeel breaker close "+cb.Name,
+				"a person holds breaker %s open: no write begins in its scope", cb.Name))
 		case cb.Status.State != "" && cb.Status.State != v1alpha1.BreakerClosed:
-			found = append(found, warned(do+cb.Name+" --reason REASON", "breaker %s is %s: %s", cb.Name, cb.Status.State, cb.Status.Message))
+			found = append(found, warned(do+cb.Name+" --reason REASON", "breaker %s is %s: %s", cb.Name,
+				cb.Status.State, cb.Status.Message))
 		}
 		if cb.Status.Demoted != nil {
-			found = append(found, warned("docs/runbooks/policy-demoted.md", "policy %s is demoted to dry runs: %s", cb.Spec.Scope.Policy, cb.Status.Demoted.Message))
+			found = append(found, warned("docs/runbooks/policy-demoted.md", "policy %s is demoted to dry runs: %s",
+				cb.Spec.Scope.Policy, cb.Status.Demoted.Message))
 		}
 	}
 	return orFine(found, "%d breakers are closed", len(list.Items))
@@ -141,7 +157,8 @@ func rollouts(ctx context.Context, in *Installation) []Finding {
 		if v1alpha1.Malformed(rem) != "" {
 			continue // the check objects names it
 		}
-		if before := latest[rem.Spec.Plan.Policy.Name]; before == nil || before.CreationTimestamp.Before(&rem.CreationTimestamp) {
+		if before := latest[rem.Spec.Plan.Policy.Name]; before == nil ||
+			before.CreationTimestamp.Before(&rem.CreationTimestamp) {
 			latest[rem.Spec.Plan.Policy.Name] = rem
 		}
 	}
@@ -159,7 +176,8 @@ func (in *Installation) waiting(rem *v1alpha1.Remediation) Finding {
 	look := "evenkeel rollout get " + rem.Name
 	stalled := meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionStalled)
 	if stalled != nil && (stalled.Reason == v1alpha1.ReasonSliceMissing || stalled.Reason == v1alpha1.ReasonUnproven) {
-		return failed("docs/runbooks/remediation-stuck.md", "remediation %s: %s: %s", rem.Name, stalled.Reason, stalled.Message)
+		return failed("docs/runbooks/remediation-stuck.md", "remediation %s: %s: %s", rem.Name, stalled.Reason,
+			stalled.Message)
 	}
 	switch rem.Status.Phase {
 	case v1alpha1.PhaseRollbackIncomplete:
@@ -170,10 +188,12 @@ func (in *Installation) waiting(rem *v1alpha1.Remediation) Finding {
 		}
 		return warned(look, "remediation %s is held: %s: %s", rem.Name, rem.Status.Reason, rem.Status.Message)
 	case v1alpha1.PhaseAwaitingApproval:
-		return warned("evenkeel rollout approve "+rem.Name+", or reject", "remediation %s awaits a person's yes or no", rem.Name)
+		return warned("evenkeel rollout approve "+rem.Name+", or reject", "remediation %s awaits a person's yes or no",
+			rem.Name)
 	case v1alpha1.PhaseRollingBack:
 		if stalled != nil {
-			return failed("docs/runbooks/remediation-stuck.md", "the rollback of remediation %s can't go on: %s", rem.Name, rem.Status.Message)
+			return failed("docs/runbooks/remediation-stuck.md", "the rollback of remediation %s can't go on: %s",
+				rem.Name, rem.Status.Message)
 		}
 	default:
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package diagnose
 
 import (
@@ -21,16 +23,20 @@ func TestAPolicyWithoutItsStrategyIsNotInForceAsWritten(t *testing.T) {
 		conditions []metav1.Condition
 		says       string // empty: fine
 	}{
-		"it is there":          {conditions: kube.Ready(v1alpha1.ReasonCompiled, "in force")},
-		"it is missing":        {conditions: kube.Underway(v1alpha1.ReasonStrategyNotFound, "there is none"), says: "policy p: StrategyNotFound: there is none"},
-		"it can't be followed": {conditions: kube.Stalled(v1alpha1.ReasonStrategyInvalid, "no window"), says: "policy p: StrategyInvalid: no window"},
+		"it is there": {conditions: kube.Ready(v1alpha1.ReasonCompiled, "in force")},
+		"it is missing": {conditions: kube.Underway(v1alpha1.ReasonStrategyNotFound, "there is none"),
+			says: "policy p: StrategyNotFound: there is none"},
+		"it can't be followed": {conditions: kube.Stalled(v1alpha1.ReasonStrategyInvalid, "no window"),
+			says: "policy p: StrategyInvalid: no window"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Status: v1alpha1.RegoPolicyStatus{Conditions: tc.conditions}}
+			p := &v1alpha1.ClusterRegoPolicy{
+				ObjectMeta: metav1.ObjectMeta{Name: "p"}, Status: v1alpha1.RegoPolicyStatus{Conditions: tc.conditions}}
 			in := &Installation{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(p).Build()}
 			found := policies(t.Context(), in)
-			if len(found) != 1 || (found[0].Status == OK) != (tc.says == "") || !strings.Contains(found[0].Message, tc.says) {
+			if len(found) != 1 || (found[0].Status == OK) != (tc.says == "") ||
+				!strings.Contains(found[0].Message, tc.says) {
 				t.Errorf("found %+v, want %q", found, tc.says)
 			}
 		})

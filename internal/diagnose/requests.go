@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package diagnose
 
 import (
@@ -25,7 +27,9 @@ func requestGuards(ctx context.Context, in *Installation) []Finding {
 	for _, want := range in.RequestBindings {
 		found = append(found, in.binding(ctx, want)...)
 	}
-	return orFine(found, "all %d ValidatingAdmissionPolicies that ask for the verbs of people's requests are there, and bound", len(in.RequestPolicies))
+	return orFine(found,
+		"all %d ValidatingAdmissionPolicies that ask for the verbs of people's requests are there, and bound",
+		len(in.RequestPolicies))
 }
 
 // guard looks at one policy.
@@ -34,19 +38,31 @@ func (in *Installation) guard(ctx context.Context, want *admissionregistrationv1
 	err := in.Client.Get(ctx, client.ObjectKeyFromObject(want), is)
 	switch {
 	case apierrors.IsNotFound(err):
-		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicy %s isn't there: nobody is asked for the verbs of the requests that it guards", want.Name)}
+		return []Finding{
+			failed(applyGuards, "ValidatingAdmissionPolicy %s isn't there: nobody is asked for the verbs of the "+
+				"requests that it guards", want.Name)}
 	case err != nil:
 		return []Finding{unread("ValidatingAdmissionPolicy "+want.Name, err)}
 	case is.Spec.FailurePolicy != nil && *is.Spec.FailurePolicy != admissionregistrationv1.Fail:
-		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicy %s has failurePolicy %s, not Fail: what it can't judge passes", want.Name, *is.Spec.FailurePolicy)}
+		return []Finding{
+			failed(applyGuards,
+				"ValidatingAdmissionPolicy %s has failurePolicy %s, not Fail: what it can't judge passes", want.Name,
+				*is.Spec.FailurePolicy)}
 	case len(is.Spec.MatchConditions) > 0:
-		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicy %s has matchConditions, so some requests aren't judged", want.Name)}
+		return []Finding{
+			failed(applyGuards, "ValidatingAdmissionPolicy %s has matchConditions, so some requests aren't judged",
+				want.Name)}
 	case !sameRequests(want.Spec.MatchConstraints, is.Spec.MatchConstraints):
-		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicy %s has other matchConstraints than this program's, so some requests aren't judged", want.Name)}
+		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicy %s has other matchConstraints than this "+
+			"program's, so some requests aren't judged", want.Name)}
 	case !equality.Semantic.DeepEqual(want.Spec.ParamKind, is.Spec.ParamKind):
-		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicy %s has a paramKind that this program's doesn't have: without such an object nothing is judged", want.Name)}
+		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicy %s has a paramKind that this program's "+
+			"doesn't have: without such an object nothing is judged", want.Name)}
 	case !slices.Equal(expressions(want), expressions(is)):
-		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicy %s is of another version than this program, or somebody has changed it", want.Name)}
+		return []Finding{
+			failed(applyGuards,
+				"ValidatingAdmissionPolicy %s is of another version than this program, or somebody has changed it",
+				want.Name)}
 	}
 	return nil
 }
@@ -66,7 +82,8 @@ func filledIn(m *admissionregistrationv1.MatchResources) *admissionregistrationv
 	full.MatchPolicy = cmp.Or(full.MatchPolicy, &equivalent)
 	full.NamespaceSelector = cmp.Or(full.NamespaceSelector, &metav1.LabelSelector{})
 	full.ObjectSelector = cmp.Or(full.ObjectSelector, &metav1.LabelSelector{})
-	for _, rules := range [][]admissionregistrationv1.NamedRuleWithOperations{full.ResourceRules, full.ExcludeResourceRules} {
+	for _, rules := range [][]admissionregistrationv1.NamedRuleWithOperations{
+		full.ResourceRules, full.ExcludeResourceRules} {
 		for i := range rules {
 			rules[i].Scope = cmp.Or(rules[i].Scope, &all)
 		}
@@ -87,22 +104,33 @@ func expressions(p *admissionregistrationv1.ValidatingAdmissionPolicy) []string 
 }
 
 // binding looks whether a policy's binding denies all that the policy refuses.
-func (in *Installation) binding(ctx context.Context, want *admissionregistrationv1.ValidatingAdmissionPolicyBinding) []Finding {
+func (in *Installation) binding(
+	ctx context.Context, want *admissionregistrationv1.ValidatingAdmissionPolicyBinding) []Finding {
 	is := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}
 	err := in.Client.Get(ctx, client.ObjectKeyFromObject(want), is)
 	switch {
 	case apierrors.IsNotFound(err):
-		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicyBinding %s isn't there: ValidatingAdmissionPolicy %s judges nothing", want.Name, want.Spec.PolicyName)}
+		return []Finding{
+			failed(applyGuards,
+				"ValidatingAdmissionPolicyBinding %s isn't there: ValidatingAdmissionPolicy %s judges nothing",
+				want.Name, want.Spec.PolicyName)}
 	case err != nil:
 		return []Finding{unread("ValidatingAdmissionPolicyBinding "+want.Name, err)}
 	case is.Spec.PolicyName != want.Spec.PolicyName:
-		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicyBinding %s is of %s, not of %s", want.Name, is.Spec.PolicyName, want.Spec.PolicyName)}
+		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicyBinding %s is of %s, not of %s", want.Name,
+			is.Spec.PolicyName, want.Spec.PolicyName)}
 	case !slices.Contains(is.Spec.ValidationActions, admissionregistrationv1.Deny):
-		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicyBinding %s doesn't deny: what ValidatingAdmissionPolicy %s refuses passes", want.Name, want.Spec.PolicyName)}
+		return []Finding{
+			failed(applyGuards,
+				"ValidatingAdmissionPolicyBinding %s doesn't deny: what ValidatingAdmissionPolicy %s refuses passes",
+				want.Name, want.Spec.PolicyName)}
 	case !equality.Semantic.DeepEqual(want.Spec.ParamRef, is.Spec.ParamRef):
-		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicyBinding %s has another paramRef than this program's: without such an object nothing is judged", want.Name)}
+		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicyBinding %s has another paramRef than this "+
+			"program's: without such an object nothing is judged", want.Name)}
 	case narrows(is.Spec.MatchResources):
-		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicyBinding %s has matchResources, so some requests aren't judged", want.Name)}
+		return []Finding{
+			failed(applyGuards,
+				"ValidatingAdmissionPolicyBinding %s has matchResources, so some requests aren't judged", want.Name)}
 	}
 	return nil
 }
@@ -113,7 +141,8 @@ func narrows(m *admissionregistrationv1.MatchResources) bool {
 	if m == nil {
 		return false
 	}
-	return len(m.ResourceRules)+len(m.ExcludeResourceRules) > 0 || selects(m.NamespaceSelector) || selects(m.ObjectSelector)
+	return len(m.ResourceRules)+len(m.ExcludeResourceRules) > 0 || selects(m.NamespaceSelector) ||
+		selects(m.ObjectSelector)
 }
 
 func selects(s *metav1.LabelSelector) bool {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package diagnose
 
 import (
@@ -30,7 +32,8 @@ func (in *Installation) served(ctx context.Context, e entry) Finding {
 	var untrusted *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &untrusted):
-		return failed("restart the replica at that address: it serves a certificate of another authority", "the webhook at %s can't be trusted: %v", u.Host, err)
+		return failed("restart the replica at that address: it serves a certificate of another authority",
+			"the webhook at %s can't be trusted: %v", u.Host, err)
 	case err != nil:
 		return failed("see the check manager", "the webhook at %s doesn't answer from here: %v", u.Host, err)
 	}
@@ -39,11 +42,15 @@ func (in *Installation) served(ctx context.Context, e entry) Finding {
 	if !ok {
 		return Finding{Status: Unknown, Message: "the webhook's certificate couldn't be read"}
 	}
-	until := slices.MinFunc(secure.ConnectionState().PeerCertificates, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) }).NotAfter
+	until := slices.MinFunc(secure.ConnectionState().PeerCertificates, func(a, b *x509.Certificate) int {
+		return a.NotAfter.Compare(b.NotAfter)
+	}).NotAfter
 	if until.Sub(in.Clock.Now()) < expiresSoon {
-		return warned("the leader renews it; restart the replica at that address", "the webhook at %s serves a certificate that expires at %s", u.Host, until.UTC().Format(time.RFC3339))
+		return warned("the leader renews it; restart the replica at that address",
+			"the webhook at %s serves a certificate that expires at %s", u.Host, until.UTC().Format(time.RFC3339))
 	}
-	return fine("the certificate of %s is good until %s; %s", u.Host, until.UTC().Format(time.RFC3339), answersWhom(asked))
+	return fine("the certificate of %s is good until %s; %s", u.Host, until.UTC().Format(time.RFC3339),
+		answersWhom(asked))
 }
 
 // answersWhom says whether the webhook asks clients for a certificate.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package diagnose
 
 import (
@@ -51,7 +53,8 @@ func serverVersion(text string) Finding {
 		return unread("the API server's version", err)
 	}
 	if running.LessThan(version.MustParseSemantic(oldestServer)) {
-		return failed("upgrade the cluster", "Kubernetes %s is older than %s, the oldest that Evenkeel works with", text, oldestServer)
+		return failed("upgrade the cluster", "Kubernetes %s is older than %s, the oldest that Evenkeel works with",
+			text, oldestServer)
 	}
 	return fine("Kubernetes %s", text)
 }
@@ -88,9 +91,11 @@ func kinds(ctx context.Context, in *Installation) []Finding {
 		case err != nil:
 			found = append(found, unread("CustomResourceDefinition "+want.Name, err))
 		case !established(is):
-			found = append(found, failed("kubectl describe crd "+want.Name, "CustomResourceDefinition %s isn't served", want.Name))
+			found = append(found, failed("kubectl describe crd "+want.Name, "CustomResourceDefinition %s isn't served",
+				want.Name))
 		case !sameSchema(want, is):
-			found = append(found, warned(do, "CustomResourceDefinition %s is of another version than this program", want.Name))
+			found = append(found, warned(do, "CustomResourceDefinition %s is of another version than this program",
+				want.Name))
 		}
 	}
 	return orFine(found, "all %d kinds are installed, at this version", len(in.Kinds))

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package diagnose
 
 import (
@@ -32,7 +34,8 @@ type entry struct {
 // entries reads both webhook configurations, and what others have narrowed in them.
 func (in *Installation) entries(ctx context.Context) (have []entry, narrowed []string, err error) {
 	var out []entry
-	add := func(name string, c admissionregistrationv1.WebhookClientConfig, f *admissionregistrationv1.FailurePolicyType) {
+	add := func(name string, c admissionregistrationv1.WebhookClientConfig,
+		f *admissionregistrationv1.FailurePolicyType) {
 		e := entry{name: name, client: c, failure: admissionregistrationv1.Fail}
 		if f != nil {
 			e.failure = *f
@@ -61,8 +64,10 @@ func (in *Installation) entries(ctx context.Context) (have []entry, narrowed []s
 // their failure policies.
 func expected(list []v1alpha1.ClusterRegoPolicy) map[string]admissionregistrationv1.FailurePolicyType {
 	want := map[string]admissionregistrationv1.FailurePolicyType{}
-	for _, name := range []string{names.WebhookPolicies, names.WebhookTemplates, names.WebhookStrategies, names.WebhookStrategyAuthor, names.WebhookWaivers, names.WebhookApprovals,
-		names.WebhookAuthor, names.WebhookTemplateAuthor, names.WebhookApprover, names.WebhookBreakerRequests, names.WebhookPlanRequests} {
+	for _, name := range []string{names.WebhookPolicies, names.WebhookTemplates, names.WebhookStrategies,
+		names.WebhookStrategyAuthor, names.WebhookWaivers, names.WebhookApprovals,
+		names.WebhookAuthor, names.WebhookTemplateAuthor, names.WebhookApprover, names.WebhookBreakerRequests,
+		names.WebhookPlanRequests} {
 		want[name] = admissionregistrationv1.Fail
 	}
 	want[names.WebhookForceOpen] = admissionregistrationv1.Ignore
@@ -86,7 +91,9 @@ func webhooks(ctx context.Context, in *Installation) []Finding {
 		return []Finding{unread("the webhook configurations "+names.Configuration, err)}
 	}
 	if len(have) == 0 {
-		return []Finding{failed(madeByLeader, "the webhook configurations %q aren't there: nothing is judged at admission", names.Configuration)}
+		return []Finding{
+			failed(madeByLeader, "the webhook configurations %q aren't there: nothing is judged at admission",
+				names.Configuration)}
 	}
 	list, found := in.policyList(ctx)
 	if len(found) > 0 {
@@ -97,15 +104,19 @@ func webhooks(ctx context.Context, in *Installation) []Finding {
 		i := slices.IndexFunc(have, func(e entry) bool { return e.name == name })
 		switch {
 		case i < 0:
-			found = append(found, failed(madeByLeader, "the webhook configuration %q lacks the entry %s", names.Configuration, name))
+			found = append(found, failed(madeByLeader, "the webhook configuration %q lacks the entry %s",
+				names.Configuration, name))
 		case have[i].failure != want[name]:
-			found = append(found, failed("somebody has changed it; "+madeByLeader, "the entry %s has failurePolicy %s, not %s", name, have[i].failure, want[name]))
+			found = append(found, failed("somebody has changed it; "+madeByLeader,
+				"the entry %s has failurePolicy %s, not %s", name, have[i].failure, want[name]))
 		}
 	}
 	for _, text := range narrowed {
-		found = append(found, warned("see docs/runbooks/webhook-narrowed.md; it is kept as it is", "somebody has narrowed an entry, so some requests aren't judged: %s", text))
+		found = append(found, warned("see docs/runbooks/webhook-narrowed.md; it is kept as it is",
+			"somebody has narrowed an entry, so some requests aren't judged: %s", text))
 	}
-	return append(orFine(found, "%d entries are there, with their failure policies", len(have)), in.endpoints(ctx, have)...)
+	return append(orFine(found, "%d entries are there, with their failure policies", len(have)),
+		in.endpoints(ctx, have)...)
 }
 
 // endpoints looks whether something answers behind the Service of the entries.
@@ -115,13 +126,16 @@ func (in *Installation) endpoints(ctx context.Context, have []entry) []Finding {
 		return nil
 	}
 	name := service.Namespace + "/" + service.Name
-	if err := in.Client.Get(ctx, client.ObjectKey{Namespace: service.Namespace, Name: service.Name}, &corev1.Service{}); apierrors.IsNotFound(err) {
-		return []Finding{failed("kubectl apply --server-side -k config/webhook", "the Service %s, which the webhooks lead to, isn't there", name)}
+	if err := in.Client.Get(ctx, client.ObjectKey{Namespace: service.Namespace, Name: service.Name},
+		&corev1.Service{}); apierrors.IsNotFound(err) {
+		return []Finding{failed("kubectl apply --server-side -k config/webhook",
+			"the Service %s, which the webhooks lead to, isn't there", name)}
 	} else if err != nil {
 		return []Finding{unread("Service "+name, err)}
 	}
 	list := &discoveryv1.EndpointSliceList{}
-	if err := in.Client.List(ctx, list, client.InNamespace(service.Namespace), client.MatchingLabels{discoveryv1.LabelServiceName: service.Name}); err != nil {
+	if err := in.Client.List(ctx, list, client.InNamespace(service.Namespace),
+		client.MatchingLabels{discoveryv1.LabelServiceName: service.Name}); err != nil {
 		return []Finding{unread("the endpoints of Service "+name, err)}
 	}
 	ready := 0
@@ -133,7 +147,9 @@ func (in *Installation) endpoints(ctx context.Context, have []entry) []Finding {
 		}
 	}
 	if ready == 0 {
-		return []Finding{failed("see the check manager", "no ready endpoint is behind the Service %s: what fails closed is refused now", name)}
+		return []Finding{
+			failed("see the check manager",
+				"no ready endpoint is behind the Service %s: what fails closed is refused now", name)}
 	}
 	return []Finding{fine("%d ready endpoints behind the Service %s; %s", ready, name, in.demanded(ctx))}
 }
@@ -151,7 +167,9 @@ func certificate(ctx context.Context, in *Installation) []Finding {
 		return []Finding{unread("the webhook configurations "+names.Configuration, err)}
 	}
 	if len(have) == 0 {
-		return []Finding{{Status: Unknown, Message: "there is no webhook configuration, and so no certificate to look at", Do: madeByLeader}}
+		return []Finding{
+			{Status: Unknown, Message: "there is no webhook configuration, and so no certificate to look at",
+				Do: madeByLeader}}
 	}
 	var found []Finding
 	for _, e := range have {
@@ -173,7 +191,8 @@ func (in *Installation) bundle(e entry) Finding {
 	authorities, err := parse(e.client.CABundle)
 	const do = "the leader writes it again; with cert-manager, see its CA injector"
 	if err != nil || len(authorities) == 0 {
-		return failed(do, "the entry %s has a caBundle that holds no certificate: the API server can't trust the webhook", e.name)
+		return failed(do,
+			"the entry %s has a caBundle that holds no certificate: the API server can't trust the webhook", e.name)
 	}
 	var until time.Time
 	for _, a := range authorities {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package display_test
 
 import (
@@ -29,22 +31,33 @@ func ago(d time.Duration) *metav1.MicroTime {
 
 // fleet is a plan over so many Deployments, all pending.
 func fleet(waves ...int32) display.Rollout {
-	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "no-privilege-1a2b3c4d", CreationTimestamp: metav1.NewTime(clock().Add(-5 * time.Minute))},
-		Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "no-privilege", Revision: "0123456789abcdef", Owner: "platform", RunbookURL: "https://runbooks.example/no-privilege"},
-			Waves: waves, Strategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic}}}}
+	rem := &v1alpha1.Remediation{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "no-privilege-1a2b3c4d", CreationTimestamp: metav1.NewTime(clock().Add(-5 * time.Minute))},
+		Spec: v1alpha1.RemediationSpec{
+			Plan: v1alpha1.RemediationPlan{
+				Policy: v1alpha1.PlannedPolicy{Name: "no-privilege", Revision: "0123456789abcdef", Owner: "platform",
+					RunbookURL: "https://runbooks.example/no-privilege"},
+				Waves: waves, Strategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic}}}}
 	var slice v1alpha1.RemediationSlice
 	for wave, n := range waves {
 		for range n {
 			slice.Targets = append(slice.Targets, v1alpha1.Target{Wave: int32(wave),
-				Object: v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: fmt.Sprintf("web-%03d", rem.Spec.Plan.Targets)}})
+				Object: v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop",
+					Name: fmt.Sprintf("web-%03d", rem.Spec.Plan.Targets)}})
 			rem.Spec.Plan.Targets++
 		}
 	}
 	closed := v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed, Outcomes: 12, Failures: 1}
-	return display.Rollout{Remediation: rem, Slices: []v1alpha1.RemediationSlice{slice}, Now: clock(), Breakers: []v1alpha1.RemediationBreaker{
-		{ObjectMeta: metav1.ObjectMeta{Name: "global"}, Spec: v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal}}, Status: closed},
-		{ObjectMeta: metav1.ObjectMeta{Name: "policy-no-privilege"}, Status: closed,
-			Spec: v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: "no-privilege"}}}}}
+	return display.Rollout{Remediation: rem, Slices: []v1alpha1.RemediationSlice{slice}, Now: clock(),
+		Breakers: []v1alpha1.RemediationBreaker{
+			{ObjectMeta: metav1.ObjectMeta{Name: "global"},
+				Spec: v1alpha1.RemediationBreakerSpec{
+					Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal}},
+				Status: closed},
+			{ObjectMeta: metav1.ObjectMeta{Name: "policy-no-privilege"}, Status: closed,
+				Spec: v1alpha1.RemediationBreakerSpec{
+					Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: "no-privilege"}}}}}
 }
 
 // records sets the states of the first targets, and counts them.
@@ -78,23 +91,35 @@ func many(n int, rec v1alpha1.TargetRecord) []v1alpha1.TargetRecord {
 
 func applying() display.Rollout {
 	r := fleet(1, 24, 100, 375)
-	r.Remediation.Status = v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseVerifying, Wave: 2, Reason: v1alpha1.ReasonWaveInProgress,
-		Message: "wave 2 of 3: 3 of 10 verified; waiting for Deployment shop/web-033: InProgress: 1 of 2 available", PhaseStartedAt: ago(12 * time.Second)}
+	r.Remediation.Status = v1alpha1.RemediationStatus{
+		Phase: v1alpha1.PhaseVerifying, Wave: 2, Reason: v1alpha1.ReasonWaveInProgress,
+		Message: "wave 2 of 3: 3 of 10 verified; waiting for Deployment shop/web-033: InProgress: 1 of 2 " +
+			"available",
+		PhaseStartedAt: ago(12 * time.Second)}
 	list := append(many(24, v1alpha1.TargetRecord{State: v1alpha1.TargetDone}),
-		v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonManaged, Message: "Argo CD manages this object"})
-	list = append(list, many(7, v1alpha1.TargetRecord{State: v1alpha1.TargetVerified, Write: &v1alpha1.WriteRecord{AppliedAt: ago(20 * time.Second)}})...)
-	list = append(list, many(3, v1alpha1.TargetRecord{State: v1alpha1.TargetApplied, Write: &v1alpha1.WriteRecord{AppliedAt: ago(9 * time.Second)}})...)
+		v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonManaged,
+			Message: "Argo CD manages this object"})
+	list = append(list,
+		many(7, v1alpha1.TargetRecord{
+			State: v1alpha1.TargetVerified, Write: &v1alpha1.WriteRecord{AppliedAt: ago(20 * time.Second)}})...)
+	list = append(list,
+		many(3, v1alpha1.TargetRecord{
+			State: v1alpha1.TargetApplied, Write: &v1alpha1.WriteRecord{AppliedAt: ago(9 * time.Second)}})...)
 	records(r, list...)
 	return r
 }
 
 func rolledBack() display.Rollout {
 	r := fleet(1, 9)
-	r.Remediation.Status = v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseRolledBack, Reason: v1alpha1.ReasonVerificationFailed,
-		Message: "1 write undone; no other wave was begun. canary failed: Deployment shop/web-000: its health got worse", PhaseStartedAt: ago(time.Hour)}
-	records(r, append([]v1alpha1.TargetRecord{{State: v1alpha1.TargetReverted, Reason: v1alpha1.ReasonUnhealthy, Message: "its health got worse"}},
+	r.Remediation.Status = v1alpha1.RemediationStatus{
+		Phase: v1alpha1.PhaseRolledBack, Reason: v1alpha1.ReasonVerificationFailed,
+		Message: "1 write undone; no other wave was begun. canary failed: Deployment shop/web-000: its health got " +
+			"worse", PhaseStartedAt: ago(time.Hour)}
+	records(r, append([]v1alpha1.TargetRecord{
+		{State: v1alpha1.TargetReverted, Reason: v1alpha1.ReasonUnhealthy, Message: "its health got worse"}},
 		many(9, v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonNotAttempted})...)...)
-	r.Breakers[1].Status = v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerOpen, Reason: "CanaryFailed", Message: "The canary failed."}
+	r.Breakers[1].Status = v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerOpen, Reason: "CanaryFailed",
+		Message: "The canary failed."}
 	r.Breakers[0].Spec.Mode = v1alpha1.BreakerForcedOpen
 	return r
 }
@@ -103,12 +128,17 @@ func awaiting() display.Rollout {
 	r := fleet(1, 4, 1, 4)
 	r.Remediation.Spec.Plan.Strategy.Mode = v1alpha1.RemediationManual
 	r.Remediation.Spec.DesiredState = v1alpha1.StatePaused
-	r.Remediation.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionPause, User: "ann", Reason: "INC-42"}}
-	r.Remediation.Spec.Plan.Stages = []v1alpha1.PlannedStage{{Name: "staging", FirstWave: 0}, {Name: "others", FirstWave: 2}}
+	r.Remediation.Spec.Requests = []v1alpha1.RequestRecord{
+		{Action: v1alpha1.ActionPause, User: "ann", Reason: "INC-42"}}
+	r.Remediation.Spec.Plan.Stages = []v1alpha1.PlannedStage{
+		{Name: "staging", FirstWave: 0}, {Name: "others", FirstWave: 2}}
 	percent := intstr.FromString("10%")
 	r.Remediation.Spec.Plan.Strategy.Budget = &v1alpha1.BudgetStrategy{MaxUnavailable: &percent}
-	r.Remediation.Status = v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseAwaitingApproval, Reason: v1alpha1.ReasonAwaitingApproval, Message: "a person must approve",
-		Analysis: []v1alpha1.MetricRecord{{Name: "error-ratio", Verdict: v1alpha1.AnalysisInconclusive, Baseline: "0.1", Message: "no data"}}}
+	r.Remediation.Status = v1alpha1.RemediationStatus{
+		Phase: v1alpha1.PhaseAwaitingApproval, Reason: v1alpha1.ReasonAwaitingApproval,
+		Message: "a person must approve",
+		Analysis: []v1alpha1.MetricRecord{
+			{Name: "error-ratio", Verdict: v1alpha1.AnalysisInconclusive, Baseline: "0.1", Message: "no data"}}}
 	r.Breakers = nil
 	records(r)
 	return r
@@ -116,7 +146,8 @@ func awaiting() display.Rollout {
 
 // TestDraw compares whole drawings: go test ./internal/display -update writes them.
 func TestDraw(t *testing.T) {
-	for name, r := range map[string]display.Rollout{"applying": applying(), "rolled-back": rolledBack(), "awaiting": awaiting()} {
+	for name, r := range map[string]display.Rollout{"applying": applying(), "rolled-back": rolledBack(),
+		"awaiting": awaiting()} {
 		t.Run(name, func(t *testing.T) {
 			got := strings.Join(r.Draw(display.Style{}), "\n") + "\n"
 			path := filepath.Join("testdata", name+".golden")
@@ -172,7 +203,8 @@ func TestWell(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			rem := &v1alpha1.Remediation{Status: v1alpha1.RemediationStatus{Phase: tc.phase, Counts: v1alpha1.TargetCounts{Failed: tc.failed}}}
+			rem := &v1alpha1.Remediation{
+				Status: v1alpha1.RemediationStatus{Phase: tc.phase, Counts: v1alpha1.TargetCounts{Failed: tc.failed}}}
 			if got := display.Well(rem); got != tc.want {
 				t.Errorf("%s: Well() = %v", tc.reason, got)
 			}
@@ -211,16 +243,19 @@ func TestDrawTellsWhatIsNotTakenUp(t *testing.T) {
 func TestDrawOfAPlanWithoutItsSlices(t *testing.T) {
 	r := applying()
 	r.Slices, r.Remediation.Status.HealthySince = nil, ago(5*time.Second)
-	if drawn := strings.Join(r.Draw(display.Style{}), "\n"); strings.Contains(drawn, " ;") || !strings.Contains(drawn, "verified for 5s") {
+	if drawn := strings.Join(r.Draw(display.Style{}), "\n"); strings.Contains(drawn, " ;") ||
+		!strings.Contains(drawn, "verified for 5s") {
 		t.Errorf("a wave whose targets are unknown leaves a gap:\n%s", drawn)
 	}
 }
 
 func TestDrawAsksNoAnswerOfAPlanThatHasEnded(t *testing.T) {
 	r := fleet(1, 2)
-	r.Remediation.Spec.Plan.Strategy.Mode, r.Remediation.Status.Phase = v1alpha1.RemediationManual, v1alpha1.PhaseAborted
+	r.Remediation.Spec.Plan.Strategy.Mode, r.Remediation.Status.Phase = v1alpha1.RemediationManual,
+		v1alpha1.PhaseAborted
 	drawn := strings.Join(r.Draw(display.Style{}), "\n")
-	if strings.Contains(drawn, "rollout approve") || !strings.Contains(drawn, "nobody has answered before the plan ended") {
+	if strings.Contains(drawn, "rollout approve") ||
+		!strings.Contains(drawn, "nobody has answered before the plan ended") {
 		t.Errorf("an answer is asked for that would be refused:\n%s", drawn)
 	}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package display
 
 import (
@@ -17,7 +19,8 @@ func (r Rollout) gates(d *drawing) {
 	}
 	r.approvalGate(gate)
 	if r.Remediation.Spec.DesiredState == v1alpha1.StatePaused {
-		gate(busy, "pause", "paused by %s; resume: evenkeel rollout resume %s", r.Remediation.Spec.AskedBy(), r.Remediation.Name)
+		gate(busy, "pause", "paused by %s; resume: evenkeel rollout resume %s", r.Remediation.Spec.AskedBy(),
+			r.Remediation.Name)
 	}
 	r.windowGate(gate)
 	r.analysisGate(gate)
@@ -70,7 +73,8 @@ func (r Rollout) analysisGate(gate drawGate) {
 	for _, m := range r.Remediation.Status.Analysis {
 		t := map[v1alpha1.AnalysisVerdict]tone{v1alpha1.AnalysisPassed: good, v1alpha1.AnalysisFailed: bad,
 			v1alpha1.AnalysisInconclusive: busy, v1alpha1.AnalysisRunning: plain}[m.Verdict]
-		gate(t, "metric", "%s: %s, last %s, baseline %s. %s", m.Name, orDash(string(m.Verdict)), orDash(m.LastSample), orDash(m.Baseline), m.Message)
+		gate(t, "metric", "%s: %s, last %s, baseline %s. %s", m.Name, orDash(string(m.Verdict)), orDash(m.LastSample),
+			orDash(m.Baseline), m.Message)
 	}
 }
 
@@ -78,9 +82,12 @@ func (r Rollout) breakerGate(gate drawGate, cb *v1alpha1.RemediationBreaker) {
 	namespace := r.keptBackBy(cb)
 	switch {
 	case namespace != "" && cb.Spec.ForcedOpen():
-		gate(busy, "breaker", "namespace %s alone is kept back: %s is held open by a person; release: evenkeel breaker close %s", namespace, cb.Name, cb.Name)
+		gate(busy, "breaker",
+			"namespace %s alone is kept back: %s is held open by a person; release: evenkeel breaker close %s",
+			namespace, cb.Name, cb.Name)
 	case namespace != "":
-		gate(busy, "breaker", "namespace %s alone is kept back: %s is %s (%s): %s", namespace, cb.Name, cb.Status.State, cb.Status.Reason, cb.Status.Message)
+		gate(busy, "breaker", "namespace %s alone is kept back: %s is %s (%s): %s", namespace, cb.Name, cb.Status.State,
+			cb.Status.Reason, cb.Status.Message)
 	case cb.Spec.ForcedOpen():
 		gate(bad, "breaker", "%s is held open by a person; release: evenkeel breaker close %s", cb.Name, cb.Name)
 	case cb.Status.State == v1alpha1.BreakerOpen:

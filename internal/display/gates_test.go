@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package display_test
 
 import (
@@ -9,8 +11,10 @@ import (
 )
 
 func TestABreakerOfOneNamespaceSaysWhichIsKeptBack(t *testing.T) {
-	opened := v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerOpen, Reason: "CanaryFailed", Message: "The canary failed."}
-	inShop := v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: "shop"}}
+	opened := v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerOpen, Reason: "CanaryFailed",
+		Message: "The canary failed."}
+	inShop := v1alpha1.RemediationBreakerSpec{
+		Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: "shop"}}
 	cases := map[string]struct {
 		reason    string
 		alone     bool
@@ -19,16 +23,25 @@ func TestABreakerOfOneNamespaceSaysWhichIsKeptBack(t *testing.T) {
 		closed    bool
 		want, not string
 	}{
-		"the namespace's own breaker": {spec: inShop, want: "namespace shop alone is kept back: b is Open (CanaryFailed): The canary failed.", not: "breaker    b is Open"},
-		"the policy's, open for one namespace": {spec: v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: "no-privilege"}}, only: "shop",
+		"the namespace's own breaker": {
+			spec: inShop, want: "namespace shop alone is kept back: b is Open (CanaryFailed): The canary failed.",
+			not: "breaker    b is Open"},
+		"the policy's, open for one namespace": {
+			spec: v1alpha1.RemediationBreakerSpec{
+				Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: "no-privilege"}}, only: "shop",
 			want: "namespace shop alone is kept back: b is Open"},
-		"the policy's, open for all": {spec: v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: "no-privilege"}},
+		"the policy's, open for all": {
+			spec: v1alpha1.RemediationBreakerSpec{
+				Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: "no-privilege"}},
 			want: "b is Open (CanaryFailed)", not: "kept back"},
 		"the policy's, held open by a person": {reason: "it was open for one namespace before",
-			spec: v1alpha1.RemediationBreakerSpec{Mode: v1alpha1.BreakerForcedOpen, Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: "no-privilege"}}, only: "shop",
+			spec: v1alpha1.RemediationBreakerSpec{
+				Mode:  v1alpha1.BreakerForcedOpen,
+				Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: "no-privilege"}}, only: "shop",
 			want: "b is held open by a person", not: "kept back"},
-		"a plan that has nothing elsewhere": {alone: true, spec: inShop, want: "b is Open (CanaryFailed)", not: "kept back"},
-		"a closed breaker":                  {spec: inShop, closed: true, want: "b is Closed", not: "kept back"},
+		"a plan that has nothing elsewhere": {alone: true, spec: inShop, want: "b is Open (CanaryFailed)",
+			not: "kept back"},
+		"a closed breaker": {spec: inShop, closed: true, want: "b is Closed", not: "kept back"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

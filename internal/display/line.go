@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package display
 
 import (
@@ -13,7 +15,9 @@ import (
 func (r Rollout) Line() string {
 	c := r.Remediation.Status.Counts
 	label := canary.WaveLabel(r.Remediation.Spec.Plan, r.Remediation.Status.Wave)
-	return fmt.Sprintf("%-18s %-12s %d done, %d in flight, %d pending, %d skipped, %d failed, %d reverted, %d in conflict%s", r.phase(), label,
+	return fmt.Sprintf(
+		"%-18s %-12s %d done, %d in flight, %d pending, %d skipped, %d failed, %d reverted, %d in conflict%s",
+		r.phase(), label,
 		c.Done, c.InFlight, c.Pending, c.Skipped, c.Failed, c.Reverted, c.RevertConflict, r.reason())
 }
 
@@ -26,7 +30,9 @@ func (r Rollout) CoveredBy(cb *v1alpha1.RemediationBreaker) bool {
 		return cb.Spec.Scope.Policy == r.Remediation.Spec.Plan.Policy.Name
 	case v1alpha1.BreakerScopeNamespace:
 		return slices.ContainsFunc(r.Slices, func(s v1alpha1.RemediationSlice) bool {
-			return slices.ContainsFunc(s.Targets, func(t v1alpha1.Target) bool { return t.Object.Namespace == cb.Spec.Scope.Namespace })
+			return slices.ContainsFunc(s.Targets, func(t v1alpha1.Target) bool {
+				return t.Object.Namespace == cb.Spec.Scope.Namespace
+			})
 		})
 	}
 	return false

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package display
 
 import (
@@ -77,7 +79,8 @@ func (p *Plan) Draw(style Style, shown int) []string {
 	d.add(bold, "Plan for policy %s", p.Policy)
 	d.add(plain, "  Revision  %.12s, mode %s", p.Revision, p.Mode)
 	if p.Targets() > 0 {
-		d.add(plain, "  Rollout   %s in %s, at least %s", counted(p.Targets(), "target"), counted(len(p.Waves), "wave"), p.LeastDuration)
+		d.add(plain, "  Rollout   %s in %s, at least %s", counted(p.Targets(), "target"), counted(len(p.Waves), "wave"),
+			p.LeastDuration)
 	} else {
 		d.add(good, "  Rollout   nothing to fix")
 	}

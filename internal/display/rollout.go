@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package display
 
 import (
@@ -57,7 +59,8 @@ func (r Rollout) head(d *drawing) {
 	rem := r.Remediation
 	d.add(bold, "Remediation %s", rem.Name)
 	policy := rem.Spec.Plan.Policy
-	d.add(plain, "  Policy    %s, revision %.12s, owner %s, mode %s", policy.Name, policy.Revision, orDash(policy.Owner), rem.Spec.Plan.Strategy.Mode)
+	d.add(plain, "  Policy    %s, revision %.12s, owner %s, mode %s", policy.Name, policy.Revision,
+		orDash(policy.Owner), rem.Spec.Plan.Strategy.Mode)
 	for _, limit := range rem.Spec.Plan.Limits {
 		d.add(plain, "  Limit     %s", limit)
 	}
@@ -66,10 +69,12 @@ func (r Rollout) head(d *drawing) {
 	}
 	d.add(toneOf(rem.Status.Phase), "  Phase     %s%s, for %s", r.phase(), r.reason(), r.age(rem.Status.PhaseStartedAt))
 	c := rem.Status.Counts
-	d.add(plain, "  Targets   %d: %d done, %d in flight, %d pending, %d skipped, %d failed, %d reverted, %d in conflict",
+	d.add(plain,
+		"  Targets   %d: %d done, %d in flight, %d pending, %d skipped, %d failed, %d reverted, %d in conflict",
 		rem.Spec.Plan.Targets, c.Done, c.InFlight, c.Pending, c.Skipped, c.Failed, c.Reverted, c.RevertConflict)
 	settled := rem.Spec.Plan.Targets - c.Pending - c.InFlight
-	d.add(plain, "  Progress  %s %3d %%", bar(settled, rem.Spec.Plan.Targets, barLength), int64(settled)*100/int64(max(rem.Spec.Plan.Targets, 1)))
+	d.add(plain, "  Progress  %s %3d %%", bar(settled, rem.Spec.Plan.Targets, barLength),
+		int64(settled)*100/int64(max(rem.Spec.Plan.Targets, 1)))
 }
 
 func (r Rollout) phase() v1alpha1.RemediationPhase {
@@ -95,7 +100,8 @@ func (r Rollout) next(d *drawing) {
 	d.section(title)
 	d.add(toneOf(r.phase()), "  %s", orDash(r.Remediation.Status.Message))
 	if r.unseen() {
-		d.add(busy, "  what a person asked for last (pause, resume, abort, undo or retry) isn't taken up yet; if this stays, see whether the manager runs")
+		d.add(busy, "  what a person asked for last (pause, resume, abort, undo or retry) isn't taken up yet; if this "+
+			"stays, see whether the manager runs")
 	}
 }
 
@@ -124,7 +130,8 @@ func toneOf(phase v1alpha1.RemediationPhase) tone {
 // Settled says whether a rollout moves no more, nor will by what people have
 // asked for so far: one that has ended and is to be undone will.
 func Settled(rem *v1alpha1.Remediation) bool {
-	undo := rem.Spec.DesiredState == v1alpha1.StateUndone && rem.Status.Counts.Done > 0 && rem.Status.Phase != v1alpha1.PhasePreviewed
+	undo := rem.Spec.DesiredState == v1alpha1.StateUndone && rem.Status.Counts.Done > 0 &&
+		rem.Status.Phase != v1alpha1.PhasePreviewed
 	return rem.Status.Phase.Final() && !undo
 }
 
@@ -136,7 +143,8 @@ func Well(rem *v1alpha1.Remediation) bool {
 	case v1alpha1.PhaseRolledBack:
 		return rem.Status.Reason == v1alpha1.ReasonUndone // as a person wanted it
 	case v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseAborted, v1alpha1.PhasePlanned,
-		v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying, v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking, v1alpha1.PhaseHeld,
+		v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying, v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking,
+		v1alpha1.PhaseHeld,
 		v1alpha1.PhaseAwaitingApproval, v1alpha1.PhaseRollingBack:
 	}
 	return false

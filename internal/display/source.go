@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package display
 
 import (
@@ -40,7 +42,8 @@ func SourceColumns() []string {
 // Row is the source in a table.
 func (s Source) Row() []string {
 	ready, _, message := s.Ready()
-	return []string{s.Name, string(ready), shortRevision(s.Status.Revision), fmt.Sprint(s.Status.Policies), s.ago(&s.CreationTimestamp), oneLine(message)}
+	return []string{s.Name, string(ready), shortRevision(s.Status.Revision), fmt.Sprint(s.Status.Policies),
+		s.ago(&s.CreationTimestamp), oneLine(message)}
 }
 
 // Lines show the source whole.
@@ -54,8 +57,10 @@ func (s Source) Lines() []string {
 		fmt.Sprintf("PolicySource %s/%s", s.Namespace, s.Name),
 		"  Repository  " + s.Spec.URL + ", " + followed(s.Spec.Ref) + inPath(s.Spec.Path),
 		"  Ready       " + state + ": " + oneLine(message),
-		fmt.Sprintf("  In force    %s, %d policies, applied %s", orNothing(s.Status.Revision), s.Status.Policies, s.since(s.Status.LastAppliedAt)),
-		fmt.Sprintf("  Answered    %s; asked again %s", s.since(s.Status.LastFetchedAt), s.until(s.Status.NextAttemptAt)),
+		fmt.Sprintf("  In force    %s, %d policies, applied %s", orNothing(s.Status.Revision), s.Status.Policies,
+			s.since(s.Status.LastAppliedAt)),
+		fmt.Sprintf("  Answered    %s; asked again %s", s.since(s.Status.LastFetchedAt),
+			s.until(s.Status.NextAttemptAt)),
 	}
 	if s.Status.AttemptedRevision != "" && s.Status.AttemptedRevision != s.Status.Revision {
 		lines = append(lines, "  Newest      "+s.Status.AttemptedRevision)

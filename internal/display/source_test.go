@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package display_test
 
 import (
@@ -16,12 +18,20 @@ func TestASourceShowsWhatKeepsItsNewestRevisionOut(t *testing.T) {
 	now := time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 	at := func(ago time.Duration) *metav1.Time { return &metav1.Time{Time: now.Add(-ago)} }
 	src := &v1alpha1.PolicySource{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "evenkeel-system", Name: "platform", Generation: 2, CreationTimestamp: *at(48 * time.Hour)},
-		Spec:       v1alpha1.PolicySourceSpec{URL: "https://git.example.com/p.git", Ref: &v1alpha1.SourceReference{Semver: "1.x"}, Path: "policies"},
-		Status: v1alpha1.PolicySourceStatus{ObservedGeneration: 2, Revision: "v1.2.0@sha1:0123456789abcdef", AttemptedRevision: "v1.3.0@sha1:ff", Policies: 12,
-			LastAppliedAt: at(3 * time.Hour), LastFetchedAt: at(time.Minute), NextAttemptAt: at(-4 * time.Minute), ProblemCount: 3,
-			Problems:   []v1alpha1.SourceProblem{{File: "policies/a/a.rego", Line: 12, Message: "unknown key\n\"colour\""}, {File: "spec.overrides[0]", Message: "nobody"}},
-			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNotCompiling, Message: "policies/a/a.rego:12: unknown key"}}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "evenkeel-system", Name: "platform", Generation: 2,
+			CreationTimestamp: *at(48 * time.Hour)},
+		Spec: v1alpha1.PolicySourceSpec{
+			URL: "https://git.example.com/p.git", Ref: &v1alpha1.SourceReference{Semver: "1.x"}, Path: "policies"},
+		Status: v1alpha1.PolicySourceStatus{ObservedGeneration: 2, Revision: "v1.2.0@sha1:0123456789abcdef",
+			AttemptedRevision: "v1.3.0@sha1:ff", Policies: 12,
+			LastAppliedAt: at(3 * time.Hour), LastFetchedAt: at(time.Minute), NextAttemptAt: at(-4 * time.Minute),
+			ProblemCount: 3,
+			Problems: []v1alpha1.SourceProblem{
+				{File: "policies/a/a.rego", Line: 12, Message: "unknown key\n\"colour\""},
+				{File: "spec.overrides[0]", Message: "nobody"}},
+			Conditions: []metav1.Condition{
+				{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNotCompiling,
+					Message: "policies/a/a.rego:12: unknown key"}}},
 	}
 	want := `PolicySource evenkeel-system/platform
   Repository  https://git.example.com/p.git, the highest tag within 1.x, directory policies
@@ -42,7 +52,8 @@ func TestASourceShowsWhatKeepsItsNewestRevisionOut(t *testing.T) {
 		t.Errorf("row (-want +got):\n%s", diff)
 	}
 	src.Generation++
-	if ready, _, message := shown.Ready(); ready != metav1.ConditionUnknown || !strings.Contains(message, "spec has changed") {
+	if ready, _, message := shown.Ready(); ready != metav1.ConditionUnknown ||
+		!strings.Contains(message, "spec has changed") {
 		t.Errorf("a status of an older spec counts: %s: %s", ready, message)
 	}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package display
 
 import (
@@ -54,7 +56,8 @@ func (r Rollout) waves(d *drawing) {
 			}
 		}
 		t, text := r.wave(int32(i), count)
-		d.add(t, "  %s %-10s %4d of %-4d  %s", mark(t), r.waveName(int32(i)), count.total-count.pending-count.inFlight, count.total, text)
+		d.add(t, "  %s %-10s %4d of %-4d  %s", mark(t), r.waveName(int32(i)), count.total-count.pending-count.inFlight,
+			count.total, text)
 	}
 }
 

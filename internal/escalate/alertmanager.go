@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalate
 
 import (
@@ -92,7 +94,8 @@ func (p *peer) firing(ctx context.Context, cluster string) ([]posted, error) {
 	}
 	var alerts []posted
 	if err := json.Unmarshal(body, &alerts); err != nil {
-		return nil, fmt.Errorf("ask Alertmanager %s: the answer isn't of its API v2: %w; check --alertmanager-url", p.name(), err)
+		return nil, fmt.Errorf("ask Alertmanager %s: the answer isn't of its API v2: %w; check --alertmanager-url",
+			p.name(), err)
 	}
 	return alerts, nil
 }
@@ -140,10 +143,12 @@ func (p *peer) do(ctx context.Context, method string, query url.Values, body []b
 		return nil, fmt.Errorf("read Alertmanager %s: %w", p.name(), err)
 	}
 	if response.StatusCode/100 == 3 {
-		return nil, fmt.Errorf("%s to Alertmanager %s: it sends on to another address (%s), which isn't followed: give the final one as --alertmanager-url", method, p.name(), response.Status)
+		return nil, fmt.Errorf("%s to Alertmanager %s: it sends on to another address (%s), which isn't followed: "+
+			"give the final one as --alertmanager-url", method, p.name(), response.Status)
 	}
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s to Alertmanager %s: %s%s answers %s: %s", method, p.name(), at.Host, at.Path, response.Status, prose.Shorten(string(answer), maxMessage))
+		return nil, fmt.Errorf("%s to Alertmanager %s: %s%s answers %s: %s", method, p.name(), at.Host, at.Path,
+			response.Status, prose.Shorten(string(answer), maxMessage))
 	}
 	return answer, nil
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalate
 
 import (
@@ -34,7 +36,8 @@ func TestAPeerGetsTheTokenAsTheFileHoldsItNow(t *testing.T) {
 	if err := os.Remove(token); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := peers[0].firing(context.Background(), "prod-1"); err == nil || !strings.Contains(err.Error(), "--alertmanager-bearer-token-file") {
+	if _, err := peers[0].firing(context.Background(), "prod-1"); err == nil ||
+		!strings.Contains(err.Error(), "--alertmanager-bearer-token-file") {
 		t.Errorf("got error %v, want one that names the flag", err)
 	}
 }
@@ -43,7 +46,8 @@ func TestAPeerIsTrustedByTheAuthorityGivenOnly(t *testing.T) {
 	server := httptest.NewTLSServer(&alertmanager{held: map[string]posted{}})
 	t.Cleanup(server.Close)
 	ca := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	trusting, err := newPeers([]string{server.URL}, "", ca)
@@ -57,7 +61,8 @@ func TestAPeerIsTrustedByTheAuthorityGivenOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := doubting[0].firing(context.Background(), "prod-1"); err == nil || !strings.Contains(err.Error(), "certificate") {
+	if _, err := doubting[0].firing(context.Background(), "prod-1"); err == nil ||
+		!strings.Contains(err.Error(), "certificate") {
 		t.Errorf("without its authority: %v", err)
 	}
 	if err := os.WriteFile(ca, []byte("no certificate"), 0o600); err != nil {
@@ -100,13 +105,16 @@ func TestMoreAlertsThanABatchGoInSeveral(t *testing.T) {
 }
 
 func TestAnAnswerThatIsNoAlertmanagersIsAnError(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("<html>"))
+	}))
 	t.Cleanup(server.Close)
 	peers, err := newPeers([]string{server.URL}, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := peers[0].firing(context.Background(), "prod-1"); err == nil || !strings.Contains(err.Error(), "--alertmanager-url") {
+	if _, err := peers[0].firing(context.Background(), "prod-1"); err == nil ||
+		!strings.Contains(err.Error(), "--alertmanager-url") {
 		t.Errorf("got error %v, want one that names the flag", err)
 	}
 }
@@ -120,16 +128,21 @@ func TestAPeerIsNeverFollowedElsewhere(t *testing.T) {
 	if err := os.WriteFile(token, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, code) }))
+	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL, code)
+		}))
 		t.Cleanup(server.Close)
 		peers, err := newPeers([]string{server.URL}, token, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, asked := peers[0].firing(context.Background(), "prod-1")
-		for what, err := range map[string]error{"asking": asked, "posting": peers[0].post(context.Background(), []posted{{}})} {
-			if err == nil || !strings.Contains(err.Error(), "isn't followed: give the final one as --alertmanager-url") {
+		for what, err := range map[string]error{
+			"asking": asked, "posting": peers[0].post(context.Background(), []posted{{}})} {
+			if err == nil || !strings.Contains(
+				err.Error(), "isn't followed: give the final one as --alertmanager-url") {
 				t.Errorf("%s, answered %d: got %v", what, code, err)
 			}
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalate_test
 
 import (
@@ -24,7 +26,8 @@ type line struct {
 func lines(alerts []escalate.Alert) []line {
 	var out []line
 	for _, a := range alerts {
-		l := line{Name: a.Name, Severity: a.Severity, Policy: a.Policy, Owner: a.Owner, Scope: a.Scope, GoesOn: a.GoesOn}
+		l := line{Name: a.Name, Severity: a.Severity, Policy: a.Policy, Owner: a.Owner, Scope: a.Scope,
+			GoesOn: a.GoesOn}
 		if a.Namespace != "evenkeel-system" {
 			l.Namespace = a.Namespace
 		}
@@ -72,7 +75,8 @@ func TestAlerts(t *testing.T) {
 		"a plan held for longer than its deadline is due since the deadline": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseHeld, heldSince(40*time.Minute))},
-			want:     []line{of(escalate.AlertRemediationHeld, escalate.SeverityTicket, 40*time.Minute, 10*time.Minute)},
+			want: []line{of(escalate.AlertRemediationHeld, escalate.SeverityTicket, 40*time.Minute,
+				10*time.Minute)},
 		},
 		"a held plan of a critical policy pages": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy(severity(v1alpha1.SeverityCritical))},
@@ -82,22 +86,27 @@ func TestAlerts(t *testing.T) {
 		"a plan that waits for its window waits by design": {
 			wantDueIn: 50 * time.Minute, // without progress until then
 			policies:  []v1alpha1.ClusterRegoPolicy{policy()},
-			plans:     []v1alpha1.Remediation{plan("a", v1alpha1.PhaseHeld, heldSince(9*time.Hour), reason(v1alpha1.ReasonOutsideWindow))},
+			plans: []v1alpha1.Remediation{
+				plan("a", v1alpha1.PhaseHeld, heldSince(9*time.Hour), reason(v1alpha1.ReasonOutsideWindow))},
 		},
 		"a plan whose windows never open waits for a person": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
-			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseHeld, heldSince(40*time.Minute), reason(v1alpha1.ReasonNoWindow))},
-			want:     []line{of(escalate.AlertRemediationHeld, escalate.SeverityTicket, 40*time.Minute, 10*time.Minute)},
+			plans: []v1alpha1.Remediation{
+				plan("a", v1alpha1.PhaseHeld, heldSince(40*time.Minute), reason(v1alpha1.ReasonNoWindow))},
+			want: []line{of(escalate.AlertRemediationHeld, escalate.SeverityTicket, 40*time.Minute,
+				10*time.Minute)},
 		},
 		"a plan that a person paused is called to mind, even of a critical policy": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy(severity(v1alpha1.SeverityCritical))},
-			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseHeld, heldSince(time.Hour), reason(v1alpha1.ReasonPaused))},
-			want:     []line{of(escalate.AlertRemediationHeld, escalate.SeverityInfo, time.Hour, 30*time.Minute)},
+			plans: []v1alpha1.Remediation{
+				plan("a", v1alpha1.PhaseHeld, heldSince(time.Hour), reason(v1alpha1.ReasonPaused))},
+			want: []line{of(escalate.AlertRemediationHeld, escalate.SeverityInfo, time.Hour, 30*time.Minute)},
 		},
 		"a plan that holds a failed wave waits for no deadline": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
-			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseHeld, heldSince(time.Minute), reason(v1alpha1.ReasonVerificationFailed),
-				func(r *v1alpha1.Remediation) { r.Status.HeldFrom = v1alpha1.PhaseVerifying })},
+			plans: []v1alpha1.Remediation{
+				plan("a", v1alpha1.PhaseHeld, heldSince(time.Minute), reason(v1alpha1.ReasonVerificationFailed),
+					func(r *v1alpha1.Remediation) { r.Status.HeldFrom = v1alpha1.PhaseVerifying })},
 			want: []line{of(escalate.AlertRemediationHeld, escalate.SeverityPage, time.Minute, time.Minute)},
 		},
 		"an unanswered plan is due after the approval's timeout": {
@@ -108,11 +117,14 @@ func TestAlerts(t *testing.T) {
 		"a plan that was rolled back blocks its policy": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRolledBack, completed(4*time.Minute))},
-			want:     []line{of(escalate.AlertRemediationRolledBack, escalate.SeverityTicket, 4*time.Minute, 4*time.Minute)},
+			want: []line{of(escalate.AlertRemediationRolledBack, escalate.SeverityTicket, 4*time.Minute,
+				4*time.Minute)},
 		},
 		"a plan that was rolled back blocks another revision no more": {
-			policies: []v1alpha1.ClusterRegoPolicy{policy(func(p *v1alpha1.ClusterRegoPolicy) { p.Status.Revision = "r2" })},
-			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRolledBack, completed(4*time.Minute))},
+			policies: []v1alpha1.ClusterRegoPolicy{policy(func(p *v1alpha1.ClusterRegoPolicy) {
+				p.Status.Revision = "r2"
+			})},
+			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRolledBack, completed(4*time.Minute))},
 		},
 		"a plan that was rolled back blocks nothing once a person says to try again": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
@@ -125,7 +137,8 @@ func TestAlerts(t *testing.T) {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans: []v1alpha1.Remediation{plan("b", v1alpha1.PhaseSucceeded, created(time.Minute)),
 				plan("a", v1alpha1.PhaseRolledBack, completed(4*time.Minute), failedIn("eve"))},
-			want: []line{of(escalate.AlertRemediationRolledBack, escalate.SeverityTicket, 4*time.Minute, 4*time.Minute)},
+			want: []line{of(escalate.AlertRemediationRolledBack, escalate.SeverityTicket, 4*time.Minute,
+				4*time.Minute)},
 		},
 		"it speaks no more once a person says to try again": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
@@ -146,7 +159,8 @@ func TestAlerts(t *testing.T) {
 		"within a second, the plan at work is the latest": {
 			wantDueIn: 50 * time.Minute, // without progress until then
 			policies:  []v1alpha1.ClusterRegoPolicy{policy()},
-			plans:     []v1alpha1.Remediation{plan("a", v1alpha1.PhaseVerifying), plan("b", v1alpha1.PhaseRolledBack, completed(time.Minute))},
+			plans: []v1alpha1.Remediation{
+				plan("a", v1alpha1.PhaseVerifying), plan("b", v1alpha1.PhaseRolledBack, completed(time.Minute))},
 		},
 		"a rollback that left conflicts pages, even after the policy's deletion": {
 			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRollbackIncomplete, completed(time.Minute), failed)},
@@ -166,32 +180,38 @@ func TestAlerts(t *testing.T) {
 		"a plan that can't be read is stuck": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseVerifying, func(r *v1alpha1.Remediation) {
-				r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSliceMissing,
-					LastTransitionTime: metav1.NewTime(now.Add(-time.Minute))}}
+				r.Status.Conditions = []metav1.Condition{
+					{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSliceMissing,
+						LastTransitionTime: metav1.NewTime(now.Add(-time.Minute))}}
 			})},
 			want: []line{of(escalate.AlertRemediationStuck, escalate.SeverityPage, time.Minute, time.Minute)},
 		},
 		"a plan whose records aren't proven is stuck": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseVerifying, func(r *v1alpha1.Remediation) {
-				r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonUnproven,
-					LastTransitionTime: metav1.NewTime(now.Add(-time.Minute))}}
+				r.Status.Conditions = []metav1.Condition{
+					{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonUnproven,
+						LastTransitionTime: metav1.NewTime(now.Add(-time.Minute))}}
 			})},
 			want: []line{of(escalate.AlertRemediationStuck, escalate.SeverityPage, time.Minute, time.Minute)},
 		},
 		"targets that couldn't be fixed are an alert while anything violates": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Minute), failed)},
-			want:     []line{goesOn(of(escalate.AlertRemediationFailedTargets, escalate.SeverityTicket, time.Minute, time.Minute))},
+			want: []line{
+				goesOn(of(escalate.AlertRemediationFailedTargets, escalate.SeverityTicket, time.Minute, time.Minute))},
 		},
 		"targets that couldn't be fixed are no alert once nothing violates": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy(violating(0))},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Minute), failed)},
 		},
 		"while the scan isn't complete, failed targets neither begin nor end an alert": {
-			policies: []v1alpha1.ClusterRegoPolicy{policy(violating(0), func(p *v1alpha1.ClusterRegoPolicy) { p.Status.Scan.State = v1alpha1.ScanPending })},
-			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Minute), failed)},
-			want:     []line{goesOn(of(escalate.AlertRemediationFailedTargets, escalate.SeverityTicket, time.Minute, 0))},
+			policies: []v1alpha1.ClusterRegoPolicy{policy(violating(0), func(p *v1alpha1.ClusterRegoPolicy) {
+				p.Status.Scan.State = v1alpha1.ScanPending
+			})},
+			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Minute), failed)},
+			want: []line{
+				goesOn(of(escalate.AlertRemediationFailedTargets, escalate.SeverityTicket, time.Minute, 0))},
 		},
 		"while the next plan is at work, failed targets neither begin nor end an alert": {
 			wantDueIn: 50 * time.Minute, // without progress until then
@@ -213,23 +233,28 @@ func TestAlerts(t *testing.T) {
 		},
 		"failures of a plan that a person ended say nothing of the fix": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
-			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseAborted, completed(time.Minute), failed, reason(v1alpha1.ReasonAborted))},
+			plans: []v1alpha1.Remediation{
+				plan("a", v1alpha1.PhaseAborted, completed(time.Minute), failed, reason(v1alpha1.ReasonAborted))},
 		},
 		"objects that another tool manages are their owner's": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
-			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Minute), counts(v1alpha1.TargetCounts{Skipped: 3}))},
+			plans: []v1alpha1.Remediation{
+				plan("a", v1alpha1.PhaseSucceeded, completed(time.Minute), counts(v1alpha1.TargetCounts{Skipped: 3}))},
 			evidence: map[string]escalate.Evidence{"a": {Left: 3}},
 			want:     []line{goesOn(of(escalate.AlertManagedByOther, escalate.SeverityInfo, time.Minute, time.Minute))},
 		},
 		"objects that somebody keeps setting back need a person": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
-			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Minute), counts(v1alpha1.TargetCounts{Skipped: 3}))},
+			plans: []v1alpha1.Remediation{
+				plan("a", v1alpha1.PhaseSucceeded, completed(time.Minute), counts(v1alpha1.TargetCounts{Skipped: 3}))},
 			evidence: map[string]escalate.Evidence{"a": {Left: 3, Fights: 1}},
-			want:     []line{goesOn(of(escalate.AlertManagedByOther, escalate.SeverityTicket, time.Minute, time.Minute))},
+			want: []line{
+				goesOn(of(escalate.AlertManagedByOther, escalate.SeverityTicket, time.Minute, time.Minute))},
 		},
 		"objects skipped for other reasons are nobody's alert": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
-			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Minute), counts(v1alpha1.TargetCounts{Skipped: 3}))},
+			plans: []v1alpha1.Remediation{
+				plan("a", v1alpha1.PhaseSucceeded, completed(time.Minute), counts(v1alpha1.TargetCounts{Skipped: 3}))},
 			evidence: map[string]escalate.Evidence{"a": {}},
 		},
 		"a policy that doesn't compile is an alert at once": {
@@ -237,11 +262,13 @@ func TestAlerts(t *testing.T) {
 			want:     []line{of(escalate.AlertPolicyNotCompiling, escalate.SeverityTicket, time.Minute, time.Minute)},
 		},
 		"a policy whose parameters don't fit its template is an alert at once": {
-			policies: []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonParametersInvalid, time.Minute))},
-			want:     []line{of(escalate.AlertPolicyNotCompiling, escalate.SeverityTicket, time.Minute, time.Minute)},
+			policies: []v1alpha1.ClusterRegoPolicy{
+				policy(ready("False", v1alpha1.ReasonParametersInvalid, time.Minute))},
+			want: []line{of(escalate.AlertPolicyNotCompiling, escalate.SeverityTicket, time.Minute, time.Minute)},
 		},
 		"a policy whose template is still to come is no alert yet": {
-			policies:  []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonTemplateNotFound, time.Minute))},
+			policies: []v1alpha1.ClusterRegoPolicy{
+				policy(ready("False", v1alpha1.ReasonTemplateNotFound, time.Minute))},
 			wantDueIn: 4 * time.Minute,
 		},
 		"a policy whose template doesn't come is an alert": {
@@ -249,7 +276,8 @@ func TestAlerts(t *testing.T) {
 			want:     []line{of(escalate.AlertPolicyNotCompiling, escalate.SeverityTicket, time.Hour, 55*time.Minute)},
 		},
 		"a policy whose strategy is still to come is no alert yet": {
-			policies:  []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonStrategyNotFound, time.Minute))},
+			policies: []v1alpha1.ClusterRegoPolicy{
+				policy(ready("False", v1alpha1.ReasonStrategyNotFound, time.Minute))},
 			wantDueIn: 4 * time.Minute,
 		},
 		"a policy whose strategy is missing is an alert": {
@@ -261,17 +289,23 @@ func TestAlerts(t *testing.T) {
 			want:     []line{of(escalate.AlertPolicyNotCompiling, escalate.SeverityTicket, time.Hour, 55*time.Minute)},
 		},
 		"a policy of which no revision is in force pages": {
-			policies: []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonCompileFailed, time.Minute), func(p *v1alpha1.ClusterRegoPolicy) { p.Status.Revision = "" })},
-			want:     []line{of(escalate.AlertPolicyNotCompiling, escalate.SeverityPage, time.Minute, time.Minute)},
+			policies: []v1alpha1.ClusterRegoPolicy{
+				policy(ready("False", v1alpha1.ReasonCompileFailed, time.Minute), func(p *v1alpha1.ClusterRegoPolicy) {
+					p.Status.Revision = ""
+				})},
+			want: []line{of(escalate.AlertPolicyNotCompiling, escalate.SeverityPage, time.Minute, time.Minute)},
 		},
 		"a scan that has just become incomplete doesn't begin an alert": {
-			policies:  []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonScanIncomplete, 10*time.Minute))},
-			want:      []line{goesOn(of(escalate.AlertScanIncomplete, escalate.SeverityTicket, 10*time.Minute, -20*time.Minute))},
+			policies: []v1alpha1.ClusterRegoPolicy{
+				policy(ready("False", v1alpha1.ReasonScanIncomplete, 10*time.Minute))},
+			want: []line{
+				goesOn(of(escalate.AlertScanIncomplete, escalate.SeverityTicket, 10*time.Minute, -20*time.Minute))},
 			wantDueIn: 20 * time.Minute,
 		},
 		"a scan that is incomplete for long is an alert": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonScanIncomplete, time.Hour))},
-			want:     []line{goesOn(of(escalate.AlertScanIncomplete, escalate.SeverityTicket, time.Hour, 30*time.Minute))},
+			want: []line{
+				goesOn(of(escalate.AlertScanIncomplete, escalate.SeverityTicket, time.Hour, 30*time.Minute))},
 		},
 		"a scan that has begun anew neither begins nor ends one": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy(ready("Unknown", v1alpha1.ReasonScanning, time.Hour))},
@@ -282,52 +316,66 @@ func TestAlerts(t *testing.T) {
 		},
 		"a policy's breaker belongs to the policy's owner": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
-			breakers: []v1alpha1.RemediationBreaker{breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerOpen)},
-			want: []line{{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityTicket, Policy: "labels", Owner: "shop", Scope: "Policy",
+			breakers: []v1alpha1.RemediationBreaker{
+				breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerOpen)},
+			want: []line{{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityTicket, Policy: "labels",
+				Owner: "shop", Scope: "Policy",
 				Since: 5 * time.Minute, Due: 5 * time.Minute}},
 		},
 		"a half-open breaker goes on firing": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
-			breakers: []v1alpha1.RemediationBreaker{breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerHalfOpen)},
-			want: []line{{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityTicket, Policy: "labels", Owner: "shop", Scope: "Policy",
+			breakers: []v1alpha1.RemediationBreaker{
+				breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerHalfOpen)},
+			want: []line{{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityTicket, Policy: "labels",
+				Owner: "shop", Scope: "Policy",
 				Since: 5 * time.Minute, Due: 5 * time.Minute}},
 		},
 		"the global breaker pages whoever answers for the platform": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy(severity(v1alpha1.SeverityLow))},
 			breakers: []v1alpha1.RemediationBreaker{breaker(v1alpha1.BreakerScopeGlobal, "", v1alpha1.BreakerOpen)},
-			want: []line{{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityPage, Owner: "platform", Scope: "Global",
+			want: []line{{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityPage, Owner: "platform",
+				Scope: "Global",
 				Since: 5 * time.Minute, Due: 5 * time.Minute}},
 		},
 		"a namespace's breaker names the namespace, and whoever answers for the platform": {
-			breakers: []v1alpha1.RemediationBreaker{breaker(v1alpha1.BreakerScopeNamespace, "", v1alpha1.BreakerOpen, func(cb *v1alpha1.RemediationBreaker) {
-				cb.Spec.Scope.Namespace = "web"
-			})},
-			want: []line{{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityTicket, Owner: "platform", Scope: "Namespace", Namespace: "web",
+			breakers: []v1alpha1.RemediationBreaker{
+				breaker(v1alpha1.BreakerScopeNamespace, "", v1alpha1.BreakerOpen,
+					func(cb *v1alpha1.RemediationBreaker) {
+						cb.Spec.Scope.Namespace = "web"
+					})},
+			want: []line{{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityTicket, Owner: "platform",
+				Scope: "Namespace", Namespace: "web",
 				Since: 5 * time.Minute, Due: 5 * time.Minute}},
 		},
 		"a demoted policy is an alert after its breaker has closed": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
-			breakers: []v1alpha1.RemediationBreaker{breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerClosed, demoted("r1"))},
-			want: []line{{Name: escalate.AlertPolicyDemoted, Severity: escalate.SeverityTicket, Policy: "labels", Owner: "shop", Scope: "Policy",
+			breakers: []v1alpha1.RemediationBreaker{
+				breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerClosed, demoted("r1"))},
+			want: []line{{Name: escalate.AlertPolicyDemoted, Severity: escalate.SeverityTicket, Policy: "labels",
+				Owner: "shop", Scope: "Policy",
 				Since: time.Minute, Due: time.Minute}},
 		},
 		"a demoted policy is none once another revision is in force": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
-			breakers: []v1alpha1.RemediationBreaker{breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerClosed, demoted("r0"))},
+			breakers: []v1alpha1.RemediationBreaker{
+				breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerClosed, demoted("r0"))},
 		},
 		"the kill switch is only called to mind, since somebody threw it": {
-			breakers: []v1alpha1.RemediationBreaker{breaker(v1alpha1.BreakerScopeGlobal, "", v1alpha1.BreakerClosed, func(cb *v1alpha1.RemediationBreaker) {
-				cb.Spec.Mode = v1alpha1.BreakerForcedOpen
-				at := metav1.NewTime(now.Add(-time.Minute))
-				cb.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", Time: &at,
-					FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:mode":{}}}`)}}
-			})},
-			want: []line{{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityInfo, Owner: "platform", Scope: "Global",
+			breakers: []v1alpha1.RemediationBreaker{
+				breaker(v1alpha1.BreakerScopeGlobal, "", v1alpha1.BreakerClosed, func(cb *v1alpha1.RemediationBreaker) {
+					cb.Spec.Mode = v1alpha1.BreakerForcedOpen
+					at := metav1.NewTime(now.Add(-time.Minute))
+					cb.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", Time: &at,
+						FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:mode":{}}}`)}}
+				})},
+			want: []line{{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityInfo, Owner: "platform",
+				Scope: "Global",
 				Since: time.Minute, Due: time.Minute}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			state := escalate.State{Policies: tc.policies, Remediations: tc.plans, Breakers: tc.breakers, Evidence: tc.evidence}
+			state := escalate.State{Policies: tc.policies, Remediations: tc.plans, Breakers: tc.breakers,
+				Evidence: tc.evidence}
 			alerts := escalate.Alerts(state, now, options())
 			if diff := cmp.Diff(tc.want, lines(alerts)); diff != "" {
 				t.Errorf("alerts (-want +got):\n%s", diff)
@@ -347,13 +395,16 @@ func TestAlerts(t *testing.T) {
 
 func TestTheAlertNamesTheStrategyThatIsMissed(t *testing.T) {
 	for reason, want := range map[string]string{
-		v1alpha1.ReasonStrategyNotFound: "Nothing is remediated by policy labels: its RemediationStrategy careful is missing",
-		v1alpha1.ReasonStrategyInvalid:  "Nothing is remediated by policy labels: its RemediationStrategy careful can't be followed",
+		v1alpha1.ReasonStrategyNotFound: "Nothing is remediated by policy labels: its RemediationStrategy careful " +
+			"is missing",
+		v1alpha1.ReasonStrategyInvalid: "Nothing is remediated by policy labels: its RemediationStrategy careful " +
+			"can't be followed",
 	} {
 		refers := func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Spec.Remediation.StrategyRef = &v1alpha1.StrategyReference{Name: "careful"}
 		}
-		state := escalate.State{Policies: []v1alpha1.ClusterRegoPolicy{policy(ready("False", reason, time.Hour), refers)}}
+		state := escalate.State{
+			Policies: []v1alpha1.ClusterRegoPolicy{policy(ready("False", reason, time.Hour), refers)}}
 		if alerts := escalate.Alerts(state, now, options()); len(alerts) != 1 || alerts[0].Summary != want {
 			t.Errorf("%s: alerts %+v, want %q", reason, alerts, want)
 		}

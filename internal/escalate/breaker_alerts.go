@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalate
 
 import (
@@ -24,7 +26,8 @@ func breakerFinding(cb *v1alpha1.RemediationBreaker) (finding, bool) {
 	case cb.Status.State != "" && cb.Status.State != v1alpha1.BreakerClosed:
 		f.since = openedAt(cb)
 		f.description = paragraphs(what+": "+prose.Shorten(cb.Status.Message, maxStatus), meaning,
-			"What to do: find out why the writes failed. It probes by itself"+probeTime(cb)+", and two plans that succeed close it.")
+			"What to do: find out why the writes failed. It probes by itself"+probeTime(cb)+
+				", and two plans that succeed close it.")
 		if cb.Spec.Scope.Type == v1alpha1.BreakerScopeGlobal {
 			f.urgency = urgent
 		}
@@ -54,8 +57,10 @@ func demotedFinding(w *world, cb *v1alpha1.RemediationBreaker) (finding, bool) {
 	}
 	return finding{alert: AlertPolicyDemoted, urgency: normal, since: demoted.At.Time, due: demoted.At.Time,
 		summary: fmt.Sprintf("Policy %s was demoted to dry runs", policy.Name),
-		description: paragraphs(prose.Shorten(demoted.Message, maxStatus), "Its violations remain; its fixes are only tried as dry runs.",
-			"What to do: find out why its fixes keep failing and change the policy, or reset circuit breaker "+cb.Name+" and say why.")}, true
+		description: paragraphs(prose.Shorten(demoted.Message, maxStatus),
+			"Its violations remain; its fixes are only tried as dry runs.",
+			"What to do: find out why its fixes keep failing and change the policy, or reset circuit breaker "+cb.Name+
+				" and say why.")}, true
 }
 
 // breakerAlert gives a breaker's finding its labels: those of its policy, or of

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalate_test
 
 import (
@@ -54,7 +56,8 @@ func severity(s v1alpha1.Severity) func(*v1alpha1.ClusterRegoPolicy) {
 // plan is a plan of policy's, made two hours ago, that came into its phase ten
 // minutes ago.
 func plan(name string, phase v1alpha1.RemediationPhase, modify ...func(*v1alpha1.Remediation)) v1alpha1.Remediation {
-	r := v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(now.Add(-2 * time.Hour))}}
+	r := v1alpha1.Remediation{
+		ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(now.Add(-2 * time.Hour))}}
 	r.Spec.Plan.Policy = v1alpha1.PlannedPolicy{Name: "labels", UID: "uid-1", Revision: "r1", Owner: "shop-of-then"}
 	r.Spec.Plan.Strategy.SetDefaults()
 	r.Status.Phase, r.Status.PhaseStartedAt = phase, ago(10*time.Minute)
@@ -89,8 +92,10 @@ func counts(c v1alpha1.TargetCounts) func(*v1alpha1.Remediation) {
 	return func(r *v1alpha1.Remediation) { r.Status.Counts = c }
 }
 
-func breaker(scope v1alpha1.BreakerScopeType, policy string, state v1alpha1.BreakerState, modify ...func(*v1alpha1.RemediationBreaker)) v1alpha1.RemediationBreaker {
-	cb := v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "the-breaker", CreationTimestamp: metav1.NewTime(now.Add(-3 * time.Hour))}}
+func breaker(scope v1alpha1.BreakerScopeType, policy string, state v1alpha1.BreakerState,
+	modify ...func(*v1alpha1.RemediationBreaker)) v1alpha1.RemediationBreaker {
+	cb := v1alpha1.RemediationBreaker{
+		ObjectMeta: metav1.ObjectMeta{Name: "the-breaker", CreationTimestamp: metav1.NewTime(now.Add(-3 * time.Hour))}}
 	cb.Spec.Scope = v1alpha1.BreakerScope{Type: scope, Policy: policy}
 	cb.Status.State, cb.Status.Reason, cb.Status.Message = state, "CanaryFailed", "The canary failed."
 	if state != v1alpha1.BreakerClosed {
@@ -104,7 +109,8 @@ func breaker(scope v1alpha1.BreakerScopeType, policy string, state v1alpha1.Brea
 
 func demoted(revision string) func(*v1alpha1.RemediationBreaker) {
 	return func(cb *v1alpha1.RemediationBreaker) {
-		cb.Status.Demoted = &v1alpha1.BreakerDemotion{At: *ago(time.Minute), Revision: revision, Message: "It opened three times."}
+		cb.Status.Demoted = &v1alpha1.BreakerDemotion{
+			At: *ago(time.Minute), Revision: revision, Message: "It opened three times."}
 	}
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalate
 
 import (
@@ -40,7 +42,8 @@ func (a *alertmanager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case a.broken:
 		http.Error(w, "out of order", http.StatusInternalServerError)
-	case r.Method == http.MethodGet && !slices.Equal(r.URL.Query()["filter"], []string{`generator="evenkeel"`, `cluster="prod-1"`}):
+	case r.Method == http.MethodGet &&
+		!slices.Equal(r.URL.Query()["filter"], []string{`generator="evenkeel"`, `cluster="prod-1"`}):
 		http.Error(w, "unfiltered", http.StatusBadRequest)
 	case r.Method == http.MethodGet:
 		list := []posted{}
@@ -117,8 +120,9 @@ type bench struct {
 
 func newBench(t *testing.T, objects ...client.Object) *bench {
 	t.Helper()
-	b := &bench{api: &known{}, first: &alertmanager{held: map[string]posted{}}, second: &alertmanager{held: map[string]posted{}},
-		clock: testclock.NewFakePassiveClock(time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC))}
+	b := &bench{api: &known{}, first: &alertmanager{held: map[string]posted{}},
+		second: &alertmanager{held: map[string]posted{}},
+		clock:  testclock.NewFakePassiveClock(time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC))}
 	for _, o := range objects {
 		b.api.set(o)
 	}
@@ -132,8 +136,10 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Controller = &Controller{reader: b.api, peers: peers, options: Options{Cluster: "prod-1", Namespace: "evenkeel-system"},
-		interval: time.Minute, clock: b.clock, metrics: newMetrics(prometheus.NewRegistry()), evidence: &evidenceReader{reader: b.api}}
+	b.Controller = &Controller{reader: b.api, peers: peers,
+		options:  Options{Cluster: "prod-1", Namespace: "evenkeel-system"},
+		interval: time.Minute, clock: b.clock, metrics: newMetrics(prometheus.NewRegistry()),
+		evidence: &evidenceReader{reader: b.api}}
 	return b
 }
 
@@ -199,7 +205,8 @@ func TestAPeerThatFailsStopsNoOtherAndIsTriedAgain(t *testing.T) {
 func TestAnotherLeaderResolvesWhatTheEarlierOneLeft(t *testing.T) {
 	b := newBench(t) // a new process, which knows nothing of the breaker
 	for _, a := range []*alertmanager{b.first, b.second} {
-		p := posted{Labels: map[string]string{"alertname": "EvenkeelBreakerOpen", "generator": "evenkeel", "cluster": "prod-1"},
+		p := posted{Labels: map[string]string{"alertname": "EvenkeelBreakerOpen", "generator": "evenkeel",
+			"cluster": "prod-1"},
 			StartsAt: b.clock.Now().Add(-time.Hour), EndsAt: b.clock.Now().Add(time.Minute)}
 		a.held[key(p.Labels)] = p
 	}
@@ -213,7 +220,8 @@ func TestAnotherLeaderResolvesWhatTheEarlierOneLeft(t *testing.T) {
 
 func TestWhatCannotBeReadIsNotOver(t *testing.T) {
 	b := newBench(t)
-	p := posted{Labels: map[string]string{"alertname": "EvenkeelBreakerOpen", "generator": "evenkeel", "cluster": "prod-1"},
+	p := posted{Labels: map[string]string{"alertname": "EvenkeelBreakerOpen", "generator": "evenkeel",
+		"cluster": "prod-1"},
 		EndsAt: b.clock.Now().Add(time.Minute)}
 	b.first.held[key(p.Labels)] = p
 	b.reader = unreadable{b.api}
@@ -235,7 +243,8 @@ func (unreadable) List(context.Context, client.ObjectList, ...client.ListOption)
 func scanning() *v1alpha1.ClusterRegoPolicy {
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "labels"}}
 	p.Spec.Owner, p.Spec.Severity = "shop", v1alpha1.SeverityHigh
-	p.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonScanning}}
+	p.Status.Conditions = []metav1.Condition{
+		{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonScanning}}
 	return p
 }
 
@@ -246,8 +255,10 @@ func TestWhatIsNotKnownNeitherBeginsNorEndsAnAlert(t *testing.T) {
 		t.Fatal("an alert began")
 	}
 	began := b.clock.Now().Add(-time.Hour)
-	p := posted{Labels: map[string]string{"alertname": "EvenkeelScanIncomplete", "severity": "ticket", "cluster": "prod-1", "namespace": "evenkeel-system",
-		"policy": "labels", "owner": "shop", "generator": "evenkeel"}, StartsAt: began, EndsAt: b.clock.Now().Add(time.Second)}
+	p := posted{Labels: map[string]string{"alertname": "EvenkeelScanIncomplete", "severity": "ticket",
+		"cluster": "prod-1", "namespace": "evenkeel-system",
+		"policy": "labels", "owner": "shop", "generator": "evenkeel"}, StartsAt: began,
+		EndsAt: b.clock.Now().Add(time.Second)}
 	b.first.held[key(p.Labels)] = p
 	b.mustTick(t)
 	for name, a := range map[string]*alertmanager{"first": b.first, "second": b.second} {

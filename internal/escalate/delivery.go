@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalate
 
 import (
@@ -36,7 +38,8 @@ func (c *Controller) look(ctx context.Context) []peerState {
 // deliver sends the alerts that fire to every peer, and resolves at each what it
 // holds and what is derived no more. A peer that fails stops no other. It gives
 // the peers' errors, and the number of peers that took everything.
-func (c *Controller) deliver(ctx context.Context, alerts []Alert, seen []peerState, now time.Time) (accepted int, err error) {
+func (c *Controller) deliver(ctx context.Context, alerts []Alert, seen []peerState, now time.Time) (
+	accepted int, err error) {
 	var messages []posted
 	wanted := map[string]bool{}
 	for _, a := range alerts {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package escalate tells people what Evenkeel did and where it needs them:
 // events.k8s.io/v1 events on transitions, and alerts while something waits for a
 // person. Alerts are derived from the objects at each tick, so that a restart

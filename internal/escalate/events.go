@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalate
 
 import (
@@ -121,7 +123,8 @@ func (r *Recorder) record(regarding, related runtime.Object, reason, note string
 func eventType(reason string) string {
 	switch reason {
 	case ReasonPlanMade, ReasonCanaryPassed, ReasonWaveDone, ReasonSucceeded, ReasonSuperseded,
-		ReasonPreviewed, ReasonBreakerClosed, ReasonBreakerReset, ReasonKillSwitchOff, ReasonDemotionEnded, ReasonRemediated,
+		ReasonPreviewed, ReasonBreakerClosed, ReasonBreakerReset, ReasonKillSwitchOff, ReasonDemotionEnded,
+		ReasonRemediated,
 		ReasonApproved, ReasonRejected:
 		return corev1.EventTypeNormal
 	default:
@@ -132,7 +135,8 @@ func eventType(reason string) string {
 // action is what Evenkeel was doing (events.k8s.io/v1 wants it in CamelCase).
 func action(reason string) string {
 	switch reason {
-	case ReasonBreakerOpened, ReasonBreakerClosed, ReasonBreakerReset, ReasonKillSwitchOn, ReasonKillSwitchOff, ReasonPolicyDemoted, ReasonDemotionEnded:
+	case ReasonBreakerOpened, ReasonBreakerClosed, ReasonBreakerReset, ReasonKillSwitchOn, ReasonKillSwitchOff,
+		ReasonPolicyDemoted, ReasonDemotionEnded:
 		return "BreakCircuit"
 	case ReasonPlanMade, ReasonNotPlanned:
 		return "Plan"
@@ -144,5 +148,6 @@ func action(reason string) string {
 }
 
 func policyReference(p v1alpha1.PlannedPolicy) *corev1.ObjectReference {
-	return &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy", Name: p.Name, UID: types.UID(p.UID)}
+	return &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy", Name: p.Name,
+		UID: types.UID(p.UID)}
 }

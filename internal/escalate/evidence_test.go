@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalate_test
 
 import (
@@ -33,11 +35,14 @@ func TestEvidence(t *testing.T) {
 		want  string
 	}{
 		"a plan in which all went well has none": {
-			parts: []v1alpha1.RemediationSlice{slice(record(v1alpha1.TargetDone, "", ""), record(v1alpha1.TargetSkipped, v1alpha1.ReasonGone, "gone"))},
+			parts: []v1alpha1.RemediationSlice{
+				slice(record(v1alpha1.TargetDone, "", ""),
+					record(v1alpha1.TargetSkipped, v1alpha1.ReasonGone, "gone"))},
 		},
 		"what needs a person most comes first, over all slices": {
 			parts: []v1alpha1.RemediationSlice{
-				slice(record(v1alpha1.TargetReverted, v1alpha1.ReasonUnhealthy, "0 of 1 ready"), record(v1alpha1.TargetFailed, v1alpha1.ReasonAdmissionDenied, "denied by x")),
+				slice(record(v1alpha1.TargetReverted, v1alpha1.ReasonUnhealthy, "0 of 1 ready"),
+					record(v1alpha1.TargetFailed, v1alpha1.ReasonAdmissionDenied, "denied by x")),
 				slice(record(v1alpha1.TargetRevertConflict, "", "")),
 			},
 			want: "- Deployment shop/web-a: RevertConflict\n" +
@@ -49,8 +54,10 @@ func TestEvidence(t *testing.T) {
 			want:  "- Deployment shop/web-a: Skipped (Managed): Helm manages it\n-a\n+b",
 		},
 		"an object that is fixed at its owner is nobody's, one whose owner isn't judged is its owner's": {
-			parts: []v1alpha1.RemediationSlice{slice(record(v1alpha1.TargetSkipped, v1alpha1.ReasonOwned, "fixed there"),
-				v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonOwned, Message: "fix the Deployment", Proposal: "+c"})},
+			parts: []v1alpha1.RemediationSlice{
+				slice(record(v1alpha1.TargetSkipped, v1alpha1.ReasonOwned, "fixed there"),
+					v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonOwned,
+						Message: "fix the Deployment", Proposal: "+c"})},
 			want: "- Deployment shop/web-b: Skipped (Owned): fix the Deployment\n+c",
 		},
 		"many are counted": {
@@ -78,12 +85,14 @@ func TestADescriptionHoldsTheEvidenceAndWhatToDoHoweverLongTheTextsAre(t *testin
 	bad := record(v1alpha1.TargetReverted, v1alpha1.ReasonUnhealthy, long)
 	bad.Proposal = long
 	state := escalate.State{Policies: []v1alpha1.ClusterRegoPolicy{policy()}, Remediations: []v1alpha1.Remediation{rem},
-		Evidence: map[string]escalate.Evidence{"labels-1": escalate.EvidenceOf([]v1alpha1.RemediationSlice{slice(bad, bad, bad, bad, bad, bad)})}}
+		Evidence: map[string]escalate.Evidence{
+			"labels-1": escalate.EvidenceOf([]v1alpha1.RemediationSlice{slice(bad, bad, bad, bad, bad, bad)})}}
 	alerts := escalate.Alerts(state, now, options())
 	if len(alerts) != 1 {
 		t.Fatalf("%d alerts, want 1", len(alerts))
 	}
-	for _, want := range []string{"RolledBack at the canary (TheReason): ää", "- Deployment shop/web-e: Reverted (Unhealthy)", "- and 1 more",
+	for _, want := range []string{
+		"RolledBack at the canary (TheReason): ää", "- Deployment shop/web-e: Reverted (Unhealthy)", "- and 1 more",
 		"What to do: ", "evenkeel rollout retry labels-1"} {
 		if !strings.Contains(alerts[0].Description, want) {
 			t.Errorf("the description lacks %q:\n%s", want, alerts[0].Description)
@@ -100,7 +109,8 @@ func TestDashboard(t *testing.T) {
 		template, want string
 		wantErr        bool
 	}{
-		"values are escaped":            {template: "https://g.example.com/d/x?p={{.Policy}}&c={{.Cluster}}", want: "https://g.example.com/d/x?p=a%26b&c=prod+1"},
+		"values are escaped": {template: "https://g.example.com/d/x?p={{.Policy}}&c={{.Cluster}}",
+			want: "https://g.example.com/d/x?p=a%26b&c=prod+1"},
 		"an unknown field is refused":   {template: "https://g.example.com/{{.Plan}}", wantErr: true},
 		"a broken template is refused":  {template: "https://g.example.com/{{", wantErr: true},
 		"what isn't a link is refused":  {template: "dashboard {{.Policy}}", wantErr: true},
@@ -130,7 +140,8 @@ func TestSeverityFollowsThePolicyAndTheUrgency(t *testing.T) {
 		v1alpha1.SeverityLow:      {escalate.SeverityInfo, escalate.SeverityTicket},
 	} {
 		for i, phase := range []v1alpha1.RemediationPhase{v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete} {
-			state := escalate.State{Policies: []v1alpha1.ClusterRegoPolicy{policy(severity(policySeverity))}, Remediations: []v1alpha1.Remediation{plan("a", phase)}}
+			state := escalate.State{Policies: []v1alpha1.ClusterRegoPolicy{policy(severity(policySeverity))},
+				Remediations: []v1alpha1.Remediation{plan("a", phase)}}
 			alerts := escalate.Alerts(state, now, options())
 			if len(alerts) != 1 || alerts[0].Severity != want[i] {
 				t.Errorf("%s, policy %s: got %+v, want severity %s", phase, policySeverity, alerts, want[i])
@@ -148,9 +159,11 @@ func TestAlertsLeadToWhereTheRunbooksArePublished(t *testing.T) {
 	own.Docs = docs
 	library := policy()
 	library.Spec.RunbookURL = rules.DefaultDocsURL + "/policies/a"
-	state := escalate.State{Policies: []v1alpha1.ClusterRegoPolicy{library}, Remediations: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRolledBack)}}
+	state := escalate.State{Policies: []v1alpha1.ClusterRegoPolicy{library},
+		Remediations: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRolledBack)}}
 	alerts := escalate.Alerts(state, now, own)
-	if len(alerts) != 1 || alerts[0].RunbookURL != "https://wiki.example.com/evenkeel/runbooks/remediation-rolled-back" ||
+	if len(alerts) != 1 ||
+		alerts[0].RunbookURL != "https://wiki.example.com/evenkeel/runbooks/remediation-rolled-back" ||
 		alerts[0].PolicyRunbookURL != "https://wiki.example.com/evenkeel/policies/a" {
 		t.Errorf("got %+v, want both links below the given address", alerts)
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalate
 
 import (
@@ -35,8 +37,10 @@ func failedTargets(w *world, plans []*v1alpha1.Remediation) (finding, bool) {
 		return finding{}, false
 	}
 	f := finding{alert: AlertRemediationFailedTargets, urgency: normal, since: endOf(p.Remediation), goesOn: true,
-		summary:     fmt.Sprintf("%d objects couldn't be fixed by plan %s of policy %s", p.Status.Counts.Failed, p.Name, p.Spec.Plan.Policy.Name),
-		description: p.text("They still violate the policy. "+p.whatFollows(), "see the reason of each object; to try again at once: "+p.retryCommand())}
+		summary: fmt.Sprintf("%d objects couldn't be fixed by plan %s of policy %s", p.Status.Counts.Failed, p.Name,
+			p.Spec.Plan.Policy.Name),
+		description: p.text("They still violate the policy. "+p.whatFollows(),
+			"see the reason of each object; to try again at once: "+p.retryCommand())}
 	if known && i == len(plans)-1 {
 		f.due = f.since
 	}
@@ -49,7 +53,8 @@ func (p plan) whatFollows() string {
 	case circuit.Blocks(p.Status):
 		return "This revision isn't tried again by itself: the fix failed on every candidate."
 	case p.Status.Reason == v1alpha1.ReasonNoAnswer:
-		return "Errors that say nothing of the fix ended the plan: another is made by itself, after a minute at first and later each time."
+		return "Errors that say nothing of the fix ended the plan: another is made by itself, after a minute at " +
+			"first and later each time."
 	default:
 		return "They are tried again by themselves, less and less often."
 	}
@@ -78,7 +83,8 @@ func lastFailing(plans []*v1alpha1.Remediation) int {
 func failing(rem *v1alpha1.Remediation) bool {
 	byPerson := rem.Status.Reason == v1alpha1.ReasonAborted || rem.Status.Reason == v1alpha1.ReasonRejected
 	phase := rem.Status.Phase
-	return rem.Status.Counts.Failed > 0 && !byPerson && (phase == v1alpha1.PhaseSucceeded || phase == v1alpha1.PhaseAborted)
+	return rem.Status.Counts.Failed > 0 && !byPerson &&
+		(phase == v1alpha1.PhaseSucceeded || phase == v1alpha1.PhaseAborted)
 }
 
 // fixedLater says whether a plan after the one at index, made when its failed
@@ -118,7 +124,8 @@ func leftToOwners(w *world, plans []*v1alpha1.Remediation) (finding, bool) {
 		return finding{}, false
 	}
 	f := finding{alert: AlertManagedByOther, urgency: calm, since: endOf(p.Remediation), goesOn: true,
-		summary: fmt.Sprintf("%d objects violate policy %s and are left to their owners", p.evidence.Left, p.Spec.Plan.Policy.Name),
+		summary: fmt.Sprintf("%d objects violate policy %s and are left to their owners", p.evidence.Left,
+			p.Spec.Plan.Policy.Name),
 		description: p.text("Another tool manages them or keeps setting them back, so Evenkeel leaves them alone.",
 			"put the fix into the source that the tool takes them from")}
 	if p.evidence.Fights > 0 {

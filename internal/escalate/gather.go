@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalate
 
 import (
@@ -40,9 +42,13 @@ func gather(ctx context.Context, reader client.Reader) (State, error) {
 	}
 	// Of a plan or breaker without its spec nobody knows whose it is.
 	return State{
-		Policies:     policies.Items,
-		Breakers:     slices.DeleteFunc(breakers.Items, func(cb v1alpha1.RemediationBreaker) bool { return v1alpha1.Malformed(&cb) != "" }),
-		Remediations: slices.DeleteFunc(plans.Items, func(rem v1alpha1.Remediation) bool { return v1alpha1.Malformed(&rem) != "" }),
+		Policies: policies.Items,
+		Breakers: slices.DeleteFunc(breakers.Items, func(cb v1alpha1.RemediationBreaker) bool {
+			return v1alpha1.Malformed(&cb) != ""
+		}),
+		Remediations: slices.DeleteFunc(plans.Items, func(rem v1alpha1.Remediation) bool {
+			return v1alpha1.Malformed(&rem) != ""
+		}),
 	}, nil
 }
 

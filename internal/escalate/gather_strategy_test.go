@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalate
 
 import (
@@ -12,7 +14,8 @@ import (
 func TestAlertsGoByTheStrategyThatAPolicyFollows(t *testing.T) {
 	following := func() *v1alpha1.ClusterRegoPolicy {
 		p := &v1alpha1.ClusterRegoPolicy{}
-		p.Spec.Remediation.Mode, p.Spec.Remediation.StrategyRef = v1alpha1.RemediationAutomatic, &v1alpha1.StrategyReference{Name: "patient"}
+		p.Spec.Remediation.Mode, p.Spec.Remediation.StrategyRef = v1alpha1.RemediationAutomatic,
+			&v1alpha1.StrategyReference{Name: "patient"}
 		return p
 	}
 	patient := v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: "patient"}}

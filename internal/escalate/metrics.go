@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalate
 
 import (
@@ -18,13 +20,17 @@ type metrics struct {
 func newMetrics(r prometheus.Registerer) *metrics {
 	m := &metrics{
 		alerts: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "evenkeel_escalation_alerts",
-			Help: "1 for each alert that fires. Labels: alert, severity, policy, owner, scope and covers (a breaker's namespace)."},
+			Help: "1 for each alert that fires. Labels: alert, severity, policy, owner, scope and covers (a " +
+				"breaker's namespace)."},
 			[]string{"alert", "severity", "policy", "owner", "scope", "covers"}),
 		posts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "evenkeel_escalation_posts_total",
-			Help: "Ticks by whether an Alertmanager was asked and took all there was to send. Labels: peer (its host), result (success or failure)."}, []string{"peer", "result"}),
-		since: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "evenkeel_escalation_time_to_escalation_seconds",
-			Help:    "Time from the beginning of a fault until an Alertmanager took its alert, deadlines that the policy allows included. Labels: alert.",
-			Buckets: prometheus.ExponentialBuckets(0.25, 2, 20)}, []string{"alert"}),
+			Help: "Ticks by whether an Alertmanager was asked and took all there was to send. Labels: peer (its " +
+				"host), result (success or failure)."}, []string{"peer", "result"}),
+		since: prometheus.NewHistogramVec(
+			prometheus.HistogramOpts{Name: "evenkeel_escalation_time_to_escalation_seconds",
+				Help: "Time from the beginning of a fault until an Alertmanager took its alert, deadlines that the " +
+					"policy allows included. Labels: alert.",
+				Buckets: prometheus.ExponentialBuckets(0.25, 2, 20)}, []string{"alert"}),
 		delay: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "evenkeel_escalation_delivery_delay_seconds",
 			Help:    "Time from when an alert was due until an Alertmanager took it.",
 			Buckets: prometheus.ExponentialBuckets(0.125, 2, 16)}),

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalate
 
 import (
@@ -95,7 +97,8 @@ func stuck(p plan) (finding, bool) {
 	switch {
 	case ended(p.Remediation):
 		return finding{}, false
-	case unreadable != nil && unreadable.Status == metav1.ConditionTrue && slices.Contains([]string{v1alpha1.ReasonSliceMissing, v1alpha1.ReasonUnproven}, unreadable.Reason):
+	case unreadable != nil && unreadable.Status == metav1.ConditionTrue &&
+		slices.Contains([]string{v1alpha1.ReasonSliceMissing, v1alpha1.ReasonUnproven}, unreadable.Reason):
 		f.since, f.due = unreadable.LastTransitionTime.Time, unreadable.LastTransitionTime.Time
 	case p.Status.Phase == v1alpha1.PhaseRollingBack && p.Status.HeldSince != nil:
 		f.since, f.due = p.Status.HeldSince.Time, p.Status.HeldSince.Time
@@ -116,11 +119,13 @@ func rollbackIncomplete(p plan) (finding, bool) {
 	if p.Status.Phase != v1alpha1.PhaseRollbackIncomplete || p.retried() {
 		return finding{}, false
 	}
-	return finding{alert: AlertRollbackIncomplete, urgency: urgent, since: endOf(p.Remediation), due: endOf(p.Remediation),
+	return finding{alert: AlertRollbackIncomplete, urgency: urgent, since: endOf(p.Remediation),
+		due: endOf(p.Remediation),
 		summary: fmt.Sprintf("%d objects couldn't be set back after plan %s of policy %s failed",
 			p.Status.Counts.RevertConflict, p.Name, p.Spec.Plan.Policy.Name),
 		description: p.text("Somebody else changed the very fields that Evenkeel wrote; they were left as they are.",
-			"decide with the objects' owners what the fields should hold and set them, then fix the policy or say to try again: "+p.retryCommand())}, true
+			"decide with the objects' owners what the fields should hold and set them, then fix the policy or say to "+
+				"try again: "+p.retryCommand())}, true
 }
 
 // rolledBack: the plan did harm, and its policy is blocked by it. One that a
@@ -130,17 +135,23 @@ func rolledBack(p plan) (finding, bool) {
 		return finding{}, false
 	}
 	if p.Status.Reason == v1alpha1.ReasonNoAnswer {
-		return finding{alert: AlertRemediationRolledBack, urgency: normal, since: endOf(p.Remediation), due: endOf(p.Remediation),
-			summary: fmt.Sprintf("Plan %s of policy %s couldn't be observed at %s and was rolled back", p.Name, p.Spec.Plan.Policy.Name, p.wave()),
-			description: p.text("The objects are as before, and their violations remain. Nothing speaks against the fix: another plan is made by itself, after a minute at first and later each time.",
+		return finding{alert: AlertRemediationRolledBack, urgency: normal, since: endOf(p.Remediation),
+			due: endOf(p.Remediation),
+			summary: fmt.Sprintf("Plan %s of policy %s couldn't be observed at %s and was rolled back", p.Name,
+				p.Spec.Plan.Policy.Name, p.wave()),
+			description: p.text("The objects are as before, and their violations remain. Nothing speaks against the "+
+				"fix: another plan is made by itself, after a minute at first and later each time.",
 				"find out why the objects couldn't be read; to try again at once: "+p.retryCommand())}, true
 	}
 	what := "The objects are as before, their violations remain, and this revision isn't tried again by itself."
 	if in := p.alone(); in != "" {
-		what = fmt.Sprintf("The objects are as before. It failed in namespace %s alone: that one isn't tried again by itself, and others go on.", in)
+		what = fmt.Sprintf("The objects are as before. It failed in namespace %s alone: that one isn't tried again by "+
+			"itself, and others go on.", in)
 	}
-	return finding{alert: AlertRemediationRolledBack, urgency: normal, since: endOf(p.Remediation), due: endOf(p.Remediation),
-		summary:     fmt.Sprintf("Plan %s of policy %s failed at %s and was rolled back", p.Name, p.Spec.Plan.Policy.Name, p.wave()),
+	return finding{alert: AlertRemediationRolledBack, urgency: normal, since: endOf(p.Remediation),
+		due: endOf(p.Remediation),
+		summary: fmt.Sprintf("Plan %s of policy %s failed at %s and was rolled back", p.Name,
+			p.Spec.Plan.Policy.Name, p.wave()),
 		description: p.text(what, "fix the policy or exempt the object, or say to try again: "+p.retryCommand())}, true
 }
 
@@ -155,7 +166,8 @@ func approvalOverdue(p plan) (finding, bool) {
 		timeout = v1alpha1.DefaultApprovalTimeout
 	}
 	return finding{alert: AlertApprovalOverdue, urgency: normal, since: since, due: since.Add(timeout),
-		summary: fmt.Sprintf("Plan %s of policy %s has waited for an approval for more than %s", p.Name, p.Spec.Plan.Policy.Name, timeout),
+		summary: fmt.Sprintf("Plan %s of policy %s has waited for an approval for more than %s", p.Name,
+			p.Spec.Plan.Policy.Name, timeout),
 		description: p.text(fmt.Sprintf("%d objects stay as they are until somebody answers.", p.Spec.Plan.Targets),
 			fmt.Sprintf("look at the plan, then evenkeel rollout approve %[1]s, or reject %[1]s", p.Name))}, true
 }
@@ -168,16 +180,23 @@ func held(p plan) (finding, bool) {
 	if p.Status.Phase != v1alpha1.PhaseHeld || p.Status.Reason == v1alpha1.ReasonOutsideWindow {
 		return finding{}, false
 	}
-	f := finding{alert: AlertRemediationHeld, urgency: normal, since: p.heldSince(), due: p.heldSince().Add(p.deadline()),
-		summary: fmt.Sprintf("Plan %s of policy %s has been held for more than %s: %s", p.Name, p.Spec.Plan.Policy.Name, p.deadline(), p.Status.Reason),
-		description: p.text("Violations remain. What was fixed stays so, and the plan goes on by itself when the reason is gone.",
+	f := finding{alert: AlertRemediationHeld, urgency: normal, since: p.heldSince(),
+		due: p.heldSince().Add(p.deadline()),
+		summary: fmt.Sprintf("Plan %s of policy %s has been held for more than %s: %s", p.Name, p.Spec.Plan.Policy.Name,
+			p.deadline(), p.Status.Reason),
+		description: p.text(
+			"Violations remain. What was fixed stays so, and the plan goes on by itself when the reason is gone.",
 			"see the reason above, or give the plan up with spec.remediation.mode: Disabled")}
 	switch {
 	case p.Status.HeldFrom == v1alpha1.PhaseVerifying:
 		f.urgency, f.due = urgent, f.since
-		f.summary = fmt.Sprintf("Plan %s of policy %s failed at %s and waits for a person", p.Name, p.Spec.Plan.Policy.Name, p.wave())
-		f.description = p.text("The objects of this wave hold the fix that failed; nothing is undone until somebody decides.",
-			fmt.Sprintf("undo it: evenkeel rollout abort %[1]s; or have it verified once more: evenkeel rollout retry %[1]s", p.Name))
+		f.summary = fmt.Sprintf("Plan %s of policy %s failed at %s and waits for a person", p.Name,
+			p.Spec.Plan.Policy.Name, p.wave())
+		f.description = p.text(
+			"The objects of this wave hold the fix that failed; nothing is undone until somebody decides.",
+			fmt.Sprintf(
+				"undo it: evenkeel rollout abort %[1]s; or have it verified once more: evenkeel rollout retry %[1]s",
+				p.Name))
 	case p.Status.Reason == v1alpha1.ReasonPaused:
 		f.urgency = calm
 	}
@@ -228,7 +247,8 @@ func (p plan) deadline() time.Duration {
 // stands says whether the plan still speaks of its policy: the same revision is
 // to be fixed, and nobody has said to try again.
 func (p plan) stands() bool {
-	return p.policy != nil && !p.retried() && p.policy.Spec.Remediation.Mode.Runs() && p.policy.Status.Revision == p.Spec.Plan.Policy.Revision
+	return p.policy != nil && !p.retried() && p.policy.Spec.Remediation.Mode.Runs() &&
+		p.policy.Status.Revision == p.Spec.Plan.Policy.Revision
 }
 
 // violating says whether the policy's scan is complete, and has found anything.

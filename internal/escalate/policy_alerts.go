@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalate
 
 import (
@@ -36,7 +38,8 @@ func policyFinding(w *world, name string) (finding, bool) {
 
 // notInForce are the reasons of a policy whose newest revision isn't in force.
 func notInForce() []string {
-	return []string{v1alpha1.ReasonCompileFailed, v1alpha1.ReasonInvalid, v1alpha1.ReasonTemplateFailed, v1alpha1.ReasonTemplateNotFound, v1alpha1.ReasonParametersInvalid}
+	return []string{v1alpha1.ReasonCompileFailed, v1alpha1.ReasonInvalid, v1alpha1.ReasonTemplateFailed,
+		v1alpha1.ReasonTemplateNotFound, v1alpha1.ReasonParametersInvalid}
 }
 
 // withoutStrategy says whether a policy is in force, and nothing is remediated by it for
@@ -52,9 +55,11 @@ const applyWait = 5 * time.Minute
 // notCompiling: what its author wrote isn't what is enforced. Without any good
 // revision the policy enforces nothing but its failurePolicy.
 func notCompiling(p *v1alpha1.ClusterRegoPolicy, ready *metav1.Condition) finding {
-	f := finding{alert: AlertPolicyNotCompiling, urgency: normal, since: ready.LastTransitionTime.Time, due: ready.LastTransitionTime.Time,
-		summary:     fmt.Sprintf("Policy %s doesn't compile; its last good revision stays in force", p.Name),
-		description: paragraphs(prose.Shorten(ready.Message, maxStatus), "What to do: correct it; evenkeel test and evenkeel check show the same error.")}
+	f := finding{alert: AlertPolicyNotCompiling, urgency: normal, since: ready.LastTransitionTime.Time,
+		due:     ready.LastTransitionTime.Time,
+		summary: fmt.Sprintf("Policy %s doesn't compile; its last good revision stays in force", p.Name),
+		description: paragraphs(prose.Shorten(ready.Message, maxStatus),
+			"What to do: correct it; evenkeel test and evenkeel check show the same error.")}
 	if ready.Reason == v1alpha1.ReasonTemplateNotFound {
 		f.due = f.since.Add(applyWait)
 	}
@@ -73,8 +78,10 @@ func notRemediated(p *v1alpha1.ClusterRegoPolicy, ready *metav1.Condition) findi
 	}
 	since := ready.LastTransitionTime.Time
 	return finding{alert: AlertPolicyNotCompiling, urgency: normal, since: since, due: since.Add(applyWait),
-		summary:     fmt.Sprintf("Nothing is remediated by policy %s: its RemediationStrategy %s %s", p.Name, strategy.Named(p), is),
-		description: paragraphs(prose.Shorten(ready.Message, maxStatus), "What to do: create or correct the RemediationStrategy, or name another in spec.remediation.strategyRef.")}
+		summary: fmt.Sprintf("Nothing is remediated by policy %s: its RemediationStrategy %s %s", p.Name,
+			strategy.Named(p), is),
+		description: paragraphs(prose.Shorten(ready.Message, maxStatus),
+			"What to do: create or correct the RemediationStrategy, or name another in spec.remediation.strategyRef.")}
 }
 
 // scanIncomplete: the counts are a lower bound, and no plan is made from them. A
@@ -85,8 +92,10 @@ func scanIncomplete(p *v1alpha1.ClusterRegoPolicy, ready *metav1.Condition) find
 		deadline = v1alpha1.DefaultEscalationDeadline
 	}
 	f := finding{alert: AlertScanIncomplete, urgency: normal, goesOn: true,
-		summary:     fmt.Sprintf("The scan for policy %s has been incomplete for more than %s", p.Name, deadline),
-		description: paragraphs(prose.Shorten(ready.Message, maxStatus), "No plan is made for this policy, and its counts are a lower bound.", "What to do: see each kind's message above.")}
+		summary: fmt.Sprintf("The scan for policy %s has been incomplete for more than %s", p.Name, deadline),
+		description: paragraphs(prose.Shorten(ready.Message, maxStatus),
+			"No plan is made for this policy, and its counts are a lower bound.",
+			"What to do: see each kind's message above.")}
 	if ready.Reason == v1alpha1.ReasonScanIncomplete {
 		f.since = ready.LastTransitionTime.Time
 		f.due = f.since.Add(deadline)

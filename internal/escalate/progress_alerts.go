@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalate
 
 import (
@@ -42,7 +44,9 @@ func saidBetter(alerts []Alert, now time.Time) []Alert {
 			held[a.Policy] = true
 		}
 	}
-	return slices.DeleteFunc(alerts, func(a Alert) bool { return a.Name == AlertRemediationNoProgress && held[a.Policy] })
+	return slices.DeleteFunc(alerts, func(a Alert) bool {
+		return a.Name == AlertRemediationNoProgress && held[a.Policy]
+	})
 }
 
 // noProgress: nothing was begun or settled for long, though the plan may have come
@@ -52,8 +56,10 @@ func saidBetter(alerts []Alert, now time.Time) []Alert {
 func noProgress(p plan) (finding, bool) {
 	phase := p.Status.Phase
 	// Each of these has an alert of its own, or is a person's to know of.
-	others := phase == v1alpha1.PhaseAwaitingApproval || phase == v1alpha1.PhaseRollingBack || p.Status.Reason == v1alpha1.ReasonPaused
-	if failed := phase == v1alpha1.PhaseHeld && p.Status.HeldFrom == v1alpha1.PhaseVerifying; failed || others || ended(p.Remediation) {
+	others := phase == v1alpha1.PhaseAwaitingApproval || phase == v1alpha1.PhaseRollingBack ||
+		p.Status.Reason == v1alpha1.ReasonPaused
+	if failed := phase == v1alpha1.PhaseHeld && p.Status.HeldFrom == v1alpha1.PhaseVerifying; failed || others ||
+		ended(p.Remediation) {
 		return finding{}, false
 	}
 	patience := noProgressFactor * p.deadline()
@@ -64,10 +70,15 @@ func noProgress(p plan) (finding, bool) {
 		}
 		patience += flapFactor * (s.ProgressDeadline.Duration + soak)
 	}
-	return finding{alert: AlertRemediationNoProgress, urgency: normal, since: p.progressedAt(), due: canary.OpenFor(p.Spec.Plan.Strategy.Windows, p.progressedAt(), patience),
-		summary: fmt.Sprintf("Plan %s of policy %s has made no progress for more than %s", p.Name, p.Spec.Plan.Policy.Name, patience),
-		description: p.text(fmt.Sprintf("No target was begun or settled since %s, whatever phases the plan has gone through. Violations remain.", p.progressedAt().UTC().Format(time.RFC3339)),
-			"see what it waits for: the plan's message, its targets' reasons, and the other plans at work: kubectl get remediations")}, true
+	return finding{alert: AlertRemediationNoProgress, urgency: normal, since: p.progressedAt(),
+		due: canary.OpenFor(p.Spec.Plan.Strategy.Windows, p.progressedAt(), patience),
+		summary: fmt.Sprintf("Plan %s of policy %s has made no progress for more than %s", p.Name,
+			p.Spec.Plan.Policy.Name, patience),
+		description: p.text(
+			fmt.Sprintf("No target was begun or settled since %s, whatever phases the plan has gone through. "+
+				"Violations remain.", p.progressedAt().UTC().Format(time.RFC3339)),
+			"see what it waits for: the plan's message, its targets' reasons, and the other plans at work: kubectl "+
+				"get remediations")}, true
 }
 
 func (p plan) progressedAt() time.Time {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalate
 
 import (
@@ -64,7 +66,8 @@ func Register(mgr ctrl.Manager, o Config) error {
 		Watches(&v1alpha1.RemediationBreaker{}, soon()).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: 1,
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](min(firstRetry, o.Interval), o.Interval),
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
+				min(firstRetry, o.Interval), o.Interval),
 		}).
 		Complete(c)
 }
@@ -84,13 +87,16 @@ func firstTick(_ context.Context, queue workqueue.TypedRateLimitingInterface[rec
 func soon() handler.EventHandler {
 	after := func(queue workqueue.TypedRateLimitingInterface[reconcile.Request]) { queue.AddAfter(tick(), settle) }
 	return handler.Funcs{
-		CreateFunc: func(_ context.Context, _ event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		CreateFunc: func(_ context.Context, _ event.CreateEvent,
+			q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			after(q)
 		},
-		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		DeleteFunc: func(_ context.Context, _ event.DeleteEvent,
+			q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			after(q)
 		},
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent,
+			q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			if !equality.Semantic.DeepEqual(turn(e.ObjectOld), turn(e.ObjectNew)) {
 				after(q)
 			}
@@ -131,8 +137,10 @@ func Dashboard(text string) (func(Identity) string, error) {
 	}
 	link := func(i Identity) (string, error) {
 		var b strings.Builder
-		err := t.Execute(&b, Identity{Name: url.QueryEscape(i.Name), Severity: url.QueryEscape(i.Severity), Cluster: url.QueryEscape(i.Cluster),
-			Namespace: url.QueryEscape(i.Namespace), Policy: url.QueryEscape(i.Policy), Owner: url.QueryEscape(i.Owner), Scope: url.QueryEscape(i.Scope)})
+		err := t.Execute(&b, Identity{Name: url.QueryEscape(i.Name), Severity: url.QueryEscape(i.Severity),
+			Cluster:   url.QueryEscape(i.Cluster),
+			Namespace: url.QueryEscape(i.Namespace), Policy: url.QueryEscape(i.Policy), Owner: url.QueryEscape(i.Owner),
+			Scope: url.QueryEscape(i.Scope)})
 		return b.String(), err
 	}
 	made, err := link(Identity{Policy: "policy"})

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalate
 
 import (
@@ -40,7 +42,9 @@ type Options struct {
 // any replica and after any restart. There is at most one for each policy's
 // plans, besides one for a plan that makes no progress, and one for each breaker.
 func Alerts(s State, now time.Time, o Options) []Alert {
-	return slices.DeleteFunc(saidBetter(candidates(s, o), now), func(a Alert) bool { return !a.fires(now) && !a.GoesOn })
+	return slices.DeleteFunc(saidBetter(candidates(s, o), now), func(a Alert) bool {
+		return !a.fires(now) && !a.GoesOn
+	})
 }
 
 // Due is when the next alert begins to fire if nothing changes; zero if none does.
@@ -106,7 +110,8 @@ type world struct {
 }
 
 func newWorld(s State) *world {
-	w := &world{policies: map[string]*v1alpha1.ClusterRegoPolicy{}, plans: map[string][]*v1alpha1.Remediation{}, evidence: s.Evidence}
+	w := &world{policies: map[string]*v1alpha1.ClusterRegoPolicy{}, plans: map[string][]*v1alpha1.Remediation{},
+		evidence: s.Evidence}
 	for i := range s.Policies {
 		w.policies[s.Policies[i].Name] = &s.Policies[i]
 	}
@@ -152,8 +157,9 @@ func (w *world) policyNames() []string {
 func (w *world) alert(f finding, policyName string, o Options) Alert {
 	owner, severity, runbook := w.answersFor(policyName)
 	a := Alert{
-		Identity: Identity{Name: f.alert, Severity: severityOf(f.urgency, severity), Cluster: o.Cluster, Namespace: o.Namespace,
-			Policy: policyName, Owner: cmp.Or(owner, o.Owner)},
+		Identity: Identity{Name: f.alert, Severity: severityOf(f.urgency, severity), Cluster: o.Cluster,
+			Namespace: o.Namespace,
+			Policy:    policyName, Owner: cmp.Or(owner, o.Owner)},
 		Summary: f.summary, Description: prose.Shorten(f.description, maxDescription),
 		RunbookURL: o.Docs.Page("runbooks/" + RunbookPage(f.alert)), PolicyRunbookURL: o.Docs.Runbook(runbook),
 		Since: f.since, StartsAt: f.due, GoesOn: f.goesOn,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package explain gathers all that Evenkeel knows of one object: what policies say of
 // it now, who owns and manages it, what plans have done to it, and what happens next.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package explain
 
 import (
@@ -46,8 +48,10 @@ func (e *Explanation) drawPolicies(d *drawing) {
 		d.add("  none concerns it")
 	}
 	for _, v := range e.Policies {
-		paint := map[string]func(string) string{Clean: d.style.Good, Violates: d.style.Bad, Waived: d.style.Busy, Unjudged: d.style.Bad}[v.Verdict]
-		d.add("  %s  %s (%s, %s, remediation %s)", paint(fmt.Sprintf("%-8s", v.Verdict)), v.Policy, v.Severity, v.Enforcement, v.Mode)
+		paint := map[string]func(string) string{Clean: d.style.Good, Violates: d.style.Bad, Waived: d.style.Busy,
+			Unjudged: d.style.Bad}[v.Verdict]
+		d.add("  %s  %s (%s, %s, remediation %s)", paint(fmt.Sprintf("%-8s", v.Verdict)), v.Policy, v.Severity,
+			v.Enforcement, v.Mode)
 		d.maybe("            strategy: ", v.Strategy)
 		for _, m := range v.Messages {
 			d.add("            %s", m)

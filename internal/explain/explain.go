@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package explain
 
 import (
@@ -21,7 +23,8 @@ import (
 // Explain tells all that is known of an object as it was read. namespace is its
 // Namespace; nil for a cluster-scoped object. tools finds who manages it. What may not be read is told in
 // Unread; it errs when the cluster can't be asked.
-func Explain(ctx context.Context, reader client.Reader, snapshot *catalog.Snapshot, object, namespace *unstructured.Unstructured, tools kube.Tools, now time.Time) (*Explanation, error) {
+func Explain(ctx context.Context, reader client.Reader, snapshot *catalog.Snapshot, object,
+	namespace *unstructured.Unstructured, tools kube.Tools, now time.Time) (*Explanation, error) {
 	e := &Explanation{Object: v1alpha1.ObjectReference{APIVersion: object.GetAPIVersion(), Kind: object.GetKind(),
 		Namespace: object.GetNamespace(), Name: object.GetName(), UID: string(object.GetUID())}}
 	e.OptOut, e.Deleting = optOut(object, namespace), deleting(object)
@@ -78,7 +81,8 @@ func (v *Verdict) follow(ref *v1alpha1.StrategyReference, problem *strategy.Prob
 }
 
 // judge asks every policy that concerns the object, now.
-func (e *Explanation) judge(ctx context.Context, snapshot *catalog.Snapshot, object, namespace *unstructured.Unstructured, now time.Time) {
+func (e *Explanation) judge(ctx context.Context, snapshot *catalog.Snapshot, object,
+	namespace *unstructured.Unstructured, now time.Time) {
 	var within map[string]any
 	if namespace != nil {
 		within = namespace.Object
@@ -87,8 +91,9 @@ func (e *Explanation) judge(ctx context.Context, snapshot *catalog.Snapshot, obj
 	for _, r := range snapshot.Evaluate(ctx, policy.NewAudit(object.Object, within, now)) {
 		strategy := r.Definition.Spec.Remediation.DeepCopy()
 		strategy.SetDefaults()
-		v := Verdict{Policy: r.Policy, Severity: r.Definition.Spec.Severity, Enforcement: r.Definition.Spec.Admission.Action,
-			Mode: strategy.Mode, Managed: strategy.ManagedObjects, Verdict: Clean}
+		v := Verdict{Policy: r.Policy, Severity: r.Definition.Spec.Severity,
+			Enforcement: r.Definition.Spec.Admission.Action,
+			Mode:        strategy.Mode, Managed: strategy.ManagedObjects, Verdict: Clean}
 		v.follow(strategy.StrategyRef, snapshot.Unresolved(r.Policy))
 		for _, one := range r.Violations {
 			v.Messages = append(v.Messages, one.Text())
@@ -109,7 +114,8 @@ func (e *Explanation) judge(ctx context.Context, snapshot *catalog.Snapshot, obj
 }
 
 // owners follows the object to its root, and asks whose both are.
-func (e *Explanation) owners(ctx context.Context, reader client.Reader, object *unstructured.Unstructured, tools kube.Tools) error {
+func (e *Explanation) owners(ctx context.Context, reader client.Reader, object *unstructured.Unstructured,
+	tools kube.Tools) error {
 	lineage, err := kube.RootOf(ctx, reader, object)
 	if err != nil {
 		return fmt.Errorf("find the owners of %s %s: %w", e.Object.Kind, e.Object.Name, err)
@@ -147,12 +153,14 @@ func (e *Explanation) breakers(ctx context.Context, reader client.Reader) error 
 		state, text := cb.Status.State, cb.Status.Message
 		if cb.Spec.ForcedOpen() {
 			state = v1alpha1.BreakerOpen
-			text = fmt.Sprintf("a person holds it open (%s)", v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease))
+			text = fmt.Sprintf("a person holds it open (%s)",
+				v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease))
 		}
 		if state == "" || state == v1alpha1.BreakerClosed || !e.covered(cb.Spec.Scope) {
 			continue
 		}
-		e.Breakers = append(e.Breakers, Breaker{Name: cb.Name, State: state, Message: text, policy: cb.Spec.Scope.Policy})
+		e.Breakers = append(e.Breakers,
+			Breaker{Name: cb.Name, State: state, Message: text, policy: cb.Spec.Scope.Policy})
 	}
 	return nil
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package explain
 
 import (
@@ -82,7 +84,8 @@ func (e *Explanation) untouched(v Verdict) string {
 func (e *Explanation) atOwner() string {
 	root := e.Owners[len(e.Owners)-1]
 	if e.ManagedBy != "" {
-		return fmt.Sprintf("skipped: it comes from %s %s, which is managed by %s; change it at its source", root.Kind, root.Name, e.ManagedBy)
+		return fmt.Sprintf("skipped: it comes from %s %s, which is managed by %s; change it at its source", root.Kind,
+			root.Name, e.ManagedBy)
 	}
 	return fmt.Sprintf("fixed at its root owner, %s %s: %s", root.Kind, root.Name, explainCommand(root))
 }
@@ -104,15 +107,18 @@ func (e *Explanation) byPlan(t Touch, v Verdict) string {
 	}
 	switch {
 	case t.Reason == v1alpha1.ReasonFighting:
-		return fmt.Sprintf("left alone: somebody keeps setting it back; once that has ended: evenkeel rollout retry %s", t.Plan)
+		return fmt.Sprintf("left alone: somebody keeps setting it back; once that has ended: evenkeel rollout retry %s",
+			t.Plan)
 	case t.State == v1alpha1.TargetReverted:
-		return fmt.Sprintf("nothing until the policy changes or somebody says: evenkeel rollout retry %[1]s (plan %[1]s was undone: %[2]s)", t.Plan, t.waits)
+		return fmt.Sprintf("nothing until the policy changes or somebody says: evenkeel rollout retry %[1]s (plan "+
+			"%[1]s was undone: %[2]s)", t.Plan, t.waits)
 	case t.State == v1alpha1.TargetFailed:
 		return afterFailure(t)
 	case t.Reason == v1alpha1.ReasonNotAttempted && t.Phase == v1alpha1.PhaseSuperseded:
 		return e.unplanned(v)
 	case t.Reason == v1alpha1.ReasonNotAttempted:
-		return fmt.Sprintf("nothing until the policy changes or somebody says: evenkeel rollout retry %[1]s (plan %[1]s ended before its turn: %[2]s)", t.Plan, t.waits)
+		return fmt.Sprintf("nothing until the policy changes or somebody says: evenkeel rollout retry %[1]s (plan "+
+			"%[1]s ended before its turn: %[2]s)", t.Plan, t.waits)
 	case t.State == v1alpha1.TargetSkipped:
 		return fmt.Sprintf("plan %s skipped it (%s): %s", t.Plan, t.Reason, t.Message)
 	default:
@@ -123,9 +129,11 @@ func (e *Explanation) byPlan(t Touch, v Verdict) string {
 // afterFailure says whether an object that a plan couldn't fix is tried again.
 func afterFailure(t Touch) string {
 	if t.blocks {
-		return fmt.Sprintf("nothing until the policy changes or, once the cause is gone, somebody says: evenkeel rollout retry %s (%s: %s)", t.Plan, t.Reason, t.Message)
+		return fmt.Sprintf("nothing until the policy changes or, once the cause is gone, somebody says: evenkeel "+
+			"rollout retry %s (%s: %s)", t.Plan, t.Reason, t.Message)
 	}
-	return fmt.Sprintf("tried again by itself, less and less often; at once: evenkeel rollout retry %s (%s: %s)", t.Plan, t.Reason, t.Message)
+	return fmt.Sprintf("tried again by itself, less and less often; at once: evenkeel rollout retry %s (%s: %s)",
+		t.Plan, t.Reason, t.Message)
 }
 
 // atWork says what a plan that is under way is to do with the object.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package explain
 
 import (
@@ -27,7 +29,9 @@ func (e *Explanation) plans(ctx context.Context, reader client.Reader) error {
 	if err := reader.List(ctx, parts); err != nil {
 		return e.mayBeMissing("remediation slices", err)
 	}
-	slices.SortStableFunc(plans.Items, func(a, b v1alpha1.Remediation) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
+	slices.SortStableFunc(plans.Items, func(a, b v1alpha1.Remediation) int {
+		return b.CreationTimestamp.Compare(a.CreationTimestamp.Time)
+	})
 	for i := range plans.Items {
 		for _, part := range parts.Items {
 			if part.Remediation == plans.Items[i].Name {
@@ -48,9 +52,12 @@ func (e *Explanation) within(rem *v1alpha1.Remediation, part *v1alpha1.Remediati
 		if i < len(part.Records) {
 			rec = part.Records[i]
 		}
-		t := Touch{Plan: rem.Name, Policy: rem.Spec.Plan.Policy.Name, Phase: cmp.Or(rem.Status.Phase, v1alpha1.PhasePlanned), Wave: target.Wave,
-			State: cmp.Or(rec.State, v1alpha1.TargetPending), Reason: cmp.Or(rec.Reason, target.SkipReason), Message: policy.OneLine(rec.Message), Proposal: rec.Proposal, Limits: rem.Spec.Plan.Limits,
-			SameObject: target.Object.UID == e.Object.UID, waits: rem.Status.Message, blocks: circuit.Blocks(rem.Status)}
+		t := Touch{Plan: rem.Name, Policy: rem.Spec.Plan.Policy.Name,
+			Phase: cmp.Or(rem.Status.Phase, v1alpha1.PhasePlanned), Wave: target.Wave,
+			State: cmp.Or(rec.State, v1alpha1.TargetPending), Reason: cmp.Or(rec.Reason, target.SkipReason),
+			Message: policy.OneLine(rec.Message), Proposal: rec.Proposal, Limits: rem.Spec.Plan.Limits,
+			SameObject: target.Object.UID == e.Object.UID, waits: rem.Status.Message,
+			blocks: circuit.Blocks(rem.Status)}
 		if rec.Wave != nil {
 			t.Wave = *rec.Wave
 		}

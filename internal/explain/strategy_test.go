@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package explain
 
 import (
@@ -14,12 +16,14 @@ import (
 
 func TestExplainNamesTheStrategyOfAPolicy(t *testing.T) {
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1alpha1.RegoPolicySpec{
-		Rego:  v1alpha1.RegoSource{Main: "package p\n\ndeny contains \"x\"\n"},
-		Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Namespace"}}}},
+		Rego: v1alpha1.RegoSource{Main: "package p\n\ndeny contains \"x\"\n"},
+		Match: v1alpha1.Match{
+			Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Namespace"}}}},
 	}}
 	p.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
 	p.Spec.Remediation.StrategyRef = &v1alpha1.StrategyReference{Name: "careful"}
-	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "shop"}}}
+	object := &unstructured.Unstructured{
+		Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "shop"}}}
 	c := catalog.New(catalog.Options{})
 	if err := c.Set(p); err != nil {
 		t.Fatal(err)
@@ -35,7 +39,8 @@ func TestExplainNamesTheStrategyOfAPolicy(t *testing.T) {
 		return e.Policies[0], strings.Join(d.lines, "\n")
 	}
 	v, drawn := explained()
-	if v.Strategy != "careful" || v.Mode != v1alpha1.RemediationDisabled || !strings.Contains(v.Unresolved, `no RemediationStrategy "careful"`) {
+	if v.Strategy != "careful" || v.Mode != v1alpha1.RemediationDisabled ||
+		!strings.Contains(v.Unresolved, `no RemediationStrategy "careful"`) {
 		t.Errorf("without the strategy: %+v", v)
 	}
 	if !strings.Contains(drawn, "strategy: careful") {

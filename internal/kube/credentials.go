@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package kube
 
 import (
@@ -34,7 +36,8 @@ type Credentials struct {
 }
 
 // NewCredentials registers the metrics.
-func NewCredentials(c clock.WithTicker, grace time.Duration, registerer prometheus.Registerer, log logr.Logger) (*Credentials, error) {
+func NewCredentials(c clock.WithTicker, grace time.Duration, registerer prometheus.Registerer, log logr.Logger) (
+	*Credentials, error) {
 	w := &Credentials{clock: c, grace: grace, log: log}
 	refusal, err := registerCredentials(registerer, func() bool { return w.refusedFor() > 0 })
 	if err != nil {
@@ -85,7 +88,8 @@ func (w *Credentials) answered(status int) {
 	case status == http.StatusUnauthorized:
 		w.refusal.Inc()
 		if was.IsZero() {
-			w.log.Error(nil, "The API server refuses this manager's credentials (401): its token has expired or was revoked, or its ServiceAccount was made anew", "ends after", w.grace)
+			w.log.Error(nil, "The API server refuses this manager's credentials (401): its token has expired or was "+
+				"revoked, or its ServiceAccount was made anew", "ends after", w.grace)
 		}
 	case !was.IsZero():
 		w.log.Info("The API server takes this manager's credentials again", "refused since", was)
@@ -117,7 +121,8 @@ func (w *Credentials) Start(ctx context.Context) error {
 			return nil
 		case <-ticker.C():
 			if refused := w.refusedFor(); refused >= w.grace {
-				return fmt.Errorf("the API server has refused this manager's credentials (401) for %s: it ends, so that a new one reads them anew; "+
+				return fmt.Errorf("the API server has refused this manager's credentials (401) for %s: it ends, so "+
+					"that a new one reads them anew; "+
 					"if that one is refused too, delete the Pod, or renew the kubeconfig", refused.Round(time.Second))
 			}
 		}

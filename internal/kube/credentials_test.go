@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package kube_test
 
 import (
@@ -34,14 +36,19 @@ type apiServer struct {
 
 func newAPIServer(t *testing.T) *apiServer {
 	t.Helper()
-	a := &apiServer{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), registry: prometheus.NewPedanticRegistry()}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(a.status) }))
+	a := &apiServer{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)),
+		registry: prometheus.NewPedanticRegistry()}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(a.status)
+	}))
 	t.Cleanup(server.Close)
 	var err error
 	if a.credentials, err = kube.NewCredentials(a.clock, 5*time.Minute, a.registry, logr.Discard()); err != nil {
 		t.Fatal(err)
 	}
-	config := &rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{GroupVersion: &corev1.SchemeGroupVersion, NegotiatedSerializer: scheme.Codecs.WithoutConversion()}}
+	config := &rest.Config{Host: server.URL,
+		ContentConfig: rest.ContentConfig{
+			GroupVersion: &corev1.SchemeGroupVersion, NegotiatedSerializer: scheme.Codecs.WithoutConversion()}}
 	config.Wrap(a.credentials.Watch)
 	if a.client, err = rest.RESTClientFor(config); err != nil {
 		t.Fatal(err)

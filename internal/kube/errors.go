@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package kube
 
 import (
@@ -74,9 +76,10 @@ func namesObject(err error) bool {
 		return false
 	}
 	details := status.Status().Details
-	return details != nil && details.Name != "" && !slices.ContainsFunc(details.Causes, func(c metav1.StatusCause) bool {
-		return c.Type == metav1.CauseTypeUnexpectedServerResponse
-	})
+	return details != nil && details.Name != "" &&
+		!slices.ContainsFunc(details.Causes, func(c metav1.StatusCause) bool {
+			return c.Type == metav1.CauseTypeUnexpectedServerResponse
+		})
 }
 
 // isFailedTest recognizes a JSON Patch that the API server couldn't apply to the
@@ -84,7 +87,8 @@ func namesObject(err error) bool {
 // was read, so the object has changed since. The server answers 422 with this
 // fixed text and no field errors (apiserver handlers/patch.go, NewGenericServerResponse).
 func isFailedTest(err error) bool {
-	return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "rejected our request due to an error in our request")
+	return apierrors.IsInvalid(err) &&
+		strings.Contains(err.Error(), "rejected our request due to an error in our request")
 }
 
 // DeniedByAdmission tells an admission denial from a lack of permissions: both are
@@ -92,7 +96,8 @@ func isFailedTest(err error) bool {
 // code too, such as 404 or 409; by 429 and 503 it asks to be tried again.
 func DeniedByAdmission(err error) bool {
 	if apierrors.IsNotFound(err) || apierrors.IsGone(err) || apierrors.IsConflict(err) || apierrors.IsBadRequest(err) {
-		return strings.Contains(err.Error(), "admission webhook ") && strings.Contains(err.Error(), " denied the request")
+		return strings.Contains(err.Error(), "admission webhook ") &&
+			strings.Contains(err.Error(), " denied the request")
 	}
 	if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !apierrors.IsInternalError(err) {
 		return false

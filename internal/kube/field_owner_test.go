@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package kube
 
 import (
@@ -8,14 +10,17 @@ import (
 
 // ownedBy asks for the first of an object's entries.
 func ownedBy(object map[string]any, place []string, entries ...metav1.ManagedFieldsEntry) bool {
-	return FieldOwnersOf(object, entries).AnyOwns(place, func(e metav1.ManagedFieldsEntry) bool { return e.Manager == entries[0].Manager })
+	return FieldOwnersOf(object, entries).AnyOwns(place, func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == entries[0].Manager
+	})
 }
 
 func TestOwns(t *testing.T) {
 	const set = `{"f:data": {".": {}, "f:x": {}}, "f:spec": {"f:containers": {"k:{\"name\":\"c\"}": {".": {}, "f:image": {}},
 		"k:{\"port\":80}": {"f:image": {}}}, "f:args": {}, "f:names": {"v:\"n\"": {}}, "f:rows": {"i:1": {}}}}`
 	object := map[string]any{"data": map[string]any{"x": "1", "y": "2"}, "spec": map[string]any{
-		"containers": []any{map[string]any{"name": "b", "port": int64(8080), "image": "i"}, map[string]any{"name": "c", "port": int64(8080), "image": "i"},
+		"containers": []any{map[string]any{"name": "b", "port": int64(8080), "image": "i"},
+			map[string]any{"name": "c", "port": int64(8080), "image": "i"},
 			map[string]any{"name": "d", "port": int64(80), "image": "i"}},
 		"args": []any{"a"}, "names": []any{"m", "n"}, "rows": []any{"r", "s"}}}
 	cases := map[string]struct {

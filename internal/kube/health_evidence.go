@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package kube
 
 import (
@@ -10,8 +12,10 @@ import (
 
 // ruled are the kinds of Kubernetes itself that kstatus has a rule for.
 func ruled() []string {
-	return []string{"Service", "Pod", "Secret", "PersistentVolumeClaim", "ConfigMap", "StatefulSet.apps", "DaemonSet.apps", "Deployment.apps",
-		"ReplicaSet.apps", "DaemonSet.extensions", "Deployment.extensions", "ReplicaSet.extensions", "PodDisruptionBudget.policy",
+	return []string{"Service", "Pod", "Secret", "PersistentVolumeClaim", "ConfigMap", "StatefulSet.apps",
+		"DaemonSet.apps", "Deployment.apps",
+		"ReplicaSet.apps", "DaemonSet.extensions", "Deployment.extensions", "ReplicaSet.extensions",
+		"PodDisruptionBudget.policy",
 		"CronJob.batch", "Job.batch", "CustomResourceDefinition.apiextensions.k8s.io"}
 }
 
@@ -19,18 +23,27 @@ func ruled() []string {
 // health. An Ingress or a NetworkPolicy is in force as its controller reads it, which
 // it doesn't tell.
 func dataOnly() []string {
-	return []string{"ServiceAccount", "Endpoints", "LimitRange", "ResourceQuota", "PodTemplate", "Event", "Event.events.k8s.io",
-		"ControllerRevision.apps", "Lease.coordination.k8s.io", "LeaseCandidate.coordination.k8s.io", "EndpointSlice.discovery.k8s.io",
+	return []string{"ServiceAccount", "Endpoints", "LimitRange", "ResourceQuota", "PodTemplate", "Event",
+		"Event.events.k8s.io",
+		"ControllerRevision.apps", "Lease.coordination.k8s.io", "LeaseCandidate.coordination.k8s.io",
+		"EndpointSlice.discovery.k8s.io",
 		"Role.rbac.authorization.k8s.io", "ClusterRole.rbac.authorization.k8s.io",
 		"RoleBinding.rbac.authorization.k8s.io", "ClusterRoleBinding.rbac.authorization.k8s.io",
-		"Ingress.networking.k8s.io", "IngressClass.networking.k8s.io", "NetworkPolicy.networking.k8s.io", "Ingress.extensions",
+		"Ingress.networking.k8s.io", "IngressClass.networking.k8s.io", "NetworkPolicy.networking.k8s.io",
+		"Ingress.extensions",
 		"IPAddress.networking.k8s.io", "RuntimeClass.node.k8s.io", "PriorityClass.scheduling.k8s.io",
-		"StorageClass.storage.k8s.io", "CSIDriver.storage.k8s.io", "CSINode.storage.k8s.io", "CSIStorageCapacity.storage.k8s.io",
-		"VolumeAttributesClass.storage.k8s.io", "DeviceClass.resource.k8s.io", "ResourceSlice.resource.k8s.io", "ResourceClaimTemplate.resource.k8s.io",
-		"ValidatingWebhookConfiguration.admissionregistration.k8s.io", "MutatingWebhookConfiguration.admissionregistration.k8s.io",
-		"ValidatingAdmissionPolicy.admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io",
-		"MutatingAdmissionPolicy.admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding.admissionregistration.k8s.io",
-		"ServiceMonitor.monitoring.coreos.com", "PodMonitor.monitoring.coreos.com", "PrometheusRule.monitoring.coreos.com"}
+		"StorageClass.storage.k8s.io", "CSIDriver.storage.k8s.io", "CSINode.storage.k8s.io",
+		"CSIStorageCapacity.storage.k8s.io",
+		"VolumeAttributesClass.storage.k8s.io", "DeviceClass.resource.k8s.io", "ResourceSlice.resource.k8s.io",
+		"ResourceClaimTemplate.resource.k8s.io",
+		"ValidatingWebhookConfiguration.admissionregistration.k8s.io",
+		"MutatingWebhookConfiguration.admissionregistration.k8s.io",
+		"ValidatingAdmissionPolicy.admissionregistration.k8s.io",
+		"ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io",
+		"MutatingAdmissionPolicy.admissionregistration.k8s.io",
+		"MutatingAdmissionPolicyBinding.admissionregistration.k8s.io",
+		"ServiceMonitor.monitoring.coreos.com", "PodMonitor.monitoring.coreos.com",
+		"PrometheusRule.monitoring.coreos.com"}
 }
 
 // TellsHealth says whether objects of a kind always tell their health: kstatus has a
@@ -55,10 +68,12 @@ func unproven(obj *unstructured.Unstructured) string {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	for _, one := range conditions {
 		condition, ok := one.(map[string]any)
-		if kind, _ := condition["type"].(string); ok && slices.Contains([]string{"Ready", "Reconciling", "Stalled"}, kind) {
+		if kind, _ := condition["type"].(string); ok &&
+			slices.Contains([]string{"Ready", "Reconciling", "Stalled"}, kind) {
 			return ""
 		}
 	}
-	return fmt.Sprintf("no rule tells the health of a %s, and the object has neither an observedGeneration nor a condition Ready, Reconciling or Stalled",
+	return fmt.Sprintf("no rule tells the health of a %s, and the object has neither an observedGeneration nor a "+
+		"condition Ready, Reconciling or Stalled",
 		strings.TrimSuffix(gvk.Kind+"."+gvk.Group, "."))
 }

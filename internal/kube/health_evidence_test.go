@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package kube_test
 
 import (
@@ -28,19 +30,35 @@ func TestHealthNeedsEvidence(t *testing.T) {
 		object map[string]any
 		want   kube.Health
 	}{
-		"A custom resource without a status tells nothing":    {reason: "kstatus calls it current all the same", object: of("example.com/v1", "Widget"), want: kube.Unknown},
-		"A phase is nothing that kstatus reads":               {reason: "it may say Broken", object: custom(map[string]any{"phase": "Broken"}), want: kube.Unknown},
-		"Conditions of other types tell nothing":              {reason: "kstatus doesn't read Healthy", object: custom(conditions("Healthy", "Synced")), want: kube.Unknown},
-		"Conditions that can't be read tell nothing":          {reason: "a list of texts", object: custom(map[string]any{"conditions": []any{}}), want: kube.Unknown},
-		"A condition Ready tells":                             {reason: "kstatus reads it", object: custom(conditions("Synced", "Ready")), want: kube.Current},
-		"An observed generation tells":                        {reason: "its controller has seen the change", object: custom(map[string]any{"observedGeneration": int64(2)}), want: kube.Current},
-		"An old observed generation is in progress":           {reason: "its controller lags behind", object: custom(map[string]any{"observedGeneration": int64(1)}), want: kube.InProgress},
-		"A Role is all there is to it":                        {reason: "nothing runs for it", object: of("rbac.authorization.k8s.io/v1", "Role"), want: kube.Current},
-		"A NetworkPolicy is all there is to it":               {reason: "nothing tells whether it is in force", object: of("networking.k8s.io/v1", "NetworkPolicy"), want: kube.Current},
-		"A ServiceAccount is all there is to it":              {reason: "it is data", object: of("v1", "ServiceAccount"), want: kube.Current},
-		"A kind of a data-only kind's name in another group":  {reason: "somebody's own Role", object: of("example.com/v1", "Role"), want: kube.Unknown},
-		"A group below Kubernetes' domain is a custom one":    {reason: "a definition installs it", object: of("gateway.networking.k8s.io/v1", "Gateway"), want: kube.Unknown},
-		"A Namespace has a phase, which kstatus doesn't read": {reason: "a rule of its own tells it", object: of("v1", "Namespace"), want: kube.Unknown},
+		"A custom resource without a status tells nothing": {reason: "kstatus calls it current all the same",
+			object: of("example.com/v1", "Widget"), want: kube.Unknown},
+		"A phase is nothing that kstatus reads": {
+			reason: "it may say Broken", object: custom(map[string]any{"phase": "Broken"}), want: kube.Unknown},
+		"Conditions of other types tell nothing": {
+			reason: "kstatus doesn't read Healthy", object: custom(conditions("Healthy", "Synced")),
+			want: kube.Unknown},
+		"Conditions that can't be read tell nothing": {
+			reason: "a list of texts", object: custom(map[string]any{"conditions": []any{}}), want: kube.Unknown},
+		"A condition Ready tells": {
+			reason: "kstatus reads it", object: custom(conditions("Synced", "Ready")), want: kube.Current},
+		"An observed generation tells": {reason: "its controller has seen the change",
+			object: custom(map[string]any{"observedGeneration": int64(2)}), want: kube.Current},
+		"An old observed generation is in progress": {
+			reason: "its controller lags behind", object: custom(map[string]any{"observedGeneration": int64(1)}),
+			want: kube.InProgress},
+		"A Role is all there is to it": {
+			reason: "nothing runs for it", object: of("rbac.authorization.k8s.io/v1", "Role"), want: kube.Current},
+		"A NetworkPolicy is all there is to it": {reason: "nothing tells whether it is in force",
+			object: of("networking.k8s.io/v1", "NetworkPolicy"), want: kube.Current},
+		"A ServiceAccount is all there is to it": {
+			reason: "it is data", object: of("v1", "ServiceAccount"), want: kube.Current},
+		"A kind of a data-only kind's name in another group": {
+			reason: "somebody's own Role", object: of("example.com/v1", "Role"), want: kube.Unknown},
+		"A group below Kubernetes' domain is a custom one": {
+			reason: "a definition installs it", object: of("gateway.networking.k8s.io/v1", "Gateway"),
+			want: kube.Unknown},
+		"A Namespace has a phase, which kstatus doesn't read": {
+			reason: "a rule of its own tells it", object: of("v1", "Namespace"), want: kube.Unknown},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package kube_test
 
 import (
@@ -51,26 +53,32 @@ func TestManagedBy(t *testing.T) {
 			labels: map[string]string{"app.kubernetes.io/instance": "shop"},
 		},
 		"The common instance label names the application beside the annotation": {
-			reason: "the annotation proves it, but is cut short", labels: map[string]string{"app.kubernetes.io/instance": "shop"},
+			reason:      "the annotation proves it, but is cut short",
+			labels:      map[string]string{"app.kubernetes.io/instance": "shop"},
 			annotations: map[string]string{"argocd.argoproj.io/tracking-id": "somehow"},
 			want:        want{"Argo CD (application shop)", true},
 		},
 		"A tracking annotation that can't be read still counts": {
-			reason: "unknown is never a permission", annotations: map[string]string{"argocd.argoproj.io/tracking-id": "somehow"},
-			want: want{"Argo CD (somehow)", true},
+			reason:      "unknown is never a permission",
+			annotations: map[string]string{"argocd.argoproj.io/tracking-id": "somehow"},
+			want:        want{"Argo CD (somehow)", true},
 		},
 		"An empty tracking annotation still counts": {
-			reason: "unknown is never a permission", annotations: map[string]string{"argocd.argoproj.io/tracking-id": ""},
-			want: want{"Argo CD", true},
+			reason:      "unknown is never a permission",
+			annotations: map[string]string{"argocd.argoproj.io/tracking-id": ""},
+			want:        want{"Argo CD", true},
 		},
 		"Argo CD wins over the Helm that it renders with": {
-			reason: "a chart's source is the application", labels: map[string]string{"app.kubernetes.io/managed-by": "Helm", "argocd.argoproj.io/instance": "shop"},
-			annotations: map[string]string{"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "shop"},
-			want:        want{"Argo CD (application shop)", true},
+			reason: "a chart's source is the application",
+			labels: map[string]string{"app.kubernetes.io/managed-by": "Helm", "argocd.argoproj.io/instance": "shop"},
+			annotations: map[string]string{
+				"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "shop"},
+			want: want{"Argo CD (application shop)", true},
 		},
 		"A Flux mark without its namespace is named as far as it goes": {
-			reason: "somebody took the other label away", labels: map[string]string{"kustomize.toolkit.fluxcd.io/name": "apps"},
-			want: want{"Flux (Kustomization apps)", true},
+			reason: "somebody took the other label away",
+			labels: map[string]string{"kustomize.toolkit.fluxcd.io/name": "apps"},
+			want:   want{"Flux (Kustomization apps)", true},
 		},
 		"Helm's annotation without its label is no proof": {
 			reason:      "Helm itself refuses to adopt such an object",
@@ -78,49 +86,62 @@ func TestManagedBy(t *testing.T) {
 		},
 		"Config Sync's RootSync is named": {
 			reason: "that is where to go", labels: map[string]string{"configmanagement.gke.io/sync-kind": "RootSync",
-				"configmanagement.gke.io/sync-name": "root-sync", "configmanagement.gke.io/sync-namespace": "config-management-system"},
+				"configmanagement.gke.io/sync-name":      "root-sync",
+				"configmanagement.gke.io/sync-namespace": "config-management-system"},
 			annotations: map[string]string{"configmanagement.gke.io/managed": "enabled"},
 			want:        want{"Config Sync (RootSync config-management-system/root-sync)", true},
 		},
 		"Config Sync's file is named where the sync isn't": {
-			reason:      "older versions tell the path in the repository",
-			annotations: map[string]string{"configmanagement.gke.io/managed": "enabled", "configmanagement.gke.io/source-path": "namespaces/shop/web.yaml"},
-			want:        want{"Config Sync (namespaces/shop/web.yaml)", true},
+			reason: "older versions tell the path in the repository",
+			annotations: map[string]string{
+				"configmanagement.gke.io/managed":     "enabled",
+				"configmanagement.gke.io/source-path": "namespaces/shop/web.yaml"},
+			want: want{"Config Sync (namespaces/shop/web.yaml)", true},
 		},
 		"Config Sync that has let go manages no longer": {
-			reason:      "its documented way to stop managing one object",
-			labels:      map[string]string{"app.kubernetes.io/managed-by": "configmanagement.gke.io"},
-			annotations: map[string]string{"configmanagement.gke.io/managed": "disabled", "configsync.gke.io/resource-id": "apps_deployment_shop_web"},
+			reason: "its documented way to stop managing one object",
+			labels: map[string]string{"app.kubernetes.io/managed-by": "configmanagement.gke.io"},
+			annotations: map[string]string{"configmanagement.gke.io/managed": "disabled",
+				"configsync.gke.io/resource-id": "apps_deployment_shop_web"},
 		},
 		"Config Sync's other marks count without its annotation": {
-			reason: "unknown is never a permission", labels: map[string]string{"configsync.gke.io/declared-version": "v1"},
-			annotations: map[string]string{"configsync.gke.io/manager": ":root"}, want: want{"Config Sync (:root)", true},
+			reason:      "unknown is never a permission",
+			labels:      map[string]string{"configsync.gke.io/declared-version": "v1"},
+			annotations: map[string]string{"configsync.gke.io/manager": ":root"},
+			want:        want{"Config Sync (:root)", true},
 		},
 		"Flux is known by the Kustomization's labels": {
 			reason: "kustomize-controller labels all that it applies",
-			labels: map[string]string{"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"},
-			want:   want{"Flux (Kustomization flux-system/apps)", true},
+			labels: map[string]string{"kustomize.toolkit.fluxcd.io/name": "apps",
+				"kustomize.toolkit.fluxcd.io/namespace": "flux-system"},
+			want: want{"Flux (Kustomization flux-system/apps)", true},
 		},
 		"Flux's HelmRelease wins over plain Helm": {
-			reason:      "the release is made by Flux: its source is there",
-			labels:      map[string]string{"helm.toolkit.fluxcd.io/name": "web", "helm.toolkit.fluxcd.io/namespace": "shop", "app.kubernetes.io/managed-by": "Helm"},
-			annotations: map[string]string{"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "shop"},
-			want:        want{"Flux (HelmRelease shop/web)", true},
+			reason: "the release is made by Flux: its source is there",
+			labels: map[string]string{
+				"helm.toolkit.fluxcd.io/name": "web", "helm.toolkit.fluxcd.io/namespace": "shop",
+				"app.kubernetes.io/managed-by": "Helm"},
+			annotations: map[string]string{
+				"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "shop"},
+			want: want{"Flux (HelmRelease shop/web)", true},
 		},
 		"Helm is known by its release annotations": {
-			reason:      "helm writes both, and its managed-by label",
-			labels:      map[string]string{"app.kubernetes.io/managed-by": "Helm"},
-			annotations: map[string]string{"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "shop"},
-			want:        want{"Helm (release shop/web)", true},
+			reason: "helm writes both, and its managed-by label",
+			labels: map[string]string{"app.kubernetes.io/managed-by": "Helm"},
+			annotations: map[string]string{
+				"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "shop"},
+			want: want{"Helm (release shop/web)", true},
 		},
 		"Helm's label alone is no proof": {
 			reason: "templates often carry it along when they are applied by hand",
 			labels: map[string]string{"app.kubernetes.io/managed-by": "Helm"},
 		},
 		"Config Sync is known while it manages the object": {
-			reason:      "the annotation is set to disabled when it lets go",
-			annotations: map[string]string{"configmanagement.gke.io/managed": "enabled", "configsync.gke.io/resource-id": "apps_deployment_shop_web"},
-			want:        want{"Config Sync (apps_deployment_shop_web)", true},
+			reason: "the annotation is set to disabled when it lets go",
+			annotations: map[string]string{
+				"configmanagement.gke.io/managed": "enabled",
+				"configsync.gke.io/resource-id":   "apps_deployment_shop_web"},
+			want: want{"Config Sync (apps_deployment_shop_web)", true},
 		},
 	}
 	for name, tc := range cases {
@@ -146,18 +167,21 @@ func TestHealthOf(t *testing.T) {
 	}{
 		"A Deployment with all replicas ready is current": {
 			reason: "and it can get worse, so it proves something",
-			object: deployment(2, 2, map[string]any{"replicas": int64(1), "updatedReplicas": int64(1), "readyReplicas": int64(1), "availableReplicas": int64(1)}),
-			want:   kube.Current, proves: true,
+			object: deployment(2, 2, map[string]any{"replicas": int64(1), "updatedReplicas": int64(1),
+				"readyReplicas": int64(1), "availableReplicas": int64(1)}),
+			want: kube.Current, proves: true,
 		},
 		"A Deployment whose controller lags behind is in progress": {
 			reason: "status speaks of an older generation",
-			object: deployment(3, 2, map[string]any{"replicas": int64(1), "updatedReplicas": int64(1), "readyReplicas": int64(1), "availableReplicas": int64(1)}),
-			want:   kube.InProgress, proves: true,
+			object: deployment(3, 2, map[string]any{"replicas": int64(1), "updatedReplicas": int64(1),
+				"readyReplicas": int64(1), "availableReplicas": int64(1)}),
+			want: kube.InProgress, proves: true,
 		},
 		"A Deployment past its progress deadline has failed": {
 			reason: "its controller says so in a condition",
-			object: deployment(2, 2, map[string]any{"replicas": int64(1), "readyReplicas": int64(0), "conditions": []any{
-				map[string]any{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}}}),
+			object: deployment(2, 2, map[string]any{"replicas": int64(1), "readyReplicas": int64(0),
+				"conditions": []any{
+					map[string]any{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}}}),
 			want: kube.Failed,
 		},
 		"A ConfigMap is always current": {
@@ -194,47 +218,66 @@ func TestClassify(t *testing.T) {
 		want   kube.Class
 		denied bool
 	}{
-		"No error is OK":                      {reason: "nothing happened", want: kube.OK},
-		"A missing object is gone":            {reason: "404", err: apierrors.NewNotFound(resource, "web"), want: kube.Gone},
-		"A kind that isn't served isn't gone": {reason: "its definition may be back in a moment", err: fmt.Errorf("read: %w", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "X"}}), want: kube.Unserved},
+		"No error is OK": {reason: "nothing happened", want: kube.OK},
+		"A missing object is gone": {reason: "404", err: apierrors.NewNotFound(resource, "web"),
+			want: kube.Gone},
+		"A kind that isn't served isn't gone": {reason: "its definition may be back in a moment",
+			err:  fmt.Errorf("read: %w", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "X"}}),
+			want: kube.Unserved},
 		"A resource that isn't served isn't gone": {
 			reason: "the same, as the mapper tells it of a version that was dropped",
-			err:    &meta.NoResourceMatchError{PartialResource: schema.GroupVersionResource{Group: "example.com", Version: "v1beta1"}}, want: kube.Unserved,
+			err: &meta.NoResourceMatchError{
+				PartialResource: schema.GroupVersionResource{Group: "example.com", Version: "v1beta1"}},
+			want: kube.Unserved,
 		},
 		"A path that no handler serves isn't gone": {
 			reason: "a page not found: the client fills in what it asked for, and marks the answer as unexpected",
-			err:    apierrors.NewGenericServerResponse(http.StatusNotFound, "get", resource, "web", "404 page not found", 0, true), want: kube.Unserved,
+			err: apierrors.NewGenericServerResponse(http.StatusNotFound, "get", resource, "web",
+				"404 page not found", 0, true), want: kube.Unserved,
 		},
 		"A 404 that names no object isn't gone": {
 			reason: "a proxy or an aggregated API server that doesn't know the path",
-			err:    apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "", "", 0, false), want: kube.Unserved,
+			err: apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "", "", 0,
+				false), want: kube.Unserved,
 		},
 		"An aggregated API that is down is transient": {
-			reason: "503: whether a write has happened isn't known", err: apierrors.NewServiceUnavailable("error trying to reach service"), want: kube.Transient,
+			reason: "503: whether a write has happened isn't known",
+			err:    apierrors.NewServiceUnavailable("error trying to reach service"), want: kube.Transient,
 		},
 		"A webhook that denies as not found is a denial": {
-			reason: "a webhook may choose the code", err: deniedAs(http.StatusNotFound, metav1.StatusReasonNotFound), want: kube.Unserved, denied: true,
+			reason: "a webhook may choose the code", err: deniedAs(http.StatusNotFound, metav1.StatusReasonNotFound),
+			want: kube.Unserved, denied: true,
 		},
 		"A webhook that denies as a conflict is a denial": {
-			reason: "a webhook may choose the code", err: deniedAs(http.StatusConflict, metav1.StatusReasonConflict), want: kube.Conflict, denied: true,
+			reason: "a webhook may choose the code", err: deniedAs(http.StatusConflict, metav1.StatusReasonConflict),
+			want: kube.Conflict, denied: true,
 		},
-		"An old resourceVersion is a conflict": {reason: "409", err: apierrors.NewConflict(resource, "web", errors.New("changed")), want: kube.Conflict},
+		"An old resourceVersion is a conflict": {
+			reason: "409", err: apierrors.NewConflict(resource, "web", errors.New("changed")), want: kube.Conflict},
 		"A failed test operation is a conflict": {
 			reason: "422 without field errors comes from the patch library",
-			err:    apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", "testing value /x failed", 0, false),
-			want:   kube.Conflict,
+			err: apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "",
+				"testing value /x failed", 0, false),
+			want: kube.Conflict,
 		},
-		"A refused field is invalid": {reason: "422 with field errors", err: apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "web", nil), want: kube.Invalid},
+		"A refused field is invalid": {
+			reason: "422 with field errors",
+			err:    apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "web", nil), want: kube.Invalid},
 		"A lack of permissions is forbidden": {
-			reason: "403 from RBAC", err: apierrors.NewForbidden(resource, "web", errors.New("User \"x\" cannot patch resource")), want: kube.Forbidden,
+			reason: "403 from RBAC",
+			err:    apierrors.NewForbidden(resource, "web", errors.New("User \"x\" cannot patch resource")),
+			want:   kube.Forbidden,
 		},
 		"A webhook's denial is forbidden and told apart": {
 			reason: "403 that names the webhook",
-			err:    apierrors.NewForbidden(resource, "web", errors.New("admission webhook \"other.example.com\" denied the request: no")),
-			want:   kube.Forbidden, denied: true,
+			err: apierrors.NewForbidden(
+				resource, "web", errors.New("admission webhook \"other.example.com\" denied the request: no")),
+			want: kube.Forbidden, denied: true,
 		},
-		"Throttling is transient":          {reason: "429", err: apierrors.NewTooManyRequests("slow down", 1), want: kube.Transient},
-		"A broken connection is transient": {reason: "whether a write has happened isn't known", err: fmt.Errorf("read: %w", errors.New("connection reset")), want: kube.Transient},
+		"Throttling is transient": {reason: "429", err: apierrors.NewTooManyRequests("slow down", 1),
+			want: kube.Transient},
+		"A broken connection is transient": {reason: "whether a write has happened isn't known",
+			err: fmt.Errorf("read: %w", errors.New("connection reset")), want: kube.Transient},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package kube
 
 import (
@@ -26,8 +28,8 @@ import (
 // isn't of its kind's form, stored by an older schema say, would make its whole list
 // unreadable, and a watch end: no policy would come into force any more for the sake of
 // one. So it is given without its spec, and without a status that can't be read,
-// with the reason in an annotation (v1alpha1.Malformed), and it is logged and counted. A single object that is asked for
-// by its name is given as it is: reading it is an error.
+// with the reason in an annotation (v1alpha1.Malformed), and it is logged and counted. A single
+// object that is asked for by its name is given as it is: reading it is an error.
 type Lists struct {
 	scheme *runtime.Scheme
 	log    logr.Logger
@@ -84,8 +86,10 @@ func (t readable) RoundTrip(r *http.Request) (*http.Response, error) {
 // ours says that objects of our own are answered with, in JSON.
 func ours(r *http.Request, response *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	return err == nil && kind == runtime.ContentTypeJSON && r.Method == http.MethodGet && response.StatusCode == http.StatusOK &&
-		response.Header.Get("Content-Encoding") == "" && strings.Contains(r.URL.Path, "/apis/"+v1alpha1.GroupVersion.String()+"/")
+	return err == nil && kind == runtime.ContentTypeJSON && r.Method == http.MethodGet &&
+		response.StatusCode == http.StatusOK &&
+		response.Header.Get("Content-Encoding") == "" &&
+		strings.Contains(r.URL.Path, "/apis/"+v1alpha1.GroupVersion.String()+"/")
 }
 
 // frames are the events of a watch, each in its own JSON value.
@@ -186,7 +190,8 @@ func (l *Lists) object(gvk schema.GroupVersionKind, raw []byte) (object json.Raw
 	if malformed != nil {
 		l.tell(gvk.Kind, &meta, malformed)
 		l.bare(gvk, whole)
-		metav1.SetMetaDataAnnotation(&meta, v1alpha1.AnnotationMalformed, prose.Shorten(strings.ToValidUTF8(malformed.Error(), ""), maxReason))
+		metav1.SetMetaDataAnnotation(&meta, v1alpha1.AnnotationMalformed,
+			prose.Shorten(strings.ToValidUTF8(malformed.Error(), ""), maxReason))
 	}
 	var marshalErr error
 	if whole["metadata"], marshalErr = json.Marshal(&meta); marshalErr != nil {
@@ -227,5 +232,6 @@ func (l *Lists) tell(kind string, meta *metav1.ObjectMeta, why error) {
 		return
 	}
 	l.found.WithLabelValues(kind).Inc()
-	l.log.Error(why, "An object isn't of its kind's form, and counts for nothing: correct it, or delete it", "kind", kind, "namespace", meta.Namespace, "name", meta.Name)
+	l.log.Error(why, "An object isn't of its kind's form, and counts for nothing: correct it, or delete it", "kind",
+		kind, "namespace", meta.Namespace, "name", meta.Name)
 }

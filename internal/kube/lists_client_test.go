@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package kube_test
 
 import (
@@ -19,10 +21,12 @@ import (
 // HTTP, where without Lists one object makes the list an error, and ends the watch.
 func TestATypedClientReadsTheOthers(t *testing.T) {
 	const kind = "ClusterRegoPolicy"
-	bad := `{"apiVersion":"evenkeel.dev/v1alpha1","kind":"ClusterRegoPolicy","metadata":{"name":"bad"},"spec":{"remediation":{"soak":"a while"}},"status":{"revision":"r1"}}`
+	bad :=
+		`{"apiVersion":"evenkeel.dev/v1alpha1","kind":"ClusterRegoPolicy","metadata":{"name":"bad"},"spec":{"remediation":{"soak":"a while"}},"status":{"revision":"r1"}}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		text := fmt.Sprintf(`{"apiVersion":"evenkeel.dev/v1alpha1","kind":"ClusterRegoPolicyList","items":[%s,%s]}`, bad, good(kind, ""))
+		text := fmt.Sprintf(`{"apiVersion":"evenkeel.dev/v1alpha1","kind":"ClusterRegoPolicyList","items":[%s,%s]}`,
+			bad, good(kind, ""))
 		if r.URL.Query().Get("watch") == "true" {
 			text = fmt.Sprintf(`{"type":"ADDED","object":%s}{"type":"ADDED","object":%s}`, bad, good(kind, ""))
 		}
@@ -66,7 +70,8 @@ func clientOf(t *testing.T, config *rest.Config) client.WithWatch {
 		t.Fatal(err)
 	}
 	mapper := meta.NewDefaultRESTMapper(nil)
-	mapper.AddSpecific(v1alpha1.GroupVersion.WithKind("ClusterRegoPolicy"), v1alpha1.GroupVersion.WithResource("clusterregopolicies"),
+	mapper.AddSpecific(v1alpha1.GroupVersion.WithKind("ClusterRegoPolicy"),
+		v1alpha1.GroupVersion.WithResource("clusterregopolicies"),
 		v1alpha1.GroupVersion.WithResource("clusterregopolicy"), meta.RESTScopeRoot)
 	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme, Mapper: mapper})
 	if err != nil {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package kube_test
 
 import (
@@ -22,7 +24,8 @@ import (
 type answers struct{ contentType, body string }
 
 func (a answers) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {a.contentType}}, Body: io.NopCloser(strings.NewReader(a.body))}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {a.contentType}},
+		Body: io.NopCloser(strings.NewReader(a.body))}, nil
 }
 
 const ownPath = "https://cluster/apis/evenkeel.dev/v1alpha1/"
@@ -35,7 +38,9 @@ func told(t *testing.T, registerer prometheus.Registerer) (*kube.Lists, *bytes.B
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	lists, err := kube.NewLists(scheme, registerer, funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{}))
+	lists, err := kube.NewLists(scheme, registerer, funcr.New(func(_, args string) {
+		log.WriteString(args + "\n")
+	}, funcr.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,15 +68,18 @@ func read(t *testing.T, lists *kube.Lists, url, body string) string {
 // bad and good are objects of each kind: one whose spec or status no type takes, and one
 // that it does.
 func bad(kind string) string {
-	return fmt.Sprintf(`{"apiVersion":"evenkeel.dev/v1alpha1","kind":%q,"metadata":{"name":"bad","uid":"u","resourceVersion":"7"},"spec":"none","targets":"none"}`, kind)
+	return fmt.Sprintf(
+		`{"apiVersion":"evenkeel.dev/v1alpha1","kind":%q,"metadata":{"name":"bad","uid":"u","resourceVersion":"7"},"spec":"none","targets":"none"}`, kind)
 }
 
 func good(kind, annotations string) string {
-	return fmt.Sprintf(`{"apiVersion":"evenkeel.dev/v1alpha1","kind":%q,"metadata":{"name":"good","annotations":{%s}},"spec":{"extra":1}}`, kind, annotations)
+	return fmt.Sprintf(
+		`{"apiVersion":"evenkeel.dev/v1alpha1","kind":%q,"metadata":{"name":"good","annotations":{%s}},"spec":{"extra":1}}`, kind, annotations)
 }
 
 func ownKinds() []string {
-	return []string{"ClusterRegoPolicy", "Waiver", "ClusterWaiver", "PolicySource", "Remediation", "RemediationSlice", "RemediationApproval", "RemediationBreaker"}
+	return []string{"ClusterRegoPolicy", "Waiver", "ClusterWaiver", "PolicySource", "Remediation", "RemediationSlice",
+		"RemediationApproval", "RemediationBreaker"}
 }
 
 func TestAMalformedObjectLeavesTheOthersOfItsListReadable(t *testing.T) {
@@ -79,7 +87,8 @@ func TestAMalformedObjectLeavesTheOthersOfItsListReadable(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			counted := prometheus.NewRegistry()
 			lists, log := told(t, counted)
-			list := fmt.Sprintf(`{"apiVersion":"evenkeel.dev/v1alpha1","kind":"%sList","metadata":{"resourceVersion":"9","continue":"c"},"items":[%s,%s]}`, kind, good(kind, ""), bad(kind))
+			list := fmt.Sprintf(
+				`{"apiVersion":"evenkeel.dev/v1alpha1","kind":"%sList","metadata":{"resourceVersion":"9","continue":"c"},"items":[%s,%s]}`, kind, good(kind, ""), bad(kind))
 			var got struct {
 				Metadata struct{ ResourceVersion, Continue string }
 				Items    []json.RawMessage
@@ -87,7 +96,8 @@ func TestAMalformedObjectLeavesTheOthersOfItsListReadable(t *testing.T) {
 			if err := json.Unmarshal([]byte(read(t, lists, ownPath+"them", list)), &got); err != nil {
 				t.Fatal(err)
 			}
-			if len(got.Items) != 2 || string(got.Items[0]) != good(kind, "") || got.Metadata.ResourceVersion != "9" || got.Metadata.Continue != "c" {
+			if len(got.Items) != 2 || string(got.Items[0]) != good(kind, "") || got.Metadata.ResourceVersion != "9" ||
+				got.Metadata.Continue != "c" {
 				t.Errorf("the list is %+v", got)
 			}
 			namedAlone(t, got.Items[1])
@@ -113,7 +123,8 @@ func namedAlone(t *testing.T, text []byte) {
 	if err := json.Unmarshal(text, p); err != nil {
 		t.Fatalf("it can't be read still: %v", err)
 	}
-	if _, has := whole["targets"]; has || len(whole) != 3 || p.Name != "bad" || p.UID != "u" || p.ResourceVersion != "7" || !strings.Contains(v1alpha1.Malformed(p), "cannot unmarshal string") {
+	if _, has := whole["targets"]; has || len(whole) != 3 || p.Name != "bad" || p.UID != "u" ||
+		p.ResourceVersion != "7" || !strings.Contains(v1alpha1.Malformed(p), "cannot unmarshal string") {
 		t.Errorf("it is given as %s", text)
 	}
 }
@@ -122,9 +133,11 @@ func TestAMalformedObjectEndsNoWatch(t *testing.T) {
 	lists, _ := told(t, nil)
 	event := `{"type":%q,"object":%s}`
 	fine := fmt.Sprintf(event, "ADDED", good("ClusterRegoPolicy", ""))
-	bookmark := fmt.Sprintf(event, "BOOKMARK", `{"kind":"ClusterRegoPolicy","apiVersion":"evenkeel.dev/v1alpha1","metadata":{"resourceVersion":"8"}}`)
+	bookmark := fmt.Sprintf(event, "BOOKMARK",
+		`{"kind":"ClusterRegoPolicy","apiVersion":"evenkeel.dev/v1alpha1","metadata":{"resourceVersion":"8"}}`)
 	gone := fmt.Sprintf(event, "ERROR", `{"kind":"Status","apiVersion":"v1","code":410}`)
-	got := read(t, lists, ownPath+"clusterregopolicies?watch=true", fine+fmt.Sprintf(event, "MODIFIED", bad("ClusterRegoPolicy"))+"\n"+bookmark+gone)
+	got := read(t, lists, ownPath+"clusterregopolicies?watch=true",
+		fine+fmt.Sprintf(event, "MODIFIED", bad("ClusterRegoPolicy"))+"\n"+bookmark+gone)
 	lines := strings.Split(strings.TrimSpace(got), "\n")
 	if len(lines) != 4 || lines[0] != fine || lines[2] != bookmark || lines[3] != gone {
 		t.Fatalf("the events are\n%s", got)
@@ -145,10 +158,13 @@ func TestWhatIsReadableStaysAsItIs(t *testing.T) {
 	cases := map[string]struct{ reason, url, body, want string }{
 		"a list":          {"nothing is wrong", ownPath + "waivers", fmt.Sprintf(list, good("Waiver", "")), ""},
 		"one by its name": {"reading it is an error", ownPath + "waivers/bad", bad("Waiver"), ""},
-		"metadata alone":  {"it holds no spec", ownPath + "waivers", `{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadataList","items":[{"spec":"none"}]}`, ""},
-		"another group":   {"it isn't ours", "https://cluster/apis/apps/v1/deployments", `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[1]}`, ""},
-		"no JSON":         {"it is given on", ownPath + "waivers", `<html>`, ""},
-		"a stored mark":   {"whoever may annotate would take an object out of force", ownPath + "waivers", fmt.Sprintf(list, good("Waiver", forged)), "says who"},
+		"metadata alone": {"it holds no spec", ownPath + "waivers",
+			`{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadataList","items":[{"spec":"none"}]}`, ""},
+		"another group": {"it isn't ours", "https://cluster/apis/apps/v1/deployments",
+			`{"kind":"DeploymentList","apiVersion":"apps/v1","items":[1]}`, ""},
+		"no JSON": {"it is given on", ownPath + "waivers", `<html>`, ""},
+		"a stored mark": {"whoever may annotate would take an object out of force", ownPath + "waivers",
+			fmt.Sprintf(list, good("Waiver", forged)), "says who"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package kube
 
 import (
@@ -43,7 +45,8 @@ func (t Tools) wrote(obj metav1.Object) (Manager, bool) {
 			return Manager{Tool: entry.Manager, Source: "its field manager"}, true
 		}
 		for _, known := range fieldManagers() {
-			if entry.Manager == known.name && !ownGroup(entry.APIVersion, known.group) && declares(entry) && !(known.tool == toolConfigSync && letGo(obj.GetAnnotations())) {
+			if entry.Manager == known.name && !ownGroup(entry.APIVersion, known.group) && declares(entry) &&
+				!(known.tool == toolConfigSync && letGo(obj.GetAnnotations())) {
 				return known.of(obj, entry), true
 			}
 		}
@@ -79,7 +82,8 @@ func declares(entry metav1.ManagedFieldsEntry) bool {
 	if raw, found := fields["f:metadata"]; found && json.Unmarshal(raw, &metadata) != nil {
 		return true
 	}
-	return othersThan(fields, "f:status", "f:metadata") || othersThan(metadata, "f:finalizers", "f:ownerReferences", ".")
+	return othersThan(fields, "f:status", "f:metadata") ||
+		othersThan(metadata, "f:finalizers", "f:ownerReferences", ".")
 }
 
 // othersThan says whether there are more fields than those named.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package kube
 
 import (
@@ -112,7 +114,8 @@ func configSync(m marks) (string, bool) {
 		return "", false
 	}
 	if name := labels["configmanagement.gke.io/sync-name"]; name != "" {
-		return strings.TrimSpace(labels["configmanagement.gke.io/sync-kind"] + " " + path(labels["configmanagement.gke.io/sync-namespace"], name)), true
+		return strings.TrimSpace(labels["configmanagement.gke.io/sync-kind"] + " " +
+			path(labels["configmanagement.gke.io/sync-namespace"], name)), true
 	}
 	for _, key := range []string{"configmanagement.gke.io/source-path", "configsync.gke.io/manager"} {
 		if annotations[key] != "" {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package kube
 
 import "strings"
@@ -10,7 +12,8 @@ func sveltos(m marks) (string, bool) {
 	}
 	for _, at := range []map[string]string{m.annotations, m.labels} {
 		if name := at["projectsveltos.io/reference-name"]; name != "" {
-			return strings.TrimSpace(at["projectsveltos.io/reference-kind"] + " " + path(at["projectsveltos.io/reference-namespace"], name)), true
+			return strings.TrimSpace(at["projectsveltos.io/reference-kind"] + " " +
+				path(at["projectsveltos.io/reference-namespace"], name)), true
 		}
 	}
 	return "", false
@@ -20,7 +23,8 @@ func sveltos(m marks) (string, bool) {
 // AppliedManifestWork is among its owners, but isn't its controller.
 func openClusterManagement(m marks) (string, bool) {
 	for _, owner := range m.owners {
-		if strings.HasPrefix(owner.APIVersion, "work.open-cluster-management.io/") && owner.Kind == "AppliedManifestWork" {
+		if strings.HasPrefix(owner.APIVersion, "work.open-cluster-management.io/") &&
+			owner.Kind == "AppliedManifestWork" {
 			return "AppliedManifestWork " + owner.Name, true
 		}
 	}

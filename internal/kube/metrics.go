@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package kube
 
 import (
@@ -34,7 +36,8 @@ func registerCredentials(r prometheus.Registerer, refused func() bool) (promethe
 func registerLists(r prometheus.Registerer) (*prometheus.CounterVec, error) {
 	malformed := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "evenkeel_malformed_objects_total",
-		Help: "Versions of objects of Evenkeel's own kinds that can't be read and count for nothing, by kind; the log names them.",
+		Help: "Versions of objects of Evenkeel's own kinds that can't be read and count for nothing, by kind; the " +
+			"log names them.",
 	}, []string{"kind"})
 	if r == nil {
 		return malformed, nil

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package kube
 
 import (
@@ -73,7 +75,8 @@ func RootOf(ctx context.Context, reader Getter, obj metav1.Object) (Lineage, err
 }
 
 // metadataOf reads an owner: in the namespace of what it owns, or cluster-scoped.
-func metadataOf(ctx context.Context, reader Getter, owner v1alpha1.ObjectReference) (*metav1.PartialObjectMetadata, error) {
+func metadataOf(ctx context.Context, reader Getter, owner v1alpha1.ObjectReference) (
+	*metav1.PartialObjectMetadata, error) {
 	meta := &metav1.PartialObjectMetadata{}
 	meta.SetGroupVersionKind(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind))
 	err := reader.Get(ctx, client.ObjectKey{Namespace: owner.Namespace, Name: owner.Name}, meta)
@@ -91,9 +94,11 @@ func (l Lineage) failed(owner v1alpha1.ObjectReference, err error) (Lineage, err
 	case Gone:
 		return l.stopped("%s doesn't exist any more", describe(owner)), nil
 	case Unserved:
-		return l.stopped("whether %s is there isn't known: the API server doesn't serve its kind now", describe(owner)), nil
+		return l.stopped("whether %s is there isn't known: the API server doesn't serve its kind now", describe(owner)),
+			nil
 	case Forbidden:
-		return l.stopped("whether %s has an owner of its own isn't known: grant the controller %s", describe(owner), missingRule(owner, err)), nil
+		return l.stopped("whether %s has an owner of its own isn't known: grant the controller %s", describe(owner),
+			missingRule(owner, err)), nil
 	case OK, Conflict, Invalid, Transient:
 	}
 	return l, fmt.Errorf("read %s, which owns the object: %w", describe(owner), err)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package kube_test
 
 import (
@@ -61,7 +63,8 @@ func ownedBy(text string) []metav1.OwnerReference {
 
 func TestRootOf(t *testing.T) {
 	const replicaSet, deployment = "apps/v1 ReplicaSet web-7d4b rs", "apps/v1 Deployment web d"
-	forbidden := apierrors.NewForbidden(schema.GroupResource{Group: "example.com", Resource: "databases"}, "main", errors.New("no"))
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Group: "example.com", Resource: "databases"}, "main",
+		errors.New("no"))
 	type want struct{ Chain, Root, RootNamespace, Stopped, Err string }
 	cases := map[string]struct {
 		reason string
@@ -77,44 +80,57 @@ func TestRootOf(t *testing.T) {
 		},
 		"A custom resource is a root like any other, named with its group": {
 			reason: "its operator makes the rest", by: "apps/v1 StatefulSet main s",
-			family: family{"StatefulSet main": {uid: "s", by: "example.com/v1 Database main db"}, "Database main": {uid: "db"}},
-			want:   want{Chain: "StatefulSet main of Database.example.com main", Root: "main", RootNamespace: "shop"},
+			family: family{"StatefulSet main": {uid: "s", by: "example.com/v1 Database main db"},
+				"Database main": {uid: "db"}},
+			want: want{Chain: "StatefulSet main of Database.example.com main", Root: "main", RootNamespace: "shop"},
 		},
 		"A cluster-scoped owner has no namespace": {
-			reason: "a namespaced object may have one", by: "example.com/v1 Fleet all f", family: family{"Fleet all": {uid: "f", global: true}},
-			want: want{Chain: "Fleet.example.com all", Root: "all"},
+			reason: "a namespaced object may have one", by: "example.com/v1 Fleet all f",
+			family: family{"Fleet all": {uid: "f", global: true}},
+			want:   want{Chain: "Fleet.example.com all", Root: "all"},
 		},
 		"A missing owner ends the chain": {
-			reason: "garbage collection comes later", by: replicaSet, family: family{"ReplicaSet web-7d4b": {uid: "rs", by: deployment}},
-			want: want{Chain: "ReplicaSet web-7d4b of Deployment web", Stopped: "Deployment web doesn't exist any more"},
+			reason: "garbage collection comes later", by: replicaSet,
+			family: family{"ReplicaSet web-7d4b": {uid: "rs", by: deployment}},
+			want: want{Chain: "ReplicaSet web-7d4b of Deployment web",
+				Stopped: "Deployment web doesn't exist any more"},
 		},
 		"An owner of an unknown kind ends the chain": {
 			reason: "its definition isn't there now: the owner may be", by: "example.com/v1 Database main db",
-			family: family{"Database main": {err: &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "Database"}}}},
-			want:   want{Chain: "Database.example.com main", Stopped: "whether Database.example.com main is there isn't known: the API server doesn't serve its kind now"},
+			family: family{"Database main": {
+				err: &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "Database"}}}},
+			want: want{Chain: "Database.example.com main",
+				Stopped: "whether Database.example.com main is there isn't known: the API server doesn't serve its " +
+					"kind now"},
 		},
 		"Another object under the owner's name isn't the owner": {
 			reason: "the UID tells them apart", by: replicaSet, family: family{"ReplicaSet web-7d4b": {uid: "other"}},
-			want: want{Chain: "ReplicaSet web-7d4b", Stopped: "ReplicaSet web-7d4b was deleted, and another bears its name"},
+			want: want{Chain: "ReplicaSet web-7d4b",
+				Stopped: "ReplicaSet web-7d4b was deleted, and another bears its name"},
 		},
 		"An owner that may not be read names the missing permission": {
 			reason: "an administrator can grant just that", by: "apps/v1 StatefulSet main s",
-			family: family{"StatefulSet main": {uid: "s", by: "example.com/v1 Database main db"}, "Database main": {err: forbidden}},
-			want: want{Chain: "StatefulSet main of Database.example.com main", Stopped: "whether Database.example.com main has an owner of its own isn't known: " +
-				`grant the controller {apiGroups: ["example.com"], resources: ["databases"], verbs: ["get", "list"]}`},
+			family: family{"StatefulSet main": {uid: "s", by: "example.com/v1 Database main db"},
+				"Database main": {err: forbidden}},
+			want: want{Chain: "StatefulSet main of Database.example.com main",
+				Stopped: "whether Database.example.com main has an owner of its own isn't known: " +
+					`grant the controller {apiGroups: ["example.com"], resources: ["databases"], verbs: ["get", "list"]}`},
 		},
 		"A circle ends where it closes": {
 			reason: "a wrong reference mustn't hang the controller", by: "v1 A a 1",
 			family: family{"A a": {uid: "1", by: "v1 B b 2"}, "B b": {uid: "2", by: "v1 A a 1"}},
-			want:   want{Chain: "A a of B b", Root: "b", RootNamespace: "shop", Stopped: "A a owns itself, by way of others"},
+			want: want{Chain: "A a of B b", Root: "b", RootNamespace: "shop",
+				Stopped: "A a owns itself, by way of others"},
 		},
 		"An object that owns itself is a circle": {
-			reason: "the smallest one", by: "v1 Pod web self", want: want{Stopped: "Pod web owns itself, by way of others"},
+			reason: "the smallest one", by: "v1 Pod web self",
+			want: want{Stopped: "Pod web owns itself, by way of others"},
 		},
 		"A tower of owners ends after sixteen": {
 			reason: "nothing real is that deep", by: "v1 N n0 0", family: tower(20),
-			want: want{Chain: strings.TrimSuffix(strings.Repeat("N n? of ", 16), " of "), Root: "n15", RootNamespace: "shop",
-				Stopped: "there are more than 16 owners one above the other"},
+			want: want{Chain: strings.TrimSuffix(strings.Repeat("N n? of ", 16), " of "), Root: "n15",
+				RootNamespace: "shop",
+				Stopped:       "there are more than 16 owners one above the other"},
 		},
 		"A failing API server is an error": {
 			reason: "the answer isn't known, and will be", by: replicaSet,

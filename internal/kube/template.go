@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package kube
 
 import (
@@ -12,7 +14,8 @@ import (
 // its Pods, or above it.
 func InTemplate(pointer string) bool {
 	for _, template := range []string{"/spec/template", "/spec/jobTemplate"} {
-		if strings.HasPrefix(pointer+"/", template+"/") || strings.HasPrefix(template+"/", strings.TrimSuffix(pointer, "/")+"/") {
+		if strings.HasPrefix(pointer+"/", template+"/") ||
+			strings.HasPrefix(template+"/", strings.TrimSuffix(pointer, "/")+"/") {
 			return true
 		}
 	}
@@ -30,7 +33,8 @@ func KeepsOldPods(obj *unstructured.Unstructured) string {
 			return onDelete
 		}
 		if partition := number(obj, 0, "spec", "updateStrategy", "rollingUpdate", "partition"); partition > 0 {
-			return fmt.Sprintf("its rolling update has partition %d: the Pods below that ordinal keep the old template", partition)
+			return fmt.Sprintf("its rolling update has partition %d: the Pods below that ordinal keep the old template",
+				partition)
 		}
 	case "DaemonSet.apps":
 		if strategy == "OnDelete" {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package limits
 
 import (
@@ -129,10 +131,12 @@ func powerfulNames() []struct {
 		class Class
 	}{
 		{"image", ClassImage}, {"container", ClassImage}, {"sidecar", ClassImage},
-		{"command", ClassCommand}, {"args", ClassCommand}, {"script", ClassCommand}, {"exec", ClassCommand}, {"lifecycle", ClassCommand},
+		{"command", ClassCommand}, {"args", ClassCommand}, {"script", ClassCommand}, {"exec", ClassCommand},
+		{"lifecycle", ClassCommand},
 		{"env", ClassEnvironment}, {"volume", ClassVolumes}, {"hostpath", ClassVolumes},
 		{"serviceaccount", ClassServiceAccount}, {"imagepullsecret", ClassServiceAccount},
-		{"securitycontext", ClassSecurityContext}, {"privileged", ClassSecurityContext}, {"capabilities", ClassSecurityContext},
+		{"securitycontext", ClassSecurityContext}, {"privileged", ClassSecurityContext},
+		{"capabilities", ClassSecurityContext},
 		{"hostnetwork", ClassHost}, {"hostpid", ClassHost}, {"hostipc", ClassHost}, {"hostport", ClassHost},
 		{"nodeselector", ClassScheduling}, {"nodename", ClassScheduling}, {"toleration", ClassScheduling},
 		{"priorityclass", ClassScheduling}, {"runtimeclass", ClassScheduling},
@@ -161,7 +165,8 @@ func plainlyOff(path string, after any) bool {
 		return false
 	}
 	last := strings.ToLower(path[strings.LastIndex(path, "/")+1:])
-	return slices.Contains([]string{"privileged", "hostnetwork", "hostpid", "hostipc", "automountserviceaccounttoken"}, last)
+	return slices.Contains([]string{"privileged", "hostnetwork", "hostpid", "hostipc", "automountserviceaccounttoken"},
+		last)
 }
 
 func isSecurityContext(path string) bool {

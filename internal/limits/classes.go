@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package limits
 
 // Class is a class of fields that give power, as the flag names it.
@@ -35,7 +37,8 @@ const (
 
 // Classes are all classes, in the order in which they are told.
 func Classes() []Class {
-	return []Class{ClassAll, ClassImage, ClassCommand, ClassEnvironment, ClassVolumes, ClassServiceAccount, ClassSecurityContext,
+	return []Class{ClassAll, ClassImage, ClassCommand, ClassEnvironment, ClassVolumes, ClassServiceAccount,
+		ClassSecurityContext,
 		ClassHost, ClassScheduling, ClassNetwork, ClassMetadata, ClassOwnership, ClassOther}
 }
 
@@ -62,8 +65,10 @@ func meaning(c Class) string {
 func podFields() map[string]Class {
 	return map[string]Class{
 		"volumes": ClassVolumes, "resourceClaims": ClassVolumes,
-		"serviceAccountName": ClassServiceAccount, "serviceAccount": ClassServiceAccount, "imagePullSecrets": ClassServiceAccount,
-		"nodeName": ClassScheduling, "nodeSelector": ClassScheduling, "tolerations": ClassScheduling, "schedulerName": ClassScheduling,
+		"serviceAccountName": ClassServiceAccount, "serviceAccount": ClassServiceAccount,
+		"imagePullSecrets": ClassServiceAccount,
+		"nodeName":         ClassScheduling, "nodeSelector": ClassScheduling, "tolerations": ClassScheduling,
+		"schedulerName":     ClassScheduling,
 		"priorityClassName": ClassScheduling, "priority": ClassScheduling, "preemptionPolicy": ClassScheduling,
 		"runtimeClassName": ClassScheduling, "overhead": ClassScheduling, "schedulingGates": ClassScheduling,
 		"dnsPolicy": ClassNetwork, "dnsConfig": ClassNetwork, "hostAliases": ClassNetwork, "hostname": ClassNetwork,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package limits holds what the cluster's administrator lets fixes do, by flags of
 // the manager that nobody who writes policies can set: which namespaces and kinds a
 // fix may write, which security-relevant fields it may set, and how careful a

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package limits
 
 import (
@@ -59,7 +61,8 @@ func (f *Floors) Validate() error {
 	}
 	errs = append(errs, checkShare(FlagMaxWave, f.MaxWave), checkShare(FlagMaxUnavailable, f.MaxUnavailable))
 	if f.MaxInFlight < 0 || f.MaxInFlight > 100 {
-		errs = append(errs, fmt.Errorf("%s %d: must be from 1 to 100, or 0 for no limit", FlagMaxInFlight, f.MaxInFlight))
+		errs = append(errs, fmt.Errorf("%s %d: must be from 1 to 100, or 0 for no limit", FlagMaxInFlight,
+			f.MaxInFlight))
 	}
 	if f.MinSoak < 0 || f.MinSoak > maxMinSoak {
 		errs = append(errs, fmt.Errorf("%s %s: must be from 0 to %s", FlagMinSoak, f.MinSoak, maxMinSoak))
@@ -73,14 +76,16 @@ func (f *Floors) Validate() error {
 // checkShare refuses a count or percentage that is none.
 func checkShare(flag string, share *intstr.IntOrString) error {
 	if share != nil && shareOf(*share, 100) == 0 {
-		return fmt.Errorf(`%s %q: must be a count of at least 1, or a percentage from "1%%" to "100%%"`, flag, share.String())
+		return fmt.Errorf(`%s %q: must be a count of at least 1, or a percentage from "1%%" to "100%%"`, flag,
+			share.String())
 	}
 	return nil
 }
 
 // modes are the modes of remediation, the least first.
 func modes() []v1alpha1.RemediationMode {
-	return []v1alpha1.RemediationMode{v1alpha1.RemediationDisabled, v1alpha1.RemediationDryRun, v1alpha1.RemediationManual, v1alpha1.RemediationAutomatic}
+	return []v1alpha1.RemediationMode{v1alpha1.RemediationDisabled, v1alpha1.RemediationDryRun,
+		v1alpha1.RemediationManual, v1alpha1.RemediationAutomatic}
 }
 
 // Mode is how far remediation goes by itself where a policy asks for a mode.
@@ -104,13 +109,16 @@ func (f *Floors) Wave(total int) int {
 // Percentages are of total, the number of targets that the plan may write; while that
 // isn't known, 0, a count and a percentage can't be compared and stay as they are.
 // Waves aren't looked at: see Wave.
-func (f *Floors) Strategy(asked v1alpha1.RolloutStrategy, total int) (v1alpha1.RolloutStrategy, []v1alpha1.AppliedLimit) {
+func (f *Floors) Strategy(asked v1alpha1.RolloutStrategy, total int) (
+	v1alpha1.RolloutStrategy, []v1alpha1.AppliedLimit) {
 	s, changed := f.Pace(asked, total)
 	if s.Mode = f.Mode(asked.Mode); s.Mode != asked.Mode {
-		changed = append([]v1alpha1.AppliedLimit{{Field: "mode", Asked: string(asked.Mode), Allowed: string(s.Mode), Flag: FlagMaxMode}}, changed...)
+		changed = append([]v1alpha1.AppliedLimit{
+			{Field: "mode", Asked: string(asked.Mode), Allowed: string(s.Mode), Flag: FlagMaxMode}}, changed...)
 	}
 	if f.DistinctApprover && s.Mode == v1alpha1.RemediationManual && !asked.Approval.RequireDistinctApprover {
-		changed = append(changed, v1alpha1.AppliedLimit{Field: "approval.requireDistinctApprover", Asked: "false", Allowed: "true", Flag: FlagDistinctApprover})
+		changed = append(changed, v1alpha1.AppliedLimit{Field: "approval.requireDistinctApprover", Asked: "false",
+			Allowed: "true", Flag: FlagDistinctApprover})
 	}
 	return s, changed
 }

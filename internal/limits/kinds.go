@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package limits
 
 import (
@@ -53,7 +55,8 @@ func ProtectedKinds() []Protected {
 		{Group: "policy", Kinds: []string{"PodSecurityPolicy"}, Why: "it says which Pods may be privileged"},
 		{Group: "*.kyverno.io", Why: "it decides what admission refuses and changes"},
 		{Group: "*.gatekeeper.sh", Why: "it decides what admission refuses and changes"},
-		{Group: "argoproj.io", Kinds: []string{"Application", "ApplicationSet", "AppProject"}, Why: "it is applied with the permissions of Argo CD"},
+		{Group: "argoproj.io", Kinds: []string{"Application", "ApplicationSet", "AppProject"},
+			Why: "it is applied with the permissions of Argo CD"},
 		{Group: "*.toolkit.fluxcd.io", Why: "it is applied with the permissions of Flux"},
 		{Group: "*.crossplane.io", Why: "it is applied with the permissions of Crossplane"},
 		{Group: "operators.coreos.com", Why: "it installs operators with permissions of their own"},

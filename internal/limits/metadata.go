@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package limits
 
 import (
@@ -34,11 +36,16 @@ func (j *judged) metadata(path string, before, after any) bool {
 // traffic, lets Pods in, or deletes what it takes for its own. Subdomains count.
 func ObeyedDomains() []string {
 	return []string{
-		"kubernetes.io", "k8s.io", "openshift.io", "istio.io", "linkerd.io", "hashicorp.com", "cilium.io", "projectcalico.org",
-		"cni.cncf.io", "amazonaws.com", "gke.io", "google.com", "azure.com", "azure.workload.identity", "argoproj.io", "fluxcd.io",
-		"helm.sh", "kyverno.io", "gatekeeper.sh", "cert-manager.io", "external-secrets.io", "crossplane.io", "karpenter.sh",
-		"nginx.org", "haproxy.org", "haproxy.com", "konghq.com", "projectcontour.io", "getambassador.io", "traefik.io", "dapr.io",
-		"opentelemetry.io", "banzaicloud.com", "datadoghq.com", "newrelic.com", "kuma.io", "openservicemesh.io", "knative.dev",
+		"kubernetes.io", "k8s.io", "openshift.io", "istio.io", "linkerd.io", "hashicorp.com", "cilium.io",
+		"projectcalico.org",
+		"cni.cncf.io", "amazonaws.com", "gke.io", "google.com", "azure.com", "azure.workload.identity", "argoproj.io",
+		"fluxcd.io",
+		"helm.sh", "kyverno.io", "gatekeeper.sh", "cert-manager.io", "external-secrets.io", "crossplane.io",
+		"karpenter.sh",
+		"nginx.org", "haproxy.org", "haproxy.com", "konghq.com", "projectcontour.io", "getambassador.io", "traefik.io",
+		"dapr.io",
+		"opentelemetry.io", "banzaicloud.com", "datadoghq.com", "newrelic.com", "kuma.io", "openservicemesh.io",
+		"knative.dev",
 		"sigstore.dev", "fleet.cattle.io", "rancher.io", "cattle.io", "aquasec.com", "sysdig.com",
 	}
 }
@@ -46,7 +53,8 @@ func ObeyedDomains() []string {
 // HarmlessKeys are keys of those domains that tell and do nothing.
 func HarmlessKeys() []string {
 	return []string{
-		"app.kubernetes.io/name", "app.kubernetes.io/part-of", "app.kubernetes.io/component", "app.kubernetes.io/version",
+		"app.kubernetes.io/name", "app.kubernetes.io/part-of", "app.kubernetes.io/component",
+		"app.kubernetes.io/version",
 		"app.kubernetes.io/created-by", "kubernetes.io/description", "kubernetes.io/change-cause",
 		"kubectl.kubernetes.io/restartedAt",
 	}
@@ -56,7 +64,8 @@ func HarmlessKeys() []string {
 func obeyedKeys() []string {
 	return []string{
 		"istio-injection", "aadpodidbinding", "cluster-service",
-		v1alpha1.LabelPolicy, v1alpha1.LabelRemediation, v1alpha1.AnnotationRemediation, v1alpha1.LabelTier, v1alpha1.AnnotationAuthor, v1alpha1.AnnotationAuthors,
+		v1alpha1.LabelPolicy, v1alpha1.LabelRemediation, v1alpha1.AnnotationRemediation, v1alpha1.LabelTier,
+		v1alpha1.AnnotationAuthor, v1alpha1.AnnotationAuthors,
 		v1alpha1.AnnotationCreatedFor, v1alpha1.LabelSourceName, v1alpha1.LabelSourceNamespace,
 	}
 }

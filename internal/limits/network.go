@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package limits
 
 import (
@@ -21,7 +23,8 @@ func (j *judged) network(before, after map[string]any) {
 		j.unless(closed || isEqual(b, a), "/spec", ClassNetwork)
 	case j.kind == schema.GroupKind{Kind: "Service"}:
 		j.service(before, after)
-	case j.kind.Group == "networking.k8s.io", j.kind.Group == "gateway.networking.k8s.io", j.kind.Group == "networking.istio.io":
+	case j.kind.Group == "networking.k8s.io", j.kind.Group == "gateway.networking.k8s.io",
+		j.kind.Group == "networking.istio.io":
 		j.unless(isEqual(b, a), "/spec", ClassNetwork)
 		j.unless(isEqual(before["status"], after["status"]), "/status", ClassNetwork)
 	}
@@ -32,7 +35,8 @@ func (j *judged) network(before, after map[string]any) {
 func (j *judged) service(before, after map[string]any) {
 	b, a := asMap(before["spec"]), asMap(after["spec"])
 	j.unless(isEqual(before["status"], after["status"]), "/status", ClassNetwork)
-	for _, key := range []string{"externalName", "loadBalancerIP", "loadBalancerClass", "loadBalancerSourceRanges", "externalTrafficPolicy",
+	for _, key := range []string{"externalName", "loadBalancerIP", "loadBalancerClass", "loadBalancerSourceRanges",
+		"externalTrafficPolicy",
 		"selector", "publishNotReadyAddresses", "clusterIP", "clusterIPs"} {
 		if before != nil {
 			j.unless(isEqual(b[key], a[key]), "/spec/"+key, ClassNetwork)

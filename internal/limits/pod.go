@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package limits
 
 import (
@@ -27,7 +29,8 @@ func isolation(j *judged, path string, before, after any, context map[string]any
 // podRules are the fields of a Pod's spec with a rule of their own.
 func podRules() map[string]rule {
 	return map[string]rule{
-		"containers": (*judged).containers, "initContainers": (*judged).containers, "ephemeralContainers": (*judged).containers,
+		"containers": (*judged).containers, "initContainers": (*judged).containers,
+		"ephemeralContainers": (*judged).containers,
 		"securityContext": func(j *judged, path string, before, after any, _ map[string]any) {
 			isolation(j, path, before, after, nil)
 		},
@@ -65,7 +68,8 @@ func (j *judged) podSpec(path string, before, after map[string]any) {
 
 // fields compares two states of a Pod's spec or of a container, field by field. What
 // isn't known to be harmless has a class.
-func (j *judged) fields(path string, before, after, context map[string]any, rules map[string]rule, classes map[string]Class) {
+func (j *judged) fields(path string, before, after, context map[string]any, rules map[string]rule,
+	classes map[string]Class) {
 	for _, key := range keys(before, after) {
 		b, a, path := before[key], after[key], join(path, key)
 		if isEqual(b, a) || j.malformed(path, key, a) || b == nil && isDefault(key, a) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package limits
 
 import (
@@ -42,7 +44,8 @@ func (r *Reach) Validate() error {
 		if gk.Group == ownGroup {
 			errs = append(errs, fmt.Errorf("%s %q: no fix writes Evenkeel's own kinds", FlagKinds, gk))
 		} else if _, protected := protection(gk); !protected {
-			errs = append(errs, fmt.Errorf("%s %q: fixes may write it anyway, where RBAC lets the manager; write Kind.group, as in ServiceAccount or ClusterRole.rbac.authorization.k8s.io", FlagKinds, gk))
+			errs = append(errs, fmt.Errorf("%s %q: fixes may write it anyway, where RBAC lets the manager; write "+
+				"Kind.group, as in ServiceAccount or ClusterRole.rbac.authorization.k8s.io", FlagKinds, gk))
 		}
 	}
 	return errors.Join(errs...)
@@ -51,7 +54,8 @@ func (r *Reach) Validate() error {
 // Object says why no fix may write an object at all; empty when one may.
 func (r *Reach) Object(gk schema.GroupKind, namespace string) string {
 	if namespace != "" && slices.Contains(r.Exempt, namespace) && !slices.Contains(r.Namespaces, namespace) {
-		return fmt.Sprintf("nothing is written in namespace %s, which keeps the cluster or the manager alive, unless the manager's flag %s names it", namespace, FlagNamespaces)
+		return fmt.Sprintf("nothing is written in namespace %s, which keeps the cluster or the manager alive, unless "+
+			"the manager's flag %s names it", namespace, FlagNamespaces)
 	}
 	return r.Kind(gk)
 }
@@ -94,7 +98,8 @@ func (r *Reach) Remove(object map[string]any) string {
 func (r *Reach) refuse(changes []change) string {
 	for _, c := range changes {
 		if !slices.Contains(r.Fields, c.class) && !slices.Contains(r.Fields, ClassAll) {
-			return fmt.Sprintf("the fix would set %s (%s), which no fix may, unless the manager runs with %s=%s", c.path, meaning(c.class), FlagFields, c.class)
+			return fmt.Sprintf("the fix would set %s (%s), which no fix may, unless the manager runs with %s=%s",
+				c.path, meaning(c.class), FlagFields, c.class)
 		}
 	}
 	return ""

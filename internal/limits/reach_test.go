@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package limits
 
 import (
@@ -20,7 +22,9 @@ func object(t *testing.T, text string) map[string]any {
 // deployment is one with the pod spec given, as YAML in flow style.
 func deployment(t *testing.T, podSpec string) map[string]any {
 	t.Helper()
-	return object(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: {template: {spec: `+podSpec+`}}}`)
+	return object(
+		t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: {template: {spec: `+
+			podSpec+`}}}`)
 }
 
 const plain = `containers: [{name: web, image: web:1}]`
@@ -31,54 +35,129 @@ func TestFixesSetFieldsThatGivePowerOnlyWhereAClassAllowsIt(t *testing.T) {
 		before, after string
 		class         Class
 	}{
-		"another image":                {"it is other code", plain, `containers: [{name: web, image: evil:1}]`, ClassImage},
-		"one more container":           {"it is other code", plain, `containers: [{name: web, image: web:1}, {name: more}]`, ClassImage},
-		"one container less":           {"it may have been the guard", `containers: [{name: web}, {name: guard}]`, `containers: [{name: web}]`, ClassImage},
-		"init containers reordered":    {"the order is behaviour", `containers: [{name: w}], initContainers: [{name: a}, {name: b}]`, `containers: [{name: w}], initContainers: [{name: b}, {name: a}]`, ClassImage},
-		"two containers of one name":   {"nobody can say which is which", plain, `containers: [{name: web, image: web:1}, {name: web, image: evil}]`, ClassImage},
-		"another command":              {"it is other code", plain, `containers: [{name: web, image: web:1, command: [sh]}]`, ClassCommand},
-		"another argument":             {"it is other code", plain, `containers: [{name: web, image: web:1, args: [--insecure]}]`, ClassCommand},
-		"a hook that runs something":   {"it is code", plain, `containers: [{name: web, image: web:1, lifecycle: {postStart: {exec: {command: [sh]}}}}]`, ClassCommand},
-		"a hook that calls somewhere":  {"the kubelet calls", plain, `containers: [{name: web, image: web:1, lifecycle: {preStop: {httpGet: {host: 10.0.0.1, port: 80}}}}]`, ClassCommand},
-		"a probe that runs something":  {"it is code", plain, `containers: [{name: web, image: web:1, livenessProbe: {exec: {command: [sh]}}}]`, ClassCommand},
-		"a probe of another host":      {"the kubelet calls", plain, `containers: [{name: web, image: web:1, livenessProbe: {httpGet: {host: 169.254.169.254, port: 80}}}]`, ClassNetwork},
-		"an environment variable":      {"LD_PRELOAD is code", plain, `containers: [{name: web, image: web:1, env: [{name: LD_PRELOAD, value: /x}]}]`, ClassEnvironment},
-		"a Secret as environment":      {"it is read", plain, `containers: [{name: web, image: web:1, envFrom: [{secretRef: {name: s}}]}]`, ClassEnvironment},
-		"a hostPath":                   {"it is the node", plain, `volumes: [{name: h, hostPath: {path: /}}], ` + plain, ClassVolumes},
-		"a projected token":            {"it is an identity", plain, `volumes: [{name: t, projected: {sources: [{serviceAccountToken: {path: t}}]}}], ` + plain, ClassVolumes},
-		"a mount":                      {"it shows a volume", plain, `containers: [{name: web, image: web:1, volumeMounts: [{name: h, mountPath: /h}]}]`, ClassVolumes},
-		"a mount that may be written":  {"it was read-only", `containers: [{name: w, volumeMounts: [{name: h, readOnly: true}]}]`, `containers: [{name: w, volumeMounts: [{name: h, readOnly: false}]}]`, ClassVolumes},
-		"a device":                     {"it is hardware", plain, `containers: [{name: web, image: web:1, resources: {claims: [{name: gpu}]}}]`, ClassVolumes},
-		"another service account":      {"it is an identity", plain, `serviceAccountName: admin, ` + plain, ClassServiceAccount},
-		"the old name of that field":   {"the server takes it too", plain, `serviceAccount: admin, ` + plain, ClassServiceAccount},
-		"a token mounted":              {"it is an identity", `automountServiceAccountToken: false, ` + plain, plain, ClassServiceAccount},
-		"pull credentials":             {"they are credentials", plain, `imagePullSecrets: [{name: s}], ` + plain, ClassServiceAccount},
-		"privileged":                   {"it is the node", plain, `containers: [{name: web, image: web:1, securityContext: {privileged: true}}]`, ClassSecurityContext},
-		"privilege escalation allowed": {"it wasn't", `containers: [{name: w, securityContext: {allowPrivilegeEscalation: false}}]`, `containers: [{name: w}]`, ClassSecurityContext},
-		"root may be written":          {"it couldn't", `containers: [{name: w, securityContext: {readOnlyRootFilesystem: true}}]`, `containers: [{name: w, securityContext: {readOnlyRootFilesystem: false}}]`, ClassSecurityContext},
-		"a container out of its Pod":   {"the Pod forbids root", `securityContext: {runAsNonRoot: true}, containers: [{name: w}]`, `securityContext: {runAsNonRoot: true}, containers: [{name: w, securityContext: {runAsNonRoot: false}}]`, ClassSecurityContext},
-		"user 0":                       {"it is root", plain, `securityContext: {runAsUser: 0}, ` + plain, ClassSecurityContext},
-		"another user's number":        {"it may own files", `securityContext: {runAsUser: 1000}, ` + plain, `securityContext: {runAsUser: 2000}, ` + plain, ClassSecurityContext},
-		"a user no longer said":        {"the image may say root", `securityContext: {runAsUser: 1000}, ` + plain, plain, ClassSecurityContext},
-		"a group of files":             {"it opens files", plain, `securityContext: {fsGroup: 1}, ` + plain, ClassSecurityContext},
-		"a capability":                 {"it is power", plain, `containers: [{name: web, image: web:1, securityContext: {capabilities: {add: [SYS_ADMIN]}}}]`, ClassSecurityContext},
-		"fewer dropped":                {"it was dropped", `containers: [{name: w, securityContext: {capabilities: {drop: [ALL]}}}]`, `containers: [{name: w, securityContext: {capabilities: {drop: [NET_RAW]}}}]`, ClassSecurityContext},
-		"no seccomp":                   {"it was confined", `securityContext: {seccompProfile: {type: RuntimeDefault}}, ` + plain, plain, ClassSecurityContext},
-		"a profile of the node's":      {"it may allow all", plain, `securityContext: {seccompProfile: {type: Localhost, localhostProfile: p}}, ` + plain, ClassSecurityContext},
-		"an SELinux type":              {"spc_t is no confinement", plain, `securityContext: {seLinuxOptions: {type: spc_t}}, ` + plain, ClassSecurityContext},
-		"a host process":               {"it is the node", plain, `securityContext: {windowsOptions: {hostProcess: true}}, ` + plain, ClassSecurityContext},
-		"a sysctl":                     {"it may be the node's", plain, `securityContext: {sysctls: [{name: net.x, value: "1"}]}, ` + plain, ClassSecurityContext},
-		"an unmasked /proc":            {"it is the node", plain, `containers: [{name: web, image: web:1, securityContext: {procMount: Unmasked}}]`, ClassSecurityContext},
-		"the node's network":           {"it is the node", plain, `hostNetwork: true, ` + plain, ClassHost},
-		"the node's users":             {"it had its own", `hostUsers: false, ` + plain, plain, ClassHost},
-		"a port of the node":           {"it is the node", plain, `containers: [{name: web, image: web:1, ports: [{containerPort: 1, hostPort: 1}]}]`, ClassHost},
-		"a toleration":                 {"it leads to other nodes", plain, `tolerations: [{operator: Exists}], ` + plain, ClassScheduling},
-		"a node":                       {"it passes by the scheduler", plain, `nodeName: control-plane, ` + plain, ClassScheduling},
-		"a runtime class":              {"it may be no sandbox", plain, `runtimeClassName: runc, ` + plain, ClassScheduling},
-		"an affinity to nodes":         {"it leads to other nodes", plain, `affinity: {nodeAffinity: {x: 1}}, ` + plain, ClassScheduling},
-		"another DNS":                  {"names lead elsewhere", plain, `dnsConfig: {nameservers: [10.6.6.6]}, ` + plain, ClassNetwork},
-		"names of hosts":               {"names lead elsewhere", plain, `hostAliases: [{ip: 10.6.6.6, hostnames: [db]}], ` + plain, ClassNetwork},
-		"a field of a later version":   {"nobody knows what it does", plain, `powerOfTomorrow: true, ` + plain, ClassOther},
+		"another image": {"it is other code", plain, `containers: [{name: web, image: evil:1}]`,
+			ClassImage},
+		"one more container": {
+			"it is other code", plain, `containers: [{name: web, image: web:1}, {name: more}]`, ClassImage},
+		"one container less": {"it may have been the guard", `containers: [{name: web}, {name: guard}]`,
+			`containers: [{name: web}]`, ClassImage},
+		"init containers reordered": {
+			"the order is behaviour", `containers: [{name: w}], initContainers: [{name: a}, {name: b}]`,
+			`containers: [{name: w}], initContainers: [{name: b}, {name: a}]`, ClassImage},
+		"two containers of one name": {
+			"nobody can say which is which", plain, `containers: [{name: web, image: web:1}, {name: web, image: evil}]`,
+			ClassImage},
+		"another command": {
+			"it is other code", plain, `containers: [{name: web, image: web:1, command: [sh]}]`, ClassCommand},
+		"another argument": {
+			"it is other code", plain, `containers: [{name: web, image: web:1, args: [--insecure]}]`, ClassCommand},
+		"a hook that runs something": {
+			"it is code", plain,
+			`containers: [{name: web, image: web:1, lifecycle: {postStart: {exec: {command: [sh]}}}}]`, ClassCommand},
+		"a hook that calls somewhere": {
+			"the kubelet calls", plain,
+			`containers: [{name: web, image: web:1, lifecycle: {preStop: {httpGet: {host: 10.0.0.1, port: 80}}}}]`,
+			ClassCommand},
+		"a probe that runs something": {
+			"it is code", plain, `containers: [{name: web, image: web:1, livenessProbe: {exec: {command: [sh]}}}]`,
+			ClassCommand},
+		"a probe of another host": {
+			"the kubelet calls", plain,
+			`containers: [{name: web, image: web:1, livenessProbe: {httpGet: {host: 169.254.169.254, port: 80}}}]`,
+			ClassNetwork},
+		"an environment variable": {
+			"LD_PRELOAD is code", plain,
+			`containers: [{name: web, image: web:1, env: [{name: LD_PRELOAD, value: /x}]}]`, ClassEnvironment},
+		"a Secret as environment": {
+			"it is read", plain, `containers: [{name: web, image: web:1, envFrom: [{secretRef: {name: s}}]}]`,
+			ClassEnvironment},
+		"a hostPath": {"it is the node", plain, `volumes: [{name: h, hostPath: {path: /}}], ` + plain,
+			ClassVolumes},
+		"a projected token": {
+			"it is an identity", plain,
+			`volumes: [{name: t, projected: {sources: [{serviceAccountToken: {path: t}}]}}], ` + plain, ClassVolumes},
+		"a mount": {
+			"it shows a volume", plain,
+			`containers: [{name: web, image: web:1, volumeMounts: [{name: h, mountPath: /h}]}]`, ClassVolumes},
+		"a mount that may be written": {
+			"it was read-only", `containers: [{name: w, volumeMounts: [{name: h, readOnly: true}]}]`,
+			`containers: [{name: w, volumeMounts: [{name: h, readOnly: false}]}]`, ClassVolumes},
+		"a device": {
+			"it is hardware", plain, `containers: [{name: web, image: web:1, resources: {claims: [{name: gpu}]}}]`,
+			ClassVolumes},
+		"another service account": {"it is an identity", plain, `serviceAccountName: admin, ` + plain,
+			ClassServiceAccount},
+		"the old name of that field": {"the server takes it too", plain, `serviceAccount: admin, ` + plain,
+			ClassServiceAccount},
+		"a token mounted": {"it is an identity", `automountServiceAccountToken: false, ` + plain, plain,
+			ClassServiceAccount},
+		"pull credentials": {"they are credentials", plain, `imagePullSecrets: [{name: s}], ` + plain,
+			ClassServiceAccount},
+		"privileged": {
+			"it is the node", plain, `containers: [{name: web, image: web:1, securityContext: {privileged: true}}]`,
+			ClassSecurityContext},
+		"privilege escalation allowed": {
+			"it wasn't", `containers: [{name: w, securityContext: {allowPrivilegeEscalation: false}}]`,
+			`containers: [{name: w}]`, ClassSecurityContext},
+		"root may be written": {
+			"it couldn't", `containers: [{name: w, securityContext: {readOnlyRootFilesystem: true}}]`,
+			`containers: [{name: w, securityContext: {readOnlyRootFilesystem: false}}]`, ClassSecurityContext},
+		"a container out of its Pod": {
+			"the Pod forbids root", `securityContext: {runAsNonRoot: true}, containers: [{name: w}]`,
+			`securityContext: {runAsNonRoot: true}, containers: [{name: w, securityContext: {runAsNonRoot: false}}]`,
+			ClassSecurityContext},
+		"user 0": {"it is root", plain, `securityContext: {runAsUser: 0}, ` + plain,
+			ClassSecurityContext},
+		"another user's number": {"it may own files", `securityContext: {runAsUser: 1000}, ` + plain,
+			`securityContext: {runAsUser: 2000}, ` + plain, ClassSecurityContext},
+		"a user no longer said": {"the image may say root", `securityContext: {runAsUser: 1000}, ` + plain,
+			plain, ClassSecurityContext},
+		"a group of files": {"it opens files", plain, `securityContext: {fsGroup: 1}, ` + plain,
+			ClassSecurityContext},
+		"a capability": {
+			"it is power", plain,
+			`containers: [{name: web, image: web:1, securityContext: {capabilities: {add: [SYS_ADMIN]}}}]`,
+			ClassSecurityContext},
+		"fewer dropped": {
+			"it was dropped", `containers: [{name: w, securityContext: {capabilities: {drop: [ALL]}}}]`,
+			`containers: [{name: w, securityContext: {capabilities: {drop: [NET_RAW]}}}]`, ClassSecurityContext},
+		"no seccomp": {
+			"it was confined", `securityContext: {seccompProfile: {type: RuntimeDefault}}, ` + plain, plain,
+			ClassSecurityContext},
+		"a profile of the node's": {
+			"it may allow all", plain, `securityContext: {seccompProfile: {type: Localhost, localhostProfile: p}}, ` +
+				plain, ClassSecurityContext},
+		"an SELinux type": {
+			"spc_t is no confinement", plain, `securityContext: {seLinuxOptions: {type: spc_t}}, ` + plain,
+			ClassSecurityContext},
+		"a host process": {
+			"it is the node", plain, `securityContext: {windowsOptions: {hostProcess: true}}, ` + plain,
+			ClassSecurityContext},
+		"a sysctl": {
+			"it may be the node's", plain, `securityContext: {sysctls: [{name: net.x, value: "1"}]}, ` + plain,
+			ClassSecurityContext},
+		"an unmasked /proc": {
+			"it is the node", plain, `containers: [{name: web, image: web:1, securityContext: {procMount: Unmasked}}]`,
+			ClassSecurityContext},
+		"the node's network": {"it is the node", plain, `hostNetwork: true, ` + plain, ClassHost},
+		"the node's users":   {"it had its own", `hostUsers: false, ` + plain, plain, ClassHost},
+		"a port of the node": {
+			"it is the node", plain,
+			`containers: [{name: web, image: web:1, ports: [{containerPort: 1, hostPort: 1}]}]`, ClassHost},
+		"a toleration": {
+			"it leads to other nodes", plain, `tolerations: [{operator: Exists}], ` + plain, ClassScheduling},
+		"a node": {"it passes by the scheduler", plain, `nodeName: control-plane, ` + plain,
+			ClassScheduling},
+		"a runtime class": {"it may be no sandbox", plain, `runtimeClassName: runc, ` + plain,
+			ClassScheduling},
+		"an affinity to nodes": {"it leads to other nodes", plain, `affinity: {nodeAffinity: {x: 1}}, ` + plain,
+			ClassScheduling},
+		"another DNS": {
+			"names lead elsewhere", plain, `dnsConfig: {nameservers: [10.6.6.6]}, ` + plain, ClassNetwork},
+		"names of hosts": {
+			"names lead elsewhere", plain, `hostAliases: [{ip: 10.6.6.6, hostnames: [db]}], ` + plain, ClassNetwork},
+		"a field of a later version": {"nobody knows what it does", plain, `powerOfTomorrow: true, ` + plain,
+			ClassOther},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -100,20 +179,34 @@ func TestFixesSetFieldsThatGivePowerOnlyWhereAClassAllowsIt(t *testing.T) {
 
 func TestFixesThatIsolateMoreOrMoveNoPowerNeedNoFlag(t *testing.T) {
 	cases := map[string]struct{ before, after string }{
-		"privilege escalation forbidden": {plain, `containers: [{name: web, image: web:1, securityContext: {allowPrivilegeEscalation: false}}]`},
-		"no longer privileged":           {`containers: [{name: w, securityContext: {privileged: true}}]`, `containers: [{name: w, securityContext: {privileged: false}}]`},
-		"all capabilities dropped":       {`containers: [{name: w, securityContext: {capabilities: {add: [NET_ADMIN], drop: [CHOWN]}}}]`, `containers: [{name: w, securityContext: {capabilities: {drop: [ALL]}}}]`},
-		"not as root":                    {plain, `securityContext: {runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000, seccompProfile: {type: RuntimeDefault}}, ` + plain},
-		"a read-only root":               {plain, `containers: [{name: web, image: web:1, securityContext: {readOnlyRootFilesystem: true}}]`},
-		"out of the node's namespaces":   {`hostNetwork: true, hostPID: true, hostIPC: true, ` + plain, plain},
-		"no token":                       {plain, `automountServiceAccountToken: false, ` + plain},
-		"resources":                      {plain, `containers: [{name: web, image: web:1, resources: {limits: {memory: 1Gi}}}]`},
-		"a mount made read-only":         {`containers: [{name: w, volumeMounts: [{name: h}]}]`, `containers: [{name: w, volumeMounts: [{name: h, readOnly: true}]}]`},
-		"a probe of its own port":        {plain, `containers: [{name: web, image: web:1, readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 3}}]`},
-		"a wait before it stops":         {plain, `containers: [{name: web, image: web:1, lifecycle: {preStop: {sleep: {seconds: 5}}}}]`},
-		"Pods spread and kept apart":     {plain, `topologySpreadConstraints: [{maxSkew: 1}], affinity: {podAntiAffinity: {x: 1}}, ` + plain},
-		"always pulled":                  {plain, `containers: [{name: web, image: web:1, imagePullPolicy: Always}]`},
-		"a port of the node given back":  {`containers: [{name: w, ports: [{containerPort: 1, hostPort: 1}]}]`, `containers: [{name: w, ports: [{containerPort: 1}]}]`},
+		"privilege escalation forbidden": {
+			plain, `containers: [{name: web, image: web:1, securityContext: {allowPrivilegeEscalation: false}}]`},
+		"no longer privileged": {`containers: [{name: w, securityContext: {privileged: true}}]`,
+			`containers: [{name: w, securityContext: {privileged: false}}]`},
+		"all capabilities dropped": {
+			`containers: [{name: w, securityContext: {capabilities: {add: [NET_ADMIN], drop: [CHOWN]}}}]`,
+			`containers: [{name: w, securityContext: {capabilities: {drop: [ALL]}}}]`},
+		"not as root": {
+			plain,
+			`securityContext: {runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000, seccompProfile: {type: RuntimeDefault}}, ` + plain},
+		"a read-only root": {
+			plain, `containers: [{name: web, image: web:1, securityContext: {readOnlyRootFilesystem: true}}]`},
+		"out of the node's namespaces": {`hostNetwork: true, hostPID: true, hostIPC: true, ` + plain, plain},
+		"no token":                     {plain, `automountServiceAccountToken: false, ` + plain},
+		"resources": {
+			plain, `containers: [{name: web, image: web:1, resources: {limits: {memory: 1Gi}}}]`},
+		"a mount made read-only": {`containers: [{name: w, volumeMounts: [{name: h}]}]`,
+			`containers: [{name: w, volumeMounts: [{name: h, readOnly: true}]}]`},
+		"a probe of its own port": {
+			plain,
+			`containers: [{name: web, image: web:1, readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 3}}]`},
+		"a wait before it stops": {
+			plain, `containers: [{name: web, image: web:1, lifecycle: {preStop: {sleep: {seconds: 5}}}}]`},
+		"Pods spread and kept apart": {
+			plain, `topologySpreadConstraints: [{maxSkew: 1}], affinity: {podAntiAffinity: {x: 1}}, ` + plain},
+		"always pulled": {plain, `containers: [{name: web, image: web:1, imagePullPolicy: Always}]`},
+		"a port of the node given back": {`containers: [{name: w, ports: [{containerPort: 1, hostPort: 1}]}]`,
+			`containers: [{name: w, ports: [{containerPort: 1}]}]`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -134,7 +227,8 @@ func TestPodsAreFoundWhereverTheyAre(t *testing.T) {
 	}
 	for name, text := range cases {
 		t.Run(name, func(t *testing.T) {
-			before, after := object(t, strings.Replace(text, "%s", "a", 1)), object(t, strings.Replace(text, "%s", "b", 1))
+			before, after := object(t, strings.Replace(text, "%s", "a", 1)),
+				object(t, strings.Replace(text, "%s", "b", 1))
 			if why := (&Reach{}).Update(before, after); !strings.Contains(why, string(ClassImage)) {
 				t.Errorf("update: got %q", why)
 			}
@@ -152,9 +246,11 @@ func TestOtherFieldsOfPower(t *testing.T) {
 	}{
 		"a snippet for the ingress controller": {`{kind: Ingress, apiVersion: networking.k8s.io/v1, metadata: {}}`,
 			`{kind: Ingress, apiVersion: networking.k8s.io/v1, metadata: {annotations: {nginx.ingress.kubernetes.io/configuration-snippet: x}}}`, ClassMetadata},
-		"a sidecar injected into Pods": {`{kind: Deployment, apiVersion: apps/v1, spec: {template: {metadata: {labels: {a: b}}}}}`,
+		"a sidecar injected into Pods": {
+			`{kind: Deployment, apiVersion: apps/v1, spec: {template: {metadata: {labels: {a: b}}}}}`,
 			`{kind: Deployment, apiVersion: apps/v1, spec: {template: {metadata: {labels: {a: b, sidecar.istio.io/inject: "true"}}}}}`, ClassMetadata},
-		"Evenkeel's own word on an object": {`{kind: ConfigMap, apiVersion: v1, metadata: {annotations: {evenkeel.dev/remediation: x}}}`,
+		"Evenkeel's own word on an object": {
+			`{kind: ConfigMap, apiVersion: v1, metadata: {annotations: {evenkeel.dev/remediation: x}}}`,
 			`{kind: ConfigMap, apiVersion: v1, metadata: {}}`, ClassMetadata},
 		"an owner that is missing": {`{kind: ConfigMap, apiVersion: v1, metadata: {name: a}}`,
 			`{kind: ConfigMap, apiVersion: v1, metadata: {name: a, ownerReferences: [{uid: gone}]}}`, ClassOwnership},
@@ -165,9 +261,12 @@ func TestOtherFieldsOfPower(t *testing.T) {
 		"a Service with an outside address": {`{kind: Service, apiVersion: v1, spec: {}}`,
 			`{kind: Service, apiVersion: v1, spec: {externalIPs: [8.8.8.8]}}`, ClassNetwork},
 		"a Service with such a status": {`{kind: Service, apiVersion: v1, spec: {}}`,
-			`{kind: Service, apiVersion: v1, spec: {}, status: {loadBalancer: {ingress: [{ip: 8.8.8.8}]}}}`, ClassNetwork},
-		"a network policy that lets in": {`{kind: NetworkPolicy, apiVersion: networking.k8s.io/v1, spec: {podSelector: {}}}`,
-			`{kind: NetworkPolicy, apiVersion: networking.k8s.io/v1, spec: {podSelector: {}, ingress: [{}]}}`, ClassNetwork},
+			`{kind: Service, apiVersion: v1, spec: {}, status: {loadBalancer: {ingress: [{ip: 8.8.8.8}]}}}`,
+			ClassNetwork},
+		"a network policy that lets in": {
+			`{kind: NetworkPolicy, apiVersion: networking.k8s.io/v1, spec: {podSelector: {}}}`,
+			`{kind: NetworkPolicy, apiVersion: networking.k8s.io/v1, spec: {podSelector: {}, ingress: [{}]}}`,
+			ClassNetwork},
 		"a custom kind's privileged switch": {`{kind: Agent, apiVersion: x.example.com/v1, spec: {privileged: false}}`,
 			`{kind: Agent, apiVersion: x.example.com/v1, spec: {privileged: true}}`, ClassSecurityContext},
 	}
@@ -186,13 +285,16 @@ func TestOtherFieldsOfPower(t *testing.T) {
 
 func TestHarmlessFieldsNeedNoFlag(t *testing.T) {
 	cases := map[string]struct{ before, after string }{
-		"data of a ConfigMap": {`{kind: ConfigMap, apiVersion: v1, data: {image: a}}`, `{kind: ConfigMap, apiVersion: v1, data: {image: b}}`},
+		"data of a ConfigMap": {`{kind: ConfigMap, apiVersion: v1, data: {image: a}}`,
+			`{kind: ConfigMap, apiVersion: v1, data: {image: b}}`},
 		"an owner's label": {`{kind: Service, apiVersion: v1, metadata: {}}`,
 			`{kind: Service, apiVersion: v1, metadata: {labels: {evenkeel.dev/owner: shop, team: shop, app.kubernetes.io/part-of: shop, acme.example/tier: x}}}`},
-		"replicas": {`{kind: Deployment, apiVersion: apps/v1, spec: {replicas: 1}}`, `{kind: Deployment, apiVersion: apps/v1, spec: {replicas: 3}}`},
+		"replicas": {`{kind: Deployment, apiVersion: apps/v1, spec: {replicas: 1}}`,
+			`{kind: Deployment, apiVersion: apps/v1, spec: {replicas: 3}}`},
 		"a restart": {`{kind: Deployment, apiVersion: apps/v1, spec: {template: {metadata: {}}}}`,
 			`{kind: Deployment, apiVersion: apps/v1, spec: {template: {metadata: {annotations: {kubectl.kubernetes.io/restartedAt: now}}}}}`},
-		"a Service exposed no longer": {`{kind: Service, apiVersion: v1, spec: {type: NodePort, externalIPs: [1.2.3.4]}}`,
+		"a Service exposed no longer": {
+			`{kind: Service, apiVersion: v1, spec: {type: NodePort, externalIPs: [1.2.3.4]}}`,
 			`{kind: Service, apiVersion: v1, spec: {type: ClusterIP}}`},
 		"the condition of a certificate": {`{kind: Certificate, apiVersion: cert-manager.io/v1, status: {}}`,
 			`{kind: Certificate, apiVersion: cert-manager.io/v1, status: {conditions: [{type: Issuing}]}}`},
@@ -204,7 +306,9 @@ func TestHarmlessFieldsNeedNoFlag(t *testing.T) {
 			}
 		})
 	}
-	closed := object(t, `{kind: NetworkPolicy, apiVersion: networking.k8s.io/v1, metadata: {name: deny, namespace: shop}, spec: {podSelector: {}, policyTypes: [Ingress]}}`)
+	closed := object(
+		t,
+		`{kind: NetworkPolicy, apiVersion: networking.k8s.io/v1, metadata: {name: deny, namespace: shop}, spec: {podSelector: {}, policyTypes: [Ingress]}}`)
 	if why := (&Reach{}).Create(closed); why != "" {
 		t.Errorf("a network policy that lets nothing through: got %q", why)
 	}
@@ -222,15 +326,21 @@ func TestProtectedNamespacesAndKinds(t *testing.T) {
 	if why := reach.Object(deployments, "shop"); why != "" {
 		t.Errorf("another namespace: got %q", why)
 	}
-	if why := (&Reach{Exempt: reach.Exempt, Namespaces: []string{"kube-system"}}).Object(deployments, "kube-system"); why != "" {
+	if why := (&Reach{Exempt: reach.Exempt, Namespaces: []string{"kube-system"}}).Object(
+		deployments, "kube-system"); why != "" {
 		t.Errorf("with the flag: got %q", why)
 	}
 	for _, gk := range []schema.GroupKind{
-		{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}, {Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy"},
-		{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}, {Group: "apiregistration.k8s.io", Kind: "APIService"},
-		{Group: "certificates.k8s.io", Kind: "CertificateSigningRequest"}, {Kind: "ServiceAccount"}, {Kind: "Namespace"}, {Kind: "Node"},
-		{Group: "management.cattle.io", Kind: "ProjectRoleTemplateBinding"}, {Group: "iam.example.com", Kind: "GlobalRole"},
-		{Group: "kustomize.toolkit.fluxcd.io", Kind: "Kustomization"}, {Group: "constraints.gatekeeper.sh", Kind: "K8sPSPCapabilities"},
+		{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"},
+		{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy"},
+		{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"},
+		{Group: "apiregistration.k8s.io", Kind: "APIService"},
+		{Group: "certificates.k8s.io", Kind: "CertificateSigningRequest"}, {Kind: "ServiceAccount"},
+		{Kind: "Namespace"}, {Kind: "Node"},
+		{Group: "management.cattle.io", Kind: "ProjectRoleTemplateBinding"},
+		{Group: "iam.example.com", Kind: "GlobalRole"},
+		{Group: "kustomize.toolkit.fluxcd.io", Kind: "Kustomization"},
+		{Group: "constraints.gatekeeper.sh", Kind: "K8sPSPCapabilities"},
 	} {
 		if why := reach.Object(gk, ""); !strings.Contains(why, FlagKinds) {
 			t.Errorf("%s: got %q", gk, why)
@@ -244,7 +354,8 @@ func TestProtectedNamespacesAndKinds(t *testing.T) {
 	if why := (&Reach{Kinds: []schema.GroupKind{own}}).Object(own, ""); why == "" {
 		t.Error("Evenkeel's own kinds are opened by a flag")
 	}
-	for _, wrong := range []Reach{{Fields: []Class{"images"}}, {Kinds: []schema.GroupKind{own}}, {Kinds: []schema.GroupKind{deployments}}} {
+	for _, wrong := range []Reach{{Fields: []Class{"images"}}, {Kinds: []schema.GroupKind{own}},
+		{Kinds: []schema.GroupKind{deployments}}} {
 		if wrong.Validate() == nil {
 			t.Errorf("%+v is taken", wrong)
 		}
@@ -252,7 +363,9 @@ func TestProtectedNamespacesAndKinds(t *testing.T) {
 }
 
 func TestCreatedPodsNeedEveryClassThatTheyUse(t *testing.T) {
-	pod := object(t, `{kind: Pod, apiVersion: v1, metadata: {name: p, namespace: shop}, spec: {serviceAccountName: admin, hostPID: true, containers: [{name: w, image: i, securityContext: {privileged: true}}]}}`)
+	pod := object(
+		t,
+		`{kind: Pod, apiVersion: v1, metadata: {name: p, namespace: shop}, spec: {serviceAccountName: admin, hostPID: true, containers: [{name: w, image: i, securityContext: {privileged: true}}]}}`)
 	reach := &Reach{}
 	for _, class := range []Class{ClassImage, ClassSecurityContext, ClassHost, ClassServiceAccount} {
 		if why := reach.Create(pod); why == "" {
@@ -286,8 +399,10 @@ func TestWhatCannotBeReadIsRefused(t *testing.T) {
 // crd.projectcalico.org; SIG Network's policies of the whole cluster have a group of their own.
 func TestPoliciesOfTheNetworkAreProtectedUnderEveryGroupThatServesThem(t *testing.T) {
 	for _, gk := range []schema.GroupKind{
-		{Group: "projectcalico.org", Kind: "GlobalNetworkPolicy"}, {Group: "crd.projectcalico.org", Kind: "GlobalNetworkPolicy"},
-		{Group: "policy.networking.k8s.io", Kind: "AdminNetworkPolicy"}, {Group: "cilium.io", Kind: "CiliumNetworkPolicy"},
+		{Group: "projectcalico.org", Kind: "GlobalNetworkPolicy"},
+		{Group: "crd.projectcalico.org", Kind: "GlobalNetworkPolicy"},
+		{Group: "policy.networking.k8s.io", Kind: "AdminNetworkPolicy"},
+		{Group: "cilium.io", Kind: "CiliumNetworkPolicy"},
 	} {
 		if (&Reach{}).Kind(gk) == "" {
 			t.Errorf("a fix may write %s", gk)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package limits
 
 import (
@@ -24,7 +26,8 @@ func (j *judged) securityContext(path string, before, after, inherited map[strin
 
 // inherits says whether a container that leaves a field out has the Pod's.
 func inherits(key string) bool {
-	return slices.Contains([]string{"runAsUser", "runAsGroup", "runAsNonRoot", "seccompProfile", "appArmorProfile", "seLinuxOptions", "windowsOptions"}, key)
+	return slices.Contains([]string{"runAsUser", "runAsGroup", "runAsNonRoot", "seccompProfile", "appArmorProfile",
+		"seLinuxOptions", "windowsOptions"}, key)
 }
 
 // moreIsolated says whether a field of a security context is plainly no weaker

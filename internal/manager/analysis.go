@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package manager
 
 import (
@@ -21,16 +23,20 @@ type analysisOptions struct {
 
 // AddFlags adds the flags with their defaults.
 func (o *analysisOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.url, "prometheus-url", "", "the Prometheus that strategies' metrics are asked of, for example http://prometheus.monitoring:9090; without it a plan whose strategy names metrics is held")
-	f.StringVar(&o.bearerTokenFile, "prometheus-bearer-token-file", "", "a file with the token to ask Prometheus with; read anew for each question")
-	f.StringVar(&o.caFile, "prometheus-ca-file", "", "a PEM file of the authorities that sign Prometheus' certificate; read anew for each question (default: the system's)")
+	f.StringVar(&o.url, "prometheus-url", "", "the Prometheus that strategies' metrics are asked of, for example "+
+		"http://prometheus.monitoring:9090; without it a plan whose strategy names metrics is held")
+	f.StringVar(&o.bearerTokenFile, "prometheus-bearer-token-file", "",
+		"a file with the token to ask Prometheus with; read anew for each question")
+	f.StringVar(&o.caFile, "prometheus-ca-file", "", "a PEM file of the authorities that sign Prometheus' "+
+		"certificate; read anew for each question (default: the system's)")
 }
 
 // Validate says what is wrong with the flags, all at once.
 func (o *analysisOptions) Validate() error {
 	if o.url == "" {
 		if o.bearerTokenFile != "" || o.caFile != "" {
-			return errors.New("--prometheus-url must be set with --prometheus-bearer-token-file and --prometheus-ca-file")
+			return errors.New(
+				"--prometheus-url must be set with --prometheus-bearer-token-file and --prometheus-ca-file")
 		}
 		return nil
 	}
@@ -38,7 +44,8 @@ func (o *analysisOptions) Validate() error {
 	if err := analysis.CheckURL(o.url); err != nil {
 		errs = append(errs, fmt.Errorf("--prometheus-url %w", err))
 	}
-	return errors.Join(append(errs, readable("--prometheus-bearer-token-file", o.bearerTokenFile), readable("--prometheus-ca-file", o.caFile))...)
+	return errors.Join(append(errs, readable("--prometheus-bearer-token-file", o.bearerTokenFile),
+		readable("--prometheus-ca-file", o.caFile))...)
 }
 
 // analyzer asks the Prometheus that the flags name; nil when they name none.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package manager
 
 import (
@@ -37,12 +39,15 @@ func Run(ctx context.Context, o *Options) error {
 		return fmt.Errorf("set up the policy catalog: %w", err)
 	}
 	if err := webhook.Setup(ctx, mgr, webhook.Options{Catalog: policies, Namespace: o.namespace, CertDir: o.certDir,
-		Certificates: webhook.CertificateSource(o.certificates), ClientCAFile: o.clientCAFile, URLBase: o.webhookURL, ServiceName: o.webhookService, OwnerRole: o.webhookOwner,
+		Certificates: webhook.CertificateSource(o.certificates), ClientCAFile: o.clientCAFile, URLBase: o.webhookURL,
+		ServiceName: o.webhookService, OwnerRole: o.webhookOwner,
 		Host: o.webhookHost, Port: o.webhookPort, Timeout: o.webhookTimeout, Docs: alerts.Docs, Memory: o.memory(),
-		ExemptNamespaces: o.exemptNamespaces, Reach: o.reach(), Floors: o.careful.Value(), Registerer: ctrlmetrics.Registry, Clock: wallclock.New()}); err != nil {
+		ExemptNamespaces: o.exemptNamespaces, Reach: o.reach(), Floors: o.careful.Value(),
+		Registerer: ctrlmetrics.Registry, Clock: wallclock.New()}); err != nil {
 		return fmt.Errorf("set up admission: %w", err)
 	}
-	index, err := scan.Setup(mgr, policies, scan.Options{ResyncPeriod: o.resync, Clock: wallclock.New(), Registerer: ctrlmetrics.Registry})
+	index, err := scan.Setup(mgr, policies,
+		scan.Options{ResyncPeriod: o.resync, Clock: wallclock.New(), Registerer: ctrlmetrics.Registry})
 	if err != nil {
 		return fmt.Errorf("set up the scan: %w", err)
 	}
@@ -51,7 +56,9 @@ func Run(ctx context.Context, o *Options) error {
 		return err
 	}
 	if err := remediate.Register(mgr, remediate.Options{Policies: policies, Findings: index, Changes: index.Changes(),
-		Clock: wallclock.New(), Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts, Analyzer: analyzer, SLO: o.slo.strategy(), Tools: o.tools.Value(), Reach: o.reach(), Floors: o.careful.Value(), Namespace: o.namespace}); err != nil {
+		Clock: wallclock.New(), Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts, Analyzer: analyzer,
+		SLO: o.slo.strategy(), Tools: o.tools.Value(), Reach: o.reach(), Floors: o.careful.Value(),
+		Namespace: o.namespace}); err != nil {
 		return fmt.Errorf("set up remediation: %w", err)
 	}
 	if err := o.sources.register(mgr, o.namespace, ctrlmetrics.Registry); err != nil {
@@ -79,7 +86,8 @@ func newManager(o *Options) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no cluster to work on: %w; set --kubeconfig or KUBECONFIG", err)
 	}
-	credentials, err := kube.NewCredentials(wallclock.New(), kube.CredentialsGrace, ctrlmetrics.Registry, ctrl.Log.WithName("credentials"))
+	credentials, err := kube.NewCredentials(wallclock.New(), kube.CredentialsGrace, ctrlmetrics.Registry,
+		ctrl.Log.WithName("credentials"))
 	if err != nil {
 		return nil, err
 	}

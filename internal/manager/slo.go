@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package manager
 
 import (
@@ -23,9 +25,13 @@ type sloOptions struct {
 
 // AddFlags adds the flags with their defaults.
 func (o *sloOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.query, "slo-query", "", "a PromQL query that answers the error ratio over the last hour, from 0 to 1; when it says that an hour has spent more than half of the error budget, no new write begins anywhere, and none while it has no answer")
-	f.StringVar(&o.objective, "slo-objective", "99.9", "the share of requests that must succeed, in percent; for --slo-query")
-	f.DurationVar(&o.period, "slo-period", v1alpha1.DefaultSLOPeriod, "the time that the error budget is meant for; for --slo-query")
+	f.StringVar(&o.query, "slo-query", "", "a PromQL query that answers the error ratio over the last hour, from 0 to "+
+		"1; when it says that an hour has spent more than half of the error budget, no new write begins anywhere, and "+
+		"none while it has no answer")
+	f.StringVar(&o.objective, "slo-objective", "99.9",
+		"the share of requests that must succeed, in percent; for --slo-query")
+	f.DurationVar(&o.period, "slo-period", v1alpha1.DefaultSLOPeriod,
+		"the time that the error budget is meant for; for --slo-query")
 }
 
 // Validate says what is wrong with the flags, all at once. prometheus is
@@ -37,7 +43,8 @@ func (o *sloOptions) Validate(prometheus string) error {
 	}
 	var errs []error
 	if prometheus == "" {
-		errs = append(errs, errors.New("--slo-query needs --prometheus-url: nobody could be asked, and nothing would ever be written"))
+		errs = append(errs, errors.New(
+			"--slo-query needs --prometheus-url: nobody could be asked, and nothing would ever be written"))
 	}
 	if err := canary.CheckQuery(slo.Query); err != nil {
 		errs = append(errs, fmt.Errorf("--slo-query %w", err))

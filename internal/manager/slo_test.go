@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package manager
 
 import (
@@ -14,10 +16,17 @@ func TestSLOFlagsAreChecked(t *testing.T) {
 		prometheus string
 		want       []string
 	}{
-		"No query asks for nothing":      {reason: "The global breaker watches no budget.", o: sloOptions{objective: "nonsense"}},
-		"A whole objective is right":     {reason: "All is there.", o: sloOptions{query: "errors", objective: "99.9", period: month}, prometheus: "http://prometheus:9090"},
-		"A query needs somebody to ask":  {reason: "It would hold everything for ever.", o: sloOptions{query: "errors", objective: "99.9", period: month}, want: []string{"--prometheus-url"}},
-		"What is wrong is named at once": {reason: "Both are.", o: sloOptions{query: "sum(", objective: "100", period: month}, prometheus: "http://prometheus:9090", want: []string{"--slo-query isn't PromQL", `objective "100"`}},
+		"No query asks for nothing": {reason: "The global breaker watches no budget.",
+			o: sloOptions{objective: "nonsense"}},
+		"A whole objective is right": {
+			reason: "All is there.", o: sloOptions{query: "errors", objective: "99.9", period: month},
+			prometheus: "http://prometheus:9090"},
+		"A query needs somebody to ask": {
+			reason: "It would hold everything for ever.",
+			o:      sloOptions{query: "errors", objective: "99.9", period: month}, want: []string{"--prometheus-url"}},
+		"What is wrong is named at once": {
+			reason: "Both are.", o: sloOptions{query: "sum(", objective: "100", period: month},
+			prometheus: "http://prometheus:9090", want: []string{"--slo-query isn't PromQL", `objective "100"`}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

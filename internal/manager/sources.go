@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package manager
 
 import (
@@ -25,12 +27,17 @@ type sourceOptions struct {
 
 // AddFlags adds the flags with their defaults.
 func (o *sourceOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.namespaces, "source-namespaces", nil, `namespaces besides --namespace whose PolicySources are accepted; "*" accepts all. Whoever may make one there rules the whole cluster`)
+	f.StringSliceVar(&o.namespaces, "source-namespaces", nil,
+		`namespaces besides --namespace whose PolicySources are accepted; "*" accepts all. Whoever may make one there rules the whole cluster`)
 	f.IntVar(&o.concurrent, "concurrent-sources", 2, "Git repositories that are read at a time")
-	f.StringVar(&o.dir, "source-dir", filepath.Join(os.TempDir(), "evenkeel-sources"), "a directory of this replica's own for what is read of Git repositories; it may be emptied at any time")
-	f.BoolVar(&o.allowFiles, "source-allow-files", false, "take repositories of this machine too (file:///PATH); for a manager on your own machine: whoever may make a PolicySource could read what the manager can")
-	f.StringVar(&o.receiverAddress, "receiver-bind-address", off, `where messages of a push are taken (/hook/NAMESPACE/NAME), for example ":9292"; "0" takes none`)
-	f.StringVar(&o.receiverCertDir, "receiver-cert-dir", "", "a directory with tls.crt and tls.key for the receiver; without it, plain HTTP behind something that ends TLS")
+	f.StringVar(&o.dir, "source-dir", filepath.Join(os.TempDir(), "evenkeel-sources"),
+		"a directory of this replica's own for what is read of Git repositories; it may be emptied at any time")
+	f.BoolVar(&o.allowFiles, "source-allow-files", false, "take repositories of this machine too (file:///PATH); for "+
+		"a manager on your own machine: whoever may make a PolicySource could read what the manager can")
+	f.StringVar(&o.receiverAddress, "receiver-bind-address", off,
+		`where messages of a push are taken (/hook/NAMESPACE/NAME), for example ":9292"; "0" takes none`)
+	f.StringVar(&o.receiverCertDir, "receiver-cert-dir", "",
+		"a directory with tls.crt and tls.key for the receiver; without it, plain HTTP behind something that ends TLS")
 }
 
 // Validate says what is wrong with the flags, all at once.
@@ -43,7 +50,8 @@ func (o *sourceOptions) Validate() error {
 		errs = append(errs, errors.New("--source-dir must not be empty"))
 	}
 	if _, _, err := net.SplitHostPort(o.receiverAddress); o.receiverAddress != off && err != nil {
-		errs = append(errs, fmt.Errorf("--receiver-bind-address %q must be of the form [HOST]:PORT, or 0: %w", o.receiverAddress, err))
+		errs = append(errs, fmt.Errorf("--receiver-bind-address %q must be of the form [HOST]:PORT, or 0: %w",
+			o.receiverAddress, err))
 	}
 	return errors.Join(errs...)
 }

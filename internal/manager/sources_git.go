@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package manager
 
 import (
@@ -20,7 +22,8 @@ func newGitFetcher(dir string, allowFiles bool) (gitFetcher, error) {
 
 // Fetch finds the newest commit of what is followed, and its files.
 func (g gitFetcher) Fetch(ctx context.Context, r source.FetchRequest) (*source.Fetched, error) {
-	request := git.Request{Key: r.Key, URL: r.URL, Credentials: r.Credentials, Signers: r.Signers, Since: r.Since, Accepted: r.Accepted}
+	request := git.Request{Key: r.Key, URL: r.URL, Credentials: r.Credentials, Signers: r.Signers, Since: r.Since,
+		Accepted: r.Accepted}
 	if r.Ref != nil {
 		request.Ref = git.Reference{Branch: r.Ref.Branch, Tag: r.Ref.Tag, Semver: r.Ref.Semver, Commit: r.Ref.Commit}
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package manifest reads Kubernetes objects from files: YAML of many documents,
 // JSON, lists of objects, whole directories and standard input. An object has the
 // values that kubectl would send to the API server, and every field of it has its

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package manifest
 
 import (
@@ -52,19 +54,22 @@ func asTheLibrary(tb failer, text string) bool {
 
 func TestPlainReadsWhatPeopleWrite(t *testing.T) {
 	tests := map[string]string{
-		"a mapping":                     "a: b\nc: d\n",
-		"nested mappings":               "a:\n  b:\n    c: d\n  e: f\ng: h\n",
-		"a list with its key's indent":  "a:\n- b\n- c\nd: e\n",
-		"a list indented":               "a:\n  - b\n  - c\nd: e\n",
-		"mappings in lists":             "a:\n- b: c\n  d: e\n- f: g\n  h:\n  - i\n  - j: k\n",
-		"a mapping below its dash":      "a:\n-\n  b: c\n-\n- d\n",
-		"comments":                      "# x\na: b # y\n  # z\nc: d#e\nf: # g\n  h: i\n",
-		"quotes":                        "a: \"b: c # d\"\ne: 'f \"g\"'\n\"h\": i\n'j k': l\n",
-		"a literal text":                "a: |\n  b\n    c\n\n  # d\n\ne: |-\n  f\ng: h\n",
-		"a literal text in a list":      "a:\n- |\n  b\n- c: |-\n    d\n  e: f\n",
-		"flow values":                   "a: {b: c, d: [e, \"f\", 1, {}], g: {h: [i]}}\nj: [] # k\n",
-		"values of every type":          "a: 1\nb: -2\nc: 010\nd: 0x1f\ne: 1.5\nf: 1e3\ng: yes\nh: Off\ni: ~\nj: null\nk: .inf1\nl: 1_000\nm: 2026-01-01\nnn: 100m\no: 1.2.3\np: 123456789012345678901\nq: +1\nr: ---\ns: ...\nt: -.5\nu:\n",
-		"arguments of a command":        "args: [\"--a=b\", -c, --d]\ncommand:\n- sh\n- -c\n- echo $(A) && exit 0\n- --port=8080\n",
+		"a mapping":                    "a: b\nc: d\n",
+		"nested mappings":              "a:\n  b:\n    c: d\n  e: f\ng: h\n",
+		"a list with its key's indent": "a:\n- b\n- c\nd: e\n",
+		"a list indented":              "a:\n  - b\n  - c\nd: e\n",
+		"mappings in lists":            "a:\n- b: c\n  d: e\n- f: g\n  h:\n  - i\n  - j: k\n",
+		"a mapping below its dash":     "a:\n-\n  b: c\n-\n- d\n",
+		"comments":                     "# x\na: b # y\n  # z\nc: d#e\nf: # g\n  h: i\n",
+		"quotes":                       "a: \"b: c # d\"\ne: 'f \"g\"'\n\"h\": i\n'j k': l\n",
+		"a literal text":               "a: |\n  b\n    c\n\n  # d\n\ne: |-\n  f\ng: h\n",
+		"a literal text in a list":     "a:\n- |\n  b\n- c: |-\n    d\n  e: f\n",
+		"flow values":                  "a: {b: c, d: [e, \"f\", 1, {}], g: {h: [i]}}\nj: [] # k\n",
+		"values of every type": "a: 1\nb: -2\nc: 010\nd: 0x1f\ne: 1.5\nf: 1e3\ng: yes\nh: Off\ni: ~\nj: " +
+			"null\nk: .inf1\nl: 1_000\nm: 2026-01-01\nnn: 100m\no: 1.2.3\np: 123456789012345678901\nq: +1\nr: " +
+			"---\ns: ...\nt: -.5\nu:\n",
+		"arguments of a command": "args: [\"--a=b\", -c, --d]\ncommand:\n- sh\n- -c\n- echo $(A) && exit " +
+			"0\n- --port=8080\n",
 		"a mark and no end of the line": "---  # x\na: b",
 		"letters of other languages":    "a: \"é — 漢字 😀\"\n# ünï\nb: c é\nd: |\n  ñ\n",
 		"empty lines":                   "\n\na: b\n\n\n",
@@ -142,8 +147,11 @@ func TestPlainReadsTheRepositorysManifests(t *testing.T) {
 // meaning in YAML, in any order.
 func TestPlainNeverDiffersFromTheLibrary(t *testing.T) {
 	parts := []string{
-		"\n", "\n", "\n  ", "\n  ", "\n    ", "\n- ", "\n  - ", "a: ", "b: ", "c:", "- ", "-", "|\n", "|-\n", ">", "'", "\"", "{", "}", "[", "]", ", ", ",", ": ", ":",
-		" #", "#", "x", "yes", "no", "1", "0", "0x1", "1e3", ".5", "-1", "~", "null", " ", "  ", "\t", "---", "...", "&a ", "*a", "!!str ", "<<", "?", "%", "@", "`", "\\n", "é", "\u0085", "\u2028", "\u00a0", "\ufeff", "\x7f", "\xff", "漢", "😀", "$(A)", "/etc/x", "100m",
+		"\n", "\n", "\n  ", "\n  ", "\n    ", "\n- ", "\n  - ", "a: ", "b: ", "c:", "- ", "-", "|\n", "|-\n", ">", "'",
+		"\"", "{", "}", "[", "]", ", ", ",", ": ", ":",
+		" #", "#", "x", "yes", "no", "1", "0", "0x1", "1e3", ".5", "-1", "~", "null", " ", "  ", "\t", "---", "...",
+		"&a ", "*a", "!!str ", "<<", "?", "%", "@", "`", "\\n", "é", "\u0085", "\u2028", "\u00a0", "\ufeff", "\x7f",
+		"\xff", "漢", "😀", "$(A)", "/etc/x", "100m",
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		asTheLibrary(t, strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 1, 14).Draw(t, "parts"), ""))
@@ -159,7 +167,8 @@ func FuzzPlain(f *testing.F) {
 
 func TestTheFastReaderCanBeTurnedOff(t *testing.T) {
 	text := []byte("a: b\nc:\n- d\n")
-	if fast, slow := parseTree(text, false), parseTree(text, true); fast.plain == nil || slow.plain != nil || slow.lineOf("/c/0") != fast.lineOf("/c/0") {
+	if fast, slow := parseTree(text, false), parseTree(text, true); fast.plain == nil || slow.plain != nil ||
+		slow.lineOf("/c/0") != fast.lineOf("/c/0") {
 		t.Errorf("lines by the fast reader %+v, by the library %+v", fast, slow)
 	}
 	files, err := filepath.Glob("../../config/*/*.yaml")

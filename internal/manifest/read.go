@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package manifest
 
 import (
@@ -152,7 +154,8 @@ func (p *part) unreadable(err error) *Problem {
 	}
 	text = strings.TrimPrefix(text, "yaml: ")
 	if bytes.Contains(p.text, []byte("{{")) {
-		problem.Message = "it looks like a template, which isn't YAML yet: render it first, for example with: helm template CHART | evenkeel check - (" + text + ")"
+		problem.Message = "it looks like a template, which isn't YAML yet: render it first, for example with: helm " +
+			"template CHART | evenkeel check - (" + text + ")"
 		return problem
 	}
 	problem.Message = "it isn't valid YAML: " + text
@@ -220,7 +223,8 @@ func kindProblem(object map[string]any) (message string, foreign bool) {
 	switch {
 	case apiVersion != "" && kind != "":
 		if strings.HasPrefix(apiVersion, "kustomize.config.k8s.io/") {
-			return "kustomize reads it, not the cluster: check what it builds, with: kustomize build DIR | evenkeel check -", true
+			return "kustomize reads it, not the cluster: check what it builds, with: kustomize build DIR | evenkeel " +
+				"check -", true
 		}
 		return "", false
 	case apiVersion == "" && kind == "":
@@ -228,6 +232,7 @@ func kindProblem(object map[string]any) (message string, foreign bool) {
 	case kind == "":
 		return "kind is missing: say which kind of object it is, for example kind: Deployment", false
 	default:
-		return fmt.Sprintf("apiVersion is missing: say which version of %s it is, for example apiVersion: apps/v1", kind), false
+		return fmt.Sprintf("apiVersion is missing: say which version of %s it is, for example apiVersion: apps/v1",
+			kind), false
 	}
 }

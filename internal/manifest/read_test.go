@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package manifest_test
 
 import (
@@ -21,8 +23,10 @@ func read(tb testing.TB, text string) ([]manifest.Document, error) {
 
 func TestReadGivesTheValuesThatKubectlWouldSend(t *testing.T) {
 	tests := map[string]struct{ reason, text string }{
-		"booleans of YAML 1.1":         {"yes and on are true for the cluster", "privileged: yes\nhostPID: on\nother: n\n"},
-		"numbers":                      {"whole ones are int64, whatever they are written as", "a: 1\nb: 1.0\nc: 1e3\nd: 0x1F\ne: 010\nf: 1.5\ng: 18446744073709551615\nh: -0.0\ni: 1_000\n"},
+		"booleans of YAML 1.1": {
+			"yes and on are true for the cluster", "privileged: yes\nhostPID: on\nother: n\n"},
+		"numbers": {"whole ones are int64, whatever they are written as",
+			"a: 1\nb: 1.0\nc: 1e3\nd: 0x1F\ne: 010\nf: 1.5\ng: 18446744073709551615\nh: -0.0\ni: 1_000\n"},
 		"what looks like a time":       {"it stays text", "at: 2026-01-01\nthen: 2026-01-01T00:00:00Z\n"},
 		"keys that aren't strings":     {"they become strings", "1: a\ntrue: b\n1.5: c\n"},
 		"an anchor and a merge":        {"they are followed", "base: &b {x: 1}\nmerged:\n  <<: *b\n  y: 2\n"},
@@ -77,22 +81,46 @@ func TestReadFindsEachObjectWithItsLine(t *testing.T) {
 		reason, text string
 		want         []found
 	}{
-		"many documents":                {"each begins after its mark", pod + "---\n" + pod + "---\n# Source: x\n" + pod, []found{{1, 0, "Pod", "a"}, {5, 1, "Pod", "a"}, {10, 2, "Pod", "a"}}},
-		"empty documents":               {"they are nothing", "---\n---\n# only a comment\n---\n" + pod + "---\n", []found{{5, 0, "Pod", "a"}}},
-		"a mark with a comment":         {"it is a mark all the same", pod + "--- # next\n" + pod, []found{{1, 0, "Pod", "a"}, {5, 1, "Pod", "a"}}},
-		"a document on its mark":        {"YAML allows it", "--- {apiVersion: v1, kind: Pod, metadata: {name: a}}\n", []found{{1, 0, "Pod", "a"}}},
-		"an end mark":                   {"what follows is another document", pod + "...\n" + pod, []found{{1, 0, "Pod", "a"}, {5, 1, "Pod", "a"}}},
-		"a directive":                   {"it belongs to the document that follows", "%YAML 1.1\n---\n" + pod, []found{{3, 0, "Pod", "a"}}},
-		"line ends of Windows":          {"they are line ends", strings.ReplaceAll(pod+"---\n"+pod, "\n", "\r\n"), []found{{1, 0, "Pod", "a"}, {5, 1, "Pod", "a"}}},
-		"a byte order mark":             {"some editors write it", "\ufeff" + pod, []found{{1, 0, "Pod", "a"}}},
-		"a mark within a text":          {"it is indented there", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: |\n    ---\n    b\n", []found{{1, 0, "ConfigMap", "c"}}},
-		"a List":                        {"its items count", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: a}\n- {apiVersion: v1, kind: Pod, metadata: {name: b}}\n", []found{{4, 0, "Pod", "a"}, {7, 1, "Pod", "b"}}},
-		"a typed list without kinds":    {"the list says them", "apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: a}\n", []found{{4, 0, "Pod", "a"}}},
-		"a list in a list":              {"it is unpacked too", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: List\n  items:\n  - {apiVersion: v1, kind: Pod, metadata: {name: b}}\n", []found{{7, 0, "Pod", "b"}}},
-		"JSON values one after other":   {"kubectl and jq write them", "{\"apiVersion\":\"v1\",\"kind\":\"Pod\"}\n\n{\n\t\"apiVersion\": \"v1\",\n\t\"kind\": \"Node\"}\n", []found{{1, 0, "Pod", ""}, {3, 1, "Node", ""}}},
-		"a JSON array":                  {"its elements count", "[{\"apiVersion\":\"v1\",\"kind\":\"Pod\"},\n{\"apiVersion\":\"v1\",\"kind\":\"Node\"}]", []found{{1, 0, "Pod", ""}, {2, 1, "Node", ""}}},
-		"flow style that isn't JSON":    {"it is YAML", "{apiVersion: v1, kind: Pod}\n", []found{{1, 0, "Pod", ""}}},
-		"a kind that only ends in List": {"without items it is an object", "apiVersion: x.io/v1\nkind: AllowList\n", []found{{1, 0, "AllowList", ""}}},
+		"many documents": {
+			"each begins after its mark", pod + "---\n" + pod + "---\n# Source: x\n" + pod,
+			[]found{{1, 0, "Pod", "a"}, {5, 1, "Pod", "a"}, {10, 2, "Pod", "a"}}},
+		"empty documents": {"they are nothing", "---\n---\n# only a comment\n---\n" + pod + "---\n",
+			[]found{{5, 0, "Pod", "a"}}},
+		"a mark with a comment": {"it is a mark all the same", pod + "--- # next\n" + pod,
+			[]found{{1, 0, "Pod", "a"}, {5, 1, "Pod", "a"}}},
+		"a document on its mark": {"YAML allows it", "--- {apiVersion: v1, kind: Pod, metadata: {name: a}}\n",
+			[]found{{1, 0, "Pod", "a"}}},
+		"an end mark": {"what follows is another document", pod + "...\n" + pod,
+			[]found{{1, 0, "Pod", "a"}, {5, 1, "Pod", "a"}}},
+		"a directive": {"it belongs to the document that follows", "%YAML 1.1\n---\n" + pod,
+			[]found{{3, 0, "Pod", "a"}}},
+		"line ends of Windows": {"they are line ends", strings.ReplaceAll(pod+"---\n"+pod, "\n", "\r\n"),
+			[]found{{1, 0, "Pod", "a"}, {5, 1, "Pod", "a"}}},
+		"a byte order mark": {"some editors write it", "\ufeff" + pod, []found{{1, 0, "Pod", "a"}}},
+		"a mark within a text": {
+			"it is indented there",
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: |\n    ---\n    b\n",
+			[]found{{1, 0, "ConfigMap", "c"}}},
+		"a List": {"its items count", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  " +
+			"kind: Pod\n  metadata: {name: a}\n- {apiVersion: v1, kind: Pod, metadata: {name: b}}\n",
+			[]found{{4, 0, "Pod", "a"}, {7, 1, "Pod", "b"}}},
+		"a typed list without kinds": {
+			"the list says them", "apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: a}\n",
+			[]found{{4, 0, "Pod", "a"}}},
+		"a list in a list": {"it is unpacked too", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: " +
+			"v1\n  kind: List\n  items:\n  - {apiVersion: v1, kind: Pod, metadata: {name: b}}\n",
+			[]found{{7, 0, "Pod", "b"}}},
+		"JSON values one after other": {
+			"kubectl and jq write them",
+			"{\"apiVersion\":\"v1\",\"kind\":\"Pod\"}\n\n{\n\t\"apiVersion\": \"v1\",\n\t\"kind\": \"Node\"}\n",
+			[]found{{1, 0, "Pod", ""}, {3, 1, "Node", ""}}},
+		"a JSON array": {
+			"its elements count",
+			"[{\"apiVersion\":\"v1\",\"kind\":\"Pod\"},\n{\"apiVersion\":\"v1\",\"kind\":\"Node\"}]",
+			[]found{{1, 0, "Pod", ""}, {2, 1, "Node", ""}}},
+		"flow style that isn't JSON": {"it is YAML", "{apiVersion: v1, kind: Pod}\n", []found{{1, 0, "Pod", ""}}},
+		"a kind that only ends in List": {"without items it is an object", "apiVersion: x.io/v1\nkind: AllowList\n",
+			[]found{{1, 0, "AllowList", ""}}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +134,8 @@ func TestReadFindsEachObjectWithItsLine(t *testing.T) {
 			for i := range documents {
 				place := documents[i].Place()
 				var whole any
-				if err := yaml.Unmarshal([]byte(tc.text)[place.Start:place.End], &whole); err != nil && !json.Valid([]byte(tc.text)[place.Start:place.End]) {
+				if err := yaml.Unmarshal([]byte(tc.text)[place.Start:place.End], &whole); err != nil &&
+					!json.Valid([]byte(tc.text)[place.Start:place.End]) {
 					t.Errorf("the place %+v holds no document: %v", place, err)
 				}
 			}
@@ -117,16 +146,26 @@ func TestReadFindsEachObjectWithItsLine(t *testing.T) {
 func TestReadSaysWhatIsWrongAndWhere(t *testing.T) {
 	const good = "apiVersion: v1\nkind: Pod\n---\n"
 	tests := map[string]struct{ reason, text, want string }{
-		"a key written twice":      {"one of the two would be lost", good + "apiVersion: v1\nkind: Pod\nkind: Node\n", `<stdin>:6: it isn't valid YAML: key "kind" already set in map`},
-		"bad indentation":          {"with the parser's line", good + "apiVersion: v1\n  kind: Pod\n", "<stdin>:5: it isn't valid YAML"},
-		"a template":               {"it says to render it", good + "{{ if .x }}\napiVersion: v1\n{{ end }}\n", "it looks like a template"},
-		"no kind":                  {"with the fix", good + "apiVersion: v1\n", "<stdin>:4: kind is missing"},
-		"no apiVersion":            {"with the fix", good + "kind: Pod\n", "<stdin>:4: apiVersion is missing"},
-		"values of a chart":        {"a file that is named must hold objects", good + "replicas: 3\n", "<stdin>:4: it isn't a Kubernetes object"},
-		"text":                     {"so must standard input", good + "hello\n", "<stdin>:4: it isn't a Kubernetes object"},
-		"a number that isn't one":  {"JSON has none for it", good + "apiVersion: v1\nkind: Pod\na: .nan\n", "<stdin>:4: it isn't valid YAML: .inf and .nan"},
-		"a kustomization":          {"it is for kustomize", good + "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n", "kustomize build"},
-		"a JSON key written twice": {"one of the two would be lost", `{"apiVersion":"v1","kind":"Pod"} {"kind":"Pod","kind":"Node"}`, `duplicate field "kind"`},
+		"a key written twice": {"one of the two would be lost", good + "apiVersion: v1\nkind: Pod\nkind: Node\n",
+			`<stdin>:6: it isn't valid YAML: key "kind" already set in map`},
+		"bad indentation": {"with the parser's line", good + "apiVersion: v1\n  kind: Pod\n",
+			"<stdin>:5: it isn't valid YAML"},
+		"a template": {"it says to render it", good + "{{ if .x }}\napiVersion: v1\n{{ end }}\n",
+			"it looks like a template"},
+		"no kind":       {"with the fix", good + "apiVersion: v1\n", "<stdin>:4: kind is missing"},
+		"no apiVersion": {"with the fix", good + "kind: Pod\n", "<stdin>:4: apiVersion is missing"},
+		"values of a chart": {"a file that is named must hold objects", good + "replicas: 3\n",
+			"<stdin>:4: it isn't a Kubernetes object"},
+		"text": {"so must standard input", good + "hello\n",
+			"<stdin>:4: it isn't a Kubernetes object"},
+		"a number that isn't one": {"JSON has none for it", good + "apiVersion: v1\nkind: Pod\na: .nan\n",
+			"<stdin>:4: it isn't valid YAML: .inf and .nan"},
+		"a kustomization": {
+			"it is for kustomize", good + "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n",
+			"kustomize build"},
+		"a JSON key written twice": {
+			"one of the two would be lost", `{"apiVersion":"v1","kind":"Pod"} {"kind":"Pod","kind":"Node"}`,
+			`duplicate field "kind"`},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -143,25 +182,30 @@ func TestReadSaysWhatIsWrongAndWhere(t *testing.T) {
 }
 
 func TestLineOf(t *testing.T) {
-	const merged = "# a comment\napiVersion: v1\nkind: ConfigMap\nbase: &base\n  x: 1\nmetadata:\n  <<: *base\n  name: a\n"
+	const merged = "# a comment\napiVersion: v1\nkind: ConfigMap\n" +
+		"base: &base\n  x: 1\nmetadata:\n  <<: *base\n  name: a\n"
 	tests := map[string]struct {
 		reason, text string
 		want         map[string]int
 	}{
 		"a plain manifest": {
-			"a field's line is its key's", "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  annotations:\n    x.io/y~z: b\nspec:\n  containers:\n  - name: c\n    image: d\n",
-			map[string]int{"": 1, "/kind": 2, "/metadata/annotations/x.io~1y~0z": 6, "/spec/containers/0": 9, "/spec/containers/0/image": 10, "/spec/containers/0/command/3": 9, "/status": 1},
+			"a field's line is its key's", "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  annotations:\n    " +
+				"x.io/y~z: b\nspec:\n  containers:\n  - name: c\n    image: d\n",
+			map[string]int{"": 1, "/kind": 2, "/metadata/annotations/x.io~1y~0z": 6, "/spec/containers/0": 9,
+				"/spec/containers/0/image": 10, "/spec/containers/0/command/3": 9, "/status": 1},
 		},
 		"one that takes the library": {
 			"its lines are found as well", merged,
 			map[string]int{"": 2, "/metadata/name": 8, "/metadata/x": 5, "/metadata/y": 6, "/nowhere": 2},
 		},
 		"a List": {
-			"the pointer is into the item", "kind: List\napiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  spec:\n    hostPID: true\n",
+			"the pointer is into the item",
+			"kind: List\napiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  spec:\n    hostPID: true\n",
 			map[string]int{"": 4, "/spec/hostPID": 7},
 		},
 		"JSON with tabs": {
-			"it has lines too", "{\n\t\"apiVersion\": \"v1\",\n\t\"kind\": \"Pod\",\n\t\"spec\": {\n\t\t\"hostPID\": true}}",
+			"it has lines too",
+			"{\n\t\"apiVersion\": \"v1\",\n\t\"kind\": \"Pod\",\n\t\"spec\": {\n\t\t\"hostPID\": true}}",
 			map[string]int{"": 1, "/spec/hostPID": 5, "/spec/x": 4},
 		},
 		"a document further down": {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package manifest
 
 import (
@@ -71,7 +73,8 @@ func (w *walker) walk(dir string) {
 	}
 	if isChart(entries) {
 		w.skipped(Problem{File: dir, Message: fmt.Sprintf(
-			"it is a Helm chart, which holds templates: check what it renders to, with: helm template %s | evenkeel check -", dir)})
+			"it is a Helm chart, which holds templates: check what it renders to, with: helm template %s | evenkeel "+
+				"check -", dir)})
 		return
 	}
 	for _, entry := range entries {
@@ -82,7 +85,8 @@ func (w *walker) walk(dir string) {
 			w.walk(path)
 		case isKustomization(entry.Name()):
 			w.skipped(Problem{File: path, Message: fmt.Sprintf(
-				"kustomize reads it, not the cluster: check what it builds, with: kustomize build %s | evenkeel check -", dir)})
+				"kustomize reads it, not the cluster: check what it builds, with: kustomize build %s | evenkeel "+
+					"check -", dir)})
 		case isManifest(entry.Name()):
 			w.addFile(path, true)
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package permissions
 
 import (
@@ -26,7 +28,8 @@ func Own(c creator) Asker { return self{c} }
 type self struct{ client creator }
 
 func (s self) May(ctx context.Context, attributes authorizationv1.ResourceAttributes) (bool, error) {
-	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &attributes}}
+	review := &authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &attributes}}
 	err := s.client.Create(ctx, review)
 	return review.Status.Allowed, err
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package permissions
 
 import (
@@ -86,7 +88,8 @@ func (l *Least) add(p *v1alpha1.ClusterRegoPolicy, resources Resources) error {
 }
 
 // fix adds what a policy needs that changes objects of the kinds.
-func (l *Least) fix(p *v1alpha1.ClusterRegoPolicy, kinds []policy.GroupKind, allowed []v1alpha1.ActionType, resources Resources) error {
+func (l *Least) fix(p *v1alpha1.ClusterRegoPolicy, kinds []policy.GroupKind, allowed []v1alpha1.ActionType,
+	resources Resources) error {
 	proposals, err := facts.ProposalsOf(p)
 	if err != nil {
 		return err
@@ -125,7 +128,10 @@ func (l *Least) creates(p *v1alpha1.ClusterRegoPolicy, proposals facts.Proposals
 		l.write.add(at, "get", "create", "delete")
 	}
 	if proposals.Opaque {
-		l.Notes = append(l.Notes, fmt.Sprintf("policy %s creates objects whose kind its Rego doesn't spell out: add get, create and delete on it", p.Name))
+		l.Notes = append(l.Notes,
+			fmt.Sprintf(
+				"policy %s creates objects whose kind its Rego doesn't spell out: add get, create and delete on it",
+				p.Name))
 	}
 	return nil
 }
@@ -224,7 +230,8 @@ func (g grants) rules() []rbacv1.PolicyRule {
 	var rules []rbacv1.PolicyRule
 	for _, k := range keys {
 		slices.Sort(resources[k])
-		rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{k.group}, Resources: resources[k], Verbs: strings.Split(k.verbs, ",")})
+		rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{k.group}, Resources: resources[k],
+			Verbs: strings.Split(k.verbs, ",")})
 	}
 	return rules
 }

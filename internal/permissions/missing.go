@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package permissions
 
 import (
@@ -35,7 +37,8 @@ func (n Need) Text(resource schema.GroupVersionResource, verbs []string) string 
 	if n.Subresource != "" {
 		plural += "/" + n.Subresource
 	}
-	return fmt.Sprintf(`{apiGroups: ["%s"], resources: ["%s"], verbs: ["%s"]}`, resource.Group, plural, strings.Join(verbs, `", "`))
+	return fmt.Sprintf(`{apiGroups: ["%s"], resources: ["%s"], verbs: ["%s"]}`, resource.Group, plural,
+		strings.Join(verbs, `", "`))
 }
 
 // OnTargets is what the allowed verbs need on the objects: all that the strategy
@@ -143,8 +146,9 @@ func (f *Finder) missingFor(ctx context.Context, list []Need) (string, error) {
 func (f *Finder) denied(ctx context.Context, resource schema.GroupVersionResource, one Need) ([]string, error) {
 	var denied []string
 	for _, verb := range one.Verbs {
-		allowed, err := f.Asker.May(ctx, authorizationv1.ResourceAttributes{Group: resource.Group, Version: resource.Version,
-			Resource: resource.Resource, Subresource: one.Subresource, Verb: verb, Namespace: one.Namespace})
+		allowed, err := f.Asker.May(
+			ctx, authorizationv1.ResourceAttributes{Group: resource.Group, Version: resource.Version,
+				Resource: resource.Resource, Subresource: one.Subresource, Verb: verb, Namespace: one.Namespace})
 		if err != nil {
 			return nil, fmt.Errorf("ask whether %s may be written: %w", resource.Resource, err)
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package policy
 
 // Finding is one existing object that violates a policy, as the scan last saw it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package policy
 
 import (
@@ -21,8 +23,10 @@ func NewDocs(address string) (Docs, error) {
 		return Docs{}, nil
 	}
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return Docs{}, fmt.Errorf("address of the documentation %q: give https://HOST/PATH, without user, query or fragment", address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.RawQuery != "" ||
+		u.Fragment != "" || u.User != nil {
+		return Docs{}, fmt.Errorf(
+			"address of the documentation %q: give https://HOST/PATH, without user, query or fragment", address)
 	}
 	return Docs{base: strings.TrimSuffix(address, "/")}, nil
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package policy
 
 import (
@@ -26,7 +28,8 @@ func IsSecret(object map[string]any) bool {
 
 // SecretPlace says whether a JSON Pointer leads to where a Secret holds values.
 func SecretPlace(pointer string) bool {
-	for _, place := range []string{"/data", "/stringData", "/metadata/annotations/" + strings.ReplaceAll(lastApplied, "/", "~1")} {
+	for _, place := range []string{
+		"/data", "/stringData", "/metadata/annotations/" + strings.ReplaceAll(lastApplied, "/", "~1")} {
 		if pointer == place || strings.HasPrefix(pointer, place+"/") {
 			return true
 		}

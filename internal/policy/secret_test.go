@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package policy_test
 
 import (
@@ -18,30 +20,42 @@ func encoded(s string) string { return base64.StdEncoding.EncodeToString([]byte(
 
 // secret is a Secret that kubectl applied with an older value.
 func secret(data map[string]any) map[string]any {
-	applied, _ := json.Marshal(map[string]any{"data": map[string]any{"old": encoded("older-word")}, "stringData": map[string]any{"plain": "plain-word"}})
+	applied, _ := json.Marshal(
+		map[string]any{"data": map[string]any{"old": encoded("older-word")},
+			"stringData": map[string]any{"plain": "plain-word"}})
 	return map[string]any{"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": data,
-		"metadata": map[string]any{"name": "db", "annotations": map[string]any{"kubectl.kubernetes.io/last-applied-configuration": string(applied), "team": "shop"}}}
+		"metadata": map[string]any{
+			"name": "db", "annotations": map[string]any{
+				"kubectl.kubernetes.io/last-applied-configuration": string(applied), "team": "shop"}}}
 }
 
 func TestRedact(t *testing.T) {
-	secrets := policy.SecretsOf(secret(map[string]any{"password": encoded(hunter + "\n"), "pin": encoded("42"), "word": encoded("hunter2")}),
+	secrets := policy.SecretsOf(
+		secret(map[string]any{"password": encoded(hunter + "\n"), "pin": encoded("42"), "word": encoded("hunter2")}),
 		map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"state": "good"}})
 	for name, tc := range map[string]struct{ reason, text, want string }{
-		"the decoded value":               {reason: "Rego decodes base64 easily", text: "is " + hunter + "!", want: "is [censored]!"},
-		"the stored form":                 {reason: "Rego sees this one", text: encoded(hunter+"\n") + " is weak", want: "[censored] is weak"},
-		"the longest of nested values":    {reason: "or the rest of it would be left to read", text: hunter, want: "[censored]"},
-		"the shorter of nested values":    {reason: "it is a value of its own", text: "hunter2x", want: "[censored]x"},
-		"a value of kubectl's copy":       {reason: "it may be in use elsewhere still", text: "older-word", want: "[censored]"},
-		"a plain value of kubectl's copy": {reason: "stringData is never stored but there", text: "<plain-word>", want: "<[censored]>"},
-		"a short value that is all":       {reason: "it is told by nothing else", text: "42", want: "[censored]"},
-		"a short value within text":       {reason: "numbers are in every text", text: "line 42", want: "line 42"},
-		"no value":                        {reason: "an object that isn't a Secret has none", text: "state must be good", want: "state must be good"},
+		"the decoded value": {reason: "Rego decodes base64 easily", text: "is " + hunter + "!",
+			want: "is [censored]!"},
+		"the stored form": {reason: "Rego sees this one", text: encoded(hunter+"\n") + " is weak",
+			want: "[censored] is weak"},
+		"the longest of nested values": {reason: "or the rest of it would be left to read", text: hunter,
+			want: "[censored]"},
+		"the shorter of nested values": {reason: "it is a value of its own", text: "hunter2x", want: "[censored]x"},
+		"a value of kubectl's copy": {reason: "it may be in use elsewhere still", text: "older-word",
+			want: "[censored]"},
+		"a plain value of kubectl's copy": {reason: "stringData is never stored but there", text: "<plain-word>",
+			want: "<[censored]>"},
+		"a short value that is all": {reason: "it is told by nothing else", text: "42", want: "[censored]"},
+		"a short value within text": {reason: "numbers are in every text", text: "line 42", want: "line 42"},
+		"no value": {reason: "an object that isn't a Secret has none",
+			text: "state must be good", want: "state must be good"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := secrets.Redact(tc.text); got != tc.want {
 				t.Errorf("%s: want %q, got %q", tc.reason, tc.want, got)
 			}
-			if secrets.In([]any{map[string]any{"x": tc.text}}) != (tc.text != tc.want) || secrets.In(map[string]any{tc.text: 1}) != (tc.text != tc.want) {
+			if secrets.In([]any{map[string]any{"x": tc.text}}) != (tc.text != tc.want) ||
+				secrets.In(map[string]any{tc.text: 1}) != (tc.text != tc.want) {
 				t.Errorf("%s: In disagrees with Redact", tc.reason)
 			}
 		})
@@ -49,11 +63,15 @@ func TestRedact(t *testing.T) {
 }
 
 func TestCensorDecision(t *testing.T) {
-	actions := []policy.Action{{Type: policy.ActionPatch, Ops: []policy.PatchOp{{Op: "test", Path: "/data/p", Value: encoded(hunter)}}}}
-	d := policy.Decision{Violations: []policy.Violation{{Message: "weak: " + hunter, Path: "/data/p", Details: map[string]any{"was": []any{encoded(hunter), int64(3)}}}},
+	actions := []policy.Action{
+		{Type: policy.ActionPatch, Ops: []policy.PatchOp{{Op: "test", Path: "/data/p", Value: encoded(hunter)}}}}
+	d := policy.Decision{Violations: []policy.Violation{
+		{Message: "weak: " + hunter, Path: "/data/p",
+			Details: map[string]any{"was": []any{encoded(hunter), int64(3)}}}},
 		Warnings: []policy.Violation{{Message: hunter}}, Actions: actions, Err: errors.New("can't read " + hunter)}
 	got := d.Censor(&policy.Request{Object: secret(map[string]any{"p": encoded(hunter)})})
-	want := []policy.Violation{{Message: "weak: [censored]", Path: "/data/p", Details: map[string]any{"was": []any{"[censored]", int64(3)}}}}
+	want := []policy.Violation{
+		{Message: "weak: [censored]", Path: "/data/p", Details: map[string]any{"was": []any{"[censored]", int64(3)}}}}
 	if diff := cmp.Diff(want, got.Violations); diff != "" {
 		t.Errorf("violations: -want +got\n%s", diff)
 	}
@@ -66,20 +84,23 @@ func TestCensorDecision(t *testing.T) {
 	if d.Violations[0].Message != "weak: "+hunter {
 		t.Error("the decision itself was changed: it may be shared")
 	}
-	other := d.Censor(&policy.Request{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"p": hunter}}})
+	other := d.Censor(&policy.Request{
+		Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"p": hunter}}})
 	if diff := cmp.Diff(d.Violations, other.Violations); diff != "" {
 		t.Errorf("what isn't a Secret is told as it is: -want +got\n%s", diff)
 	}
 }
 
 func TestCensorPairTellsWhichValuesDiffer(t *testing.T) {
-	before, after := secret(map[string]any{"kept": encoded(hunter), "set": encoded("one-word")}), secret(map[string]any{"kept": encoded(hunter), "set": encoded("two-words"), "new": encoded("three")})
+	before, after := secret(map[string]any{"kept": encoded(hunter), "set": encoded("one-word")}),
+		secret(map[string]any{"kept": encoded(hunter), "set": encoded("two-words"), "new": encoded("three")})
 	after["metadata"].(map[string]any)["labels"] = map[string]any{"copy": hunter}
 	gotBefore, gotAfter := policy.CensorPair(before, after)
 	if diff := cmp.Diff(map[string]any{"kept": "[censored]", "set": "[censored]"}, gotBefore["data"]); diff != "" {
 		t.Errorf("before: -want +got\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]any{"kept": "[censored]", "set": "[censored, as the fix sets it]", "new": "[censored, as the fix sets it]"}, gotAfter["data"]); diff != "" {
+	if diff := cmp.Diff(map[string]any{"kept": "[censored]", "set": "[censored, as the fix sets it]",
+		"new": "[censored, as the fix sets it]"}, gotAfter["data"]); diff != "" {
 		t.Errorf("after: -want +got\n%s", diff)
 	}
 	text, err := json.Marshal([]any{gotBefore, gotAfter})
@@ -102,8 +123,10 @@ func TestCensorPairTellsWhichValuesDiffer(t *testing.T) {
 
 func TestSecretPlace(t *testing.T) {
 	for pointer, want := range map[string]bool{
-		"/data": true, "/data/password": true, "/stringData/x": true, "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration": true,
-		"/metadata/annotations/team": false, "/metadata/labels/data": false, "/immutable": false, "/database": false, "": false, "/type": false,
+		"/data": true, "/data/password": true, "/stringData/x": true,
+		"/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration": true,
+		"/metadata/annotations/team": false, "/metadata/labels/data": false, "/immutable": false, "/database": false,
+		"": false, "/type": false,
 	} {
 		if got := policy.SecretPlace(pointer); got != want {
 			t.Errorf("SecretPlace(%q) = %t", pointer, got)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package policy
 
 // Subresource is a request on a part of an object that policies may judge. What they

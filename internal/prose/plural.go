@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package prose
 
 // Plural is a noun for so many things, of those that take an s.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package prose
 
 import (
@@ -40,7 +42,8 @@ func TestWhatIsShortenedIsNeverOverItsLimitAndStaysText(t *testing.T) {
 		text, limit := rapid.String().Draw(t, "text"), rapid.IntRange(0, 40).Draw(t, "limit")
 		got, letters := Shorten(text, limit), ShortenCharacters(text, limit)
 		if len(got) > limit || utf8.RuneCountInString(letters) > limit {
-			t.Errorf("%d bytes and %d characters of %q, the limit is %d", len(got), utf8.RuneCountInString(letters), text, limit)
+			t.Errorf("%d bytes and %d characters of %q, the limit is %d", len(got), utf8.RuneCountInString(letters),
+				text, limit)
 		}
 		for _, cut := range []string{got, letters} {
 			kept := strings.TrimSuffix(cut, ellipsis)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -23,7 +25,8 @@ func (c *Controller) adopt(ctx context.Context, rem *v1alpha1.Remediation, b *re
 			return fmt.Errorf("slice %s: %w", slice.Name, err)
 		}
 		records := slice.Records
-		if err := c.client.Patch(ctx, slice, client.MergeFrom(before), client.FieldOwner(v1alpha1.FieldManager)); err != nil {
+		if err := c.client.Patch(ctx, slice, client.MergeFrom(before),
+			client.FieldOwner(v1alpha1.FieldManager)); err != nil {
 			return fmt.Errorf("adopt slice %s: %w", slice.Name, err)
 		}
 		slice.Records = records
@@ -38,7 +41,8 @@ func (c *Controller) reopen(ctx context.Context, rem *v1alpha1.Remediation) erro
 	if !rem.Status.Phase.Final() || !controllerutil.AddFinalizer(rem, v1alpha1.Finalizer) {
 		return nil
 	}
-	return c.client.Patch(ctx, rem, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(v1alpha1.FieldManager))
+	return c.client.Patch(ctx, rem, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}),
+		client.FieldOwner(v1alpha1.FieldManager))
 }
 
 // finish lets go of a plan that has reached a final phase.
@@ -47,6 +51,7 @@ func (c *Controller) finish(ctx context.Context, rem *v1alpha1.Remediation) erro
 	if !controllerutil.RemoveFinalizer(rem, v1alpha1.Finalizer) {
 		return nil
 	}
-	err := c.client.Patch(ctx, rem, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(v1alpha1.FieldManager))
+	err := c.client.Patch(ctx, rem, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}),
+		client.FieldOwner(v1alpha1.FieldManager))
 	return client.IgnoreNotFound(err)
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -10,7 +12,8 @@ import (
 )
 
 // noProvider: the strategy names metrics, and nobody can be asked for them.
-const noProvider = "the strategy names metrics, but the manager knows no Prometheus: start it with --prometheus-url, or remove spec.remediation.analysis from the policy"
+const noProvider = "the strategy names metrics, but the manager knows no Prometheus: start it with --prometheus-url, " +
+	"or remove spec.remediation.analysis from the policy"
 
 // Analyzer answers the queries of metrics.
 type Analyzer interface {
@@ -31,7 +34,8 @@ func (c *Controller) analyse(ctx context.Context, rem *v1alpha1.Remediation, o r
 		return rollout.Analysis{}
 	}
 	if c.analyzer == nil {
-		return rollout.Analysis{Verdict: v1alpha1.AnalysisInconclusive, Message: noProvider, Wait: v1alpha1.DefaultAnalysisInterval}
+		return rollout.Analysis{Verdict: v1alpha1.AnalysisInconclusive, Message: noProvider,
+			Wait: v1alpha1.DefaultAnalysisInterval}
 	}
 	ask := c.question(rem, o)
 	if ask == nil {
@@ -43,7 +47,8 @@ func (c *Controller) analyse(ctx context.Context, rem *v1alpha1.Remediation, o r
 	return verdict(strategy.Metrics, records, o)
 }
 
-func verdict(metrics []v1alpha1.AnalysisMetric, records []v1alpha1.MetricRecord, o rollout.Observation) rollout.Analysis {
+func verdict(metrics []v1alpha1.AnalysisMetric, records []v1alpha1.MetricRecord,
+	o rollout.Observation) rollout.Analysis {
 	var a rollout.Analysis
 	a.Verdict, a.Message = canary.MetricsVerdict(metrics, records, o.Status.Wave)
 	first := true
@@ -61,7 +66,8 @@ func verdict(metrics []v1alpha1.AnalysisMetric, records []v1alpha1.MetricRecord,
 
 // question is what a metric is asked now and how its record goes on; nil when
 // the phase asks nothing.
-func (c *Controller) question(rem *v1alpha1.Remediation, o rollout.Observation) func(context.Context, v1alpha1.AnalysisMetric) v1alpha1.MetricRecord {
+func (c *Controller) question(rem *v1alpha1.Remediation, o rollout.Observation) func(
+	context.Context, v1alpha1.AnalysisMetric) v1alpha1.MetricRecord {
 	s := &o.Status
 	at := s.Phase
 	if at == v1alpha1.PhaseHeld {

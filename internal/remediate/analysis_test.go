@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -33,11 +35,18 @@ type analysed struct {
 func newAnalysed(t *testing.T) *analysed {
 	t.Helper()
 	every := metav1.Duration{Duration: 30 * time.Second}
-	rem := &v1alpha1.Remediation{Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "p"}, Waves: []int32{1},
-		Strategy: v1alpha1.RolloutStrategy{RemediationStrategySpec: v1alpha1.RemediationStrategySpec{Analysis: &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{
-			{Name: "errors", Query: "errors", SuccessCondition: "sample < 0.05", Interval: every, Samples: 2},
-			{Name: "latency", Query: "latency", SuccessCondition: "sample <= baseline * 2", Interval: every, Samples: 2},
-		}}}}}}}
+	rem := &v1alpha1.Remediation{
+		Spec: v1alpha1.RemediationSpec{
+			Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "p"}, Waves: []int32{1},
+				Strategy: v1alpha1.RolloutStrategy{
+					RemediationStrategySpec: v1alpha1.RemediationStrategySpec{
+						Analysis: &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{
+							{Name: "errors", Query: "errors", SuccessCondition: "sample < 0.05", Interval: every,
+								Samples: 2},
+							{Name: "latency", Query: "latency", SuccessCondition: "sample <= baseline * 2",
+								Interval: every,
+								Samples:  2},
+						}}}}}}}
 	fake := &breakertest.Analyzer{Answers: map[string]float64{"errors": 0.01, "latency": 1}}
 	return &analysed{T: t, fake: fake, rem: rem, state: v1alpha1.TargetPending, now: breakertest.Noon,
 		c: &Controller{analyzer: fake, metrics: newMetrics(prometheus.NewRegistry())}}
@@ -57,7 +66,8 @@ func (a *analysed) pass(phase v1alpha1.RemediationPhase, after time.Duration) ro
 		a.Fatal(err)
 	}
 	a.rem.Status.Phase, a.fake.Asked = phase, nil
-	o := rollout.Observation{Now: a.now, Spec: a.rem.Spec, Status: a.rem.Status, Targets: []rollout.TargetView{{State: a.state}}}
+	o := rollout.Observation{Now: a.now, Spec: a.rem.Spec, Status: a.rem.Status,
+		Targets: []rollout.TargetView{{State: a.state}}}
 	got := a.c.analyse(context.Background(), a.rem, o)
 	slices.Sort(a.fake.Asked)
 	return got
@@ -96,7 +106,8 @@ func TestGoodSamplesOverTheSoakPass(t *testing.T) {
 	a.soak()
 	got := a.pass(v1alpha1.PhaseSoaking, time.Minute)
 	a.require(got, v1alpha1.AnalysisRunning, "errors latency")
-	if got.Wait != 30*time.Second || !strings.Contains(got.Message, "metric errors: sample 0.01 meets sample < 0.05, 1 of 2 in a row") {
+	if got.Wait != 30*time.Second ||
+		!strings.Contains(got.Message, "metric errors: sample 0.01 meets sample < 0.05, 1 of 2 in a row") {
 		t.Errorf("got %+v", got)
 	}
 	got = a.pass(v1alpha1.PhaseSoaking, 10*time.Second)
@@ -171,7 +182,8 @@ func TestAWaveOfARemovedRecordIsNeverPassed(t *testing.T) {
 func TestTheObservationShowsWhatIsPersistedOnly(t *testing.T) {
 	a := newAnalysed(t)
 	a.rem.Status.Phase = v1alpha1.PhaseApplying
-	o := rollout.Observation{Now: breakertest.Noon, Spec: a.rem.Spec, Status: a.rem.Status, Targets: []rollout.TargetView{{State: v1alpha1.TargetPending}}}
+	o := rollout.Observation{Now: breakertest.Noon, Spec: a.rem.Spec, Status: a.rem.Status,
+		Targets: []rollout.TargetView{{State: v1alpha1.TargetPending}}}
 	a.c.analyse(t.Context(), a.rem, o)
 	if o.Status.Analysis != nil || len(a.rem.Status.Analysis) != 2 {
 		t.Errorf("observed %v, to persist %v", o.Status.Analysis, a.rem.Status.Analysis)

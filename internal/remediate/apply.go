@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -104,7 +106,8 @@ func (p *pass) intents(batch []int, attempts []*attempt, records []v1alpha1.Targ
 }
 
 // sliceFull says that a target isn't written because its undoing couldn't be recorded.
-const sliceFull = "the slice that records the plan's writes has no room for what undoing this one needs: the next plan tries it again"
+const sliceFull = "the slice that records the plan's writes has no room for what undoing this one needs: the next " +
+	"plan tries it again"
 
 // prepare runs the protocol for a batch; it changes no record.
 func (p *pass) prepare(ctx context.Context, batch []int) ([]*attempt, []v1alpha1.TargetRecord) {
@@ -141,13 +144,15 @@ func (p *pass) attempt(i int) *attempt {
 	if rec.Wave != nil {
 		t.Wave = *rec.Wave
 	}
-	return &attempt{targets: p.targets, plan: p.rem.Spec.Plan, remediation: p.rem.Name, target: t, canary: rollout.CanaryWave(p.rem.Spec.Plan, t.Wave), previous: rec, snapshot: p.snapshot}
+	return &attempt{targets: p.targets, plan: p.rem.Spec.Plan, remediation: p.rem.Name, target: t,
+		canary: rollout.CanaryWave(p.rem.Spec.Plan, t.Wave), previous: rec, snapshot: p.snapshot}
 }
 
 // setRecord keeps a target's new record. A denial is harm only where a write is meant:
 // a dry run that is denied has told what it was asked.
 func (p *pass) setRecord(i int, rec v1alpha1.TargetRecord) {
-	if p.rem.Spec.Plan.Strategy.Mode.Runs() && rec.State == v1alpha1.TargetFailed && rec.Reason == v1alpha1.ReasonAdmissionDenied {
+	if p.rem.Spec.Plan.Strategy.Mode.Runs() && rec.State == v1alpha1.TargetFailed &&
+		rec.Reason == v1alpha1.ReasonAdmissionDenied {
 		p.denied = append(p.denied, i)
 	}
 	p.records.Set(i, rec)
@@ -196,7 +201,8 @@ var errNotSent = errors.New("the write wasn't sent: its record is too old by now
 // record kept: after a refusal, whatever the object holds is somebody else's. What
 // was written before it is taken back, so that the fix is computed anew as a
 // whole, or not at all.
-func (p *pass) refused(ctx context.Context, a *attempt, sent v1alpha1.TargetRecord, n int, err error) v1alpha1.TargetRecord {
+func (p *pass) refused(ctx context.Context, a *attempt, sent v1alpha1.TargetRecord, n int,
+	err error) v1alpha1.TargetRecord {
 	_, kept := kube.KeptByBudget(err)
 	if kube.Classify(err) == kube.Transient && !kept && !kube.DeniedByAdmission(err) && !errors.Is(err, errNotSent) {
 		return p.unknown(sent, err)
@@ -212,7 +218,8 @@ func (p *pass) refused(ctx context.Context, a *attempt, sent v1alpha1.TargetReco
 
 // withdrawn is what becomes of a target whose nth write is known not to happen:
 // what was written before it is taken back.
-func (p *pass) withdrawn(ctx context.Context, a *attempt, sent v1alpha1.TargetRecord, n int, outcome v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+func (p *pass) withdrawn(ctx context.Context, a *attempt, sent v1alpha1.TargetRecord, n int,
+	outcome v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	settled := a.keepLanding(outcome)
 	if n == 0 {
 		return settled

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -18,15 +20,18 @@ import (
 // A plan that rests says of which generation it speaks, once, and keeps what it has told of
 // the flags that it kept to.
 func TestAPlanAtRestSpeaksOfWhatIsAskedOfIt(t *testing.T) {
-	limited := metav1.Condition{Type: v1alpha1.ConditionLimited, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAdministratorLimit,
+	limited := metav1.Condition{Type: v1alpha1.ConditionLimited, Status: metav1.ConditionTrue,
+		Reason:             v1alpha1.ReasonAdministratorLimit,
 		LastTransitionTime: metav1.NewTime(time.Unix(1, 0))}
 	cases := map[string]struct {
 		reason   string
 		Describe []metav1.Condition
 		want     []string
 	}{
-		"flags that came later don't count": {reason: "it has ended", want: []string{"Complete", "Progressing", "Ready"}},
-		"those that it kept to are told":    {Describe: []metav1.Condition{limited}, want: []string{"Complete", "Limited", "Progressing", "Ready"}},
+		"flags that came later don't count": {
+			reason: "it has ended", want: []string{"Complete", "Progressing", "Ready"}},
+		"those that it kept to are told": {
+			Describe: []metav1.Condition{limited}, want: []string{"Complete", "Limited", "Progressing", "Ready"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -35,10 +40,16 @@ func TestAPlanAtRestSpeaksOfWhatIsAskedOfIt(t *testing.T) {
 				t.Fatal(err)
 			}
 			rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan", Generation: 2},
-				Spec:   v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Targets: 20, Strategy: v1alpha1.RolloutStrategy{RemediationStrategySpec: v1alpha1.RemediationStrategySpec{Soak: &metav1.Duration{Duration: time.Second}}}}},
-				Status: v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseSucceeded, ObservedGeneration: 1, Sequence: 7, Conditions: tc.Describe}}
+				Spec: v1alpha1.RemediationSpec{
+					Plan: v1alpha1.RemediationPlan{
+						Targets: 20, Strategy: v1alpha1.RolloutStrategy{
+							RemediationStrategySpec: v1alpha1.RemediationStrategySpec{
+								Soak: &metav1.Duration{Duration: time.Second}}}}},
+				Status: v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseSucceeded, ObservedGeneration: 1, Sequence: 7,
+					Conditions: tc.Describe}}
 			server := fake.NewClientBuilder().WithScheme(scheme).WithObjects(rem).WithStatusSubresource(rem).Build()
-			c := &Controller{client: server, clock: clocktesting.NewFakePassiveClock(time.Unix(9, 0)), floors: flags{MinSoak: time.Hour}.floors()}
+			c := &Controller{client: server, clock: clocktesting.NewFakePassiveClock(time.Unix(9, 0)),
+				floors: flags{MinSoak: time.Hour}.floors()}
 			var version string
 			for _, when := range []string{"first", "again"} {
 				now := &v1alpha1.Remediation{}
@@ -58,9 +69,11 @@ func TestAPlanAtRestSpeaksOfWhatIsAskedOfIt(t *testing.T) {
 				}
 				slices.Sort(types)
 				if !slices.Equal(types, tc.want) || now.Status.ObservedGeneration != 2 || now.Status.Sequence != 7 {
-					t.Errorf("%s, %s: %q of generation %d, sequence %d; want %q", when, tc.reason, types, now.Status.ObservedGeneration, now.Status.Sequence, tc.want)
+					t.Errorf("%s, %s: %q of generation %d, sequence %d; want %q", when, tc.reason, types,
+						now.Status.ObservedGeneration, now.Status.Sequence, tc.want)
 				}
-				if ready := meta.FindStatusCondition(now.Status.Conditions, v1alpha1.ConditionReady); ready.ObservedGeneration != 2 {
+				if ready := meta.FindStatusCondition(
+					now.Status.Conditions, v1alpha1.ConditionReady); ready.ObservedGeneration != 2 {
 					t.Errorf("%s: Ready speaks of generation %d", when, ready.ObservedGeneration)
 				}
 			}

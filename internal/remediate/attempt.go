@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -97,7 +99,8 @@ func (a *attempt) failed(reason, message string) *v1alpha1.TargetRecord {
 
 func (a *attempt) ended(state v1alpha1.TargetState, reason, message string) *v1alpha1.TargetRecord {
 	rec := a.previous
-	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.WaitingSince = state, reason, prose.Shorten(message, 1024), nil, nil
+	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.WaitingSince = state, reason,
+		prose.Shorten(message, 1024), nil, nil
 	if state != v1alpha1.TargetPending {
 		rec.Preceding, rec.Write = nil, nil
 	}
@@ -111,7 +114,8 @@ func (a *attempt) pending(reason, message string) *v1alpha1.TargetRecord {
 // retry leaves the target pending for another try, until the strategy's limit.
 func (a *attempt) retry(message string, after time.Duration) *v1alpha1.TargetRecord {
 	if limit := a.plan.Strategy.RetryLimit; limit != nil && a.previous.Attempts >= *limit {
-		return a.failed(v1alpha1.ReasonRetriesExhausted, fmt.Sprintf("gave up after %d tries: %s", a.previous.Attempts+1, message))
+		return a.failed(v1alpha1.ReasonRetriesExhausted,
+			fmt.Sprintf("gave up after %d tries: %s", a.previous.Attempts+1, message))
 	}
 	rec := a.pending("Retrying", message)
 	rec.Attempts++

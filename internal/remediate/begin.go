@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -47,12 +49,15 @@ func plannedStrategy(s *v1alpha1.RemediationStrategy) *v1alpha1.PlannedStrategy 
 
 // strategyStops says why a plan may begin no further target because of what is said of
 // its strategy by now, or "".
-func strategyStops(rem *v1alpha1.Remediation, current *v1alpha1.ClusterRegoPolicy, snapshot *catalog.Snapshot) (reason, message string) {
+func strategyStops(rem *v1alpha1.Remediation, current *v1alpha1.ClusterRegoPolicy, snapshot *catalog.Snapshot) (
+	reason, message string) {
 	if reason, message = strategyGone(rem, snapshot); message != "" {
 		return reason, message
 	}
 	if healthSaid(rem, current) {
-		return v1alpha1.ReasonPolicyChanged, fmt.Sprintf("policy %s says by now how the health of its targets is told; a new plan follows", rem.Spec.Plan.Policy.Name)
+		return v1alpha1.ReasonPolicyChanged,
+			fmt.Sprintf("policy %s says by now how the health of its targets is told; a new plan follows",
+				rem.Spec.Plan.Policy.Name)
 	}
 	return "", ""
 }
@@ -69,7 +74,8 @@ func strategyGone(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot) (reason
 		return "", ""
 	}
 	if is := snapshot.Strategy(by.Name); is == nil || string(is.UID) != by.UID {
-		return v1alpha1.ReasonStrategyNotFound, fmt.Sprintf("RemediationStrategy %s, by which the plan was made, was deleted", by.Name)
+		return v1alpha1.ReasonStrategyNotFound,
+			fmt.Sprintf("RemediationStrategy %s, by which the plan was made, was deleted", by.Name)
 	}
 	return "", ""
 }

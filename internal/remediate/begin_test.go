@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -16,13 +18,15 @@ import (
 // sharing is a policy that refers to a strategy, and that strategy.
 func sharing() (*v1alpha1.ClusterRegoPolicy, *v1alpha1.RemediationStrategy) {
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "p"}, Spec: v1alpha1.RegoPolicySpec{
-		Rego:  v1alpha1.RegoSource{Main: "package p\n\ndeny contains \"x\" if false\n"},
-		Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}},
+		Rego: v1alpha1.RegoSource{Main: "package p\n\ndeny contains \"x\" if false\n"},
+		Match: v1alpha1.Match{
+			Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}},
 	}}
 	p.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
 	p.Spec.Remediation.StrategyRef = &v1alpha1.StrategyReference{Name: "careful"}
 	s := &v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: "careful", UID: "one", Generation: 2,
-		Annotations: map[string]string{v1alpha1.AnnotationAuthor: "sue", v1alpha1.AnnotationAuthors: `{"users":["ann","sue"],"generation":2}`}},
+		Annotations: map[string]string{
+			v1alpha1.AnnotationAuthor: "sue", v1alpha1.AnnotationAuthors: `{"users":["ann","sue"],"generation":2}`}},
 		Spec: v1alpha1.RemediationStrategySpec{MaxInFlight: 1, Soak: &metav1.Duration{Duration: time.Hour}}}
 	return p, s
 }
@@ -40,7 +44,8 @@ func TestAPlanIsMadeByTheStrategyAsItIsNow(t *testing.T) {
 	if why != "" || err != nil {
 		t.Fatalf("%q, %v", why, err)
 	}
-	if got := d.strategy; got.MaxInFlight != 1 || got.EffectiveSoak() != time.Hour || got.Mode != v1alpha1.RemediationAutomatic || len(got.Waves) != 3 {
+	if got := d.strategy; got.MaxInFlight != 1 || got.EffectiveSoak() != time.Hour ||
+		got.Mode != v1alpha1.RemediationAutomatic || len(got.Waves) != 3 {
 		t.Errorf("the draft's strategy is %+v", got)
 	}
 	by := plannedStrategy(d.named)
@@ -53,7 +58,8 @@ func TestAPlanIsMadeByTheStrategyAsItIsNow(t *testing.T) {
 	if err := server.Delete(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	if _, why, err := planner.begin(t.Context(), p); err != nil || !strings.Contains(why, `there is no RemediationStrategy "careful"`) {
+	if _, why, err := planner.begin(t.Context(), p); err != nil ||
+		!strings.Contains(why, `there is no RemediationStrategy "careful"`) {
 		t.Errorf("without the strategy: %q, %v", why, err)
 	}
 }
@@ -114,7 +120,8 @@ func TestAPlanWithoutItsStrategyBeginsNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if reason, message := strategyGone(rem, c.Snapshot()); reason != tc.want || (message == "") != (tc.want == "") {
+			if reason, message := strategyGone(rem, c.Snapshot()); reason != tc.want ||
+				(message == "") != (tc.want == "") {
 				t.Errorf("%s: %q (%s), want %q", tc.reason, reason, message, tc.want)
 			}
 		})

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -29,16 +31,29 @@ func TestWhatTheBreakersNeverCount(t *testing.T) {
 		tries  int32 // that have failed before
 		want   int
 	}{
-		"A conflict (409)":                         {reason: "Somebody else wrote first.", err: apierrors.NewConflict(web, "web", errors.New("it has changed"))},
-		"A throttled call (429)":                   {reason: "The API server is busy.", err: apierrors.NewTooManyRequests("slow down", 1)},
-		"A server that is down (503)":              {reason: "The API server is down.", err: apierrors.NewServiceUnavailable("no leader")},
-		"A server that is slow (504)":              {reason: "The API server is slow.", err: apierrors.NewTimeoutError("too slow", 1)},
-		"A 503 that outlasts every try":            {reason: "The target fails, the fix hasn't.", err: apierrors.NewServiceUnavailable("no leader"), tries: 20},
-		"A permission that is missing (403)":       {reason: "RBAC said no.", err: apierrors.NewForbidden(web, "web", errors.New("RBAC: not allowed"))},
-		"An object that is gone (404)":             {reason: "Nothing is left to fix.", err: apierrors.NewNotFound(web, "web")},
-		"An owner's no":                            {reason: "The object has opted out.", optOut: true},
-		"A denial by a webhook does count":         {reason: "It speaks against the fix.", err: apierrors.NewForbidden(web, "web", errors.New(`admission webhook "x.example.com" denied the request`)), want: 1},
-		"A denial by an admission policy does too": {reason: "It speaks against the fix.", err: apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, `web: ValidatingAdmissionPolicy 'p' denied`, nil), want: 1},
+		"A conflict (409)": {
+			reason: "Somebody else wrote first.", err: apierrors.NewConflict(web, "web", errors.New("it has changed"))},
+		"A throttled call (429)": {
+			reason: "The API server is busy.", err: apierrors.NewTooManyRequests("slow down", 1)},
+		"A server that is down (503)": {
+			reason: "The API server is down.", err: apierrors.NewServiceUnavailable("no leader")},
+		"A server that is slow (504)": {
+			reason: "The API server is slow.", err: apierrors.NewTimeoutError("too slow", 1)},
+		"A 503 that outlasts every try": {
+			reason: "The target fails, the fix hasn't.", err: apierrors.NewServiceUnavailable("no leader"), tries: 20},
+		"A permission that is missing (403)": {
+			reason: "RBAC said no.", err: apierrors.NewForbidden(web, "web", errors.New("RBAC: not allowed"))},
+		"An object that is gone (404)": {
+			reason: "Nothing is left to fix.", err: apierrors.NewNotFound(web, "web")},
+		"An owner's no": {reason: "The object has opted out.", optOut: true},
+		"A denial by a webhook does count": {
+			reason: "It speaks against the fix.",
+			err: apierrors.NewForbidden(
+				web, "web", errors.New(`admission webhook "x.example.com" denied the request`)), want: 1},
+		"A denial by an admission policy does too": {
+			reason: "It speaks against the fix.",
+			err: apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"},
+				`web: ValidatingAdmissionPolicy 'p' denied`, nil), want: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +67,8 @@ func TestWhatTheBreakersNeverCount(t *testing.T) {
 			if tc.optOut {
 				obj.SetAnnotations(map[string]string{v1alpha1.AnnotationRemediation: v1alpha1.RemediationPaused})
 			}
-			a := &attempt{targets: &targets{clock: clocktesting.NewFakePassiveClock(breakertest.Noon)}, plan: rem.Spec.Plan, target: b.Target(0),
+			a := &attempt{targets: &targets{clock: clocktesting.NewFakePassiveClock(breakertest.Noon)},
+				plan: rem.Spec.Plan, target: b.Target(0),
 				previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending, Attempts: tc.tries}, object: obj}
 			p := &pass{rem: rem, records: b, saver: func(context.Context) error { return nil }}
 			rec := respectOptOut(t.Context(), a)
@@ -64,7 +80,8 @@ func TestWhatTheBreakersNeverCount(t *testing.T) {
 			}
 			p.setRecord(0, *rec)
 			if got := p.denials(); len(got) != tc.want {
-				t.Errorf("%s\n%d failures are counted, want %d; the target is %s: %s, %s", tc.reason, len(got), tc.want, rec.State, rec.Reason, rec.Message)
+				t.Errorf("%s\n%d failures are counted, want %d; the target is %s: %s, %s", tc.reason, len(got), tc.want,
+					rec.State, rec.Reason, rec.Message)
 			}
 		})
 	}
@@ -73,7 +90,8 @@ func TestWhatTheBreakersNeverCount(t *testing.T) {
 // The same of whole rollouts: a fleet with all of it ends without a failure.
 func TestARolloutThroughBadWeatherCountsNoFailure(t *testing.T) {
 	s, err := newSimulation(newFleet(12).at(map[int]behaviour{
-		1: {PreErrors: 3}, 2: {Conflicts: 2}, 3: {CheckErrors: 4}, 4: {Skips: v1alpha1.ReasonOptOut}, 5: {GoneBefore: true},
+		1: {PreErrors: 3}, 2: {Conflicts: 2}, 3: {CheckErrors: 4}, 4: {Skips: v1alpha1.ReasonOptOut},
+		5: {GoneBefore: true},
 		6: {Heals: 30 * time.Second}, 7: {Answer: "lost"}, 8: {Answer: "landed"}, 9: {Skips: v1alpha1.ReasonManaged}}))
 	if err != nil {
 		t.Fatal(err)

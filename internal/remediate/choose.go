@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -53,7 +55,8 @@ func (p *drafter) choose(ctx context.Context, d *draft, found []policy.Finding, 
 
 // due are the findings that a fix is offered for and that needn't wait, by kind, and the
 // kinds in the order in which they come.
-func (p *drafter) due(d *draft, found []policy.Finding, earlier *history.Past) ([]schema.GroupVersionKind, map[schema.GroupVersionKind][]policy.Finding) {
+func (p *drafter) due(d *draft, found []policy.Finding, earlier *history.Past) (
+	[]schema.GroupVersionKind, map[schema.GroupVersionKind][]policy.Finding) {
 	byKind := map[schema.GroupVersionKind][]policy.Finding{}
 	var kinds []schema.GroupVersionKind
 	for _, f := range found {
@@ -75,10 +78,12 @@ func (p *drafter) due(d *draft, found []policy.Finding, earlier *history.Past) (
 
 // sort puts one object where its metadata says it belongs. The protocol before
 // each write asks the same again, on fresh state.
-func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadata, earlier history.Fixes, reach *limits.Reach) {
+func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadata, earlier history.Fixes,
+	reach *limits.Reach) {
 	labels := labelled(f, m, namespace)
-	c := candidate{critical: m.Labels[v1alpha1.LabelTier] == "critical", stage: d.stages.Of(labels), mayLead: d.stages.MayBeCanary(labels),
-		object: referenceTo(f), heat: earlier.Carried()}
+	c := candidate{critical: m.Labels[v1alpha1.LabelTier] == "critical", stage: d.stages.Of(labels),
+		mayLead: d.stages.MayBeCanary(labels),
+		object:  referenceTo(f), heat: earlier.Carried()}
 	if why := reach.Object(kindOfTarget(c.object), f.Namespace); why != "" {
 		c.reason, c.message = v1alpha1.ReasonNotAllowed, why
 	} else if paused(m) || paused(namespace) {
@@ -87,7 +92,8 @@ func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadat
 		c.reason, c.message = out.reason, out.message
 	} else if d.sortOwned(&c, m, d.reachesOwned(f)); c.reason == "" && earlier.Fighting() {
 		c.reason = v1alpha1.ReasonFighting
-		c.message = fmt.Sprintf("violates policy %s: %s. %s: it is left alone until that stops; to go on at once: evenkeel rollout retry %s",
+		c.message = fmt.Sprintf("violates policy %s: %s. %s: it is left alone until that stops; to go on at once: "+
+			"evenkeel rollout retry %s",
 			d.policy.Name, f.Message, earlier.Why(m), d.plans[len(d.plans)-1].Name)
 	}
 	if c.reason != "" {
@@ -98,18 +104,21 @@ func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadat
 }
 
 func referenceTo(f policy.Finding) v1alpha1.ObjectReference {
-	return v1alpha1.ObjectReference{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name, UID: f.UID}
+	return v1alpha1.ObjectReference{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name,
+		UID: f.UID}
 }
 
 // reachesOwned says whether a verb that the strategy allows may be carried out on
 // an object of a controller, and hasn't been found not to be the fix's.
 func (d *draft) reachesOwned(f policy.Finding) bool {
 	gvk := schema.FromAPIVersionAndKind(f.APIVersion, f.Kind)
-	return action.MayReachOwned(d.strategy.AllowedActions, gvk.Group, gvk.Kind) && !d.told[record.SkipKey(f.UID, v1alpha1.ReasonOwned)]
+	return action.MayReachOwned(d.strategy.AllowedActions, gvk.Group, gvk.Kind) &&
+		!d.told[record.SkipKey(f.UID, v1alpha1.ReasonOwned)]
 }
 
 // namespacesByName lists the metadata of all namespaces.
-func namespacesByName(ctx context.Context, index *kindIndex, needed bool) (map[string]*metav1.PartialObjectMetadata, error) {
+func namespacesByName(ctx context.Context, index *kindIndex, needed bool) (map[string]*metav1.PartialObjectMetadata,
+	error) {
 	byName := map[string]*metav1.PartialObjectMetadata{}
 	if !needed {
 		return byName, nil
@@ -177,7 +186,9 @@ func (p *drafter) chooseCanary(ctx context.Context, d *draft) (found bool, refus
 		}
 	}
 	if len(chosen) == 0 && why != "" {
-		refused = "no canary: none of the first violating objects is healthy, and one that isn't would prove nothing; the last looked at is " + why
+		refused =
+			"no canary: none of the first violating objects is healthy, and one that isn't would prove nothing; " +
+				"the last looked at is " + why
 	}
 	d.toFront(append(chosen, clean...))
 	d.eligible = slices.Delete(d.eligible, len(chosen), len(chosen)+len(clean))
@@ -190,12 +201,14 @@ func (d *draft) noLeader() string {
 	if stage := d.stages.Name(d.eligible[0].stage); stage != "" {
 		where = fmt.Sprintf(" of the first stage that has any, %s", stage)
 	}
-	return fmt.Sprintf("no canary: spec.remediation.canary.selector (%s) chooses none of the violating objects%s: change the selector, or the labels",
+	return fmt.Sprintf("no canary: spec.remediation.canary.selector (%s) chooses none of the violating objects%s: "+
+		"change the selector, or the labels",
 		canary.SelectorText(*d.strategy.Canary.Selector), where)
 }
 
 // fitCanary reads one object anew: does it still violate, and is it healthy?
-func (p *drafter) fitCanary(ctx context.Context, d *draft, ref v1alpha1.ObjectReference) (fit, clean bool, message string, err error) {
+func (p *drafter) fitCanary(ctx context.Context, d *draft, ref v1alpha1.ObjectReference) (
+	fit, clean bool, message string, err error) {
 	t := &targets{reader: p.reader, mapper: p.mapper, clock: p.clock}
 	obj, err := t.read(ctx, ref)
 	if client.IgnoreNotFound(err) != nil {
@@ -216,7 +229,8 @@ func (p *drafter) fitCanary(ctx context.Context, d *draft, ref v1alpha1.ObjectRe
 
 // violates says whether an object still violates, and whether its fix removes it:
 // then its own health proves nothing, and needn't be good.
-func (p *drafter) violates(ctx context.Context, t *targets, policyName string, obj *unstructured.Unstructured) (violates, removed bool, err error) {
+func (p *drafter) violates(ctx context.Context, t *targets, policyName string, obj *unstructured.Unstructured) (
+	violates, removed bool, err error) {
 	namespace, err := t.namespaceOf(ctx, obj)
 	if err != nil {
 		return false, false, client.IgnoreNotFound(err)

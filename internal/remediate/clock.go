@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -13,7 +15,8 @@ import (
 // written before the clock was put back. Waiting for them would let a rollout
 // stand still, and keep a wave that does harm from being late.
 func clampTimes(s *v1alpha1.RemediationStatus, now time.Time) {
-	for _, at := range []*metav1.MicroTime{s.PhaseStartedAt, s.WaveStartedAt, s.HealthySince, s.HeldSince, s.ProgressedAt} {
+	for _, at := range []*metav1.MicroTime{s.PhaseStartedAt, s.WaveStartedAt, s.HealthySince, s.HeldSince,
+		s.ProgressedAt} {
 		if at != nil && at.After(now) {
 			at.Time = now
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -24,15 +26,18 @@ func TestAClockThatWentBack(t *testing.T) {
 		views, seen  []rollout.TargetView
 	}{
 		"times that have come stay": {
-			reason: "the clock is right", status: v1alpha1.RemediationStatus{PhaseStartedAt: at(-time.Minute), HealthySince: at(0)},
-			want:  v1alpha1.RemediationStatus{PhaseStartedAt: at(-time.Minute), HealthySince: at(0)},
-			views: []rollout.TargetView{{NextAttemptAt: now.Add(maxBackoff), AppliedAt: now.Add(-time.Second)}},
-			seen:  []rollout.TargetView{{NextAttemptAt: now.Add(maxBackoff), AppliedAt: now.Add(-time.Second)}},
+			reason: "the clock is right",
+			status: v1alpha1.RemediationStatus{PhaseStartedAt: at(-time.Minute), HealthySince: at(0)},
+			want:   v1alpha1.RemediationStatus{PhaseStartedAt: at(-time.Minute), HealthySince: at(0)},
+			views:  []rollout.TargetView{{NextAttemptAt: now.Add(maxBackoff), AppliedAt: now.Add(-time.Second)}},
+			seen:   []rollout.TargetView{{NextAttemptAt: now.Add(maxBackoff), AppliedAt: now.Add(-time.Second)}},
 		},
 		"times that are still to come begin now": {
-			reason: "a soak can't have begun in the future", status: v1alpha1.RemediationStatus{PhaseStartedAt: at(2 * time.Hour), HealthySince: at(time.Second),
+			reason: "a soak can't have begun in the future",
+			status: v1alpha1.RemediationStatus{PhaseStartedAt: at(2 * time.Hour), HealthySince: at(time.Second),
 				WaveStartedAt: at(time.Hour), HeldSince: at(time.Hour)},
-			want:  v1alpha1.RemediationStatus{PhaseStartedAt: at(0), HealthySince: at(0), WaveStartedAt: at(0), HeldSince: at(0)},
+			want: v1alpha1.RemediationStatus{PhaseStartedAt: at(0), HealthySince: at(0), WaveStartedAt: at(0),
+				HeldSince: at(0)},
 			views: []rollout.TargetView{{NextAttemptAt: now.Add(2 * time.Hour), AppliedAt: now.Add(2 * time.Hour)}},
 			seen:  []rollout.TargetView{{AppliedAt: now}},
 		},

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -14,7 +16,8 @@ import (
 // setHeldSince keeps since when the plan has waited for something that may need
 // a person, whatever that was in turn.
 func setHeldSince(s *v1alpha1.RemediationStatus, intent rollout.Intent, now *metav1.MicroTime) {
-	waits := intent.Stuck || s.Phase == v1alpha1.PhaseHeld || s.Phase == v1alpha1.PhaseAwaitingApproval || s.Phase == v1alpha1.PhaseRollbackIncomplete
+	waits := intent.Stuck || s.Phase == v1alpha1.PhaseHeld || s.Phase == v1alpha1.PhaseAwaitingApproval ||
+		s.Phase == v1alpha1.PhaseRollbackIncomplete
 	switch {
 	case !waits:
 		s.HeldSince = nil
@@ -47,8 +50,10 @@ func orPhase(reason string, phase v1alpha1.RemediationPhase) string {
 
 // stuck says that the plan can't be read, and so can neither go on nor end.
 func (c *Controller) stuck(rem *v1alpha1.Remediation, err error) {
-	message := fmt.Sprintf("%s: somebody deleted it, and what it knew of undoing with it. Restore it from a backup, or check the plan's targets by hand "+
-		"and then let the plan go: kubectl delete remediation %[2]s --wait=false; kubectl patch remediation %[2]s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'", err, rem.Name)
+	message := fmt.Sprintf("%s: somebody deleted it, and what it knew of undoing with it. Restore it from a backup, "+
+		"or check the plan's targets by hand "+
+		"and then let the plan go: kubectl delete remediation %[2]s --wait=false; kubectl patch remediation %[2]s "+
+		"--type=merge -p '{\"metadata\":{\"finalizers\":null}}'", err, rem.Name)
 	c.standStill(rem, v1alpha1.ReasonSliceMissing, message)
 }
 
@@ -65,7 +70,8 @@ func (c *Controller) standStill(rem *v1alpha1.Remediation, reason, message strin
 }
 
 // report records events for the step's transitions.
-func (c *Controller) report(rem *v1alpha1.Remediation, o rollout.Observation, intent rollout.Intent, before []rollout.TargetView, b *record.Records) {
+func (c *Controller) report(rem *v1alpha1.Remediation, o rollout.Observation, intent rollout.Intent,
+	before []rollout.TargetView, b *record.Records) {
 	c.reportTargets(rem, before, b)
 	c.metrics.observe(rem, o, intent, before, b)
 	if reason := transition(o, intent); reason != "" {
@@ -111,17 +117,21 @@ func (c *Controller) reportTargets(rem *v1alpha1.Remediation, before []rollout.T
 			if reason, note := targetEvent(rem, before[i].State, rec); reason != "" {
 				c.events.Target(ref, rem, reason, note)
 			}
-		case rem.Status.Phase == v1alpha1.PhaseRollingBack && rec.Attempts == rollout.StuckAfter && before[i].Attempts < rollout.StuckAfter:
-			c.events.Rollout(rem, escalate.ReasonStuck, fmt.Sprintf("%s can't be set back, and is tried again for ever: %s", ref.String(), rec.Message))
+		case rem.Status.Phase == v1alpha1.PhaseRollingBack && rec.Attempts == rollout.StuckAfter &&
+			before[i].Attempts < rollout.StuckAfter:
+			c.events.Rollout(rem, escalate.ReasonStuck,
+				fmt.Sprintf("%s can't be set back, and is tried again for ever: %s", ref.String(), rec.Message))
 		}
 	}
 }
 
 // targetEvent is the event of a target's new state, or "" for none.
-func targetEvent(rem *v1alpha1.Remediation, was v1alpha1.TargetState, rec *v1alpha1.TargetRecord) (reason, note string) {
+func targetEvent(rem *v1alpha1.Remediation, was v1alpha1.TargetState, rec *v1alpha1.TargetRecord) (
+	reason, note string) {
 	switch {
 	case rec.State == v1alpha1.TargetApplied && was != v1alpha1.TargetVerified:
-		return escalate.ReasonRemediated, fmt.Sprintf("changed by policy %s: %s", rem.Spec.Plan.Policy.Name, fieldsOf(rec))
+		return escalate.ReasonRemediated,
+			fmt.Sprintf("changed by policy %s: %s", rem.Spec.Plan.Policy.Name, fieldsOf(rec))
 	case rec.State == v1alpha1.TargetReverted:
 		return escalate.ReasonReverted, fmt.Sprintf("set back to what it was: %s. %s", fieldsOf(rec), rec.Message)
 	case rec.State == v1alpha1.TargetFailed && rec.Reason == v1alpha1.ReasonFighting:

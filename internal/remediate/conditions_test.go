@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -17,7 +19,8 @@ import (
 // A plan whose record is gone keeps its finalizer, so that it can't vanish unseen:
 // who is told to delete it must also be told how to let go of that.
 func TestAPlanWithoutItsRecordSaysHowToLetItGo(t *testing.T) {
-	c := &Controller{clock: clocktesting.NewFakePassiveClock(time.Unix(1, 0)), events: escalate.NewRecorder(kubeevents.NewFakeRecorder(1))}
+	c := &Controller{clock: clocktesting.NewFakePassiveClock(time.Unix(1, 0)),
+		events: escalate.NewRecorder(kubeevents.NewFakeRecorder(1))}
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "web-1a2b3c4d"}}
 	c.stuck(rem, errors.New("slice web-1a2b3c4d-0 of the plan doesn't exist"))
 	for _, part := range []string{

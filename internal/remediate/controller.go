@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -161,7 +163,8 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 func (c *Controller) newPass(rem *v1alpha1.Remediation, b *record.Records) *pass {
 	snapshot := c.policies.Snapshot()
 	p := &pass{rem: rem, records: b, inForce: snapshot, snapshot: snapshot, landings: c.landings,
-		targets: &targets{reader: c.reader, writer: c.client, mapper: c.permissions.Mapper, clock: c.clock, tools: c.tools, reach: c.reach, owners: ownerMemo{reader: c.reader}}}
+		targets: &targets{reader: c.reader, writer: c.client, mapper: c.permissions.Mapper, clock: c.clock,
+			tools: c.tools, reach: c.reach, owners: ownerMemo{reader: c.reader}}}
 	p.gate = &lastGate{ask: func(ctx context.Context) (rollout.Gate, error) { return c.stillOpen(ctx, rem) }}
 	p.saver = func(ctx context.Context) error { return c.executor().persist(ctx, p) }
 	p.partners = func(ctx context.Context, uids map[string]bool) []*partner { return c.partners(ctx, p, uids) }

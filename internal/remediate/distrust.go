@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -18,7 +20,8 @@ import (
 )
 
 // unprovenAdvice is what to do about a plan that isn't proven to be ours.
-const unprovenAdvice = ". Nothing is written for it, nor undone: compare what it says with the objects, undo by hand what isn't wanted, then delete it"
+const unprovenAdvice = ". Nothing is written for it, nor undone: compare what it says with the objects, undo by hand " +
+	"what isn't wanted, then delete it"
 
 // distrust holds a plan that isn't proven to be ours: nothing is written for it, and
 // nothing undone. It says so, and lets it go when somebody deletes it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package remediate remediates violations: it makes a plan of a policy's fixes
 // and rolls it out, canary first, in verified waves, and undoes what does harm.
 //

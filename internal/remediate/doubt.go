@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -31,7 +33,8 @@ func (p *Planner) notComposed(ctx context.Context, pol *v1alpha1.ClusterRegoPoli
 	if !errors.Is(err, seal.ErrUnproven) {
 		return 0, err
 	}
-	p.notPlanned(ctx, pol, err.Error()+". Compare what it says with the objects, then delete that plan: no other is made before")
+	p.notPlanned(ctx, pol, err.Error()+
+		". Compare what it says with the objects, then delete that plan: no other is made before")
 	return replanPoll, nil
 }
 

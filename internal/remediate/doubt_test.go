@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -36,18 +38,24 @@ func TestAnEndedPlanWithUnprovenRecordsIsTold(t *testing.T) {
 			if err := v1alpha1.AddToScheme(scheme); err != nil {
 				t.Fatal(err)
 			}
-			forged := func(_ context.Context, _ client.WithWatch, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
-				return fmt.Errorf("RemediationSlice %s: what is recorded was changed by somebody else than the manager: %w", key.Name, seal.ErrUnproven)
+			forged := func(_ context.Context, _ client.WithWatch, key client.ObjectKey, obj client.Object,
+				_ ...client.GetOption) error {
+				return fmt.Errorf(
+					"RemediationSlice %s: what is recorded was changed by somebody else than the manager: %w", key.Name,
+					seal.ErrUnproven)
 			}
-			api := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{Get: forged}).Build()
+			api := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(
+				interceptor.Funcs{Get: forged}).Build()
 			pol := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "p1"}}
 			pol.SetDefaults()
 			ended := endedPlan(now)
-			ended.Name, ended.Spec.Plan.Policy.UID, ended.Spec.Plan.Slices, ended.Status.Counts = "tags-1a2b3c4d", "p1", []string{"tags-1a2b3c4d-0"}, counts
+			ended.Name, ended.Spec.Plan.Policy.UID, ended.Spec.Plan.Slices, ended.Status.Counts = "tags-1a2b3c4d", "p1",
+				[]string{"tags-1a2b3c4d-0"}, counts
 			d := draft{policy: pol, revision: "r1", plans: []v1alpha1.Remediation{*ended}}
 			d.strategy.SetDefaults()
 			events := clientevents.NewFakeRecorder(10)
-			p := &Planner{drafter: drafter{reader: api, clock: clocktesting.NewFakePassiveClock(now)}, announced: newAnnouncements(), events: escalate.NewRecorder(events)}
+			p := &Planner{drafter: drafter{reader: api, clock: clocktesting.NewFakePassiveClock(now)},
+				announced: newAnnouncements(), events: escalate.NewRecorder(events)}
 			for range 2 {
 				if wait, err := p.draft(t.Context(), pol, d, nil); err != nil || wait != replanPoll {
 					t.Errorf("looks again after %s, %v; want %s", wait, err, replanPoll)
@@ -58,7 +66,8 @@ func TestAnEndedPlanWithUnprovenRecordsIsTold(t *testing.T) {
 			for event := range events.Events {
 				told = append(told, event)
 			}
-			if len(told) != 1 || !strings.Contains(told[0], "plan tags-1a2b3c4d") || !strings.Contains(told[0], "delete that plan") {
+			if len(told) != 1 || !strings.Contains(told[0], "plan tags-1a2b3c4d") ||
+				!strings.Contains(told[0], "delete that plan") {
 				t.Errorf("told %q", told)
 			}
 		})
@@ -75,12 +84,17 @@ func TestAPlanThatIsDistrustedHasStillEnded(t *testing.T) {
 				t.Fatal(err)
 			}
 			rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan"}}
-			rem.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Well"}}
+			rem.Status.Conditions = []metav1.Condition{
+				{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Well"}}
 			if end != "" {
-				rem.Status.Conditions = append(rem.Status.Conditions, metav1.Condition{Type: end, Status: metav1.ConditionTrue, Reason: "Ended", Message: "as it was"})
+				rem.Status.Conditions = append(
+					rem.Status.Conditions, metav1.Condition{Type: end, Status: metav1.ConditionTrue, Reason: "Ended",
+						Message: "as it was"})
 			}
 			api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(rem).WithStatusSubresource(rem).Build()
-			c := &Controller{client: api, records: record.NewCache(api), clock: clocktesting.NewFakePassiveClock(time.Unix(9, 0)), events: escalate.NewRecorder(clientevents.NewFakeRecorder(10))}
+			c := &Controller{client: api, records: record.NewCache(api),
+				clock:  clocktesting.NewFakePassiveClock(time.Unix(9, 0)),
+				events: escalate.NewRecorder(clientevents.NewFakeRecorder(10))}
 			now := &v1alpha1.Remediation{}
 			for range 2 { // and keeps it
 				if err := api.Get(t.Context(), client.ObjectKeyFromObject(rem), now); err != nil {
@@ -93,7 +107,8 @@ func TestAPlanThatIsDistrustedHasStillEnded(t *testing.T) {
 			if err := api.Get(t.Context(), client.ObjectKeyFromObject(rem), now); err != nil {
 				t.Fatal(err)
 			}
-			if stalled := meta.FindStatusCondition(now.Status.Conditions, v1alpha1.ConditionStalled); stalled == nil || stalled.Reason != v1alpha1.ReasonUnproven {
+			if stalled := meta.FindStatusCondition(now.Status.Conditions, v1alpha1.ConditionStalled); stalled == nil ||
+				stalled.Reason != v1alpha1.ReasonUnproven {
 				t.Errorf("it doesn't say that it is distrusted: %+v", now.Status.Conditions)
 			}
 			for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionFailed} {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -51,7 +53,8 @@ const (
 
 // compose chooses what a draft holds, and puts it in the order of the rollout.
 // refused says why there is no canary, where a person can do something about it.
-func (p *drafter) compose(ctx context.Context, d *draft, found []policy.Finding) (outcome drafted, refused string, err error) {
+func (p *drafter) compose(ctx context.Context, d *draft, found []policy.Finding) (outcome drafted, refused string,
+	err error) {
 	earlier, err := p.readPast(ctx, *d)
 	if err != nil {
 		return draftEmpty, "", err

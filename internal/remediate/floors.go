@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -30,8 +32,9 @@ func (d *draft) limit(floors *limits.Floors) {
 // limitWaves notes that waves of the draft, which is in order by now, are split.
 func (d *draft) limitWaves() {
 	if largest := d.largestWave(); d.mostInWave > 0 && largest > d.mostInWave {
-		d.limited = append(d.limited, v1alpha1.AppliedLimit{Field: "waves", Asked: fmt.Sprintf("%d in one wave", largest),
-			Allowed: fmt.Sprintf("%d", d.mostInWave), Flag: limits.FlagMaxWave})
+		d.limited = append(d.limited,
+			v1alpha1.AppliedLimit{Field: "waves", Asked: fmt.Sprintf("%d in one wave", largest),
+				Allowed: fmt.Sprintf("%d", d.mostInWave), Flag: limits.FlagMaxWave})
 	}
 }
 
@@ -76,7 +79,8 @@ func limitsTold(floors *limits.Floors, rem *v1alpha1.Remediation) []metav1.Condi
 	if len(told) == 0 {
 		return nil
 	}
-	return []metav1.Condition{kube.ConditionTrue(v1alpha1.ConditionLimited, v1alpha1.ReasonAdministratorLimit, strings.Join(told, "; "))}
+	return []metav1.Condition{
+		kube.ConditionTrue(v1alpha1.ConditionLimited, v1alpha1.ReasonAdministratorLimit, strings.Join(told, "; "))}
 }
 
 // limitedMode says why a plan may begin no further target, when the administrator
@@ -86,5 +90,6 @@ func limitedMode(policy string, asked, allowed v1alpha1.RemediationMode) string 
 	if allowed == v1alpha1.RemediationDisabled {
 		next = "nothing is planned"
 	}
-	return fmt.Sprintf("policy %s asks for mode %s, the administrator allows %s at most (%s): %s", policy, asked, allowed, limits.FlagMaxMode, next)
+	return fmt.Sprintf("policy %s asks for mode %s, the administrator allows %s at most (%s): %s", policy, asked,
+		allowed, limits.FlagMaxMode, next)
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -17,7 +19,8 @@ func (c *Controller) gate(ctx context.Context, rem *v1alpha1.Remediation, o roll
 	if len(pending) == 0 || !rem.Spec.Plan.Strategy.Mode.Runs() || o.Stop != "" || o.Abort != "" {
 		return rollout.Gate{}, nil
 	}
-	for _, shut := range []rollout.Gate{rollout.PausedBy(rem), rollout.OutsideWindows(rem, o.Now), budget.Invalid(rem)} {
+	for _, shut := range []rollout.Gate{rollout.PausedBy(rem), rollout.OutsideWindows(rem, o.Now),
+		budget.Invalid(rem)} {
 		if shut.Closed {
 			return shut, nil
 		}
@@ -28,7 +31,8 @@ func (c *Controller) gate(ctx context.Context, rem *v1alpha1.Remediation, o roll
 	}
 	if len(rules) > 0 {
 		return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonMissingPermissions,
-			Message: "the controller lacks permissions; add to a ClusterRole labelled rbac.evenkeel.dev/aggregate-to-writer: \"true\": " + strings.Join(rules, "; ")}, nil
+			Message: "the controller lacks permissions; add to a ClusterRole labelled " +
+				"rbac.evenkeel.dev/aggregate-to-writer: \"true\": " + strings.Join(rules, "; ")}, nil
 	}
 	return c.breakers.Consult(ctx, rem)
 }

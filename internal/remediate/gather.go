@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -25,7 +27,8 @@ func (c *Controller) observe(ctx context.Context, p *pass, looks []observer) (ro
 	clampTimes(&p.rem.Status, now)
 	c.soaks.measure(p.rem.Name, &p.rem.Status, now)
 	spec, mostInWave := withinFloors(&c.floors, p.rem)
-	o := rollout.Observation{Now: now, UID: p.rem.UID, Spec: spec, MostInWave: mostInWave, Status: *p.rem.Status.DeepCopy(), Targets: p.records.Views(), Abort: abort(p.rem)}
+	o := rollout.Observation{Now: now, UID: p.rem.UID, Spec: spec, MostInWave: mostInWave,
+		Status: *p.rem.Status.DeepCopy(), Targets: p.records.Views(), Abort: abort(p.rem)}
 	p.atLandings(o.Targets)
 	clampTargets(o.Targets, o.Status, now)
 	if o.StopReason, o.Stop, err = c.stopped(ctx, p.rem, p.inForce, demoted); err != nil {
@@ -112,7 +115,8 @@ func (c *Controller) observeGate(ctx context.Context, p *pass, o *rollout.Observ
 		return err
 	}
 	if !o.Gate.Closed && o.Stop == "" && o.Abort == "" && o.Spec.Plan.Strategy.Mode.Runs() {
-		o.Gate = p.targets.unknownHealth(ctx, o.Spec.Plan.Strategy, o.Spec.Plan.Policy.Name, p.snapshot, pendingOf(o.Targets))
+		o.Gate = p.targets.unknownHealth(ctx, o.Spec.Plan.Strategy, o.Spec.Plan.Policy.Name, p.snapshot,
+			pendingOf(o.Targets))
 	}
 	return c.breakers.Bar(ctx, p.rem, o)
 }
@@ -138,9 +142,11 @@ func abort(rem *v1alpha1.Remediation) string {
 
 // stop says why a plan may begin no further target, or "". demoted is the policy's
 // demotion, or nil.
-func stop(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alpha1.BreakerDemotion, floors *limits.Floors) (reason, message string) {
+func stop(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alpha1.BreakerDemotion,
+	floors *limits.Floors) (reason, message string) {
 	if rem.DeletionTimestamp != nil {
-		return v1alpha1.ReasonPolicyChanged, "the Remediation is being deleted; writes in flight are verified or undone first"
+		return v1alpha1.ReasonPolicyChanged,
+			"the Remediation is being deleted; writes in flight are verified or undone first"
 	}
 	current := snapshot.Definition(rem.Spec.Plan.Policy.Name)
 	revision, _ := snapshot.Revision(rem.Spec.Plan.Policy.Name)
@@ -149,7 +155,8 @@ func stop(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alph
 		return v1alpha1.ReasonPolicyChanged, fmt.Sprintf("policy %s was deleted", rem.Spec.Plan.Policy.Name)
 	case revision != rem.Spec.Plan.Policy.Revision:
 		return v1alpha1.ReasonPolicyChanged,
-			fmt.Sprintf("policy %s changed from revision %s to %s; a new plan follows", rem.Spec.Plan.Policy.Name, rem.Spec.Plan.Policy.Revision, revision)
+			fmt.Sprintf("policy %s changed from revision %s to %s; a new plan follows", rem.Spec.Plan.Policy.Name,
+				rem.Spec.Plan.Policy.Revision, revision)
 	}
 	if reason, message = strategyStops(rem, current, snapshot); message != "" {
 		return reason, message
@@ -169,6 +176,7 @@ func stop(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alph
 		return v1alpha1.ReasonAdministratorLimit, limitedMode(rem.Spec.Plan.Policy.Name, asked, allowed)
 	default:
 		return v1alpha1.ReasonPolicyChanged,
-			fmt.Sprintf("policy %s changed spec.remediation.mode from %s to %s", rem.Spec.Plan.Policy.Name, rem.Spec.Plan.Strategy.Mode, mode)
+			fmt.Sprintf("policy %s changed spec.remediation.mode from %s to %s", rem.Spec.Plan.Policy.Name,
+				rem.Spec.Plan.Strategy.Mode, mode)
 	}
 }

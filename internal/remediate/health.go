@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -18,14 +20,16 @@ import (
 // requireKnownHealth leaves a target alone whose health nobody can tell, before
 // anything is written to it: absence of evidence is no proof.
 func requireKnownHealth(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
-	if action.Remove(a.decision.Actions) || a.plan.Strategy.Mode == v1alpha1.RemediationDryRun || healthcheck.Covered(a.plan.Strategy) != "" {
+	if action.Remove(a.decision.Actions) || a.plan.Strategy.Mode == v1alpha1.RemediationDryRun ||
+		healthcheck.Covered(a.plan.Strategy) != "" {
 		return nil // what is to be removed has no health of its own to lose
 	}
 	health, message, err := healthcheck.Of(a.plan.Strategy, a.object)
 	if err != nil || health != kube.Unknown {
 		return nil // an error is told where the canary's health, or the intent, is recorded
 	}
-	return a.failed(v1alpha1.ReasonHealthUnknown, healthcheck.Advice(message, healthcheck.KindName(a.object.GroupVersionKind())))
+	return a.failed(v1alpha1.ReasonHealthUnknown,
+		healthcheck.Advice(message, healthcheck.KindName(a.object.GroupVersionKind())))
 }
 
 // maxHealthReads bounds how many objects of one kind are read to find one that tells.
@@ -34,7 +38,8 @@ const maxHealthReads = 3
 // unknownHealth is closed while nobody can tell the health of a kind among the
 // targets that are to be written: that is shown before the first write, and not by
 // failures in the midst of a rollout. One object is read of each kind without a rule.
-func (t *targets) unknownHealth(ctx context.Context, s v1alpha1.RolloutStrategy, policyName string, snapshot verdicts, pending []v1alpha1.ObjectReference) rollout.Gate {
+func (t *targets) unknownHealth(ctx context.Context, s v1alpha1.RolloutStrategy, policyName string, snapshot verdicts,
+	pending []v1alpha1.ObjectReference) rollout.Gate {
 	if healthcheck.Covered(s) != "" {
 		return rollout.Gate{}
 	}
@@ -60,11 +65,13 @@ func (t *targets) unknownHealth(ctx context.Context, s v1alpha1.RolloutStrategy,
 	if len(kinds) == 0 {
 		return rollout.Gate{}
 	}
-	return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonHealthUnknown, Message: healthcheck.Advice(why, strings.Join(kinds, ", "))}
+	return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonHealthUnknown,
+		Message: healthcheck.Advice(why, strings.Join(kinds, ", "))}
 }
 
 // wouldRemove says whether the fix of an object takes it away.
-func (t *targets) wouldRemove(ctx context.Context, policyName string, snapshot verdicts, obj *unstructured.Unstructured) bool {
+func (t *targets) wouldRemove(ctx context.Context, policyName string, snapshot verdicts,
+	obj *unstructured.Unstructured) bool {
 	namespace, err := t.namespaceOf(ctx, obj)
 	if err != nil {
 		return false
@@ -92,5 +99,6 @@ func healthSaid(rem *v1alpha1.Remediation, current *v1alpha1.ClusterRegoPolicy) 
 	}
 	now := current.Spec.Remediation.DeepCopy()
 	now.SetDefaults()
-	return !equality.Semantic.DeepEqual(now.Health, rem.Spec.Plan.Strategy.Health) || !equality.Semantic.DeepEqual(now.Analysis, rem.Spec.Plan.Strategy.Analysis)
+	return !equality.Semantic.DeepEqual(now.Health, rem.Spec.Plan.Strategy.Health) ||
+		!equality.Semantic.DeepEqual(now.Analysis, rem.Spec.Plan.Strategy.Analysis)
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -16,7 +18,8 @@ import (
 // the fix changes in its template: the Pods that are ready are of the old one, and
 // prove nothing. Metrics don't tell either, for they measure the old Pods.
 func requireNewPods(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
-	if a.patched == nil || a.plan.Strategy.Mode == v1alpha1.RemediationDryRun || healthcheck.TakesUnknown(a.plan.Strategy) {
+	if a.patched == nil || a.plan.Strategy.Mode == v1alpha1.RemediationDryRun ||
+		healthcheck.TakesUnknown(a.plan.Strategy) {
 		return nil
 	}
 	changed := action.Diff(a.object.Object, a.patched)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -78,8 +80,10 @@ func (p *Planner) point(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pl
 	if now := pol.Status.Remediation; now != nil && *now == pointer {
 		return nil
 	}
-	patch := fmt.Sprintf(`{"status":{"remediation":{"name":%q,"phase":%q,"demoted":%t}}}`, pointer.Name, pointer.Phase, pointer.Demoted)
-	err = p.client.Status().Patch(ctx, pol.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner(v1alpha1.FieldManager))
+	patch := fmt.Sprintf(`{"status":{"remediation":{"name":%q,"phase":%q,"demoted":%t}}}`, pointer.Name, pointer.Phase,
+		pointer.Demoted)
+	err = p.client.Status().Patch(ctx, pol.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)),
+		client.FieldOwner(v1alpha1.FieldManager))
 	return client.IgnoreNotFound(err)
 }
 
@@ -92,7 +96,9 @@ func (p *Planner) sweep(ctx context.Context, d draft) error {
 	}
 	for i := range list.Items {
 		slice := &list.Items[i]
-		if slices.ContainsFunc(d.plans, func(rem v1alpha1.Remediation) bool { return rem.Name == slice.Labels[v1alpha1.LabelRemediation] }) {
+		if slices.ContainsFunc(d.plans, func(rem v1alpha1.Remediation) bool {
+			return rem.Name == slice.Labels[v1alpha1.LabelRemediation]
+		}) {
 			continue
 		}
 		if metav1.GetControllerOf(slice) != nil {
@@ -107,7 +113,8 @@ func (p *Planner) sweep(ctx context.Context, d draft) error {
 
 // tooEarly says whether an earlier plan is in the way of another one, and when to
 // observer again: zero when a change will say so.
-func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string, found []policy.Finding) (wait time.Duration, early bool) {
+func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation,
+	revision string, found []policy.Finding) (wait time.Duration, early bool) {
 	var ended time.Time
 	for i := range plans {
 		if !rollout.Rests(&plans[i]) {
@@ -125,7 +132,8 @@ func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy,
 	stand := history.StandingOf(pol, plans, revision, p.clock.Now())
 	if wait := stand.NextAfter(found, p.clock.Now()) - since; wait > 0 {
 		latest := plans[len(plans)-1]
-		p.notPlanned(ctx, pol, fmt.Sprintf("plan %s ended without an answer, which says nothing of the fix: another is made by itself, the sooner with: evenkeel rollout retry %s",
+		p.notPlanned(ctx, pol, fmt.Sprintf("plan %s ended without an answer, which says nothing of the fix: another "+
+			"is made by itself, the sooner with: evenkeel rollout retry %s",
 			latest.Name, latest.Name))
 		return min(wait, replanPoll), true
 	}

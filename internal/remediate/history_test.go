@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -41,19 +43,25 @@ func TestUndonePlansBlock(t *testing.T) {
 		want                    string
 	}{
 		"An undone plan keeps its revision from being planned though a later one succeeded": {
-			reason: "what was undone violates again, and would be fixed at once", revision: "r1", plans: []v1alpha1.Remediation{first, second}, want: "plan-1"},
+			reason: "what was undone violates again, and would be fixed at once", revision: "r1",
+			plans: []v1alpha1.Remediation{first, second}, want: "plan-1"},
 		"One whose undo is incomplete does too": {
-			reason: "what could be undone would be fixed at once", revision: "r1", plans: []v1alpha1.Remediation{incomplete, second}, want: "plan-1"},
+			reason: "what could be undone would be fixed at once", revision: "r1",
+			plans: []v1alpha1.Remediation{incomplete, second}, want: "plan-1"},
 		"Another revision is planned": {
 			reason: "the policy was fixed", revision: "r2", plans: []v1alpha1.Remediation{first, second}},
 		"A person may say to try again": {
-			reason: "the token is the plan's", revision: "r1", retry: "plan-1", plans: []v1alpha1.Remediation{first, second}},
+			reason: "the token is the plan's", revision: "r1", retry: "plan-1",
+			plans: []v1alpha1.Remediation{first, second}},
 		"To try again counts for what had ended by then only": {
-			reason: "the token is that of an earlier plan", revision: "r1", retry: "plan-2", plans: []v1alpha1.Remediation{first, second}, want: "plan-1"},
+			reason: "the token is that of an earlier plan", revision: "r1", retry: "plan-2",
+			plans: []v1alpha1.Remediation{first, second}, want: "plan-1"},
 		"Of two that were undone, the later is named": {
-			reason: "to name it forgives both", revision: "r1", plans: []v1alpha1.Remediation{first, second, third}, want: "plan-3"},
+			reason: "to name it forgives both", revision: "r1", plans: []v1alpha1.Remediation{first, second, third},
+			want: "plan-3"},
 		"To forgive the later forgives both": {
-			reason: "it ended last", revision: "r1", retry: "plan-3", plans: []v1alpha1.Remediation{first, second, third}},
+			reason: "it ended last", revision: "r1", retry: "plan-3",
+			plans: []v1alpha1.Remediation{first, second, third}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +70,8 @@ func TestUndonePlansBlock(t *testing.T) {
 			for i := range plans {
 				sayRetry(&plans[i], tc.retry)
 			}
-			why := history.Blocked(pol, plans, tc.revision, history.StandingOf(pol, plans, tc.revision, simStart()), nil)
+			why := history.Blocked(pol, plans, tc.revision, history.StandingOf(pol, plans, tc.revision, simStart()),
+				nil)
 			_, got, _ := strings.Cut(why, "evenkeel rollout retry ")
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: %q (-want +got)\n%s", tc.reason, why, diff)
@@ -80,12 +89,14 @@ func TestRests(t *testing.T) {
 		goes   bool
 		want   bool
 	}{
-		"A plan at work never rests":                        {phase: v1alpha1.PhaseApplying, done: 1},
-		"An ended plan rests":                               {phase: v1alpha1.PhaseSucceeded, done: 1, want: true},
-		"One that is to be undone doesn't":                  {phase: v1alpha1.PhaseSucceeded, done: 1, undo: true},
-		"One of which nothing stands rests":                 {phase: v1alpha1.PhaseRolledBack, undo: true, want: true},
-		"A dry run has written nothing":                     {reason: "its targets count as done", phase: v1alpha1.PhasePreviewed, done: 1, undo: true, want: true},
-		"One that is being deleted can't be held back":      {phase: v1alpha1.PhaseSucceeded, done: 1, undo: true, goes: true, want: true},
+		"A plan at work never rests":        {phase: v1alpha1.PhaseApplying, done: 1},
+		"An ended plan rests":               {phase: v1alpha1.PhaseSucceeded, done: 1, want: true},
+		"One that is to be undone doesn't":  {phase: v1alpha1.PhaseSucceeded, done: 1, undo: true},
+		"One of which nothing stands rests": {phase: v1alpha1.PhaseRolledBack, undo: true, want: true},
+		"A dry run has written nothing": {
+			reason: "its targets count as done", phase: v1alpha1.PhasePreviewed, done: 1, undo: true, want: true},
+		"One that is being deleted can't be held back": {phase: v1alpha1.PhaseSucceeded, done: 1, undo: true,
+			goes: true, want: true},
 		"What stands of one that was rolled back is undone": {phase: v1alpha1.PhaseRolledBack, done: 2, undo: true},
 	}
 	for name, tc := range cases {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -118,7 +120,8 @@ func (j *joint) add(ctx context.Context, one *partner, i int) *part {
 		return nil
 	}
 	w, result := j.dryRun(ctx, a, step)
-	if w == nil || !j.resolved(ctx, result.Object) || a.resolves(ctx, result.Object, "as the API server would store it") != nil {
+	if w == nil || !j.resolved(ctx, result.Object) ||
+		a.resolves(ctx, result.Object, "as the API server would store it") != nil {
 		return nil
 	}
 	patched := a.patched
@@ -131,7 +134,8 @@ func (j *joint) add(ctx context.Context, one *partner, i int) *part {
 		return nil
 	}
 	j.patched, j.result = patched, result
-	j.ops, j.keys, j.fields = append(clip(j.ops), step.Ops...), append(clip(j.keys), w.keys...), append(clip(j.fields), w.fields...)
+	j.ops, j.keys, j.fields = append(clip(j.ops), step.Ops...), append(clip(j.keys), w.keys...),
+		append(clip(j.fields), w.fields...)
 	return &part{partner: one, target: i, attempt: a, before: before, record: record}
 }
 
@@ -140,11 +144,13 @@ func (j *joint) add(ctx context.Context, one *partner, i int) *part {
 // when it would undo what others fix.
 func (j *joint) compute(ctx context.Context, a *attempt) (action.Step, bool) {
 	a.object, a.namespace = j.lead.object, j.lead.namespace
-	if !passes(ctx, a, respectReach, respectOptOut, judgeAgain, respectOwnership, respectVerbs, requireHealth, requireKnownHealth) {
+	if !passes(ctx, a, respectReach, respectOptOut, judgeAgain, respectOwnership, respectVerbs, requireHealth,
+		requireKnownHealth) {
 		return action.Step{}, false
 	}
 	a.object = &unstructured.Unstructured{Object: j.patched}
-	if !passes(ctx, a, judgeAgain, respectVerbs, computeFix, respectFields, passEveryPolicy, requirePermissions) || len(a.steps) != 1 {
+	if !passes(ctx, a, judgeAgain, respectVerbs, computeFix, respectFields, passEveryPolicy, requirePermissions) ||
+		len(a.steps) != 1 {
 		return action.Step{}, false
 	}
 	step := a.steps[0]
@@ -244,7 +250,8 @@ func (j *joint) recheck(ctx context.Context) *v1alpha1.TargetRecord {
 	}
 	for _, p := range j.parts {
 		if rec := p.partner.pass.recheck(ctx, p.attempt, 0); rec != nil {
-			return j.lead.heldBack("the part of plan " + p.partner.pass.rem.Name + " mustn't be written any more: " + rec.Message)
+			return j.lead.heldBack("the part of plan " + p.partner.pass.rem.Name + " mustn't be written any more: " +
+				rec.Message)
 		}
 	}
 	return nil
@@ -268,14 +275,16 @@ func (j *joint) distribute(ctx context.Context, lead v1alpha1.TargetRecord) (v1a
 			}
 		case v1alpha1.TargetIntent:
 			rec = p.partner.pass.unknown(p.record, errors.New(lead.Message))
-		case v1alpha1.TargetPending, v1alpha1.TargetVerified, v1alpha1.TargetDone, v1alpha1.TargetPreviewed, v1alpha1.TargetSkipped,
+		case v1alpha1.TargetPending, v1alpha1.TargetVerified, v1alpha1.TargetDone, v1alpha1.TargetPreviewed,
+			v1alpha1.TargetSkipped,
 			v1alpha1.TargetFailed, v1alpha1.TargetReverted, v1alpha1.TargetRevertConflict:
 		}
 		p.partner.pass.records.Set(p.target, rec)
 		errs = append(errs, p.partner.pass.saver(ctx))
 	}
 	if lead.State == v1alpha1.TargetFailed {
-		alone := j.lead.retry("the write of several plans was refused, and is tried alone: "+lead.Message, kube.ConflictBackoff)
+		alone := j.lead.retry("the write of several plans was refused, and is tried alone: "+lead.Message,
+			kube.ConflictBackoff)
 		if alone.State == v1alpha1.TargetPending {
 			alone.Reason, alone.Preceding, alone.Write = v1alpha1.ReasonJointRefused, nil, nil // it can't land any more
 		}

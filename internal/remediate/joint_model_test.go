@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -37,8 +39,12 @@ type act struct {
 
 func acts() *rapid.Generator[[]act] {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) act {
-		return act{Do: rapid.SampledFrom([]string{"write", "write", "resolve", "verify", "verify", "undo"}).Draw(t, "do"), Plan: rapid.IntRange(0, 2).Draw(t, "plan"),
-			Dies: rapid.SampledFrom([]int{0, 0, 0, 1, 2, 3, 4}).Draw(t, "dies"), Met: rapid.SampledFrom([]string{"", "", "", "denied", "out", "lost", "grows", "grows", "bends", "grows lost", "bends lost"}).Draw(t, "met"),
+		return act{Do: rapid.SampledFrom([]string{"write", "write", "resolve", "verify", "verify", "undo"}).Draw(
+			t, "do"), Plan: rapid.IntRange(0, 2).Draw(t, "plan"),
+			Dies: rapid.SampledFrom([]int{0, 0, 0, 1, 2, 3, 4}).Draw(t, "dies"),
+			Met: rapid.SampledFrom(
+				[]string{"", "", "", "denied", "out", "lost", "grows", "grows", "bends", "grows lost",
+					"bends lost"}).Draw(t, "met"),
 			Then: durations(0, 1, 180).Draw(t, "then")}
 	}), 1, 14)
 }
@@ -71,15 +77,18 @@ type owned struct {
 
 func newJointPlay(t *testing.T, known *catalog.Snapshot, policies []*v1alpha1.ClusterRegoPolicy) *jointPlay {
 	c := companyOf(t, known, policies...)
-	j := &jointPlay{company: c, ctx: t.Context(), clock: clocktesting.NewFakePassiveClock(waiverNow), owner: map[string]owned{}, grown: map[string]int{}}
+	j := &jointPlay{company: c, ctx: t.Context(), clock: clocktesting.NewFakePassiveClock(waiverNow),
+		owner: map[string]owned{}, grown: map[string]int{}}
 	web, shop := &corev1.ConfigMap{}, &corev1.Namespace{}
-	for key, obj := range map[client.ObjectKey]client.Object{{Namespace: "shop", Name: "web"}: web, {Name: "shop"}: shop} {
+	for key, obj := range map[client.ObjectKey]client.Object{
+		{Namespace: "shop", Name: "web"}: web, {Name: "shop"}: shop} {
 		if err := c.api.Get(j.ctx, key, obj); err != nil {
 			t.Fatal(err)
 		}
 		obj.SetResourceVersion("")
 	}
-	c.api = fake.NewClientBuilder().WithObjects(web, shop).WithInterceptorFuncs(interceptor.Funcs{Patch: j.patch}).Build()
+	c.api = fake.NewClientBuilder().WithObjects(web, shop).WithInterceptorFuncs(
+		interceptor.Funcs{Patch: j.patch}).Build()
 	c.saver = func(int) error {
 		if j.saves++; j.now.Dies > 0 && j.saves >= j.now.Dies {
 			j.dead = true
@@ -140,7 +149,8 @@ func (j *jointPlay) step(a act) error {
 	switch {
 	case a.Do == "write" && j.pending(a.Plan) && !j.claimed(a.Plan):
 		_ = p.write(j.ctx, []int{0})
-	case a.Do == "resolve" && (rec.State == v1alpha1.TargetIntent || rec.State == v1alpha1.TargetPending && record.MayLand(rec)):
+	case a.Do == "resolve" && (rec.State == v1alpha1.TargetIntent || rec.State == v1alpha1.TargetPending &&
+		record.MayLand(rec)):
 		_ = p.resolve(j.ctx, []int{0})
 	case a.Do == "verify" && rec.Recovering:
 		rec.Recovering = false
@@ -148,7 +158,8 @@ func (j *jointPlay) step(a act) error {
 		if c := p.verify(j.ctx, 0, false); c.Result == rollout.CheckPassed {
 			rec.State = v1alpha1.TargetDone
 		}
-	case a.Do == "undo" && (before == v1alpha1.TargetApplied || before == v1alpha1.TargetIntent || before == v1alpha1.TargetDone):
+	case a.Do == "undo" && (before == v1alpha1.TargetApplied || before == v1alpha1.TargetIntent ||
+		before == v1alpha1.TargetDone):
 		_ = p.revert(j.ctx, []int{0})
 	}
 	j.check()
@@ -159,7 +170,8 @@ func (j *jointPlay) step(a act) error {
 // patch is the API server with a neighbour's webhook: it denies a write, gives no answer
 // ("out": nothing is stored), loses the server's ("lost"), adds a field at the write
 // alone ("grows"), or sets what is written to its own value ("bends").
-func (j *jointPlay) patch(ctx context.Context, api client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+func (j *jointPlay) patch(ctx context.Context, api client.WithWatch, obj client.Object, patch client.Patch,
+	opts ...client.PatchOption) error {
 	if len((&client.PatchOptions{}).ApplyOptions(opts).DryRun) > 0 {
 		return patchLikeTheServer(ctx, api, obj, patch, opts...)
 	}
@@ -168,9 +180,11 @@ func (j *jointPlay) patch(ctx context.Context, api client.WithWatch, obj client.
 	}
 	switch j.now.Met {
 	case "denied":
-		return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "web", errors.New(`admission webhook "x.example.com" denied the request: no`))
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "web",
+			errors.New(`admission webhook "x.example.com" denied the request: no`))
 	case "out":
-		return apierrors.NewInternalError(errors.New(`failed calling webhook "x.example.com": context deadline exceeded`))
+		return apierrors.NewInternalError(
+			errors.New(`failed calling webhook "x.example.com": context deadline exceeded`))
 	}
 	before := j.data()
 	if err := patchLikeTheServer(ctx, api, obj, patch, opts...); err != nil {
@@ -186,7 +200,8 @@ func (j *jointPlay) patch(ctx context.Context, api client.WithWatch, obj client.
 	return nil
 }
 
-func (j *jointPlay) mutate(ctx context.Context, api client.WithWatch, obj client.Object, before map[string]string) error {
+func (j *jointPlay) mutate(ctx context.Context, api client.WithWatch, obj client.Object,
+	before map[string]string) error {
 	met := strings.TrimSuffix(j.now.Met, " lost")
 	if met != "grows" && met != "bends" {
 		return nil
@@ -247,7 +262,9 @@ func changedKeys(before, after map[string]string) []string {
 
 // tellsOf says whether a record tells of a key.
 func tellsOf(rec v1alpha1.TargetRecord, key string) bool {
-	return rec.Write != nil && slices.ContainsFunc(rec.Write.Fields, func(f v1alpha1.FieldChange) bool { return f.Path == "/data/"+key })
+	return rec.Write != nil && slices.ContainsFunc(rec.Write.Fields, func(f v1alpha1.FieldChange) bool {
+		return f.Path == "/data/"+key
+	})
 }
 
 // stored judges a write that has reached the object: each field of it is in the persisted
@@ -258,7 +275,8 @@ func (j *jointPlay) stored(before, after map[string]string) {
 		for _, key := range changedKeys(before, after) {
 			own, is := j.owner[key]
 			if key != "extra" && (!is || own.plan != j.now.Plan || after[key] != own.before) {
-				j.fault("%s is set from %q to %q by the undoing; whose it was: %+v (%t)", key, before[key], after[key], own, is)
+				j.fault("%s is set from %q to %q by the undoing; whose it was: %+v (%t)", key, before[key], after[key],
+					own, is)
 			}
 			delete(j.owner, key)
 			if key != "extra" {
@@ -298,7 +316,8 @@ func (j *jointPlay) check() {
 	data := j.data()
 	for key, own := range j.owner {
 		rec := j.saved[own.plan]
-		lost := !tellsOf(rec, key) || rec.State == v1alpha1.TargetReverted || rec.State == v1alpha1.TargetFailed && rec.Reason != v1alpha1.ReasonConflict
+		lost := !tellsOf(rec, key) || rec.State == v1alpha1.TargetReverted || rec.State == v1alpha1.TargetFailed &&
+			rec.Reason != v1alpha1.ReasonConflict
 		if lost {
 			j.fault("%s holds what plan %d wrote, whose record is %s (%s)", key, own.plan, rec.State, rec.Reason)
 		}
@@ -306,10 +325,12 @@ func (j *jointPlay) check() {
 	for i, rec := range j.saved {
 		for _, key := range []string{"a", "b", "c"} {
 			own, is := j.owner[key]
-			if rec.State == v1alpha1.TargetApplied && j.was[i] != rec.State && tellsOf(rec, key) && (!is || own.plan != i) {
+			if rec.State == v1alpha1.TargetApplied && j.was[i] != rec.State && tellsOf(rec, key) &&
+				(!is || own.plan != i) {
 				j.fault("plan %d is %s, and has recorded %s, which isn't its write", i, rec.State, key)
 			}
-			if rec.State == v1alpha1.TargetDone && tellsOf(rec, key) && own.plan == i && is && (!strings.HasPrefix(data[key], "good") || rec.Reason != "") {
+			if rec.State == v1alpha1.TargetDone && tellsOf(rec, key) && own.plan == i && is &&
+				(!strings.HasPrefix(data[key], "good") || rec.Reason != "") {
 				j.fault("plan %d is Done (%s), and %s is %q", i, rec.Reason, key, data[key])
 			}
 		}
@@ -334,13 +355,16 @@ func (j *jointPlay) checkUndone(data map[string]string) {
 // once its answer is known, is a failure, and goes with its undoing.
 func (j *jointPlay) checkSurplus(data map[string]string) {
 	lead := j.saved[j.now.Plan]
-	if j.now.Do == "write" && j.now.Met == "grows" && j.sent > 0 && lead.State == v1alpha1.TargetApplied && !(tellsOf(lead, "extra") && lead.Reason == v1alpha1.ReasonFixChangesMore) {
+	if j.now.Do == "write" && j.now.Met == "grows" && j.sent > 0 && lead.State == v1alpha1.TargetApplied &&
+		!(tellsOf(lead, "extra") && lead.Reason == v1alpha1.ReasonFixChangesMore) {
 		j.fault("the write got more than its dry run said, and plan %d is %s (%s)", j.now.Plan, lead.State, lead.Reason)
 	}
 	if plan, grown := j.grown["extra"]; grown {
 		rec := j.saved[plan]
-		if well := rec.State == v1alpha1.TargetApplied || rec.State == v1alpha1.TargetDone; well && rec.Reason != v1alpha1.ReasonFixChangesMore {
-			j.fault("the write of plan %d got more than its dry run said, and it is %s (%s)", plan, rec.State, rec.Reason)
+		if well := rec.State == v1alpha1.TargetApplied || rec.State == v1alpha1.TargetDone; well &&
+			rec.Reason != v1alpha1.ReasonFixChangesMore {
+			j.fault("the write of plan %d got more than its dry run said, and it is %s (%s)", plan, rec.State,
+				rec.Reason)
 		}
 		if rec.State == v1alpha1.TargetReverted && data["extra"] != "" {
 			j.fault("plan %d is Reverted, and what came with its write stays", plan)
@@ -357,7 +381,8 @@ func (j *jointPlay) checkSurplus(data map[string]string) {
 		if rec.State == v1alpha1.TargetDone && extra {
 			j.fault("plan %d got more than its dry run said, and is Done", i)
 		}
-		if j.now.Do == "undo" && i == j.now.Plan && j.sent > 0 && rec.State == v1alpha1.TargetReverted && extra && data["extra"] != "" {
+		if j.now.Do == "undo" && i == j.now.Plan && j.sent > 0 && rec.State == v1alpha1.TargetReverted && extra &&
+			data["extra"] != "" {
 			j.fault("plan %d is Reverted, and its surplus stays", i)
 		}
 	}
@@ -373,7 +398,8 @@ func TestJointWritesKeepTheRules(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var policies []*v1alpha1.ClusterRegoPolicy
 		var names string
-		for _, n := range rapid.Permutation([]int{0, 1, 2, 3}).Draw(rt, "fixes")[:rapid.IntRange(2, 3).Draw(rt, "plans")] {
+		for _, n := range rapid.Permutation([]int{0, 1, 2, 3}).Draw(
+			rt, "fixes")[:rapid.IntRange(2, 3).Draw(rt, "plans")] {
 			name := fixes[n][0] + "-" + fixes[n][1]
 			policies = append(policies, wants(name, fixes[n][0], fixes[n][1]))
 		}

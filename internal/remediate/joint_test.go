@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -83,20 +85,25 @@ func known(t *testing.T, policies ...*v1alpha1.ClusterRegoPolicy) *catalog.Snaps
 func companyOf(t *testing.T, known *catalog.Snapshot, policies ...*v1alpha1.ClusterRegoPolicy) *company {
 	t.Helper()
 	c := &company{T: t, saved: make([]v1alpha1.TargetRecord, len(policies))}
-	web := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u1"}, Data: map[string]string{"a": "bad", "b": "bad", "c": "bad"}}
+	web := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u1"},
+		Data: map[string]string{"a": "bad", "b": "bad", "c": "bad"}}
 	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
-	c.api = fake.NewClientBuilder().WithObjects(web, shop).WithInterceptorFuncs(interceptor.Funcs{Patch: c.patch}).Build()
+	c.api = fake.NewClientBuilder().WithObjects(web, shop).WithInterceptorFuncs(
+		interceptor.Funcs{Patch: c.patch}).Build()
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
 	for i, pol := range policies {
 		p := &pass{rem: &v1alpha1.Remediation{}, snapshot: known, records: &record.Records{},
-			targets: &targets{reader: c.api, writer: c.api, mapper: mapper, clock: clocktesting.NewFakePassiveClock(waiverNow)}}
+			targets: &targets{reader: c.api, writer: c.api, mapper: mapper,
+				clock: clocktesting.NewFakePassiveClock(waiverNow)}}
 		p.rem.Name, p.rem.Spec.Plan.Waves = fmt.Sprintf("plan-%d", i), []int32{0, 1}
 		p.rem.Spec.Plan.Policy.Name = pol.Name
 		p.rem.Spec.Plan.Policy.Revision, _ = p.snapshot.Revision(pol.Name)
 		p.rem.Spec.Plan.Strategy.SetDefaults()
 		slice := &v1alpha1.RemediationSlice{}
-		slice.Targets = []v1alpha1.Target{{Object: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "u1"}, Wave: 1}}
+		slice.Targets = []v1alpha1.Target{
+			{Object: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web",
+				UID: "u1"}, Wave: 1}}
 		p.records.Add(slice)
 		p.saver = func(context.Context) error {
 			if c.saver != nil {
@@ -119,14 +126,16 @@ func companyOf(t *testing.T, known *catalog.Snapshot, policies ...*v1alpha1.Clus
 	return c
 }
 
-func (c *company) patch(ctx context.Context, api client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+func (c *company) patch(ctx context.Context, api client.WithWatch, obj client.Object, patch client.Patch,
+	opts ...client.PatchOption) error {
 	if len((&client.PatchOptions{}).ApplyOptions(opts).DryRun) == 0 {
 		c.patches++
 		if c.refuse != nil {
 			return c.refuse
 		}
 	}
-	if err := patchLikeTheServer(ctx, api, obj, patch, opts...); err != nil || !c.lost || len((&client.PatchOptions{}).ApplyOptions(opts).DryRun) > 0 {
+	if err := patchLikeTheServer(ctx, api, obj, patch, opts...); err != nil || !c.lost ||
+		len((&client.PatchOptions{}).ApplyOptions(opts).DryRun) > 0 {
 		return err
 	}
 	return apierrors.NewTimeoutError("the answer is lost", 1)
@@ -177,17 +186,20 @@ func TestSeveralPlansWriteOnce(t *testing.T) {
 	if err := c.lead(); err != nil {
 		t.Fatal(err)
 	}
-	c.must([]string{"Applied /data/a", "Applied /data/b", "Applied /data/c"}, 1, map[string]string{"a": "good", "b": "good", "c": "good"})
+	c.must([]string{"Applied /data/a", "Applied /data/b", "Applied /data/c"}, 1,
+		map[string]string{"a": "good", "b": "good", "c": "good"})
 
 	// Each undoes its own part, and keeps the others'.
 	if err := c.passes[1].revert(t.Context(), []int{0}); err != nil {
 		t.Fatal(err)
 	}
-	c.must([]string{"Applied /data/a", "Reverted /data/b", "Applied /data/c"}, 2, map[string]string{"a": "good", "b": "bad", "c": "good"})
+	c.must([]string{"Applied /data/a", "Reverted /data/b", "Applied /data/c"}, 2,
+		map[string]string{"a": "good", "b": "bad", "c": "good"})
 	if err := c.passes[0].revert(t.Context(), []int{0}); err != nil {
 		t.Fatal(err)
 	}
-	c.must([]string{"Reverted /data/a", "Reverted /data/b", "Applied /data/c"}, 3, map[string]string{"a": "bad", "b": "bad", "c": "good"})
+	c.must([]string{"Reverted /data/a", "Reverted /data/b", "Applied /data/c"}, 3,
+		map[string]string{"a": "bad", "b": "bad", "c": "good"})
 }
 
 // Fixes that can't go together go one after the other: the later one is computed from
@@ -197,7 +209,8 @@ func TestFixesThatConflictAreWrittenApart(t *testing.T) {
 	if err := c.lead(); err != nil {
 		t.Fatal(err)
 	}
-	c.must([]string{"Applied /data/a", "", "Applied /data/c"}, 1, map[string]string{"a": "good", "b": "bad", "c": "good"})
+	c.must([]string{"Applied /data/a", "", "Applied /data/c"}, 1,
+		map[string]string{"a": "good", "b": "bad", "c": "good"})
 }
 
 func TestWhatAJointWriteResolvesIsNotWrittenTwice(t *testing.T) {
@@ -224,14 +237,19 @@ func TestAJointWriteThatIsCutShort(t *testing.T) {
 		data     map[string]string
 		patches  int
 	}{
-		"Before anything is recorded": {reason: "nobody knows anything", dies: 0, before: []string{"", ""}, resolved: []string{"", ""}, data: nothing},
-		"After a partner's intent": {reason: "it finds its write never sent", dies: 1, before: []string{"", "Intent /data/b"},
+		"Before anything is recorded": {reason: "nobody knows anything", dies: 0, before: []string{"", ""},
+			resolved: []string{"", ""}, data: nothing},
+		"After a partner's intent": {reason: "it finds its write never sent", dies: 1,
+			before:   []string{"", "Intent /data/b"},
 			resolved: []string{"", "Pending /data/b Retrying"}, data: nothing},
-		"After the write": {reason: "the object holds what each has recorded", dies: 2, before: []string{"Intent /data/a", "Intent /data/b"},
+		"After the write": {reason: "the object holds what each has recorded", dies: 2,
+			before:   []string{"Intent /data/a", "Intent /data/b"},
 			resolved: []string{"Applied /data/a", "Applied /data/b"}, data: whole, patches: 1},
-		"After a partner knows": {reason: "the lead finds out", dies: 3, before: []string{"Intent /data/a", "Applied /data/b"},
+		"After a partner knows": {reason: "the lead finds out", dies: 3,
+			before:   []string{"Intent /data/a", "Applied /data/b"},
 			resolved: []string{"Applied /data/a", "Applied /data/b"}, data: whole, patches: 1},
-		"When the answer is lost": {reason: "the write was stored", dies: -1, lost: true, before: []string{"Intent /data/a OutcomeUnknown", "Intent /data/b OutcomeUnknown"},
+		"When the answer is lost": {reason: "the write was stored", dies: -1, lost: true,
+			before:   []string{"Intent /data/a OutcomeUnknown", "Intent /data/b OutcomeUnknown"},
 			resolved: []string{"Applied /data/a", "Applied /data/b"}, data: whole, patches: 1},
 	}
 	for name, tc := range cases {
@@ -267,7 +285,8 @@ func TestAJointWriteThatIsCutShort(t *testing.T) {
 // A joint write that is refused for certain is blamed on nobody: each writes alone then.
 func TestAJointWriteThatIsRefused(t *testing.T) {
 	c := newCompany(t, wants("one", "a", "good"), wants("two", "b", "good"))
-	c.refuse = apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "web", errors.New(`admission webhook "x.example.com" denied the request: no`))
+	c.refuse = apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "web",
+		errors.New(`admission webhook "x.example.com" denied the request: no`))
 	if err := c.lead(); err != nil {
 		t.Fatal(err)
 	}
@@ -288,13 +307,16 @@ func TestAJointWriteThatIsRefused(t *testing.T) {
 func TestAPartThatIsWithdrawn(t *testing.T) {
 	c := newCompany(t, wants("one", "a", "good"), wants("two", "b", "good"))
 	c.passes[1].gate = &lastGate{ask: func(context.Context) (rollout.Gate, error) {
-		return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonPaused, Message: "a person has paused the rollout"}, nil
+		return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonPaused, Message: "a person has paused the rollout"},
+			nil
 	}}
 	if err := c.lead(); err != nil {
 		t.Fatal(err)
 	}
-	c.must([]string{"Pending " + v1alpha1.ReasonHeldBack, "Pending"}, 0, map[string]string{"a": "bad", "b": "bad", "c": "bad"})
-	if message := c.saved[0].Message; !strings.Contains(message, "the part of plan plan-1") || !strings.Contains(message, "paused the rollout") {
+	c.must([]string{"Pending " + v1alpha1.ReasonHeldBack, "Pending"}, 0,
+		map[string]string{"a": "bad", "b": "bad", "c": "bad"})
+	if message := c.saved[0].Message; !strings.Contains(message, "the part of plan plan-1") ||
+		!strings.Contains(message, "paused the rollout") {
 		t.Errorf("why nothing was written isn't said: %s", message)
 	}
 	if c.saved[0].Attempts != 0 {
@@ -346,7 +368,8 @@ func TestAFixThatReachesTooFarDoesNotGoAlong(t *testing.T) {
 		t.Fatal(err)
 	}
 	if web.Data["a"] != "good" || web.Data["b"] != "bad" || len(web.OwnerReferences) > 0 || c.patches != 1 {
-		t.Errorf("the object holds %v and %v after %d writes, want the modest fix alone", web.Data, web.OwnerReferences, c.patches)
+		t.Errorf("the object holds %v and %v after %d writes, want the modest fix alone", web.Data, web.OwnerReferences,
+			c.patches)
 	}
 	if c.saved[1].Write != nil {
 		t.Errorf("the other plan has recorded %+v", c.saved[1].Write)

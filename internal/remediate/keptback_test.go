@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -19,7 +21,8 @@ func some(namespace string, n int) []v1alpha1.ObjectReference {
 	var refs []v1alpha1.ObjectReference
 	for i := range n {
 		name := fmt.Sprintf("%s-%d", namespace, i)
-		refs = append(refs, v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: namespace, Name: name, UID: name})
+		refs = append(refs, v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: namespace,
+			Name: name, UID: name})
 	}
 	return refs
 }
@@ -30,7 +33,9 @@ func (s *siege) othersFail() {
 		rem := s.Plan(fmt.Sprintf("other-%d", i))
 		rem.Spec.Plan.Policy.Name = fmt.Sprintf("other-%d", i%2)
 		s.Must(s.Record(s.Ctx, rem, []rollout.Outcome{breakertest.Failed(fmt.Sprintf("f%d", i), hers)}))
-		s.Must(s.Record(s.Ctx, rem, []rollout.Outcome{{Type: rollout.OutcomeSucceeded, Key: fmt.Sprintf("ok%d", i), Count: 9, Namespaces: map[string]int32{"bank": 9}}}))
+		s.Must(s.Record(s.Ctx, rem,
+			[]rollout.Outcome{{Type: rollout.OutcomeSucceeded, Key: fmt.Sprintf("ok%d", i), Count: 9,
+				Namespaces: map[string]int32{"bank": 9}}}))
 	}
 	if st := s.StateOf("namespace-" + hers); st != v1alpha1.BreakerOpen {
 		s.Fatalf("the breaker of her namespace is %s", st)
@@ -49,7 +54,8 @@ func TestOthersDontWaitForTheBreakerOfANamespace(t *testing.T) {
 		held   bool // the first plan waits for her breaker
 	}{
 		"Her canary has failed when nobody else had violations": {
-			reason: "her namespace is blocked, and not the revision", begin: some(hers, 2), broken: true, comes: some("shop", 3)},
+			reason: "her namespace is blocked, and not the revision", begin: some(hers, 2), broken: true,
+			comes: some("shop", 3)},
 		"Her namespace's breaker is open": {
 			reason: "her objects are left out", begin: append(some(hers, 3), some("shop", 3)...), closed: true},
 		"It opens while a plan is at work": {
@@ -75,7 +81,8 @@ func TestOthersDontWaitForTheBreakerOfANamespace(t *testing.T) {
 			if tc.comes != nil || tc.shuts {
 				s.arrives = func(sim *simulation) {
 					waits := sim.rem.Status.Phase == v1alpha1.PhaseHeld || !tc.held && sim.rem.Status.Phase.Final()
-					if tc.shuts && sim.rem.Status.Phase == v1alpha1.PhaseApplying && sim.rem.Status.Wave == 0 && s.Read("namespace-"+hers) == nil {
+					if tc.shuts && sim.rem.Status.Phase == v1alpha1.PhaseApplying && sim.rem.Status.Wave == 0 &&
+						s.Read("namespace-"+hers) == nil {
 						s.othersFail()
 					}
 					if waits && tc.comes != nil {
@@ -85,8 +92,10 @@ func TestOthersDontWaitForTheBreakerOfANamespace(t *testing.T) {
 				}
 			}
 			for rounds := 0; tc.comes != nil || len(s.others()) > 0; rounds++ {
-				if why, err := s.next(); why != "" || err != nil || rounds > 10 || s.Time.Now().Sub(simStart()) > 20*time.Minute {
-					t.Fatalf("%s\n%d objects of others are left after %s: %s (%v)\n%s", tc.reason, len(s.others()), s.Time.Now().Sub(simStart()), why, err, s.told())
+				if why, err := s.next(); why != "" || err != nil || rounds > 10 ||
+					s.Time.Now().Sub(simStart()) > 20*time.Minute {
+					t.Fatalf("%s\n%d objects of others are left after %s: %s (%v)\n%s", tc.reason, len(s.others()),
+						s.Time.Now().Sub(simStart()), why, err, s.told())
 				}
 			}
 			if tc.held && s.plans[0].Status.Phase != v1alpha1.PhaseSuperseded {
@@ -114,13 +123,16 @@ func TestAPlanOfOneNamespaceWaitsForItsBreaker(t *testing.T) {
 // What is left out of a draft is told to people, with what to do.
 func TestALeftOutNamespaceIsTold(t *testing.T) {
 	s := newSiege(t, append(some(hers, 1), some("shop", 1)...), func(*v1alpha1.RolloutStrategy) {})
-	s.plans = []v1alpha1.Remediation{{Spec: s.Plan("p").Spec, Status: v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseRolledBack,
-		Reason: v1alpha1.ReasonVerificationFailed, FailedIn: []string{hers}, CompletedAt: microTime(s.Time.Now())}}}
+	s.plans = []v1alpha1.Remediation{
+		{Spec: s.Plan("p").Spec, Status: v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseRolledBack,
+			Reason: v1alpha1.ReasonVerificationFailed, FailedIn: []string{hers}, CompletedAt: microTime(s.Time.Now())}}}
 	s.plans[0].Name = "tags-failed"
 	d := draft{policy: s.policy, strategy: s.fleet.strategy, revision: s.Revision("tags"), plans: s.plans}
 	d.leaveOut(s.Time.Now(), s.found())
 	d.ineligible = []candidate{{object: s.left[0], reason: d.leftOut[hers].reason, message: d.leftOut[hers].message}}
-	if got := d.outside(); !strings.Contains(got, "1 objects of namespace eve are left out: plan tags-failed failed in namespace eve") || !strings.Contains(got, "evenkeel rollout retry tags-failed") {
+	if got := d.outside(); !strings.Contains(
+		got, "1 objects of namespace eve are left out: plan tags-failed failed in namespace eve") ||
+		!strings.Contains(got, "evenkeel rollout retry tags-failed") {
 		t.Errorf("people are told %q", got)
 	}
 	if got := d.leftOut[hers].reason; got != v1alpha1.ReasonNamespaceFailed {
@@ -137,7 +149,8 @@ func TestALeftOutNamespaceIsTold(t *testing.T) {
 	if d.leaveOut(s.Time.Now(), s.found()[:1]); len(d.leftOut) > 0 {
 		t.Errorf("nothing else violates, and left out is %v", d.leftOut)
 	}
-	if kept := history.SetAside(&v1alpha1.ClusterRegoPolicy{ObjectMeta: s.policy.ObjectMeta}, s.plans, "", s.Time.Now()); len(kept) != 1 {
+	if kept := history.SetAside(&v1alpha1.ClusterRegoPolicy{ObjectMeta: s.policy.ObjectMeta}, s.plans, "",
+		s.Time.Now()); len(kept) != 1 {
 		t.Errorf("while the revision isn't known, the plan that blames her is pruned: %v", kept)
 	}
 }

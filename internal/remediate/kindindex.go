@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -35,7 +37,8 @@ func (x *kindIndex) of(ctx context.Context, gvk schema.GroupVersionKind) (*kindO
 	if known := x.kinds[gvk]; known != nil {
 		return known, nil
 	}
-	objects := &kindObjects{byUID: map[string]*metav1.PartialObjectMetadata{}, byKey: map[client.ObjectKey]*metav1.PartialObjectMetadata{}}
+	objects := &kindObjects{byUID: map[string]*metav1.PartialObjectMetadata{},
+		byKey: map[client.ObjectKey]*metav1.PartialObjectMetadata{}}
 	next := ""
 	for {
 		list := &metav1.PartialObjectMetadataList{}

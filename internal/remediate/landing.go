@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -83,7 +85,8 @@ func (a *attempt) keepLanding(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	if !rec.State.Settled() && !moves || !record.MayLand(&a.previous) {
 		return rec
 	}
-	return a.awaitLanding("an earlier write of ours may still reach the object; once it can't: " + rec.Reason + ": " + rec.Message)
+	return a.awaitLanding("an earlier write of ours may still reach the object; once it can't: " + rec.Reason + ": " +
+		rec.Message)
 }
 
 // awaitLanding leaves a target pending, with the record of its write, for another look.

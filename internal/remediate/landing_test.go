@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -62,7 +64,8 @@ func TestAWriteIsGivenUpInTime(t *testing.T) {
 	b := newBench(t)
 	var deadline time.Time
 	b.pass.targets.writer = interceptor.NewClient(b.api.(client.WithWatch), interceptor.Funcs{
-		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch,
+			opts ...client.PatchOption) error {
 			deadline, _ = ctx.Deadline()
 			return c.Patch(ctx, obj, patch, opts...)
 		}})
@@ -80,10 +83,14 @@ func TestAWriteThatMayStillArriveKeepsItsPlan(t *testing.T) {
 		want    v1alpha1.TargetState
 		kept    bool
 	}{
-		"it hasn't arrived":          {reason: "it still may", after: time.Minute, want: v1alpha1.TargetPending, kept: true},
-		"it arrives":                 {reason: "it is ours", after: time.Minute, arrives: true, want: v1alpha1.TargetApplied, kept: true},
-		"it can't arrive any more":   {reason: "what comes now is somebody else's", after: record.LandingBound, want: v1alpha1.TargetPending},
-		"it arrived in the meantime": {reason: "the last look finds it", after: time.Hour, arrives: true, want: v1alpha1.TargetApplied, kept: true},
+		"it hasn't arrived": {reason: "it still may", after: time.Minute, want: v1alpha1.TargetPending,
+			kept: true},
+		"it arrives": {reason: "it is ours", after: time.Minute, arrives: true,
+			want: v1alpha1.TargetApplied, kept: true},
+		"it can't arrive any more": {reason: "what comes now is somebody else's", after: record.LandingBound,
+			want: v1alpha1.TargetPending},
+		"it arrived in the meantime": {reason: "the last look finds it", after: time.Hour, arrives: true,
+			want: v1alpha1.TargetApplied, kept: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +106,8 @@ func TestAWriteThatMayStillArriveKeepsItsPlan(t *testing.T) {
 			a.previous = rec
 			got := b.pass.resolved(t.Context(), a)
 			if got.State != tc.want || (got.Write != nil) != tc.kept {
-				t.Errorf("%s: got %s (%s): %s, record kept: %t", tc.reason, got.State, got.Reason, got.Message, got.Write != nil)
+				t.Errorf("%s: got %s (%s): %s, record kept: %t", tc.reason, got.State, got.Reason, got.Message,
+					got.Write != nil)
 			}
 		})
 	}

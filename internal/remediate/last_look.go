@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -14,8 +16,10 @@ import (
 // began: what people say of the plan, its policy, the windows and the breakers.
 func (c *Controller) stillOpen(ctx context.Context, rem *v1alpha1.Remediation) (rollout.Gate, error) {
 	live := &v1alpha1.Remediation{}
-	if err := c.reader.Get(ctx, client.ObjectKeyFromObject(rem), live); apierrors.IsNotFound(err) || err == nil && live.UID != rem.UID {
-		return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonPolicyChanged, Message: "the Remediation was deleted"}, nil
+	if err := c.reader.Get(ctx, client.ObjectKeyFromObject(rem), live); apierrors.IsNotFound(err) || err == nil &&
+		live.UID != rem.UID {
+		return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonPolicyChanged, Message: "the Remediation was deleted"},
+			nil
 	} else if err != nil {
 		return rollout.Gate{}, err
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -51,21 +53,31 @@ func TestWritesAskAgainRightBeforeTheyAreSent(t *testing.T) {
 		why       string
 	}{
 		"nothing has changed": {reason: "it is written", meanwhile: func(*bench) {}, want: v1alpha1.TargetApplied},
-		"the gate has closed": {reason: "a pause or the kill switch counts at once", meanwhile: shut, want: v1alpha1.TargetPending, why: v1alpha1.ReasonHeldBack},
-		"the gate can't be asked": {reason: "no answer is no yes", want: v1alpha1.TargetPending, why: "Retrying", meanwhile: func(b *bench) {
-			b.pass.gate = &lastGate{ask: func(context.Context) (rollout.Gate, error) { return rollout.Gate{}, errors.New("timeout") }}
-		}},
-		"the object has opted out": {reason: "its owner said so first", want: v1alpha1.TargetSkipped, why: v1alpha1.ReasonOptOut, meanwhile: func(b *bench) {
-			b.annotate(&corev1.ConfigMap{}, b.web(), v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)
-		}},
-		"its namespace has opted out": {reason: "read anew, and not remembered", want: v1alpha1.TargetSkipped, why: v1alpha1.ReasonOptOut, meanwhile: func(b *bench) {
-			b.annotate(&corev1.Namespace{}, client.ObjectKey{Name: "shop"}, v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)
-		}},
-		"a tool has marked it": {reason: "it would undo the fix", want: v1alpha1.TargetSkipped, why: v1alpha1.ReasonManaged, meanwhile: func(b *bench) {
-			b.annotate(&corev1.ConfigMap{}, b.web(), "argocd.argoproj.io/tracking-id", "shop:/ConfigMap:shop/web")
-		}},
-		"it was edited": {reason: "the fix is computed anew", want: v1alpha1.TargetPending, why: "Retrying", meanwhile: func(b *bench) { b.set("web", "other", "x") }},
-		"it is gone":    {reason: "nothing was written", want: v1alpha1.TargetSkipped, why: v1alpha1.ReasonGone, meanwhile: (*bench).deleteWeb},
+		"the gate has closed": {reason: "a pause or the kill switch counts at once", meanwhile: shut,
+			want: v1alpha1.TargetPending, why: v1alpha1.ReasonHeldBack},
+		"the gate can't be asked": {reason: "no answer is no yes", want: v1alpha1.TargetPending, why: "Retrying",
+			meanwhile: func(b *bench) {
+				b.pass.gate = &lastGate{ask: func(context.Context) (rollout.Gate, error) {
+					return rollout.Gate{}, errors.New("timeout")
+				}}
+			}},
+		"the object has opted out": {reason: "its owner said so first", want: v1alpha1.TargetSkipped,
+			why: v1alpha1.ReasonOptOut, meanwhile: func(b *bench) {
+				b.annotate(&corev1.ConfigMap{}, b.web(), v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)
+			}},
+		"its namespace has opted out": {reason: "read anew, and not remembered", want: v1alpha1.TargetSkipped,
+			why: v1alpha1.ReasonOptOut, meanwhile: func(b *bench) {
+				b.annotate(&corev1.Namespace{}, client.ObjectKey{Name: "shop"}, v1alpha1.AnnotationRemediation,
+					v1alpha1.RemediationPaused)
+			}},
+		"a tool has marked it": {reason: "it would undo the fix", want: v1alpha1.TargetSkipped,
+			why: v1alpha1.ReasonManaged, meanwhile: func(b *bench) {
+				b.annotate(&corev1.ConfigMap{}, b.web(), "argocd.argoproj.io/tracking-id", "shop:/ConfigMap:shop/web")
+			}},
+		"it was edited": {reason: "the fix is computed anew", want: v1alpha1.TargetPending, why: "Retrying",
+			meanwhile: func(b *bench) { b.set("web", "other", "x") }},
+		"it is gone": {reason: "nothing was written", want: v1alpha1.TargetSkipped, why: v1alpha1.ReasonGone,
+			meanwhile: (*bench).deleteWeb},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +106,8 @@ func TestAnOptOutAfterTheLastLookIsRefusedByTheServer(t *testing.T) {
 	a, rec := b.attempt(fixOnly())
 	late := false
 	b.pass.targets.writer = interceptor.NewClient(b.api.(client.WithWatch), interceptor.Funcs{
-		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch,
+			opts ...client.PatchOption) error {
 			if !late {
 				late = true
 				b.annotate(&corev1.ConfigMap{}, b.web(), v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)
@@ -124,8 +137,10 @@ func TestAFixThatIsHeldBackHalfWayIsTakenBack(t *testing.T) {
 			return c.Create(ctx, obj, opts...)
 		}})
 	got := b.pass.send(t.Context(), a, rec)
-	if state, noted := b.state(); state != "bad" || noted || got.State != v1alpha1.TargetPending || got.Reason != v1alpha1.ReasonHeldBack {
-		t.Errorf("the object holds %q, the note is there: %t, the target is %s (%s)", state, noted, got.State, got.Reason)
+	if state, noted := b.state(); state != "bad" || noted || got.State != v1alpha1.TargetPending ||
+		got.Reason != v1alpha1.ReasonHeldBack {
+		t.Errorf("the object holds %q, the note is there: %t, the target is %s (%s)", state, noted, got.State,
+			got.Reason)
 	}
 }
 
@@ -152,7 +167,8 @@ func TestWhatAFixMayDependOn(t *testing.T) {
 	patch, status, removal := &write{}, &write{}, &write{}
 	patch.Type, status.Type, status.Subresource = policy.ActionPatch, policy.ActionPatch, policy.StatusSubresource
 	removal.record.Action = v1alpha1.ActionDelete
-	if err := setFields(&status.record, []action.Field{{Path: "/status/phase", Before: "a", HasBefore: true, After: "z", HasAfter: true}}); err != nil {
+	if err := setFields(&status.record,
+		[]action.Field{{Path: "/status/phase", Before: "a", HasBefore: true, After: "z", HasAfter: true}}); err != nil {
 		t.Fatal(err)
 	}
 	cases := map[string]struct {
@@ -197,10 +213,14 @@ func TestTheGateIsAskedAgainOfWhatIsThere(t *testing.T) {
 		"the policy's mode is Disabled": {func(c *breakertest.Circuit, _ client.Client, _ *v1alpha1.Remediation) {
 			c.Policy("missing", func(s *v1alpha1.RolloutStrategy) { s.Mode = v1alpha1.RemediationDisabled })
 		}, v1alpha1.ReasonPolicyChanged},
-		"the policy's mode is Disabled, and its rule doesn't compile": {func(c *breakertest.Circuit, api client.Client, _ *v1alpha1.Remediation) {
-			c.Must(api.Create(c.Ctx, &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid"},
-				Spec: v1alpha1.RegoPolicySpec{Remediation: v1alpha1.PolicyRemediation{RolloutStrategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationDisabled}}}}))
-		}, v1alpha1.ReasonPolicyChanged},
+		"the policy's mode is Disabled, and its rule doesn't compile": {
+			func(c *breakertest.Circuit, api client.Client, _ *v1alpha1.Remediation) {
+				c.Must(api.Create(c.Ctx, &v1alpha1.ClusterRegoPolicy{
+					ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid"},
+					Spec: v1alpha1.RegoPolicySpec{
+						Remediation: v1alpha1.PolicyRemediation{
+							RolloutStrategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationDisabled}}}}))
+			}, v1alpha1.ReasonPolicyChanged},
 		"the policy's rule has changed": {func(c *breakertest.Circuit, _ client.Client, _ *v1alpha1.Remediation) {
 			c.Policy("other", func(*v1alpha1.RolloutStrategy) {})
 		}, v1alpha1.ReasonPolicyChanged},

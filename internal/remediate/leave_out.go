@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -43,7 +45,8 @@ func (d *draft) outside() string {
 	}
 	var text strings.Builder
 	for _, namespace := range slices.Sorted(maps.Keys(counts)) {
-		fmt.Fprintf(&text, "; %d objects of namespace %s are left out: %s", counts[namespace], namespace, d.leftOut[namespace].message)
+		fmt.Fprintf(&text, "; %d objects of namespace %s are left out: %s", counts[namespace], namespace,
+			d.leftOut[namespace].message)
 	}
 	return text.String()
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -39,7 +41,8 @@ func recordWithinLimit(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
 		items, ops, longest = max(items, len(w.fields), len(w.keys)), max(ops, len(w.Ops)), max(longest, longestPath(w))
 	}
 	if total > maxRecordBytes || max(items, ops) > maxRecordItems || longest > maxPathBytes {
-		return a.tooLarge(fmt.Sprintf("the fix has %d operations on %d fields, and its record %d bytes with what it creates or deletes; the limits are %d, %d and %d, and paths of %d bytes: "+
+		return a.tooLarge(fmt.Sprintf("the fix has %d operations on %d fields, and its record %d bytes with what it "+
+			"creates or deletes; the limits are %d, %d and %d, and paths of %d bytes: "+
 			"have the object's owner fix it, or let the fix change less",
 			ops, items, total, maxRecordItems, maxRecordItems, maxRecordBytes, maxPathBytes))
 	}
@@ -53,7 +56,8 @@ func (a *attempt) tooLarge(why string) *v1alpha1.TargetRecord {
 	if a.object == nil || a.patched == nil {
 		return rec
 	}
-	if diff, err := action.Propose(a.target.Object.String(), a.object.Object, a.patched, a.steps, maxProposal); err == nil {
+	if diff, err := action.Propose(a.target.Object.String(), a.object.Object, a.patched, a.steps,
+		maxProposal); err == nil {
 		rec.Proposal = diff
 	}
 	return rec

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -25,9 +27,12 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		plans: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "evenkeel_remediation_plans_total",
 			Help: "Plans that reached a final phase. Labels: policy, phase."}, []string{"policy", "phase"}),
 		targets: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "evenkeel_remediation_targets_total",
-			Help: "Targets that reached a state. Labels: policy, state, reason."}, []string{"policy", "state", "reason"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "evenkeel_remediation_plan_duration_seconds",
-			Help: "Time from a plan's creation to its final phase, in seconds. Labels: policy, phase.", Buckets: prometheus.ExponentialBuckets(1, 3, 11)}, []string{"policy", "phase"}),
+			Help: "Targets that reached a state. Labels: policy, state, reason."}, []string{"policy", "state",
+			"reason"}),
+		duration: prometheus.NewHistogramVec(
+			prometheus.HistogramOpts{Name: "evenkeel_remediation_plan_duration_seconds",
+				Help:    "Time from a plan's creation to its final phase, in seconds. Labels: policy, phase.",
+				Buckets: prometheus.ExponentialBuckets(1, 3, 11)}, []string{"policy", "phase"}),
 		rollbacks: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "evenkeel_remediation_rollbacks_total",
 			Help: "Waves that were rolled back. Labels: policy, wave (canary or wave)."}, []string{"policy", "wave"}),
 		held: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "evenkeel_remediation_held",
@@ -36,9 +41,11 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Help: "Targets being written or verified. Labels: policy."}, []string{"policy"}),
 	}
 	m.waves = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "evenkeel_remediation_waves_total",
-		Help: "Waves that were verified and soaked. Labels: policy, wave (canary or wave)."}, []string{"policy", "wave"})
+		Help: "Waves that were verified and soaked. Labels: policy, wave (canary or wave)."}, []string{"policy",
+		"wave"})
 	m.samples = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "evenkeel_analysis_samples_total",
-		Help: "Answers of metrics that rollouts are judged by. Labels: policy, result (Baseline, Met, Missed or Inconclusive)."}, []string{"policy", "result"})
+		Help: "Answers of metrics that rollouts are judged by. Labels: policy, result (Baseline, Met, Missed or " +
+			"Inconclusive)."}, []string{"policy", "result"})
 	r.MustRegister(m.plans, m.targets, m.duration, m.rollbacks, m.held, m.inFlight, m.waves, m.samples)
 	return m
 }
@@ -53,10 +60,12 @@ func (m *metrics) countFinished(policy string, before []rollout.TargetView, b *r
 }
 
 // observe counts the transitions of one step.
-func (m *metrics) observe(rem *v1alpha1.Remediation, o rollout.Observation, intent rollout.Intent, before []rollout.TargetView, b *record.Records) {
+func (m *metrics) observe(rem *v1alpha1.Remediation, o rollout.Observation, intent rollout.Intent,
+	before []rollout.TargetView, b *record.Records) {
 	policy := rem.Spec.Plan.Policy.Name
 	m.countFinished(policy, before, b)
-	m.held.WithLabelValues(policy).Set(one(intent.Phase == v1alpha1.PhaseHeld || intent.Phase == v1alpha1.PhaseAwaitingApproval))
+	m.held.WithLabelValues(policy).Set(
+		one(intent.Phase == v1alpha1.PhaseHeld || intent.Phase == v1alpha1.PhaseAwaitingApproval))
 	m.inFlight.WithLabelValues(policy).Set(float64(b.Counts().InFlight))
 	if intent.Phase == o.Status.Phase {
 		return
@@ -73,7 +82,8 @@ func (m *metrics) observe(rem *v1alpha1.Remediation, o rollout.Observation, inte
 	}
 	if intent.Phase.Final() && intent.Reason != v1alpha1.ReasonUndone { // an undone plan has ended before
 		m.plans.WithLabelValues(policy, string(intent.Phase)).Inc()
-		m.duration.WithLabelValues(policy, string(intent.Phase)).Observe(o.Now.Sub(rem.CreationTimestamp.Time).Seconds())
+		m.duration.WithLabelValues(policy, string(intent.Phase)).Observe(
+			o.Now.Sub(rem.CreationTimestamp.Time).Seconds())
 	}
 }
 

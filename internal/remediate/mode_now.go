@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -13,7 +15,8 @@ import (
 // stopped says why a plan may begin no further target, or "". It asks the catalog,
 // and the policy itself for its mode: the catalog keeps the last good revision of a
 // policy that doesn't compile, but whoever turns its remediation off must be heard.
-func (c *Controller) stopped(ctx context.Context, rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alpha1.BreakerDemotion) (reason, message string, err error) {
+func (c *Controller) stopped(ctx context.Context, rem *v1alpha1.Remediation, snapshot *catalog.Snapshot,
+	demoted *v1alpha1.BreakerDemotion) (reason, message string, err error) {
 	if reason, message = stop(rem, snapshot, demoted, &c.floors); message != "" {
 		return reason, message, nil
 	}
@@ -24,7 +27,8 @@ func (c *Controller) stopped(ctx context.Context, rem *v1alpha1.Remediation, sna
 	live.SetDefaults()
 	was, is := snapshot.Definition(rem.Spec.Plan.Policy.Name).Spec.Remediation.Mode, live.Spec.Remediation.Mode
 	if string(live.UID) == rem.Spec.Plan.Policy.UID && c.floors.Mode(is) != c.floors.Mode(was) {
-		return v1alpha1.ReasonPolicyChanged, fmt.Sprintf("policy %s changed spec.remediation.mode from %s to %s", live.Name, was, is), nil
+		return v1alpha1.ReasonPolicyChanged,
+			fmt.Sprintf("policy %s changed spec.remediation.mode from %s to %s", live.Name, was, is), nil
 	}
 	return "", "", nil
 }

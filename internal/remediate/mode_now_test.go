@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -20,17 +22,25 @@ func TestAModeThatIsNotAllowedByNowStopsAPlan(t *testing.T) {
 		most   v1alpha1.RemediationMode
 		want   string // of the stop; empty: the plan goes on
 	}{
-		"what is allowed goes on":                    {frozen: v1alpha1.RemediationAutomatic, most: v1alpha1.RemediationAutomatic},
-		"an Automatic plan begins nothing more":      {reason: "one in mode Manual takes its place, and waits", frozen: v1alpha1.RemediationAutomatic, most: v1alpha1.RemediationManual, want: v1alpha1.ReasonAdministratorLimit},
-		"a plan in the mode that is allowed goes on": {frozen: v1alpha1.RemediationManual, most: v1alpha1.RemediationManual},
-		"nothing goes on where nothing is allowed":   {frozen: v1alpha1.RemediationManual, most: v1alpha1.RemediationDisabled, want: v1alpha1.ReasonAdministratorLimit},
-		"once more is allowed another plan is made":  {frozen: v1alpha1.RemediationManual, want: v1alpha1.ReasonPolicyChanged},
+		"what is allowed goes on": {
+			frozen: v1alpha1.RemediationAutomatic, most: v1alpha1.RemediationAutomatic},
+		"an Automatic plan begins nothing more": {reason: "one in mode Manual takes its place, and waits",
+			frozen: v1alpha1.RemediationAutomatic, most: v1alpha1.RemediationManual,
+			want: v1alpha1.ReasonAdministratorLimit},
+		"a plan in the mode that is allowed goes on": {
+			frozen: v1alpha1.RemediationManual, most: v1alpha1.RemediationManual},
+		"nothing goes on where nothing is allowed": {
+			frozen: v1alpha1.RemediationManual, most: v1alpha1.RemediationDisabled,
+			want: v1alpha1.ReasonAdministratorLimit},
+		"once more is allowed another plan is made": {
+			frozen: v1alpha1.RemediationManual, want: v1alpha1.ReasonPolicyChanged},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			rem := c.Plan("a")
 			rem.Spec.Plan.Strategy.Mode = tc.frozen
-			if reason, message := stop(rem, c.Catalog.Snapshot(), nil, &limits.Floors{MaxMode: tc.most}); reason != tc.want {
+			if reason, message := stop(rem, c.Catalog.Snapshot(), nil,
+				&limits.Floors{MaxMode: tc.most}); reason != tc.want {
 				t.Errorf("%s: got %q: %s", tc.reason, reason, message)
 			}
 		})
@@ -45,7 +55,8 @@ func TestThreeOpeningsDemoteUntilTheRuleChanges(t *testing.T) {
 		c.Reconciled("policy-tags")
 	}
 	pol := c.Catalog.Snapshot().Definition("tags")
-	if mode, err := c.Mode(c.Ctx, pol, v1alpha1.RemediationAutomatic); err != nil || mode != v1alpha1.RemediationDryRun {
+	if mode, err := c.Mode(c.Ctx, pol, v1alpha1.RemediationAutomatic); err != nil ||
+		mode != v1alpha1.RemediationDryRun {
 		t.Fatalf("after three openings plans are made in mode %s (%v)", mode, err)
 	}
 	if told := c.Told(); !strings.Contains(told, escalate.ReasonPolicyDemoted) {
@@ -58,14 +69,16 @@ func TestThreeOpeningsDemoteUntilTheRuleChanges(t *testing.T) {
 	c.Must(err)
 	running, preview := c.Plan("a"), c.Plan("b")
 	preview.Spec.Plan.Strategy.Mode = v1alpha1.RemediationDryRun
-	if reason, message := stop(running, c.Catalog.Snapshot(), demoted, &limits.Floors{}); reason != v1alpha1.ReasonDemoted || !strings.Contains(message, "3 times") {
+	if reason, message := stop(running, c.Catalog.Snapshot(), demoted,
+		&limits.Floors{}); reason != v1alpha1.ReasonDemoted || !strings.Contains(message, "3 times") {
 		t.Errorf("a plan that runs is stopped by %q: %s", reason, message)
 	}
 	if reason, _ := stop(preview, c.Catalog.Snapshot(), demoted, &limits.Floors{}); reason != "" {
 		t.Errorf("the dry run is stopped by %q", reason)
 	}
 	c.Policy("absent", func(*v1alpha1.RolloutStrategy) {})
-	if st := c.Reconciled("policy-tags").Status; st.Demoted != nil || !strings.Contains(c.Told(), escalate.ReasonDemotionEnded) {
+	if st := c.Reconciled("policy-tags").Status; st.Demoted != nil ||
+		!strings.Contains(c.Told(), escalate.ReasonDemotionEnded) {
 		t.Errorf("after a new revision: %+v", st.Demoted)
 	}
 	if reason, _ := stop(preview, c.Catalog.Snapshot(), nil, &limits.Floors{}); reason != v1alpha1.ReasonPolicyChanged {

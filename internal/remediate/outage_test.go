@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -30,13 +32,22 @@ func TestAnOutageBlocksNothing(t *testing.T) {
 		why    string
 		blocks bool
 	}{
-		"before every write":             {"no canary can be written", newFleet(30).every(out), v1alpha1.PhaseAborted, v1alpha1.ReasonNoAnswer, false},
-		"of a small fleet":               {"three candidates are all there are", newFleet(3).every(out), v1alpha1.PhaseAborted, v1alpha1.ReasonNoAnswer, false},
-		"that some candidates don't see": {"nine are refused for good, the tenth meets the outage", newFleet(30).every(bad).also(4, out), v1alpha1.PhaseAborted, v1alpha1.ReasonNoAnswer, false},
-		"for a fix that never applies":   {"ten speak against it", newFleet(30).every(bad), v1alpha1.PhaseAborted, v1alpha1.ReasonNoViableCanary, true},
-		"after the canary's write":       {"nobody can tell whether it did harm: it is undone", newFleet(3).every(behaviour{CheckErrors: 1 << 20}), v1alpha1.PhaseRolledBack, v1alpha1.ReasonNoAnswer, false},
-		"of a minute after the write":    {"it passes", newFleet(3).every(behaviour{CheckErrors: 60}), v1alpha1.PhaseSucceeded, v1alpha1.ReasonAllTargetsSettled, false},
-		"over a wave that isn't well":    {"one look that succeeds decides", newFleet(3).every(behaviour{CheckErrors: 700, Heals: never}), v1alpha1.PhaseRolledBack, v1alpha1.ReasonVerificationFailed, true},
+		"before every write": {"no canary can be written", newFleet(30).every(out), v1alpha1.PhaseAborted,
+			v1alpha1.ReasonNoAnswer, false},
+		"of a small fleet": {"three candidates are all there are", newFleet(3).every(out),
+			v1alpha1.PhaseAborted, v1alpha1.ReasonNoAnswer, false},
+		"that some candidates don't see": {"nine are refused for good, the tenth meets the outage",
+			newFleet(30).every(bad).also(4, out), v1alpha1.PhaseAborted, v1alpha1.ReasonNoAnswer, false},
+		"for a fix that never applies": {"ten speak against it", newFleet(30).every(bad), v1alpha1.PhaseAborted,
+			v1alpha1.ReasonNoViableCanary, true},
+		"after the canary's write": {"nobody can tell whether it did harm: it is undone",
+			newFleet(3).every(behaviour{CheckErrors: 1 << 20}), v1alpha1.PhaseRolledBack, v1alpha1.ReasonNoAnswer,
+			false},
+		"of a minute after the write": {"it passes", newFleet(3).every(behaviour{CheckErrors: 60}),
+			v1alpha1.PhaseSucceeded, v1alpha1.ReasonAllTargetsSettled, false},
+		"over a wave that isn't well": {
+			"one look that succeeds decides", newFleet(3).every(behaviour{CheckErrors: 700, Heals: never}),
+			v1alpha1.PhaseRolledBack, v1alpha1.ReasonVerificationFailed, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -65,8 +76,10 @@ func TestAnOutageBlocksNothing(t *testing.T) {
 func TestNoOutageEverBlocks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := worlds(rapid.Custom(func(t *rapid.T) behaviour {
-			return behaviour{Heals: durations(0, 2).Draw(t, "heals"), PreErrors: rapid.SampledFrom([]int{0, 0, 1, 4, 1000}).Draw(t, "before"),
-				Conflicts: rapid.SampledFrom([]int{0, 0, 2, 1000}).Draw(t, "conflicts"), CheckErrors: rapid.SampledFrom([]int{0, 0, 5, 40, 1 << 20}).Draw(t, "after"),
+			return behaviour{Heals: durations(0, 2).Draw(t, "heals"),
+				PreErrors:    rapid.SampledFrom([]int{0, 0, 1, 4, 1000}).Draw(t, "before"),
+				Conflicts:    rapid.SampledFrom([]int{0, 0, 2, 1000}).Draw(t, "conflicts"),
+				CheckErrors:  rapid.SampledFrom([]int{0, 0, 5, 40, 1 << 20}).Draw(t, "after"),
 				RevertErrors: rapid.IntRange(0, 3).Draw(t, "undoing")}
 		})).Draw(t, "world")
 		w.Soak, w.Late = 5*time.Second, 15*time.Second
@@ -88,15 +101,19 @@ func TestNoOutageEverBlocks(t *testing.T) {
 // The error of a webhook that can't be reached is no denial: the target is tried
 // again, and when it fails for that in the end, its reason says nothing of the fix.
 func TestAWebhookThatDoesntAnswerDeniesNothing(t *testing.T) {
-	down := apierrors.NewInternalError(errors.New(`failed calling webhook "deny.example.com": failed to call webhook: Post "https://deny.example.svc:443/?timeout=10s": dial tcp 10.0.0.1:443: connect: connection refused`))
-	a := &attempt{targets: &targets{clock: clocktesting.NewFakePassiveClock(breakertest.Noon)}, previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}}
+	down := apierrors.NewInternalError(
+		errors.New(
+			`failed calling webhook "deny.example.com": failed to call webhook: Post "https://deny.example.svc:443/?timeout=10s": dial tcp 10.0.0.1:443: connect: connection refused`))
+	a := &attempt{targets: &targets{clock: clocktesting.NewFakePassiveClock(breakertest.Noon)},
+		previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}}
 	a.plan.Strategy.SetDefaults()
 	for range 20 {
 		if a.previous = *a.fromError(down); a.previous.State != v1alpha1.TargetPending {
 			break
 		}
 	}
-	if rec := a.previous; rec.State != v1alpha1.TargetFailed || rec.Reason != v1alpha1.ReasonRetriesExhausted || circuit.SpeaksOfFix(rec.Reason) {
+	if rec := a.previous; rec.State != v1alpha1.TargetFailed || rec.Reason != v1alpha1.ReasonRetriesExhausted ||
+		circuit.SpeaksOfFix(rec.Reason) {
 		t.Errorf("the target ends as %s (%s): %s", rec.State, rec.Reason, rec.Message)
 	}
 }
@@ -116,11 +133,19 @@ func TestAPlanIsMadeAgainAfterAnOutage(t *testing.T) {
 		retry  string
 		early  bool
 	}{
-		"after half a minute":            {"a minute is the first wait", []v1alpha1.Remediation{ended("a", outage, breakertest.Noon.Add(-30*time.Second))}, "", true},
-		"after a minute":                 {"it is over", []v1alpha1.Remediation{ended("a", outage, minute(-1))}, "", false},
-		"the third time, after a minute": {"four minutes are the third wait", []v1alpha1.Remediation{ended("a", outage, minute(-9)), ended("b", outage, minute(-5)), ended("c", outage, minute(-1))}, "", true},
-		"when a person says so":          {"at once", []v1alpha1.Remediation{ended("a", outage, breakertest.Noon.Add(-30*time.Second))}, "a", false},
-		"under a clock a year ahead":     {"an end that is still to come is no later than now", []v1alpha1.Remediation{ended("a", outage, minute(525600))}, "", true},
+		"after half a minute": {
+			"a minute is the first wait",
+			[]v1alpha1.Remediation{ended("a", outage, breakertest.Noon.Add(-30*time.Second))}, "", true},
+		"after a minute": {"it is over", []v1alpha1.Remediation{ended("a", outage, minute(-1))}, "",
+			false},
+		"the third time, after a minute": {
+			"four minutes are the third wait",
+			[]v1alpha1.Remediation{ended("a", outage, minute(-9)), ended("b", outage, minute(-5)),
+				ended("c", outage, minute(-1))}, "", true},
+		"when a person says so": {
+			"at once", []v1alpha1.Remediation{ended("a", outage, breakertest.Noon.Add(-30*time.Second))}, "a", false},
+		"under a clock a year ahead": {"an end that is still to come is no later than now",
+			[]v1alpha1.Remediation{ended("a", outage, minute(525600))}, "", true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -128,8 +153,9 @@ func TestAPlanIsMadeAgainAfterAnOutage(t *testing.T) {
 			for i := range tc.plans {
 				sayRetry(&tc.plans[i], tc.retry)
 			}
-			p := &Planner{drafter: drafter{clock: clocktesting.NewFakePassiveClock(breakertest.Noon)}, announced: newAnnouncements(),
-				events: escalate.NewRecorder(clientevents.NewFakeRecorder(10))}
+			p := &Planner{drafter: drafter{clock: clocktesting.NewFakePassiveClock(breakertest.Noon)},
+				announced: newAnnouncements(),
+				events:    escalate.NewRecorder(clientevents.NewFakeRecorder(10))}
 			wait, early := p.tooEarly(t.Context(), pol, tc.plans, "r1", nil)
 			if early != tc.early || wait > replanPoll {
 				t.Errorf("%s: too early %t, wait %s", tc.reason, early, wait)

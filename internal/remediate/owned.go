@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -65,7 +67,8 @@ func (a *attempt) leaveToOwner(ctx context.Context) *v1alpha1.TargetRecord {
 }
 
 // judgedAt says what the same policy says of an object's root, if it judges it.
-func (a *attempt) judgedAt(ctx context.Context, root v1alpha1.ObjectReference) (verdict string, judged bool, err error) {
+func (a *attempt) judgedAt(ctx context.Context, root v1alpha1.ObjectReference) (
+	verdict string, judged bool, err error) {
 	if !judgesKind(a.snapshot.Definition(a.plan.Policy.Name), root) {
 		return "", false, nil
 	}
@@ -82,7 +85,8 @@ func (a *attempt) judgedAt(ctx context.Context, root v1alpha1.ObjectReference) (
 	case !matched:
 		return "", false, nil
 	case result.Err == nil && len(result.Enforced()) == 0:
-		return fmt.Sprintf("the policy finds nothing wrong with the %s, whose controller replaces what it made", kube.KindOf(root)), true, nil
+		return fmt.Sprintf("the policy finds nothing wrong with the %s, whose controller replaces what it made",
+			kube.KindOf(root)), true, nil
 	default:
 		return fmt.Sprintf("the same policy judges the %s, and it is fixed there", kube.KindOf(root)), true, nil
 	}
@@ -100,7 +104,8 @@ func (a *attempt) propose(ctx context.Context, rec *v1alpha1.TargetRecord) *v1al
 	why := ""
 	if failed := computeFix(ctx, a); failed != nil {
 		why = failed.Message
-	} else if diff, err := action.Propose(a.target.Object.String(), a.object.Object, a.patched, a.steps, maxProposal); err != nil {
+	} else if diff, err := action.Propose(a.target.Object.String(), a.object.Object, a.patched, a.steps,
+		maxProposal); err != nil {
 		why = err.Error()
 	} else {
 		rec.Proposal = diff

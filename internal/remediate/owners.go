@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -60,7 +62,8 @@ func (p *drafter) ownership(ctx context.Context, d *draft, index *kindIndex, fou
 }
 
 // judges says whether a policy concerns an object, as it is now.
-func (p *drafter) judges(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, ref v1alpha1.ObjectReference) (bool, error) {
+func (p *drafter) judges(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, ref v1alpha1.ObjectReference) (
+	bool, error) {
 	if !judgesKind(pol, ref) {
 		return false, nil
 	}
@@ -81,7 +84,8 @@ func (p *drafter) judges(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, r
 func (d *draft) toTell() []candidate {
 	told := slices.DeleteFunc(slices.Clone(d.ineligible), func(c candidate) bool { return !c.told })
 	slices.SortFunc(told, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.object.Kind, b.object.Kind), cmp.Compare(a.object.Namespace, b.object.Namespace), cmp.Compare(a.object.Name, b.object.Name))
+		return cmp.Or(cmp.Compare(a.object.Kind, b.object.Kind), cmp.Compare(a.object.Namespace, b.object.Namespace),
+			cmp.Compare(a.object.Name, b.object.Name))
 	})
 	return told[:min(len(told), maxTold)]
 }
@@ -89,7 +93,9 @@ func (d *draft) toTell() []candidate {
 // untold says whether some owner hasn't got the fix of its object by the latest
 // plan: then a plan is made that has nothing to fix, and tells them.
 func (d *draft) untold() bool {
-	return slices.ContainsFunc(d.toTell(), func(c candidate) bool { return !d.told[record.SkipKey(c.object.UID, c.reason)] })
+	return slices.ContainsFunc(d.toTell(), func(c candidate) bool {
+		return !d.told[record.SkipKey(c.object.UID, c.reason)]
+	})
 }
 
 // toldBefore are the objects that the latest plan of this revision has left alone.
@@ -98,7 +104,8 @@ func (p *drafter) toldBefore(ctx context.Context, d *draft) (map[string]bool, er
 		return nil, nil
 	}
 	latest := &d.plans[len(d.plans)-1]
-	if latest.Status.Counts.Skipped == 0 || latest.Spec.Plan.Policy.Revision != d.revision || latest.Spec.Plan.Policy.UID != string(d.policy.UID) {
+	if latest.Status.Counts.Skipped == 0 || latest.Spec.Plan.Policy.Revision != d.revision ||
+		latest.Spec.Plan.Policy.UID != string(d.policy.UID) {
 		return nil, nil
 	}
 	b, err := record.Read(ctx, p.reader, latest)
@@ -117,7 +124,8 @@ func (p *Planner) warnManaged(d draft) {
 	for _, c := range d.eligible {
 		if c.manager != "" && p.announced.isNew(d.policy.Name+"/"+c.object.UID, c.manager) {
 			p.events.Target(c.object, d.policy, escalate.ReasonManagedByOther, fmt.Sprintf(
-				"violates policy %s and is to be fixed here, as its managedObjects: Remediate says; %s manages it and may set it back: fix it at its source too",
+				"violates policy %s and is to be fixed here, as its managedObjects: Remediate says; %s manages it and "+
+					"may set it back: fix it at its source too",
 				d.policy.Name, c.manager))
 		}
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -28,7 +30,9 @@ func (c *Controller) partners(ctx context.Context, lead *pass, uids map[string]b
 	if err := c.reader.List(ctx, list); err != nil {
 		return nil
 	}
-	slices.SortFunc(list.Items, func(a, b v1alpha1.Remediation) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	slices.SortFunc(list.Items, func(a, b v1alpha1.Remediation) int {
+		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+	})
 	var found []*partner
 	for i := range list.Items {
 		rem := &list.Items[i]
@@ -37,7 +41,8 @@ func (c *Controller) partners(ctx context.Context, lead *pass, uids map[string]b
 		}
 		one, err := c.partner(ctx, rem.Name)
 		if err != nil {
-			log.FromContext(ctx).V(1).Info("another plan takes no part in this write", "plan", rem.Name, "error", err.Error())
+			log.FromContext(ctx).V(1).Info("another plan takes no part in this write", "plan", rem.Name, "error",
+				err.Error())
 		}
 		if one != nil {
 			found = append(found, one)

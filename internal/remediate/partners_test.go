@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -25,7 +27,8 @@ func TestAReplayedPlanTakesNoPartInAJointWrite(t *testing.T) {
 		plan, slice  int64 // how often the manager has recorded each, as it is stored
 		shares, fine bool
 	}{
-		"As the manager left it":  {reason: "nothing is older than the manager knows", plan: 7, slice: 5, shares: true, fine: true},
+		"As the manager left it": {reason: "nothing is older than the manager knows", plan: 7, slice: 5, shares: true,
+			fine: true},
 		"An earlier plan":         {reason: "its phase was Applying once", plan: 6, slice: 5, shares: true},
 		"Earlier records":         {reason: "its target was Pending once", plan: 7, slice: 4},
 		"An earlier state of all": {reason: "both are genuine, and go together", plan: 2, slice: 1},
@@ -37,14 +40,22 @@ func TestAReplayedPlanTakesNoPartInAJointWrite(t *testing.T) {
 			c.Must(v1alpha1.AddToScheme(scheme))
 			c.Must(corev1.AddToScheme(scheme))
 			rem := c.Plan("other")
-			rem.UID, rem.Spec.DesiredState = "other-uid", v1alpha1.StatePaused // so that a proven one has been asked, and writes nothing
+			// so that a proven one has been asked, and writes nothing
+			rem.UID, rem.Spec.DesiredState = "other-uid", v1alpha1.StatePaused
 			rem.Spec.Plan.Slices, rem.Spec.Plan.Waves = []string{"other-0"}, []int32{1}
 			rem.Status.Phase, rem.Status.Sequence = v1alpha1.PhaseApplying, tc.plan
-			slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: "other-0", Labels: map[string]string{v1alpha1.LabelRemediation: "other"},
-				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(rem, v1alpha1.GroupVersion.WithKind("Remediation"))}}, Sequence: tc.slice}
-			slice.Targets = []v1alpha1.Target{{Object: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "u1"}}}
+			slice := &v1alpha1.RemediationSlice{
+				ObjectMeta: metav1.ObjectMeta{
+					Name: "other-0", Labels: map[string]string{v1alpha1.LabelRemediation: "other"},
+					OwnerReferences: []metav1.OwnerReference{
+						*metav1.NewControllerRef(rem, v1alpha1.GroupVersion.WithKind("Remediation"))}},
+				Sequence: tc.slice}
+			slice.Targets = []v1alpha1.Target{
+				{Object: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web",
+					UID: "u1"}}}
 			api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(rem, slice).Build()
-			control := &Controller{reader: api, records: record.NewCache(api), breakers: c.Set, policies: c.Catalog, clock: c.Time, permissions: &permissions.Finder{}, soaks: newSoakClock(), landings: newLandings(),
+			control := &Controller{reader: api, records: record.NewCache(api), breakers: c.Set, policies: c.Catalog,
+				clock: c.Time, permissions: &permissions.Finder{}, soaks: newSoakClock(), landings: newLandings(),
 				marks: &seal.Marks{Reader: api, Writer: api, Namespace: "evenkeel-system"}}
 			latest, latestSlice := rem.DeepCopy(), slice.DeepCopy()
 			latest.Status.Sequence, latestSlice.Sequence = 7, 5

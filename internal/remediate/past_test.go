@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -18,13 +20,23 @@ func TestFights(t *testing.T) {
 		ages   []time.Duration
 		want   bool
 	}{
-		"An object that was never fixed is at peace":        {reason: "no heat"},
-		"Three fixes in a minute are drift":                 {reason: "heat is just below 3", ages: []time.Duration{0, 30 * time.Second, time.Minute}},
-		"Four fixes in a minute are a fight":                {reason: "heat is just below 4", ages: []time.Duration{0, 20 * time.Second, 40 * time.Second, time.Minute}, want: true},
-		"Four fixes cool down in a quarter hour":            {reason: "4 × 2^-0.5 is below 3", ages: []time.Duration{15 * time.Minute, 15 * time.Minute, 15 * time.Minute, 15 * time.Minute}},
-		"Once an hour makes no fast heat, for however long": {reason: "the sum stays below 1.4", ages: []time.Duration{0, time.Hour, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour}},
-		"Every five minutes is a fight before an hour":      {reason: "the sum is 4.9", ages: []time.Duration{0, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute, 25 * time.Minute}, want: true},
-		"A clock that went back makes no extra heat":        {reason: "a fix counts 1 at most", ages: []time.Duration{-time.Hour, -time.Hour, -time.Hour}},
+		"An object that was never fixed is at peace": {reason: "no heat"},
+		"Three fixes in a minute are drift": {
+			reason: "heat is just below 3", ages: []time.Duration{0, 30 * time.Second, time.Minute}},
+		"Four fixes in a minute are a fight": {
+			reason: "heat is just below 4", ages: []time.Duration{0, 20 * time.Second, 40 * time.Second, time.Minute},
+			want: true},
+		"Four fixes cool down in a quarter hour": {
+			reason: "4 × 2^-0.5 is below 3",
+			ages:   []time.Duration{15 * time.Minute, 15 * time.Minute, 15 * time.Minute, 15 * time.Minute}},
+		"Once an hour makes no fast heat, for however long": {
+			reason: "the sum stays below 1.4",
+			ages:   []time.Duration{0, time.Hour, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour}},
+		"Every five minutes is a fight before an hour": {
+			reason: "the sum is 4.9", ages: []time.Duration{0, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute,
+				20 * time.Minute, 25 * time.Minute}, want: true},
+		"A clock that went back makes no extra heat": {
+			reason: "a fix counts 1 at most", ages: []time.Duration{-time.Hour, -time.Hour, -time.Hour}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -32,7 +44,8 @@ func TestFights(t *testing.T) {
 			for _, age := range tc.ages {
 				h.Remember(endedPlan(now.Add(-age)), bookOf(v1alpha1.TargetDone), "r1", now)
 			}
-			if got := h.Of(v1alpha1.ObjectReference{UID: "u1"}, &metav1.PartialObjectMetadata{}, nil).Fighting(); got != tc.want {
+			if got := h.Of(v1alpha1.ObjectReference{UID: "u1"}, &metav1.PartialObjectMetadata{},
+				nil).Fighting(); got != tc.want {
 				t.Errorf("%s: want fighting %t at a heat of %.2f", tc.reason, tc.want, h.Heat["u1"])
 			}
 		})
@@ -49,15 +62,18 @@ func TestSlowFights(t *testing.T) {
 		fixed   int // how often it may be fixed before it is left alone; 0: it never is
 		retried int // after which fix a person says to try again
 	}{
-		"Every 18 minutes":                   {reason: "the fast heat never gets to 3", every: 18 * time.Minute, fixed: 9},
-		"Once an hour":                       {reason: "a pipeline that deploys", every: time.Hour, fixed: 9},
-		"Once a day":                         {reason: "a nightly job", every: day, fixed: 19},
-		"Once in two days":                   {reason: "that is drift", every: 2 * day},
-		"Once an hour, and a person says go": {reason: "the count begins anew", every: time.Hour, fixed: 14, retried: 5},
+		"Every 18 minutes": {reason: "the fast heat never gets to 3", every: 18 * time.Minute,
+			fixed: 9},
+		"Once an hour":     {reason: "a pipeline that deploys", every: time.Hour, fixed: 9},
+		"Once a day":       {reason: "a nightly job", every: day, fixed: 19},
+		"Once in two days": {reason: "that is drift", every: 2 * day},
+		"Once an hour, and a person says go": {reason: "the count begins anew", every: time.Hour, fixed: 14,
+			retried: 5},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			now, object := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}
+			now, object := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
+				v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}
 			var carried int32
 			fixed := 0
 			for fixed < 200 {
@@ -82,8 +98,10 @@ func TestSlowFights(t *testing.T) {
 
 // A target that couldn't be fixed this time carries its heat on.
 func TestHeatIsCarriedOn(t *testing.T) {
-	now, object := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}
-	for state, want := range map[v1alpha1.TargetState]int32{v1alpha1.TargetDone: 500, v1alpha1.TargetFailed: 400, v1alpha1.TargetSkipped: 400, v1alpha1.TargetReverted: 400} {
+	now, object := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
+		v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}
+	for state, want := range map[v1alpha1.TargetState]int32{v1alpha1.TargetDone: 500, v1alpha1.TargetFailed: 400,
+		v1alpha1.TargetSkipped: 400, v1alpha1.TargetReverted: 400} {
 		b := bookOf(state)
 		b.Slices[0].Targets[0].Heat = 400
 		h := history.New()
@@ -104,7 +122,8 @@ func TestAnObjectThatIsCreatedAgainAfterEachDeletionIsFoughtOver(t *testing.T) {
 			b.Record(0).Write = &v1alpha1.WriteRecord{Action: verb}
 			h.Remember(endedPlan(now), b, "r1", now)
 		}
-		if got := h.Of(v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "new"}, &metav1.PartialObjectMetadata{}, nil).Fighting(); got != want {
+		if got := h.Of(v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "new"},
+			&metav1.PartialObjectMetadata{}, nil).Fighting(); got != want {
 			t.Errorf("four times %s of objects of one name: fighting %t, want %t", verb, got, want)
 		}
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -24,9 +26,11 @@ func (a *attempt) ofFix() []permissions.Need {
 		switch {
 		case s.Type == policy.ActionCreate:
 			gvk := (&unstructured.Unstructured{Object: s.Object}).GroupVersionKind()
-			wanted = append(wanted, permissions.Need{Kind: gvk, Verbs: []string{"get", "create", "delete"}, Namespace: a.object.GetNamespace()})
+			wanted = append(wanted, permissions.Need{Kind: gvk, Verbs: []string{"get", "create", "delete"},
+				Namespace: a.object.GetNamespace()})
 		case s.Subresource != "":
-			wanted = append(wanted, permissions.Need{Kind: a.object.GroupVersionKind(), Subresource: s.Subresource, Verbs: []string{"patch"}, Namespace: a.object.GetNamespace()})
+			wanted = append(wanted, permissions.Need{Kind: a.object.GroupVersionKind(), Subresource: s.Subresource,
+				Verbs: []string{"patch"}, Namespace: a.object.GetNamespace()})
 		}
 	}
 	return wanted
@@ -61,7 +65,8 @@ func (a *attempt) missingPermission(wanted permissions.Need, err error) *v1alpha
 // awaitPermissions leaves the target pending until somebody adds the rules: it is no
 // failure, and no try. A preview doesn't wait.
 func (a *attempt) awaitPermissions(rules string) *v1alpha1.TargetRecord {
-	message := "the controller lacks permissions; add to a ClusterRole labelled rbac.evenkeel.dev/aggregate-to-writer: \"true\": " + rules
+	message := "the controller lacks permissions; add to a ClusterRole labelled " +
+		"rbac.evenkeel.dev/aggregate-to-writer: \"true\": " + rules
 	if !a.plan.Strategy.Mode.Runs() {
 		return a.failed(v1alpha1.ReasonMissingPermission, message)
 	}

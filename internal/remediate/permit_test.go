@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -44,7 +46,8 @@ func TestLookingTakesNoPermit(t *testing.T) {
 		t.Fatalf("a look: gate %+v, permit %+v", gate, c.Read("policy-tags").Status.Permit)
 	}
 	waits := rollout.Intent{Phase: v1alpha1.PhaseApplying, Reason: v1alpha1.ReasonBudgetSpent, Wait: time.Second}
-	if _, err := control.executor().permitted(c.Ctx, p, waits); err != nil || c.Read("policy-tags").Status.Permit != nil {
+	if _, err := control.executor().permitted(c.Ctx, p, waits); err != nil ||
+		c.Read("policy-tags").Status.Permit != nil {
 		t.Fatalf("a plan without room takes the permit: %+v, %v", c.Read("policy-tags").Status.Permit, err)
 	}
 	got, err := control.executor().permitted(c.Ctx, p, rollout.Intent{Phase: v1alpha1.PhaseApplying, Write: []int{0}})
@@ -67,12 +70,19 @@ func TestAPermitIsGivenBackWhileNothingCanBeWritten(t *testing.T) {
 		states []v1alpha1.TargetState
 		keeps  bool
 	}{
-		"Held":                               {"Who knows for how long.", held, []v1alpha1.TargetState{pending}, false},
-		"Without room in a budget":           {"Other plans have it.", rollout.Intent{Phase: v1alpha1.PhaseApplying, Wait: time.Second}, []v1alpha1.TargetState{pending}, false},
-		"Held, with writes in flight":        {"They are the probe.", held, []v1alpha1.TargetState{applied, pending}, true},
-		"Verifying":                          {"It is the probe.", rollout.Intent{Phase: v1alpha1.PhaseVerifying, Wait: time.Second}, []v1alpha1.TargetState{applied}, true},
-		"Between two waves":                  {"It goes on at once.", rollout.Intent{Phase: v1alpha1.PhaseApplying}, []v1alpha1.TargetState{v1alpha1.TargetDone, pending}, true},
-		"Ended without having done anything": {"It proved nothing.", rollout.Intent{Phase: v1alpha1.PhaseSuperseded}, []v1alpha1.TargetState{pending}, false},
+		"Held": {"Who knows for how long.", held, []v1alpha1.TargetState{pending}, false},
+		"Without room in a budget": {
+			"Other plans have it.", rollout.Intent{Phase: v1alpha1.PhaseApplying, Wait: time.Second},
+			[]v1alpha1.TargetState{pending}, false},
+		"Held, with writes in flight": {"They are the probe.", held, []v1alpha1.TargetState{applied, pending},
+			true},
+		"Verifying": {
+			"It is the probe.", rollout.Intent{Phase: v1alpha1.PhaseVerifying, Wait: time.Second},
+			[]v1alpha1.TargetState{applied}, true},
+		"Between two waves": {"It goes on at once.", rollout.Intent{Phase: v1alpha1.PhaseApplying},
+			[]v1alpha1.TargetState{v1alpha1.TargetDone, pending}, true},
+		"Ended without having done anything": {"It proved nothing.", rollout.Intent{Phase: v1alpha1.PhaseSuperseded},
+			[]v1alpha1.TargetState{pending}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -96,11 +106,13 @@ func TestAHeldPlanOpensNothing(t *testing.T) {
 	control, p := plannedIn(c, "a", v1alpha1.TargetPending)
 	for range 24 * 12 {
 		c.Admitted(p.rem)
-		c.Must(control.executor().giveBack(c.Ctx, p, rollout.Intent{Phase: v1alpha1.PhaseHeld, HeldFrom: v1alpha1.PhaseApplying, Wait: time.Second}))
+		c.Must(control.executor().giveBack(
+			c.Ctx, p, rollout.Intent{Phase: v1alpha1.PhaseHeld, HeldFrom: v1alpha1.PhaseApplying, Wait: time.Second}))
 		c.After(5 * time.Minute)
 		c.Reconciled("policy-tags")
 	}
-	if st := c.Read("policy-tags").Status; st.State != v1alpha1.BreakerHalfOpen || st.Openings != 1 || st.Demoted != nil {
+	if st := c.Read("policy-tags").Status; st.State != v1alpha1.BreakerHalfOpen || st.Openings != 1 ||
+		st.Demoted != nil {
 		t.Errorf("after a day: %s, %d openings, demoted %v", st.State, st.Openings, st.Demoted)
 	}
 	if gate := c.Admitted(c.Plan("b")); gate.Closed {

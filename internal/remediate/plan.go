@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -208,9 +210,13 @@ func (d *draft) build() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, er
 		ObjectMeta: metav1.ObjectMeta{Name: d.policy.Name + "-" + d.hash[:8], Finalizers: []string{v1alpha1.Finalizer},
 			Labels: map[string]string{v1alpha1.LabelPolicy: d.policy.Name}},
 		Spec: v1alpha1.RemediationSpec{
-			Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: d.policy.Name, UID: string(d.policy.UID), Generation: d.policy.Generation,
-				Revision: d.revision, Author: canary.Author(d.policy), Authors: authors.Of(d.policy).Users, Owner: d.policy.Spec.Owner, RunbookURL: d.policy.Spec.RunbookURL},
-				Hash: d.hash, Strategy: d.strategy, StrategyRef: plannedStrategy(d.named), Targets: int32(len(targets)), Writable: int32(d.size()), Waves: layout.Waves, Stages: layout.Stages, Limits: d.limited}},
+			Plan: v1alpha1.RemediationPlan{
+				Policy: v1alpha1.PlannedPolicy{Name: d.policy.Name, UID: string(d.policy.UID),
+					Generation: d.policy.Generation,
+					Revision:   d.revision, Author: canary.Author(d.policy), Authors: authors.Of(d.policy).Users,
+					Owner: d.policy.Spec.Owner, RunbookURL: d.policy.Spec.RunbookURL},
+				Hash: d.hash, Strategy: d.strategy, StrategyRef: plannedStrategy(d.named), Targets: int32(len(targets)),
+				Writable: int32(d.size()), Waves: layout.Waves, Stages: layout.Stages, Limits: d.limited}},
 	}
 	parts := split(rem, targets)
 	for _, slice := range parts {
@@ -228,7 +234,8 @@ func (d *draft) targets(layout *canary.Layout) []v1alpha1.Target {
 	targets := make([]v1alpha1.Target, 0, size+len(d.ineligible))
 	waves := canary.Assign(size, layout.Waves)
 	for i, c := range d.eligible[:size] {
-		targets = append(targets, v1alpha1.Target{Object: c.object, Wave: waves[i], Heat: c.heat, ExcludedFromCanary: !c.mayLead})
+		targets = append(targets,
+			v1alpha1.Target{Object: c.object, Wave: waves[i], Heat: c.heat, ExcludedFromCanary: !c.mayLead})
 	}
 	alone := layout.IsCanary(int32(len(layout.Waves) - 1))
 	others := d.skipped(alone)
@@ -237,7 +244,8 @@ func (d *draft) targets(layout *canary.Layout) []v1alpha1.Target {
 	}
 	last := len(layout.Waves) - 1
 	for _, c := range others {
-		targets = append(targets, v1alpha1.Target{Object: c.object, Wave: int32(last), Heat: c.heat, SkipReason: c.skipReason()})
+		targets = append(targets,
+			v1alpha1.Target{Object: c.object, Wave: int32(last), Heat: c.heat, SkipReason: c.skipReason()})
 		layout.Waves[last]++
 	}
 	return targets
@@ -258,7 +266,8 @@ func (d *draft) skipped(canaryAlone bool) []candidate {
 // announce tells what the plan holds, stage by stage, and what waits for the next.
 func (d *draft) announce(rem *v1alpha1.Remediation) string {
 	if len(d.eligible) == 0 {
-		return fmt.Sprintf("%d objects that violate policy %s are others' to fix: their owners get the fix as a diff", rem.Spec.Plan.Targets, d.policy.Name)
+		return fmt.Sprintf("%d objects that violate policy %s are others' to fix: their owners get the fix as a diff",
+			rem.Spec.Plan.Targets, d.policy.Name)
 	}
 	held := fmt.Sprintf("%d", rem.Spec.Plan.Targets)
 	if d.size() < len(d.eligible) {
@@ -289,7 +298,8 @@ func split(rem *v1alpha1.Remediation, targets []v1alpha1.Target) []*v1alpha1.Rem
 	for _, chunk := range chunks(targets, record.WeightOf(rem.Spec.Plan.Strategy.AllowedActions)) {
 		parts = append(parts, &v1alpha1.RemediationSlice{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", rem.Name, len(parts)),
-				Labels: map[string]string{v1alpha1.LabelPolicy: rem.Labels[v1alpha1.LabelPolicy], v1alpha1.LabelRemediation: rem.Name}},
+				Labels: map[string]string{v1alpha1.LabelPolicy: rem.Labels[v1alpha1.LabelPolicy],
+					v1alpha1.LabelRemediation: rem.Name}},
 			Remediation: rem.Name, Index: int32(len(parts)), Targets: chunk,
 			Progress: v1alpha1.SliceProgress{Targets: int32(len(chunk))},
 		})

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -60,7 +62,8 @@ func planConditions(rem *v1alpha1.Remediation, stuck string) []metav1.Condition 
 			progress = metav1.ConditionTrue
 		}
 	}
-	progressing := metav1.Condition{Type: v1alpha1.ConditionProgressing, Status: progress, Reason: reason, Message: s.Message}
+	progressing := metav1.Condition{Type: v1alpha1.ConditionProgressing, Status: progress, Reason: reason,
+		Message: s.Message}
 	return slices.Concat(hold, []metav1.Condition{progressing}, approvalTold(rem), endTold(s, stuck))
 }
 
@@ -84,7 +87,8 @@ func endedWell(s *v1alpha1.RemediationStatus) bool {
 // has answered in time, its wave has failed, or it waits for what nobody but a person fixes.
 func needsPerson(s *v1alpha1.RemediationStatus) bool {
 	lasting := []string{
-		v1alpha1.ReasonMissingPermissions, v1alpha1.ReasonBudgetInvalid, v1alpha1.ReasonWindowInvalid, v1alpha1.ReasonNoWindow, v1alpha1.ReasonHealthUnknown,
+		v1alpha1.ReasonMissingPermissions, v1alpha1.ReasonBudgetInvalid, v1alpha1.ReasonWindowInvalid,
+		v1alpha1.ReasonNoWindow, v1alpha1.ReasonHealthUnknown,
 	}
 	switch s.Phase {
 	case v1alpha1.PhaseAwaitingApproval:
@@ -118,7 +122,8 @@ func approvalTold(rem *v1alpha1.Remediation) []metav1.Condition {
 		c = kube.ConditionFalse(v1alpha1.ConditionApproved, v1alpha1.ReasonNotAnswered,
 			"the plan ended before anybody had answered")
 	case s.Reason == v1alpha1.ReasonApprovalOverdue:
-		c = kube.ConditionFalse(v1alpha1.ConditionApproved, v1alpha1.ReasonApprovalOverdue, "nobody has answered in time")
+		c = kube.ConditionFalse(v1alpha1.ConditionApproved, v1alpha1.ReasonApprovalOverdue,
+			"nobody has answered in time")
 	default:
 		c = kube.ConditionFalse(v1alpha1.ConditionApproved, v1alpha1.ReasonAwaitingApproval, "a person must answer")
 	}
@@ -151,6 +156,7 @@ func unprovenConditions(message string) []metav1.Condition {
 // abort, whether it is proven or not.
 func ended(rem *v1alpha1.Remediation) []metav1.Condition {
 	return slices.DeleteFunc(slices.Clone(rem.Status.Conditions), func(c metav1.Condition) bool {
-		return c.Status != metav1.ConditionTrue || c.Type != v1alpha1.ConditionComplete && c.Type != v1alpha1.ConditionFailed
+		return c.Status != metav1.ConditionTrue || c.Type != v1alpha1.ConditionComplete &&
+			c.Type != v1alpha1.ConditionFailed
 	})
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -76,7 +78,8 @@ func needsSomebody() []planState {
 		{name: "held: its wave has failed (onFailure: Hold)",
 			phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonVerificationFailed,
 			change: heldFrom(v1alpha1.PhaseVerifying)},
-		{name: "held: the controller lacks permissions", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonMissingPermissions},
+		{name: "held: the controller lacks permissions", phase: v1alpha1.PhaseHeld,
+			reason: v1alpha1.ReasonMissingPermissions},
 		{name: "held: a budget can't be read",
 			phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonBudgetInvalid},
 		{name: "held: a maintenance window can't be read",

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -12,7 +14,8 @@ func TestSlicesArePlannedByWhatTheirRecordsMayWeigh(t *testing.T) {
 		verbs          []v1alpha1.ActionType
 		most, capacity int
 	}{
-		"patches":   {[]v1alpha1.ActionType{v1alpha1.ActionPatch, v1alpha1.ActionRestart}, v1alpha1.MaxTargetsPerSlice, v1alpha1.MaxTargets},
+		"patches": {[]v1alpha1.ActionType{v1alpha1.ActionPatch, v1alpha1.ActionRestart}, v1alpha1.MaxTargetsPerSlice,
+			v1alpha1.MaxTargets},
 		"deletions": {[]v1alpha1.ActionType{v1alpha1.ActionPatch, v1alpha1.ActionDelete}, 20, 27000},
 		"creations": {[]v1alpha1.ActionType{v1alpha1.ActionCreate}, 20, 27000},
 	} {
@@ -30,7 +33,8 @@ func TestSlicesArePlannedByWhatTheirRecordsMayWeigh(t *testing.T) {
 			for i, part := range parts {
 				total += len(part.Targets)
 				if len(part.Targets) > tc.most || int(part.Index) != i || rem.Spec.Plan.Slices[i] != part.Name {
-					t.Errorf("slice %d, %s, of index %d holds %d targets, want at most %d", i, part.Name, part.Index, len(part.Targets), tc.most)
+					t.Errorf("slice %d, %s, of index %d holds %d targets, want at most %d", i, part.Name, part.Index,
+						len(part.Targets), tc.most)
 				}
 			}
 			if total != 250 || len(parts[0].Targets) < tc.most*9/10 {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -26,7 +28,8 @@ func byEnv(env string) v1alpha1.TargetSelector {
 // staging, then prod.
 func stagedDraft(t interface{ Fatal(...any) }, change func(*v1alpha1.RolloutStrategy), fleet map[string]int) *draft {
 	d := testDraft(0, 0)
-	d.strategy.Stages = []v1alpha1.RolloutStage{{Name: "staging", Selector: byEnv("staging")}, {Name: "prod", Selector: byEnv("prod")}}
+	d.strategy.Stages = []v1alpha1.RolloutStage{{Name: "staging", Selector: byEnv("staging")},
+		{Name: "prod", Selector: byEnv("prod")}}
 	change(&d.strategy)
 	var err error
 	if d.stages, err = canary.ReadStages(&d.strategy); err != nil {
@@ -35,18 +38,21 @@ func stagedDraft(t interface{ Fatal(...any) }, change func(*v1alpha1.RolloutStra
 	for env, n := range fleet {
 		var namespace *metav1.PartialObjectMetadata
 		if env != "" {
-			namespace = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: env, Labels: map[string]string{"env": env}}}
+			namespace = &metav1.PartialObjectMetadata{
+				ObjectMeta: metav1.ObjectMeta{Name: env, Labels: map[string]string{"env": env}}}
 		}
 		for i := range n {
-			m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"brave": fmt.Sprint(i%3 == 0)}}}
+			m := &metav1.PartialObjectMetadata{
+				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"brave": fmt.Sprint(i%3 == 0)}}}
 			if i%5 == 0 {
 				m.Labels[v1alpha1.LabelTier] = "critical"
 			}
 			if i%7 == 6 {
 				m.Annotations = map[string]string{v1alpha1.AnnotationRemediation: v1alpha1.RemediationPaused}
 			}
-			d.sort(policy.Finding{APIVersion: "apps/v1", Kind: "Deployment", Namespace: env, Name: fmt.Sprintf("web-%02d", i),
-				UID: fmt.Sprintf("%s-%d", env, i)}, m, namespace, history.Fixes{}, &limits.Reach{})
+			d.sort(policy.Finding{APIVersion: "apps/v1", Kind: "Deployment", Namespace: env,
+				Name: fmt.Sprintf("web-%02d", i),
+				UID:  fmt.Sprintf("%s-%d", env, i)}, m, namespace, history.Fixes{}, &limits.Reach{})
 		}
 	}
 	d.hash = planHash(d)
@@ -56,7 +62,8 @@ func stagedDraft(t interface{ Fatal(...any) }, change func(*v1alpha1.RolloutStra
 
 // brave draws the canary from objects with a label that each third one has.
 func brave(s *v1alpha1.RolloutStrategy) {
-	s.Canary.Selector = &v1alpha1.TargetSelector{ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"brave": "true"}}}
+	s.Canary.Selector = &v1alpha1.TargetSelector{
+		ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"brave": "true"}}}
 }
 
 func TestBuildGoesStageByStage(t *testing.T) {
@@ -78,8 +85,10 @@ func TestBuildGoesStageByStage(t *testing.T) {
 	if diff := cmp.Diff(stages, rem.Spec.Plan.Stages); diff != "" {
 		t.Errorf("stages: -want +got\n%s", diff)
 	}
-	if want := "10 targets of policy no-host-network in waves of [1 2 1 3 1 2]; staging [1 2]; prod [1 3]; others [1 2]"; d.announce(rem) != want {
-		t.Errorf("the plan is announced as %q, want %q", d.announce(rem), want)
+	announced :=
+		"10 targets of policy no-host-network in waves of [1 2 1 3 1 2]; staging [1 2]; prod [1 3]; others [1 2]"
+	if d.announce(rem) != announced {
+		t.Errorf("the plan is announced as %q, want %q", d.announce(rem), announced)
 	}
 }
 
@@ -100,7 +109,8 @@ func TestMaxTargetsLeavesTheRestForTheNextPlan(t *testing.T) {
 	if diff := cmp.Diff([]string{"staging", "staging", "staging", "prod"}, got); diff != "" {
 		t.Errorf("the first by the order of the rollout: -want +got\n%s", diff)
 	}
-	if text := d.announce(rem); !strings.HasPrefix(text, "4 of 9 targets of policy no-host-network") || !strings.Contains(text, "the next plan (budget.maxTargets)") {
+	if text := d.announce(rem); !strings.HasPrefix(text, "4 of 9 targets of policy no-host-network") ||
+		!strings.Contains(text, "the next plan (budget.maxTargets)") {
 		t.Errorf("the plan is announced as %q", text)
 	}
 }
@@ -113,7 +123,8 @@ func TestNoLeaderNamesTheSelectorAndTheStage(t *testing.T) {
 	if len(d.leaders()) != 0 {
 		t.Fatalf("%d objects of prod may be a canary of staging", len(d.leaders()))
 	}
-	want := "no canary: spec.remediation.canary.selector (namespaces with env=staging) chooses none of the violating objects of the first stage that has any, prod"
+	want := "no canary: spec.remediation.canary.selector (namespaces with env=staging) chooses none of the violating " +
+		"objects of the first stage that has any, prod"
 	if text := d.noLeader(); !strings.HasPrefix(text, want) {
 		t.Errorf("want %q, got %q", want, text)
 	}
@@ -177,8 +188,10 @@ func checkPlan(t *rapid.T, d *draft, rem *v1alpha1.Remediation, parts []*v1alpha
 			t.Fatalf("%s mustn't be the canary", target.Object.Name)
 		}
 	}
-	if diff := cmp.Diff(rem.Spec.Plan.Waves, perWave); diff != "" || toFix > d.most() || int(rem.Spec.Plan.Targets) != len(targets) {
-		t.Fatalf("%d targets to fix, at most %d, spec.targets %d; waves: -want +got\n%s", toFix, d.most(), rem.Spec.Plan.Targets, diff)
+	if diff := cmp.Diff(rem.Spec.Plan.Waves, perWave); diff != "" || toFix > d.most() ||
+		int(rem.Spec.Plan.Targets) != len(targets) {
+		t.Fatalf("%d targets to fix, at most %d, spec.targets %d; waves: -want +got\n%s", toFix, d.most(),
+			rem.Spec.Plan.Targets, diff)
 	}
 	for i, c := range d.eligible {
 		got := waves[c.object.UID]
@@ -188,7 +201,8 @@ func checkPlan(t *rapid.T, d *draft, rem *v1alpha1.Remediation, parts []*v1alpha
 		case i < d.size() && len(got) != 1:
 			t.Fatalf("%s is in the waves %v, want one", c.object.UID, got)
 		case i < d.size() && stageName(rem.Spec.Plan.Stages, got[0]) != d.stages.Name(c.stage):
-			t.Fatalf("%s of stage %q is in wave %d of %v", c.object.UID, d.stages.Name(c.stage), got[0], rem.Spec.Plan.Stages)
+			t.Fatalf("%s of stage %q is in wave %d of %v", c.object.UID, d.stages.Name(c.stage), got[0],
+				rem.Spec.Plan.Stages)
 		}
 	}
 }

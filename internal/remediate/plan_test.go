@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -19,18 +21,21 @@ import (
 )
 
 func testDraft(eligible, ineligible int) draft {
-	d := draft{revision: "r1", policy: &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "no-host-network", UID: "p1", Generation: 3}}}
+	d := draft{revision: "r1", policy: &v1alpha1.ClusterRegoPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "no-host-network", UID: "p1", Generation: 3}}}
 	d.strategy.Mode = v1alpha1.RemediationAutomatic
 	d.strategy.SetDefaults()
 	d.stages, _ = canary.ReadStages(&d.strategy) // it has none
 	object := func(kind string, i int) v1alpha1.ObjectReference {
-		return v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: fmt.Sprintf("%s-%05d", kind, i), UID: fmt.Sprintf("%s-%d", kind, i)}
+		return v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop",
+			Name: fmt.Sprintf("%s-%05d", kind, i), UID: fmt.Sprintf("%s-%d", kind, i)}
 	}
 	for i := range eligible {
 		d.eligible = append(d.eligible, candidate{object: object("web", i), mayLead: true})
 	}
 	for i := range ineligible {
-		d.ineligible = append(d.ineligible, candidate{object: object("managed", i), reason: v1alpha1.ReasonManaged, told: true})
+		d.ineligible = append(d.ineligible,
+			candidate{object: object("managed", i), reason: v1alpha1.ReasonManaged, told: true})
 	}
 	d.hash = planHash(d)
 	return d
@@ -43,18 +48,22 @@ func TestBuild(t *testing.T) {
 		waves                []int32
 		slices               int
 	}{
-		"One target is a canary alone": {reason: "there is nothing to prove it for", eligible: 1, waves: []int32{1}, slices: 1},
+		"One target is a canary alone": {reason: "there is nothing to prove it for", eligible: 1, waves: []int32{1},
+			slices: 1},
 		"Objects that are only reported don't count for the waves": {
-			reason: "30 to fix make a canary, then 25 %, then the rest; 3 more are in the last wave", eligible: 30, ineligible: 3,
-			waves: []int32{1, 6, 26}, slices: 1,
+			reason: "30 to fix make a canary, then 25 %, then the rest; 3 more are in the last wave", eligible: 30,
+			ineligible: 3,
+			waves:      []int32{1, 6, 26}, slices: 1,
 		},
 		"Objects that are left alone come behind a canary that is alone": {
-			reason: "wave 0 must hold nothing but the canary", eligible: 1, ineligible: 5, waves: []int32{1, 5}, slices: 1,
+			reason: "wave 0 must hold nothing but the canary", eligible: 1, ineligible: 5, waves: []int32{1, 5},
+			slices: 1,
 		},
 		"Objects that are left alone make a plan of their own": {
 			reason: "their owners are to get the fix", ineligible: 5, waves: []int32{5}, slices: 1,
 		},
-		"10,000 targets make 100 slices": {reason: "100 a slice", eligible: 10000, waves: []int32{1, 499, 2000, 7500}, slices: 100},
+		"10,000 targets make 100 slices": {reason: "100 a slice", eligible: 10000, waves: []int32{1, 499, 2000, 7500},
+			slices: 100},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -67,10 +76,12 @@ func TestBuild(t *testing.T) {
 				t.Errorf("%s\nwaves: -want +got\n%s", tc.reason, diff)
 			}
 			if rem.Spec.Plan.Writable != int32(tc.eligible) {
-				t.Errorf("%s: %d of %d targets may be written, want %d", tc.reason, rem.Spec.Plan.Writable, rem.Spec.Plan.Targets, tc.eligible)
+				t.Errorf("%s: %d of %d targets may be written, want %d", tc.reason, rem.Spec.Plan.Writable,
+					rem.Spec.Plan.Targets, tc.eligible)
 			}
 			if len(parts) != tc.slices || len(rem.Spec.Plan.Slices) != tc.slices {
-				t.Errorf("%s: want %d slices, got %d, of which %d are named", tc.reason, tc.slices, len(parts), len(rem.Spec.Plan.Slices))
+				t.Errorf("%s: want %d slices, got %d, of which %d are named", tc.reason, tc.slices, len(parts),
+					len(rem.Spec.Plan.Slices))
 			}
 			checkTargets(t, d, rem, parts)
 		})
@@ -86,7 +97,8 @@ func checkTargets(t *testing.T, d draft, rem *v1alpha1.Remediation, parts []*v1a
 			t.Errorf("slice %s holds %d targets", slice.Name, len(slice.Targets))
 		}
 		for _, target := range slice.Targets {
-			if managed := strings.HasPrefix(target.Object.UID, "managed"); managed != (target.SkipReason == v1alpha1.ReasonManaged) {
+			managed := strings.HasPrefix(target.Object.UID, "managed")
+			if managed != (target.SkipReason == v1alpha1.ReasonManaged) {
 				t.Errorf("%s is left alone for the reason %q", target.Object.Name, target.SkipReason)
 			}
 			perWave[target.Wave]++
@@ -138,7 +150,8 @@ func TestADryRunIsMadeAgainWithItsStrategy(t *testing.T) {
 	by := func(uid types.UID, generation int64) string {
 		d := testDraft(3, 0)
 		d.strategy.Mode = v1alpha1.RemediationDryRun
-		d.named = &v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: "careful", UID: uid, Generation: generation}}
+		d.named = &v1alpha1.RemediationStrategy{
+			ObjectMeta: metav1.ObjectMeta{Name: "careful", UID: uid, Generation: generation}}
 		return planHash(d)
 	}
 	first, again := by("one", 1), by("one", 1)
@@ -157,14 +170,18 @@ func TestADryRunIsMadeAgainWithItsStrategy(t *testing.T) {
 func TestAPlanHashBindsStrategyAndFix(t *testing.T) {
 	base := planHash(testDraft(3, 0))
 	for name, change := range map[string]func(*draft){
-		"the fix":          func(d *draft) { d.revision = "r2" },
-		"the mode":         func(d *draft) { d.strategy.Mode = v1alpha1.RemediationManual },
-		"concurrency":      func(d *draft) { d.strategy.MaxInFlight++ },
-		"the soak":         func(d *draft) { d.strategy.Soak.Duration += time.Second },
-		"the verbs":        func(d *draft) { d.strategy.AllowedActions = append(d.strategy.AllowedActions, v1alpha1.ActionDelete) },
+		"the fix":     func(d *draft) { d.revision = "r2" },
+		"the mode":    func(d *draft) { d.strategy.Mode = v1alpha1.RemediationManual },
+		"concurrency": func(d *draft) { d.strategy.MaxInFlight++ },
+		"the soak":    func(d *draft) { d.strategy.Soak.Duration += time.Second },
+		"the verbs": func(d *draft) {
+			d.strategy.AllowedActions = append(d.strategy.AllowedActions, v1alpha1.ActionDelete)
+		},
 		"what to do after": func(d *draft) { d.strategy.OnFailure = v1alpha1.FailureHold },
 		"a budget":         func(d *draft) { d.strategy.Budget = &v1alpha1.BudgetStrategy{} },
-		"health":           func(d *draft) { d.strategy.Health = &v1alpha1.HealthStrategy{Unknown: v1alpha1.UnknownHealthAllow} },
+		"health": func(d *draft) {
+			d.strategy.Health = &v1alpha1.HealthStrategy{Unknown: v1alpha1.UnknownHealthAllow}
+		},
 	} {
 		d := testDraft(3, 0)
 		change(&d)
@@ -182,17 +199,26 @@ func TestBlocked(t *testing.T) {
 		failed                  int32
 		blocked                 bool
 	}{
-		"A rolled back revision isn't tried again": {reason: "it did harm", revision: "r1", phase: v1alpha1.PhaseRolledBack, blocked: true},
-		"An incomplete rollback isn't either":      {reason: "it did harm", revision: "r1", phase: v1alpha1.PhaseRollbackIncomplete, blocked: true},
-		"A fix that never applies isn't either":    {reason: "ten candidates failed", revision: "r1", phase: v1alpha1.PhaseAborted, why: v1alpha1.ReasonNoViableCanary, failed: 10, blocked: true},
+		"A rolled back revision isn't tried again": {
+			reason: "it did harm", revision: "r1", phase: v1alpha1.PhaseRolledBack, blocked: true},
+		"An incomplete rollback isn't either": {
+			reason: "it did harm", revision: "r1", phase: v1alpha1.PhaseRollbackIncomplete, blocked: true},
+		"A fix that never applies isn't either": {reason: "ten candidates failed", revision: "r1",
+			phase: v1alpha1.PhaseAborted, why: v1alpha1.ReasonNoViableCanary, failed: 10, blocked: true},
 		"A fix that failed on a few targets only is": {
-			reason: "those wait by themselves", revision: "r1", phase: v1alpha1.PhaseAborted, why: v1alpha1.ReasonNoViableCanary, failed: 9,
+			reason: "those wait by themselves", revision: "r1", phase: v1alpha1.PhaseAborted,
+			why: v1alpha1.ReasonNoViableCanary, failed: 9,
 		},
-		"A lack of healthy canaries passes":     {reason: "health comes back by itself", revision: "r1", phase: v1alpha1.PhaseAborted, why: v1alpha1.ReasonNoHealthyCanary},
-		"A new revision is tried":               {reason: "the policy was fixed", revision: "r2", phase: v1alpha1.PhaseRolledBack},
-		"A person may say to try again":         {reason: "the token is new", revision: "r1", retry: "new", phase: v1alpha1.PhaseRolledBack},
-		"An old word doesn't count for the end": {reason: "the token stood there when the plan ended", revision: "r1", retry: "old", phase: v1alpha1.PhaseRolledBack, blocked: true},
-		"A success blocks nothing":              {reason: "drift comes again", revision: "r1", phase: v1alpha1.PhaseSucceeded},
+		"A lack of healthy canaries passes": {reason: "health comes back by itself", revision: "r1",
+			phase: v1alpha1.PhaseAborted, why: v1alpha1.ReasonNoHealthyCanary},
+		"A new revision is tried": {reason: "the policy was fixed", revision: "r2",
+			phase: v1alpha1.PhaseRolledBack},
+		"A person may say to try again": {reason: "the token is new", revision: "r1", retry: "new",
+			phase: v1alpha1.PhaseRolledBack},
+		"An old word doesn't count for the end": {reason: "the token stood there when the plan ended", revision: "r1",
+			retry: "old", phase: v1alpha1.PhaseRolledBack, blocked: true},
+		"A success blocks nothing": {
+			reason: "drift comes again", revision: "r1", phase: v1alpha1.PhaseSucceeded},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -202,7 +228,8 @@ func TestBlocked(t *testing.T) {
 			latest.Status.Phase, latest.Status.Reason, latest.Status.Counts.Failed = tc.phase, tc.why, tc.failed
 			latest.Spec.RetryToken, latest.Status.LastHandledRetryToken = tc.retry, "old"
 			plans := []v1alpha1.Remediation{latest}
-			got := history.Blocked(pol, plans, tc.revision, history.StandingOf(pol, plans, tc.revision, simStart()), nil)
+			got := history.Blocked(pol, plans, tc.revision, history.StandingOf(pol, plans, tc.revision, simStart()),
+				nil)
 			if (got != "") != tc.blocked {
 				t.Errorf("%s\nblocked: want %t, got %q", tc.reason, tc.blocked, got)
 			}
@@ -231,7 +258,8 @@ func TestAPlanCarriesHeatOn(t *testing.T) {
 	d, earlier := testDraft(0, 0), history.New()
 	earlier.Slow["web-uid"] = 3
 	known := earlier.Of(v1alpha1.ObjectReference{UID: "web-uid"}, &metav1.PartialObjectMetadata{}, nil)
-	d.sort(policy.Finding{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "web-uid", Fixable: true}, &metav1.PartialObjectMetadata{}, nil, known, &limits.Reach{})
+	d.sort(policy.Finding{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "web-uid",
+		Fixable: true}, &metav1.PartialObjectMetadata{}, nil, known, &limits.Reach{})
 	_, parts, err := d.build()
 	if err != nil {
 		t.Fatal(err)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -99,7 +101,8 @@ func (p *Planner) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 
 // plan makes a plan when one is due; otherwise it says when to look again, or
 // zero when a change will say so.
-func (p *Planner) plan(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation) (time.Duration, error) {
+func (p *Planner) plan(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation) (
+	time.Duration, error) {
 	mode := p.modeOf(ctx, pol)
 	if mode == v1alpha1.RemediationDisabled {
 		return 0, nil
@@ -143,7 +146,8 @@ func (p *Planner) modeOf(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy) v
 }
 
 // draft chooses the targets, and creates the plan when any can be fixed now.
-func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d draft, found []policy.Finding) (time.Duration, error) {
+func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d draft, found []policy.Finding) (
+	time.Duration, error) {
 	authored, template, err := catalog.WithAuthors(ctx, p.reader, d.policy)
 	if err != nil || !p.currentTemplate(pol, template) {
 		return replanPoll, err
@@ -178,16 +182,19 @@ func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d 
 }
 
 // nothingEligible says, once, why fixable violations lead to no plan.
-func (p *Planner) nothingEligible(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d draft, found []policy.Finding) time.Duration {
+func (p *Planner) nothingEligible(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d draft,
+	found []policy.Finding) time.Duration {
 	if fixable(found) == 0 {
 		return 0
 	}
 	if len(d.ineligible) > len(d.toTell()) {
 		p.tellFights(pol, d)
-		p.notPlanned(ctx, pol, fmt.Sprintf("%d violating objects can't be fixed here: %s%s", len(d.ineligible), d.reasons(), d.outside()))
+		p.notPlanned(ctx, pol, fmt.Sprintf("%d violating objects can't be fixed here: %s%s", len(d.ineligible),
+			d.reasons(), d.outside()))
 	}
 	if d.waiting > 0 {
-		p.notPlanned(ctx, pol, fmt.Sprintf("%d violating objects couldn't be fixed by plan %s and wait for another try; its slices say why",
+		p.notPlanned(ctx, pol, fmt.Sprintf(
+			"%d violating objects couldn't be fixed by plan %s and wait for another try; its slices say why",
 			d.waiting, d.plans[len(d.plans)-1].Name))
 	}
 	return replanPoll
@@ -220,7 +227,8 @@ func (p *Planner) create(ctx context.Context, d draft) error {
 	p.tellFights(d.policy, d)
 	p.warnManaged(d)
 	p.events.Rollout(rem, escalate.ReasonPlanMade, d.announce(rem))
-	log.FromContext(ctx).Info("plan made", "remediation", rem.Name, "targets", rem.Spec.Plan.Targets, "waves", rem.Spec.Plan.Waves)
+	log.FromContext(ctx).Info("plan made", "remediation", rem.Name, "targets", rem.Spec.Plan.Targets, "waves",
+		rem.Spec.Plan.Waves)
 	return nil
 }
 
@@ -228,7 +236,8 @@ func (p *Planner) create(ctx context.Context, d draft) error {
 // policy's spec asks for and that is in force.
 func (p *Planner) current(pol *v1alpha1.ClusterRegoPolicy, scanned string) bool {
 	status, known := p.status.Status(pol.Name)
-	return known && p.policies.Complete() && status.Err == nil && status.Revision == scanned && status.Generation == pol.Generation
+	return known && p.policies.Complete() && status.Err == nil && status.Revision == scanned &&
+		status.Generation == pol.Generation
 }
 
 // currentTemplate says that a policy in force has its rule from the template as it is now, so

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -52,7 +54,8 @@ type Previewer struct {
 
 // Preview drafts the plan that the controller would make of the findings. A policy
 // whose mode is Disabled is previewed as if it were Automatic.
-func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, found []policy.Finding) (*display.Plan, error) {
+func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, found []policy.Finding) (
+	*display.Plan, error) {
 	snapshot := p.Policies.Snapshot()
 	pol = followed(snapshot, pol)
 	strategy := pol.Spec.Remediation.RolloutStrategy.DeepCopy()
@@ -69,9 +72,11 @@ func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy
 	}
 	if strategy.Mode == v1alpha1.RemediationDisabled {
 		strategy.Mode = v1alpha1.RemediationAutomatic
-		hold(out, "ModeDisabled", "spec.remediation.mode is Disabled: nothing is planned until it is Automatic, Manual or DryRun; the waves are those of Automatic")
+		hold(out, "ModeDisabled", "spec.remediation.mode is Disabled: nothing is planned until it is Automatic, "+
+			"Manual or DryRun; the waves are those of Automatic")
 	}
-	drafts := &drafter{reader: p.Reader, policies: p.Policies, clock: p.Clock, mapper: p.Mapper, tools: p.Tools, reach: p.Reach, floors: p.Floors}
+	drafts := &drafter{reader: p.Reader, policies: p.Policies, clock: p.Clock, mapper: p.Mapper, tools: p.Tools,
+		reach: p.Reach, floors: p.Floors}
 	plans, err := drafts.plansOf(ctx, pol.Name)
 	if err != nil && !notInstalled(err) {
 		return nil, err
@@ -111,7 +116,8 @@ func (p *Previewer) inTheWay(out *display.Plan, d *draft, found []policy.Finding
 	}
 	for i := range d.plans {
 		if rem := &d.plans[i]; !rollout.Rests(rem) {
-			hold(out, "PlanAtWork", fmt.Sprintf("plan %s is %s: no other is made before its end", rem.Name, history.PhaseOf(*rem)))
+			hold(out, "PlanAtWork", fmt.Sprintf("plan %s is %s: no other is made before its end", rem.Name,
+				history.PhaseOf(*rem)))
 			return
 		}
 	}
@@ -126,7 +132,8 @@ func (p *Previewer) unfixable(out *display.Plan, found []policy.Finding) {
 	for _, f := range found {
 		if !f.Fixable {
 			out.Skipped = append(out.Skipped, display.PlannedTarget{Reason: v1alpha1.ReasonNoFix, Message: f.Message,
-				Object: v1alpha1.ObjectReference{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name, UID: f.UID}})
+				Object: v1alpha1.ObjectReference{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace,
+					Name: f.Name, UID: f.UID}})
 		}
 	}
 }
@@ -164,7 +171,8 @@ func (p *Previewer) fill(ctx context.Context, out *display.Plan, d *draft) error
 		return nil
 	}
 	if left := len(written) - f.seen; left > 0 && p.Diffs >= 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("fixes were computed for %d of %d targets; --diff computes all", f.seen, len(written)))
+		out.Notes = append(out.Notes,
+			fmt.Sprintf("fixes were computed for %d of %d targets; --diff computes all", f.seen, len(written)))
 	}
 	out.LeastDuration = leastDuration(rem).String()
 	return p.holds(ctx, out, rem, written, f.needs)
@@ -172,7 +180,8 @@ func (p *Previewer) fill(ctx context.Context, out *display.Plan, d *draft) error
 
 // seeAll says what would become of every target of a plan, and returns those that
 // would be written.
-func (f *forecast) run(ctx context.Context, out *display.Plan, d *draft, parts []*v1alpha1.RemediationSlice, waves []display.PlannedWave) []v1alpha1.ObjectReference {
+func (f *forecast) run(ctx context.Context, out *display.Plan, d *draft, parts []*v1alpha1.RemediationSlice,
+	waves []display.PlannedWave) []v1alpha1.ObjectReference {
 	var written []v1alpha1.ObjectReference
 	inPlan := map[string]bool{}
 	for _, slice := range parts {
@@ -228,13 +237,15 @@ func (p *Previewer) newForecast(rem *v1alpha1.Remediation, all int) *forecast {
 		f.left = v1alpha1.MaxTargets
 	}
 	f.attempt = attempt{plan: rem.Spec.Plan, remediation: rem.Name, snapshot: p.Policies.Snapshot(),
-		targets: &targets{reader: p.Reader, mapper: p.Mapper, clock: p.Clock, tools: p.Tools, reach: p.Reach, owners: ownerMemo{reader: p.Reader}}}
+		targets: &targets{reader: p.Reader, mapper: p.Mapper, clock: p.Clock, tools: p.Tools, reach: p.Reach,
+			owners: ownerMemo{reader: p.Reader}}}
 	return f
 }
 
 // foreseen is the part of the protocol before a write that only reads.
 func foreseen() []check {
-	return []check{readFresh, respectReach, respectOptOut, judgeAgain, respectOwnership, respectVerbs, computeFix, requireNewPods, respectFields, passEveryPolicy}
+	return []check{readFresh, respectReach, respectOptOut, judgeAgain, respectOwnership, respectVerbs, computeFix,
+		requireNewPods, respectFields, passEveryPolicy}
 }
 
 // see says what would become of a target.

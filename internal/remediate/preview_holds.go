@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -22,7 +24,8 @@ import (
 
 // holds tells what would keep the plan's first write from beginning now, in the
 // order in which the rollout asks.
-func (p *Previewer) holds(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation, targets []v1alpha1.ObjectReference, further []permissions.Need) error {
+func (p *Previewer) holds(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation,
+	targets []v1alpha1.ObjectReference, further []permissions.Need) error {
 	switch rem.Spec.Plan.Strategy.Mode {
 	case v1alpha1.RemediationManual:
 		hold(out, v1alpha1.ReasonAwaitingApproval, "spec.remediation.mode is Manual: a person must approve the plan")
@@ -47,7 +50,8 @@ func (p *Previewer) holds(ctx context.Context, out *display.Plan, rem *v1alpha1.
 
 // health tells that nobody can tell the health of some targets, or whose word stands
 // for it.
-func (p *Previewer) health(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation, objects []v1alpha1.ObjectReference) {
+func (p *Previewer) health(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation,
+	objects []v1alpha1.ObjectReference) {
 	t := &targets{reader: p.Reader, mapper: p.Mapper, clock: p.Clock}
 	strategy, snapshot := rem.Spec.Plan.Strategy, p.Policies.Snapshot()
 	if shut := t.unknownHealth(ctx, strategy, out.Policy, snapshot, objects); shut.Closed {
@@ -66,28 +70,33 @@ func (p *Previewer) health(ctx context.Context, out *display.Plan, rem *v1alpha1
 // budget tells how much room other plans at work leave, when that is less than the
 // first wave needs.
 func (p *Previewer) budget(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation) error {
-	atWork, err := budget.New(p.Reader, record.NewCache(p.Reader), p.Floors).AtWork(ctx, rem, &record.Records{}, &p.Floors)
+	atWork, err := budget.New(p.Reader, record.NewCache(p.Reader), p.Floors).AtWork(
+		ctx, rem, &record.Records{}, &p.Floors)
 	if notInstalled(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: rem.Spec.Plan.Strategy.Budget, Targets: budget.MayWrite(rem, nil)})
+	atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: rem.Spec.Plan.Strategy.Budget,
+		Targets: budget.MayWrite(rem, nil)})
 	if left := canary.RoomFor(atWork).Left(); left != math.MaxInt && left < 1 {
 		hold(out, v1alpha1.ReasonBudgetSpent, "the budgets of the plans at work leave no room for a target now")
 	}
 	return nil
 }
 
-func (p *Previewer) permissions(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation, targets []v1alpha1.ObjectReference, further []permissions.Need) error {
+func (p *Previewer) permissions(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation,
+	targets []v1alpha1.ObjectReference, further []permissions.Need) error {
 	if p.Permissions == nil {
 		return nil
 	}
 	finder := &permissions.Finder{Asker: p.Permissions, Mapper: p.Mapper}
-	missing, err := finder.Missing(ctx, append(permissions.OnTargets(targets, rem.Spec.Plan.Strategy.AllowedActions), further...))
+	missing, err := finder.Missing(
+		ctx, append(permissions.OnTargets(targets, rem.Spec.Plan.Strategy.AllowedActions), further...))
 	if apierrors.IsForbidden(err) {
-		out.Notes = append(out.Notes, "which permissions the controller lacks isn't known: you may not create subjectaccessreviews.authorization.k8s.io; ask for that permission")
+		out.Notes = append(out.Notes, "which permissions the controller lacks isn't known: you may not create "+
+			"subjectaccessreviews.authorization.k8s.io; ask for that permission")
 		return nil
 	}
 	if err != nil {
@@ -101,7 +110,8 @@ func (p *Previewer) permissions(ctx context.Context, out *display.Plan, rem *v1a
 }
 
 // breakers tells of those that let nothing through, by what they have recorded.
-func (p *Previewer) breakers(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation, targets []v1alpha1.ObjectReference) error {
+func (p *Previewer) breakers(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation,
+	targets []v1alpha1.ObjectReference) error {
 	known, err := breaker.NewReader(p.Reader).All(ctx)
 	if notInstalled(err) {
 		return nil

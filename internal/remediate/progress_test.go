@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -23,22 +25,31 @@ func TestWhatIsProgress(t *testing.T) {
 		counts v1alpha1.TargetCounts
 		want   bool
 	}{
-		"a new plan":                        {v1alpha1.RemediationStatus{}, stay, counts, true},
-		"nothing":                           {was, stay, counts, false},
-		"a hold begins":                     {was, rollout.Intent{Phase: v1alpha1.PhaseHeld, Wave: 1}, counts, false},
-		"a hold ends":                       {held, stay, counts, false},
-		"a soak breaks":                     {was, rollout.Intent{Phase: v1alpha1.PhaseVerifying, Wave: 1}, counts, false},
-		"a target is begun":                 {was, stay, v1alpha1.TargetCounts{Pending: 4, InFlight: 3, Done: 3}, true},
-		"a target goes back to be tried":    {was, stay, v1alpha1.TargetCounts{Pending: 6, InFlight: 1, Done: 3}, false},
-		"a target is done":                  {was, stay, v1alpha1.TargetCounts{Pending: 5, InFlight: 1, Done: 4}, true},
-		"a target is undone":                {was, stay, v1alpha1.TargetCounts{Pending: 5, InFlight: 1, Done: 3, Reverted: 1}, true},
-		"a wave begins":                     {was, rollout.Intent{Phase: v1alpha1.PhaseApplying, Wave: 2}, counts, true},
-		"a rollback begins":                 {was, rollout.Intent{Phase: v1alpha1.PhaseRollingBack, Wave: 1}, counts, true},
-		"a person says yes":                 {awaiting, stay, counts, true},
-		"a person still hasn't":             {awaiting, rollout.Intent{Phase: v1alpha1.PhaseAwaitingApproval, Wave: 1}, counts, false},
-		"a person lets it go on":            {paused, stay, counts, true},
-		"a pause ends, and a breaker opens": {paused, rollout.Intent{Phase: v1alpha1.PhaseHeld, Wave: 1, Reason: v1alpha1.ReasonBreakerOpen}, counts, true},
-		"a person has it verified anew":     {held, rollout.Intent{Phase: v1alpha1.PhaseVerifying, Wave: 1, Retry: "1"}, counts, true},
+		"a new plan":    {v1alpha1.RemediationStatus{}, stay, counts, true},
+		"nothing":       {was, stay, counts, false},
+		"a hold begins": {was, rollout.Intent{Phase: v1alpha1.PhaseHeld, Wave: 1}, counts, false},
+		"a hold ends":   {held, stay, counts, false},
+		"a soak breaks": {was, rollout.Intent{Phase: v1alpha1.PhaseVerifying, Wave: 1}, counts,
+			false},
+		"a target is begun": {was, stay, v1alpha1.TargetCounts{Pending: 4, InFlight: 3, Done: 3}, true},
+		"a target goes back to be tried": {was, stay, v1alpha1.TargetCounts{Pending: 6, InFlight: 1, Done: 3},
+			false},
+		"a target is done": {was, stay, v1alpha1.TargetCounts{Pending: 5, InFlight: 1, Done: 4}, true},
+		"a target is undone": {
+			was, stay, v1alpha1.TargetCounts{Pending: 5, InFlight: 1, Done: 3, Reverted: 1}, true},
+		"a wave begins": {was, rollout.Intent{Phase: v1alpha1.PhaseApplying, Wave: 2}, counts,
+			true},
+		"a rollback begins": {was, rollout.Intent{Phase: v1alpha1.PhaseRollingBack, Wave: 1}, counts,
+			true},
+		"a person says yes": {awaiting, stay, counts, true},
+		"a person still hasn't": {awaiting, rollout.Intent{Phase: v1alpha1.PhaseAwaitingApproval, Wave: 1},
+			counts, false},
+		"a person lets it go on": {paused, stay, counts, true},
+		"a pause ends, and a breaker opens": {
+			paused, rollout.Intent{Phase: v1alpha1.PhaseHeld, Wave: 1, Reason: v1alpha1.ReasonBreakerOpen}, counts,
+			true},
+		"a person has it verified anew": {held, rollout.Intent{Phase: v1alpha1.PhaseVerifying, Wave: 1, Retry: "1"},
+			counts, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +68,8 @@ func TestAPlanThatGoesToAndFroMakesNoProgress(t *testing.T) {
 		well := s.metrics
 		s.metrics = func(s *simulation) rollout.Analysis {
 			if at := s.since(); at > time.Minute && at%(20*time.Second) < 10*time.Second {
-				return rollout.Analysis{Verdict: v1alpha1.AnalysisInconclusive, Message: "no answer", Wait: 5 * time.Second}
+				return rollout.Analysis{Verdict: v1alpha1.AnalysisInconclusive, Message: "no answer",
+					Wait: 5 * time.Second}
 			}
 			return well(s)
 		}
@@ -69,7 +81,8 @@ func TestAPlanThatGoesToAndFroMakesNoProgress(t *testing.T) {
 		phases int // at least
 	}{
 		"metrics on and off": {"the soak begins anew each time", newFleet(2).with(measured), onAndOff, 2},
-		"a budget is spent":  {"it waits for room", newFleet(4).with(withBudget("2", 0)), another(0, 100*time.Hour, 2), 1},
+		"a budget is spent": {"it waits for room", newFleet(4).with(withBudget("2", 0)), another(0, 100*time.Hour, 2),
+			1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -89,8 +102,10 @@ func TestAPlanThatGoesToAndFroMakesNoProgress(t *testing.T) {
 				}
 				s.clock.SetTime(s.clock.Now().Add(wait))
 			}
-			if waits := s.clock.Now().Sub(s.rem.Status.ProgressedAt.Time); waits < 4*time.Hour || len(seen) < tc.phases {
-				t.Errorf("%s: after %s in phases %v, progress is said to have been %s ago", tc.reason, s.since(), seen, waits)
+			if waits := s.clock.Now().Sub(s.rem.Status.ProgressedAt.Time); waits < 4*time.Hour ||
+				len(seen) < tc.phases {
+				t.Errorf("%s: after %s in phases %v, progress is said to have been %s ago", tc.reason, s.since(), seen,
+					waits)
 			}
 		})
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -48,7 +50,8 @@ func readFresh(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 		return a.fromError(err)
 	}
 	if string(obj.GetUID()) != a.target.Object.UID {
-		return a.skipped(v1alpha1.ReasonGone, "the object was deleted and created again under its name since the plan was made")
+		return a.skipped(v1alpha1.ReasonGone,
+			"the object was deleted and created again under its name since the plan was made")
 	}
 	if obj.GetDeletionTimestamp() != nil {
 		return a.skipped(v1alpha1.ReasonGone, "the object is being deleted")
@@ -64,7 +67,8 @@ func respectOptOut(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
 	if a.object.GetAnnotations()[v1alpha1.AnnotationRemediation] == v1alpha1.RemediationPaused {
 		return a.skipped(v1alpha1.ReasonOptOut, "the object has the annotation evenkeel.dev/remediation: paused")
 	}
-	if a.namespace != nil && a.namespace.GetAnnotations()[v1alpha1.AnnotationRemediation] == v1alpha1.RemediationPaused {
+	if a.namespace != nil &&
+		a.namespace.GetAnnotations()[v1alpha1.AnnotationRemediation] == v1alpha1.RemediationPaused {
 		return a.skipped(v1alpha1.ReasonOptOut, "its namespace has the annotation evenkeel.dev/remediation: paused")
 	}
 	return nil
@@ -99,7 +103,8 @@ func judgeAgain(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 
 func respectVerbs(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
 	if verb, add, forbidden := action.ForbiddenVerb(a.plan.Strategy.AllowedActions, a.decision.Actions); forbidden {
-		return a.failed(v1alpha1.ReasonActionNotAllowed, fmt.Sprintf("the fix uses %q: add %s to spec.remediation.allowedActions", verb, add))
+		return a.failed(v1alpha1.ReasonActionNotAllowed,
+			fmt.Sprintf("the fix uses %q: add %s to spec.remediation.allowedActions", verb, add))
 	}
 	return nil
 }
@@ -138,7 +143,8 @@ func computeFix(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 		return nil // what is gone violates nothing
 	}
 	changes := len(a.steps) > 0 && a.steps[0].Type == policy.ActionCreate
-	if !changes && len(action.Diff(a.object.Object, a.patched))+len(action.DiffStatus(a.object.Object, a.patched)) == 0 {
+	if !changes && len(action.Diff(a.object.Object, a.patched))+
+		len(action.DiffStatus(a.object.Object, a.patched)) == 0 {
 		return a.failed(v1alpha1.ReasonFixChangesNothing, "the fix leaves the object as it is")
 	}
 	return a.resolves(ctx, a.patched, "after the fix")
@@ -179,16 +185,19 @@ func passEveryPolicy(ctx context.Context, a *attempt) *v1alpha1.TargetRecord {
 
 // newViolations fails the target when an object has a violation of an enforced
 // policy that it didn't have before.
-func (a *attempt) newViolations(ctx context.Context, before map[string]policy.Decision, object map[string]any, what string) *v1alpha1.TargetRecord {
+func (a *attempt) newViolations(ctx context.Context, before map[string]policy.Decision, object map[string]any,
+	what string) *v1alpha1.TargetRecord {
 	for _, r := range a.snapshot.Evaluate(ctx, a.request(object)) {
 		if r.Definition.Spec.Admission.Action == v1alpha1.AdmissionAudit && r.Policy != a.plan.Policy.Name {
 			continue
 		}
 		if r.Err != nil {
-			return a.failed(v1alpha1.ReasonEvaluationError, fmt.Sprintf("policy %s can't judge %s: %v", r.Policy, what, r.Err))
+			return a.failed(v1alpha1.ReasonEvaluationError,
+				fmt.Sprintf("policy %s can't judge %s: %v", r.Policy, what, r.Err))
 		}
 		if added := policy.NewSince(before[r.Policy].Violations, r.Enforced()); len(added) > 0 {
-			return a.failed(v1alpha1.ReasonFixBreaksPolicy, fmt.Sprintf("%s would violate policy %s: %s", what, r.Policy, added[0].Message))
+			return a.failed(v1alpha1.ReasonFixBreaksPolicy,
+				fmt.Sprintf("%s would violate policy %s: %s", what, r.Policy, added[0].Message))
 		}
 	}
 	return nil

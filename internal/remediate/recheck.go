@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -76,7 +78,8 @@ func (a *attempt) heldBack(why string) *v1alpha1.TargetRecord {
 func (a *attempt) sameAsComputed(ctx context.Context) *v1alpha1.TargetRecord {
 	again := *a
 	again.object, again.namespace = nil, nil
-	fresh := &targets{reader: a.targets.reader, writer: a.targets.writer, mapper: a.targets.mapper, clock: a.targets.clock, tools: a.targets.tools,
+	fresh := &targets{reader: a.targets.reader, writer: a.targets.writer, mapper: a.targets.mapper,
+		clock: a.targets.clock, tools: a.targets.tools,
 		owners: ownerMemo{reader: a.targets.owners.reader}}
 	again.targets = fresh
 	again.previous.Preceding, again.previous.Write = nil, nil // not to be taken for arrived
@@ -117,7 +120,8 @@ func changedSinceComputed(computed, now *unstructured.Unstructured, writes []*wr
 			return true
 		}
 	}
-	if _, counted := action.Lookup(computed.Object, "/metadata/generation"); !counted || computed.GetGeneration() != now.GetGeneration() {
+	if _, counted := action.Lookup(computed.Object, "/metadata/generation"); !counted ||
+		computed.GetGeneration() != now.GetGeneration() {
 		return true
 	}
 	return len(action.Diff(computed.Object, now.Object)) > 0

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -29,10 +31,12 @@ import (
 // awaited: the controller's health says the rest.
 const podPage = 500 // of a list of Pods
 
-func (p *pass) checkReplacements(ctx context.Context, write *v1alpha1.WriteRecord, controller *unstructured.Unstructured, stopped bool) *rollout.Check {
+func (p *pass) checkReplacements(ctx context.Context, write *v1alpha1.WriteRecord,
+	controller *unstructured.Unstructured, stopped bool) *rollout.Check {
 	live, err := p.podsOf.list(ctx, p.targets.reader, controller)
 	if err != nil {
-		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved, Message: "what the controller has made couldn't be listed: " + err.Error()}
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved,
+			Message: "what the controller has made couldn't be listed: " + err.Error()}
 	}
 	planned := p.plannedUIDs()
 	replaced := false
@@ -45,9 +49,11 @@ func (p *pass) checkReplacements(ctx context.Context, write *v1alpha1.WriteRecor
 			continue // a changed policy has nothing to say of this plan's writes
 		}
 		if c := p.checkPolicy(ctx, pod); c != nil && c.Result == rollout.CheckFailed {
-			return &rollout.Check{Result: rollout.CheckFailed, Reason: v1alpha1.ReasonReplacementViolates, Message: fmt.Sprintf(
-				"Pod %s, which %s has made in its place, violates again: no eviction fixes that; fix the template of %s",
-				pod.GetName(), write.Controller.String(), record.RootOfEvicted(write).String())}
+			return &rollout.Check{Result: rollout.CheckFailed, Reason: v1alpha1.ReasonReplacementViolates,
+				Message: fmt.Sprintf(
+					"Pod %s, which %s has made in its place, violates again: no eviction fixes that; fix the template "+
+						"of %s",
+					pod.GetName(), write.Controller.String(), record.RootOfEvicted(write).String())}
 		} else if c != nil {
 			return c
 		}
@@ -61,17 +67,22 @@ func (p *pass) checkReplacements(ctx context.Context, write *v1alpha1.WriteRecor
 // awaitReplacement says whether a Pod is still to come in place of an evicted one. A
 // controller that was scaled down makes none; of one that doesn't tell how many it
 // wants, a Job for instance, none is awaited longer than half the progress deadline.
-func (p *pass) awaitReplacement(write *v1alpha1.WriteRecord, controller *unstructured.Unstructured, live int) *rollout.Check {
+func (p *pass) awaitReplacement(write *v1alpha1.WriteRecord, controller *unstructured.Unstructured,
+	live int) *rollout.Check {
 	wanted, told, err := unstructured.NestedInt64(controller.Object, "spec", "replicas")
 	if told && err == nil {
 		if int64(live) >= wanted {
 			return nil
 		}
-		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "", Message: fmt.Sprintf("%s hasn't made another Pod yet: it has %d of %d", write.Controller.String(), live, wanted)}
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "",
+			Message: fmt.Sprintf("%s hasn't made another Pod yet: it has %d of %d", write.Controller.String(), live,
+				wanted)}
 	}
 	patience := p.rem.Spec.Plan.Strategy.ProgressDeadline.Duration / 2
 	if write.AppliedAt != nil && p.targets.clock.Now().Sub(write.AppliedAt.Time) < patience {
-		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "", Message: fmt.Sprintf("%s hasn't made another Pod yet: waiting for one up to %s", write.Controller.String(), patience)}
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "",
+			Message: fmt.Sprintf("%s hasn't made another Pod yet: waiting for one up to %s", write.Controller.String(),
+				patience)}
 	}
 	return nil
 }
@@ -100,7 +111,8 @@ type podLists struct {
 
 // list gives the Pods that a controller has made and that aren't being deleted, past
 // every cache.
-func (l *podLists) list(ctx context.Context, reader client.Reader, controller *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+func (l *podLists) list(ctx context.Context, reader client.Reader, controller *unstructured.Unstructured) (
+	[]*unstructured.Unstructured, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	uid := string(controller.GetUID())
@@ -111,14 +123,16 @@ func (l *podLists) list(ctx context.Context, reader client.Reader, controller *u
 	for next := ""; ; {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "PodList"})
-		if err := reader.List(ctx, list, client.InNamespace(controller.GetNamespace()), client.Limit(podPage), client.Continue(next),
+		if err := reader.List(ctx, list, client.InNamespace(controller.GetNamespace()), client.Limit(podPage),
+			client.Continue(next),
 			client.MatchingLabelsSelector{Selector: selectorOf(controller)}); err != nil {
 			return nil, err
 		}
 		for i := range list.Items {
 			pod := &list.Items[i]
 			pod.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Pod"})
-			if owner := metav1.GetControllerOfNoCopy(pod); owner != nil && string(owner.UID) == uid && pod.GetDeletionTimestamp() == nil {
+			if owner := metav1.GetControllerOfNoCopy(pod); owner != nil && string(owner.UID) == uid &&
+				pod.GetDeletionTimestamp() == nil {
 				pods = append(pods, pod)
 			}
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -23,8 +25,11 @@ import (
 // madeBy is a Pod that the ReplicaSet rs1 has made.
 func madeBy(name, uid string, created time.Time, labels map[string]string) *corev1.Pod {
 	yes := true
-	return &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(uid), Labels: labels,
-		CreationTimestamp: metav1.NewTime(created), OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs1", Controller: &yes}}}}
+	return &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(uid), Labels: labels,
+			CreationTimestamp: metav1.NewTime(created),
+			OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs1", Controller: &yes}}}}
 }
 
 // untainted is a policy on Pods that wants none with the label tainted.
@@ -35,7 +40,9 @@ func untainted(t *testing.T) *catalog.Snapshot {
 	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}
 	judged := false
 	p.Spec.Match.PodTemplates = &judged
-	p.Spec.Rego = v1alpha1.RegoSource{File: "p.rego", Main: "package p\n\nimport rego.v1\n\ndeny contains \"tainted\" if input.object.metadata.labels.tainted"}
+	p.Spec.Rego = v1alpha1.RegoSource{
+		File: "p.rego",
+		Main: "package p\n\nimport rego.v1\n\ndeny contains \"tainted\" if input.object.metadata.labels.tainted"}
 	p.SetDefaults()
 	c := catalog.New(catalog.Options{TimeLimit: time.Minute})
 	if err := c.Set(p); err != nil {
@@ -50,8 +57,10 @@ func untainted(t *testing.T) *catalog.Snapshot {
 func TestTheReplacementOfAnEvictedPodIsJudged(t *testing.T) {
 	tainted := map[string]string{"tainted": "yes"}
 	replicas := func(n int32) *appsv1.ReplicaSet {
-		return &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "rs", UID: "rs1"}, Spec: appsv1.ReplicaSetSpec{Replicas: &n},
-			Status: appsv1.ReplicaSetStatus{Replicas: n, FullyLabeledReplicas: n, AvailableReplicas: n, ReadyReplicas: n}}
+		return &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "rs", UID: "rs1"},
+			Spec: appsv1.ReplicaSetSpec{Replicas: &n},
+			Status: appsv1.ReplicaSetStatus{Replicas: n, FullyLabeledReplicas: n, AvailableReplicas: n,
+				ReadyReplicas: n}}
 	}
 	another := madeBy("other-1", "o1", waiverNow, tainted)
 	another.OwnerReferences[0].UID = "rs2"
@@ -66,30 +75,46 @@ func TestTheReplacementOfAnEvictedPodIsJudged(t *testing.T) {
 		want     rollout.CheckResult
 		says     string
 	}{
-		"one that is clean":                       {1, []client.Object{madeBy("web-2", "p2", waiverNow, nil)}, false, false, rollout.CheckPassed, ""},
-		"one that violates again":                 {1, []client.Object{madeBy("web-2", "p2", waiverNow, tainted)}, false, false, rollout.CheckFailed, "fix the template of Deployment shop/web"},
-		"the second of two that violates":         {2, []client.Object{madeBy("web-2", "p2", waiverNow, nil), madeBy("web-3", "p3", waiverNow, tainted)}, false, false, rollout.CheckFailed, "Pod web-3"},
-		"one that violates, the policy changed":   {1, []client.Object{madeBy("web-2", "p2", waiverNow, tainted)}, false, true, rollout.CheckPassed, ""},
-		"one that was there before":               {1, []client.Object{madeBy("web-0", "p0", waiverNow.Add(-time.Minute), tainted)}, false, false, rollout.CheckPassed, ""},
-		"one that is itself a target of the plan": {1, []client.Object{madeBy("web-2", "p2", waiverNow, tainted)}, true, false, rollout.CheckPassed, ""},
-		"one of another controller":               {1, []client.Object{another}, false, false, rollout.CheckWaiting, "0 of 1"},
-		"one that is going":                       {1, []client.Object{leaving}, false, false, rollout.CheckWaiting, "0 of 1"},
-		"none yet":                                {1, nil, false, false, rollout.CheckWaiting, "hasn't made another Pod yet"},
-		"none, for it was scaled down":            {0, nil, false, false, rollout.CheckPassed, ""},
+		"one that is clean": {1, []client.Object{madeBy("web-2", "p2", waiverNow, nil)}, false,
+			false, rollout.CheckPassed, ""},
+		"one that violates again": {1, []client.Object{madeBy("web-2", "p2", waiverNow, tainted)},
+			false, false, rollout.CheckFailed, "fix the template of Deployment shop/web"},
+		"the second of two that violates": {
+			2, []client.Object{madeBy("web-2", "p2", waiverNow, nil), madeBy("web-3", "p3", waiverNow, tainted)}, false,
+			false, rollout.CheckFailed, "Pod web-3"},
+		"one that violates, the policy changed": {1, []client.Object{madeBy("web-2", "p2", waiverNow, tainted)},
+			false, true, rollout.CheckPassed, ""},
+		"one that was there before": {
+			1, []client.Object{madeBy("web-0", "p0", waiverNow.Add(-time.Minute), tainted)}, false, false,
+			rollout.CheckPassed, ""},
+		"one that is itself a target of the plan": {1, []client.Object{madeBy("web-2", "p2", waiverNow, tainted)}, true,
+			false, rollout.CheckPassed, ""},
+		"one of another controller": {1, []client.Object{another}, false, false, rollout.CheckWaiting,
+			"0 of 1"},
+		"one that is going": {1, []client.Object{leaving}, false, false, rollout.CheckWaiting,
+			"0 of 1"},
+		"none yet": {
+			1, nil, false, false, rollout.CheckWaiting, "hasn't made another Pod yet"},
+		"none, for it was scaled down": {0, nil, false, false, rollout.CheckPassed, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, append(tc.pods, replicas(tc.replicas))...)
 			b.pass.snapshot, b.pass.rem.Spec.Plan.Policy.Name = untainted(t), "untainted"
 			if tc.planned {
-				b.pass.records.Add(&v1alpha1.RemediationSlice{Targets: []v1alpha1.Target{{Object: v1alpha1.ObjectReference{UID: "p2"}}}})
+				b.pass.records.Add(&v1alpha1.RemediationSlice{
+					Targets: []v1alpha1.Target{{Object: v1alpha1.ObjectReference{UID: "p2"}}}})
 			}
 			intent := metav1.NewMicroTime(waiverNow.Add(300 * time.Millisecond))
-			w := &v1alpha1.WriteRecord{Action: v1alpha1.ActionEvict, UID: "p1", HealthBefore: "Current", IntentAt: &intent, AppliedAt: &intent,
-				Controller: &v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "shop", Name: "rs", UID: "rs1"},
-				Root:       &v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "d1"}}
+			w := &v1alpha1.WriteRecord{Action: v1alpha1.ActionEvict, UID: "p1", HealthBefore: "Current",
+				IntentAt: &intent, AppliedAt: &intent,
+				Controller: &v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "shop",
+					Name: "rs", UID: "rs1"},
+				Root: &v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop",
+					Name: "web", UID: "d1"}}
 			got := b.pass.checkController(t.Context(), w, tc.stopped)
-			if got.Result != tc.want || !strings.Contains(got.Message, tc.says) || (got.Result == rollout.CheckFailed) != (got.Reason == v1alpha1.ReasonReplacementViolates) {
+			if got.Result != tc.want || !strings.Contains(got.Message, tc.says) ||
+				(got.Result == rollout.CheckFailed) != (got.Reason == v1alpha1.ReasonReplacementViolates) {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -99,13 +124,17 @@ func TestTheReplacementOfAnEvictedPodIsJudged(t *testing.T) {
 // A Job doesn't say how many Pods it wants by now: one is awaited for a while.
 func TestAControllerThatTellsNoNumberIsAwaitedForAWhile(t *testing.T) {
 	b := newBench(t)
-	job := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"namespace": "shop", "name": "j", "uid": "j1"}}}
+	job := &unstructured.Unstructured{
+		Object: map[string]any{"apiVersion": "batch/v1", "kind": "Job",
+			"metadata": map[string]any{"namespace": "shop", "name": "j", "uid": "j1"}}}
 	at := metav1.NewMicroTime(waiverNow)
-	w := &v1alpha1.WriteRecord{Action: v1alpha1.ActionEvict, UID: "p1", IntentAt: &at, AppliedAt: &at, Controller: &v1alpha1.ObjectReference{Kind: "Job", Name: "j", UID: "j1"}}
+	w := &v1alpha1.WriteRecord{Action: v1alpha1.ActionEvict, UID: "p1", IntentAt: &at, AppliedAt: &at,
+		Controller: &v1alpha1.ObjectReference{Kind: "Job", Name: "j", UID: "j1"}}
 	if c := b.pass.checkReplacements(t.Context(), w, job, false); c == nil || c.Result != rollout.CheckWaiting {
 		t.Errorf("at once: %+v", c)
 	}
-	b.pass.targets.clock = clocktesting.NewFakePassiveClock(waiverNow.Add(b.pass.rem.Spec.Plan.Strategy.ProgressDeadline.Duration / 2))
+	b.pass.targets.clock = clocktesting.NewFakePassiveClock(
+		waiverNow.Add(b.pass.rem.Spec.Plan.Strategy.ProgressDeadline.Duration / 2))
 	if c := b.pass.checkReplacements(t.Context(), w, job, false); c != nil {
 		t.Errorf("after half the deadline: %+v", c)
 	}
@@ -115,8 +144,10 @@ func TestAControllerThatTellsNoNumberIsAwaitedForAWhile(t *testing.T) {
 // and UID; what was there before them doesn't, nor does what another controller makes.
 func TestHeatFollowsTheController(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	rs := v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "shop", Name: "web-7d4b", UID: "rs1"}
-	web := v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "d1"}
+	rs := v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "shop", Name: "web-7d4b",
+		UID: "rs1"}
+	web := v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web",
+		UID: "d1"}
 	newer, other := rs, web
 	newer.Name, newer.UID = "web-99", "rs9"
 	other.Name, other.UID = "api", "d2"
@@ -129,8 +160,10 @@ func TestHeatFollowsTheController(t *testing.T) {
 		b.Places = append(b.Places, record.Place{Slice: 0, Record: 1})
 		for n := range 2 { // two Pods of one controller in one plan count once
 			intent := metav1.NewMicroTime(at)
-			b.Slices[0].Targets[n].Object = v1alpha1.ObjectReference{APIVersion: "v1", Kind: "Pod", Name: "p", UID: strings.Repeat("p", 2*i+n+1)}
-			b.Record(n).Write = &v1alpha1.WriteRecord{Action: v1alpha1.ActionEvict, IntentAt: &intent, AppliedAt: &intent, Controller: &rs, Root: &web}
+			b.Slices[0].Targets[n].Object = v1alpha1.ObjectReference{
+				APIVersion: "v1", Kind: "Pod", Name: "p", UID: strings.Repeat("p", 2*i+n+1)}
+			b.Record(n).Write = &v1alpha1.WriteRecord{Action: v1alpha1.ActionEvict, IntentAt: &intent,
+				AppliedAt: &intent, Controller: &rs, Root: &web}
 		}
 		rem := endedPlan(at)
 		rem.Name = "plan-" + strings.Repeat("i", i)
@@ -149,7 +182,8 @@ func TestHeatFollowsTheController(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(tc.created)}}
+			m := &metav1.PartialObjectMetadata{
+				ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(tc.created)}}
 			got := h.Of(v1alpha1.ObjectReference{APIVersion: "v1", Kind: "Pod", Name: "new", UID: "new"}, m, tc.owners)
 			if got.Fighting() != tc.want {
 				t.Errorf("fighting %t at a heat of %.2f, want %t", got.Fighting(), got.Fast, tc.want)

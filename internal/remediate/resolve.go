@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -101,12 +103,14 @@ func (p *pass) halfDone(a *attempt, found map[side]int) *v1alpha1.TargetRecord {
 	case found[sideGone] > 0:
 		return a.skipped(v1alpha1.ReasonGone, "the object was deleted while its write was in flight")
 	case found[sideNeither] > 0:
-		lost := a.failed(v1alpha1.ReasonConflict, "somebody else has written the same fields while our write was in flight; what the object holds is theirs")
+		lost := a.failed(v1alpha1.ReasonConflict,
+			"somebody else has written the same fields while our write was in flight; what the object holds is theirs")
 		lost.Preceding, lost.Write = a.previous.Preceding, a.previous.Write
 		*lost = record.WithoutProofs(*lost)
 		return lost
 	case found[sideAfter] > 0:
-		return a.retry("only a part of the fix had been written; it was taken back", p.targets.backoff(a.previous.Attempts))
+		return a.retry("only a part of the fix had been written; it was taken back",
+			p.targets.backoff(a.previous.Attempts))
 	default:
 		return p.notHappened(a)
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -15,7 +17,8 @@ import (
 // prune deletes the ended plans that are beyond the policy's history, and says
 // after how long the next one is; zero when none will be by time alone. While nobody
 // knows how long the history is, nothing is deleted: what a plan recorded can't be had again.
-func (p *Planner) prune(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation) (time.Duration, error) {
+func (p *Planner) prune(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation) (
+	time.Duration, error) {
 	keeps, known := p.historyOf(pol)
 	if !known {
 		return replanPoll, nil

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -48,48 +50,63 @@ func TestBeyondHistory(t *testing.T) {
 	}{
 		"No plan is no history": {reason: "a new policy", limit: 2, maxAge: day},
 		"The oldest beyond the limit go": {
-			reason: "two ended plans are kept", plans: []oldPlan{{age: 8 * time.Hour}, {age: 7 * time.Hour}, {age: 6 * time.Hour}, {age: 5 * time.Hour}},
-			limit: 2, maxAge: day, want: []string{"plan-1", "plan-0"}, next: 18 * time.Hour,
+			reason: "two ended plans are kept",
+			plans:  []oldPlan{{age: 8 * time.Hour}, {age: 7 * time.Hour}, {age: 6 * time.Hour}, {age: 5 * time.Hour}},
+			limit:  2, maxAge: day, want: []string{"plan-1", "plan-0"}, next: 18 * time.Hour,
 		},
 		"A plan that is too old goes, however few there are": {
-			reason: "the latest stays", plans: []oldPlan{{age: 50 * time.Hour}, {age: 25 * time.Hour}, {age: 23 * time.Hour}, {age: 22 * time.Hour}},
+			reason: "the latest stays",
+			plans: []oldPlan{{age: 50 * time.Hour}, {age: 25 * time.Hour}, {age: 23 * time.Hour},
+				{age: 22 * time.Hour}},
 			limit: 10, maxAge: day, want: []string{"plan-1", "plan-0"}, next: time.Hour,
 		},
 		"The latest plan stays for ever": {
-			reason: "it says whether the revision may be tried again", plans: []oldPlan{{age: 100 * day}}, limit: 1, maxAge: day,
+			reason: "it says whether the revision may be tried again", plans: []oldPlan{{age: 100 * day}}, limit: 1,
+			maxAge: day,
 		},
 		"A plan at work never goes, and doesn't count": {
-			reason: "it isn't history yet", plans: []oldPlan{{age: 6 * time.Hour}, {age: 90 * day, phase: v1alpha1.PhaseHeld}, {age: 5 * time.Hour}, {phase: v1alpha1.PhaseApplying}},
+			reason: "it isn't history yet",
+			plans: []oldPlan{{age: 6 * time.Hour}, {age: 90 * day, phase: v1alpha1.PhaseHeld}, {age: 5 * time.Hour},
+				{phase: v1alpha1.PhaseApplying}},
 			limit: 1, maxAge: day, want: []string{"plan-0"}, next: 19 * time.Hour,
 		},
 		"A plan whose fixes are hot stays beyond the limit": {
-			reason: "fights would be forgotten", plans: []oldPlan{{age: 4 * time.Hour, done: 1}, {age: 3 * time.Hour, done: 1}, {age: 2 * time.Hour}, {age: time.Hour}},
+			reason: "fights would be forgotten",
+			plans: []oldPlan{{age: 4 * time.Hour, done: 1}, {age: 3 * time.Hour, done: 1}, {age: 2 * time.Hour},
+				{age: time.Hour}},
 			limit: 1, maxAge: day, want: []string{"plan-2", "plan-0"}, next: 30 * time.Minute,
 		},
 		"A dry run heats nothing": {
-			reason: "it fixed nothing", plans: []oldPlan{{age: 2 * time.Hour, done: 9, phase: v1alpha1.PhasePreviewed}, {age: time.Hour, done: 9, phase: v1alpha1.PhasePreviewed}},
+			reason: "it fixed nothing",
+			plans: []oldPlan{{age: 2 * time.Hour, done: 9, phase: v1alpha1.PhasePreviewed},
+				{age: time.Hour, done: 9, phase: v1alpha1.PhasePreviewed}},
 			limit: 1, maxAge: day, want: []string{"plan-0"},
 		},
 		"Hot plans are bounded too": {
-			reason: "the API server's memory is finite", plans: many(103, oldPlan{age: time.Hour, done: 1}), limit: 1, maxAge: day,
-			want: []string{"plan-2", "plan-1", "plan-0"}, next: 150 * time.Minute,
+			reason: "the API server's memory is finite", plans: many(103, oldPlan{age: time.Hour, done: 1}), limit: 1,
+			maxAge: day,
+			want:   []string{"plan-2", "plan-1", "plan-0"}, next: 150 * time.Minute,
 		},
 		"The plan that a person named stays": {
-			reason: "all before it is forgotten, for as long as it is there", plans: []oldPlan{{age: 6 * time.Hour}, {age: 5 * time.Hour}, {age: 4 * time.Hour}},
-			limit: 1, maxAge: day, retried: "plan-0", want: []string{"plan-1"},
+			reason: "all before it is forgotten, for as long as it is there",
+			plans:  []oldPlan{{age: 6 * time.Hour}, {age: 5 * time.Hour}, {age: 4 * time.Hour}},
+			limit:  1, maxAge: day, retried: "plan-0", want: []string{"plan-1"},
 		},
 		"A plan that is being deleted is left to that": {
-			reason: "its writes are undone first", plans: []oldPlan{{age: 6 * time.Hour, going: true}, {age: 5 * time.Hour}}, limit: 1, maxAge: day,
+			reason: "its writes are undone first",
+			plans:  []oldPlan{{age: 6 * time.Hour, going: true}, {age: 5 * time.Hour}}, limit: 1, maxAge: day,
 		},
 		"A plan that is due in a moment is looked at in a second": {
-			reason: "nothing is gained by haste", plans: []oldPlan{{age: day}, {age: time.Hour}}, limit: 5, maxAge: day, next: time.Second,
+			reason: "nothing is gained by haste", plans: []oldPlan{{age: day}, {age: time.Hour}}, limit: 5, maxAge: day,
+			next: time.Second,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var plans []v1alpha1.Remediation
 			for i, p := range tc.plans {
 				rem := endedPlan(now.Add(-p.age))
-				rem.Name, rem.Status.Counts.Done, rem.Status.Phase = fmt.Sprintf("plan-%d", i), p.done, v1alpha1.PhaseSucceeded
+				rem.Name, rem.Status.Counts.Done, rem.Status.Phase = fmt.Sprintf("plan-%d", i), p.done,
+					v1alpha1.PhaseSucceeded
 				if p.phase != "" {
 					rem.Status.Phase = p.phase
 				}
@@ -98,7 +115,9 @@ func TestBeyondHistory(t *testing.T) {
 				}
 				plans = append(plans, *rem)
 			}
-			expired, next := history.BeyondHistory(plans, v1alpha1.HistoryStrategy{Limit: tc.limit, MaxAge: metav1.Duration{Duration: tc.maxAge}}, []string{tc.retried}, now)
+			expired, next := history.BeyondHistory(
+				plans, v1alpha1.HistoryStrategy{Limit: tc.limit, MaxAge: metav1.Duration{Duration: tc.maxAge}},
+				[]string{tc.retried}, now)
 			var got []string
 			for _, rem := range expired {
 				got = append(got, rem.Name)
@@ -142,11 +161,13 @@ func TestNoHistoryIsDeletedByDefaultsOfNobody(t *testing.T) {
 				s.Annotations = map[string]string{v1alpha1.AnnotationMalformed: "history: 100"}
 				s.Spec = v1alpha1.RemediationStrategySpec{}
 			}},
-		"the policy refers to another, which isn't there": {reason: "the one in force isn't what is asked for", kept: made, again: true,
+		"the policy refers to another, which isn't there": {reason: "the one in force isn't what is asked for",
+			kept: made, again: true,
 			change: func(p *v1alpha1.ClusterRegoPolicy, _ *v1alpha1.RemediationStrategy) {
 				p.Spec.Remediation.StrategyRef.Name = "elsewhere"
 			}},
-		"after a restart, before the catalog is complete": {reason: "more is still to be read", incomplete: true, kept: made, again: true,
+		"after a restart, before the catalog is complete": {reason: "more is still to be read", incomplete: true,
+			kept: made, again: true,
 			change: func(p *v1alpha1.ClusterRegoPolicy, _ *v1alpha1.RemediationStrategy) {
 				p.Spec.Remediation.StrategyRef = nil
 			}},
@@ -171,7 +192,8 @@ func TestNoHistoryIsDeletedByDefaultsOfNobody(t *testing.T) {
 			if !tc.incomplete {
 				c.MarkComplete()
 			}
-			planner := &Planner{drafter: drafter{clock: clocktesting.NewFakePassiveClock(breakertest.Noon)}, client: server, status: c}
+			planner := &Planner{drafter: drafter{clock: clocktesting.NewFakePassiveClock(breakertest.Noon)},
+				client: server, status: c}
 			wait, err := planner.prune(t.Context(), p, plans)
 			if err != nil {
 				t.Fatal(err)
@@ -181,7 +203,8 @@ func TestNoHistoryIsDeletedByDefaultsOfNobody(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(left.Items) != tc.kept || (wait == replanPoll) != tc.again {
-				t.Errorf("%s: %d plans are kept, want %d; looked at again after %s", tc.reason, len(left.Items), tc.kept, wait)
+				t.Errorf("%s: %d plans are kept, want %d; looked at again after %s", tc.reason, len(left.Items),
+					tc.kept, wait)
 			}
 		})
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -41,7 +43,8 @@ type siege struct {
 func newSiege(t *testing.T, refs []v1alpha1.ObjectReference, change func(*v1alpha1.RolloutStrategy)) *siege {
 	c := breakertest.New(t).In(hers, "shop", "bank", "post")
 	c.Time.SetTime(simStart())
-	s := &siege{Circuit: c, policy: &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid"}},
+	s := &siege{Circuit: c, policy: &v1alpha1.ClusterRegoPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid"}},
 		fleet: newFleet(0).with(change), left: refs, written: map[string]v1alpha1.ObjectReference{}}
 	s.fleet.sliceSize = 5
 	return s
@@ -51,14 +54,17 @@ func newSiege(t *testing.T, refs []v1alpha1.ObjectReference, change func(*v1alph
 func (s *siege) found() []policy.Finding {
 	var found []policy.Finding
 	for _, ref := range s.left {
-		found = append(found, policy.Finding{APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name, UID: ref.UID, Fixable: true})
+		found = append(found, policy.Finding{APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: ref.Namespace,
+			Name: ref.Name, UID: ref.UID, Fixable: true})
 	}
 	return found
 }
 
 // others are the objects of other namespaces that violate.
 func (s *siege) others() []v1alpha1.ObjectReference {
-	return slices.DeleteFunc(slices.Clone(s.left), func(ref v1alpha1.ObjectReference) bool { return ref.Namespace == hers })
+	return slices.DeleteFunc(slices.Clone(s.left), func(ref v1alpha1.ObjectReference) bool {
+		return ref.Namespace == hers
+	})
 }
 
 // next plans and rolls out once, or waits as the planner does. It says why no plan is
@@ -135,7 +141,9 @@ func (s *siege) roll(refs []v1alpha1.ObjectReference) error {
 			s.written[obj.ref.UID] = obj.ref
 		}
 		if obj.value == valueAfter || !obj.exists(s.Time.Now()) {
-			s.left = slices.DeleteFunc(s.left, func(ref v1alpha1.ObjectReference) bool { return ref.UID == obj.ref.UID })
+			s.left = slices.DeleteFunc(s.left, func(ref v1alpha1.ObjectReference) bool {
+				return ref.UID == obj.ref.UID
+			})
 		}
 	}
 	return nil
@@ -232,10 +240,12 @@ func TestOneNamespaceNeverStopsTheOthers(t *testing.T) {
 		for rounds := 0; len(s.others()) > 0; rounds++ {
 			why, err := s.next()
 			if why != "" || err != nil || rounds > 30 || s.Time.Now().Sub(simStart()) > 6*time.Hour {
-				rt.Fatalf("after %d plans and %s, %d objects of others are left: %s (%v)\n%s", len(s.plans), s.Time.Now().Sub(simStart()), len(s.others()), why, err, s.told())
+				rt.Fatalf("after %d plans and %s, %d objects of others are left: %s (%v)\n%s", len(s.plans),
+					s.Time.Now().Sub(simStart()), len(s.others()), why, err, s.told())
 			}
 			for _, name := range []string{"policy-tags", "global"} {
-				if st := s.Set.Observe(s.Ctx, s.Read(name)); st.State == v1alpha1.BreakerOpen && st.OnlyNamespace != hers || st.Demoted != nil {
+				if st := s.Set.Observe(s.Ctx, s.Read(name)); st.State == v1alpha1.BreakerOpen &&
+					st.OnlyNamespace != hers || st.Demoted != nil {
 					rt.Fatalf("breaker %s: %s, demoted %v: %s", name, st.State, st.Demoted, st.Message)
 				}
 			}
@@ -248,7 +258,8 @@ func (s *siege) told() string {
 	text := ""
 	for i := range s.plans {
 		st := s.plans[i].Status
-		text += fmt.Sprintf("%s of %d: %s (%s) in %v: %s\n", s.plans[i].Name, s.plans[i].Spec.Plan.Targets, st.Phase, st.Reason, st.FailedIn, st.Message)
+		text += fmt.Sprintf("%s of %d: %s (%s) in %v: %s\n", s.plans[i].Name, s.plans[i].Spec.Plan.Targets, st.Phase,
+			st.Reason, st.FailedIn, st.Message)
 	}
 	return text
 }
@@ -272,7 +283,8 @@ func TestAHarmfulFixIsBlockedAfterTwoCanaries(t *testing.T) {
 			}
 			her := mischief(rt)
 			her.Heals, her.RepairAt, her.Beaten = max(her.Heals, b.Heals), 0, false
-			her.CheckErrors = 0   // an API server that doesn't answer isn't hers; what it met is undone, and doesn't count
+			// an API server that doesn't answer isn't hers; what it met is undone, and doesn't count
+			her.CheckErrors = 0
 			if b.WorsensAt != 0 { // she doesn't hide the harm: see docs/threat-model.md
 				her.WorsensAt = b.WorsensAt
 			}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -28,8 +30,10 @@ func TestCrashAfterEveryEffect(t *testing.T) {
 				if sc.chance || died.cannotTell() {
 					continue
 				}
-				if died.rem.Status.Phase != lived.rem.Status.Phase || died.rem.Status.Reason != lived.rem.Status.Reason {
-					t.Errorf("ends as %s (%s) without a crash, and as %s (%s) with one after effect %d", lived.rem.Status.Phase,
+				if died.rem.Status.Phase != lived.rem.Status.Phase ||
+					died.rem.Status.Reason != lived.rem.Status.Reason {
+					t.Errorf("ends as %s (%s) without a crash, and as %s (%s) with one after effect %d",
+						lived.rem.Status.Phase,
 						lived.rem.Status.Reason, died.rem.Status.Phase, died.rem.Status.Reason, n)
 				}
 			}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -47,8 +49,10 @@ func anyFloors() *rapid.Generator[flags] {
 		if rapid.Bool().Draw(t, "no flags") {
 			return flags{}
 		}
-		return flags{From: durations(0, 0, 30, 90).Draw(t, "from"), MaxWave: rapid.SampledFrom([]string{"", "1", "2", "30%"}).Draw(t, "max wave"),
-			MaxInFlight: rapid.Int32Range(0, 3).Draw(t, "max concurrent"), MinSoak: durations(0, 20, 90).Draw(t, "min soak")}
+		return flags{From: durations(0, 0, 30, 90).Draw(t, "from"),
+			MaxWave:     rapid.SampledFrom([]string{"", "1", "2", "30%"}).Draw(t, "max wave"),
+			MaxInFlight: rapid.Int32Range(0, 3).Draw(t, "max concurrent"),
+			MinSoak:     durations(0, 20, 90).Draw(t, "min soak")}
 	})
 }
 
@@ -71,16 +75,22 @@ func (r *rules) checkFloors(s simStep) {
 		r.sim.fault("%d targets of a wave are in work: the administrator allows %d", inWork, most)
 	}
 	if floors.MaxInFlight > 0 && strategy.MaxInFlight > floors.MaxInFlight || s.Observation.Soak() < floors.MinSoak {
-		r.sim.fault("%d at a time, soaking for %s: the administrator allows %d and %s", strategy.MaxInFlight, s.Observation.Soak(), floors.MaxInFlight, floors.MinSoak)
+		r.sim.fault("%d at a time, soaking for %s: the administrator allows %d and %s", strategy.MaxInFlight,
+			s.Observation.Soak(), floors.MaxInFlight, floors.MinSoak)
 	}
 }
 
 // What is undone is never slowed by the flags: it keeps to what its plan has frozen.
 func TestARollbackIsNotSlowedByFloors(t *testing.T) {
 	floors := flags{MaxWave: "1", MaxInFlight: 1, MinSoak: time.Hour}.floors()
-	rem := &v1alpha1.Remediation{Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Targets: 20, Strategy: v1alpha1.RolloutStrategy{RemediationStrategySpec: v1alpha1.RemediationStrategySpec{MaxInFlight: 7}}}}}
+	rem := &v1alpha1.Remediation{
+		Spec: v1alpha1.RemediationSpec{
+			Plan: v1alpha1.RemediationPlan{
+				Targets: 20, Strategy: v1alpha1.RolloutStrategy{
+					RemediationStrategySpec: v1alpha1.RemediationStrategySpec{MaxInFlight: 7}}}}}
 	rem.Status.Phase = v1alpha1.PhaseApplying
-	if spec, most := withinFloors(&floors, rem); spec.Plan.Strategy.MaxInFlight != 1 || most != 1 || spec.Plan.Strategy.EffectiveSoak() != time.Hour {
+	if spec, most := withinFloors(&floors, rem); spec.Plan.Strategy.MaxInFlight != 1 || most != 1 ||
+		spec.Plan.Strategy.EffectiveSoak() != time.Hour {
 		t.Errorf("what begins isn't bounded: %+v, %d", spec.Plan.Strategy, most)
 	}
 	rem.Status.Phase = v1alpha1.PhaseRollingBack
@@ -93,8 +103,14 @@ func TestARollbackIsNotSlowedByFloors(t *testing.T) {
 }
 
 func TestAPlanSaysWhatTheAdministratorHasChanged(t *testing.T) {
-	rem := &v1alpha1.Remediation{Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Targets: 20, Strategy: v1alpha1.RolloutStrategy{RemediationStrategySpec: v1alpha1.RemediationStrategySpec{MaxInFlight: 7, Soak: &metav1.Duration{Duration: time.Minute}}},
-		Limits: []v1alpha1.AppliedLimit{{Field: "mode", Asked: "Automatic", Allowed: "Manual", Flag: limits.FlagMaxMode}}}}}
+	rem := &v1alpha1.Remediation{
+		Spec: v1alpha1.RemediationSpec{
+			Plan: v1alpha1.RemediationPlan{
+				Targets: 20, Strategy: v1alpha1.RolloutStrategy{
+					RemediationStrategySpec: v1alpha1.RemediationStrategySpec{
+						MaxInFlight: 7, Soak: &metav1.Duration{Duration: time.Minute}}},
+				Limits: []v1alpha1.AppliedLimit{
+					{Field: "mode", Asked: "Automatic", Allowed: "Manual", Flag: limits.FlagMaxMode}}}}}
 	floors := flags{MaxInFlight: 5}.floors()
 	c := &Controller{clock: clocktesting.NewFakePassiveClock(time.Unix(1, 0)), floors: floors}
 	c.setConditions(rem, "")
@@ -102,7 +118,8 @@ func TestAPlanSaysWhatTheAdministratorHasChanged(t *testing.T) {
 	if told == nil || told.Status != metav1.ConditionTrue || told.Reason != v1alpha1.ReasonAdministratorLimit {
 		t.Fatalf("got %+v", told)
 	}
-	for _, says := range []string{"mode: the policy asks for Automatic, the administrator allows Manual", "maxInFlight: the policy asks for 7, the administrator allows 5"} {
+	for _, says := range []string{"mode: the policy asks for Automatic, the administrator allows Manual",
+		"maxInFlight: the policy asks for 7, the administrator allows 5"} {
 		if !strings.Contains(told.Message, says) {
 			t.Errorf("the condition doesn't say %q: %s", says, told.Message)
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -37,7 +39,8 @@ func (n neighbour) out(s *simulation) bool    { return within(n.Out, s.since()) 
 func (n neighbour) refuses(s *simulation) error {
 	switch {
 	case n.denies(s):
-		return apierrors.NewForbidden(schema.GroupResource{Group: "apps"}, "app", errors.New(`admission webhook "neighbour.example.com" denied the request`))
+		return apierrors.NewForbidden(schema.GroupResource{Group: "apps"}, "app",
+			errors.New(`admission webhook "neighbour.example.com" denied the request`))
 	case n.out(s):
 		return apierrors.NewInternalError(errors.New("failed calling webhook: no answer"))
 	}
@@ -63,13 +66,15 @@ func (r *rules) checkForeign(s simStep) {
 		if well && obj.extra != "" {
 			r.sim.fault("%s got more than its dry run said, and is %s", after.Object.String(), after.State)
 		}
-		ours := after.State == v1alpha1.TargetApplied || after.State == v1alpha1.TargetIntent || after.State == v1alpha1.TargetVerified
+		ours := after.State == v1alpha1.TargetApplied || after.State == v1alpha1.TargetIntent ||
+			after.State == v1alpha1.TargetVerified
 		if s.Intent.Phase.Final() && ours {
 			r.sim.fault("%s, and %s is still %s", s.Intent.Phase, after.Object.String(), after.State)
 		}
 		news := after.State == v1alpha1.TargetReverted && s.Before[i].State != v1alpha1.TargetReverted
 		if news && obj.exists(r.sim.clock.Now()) && (obj.value != valueBefore || obj.extra != "" || obj.more != "") {
-			r.sim.fault("%s is Reverted, and holds %q, %q and %q", after.Object.String(), obj.value, obj.extra, obj.more)
+			r.sim.fault("%s is Reverted, and holds %q, %q and %q", after.Object.String(), obj.value, obj.extra,
+				obj.more)
 		}
 	}
 }
@@ -84,7 +89,9 @@ func anyNeighbour() *rapid.Generator[neighbour] {
 		case 1:
 			return neighbour{Out: spans().Draw(t, "out")}
 		case 2:
-			return neighbour{Changes: rapid.SampledFrom([]string{growsAlike, growsWrite, bendsWrite, bendsUndo, growsUndo}).Draw(t, "changes"), Denies: spans().Draw(t, "denies")}
+			return neighbour{Changes: rapid.SampledFrom(
+				[]string{growsAlike, growsWrite, bendsWrite, bendsUndo, growsUndo}).Draw(t, "changes"),
+				Denies: spans().Draw(t, "denies")}
 		case 3:
 			return neighbour{Changes: growsWrite}
 		}
@@ -125,7 +132,8 @@ func TestARollbackThatIsDeniedDoesNotEnd(t *testing.T) {
 			return // the denial came before the write, or after its undoing
 		}
 		if st := s.rem.Status; st.Phase != v1alpha1.PhaseRollingBack || st.HeldSince == nil {
-			t.Fatalf("%s (%s), waiting since %v, while the undoing of %s is denied: %+v", st.Phase, st.Reason, st.HeldSince, held.ref.String(), *b.Record(0))
+			t.Fatalf("%s (%s), waiting since %v, while the undoing of %s is denied: %+v", st.Phase, st.Reason,
+				st.HeldSince, held.ref.String(), *b.Record(0))
 		}
 		if rec := b.Record(0); rec.Write == nil || rec.State.Settled() {
 			t.Fatalf("the object holds ours, and its record is %s (%v)", rec.State, rec.Write)

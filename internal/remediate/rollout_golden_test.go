@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -134,7 +136,9 @@ func TestRollouts(t *testing.T) {
 			}
 			// The order in which the violations were found must not matter.
 			slices.Reverse(sc.fleet.refs)
-			slices.SortStableFunc(sc.fleet.refs, func(a, b v1alpha1.ObjectReference) int { return int(a.UID[6]) - int(b.UID[6]) })
+			slices.SortStableFunc(sc.fleet.refs, func(a, b v1alpha1.ObjectReference) int {
+				return int(a.UID[6]) - int(b.UID[6])
+			})
 			if diff := gocmp.Diff(got, sc.play(t, func(simStep) {})); diff != "" {
 				t.Errorf("with the findings shuffled (-ordered +shuffled):\n%s", diff)
 			}
@@ -160,7 +164,8 @@ func everyTransitionSeen(t *testing.T, seen map[transitionKey]bool) {
 	for _, row := range rollout.Table() {
 		for _, next := range row.Next {
 			if !seen[transitionKey{row.Phase, next}] {
-				t.Errorf("the table lets %s follow %s, but no scenario ever sees it: it is unreachable, or a scenario is missing", next, row.Phase)
+				t.Errorf("the table lets %s follow %s, but no scenario ever sees it: it is unreachable, or a scenario "+
+					"is missing", next, row.Phase)
 			}
 		}
 	}

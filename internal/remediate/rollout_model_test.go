@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -114,7 +116,8 @@ func (w world) run(s *simulation) error {
 		}
 		s.clock.SetTime(s.clock.Now().Add(wait))
 	}
-	return fmt.Errorf("no end within %d steps and %s: %s, %s: %s", limit, s.since(), s.rem.Status.Phase, s.rem.Status.Reason, s.rem.Status.Message)
+	return fmt.Errorf("no end within %d steps and %s: %s, %s: %s", limit, s.since(), s.rem.Status.Phase,
+		s.rem.Status.Reason, s.rem.Status.Message)
 }
 
 func durations(seconds ...int) *rapid.Generator[time.Duration] {
@@ -124,8 +127,10 @@ func durations(seconds ...int) *rapid.Generator[time.Duration] {
 // steady behaviours end alike whenever they are looked at.
 func steady() *rapid.Generator[behaviour] {
 	return rapid.Custom(func(t *rapid.T) behaviour {
-		b := behaviour{Heals: durations(0, 0, 2, 7).Draw(t, "heals"), Recovers: durations(0, 0, 3, 20, 3600).Draw(t, "recovers"), RevertErrors: rapid.IntRange(0, 2).Draw(t, "revertErrors"),
-			UndoAnswers: rapid.IntRange(0, 1).Draw(t, "undoAnswers")}
+		b := behaviour{Heals: durations(0, 0, 2, 7).Draw(t, "heals"),
+			Recovers:     durations(0, 0, 3, 20, 3600).Draw(t, "recovers"),
+			RevertErrors: rapid.IntRange(0, 2).Draw(t, "revertErrors"),
+			UndoAnswers:  rapid.IntRange(0, 1).Draw(t, "undoAnswers")}
 		switch rapid.IntRange(0, 19).Draw(t, "kind") {
 		case 0:
 			b.Heals = never
@@ -200,12 +205,13 @@ func worlds(objects *rapid.Generator[behaviour]) *rapid.Generator[world] {
 			Slice:   v1alpha1.MaxTargetsPerSlice,
 			Max:     rapid.Int32Range(1, 5).Draw(t, "maxInFlight"),
 			Canary:  rapid.SampledFrom([]int32{1, 1, 2, 3}).Draw(t, "canary"),
-			Waves:   rapid.SampledFrom([][]string{{"100%"}, {"50%", "100%"}, {"20%", "40%", "60%", "100%"}}).Draw(t, "waves"),
-			Soak:    durations(0, 5, 60).Draw(t, "soak"),
-			Late:    durations(15, 60).Draw(t, "deadline"),
-			Stop:    -1,
-			People:  people{Abort: -1},
-			Deaths:  rapid.SliceOfN(rapid.IntRange(1, 120), 0, 12).Draw(t, "deaths"),
+			Waves: rapid.SampledFrom([][]string{{"100%"}, {"50%", "100%"}, {"20%", "40%", "60%", "100%"}}).Draw(
+				t, "waves"),
+			Soak:   durations(0, 5, 60).Draw(t, "soak"),
+			Late:   durations(15, 60).Draw(t, "deadline"),
+			Stop:   -1,
+			People: people{Abort: -1},
+			Deaths: rapid.SliceOfN(rapid.IntRange(1, 120), 0, 12).Draw(t, "deaths"),
 		}
 	})
 }
@@ -244,7 +250,9 @@ func endingOf(s *simulation) (ending, error) {
 	}
 	e := ending{Phase: s.rem.Status.Phase, Reason: s.rem.Status.Reason, Counted: map[string]int32{}}
 	for i, obj := range s.objects {
-		e.Targets = append(e.Targets, fmt.Sprintf("%s: %s, holds %s, fixed %d, undone %d", obj.ref.String(), obj.endState(b.Record(i).State), obj.value, obj.fixes, obj.undoes))
+		e.Targets = append(e.Targets,
+			fmt.Sprintf("%s: %s, holds %s, fixed %d, undone %d", obj.ref.String(), obj.endState(b.Record(i).State),
+				obj.value, obj.fixes, obj.undoes))
 	}
 	for key, o := range s.counted {
 		if !strings.Contains(key, "/denied/") {

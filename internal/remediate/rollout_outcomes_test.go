@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -29,9 +31,11 @@ func (r *rules) checkOutcomes(s simStep) {
 func (r *rules) endOfDenials(b *record.Records) error {
 	for i, obj := range r.sim.objects {
 		rec := b.Record(i)
-		denied := rec.State == v1alpha1.TargetFailed && rec.Reason == v1alpha1.ReasonAdmissionDenied && r.sim.rem.Spec.Plan.Strategy.Mode.Runs()
+		denied := rec.State == v1alpha1.TargetFailed && rec.Reason == v1alpha1.ReasonAdmissionDenied &&
+			r.sim.rem.Spec.Plan.Strategy.Mode.Runs()
 		if _, counted := r.sim.counted[fmt.Sprintf("%s/denied/%s", r.sim.rem.UID, obj.ref.UID)]; denied && !counted {
-			return fmt.Errorf("%s: admission denied %s, and no breaker has heard of it", r.sim.rem.Status.Phase, obj.ref.String())
+			return fmt.Errorf("%s: admission denied %s, and no breaker has heard of it", r.sim.rem.Status.Phase,
+				obj.ref.String())
 		}
 	}
 	return nil

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -50,12 +52,14 @@ func (r *rules) checkWrites(s simStep) {
 		return
 	}
 	if o.Gate.Closed || o.Stop != "" || o.Abort != "" {
-		r.sim.fault("a write begins though the gate is closed (%t), the plan is stopped (%q) or ended (%q)", o.Gate.Closed, o.Stop, o.Abort)
+		r.sim.fault("a write begins though the gate is closed (%t), the plan is stopped (%q) or ended (%q)",
+			o.Gate.Closed, o.Stop, o.Abort)
 	}
 	if !o.Spec.Plan.Strategy.Mode.Runs() || o.Spec.Plan.Strategy.Mode == v1alpha1.RemediationManual && !r.approved {
 		r.sim.fault("a write begins in mode %s, approved: %t", o.Spec.Plan.Strategy.Mode, r.approved)
 	}
-	if o.BaselineMissing() && !o.Members(wave).Written() { // a wave that has begun keeps its baseline, however long it is paused
+	// a wave that has begun keeps its baseline, however long it is paused
+	if o.BaselineMissing() && !o.Members(wave).Written() {
 		r.sim.fault("a write begins before metrics have said how things stood without it")
 	}
 	busy := len(s.Intent.Write)
@@ -85,10 +89,12 @@ func (r *rules) checkWrites(s simStep) {
 func (r *rules) checkReverts(s simStep) {
 	for n, i := range s.Intent.Revert {
 		t := s.Before[i]
-		all := s.Observation.Spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll || s.Observation.Spec.WantsUndone()
+		all := s.Observation.Spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll ||
+			s.Observation.Spec.WantsUndone()
 		ours := t.State == v1alpha1.TargetDone && all || !t.State.Settled() && t.State != v1alpha1.TargetPending
 		if !ours || t.Wave != s.Observation.Status.Wave && !all {
-			r.sim.fault("%s of wave %d, %s, is to be undone in wave %d", t.Object.String(), t.Wave, t.State, s.Observation.Status.Wave)
+			r.sim.fault("%s of wave %d, %s, is to be undone in wave %d", t.Object.String(), t.Wave, t.State,
+				s.Observation.Status.Wave)
 		}
 		if n > 0 && s.Intent.Revert[n-1] < i {
 			r.sim.fault("%s is undone after what was written before it", t.Object.String())
@@ -111,7 +117,8 @@ func (r *rules) checkRecords(s simStep) {
 			r.sim.fault("%s was settled as %s, and is %s now", after.Object.String(), before.State, after.State)
 		}
 		if after.Wave != before.Wave && after.Wave == 0 && after.ExcludedFromCanary {
-			r.sim.fault("%s is drawn into the canary, which canary.selector doesn't choose it for", after.Object.String())
+			r.sim.fault("%s is drawn into the canary, which canary.selector doesn't choose it for",
+				after.Object.String())
 		}
 		if after.Wave != before.Wave && before.State != v1alpha1.TargetPending {
 			r.sim.fault("%s, %s, goes from wave %d to %d", after.Object.String(), before.State, before.Wave, after.Wave)
@@ -158,7 +165,8 @@ func (r *rules) checkProgress(s simStep) {
 		return
 	}
 	if r.idle++; r.idle > maxIdleSteps {
-		r.sim.fault("%d steps in a row do nothing and don't wait: %s → %s, %s", r.idle, s.Observation.Status.Phase, s.Intent.Phase, s.Intent.Message)
+		r.sim.fault("%d steps in a row do nothing and don't wait: %s → %s, %s", r.idle, s.Observation.Status.Phase,
+			s.Intent.Phase, s.Intent.Message)
 	}
 }
 
@@ -181,7 +189,8 @@ func (r *rules) end() error {
 		return r.sim.broken
 	}
 	st, c := r.sim.rem.Status, r.sim.rem.Status.Counts
-	if sum := c.Done + c.Skipped + c.Failed + c.Reverted + c.RevertConflict; sum != r.sim.rem.Spec.Plan.Targets || c.Pending+c.InFlight != 0 {
+	if sum := c.Done + c.Skipped + c.Failed + c.Reverted + c.RevertConflict; sum != r.sim.rem.Spec.Plan.Targets ||
+		c.Pending+c.InFlight != 0 {
 		return fmt.Errorf("%s: %+v don't add up to %d settled targets", st.Phase, c, r.sim.rem.Spec.Plan.Targets)
 	}
 	if st.Reason == "" || st.Message == "" || st.CompletedAt == nil {
@@ -192,10 +201,13 @@ func (r *rules) end() error {
 		return fmt.Errorf("%s doesn't say since when a person is needed", st.Phase)
 	}
 	spec := r.sim.rem.Spec
-	if undone && c.Done > 0 && spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll || c.Done > 0 && spec.WantsUndone() && st.Phase != v1alpha1.PhasePreviewed {
-		return fmt.Errorf("%s, and %d targets stay fixed though rollbackScope is %s and undo %t", st.Phase, c.Done, spec.Plan.Strategy.RollbackScope, spec.WantsUndone())
+	if undone && c.Done > 0 && spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll || c.Done > 0 &&
+		spec.WantsUndone() && st.Phase != v1alpha1.PhasePreviewed {
+		return fmt.Errorf("%s, and %d targets stay fixed though rollbackScope is %s and undo %t", st.Phase, c.Done,
+			spec.Plan.Strategy.RollbackScope, spec.WantsUndone())
 	}
-	if !undone && c.Reverted+c.RevertConflict > 0 || (c.RevertConflict > 0) != (st.Phase == v1alpha1.PhaseRollbackIncomplete) {
+	if !undone && c.Reverted+c.RevertConflict > 0 ||
+		(c.RevertConflict > 0) != (st.Phase == v1alpha1.PhaseRollbackIncomplete) {
 		return fmt.Errorf("%s with %d reverted and %d in conflict", st.Phase, c.Reverted, c.RevertConflict)
 	}
 	return nil
@@ -213,7 +225,8 @@ func (r *rules) endOfTargets(b *record.Records) error {
 		}
 		ours := obj.value == valueAfter && !obj.theirs
 		if ours != (rec.State == v1alpha1.TargetDone) {
-			return fmt.Errorf("%s: the record of %s says %s (%s), the object holds %q", r.sim.rem.Status.Phase, obj.ref.String(), rec.State, rec.Reason, obj.value)
+			return fmt.Errorf("%s: the record of %s says %s (%s), the object holds %q", r.sim.rem.Status.Phase,
+				obj.ref.String(), rec.State, rec.Reason, obj.value)
 		}
 		if rec.Recovering {
 			return fmt.Errorf("%s: %s is still looked after", r.sim.rem.Status.Phase, obj.ref.String())

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -151,7 +153,8 @@ func TestSeveralPlansShareObjects(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		worlds := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) world {
 			w := worlds(restless()).Draw(t, "world")
-			w.Stop, w.People, w.Limits = sometime().Draw(t, "stop"), anyPeople().Draw(t, "people"), anyLimits().Draw(t, "limits")
+			w.Stop, w.People, w.Limits = sometime().Draw(t, "stop"), anyPeople().Draw(t, "people"),
+				anyLimits().Draw(t, "limits")
 			return w
 		}), 2, 3).Draw(t, "worlds")
 		v, err := newSeveral(worlds)
@@ -183,13 +186,21 @@ func otherPlan(from, to time.Duration, places ...int) func(*simulation) {
 func sharedScenarios() map[string]scenario {
 	well := behaviour{Heals: 3 * time.Second}
 	return map[string]scenario{
-		"other-plan-has-canary": {reason: "Another plan has the canary in work: nothing is begun until it is done with it.",
-			fleet: newFleet(3).every(well), set: otherPlan(0, 9*time.Second, 0)},
-		"other-plan-has-one": {reason: "Another plan has one object of a wave in work: the others are fixed, and that one when it is free.",
+		"other-plan-has-canary": {
+			reason: "Another plan has the canary in work: nothing is begun until it is done with it.",
+			fleet:  newFleet(3).every(well), set: otherPlan(0, 9*time.Second, 0)},
+		"other-plan-has-one": {
+			reason: "Another plan has one object of a wave in work: the others are fixed, and that one when it is " +
+				"free.",
 			fleet: newFleet(6).every(well), set: otherPlan(0, 90*time.Second, 3)},
-		"other-plan-for-long": {reason: "Another plan keeps one object of a wave for long: what is verified soaks and is done, so that nobody waits for it; the last one comes when it is free.",
+		"other-plan-for-long": {
+			reason: "Another plan keeps one object of a wave for long: what is verified soaks and " +
+				"is done, so that nobody waits for it; the last one comes when it is free.",
 			fleet: newFleet(4).every(well), set: otherPlan(0, 6*time.Minute, 2)},
-		"other-plan-rollback": {ends: v1alpha1.PhaseRolledBack, reason: "The wave fails while another plan has one of its objects in work: only what this plan has written is undone.",
-			fleet: newFleet(4).at(map[int]behaviour{1: {Says: "crashes at once", WorsensAt: time.Second}}), set: otherPlan(0, time.Hour, 3)},
+		"other-plan-rollback": {ends: v1alpha1.PhaseRolledBack,
+			reason: "The wave fails while another plan has one of " +
+				"its objects in work: only what this plan has written is undone.",
+			fleet: newFleet(4).at(map[int]behaviour{1: {Says: "crashes at once", WorsensAt: time.Second}}),
+			set:   otherPlan(0, time.Hour, 3)},
 	}
 }

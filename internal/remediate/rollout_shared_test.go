@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -134,7 +136,8 @@ func (p *pair) run(limit int) error {
 		}
 		due[next] = s.clock.Now().Add(wait)
 	}
-	return fmt.Errorf("no end within %d steps: %s and %s", limit, p.plans[0].rem.Status.Message, p.plans[1].rem.Status.Message)
+	return fmt.Errorf("no end within %d steps: %s and %s", limit, p.plans[0].rem.Status.Message,
+		p.plans[1].rem.Status.Message)
 }
 
 // Two plans at work never begin more than the budgets of both allow, whatever
@@ -144,7 +147,8 @@ func TestTwoPlansKeepToTheirBudgets(t *testing.T) {
 		var two [2]world
 		for i := range two {
 			w := worlds(restless()).Draw(t, "world")
-			w.Stop, w.People, w.Limits = sometime().Draw(t, "stop"), anyPeople().Draw(t, "people"), anyLimits().Draw(t, "limits")
+			w.Stop, w.People, w.Limits = sometime().Draw(t, "stop"), anyPeople().Draw(t, "people"),
+				anyLimits().Draw(t, "limits")
 			two[i] = w
 		}
 		two[0].Limits.InAll = rapid.SampledFrom([]string{"1", "2", "3"}).Draw(t, "budget")

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -18,23 +20,36 @@ func vanishScenarios() map[string]scenario {
 	fought := behaviour{Says: "is set back 10s after its write", SetBackAt: 10 * time.Second}
 	clean := behaviour{Says: "is clean by then", Skips: v1alpha1.ReasonAlreadyClean}
 	return map[string]scenario{
-		"canary-gone": {ends: v1alpha1.PhaseRolledBack, reason: "The canary is deleted in its soak: that is a failure, and no other is drawn.",
-			fleet: newFleet(10).at(map[int]behaviour{0: gone})},
-		"canary-gone-of-two": {ends: v1alpha1.PhaseRolledBack, reason: "One of two canaries is deleted in its soak: the other is set back.",
-			fleet: newFleet(10).with(canarySize(2)).at(map[int]behaviour{1: gone})},
-		"canary-gone-held": {ends: v1alpha1.PhaseRolledBack, reason: "The canary is deleted, and failures are a person's to decide: the plan is held, and then ended.",
-			fleet: newFleet(10).with(holds).at(map[int]behaviour{0: gone}), set: abortedFrom(time.Minute)},
-		"canary-gone-in-flight": {ends: v1alpha1.PhaseRolledBack, reason: "The answer to the canary's write is lost, and then the object is gone: it may have been the write.",
-			fleet: newFleet(10).at(map[int]behaviour{0: {Says: "has stored the write, and is deleted at once", Answer: "landed", GoneAt: time.Millisecond}})},
+		"canary-gone": {ends: v1alpha1.PhaseRolledBack,
+			reason: "The canary is deleted in its soak: that is a failure, and no other is drawn.",
+			fleet:  newFleet(10).at(map[int]behaviour{0: gone})},
+		"canary-gone-of-two": {ends: v1alpha1.PhaseRolledBack,
+			reason: "One of two canaries is deleted in its soak: the other is set back.",
+			fleet:  newFleet(10).with(canarySize(2)).at(map[int]behaviour{1: gone})},
+		"canary-gone-held": {ends: v1alpha1.PhaseRolledBack,
+			reason: "The canary is deleted, and failures are a person's to decide: the plan is held, and then ended.",
+			fleet:  newFleet(10).with(holds).at(map[int]behaviour{0: gone}), set: abortedFrom(time.Minute)},
+		"canary-gone-in-flight": {ends: v1alpha1.PhaseRolledBack,
+			reason: "The answer to the canary's write is lost, and then the object is gone: it may have been the " +
+				"write.",
+			fleet: newFleet(10).at(
+				map[int]behaviour{0: {Says: "has stored the write, and is deleted at once", Answer: "landed",
+					GoneAt: time.Millisecond}})},
 		"wave-loses-one": {reason: "One object of eight is deleted in its soak: it fails alone, and is counted.",
 			fleet: newFleet(10).at(map[int]behaviour{4: gone})},
-		"wave-loses-two": {ends: v1alpha1.PhaseRolledBack, reason: "Two objects of eight are deleted in their soak: the wave fails.",
-			fleet: newFleet(10).at(map[int]behaviour{4: gone, 6: gone})},
-		"wave-loses-all": {ends: v1alpha1.PhaseRolledBack, reason: "The one object of a wave is deleted in its soak: nothing of the wave is left, so that it failed.",
-			fleet: newFleet(10).at(map[int]behaviour{1: gone})},
-		"wave-set-back": {ends: v1alpha1.PhaseAborted, reason: "The one object of a wave is set back by somebody else: nothing was verified, and no other wave begins.",
+		"wave-loses-two": {ends: v1alpha1.PhaseRolledBack,
+			reason: "Two objects of eight are deleted in their soak: the wave fails.",
+			fleet:  newFleet(10).at(map[int]behaviour{4: gone, 6: gone})},
+		"wave-loses-all": {ends: v1alpha1.PhaseRolledBack,
+			reason: "The one object of a wave is deleted in its soak: nothing of the wave is left, so that it failed.",
+			fleet:  newFleet(10).at(map[int]behaviour{1: gone})},
+		"wave-set-back": {ends: v1alpha1.PhaseAborted,
+			reason: "The one object of a wave is set back by somebody else: nothing was verified, and no other wave " +
+				"begins.",
 			fleet: newFleet(10).at(map[int]behaviour{1: fought})},
-		"canary-comes-to-nothing": {ends: v1alpha1.PhaseAborted, reason: "One candidate after the other is clean by its turn: after fifty no more are drawn, whatever the reason.",
+		"canary-comes-to-nothing": {ends: v1alpha1.PhaseAborted,
+			reason: "One candidate after the other is clean by its turn: after fifty no more are drawn, whatever the " +
+				"reason.",
 			fleet: newFleet(120).every(clean)},
 	}
 }
@@ -45,8 +60,10 @@ func (r *rules) checkVanished(s simStep) {
 	o := s.Observation
 	for _, t := range o.Targets {
 		lost := t.Check != nil && t.Check.Result == rollout.CheckGone
-		if lost && rollout.CanaryWave(o.Spec.Plan, t.Wave) && o.Abort == "" && s.Intent.Phase != v1alpha1.PhaseRollingBack && s.Intent.Phase != v1alpha1.PhaseHeld {
-			r.sim.fault("%s of the canary is gone after its write, and the plan goes on as %s", t.Object.String(), s.Intent.Phase)
+		if lost && rollout.CanaryWave(o.Spec.Plan, t.Wave) && o.Abort == "" &&
+			s.Intent.Phase != v1alpha1.PhaseRollingBack && s.Intent.Phase != v1alpha1.PhaseHeld {
+			r.sim.fault("%s of the canary is gone after its write, and the plan goes on as %s", t.Object.String(),
+				s.Intent.Phase)
 		}
 	}
 	if len(s.Intent.Write) == 0 {

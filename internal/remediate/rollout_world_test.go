@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -40,7 +42,8 @@ func (p people) speak(s *simulation) {
 	answered(p.Approve, v1alpha1.DecisionApprove)(s)
 	s.spec = func(s *simulation, spec *v1alpha1.RemediationSpec) {
 		at := s.since()
-		aborted := spec.DesiredState == v1alpha1.StateAborted || p.Abort >= 0 && at >= p.Abort || p.Hold && at >= 2*calmAfter
+		aborted := spec.DesiredState == v1alpha1.StateAborted || p.Abort >= 0 && at >= p.Abort || p.Hold &&
+			at >= 2*calmAfter
 		switch {
 		case spec.WantsUndone(): // it can't be taken back
 		case p.UndoAny && p.Undo > 0 && at >= p.Undo:
@@ -116,7 +119,8 @@ func spans() *rapid.Generator[[]span] {
 func anyPeople() *rapid.Generator[people] {
 	return rapid.Custom(func(t *rapid.T) people {
 		p := steadyPeople().Draw(t, "steady")
-		p.Paused, p.Abort, p.UndoAny = spans().Draw(t, "paused"), sometime().Draw(t, "abort"), rapid.Bool().Draw(t, "undoAny")
+		p.Paused, p.Abort, p.UndoAny = spans().Draw(t, "paused"), sometime().Draw(t, "abort"),
+			rapid.Bool().Draw(t, "undoAny")
 		if p.UndoAny {
 			p.Undo = durations(1, 20, 100, 300).Draw(t, "undo")
 		}
@@ -130,7 +134,8 @@ func anyPeople() *rapid.Generator[people] {
 // steadyPeople say what they say so early or so late that a crash changes nothing.
 func steadyPeople() *rapid.Generator[people] {
 	return rapid.Custom(func(t *rapid.T) people {
-		return people{Abort: -1, Undo: rapid.SampledFrom([]time.Duration{0, 0, 3 * time.Hour}).Draw(t, "undone"), Manual: rapid.IntRange(0, 3).Draw(t, "manual") == 0, Approve: durations(0, 7, 60).Draw(t, "approve"),
+		return people{Abort: -1, Undo: rapid.SampledFrom([]time.Duration{0, 0, 3 * time.Hour}).Draw(t, "undone"),
+			Manual: rapid.IntRange(0, 3).Draw(t, "manual") == 0, Approve: durations(0, 7, 60).Draw(t, "approve"),
 			Hold: rapid.IntRange(0, 3).Draw(t, "hold") == 0, All: rapid.Bool().Draw(t, "all")}
 	})
 }
@@ -174,7 +179,8 @@ func (r *rules) checkPeople(s simStep) {
 		return
 	}
 	st := r.sim.rem.Status
-	waits := st.Phase == v1alpha1.PhaseHeld || st.Phase == v1alpha1.PhaseAwaitingApproval || st.Phase == v1alpha1.PhaseRollbackIncomplete || intent.Stuck
+	waits := st.Phase == v1alpha1.PhaseHeld || st.Phase == v1alpha1.PhaseAwaitingApproval ||
+		st.Phase == v1alpha1.PhaseRollbackIncomplete || intent.Stuck
 	if waits != (st.HeldSince != nil) {
 		r.sim.fault("%s says that people are awaited since %v", st.Phase, st.HeldSince)
 	}

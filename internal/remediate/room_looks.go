@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -37,7 +39,8 @@ func (c *Controller) observeRollbackRoom(ctx context.Context, p *pass, o *rollou
 // objects other plans have in work, and reserves room for those that the step may write.
 func (c *Controller) observeBudgets(ctx context.Context, p *pass, o *rollout.Observation) error {
 	m := o.Members(o.Status.Wave)
-	if n := int(o.Spec.Plan.Strategy.MaxInFlight) - len(m.Applied); n > 0 && len(m.Ready) > 0 && len(m.Intents) == 0 && o.Open() {
+	if n := int(o.Spec.Plan.Strategy.MaxInFlight) - len(m.Applied); n > 0 && len(m.Ready) > 0 && len(m.Intents) == 0 &&
+		o.Open() {
 		return c.budgets.Reserve(ctx, p.rem, p.records, o, m.Ready, n)
 	}
 	return nil

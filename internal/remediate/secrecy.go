@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -18,8 +20,9 @@ func keepSecrets(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
 	}
 	secrets := policy.SecretsOf(a.object.Object, a.patched)
 	if slices.ContainsFunc(a.writes, func(w *write) bool { return w.tells(secrets) }) {
-		return a.failed(v1alpha1.ReasonSensitive, "the record of this fix would hold values of the Secret, and a write that isn't recorded "+
-			"can't be undone: fix it by hand, or let the fix touch labels, annotations, type or immutable only")
+		return a.failed(v1alpha1.ReasonSensitive,
+			"the record of this fix would hold values of the Secret, and a write that isn't recorded "+
+				"can't be undone: fix it by hand, or let the fix touch labels, annotations, type or immutable only")
 	}
 	return nil
 }
@@ -28,8 +31,12 @@ func keepSecrets(_ context.Context, a *attempt) *v1alpha1.TargetRecord {
 func (w *write) tells(secrets policy.Secrets) bool {
 	ops := slices.Concat(w.Ops, w.keys)
 	return secrets.In(w.Object) ||
-		slices.ContainsFunc(ops, func(op policy.PatchOp) bool { return tellsSecret(secrets, op.Value, op.Path, op.From) }) ||
-		slices.ContainsFunc(w.fields, func(f action.Field) bool { return tellsSecret(secrets, []any{f.Before, f.After}, f.Path) })
+		slices.ContainsFunc(ops, func(op policy.PatchOp) bool {
+			return tellsSecret(secrets, op.Value, op.Path, op.From)
+		}) ||
+		slices.ContainsFunc(w.fields, func(f action.Field) bool {
+			return tellsSecret(secrets, []any{f.Before, f.After}, f.Path)
+		})
 }
 
 // tellsSecret says whether what is recorded of a change would tell a Secret's

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -22,7 +24,8 @@ const unservedTries = 3
 
 // unserved tells people that a kind isn't served.
 func unserved(err error) string {
-	return fmt.Sprintf("the API server doesn't serve the kind, or its version, now, so that nothing is known of the object: %v", err)
+	return fmt.Sprintf(
+		"the API server doesn't serve the kind, or its version, now, so that nothing is known of the object: %v", err)
 }
 
 // undoServed leaves a write to be undone when its object's kind is served again. Is
@@ -37,7 +40,8 @@ func (p *pass) undoServed(rec v1alpha1.TargetRecord, lands time.Time, err error)
 	patience := rollout.UnobservedFactor * p.rem.Spec.Plan.Strategy.ProgressDeadline.Duration
 	if now.Sub(since.Time) > patience && rec.Attempts >= unservedTries && !now.Time.Before(lands) {
 		return p.ended(rec, v1alpha1.TargetRevertConflict, v1alpha1.ReasonNotServed, fmt.Sprintf(
-			"not undone within %s: %s. Is the kind served again, compare the record with the object", patience, unserved(err)))
+			"not undone within %s: %s. Is the kind served again, compare the record with the object", patience,
+			unserved(err)))
 	}
 	rec = p.notYet(rec, errors.New(unserved(err)))
 	rec.WaitingSince = since

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -48,13 +50,18 @@ func TestAnObjectWhoseKindIsNotServedIsNotGone(t *testing.T) {
 			written := b.pass.send(t.Context(), a, rec)
 			b.withoutKind(answer)
 
-			before := readFresh(t.Context(), &attempt{targets: b.pass.targets, plan: b.pass.rem.Spec.Plan, target: a.target, previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}})
-			if before == nil || before.State != v1alpha1.TargetPending || before.Reason != v1alpha1.ReasonNotServed || before.Attempts != 0 || before.WaitingSince == nil {
+			before := readFresh(t.Context(),
+				&attempt{targets: b.pass.targets, plan: b.pass.rem.Spec.Plan, target: a.target,
+					previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}})
+			if before == nil || before.State != v1alpha1.TargetPending || before.Reason != v1alpha1.ReasonNotServed ||
+				before.Attempts != 0 || before.WaitingSince == nil {
 				t.Errorf("before its write it is %+v, want it to wait uncharged", before)
 			}
 			b.pass.records = &record.Records{}
-			b.pass.records.Add(&v1alpha1.RemediationSlice{Targets: []v1alpha1.Target{a.target}, Records: []v1alpha1.TargetRecord{written}})
-			if c := b.pass.verify(t.Context(), 0, true); c.Result != rollout.CheckWaiting || c.Reason != v1alpha1.ReasonUnobserved {
+			b.pass.records.Add(&v1alpha1.RemediationSlice{
+				Targets: []v1alpha1.Target{a.target}, Records: []v1alpha1.TargetRecord{written}})
+			if c := b.pass.verify(t.Context(), 0, true); c.Result != rollout.CheckWaiting ||
+				c.Reason != v1alpha1.ReasonUnobserved {
 				t.Errorf("verification says %+v, want waiting", c)
 			}
 			removed := written
@@ -67,7 +74,8 @@ func TestAnObjectWhoseKindIsNotServedIsNotGone(t *testing.T) {
 			if got := b.pass.resolved(t.Context(), a); got.State != v1alpha1.TargetIntent {
 				t.Errorf("of a recorded write it says %s (%s), want the intent kept", got.State, got.Reason)
 			}
-			if got := b.pass.reverted(t.Context(), b.target, written); got.State != v1alpha1.TargetApplied || got.NextAttemptAt == nil {
+			if got := b.pass.reverted(t.Context(), b.target, written); got.State != v1alpha1.TargetApplied ||
+				got.NextAttemptAt == nil {
 				t.Errorf("undoing it comes to %s (%s), want another try", got.State, got.Reason)
 			}
 		})
@@ -86,7 +94,8 @@ func TestAKindThatStaysAwayIsNoFailureOfTheFix(t *testing.T) {
 	}
 	a.targets.clock = clocktesting.NewFakePassiveClock(waiverNow.Add(time.Minute + time.Second))
 	rec := a.fromError(answer)
-	if rec.State != v1alpha1.TargetFailed || rec.Reason != v1alpha1.ReasonNotServed || !strings.Contains(rec.Message, `"Widget"`) {
+	if rec.State != v1alpha1.TargetFailed || rec.Reason != v1alpha1.ReasonNotServed ||
+		!strings.Contains(rec.Message, `"Widget"`) {
 		t.Errorf("after its deadline it is %s (%s): %s", rec.State, rec.Reason, rec.Message)
 	}
 }
@@ -111,11 +120,13 @@ func TestUndoingEndsWhereTheKindIsUninstalled(t *testing.T) {
 	}
 	at(patience + time.Second)
 	got := b.pass.reverted(t.Context(), b.target, written)
-	if got.State != v1alpha1.TargetRevertConflict || got.Reason != v1alpha1.ReasonNotServed || !strings.Contains(got.Message, "compare the record") {
+	if got.State != v1alpha1.TargetRevertConflict || got.Reason != v1alpha1.ReasonNotServed ||
+		!strings.Contains(got.Message, "compare the record") {
 		t.Errorf("got %s (%s): %s", got.State, got.Reason, got.Message)
 	}
 	b.pass.targets.reader = served
-	if got := b.pass.reverted(t.Context(), b.target, written); got.State != v1alpha1.TargetReverted || got.WaitingSince != nil {
+	if got := b.pass.reverted(t.Context(), b.target, written); got.State != v1alpha1.TargetReverted ||
+		got.WaitingSince != nil {
 		t.Errorf("served again, it is %s (%s): %s", got.State, got.Reason, got.Message)
 	}
 	if state, _ := b.state(); state != "bad" {

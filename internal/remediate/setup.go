@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -64,35 +66,48 @@ func Register(mgr ctrl.Manager, o Options) error {
 	recorder := escalate.NewRecorder(mgr.GetEventRecorder("evenkeel"))
 	keys := &seal.Keeper{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.Namespace}
 	reader, writer := seal.NewReader(mgr.GetAPIReader(), keys), seal.NewClient(mgr.GetClient(), keys)
-	b := breaker.New(breaker.Options{Store: breaker.NewStore(mgr.GetAPIReader(), mgr.GetClient()), Cached: breaker.NewReader(mgr.GetClient()),
-		HasNamespace: breaker.NamespaceExists(mgr.GetAPIReader()), Policies: o.Policies, Findings: o.Findings, Analyzer: o.Analyzer,
-		SLO: o.SLO, Clock: o.Clock, Events: recorder, Metrics: o.Metrics})
+	b := breaker.New(breaker.Options{Store: breaker.NewStore(mgr.GetAPIReader(), mgr.GetClient()),
+		Cached:       breaker.NewReader(mgr.GetClient()),
+		HasNamespace: breaker.NamespaceExists(mgr.GetAPIReader()), Policies: o.Policies, Findings: o.Findings,
+		Analyzer: o.Analyzer,
+		SLO:      o.SLO, Clock: o.Clock, Events: recorder, Metrics: o.Metrics})
 	slices := record.NewCache(reader)
 	room := budget.New(reader, slices, o.Floors)
 	approvers := canary.Approvers{Distinct: o.Floors.DistinctApprover, SourcesReviewed: o.Floors.SourcesReviewed}
 	rollout := &Controller{client: writer, reader: reader, policies: o.Policies, clock: o.Clock,
-		events: recorder, breakers: b, records: slices, budgets: room, metrics: newMetrics(o.Metrics), analyzer: o.Analyzer, tools: o.Tools, landings: newLandings(), soaks: newSoakClock(), reach: o.Reach, answers: approval.NewReader(reader, o.Clock, approvers), floors: o.Floors,
+		events: recorder, breakers: b, records: slices, budgets: room, metrics: newMetrics(o.Metrics),
+		analyzer: o.Analyzer, tools: o.Tools, landings: newLandings(), soaks: newSoakClock(), reach: o.Reach,
+		answers: approval.NewReader(reader, o.Clock, approvers), floors: o.Floors,
 		marks:       &seal.Marks{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.Namespace},
 		permissions: &permissions.Finder{Asker: permissions.Own(mgr.GetClient()), Mapper: mgr.GetRESTMapper()}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("remediation").
 		For(&v1alpha1.Remediation{}).
-		Watches(&v1alpha1.RemediationBreaker{}, handler.EnqueueRequestsFromMapFunc(rollout.heldPlans), builder.WithPredicates(gateChanges())).
-		WatchesMetadata(&v1alpha1.RemediationSlice{}, handler.EnqueueRequestsFromMapFunc(planOfSlice), builder.WithPredicates(sliceComesOrGoes())).
+		Watches(&v1alpha1.RemediationBreaker{}, handler.EnqueueRequestsFromMapFunc(rollout.heldPlans),
+			builder.WithPredicates(gateChanges())).
+		WatchesMetadata(&v1alpha1.RemediationSlice{}, handler.EnqueueRequestsFromMapFunc(planOfSlice),
+			builder.WithPredicates(sliceComesOrGoes())).
 		Watches(&v1alpha1.RemediationApproval{}, handler.EnqueueRequestsFromMapFunc(approval.PlanOf)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: max(o.Rollouts, 1)}).
 		Complete(rollout); err != nil {
 		return err
 	}
-	if err := approval.Register(mgr, approval.Options{Reader: reader, Clock: o.Clock, Events: recorder, Metrics: o.Metrics, Approvers: approvers}); err != nil {
+	if err := approval.Register(
+		mgr, approval.Options{Reader: reader, Clock: o.Clock, Events: recorder, Metrics: o.Metrics,
+			Approvers: approvers}); err != nil {
 		return err
 	}
-	planner := &Planner{client: writer, doubt: doubtIn(mgr.GetAPIReader(), keys), status: o.Policies, findings: o.Findings, events: recorder, breakers: b, announced: newAnnouncements(),
-		drafter: drafter{reader: reader, policies: o.Policies, clock: o.Clock, mapper: mgr.GetRESTMapper(), tools: o.Tools, reach: o.Reach, floors: o.Floors}}
+	planner := &Planner{client: writer, doubt: doubtIn(mgr.GetAPIReader(), keys), status: o.Policies,
+		findings: o.Findings, events: recorder, breakers: b, announced: newAnnouncements(),
+		drafter: drafter{reader: reader, policies: o.Policies, clock: o.Clock, mapper: mgr.GetRESTMapper(),
+			tools: o.Tools, reach: o.Reach, floors: o.Floors}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("planner").
 		For(&v1alpha1.ClusterRegoPolicy{}).
-		Watches(&v1alpha1.RemediationStrategy{}, handler.EnqueueRequestsFromMapFunc(strategy.Followers(mgr.GetClient())), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.RemediationStrategy{},
+			handler.EnqueueRequestsFromMapFunc(strategy.Followers(mgr.GetClient())),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.Remediation{}, handler.EnqueueRequestsFromMapFunc(policyOf)).
-		Watches(&v1alpha1.RemediationBreaker{}, handler.EnqueueRequestsFromMapFunc(policyOfBreaker), builder.WithPredicates(demotionChanges())).
+		Watches(&v1alpha1.RemediationBreaker{}, handler.EnqueueRequestsFromMapFunc(policyOfBreaker),
+			builder.WithPredicates(demotionChanges())).
 		WatchesRawSource(source.Channel(o.Changes, &handler.EnqueueRequestForObject{})).
 		Complete(planner); err != nil {
 		return err

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -55,7 +57,8 @@ func (a *simAPI) Get(_ context.Context, key client.ObjectKey, out client.Object,
 func (s *simulation) readable(obj *simObject) error {
 	switch {
 	case !s.serves(obj):
-		return &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "apps", Kind: obj.ref.Kind}, SearchedVersions: []string{"v1"}}
+		return &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "apps", Kind: obj.ref.Kind},
+			SearchedVersions: []string{"v1"}}
 	case s.intends.prepares() && take(&obj.PreErrors):
 		return apierrors.NewServiceUnavailable("try again")
 	case !obj.exists(s.clock.Now()):
@@ -119,7 +122,8 @@ func (s *simulation) patched(obj *simObject, raw []byte) (*unstructured.Unstruct
 		return nil, err
 	}
 	if doc, err = ops.Apply(doc); err != nil {
-		return nil, apierrors.NewGenericServerResponse(422, "patch", obj.resource(), obj.ref.Name, err.Error(), 0, false)
+		return nil, apierrors.NewGenericServerResponse(422, "patch", obj.resource(), obj.ref.Name, err.Error(), 0,
+			false)
 	}
 	out := &unstructured.Unstructured{}
 	return out, out.UnmarshalJSON(doc)
@@ -243,6 +247,7 @@ func (s *simulation) mustBeRecorded(i int) {
 // mustBeReadyToUndo is its second: what an undoing is to leave is persisted before it.
 func (s *simulation) mustBeReadyToUndo(i int) {
 	if rec := s.stored(i); rec.Write == nil || rec.Write.UndoExpected == nil {
-		s.fault("%s is undone, but its persisted record, %s, doesn't say what that is to leave", s.objects[i].ref.String(), rec.State)
+		s.fault("%s is undone, but its persisted record, %s, doesn't say what that is to leave",
+			s.objects[i].ref.String(), rec.State)
 	}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -91,7 +93,9 @@ func newSimulation(f fleet) (*simulation, error) {
 		store:   &simStore{slices: map[string]*v1alpha1.RemediationSlice{}},
 		counted: map[string]rollout.Outcome{}, crashes: map[int]bool{},
 		gate: func(*simulation) rollout.Gate { return rollout.Gate{} }, stop: func(*simulation) string { return "" },
-		spec: func(*simulation, *v1alpha1.RemediationSpec) {}, approval: func(*simulation) rollout.Approval { return rollout.Approval{} },
+		spec: func(*simulation, *v1alpha1.RemediationSpec) {}, approval: func(*simulation) rollout.Approval {
+			return rollout.Approval{}
+		},
 		metrics: func(*simulation) rollout.Analysis { return rollout.Analysis{Verdict: v1alpha1.AnalysisPassed} },
 		barred:  func(*simulation, rollout.TargetView) (string, string) { return "", "" },
 		places:  map[string]int{},
@@ -198,7 +202,8 @@ func (s *simulation) carryOut(b *record.Records, decided rollout.Intent) (rollou
 func (s *simulation) pass(e *executor, b *record.Records) *pass {
 	api := &simAPI{sim: s}
 	p := &pass{rem: s.rem.DeepCopy(), records: b, snapshot: simPolicy{s}, width: 1, gate: &lastGate{ask: s.askAgain},
-		targets: &targets{reader: api, writer: api, mapper: meta.NewDefaultRESTMapper(nil), clock: s.clock, owners: ownerMemo{reader: api}}}
+		targets: &targets{reader: api, writer: api, mapper: meta.NewDefaultRESTMapper(nil), clock: s.clock,
+			owners: ownerMemo{reader: api}}}
 	p.saver = func(ctx context.Context) error { return e.persist(ctx, p) }
 	return p
 }
@@ -207,11 +212,14 @@ func (s *simulation) verify(i int, t rollout.TargetView) *rollout.Check {
 	obj := s.objects[i]
 	switch {
 	case !s.serves(obj):
-		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved, Message: "the object couldn't be read: its kind isn't served"}
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved,
+			Message: "the object couldn't be read: its kind isn't served"}
 	case take(&obj.CheckErrors):
-		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved, Message: "the object couldn't be read: 503 from the API server"}
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved,
+			Message: "the object couldn't be read: 503 from the API server"}
 	case !obj.exists(s.clock.Now()):
-		return &rollout.Check{Result: rollout.CheckGone, Reason: v1alpha1.ReasonVanished, Message: "the object was deleted after its write was sent"}
+		return &rollout.Check{Result: rollout.CheckGone, Reason: v1alpha1.ReasonVanished,
+			Message: "the object was deleted after its write was sent"}
 	}
 	if c := checkBeyond(v1alpha1.TargetRecord{Reason: t.Reason}); c != nil {
 		return c
@@ -231,7 +239,8 @@ func (s *simulation) run(limit int) error {
 		}
 		s.clock.SetTime(s.clock.Now().Add(wait))
 	}
-	return fmt.Errorf("the plan hasn't ended within %d steps: it is %s, %s: %s", limit, s.rem.Status.Phase, s.rem.Status.Reason, s.rem.Status.Message)
+	return fmt.Errorf("the plan hasn't ended within %d steps: it is %s, %s: %s", limit, s.rem.Status.Phase,
+		s.rem.Status.Reason, s.rem.Status.Message)
 }
 
 // rests says whether the plan has ended for good. One that a person is to have

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -17,10 +19,12 @@ func (s *simulation) observe(views []rollout.TargetView) rollout.Observation {
 		floors = s.floors(s)
 	}
 	spec, mostInWave := withinFloors(&floors, s.rem)
-	o := rollout.Observation{Now: s.clock.Now(), UID: s.rem.UID, Spec: spec, MostInWave: mostInWave, Status: *s.rem.Status.DeepCopy(), Targets: append([]rollout.TargetView{}, views...),
+	o := rollout.Observation{Now: s.clock.Now(), UID: s.rem.UID, Spec: spec, MostInWave: mostInWave,
+		Status: *s.rem.Status.DeepCopy(), Targets: append([]rollout.TargetView{}, views...),
 		Stop: s.stop(s), Abort: abort(s.rem)}
 	phase, from := o.Status.Phase, o.Status.HeldFrom
-	begun := phase != "" && phase != v1alpha1.PhasePlanned && phase != v1alpha1.PhaseAwaitingApproval && !(phase == v1alpha1.PhaseHeld && from == v1alpha1.PhasePlanned)
+	begun := phase != "" && phase != v1alpha1.PhasePlanned && phase != v1alpha1.PhaseAwaitingApproval &&
+		!(phase == v1alpha1.PhaseHeld && from == v1alpha1.PhasePlanned)
 	if !begun && o.Spec.Plan.Strategy.Mode == v1alpha1.RemediationManual {
 		o.Approval = s.approval(s)
 		o.Approval.Needed = true
@@ -32,10 +36,13 @@ func (s *simulation) observe(views []rollout.TargetView) rollout.Observation {
 		s.lookAtRollback(&o)
 	}
 	s.learned = o.Status.Analysis
-	if o.Spec.Plan.Strategy.Analysis != nil && (phase == v1alpha1.PhaseApplying || phase == v1alpha1.PhaseVerifying || soaksIn(o.Status) || from == v1alpha1.PhaseApplying) {
+	if o.Spec.Plan.Strategy.Analysis != nil &&
+		(phase == v1alpha1.PhaseApplying || phase == v1alpha1.PhaseVerifying || soaksIn(o.Status) ||
+			from == v1alpha1.PhaseApplying) {
 		s.askMetrics(&o)
 	}
-	asks := o.Count(v1alpha1.TargetPending) > 0 && o.Stop == "" && o.Abort == "" && o.Spec.Plan.Strategy.Mode.Runs() && !o.Unanswered()
+	asks := o.Count(v1alpha1.TargetPending) > 0 && o.Stop == "" && o.Abort == "" && o.Spec.Plan.Strategy.Mode.Runs() &&
+		!o.Unanswered()
 	if asks && phase != v1alpha1.PhaseRollingBack && !soaksIn(o.Status) {
 		s.askGates(&o)
 	}
@@ -58,17 +65,21 @@ func (s *simulation) lookAtTargets(o *rollout.Observation) {
 // askMetrics takes the wave's baseline when metrics answer before its first write.
 func (s *simulation) askMetrics(o *rollout.Observation) {
 	o.Analysis = s.metrics(s)
-	if o.BaselineMissing() && o.Analysis.Verdict != v1alpha1.AnalysisInconclusive && !o.Members(o.Status.Wave).Written() {
+	if o.BaselineMissing() && o.Analysis.Verdict != v1alpha1.AnalysisInconclusive &&
+		!o.Members(o.Status.Wave).Written() {
 		s.learned = nil
 		for _, m := range o.Spec.Plan.Strategy.Analysis.Metrics {
-			s.learned = append(s.learned, v1alpha1.MetricRecord{Name: m.Name, Wave: o.Status.Wave, Baseline: "0.01", LastSampleAt: microTime(o.Now)})
+			s.learned = append(s.learned,
+				v1alpha1.MetricRecord{Name: m.Name, Wave: o.Status.Wave, Baseline: "0.01",
+					LastSampleAt: microTime(o.Now)})
 		}
 	}
 }
 
 // askGates asks in the order of gate, and then for the room of single targets.
 func (s *simulation) askGates(o *rollout.Observation) {
-	for _, gate := range []rollout.Gate{rollout.PausedBy(s.rem), rollout.OutsideWindows(s.rem, o.Now), budget.Invalid(s.rem), s.shut(), s.gate(s)} {
+	for _, gate := range []rollout.Gate{rollout.PausedBy(s.rem), rollout.OutsideWindows(s.rem, o.Now),
+		budget.Invalid(s.rem), s.shut(), s.gate(s)} {
 		if gate.Closed {
 			o.Gate = gate
 			return
@@ -98,7 +109,8 @@ func (s *simulation) askGates(o *rollout.Observation) {
 
 // ownWork is the plan as its own budgets see it.
 func (s *simulation) ownWork(targets []rollout.TargetView) canary.PlanAtWork {
-	own := canary.PlanAtWork{Name: s.rem.Name, Budget: s.rem.Spec.Plan.Strategy.Budget, Targets: len(targets), InFlight: map[string]int{}}
+	own := canary.PlanAtWork{Name: s.rem.Name, Budget: s.rem.Spec.Plan.Strategy.Budget, Targets: len(targets),
+		InFlight: map[string]int{}}
 	for _, t := range targets {
 		if t.State == v1alpha1.TargetSkipped {
 			own.Targets--
@@ -115,9 +127,11 @@ func (s *simulation) ownWork(targets []rollout.TargetView) canary.PlanAtWork {
 func (s *simulation) lookAtRollback(o *rollout.Observation) {
 	for i, t := range o.Targets {
 		if obj := s.objects[i]; t.Recovering {
-			o.Targets[i].Check = &rollout.Check{Result: rollout.CheckWaiting, Reason: "", Message: "0 of 1 replicas ready"}
+			o.Targets[i].Check = &rollout.Check{
+				Result: rollout.CheckWaiting, Reason: "", Message: "0 of 1 replicas ready"}
 			if s.serves(obj) && o.Now.Sub(obj.undoneAt) >= obj.Recovers || s.serves(obj) && !obj.exists(o.Now) {
-				o.Targets[i].Check = &rollout.Check{Result: rollout.CheckPassed, Reason: "", Message: "as well as before"}
+				o.Targets[i].Check = &rollout.Check{
+					Result: rollout.CheckPassed, Reason: "", Message: "as well as before"}
 			}
 		}
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -151,13 +153,17 @@ func (o *simObject) health(now time.Time) *rollout.Check {
 		if o.value == valueAfter {
 			o.set(valueBefore)
 		}
-		return &rollout.Check{Result: rollout.CheckSetBack, Reason: v1alpha1.ReasonFighting, Message: "night-job set the fixed fields back"}
+		return &rollout.Check{Result: rollout.CheckSetBack, Reason: v1alpha1.ReasonFighting,
+			Message: "night-job set the fixed fields back"}
 	case o.value != valueAfter:
-		return &rollout.Check{Result: rollout.CheckFailed, Reason: v1alpha1.ReasonStillViolating, Message: "the object violates again"}
+		return &rollout.Check{Result: rollout.CheckFailed, Reason: v1alpha1.ReasonStillViolating,
+			Message: "the object violates again"}
 	case o.WorsensAt != 0 && age >= o.WorsensAt && (o.RepairAt == 0 || age < o.RepairAt):
-		return &rollout.Check{Result: rollout.CheckFailed, Reason: v1alpha1.ReasonUnhealthy, Message: "its health got worse: crash loop"}
+		return &rollout.Check{Result: rollout.CheckFailed, Reason: v1alpha1.ReasonUnhealthy,
+			Message: "its health got worse: crash loop"}
 	case o.Stuck:
-		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnhealthyBefore, Message: "InProgress, as before the write"}
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnhealthyBefore,
+			Message: "InProgress, as before the write"}
 	case age < o.Heals:
 		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "", Message: "0 of 1 replicas ready"}
 	case o.FlapFor > 0 && round >= o.FlapAt && round-o.FlapAt < o.FlapFor:
@@ -205,7 +211,8 @@ func newFleet(n int) fleet {
 	kinds := []string{"Deployment", "StatefulSet", "DaemonSet"}
 	for i := range n {
 		f.refs = append(f.refs, v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: kinds[i%len(kinds)],
-			Namespace: fmt.Sprintf("team-%c", 'a'+rune(i%4)), Name: fmt.Sprintf("app-%03d", i), UID: fmt.Sprintf("uid-%03d", i)})
+			Namespace: fmt.Sprintf("team-%c", 'a'+rune(i%4)), Name: fmt.Sprintf("app-%03d", i),
+			UID: fmt.Sprintf("uid-%03d", i)})
 	}
 	return f
 }
@@ -255,7 +262,8 @@ const simHash = "5e1f0f6a1c3d4b7a9e2d8c4b6a0f1e3d5e1f0f6a1c3d4b7a9e2d8c4b6a0f1e3
 func (f fleet) plan() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, []*simObject, error) {
 	var candidates []canary.Candidate
 	for _, r := range f.refs {
-		candidates = append(candidates, canary.Candidate{Group: "apps", Kind: r.Kind, Namespace: r.Namespace, Name: r.Name})
+		candidates = append(candidates,
+			canary.Candidate{Group: "apps", Kind: r.Kind, Namespace: r.Namespace, Name: r.Name})
 	}
 	sizes, err := canary.Sizes(len(f.refs), &f.strategy)
 	if err != nil {
@@ -266,19 +274,25 @@ func (f fleet) plan() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, []*s
 	}
 	waves := canary.Assign(len(f.refs), sizes)
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "tags-5e1f0f6a", UID: "plan-uid", Generation: 1},
-		Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "tags", UID: "policy-uid", Revision: "r1"},
-			Hash: simHash, Strategy: f.strategy, Targets: int32(len(f.refs)), Waves: sizes, Stages: f.stages}}}
+		Spec: v1alpha1.RemediationSpec{
+			Plan: v1alpha1.RemediationPlan{
+				Policy: v1alpha1.PlannedPolicy{Name: "tags", UID: "policy-uid", Revision: "r1"},
+				Hash:   simHash, Strategy: f.strategy, Targets: int32(len(f.refs)), Waves: sizes, Stages: f.stages}}}
 	var slices []*v1alpha1.RemediationSlice
 	var objects []*simObject
 	for place, i := range canary.Order(simHash, candidates) {
 		if place%f.sliceSize == 0 {
-			slices = append(slices, &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", rem.Name, len(slices)),
-				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(rem, v1alpha1.GroupVersion.WithKind("Remediation"))}}})
+			slices = append(slices, &v1alpha1.RemediationSlice{
+				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", rem.Name, len(slices)),
+					OwnerReferences: []metav1.OwnerReference{
+						*metav1.NewControllerRef(rem, v1alpha1.GroupVersion.WithKind("Remediation"))}}})
 			rem.Spec.Plan.Slices = append(rem.Spec.Plan.Slices, slices[len(slices)-1].Name)
 		}
 		last := slices[len(slices)-1]
 		object := &simObject{ref: f.refs[i], value: valueBefore, version: 1, behaviour: f.behave(place)}
-		last.Targets = append(last.Targets, v1alpha1.Target{Object: f.refs[i], Wave: waves[place], SkipReason: object.LeftTo, ExcludedFromCanary: object.ExcludedFromCanary})
+		last.Targets = append(last.Targets,
+			v1alpha1.Target{Object: f.refs[i], Wave: waves[place], SkipReason: object.LeftTo,
+				ExcludedFromCanary: object.ExcludedFromCanary})
 		last.Records = append(last.Records, object.recorded())
 		objects = append(objects, object)
 	}

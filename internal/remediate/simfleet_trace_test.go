@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -45,7 +47,8 @@ func (t *trace) step(s simStep) {
 	if phase == "" {
 		phase = v1alpha1.PhasePlanned
 	}
-	e := entry{at: s.Observation.Now.Sub(simStart()), phase: phase, next: s.Intent.Phase, wave: shortLabel(s.Observation.Status.Wave),
+	e := entry{at: s.Observation.Now.Sub(simStart()), phase: phase, next: s.Intent.Phase,
+		wave: shortLabel(s.Observation.Status.Wave),
 		done: deeds(s), message: s.Intent.Reason + ": " + s.Intent.Message, died: s.Crashed}
 	if s.Crashed {
 		e.next, e.message = e.phase, "the controller dies over: "+e.message
@@ -99,7 +102,8 @@ func (t *trace) flush() {
 	if t.last.next != t.last.phase {
 		phase += " → " + string(t.last.next)
 	}
-	fmt.Fprintf(t, "+%-8s | %-22s | %-6s | %s | %s\n", t.last.at, phase, t.last.wave, t.last.what(t.counts), t.last.message)
+	fmt.Fprintf(t, "+%-8s | %-22s | %-6s | %s | %s\n", t.last.at, phase, t.last.wave, t.last.what(t.counts),
+		t.last.message)
 	if t.looks > 0 {
 		fmt.Fprintf(t, "           ... and %d more steps like that, until +%s\n", t.looks, t.until)
 	}
@@ -186,8 +190,10 @@ func tell(title string, s *simulation, steps string) string {
 	}
 	fmt.Fprintf(&out, "\n%s\n", steps)
 	c := s.rem.Status.Counts
-	fmt.Fprintf(&out, "%s (%s) after %s and %d steps: %d done, %d skipped, %d failed, %d reverted, %d in conflict, %d pending, %d in flight\n",
-		s.rem.Status.Phase, s.rem.Status.Reason, s.since(), s.steps, c.Done, c.Skipped, c.Failed, c.Reverted, c.RevertConflict, c.Pending, c.InFlight)
+	fmt.Fprintf(&out, "%s (%s) after %s and %d steps: %d done, %d skipped, %d failed, %d reverted, %d in conflict, %d "+
+		"pending, %d in flight\n",
+		s.rem.Status.Phase, s.rem.Status.Reason, s.since(), s.steps, c.Done, c.Skipped, c.Failed, c.Reverted,
+		c.RevertConflict, c.Pending, c.InFlight)
 	for _, o := range s.told {
 		fmt.Fprintf(&out, "breakers count %s x%d (%s)\n", o.Type, o.Count, strings.TrimPrefix(o.Key, "plan-uid/"))
 	}

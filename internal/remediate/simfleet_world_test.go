@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -49,7 +51,8 @@ func (b *simBreakers) Record(ctx context.Context, rem *v1alpha1.Remediation, out
 	return nil
 }
 
-func (b *simBreakers) Admit(ctx context.Context, rem *v1alpha1.Remediation, namespaces map[string]bool) (rollout.Gate, error) {
+func (b *simBreakers) Admit(ctx context.Context, rem *v1alpha1.Remediation, namespaces map[string]bool) (
+	rollout.Gate, error) {
 	if b.sim.breakers == nil {
 		return rollout.Gate{}, nil
 	}
@@ -91,7 +94,9 @@ func (p simPolicy) EvaluateOne(_ context.Context, name string, r *policy.Request
 	stubborn, _, _ := unstructured.NestedBool(r.Object, "spec", "stubborn")
 	if !exempt && value == valueBefore || stubborn {
 		res.Violations = []policy.Violation{{Message: "the field isn't set"}}
-		res.Actions = []policy.Action{{Type: policy.ActionPatch, Ops: []policy.PatchOp{{Op: "replace", Path: "/spec/ours", Value: valueAfter, HasValue: true}}}}
+		res.Actions = []policy.Action{
+			{Type: policy.ActionPatch,
+				Ops: []policy.PatchOp{{Op: "replace", Path: "/spec/ours", Value: valueAfter, HasValue: true}}}}
 	}
 	return res, true
 }
@@ -119,7 +124,8 @@ func (s *simulation) askAgain(context.Context) (rollout.Gate, error) {
 
 // shut is the gate that has closed right before a write.
 func (s *simulation) shut() rollout.Gate {
-	return rollout.Gate{Closed: s.clock.Now().Before(s.shutUntil), Reason: v1alpha1.ReasonBreakerOpen, Message: "a person has thrown the kill switch"}
+	return rollout.Gate{Closed: s.clock.Now().Before(s.shutUntil), Reason: v1alpha1.ReasonBreakerOpen,
+		Message: "a person has thrown the kill switch"}
 }
 
 // namespace is where the API server has the object: each opts out by a Namespace of its
@@ -133,7 +139,8 @@ func (o *simObject) optedOut(s *simulation) bool {
 
 // seen is an object of the cluster as the API server's answers show it.
 func (o *simObject) seen(s *simulation) *unstructured.Unstructured {
-	spec := map[string]any{"ours": o.value, "exempt": o.Skips == v1alpha1.ReasonAlreadyClean, "stubborn": o.Refuses == v1alpha1.ReasonFixIneffective}
+	spec := map[string]any{"ours": o.value, "exempt": o.Skips == v1alpha1.ReasonAlreadyClean,
+		"stubborn": o.Refuses == v1alpha1.ReasonFixIneffective}
 	for field, value := range map[string]string{"extra": o.extra, "more": o.more} {
 		if value != "" {
 			spec[field] = value
@@ -157,8 +164,10 @@ func (o *simObject) seen(s *simulation) *unstructured.Unstructured {
 // status is that of a workload with one Pod, of any kind.
 func (o *simObject) status() map[string]any {
 	status := map[string]any{"observedGeneration": int64(o.version)}
-	for _, count := range []string{"replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "currentReplicas",
-		"desiredNumberScheduled", "currentNumberScheduled", "updatedNumberScheduled", "numberAvailable", "numberReady"} {
+	for _, count := range []string{"replicas", "updatedReplicas", "readyReplicas", "availableReplicas",
+		"currentReplicas",
+		"desiredNumberScheduled", "currentNumberScheduled", "updatedNumberScheduled", "numberAvailable",
+		"numberReady"} {
 		status[count] = int64(1)
 	}
 	status["currentRevision"], status["updateRevision"] = "1", "1"
@@ -166,7 +175,8 @@ func (o *simObject) status() map[string]any {
 	if o.Sick {
 		conditions = append(conditions, map[string]any{"type": "Stalled", "status": "True", "message": "crash loop"})
 	} else if o.Stuck {
-		conditions = append(conditions, map[string]any{"type": "Reconciling", "status": "True", "message": "waits for a node"})
+		conditions = append(conditions,
+			map[string]any{"type": "Reconciling", "status": "True", "message": "waits for a node"})
 	}
 	status["conditions"] = conditions
 	return status

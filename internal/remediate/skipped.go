@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -38,16 +40,20 @@ func (a *attempt) look(ctx context.Context) v1alpha1.TargetRecord {
 	}
 	if a.target.SkipReason == v1alpha1.ReasonFighting {
 		return *a.propose(ctx, a.skipped(v1alpha1.ReasonFighting,
-			"it was fixed again and again, and somebody keeps setting it back: the event on the object says who, and how to go on"))
+			"it was fixed again and again, and somebody keeps setting it back: the event on the object says who, and "+
+				"how to go on"))
 	}
 	if a.target.SkipReason == v1alpha1.ReasonNamespaceFailed {
-		return *a.skipped(v1alpha1.ReasonNamespaceFailed, "an earlier plan of this revision failed in this namespace, and only there; the event PlanMade of this plan says which, and how to say to try again")
+		return *a.skipped(v1alpha1.ReasonNamespaceFailed, "an earlier plan of this revision failed in this namespace, "+
+			"and only there; the event PlanMade of this plan says which, and how to say to try again")
 	}
 	if a.target.SkipReason == v1alpha1.ReasonBreakerOpen {
-		return *a.skipped(v1alpha1.ReasonBreakerOpen, "a circuit breaker kept this namespace back when the plan was made: a later plan takes the object up")
+		return *a.skipped(v1alpha1.ReasonBreakerOpen,
+			"a circuit breaker kept this namespace back when the plan was made: a later plan takes the object up")
 	}
 	return *a.skipped(v1alpha1.ReasonReplanned,
-		fmt.Sprintf("it was to be left alone (%s) when the plan was made, and may be fixed by now: the next plan does", a.target.SkipReason))
+		fmt.Sprintf("it was to be left alone (%s) when the plan was made, and may be fixed by now: the next plan does",
+			a.target.SkipReason))
 }
 
 // leftToOwner says whether somebody else must fix an object, and is to be told.

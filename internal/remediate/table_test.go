@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -72,7 +74,8 @@ func TestTableHoldsEveryPhase(t *testing.T) {
 		if !hasRow && !p.phase.Final() {
 			t.Errorf("%s has no row, and isn't final", p.phase)
 		}
-		if left := []v1alpha1.RemediationPhase{v1alpha1.PhaseRollingBack}; hasRow && p.phase.Final() && !slices.Equal(row.Next, left) {
+		if left := []v1alpha1.RemediationPhase{v1alpha1.PhaseRollingBack}; hasRow && p.phase.Final() &&
+			!slices.Equal(row.Next, left) {
 			t.Errorf("%s is final, and may be followed by %v: only an undo may follow", p.phase, row.Next)
 		}
 		if !reached[p.phase] {
@@ -85,7 +88,8 @@ func TestTableHoldsEveryPhase(t *testing.T) {
 	}
 }
 
-func reachable(from v1alpha1.RemediationPhase, rows map[v1alpha1.RemediationPhase]rollout.Row) map[v1alpha1.RemediationPhase]bool {
+func reachable(from v1alpha1.RemediationPhase,
+	rows map[v1alpha1.RemediationPhase]rollout.Row) map[v1alpha1.RemediationPhase]bool {
 	seen := map[v1alpha1.RemediationPhase]bool{from: true}
 	for queue := []v1alpha1.RemediationPhase{from}; len(queue) > 0; queue = queue[1:] {
 		for _, next := range rows[queue[0]].Next {
@@ -101,18 +105,25 @@ func reachable(from v1alpha1.RemediationPhase, rows map[v1alpha1.RemediationPhas
 // Every step from a small world of observations answers with an allowed
 // successor; Step itself turns any other answer into an error.
 func TestEveryAnswerIsAllowed(t *testing.T) {
-	states := []v1alpha1.TargetState{v1alpha1.TargetPending, v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified,
-		v1alpha1.TargetDone, v1alpha1.TargetSkipped, v1alpha1.TargetFailed, v1alpha1.TargetReverted, v1alpha1.TargetRevertConflict}
-	checks := []*rollout.Check{nil, {Result: rollout.CheckWaiting}, {Result: rollout.CheckPassed}, {Result: rollout.CheckFailed}, {Result: rollout.CheckGone}, {Result: rollout.CheckSetBack}}
+	states := []v1alpha1.TargetState{v1alpha1.TargetPending, v1alpha1.TargetIntent, v1alpha1.TargetApplied,
+		v1alpha1.TargetVerified,
+		v1alpha1.TargetDone, v1alpha1.TargetSkipped, v1alpha1.TargetFailed, v1alpha1.TargetReverted,
+		v1alpha1.TargetRevertConflict}
+	checks := []*rollout.Check{nil, {Result: rollout.CheckWaiting}, {Result: rollout.CheckPassed},
+		{Result: rollout.CheckFailed}, {Result: rollout.CheckGone}, {Result: rollout.CheckSetBack}}
 	strategy := newFleet(2).strategy
 	for _, row := range rollout.Table() {
 		for i, first := range states {
 			for j, second := range states {
 				for n := range len(checks) * 8 {
-					o := rollout.Observation{Now: simStart(), Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Hash: simHash, Strategy: strategy, Waves: []int32{1, 1}}},
-						Status: v1alpha1.RemediationStatus{Phase: row.Phase, PhaseStartedAt: microTime(simStart().Add(-time.Hour))},
-						Gate:   rollout.Gate{Closed: n&1 == 0}, Targets: []rollout.TargetView{
-							{State: first, Check: checks[n/8], AppliedAt: simStart().Add(-time.Hour)}, {State: second, Wave: int32(n >> 1 & 1)}}}
+					o := rollout.Observation{Now: simStart(),
+						Spec: v1alpha1.RemediationSpec{
+							Plan: v1alpha1.RemediationPlan{Hash: simHash, Strategy: strategy, Waves: []int32{1, 1}}},
+						Status: v1alpha1.RemediationStatus{
+							Phase: row.Phase, PhaseStartedAt: microTime(simStart().Add(-time.Hour))},
+						Gate: rollout.Gate{Closed: n&1 == 0}, Targets: []rollout.TargetView{
+							{State: first, Check: checks[n/8], AppliedAt: simStart().Add(-time.Hour)},
+							{State: second, Wave: int32(n >> 1 & 1)}}}
 					if n&4 == 0 {
 						o.Stop = "the policy was deleted"
 					}
@@ -130,9 +141,11 @@ func TestEveryAnswerIsAllowed(t *testing.T) {
 }
 
 func TestStepRefuses(t *testing.T) {
-	for name, phase := range map[string]v1alpha1.RemediationPhase{"a phase without a row has no step": v1alpha1.PhasePreviewed, "an unknown phase": "Sleeping"} {
+	for name, phase := range map[string]v1alpha1.RemediationPhase{
+		"a phase without a row has no step": v1alpha1.PhasePreviewed, "an unknown phase": "Sleeping"} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := rollout.Step(rollout.Observation{Status: v1alpha1.RemediationStatus{Phase: phase}}); err == nil || !strings.Contains(err.Error(), string(phase)) {
+			_, err := rollout.Step(rollout.Observation{Status: v1alpha1.RemediationStatus{Phase: phase}})
+			if err == nil || !strings.Contains(err.Error(), string(phase)) {
 				t.Errorf("want an error that names %s, got %v", phase, err)
 			}
 		})

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -105,40 +107,47 @@ func (t *targets) audit(object map[string]any, namespace *unstructured.Unstructu
 // patch sends a JSON Patch of the object, or of a subresource, and returns the
 // object as the server answers it. Unknown fields are refused: a misspelt fix
 // must not be dropped in silence.
-func (t *targets) patch(ctx context.Context, obj *unstructured.Unstructured, subresource string, ops []policy.PatchOp, opts ...client.PatchOption) (*unstructured.Unstructured, error) {
+func (t *targets) patch(ctx context.Context, obj *unstructured.Unstructured, subresource string, ops []policy.PatchOp,
+	opts ...client.PatchOption) (*unstructured.Unstructured, error) {
 	raw, err := action.Encode(ops)
 	if err != nil {
 		return nil, err
 	}
 	var options client.PatchOptions
-	options.ApplyOptions([]client.PatchOption{client.FieldOwner(v1alpha1.FieldManager), client.FieldValidation("Strict")})
+	options.ApplyOptions([]client.PatchOption{
+		client.FieldOwner(v1alpha1.FieldManager), client.FieldValidation("Strict")})
 	options.ApplyOptions(opts)
 	out, patch := obj.DeepCopy(), client.RawPatch(types.JSONPatchType, raw)
 	if subresource == "" {
 		err = t.writer.Patch(ctx, out, patch, &options)
 	} else {
-		err = t.writer.SubResource(subresource).Patch(ctx, out, patch, &client.SubResourcePatchOptions{PatchOptions: options})
+		err = t.writer.SubResource(subresource).Patch(
+			ctx, out, patch, &client.SubResourcePatchOptions{PatchOptions: options})
 	}
 	return out, failedTo("patch", obj, err)
 }
 
 // create sends a new object and returns it as the server answers it. Unknown
 // fields are refused.
-func (t *targets) create(ctx context.Context, manifest *unstructured.Unstructured, opts ...client.CreateOption) (*unstructured.Unstructured, error) {
+func (t *targets) create(ctx context.Context, manifest *unstructured.Unstructured, opts ...client.CreateOption) (
+	*unstructured.Unstructured, error) {
 	out := manifest.DeepCopy()
-	opts = append([]client.CreateOption{client.FieldOwner(v1alpha1.FieldManager), client.FieldValidation("Strict")}, opts...)
+	opts = append([]client.CreateOption{client.FieldOwner(v1alpha1.FieldManager), client.FieldValidation("Strict")},
+		opts...)
 	return out, failedTo("create", manifest, t.writer.Create(ctx, out, opts...))
 }
 
 // remove deletes an object if it is as it was read; what depends on it is
 // collected in the background.
 func (t *targets) remove(ctx context.Context, obj *unstructured.Unstructured, opts ...client.DeleteOption) error {
-	opts = append([]client.DeleteOption{asRead(obj), client.PropagationPolicy(metav1.DeletePropagationBackground)}, opts...)
+	opts = append([]client.DeleteOption{asRead(obj), client.PropagationPolicy(metav1.DeletePropagationBackground)},
+		opts...)
 	return failedTo("delete", obj, t.writer.Delete(ctx, obj.DeepCopy(), opts...))
 }
 
 // evict evicts a Pod by the Eviction API if it is as it was read.
-func (t *targets) evict(ctx context.Context, pod *unstructured.Unstructured, opts ...client.SubResourceCreateOption) error {
+func (t *targets) evict(ctx context.Context, pod *unstructured.Unstructured,
+	opts ...client.SubResourceCreateOption) error {
 	request := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{"name": pod.GetName(), "namespace": pod.GetNamespace()},
 		"deleteOptions": map[string]any{"preconditions": map[string]any{

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -38,7 +40,8 @@ func (p *pass) revert(ctx context.Context, batch []int) error {
 
 // reverted undoes a target's writes, last first. It stops at one that can't be
 // undone: what that leaves behind may need what was written before it.
-func (p *pass) reverted(ctx context.Context, ref v1alpha1.ObjectReference, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+func (p *pass) reverted(ctx context.Context, ref v1alpha1.ObjectReference,
+	rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	until := p.landsUntil(ref.UID, &rec)
 	state, reason, message, more := v1alpha1.TargetReverted, rec.Reason, cause(rec), ""
 	for _, w := range slices.Backward(record.WritesOf(&rec)) {
@@ -149,9 +152,11 @@ func cause(rec v1alpha1.TargetRecord) string {
 	return text
 }
 
-func (p *pass) ended(rec v1alpha1.TargetRecord, state v1alpha1.TargetState, reason, message string) v1alpha1.TargetRecord {
+func (p *pass) ended(rec v1alpha1.TargetRecord, state v1alpha1.TargetState, reason,
+	message string) v1alpha1.TargetRecord {
 	rec = record.WithoutProofs(rec)
-	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.WaitingSince = state, reason, prose.Shorten(message, 1024), nil, nil
+	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.WaitingSince = state, reason,
+		prose.Shorten(message, 1024), nil, nil
 	if state == v1alpha1.TargetReverted {
 		rec.Recovering = rec.Write != nil
 		now := metav1.NewMicroTime(p.targets.clock.Now())

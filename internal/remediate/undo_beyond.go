@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -25,7 +27,8 @@ func (p *pass) readyToUndo(ctx context.Context, batch []int) error {
 		if equality.Semantic.DeepEqual(&rec, p.records.Record(i)) {
 			continue
 		}
-		for _, smaller := range []func(v1alpha1.TargetRecord) v1alpha1.TargetRecord{record.Briefly, record.WithoutProofs} {
+		for _, smaller := range []func(v1alpha1.TargetRecord) v1alpha1.TargetRecord{
+			record.Briefly, record.WithoutProofs} {
 			if !p.records.Fits(i, rec) { // a rollback is never kept from its way
 				rec = smaller(rec)
 			}
@@ -42,7 +45,8 @@ func (p *pass) readyToUndo(ctx context.Context, batch []int) error {
 // provenUndo adds to the record of each patch that is to be undone now what its undoing is
 // to make of the object. Whatever keeps it from that also keeps the undoing, or is told by
 // it.
-func (p *pass) provenUndo(ctx context.Context, ref v1alpha1.ObjectReference, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
+func (p *pass) provenUndo(ctx context.Context, ref v1alpha1.ObjectReference,
+	rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	now := metav1.NewMicroTime(p.targets.clock.Now())
 	for _, w := range record.WritesOf(&rec) {
 		if recorded(w) != (patching{}) {
@@ -99,6 +103,7 @@ func notExactly(u undone) undone {
 		return u
 	}
 	u.state, u.reason = v1alpha1.TargetRevertConflict, v1alpha1.ReasonUndoChangesMore
-	u.message = fmt.Sprintf("what the fix did is undone, but %s isn't as it was: a mutating webhook, or somebody, changed it with our writes; compare the record with the object", u.beyond)
+	u.message = fmt.Sprintf("what the fix did is undone, but %s isn't as it was: a mutating webhook, or somebody, "+
+		"changed it with our writes; compare the record with the object", u.beyond)
 	return u
 }

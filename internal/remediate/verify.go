@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -22,11 +24,14 @@ func (p *pass) verify(ctx context.Context, i int, stopped bool) *rollout.Check {
 	}
 	switch {
 	case kube.Classify(err) == kube.Gone:
-		return &rollout.Check{Result: rollout.CheckGone, Reason: v1alpha1.ReasonVanished, Message: "the object was deleted after its write was sent"}
+		return &rollout.Check{Result: rollout.CheckGone, Reason: v1alpha1.ReasonVanished,
+			Message: "the object was deleted after its write was sent"}
 	case err != nil:
-		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved, Message: "the object couldn't be read: " + err.Error()}
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved,
+			Message: "the object couldn't be read: " + err.Error()}
 	case rec.Write == nil || string(obj.GetUID()) != ref.UID || obj.GetDeletionTimestamp() != nil:
-		return &rollout.Check{Result: rollout.CheckGone, Reason: v1alpha1.ReasonVanished, Message: "the object was deleted or replaced after its write was sent"}
+		return &rollout.Check{Result: rollout.CheckGone, Reason: v1alpha1.ReasonVanished,
+			Message: "the object was deleted or replaced after its write was sent"}
 	}
 	if c := checkBeyond(*rec); c != nil {
 		return c
@@ -48,16 +53,19 @@ func (p *pass) verify(ctx context.Context, i int, stopped bool) *rollout.Check {
 func (p *pass) checkPolicy(ctx context.Context, obj *unstructured.Unstructured) *rollout.Check {
 	namespace, err := p.targets.namespaceOf(ctx, obj)
 	if err != nil {
-		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved, Message: "the namespace couldn't be read: " + err.Error()}
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved,
+			Message: "the namespace couldn't be read: " + err.Error()}
 	}
 	result, matched := p.snapshot.EvaluateOne(ctx, p.rem.Spec.Plan.Policy.Name, p.targets.audit(obj.Object, namespace))
 	switch {
 	case !matched:
 		return nil
 	case result.Err != nil:
-		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "", Message: "the policy couldn't be evaluated: " + result.Err.Error()}
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "",
+			Message: "the policy couldn't be evaluated: " + result.Err.Error()}
 	case len(result.Enforced()) > 0:
-		return &rollout.Check{Result: rollout.CheckFailed, Reason: v1alpha1.ReasonStillViolating, Message: "the object violates again: " + result.Violations[0].Message}
+		return &rollout.Check{Result: rollout.CheckFailed, Reason: v1alpha1.ReasonStillViolating,
+			Message: "the object violates again: " + result.Violations[0].Message}
 	}
 	return nil
 }

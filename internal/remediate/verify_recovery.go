@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -15,9 +17,11 @@ func (p *pass) checkRecovered(ctx context.Context, i int) *rollout.Check {
 	obj, err := p.targets.read(ctx, p.records.Target(i).Object)
 	switch {
 	case kube.Classify(err) == kube.Gone, err == nil && obj.GetDeletionTimestamp() != nil, rec.Write == nil:
-		return &rollout.Check{Result: rollout.CheckPassed, Reason: "", Message: "nothing of it is left that could recover"}
+		return &rollout.Check{Result: rollout.CheckPassed, Reason: "",
+			Message: "nothing of it is left that could recover"}
 	case err != nil:
-		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "", Message: "the object couldn't be read: " + err.Error()}
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "",
+			Message: "the object couldn't be read: " + err.Error()}
 	}
 	return healthcheck.AsWellAsBefore(p.rem.Spec.Plan.Strategy, obj, kube.ParseHealth(rec.Write.HealthBefore))
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -17,17 +19,20 @@ import (
 // checkRemoved verifies a removal: the object that was removed is gone, nobody has
 // made the same violation again under its name, and of an evicted Pod neither what its
 // controller has made in its place violates, nor is the controller unwell.
-func (p *pass) checkRemoved(ctx context.Context, write *v1alpha1.WriteRecord, obj *unstructured.Unstructured, err error, stopped bool) *rollout.Check {
+func (p *pass) checkRemoved(ctx context.Context, write *v1alpha1.WriteRecord, obj *unstructured.Unstructured, err error,
+	stopped bool) *rollout.Check {
 	switch {
 	case kube.Classify(err) == kube.Gone:
 	case err != nil:
-		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved, Message: "whether the object is gone couldn't be read: " + err.Error()}
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved,
+			Message: "whether the object is gone couldn't be read: " + err.Error()}
 	case string(obj.GetUID()) == write.UID:
 		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "", Message: stillThere(obj)}
 	case write.Action == v1alpha1.ActionDelete && !stopped:
 		if c := p.checkPolicy(ctx, obj); c != nil && c.Result == rollout.CheckFailed {
 			return &rollout.Check{Result: rollout.CheckSetBack, Reason: v1alpha1.ReasonFighting, Message: fmt.Sprintf(
-				"it was created again by %s, and violates as before: fix the source that it comes from", kube.OtherManager(obj, v1alpha1.FieldManager))}
+				"it was created again by %s, and violates as before: fix the source that it comes from",
+				kube.OtherManager(obj, v1alpha1.FieldManager))}
 		} else if c != nil {
 			return c
 		}
@@ -52,11 +57,14 @@ func (p *pass) checkController(ctx context.Context, write *v1alpha1.WriteRecord,
 	controller, err := p.targets.read(ctx, *write.Controller)
 	switch {
 	case kube.Classify(err) == kube.Gone:
-		return &rollout.Check{Result: rollout.CheckPassed, Reason: "", Message: "the Pod is gone, and its controller too"}
+		return &rollout.Check{Result: rollout.CheckPassed, Reason: "",
+			Message: "the Pod is gone, and its controller too"}
 	case err != nil:
-		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved, Message: "the Pod's controller couldn't be read: " + err.Error()}
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved,
+			Message: "the Pod's controller couldn't be read: " + err.Error()}
 	case string(controller.GetUID()) != write.Controller.UID:
-		return &rollout.Check{Result: rollout.CheckPassed, Reason: "", Message: "the Pod is gone, and its controller was replaced"}
+		return &rollout.Check{Result: rollout.CheckPassed, Reason: "",
+			Message: "the Pod is gone, and its controller was replaced"}
 	}
 	if c := p.checkReplacements(ctx, write, controller, stopped); c != nil {
 		return c
@@ -76,9 +84,11 @@ func (p *pass) checkCreated(ctx context.Context, rec *v1alpha1.TargetRecord) *ro
 		obj, err := p.targets.read(ctx, *w.Object)
 		switch {
 		case kube.Classify(err) == kube.Gone || err == nil && string(obj.GetUID()) != w.UID:
-			return &rollout.Check{Result: rollout.CheckFailed, Reason: v1alpha1.ReasonGone, Message: fmt.Sprintf("%s, which the fix created, was deleted or replaced", w.Object.String())}
+			return &rollout.Check{Result: rollout.CheckFailed, Reason: v1alpha1.ReasonGone,
+				Message: fmt.Sprintf("%s, which the fix created, was deleted or replaced", w.Object.String())}
 		case err != nil:
-			return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved, Message: "what the fix created couldn't be read: " + err.Error()}
+			return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved,
+				Message: "what the fix created couldn't be read: " + err.Error()}
 		}
 		if c := healthcheck.Check(p.rem.Spec.Plan.Strategy, obj, kube.Unknown); c.Result != rollout.CheckPassed {
 			c.Message = w.Object.String() + ", which the fix created: " + c.Message

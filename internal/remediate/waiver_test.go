@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -50,7 +52,8 @@ func waived(t *testing.T, policyName string, until time.Time) *catalog.Snapshot 
 		}
 	}
 	e := &v1alpha1.ClusterWaiver{ObjectMeta: metav1.ObjectMeta{Name: "legacy"}}
-	e.Spec.WaiverTerms = v1alpha1.WaiverTerms{Policies: []string{policyName}, Reason: "moves next quarter", ExpirationTime: metav1.NewTime(until)}
+	e.Spec.WaiverTerms = v1alpha1.WaiverTerms{Policies: []string{policyName}, Reason: "moves next quarter",
+		ExpirationTime: metav1.NewTime(until)}
 	if err := c.SetWaiver(e); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +81,8 @@ func TestProtocolLeavesWaivedObjectsAlone(t *testing.T) {
 	}{
 		"a waived target is skipped, by name of the waiver": {
 			policy: "owner", until: waiverNow.Add(time.Hour),
-			want: "Skipped Waived: ClusterWaiver legacy until 2026-03-01T13:00:00Z covers the object: moves next quarter"},
+			want: "Skipped Waived: ClusterWaiver legacy until 2026-03-01T13:00:00Z covers the object: moves next " +
+				"quarter"},
 		"at its expiry the target is fixed": {
 			reason: "the same moment as everywhere", policy: "owner", until: waiverNow},
 		"a waiver of another policy is none": {policy: "team", until: waiverNow.Add(time.Hour)},
@@ -98,7 +102,8 @@ func TestProtocolLeavesWaivedObjectsAlone(t *testing.T) {
 }
 
 func TestAFixMayBringAWaivedViolation(t *testing.T) {
-	for reason, until := range map[string]time.Time{"": waiverNow.Add(time.Hour), v1alpha1.ReasonFixBreaksPolicy: waiverNow} {
+	for reason, until := range map[string]time.Time{
+		"": waiverNow.Add(time.Hour), v1alpha1.ReasonFixBreaksPolicy: waiverNow} {
 		a := attemptAt(waived(t, "team", until), widget(map[string]any{"team": "x"}))
 		a.patched = widget(map[string]any{"owner": "x"}).Object
 		got := ""
@@ -112,7 +117,8 @@ func TestAFixMayBringAWaivedViolation(t *testing.T) {
 }
 
 func TestVerificationPassesAWaivedObject(t *testing.T) {
-	for want, until := range map[string]time.Time{"": waiverNow.Add(time.Hour), v1alpha1.ReasonStillViolating: waiverNow} {
+	for want, until := range map[string]time.Time{
+		"": waiverNow.Add(time.Hour), v1alpha1.ReasonStillViolating: waiverNow} {
 		snapshot := waived(t, "owner", until)
 		p := &pass{targets: targetsAt(waiverNow), rem: &v1alpha1.Remediation{}, snapshot: snapshot}
 		p.rem.Spec.Plan.Policy.Name = "owner"

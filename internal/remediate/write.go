@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -111,7 +113,8 @@ type undone struct {
 
 // goneSince is the outcome of undoing a write to an object that is gone.
 func goneSince() undone {
-	return undone{state: v1alpha1.TargetSkipped, reason: v1alpha1.ReasonGone, message: "the object was deleted; nothing of ours is left to undo"}
+	return undone{state: v1alpha1.TargetSkipped, reason: v1alpha1.ReasonGone,
+		message: "the object was deleted; nothing of ours is left to undo"}
 }
 
 // withWrites is a record with the writes of an attempt in place of others.

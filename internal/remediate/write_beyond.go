@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -46,7 +48,8 @@ func addToRecord(rec *v1alpha1.WriteRecord, fields, more []action.Field, secrets
 	if err != nil {
 		return err
 	}
-	if len(raw) > maxBeyondBytes || len(with.fields) > maxRecordItems || longestPath(with) > maxPathBytes || len(secrets) > 0 && with.tells(secrets) {
+	if len(raw) > maxBeyondBytes || len(with.fields) > maxRecordItems || longestPath(with) > maxPathBytes ||
+		len(secrets) > 0 && with.tells(secrets) {
 		rec.Surplus = prose.Shorten(more[0].Path, maxPathBytes)
 		return nil
 	}
@@ -84,9 +87,11 @@ func notedBeyond(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 			continue
 		}
 		rec.Reason = v1alpha1.ReasonFixChangesMore
-		rec.Message = fmt.Sprintf("the API server, or a mutating webhook, changed %s too at the write, though not at its dry run: find out who, and have them treat both alike", w.Beyond)
+		rec.Message = fmt.Sprintf("the API server, or a mutating webhook, changed %s too at the write, though not at "+
+			"its dry run: find out who, and have them treat both alike", w.Beyond)
 		if w.Surplus != "" {
-			rec.Message += fmt.Sprintf("; %s can't be set back: its value before isn't recorded, or somebody may have set it since", w.Surplus)
+			rec.Message += fmt.Sprintf(
+				"; %s can't be set back: its value before isn't recorded, or somebody may have set it since", w.Surplus)
 		}
 		rec.Message = prose.Shorten(rec.Message, 1024)
 		break

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -26,7 +28,8 @@ type creation struct{}
 // manifest completes what the policy gives: the namespace of the target, and the
 // marks of the plan.
 func (a *attempt) manifest(made map[string]any) (*unstructured.Unstructured, error) {
-	made = action.Marked(made, map[string]string{v1alpha1.LabelPolicy: a.plan.Policy.Name, v1alpha1.LabelRemediation: a.remediation},
+	made = action.Marked(made,
+		map[string]string{v1alpha1.LabelPolicy: a.plan.Policy.Name, v1alpha1.LabelRemediation: a.remediation},
 		map[string]string{v1alpha1.AnnotationCreatedFor: a.target.Object.UID})
 	obj := &unstructured.Unstructured{Object: made}
 	gvk := obj.GroupVersionKind()
@@ -36,7 +39,8 @@ func (a *attempt) manifest(made map[string]any) (*unstructured.Unstructured, err
 	}
 	namespaced := mapping.Scope.Name() == meta.RESTScopeNameNamespace
 	if namespaced != (a.object.GetNamespace() != "") {
-		return nil, fmt.Errorf("create %s %s: an object in a namespace may get another in that namespace, one of the cluster another of the cluster, and nothing else",
+		return nil, fmt.Errorf("create %s %s: an object in a namespace may get another in that namespace, one of the "+
+			"cluster another of the cluster, and nothing else",
 			obj.GetKind(), obj.GetName())
 	}
 	obj.SetNamespace(a.object.GetNamespace())
@@ -59,7 +63,8 @@ func (c creation) dryRun(ctx context.Context, a *attempt, w *write) *v1alpha1.Ta
 		case err != nil:
 			return a.fromError(err)
 		case f.side == sideNeither:
-			return a.failed(v1alpha1.ReasonExists, w.record.Object.String()+" exists with another content: it isn't ours to change")
+			return a.failed(v1alpha1.ReasonExists,
+				w.record.Object.String()+" exists with another content: it isn't ours to change")
 		case f.side != sideAfter:
 			return a.retry(w.record.Object.String()+" was deleted a moment ago", kube.ConflictBackoff)
 		}
@@ -77,7 +82,8 @@ func (c creation) dryRun(ctx context.Context, a *attempt, w *write) *v1alpha1.Ta
 // found is the fix's fault here, and no news of the target.
 func (a *attempt) notCreated(w *write, err error) *v1alpha1.TargetRecord {
 	if kube.Classify(err) == kube.Gone {
-		return a.failed(v1alpha1.ReasonDryRunRefused, fmt.Sprintf("%s can't be created: %v", w.record.Object.String(), err))
+		return a.failed(v1alpha1.ReasonDryRunRefused,
+			fmt.Sprintf("%s can't be created: %v", w.record.Object.String(), err))
 	}
 	return a.fromError(err)
 }
@@ -114,7 +120,8 @@ func (creation) keep(rec *v1alpha1.WriteRecord, stored *unstructured.Unstructure
 
 // find says after when the object is there and is ours, or holds all that ours
 // would.
-func (creation) find(ctx context.Context, t *targets, _ v1alpha1.ObjectReference, w *v1alpha1.WriteRecord) (finding, error) {
+func (creation) find(ctx context.Context, t *targets, _ v1alpha1.ObjectReference, w *v1alpha1.WriteRecord) (
+	finding, error) {
 	manifest, err := manifestOf(w)
 	if err != nil {
 		return finding{}, err
@@ -135,7 +142,8 @@ func (creation) find(ctx context.Context, t *targets, _ v1alpha1.ObjectReference
 }
 
 // undo deletes what was made, unless somebody has changed it since.
-func (creation) undo(ctx context.Context, t *targets, _ v1alpha1.ObjectReference, w *v1alpha1.WriteRecord, f finding) undone {
+func (creation) undo(ctx context.Context, t *targets, _ v1alpha1.ObjectReference, w *v1alpha1.WriteRecord,
+	f finding) undone {
 	manifest, err := manifestOf(w)
 	if err != nil {
 		return undone{err: err}
@@ -149,7 +157,9 @@ func (creation) undo(ctx context.Context, t *targets, _ v1alpha1.ObjectReference
 	}
 	if w.AppliedAt != nil && digest != w.DigestAfter {
 		return undone{state: v1alpha1.TargetRevertConflict, reason: v1alpha1.ReasonConflict,
-			message: fmt.Sprintf("somebody has changed %s since it was created: it is kept; delete it if nobody needs it", w.Object.String())}
+			message: fmt.Sprintf(
+				"somebody has changed %s since it was created: it is kept; delete it if nobody needs it",
+				w.Object.String())}
 	}
 	if err := t.remove(ctx, f.object); err != nil && kube.Classify(err) != kube.Gone {
 		return undone{err: err}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -18,8 +20,9 @@ import (
 // owner is an entry of managedFields, so many seconds after the start.
 func owner(manager, subresource, fields string, at int) metav1.ManagedFieldsEntry {
 	then := metav1.NewTime(simStart().Add(time.Duration(at) * time.Second))
-	return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Subresource: subresource,
-		Time: &then, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}
+	return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1",
+		Subresource: subresource,
+		Time:        &then, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}
 }
 
 func holding(data map[string]any, kind string, entries ...metav1.ManagedFieldsEntry) *unstructured.Unstructured {
@@ -44,7 +47,8 @@ func TestWhatCameWithAWriteIsToldApart(t *testing.T) {
 		want    told
 	}{
 		"nothing came with it": {expected, []metav1.ManagedFieldsEntry{early, ours(9)}, told{}},
-		"a field was added, and nobody has written since: it can be set back": {m{"state": "good", "a": "1", "b": "1", "x": "1"},
+		"a field was added, and nobody has written since: it can be set back": {
+			m{"state": "good", "a": "1", "b": "1", "x": "1"},
 			[]metav1.ManagedFieldsEntry{early, ours(9)}, told{Path: "/data/x", Added: "/data/x"}},
 		"a field of somebody else's was changed at the write": {m{"state": "good", "a": "2", "b": "1"},
 			[]metav1.ManagedFieldsEntry{early, ours(9)}, told{Path: "/data/a", Kept: "/data/a"}},
@@ -53,14 +57,23 @@ func TestWhatCameWithAWriteIsToldApart(t *testing.T) {
 		"a person has added a field since": {m{"state": "good", "a": "1", "b": "1", "x": "1"},
 			[]metav1.ManagedFieldsEntry{early, ours(9), owner("ann", "", `{"f:data": {"f:x": {}}}`, 10)}, told{}},
 		"a person has changed their field since": {m{"state": "good", "a": "2", "b": "1"},
-			[]metav1.ManagedFieldsEntry{owner("kubectl", "", `{"f:data": {"f:a": {}, "f:b": {}}}`, 10), ours(9)}, told{}},
-		"a field was added, and a person has added another since: it is told, and left": {m{"state": "good", "a": "1", "b": "1", "x": "1", "y": "1"},
-			[]metav1.ManagedFieldsEntry{early, ours(9), owner("ann", "", `{"f:data": {"f:x": {}}}`, 10)}, told{Path: "/data/y", Kept: "/data/y"}},
-		"a person has written within the very second of their last write: what was added is left": {m{"state": "good", "a": "1", "b": "1", "x": "1"},
-			[]metav1.ManagedFieldsEntry{owner("kubectl", "", `{"f:data": {"f:a": {}, "f:b": {}, "f:x": {}}}`, 1), ours(9)}, told{Path: "/data/x", Kept: "/data/x"}},
-		"a controller has written the status since: what was added can be set back": {m{"state": "good", "a": "1", "b": "1", "x": "1"},
-			[]metav1.ManagedFieldsEntry{early, ours(9), owner("manager", "status", `{"f:status": {"f:phase": {}}}`, 10)}, told{Path: "/data/x", Added: "/data/x"}},
-		"managedFields were cleared: what was added is left": {m{"state": "good", "a": "1", "b": "1", "x": "1"}, nil, told{Path: "/data/x", Kept: "/data/x"}},
+			[]metav1.ManagedFieldsEntry{owner("kubectl", "", `{"f:data": {"f:a": {}, "f:b": {}}}`, 10), ours(9)},
+			told{}},
+		"a field was added, and a person has added another since: it is told, and left": {
+			m{"state": "good", "a": "1", "b": "1", "x": "1", "y": "1"},
+			[]metav1.ManagedFieldsEntry{early, ours(9), owner("ann", "", `{"f:data": {"f:x": {}}}`, 10)},
+			told{Path: "/data/y", Kept: "/data/y"}},
+		"a person has written within the very second of their last write: what was added is left": {
+			m{"state": "good", "a": "1", "b": "1", "x": "1"},
+			[]metav1.ManagedFieldsEntry{owner("kubectl", "", `{"f:data": {"f:a": {}, "f:b": {}, "f:x": {}}}`, 1),
+				ours(9)}, told{Path: "/data/x", Kept: "/data/x"}},
+		"a controller has written the status since: what was added can be set back": {
+			m{"state": "good", "a": "1", "b": "1", "x": "1"},
+			[]metav1.ManagedFieldsEntry{
+				early, ours(9), owner("manager", "status", `{"f:status": {"f:phase": {}}}`, 10)}, told{Path: "/data/x",
+				Added: "/data/x"}},
+		"managedFields were cleared: what was added is left": {m{"state": "good", "a": "1", "b": "1", "x": "1"}, nil,
+			told{Path: "/data/x", Kept: "/data/x"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -98,29 +111,37 @@ func TestAnEditWithinASecondIsToldAndLeft(t *testing.T) {
 		undone        bool
 	}{
 		"a key was added, and kubectl holds it": {
-			reason: "its entry has the time of before, but names more", before: each, after: more, wrote: 2, ours: 2, live: m{"a": "1", "x": "1"},
+			reason: "its entry has the time of before, but names more", before: each, after: more, wrote: 2, ours: 2,
+			live: m{"a": "1", "x": "1"},
 		},
 		"kubectl's own key was changed": {
-			reason: "its entry is the same, and what the key held is known to nobody", before: each, after: each, wrote: 2, ours: 2, live: m{"a": "2"},
+			reason: "its entry is the same, and what the key held is known to nobody", before: each, after: each,
+			wrote: 2, ours: 2, live: m{"a": "2"},
 		},
 		"a key was added to a map that kubectl holds as a whole": {
-			reason: "its entry is the same, though it may have written the key", before: whole, after: whole, wrote: 2, ours: 2, live: m{"a": "1", "x": "1"},
+			reason: "its entry is the same, though it may have written the key", before: whole, after: whole, wrote: 2,
+			ours: 2, live: m{"a": "1", "x": "1"},
 		},
 		"a key was added to such a map, and kubectl holds another field besides": {
-			reason: "somebody has written since", before: whole, after: moreWhole, wrote: 2, ours: 2, live: m{"a": "1", "x": "1"},
+			reason: "somebody has written since", before: whole, after: moreWhole, wrote: 2, ours: 2,
+			live: m{"a": "1", "x": "1"},
 		},
 		"a key was added to such a map, which kubectl wrote a second before us": {
-			reason: "a write after ours would have another time", before: whole, after: whole, wrote: 1, ours: 2, live: m{"a": "1", "x": "1"}, undone: true,
+			reason: "a write after ours would have another time", before: whole, after: whole, wrote: 1, ours: 2,
+			live: m{"a": "1", "x": "1"}, undone: true,
 		},
 		"a key was added to such a map, and nothing says any more when we have written": {
-			reason: "somebody has taken over what we set", before: whole, after: whole, wrote: 1, ours: -1, live: m{"a": "1", "x": "1"},
+			reason: "somebody has taken over what we set", before: whole, after: whole, wrote: 1, ours: -1,
+			live: m{"a": "1", "x": "1"},
 		},
 		"a key was added by our write to a map of which kubectl holds nothing any more": {
-			reason: "our entry names a key of the map: its keys are set one by one", before: whole, after: whole, wrote: 2, ours: 2,
+			reason: "our entry names a key of the map: its keys are set one by one", before: whole, after: whole,
+			wrote: 2, ours: 2,
 			set: `{"f:data": {"f:a": {}}}`, live: m{"a": "1", "x": "1"}, undone: true,
 		},
 		"the same, and kubectl has set a label since": {
-			reason: "somebody has written since, though not the key", before: whole, after: `{"f:data": {}, "f:metadata": {"f:labels": {"f:k": {}}}}`, wrote: 2, ours: 2,
+			reason: "somebody has written since, though not the key", before: whole,
+			after: `{"f:data": {}, "f:metadata": {"f:labels": {"f:k": {}}}}`, wrote: 2, ours: 2,
 			set: `{"f:data": {"f:a": {}}}`, live: m{"a": "1", "x": "1"},
 		},
 	}
@@ -130,7 +151,9 @@ func TestAnEditWithinASecondIsToldAndLeft(t *testing.T) {
 				tc.set = `{"f:metadata": {"f:labels": {"f:l": {}}}}`
 			}
 			ours := owner(v1alpha1.FieldManager, "", tc.set, tc.ours)
-			proof, err := surplus.Expect(holding(m{"a": "1"}, "ConfigMap", owner("kubectl", "", tc.before, tc.wrote), ours), "", v1alpha1.FieldManager)
+			proof, err := surplus.Expect(
+				holding(m{"a": "1"}, "ConfigMap", owner("kubectl", "", tc.before, tc.wrote), ours), "",
+				v1alpha1.FieldManager)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,7 +185,8 @@ func TestAProofHoldsNoValueOfASecret(t *testing.T) {
 	}
 	live := holding(map[string]any{"password": "b3RoZXI=", "more": "c2VjcmV0cw=="}, "Secret")
 	rec := &v1alpha1.WriteRecord{Expected: proofOf("aHVudGVyMg==")}
-	if err := arrived(rec, live); err != nil || rec.Beyond != "/data/more" || rec.Surplus != "/data/more" || rec.Fields != nil {
+	if err := arrived(rec, live); err != nil || rec.Beyond != "/data/more" || rec.Surplus != "/data/more" ||
+		rec.Fields != nil {
 		t.Errorf("another key: %+v, %v", rec, err)
 	}
 }
@@ -173,7 +197,8 @@ func TestWhatIsTooLargeForTheRecordIsNamedAndLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec := &v1alpha1.WriteRecord{Expected: proof}
-	if err := setFields(rec, []action.Field{{Path: "/data/state", Before: "bad", After: "good", HasBefore: true, HasAfter: true}}); err != nil {
+	if err := setFields(rec, []action.Field{
+		{Path: "/data/state", Before: "bad", After: "good", HasBefore: true, HasAfter: true}}); err != nil {
 		t.Fatal(err)
 	}
 	live := holding(map[string]any{"state": "good", "more": strings.Repeat("x", maxBeyondBytes)}, "ConfigMap")
@@ -181,7 +206,8 @@ func TestWhatIsTooLargeForTheRecordIsNamedAndLeft(t *testing.T) {
 		t.Errorf("%+v, %v", rec, err)
 	}
 	noted := notedBeyond(v1alpha1.TargetRecord{Write: rec})
-	if noted.Reason != v1alpha1.ReasonFixChangesMore || !strings.Contains(noted.Message, "/data/more can't be set back") {
+	if noted.Reason != v1alpha1.ReasonFixChangesMore ||
+		!strings.Contains(noted.Message, "/data/more can't be set back") {
 		t.Errorf("%s: %s", noted.Reason, noted.Message)
 	}
 }
@@ -212,19 +238,27 @@ func TestAWriteIsKnownThoughItsValuesWereChanged(t *testing.T) {
 		live   []metav1.ManagedFieldsEntry
 		want   bool
 	}{
-		"we have set the field, and nobody has written since": {[]metav1.ManagedFieldsEntry{kubectl}, []metav1.ManagedFieldsEntry{left, ours(9)}, true},
-		"a person has set it":                                    {[]metav1.ManagedFieldsEntry{kubectl}, []metav1.ManagedFieldsEntry{owner("kubectl", "", `{"f:data": {"f:a": {}, "f:state": {}}}`, 9)}, false},
-		"a person has set another field since":                   {[]metav1.ManagedFieldsEntry{kubectl}, []metav1.ManagedFieldsEntry{left, ours(9), owner("ann", "", `{"f:data": {"f:x": {}}}`, 10)}, false},
-		"the field was ours before: the write may not have come": {[]metav1.ManagedFieldsEntry{left, ours(1)}, []metav1.ManagedFieldsEntry{left, ours(1)}, false},
+		"we have set the field, and nobody has written since": {
+			[]metav1.ManagedFieldsEntry{kubectl}, []metav1.ManagedFieldsEntry{left, ours(9)}, true},
+		"a person has set it": {
+			[]metav1.ManagedFieldsEntry{kubectl},
+			[]metav1.ManagedFieldsEntry{owner("kubectl", "", `{"f:data": {"f:a": {}, "f:state": {}}}`, 9)}, false},
+		"a person has set another field since": {
+			[]metav1.ManagedFieldsEntry{kubectl},
+			[]metav1.ManagedFieldsEntry{left, ours(9), owner("ann", "", `{"f:data": {"f:x": {}}}`, 10)}, false},
+		"the field was ours before: the write may not have come": {
+			[]metav1.ManagedFieldsEntry{left, ours(1)}, []metav1.ManagedFieldsEntry{left, ours(1)}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			proof, err := surplus.ExpectWrite(holding(data("bad"), "ConfigMap", tc.before...), holding(data("good"), "ConfigMap", left, ours(2)), "")
+			proof, err := surplus.ExpectWrite(holding(data("bad"), "ConfigMap", tc.before...),
+				holding(data("good"), "ConfigMap", left, ours(2)), "")
 			if err != nil {
 				t.Fatal(err)
 			}
 			rec := &v1alpha1.WriteRecord{UID: "u1", Expected: proof}
-			if err := setFields(rec, []action.Field{{Path: "/data/state", Before: "bad", After: "good", HasBefore: true, HasAfter: true}}); err != nil {
+			if err := setFields(rec, []action.Field{
+				{Path: "/data/state", Before: "bad", After: "good", HasBefore: true, HasAfter: true}}); err != nil {
 				t.Fatal(err)
 			}
 			live := holding(data("worse"), "ConfigMap", tc.live...)
@@ -233,7 +267,8 @@ func TestAWriteIsKnownThoughItsValuesWereChanged(t *testing.T) {
 				t.Fatal(err)
 			}
 			f, err := landed(rec, finding{side: side, object: live}, metav1.NewMicroTime(simStart()))
-			if got := f.side == sideAfter; err != nil || got != tc.want || got != (rec.AppliedAt != nil) || rec.Beyond != "" {
+			if got := f.side == sideAfter; err != nil || got != tc.want || got != (rec.AppliedAt != nil) ||
+				rec.Beyond != "" {
 				t.Errorf("%d, %v: %+v", f.side, err, rec)
 			}
 			if side, _ := sideOf(live, rec); tc.want && side != sideAfter {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -19,7 +21,8 @@ import (
 type patching struct{}
 
 func (patching) dryRun(ctx context.Context, a *attempt, w *write) *v1alpha1.TargetRecord {
-	result, err := a.targets.patch(ctx, w.object, w.Subresource, append(action.Exact(w.object.Object), w.Ops...), client.DryRunAll)
+	result, err := a.targets.patch(ctx, w.object, w.Subresource, append(action.Exact(w.object.Object), w.Ops...),
+		client.DryRunAll)
 	if err != nil {
 		return a.fromError(err)
 	}
@@ -50,14 +53,16 @@ func (patching) dryRun(ctx context.Context, a *attempt, w *write) *v1alpha1.Targ
 
 // onlyWhatItSays compares what the server would store with what the fix asks for:
 // it may change no other field, and must still resolve the violation.
-func (a *attempt) onlyWhatItSays(ctx context.Context, w *write, stored *unstructured.Unstructured) *v1alpha1.TargetRecord {
+func (a *attempt) onlyWhatItSays(
+	ctx context.Context, w *write, stored *unstructured.Unstructured) *v1alpha1.TargetRecord {
 	asked, err := action.Apply(w.object.Object, []policy.Action{{Type: policy.ActionPatch, Ops: w.Ops}})
 	if err != nil {
 		return a.failed(v1alpha1.ReasonFixInvalid, err.Error())
 	}
 	if path, more := action.Beyond(action.DiffStep(w.object.Object, asked, w.Subresource), w.fields); more {
 		return a.failed(v1alpha1.ReasonFixChangesMore, fmt.Sprintf(
-			"the API server, or a mutating webhook, would change %s too, which the fix doesn't name: let the fix change it as well, or leave it alone", path))
+			"the API server, or a mutating webhook, would change %s too, which the fix doesn't name: let the fix "+
+				"change it as well, or leave it alone", path))
 	}
 	if w.Subresource != "" || len(action.DiffStep(asked, stored.Object, "")) == 0 || len(a.steps) > 1 {
 		return nil
@@ -92,7 +97,8 @@ func (patching) keep(rec *v1alpha1.WriteRecord, stored *unstructured.Unstructure
 	return setFields(rec, fields)
 }
 
-func (patching) find(ctx context.Context, t *targets, ref v1alpha1.ObjectReference, w *v1alpha1.WriteRecord) (finding, error) {
+func (patching) find(ctx context.Context, t *targets, ref v1alpha1.ObjectReference, w *v1alpha1.WriteRecord) (
+	finding, error) {
 	obj, err := t.read(ctx, ref)
 	switch {
 	case kube.Classify(err) == kube.Gone:
@@ -128,7 +134,8 @@ func sideOf(obj *unstructured.Unstructured, write *v1alpha1.WriteRecord) (side, 
 }
 
 // undo sends the inverse patch, and believes only what the server answers.
-func (patching) undo(ctx context.Context, t *targets, _ v1alpha1.ObjectReference, w *v1alpha1.WriteRecord, f finding) undone {
+func (patching) undo(ctx context.Context, t *targets, _ v1alpha1.ObjectReference, w *v1alpha1.WriteRecord,
+	f finding) undone {
 	fields, err := action.FromRecordFields(w.Fields)
 	if err != nil {
 		return undone{err: fmt.Errorf("the record can't be read: %w", err)}
@@ -159,7 +166,8 @@ func (patching) undo(ctx context.Context, t *targets, _ v1alpha1.ObjectReference
 	digest, err := action.DigestAfter(action.Observe(result.Object, fields))
 	if err != nil || digest != w.DigestBefore {
 		return undone{state: v1alpha1.TargetRevertConflict, reason: v1alpha1.ReasonConflict,
-			message: fmt.Sprintf("the API server stored other values than those that were there before (%s): compare the record with the object", more.Path)}
+			message: fmt.Sprintf("the API server stored other values than those that were there before (%s): compare "+
+				"the record with the object", more.Path)}
 	}
 	return undone{state: v1alpha1.TargetReverted, beyond: more.Path}
 }
@@ -176,5 +184,6 @@ func changedSince(w *v1alpha1.WriteRecord, live *unstructured.Unstructured) undo
 		}
 	}
 	return undone{state: v1alpha1.TargetRevertConflict, reason: v1alpha1.ReasonConflict,
-		message: "somebody else has changed the same fields since our write" + which + ": theirs are kept; compare the record with the object"}
+		message: "somebody else has changed the same fields since our write" + which +
+			": theirs are kept; compare the record with the object"}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -28,7 +30,8 @@ type removal struct{}
 
 // find says after as soon as the object is being deleted: that can't be stopped.
 // Who deleted it makes no difference.
-func (removal) find(ctx context.Context, t *targets, ref v1alpha1.ObjectReference, w *v1alpha1.WriteRecord) (finding, error) {
+func (removal) find(ctx context.Context, t *targets, ref v1alpha1.ObjectReference, w *v1alpha1.WriteRecord) (
+	finding, error) {
 	obj, err := t.read(ctx, ref)
 	switch {
 	case kube.Classify(err) == kube.Gone:
@@ -65,7 +68,8 @@ func (deletion) send(ctx context.Context, t *targets, w *write) error {
 
 // undo makes the object again. It has a new UID, and no status until its
 // controller writes one.
-func (deletion) undo(ctx context.Context, t *targets, ref v1alpha1.ObjectReference, w *v1alpha1.WriteRecord, f finding) undone {
+func (deletion) undo(ctx context.Context, t *targets, ref v1alpha1.ObjectReference, w *v1alpha1.WriteRecord,
+	f finding) undone {
 	manifest, err := manifestOf(w)
 	if err != nil {
 		return undone{err: err}
@@ -74,23 +78,29 @@ func (deletion) undo(ctx context.Context, t *targets, ref v1alpha1.ObjectReferen
 	case f.object == nil:
 	case string(f.object.GetUID()) == w.UID:
 		return undone{state: v1alpha1.TargetRevertConflict, reason: v1alpha1.ReasonNoUndo, message: fmt.Sprintf(
-			"it is being deleted, which can't be stopped, and waits for its finalizers (%s): once it is gone, make it again from the record's manifest",
+			"it is being deleted, which can't be stopped, and waits for its finalizers (%s): once it is gone, make it "+
+				"again from the record's manifest",
 			strings.Join(f.object.GetFinalizers(), ", "))}
 	case action.Holds(action.Content(f.object.Object), action.Content(manifest.Object)):
-		u := undone{state: v1alpha1.TargetReverted, message: "it is there again, with the UID " + string(f.object.GetUID())}
-		if slices.ContainsFunc(f.object.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Manager == v1alpha1.RollbackFieldManager }) {
+		u := undone{state: v1alpha1.TargetReverted,
+			message: "it is there again, with the UID " + string(f.object.GetUID())}
+		if slices.ContainsFunc(f.object.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+			return e.Manager == v1alpha1.RollbackFieldManager
+		}) {
 			return madeAgain(u, manifest, f.object)
 		}
 		return u
 	default:
 		return undone{state: v1alpha1.TargetRevertConflict, reason: v1alpha1.ReasonConflict,
-			message: "somebody has created another object under its name: theirs is kept; the record's manifest is what was deleted"}
+			message: "somebody has created another object under its name: theirs is kept; the record's manifest is " +
+				"what was deleted"}
 	}
 	stored, err := t.create(ctx, manifest, client.FieldOwner(v1alpha1.RollbackFieldManager))
 	if err != nil {
 		return undone{err: fmt.Errorf("create %s again: %w", ref.String(), err)}
 	}
-	return madeAgain(undone{state: v1alpha1.TargetReverted, message: "it was created again, with the UID " + string(stored.GetUID())}, manifest, stored)
+	return madeAgain(undone{state: v1alpha1.TargetReverted,
+		message: "it was created again, with the UID " + string(stored.GetUID())}, manifest, stored)
 }
 
 // madeAgain compares an object that we have created again with what was deleted.
@@ -120,9 +130,12 @@ func (eviction) dryRun(ctx context.Context, a *attempt, w *write) *v1alpha1.Targ
 	controller, err := a.targets.read(ctx, ref)
 	switch {
 	case kube.Classify(err) == kube.Gone:
-		return a.retry(ref.String()+", which made the Pod, is gone: the Pod goes with it", a.targets.backoff(a.previous.Attempts))
+		return a.retry(ref.String()+", which made the Pod, is gone: the Pod goes with it",
+			a.targets.backoff(a.previous.Attempts))
 	case kube.Classify(err) == kube.Forbidden:
-		return a.missingPermission(permissions.Need{Kind: schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), Verbs: []string{"get"}, Namespace: ref.Namespace}, err)
+		return a.missingPermission(
+			permissions.Need{Kind: schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), Verbs: []string{"get"},
+				Namespace: ref.Namespace}, err)
 	case err != nil:
 		return a.fromError(err)
 	}
@@ -131,7 +144,8 @@ func (eviction) dryRun(ctx context.Context, a *attempt, w *write) *v1alpha1.Targ
 		return a.failed(v1alpha1.ReasonFixInvalid, err.Error())
 	}
 	if health == kube.Unknown && healthcheck.Covered(a.plan.Strategy) == "" {
-		return a.failed(v1alpha1.ReasonHealthUnknown, ref.String()+", which made the Pod: "+healthcheck.Advice(why, kube.KindOf(ref)))
+		return a.failed(v1alpha1.ReasonHealthUnknown,
+			ref.String()+", which made the Pod: "+healthcheck.Advice(why, kube.KindOf(ref)))
 	}
 	lineage, err := kube.RootOf(ctx, &a.targets.owners, w.object)
 	if err != nil {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -36,27 +38,33 @@ type bench struct {
 // ConfigMap "note" and sets the state to "good".
 func newBench(t *testing.T, objects ...client.Object) *bench {
 	t.Helper()
-	web := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u1"}, Data: map[string]string{"state": "bad"}}
+	web := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u1"},
+		Data: map[string]string{"state": "bad"}}
 	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
 	api := fake.NewClientBuilder().WithObjects(append(objects, web, shop)...).
 		WithInterceptorFuncs(interceptor.Funcs{Patch: patchLikeTheServer}).Build()
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
 	clock := clocktesting.NewFakePassiveClock(waiverNow)
-	p := &pass{rem: &v1alpha1.Remediation{}, records: &record.Records{}, targets: &targets{reader: api, writer: api, mapper: mapper, clock: clock, owners: ownerMemo{reader: api}}}
+	p := &pass{rem: &v1alpha1.Remediation{}, records: &record.Records{},
+		targets: &targets{reader: api, writer: api, mapper: mapper, clock: clock, owners: ownerMemo{reader: api}}}
 	p.rem.Name = "plan-1"
 	p.rem.Spec.Plan.Strategy.SetDefaults()
-	return &bench{t: t, api: api, pass: p, target: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "u1"}}
+	return &bench{t: t, api: api, pass: p,
+		target: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web",
+			UID: "u1"}}
 }
 
 // patchLikeTheServer answers a dry run with the patched object, and a test that
 // fails with the API server's words; the simulated server does neither.
-func patchLikeTheServer(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+func patchLikeTheServer(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch,
+	opts ...client.PatchOption) error {
 	options := (&client.PatchOptions{}).ApplyOptions(opts)
 	if len(options.DryRun) == 0 {
 		err := c.Patch(ctx, obj, patch, opts...)
 		if err != nil && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
-			return apierrors.NewGenericServerResponse(422, "patch", schema.GroupResource{}, obj.GetName(), err.Error(), 0, false)
+			return apierrors.NewGenericServerResponse(422, "patch", schema.GroupResource{}, obj.GetName(), err.Error(),
+				0, false)
 		}
 		return err
 	}
@@ -82,7 +90,8 @@ func fixing() []policy.Action {
 	return []policy.Action{
 		{Type: policy.ActionCreate, Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
 			"metadata": map[string]any{"name": "note"}, "data": map[string]any{"a": "b"}}},
-		{Type: policy.ActionPatch, Ops: []policy.PatchOp{{Op: "replace", Path: "/data/state", Value: "good", HasValue: true}}},
+		{Type: policy.ActionPatch,
+			Ops: []policy.PatchOp{{Op: "replace", Path: "/data/state", Value: "good", HasValue: true}}},
 	}
 }
 
@@ -94,7 +103,8 @@ func (b *bench) attempt(actions []policy.Action) (*attempt, v1alpha1.TargetRecor
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	a := &attempt{targets: b.pass.targets, plan: b.pass.rem.Spec.Plan, remediation: b.pass.rem.Name, target: v1alpha1.Target{Object: b.target}, object: obj,
+	a := &attempt{targets: b.pass.targets, plan: b.pass.rem.Spec.Plan, remediation: b.pass.rem.Name,
+		target: v1alpha1.Target{Object: b.target}, object: obj,
 		previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}}
 	if a.steps, a.patched, err = action.Plan(obj.Object, actions, waiverNow); err != nil {
 		b.t.Fatal(err)
@@ -117,7 +127,8 @@ func (b *bench) state() (state string, noted bool) {
 	if client.IgnoreNotFound(err) != nil {
 		b.t.Fatal(err)
 	}
-	if err := b.api.Get(b.t.Context(), client.ObjectKey{Namespace: "shop", Name: "note"}, note); client.IgnoreNotFound(err) != nil {
+	if err := b.api.Get(b.t.Context(), client.ObjectKey{Namespace: "shop", Name: "note"}, note); client.IgnoreNotFound(
+		err) != nil {
 		b.t.Fatal(err)
 	} else {
 		noted = err == nil
@@ -151,12 +162,23 @@ func TestAFixThatIsHalfWritten(t *testing.T) {
 		state     string
 		noted     bool
 	}{
-		"none was sent":                   {reason: "it is computed anew", want: v1alpha1.TargetPending, why: "Retrying", state: "bad"},
-		"both were sent":                  {reason: "it is applied", sent: 2, want: v1alpha1.TargetApplied, state: "good", noted: true},
-		"the first was sent":              {reason: "what was written is taken back, and it is computed anew", sent: 1, want: v1alpha1.TargetPending, why: "Retrying", state: "bad"},
-		"somebody has used what was made": {reason: "it is theirs by now, and said so", sent: 1, meanwhile: func(b *bench) { b.set("note", "mine", "yes") }, want: v1alpha1.TargetFailed, why: v1alpha1.ReasonConflict, state: "bad", noted: true},
-		"somebody has written the target": {reason: "theirs stays, ours is taken back", sent: 1, meanwhile: func(b *bench) { b.set("web", "state", "theirs") }, want: v1alpha1.TargetFailed, why: v1alpha1.ReasonConflict, state: "theirs"},
-		"the target is gone": {reason: "it may have been written first: verification finds it missing, and the rollback takes back the rest",
+		"none was sent": {reason: "it is computed anew", want: v1alpha1.TargetPending,
+			why: "Retrying", state: "bad"},
+		"both were sent": {reason: "it is applied", sent: 2, want: v1alpha1.TargetApplied,
+			state: "good", noted: true},
+		"the first was sent": {reason: "what was written is taken back, and it is computed anew", sent: 1,
+			want: v1alpha1.TargetPending, why: "Retrying", state: "bad"},
+		"somebody has used what was made": {reason: "it is theirs by now, and said so", sent: 1,
+			meanwhile: func(b *bench) {
+				b.set("note", "mine", "yes")
+			}, want: v1alpha1.TargetFailed, why: v1alpha1.ReasonConflict, state: "bad", noted: true},
+		"somebody has written the target": {reason: "theirs stays, ours is taken back", sent: 1,
+			meanwhile: func(b *bench) {
+				b.set("web", "state", "theirs")
+			}, want: v1alpha1.TargetFailed, why: v1alpha1.ReasonConflict, state: "theirs"},
+		"the target is gone": {
+			reason: "it may have been written first: verification finds it missing, and the rollback takes back " +
+				"the rest",
 			sent: 1, meanwhile: (*bench).deleteWeb, want: v1alpha1.TargetApplied, noted: true},
 	}
 	for name, tc := range cases {
@@ -185,7 +207,8 @@ func TestAFixThatIsHalfWritten(t *testing.T) {
 
 func (b *bench) deleteWeb() {
 	b.t.Helper()
-	if err := b.api.Delete(b.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}); err != nil {
+	if err := b.api.Delete(b.t.Context(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -200,8 +223,11 @@ func TestSendingAFixOfSeveralWrites(t *testing.T) {
 	}{
 		"all goes well": {reason: "both are written", want: v1alpha1.TargetApplied, state: "good", noted: true},
 		"the second meets a conflict": {reason: "the first is taken back, and all is computed anew",
-			meanwhile: func(b *bench) { b.set("web", "state", "theirs") }, want: v1alpha1.TargetPending, state: "theirs"},
-		"the second finds its object gone": {reason: "the first is taken back", meanwhile: (*bench).deleteWeb, want: v1alpha1.TargetSkipped},
+			meanwhile: func(b *bench) {
+				b.set("web", "state", "theirs")
+			}, want: v1alpha1.TargetPending, state: "theirs"},
+		"the second finds its object gone": {reason: "the first is taken back", meanwhile: (*bench).deleteWeb,
+			want: v1alpha1.TargetSkipped},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -226,7 +252,8 @@ func TestSendingAFixOfSeveralWrites(t *testing.T) {
 type growing struct{ client.Client }
 
 func (g growing) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
-	if err := unstructured.SetNestedField(obj.(*unstructured.Unstructured).Object, "theirs", "data", "stamp"); err != nil {
+	if err := unstructured.SetNestedField(obj.(*unstructured.Unstructured).Object, "theirs", "data",
+		"stamp"); err != nil {
 		return err
 	}
 	return g.Client.Create(ctx, obj, opts...)
@@ -234,8 +261,9 @@ func (g growing) Create(ctx context.Context, obj client.Object, opts ...client.C
 
 func (g growing) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	err := g.Client.Get(ctx, key, obj, opts...)
-	obj.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: v1alpha1.RollbackFieldManager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1",
-		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:data": {"f:state": {}}}`)}})
+	obj.SetManagedFields([]metav1.ManagedFieldsEntry{
+		{Manager: v1alpha1.RollbackFieldManager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1",
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:data": {"f:state": {}}}`)}})
 	return err
 }
 
@@ -243,7 +271,8 @@ func TestUndoingEachVerb(t *testing.T) {
 	deletion := []policy.Action{{Type: policy.ActionDelete}}
 	again := func(state string) func(*bench) {
 		return func(b *bench) {
-			web := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u2"}, Data: map[string]string{"state": state}}
+			web := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u2"},
+				Data: map[string]string{"state": state}}
 			if err := b.api.Create(b.t.Context(), web); err != nil {
 				b.t.Fatal(err)
 			}
@@ -259,14 +288,26 @@ func TestUndoingEachVerb(t *testing.T) {
 		// grows: a webhook adds a field to whatever is created.
 		grows bool
 	}{
-		"a creation and a patch":                            {actions: fixing(), want: v1alpha1.TargetReverted, state: "bad"},
-		"a creation that somebody has changed stays":        {actions: fixing(), meanwhile: func(b *bench) { b.set("note", "a", "c") }, want: v1alpha1.TargetRevertConflict, message: "ConfigMap shop/note", state: "bad", noted: true},
-		"what a patch that stays may need isn't deleted":    {actions: fixing(), meanwhile: func(b *bench) { b.set("web", "state", "theirs") }, want: v1alpha1.TargetRevertConflict, message: "theirs are kept", state: "theirs", noted: true},
-		"a creation for an object that is gone":             {actions: fixing(), meanwhile: (*bench).deleteWeb, want: v1alpha1.TargetReverted},
-		"a deletion":                                        {actions: deletion, want: v1alpha1.TargetReverted, message: "created again", state: "bad"},
-		"a deletion, with more when it is made again":       {actions: deletion, grows: true, want: v1alpha1.TargetRevertConflict, message: "/data/stamp", state: "bad"},
-		"a deletion that somebody has undone alike":         {actions: deletion, meanwhile: again("bad"), want: v1alpha1.TargetReverted, message: "there again", state: "bad"},
-		"a deletion whose place somebody else has taken up": {actions: deletion, meanwhile: again("new"), want: v1alpha1.TargetRevertConflict, message: "theirs is kept", state: "new"},
+		"a creation and a patch": {actions: fixing(), want: v1alpha1.TargetReverted,
+			state: "bad"},
+		"a creation that somebody has changed stays": {actions: fixing(), meanwhile: func(b *bench) {
+			b.set("note", "a", "c")
+		}, want: v1alpha1.TargetRevertConflict, message: "ConfigMap shop/note", state: "bad", noted: true},
+		"what a patch that stays may need isn't deleted": {actions: fixing(), meanwhile: func(b *bench) {
+			b.set("web", "state", "theirs")
+		}, want: v1alpha1.TargetRevertConflict, message: "theirs are kept", state: "theirs", noted: true},
+		"a creation for an object that is gone": {actions: fixing(), meanwhile: (*bench).deleteWeb,
+			want: v1alpha1.TargetReverted},
+		"a deletion": {actions: deletion, want: v1alpha1.TargetReverted,
+			message: "created again", state: "bad"},
+		"a deletion, with more when it is made again": {
+			actions: deletion, grows: true, want: v1alpha1.TargetRevertConflict, message: "/data/stamp", state: "bad"},
+		"a deletion that somebody has undone alike": {
+			actions: deletion, meanwhile: again("bad"), want: v1alpha1.TargetReverted, message: "there again",
+			state: "bad"},
+		"a deletion whose place somebody else has taken up": {
+			actions: deletion, meanwhile: again("new"), want: v1alpha1.TargetRevertConflict, message: "theirs is kept",
+			state: "new"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

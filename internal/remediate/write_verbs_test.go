@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package remediate
 
 import (
@@ -26,7 +28,8 @@ import (
 
 func TestAnEvictionIsNeverUndoneInSilence(t *testing.T) {
 	b := newBench(t)
-	rec := v1alpha1.TargetRecord{State: v1alpha1.TargetApplied, Write: &v1alpha1.WriteRecord{Action: v1alpha1.ActionEvict, UID: "older"}}
+	rec := v1alpha1.TargetRecord{
+		State: v1alpha1.TargetApplied, Write: &v1alpha1.WriteRecord{Action: v1alpha1.ActionEvict, UID: "older"}}
 	got := b.pass.reverted(t.Context(), b.target, rec)
 	if got.State != v1alpha1.TargetRevertConflict || got.Reason != v1alpha1.ReasonNoUndo || got.Message == "" {
 		t.Errorf("%s (%s): %s", got.State, got.Reason, got.Message)
@@ -58,7 +61,8 @@ func TestARemovalThatArrivesLateIsOurs(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			a := &attempt{targets: targetsAt(waiverNow), previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending, Write: tc.write.DeepCopy()}}
+			a := &attempt{targets: targetsAt(waiverNow),
+				previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending, Write: tc.write.DeepCopy()}}
 			rec := a.lateRemoval(tc.obj, tc.err)
 			if (rec != nil) != tc.want || rec != nil && rec.State != v1alpha1.TargetApplied {
 				t.Errorf("got %+v", rec)
@@ -69,7 +73,8 @@ func TestARemovalThatArrivesLateIsOurs(t *testing.T) {
 
 func TestWaitingForADisruptionBudgetIsNoTry(t *testing.T) {
 	refused := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 10)
-	refused.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause, Message: "The disruption budget web needs 1 healthy pods"}}
+	refused.ErrStatus.Details.Causes = []metav1.StatusCause{
+		{Type: policyv1.DisruptionBudgetCause, Message: "The disruption budget web needs 1 healthy pods"}}
 	ago := func(d time.Duration) *metav1.MicroTime {
 		at := metav1.NewMicroTime(waiverNow.Add(-d))
 		return &at
@@ -81,15 +86,22 @@ func TestWaitingForADisruptionBudgetIsNoTry(t *testing.T) {
 		why   string
 		tries int32
 	}{
-		"refused for the first time":        {refused, nil, v1alpha1.TargetPending, v1alpha1.ReasonDisruptionBudget, 0},
-		"refused within the deadline":       {refused, ago(time.Minute), v1alpha1.TargetPending, v1alpha1.ReasonDisruptionBudget, 0},
-		"refused after the deadline":        {refused, ago(2 * time.Minute), v1alpha1.TargetFailed, v1alpha1.ReasonDisruptionBudget, 0},
-		"a server that throttles is a try":  {apierrors.NewTooManyRequests("slow down", 1), nil, v1alpha1.TargetPending, "Retrying", 1},
-		"a denial while it waited is final": {apierrors.NewForbidden(schema.GroupResource{}, "", errors.New(`admission webhook "x" denied the request`)), ago(time.Minute), v1alpha1.TargetFailed, v1alpha1.ReasonAdmissionDenied, 0},
+		"refused for the first time": {refused, nil, v1alpha1.TargetPending, v1alpha1.ReasonDisruptionBudget, 0},
+		"refused within the deadline": {refused, ago(time.Minute), v1alpha1.TargetPending,
+			v1alpha1.ReasonDisruptionBudget, 0},
+		"refused after the deadline": {refused, ago(2 * time.Minute), v1alpha1.TargetFailed,
+			v1alpha1.ReasonDisruptionBudget, 0},
+		"a server that throttles is a try": {apierrors.NewTooManyRequests("slow down", 1), nil, v1alpha1.TargetPending,
+			"Retrying", 1},
+		"a denial while it waited is final": {
+			apierrors.NewForbidden(schema.GroupResource{}, "", errors.New(`admission webhook "x" denied the request`)),
+			ago(time.Minute), v1alpha1.TargetFailed, v1alpha1.ReasonAdmissionDenied, 0},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			a := &attempt{targets: targetsAt(waiverNow), previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending, Reason: v1alpha1.ReasonDisruptionBudget, WaitingSince: tc.since}}
+			a := &attempt{targets: targetsAt(waiverNow),
+				previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending, Reason: v1alpha1.ReasonDisruptionBudget,
+					WaitingSince: tc.since}}
 			a.plan.Strategy.SetDefaults()
 			a.plan.Strategy.ProgressDeadline = metav1.Duration{Duration: 90 * time.Second}
 			got := a.fromError(tc.err)
@@ -107,12 +119,15 @@ func TestWaitingForADisruptionBudgetIsNoTry(t *testing.T) {
 func TestRemovalsAreVerified(t *testing.T) {
 	controller := func(ready int32) *appsv1.ReplicaSet {
 		one := int32(1)
-		return &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "rs", UID: "rs1"}, Spec: appsv1.ReplicaSetSpec{Replicas: &one},
-			Status: appsv1.ReplicaSetStatus{Replicas: 1, FullyLabeledReplicas: 1, AvailableReplicas: ready, ReadyReplicas: ready}}
+		return &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "rs", UID: "rs1"},
+			Spec: appsv1.ReplicaSetSpec{Replicas: &one},
+			Status: appsv1.ReplicaSetStatus{Replicas: 1, FullyLabeledReplicas: 1, AvailableReplicas: ready,
+				ReadyReplicas: ready}}
 	}
 	one := madeBy("web-2", "p2", waiverNow, nil)
 	evicted := &v1alpha1.WriteRecord{Action: v1alpha1.ActionEvict, UID: "older", HealthBefore: "Current",
-		Controller: &v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "shop", Name: "rs", UID: "rs1"}}
+		Controller: &v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "shop", Name: "rs",
+			UID: "rs1"}}
 	there := &v1alpha1.WriteRecord{Action: v1alpha1.ActionDelete, UID: "u1"}
 	cases := map[string]struct {
 		write   *v1alpha1.WriteRecord
@@ -120,18 +135,22 @@ func TestRemovalsAreVerified(t *testing.T) {
 		stopped bool
 		want    rollout.CheckResult
 	}{
-		"the Pod is gone, its controller is well":    {evicted, []client.Object{controller(1), one}, false, rollout.CheckPassed},
-		"the Pod is gone, its controller isn't well": {evicted, []client.Object{controller(0), one}, false, rollout.CheckWaiting},
-		"the Pod is gone, and its controller":        {evicted, nil, false, rollout.CheckPassed},
-		"the object is still there":                  {there, nil, false, rollout.CheckWaiting},
-		"another object of its name, policy changed": {&v1alpha1.WriteRecord{Action: v1alpha1.ActionDelete, UID: "older"}, nil, true, rollout.CheckPassed},
+		"the Pod is gone, its controller is well": {evicted, []client.Object{controller(1), one}, false,
+			rollout.CheckPassed},
+		"the Pod is gone, its controller isn't well": {evicted, []client.Object{controller(0), one}, false,
+			rollout.CheckWaiting},
+		"the Pod is gone, and its controller": {evicted, nil, false, rollout.CheckPassed},
+		"the object is still there":           {there, nil, false, rollout.CheckWaiting},
+		"another object of its name, policy changed": {
+			&v1alpha1.WriteRecord{Action: v1alpha1.ActionDelete, UID: "older"}, nil, true, rollout.CheckPassed},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, tc.objects...)
 			b.pass.snapshot = untainted(t)
 			obj, err := b.pass.targets.read(t.Context(), b.target)
-			if got := b.pass.checkRemoved(t.Context(), tc.write, obj, err, tc.stopped); got.Result != tc.want || got.Message == "" {
+			if got := b.pass.checkRemoved(t.Context(), tc.write, obj, err, tc.stopped); got.Result != tc.want ||
+				got.Message == "" {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -154,12 +173,14 @@ func TestWhatIsCreatedOrDeletedCountsInTheRecord(t *testing.T) {
 
 func TestAMissingRightIsAwaitedButNotByAPreview(t *testing.T) {
 	for mode, want := range map[v1alpha1.RemediationMode]v1alpha1.TargetState{
-		v1alpha1.RemediationAutomatic: v1alpha1.TargetPending, v1alpha1.RemediationManual: v1alpha1.TargetPending, v1alpha1.RemediationDryRun: v1alpha1.TargetFailed,
+		v1alpha1.RemediationAutomatic: v1alpha1.TargetPending, v1alpha1.RemediationManual: v1alpha1.TargetPending,
+		v1alpha1.RemediationDryRun: v1alpha1.TargetFailed,
 	} {
 		a := &attempt{targets: targetsAt(waiverNow)}
 		a.plan.Strategy.Mode = mode
 		rec := a.awaitPermissions("{verbs}")
-		if rec.State != want || rec.Reason != v1alpha1.ReasonMissingPermission || rec.Attempts != 0 || !strings.Contains(rec.Message, "{verbs}") {
+		if rec.State != want || rec.Reason != v1alpha1.ReasonMissingPermission || rec.Attempts != 0 ||
+			!strings.Contains(rec.Message, "{verbs}") {
 			t.Errorf("%s: %+v", mode, rec)
 		}
 	}
@@ -175,11 +196,16 @@ func TestRulesFor(t *testing.T) {
 		allowed []v1alpha1.ActionType
 		want    map[string][]string
 	}{
-		"a patch":                   {"as ever", on("apps/v1", "Deployment", "a"), []v1alpha1.ActionType{"Patch"}, map[string][]string{"": {"get", "patch"}}},
-		"a restart and a scaling":   {"they are patches, asked for once", on("apps/v1", "Deployment", "a"), []v1alpha1.ActionType{"Restart", "Scale"}, map[string][]string{"": {"get", "patch"}}},
-		"a deletion":                {"undoing it creates", on("v1", "ConfigMap", "a"), []v1alpha1.ActionType{"Delete"}, map[string][]string{"": {"get", "delete", "create"}}},
-		"an eviction":               {"of the Pod's subresource", on("v1", "Pod", "a"), []v1alpha1.ActionType{"Evict"}, map[string][]string{"": {"get"}, "eviction": {"create"}}},
-		"an eviction of other kind": {"it can't be", on("apps/v1", "Deployment", "a"), []v1alpha1.ActionType{"Evict"}, map[string][]string{"": {"get"}}},
+		"a patch": {"as ever", on("apps/v1", "Deployment", "a"), []v1alpha1.ActionType{"Patch"},
+			map[string][]string{"": {"get", "patch"}}},
+		"a restart and a scaling": {"they are patches, asked for once", on("apps/v1", "Deployment", "a"),
+			[]v1alpha1.ActionType{"Restart", "Scale"}, map[string][]string{"": {"get", "patch"}}},
+		"a deletion": {"undoing it creates", on("v1", "ConfigMap", "a"), []v1alpha1.ActionType{"Delete"},
+			map[string][]string{"": {"get", "delete", "create"}}},
+		"an eviction": {"of the Pod's subresource", on("v1", "Pod", "a"), []v1alpha1.ActionType{"Evict"},
+			map[string][]string{"": {"get"}, "eviction": {"create"}}},
+		"an eviction of other kind": {"it can't be", on("apps/v1", "Deployment", "a"), []v1alpha1.ActionType{"Evict"},
+			map[string][]string{"": {"get"}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -204,7 +230,8 @@ func TestOnlyWhatTheFixSays(t *testing.T) {
 		want   string
 	}{
 		"the server stores what is asked for": {"it may go on", map[string]any{"owner": "x"}, ""},
-		"a webhook adds a label of its own":   {"the fix doesn't name it", map[string]any{"owner": "x", "team": "y"}, v1alpha1.ReasonFixChangesMore},
+		"a webhook adds a label of its own": {"the fix doesn't name it", map[string]any{"owner": "x", "team": "y"},
+			v1alpha1.ReasonFixChangesMore},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

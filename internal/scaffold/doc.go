@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package scaffold writes the directory of a new policy: a small rule that works,
 // with its tests and examples, and with comments that lead its author to change
 // it. What it writes passes evenkeel test as it stands.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scaffold
 
 import (
@@ -27,7 +29,8 @@ func Kind(name string) (schema.GroupVersionKind, error) {
 	}
 	if len(found) == 0 {
 		return schema.GroupVersionKind{}, fmt.Errorf(
-			"--kind %q is no kind of Kubernetes: fix its spelling, or give a kind of your own as KIND.VERSION.GROUP, for example Certificate.v1.cert-manager.io%s",
+			"--kind %q is no kind of Kubernetes: fix its spelling, or give a kind of your own as KIND.VERSION.GROUP, "+
+				"for example Certificate.v1.cert-manager.io%s",
 			name, similar(name))
 	}
 	return slices.MaxFunc(found, func(a, b schema.GroupVersionKind) int {
@@ -49,7 +52,8 @@ func isObject(kind schema.GroupVersionKind) bool {
 func similar(name string) string {
 	kinds := map[string]bool{}
 	for known := range scheme.Scheme.AllKnownTypes() {
-		if strings.Contains(strings.ToLower(known.Kind), strings.ToLower(strings.TrimSuffix(name, "s"))) && isObject(known) {
+		if strings.Contains(strings.ToLower(known.Kind), strings.ToLower(strings.TrimSuffix(name, "s"))) &&
+			isObject(known) {
 			kinds[known.Kind] = true
 		}
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scaffold
 
 import (
@@ -31,15 +33,19 @@ func checkName(name string) error {
 	snake := snakeCase(name)
 	switch {
 	case !goodName.MatchString(name):
-		return fmt.Errorf("%q can't be the name of a policy: give lower-case words and numbers joined by dashes, the first a word, for example no-latest-tag", name)
+		return fmt.Errorf("%q can't be the name of a policy: give lower-case words and numbers joined by dashes, the "+
+			"first a word, for example no-latest-tag", name)
 	case len(name) > maxName:
 		return fmt.Errorf("the name %q has %d characters: shorten it to %d", name, len(name), maxName)
 	case reserved(snake):
-		return fmt.Errorf("%q can't be the name of a policy: Rego has another use for the word; say what the rule is about, for example no-%s", name, name)
+		return fmt.Errorf("%q can't be the name of a policy: Rego has another use for the word; say what the rule is "+
+			"about, for example no-%s", name, name)
 	case snake == "lib":
-		return fmt.Errorf("%q can't be the name of a policy: a directory of that name holds libraries; give another one", name)
+		return fmt.Errorf(
+			"%q can't be the name of a policy: a directory of that name holds libraries; give another one", name)
 	case strings.HasSuffix(snake, "_test"):
-		return fmt.Errorf("%q can't be the name of a policy: files that end in _test.rego are unit tests; give another one", name)
+		return fmt.Errorf(
+			"%q can't be the name of a policy: files that end in _test.rego are unit tests; give another one", name)
 	}
 	return nil
 }
@@ -54,7 +60,8 @@ func packageOf(dir, name string) (string, error) {
 	for _, category := range categories(dir) {
 		word := strings.Trim(notWord.ReplaceAllString(strings.ToLower(category), "_"), "_")
 		if word == "" || word[0] >= '0' && word[0] <= '9' || reserved(word) {
-			return "", fmt.Errorf("the directory %q can't be part of a Rego package: give --dir one that is named by a word for its category, for example policies/security", category)
+			return "", fmt.Errorf("the directory %q can't be part of a Rego package: give --dir one that is named by "+
+				"a word for its category, for example policies/security", category)
 		}
 		parts = append(parts, word)
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scaffold
 
 import (
@@ -82,7 +84,8 @@ func checkTexts(opts Options) error {
 	}
 	runbook, err := url.Parse(opts.Runbook)
 	if err != nil || runbook.Host == "" || (runbook.Scheme != "https" && runbook.Scheme != "http") {
-		errs = append(errs, fmt.Errorf("--runbook %q must be a web address, for example https://example.com/runbooks/%s", opts.Runbook, opts.Name))
+		errs = append(errs, fmt.Errorf(
+			"--runbook %q must be a web address, for example https://example.com/runbooks/%s", opts.Runbook, opts.Name))
 	}
 	return errors.Join(errs...)
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scaffold_test
 
 import (
@@ -81,7 +83,8 @@ func provenAndBuilt(t *testing.T, dir string, fix bool) {
 		t.Error(failure)
 	}
 	if report.Coverage != 100 || report.Passed < 5 {
-		t.Errorf("%d passed with %.1f %% coverage, want at least 2 tests and 3 examples with 100 %%", report.Passed, report.Coverage)
+		t.Errorf("%d passed with %.1f %% coverage, want at least 2 tests and 3 examples with 100 %%", report.Passed,
+			report.Coverage)
 	}
 	policies, err := directory.Load(tree.FS, tree.Root)
 	if err != nil {
@@ -110,7 +113,8 @@ func TestAScaffoldIsFormatted(t *testing.T) {
 			for _, file := range made.Files {
 				for i, line := range strings.Split(string(file.Text), "\n") {
 					if len(line) > longestLine {
-						t.Errorf("%s, %s:%d: the line has %d characters, at most %d are allowed", kind, file.Name, i+1, len(line), longestLine)
+						t.Errorf("%s, %s:%d: the line has %d characters, at most %d are allowed", kind, file.Name, i+1,
+							len(line), longestLine)
 					}
 				}
 				if !strings.HasSuffix(file.Name, ".rego") {
@@ -152,15 +156,23 @@ func TestNames(t *testing.T) {
 		name, dir string
 		want      names
 	}{
-		"dashes":                           {"the id keeps them, the package can't", "no-latest-tag", "policies/supplychain", names{"no-latest-tag", "no_latest_tag", "evenkeel.supplychain.no_latest_tag"}},
-		"underscores":                      {"the other way round", "no_latest_tag", "policies/supplychain", names{"no-latest-tag", "no_latest_tag", "evenkeel.supplychain.no_latest_tag"}},
-		"no category":                      {"there is none to name", "no-latest", ".", names{"no-latest", "no_latest", "evenkeel.no_latest"}},
-		"the top of the policies":          {"the same", "no-latest", "/srv/policies", names{"no-latest", "no_latest", "evenkeel.no_latest"}},
-		"another place":                    {"its own name is the category", "no-latest", "/srv/Net-Work", names{"no-latest", "no_latest", "evenkeel.net_work.no_latest"}},
-		"a directory within another":       {"each is a part", "a1", "x/policies/net/ingress", names{"a1", "a1", "evenkeel.net.ingress.a1"}},
-		"the nearest directory counts":     {"policies in policies", "a1", "policies/old/policies/net", names{"a1", "a1", "evenkeel.net.a1"}},
-		"a directory above, by its dots":   {"dots name nothing", "a1", "../..", names{"a1", "a1", "evenkeel.a1"}},
-		"a directory with dots and spaces": {"made a word", "a1", "my rules.d", names{"a1", "a1", "evenkeel.my_rules_d.a1"}},
+		"dashes": {"the id keeps them, the package can't", "no-latest-tag",
+			"policies/supplychain", names{"no-latest-tag", "no_latest_tag", "evenkeel.supplychain.no_latest_tag"}},
+		"underscores": {"the other way round", "no_latest_tag", "policies/supplychain",
+			names{"no-latest-tag", "no_latest_tag", "evenkeel.supplychain.no_latest_tag"}},
+		"no category": {
+			"there is none to name", "no-latest", ".", names{"no-latest", "no_latest", "evenkeel.no_latest"}},
+		"the top of the policies": {
+			"the same", "no-latest", "/srv/policies", names{"no-latest", "no_latest", "evenkeel.no_latest"}},
+		"another place": {"its own name is the category", "no-latest", "/srv/Net-Work",
+			names{"no-latest", "no_latest", "evenkeel.net_work.no_latest"}},
+		"a directory within another": {"each is a part", "a1", "x/policies/net/ingress",
+			names{"a1", "a1", "evenkeel.net.ingress.a1"}},
+		"the nearest directory counts": {"policies in policies", "a1", "policies/old/policies/net",
+			names{"a1", "a1", "evenkeel.net.a1"}},
+		"a directory above, by its dots": {"dots name nothing", "a1", "../..", names{"a1", "a1", "evenkeel.a1"}},
+		"a directory with dots and spaces": {
+			"made a word", "a1", "my rules.d", names{"a1", "a1", "evenkeel.my_rules_d.a1"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -181,22 +193,39 @@ func TestNewRefuses(t *testing.T) {
 		change func(*scaffold.Options)
 		want   string
 	}{
-		"no name":              {"it becomes a directory", func(o *scaffold.Options) { o.Name = "" }, `"" can't be the name`},
-		"a path":               {"--dir is for that", func(o *scaffold.Options) { o.Name = "a/b" }, `"a/b" can't be the name`},
-		"capitals":             {"no name of Kubernetes has them", func(o *scaffold.Options) { o.Name = "NoLatest" }, "lower-case words"},
-		"a number first":       {"no package begins so", func(o *scaffold.Options) { o.Name = "2-replicas" }, "the first a word"},
-		"a dash at the end":    {"nor ends so", func(o *scaffold.Options) { o.Name = "a-" }, "joined by dashes"},
-		"a long name":          {"names of reports need room", func(o *scaffold.Options) { o.Name = strings.Repeat("a", 53) }, "shorten it to 52"},
-		"a keyword of Rego":    {"the package couldn't be named", func(o *scaffold.Options) { o.Name = "default" }, "no-default"},
-		"a function of Rego":   {"the import would hide it", func(o *scaffold.Options) { o.Name = "count" }, "another use for the word"},
-		"lib":                  {"it would be no policy", func(o *scaffold.Options) { o.Name = "lib" }, "holds libraries"},
-		"the name of a test":   {"nor would that", func(o *scaffold.Options) { o.Name = "smoke-test" }, "unit tests"},
-		"a category by number": {"no package is named so", func(o *scaffold.Options) { o.Dir = "policies/2026" }, `the directory "2026"`},
-		"no owner":             {"somebody must answer for it", func(o *scaffold.Options) { o.Owner = " " }, "--owner"},
+		"no name": {"it becomes a directory", func(o *scaffold.Options) { o.Name = "" },
+			`"" can't be the name`},
+		"a path": {"--dir is for that", func(o *scaffold.Options) { o.Name = "a/b" },
+			`"a/b" can't be the name`},
+		"capitals": {"no name of Kubernetes has them", func(o *scaffold.Options) {
+			o.Name = "NoLatest"
+		}, "lower-case words"},
+		"a number first": {"no package begins so", func(o *scaffold.Options) {
+			o.Name = "2-replicas"
+		}, "the first a word"},
+		"a dash at the end": {"nor ends so", func(o *scaffold.Options) { o.Name = "a-" }, "joined by dashes"},
+		"a long name": {"names of reports need room", func(o *scaffold.Options) {
+			o.Name = strings.Repeat("a", 53)
+		}, "shorten it to 52"},
+		"a keyword of Rego": {"the package couldn't be named", func(o *scaffold.Options) {
+			o.Name = "default"
+		}, "no-default"},
+		"a function of Rego": {"the import would hide it", func(o *scaffold.Options) { o.Name = "count" },
+			"another use for the word"},
+		"lib": {"it would be no policy", func(o *scaffold.Options) { o.Name = "lib" },
+			"holds libraries"},
+		"the name of a test": {"nor would that", func(o *scaffold.Options) { o.Name = "smoke-test" }, "unit tests"},
+		"a category by number": {"no package is named so", func(o *scaffold.Options) {
+			o.Dir = "policies/2026"
+		}, `the directory "2026"`},
+		"no owner": {"somebody must answer for it", func(o *scaffold.Options) { o.Owner = " " }, "--owner"},
 		"an owner of two lines": {"it would write METADATA", func(o *scaffold.Options) { o.Owner = "a\nb" },
 			"in one line"},
-		"no runbook":               {"somebody is called at night", func(o *scaffold.Options) { o.Runbook = "" }, "--runbook"},
-		"a runbook that isn't web": {"a browser must open it", func(o *scaffold.Options) { o.Runbook = "ftp://example.com/x" }, "must be a web address"},
+		"no runbook": {"somebody is called at night", func(o *scaffold.Options) { o.Runbook = "" },
+			"--runbook"},
+		"a runbook that isn't web": {"a browser must open it", func(o *scaffold.Options) {
+			o.Runbook = "ftp://example.com/x"
+		}, "must be a web address"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -231,10 +260,14 @@ func TestKind(t *testing.T) {
 		reason, name string
 		want         schema.GroupVersionKind
 	}{
-		"a kind by its name":       {"in its newest version", "Deployment", schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}},
-		"written small":            {"people do", "ingress", schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"}},
+		"a kind by its name": {"in its newest version", "Deployment",
+			schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}},
+		"written small": {
+			"people do", "ingress", schema.GroupVersionKind{
+				Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"}},
 		"a kind of the core group": {"it has no name", "Pod", schema.GroupVersionKind{Version: "v1", Kind: "Pod"}},
-		"a kind in full":           {"whatever is installed", "Certificate.v1.cert-manager.io", schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}},
+		"a kind in full": {"whatever is installed", "Certificate.v1.cert-manager.io",
+			schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -244,7 +277,8 @@ func TestKind(t *testing.T) {
 			}
 		})
 	}
-	for name, part := range map[string]string{"Deploymnt": "is no kind", "Deployments": "there is Deployment", "PodList": "is no kind", "": "is no kind"} {
+	for name, part := range map[string]string{"Deploymnt": "is no kind", "Deployments": "there is Deployment",
+		"PodList": "is no kind", "": "is no kind"} {
 		if _, err := scaffold.Kind(name); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("Kind(%q): error is %v, want one with %q", name, err, part)
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scaffold
 
 import (
@@ -17,7 +19,9 @@ func (p *Policy) Write(dir string) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("look at %s: %w", target, err)
 		}
-		return nil, fmt.Errorf("%s is there already, and stays as it is: give another name or --dir, or remove it first: %w", target, fs.ErrExist)
+		return nil, fmt.Errorf(
+			"%s is there already, and stays as it is: give another name or --dir, or remove it first: %w", target,
+			fs.ErrExist)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the directory of policies: %w", err)

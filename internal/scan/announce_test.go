@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import (
@@ -32,7 +34,8 @@ func TestObjectEventsAreBounded(t *testing.T) {
 	begin := func(n int) {
 		var found []transition
 		for i := range n {
-			found = append(found, transition{policy: "p", kind: configMaps, apiVersion: "v1", key: keyOf("ns", fmt.Sprint(i)), message: "bad"})
+			found = append(found, transition{policy: "p", kind: configMaps, apiVersion: "v1",
+				key: keyOf("ns", fmt.Sprint(i)), message: "bad"})
 		}
 		a.found(found)
 	}
@@ -50,7 +53,8 @@ func TestObjectEventsAreBounded(t *testing.T) {
 	a.review(p, complete)
 	begin(1)
 	want := recorded{
-		"ClusterRegoPolicy ViolationFound: 30 more objects began to violate than have events of their own; 80 of 100 objects violate now",
+		"ClusterRegoPolicy ViolationFound: 30 more objects began to violate than have events of their own; 80 of 100 " +
+			"objects violate now",
 		"ConfigMap ViolationFound: violates policy p: bad",
 	}
 	if diff := cmp.Diff(want, events); diff != "" {
@@ -59,8 +63,10 @@ func TestObjectEventsAreBounded(t *testing.T) {
 }
 
 func TestPolicyEvents(t *testing.T) {
-	state := func(revision string, state v1alpha1.ScanState, violating int, incomplete ...v1alpha1.IncompleteKind) Summary {
-		return Summary{Revision: revision, State: state, Counts: Counts{Scanned: 40, Violating: violating, Violations: violating}, Incomplete: incomplete}
+	state := func(revision string, state v1alpha1.ScanState, violating int,
+		incomplete ...v1alpha1.IncompleteKind) Summary {
+		return Summary{Revision: revision, State: state,
+			Counts: Counts{Scanned: 40, Violating: violating, Violations: violating}, Incomplete: incomplete}
 	}
 	widgets := v1alpha1.IncompleteKind{Kind: "Widget", Message: "Widget isn't served"}
 	gadgets := v1alpha1.IncompleteKind{Kind: "Gadget", Message: "Gadget isn't served"}
@@ -73,7 +79,8 @@ func TestPolicyEvents(t *testing.T) {
 		"the first pass is summarised once": {
 			reason: "one event, not one per object",
 			states: []Summary{state("r1", pending, 12), state("r1", complete, 30), state("r1", complete, 29)},
-			want:   recorded{"ClusterRegoPolicy ViolationFound: 30 of 40 objects violate revision r1, 30 violations in all"},
+			want: recorded{
+				"ClusterRegoPolicy ViolationFound: 30 of 40 objects violate revision r1, 30 violations in all"},
 		},
 		"a first pass without violations says nothing": {
 			reason: "no news",
@@ -87,16 +94,19 @@ func TestPolicyEvents(t *testing.T) {
 		},
 		"none in an unfinished pass isn't resolved": {
 			reason: "not everything was looked at",
-			states: []Summary{state("r1", complete, 2), state("r2", pending, 0), state("r2", incomplete, 0, widgets), state("r2", complete, 0)},
+			states: []Summary{state("r1", complete, 2), state("r2", pending, 0), state("r2", incomplete, 0, widgets),
+				state("r2", complete, 0)},
 			want: recorded{"ClusterRegoPolicy ViolationFound: 2 of 40 objects violate revision r1, 2 violations in all",
 				"ClusterRegoPolicy ScanIncomplete: the figures are a lower bound; Widget isn't served",
 				"ClusterRegoPolicy ViolationResolved: none of 40 objects violates the policy any more"},
 		},
 		"an incomplete scan is told again only for other kinds": {
 			reason: "a problem that stays is no transition",
-			states: []Summary{state("r1", incomplete, 0, widgets), state("r1", incomplete, 0, widgets), state("r1", incomplete, 0, gadgets, widgets)},
+			states: []Summary{state("r1", incomplete, 0, widgets), state("r1", incomplete, 0, widgets),
+				state("r1", incomplete, 0, gadgets, widgets)},
 			want: recorded{"ClusterRegoPolicy ScanIncomplete: the figures are a lower bound; Widget isn't served",
-				"ClusterRegoPolicy ScanIncomplete: the figures are a lower bound; Gadget isn't served; Widget isn't served"},
+				"ClusterRegoPolicy ScanIncomplete: the figures are a lower bound; Gadget isn't served; Widget isn't " +
+					"served"},
 		},
 	}
 	for name, tc := range cases {
@@ -104,7 +114,8 @@ func TestPolicyEvents(t *testing.T) {
 			var events recorded
 			a := newAnnouncer(&events, clocktesting.NewFakeClock(epoch))
 			for _, s := range tc.states {
-				if wait := a.review(&v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}}, s); wait != time.Duration(0) {
+				if wait := a.review(&v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}},
+					s); wait != time.Duration(0) {
 					t.Errorf("nothing was left out, but review wants to come again in %v", wait)
 				}
 			}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import (
@@ -35,21 +37,30 @@ func TestConditionsOfPolicies(t *testing.T) {
 		state("in force; some kind can't be listed, and is tried again", good, incomplete),
 		state("in force; evaluations are stopped at a limit", catalog.Status{Revision: "r1", Slow: true}, complete),
 		state("in force; the strategy that it refers to doesn't exist (yet)",
-			catalog.Status{Revision: "r1", Unresolved: &strategy.Problem{Reason: v1alpha1.ReasonStrategyNotFound, Message: "there is none"}}, complete),
+			catalog.Status{Revision: "r1",
+				Unresolved: &strategy.Problem{Reason: v1alpha1.ReasonStrategyNotFound, Message: "there is none"}},
+			complete),
 		state("in force; the strategy that it refers to can't be followed",
-			catalog.Status{Revision: "r1", Unresolved: &strategy.Problem{Reason: v1alpha1.ReasonStrategyInvalid, Message: "spec.waves"}}, complete),
+			catalog.Status{Revision: "r1",
+				Unresolved: &strategy.Problem{Reason: v1alpha1.ReasonStrategyInvalid, Message: "spec.waves"}},
+			complete),
 		state("it doesn't compile; an earlier revision is in force", bad, complete),
 		state("it doesn't compile; nothing is in force", catalog.Status{Err: bad.Err}, nil),
-		state("the template that it names isn't there (yet); an earlier revision may be in force", catalog.Status{Err: template.NotFound("labels")}, nil),
-		state("the rule of its template can't be in force; an earlier revision may be", catalog.Status{Revision: "r1", Err: template.Failed("labels", bad.Err)}, complete),
-		state("its parameters don't fit its template's schema; an earlier revision may be in force", catalog.Status{Revision: "r1", Err: &template.ParametersError{Template: "labels",
-			Problems: []template.Problem{{Field: "spec.parameters.labels", Message: "Required value"}}}}, complete),
-		state("what is stored can't be read; an earlier revision may be in force", catalog.Status{Revision: "r1", Err: fmt.Errorf("%w: soak", catalog.ErrMalformed)}, complete),
+		state("the template that it names isn't there (yet); an earlier revision may be in force",
+			catalog.Status{Err: template.NotFound("labels")}, nil),
+		state("the rule of its template can't be in force; an earlier revision may be",
+			catalog.Status{Revision: "r1", Err: template.Failed("labels", bad.Err)}, complete),
+		state("its parameters don't fit its template's schema; an earlier revision may be in force",
+			catalog.Status{Revision: "r1", Err: &template.ParametersError{Template: "labels",
+				Problems: []template.Problem{{Field: "spec.parameters.labels", Message: "Required value"}}}}, complete),
+		state("what is stored can't be read; an earlier revision may be in force",
+			catalog.Status{Revision: "r1", Err: fmt.Errorf("%w: soak", catalog.ErrMalformed)}, complete),
 	})
 }
 
 func TestConditionsOfTemplates(t *testing.T) {
-	state := func(name string, status catalog.TemplateStatus, change func(*v1alpha1.RegoTemplate), users ...string) kstatus.State[*v1alpha1.RegoTemplate] {
+	state := func(name string, status catalog.TemplateStatus, change func(*v1alpha1.RegoTemplate),
+		users ...string) kstatus.State[*v1alpha1.RegoTemplate] {
 		object := &v1alpha1.RegoTemplate{}
 		if change != nil {
 			change(object)
@@ -68,10 +79,13 @@ func TestConditionsOfTemplates(t *testing.T) {
 	}
 	kstatus.Table(t, *update, []kstatus.State[*v1alpha1.RegoTemplate]{
 		state("policies can use it", catalog.TemplateStatus{}, nil, "owner", "team"),
-		state("it doesn't compile", catalog.TemplateStatus{Err: errors.New("a.rego:7: unexpected token")}, nil, "owner"),
+		state("it doesn't compile", catalog.TemplateStatus{Err: errors.New("a.rego:7: unexpected token")}, nil,
+			"owner"),
 		state("the schema of its parameters can't be taken", catalog.TemplateStatus{Err: &template.SchemaError{
-			Problems: []template.Problem{{Field: "spec.parameterSchema.openAPIV3Schema", Message: "set type: object"}}}}, nil, "owner"),
-		state("what is stored can't be read", catalog.TemplateStatus{Err: errors.New("spec.rego: a number")}, malformed, "owner"),
+			Problems: []template.Problem{
+				{Field: "spec.parameterSchema.openAPIV3Schema", Message: "set type: object"}}}}, nil, "owner"),
+		state("what is stored can't be read", catalog.TemplateStatus{Err: errors.New("spec.rego: a number")}, malformed,
+			"owner"),
 		state("it is being deleted, and policies name it", catalog.TemplateStatus{}, deleted, "owner"),
 	})
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import (
@@ -48,8 +50,11 @@ func (r *StatusController) Register(mgr ctrl.Manager, changes <-chan event.Gener
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("policy-status").
 		For(&v1alpha1.ClusterRegoPolicy{}).
-		Watches(&v1alpha1.RegoTemplate{}, handler.EnqueueRequestsFromMapFunc(r.naming), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.RemediationStrategy{}, handler.EnqueueRequestsFromMapFunc(strategy.Followers(mgr.GetClient())), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.RegoTemplate{}, handler.EnqueueRequestsFromMapFunc(r.naming),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.RemediationStrategy{},
+			handler.EnqueueRequestsFromMapFunc(strategy.Followers(mgr.GetClient())),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(source.Channel(changes, &handler.EnqueueRequestForObject{})).
 		Complete(r)
 	if err != nil {
@@ -91,7 +96,8 @@ func (r *StatusController) Reconcile(ctx context.Context, request ctrl.Request) 
 
 // inCatalog says how a policy stands in the catalog; known is false while that doesn't have
 // the policy, or its template, as it is now.
-func (r *StatusController) inCatalog(ctx context.Context, p *v1alpha1.ClusterRegoPolicy) (status catalog.Status, known bool, err error) {
+func (r *StatusController) inCatalog(ctx context.Context, p *v1alpha1.ClusterRegoPolicy) (
+	status catalog.Status, known bool, err error) {
 	behind, err := templateBehind(ctx, r.client, r.catalog, p.Spec.TemplateRef)
 	if err != nil || behind {
 		return catalog.Status{}, false, err

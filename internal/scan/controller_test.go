@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import (
@@ -28,14 +30,16 @@ func TestStatusIsWrittenAtMostOnceInAnInterval(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(p).WithStatusSubresource(p).
-		WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-			data, err := patch.Data(o)
-			patches = append(patches, string(data))
-			if err != nil {
-				return err
-			}
-			return c.SubResource(sub).Patch(ctx, o, patch, opts...)
-		}}).Build()
+		WithInterceptorFuncs(interceptor.Funcs{
+			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object,
+				patch client.Patch, opts ...client.SubResourcePatchOption) error {
+				data, err := patch.Data(o)
+				patches = append(patches, string(data))
+				if err != nil {
+					return err
+				}
+				return c.SubResource(sub).Patch(ctx, o, patch, opts...)
+			}}).Build()
 	policies := catalog.New(catalog.Options{})
 	if err := policies.Set(p); err != nil {
 		t.Fatal(err)
@@ -79,7 +83,8 @@ func TestStatusIsWrittenAtMostOnceInAnInterval(t *testing.T) {
 		t.Fatal(err)
 	}
 	scan := &v1alpha1.ScanStatus{State: v1alpha1.ScanComplete, Scanned: 2, Violating: 1, Violations: 1,
-		LastFullScan: &metav1.Time{Time: epoch.Local()}, Sample: []v1alpha1.ViolationSample{sampleOf(finding("v1", "ConfigMap", "a"))}}
+		LastFullScan: &metav1.Time{Time: epoch.Local()},
+		Sample:       []v1alpha1.ViolationSample{sampleOf(finding("v1", "ConfigMap", "a"))}}
 	if diff := cmp.Diff(scan, got.Status.Scan); diff != "" {
 		t.Errorf("status.scan (-want +got):\n%s", diff)
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package scan judges what lives in the cluster. For every kind that a policy in
 // force concerns it lists and watches the objects, judges each as it arrives, and
 // keeps the verdict, not the body. The Index answers which objects violate a

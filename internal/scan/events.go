@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import (
@@ -53,12 +55,14 @@ func violationFound(t transition) notice {
 
 func firstPass(p *v1alpha1.ClusterRegoPolicy, s Summary) notice {
 	return onPolicy(p, corev1.EventTypeWarning, ReasonViolationFound,
-		fmt.Sprintf("%d of %d objects violate revision %s, %d violations in all", s.Violating, s.Scanned, s.Revision, s.Violations))
+		fmt.Sprintf("%d of %d objects violate revision %s, %d violations in all", s.Violating, s.Scanned, s.Revision,
+			s.Violations))
 }
 
 func moreViolations(p *v1alpha1.ClusterRegoPolicy, more int, s Summary) notice {
 	return onPolicy(p, corev1.EventTypeWarning, ReasonViolationFound,
-		fmt.Sprintf("%d more objects began to violate than have events of their own; %d of %d objects violate now", more, s.Violating, s.Scanned))
+		fmt.Sprintf("%d more objects began to violate than have events of their own; %d of %d objects violate now",
+			more, s.Violating, s.Scanned))
 }
 
 func violationsResolved(p *v1alpha1.ClusterRegoPolicy, s Summary) notice {
@@ -71,10 +75,12 @@ func violationsResolved(p *v1alpha1.ClusterRegoPolicy, s Summary) notice {
 
 func waiverExpired(w v1alpha1.AnyWaiver) notice {
 	return notice{
-		regarding: &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.WaiverKind(w.GetNamespace()),
+		regarding: &corev1.ObjectReference{
+			APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.WaiverKind(w.GetNamespace()),
 			Namespace: w.GetNamespace(), Name: w.GetName(), UID: w.GetUID(), ResourceVersion: w.GetResourceVersion()},
 		eventType: corev1.EventTypeWarning, reason: ReasonWaiverExpired,
-		note: fmt.Sprintf("violations of %s are no longer waived; the waiver was made because: %s", strings.Join(w.Terms().Policies, ", "), w.Terms().Reason),
+		note: fmt.Sprintf("violations of %s are no longer waived; the waiver was made because: %s",
+			strings.Join(w.Terms().Policies, ", "), w.Terms().Reason),
 	}
 }
 
@@ -89,5 +95,6 @@ func onPolicy(p *v1alpha1.ClusterRegoPolicy, eventType, reason, note string) not
 }
 
 func policyReference(name string, uid types.UID) *corev1.ObjectReference {
-	return &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy", Name: name, UID: uid}
+	return &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy", Name: name,
+		UID: uid}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import (
@@ -66,7 +68,8 @@ func (f *fixture) object(gk schema.GroupKind, name string, violations map[string
 	if len(faults) == 0 {
 		return &judged{key: keyOf("ns", name), record: &complies.record}
 	}
-	return &judged{key: keyOf("ns", name), record: &record{clean: complies, faults: faults, uid: "uid-" + name, resourceVersion: "7"}}
+	return &judged{key: keyOf("ns", name),
+		record: &record{clean: complies, faults: faults, uid: "uid-" + name, resourceVersion: "7"}}
 }
 
 func def(name, revision string, kinds ...schema.GroupKind) definition {
@@ -107,11 +110,13 @@ func TestIndex(t *testing.T) {
 			do: func(f *fixture) {
 				f.inForce(def("p", "r1", configMaps, deployments))
 				f.pass(deployments, f.object(deployments, "a", bad))
-				f.pass(configMaps, f.object(configMaps, "z", bad), f.object(configMaps, "b", bad), f.object(configMaps, "ok", nil))
+				f.pass(configMaps, f.object(configMaps, "z", bad), f.object(configMaps, "b", bad),
+					f.object(configMaps, "ok", nil))
 			},
 			want: want{Revision: "r1", Complete: true, State: v1alpha1.ScanComplete,
-				Findings: []policy.Finding{finding("v1", "ConfigMap", "b"), finding("v1", "ConfigMap", "z"), finding("v1", "Deployment", "a")},
-				Counts:   Counts{Scanned: 4, Violating: 3, Violations: 3}},
+				Findings: []policy.Finding{finding("v1", "ConfigMap", "b"), finding("v1", "ConfigMap", "z"),
+					finding("v1", "Deployment", "a")},
+				Counts: Counts{Scanned: 4, Violating: 3, Violations: 3}},
 		},
 		"one kind of two listed is pending": {
 			reason: "the figures don't cover everything",
@@ -120,17 +125,20 @@ func TestIndex(t *testing.T) {
 				f.pass(configMaps, f.object(configMaps, "b", bad))
 			},
 			want: want{Revision: "r1", State: v1alpha1.ScanPending,
-				Findings: []policy.Finding{finding("v1", "ConfigMap", "b")}, Counts: Counts{Scanned: 1, Violating: 1, Violations: 1}},
+				Findings: []policy.Finding{finding("v1", "ConfigMap", "b")},
+				Counts:   Counts{Scanned: 1, Violating: 1, Violations: 1}},
 		},
 		"a relist removes what vanished": {
 			reason: "a deletion missed by the watch is found",
 			do: func(f *fixture) {
 				f.inForce(def("p", "r1", configMaps))
-				f.pass(configMaps, f.object(configMaps, "a", bad), f.object(configMaps, "b", bad), f.object(configMaps, "c", nil))
+				f.pass(configMaps, f.object(configMaps, "a", bad), f.object(configMaps, "b", bad),
+					f.object(configMaps, "c", nil))
 				f.pass(configMaps, f.object(configMaps, "b", bad))
 			},
 			want: want{Revision: "r1", Complete: true, State: v1alpha1.ScanComplete,
-				Findings: []policy.Finding{finding("v1", "ConfigMap", "b")}, Counts: Counts{Scanned: 1, Violating: 1, Violations: 1}},
+				Findings: []policy.Finding{finding("v1", "ConfigMap", "b")},
+				Counts:   Counts{Scanned: 1, Violating: 1, Violations: 1}},
 		},
 		"an update to compliance, a deletion and an addition count": {
 			reason: "the watch keeps the figures true",
@@ -142,7 +150,8 @@ func TestIndex(t *testing.T) {
 				f.put(configMaps, f.object(configMaps, "c", bad))
 			},
 			want: want{Revision: "r1", Complete: true, State: v1alpha1.ScanComplete,
-				Findings: []policy.Finding{finding("v1", "ConfigMap", "c")}, Counts: Counts{Scanned: 2, Violating: 1, Violations: 1}},
+				Findings: []policy.Finding{finding("v1", "ConfigMap", "c")},
+				Counts:   Counts{Scanned: 2, Violating: 1, Violations: 1}},
 		},
 		"an object that can't be judged is an error and no finding": {
 			reason: "an evaluation error is never a pass, nor a violation to fix",
@@ -150,7 +159,8 @@ func TestIndex(t *testing.T) {
 				f.inForce(def("p", "r1", configMaps))
 				f.pass(configMaps, f.object(configMaps, "a", map[string]int{"p": -1}))
 			},
-			want: want{Revision: "r1", Complete: true, State: v1alpha1.ScanComplete, Counts: Counts{Scanned: 1, Errors: 1}},
+			want: want{Revision: "r1", Complete: true, State: v1alpha1.ScanComplete,
+				Counts: Counts{Scanned: 1, Errors: 1}},
 		},
 		"a new revision starts from nothing": {
 			reason: "verdicts of the old revision are never shown as the new one's",
@@ -181,7 +191,8 @@ func TestIndex(t *testing.T) {
 				f.inForce(def("p", "r1", configMaps), def("q", "r2", configMaps))
 			},
 			want: want{Revision: "r1", Complete: true, State: v1alpha1.ScanComplete,
-				Findings: []policy.Finding{finding("v1", "ConfigMap", "a")}, Counts: Counts{Scanned: 1, Violating: 1, Violations: 1}},
+				Findings: []policy.Finding{finding("v1", "ConfigMap", "a")},
+				Counts:   Counts{Scanned: 1, Violating: 1, Violations: 1}},
 		},
 		"a kind that fails makes the policy incomplete, old figures stay": {
 			reason: "a lower bound, and nothing is planned from it",
@@ -191,7 +202,8 @@ func TestIndex(t *testing.T) {
 				f.fail(configMaps, "forbidden")
 			},
 			want: want{Revision: "r1", State: v1alpha1.ScanIncomplete,
-				Findings: []policy.Finding{finding("v1", "ConfigMap", "a")}, Counts: Counts{Scanned: 1, Violating: 1, Violations: 1}},
+				Findings: []policy.Finding{finding("v1", "ConfigMap", "a")},
+				Counts:   Counts{Scanned: 1, Violating: 1, Violations: 1}},
 		},
 		"a kind that fails and recovers is complete again": {
 			reason: "the watch goes on from where it broke off",
@@ -233,7 +245,8 @@ func TestIndex(t *testing.T) {
 			if s, ok := f.Summary("p", 1); ok {
 				got.State, got.Counts = s.State, s.Counts
 				if len(s.Sample) != min(1, len(got.Findings)) {
-					t.Errorf("%s: a sample of at most 1 has %d of %d findings", tc.reason, len(s.Sample), len(got.Findings))
+					t.Errorf("%s: a sample of at most 1 has %d of %d findings", tc.reason, len(s.Sample),
+						len(got.Findings))
 				}
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -315,7 +328,8 @@ func TestCountsNeverDrift(t *testing.T) {
 			var defs []definition
 			for _, n := range names {
 				if rapid.Bool().Draw(rt, "in force") {
-					defs = append(defs, def(n, fmt.Sprint("r", revision[n]), kinds[:rapid.IntRange(1, 2).Draw(rt, "kinds")]...))
+					defs = append(defs, def(n, fmt.Sprint("r", revision[n]),
+						kinds[:rapid.IntRange(1, 2).Draw(rt, "kinds")]...))
 				}
 			}
 			f.inForce(defs...)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import (
@@ -45,22 +47,26 @@ func TestJudge(t *testing.T) {
 	}{
 		"an object that no policy concerns leaves no record": {reason: "memory grows with what concerns a policy"},
 		"a decision of another revision doesn't count": {
-			reason:    "the policy changed while the pass was under way",
-			decisions: []policy.Decision{{Policy: "p", Revision: "r2", Violations: violation}, {Policy: "q", Revision: "r1"}},
-			want:      map[*tally]fault{q: {}},
+			reason: "the policy changed while the pass was under way",
+			decisions: []policy.Decision{{Policy: "p", Revision: "r2", Violations: violation},
+				{Policy: "q", Revision: "r1"}},
+			want: map[*tally]fault{q: {}},
 		},
 		"a policy that the pass doesn't know doesn't count": {
 			reason:    "it came later and asks for a pass of its own",
 			decisions: []policy.Decision{{Policy: "z", Revision: "r1", Violations: violation}},
 		},
 		"an evaluation error is kept": {
-			reason:    "it is never a pass, and never dropped",
-			decisions: []policy.Decision{{Policy: "p", Revision: "r1", Err: errors.New("time limit")}, {Policy: "q", Revision: "r1"}},
-			want:      map[*tally]fault{p: {tally: p, failed: true, message: "time limit"}, q: {}},
+			reason: "it is never a pass, and never dropped",
+			decisions: []policy.Decision{{Policy: "p", Revision: "r1", Err: errors.New("time limit")},
+				{Policy: "q", Revision: "r1"}},
+			want: map[*tally]fault{p: {tally: p, failed: true, message: "time limit"}, q: {}},
 		},
 		"a violation beside an error is kept": {
-			reason:    "what was found stands, and the error is counted",
-			decisions: []policy.Decision{{Policy: "p", Revision: "r1", Violations: violation, Err: errors.New("time limit")}, {Policy: "q", Revision: "r1", Violations: violation, FixErr: errors.New("no fix")}},
+			reason: "what was found stands, and the error is counted",
+			decisions: []policy.Decision{
+				{Policy: "p", Revision: "r1", Violations: violation, Err: errors.New("time limit")},
+				{Policy: "q", Revision: "r1", Violations: violation, FixErr: errors.New("no fix")}},
 			want: map[*tally]fault{p: {tally: p, failed: true, violations: 2, message: "first (besides: time limit)"},
 				q: {tally: q, failed: true, violations: 2, message: "first (besides: no fix)"}},
 		},
@@ -87,7 +93,8 @@ func TestJudge(t *testing.T) {
 				f, concerned := got.record.faultOf(y)
 				want, wanted := tc.want[y]
 				if f != want || concerned != wanted {
-					t.Errorf("%s: policy %s says %+v, %v; want %+v, %v", tc.reason, y.policy, f, concerned, want, wanted)
+					t.Errorf("%s: policy %s says %+v, %v; want %+v, %v", tc.reason, y.policy, f, concerned, want,
+						wanted)
 				}
 			}
 		})
@@ -123,7 +130,8 @@ func TestMemoryPerObject(t *testing.T) {
 			j := newJudge(f.plans[configMaps], func(r *policy.Request) []policy.Decision {
 				d := policy.Decision{Policy: "p", Revision: "r1"}
 				if tc.bad {
-					d.Violations = []policy.Violation{{Message: "ConfigMap " + r.Name + " has no label owner, which says who answers for it"}}
+					d.Violations = []policy.Violation{
+						{Message: "ConfigMap " + r.Name + " has no label owner, which says who answers for it"}}
 				}
 				return []policy.Decision{d}
 			})

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import (
@@ -22,7 +24,8 @@ type resourceReader interface {
 // page and judges each page, so that never more than one page of bodies is held.
 // onWatch is told how every attempt to watch ended; initial says that it was to
 // bring the first list.
-func listWatch(r resourceReader, pageSize int64, toJudged func(any) (*judged, error), onWatch func(initial bool, err error)) *cache.ListWatch {
+func listWatch(r resourceReader, pageSize int64, toJudged func(any) (*judged, error),
+	onWatch func(initial bool, err error)) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
 			return listJudged(ctx, r, pageSize, toJudged)
@@ -37,7 +40,8 @@ func listWatch(r resourceReader, pageSize int64, toJudged func(any) (*judged, er
 
 // listJudged reads every page. A list that expires between two pages fails as a
 // whole, and is tried again from its start.
-func listJudged(ctx context.Context, r resourceReader, pageSize int64, toJudged func(any) (*judged, error)) (runtime.Object, error) {
+func listJudged(ctx context.Context, r resourceReader, pageSize int64, toJudged func(any) (*judged, error)) (
+	runtime.Object, error) {
 	out := &metainternalversion.List{}
 	opts := metav1.ListOptions{Limit: pageSize}
 	for {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import (
@@ -90,7 +92,8 @@ func TestListJudged(t *testing.T) {
 			}
 			list := got.(*metainternalversion.List)
 			if len(list.Items) != tc.items || list.ResourceVersion != "42" {
-				t.Errorf("%s: %d items at version %q, want %d at 42", tc.reason, len(list.Items), list.ResourceVersion, tc.items)
+				t.Errorf("%s: %d items at version %q, want %d at 42", tc.reason, len(list.Items), list.ResourceVersion,
+					tc.items)
 			}
 		})
 	}
@@ -106,8 +109,10 @@ func TestProblem(t *testing.T) {
 	}{
 		"forbidden gives the rule to add": {
 			reason: "it can be pasted into a ClusterRole",
-			err:    kindError{kind: deployments, resource: deployment, err: apierrors.NewForbidden(deployment, "", nil)},
-			want: "Deployment of group apps may not be read: add this rule to a ClusterRole of the controller's ServiceAccount: " +
+			err: kindError{kind: deployments, resource: deployment,
+				err: apierrors.NewForbidden(deployment, "", nil)},
+			want: "Deployment of group apps may not be read: add this rule to a ClusterRole of the controller's " +
+				"ServiceAccount: " +
 				`{apiGroups: ["apps"], resources: ["deployments"], verbs: ["get", "list", "watch"]}`,
 		},
 		"a kind without a resource": {
@@ -124,14 +129,16 @@ func TestProblem(t *testing.T) {
 		},
 		"a kind that can't be listed": {
 			reason: "a review, for example, is never stored",
-			err:    kindError{kind: schema.GroupKind{Kind: "Binding"}, err: apierrors.NewMethodNotSupported(schema.GroupResource{Resource: "bindings"}, "list")},
+			err: kindError{kind: schema.GroupKind{Kind: "Binding"},
+				err: apierrors.NewMethodNotSupported(schema.GroupResource{Resource: "bindings"}, "list")},
 			want: "Binding of the core group can't be listed, so only admission can judge it: " +
 				"take the kind out of spec.match.resources, or into a policy of its own",
 		},
 		"a watch that broke off": {
 			reason: "old results may be out of date until the list ends",
 			err:    kindError{kind: configMaps, err: errWatchEnded},
-			want:   "ConfigMap of the core group is being listed anew, since its watch broke off: wait for the list to end",
+			want: "ConfigMap of the core group is being listed anew, since its watch broke off: wait for the list " +
+				"to end",
 		},
 		"anything else is tried again": {
 			reason: "a time-out, say",

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import (
@@ -63,7 +65,8 @@ func newGauges(x *Index) *gauges {
 	return &gauges{
 		index: x,
 		info: prometheus.NewDesc("evenkeel_policy_info",
-			"1 for each policy in force, to join its owner and severity to other figures. Labels: policy, owner, severity.", []string{"policy", "owner", "severity"}, nil),
+			"1 for each policy in force, to join its owner and severity to other figures. Labels: policy, owner, "+
+				"severity.", []string{"policy", "owner", "severity"}, nil),
 		objects: prometheus.NewDesc("evenkeel_scan_objects",
 			"Objects that the policy judged. Labels: policy.", []string{"policy"}, nil),
 		violating: prometheus.NewDesc("evenkeel_scan_violating_objects",
@@ -71,7 +74,8 @@ func newGauges(x *Index) *gauges {
 		waived: prometheus.NewDesc("evenkeel_scan_waived_objects",
 			"Objects whose violations of the policy a Waiver waives. Labels: policy.", []string{"policy"}, nil),
 		lastFull: prometheus.NewDesc("evenkeel_scan_last_full_timestamp_seconds",
-			"When the kind was last listed in full, as a Unix time. Labels: group, kind.", []string{"group", "kind"}, nil),
+			"When the kind was last listed in full, as a Unix time. Labels: group, kind.", []string{"group", "kind"},
+			nil),
 	}
 }
 

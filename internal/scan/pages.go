@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import (
@@ -20,11 +22,13 @@ type lister interface {
 // eachPage reads a resource page by page until visit wants no more. A list that takes
 // so long that the API server forgets its beginning is gone on with from the state
 // of now, as the server offers.
-func eachPage(ctx context.Context, r lister, opts metav1.ListOptions, visit func(*unstructured.UnstructuredList) bool) (more bool, err error) {
+func eachPage(ctx context.Context, r lister, opts metav1.ListOptions, visit func(*unstructured.UnstructuredList) bool) (
+	more bool, err error) {
 	for {
 		list, err := r.List(ctx, opts)
 		var status apierrors.APIStatus
-		if apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" && status.Status().Continue != opts.Continue {
+		if apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" &&
+			status.Status().Continue != opts.Continue {
 			opts.Continue = status.Status().Continue
 			continue
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import (
@@ -36,7 +38,8 @@ func (e *kindError) problem() string {
 		return fmt.Sprintf("%s can't be listed, so only admission can judge it: "+
 			"take the kind out of spec.match.resources, or into a policy of its own", describe(e.kind))
 	case errors.Is(e.err, errWatchEnded):
-		return fmt.Sprintf("%s is being listed anew, since its watch broke off: wait for the list to end", describe(e.kind))
+		return fmt.Sprintf("%s is being listed anew, since its watch broke off: wait for the list to end",
+			describe(e.kind))
 	default:
 		return fmt.Sprintf("%s can't be listed or watched: %v; it is tried again by itself, "+
 			"check that the API server answers for this kind", describe(e.kind), e.err)

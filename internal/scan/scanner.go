@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import (
@@ -203,14 +205,16 @@ func covers(before, now map[string]*tally) bool {
 }
 
 // definitions are the policies with a revision in force; names are all of them.
-func definitions(policies []*v1alpha1.ClusterRegoPolicy, snapshot *catalog.Snapshot, now time.Time) (defs []definition, names []string) {
+func definitions(policies []*v1alpha1.ClusterRegoPolicy, snapshot *catalog.Snapshot, now time.Time) (
+	defs []definition, names []string) {
 	for _, p := range policies {
 		names = append(names, p.Name)
 		rev, ok := snapshot.Revision(p.Name)
 		if !ok {
 			continue
 		}
-		defs = append(defs, definition{name: p.Name, revision: rev, waivers: snapshot.WaiverDigest(p.Name, now), uid: p.UID, severity: p.Spec.Severity, owner: p.Spec.Owner, kinds: kindsOf(p)})
+		defs = append(defs, definition{name: p.Name, revision: rev, waivers: snapshot.WaiverDigest(p.Name, now),
+			uid: p.UID, severity: p.Spec.Severity, owner: p.Spec.Owner, kinds: kindsOf(p)})
 	}
 	return defs, names
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import (
@@ -54,11 +56,12 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	w := &world{t: t, ctx: t.Context(), catalog: catalog.New(catalog.Options{})}
-	w.client = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
-		{Version: "v1", Resource: "configmaps"}:                        "ConfigMapList",
-		{Group: "example.com", Version: "v1", Resource: "widgets"}:     "WidgetList",
-		{Group: "example.com", Version: "v1beta1", Resource: "oddies"}: "OddieList",
-	})
+	w.client = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(
+		runtime.NewScheme(), map[schema.GroupVersionResource]string{
+			{Version: "v1", Resource: "configmaps"}:                        "ConfigMapList",
+			{Group: "example.com", Version: "v1", Resource: "widgets"}:     "WidgetList",
+			{Group: "example.com", Version: "v1beta1", Resource: "oddies"}: "OddieList",
+		})
 	w.client.PrependReactor("list", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
 		if w.forbidden.Load() {
 			return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", nil)
@@ -118,13 +121,15 @@ func (w *world) start(s *Scanner, clock *clocktesting.FakeClock) {
 
 func (w *world) serve(groupVersion, kind, resource string) {
 	w.discovery.Resources = append(w.discovery.Resources, &metav1.APIResourceList{GroupVersion: groupVersion,
-		APIResources: []metav1.APIResource{{Name: resource, Kind: kind, Namespaced: true, Verbs: metav1.Verbs{"list", "watch"}}}})
+		APIResources: []metav1.APIResource{
+			{Name: resource, Kind: kind, Namespaced: true, Verbs: metav1.Verbs{"list", "watch"}}}})
 }
 
 func (w *world) policy(label string, kinds ...v1alpha1.ResourceMatch) *v1alpha1.ClusterRegoPolicy {
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}
 	p.Spec.Severity = v1alpha1.SeverityHigh
-	p.Spec.Match.Resources = append([]v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}, kinds...)
+	p.Spec.Match.Resources = append([]v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}},
+		kinds...)
 	p.Spec.Rego = v1alpha1.RegoSource{File: "owner.rego", Main: needsOwner}
 	p.Spec.Parameters = jsonOf(`{"label":"` + label + `"}`)
 	p.SetDefaults()
@@ -201,16 +206,19 @@ func TestScannerFollowsObjectsAndPolicies(t *testing.T) {
 	w.create(configMapResource, leaving)
 
 	w.set(w.policy("owner"))
-	w.await("an object that is being deleted counts until it is gone", see{[]string{"ConfigMap bad", "ConfigMap leaving"}, true, v1alpha1.ScanComplete, 3})
+	w.await("an object that is being deleted counts until it is gone",
+		see{[]string{"ConfigMap bad", "ConfigMap leaving"}, true, v1alpha1.ScanComplete, 3})
 	if err := w.resource(configMapResource).Delete(w.ctx, "leaving", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	w.await("then it doesn't", see{[]string{"ConfigMap bad"}, true, v1alpha1.ScanComplete, 2})
 
 	w.create(configMapResource, object("v1", "ConfigMap", "new", nil))
-	w.await("the watch finds a new object", see{[]string{"ConfigMap bad", "ConfigMap new"}, true, v1alpha1.ScanComplete, 3})
+	w.await("the watch finds a new object",
+		see{[]string{"ConfigMap bad", "ConfigMap new"}, true, v1alpha1.ScanComplete, 3})
 
-	if _, err := w.resource(configMapResource).Update(w.ctx, object("v1", "ConfigMap", "bad", owned), metav1.UpdateOptions{}); err != nil {
+	if _, err := w.resource(configMapResource).Update(w.ctx, object("v1", "ConfigMap", "bad", owned),
+		metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.resource(configMapResource).Delete(w.ctx, "new", metav1.DeleteOptions{}); err != nil {
@@ -229,9 +237,11 @@ func TestScannerFollowsObjectsAndPolicies(t *testing.T) {
 func TestScannerFollowsCustomKinds(t *testing.T) {
 	w := newWorld(t)
 	w.create(configMapResource, object("v1", "ConfigMap", "bad", nil))
-	w.create(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}, object("example.com/v1", "Widget", "w", nil))
+	w.create(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"},
+		object("example.com/v1", "Widget", "w", nil))
 	w.set(w.policy("owner", v1alpha1.ResourceMatch{APIGroups: []string{"example.com"}, Kinds: []string{"Widget"}}))
-	w.await("a kind that isn't served makes the scan incomplete", see{[]string{"ConfigMap bad"}, false, v1alpha1.ScanIncomplete, 1})
+	w.await("a kind that isn't served makes the scan incomplete",
+		see{[]string{"ConfigMap bad"}, false, v1alpha1.ScanIncomplete, 1})
 	s, _ := w.index.Summary("owner", 0)
 	if len(s.Incomplete) != 1 || !strings.Contains(s.Incomplete[0].Message, "install its CustomResourceDefinition") {
 		t.Errorf("incomplete is %+v, want Widget with what to do", s.Incomplete)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import (
@@ -40,7 +42,8 @@ func applyStatus(p *v1alpha1.ClusterRegoPolicy, c catalog.Status, summary *Summa
 		s.Scan = scanStatus(summary)
 	}
 	if c.Slow {
-		conditions = append(conditions, kube.ConditionTrue(v1alpha1.ConditionSlow, v1alpha1.ReasonStoppedAtLimit, slowMessage))
+		conditions = append(conditions,
+			kube.ConditionTrue(v1alpha1.ConditionSlow, v1alpha1.ReasonStoppedAtLimit, slowMessage))
 	}
 	kube.SetConditions(p, now.Time, conditions...)
 }
@@ -81,7 +84,8 @@ func conditionsOf(c catalog.Status, s *Summary) []metav1.Condition {
 	case errors.Is(c.Err, catalog.ErrMalformed):
 		return kube.Stalled(v1alpha1.ReasonInvalid, malformedMessage(c))
 	case errors.Is(c.Err, template.ErrNotFound):
-		return kube.Underway(v1alpha1.ReasonTemplateNotFound, notInForce(c, "make it, or correct spec.templateRef")) // it may be on its way
+		// it may be on its way
+		return kube.Underway(v1alpha1.ReasonTemplateNotFound, notInForce(c, "make it, or correct spec.templateRef"))
 	case errors.Is(c.Err, template.ErrFailed):
 		return kube.Stalled(v1alpha1.ReasonTemplateFailed, notInForce(c, "correct the template"))
 	case errors.As(c.Err, new(*template.ParametersError)):
@@ -90,7 +94,8 @@ func conditionsOf(c catalog.Status, s *Summary) []metav1.Condition {
 		return kube.Stalled(v1alpha1.ReasonCompileFailed, notInForce(c, "correct spec.rego"))
 	case pending(s):
 		unknown := kube.Underway(v1alpha1.ReasonScanning,
-			fmt.Sprintf("revision %s is in force for admission; the first pass over what exists isn't finished", c.Revision))
+			fmt.Sprintf("revision %s is in force for admission; the first pass over what exists isn't finished",
+				c.Revision))
 		unknown[0].Status = metav1.ConditionUnknown // whether some kind can't be listed shows when it is
 		return unknown
 	case s.State == v1alpha1.ScanIncomplete:
@@ -113,7 +118,8 @@ func pending(s *Summary) bool { return s == nil || s.State == v1alpha1.ScanPendi
 func scannedBefore(p *v1alpha1.ClusterRegoPolicy, revision string) bool {
 	ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady)
 	return ready != nil && p.Status.ObservedGeneration == p.Generation && p.Status.Revision == revision &&
-		slices.Contains([]string{v1alpha1.ReasonCompiled, v1alpha1.ReasonScanIncomplete, v1alpha1.ReasonStrategyNotFound, v1alpha1.ReasonStrategyInvalid}, ready.Reason)
+		slices.Contains([]string{v1alpha1.ReasonCompiled, v1alpha1.ReasonScanIncomplete,
+			v1alpha1.ReasonStrategyNotFound, v1alpha1.ReasonStrategyInvalid}, ready.Reason)
 }
 
 func malformedMessage(c catalog.Status) string {
@@ -126,7 +132,8 @@ func malformedMessage(c catalog.Status) string {
 // notInForce says why the newest definition isn't in force, what is, and what to do.
 func notInForce(c catalog.Status, do string) string {
 	if c.Revision == "" {
-		return fmt.Sprintf("%v; no revision was ever good, so failurePolicy decides on what the policy matches: %s", c.Err, do)
+		return fmt.Sprintf("%v; no revision was ever good, so failurePolicy decides on what the policy matches: %s",
+			c.Err, do)
 	}
 	return fmt.Sprintf("%v; the last good revision %s stays in force: %s", c.Err, c.Revision, do)
 }
@@ -156,6 +163,7 @@ func completeMessage(s *Summary) string {
 }
 
 // slowMessage says nothing that changes, so that it isn't written again and again.
-const slowMessage = "evaluations are stopped at their limit of time or memory again and again: what the rules didn't get to find is missing, and failurePolicy decides; make the rules cheaper"
+const slowMessage = "evaluations are stopped at their limit of time or memory again and again: what the rules didn't " +
+	"get to find is missing, and failurePolicy decides; make the rules cheaper"
 
 func toInt32(n int) int32 { return int32(min(n, math.MaxInt32)) }

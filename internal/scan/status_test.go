@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import (
@@ -37,16 +39,20 @@ func TestConditions(t *testing.T) {
 			catalog: catalog.Status{Revision: "r1"},
 			summary: summary(v1alpha1.ScanPending, Counts{}),
 			want: []cond{
-				{"Ready", "Unknown", "Scanning", "revision r1 is in force for admission; the first pass over what exists isn't finished"},
-				{"Reconciling", "True", "Scanning", "revision r1 is in force for admission; the first pass over what exists isn't finished"},
+				{"Ready", "Unknown", "Scanning",
+					"revision r1 is in force for admission; the first pass over what exists isn't finished"},
+				{"Reconciling", "True", "Scanning",
+					"revision r1 is in force for admission; the first pass over what exists isn't finished"},
 			},
 		},
 		"a policy that the scan doesn't know yet is reconciling": {
 			reason:  "the scan is a moment behind the catalog",
 			catalog: catalog.Status{Revision: "r1"},
 			want: []cond{
-				{"Ready", "Unknown", "Scanning", "revision r1 is in force for admission; the first pass over what exists isn't finished"},
-				{"Reconciling", "True", "Scanning", "revision r1 is in force for admission; the first pass over what exists isn't finished"},
+				{"Ready", "Unknown", "Scanning",
+					"revision r1 is in force for admission; the first pass over what exists isn't finished"},
+				{"Reconciling", "True", "Scanning",
+					"revision r1 is in force for admission; the first pass over what exists isn't finished"},
 			},
 		},
 		"a policy with a kind that can't be listed isn't ready and says why": {
@@ -64,30 +70,37 @@ func TestConditions(t *testing.T) {
 			catalog: catalog.Status{Revision: "r1", Generation: 1, Err: broken},
 			summary: summary(v1alpha1.ScanComplete, Counts{}),
 			want: []cond{
-				{"Ready", "False", "CompileFailed", broken.Error() + "; the last good revision r1 stays in force: correct spec.rego"},
-				{"Stalled", "True", "CompileFailed", broken.Error() + "; the last good revision r1 stays in force: correct spec.rego"},
+				{"Ready", "False", "CompileFailed",
+					broken.Error() + "; the last good revision r1 stays in force: correct spec.rego"},
+				{"Stalled", "True", "CompileFailed",
+					broken.Error() + "; the last good revision r1 stays in force: correct spec.rego"},
 			},
 		},
 		"a policy that never compiled says that failurePolicy decides": {
 			reason:  "there is no revision to fall back on",
 			catalog: catalog.Status{Err: broken},
 			want: []cond{
-				{"Ready", "False", "CompileFailed", broken.Error() + "; no revision was ever good, so failurePolicy decides on what the policy matches: correct spec.rego"},
-				{"Stalled", "True", "CompileFailed", broken.Error() + "; no revision was ever good, so failurePolicy decides on what the policy matches: correct spec.rego"},
+				{"Ready", "False", "CompileFailed", broken.Error() + "; no revision was ever good, so failurePolicy " +
+					"decides on what the policy matches: correct spec.rego"},
+				{"Stalled", "True", "CompileFailed", broken.Error() + "; no revision was ever good, so failurePolicy " +
+					"decides on what the policy matches: correct spec.rego"},
 			},
 		},
 		"waived objects are told apart": {
 			reason:  "a waiver must not look like compliance",
 			catalog: catalog.Status{Revision: "r1"},
 			summary: summary(v1alpha1.ScanComplete, Counts{Scanned: 40, Violating: 1, Waived: 2}),
-			want:    []cond{{"Ready", "True", "Compiled", "revision r1 is in force; 1 of 40 objects violate it; 2 more are waived"}},
+			want: []cond{{"Ready", "True", "Compiled",
+				"revision r1 is in force; 1 of 40 objects violate it; 2 more are waived"}},
 		},
 		"objects that can't be judged are named": {
 			reason:  "an evaluation error is never silent",
 			catalog: catalog.Status{Revision: "r1"},
-			summary: &Summary{Revision: "r1", State: v1alpha1.ScanComplete, Counts: Counts{Scanned: 3, Errors: 1}, FirstError: "Pod a/b: time limit"},
+			summary: &Summary{Revision: "r1", State: v1alpha1.ScanComplete, Counts: Counts{Scanned: 3, Errors: 1},
+				FirstError: "Pod a/b: time limit"},
 			want: []cond{{"Ready", "True", "Compiled",
-				"revision r1 is in force; 0 of 3 objects violate it; 1 couldn't be judged, the first is Pod a/b: time limit"}},
+				"revision r1 is in force; 0 of 3 objects violate it; 1 couldn't be judged, the first is Pod a/b: " +
+					"time limit"}},
 		},
 	}
 	for name, tc := range cases {
@@ -146,12 +159,19 @@ func TestARestartChangesNoCondition(t *testing.T) {
 		change func(*v1alpha1.ClusterRegoPolicy)
 		want   string
 	}{
-		"what was scanned stays ready":                 {reason: "a new manager knows no better yet", before: scanned, after: good, want: "Compiled"},
-		"what couldn't be listed stays so":             {reason: "the alert goes on", before: incomplete, after: good, want: "ScanIncomplete"},
-		"a new spec is to be scanned":                  {before: scanned, after: good, change: func(p *v1alpha1.ClusterRegoPolicy) { p.Generation++ }, want: "Scanning"},
-		"a new revision is to be scanned":              {reason: "a library has changed, say", before: scanned, after: catalog.Status{Revision: "r2"}, want: "Scanning"},
-		"what never was scanned is to be scanned":      {after: good, want: "Scanning"},
-		"a rule that compiles no more says so at once": {before: scanned, after: catalog.Status{Revision: "r1", Err: errors.New("a.rego:1: bad")}, want: "CompileFailed"},
+		"what was scanned stays ready": {reason: "a new manager knows no better yet", before: scanned,
+			after: good, want: "Compiled"},
+		"what couldn't be listed stays so": {reason: "the alert goes on", before: incomplete, after: good,
+			want: "ScanIncomplete"},
+		"a new spec is to be scanned": {
+			before: scanned, after: good, change: func(p *v1alpha1.ClusterRegoPolicy) { p.Generation++ },
+			want: "Scanning"},
+		"a new revision is to be scanned": {reason: "a library has changed, say", before: scanned,
+			after: catalog.Status{Revision: "r2"}, want: "Scanning"},
+		"what never was scanned is to be scanned": {after: good, want: "Scanning"},
+		"a rule that compiles no more says so at once": {
+			before: scanned, after: catalog.Status{Revision: "r1", Err: errors.New("a.rego:1: bad")},
+			want: "CompileFailed"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -163,7 +183,8 @@ func TestARestartChangesNoCondition(t *testing.T) {
 			applyStatus(p, tc.after, nil, metav1.NewTime(epoch.Add(eventWindow)))
 			ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady)
 			if ready.Reason != tc.want || ready.ObservedGeneration != p.Generation {
-				t.Errorf("%s: Ready says %s of generation %d, want %s", tc.reason, ready.Reason, ready.ObservedGeneration, tc.want)
+				t.Errorf("%s: Ready says %s of generation %d, want %s", tc.reason, ready.Reason,
+					ready.ObservedGeneration, tc.want)
 			}
 		})
 	}
@@ -181,7 +202,8 @@ func TestASlowPolicySaysSoWhileItIs(t *testing.T) {
 		if got != nil && (got.Status != metav1.ConditionTrue || got.Reason != v1alpha1.ReasonStoppedAtLimit) {
 			t.Errorf("the condition is %+v", got)
 		}
-		if ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady); ready == nil || ready.Status != metav1.ConditionTrue {
+		if ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady); ready == nil ||
+			ready.Status != metav1.ConditionTrue {
 			t.Errorf("a slow policy is in force all the same: %+v", ready)
 		}
 	}

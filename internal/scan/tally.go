@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
@@ -34,7 +36,8 @@ type tally struct {
 }
 
 func newTally(d definition) *tally {
-	t := &tally{policy: d.name, revision: d.revision, waivers: d.waivers, listed: make(map[schema.GroupKind]bool, len(d.kinds))}
+	t := &tally{policy: d.name, revision: d.revision, waivers: d.waivers,
+		listed: make(map[schema.GroupKind]bool, len(d.kinds))}
 	for _, k := range d.kinds {
 		t.listed[k] = false
 	}

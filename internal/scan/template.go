@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import (
@@ -44,7 +46,8 @@ func (r *TemplateController) Register(mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("template-status").
 		For(&v1alpha1.RegoTemplate{}).
-		Watches(&v1alpha1.ClusterRegoPolicy{}, handler.EnqueueRequestsFromMapFunc(named), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.ClusterRegoPolicy{}, handler.EnqueueRequestsFromMapFunc(named),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("set up the template status controller: %w", err)
@@ -120,14 +123,16 @@ func (r *TemplateController) keep(ctx context.Context, t *v1alpha1.RegoTemplate,
 	return nil
 }
 
-func (r *TemplateController) write(ctx context.Context, t *v1alpha1.RegoTemplate, status catalog.TemplateStatus, users []string) error {
+func (r *TemplateController) write(ctx context.Context, t *v1alpha1.RegoTemplate, status catalog.TemplateStatus,
+	users []string) error {
 	base := t.DeepCopy()
 	t.Status.Policies = toInt32(len(users))
 	kube.SetConditions(t, r.clock.Now(), templateConditions(t, status, users)...)
 	if equality.Semantic.DeepEqual(base.Status, t.Status) {
 		return nil
 	}
-	if err := r.client.Status().Patch(ctx, t, client.MergeFrom(base), client.FieldOwner(v1alpha1.FieldManager)); err != nil {
+	if err := r.client.Status().Patch(ctx, t, client.MergeFrom(base),
+		client.FieldOwner(v1alpha1.FieldManager)); err != nil {
 		return fmt.Errorf("write the status of RegoTemplate %s: %w", t.Name, err)
 	}
 	return nil
@@ -138,20 +143,25 @@ func templateConditions(t *v1alpha1.RegoTemplate, status catalog.TemplateStatus,
 	var unfit *template.SchemaError
 	switch {
 	case v1alpha1.Malformed(t) != "":
-		return kube.Stalled(v1alpha1.ReasonInvalid, fmt.Sprintf("%v; policies keep their last good revision: apply the template anew", status.Err))
+		return kube.Stalled(v1alpha1.ReasonInvalid,
+			fmt.Sprintf("%v; policies keep their last good revision: apply the template anew", status.Err))
 	case errors.As(status.Err, &unfit):
-		return kube.Stalled(v1alpha1.ReasonSchemaInvalid, fmt.Sprintf("%v; policies keep their last good revision: correct spec.parameterSchema", status.Err))
+		return kube.Stalled(v1alpha1.ReasonSchemaInvalid,
+			fmt.Sprintf("%v; policies keep their last good revision: correct spec.parameterSchema", status.Err))
 	case status.Err != nil:
-		return kube.Stalled(v1alpha1.ReasonCompileFailed, fmt.Sprintf("%v; policies keep their last good revision: correct spec.rego", status.Err))
+		return kube.Stalled(v1alpha1.ReasonCompileFailed,
+			fmt.Sprintf("%v; policies keep their last good revision: correct spec.rego", status.Err))
 	case t.DeletionTimestamp != nil && len(users) > 0:
-		return kube.Underway(v1alpha1.ReasonInUse, "it is being deleted, and stays while policies name it: "+strings.Join(users, ", "))
+		return kube.Underway(v1alpha1.ReasonInUse,
+			"it is being deleted, and stays while policies name it: "+strings.Join(users, ", "))
 	}
 	return kube.Ready(v1alpha1.ReasonCompiled, fmt.Sprintf("its rule compiles; %d policies name it", len(users)))
 }
 
 // templateBehind says that the catalog doesn't have the template yet as it is, so that what it
 // says of a policy that names it isn't of now.
-func templateBehind(ctx context.Context, reader client.Reader, c TemplateCatalog, ref *v1alpha1.TemplateReference) (bool, error) {
+func templateBehind(ctx context.Context, reader client.Reader, c TemplateCatalog, ref *v1alpha1.TemplateReference) (
+	bool, error) {
 	if ref == nil {
 		return false, nil
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import (
@@ -171,7 +173,8 @@ func (k *kindState) swap(j *judged) *record {
 // compare finds the policies whose verdict on an object changed, and among them
 // those that it began to violate. The first pass of a revision over a kind is no
 // transition: nothing is known of before.
-func (x *Index) compare(gk schema.GroupKind, k *kindState, key string, was, now *record) (found []transition, changed []string) {
+func (x *Index) compare(gk schema.GroupKind, k *kindState, key string, was, now *record) (
+	found []transition, changed []string) {
 	if was == now {
 		return nil, nil
 	}
@@ -188,7 +191,8 @@ func (x *Index) compare(gk schema.GroupKind, k *kindState, key string, was, now 
 		changed = append(changed, t.policy)
 		if next.violations > 0 && old.violations == 0 && t.listed[gk] {
 			found = append(found, transition{policy: t.policy, policyUID: e.uid, kind: gk,
-				apiVersion: k.apiVersion, key: key, uid: now.uid, resourceVersion: now.resourceVersion, message: next.message})
+				apiVersion: k.apiVersion, key: key, uid: now.uid, resourceVersion: now.resourceVersion,
+				message: next.message})
 		}
 	}
 	was.tallies(check)

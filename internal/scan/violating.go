@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import (
@@ -19,7 +21,8 @@ func (x *Index) Violating(policyName string) (objects int, revision string, comp
 	if !ok {
 		return 0, "", false
 	}
-	return e.tally.counts.Violating + e.tally.counts.Waived, e.tally.revision, x.stateOf(e.tally) == v1alpha1.ScanComplete
+	return e.tally.counts.Violating + e.tally.counts.Waived, e.tally.revision,
+		x.stateOf(e.tally) == v1alpha1.ScanComplete
 }
 
 // ViolatingIn counts the same objects by namespace, the most first. Those of cluster

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import (
@@ -24,13 +26,16 @@ import (
 func waiverOf(object string, until time.Time) *v1alpha1.Waiver {
 	return &v1alpha1.Waiver{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "waiver", UID: "w", Generation: 2},
 		Spec: v1alpha1.WaiverSpec{Match: v1alpha1.WaiverMatch{Names: []string{object}},
-			WaiverTerms: v1alpha1.WaiverTerms{Policies: []string{"owner"}, Reason: "moves next quarter", ExpirationTime: metav1.NewTime(until)}}}
+			WaiverTerms: v1alpha1.WaiverTerms{Policies: []string{"owner"}, Reason: "moves next quarter",
+				ExpirationTime: metav1.NewTime(until)}}}
 }
 
 func TestWaiverConditions(t *testing.T) {
 	const until = "2026-01-02T04:04:05Z"
-	const expired = "Active False Expired: it expired at " + until + "; the violations count again: fix the objects, set a later spec.expirationTime, or delete it"
-	const accepted, waives = "Ready True Accepted: it is in order; it waives violations until " + until, "Active True Waiving: violations are waived until " + until
+	const expired = "Active False Expired: it expired at " + until +
+		"; the violations count again: fix the objects, set a later spec.expirationTime, or delete it"
+	const accepted, waives = "Ready True Accepted: it is in order; it waives violations until " + until,
+		"Active True Waiving: violations are waived until " + until
 	cases := map[string]struct {
 		reason  string
 		now     time.Time
@@ -44,16 +49,22 @@ func TestWaiverConditions(t *testing.T) {
 			reason: "it is what its author has declared: nothing is broken", now: epoch.Add(time.Hour),
 			want: []string{"Ready True Accepted: it is in order; it expired at " + until, expired}},
 		"an expired one isn't told to be fixed": {
-			reason: "that its policy is gone doesn't matter any more", now: epoch.Add(2 * time.Hour), missing: []string{"owner"},
-			want: []string{"Ready True Accepted: it is in order; it expired at " + until, expired}},
+			reason: "that its policy is gone doesn't matter any more", now: epoch.Add(2 * time.Hour),
+			missing: []string{"owner"},
+			want:    []string{"Ready True Accepted: it is in order; it expired at " + until, expired}},
 		"one that can't be read says why": {
-			now: epoch, problem: errors.New("spec.match.names: bad"), want: []string{"Ready False Invalid: it waives nothing: spec.match.names: bad",
-				"Stalled True Invalid: it waives nothing: spec.match.names: bad", "Active False Invalid: it waives nothing: spec.match.names: bad"}},
+			now: epoch, problem: errors.New("spec.match.names: bad"),
+			want: []string{"Ready False Invalid: it waives nothing: spec.match.names: bad",
+				"Stalled True Invalid: it waives nothing: spec.match.names: bad",
+				"Active False Invalid: it waives nothing: spec.match.names: bad"}},
 		"a policy that doesn't exist is named": {
-			reason: "it may come yet", now: epoch, missing: []string{"owner"}, want: []string{"Ready False PolicyNotFound: no such policy: owner; check spec.policies",
-				"Reconciling True PolicyNotFound: no such policy: owner; check spec.policies", "Active False PolicyNotFound: no such policy: owner; check spec.policies"}},
+			reason: "it may come yet", now: epoch, missing: []string{"owner"},
+			want: []string{"Ready False PolicyNotFound: no such policy: owner; check spec.policies",
+				"Reconciling True PolicyNotFound: no such policy: owner; check spec.policies",
+				"Active False PolicyNotFound: no such policy: owner; check spec.policies"}},
 		"the policies that do exist are waived all the same": {
-			now: epoch, missing: []string{"ownr"}, want: []string{"Ready False PolicyNotFound: no such policy: ownr; check spec.policies",
+			now: epoch, missing: []string{"ownr"},
+			want: []string{"Ready False PolicyNotFound: no such policy: ownr; check spec.policies",
 				"Reconciling True PolicyNotFound: no such policy: ownr; check spec.policies",
 				"Active True Waiving: violations of the policies that exist are waived until " + until}},
 	}
@@ -80,7 +91,8 @@ func TestAnExpiryIsAnnouncedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := waiverOf("a", epoch.Add(time.Hour))
-	server := fake.NewClientBuilder().WithScheme(scheme).WithObjects(e, (&world{}).policy("owner")).WithStatusSubresource(e).Build()
+	server := fake.NewClientBuilder().WithScheme(scheme).WithObjects(
+		e, (&world{}).policy("owner")).WithStatusSubresource(e).Build()
 	policies := catalog.New(catalog.Options{})
 	said, clock := &recorded{}, clocktesting.NewFakePassiveClock(epoch)
 	r := &WaiverController{client: server, catalog: policies, recorder: said, clock: clock}
@@ -102,7 +114,8 @@ func TestAnExpiryIsAnnouncedOnce(t *testing.T) {
 	if err := policies.SetWaiver(e); err != nil {
 		t.Fatal(err)
 	}
-	if wait, now := reconcile(); wait != expiryPoll || now.Status.ObservedGeneration != 2 || !meta.IsStatusConditionTrue(now.Status.Conditions, v1alpha1.ConditionActive) {
+	if wait, now := reconcile(); wait != expiryPoll || now.Status.ObservedGeneration != 2 ||
+		!meta.IsStatusConditionTrue(now.Status.Conditions, v1alpha1.ConditionActive) {
 		t.Fatalf("waits %s with %+v", wait, now.Status)
 	}
 	clock.SetTime(epoch.Add(time.Hour - 2*time.Second))
@@ -111,10 +124,13 @@ func TestAnExpiryIsAnnouncedOnce(t *testing.T) {
 	}
 	clock.SetTime(epoch.Add(time.Hour))
 	reconcile()
-	if wait, now := reconcile(); wait != 0 || !meta.IsStatusConditionFalse(now.Status.Conditions, v1alpha1.ConditionActive) || !meta.IsStatusConditionTrue(now.Status.Conditions, v1alpha1.ConditionReady) {
+	if wait, now := reconcile(); wait != 0 ||
+		!meta.IsStatusConditionFalse(now.Status.Conditions, v1alpha1.ConditionActive) ||
+		!meta.IsStatusConditionTrue(now.Status.Conditions, v1alpha1.ConditionReady) {
 		t.Errorf("after the expiry it waits %s with %+v", wait, now.Status)
 	}
-	if len(*said) != 1 || !strings.Contains((*said)[0], "WaiverExpired") || !strings.Contains((*said)[0], "moves next quarter") {
+	if len(*said) != 1 || !strings.Contains((*said)[0], "WaiverExpired") ||
+		!strings.Contains((*said)[0], "moves next quarter") {
 		t.Errorf("events %q, want one WaiverExpired with the reason", *said)
 	}
 }
@@ -144,6 +160,7 @@ func TestScannerJudgesAnewWhenAWaiverBeginsAndEnds(t *testing.T) {
 	}
 	w.await("an expired waiver leaves a violation", both)
 	if s, _ := w.index.Summary("owner", 0); s.Waived != 0 || w.clock.Now().Before(e.Spec.ExpirationTime.Time) {
-		t.Errorf("counts are %+v at %s, want none waived, and not before %s", s.Counts, w.clock.Now(), e.Spec.ExpirationTime)
+		t.Errorf("counts are %+v at %s, want none waived, and not before %s", s.Counts, w.clock.Now(),
+			e.Spec.ExpirationTime)
 	}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package scan
 
 import (
@@ -132,7 +134,9 @@ func (w *Walk) Absent() []schema.GroupKind { return w.absent }
 func (w *Walk) gap(err *kindError) {
 	problem := err.problem()
 	if apierrors.IsForbidden(err.err) {
-		problem = fmt.Sprintf("%s may not be listed: ask for the permission to list %s, or name a namespace that you may read", describe(err.kind), err.resource)
+		problem = fmt.Sprintf(
+			"%s may not be listed: ask for the permission to list %s, or name a namespace that you may read",
+			describe(err.kind), err.resource)
 	}
 	w.gaps = append(w.gaps, Gap{Kind: err.kind, Problem: problem})
 }
@@ -150,10 +154,12 @@ func (w *Walk) begin(ctx context.Context, inForce Policies) error {
 	w.mapper = restmapper.NewDeferredDiscoveryRESTMapper(cached)
 	if err := w.readNamespaces(ctx); err != nil {
 		if w.Namespace != "" && apierrors.IsNotFound(err) {
-			return fmt.Errorf("there is no namespace %q, so nothing was looked at; see: kubectl get namespaces", w.Namespace)
+			return fmt.Errorf("there is no namespace %q, so nothing was looked at; see: kubectl get namespaces",
+				w.Namespace)
 		}
 		if len(namespaceKinds(inForce)) > 0 {
-			w.gap(&kindError{kind: schema.GroupKind{Kind: "Namespace"}, resource: schema.GroupResource{Resource: "namespaces"}, err: err})
+			w.gap(&kindError{kind: schema.GroupKind{Kind: "Namespace"},
+				resource: schema.GroupResource{Resource: "namespaces"}, err: err})
 		}
 	}
 	return ctx.Err()
@@ -201,7 +207,8 @@ func (w *Walk) resourceOf(gk schema.GroupKind) (*meta.RESTMapping, bool) {
 }
 
 // kind reads all objects of a kind. It says whether more are wanted.
-func (w *Walk) kind(ctx context.Context, mapping *meta.RESTMapping, at Progress, yield func(Found, error) bool) (more bool, err error) {
+func (w *Walk) kind(ctx context.Context, mapping *meta.RESTMapping, at Progress, yield func(Found, error) bool) (
+	more bool, err error) {
 	w.tell(at)
 	var resource lister = w.Client.Resource(mapping.Resource)
 	if w.Namespace != "" {
@@ -213,7 +220,8 @@ func (w *Walk) kind(ctx context.Context, mapping *meta.RESTMapping, at Progress,
 			u := &list.Items[i]
 			u.SetGroupVersionKind(mapping.GroupVersionKind)
 			w.read++
-			if !yield(Found{Object: u.Object, Namespace: w.namespaces[u.GetNamespace()], Resource: mapping.Resource.Resource}, nil) {
+			if !yield(Found{Object: u.Object, Namespace: w.namespaces[u.GetNamespace()],
+				Resource: mapping.Resource.Resource}, nil) {
 				return false
 			}
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package seal proves that plans and records are the manager's own. Each carries a
 // message authentication code whose key lies in a Secret of the manager's namespace:
 // whoever may write Remediations and RemediationSlices, even while admission is away,

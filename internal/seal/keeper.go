@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package seal
 
 import (
@@ -76,15 +78,19 @@ func (k *Keeper) make(ctx context.Context) (*corev1.Secret, error) {
 	}
 	for _, plan := range plans.Items {
 		if plan.Annotations[v1alpha1.AnnotationSeal] != "" {
-			return nil, fmt.Errorf("it is gone, and plan %s is sealed with it, so that no record can be told from a forged one: "+
-				"restore the Secret, or look at what the plans have written and delete them all (kubectl delete remediations --all); a new key is made then: %w", plan.Name, ErrUnproven)
+			return nil, fmt.Errorf(
+				"it is gone, and plan %s is sealed with it, so that no record can be told from a forged one: "+
+					"restore the Secret, or look at what the plans have written and delete them all (kubectl delete "+
+					"remediations --all); a new key is made then: %w", plan.Name, ErrUnproven)
 		}
 	}
 	key := make([]byte, keyBytes)
 	if _, err := rand.Read(key); err != nil {
 		return nil, err
 	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: SecretName, Annotations: map[string]string{adoptedAnnotation: notYet}},
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: k.Namespace, Name: SecretName, Annotations: map[string]string{adoptedAnnotation: notYet}},
 		Data: map[string][]byte{keyField: key}}
 	return secret, k.Writer.Create(ctx, secret, client.FieldOwner(v1alpha1.FieldManager))
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package seal
 
 import (
@@ -29,7 +31,8 @@ func (k Known) Key(ctx context.Context) (Key, error) {
 func keyIn(secret *corev1.Secret) (Key, error) {
 	key := Key(secret.Data[keyField])
 	if len(key) < keyBytes {
-		return nil, fmt.Errorf("the key of the records, in Secret %s/%s, has %d bytes, not %d: restore the Secret", secret.Namespace, secret.Name, len(key), keyBytes)
+		return nil, fmt.Errorf("the key of the records, in Secret %s/%s, has %d bytes, not %d: restore the Secret",
+			secret.Namespace, secret.Name, len(key), keyBytes)
 	}
 	return key, nil
 }

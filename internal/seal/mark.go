@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package seal
 
 import (
@@ -95,7 +97,8 @@ func CheckOwner(slice *v1alpha1.RemediationSlice, plan *v1alpha1.Remediation) er
 	if s, _ := partsOf(slice); s.status == nil || s.uid == string(plan.UID) {
 		return nil
 	}
-	return fmt.Errorf("RemediationSlice %s: what is recorded belongs to the plan with UID %q, and Remediation %s has %q: it was deleted and made again, by a restore for example: %w",
+	return fmt.Errorf("RemediationSlice %s: what is recorded belongs to the plan with UID %q, and Remediation %s has "+
+		"%q: it was deleted and made again, by a restore for example: %w",
 		slice.Name, planOf(slice), plan.Name, plan.UID, ErrUnproven)
 }
 
@@ -151,7 +154,8 @@ func (k Key) compare(s sealed, what, have, want string) error {
 	case have == "":
 		return fmt.Errorf("%s %s: %s carries no seal: %w", s.kind, s.name, what, ErrUnproven)
 	case len(have) > 8 && have[:8] != k.ID():
-		return fmt.Errorf("%s %s: %s is sealed with the key %s, and the manager's is %s: %w", s.kind, s.name, what, have[:8], k.ID(), ErrUnproven)
+		return fmt.Errorf("%s %s: %s is sealed with the key %s, and the manager's is %s: %w", s.kind, s.name, what,
+			have[:8], k.ID(), ErrUnproven)
 	}
 	return fmt.Errorf("%s %s: %s was changed by somebody else than the manager: %w", s.kind, s.name, what, ErrUnproven)
 }

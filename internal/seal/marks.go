@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package seal
 
 import (
@@ -63,7 +65,8 @@ func (m *Marks) CheckPlan(ctx context.Context, plan *v1alpha1.Remediation) error
 
 // CheckSlices errs with ErrUnproven when the status of any of a plan's slices is an
 // earlier one. It takes all of the plan's slices.
-func (m *Marks) CheckSlices(ctx context.Context, plan *v1alpha1.Remediation, slices []*v1alpha1.RemediationSlice) error {
+func (m *Marks) CheckSlices(ctx context.Context, plan *v1alpha1.Remediation,
+	slices []*v1alpha1.RemediationSlice) error {
 	known, err := m.known(ctx, plan)
 	if sum := sumOf(slices); err == nil && sum < known.slices {
 		return earlier("the records of Remediation "+plan.Name, sum, known.slices)
@@ -72,7 +75,8 @@ func (m *Marks) CheckSlices(ctx context.Context, plan *v1alpha1.Remediation, sli
 }
 
 func earlier(what string, have, want int64) error {
-	return fmt.Errorf("%s: what is recorded is older than what the manager recorded last (%d of %d writes): somebody has brought an earlier state back: %w", what, have, want, ErrUnproven)
+	return fmt.Errorf("%s: what is recorded is older than what the manager recorded last (%d of %d writes): somebody "+
+		"has brought an earlier state back: %w", what, have, want, ErrUnproven)
 }
 
 func sumOf(slices []*v1alpha1.RemediationSlice) (sum int64) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package seal
 
 import (
@@ -24,7 +26,8 @@ type rollout struct {
 
 func newRollout(t *testing.T) *rollout {
 	t.Helper()
-	r := &rollout{world: newWorld(t), plan: plan("plan"), slices: []*v1alpha1.RemediationSlice{slice("plan-0"), slice("plan-1")}}
+	r := &rollout{world: newWorld(t), plan: plan("plan"),
+		slices: []*v1alpha1.RemediationSlice{slice("plan-0"), slice("plan-1")}}
 	r.plan.UID = "p1"
 	r.begin()
 	for _, obj := range []client.Object{r.plan, r.slices[0], r.slices[1]} {
@@ -90,7 +93,8 @@ func (r *rollout) bringBack(t *testing.T, earlier client.Object) {
 // check reads all anew and proves it.
 func (r *rollout) check(t *testing.T) error {
 	t.Helper()
-	ctx, p, slices := context.Background(), &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan"}}, []*v1alpha1.RemediationSlice{}
+	ctx, p, slices := context.Background(), &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan"}},
+		[]*v1alpha1.RemediationSlice{}
 	if err := r.get(t, p); err != nil {
 		t.Fatal(err)
 	}
@@ -133,19 +137,21 @@ func TestAnEarlierStatusIsNotTakenForTheLatest(t *testing.T) {
 			r.bringBack(t, earlier)
 			r.begin()
 		}},
-		"an earlier slice, while the manager is in the middle of a step": {want: ErrUnproven, do: func(t *testing.T, r *rollout) {
-			earlier := r.slices[0].DeepCopy()
-			r.keeps(t)
-			r.writes(t, r.slices[0])
-			r.marks.Seen(r.plan, r.slices)
-			r.bringBack(t, earlier)
-		}},
-		"a slice whose records are wiped, with a sequence of its own": {want: ErrUnproven, do: func(t *testing.T, r *rollout) {
-			r.keeps(t)
-			wiped := r.slices[0].DeepCopy()
-			wiped.Records, wiped.Sequence, wiped.Seal = nil, 0, ""
-			r.bringBack(t, wiped)
-		}},
+		"an earlier slice, while the manager is in the middle of a step": {
+			want: ErrUnproven, do: func(t *testing.T, r *rollout) {
+				earlier := r.slices[0].DeepCopy()
+				r.keeps(t)
+				r.writes(t, r.slices[0])
+				r.marks.Seen(r.plan, r.slices)
+				r.bringBack(t, earlier)
+			}},
+		"a slice whose records are wiped, with a sequence of its own": {
+			want: ErrUnproven, do: func(t *testing.T, r *rollout) {
+				r.keeps(t)
+				wiped := r.slices[0].DeepCopy()
+				wiped.Records, wiped.Sequence, wiped.Seal = nil, 0, ""
+				r.bringBack(t, wiped)
+			}},
 		"an earlier plan": {want: ErrUnproven, do: func(t *testing.T, r *rollout) {
 			earlier := r.plan.DeepCopy()
 			r.writes(t, r.plan)
@@ -162,16 +168,18 @@ func TestAnEarlierStatusIsNotTakenForTheLatest(t *testing.T) {
 			r.marks.Seen(r.plan, []*v1alpha1.RemediationSlice{stale, r.slices[1]})
 			r.keeps(t)
 		}},
-		"marks that an administrator has removed are begun anew": {reason: "it is the way out", do: func(t *testing.T, r *rollout) {
-			earlier := r.slices[0].DeepCopy()
-			r.writes(t, r.slices[0])
-			r.keeps(t)
-			r.bringBack(t, earlier)
-			if err := r.api.Delete(context.Background(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "evenkeel-system", Name: MarksName}}); err != nil {
-				t.Fatal(err)
-			}
-			r.begin()
-		}},
+		"marks that an administrator has removed are begun anew": {
+			reason: "it is the way out", do: func(t *testing.T, r *rollout) {
+				earlier := r.slices[0].DeepCopy()
+				r.writes(t, r.slices[0])
+				r.keeps(t)
+				r.bringBack(t, earlier)
+				marks := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "evenkeel-system", Name: MarksName}}
+				if err := r.api.Delete(context.Background(), marks); err != nil {
+					t.Fatal(err)
+				}
+				r.begin()
+			}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package seal
 
 import (
@@ -20,18 +22,26 @@ import (
 )
 
 func plan(name string) *v1alpha1.Remediation {
-	return &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name + "-uid"), Labels: map[string]string{v1alpha1.LabelPolicy: "p"}},
-		Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "p"}, Hash: "h", Targets: 1, Waves: []int32{1}, Slices: []string{name + "-0"}}}}
+	return &v1alpha1.Remediation{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, UID: types.UID(name + "-uid"), Labels: map[string]string{v1alpha1.LabelPolicy: "p"}},
+		Spec: v1alpha1.RemediationSpec{
+			Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "p"}, Hash: "h", Targets: 1,
+				Waves: []int32{1}, Slices: []string{name + "-0"}}}}
 }
 
 // ownedBy is the owner reference to a plan.
 func ownedBy(uid types.UID) []metav1.OwnerReference {
-	return []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Remediation", Name: "plan", UID: uid, Controller: ptr.To(true)}}
+	return []metav1.OwnerReference{
+		{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Remediation", Name: "plan", UID: uid,
+			Controller: ptr.To(true)}}
 }
 
 func slice(name string) *v1alpha1.RemediationSlice {
-	return &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: ownedBy("plan-uid")}, Remediation: "plan",
-		Targets: []v1alpha1.Target{{Object: v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}}}}
+	return &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: ownedBy("plan-uid")},
+		Remediation: "plan",
+		Targets: []v1alpha1.Target{
+			{Object: v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}}}}
 }
 
 // world is an API server, and the manager's clients of it.
@@ -76,8 +86,10 @@ func (w *world) recorded(t *testing.T) *v1alpha1.RemediationSlice {
 		t.Fatal(err)
 	}
 	now := metav1.NewMicroTime(time.Date(2026, 1, 1, 0, 0, 0, 123456789, time.UTC))
-	s.Records = []v1alpha1.TargetRecord{{State: v1alpha1.TargetDone, Write: &v1alpha1.WriteRecord{UID: "u", AppliedAt: &now,
-		Fields: []v1alpha1.FieldChange{{Path: "/spec/a", Before: &apiextensionsv1.JSON{Raw: []byte(`{"b": 1.0,"a":[null,"<x>"]}`)}}}}}}
+	s.Records = []v1alpha1.TargetRecord{
+		{State: v1alpha1.TargetDone, Write: &v1alpha1.WriteRecord{UID: "u", AppliedAt: &now,
+			Fields: []v1alpha1.FieldChange{
+				{Path: "/spec/a", Before: &apiextensionsv1.JSON{Raw: []byte(`{"b": 1.0,"a":[null,"<x>"]}`)}}}}}}
 	if err := w.writer.Update(ctx, s); err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +138,8 @@ func TestWhatAPlanTellsIsNotSealed(t *testing.T) {
 	tell := func(generation int64) {
 		t.Helper()
 		p.Status.ObservedGeneration = generation
-		p.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, ObservedGeneration: max(generation, 0)}}
+		p.Status.Conditions = []metav1.Condition{
+			{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, ObservedGeneration: max(generation, 0)}}
 		if err := w.api.Status().Update(ctx, p); err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +183,8 @@ func TestForgeriesAreFound(t *testing.T) {
 			_ = w.api.Status().Update(ctx, p)
 			return p
 		},
-		"a new plan that is said to be in a later wave": func(ctx context.Context, _ *testing.T, w *world) client.Object {
+		"a new plan that is said to be in a later wave": func(ctx context.Context, _ *testing.T,
+			w *world) client.Object {
 			p := plan("plan")
 			_ = w.writer.Create(ctx, p)
 			p.Status.Wave = 3
@@ -202,15 +216,18 @@ func TestForgeriesAreFound(t *testing.T) {
 			_ = w.api.Update(ctx, s)
 			return s
 		},
-		"records of a plan's slice under an owner of another kind": func(ctx context.Context, t *testing.T, w *world) client.Object {
+		"records of a plan's slice under an owner of another kind": func(ctx context.Context, t *testing.T,
+			w *world) client.Object {
 			s := w.recorded(t)
 			s.OwnerReferences[0].Kind = "ConfigMap"
 			_ = w.api.Update(ctx, s)
 			return s
 		},
-		"records of another place, under the same plan": func(ctx context.Context, t *testing.T, w *world) client.Object {
+		"records of another place, under the same plan": func(ctx context.Context, t *testing.T,
+			w *world) client.Object {
 			s, other := w.recorded(t), slice("plan-1")
-			other.Index, other.Records, other.Sequence, other.Seal, other.Annotations = 1, s.Records, s.Sequence, s.Seal, s.Annotations
+			other.Index, other.Records, other.Sequence, other.Seal, other.Annotations = 1, s.Records, s.Sequence,
+				s.Seal, s.Annotations
 			_ = w.api.Create(ctx, other)
 			return other
 		},
@@ -244,7 +261,8 @@ func TestForgeriesAreFound(t *testing.T) {
 					t.Error("it is listed")
 				}
 			}
-			if err := Doubt(ctx, w.api, w.keeper, client.MatchingLabels{v1alpha1.LabelPolicy: "p"}); !errors.Is(err, ErrUnproven) {
+			if err := Doubt(ctx, w.api, w.keeper, client.MatchingLabels{v1alpha1.LabelPolicy: "p"}); !errors.Is(
+				err, ErrUnproven) {
 				t.Errorf("doubt is %v, want ErrUnproven", err)
 			}
 		})
@@ -262,7 +280,8 @@ func TestALostKeyHoldsUntilNothingIsSealedWithIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.restart()
-	if err := w.get(t, p); !errors.Is(err, ErrUnproven) || !strings.Contains(err.Error(), "kubectl delete remediations") {
+	if err := w.get(t, p); !errors.Is(err, ErrUnproven) ||
+		!strings.Contains(err.Error(), "kubectl delete remediations") {
 		t.Errorf("got %v, want ErrUnproven with what to do", err)
 	}
 	if err := w.writer.Create(ctx, plan("another")); !errors.Is(err, ErrUnproven) {
@@ -334,8 +353,10 @@ func TestARestoredKeyTakesNothingOver(t *testing.T) {
 	if err := w.api.Create(ctx, forged); err != nil {
 		t.Fatal(err)
 	}
-	restored := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: secret.Namespace, Name: secret.Name, Labels: map[string]string{"restored": "yes"},
-		CreationTimestamp: metav1.NewTime(time.Now().Add(time.Hour))}, Data: secret.Data}
+	restored := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: secret.Namespace, Name: secret.Name,
+			Labels:            map[string]string{"restored": "yes"},
+			CreationTimestamp: metav1.NewTime(time.Now().Add(time.Hour))}, Data: secret.Data}
 	if err := w.api.Create(ctx, restored); err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +389,8 @@ func TestASliceThatIsRestoredUnderItsPlanIsProven(t *testing.T) {
 	}
 	again := plan("plan")
 	again.UID = "restored-uid"
-	if err := CheckOwner(restored, again); !errors.Is(err, ErrUnproven) || !strings.Contains(err.Error(), "made again") {
+	if err := CheckOwner(restored, again); !errors.Is(err, ErrUnproven) ||
+		!strings.Contains(err.Error(), "made again") {
 		t.Errorf("for a plan that was made again: %v, want ErrUnproven that says so", err)
 	}
 	empty := slice("plan-0")

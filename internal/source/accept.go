@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -28,7 +30,8 @@ func accepts(src *v1alpha1.PolicySource, revision string) bool {
 
 // acceptance tells how to accept a revision.
 func acceptance(src *v1alpha1.PolicySource, revision string) string {
-	return fmt.Sprintf("kubectl annotate policysource %s -n %s --overwrite %s=%s", src.Name, src.Namespace, v1alpha1.AnnotationAcceptRevision, commitOf(revision))
+	return fmt.Sprintf("kubectl annotate policysource %s -n %s --overwrite %s=%s", src.Name, src.Namespace,
+		v1alpha1.AnnotationAcceptRevision, commitOf(revision))
 }
 
 // mustFollow is the commit from which a new revision must descend; empty where any

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -59,7 +61,8 @@ func (a *applier) each(policies []directory.Located, do func(directory.Located) 
 		case err == nil:
 		case refuses(err):
 			p := policies[i]
-			refused = append(refused, problemAt(fileOf(p), 0, fmt.Sprintf("policy %s is refused: %v", p.Definition.Name, err)))
+			refused = append(refused,
+				problemAt(fileOf(p), 0, fmt.Sprintf("policy %s is refused: %v", p.Definition.Name, err)))
 		default:
 			return err
 		}
@@ -103,7 +106,8 @@ func (a *applier) write(ctx context.Context, want directory.Located) error {
 	return a.takeOver(ctx, applied, want)
 }
 
-func (a *applier) send(ctx context.Context, want directory.Located, opts ...client.ApplyOption) (*unstructured.Unstructured, error) {
+func (a *applier) send(ctx context.Context, want directory.Located, opts ...client.ApplyOption) (
+	*unstructured.Unstructured, error) {
 	object, err := manifest(want, a.owner, a.revision)
 	if err != nil {
 		return nil, err
@@ -137,7 +141,8 @@ func (a *applier) takeOver(ctx context.Context, applied *unstructured.Unstructur
 	if err != nil {
 		return fmt.Errorf("encode policy %s: %w", live.Name, err)
 	}
-	if err := a.client.Patch(ctx, &live, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(v1alpha1.SourceFieldManager)); err != nil {
+	if err := a.client.Patch(ctx, &live, client.RawPatch(types.JSONPatchType, patch),
+		client.FieldOwner(v1alpha1.SourceFieldManager)); err != nil {
 		return fmt.Errorf("replace the spec of policy %s: %w", live.Name, err)
 	}
 	return nil

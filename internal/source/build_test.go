@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -32,7 +34,9 @@ func inCluster(name string, changes ...func(*v1alpha1.ClusterRegoPolicy)) v1alph
 	p := *w.Definition.DeepCopy()
 	p.UID = types.UID("uid-of-" + name)
 	p.Labels = hats.labels()
-	p.Annotations = map[string]string{v1alpha1.AnnotationSourcePath: w.Dir, v1alpha1.AnnotationSourceRevision: "main@sha1:1", v1alpha1.AnnotationAuthor: "manager"}
+	p.Annotations = map[string]string{
+		v1alpha1.AnnotationSourcePath: w.Dir, v1alpha1.AnnotationSourceRevision: "main@sha1:1",
+		v1alpha1.AnnotationAuthor: "manager"}
 	for _, change := range changes {
 		change(&p)
 	}

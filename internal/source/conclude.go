@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -68,12 +70,14 @@ func fail(src *v1alpha1.PolicySource, f *failure, now time.Time) {
 	s.Problems = f.problems[:min(len(f.problems), v1alpha1.MaxSourceProblems)]
 	message := f.message
 	if s.Revision != "" {
-		message = fmt.Sprintf("%s. Revision %s stays in force", strings.TrimRight(prose.Shorten(message, maxMessage), "."), s.Revision)
+		message = fmt.Sprintf("%s. Revision %s stays in force",
+			strings.TrimRight(prose.Shorten(message, maxMessage), "."), s.Revision)
 	}
 	ready := kube.ConditionFalse(v1alpha1.ConditionReady, f.reason, message)
 	if f.stalled {
 		s.Failures = 0
-		kube.SetConditions(src, now, ready, kube.ConditionTrue(v1alpha1.ConditionStalled, f.reason, "a person must fix it: "+f.message))
+		kube.SetConditions(src, now, ready,
+			kube.ConditionTrue(v1alpha1.ConditionStalled, f.reason, "a person must fix it: "+f.message))
 		return
 	}
 	s.Failures++
@@ -93,7 +97,8 @@ func succeed(src *v1alpha1.PolicySource, seen observation, now time.Time) {
 		message += fmt.Sprintf(", of which %d have left the repository and are kept (spec.prune: false)", seen.kept)
 	}
 	if _, stay := orphans(src); !stay {
-		message += fmt.Sprintf("; they go with this source when it is deleted (spec.deletionPolicy: %s)", v1alpha1.DeletionDelete)
+		message += fmt.Sprintf("; they go with this source when it is deleted (spec.deletionPolicy: %s)",
+			v1alpha1.DeletionDelete)
 	}
 	kube.SetConditions(src, now, kube.Ready(v1alpha1.ReasonApplied, message)...)
 }

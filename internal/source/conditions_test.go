@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -30,12 +32,16 @@ func TestConditionsOfSources(t *testing.T) {
 	fetched := observation{asked: true, fetched: true, revision: newest}
 	kstatus.Table(t, *update, []kstatus.State[*source]{
 		state("the newest revision is in force", old, false, applied, nil),
-		state("the repository can't be reached, and is tried again", old, false, observation{asked: true}, transient(v1alpha1.ReasonFetchFailed, "no route")),
-		state("a policy can't be written, and is tried again", old, false, fetched, transient(v1alpha1.ReasonApplyFailed, "refused")),
+		state("the repository can't be reached, and is tried again", old, false, observation{asked: true},
+			transient(v1alpha1.ReasonFetchFailed, "no route")),
+		state("a policy can't be written, and is tried again", old, false, fetched,
+			transient(v1alpha1.ReasonApplyFailed, "refused")),
 		state("some file of the newest revision is wrong", old, false, fetched,
 			withProblems(v1alpha1.ReasonNotCompiling, []v1alpha1.SourceProblem{problemAt("a.rego", 1, "wrong")})),
-		state("the newest revision isn't signed as it must be", old, false, fetched, stalled(v1alpha1.ReasonSignatureInvalid, "not signed")),
-		state("its namespace isn't accepted", "", false, observation{}, stalled(v1alpha1.ReasonNamespaceNotAllowed, "not here")),
+		state("the newest revision isn't signed as it must be", old, false, fetched,
+			stalled(v1alpha1.ReasonSignatureInvalid, "not signed")),
+		state("its namespace isn't accepted", "", false, observation{},
+			stalled(v1alpha1.ReasonNamespaceNotAllowed, "not here")),
 		state("a person has suspended it; a revision is in force", old, true, observation{}, nil),
 		state("a person has suspended it; nothing is in force yet", "", true, observation{}, nil),
 	})

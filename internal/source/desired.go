@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -34,7 +36,8 @@ func namedBy(labels map[string]string) (owner, bool) {
 // marked as the source's. Labels and annotations of others don't count.
 func inStep(live *v1alpha1.ClusterRegoPolicy, want directory.Located, o owner) (bool, error) {
 	by, _ := namedBy(live.Labels)
-	if by != o || live.Annotations[v1alpha1.AnnotationSourcePath] != want.Dir || live.Annotations[v1alpha1.AnnotationSourceRevision] == "" {
+	if by != o || live.Annotations[v1alpha1.AnnotationSourcePath] != want.Dir ||
+		live.Annotations[v1alpha1.AnnotationSourceRevision] == "" {
 		return false, nil
 	}
 	return sameSpec(&live.Spec, &want.Definition.Spec)
@@ -78,7 +81,8 @@ func manifest(want directory.Located, o owner, revision string) (*unstructured.U
 	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("ClusterRegoPolicy"))
 	object.SetName(want.Definition.Name)
 	object.SetLabels(o.labels())
-	object.SetAnnotations(map[string]string{v1alpha1.AnnotationSourcePath: want.Dir, v1alpha1.AnnotationSourceRevision: revision})
+	object.SetAnnotations(
+		map[string]string{v1alpha1.AnnotationSourcePath: want.Dir, v1alpha1.AnnotationSourceRevision: revision})
 	return object, nil
 }
 
@@ -96,10 +100,12 @@ func claim(live metav1.Object, o owner, inventory map[string]bool) string {
 	case owned && by == o, !owned && inventory[live.GetName()]:
 		return ""
 	case owned:
-		return fmt.Sprintf("policy %s belongs to PolicySource %s: remove it from one of the two repositories; or hand it over, kubectl annotate rego %s %s=%s",
+		return fmt.Sprintf("policy %s belongs to PolicySource %s: remove it from one of the two repositories; or hand "+
+			"it over, kubectl annotate rego %s %s=%s",
 			live.GetName(), by, live.GetName(), v1alpha1.AnnotationAdopt, o)
 	default:
-		return fmt.Sprintf("policy %s exists and comes from no source: delete it; or let this source take it over, kubectl annotate rego %s %s=%s",
+		return fmt.Sprintf("policy %s exists and comes from no source: delete it; or let this source take it over, "+
+			"kubectl annotate rego %s %s=%s",
 			live.GetName(), live.GetName(), v1alpha1.AnnotationAdopt, o)
 	}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package source keeps the ClusterRegoPolicy objects of a cluster in step with the Git
 // repositories that PolicySource objects name: it fetches, loads, overrides,
 // applies and prunes. Below it: git reads repositories, receiver takes messages of a

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -50,13 +52,15 @@ func (c *Controller) announce(before, after *v1alpha1.PolicySource, seen observa
 	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReady)
 	turned := was == nil || was.Reason != is.Reason
 	renewed := before.Status.Revision != after.Status.Revision || before.Generation != before.Status.ObservedGeneration
-	if is.Status == metav1.ConditionFalse && (turned || before.Status.AttemptedRevision != after.Status.AttemptedRevision) {
+	if is.Status == metav1.ConditionFalse &&
+		(turned || before.Status.AttemptedRevision != after.Status.AttemptedRevision) {
 		c.record(after, corev1.EventTypeWarning, eventOf(is.Reason), is.Message)
 	}
 	switch {
 	case seen.complete && (renewed || turned):
-		c.record(after, corev1.EventTypeNormal, ReasonSourceApplied, fmt.Sprintf("%s; %d made, %d changed, %d removed%s",
-			is.Message, len(seen.made), len(seen.changed), len(seen.removed), naming(": ", seen.removed)))
+		c.record(after, corev1.EventTypeNormal, ReasonSourceApplied,
+			fmt.Sprintf("%s; %d made, %d changed, %d removed%s",
+				is.Message, len(seen.made), len(seen.changed), len(seen.removed), naming(": ", seen.removed)))
 	case !renewed:
 		c.announceDrift(after, seen)
 	}
@@ -68,9 +72,11 @@ func (c *Controller) announceDrift(src *v1alpha1.PolicySource, seen observation)
 		if i == maxNames {
 			return
 		}
-		policy := &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy", Name: name}
+		policy := &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy",
+			Name: name}
 		c.events.Eventf(policy, src, corev1.EventTypeWarning, ReasonPolicyRestored, action, "%s",
-			fmt.Sprintf("restored to revision %s of PolicySource %s: change it in the repository, or by spec.overrides", src.Status.Revision, ownerOf(src)))
+			fmt.Sprintf("restored to revision %s of PolicySource %s: change it in the repository, or by spec.overrides",
+				src.Status.Revision, ownerOf(src)))
 	}
 }
 
@@ -83,7 +89,8 @@ func (c *Controller) announceEnd(src *v1alpha1.PolicySource, policies []v1alpha1
 	}
 	note := fmt.Sprintf("%d policies stay in force without a source (%s)", len(names), kept)
 	if kept == "" {
-		note = fmt.Sprintf("%d policies were removed with it and are no longer enforced (spec.deletionPolicy: %s)", len(names), v1alpha1.DeletionDelete)
+		note = fmt.Sprintf("%d policies were removed with it and are no longer enforced (spec.deletionPolicy: %s)",
+			len(names), v1alpha1.DeletionDelete)
 	}
 	c.record(src, corev1.EventTypeWarning, ReasonSourceDeleted, note+naming(": ", names))
 }
@@ -109,7 +116,8 @@ func eventOf(reason string) string {
 	switch reason {
 	case v1alpha1.ReasonNotCompiling:
 		return ReasonSourceNotCompiling
-	case v1alpha1.ReasonEmpty, v1alpha1.ReasonTooLarge, v1alpha1.ReasonPolicyConflict, v1alpha1.ReasonRefused, v1alpha1.ReasonNamespaceNotAllowed,
+	case v1alpha1.ReasonEmpty, v1alpha1.ReasonTooLarge, v1alpha1.ReasonPolicyConflict, v1alpha1.ReasonRefused,
+		v1alpha1.ReasonNamespaceNotAllowed,
 		v1alpha1.ReasonNotDescendant, v1alpha1.ReasonHistoryUnknown, v1alpha1.ReasonTooManyRemoved:
 		return ReasonSourceRefused
 	case v1alpha1.ReasonApplyFailed:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -83,5 +85,6 @@ func withProblems(reason string, problems []v1alpha1.SourceProblem) *failure {
 }
 
 func problemAt(file string, line int, message string) v1alpha1.SourceProblem {
-	return v1alpha1.SourceProblem{File: prose.Shorten(file, maxFile), Line: int32(line), Message: prose.Shorten(message, maxMessage)}
+	return v1alpha1.SourceProblem{File: prose.Shorten(file, maxFile), Line: int32(line),
+		Message: prose.Shorten(message, maxMessage)}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -67,15 +69,19 @@ func (e *FetchError) Unwrap() error { return e.Err }
 // fetchFailure classifies an error of a Fetcher.
 func fetchFailure(src *v1alpha1.PolicySource, err error) *failure {
 	var known *FetchError
-	if errors.As(err, &known) && (known.Reason == v1alpha1.ReasonNotDescendant || known.Reason == v1alpha1.ReasonHistoryUnknown) {
-		return stalled(known.Reason, "%v. To roll back, push a commit that reverts; to take this revision, %s; to take any, set spec.history: Any",
+	if errors.As(err, &known) &&
+		(known.Reason == v1alpha1.ReasonNotDescendant || known.Reason == v1alpha1.ReasonHistoryUnknown) {
+		return stalled(known.Reason, "%v. To roll back, push a commit that reverts; to take this revision, %s; to "+
+			"take any, set spec.history: Any",
 			known, acceptance(src, known.Revision))
 	}
 	if errors.As(err, &known) {
-		return &failure{reason: cmp.Or(known.Reason, v1alpha1.ReasonFetchFailed), message: known.Error(), stalled: known.Stalled}
+		return &failure{reason: cmp.Or(known.Reason, v1alpha1.ReasonFetchFailed), message: known.Error(),
+			stalled: known.Stalled}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return transient(v1alpha1.ReasonFetchFailed, "%v: the repository didn't answer within spec.timeout; raise it if the repository is this slow", err)
+		return transient(v1alpha1.ReasonFetchFailed,
+			"%v: the repository didn't answer within spec.timeout; raise it if the repository is this slow", err)
 	}
 	return transient(v1alpha1.ReasonFetchFailed, "%v", err)
 }
@@ -84,7 +90,8 @@ func fetchFailure(src *v1alpha1.PolicySource, err error) *failure {
 func readFailure(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
-		return withProblems(v1alpha1.ReasonNotCompiling, []v1alpha1.SourceProblem{problemAt(at.Path, 0, fmt.Sprintf("it can't be read: %v", at.Err))})
+		return withProblems(v1alpha1.ReasonNotCompiling,
+			[]v1alpha1.SourceProblem{problemAt(at.Path, 0, fmt.Sprintf("it can't be read: %v", at.Err))})
 	}
 	return err
 }

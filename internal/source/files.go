@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -49,7 +51,8 @@ func load(files fs.FS, spec *v1alpha1.PolicySourceSpec) ([]directory.Located, er
 		return nil, notCompiling(found, tree.Top)
 	}
 	if len(located) > v1alpha1.MaxSourcePolicies {
-		return nil, stalled(v1alpha1.ReasonTooLarge, "%s holds %d policies, and a source may hold %d: split it by spec.path or spec.include",
+		return nil, stalled(v1alpha1.ReasonTooLarge,
+			"%s holds %d policies, and a source may hold %d: split it by spec.path or spec.include",
 			dir, len(located), v1alpha1.MaxSourcePolicies)
 	}
 	for i := range located {
@@ -76,7 +79,8 @@ func (c choice) validate() error {
 		if i >= len(c.include) {
 			field = fmt.Sprintf("spec.exclude[%d]", i-len(c.include))
 		}
-		return withProblems(v1alpha1.ReasonNotCompiling, []v1alpha1.SourceProblem{problemAt(field, 0, fmt.Sprintf("%q isn't a glob: correct its brackets", glob))})
+		return withProblems(v1alpha1.ReasonNotCompiling,
+			[]v1alpha1.SourceProblem{problemAt(field, 0, fmt.Sprintf("%q isn't a glob: correct its brackets", glob))})
 	}
 	return nil
 }
@@ -209,10 +213,12 @@ func (s *survey) count(at string, entry fs.DirEntry) error {
 	}
 	if info.Size() > maxModuleBytes {
 		return withProblems(v1alpha1.ReasonTooLarge, []v1alpha1.SourceProblem{
-			problemAt(at, 0, fmt.Sprintf("the file has %d bytes, and a module may have %d: split it", info.Size(), maxModuleBytes))})
+			problemAt(at, 0, fmt.Sprintf("the file has %d bytes, and a module may have %d: split it", info.Size(),
+				maxModuleBytes))})
 	}
 	if s.bytes += info.Size(); s.bytes > maxTotalBytes {
-		return stalled(v1alpha1.ReasonTooLarge, "the Rego exceeds %d MiB: split the source by spec.path or spec.include", maxTotalBytes>>20)
+		return stalled(v1alpha1.ReasonTooLarge,
+			"the Rego exceeds %d MiB: split the source by spec.path or spec.include", maxTotalBytes>>20)
 	}
 	if !strings.HasSuffix(at, "_test"+extension) {
 		s.modules++

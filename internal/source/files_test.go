@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -65,12 +67,14 @@ func TestLoadFindsThePolicies(t *testing.T) {
 			want:   []string{"caps rules/security/caps", "hats rules/security/hats", "wigs rules/experimental/wigs"}},
 		"some of it": {
 			reason: "the library is read whatever include says",
-			spec:   v1alpha1.PolicySourceSpec{Path: "rules", Include: []string{"security/*/*.rego"}, Exclude: []string{"**/caps/**"}},
-			want:   []string{"hats rules/security/hats"}},
+			spec: v1alpha1.PolicySourceSpec{Path: "rules", Include: []string{"security/*/*.rego"},
+				Exclude: []string{"**/caps/**"}},
+			want: []string{"hats rules/security/hats"}},
 		"one directory below the library": {
 			reason: "the library above is found, and the path is the repository's",
-			spec:   v1alpha1.PolicySourceSpec{Path: "rules/security", Exclude: []string{"notes"}, Include: []string{"hats/**"}},
-			want:   []string{"hats rules/security/hats"}},
+			spec: v1alpha1.PolicySourceSpec{Path: "rules/security", Exclude: []string{"notes"},
+				Include: []string{"hats/**"}},
+			want: []string{"hats rules/security/hats"}},
 		"a directory without Rego": {
 			reason: "hidden directories don't count, and none isn't an error of the files",
 			spec:   v1alpha1.PolicySourceSpec{Path: "other"}},
@@ -104,14 +108,16 @@ func TestLoadNamesFileAndLine(t *testing.T) {
 		failure, says string
 	}{
 		"a broken rule": {"the path is the repository's, not that of the tree below",
-			map[string]string{"rules/lib/heads.rego": library, "rules/a/hats/hats.rego": rego("hats") + "\ndeny contains x if nobody\n"},
+			map[string]string{"rules/lib/heads.rego": library,
+				"rules/a/hats/hats.rego": rego("hats") + "\ndeny contains x if nobody\n"},
 			v1alpha1.PolicySourceSpec{Path: "rules/a"}, v1alpha1.ReasonNotCompiling, "rules/a/hats/hats.rego:16: "},
 		"a module that no Policy can hold": {"it is refused before it is read",
 			map[string]string{"hats/hats.rego": rego("hats"), "hats/more.rego": big},
 			v1alpha1.PolicySourceSpec{}, v1alpha1.ReasonTooLarge, "hats/more.rego: the file has"},
 		"a glob that isn't one": {"the field is named",
 			map[string]string{"hats/hats.rego": rego("hats")},
-			v1alpha1.PolicySourceSpec{Include: []string{"*"}, Exclude: []string{"ok", "[a"}}, v1alpha1.ReasonNotCompiling, `spec.exclude[1]: "[a" isn't a glob`},
+			v1alpha1.PolicySourceSpec{Include: []string{"*"}, Exclude: []string{"ok", "[a"}},
+			v1alpha1.ReasonNotCompiling, `spec.exclude[1]: "[a" isn't a glob`},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +126,8 @@ func TestLoadNamesFileAndLine(t *testing.T) {
 			if !errors.As(err, &failed) {
 				t.Fatalf("%s: got %v", tc.reason, err)
 			}
-			if failed.reason != tc.failure || !strings.HasPrefix(failed.message, tc.says) || !failed.stalled || len(failed.problems) == 0 {
+			if failed.reason != tc.failure || !strings.HasPrefix(failed.message, tc.says) || !failed.stalled ||
+				len(failed.problems) == 0 {
 				t.Errorf("%s: got %s: %s (%v)", tc.reason, failed.reason, failed.message, failed.problems)
 			}
 		})

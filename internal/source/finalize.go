@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -14,7 +16,8 @@ import (
 // hold keeps a source whose policies may come into force from going without them.
 func (c *Controller) hold(ctx context.Context, src *v1alpha1.PolicySource) error {
 	before := src.DeepCopy()
-	if !c.allowed.Has(src.Namespace) || src.Spec.Suspend || !controllerutil.AddFinalizer(src, v1alpha1.SourceFinalizer) {
+	if !c.allowed.Has(src.Namespace) || src.Spec.Suspend ||
+		!controllerutil.AddFinalizer(src, v1alpha1.SourceFinalizer) {
 		return nil
 	}
 	return c.patchFinalizers(ctx, src, before)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -45,7 +47,8 @@ func (c *Controller) look(ctx context.Context, src *v1alpha1.PolicySource) (obse
 	var seen observation
 	if !c.allowed.Has(src.Namespace) {
 		return seen, stalled(v1alpha1.ReasonNamespaceNotAllowed,
-			"sources of namespace %s aren't accepted, since a source rules the whole cluster: make it in %s, or start the manager with --source-namespaces=%s",
+			"sources of namespace %s aren't accepted, since a source rules the whole cluster: make it in %s, or start "+
+				"the manager with --source-namespaces=%s",
 			src.Namespace, c.allowed.Own, src.Namespace), nil
 	}
 	if src.Spec.Suspend {
@@ -71,7 +74,8 @@ func (c *Controller) look(ctx context.Context, src *v1alpha1.PolicySource) (obse
 // enforce brings the newest revision that could be read into force. Where that
 // can't be, the last good one is kept as it is: whoever edits its policies
 // meanwhile is corrected all the same.
-func (c *Controller) enforce(ctx context.Context, src *v1alpha1.PolicySource, at *remembered, seen observation, failed *failure) (observation, *failure, error) {
+func (c *Controller) enforce(ctx context.Context, src *v1alpha1.PolicySource, at *remembered, seen observation,
+	failed *failure) (observation, *failure, error) {
 	if at.newest != nil {
 		err := c.bring(ctx, src, at.newest, &seen)
 		if errors.Is(err, errConflict) {
@@ -96,7 +100,8 @@ func (c *Controller) enforce(ctx context.Context, src *v1alpha1.PolicySource, at
 	}
 	if at.good != nil && at.good != at.newest {
 		if err := c.bring(ctx, src, at.good, &seen); err != nil {
-			log.FromContext(ctx).Error(err, "the last good revision isn't as it should be", "revision", at.good.revision)
+			log.FromContext(ctx).Error(err, "the last good revision isn't as it should be", "revision",
+				at.good.revision)
 		}
 		c.noteDrift(at, &seen)
 	}
@@ -151,7 +156,8 @@ func (c *Controller) bring(ctx context.Context, src *v1alpha1.PolicySource, want
 }
 
 // plan compares the policies of a revision with those that a reader gives.
-func (c *Controller) plan(ctx context.Context, reader client.Reader, src *v1alpha1.PolicySource, want []directory.Located) (*plan, error) {
+func (c *Controller) plan(ctx context.Context, reader client.Reader, src *v1alpha1.PolicySource,
+	want []directory.Located) (*plan, error) {
 	live := &v1alpha1.ClusterRegoPolicyList{}
 	if err := reader.List(ctx, live); err != nil {
 		return nil, fmt.Errorf("list policies: %w", err)

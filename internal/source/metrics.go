@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -76,11 +78,13 @@ func newGauges(sources client.Reader) *gauges {
 		return prometheus.NewDesc(name, help+" Labels: source (namespace/name).", []string{"source"}, nil)
 	}
 	return &gauges{
-		sources:    sources,
-		ready:      desc("evenkeel_source_ready", "1 while the newest revision of the repository is in force, else 0; absent while suspended."),
-		suspended:  desc("evenkeel_source_suspended", "1 while the source is suspended, else 0."),
-		policies:   desc("evenkeel_source_policies", "Policies of the source in the cluster."),
-		fetched:    desc("evenkeel_source_last_fetch_timestamp_seconds", "When the repository last answered; absent while suspended."),
+		sources: sources,
+		ready: desc("evenkeel_source_ready",
+			"1 while the newest revision of the repository is in force, else 0; absent while suspended."),
+		suspended: desc("evenkeel_source_suspended", "1 while the source is suspended, else 0."),
+		policies:  desc("evenkeel_source_policies", "Policies of the source in the cluster."),
+		fetched: desc("evenkeel_source_last_fetch_timestamp_seconds",
+			"When the repository last answered; absent while suspended."),
 		askedEvery: desc("evenkeel_source_interval_seconds", "How often the repository is to be asked."),
 	}
 }

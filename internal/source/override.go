@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -15,7 +17,8 @@ import (
 
 // override gives copies of the policies, changed by the overrides in order. What
 // can't be overridden is a problem of a field of the PolicySource.
-func override(policies []directory.Located, overrides []v1alpha1.SourceOverride) ([]directory.Located, []v1alpha1.SourceProblem) {
+func override(policies []directory.Located, overrides []v1alpha1.SourceOverride) (
+	[]directory.Located, []v1alpha1.SourceProblem) {
 	changed := make([]directory.Located, len(policies))
 	for i, p := range policies {
 		changed[i] = directory.Located{Dir: p.Dir, Definition: p.Definition.DeepCopy()}
@@ -29,7 +32,8 @@ func override(policies []directory.Located, overrides []v1alpha1.SourceOverride)
 				continue
 			}
 			if err := change(&p.Definition.Spec, o); err != nil {
-				found = append(found, problemAt(field+".parameters", 0, fmt.Sprintf("policy %s: %v: give a JSON object", p.Definition.Name, err)))
+				found = append(found, problemAt(
+					field+".parameters", 0, fmt.Sprintf("policy %s: %v: give a JSON object", p.Definition.Name, err)))
 			}
 		}
 	}

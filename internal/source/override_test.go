@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -38,20 +40,25 @@ func TestOverride(t *testing.T) {
 				"pods":  {v1alpha1.AdmissionWarn, v1alpha1.RemediationDisabled, ""}}},
 		"in order": {reason: "a later one has the last word",
 			overrides: []v1alpha1.SourceOverride{
-				{Policies: []string{"net-*"}, AdmissionAction: v1alpha1.AdmissionWarn, RemediationMode: v1alpha1.RemediationDryRun},
+				{Policies: []string{"net-*"}, AdmissionAction: v1alpha1.AdmissionWarn,
+					RemediationMode: v1alpha1.RemediationDryRun},
 				{Policies: []string{"net-b"}, AdmissionAction: v1alpha1.AdmissionDeny}},
 			want: map[string]summary{
 				"net-a": {v1alpha1.AdmissionWarn, v1alpha1.RemediationDryRun, withLimits.Parameters},
 				"net-b": {v1alpha1.AdmissionDeny, v1alpha1.RemediationDryRun, ""}, "pods": plain}},
 		"parameters": {reason: "keys are merged, lists replaced, null removes",
-			overrides: []v1alpha1.SourceOverride{{Policies: []string{"net-?"}, Parameters: parameters(`{"max":null,"of":{"b":5},"list":[9]}`)}},
+			overrides: []v1alpha1.SourceOverride{
+				{Policies: []string{"net-?"}, Parameters: parameters(`{"max":null,"of":{"b":5},"list":[9]}`)}},
 			want: map[string]summary{
 				"net-a": {v1alpha1.AdmissionAudit, v1alpha1.RemediationDisabled, `{"list":[9],"of":{"a":1,"b":5}}`},
-				"net-b": {v1alpha1.AdmissionAudit, v1alpha1.RemediationDisabled, `{"list":[9],"of":{"b":5}}`}, "pods": plain}},
+				"net-b": {v1alpha1.AdmissionAudit, v1alpha1.RemediationDisabled, `{"list":[9],"of":{"b":5}}`},
+				"pods":  plain}},
 		"a name that isn't there": {reason: "who wrote it believes that something is overridden",
-			overrides: []v1alpha1.SourceOverride{{Policies: []string{"nat-*", "net-c"}, AdmissionAction: v1alpha1.AdmissionDeny}},
-			want:      map[string]summary{"net-a": withLimits, "net-b": plain, "pods": plain},
-			problems:  []string{`spec.overrides[0].policies[1]: the repository has no policy "net-c": correct the name, or remove it`}},
+			overrides: []v1alpha1.SourceOverride{
+				{Policies: []string{"nat-*", "net-c"}, AdmissionAction: v1alpha1.AdmissionDeny}},
+			want: map[string]summary{"net-a": withLimits, "net-b": plain, "pods": plain},
+			problems: []string{
+				`spec.overrides[0].policies[1]: the repository has no policy "net-c": correct the name, or remove it`}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -30,15 +32,29 @@ func TestPlanOf(t *testing.T) {
 		"all in step": {reason: "nothing is written",
 			want: []directory.Located{located("a")}, live: []v1alpha1.ClusterRegoPolicy{inCluster("a")}},
 		"parameters in another layout": {reason: "the same JSON is the same",
-			want: []directory.Located{located("a", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Parameters = parameters(`{"a": 1,"b":[]}`) })},
-			live: []v1alpha1.ClusterRegoPolicy{inCluster("a", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Parameters = parameters(`{"b":[],"a":1}`) })}},
+			want: []directory.Located{located("a", func(p *v1alpha1.ClusterRegoPolicy) {
+				p.Spec.Parameters = parameters(`{"a": 1,"b":[]}`)
+			})},
+			live: []v1alpha1.ClusterRegoPolicy{inCluster("a", func(p *v1alpha1.ClusterRegoPolicy) {
+				p.Spec.Parameters = parameters(`{"b":[],"a":1}`)
+			})}},
 		"labels of others": {reason: "they are let be",
-			want: []directory.Located{located("a")}, live: []v1alpha1.ClusterRegoPolicy{inCluster("a", func(p *v1alpha1.ClusterRegoPolicy) { p.Labels["team"] = "x"; p.Annotations["note"] = "y" })}},
+			want: []directory.Located{located("a")},
+			live: []v1alpha1.ClusterRegoPolicy{inCluster("a", func(p *v1alpha1.ClusterRegoPolicy) {
+				p.Labels["team"] = "x"
+				p.Annotations["note"] = "y"
+			})}},
 		"an edited rule": {reason: "it is restored",
-			want: []directory.Located{located("a")}, live: []v1alpha1.ClusterRegoPolicy{inCluster("a", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Admission.Action = v1alpha1.AdmissionDeny })},
+			want: []directory.Located{located("a")},
+			live: []v1alpha1.ClusterRegoPolicy{inCluster("a", func(p *v1alpha1.ClusterRegoPolicy) {
+				p.Spec.Admission.Action = v1alpha1.AdmissionDeny
+			})},
 			plan: result{Changed: []string{"a"}}},
 		"an exemption slipped in": {reason: "a field that the repository leaves out counts too",
-			want: []directory.Located{located("a")}, live: []v1alpha1.ClusterRegoPolicy{inCluster("a", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Admission.Exempt.Users = []string{"mallory"} })},
+			want: []directory.Located{located("a")},
+			live: []v1alpha1.ClusterRegoPolicy{inCluster("a", func(p *v1alpha1.ClusterRegoPolicy) {
+				p.Spec.Admission.Exempt.Users = []string{"mallory"}
+			})},
 			plan: result{Changed: []string{"a"}}},
 		"a policy that left the repository": {reason: "it is removed",
 			want: []directory.Located{located("a")}, live: []v1alpha1.ClusterRegoPolicy{inCluster("a"), inCluster("b")},
@@ -52,17 +68,21 @@ func TestPlanOf(t *testing.T) {
 			want: []directory.Located{located("a")}, live: []v1alpha1.ClusterRegoPolicy{inCluster("a", ofCaps)},
 			plan: result{Unclaimed: "belongs to PolicySource evenkeel-system/caps"}},
 		"an unowned policy that may be adopted": {reason: "whoever owns it has said so",
-			want: []directory.Located{located("a")}, live: []v1alpha1.ClusterRegoPolicy{inCluster("a", unowned, adopted)},
+			want: []directory.Located{located("a")},
+			live: []v1alpha1.ClusterRegoPolicy{inCluster("a", unowned, adopted)},
 			plan: result{Changed: []string{"a"}}},
 		"another source's policy that may be adopted": {reason: "it changes hands",
-			want: []directory.Located{located("a")}, live: []v1alpha1.ClusterRegoPolicy{inCluster("a", ofCaps, adopted)},
+			want: []directory.Located{located("a")},
+			live: []v1alpha1.ClusterRegoPolicy{inCluster("a", ofCaps, adopted)},
 			plan: result{Changed: []string{"a"}}},
 		"labels that somebody took off": {reason: "the source held it before",
-			want: []directory.Located{located("a")}, live: []v1alpha1.ClusterRegoPolicy{inCluster("a", unowned)}, inventory: []string{"a"},
-			plan: result{Changed: []string{"a"}}},
+			want: []directory.Located{located("a")}, live: []v1alpha1.ClusterRegoPolicy{inCluster("a", unowned)},
+			inventory: []string{"a"},
+			plan:      result{Changed: []string{"a"}}},
 		"a policy that another source took, held before": {reason: "the other one's label counts",
-			want: []directory.Located{located("a")}, live: []v1alpha1.ClusterRegoPolicy{inCluster("a", ofCaps)}, inventory: []string{"a"},
-			plan: result{Unclaimed: "belongs to PolicySource evenkeel-system/caps"}},
+			want: []directory.Located{located("a")}, live: []v1alpha1.ClusterRegoPolicy{inCluster("a", ofCaps)},
+			inventory: []string{"a"},
+			plan:      result{Unclaimed: "belongs to PolicySource evenkeel-system/caps"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -32,7 +34,8 @@ func (c *Controller) read(ctx context.Context, src *v1alpha1.PolicySource, at *r
 	}
 	if len(policies) == 0 && !src.Spec.AllowEmpty {
 		return stalled(v1alpha1.ReasonEmpty,
-			"revision %s holds no policy at %q, so nothing was removed: correct spec.path, include and exclude, or put the policies back; to really remove all of this source's policies set spec.allowEmpty: true",
+			"revision %s holds no policy at %q, so nothing was removed: correct spec.path, include and exclude, or "+
+				"put the policies back; to really remove all of this source's policies set spec.allowEmpty: true",
 			fetched.Revision, src.Spec.Path)
 	}
 	at.newest = &content{revision: fetched.Revision, policies: policies}
@@ -49,7 +52,8 @@ func (s *observation) found(err error) {
 
 // request gathers what the repository is asked with.
 func (c *Controller) request(ctx context.Context, src *v1alpha1.PolicySource) (FetchRequest, error) {
-	r := FetchRequest{Key: string(src.UID), URL: src.Spec.URL, Ref: src.Spec.Ref, Since: mustFollow(src), Accepted: accepted(src)}
+	r := FetchRequest{Key: string(src.UID), URL: src.Spec.URL, Ref: src.Spec.Ref, Since: mustFollow(src),
+		Accepted: accepted(src)}
 	if src.Spec.SecretRef != nil {
 		values, err := c.values(ctx, src, src.Spec.SecretRef.Name, "spec.secretRef")
 		if err != nil {
@@ -68,7 +72,8 @@ func (c *Controller) request(ctx context.Context, src *v1alpha1.PolicySource) (F
 }
 
 // values are those of a Secret that a field of the source names.
-func (c *Controller) values(ctx context.Context, src *v1alpha1.PolicySource, name, field string) (map[string][]byte, error) {
+func (c *Controller) values(ctx context.Context, src *v1alpha1.PolicySource, name, field string) (
+	map[string][]byte, error) {
 	values, err := c.secrets.Read(ctx, src.Namespace, name, field)
 	if err != nil {
 		return nil, transient(v1alpha1.ReasonSecretUnavailable, "%v", err)

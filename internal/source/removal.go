@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -31,7 +33,8 @@ func mayRemove(src *v1alpha1.PolicySource, held int) int {
 // tooManyRemoved refuses a revision by which most policies would go; nil when it
 // may be taken. An empty one that the spec allows has been thought of.
 func tooManyRemoved(src *v1alpha1.PolicySource, p *plan, revision string) *failure {
-	if !prunes(src) || len(p.remove) <= mayRemove(src, p.held) || p.empty && src.Spec.AllowEmpty || accepts(src, revision) {
+	if !prunes(src) || len(p.remove) <= mayRemove(src, p.held) || p.empty && src.Spec.AllowEmpty ||
+		accepts(src, revision) {
 		return nil
 	}
 	var names []string
@@ -39,8 +42,10 @@ func tooManyRemoved(src *v1alpha1.PolicySource, p *plan, revision string) *failu
 		names = append(names, r.Name)
 	}
 	return stalled(v1alpha1.ReasonTooManyRemoved,
-		"revision %s would remove %d of %d policies, and spec.maxRemoved lets %d go at once, so nothing was changed: put them back, or correct spec.path, include and exclude; if it is meant, %s (%s)",
-		revision, len(p.remove), p.held, mayRemove(src, p.held), acceptance(src, revision), naming("it would remove ", names))
+		"revision %s would remove %d of %d policies, and spec.maxRemoved lets %d go at once, so nothing was changed: "+
+			"put them back, or correct spec.path, include and exclude; if it is meant, %s (%s)",
+		revision, len(p.remove), p.held, mayRemove(src, p.held), acceptance(src, revision),
+		naming("it would remove ", names))
 }
 
 // orphans says that the policies of a deleted source stay, and why, for people.

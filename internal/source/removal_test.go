@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -40,23 +42,36 @@ func TestWhatOneRevisionMayRemove(t *testing.T) {
 		refused       bool
 		renamed, says string
 	}{
-		"half of them":                           {reason: "that is the default", held: 10, stay: 5},
-		"more than half":                         {reason: "somebody erred", held: 10, stay: 4, refused: true, says: "would remove 6 of 10 policies, and spec.maxRemoved lets 5 go at once"},
-		"half, rounded down":                     {reason: "a limit isn't exceeded by rounding", held: 11, stay: 5, refused: true},
+		"half of them": {reason: "that is the default", held: 10, stay: 5},
+		"more than half": {reason: "somebody erred", held: 10, stay: 4, refused: true,
+			says: "would remove 6 of 10 policies, and spec.maxRemoved lets 5 go at once"},
+		"half, rounded down": {reason: "a limit isn't exceeded by rounding", held: 11, stay: 5,
+			refused: true},
 		"two of three":                           {reason: "a small source may change", held: 3, stay: 1},
 		"three of four":                          {reason: "but not lose most", held: 4, stay: 1, refused: true},
 		"all of two, with others in their stead": {reason: "renames of a small source", held: 2, renamed: "new"},
-		"all under other names":                  {reason: "a rename removes what it was, and the new may say nothing", held: 10, renamed: "new", refused: true},
-		"one where none may go":                  {reason: "a number is exact", held: 10, stay: 9, change: mostly(intstr.FromInt32(0)), refused: true},
-		"five where five may go":                 {reason: "a number is exact", held: 6, stay: 1, change: mostly(intstr.FromInt32(5))},
-		"all where all may go":                   {reason: "the spec says so", held: 10, change: mostly(intstr.FromString("100%"))},
-		"most, by a person's word":               {reason: "it names this very revision", held: 10, stay: 1, change: accepting(revision)},
-		"most, by a word for the commit alone":   {reason: "the name before it doesn't matter", held: 10, stay: 1, change: accepting("0123456789012345678901234567890123456789")},
-		"most, by a word for another":            {reason: "one word, one revision", held: 10, stay: 1, change: accepting("main@sha1:9999"), refused: true},
-		"most, by an empty word":                 {reason: "nothing is nobody's word", held: 10, stay: 1, change: accepting(""), refused: true},
-		"all, which the spec allows":             {reason: "somebody has thought of it", held: 10, change: func(src *v1alpha1.PolicySource) { src.Spec.AllowEmpty = true }},
-		"most, where only none is allowed":       {reason: "allowEmpty is about an empty repository", held: 10, stay: 1, change: func(src *v1alpha1.PolicySource) { src.Spec.AllowEmpty = true }, refused: true},
-		"most, of which none is removed":         {reason: "prune: false keeps them", held: 10, stay: 1, change: func(src *v1alpha1.PolicySource) { off := false; src.Spec.Prune = &off }},
+		"all under other names": {reason: "a rename removes what it was, and the new may say nothing",
+			held: 10, renamed: "new", refused: true},
+		"one where none may go": {reason: "a number is exact", held: 10, stay: 9,
+			change: mostly(intstr.FromInt32(0)), refused: true},
+		"five where five may go": {reason: "a number is exact", held: 6, stay: 1,
+			change: mostly(intstr.FromInt32(5))},
+		"all where all may go": {
+			reason: "the spec says so", held: 10, change: mostly(intstr.FromString("100%"))},
+		"most, by a person's word": {reason: "it names this very revision", held: 10, stay: 1,
+			change: accepting(revision)},
+		"most, by a word for the commit alone": {reason: "the name before it doesn't matter", held: 10, stay: 1,
+			change: accepting("0123456789012345678901234567890123456789")},
+		"most, by a word for another": {reason: "one word, one revision", held: 10, stay: 1,
+			change: accepting("main@sha1:9999"), refused: true},
+		"most, by an empty word": {reason: "nothing is nobody's word", held: 10, stay: 1,
+			change: accepting(""), refused: true},
+		"all, which the spec allows": {reason: "somebody has thought of it", held: 10,
+			change: func(src *v1alpha1.PolicySource) { src.Spec.AllowEmpty = true }},
+		"most, where only none is allowed": {reason: "allowEmpty is about an empty repository", held: 10, stay: 1,
+			change: func(src *v1alpha1.PolicySource) { src.Spec.AllowEmpty = true }, refused: true},
+		"most, of which none is removed": {reason: "prune: false keeps them", held: 10, stay: 1,
+			change: func(src *v1alpha1.PolicySource) { off := false; src.Spec.Prune = &off }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -87,8 +102,10 @@ func TestWhatOneRevisionMayRemove(t *testing.T) {
 			if why == nil {
 				return
 			}
-			command := "kubectl annotate policysource hats -n evenkeel-system --overwrite evenkeel.dev/accept-revision=0123456789012345678901234567890123456789"
-			if why.reason != v1alpha1.ReasonTooManyRemoved || !why.stalled || !strings.Contains(why.message, tc.says) || !strings.Contains(prose.Shorten(why.message, maxMessage), command) {
+			command := "kubectl annotate policysource hats -n evenkeel-system --overwrite " +
+				"evenkeel.dev/accept-revision=0123456789012345678901234567890123456789"
+			if why.reason != v1alpha1.ReasonTooManyRemoved || !why.stalled || !strings.Contains(why.message, tc.says) ||
+				!strings.Contains(prose.Shorten(why.message, maxMessage), command) {
 				t.Errorf("it says %s: %s", why.reason, why.message)
 			}
 		})
@@ -101,11 +118,17 @@ func TestWhatANewRevisionMustDescendFrom(t *testing.T) {
 		src  *v1alpha1.PolicySource
 		want string
 	}{
-		"nothing, before one is in force":            {sourceWith(), ""},
-		"the one in force":                           {sourceWith(inForce), "abc"},
-		"nothing, where the spec takes any":          {sourceWith(inForce, func(src *v1alpha1.PolicySource) { src.Spec.History = v1alpha1.HistoryAny }), ""},
-		"nothing, where the spec names the commit":   {sourceWith(inForce, func(src *v1alpha1.PolicySource) { src.Spec.Ref = &v1alpha1.SourceReference{Commit: "def"} }), ""},
-		"the one in force, where it names a branch":  {sourceWith(inForce, func(src *v1alpha1.PolicySource) { src.Spec.Ref = &v1alpha1.SourceReference{Branch: "b"} }), "abc"},
+		"nothing, before one is in force": {sourceWith(), ""},
+		"the one in force":                {sourceWith(inForce), "abc"},
+		"nothing, where the spec takes any": {sourceWith(inForce, func(src *v1alpha1.PolicySource) {
+			src.Spec.History = v1alpha1.HistoryAny
+		}), ""},
+		"nothing, where the spec names the commit": {sourceWith(inForce, func(src *v1alpha1.PolicySource) {
+			src.Spec.Ref = &v1alpha1.SourceReference{Commit: "def"}
+		}), ""},
+		"the one in force, where it names a branch": {sourceWith(inForce, func(src *v1alpha1.PolicySource) {
+			src.Spec.Ref = &v1alpha1.SourceReference{Branch: "b"}
+		}), "abc"},
 		"the one in force, when another is accepted": {sourceWith(inForce, accepting("def")), "abc"},
 	}
 	for name, tc := range cases {
@@ -125,10 +148,13 @@ func TestAnAcceptanceIsSpentOnceWhatIsThereIsInForce(t *testing.T) {
 		src  *v1alpha1.PolicySource
 		want bool
 	}{
-		"it is in force":                     {observation{complete: true, revision: "main@sha1:abc"}, sourceWith(accepting("abc")), true},
-		"another is in force, which follows": {observation{complete: true, revision: "main@sha1:def"}, sourceWith(accepting("abc")), true},
-		"it isn't in force yet":              {observation{revision: "main@sha1:abc"}, sourceWith(accepting("abc")), false},
-		"nobody has given one":               {observation{complete: true}, sourceWith(), false},
+		"it is in force": {observation{complete: true, revision: "main@sha1:abc"},
+			sourceWith(accepting("abc")), true},
+		"another is in force, which follows": {observation{complete: true, revision: "main@sha1:def"},
+			sourceWith(accepting("abc")), true},
+		"it isn't in force yet": {observation{revision: "main@sha1:abc"}, sourceWith(accepting("abc")),
+			false},
+		"nobody has given one": {observation{complete: true}, sourceWith(), false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -146,10 +172,14 @@ func TestWhatBecomesOfThePoliciesOfADeletedSource(t *testing.T) {
 		src *v1alpha1.PolicySource
 		why string
 	}{
-		"they stay by default":              {sourceWith(), "spec.deletionPolicy: Orphan"},
-		"they go where the spec says so":    {sourceWith(deleting), ""},
-		"they stay where nothing is pruned": {sourceWith(deleting, func(src *v1alpha1.PolicySource) { src.Spec.Prune = &off }), "spec.prune: false"},
-		"they stay while it is suspended":   {sourceWith(deleting, func(src *v1alpha1.PolicySource) { src.Spec.Suspend = true }), "spec.suspend: true"},
+		"they stay by default":           {sourceWith(), "spec.deletionPolicy: Orphan"},
+		"they go where the spec says so": {sourceWith(deleting), ""},
+		"they stay where nothing is pruned": {sourceWith(deleting, func(src *v1alpha1.PolicySource) {
+			src.Spec.Prune = &off
+		}), "spec.prune: false"},
+		"they stay while it is suspended": {sourceWith(deleting, func(src *v1alpha1.PolicySource) {
+			src.Spec.Suspend = true
+		}), "spec.suspend: true"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

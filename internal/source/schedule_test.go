@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -13,7 +15,8 @@ import (
 func TestJitterIsStableBoundedAndSpread(t *testing.T) {
 	const every = 5 * time.Minute
 	seen := map[time.Duration]bool{}
-	for _, uid := range []types.UID{"", "a", "b", "0b2e3f5c-7d6e-4a57-9d39-0f3f9b1c2d3e", "9f0d7c55-9d30-4a5e-8d0f-4a4be6d3f6a1"} {
+	for _, uid := range []types.UID{"", "a", "b", "0b2e3f5c-7d6e-4a57-9d39-0f3f9b1c2d3e",
+		"9f0d7c55-9d30-4a5e-8d0f-4a4be6d3f6a1"} {
 		got := jittered(every, uid)
 		if got < every || got > every+every/10 {
 			t.Errorf("uid %q: %s is outside of %s and a tenth more", uid, got, every)
@@ -58,18 +61,32 @@ func TestDue(t *testing.T) {
 		change func(*v1alpha1.PolicySource)
 		want   bool
 	}{
-		"before its time":      {"nothing asks for a look", func(*v1alpha1.PolicySource) {}, false},
-		"at its time":          {"the interval is over", func(s *v1alpha1.PolicySource) { s.Status.NextAttemptAt = at(now) }, true},
-		"never looked at":      {"there is no time yet", func(s *v1alpha1.PolicySource) { s.Status.NextAttemptAt = nil }, true},
-		"a changed spec":       {"what is read may be another", func(s *v1alpha1.PolicySource) { s.Generation++ }, true},
-		"a new annotation":     {"somebody wants it", func(s *v1alpha1.PolicySource) { s.Annotations[v1alpha1.AnnotationReconcile] = "2" }, true},
-		"a handled annotation": {"the same value asks once", func(s *v1alpha1.PolicySource) { s.Annotations["other"] = "x" }, false},
-		"a removed annotation": {"a look more does no harm", func(s *v1alpha1.PolicySource) { s.Annotations = nil }, true},
+		"before its time": {"nothing asks for a look", func(*v1alpha1.PolicySource) {}, false},
+		"at its time": {"the interval is over", func(s *v1alpha1.PolicySource) {
+			s.Status.NextAttemptAt = at(now)
+		}, true},
+		"never looked at": {"there is no time yet", func(s *v1alpha1.PolicySource) {
+			s.Status.NextAttemptAt = nil
+		}, true},
+		"a changed spec": {"what is read may be another", func(s *v1alpha1.PolicySource) { s.Generation++ },
+			true},
+		"a new annotation": {"somebody wants it", func(s *v1alpha1.PolicySource) {
+			s.Annotations[v1alpha1.AnnotationReconcile] = "2"
+		}, true},
+		"a handled annotation": {"the same value asks once", func(s *v1alpha1.PolicySource) {
+			s.Annotations["other"] = "x"
+		}, false},
+		"a removed annotation": {"a look more does no harm", func(s *v1alpha1.PolicySource) {
+			s.Annotations = nil
+		}, true},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			src := &v1alpha1.PolicySource{ObjectMeta: metav1.ObjectMeta{Generation: 3, Annotations: map[string]string{v1alpha1.AnnotationReconcile: "1"}},
-				Status: v1alpha1.PolicySourceStatus{ObservedGeneration: 3, LastHandledReconcileAt: "1", NextAttemptAt: at(now.Add(time.Second))}}
+			src := &v1alpha1.PolicySource{
+				ObjectMeta: metav1.ObjectMeta{
+					Generation: 3, Annotations: map[string]string{v1alpha1.AnnotationReconcile: "1"}},
+				Status: v1alpha1.PolicySourceStatus{ObservedGeneration: 3, LastHandledReconcileAt: "1",
+					NextAttemptAt: at(now.Add(time.Second))}}
 			tc.change(src)
 			if got := due(src, now); got != tc.want {
 				t.Errorf("%s: got %t", tc.reason, got)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -45,12 +47,17 @@ func Register(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	c := &Controller{client: mgr.GetClient(), reader: mgr.GetAPIReader(), fetcher: o.Fetcher, contents: newContentCache(), allowed: o.Allowed,
+	c := &Controller{client: mgr.GetClient(), reader: mgr.GetAPIReader(), fetcher: o.Fetcher,
+		contents: newContentCache(), allowed: o.Allowed,
 		secrets: access.Secrets{Reader: mgr.GetAPIReader(), Account: o.ServiceAccount},
 		events:  mgr.GetEventRecorder("evenkeel-source"), metrics: figures, clock: o.Clock}
 	err = ctrl.NewControllerManagedBy(mgr).Named("policy-source").
-		For(&v1alpha1.PolicySource{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deleting()))).
-		Watches(&v1alpha1.ClusterRegoPolicy{}, handler.EnqueueRequestsFromMapFunc(c.sourcesOf), builder.WithPredicates(contentChanges())).
+		For(&v1alpha1.PolicySource{},
+			builder.WithPredicates(
+				predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{},
+					deleting()))).
+		Watches(&v1alpha1.ClusterRegoPolicy{}, handler.EnqueueRequestsFromMapFunc(c.sourcesOf),
+			builder.WithPredicates(contentChanges())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: max(o.Workers, 1)}).
 		Complete(c)
 	if err != nil {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhook
 
 import (
@@ -112,7 +114,8 @@ func appliedText(wanted []hook) (string, error) {
 
 // Narrowings tells what others have added to the entries of the two configurations
 // so that some requests aren't judged, as the annotations have it.
-func Narrowings(validating *admissionregistrationv1.ValidatingWebhookConfiguration, mutating *admissionregistrationv1.MutatingWebhookConfiguration) []string {
+func Narrowings(validating *admissionregistrationv1.ValidatingWebhookConfiguration,
+	mutating *admissionregistrationv1.MutatingWebhookConfiguration) []string {
 	var out []string
 	look := func(hooks []hook, annotations map[string]string) {
 		applied := appliedOf(annotations)

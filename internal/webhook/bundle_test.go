@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhook
 
 import (
@@ -38,11 +40,14 @@ func (a authority) renewed(t *testing.T, begin time.Time) authority {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return authority{ca: a.ca, data: map[string][]byte{caCertName: a.ca.CertPEM, "ca.key": a.ca.KeyPEM, serverCertName: cert, serverKeyName: key}}
+	return authority{ca: a.ca,
+		data: map[string][]byte{caCertName: a.ca.CertPEM, "ca.key": a.ca.KeyPEM, serverCertName: cert,
+			serverKeyName: key}}
 }
 
 func testRotator(name string) *rotator.CertRotator {
-	return &rotator.CertRotator{CAName: name, CAOrganization: authorityOrganization, DNSName: "localhost", ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	return &rotator.CertRotator{CAName: name, CAOrganization: authorityOrganization, DNSName: "localhost",
+		ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 }
 
 func (a authority) cert() []byte { return a.data[caCertName] }
@@ -77,7 +82,8 @@ func TestCABundle(t *testing.T) {
 			want:      [][]byte{fresh.cert(), before.cert(), earlier.cert()},
 			wantUntil: now.Add(time.Hour),
 		},
-		"then it's dropped":             {now: now.Add(time.Hour), trusted: slices.Concat(fresh.cert(), before.cert()), want: [][]byte{fresh.cert()}},
+		"then it's dropped": {now: now.Add(time.Hour), trusted: slices.Concat(fresh.cert(), before.cert()),
+			want: [][]byte{fresh.cert()}},
 		"an expired one isn't kept":     {now: now, trusted: expired.cert(), want: [][]byte{fresh.cert()}},
 		"a strange one isn't kept":      {now: now, trusted: strange.cert(), want: [][]byte{fresh.cert()}},
 		"what is no certificate is not": {now: now, trusted: []byte("rubbish"), want: [][]byte{fresh.cert()}},
@@ -100,7 +106,8 @@ func TestCABundle(t *testing.T) {
 
 func TestServable(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	good, other := newAuthority(t, certificateAuthority, now.Add(-time.Hour)), newAuthority(t, certificateAuthority, now.Add(-2*time.Hour))
+	good, other := newAuthority(t, certificateAuthority, now.Add(-time.Hour)),
+		newAuthority(t, certificateAuthority, now.Add(-2*time.Hour))
 	with := func(key string, value []byte) map[string][]byte {
 		data := maps.Clone(good.data)
 		data[key] = value
@@ -112,14 +119,20 @@ func TestServable(t *testing.T) {
 		now    time.Time
 		want   string // part of the error, empty for none
 	}{
-		"a pair beside its authority is servable":       {secret: good.data},
-		"an empty Secret isn't":                         {want: "don't fit"},
-		"a key of another certificate isn't":            {secret: with(serverKeyName, other.data[serverKeyName]), want: "don't fit"},
-		"a certificate of another authority isn't":      {secret: with(caCertName, other.cert()), want: "unknown authority"},
-		"a certificate without its authority's isn't":   {secret: with(caCertName, nil), want: "ca.crt holds no certificate"},
-		"one for another name isn't":                    {secret: good.data, name: "evenkeel-webhook.other.svc", want: "evenkeel-webhook.other.svc"},
-		"one that has expired isn't":                    {secret: good.data, now: now.Add(48 * time.Hour), want: "expired"},
-		"one that isn't valid yet, by our clock, isn't": {secret: good.data, now: now.Add(-48 * time.Hour), want: "not yet valid"},
+		"a pair beside its authority is servable": {secret: good.data},
+		"an empty Secret isn't":                   {want: "don't fit"},
+		"a key of another certificate isn't": {secret: with(serverKeyName, other.data[serverKeyName]),
+			want: "don't fit"},
+		"a certificate of another authority isn't": {
+			secret: with(caCertName, other.cert()), want: "unknown authority"},
+		"a certificate without its authority's isn't": {
+			secret: with(caCertName, nil), want: "ca.crt holds no certificate"},
+		"one for another name isn't": {secret: good.data, name: "evenkeel-webhook.other.svc",
+			want: "evenkeel-webhook.other.svc"},
+		"one that has expired isn't": {secret: good.data, now: now.Add(48 * time.Hour),
+			want: "expired"},
+		"one that isn't valid yet, by our clock, isn't": {secret: good.data, now: now.Add(-48 * time.Hour),
+			want: "not yet valid"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -199,7 +212,8 @@ func TestCertDirKeepsAPairThatFits(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := readAll(t, dir)
-	mixed := map[string][]byte{caCertName: good.cert(), serverCertName: good.data[serverCertName], serverKeyName: other.data[serverKeyName]}
+	mixed := map[string][]byte{caCertName: good.cert(), serverCertName: good.data[serverCertName],
+		serverKeyName: other.data[serverKeyName]}
 	if err := writeCertDir(dir, mixed); err == nil {
 		t.Error("a key that doesn't fit its certificate was written")
 	}

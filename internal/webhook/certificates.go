@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhook
 
 import (
@@ -78,7 +80,8 @@ func (c *Certificates) Check(*http.Request) error {
 		return fmt.Errorf("there is no serving certificate in secret %s yet", c.secret)
 	}
 	if !c.clock.Now().Before(now.expires) {
-		return fmt.Errorf("the serving certificate has expired at %s: see why secret %s isn't renewed", now.expires.Format(time.RFC3339), c.secret)
+		return fmt.Errorf("the serving certificate has expired at %s: see why secret %s isn't renewed",
+			now.expires.Format(time.RFC3339), c.secret)
 	}
 	return nil
 }
@@ -99,7 +102,8 @@ func (c *Certificates) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Resu
 	expires, err := servable(secret.Data, c.serverName, c.clock.Now())
 	c.metrics.refused(err != nil)
 	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("the certificate in secret %s can't be served, so it isn't taken up: %w", c.secret, err)
+		return ctrl.Result{}, fmt.Errorf("the certificate in secret %s can't be served, so it isn't taken up: %w",
+			c.secret, err)
 	}
 	trusted, wait, err := c.untilTrusted(ctx, secret.Data[caCertName])
 	if err != nil || !trusted {
@@ -159,7 +163,8 @@ func servable(secret map[string][]byte, name string, now time.Time) (time.Time, 
 			between.AddCert(cert)
 		}
 	}
-	_, err = pair.Leaf.Verify(x509.VerifyOptions{DNSName: name, Roots: authorities, Intermediates: between, CurrentTime: now})
+	_, err = pair.Leaf.Verify(
+		x509.VerifyOptions{DNSName: name, Roots: authorities, Intermediates: between, CurrentTime: now})
 	return pair.Leaf.NotAfter, err
 }
 
@@ -174,7 +179,8 @@ func ensureSecret(ctx context.Context, writer client.Writer, key types.Namespace
 	case err == nil, apierrors.IsAlreadyExists(err):
 		return nil
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("the namespace %s doesn't exist: create it first, it holds the webhook's certificate: %w", key.Namespace, err)
+		return fmt.Errorf("the namespace %s doesn't exist: create it first, it holds the webhook's certificate: %w",
+			key.Namespace, err)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("grant the permission to create secrets in namespace %s: %w", key.Namespace, err)
 	default:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhook
 
 import (
@@ -68,7 +70,8 @@ func (r *replica) serves(t *testing.T, a authority) bool {
 // told to trust it.
 func TestCertificatesWaitForTrust(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	first, second := newAuthority(t, certificateAuthority, now.Add(-20*time.Hour)), newAuthority(t, certificateAuthority, now.Add(-time.Hour))
+	first, second := newAuthority(t, certificateAuthority, now.Add(-20*time.Hour)),
+		newAuthority(t, certificateAuthority, now.Add(-time.Hour))
 	r := newReplica(t, now)
 
 	reconcileOnce(t, r) // makes the Secret
@@ -135,7 +138,8 @@ func TestCertificatesOfTheSameAuthorityAreServedAtOnce(t *testing.T) {
 
 func TestCertificatesThatNobodyWouldAcceptAreNotTakenUp(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	good, expired := newAuthority(t, certificateAuthority, now.Add(-20*time.Hour)), newAuthority(t, certificateAuthority, now.Add(-30*time.Hour))
+	good, expired := newAuthority(t, certificateAuthority, now.Add(-20*time.Hour)),
+		newAuthority(t, certificateAuthority, now.Add(-30*time.Hour))
 	r := newReplica(t, now)
 	reconcileOnce(t, r)
 	r.offer(t, good)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhook
 
 import (
@@ -82,7 +84,8 @@ func (s *setup) missing(ctx context.Context) error {
 	if s.Certificates == SelfSigned {
 		return ensureSecret(ctx, s.mgr.GetClient(), s.secretKey())
 	}
-	s.mgr.GetLogger().WithName("webhook").Info("The Secret of the webhook's certificate isn't there: cert-manager makes it for the Certificate evenkeel-webhook; if it stays away, look at that",
+	s.mgr.GetLogger().WithName("webhook").Info("The Secret of the webhook's certificate isn't there: cert-manager "+
+		"makes it for the Certificate evenkeel-webhook; if it stays away, look at that",
 		"secret", s.secretKey())
 	return nil
 }

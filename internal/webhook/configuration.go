@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhook
 
 import (
@@ -44,7 +46,9 @@ func (e Endpoint) Validate() error {
 		return fmt.Errorf("webhook URL base %q: must be https://HOST:PORT", e.URLBase)
 	}
 	if net.ParseIP(u.Hostname()) != nil {
-		return fmt.Errorf("webhook URL base %q: name the host, for example localhost; the certificate holds names, not addresses", e.URLBase)
+		return fmt.Errorf(
+			"webhook URL base %q: name the host, for example localhost; the certificate holds names, not addresses",
+			e.URLBase)
 	}
 	return nil
 }
@@ -66,7 +70,8 @@ func (e Endpoint) clientConfig(path string, caBundle []byte) admissionregistrati
 	}
 	port := int32(443)
 	return admissionregistrationv1.WebhookClientConfig{
-		Service:  &admissionregistrationv1.ServiceReference{Namespace: e.Namespace, Name: e.Service, Path: &path, Port: &port},
+		Service: &admissionregistrationv1.ServiceReference{Namespace: e.Namespace, Name: e.Service, Path: &path,
+			Port: &port},
 		CABundle: caBundle,
 	}
 }
@@ -86,7 +91,8 @@ type Configuration struct {
 // Webhooks returns the entries of the webhook configuration, with every default
 // written out so that they compare equal to what the API server stores. A class
 // without policies has no entry. unknown names the kinds that aren't served.
-func (c *Configuration) Webhooks(policies []*v1alpha1.ClusterRegoPolicy, caBundle []byte) (hooks []admissionregistrationv1.ValidatingWebhook, unknown []string, err error) {
+func (c *Configuration) Webhooks(policies []*v1alpha1.ClusterRegoPolicy, caBundle []byte) (
+	hooks []admissionregistrationv1.ValidatingWebhook, unknown []string, err error) {
 	classes := []struct {
 		name, path string
 		class      v1alpha1.FailurePolicy
@@ -95,7 +101,9 @@ func (c *Configuration) Webhooks(policies []*v1alpha1.ClusterRegoPolicy, caBundl
 		{names.WebhookIgnore, names.PathIgnore, v1alpha1.FailurePolicyIgnore},
 	}
 	for _, class := range classes {
-		of := slices.DeleteFunc(slices.Clone(policies), func(p *v1alpha1.ClusterRegoPolicy) bool { return serving.Class(p) != class.class })
+		of := slices.DeleteFunc(slices.Clone(policies), func(p *v1alpha1.ClusterRegoPolicy) bool {
+			return serving.Class(p) != class.class
+		})
 		covered, missing, err := rules(of, c.Kinds)
 		if err != nil {
 			return nil, nil, err
@@ -118,7 +126,8 @@ func (c *Configuration) Webhooks(policies []*v1alpha1.ClusterRegoPolicy, caBundl
 // Deletion isn't asked about.
 func (c *Configuration) ownWebhooks(caBundle []byte) []admissionregistrationv1.ValidatingWebhook {
 	writes := []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update}
-	own := func(name, path, resource string, scope admissionregistrationv1.ScopeType, operations []admissionregistrationv1.OperationType) admissionregistrationv1.ValidatingWebhook {
+	own := func(name, path, resource string, scope admissionregistrationv1.ScopeType,
+		operations []admissionregistrationv1.OperationType) admissionregistrationv1.ValidatingWebhook {
 		hook := c.webhook(name, path, admissionregistrationv1.Fail, caBundle)
 		hook.NamespaceSelector = &metav1.LabelSelector{}
 		hook.Rules = ownRules(resource, scope, operations)
@@ -126,15 +135,21 @@ func (c *Configuration) ownWebhooks(caBundle []byte) []admissionregistrationv1.V
 		return hook
 	}
 	return []admissionregistrationv1.ValidatingWebhook{
-		own(names.WebhookPolicies, names.PathPolicy, "clusterregopolicies", admissionregistrationv1.ClusterScope, writes),
+		own(names.WebhookPolicies, names.PathPolicy, "clusterregopolicies", admissionregistrationv1.ClusterScope,
+			writes),
 		own(names.WebhookTemplates, names.PathTemplate, "regotemplates", admissionregistrationv1.ClusterScope, writes),
 		own(names.WebhookWaivers, names.PathWaiver, "waivers", admissionregistrationv1.NamespacedScope, writes),
-		own(names.WebhookClusterWaivers, names.PathWaiver, "clusterwaivers", admissionregistrationv1.ClusterScope, writes),
-		own(names.WebhookStrategies, names.PathStrategy, "remediationstrategies", admissionregistrationv1.ClusterScope, writes),
+		own(names.WebhookClusterWaivers, names.PathWaiver, "clusterwaivers", admissionregistrationv1.ClusterScope,
+			writes),
+		own(names.WebhookStrategies, names.PathStrategy, "remediationstrategies", admissionregistrationv1.ClusterScope,
+			writes),
 		// An answer never changes: the schema sees to it.
-		own(names.WebhookApprovals, names.PathApproval, "remediationapprovals", admissionregistrationv1.ClusterScope, writes[:1]),
-		c.records(own(names.WebhookRecords, names.PathRecords, "remediations", admissionregistrationv1.ClusterScope, writes)),
-		c.breakers(own(names.WebhookBreakers, names.PathRecords, "remediationbreakers", admissionregistrationv1.ClusterScope, writes)),
+		own(names.WebhookApprovals, names.PathApproval, "remediationapprovals", admissionregistrationv1.ClusterScope,
+			writes[:1]),
+		c.records(own(names.WebhookRecords, names.PathRecords, "remediations", admissionregistrationv1.ClusterScope,
+			writes)),
+		c.breakers(own(names.WebhookBreakers, names.PathRecords, "remediationbreakers",
+			admissionregistrationv1.ClusterScope, writes)),
 	}
 }
 
@@ -148,8 +163,10 @@ func (c *Configuration) MutatingWebhooks(caBundle []byte) []admissionregistratio
 		again := admissionregistrationv1.IfNeededReinvocationPolicy
 		hook := c.webhook(s.Webhook, names.PathStamp, admissionregistrationv1.Fail, caBundle)
 		mutating := admissionregistrationv1.MutatingWebhook{
-			Name: hook.Name, ClientConfig: hook.ClientConfig, FailurePolicy: hook.FailurePolicy, MatchPolicy: hook.MatchPolicy,
-			NamespaceSelector: &metav1.LabelSelector{}, ObjectSelector: hook.ObjectSelector, SideEffects: hook.SideEffects,
+			Name: hook.Name, ClientConfig: hook.ClientConfig, FailurePolicy: hook.FailurePolicy,
+			MatchPolicy:       hook.MatchPolicy,
+			NamespaceSelector: &metav1.LabelSelector{}, ObjectSelector: hook.ObjectSelector,
+			SideEffects:    hook.SideEffects,
 			TimeoutSeconds: hook.TimeoutSeconds, AdmissionReviewVersions: hook.AdmissionReviewVersions,
 			ReinvocationPolicy: &again, Rules: ownRules(s.Resource, admissionregistrationv1.ClusterScope, s.Operations),
 		}
@@ -158,14 +175,17 @@ func (c *Configuration) MutatingWebhooks(caBundle []byte) []admissionregistratio
 		}
 		mutating.MatchConditions = exempt.OwnConditions()
 		if s.Condition != "" {
-			mutating.MatchConditions = append(mutating.MatchConditions, admissionregistrationv1.MatchCondition{Name: "is-the-act", Expression: s.Condition})
+			mutating.MatchConditions = append(
+				mutating.MatchConditions, admissionregistrationv1.MatchCondition{
+					Name: "is-the-act", Expression: s.Condition})
 		}
 		hooks = append(hooks, mutating)
 	}
 	return hooks
 }
 
-func ownRules(resource string, scope admissionregistrationv1.ScopeType, operations []admissionregistrationv1.OperationType) []admissionregistrationv1.RuleWithOperations {
+func ownRules(resource string, scope admissionregistrationv1.ScopeType,
+	operations []admissionregistrationv1.OperationType) []admissionregistrationv1.RuleWithOperations {
 	return []admissionregistrationv1.RuleWithOperations{{
 		Operations: operations,
 		Rule: admissionregistrationv1.Rule{
@@ -177,7 +197,8 @@ func ownRules(resource string, scope admissionregistrationv1.ScopeType, operatio
 	}}
 }
 
-func (c *Configuration) webhook(name, path string, failure admissionregistrationv1.FailurePolicyType, caBundle []byte) admissionregistrationv1.ValidatingWebhook {
+func (c *Configuration) webhook(name, path string, failure admissionregistrationv1.FailurePolicyType,
+	caBundle []byte) admissionregistrationv1.ValidatingWebhook {
 	equivalent, none := admissionregistrationv1.Equivalent, admissionregistrationv1.SideEffectClassNone
 	timeout := int32(c.Timeout / time.Second)
 	return admissionregistrationv1.ValidatingWebhook{

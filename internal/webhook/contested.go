@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhook
 
 import (
@@ -66,7 +68,8 @@ func (w *ConfigurationWriter) tell(config client.Object, sort string, additions 
 		w.log.Info("Nobody narrows the webhook configuration any more", "sort", sort)
 		return
 	}
-	w.log.Info("Somebody has narrowed the webhook configuration, so some requests aren't judged; it is left so", "sort", sort, "added", text)
+	w.log.Info("Somebody has narrowed the webhook configuration, so some requests aren't judged; it is left so", "sort",
+		sort, "added", text)
 	w.event(config, ReasonWebhookNarrowed, fmt.Sprintf("Requests that these leave out aren't judged: %s", text))
 }
 

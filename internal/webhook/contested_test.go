@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhook
 
 import (
@@ -21,10 +23,12 @@ import (
 )
 
 // contestedWriter is a writer whose configurations are there, with a clock.
-func contestedWriter(t *testing.T) (*ConfigurationWriter, client.Client, *clocktesting.FakePassiveClock, *events.FakeRecorder) {
+func contestedWriter(t *testing.T) (*ConfigurationWriter, client.Client, *clocktesting.FakePassiveClock,
+	*events.FakeRecorder) {
 	t.Helper()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(secretOf(newAuthority(t, certificateAuthority, now.Add(-time.Hour)))).Build()
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(
+		secretOf(newAuthority(t, certificateAuthority, now.Add(-time.Hour)))).Build()
 	w := newWriter(t, c, now, webhooktest.NewPolicy("a", webhooktest.PrivilegedRego))
 	clock, recorder := clocktesting.NewFakePassiveClock(now), events.NewFakeRecorder(100)
 	w.clock, w.events = clock, recorder
@@ -33,7 +37,8 @@ func contestedWriter(t *testing.T) (*ConfigurationWriter, client.Client, *clockt
 }
 
 // enforce changes the configuration as somebody else's controller would.
-func enforce(t *testing.T, c client.Client, change func(*admissionregistrationv1.ValidatingWebhookConfiguration)) (resourceVersion string) {
+func enforce(t *testing.T, c client.Client, change func(*admissionregistrationv1.ValidatingWebhookConfiguration)) (
+	resourceVersion string) {
 	t.Helper()
 	config := currentConfiguration(t, c)
 	change(config)
@@ -47,7 +52,8 @@ func enforce(t *testing.T, c client.Client, change func(*admissionregistrationv1
 func addExpression(config *admissionregistrationv1.ValidatingWebhookConfiguration) {
 	for i := range config.Webhooks {
 		s := config.Webhooks[i].NamespaceSelector
-		s.MatchExpressions = append(s.MatchExpressions, metav1.LabelSelectorRequirement{Key: "control-plane", Operator: metav1.LabelSelectorOpDoesNotExist})
+		s.MatchExpressions = append(s.MatchExpressions,
+			metav1.LabelSelectorRequirement{Key: "control-plane", Operator: metav1.LabelSelectorOpDoesNotExist})
 	}
 }
 
@@ -65,7 +71,8 @@ func TestWhatOnlyNarrowsIsKeptAndReported(t *testing.T) {
 	if n := len(recorder.Events); n != 1 {
 		t.Fatalf("%d events", n)
 	}
-	if got := <-recorder.Events; !strings.Contains(got, ReasonWebhookNarrowed) || !strings.Contains(got, names.WebhookFail+": namespaceSelector !control-plane") {
+	if got := <-recorder.Events; !strings.Contains(got, ReasonWebhookNarrowed) ||
+		!strings.Contains(got, names.WebhookFail+": namespaceSelector !control-plane") {
 		t.Errorf("told %q", got)
 	}
 	if gauge(t, w.metrics, names.WebhookFail) != 1 {
@@ -73,11 +80,14 @@ func TestWhatOnlyNarrowsIsKeptAndReported(t *testing.T) {
 	}
 	// A policy's change is written, and keeps it.
 	w.policies = func() []*v1alpha1.ClusterRegoPolicy {
-		return []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, webhooktest.WithOperations(v1alpha1.OperationDelete))}
+		return []*v1alpha1.ClusterRegoPolicy{
+			webhooktest.NewPolicy("a", webhooktest.PrivilegedRego,
+				webhooktest.WithOperations(v1alpha1.OperationDelete))}
 	}
 	reconcileOnce(t, w)
 	got := currentConfiguration(t, c).Webhooks[0]
-	if got.Rules[0].Operations[0] != admissionregistrationv1.Delete || !strings.Contains(metav1.FormatLabelSelector(got.NamespaceSelector), "!control-plane") {
+	if got.Rules[0].Operations[0] != admissionregistrationv1.Delete ||
+		!strings.Contains(metav1.FormatLabelSelector(got.NamespaceSelector), "!control-plane") {
 		t.Errorf("got %v %v", got.Rules, got.NamespaceSelector)
 	}
 	// Once they take it off, it is gone.
@@ -117,7 +127,8 @@ func TestSelectorsOfEarlierFlagsAreNotKept(t *testing.T) {
 	w, c, _, _ := contestedWriter(t)
 	w.configuration.ExemptNamespaces = []string{"another"}
 	reconcileOnce(t, w)
-	if got := metav1.FormatLabelSelector(currentConfiguration(t, c).Webhooks[0].NamespaceSelector); got != "kubernetes.io/metadata.name notin (another)" {
+	got := metav1.FormatLabelSelector(currentConfiguration(t, c).Webhooks[0].NamespaceSelector)
+	if got != "kubernetes.io/metadata.name notin (another)" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -128,19 +139,24 @@ func TestWhatIsNotANarrowingIsRestoredEverMoreSlowly(t *testing.T) {
 			c.Webhooks[0].NamespaceSelector = &metav1.LabelSelector{}
 		},
 		"our own kinds are narrowed by object": func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
-			c.Webhooks[len(c.Webhooks)-1].ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"checked": "please"}}
+			c.Webhooks[len(c.Webhooks)-1].ObjectSelector = &metav1.LabelSelector{
+				MatchLabels: map[string]string{"checked": "please"}}
 		},
 		"the failure policy is changed": func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 			ignore := admissionregistrationv1.Ignore
 			c.Webhooks[0].FailurePolicy = &ignore
 		},
-		"an entry is taken off": func(c *admissionregistrationv1.ValidatingWebhookConfiguration) { c.Webhooks = c.Webhooks[1:] },
+		"an entry is taken off": func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+			c.Webhooks = c.Webhooks[1:]
+		},
 		"an entry is added": func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 			strange := *c.Webhooks[0].DeepCopy()
 			strange.Name = "strange.example.com"
 			c.Webhooks = append(c.Webhooks, strange)
 		},
-		"what was applied is forgotten": func(c *admissionregistrationv1.ValidatingWebhookConfiguration) { c.Annotations = nil },
+		"what was applied is forgotten": func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+			c.Annotations = nil
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, c, clock, recorder := contestedWriter(t)
@@ -159,13 +175,15 @@ func TestWhatIsNotANarrowingIsRestoredEverMoreSlowly(t *testing.T) {
 			if writes < 10 || writes > 25 {
 				t.Errorf("restored %d times in an hour of being changed without end", writes)
 			}
-			if len(recorder.Events) != writes || testutil.ToFloat64(w.metrics.restored.WithLabelValues("validating")) != float64(writes) {
+			if len(recorder.Events) != writes ||
+				testutil.ToFloat64(w.metrics.restored.WithLabelValues("validating")) != float64(writes) {
 				t.Errorf("%d events for %d writes", len(recorder.Events), writes)
 			}
 			// Once they leave off, it is as it should be.
 			clock.SetTime(clock.Now().Add(time.Hour))
 			reconcileOnce(t, w)
-			if got := currentConfiguration(t, c); len(got.Webhooks) != len(right.Webhooks) || got.Annotations[annotationApplied] != right.Annotations[annotationApplied] {
+			if got := currentConfiguration(t, c); len(got.Webhooks) != len(right.Webhooks) ||
+				got.Annotations[annotationApplied] != right.Annotations[annotationApplied] {
 				t.Errorf("left as %+v", got)
 			}
 		})
@@ -180,7 +198,9 @@ func TestAPolicyIsInForceAtOnceInTheMidstOfAFight(t *testing.T) {
 		reconcileOnce(t, w)
 	}
 	w.policies = func() []*v1alpha1.ClusterRegoPolicy {
-		return []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego), webhooktest.NewPolicy("b", webhooktest.PrivilegedRego, webhooktest.WithFailurePolicy(v1alpha1.FailurePolicyIgnore))}
+		return []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego),
+			webhooktest.NewPolicy("b", webhooktest.PrivilegedRego,
+				webhooktest.WithFailurePolicy(v1alpha1.FailurePolicyIgnore))}
 	}
 	reconcileOnce(t, w)
 	if n := len(currentConfiguration(t, c).Webhooks); n != 10 {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package webhook joins admission to a manager: the server with its endpoints, the webhook
 // configurations that are kept in step with the policies, and the certificates.
 //

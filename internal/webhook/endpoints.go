@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhook
 
 import (
@@ -20,7 +22,8 @@ import (
 // endpoints are the handlers by the path that they serve. self is the user that
 // the API server knows this manager as.
 func (s *setup) endpoints(namespaces review.Namespaces, self string) map[string]http.Handler {
-	base := serving.Base{Reviews: s.reviews, Metrics: s.requests, Clock: s.Clock, Log: (&intake.Quiet{Clock: s.Clock}).Logger(s.mgr.GetLogger().WithName("webhook"))}
+	base := serving.Base{Reviews: s.reviews, Metrics: s.requests, Clock: s.Clock,
+		Log: (&intake.Quiet{Clock: s.Clock}).Logger(s.mgr.GetLogger().WithName("webhook"))}
 	keys := seal.Known{Reader: s.mgr.GetAPIReader(), Namespace: s.Namespace}
 	rollbacks := &rollback.Proof{Reader: seal.NewReader(s.mgr.GetAPIReader(), keys)}
 	judging := func(class v1alpha1.FailurePolicy) http.Handler {
@@ -41,13 +44,15 @@ func (s *setup) endpoints(namespaces review.Namespaces, self string) map[string]
 	return map[string]http.Handler{
 		names.PathFail:   judging(v1alpha1.FailurePolicyFail),
 		names.PathIgnore: judging(v1alpha1.FailurePolicyIgnore),
-		names.PathPolicy: &validation.PolicyHandler{Base: base, Checker: s.checker(), Turns: turns, Reach: s.Reach, Floors: s.Floors, Strategy: s.strategy},
+		names.PathPolicy: &validation.PolicyHandler{Base: base, Checker: s.checker(), Turns: turns, Reach: s.Reach,
+			Floors: s.Floors, Strategy: s.strategy},
 		names.PathTemplate: &validation.TemplateHandler{Base: base, Turns: turns,
 			Naming: func(name string) []*v1alpha1.ClusterRegoPolicy { return s.Catalog.Snapshot().Naming(name) }},
 		names.PathWaiver:   &validation.WaiverHandler{Base: base, Known: s.known},
 		names.PathStrategy: &validation.StrategyHandler{Base: base, Floors: s.Floors},
 		names.PathApproval: &validation.ApprovalHandler{Base: base, Reader: s.mgr.GetAPIReader(), Timeout: s.Timeout,
-			Approvers: canary.Approvers{Distinct: s.Floors.DistinctApprover, SourcesReviewed: s.Floors.SourcesReviewed}},
+			Approvers: canary.Approvers{Distinct: s.Floors.DistinctApprover,
+				SourcesReviewed: s.Floors.SourcesReviewed}},
 		names.PathRecords: &validation.RecordsHandler{Base: base},
 		names.PathStamp:   &stamp.Handler{Base: base},
 	}

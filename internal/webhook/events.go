@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhook
 
 // Reasons of the events on the webhook configurations, part of the API: alerts and

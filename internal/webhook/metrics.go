@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhook
 
 import (
@@ -18,11 +20,13 @@ func NewCertificateMetrics(registerer prometheus.Registerer) (*CertificateMetric
 	m := &CertificateMetrics{
 		expiry: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "evenkeel_webhook_certificate_expiry_timestamp_seconds",
-			Help: "When the certificate expires that this replica serves admission with, in seconds since 1970; 0 before there is one.",
+			Help: "When the certificate expires that this replica serves admission with, in seconds since 1970; 0 " +
+				"before there is one.",
 		}),
 		unservable: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "evenkeel_webhook_certificate_refused",
-			Help: "1 while the Secret holds a certificate that this replica can't serve (expired, of another name, authority or key) and so goes on with the one before, else 0.",
+			Help: "1 while the Secret holds a certificate that this replica can't serve (expired, of another name, " +
+				"authority or key) and so goes on with the one before, else 0.",
 		}),
 	}
 	return m, registerer.Register(m)
@@ -62,11 +66,13 @@ func NewConfigurationMetrics(registerer prometheus.Registerer) (*ConfigurationMe
 	m := &ConfigurationMetrics{
 		additions: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evenkeel_webhook_narrowed",
-			Help: "1 while somebody else's selectors or conditions narrow an entry of the webhook configurations, so that some requests aren't judged, else 0, by webhook. Of the leader.",
+			Help: "1 while somebody else's selectors or conditions narrow an entry of the webhook configurations, so " +
+				"that some requests aren't judged, else 0, by webhook. Of the leader.",
 		}, []string{"webhook"}),
 		restored: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_webhook_restored_total",
-			Help: "Writes of a webhook configuration that restored what somebody else had changed, by configuration (validating, mutating).",
+			Help: "Writes of a webhook configuration that restored what somebody else had changed, by configuration " +
+				"(validating, mutating).",
 		}, []string{"configuration"}),
 	}
 	// An increase from nothing isn't one to Prometheus: the series that alerts watch are there from the start.

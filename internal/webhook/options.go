@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhook
 
 import (
@@ -124,15 +126,18 @@ func (o Options) Validate() error {
 		errs = append(errs, errors.New("webhook: a catalog, a metrics registerer and a clock are required"))
 	}
 	if o.Certificates != SelfSigned && o.Certificates != CertManager {
-		errs = append(errs, fmt.Errorf("the source of the webhook's certificate is %q: must be %s or %s", o.Certificates, SelfSigned, CertManager))
+		errs = append(errs, fmt.Errorf("the source of the webhook's certificate is %q: must be %s or %s",
+			o.Certificates, SelfSigned, CertManager))
 	}
-	for _, required := range []struct{ what, value string }{{"certificate directory", o.CertDir}, {"controller's namespace", o.Namespace}} {
+	for _, required := range []struct{ what, value string }{
+		{"certificate directory", o.CertDir}, {"controller's namespace", o.Namespace}} {
 		if required.value == "" {
 			errs = append(errs, fmt.Errorf("webhook: set the %s", required.what))
 		}
 	}
 	if o.Memory < MinMemory {
-		errs = append(errs, fmt.Errorf("the memory for admission reviews is %d bytes: must be at least %d MiB", o.Memory, MinMemory>>20))
+		errs = append(errs, fmt.Errorf("the memory for admission reviews is %d bytes: must be at least %d MiB",
+			o.Memory, MinMemory>>20))
 	}
 	return errors.Join(append(errs, o.validateTimeout(), o.endpoint().Validate())...)
 }

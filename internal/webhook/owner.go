@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhook
 
 import (
@@ -34,13 +36,16 @@ func (o ownerRole) reference(ctx context.Context) (*metav1.OwnerReference, error
 	err := o.reader.Get(ctx, types.NamespacedName{Name: o.name}, &role)
 	switch {
 	case apierrors.IsNotFound(err) || err == nil && !role.DeletionTimestamp.IsZero():
-		return nil, fmt.Errorf("the ClusterRole %s, which --webhook-owner names, doesn't exist: make it, or leave the flag out", o.name)
+		return nil, fmt.Errorf(
+			"the ClusterRole %s, which --webhook-owner names, doesn't exist: make it, or leave the flag out", o.name)
 	case apierrors.IsForbidden(err):
-		return nil, fmt.Errorf("grant the permission to get the ClusterRole %s, which --webhook-owner names: %w", o.name, err)
+		return nil, fmt.Errorf("grant the permission to get the ClusterRole %s, which --webhook-owner names: %w",
+			o.name, err)
 	case err != nil:
 		return nil, fmt.Errorf("reading the ClusterRole %s, which --webhook-owner names: %w", o.name, err)
 	}
-	return &metav1.OwnerReference{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole", Name: role.Name, UID: role.UID}, nil
+	return &metav1.OwnerReference{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole", Name: role.Name,
+		UID: role.UID}, nil
 }
 
 // ownedBy are an object's owners with the given one among them. One of that name

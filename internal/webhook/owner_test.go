@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhook
 
 import (
@@ -10,7 +12,8 @@ import (
 
 func TestOwnedBy(t *testing.T) {
 	role := func(name, uid string) metav1.OwnerReference {
-		return metav1.OwnerReference{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole", Name: name, UID: types.UID(uid)}
+		return metav1.OwnerReference{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole", Name: name,
+			UID: types.UID(uid)}
 	}
 	ours := role("evenkeel-manager", "2")
 	cases := map[string]struct {
@@ -25,7 +28,8 @@ func TestOwnedBy(t *testing.T) {
 		},
 		"the owner is added beside others": {
 			reason: "what others wrote is kept",
-			refs:   []metav1.OwnerReference{role("theirs", "1")}, owner: &ours, want: []metav1.OwnerReference{role("theirs", "1"), ours},
+			refs:   []metav1.OwnerReference{role("theirs", "1")}, owner: &ours,
+			want: []metav1.OwnerReference{role("theirs", "1"), ours},
 		},
 		"the owner is there once": {
 			reason: "a second pass must change nothing",

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhook
 
 import (
@@ -10,7 +12,8 @@ import (
 
 // records completes the entry that keeps plans, slices and statuses to the manager.
 // The manager's own requests aren't asked about, so that they wait for nobody.
-func (c *Configuration) records(hook admissionregistrationv1.ValidatingWebhook) admissionregistrationv1.ValidatingWebhook {
+func (c *Configuration) records(
+	hook admissionregistrationv1.ValidatingWebhook) admissionregistrationv1.ValidatingWebhook {
 	hook.Rules[0].Resources = []string{"remediations", "remediationslices"}
 	statuses := hook.Rules[0].DeepCopy()
 	statuses.Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.Update}
@@ -22,12 +25,14 @@ func (c *Configuration) records(hook admissionregistrationv1.ValidatingWebhook) 
 
 // breakers completes the entry that refuses requests without a name. The kill switch
 // passes while nobody answers: then nobody has filled in its name either.
-func (c *Configuration) breakers(hook admissionregistrationv1.ValidatingWebhook) admissionregistrationv1.ValidatingWebhook {
+func (c *Configuration) breakers(
+	hook admissionregistrationv1.ValidatingWebhook) admissionregistrationv1.ValidatingWebhook {
 	hook.MatchConditions = append(hook.MatchConditions, c.notSelf(),
 		admissionregistrationv1.MatchCondition{Name: "is-a-request", Expression: stamp.AsksOfBreakerByName()})
 	return hook
 }
 
 func (c *Configuration) notSelf() admissionregistrationv1.MatchCondition {
-	return admissionregistrationv1.MatchCondition{Name: "is-not-the-manager", Expression: "request.userInfo.username != " + strconv.Quote(c.Self)}
+	return admissionregistrationv1.MatchCondition{
+		Name: "is-not-the-manager", Expression: "request.userInfo.username != " + strconv.Quote(c.Self)}
 }

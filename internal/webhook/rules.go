@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhook
 
 import (
@@ -28,7 +30,8 @@ type target struct {
 // Each rule names a resource in its preferred version only. With matchPolicy
 // Equivalent the API server converts requests in other versions to it, so that a
 // rule in Rego sees the same version here as in the scan.
-func rules(policies []*v1alpha1.ClusterRegoPolicy, kinds *discovery.Kinds) (out []admissionregistrationv1.RuleWithOperations, unknown []string, err error) {
+func rules(policies []*v1alpha1.ClusterRegoPolicy, kinds *discovery.Kinds) (
+	out []admissionregistrationv1.RuleWithOperations, unknown []string, err error) {
 	operations := map[discovery.Resource]map[v1alpha1.Operation]bool{}
 	resolve := func(p *v1alpha1.ClusterRegoPolicy, gk match.GroupKind, add func(discovery.Resource)) error {
 		res, err := kinds.Resolve(gk.Group, gk.Kind)
@@ -47,12 +50,16 @@ func rules(policies []*v1alpha1.ClusterRegoPolicy, kinds *discovery.Kinds) (out 
 			if exempt.NeverAsked(gk.Group, gk.Kind) != "" {
 				continue
 			}
-			if err := resolve(p, gk, func(res discovery.Resource) { addOperations(operations, res, match.Operations(p, gk)) }); err != nil {
+			if err := resolve(p, gk, func(res discovery.Resource) {
+				addOperations(operations, res, match.Operations(p, gk))
+			}); err != nil {
 				return nil, nil, err
 			}
 		}
 		for _, s := range match.Subresources(p) {
-			if err := resolve(p, s.Parent, func(res discovery.Resource) { addSubresource(operations, res, s.Name, v1alpha1.Operation(s.Operation)) }); err != nil {
+			if err := resolve(p, s.Parent, func(res discovery.Resource) {
+				addSubresource(operations, res, s.Name, v1alpha1.Operation(s.Operation))
+			}); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -61,19 +68,22 @@ func rules(policies []*v1alpha1.ClusterRegoPolicy, kinds *discovery.Kinds) (out 
 	return mergeRules(targets(operations)), slices.Compact(unknown), nil
 }
 
-func addOperation(into map[discovery.Resource]map[v1alpha1.Operation]bool, res discovery.Resource, op v1alpha1.Operation) {
+func addOperation(into map[discovery.Resource]map[v1alpha1.Operation]bool, res discovery.Resource,
+	op v1alpha1.Operation) {
 	if into[res] == nil {
 		into[res] = map[v1alpha1.Operation]bool{}
 	}
 	into[res][op] = true
 }
 
-func addSubresource(into map[discovery.Resource]map[v1alpha1.Operation]bool, res discovery.Resource, name string, op v1alpha1.Operation) {
+func addSubresource(into map[discovery.Resource]map[v1alpha1.Operation]bool, res discovery.Resource, name string,
+	op v1alpha1.Operation) {
 	res.Plural += "/" + name
 	addOperation(into, res, op)
 }
 
-func addOperations(into map[discovery.Resource]map[v1alpha1.Operation]bool, res discovery.Resource, operations []v1alpha1.Operation) {
+func addOperations(into map[discovery.Resource]map[v1alpha1.Operation]bool, res discovery.Resource,
+	operations []v1alpha1.Operation) {
 	for _, op := range operations {
 		addOperation(into, res, op)
 		for _, name := range subresourcesJudged(res, op) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhook
 
 import (
@@ -87,7 +89,8 @@ func TestWebhooksCoverWhatThePoliciesConcern(t *testing.T) {
 		"policies of both classes make both entries": {
 			policies: []*v1alpha1.ClusterRegoPolicy{
 				webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, noTemplates),
-				webhooktest.NewPolicy("b", webhooktest.PrivilegedRego, onlyServices, webhooktest.WithFailurePolicy(v1alpha1.FailurePolicyIgnore)),
+				webhooktest.NewPolicy("b", webhooktest.PrivilegedRego, onlyServices,
+					webhooktest.WithFailurePolicy(v1alpha1.FailurePolicyIgnore)),
 			},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [pods] [CREATE UPDATE] Namespaced
@@ -97,15 +100,19 @@ ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
 ` + policiesHook,
 		},
 		"a policy that refuses nothing fails open, whatever its failurePolicy": {
-			policies: []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, onlyServices, webhooktest.WithAction(v1alpha1.AdmissionAudit))},
+			policies: []*v1alpha1.ClusterRegoPolicy{
+				webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, onlyServices,
+					webhooktest.WithAction(v1alpha1.AdmissionAudit))},
 			want: `ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
   "" [v1] [services] [CREATE UPDATE] Namespaced
 ` + policiesHook,
 		},
 		"operations of policies on one resource are joined, resources with other ones stay apart": {
 			policies: []*v1alpha1.ClusterRegoPolicy{
-				webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, noTemplates, webhooktest.WithOperations(v1alpha1.OperationDelete)),
-				webhooktest.NewPolicy("b", webhooktest.PrivilegedRego, noTemplates, webhooktest.WithResources("", "Service"), webhooktest.WithOperations(v1alpha1.OperationCreate)),
+				webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, noTemplates,
+					webhooktest.WithOperations(v1alpha1.OperationDelete)),
+				webhooktest.NewPolicy("b", webhooktest.PrivilegedRego, noTemplates,
+					webhooktest.WithResources("", "Service"), webhooktest.WithOperations(v1alpha1.OperationCreate)),
 			},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [services] [CREATE] Namespaced
@@ -114,7 +121,9 @@ ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
 ` + policiesHook,
 		},
 		"cluster-scoped kinds have a rule of their own": {
-			policies: []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, noTemplates, webhooktest.WithResources("", "Namespace"))},
+			policies: []*v1alpha1.ClusterRegoPolicy{
+				webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, noTemplates,
+					webhooktest.WithResources("", "Namespace"))},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [namespaces] [CREATE UPDATE] Cluster
   "" [v1] [pods] [CREATE UPDATE] Namespaced
@@ -122,14 +131,19 @@ ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
 ` + policiesHook,
 		},
 		"kinds that aren't served are left out and named": {
-			policies: []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, onlyServices, webhooktest.WithResources("example.com", "Widget"))},
+			policies: []*v1alpha1.ClusterRegoPolicy{
+				webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, onlyServices,
+					webhooktest.WithResources("example.com", "Widget"))},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [services] [CREATE UPDATE] Namespaced
 ` + policiesHook,
 			wantUnknown: []string{"example.com/Widget"},
 		},
 		"leases and Evenkeel's own kinds are never covered": {
-			policies: []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, onlyServices, webhooktest.WithResources("coordination.k8s.io", "Lease"), webhooktest.WithResources("evenkeel.dev", "ClusterRegoPolicy"))},
+			policies: []*v1alpha1.ClusterRegoPolicy{
+				webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, onlyServices,
+					webhooktest.WithResources("coordination.k8s.io", "Lease"),
+					webhooktest.WithResources("evenkeel.dev", "ClusterRegoPolicy"))},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [services] [CREATE UPDATE] Namespaced
 ` + policiesHook,
@@ -152,16 +166,20 @@ ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
 }
 
 func TestWebhooksStateEveryField(t *testing.T) {
-	hooks, _, err := testConfiguration(webhooktest.Kinds()).Webhooks([]*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego)}, []byte("bundle"))
+	hooks, _, err := testConfiguration(webhooktest.Kinds()).Webhooks(
+		[]*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego)}, []byte("bundle"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	selector := hooks[0].NamespaceSelector.MatchExpressions
-	if diff := cmp.Diff([]string{"evenkeel-system", "kube-system"}, selector[0].Values); diff != "" || selector[0].Operator != "NotIn" || selector[0].Key != "kubernetes.io/metadata.name" {
+	if diff := cmp.Diff([]string{"evenkeel-system", "kube-system"}, selector[0].Values); diff != "" ||
+		selector[0].Operator != "NotIn" || selector[0].Key != "kubernetes.io/metadata.name" {
 		t.Errorf("namespaceSelector %v\n%s", selector, diff)
 	}
 	for _, h := range hooks {
-		if *h.MatchPolicy != admissionregistrationv1.Equivalent || *h.SideEffects != admissionregistrationv1.SideEffectClassNone || *h.TimeoutSeconds != 5 || h.NamespaceSelector == nil || h.ObjectSelector == nil || string(h.ClientConfig.CABundle) != "bundle" {
+		if *h.MatchPolicy != admissionregistrationv1.Equivalent ||
+			*h.SideEffects != admissionregistrationv1.SideEffectClassNone || *h.TimeoutSeconds != 5 ||
+			h.NamespaceSelector == nil || h.ObjectSelector == nil || string(h.ClientConfig.CABundle) != "bundle" {
 			t.Errorf("%s has an incomplete entry: %+v", h.Name, h)
 		}
 	}
@@ -170,7 +188,8 @@ func TestWebhooksStateEveryField(t *testing.T) {
 func TestWebhooksAreNotWrittenWhenTheAPICannotBeAsked(t *testing.T) {
 	down := errors.New("connection refused")
 	kinds := discovery.NewKinds(func() (meta.RESTMapper, error) { return nil, down })
-	_, _, err := testConfiguration(kinds).Webhooks([]*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego)}, nil)
+	_, _, err := testConfiguration(kinds).Webhooks(
+		[]*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego)}, nil)
 	if !errors.Is(err, down) {
 		t.Errorf("want the API's error, got %v: leaving the kinds out would switch the policy off", err)
 	}
@@ -232,18 +251,21 @@ func TestMutatingWebhooksConcernOwnKindsOnly(t *testing.T) {
 	var lines []string
 	for _, h := range testConfiguration(webhooktest.Kinds()).MutatingWebhooks([]byte("bundle")) {
 		r := h.Rules[0]
-		line := strings.Join([]string{h.Name, string(*h.FailurePolicy), *h.ClientConfig.URL, r.APIGroups[0], r.Resources[0], string(*r.Scope), string(*h.ReinvocationPolicy)}, " ")
+		line := strings.Join([]string{h.Name, string(*h.FailurePolicy), *h.ClientConfig.URL, r.APIGroups[0],
+			r.Resources[0], string(*r.Scope), string(*h.ReinvocationPolicy)}, " ")
 		for _, op := range r.Operations {
 			line += " " + string(op)
 		}
 		if h.MatchConditions[0] != exempt.OwnConditions()[0] {
-			t.Errorf("%s: the deletion of an object of ours can't end while nobody answers: %v", h.Name, h.MatchConditions)
+			t.Errorf("%s: the deletion of an object of ours can't end while nobody answers: %v", h.Name,
+				h.MatchConditions)
 		}
 		for _, c := range h.MatchConditions[1:] {
 			line += " if " + c.Expression
 		}
 		lines = append(lines, line)
-		if len(h.Rules) != 1 || *h.SideEffects != "None" || *h.TimeoutSeconds != 5 || h.NamespaceSelector == nil || h.ObjectSelector == nil || string(h.ClientConfig.CABundle) != "bundle" {
+		if len(h.Rules) != 1 || *h.SideEffects != "None" || *h.TimeoutSeconds != 5 || h.NamespaceSelector == nil ||
+			h.ObjectSelector == nil || string(h.ClientConfig.CABundle) != "bundle" {
 			t.Errorf("%s has an incomplete entry: %+v", h.Name, h)
 		}
 	}
@@ -257,16 +279,23 @@ func TestMutatingWebhooksConcernOwnKindsOnly(t *testing.T) {
 		return ""
 	}
 	want := []string{
-		"author.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev clusterregopolicies Cluster IfNeeded CREATE UPDATE",
-		"template-author.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev regotemplates Cluster IfNeeded CREATE UPDATE",
-		"strategy-author.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediationstrategies Cluster IfNeeded CREATE UPDATE",
-		"approver.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediationapprovals Cluster IfNeeded CREATE",
+		"author.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev clusterregopolicies Cluster " +
+			"IfNeeded CREATE UPDATE",
+		"template-author.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev regotemplates Cluster " +
+			"IfNeeded CREATE UPDATE",
+		"strategy-author.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediationstrategies " +
+			"Cluster IfNeeded CREATE UPDATE",
+		"approver.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediationapprovals Cluster " +
+			"IfNeeded CREATE",
 		// The kill switch works while nobody answers; nothing else of a breaker does.
-		"force-open.evenkeel.dev Ignore https://localhost:9443/mutate/stamp evenkeel.dev remediationbreakers Cluster IfNeeded CREATE UPDATE" +
+		"force-open.evenkeel.dev Ignore https://localhost:9443/mutate/stamp evenkeel.dev remediationbreakers Cluster " +
+			"IfNeeded CREATE UPDATE" +
 			" if " + act(names.WebhookForceOpen),
-		"breaker-requests.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediationbreakers Cluster IfNeeded CREATE UPDATE" +
+		"breaker-requests.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediationbreakers " +
+			"Cluster IfNeeded CREATE UPDATE" +
 			" if " + act(names.WebhookBreakerRequests),
-		"plan-requests.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediations Cluster IfNeeded CREATE UPDATE" +
+		"plan-requests.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediations Cluster " +
+			"IfNeeded CREATE UPDATE" +
 			" if " + act(names.WebhookPlanRequests),
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
@@ -280,7 +309,9 @@ func TestRulesNameSubresources(t *testing.T) {
 		want     string
 	}{
 		"CONNECT of each that is named, and nothing of the Pod itself": {
-			policies: []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.NoShells, webhooktest.OfParts("CONNECT", "", "Pod", "exec", "attach"))},
+			policies: []*v1alpha1.ClusterRegoPolicy{
+				webhooktest.NewPolicy("a", webhooktest.NoShells,
+					webhooktest.OfParts("CONNECT", "", "Pod", "exec", "attach"))},
 			want: `fail.evenkeel.dev Fail https://localhost:9443/validate/fail
   "" [v1] [pods/attach pods/exec] [CONNECT] Namespaced
 ` + policiesHook,
@@ -288,8 +319,12 @@ func TestRulesNameSubresources(t *testing.T) {
 		"each by its own operation": {
 			policies: []*v1alpha1.ClusterRegoPolicy{
 				webhooktest.NewPolicy("a", webhooktest.NoShells, webhooktest.OfParts("CREATE", "", "Pod", "eviction")),
-				webhooktest.NewPolicy("b", webhooktest.NoShells, webhooktest.OfParts("UPDATE", "apps", "Deployment", "scale")),
-				webhooktest.NewPolicy("c", webhooktest.NoShells, func(p *v1alpha1.ClusterRegoPolicy) { off := false; p.Spec.Match.PodTemplates = &off }, webhooktest.WithResources("", "Pod"),
+				webhooktest.NewPolicy("b", webhooktest.NoShells,
+					webhooktest.OfParts("UPDATE", "apps", "Deployment", "scale")),
+				webhooktest.NewPolicy("c", webhooktest.NoShells, func(p *v1alpha1.ClusterRegoPolicy) {
+					off := false
+					p.Spec.Match.PodTemplates = &off
+				}, webhooktest.WithResources("", "Pod"),
 					func(p *v1alpha1.ClusterRegoPolicy) {
 						p.Spec.Match.Resources[1].Subresources = []v1alpha1.Subresource{"exec"}
 						p.Spec.Admission.Operations = []v1alpha1.Operation{"DELETE", "CONNECT"}

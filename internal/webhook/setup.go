@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhook
 
 import (
@@ -98,7 +100,9 @@ func (s *setup) prepare(context.Context) error {
 	s.kinds = discovery.NewKinds(func() (meta.RESTMapper, error) {
 		return apiutil.NewDynamicRESTMapper(s.mgr.GetConfig(), s.mgr.GetHTTPClient())
 	})
-	s.kindCache, err = cache.New(s.mgr.GetConfig(), cache.Options{HTTPClient: s.mgr.GetHTTPClient(), Scheme: s.mgr.GetScheme(), Mapper: s.mgr.GetRESTMapper()})
+	s.kindCache, err = cache.New(
+		s.mgr.GetConfig(), cache.Options{HTTPClient: s.mgr.GetHTTPClient(), Scheme: s.mgr.GetScheme(),
+			Mapper: s.mgr.GetRESTMapper()})
 	if err != nil {
 		return fmt.Errorf("making a cache: %w", err)
 	}
@@ -201,8 +205,9 @@ func (s *setup) configure(context.Context) error {
 		return fmt.Errorf("registering the metrics: %w", err)
 	}
 	writer := &ConfigurationWriter{
-		configuration: &Configuration{Endpoint: s.endpoint(), Timeout: s.Timeout, ExemptNamespaces: s.exempt(), Self: s.self, Kinds: s.kinds},
-		policies:      func() []*v1alpha1.ClusterRegoPolicy { return s.Catalog.Snapshot().Policies() },
+		configuration: &Configuration{Endpoint: s.endpoint(), Timeout: s.Timeout, ExemptNamespaces: s.exempt(),
+			Self: s.self, Kinds: s.kinds},
+		policies: func() []*v1alpha1.ClusterRegoPolicy { return s.Catalog.Snapshot().Policies() },
 		prepared: func() error {
 			if err := s.Catalog.Check(nil); err != nil {
 				return err

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhook
 
 import (
@@ -26,8 +28,9 @@ func clientCertificate(t *testing.T, name string) tls.Certificate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
+		NotAfter: time.Now().Add(time.Hour),
+		IsCA:     true, BasicConstraintsValid: true, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +41,8 @@ func clientCertificate(t *testing.T, name string) tls.Certificate {
 func TestMutualTLS(t *testing.T) {
 	apiServer, other := clientCertificate(t, "kube-apiserver"), clientCertificate(t, "somebody")
 	file := filepath.Join(t.TempDir(), "ca.crt")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: apiServer.Certificate[0]}), 0o600); err != nil {
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: apiServer.Certificate[0]}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct {
@@ -52,7 +56,8 @@ func TestMutualTLS(t *testing.T) {
 			reason: "a verdict tells little, and most API servers have no client certificate", answered: true,
 		},
 		"the API server is answered": {
-			reason: "its certificate is vouched for", caFile: file, client: []tls.Certificate{apiServer}, answered: true,
+			reason: "its certificate is vouched for", caFile: file, client: []tls.Certificate{apiServer},
+			answered: true,
 		},
 		"a client without a certificate isn't": {
 			reason: "it can't be the API server", caFile: file,
@@ -121,11 +126,13 @@ func TestClientAuthoritiesChangeWithoutARestart(t *testing.T) {
 	server.TLS = config
 	server.StartTLS()
 	defer server.Close()
-	sessions := map[*tls.Certificate]tls.ClientSessionCache{&before: tls.NewLRUClientSessionCache(8), &after: tls.NewLRUClientSessionCache(8)}
+	sessions := map[*tls.Certificate]tls.ClientSessionCache{
+		&before: tls.NewLRUClientSessionCache(8), &after: tls.NewLRUClientSessionCache(8)}
 	answered := func(client *tls.Certificate) bool {
 		transport := server.Client().Transport.(*http.Transport).Clone()
 		transport.DisableKeepAlives = true
-		transport.TLSClientConfig.Certificates, transport.TLSClientConfig.ClientSessionCache = []tls.Certificate{*client}, sessions[client]
+		transport.TLSClientConfig.Certificates,
+			transport.TLSClientConfig.ClientSessionCache = []tls.Certificate{*client}, sessions[client]
 		response, err := (&http.Client{Transport: transport}).Get(server.URL)
 		if err == nil {
 			_ = response.Body.Close()

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhook
 
 import (
@@ -97,7 +99,8 @@ func (w *ConfigurationWriter) next(unknown []string, until time.Time) time.Durat
 		after = max(until.Sub(w.clock.Now()), time.Second)
 	}
 	if len(unknown) > 0 {
-		w.log.Info("Some kinds that policies match aren't served, so their objects can't be judged yet", "kinds", unknown)
+		w.log.Info("Some kinds that policies match aren't served, so their objects can't be judged yet", "kinds",
+			unknown)
 		if after == 0 || unknownKindRetry < after {
 			after = unknownKindRetry
 		}
@@ -127,18 +130,21 @@ func (w *ConfigurationWriter) bundle(ctx context.Context, found *configurations)
 // one refuses what the other hasn't filled in. It returns how soon to look again at
 // what others keep changing.
 func (w *ConfigurationWriter) write(ctx context.Context, found *configurations, owner *metav1.OwnerReference,
-	validating []admissionregistrationv1.ValidatingWebhook, mutating []admissionregistrationv1.MutatingWebhook) (time.Duration, error) {
+	validating []admissionregistrationv1.ValidatingWebhook,
+	mutating []admissionregistrationv1.MutatingWebhook) (time.Duration, error) {
 	is := mutatingHooks(found.mutating.Webhooks)
-	waitMutating, err := w.keep(ctx, &found.mutating, owner, "mutating", comparison{is: is, wanted: mutatingHooks(mutating), hooks: mutating,
-		same: func() bool { return apiequality.Semantic.DeepEqual(found.mutating.Webhooks, mutating) },
-		set:  func() { found.mutating.Webhooks = mutating }})
+	waitMutating, err := w.keep(ctx, &found.mutating, owner, "mutating",
+		comparison{is: is, wanted: mutatingHooks(mutating), hooks: mutating,
+			same: func() bool { return apiequality.Semantic.DeepEqual(found.mutating.Webhooks, mutating) },
+			set:  func() { found.mutating.Webhooks = mutating }})
 	if err != nil {
 		return 0, err
 	}
 	is = validatingHooks(found.validating.Webhooks)
-	waitValidating, err := w.keep(ctx, &found.validating, owner, "validating", comparison{is: is, wanted: validatingHooks(validating), hooks: validating,
-		same: func() bool { return apiequality.Semantic.DeepEqual(found.validating.Webhooks, validating) },
-		set:  func() { found.validating.Webhooks = validating }})
+	waitValidating, err := w.keep(ctx, &found.validating, owner, "validating",
+		comparison{is: is, wanted: validatingHooks(validating), hooks: validating,
+			same: func() bool { return apiequality.Semantic.DeepEqual(found.validating.Webhooks, validating) },
+			set:  func() { found.validating.Webhooks = validating }})
 	return sooner(waitMutating, waitValidating), err
 }
 
@@ -161,7 +167,8 @@ type comparison struct {
 // keep makes or updates one configuration, unless it is there and the same. What
 // others have added to narrow it is kept; what they keep changing otherwise is put
 // back ever more slowly, and the time until then is returned.
-func (w *ConfigurationWriter) keep(ctx context.Context, config client.Object, owner *metav1.OwnerReference, sort string, c comparison) (time.Duration, error) {
+func (w *ConfigurationWriter) keep(ctx context.Context, config client.Object, owner *metav1.OwnerReference, sort string,
+	c comparison) (time.Duration, error) {
 	applied, err := appliedText(c.wanted)
 	if err != nil {
 		return 0, err
@@ -181,7 +188,8 @@ func (w *ConfigurationWriter) keep(ctx context.Context, config client.Object, ow
 		return 0, nil
 	}
 	if wait := w.contest(sort).wait(wanted, w.clock.Now()); wait > 0 {
-		w.log.Info("Somebody keeps changing the webhook configuration; it is restored later", "sort", sort, "in", wait.String())
+		w.log.Info("Somebody keeps changing the webhook configuration; it is restored later", "sort", sort, "in",
+			wait.String())
 		return wait, nil
 	}
 	c.set()

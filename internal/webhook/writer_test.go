@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhook
 
 import (
@@ -28,10 +30,12 @@ import (
 var secretKey = types.NamespacedName{Namespace: "evenkeel-system", Name: "cert"}
 
 func secretOf(a authority) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: secretKey.Namespace, Name: secretKey.Name}, Data: a.data}
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: secretKey.Namespace, Name: secretKey.Name},
+		Data: a.data}
 }
 
-func newWriter(t *testing.T, c client.Client, now time.Time, policies ...*v1alpha1.ClusterRegoPolicy) *ConfigurationWriter {
+func newWriter(t *testing.T, c client.Client, now time.Time,
+	policies ...*v1alpha1.ClusterRegoPolicy) *ConfigurationWriter {
 	t.Helper()
 	metrics, err := NewConfigurationMetrics(prometheus.NewRegistry())
 	if err != nil {
@@ -92,7 +96,9 @@ func TestConfigurationWriter(t *testing.T) {
 	}
 
 	stamping := currentStamps(t, c)
-	if len(stamping.Webhooks) != len(stamp.All()) || string(stamping.Webhooks[0].ClientConfig.CABundle) != string(ca.cert()) || stamping.Labels[names.ManagedByLabel] != names.ManagedBy {
+	if len(stamping.Webhooks) != len(stamp.All()) ||
+		string(stamping.Webhooks[0].ClientConfig.CABundle) != string(ca.cert()) ||
+		stamping.Labels[names.ManagedByLabel] != names.ManagedBy {
 		t.Fatalf("made %+v", stamping)
 	}
 
@@ -126,7 +132,10 @@ func TestConfigurationWriter(t *testing.T) {
 
 	w.policies = func() []*v1alpha1.ClusterRegoPolicy { return nil }
 	reconcileOnce(t, w)
-	if left := currentConfiguration(t, c).Webhooks; len(left) != 8 || left[0].Name != names.WebhookPolicies || left[1].Name != names.WebhookTemplates || left[2].Name != names.WebhookWaivers || left[3].Name != names.WebhookClusterWaivers || left[4].Name != names.WebhookStrategies || left[5].Name != names.WebhookApprovals {
+	if left := currentConfiguration(t, c).Webhooks; len(left) != 8 || left[0].Name != names.WebhookPolicies ||
+		left[1].Name != names.WebhookTemplates || left[2].Name != names.WebhookWaivers ||
+		left[3].Name != names.WebhookClusterWaivers || left[4].Name != names.WebhookStrategies ||
+		left[5].Name != names.WebhookApprovals {
 		t.Errorf("without policies there is left: %v", left)
 	}
 }
@@ -138,7 +147,8 @@ func TestConfigurationWriterWaits(t *testing.T) {
 		secret   authority
 		want     time.Duration
 	}{
-		"until requests could be answered":   {prepared: errors.New("not yet"), secret: newAuthority(t, certificateAuthority, now), want: prepareRetry},
+		"until requests could be answered": {
+			prepared: errors.New("not yet"), secret: newAuthority(t, certificateAuthority, now), want: prepareRetry},
 		"until there is an authority":        {want: 0},
 		"without an authority in the Secret": {secret: authority{data: map[string][]byte{}}, want: 0},
 	}
@@ -150,7 +160,8 @@ func TestConfigurationWriterWaits(t *testing.T) {
 			if got := reconcileOnce(t, w); got.RequeueAfter != tc.want {
 				t.Errorf("looks again after %s, want %s", got.RequeueAfter, tc.want)
 			}
-			err := c.Get(context.Background(), types.NamespacedName{Name: names.Configuration}, &admissionregistrationv1.ValidatingWebhookConfiguration{})
+			err := c.Get(context.Background(), types.NamespacedName{Name: names.Configuration},
+				&admissionregistrationv1.ValidatingWebhookConfiguration{})
 			if client.IgnoreNotFound(err) != nil || err == nil {
 				t.Errorf("a configuration was written, or: %v", err)
 			}
@@ -160,8 +171,10 @@ func TestConfigurationWriterWaits(t *testing.T) {
 
 func TestConfigurationWriterLooksAgain(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(secretOf(newAuthority(t, certificateAuthority, now.Add(-time.Hour)))).Build()
-	w := newWriter(t, c, now, webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, webhooktest.WithResources("example.com", "Widget")))
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(
+		secretOf(newAuthority(t, certificateAuthority, now.Add(-time.Hour)))).Build()
+	w := newWriter(t, c, now,
+		webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, webhooktest.WithResources("example.com", "Widget")))
 	if got := reconcileOnce(t, w); got.RequeueAfter != unknownKindRetry {
 		t.Errorf("a kind that isn't served is looked up again after %s, want %s", got.RequeueAfter, unknownKindRetry)
 	}
@@ -170,11 +183,15 @@ func TestConfigurationWriterLooksAgain(t *testing.T) {
 // What replicas go on serving must stay trusted, whatever becomes of the Secret.
 func TestConfigurationWriterKeepsWhatIsTrusted(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	good, other := newAuthority(t, certificateAuthority, now.Add(-time.Hour)), newAuthority(t, certificateAuthority, now.Add(-time.Hour))
+	good, other := newAuthority(t, certificateAuthority, now.Add(-time.Hour)),
+		newAuthority(t, certificateAuthority, now.Add(-time.Hour))
 	cases := map[string]map[string][]byte{
-		"when the Secret is emptied":                        {},
-		"when the Secret holds a pair of different parents": {caCertName: other.cert(), serverCertName: good.data[serverCertName], serverKeyName: good.data[serverKeyName]},
-		"when the Secret's certificate has expired":         newAuthority(t, certificateAuthority, now.Add(-48*time.Hour)).data,
+		"when the Secret is emptied": {},
+		"when the Secret holds a pair of different parents": {
+			caCertName: other.cert(), serverCertName: good.data[serverCertName],
+			serverKeyName: good.data[serverKeyName]},
+		"when the Secret's certificate has expired": newAuthority(
+			t, certificateAuthority, now.Add(-48*time.Hour)).data,
 	}
 	for name, data := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package api_test
 
 import (
@@ -27,7 +29,8 @@ func TestNamesCollideWithNobodys(t *testing.T) {
 	owner := map[string]string{}
 	for _, crd := range definitions(t) {
 		names := crd.Spec.Names
-		for _, name := range append([]string{strings.ToLower(names.Kind), names.Plural, names.Singular}, names.ShortNames...) {
+		for _, name := range append([]string{strings.ToLower(names.Kind), names.Plural, names.Singular},
+			names.ShortNames...) {
 			ours++
 			if kind := owner[name]; kind != "" && kind != names.Kind {
 				t.Errorf("%q names %s and %s", name, kind, names.Kind)
@@ -35,7 +38,8 @@ func TestNamesCollideWithNobodys(t *testing.T) {
 			owner[name] = names.Kind
 			for _, other := range others[name] {
 				if accepted[name] != other.project {
-					t.Errorf("%q of %s is %s of %s (%s) too: choose another", name, names.Kind, other.as, other.project, other.group)
+					t.Errorf("%q of %s is %s of %s (%s) too: choose another", name, names.Kind, other.as, other.project,
+						other.group)
 				}
 			}
 		}

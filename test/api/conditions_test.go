@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package api_test
 
 import (
@@ -16,12 +18,14 @@ func TestEveryStatusSaysOfWhichGenerationItIs(t *testing.T) {
 		conditions, has := status.Properties["conditions"]
 		if kind == "RemediationSlice" {
 			if has {
-				t.Errorf("%s: it is a record, and yet it has conditions: say in docs/reference/conditions.md what they mean", kind)
+				t.Errorf("%s: it is a record, and yet it has conditions: say in docs/reference/conditions.md what "+
+					"they mean", kind)
 			}
 			continue
 		}
 		seen++
-		if !has || conditions.XListType == nil || *conditions.XListType != "map" || !slices.Equal(conditions.XListMapKeys, []string{"type"}) {
+		if !has || conditions.XListType == nil || *conditions.XListType != "map" ||
+			!slices.Equal(conditions.XListMapKeys, []string{"type"}) {
 			t.Errorf("%s: its conditions aren't a map by type", kind)
 		}
 		if _, has := status.Properties["observedGeneration"]; !has {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package api_test
 
 import (
@@ -13,7 +15,8 @@ import (
 func TestTheSchemaStoresNoDefaults(t *testing.T) {
 	visit(t, func(path string, schema apiextensionsv1.JSONSchemaProps) {
 		if schema.Default != nil && strings.Contains(path, ".spec") {
-			t.Errorf("%s: the schema stores the default %s: resolve it where it is read (SetDefaults)", path, schema.Default.Raw)
+			t.Errorf("%s: the schema stores the default %s: resolve it where it is read (SetDefaults)", path,
+				schema.Default.Raw)
 		}
 	})
 }
@@ -36,7 +39,8 @@ func TestAKindHasAtMostSevenColumns(t *testing.T) {
 				}
 			}
 			if narrow == 0 || narrow > maxColumns {
-				t.Errorf("%s has %d columns: give it one to %d, and the rest priority=1", crd.Spec.Names.Kind, narrow, maxColumns)
+				t.Errorf("%s has %d columns: give it one to %d, and the rest priority=1", crd.Spec.Names.Kind, narrow,
+					maxColumns)
 			}
 		}
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package api_test
 
 import (
@@ -43,8 +45,10 @@ func TestDurationsAndSharesAreCheckedByTheSchema(t *testing.T) {
 				t.Errorf("%s: it has no schema", path)
 			case typ == reflect.TypeFor[metav1.Duration]():
 				durations++
-				if !ruled(schema, "duration(self) >=") || !ruled(schema, "duration(self) <=") || !ruled(schema, durationPattern) || schema.MaxLength == nil {
-					t.Errorf("%s: give it the rule of the other durations, with a least and a largest value: %v", path, schema.XValidations)
+				if !ruled(schema, "duration(self) >=") || !ruled(schema, "duration(self) <=") ||
+					!ruled(schema, durationPattern) || schema.MaxLength == nil {
+					t.Errorf("%s: give it the rule of the other durations, with a least and a largest value: %v", path,
+						schema.XValidations)
 				}
 			case typ == reflect.TypeFor[intstr.IntOrString]():
 				shares++

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package api_test
 
 import (
@@ -28,7 +30,9 @@ func TestEnumValuesAreStringsInYAML(t *testing.T) {
 			seen++
 			var got any
 			if err := yaml.Unmarshal([]byte(want), &got); err != nil || got != any(want) {
-				t.Errorf("%s: the value %s is read as %v (%T, error %v) when it stands without quotes: choose another word", path, want, got, got, err)
+				t.Errorf(
+					"%s: the value %s is read as %v (%T, error %v) when it stands without quotes: choose another word",
+					path, want, got, got, err)
 			}
 		}
 	})

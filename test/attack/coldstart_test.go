@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package attack_test
 
 import (
@@ -47,42 +49,45 @@ const (
 )
 
 var _ = Describe("A cluster that starts while no manager answers", func() {
-	It("comes back by itself, though policies that fail closed match every kind, and stays shut for everybody else", func(ctx context.Context) {
-		attempt("stop all nodes and every replica, and have policies that fail closed on every kind keep the cluster from starting")
-		namespace, doomed := suite.Namespace(ctx, "coldstart"), suite.Namespace(ctx, "coldstart-doomed")
-		before := prepareColdStart(ctx, namespace, doomed)
+	It("comes back by itself, though policies that fail closed match every kind, and stays shut for everybody else",
+		func(ctx context.Context) {
+			attempt(
+				"stop all nodes and every replica, and have policies that fail closed on every kind keep the cluster " +
+					"from starting")
+			namespace, doomed := suite.Namespace(ctx, "coldstart"), suite.Namespace(ctx, "coldstart-doomed")
+			before := prepareColdStart(ctx, namespace, doomed)
 
-		Expect(manager.Kill()).To(Succeed())
-		DeferCleanup(func(ctx context.Context) {
-			if !manager.Running() {
-				Expect(manager.Start(ctx)).To(Succeed())
-				suite.AwaitAdmission(ctx)
+			Expect(manager.Kill()).To(Succeed())
+			DeferCleanup(func(ctx context.Context) {
+				if !manager.Running() {
+					Expect(manager.Start(ctx)).To(Succeed())
+					suite.AwaitAdmission(ctx)
+				}
+			})
+			for i := range before.nodes {
+				Expect(suite.API.Delete(ctx, &before.nodes[i])).To(Succeed())
 			}
-		})
-		for i := range before.nodes {
-			Expect(suite.API.Delete(ctx, &before.nodes[i])).To(Succeed())
-		}
-		for _, component := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
-			Expect(suite.Component(ctx, "restart", component)).To(Succeed())
-		}
-		nodesJoin(ctx, before.nodes)
-		certificatesAreApproved(ctx)
-		for _, system := range []string{"kube-system", rig.SystemNamespace} {
-			workloadStarts(ctx, system)
-		}
-		ownObjectsAreWritten(ctx)
-		deletionsEnd(ctx, doomed, before.held)
-		jobsFinish(ctx, before.job)
-		othersAreRefused(ctx, namespace)
+			for _, component := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
+				Expect(suite.Component(ctx, "restart", component)).To(Succeed())
+			}
+			nodesJoin(ctx, before.nodes)
+			certificatesAreApproved(ctx)
+			for _, system := range []string{"kube-system", rig.SystemNamespace} {
+				workloadStarts(ctx, system)
+			}
+			ownObjectsAreWritten(ctx)
+			deletionsEnd(ctx, doomed, before.held)
+			jobsFinish(ctx, before.job)
+			othersAreRefused(ctx, namespace)
 
-		By("starting the manager, which judges again")
-		Expect(manager.Start(ctx)).To(Succeed())
-		suite.AwaitAdmission(ctx)
-		refused := fixture.ConfigMap(namespace, "refused")
-		refused.Labels["coldstart"] = "refuse"
-		awaitRefusal(ctx, refused, ContainSubstring("the label asks for it"))
-		Expect(suite.API.Create(ctx, fixture.ConfigMap(namespace, "fine"))).To(Succeed())
-	})
+			By("starting the manager, which judges again")
+			Expect(manager.Start(ctx)).To(Succeed())
+			suite.AwaitAdmission(ctx)
+			refused := fixture.ConfigMap(namespace, "refused")
+			refused.Labels["coldstart"] = "refuse"
+			awaitRefusal(ctx, refused, ContainSubstring("the label asks for it"))
+			Expect(suite.API.Create(ctx, fixture.ConfigMap(namespace, "fine"))).To(Succeed())
+		})
 })
 
 // coldCluster is what was there before all stopped.
@@ -97,10 +102,12 @@ type coldCluster struct {
 func prepareColdStart(ctx context.Context, namespace, doomed string) coldCluster {
 	GinkgoHelper()
 	// As kubeadm sets up: who has a bootstrap token may ask for a node's certificate.
-	for _, role := range []string{"system:node-bootstrapper", "system:certificates.k8s.io:certificatesigningrequests:nodeclient"} {
+	for _, role := range []string{
+		"system:node-bootstrapper", "system:certificates.k8s.io:certificatesigningrequests:nodeclient"} {
 		binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{GenerateName: "coldstart-"},
-			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "system:bootstrappers"}}}
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects: []rbacv1.Subject{
+				{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "system:bootstrappers"}}}
 		suite.Create(ctx, binding)
 		DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, binding)).To(Succeed()) })
 	}
@@ -116,7 +123,8 @@ func prepareColdStart(ctx context.Context, namespace, doomed string) coldCluster
 		pods := &corev1.PodList{}
 		g.Expect(suite.API.List(ctx, pods, client.InNamespace(namespace))).To(Succeed())
 		g.Expect(pods.Items).To(HaveLen(1))
-		g.Expect(suite.API.List(ctx, pods, client.InNamespace(doomed), client.MatchingFields{"status.phase": "Running"})).To(Succeed())
+		g.Expect(suite.API.List(ctx, pods, client.InNamespace(doomed),
+			client.MatchingFields{"status.phase": "Running"})).To(Succeed())
 		g.Expect(pods.Items).NotTo(BeEmpty())
 	}).Should(Succeed())
 	nodes := &corev1.NodeList{}
@@ -129,12 +137,15 @@ func prepareColdStart(ctx context.Context, namespace, doomed string) coldCluster
 func coldPolicies(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	critical := func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Severity = v1alpha1.SeverityCritical }
-	closed := []fixture.PolicyModifier{critical, fixture.Enforced(v1alpha1.AdmissionDeny), fixture.OnFailure(v1alpha1.FailurePolicyFail), fixture.Unselected}
+	closed := []fixture.PolicyModifier{critical, fixture.Enforced(v1alpha1.AdmissionDeny),
+		fixture.OnFailure(v1alpha1.FailurePolicyFail), fixture.Unselected}
 	writes := fixture.Policy("coldstart-writes", namespace, onlyRefused, append(closed, everyKind())...)
-	deletions := fixture.Policy("coldstart-deletions", namespace, onlyRefused, append(closed, everyKind("Namespace"), fixture.On(v1alpha1.OperationDelete))...)
+	deletions := fixture.Policy("coldstart-deletions", namespace, onlyRefused,
+		append(closed, everyKind("Namespace"), fixture.On(v1alpha1.OperationDelete))...)
 	suite.CreatePolicy(ctx, writes)
 	suite.CreatePolicy(ctx, deletions)
-	refused := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "refused", Labels: map[string]string{"coldstart": "refuse"}}}
+	refused := &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: "refused", Labels: map[string]string{"coldstart": "refuse"}}}
 	awaitRefusal(ctx, refused, ContainSubstring("the label asks for it"))
 	Eventually(ctx, func() error {
 		kept := fixture.ConfigMap(namespace, "kept")
@@ -167,13 +178,15 @@ func everyKind(but ...string) fixture.PolicyModifier {
 			}
 		}
 	}
-	for _, group := range []string{"evenkeel.dev", "authentication.k8s.io", "authorization.k8s.io", "admissionregistration.k8s.io"} {
+	for _, group := range []string{"evenkeel.dev", "authentication.k8s.io", "authorization.k8s.io",
+		"admissionregistration.k8s.io"} {
 		delete(kinds, group)
 	}
 	return func(p *v1alpha1.ClusterRegoPolicy) {
 		p.Spec.Match = v1alpha1.Match{}
 		for group, names := range kinds {
-			p.Spec.Match.Resources = append(p.Spec.Match.Resources, v1alpha1.ResourceMatch{APIGroups: []string{group}, Kinds: names})
+			p.Spec.Match.Resources = append(
+				p.Spec.Match.Resources, v1alpha1.ResourceMatch{APIGroups: []string{group}, Kinds: names})
 		}
 	}
 }
@@ -192,7 +205,8 @@ func identity(user string, groups ...string) client.Client {
 
 func controllerOf(name string) client.Client {
 	GinkgoHelper()
-	return identity("system:serviceaccount:kube-system:"+name, "system:serviceaccounts", "system:serviceaccounts:kube-system")
+	return identity("system:serviceaccount:kube-system:"+name, "system:serviceaccounts",
+		"system:serviceaccounts:kube-system")
 }
 
 func nodesJoin(ctx context.Context, nodes []corev1.Node) {
@@ -200,27 +214,38 @@ func nodesJoin(ctx context.Context, nodes []corev1.Node) {
 	By("registering nodes, their leases, drivers and static Pods")
 	for _, was := range nodes {
 		kubelet := identity("system:node:"+was.Name, "system:nodes")
-		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: was.Name, Annotations: was.Annotations, Labels: was.Labels}}
+		node := &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: was.Name, Annotations: was.Annotations, Labels: was.Labels}}
 		node.Status.Capacity, node.Status.Allocatable = was.Status.Capacity, was.Status.Allocatable
 		Expect(kubelet.Create(ctx, node)).To(Succeed())
-		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: corev1.NamespaceNodeLease, Name: was.Name}}
+		lease := &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Namespace: corev1.NamespaceNodeLease, Name: was.Name}}
 		Expect(client.IgnoreAlreadyExists(kubelet.Create(ctx, lease))).To(Succeed())
-		Expect(kubelet.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: "ann",
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Resource: "nodes"}}})).To(Succeed())
-		Expect(kubelet.Create(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: "none"}})).To(Succeed())
+		Expect(kubelet.Create(ctx, &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{User: "ann",
+				ResourceAttributes: &authorizationv1.ResourceAttributes{
+					Verb: "get", Resource: "nodes"}}})).To(Succeed())
+		Expect(kubelet.Create(ctx,
+			&authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: "none"}})).To(Succeed())
 		driver := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: was.Name}}
 		Expect(kubelet.Create(ctx, driver)).To(Succeed())
 		DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, driver)).To(Succeed()) })
-		mirror := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "static-" + was.Name, Annotations: map[string]string{"kubernetes.io/config.mirror": "x"}},
-			Spec: corev1.PodSpec{NodeName: was.Name, Containers: []corev1.Container{{Name: "a", Image: "example.com/a:1"}}}}
+		mirror := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "static-" + was.Name,
+				Annotations: map[string]string{"kubernetes.io/config.mirror": "x"}},
+			Spec: corev1.PodSpec{NodeName: was.Name,
+				Containers: []corev1.Container{{Name: "a", Image: "example.com/a:1"}}}}
 		Expect(kubelet.Create(ctx, mirror)).To(Succeed())
 		Expect(kubelet.Delete(ctx, mirror, client.GracePeriodSeconds(0))).To(Succeed())
 	}
 	attached := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{GenerateName: "coldstart-"},
-		Spec: storagev1.VolumeAttachmentSpec{Attacher: "example.com", NodeName: nodes[0].Name, Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: new(string)}}}
+		Spec: storagev1.VolumeAttachmentSpec{Attacher: "example.com", NodeName: nodes[0].Name,
+			Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: new(string)}}}
 	*attached.Spec.Source.PersistentVolumeName = "data"
 	Expect(controllerOf("attachdetach-controller").Create(ctx, attached)).To(Succeed())
-	Expect(suite.API.SubResource("token").Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "default"}}, &authenticationv1.TokenRequest{})).To(Succeed())
+	Expect(suite.API.SubResource("token").Create(
+		ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "default"}},
+		&authenticationv1.TokenRequest{})).To(Succeed())
 	Eventually(ctx, func(g Gomega) {
 		list := &corev1.NodeList{}
 		g.Expect(suite.API.List(ctx, list)).To(Succeed())
@@ -235,11 +260,16 @@ func certificatesAreApproved(ctx context.Context) {
 	By("asking for a node's certificate with a bootstrap token")
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	Expect(err).NotTo(HaveOccurred())
-	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: "system:node:fresh", Organization: []string{"system:nodes"}}}, key)
+	der, err := x509.CreateCertificateRequest(
+		rand.Reader, &x509.CertificateRequest{
+			Subject: pkix.Name{CommonName: "system:node:fresh", Organization: []string{"system:nodes"}}}, key)
 	Expect(err).NotTo(HaveOccurred())
-	request := &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{GenerateName: "coldstart-"}, Spec: certificatesv1.CertificateSigningRequestSpec{
-		Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName,
-		Usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment, certificatesv1.UsageClientAuth}}}
+	request := &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{GenerateName: "coldstart-"},
+		Spec: certificatesv1.CertificateSigningRequestSpec{
+			Request:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
+			SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName,
+			Usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment,
+				certificatesv1.UsageClientAuth}}}
 	Expect(identity("system:bootstrap:abcdef", "system:bootstrappers").Create(ctx, request)).To(Succeed())
 	DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, request)).To(Succeed()) })
 	Eventually(ctx, func(g Gomega) {
@@ -266,7 +296,8 @@ func ownObjectsAreWritten(ctx context.Context) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: rig.SystemNamespace, Name: "coldstart"}}
 	suite.Create(ctx, secret)
 	Expect(suite.API.Delete(ctx, secret)).To(Succeed())
-	own := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "clusterregopolicies.evenkeel.dev"}}
+	own := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "clusterregopolicies.evenkeel.dev"}}
 	Expect(suite.Get(ctx, own)).To(Succeed())
 	metav1.SetMetaDataAnnotation(&own.ObjectMeta, "coldstart.example.com/upgraded", "yes")
 	Expect(suite.API.Update(ctx, own)).To(Succeed())
@@ -311,7 +342,10 @@ func othersAreRefused(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	By("refusing everything else")
 	bare := corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "example.com/a:1"}}}
-	mirror := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "mirror", Annotations: map[string]string{"kubernetes.io/config.mirror": "x"}}, Spec: bare}
+	mirror := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: "mirror", Annotations: map[string]string{"kubernetes.io/config.mirror": "x"}},
+		Spec: bare}
 	mirror.Spec.NodeName = "node-1"
 	replicas := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "replica"}, Spec: bare}
 	authority := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "kube-root-ca.crt"}}
@@ -330,8 +364,10 @@ func othersAreRefused(ctx context.Context, namespace string) {
 		"a deletion":                           suite.API.Delete(ctx, kept),
 		"a change of what isn't being deleted": suite.API.Update(ctx, finalizing),
 		"a deletion by the garbage collector":  controllerOf("generic-garbage-collector").Delete(ctx, kept),
-		"a ClusterRole":                        suite.API.Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "coldstart"}}),
-		"a namespace":                          suite.API.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "coldstart-"}}),
+		"a ClusterRole": suite.API.Create(
+			ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "coldstart"}}),
+		"a namespace": suite.API.Create(
+			ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "coldstart-"}}),
 	} {
 		Expect(err).To(MatchError(ContainSubstring(unanswered)), what)
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package attack_test
 
 import (
@@ -22,10 +24,12 @@ var _ = Describe("The webhook configuration", func() {
 	It("is written again when somebody deletes it, and refuses as before", func(ctx context.Context) {
 		attempt("delete the webhook configuration, then create what a policy denies")
 		namespace := suite.Namespace(ctx, "configuration")
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.DenyState("bad"), fixture.Enforced(v1alpha1.AdmissionDeny)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.DenyState("bad"),
+			fixture.Enforced(v1alpha1.AdmissionDeny)))
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "before"), ContainSubstring("refused by policy "+namespace))
 
-		named := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "evenkeel"}}
+		named := &admissionregistrationv1.ValidatingWebhookConfiguration{
+			ObjectMeta: metav1.ObjectMeta{Name: "evenkeel"}}
 		Expect(suite.Get(ctx, named)).To(Succeed())
 		Expect(suite.API.Delete(ctx, named)).To(Succeed())
 		Eventually(ctx, func() error { return suite.Get(ctx, named) }).Should(Succeed())
@@ -35,11 +39,14 @@ var _ = Describe("The webhook configuration", func() {
 	It("keeps what a cloud's enforcer adds to narrow it, says so, and doesn't fight", func(ctx context.Context) {
 		attempt("add a namespace selector to each webhook whenever it is missing, as the enforcers of clouds do")
 		namespace := suite.Namespace(ctx, "narrowed")
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.DenyState("bad"), fixture.Enforced(v1alpha1.AdmissionDeny)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.DenyState("bad"),
+			fixture.Enforced(v1alpha1.AdmissionDeny)))
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "before"), ContainSubstring("refused by policy "+namespace))
 		addition := metav1.LabelSelectorRequirement{Key: "control-plane", Operator: metav1.LabelSelectorOpDoesNotExist}
 		written := enforcer(ctx, func(w *admissionregistrationv1.ValidatingWebhook) bool {
-			if slices.ContainsFunc(w.NamespaceSelector.MatchExpressions, func(e metav1.LabelSelectorRequirement) bool { return e.Key == addition.Key }) {
+			if slices.ContainsFunc(w.NamespaceSelector.MatchExpressions, func(e metav1.LabelSelectorRequirement) bool {
+				return e.Key == addition.Key
+			}) {
 				return false
 			}
 			w.NamespaceSelector.MatchExpressions = append(w.NamespaceSelector.MatchExpressions, addition)
@@ -49,17 +56,22 @@ var _ = Describe("The webhook configuration", func() {
 		Eventually(ctx, func(g Gomega) {
 			list := &eventsv1.EventList{}
 			g.Expect(suite.API.List(ctx, list)).To(Succeed())
-			g.Expect(list.Items).To(ContainElement(And(HaveField("Reason", "WebhookNarrowed"), HaveField("Note", ContainSubstring("!control-plane")))))
+			g.Expect(list.Items).To(
+				ContainElement(And(HaveField("Reason", "WebhookNarrowed"),
+					HaveField("Note", ContainSubstring("!control-plane")))))
 		}).Should(Succeed())
-		out, _ := exec.CommandContext(ctx, suite.Binary(), "doctor", "-o", "json", "--kubeconfig", suite.Kubeconfig).Output()
+		out, _ := exec.CommandContext(ctx, suite.Binary(), "doctor", "-o", "json", "--kubeconfig",
+			suite.Kubeconfig).Output()
 		Expect(string(out)).To(ContainSubstring("somebody has narrowed an entry"))
 
 		By("changing the policies, which is written and keeps the addition")
 		second := suite.Namespace(ctx, "narrowed-too")
-		suite.CreatePolicy(ctx, fixture.Policy(second, second, fixture.DenyState("bad"), fixture.Enforced(v1alpha1.AdmissionDeny),
+		suite.CreatePolicy(ctx, fixture.Policy(second, second, fixture.DenyState("bad"),
+			fixture.Enforced(v1alpha1.AdmissionDeny),
 			fixture.OnFailure(v1alpha1.FailurePolicyFail)))
 		awaitRefusal(ctx, fixture.ConfigMap(second, "after"), ContainSubstring("refused by policy "+second))
-		config := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "evenkeel"}}
+		config := &admissionregistrationv1.ValidatingWebhookConfiguration{
+			ObjectMeta: metav1.ObjectMeta{Name: "evenkeel"}}
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(suite.Get(ctx, config)).To(Succeed())
 			for _, w := range config.Webhooks {
@@ -116,7 +128,8 @@ func enforcer(ctx context.Context, change func(*admissionregistrationv1.Validati
 		stop()
 		<-ended
 		// The next specs begin with a configuration of the manager's own, at once.
-		Expect(suite.API.Delete(ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "evenkeel"}})).To(Succeed())
+		Expect(suite.API.Delete(ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
+			ObjectMeta: metav1.ObjectMeta{Name: "evenkeel"}})).To(Succeed())
 		Expect(manager.Stop()).To(Succeed())
 		Expect(manager.Start(ctx)).To(Succeed())
 		suite.AwaitAdmission(ctx)

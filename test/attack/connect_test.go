@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package attack_test
 
 import (
@@ -48,7 +50,8 @@ var _ = Describe("Streams into Pods", func() {
 		Expect(suite.API.Patch(ctx, home, client.RawPatch("application/merge-patch+json",
 			[]byte(`{"metadata":{"labels":{"evenkeel.dev/interactive-access":"denied"}}}`)))).To(Succeed())
 		for _, namespace := range []string{protected, open} {
-			pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "example.com/app:1"}}}}
+			pod := &corev1.Pod{Spec: corev1.PodSpec{
+				Containers: []corev1.Container{{Name: "app", Image: "example.com/app:1"}}}}
 			pod.Namespace, pod.Name = namespace, "web"
 			suite.Create(ctx, pod)
 			Eventually(ctx, func(g Gomega) {
@@ -65,7 +68,8 @@ var _ = Describe("Streams into Pods", func() {
 			"proxy":       &corev1.PodProxyOptions{Path: "/"},
 		}
 		refused := ContainSubstring("refused by policy no-exec")
-		Expect(reachIn(ctx, api, protected, "web", "exec", ways["exec"])).To(MatchError(Not(refused)), "before the policy")
+		Expect(reachIn(ctx, api, protected, "web", "exec", ways["exec"])).To(
+			MatchError(Not(refused)), "before the policy")
 		suite.CreatePolicy(ctx, policy)
 		for way, options := range ways {
 			Eventually(ctx, func() error { return reachIn(ctx, api, protected, "web", way, options) }).

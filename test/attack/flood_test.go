@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package attack_test
 
 import (
@@ -70,9 +72,11 @@ func stranger(certificates ...tls.Certificate) *http.Client {
 
 // costly is a review of many values.
 func costly(namespace string, size int) []byte {
-	return []byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"1","kind":{"group":"","version":"v1","kind":"ConfigMap"},` +
-		`"resource":{"group":"","version":"v1","resource":"configmaps"},"name":"a","namespace":"` + namespace + `","operation":"CREATE","userInfo":{"username":"made up"},` +
-		`"object":{"data":[` + strings.Repeat(`{"":0},`, size/7) + `0]},"oldObject":null}}`)
+	return []byte(
+		`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"1","kind":{"group":"","version":"v1","kind":"ConfigMap"},` +
+			`"resource":{"group":"","version":"v1","resource":"configmaps"},"name":"a","namespace":"` + namespace +
+			`","operation":"CREATE","userInfo":{"username":"made up"},` +
+			`"object":{"data":[` + strings.Repeat(`{"":0},`, size/7) + `0]},"oldObject":null}}`)
 }
 
 // deployment is a Deployment of so many environment variables, as JSON.
@@ -81,7 +85,8 @@ func deployment(namespace string, variables int) []byte {
 	for i := range variables {
 		fmt.Fprintf(&env, `,{"name":"A%d"}`, i)
 	}
-	return []byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"large","namespace":"` + namespace + `","labels":{"fixture":"target"}},` +
+	return []byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"large","namespace":"` + namespace +
+		`","labels":{"fixture":"target"}},` +
 		`"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[` +
 		`{"name":"a","image":"a","securityContext":{"privileged":true},"env":[` + env.String()[1:] + `]}]}}}}`)
 }
@@ -94,21 +99,28 @@ func tries(ctx context.Context, user, namespace string, body []byte) error {
 	if err != nil {
 		return nil
 	}
-	return api.RESTClient().Post().AbsPath("/apis/apps/v1/namespaces/"+namespace+"/deployments").Timeout(time.Minute).MaxRetries(2).
+	return api.RESTClient().Post().AbsPath("/apis/apps/v1/namespaces/"+namespace+"/deployments").Timeout(
+		time.Minute).MaxRetries(2).
 		Param("dryRun", metav1.DryRunAll).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx).Error()
 }
 
 var _ = Describe("A flood", func() {
-	It("of large objects and of strangers' posts stays within the memory limit, lets no violation in and starves nobody", func(ctx context.Context) {
-		attempt("six dry-run Deployments of 3 MB and six of 1 MB at once, and twelve posts of 7.8 MB past the API server")
+	It("of large objects and of strangers' posts stays within the memory limit, lets no violation in and starves "+
+		"nobody", func(ctx context.Context) {
+		attempt(
+			"six dry-run Deployments of 3 MB and six of 1 MB at once, and twelve posts of 7.8 MB past the API server")
 		limit := suite.ShipLimits()
 		namespace := suite.Namespace(ctx, "flood")
 		suite.CreatePolicy(ctx, failingOpen(namespace, fixture.DenyState("bad"), fixture.Kinds("", "ConfigMap")))
 		deployments := suite.Namespace(ctx, "flood-deployments")
-		suite.CreatePolicy(ctx, failingOpen(deployments, strings.Replace(noPrivilege, "input.object.spec.privileged", "input.pod.spec.containers[_].securityContext.privileged", 1),
-			fixture.Kinds("apps", "Deployment")))
+		suite.CreatePolicy(ctx,
+			failingOpen(deployments, strings.Replace(noPrivilege, "input.object.spec.privileged",
+				"input.pod.spec.containers[_].securityContext.privileged", 1),
+				fixture.Kinds("apps", "Deployment")))
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "before"), ContainSubstring("refused by policy "+namespace))
-		Eventually(ctx, func() error { return tries(ctx, "mallory", deployments, deployment(deployments, 3)) }).Should(MatchError(ContainSubstring("refused by policy")))
+		Eventually(ctx, func() error {
+			return tries(ctx, "mallory", deployments, deployment(deployments, 3))
+		}).Should(MatchError(ContainSubstring("refused by policy")))
 		pid, url := manager.PID(), webhookURL(ctx)
 		// The API server goes on with what nobody waits for any more, too busy itself to
 		// wait for webhooks in the specs that follow.
@@ -148,7 +160,9 @@ var _ = Describe("A flood", func() {
 			default:
 			}
 			err := suite.API.Create(ctx, fixture.ConfigMap(namespace, "other"), client.DryRunAll)
-			Expect(err).To(MatchError(Or(ContainSubstring("refused by policy "+namespace), ContainSubstring("policy "+namespace))), "a violation of somebody else passes")
+			Expect(err).To(MatchError(
+				Or(ContainSubstring("refused by policy "+namespace), ContainSubstring("policy "+namespace))),
+				"a violation of somebody else passes")
 			if strings.Contains(err.Error(), "refused by policy") {
 				judged++
 			}

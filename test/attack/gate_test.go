@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package attack_test
 
 import (
@@ -50,7 +52,8 @@ func mountsHost(o client.Object) {
 func podsOf(ctx context.Context, d *appsv1.Deployment) []corev1.Pod {
 	GinkgoHelper()
 	list := &corev1.PodList{}
-	Expect(suite.API.List(ctx, list, client.InNamespace(d.Namespace), client.MatchingLabels(d.Spec.Selector.MatchLabels))).To(Succeed())
+	Expect(suite.API.List(ctx, list, client.InNamespace(d.Namespace),
+		client.MatchingLabels(d.Spec.Selector.MatchLabels))).To(Succeed())
 	return list.Items
 }
 
@@ -62,7 +65,8 @@ var _ = Describe("What is judged at its workload", func() {
 		suite.Create(ctx, old)
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, denyHostPath, fixture.Kinds("", "Pod"),
 			fixture.Enforced(v1alpha1.AdmissionDeny), fixture.On(v1alpha1.OperationCreate), fixture.Unselected))
-		awaitRefusal(ctx, fixture.Deployment(namespace, "new", mountsHost), ContainSubstring("volume host is of the host"))
+		awaitRefusal(ctx, fixture.Deployment(namespace, "new", mountsHost),
+			ContainSubstring("volume host is of the host"))
 
 		clean := fixture.Deployment(namespace, "clean")
 		suite.Create(ctx, clean)
@@ -73,7 +77,8 @@ var _ = Describe("What is judged at its workload", func() {
 		}).Should(MatchError(ContainSubstring("volume host is of the host")))
 
 		By("letting the old violator be scaled, and its Pods come up")
-		Expect(suite.API.Patch(ctx, old, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":3}}`)))).To(Succeed())
+		Expect(suite.API.Patch(ctx, old,
+			client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":3}}`)))).To(Succeed())
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(suite.Get(ctx, old)).To(Succeed())
 			g.Expect(old.Status.ReadyReplicas).To(BeEquivalentTo(3))
@@ -81,9 +86,11 @@ var _ = Describe("What is judged at its workload", func() {
 	})
 
 	It("is judged at the Pod too where the workload may never have been judged", func(ctx context.Context) {
-		attempt("create a Deployment with a hostPath where a policy doesn't reach, then label its namespace so that it does")
+		attempt("create a Deployment with a hostPath where a policy doesn't reach, then label its namespace so that " +
+			"it does")
 		namespace := suite.Namespace(ctx, "relabelled")
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, denyHostPath, fixture.Kinds("", "Pod"), fixture.Unselected,
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, denyHostPath, fixture.Kinds("", "Pod"),
+			fixture.Unselected,
 			fixture.Enforced(v1alpha1.AdmissionDeny), func(p *v1alpha1.ClusterRegoPolicy) {
 				p.Spec.Match.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"env": "prod"}}
 			}))
@@ -97,14 +104,19 @@ var _ = Describe("What is judged at its workload", func() {
 			g.Expect(sneaked.Annotations).To(HaveKey("deployment.kubernetes.io/revision"))
 		}).Should(Succeed())
 		home := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-		Expect(suite.API.Patch(ctx, home, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"env":"prod"}}}`)))).To(Succeed())
-		awaitRefusal(ctx, fixture.Deployment(namespace, "new", mountsHost), ContainSubstring("volume host is of the host"))
+		Expect(suite.API.Patch(ctx, home,
+			client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"env":"prod"}}}`)))).
+			To(Succeed())
+		awaitRefusal(ctx, fixture.Deployment(namespace, "new", mountsHost),
+			ContainSubstring("volume host is of the host"))
 
-		Expect(suite.API.Patch(ctx, sneaked, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":1}}`)))).To(Succeed())
+		Expect(suite.API.Patch(ctx, sneaked,
+			client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":1}}`)))).To(Succeed())
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(suite.Get(ctx, sneaked)).To(Succeed())
 			g.Expect(sneaked.Status.Conditions).To(ContainElement(And(
-				HaveField("Type", appsv1.DeploymentReplicaFailure), HaveField("Message", ContainSubstring("volume host is of the host")))))
+				HaveField("Type", appsv1.DeploymentReplicaFailure),
+				HaveField("Message", ContainSubstring("volume host is of the host")))))
 		}).Should(Succeed())
 		Expect(podsOf(ctx, sneaked)).To(BeEmpty())
 	})
@@ -121,15 +133,18 @@ var _ = Describe("An existing violation", func() {
 		suite.Create(ctx, old)
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, denyPrivileged,
 			fixture.Kinds("", "Pod"), fixture.Enforced(v1alpha1.AdmissionDeny), fixture.Unselected))
-		awaitRefusal(ctx, fixture.Deployment(namespace, "new", privileged), ContainSubstring("container web is privileged"))
+		awaitRefusal(ctx, fixture.Deployment(namespace, "new", privileged),
+			ContainSubstring("container web is privileged"))
 
 		patch := func(text string) error {
-			return suite.API.Patch(ctx, old.DeepCopy(), client.RawPatch("application/strategic-merge-patch+json", []byte(text)), client.DryRunAll)
+			return suite.API.Patch(ctx, old.DeepCopy(),
+				client.RawPatch("application/strategic-merge-patch+json", []byte(text)), client.DryRunAll)
 		}
 		inContainers := func(text string) string {
 			return `{"spec":{"template":{"spec":{"containers":[` + text + `]}}}}`
 		}
-		refused := MatchError(And(ContainSubstring("container web is privileged"), ContainSubstring("what violates has been changed")))
+		refused := MatchError(
+			And(ContainSubstring("container web is privileged"), ContainSubstring("what violates has been changed")))
 		Expect(patch(inContainers(`{"name":"web","image":"example.com/evil:1"}`))).To(refused)
 		Expect(patch(inContainers(`{"name":"web","command":["sh","-c","mount /dev/sda1 /mnt"]}`))).To(refused)
 		Expect(patch(inContainers(`{"name":"web","envFrom":[{"configMapRef":{"name":"evil"}}]}`))).To(refused)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package attack_test
 
 import (
@@ -33,7 +35,8 @@ var _ = Describe("A violation that was found", func() {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "registry.example.com/app:1.0"}}}}
 		for i := range containers {
-			p.Spec.InitContainers = append(p.Spec.InitContainers, corev1.Container{Name: fmt.Sprintf("i%d", i), Image: "x"})
+			p.Spec.InitContainers = append(
+				p.Spec.InitContainers, corev1.Container{Name: fmt.Sprintf("i%d", i), Image: "x"})
 		}
 		return p
 	}
@@ -48,12 +51,14 @@ var _ = Describe("A violation that was found", func() {
 		namespace := suite.Namespace(ctx, "known")
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, hostPathWithAWarning, onPods))
 		hostPath := pod(namespace, "host", 0)
-		hostPath.Spec.Volumes = []corev1.Volume{{Name: "host", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}}}
+		hostPath.Spec.Volumes = []corev1.Volume{
+			{Name: "host", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}}}
 		awaitRefusal(ctx, hostPath, ContainSubstring("hostPath volumes are forbidden"))
 
 		hostPath.Annotations = map[string]string{"example.com/size": "huge"}
 		Expect(suite.API.Create(ctx, hostPath)).To(MatchError(And(
-			ContainSubstring("hostPath volumes are forbidden"), ContainSubstring("could not be evaluated to its end: rule warn"))))
+			ContainSubstring("hostPath volumes are forbidden"),
+			ContainSubstring("could not be evaluated to its end: rule warn"))))
 	})
 
 	It("refuses however many containers the object has", func(ctx context.Context) {
@@ -64,7 +69,8 @@ var _ = Describe("A violation that was found", func() {
 		for _, p := range loaded {
 			if p.Name == "resource-limits" {
 				p.ObjectMeta = metav1.ObjectMeta{Name: namespace}
-				p.Spec.Match.Namespaces, p.Spec.Admission.FailurePolicy = []string{namespace}, v1alpha1.FailurePolicyIgnore
+				p.Spec.Match.Namespaces, p.Spec.Admission.FailurePolicy = []string{namespace},
+					v1alpha1.FailurePolicyIgnore
 				p.Spec.Admission.Action = v1alpha1.AdmissionDeny
 				suite.CreatePolicy(ctx, p)
 			}

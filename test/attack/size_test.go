@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package attack_test
 
 import (
@@ -50,7 +52,8 @@ func blobs() *apiextensionsv1.CustomResourceDefinition {
 		ObjectMeta: metav1.ObjectMeta{Name: "blobs.attack.example.com"},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: "attack.example.com", Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "blobs", Singular: "blob", Kind: "Blob", ListKind: "BlobList"},
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "blobs", Singular: "blob", Kind: "Blob",
+				ListKind: "BlobList"},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true,
 				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
 					Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": spec}}}}},
@@ -60,11 +63,13 @@ func blobs() *apiextensionsv1.CustomResourceDefinition {
 
 // blob sends JSON as it is, as a dry run: no client's own limits stand before it.
 func blob(ctx context.Context, namespace, spec string) error {
-	body := `{"apiVersion":"attack.example.com/v1","kind":"Blob","metadata":{"name":"a","namespace":"` + namespace + `"},"spec":` + spec + `}`
+	body := `{"apiVersion":"attack.example.com/v1","kind":"Blob","metadata":{"name":"a","namespace":"` + namespace +
+		`"},"spec":` + spec + `}`
 	api, err := discovery.NewDiscoveryClientForConfig(suite.Config())
 	Expect(err).NotTo(HaveOccurred())
 	return api.RESTClient().Post().AbsPath("/apis/attack.example.com/v1/namespaces/"+namespace+"/blobs").
-		Param("dryRun", metav1.DryRunAll).SetHeader("Content-Type", runtime.ContentTypeJSON).Body([]byte(body)).Do(ctx).Error()
+		Param("dryRun", metav1.DryRunAll).SetHeader("Content-Type", runtime.ContentTypeJSON).Body([]byte(body)).Do(
+		ctx).Error()
 }
 
 var _ = Describe("An object that is hard to read", func() {
@@ -86,27 +91,32 @@ var _ = Describe("An object that is hard to read", func() {
 		Expect(suite.API.Update(ctx, c)).To(MatchError(ContainSubstring("refused by policy " + other)))
 	})
 
-	It("is judged as deep as the API server takes it, and refused by name where it can't be read", func(ctx context.Context) {
-		attempt("nest an object 9,998 deep; have one hold 200,000 values")
-		definition := blobs()
-		Expect(suite.API.Create(ctx, definition)).To(Succeed())
-		DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, definition)).To(Succeed()) })
-		namespace := suite.Namespace(ctx, "deep")
-		Eventually(ctx, func() error { return blob(ctx, namespace, `{}`) }).Should(Succeed())
-		suite.CreatePolicy(ctx, failingOpen(namespace, noPrivilege, fixture.Kinds("attack.example.com", "Blob")))
-		Eventually(ctx, func() error { return blob(ctx, namespace, `{"privileged":true}`) }).Should(MatchError(ContainSubstring("it is privileged")))
+	It("is judged as deep as the API server takes it, and refused by name where it can't be read",
+		func(ctx context.Context) {
+			attempt("nest an object 9,998 deep; have one hold 200,000 values")
+			definition := blobs()
+			Expect(suite.API.Create(ctx, definition)).To(Succeed())
+			DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, definition)).To(Succeed()) })
+			namespace := suite.Namespace(ctx, "deep")
+			Eventually(ctx, func() error { return blob(ctx, namespace, `{}`) }).Should(Succeed())
+			suite.CreatePolicy(ctx, failingOpen(namespace, noPrivilege, fixture.Kinds("attack.example.com", "Blob")))
+			Eventually(ctx, func() error {
+				return blob(ctx, namespace, `{"privileged":true}`)
+			}).Should(MatchError(ContainSubstring("it is privileged")))
 
-		By("sending what can be read, and is judged")
-		nested := strings.Repeat("[", 9997) + strings.Repeat("]", 9997)
-		Expect(blob(ctx, namespace, `{"privileged":true,"deep":`+nested+`}`)).To(MatchError(ContainSubstring("it is privileged")))
-		Expect(blob(ctx, namespace, `{"deep":`+nested+`}`)).To(Succeed())
+			By("sending what can be read, and is judged")
+			nested := strings.Repeat("[", 9997) + strings.Repeat("]", 9997)
+			Expect(blob(ctx, namespace, `{"privileged":true,"deep":`+nested+`}`)).To(
+				MatchError(ContainSubstring("it is privileged")))
+			Expect(blob(ctx, namespace, `{"deep":`+nested+`}`)).To(Succeed())
 
-		By("sending what can't be read")
-		unread := ContainSubstring("is refused because it can't be judged")
-		refusal := And(MatchError(unread), MatchError(ContainSubstring("policy "+namespace)), MatchError(ContainSubstring("(Medium)")))
-		Expect(blob(ctx, namespace, `{"many":[`+strings.Repeat("{},", 200_000)+`{}]}`)).To(refusal)
+			By("sending what can't be read")
+			unread := ContainSubstring("is refused because it can't be judged")
+			refusal := And(MatchError(unread), MatchError(ContainSubstring("policy "+namespace)),
+				MatchError(ContainSubstring("(Medium)")))
+			Expect(blob(ctx, namespace, `{"many":[`+strings.Repeat("{},", 200_000)+`{}]}`)).To(refusal)
 
-		By("sending it where no policy would refuse it")
-		Expect(blob(ctx, "default", `{"many":[`+strings.Repeat("{},", 200_000)+`{}]}`)).To(Succeed())
-	})
+			By("sending it where no policy would refuse it")
+			Expect(blob(ctx, "default", `{"many":[`+strings.Repeat("{},", 200_000)+`{}]}`)).To(Succeed())
+		})
 })

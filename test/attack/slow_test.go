@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package attack_test
 
 import (
@@ -42,15 +44,19 @@ func asUser(ctx context.Context, user, namespace, data string) (time.Duration, e
 	if err != nil {
 		return 0, err
 	}
-	body := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"dry","namespace":%q,"labels":{"fixture":"target"}},"data":%s}`, namespace, data)
+	body := fmt.Sprintf(
+		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"dry","namespace":%q,"labels":{"fixture":"target"}},"data":%s}`, namespace, data)
 	began := time.Now()
-	err = api.RESTClient().Post().AbsPath("/api/v1/namespaces/"+namespace+"/configmaps").Timeout(time.Minute).MaxRetries(0).
-		Param("dryRun", metav1.DryRunAll).SetHeader("Content-Type", runtime.ContentTypeJSON).Body([]byte(body)).Do(ctx).Error()
+	err = api.RESTClient().Post().AbsPath("/api/v1/namespaces/"+namespace+"/configmaps").Timeout(
+		time.Minute).MaxRetries(0).
+		Param("dryRun", metav1.DryRunAll).SetHeader("Content-Type", runtime.ContentTypeJSON).Body([]byte(body)).Do(
+		ctx).Error()
 	return time.Since(began), err
 }
 
 var _ = Describe("A flood of what is slow to judge", func() {
-	It("delays another user by less than one such object takes alone, every request of theirs is judged, and each slow policy says so", func(ctx context.Context) {
+	It("delays another user by less than one such object takes alone, every request of theirs is judged, and each "+
+		"slow policy says so", func(ctx context.Context) {
 		attempt("sixteen dry runs at a time of a large object that four policies are slow to judge, by one user")
 		const slowPolicies, together, asks = 4, 16, 40
 		slow, other := suite.Namespace(ctx, "slow"), suite.Namespace(ctx, "beside-slow")
@@ -58,7 +64,8 @@ var _ = Describe("A flood of what is slow to judge", func() {
 		for i := range slowPolicies {
 			name := fmt.Sprintf("%s-%d", slow, i)
 			names = append(names, name)
-			p := fixture.Policy(name, slow, slowRego, fixture.Unselected, fixture.Enforced(v1alpha1.AdmissionDeny), fixture.OnFailure(v1alpha1.FailurePolicyIgnore))
+			p := fixture.Policy(name, slow, slowRego, fixture.Unselected, fixture.Enforced(v1alpha1.AdmissionDeny),
+				fixture.OnFailure(v1alpha1.FailurePolicyIgnore))
 			suite.CreatePolicy(ctx, p)
 		}
 		suite.CreatePolicy(ctx, failingOpen(other, fixture.DenyState("bad"), fixture.Kinds("", "ConfigMap")))
@@ -82,7 +89,8 @@ var _ = Describe("A flood of what is slow to judge", func() {
 		var took []time.Duration
 		for range asks {
 			d, err := asUser(ctx, "alice", other, `{"state":"bad"}`)
-			Expect(err).To(MatchError(ContainSubstring("refused by policy "+other)), "a request of somebody else isn't judged")
+			Expect(err).To(MatchError(ContainSubstring("refused by policy "+other)),
+				"a request of somebody else isn't judged")
 			took = append(took, d)
 		}
 		for _, name := range names {
@@ -94,8 +102,11 @@ var _ = Describe("A flood of what is slow to judge", func() {
 		going.Wait()
 		slices.Sort(took)
 		median := took[len(took)/2]
-		AddReportEntry("delay", fmt.Sprintf("a slow object alone %s; another user's request beside the flood: median %s, longest %s", alone, median, took[len(took)-1]))
+		AddReportEntry("delay",
+			fmt.Sprintf("a slow object alone %s; another user's request beside the flood: median %s, longest %s", alone,
+				median, took[len(took)-1]))
 		Expect(median).To(BeNumerically("<", alone))
-		Expect(meta.IsStatusConditionTrue(suite.Policy(ctx, other).Status.Conditions, v1alpha1.ConditionSlow)).To(BeFalse(), "the quick policy")
+		Expect(meta.IsStatusConditionTrue(suite.Policy(ctx, other).Status.Conditions, v1alpha1.ConditionSlow)).To(
+			BeFalse(), "the quick policy")
 	})
 })

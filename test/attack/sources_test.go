@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package attack_test
 
 import (
@@ -31,7 +33,9 @@ func sourcePolicies(name, namespace string, count int) map[string]string {
 func held(ctx context.Context, source string) []v1alpha1.ClusterRegoPolicy {
 	GinkgoHelper()
 	list := &v1alpha1.ClusterRegoPolicyList{}
-	Expect(suite.API.List(ctx, list, client.MatchingLabels{v1alpha1.LabelSourceName: source, v1alpha1.LabelSourceNamespace: rig.SystemNamespace})).To(Succeed())
+	Expect(suite.API.List(ctx, list,
+		client.MatchingLabels{v1alpha1.LabelSourceName: source, v1alpha1.LabelSourceNamespace: rig.SystemNamespace})).
+		To(Succeed())
 	return list.Items
 }
 
@@ -46,45 +50,48 @@ func follow(ctx context.Context, message string) {
 }
 
 var _ = Describe("Whoever can push to a source's repository", func() {
-	It("can't roll policies back by moving the branch to an old commit, unless a person accepts that very one", func(ctx context.Context) {
-		attempt("move the branch of a PolicySource back to an old commit by force")
-		ns := suite.Namespace(ctx, "rollback")
-		source := suite.NewSource(ctx, ns, rig.PolicyFiles(ns, ns, "ugly"))
-		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
-		old := source.Git("rev-parse", "HEAD")
-		newer := source.Replace(rig.PolicyFiles(ns, ns, "bad"))
-		source.Ask(ctx)
-		source.AwaitCommit(ctx, newer)
+	It("can't roll policies back by moving the branch to an old commit, unless a person accepts that very one",
+		func(ctx context.Context) {
+			attempt("move the branch of a PolicySource back to an old commit by force")
+			ns := suite.Namespace(ctx, "rollback")
+			source := suite.NewSource(ctx, ns, rig.PolicyFiles(ns, ns, "ugly"))
+			source.AwaitReason(ctx, v1alpha1.ReasonApplied)
+			old := source.Git("rev-parse", "HEAD")
+			newer := source.Replace(rig.PolicyFiles(ns, ns, "bad"))
+			source.Ask(ctx)
+			source.AwaitCommit(ctx, newer)
 
-		source.Push(old + ":refs/heads/main")
-		source.Ask(ctx)
-		refused := source.AwaitReason(ctx, v1alpha1.ReasonNotDescendant)
-		Expect(refused.Message).To(And(ContainSubstring(old), ContainSubstring("Revision "+source.Status.Revision+" stays in force")))
-		Expect(source.Status.Revision).To(HaveSuffix(newer))
-		Expect(source.Status.AttemptedRevision).To(HaveSuffix(old))
-		suite.AwaitEvent(ctx, "PolicySourceRefused", ns, ContainSubstring("doesn't descend"))
-		awaitRefusal(ctx, fixture.ConfigMap(ns, "one"), ContainSubstring("state must not be bad"))
+			source.Push(old + ":refs/heads/main")
+			source.Ask(ctx)
+			refused := source.AwaitReason(ctx, v1alpha1.ReasonNotDescendant)
+			Expect(refused.Message).To(
+				And(ContainSubstring(old), ContainSubstring("Revision "+source.Status.Revision+" stays in force")))
+			Expect(source.Status.Revision).To(HaveSuffix(newer))
+			Expect(source.Status.AttemptedRevision).To(HaveSuffix(old))
+			suite.AwaitEvent(ctx, "PolicySourceRefused", ns, ContainSubstring("doesn't descend"))
+			awaitRefusal(ctx, fixture.ConfigMap(ns, "one"), ContainSubstring("state must not be bad"))
 
-		By("accepting that one, by the command that the condition gives")
-		follow(ctx, refused.Message)
-		source.AwaitCommit(ctx, old)
-		Eventually(ctx, func(g Gomega) {
-			g.Expect(suite.Get(ctx, source.PolicySource)).To(Succeed())
-			g.Expect(source.Annotations).NotTo(HaveKey(v1alpha1.AnnotationAcceptRevision), "it is good for once")
-		}).Should(Succeed())
-		source.Push(newer + ":refs/heads/main")
-		source.Ask(ctx)
-		source.AwaitCommit(ctx, newer)
-		source.Push(old + ":refs/heads/main")
-		source.Ask(ctx)
-		source.AwaitReason(ctx, v1alpha1.ReasonNotDescendant)
-	})
+			By("accepting that one, by the command that the condition gives")
+			follow(ctx, refused.Message)
+			source.AwaitCommit(ctx, old)
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(suite.Get(ctx, source.PolicySource)).To(Succeed())
+				g.Expect(source.Annotations).NotTo(HaveKey(v1alpha1.AnnotationAcceptRevision), "it is good for once")
+			}).Should(Succeed())
+			source.Push(newer + ":refs/heads/main")
+			source.Ask(ctx)
+			source.AwaitCommit(ctx, newer)
+			source.Push(old + ":refs/heads/main")
+			source.Ask(ctx)
+			source.AwaitReason(ctx, v1alpha1.ReasonNotDescendant)
+		})
 
 	It("can't roll policies back by a signed tag under another name", func(ctx context.Context) {
 		attempt("push the signed tag v1.0.0 as v9.9.9 to a source that follows the newest version")
 		ns := suite.Namespace(ctx, "tagname")
 		key := gitserver.NewKey(GinkgoT(), "")
-		signers := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: rig.SystemNamespace, Name: ns + "-signers"}, Data: map[string][]byte{"keys": key.Public}}
+		signers := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: rig.SystemNamespace, Name: ns + "-signers"},
+			Data: map[string][]byte{"keys": key.Public}}
 		suite.Create(ctx, signers)
 		DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, signers)).To(Succeed()) })
 		source := suite.NewSource(ctx, ns, rig.PolicyFiles(ns, ns, "ugly"), func(src *v1alpha1.PolicySource) {
@@ -103,58 +110,64 @@ var _ = Describe("Whoever can push to a source's repository", func() {
 
 		source.Push(source.Git("rev-parse", "v1.0.0") + ":refs/tags/v9.9.9")
 		source.Ask(ctx)
-		Expect(source.AwaitReason(ctx, v1alpha1.ReasonSignatureInvalid).Message).To(ContainSubstring("v9.9.9 leads to a tag that was made as v1.0.0"))
+		Expect(source.AwaitReason(ctx, v1alpha1.ReasonSignatureInvalid).Message).To(
+			ContainSubstring("v9.9.9 leads to a tag that was made as v1.0.0"))
 		Expect(source.Status.Revision).To(HaveSuffix(newer))
 	})
 
-	It("can't remove most policies by one commit, nor can a changed path, unless a person accepts it", func(ctx context.Context) {
-		attempt("remove most files of a source's repository by one commit")
-		ns := suite.Namespace(ctx, "removed")
-		source := suite.NewSource(ctx, ns, sourcePolicies(ns, ns, 5))
-		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
+	It("can't remove most policies by one commit, nor can a changed path, unless a person accepts it",
+		func(ctx context.Context) {
+			attempt("remove most files of a source's repository by one commit")
+			ns := suite.Namespace(ctx, "removed")
+			source := suite.NewSource(ctx, ns, sourcePolicies(ns, ns, 5))
+			source.AwaitReason(ctx, v1alpha1.ReasonApplied)
 
-		commit := source.Replace(sourcePolicies(ns, ns, 1))
-		source.Ask(ctx)
-		refused := source.AwaitReason(ctx, v1alpha1.ReasonTooManyRemoved)
-		Expect(refused.Message).To(ContainSubstring("would remove 4 of 5 policies"))
-		suite.AwaitEvent(ctx, "PolicySourceRefused", ns, ContainSubstring("would remove 4 of 5"))
-		Expect(held(ctx, ns)).To(HaveLen(5))
-		follow(ctx, refused.Message)
-		source.AwaitCommit(ctx, commit)
-		Expect(held(ctx, ns)).To(HaveLen(1))
+			commit := source.Replace(sourcePolicies(ns, ns, 1))
+			source.Ask(ctx)
+			refused := source.AwaitReason(ctx, v1alpha1.ReasonTooManyRemoved)
+			Expect(refused.Message).To(ContainSubstring("would remove 4 of 5 policies"))
+			suite.AwaitEvent(ctx, "PolicySourceRefused", ns, ContainSubstring("would remove 4 of 5"))
+			Expect(held(ctx, ns)).To(HaveLen(5))
+			follow(ctx, refused.Message)
+			source.AwaitCommit(ctx, commit)
+			Expect(held(ctx, ns)).To(HaveLen(1))
 
-		By("pointing the path elsewhere")
-		elsewhere := map[string]string{}
-		for name, text := range sourcePolicies(ns+"-x", ns, 1) {
-			elsewhere[strings.Replace(name, "policies/", "other/", 1)] = text
-		}
-		commit = source.Replace(rig.Files(sourcePolicies(ns, ns, 5), elsewhere))
-		source.Ask(ctx)
-		source.AwaitCommit(ctx, commit)
-		source.Change(ctx, func(src *v1alpha1.PolicySource) { src.Spec.Path = "other" })
-		refused = source.AwaitReason(ctx, v1alpha1.ReasonTooManyRemoved)
-		Expect(held(ctx, ns)).To(HaveLen(5))
-		follow(ctx, refused.Message)
-		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
-		Expect(held(ctx, ns)).To(HaveLen(1))
-	})
+			By("pointing the path elsewhere")
+			elsewhere := map[string]string{}
+			for name, text := range sourcePolicies(ns+"-x", ns, 1) {
+				elsewhere[strings.Replace(name, "policies/", "other/", 1)] = text
+			}
+			commit = source.Replace(rig.Files(sourcePolicies(ns, ns, 5), elsewhere))
+			source.Ask(ctx)
+			source.AwaitCommit(ctx, commit)
+			source.Change(ctx, func(src *v1alpha1.PolicySource) { src.Spec.Path = "other" })
+			refused = source.AwaitReason(ctx, v1alpha1.ReasonTooManyRemoved)
+			Expect(held(ctx, ns)).To(HaveLen(5))
+			follow(ctx, refused.Message)
+			source.AwaitReason(ctx, v1alpha1.ReasonApplied)
+			Expect(held(ctx, ns)).To(HaveLen(1))
+		})
 })
 
 var _ = Describe("A source that somebody deletes", func() {
 	It("leaves its policies in force, for a source of its name to take over again", func(ctx context.Context) {
 		attempt("delete a PolicySource, so that its policies go with it")
 		ns := suite.Namespace(ctx, "orphan")
-		source := suite.NewSource(ctx, ns, rig.PolicyFiles(ns, ns, "bad"), func(src *v1alpha1.PolicySource) { src.Spec.DeletionPolicy = "" })
+		source := suite.NewSource(ctx, ns, rig.PolicyFiles(ns, ns, "bad"), func(src *v1alpha1.PolicySource) {
+			src.Spec.DeletionPolicy = ""
+		})
 		suite.CleanUp(ns)
 		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
 		Expect(source.Spec.DeletionPolicy).To(BeEmpty(), "nobody has said what becomes of them: Orphan is the default")
 		suite.RemoveSource(ctx, source.PolicySource)
-		suite.AwaitEvent(ctx, "PolicySourceDeleted", ns, ContainSubstring("1 policies stay in force without a source (spec.deletionPolicy: Orphan): "+ns))
+		suite.AwaitEvent(ctx, "PolicySourceDeleted", ns,
+			ContainSubstring("1 policies stay in force without a source (spec.deletionPolicy: Orphan): "+ns))
 		Expect(held(ctx, ns)).To(BeEmpty())
 		policy := suite.Policy(ctx, ns)
 		awaitRefusal(ctx, fixture.ConfigMap(ns, "one"), ContainSubstring("state must not be bad"))
 
-		again := &v1alpha1.PolicySource{ObjectMeta: metav1.ObjectMeta{Namespace: rig.SystemNamespace, Name: ns}, Spec: source.Spec}
+		again := &v1alpha1.PolicySource{ObjectMeta: metav1.ObjectMeta{Namespace: rig.SystemNamespace, Name: ns},
+			Spec: source.Spec}
 		again.Spec.DeletionPolicy = v1alpha1.DeletionDelete
 		suite.Create(ctx, again)
 		Eventually(ctx, func(g Gomega) { g.Expect(held(ctx, ns)).To(HaveLen(1)) }).Should(Succeed())

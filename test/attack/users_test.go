@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package attack_test
 
 import (
@@ -18,7 +20,8 @@ import (
 // Evenkeel's group, and none to anything else.
 func userWhoMay(ctx context.Context, name string, resources ...string) client.Client {
 	GinkgoHelper()
-	return userOf(ctx, name, rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: resources, Verbs: []string{"*"}})
+	return userOf(ctx, name, rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: resources,
+		Verbs: []string{"*"}})
 }
 
 // userOf is a client of a user who has the permissions of the rules, and no other.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package chaos_test
 
 import (
@@ -28,10 +30,11 @@ var _ = Describe("The clock jumps in the middle of a wave", func() {
 				Expect(os.RemoveAll(offset)).To(Succeed())
 				r := e.roll(ctx, run.fleet)
 				nth, match := moment(r)
-				jumped := manager.Proxy.Nth(nth, match, faultproxy.Fault{After: func(faultproxy.Request, faultproxy.Answer) {
-					defer GinkgoRecover()
-					Expect(os.WriteFile(offset, []byte(jump), 0o644)).To(Succeed())
-				}})
+				jumped := manager.Proxy.Nth(nth, match,
+					faultproxy.Fault{After: func(faultproxy.Request, faultproxy.Answer) {
+						defer GinkgoRecover()
+						Expect(os.WriteFile(offset, []byte(jump), 0o644)).To(Succeed())
+					}})
 				r.start(ctx)
 				r.await(ctx, run.ends)
 				Expect(jumped.Hits()).To(Equal(1))
@@ -43,8 +46,10 @@ var _ = Describe("The clock jumps in the middle of a wave", func() {
 		// yet counts as late, and is undone. That is the safe side.
 		Entry("by two hours ahead", SpecTimeout(3*time.Minute), "clock jumps 2 h ahead mid-wave", "2h", atThirdWrite),
 		Entry("by two hours back", SpecTimeout(3*time.Minute), "clock jumps 2 h back mid-wave", "-2h", atThirdWrite),
-		Entry("by two hours back while a wave is verified", SpecTimeout(3*time.Minute), "clock jumps 2 h back in a verification", "-2h", atPhase(v1alpha1.PhaseVerifying)),
-		Entry("by two hours back while a wave soaks", SpecTimeout(3*time.Minute), "clock jumps 2 h back in a soak", "-2h", atPhase(v1alpha1.PhaseSoaking)),
+		Entry("by two hours back while a wave is verified", SpecTimeout(3*time.Minute),
+			"clock jumps 2 h back in a verification", "-2h", atPhase(v1alpha1.PhaseVerifying)),
+		Entry("by two hours back while a wave soaks", SpecTimeout(3*time.Minute), "clock jumps 2 h back in a soak",
+			"-2h", atPhase(v1alpha1.PhaseSoaking)),
 	)
 })
 
@@ -59,7 +64,8 @@ func atPhase(phase v1alpha1.RemediationPhase) func(*rollout) (int, faultproxy.Ma
 			nth = 1
 		}
 		return nth, func(q faultproxy.Request) bool {
-			return q.IsWrite() && q.Resource == "remediations" && strings.Contains(string(q.Body), fmt.Sprintf(`"phase":%q`, phase))
+			return q.IsWrite() && q.Resource == "remediations" &&
+				strings.Contains(string(q.Body), fmt.Sprintf(`"phase":%q`, phase))
 		}
 	}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package chaos_test
 
 import (
@@ -22,7 +24,8 @@ var _ = Describe("The leader is killed", func() {
 		Expect(m.Kill()).To(Succeed())
 	}
 	DescribeTable("at every write of a rollout in turn",
-		func(ctx context.Context, name string, fresh func() fleet, ends v1alpha1.RemediationPhase, match func(*rollout) faultproxy.Match, fault func(*rig.Manager) faultproxy.Fault) {
+		func(ctx context.Context, name string, fresh func() fleet, ends v1alpha1.RemediationPhase,
+			match func(*rollout) faultproxy.Match, fault func(*rig.Manager) faultproxy.Fault) {
 			if ends == v1alpha1.PhaseSucceeded && os.Getenv(tableVariable) == "" {
 				Skip("the end-to-end suite kills the manager at these writes, too; here they are counted for the table")
 			}
@@ -56,16 +59,23 @@ var _ = Describe("The leader is killed", func() {
 			e.end()
 		},
 		Entry("whose request is lost", SpecTimeout(8*time.Minute), "leader killed before each of its %d writes in turn",
-			func() fleet { return fixable{3} }, v1alpha1.PhaseSucceeded, everyWrite, func(m *rig.Manager) faultproxy.Fault {
+			func() fleet { return fixable{3} }, v1alpha1.PhaseSucceeded, everyWrite,
+			func(m *rig.Manager) faultproxy.Fault {
 				return faultproxy.Fault{LoseRequest: true, Before: func(faultproxy.Request) { crash(m) }}
 			}),
 		Entry("whose answer is lost", SpecTimeout(8*time.Minute), "leader killed after each of its %d writes in turn",
-			func() fleet { return fixable{3} }, v1alpha1.PhaseSucceeded, everyWrite, func(m *rig.Manager) faultproxy.Fault {
-				return faultproxy.Fault{LoseAnswer: true, After: func(faultproxy.Request, faultproxy.Answer) { crash(m) }}
+			func() fleet { return fixable{3} }, v1alpha1.PhaseSucceeded, everyWrite,
+			func(m *rig.Manager) faultproxy.Fault {
+				return faultproxy.Fault{LoseAnswer: true,
+					After: func(faultproxy.Request, faultproxy.Answer) { crash(m) }}
 			}),
-		Entry("from the moment that a wave fails", SpecTimeout(10*time.Minute), "leader killed after each of the %d writes of a rollback in turn",
-			func() fleet { return &harmed{n: 4} }, v1alpha1.PhaseRolledBack, onceFailing, func(m *rig.Manager) faultproxy.Fault {
-				return faultproxy.Fault{LoseAnswer: true, After: func(faultproxy.Request, faultproxy.Answer) { crash(m) }}
+		Entry("from the moment that a wave fails", SpecTimeout(10*time.Minute),
+			"leader killed after each of the %d writes of a rollback in turn",
+			func() fleet {
+				return &harmed{n: 4}
+			}, v1alpha1.PhaseRolledBack, onceFailing, func(m *rig.Manager) faultproxy.Fault {
+				return faultproxy.Fault{LoseAnswer: true,
+					After: func(faultproxy.Request, faultproxy.Answer) { crash(m) }}
 			}),
 	)
 })

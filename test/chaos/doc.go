@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package chaos breaks what a rollout stands on, while it is under way, against
 // a real control plane, and counts what became of every target: how often it was
 // written, whether it was lost, and what a rollback left wrong. Each fault is a

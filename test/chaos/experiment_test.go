@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package chaos_test
 
 import (
@@ -57,7 +59,8 @@ func (e *experiment) roll(ctx context.Context, f fleet) *rollout {
 	GinkgoHelper()
 	namespace := suite.Namespace(ctx, "chaos")
 	f.create(ctx, namespace)
-	r := &rollout{experiment: e, fleet: f, namespace: namespace, policyOf: f.policy(namespace), from: map[*rig.Manager]int{}}
+	r := &rollout{experiment: e, fleet: f, namespace: namespace, policyOf: f.policy(namespace),
+		from: map[*rig.Manager]int{}}
 	for _, m := range e.managers {
 		r.from[m] = len(m.Proxy.Writes())
 	}
@@ -99,7 +102,8 @@ func (r *rollout) count(ctx context.Context, rem *v1alpha1.Remediation) {
 		r.Writes += fixed[rec.Object.UID] + setBack[rec.Object.UID]
 		if fixed[rec.Object.UID] > 1 || setBack[rec.Object.UID] > 1 {
 			r.Double++
-			GinkgoWriter.Printf("%s was fixed %d and set back %d times\n", rec.Object.Name, fixed[rec.Object.UID], setBack[rec.Object.UID])
+			GinkgoWriter.Printf("%s was fixed %d and set back %d times\n", rec.Object.Name, fixed[rec.Object.UID],
+				setBack[rec.Object.UID])
 		}
 		if rec.State == v1alpha1.TargetReverted {
 			r.RolledBack++

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package chaos_test
 
 import (
@@ -49,10 +51,13 @@ objects themselves, not from Evenkeel's own status. Every row is a spec in
 	var sum figure
 	slices.SortFunc(list, func(a, b figure) int { return strings.Compare(a.Fault, b.Fault) })
 	for _, f := range list {
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | %.0f |\n", f.Fault, f.Targets, f.Writes, f.Double, f.Lost, f.RolledBack, f.Wrong, f.Seconds)
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | %.0f |\n", f.Fault, f.Targets, f.Writes, f.Double, f.Lost,
+			f.RolledBack, f.Wrong, f.Seconds)
 		sum.Targets, sum.Writes, sum.Double = sum.Targets+f.Targets, sum.Writes+f.Writes, sum.Double+f.Double
-		sum.Lost, sum.RolledBack, sum.Wrong, sum.Seconds = sum.Lost+f.Lost, sum.RolledBack+f.RolledBack, sum.Wrong+f.Wrong, sum.Seconds+f.Seconds
+		sum.Lost, sum.RolledBack, sum.Wrong, sum.Seconds = sum.Lost+f.Lost, sum.RolledBack+f.RolledBack,
+			sum.Wrong+f.Wrong, sum.Seconds+f.Seconds
 	}
-	fmt.Fprintf(&b, "| **all** | %d | %d | %d | %d | %d | %d | %.0f |\n", sum.Targets, sum.Writes, sum.Double, sum.Lost, sum.RolledBack, sum.Wrong, sum.Seconds)
+	fmt.Fprintf(&b, "| **all** | %d | %d | %d | %d | %d | %d | %.0f |\n", sum.Targets, sum.Writes, sum.Double, sum.Lost,
+		sum.RolledBack, sum.Wrong, sum.Seconds)
 	return b.String()
 }

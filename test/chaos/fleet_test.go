@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package chaos_test
 
 import (
@@ -34,7 +36,8 @@ type fixable struct{ n int }
 func (fixable) resource() string { return "configmaps" }
 
 func (fixable) policy(namespace string) *v1alpha1.ClusterRegoPolicy {
-	return fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Concurrent(2)))
+	return fixture.Policy(namespace, namespace, fixture.FixState,
+		fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Concurrent(2)))
 }
 
 func (m fixable) create(ctx context.Context, namespace string) {
@@ -77,7 +80,8 @@ missing if not input.pod.metadata.labels["kwok.evenkeel.dev/ready"]
 deny contains {"msg": "the label is missing", "path": "/metadata/labels"} if missing
 
 remediation contains {"action": "patch", "ops": [
-	{"op": "add", "path": "/metadata/labels/kwok.evenkeel.dev~1ready", "value": input.object.metadata.annotations.becomes},
+	{"op": "add", "path": "/metadata/labels/kwok.evenkeel.dev~1ready",
+		"value": input.object.metadata.annotations.becomes},
 ]} if missing
 `
 
@@ -126,7 +130,8 @@ func (h *harmed) unexplained(ctx context.Context, namespace, name string, rec v1
 	if equality.Semantic.DeepEqual(object.Spec, want) {
 		return "", 0
 	}
-	return fmt.Sprintf("%s is %s, and its spec is %+v", name, rec.State, object.Spec), differences(object.Spec.Template, want.Template)
+	return fmt.Sprintf("%s is %s, and its spec is %+v", name, rec.State, object.Spec),
+		differences(object.Spec.Template, want.Template)
 }
 
 // differences counts the declared parts of a pod template that differ.

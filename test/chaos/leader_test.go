@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package chaos_test
 
 import (
@@ -21,31 +23,35 @@ var _ = Describe("Two leaders at once", func() {
 		"--leader-elect=true", "--leader-election-lease-duration=4s",
 		"--leader-election-renew-deadline=3s", "--leader-election-retry-period=500ms",
 	}
-	It("the old leader loses its lease with a write under way, which arrives after the new one took over", SpecTimeout(5*time.Minute), func(ctx context.Context) {
-		DeferCleanup(func(ctx context.Context) {
-			lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: rig.SystemNamespace, Name: "evenkeel-leader"}}
-			Expect(suite.API.Delete(ctx, lease)).To(Succeed())
+	It("the old leader loses its lease with a write under way, which arrives after the new one took over",
+		SpecTimeout(5*time.Minute), func(ctx context.Context) {
+			DeferCleanup(func(ctx context.Context) {
+				lease := &coordinationv1.Lease{
+					ObjectMeta: metav1.ObjectMeta{Namespace: rig.SystemNamespace, Name: "evenkeel-leader"}}
+				Expect(suite.API.Delete(ctx, lease)).To(Succeed())
+			})
+			leader := suite.StartManager(ctx, elected...)
+			other := suite.NewManager(elected...)
+			Expect(other.Start(ctx)).To(Succeed())
+			e := begin("lease lost with a write under way: two leaders", leader, other)
+			r := e.roll(ctx, fixable{6})
+			held, release := make(chan struct{}), make(chan struct{})
+			letGo := sync.OnceFunc(func() { close(release) })
+			DeferCleanup(letGo)
+			leader.Proxy.Nth(3, r.target, faultproxy.Fault{Before: func(faultproxy.Request) {
+				close(held)
+				<-release
+			}})
+			r.start(ctx)
+			Eventually(ctx, held).Should(BeClosed())
+			leader.Proxy.Every(func(q faultproxy.Request) bool {
+				return q.Resource == "leases"
+			}, faultproxy.Fault{LoseRequest: true})
+			suite.AwaitPhase(ctx, r.policyOf.Name, v1alpha1.PhaseSucceeded)
+			arrived := len(leader.Proxy.Writes())
+			letGo()
+			Eventually(ctx, func() int { return len(leader.Proxy.Writes()) }).Should(BeNumerically(">", arrived))
+			r.await(ctx, v1alpha1.PhaseSucceeded)
+			e.end()
 		})
-		leader := suite.StartManager(ctx, elected...)
-		other := suite.NewManager(elected...)
-		Expect(other.Start(ctx)).To(Succeed())
-		e := begin("lease lost with a write under way: two leaders", leader, other)
-		r := e.roll(ctx, fixable{6})
-		held, release := make(chan struct{}), make(chan struct{})
-		letGo := sync.OnceFunc(func() { close(release) })
-		DeferCleanup(letGo)
-		leader.Proxy.Nth(3, r.target, faultproxy.Fault{Before: func(faultproxy.Request) {
-			close(held)
-			<-release
-		}})
-		r.start(ctx)
-		Eventually(ctx, held).Should(BeClosed())
-		leader.Proxy.Every(func(q faultproxy.Request) bool { return q.Resource == "leases" }, faultproxy.Fault{LoseRequest: true})
-		suite.AwaitPhase(ctx, r.policyOf.Name, v1alpha1.PhaseSucceeded)
-		arrived := len(leader.Proxy.Writes())
-		letGo()
-		Eventually(ctx, func() int { return len(leader.Proxy.Writes()) }).Should(BeNumerically(">", arrived))
-		r.await(ctx, v1alpha1.PhaseSucceeded)
-		e.end()
-	})
 })

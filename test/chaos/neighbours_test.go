@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package chaos_test
 
 import (
@@ -15,7 +17,8 @@ import (
 var _ = Describe("A neighbour is down in the middle of a wave", func() {
 	It("Alertmanager: rollouts and rollbacks don't wait for it", SpecTimeout(3*time.Minute), func(ctx context.Context) {
 		// Nobody listens on the discard port of a machine that runs tests.
-		manager := suite.StartManager(ctx, "--alertmanager-url=http://127.0.0.1:9", "--cluster-name=chaos", "--alert-interval=1s")
+		manager := suite.StartManager(ctx, "--alertmanager-url=http://127.0.0.1:9", "--cluster-name=chaos",
+			"--alert-interval=1s")
 		e := begin("Alertmanager down throughout", manager)
 		for _, run := range []struct {
 			fleet fleet
@@ -29,23 +32,26 @@ var _ = Describe("A neighbour is down in the middle of a wave", func() {
 		e.end()
 	})
 
-	It("Prometheus: what can't be proved isn't a pass, and the rollout goes on when it is back", SpecTimeout(5*time.Minute), func(ctx context.Context) {
-		prometheus := suite.StartPrometheus(ctx, "global: {scrape_interval: 1s}\n")
-		manager := suite.StartManager(ctx, "--prometheus-url="+prometheus.URL)
-		e := begin("Prometheus killed mid-wave, started again later", manager)
-		r := e.roll(ctx, fixable{6})
-		r.policyOf.Spec.Remediation.Analysis = &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{{
-			Name: "one", Query: "vector(1)", SuccessCondition: "sample == 1.0", Interval: metav1.Duration{Duration: time.Second}, Samples: 2}}}
-		killed := manager.Proxy.Nth(2, r.target, faultproxy.Fault{After: func(faultproxy.Request, faultproxy.Answer) {
-			defer GinkgoRecover()
-			Expect(prometheus.Kill()).To(Succeed())
-		}})
-		r.start(ctx)
-		held := suite.AwaitPhase(ctx, r.policyOf.Name, v1alpha1.PhaseHeld)
-		Expect(killed.Hits()).To(Equal(1))
-		Expect(held.Status.Reason).To(Equal(v1alpha1.ReasonAnalysisInconclusive))
-		Expect(prometheus.Start(ctx)).To(Succeed())
-		r.await(ctx, v1alpha1.PhaseSucceeded)
-		e.end()
-	})
+	It("Prometheus: what can't be proved isn't a pass, and the rollout goes on when it is back",
+		SpecTimeout(5*time.Minute), func(ctx context.Context) {
+			prometheus := suite.StartPrometheus(ctx, "global: {scrape_interval: 1s}\n")
+			manager := suite.StartManager(ctx, "--prometheus-url="+prometheus.URL)
+			e := begin("Prometheus killed mid-wave, started again later", manager)
+			r := e.roll(ctx, fixable{6})
+			r.policyOf.Spec.Remediation.Analysis = &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{{
+				Name: "one", Query: "vector(1)", SuccessCondition: "sample == 1.0",
+				Interval: metav1.Duration{Duration: time.Second}, Samples: 2}}}
+			killed := manager.Proxy.Nth(2, r.target,
+				faultproxy.Fault{After: func(faultproxy.Request, faultproxy.Answer) {
+					defer GinkgoRecover()
+					Expect(prometheus.Kill()).To(Succeed())
+				}})
+			r.start(ctx)
+			held := suite.AwaitPhase(ctx, r.policyOf.Name, v1alpha1.PhaseHeld)
+			Expect(killed.Hits()).To(Equal(1))
+			Expect(held.Status.Reason).To(Equal(v1alpha1.ReasonAnalysisInconclusive))
+			Expect(prometheus.Start(ctx)).To(Succeed())
+			r.await(ctx, v1alpha1.PhaseSucceeded)
+			e.end()
+		})
 })

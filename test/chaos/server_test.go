@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package chaos_test
 
 import (
@@ -45,7 +47,8 @@ var _ = Describe("The API fails in the middle of a wave", Ordered, func() {
 			}
 			e.end()
 		},
-		Entry("when kube-apiserver is restarted", SpecTimeout(5*time.Minute), "API server restarted mid-wave", restart("kube-apiserver")),
+		Entry("when kube-apiserver is restarted", SpecTimeout(5*time.Minute), "API server restarted mid-wave",
+			restart("kube-apiserver")),
 		Entry("when etcd is restarted", SpecTimeout(5*time.Minute), "etcd restarted mid-wave", restart("etcd")),
 		Entry("when it answers 429", SpecTimeout(5*time.Minute), "2 of 7 writes answered 429 Too Many Requests",
 			someOf(answered(http.StatusTooManyRequests, "TooManyRequests"))),
@@ -55,10 +58,13 @@ var _ = Describe("The API fails in the middle of a wave", Ordered, func() {
 			someOf(faultproxy.Fault{LoseRequest: true})),
 		Entry("when answers are lost", SpecTimeout(5*time.Minute), "2 of 7 writes' answers lost (timeouts)",
 			someOf(faultproxy.Fault{LoseAnswer: true})),
-		Entry("when watches are dropped", SpecTimeout(5*time.Minute), "all watches dropped at every write", func(_ context.Context, m *rig.Manager, r *rollout) func(context.Context) {
-			dropped := m.Proxy.Every(r.any, faultproxy.Fault{Before: func(faultproxy.Request) { m.Proxy.DropWatches() }})
-			return func(ctx context.Context) { Eventually(ctx, dropped.Hits).Should(BeNumerically(">", 5)) }
-		}),
+		Entry("when watches are dropped", SpecTimeout(5*time.Minute), "all watches dropped at every write",
+			func(_ context.Context, m *rig.Manager, r *rollout) func(context.Context) {
+				dropped := m.Proxy.Every(r.any, faultproxy.Fault{Before: func(faultproxy.Request) {
+					m.Proxy.DropWatches()
+				}})
+				return func(ctx context.Context) { Eventually(ctx, dropped.Hits).Should(BeNumerically(">", 5)) }
+			}),
 	)
 })
 
@@ -90,6 +96,8 @@ func someOf(fault faultproxy.Fault) outage {
 }
 
 func answered(status int, reason string) faultproxy.Fault {
-	body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":"on purpose","code":%d}`, reason, status)
+	body := fmt.Sprintf(
+		`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":"on purpose","code":%d}`, reason,
+		status)
 	return faultproxy.Fault{Answer: &faultproxy.Answer{Status: status, Body: []byte(body)}}
 }

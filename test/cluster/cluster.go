@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cluster
 
 import (
@@ -46,7 +48,8 @@ func Start(ctx context.Context, dir string) (*Cluster, error) {
 		return nil, err
 	}
 	command := filepath.Join(dir, "controlplane")
-	build := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join(root, "hack", "controlplane"), "-o", command, "./cmd/controlplane")
+	build := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join(root, "hack", "controlplane"), "-o", command,
+		"./cmd/controlplane")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the command that runs control planes: %w\n%s", err, out)
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package config
 
 import (
@@ -25,28 +27,30 @@ var _ = Describe("Every kustomization", func() {
 			for _, object := range build(ctx, filepath.Join(configFolder(), folder)) {
 				Expect(object.GetName()).NotTo(BeEmpty(), "%s: %v", folder, object.Object)
 				Expect(object.GetKind()).NotTo(BeEmpty(), "%s: %v", folder, object.Object)
-				Expect(object.GetNamespace()).To(BeElementOf("", systemNamespace), "%s: %s %s", folder, object.GetKind(), object.GetName())
+				Expect(object.GetNamespace()).To(BeElementOf("", systemNamespace), "%s: %s %s", folder,
+					object.GetKind(), object.GetName())
 			}
 		}
 	})
 
-	It("grants no rule with a wildcard, no way to more permissions, and secrets of the own namespace alone", func(ctx context.Context) {
-		looked := 0
-		for _, folder := range kustomizations() {
-			for _, object := range build(ctx, filepath.Join(configFolder(), folder)) {
-				if kind := object.GetKind(); kind != "ClusterRole" && kind != "Role" {
-					continue
-				}
-				looked++
-				var role rbacv1.ClusterRole
-				Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &role)).To(Succeed())
-				for _, rule := range role.Rules {
-					expectHarmless(object.GetKind(), role.Name, rule)
+	It("grants no rule with a wildcard, no way to more permissions, and secrets of the own namespace alone",
+		func(ctx context.Context) {
+			looked := 0
+			for _, folder := range kustomizations() {
+				for _, object := range build(ctx, filepath.Join(configFolder(), folder)) {
+					if kind := object.GetKind(); kind != "ClusterRole" && kind != "Role" {
+						continue
+					}
+					looked++
+					var role rbacv1.ClusterRole
+					Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &role)).To(Succeed())
+					for _, rule := range role.Rules {
+						expectHarmless(object.GetKind(), role.Name, rule)
+					}
 				}
 			}
-		}
-		Expect(looked).To(BeNumerically(">", 10))
-	})
+			Expect(looked).To(BeNumerically(">", 10))
+		})
 
 	It("grants by a component what patches need, and of the rest only evictions", func(ctx context.Context) {
 		for _, component := range components() {
@@ -83,7 +87,8 @@ var _ = Describe("Every kustomization", func() {
 			Expect(at).To(BeNumerically(">=", 0))
 			soft := resource.MustParse(container.Env[at].Value[:len(container.Env[at].Value)-1]) // Go says MiB for Mi
 			hard := container.Resources.Limits.Memory()
-			Expect(soft.Value()).To(BeNumerically("<", hard.Value()*95/100), "GOMEMLIMIT must leave room for what Go doesn't count")
+			Expect(soft.Value()).To(BeNumerically("<", hard.Value()*95/100),
+				"GOMEMLIMIT must leave room for what Go doesn't count")
 			return
 		}
 		Fail("no Deployment was built")
@@ -109,14 +114,17 @@ func kustomizations() []string {
 // expectHarmless fails on a rule that no role of an install may have.
 func expectHarmless(kind, name string, rule rbacv1.PolicyRule) {
 	GinkgoHelper()
-	Expect(slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs)).NotTo(ContainElement("*"), "%s %s: %v", kind, name, rule)
+	Expect(slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs)).NotTo(ContainElement("*"), "%s %s: %v", kind,
+		name, rule)
 	for _, verb := range []string{"escalate", "bind", "impersonate", "deletecollection"} {
 		Expect(rule.Verbs).NotTo(ContainElement(verb), "%s %s: %v", kind, name, rule)
 	}
 	if kind == "ClusterRole" {
-		Expect(rule.Resources).NotTo(ContainElement("secrets"), "%s %s reaches every secret of the cluster: %v", kind, name, rule)
+		Expect(rule.Resources).NotTo(ContainElement("secrets"), "%s %s reaches every secret of the cluster: %v", kind,
+			name, rule)
 	}
-	for _, resource := range []string{"serviceaccounts/token", "pods/exec", "nodes/proxy", "certificatesigningrequests/approval"} {
+	for _, resource := range []string{"serviceaccounts/token", "pods/exec", "nodes/proxy",
+		"certificatesigningrequests/approval"} {
 		Expect(rule.Resources).NotTo(ContainElement(resource), "%s %s: %v", kind, name, rule)
 	}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package config
 
 import (
@@ -40,7 +42,8 @@ var _ = Describe("The install default, with cert-manager", Ordered, func() {
 		kubectl(ctx, "create", "namespace", "certified")
 		DeferCleanup(func(ctx context.Context) { kubectl(ctx, "delete", "namespace", "certified", "--wait=false") })
 		startManager(ctx)
-		policy := fixture.Policy("certified", "certified", fixture.RequireTemplateLabel("team", "core"), fixture.Kinds("", "Pod"),
+		policy := fixture.Policy("certified", "certified", fixture.RequireTemplateLabel("team", "core"),
+			fixture.Kinds("", "Pod"),
 			fixture.Unselected, fixture.Enforced(v1alpha1.AdmissionDeny), fixture.OnFailure(v1alpha1.FailurePolicyFail))
 		Expect(api.Create(ctx, policy)).To(Succeed())
 		DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(api.Delete(ctx, policy))).To(Succeed()) })
@@ -65,12 +68,14 @@ var _ = Describe("The install default, with cert-manager", Ordered, func() {
 	It("loses none while the authority is renewed, and both are trusted meanwhile", func(ctx context.Context) {
 		before := secret(ctx, servingSecret)
 		renew(ctx, authorityCertificate, authoritySecret)
-		Expect(secret(ctx, servingSecret).Data).To(Equal(before.Data), "what the authority before has signed stays in use")
+		Expect(secret(ctx, servingSecret).Data).To(
+			Equal(before.Data), "what the authority before has signed stays in use")
 		renew(ctx, servingCertificate, servingSecret)
 		clients.awaitServed(ctx)
 		after := secret(ctx, servingSecret)
 		Expect(after.Data["ca.crt"]).NotTo(Equal(before.Data["ca.crt"]))
-		Expect(string(trusted(ctx))).To(And(ContainSubstring(string(before.Data["ca.crt"])), ContainSubstring(string(after.Data["ca.crt"]))))
+		Expect(string(trusted(ctx))).To(
+			And(ContainSubstring(string(before.Data["ca.crt"])), ContainSubstring(string(after.Data["ca.crt"]))))
 	})
 
 	It("loses none while the Secrets are deleted and made anew", func(ctx context.Context) {
@@ -98,7 +103,8 @@ func startCertManager(ctx context.Context) {
 	root, err := cluster.Root()
 	Expect(err).NotTo(HaveOccurred())
 	program := filepath.Join(work, "certmanager")
-	build := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join(root, "hack", "components", "certmanager"), "-o", program, ".")
+	build := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join(root, "hack", "components", "certmanager"),
+		"-o", program, ".")
 	out, err := build.CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), "%s", out)
 	daemon := process.NewDaemon(process.DaemonConfig{
@@ -113,7 +119,8 @@ func startCertManager(ctx context.Context) {
 func renew(ctx context.Context, certificate, secretName string) {
 	GinkgoHelper()
 	before := secret(ctx, secretName)
-	kubectl(ctx, "patch", "certificate", certificate, "--namespace="+systemNamespace, "--subresource=status", "--type=json",
+	kubectl(ctx, "patch", "certificate", certificate, "--namespace="+systemNamespace, "--subresource=status",
+		"--type=json",
 		`--patch=[{"op":"add","path":"/status/conditions/-","value":{"type":"Issuing","status":"True","reason":"ManuallyTriggered"}}]`)
 	awaitIssued(ctx, secretName, before)
 }

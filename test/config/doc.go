@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package config proves the manifests in config/: every overlay builds with every
 // component, the API server accepts what they make, the permissions are those that the
 // comments promise and are enough for a manager that has no others, an upgrade keeps

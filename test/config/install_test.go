@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package config
 
 import (
@@ -49,7 +51,9 @@ var _ = Describe("The install self-signed", Ordered, func() {
 	})
 
 	It("may read what policies match, write its own kinds, and change nothing else", func(ctx context.Context) {
-		Eventually(ctx, func() bool { return may(ctx, "list", "deployments.apps", "--all-namespaces") }).Should(BeTrue())
+		Eventually(ctx, func() bool {
+			return may(ctx, "list", "deployments.apps", "--all-namespaces")
+		}).Should(BeTrue())
 		expectPermissions(ctx, map[string]bool{
 			"watch pods --all-namespaces":                                                  true,
 			"list certificates.cert-manager.io --all-namespaces":                           false,
@@ -85,7 +89,8 @@ var _ = Describe("The install self-signed", Ordered, func() {
 		})
 	})
 
-	It("is enough for a manager that has its token and no other permission: a policy comes into force, and the scan is complete", func(ctx context.Context) {
+	It("is enough for a manager that has its token and no other permission: a policy comes into force, and the scan "+
+		"is complete", func(ctx context.Context) {
 		Expect(api.Create(ctx, fixture.Deployment("walk", "old"))).To(Succeed())
 		policy := labelPolicy(v1alpha1.RemediationAutomatic)
 		Expect(api.Create(ctx, policy)).To(Succeed())
@@ -105,14 +110,20 @@ var _ = Describe("The install self-signed", Ordered, func() {
 		kubectl(ctx, "create", "serviceaccount", "scraper", "--namespace=walk")
 		token := strings.TrimSpace(kubectl(ctx, "create", "token", "scraper", "--namespace=walk"))
 		Expect(server.scrape(ctx, token)).To(HavePrefix("403"))
-		kubectl(ctx, "create", "clusterrolebinding", "test-scraper", "--clusterrole=evenkeel-metrics-reader", "--serviceaccount=walk:scraper")
+		kubectl(ctx, "create", "clusterrolebinding", "test-scraper", "--clusterrole=evenkeel-metrics-reader",
+			"--serviceaccount=walk:scraper")
 		DeferCleanup(func(ctx context.Context) { kubectl(ctx, "delete", "clusterrolebinding", "test-scraper") })
-		token = strings.TrimSpace(kubectl(ctx, "create", "token", "scraper", "--namespace=walk")) // answers are cached by token
-		Eventually(ctx, func() string { return server.scrape(ctx, token) }).Should(And(HavePrefix("200"), ContainSubstring("evenkeel_policy_info{")))
+		// answers are cached by token
+		token = strings.TrimSpace(kubectl(ctx, "create", "token", "scraper", "--namespace=walk"))
+		Eventually(ctx, func() string {
+			return server.scrape(ctx, token)
+		}).Should(And(HavePrefix("200"), ContainSubstring("evenkeel_policy_info{")))
 	})
 
 	It("may change nothing: the plan is held, and names the rule that is missing", func(ctx context.Context) {
-		Eventually(ctx, planOf).Should(And(HavePrefix("Held"), ContainSubstring(`{apiGroups: ["apps"], resources: ["deployments"], verbs: ["patch"]}`)))
+		Eventually(ctx, planOf).Should(
+			And(HavePrefix("Held"),
+				ContainSubstring(`{apiGroups: ["apps"], resources: ["deployments"], verbs: ["patch"]}`)))
 	})
 
 	It("may change workloads with the component write-workloads, and fixes what is wrong", func(ctx context.Context) {
@@ -123,32 +134,37 @@ var _ = Describe("The install self-signed", Ordered, func() {
 		Expect(api.Get(ctx, client.ObjectKeyFromObject(fixed), fixed)).To(Succeed())
 		Expect(fixed.Spec.Template.Labels).To(HaveKeyWithValue("team", "core"))
 		expectPermissions(ctx, map[string]bool{
-			"create deployments.apps --namespace=walk": false, "update deployments.apps --namespace=walk": false, "delete deployments.apps --namespace=walk": false,
+			"create deployments.apps --namespace=walk": false, "update deployments.apps --namespace=walk": false,
+			"delete deployments.apps --namespace=walk": false,
 		})
 	})
 
-	It("takes every component, metrics and network policies at once, and grants what they say", func(ctx context.Context) {
-		base.components, base.resources = components(), []string{"prometheus", "networkpolicy", "samples"}
-		base.apply(ctx)
-		Expect(kubectl(ctx, "diff", "--server-side", "-k", base.folder())).To(BeEmpty())
-		Eventually(ctx, func() bool {
-			return may(ctx, "patch", "services", "--namespace=walk") && may(ctx, "create", "pods", "--subresource=eviction", "--namespace=walk") &&
-				may(ctx, "list", "certificates.cert-manager.io", "--all-namespaces")
-		}).Should(BeTrue())
-		expectPermissions(ctx, map[string]bool{
-			"patch ingresses.networking.k8s.io --namespace=walk":                       true,
-			"create networkpolicies.networking.k8s.io --namespace=walk":                false,
-			"patch certificates.cert-manager.io --namespace=walk":                      true,
-			"patch certificates.cert-manager.io --subresource=status --namespace=walk": true,
-			"delete certificates.cert-manager.io --namespace=walk":                     false,
-			"get secrets --namespace=walk":                                             false,
-			"patch pods --namespace=walk":                                              false,
-			"delete pods --namespace=walk":                                             false,
+	It("takes every component, metrics and network policies at once, and grants what they say",
+		func(ctx context.Context) {
+			base.components, base.resources = components(), []string{"prometheus", "networkpolicy", "samples"}
+			base.apply(ctx)
+			Expect(kubectl(ctx, "diff", "--server-side", "-k", base.folder())).To(BeEmpty())
+			Eventually(ctx, func() bool {
+				return may(ctx, "patch", "services", "--namespace=walk") &&
+					may(ctx, "create", "pods", "--subresource=eviction", "--namespace=walk") &&
+					may(ctx, "list", "certificates.cert-manager.io", "--all-namespaces")
+			}).Should(BeTrue())
+			expectPermissions(ctx, map[string]bool{
+				"patch ingresses.networking.k8s.io --namespace=walk":                       true,
+				"create networkpolicies.networking.k8s.io --namespace=walk":                false,
+				"patch certificates.cert-manager.io --namespace=walk":                      true,
+				"patch certificates.cert-manager.io --subresource=status --namespace=walk": true,
+				"delete certificates.cert-manager.io --namespace=walk":                     false,
+				"get secrets --namespace=walk":                                             false,
+				"patch pods --namespace=walk":                                              false,
+				"delete pods --namespace=walk":                                             false,
+			})
 		})
-	})
 
 	It("leaves no trace when it is removed in the order of the documentation", func(ctx context.Context) {
-		kubectl(ctx, "delete", "policysources,clusterregopolicies,regotemplates,remediationstrategies,waivers,clusterwaivers", "--all", "--all-namespaces", "--timeout=60s")
+		kubectl(ctx, "delete",
+			"policysources,clusterregopolicies,regotemplates,remediationstrategies,waivers,clusterwaivers", "--all",
+			"--all-namespaces", "--timeout=60s")
 		kubectl(ctx, "delete", "remediations", "--all", "--timeout=60s")
 		base.uninstall(ctx)
 		expectNothingLeft(ctx)
@@ -159,7 +175,8 @@ var _ = Describe("The install self-signed", Ordered, func() {
 // labelPolicy asks Pods of the namespace walk for a label, and can add it.
 func labelPolicy(mode v1alpha1.RemediationMode) *v1alpha1.ClusterRegoPolicy {
 	return fixture.Policy("team-label", "walk", fixture.RequireTemplateLabel("team", "core"),
-		fixture.Kinds("", "Pod"), fixture.Unselected, fixture.Enforced(v1alpha1.AdmissionDeny), fixture.OnFailure(v1alpha1.FailurePolicyFail),
+		fixture.Kinds("", "Pod"), fixture.Unselected, fixture.Enforced(v1alpha1.AdmissionDeny),
+		fixture.OnFailure(v1alpha1.FailurePolicyFail),
 		fixture.Remediated(mode))
 }
 
@@ -176,7 +193,8 @@ func planOf(ctx context.Context) (string, error) {
 // may asks whether the manager's service account has a permission.
 func may(ctx context.Context, right ...string) bool {
 	GinkgoHelper()
-	out, _, err := plane.Kubectl(ctx, "", append([]string{"auth", "can-i", "--as=system:serviceaccount:evenkeel-system:evenkeel"}, right...)...)
+	out, _, err := plane.Kubectl(
+		ctx, "", append([]string{"auth", "can-i", "--as=system:serviceaccount:evenkeel-system:evenkeel"}, right...)...)
 	switch strings.TrimSpace(out) {
 	case "yes":
 		return true
@@ -202,7 +220,8 @@ func (m *manager) scrape(ctx context.Context, token string) string {
 	Expect(err).NotTo(HaveOccurred())
 	pool := x509.NewCertPool()
 	Expect(pool.AppendCertsFromPEM(authority)).To(BeTrue())
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, ServerName: "localhost"}, DisableKeepAlives: true}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, ServerName: "localhost"},
+		DisableKeepAlives: true}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+m.metrics+"/metrics", nil)
 	Expect(err).NotTo(HaveOccurred())
 	req.Header.Set("Authorization", "Bearer "+token)
@@ -219,7 +238,9 @@ func expectNothingLeft(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) {
 		g.Expect(gone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}})).To(BeTrue())
-		left := kubectl(ctx, "get", "validatingwebhookconfigurations,mutatingwebhookconfigurations,clusterroles,clusterrolebindings,customresourcedefinitions,validatingadmissionpolicies,validatingadmissionpolicybindings", "-o", "name")
+		left := kubectl(ctx, "get",
+			"validatingwebhookconfigurations,mutatingwebhookconfigurations,clusterroles,clusterrolebindings,"+
+				"customresourcedefinitions,validatingadmissionpolicies,validatingadmissionpolicybindings", "-o", "name")
 		g.Expect(left).NotTo(ContainSubstring("evenkeel"))
 	}).Should(Succeed())
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package config
 
 import (
@@ -53,7 +55,8 @@ func writeToken(ctx context.Context, dir string) string {
 	const name = "manager"
 	config := clientcmdapi.NewConfig()
 	admin := plane.Config()
-	config.Clusters[name] = &clientcmdapi.Cluster{Server: admin.Host, CertificateAuthorityData: admin.CAData, CertificateAuthority: admin.CAFile}
+	config.Clusters[name] = &clientcmdapi.Cluster{Server: admin.Host, CertificateAuthorityData: admin.CAData,
+		CertificateAuthority: admin.CAFile}
 	config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: token}
 	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
 	config.CurrentContext = name
@@ -71,7 +74,8 @@ func installedFlags(ctx context.Context) []string {
 	args := deployment.Spec.Template.Spec.Containers[0].Args
 	Expect(args).To(ContainElement("manager"), "the Deployment runs the manager")
 	return slices.DeleteFunc(args[1:], func(arg string) bool {
-		return slices.ContainsFunc([]string{"--metrics-bind-address=", "--health-probe-bind-address=", "--webhook-port=", "--cert-dir="},
+		return slices.ContainsFunc(
+			[]string{"--metrics-bind-address=", "--health-probe-bind-address=", "--webhook-port=", "--cert-dir="},
 			func(flag string) bool { return strings.HasPrefix(arg, flag) })
 	})
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package config
 
 import (
@@ -76,7 +78,8 @@ func (o overlay) uninstall(ctx context.Context) {
 	// By the names of the definitions that are there: asked for a category that isn't, kubectl
 	// forgets the kinds that it knew, and can't delete objects of them by a file any more.
 	defined := kubectl(ctx, "get", "crd", "--selector=app.kubernetes.io/part-of=evenkeel", "--output=name")
-	if kinds := strings.Fields(strings.ReplaceAll(defined, "customresourcedefinition.apiextensions.k8s.io/", "")); len(kinds) > 0 {
+	if kinds := strings.Fields(strings.ReplaceAll(defined, "customresourcedefinition.apiextensions.k8s.io/", "")); len(
+		kinds) > 0 {
 		kubectl(ctx, "get", strings.Join(kinds, ","), "--all-namespaces")
 	}
 	kubectl(ctx, "delete", "--ignore-not-found", "--timeout=120s", "-k", o.folder())

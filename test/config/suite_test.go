@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package config
 
 import (
@@ -49,7 +51,8 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 
 	kubectl(ctx, "apply", "--server-side", "-f", filepath.Join(moduleDir(ctx, certManagerModule), "deploy", "crds"))
-	kubectl(ctx, "apply", "--server-side", "-f", filepath.Join(moduleDir(ctx, prometheusOperatorModule), "example", "prometheus-operator-crd"))
+	kubectl(ctx, "apply", "--server-side", "-f",
+		filepath.Join(moduleDir(ctx, prometheusOperatorModule), "example", "prometheus-operator-crd"))
 	kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
 })
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package config
 
 import (
@@ -144,11 +146,14 @@ func (t *traffic) awaitServed(ctx context.Context) {
 		return served != nil && bytes.Equal(served.Raw, block.Bytes)
 	}).Should(BeTrue(), "the new certificate isn't served")
 	denied, allowed := t.denied.Load(), t.allowed.Load()
-	Eventually(ctx, func() bool { return t.denied.Load() > denied+10 && t.allowed.Load() > allowed+10 }).Should(BeTrue())
+	Eventually(ctx, func() bool {
+		return t.denied.Load() > denied+10 && t.allowed.Load() > allowed+10
+	}).Should(BeTrue())
 	Expect(t.lost()).To(BeEmpty())
 }
 
 // String are the figures.
 func (t *traffic) String() string {
-	return fmt.Sprintf("%d denied, %d allowed, %d new connections, %d lost", t.denied.Load(), t.allowed.Load(), t.connections.Load(), len(t.lost()))
+	return fmt.Sprintf("%d denied, %d allowed, %d new connections, %d lost", t.denied.Load(), t.allowed.Load(),
+		t.connections.Load(), len(t.lost()))
 }

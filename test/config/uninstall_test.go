@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package config
 
 import (
@@ -12,27 +14,29 @@ import (
 )
 
 var _ = Describe("An install that is removed in the worst order", func() {
-	It("doesn't block the cluster: its webhook goes with it, though no manager is left to take it away", func(ctx context.Context) {
-		install := overlay{base: "self-signed"}
-		// As plainly as can be: no server-side apply.
-		kubectl(ctx, "apply", "-k", install.folder())
-		DeferCleanup(func(ctx context.Context) { install.uninstall(ctx) })
-		DeferCleanup(letGo)
-		kubectl(ctx, "create", "namespace", "shop")
-		DeferCleanup(func(ctx context.Context) { kubectl(ctx, "delete", "namespace", "shop", "--wait=false") })
-		kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
-		server := startManager(ctx)
-		policy := labelPolicy(v1alpha1.RemediationDisabled)
-		policy.Spec.Match.Namespaces = []string{"shop"}
-		Expect(api.Create(ctx, policy)).To(Succeed())
-		try := func() error { return api.Create(ctx, fixture.Deployment("shop", "new"), client.DryRunAll) }
-		Eventually(ctx, try).Should(MatchError(ContainSubstring("label team is missing")))
+	It("doesn't block the cluster: its webhook goes with it, though no manager is left to take it away",
+		func(ctx context.Context) {
+			install := overlay{base: "self-signed"}
+			// As plainly as can be: no server-side apply.
+			kubectl(ctx, "apply", "-k", install.folder())
+			DeferCleanup(func(ctx context.Context) { install.uninstall(ctx) })
+			DeferCleanup(letGo)
+			kubectl(ctx, "create", "namespace", "shop")
+			DeferCleanup(func(ctx context.Context) { kubectl(ctx, "delete", "namespace", "shop", "--wait=false") })
+			kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+			server := startManager(ctx)
+			policy := labelPolicy(v1alpha1.RemediationDisabled)
+			policy.Spec.Match.Namespaces = []string{"shop"}
+			Expect(api.Create(ctx, policy)).To(Succeed())
+			try := func() error { return api.Create(ctx, fixture.Deployment("shop", "new"), client.DryRunAll) }
+			Eventually(ctx, try).Should(MatchError(ContainSubstring("label team is missing")))
 
-		Expect(server.Kill()).To(Succeed())
-		Expect(try()).To(MatchError(ContainSubstring("failed calling webhook")), "with failurePolicy Fail nothing passes while no manager answers")
+			Expect(server.Kill()).To(Succeed())
+			Expect(try()).To(MatchError(ContainSubstring("failed calling webhook")),
+				"with failurePolicy Fail nothing passes while no manager answers")
 
-		install.uninstall(ctx)
-		Eventually(ctx, try).Should(Succeed())
-		expectNothingLeft(ctx)
-	})
+			install.uninstall(ctx)
+			Eventually(ctx, try).Should(Succeed())
+			expectNothingLeft(ctx)
+		})
 })

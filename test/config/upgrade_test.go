@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package config
 
 import (
@@ -40,7 +42,8 @@ var _ = Describe("An install over an older one", func() {
 		Eventually(ctx, func() error {
 			return api.Create(ctx, fixture.Deployment("estate", "shop"), client.DryRunAll)
 		}).Should(MatchError(ContainSubstring("label team is missing")))
-		Expect(api.Create(ctx, fixture.Deployment("estate", "legacy-shop"), client.DryRunAll)).To(Succeed(), "the stored waiver holds")
+		Expect(api.Create(ctx, fixture.Deployment("estate", "legacy-shop"), client.DryRunAll)).To(
+			Succeed(), "the stored waiver holds")
 		Eventually(ctx, func(g Gomega) {
 			var policy v1alpha1.ClusterRegoPolicy
 			g.Expect(api.Get(ctx, client.ObjectKey{Name: "stored-team-label"}, &policy)).To(Succeed())
@@ -65,7 +68,8 @@ func applyOlderKinds(ctx context.Context) {
 		Expect(err).NotTo(HaveOccurred())
 		for _, version := range versions {
 			entry, _ := version.(map[string]any)
-			entry["schema"] = map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}}
+			entry["schema"] = map[string]any{
+				"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}}
 			delete(entry, "selectableFields")
 		}
 		Expect(unstructured.SetNestedSlice(definition.Object, versions, "spec", "versions")).To(Succeed())

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package dist
 
 import (
@@ -39,7 +41,8 @@ func TestRelease(t *testing.T) {
 			t.Fatal(err)
 		}
 		commit := strings.TrimSpace(string(run(t, first, "git", "rev-parse", "HEAD")))
-		if told.Version != version || told.Commit != commit || told.Date == "" || told.GoVersion != runtime.Version() || told.Platform != platform {
+		if told.Version != version || told.Commit != commit || told.Date == "" || told.GoVersion != runtime.Version() ||
+			told.Platform != platform {
 			t.Errorf("it tells %+v, want version %s, commit %s, %s", told, version, commit, platform)
 		}
 	})
@@ -72,10 +75,12 @@ func bill(t *testing.T, path string) {
 	if err := json.Unmarshal(read(t, path), &bom); err != nil {
 		t.Fatal(err)
 	}
-	if bom.BOMFormat != "CycloneDX" || bom.Metadata.Component.Name != "evenkeel.dev/evenkeel" || bom.Metadata.Component.Version != version {
+	if bom.BOMFormat != "CycloneDX" || bom.Metadata.Component.Name != "evenkeel.dev/evenkeel" ||
+		bom.Metadata.Component.Version != version {
 		t.Errorf("it's a bill of %+v", bom.Metadata.Component)
 	}
-	missing := map[string]bool{"std": true, "github.com/open-policy-agent/opa": true, "k8s.io/client-go": true, "sigs.k8s.io/controller-runtime": true}
+	missing := map[string]bool{"std": true, "github.com/open-policy-agent/opa": true, "k8s.io/client-go": true,
+		"sigs.k8s.io/controller-runtime": true}
 	for _, c := range bom.Components {
 		delete(missing, c.Name)
 		if c.Version == "" || c.Purl != "pkg:golang/"+c.Name+"@"+c.Version {

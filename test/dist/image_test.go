@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package dist
 
 import (
@@ -14,7 +16,8 @@ import (
 func TestTheSameCommitMakesTheSameImage(t *testing.T) {
 	build := func(checkout, out string, wrap ...string) {
 		t.Helper()
-		args := append(wrap, filepath.Join(checkout, "hack", "image.sh"), out, version, "example.com/evenkeel", "linux/"+runtime.GOARCH)
+		args := append(wrap, filepath.Join(checkout, "hack", "image.sh"), out, version, "example.com/evenkeel",
+			"linux/"+runtime.GOARCH)
 		run(t, checkout, args[0], args[1:]...)
 	}
 	one, other := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "another", "folder")
@@ -24,7 +27,8 @@ func TestTheSameCommitMakesTheSameImage(t *testing.T) {
 	digest := regexp.MustCompile(`sha256:[0-9a-f]{64}`)
 	index := func(folder string) string { return string(read(t, filepath.Join(folder, "oci", "index.json"))) }
 	if first, second := index(one), index(other); first != second || len(digest.FindAllString(first, -1)) != 2 {
-		t.Errorf("two builds of one commit differ, or aren't an image and its bill of materials:\n%s\n%s", first, second)
+		t.Errorf("two builds of one commit differ, or aren't an image and its bill of materials:\n%s\n%s", first,
+			second)
 	}
 	for _, file := range []string{".tar", ".cdx.json"} {
 		name := "evenkeel_linux_" + runtime.GOARCH + file
@@ -32,7 +36,8 @@ func TestTheSameCommitMakesTheSameImage(t *testing.T) {
 			t.Errorf("two builds of one commit have different files %s", name)
 		}
 	}
-	if out, err := exec.Command("diff", "-r", filepath.Join(one, "oci"), filepath.Join(other, "oci")).CombinedOutput(); err != nil {
+	if out, err := exec.Command("diff", "-r", filepath.Join(one, "oci"),
+		filepath.Join(other, "oci")).CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 	if entries, err := os.ReadDir(one); err != nil || len(entries) != 3 {

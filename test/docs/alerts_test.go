@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package docs
 
 import (
@@ -53,7 +55,8 @@ func TestBothFormsOfTheRulesAreTheSame(t *testing.T) {
 	var resource struct {
 		Spec ruleGroups `json:"spec"`
 	}
-	for file, into := range map[string]any{"config/prometheus/rules.yaml": &plain, "config/prometheus/prometheus_rule.yaml": &resource} {
+	for file, into := range map[string]any{
+		"config/prometheus/rules.yaml": &plain, "config/prometheus/prometheus_rule.yaml": &resource} {
 		if err := yaml.Unmarshal([]byte(read(t, file)), into); err != nil {
 			t.Fatal(err)
 		}

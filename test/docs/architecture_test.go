@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package docs
 
 import (
@@ -36,14 +38,17 @@ func TestTheArchitectureNamesWhatThereIs(t *testing.T) {
 		place, known := nearest(places, pkg)
 		switch {
 		case !known && len(places) == 0:
-			t.Errorf("%s names %s.%s in %s, and there is no function %s any more: name what has taken its place", architecturePage, pkg, function, file, function)
+			t.Errorf("%s names %s.%s in %s, and there is no function %s any more: name what has taken its place",
+				architecturePage, pkg, function, file, function)
 		case !known:
-			t.Errorf("%s names %s.%s in %s; it isn't there, and several have that name: %s. Name the one that is meant", architecturePage, pkg, function, file, strings.Join(places, ", "))
+			t.Errorf("%s names %s.%s in %s; it isn't there, and several have that name: %s. Name the one that is meant",
+				architecturePage, pkg, function, file, strings.Join(places, ", "))
 		case *update:
 			moved := "[`" + filepath.Base(filepath.Dir(place)) + "." + function + "`](../" + place + ")"
 			page = strings.ReplaceAll(page, named[0], moved)
 		default:
-			t.Errorf("%s names %s.%s in %s, and it is in %s now. Run\n    go test ./test/docs -run TestTheArchitectureNamesWhatThereIs -update", architecturePage, pkg, function, file, place)
+			t.Errorf("%s names %s.%s in %s, and it is in %s now. Run\n    go test ./test/docs -run "+
+				"TestTheArchitectureNamesWhatThereIs -update", architecturePage, pkg, function, file, place)
 		}
 	}
 	if *update {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package docs
 
 import (
@@ -21,7 +23,8 @@ func TestEachDependencyHasItsReason(t *testing.T) {
 		t.Fatalf("%d direct dependencies are found in go.mod: this test reads it wrongly", len(direct))
 	}
 	var told []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| ([^|]*) \\| ([^|]*) \\|").FindAllStringSubmatch(read(t, page), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| ([^|]*) \\| ([^|]*) \\|").FindAllStringSubmatch(
+		read(t, page), -1) {
 		told = append(told, m[1])
 		if strings.TrimSpace(m[2]) == "" || strings.TrimSpace(m[3]) == "" {
 			t.Errorf("%s doesn't say what %s is for and why this one", page, m[1])

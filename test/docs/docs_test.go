@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package docs
 
 import (
@@ -25,7 +27,8 @@ const root = "../.."
 
 func TestEveryEventAndMetricIsDocumented(t *testing.T) {
 	page := read(t, "docs/operate.md")
-	for _, file := range []string{"internal/escalate/events.go", "internal/scan/events.go", "internal/source/events.go", "internal/webhook/events.go"} {
+	for _, file := range []string{"internal/escalate/events.go", "internal/scan/events.go", "internal/source/events.go",
+		"internal/webhook/events.go"} {
 		reasons := constants(t, file, "Reason")
 		if len(reasons) == 0 {
 			t.Errorf("%s holds no event reason: this test looks in the wrong place", file)
@@ -52,7 +55,8 @@ func TestEveryEventAndMetricIsDocumented(t *testing.T) {
 				t.Errorf("docs/operate.md doesn't explain the metric %s of %s", m[1], file)
 			}
 			if !strings.Contains(reference, "| `"+m[1]+"` |") {
-				t.Errorf("docs/reference/signals.md lacks the metric %s of %s: run make generate; if it stays away, hack/tools/signaldocs must learn how it is made", m[1], file)
+				t.Errorf("docs/reference/signals.md lacks the metric %s of %s: run make generate; if it stays away, "+
+					"hack/tools/signaldocs must learn how it is made", m[1], file)
 			}
 		}
 	}
@@ -138,7 +142,8 @@ func TestTheReadmesPolicyLoads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(loaded) != 1 || loaded[0].Name != "no-host-network" || loaded[0].Spec.Admission.Action != v1alpha1.AdmissionDeny {
+	if len(loaded) != 1 || loaded[0].Name != "no-host-network" ||
+		loaded[0].Spec.Admission.Action != v1alpha1.AdmissionDeny {
 		t.Errorf("README.md's policy loads as %+v", loaded)
 	}
 }
@@ -169,11 +174,13 @@ func TestEveryCommandSaysHowItIsRun(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "bin") {
+		if d.IsDir() && path != root &&
+			(strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "bin") {
 			return filepath.SkipDir
 		}
 		relative, err := filepath.Rel(root, path)
-		if err != nil || relative != "README.md" && !strings.HasPrefix(relative, "docs/") || filepath.Ext(path) != ".md" {
+		if err != nil || relative != "README.md" && !strings.HasPrefix(relative, "docs/") ||
+			filepath.Ext(path) != ".md" {
 			return err
 		}
 		_, problems := walkthrough.Parse(readPath(t, path))

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package docs
 
 import (
@@ -46,18 +48,22 @@ func TestTheLayoutIsTheTree(t *testing.T) {
 	head, rest, begun := strings.Cut(page, layoutBegin)
 	got, tail, ended := strings.Cut(rest, layoutEnd)
 	if !begun || !ended {
-		t.Fatalf("%s has lost the marks of the layout: a line %q before its table and a line %q after it", layoutPage, layoutBegin, layoutEnd)
+		t.Fatalf("%s has lost the marks of the layout: a line %q before its table and a line %q after it", layoutPage,
+			layoutBegin, layoutEnd)
 	}
 	if *update {
-		if err := os.WriteFile(filepath.Join(root, layoutPage), []byte(head+layoutBegin+want+layoutEnd+tail), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(root, layoutPage), []byte(head+layoutBegin+want+layoutEnd+tail),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
 	if diff := cmp.Diff(strings.Split(got, "\n"), strings.Split(want, "\n")); diff != "" {
-		t.Errorf("the layout in %s isn't the tree. A package was added, moved or removed, or what its doc comment says was changed. Run\n"+
+		t.Errorf("the layout in %s isn't the tree. A package was added, moved or removed, or what its doc comment "+
+			"says was changed. Run\n"+
 			"    go test ./test/docs -run TestTheLayoutIsTheTree -update\n"+
-			"and commit the page with the package. After a conflict in the table take either side, and run it then.\n(-page +tree)\n%s", layoutPage, diff)
+			"and commit the page with the package. After a conflict in the table take either side, and run it "+
+			"then.\n(-page +tree)\n%s", layoutPage, diff)
 	}
 }
 
@@ -106,14 +112,18 @@ func concernOf(dir string) (string, error) {
 		synopsis := new(doc.Package).Synopsis(parsed.Doc.Text())
 		words := strings.SplitN(strings.TrimSuffix(synopsis, "."), " ", 3)
 		if len(words) < 3 || words[0] != "Package" && words[0] != "Command" {
-			return "", fmt.Errorf("%s: the doc comment must begin with \"Package NAME \" or \"Command NAME \" and say what it is for", filepath.Base(file))
+			return "", fmt.Errorf(
+				"%s: the doc comment must begin with \"Package NAME \" or \"Command NAME \" and say what it is for",
+				filepath.Base(file))
 		}
 		concern, _, _ := strings.Cut(words[2], ": ")
 		for _, verb := range []string{"is ", "holds "} {
 			concern = strings.TrimPrefix(concern, verb)
 		}
 		if n := len([]rune(concern)); n > longestConcern {
-			return "", fmt.Errorf("%s: the first sentence takes %d characters up to its colon, at most %d fit the layout: say the one concern, and the rest in the sentences after it", filepath.Base(file), n, longestConcern)
+			return "", fmt.Errorf("%s: the first sentence takes %d characters up to its colon, at most %d fit the "+
+				"layout: say the one concern, and the rest in the sentences after it", filepath.Base(file), n,
+				longestConcern)
 		}
 		return concern, nil
 	}

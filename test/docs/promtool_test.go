@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package docs
 
 import (
@@ -51,7 +53,8 @@ func TestEveryRuleIsTriedWithFiguresThatRaiseItAndFiguresThatDont(t *testing.T) 
 	}
 	for _, name := range slices.Sorted(maps.Keys(rules(t))) {
 		if !raised[name] || !quiet[name] {
-			t.Errorf("no test below test/escalation/testdata raises %s, or none leaves it quiet (raised %t, quiet %t): add a case to a *rules_test.yaml", name, raised[name], quiet[name])
+			t.Errorf("no test below test/escalation/testdata raises %s, or none leaves it quiet (raised %t, quiet "+
+				"%t): add a case to a *rules_test.yaml", name, raised[name], quiet[name])
 		}
 	}
 }
@@ -61,7 +64,8 @@ func TestEveryMetricThatPeopleAreSentToExists(t *testing.T) {
 	for _, m := range metricName.FindAllString(read(t, "docs/reference/signals.md"), -1) {
 		known[m] = true
 	}
-	for _, pattern := range []string{"internal/*/*.go", "internal/*/*/*.go", "docs/*.md", "docs/runbooks/*.md", "config/prometheus/*.yaml"} {
+	for _, pattern := range []string{"internal/*/*.go", "internal/*/*/*.go", "docs/*.md", "docs/runbooks/*.md",
+		"config/prometheus/*.yaml"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: no files: %v", pattern, err)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package docs
 
 import (
@@ -45,7 +47,8 @@ func claims(page string) []claim {
 		if column < 0 || strings.Trim(line, "|-: ") == "" {
 			continue
 		}
-		row := claim{line: n + 1, text: strings.TrimSpace(cells[0]) + " " + strings.TrimSpace(cells[min(1, len(cells)-1)])}
+		row := claim{line: n + 1, text: strings.TrimSpace(cells[0]) + " " +
+			strings.TrimSpace(cells[min(1, len(cells)-1)])}
 		if column < len(cells) {
 			row.proofs = cells[column]
 		}
@@ -54,19 +57,26 @@ func claims(page string) []claim {
 	return out
 }
 
+// splitString is where a string goes on in the next line.
+var splitString = regexp.MustCompile(`" ?\+\n\s*"`)
+
+// joined is Go's source with each string in one piece, as a page cites it.
+func joined(source string) string { return splitString.ReplaceAllString(source, "") }
+
 // unproven says what is wrong with a proof, or nothing.
 func unproven(path, name string) string {
 	raw, err := os.ReadFile(filepath.Join(root, path))
 	if err != nil {
 		return "there is no such file"
 	}
-	text := string(raw)
+	text := joined(string(raw))
 	asFunction := regexp.MustCompile(`(?m)^func ` + regexp.QuoteMeta(name) + `\(`)
 	asRego := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + `( if|\b)`)
 	switch {
 	case strings.HasSuffix(path, ".go") && asFunction.MatchString(text):
 	case strings.HasSuffix(path, ".rego") && asRego.MatchString(text):
-	case strings.Contains(text, `It("`+name+`"`), strings.Contains(text, `Entry("`+name+`"`), strings.Contains(text, `DescribeTable("`+name+`"`):
+	case strings.Contains(text, `It("`+name+`"`), strings.Contains(text, `Entry("`+name+`"`),
+		strings.Contains(text, `DescribeTable("`+name+`"`):
 	case strings.Contains(text, `"`+name+`": {`), strings.Contains(text, `"`+name+`":`): // a row of a table
 	default:
 		return "the file has no test of that name"
@@ -105,7 +115,8 @@ func TestEveryTestThatAPageNamesExists(t *testing.T) {
 			for _, named := range proof.FindAllStringSubmatch(readPath(t, page), -1) {
 				found++
 				if problem := unproven(named[1], named[2]); problem != "" {
-					t.Errorf("%s names %s#%s: %s. Name the test where it is now", strings.TrimPrefix(page, root+"/"), named[1], named[2], problem)
+					t.Errorf("%s names %s#%s: %s. Name the test where it is now", strings.TrimPrefix(page, root+"/"),
+						named[1], named[2], problem)
 				}
 			}
 		}
@@ -123,7 +134,7 @@ func TestEveryAttemptIsInTheThreatModel(t *testing.T) {
 	page := read(t, "docs/threat-model.md")
 	spec := regexp.MustCompile(`(?:\bIt|\bEntry)\("([^"]+)"`)
 	for _, file := range files {
-		for _, m := range spec.FindAllStringSubmatch(readPath(t, file), -1) {
+		for _, m := range spec.FindAllStringSubmatch(joined(readPath(t, file)), -1) {
 			if named := "test/attack/" + filepath.Base(file) + "#" + m[1]; !strings.Contains(page, "`"+named+"`") {
 				t.Errorf("docs/threat-model.md doesn't name %s", named)
 			}

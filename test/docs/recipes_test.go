@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package docs
 
 import (
@@ -17,7 +19,8 @@ func TestAPolicyTakesItsThreeFiles(t *testing.T) {
 	var named, files []string
 	for _, tree := range []string{"api", "cmd", "config", "docs", "hack", "internal", "policies", "test"} {
 		err := filepath.WalkDir(filepath.Join(root, tree), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !slices.Contains([]string{".go", ".md", ".rego", ".yaml"}, filepath.Ext(path)) {
+			if err != nil || d.IsDir() ||
+				!slices.Contains([]string{".go", ".md", ".rego", ".yaml"}, filepath.Ext(path)) {
 				return err
 			}
 			file, err := filepath.Rel(root, path)
@@ -34,10 +37,12 @@ func TestAPolicyTakesItsThreeFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff([]string{"examples.yaml", "immutable_tags.rego", "immutable_tags_test.rego"}, files); diff != "" {
+	if diff := cmp.Diff([]string{"examples.yaml", "immutable_tags.rego", "immutable_tags_test.rego"},
+		files); diff != "" {
 		t.Errorf("%s holds other files than the recipe says (-recipe +there):\n%s", dir, diff)
 	}
 	if diff := cmp.Diff([]string{"docs/policies/" + name + ".md", "docs/policies.md"}, named); diff != "" {
-		t.Errorf("a policy is named in other files than the recipe says: derive what is listed there from policies/ (-recipe +there):\n%s", diff)
+		t.Errorf("a policy is named in other files than the recipe says: derive what is listed there from policies/ "+
+			"(-recipe +there):\n%s", diff)
 	}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package e2e_test
 
 import (
@@ -23,7 +25,8 @@ const (
 )
 
 var _ = Describe("A rollout whose manager is killed", func() {
-	DescribeTable("the manager is killed at each of its writes in turn and no target is patched twice, lost, or left half-done",
+	DescribeTable(
+		"the manager is killed at each of its writes in turn and no target is patched twice, lost, or left half-done",
 		func(ctx context.Context, fault func(*rig.Manager) faultproxy.Fault) {
 			manager := suite.StartManager(ctx)
 			nth := 1
@@ -50,9 +53,11 @@ var _ = Describe("A rollout whose manager is killed", func() {
 		Entry("before the write happens", SpecTimeout(crashTimeout), func(m *rig.Manager) faultproxy.Fault {
 			return faultproxy.Fault{LoseRequest: true, Before: func(faultproxy.Request) { crash(m) }}
 		}),
-		Entry("after the write, whose answer is lost", SpecTimeout(crashTimeout), func(m *rig.Manager) faultproxy.Fault {
-			return faultproxy.Fault{LoseAnswer: true, After: func(faultproxy.Request, faultproxy.Answer) { crash(m) }}
-		}),
+		Entry("after the write, whose answer is lost", SpecTimeout(crashTimeout),
+			func(m *rig.Manager) faultproxy.Fault {
+				return faultproxy.Fault{LoseAnswer: true,
+					After: func(faultproxy.Request, faultproxy.Answer) { crash(m) }}
+			}),
 	)
 })
 
@@ -112,7 +117,8 @@ func (c *crashRun) expectFixed(ctx context.Context) {
 	}
 	writes := c.proxy.Writes()[c.from:]
 	list := &corev1.ConfigMapList{}
-	Expect(suite.API.List(ctx, list, client.InNamespace(c.namespace), client.MatchingLabels(fixture.TargetLabels()))).To(Succeed())
+	Expect(suite.API.List(ctx, list, client.InNamespace(c.namespace), client.MatchingLabels(fixture.TargetLabels()))).
+		To(Succeed())
 	once := map[string]int{}
 	for _, target := range list.Items {
 		once[string(target.UID)] = 1

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package e2e_test
 
 import (
@@ -37,7 +39,8 @@ var _ = Describe("Two managers at once", func() {
 		policy = fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Concurrent(2)))
 		DeferCleanup(func(ctx context.Context) {
-			lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: rig.SystemNamespace, Name: "evenkeel-leader"}}
+			lease := &coordinationv1.Lease{
+				ObjectMeta: metav1.ObjectMeta{Namespace: rig.SystemNamespace, Name: "evenkeel-leader"}}
 			Expect(suite.API.Delete(ctx, lease)).To(Succeed())
 		})
 		leader = suite.StartManager(ctx, elected()...)
@@ -55,39 +58,44 @@ var _ = Describe("Two managers at once", func() {
 		Expect(counts).To(HaveEach(1), "successful patches by UID")
 	}
 
-	It("only one writes, and the other goes on when it is killed in the middle of a rollout", func(ctx context.Context) {
-		killed := leader.Proxy.Nth(3, target(namespace), faultproxy.Fault{
-			LoseAnswer: true, After: func(faultproxy.Request, faultproxy.Answer) { crash(leader) },
+	It("only one writes, and the other goes on when it is killed in the middle of a rollout",
+		func(ctx context.Context) {
+			killed := leader.Proxy.Nth(3, target(namespace), faultproxy.Fault{
+				LoseAnswer: true, After: func(faultproxy.Request, faultproxy.Answer) { crash(leader) },
+			})
+			suite.CreatePolicy(ctx, policy)
+			Eventually(ctx, killed.Hits).Should(Equal(1))
+			Expect(patched(namespace, other.Proxy.Writes())).To(
+				BeEmpty(), "the follower wrote while there was a leader")
+			fixed(ctx)
+			Expect(patched(namespace, other.Proxy.Writes())).NotTo(BeEmpty())
 		})
-		suite.CreatePolicy(ctx, policy)
-		Eventually(ctx, killed.Hits).Should(Equal(1))
-		Expect(patched(namespace, other.Proxy.Writes())).To(BeEmpty(), "the follower wrote while there was a leader")
-		fixed(ctx)
-		Expect(patched(namespace, other.Proxy.Writes())).NotTo(BeEmpty())
-	})
 
-	It("a write of the old leader that arrives after the new one took over is refused by its guards", func(ctx context.Context) {
-		held, release := make(chan struct{}), make(chan struct{})
-		letGo := sync.OnceFunc(func() { close(release) })
-		DeferCleanup(letGo)
-		late := leader.Proxy.Nth(3, target(namespace), faultproxy.Fault{Before: func(faultproxy.Request) {
-			close(held)
-			<-release
-		}})
-		suite.CreatePolicy(ctx, policy)
-		Eventually(ctx, held).Should(BeClosed())
-		leases := func(r faultproxy.Request) bool { return r.Resource == "leases" }
-		leader.Proxy.Every(leases, faultproxy.Fault{LoseRequest: true})
-		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
-		Expect(late.Hits()).To(Equal(1))
-		sent := func() []faultproxy.Write {
-			return slices.DeleteFunc(leader.Proxy.Writes(), func(w faultproxy.Write) bool { return !target(namespace)(w.Request) })
-		}
-		Expect(sent()).To(HaveLen(2))
-		letGo()
-		Eventually(ctx, sent).Should(HaveLen(3))
-		Expect(sent()[2].Status).To(BeElementOf(http.StatusConflict, http.StatusUnprocessableEntity))
-		fixed(ctx)
-		Expect(leader.Running()).To(BeFalse(), "a manager that lost its lease goes on")
-	})
+	It("a write of the old leader that arrives after the new one took over is refused by its guards",
+		func(ctx context.Context) {
+			held, release := make(chan struct{}), make(chan struct{})
+			letGo := sync.OnceFunc(func() { close(release) })
+			DeferCleanup(letGo)
+			late := leader.Proxy.Nth(3, target(namespace), faultproxy.Fault{Before: func(faultproxy.Request) {
+				close(held)
+				<-release
+			}})
+			suite.CreatePolicy(ctx, policy)
+			Eventually(ctx, held).Should(BeClosed())
+			leases := func(r faultproxy.Request) bool { return r.Resource == "leases" }
+			leader.Proxy.Every(leases, faultproxy.Fault{LoseRequest: true})
+			suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
+			Expect(late.Hits()).To(Equal(1))
+			sent := func() []faultproxy.Write {
+				return slices.DeleteFunc(leader.Proxy.Writes(), func(w faultproxy.Write) bool {
+					return !target(namespace)(w.Request)
+				})
+			}
+			Expect(sent()).To(HaveLen(2))
+			letGo()
+			Eventually(ctx, sent).Should(HaveLen(3))
+			Expect(sent()[2].Status).To(BeElementOf(http.StatusConflict, http.StatusUnprocessableEntity))
+			fixed(ctx)
+			Expect(leader.Running()).To(BeFalse(), "a manager that lost its lease goes on")
+		})
 })

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package e2e_test
 
 import (
@@ -23,7 +25,8 @@ func target(namespace string) faultproxy.Match {
 func rollout(namespace string) faultproxy.Match {
 	records := []string{"remediations", "remediationslices", "remediationbreakers"}
 	return func(r faultproxy.Request) bool {
-		return r.IsWrite() && r.Group == v1alpha1.GroupVersion.Group && slices.Contains(records, r.Resource) || target(namespace)(r)
+		return r.IsWrite() && r.Group == v1alpha1.GroupVersion.Group && slices.Contains(records, r.Resource) ||
+			target(namespace)(r)
 	}
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package e2e_test
 
 import (
@@ -22,13 +24,15 @@ import (
 )
 
 // ruleOfSoak is where the schema of policies holds what a soak may be.
-const ruleOfSoak = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/remediation/properties/soak/x-kubernetes-validations"
+const ruleOfSoak = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/remediation/" +
+	"properties/soak/x-kubernetes-validations"
 
 // patchPolicyKind changes the definition of policies.
 func patchPolicyKind(ctx context.Context, patch string) {
 	GinkgoHelper()
 	crd := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "clusterregopolicies.evenkeel.dev"}}
-	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	crd.SetGroupVersionKind(
+		schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
 	Expect(suite.API.Patch(ctx, crd, client.RawPatch(types.JSONPatchType, []byte(patch)))).To(Succeed())
 }
 
@@ -42,11 +46,13 @@ func unchecked(ctx context.Context, store func()) {
 		Expect(client.IgnoreNotFound(suite.API.Delete(ctx, config))).To(Succeed())
 	}
 	crd := &unstructured.Unstructured{}
-	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	crd.SetGroupVersionKind(
+		schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
 	Expect(suite.API.Get(ctx, client.ObjectKey{Name: "clusterregopolicies.evenkeel.dev"}, crd)).To(Succeed())
 	versions, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	Expect(err).NotTo(HaveOccurred())
-	rules, _, err := unstructured.NestedSlice(versions[0].(map[string]any), "schema", "openAPIV3Schema", "properties", "spec", "properties", "remediation",
+	rules, _, err := unstructured.NestedSlice(versions[0].(map[string]any), "schema", "openAPIV3Schema", "properties",
+		"spec", "properties", "remediation",
 		"properties", "soak", "x-kubernetes-validations")
 	Expect(err).NotTo(HaveOccurred())
 	Expect(rules).NotTo(BeEmpty())
@@ -66,7 +72,8 @@ var _ = Describe("A policy that is stored and can't be read", func() {
 		manager := suite.StartManager(ctx)
 		namespace := suite.Namespace(ctx, "malformed")
 		judged := func(name, state string) *v1alpha1.ClusterRegoPolicy {
-			return fixture.Policy(namespace+name, namespace, fixture.DenyState(state), fixture.Enforced(v1alpha1.AdmissionDeny))
+			return fixture.Policy(namespace+name, namespace, fixture.DenyState(state),
+				fixture.Enforced(v1alpha1.AdmissionDeny))
 		}
 		inForce := func(name string) {
 			GinkgoHelper()
@@ -80,7 +87,9 @@ var _ = Describe("A policy that is stored and can't be read", func() {
 		refuses := func(state string) {
 			GinkgoHelper()
 			Eventually(ctx, func() error {
-				tried := fixture.ConfigMap(namespace, "tried", func(o client.Object) { o.(*corev1.ConfigMap).Data["state"] = state })
+				tried := fixture.ConfigMap(namespace, "tried", func(o client.Object) {
+					o.(*corev1.ConfigMap).Data["state"] = state
+				})
 				return suite.API.Create(ctx, tried, client.DryRunAll)
 			}).Should(MatchError(ContainSubstring("state must not be " + state)))
 		}
@@ -92,7 +101,8 @@ var _ = Describe("A policy that is stored and can't be read", func() {
 		Expect(err).NotTo(HaveOccurred())
 		bad := &unstructured.Unstructured{Object: object}
 		delete(bad.Object, "status")
-		bad.SetGroupVersionKind(schema.GroupVersionKind{Group: "evenkeel.dev", Version: "v1alpha1", Kind: "ClusterRegoPolicy"})
+		bad.SetGroupVersionKind(
+			schema.GroupVersionKind{Group: "evenkeel.dev", Version: "v1alpha1", Kind: "ClusterRegoPolicy"})
 		Expect(unstructured.SetNestedField(bad.Object, "a while", "spec", "remediation", "soak")).To(Succeed())
 		Expect(manager.Stop()).To(Succeed())
 		suite.CleanUp(bad.GetName())
@@ -114,8 +124,10 @@ var _ = Describe("A policy that is stored and can't be read", func() {
 		refuses("three")
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(suite.API.Get(ctx, client.ObjectKeyFromObject(bad), bad)).To(Succeed())
-			g.Expect(bad.Object["status"]).To(HaveKeyWithValue("conditions", ContainElement(And(HaveKeyWithValue("type", "Ready"),
-				HaveKeyWithValue("status", "False"), HaveKeyWithValue("reason", v1alpha1.ReasonInvalid), HaveKeyWithValue("message", ContainSubstring("a while"))))))
+			g.Expect(bad.Object["status"]).To(
+				HaveKeyWithValue("conditions", ContainElement(And(HaveKeyWithValue("type", "Ready"),
+					HaveKeyWithValue("status", "False"), HaveKeyWithValue("reason", v1alpha1.ReasonInvalid),
+					HaveKeyWithValue("message", ContainSubstring("a while"))))))
 		}).Should(Succeed())
 		Expect(bad.GetAnnotations()).NotTo(HaveKey(v1alpha1.AnnotationMalformed))
 		log, err := os.ReadFile(manager.Log())
@@ -123,13 +135,15 @@ var _ = Describe("A policy that is stored and can't be read", func() {
 		Expect(string(log)).To(And(ContainSubstring("isn't of its kind's form"), ContainSubstring(bad.GetName())))
 
 		By("changing it while it is watched, and making another")
-		Expect(suite.API.Patch(ctx, bad, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"seen":"again"}}}`)))).To(Succeed())
+		Expect(suite.API.Patch(ctx, bad,
+			client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"seen":"again"}}}`)))).To(Succeed())
 		suite.CreatePolicy(ctx, judged("-last", "four"))
 		inForce("-last")
 		refuses("four")
 
 		By("correcting it")
-		Expect(suite.API.Patch(ctx, bad, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"remediation":{"soak":"1m"}}}`)))).To(Succeed())
+		Expect(suite.API.Patch(ctx, bad,
+			client.RawPatch(types.MergePatchType, []byte(`{"spec":{"remediation":{"soak":"1m"}}}`)))).To(Succeed())
 		inForce("-bad")
 		refuses("two")
 	})

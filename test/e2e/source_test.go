@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package e2e_test
 
 import (
@@ -29,10 +31,12 @@ var _ = Describe("A policy source", func() {
 			manager := suite.StartManager(ctx)
 			ns := suite.Namespace(ctx, "srccrash")
 			stays, leaves, comes := ns+"-a", ns+"-b", ns+"-c"
-			source := suite.NewSource(ctx, ns, rig.Files(rig.PolicyFiles(stays, ns, "bad"), rig.PolicyFiles(leaves, ns, "worse")))
+			source := suite.NewSource(ctx, ns,
+				rig.Files(rig.PolicyFiles(stays, ns, "bad"), rig.PolicyFiles(leaves, ns, "worse")))
 			source.AwaitReason(ctx, v1alpha1.ReasonApplied)
 
-			killed := manager.Proxy.Nth(nth, policyWrite(method), faultproxy.Fault{LoseRequest: true, Before: func(faultproxy.Request) { crash(manager) }})
+			killed := manager.Proxy.Nth(nth, policyWrite(method),
+				faultproxy.Fault{LoseRequest: true, Before: func(faultproxy.Request) { crash(manager) }})
 			commit := source.Replace(rig.Files(rig.PolicyFiles(stays, ns, "ugly"), rig.PolicyFiles(comes, ns, "bad")))
 			source.Change(ctx, func(src *v1alpha1.PolicySource) {
 				metav1.SetMetaDataAnnotation(&src.ObjectMeta, v1alpha1.AnnotationReconcile, "now")
@@ -40,7 +44,8 @@ var _ = Describe("A policy source", func() {
 			Eventually(ctx, killed.Hits).Should(Equal(1))
 			Eventually(ctx, manager.Running).Should(BeFalse())
 			manager.Proxy.Reset()
-			Expect(suite.Get(ctx, &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: leaves}})).To(Succeed(), "what leaves is removed last")
+			Expect(suite.Get(ctx, &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: leaves}})).To(
+				Succeed(), "what leaves is removed last")
 
 			Expect(manager.Start(ctx)).To(Succeed())
 			source.AwaitCommit(ctx, commit)
@@ -66,7 +71,9 @@ var _ = Describe("A policy source", func() {
 		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
 		suite.CleanUp(ns)
 
-		commit := source.Replace(rig.Files(rig.PolicyFiles(other, ns, "ugly"), rig.PolicyFiles(ns, ns, "bad", "remediation: {mode: Automatic, soak: 1s}")))
+		commit := source.Replace(
+			rig.Files(rig.PolicyFiles(other, ns, "ugly"),
+				rig.PolicyFiles(ns, ns, "bad", "remediation: {mode: Automatic, soak: 1s}")))
 		source.Ask(ctx)
 		source.AwaitCommit(ctx, commit)
 		Eventually(ctx, func() error {
@@ -75,7 +82,8 @@ var _ = Describe("A policy source", func() {
 		rem := suite.AwaitPhase(ctx, ns, v1alpha1.PhaseSucceeded)
 		Expect(rem.Status.Counts.Done).To(BeEquivalentTo(3))
 		list := &corev1.ConfigMapList{}
-		Expect(suite.API.List(ctx, list, client.InNamespace(ns), client.MatchingLabels(fixture.TargetLabels()))).To(Succeed())
+		Expect(suite.API.List(ctx, list, client.InNamespace(ns), client.MatchingLabels(fixture.TargetLabels()))).To(
+			Succeed())
 		for _, c := range list.Items {
 			Expect(c.Data).To(HaveKeyWithValue("state", "good"), c.Name)
 		}

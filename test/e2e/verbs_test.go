@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package e2e_test
 
 import (
@@ -34,7 +36,8 @@ var _ = Describe("A fix of another verb whose manager is killed", func() {
 	}
 	// run kills the manager at the first write of a method to a resource, starts
 	// it again, and returns the writes that happened in the namespace by method.
-	run := func(ctx context.Context, policy *v1alpha1.ClusterRegoPolicy, method string, fault func(*rig.Manager) faultproxy.Fault) map[string]int {
+	run := func(ctx context.Context, policy *v1alpha1.ClusterRegoPolicy, method string,
+		fault func(*rig.Manager) faultproxy.Fault) map[string]int {
 		GinkgoHelper()
 		manager := suite.StartManager(ctx)
 		// The policy itself is read while the proxy asks.
@@ -42,7 +45,9 @@ var _ = Describe("A fix of another verb whose manager is killed", func() {
 		inPlace := func(r faultproxy.Request) bool {
 			return r.IsWrite() && r.Namespace == namespace && r.Group == ""
 		}
-		killed := manager.Proxy.Nth(1, func(r faultproxy.Request) bool { return inPlace(r) && r.Method == method }, fault(manager))
+		killed := manager.Proxy.Nth(1, func(r faultproxy.Request) bool {
+			return inPlace(r) && r.Method == method
+		}, fault(manager))
 		suite.CreatePolicy(ctx, policy)
 		Eventually(ctx, killed.Hits).Should(Equal(1))
 		Eventually(ctx, manager.Running).Should(BeFalse())
@@ -61,12 +66,14 @@ var _ = Describe("A fix of another verb whose manager is killed", func() {
 	}
 
 	DescribeTable("shows exactly one effect on objects",
-		func(ctx context.Context, method string, fault func(*rig.Manager) faultproxy.Fault, actions []string, want map[string]int, left []string) {
+		func(ctx context.Context, method string, fault func(*rig.Manager) faultproxy.Fault, actions []string,
+			want map[string]int, left []string) {
 			namespace := suite.Namespace(ctx, "verbcrash")
 			grant(ctx, namespace, "", "configmaps", "get", "create", "delete")
 			suite.Create(ctx, fixture.ConfigMap(namespace, "target-0"))
 			policy := fixture.Policy(namespace, namespace, fixture.Acts(`input.object.data.state == "bad"`, actions...),
-				fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Allowing(v1alpha1.ActionPatch, v1alpha1.ActionCreate, v1alpha1.ActionDelete)))
+				fixture.Remediated(v1alpha1.RemediationAutomatic,
+					fixture.Allowing(v1alpha1.ActionPatch, v1alpha1.ActionCreate, v1alpha1.ActionDelete)))
 			Expect(run(ctx, policy, method, fault)).To(Equal(want))
 			list := &corev1.ConfigMapList{}
 			Expect(suite.API.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
@@ -80,13 +87,15 @@ var _ = Describe("A fix of another verb whose manager is killed", func() {
 		},
 		Entry("before it creates", http.MethodPost, before, []string{create, patch},
 			map[string]int{"POST": 1, "PATCH": 1}, []string{"note ", "target-0 good"}),
-		Entry("after it created, before it patches: what was made is taken back, and made again", http.MethodPost, after, []string{create, patch},
+		Entry("after it created, before it patches: what was made is taken back, and made again", http.MethodPost,
+			after, []string{create, patch},
 			map[string]int{"POST": 2, "DELETE": 1, "PATCH": 1}, []string{"note ", "target-0 good"}),
 		Entry("between creation and patch", http.MethodPatch, before, []string{create, patch},
 			map[string]int{"POST": 2, "DELETE": 1, "PATCH": 1}, []string{"note ", "target-0 good"}),
 		Entry("after creation and patch", http.MethodPatch, after, []string{create, patch},
 			map[string]int{"POST": 1, "PATCH": 1}, []string{"note ", "target-0 good"}),
-		Entry("before it deletes", http.MethodDelete, before, []string{remove}, map[string]int{"DELETE": 1}, []string{}),
+		Entry("before it deletes", http.MethodDelete, before, []string{remove}, map[string]int{"DELETE": 1},
+			[]string{}),
 		Entry("after it deleted", http.MethodDelete, after, []string{remove}, map[string]int{"DELETE": 1}, []string{}),
 	)
 
@@ -102,9 +111,13 @@ var _ = Describe("A fix of another verb whose manager is killed", func() {
 		}).Should(Succeed())
 		old := pods.Items[0]
 		no := false
-		policy := fixture.Policy(namespace, namespace, fixture.Acts(fmt.Sprintf("input.object.metadata.name == %q", old.Name), evict),
-			fixture.Kinds("", "Pod"), fixture.Unselected, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Match.PodTemplates = &no },
-			fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Allowing(v1alpha1.ActionEvict), fixture.Deadline(60*time.Second)))
+		policy := fixture.Policy(namespace, namespace,
+			fixture.Acts(fmt.Sprintf("input.object.metadata.name == %q", old.Name), evict),
+			fixture.Kinds("", "Pod"), fixture.Unselected, func(p *v1alpha1.ClusterRegoPolicy) {
+				p.Spec.Match.PodTemplates = &no
+			},
+			fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Allowing(v1alpha1.ActionEvict),
+				fixture.Deadline(60*time.Second)))
 		Expect(run(ctx, policy, http.MethodPost, fault)).To(Equal(map[string]int{"POST": 1}))
 		Expect(suite.API.List(ctx, pods, client.InNamespace(namespace))).To(Succeed())
 		Expect(pods.Items).To(HaveLen(1))
@@ -119,8 +132,9 @@ var _ = Describe("A fix of another verb whose manager is killed", func() {
 func grant(ctx context.Context, name, group, resource string, verbs ...string) {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"rbac.evenkeel.dev/aggregate-to-writer": "true"}},
-		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{"rbac.evenkeel.dev/aggregate-to-writer": "true"}},
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}},
 	}
 	suite.Create(ctx, role)
 	DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, role)).To(Succeed()) })

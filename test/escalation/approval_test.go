@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalation_test
 
 import (
@@ -32,7 +34,9 @@ var _ = Describe("A plan that nobody answers", func() {
 		Expect(told.StartsAt).To(BeTemporally("~", rem.Status.HeldSince.Add(timeout), time.Millisecond))
 		Expect(told.Annotations["description"]).To(ContainSubstring("evenkeel rollout approve " + rem.Name))
 
-		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Remediation.Mode = v1alpha1.RemediationDisabled })
+		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Remediation.Mode = v1alpha1.RemediationDisabled
+		})
 		Eventually(ctx, func() []rig.Notification { return first.inbox.Of("resolved", labels) }).Should(HaveLen(1))
 	})
 })

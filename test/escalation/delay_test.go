@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalation_test
 
 import (
@@ -47,7 +49,8 @@ var _ = Describe("Time to escalation", func() {
 		AddReportEntry("time to escalation", fmt.Sprintf("%d faults: least %v, median %v, most %v",
 			faults, delays[0], delays[faults/2], delays[faults-1]), ReportEntryVisibilityAlways)
 		Expect(delays[faults-1]).To(BeNumerically("<", longest))
-		Expect(metric(ctx, `evenkeel_escalation_time_to_escalation_seconds_count{alert="EvenkeelBreakerOpen"}`)).To(BeEquivalentTo(faults))
+		Expect(metric(ctx, `evenkeel_escalation_time_to_escalation_seconds_count{alert="EvenkeelBreakerOpen"}`)).To(
+			BeEquivalentTo(faults))
 	})
 })
 
@@ -55,7 +58,8 @@ var _ = Describe("Time to escalation", func() {
 func open(ctx context.Context, policy string) *v1alpha1.RemediationBreaker {
 	GinkgoHelper()
 	cb := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy},
-		Spec: v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: policy}}}
+		Spec: v1alpha1.RemediationBreakerSpec{
+			Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: policy}}}
 	suite.Create(ctx, cb)
 	DeferCleanup(func(ctx context.Context) { suite.RemoveBreaker(ctx, cb.Name) })
 	closed := cb.DeepCopy()

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalation_test
 
 import (
@@ -53,40 +55,46 @@ var _ = Describe("A plan that did harm", Ordered, func() {
 		rem = suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
 	})
 
-	It("is told to the team that owns the policy, by both peers, with evidence and what to do", func(ctx context.Context) {
-		for _, p := range []peer{first, second} {
-			Eventually(ctx, told(p, "firing")).Should(HaveLen(1))
-			n := told(p, "firing")()[0]
-			Expect(n.Receiver).To(Equal("shop"))
-			Expect(n.Labels).To(Equal(map[string]string{
-				"alertname": "EvenkeelRemediationRolledBack", "severity": "ticket", "cluster": "test-1",
-				"namespace": rig.SystemNamespace, "policy": policy.Name, "owner": "shop", "generator": "evenkeel",
-			}))
-			Expect(n.Annotations).To(HaveKeyWithValue("runbook_url", "https://evenkeel.dev/docs/runbooks/remediation-rolled-back"))
-			Expect(n.Annotations).To(HaveKeyWithValue("policy_runbook_url", policy.Spec.RunbookURL))
-			Expect(n.Annotations).To(HaveKeyWithValue("dashboard_url", "https://grafana.example.com/d/evenkeel?var-policy="+policy.Name))
-			Expect(n.Annotations["summary"]).To(ContainSubstring(rem.Name))
-			canary := suite.Records(ctx, rem)[0]
-			Expect(n.Annotations["description"]).To(And(
-				ContainSubstring("- Deployment %s/%s: Reverted (%s)", canary.Object.Namespace, canary.Object.Name, canary.Reason),
-				ContainSubstring("evenkeel rollout retry %s", rem.Name)))
-			Expect(n.StartsAt).To(BeTemporally("~", rem.Status.CompletedAt.Time, time.Second))
-		}
-	})
+	It("is told to the team that owns the policy, by both peers, with evidence and what to do",
+		func(ctx context.Context) {
+			for _, p := range []peer{first, second} {
+				Eventually(ctx, told(p, "firing")).Should(HaveLen(1))
+				n := told(p, "firing")()[0]
+				Expect(n.Receiver).To(Equal("shop"))
+				Expect(n.Labels).To(Equal(map[string]string{
+					"alertname": "EvenkeelRemediationRolledBack", "severity": "ticket", "cluster": "test-1",
+					"namespace": rig.SystemNamespace, "policy": policy.Name, "owner": "shop", "generator": "evenkeel",
+				}))
+				Expect(n.Annotations).To(
+					HaveKeyWithValue("runbook_url", "https://evenkeel.dev/docs/runbooks/remediation-rolled-back"))
+				Expect(n.Annotations).To(HaveKeyWithValue("policy_runbook_url", policy.Spec.RunbookURL))
+				Expect(n.Annotations).To(
+					HaveKeyWithValue("dashboard_url", "https://grafana.example.com/d/evenkeel?var-policy="+policy.Name))
+				Expect(n.Annotations["summary"]).To(ContainSubstring(rem.Name))
+				canary := suite.Records(ctx, rem)[0]
+				Expect(n.Annotations["description"]).To(And(
+					ContainSubstring("- Deployment %s/%s: Reverted (%s)", canary.Object.Namespace, canary.Object.Name,
+						canary.Reason),
+					ContainSubstring("evenkeel rollout retry %s", rem.Name)))
+				Expect(n.StartsAt).To(BeTemporally("~", rem.Status.CompletedAt.Time, time.Second))
+			}
+		})
 
 	It("is one alert, however many targets it has", func(ctx context.Context) {
-		alerts, err := first.Alerts(ctx, `alertname="EvenkeelRemediationRolledBack"`, fmt.Sprintf("policy=%q", policy.Name))
+		alerts, err := first.Alerts(ctx, `alertname="EvenkeelRemediationRolledBack"`,
+			fmt.Sprintf("policy=%q", policy.Name))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(alerts).To(HaveLen(1))
 	})
 
-	It("is told once and isn't resolved while the fault lasts, over several ends of what was sent", func(ctx context.Context) {
-		awaitTicks(ctx, 9) // an alert that isn't sent for four intervals ends
-		for _, p := range []peer{first, second} {
-			Expect(told(p, "firing")()).To(HaveLen(1))
-			Expect(told(p, "resolved")()).To(BeEmpty())
-		}
-	})
+	It("is told once and isn't resolved while the fault lasts, over several ends of what was sent",
+		func(ctx context.Context) {
+			awaitTicks(ctx, 9) // an alert that isn't sent for four intervals ends
+			for _, p := range []peer{first, second} {
+				Expect(told(p, "firing")()).To(HaveLen(1))
+				Expect(told(p, "resolved")()).To(BeEmpty())
+			}
+		})
 
 	It("is neither repeated nor resolved when the manager is killed and starts again", func(ctx context.Context) {
 		Expect(manager.Kill()).To(Succeed())
@@ -109,7 +117,8 @@ var _ = Describe("A plan that did harm", Ordered, func() {
 	})
 
 	It("is resolved once the policy is fixed, and its breaker's alert once that is closed", func(ctx context.Context) {
-		broken := map[string]string{"alertname": "EvenkeelBreakerOpen", "policy": policy.Name, "scope": "Policy", "owner": "shop"}
+		broken := map[string]string{"alertname": "EvenkeelBreakerOpen", "policy": policy.Name, "scope": "Policy",
+			"owner": "shop"}
 		Expect(first.inbox.Of("firing", broken)).NotTo(BeEmpty())
 		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Spec.Rego.Main = fixture.RequireTemplateLabel("team", "shop")
@@ -120,7 +129,9 @@ var _ = Describe("A plan that did harm", Ordered, func() {
 		suite.RemovePolicy(ctx, policy.Name)
 		for _, p := range []peer{first, second} {
 			Eventually(ctx, func() []rig.Notification { return p.inbox.Of("resolved", broken) }).Should(HaveLen(1))
-			Eventually(ctx, func() ([]rig.HeldAlert, error) { return p.Alerts(ctx, fmt.Sprintf("policy=%q", policy.Name)) }).Should(BeEmpty())
+			Eventually(ctx, func() ([]rig.HeldAlert, error) {
+				return p.Alerts(ctx, fmt.Sprintf("policy=%q", policy.Name))
+			}).Should(BeEmpty())
 		}
 	})
 })

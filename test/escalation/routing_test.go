@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalation_test
 
 import (
@@ -21,7 +23,8 @@ import (
 // force holds a breaker open for the rest of the spec.
 func force(ctx context.Context, name string, scope v1alpha1.BreakerScope) {
 	GinkgoHelper()
-	cb := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RemediationBreakerSpec{Scope: scope}}
+	cb := &v1alpha1.RemediationBreaker{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RemediationBreakerSpec{Scope: scope}}
 	Expect(client.IgnoreAlreadyExists(suite.API.Create(ctx, cb))).To(Succeed())
 	set := func(ctx context.Context, mode string) error {
 		patch := fmt.Sprintf(`{"spec":{"mode":%q}}`, mode)
@@ -42,7 +45,8 @@ func heldByBreaker(ctx context.Context, about string) *v1alpha1.ClusterRegoPolic
 			s.Escalation.Deadline = metav1.Duration{Duration: time.Second}
 		}))
 	suite.CleanUp(policy.Name)
-	force(ctx, v1alpha1.PolicyBreakerPrefix+policy.Name, v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: policy.Name})
+	force(ctx, v1alpha1.PolicyBreakerPrefix+policy.Name,
+		v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: policy.Name})
 	suite.Create(ctx, policy)
 	suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
 	return policy
@@ -65,16 +69,20 @@ var _ = Describe("What an Alertmanager is told to leave out", func() {
 		breaker := map[string]string{"alertname": "EvenkeelBreakerOpen", "policy": policy.Name}
 		Eventually(ctx, func() []rig.Notification { return first.inbox.Of("firing", breaker) }).Should(HaveLen(1))
 		awaitTicks(ctx, 3)
-		Expect(first.inbox.Of("firing", map[string]string{"alertname": "EvenkeelRemediationHeld", "policy": policy.Name})).To(BeEmpty())
+		Expect(first.inbox.Of("firing",
+			map[string]string{"alertname": "EvenkeelRemediationHeld", "policy": policy.Name})).To(BeEmpty())
 	})
 
 	It("a silence of the policy is honoured, and isn't taken for the end of the fault", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "silenced")
 		first.Silence(ctx, "policy", namespace)
-		force(ctx, v1alpha1.PolicyBreakerPrefix+namespace, v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace})
+		force(ctx, v1alpha1.PolicyBreakerPrefix+namespace,
+			v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace})
 		suite.CleanUp(namespace)
 		labels := map[string]string{"policy": namespace}
-		Eventually(ctx, func() []rig.Notification { return second.inbox.Of("firing", labels) }).Should(HaveLen(1), "the peer without the silence")
+		Eventually(ctx, func() []rig.Notification {
+			return second.inbox.Of("firing", labels)
+		}).Should(HaveLen(1), "the peer without the silence")
 		awaitTicks(ctx, 6)
 		Expect(first.inbox.Of("firing", labels)).To(BeEmpty())
 		alerts, err := first.Alerts(ctx, fmt.Sprintf("policy=%q", namespace))
@@ -83,17 +91,24 @@ var _ = Describe("What an Alertmanager is told to leave out", func() {
 		Expect(alerts[0].Status.SilencedBy).To(HaveLen(1))
 	})
 
-	It("the kill switch goes to whoever answers for the platform, as information, and ends with it", func(ctx context.Context) {
-		labels := map[string]string{"alertname": "EvenkeelBreakerOpen", "scope": "Global", "severity": "info", "owner": "platform"}
-		before := len(first.inbox.Of("firing", labels))
-		force(ctx, v1alpha1.GlobalBreakerName, v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal})
-		Eventually(ctx, func() []rig.Notification { return first.inbox.Of("firing", labels) }).Should(HaveLen(before + 1))
-		Expect(first.inbox.Of("firing", labels)[before].Receiver).To(Equal("platform"))
-		resolved := len(first.inbox.Of("resolved", labels))
-		release := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.GlobalBreakerName}}
-		Expect(suite.API.Patch(ctx, release, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"mode":"Automatic"}}`)))).To(Succeed())
-		Eventually(ctx, func() []rig.Notification { return first.inbox.Of("resolved", labels) }).Should(HaveLen(resolved + 1))
-	})
+	It("the kill switch goes to whoever answers for the platform, as information, and ends with it",
+		func(ctx context.Context) {
+			labels := map[string]string{"alertname": "EvenkeelBreakerOpen", "scope": "Global", "severity": "info",
+				"owner": "platform"}
+			before := len(first.inbox.Of("firing", labels))
+			force(ctx, v1alpha1.GlobalBreakerName, v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal})
+			Eventually(ctx, func() []rig.Notification {
+				return first.inbox.Of("firing", labels)
+			}).Should(HaveLen(before + 1))
+			Expect(first.inbox.Of("firing", labels)[before].Receiver).To(Equal("platform"))
+			resolved := len(first.inbox.Of("resolved", labels))
+			release := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.GlobalBreakerName}}
+			Expect(suite.API.Patch(ctx, release,
+				client.RawPatch(types.MergePatchType, []byte(`{"spec":{"mode":"Automatic"}}`)))).To(Succeed())
+			Eventually(ctx, func() []rig.Notification {
+				return first.inbox.Of("resolved", labels)
+			}).Should(HaveLen(resolved + 1))
+		})
 })
 
 var _ = Describe("An Alertmanager that is down", func() {
@@ -119,7 +134,8 @@ var _ = Describe("An Alertmanager that is down", func() {
 		}
 		namespace := suite.Namespace(ctx, "deaf")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 5)...)
-		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState,
+			fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 5}))
@@ -127,35 +143,40 @@ var _ = Describe("An Alertmanager that is down", func() {
 })
 
 var _ = Describe("A plan that lacks permissions", func() {
-	It("is escalated at its deadline with the exact rule to add, and resolved once it goes on", func(ctx context.Context) {
-		namespace := suite.Namespace(ctx, "permissions")
-		service := &corev1.Service{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web", Labels: fixture.TargetLabels()},
-			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
-		}
-		suite.Create(ctx, service)
-		policy := fixture.Policy(namespace, namespace, ownService, fixture.Kinds("", "Service"), owner("shop"),
-			fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
-				s.Escalation.Deadline = metav1.Duration{Duration: 2 * time.Second}
-			}))
-		suite.CreatePolicy(ctx, policy)
-		labels := map[string]string{"alertname": "EvenkeelRemediationHeld", "policy": policy.Name}
-		Eventually(ctx, func() []rig.Notification { return first.inbox.Of("firing", labels) }).Should(HaveLen(1))
-		told := first.inbox.Of("firing", labels)[0]
-		Expect(told.Receiver).To(Equal("shop"))
-		Expect(told.Annotations["description"]).To(ContainSubstring(`{apiGroups: [""], resources: ["services"], verbs: ["patch"]}`))
-		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
-		Expect(told.StartsAt.Sub(rem.Status.PhaseStartedAt.Time)).To(BeNumerically(">=", 2*time.Second), "told before the deadline")
+	It("is escalated at its deadline with the exact rule to add, and resolved once it goes on",
+		func(ctx context.Context) {
+			namespace := suite.Namespace(ctx, "permissions")
+			service := &corev1.Service{
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web", Labels: fixture.TargetLabels()},
+				Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+			}
+			suite.Create(ctx, service)
+			policy := fixture.Policy(namespace, namespace, ownService, fixture.Kinds("", "Service"), owner("shop"),
+				fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
+					s.Escalation.Deadline = metav1.Duration{Duration: 2 * time.Second}
+				}))
+			suite.CreatePolicy(ctx, policy)
+			labels := map[string]string{"alertname": "EvenkeelRemediationHeld", "policy": policy.Name}
+			Eventually(ctx, func() []rig.Notification { return first.inbox.Of("firing", labels) }).Should(HaveLen(1))
+			told := first.inbox.Of("firing", labels)[0]
+			Expect(told.Receiver).To(Equal("shop"))
+			Expect(told.Annotations["description"]).To(
+				ContainSubstring(`{apiGroups: [""], resources: ["services"], verbs: ["patch"]}`))
+			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
+			Expect(told.StartsAt.Sub(rem.Status.PhaseStartedAt.Time)).To(BeNumerically(">=", 2*time.Second),
+				"told before the deadline")
 
-		role := &rbacv1.ClusterRole{
-			ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"rbac.evenkeel.dev/aggregate-to-writer": "true"}},
-			Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"get", "patch"}}},
-		}
-		suite.Create(ctx, role)
-		DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, role)).To(Succeed()) })
-		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
-		Eventually(ctx, func() []rig.Notification { return first.inbox.Of("resolved", labels) }).Should(HaveLen(1))
-	})
+			role := &rbacv1.ClusterRole{
+				ObjectMeta: metav1.ObjectMeta{
+					Name: namespace, Labels: map[string]string{"rbac.evenkeel.dev/aggregate-to-writer": "true"}},
+				Rules: []rbacv1.PolicyRule{
+					{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"get", "patch"}}},
+			}
+			suite.Create(ctx, role)
+			DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, role)).To(Succeed()) })
+			suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
+			Eventually(ctx, func() []rig.Notification { return first.inbox.Of("resolved", labels) }).Should(HaveLen(1))
+		})
 })
 
 // ownService finds Services without the label owner, and adds it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalation_test
 
 import (
@@ -67,14 +69,19 @@ var _ = Describe("The rules for Prometheus", func() {
 		promtool(ctx, "test", "rules", "testdata/rules_test.yaml", "testdata/state_rules_test.yaml")
 	})
 
-	It("are loaded by a Prometheus, evaluated without an error, and fire on what is scraped", func(ctx context.Context) {
-		exporter := &rig.Exporter{}
-		server := httptest.NewServer(exporter)
-		DeferCleanup(server.Close)
-		exporter.Set(`evenkeel_escalation_alerts{alert="EvenkeelRemediationHeld",severity="ticket",policy="labels",owner="shop",scope="",covers=""} 1` + "\n")
-		file, err := filepath.Abs("../../config/prometheus/rules.yaml")
-		Expect(err).NotTo(HaveOccurred())
-		prometheus := suite.StartPrometheus(ctx, fmt.Sprintf(ruleConfig, file, strings.TrimPrefix(server.URL, "http://")))
-		Eventually(ctx, func() ([]string, error) { return firing(ctx, prometheus.URL) }).Should(ConsistOf("EvenkeelRemediationHeld"))
-	})
+	It("are loaded by a Prometheus, evaluated without an error, and fire on what is scraped",
+		func(ctx context.Context) {
+			exporter := &rig.Exporter{}
+			server := httptest.NewServer(exporter)
+			DeferCleanup(server.Close)
+			exporter.Set(
+				`evenkeel_escalation_alerts{alert="EvenkeelRemediationHeld",severity="ticket",policy="labels",owner="shop",scope="",covers=""} 1` + "\n")
+			file, err := filepath.Abs("../../config/prometheus/rules.yaml")
+			Expect(err).NotTo(HaveOccurred())
+			prometheus := suite.StartPrometheus(
+				ctx, fmt.Sprintf(ruleConfig, file, strings.TrimPrefix(server.URL, "http://")))
+			Eventually(ctx, func() ([]string, error) {
+				return firing(ctx, prometheus.URL)
+			}).Should(ConsistOf("EvenkeelRemediationHeld"))
+		})
 })

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package escalation_test
 
 import (
@@ -116,7 +118,8 @@ func metric(ctx context.Context, series string) float64 {
 // awaitTicks waits until the first peer has taken the alerts so many times more.
 func awaitTicks(ctx context.Context, n float64) {
 	GinkgoHelper()
-	posts := fmt.Sprintf("evenkeel_escalation_posts_total{peer=%q,result=\"success\"}", strings.TrimPrefix(first.URL, "http://"))
+	posts := fmt.Sprintf("evenkeel_escalation_posts_total{peer=%q,result=\"success\"}",
+		strings.TrimPrefix(first.URL, "http://"))
 	from := metric(ctx, posts)
 	Eventually(ctx, func() float64 { return metric(ctx, posts) }).Should(BeNumerically(">=", from+n))
 }

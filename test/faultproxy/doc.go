@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package faultproxy stands between the manager and the API server: it counts
 // and records every write, and can lose, delay or refuse requests, lose answers,
 // answer with something old, and run a hook in between. What isn't meant by a

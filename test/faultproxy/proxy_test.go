@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package faultproxy_test
 
 import (
@@ -89,14 +91,18 @@ func TestFaultsDoWhatTheySay(t *testing.T) {
 	}{
 		"no fault passes the request and its answer": {status: 200, body: object, forwarded: true, wasWritten: true},
 		"a lost request never reaches the server": {
-			reason: "the write didn't happen, and the manager sees a cut connection", fault: faultproxy.Fault{LoseRequest: true},
+			reason: "the write didn't happen, and the manager sees a cut connection",
+			fault:  faultproxy.Fault{LoseRequest: true},
 		},
-		"a lost answer follows a write that happened": {fault: faultproxy.Fault{LoseAnswer: true}, forwarded: true, wasWritten: true},
+		"a lost answer follows a write that happened": {fault: faultproxy.Fault{LoseAnswer: true}, forwarded: true,
+			wasWritten: true},
 		"an answer of its own isn't forwarded": {
-			fault: faultproxy.Fault{Answer: &faultproxy.Answer{Status: 429, Body: []byte("busy")}}, status: 429, body: "busy",
+			fault: faultproxy.Fault{Answer: &faultproxy.Answer{Status: 429, Body: []byte("busy")}}, status: 429,
+			body: "busy",
 		},
 		"a delayed request still passes": {
-			fault: faultproxy.Fault{Delay: time.Millisecond}, status: 200, body: object, forwarded: true, wasWritten: true,
+			fault: faultproxy.Fault{Delay: time.Millisecond}, status: 200, body: object, forwarded: true,
+			wasWritten: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -134,9 +140,11 @@ func TestWritesAreRecordedWithTheirObject(t *testing.T) {
 	type key struct{ Group, Resource, Subresource, Namespace, Name, UID, Version, Body string }
 	var got []key
 	for _, w := range proxy.Writes() {
-		got = append(got, key{w.Group, w.Resource, w.Subresource, w.Namespace, w.Name, w.UID, w.ResourceVersion, string(w.Body)})
+		got = append(got, key{w.Group, w.Resource, w.Subresource, w.Namespace, w.Name, w.UID, w.ResourceVersion,
+			string(w.Body)})
 	}
-	want := []key{{Group: "evenkeel.dev", Resource: "remediations", Subresource: "status", Name: "r1", UID: "u1", Version: "7", Body: "written"}}
+	want := []key{{Group: "evenkeel.dev", Resource: "remediations", Subresource: "status", Name: "r1", UID: "u1",
+		Version: "7", Body: "written"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("writes: reads, dry runs and access reviews are none (-want +got):\n%s", diff)
 	}

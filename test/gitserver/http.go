@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package gitserver
 
 import (
@@ -48,7 +50,8 @@ type Request struct {
 func StartHTTP(t T, root string) *HTTP {
 	t.Helper()
 	backend := filepath.Join(Git(t, root, "--exec-path"), "git-http-backend")
-	h := &HTTP{git: &cgi.Handler{Path: backend, Dir: root, Env: append(environment(), "GIT_PROJECT_ROOT="+root, "GIT_HTTP_EXPORT_ALL=1")}}
+	h := &HTTP{git: &cgi.Handler{
+		Path: backend, Dir: root, Env: append(environment(), "GIT_PROJECT_ROOT="+root, "GIT_HTTP_EXPORT_ALL=1")}}
 	h.server = httptest.NewTLSServer(h)
 	h.URL = h.server.URL
 	h.CA = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.server.Certificate().Raw})
@@ -82,7 +85,8 @@ func (h *HTTP) Seen() []Request {
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	s := h.settings
-	h.seen = append(h.seen, Request{Method: r.Method, Path: r.URL.Path, Authorized: r.Header.Get("Authorization") != ""})
+	h.seen = append(h.seen, Request{
+		Method: r.Method, Path: r.URL.Path, Authorized: r.Header.Get("Authorization") != ""})
 	h.mu.Unlock()
 	switch {
 	case s.Hang:

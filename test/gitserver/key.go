@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package gitserver
 
 import (
@@ -18,7 +20,8 @@ type Key struct {
 func NewKey(t T, password string) Key {
 	t.Helper()
 	k := Key{File: filepath.Join(t.TempDir(), "key")}
-	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", password, "-C", "", "-f", k.File).CombinedOutput(); err != nil {
+	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", password, "-C", "", "-f",
+		k.File).CombinedOutput(); err != nil {
 		t.Fatalf("make a key: %v\n%s", err, out)
 	}
 	for file, half := range map[string]*[]byte{k.File: &k.Private, k.File + ".pub": &k.Public} {

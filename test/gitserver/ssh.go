@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package gitserver
 
 import (
@@ -47,7 +49,8 @@ func StartSSH(t T, sshd string) *SSH {
 		"PasswordAuthentication no", "KbdInteractiveAuthentication no", "",
 	}, "\n"))
 	// The machine may have neither the user git nor the one that sshd itself wants.
-	s.write("passwd", fmt.Sprintf("git:x:%d:%d::%s:/bin/sh\nsshd:x:65534:65534::/:/bin/false\n", os.Getuid(), os.Getgid(), s.dir))
+	s.write("passwd", fmt.Sprintf("git:x:%d:%d::%s:/bin/sh\nsshd:x:65534:65534::/:/bin/false\n", os.Getuid(),
+		os.Getgid(), s.dir))
 	s.write("group", fmt.Sprintf("git:x:%d:\nsshd:x:65534:\n", os.Getgid()))
 	if os.Getuid() == 0 {
 		if err := os.MkdirAll(privilegeSeparation, 0o755); err != nil {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package image
 
 import (
@@ -17,7 +19,8 @@ func machine() string { return "linux/" + runtime.GOARCH }
 
 var _ = Describe("The program in the sandbox", func() {
 	It("can't write to its root file system, and can to what the manifests mount", func(ctx context.Context) {
-		for dir, says := range map[string]string{"/": "read-only file system", "/etc": "read-only file system", "/tmp": ""} {
+		for dir, says := range map[string]string{"/": "read-only file system", "/etc": "read-only file system",
+			"/tmp": ""} {
 			p := newSandbox(ctx, "writer").run("new", "policy", "written", "--dir", dir)
 			<-p.exited
 			if says != "" {

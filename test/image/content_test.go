@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package image
 
 import (
@@ -24,7 +26,9 @@ var _ = Describe("For each platform, the image", func() {
 			It("holds a static program for that platform, and nothing else that runs", func() {
 				program, err := elf.NewFile(bytes.NewReader(img.file("evenkeel")))
 				Expect(err).NotTo(HaveOccurred())
-				Expect(program.Machine).To(Equal(map[string]elf.Machine{"linux/amd64": elf.EM_X86_64, "linux/arm64": elf.EM_AARCH64}[platform]))
+				Expect(program.Machine).To(
+					Equal(map[string]elf.Machine{
+						"linux/amd64": elf.EM_X86_64, "linux/arm64": elf.EM_AARCH64}[platform]))
 				for _, segment := range program.Progs {
 					Expect(segment.Type).NotTo(Equal(elf.PT_INTERP), "it needs an interpreter")
 				}

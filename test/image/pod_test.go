@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package image
 
 import (
@@ -46,7 +48,8 @@ func newSandbox(ctx context.Context, hostname string) *sandbox {
 	s := &sandbox{spec: &spec, container: &spec.Containers[0], dir: dir}
 	Expect(s.container.Image).To(Equal(imageName + ":" + version))
 	Expect(s.container.Command).To(BeEmpty(), "the entry point is the image's")
-	s.args = []string{"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", hostname,
+	s.args = []string{"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+		"--hostname", hostname,
 		"--as-pid-1", "--die-with-parent", "--new-session", "--clearenv", "--info-fd", "3",
 		"--bind", root, "/", "--proc", "/proc", "--dev", "/dev", "--chdir", "/"}
 	s.secure()
@@ -77,10 +80,12 @@ func (s *sandbox) mount(ctx context.Context) {
 		Expect(i).To(BeNumerically(">=", 0), at.Name)
 		switch v := s.spec.Volumes[i]; {
 		case v.EmptyDir != nil:
-			s.args = append(s.args, "--perms", "0777", "--size", fmt.Sprint(v.EmptyDir.SizeLimit.Value()), "--tmpfs", at.MountPath)
+			s.args = append(s.args, "--perms", "0777", "--size", fmt.Sprint(v.EmptyDir.SizeLimit.Value()), "--tmpfs",
+				at.MountPath)
 		case v.ConfigMap != nil:
 			var content corev1.ConfigMap
-			Expect(api.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: v.ConfigMap.Name}, &content)).To(Succeed())
+			Expect(api.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: v.ConfigMap.Name}, &content)).To(
+				Succeed())
 			s.mountFiles(at.MountPath, content.Data)
 		default:
 			Fail("volume " + at.Name + " is of a kind that this test doesn't know")
@@ -93,8 +98,10 @@ func (s *sandbox) mount(ctx context.Context) {
 		authority, err = os.ReadFile(config.CAFile)
 		Expect(err).NotTo(HaveOccurred())
 	}
-	token := strings.TrimSpace(kubectl(ctx, "create", "token", s.spec.ServiceAccountName, "--namespace="+systemNamespace))
-	s.mountFiles(accountFolder, map[string]string{"token": token, "ca.crt": string(authority), "namespace": systemNamespace})
+	token := strings.TrimSpace(
+		kubectl(ctx, "create", "token", s.spec.ServiceAccountName, "--namespace="+systemNamespace))
+	s.mountFiles(accountFolder,
+		map[string]string{"token": token, "ca.crt": string(authority), "namespace": systemNamespace})
 }
 
 // mountFiles mounts a folder of files, read-only.
@@ -152,7 +159,8 @@ func (s *sandbox) run(args ...string) *inner {
 	Expect(err).NotTo(HaveOccurred())
 	defer null.Close()
 	outer, err := os.StartProcess(bubblewrap, append([]string{"bwrap"}, s.command(args...)...), &os.ProcAttr{
-		Files: []*os.File{null, log, log, write}, Env: os.Environ(), Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}})
+		Files: []*os.File{null, log, log, write}, Env: os.Environ(),
+		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}})
 	_ = write.Close()
 	Expect(err).NotTo(HaveOccurred())
 	p := &inner{exited: make(chan struct{}), log: log.Name()}

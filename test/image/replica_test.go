@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package image
 
 import (
@@ -41,7 +43,8 @@ func startReplica(ctx context.Context, b *balancer, name string) *replica {
 	r := &replica{name: name, balancer: b, sandbox: newSandbox(ctx, name),
 		address: fmt.Sprintf("127.0.0.1:%d", ports[0]), probes: fmt.Sprintf("127.0.0.1:%d", ports[1])}
 	args := append(r.sandbox.container.Args[:len(r.sandbox.container.Args):len(r.sandbox.container.Args)],
-		fmt.Sprintf("--webhook-port=%d", ports[0]), "--health-probe-bind-address="+r.probes, fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", ports[2]),
+		fmt.Sprintf("--webhook-port=%d", ports[0]), "--health-probe-bind-address="+r.probes,
+		fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", ports[2]),
 		fmt.Sprintf("--webhook-url=https://localhost:%d", b.port()))
 	r.inner = r.sandbox.run(args...)
 	looking, end := context.WithCancel(context.WithoutCancel(ctx))

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package image
 
 import (
@@ -71,11 +73,14 @@ func (r *reviewer) ask(ctx context.Context, object *appsv1.Deployment) (allowed 
 	if err != nil {
 		return false, "", err
 	}
-	kind, resource, dry := metav1.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, metav1.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, true
+	kind, resource, dry := metav1.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"},
+		metav1.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, true
 	body, err := json.Marshal(&admissionv1.AdmissionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"},
-		Request: &admissionv1.AdmissionRequest{UID: types.UID(object.Name), Kind: kind, Resource: resource, RequestKind: &kind, RequestResource: &resource,
-			Name: object.Name, Namespace: object.Namespace, Operation: admissionv1.Create, DryRun: &dry, Object: runtime.RawExtension{Raw: raw}},
+		Request: &admissionv1.AdmissionRequest{UID: types.UID(object.Name), Kind: kind, Resource: resource,
+			RequestKind: &kind, RequestResource: &resource,
+			Name: object.Name, Namespace: object.Namespace, Operation: admissionv1.Create, DryRun: &dry,
+			Object: runtime.RawExtension{Raw: raw}},
 	})
 	if err != nil {
 		return false, "", err
@@ -91,7 +96,8 @@ func (r *reviewer) ask(ctx context.Context, object *appsv1.Deployment) (allowed 
 	}
 	defer answer.Body.Close()
 	var review admissionv1.AdmissionReview
-	if err := json.NewDecoder(answer.Body).Decode(&review); err != nil || review.Response == nil || review.Response.UID != types.UID(object.Name) {
+	if err := json.NewDecoder(answer.Body).Decode(&review); err != nil || review.Response == nil ||
+		review.Response.UID != types.UID(object.Name) {
 		return false, "", fmt.Errorf("%s isn't an answer to the review: %w", answer.Status, err)
 	}
 	if status := review.Response.Result; status != nil {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package image
 
 import (
@@ -57,7 +59,8 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(os.RemoveAll, work)
 	built = filepath.Join(work, "image")
-	script := exec.CommandContext(ctx, filepath.Join(repository, "hack", "image.sh"), append([]string{built, version, imageName}, platforms()...)...)
+	script := exec.CommandContext(ctx, filepath.Join(repository, "hack", "image.sh"),
+		append([]string{built, version, imageName}, platforms()...)...)
 	out, err := script.CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), "%s", out)
 	AddReportEntry("image", string(out))
@@ -89,10 +92,13 @@ func install(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 	config, err := filepath.Rel(overlay, filepath.Join(repository, "config"))
 	Expect(err).NotTo(HaveOccurred())
-	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [" + config + "/self-signed]\n" +
-		"components: [" + config + "/components/mutual-tls]\nimages: [{name: evenkeel, newName: " + imageName + ", newTag: " + version + "}]\n"
+	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [" + config +
+		"/self-signed]\n" +
+		"components: [" + config + "/components/mutual-tls]\nimages: [{name: evenkeel, newName: " + imageName +
+		", newTag: " + version + "}]\n"
 	Expect(os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(text), 0o600)).To(Succeed())
-	kubectl(ctx, "create", "configmap", "evenkeel-webhook-client-ca", "--namespace="+systemNamespace, "--from-file=ca.crt="+plane.WebhookClientCA)
+	kubectl(ctx, "create", "configmap", "evenkeel-webhook-client-ca", "--namespace="+systemNamespace,
+		"--from-file=ca.crt="+plane.WebhookClientCA)
 	kubectl(ctx, "apply", "--server-side", "--validate=strict", "-k", overlay)
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package image
 
 import (
@@ -126,7 +128,8 @@ func (t *traffic) create(ctx context.Context, n int64) {
 func (t *traffic) lose(what string, n int64, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.lost = append(t.lost, fmt.Sprintf("%s %d after %s: %v", what, n, time.Since(t.began).Round(time.Millisecond), err))
+	t.lost = append(t.lost, fmt.Sprintf("%s %d after %s: %v", what, n, time.Since(t.began).Round(time.Millisecond),
+		err))
 }
 
 // stop ends the traffic and waits for the last answers.
@@ -149,7 +152,9 @@ func (t *traffic) awaitMore(ctx context.Context, n int64) {
 
 // String are the figures.
 func (t *traffic) String() string {
-	return fmt.Sprintf("%d reviews in %s, %.0f a second: %d denied, %d allowed; by the API server %d refused, %d created; %d failed",
-		t.sent.Load(), t.took.Round(time.Second), float64(t.sent.Load())/t.took.Seconds(), t.denied.Load(), t.allowed.Load(),
+	return fmt.Sprintf(
+		"%d reviews in %s, %.0f a second: %d denied, %d allowed; by the API server %d refused, %d created; %d failed",
+		t.sent.Load(), t.took.Round(time.Second), float64(t.sent.Load())/t.took.Seconds(), t.denied.Load(),
+		t.allowed.Load(),
 		t.refused.Load(), t.created.Load(), len(t.lost))
 }

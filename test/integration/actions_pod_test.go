@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -42,13 +44,17 @@ var _ = Describe("A fix that evicts Pods", func() {
 	)
 	BeforeEach(func(ctx context.Context) {
 		namespace = suite.Namespace(ctx, "evict")
-		grant(ctx, "reader", namespace+"-read", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch"}})
+		grant(ctx, "reader", namespace+"-read",
+			rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"},
+				Verbs: []string{"get", "list", "watch"}})
 		grantVerbs(ctx, namespace+"-evict", "", "pods/eviction", "create")
 		grantVerbs(ctx, namespace+"-owners", "apps", "replicasets", "get")
 		one := intstr.FromInt32(1)
 		budget = &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"},
-			Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &one, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web-0"}}}}
-		policy = fixture.Policy(namespace, namespace, fixture.Acts(tainted, `{"action": "evict"}`), fixture.Kinds("", "Pod"), fixture.Unselected,
+			Spec: policyv1.PodDisruptionBudgetSpec{
+				MinAvailable: &one, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web-0"}}}}
+		policy = fixture.Policy(namespace, namespace, fixture.Acts(tainted, `{"action": "evict"}`),
+			fixture.Kinds("", "Pod"), fixture.Unselected,
 			func(p *v1alpha1.ClusterRegoPolicy) {
 				no := false
 				p.Spec.Match.PodTemplates = &no
@@ -59,7 +65,8 @@ var _ = Describe("A fix that evicts Pods", func() {
 	})
 	taint := func(ctx context.Context) {
 		GinkgoHelper()
-		Expect(suite.API.Patch(ctx, pod.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"tainted":"yes"}}}`)))).To(Succeed())
+		Expect(suite.API.Patch(ctx, pod.DeepCopy(),
+			client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"tainted":"yes"}}}`)))).To(Succeed())
 	}
 	evicted := func(ctx context.Context) {
 		GinkgoHelper()
@@ -74,88 +81,98 @@ var _ = Describe("A fix that evicts Pods", func() {
 		}
 	}
 
-	It("waits for the PodDisruptionBudget, counts no try, and goes on as soon as it gives room", func(ctx context.Context) {
-		suite.Create(ctx, budget)
-		Eventually(ctx, func(g Gomega) {
-			g.Expect(suite.Get(ctx, budget)).To(Succeed())
-			g.Expect(budget.Status.ObservedGeneration).To(Equal(budget.Generation))
-		}).Should(Succeed())
-		taint(ctx)
-		suite.CreatePolicy(ctx, policy)
-		Eventually(ctx, func(g Gomega) {
-			plans := suite.Plans(ctx, policy.Name)
-			g.Expect(plans).NotTo(BeEmpty())
-			record := suite.RecordOf(ctx, &plans[0], pod.Name)
-			g.Expect(record.State).To(Equal(v1alpha1.TargetPending))
-			g.Expect(record.Reason).To(Equal(v1alpha1.ReasonDisruptionBudget))
-			g.Expect(record.Message).To(ContainSubstring("web"))
-		}).Should(Succeed())
-		Expect(suite.Get(ctx, &pod)).To(Succeed())
-		Expect(pod.DeletionTimestamp).To(BeNil())
+	It("waits for the PodDisruptionBudget, counts no try, and goes on as soon as it gives room",
+		func(ctx context.Context) {
+			suite.Create(ctx, budget)
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(suite.Get(ctx, budget)).To(Succeed())
+				g.Expect(budget.Status.ObservedGeneration).To(Equal(budget.Generation))
+			}).Should(Succeed())
+			taint(ctx)
+			suite.CreatePolicy(ctx, policy)
+			Eventually(ctx, func(g Gomega) {
+				plans := suite.Plans(ctx, policy.Name)
+				g.Expect(plans).NotTo(BeEmpty())
+				record := suite.RecordOf(ctx, &plans[0], pod.Name)
+				g.Expect(record.State).To(Equal(v1alpha1.TargetPending))
+				g.Expect(record.Reason).To(Equal(v1alpha1.ReasonDisruptionBudget))
+				g.Expect(record.Message).To(ContainSubstring("web"))
+			}).Should(Succeed())
+			Expect(suite.Get(ctx, &pod)).To(Succeed())
+			Expect(pod.DeletionTimestamp).To(BeNil())
 
-		Expect(suite.API.Patch(ctx, budget, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"minAvailable":0}}`)))).To(Succeed())
-		evicted(ctx)
-	})
+			Expect(suite.API.Patch(ctx, budget,
+				client.RawPatch(types.MergePatchType, []byte(`{"spec":{"minAvailable":0}}`)))).To(Succeed())
+			evicted(ctx)
+		})
 
-	It("fails with the budget's own words when that gives no room within the deadline, and no breaker counts it", func(ctx context.Context) {
-		suite.Create(ctx, budget)
-		taint(ctx)
-		fixture.Deadline(3 * time.Second)(&policy.Spec.Remediation.RolloutStrategy)
-		suite.CreatePolicy(ctx, policy)
-		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)
-		record := suite.RecordOf(ctx, rem, pod.Name)
-		Expect(record.State).To(Equal(v1alpha1.TargetFailed))
-		Expect(record.Reason).To(Equal(v1alpha1.ReasonDisruptionBudget))
-		Expect(record.Message).To(And(ContainSubstring("within 3s"), ContainSubstring("disruption budget")))
-		Expect(succeeded(namespace, "POST", "pods", "eviction")).To(BeZero())
-		breaker := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
-		Expect(suite.Get(ctx, breaker)).To(Succeed())
-		Expect(breaker.Status.State).To(Equal(v1alpha1.BreakerClosed))
-		Expect(breaker.Status.ConsecutiveFailures).To(BeZero())
-	})
+	It("fails with the budget's own words when that gives no room within the deadline, and no breaker counts it",
+		func(ctx context.Context) {
+			suite.Create(ctx, budget)
+			taint(ctx)
+			fixture.Deadline(3 * time.Second)(&policy.Spec.Remediation.RolloutStrategy)
+			suite.CreatePolicy(ctx, policy)
+			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)
+			record := suite.RecordOf(ctx, rem, pod.Name)
+			Expect(record.State).To(Equal(v1alpha1.TargetFailed))
+			Expect(record.Reason).To(Equal(v1alpha1.ReasonDisruptionBudget))
+			Expect(record.Message).To(And(ContainSubstring("within 3s"), ContainSubstring("disruption budget")))
+			Expect(succeeded(namespace, "POST", "pods", "eviction")).To(BeZero())
+			breaker := &v1alpha1.RemediationBreaker{
+				ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
+			Expect(suite.Get(ctx, breaker)).To(Succeed())
+			Expect(breaker.Status.State).To(Equal(v1alpha1.BreakerClosed))
+			Expect(breaker.Status.ConsecutiveFailures).To(BeZero())
+		})
 
-	DescribeTable("evicts exactly once when the connection breaks at the write", func(ctx context.Context, fault faultproxy.Fault) {
-		taint(ctx)
-		broken := manager.Proxy.Nth(1, func(r faultproxy.Request) bool {
-			return r.IsWrite() && r.Namespace == namespace && r.Subresource == "eviction"
-		}, fault)
-		DeferCleanup(manager.Proxy.Reset)
-		suite.CreatePolicy(ctx, policy)
-		evicted(ctx)
-		Expect(broken.Hits()).To(Equal(1))
-		Expect(succeeded(namespace, "POST", "pods", "eviction")).To(Equal(1))
-		Expect(pods(ctx, namespace)).To(HaveLen(1))
-	},
+	DescribeTable("evicts exactly once when the connection breaks at the write",
+		func(ctx context.Context, fault faultproxy.Fault) {
+			taint(ctx)
+			broken := manager.Proxy.Nth(1, func(r faultproxy.Request) bool {
+				return r.IsWrite() && r.Namespace == namespace && r.Subresource == "eviction"
+			}, fault)
+			DeferCleanup(manager.Proxy.Reset)
+			suite.CreatePolicy(ctx, policy)
+			evicted(ctx)
+			Expect(broken.Hits()).To(Equal(1))
+			Expect(succeeded(namespace, "POST", "pods", "eviction")).To(Equal(1))
+			Expect(pods(ctx, namespace)).To(HaveLen(1))
+		},
 		Entry("lost on the way", faultproxy.Fault{LoseRequest: true}),
 		Entry("its answer lost", faultproxy.Fault{LoseAnswer: true}),
 	)
 
-	It("judges what the controller makes in its place, and evicts no other when that violates too", func(ctx context.Context) {
-		grantVerbs(ctx, namespace+"-roots", "apps", "deployments", "get")
-		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web-0"}}
-		Expect(suite.API.Patch(ctx, deployment, client.RawPatch(types.MergePatchType,
-			[]byte(`{"spec":{"replicas":3,"template":{"metadata":{"labels":{"tainted":"yes"}}}}}`)))).To(Succeed())
-		Eventually(ctx, func(g Gomega) {
-			g.Expect(suite.Get(ctx, deployment)).To(Succeed())
-			g.Expect(deployment.Status.ObservedGeneration).To(Equal(deployment.Generation))
-			g.Expect(deployment.Status.UpdatedReplicas).To(BeEquivalentTo(3))
-			g.Expect(deployment.Status.ReadyReplicas).To(BeEquivalentTo(3))
-			g.Expect(pods(ctx, namespace)).To(HaveLen(3))
-		}).Should(Succeed())
-		suite.CreatePolicy(ctx, policy)
-		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRollbackIncomplete)
-		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonVerificationFailed))
-		Expect(rem.Status.Message).To(And(ContainSubstring("violates again"), ContainSubstring("fix the template of Deployment "+namespace+"/web-0")))
-		awaitBreaker(ctx, v1alpha1.PolicyBreakerPrefix+policy.Name, func(g Gomega, s v1alpha1.RemediationBreakerStatus) {
-			g.Expect(s.State).To(Equal(v1alpha1.BreakerOpen))
+	It("judges what the controller makes in its place, and evicts no other when that violates too",
+		func(ctx context.Context) {
+			grantVerbs(ctx, namespace+"-roots", "apps", "deployments", "get")
+			deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web-0"}}
+			Expect(suite.API.Patch(ctx, deployment, client.RawPatch(types.MergePatchType,
+				[]byte(`{"spec":{"replicas":3,"template":{"metadata":{"labels":{"tainted":"yes"}}}}}`)))).To(Succeed())
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(suite.Get(ctx, deployment)).To(Succeed())
+				g.Expect(deployment.Status.ObservedGeneration).To(Equal(deployment.Generation))
+				g.Expect(deployment.Status.UpdatedReplicas).To(BeEquivalentTo(3))
+				g.Expect(deployment.Status.ReadyReplicas).To(BeEquivalentTo(3))
+				g.Expect(pods(ctx, namespace)).To(HaveLen(3))
+			}).Should(Succeed())
+			suite.CreatePolicy(ctx, policy)
+			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRollbackIncomplete)
+			Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonVerificationFailed))
+			Expect(rem.Status.Message).To(
+				And(ContainSubstring("violates again"),
+					ContainSubstring("fix the template of Deployment "+namespace+"/web-0")))
+			awaitBreaker(ctx, v1alpha1.PolicyBreakerPrefix+policy.Name,
+				func(g Gomega, s v1alpha1.RemediationBreakerStatus) {
+					g.Expect(s.State).To(Equal(v1alpha1.BreakerOpen))
+				})
+			suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name, ContainSubstring("fix the policy"))
+			Expect(succeeded(namespace, "POST", "pods", "eviction")).To(Equal(1))
+			Expect(suite.Plans(ctx, policy.Name)).To(HaveLen(1))
 		})
-		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name, ContainSubstring("fix the policy"))
-		Expect(succeeded(namespace, "POST", "pods", "eviction")).To(Equal(1))
-		Expect(suite.Plans(ctx, policy.Name)).To(HaveLen(1))
-	})
 
 	It("leaves a Pod alone that nothing would replace", func(ctx context.Context) {
-		bare := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "bare", Labels: map[string]string{"tainted": "yes"}},
+		bare := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: "bare", Labels: map[string]string{"tainted": "yes"}},
 			Spec: pod.Spec}
 		bare.Spec.NodeName, bare.Spec.ServiceAccountName, bare.Spec.Volumes = "", "", nil
 		bare.Spec.Containers = []corev1.Container{{Name: "web", Image: "example.com/web:1"}}
@@ -178,20 +195,27 @@ var _ = Describe("A fix of the status", func() {
 	)
 	var namespace string
 	certificate := func() *unstructured.Unstructured {
-		c := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "verbs.example.com/v1", "kind": "Certificate",
-			"metadata": map[string]any{"namespace": namespace, "name": "web", "labels": map[string]any{"fixture": "target"}},
-			"spec":     map[string]any{"secretName": "web-tls"}}}
+		c := &unstructured.Unstructured{
+			Object: map[string]any{"apiVersion": "verbs.example.com/v1", "kind": "Certificate",
+				"metadata": map[string]any{"namespace": namespace, "name": "web",
+					"labels": map[string]any{"fixture": "target"}},
+				"spec": map[string]any{"secretName": "web-tls"}}}
 		return c
 	}
-	ready := map[string]any{"daysLeft": int64(5), "conditions": []any{map[string]any{"type": "Ready", "status": "True", "reason": "Issued", "message": "up to date"}}}
+	ready := map[string]any{"daysLeft": int64(5),
+		"conditions": []any{map[string]any{"type": "Ready", "status": "True", "reason": "Issued",
+			"message": "up to date"}}}
 	policyWith := func(condition string, strategy ...func(*v1alpha1.RolloutStrategy)) *v1alpha1.ClusterRegoPolicy {
 		return fixture.Policy(namespace, namespace, fixture.Acts(due, fmt.Sprintf(addCondition, condition)),
-			fixture.Kinds("verbs.example.com", "Certificate"), fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
+			fixture.Kinds("verbs.example.com", "Certificate"),
+			fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
 	}
 	BeforeEach(func(ctx context.Context) {
 		namespace = suite.Namespace(ctx, "status")
 		ensureCertificates(ctx)
-		grant(ctx, "reader", namespace+"-read", rbacv1.PolicyRule{APIGroups: []string{"verbs.example.com"}, Resources: []string{"certificates"}, Verbs: []string{"get", "list", "watch"}})
+		grant(ctx, "reader", namespace+"-read",
+			rbacv1.PolicyRule{APIGroups: []string{"verbs.example.com"}, Resources: []string{"certificates"},
+				Verbs: []string{"get", "list", "watch"}})
 		grantVerbs(ctx, namespace+"-patch", "verbs.example.com", "certificates", "patch")
 		made := certificate()
 		Eventually(ctx, func() error { return suite.API.Create(ctx, made) }).Should(Succeed())
@@ -205,22 +229,24 @@ var _ = Describe("A fix of the status", func() {
 		return c.Object["status"]
 	}
 
-	It("waits for the permission to the subresource, names the rule, and asks for a renewal as soon as it may", func(ctx context.Context) {
-		policy := policyWith("Issuing")
-		suite.CreatePolicy(ctx, policy)
-		Eventually(ctx, func(g Gomega) {
-			plans := suite.Plans(ctx, policy.Name)
-			g.Expect(plans).NotTo(BeEmpty())
-			g.Expect(suite.RecordOf(ctx, &plans[0], "web").Message).To(
-				ContainSubstring(`{apiGroups: ["verbs.example.com"], resources: ["certificates/status"], verbs: ["patch"]}`))
-		}).Should(Succeed())
-		grantVerbs(ctx, namespace+"-status", "verbs.example.com", "certificates/status", "patch")
-		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
-		Expect(suite.RecordOf(ctx, rem, "web").Write.Subresource).To(Equal("status"))
-		Expect(statusOf(ctx)).To(HaveKeyWithValue("conditions", HaveLen(2)))
-		Expect(succeeded(namespace, "PATCH", "certificates", "status")).To(Equal(1))
-		Expect(succeeded(namespace, "PATCH", "certificates", "")).To(BeZero())
-	})
+	It("waits for the permission to the subresource, names the rule, and asks for a renewal as soon as it may",
+		func(ctx context.Context) {
+			policy := policyWith("Issuing")
+			suite.CreatePolicy(ctx, policy)
+			Eventually(ctx, func(g Gomega) {
+				plans := suite.Plans(ctx, policy.Name)
+				g.Expect(plans).NotTo(BeEmpty())
+				g.Expect(suite.RecordOf(ctx, &plans[0], "web").Message).To(
+					ContainSubstring(
+						`{apiGroups: ["verbs.example.com"], resources: ["certificates/status"], verbs: ["patch"]}`))
+			}).Should(Succeed())
+			grantVerbs(ctx, namespace+"-status", "verbs.example.com", "certificates/status", "patch")
+			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
+			Expect(suite.RecordOf(ctx, rem, "web").Write.Subresource).To(Equal("status"))
+			Expect(statusOf(ctx)).To(HaveKeyWithValue("conditions", HaveLen(2)))
+			Expect(succeeded(namespace, "PATCH", "certificates", "status")).To(Equal(1))
+			Expect(succeeded(namespace, "PATCH", "certificates", "")).To(BeZero())
+		})
 
 	It("is set back exactly when the object gets worse by it", func(ctx context.Context) {
 		grantVerbs(ctx, namespace+"-status", "verbs.example.com", "certificates/status", "patch")
@@ -237,14 +263,18 @@ func ensureCertificates(ctx context.Context) {
 	GinkgoHelper()
 	preserve := true
 	free := apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &preserve}
-	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "certificates.verbs.example.com"},
+	crd := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "certificates.verbs.example.com"},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: "verbs.example.com", Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "certificates", Singular: "certificate", Kind: "Certificate", ListKind: "CertificateList"},
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "certificates", Singular: "certificate",
+				Kind: "Certificate", ListKind: "CertificateList"},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true,
-				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
-				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object",
-					Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": free, "status": free}}}}},
+				Subresources: &apiextensionsv1.CustomResourceSubresources{
+					Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+				Schema: &apiextensionsv1.CustomResourceValidation{
+					OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object",
+						Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": free, "status": free}}}}},
 		}}
 	Expect(client.IgnoreAlreadyExists(suite.API.Create(ctx, crd))).To(Succeed())
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -42,14 +44,16 @@ func canaryOf(n int) func(*v1alpha1.RolloutStrategy) {
 // grantVerbs gives the manager verbs on a resource for the rest of the spec.
 func grantVerbs(ctx context.Context, name, group, resource string, verbs ...string) {
 	GinkgoHelper()
-	grant(ctx, "writer", name, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs})
+	grant(ctx, "writer", name,
+		rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs})
 }
 
 // succeeded are the writes of a method to a resource of a namespace that happened.
 func succeeded(namespace, method, resource, subresource string) int {
 	n := 0
 	for _, w := range manager.Proxy.Writes() {
-		if w.Succeeded() && w.Method == method && w.Namespace == namespace && w.Resource == resource && w.Subresource == subresource {
+		if w.Succeeded() && w.Method == method && w.Namespace == namespace && w.Resource == resource &&
+			w.Subresource == subresource {
 			n++
 		}
 	}
@@ -61,7 +65,8 @@ var _ = Describe("The verbs of a fix", func() {
 	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "verbs") })
 
 	over := func(group, kind, rego string, strategy ...func(*v1alpha1.RolloutStrategy)) *v1alpha1.ClusterRegoPolicy {
-		return fixture.Policy(namespace, namespace, rego, fixture.Kinds(group, kind), fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
+		return fixture.Policy(namespace, namespace, rego, fixture.Kinds(group, kind),
+			fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
 	}
 
 	Describe("restart and scale", func() {
@@ -71,7 +76,8 @@ var _ = Describe("The verbs of a fix", func() {
 		)
 		It("change a Deployment in one write, and the record says what", func(ctx context.Context) {
 			deployments(ctx, namespace, 2)
-			policy := over("apps", "Deployment", fixture.Acts(old, `{"action": "restart"}`, `{"action": "scale", "replicas": 2}`),
+			policy := over("apps", "Deployment",
+				fixture.Acts(old, `{"action": "restart"}`, `{"action": "scale", "replicas": 2}`),
 				fixture.Allowing(v1alpha1.ActionRestart, v1alpha1.ActionScale))
 			suite.CreatePolicy(ctx, policy)
 			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
@@ -90,8 +96,10 @@ var _ = Describe("The verbs of a fix", func() {
 			for _, d := range listDeployments(ctx, namespace) {
 				before[d.Name] = d.Spec
 			}
-			policy := over("apps", "Deployment", fixture.Acts(small, `{"action": "restart"}`, `{"action": "scale", "replicas": 2}`, neverUp),
-				fixture.Allowing(v1alpha1.ActionRestart, v1alpha1.ActionScale, v1alpha1.ActionPatch), fixture.Deadline(4*time.Second))
+			policy := over("apps", "Deployment",
+				fixture.Acts(small, `{"action": "restart"}`, `{"action": "scale", "replicas": 2}`, neverUp),
+				fixture.Allowing(v1alpha1.ActionRestart, v1alpha1.ActionScale, v1alpha1.ActionPatch),
+				fixture.Deadline(4*time.Second))
 			suite.CreatePolicy(ctx, policy)
 			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
 			Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Reverted: 1, Skipped: 1}))
@@ -112,7 +120,8 @@ var _ = Describe("The verbs of a fix", func() {
 	})
 
 	Describe("create", func() {
-		create := []func(*v1alpha1.RolloutStrategy){fixture.Allowing(v1alpha1.ActionCreate, v1alpha1.ActionPatch), fixture.Deadline(4 * time.Second)}
+		create := []func(*v1alpha1.RolloutStrategy){fixture.Allowing(v1alpha1.ActionCreate, v1alpha1.ActionPatch),
+			fixture.Deadline(4 * time.Second)}
 		noteOf := func(name string) *corev1.ConfigMap {
 			return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "note-" + name}}
 		}
@@ -120,24 +129,28 @@ var _ = Describe("The verbs of a fix", func() {
 			grantVerbs(ctx, namespace, "", "configmaps", "get", "create", "delete")
 		})
 
-		It("makes an object that bears the plan's name, before the violating one is patched", func(ctx context.Context) {
-			suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
-			policy := over("", "ConfigMap", fixture.Acts(badState, makeNote, fixIt), create...)
-			suite.CreatePolicy(ctx, policy)
-			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
-			Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 2}))
-			for i := range 2 {
-				target, note := fixture.ConfigMap(namespace, fmt.Sprintf("target-%d", i)), noteOf(fmt.Sprintf("target-%d", i))
-				Expect(suite.Get(ctx, target)).To(Succeed())
-				Expect(target.Data).To(HaveKeyWithValue("state", "good"))
-				Expect(suite.Get(ctx, note)).To(Succeed())
-				Expect(note.Data).To(Equal(map[string]string{"for": target.Name}))
-				Expect(note.Labels).To(And(HaveKeyWithValue(v1alpha1.LabelPolicy, policy.Name), HaveKeyWithValue(v1alpha1.LabelRemediation, rem.Name)))
-				record := suite.RecordOf(ctx, rem, target.Name)
-				Expect(record.Preceding).To(HaveLen(1))
-				Expect(record.Preceding[0].UID).To(BeEquivalentTo(note.UID))
-			}
-		})
+		It("makes an object that bears the plan's name, before the violating one is patched",
+			func(ctx context.Context) {
+				suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
+				policy := over("", "ConfigMap", fixture.Acts(badState, makeNote, fixIt), create...)
+				suite.CreatePolicy(ctx, policy)
+				rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
+				Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 2}))
+				for i := range 2 {
+					target, note := fixture.ConfigMap(namespace, fmt.Sprintf("target-%d", i)),
+						noteOf(fmt.Sprintf("target-%d", i))
+					Expect(suite.Get(ctx, target)).To(Succeed())
+					Expect(target.Data).To(HaveKeyWithValue("state", "good"))
+					Expect(suite.Get(ctx, note)).To(Succeed())
+					Expect(note.Data).To(Equal(map[string]string{"for": target.Name}))
+					Expect(note.Labels).To(
+						And(HaveKeyWithValue(v1alpha1.LabelPolicy, policy.Name),
+							HaveKeyWithValue(v1alpha1.LabelRemediation, rem.Name)))
+					record := suite.RecordOf(ctx, rem, target.Name)
+					Expect(record.Preceding).To(HaveLen(1))
+					Expect(record.Preceding[0].UID).To(BeEquivalentTo(note.UID))
+				}
+			})
 
 		It("is undone with the patch when the canary doesn't become healthy", func(ctx context.Context) {
 			deployments(ctx, namespace, 1)
@@ -158,7 +171,8 @@ var _ = Describe("The verbs of a fix", func() {
 			policy := over("apps", "Deployment", fixture.Acts(never, makeNote, neverUp), create...)
 			suite.CreatePolicy(ctx, policy)
 			Eventually(ctx, func() error {
-				return suite.API.Patch(ctx, noteOf("web-0"), client.RawPatch(types.MergePatchType, []byte(`{"data":{"mine":"yes"}}`)))
+				return suite.API.Patch(ctx, noteOf("web-0"),
+					client.RawPatch(types.MergePatchType, []byte(`{"data":{"mine":"yes"}}`)))
 			}).Should(Succeed())
 			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRollbackIncomplete)
 			record := suite.RecordOf(ctx, rem, "web-0")
@@ -181,7 +195,8 @@ var _ = Describe("The verbs of a fix", func() {
 	})
 
 	Describe("delete", func() {
-		deleting := []func(*v1alpha1.RolloutStrategy){fixture.Allowing(v1alpha1.ActionDelete), fixture.Deadline(4 * time.Second), canaryOf(2)}
+		deleting := []func(*v1alpha1.RolloutStrategy){
+			fixture.Allowing(v1alpha1.ActionDelete), fixture.Deadline(4 * time.Second), canaryOf(2)}
 		BeforeEach(func(ctx context.Context) {
 			grantVerbs(ctx, namespace, "", "configmaps", "get", "create", "delete")
 		})
@@ -198,32 +213,38 @@ var _ = Describe("The verbs of a fix", func() {
 			Expect(kept.Data).To(Equal(fixture.ConfigMap(namespace, "target-0").Data))
 		})
 
-		It("is undone by making the object again; what a finalizer keeps can't be, and isn't kept silent", func(ctx context.Context) {
-			suite.Create(ctx, fixture.ConfigMap(namespace, "target-0"))
-			suite.Create(ctx, fixture.ConfigMap(namespace, "target-1", func(o client.Object) { o.SetFinalizers([]string{"example.com/keep"}) }))
-			DeferCleanup(func(ctx context.Context) {
-				free := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
-				Expect(client.IgnoreNotFound(suite.API.Patch(ctx, fixture.ConfigMap(namespace, "target-1"), free))).To(Succeed())
+		It("is undone by making the object again; what a finalizer keeps can't be, and isn't kept silent",
+			func(ctx context.Context) {
+				suite.Create(ctx, fixture.ConfigMap(namespace, "target-0"))
+				suite.Create(ctx, fixture.ConfigMap(namespace, "target-1", func(o client.Object) {
+					o.SetFinalizers([]string{"example.com/keep"})
+				}))
+				DeferCleanup(func(ctx context.Context) {
+					free := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+					Expect(client.IgnoreNotFound(suite.API.Patch(ctx, fixture.ConfigMap(namespace, "target-1"), free))).
+						To(
+							Succeed())
+				})
+				policy := over("", "ConfigMap", fixture.Acts(badState, `{"action": "delete"}`), deleting...)
+				suite.CreatePolicy(ctx, policy)
+				rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRollbackIncomplete)
+				again := fixture.ConfigMap(namespace, "target-0")
+				Expect(suite.Get(ctx, again)).To(Succeed())
+				Expect(again.Data).To(Equal(fixture.ConfigMap(namespace, "target-0").Data))
+				Expect(again.Labels).To(Equal(fixture.TargetLabels()))
+				record := suite.RecordOf(ctx, rem, "target-0")
+				Expect(record.State).To(Equal(v1alpha1.TargetReverted))
+				Expect(record.Message).To(ContainSubstring("with the UID " + string(again.UID)))
+				stuck := suite.RecordOf(ctx, rem, "target-1")
+				Expect(stuck.State).To(Equal(v1alpha1.TargetRevertConflict))
+				Expect(stuck.Reason).To(Equal(v1alpha1.ReasonNoUndo))
+				Expect(stuck.Message).To(ContainSubstring("example.com/keep"))
 			})
-			policy := over("", "ConfigMap", fixture.Acts(badState, `{"action": "delete"}`), deleting...)
-			suite.CreatePolicy(ctx, policy)
-			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRollbackIncomplete)
-			again := fixture.ConfigMap(namespace, "target-0")
-			Expect(suite.Get(ctx, again)).To(Succeed())
-			Expect(again.Data).To(Equal(fixture.ConfigMap(namespace, "target-0").Data))
-			Expect(again.Labels).To(Equal(fixture.TargetLabels()))
-			record := suite.RecordOf(ctx, rem, "target-0")
-			Expect(record.State).To(Equal(v1alpha1.TargetReverted))
-			Expect(record.Message).To(ContainSubstring("with the UID " + string(again.UID)))
-			stuck := suite.RecordOf(ctx, rem, "target-1")
-			Expect(stuck.State).To(Equal(v1alpha1.TargetRevertConflict))
-			Expect(stuck.Reason).To(Equal(v1alpha1.ReasonNoUndo))
-			Expect(stuck.Message).To(ContainSubstring("example.com/keep"))
-		})
 	})
 
 	DescribeTable("happen exactly once when the connection breaks at the write",
-		func(ctx context.Context, method string, fault faultproxy.Fault, actions []string, verbs ...v1alpha1.ActionType) {
+		func(ctx context.Context, method string, fault faultproxy.Fault, actions []string,
+			verbs ...v1alpha1.ActionType) {
 			grantVerbs(ctx, namespace, "", "configmaps", "get", "create", "delete")
 			suite.Create(ctx, fixture.ConfigMap(namespace, "target-0"))
 			policy := over("", "ConfigMap", fixture.Acts(badState, actions...), fixture.Allowing(verbs...))
@@ -241,9 +262,13 @@ var _ = Describe("The verbs of a fix", func() {
 			}
 			Expect(succeeded(namespace, method, "configmaps", "") - takenBack).To(Equal(1))
 		},
-		Entry("create, lost on the way", "POST", faultproxy.Fault{LoseRequest: true}, []string{makeNote, fixIt}, v1alpha1.ActionCreate, v1alpha1.ActionPatch),
-		Entry("create, its answer lost", "POST", faultproxy.Fault{LoseAnswer: true}, []string{makeNote, fixIt}, v1alpha1.ActionCreate, v1alpha1.ActionPatch),
-		Entry("delete, lost on the way", "DELETE", faultproxy.Fault{LoseRequest: true}, []string{`{"action": "delete"}`}, v1alpha1.ActionDelete),
-		Entry("delete, its answer lost", "DELETE", faultproxy.Fault{LoseAnswer: true}, []string{`{"action": "delete"}`}, v1alpha1.ActionDelete),
+		Entry("create, lost on the way", "POST", faultproxy.Fault{LoseRequest: true}, []string{makeNote, fixIt},
+			v1alpha1.ActionCreate, v1alpha1.ActionPatch),
+		Entry("create, its answer lost", "POST", faultproxy.Fault{LoseAnswer: true}, []string{makeNote, fixIt},
+			v1alpha1.ActionCreate, v1alpha1.ActionPatch),
+		Entry("delete, lost on the way", "DELETE", faultproxy.Fault{LoseRequest: true},
+			[]string{`{"action": "delete"}`}, v1alpha1.ActionDelete),
+		Entry("delete, its answer lost", "DELETE", faultproxy.Fault{LoseAnswer: true}, []string{`{"action": "delete"}`},
+			v1alpha1.ActionDelete),
 	)
 })

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -66,7 +68,8 @@ var _ = Describe("Admission", func() {
 	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "admission") })
 
 	It("refuses under Deny, and names policy, path, reason, fix and runbook", func(ctx context.Context) {
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixture.Enforced(v1alpha1.AdmissionDeny)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
+			fixture.Enforced(v1alpha1.AdmissionDeny)))
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "web"), And(
 			ContainSubstring("ConfigMap "+namespace+"/web is refused by policy "+namespace),
 			ContainSubstring("/data/state: state must be good"),
@@ -77,7 +80,8 @@ var _ = Describe("Admission", func() {
 
 	It("lets through with a warning under Warn, and without one under DryRun", func(ctx context.Context) {
 		suite.CreatePolicy(ctx, fixture.Policy(namespace+"-dryrun", namespace, fixture.DenyState("bad")))
-		suite.CreatePolicy(ctx, fixture.Policy(namespace+"-warn", namespace, fixture.FixState, fixture.Enforced(v1alpha1.AdmissionWarn)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace+"-warn", namespace, fixture.FixState,
+			fixture.Enforced(v1alpha1.AdmissionWarn)))
 		api, warned := warningClient()
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(api.Create(ctx, fixture.ConfigMap(namespace, "web"), client.DryRunAll)).To(Succeed())
@@ -86,20 +90,22 @@ var _ = Describe("Admission", func() {
 		Expect(warned()).NotTo(ContainElement(ContainSubstring(namespace + "-dryrun")))
 	})
 
-	It("lets an update of an old violator through with a warning, and refuses a new violation", func(ctx context.Context) {
-		old := fixture.ConfigMap(namespace, "old")
-		fine := good(namespace)
-		suite.Create(ctx, old, fine)
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixture.Enforced(v1alpha1.AdmissionDeny)))
-		awaitRefusal(ctx, fixture.ConfigMap(namespace, "new"), ContainSubstring("state must be good"))
+	It("lets an update of an old violator through with a warning, and refuses a new violation",
+		func(ctx context.Context) {
+			old := fixture.ConfigMap(namespace, "old")
+			fine := good(namespace)
+			suite.Create(ctx, old, fine)
+			suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
+				fixture.Enforced(v1alpha1.AdmissionDeny)))
+			awaitRefusal(ctx, fixture.ConfigMap(namespace, "new"), ContainSubstring("state must be good"))
 
-		api, warned := warningClient()
-		old.Data["hotfix"] = "yes"
-		Expect(api.Update(ctx, old)).To(Succeed())
-		Expect(warned()).To(ContainElement(ContainSubstring("already violated before this change; not blocked")))
-		fine.Data["state"] = "worse"
-		Expect(api.Update(ctx, fine)).To(MatchError(ContainSubstring("state must be good")))
-	})
+			api, warned := warningClient()
+			old.Data["hotfix"] = "yes"
+			Expect(api.Update(ctx, old)).To(Succeed())
+			Expect(warned()).To(ContainElement(ContainSubstring("already violated before this change; not blocked")))
+			fine.Data["state"] = "worse"
+			Expect(api.Update(ctx, fine)).To(MatchError(ContainSubstring("state must be good")))
+		})
 
 	It("judges a deletion by the old object", func(ctx context.Context) {
 		kept := fixture.ConfigMap(namespace, "kept")
@@ -151,49 +157,56 @@ var _ = Describe("Admission", func() {
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(suite.Get(ctx, pod)).To(Succeed())
 			debugWith(pod, "evil")
-			g.Expect(suite.API.SubResource("ephemeralcontainers").Update(ctx, pod, client.DryRunAll)).To(MatchError(ContainSubstring("image evil is refused")))
+			g.Expect(suite.API.SubResource("ephemeralcontainers").Update(ctx, pod, client.DryRunAll)).To(
+				MatchError(ContainSubstring("image evil is refused")))
 		}).Should(Succeed())
 		Expect(suite.Get(ctx, pod)).To(Succeed())
 		debugWith(pod, "good")
 		Expect(suite.API.SubResource("ephemeralcontainers").Update(ctx, pod)).To(Succeed())
 	})
 
-	It("answers 100 requests at once while policies are swapped, each by one whole revision", func(ctx context.Context) {
-		revision := func(n int) string {
-			return fmt.Sprintf("package fixture.swap\n\nimport rego.v1\n\ndeny contains {\"msg\": \"refused by revision %[1]d, part one\"} if input.object.data.state == \"bad\"\n\n"+
-				"deny contains {\"msg\": \"refused by revision %[1]d, part two\"} if input.object.data.state == \"bad\"\n", n)
-		}
-		policy := fixture.Policy(namespace, namespace, revision(0), fixture.Enforced(v1alpha1.AdmissionDeny), fixture.OnFailure(v1alpha1.FailurePolicyFail))
-		suite.CreatePolicy(ctx, policy)
-		awaitRefusal(ctx, fixture.ConfigMap(namespace, "web"), ContainSubstring("revision 0"))
-
-		const requests, swaps, rounds = 100, 20, 5
-		var swapping, asking sync.WaitGroup
-		swapping.Go(func() {
-			defer GinkgoRecover()
-			for n := 1; n <= swaps; n++ {
-				suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Main = revision(n) })
+	It("answers 100 requests at once while policies are swapped, each by one whole revision",
+		func(ctx context.Context) {
+			revision := func(n int) string {
+				return fmt.Sprintf("package fixture.swap\n\nimport rego.v1\n\ndeny contains {\"msg\": \"refused by "+
+					"revision %[1]d, part one\"} if input.object.data.state == \"bad\"\n\n"+
+					"deny contains {\"msg\": \"refused by revision %[1]d, part two\"} if input.object.data.state == "+
+					"\"bad\"\n", n)
 			}
-		})
-		for i := range requests {
-			asking.Go(func() {
+			policy := fixture.Policy(namespace, namespace, revision(0), fixture.Enforced(v1alpha1.AdmissionDeny),
+				fixture.OnFailure(v1alpha1.FailurePolicyFail))
+			suite.CreatePolicy(ctx, policy)
+			awaitRefusal(ctx, fixture.ConfigMap(namespace, "web"), ContainSubstring("revision 0"))
+
+			const requests, swaps, rounds = 100, 20, 5
+			var swapping, asking sync.WaitGroup
+			swapping.Go(func() {
 				defer GinkgoRecover()
-				for range rounds {
-					name := fmt.Sprintf("web-%d", i)
-					if i%2 == 0 {
-						fine := good(namespace)
-						fine.Name = name
-						Expect(suite.API.Create(ctx, fine, client.DryRunAll)).To(Succeed())
-						continue
-					}
-					expectOneRevision(suite.API.Create(ctx, fixture.ConfigMap(namespace, name), client.DryRunAll))
+				for n := 1; n <= swaps; n++ {
+					suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
+						p.Spec.Rego.Main = revision(n)
+					})
 				}
 			})
-		}
-		asking.Wait()
-		swapping.Wait()
-		awaitRefusal(ctx, fixture.ConfigMap(namespace, "web"), ContainSubstring(fmt.Sprintf("revision %d,", swaps)))
-	})
+			for i := range requests {
+				asking.Go(func() {
+					defer GinkgoRecover()
+					for range rounds {
+						name := fmt.Sprintf("web-%d", i)
+						if i%2 == 0 {
+							fine := good(namespace)
+							fine.Name = name
+							Expect(suite.API.Create(ctx, fine, client.DryRunAll)).To(Succeed())
+							continue
+						}
+						expectOneRevision(suite.API.Create(ctx, fixture.ConfigMap(namespace, name), client.DryRunAll))
+					}
+				})
+			}
+			asking.Wait()
+			swapping.Wait()
+			awaitRefusal(ctx, fixture.ConfigMap(namespace, "web"), ContainSubstring(fmt.Sprintf("revision %d,", swaps)))
+		})
 })
 
 // expectOneRevision expects a refusal that both parts of one revision speak in.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -26,7 +28,8 @@ var _ = Describe("A rollout that is judged by metrics", func() {
 	errors := func(value any) string { return fmt.Sprintf("errors{namespace=%q} %v\n", namespace, value) }
 	// judged makes the policy that fixes the ConfigMaps, and waits until Prometheus
 	// has what the exporter serves, so that no baseline is taken too early.
-	judged := func(ctx context.Context, condition string, modifiers ...func(*v1alpha1.AnalysisMetric)) *v1alpha1.ClusterRegoPolicy {
+	judged := func(ctx context.Context, condition string,
+		modifiers ...func(*v1alpha1.AnalysisMetric)) *v1alpha1.ClusterRegoPolicy {
 		GinkgoHelper()
 		policy := fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Metric("errors", query, condition, modifiers...)))
@@ -63,7 +66,8 @@ var _ = Describe("A rollout that is judged by metrics", func() {
 		Expect(fixed(ctx, namespace)).To(BeZero())
 		Expect(patchedObjects(namespace)).To(HaveLen(2), "written and set back")
 		suite.AwaitEvent(ctx, "RollingBack", rem.Name, ContainSubstring("metric errors: sample 11, baseline 1, misses"))
-		breaker := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
+		breaker := &v1alpha1.RemediationBreaker{
+			ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
 		Expect(suite.Get(ctx, breaker)).To(Succeed())
 		Expect(breaker.Status.Reason).To(Equal("CanaryFailed"))
 	})
@@ -81,7 +85,9 @@ var _ = Describe("A rollout that is judged by metrics", func() {
 		held := awaitHeld(ctx, policy.Name)
 		Expect(held.Name).To(Equal(rem.Name))
 		Expect(held.Status.Message).To(ContainSubstring("metric errors: ask Prometheus"))
-		Consistently(ctx, func() []string { return patchedObjects(namespace) }, "3s").Should(HaveLen(1), "the canary alone is written")
+		Consistently(ctx, func() []string {
+			return patchedObjects(namespace)
+		}, "3s").Should(HaveLen(1), "the canary alone is written")
 
 		Expect(prometheus.Start(ctx)).To(Succeed())
 		done := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
@@ -134,7 +140,8 @@ var _ = Describe("A rollout that is judged by metrics", func() {
 		func(ctx context.Context, query, condition, field, why string) {
 			policy := fixture.Policy(namespace, namespace, fixture.FixState,
 				fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Metric("errors", query, condition)))
-			awaitRefusal(ctx, policy, And(ContainSubstring("spec.remediation.analysis.metrics[0]."+field), ContainSubstring(why)))
+			awaitRefusal(ctx, policy,
+				And(ContainSubstring("spec.remediation.analysis.metrics[0]."+field), ContainSubstring(why)))
 		},
 		Entry("CEL that can't be read", "up", "sample <", "successCondition", "Syntax error"),
 		Entry("CEL that is no condition", "up", "sample + 1", "successCondition", "must be true or false"),
@@ -147,7 +154,8 @@ var _ = Describe("A rollout that is judged by metrics", func() {
 // fixed is how many ConfigMaps of a namespace are as the policy wants them.
 func fixed(ctx context.Context, namespace string) int {
 	list := &corev1.ConfigMapList{}
-	if err := suite.API.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels(fixture.TargetLabels())); err != nil {
+	if err := suite.API.List(ctx, list, client.InNamespace(namespace),
+		client.MatchingLabels(fixture.TargetLabels())); err != nil {
 		return 0
 	}
 	n := 0

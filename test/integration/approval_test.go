@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -45,7 +47,8 @@ func awaitPermission(ctx context.Context, name, role string) {
 	resource, subresource, _ := strings.Cut(rule.Resources[0], "/")
 	Eventually(ctx, func(g Gomega) {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User: name, Groups: []string{"system:authenticated"}, ResourceAttributes: &authorizationv1.ResourceAttributes{
+			User: name, Groups: []string{"system:authenticated"},
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
 				Group: rule.APIGroups[0], Resource: resource, Subresource: subresource, Verb: rule.Verbs[0]}}}
 		if len(rule.ResourceNames) > 0 {
 			review.Spec.ResourceAttributes.Name = rule.ResourceNames[0]
@@ -71,7 +74,9 @@ func user(name string) client.Client {
 func authors(ctx context.Context) string {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "test-author"},
-		Rules: []rbacv1.PolicyRule{{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"clusterregopolicies"}, Verbs: []string{"get", "create", "update"}}}}
+		Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"clusterregopolicies"},
+				Verbs: []string{"get", "create", "update"}}}}
 	suite.Create(ctx, role)
 	DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, role)).To(Succeed()) })
 	return role.Name
@@ -86,26 +91,31 @@ var _ = Describe("The author of a policy", func() {
 		suite.CleanUp(policy.Name)
 		Expect(ann.Create(ctx, policy)).To(Succeed())
 		recorded := `{"users":["ann"],"generation":1}`
-		Expect(policy.Annotations).To(Equal(map[string]string{v1alpha1.AnnotationAuthor: "ann", v1alpha1.AnnotationAuthors: recorded, "theirs": "kept"}))
+		Expect(policy.Annotations).To(
+			Equal(map[string]string{v1alpha1.AnnotationAuthor: "ann", v1alpha1.AnnotationAuthors: recorded,
+				"theirs": "kept"}))
 
 		By("keeping it when anything else is changed")
 		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Annotations = map[string]string{v1alpha1.AnnotationAuthor: "bob"}
 		})
-		Expect(suite.Policy(ctx, policy.Name).Annotations).To(Equal(map[string]string{v1alpha1.AnnotationAuthor: "ann", v1alpha1.AnnotationAuthors: recorded}))
+		Expect(suite.Policy(ctx, policy.Name).Annotations).To(
+			Equal(map[string]string{v1alpha1.AnnotationAuthor: "ann", v1alpha1.AnnotationAuthors: recorded}))
 		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) { p.Annotations = nil })
 		Expect(suite.Policy(ctx, policy.Name).Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationAuthor, "ann"))
 
 		By("replacing it when the spec is changed")
 		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Title = "Another title" })
-		Expect(suite.Policy(ctx, policy.Name).Annotations[v1alpha1.AnnotationAuthor]).To(And(Not(Equal("ann")), Not(BeEmpty())))
+		Expect(suite.Policy(ctx, policy.Name).Annotations[v1alpha1.AnnotationAuthor]).To(
+			And(Not(Equal("ann")), Not(BeEmpty())))
 	})
 })
 
 // answerTo is an answer to a plan.
 func answerTo(rem *v1alpha1.Remediation, decision v1alpha1.ApprovalDecision) *v1alpha1.RemediationApproval {
 	return &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{GenerateName: rem.Name + "-"},
-		Spec: v1alpha1.RemediationApprovalSpec{RemediationRef: v1alpha1.RefTo(rem), Policy: rem.Spec.Plan.Policy.Name, Decision: decision, Comment: "change 4711"}}
+		Spec: v1alpha1.RemediationApprovalSpec{RemediationRef: v1alpha1.RefTo(rem), Policy: rem.Spec.Plan.Policy.Name,
+			Decision: decision, Comment: "change 4711"}}
 }
 
 // awaitAnswer waits until an answer is Ready, or not, for a reason.
@@ -151,54 +161,60 @@ var _ = Describe("A plan in mode Manual", func() {
 		bob = userWith(ctx, "bob", "evenkeel-approver")
 	})
 
-	It("writes nothing until somebody else than the author approves it, and records who did", func(ctx context.Context) {
-		rem := planned(ctx, distinct)
-		Expect(rem.Spec.Plan.Policy.Author).To(Equal("ann"))
-		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonAwaitingApproval))
-		Expect(rem.Status.Message).To(And(ContainSubstring("evenkeel rollout approve "+rem.Name), ContainSubstring("kubectl create -f -")))
-		suite.AwaitEvent(ctx, "ApprovalRequested", rem.Name, HavePrefix("3 targets of policy "+policy+" (owner platform) wait"))
-		waitsOn(ctx, rem)
+	It("writes nothing until somebody else than the author approves it, and records who did",
+		func(ctx context.Context) {
+			rem := planned(ctx, distinct)
+			Expect(rem.Spec.Plan.Policy.Author).To(Equal("ann"))
+			Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonAwaitingApproval))
+			Expect(rem.Status.Message).To(
+				And(ContainSubstring("evenkeel rollout approve "+rem.Name), ContainSubstring("kubectl create -f -")))
+			suite.AwaitEvent(ctx, "ApprovalRequested", rem.Name,
+				HavePrefix("3 targets of policy "+policy+" (owner platform) wait"))
+			waitsOn(ctx, rem)
 
-		By("refusing whoever may not answer")
-		err := user("zoe").Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))
-		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "%v", err)
-		Expect(err).To(MatchError(ContainSubstring(`cannot create resource "remediationapprovals"`)))
+			By("refusing whoever may not answer")
+			err := user("zoe").Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))
+			Expect(apierrors.IsForbidden(err)).To(BeTrue(), "%v", err)
+			Expect(err).To(MatchError(ContainSubstring(`cannot create resource "remediationapprovals"`)))
 
-		By("refusing the author, whatever name the answer gives")
-		userWith(ctx, "ann", "evenkeel-approver")
-		forged := answerTo(rem, v1alpha1.DecisionApprove)
-		forged.Spec.Approver = "bob"
-		Expect(ann.Create(ctx, forged)).To(MatchError(ContainSubstring("spec.approver: ann has written policy " + policy)))
+			By("refusing the author, whatever name the answer gives")
+			userWith(ctx, "ann", "evenkeel-approver")
+			forged := answerTo(rem, v1alpha1.DecisionApprove)
+			forged.Spec.Approver = "bob"
+			Expect(ann.Create(ctx, forged)).To(
+				MatchError(ContainSubstring("spec.approver: ann has written policy " + policy)))
 
-		By("refusing answers to what isn't this plan")
-		older := answerTo(rem, v1alpha1.DecisionApprove)
-		older.Spec.RemediationRef.UID = "older"
-		Expect(bob.Create(ctx, older)).To(MatchError(ContainSubstring("isn't the UID of Remediation " + rem.Name)))
-		none := answerTo(rem, v1alpha1.DecisionApprove)
-		none.Spec.RemediationRef.Name = "none"
-		Expect(bob.Create(ctx, none)).To(MatchError(ContainSubstring(`there is no Remediation "none"`)))
-		waitsOn(ctx, rem)
+			By("refusing answers to what isn't this plan")
+			older := answerTo(rem, v1alpha1.DecisionApprove)
+			older.Spec.RemediationRef.UID = "older"
+			Expect(bob.Create(ctx, older)).To(MatchError(ContainSubstring("isn't the UID of Remediation " + rem.Name)))
+			none := answerTo(rem, v1alpha1.DecisionApprove)
+			none.Spec.RemediationRef.Name = "none"
+			Expect(bob.Create(ctx, none)).To(MatchError(ContainSubstring(`there is no Remediation "none"`)))
+			waitsOn(ctx, rem)
 
-		By("going on once another person has approved")
-		yes := answerTo(rem, v1alpha1.DecisionApprove)
-		yes.Spec.Approver = "cid"
-		Expect(bob.Create(ctx, yes)).To(Succeed())
-		Expect(yes.Spec.Approver).To(Equal("bob"))
-		rem = suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)
-		Expect(rem.Status.Counts.Done).To(BeEquivalentTo(3))
-		Expect(*rem.Status.Approval).To(Equal(v1alpha1.ApprovalRecord{ApprovalRef: v1alpha1.RefTo(yes), Decision: v1alpha1.DecisionApprove,
-			Approver: "bob", Comment: "change 4711", At: metav1.NewMicroTime(yes.CreationTimestamp.Time)}))
-		awaitAnswer(ctx, yes, metav1.ConditionTrue, v1alpha1.ReasonInEffect)
-		Expect(yes.OwnerReferences).To(HaveLen(1))
-		Expect(yes.OwnerReferences[0].UID).To(Equal(rem.UID))
-		suite.AwaitEvent(ctx, "Approved", rem.Name, Equal("approved by bob: change 4711"))
+			By("going on once another person has approved")
+			yes := answerTo(rem, v1alpha1.DecisionApprove)
+			yes.Spec.Approver = "cid"
+			Expect(bob.Create(ctx, yes)).To(Succeed())
+			Expect(yes.Spec.Approver).To(Equal("bob"))
+			rem = suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)
+			Expect(rem.Status.Counts.Done).To(BeEquivalentTo(3))
+			Expect(*rem.Status.Approval).To(
+				Equal(v1alpha1.ApprovalRecord{ApprovalRef: v1alpha1.RefTo(yes), Decision: v1alpha1.DecisionApprove,
+					Approver: "bob", Comment: "change 4711", At: metav1.NewMicroTime(yes.CreationTimestamp.Time)}))
+			awaitAnswer(ctx, yes, metav1.ConditionTrue, v1alpha1.ReasonInEffect)
+			Expect(yes.OwnerReferences).To(HaveLen(1))
+			Expect(yes.OwnerReferences[0].UID).To(Equal(rem.UID))
+			suite.AwaitEvent(ctx, "Approved", rem.Name, Equal("approved by bob: change 4711"))
 
-		By("keeping the record when the answer is gone")
-		Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionReject))).To(MatchError(ContainSubstring("was answered already: Approve by bob")))
-		Expect(suite.API.Delete(ctx, yes)).To(Succeed())
-		Expect(suite.Get(ctx, rem)).To(Succeed())
-		Expect(rem.Status.Approval.Approver).To(Equal("bob"))
-	})
+			By("keeping the record when the answer is gone")
+			Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionReject))).To(
+				MatchError(ContainSubstring("was answered already: Approve by bob")))
+			Expect(suite.API.Delete(ctx, yes)).To(Succeed())
+			Expect(suite.Get(ctx, rem)).To(Succeed())
+			Expect(rem.Status.Approval.Approver).To(Equal("bob"))
+		})
 
 	It("ends when it is rejected, and isn't made again", func(ctx context.Context) {
 		rem := planned(ctx)
@@ -212,27 +228,31 @@ var _ = Describe("A plan in mode Manual", func() {
 		Expect(patchedObjects(namespace)).To(BeEmpty())
 	})
 
-	It("doesn't take a yes to a plan that was deleted for one that is made again under its name", func(ctx context.Context) {
-		first := planned(ctx)
-		Expect(suite.API.Delete(ctx, first)).To(Succeed())
-		again := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: first.Name}}
-		Eventually(ctx, func(g Gomega) {
-			g.Expect(suite.Get(ctx, again)).To(Succeed())
-			g.Expect(again.UID).NotTo(Equal(first.UID))
-			g.Expect(again.Status.Phase).To(Equal(v1alpha1.PhaseAwaitingApproval))
-		}).Should(Succeed())
-		Expect(again.Spec.Plan.Hash).To(Equal(first.Spec.Plan.Hash), "it is the same plan, of the same targets")
-		Expect(bob.Create(ctx, answerTo(first, v1alpha1.DecisionApprove))).To(MatchError(ContainSubstring("isn't the UID of Remediation " + first.Name)))
-		unbound := answerTo(first, v1alpha1.DecisionApprove)
-		unbound.Spec.RemediationRef.UID = ""
-		Expect(bob.Create(ctx, unbound)).To(MatchError(ContainSubstring("spec.remediationRef.uid")))
-		waitsOn(ctx, again)
-		Expect(bob.Create(ctx, answerTo(again, v1alpha1.DecisionApprove))).To(Succeed())
-		suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)
-	})
+	It("doesn't take a yes to a plan that was deleted for one that is made again under its name",
+		func(ctx context.Context) {
+			first := planned(ctx)
+			Expect(suite.API.Delete(ctx, first)).To(Succeed())
+			again := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: first.Name}}
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(suite.Get(ctx, again)).To(Succeed())
+				g.Expect(again.UID).NotTo(Equal(first.UID))
+				g.Expect(again.Status.Phase).To(Equal(v1alpha1.PhaseAwaitingApproval))
+			}).Should(Succeed())
+			Expect(again.Spec.Plan.Hash).To(Equal(first.Spec.Plan.Hash), "it is the same plan, of the same targets")
+			Expect(bob.Create(ctx, answerTo(first, v1alpha1.DecisionApprove))).To(
+				MatchError(ContainSubstring("isn't the UID of Remediation " + first.Name)))
+			unbound := answerTo(first, v1alpha1.DecisionApprove)
+			unbound.Spec.RemediationRef.UID = ""
+			Expect(bob.Create(ctx, unbound)).To(MatchError(ContainSubstring("spec.remediationRef.uid")))
+			waitsOn(ctx, again)
+			Expect(bob.Create(ctx, answerTo(again, v1alpha1.DecisionApprove))).To(Succeed())
+			suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)
+		})
 
 	It("tells people when nobody answers in time, and takes a late answer", func(ctx context.Context) {
-		rem := planned(ctx, func(s *v1alpha1.RolloutStrategy) { s.Approval.Timeout = metav1.Duration{Duration: 3 * time.Second} })
+		rem := planned(ctx, func(s *v1alpha1.RolloutStrategy) {
+			s.Approval.Timeout = metav1.Duration{Duration: 3 * time.Second}
+		})
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(suite.Get(ctx, rem)).To(Succeed())
 			g.Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonApprovalOverdue))
@@ -255,12 +275,15 @@ var _ = Describe("A plan in mode Manual", func() {
 		})
 
 		By("taking no answer while nobody can check it")
-		Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(MatchError(ContainSubstring("failed calling webhook")))
+		Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(
+			MatchError(ContainSubstring("failed calling webhook")))
 
 		By("judging again what was given while an administrator had taken the webhooks away")
 		named := metav1.ObjectMeta{Name: "evenkeel"}
-		Expect(suite.API.Delete(ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: named})).To(Succeed())
-		Expect(suite.API.Delete(ctx, &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: named})).To(Succeed())
+		Expect(suite.API.Delete(ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: named})).To(
+			Succeed())
+		Expect(suite.API.Delete(ctx, &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: named})).To(
+			Succeed())
 		authors, nameless := answerTo(rem, v1alpha1.DecisionApprove), answerTo(rem, v1alpha1.DecisionApprove)
 		authors.Spec.Approver = "ann"
 		for _, a := range []*v1alpha1.RemediationApproval{authors, nameless} {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -65,7 +67,8 @@ var _ = Describe("What is authored", func() {
 	}
 
 	// inSync holds what lives to what was authored, as the tools do that keep them alike.
-	inSync := func(ctx context.Context, want *unstructured.Unstructured, live *unstructured.Unstructured, how ...string) {
+	inSync := func(ctx context.Context, want *unstructured.Unstructured, live *unstructured.Unstructured,
+		how ...string) {
 		GinkgoHelper()
 		// Argo CD: whatever the spec has was authored, within lists too.
 		stored, err := json.Marshal(live.Object["spec"])
@@ -112,7 +115,9 @@ var _ = Describe("What is authored", func() {
 		generation := live.GetGeneration()
 
 		By("taking out again what somebody has added, though it means the same")
-		Expect(suite.API.Patch(ctx, live, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"remediation":{"mode":"Disabled"}}}`)))).To(Succeed())
+		Expect(suite.API.Patch(ctx, live,
+			client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"remediation":{"mode":"Disabled"}}}`)))).
+			To(Succeed())
 		src.Ask(ctx)
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(suite.API.Get(ctx, client.ObjectKeyFromObject(live), live)).To(Succeed())
@@ -120,7 +125,9 @@ var _ = Describe("What is authored", func() {
 			g.Expect(live.GetGeneration()).To(BeNumerically(">", generation))
 		}).Should(Succeed())
 
-		bare := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"url": "https://git.example.com/policies.git", "suspend": true}}}
+		bare := &unstructured.Unstructured{
+			Object: map[string]any{
+				"spec": map[string]any{"url": "https://git.example.com/policies.git", "suspend": true}}}
 		bare.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("PolicySource"))
 		bare.SetNamespace(rig.SystemNamespace)
 		bare.SetName("bare")

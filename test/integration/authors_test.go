@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -21,7 +23,10 @@ import (
 func editors(ctx context.Context) string {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "test-editor"},
-		Rules: []rbacv1.PolicyRule{{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"clusterregopolicies", "clusterregopolicies/status", "regotemplates", "remediationstrategies"}, Verbs: []string{"*"}}}}
+		Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{v1alpha1.GroupVersion.Group},
+				Resources: []string{"clusterregopolicies", "clusterregopolicies/status", "regotemplates",
+					"remediationstrategies"}, Verbs: []string{"*"}}}}
 	suite.Create(ctx, role)
 	DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, role)).To(Succeed()) })
 	return role.Name
@@ -48,14 +53,17 @@ var _ = Describe("Whoever has ever changed a policy", func() {
 		namespace, policy string
 		ann, bob, cid     client.Client
 	)
-	distinct := fixture.Remediated(v1alpha1.RemediationManual, func(s *v1alpha1.RolloutStrategy) { s.Approval.RequireDistinctApprover = true })
+	distinct := fixture.Remediated(v1alpha1.RemediationManual, func(s *v1alpha1.RolloutStrategy) {
+		s.Approval.RequireDistinctApprover = true
+	})
 	wrote := func(ctx context.Context) record.Record { return record.Of(suite.Policy(ctx, policy)) }
 
 	BeforeEach(func(ctx context.Context) {
 		namespace = suite.Namespace(ctx, "authors")
 		policy = namespace
 		role := editors(ctx)
-		ann, bob, cid = userWith(ctx, "ann", role), userWith(ctx, "bob", role), userWith(ctx, "cid", "evenkeel-approver")
+		ann, bob, cid = userWith(ctx, "ann", role), userWith(ctx, "bob", role),
+			userWith(ctx, "cid", "evenkeel-approver")
 		userWith(ctx, "ann", "evenkeel-approver")
 		userWith(ctx, "bob", "evenkeel-approver")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 1)...)
@@ -72,7 +80,8 @@ var _ = Describe("Whoever has ever changed a policy", func() {
 			g.Expect(rem.Spec.Plan.Policy.Generation).To(Equal(generation))
 		}).Should(Succeed())
 		for name, as := range users {
-			Expect(as.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(MatchError(ContainSubstring("spec.approver: " + name + " has written policy " + policy)))
+			Expect(as.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(
+				MatchError(ContainSubstring("spec.approver: " + name + " has written policy " + policy)))
 		}
 		return rem
 	}
@@ -90,7 +99,9 @@ var _ = Describe("Whoever has ever changed a policy", func() {
 
 	It("may not approve it after editing annotations, labels or the status", func(ctx context.Context) {
 		forged := record.Record{Users: []string{"zoe"}, Generation: 1}.String()
-		for _, annotations := range []map[string]string{nil, {v1alpha1.AnnotationAuthors: forged}, {v1alpha1.AnnotationAuthor: "zoe", v1alpha1.AnnotationAuthors: forged}} {
+		for _, annotations := range []map[string]string{
+			nil, {v1alpha1.AnnotationAuthors: forged},
+			{v1alpha1.AnnotationAuthor: "zoe", v1alpha1.AnnotationAuthors: forged}} {
 			editAs(ctx, ann, policy, func(p *v1alpha1.ClusterRegoPolicy) { p.Annotations = annotations })
 			Expect(wrote(ctx)).To(Equal(record.Record{Users: []string{"ann"}, Generation: 1}))
 		}
@@ -108,7 +119,9 @@ var _ = Describe("Whoever has ever changed a policy", func() {
 		before := suite.Policy(ctx, policy)
 		Expect(ann.Delete(ctx, before.DeepCopy())).To(Succeed())
 		anew := fixture.Policy(policy, namespace, fixture.FixState, distinct)
-		anew.Annotations = map[string]string{v1alpha1.AnnotationAuthor: "zoe", v1alpha1.AnnotationAuthors: record.Record{Users: []string{"zoe"}, Generation: 1}.String()}
+		anew.Annotations = map[string]string{
+			v1alpha1.AnnotationAuthor:  "zoe",
+			v1alpha1.AnnotationAuthors: record.Record{Users: []string{"zoe"}, Generation: 1}.String()}
 		Eventually(ctx, func() error { return ann.Create(ctx, anew.DeepCopy()) }).Should(Succeed())
 		Expect(wrote(ctx)).To(Equal(record.Record{Users: []string{"ann"}, Generation: 1}))
 		Eventually(ctx, func(g Gomega) {
@@ -128,8 +141,10 @@ var _ = Describe("Whoever has ever changed a policy", func() {
 		var rem *v1alpha1.Remediation
 		Eventually(ctx, func(g Gomega) {
 			rem = suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
-			g.Expect(ann.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(MatchError(ContainSubstring("spec.approver: ann has written policy")))
-			g.Expect(cid.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(MatchError(ContainSubstring("more people have changed policy " + policy)))
+			g.Expect(ann.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(
+				MatchError(ContainSubstring("spec.approver: ann has written policy")))
+			g.Expect(cid.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(
+				MatchError(ContainSubstring("more people have changed policy " + policy)))
 		}).Should(Succeed())
 	})
 })

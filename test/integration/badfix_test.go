@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -28,7 +30,8 @@ var _ = Describe("A fix that doesn't work", func() {
 				suite.Create(ctx, fixture.ConfigMap(namespace, name, object))
 			}
 			before := versions(ctx, namespace)
-			policy := fixture.Policy(namespace, namespace, fixture.Fix(ops), fixture.Remediated(v1alpha1.RemediationAutomatic))
+			policy := fixture.Policy(namespace, namespace, fixture.Fix(ops),
+				fixture.Remediated(v1alpha1.RemediationAutomatic))
 			suite.CreatePolicy(ctx, policy)
 
 			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)
@@ -38,7 +41,8 @@ var _ = Describe("A fix that doesn't work", func() {
 				Expect(record.State).To(Equal(v1alpha1.TargetFailed))
 				Expect(record.Reason).To(Equal(reason))
 				Expect(record.Message).To(ContainSubstring(message))
-				suite.AwaitEvent(ctx, "RemediationFailed", record.Object.Name, And(HavePrefix(reason+": "), ContainSubstring(message)))
+				suite.AwaitEvent(ctx, "RemediationFailed", record.Object.Name,
+					And(HavePrefix(reason+": "), ContainSubstring(message)))
 			}
 			Expect(patchedObjects(namespace)).To(BeEmpty())
 			Expect(versions(ctx, namespace)).To(Equal(before))
@@ -47,79 +51,92 @@ var _ = Describe("A fix that doesn't work", func() {
 			fixture.Unchanged, v1alpha1.ReasonFixIneffective, "state must be good"),
 		Entry("when it changes nothing", `[{"op": "replace", "path": "/data/state", "value": "bad"}]`,
 			fixture.Unchanged, v1alpha1.ReasonFixChangesNothing, "leaves the object as it is"),
-		Entry("when its path doesn't exist", `[{"op": "replace", "path": "/data/state", "value": "good"}, {"op": "remove", "path": "/spec/nothing"}]`,
+		Entry("when its path doesn't exist",
+			`[{"op": "replace", "path": "/data/state", "value": "good"}, {"op": "remove", "path": "/spec/nothing"}]`,
 			fixture.Unchanged, v1alpha1.ReasonFixInvalid, "/spec/nothing"),
-		Entry("when the server knows no such field", `[{"op": "replace", "path": "/data/state", "value": "good"}, {"op": "add", "path": "/dada", "value": {}}]`,
+		Entry("when the server knows no such field",
+			`[{"op": "replace", "path": "/data/state", "value": "good"}, {"op": "add", "path": "/dada", "value": {}}]`,
 			fixture.Unchanged, v1alpha1.ReasonDryRunRefused, `unknown field "dada"`),
-		Entry("when it sets a value of another type", `[{"op": "replace", "path": "/data/state", "value": "good"}, {"op": "add", "path": "/data/n", "value": 5}]`,
+		Entry("when it sets a value of another type",
+			`[{"op": "replace", "path": "/data/state", "value": "good"}, {"op": "add", "path": "/data/n", "value": 5}]`,
 			fixture.Unchanged, v1alpha1.ReasonDryRunRefused, "cannot unmarshal number"),
 		Entry("when it changes an immutable field", `[{"op": "replace", "path": "/data/state", "value": "good"}]`,
 			immutable, v1alpha1.ReasonDryRunRefused, "field is immutable when `immutable` is set"),
 	)
 
-	It("fails before anything is written when the server would change another field than the fix says", func(ctx context.Context) {
-		namespace := suite.Namespace(ctx, "badfix")
-		suite.Create(ctx, fixture.ConfigMap(namespace, "one"))
-		mutate(ctx, namespace, "true")
-		before := versions(ctx, namespace)
-		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
-		suite.CreatePolicy(ctx, policy)
-		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)
-		record := suite.RecordOf(ctx, rem, "one")
-		Expect(record.Reason).To(Equal(v1alpha1.ReasonFixChangesMore))
-		Expect(record.Message).To(ContainSubstring("/data/stamp"))
-		Expect(versions(ctx, namespace)).To(Equal(before))
-	})
+	It("fails before anything is written when the server would change another field than the fix says",
+		func(ctx context.Context) {
+			namespace := suite.Namespace(ctx, "badfix")
+			suite.Create(ctx, fixture.ConfigMap(namespace, "one"))
+			mutate(ctx, namespace, "true")
+			before := versions(ctx, namespace)
+			policy := fixture.Policy(namespace, namespace, fixture.FixState,
+				fixture.Remediated(v1alpha1.RemediationAutomatic))
+			suite.CreatePolicy(ctx, policy)
+			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)
+			record := suite.RecordOf(ctx, rem, "one")
+			Expect(record.Reason).To(Equal(v1alpha1.ReasonFixChangesMore))
+			Expect(record.Message).To(ContainSubstring("/data/stamp"))
+			Expect(versions(ctx, namespace)).To(Equal(before))
+		})
 
-	It("is rolled back with all that came with it when the server changes another field at the write alone", func(ctx context.Context) {
-		namespace := suite.Namespace(ctx, "badfix")
-		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
-		mutate(ctx, namespace, "!request.dryRun && oldObject.data.state == 'bad' && object.data.state == 'good'")
-		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
-		suite.CreatePolicy(ctx, policy)
-		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
-		Expect(rem.Status.Counts).To(HaveField("Reverted", BeEquivalentTo(1)), "the canary fails, and nothing else is written")
-		Expect(rem.Status.Counts).To(HaveField("Skipped", BeEquivalentTo(2)))
-		Expect(suite.Records(ctx, rem)).To(ContainElement(HaveField("Message", ContainSubstring("/data/stamp"))))
-		for _, object := range fixture.ConfigMaps(namespace, 3) {
-			Expect(suite.Get(ctx, object)).To(Succeed())
-			Expect(object.(*corev1.ConfigMap).Data).To(Equal(map[string]string{"state": "bad", "patched": "0"}))
-		}
-	})
+	It("is rolled back with all that came with it when the server changes another field at the write alone",
+		func(ctx context.Context) {
+			namespace := suite.Namespace(ctx, "badfix")
+			suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
+			mutate(ctx, namespace, "!request.dryRun && oldObject.data.state == 'bad' && object.data.state == 'good'")
+			policy := fixture.Policy(namespace, namespace, fixture.FixState,
+				fixture.Remediated(v1alpha1.RemediationAutomatic))
+			suite.CreatePolicy(ctx, policy)
+			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
+			Expect(rem.Status.Counts).To(HaveField("Reverted", BeEquivalentTo(1)),
+				"the canary fails, and nothing else is written")
+			Expect(rem.Status.Counts).To(HaveField("Skipped", BeEquivalentTo(2)))
+			Expect(suite.Records(ctx, rem)).To(ContainElement(HaveField("Message", ContainSubstring("/data/stamp"))))
+			for _, object := range fixture.ConfigMaps(namespace, 3) {
+				Expect(suite.Get(ctx, object)).To(Succeed())
+				Expect(object.(*corev1.ConfigMap).Data).To(Equal(map[string]string{"state": "bad", "patched": "0"}))
+			}
+		})
 
-	It("isn't tried on the whole fleet: after ten candidates the plan ends, and isn't made again by itself", func(ctx context.Context) {
-		namespace := suite.Namespace(ctx, "badfix")
-		suite.Create(ctx, fixture.ConfigMaps(namespace, 12)...)
-		before := versions(ctx, namespace)
-		policy := fixture.Policy(namespace, namespace, fixture.Fix(`[{"op": "replace", "path": "/data/state", "value": "worse"}]`),
-			fixture.Remediated(v1alpha1.RemediationAutomatic))
-		suite.CreatePolicy(ctx, policy)
-		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)
-		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Failed: 10, Skipped: 2}))
-		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name, ContainSubstring("fix the policy"))
-		Expect(suite.Plans(ctx, policy.Name)).To(HaveLen(1))
-		Expect(versions(ctx, namespace)).To(Equal(before))
-	})
+	It("isn't tried on the whole fleet: after ten candidates the plan ends, and isn't made again by itself",
+		func(ctx context.Context) {
+			namespace := suite.Namespace(ctx, "badfix")
+			suite.Create(ctx, fixture.ConfigMaps(namespace, 12)...)
+			before := versions(ctx, namespace)
+			policy := fixture.Policy(namespace, namespace,
+				fixture.Fix(`[{"op": "replace", "path": "/data/state", "value": "worse"}]`),
+				fixture.Remediated(v1alpha1.RemediationAutomatic))
+			suite.CreatePolicy(ctx, policy)
+			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)
+			Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Failed: 10, Skipped: 2}))
+			suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name, ContainSubstring("fix the policy"))
+			Expect(suite.Plans(ctx, policy.Name)).To(HaveLen(1))
+			Expect(versions(ctx, namespace)).To(Equal(before))
+		})
 
-	It("fails before anything is written when the fixed object would violate another policy", func(ctx context.Context) {
-		namespace := suite.Namespace(ctx, "badfix")
-		suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
-		before := versions(ctx, namespace)
-		other := fixture.Policy(namespace+"-other", namespace, fixture.DenyState("good"), fixture.Enforced(v1alpha1.AdmissionDeny))
-		suite.CreatePolicy(ctx, other)
-		awaitRefusal(ctx, good(namespace), ContainSubstring("state must not be good"))
-		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
-		suite.CreatePolicy(ctx, policy)
+	It("fails before anything is written when the fixed object would violate another policy",
+		func(ctx context.Context) {
+			namespace := suite.Namespace(ctx, "badfix")
+			suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
+			before := versions(ctx, namespace)
+			other := fixture.Policy(namespace+"-other", namespace, fixture.DenyState("good"),
+				fixture.Enforced(v1alpha1.AdmissionDeny))
+			suite.CreatePolicy(ctx, other)
+			awaitRefusal(ctx, good(namespace), ContainSubstring("state must not be good"))
+			policy := fixture.Policy(namespace, namespace, fixture.FixState,
+				fixture.Remediated(v1alpha1.RemediationAutomatic))
+			suite.CreatePolicy(ctx, policy)
 
-		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)
-		for _, record := range suite.Records(ctx, rem) {
-			Expect(record.State).To(Equal(v1alpha1.TargetFailed))
-			Expect(record.Reason).To(Equal(v1alpha1.ReasonFixBreaksPolicy))
-			Expect(record.Message).To(And(ContainSubstring(other.Name), ContainSubstring("state must not be good")))
-			suite.AwaitEvent(ctx, "RemediationFailed", record.Object.Name, ContainSubstring(other.Name))
-		}
-		Expect(versions(ctx, namespace)).To(Equal(before))
-	})
+			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)
+			for _, record := range suite.Records(ctx, rem) {
+				Expect(record.State).To(Equal(v1alpha1.TargetFailed))
+				Expect(record.Reason).To(Equal(v1alpha1.ReasonFixBreaksPolicy))
+				Expect(record.Message).To(And(ContainSubstring(other.Name), ContainSubstring("state must not be good")))
+				suite.AwaitEvent(ctx, "RemediationFailed", record.Object.Name, ContainSubstring(other.Name))
+			}
+			Expect(versions(ctx, namespace)).To(Equal(before))
+		})
 
 	It("is only tried, never written, in mode DryRun, and the record holds the fix", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "dryrun")
@@ -148,14 +165,18 @@ func mutateKey(ctx context.Context, namespace, when, key, value string) {
 	GinkgoHelper()
 	policy := &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: namespace},
 		Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
-			MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
-				RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
-					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}}}}}},
+			MatchConstraints: &admissionregistrationv1.MatchResources{
+				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+					RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+						Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
+						Rule: admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"},
+							Resources: []string{"configmaps"}}}}}},
 			MatchConditions:    []admissionregistrationv1.MatchCondition{{Name: "when", Expression: when}},
 			ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
-			Mutations: []admissionregistrationv1.Mutation{{PatchType: admissionregistrationv1.PatchTypeApplyConfiguration,
-				ApplyConfiguration: &admissionregistrationv1.ApplyConfiguration{Expression: fmt.Sprintf(`Object{data: {%q: %q}}`, key, value)}}},
+			Mutations: []admissionregistrationv1.Mutation{
+				{PatchType: admissionregistrationv1.PatchTypeApplyConfiguration,
+					ApplyConfiguration: &admissionregistrationv1.ApplyConfiguration{
+						Expression: fmt.Sprintf(`Object{data: {%q: %q}}`, key, value)}}},
 		}}
 	binding := &admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: namespace},
 		Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: namespace,
@@ -170,7 +191,8 @@ func mutateKey(ctx context.Context, namespace, when, key, value string) {
 	suite.Create(ctx, probe)
 	Eventually(ctx, func(g Gomega) {
 		for _, state := range []string{"bad", "good"} {
-			g.Expect(suite.API.Patch(ctx, probe, client.RawPatch(types.MergePatchType, []byte(`{"data":{"state":"`+state+`"}}`)))).To(Succeed())
+			g.Expect(suite.API.Patch(ctx, probe,
+				client.RawPatch(types.MergePatchType, []byte(`{"data":{"state":"`+state+`"}}`)))).To(Succeed())
 		}
 		g.Expect(probe.Data).To(HaveKeyWithValue(key, value))
 	}).Should(Succeed())

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -31,7 +33,8 @@ var _ = Describe("A policy that couldn't work", func() {
 	DescribeTable("is refused with the file, the line and the reason, and the revision in force stays",
 		func(ctx context.Context, rego string, says ...string) {
 			namespace := suite.Namespace(ctx, "badrego")
-			policy := fixture.Policy(namespace, namespace, fixture.DenyState("bad"), fixture.Enforced(v1alpha1.AdmissionDeny))
+			policy := fixture.Policy(namespace, namespace, fixture.DenyState("bad"),
+				fixture.Enforced(v1alpha1.AdmissionDeny))
 			suite.CleanUp(policy.Name)
 			_, err := apply(ctx, policy)
 			Expect(err).NotTo(HaveOccurred())
@@ -51,11 +54,14 @@ var _ = Describe("A policy that couldn't work", func() {
 			Expect(after.Status.Revision).To(Equal(inForce.Status.Revision))
 			awaitRefusal(ctx, fixture.ConfigMap(namespace, "two"), ContainSubstring("state must not be bad"))
 		},
-		Entry("when its Rego doesn't parse", "package fixture.broken\n\nimport rego.v1\n\ndeny contains \"x\" if {\n\tx := := 1\n}\n",
+		Entry("when its Rego doesn't parse",
+			"package fixture.broken\n\nimport rego.v1\n\ndeny contains \"x\" if {\n\tx := := 1\n}\n",
 			"FILE:6:", "rego_parse_error"),
-		Entry("when its Rego doesn't compile", "package fixture.broken\n\nimport rego.v1\n\ndeny contains \"x\" if nobody.knows\n",
+		Entry("when its Rego doesn't compile",
+			"package fixture.broken\n\nimport rego.v1\n\ndeny contains \"x\" if nobody.knows\n",
 			"FILE:5:", "rego_unsafe_var_error"),
-		Entry("when it uses http.send", "package fixture.broken\n\nimport rego.v1\n\ndeny contains \"x\" if http.send({\"url\": \"http://example.com\"}).status_code == 200\n",
+		Entry("when it uses http.send", "package fixture.broken\n\nimport rego.v1\n\ndeny contains \"x\" if "+
+			"http.send({\"url\": \"http://example.com\"}).status_code == 200\n",
 			"FILE:5:", "http.send"),
 		Entry("when it holds no rule", "package fixture.broken\n\nimport rego.v1\n\nother := 1\n",
 			"deny"),
@@ -63,7 +69,8 @@ var _ = Describe("A policy that couldn't work", func() {
 
 	DescribeTable("is refused at creation with the field and what to do",
 		func(ctx context.Context, change func(*v1alpha1.ClusterRegoPolicy), says ...string) {
-			policy := fixture.Policy("refused", "nowhere", fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic), change)
+			policy := fixture.Policy("refused", "nowhere", fixture.FixState,
+				fixture.Remediated(v1alpha1.RemediationAutomatic), change)
 			suite.CleanUp(policy.Name)
 			stderr, err := apply(ctx, policy)
 			Expect(err).To(HaveOccurred())
@@ -91,10 +98,12 @@ var _ = Describe("A policy that couldn't work", func() {
 			s.Breaker.Window.Duration = 1
 		}), "spec.remediation.breaker.window"),
 		Entry("for a window in a zone nobody knows", remediated(func(s *v1alpha1.RolloutStrategy) {
-			s.Windows = []v1alpha1.MaintenanceWindow{{Schedule: "0 22 * * 1-5", Duration: metav1.Duration{Duration: time.Hour}, TimeZone: "Europe/Brelin"}}
+			s.Windows = []v1alpha1.MaintenanceWindow{
+				{Schedule: "0 22 * * 1-5", Duration: metav1.Duration{Duration: time.Hour}, TimeZone: "Europe/Brelin"}}
 		}), "spec.remediation.windows[0].timeZone", `"Europe/Brelin" isn't the IANA name of a time zone`),
 		Entry("for a window at a time that never comes", remediated(func(s *v1alpha1.RolloutStrategy) {
-			s.Windows = []v1alpha1.MaintenanceWindow{{Schedule: "0 3 31 2 *", Duration: metav1.Duration{Duration: time.Hour}}}
+			s.Windows = []v1alpha1.MaintenanceWindow{
+				{Schedule: "0 3 31 2 *", Duration: metav1.Duration{Duration: time.Hour}}}
 		}), "spec.remediation.windows[0].schedule", "names a time that never comes"),
 		Entry("for a budget of nothing", remediated(func(s *v1alpha1.RolloutStrategy) {
 			none := intstr.FromString("0%")
@@ -108,7 +117,8 @@ var _ = Describe("A policy that couldn't work", func() {
 		Entry("for a metric that can't be asked or judged", remediated(func(s *v1alpha1.RolloutStrategy) {
 			s.Analysis = &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{
 				{Name: "errors", Query: "sum(rate(errors_total[5m])", SuccessCondition: "sampel < 1.0"}}}
-		}), "spec.remediation.analysis.metrics[0].query: isn't PromQL", "spec.remediation.analysis.metrics[0].successCondition"),
+		}), "spec.remediation.analysis.metrics[0].query: isn't PromQL",
+			"spec.remediation.analysis.metrics[0].successCondition"),
 	)
 })
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -17,44 +19,48 @@ import (
 )
 
 var _ = Describe("A person's edit that is the very edit of the fix", func() {
-	It("made right before our write, which is refused for it, is theirs: no rollback undoes it", func(ctx context.Context) {
-		namespace := suite.Namespace(ctx, "beaten")
-		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
-		named := func(name string) *corev1.ConfigMap {
-			return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-		}
-		edited := make(chan *corev1.ConfigMap, 1)
-		manager.Proxy.Nth(1, func(r faultproxy.Request) bool {
-			return r.IsWrite() && r.Namespace == namespace && r.Resource == "configmaps"
-		},
-			faultproxy.Fault{Before: func(r faultproxy.Request) {
-				theirs := named(r.Name)
-				if suite.API.Patch(ctx, theirs, client.RawPatch(types.MergePatchType, []byte(`{"data":{"state":"good","patched":"1"}}`))) == nil {
-					edited <- theirs
-				}
-			}})
-		DeferCleanup(manager.Proxy.Reset)
-		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic,
-			func(s *v1alpha1.RolloutStrategy) { s.Soak = &metav1.Duration{Duration: 30 * time.Second} }))
-		suite.CreatePolicy(ctx, policy)
-		var theirs *corev1.ConfigMap
-		Eventually(edited).Should(Receive(&theirs))
-
-		By("another canary, which vanishes in its soak")
-		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSoaking)
-		for _, record := range suite.Records(ctx, rem) {
-			if record.State == v1alpha1.TargetApplied || record.State == v1alpha1.TargetVerified {
-				Expect(record.Object.Name).NotTo(Equal(theirs.Name))
-				Expect(suite.API.Delete(ctx, named(record.Object.Name))).To(Succeed())
+	It("made right before our write, which is refused for it, is theirs: no rollback undoes it",
+		func(ctx context.Context) {
+			namespace := suite.Namespace(ctx, "beaten")
+			suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
+			named := func(name string) *corev1.ConfigMap {
+				return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 			}
-		}
-		rem = suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
-		record := suite.RecordOf(ctx, rem, theirs.Name)
-		Expect(record.State).To(Equal(v1alpha1.TargetSkipped))
-		Expect(record.Reason).To(Equal(v1alpha1.ReasonAlreadyClean))
-		Expect(record.Write).To(BeNil())
-		now := named(theirs.Name)
-		Expect(suite.Get(ctx, now)).To(Succeed())
-		Expect(now.ResourceVersion).To(Equal(theirs.ResourceVersion))
-	})
+			edited := make(chan *corev1.ConfigMap, 1)
+			manager.Proxy.Nth(1, func(r faultproxy.Request) bool {
+				return r.IsWrite() && r.Namespace == namespace && r.Resource == "configmaps"
+			},
+				faultproxy.Fault{Before: func(r faultproxy.Request) {
+					theirs := named(r.Name)
+					if suite.API.Patch(ctx, theirs,
+						client.RawPatch(types.MergePatchType,
+							[]byte(`{"data":{"state":"good","patched":"1"}}`))) == nil {
+						edited <- theirs
+					}
+				}})
+			DeferCleanup(manager.Proxy.Reset)
+			policy := fixture.Policy(namespace, namespace, fixture.FixState,
+				fixture.Remediated(v1alpha1.RemediationAutomatic,
+					func(s *v1alpha1.RolloutStrategy) { s.Soak = &metav1.Duration{Duration: 30 * time.Second} }))
+			suite.CreatePolicy(ctx, policy)
+			var theirs *corev1.ConfigMap
+			Eventually(edited).Should(Receive(&theirs))
+
+			By("another canary, which vanishes in its soak")
+			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSoaking)
+			for _, record := range suite.Records(ctx, rem) {
+				if record.State == v1alpha1.TargetApplied || record.State == v1alpha1.TargetVerified {
+					Expect(record.Object.Name).NotTo(Equal(theirs.Name))
+					Expect(suite.API.Delete(ctx, named(record.Object.Name))).To(Succeed())
+				}
+			}
+			rem = suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
+			record := suite.RecordOf(ctx, rem, theirs.Name)
+			Expect(record.State).To(Equal(v1alpha1.TargetSkipped))
+			Expect(record.Reason).To(Equal(v1alpha1.ReasonAlreadyClean))
+			Expect(record.Write).To(BeNil())
+			now := named(theirs.Name)
+			Expect(suite.Get(ctx, now)).To(Succeed())
+			Expect(now.ResourceVersion).To(Equal(theirs.ResourceVersion))
+		})
 })

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -34,7 +36,8 @@ var _ = Describe("The circuit breaker of a namespace", func() {
 		suite.AwaitEvent(ctx, "KillSwitchOn", breaker.Name, ContainSubstring("no new write begins"))
 		suite.Create(ctx, fixture.ConfigMaps(barred, 2)...)
 		suite.Create(ctx, fixture.ConfigMaps(free, 4)...)
-		policy := fixture.Policy(barred, barred, fixture.FixState, fixture.InNamespaces(free), fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(barred, barred, fixture.FixState, fixture.InNamespaces(free),
+			fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 
 		Eventually(ctx, func() []string { return patchedObjects(free) }).Should(HaveLen(4))

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -14,17 +16,20 @@ import (
 )
 
 var _ = Describe("An error budget", func() {
-	It("holds writes while nobody knows what is left of it, opens the breaker while it burns, and lets go when it doesn't", func(ctx context.Context) {
+	It("holds writes while nobody knows what is left of it, opens the breaker while it burns, and lets go when it "+
+		"doesn't", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "budget")
 		name := v1alpha1.PolicyBreakerPrefix + namespace
 		ratio := func(value float64) string { return fmt.Sprintf("error_ratio{namespace=%q} %v\n", namespace, value) }
 		DeferCleanup(func() { exporter.Set("") })
 		exporter.Set("")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
-		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
-			s.Breaker.Cooldown = metav1.Duration{Duration: time.Second}
-			s.Breaker.SLO = &v1alpha1.SLOStrategy{Query: fmt.Sprintf("error_ratio{namespace=%q}", namespace), Objective: "99.9"}
-		}))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState,
+			fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
+				s.Breaker.Cooldown = metav1.Duration{Duration: time.Second}
+				s.Breaker.SLO = &v1alpha1.SLOStrategy{Query: fmt.Sprintf("error_ratio{namespace=%q}", namespace),
+					Objective: "99.9"}
+			}))
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
 		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonSLOUnknown))
@@ -32,9 +37,12 @@ var _ = Describe("An error budget", func() {
 		Expect(breakerOf(ctx, name).Status.State).To(Equal(v1alpha1.BreakerClosed), "no answer opens nothing")
 
 		exporter.Set(ratio(1))
-		burning := awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) { g.Expect(st.Reason).To(Equal("SLOBurn")) })
+		burning := awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
+			g.Expect(st.Reason).To(Equal("SLOBurn"))
+		})
 		exporter.Set(ratio(0.01))
-		Expect(burning.Status.SLO.Spent).To(HavePrefix("1.38"), "an hour of errors alone spends 139 %% of a month's budget")
+		Expect(burning.Status.SLO.Spent).To(
+			HavePrefix("1.38"), "an hour of errors alone spends 139 %% of a month's budget")
 		suite.AwaitEvent(ctx, "BreakerOpened", name, ContainSubstring("138.9 % of the error budget"))
 		Expect(patchedObjects(namespace)).To(BeEmpty())
 

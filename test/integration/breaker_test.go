@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -30,7 +32,8 @@ func breakerOf(ctx context.Context, name string) *v1alpha1.RemediationBreaker {
 }
 
 // awaitBreaker waits until a breaker's status is as accept wants it.
-func awaitBreaker(ctx context.Context, name string, accept func(Gomega, v1alpha1.RemediationBreakerStatus)) *v1alpha1.RemediationBreaker {
+func awaitBreaker(ctx context.Context, name string,
+	accept func(Gomega, v1alpha1.RemediationBreakerStatus)) *v1alpha1.RemediationBreaker {
 	GinkgoHelper()
 	var cb *v1alpha1.RemediationBreaker
 	Eventually(ctx, func(g Gomega) {
@@ -56,40 +59,47 @@ func storms(newViolations int32) func(*v1alpha1.RolloutStrategy) {
 }
 
 var _ = Describe("A circuit breaker", func() {
-	It("of a namespace is made with its first failure, counts there alone, and goes with its namespace", func(ctx context.Context) {
-		failing, well := suite.Namespace(ctx, "failing"), suite.Namespace(ctx, "well")
-		deployments(ctx, failing, 1)
-		deployments(ctx, well, 1)
-		policy := fixture.Policy(failing, failing, fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "never"), fixture.Kinds("", "Pod"),
-			fixture.Unselected, fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(4*time.Second)))
-		suite.CreatePolicy(ctx, policy)
-		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
-		breaker := awaitBreaker(ctx, v1alpha1.NamespaceBreakerPrefix+failing, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
-			g.Expect(st.Failures).To(BeEquivalentTo(1))
-			g.Expect(st.State).To(Equal(v1alpha1.BreakerClosed), "one policy's failed canary doesn't close a namespace to the others")
+	It("of a namespace is made with its first failure, counts there alone, and goes with its namespace",
+		func(ctx context.Context) {
+			failing, well := suite.Namespace(ctx, "failing"), suite.Namespace(ctx, "well")
+			deployments(ctx, failing, 1)
+			deployments(ctx, well, 1)
+			policy := fixture.Policy(failing, failing, fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "never"),
+				fixture.Kinds("", "Pod"),
+				fixture.Unselected, fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(4*time.Second)))
+			suite.CreatePolicy(ctx, policy)
+			suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
+			breaker := awaitBreaker(ctx, v1alpha1.NamespaceBreakerPrefix+failing,
+				func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
+					g.Expect(st.Failures).To(BeEquivalentTo(1))
+					g.Expect(st.State).To(Equal(v1alpha1.BreakerClosed),
+						"one policy's failed canary doesn't close a namespace to the others")
+				})
+			Expect(breaker.Status.LastOutcomeAt).NotTo(BeNil())
+			Expect(breakerOf(ctx, v1alpha1.NamespaceBreakerPrefix+well)).To(BeNil())
+
+			Expect(suite.API.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: failing}})).To(Succeed())
+			Eventually(ctx, func(g Gomega) {
+				err := suite.Get(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: failing}})
+				g.Expect(client.IgnoreNotFound(err)).To(Succeed())
+				g.Expect(err).To(HaveOccurred())
+			}).Should(Succeed())
+			mergePatch(ctx, suite.API, breaker, `{"metadata":{"annotations":{"look":"again"}}}`)
+			Eventually(ctx, func() *v1alpha1.RemediationBreaker { return breakerOf(ctx, breaker.Name) }).Should(BeNil())
 		})
-		Expect(breaker.Status.LastOutcomeAt).NotTo(BeNil())
-		Expect(breakerOf(ctx, v1alpha1.NamespaceBreakerPrefix+well)).To(BeNil())
 
-		Expect(suite.API.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: failing}})).To(Succeed())
-		Eventually(ctx, func(g Gomega) {
-			err := suite.Get(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: failing}})
-			g.Expect(client.IgnoreNotFound(err)).To(Succeed())
-			g.Expect(err).To(HaveOccurred())
-		}).Should(Succeed())
-		mergePatch(ctx, suite.API, breaker, `{"metadata":{"annotations":{"look":"again"}}}`)
-		Eventually(ctx, func() *v1alpha1.RemediationBreaker { return breakerOf(ctx, breaker.Name) }).Should(BeNil())
-	})
-
-	It("opens on a storm of new violations before any of them is fixed, and a reset in the user's name lets the plan go on", func(ctx context.Context) {
+	It("opens on a storm of new violations before any of them is fixed, and a reset in the user's name lets the plan "+
+		"go on", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "storm")
 		name := v1alpha1.PolicyBreakerPrefix + namespace
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 6)...)
 		// The namespace opts out for a while, so that nothing is fixed meanwhile.
 		optOut := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-		mergePatch(ctx, suite.API, optOut, fmt.Sprintf(`{"metadata":{"annotations":{%q:"paused"}}}`, v1alpha1.AnnotationRemediation))
-		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic, storms(3),
-			func(s *v1alpha1.RolloutStrategy) { s.Breaker.Cooldown = metav1.Duration{Duration: time.Hour} }))
+		mergePatch(ctx, suite.API, optOut,
+			fmt.Sprintf(`{"metadata":{"annotations":{%q:"paused"}}}`, v1alpha1.AnnotationRemediation))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState,
+			fixture.Remediated(v1alpha1.RemediationAutomatic, storms(3),
+				func(s *v1alpha1.RolloutStrategy) { s.Breaker.Cooldown = metav1.Duration{Duration: time.Hour} }))
 		suite.CreatePolicy(ctx, policy)
 		awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
 			g.Expect(st.Storm).NotTo(BeNil())
@@ -104,14 +114,16 @@ var _ = Describe("A circuit breaker", func() {
 			g.Expect(st.Reason).To(Equal("Storm"))
 		})
 		suite.AwaitEvent(ctx, "BreakerOpened", name, ContainSubstring("3 objects began to violate"))
-		mergePatch(ctx, suite.API, optOut, fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, v1alpha1.AnnotationRemediation))
+		mergePatch(ctx, suite.API, optOut,
+			fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, v1alpha1.AnnotationRemediation))
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
 		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonBreakerOpen))
 		Expect(patchedObjects(namespace)).To(BeEmpty())
 
 		alice := userWith(ctx, "alice", operators(ctx))
 		cb := breakerOf(ctx, name)
-		mergePatch(ctx, alice, cb, `{"spec":{"resetToken":"1","reason":"the import was meant","requests":[{"action":"Reset","token":"1","user":"bob","time":"2026-01-01T00:00:00Z"}]}}`)
+		mergePatch(ctx, alice, cb,
+			`{"spec":{"resetToken":"1","reason":"the import was meant","requests":[{"action":"Reset","token":"1","user":"bob","time":"2026-01-01T00:00:00Z"}]}}`)
 		cb = awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
 			g.Expect(st.LastHandledResetToken).To(Equal("1"))
 		})
@@ -123,51 +135,67 @@ var _ = Describe("A circuit breaker", func() {
 		Expect(patchedObjects(namespace)).To(HaveLen(9))
 	})
 
-	It("that opens three times demotes its policy to dry runs, until the policy's rule changes", func(ctx context.Context) {
-		namespace, other := suite.Namespace(ctx, "demoted"), suite.Namespace(ctx, "demoted") // one alone demotes nobody
-		name := v1alpha1.PolicyBreakerPrefix + namespace
-		optOut := func(value string) {
-			for _, in := range []string{namespace, other} {
-				mergePatch(ctx, suite.API, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: in}},
-					fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, v1alpha1.AnnotationRemediation, value))
+	It("that opens three times demotes its policy to dry runs, until the policy's rule changes",
+		func(ctx context.Context) {
+			// one alone demotes nobody
+			namespace, other := suite.Namespace(ctx, "demoted"), suite.Namespace(ctx, "demoted")
+			name := v1alpha1.PolicyBreakerPrefix + namespace
+			optOut := func(value string) {
+				for _, in := range []string{namespace, other} {
+					mergePatch(ctx, suite.API, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: in}},
+						fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, v1alpha1.AnnotationRemediation, value))
+				}
 			}
-		}
-		optOut(`"paused"`)
-		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic, storms(2)),
-			func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Match.Namespaces = append(p.Spec.Match.Namespaces, other) })
-		suite.CreatePolicy(ctx, policy)
-		awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) { g.Expect(st.Storm).NotTo(BeNil()) })
-		for opening := range int32(3) {
-			for _, in := range []string{namespace, other} {
-				suite.Create(ctx, fixture.ConfigMap(in, fmt.Sprintf("storm-%d", opening)))
-			}
-			awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) { g.Expect(st.Openings).To(Equal(opening + 1)) })
-			if opening < 2 {
-				// It cools down by itself, while no plan asks it.
-				awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
-					g.Expect(st.State).To(Equal(v1alpha1.BreakerHalfOpen))
+			optOut(`"paused"`)
+			policy := fixture.Policy(namespace, namespace, fixture.FixState,
+				fixture.Remediated(v1alpha1.RemediationAutomatic, storms(2)),
+				func(p *v1alpha1.ClusterRegoPolicy) {
+					p.Spec.Match.Namespaces = append(p.Spec.Match.Namespaces, other)
 				})
+			suite.CreatePolicy(ctx, policy)
+			awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
+				g.Expect(st.Storm).NotTo(BeNil())
+			})
+			for opening := range int32(3) {
+				for _, in := range []string{namespace, other} {
+					suite.Create(ctx, fixture.ConfigMap(in, fmt.Sprintf("storm-%d", opening)))
+				}
+				awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
+					g.Expect(st.Openings).To(Equal(opening + 1))
+				})
+				if opening < 2 {
+					// It cools down by itself, while no plan asks it.
+					awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
+						g.Expect(st.State).To(Equal(v1alpha1.BreakerHalfOpen))
+					})
+				}
 			}
-		}
-		cb := awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) { g.Expect(st.Demoted).NotTo(BeNil()) })
-		Expect(cb.Status.Demoted.Revision).To(Equal(suite.Policy(ctx, policy.Name).Status.Revision))
-		suite.AwaitEvent(ctx, "PolicyDemoted", policy.Name, ContainSubstring("3 times"))
-		optOut("null")
-		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhasePreviewed)
-		Expect(rem.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationDryRun))
-		Expect(patchedObjects(namespace)).To(BeEmpty())
-		Expect(suite.Policy(ctx, policy.Name).Spec.Remediation.Mode).To(Equal(v1alpha1.RemediationAutomatic), "the policy itself isn't touched")
-		Eventually(ctx, func() bool {
-			pointer := suite.Policy(ctx, policy.Name).Status.Remediation
-			return pointer != nil && pointer.Demoted
-		}).Should(BeTrue())
+			cb := awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
+				g.Expect(st.Demoted).NotTo(BeNil())
+			})
+			Expect(cb.Status.Demoted.Revision).To(Equal(suite.Policy(ctx, policy.Name).Status.Revision))
+			suite.AwaitEvent(ctx, "PolicyDemoted", policy.Name, ContainSubstring("3 times"))
+			optOut("null")
+			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhasePreviewed)
+			Expect(rem.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationDryRun))
+			Expect(patchedObjects(namespace)).To(BeEmpty())
+			Expect(suite.Policy(ctx, policy.Name).Spec.Remediation.Mode).To(Equal(v1alpha1.RemediationAutomatic),
+				"the policy itself isn't touched")
+			Eventually(ctx, func() bool {
+				pointer := suite.Policy(ctx, policy.Name).Status.Remediation
+				return pointer != nil && pointer.Demoted
+			}).Should(BeTrue())
 
-		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Main += "\n# A new revision.\n" })
-		awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) { g.Expect(st.Demoted).To(BeNil()) })
-		suite.AwaitEvent(ctx, "DemotionEnded", policy.Name, ContainSubstring("in force again"))
-		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
-		Expect(append(patchedObjects(namespace), patchedObjects(other)...)).To(HaveLen(6))
-	})
+			suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
+				p.Spec.Rego.Main += "\n# A new revision.\n"
+			})
+			awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
+				g.Expect(st.Demoted).To(BeNil())
+			})
+			suite.AwaitEvent(ctx, "DemotionEnded", policy.Name, ContainSubstring("in force again"))
+			suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
+			Expect(append(patchedObjects(namespace), patchedObjects(other)...)).To(HaveLen(6))
+		})
 
 	It("that is deleted is made anew, so that the kill switch is always there", func(ctx context.Context) {
 		global := awaitBreaker(ctx, v1alpha1.GlobalBreakerName, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
@@ -186,7 +214,9 @@ var _ = Describe("A circuit breaker", func() {
 func operators(ctx context.Context) string {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "test-operator"},
-		Rules: []rbacv1.PolicyRule{{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"remediationbreakers"}, Verbs: []string{"get", "patch", "reset"}}}}
+		Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"remediationbreakers"},
+				Verbs: []string{"get", "patch", "reset"}}}}
 	suite.Create(ctx, role)
 	DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, role)).To(Succeed()) })
 	return role.Name

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -46,65 +48,70 @@ var _ = Describe("A rollout over Deployments", func() {
 	var namespace string
 	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "rollout") })
 
-	It("fixes them by canary and waves, verified by the health of their pods, and tells so by events", func(ctx context.Context) {
-		deployments(ctx, namespace, 6)
-		policy := overPods(namespace, fixture.RequireTemplateLabel("team", "shop"), fixture.Waves("50%", "100%"))
-		suite.CreatePolicy(ctx, policy)
-		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
-		Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 2, 3}))
-		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 6}))
-		for _, d := range listDeployments(ctx, namespace) {
-			Expect(d.Spec.Template.Labels).To(HaveKeyWithValue("team", "shop"))
-			Expect(d.Generation).To(BeEquivalentTo(2), "%s was changed once", d.Name)
-		}
-		for _, reason := range []string{"PlanMade", "CanaryPassed", "WaveDone", "RemediationSucceeded"} {
-			suite.AwaitEvent(ctx, reason, rem.Name, Not(BeEmpty()))
-		}
-		suite.AwaitScan(ctx, policy.Name, func(g Gomega, s *v1alpha1.ScanStatus) {
-			g.Expect(s.Violating).To(BeZero())
-		})
-	})
-
-	It("a canary that becomes unready is rolled back exactly, the breaker opens, and the others stay untouched", func(ctx context.Context) {
-		deployments(ctx, namespace, 4)
-		before := map[string]appsv1.DeploymentSpec{}
-		for _, d := range listDeployments(ctx, namespace) {
-			before[d.Name] = d.Spec
-		}
-		policy := overPods(namespace, fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "never"), fixture.Deadline(4*time.Second))
-		suite.CreatePolicy(ctx, policy)
-
-		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
-		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Reverted: 1, Skipped: 3}))
-		records := suite.Records(ctx, rem)
-		canary := records[0]
-		Expect(canary.State).To(Equal(v1alpha1.TargetReverted))
-		for _, d := range listDeployments(ctx, namespace) {
-			Expect(d.Spec).To(Equal(before[d.Name]), d.Name)
-			if d.Name == canary.Object.Name {
-				Expect(d.Generation).To(BeEquivalentTo(3), "changed and set back")
-				continue
+	It("fixes them by canary and waves, verified by the health of their pods, and tells so by events",
+		func(ctx context.Context) {
+			deployments(ctx, namespace, 6)
+			policy := overPods(namespace, fixture.RequireTemplateLabel("team", "shop"), fixture.Waves("50%", "100%"))
+			suite.CreatePolicy(ctx, policy)
+			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
+			Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 2, 3}))
+			Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 6}))
+			for _, d := range listDeployments(ctx, namespace) {
+				Expect(d.Spec.Template.Labels).To(HaveKeyWithValue("team", "shop"))
+				Expect(d.Generation).To(BeEquivalentTo(2), "%s was changed once", d.Name)
 			}
-			Expect(d.Generation).To(BeEquivalentTo(1), "%s was touched", d.Name)
-		}
-		for _, record := range records[1:] {
-			Expect(record.State).To(Equal(v1alpha1.TargetSkipped))
-			Expect(record.Reason).To(Equal(v1alpha1.ReasonNotAttempted))
-		}
-		breaker := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
-		Expect(suite.Get(ctx, breaker)).To(Succeed())
-		Expect(breaker.Status.State).To(Equal(v1alpha1.BreakerOpen))
-		Expect(breaker.Status.Reason).To(Equal("CanaryFailed"))
-		suite.AwaitEvent(ctx, "RolledBack", rem.Name, ContainSubstring("undone"))
-		suite.AwaitEvent(ctx, "BreakerOpened", breaker.Name, ContainSubstring(rem.Name))
-		suite.AwaitEvent(ctx, "RemediationReverted", canary.Object.Name, ContainSubstring("/spec/template"))
-		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name, ContainSubstring("evenkeel rollout retry "))
-		Expect(suite.Plans(ctx, policy.Name)).To(HaveLen(1), "what was rolled back isn't tried again by itself")
-	})
+			for _, reason := range []string{"PlanMade", "CanaryPassed", "WaveDone", "RemediationSucceeded"} {
+				suite.AwaitEvent(ctx, reason, rem.Name, Not(BeEmpty()))
+			}
+			suite.AwaitScan(ctx, policy.Name, func(g Gomega, s *v1alpha1.ScanStatus) {
+				g.Expect(s.Violating).To(BeZero())
+			})
+		})
+
+	It("a canary that becomes unready is rolled back exactly, the breaker opens, and the others stay untouched",
+		func(ctx context.Context) {
+			deployments(ctx, namespace, 4)
+			before := map[string]appsv1.DeploymentSpec{}
+			for _, d := range listDeployments(ctx, namespace) {
+				before[d.Name] = d.Spec
+			}
+			policy := overPods(namespace, fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "never"),
+				fixture.Deadline(4*time.Second))
+			suite.CreatePolicy(ctx, policy)
+
+			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
+			Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Reverted: 1, Skipped: 3}))
+			records := suite.Records(ctx, rem)
+			canary := records[0]
+			Expect(canary.State).To(Equal(v1alpha1.TargetReverted))
+			for _, d := range listDeployments(ctx, namespace) {
+				Expect(d.Spec).To(Equal(before[d.Name]), d.Name)
+				if d.Name == canary.Object.Name {
+					Expect(d.Generation).To(BeEquivalentTo(3), "changed and set back")
+					continue
+				}
+				Expect(d.Generation).To(BeEquivalentTo(1), "%s was touched", d.Name)
+			}
+			for _, record := range records[1:] {
+				Expect(record.State).To(Equal(v1alpha1.TargetSkipped))
+				Expect(record.Reason).To(Equal(v1alpha1.ReasonNotAttempted))
+			}
+			breaker := &v1alpha1.RemediationBreaker{
+				ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
+			Expect(suite.Get(ctx, breaker)).To(Succeed())
+			Expect(breaker.Status.State).To(Equal(v1alpha1.BreakerOpen))
+			Expect(breaker.Status.Reason).To(Equal("CanaryFailed"))
+			suite.AwaitEvent(ctx, "RolledBack", rem.Name, ContainSubstring("undone"))
+			suite.AwaitEvent(ctx, "BreakerOpened", breaker.Name, ContainSubstring(rem.Name))
+			suite.AwaitEvent(ctx, "RemediationReverted", canary.Object.Name, ContainSubstring("/spec/template"))
+			suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name, ContainSubstring("evenkeel rollout retry "))
+			Expect(suite.Plans(ctx, policy.Name)).To(HaveLen(1), "what was rolled back isn't tried again by itself")
+		})
 
 	It("a rollback keeps what somebody else has written meanwhile, and says so", func(ctx context.Context) {
 		deployments(ctx, namespace, 2)
-		policy := overPods(namespace, fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "never"), fixture.Deadline(4*time.Second))
+		policy := overPods(namespace, fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "never"),
+			fixture.Deadline(4*time.Second))
 		suite.CreatePolicy(ctx, policy)
 		var canary string
 		Eventually(ctx, func() string {
@@ -117,7 +124,8 @@ var _ = Describe("A rollout over Deployments", func() {
 		}).ShouldNot(BeEmpty())
 		theirs := `{"spec":{"template":{"metadata":{"labels":{"kwok.evenkeel.dev/ready":"later"}},
 			"spec":{"containers":[{"name":"web","image":"example.com/web:unready"}]}}}}`
-		Expect(suite.API.Patch(ctx, fixture.Deployment(namespace, canary), client.RawPatch(types.MergePatchType, []byte(theirs)))).To(Succeed())
+		Expect(suite.API.Patch(ctx, fixture.Deployment(namespace, canary),
+			client.RawPatch(types.MergePatchType, []byte(theirs)))).To(Succeed())
 
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRollbackIncomplete)
 		Expect(suite.RecordOf(ctx, rem, canary).State).To(Equal(v1alpha1.TargetRevertConflict))
@@ -138,7 +146,8 @@ var _ = Describe("A rollout over Deployments", func() {
 			},
 		}
 		suite.Create(ctx, breaker)
-		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState,
+			fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
 		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonBreakerOpen))

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -19,7 +21,8 @@ var _ = Describe("evenkeel breaker open", func() {
 		Expect(out).To(ContainSubstring(name + " is held open"))
 		cb := &v1alpha1.RemediationBreaker{}
 		Expect(suite.API.Get(ctx, client.ObjectKey{Name: name}, cb)).To(Succeed())
-		Expect(cb.Spec.Scope).To(Equal(v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: namespace}))
+		Expect(cb.Spec.Scope).To(
+			Equal(v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: namespace}))
 		out, _, _ = evenkeel(ctx, "breaker", "list")
 		Expect(out).To(MatchRegexp(name + ` +Namespace +Open`))
 

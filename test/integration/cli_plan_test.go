@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -53,9 +55,11 @@ var _ = Describe("The command line's plan", func() {
 
 	It("is the one that the manager then makes: the same name, targets and waves", func(ctx context.Context) {
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 24)...)
-		suite.Create(ctx, fixture.ConfigMap(namespace, "paused", fixture.Annotated(v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)),
+		suite.Create(ctx, fixture.ConfigMap(
+			namespace, "paused", fixture.Annotated(v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)),
 			fixture.ConfigMap(namespace, "helm", fixture.Labelled("app.kubernetes.io/managed-by", "Helm"),
-				fixture.Annotated("meta.helm.sh/release-name", "shop"), fixture.Annotated("meta.helm.sh/release-namespace", namespace)),
+				fixture.Annotated("meta.helm.sh/release-name", "shop"),
+				fixture.Annotated("meta.helm.sh/release-namespace", namespace)),
 			fixture.ConfigMap(namespace, "critical", fixture.Labelled(v1alpha1.LabelTier, "critical")))
 		policy := fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Remediated(v1alpha1.RemediationDisabled, fixture.Waves("20%", "60%", "100%")))
@@ -76,7 +80,9 @@ var _ = Describe("The command line's plan", func() {
 		}
 		Expect(suite.Plans(ctx, policy.Name)).To(BeEmpty(), "looking changes nothing")
 
-		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic })
+		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
+		})
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		var made []string
 		for _, r := range suite.Records(ctx, rem) {
@@ -93,41 +99,47 @@ var _ = Describe("The command line's plan", func() {
 		Expect(plan.Targets()).To(BeZero())
 	})
 
-	It("tells of missing permissions, a closed window and approval, for a policy that isn't applied", func(ctx context.Context) {
-		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web", Labels: fixture.TargetLabels()},
-			Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
-		suite.Create(ctx, service)
-		policy := fixture.Policy(namespace, namespace, ownService, fixture.Kinds("", "Service"),
-			fixture.Remediated(v1alpha1.RemediationManual, func(s *v1alpha1.RolloutStrategy) {
-				s.Windows = []v1alpha1.MaintenanceWindow{{Schedule: "0 0 29 2 *", Duration: metav1.Duration{Duration: time.Minute}}}
-			}))
-		plan, code := previewed(ctx, policy.Name, "-p", fileOf(policy))
-		Expect(code).To(Equal(1))
-		Expect(waved(plan)).To(Equal([]string{"0 web"}))
-		var reasons []string
-		for _, h := range plan.Holds {
-			reasons = append(reasons, h.Reason)
-		}
-		Expect(reasons).To(Equal([]string{"AwaitingApproval", "OutsideWindow", "MissingPermissions"}))
-		Expect(plan.MissingPermissions).To(ConsistOf(`{apiGroups: [""], resources: ["services"], verbs: ["patch"]} for namespaces ` + namespace))
-		Expect(plan.Remediation).To(BeEmpty(), "no policy, no name")
+	It("tells of missing permissions, a closed window and approval, for a policy that isn't applied",
+		func(ctx context.Context) {
+			service := &corev1.Service{
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web", Labels: fixture.TargetLabels()},
+				Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+			suite.Create(ctx, service)
+			policy := fixture.Policy(namespace, namespace, ownService, fixture.Kinds("", "Service"),
+				fixture.Remediated(v1alpha1.RemediationManual, func(s *v1alpha1.RolloutStrategy) {
+					s.Windows = []v1alpha1.MaintenanceWindow{
+						{Schedule: "0 0 29 2 *", Duration: metav1.Duration{Duration: time.Minute}}}
+				}))
+			plan, code := previewed(ctx, policy.Name, "-p", fileOf(policy))
+			Expect(code).To(Equal(1))
+			Expect(waved(plan)).To(Equal([]string{"0 web"}))
+			var reasons []string
+			for _, h := range plan.Holds {
+				reasons = append(reasons, h.Reason)
+			}
+			Expect(reasons).To(Equal([]string{"AwaitingApproval", "OutsideWindow", "MissingPermissions"}))
+			Expect(plan.MissingPermissions).To(
+				ConsistOf(`{apiGroups: [""], resources: ["services"], verbs: ["patch"]} for namespaces ` + namespace))
+			Expect(plan.Remediation).To(BeEmpty(), "no policy, no name")
 
-		By("asking as somebody who may read, and may not ask what others may do")
-		suite.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "viewer"}})
-		binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: namespace},
-			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "evenkeel-reader"},
-			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: "viewer"}}}
-		approver := binding.DeepCopy()
-		approver.Name, approver.RoleRef.Name = namespace+"-view", "evenkeel-manager"
-		suite.Create(ctx, binding, approver)
-		DeferCleanup(func(ctx context.Context) {
-			Expect(suite.API.Delete(ctx, binding)).To(Succeed())
-			Expect(suite.API.Delete(ctx, approver)).To(Succeed())
+			By("asking as somebody who may read, and may not ask what others may do")
+			suite.Create(ctx, &corev1.ServiceAccount{
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "viewer"}})
+			binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: namespace},
+				RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "evenkeel-reader"},
+				Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: "viewer"}}}
+			approver := binding.DeepCopy()
+			approver.Name, approver.RoleRef.Name = namespace+"-view", "evenkeel-manager"
+			suite.Create(ctx, binding, approver)
+			DeferCleanup(func(ctx context.Context) {
+				Expect(suite.API.Delete(ctx, binding)).To(Succeed())
+				Expect(suite.API.Delete(ctx, approver)).To(Succeed())
+			})
+			Eventually(ctx, func(g Gomega) {
+				out, errs, code := evenkeel(ctx, "plan", policy.Name, "-p", fileOf(policy),
+					"--as=system:serviceaccount:"+namespace+":viewer")
+				g.Expect(code).To(Equal(1), errs)
+				g.Expect(out).To(ContainSubstring("you may not create subjectaccessreviews.authorization.k8s.io"))
+			}).Should(Succeed())
 		})
-		Eventually(ctx, func(g Gomega) {
-			out, errs, code := evenkeel(ctx, "plan", policy.Name, "-p", fileOf(policy), "--as=system:serviceaccount:"+namespace+":viewer")
-			g.Expect(code).To(Equal(1), errs)
-			g.Expect(out).To(ContainSubstring("you may not create subjectaccessreviews.authorization.k8s.io"))
-		}).Should(Succeed())
-	})
 })

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -32,7 +34,8 @@ func rolesIn(text string) []*rbacv1.ClusterRole {
 // fileOf writes a policy to a file of the spec's own.
 func fileOf(p *v1alpha1.ClusterRegoPolicy) string {
 	GinkgoHelper()
-	written := &v1alpha1.ClusterRegoPolicy{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy"},
+	written := &v1alpha1.ClusterRegoPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy"},
 		ObjectMeta: metav1.ObjectMeta{Name: p.Name}, Spec: p.Spec}
 	text, err := yaml.Marshal(written)
 	Expect(err).NotTo(HaveOccurred())
@@ -42,52 +45,64 @@ func fileOf(p *v1alpha1.ClusterRegoPolicy) string {
 }
 
 var _ = Describe("The least roles of a policy", func() {
-	It("are what the manager lacks, let it scan and fix with nothing missing, and let anybody scan", func(ctx context.Context) {
-		namespace := suite.Namespace(ctx, "cli-rbac")
-		limits := &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web", Labels: fixture.TargetLabels()}}
-		suite.Create(ctx, limits)
-		policy := fixture.Policy(namespace, namespace, ownService, fixture.Kinds("", "LimitRange"),
-			fixture.Remediated(v1alpha1.RemediationAutomatic))
-		suite.CreatePolicy(ctx, policy)
-		suite.AwaitScan(ctx, policy.Name, func(g Gomega, s *v1alpha1.ScanStatus) { g.Expect(s.State).To(Equal(v1alpha1.ScanIncomplete)) })
+	It("are what the manager lacks, let it scan and fix with nothing missing, and let anybody scan",
+		func(ctx context.Context) {
+			namespace := suite.Namespace(ctx, "cli-rbac")
+			limits := &corev1.LimitRange{
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web", Labels: fixture.TargetLabels()}}
+			suite.Create(ctx, limits)
+			policy := fixture.Policy(namespace, namespace, ownService, fixture.Kinds("", "LimitRange"),
+				fixture.Remediated(v1alpha1.RemediationAutomatic))
+			suite.CreatePolicy(ctx, policy)
+			suite.AwaitScan(ctx, policy.Name, func(g Gomega, s *v1alpha1.ScanStatus) {
+				g.Expect(s.State).To(Equal(v1alpha1.ScanIncomplete))
+			})
 
-		out, errs, code := evenkeel(ctx, "rbac", "--cluster", "--only", policy.Name, "--existing", "--name", namespace)
-		Expect(code).To(Equal(1), errs)
-		roles := rolesIn(out)
-		Expect(roles).To(HaveLen(2))
-		Expect(roles[0].Rules).To(Equal([]rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"limitranges"}, Verbs: []string{"get", "list", "watch"}}}))
-		Expect(roles[1].Rules).To(Equal([]rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"limitranges"}, Verbs: []string{"get", "patch"}}}))
+			out, errs, code := evenkeel(ctx, "rbac", "--cluster", "--only", policy.Name, "--existing", "--name",
+				namespace)
+			Expect(code).To(Equal(1), errs)
+			roles := rolesIn(out)
+			Expect(roles).To(HaveLen(2))
+			Expect(roles[0].Rules).To(
+				Equal([]rbacv1.PolicyRule{
+					{APIGroups: []string{""}, Resources: []string{"limitranges"},
+						Verbs: []string{"get", "list", "watch"}}}))
+			Expect(roles[1].Rules).To(
+				Equal([]rbacv1.PolicyRule{
+					{APIGroups: []string{""}, Resources: []string{"limitranges"}, Verbs: []string{"get", "patch"}}}))
 
-		By("granting exactly these")
-		for _, role := range roles {
-			suite.Create(ctx, role)
-			DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, role)).To(Succeed()) })
-		}
-		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
-		Expect(suite.Get(ctx, limits)).To(Succeed())
-		Expect(limits.Labels).To(HaveKeyWithValue("owner", "shop"))
-		Eventually(ctx, func() string {
-			_, errs, _ := evenkeel(ctx, "rbac", "--cluster", "--only", policy.Name, "--existing")
-			return errs
-		}).Should(ContainSubstring("nothing is missing"))
+			By("granting exactly these")
+			for _, role := range roles {
+				suite.Create(ctx, role)
+				DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, role)).To(Succeed()) })
+			}
+			suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
+			Expect(suite.Get(ctx, limits)).To(Succeed())
+			Expect(limits.Labels).To(HaveKeyWithValue("owner", "shop"))
+			Eventually(ctx, func() string {
+				_, errs, _ := evenkeel(ctx, "rbac", "--cluster", "--only", policy.Name, "--existing")
+				return errs
+			}).Should(ContainSubstring("nothing is missing"))
 
-		By("scanning as somebody who has the reader's role alone")
-		out, errs, code = evenkeel(ctx, "rbac", "-p", fileOf(policy), "--name", namespace+"-all")
-		Expect(code).To(Equal(0), errs)
-		reader := rolesIn(out)[0]
-		reader.Labels = nil
-		suite.Create(ctx, reader, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "reader"}})
-		binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: reader.Name},
-			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: reader.Name},
-			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: "reader"}}}
-		suite.Create(ctx, binding)
-		DeferCleanup(func(ctx context.Context) {
-			Expect(suite.API.Delete(ctx, binding)).To(Succeed())
-			Expect(suite.API.Delete(ctx, reader)).To(Succeed())
+			By("scanning as somebody who has the reader's role alone")
+			out, errs, code = evenkeel(ctx, "rbac", "-p", fileOf(policy), "--name", namespace+"-all")
+			Expect(code).To(Equal(0), errs)
+			reader := rolesIn(out)[0]
+			reader.Labels = nil
+			suite.Create(ctx, reader,
+				&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "reader"}})
+			binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: reader.Name},
+				RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: reader.Name},
+				Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: "reader"}}}
+			suite.Create(ctx, binding)
+			DeferCleanup(func(ctx context.Context) {
+				Expect(suite.API.Delete(ctx, binding)).To(Succeed())
+				Expect(suite.API.Delete(ctx, reader)).To(Succeed())
+			})
+			Eventually(ctx, func() int {
+				_, errs, code = evenkeel(ctx, "scan", "-p", fileOf(policy),
+					"--as=system:serviceaccount:"+namespace+":reader")
+				return code
+			}).Should(Equal(0), errs)
 		})
-		Eventually(ctx, func() int {
-			_, errs, code = evenkeel(ctx, "scan", "-p", fileOf(policy), "--as=system:serviceaccount:"+namespace+":reader")
-			return code
-		}).Should(Equal(0), errs)
-	})
 })

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -79,7 +81,8 @@ var _ = Describe("The command line's scan", func() {
 	var namespace string
 	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "cli-scan") })
 
-	It("counts what the controller's scan counts, of violating, waived and failing objects, and of Pods at their owners", func(ctx context.Context) {
+	It("counts what the controller's scan counts, of violating, waived and failing objects, and of Pods at their "+
+		"owners", func(ctx context.Context) {
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 4)...)
 		other := fixture.ConfigMap(namespace, "other")
 		other.Data["state"] = "worse"
@@ -88,12 +91,15 @@ var _ = Describe("The command line's scan", func() {
 		suite.Create(ctx, other, fine, fixture.Deployment(namespace, "web"), fixture.Deployment(namespace, "api"))
 		suite.Create(ctx, &v1alpha1.Waiver{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "legacy"},
-			Spec: v1alpha1.WaiverSpec{Match: v1alpha1.WaiverMatch{Names: []string{"target-0"}}, WaiverTerms: v1alpha1.WaiverTerms{
-				Policies: []string{namespace + "-state"}, Reason: "moved next month", ExpirationTime: metav1.NewTime(time.Now().Add(time.Hour))}},
+			Spec: v1alpha1.WaiverSpec{Match: v1alpha1.WaiverMatch{Names: []string{"target-0"}},
+				WaiverTerms: v1alpha1.WaiverTerms{
+					Policies: []string{namespace + "-state"}, Reason: "moved next month",
+					ExpirationTime: metav1.NewTime(time.Now().Add(time.Hour))}},
 		})
 		state := fixture.Policy(namespace+"-state", namespace, fixture.FixState)
 		broken := fixture.Policy(namespace+"-broken", namespace, failsOnBad)
-		template := fixture.Policy(namespace+"-template", namespace, fixture.RequireTemplateLabel("team", "shop"), fixture.Kinds("", "Pod"))
+		template := fixture.Policy(namespace+"-template", namespace, fixture.RequireTemplateLabel("team", "shop"),
+			fixture.Kinds("", "Pod"))
 		for _, p := range []*v1alpha1.ClusterRegoPolicy{state, broken, template} {
 			suite.CreatePolicy(ctx, p)
 		}
@@ -117,7 +123,8 @@ var _ = Describe("The command line's scan", func() {
 		as := "--as=system:serviceaccount:" + namespace + ":nobody"
 		out, errs, code := evenkeel(ctx, "scan", as, "--only", "owner-labels")
 		Expect(code).To(Equal(3), errs)
-		Expect(out).To(ContainSubstring("Deployment of group apps may not be listed: ask for the permission to list deployments.apps"))
+		Expect(out).To(ContainSubstring(
+			"Deployment of group apps may not be listed: ask for the permission to list deployments.apps"))
 		_, errs, code = evenkeel(ctx, "scan", as, "--only", "owner-labels", "--allow-incomplete")
 		Expect(code).To(Equal(0), errs)
 	})

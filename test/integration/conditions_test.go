@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -90,21 +92,22 @@ var _ = Describe("The conditions", func() {
 		awaitHealth(ctx, policy, status.CurrentStatus)
 	})
 
-	It("of a waiver say when it waives, and an expired one is as its author has declared it", func(ctx context.Context) {
-		e := waiver(namespace, namespace)
-		createUnseen(ctx, e)
-		awaitByKubectl(ctx, "Ready=false", e)
-		awaitHealth(ctx, e, status.InProgressStatus) // its policy may come yet
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState))
-		awaitByKubectl(ctx, "Active", e)
-		awaitHealth(ctx, e, status.CurrentStatus)
+	It("of a waiver say when it waives, and an expired one is as its author has declared it",
+		func(ctx context.Context) {
+			e := waiver(namespace, namespace)
+			createUnseen(ctx, e)
+			awaitByKubectl(ctx, "Ready=false", e)
+			awaitHealth(ctx, e, status.InProgressStatus) // its policy may come yet
+			suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState))
+			awaitByKubectl(ctx, "Active", e)
+			awaitHealth(ctx, e, status.CurrentStatus)
 
-		endSoon(ctx, e)
-		awaitByKubectl(ctx, "Active=false", e)
-		awaitHealth(ctx, e, status.CurrentStatus)
-		Expect(suite.Get(ctx, e)).To(Succeed())
-		Expect(meta.IsStatusConditionTrue(e.Status.Conditions, v1alpha1.ConditionReady)).To(BeTrue())
-	})
+			endSoon(ctx, e)
+			awaitByKubectl(ctx, "Active=false", e)
+			awaitHealth(ctx, e, status.CurrentStatus)
+			Expect(suite.Get(ctx, e)).To(Succeed())
+			Expect(meta.IsStatusConditionTrue(e.Status.Conditions, v1alpha1.ConditionReady)).To(BeTrue())
+		})
 
 	It("of a cluster waiver say the same", func(ctx context.Context) {
 		wide := &v1alpha1.ClusterWaiver{ObjectMeta: metav1.ObjectMeta{Name: "waives-" + namespace}}
@@ -128,25 +131,26 @@ var _ = Describe("The conditions", func() {
 		awaitHealth(ctx, source.PolicySource, status.FailedStatus)
 	})
 
-	It("of a plan tell work, a wait and the end, and speak of what is asked of it afterwards", func(ctx context.Context) {
-		suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
-		fixes := fixture.Remediated(v1alpha1.RemediationAutomatic, soaking(3*time.Second))
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixes))
-		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSoaking)
-		awaitByKubectl(ctx, "Progressing", rem)
-		say(ctx, rem, `{"desiredState":"Paused"}`)
-		awaitByKubectl(ctx, "Progressing=false", rem)
-		awaitHealth(ctx, rem, status.InProgressStatus)
+	It("of a plan tell work, a wait and the end, and speak of what is asked of it afterwards",
+		func(ctx context.Context) {
+			suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
+			fixes := fixture.Remediated(v1alpha1.RemediationAutomatic, soaking(3*time.Second))
+			suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixes))
+			rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSoaking)
+			awaitByKubectl(ctx, "Progressing", rem)
+			say(ctx, rem, `{"desiredState":"Paused"}`)
+			awaitByKubectl(ctx, "Progressing=false", rem)
+			awaitHealth(ctx, rem, status.InProgressStatus)
 
-		say(ctx, rem, `{"desiredState":"Running"}`)
-		awaitByKubectl(ctx, "Complete", rem)
-		awaitHealth(ctx, rem, status.CurrentStatus)
-		say(ctx, rem, `{"desiredState":"Paused"}`) // nothing is left to pause
-		awaitHealth(ctx, rem, status.CurrentStatus)
-		Expect(suite.Get(ctx, rem)).To(Succeed())
-		Expect(rem.Status.ObservedGeneration).To(Equal(rem.Generation))
-		Expect(rem.Status.Conditions).To(HaveEach(HaveField("ObservedGeneration", rem.Generation)))
-	})
+			say(ctx, rem, `{"desiredState":"Running"}`)
+			awaitByKubectl(ctx, "Complete", rem)
+			awaitHealth(ctx, rem, status.CurrentStatus)
+			say(ctx, rem, `{"desiredState":"Paused"}`) // nothing is left to pause
+			awaitHealth(ctx, rem, status.CurrentStatus)
+			Expect(suite.Get(ctx, rem)).To(Succeed())
+			Expect(rem.Status.ObservedGeneration).To(Equal(rem.Generation))
+			Expect(rem.Status.Conditions).To(HaveEach(HaveField("ObservedGeneration", rem.Generation)))
+		})
 
 	It("of a plan that awaits an answer, and of the answer, say what has become of them", func(ctx context.Context) {
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 1)...)
@@ -164,15 +168,16 @@ var _ = Describe("The conditions", func() {
 		awaitByKubectl(ctx, "Complete", rem)
 	})
 
-	It("of a breaker say whether writes go through, and one that is held open is as people want it", func(ctx context.Context) {
-		breaker := makeBreaker(ctx, namespace, v1alpha1.BreakerForcedOpen)
-		awaitByKubectl(ctx, "Closed=false", breaker)
-		awaitHealth(ctx, breaker, status.CurrentStatus)
-		mergePatch(ctx, suite.API, breaker, `{"spec":{"mode":"Automatic"}}`)
-		awaitByKubectl(ctx, "Closed", breaker)
-		awaitHealth(ctx, breaker, status.CurrentStatus)
-		Expect(suite.Get(ctx, breaker)).To(Succeed())
-		Expect(breaker.Status.ObservedGeneration).To(Equal(breaker.Generation))
-		Expect(breaker.Status.Conditions).To(HaveEach(HaveField("ObservedGeneration", breaker.Generation)))
-	})
+	It("of a breaker say whether writes go through, and one that is held open is as people want it",
+		func(ctx context.Context) {
+			breaker := makeBreaker(ctx, namespace, v1alpha1.BreakerForcedOpen)
+			awaitByKubectl(ctx, "Closed=false", breaker)
+			awaitHealth(ctx, breaker, status.CurrentStatus)
+			mergePatch(ctx, suite.API, breaker, `{"spec":{"mode":"Automatic"}}`)
+			awaitByKubectl(ctx, "Closed", breaker)
+			awaitHealth(ctx, breaker, status.CurrentStatus)
+			Expect(suite.Get(ctx, breaker)).To(Succeed())
+			Expect(breaker.Status.ObservedGeneration).To(Equal(breaker.Generation))
+			Expect(breaker.Status.Conditions).To(HaveEach(HaveField("ObservedGeneration", breaker.Generation)))
+		})
 })

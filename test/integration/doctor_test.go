@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -55,7 +57,9 @@ var _ = Describe("The doctor", func() {
 	led := func(ctx context.Context, in string, at time.Time) {
 		GinkgoHelper()
 		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: in, Name: "evenkeel-leader"},
-			Spec: coordinationv1.LeaseSpec{HolderIdentity: ptr.To("evenkeel-7d4b"), LeaseDurationSeconds: ptr.To(int32(15)), RenewTime: ptr.To(metav1.NewMicroTime(at))}}
+			Spec: coordinationv1.LeaseSpec{
+				HolderIdentity: ptr.To("evenkeel-7d4b"), LeaseDurationSeconds: ptr.To(int32(15)),
+				RenewTime: ptr.To(metav1.NewMicroTime(at))}}
 		suite.Create(ctx, lease)
 		DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, lease)).To(Succeed()) })
 	}
@@ -63,12 +67,16 @@ var _ = Describe("The doctor", func() {
 	It("finds a sound installation without a failure, and changes nothing", func(ctx context.Context) {
 		suite.AwaitAdmission(ctx)
 		led(ctx, rig.SystemNamespace, time.Now()) // this suite's manager leads without one
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.DenyState("bad"), fixture.Enforced(v1alpha1.AdmissionDeny)))
-		suite.AwaitScan(ctx, namespace, func(g Gomega, s *v1alpha1.ScanStatus) { g.Expect(s.State).To(Equal(v1alpha1.ScanComplete)) })
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.DenyState("bad"),
+			fixture.Enforced(v1alpha1.AdmissionDeny)))
+		suite.AwaitScan(ctx, namespace, func(g Gomega, s *v1alpha1.ScanStatus) {
+			g.Expect(s.State).To(Equal(v1alpha1.ScanComplete))
+		})
 		Eventually(ctx, func(g Gomega) {
 			found, code := doctor(ctx)
 			g.Expect(code).To(Equal(0))
-			for _, check := range []string{"api-server", "kinds", "leader", "webhooks", "requests", "cold-start", "certificate", "admission", "policies", "sources", "scan", "read-permissions"} {
+			for _, check := range []string{"api-server", "kinds", "leader", "webhooks", "requests", "cold-start",
+				"certificate", "admission", "policies", "sources", "scan", "read-permissions"} {
 				g.Expect(found).To(ContainElement(finds(check, "ok", "")), check)
 			}
 			g.Expect(found).To(ContainElement(finds("manager", "warn", "the manager runs elsewhere")))
@@ -79,13 +87,17 @@ var _ = Describe("The doctor", func() {
 	})
 
 	It("says which permissions the manager lacks, and which rule to add", func(ctx context.Context) {
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixture.Kinds("policy", "PodDisruptionBudget"),
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
+			fixture.Kinds("policy", "PodDisruptionBudget"),
 			fixture.Remediated(v1alpha1.RemediationManual)))
 		found, code := doctor(ctx)
 		Expect(code).To(Equal(1))
 		Expect(found).To(ContainElement(And(finds("read-permissions", "fail", "get, list, watch poddisruptionbudgets"),
-			HaveField("Do", ContainSubstring(`aggregate-to-reader: "true": {apiGroups: ["policy"], resources: ["poddisruptionbudgets"], verbs: ["get", "list", "watch"]}`)))))
-		Expect(found).To(ContainElement(And(finds("write-permissions", "warn", "patch poddisruptionbudgets"), HaveField("Do", ContainSubstring("aggregate-to-writer")))))
+			HaveField("Do", ContainSubstring(
+				`aggregate-to-reader: "true": {apiGroups: ["policy"], resources: ["poddisruptionbudgets"], verbs: ["get", "list", "watch"]}`)))))
+		Expect(found).To(ContainElement(
+			And(finds("write-permissions", "warn", "patch poddisruptionbudgets"),
+				HaveField("Do", ContainSubstring("aggregate-to-writer")))))
 		Expect(awaitDoctor(ctx, finds("scan", "fail", "PodDisruptionBudget can't be listed"))).To(Equal(1))
 	})
 
@@ -98,33 +110,44 @@ var _ = Describe("The doctor", func() {
 		Expect(code).To(Equal(0))
 		DeferCleanup(func(ctx context.Context) { evenkeel(ctx, "breaker", "close", "global") })
 		src := &v1alpha1.PolicySource{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "nowhere"}}
-		src.Spec.URL, src.Spec.Interval.Duration, src.Spec.Timeout.Duration = "https://127.0.0.1:1/nowhere.git", time.Hour, time.Minute
+		src.Spec.URL, src.Spec.Interval.Duration, src.Spec.Timeout.Duration = "https://127.0.0.1:1/nowhere.git",
+			time.Hour, time.Minute
 		suite.Create(ctx, src)
-		DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(suite.API.Delete(ctx, src))).To(Succeed()) })
+		DeferCleanup(func(ctx context.Context) {
+			Expect(client.IgnoreNotFound(suite.API.Delete(ctx, src))).To(Succeed())
+		})
 		found, _ := doctor(ctx)
 		Expect(found).To(ContainElement(finds("rollouts", "warn", "awaits a person's yes or no")))
-		Expect(found).To(ContainElement(And(finds("breakers", "warn", "a person holds breaker global open"), HaveField("Do", "evenkeel breaker close global"))))
-		Expect(found).To(ContainElement(And(HaveField("Check", "sources"), HaveField("Message", ContainSubstring(namespace+"/nowhere")))))
+		Expect(found).To(ContainElement(
+			And(finds("breakers", "warn", "a person holds breaker global open"),
+				HaveField("Do", "evenkeel breaker close global"))))
+		Expect(found).To(ContainElement(
+			And(HaveField("Check", "sources"), HaveField("Message", ContainSubstring(namespace+"/nowhere")))))
 	})
 
-	It("sees that a kind is gone or of another version, and that its own permissions don't suffice", func(ctx context.Context) {
-		kind := &apiextensionsv1.CustomResourceDefinition{}
-		Expect(suite.API.Get(ctx, client.ObjectKey{Name: "waivers.evenkeel.dev"}, kind)).To(Succeed())
-		sound := kind.Spec.Versions[0].Schema.DeepCopy()
-		DeferCleanup(func(ctx context.Context) {
-			raw, err := json.Marshal([]map[string]any{{"op": "replace", "path": "/spec/versions/0/schema", "value": sound}})
-			Expect(err).NotTo(HaveOccurred())
+	It("sees that a kind is gone or of another version, and that its own permissions don't suffice",
+		func(ctx context.Context) {
+			kind := &apiextensionsv1.CustomResourceDefinition{}
+			Expect(suite.API.Get(ctx, client.ObjectKey{Name: "waivers.evenkeel.dev"}, kind)).To(Succeed())
+			sound := kind.Spec.Versions[0].Schema.DeepCopy()
+			DeferCleanup(func(ctx context.Context) {
+				raw, err := json.Marshal(
+					[]map[string]any{{"op": "replace", "path": "/spec/versions/0/schema", "value": sound}})
+				Expect(err).NotTo(HaveOccurred())
+				Expect(suite.API.Patch(ctx, kind, client.RawPatch(types.JSONPatchType, raw))).To(Succeed())
+			})
+			raw := []byte(
+				`[{"op":"replace","path":"/spec/versions/0/schema/openAPIV3Schema/description","value":"of long ago"}]`)
 			Expect(suite.API.Patch(ctx, kind, client.RawPatch(types.JSONPatchType, raw))).To(Succeed())
-		})
-		raw := []byte(`[{"op":"replace","path":"/spec/versions/0/schema/openAPIV3Schema/description","value":"of long ago"}]`)
-		Expect(suite.API.Patch(ctx, kind, client.RawPatch(types.JSONPatchType, raw))).To(Succeed())
-		found, _ := doctor(ctx)
-		Expect(found).To(ContainElement(finds("kinds", "warn", "waivers.evenkeel.dev is of another version")))
+			found, _ := doctor(ctx)
+			Expect(found).To(ContainElement(finds("kinds", "warn", "waivers.evenkeel.dev is of another version")))
 
-		found, code := doctor(ctx, "--as", "nobody")
-		Expect(code).To(Equal(3))
-		Expect(found).To(ContainElement(And(finds("policies", "unknown", "couldn't be looked at"), HaveField("Do", ContainSubstring("ask for the right")))))
-	})
+			found, code := doctor(ctx, "--as", "nobody")
+			Expect(code).To(Equal(3))
+			Expect(found).To(ContainElement(
+				And(finds("policies", "unknown", "couldn't be looked at"),
+					HaveField("Do", ContainSubstring("ask for the right")))))
+		})
 
 	It("looks for the manager where it is told to", func(ctx context.Context) {
 		found, code := doctor(ctx, "--controller-namespace", namespace)
@@ -146,57 +169,61 @@ var _ = Describe("The doctor", func() {
 
 // The manager is killed here, so it is one of its own.
 var _ = Describe("The doctor and admission", Ordered, func() {
-	It("tells that the webhook is gone from a webhook that is changed, and both from a certificate that can't be read", func(ctx context.Context) {
-		suite.AwaitAdmission(ctx)
-		configuration := &unstructured.Unstructured{}
-		configuration.SetAPIVersion("admissionregistration.k8s.io/v1")
-		configuration.SetKind("ValidatingWebhookConfiguration")
-		configuration.SetName("evenkeel")
-		Expect(manager.Kill()).To(Succeed())
-		DeferCleanup(func(ctx context.Context) {
-			Expect(manager.Start(ctx)).To(Succeed())
+	It("tells that the webhook is gone from a webhook that is changed, and both from a certificate that can't be read",
+		func(ctx context.Context) {
 			suite.AwaitAdmission(ctx)
-		})
-		found, code := doctor(ctx)
-		Expect(code).To(Equal(1))
-		Expect(found).To(ContainElement(And(finds("admission", "fail", "can't reach the webhook"), HaveField("Do", ContainSubstring("docs/troubleshoot.md")))))
-		Expect(found).To(ContainElement(finds("certificate", "fail", "doesn't answer from here")))
-		Expect(found).To(ContainElement(finds("webhooks", "ok", "")))
+			configuration := &unstructured.Unstructured{}
+			configuration.SetAPIVersion("admissionregistration.k8s.io/v1")
+			configuration.SetKind("ValidatingWebhookConfiguration")
+			configuration.SetName("evenkeel")
+			Expect(manager.Kill()).To(Succeed())
+			DeferCleanup(func(ctx context.Context) {
+				Expect(manager.Start(ctx)).To(Succeed())
+				suite.AwaitAdmission(ctx)
+			})
+			found, code := doctor(ctx)
+			Expect(code).To(Equal(1))
+			Expect(found).To(ContainElement(
+				And(finds("admission", "fail", "can't reach the webhook"),
+					HaveField("Do", ContainSubstring("docs/troubleshoot.md")))))
+			Expect(found).To(ContainElement(finds("certificate", "fail", "doesn't answer from here")))
+			Expect(found).To(ContainElement(finds("webhooks", "ok", "")))
 
-		By("an entry is taken out, and the failure policy of another is changed")
-		Expect(suite.API.Get(ctx, client.ObjectKey{Name: "evenkeel"}, configuration)).To(Succeed())
-		hooks, _, err := unstructured.NestedSlice(configuration.Object, "webhooks")
-		Expect(err).NotTo(HaveOccurred())
-		kept := hooks[:0]
-		for _, h := range hooks {
-			switch hook := h.(map[string]any); hook["name"] {
-			case "approvals.evenkeel.dev":
-			case "clusterregopolicies.evenkeel.dev":
-				hook["failurePolicy"] = "Ignore"
-				kept = append(kept, hook)
-			default:
-				kept = append(kept, h)
+			By("an entry is taken out, and the failure policy of another is changed")
+			Expect(suite.API.Get(ctx, client.ObjectKey{Name: "evenkeel"}, configuration)).To(Succeed())
+			hooks, _, err := unstructured.NestedSlice(configuration.Object, "webhooks")
+			Expect(err).NotTo(HaveOccurred())
+			kept := hooks[:0]
+			for _, h := range hooks {
+				switch hook := h.(map[string]any); hook["name"] {
+				case "approvals.evenkeel.dev":
+				case "clusterregopolicies.evenkeel.dev":
+					hook["failurePolicy"] = "Ignore"
+					kept = append(kept, hook)
+				default:
+					kept = append(kept, h)
+				}
 			}
-		}
-		Expect(unstructured.SetNestedSlice(configuration.Object, kept, "webhooks")).To(Succeed())
-		Expect(suite.API.Update(ctx, configuration)).To(Succeed())
-		found, _ = doctor(ctx)
-		Expect(found).To(ContainElement(finds("webhooks", "fail", "lacks the entry approvals.evenkeel.dev")))
-		Expect(found).To(ContainElement(finds("webhooks", "fail", "clusterregopolicies.evenkeel.dev has failurePolicy Ignore, not Fail")))
+			Expect(unstructured.SetNestedSlice(configuration.Object, kept, "webhooks")).To(Succeed())
+			Expect(suite.API.Update(ctx, configuration)).To(Succeed())
+			found, _ = doctor(ctx)
+			Expect(found).To(ContainElement(finds("webhooks", "fail", "lacks the entry approvals.evenkeel.dev")))
+			Expect(found).To(ContainElement(
+				finds("webhooks", "fail", "clusterregopolicies.evenkeel.dev has failurePolicy Ignore, not Fail")))
 
-		By("its authority is taken out")
-		raw := []byte(`[{"op":"remove","path":"/webhooks/0/clientConfig/caBundle"}]`)
-		Expect(suite.API.Patch(ctx, configuration, client.RawPatch(types.JSONPatchType, raw))).To(Succeed())
-		found, _ = doctor(ctx)
-		Expect(found).To(ContainElement(finds("certificate", "fail", "holds no certificate")))
+			By("its authority is taken out")
+			raw := []byte(`[{"op":"remove","path":"/webhooks/0/clientConfig/caBundle"}]`)
+			Expect(suite.API.Patch(ctx, configuration, client.RawPatch(types.JSONPatchType, raw))).To(Succeed())
+			found, _ = doctor(ctx)
+			Expect(found).To(ContainElement(finds("certificate", "fail", "holds no certificate")))
 
-		By("it is gone whole")
-		Expect(suite.API.Delete(ctx, configuration)).To(Succeed())
-		mutating := configuration.DeepCopy()
-		mutating.SetKind("MutatingWebhookConfiguration")
-		Expect(suite.API.Delete(ctx, mutating)).To(Succeed())
-		found, _ = doctor(ctx)
-		Expect(found).To(ContainElement(finds("webhooks", "fail", "nothing is judged at admission")))
-		Expect(found).To(ContainElement(finds("admission", "fail", "doesn't get its author")))
-	})
+			By("it is gone whole")
+			Expect(suite.API.Delete(ctx, configuration)).To(Succeed())
+			mutating := configuration.DeepCopy()
+			mutating.SetKind("MutatingWebhookConfiguration")
+			Expect(suite.API.Delete(ctx, mutating)).To(Succeed())
+			found, _ = doctor(ctx)
+			Expect(found).To(ContainElement(finds("webhooks", "fail", "nothing is judged at admission")))
+			Expect(found).To(ContainElement(finds("admission", "fail", "doesn't get its author")))
+		})
 })

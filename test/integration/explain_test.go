@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -29,19 +31,27 @@ var _ = Describe("What is known of one object", func() {
 
 	It("is its verdicts, its plans with before and after, and what happens next", func(ctx context.Context) {
 		suite.Create(ctx, fixture.ConfigMap(namespace, "one"),
-			fixture.ConfigMap(namespace, "out", fixture.Annotated(v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)),
-			fixture.ConfigMap(namespace, "argo", fixture.Annotated("argocd.argoproj.io/tracking-id", "shop:/ConfigMap:"+namespace+"/argo")))
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixture.Enforced(v1alpha1.AdmissionWarn), fixture.Remediated(v1alpha1.RemediationManual)))
+			fixture.ConfigMap(namespace, "out",
+				fixture.Annotated(v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)),
+			fixture.ConfigMap(namespace, "argo",
+				fixture.Annotated("argocd.argoproj.io/tracking-id", "shop:/ConfigMap:"+namespace+"/argo")))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
+			fixture.Enforced(v1alpha1.AdmissionWarn), fixture.Remediated(v1alpha1.RemediationManual)))
 		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseAwaitingApproval)
-		Expect(explained(ctx, "cm/one")).To(And(ContainSubstring("Violates  "+namespace), ContainSubstring("state must be good"),
-			ContainSubstring("waits for approval of "+rem.Name)))
-		Expect(explained(ctx, "configmap/out")).To(ContainSubstring("skipped: the object has the annotation evenkeel.dev/remediation: paused"))
-		Expect(explained(ctx, "configmaps/argo")).To(And(ContainSubstring("managed by Argo CD"), ContainSubstring("change it at its source")))
+		Expect(explained(ctx, "cm/one")).To(
+			And(ContainSubstring("Violates  "+namespace), ContainSubstring("state must be good"),
+				ContainSubstring("waits for approval of "+rem.Name)))
+		Expect(explained(ctx, "configmap/out")).To(
+			ContainSubstring("skipped: the object has the annotation evenkeel.dev/remediation: paused"))
+		Expect(explained(ctx, "configmaps/argo")).To(
+			And(ContainSubstring("managed by Argo CD"), ContainSubstring("change it at its source")))
 
 		_, _, code := evenkeel(ctx, "rollout", "approve", rem.Name)
 		Expect(code).To(Equal(0))
 		suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
-		Expect(explained(ctx, "cm/one")).To(And(ContainSubstring("Clean"), ContainSubstring(`/data/state: "bad" → "good"`), ContainSubstring("nothing: it violates no policy")))
+		Expect(explained(ctx, "cm/one")).To(
+			And(ContainSubstring("Clean"), ContainSubstring(`/data/state: "bad" → "good"`),
+				ContainSubstring("nothing: it violates no policy")))
 
 		out, _, code := evenkeel(ctx, "explain", "ConfigMap", "one", "-n", namespace, "-o", "json")
 		Expect(code).To(Equal(0))
@@ -56,21 +66,29 @@ var _ = Describe("What is known of one object", func() {
 
 	It("is its waiver with its end, and of a Pod the workload to look at", func(ctx context.Context) {
 		suite.Create(ctx, fixture.Deployment(namespace, "web"), fixture.ConfigMap(namespace, "waived"))
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationDisabled)))
-		suite.CreatePolicy(ctx, fixture.Policy(namespace+"-pods", namespace, fixture.RequireTemplateLabel("team", "shop"), fixture.Unselected,
-			fixture.Kinds("", "Pod"), fixture.Remediated(v1alpha1.RemediationManual)))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
+			fixture.Remediated(v1alpha1.RemediationDisabled)))
+		suite.CreatePolicy(ctx,
+			fixture.Policy(namespace+"-pods", namespace, fixture.RequireTemplateLabel("team", "shop"),
+				fixture.Unselected,
+				fixture.Kinds("", "Pod"), fixture.Remediated(v1alpha1.RemediationManual)))
 		until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
 		suite.Create(ctx, &v1alpha1.Waiver{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "legacy"},
-			Spec: v1alpha1.WaiverSpec{WaiverTerms: v1alpha1.WaiverTerms{Policies: []string{namespace}, Reason: "until it is gone", ExpirationTime: metav1.NewTime(until)}}})
-		Expect(explained(ctx, "cm/waived")).To(And(ContainSubstring("waived until "+until.Format(time.RFC3339)), ContainSubstring("legacy: until it is gone")))
+			Spec: v1alpha1.WaiverSpec{
+				WaiverTerms: v1alpha1.WaiverTerms{Policies: []string{namespace}, Reason: "until it is gone",
+					ExpirationTime: metav1.NewTime(until)}}})
+		Expect(explained(ctx, "cm/waived")).To(
+			And(ContainSubstring("waived until "+until.Format(time.RFC3339)),
+				ContainSubstring("legacy: until it is gone")))
 
 		pods := &corev1.PodList{}
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(suite.API.List(ctx, pods, client.InNamespace(namespace))).To(Succeed())
 			g.Expect(pods.Items).NotTo(BeEmpty())
 		}).Should(Succeed())
-		Expect(explained(ctx, "po/"+pods.Items[0].Name)).To(And(MatchRegexp(`made by ReplicaSet \S+/web-`), ContainSubstring("made by Deployment "+namespace+"/web"),
-			ContainSubstring("judged and fixed at its root: evenkeel explain Deployment/web")))
+		Expect(explained(ctx, "po/"+pods.Items[0].Name)).To(
+			And(MatchRegexp(`made by ReplicaSet \S+/web-`), ContainSubstring("made by Deployment "+namespace+"/web"),
+				ContainSubstring("judged and fixed at its root: evenkeel explain Deployment/web")))
 	})
 
 	It("says what it can't find, and how it is called", func(ctx context.Context) {
@@ -100,6 +118,7 @@ var _ = Describe("What is known of one object", func() {
 		Expect(completed("breaker", "open", "")).To(ContainSubstring("global\tRemediationBreaker, "))
 		Expect(completed("explain", "-n", "")).To(ContainSubstring(namespace + "\n"))
 		Expect(completed("rollout", "get", "-o", "")).To(HavePrefix("table\njson\nyaml\nname\n"))
-		Expect(completed("rollout", "get", "one", "")).To(HavePrefix(":4\n"), "one name is enough, and no file is meant")
+		Expect(completed("rollout", "get", "one", "")).To(
+			HavePrefix(":4\n"), "one name is enough, and no file is meant")
 	})
 })

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -31,7 +33,8 @@ var _ = Describe("Somebody who keeps setting an object back", func() {
 		}
 		allow()
 		asRead := fmt.Sprintf(`{"metadata":{"resourceVersion":%q},"data":{"state":"bad"}}`, fought.ResourceVersion)
-		g.Expect(suite.API.Patch(ctx, fought, client.RawPatch(types.MergePatchType, []byte(asRead)), client.FieldOwner("stubborn-controller"))).To(Succeed())
+		g.Expect(suite.API.Patch(ctx, fought, client.RawPatch(types.MergePatchType, []byte(asRead)),
+			client.FieldOwner("stubborn-controller"))).To(Succeed())
 	}
 	fixed := func(ctx context.Context, name string) {
 		GinkgoHelper()
@@ -46,44 +49,48 @@ var _ = Describe("Somebody who keeps setting an object back", func() {
 		namespace = suite.Namespace(ctx, "fight")
 		fought = fixture.ConfigMap(namespace, "target-0")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
-		policy = fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy = fixture.Policy(namespace, namespace, fixture.FixState,
+			fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 	})
 
-	It("before the soak has passed fails that target alone: nothing is rolled back, and the writer is named", func(ctx context.Context) {
-		Eventually(ctx, func(g Gomega) {
-			setBack(ctx, g, func() {})
-			g.Expect(suite.Events(ctx, "RemediationFight", "target-0")).To(ContainElement(
-				And(ContainSubstring("fixed by policy "+policy.Name), ContainSubstring("stubborn-controller"))))
-		}).Should(Succeed())
-		plans := suite.Plans(ctx, policy.Name)
-		record := suite.RecordOf(ctx, &plans[len(plans)-1], "target-0")
-		Expect(record.State).To(Equal(v1alpha1.TargetFailed))
-		Expect(record.Reason).To(Equal(v1alpha1.ReasonFighting))
-	})
+	It("before the soak has passed fails that target alone: nothing is rolled back, and the writer is named",
+		func(ctx context.Context) {
+			Eventually(ctx, func(g Gomega) {
+				setBack(ctx, g, func() {})
+				g.Expect(suite.Events(ctx, "RemediationFight", "target-0")).To(ContainElement(
+					And(ContainSubstring("fixed by policy "+policy.Name), ContainSubstring("stubborn-controller"))))
+			}).Should(Succeed())
+			plans := suite.Plans(ctx, policy.Name)
+			record := suite.RecordOf(ctx, &plans[len(plans)-1], "target-0")
+			Expect(record.State).To(Equal(v1alpha1.TargetFailed))
+			Expect(record.Reason).To(Equal(v1alpha1.ReasonFighting))
+		})
 
-	It("again and again after it was fixed is left alone until a person says to go on, and stops nothing else", long, func(ctx context.Context) {
-		Eventually(ctx, func(g Gomega) {
-			setBack(ctx, g, func() {
-				plans := suite.Plans(ctx, policy.Name)
-				g.Expect(plans[len(plans)-1].Status.Phase).To(Equal(v1alpha1.PhaseSucceeded))
-			})
-			g.Expect(suite.Events(ctx, "RemediationFight", "target-0")).To(ContainElement(
-				And(ContainSubstring("evenkeel rollout retry "+policy.Name), ContainSubstring("stubborn-controller"))))
-		}).WithTimeout(3 * time.Minute).Should(Succeed())
+	It("again and again after it was fixed is left alone until a person says to go on, and stops nothing else", long,
+		func(ctx context.Context) {
+			Eventually(ctx, func(g Gomega) {
+				setBack(ctx, g, func() {
+					plans := suite.Plans(ctx, policy.Name)
+					g.Expect(plans[len(plans)-1].Status.Phase).To(Equal(v1alpha1.PhaseSucceeded))
+				})
+				g.Expect(suite.Events(ctx, "RemediationFight", "target-0")).To(ContainElement(
+					And(ContainSubstring("evenkeel rollout retry "+policy.Name),
+						ContainSubstring("stubborn-controller"))))
+			}).WithTimeout(3 * time.Minute).Should(Succeed())
 
-		By("drift of another object")
-		other := fixture.ConfigMap(namespace, "target-1")
-		Expect(suite.API.Patch(ctx, other, back)).To(Succeed())
-		fixed(ctx, "target-1")
-		Expect(suite.Get(ctx, fought)).To(Succeed())
-		Expect(fought.Data).To(HaveKeyWithValue("state", "bad"), "the object that is fought over is left alone")
+			By("drift of another object")
+			other := fixture.ConfigMap(namespace, "target-1")
+			Expect(suite.API.Patch(ctx, other, back)).To(Succeed())
+			fixed(ctx, "target-1")
+			Expect(suite.Get(ctx, fought)).To(Succeed())
+			Expect(fought.Data).To(HaveKeyWithValue("state", "bad"), "the object that is fought over is left alone")
 
-		By("a person who says to go on")
-		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
-		plans := suite.Plans(ctx, policy.Name)
-		say(ctx, &plans[len(plans)-1], `{"retryToken":"1"}`)
-		fixed(ctx, "target-0")
-	})
+			By("a person who says to go on")
+			suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
+			plans := suite.Plans(ctx, policy.Name)
+			say(ctx, &plans[len(plans)-1], `{"retryToken":"1"}`)
+			fixed(ctx, "target-0")
+		})
 })

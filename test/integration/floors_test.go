@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -38,7 +40,8 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 	// fixed are the targets that hold what the fix makes of them.
 	fixed := func(ctx context.Context) int {
 		list := &corev1.ConfigMapList{}
-		Expect(suite.API.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels(fixture.TargetLabels()))).To(Succeed())
+		Expect(suite.API.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels(fixture.TargetLabels()))).
+			To(Succeed())
 		return len(slices.DeleteFunc(list.Items, func(c corev1.ConfigMap) bool { return c.Data["state"] != "good" }))
 	}
 
@@ -51,83 +54,105 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 		suite.CleanUp(policy)
 	})
 
-	It("is lowered by no policy: its plan waits for somebody else, and goes in narrow waves that soak", func(ctx context.Context) {
-		restartWith(ctx, "--remediation-max-mode=Manual", "--remediation-require-distinct-approver", "--remediation-max-wave=2",
-			"--remediation-max-in-flight=1", "--remediation-min-soak=1s", "--remediation-max-unavailable=1")
-		automatic := fixture.Policy(policy, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+	It("is lowered by no policy: its plan waits for somebody else, and goes in narrow waves that soak",
+		func(ctx context.Context) {
+			restartWith(ctx, "--remediation-max-mode=Manual", "--remediation-require-distinct-approver",
+				"--remediation-max-wave=2",
+				"--remediation-max-in-flight=1", "--remediation-min-soak=1s", "--remediation-max-unavailable=1")
+			automatic := fixture.Policy(policy, namespace, fixture.FixState,
+				fixture.Remediated(v1alpha1.RemediationAutomatic))
 
-		By("warning whoever asks for more")
-		api, warned := warningClient()
-		Expect(api.Create(ctx, automatic.DeepCopy(), client.DryRunAll)).To(Succeed())
-		Expect(warned()).To(ContainElements(
-			"spec.remediation.mode: the policy asks for Automatic, the administrator allows Manual (--remediation-max-mode)",
-			"spec.remediation.soak: the policy asks for 100ms, the administrator allows 1s (--remediation-min-soak)",
-			"spec.remediation.maxInFlight: the policy asks for 10, the administrator allows 1 (--remediation-max-in-flight)",
-			"spec.remediation.budget.maxUnavailable: the policy asks for none, the administrator allows 1 (--remediation-max-unavailable)"))
+			By("warning whoever asks for more")
+			api, warned := warningClient()
+			Expect(api.Create(ctx, automatic.DeepCopy(), client.DryRunAll)).To(Succeed())
+			Expect(warned()).To(ContainElements(
+				"spec.remediation.mode: the policy asks for Automatic, the administrator allows Manual "+
+					"(--remediation-max-mode)",
+				"spec.remediation.soak: the policy asks for 100ms, the administrator allows 1s "+
+					"(--remediation-min-soak)",
+				"spec.remediation.maxInFlight: the policy asks for 10, the administrator allows 1 "+
+					"(--remediation-max-in-flight)",
+				"spec.remediation.budget.maxUnavailable: the policy asks for none, the administrator allows 1 "+
+					"(--remediation-max-unavailable)"))
 
-		By("freezing what is allowed, and saying what was asked for")
-		Expect(ann.Create(ctx, automatic)).To(Succeed())
-		rem := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
-		Expect(rem.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationManual))
-		Expect(rem.Spec.Plan.Strategy.MaxInFlight).To(BeEquivalentTo(1))
-		Expect(rem.Spec.Plan.Strategy.Soak.Duration).To(Equal(time.Second))
-		Expect(rem.Spec.Plan.Strategy.Budget.MaxUnavailable.IntValue()).To(Equal(1))
-		Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 2, 2}))
-		Expect(rem.Spec.Plan.Limits).To(ContainElements(
-			v1alpha1.AppliedLimit{Field: "mode", Asked: "Automatic", Allowed: "Manual", Flag: "--remediation-max-mode"},
-			v1alpha1.AppliedLimit{Field: "waves", Asked: "4 in one wave", Allowed: "2", Flag: "--remediation-max-wave"}))
-		limited := meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionLimited)
-		Expect(limited).NotTo(BeNil())
-		Expect(limited.Status).To(Equal(metav1.ConditionTrue))
-		Expect(limited.Message).To(ContainSubstring("mode: the policy asks for Automatic, the administrator allows Manual"))
-		suite.AwaitEvent(ctx, "PlanMade", rem.Name, ContainSubstring("mode: the policy asks for Automatic, the administrator allows Manual"))
+			By("freezing what is allowed, and saying what was asked for")
+			Expect(ann.Create(ctx, automatic)).To(Succeed())
+			rem := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
+			Expect(rem.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationManual))
+			Expect(rem.Spec.Plan.Strategy.MaxInFlight).To(BeEquivalentTo(1))
+			Expect(rem.Spec.Plan.Strategy.Soak.Duration).To(Equal(time.Second))
+			Expect(rem.Spec.Plan.Strategy.Budget.MaxUnavailable.IntValue()).To(Equal(1))
+			Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 2, 2}))
+			Expect(rem.Spec.Plan.Limits).To(ContainElements(
+				v1alpha1.AppliedLimit{Field: "mode", Asked: "Automatic", Allowed: "Manual",
+					Flag: "--remediation-max-mode"},
+				v1alpha1.AppliedLimit{Field: "waves", Asked: "4 in one wave", Allowed: "2",
+					Flag: "--remediation-max-wave"}))
+			limited := meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionLimited)
+			Expect(limited).NotTo(BeNil())
+			Expect(limited.Status).To(Equal(metav1.ConditionTrue))
+			Expect(limited.Message).To(
+				ContainSubstring("mode: the policy asks for Automatic, the administrator allows Manual"))
+			suite.AwaitEvent(ctx, "PlanMade", rem.Name,
+				ContainSubstring("mode: the policy asks for Automatic, the administrator allows Manual"))
 
-		By("refusing the author, though the policy doesn't")
-		Expect(ann.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(MatchError(ContainSubstring("the cluster's administrator requires that somebody else approves")))
-		Expect(fixed(ctx)).To(BeZero())
+			By("refusing the author, though the policy doesn't")
+			Expect(ann.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(
+				MatchError(ContainSubstring("the cluster's administrator requires that somebody else approves")))
+			Expect(fixed(ctx)).To(BeZero())
 
-		By("going on once another has approved")
-		Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(Succeed())
-		rem = suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)
-		Expect(fixed(ctx)).To(Equal(5))
-		Expect(rem.Status.CompletedAt.Sub(rem.Status.Approval.At.Time)).To(BeNumerically(">=", 3*time.Second), "three waves soak for a second each")
-	})
-
-	It("is lowered by no source, whose plans nobody approves until its repository is said to be reviewed", func(ctx context.Context) {
-		flags := []string{"--remediation-max-mode=Manual", "--remediation-require-distinct-approver"}
-		restartWith(ctx, flags...)
-		source := suite.NewSource(ctx, namespace, rig.Files(rig.PolicyFiles(policy, namespace, "bad")), func(src *v1alpha1.PolicySource) {
-			src.Spec.Overrides = []v1alpha1.SourceOverride{{RemediationMode: v1alpha1.RemediationAutomatic}}
+			By("going on once another has approved")
+			Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(Succeed())
+			rem = suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)
+			Expect(fixed(ctx)).To(Equal(5))
+			Expect(rem.Status.CompletedAt.Sub(rem.Status.Approval.At.Time)).To(BeNumerically(">=", 3*time.Second),
+				"three waves soak for a second each")
 		})
-		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
-		Expect(suite.Policy(ctx, policy).Spec.Remediation.Mode).To(Equal(v1alpha1.RemediationAutomatic))
-		rem := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
-		Expect(rem.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationManual))
-		for _, anybody := range []client.Client{ann, bob} {
-			Expect(anybody.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(MatchError(ContainSubstring("who has written it only the repository knows")))
-		}
 
-		By("refusing them also once somebody has taken the source's label off")
-		editAs(ctx, ann, policy, func(p *v1alpha1.ClusterRegoPolicy) { delete(p.Labels, v1alpha1.LabelSourceName) })
-		Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(MatchError(ContainSubstring("who has written it only the repository knows")))
-		Expect(fixed(ctx)).To(BeZero())
-	})
+	It("is lowered by no source, whose plans nobody approves until its repository is said to be reviewed",
+		func(ctx context.Context) {
+			flags := []string{"--remediation-max-mode=Manual", "--remediation-require-distinct-approver"}
+			restartWith(ctx, flags...)
+			source := suite.NewSource(ctx, namespace, rig.Files(rig.PolicyFiles(policy, namespace, "bad")),
+				func(src *v1alpha1.PolicySource) {
+					src.Spec.Overrides = []v1alpha1.SourceOverride{{RemediationMode: v1alpha1.RemediationAutomatic}}
+				})
+			source.AwaitReason(ctx, v1alpha1.ReasonApplied)
+			Expect(suite.Policy(ctx, policy).Spec.Remediation.Mode).To(Equal(v1alpha1.RemediationAutomatic))
+			rem := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
+			Expect(rem.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationManual))
+			for _, anybody := range []client.Client{ann, bob} {
+				Expect(anybody.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(
+					MatchError(ContainSubstring("who has written it only the repository knows")))
+			}
 
-	It("holds for plans that were made before: one in mode Automatic that hasn't begun gives way to one that waits", func(ctx context.Context) {
-		closed := func(s *v1alpha1.RolloutStrategy) {
-			s.Windows = []v1alpha1.MaintenanceWindow{{Schedule: "0 0 29 2 *", Duration: metav1.Duration{Duration: time.Minute}}}
-		}
-		Expect(ann.Create(ctx, fixture.Policy(policy, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic, closed)))).To(Succeed())
-		before := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseHeld)
-		Expect(before.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationAutomatic))
+			By("refusing them also once somebody has taken the source's label off")
+			editAs(ctx, ann, policy, func(p *v1alpha1.ClusterRegoPolicy) { delete(p.Labels, v1alpha1.LabelSourceName) })
+			Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(
+				MatchError(ContainSubstring("who has written it only the repository knows")))
+			Expect(fixed(ctx)).To(BeZero())
+		})
 
-		restartWith(ctx, "--remediation-max-mode=Manual")
-		after := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
-		Expect(after.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationManual))
-		Expect(suite.Get(ctx, before)).To(Succeed())
-		Expect(before.Status.Phase).To(Equal(v1alpha1.PhaseSuperseded))
-		Expect(before.Status.Reason).To(Equal(v1alpha1.ReasonAdministratorLimit))
-		Expect(before.Status.Message).To(ContainSubstring("asks for mode Automatic, the administrator allows Manual at most (--remediation-max-mode)"))
-		Expect(fixed(ctx)).To(BeZero())
-	})
+	It("holds for plans that were made before: one in mode Automatic that hasn't begun gives way to one that waits",
+		func(ctx context.Context) {
+			closed := func(s *v1alpha1.RolloutStrategy) {
+				s.Windows = []v1alpha1.MaintenanceWindow{
+					{Schedule: "0 0 29 2 *", Duration: metav1.Duration{Duration: time.Minute}}}
+			}
+			Expect(ann.Create(ctx, fixture.Policy(policy, namespace, fixture.FixState,
+				fixture.Remediated(v1alpha1.RemediationAutomatic, closed)))).To(Succeed())
+			before := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseHeld)
+			Expect(before.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationAutomatic))
+
+			restartWith(ctx, "--remediation-max-mode=Manual")
+			after := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
+			Expect(after.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationManual))
+			Expect(suite.Get(ctx, before)).To(Succeed())
+			Expect(before.Status.Phase).To(Equal(v1alpha1.PhaseSuperseded))
+			Expect(before.Status.Reason).To(Equal(v1alpha1.ReasonAdministratorLimit))
+			Expect(before.Status.Message).To(
+				ContainSubstring(
+					"asks for mode Automatic, the administrator allows Manual at most (--remediation-max-mode)"))
+			Expect(fixed(ctx)).To(BeZero())
+		})
 })

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -41,7 +43,8 @@ var _ = Describe("A custom resource without conditions", Ordered, func() {
 	}
 	become := func(ctx context.Context, w *unstructured.Unstructured, phase string) {
 		GinkgoHelper()
-		Expect(suite.API.Patch(ctx, w, client.RawPatch("application/merge-patch+json", []byte(`{"status":{"phase":"`+phase+`"}}`)))).To(Succeed())
+		Expect(suite.API.Patch(ctx, w,
+			client.RawPatch("application/merge-patch+json", []byte(`{"status":{"phase":"`+phase+`"}}`)))).To(Succeed())
 	}
 
 	BeforeAll(func(ctx context.Context) {
@@ -50,50 +53,60 @@ var _ = Describe("A custom resource without conditions", Ordered, func() {
 		namespace = suite.Namespace(ctx, "health")
 		grantVerbs(ctx, namespace+"-widgets", "health.example.com", "widgets", "get", "list", "watch", "patch")
 		Eventually(ctx, func() error { return suite.API.Create(ctx, widget("one", "")) }).Should(Succeed())
-		policy = fixture.Policy(namespace, namespace, smallWidgets, fixture.Unselected, fixture.Kinds("health.example.com", "Widget"), fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy = fixture.Policy(namespace, namespace, smallWidgets, fixture.Unselected,
+			fixture.Kinds("health.example.com", "Widget"), fixture.Remediated(v1alpha1.RemediationAutomatic))
 	})
 
-	It("holds its plan before the first write, until a rule of the strategy verifies, and rolls back", func(ctx context.Context) {
-		Eventually(ctx, func() error { return suite.API.Create(ctx, policy.DeepCopy(), client.DryRunAll) }).Should(Succeed())
-		suite.CreatePolicy(ctx, policy)
-		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
-		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonHealthUnknown))
-		Expect(rem.Status.Message).To(And(ContainSubstring("no rule tells the health of a Widget.health.example.com"), ContainSubstring("health.unknown: Allow")))
-		one := widget("one", "")
-		Expect(suite.Get(ctx, one)).To(Succeed())
-		Expect(one.Object["spec"]).To(HaveKeyWithValue("size", "small"))
+	It("holds its plan before the first write, until a rule of the strategy verifies, and rolls back",
+		func(ctx context.Context) {
+			Eventually(ctx, func() error {
+				return suite.API.Create(ctx, policy.DeepCopy(), client.DryRunAll)
+			}).Should(Succeed())
+			suite.CreatePolicy(ctx, policy)
+			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
+			Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonHealthUnknown))
+			Expect(rem.Status.Message).To(
+				And(ContainSubstring("no rule tells the health of a Widget.health.example.com"),
+					ContainSubstring("health.unknown: Allow")))
+			one := widget("one", "")
+			Expect(suite.Get(ctx, one)).To(Succeed())
+			Expect(one.Object["spec"]).To(HaveKeyWithValue("size", "small"))
 
-		By("a rule that is wrong, which admission refuses")
-		Eventually(ctx, func() error { // the scan writes its status meanwhile
-			current := suite.Policy(ctx, policy.Name)
-			current.Spec.Remediation.Health = &v1alpha1.HealthStrategy{Rules: []v1alpha1.HealthRule{{APIGroup: "health.example.com", Kind: "Widget", Current: "self.ok"}}}
-			return suite.API.Update(ctx, current)
-		}).Should(MatchError(ContainSubstring("the object is called object")))
+			By("a rule that is wrong, which admission refuses")
+			Eventually(ctx, func() error { // the scan writes its status meanwhile
+				current := suite.Policy(ctx, policy.Name)
+				current.Spec.Remediation.Health = &v1alpha1.HealthStrategy{
+					Rules: []v1alpha1.HealthRule{{APIGroup: "health.example.com", Kind: "Widget", Current: "self.ok"}}}
+				return suite.API.Update(ctx, current)
+			}).Should(MatchError(ContainSubstring("the object is called object")))
 
-		By("a rule that is right, and a widget that breaks after its write")
-		become(ctx, one, "Running")
-		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
-			p.Spec.Remediation.Health = &v1alpha1.HealthStrategy{Rules: []v1alpha1.HealthRule{{APIGroup: "health.example.com", Kind: "Widget",
-				Current: "object.status.phase == 'Running'", Failed: "object.status.phase == 'Broken'"}}}
-			p.Spec.Remediation.Soak = &metav1.Duration{Duration: time.Minute}
+			By("a rule that is right, and a widget that breaks after its write")
+			become(ctx, one, "Running")
+			suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
+				p.Spec.Remediation.Health = &v1alpha1.HealthStrategy{
+					Rules: []v1alpha1.HealthRule{{APIGroup: "health.example.com", Kind: "Widget",
+						Current: "object.status.phase == 'Running'", Failed: "object.status.phase == 'Broken'"}}}
+				p.Spec.Remediation.Soak = &metav1.Duration{Duration: time.Minute}
+			})
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(suite.Get(ctx, one)).To(Succeed())
+				g.Expect(one.Object["spec"]).To(HaveKeyWithValue("size", "large"))
+			}).Should(Succeed())
+			become(ctx, one, "Broken")
+			rem = suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
+			Expect(rem.Status.Message).To(ContainSubstring("object.status.phase == 'Broken'"))
+			Expect(suite.Get(ctx, one)).To(Succeed())
+			Expect(one.Object["spec"]).To(HaveKeyWithValue("size", "small"))
 		})
-		Eventually(ctx, func(g Gomega) {
-			g.Expect(suite.Get(ctx, one)).To(Succeed())
-			g.Expect(one.Object["spec"]).To(HaveKeyWithValue("size", "large"))
-		}).Should(Succeed())
-		become(ctx, one, "Broken")
-		rem = suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
-		Expect(rem.Status.Message).To(ContainSubstring("object.status.phase == 'Broken'"))
-		Expect(suite.Get(ctx, one)).To(Succeed())
-		Expect(one.Object["spec"]).To(HaveKeyWithValue("size", "small"))
-	})
 
 	It("is fixed by the policy's verdict alone where the strategy says so", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "allowed")
 		w := widget("two", "")
 		w.SetNamespace(namespace)
 		suite.Create(ctx, w)
-		allowed := fixture.Policy(namespace, namespace, strings.ReplaceAll(smallWidgets, "fixture.widgets", "fixture.allowed"), fixture.Unselected, fixture.Kinds("health.example.com", "Widget"),
+		allowed := fixture.Policy(namespace, namespace,
+			strings.ReplaceAll(smallWidgets, "fixture.widgets", "fixture.allowed"), fixture.Unselected,
+			fixture.Kinds("health.example.com", "Widget"),
 			fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
 				s.Health = &v1alpha1.HealthStrategy{Unknown: v1alpha1.UnknownHealthAllow}
 			}))
@@ -111,9 +124,11 @@ func widgets() *apiextensionsv1.CustomResourceDefinition {
 		ObjectMeta: metav1.ObjectMeta{Name: "widgets.health.example.com"},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: "health.example.com", Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "widgets", Singular: "widget", Kind: "Widget", ListKind: "WidgetList"},
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "widgets", Singular: "widget", Kind: "Widget",
+				ListKind: "WidgetList"},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true,
-				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &keep}}}},
+				Schema: &apiextensionsv1.CustomResourceValidation{
+					OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &keep}}}},
 		},
 	}
 }

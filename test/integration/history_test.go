@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -56,10 +58,11 @@ var _ = Describe("The history of plans", func() {
 
 	BeforeEach(func(ctx context.Context) {
 		namespace = suite.Namespace(ctx, "history")
-		policy = fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic,
-			func(s *v1alpha1.RolloutStrategy) {
-				s.History.Limit, s.History.MaxAge.Duration = 2, 24*time.Hour
-			}))
+		policy = fixture.Policy(namespace, namespace, fixture.FixState,
+			fixture.Remediated(v1alpha1.RemediationAutomatic,
+				func(s *v1alpha1.RolloutStrategy) {
+					s.History.Limit, s.History.MaxAge.Duration = 2, 24*time.Hour
+				}))
 		suite.Create(ctx, fixture.ConfigMap(namespace, "target"))
 		suite.CreatePolicy(ctx, policy)
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
@@ -67,26 +70,29 @@ var _ = Describe("The history of plans", func() {
 		fixAgain(ctx)
 	})
 
-	It("is kept by count and by age, and never loses its latest plan nor what the memory of fights needs", func(ctx context.Context) {
-		plans := names(ctx)
-		Expect(plans).To(HaveLen(3), "all were made just now, and their fixes are remembered")
+	It("is kept by count and by age, and never loses its latest plan nor what the memory of fights needs",
+		func(ctx context.Context) {
+			plans := names(ctx)
+			Expect(plans).To(HaveLen(3), "all were made just now, and their fixes are remembered")
 
-		By("count: the oldest has cooled down")
-		ended(ctx, plans[0], 5*time.Hour)
-		Eventually(ctx, func() []string { return names(ctx) }).Should(Equal(plans[1:]))
-		By("age: one more ended two days ago")
-		ended(ctx, plans[1], 48*time.Hour)
-		Eventually(ctx, func() []string { return names(ctx) }).Should(Equal(plans[2:]))
-		By("age of the latest")
-		ended(ctx, plans[2], 48*time.Hour)
-		fixAgain(ctx)
-		Eventually(ctx, func() []string { return names(ctx) }).Should(And(HaveLen(1), Not(ContainElement(plans[2]))))
-		slices := &v1alpha1.RemediationSliceList{}
-		Eventually(ctx, func(g Gomega) {
-			g.Expect(suite.API.List(ctx, slices, client.MatchingLabels{v1alpha1.LabelPolicy: policy.Name})).To(Succeed())
-			g.Expect(slices.Items).To(HaveLen(1), "slices go with their plan")
-		}).Should(Succeed())
-	})
+			By("count: the oldest has cooled down")
+			ended(ctx, plans[0], 5*time.Hour)
+			Eventually(ctx, func() []string { return names(ctx) }).Should(Equal(plans[1:]))
+			By("age: one more ended two days ago")
+			ended(ctx, plans[1], 48*time.Hour)
+			Eventually(ctx, func() []string { return names(ctx) }).Should(Equal(plans[2:]))
+			By("age of the latest")
+			ended(ctx, plans[2], 48*time.Hour)
+			fixAgain(ctx)
+			Eventually(ctx, func() []string { return names(ctx) }).Should(
+				And(HaveLen(1), Not(ContainElement(plans[2]))))
+			slices := &v1alpha1.RemediationSliceList{}
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(suite.API.List(ctx, slices, client.MatchingLabels{v1alpha1.LabelPolicy: policy.Name})).To(
+					Succeed())
+				g.Expect(slices.Items).To(HaveLen(1), "slices go with their plan")
+			}).Should(Succeed())
+		})
 
 	It("is read from the API by the command that docs/operate.md names", func(ctx context.Context) {
 		if _, err := exec.LookPath("jq"); err != nil {
@@ -97,7 +103,8 @@ var _ = Describe("The history of plans", func() {
 		found := regexp.MustCompile("(?s)<!-- history -->\n```[^\n]*\n(.*?)\n```").FindSubmatch(page)
 		Expect(found).NotTo(BeNil())
 		command := exec.CommandContext(ctx, "sh", "-c", strings.ReplaceAll(string(found[1]), "POLICY", policy.Name))
-		command.Env = append(os.Environ(), "KUBECONFIG="+suite.Kubeconfig, "PATH="+filepath.Dir(suite.KubectlPath)+":"+os.Getenv("PATH"))
+		command.Env = append(os.Environ(), "KUBECONFIG="+suite.Kubeconfig,
+			"PATH="+filepath.Dir(suite.KubectlPath)+":"+os.Getenv("PATH"))
 		out, err := command.Output()
 		Expect(err).NotTo(HaveOccurred())
 		lines := strings.Split(strings.TrimSpace(string(out)), "\n")

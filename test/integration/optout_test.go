@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -27,10 +29,13 @@ var _ = Describe("What isn't ours to fix", func() {
 		suite.Create(ctx, owner)
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
 		suite.Create(ctx,
-			fixture.ConfigMap(namespace, "opted-out", fixture.Annotated(v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)),
+			fixture.ConfigMap(namespace, "opted-out",
+				fixture.Annotated(v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)),
 			fixture.ConfigMap(paused, "in-paused-namespace"),
-			fixture.ConfigMap(namespace, "owned", fixture.ControlledBy(fixture.Controller("apps/v1", "Deployment", owner))),
-			fixture.ConfigMap(namespace, "managed", fixture.Annotated("argocd.argoproj.io/tracking-id", "shop:/ConfigMap:shop/web")),
+			fixture.ConfigMap(namespace, "owned",
+				fixture.ControlledBy(fixture.Controller("apps/v1", "Deployment", owner))),
+			fixture.ConfigMap(namespace, "managed",
+				fixture.Annotated("argocd.argoproj.io/tracking-id", "shop:/ConfigMap:shop/web")),
 		)
 		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.InNamespaces(paused),
 			fixture.Remediated(v1alpha1.RemediationAutomatic))
@@ -49,7 +54,8 @@ var _ = Describe("What isn't ours to fix", func() {
 			Expect(suite.Get(ctx, object)).To(Succeed())
 			Expect(object.Data).To(HaveKeyWithValue("state", "bad"), name)
 		}
-		suite.AwaitEvent(ctx, "ManagedByOther", "managed", And(ContainSubstring("Argo CD"), ContainSubstring("# /data/state")))
+		suite.AwaitEvent(ctx, "ManagedByOther", "managed",
+			And(ContainSubstring("Argo CD"), ContainSubstring("# /data/state")))
 		Expect(patchedObjects(paused)).To(BeEmpty())
 		Expect(patchedObjects(namespace)).To(HaveLen(2))
 	})
@@ -59,9 +65,12 @@ var _ = Describe("What isn't ours to fix", func() {
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
 		breaker := &v1alpha1.RemediationBreaker{}
 		breaker.Name = v1alpha1.PolicyBreakerPrefix + namespace
-		breaker.Spec = v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace}, Mode: v1alpha1.BreakerForcedOpen}
+		breaker.Spec = v1alpha1.RemediationBreakerSpec{
+			Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace},
+			Mode:  v1alpha1.BreakerForcedOpen}
 		suite.Create(ctx, breaker)
-		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState,
+			fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
 

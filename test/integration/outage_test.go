@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -21,8 +23,9 @@ var _ = Describe("What says nothing of the fix", func() {
 		namespace := suite.Namespace(ctx, "outage")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
 		revive := deadWebhook(ctx, namespace)
-		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic,
-			func(s *v1alpha1.RolloutStrategy) { s.RetryLimit = new(int32) }))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState,
+			fixture.Remediated(v1alpha1.RemediationAutomatic,
+				func(s *v1alpha1.RolloutStrategy) { s.RetryLimit = new(int32) }))
 		suite.CreatePolicy(ctx, policy)
 
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)
@@ -32,7 +35,8 @@ var _ = Describe("What says nothing of the fix", func() {
 			Expect(record.Message).To(ContainSubstring("failed calling webhook"))
 		}
 		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name, ContainSubstring("another is made by itself"))
-		own := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
+		own := &v1alpha1.RemediationBreaker{
+			ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
 		Expect(suite.Get(ctx, own)).To(Succeed())
 		Expect(own.Status.State).To(Equal(v1alpha1.BreakerClosed))
 		Expect(own.Status.Failures).To(BeZero())
@@ -59,7 +63,8 @@ var _ = Describe("What says nothing of the fix", func() {
 		for _, failing := range global.Status.FailingPolicies {
 			Expect(failing.Policy).NotTo(Equal(policy.Name))
 		}
-		for _, name := range []string{v1alpha1.PolicyBreakerPrefix + policy.Name, v1alpha1.NamespaceBreakerPrefix + namespace} {
+		for _, name := range []string{
+			v1alpha1.PolicyBreakerPrefix + policy.Name, v1alpha1.NamespaceBreakerPrefix + namespace} {
 			err := suite.Get(ctx, &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}})
 			Expect(apierrors.IsNotFound(err)).To(BeTrue(), "breaker %s: %v", name, err)
 		}
@@ -89,13 +94,20 @@ var _ = Describe("What says nothing of the fix", func() {
 // update of the namespace's ConfigMaps. It returns what takes it away.
 func deadWebhook(ctx context.Context, namespace string) func(context.Context) {
 	GinkgoHelper()
-	url, fail, none, second := "https://127.0.0.1:1/", admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone, int32(1)
-	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: namespace},
-		Webhooks: []admissionregistrationv1.ValidatingWebhook{{Name: "dead.example.com", FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &second,
-			AdmissionReviewVersions: []string{"v1"}, ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: &url},
-			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
-			Rules: []admissionregistrationv1.RuleWithOperations{{Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
-				Rule: admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}}}}}}}
+	url, fail, none, second := "https://127.0.0.1:1/", admissionregistrationv1.Fail,
+		admissionregistrationv1.SideEffectClassNone, int32(1)
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: namespace},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{
+			{Name: "dead.example.com", FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &second,
+				AdmissionReviewVersions: []string{"v1"},
+				ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: &url},
+				NamespaceSelector: &metav1.LabelSelector{
+					MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
+				Rules: []admissionregistrationv1.RuleWithOperations{
+					{Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
+						Rule: admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"},
+							Resources: []string{"configmaps"}}}}}}}
 	suite.Create(ctx, configuration)
 	remove := func(ctx context.Context) {
 		Expect(client.IgnoreNotFound(suite.API.Delete(ctx, configuration))).To(Succeed())
@@ -113,10 +125,12 @@ func deny(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: namespace},
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
-			MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
-				RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
-					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}}}}}},
+			MatchConstraints: &admissionregistrationv1.MatchResources{
+				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+					RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+						Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
+						Rule: admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"},
+							Resources: []string{"configmaps"}}}}}},
 			Validations: []admissionregistrationv1.Validation{{Expression: "false", Message: "frozen"}}}}
 	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: namespace},
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: namespace,
@@ -136,6 +150,7 @@ func awaitDryRun(ctx context.Context, namespace string, outcome OmegaMatcher) {
 	GinkgoHelper()
 	Eventually(ctx, func() error {
 		c := fixture.ConfigMap(namespace, "target-0")
-		return suite.API.Patch(ctx, c, client.RawPatch(types.MergePatchType, []byte(`{"data":{"patched":"1"}}`)), client.DryRunAll)
+		return suite.API.Patch(ctx, c, client.RawPatch(types.MergePatchType, []byte(`{"data":{"patched":"1"}}`)),
+			client.DryRunAll)
 	}).Should(outcome)
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -36,58 +38,73 @@ var _ = Describe("An object that a controller makes", func() {
 
 	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "owned") })
 
-	It("is left alone, and the fix goes to the root of its owners: Pod, ReplicaSet, Deployment", func(ctx context.Context) {
-		deployment := fixture.Deployment(namespace, "web")
-		suite.Create(ctx, deployment)
-		pod := podOf(ctx, namespace)
-		policy := fixture.Policy(namespace, namespace, requireTeam, fixture.Unselected, fixture.Kinds("", "Pod"),
-			onlyPods, fixture.Remediated(v1alpha1.RemediationAutomatic))
-		suite.CreatePolicy(ctx, policy)
+	It("is left alone, and the fix goes to the root of its owners: Pod, ReplicaSet, Deployment",
+		func(ctx context.Context) {
+			deployment := fixture.Deployment(namespace, "web")
+			suite.Create(ctx, deployment)
+			pod := podOf(ctx, namespace)
+			policy := fixture.Policy(namespace, namespace, requireTeam, fixture.Unselected, fixture.Kinds("", "Pod"),
+				onlyPods, fixture.Remediated(v1alpha1.RemediationAutomatic))
+			suite.CreatePolicy(ctx, policy)
 
-		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
-		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonOwnersNotified))
-		record := suite.RecordOf(ctx, rem, pod.Name)
-		Expect(record.State).To(Equal(v1alpha1.TargetSkipped))
-		Expect(record.Reason).To(Equal(v1alpha1.ReasonOwned))
-		set := pod.OwnerReferences[0].Name
-		Expect(record.Message).To(Equal(fmt.Sprintf("Pod %s/%s is made by ReplicaSet %s of Deployment web: fix the Deployment", namespace, pod.Name, set)))
-		Expect(record.Proposal).To(ContainSubstring("+    team: shop\n"))
-		suite.AwaitEvent(ctx, "ManagedByOther", pod.Name, ContainSubstring("+    team: shop"))
-		suite.AwaitEvent(ctx, "ManagedByOther", "web", ContainSubstring("fix the Deployment"))
-		Expect(suite.Get(ctx, pod)).To(Succeed())
-		Expect(pod.Labels).NotTo(HaveKey("team"))
-	})
+			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
+			Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonOwnersNotified))
+			record := suite.RecordOf(ctx, rem, pod.Name)
+			Expect(record.State).To(Equal(v1alpha1.TargetSkipped))
+			Expect(record.Reason).To(Equal(v1alpha1.ReasonOwned))
+			set := pod.OwnerReferences[0].Name
+			Expect(record.Message).To(
+				Equal(fmt.Sprintf("Pod %s/%s is made by ReplicaSet %s of Deployment web: fix the Deployment", namespace,
+					pod.Name, set)))
+			Expect(record.Proposal).To(ContainSubstring("+    team: shop\n"))
+			suite.AwaitEvent(ctx, "ManagedByOther", pod.Name, ContainSubstring("+    team: shop"))
+			suite.AwaitEvent(ctx, "ManagedByOther", "web", ContainSubstring("fix the Deployment"))
+			Expect(suite.Get(ctx, pod)).To(Succeed())
+			Expect(pod.Labels).NotTo(HaveKey("team"))
+		})
 
-	It("names a custom kind at its root, the tool that manages it, and the permission to read it that is missing", func(ctx context.Context) {
-		suite.Create(ctx, databases())
-		DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, databases())).To(Succeed()) })
-		database := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "fixture.example.com/v1", "kind": "Database",
-			"metadata": map[string]any{"name": "main", "namespace": namespace, "labels": map[string]any{
-				"kustomize.toolkit.fluxcd.io/name": "data", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}}}}
-		Eventually(ctx, func() error { return suite.API.Create(ctx, database) }).Should(Succeed())
-		parent := fixture.ConfigMap(namespace, "parent", fixture.ControlledBy(fixture.Controller("fixture.example.com/v1", "Database", database)))
-		parent.Data["state"] = "good"
-		suite.Create(ctx, parent)
-		suite.Create(ctx, fixture.ConfigMap(namespace, "child", fixture.ControlledBy(fixture.Controller("v1", "ConfigMap", parent))))
-		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
-		suite.CreatePolicy(ctx, policy)
+	It("names a custom kind at its root, the tool that manages it, and the permission to read it that is missing",
+		func(ctx context.Context) {
+			suite.Create(ctx, databases())
+			DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, databases())).To(Succeed()) })
+			database := &unstructured.Unstructured{
+				Object: map[string]any{"apiVersion": "fixture.example.com/v1", "kind": "Database",
+					"metadata": map[string]any{"name": "main", "namespace": namespace, "labels": map[string]any{
+						"kustomize.toolkit.fluxcd.io/name":      "data",
+						"kustomize.toolkit.fluxcd.io/namespace": "flux-system"}}}}
+			Eventually(ctx, func() error { return suite.API.Create(ctx, database) }).Should(Succeed())
+			parent := fixture.ConfigMap(namespace, "parent",
+				fixture.ControlledBy(fixture.Controller("fixture.example.com/v1", "Database", database)))
+			parent.Data["state"] = "good"
+			suite.Create(ctx, parent)
+			suite.Create(ctx, fixture.ConfigMap(
+				namespace, "child", fixture.ControlledBy(fixture.Controller("v1", "ConfigMap", parent))))
+			policy := fixture.Policy(namespace, namespace, fixture.FixState,
+				fixture.Remediated(v1alpha1.RemediationAutomatic))
+			suite.CreatePolicy(ctx, policy)
 
-		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
-		record := suite.RecordOf(ctx, rem, "child")
-		Expect(record.Message).To(And(
-			ContainSubstring("is made by ConfigMap parent of Database.fixture.example.com main"),
-			ContainSubstring(`grant the controller {apiGroups: ["fixture.example.com"], resources: ["databases"], verbs: ["get", "list"]}`)))
-		Expect(record.Proposal).To(ContainSubstring("+  state: good\n"))
+			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
+			record := suite.RecordOf(ctx, rem, "child")
+			Expect(record.Message).To(And(
+				ContainSubstring("is made by ConfigMap parent of Database.fixture.example.com main"),
+				ContainSubstring(
+					`grant the controller {apiGroups: ["fixture.example.com"], resources: ["databases"], verbs: ["get", "list"]}`)))
+			Expect(record.Proposal).To(ContainSubstring("+  state: good\n"))
 
-		By("a grant of that permission")
-		grant(ctx, "reader", namespace+"-databases", rbacv1.PolicyRule{APIGroups: []string{"fixture.example.com"}, Resources: []string{"databases"}, Verbs: []string{"get", "list"}})
-		suite.Create(ctx, fixture.ConfigMap(namespace, "second", fixture.ControlledBy(fixture.Controller("v1", "ConfigMap", parent))))
-		suite.AwaitEvent(ctx, "ManagedByOther", "second", And(
-			ContainSubstring("of Database.fixture.example.com main: Flux (Kustomization flux-system/data) manages the Database.fixture.example.com: fix it at its source"),
-			ContainSubstring("+  state: good")))
-		suite.AwaitEvent(ctx, "ManagedByOther", "main", ContainSubstring("fix it at its source"))
-		Expect(patchedObjects(namespace)).To(BeEmpty())
-	})
+			By("a grant of that permission")
+			grant(ctx, "reader", namespace+"-databases",
+				rbacv1.PolicyRule{APIGroups: []string{"fixture.example.com"}, Resources: []string{"databases"},
+					Verbs: []string{"get", "list"}})
+			suite.Create(ctx, fixture.ConfigMap(
+				namespace, "second", fixture.ControlledBy(fixture.Controller("v1", "ConfigMap", parent))))
+			suite.AwaitEvent(ctx, "ManagedByOther", "second", And(
+				ContainSubstring(
+					"of Database.fixture.example.com main: Flux (Kustomization flux-system/data) manages the "+
+						"Database.fixture.example.com: fix it at its source"),
+				ContainSubstring("+  state: good")))
+			suite.AwaitEvent(ctx, "ManagedByOther", "main", ContainSubstring("fix it at its source"))
+			Expect(patchedObjects(namespace)).To(BeEmpty())
+		})
 
 	It("needs no plan of its own when the same policy judges its root", func(ctx context.Context) {
 		deployment := fixture.Deployment(namespace, "web")
@@ -95,7 +112,8 @@ var _ = Describe("An object that a controller makes", func() {
 		pod := podOf(ctx, namespace)
 		policy := fixture.Policy(namespace, namespace, requireTeam, fixture.Unselected, onlyPods,
 			func(p *v1alpha1.ClusterRegoPolicy) {
-				p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}, {APIGroups: []string{"apps"}, Kinds: []string{"Deployment"}}}
+				p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}},
+					{APIGroups: []string{"apps"}, Kinds: []string{"Deployment"}}}
 			}, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 
@@ -115,10 +133,18 @@ var _ = Describe("An object that another tool manages", func() {
 	var namespace string
 	marked := func() map[string][]func(client.Object) {
 		return map[string][]func(client.Object){
-			"Argo CD (application shop)":            {fixture.Annotated("argocd.argoproj.io/tracking-id", "shop:/ConfigMap:shop/x"), fixture.Labelled("app.kubernetes.io/instance", "shop")},
-			"Flux (Kustomization flux-system/apps)": {fixture.Labelled("kustomize.toolkit.fluxcd.io/name", "apps"), fixture.Labelled("kustomize.toolkit.fluxcd.io/namespace", "flux-system")},
-			"Helm (release shop/web)":               {fixture.Labelled("app.kubernetes.io/managed-by", "Helm"), fixture.Annotated("meta.helm.sh/release-name", "web"), fixture.Annotated("meta.helm.sh/release-namespace", "shop")},
-			"Config Sync (RootSync root/sync)":      {fixture.Annotated("configmanagement.gke.io/managed", "enabled"), fixture.Labelled("configmanagement.gke.io/sync-kind", "RootSync"), fixture.Labelled("configmanagement.gke.io/sync-namespace", "root"), fixture.Labelled("configmanagement.gke.io/sync-name", "sync")},
+			"Argo CD (application shop)": {
+				fixture.Annotated("argocd.argoproj.io/tracking-id", "shop:/ConfigMap:shop/x"),
+				fixture.Labelled("app.kubernetes.io/instance", "shop")},
+			"Flux (Kustomization flux-system/apps)": {fixture.Labelled("kustomize.toolkit.fluxcd.io/name", "apps"),
+				fixture.Labelled("kustomize.toolkit.fluxcd.io/namespace", "flux-system")},
+			"Helm (release shop/web)": {fixture.Labelled("app.kubernetes.io/managed-by", "Helm"),
+				fixture.Annotated("meta.helm.sh/release-name", "web"),
+				fixture.Annotated("meta.helm.sh/release-namespace", "shop")},
+			"Config Sync (RootSync root/sync)": {fixture.Annotated("configmanagement.gke.io/managed", "enabled"),
+				fixture.Labelled("configmanagement.gke.io/sync-kind", "RootSync"),
+				fixture.Labelled("configmanagement.gke.io/sync-namespace", "root"),
+				fixture.Labelled("configmanagement.gke.io/sync-name", "sync")},
 		}
 	}
 	nameOf := func(tool string) string {
@@ -135,9 +161,12 @@ var _ = Describe("An object that another tool manages", func() {
 	It("is left alone; its owner gets the fix as a diff, once, whatever the breakers say", func(ctx context.Context) {
 		breaker := &v1alpha1.RemediationBreaker{}
 		breaker.Name = v1alpha1.PolicyBreakerPrefix + namespace
-		breaker.Spec = v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace}, Mode: v1alpha1.BreakerForcedOpen}
+		breaker.Spec = v1alpha1.RemediationBreakerSpec{
+			Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace},
+			Mode:  v1alpha1.BreakerForcedOpen}
 		suite.Create(ctx, breaker)
-		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState,
+			fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
@@ -147,8 +176,11 @@ var _ = Describe("An object that another tool manages", func() {
 			record := suite.RecordOf(ctx, rem, nameOf(tool))
 			Expect(record.Reason).To(Equal(v1alpha1.ReasonManaged), tool)
 			Expect(record.Message).To(HavePrefix(tool+" manages this object"), tool)
-			Expect(record.Proposal).To(And(ContainSubstring("# /data/state\n"), ContainSubstring("-  state: bad\n"), ContainSubstring("+  state: good\n")), tool)
-			suite.AwaitEvent(ctx, "ManagedByOther", nameOf(tool), And(ContainSubstring(tool), ContainSubstring("+  state: good")))
+			Expect(record.Proposal).To(
+				And(ContainSubstring("# /data/state\n"), ContainSubstring("-  state: bad\n"),
+					ContainSubstring("+  state: good\n")), tool)
+			suite.AwaitEvent(ctx, "ManagedByOther", nameOf(tool),
+				And(ContainSubstring(tool), ContainSubstring("+  state: good")))
 		}
 		Expect(patchedObjects(namespace)).To(BeEmpty())
 
@@ -173,29 +205,35 @@ var _ = Describe("An object that another tool manages", func() {
 		Expect(plans[2].Spec.Plan.Targets).To(BeEquivalentTo(5))
 	})
 
-	It("is known by who applied it, though it bears no mark; the common instance label alone is none", func(ctx context.Context) {
-		namespace := suite.Namespace(ctx, "applied")
-		for _, manager := range []string{"argocd-controller", "kustomize-controller", "helm-controller"} {
-			Expect(suite.API.Create(ctx, fixture.ConfigMap(namespace, "of-"+manager), client.FieldOwner(manager))).To(Succeed())
-		}
-		chart := fixture.ConfigMap(namespace, "chart", fixture.Labelled("app.kubernetes.io/instance", "shop"))
-		suite.Create(ctx, chart)
-		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
-		suite.CreatePolicy(ctx, policy)
+	It("is known by who applied it, though it bears no mark; the common instance label alone is none",
+		func(ctx context.Context) {
+			namespace := suite.Namespace(ctx, "applied")
+			for _, manager := range []string{"argocd-controller", "kustomize-controller", "helm-controller"} {
+				Expect(suite.API.Create(ctx, fixture.ConfigMap(namespace, "of-"+manager), client.FieldOwner(manager))).
+					To(
+						Succeed())
+			}
+			chart := fixture.ConfigMap(namespace, "chart", fixture.Labelled("app.kubernetes.io/instance", "shop"))
+			suite.Create(ctx, chart)
+			policy := fixture.Policy(namespace, namespace, fixture.FixState,
+				fixture.Remediated(v1alpha1.RemediationAutomatic))
+			suite.CreatePolicy(ctx, policy)
 
-		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
-		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 1, Skipped: 3}))
-		for manager, tool := range map[string]string{"argocd-controller": "Argo CD", "kustomize-controller": "Flux", "helm-controller": "Flux"} {
-			record := suite.RecordOf(ctx, rem, "of-"+manager)
-			Expect(record.Reason).To(Equal(v1alpha1.ReasonManaged), manager)
-			Expect(record.Message).To(HavePrefix(tool + " (field manager " + manager + ") manages this object"))
-		}
-		Expect(patchedObjects(namespace)).To(ConsistOf(string(chart.UID)))
-	})
+			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
+			Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 1, Skipped: 3}))
+			for manager, tool := range map[string]string{"argocd-controller": "Argo CD", "kustomize-controller": "Flux",
+				"helm-controller": "Flux"} {
+				record := suite.RecordOf(ctx, rem, "of-"+manager)
+				Expect(record.Reason).To(Equal(v1alpha1.ReasonManaged), manager)
+				Expect(record.Message).To(HavePrefix(tool + " (field manager " + manager + ") manages this object"))
+			}
+			Expect(patchedObjects(namespace)).To(ConsistOf(string(chart.UID)))
+		})
 
 	It("is fixed when the strategy says so, with a warning", func(ctx context.Context) {
-		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic,
-			func(s *v1alpha1.RolloutStrategy) { s.ManagedObjects = v1alpha1.ManagedRemediate }))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState,
+			fixture.Remediated(v1alpha1.RemediationAutomatic,
+				func(s *v1alpha1.RolloutStrategy) { s.ManagedObjects = v1alpha1.ManagedRemediate }))
 		suite.CreatePolicy(ctx, policy)
 
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
@@ -204,7 +242,8 @@ var _ = Describe("An object that another tool manages", func() {
 			object := fixture.ConfigMap(namespace, nameOf(tool))
 			Expect(suite.Get(ctx, object)).To(Succeed())
 			Expect(object.Data).To(HaveKeyWithValue("state", "good"), tool)
-			suite.AwaitEvent(ctx, "ManagedByOther", nameOf(tool), And(ContainSubstring(tool), ContainSubstring("may set it back")))
+			suite.AwaitEvent(ctx, "ManagedByOther", nameOf(tool),
+				And(ContainSubstring(tool), ContainSubstring("may set it back")))
 		}
 	})
 })
@@ -236,9 +275,11 @@ func databases() *apiextensionsv1.CustomResourceDefinition {
 		ObjectMeta: metav1.ObjectMeta{Name: "databases.fixture.example.com"},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: "fixture.example.com", Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "databases", Singular: "database", Kind: "Database", ListKind: "DatabaseList"},
+			Names: apiextensionsv1.CustomResourceDefinitionNames{
+				Plural: "databases", Singular: "database", Kind: "Database", ListKind: "DatabaseList"},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true,
-				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object"}}}},
+				Schema: &apiextensionsv1.CustomResourceValidation{
+					OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object"}}}},
 		},
 	}
 }

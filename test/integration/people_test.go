@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -30,7 +32,8 @@ func say(ctx context.Context, rem *v1alpha1.Remediation, spec string) {
 }
 
 // awaitReason waits until the policy's plan is in a phase for a reason.
-func awaitReason(ctx context.Context, policy string, phase v1alpha1.RemediationPhase, reason string) *v1alpha1.Remediation {
+func awaitReason(ctx context.Context, policy string, phase v1alpha1.RemediationPhase,
+	reason string) *v1alpha1.Remediation {
 	GinkgoHelper()
 	var rem *v1alpha1.Remediation
 	Eventually(ctx, func(g Gomega) {
@@ -44,7 +47,8 @@ func awaitReason(ctx context.Context, policy string, phase v1alpha1.RemediationP
 func states(ctx context.Context, namespace string) map[string]string {
 	GinkgoHelper()
 	list := &corev1.ConfigMapList{}
-	Expect(suite.API.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels(fixture.TargetLabels()))).To(Succeed())
+	Expect(suite.API.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels(fixture.TargetLabels()))).To(
+		Succeed())
 	out := map[string]string{}
 	for _, c := range list.Items {
 		out[c.Name] = c.Data["state"]
@@ -59,50 +63,57 @@ var _ = Describe("What people say of a rollout", func() {
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 4)...)
 	})
 	fixing := func(strategy ...func(*v1alpha1.RolloutStrategy)) *v1alpha1.ClusterRegoPolicy {
-		return fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
+		return fixture.Policy(namespace, namespace, fixture.FixState,
+			fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
 	}
 
-	It("a paused plan begins nothing more, keeps what is verified, and goes on when it is resumed", func(ctx context.Context) {
-		suite.CreatePolicy(ctx, fixing(soaking(3*time.Second)))
-		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSoaking)
-		say(ctx, rem, `{"desiredState":"Paused"}`)
-		rem = awaitReason(ctx, namespace, v1alpha1.PhaseHeld, v1alpha1.ReasonPaused)
-		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 1, Pending: 3}))
-		Expect(rem.Status.HeldSince).NotTo(BeNil())
-		Expect(patchedObjects(namespace)).To(HaveLen(1))
-		say(ctx, rem, `{"desiredState":"Running"}`)
-		rem = suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
-		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 4}))
-		Expect(rem.Status.HeldSince).To(BeNil())
-	})
-
-	It("an aborted plan is undone wave and all, counts as no failure, and isn't made again without a word", func(ctx context.Context) {
-		before := states(ctx, namespace)
-		policy := fixing(soaking(2*time.Second), fixture.Waves("50%", "100%"),
-			func(s *v1alpha1.RolloutStrategy) { s.RollbackScope = v1alpha1.RollbackAll })
-		suite.CreatePolicy(ctx, policy)
-		Eventually(ctx, func(g Gomega) {
+	It("a paused plan begins nothing more, keeps what is verified, and goes on when it is resumed",
+		func(ctx context.Context) {
+			suite.CreatePolicy(ctx, fixing(soaking(3*time.Second)))
 			rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSoaking)
-			g.Expect(rem.Status.Wave).To(BeEquivalentTo(1))
-			say(ctx, rem, `{"desiredState":"Aborted"}`)
-		}).Should(Succeed())
-		rem := awaitReason(ctx, namespace, v1alpha1.PhaseRolledBack, v1alpha1.ReasonAborted)
-		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Reverted: 2, Skipped: 2}))
-		Expect(states(ctx, namespace)).To(Equal(before))
-		breaker := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + namespace}}
-		Expect(suite.Get(ctx, breaker)).To(Succeed())
-		Expect(breaker.Status.State).To(Equal(v1alpha1.BreakerClosed))
-		suite.AwaitEvent(ctx, "RemediationNotPlanned", namespace, ContainSubstring("evenkeel rollout retry "+rem.Name))
+			say(ctx, rem, `{"desiredState":"Paused"}`)
+			rem = awaitReason(ctx, namespace, v1alpha1.PhaseHeld, v1alpha1.ReasonPaused)
+			Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 1, Pending: 3}))
+			Expect(rem.Status.HeldSince).NotTo(BeNil())
+			Expect(patchedObjects(namespace)).To(HaveLen(1))
+			say(ctx, rem, `{"desiredState":"Running"}`)
+			rem = suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
+			Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 4}))
+			Expect(rem.Status.HeldSince).To(BeNil())
+		})
 
-		say(ctx, rem, `{"retryToken":"1"}`)
-		suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
-		Expect(states(ctx, namespace)).To(HaveEach("good"))
-	})
+	It("an aborted plan is undone wave and all, counts as no failure, and isn't made again without a word",
+		func(ctx context.Context) {
+			before := states(ctx, namespace)
+			policy := fixing(soaking(2*time.Second), fixture.Waves("50%", "100%"),
+				func(s *v1alpha1.RolloutStrategy) { s.RollbackScope = v1alpha1.RollbackAll })
+			suite.CreatePolicy(ctx, policy)
+			Eventually(ctx, func(g Gomega) {
+				rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSoaking)
+				g.Expect(rem.Status.Wave).To(BeEquivalentTo(1))
+				say(ctx, rem, `{"desiredState":"Aborted"}`)
+			}).Should(Succeed())
+			rem := awaitReason(ctx, namespace, v1alpha1.PhaseRolledBack, v1alpha1.ReasonAborted)
+			Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Reverted: 2, Skipped: 2}))
+			Expect(states(ctx, namespace)).To(Equal(before))
+			breaker := &v1alpha1.RemediationBreaker{
+				ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + namespace}}
+			Expect(suite.Get(ctx, breaker)).To(Succeed())
+			Expect(breaker.Status.State).To(Equal(v1alpha1.BreakerClosed))
+			suite.AwaitEvent(ctx, "RemediationNotPlanned", namespace,
+				ContainSubstring("evenkeel rollout retry "+rem.Name))
+
+			say(ctx, rem, `{"retryToken":"1"}`)
+			suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
+			Expect(states(ctx, namespace)).To(HaveEach("good"))
+		})
 
 	It("a plan writes nothing before its maintenance window opens", long, func(ctx context.Context) {
 		opens := time.Now().UTC().Add(5 * time.Second).Truncate(time.Minute).Add(time.Minute)
 		suite.CreatePolicy(ctx, fixing(func(s *v1alpha1.RolloutStrategy) {
-			s.Windows = []v1alpha1.MaintenanceWindow{{Schedule: fmt.Sprintf("%d %d * * *", opens.Minute(), opens.Hour()), Duration: metav1.Duration{Duration: time.Hour}}}
+			s.Windows = []v1alpha1.MaintenanceWindow{
+				{Schedule: fmt.Sprintf("%d %d * * *", opens.Minute(), opens.Hour()),
+					Duration: metav1.Duration{Duration: time.Hour}}}
 		}))
 		rem := awaitReason(ctx, namespace, v1alpha1.PhaseHeld, v1alpha1.ReasonOutsideWindow)
 		Expect(rem.Status.Message).To(ContainSubstring(opens.Format(time.RFC3339)))
@@ -118,23 +129,28 @@ var _ = Describe("A wave that fails with onFailure Hold", func() {
 	It("is left as it is until a person asks to verify it once more", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "hold")
 		deployments(ctx, namespace, 1)
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "never"),
-			fixture.Kinds("", "Pod"), fixture.Unselected, fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(3*time.Second),
-				func(s *v1alpha1.RolloutStrategy) { s.OnFailure = v1alpha1.FailureHold })))
+		suite.CreatePolicy(ctx,
+			fixture.Policy(namespace, namespace, fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "never"),
+				fixture.Kinds("", "Pod"), fixture.Unselected,
+				fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(3*time.Second),
+					func(s *v1alpha1.RolloutStrategy) { s.OnFailure = v1alpha1.FailureHold })))
 		rem := awaitReason(ctx, namespace, v1alpha1.PhaseHeld, v1alpha1.ReasonVerificationFailed)
 		Expect(rem.Status.HeldFrom).To(Equal(v1alpha1.PhaseVerifying))
-		Expect(listDeployments(ctx, namespace)[0].Spec.Template.Labels).To(HaveKeyWithValue("kwok.evenkeel.dev/ready", "never"))
+		Expect(listDeployments(ctx, namespace)[0].Spec.Template.Labels).To(
+			HaveKeyWithValue("kwok.evenkeel.dev/ready", "never"))
 
 		pods := &corev1.PodList{}
 		Expect(suite.API.List(ctx, pods, client.InNamespace(namespace))).To(Succeed())
-		repaired := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"kwok.evenkeel.dev/ready":"repaired"}}}`))
+		repaired := client.RawPatch(types.MergePatchType,
+			[]byte(`{"metadata":{"labels":{"kwok.evenkeel.dev/ready":"repaired"}}}`))
 		for i := range pods.Items {
 			Expect(client.IgnoreNotFound(suite.API.Patch(ctx, &pods.Items[i], repaired))).To(Succeed())
 		}
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(listDeployments(ctx, namespace)[0].Status.UnavailableReplicas).To(BeZero())
 		}).Should(Succeed())
-		Expect(suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseHeld).Status.Retries).To(BeZero(), "nothing goes on by itself")
+		Expect(suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseHeld).Status.Retries).To(
+			BeZero(), "nothing goes on by itself")
 		say(ctx, rem, `{"retryToken":"1"}`)
 		rem = suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
 		Expect(rem.Status.Retries).To(BeEquivalentTo(1))
@@ -148,7 +164,8 @@ var _ = Describe("Two plans at work", func() {
 		spaces := []string{suite.Namespace(ctx, "budget"), suite.Namespace(ctx, "budget")}
 		for i, namespace := range spaces {
 			deployments(ctx, namespace, 4)
-			suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.RequireTemplateLabel("team", "shop"), fixture.Kinds("", "Pod"), fixture.Unselected,
+			suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.RequireTemplateLabel("team", "shop"),
+				fixture.Kinds("", "Pod"), fixture.Unselected,
 				fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
 					if i == 0 {
 						s.Budget = &v1alpha1.BudgetStrategy{MaxUnavailable: &one}

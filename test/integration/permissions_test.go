@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -44,7 +46,8 @@ var _ = Describe("A plan for a kind that the manager may not write", func() {
 		suite.AwaitEvent(ctx, "RemediationHeld", rem.Name, ContainSubstring(`resources: ["services"]`))
 		Expect(suite.RecordOf(ctx, rem, "web").State).To(Equal(v1alpha1.TargetPending))
 
-		grant(ctx, "writer", namespace, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"patch"}})
+		grant(ctx, "writer", namespace,
+			rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"patch"}})
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		Expect(suite.Get(ctx, service)).To(Succeed())
 		Expect(service.Labels).To(HaveKeyWithValue("owner", "shop"))

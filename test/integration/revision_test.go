@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -17,8 +19,9 @@ var _ = Describe("A StatefulSet that is being fixed under a Deny policy", func()
 	It("gets its Pods of the earlier revision back, which are older than the policy", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "revision")
 		partition := int32(5)
-		statefulSets(ctx, namespace, "db", 1, appsv1.StatefulSetUpdateStrategy{Type: appsv1.RollingUpdateStatefulSetStrategyType,
-			RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: &partition}})
+		statefulSets(ctx, namespace, "db", 1,
+			appsv1.StatefulSetUpdateStrategy{Type: appsv1.RollingUpdateStatefulSetStrategyType,
+				RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: &partition}})
 		policy := fixture.Policy(namespace, namespace, fixture.RequireTemplateLabel("team", "shop"),
 			fixture.Kinds("", "Pod"), fixture.Enforced(v1alpha1.AdmissionDeny), fixture.Unselected)
 		suite.CreatePolicy(ctx, policy)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -26,7 +28,8 @@ func widgetDefinition() *apiextensionsv1.CustomResourceDefinition {
 		ObjectMeta: metav1.ObjectMeta{Name: "widgets." + widgetGroup},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: widgetGroup, Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "widgets", Singular: "widget", Kind: "Widget", ListKind: "WidgetList"},
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "widgets", Singular: "widget", Kind: "Widget",
+				ListKind: "WidgetList"},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: "v1", Served: true, Storage: true,
 				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
@@ -68,7 +71,8 @@ var _ = Describe("The scan", func() {
 	var namespace string
 	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "scan") })
 
-	It("says Incomplete with the rule to add for a kind that it may not list or that isn't served, and follows when it is", func(ctx context.Context) {
+	It("says Incomplete with the rule to add for a kind that it may not list or that isn't served, and follows when "+
+		"it is", func(ctx context.Context) {
 		define(ctx, namespace)
 		DeferCleanup(undefine)
 		suite.Create(ctx, widget(namespace, "one"))
@@ -84,7 +88,9 @@ var _ = Describe("The scan", func() {
 		suite.AwaitEvent(ctx, "ScanIncomplete", policy.Name, ContainSubstring("Widget of group "+widgetGroup))
 
 		By("granting the permission")
-		grant(ctx, "reader", namespace, rbacv1.PolicyRule{APIGroups: []string{widgetGroup}, Resources: []string{"widgets"}, Verbs: []string{"get", "list", "watch"}})
+		grant(ctx, "reader", namespace,
+			rbacv1.PolicyRule{APIGroups: []string{widgetGroup}, Resources: []string{"widgets"},
+				Verbs: []string{"get", "list", "watch"}})
 		suite.AwaitScan(ctx, policy.Name, func(g Gomega, s *v1alpha1.ScanStatus) {
 			g.Expect(s.State).To(Equal(v1alpha1.ScanComplete))
 			g.Expect(s.Violating).To(BeEquivalentTo(1))
@@ -125,9 +131,13 @@ var _ = Describe("The scan", func() {
 		fix := client.RawPatch(types.MergePatchType, []byte(`{"data":{"state":"good"}}`))
 		Expect(suite.API.Patch(ctx, fixture.ConfigMap(namespace, "target-1"), fix)).To(Succeed())
 		violating(2, 1)
-		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Main = fixture.DenyState("none") })
+		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Rego.Main = fixture.DenyState("none")
+		})
 		violating(2, 0)
-		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Main = fixture.DenyState("good") })
+		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Rego.Main = fixture.DenyState("good")
+		})
 		violating(2, 1)
 		suite.Create(ctx, good(namespace))
 		violating(3, 2)
@@ -136,7 +146,8 @@ var _ = Describe("The scan", func() {
 
 	It("finds drift, and it is fixed again by a plan of its own", func(ctx context.Context) {
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
-		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState,
+			fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		drifted := fixture.ConfigMap(namespace, "target-0")

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -22,25 +24,41 @@ var _ = Describe("The schema", func() {
 			Expect(suite.API.Create(ctx, policy, client.DryRunAll)).To(MatchError(ContainSubstring(says)))
 		},
 		Entry("without a title", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Title = "" }, "spec.title"),
-		Entry("that refuses, and nobody answers for", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Owner, p.Spec.Admission.Action = "", "Deny" }, "owner is required"),
-		Entry("that fixes, and nobody answers for", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Owner, p.Spec.Remediation.Mode = "", "DryRun" }, "owner is required"),
-		Entry("that refuses without a runbook", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.RunbookURL, p.Spec.Admission.Action = "", "Deny" }, "must know where to look"),
-		Entry("that fixes without a runbook", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.RunbookURL, p.Spec.Remediation.Mode = "", "Manual" }, "must know where to look"),
-		Entry("of unknown severity", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Severity = "Fatal" }, "spec.severity"),
-		Entry("whose runbook is no link", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.RunbookURL = "ask Bob" }, "spec.runbookURL"),
+		Entry("that refuses, and nobody answers for", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Owner, p.Spec.Admission.Action = "", "Deny"
+		}, "owner is required"),
+		Entry("that fixes, and nobody answers for", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Owner, p.Spec.Remediation.Mode = "", "DryRun"
+		}, "owner is required"),
+		Entry("that refuses without a runbook", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.RunbookURL, p.Spec.Admission.Action = "", "Deny"
+		}, "must know where to look"),
+		Entry("that fixes without a runbook", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.RunbookURL, p.Spec.Remediation.Mode = "", "Manual"
+		}, "must know where to look"),
+		Entry("of unknown severity", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Severity = "Fatal"
+		}, "spec.severity"),
+		Entry("whose runbook is no link", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.RunbookURL = "ask Bob"
+		}, "spec.runbookURL"),
 		Entry("without Rego", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Main = "" }, "spec.rego.main"),
 		Entry("with a library named like the main module", func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Spec.Rego.Libraries = []v1alpha1.RegoLibrary{{Name: p.Spec.Rego.File, Source: "package a"}}
 		}, "a library bears the file name of rego.main"),
 		Entry("with two libraries of one name", func(p *v1alpha1.ClusterRegoPolicy) {
-			p.Spec.Rego.Libraries = []v1alpha1.RegoLibrary{{Name: "a.rego", Source: "package a"}, {Name: "a.rego", Source: "package b"}}
+			p.Spec.Rego.Libraries = []v1alpha1.RegoLibrary{
+				{Name: "a.rego", Source: "package a"}, {Name: "a.rego", Source: "package b"}}
 		}, "Duplicate value"),
 		Entry("with more Rego than can be kept", func(p *v1alpha1.ClusterRegoPolicy) {
 			for _, name := range []string{"a", "b"} {
-				p.Spec.Rego.Libraries = append(p.Spec.Rego.Libraries, v1alpha1.RegoLibrary{Name: name, Source: strings.Repeat("#", 131072)})
+				p.Spec.Rego.Libraries = append(
+					p.Spec.Rego.Libraries, v1alpha1.RegoLibrary{Name: name, Source: strings.Repeat("#", 131072)})
 			}
 		}, "192 Ki characters in all"),
-		Entry("that matches no kind", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Match.Resources = nil }, "spec.match.resources"),
+		Entry("that matches no kind", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Match.Resources = nil
+		}, "spec.match.resources"),
 		Entry("that matches every group", fixture.Kinds("*", "ConfigMap"), "name the groups"),
 		Entry("that matches every kind", fixture.Kinds("", "*"), "name the kinds"),
 		Entry("of unknown enforcement", fixture.Enforced("Block"), "spec.admission.action"),
@@ -68,16 +86,21 @@ var _ = Describe("The schema", func() {
 		// Patches, since the controller may still write the status of both.
 		planned := rem.DeepCopy()
 		for name, change := range map[string]func(*v1alpha1.RemediationPlan){
-			"its count":                  func(p *v1alpha1.RemediationPlan) { p.Targets++ },
-			"its strategy":               func(p *v1alpha1.RemediationPlan) { p.Strategy.Mode = v1alpha1.RemediationAutomatic },
-			"its policy":                 func(p *v1alpha1.RemediationPlan) { p.Policy.UID = "another" },
-			"a field that it hadn't":     func(p *v1alpha1.RemediationPlan) { p.Stages = []v1alpha1.PlannedStage{{Name: "prod"}} },
+			"its count": func(p *v1alpha1.RemediationPlan) { p.Targets++ },
+			"its strategy": func(p *v1alpha1.RemediationPlan) {
+				p.Strategy.Mode = v1alpha1.RemediationAutomatic
+			},
+			"its policy": func(p *v1alpha1.RemediationPlan) { p.Policy.UID = "another" },
+			"a field that it hadn't": func(p *v1alpha1.RemediationPlan) {
+				p.Stages = []v1alpha1.PlannedStage{{Name: "prod"}}
+			},
 			"a field that it had before": func(p *v1alpha1.RemediationPlan) { p.Writable = 0 },
 		} {
 			changed := planned.DeepCopy()
 			change(&changed.Spec.Plan)
 			for _, who := range []client.Client{suite.API, suite.AsManager()} {
-				Expect(who.Patch(ctx, changed.DeepCopy(), client.MergeFrom(planned))).To(MatchError(ContainSubstring("a plan is immutable")), name)
+				Expect(who.Patch(ctx, changed.DeepCopy(), client.MergeFrom(planned))).To(
+					MatchError(ContainSubstring("a plan is immutable")), name)
 			}
 		}
 		slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Plan.Slices[0]}}
@@ -93,7 +116,8 @@ var _ = Describe("The schema", func() {
 			changed := made.DeepCopy()
 			change(changed)
 			for _, who := range []client.Client{suite.API, suite.AsManager()} {
-				Expect(who.Patch(ctx, changed.DeepCopy(), client.MergeFrom(made))).To(MatchError(ContainSubstring("a plan is immutable")), name)
+				Expect(who.Patch(ctx, changed.DeepCopy(), client.MergeFrom(made))).To(
+					MatchError(ContainSubstring("a plan is immutable")), name)
 			}
 		}
 	})
@@ -101,9 +125,11 @@ var _ = Describe("The schema", func() {
 	It("keeps a breaker's scope, and asks for its name and the reason of a reset", func(ctx context.Context) {
 		breaker := &v1alpha1.RemediationBreaker{
 			ObjectMeta: metav1.ObjectMeta{Name: "policy-of-schema"},
-			Spec:       v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy}},
+			Spec: v1alpha1.RemediationBreakerSpec{
+				Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy}},
 		}
-		Expect(suite.API.Create(ctx, breaker.DeepCopy())).To(MatchError(ContainSubstring("policy is required for type Policy")))
+		Expect(suite.API.Create(ctx, breaker.DeepCopy())).To(
+			MatchError(ContainSubstring("policy is required for type Policy")))
 		breaker.Spec.Scope.Policy = "one"
 		Expect(suite.API.Create(ctx, breaker.DeepCopy())).To(MatchError(ContainSubstring("would stop nothing")))
 		breaker.Name = v1alpha1.PolicyBreakerPrefix + "one"
@@ -112,25 +138,32 @@ var _ = Describe("The schema", func() {
 		// A patch, since the controller writes the breaker's status meanwhile.
 		changed := breaker.DeepCopy()
 		changed.Spec.Scope.Policy = "other"
-		Expect(suite.API.Patch(ctx, changed, client.MergeFrom(breaker))).To(MatchError(ContainSubstring("scope is immutable")))
+		Expect(suite.API.Patch(ctx, changed, client.MergeFrom(breaker))).To(
+			MatchError(ContainSubstring("scope is immutable")))
 		changed = breaker.DeepCopy()
 		changed.Spec.Mode = "Closed"
-		Expect(suite.API.Patch(ctx, changed, client.MergeFrom(breaker))).To(MatchError(ContainSubstring(`supported values: "Automatic", "ForcedOpen"`)))
+		Expect(suite.API.Patch(ctx, changed, client.MergeFrom(breaker))).To(
+			MatchError(ContainSubstring(`supported values: "Automatic", "ForcedOpen"`)))
 		forced := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"forced":"Open"}}`))
 		Expect(suite.API.Patch(ctx, breaker.DeepCopy(), forced, client.FieldValidation(metav1.FieldValidationIgnore))).
-			To(MatchError(ContainSubstring("set spec.mode to ForcedOpen")), "a kill switch that doesn't kill isn't dropped in silence")
+			To(MatchError(ContainSubstring("set spec.mode to ForcedOpen")),
+				"a kill switch that doesn't kill isn't dropped in silence")
 		unknown := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"reset":{"count":1}}}`))
 		Expect(suite.API.Patch(ctx, breaker.DeepCopy(), unknown, client.FieldValidation(metav1.FieldValidationStrict))).
 			To(MatchError(ContainSubstring(`unknown field "spec.reset"`)))
 		changed = breaker.DeepCopy()
 		changed.Spec.ResetToken = "1"
-		Expect(suite.API.Patch(ctx, changed, client.MergeFrom(breaker))).To(MatchError(ContainSubstring("a reset needs a reason")))
+		Expect(suite.API.Patch(ctx, changed, client.MergeFrom(breaker))).To(
+			MatchError(ContainSubstring("a reset needs a reason")))
 		of := func(name string, scope v1alpha1.BreakerScope) *v1alpha1.RemediationBreaker {
-			return &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RemediationBreakerSpec{Scope: scope}}
+			return &v1alpha1.RemediationBreaker{
+				ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RemediationBreakerSpec{Scope: scope}}
 		}
-		Expect(suite.API.Create(ctx, of("namespace-shop", v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace}))).
+		Expect(suite.API.Create(ctx,
+			of("namespace-shop", v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace}))).
 			To(MatchError(ContainSubstring("namespace is required for type Namespace")))
-		Expect(suite.API.Create(ctx, of("shop", v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: "shop"}))).
+		Expect(suite.API.Create(ctx,
+			of("shop", v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: "shop"}))).
 			To(MatchError(ContainSubstring("would stop nothing")))
 		Expect(suite.API.Create(ctx, of("everything", v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal}))).
 			To(MatchError(ContainSubstring("would stop nothing")))

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -30,7 +32,8 @@ import rego.v1
 missing if not input.object.metadata.labels.team
 
 deny contains {
-	"msg": sprintf("no team, and the password is %s (%s)", [base64.decode(input.object.data.password), input.object.data.password]),
+	"msg": sprintf("no team, and the password is %s (%s)",
+		[base64.decode(input.object.data.password), input.object.data.password]),
 	"details": {"password": input.object.data.password},
 } if missing
 
@@ -51,25 +54,32 @@ var _ = Describe("A Secret", func() {
 	It("may be fixed around its values, which are told nowhere", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "secret")
 		for to, verbs := range map[string][]string{"reader": {"get", "list", "watch"}, "writer": {"get", "patch"}} {
-			grant(ctx, to, namespace+"-"+to, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: verbs})
+			grant(ctx, to, namespace+"-"+to,
+				rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: verbs})
 		}
-		suite.Create(ctx, secretOf(namespace, "plain"), secretOf(namespace, "second"), secretOf(namespace, "rotated", fixture.Labelled("rotate", "yes")),
+		suite.Create(ctx, secretOf(namespace, "plain"), secretOf(namespace, "second"),
+			secretOf(namespace, "rotated", fixture.Labelled("rotate", "yes")),
 			secretOf(namespace, "leaked", fixture.Labelled("leak", "yes")),
-			secretOf(namespace, "managed", fixture.Labelled("rotate", "yes"), fixture.Labelled("argocd.argoproj.io/instance", "shop")))
-		policy := fixture.Policy(namespace, namespace, tellTale, fixture.Kinds("", "Secret"), fixture.Enforced(v1alpha1.AdmissionDeny),
+			secretOf(namespace, "managed", fixture.Labelled("rotate", "yes"),
+				fixture.Labelled("argocd.argoproj.io/instance", "shop")))
+		policy := fixture.Policy(namespace, namespace, tellTale, fixture.Kinds("", "Secret"),
+			fixture.Enforced(v1alpha1.AdmissionDeny),
 			fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)
 
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 		for name, want := range map[string]v1alpha1.TargetRecord{
 			"plain": {State: v1alpha1.TargetDone}, "second": {State: v1alpha1.TargetDone},
-			"rotated": {State: v1alpha1.TargetFailed, Reason: v1alpha1.ReasonSensitive}, "leaked": {State: v1alpha1.TargetFailed, Reason: v1alpha1.ReasonSensitive},
+			"rotated": {State: v1alpha1.TargetFailed, Reason: v1alpha1.ReasonSensitive},
+			"leaked":  {State: v1alpha1.TargetFailed, Reason: v1alpha1.ReasonSensitive},
 			"managed": {State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonManaged},
 		} {
 			record := suite.RecordOf(ctx, rem, name)
-			Expect([]string{string(record.State), record.Reason}).To(Equal([]string{string(want.State), want.Reason}), "%s: %s", name, record.Message)
+			Expect([]string{string(record.State), record.Reason}).To(Equal([]string{string(want.State), want.Reason}),
+				"%s: %s", name, record.Message)
 		}
-		Expect(suite.RecordOf(ctx, rem, "managed").Proposal).To(And(ContainSubstring("+    team: shop\n"), ContainSubstring("[censored, as the fix sets it]")))
+		Expect(suite.RecordOf(ctx, rem, "managed").Proposal).To(
+			And(ContainSubstring("+    team: shop\n"), ContainSubstring("[censored, as the fix sets it]")))
 		fixed := secretOf(namespace, "plain")
 		Expect(suite.Get(ctx, fixed)).To(Succeed())
 		Expect(fixed.Labels).To(HaveKeyWithValue("team", "shop"))
@@ -95,7 +105,8 @@ var _ = Describe("A Secret", func() {
 func told(ctx context.Context) map[string]string {
 	GinkgoHelper()
 	out := map[string]string{}
-	for place, list := range map[string]client.ObjectList{"remediations": &v1alpha1.RemediationList{}, "slices": &v1alpha1.RemediationSliceList{},
+	for place, list := range map[string]client.ObjectList{
+		"remediations": &v1alpha1.RemediationList{}, "slices": &v1alpha1.RemediationSliceList{},
 		"breakers": &v1alpha1.RemediationBreakerList{}, "events": &eventsv1.EventList{}} {
 		Expect(suite.API.List(ctx, list)).To(Succeed())
 		text, err := json.Marshal(list)
@@ -120,7 +131,8 @@ func told(ctx context.Context) map[string]string {
 // secretOf makes a Secret that holds the planted value, as kubectl apply would.
 func secretOf(namespace, name string, modifiers ...func(client.Object)) *corev1.Secret {
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: fixture.TargetLabels(),
-		Annotations: map[string]string{"kubectl.kubernetes.io/last-applied-configuration": `{"stringData":{"password":"` + planted + `"}}`}},
+		Annotations: map[string]string{
+			"kubectl.kubernetes.io/last-applied-configuration": `{"stringData":{"password":"` + planted + `"}}`}},
 		Data: map[string][]byte{"password": []byte(planted)}}
 	for _, modify := range modifiers {
 		modify(s)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -31,7 +33,8 @@ var _ = Describe("An object whose kind the API server doesn't serve any more", O
 			"metadata": map[string]any{"name": "one", "namespace": namespace}, "spec": map[string]any{"size": "small"}}}
 	}
 	// written makes a widget and a policy, and waits until the widget was written.
-	written := func(ctx context.Context, soak, deadline time.Duration) (*v1alpha1.ClusterRegoPolicy, *unstructured.Unstructured) {
+	written := func(ctx context.Context, soak, deadline time.Duration) (
+		*v1alpha1.ClusterRegoPolicy, *unstructured.Unstructured) {
 		GinkgoHelper()
 		namespace := suite.Namespace(ctx, "served")
 		grantVerbs(ctx, namespace+"-widgets", group, "widgets", "get", "list", "watch", "patch")
@@ -39,9 +42,11 @@ var _ = Describe("An object whose kind the API server doesn't serve any more", O
 		Eventually(ctx, func() error { return suite.API.Create(ctx, one) }).Should(Succeed())
 		rego := strings.ReplaceAll(smallWidgets, "fixture.widgets", "fixture."+strings.ReplaceAll(namespace, "-", "_"))
 		policy := fixture.Policy(namespace, namespace, rego, fixture.Unselected, fixture.Kinds(group, "Widget"),
-			fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(deadline), func(s *v1alpha1.RolloutStrategy) {
-				s.Health, s.Soak = &v1alpha1.HealthStrategy{Unknown: v1alpha1.UnknownHealthAllow}, &metav1.Duration{Duration: soak}
-			}))
+			fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(deadline),
+				func(s *v1alpha1.RolloutStrategy) {
+					s.Health, s.Soak = &v1alpha1.HealthStrategy{Unknown: v1alpha1.UnknownHealthAllow},
+						&metav1.Duration{Duration: soak}
+				}))
 		suite.CreatePolicy(ctx, policy)
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSoaking)
 		Expect(suite.Get(ctx, one)).To(Succeed())
@@ -77,7 +82,8 @@ var _ = Describe("An object whose kind the API server doesn't serve any more", O
 		Expect(record.State).To(Equal(v1alpha1.TargetRevertConflict))
 		Expect(record.Reason).To(Equal(v1alpha1.ReasonNotServed))
 		suite.AwaitEvent(ctx, "RollbackIncomplete", rem.Name, ContainSubstring("couldn't be"))
-		breaker := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
+		breaker := &v1alpha1.RemediationBreaker{
+			ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyBreakerPrefix + policy.Name}}
 		Expect(suite.Get(ctx, breaker)).To(Succeed())
 		Expect(breaker.Status.State).To(Equal(v1alpha1.BreakerClosed))
 		serve(ctx, true)

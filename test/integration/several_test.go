@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -39,10 +41,13 @@ var _ = Describe("Several policies on one workload", func() {
 		for _, key := range keys {
 			breaker := &v1alpha1.RemediationBreaker{}
 			breaker.Name = v1alpha1.PolicyBreakerPrefix + namespace + "-" + key
-			breaker.Spec = v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace + "-" + key}, Mode: v1alpha1.BreakerForcedOpen}
+			breaker.Spec = v1alpha1.RemediationBreakerSpec{
+				Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace + "-" + key},
+				Mode:  v1alpha1.BreakerForcedOpen}
 			breakers = append(breakers, breaker)
 			suite.Create(ctx, breaker)
-			suite.CreatePolicy(ctx, fixture.Policy(namespace+"-"+key, namespace, annotated(key), fixture.Unselected, fixture.Kinds("apps", "Deployment"),
+			suite.CreatePolicy(ctx, fixture.Policy(namespace+"-"+key, namespace, annotated(key), fixture.Unselected,
+				fixture.Kinds("apps", "Deployment"),
 				fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(2*time.Minute))))
 		}
 		for _, key := range keys {
@@ -66,7 +71,8 @@ var _ = Describe("Several policies on one workload", func() {
 			Expect(record.Write.Fields[0].Path).To(Equal("/spec/template/metadata/annotations/" + key))
 		}
 		Expect(suite.Get(ctx, deployment)).To(Succeed())
-		Expect(deployment.Spec.Template.Annotations).To(Equal(map[string]string{"one": "yes", "two": "yes", "three": "yes"}))
+		Expect(deployment.Spec.Template.Annotations).To(
+			Equal(map[string]string{"one": "yes", "two": "yes", "three": "yes"}))
 		Expect(deployment.Generation - before).To(BeEquivalentTo(1))
 		sets := &appsv1.ReplicaSetList{}
 		Expect(suite.API.List(ctx, sets, client.InNamespace(namespace))).To(Succeed())

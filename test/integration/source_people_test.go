@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -25,11 +27,13 @@ var _ = Describe("A policy source", func() {
 	It("changes policies by its overrides, and refuses one that names nobody", func(ctx context.Context) {
 		ns := suite.Namespace(ctx, "srcover")
 		first, second := ns+"-a", ns+"-b"
-		source := suite.NewSource(ctx, ns, rig.Files(rig.PolicyFiles(first, ns, "bad"), rig.PolicyFiles(second, ns, "worse")),
+		source := suite.NewSource(ctx, ns,
+			rig.Files(rig.PolicyFiles(first, ns, "bad"), rig.PolicyFiles(second, ns, "worse")),
 			func(src *v1alpha1.PolicySource) {
 				src.Spec.Overrides = []v1alpha1.SourceOverride{
 					{AdmissionAction: v1alpha1.AdmissionWarn},
-					{Policies: []string{"*-b"}, AdmissionAction: v1alpha1.AdmissionAudit, RemediationMode: v1alpha1.RemediationDryRun},
+					{Policies: []string{"*-b"}, AdmissionAction: v1alpha1.AdmissionAudit,
+						RemediationMode: v1alpha1.RemediationDryRun},
 				}
 			})
 		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
@@ -38,7 +42,8 @@ var _ = Describe("A policy source", func() {
 		Expect(suite.Policy(ctx, second).Spec.Remediation.Mode).To(Equal(v1alpha1.RemediationDryRun))
 
 		source.Change(ctx, func(src *v1alpha1.PolicySource) { src.Spec.Overrides[1].Policies = []string{"nobody"} })
-		Expect(source.AwaitReason(ctx, v1alpha1.ReasonNotCompiling).Message).To(ContainSubstring(`spec.overrides[1].policies[0]: the repository has no policy "nobody"`))
+		Expect(source.AwaitReason(ctx, v1alpha1.ReasonNotCompiling).Message).To(
+			ContainSubstring(`spec.overrides[1].policies[0]: the repository has no policy "nobody"`))
 		Expect(suite.Policy(ctx, second).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionAudit))
 		source.Change(ctx, func(src *v1alpha1.PolicySource) { src.Spec.Overrides = nil })
 		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
@@ -50,7 +55,8 @@ var _ = Describe("A policy source", func() {
 		mine, theirs := ns+"-a", ns+"-b"
 		suite.CreatePolicy(ctx, fixture.Policy(theirs, ns, fixture.DenyState("ugly")))
 		uid := suite.Policy(ctx, theirs).UID
-		source := suite.NewSource(ctx, ns, rig.Files(rig.PolicyFiles(mine, ns, "bad"), rig.PolicyFiles(theirs, ns, "worse")))
+		source := suite.NewSource(ctx, ns,
+			rig.Files(rig.PolicyFiles(mine, ns, "bad"), rig.PolicyFiles(theirs, ns, "worse")))
 		why := source.AwaitReason(ctx, v1alpha1.ReasonPolicyConflict)
 		Expect(why.Message).To(ContainSubstring("policy %s exists and comes from no source", theirs))
 		Expect(sourced(ctx, ns)).To(BeEmpty())
@@ -74,39 +80,47 @@ var _ = Describe("A policy source", func() {
 		}
 		source := suite.NewSource(ctx, ns, rig.Files(rig.PolicyFiles(ns+"-a", ns, "bad"), files))
 		why := source.AwaitReason(ctx, v1alpha1.ReasonRefused)
-		Expect(why.Message).To(SatisfyAll(HavePrefix("policies/%[1]s/%[1]s.rego: ", ns+"-b"), ContainSubstring(`serves no kind "Confusion"`)))
+		Expect(why.Message).To(
+			SatisfyAll(HavePrefix("policies/%[1]s/%[1]s.rego: ", ns+"-b"),
+				ContainSubstring(`serves no kind "Confusion"`)))
 		Expect(sourced(ctx, ns)).To(BeEmpty())
 	})
 
-	It("is accepted in the namespaces that the manager is told of only, and reads the Secrets only that it may", func(ctx context.Context) {
-		ns := suite.Namespace(ctx, "srctenant")
-		elsewhere := suite.NewSource(ctx, ns, rig.PolicyFiles(ns, ns, "bad"), func(src *v1alpha1.PolicySource) { src.Namespace = ns })
-		Expect(elsewhere.AwaitReason(ctx, v1alpha1.ReasonNamespaceNotAllowed).Message).To(ContainSubstring("--source-namespaces"))
-		Expect(elsewhere.Finalizers).To(BeEmpty())
+	It("is accepted in the namespaces that the manager is told of only, and reads the Secrets only that it may",
+		func(ctx context.Context) {
+			ns := suite.Namespace(ctx, "srctenant")
+			elsewhere := suite.NewSource(ctx, ns, rig.PolicyFiles(ns, ns, "bad"), func(src *v1alpha1.PolicySource) {
+				src.Namespace = ns
+			})
+			Expect(elsewhere.AwaitReason(ctx, v1alpha1.ReasonNamespaceNotAllowed).Message).To(
+				ContainSubstring("--source-namespaces"))
+			Expect(elsewhere.Finalizers).To(BeEmpty())
 
-		suite.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tenant}})
-		DeferCleanup(func(ctx context.Context) {
-			Expect(suite.API.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tenant}})).To(Succeed())
+			suite.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tenant}})
+			DeferCleanup(func(ctx context.Context) {
+				Expect(suite.API.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tenant}})).To(
+					Succeed())
+			})
+			source := suite.NewSource(ctx, ns, rig.PolicyFiles(ns, ns, "bad"), func(src *v1alpha1.PolicySource) {
+				src.Namespace, src.Spec.Interval.Duration = tenant, shortest
+			})
+			why := source.AwaitReason(ctx, v1alpha1.ReasonSecretUnavailable)
+			_, commands, found := strings.Cut(why.Message, "Let it: ")
+			Expect(found).To(BeTrue())
+			for command := range strings.SplitSeq(strings.TrimSuffix(commands, "."), " && ") {
+				_, _, err := suite.Kubectl(ctx, "", strings.Fields(command)[1:]...)
+				Expect(err).NotTo(HaveOccurred())
+			}
+			source.AwaitReason(ctx, v1alpha1.ReasonApplied)
 		})
-		source := suite.NewSource(ctx, ns, rig.PolicyFiles(ns, ns, "bad"), func(src *v1alpha1.PolicySource) {
-			src.Namespace, src.Spec.Interval.Duration = tenant, shortest
-		})
-		why := source.AwaitReason(ctx, v1alpha1.ReasonSecretUnavailable)
-		_, commands, found := strings.Cut(why.Message, "Let it: ")
-		Expect(found).To(BeTrue())
-		for command := range strings.SplitSeq(strings.TrimSuffix(commands, "."), " && ") {
-			_, _, err := suite.Kubectl(ctx, "", strings.Fields(command)[1:]...)
-			Expect(err).NotTo(HaveOccurred())
-		}
-		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
-	})
 
 	It("reads no repository of the manager's own machine, unless the manager is told to", func(ctx context.Context) {
 		ns := suite.Namespace(ctx, "srcfile")
 		source := suite.NewSource(ctx, ns, rig.PolicyFiles(ns, ns, "bad"), func(src *v1alpha1.PolicySource) {
 			src.Spec.URL, src.Spec.SecretRef = "file:///etc", nil
 		})
-		Expect(source.AwaitReason(ctx, v1alpha1.ReasonInvalid).Message).To(ContainSubstring("file:// isn't read: use https:// or ssh://"))
+		Expect(source.AwaitReason(ctx, v1alpha1.ReasonInvalid).Message).To(
+			ContainSubstring("file:// isn't read: use https:// or ssh://"))
 	})
 
 	It("waits for a repository that doesn't answer, or asks for another password", func(ctx context.Context) {
@@ -147,7 +161,8 @@ var _ = Describe("A policy source", func() {
 		source := suite.NewSource(ctx, ns, rig.PolicyFiles(ns, ns, "bad"))
 		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
 		evenkeel := func(words ...string) (string, int) {
-			cmd := exec.CommandContext(ctx, suite.Binary(), append(append([]string{"source"}, words...), "--kubeconfig", suite.Kubeconfig)...)
+			cmd := exec.CommandContext(ctx, suite.Binary(),
+				append(append([]string{"source"}, words...), "--kubeconfig", suite.Kubeconfig)...)
 			out, _ := cmd.CombinedOutput()
 			return string(out), cmd.ProcessState.ExitCode()
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -30,7 +32,8 @@ const manyPolicies = 500
 // tell sends a message of a push as GitHub does, and gives the answer.
 func tell(ctx context.Context, namespace, name, body, token string) (code int, answer string) {
 	GinkgoHelper()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("http://%s/hook/%s/%s", receiver, namespace, name), strings.NewReader(body))
+	req, err := http.NewRequestWithContext(
+		ctx, http.MethodPost, fmt.Sprintf("http://%s/hook/%s/%s", receiver, namespace, name), strings.NewReader(body))
 	Expect(err).NotTo(HaveOccurred())
 	mac := hmac.New(sha256.New, []byte(token))
 	_, _ = mac.Write([]byte(body))
@@ -48,7 +51,8 @@ var _ = Describe("A policy source", func() {
 	It("looks at once when a push is told of, and believes nobody without the token", func(ctx context.Context) {
 		const token, push = "the token of a test", `{"ref":"refs/heads/main"}`
 		ns := suite.Namespace(ctx, "srcpush")
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: rig.SystemNamespace, Name: ns + "-token"}, Data: map[string][]byte{"token": []byte(token)}}
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: rig.SystemNamespace, Name: ns + "-token"},
+			Data: map[string][]byte{"token": []byte(token)}}
 		suite.Create(ctx, secret)
 		DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, secret)).To(Succeed()) })
 		source := suite.NewSource(ctx, ns, rig.PolicyFiles(ns, ns, "bad"), func(src *v1alpha1.PolicySource) {
@@ -87,12 +91,15 @@ var _ = Describe("A policy source", func() {
 		source := suite.NewSource(ctx, ns, files)
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(suite.Get(ctx, source.PolicySource)).To(Succeed())
-			g.Expect(rig.ReadyOf(source.PolicySource).Reason).To(Equal(v1alpha1.ReasonApplied), rig.ReadyOf(source.PolicySource).Message)
+			g.Expect(rig.ReadyOf(source.PolicySource).Reason).To(
+				Equal(v1alpha1.ReasonApplied), rig.ReadyOf(source.PolicySource).Message)
 		}).WithTimeout(3 * time.Minute).Should(Succeed())
 		applied := time.Since(start)
 		Expect(source.Status.Policies).To(BeEquivalentTo(manyPolicies))
 		awaitState(ctx, ns, manyPolicies-1)
-		AddReportEntry("500 policies", fmt.Sprintf("applied after %s, the last one enforced after %s", applied.Round(time.Millisecond), time.Since(start).Round(time.Millisecond)))
+		AddReportEntry("500 policies",
+			fmt.Sprintf("applied after %s, the last one enforced after %s", applied.Round(time.Millisecond),
+				time.Since(start).Round(time.Millisecond)))
 
 		mark := len(manager.Proxy.Writes())
 		start = time.Now()

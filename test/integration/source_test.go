@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -25,7 +27,9 @@ func state(value string) func(client.Object) {
 func sourced(ctx context.Context, source string) []string {
 	GinkgoHelper()
 	list := &v1alpha1.ClusterRegoPolicyList{}
-	Expect(suite.API.List(ctx, list, client.MatchingLabels{v1alpha1.LabelSourceName: source, v1alpha1.LabelSourceNamespace: rig.SystemNamespace})).To(Succeed())
+	Expect(suite.API.List(ctx, list,
+		client.MatchingLabels{v1alpha1.LabelSourceName: source, v1alpha1.LabelSourceNamespace: rig.SystemNamespace})).
+		To(Succeed())
 	names := []string{}
 	for _, p := range list.Items {
 		names = append(names, p.Name)
@@ -49,7 +53,8 @@ var _ = Describe("A policy source", func() {
 	It("brings what is pushed into force, changes it, and removes what leaves", func(ctx context.Context) {
 		ns := suite.Namespace(ctx, "srclife")
 		first, second := ns+"-a", ns+"-b"
-		source := suite.NewSource(ctx, ns, rig.Files(rig.PolicyFiles(first, ns, "bad"), rig.PolicyFiles(second, ns, "worse")))
+		source := suite.NewSource(ctx, ns,
+			rig.Files(rig.PolicyFiles(first, ns, "bad"), rig.PolicyFiles(second, ns, "worse")))
 		source.Await(ctx, func(g Gomega, src *v1alpha1.PolicySource) {
 			g.Expect(rig.ReadyOf(src).Status).To(Equal(metav1.ConditionTrue), rig.ReadyOf(src).Message)
 			g.Expect(src.Status.Inventory).To(Equal([]string{first, second}))
@@ -99,7 +104,9 @@ var _ = Describe("A policy source", func() {
 		commit := source.Replace(rig.Files(rig.PolicyFiles(good, ns, "ugly"), broken))
 		source.Ask(ctx)
 		why := source.AwaitReason(ctx, v1alpha1.ReasonNotCompiling)
-		Expect(why.Message).To(SatisfyAll(ContainSubstring("policies/%s/%s.rego:", other, other), ContainSubstring("colour"), ContainSubstring(inForce)))
+		Expect(why.Message).To(
+			SatisfyAll(ContainSubstring("policies/%s/%s.rego:", other, other), ContainSubstring("colour"),
+				ContainSubstring(inForce)))
 		Expect(source.Status.AttemptedRevision).To(HaveSuffix(commit))
 		Expect(source.Status.Revision).To(Equal(inForce))
 		Expect(source.Status.Problems).To(HaveLen(1))
@@ -111,7 +118,9 @@ var _ = Describe("A policy source", func() {
 
 		By("editing the policy in force meanwhile")
 		edit(ctx, good, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Admission.Action = v1alpha1.AdmissionAudit })
-		Eventually(ctx, func() v1alpha1.AdmissionAction { return suite.Policy(ctx, good).Spec.Admission.Action }).Should(Equal(v1alpha1.AdmissionDeny))
+		Eventually(ctx, func() v1alpha1.AdmissionAction {
+			return suite.Policy(ctx, good).Spec.Admission.Action
+		}).Should(Equal(v1alpha1.AdmissionDeny))
 
 		By("correcting the file")
 		commit = source.Replace(rig.Files(rig.PolicyFiles(good, ns, "ugly"), rig.PolicyFiles(other, ns, "bad")))
@@ -151,9 +160,13 @@ var _ = Describe("A policy source", func() {
 		source.Change(ctx, func(src *v1alpha1.PolicySource) { src.Spec.Suspend = true })
 		Expect(source.AwaitReason(ctx, v1alpha1.ReasonSuspended).Status).To(Equal(metav1.ConditionTrue))
 		edit(ctx, ns, func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Admission.Action = v1alpha1.AdmissionWarn })
-		Consistently(ctx, func() v1alpha1.AdmissionAction { return suite.Policy(ctx, ns).Spec.Admission.Action }, "1s").Should(Equal(v1alpha1.AdmissionWarn))
+		Consistently(ctx, func() v1alpha1.AdmissionAction {
+			return suite.Policy(ctx, ns).Spec.Admission.Action
+		}, "1s").Should(Equal(v1alpha1.AdmissionWarn))
 		source.Change(ctx, func(src *v1alpha1.PolicySource) { src.Spec.Suspend = false })
-		Eventually(ctx, func() v1alpha1.AdmissionAction { return suite.Policy(ctx, ns).Spec.Admission.Action }).Should(Equal(v1alpha1.AdmissionDeny))
+		Eventually(ctx, func() v1alpha1.AdmissionAction {
+			return suite.Policy(ctx, ns).Spec.Admission.Action
+		}).Should(Equal(v1alpha1.AdmissionDeny))
 	})
 
 	DescribeTable("when it is deleted",
@@ -169,9 +182,14 @@ var _ = Describe("A policy source", func() {
 			Expect(apierrors.IsNotFound(err)).To(Equal(!stays))
 			suite.AwaitEvent(ctx, "PolicySourceDeleted", ns, ContainSubstring(says))
 		},
-		Entry("its policies go with it, where it says so", func(*v1alpha1.PolicySource) {}, false, "no longer enforced"),
-		Entry("they stay with prune: false", func(src *v1alpha1.PolicySource) { src.Spec.Prune = ptr.To(false) }, true, "stay in force"),
-		Entry("they stay while it is suspended", func(src *v1alpha1.PolicySource) { src.Spec.Suspend = true }, true, "stay in force"),
+		Entry("its policies go with it, where it says so", func(*v1alpha1.PolicySource) {}, false,
+			"no longer enforced"),
+		Entry("they stay with prune: false", func(src *v1alpha1.PolicySource) {
+			src.Spec.Prune = ptr.To(false)
+		}, true, "stay in force"),
+		Entry("they stay while it is suspended", func(src *v1alpha1.PolicySource) {
+			src.Spec.Suspend = true
+		}, true, "stay in force"),
 	)
 })
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -39,54 +41,62 @@ func labelled(key, value string) *metav1.LabelSelector {
 func staged(envs ...string) func(*v1alpha1.RolloutStrategy) {
 	return func(s *v1alpha1.RolloutStrategy) {
 		for _, env := range envs {
-			s.Stages = append(s.Stages, v1alpha1.RolloutStage{Name: env, Selector: v1alpha1.TargetSelector{NamespaceSelector: labelled("env", env)}})
+			s.Stages = append(s.Stages,
+				v1alpha1.RolloutStage{Name: env,
+					Selector: v1alpha1.TargetSelector{NamespaceSelector: labelled("env", env)}})
 		}
 	}
 }
 
 var _ = Describe("A rollout by stages", func() {
-	It("fixes staging first, in a canary and waves of its own, then prod, then what no stage chooses", func(ctx context.Context) {
-		prod, staging, dev := environment(ctx, "prod", 3), environment(ctx, "staging", 3), environment(ctx, "dev", 2)
-		policy := fixture.Policy(staging, staging, fixture.FixState, fixture.InNamespaces(prod, dev),
-			fixture.Remediated(v1alpha1.RemediationAutomatic, staged("staging", "prod")))
-		suite.CreatePolicy(ctx, policy)
+	It("fixes staging first, in a canary and waves of its own, then prod, then what no stage chooses",
+		func(ctx context.Context) {
+			prod, staging, dev := environment(ctx, "prod", 3), environment(ctx, "staging", 3),
+				environment(ctx, "dev", 2)
+			policy := fixture.Policy(staging, staging, fixture.FixState, fixture.InNamespaces(prod, dev),
+				fixture.Remediated(v1alpha1.RemediationAutomatic, staged("staging", "prod")))
+			suite.CreatePolicy(ctx, policy)
 
-		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
-		Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 2, 1, 2, 1, 1}))
-		Expect(rem.Spec.Plan.Stages).To(Equal([]v1alpha1.PlannedStage{
-			{Name: "staging"}, {Name: "prod", FirstWave: 2}, {Name: "others", FirstWave: 4}}))
-		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 8}))
-		Expect(writtenNamespaces(staging, prod, dev)).To(Equal([]string{staging, prod, dev}),
-			"each namespace's writes are together, and in the order of the stages")
-		suite.AwaitEvent(ctx, "PlanMade", rem.Name, ContainSubstring("staging [1 2]; prod [1 2]; others [1 1]"))
-	})
+			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
+			Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 2, 1, 2, 1, 1}))
+			Expect(rem.Spec.Plan.Stages).To(Equal([]v1alpha1.PlannedStage{
+				{Name: "staging"}, {Name: "prod", FirstWave: 2}, {Name: "others", FirstWave: 4}}))
+			Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 8}))
+			Expect(writtenNamespaces(staging, prod, dev)).To(Equal([]string{staging, prod, dev}),
+				"each namespace's writes are together, and in the order of the stages")
+			suite.AwaitEvent(ctx, "PlanMade", rem.Name, ContainSubstring("staging [1 2]; prod [1 2]; others [1 1]"))
+		})
 
-	It("draws the canary from what the selector chooses, and makes no plan while it chooses nothing", func(ctx context.Context) {
-		namespace := environment(ctx, "canary", 4)
-		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic,
-			func(s *v1alpha1.RolloutStrategy) {
-				s.Canary.Selector = &v1alpha1.TargetSelector{ObjectSelector: labelled("brave", "yes")}
-			}))
-		suite.CreatePolicy(ctx, policy)
-		suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name, ContainSubstring("canary.selector (objects with brave=yes) chooses none"))
-		Expect(suite.Plans(ctx, policy.Name)).To(BeEmpty())
-		Expect(patchedObjects(namespace)).To(BeEmpty())
+	It("draws the canary from what the selector chooses, and makes no plan while it chooses nothing",
+		func(ctx context.Context) {
+			namespace := environment(ctx, "canary", 4)
+			policy := fixture.Policy(namespace, namespace, fixture.FixState,
+				fixture.Remediated(v1alpha1.RemediationAutomatic,
+					func(s *v1alpha1.RolloutStrategy) {
+						s.Canary.Selector = &v1alpha1.TargetSelector{ObjectSelector: labelled("brave", "yes")}
+					}))
+			suite.CreatePolicy(ctx, policy)
+			suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name,
+				ContainSubstring("canary.selector (objects with brave=yes) chooses none"))
+			Expect(suite.Plans(ctx, policy.Name)).To(BeEmpty())
+			Expect(patchedObjects(namespace)).To(BeEmpty())
 
-		brave := fixture.ConfigMap(namespace, "target-2")
-		label(ctx, brave, "brave", "yes")
-		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
-		Expect(suite.RecordOf(ctx, rem, "target-2").PlannedWave).To(BeZero())
-		Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 3}))
-		Expect(patchedObjects(namespace)[0]).To(BeEquivalentTo(brave.UID), "the canary is written first")
-	})
+			brave := fixture.ConfigMap(namespace, "target-2")
+			label(ctx, brave, "brave", "yes")
+			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
+			Expect(suite.RecordOf(ctx, rem, "target-2").PlannedWave).To(BeZero())
+			Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 3}))
+			Expect(patchedObjects(namespace)[0]).To(BeEquivalentTo(brave.UID), "the canary is written first")
+		})
 
 	It("holds no more targets in a plan than the budget says, and goes on in the next", func(ctx context.Context) {
 		namespace := environment(ctx, "few", 5)
-		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic,
-			func(s *v1alpha1.RolloutStrategy) {
-				two := int32(2)
-				s.Budget = &v1alpha1.BudgetStrategy{MaxTargets: &two}
-			}))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState,
+			fixture.Remediated(v1alpha1.RemediationAutomatic,
+				func(s *v1alpha1.RolloutStrategy) {
+					two := int32(2)
+					s.Budget = &v1alpha1.BudgetStrategy{MaxTargets: &two}
+				}))
 		suite.CreatePolicy(ctx, policy)
 		Eventually(ctx, func() []string { return patchedObjects(namespace) }).Should(HaveLen(5))
 		var sizes []int32
@@ -97,7 +107,8 @@ var _ = Describe("A rollout by stages", func() {
 			}
 		}
 		Expect(sizes).To(Equal([]int32{2, 2, 1}))
-		Expect(slices.Compact(slices.Sorted(slices.Values(patchedObjects(namespace))))).To(HaveLen(5), "each is written once")
+		Expect(slices.Compact(slices.Sorted(slices.Values(patchedObjects(namespace))))).To(
+			HaveLen(5), "each is written once")
 	})
 })
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -37,94 +39,111 @@ var _ = Describe("A strategy that policies share", func() {
 		})
 	}
 
-	It("gives two policies its waves; an edit leaves their plans as they are, and counts for the next", func(ctx context.Context) {
-		suite.Create(ctx, fixture.Strategy(name, fixture.Waves("2", "100%"), slow))
-		first, second := policy("a", v1alpha1.RemediationAutomatic, fixture.FixState), policy("b", v1alpha1.RemediationManual, fixture.FixState)
-		suite.CreatePolicy(ctx, first)
-		rem := suite.AwaitPhase(ctx, first.Name, v1alpha1.PhaseSoaking)
-		Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 1, 3}))
-		by := rem.Spec.Plan.StrategyRef
-		Expect(by).NotTo(BeNil())
-		Expect(by.Name).To(Equal(name))
-		Expect(by.Generation).To(BeEquivalentTo(1))
-		Expect(suite.Policy(ctx, first.Name).Status.InForce.RemediationMode).To(Equal(v1alpha1.RemediationAutomatic))
+	It("gives two policies its waves; an edit leaves their plans as they are, and counts for the next",
+		func(ctx context.Context) {
+			suite.Create(ctx, fixture.Strategy(name, fixture.Waves("2", "100%"), slow))
+			first, second := policy("a", v1alpha1.RemediationAutomatic, fixture.FixState),
+				policy("b", v1alpha1.RemediationManual, fixture.FixState)
+			suite.CreatePolicy(ctx, first)
+			rem := suite.AwaitPhase(ctx, first.Name, v1alpha1.PhaseSoaking)
+			Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 1, 3}))
+			by := rem.Spec.Plan.StrategyRef
+			Expect(by).NotTo(BeNil())
+			Expect(by.Name).To(Equal(name))
+			Expect(by.Generation).To(BeEquivalentTo(1))
+			Expect(suite.Policy(ctx, first.Name).Status.InForce.RemediationMode).To(
+				Equal(v1alpha1.RemediationAutomatic))
 
-		By("editing the strategy: the plan at work keeps its own, and the next policy's has the new one")
-		waves(ctx, "3", "100%")
-		suite.CreatePolicy(ctx, second)
-		waiting := suite.AwaitPhase(ctx, second.Name, v1alpha1.PhaseAwaitingApproval)
-		Expect(waiting.Spec.Plan.Waves[:2]).To(Equal([]int32{1, 2}), "one of the five may be fixed by the first")
-		Expect(waiting.Spec.Plan.StrategyRef.Generation).To(BeEquivalentTo(2))
-		Expect(suite.Get(ctx, rem)).To(Succeed())
-		Expect(rem.Status.Phase).To(Equal(v1alpha1.PhaseSoaking))
-		Expect(rem.Spec.Plan.Strategy.Waves[0].IntValue()).To(Equal(2))
+			By("editing the strategy: the plan at work keeps its own, and the next policy's has the new one")
+			waves(ctx, "3", "100%")
+			suite.CreatePolicy(ctx, second)
+			waiting := suite.AwaitPhase(ctx, second.Name, v1alpha1.PhaseAwaitingApproval)
+			Expect(waiting.Spec.Plan.Waves[:2]).To(Equal([]int32{1, 2}), "one of the five may be fixed by the first")
+			Expect(waiting.Spec.Plan.StrategyRef.Generation).To(BeEquivalentTo(2))
+			Expect(suite.Get(ctx, rem)).To(Succeed())
+			Expect(rem.Status.Phase).To(Equal(v1alpha1.PhaseSoaking))
+			Expect(rem.Spec.Plan.Strategy.Waves[0].IntValue()).To(Equal(2))
 
-		By("counting who follows it")
-		Eventually(ctx, func(g Gomega) {
-			shared := &v1alpha1.RemediationStrategy{}
-			g.Expect(suite.API.Get(ctx, client.ObjectKey{Name: name}, shared)).To(Succeed())
-			g.Expect(shared.Status.Policies).To(BeEquivalentTo(2))
-			g.Expect(shared.Status.ObservedGeneration).To(Equal(shared.Generation))
-			g.Expect(shared.Status.InForce.Waves).To(Equal("1, 3, 100%"))
-			g.Expect(meta.IsStatusConditionTrue(shared.Status.Conditions, v1alpha1.ConditionReady)).To(BeTrue())
-		}).Should(Succeed())
-	})
+			By("counting who follows it")
+			Eventually(ctx, func(g Gomega) {
+				shared := &v1alpha1.RemediationStrategy{}
+				g.Expect(suite.API.Get(ctx, client.ObjectKey{Name: name}, shared)).To(Succeed())
+				g.Expect(shared.Status.Policies).To(BeEquivalentTo(2))
+				g.Expect(shared.Status.ObservedGeneration).To(Equal(shared.Generation))
+				g.Expect(shared.Status.InForce.Waves).To(Equal("1, 3, 100%"))
+				g.Expect(meta.IsStatusConditionTrue(shared.Status.Conditions, v1alpha1.ConditionReady)).To(BeTrue())
+			}).Should(Succeed())
+		})
 
-	It("that is missing lets nothing be remediated, and says so; once it is there, the plan has its waves", func(ctx context.Context) {
-		api, warned := warningClient()
-		Expect(api.Create(ctx, policy("a", v1alpha1.RemediationAutomatic, fixture.FixState), client.DryRunAll)).To(Succeed())
-		Expect(warned()).To(ContainElement(ContainSubstring(`there is no RemediationStrategy "` + name + `", so nothing is remediated`)))
+	It("that is missing lets nothing be remediated, and says so; once it is there, the plan has its waves",
+		func(ctx context.Context) {
+			api, warned := warningClient()
+			Expect(api.Create(ctx, policy("a", v1alpha1.RemediationAutomatic, fixture.FixState), client.DryRunAll)).To(
+				Succeed())
+			Expect(warned()).To(
+				ContainElement(ContainSubstring(
+					`there is no RemediationStrategy "` + name + `", so nothing is remediated`)))
 
-		p := policy("a", v1alpha1.RemediationAutomatic, fixture.FixState)
-		suite.CreatePolicy(ctx, p)
-		awaitReady(ctx, p.Name, v1alpha1.ReasonStrategyNotFound, "")
-		suite.AwaitScan(ctx, p.Name, func(g Gomega, s *v1alpha1.ScanStatus) { g.Expect(s.Violating).To(BeEquivalentTo(5)) })
-		Expect(suite.Policy(ctx, p.Name).Status.InForce.RemediationMode).To(Equal(v1alpha1.RemediationDisabled))
-		suite.AwaitEvent(ctx, "RemediationNotPlanned", p.Name, ContainSubstring("there is no RemediationStrategy"))
-		Expect(suite.Plans(ctx, p.Name)).To(BeEmpty())
+			p := policy("a", v1alpha1.RemediationAutomatic, fixture.FixState)
+			suite.CreatePolicy(ctx, p)
+			awaitReady(ctx, p.Name, v1alpha1.ReasonStrategyNotFound, "")
+			suite.AwaitScan(ctx, p.Name, func(g Gomega, s *v1alpha1.ScanStatus) {
+				g.Expect(s.Violating).To(BeEquivalentTo(5))
+			})
+			Expect(suite.Policy(ctx, p.Name).Status.InForce.RemediationMode).To(Equal(v1alpha1.RemediationDisabled))
+			suite.AwaitEvent(ctx, "RemediationNotPlanned", p.Name, ContainSubstring("there is no RemediationStrategy"))
+			Expect(suite.Plans(ctx, p.Name)).To(BeEmpty())
 
-		// What is in work is verified to its end, its soak included.
-		suite.Create(ctx, fixture.Strategy(name, fixture.Waves("2", "100%"), func(s *v1alpha1.RolloutStrategy) { s.Canary.Soak = &metav1.Duration{Duration: 15 * time.Second} }))
-		rem := suite.AwaitPhase(ctx, p.Name, v1alpha1.PhaseSoaking)
-		Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 1, 3}))
-		awaitReady(ctx, p.Name, v1alpha1.ReasonCompiled, "")
+			// What is in work is verified to its end, its soak included.
+			suite.Create(ctx, fixture.Strategy(name, fixture.Waves("2", "100%"), func(s *v1alpha1.RolloutStrategy) {
+				s.Canary.Soak = &metav1.Duration{Duration: 15 * time.Second}
+			}))
+			rem := suite.AwaitPhase(ctx, p.Name, v1alpha1.PhaseSoaking)
+			Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 1, 3}))
+			awaitReady(ctx, p.Name, v1alpha1.ReasonCompiled, "")
 
-		By("deleting it: the plan that was made by it begins nothing more, and ends")
-		removeStrategy(ctx, name)
-		ended := suite.AwaitPhase(ctx, p.Name, v1alpha1.PhaseSuperseded)
-		Expect(ended.UID).To(Equal(rem.UID))
-		Expect(ended.Status.Counts.Done).To(BeEquivalentTo(1), "the canary")
-		Expect(ended.Status.Reason).To(Equal(v1alpha1.ReasonStrategyNotFound))
-		awaitReady(ctx, p.Name, v1alpha1.ReasonStrategyNotFound, "")
+			By("deleting it: the plan that was made by it begins nothing more, and ends")
+			removeStrategy(ctx, name)
+			ended := suite.AwaitPhase(ctx, p.Name, v1alpha1.PhaseSuperseded)
+			Expect(ended.UID).To(Equal(rem.UID))
+			Expect(ended.Status.Counts.Done).To(BeEquivalentTo(1), "the canary")
+			Expect(ended.Status.Reason).To(Equal(v1alpha1.ReasonStrategyNotFound))
+			awaitReady(ctx, p.Name, v1alpha1.ReasonStrategyNotFound, "")
 
-		By("making it anew with other values: another plan has those")
-		suite.Create(ctx, fixture.Strategy(name, fixture.Waves("3", "100%"), slow))
-		Eventually(ctx, func(g Gomega) {
-			plans := suite.Plans(ctx, p.Name)
-			g.Expect(plans).To(HaveLen(2))
-			g.Expect(plans[1].Spec.Plan.Strategy.Waves[0].IntValue()).To(Equal(3))
-			g.Expect(plans[1].Spec.Plan.StrategyRef.UID).NotTo(Equal(rem.Spec.Plan.StrategyRef.UID))
-		}).Should(Succeed())
-	})
+			By("making it anew with other values: another plan has those")
+			suite.Create(ctx, fixture.Strategy(name, fixture.Waves("3", "100%"), slow))
+			Eventually(ctx, func(g Gomega) {
+				plans := suite.Plans(ctx, p.Name)
+				g.Expect(plans).To(HaveLen(2))
+				g.Expect(plans[1].Spec.Plan.Strategy.Waves[0].IntValue()).To(Equal(3))
+				g.Expect(plans[1].Spec.Plan.StrategyRef.UID).NotTo(Equal(rem.Spec.Plan.StrategyRef.UID))
+			}).Should(Succeed())
+		})
 
 	It("makes its authors authors of the policies: none of them approves a plan by it", func(ctx context.Context) {
 		role := editors(ctx)
-		ann, sue, bob := userWith(ctx, "ann", role), userWith(ctx, "sue", role), userWith(ctx, "bob", "evenkeel-approver")
+		ann, sue, bob := userWith(ctx, "ann", role), userWith(ctx, "sue", role),
+			userWith(ctx, "bob", "evenkeel-approver")
 		userWith(ctx, "sue", "evenkeel-approver")
 		p := policy("a", v1alpha1.RemediationManual, fixture.FixState)
 		suite.CleanUp(p.Name)
 		distinct := func(s *v1alpha1.RolloutStrategy) { s.Approval.RequireDistinctApprover = true }
 		shared := fixture.Strategy(name, distinct)
-		shared.Annotations = map[string]string{v1alpha1.AnnotationAuthor: "cid", v1alpha1.AnnotationAuthors: `{"users":["cid"],"generation":1}`}
+		shared.Annotations = map[string]string{
+			v1alpha1.AnnotationAuthor: "cid", v1alpha1.AnnotationAuthors: `{"users":["cid"],"generation":1}`}
 		Expect(sue.Create(ctx, shared)).To(Succeed())
-		Expect(record.Of(shared).Users).To(Equal([]string{"sue"}), "admission says who it is, whatever the request says")
+		Expect(record.Of(shared).Users).To(
+			Equal([]string{"sue"}), "admission says who it is, whatever the request says")
 		Expect(ann.Create(ctx, p)).To(Succeed())
 		rem := suite.AwaitPhase(ctx, p.Name, v1alpha1.PhaseAwaitingApproval)
 		Expect(rem.Spec.Plan.StrategyRef.Authors).To(Equal([]string{"sue"}))
 
 		By("refusing her also once she has lifted what the strategy requires")
-		changeStrategy(ctx, sue, name, func(s *v1alpha1.RemediationStrategy) { s.Spec.Approval.RequireDistinctApprover = false })
-		Expect(sue.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(MatchError(ContainSubstring("sue has written RemediationStrategy " + name)))
+		changeStrategy(ctx, sue, name, func(s *v1alpha1.RemediationStrategy) {
+			s.Spec.Approval.RequireDistinctApprover = false
+		})
+		Expect(sue.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(
+			MatchError(ContainSubstring("sue has written RemediationStrategy " + name)))
 
 		By("taking the answer of somebody who has written neither, to the plan as it was made")
 		Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(Succeed())
@@ -134,7 +153,8 @@ var _ = Describe("A strategy that policies share", func() {
 	})
 
 	It("lowers none of the administrator's floors, and its author is told", func(ctx context.Context) {
-		restartWith(ctx, "--remediation-max-mode=Manual", "--remediation-max-wave=2", "--remediation-max-in-flight=1", "--remediation-min-soak=1s")
+		restartWith(ctx, "--remediation-max-mode=Manual", "--remediation-max-wave=2", "--remediation-max-in-flight=1",
+			"--remediation-min-soak=1s")
 		api, warned := warningClient()
 		Expect(api.Create(ctx, fixture.Strategy(name))).To(Succeed())
 		Expect(warned()).To(ContainElements(
@@ -147,12 +167,14 @@ var _ = Describe("A strategy that policies share", func() {
 		Expect(rem.Spec.Plan.Strategy.MaxInFlight).To(BeEquivalentTo(1))
 		Expect(rem.Spec.Plan.Strategy.Soak.Duration).To(Equal(time.Second))
 		Expect(rem.Spec.Plan.Limits).To(ContainElement(
-			v1alpha1.AppliedLimit{Field: "mode", Asked: "Automatic", Allowed: "Manual", Flag: "--remediation-max-mode"}))
+			v1alpha1.AppliedLimit{Field: "mode", Asked: "Automatic", Allowed: "Manual",
+				Flag: "--remediation-max-mode"}))
 	})
 
 	It("is refused when it can't be followed, by the judge of what policies say themselves", func(ctx context.Context) {
 		wrong := fixture.Strategy(name)
-		wrong.Spec.Windows = []v1alpha1.MaintenanceWindow{{Schedule: "0 0 30 2 *", Duration: metav1.Duration{Duration: time.Hour}}}
+		wrong.Spec.Windows = []v1alpha1.MaintenanceWindow{
+			{Schedule: "0 0 30 2 *", Duration: metav1.Duration{Duration: time.Hour}}}
 		Expect(suite.API.Create(ctx, wrong)).To(MatchError(ContainSubstring("spec.windows[0]")))
 		wrong = fixture.Strategy(name, fixture.Waves("5%", "50%"))
 		Expect(suite.API.Create(ctx, wrong)).To(MatchError(ContainSubstring(`waves must end with "100%"`)))
@@ -173,5 +195,6 @@ func changeStrategy(ctx context.Context, as client.Client, name string, change f
 // removeStrategy removes a strategy, if there is one.
 func removeStrategy(ctx context.Context, name string) {
 	GinkgoHelper()
-	Expect(client.IgnoreNotFound(suite.API.Delete(ctx, &v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: name}}))).To(Succeed())
+	Expect(client.IgnoreNotFound(
+		suite.API.Delete(ctx, &v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: name}}))).To(Succeed())
 }

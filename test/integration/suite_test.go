@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -51,7 +53,8 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	ports, err := process.FreePorts(1)
 	Expect(err).NotTo(HaveOccurred())
 	receiver = fmt.Sprintf("127.0.0.1:%d", ports[0])
-	manager = suite.StartManager(ctx, "--prometheus-url="+prometheus.URL, "--receiver-bind-address="+receiver, "--source-namespaces="+tenant,
+	manager = suite.StartManager(ctx, "--prometheus-url="+prometheus.URL, "--receiver-bind-address="+receiver,
+		"--source-namespaces="+tenant,
 		// A fix that has its objects collected sets an owner, and one writes a LimitRange.
 		"--remediation-allow-fields=ownership", "--remediation-allow-kinds=LimitRange")
 })
@@ -76,7 +79,8 @@ func patchedObjects(namespace string) []string {
 func versions(ctx context.Context, namespace string) map[string]string {
 	GinkgoHelper()
 	list := &corev1.ConfigMapList{}
-	Expect(suite.API.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels(fixture.TargetLabels()))).To(Succeed())
+	Expect(suite.API.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels(fixture.TargetLabels()))).To(
+		Succeed())
 	out := map[string]string{}
 	for _, c := range list.Items {
 		out[c.Name] = c.ResourceVersion
@@ -88,8 +92,9 @@ func versions(ctx context.Context, namespace string) map[string]string {
 func grant(ctx context.Context, to, name string, rule rbacv1.PolicyRule) {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"rbac.evenkeel.dev/aggregate-to-" + to: "true"}},
-		Rules:      []rbacv1.PolicyRule{rule},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{"rbac.evenkeel.dev/aggregate-to-" + to: "true"}},
+		Rules: []rbacv1.PolicyRule{rule},
 	}
 	suite.Create(ctx, role)
 	DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, role)).To(Succeed()) })

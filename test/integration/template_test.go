@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -67,7 +69,8 @@ var _ = Describe("Policies of one template", func() {
 		suite.CreatePolicy(ctx, of(first, `{"refused": "red"}`))
 		suite.CreatePolicy(ctx, of(second, `{"refused": "blue"}`))
 		awaitRefusal(ctx, state("one", "red"), And(ContainSubstring("state must not be red"), ContainSubstring(first)))
-		awaitRefusal(ctx, state("one", "blue"), And(ContainSubstring("state must not be blue"), ContainSubstring(second)))
+		awaitRefusal(ctx, state("one", "blue"),
+			And(ContainSubstring("state must not be blue"), ContainSubstring(second)))
 		Expect(suite.API.Create(ctx, state("one", "green"), client.DryRunAll)).To(Succeed())
 	}
 
@@ -80,7 +83,8 @@ var _ = Describe("Policies of one template", func() {
 			g.Expect(apimeta.IsStatusConditionTrue(t.Status.Conditions, v1alpha1.ConditionReady)).To(BeTrue())
 			g.Expect(t.Finalizers).To(Equal([]string{v1alpha1.FinalizerInUse}))
 		}).Should(Succeed())
-		Expect(string(suite.Policy(ctx, first).Spec.Parameters.Raw)).To(Equal(`{"refused":"red"}`), "defaults of the schema are never stored")
+		Expect(string(suite.Policy(ctx, first).Spec.Parameters.Raw)).To(
+			Equal(`{"refused":"red"}`), "defaults of the schema are never stored")
 	})
 
 	It("get a new revision by its change, and what lives in the cluster is judged anew", func(ctx context.Context) {
@@ -97,7 +101,9 @@ var _ = Describe("Policies of one template", func() {
 		was := suite.Policy(ctx, first)
 
 		changeTemplate(ctx, suite.API, template, func(t *v1alpha1.RegoTemplate) {
-			t.Spec.Rego.Main = strings.ReplaceAll(t.Spec.Rego.Main, "input.object.data.state == input.parameters.refused", `input.object.data.state in {input.parameters.refused, "red", "blue"}`)
+			t.Spec.Rego.Main = strings.ReplaceAll(
+				t.Spec.Rego.Main, "input.object.data.state == input.parameters.refused",
+				`input.object.data.state in {input.parameters.refused, "red", "blue"}`)
 		})
 		suite.AwaitScan(ctx, first, violating(2))
 		suite.AwaitScan(ctx, second, violating(2))
@@ -117,19 +123,26 @@ var _ = Describe("Policies of one template", func() {
 			`{"refused": "red", "refsed": "x"}`: `spec.parameters.refsed: Forbidden: the schema has no such field`,
 		} {
 			// The catalog takes a moment to have the template.
-			Eventually(ctx, func() error { return suite.API.Create(ctx, of(first, parameters), client.DryRunAll) }).Should(MatchError(ContainSubstring(says)))
+			Eventually(ctx, func() error {
+				return suite.API.Create(ctx, of(first, parameters), client.DryRunAll)
+			}).Should(MatchError(ContainSubstring(says)))
 		}
 	})
 
 	It("keep it from a change that some couldn't be in force by, which names them", func(ctx context.Context) {
 		both(ctx)
 		narrowed := suite.Template(ctx, template)
-		narrowed.Spec = fixture.Template(template, fixture.RefuseState, `{"type": "object", "properties": {"refused": {"type": "string", "enum": ["red"]}}}`).Spec
+		narrowed.Spec = fixture.Template(
+			template, fixture.RefuseState,
+			`{"type": "object", "properties": {"refused": {"type": "string", "enum": ["red"]}}}`).Spec
 		err := suite.API.Update(ctx, narrowed)
-		Expect(err).To(MatchError(And(ContainSubstring("policy "+second+`: spec.parameters.refused: Unsupported value: "blue"`), Not(ContainSubstring("policy "+first+":")))))
+		Expect(err).To(MatchError(
+			And(ContainSubstring("policy "+second+`: spec.parameters.refused: Unsupported value: "blue"`),
+				Not(ContainSubstring("policy "+first+":")))))
 		broken := suite.Template(ctx, template)
 		broken.Spec.Rego.Main = "package a\n\ndeny contains \"x\" if {"
-		Expect(suite.API.Update(ctx, broken)).To(MatchError(And(ContainSubstring(template+".rego:3:"), ContainSubstring(first+", "+second))))
+		Expect(suite.API.Update(ctx, broken)).To(
+			MatchError(And(ContainSubstring(template+".rego:3:"), ContainSubstring(first+", "+second))))
 	})
 
 	It("keep it when it is deleted, until none of them is left", func(ctx context.Context) {
@@ -137,7 +150,8 @@ var _ = Describe("Policies of one template", func() {
 		Eventually(ctx, func() []string { return suite.Template(ctx, template).Finalizers }).ShouldNot(BeEmpty())
 		Expect(suite.API.Delete(ctx, suite.Template(ctx, template))).To(Succeed())
 		Eventually(ctx, func(g Gomega) {
-			ready := apimeta.FindStatusCondition(suite.Template(ctx, template).Status.Conditions, v1alpha1.ConditionReady)
+			ready := apimeta.FindStatusCondition(suite.Template(ctx, template).Status.Conditions,
+				v1alpha1.ConditionReady)
 			g.Expect(ready).NotTo(BeNil())
 			g.Expect(ready.Reason).To(Equal(v1alpha1.ReasonInUse))
 			g.Expect(ready.Message).To(HaveSuffix(first + ", " + second))
@@ -146,7 +160,9 @@ var _ = Describe("Policies of one template", func() {
 		suite.RemovePolicy(ctx, first)
 		awaitRefusal(ctx, state("one", "blue"), ContainSubstring("state must not be blue"))
 		suite.RemovePolicy(ctx, second)
-		Eventually(ctx, func() error { return suite.Get(ctx, fixture.Template(template, "", "")) }).Should(Satisfy(apierrors.IsNotFound))
+		Eventually(ctx, func() error {
+			return suite.Get(ctx, fixture.Template(template, "", ""))
+		}).Should(Satisfy(apierrors.IsNotFound))
 	})
 
 	It("may be there before it, and come into force with it", func(ctx context.Context) {
@@ -161,24 +177,27 @@ var _ = Describe("Policies of one template", func() {
 		awaitReady(ctx, first, v1alpha1.ReasonCompiled, "is in force")
 	})
 
-	It("keep their last good revision when the webhooks were away and their parameters don't fit any more", func(ctx context.Context) {
-		both(ctx)
-		good := awaitReady(ctx, second, v1alpha1.ReasonCompiled, "is in force").Status.Revision
-		named := metav1.ObjectMeta{Name: "evenkeel"}
-		slip := func() error {
-			_ = suite.API.Delete(ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: named})
-			_ = suite.API.Delete(ctx, &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: named})
-			t := suite.Template(ctx, template)
-			t.Spec = fixture.Template(template, fixture.RefuseState, `{"type": "object", "properties": {"refused": {"type": "string", "enum": ["red"]}}}`).Spec
-			return suite.API.Update(ctx, t)
-		}
-		Eventually(ctx, slip).Should(Succeed())
-		p := awaitReady(ctx, second, v1alpha1.ReasonParametersInvalid, `spec.parameters.refused: Unsupported value: "blue"`)
-		Expect(p.Status.Revision).To(Equal(good))
-		suite.AwaitAdmission(ctx)
-		awaitRefusal(ctx, state("one", "blue"), ContainSubstring("state must not be blue"))
-		awaitReady(ctx, first, v1alpha1.ReasonCompiled, "is in force")
-	})
+	It("keep their last good revision when the webhooks were away and their parameters don't fit any more",
+		func(ctx context.Context) {
+			both(ctx)
+			good := awaitReady(ctx, second, v1alpha1.ReasonCompiled, "is in force").Status.Revision
+			named := metav1.ObjectMeta{Name: "evenkeel"}
+			slip := func() error {
+				_ = suite.API.Delete(ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: named})
+				_ = suite.API.Delete(ctx, &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: named})
+				t := suite.Template(ctx, template)
+				t.Spec = fixture.Template(template, fixture.RefuseState,
+					`{"type": "object", "properties": {"refused": {"type": "string", "enum": ["red"]}}}`).Spec
+				return suite.API.Update(ctx, t)
+			}
+			Eventually(ctx, slip).Should(Succeed())
+			p := awaitReady(ctx, second, v1alpha1.ReasonParametersInvalid,
+				`spec.parameters.refused: Unsupported value: "blue"`)
+			Expect(p.Status.Revision).To(Equal(good))
+			suite.AwaitAdmission(ctx)
+			awaitRefusal(ctx, state("one", "blue"), ContainSubstring("state must not be blue"))
+			awaitReady(ctx, first, v1alpha1.ReasonCompiled, "is in force")
+		})
 })
 
 var _ = Describe("Whoever has changed the template of a policy", func() {
@@ -186,27 +205,37 @@ var _ = Describe("Whoever has changed the template of a policy", func() {
 		namespace := suite.Namespace(ctx, "template-author")
 		template, policy := namespace, namespace
 		role := editors(ctx)
-		ann, bob, cid := userWith(ctx, "ann", role), userWith(ctx, "bob", role), userWith(ctx, "cid", "evenkeel-approver")
+		ann, bob, cid := userWith(ctx, "ann", role), userWith(ctx, "bob", role),
+			userWith(ctx, "cid", "evenkeel-approver")
 		userWith(ctx, "ann", "evenkeel-approver")
 		userWith(ctx, "bob", "evenkeel-approver")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 1)...)
 		suite.CleanUpTemplate(template)
 		suite.CleanUp(policy)
-		distinct := fixture.Remediated(v1alpha1.RemediationManual, func(s *v1alpha1.RolloutStrategy) { s.Approval.RequireDistinctApprover = true })
+		distinct := fixture.Remediated(v1alpha1.RemediationManual, func(s *v1alpha1.RolloutStrategy) {
+			s.Approval.RequireDistinctApprover = true
+		})
 		Expect(ann.Create(ctx, fixture.Template(template, fixture.FixState, ""))).To(Succeed())
-		Expect(bob.Create(ctx, fixture.Policy(policy, namespace, "", fixture.FromTemplate(template, `{}`), distinct))).To(Succeed())
+		Expect(bob.Create(ctx, fixture.Policy(policy, namespace, "", fixture.FromTemplate(template, `{}`), distinct))).
+			To(Succeed())
 		before := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
 		Expect(before.Spec.Plan.Policy.Authors).To(Equal([]string{"bob", "ann"}))
 
-		forged := map[string]string{v1alpha1.AnnotationAuthor: "zoe", v1alpha1.AnnotationAuthors: `{"users":["zoe"],"generation":2}`}
-		changeTemplate(ctx, ann, template, func(t *v1alpha1.RegoTemplate) { t.Spec.Rego.Main += "\n# a comment\n"; t.Annotations = forged })
+		forged := map[string]string{v1alpha1.AnnotationAuthor: "zoe",
+			v1alpha1.AnnotationAuthors: `{"users":["zoe"],"generation":2}`}
+		changeTemplate(ctx, ann, template, func(t *v1alpha1.RegoTemplate) {
+			t.Spec.Rego.Main += "\n# a comment\n"
+			t.Annotations = forged
+		})
 		var rem *v1alpha1.Remediation
 		Eventually(ctx, func(g Gomega) {
 			rem = suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
 			g.Expect(rem.Spec.Plan.Policy.Revision).NotTo(Equal(before.Spec.Plan.Policy.Revision))
 		}).Should(Succeed())
 		for name, as := range map[string]client.Client{"ann": ann, "bob": bob} {
-			Expect(as.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(MatchError(ContainSubstring("spec.approver: " + name + " has written policy " + policy + " or its RegoTemplate " + template)))
+			Expect(as.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(
+				MatchError(ContainSubstring(
+					"spec.approver: " + name + " has written policy " + policy + " or its RegoTemplate " + template)))
 		}
 		Expect(cid.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(Succeed())
 		suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)

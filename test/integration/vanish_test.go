@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -19,7 +21,8 @@ var _ = Describe("A fix whose objects then vanish", func() {
 	objects := func(ctx context.Context, namespace string) []corev1.ConfigMap {
 		GinkgoHelper()
 		list := &corev1.ConfigMapList{}
-		Expect(suite.API.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels(fixture.TargetLabels()))).To(Succeed())
+		Expect(suite.API.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels(fixture.TargetLabels()))).
+			To(Succeed())
 		return list.Items
 	}
 	// failed expects a plan that lost its canary, and wrote nothing else.
@@ -40,22 +43,24 @@ var _ = Describe("A fix whose objects then vanish", func() {
 		Expect(suite.Plans(ctx, policy)).To(HaveLen(1))
 	}
 
-	It("collected by the garbage collector for an owner that isn't there, fails at its canary and opens the breaker", func(ctx context.Context) {
-		namespace := suite.Namespace(ctx, "vanish")
-		suite.Create(ctx, fixture.ConfigMaps(namespace, 6)...)
-		policy := fixture.Policy(namespace, namespace, fixture.Fix(`[{"op": "replace", "path": "/data/state", "value": "good"},
+	It("collected by the garbage collector for an owner that isn't there, fails at its canary and opens the breaker",
+		func(ctx context.Context) {
+			namespace := suite.Namespace(ctx, "vanish")
+			suite.Create(ctx, fixture.ConfigMaps(namespace, 6)...)
+			policy := fixture.Policy(namespace, namespace, fixture.Fix(`[{"op": "replace", "path": "/data/state", "value": "good"},
 			{"op": "add", "path": "/metadata/ownerReferences", "value": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "nobody", "uid": "3b2b5a3c-0000-4000-8000-000000000000"}]}]`),
-			fixture.Remediated(v1alpha1.RemediationAutomatic, soaked))
-		suite.CreatePolicy(ctx, policy)
-		failed(ctx, policy.Name, 6)
-		Expect(objects(ctx, namespace)).To(HaveLen(5))
-		Expect(patchedObjects(namespace)).To(HaveLen(1))
-	})
+				fixture.Remediated(v1alpha1.RemediationAutomatic, soaked))
+			suite.CreatePolicy(ctx, policy)
+			failed(ctx, policy.Name, 6)
+			Expect(objects(ctx, namespace)).To(HaveLen(5))
+			Expect(patchedObjects(namespace)).To(HaveLen(1))
+		})
 
 	It("made again by an operator for each edit, fails at its canary and opens the breaker", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "vanish")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 4)...)
-		policy := fixture.Policy(namespace, namespace, fixture.FixState, fixture.Remediated(v1alpha1.RemediationAutomatic, soaked))
+		policy := fixture.Policy(namespace, namespace, fixture.FixState,
+			fixture.Remediated(v1alpha1.RemediationAutomatic, soaked))
 		suite.CreatePolicy(ctx, policy)
 		Eventually(ctx, func(g Gomega) {
 			for _, c := range objects(ctx, namespace) {

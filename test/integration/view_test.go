@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -19,70 +21,85 @@ import (
 
 var _ = Describe("The terminal view of a rollout", func() {
 	const deployments = 500
-	It("follows 500 Deployments from the canary to the end, and ends with it", long, SpecTimeout(10*time.Minute), func(ctx context.Context) {
-		namespace := suite.Namespace(ctx, "view")
-		for i := range deployments {
-			suite.Create(ctx, fixture.Deployment(namespace, fmt.Sprintf("web-%d", i)))
-		}
-		Eventually(ctx, func(g Gomega) {
-			list := &appsv1.DeploymentList{}
-			g.Expect(suite.API.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
-			available := 0
-			for _, d := range list.Items {
-				available += int(d.Status.AvailableReplicas)
+	It("follows 500 Deployments from the canary to the end, and ends with it", long, SpecTimeout(10*time.Minute),
+		func(ctx context.Context) {
+			namespace := suite.Namespace(ctx, "view")
+			for i := range deployments {
+				suite.Create(ctx, fixture.Deployment(namespace, fmt.Sprintf("web-%d", i)))
 			}
-			g.Expect(available).To(Equal(deployments))
-		}).WithTimeout(3 * time.Minute).Should(Succeed())
-		policy := fixture.Policy(namespace, namespace, fixture.RequireTemplateLabel("team", "shop"), fixture.Kinds("", "Pod"),
-			fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Waves("5%", "25%", "100%"), fixture.Concurrent(50)))
-		suite.CreatePolicy(ctx, policy)
-		Eventually(ctx, func() int { return len(suite.Plans(ctx, policy.Name)) }).Should(Equal(1))
+			Eventually(ctx, func(g Gomega) {
+				list := &appsv1.DeploymentList{}
+				g.Expect(suite.API.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+				available := 0
+				for _, d := range list.Items {
+					available += int(d.Status.AvailableReplicas)
+				}
+				g.Expect(available).To(Equal(deployments))
+			}).WithTimeout(3 * time.Minute).Should(Succeed())
+			policy := fixture.Policy(namespace, namespace, fixture.RequireTemplateLabel("team", "shop"),
+				fixture.Kinds("", "Pod"),
+				fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Waves("5%", "25%", "100%"),
+					fixture.Concurrent(50)))
+			suite.CreatePolicy(ctx, policy)
+			Eventually(ctx, func() int { return len(suite.Plans(ctx, policy.Name)) }).Should(Equal(1))
 
-		out, err := exec.CommandContext(ctx, suite.Binary(), "rollout", "get", policy.Name, "--watch", "--kubeconfig", suite.Kubeconfig).CombinedOutput()
-		if err != nil {
-			shown, _ := exec.CommandContext(ctx, suite.Binary(), "rollout", "get", policy.Name, "--kubeconfig", suite.Kubeconfig).CombinedOutput()
-			out = append(out, shown...)
-		}
-		Expect(err).NotTo(HaveOccurred(), "%s", out)
-		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-		GinkgoWriter.Println(string(out))
-		Expect(len(lines)).To(BeNumerically(">", 4), "a line for each change")
-		Expect(lines[len(lines)-1]).To(And(ContainSubstring("Succeeded"), ContainSubstring("500 done, 0 in flight, 0 pending")))
+			out, err := exec.CommandContext(ctx, suite.Binary(), "rollout", "get", policy.Name, "--watch",
+				"--kubeconfig",
+				suite.Kubeconfig).CombinedOutput()
+			if err != nil {
+				shown, _ := exec.CommandContext(ctx, suite.Binary(), "rollout", "get", policy.Name, "--kubeconfig",
+					suite.Kubeconfig).CombinedOutput()
+				out = append(out, shown...)
+			}
+			Expect(err).NotTo(HaveOccurred(), "%s", out)
+			lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+			GinkgoWriter.Println(string(out))
+			Expect(len(lines)).To(BeNumerically(">", 4), "a line for each change")
+			Expect(lines[len(lines)-1]).To(
+				And(ContainSubstring("Succeeded"), ContainSubstring("500 done, 0 in flight, 0 pending")))
 
-		out, err = exec.CommandContext(ctx, suite.Binary(), "rollout", "get", policy.Name, "--kubeconfig", suite.Kubeconfig).CombinedOutput()
-		Expect(err).NotTo(HaveOccurred(), "%s", out)
-		GinkgoWriter.Println(string(out))
-		for _, part := range []string{"canary        1 of 1     1 done", "wave 3      375 of 375", "100 %", "policy-" + policy.Name + " is Closed", "Outcome"} {
-			Expect(string(out)).To(ContainSubstring(part))
-		}
-	})
+			out, err = exec.CommandContext(ctx, suite.Binary(), "rollout", "get", policy.Name, "--kubeconfig",
+				suite.Kubeconfig).CombinedOutput()
+			Expect(err).NotTo(HaveOccurred(), "%s", out)
+			GinkgoWriter.Println(string(out))
+			for _, part := range []string{"canary        1 of 1     1 done", "wave 3      375 of 375", "100 %",
+				"policy-" + policy.Name + " is Closed", "Outcome"} {
+				Expect(string(out)).To(ContainSubstring(part))
+			}
+		})
 
-	It("of a policy that has changed waits for the next plan, and doesn't show the one that ended", SpecTimeout(2*time.Minute), func(ctx context.Context) {
-		namespace := suite.Namespace(ctx, "next")
-		suite.Create(ctx, fixture.Deployment(namespace, "web"))
-		policy := fixture.Policy(namespace, namespace, fixture.RequireTemplateLabel("team", "shop"), fixture.Kinds("", "Pod"),
-			fixture.Remediated(v1alpha1.RemediationDryRun))
-		suite.CreatePolicy(ctx, policy)
-		Eventually(ctx, func(g Gomega) {
-			plans := suite.Plans(ctx, policy.Name)
-			g.Expect(plans).To(HaveLen(1))
-			g.Expect(plans[0].Status.Phase).To(Equal(v1alpha1.PhasePreviewed))
-		}).Should(Succeed())
-		before := policy.DeepCopy()
-		policy.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
-		Expect(suite.API.Patch(ctx, policy, client.MergeFrom(before))).To(Succeed())
+	It("of a policy that has changed waits for the next plan, and doesn't show the one that ended",
+		SpecTimeout(2*time.Minute), func(ctx context.Context) {
+			namespace := suite.Namespace(ctx, "next")
+			suite.Create(ctx, fixture.Deployment(namespace, "web"))
+			policy := fixture.Policy(namespace, namespace, fixture.RequireTemplateLabel("team", "shop"),
+				fixture.Kinds("", "Pod"),
+				fixture.Remediated(v1alpha1.RemediationDryRun))
+			suite.CreatePolicy(ctx, policy)
+			Eventually(ctx, func(g Gomega) {
+				plans := suite.Plans(ctx, policy.Name)
+				g.Expect(plans).To(HaveLen(1))
+				g.Expect(plans[0].Status.Phase).To(Equal(v1alpha1.PhasePreviewed))
+			}).Should(Succeed())
+			before := policy.DeepCopy()
+			policy.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
+			Expect(suite.API.Patch(ctx, policy, client.MergeFrom(before))).To(Succeed())
 
-		out, err := exec.CommandContext(ctx, suite.Binary(), "rollout", "get", policy.Name, "--watch", "--kubeconfig", suite.Kubeconfig).CombinedOutput()
-		Expect(err).NotTo(HaveOccurred(), "%s", out)
-		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-		Expect(lines[len(lines)-1]).To(And(ContainSubstring("Succeeded"), ContainSubstring("1 done")), "%s", out)
-	})
+			out, err := exec.CommandContext(ctx, suite.Binary(), "rollout", "get", policy.Name, "--watch",
+				"--kubeconfig",
+				suite.Kubeconfig).CombinedOutput()
+			Expect(err).NotTo(HaveOccurred(), "%s", out)
+			lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+			Expect(lines[len(lines)-1]).To(And(ContainSubstring("Succeeded"), ContainSubstring("1 done")), "%s", out)
+		})
 
 	It("tells what to do when there is nothing of that name", func(ctx context.Context) {
-		out, err := exec.CommandContext(ctx, suite.Binary(), "rollout", "get", "nothing", "--kubeconfig", suite.Kubeconfig).CombinedOutput()
+		out, err := exec.CommandContext(ctx, suite.Binary(), "rollout", "get", "nothing", "--kubeconfig",
+			suite.Kubeconfig).CombinedOutput()
 		var ended *exec.ExitError
 		Expect(errors.As(err, &ended)).To(BeTrue())
 		Expect(ended.ExitCode()).To(Equal(3))
-		Expect(string(out)).To(ContainSubstring(`"nothing" is neither a Remediation nor a policy that has one; see: evenkeel rollout get`))
+		Expect(string(out)).To(
+			ContainSubstring(`"nothing" is neither a Remediation nor a policy that has one; see: evenkeel rollout get`))
 	})
 })

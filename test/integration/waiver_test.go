@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package integration_test
 
 import (
@@ -21,7 +23,8 @@ func waiver(namespace, policy string) *v1alpha1.Waiver {
 		Spec: v1alpha1.WaiverSpec{
 			Match: v1alpha1.WaiverMatch{Names: []string{"legacy*"}},
 			WaiverTerms: v1alpha1.WaiverTerms{
-				Policies: []string{policy}, Reason: "moves next quarter", ExpirationTime: metav1.NewTime(time.Now().Add(time.Hour)),
+				Policies: []string{policy}, Reason: "moves next quarter",
+				ExpirationTime: metav1.NewTime(time.Now().Add(time.Hour)),
 			},
 		},
 	}
@@ -66,35 +69,38 @@ var _ = Describe("A waiver", func() {
 	var namespace string
 	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "waiver") })
 
-	It("lets objects be admitted with a warning and leaves them unfixed; at its expiry they are fixed", func(ctx context.Context) {
-		suite.Create(ctx, fixture.ConfigMap(namespace, "legacy-old"))
-		e := waiver(namespace, namespace)
-		suite.Create(ctx, e)
-		awaitActive(ctx, e, v1alpha1.ReasonPolicyNotFound)
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
-			fixture.Enforced(v1alpha1.AdmissionDeny), fixture.Remediated(v1alpha1.RemediationAutomatic)))
-		awaitActive(ctx, e, v1alpha1.ReasonWaiving)
-		awaitRefusal(ctx, fixture.ConfigMap(namespace, "other"), ContainSubstring("state must be good"))
+	It("lets objects be admitted with a warning and leaves them unfixed; at its expiry they are fixed",
+		func(ctx context.Context) {
+			suite.Create(ctx, fixture.ConfigMap(namespace, "legacy-old"))
+			e := waiver(namespace, namespace)
+			suite.Create(ctx, e)
+			awaitActive(ctx, e, v1alpha1.ReasonPolicyNotFound)
+			suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
+				fixture.Enforced(v1alpha1.AdmissionDeny), fixture.Remediated(v1alpha1.RemediationAutomatic)))
+			awaitActive(ctx, e, v1alpha1.ReasonWaiving)
+			awaitRefusal(ctx, fixture.ConfigMap(namespace, "other"), ContainSubstring("state must be good"))
 
-		api, warned := warningClient()
-		Expect(api.Create(ctx, fixture.ConfigMap(namespace, "legacy-new"))).To(Succeed())
-		Expect(warned()).To(ContainElement(And(ContainSubstring("state must be good"),
-			ContainSubstring("waived by Waiver "+namespace+"/"+e.Name+" until "))))
-		figures(ctx, namespace, 0, 2)
-		Expect(suite.Plans(ctx, namespace)).To(BeEmpty())
-		Expect(patchedObjects(namespace)).To(BeEmpty())
+			api, warned := warningClient()
+			Expect(api.Create(ctx, fixture.ConfigMap(namespace, "legacy-new"))).To(Succeed())
+			Expect(warned()).To(ContainElement(And(ContainSubstring("state must be good"),
+				ContainSubstring("waived by Waiver "+namespace+"/"+e.Name+" until "))))
+			figures(ctx, namespace, 0, 2)
+			Expect(suite.Plans(ctx, namespace)).To(BeEmpty())
+			Expect(patchedObjects(namespace)).To(BeEmpty())
 
-		expiry := endSoon(ctx, e)
-		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
-		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 2}))
-		Expect(rem.CreationTimestamp.Time).To(BeTemporally(">=", expiry))
-		Expect(rem.CreationTimestamp.Time).To(BeTemporally("<=", expiry.Add(10*time.Second)))
-		figures(ctx, namespace, 0, 0)
-		awaitRefusal(ctx, fixture.ConfigMap(namespace, "legacy-late"), ContainSubstring("state must be good"))
-		awaitActive(ctx, e, v1alpha1.ReasonExpired)
-		suite.AwaitEvent(ctx, "WaiverExpired", e.Name, ContainSubstring(e.Spec.Reason))
-		Consistently(ctx, func() []string { return suite.Events(ctx, "WaiverExpired", e.Name) }, "2s").Should(HaveLen(1))
-	})
+			expiry := endSoon(ctx, e)
+			rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
+			Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 2}))
+			Expect(rem.CreationTimestamp.Time).To(BeTemporally(">=", expiry))
+			Expect(rem.CreationTimestamp.Time).To(BeTemporally("<=", expiry.Add(10*time.Second)))
+			figures(ctx, namespace, 0, 0)
+			awaitRefusal(ctx, fixture.ConfigMap(namespace, "legacy-late"), ContainSubstring("state must be good"))
+			awaitActive(ctx, e, v1alpha1.ReasonExpired)
+			suite.AwaitEvent(ctx, "WaiverExpired", e.Name, ContainSubstring(e.Spec.Reason))
+			Consistently(ctx, func() []string {
+				return suite.Events(ctx, "WaiverExpired", e.Name)
+			}, "2s").Should(HaveLen(1))
+		})
 
 	It("is counted apart, and its objects count again when it expires, or is deleted", func(ctx context.Context) {
 		suite.Create(ctx, fixture.ConfigMap(namespace, "legacy"), fixture.ConfigMap(namespace, "other"))
@@ -124,8 +130,10 @@ var _ = Describe("A waiver", func() {
 		awaitActive(ctx, elsewhere, v1alpha1.ReasonWaiving)
 		figures(ctx, namespace, 1, 0)
 
-		wide := &v1alpha1.ClusterWaiver{ObjectMeta: metav1.ObjectMeta{Name: "waives-" + namespace}, Spec: v1alpha1.ClusterWaiverSpec{
-			WaiverTerms: elsewhere.Spec.WaiverTerms, Match: v1alpha1.ClusterWaiverMatch{Namespaces: []string{namespace}}}}
+		wide := &v1alpha1.ClusterWaiver{ObjectMeta: metav1.ObjectMeta{Name: "waives-" + namespace},
+			Spec: v1alpha1.ClusterWaiverSpec{
+				WaiverTerms: elsewhere.Spec.WaiverTerms,
+				Match:       v1alpha1.ClusterWaiverMatch{Namespaces: []string{namespace}}}}
 		suite.Create(ctx, wide)
 		DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, wide)).To(Succeed()) })
 		figures(ctx, namespace, 0, 1)
@@ -138,6 +146,7 @@ var _ = Describe("A waiver", func() {
 	It("is refused when its time has passed", func(ctx context.Context) {
 		e := waiver(namespace, namespace)
 		e.Spec.ExpirationTime = metav1.NewTime(time.Now().Add(-time.Minute))
-		Expect(suite.API.Create(ctx, e)).To(MatchError(And(ContainSubstring("can't be accepted"), ContainSubstring("spec.expirationTime"))))
+		Expect(suite.API.Create(ctx, e)).To(
+			MatchError(And(ContainSubstring("can't be accepted"), ContainSubstring("spec.expirationTime"))))
 	})
 })

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package kstatus
 
 import (
@@ -26,7 +28,8 @@ func checkRules(t *testing.T, state string, obj Object) {
 	known := reasons(t)
 	for _, c := range *conditions {
 		if c.ObservedGeneration != obj.GetGeneration() {
-			t.Errorf("%q: %s speaks of generation %d, want %d", state, c.Type, c.ObservedGeneration, obj.GetGeneration())
+			t.Errorf("%q: %s speaks of generation %d, want %d", state, c.Type, c.ObservedGeneration,
+				obj.GetGeneration())
 		}
 		if !slices.Contains(v1alpha1.ConditionTypes(), c.Type) {
 			t.Errorf("%q: %s isn't among the API's condition types", state, c.Type)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package process
 
 import (
@@ -16,7 +18,8 @@ import (
 // go build, and returns its path in dir.
 func Build(ctx context.Context, root, dir string, flags ...string) (string, error) {
 	binary := filepath.Join(dir, "evenkeel")
-	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", binary}, flags, []string{"./cmd/evenkeel"})...)
+	cmd := exec.CommandContext(ctx, "go",
+		slices.Concat([]string{"build", "-o", binary}, flags, []string{"./cmd/evenkeel"})...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the manager: %w\n%s", err, out)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package process
 
 import (
@@ -100,7 +102,8 @@ func (d *Daemon) AwaitReady(ctx context.Context) error {
 	for !d.Ready(ctx) {
 		select {
 		case <-exited:
-			return fmt.Errorf("%s ended before it was ready: see %s, which ends: %s", d.config.Name, d.config.Log, d.lastWords())
+			return fmt.Errorf("%s ended before it was ready: see %s, which ends: %s", d.config.Name, d.config.Log,
+				d.lastWords())
 		case <-ctx.Done():
 			return fmt.Errorf("%s isn't ready: %w: see %s", d.config.Name, ctx.Err(), d.config.Log)
 		case <-tick.C:

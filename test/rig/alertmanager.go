@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rig
 
 import (
@@ -31,7 +33,8 @@ type Alertmanager struct {
 // waits until it is ready; it ends with the spec, or with the suite.
 func (r *Rig) StartAlertmanager(ctx context.Context, config string) *Alertmanager {
 	GinkgoHelper()
-	daemon, url := r.NewDaemon(ctx, "prometheus-alertmanager", "/-/ready", map[string]string{"alertmanager.yml": config},
+	daemon, url := r.NewDaemon(ctx, "prometheus-alertmanager", "/-/ready",
+		map[string]string{"alertmanager.yml": config},
 		func(dir string, port, _ int) []string {
 			return []string{
 				"--config.file=" + filepath.Join(dir, "alertmanager.yml"),

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rig
 
 import (
@@ -24,7 +26,8 @@ func (r *Rig) RemoveBreaker(ctx context.Context, name string) {
 			return client.IgnoreNotFound(err)
 		}
 		if cb.Spec.ForcedOpen() {
-			if err := r.API.Patch(ctx, cb, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"mode":"Automatic"}}`))); err != nil {
+			if err := r.API.Patch(ctx, cb,
+				client.RawPatch(types.MergePatchType, []byte(`{"spec":{"mode":"Automatic"}}`))); err != nil {
 				return client.IgnoreNotFound(err)
 			}
 		}

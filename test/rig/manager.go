@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rig
 
 import (
@@ -41,7 +43,8 @@ func (r *Rig) NewManager(flags ...string) *Manager {
 	number := r.numbered.Add(1)
 	inner, err := process.New(process.Config{
 		Binary: r.binary, Dir: filepath.Join(r.dir, fmt.Sprintf("manager-%d", number)), Server: proxy.URL,
-		Args: append([]string{"--leader-elect=false", "--webhook-client-ca-file", r.WebhookClientCA}, flags...), Env: r.env,
+		Args: append([]string{"--leader-elect=false", "--webhook-client-ca-file", r.WebhookClientCA}, flags...),
+		Env:  r.env,
 	})
 	Expect(err).NotTo(HaveOccurred())
 	m := &Manager{Manager: inner, Proxy: proxy}

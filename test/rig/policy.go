@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rig
 
 import (
@@ -64,7 +66,8 @@ func (r *Rig) RemovePolicy(ctx context.Context, name string) {
 }
 
 // UpdatePolicy changes a policy, again if somebody else wrote it meanwhile.
-func (r *Rig) UpdatePolicy(ctx context.Context, p *v1alpha1.ClusterRegoPolicy, change func(*v1alpha1.ClusterRegoPolicy)) {
+func (r *Rig) UpdatePolicy(ctx context.Context, p *v1alpha1.ClusterRegoPolicy,
+	change func(*v1alpha1.ClusterRegoPolicy)) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) {
 		g.Expect(r.Get(ctx, p)).To(Succeed())
@@ -99,7 +102,9 @@ func (r *Rig) Plans(ctx context.Context, policy string) []v1alpha1.Remediation {
 	GinkgoHelper()
 	list := &v1alpha1.RemediationList{}
 	Expect(r.API.List(ctx, list)).To(Succeed())
-	plans := slices.DeleteFunc(list.Items, func(rem v1alpha1.Remediation) bool { return rem.Spec.Plan.Policy.Name != policy })
+	plans := slices.DeleteFunc(list.Items, func(rem v1alpha1.Remediation) bool {
+		return rem.Spec.Plan.Policy.Name != policy
+	})
 	slices.SortFunc(plans, func(a, b v1alpha1.Remediation) int {
 		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 	})
@@ -149,7 +154,8 @@ func (r *Rig) Records(ctx context.Context, rem *v1alpha1.Remediation) []Record {
 		slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		Expect(r.Get(ctx, slice)).To(Succeed())
 		for i, target := range slice.Targets {
-			rec := Record{TargetRecord: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}, Object: target.Object, PlannedWave: target.Wave}
+			rec := Record{TargetRecord: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}, Object: target.Object,
+				PlannedWave: target.Wave}
 			if i < len(slice.Records) {
 				rec.TargetRecord = slice.Records[i]
 			}

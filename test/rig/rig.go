@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rig
 
 import (
@@ -101,8 +103,9 @@ func (r *Rig) install(ctx context.Context) error {
 // grant makes a role that joins the manager's reader or writer.
 func grant(to, name string, verbs []string, group, resource string) *rbacv1.ClusterRole {
 	return &rbacv1.ClusterRole{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"rbac.evenkeel.dev/aggregate-to-" + to: "true"}},
-		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{"rbac.evenkeel.dev/aggregate-to-" + to: "true"}},
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}},
 	}
 }
 

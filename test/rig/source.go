@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rig
 
 import (
@@ -72,20 +74,23 @@ func Files(parts ...map[string]string) map[string]string {
 // NewSource makes a source that reads a new repository, which it fills first, in
 // the manager's namespace, and only looks when it is asked to. It goes with the
 // spec, and its policies with it.
-func (r *Rig) NewSource(ctx context.Context, name string, files map[string]string, changes ...func(*v1alpha1.PolicySource)) *Source {
+func (r *Rig) NewSource(ctx context.Context, name string, files map[string]string,
+	changes ...func(*v1alpha1.PolicySource)) *Source {
 	GinkgoHelper()
 	repository := newRepository()
 	repository.Replace(files)
 	src := &v1alpha1.PolicySource{
 		ObjectMeta: metav1.ObjectMeta{Namespace: SystemNamespace, Name: name},
-		Spec: v1alpha1.PolicySourceSpec{URL: repository.URL, Ref: &v1alpha1.SourceReference{Branch: "main"}, Path: "policies",
+		Spec: v1alpha1.PolicySourceSpec{URL: repository.URL, Ref: &v1alpha1.SourceReference{Branch: "main"},
+			Path:     "policies",
 			Interval: metav1.Duration{Duration: hourly}, SecretRef: &v1alpha1.SecretReference{Name: name},
 			DeletionPolicy: v1alpha1.DeletionDelete},
 	}
 	for _, change := range changes {
 		change(src)
 	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: src.Namespace, Name: name}, Data: map[string][]byte{"ca.crt": repository.Server.CA}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: src.Namespace, Name: name},
+		Data: map[string][]byte{"ca.crt": repository.Server.CA}}
 	r.Create(ctx, secret, src)
 	DeferCleanup(func(ctx context.Context) {
 		r.RemoveSource(ctx, src)

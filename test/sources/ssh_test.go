@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package sources_test
 
 import (
@@ -33,7 +35,8 @@ func newSite(t *testing.T) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{server: gitserver.StartSSH(t, sshd), repo: gitserver.NewRepository(t, t.TempDir(), "it's a hat.git"), fetcher: fetcher}
+	s := &site{server: gitserver.StartSSH(t, sshd), repo: gitserver.NewRepository(t, t.TempDir(), "it's a hat.git"),
+		fetcher: fetcher}
 	s.commit = s.repo.CommitAndPush(map[string]string{"hat": "felt"})
 	return s
 }
@@ -87,15 +90,24 @@ func TestWhatSSHRefusesIsSaid(t *testing.T) {
 		kind    error
 		says    string
 	}{
-		"a key that the server doesn't know":      {map[string][]byte{"identity": stranger.Private}, git.ErrAuthentication, "public half"},
-		"a host that known_hosts doesn't name":    {map[string][]byte{"known_hosts": other}, git.ErrHostKeyUnknown, "SHA256:"},
-		"a host that shows another key":           {map[string][]byte{"known_hosts": changed}, git.ErrHostKeyChanged, "stand in between"},
-		"no known_hosts":                          {map[string][]byte{"known_hosts": nil}, git.ErrInvalid, "ssh-keyscan"},
-		"known_hosts that can't be understood":    {map[string][]byte{"known_hosts": []byte("127.0.0.1 ssh-ed25519 ?")}, git.ErrInvalid, "known_hosts"},
-		"no private key":                          {map[string][]byte{"identity": nil}, git.ErrInvalid, "identity"},
-		"a public key in place of the private":    {map[string][]byte{"identity": stranger.Public}, git.ErrInvalid, "identity"},
-		"a locked key without its password":       {map[string][]byte{"identity": locked.Private}, git.ErrInvalid, "give it as password"},
-		"a locked key with a password of another": {map[string][]byte{"identity": locked.Private, "password": []byte("tulip bulb")}, git.ErrInvalid, "doesn't open"},
+		"a key that the server doesn't know": {map[string][]byte{"identity": stranger.Private},
+			git.ErrAuthentication, "public half"},
+		"a host that known_hosts doesn't name": {map[string][]byte{"known_hosts": other}, git.ErrHostKeyUnknown,
+			"SHA256:"},
+		"a host that shows another key": {map[string][]byte{"known_hosts": changed}, git.ErrHostKeyChanged,
+			"stand in between"},
+		"no known_hosts": {map[string][]byte{"known_hosts": nil}, git.ErrInvalid,
+			"ssh-keyscan"},
+		"known_hosts that can't be understood": {map[string][]byte{"known_hosts": []byte("127.0.0.1 ssh-ed25519 ?")},
+			git.ErrInvalid, "known_hosts"},
+		"no private key": {map[string][]byte{"identity": nil}, git.ErrInvalid, "identity"},
+		"a public key in place of the private": {map[string][]byte{"identity": stranger.Public}, git.ErrInvalid,
+			"identity"},
+		"a locked key without its password": {map[string][]byte{"identity": locked.Private}, git.ErrInvalid,
+			"give it as password"},
+		"a locked key with a password of another": {
+			map[string][]byte{"identity": locked.Private, "password": []byte("tulip bulb")}, git.ErrInvalid,
+			"doesn't open"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package walkthrough runs the commands of the documentation, page by page, as a
 // reader would: in a fresh copy of the checkout, in one shell, in the order of the
 // page, against a real control plane that the page itself starts.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package walkthrough
 
 import (
@@ -33,7 +35,8 @@ type Block struct {
 }
 
 // commandLine is a line of a block that isn't marked as commands but begins as one.
-var commandLine = regexp.MustCompile(`^\s*(\$ )?(kubectl|evenkeel|bin/evenkeel|make|git|go|helm|kustomize|cosign|curl) [a-z-]`)
+var commandLine = regexp.MustCompile(
+	`^\s*(\$ )?(kubectl|evenkeel|bin/evenkeel|make|git|go|helm|kustomize|cosign|curl) [a-z-]`)
 
 // Parse finds the blocks of a page of Markdown. Problems are commands that say
 // nothing of how they are run, each as "LINE: what to do".
@@ -50,8 +53,11 @@ func Parse(page string) (blocks []Block, problems []string) {
 		}
 		info, end, fenced := fence(lines, i)
 		if !fenced {
-			if strings.HasPrefix(lines[i], "    ") && commandLine.MatchString(lines[i]) && !strings.HasPrefix(strings.TrimSpace(lines[i]), "$ ") {
-				problems = append(problems, fmt.Sprintf("%d: put the command %q into a fence `sh run` or `sh skip: REASON`", i+1, strings.TrimSpace(lines[i])))
+			if strings.HasPrefix(lines[i], "    ") && commandLine.MatchString(lines[i]) &&
+				!strings.HasPrefix(strings.TrimSpace(lines[i]), "$ ") {
+				problems = append(problems,
+					fmt.Sprintf("%d: put the command %q into a fence `sh run` or `sh skip: REASON`", i+1,
+						strings.TrimSpace(lines[i])))
 			}
 			continue
 		}
@@ -139,7 +145,8 @@ func command(info, text string, line int) (b Block, isCommand bool, problem stri
 	case rest == "run background":
 		b.Mode = Background
 	default:
-		return b, false, fmt.Sprintf("%d: %q says not how the commands are run: write `sh run`, `sh run fails`, `sh run background` or `sh skip: REASON`", line, info)
+		return b, false, fmt.Sprintf("%d: %q says not how the commands are run: write `sh run`, `sh run fails`, `sh "+
+			"run background` or `sh skip: REASON`", line, info)
 	}
 	return b, true, ""
 }

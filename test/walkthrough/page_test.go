@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package walkthrough
 
 import (
@@ -18,10 +20,12 @@ func TestParse(t *testing.T) {
 	}{
 		"each mode is read with its text": {
 			reason: "the fence alone says what happens to a command",
-			page:   "a\n```sh run\nmake build\n```\n```sh run fails\nfalse\n```\n```sh run background\nsleep 9\n```\n```sh skip: needs a registry\nko build\n```\n",
+			page: "a\n```sh run\nmake build\n```\n```sh run fails\nfalse\n```\n```sh run background\nsleep " +
+				"9\n```\n```sh skip: needs a registry\nko build\n```\n",
 			want: found{Blocks: []Block{
 				{Line: 2, Mode: Run, Text: "make build"}, {Line: 5, Mode: Fails, Text: "false"},
-				{Line: 8, Mode: Background, Text: "sleep 9"}, {Line: 11, Mode: Skip, Reason: "needs a registry", Text: "ko build"},
+				{Line: 8, Mode: Background, Text: "sleep 9"},
+				{Line: 11, Mode: Skip, Reason: "needs a registry", Text: "ko build"},
 			}},
 		},
 		"an output belongs to the command before it": {
@@ -41,7 +45,8 @@ func TestParse(t *testing.T) {
 		},
 		"names of the reader's own are put in their places": {
 			reason: "a page says NAME where its reader has a name",
-			page:   "<!-- sh let NAME=shop PLAN=$plan -->\n```sh run\nkubectl get ns NAME RENAME\n```\n<!-- sh let NAME=lab -->\n```sh run\nget PLAN NAME\n```\n",
+			page: "<!-- sh let NAME=shop PLAN=$plan -->\n```sh run\nkubectl get ns NAME RENAME\n```\n<!-- sh let " +
+				"NAME=lab -->\n```sh run\nget PLAN NAME\n```\n",
 			want: found{Blocks: []Block{
 				{Line: 2, Mode: Run, Text: "kubectl get ns shop RENAME"}, {Line: 6, Mode: Run, Text: "get $plan lab"},
 			}},
@@ -54,7 +59,8 @@ func TestParse(t *testing.T) {
 			reason: "otherwise a new page would escape the test",
 			page:   "```sh\nls\n```\n\n    kubectl get rego\n\n```\nmake demo\n```\n",
 			want: found{Problems: []string{
-				"1: \"sh\" says not how the commands are run: write `sh run`, `sh run fails`, `sh run background` or `sh skip: REASON`",
+				"1: \"sh\" says not how the commands are run: write `sh run`, `sh run fails`, `sh run background` or " +
+					"`sh skip: REASON`",
 				"5: put the command \"kubectl get rego\" into a fence `sh run` or `sh skip: REASON`",
 				"7: mark the fence as `sh run` or `sh skip: REASON`",
 			}},
@@ -62,7 +68,8 @@ func TestParse(t *testing.T) {
 		"a skipped block needs a reason": {
 			reason: "a command that is never run must say why",
 			page:   "```sh skip\nls\n```\n",
-			want:   found{Problems: []string{"1: \"sh skip\" says not how the commands are run: write `sh run`, `sh run fails`, `sh run background` or `sh skip: REASON`"}},
+			want: found{Problems: []string{"1: \"sh skip\" says not how the commands are run: write `sh run`, `sh " +
+				"run fails`, `sh run background` or `sh skip: REASON`"}},
 		},
 		"an open fence is a problem": {
 			reason: "the rest of the page would be taken for its text",
@@ -91,10 +98,12 @@ func TestMissing(t *testing.T) {
 			reason: "a page may leave out lines", wanted: []string{"a", "c"}, printed: "a\nb\nc\n",
 		},
 		"columns of other widths": {
-			reason: "a table's widths depend on names", wanted: []string{"NAME  READY"}, printed: "NAME      READY   \n",
+			reason: "a table's widths depend on names", wanted: []string{"NAME  READY"},
+			printed: "NAME      READY   \n",
 		},
 		"an ellipsis is anything": {
-			reason: "hashes and times differ", wanted: []string{"plan-… made … ago", "…"}, printed: "plan-1a2b made 3s ago\n",
+			reason: "hashes and times differ", wanted: []string{"plan-… made … ago", "…"},
+			printed: "plan-1a2b made 3s ago\n",
 		},
 		"a line that isn't printed": {
 			reason: "the page would be wrong", wanted: []string{"a", "b"}, printed: "a\n", want: "b",

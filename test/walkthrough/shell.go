@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package walkthrough
 
 import (
@@ -60,7 +62,8 @@ func (s *Shell) Do(b Block) (string, error) {
 	case Fails:
 		script = "set +e\n{\n" + b.Text + "\n} </dev/null\nprintf '\\n" + ended + "%d\\n' $?\n"
 	case Background:
-		script = "{\n" + b.Text + "\n} </dev/null >background-" + strconv.Itoa(b.Line) + ".log 2>&1 &\nprintf '\\n" + ended + "0\\n'\n"
+		script = "{\n" + b.Text + "\n} </dev/null >background-" + strconv.Itoa(b.Line) + ".log 2>&1 &\nprintf '\\n" +
+			ended + "0\\n'\n"
 	default:
 		return "", nil
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package walkthrough
 
 import (
@@ -28,7 +30,8 @@ func TestEveryPageDoesAsItSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fleet := []Block{{Line: 1, page: "test/walkthrough/testdata/fleet.sh", Mode: Run, Text: read(t, root, "test/walkthrough/testdata/fleet.sh")}}
+	fleet := []Block{{Line: 1, page: "test/walkthrough/testdata/fleet.sh", Mode: Run,
+		Text: read(t, root, "test/walkthrough/testdata/fleet.sh")}}
 	alone := len(fleet)
 	for _, page := range pages(t, root) {
 		text := read(t, root, page)
@@ -60,9 +63,11 @@ func walk(t *testing.T, root, about string, blocks []Block) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shell, err := NewShell(ctx, checkout, append(os.Environ(), "NAME="+name, "HOME="+t.TempDir(), "NO_COLOR=1", "GIT_CONFIG_NOSYSTEM=1",
-		fmt.Sprintf("WEBHOOK_PORT=%d", ports[0]), fmt.Sprintf("PROBE_PORT=%d", ports[1]),
-		"EVENKEEL_CACHE="+cacheFolder(t), "GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"), "GOPATH="+goEnv(t, "GOPATH")))
+	shell, err := NewShell(ctx, checkout,
+		append(os.Environ(), "NAME="+name, "HOME="+t.TempDir(), "NO_COLOR=1", "GIT_CONFIG_NOSYSTEM=1",
+			fmt.Sprintf("WEBHOOK_PORT=%d", ports[0]), fmt.Sprintf("PROBE_PORT=%d", ports[1]),
+			"EVENKEEL_CACHE="+cacheFolder(t), "GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"),
+			"GOPATH="+goEnv(t, "GOPATH")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +80,8 @@ func walk(t *testing.T, root, about string, blocks []Block) {
 			err = shown(block, printed)
 		}
 		if err != nil {
-			t.Fatalf("%s:%d: %v\n--- commands\n%s\n--- printed\n%s%s", block.page, block.Line, err, block.Text, printed, logs(checkout))
+			t.Fatalf("%s:%d: %v\n--- commands\n%s\n--- printed\n%s%s", block.page, block.Line, err, block.Text, printed,
+				logs(checkout))
 		}
 		t.Logf("%s:%d: done in %.1fs", block.page, block.Line, time.Since(began).Seconds())
 	}
@@ -122,7 +128,8 @@ func copyCheckout(t *testing.T, root string) string {
 	dir := filepath.Join(t.TempDir(), "evenkeel")
 	copied := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", `
 		mkdir -p "$1"
-		git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' f; do [ -e "$f" ] && printf '%s\0' "$f"; done |
+		git ls-files -z --cached --others --exclude-standard |
+			while IFS= read -r -d '' f; do [ -e "$f" ] && printf '%s\0' "$f"; done |
 		  tar --null -T - -cf - | tar -xf - -C "$1"
 		git -C "$1" init -q -b main`, "copy", dir)
 	copied.Dir = root

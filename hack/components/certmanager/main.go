@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command certmanager runs those of cert-manager's controllers that issue and renew
 // certificates by authorities within the cluster, from cert-manager's own packages,
 // until it is interrupted. It stands in for an installed cert-manager in tests:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command apidocs writes the API reference from the generated CRDs, so that it
 // can't say anything else than what the API server validates. It must never hold
 // text of its own about a field. Start at write.

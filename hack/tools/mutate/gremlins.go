@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -50,7 +52,8 @@ func mutate(ctx context.Context, o options, root, dir string, out io.Writer) ([]
 	report := filepath.Join(scratch, "report.json")
 	call := func(args ...string) *exec.Cmd {
 		// "/" leaves out the packages below: each is one of its own.
-		args = append([]string{"unleash", "--exclude-files", "/", "--output", report, fmt.Sprintf("--workers=%d", o.workers),
+		args = append([]string{"unleash", "--exclude-files", "/", "--output", report,
+			fmt.Sprintf("--workers=%d", o.workers),
 			fmt.Sprintf("--timeout-coefficient=%d", o.timeout)}, args...)
 		cmd := exec.CommandContext(ctx, o.gremlins, append(args, "./"+dir)...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
@@ -72,7 +75,8 @@ func mutate(ctx context.Context, o options, root, dir string, out io.Writer) ([]
 		}
 	}
 	fmt.Fprintf(out, "%s: %d mutants, %d of them covered by its tests\n", dir, len(planned), of)
-	if err := follow(ctx, call(), of, &progress{out: out, terminal: isTerminal(out), every: 20 * time.Second}); err != nil {
+	if err := follow(ctx, call(), of,
+		&progress{out: out, terminal: isTerminal(out), every: 20 * time.Second}); err != nil {
 		return nil, err
 	}
 	return readReport(report)
@@ -121,7 +125,8 @@ func environment(scratch string) ([]string, error) {
 	if err := os.Symlink(self, filepath.Join(bin, program)); err != nil {
 		return nil, fmt.Errorf("stand in for the go command: %w", err)
 	}
-	return append(os.Environ(), goVariable+"="+goCommand, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH")), nil
+	return append(os.Environ(), goVariable+"="+goCommand, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH")),
+		nil
 }
 
 // follow runs gremlins and tells of each mutant as it ends.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command mutate says how well tests hold the code that must not fail: it has gremlins change one operator after the
 // other in a package, and each change that the package's own tests don't notice is a survivor, which it prints. What
 // gremlins takes for granted and isn't so is corrected by a stand-in for the go command (gocommand.go).
@@ -49,11 +51,13 @@ func read(args []string, out io.Writer) (options, error) {
 	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.StringVar(&o.gremlins, "gremlins", "", "the program gremlins")
-	core := flags.String("core", "", "the directories of the packages of which those that changed are mutated, with spaces between them")
+	core := flags.String("core", "",
+		"the directories of the packages of which those that changed are mutated, with spaces between them")
 	flags.Float64Var(&o.killed, "killed", 97, "percent of the covered mutants that tests must kill")
 	flags.Float64Var(&o.covered, "covered", 95, "percent of the mutants that tests must reach")
 	flags.IntVar(&o.workers, "workers", 1, "mutants that are tested at the same time")
-	flags.IntVar(&o.timeout, "timeout", 20, "how many times as long as all tests without a mutant the tests of one may take")
+	flags.IntVar(&o.timeout, "timeout", 20,
+		"how many times as long as all tests without a mutant the tests of one may take")
 	if err := flags.Parse(args); err != nil {
 		return o, fmt.Errorf("read the flags: %w", err)
 	}
@@ -103,7 +107,8 @@ func chosen(ctx context.Context, o options, root string, out io.Writer) ([]strin
 		for _, name := range o.packages {
 			dir := filepath.Clean(name)
 			if found, err := filepath.Glob(filepath.Join(root, dir, "*.go")); err != nil || len(found) == 0 {
-				return nil, fmt.Errorf("%s is no directory of a package: name one as in PKG=./internal/canary, or PKG=all for the safety core", name)
+				return nil, fmt.Errorf("%s is no directory of a package: name one as in PKG=./internal/canary, or "+
+					"PKG=all for the safety core", name)
 			}
 			dirs = append(dirs, dir)
 		}
@@ -115,7 +120,8 @@ func chosen(ctx context.Context, o options, root string, out io.Writer) ([]strin
 	}
 	packages := slices.DeleteFunc(slices.Clone(o.core), func(dir string) bool { return !slices.Contains(dirs, dir) })
 	if len(packages) == 0 {
-		fmt.Fprintf(out, "Nothing of the safety core has changed since %s. Name a package as in PKG=./internal/canary, or all of it as PKG=all.\n", base)
+		fmt.Fprintf(out, "Nothing of the safety core has changed since %s. Name a package as in "+
+			"PKG=./internal/canary, or all of it as PKG=all.\n", base)
 	}
 	return packages, nil
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -51,7 +53,8 @@ func TestWhatGremlinsIsTold(t *testing.T) {
 	test := "import \"testing\"\n\nfunc TestIt(t *testing.T) { if !testing.Short() || !It(1) { t.Error() } }\n"
 	write(t, root, map[string]string{
 		"go.mod": "module example.test/m\n\ngo 1.26.0\n",
-		"good/good.go": "package good\n\nconst some = 1 + 1\n\nfunc It(n int) bool {\n\tswitch {\n\tcase n < some:\n\t\treturn true\n\t}\n" +
+		"good/good.go": "package good\n\nconst some = 1 + 1\n\nfunc It(n int) bool {\n\tswitch {\n\tcase n < " +
+			"some:\n\t\treturn true\n\t}\n" +
 			"\tif n > 5 {\n\t\treturn n > 9\n\t}\n\treturn false\n}\n",
 		"good/good_test.go":     "package good\n\n" + test,
 		"bad/bad.go":            "package bad\n\nfunc It(n int) bool { return n != 1 }\n",
@@ -67,7 +70,8 @@ func TestWhatGremlinsIsTold(t *testing.T) {
 	t.Setenv("last", "")
 	t.Chdir(root)
 	var out strings.Builder
-	err := run(context.Background(), []string{"--gremlins", filepath.Join(root, "gremlins"), "--killed=60", "--covered=10", "./good"}, &out)
+	err := run(context.Background(),
+		[]string{"--gremlins", filepath.Join(root, "gremlins"), "--killed=60", "--covered=10", "./good"}, &out)
 	if err == nil || err.Error() != "below 60 % killed or 10 % covered: good" {
 		t.Errorf("one of two lived, which ends in %v", err)
 	}
@@ -83,7 +87,8 @@ func TestWhatGremlinsIsTold(t *testing.T) {
 	}
 	codes, err := os.ReadFile(filepath.Join(scratch, "codes"))
 	if want := "0 1 2\n"; string(codes) != want || err != nil {
-		t.Errorf("go test ends with %q, want %q for one that passes, one that fails and one that isn't built (%v)", codes, want, err)
+		t.Errorf("go test ends with %q, want %q for one that passes, one that fails and one that isn't built (%v)",
+			codes, want, err)
 	}
 	profile, err := os.ReadFile(filepath.Join(scratch, "cover"))
 	if err != nil {
@@ -103,7 +108,8 @@ func TestWhatGremlinsIsTold(t *testing.T) {
 
 func TestTheConditionsOfASwitchThatIsntReached(t *testing.T) {
 	root := t.TempDir()
-	write(t, root, map[string]string{"a.go": "package m\n\nfunc f(n int) {\n\tif n > 1 {\n\t\tswitch {\n\t\tcase n > 2:\n\t\t}\n\t}\n}\n"})
+	write(t, root, map[string]string{
+		"a.go": "package m\n\nfunc f(n int) {\n\tif n > 1 {\n\t\tswitch {\n\t\tcase n > 2:\n\t\t}\n\t}\n}\n"})
 	profile := "mode: set\nexample.test/m/a.go:3.15,4.11 1 1\nexample.test/m/a.go:4.11,5.10 1 0\n"
 	got, err := amended(profile, "example.test/m", root)
 	if want := profile + "example.test/m/a.go:6.8,6.13 1 0\n"; got != want || err != nil {
@@ -131,13 +137,15 @@ func TestChange(t *testing.T) {
 }
 
 func TestScores(t *testing.T) {
-	got := count("d", []mutant{{Status: killed}, {Status: killed}, {Status: killed}, {Status: lived}, {Status: timedOut}, {Status: notCovered},
+	got := count("d", []mutant{{Status: killed}, {Status: killed}, {Status: killed}, {Status: lived},
+		{Status: timedOut}, {Status: notCovered},
 		{Status: unbuilt}})
 	if want := (tally{"d", 3, 1, 1, 1, 1}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if got.score() != 75 || got.coverage() != 100*5./6 {
-		t.Errorf("%v killed and %v covered, want 75 and 83.3: what can't be built or doesn't end isn't killed", got.score(), got.coverage())
+		t.Errorf("%v killed and %v covered, want 75 and 83.3: what can't be built or doesn't end isn't killed",
+			got.score(), got.coverage())
 	}
 	if none := (tally{}); none.score() != 100 || none.coverage() != 100 {
 		t.Errorf("of nothing, %v is killed and %v covered", none.score(), none.coverage())
@@ -149,7 +157,9 @@ func TestChanged(t *testing.T) {
 	root := t.TempDir()
 	do := func(args ...string) {
 		t.Helper()
-		cmd := exec.Command("git", append([]string{"-C", root, "-c", "user.name=a", "-c", "user.email=a@example.test", "-c", "commit.gpgsign=false"}, args...)...)
+		cmd := exec.Command("git",
+			append([]string{"-C", root, "-c", "user.name=a", "-c", "user.email=a@example.test", "-c",
+				"commit.gpgsign=false"}, args...)...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
@@ -193,7 +203,8 @@ func TestChanged(t *testing.T) {
 		t.Errorf("all is %v, %v, want d", got, err)
 	}
 	o.packages = []string{"./a", "nowhere"}
-	if got, err := chosen(context.Background(), o, root, &out); err == nil || !strings.Contains(err.Error(), "nowhere") {
+	if got, err := chosen(context.Background(), o, root, &out); err == nil ||
+		!strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("got %v, %v, want an error that names it", got, err)
 	}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -55,7 +57,8 @@ func amended(profile, module, root string) (string, error) {
 		if !ok {
 			continue
 		}
-		if _, err := fmt.Sscanf(rest, "%d.%d,%d.%d %d %d", &b.from.line, &b.from.column, &b.to.line, &b.to.column, &statements, &b.count); err != nil {
+		if _, err := fmt.Sscanf(rest, "%d.%d,%d.%d %d %d", &b.from.line, &b.from.column, &b.to.line, &b.to.column,
+			&statements, &b.count); err != nil {
 			return "", fmt.Errorf("read the coverage %q: %w", line, err)
 		}
 		files[file+".go"] = append(files[file+".go"], b)
@@ -64,12 +67,14 @@ func amended(profile, module, root string) (string, error) {
 	out.WriteString(profile)
 	for file, blocks := range files {
 		set := token.NewFileSet()
-		parsed, err := parser.ParseFile(set, filepath.Join(root, strings.TrimPrefix(file, module+"/")), nil, parser.SkipObjectResolution)
+		parsed, err := parser.ParseFile(set, filepath.Join(root, strings.TrimPrefix(file, module+"/")), nil,
+			parser.SkipObjectResolution)
 		if err != nil {
 			return "", fmt.Errorf("read what is covered: %w", err)
 		}
 		for _, b := range uncounted(set, parsed, blocks) {
-			fmt.Fprintf(&out, "%s:%d.%d,%d.%d 1 %d\n", file, b.from.line, b.from.column, b.to.line, b.to.column, b.count)
+			fmt.Fprintf(&out, "%s:%d.%d,%d.%d 1 %d\n", file, b.from.line, b.from.column, b.to.line, b.to.column,
+				b.count)
 		}
 	}
 	return out.String(), nil
@@ -95,7 +100,8 @@ func uncounted(set *token.FileSet, file *ast.File, counted []block) []block {
 		for _, c := range choice.Body.List {
 			for _, condition := range c.(*ast.CaseClause).List {
 				if !holdsFunction(condition) {
-					found = append(found, block{at(condition.Pos()), at(condition.End()), countAt(counted, at(choice.Pos()))})
+					found = append(found, block{at(condition.Pos()), at(condition.End()),
+						countAt(counted, at(choice.Pos()))})
 				}
 			}
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -44,7 +46,8 @@ func (p *progress) tell(line string) {
 	if strings.HasPrefix(line, lived) {
 		p.alive++
 	}
-	switch text := fmt.Sprintf("%d of %d tried, %d survived, %s", p.done, p.of, p.alive, time.Since(p.began).Round(time.Second)); {
+	switch text := fmt.Sprintf("%d of %d tried, %d survived, %s", p.done, p.of, p.alive,
+		time.Since(p.began).Round(time.Second)); {
 	case p.terminal:
 		fmt.Fprintf(p.out, "\r\x1b[K  %s", text)
 	case time.Since(p.told) >= p.every:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -38,7 +40,8 @@ func count(dir string, mutants []mutant) tally {
 
 // plus adds two tallies up.
 func (t tally) plus(u tally) tally {
-	return tally{t.dir, t.killed + u.killed, t.lived + u.lived, t.timedOut + u.timedOut, t.notCovered + u.notCovered, t.notBuilt + u.notBuilt}
+	return tally{t.dir, t.killed + u.killed, t.lived + u.lived, t.timedOut + u.timedOut, t.notCovered + u.notCovered,
+		t.notBuilt + u.notBuilt}
 }
 
 // score is the percentage of mutants that tests noticed, among those that they reach. A mutant that keeps tests from
@@ -59,7 +62,8 @@ func percent(share, rest int) float64 {
 // printMutants prints those that no test killed, each with its line.
 func printMutants(out io.Writer, root, dir string, mutants []mutant) error {
 	slices.SortFunc(mutants, func(a, b mutant) int {
-		return cmp.Or(strings.Compare(a.file, b.file), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), strings.Compare(a.Type, b.Type))
+		return cmp.Or(strings.Compare(a.file, b.file), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
+			strings.Compare(a.Type, b.Type))
 	})
 	sources := map[string][]string{}
 	for _, m := range mutants {
@@ -75,7 +79,8 @@ func printMutants(out io.Writer, root, dir string, mutants []mutant) error {
 			sources[path] = strings.Split(string(text), "\n")
 		}
 		line := sources[path][m.Line-1]
-		fmt.Fprintf(out, "  %-11s %s:%d:%d: %s: %s\n", strings.ToLower(m.Status), path, m.Line, m.Column, m.change(line), strings.TrimSpace(line))
+		fmt.Fprintf(out, "  %-11s %s:%d:%d: %s: %s\n", strings.ToLower(m.Status), path, m.Line, m.Column,
+			m.change(line), strings.TrimSpace(line))
 	}
 	return nil
 }
@@ -133,5 +138,6 @@ func judge(out io.Writer, tallies []tally, o options) error {
 }
 
 func printTally(out io.Writer, t tally) {
-	fmt.Fprintf(out, "%d\t%d\t%d\t%d\t%.1f %%\t%.1f %%\t\t%s\n", t.killed, t.lived, t.timedOut, t.notCovered, t.score(), t.coverage(), t.dir)
+	fmt.Fprintf(out, "%d\t%d\t%d\t%d\t%.1f %%\t%.1f %%\t\t%s\n", t.killed, t.lived, t.timedOut, t.notCovered, t.score(),
+		t.coverage(), t.dir)
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command outdated lists which direct dependencies of modules have newer versions, and says of each whether it can be
 // had here: the version is fetched as an upgrade would fetch it, for a proxy may know a version that it doesn't give.
 //
@@ -32,7 +34,8 @@ func goCommand(dir string, args ...string) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return stdout.Bytes(), fmt.Errorf("go %s in %s: %w: %s", strings.Join(args, " "), dir, err, strings.TrimSpace(stderr.String()))
+		return stdout.Bytes(), fmt.Errorf("go %s in %s: %w: %s", strings.Join(args, " "), dir, err,
+			strings.TrimSpace(stderr.String()))
 	}
 	return stdout.Bytes(), nil
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -11,7 +13,8 @@ func TestOnlyWhatCanBeHadIsOfferedWithoutARemark(t *testing.T) {
 	answers := func(_ string, args ...string) ([]byte, error) {
 		switch strings.Join(args[:2], " ") {
 		case "mod edit":
-			return []byte(`{"Require":[{"Path":"a.example/new"},{"Path":"a.example/refused"},{"Path":"a.example/newest"},{"Path":"a.example/other","Indirect":true}]}`), nil
+			return []byte(
+				`{"Require":[{"Path":"a.example/new"},{"Path":"a.example/refused"},{"Path":"a.example/newest"},{"Path":"a.example/other","Indirect":true}]}`), nil
 		case "list -m":
 			if asked := strings.Join(args, " "); strings.Contains(asked, "a.example/other") {
 				t.Errorf("go %s: it isn't a direct dependency", asked)

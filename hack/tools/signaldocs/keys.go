@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -32,8 +34,9 @@ func writeKeys(root, output string) error {
 		return fmt.Errorf("found %d labels and annotations: this command looks in the wrong place", len(rows))
 	}
 	var text strings.Builder
-	text.WriteString("<!-- Generated from the code: run `make generate`. -->\n\n# Labels, annotations and finalizers\n\n" +
-		"Each has one meaning on whatever object it stands: [why](../decisions/api.md).\n")
+	text.WriteString(
+		"<!-- Generated from the code: run `make generate`. -->\n\n# Labels, annotations and finalizers\n\n" +
+			"Each has one meaning on whatever object it stands: [why](../decisions/api.md).\n")
 	table(&text, "Keys", row{"key", "is", "on", "written by", "meaning"}, rows)
 	if err := os.WriteFile(output, []byte(text.String()), 0o644); err != nil {
 		return fmt.Errorf("write %s: %w", output, err)
@@ -77,9 +80,11 @@ func keysOf(file *ast.File) ([]row, error) {
 			}
 			said := told.FindStringSubmatch(strings.Join(strings.Fields(comment), " "))
 			if said == nil {
-				return nil, fmt.Errorf("the comment of %s must end with \"On: OBJECTS. By: WHO.\"", constant.Names[0].Name)
+				return nil, fmt.Errorf("the comment of %s must end with \"On: OBJECTS. By: WHO.\"",
+					constant.Names[0].Name)
 			}
-			rows = append(rows, row{"`" + text(constant.Values[0]) + "`", sortOf(constant.Names[0].Name), said[2], said[3], said[1]})
+			rows = append(rows, row{"`" + text(constant.Values[0]) + "`", sortOf(constant.Names[0].Name), said[2],
+				said[3], said[1]})
 		}
 	}
 	return rows, nil

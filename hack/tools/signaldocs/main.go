@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command signaldocs writes the references of metrics, event reasons and condition
 // reasons, and of labels and annotations, from the code that gives them, so that it can't say anything else. It must
 // never hold text of its own about one of them. Start at run.
@@ -47,7 +49,8 @@ func run(root, output string) error {
 		conditions = append(conditions, reasons...)
 	}
 	if len(metrics) == 0 || len(events) == 0 || len(conditions) == 0 {
-		return fmt.Errorf("found %d metrics, %d events and %d conditions: this command looks in the wrong place", len(metrics), len(events), len(conditions))
+		return fmt.Errorf("found %d metrics, %d events and %d conditions: this command looks in the wrong place",
+			len(metrics), len(events), len(conditions))
 	}
 	var text strings.Builder
 	text.WriteString("<!-- Generated from the code: run `make generate`. -->\n\n# Metrics, events and conditions\n\n" +

@@ -1,6 +1,9 @@
-// Command weigh says what each direct dependency takes in a program: its own code and data, and with all that comes into
-// the program through it alone, which is what would go with it. It sums the sizes of symbols, so that what has none isn't
-// counted: line tables, the names of types, relocations. So the sum is less than the file.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command weigh says what each direct dependency takes in a program: its own code and data, and
+// with all that comes into the program through it alone, which is what would go with it. It sums
+// the sizes of symbols, so that what has none isn't counted: line tables, the names of types,
+// relocations. So the sum is less than the file.
 //
 // Usage: weigh PROGRAM PACKAGE; the program must have its symbol table, and PACKAGE is what it was built of.
 package main
@@ -115,7 +118,8 @@ func stored(symbols []elf.Symbol, sections []*elf.Section) []elf.Symbol {
 
 // packageOf is the package of a symbol, as it is imported: example.com/a/b of "example.com/a/b.(*T).Do".
 func packageOf(symbol string) string {
-	for _, prefix := range []string{"type:.eq.", "type:.hash.", "type:.namedata.", "type:", "go:itab.", "go:struct.", "*"} {
+	for _, prefix := range []string{"type:.eq.", "type:.hash.", "type:.namedata.", "type:", "go:itab.", "go:struct.",
+		"*"} {
 		symbol = strings.TrimPrefix(symbol, prefix)
 	}
 	head, _, _ := strings.Cut(symbol, "[") // what a generic one is made of

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breakertest
 
 import (
@@ -72,12 +74,14 @@ type Circuit struct {
 // New makes the breakers, with those that are kept already.
 func New(t *testing.T, kept ...*v1alpha1.RemediationBreaker) *Circuit {
 	t.Helper()
-	c := &Circuit{T: t, Ctx: t.Context(), Time: clocktesting.NewFakePassiveClock(Noon), Catalog: catalog.New(catalog.Options{}),
+	c := &Circuit{T: t, Ctx: t.Context(), Time: clocktesting.NewFakePassiveClock(Noon),
+		Catalog: catalog.New(catalog.Options{}),
 		Answers: &Analyzer{Answers: map[string]float64{}}, registry: prometheus.NewRegistry(), Scan: &Scan{},
 		Kept: MemoryOf(kept...), Namespaces: map[string]bool{}}
 	recorder := clientevents.NewFakeRecorder(100)
 	c.recorded = recorder.Events
-	c.options = breaker.Options{Store: c.Kept, Cached: c.Kept, HasNamespace: c.isThere, Policies: c.Catalog, Findings: c.Scan, Analyzer: c.Answers,
+	c.options = breaker.Options{Store: c.Kept, Cached: c.Kept, HasNamespace: c.isThere, Policies: c.Catalog,
+		Findings: c.Scan, Analyzer: c.Answers,
 		Clock: c.Time, Events: escalate.NewRecorder(recorder), Metrics: c.registry}
 	c.With(func(*breaker.Options) {})
 	c.Policy("missing", func(*v1alpha1.RolloutStrategy) {})
@@ -131,9 +135,13 @@ func (c *Circuit) Figures(name string) map[string]float64 {
 // Policy puts the policy "tags" in force; another message is another revision.
 func (c *Circuit) Policy(message string, change func(*v1alpha1.RolloutStrategy)) {
 	c.Helper()
-	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid", Generation: 1}, Spec: v1alpha1.RegoPolicySpec{
-		Title: "Tags", Rego: v1alpha1.RegoSource{File: "tags.rego", Main: "package tags\n\nimport rego.v1\n\ndeny contains \"" + message + "\" if not input.object.metadata.labels.tag\n"},
-		Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}}}}
+	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid", Generation: 1},
+		Spec: v1alpha1.RegoPolicySpec{
+			Title: "Tags", Rego: v1alpha1.RegoSource{
+				File: "tags.rego", Main: "package tags\n\nimport rego.v1\n\ndeny contains \"" + message +
+					"\" if not input.object.metadata.labels.tag\n"},
+			Match: v1alpha1.Match{
+				Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}}}}
 	p.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
 	change(&p.Spec.Remediation.RolloutStrategy)
 	p.SetDefaults()
@@ -146,7 +154,9 @@ func (c *Circuit) Policy(message string, change func(*v1alpha1.RolloutStrategy))
 // Plan is a plan of the policy "tags", by its revision in force.
 func (c *Circuit) Plan(name string) *v1alpha1.Remediation {
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RemediationSpec{
-		Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "tags", UID: "policy-uid", Revision: c.Revision("tags")}, Hash: name, Waves: []int32{1},
+		Plan: v1alpha1.RemediationPlan{
+			Policy: v1alpha1.PlannedPolicy{Name: "tags", UID: "policy-uid", Revision: c.Revision("tags")}, Hash: name,
+			Waves:    []int32{1},
 			Strategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic}}}}
 	rem.Spec.Plan.Strategy.SetDefaults()
 	return rem
@@ -280,7 +290,8 @@ func Half() *v1alpha1.RemediationBreaker {
 	opened, next := metav1.NewMicroTime(Noon.Add(-time.Hour)), metav1.NewMicroTime(Noon.Add(-time.Minute))
 	return &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "namespace-shop"},
 		Spec: v1alpha1.RemediationBreakerSpec{Scope: breaker.NamespaceScope("shop")},
-		Status: v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerHalfOpen, Reason: circuit.ReasonProbing, Message: "Half-open.",
+		Status: v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerHalfOpen, Reason: circuit.ReasonProbing,
+			Message:  "Half-open.",
 			OpenedAt: &opened, NextProbeAt: &next, Openings: 1}}
 }
 

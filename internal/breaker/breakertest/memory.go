@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breakertest
 
 import (
@@ -47,7 +49,8 @@ func (m *Memory) Get(_ context.Context, name string) (*v1alpha1.RemediationBreak
 	case m.Unreadable:
 		return nil, errors.New("etcd is down")
 	case cb == nil:
-		return nil, apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("remediationbreakers").GroupResource(), name)
+		return nil, apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("remediationbreakers").GroupResource(),
+			name)
 	default:
 		return cb.DeepCopy(), nil
 	}
@@ -113,7 +116,8 @@ func (m *Memory) written(kept, cb *v1alpha1.RemediationBreaker) {
 func (m *Memory) unchanged(cb *v1alpha1.RemediationBreaker) (*v1alpha1.RemediationBreaker, error) {
 	kept := m.Kept[cb.Name]
 	if kept == nil || kept.UID != cb.UID || kept.ResourceVersion != cb.ResourceVersion {
-		return nil, apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("remediationbreakers").GroupResource(), cb.Name, errors.New("it was written since"))
+		return nil, apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("remediationbreakers").GroupResource(),
+			cb.Name, errors.New("it was written since"))
 	}
 	return kept, nil
 }

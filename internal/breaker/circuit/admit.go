@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit
 
 import (
@@ -37,7 +39,8 @@ type Verdict struct {
 // one whose status can't be right allow nothing. Only a status with nothing at
 // all in it counts as that of a new, closed breaker.
 func Admit(
-	cb *v1alpha1.RemediationBreaker, remediation string, s v1alpha1.BreakerStrategy, now time.Time, permitFor time.Duration,
+	cb *v1alpha1.RemediationBreaker, remediation string, s v1alpha1.BreakerStrategy, now time.Time,
+	permitFor time.Duration,
 ) (v1alpha1.RemediationBreakerStatus, Verdict) {
 	if cb == nil {
 		st := Open(v1alpha1.RemediationBreakerStatus{}, ReasonUnreadable, messageUnreadable, s, now)

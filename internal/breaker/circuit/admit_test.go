@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit_test
 
 import (
@@ -23,7 +25,8 @@ func breaker(mode v1alpha1.BreakerMode, st v1alpha1.RemediationBreakerStatus) *v
 func TestAdmit(t *testing.T) {
 	closed, open, halfway := v1alpha1.BreakerClosed, v1alpha1.BreakerOpen, v1alpha1.BreakerHalfOpen
 	opened := outcomes(v1alpha1.RemediationBreakerStatus{}, v1alpha1.BreakerStrategy{}, "C")
-	with := func(st v1alpha1.RemediationBreakerStatus, change func(*v1alpha1.RemediationBreakerStatus)) v1alpha1.RemediationBreakerStatus {
+	with := func(st v1alpha1.RemediationBreakerStatus,
+		change func(*v1alpha1.RemediationBreakerStatus)) v1alpha1.RemediationBreakerStatus {
 		c := *st.DeepCopy()
 		change(&c)
 		return c
@@ -43,32 +46,39 @@ func TestAdmit(t *testing.T) {
 			allowed: true, reason: circuit.ReasonWithinLimits, says: "writes go through", state: closed,
 		},
 		"An empty list is as good as none": {
-			cb:   breaker("", v1alpha1.RemediationBreakerStatus{Recorded: []string{}, Buckets: []v1alpha1.BreakerBucket{}, Conditions: []metav1.Condition{}}),
+			cb: breaker("", v1alpha1.RemediationBreakerStatus{
+				Recorded: []string{}, Buckets: []v1alpha1.BreakerBucket{}, Conditions: []metav1.Condition{}}),
 			plan: "a", allowed: true, reason: circuit.ReasonWithinLimits, state: closed,
 		},
 		"A breaker that can't be read is open": {
 			cb: nil, plan: "a", reason: circuit.ReasonUnreadable, says: "kubectl get remediationbreakers", state: open,
 		},
 		"A breaker forced open lets nothing through, whatever its state": {
-			cb: breaker(v1alpha1.BreakerForcedOpen, v1alpha1.RemediationBreakerStatus{}), plan: "a", reason: circuit.ReasonForcedOpen,
-			says: `evenkeel breaker close policy-tags --reason "..."`, state: closed,
+			cb: breaker(v1alpha1.BreakerForcedOpen, v1alpha1.RemediationBreakerStatus{}), plan: "a",
+			reason: circuit.ReasonForcedOpen,
+			says:   `evenkeel breaker close policy-tags --reason "..."`, state: closed,
 		},
 		"An unknown mode is the kill switch too": {
-			cb: breaker("Closed", v1alpha1.RemediationBreakerStatus{}), plan: "a", reason: circuit.ReasonForcedOpen, state: closed,
+			cb: breaker("Closed", v1alpha1.RemediationBreakerStatus{}), plan: "a", reason: circuit.ReasonForcedOpen,
+			state: closed,
 		},
 		"A forced breaker gives no permit": {
-			cb: breaker(v1alpha1.BreakerForcedOpen, halfOpen("")), plan: "a", reason: circuit.ReasonForcedOpen, state: halfway,
+			cb: breaker(v1alpha1.BreakerForcedOpen, halfOpen("")), plan: "a", reason: circuit.ReasonForcedOpen,
+			state: halfway,
 		},
 		"An open breaker says until when": {
 			cb: breaker("", opened), plan: "a", after: time.Minute, reason: circuit.ReasonCanaryFailed,
-			says: "wait until 2026-03-01T12:30:00Z, or, once the cause is dealt with, start it afresh: evenkeel breaker reset policy-tags", state: open,
+			says: "wait until 2026-03-01T12:30:00Z, or, once the cause is dealt with, start it afresh: evenkeel " +
+				"breaker reset policy-tags", state: open,
 		},
 		"An open breaker whose time has come gives its permit": {
 			cb: breaker("", opened), plan: "a", after: 30 * time.Minute,
-			allowed: true, reason: circuit.ReasonPermitGranted, says: "Remediation a is let through as a probe", state: halfway, holder: "a",
+			allowed: true, reason: circuit.ReasonPermitGranted, says: "Remediation a is let through as a probe",
+			state: halfway, holder: "a",
 		},
 		"The holder of the permit may go on": {
-			cb: breaker("", halfOpen("a")), plan: "a", allowed: true, reason: circuit.ReasonPermitGranted, state: halfway, holder: "a",
+			cb: breaker("", halfOpen("a")), plan: "a", allowed: true, reason: circuit.ReasonPermitGranted,
+			state: halfway, holder: "a",
 		},
 		"Another plan waits for the holder": {
 			cb: breaker("", halfOpen("a")), plan: "b", reason: circuit.ReasonPermitHeld,
@@ -78,17 +88,20 @@ func TestAdmit(t *testing.T) {
 			cb: breaker("", halfOpen("")), reason: circuit.ReasonNoRemediation, says: "name one", state: halfway,
 		},
 		"A lapsed permit is free: its holder may take it anew": {
-			cb: breaker("", halfOpen("a")), plan: "a", after: time.Hour, allowed: true, reason: circuit.ReasonPermitGranted, state: halfway, holder: "a",
+			cb: breaker("", halfOpen("a")), plan: "a", after: time.Hour, allowed: true,
+			reason: circuit.ReasonPermitGranted, state: halfway, holder: "a",
 		},
 		"A lapsed permit is free: another plan may take it": {
-			cb: breaker("", halfOpen("a")), plan: "b", after: time.Hour, allowed: true, reason: circuit.ReasonPermitGranted, state: halfway, holder: "b",
+			cb: breaker("", halfOpen("a")), plan: "b", after: time.Hour, allowed: true,
+			reason: circuit.ReasonPermitGranted, state: halfway, holder: "b",
 		},
 		"An unknown state is open": {
 			cb:     breaker("", v1alpha1.RemediationBreakerStatus{State: "Ajar"}),
 			reason: circuit.ReasonInconsistentState, says: "InconsistentState", state: open,
 		},
 		"No state, but other fields, is open": {
-			cb: breaker("", v1alpha1.RemediationBreakerStatus{Openings: 2}), reason: circuit.ReasonInconsistentState, state: open,
+			cb: breaker("", v1alpha1.RemediationBreakerStatus{Openings: 2}), reason: circuit.ReasonInconsistentState,
+			state: open,
 		},
 		"Open without openedAt stays open past its time": {
 			cb:    breaker("", with(opened, func(st *v1alpha1.RemediationBreakerStatus) { st.OpenedAt = nil })),
@@ -99,22 +112,29 @@ func TestAdmit(t *testing.T) {
 			after: 40 * time.Minute, reason: circuit.ReasonInconsistentState, state: open,
 		},
 		"Open until before it opened stays open": {
-			cb:    breaker("", with(opened, func(st *v1alpha1.RemediationBreakerStatus) { st.NextProbeAt = at(-time.Hour) })),
+			cb: breaker("", with(opened, func(st *v1alpha1.RemediationBreakerStatus) {
+				st.NextProbeAt = at(-time.Hour)
+			})),
 			after: 40 * time.Minute, reason: circuit.ReasonInconsistentState, state: open,
 		},
 		"Half-open without an opening is open": {
-			cb: breaker("", v1alpha1.RemediationBreakerStatus{State: halfway}), plan: "a", reason: circuit.ReasonInconsistentState, state: open,
+			cb: breaker("", v1alpha1.RemediationBreakerStatus{State: halfway}), plan: "a",
+			reason: circuit.ReasonInconsistentState, state: open,
 		},
 		"Open without an opening counted stays open": {
 			cb:    breaker("", with(opened, func(st *v1alpha1.RemediationBreakerStatus) { st.Openings = 0 })),
 			after: 40 * time.Minute, reason: circuit.ReasonInconsistentState, state: open,
 		},
 		"A permit for nobody is open": {
-			cb: breaker("", with(halfOpen("a"), func(st *v1alpha1.RemediationBreakerStatus) { st.Permit.Remediation = "" })), plan: "a",
+			cb: breaker("", with(halfOpen("a"), func(st *v1alpha1.RemediationBreakerStatus) {
+				st.Permit.Remediation = ""
+			})), plan: "a",
 			reason: circuit.ReasonInconsistentState, state: open,
 		},
 		"An open breaker with a permit drops it": {
-			cb: breaker("", with(opened, func(st *v1alpha1.RemediationBreakerStatus) { st.Permit = halfOpen("a").Permit })), plan: "a",
+			cb: breaker("", with(opened, func(st *v1alpha1.RemediationBreakerStatus) {
+				st.Permit = halfOpen("a").Permit
+			})), plan: "a",
 			reason: circuit.ReasonInconsistentState, state: open,
 		},
 		"A closed breaker with a permit is open": {
@@ -131,7 +151,8 @@ func TestAdmit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			st, v := circuit.Admit(tc.cb, tc.plan, v1alpha1.BreakerStrategy{}, start.Add(tc.after), time.Hour)
 			if v.Allowed != tc.allowed || v.Reason != tc.reason || !strings.Contains(v.Message, tc.says) {
-				t.Errorf("verdict = %+v, want allowed %v, reason %s, message with %q", v, tc.allowed, tc.reason, tc.says)
+				t.Errorf("verdict = %+v, want allowed %v, reason %s, message with %q", v, tc.allowed, tc.reason,
+					tc.says)
 			}
 			holder := ""
 			if st.Permit != nil {
@@ -166,6 +187,7 @@ func TestReleaseGivesBackOnesOwnPermit(t *testing.T) {
 	st = circuit.Release(st, "a")
 	st, v := circuit.Admit(breaker("", st), "b", v1alpha1.BreakerStrategy{}, start, time.Hour)
 	if !v.Allowed || st.Permit.Remediation != "b" || st.Openings != 1 {
-		t.Errorf("after the release plan b gets %+v, permit %+v, openings %d; want the permit and one opening", v, st.Permit, st.Openings)
+		t.Errorf("after the release plan b gets %+v, permit %+v, openings %d; want the permit and one opening", v,
+			st.Permit, st.Openings)
 	}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit
 
 import (
@@ -99,7 +101,8 @@ func allIn(ends []v1alpha1.RemediationStatus) bool {
 // reason.
 func FailedAlone(s v1alpha1.RemediationStatus) string {
 	switch s.Reason {
-	case v1alpha1.ReasonVerificationFailed, v1alpha1.ReasonAnalysisFailed, v1alpha1.ReasonNoViableCanary, v1alpha1.ReasonNoAnswer:
+	case v1alpha1.ReasonVerificationFailed, v1alpha1.ReasonAnalysisFailed, v1alpha1.ReasonNoViableCanary,
+		v1alpha1.ReasonNoAnswer:
 		if len(s.FailedIn) == 1 {
 			return s.FailedIn[0]
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit_test
 
 import (
@@ -14,7 +16,8 @@ import (
 
 // ended is how a plan ended ago, with the namespaces in which it failed.
 func ended(ago time.Duration, reason string, in ...string) v1alpha1.RemediationStatus {
-	s := v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseRolledBack, Reason: reason, FailedIn: in, CompletedAt: at(-ago)}
+	s := v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseRolledBack, Reason: reason, FailedIn: in,
+		CompletedAt: at(-ago)}
 	switch reason {
 	case v1alpha1.ReasonAllTargetsSettled:
 		s.Phase = v1alpha1.PhaseSucceeded
@@ -25,7 +28,8 @@ func ended(ago time.Duration, reason string, in ...string) v1alpha1.RemediationS
 }
 
 func TestStand(t *testing.T) {
-	const failed, silent, well, m = v1alpha1.ReasonVerificationFailed, v1alpha1.ReasonNoAnswer, v1alpha1.ReasonAllTargetsSettled, time.Minute
+	const failed, silent, well, m = v1alpha1.ReasonVerificationFailed, v1alpha1.ReasonNoAnswer,
+		v1alpha1.ReasonAllTargetsSettled, time.Minute
 	type ends = []v1alpha1.RemediationStatus
 	type asides = map[string]circuit.Aside
 	forGood := func(end int) circuit.Aside { return circuit.Aside{End: end} }
@@ -34,22 +38,44 @@ func TestStand(t *testing.T) {
 		ends   ends
 		want   circuit.Standing
 	}{
-		"No plan yet":                         {"Nothing is in the way.", nil, circuit.Standing{Blocks: -1}},
-		"One that failed in one namespace":    {"Whoever edits it may have made it fail.", ends{ended(m, failed, "eve")}, circuit.Standing{Blocks: -1, Aside: asides{"eve": forGood(0)}}},
-		"It is remembered after a good one":   {"Nothing has changed there.", ends{ended(2*m, failed, "eve"), ended(m, well)}, circuit.Standing{Blocks: -1, Aside: asides{"eve": forGood(0)}}},
-		"Two, in two namespaces":              {"The fix is at fault.", ends{ended(3*m, failed, "eve"), ended(2*m, well), ended(m, failed, "shop")}, circuit.Standing{Blocks: 2, Aside: asides{"eve": forGood(0), "shop": forGood(2)}}},
-		"One that failed in two at once":      {"The fix is at fault.", ends{ended(m, failed, "eve", "shop")}, circuit.Standing{Blocks: 0}},
-		"One that failed in cluster scope":    {"Nobody owns that like a namespace.", ends{ended(m, failed, "")}, circuit.Standing{Blocks: 0}},
-		"One of an earlier version":           {"Nobody knows where.", ends{ended(m, failed)}, circuit.Standing{Blocks: 0}},
-		"One that a person ended":             {"It is a person's word.", ends{ended(m, v1alpha1.ReasonAborted, "eve")}, circuit.Standing{Blocks: 0}},
-		"One whose candidates failed in one":  {"Whoever edits it may have made it so.", ends{ended(m, v1alpha1.ReasonNoViableCanary, "eve")}, circuit.Standing{Blocks: -1, Aside: asides{"eve": forGood(0)}}},
-		"A blocked one that isn't the latest": {"A person has said to go on.", ends{ended(2*m, failed), ended(m, well)}, circuit.Standing{Blocks: -1}},
-		"Silence in one namespace":            {"The others needn't wait.", ends{ended(0, silent, "eve")}, circuit.Standing{Blocks: -1, Aside: asides{"eve": {End: 0, Until: start.Add(m)}}}},
-		"Silence there again":                 {"Twice as long.", ends{ended(5*m, silent, "eve"), ended(4*m, well), ended(0, silent, "eve")}, circuit.Standing{Blocks: -1, Aside: asides{"eve": {End: 2, Until: start.Add(2 * m)}}}},
-		"Silence there, long ago":             {"It has waited.", ends{ended(2*m, silent, "eve")}, circuit.Standing{Blocks: -1}},
-		"Silence in two":                      {"An outage.", ends{ended(m/2, silent, "eve"), ended(0, silent, "shop")}, circuit.Standing{Blocks: -1, Wait: 2 * m, Aside: asides{"eve": {End: 0, Until: start.Add(m / 2)}, "shop": {End: 1, Until: start.Add(m)}}}},
-		"Silence, nobody knows where":         {"An outage.", ends{ended(0, silent)}, circuit.Standing{Blocks: -1, Wait: m}},
-		"Silence where one has failed":        {"It waits for a person.", ends{ended(m, failed, "eve"), ended(0, silent, "eve")}, circuit.Standing{Blocks: -1, Aside: asides{"eve": forGood(0)}}},
+		"No plan yet": {"Nothing is in the way.", nil, circuit.Standing{Blocks: -1}},
+		"One that failed in one namespace": {
+			"Whoever edits it may have made it fail.", ends{ended(m, failed, "eve")},
+			circuit.Standing{Blocks: -1, Aside: asides{"eve": forGood(0)}}},
+		"It is remembered after a good one": {
+			"Nothing has changed there.", ends{ended(2*m, failed, "eve"), ended(m, well)},
+			circuit.Standing{Blocks: -1, Aside: asides{"eve": forGood(0)}}},
+		"Two, in two namespaces": {
+			"The fix is at fault.", ends{ended(3*m, failed, "eve"), ended(2*m, well), ended(m, failed, "shop")},
+			circuit.Standing{Blocks: 2, Aside: asides{"eve": forGood(0), "shop": forGood(2)}}},
+		"One that failed in two at once": {"The fix is at fault.", ends{ended(m, failed, "eve", "shop")},
+			circuit.Standing{Blocks: 0}},
+		"One that failed in cluster scope": {"Nobody owns that like a namespace.", ends{ended(m, failed, "")},
+			circuit.Standing{Blocks: 0}},
+		"One of an earlier version": {"Nobody knows where.", ends{ended(m, failed)},
+			circuit.Standing{Blocks: 0}},
+		"One that a person ended": {"It is a person's word.", ends{ended(m, v1alpha1.ReasonAborted, "eve")},
+			circuit.Standing{Blocks: 0}},
+		"One whose candidates failed in one": {
+			"Whoever edits it may have made it so.", ends{ended(m, v1alpha1.ReasonNoViableCanary, "eve")},
+			circuit.Standing{Blocks: -1, Aside: asides{"eve": forGood(0)}}},
+		"A blocked one that isn't the latest": {"A person has said to go on.", ends{ended(2*m, failed), ended(m, well)},
+			circuit.Standing{Blocks: -1}},
+		"Silence in one namespace": {"The others needn't wait.", ends{ended(0, silent, "eve")},
+			circuit.Standing{Blocks: -1, Aside: asides{"eve": {End: 0, Until: start.Add(m)}}}},
+		"Silence there again": {
+			"Twice as long.", ends{ended(5*m, silent, "eve"), ended(4*m, well), ended(0, silent, "eve")},
+			circuit.Standing{Blocks: -1, Aside: asides{"eve": {End: 2, Until: start.Add(2 * m)}}}},
+		"Silence there, long ago": {"It has waited.", ends{ended(2*m, silent, "eve")},
+			circuit.Standing{Blocks: -1}},
+		"Silence in two": {"An outage.", ends{ended(m/2, silent, "eve"), ended(0, silent, "shop")},
+			circuit.Standing{Blocks: -1, Wait: 2 * m,
+				Aside: asides{"eve": {End: 0, Until: start.Add(m / 2)}, "shop": {End: 1, Until: start.Add(m)}}}},
+		"Silence, nobody knows where": {
+			"An outage.", ends{ended(0, silent)}, circuit.Standing{Blocks: -1, Wait: m}},
+		"Silence where one has failed": {
+			"It waits for a person.", ends{ended(m, failed, "eve"), ended(0, silent, "eve")},
+			circuit.Standing{Blocks: -1, Aside: asides{"eve": forGood(0)}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +93,8 @@ func TestStand(t *testing.T) {
 // Two failed plans that blame different namespaces end it, whatever lies between.
 func TestOneNamespaceBlocksNoRevision(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		reasons := []string{v1alpha1.ReasonVerificationFailed, v1alpha1.ReasonAnalysisFailed, v1alpha1.ReasonNoViableCanary, v1alpha1.ReasonNoAnswer}
+		reasons := []string{v1alpha1.ReasonVerificationFailed, v1alpha1.ReasonAnalysisFailed,
+			v1alpha1.ReasonNoViableCanary, v1alpha1.ReasonNoAnswer}
 		var ends []v1alpha1.RemediationStatus
 		for ago := rapid.IntRange(0, 40).Draw(t, "plans"); ago > 0; ago-- {
 			end := ended(time.Duration(ago)*time.Minute, v1alpha1.ReasonAllTargetsSettled)
@@ -81,7 +108,8 @@ func TestOneNamespaceBlocksNoRevision(t *testing.T) {
 			t.Fatalf("eve alone makes %+v", s)
 		}
 		if blames := slices.ContainsFunc(ends, circuit.Blocks); blames {
-			s = circuit.Stand(append(ends, ended(0, rapid.SampledFrom(reasons[:3]).Draw(t, "elsewhere"), "shop")), start)
+			s = circuit.Stand(append(ends, ended(0, rapid.SampledFrom(reasons[:3]).Draw(t, "elsewhere"), "shop")),
+				start)
 			if s.Blocks < 0 {
 				t.Fatalf("two namespaces block nothing: %+v", s)
 			}
@@ -95,13 +123,19 @@ func TestFault(t *testing.T) {
 		failed map[string]int
 		want   []string
 	}{
-		"All in one namespace":        {"Its editor may have made them so.", map[string]int{"eve": 10}, []string{"eve"}},
-		"Few elsewhere":               {"Without those of one namespace they'd be too few to speak against the fix.", map[string]int{"eve": 6, "bank": 2, "shop": 2}, []string{"eve"}},
-		"Half of them elsewhere":      {"The fix is at fault.", map[string]int{"eve": 5, "shop": 5}, []string{"eve", "shop"}},
-		"One each":                    {"The fix is at fault.", map[string]int{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}, []string{"a", "b", "c", "d", "e", "f"}},
-		"All in cluster scope":        {"Nobody owns that like a namespace.", map[string]int{"": 10}, []string{""}},
-		"None":                        {"Nothing to blame.", nil, nil},
-		"Two that have failed so few": {"The first by its name, so that it is the same each time.", map[string]int{"b": 1, "a": 1}, []string{"a"}},
+		"All in one namespace": {"Its editor may have made them so.", map[string]int{"eve": 10},
+			[]string{"eve"}},
+		"Few elsewhere": {"Without those of one namespace they'd be too few to speak against the fix.",
+			map[string]int{"eve": 6, "bank": 2, "shop": 2}, []string{"eve"}},
+		"Half of them elsewhere": {"The fix is at fault.", map[string]int{"eve": 5, "shop": 5},
+			[]string{"eve", "shop"}},
+		"One each": {
+			"The fix is at fault.", map[string]int{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1},
+			[]string{"a", "b", "c", "d", "e", "f"}},
+		"All in cluster scope": {"Nobody owns that like a namespace.", map[string]int{"": 10}, []string{""}},
+		"None":                 {"Nothing to blame.", nil, nil},
+		"Two that have failed so few": {"The first by its name, so that it is the same each time.",
+			map[string]int{"b": 1, "a": 1}, []string{"a"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

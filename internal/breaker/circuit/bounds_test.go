@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit_test
 
 import (
@@ -186,7 +188,8 @@ func TestWhatAStormIsMeasuredFrom(t *testing.T) {
 	}
 	got := storm(scan(0, in{"a": 60}), scan(6*m, in{"b": 60}), scan(12*m, in{"a": 50, "b": 110}))
 	if got.State != v1alpha1.BreakerOpen || got.OnlyNamespace != "" {
-		t.Errorf("of equal counts a rise is measured from the latest, and so half of it is elsewhere: %s for %q, want Open for all",
+		t.Errorf("of equal counts a rise is measured from the latest, and so half of it is elsewhere: %s for %q, "+
+			"want Open for all",
 			got.State, got.OnlyNamespace)
 	}
 	if got := storm(scan(0, in{"x": 100}), scan(m, in{"a": 100, "b": 100})); got.OnlyNamespace != "a" {

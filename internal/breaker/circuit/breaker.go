@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit
 
 import (
@@ -69,7 +71,8 @@ func (e Event) failed() bool {
 //
 // A policy's breaker that opens for what happened in one namespace alone keeps back that
 // namespace (OnlyNamespace), until a failure elsewhere opens it for all.
-func Next(st v1alpha1.RemediationBreakerStatus, e Event, s v1alpha1.BreakerStrategy, now time.Time) v1alpha1.RemediationBreakerStatus {
+func Next(st v1alpha1.RemediationBreakerStatus, e Event, s v1alpha1.BreakerStrategy,
+	now time.Time) v1alpha1.RemediationBreakerStatus {
 	l := limitsOf(s)
 	st = tick(st, l, now)
 	if !remember(&st, e.Key) {
@@ -97,7 +100,8 @@ func Next(st v1alpha1.RemediationBreakerStatus, e Event, s v1alpha1.BreakerStrat
 // open breaker turns half-open at nextProbeAt, and a permit that lapsed is free
 // again. A status that can't be right becomes open. Doing it
 // twice at one time changes nothing.
-func Tick(st v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy, now time.Time) v1alpha1.RemediationBreakerStatus {
+func Tick(st v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy,
+	now time.Time) v1alpha1.RemediationBreakerStatus {
 	return tick(st, limitsOf(s), now)
 }
 
@@ -105,7 +109,8 @@ func Tick(st v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy, now 
 // window: reason is CamelCase, message says why in a sentence; when it opens
 // again and what to do is added. A breaker that is open for all already stays as it
 // is, so it can be called at each pass.
-func Open(st v1alpha1.RemediationBreakerStatus, reason, message string, s v1alpha1.BreakerStrategy, now time.Time) v1alpha1.RemediationBreakerStatus {
+func Open(st v1alpha1.RemediationBreakerStatus, reason, message string, s v1alpha1.BreakerStrategy,
+	now time.Time) v1alpha1.RemediationBreakerStatus {
 	l := limitsOf(s)
 	st = tick(st, l, now)
 	if !opensAll(&st) {
@@ -157,7 +162,8 @@ func elapse(st *v1alpha1.RemediationBreakerStatus, now time.Time) {
 		if now.Before(st.NextProbeAt.Time) {
 			// The clock went back: the promise of the opening still stands.
 			st.State = v1alpha1.BreakerOpen
-			st.Reason, st.Message = ReasonClockWentBack, messageOpen(messageClockWentBack, st.OnlyNamespace, st.NextProbeAt.Time)
+			st.Reason, st.Message = ReasonClockWentBack,
+				messageOpen(messageClockWentBack, st.OnlyNamespace, st.NextProbeAt.Time)
 		}
 	}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit_test
 
 import (
@@ -57,7 +59,8 @@ func (s *story) open(n int) {
 
 func (s *story) event(e circuit.EventType, plan, key string) {
 	what := fmt.Sprintf("%s %s (%s)", plan, e, key)
-	s.become(what, circuit.Next(s.cb.Status, circuit.Event{Type: e, Key: plan + "/" + key, Remediation: plan}, v1alpha1.BreakerStrategy{}, s.now))
+	s.become(what, circuit.Next(s.cb.Status, circuit.Event{Type: e, Key: plan + "/" + key, Remediation: plan},
+		v1alpha1.BreakerStrategy{}, s.now))
 }
 
 func (s *story) ask(plan string) {
@@ -141,14 +144,16 @@ func (s *story) demotion(revision string) {
 
 func (s *story) scan(revision string, violating int32) {
 	s.become(fmt.Sprintf("a scan finds %d objects that violate revision %s", violating, revision),
-		circuit.Storm(s.cb.Status, circuit.Violations{Revision: revision, Objects: violating}, v1alpha1.BreakerStrategy{}, s.now))
+		circuit.Storm(s.cb.Status, circuit.Violations{Revision: revision, Objects: violating},
+			v1alpha1.BreakerStrategy{}, s.now))
 	s.demotion(revision)
 }
 
 func (s *story) answer(a circuit.Answer) {
 	strategy := objective("99.9", 0)
 	st := circuit.Burn(s.cb.Status, a, strategy, s.now)
-	s.become(fmt.Sprintf("the objective's query answers %v (error: %v): %s, %s", a.Ratio, a.Err, st.SLO.Verdict, st.SLO.Message), st)
+	s.become(fmt.Sprintf("the objective's query answers %v (error: %v): %s, %s", a.Ratio, a.Err, st.SLO.Verdict,
+		st.SLO.Message), st)
 	if v := circuit.SLOGate(s.cb.Name, &st, strategy, s.now); !v.Allowed {
 		fmt.Fprintf(s, "          no new write: %s, %s\n", v.Reason, v.Message)
 	}
@@ -156,7 +161,8 @@ func (s *story) answer(a circuit.Answer) {
 
 func (s *story) reset(by, reason string) {
 	s.cb.Spec.ResetToken += "again"
-	s.cb.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionReset, Token: s.cb.Spec.ResetToken, User: by, Reason: reason}}
+	s.cb.Spec.Requests = []v1alpha1.RequestRecord{
+		{Action: v1alpha1.ActionReset, Token: s.cb.Spec.ResetToken, User: by, Reason: reason}}
 	st, _ := circuit.Reset(&s.cb, s.now)
 	s.become(by+" resets the breaker", st)
 }
@@ -206,7 +212,8 @@ func burnStory() *story {
 // status and its verdicts say to people. Write them anew with
 // go test ./internal/canary -update.
 func TestLifeOfABreaker(t *testing.T) {
-	for name, tell := range map[string]func() *story{"policy": policyStory, "clock": clockStory, "storm": stormStory, "burn": burnStory} {
+	for name, tell := range map[string]func() *story{"policy": policyStory, "clock": clockStory, "storm": stormStory,
+		"burn": burnStory} {
 		t.Run(name, func(t *testing.T) {
 			got := tell().String()
 			file := filepath.Join("testdata", "breaker", name+".golden")

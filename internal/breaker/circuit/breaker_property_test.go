@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit_test
 
 import (
@@ -15,7 +17,8 @@ import (
 )
 
 var events = []circuit.EventType{
-	circuit.TargetSucceeded, circuit.TargetFailed, circuit.CanaryFailed, circuit.PlanSucceeded, circuit.PlanFailed, "Unheard",
+	circuit.TargetSucceeded, circuit.TargetFailed, circuit.CanaryFailed, circuit.PlanSucceeded, circuit.PlanFailed,
+	"Unheard",
 }
 
 func drawEvent(t *rapid.T) circuit.Event {
@@ -27,23 +30,28 @@ func drawEvent(t *rapid.T) circuit.Event {
 }
 
 func drawViolations(t *rapid.T) circuit.Violations {
-	return circuit.Violations{Revision: rapid.SampledFrom([]string{"r1", "r2"}).Draw(t, "revision"), Objects: rapid.Int32Range(0, 1<<31-1).Draw(t, "violating")}
+	return circuit.Violations{Revision: rapid.SampledFrom([]string{"r1", "r2"}).Draw(t, "revision"),
+		Objects: rapid.Int32Range(0, 1<<31-1).Draw(t, "violating")}
 }
 
 func drawLimits(t *rapid.T) v1alpha1.BreakerStrategy {
 	d := func(name string) metav1.Duration {
-		return metav1.Duration{Duration: time.Duration(rapid.Int64Range(-int64(time.Hour), int64(30*time.Hour)).Draw(t, name))}
+		return metav1.Duration{
+			Duration: time.Duration(rapid.Int64Range(-int64(time.Hour), int64(30*time.Hour)).Draw(t, name))}
 	}
 	return v1alpha1.BreakerStrategy{
-		ConsecutiveFailures: rapid.Int32Range(-1, 6).Draw(t, "consecutive"), FailurePercent: rapid.Int32Range(-1, 101).Draw(t, "ratio"),
-		MinSamples: rapid.Int32Range(-1, 9).Draw(t, "minSamples"), Window: d("window"), Cooldown: d("cooldown"),
-		Storm: v1alpha1.StormStrategy{NewViolations: rapid.Int32Range(-1, 300).Draw(t, "newViolations")},
+		ConsecutiveFailures: rapid.Int32Range(-1, 6).Draw(t, "consecutive"),
+		FailurePercent:      rapid.Int32Range(-1, 101).Draw(t, "ratio"),
+		MinSamples:          rapid.Int32Range(-1, 9).Draw(t, "minSamples"), Window: d("window"),
+		Cooldown: d("cooldown"),
+		Storm:    v1alpha1.StormStrategy{NewViolations: rapid.Int32Range(-1, 300).Draw(t, "newViolations")},
 	}
 }
 
 // drawTime moves the clock, mostly ahead and at times back or far away.
 func drawTime(t *rapid.T, now time.Time) time.Time {
-	limit := rapid.SampledFrom([]int64{int64(time.Minute), int64(2 * time.Hour), int64(2000 * time.Hour)}).Draw(t, "scale")
+	limit := rapid.SampledFrom([]int64{int64(time.Minute), int64(2 * time.Hour), int64(2000 * time.Hour)}).Draw(
+		t, "scale")
 	return now.Add(time.Duration(rapid.Int64Range(-limit/4, limit).Draw(t, "step")))
 }
 
@@ -60,24 +68,28 @@ func drawStatus(t *rapid.T) v1alpha1.RemediationBreakerStatus {
 	}
 	n := rapid.Int32Range(-2, 1<<31-1)
 	st := v1alpha1.RemediationBreakerStatus{
-		State:    v1alpha1.BreakerState(rapid.SampledFrom([]string{"", "Closed", "Open", "HalfOpen", "open"}).Draw(t, "state")),
+		State: v1alpha1.BreakerState(
+			rapid.SampledFrom([]string{"", "Closed", "Open", "HalfOpen", "open"}).Draw(t, "state")),
 		OpenedAt: when("openedAt"), NextProbeAt: when("nextProbeAt"),
 		Reason: "Any", Message: "Any.",
-		Openings: n.Draw(t, "openings"), ConsecutiveFailures: n.Draw(t, "row"), HalfOpenSuccesses: n.Draw(t, "half-open successes"),
+		Openings: n.Draw(t, "openings"), ConsecutiveFailures: n.Draw(t, "row"),
+		HalfOpenSuccesses: n.Draw(t, "half-open successes"),
 	}
 	if rapid.Bool().Draw(t, "storm") {
 		st.Storm = &v1alpha1.BreakerStorm{Revision: "r1", Violating: n.Draw(t, "violating"), SampledAt: *at(0),
 			Buckets: []v1alpha1.BreakerStormBucket{{Start: *at(time.Hour), Least: n.Draw(t, "least")}}}
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "recent openings") {
-		st.RecentOpenings = append(st.RecentOpenings, *at(time.Duration(rapid.Int64Range(-int64(30*time.Hour), int64(time.Hour)).Draw(t, "opening"))))
+		st.RecentOpenings = append(st.RecentOpenings,
+			*at(time.Duration(rapid.Int64Range(-int64(30*time.Hour), int64(time.Hour)).Draw(t, "opening"))))
 	}
 	for range rapid.IntRange(0, 8).Draw(t, "buckets") {
 		start := when("bucket")
 		if start == nil {
 			start = &metav1.MicroTime{}
 		}
-		st.Buckets = append(st.Buckets, v1alpha1.BreakerBucket{Start: *start, Successes: n.Draw(t, "s"), Failures: n.Draw(t, "f")})
+		st.Buckets = append(st.Buckets,
+			v1alpha1.BreakerBucket{Start: *start, Successes: n.Draw(t, "s"), Failures: n.Draw(t, "f")})
 	}
 	if rapid.Bool().Draw(t, "permit") {
 		st.Permit = &v1alpha1.BreakerPermit{Remediation: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "holder")}
@@ -95,7 +107,8 @@ func requireSound(t *rapid.T, st v1alpha1.RemediationBreakerStatus) {
 	switch st.State {
 	case v1alpha1.BreakerClosed:
 	case v1alpha1.BreakerOpen, v1alpha1.BreakerHalfOpen:
-		if st.OpenedAt.IsZero() || st.NextProbeAt.IsZero() || st.NextProbeAt.Time.Before(st.OpenedAt.Time) || st.Openings < 1 {
+		if st.OpenedAt.IsZero() || st.NextProbeAt.IsZero() || st.NextProbeAt.Time.Before(st.OpenedAt.Time) ||
+			st.Openings < 1 {
 			t.Fatalf("%s from %v until %v at opening %d", st.State, st.OpenedAt, st.NextProbeAt, st.Openings)
 		}
 	default:
@@ -153,7 +166,8 @@ func TestABreakerKeepsItsWordWhateverHappens(t *testing.T) {
 				st = circuit.Storm(st, drawViolations(t), s, now)
 			case 4:
 				ratio := rapid.SampledFrom([]float64{0, 0.5, 1, math.NaN()}).Draw(t, "ratio")
-				st = circuit.Demotion(circuit.Burn(st, circuit.Answer{Ratio: ratio}, objective("99", 0), now), "r1", now)
+				st = circuit.Demotion(circuit.Burn(st, circuit.Answer{Ratio: ratio}, objective("99", 0), now), "r1",
+					now)
 			default:
 				st = circuit.Next(st, drawEvent(t), s, now)
 			}
@@ -177,7 +191,8 @@ func TestAnyStatusBecomesSoundAndRefusesWhenBroken(t *testing.T) {
 		if v.Allowed && got.State == v1alpha1.BreakerOpen {
 			t.Fatalf("allowed while open: %+v", got)
 		}
-		known := st.State == v1alpha1.BreakerClosed || st.State == v1alpha1.BreakerOpen || st.State == v1alpha1.BreakerHalfOpen
+		known := st.State == v1alpha1.BreakerClosed || st.State == v1alpha1.BreakerOpen ||
+			st.State == v1alpha1.BreakerHalfOpen
 		if v.Allowed && !known {
 			t.Fatalf("allowed by a status in no known state: %+v", st)
 		}
@@ -207,7 +222,8 @@ func TestAnOutcomeCountsOnce(t *testing.T) {
 		}
 		// So also after other outcomes, as when a plan is gone through again.
 		for i := range rapid.IntRange(0, 63).Draw(t, "others") {
-			once = circuit.Next(once, circuit.Event{Type: circuit.TargetSucceeded, Key: fmt.Sprintf("other-%d", i)}, s, now)
+			once = circuit.Next(once, circuit.Event{Type: circuit.TargetSucceeded, Key: fmt.Sprintf("other-%d", i)}, s,
+				now)
 		}
 		if diff := cmp.Diff(once, circuit.Next(once, e, s, now)); diff != "" {
 			t.Fatalf("recorded again later (-once +twice):\n%s", diff)
@@ -217,7 +233,8 @@ func TestAnOutcomeCountsOnce(t *testing.T) {
 
 func TestEachOpeningDoublesTheCooldownUpToADay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		cooldown := time.Duration(rapid.Int64Range(1, int64(30*time.Hour/time.Second)).Draw(t, "cooldown")) * time.Second
+		cooldown := time.Duration(
+			rapid.Int64Range(1, int64(30*time.Hour/time.Second)).Draw(t, "cooldown")) * time.Second
 		s := v1alpha1.BreakerStrategy{Cooldown: metav1.Duration{Duration: cooldown}}
 		now, want := start, min(cooldown, 24*time.Hour)
 		st := circuit.Next(v1alpha1.RemediationBreakerStatus{}, circuit.Event{Type: circuit.CanaryFailed}, s, now)

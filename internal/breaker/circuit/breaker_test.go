@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit_test
 
 import (
@@ -23,7 +25,8 @@ func at(d time.Duration) *metav1.MicroTime {
 // outcomes records the events one second apart from start: s and f are a
 // target's success and failure, C a failed canary, P and R a plan's success and
 // failure under the permit of "probe".
-func outcomes(st v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy, letters string) v1alpha1.RemediationBreakerStatus {
+func outcomes(st v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy,
+	letters string) v1alpha1.RemediationBreakerStatus {
 	types := map[rune]circuit.EventType{
 		's': circuit.TargetSucceeded, 'f': circuit.TargetFailed, 'C': circuit.CanaryFailed,
 		'P': circuit.PlanSucceeded, 'R': circuit.PlanFailed,
@@ -63,7 +66,8 @@ type gist struct {
 func gistOf(st v1alpha1.RemediationBreakerStatus) gist {
 	g := gist{
 		State: st.State, Reason: st.Reason, Failures: st.Failures, Outcomes: st.Outcomes, Openings: st.Openings,
-		Successes: st.HalfOpenSuccesses, HasPermit: st.Permit != nil, InTheRow: st.ConsecutiveFailures, BucketsLen: len(st.Buckets),
+		Successes: st.HalfOpenSuccesses, HasPermit: st.Permit != nil, InTheRow: st.ConsecutiveFailures,
+		BucketsLen: len(st.Buckets),
 	}
 	if st.State == v1alpha1.BreakerOpen {
 		g.OpenFor = st.NextProbeAt.Sub(st.OpenedAt.Time)
@@ -82,27 +86,33 @@ func TestNext(t *testing.T) {
 	}{
 		"Two failures in a row stay closed": {
 			reason: "The limit is 3.",
-			events: "ff", want: gist{State: closed, Reason: circuit.ReasonWithinLimits, Failures: 2, Outcomes: 2, InTheRow: 2, BucketsLen: 1},
+			events: "ff", want: gist{State: closed, Reason: circuit.ReasonWithinLimits, Failures: 2, Outcomes: 2,
+				InTheRow: 2, BucketsLen: 1},
 		},
 		"Three failures in a row open": {
 			reason: "The limit is 3.", events: "fff",
-			want: gist{State: open, Reason: circuit.ReasonConsecutiveFailures, Failures: 3, Outcomes: 3, InTheRow: 3, Openings: 1, OpenFor: half, BucketsLen: 1},
+			want: gist{State: open, Reason: circuit.ReasonConsecutiveFailures, Failures: 3, Outcomes: 3, InTheRow: 3,
+				Openings: 1, OpenFor: half, BucketsLen: 1},
 		},
 		"A success ends the row": {
 			reason: "Four outcomes are too few for the ratio.", events: "ffsf",
-			want: gist{State: closed, Reason: circuit.ReasonWithinLimits, Failures: 3, Outcomes: 4, InTheRow: 1, BucketsLen: 1},
+			want: gist{State: closed, Reason: circuit.ReasonWithinLimits, Failures: 3, Outcomes: 4, InTheRow: 1,
+				BucketsLen: 1},
 		},
 		"A fifth of at least five opens": {
 			reason: "1 of 5 is 20 %.", events: "ssssf",
-			want: gist{State: open, Reason: circuit.ReasonFailureRatio, Failures: 1, Outcomes: 5, InTheRow: 1, Openings: 1, OpenFor: half, BucketsLen: 1},
+			want: gist{State: open, Reason: circuit.ReasonFailureRatio, Failures: 1, Outcomes: 5, InTheRow: 1,
+				Openings: 1, OpenFor: half, BucketsLen: 1},
 		},
 		"The ratio doesn't depend on the order of outcomes": {
 			reason: "1 of 5, the failure first.", events: "fssss",
-			want: gist{State: open, Reason: circuit.ReasonFailureRatio, Failures: 1, Outcomes: 5, Openings: 1, OpenFor: half, BucketsLen: 1},
+			want: gist{State: open, Reason: circuit.ReasonFailureRatio, Failures: 1, Outcomes: 5, Openings: 1,
+				OpenFor: half, BucketsLen: 1},
 		},
 		"Less than a fifth stays closed": {
 			reason: "1 of 6 is 16.7 %.", events: "sssssf",
-			want: gist{State: closed, Reason: circuit.ReasonWithinLimits, Failures: 1, Outcomes: 6, InTheRow: 1, BucketsLen: 1},
+			want: gist{State: closed, Reason: circuit.ReasonWithinLimits, Failures: 1, Outcomes: 6, InTheRow: 1,
+				BucketsLen: 1},
 		},
 		"Successes alone never open": {
 			reason: "0 of 8.", events: "ssssssss",
@@ -110,7 +120,8 @@ func TestNext(t *testing.T) {
 		},
 		"A failed canary opens at once": {
 			reason: "A canary exists to be believed.", events: "C",
-			want: gist{State: open, Reason: circuit.ReasonCanaryFailed, Failures: 1, Outcomes: 1, InTheRow: 1, Openings: 1, OpenFor: half, BucketsLen: 1},
+			want: gist{State: open, Reason: circuit.ReasonCanaryFailed, Failures: 1, Outcomes: 1, InTheRow: 1,
+				Openings: 1, OpenFor: half, BucketsLen: 1},
 		},
 		"A plan's end means nothing to a closed breaker": {
 			reason: "Its targets are counted one by one.", events: "RRRRRP",
@@ -118,11 +129,13 @@ func TestNext(t *testing.T) {
 		},
 		"Outcomes while open are counted, but don't open it again": {
 			reason: "They are of writes made before.", events: "CfCfR",
-			want: gist{State: open, Reason: circuit.ReasonCanaryFailed, Failures: 4, Outcomes: 4, InTheRow: 4, Openings: 1, OpenFor: half, BucketsLen: 1},
+			want: gist{State: open, Reason: circuit.ReasonCanaryFailed, Failures: 4, Outcomes: 4, InTheRow: 4,
+				Openings: 1, OpenFor: half, BucketsLen: 1},
 		},
 		"One plan's success keeps the breaker half-open and frees the permit": {
 			reason: "Two are needed.", from: halfOpen("probe"), events: "sP",
-			want: gist{State: halfway, Reason: circuit.ReasonProbing, Outcomes: 1, Openings: 1, Successes: 1, BucketsLen: 1},
+			want: gist{State: halfway, Reason: circuit.ReasonProbing, Outcomes: 1, Openings: 1, Successes: 1,
+				BucketsLen: 1},
 		},
 		"A plan without the permit proves nothing": {
 			reason: "It may have written before the breaker opened.", from: halfOpen("other"), events: "P",
@@ -130,7 +143,8 @@ func TestNext(t *testing.T) {
 		},
 		"A target's failure in half-open opens again for twice as long": {
 			reason: "Second opening.", from: halfOpen("probe"), events: "f",
-			want: gist{State: open, Reason: circuit.ReasonProbeFailed, Failures: 1, Outcomes: 1, InTheRow: 1, Openings: 2, OpenFor: 2 * half, BucketsLen: 1},
+			want: gist{State: open, Reason: circuit.ReasonProbeFailed, Failures: 1, Outcomes: 1, InTheRow: 1,
+				Openings: 2, OpenFor: 2 * half, BucketsLen: 1},
 		},
 		"A plan's failure in half-open opens again": {
 			reason: "Rolled back though no target failed: still harm.", from: halfOpen("probe"), events: "R",
@@ -171,15 +185,18 @@ func TestTwoProbesCloseAndStartAfresh(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	s := v1alpha1.BreakerStrategy{}
-	st := circuit.Open(v1alpha1.RemediationBreakerStatus{}, circuit.ReasonPolicyBreakersOpen, circuit.MessagePolicyBreakersOpen(3), s, start)
-	want := gist{State: v1alpha1.BreakerOpen, Reason: circuit.ReasonPolicyBreakersOpen, Openings: 1, OpenFor: 30 * time.Minute}
+	st := circuit.Open(v1alpha1.RemediationBreakerStatus{}, circuit.ReasonPolicyBreakersOpen,
+		circuit.MessagePolicyBreakersOpen(3), s, start)
+	want := gist{State: v1alpha1.BreakerOpen, Reason: circuit.ReasonPolicyBreakersOpen, Openings: 1,
+		OpenFor: 30 * time.Minute}
 	if diff := cmp.Diff(want, gistOf(st)); diff != "" {
 		t.Errorf("Open (-want +got):\n%s", diff)
 	}
 	if again := circuit.Open(st, "Other", "other", s, start.Add(time.Minute)); !cmp.Equal(st, again) {
 		t.Errorf("opening an open breaker changed it:\n%s", cmp.Diff(st, again))
 	}
-	long := circuit.Open(v1alpha1.RemediationBreakerStatus{}, strings.Repeat("R", 99), strings.Repeat("é", 5000), s, start)
+	long := circuit.Open(v1alpha1.RemediationBreakerStatus{}, strings.Repeat("R", 99), strings.Repeat("é", 5000), s,
+		start)
 	if n := len([]rune(long.Message)); n > 1024 || !strings.Contains(long.Message, "2026-03-01T12:30:00Z") {
 		t.Errorf("message of %d characters must keep to 1024 and say until when: %s", n, long.Message)
 	}
@@ -190,7 +207,8 @@ func TestOpen(t *testing.T) {
 
 func TestForShared(t *testing.T) {
 	for from, want := range map[circuit.EventType]circuit.EventType{
-		circuit.CanaryFailed: circuit.TargetFailed, circuit.TargetSucceeded: circuit.TargetSucceeded, circuit.PlanFailed: circuit.PlanFailed,
+		circuit.CanaryFailed: circuit.TargetFailed, circuit.TargetSucceeded: circuit.TargetSucceeded,
+		circuit.PlanFailed: circuit.PlanFailed,
 	} {
 		if got := (circuit.Event{Type: from}).ForShared().Type; got != want {
 			t.Errorf("%s becomes %s, want %s", from, got, want)

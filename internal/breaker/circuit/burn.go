@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit
 
 import (
@@ -45,7 +47,8 @@ func Spent(ratio float64, slo v1alpha1.SLOStrategy) (float64, error) {
 		return 0, err
 	}
 	if math.IsNaN(ratio) || ratio < 0 || ratio > 1 {
-		return 0, fmt.Errorf("the query answered %v: it must answer the ratio of errors to all requests, from 0 to 1", ratio)
+		return 0, fmt.Errorf("the query answered %v: it must answer the ratio of errors to all requests, from 0 to 1",
+			ratio)
 	}
 	return ratio / (budget * slo.Period.Hours()), nil // the ratio is that of one hour
 }
@@ -57,7 +60,8 @@ func ErrorBudget(slo v1alpha1.SLOStrategy) (float64, error) {
 	const all = 100e6
 	failing := all - math.Round(objective*1e6)
 	if err != nil || math.IsNaN(failing) || failing <= 0 || failing >= all {
-		return 0, fmt.Errorf(`objective %q must be a percentage, more than 0 and less than 100, such as "99.9"`, slo.Objective)
+		return 0, fmt.Errorf(`objective %q must be a percentage, more than 0 and less than 100, such as "99.9"`,
+			slo.Objective)
 	}
 	if slo.Period.Duration < burnHour {
 		return 0, fmt.Errorf("period %s must be at least %s", slo.Period.Duration, burnHour)
@@ -70,7 +74,8 @@ func ErrorBudget(slo v1alpha1.SLOStrategy) (float64, error) {
 // when more than half of the budget was spent in the last hour. An answer that
 // can't be used opens nothing, and stands in the status as Unknown: SLOGate lets
 // no new write begin then. A strategy without an objective forgets the answer.
-func Burn(st v1alpha1.RemediationBreakerStatus, a Answer, s v1alpha1.BreakerStrategy, now time.Time) v1alpha1.RemediationBreakerStatus {
+func Burn(st v1alpha1.RemediationBreakerStatus, a Answer, s v1alpha1.BreakerStrategy,
+	now time.Time) v1alpha1.RemediationBreakerStatus {
 	l := limitsOf(s)
 	st = tick(st, l, now)
 	s.SetDefaults()
@@ -85,7 +90,8 @@ func Burn(st v1alpha1.RemediationBreakerStatus, a Answer, s v1alpha1.BreakerStra
 	record := &v1alpha1.BreakerSLO{SampledAt: *MicroTime(now)}
 	st.SLO = record
 	if err != nil {
-		record.Verdict, record.Message = v1alpha1.SLOUnknown, prose.ShortenCharacters(messageSLOUnknown(err), maxSLOMessage)
+		record.Verdict, record.Message = v1alpha1.SLOUnknown,
+			prose.ShortenCharacters(messageSLOUnknown(err), maxSLOMessage)
 		return st
 	}
 	record.Ratio, record.Spent = decimal(a.Ratio), decimal(spent)
@@ -120,7 +126,8 @@ func SLOGate(breaker string, st *v1alpha1.RemediationBreakerStatus, s v1alpha1.B
 	case s.SLO == nil:
 		return Verdict{Allowed: true}
 	case SLODue(st, s, now):
-		return Verdict{Reason: v1alpha1.ReasonSLOUnknown, Message: messageSLORefused(breaker, "its query hasn't been answered yet.")}
+		return Verdict{Reason: v1alpha1.ReasonSLOUnknown,
+			Message: messageSLORefused(breaker, "its query hasn't been answered yet.")}
 	case st.SLO.Verdict == v1alpha1.SLOWithin:
 		return Verdict{Allowed: true, Reason: string(v1alpha1.SLOWithin), Message: st.SLO.Message}
 	case st.SLO.Verdict == v1alpha1.SLOBurning:

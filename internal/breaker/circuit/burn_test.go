@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit_test
 
 import (
@@ -15,7 +17,8 @@ import (
 )
 
 func objective(percent string, period time.Duration) v1alpha1.BreakerStrategy {
-	return v1alpha1.BreakerStrategy{SLO: &v1alpha1.SLOStrategy{Query: "q", Objective: percent, Period: metav1.Duration{Duration: period}}}
+	return v1alpha1.BreakerStrategy{
+		SLO: &v1alpha1.SLOStrategy{Query: "q", Objective: percent, Period: metav1.Duration{Duration: period}}}
 }
 
 func TestBurn(t *testing.T) {
@@ -29,7 +32,8 @@ func TestBurn(t *testing.T) {
 		says     string
 	}{
 		"No errors spend nothing": {
-			reason: "0 of the budget.", strategy: month, verdict: v1alpha1.SLOWithin, state: v1alpha1.BreakerClosed, says: "spent 0.0 %",
+			reason: "0 of the budget.", strategy: month, verdict: v1alpha1.SLOWithin, state: v1alpha1.BreakerClosed,
+			says: "spent 0.0 %",
 		},
 		"Every third request failing for an hour is within half a month's budget": {
 			reason: "0.33 / (0.001 * 720) = 0.46.", strategy: month, answer: circuit.Answer{Ratio: 0.33},
@@ -44,11 +48,13 @@ func TestBurn(t *testing.T) {
 			verdict: v1alpha1.SLOBurning, state: v1alpha1.BreakerOpen, says: "spent 138.9 %",
 		},
 		"A short period spends faster": {
-			reason: "0.1 / (0.01 * 10) = 1.", strategy: objective("99", 10*time.Hour), answer: circuit.Answer{Ratio: 0.1},
+			reason: "0.1 / (0.01 * 10) = 1.", strategy: objective("99", 10*time.Hour),
+			answer:  circuit.Answer{Ratio: 0.1},
 			verdict: v1alpha1.SLOBurning, state: v1alpha1.BreakerOpen, says: "spent 100.0 %",
 		},
 		"No answer opens nothing and lets nothing through": {
-			reason: "Unknown is never a pass.", strategy: month, answer: circuit.Answer{Err: errors.New("connection refused")},
+			reason: "Unknown is never a pass.", strategy: month,
+			answer:  circuit.Answer{Err: errors.New("connection refused")},
 			verdict: v1alpha1.SLOUnknown, state: v1alpha1.BreakerClosed, says: "connection refused",
 		},
 		"NaN is no answer": {
@@ -80,7 +86,8 @@ func TestBurn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			st := circuit.Burn(v1alpha1.RemediationBreakerStatus{}, tc.answer, tc.strategy, start)
 			if st.SLO.Verdict != tc.verdict || st.State != tc.state || !strings.Contains(st.SLO.Message, tc.says) {
-				t.Fatalf("%s\n%s, %+v; want %s, %s, message with %q", tc.reason, st.State, st.SLO, tc.state, tc.verdict, tc.says)
+				t.Fatalf("%s\n%s, %+v; want %s, %s, message with %q", tc.reason, st.State, st.SLO, tc.state, tc.verdict,
+					tc.says)
 			}
 			v := circuit.SLOGate("policy-tags", &st, tc.strategy, start.Add(time.Second))
 			if v.Allowed != (tc.verdict == v1alpha1.SLOWithin) || !v.Allowed && (v.Reason == "" || v.Message == "") {
@@ -103,11 +110,14 @@ func TestAnAnswerHoldsForThirtySeconds(t *testing.T) {
 		after  time.Duration
 		due    bool
 	}{
-		"Nothing is asked without an objective":     {reason: "There is no query.", st: v1alpha1.RemediationBreakerStatus{}},
-		"A first answer is due at once":             {reason: "No answer is never a yes.", s: s, due: true},
-		"An answer holds":                           {reason: "29 s.", st: fresh, s: s, after: 29 * time.Second},
-		"An answer gets old":                        {reason: "30 s.", st: fresh, s: s, after: 30 * time.Second, due: true},
-		"An answer of the future is asked for anew": {reason: "The clock went back.", st: fresh, s: s, after: -time.Second, due: true},
+		"Nothing is asked without an objective": {
+			reason: "There is no query.", st: v1alpha1.RemediationBreakerStatus{}},
+		"A first answer is due at once": {reason: "No answer is never a yes.", s: s, due: true},
+		"An answer holds":               {reason: "29 s.", st: fresh, s: s, after: 29 * time.Second},
+		"An answer gets old": {reason: "30 s.", st: fresh, s: s, after: 30 * time.Second,
+			due: true},
+		"An answer of the future is asked for anew": {reason: "The clock went back.", st: fresh, s: s,
+			after: -time.Second, due: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +147,8 @@ func TestSpentIsAShareOfTheBudget(t *testing.T) {
 		hours := rapid.IntRange(1, 10_000).Draw(t, "hours")
 		slo := *objective(rapid.SampledFrom([]string{"50", "99", "99.9", "99.99", "99.999999"}).Draw(t, "objective"),
 			time.Duration(hours)*time.Hour).SLO
-		budget := map[string]float64{"50": 0.5, "99": 0.01, "99.9": 0.001, "99.99": 0.0001, "99.999999": 1e-8}[slo.Objective]
+		budget := map[string]float64{"50": 0.5, "99": 0.01, "99.9": 0.001, "99.99": 0.0001,
+			"99.999999": 1e-8}[slo.Objective]
 		share, err := circuit.Spent(budget, slo)
 		if err != nil || math.Abs(share*float64(hours)-1) > 1e-6 {
 			t.Fatalf("an hour at the budget's own rate spends %v of %d hours (%v)", share, hours, err)

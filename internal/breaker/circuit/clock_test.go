@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit_test
 
 import (
@@ -26,15 +28,17 @@ func TestTimesOfAFutureAreBelievedForADayAtMost(t *testing.T) {
 		from   v1alpha1.RemediationBreakerStatus
 		open   time.Duration // how long it stays open from now on
 	}{
-		"Opened now":                    {"30 minutes of cooldown.", opened(0), 30 * time.Minute},
-		"Opened two hours ahead":        {"The clock went back: the promise stands.", opened(2 * time.Hour), 2*time.Hour + 30*time.Minute},
+		"Opened now": {"30 minutes of cooldown.", opened(0), 30 * time.Minute},
+		"Opened two hours ahead": {"The clock went back: the promise stands.", opened(2 * time.Hour),
+			2*time.Hour + 30*time.Minute},
 		"Opened a year ahead":           {"Nobody waits a year.", opened(year), 30 * time.Minute},
 		"Opened now until a year ahead": {"No cooldown is that long.", far, 24 * time.Hour},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			st := circuit.Tick(tc.from, s, start)
-			if again := circuit.Tick(st, s, start); !again.NextProbeAt.Equal(st.NextProbeAt) || again.Message != st.Message {
+			if again := circuit.Tick(st, s, start); !again.NextProbeAt.Equal(st.NextProbeAt) ||
+				again.Message != st.Message {
 				t.Errorf("looking twice changes it: %+v, then %+v", st, again)
 			}
 			if before := circuit.Tick(st, s, start.Add(tc.open-time.Second)); before.State != v1alpha1.BreakerOpen {
@@ -51,10 +55,12 @@ func TestWhatElseAWrongClockWroteAhead(t *testing.T) {
 	s, year := v1alpha1.BreakerStrategy{}, at(365*24*time.Hour)
 	held := halfOpen("a")
 	held.Permit.ExpirationTime = *year
-	if st := circuit.Tick(held, s, start); st.Permit == nil || st.Permit.ExpirationTime.After(start.Add(61*24*time.Hour)) {
+	if st := circuit.Tick(held, s, start); st.Permit == nil ||
+		st.Permit.ExpirationTime.After(start.Add(61*24*time.Hour)) {
 		t.Errorf("a permit lasts until %+v", st.Permit)
 	}
-	st := circuit.Tick(v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed, Reason: "Any", RecentOpenings: []metav1.MicroTime{*year, *year}}, s, start)
+	st := circuit.Tick(v1alpha1.RemediationBreakerStatus{
+		State: v1alpha1.BreakerClosed, Reason: "Any", RecentOpenings: []metav1.MicroTime{*year, *year}}, s, start)
 	if st = circuit.Demotion(st, "r", start.Add(25*time.Hour)); len(st.RecentOpenings) != 0 {
 		t.Errorf("openings of a year ahead count a day later: %v", st.RecentOpenings)
 	}

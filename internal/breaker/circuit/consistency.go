@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit
 
 import (
@@ -36,7 +38,8 @@ func inconsistency(st *v1alpha1.RemediationBreakerStatus) string {
 	case v1alpha1.BreakerOpen, v1alpha1.BreakerHalfOpen:
 		return inconsistentOpening(st)
 	}
-	return fmt.Sprintf("The breaker's state %q isn't one of Closed, Open and HalfOpen.", prose.ShortenCharacters(string(st.State), maxReason))
+	return fmt.Sprintf("The breaker's state %q isn't one of Closed, Open and HalfOpen.",
+		prose.ShortenCharacters(string(st.State), maxReason))
 }
 
 func inconsistentOpening(st *v1alpha1.RemediationBreakerStatus) string {
@@ -63,7 +66,9 @@ func negative(st *v1alpha1.RemediationBreakerStatus) bool {
 }
 
 func negativeStorm(s *v1alpha1.BreakerStorm) bool {
-	return s != nil && (s.Violating < 0 || slices.ContainsFunc(s.Buckets, func(b v1alpha1.BreakerStormBucket) bool { return b.Least < 0 }))
+	return s != nil && (s.Violating < 0 || slices.ContainsFunc(s.Buckets, func(b v1alpha1.BreakerStormBucket) bool {
+		return b.Least < 0
+	}))
 }
 
 func negativeBucket(b v1alpha1.BreakerBucket) bool {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit
 
 import (
@@ -27,7 +29,8 @@ func Demotion(st v1alpha1.RemediationBreakerStatus, revision string, now time.Ti
 	case out.Demoted == nil:
 		out.RecentOpenings = recent(out.RecentOpenings, now)
 		if len(out.RecentOpenings) >= openingsToDemote {
-			out.Demoted = &v1alpha1.BreakerDemotion{At: *MicroTime(now), Revision: revision, Message: messageDemoted(out.Reason)}
+			out.Demoted = &v1alpha1.BreakerDemotion{
+				At: *MicroTime(now), Revision: revision, Message: messageDemoted(out.Reason)}
 		}
 	case revision == "" || revision == out.Demoted.Revision:
 	case out.Demoted.Revision == "":
@@ -68,9 +71,11 @@ func Reset(cb *v1alpha1.RemediationBreaker, now time.Time) (st v1alpha1.Remediat
 	if asked := v1alpha1.TokenRequest(cb.Spec.Requests, v1alpha1.ActionReset, token); asked != nil {
 		by, reason = asked.User, asked.Reason
 	}
-	out := v1alpha1.RemediationBreakerStatus{ObservedGeneration: cb.Status.ObservedGeneration, OpenedAt: cb.Status.OpenedAt, LastOutcomeAt: cb.Status.LastOutcomeAt,
-		Recorded: cb.Status.Recorded, Mode: cb.Status.Mode, Conditions: cb.Status.Conditions, LastHandledResetToken: token,
-		LastReset: &v1alpha1.BreakerResetRecord{By: by, At: *MicroTime(now), Reason: reason}}
+	out := v1alpha1.RemediationBreakerStatus{ObservedGeneration: cb.Status.ObservedGeneration,
+		OpenedAt: cb.Status.OpenedAt, LastOutcomeAt: cb.Status.LastOutcomeAt,
+		Recorded: cb.Status.Recorded, Mode: cb.Status.Mode, Conditions: cb.Status.Conditions,
+		LastHandledResetToken: token,
+		LastReset:             &v1alpha1.BreakerResetRecord{By: by, At: *MicroTime(now), Reason: reason}}
 	closed(&out, ReasonReset, messageReset(out.LastReset))
 	return *out.DeepCopy(), true
 }
@@ -78,7 +83,8 @@ func Reset(cb *v1alpha1.RemediationBreaker, now time.Time) (st v1alpha1.Remediat
 // Forgotten is the status of a breaker whose policy or namespace is gone: closed, so
 // that it can be deleted.
 func Forgotten(cb *v1alpha1.RemediationBreaker) v1alpha1.RemediationBreakerStatus {
-	out := v1alpha1.RemediationBreakerStatus{ObservedGeneration: cb.Status.ObservedGeneration, Recorded: cb.Status.Recorded, Mode: cb.Status.Mode, Conditions: cb.Status.Conditions,
+	out := v1alpha1.RemediationBreakerStatus{ObservedGeneration: cb.Status.ObservedGeneration,
+		Recorded: cb.Status.Recorded, Mode: cb.Status.Mode, Conditions: cb.Status.Conditions,
 		LastHandledResetToken: cb.Status.LastHandledResetToken, LastReset: cb.Status.LastReset}
 	closed(&out, ReasonForgotten, messageForgotten)
 	return *out.DeepCopy()

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit_test
 
 import (
@@ -18,7 +20,8 @@ func openedAt(times ...time.Duration) v1alpha1.RemediationBreakerStatus {
 	st := v1alpha1.RemediationBreakerStatus{}
 	for _, after := range times {
 		at := start.Add(after)
-		st = circuit.Open(st, "Test", "A test.", v1alpha1.BreakerStrategy{Cooldown: metav1.Duration{Duration: time.Millisecond}}, at)
+		st = circuit.Open(st, "Test", "A test.",
+			v1alpha1.BreakerStrategy{Cooldown: metav1.Duration{Duration: time.Millisecond}}, at)
 		st = circuit.Demotion(st, "r1", at)
 	}
 	return st
@@ -33,12 +36,18 @@ func TestDemotion(t *testing.T) {
 		revision string
 		want     string // the revision that is demoted; "" when none is
 	}{
-		"Two openings don't demote":                {reason: "Three do.", st: openedAt(0, h), after: 2 * h, revision: "r1"},
-		"Three within 24 hours do":                 {reason: "Three.", st: openedAt(0, 12*h, 23*h), after: 23 * h, revision: "r1", want: "r1"},
-		"Three over more than 24 hours don't":      {reason: "The first is forgotten.", st: openedAt(0, 12*h, 24*h), after: 24 * h, revision: "r1"},
-		"A demotion doesn't end by itself":         {reason: "A week later.", st: openedAt(0, h, 2*h), after: 170 * h, revision: "r1", want: "r1"},
-		"A new revision ends it":                   {reason: "The openings spoke of the old one.", st: openedAt(0, h, 2*h), after: 3 * h, revision: "r2"},
-		"A revision that isn't known ends nothing": {reason: "Unknown is never a pass.", st: openedAt(0, h, 2*h), after: 3 * h, want: "r1"},
+		"Two openings don't demote": {reason: "Three do.", st: openedAt(0, h), after: 2 * h,
+			revision: "r1"},
+		"Three within 24 hours do": {reason: "Three.", st: openedAt(0, 12*h, 23*h), after: 23 * h,
+			revision: "r1", want: "r1"},
+		"Three over more than 24 hours don't": {reason: "The first is forgotten.", st: openedAt(0, 12*h, 24*h),
+			after: 24 * h, revision: "r1"},
+		"A demotion doesn't end by itself": {reason: "A week later.", st: openedAt(0, h, 2*h), after: 170 * h,
+			revision: "r1", want: "r1"},
+		"A new revision ends it": {
+			reason: "The openings spoke of the old one.", st: openedAt(0, h, 2*h), after: 3 * h, revision: "r2"},
+		"A revision that isn't known ends nothing": {reason: "Unknown is never a pass.", st: openedAt(0, h, 2*h),
+			after: 3 * h, want: "r1"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +68,8 @@ func TestDemotion(t *testing.T) {
 
 func TestADemotionOfAnUnknownRevisionTakesTheNextOneKnown(t *testing.T) {
 	st := openedAt(0, time.Hour)
-	st = circuit.Open(circuit.Tick(st, v1alpha1.BreakerStrategy{}, start.Add(2*time.Hour)), "Test", "A test.", v1alpha1.BreakerStrategy{}, start.Add(2*time.Hour))
+	st = circuit.Open(circuit.Tick(st, v1alpha1.BreakerStrategy{}, start.Add(2*time.Hour)), "Test", "A test.",
+		v1alpha1.BreakerStrategy{}, start.Add(2*time.Hour))
 	st = circuit.Demotion(st, "", start.Add(2*time.Hour))
 	if st.Demoted == nil || st.Demoted.Revision != "" {
 		t.Fatalf("demoted: %+v, want of a revision that isn't known", st.Demoted)
@@ -77,14 +87,16 @@ func asked(st v1alpha1.RemediationBreakerStatus, token, by string) *v1alpha1.Rem
 	cb := breaker("", st)
 	cb.Spec.ResetToken = token
 	if by != "" {
-		cb.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionReset, Token: token, Reason: "the registry is back.", User: by}}
+		cb.Spec.Requests = []v1alpha1.RequestRecord{
+			{Action: v1alpha1.ActionReset, Token: token, Reason: "the registry is back.", User: by}}
 	}
 	return cb
 }
 
 func TestReset(t *testing.T) {
 	opened := openedAt(0, time.Hour, 2*time.Hour)
-	opened = circuit.Next(opened, circuit.Event{Type: circuit.TargetFailed, Key: "k"}, v1alpha1.BreakerStrategy{}, start.Add(2*time.Hour))
+	opened = circuit.Next(opened, circuit.Event{Type: circuit.TargetFailed, Key: "k"}, v1alpha1.BreakerStrategy{},
+		start.Add(2*time.Hour))
 	opened.Storm = &v1alpha1.BreakerStorm{Revision: "r1", Violating: 900}
 	cb := asked(opened, "1", "alice@example.com")
 	st, ok := circuit.Reset(cb, start.Add(3*time.Hour))
@@ -93,12 +105,15 @@ func TestReset(t *testing.T) {
 	}
 	want := v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed, Reason: circuit.ReasonReset,
 		Message:  "Reset by alice@example.com: the registry is back. The count starts afresh.",
-		OpenedAt: opened.OpenedAt, LastOutcomeAt: opened.LastOutcomeAt, Recorded: []string{"k"}, LastHandledResetToken: "1",
-		LastReset: &v1alpha1.BreakerResetRecord{By: "alice@example.com", At: *at(3 * time.Hour), Reason: "the registry is back."}}
+		OpenedAt: opened.OpenedAt, LastOutcomeAt: opened.LastOutcomeAt, Recorded: []string{"k"},
+		LastHandledResetToken: "1",
+		LastReset: &v1alpha1.BreakerResetRecord{By: "alice@example.com", At: *at(3 * time.Hour),
+			Reason: "the registry is back."}}
 	if diff := cmp.Diff(want, st); diff != "" {
 		t.Errorf("after the reset (-want +got):\n%s", diff)
 	}
-	if st := circuit.Next(st, circuit.Event{Type: circuit.TargetFailed, Key: "k"}, v1alpha1.BreakerStrategy{}, start.Add(3*time.Hour)); st.Outcomes != 0 {
+	if st := circuit.Next(st, circuit.Event{Type: circuit.TargetFailed, Key: "k"}, v1alpha1.BreakerStrategy{},
+		start.Add(3*time.Hour)); st.Outcomes != 0 {
 		t.Error("an outcome from before the reset counts again after it")
 	}
 	if v := circuit.SLOGate("policy-tags", &st, objective("99.9", 0), start.Add(3*time.Hour)); v.Allowed {
@@ -113,11 +128,12 @@ func TestAResetIsCarriedOutOnce(t *testing.T) {
 		cb     *v1alpha1.RemediationBreaker
 		want   bool
 	}{
-		"None is asked for":   {reason: "spec.resetToken is empty.", cb: breaker("", st)},
-		"The same again":      {reason: "It was carried out.", cb: asked(st, "4", "alice")},
-		"None any more":       {reason: "The token was taken away.", cb: asked(st, "", "alice")},
-		"Another token":       {reason: "A person asks again.", cb: asked(st, "5", "bob"), want: true},
-		"A status of nothing": {reason: "It may have been deleted.", cb: asked(v1alpha1.RemediationBreakerStatus{}, "1", "bob"), want: true},
+		"None is asked for": {reason: "spec.resetToken is empty.", cb: breaker("", st)},
+		"The same again":    {reason: "It was carried out.", cb: asked(st, "4", "alice")},
+		"None any more":     {reason: "The token was taken away.", cb: asked(st, "", "alice")},
+		"Another token":     {reason: "A person asks again.", cb: asked(st, "5", "bob"), want: true},
+		"A status of nothing": {reason: "It may have been deleted.",
+			cb: asked(v1alpha1.RemediationBreakerStatus{}, "1", "bob"), want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +160,8 @@ func TestAResetMakesAnyStatusSound(t *testing.T) {
 			t.Fatal("not carried out")
 		}
 		requireSound(t, got)
-		if got.State != v1alpha1.BreakerClosed || got.Openings != 0 || got.Demoted != nil || len(got.RecentOpenings) != 0 || got.Outcomes != 0 {
+		if got.State != v1alpha1.BreakerClosed || got.Openings != 0 || got.Demoted != nil ||
+			len(got.RecentOpenings) != 0 || got.Outcomes != 0 {
 			t.Fatalf("a reset leaves %+v", got)
 		}
 		if next := circuit.Tick(got, drawLimits(t), drawTime(t, start)); next.State != v1alpha1.BreakerClosed {
@@ -194,19 +211,24 @@ func TestIdleAndDue(t *testing.T) {
 			reason: "23 hours.", st: outcomes(v1alpha1.RemediationBreakerStatus{}, s, "f"), after: 23 * time.Hour,
 		},
 		"One without an outcome for a day isn't": {
-			reason: "25 hours.", st: outcomes(v1alpha1.RemediationBreakerStatus{}, s, "f"), after: 25 * time.Hour, idle: true,
+			reason: "25 hours.", st: outcomes(v1alpha1.RemediationBreakerStatus{}, s, "f"), after: 25 * time.Hour,
+			idle: true,
 		},
 		"One that a person holds open is": {
-			reason: "The kill switch stays.", st: outcomes(v1alpha1.RemediationBreakerStatus{}, s, "f"), forced: v1alpha1.BreakerForcedOpen, after: 25 * time.Hour,
+			reason: "The kill switch stays.", st: outcomes(v1alpha1.RemediationBreakerStatus{}, s, "f"),
+			forced: v1alpha1.BreakerForcedOpen, after: 25 * time.Hour,
 		},
 		"An open one is, until its time": {
-			reason: "It turns half-open in 10 minutes.", st: openedFor(outcomes(v1alpha1.RemediationBreakerStatus{}, s, "C")), after: 20 * time.Minute, due: 10 * time.Minute,
+			reason: "It turns half-open in 10 minutes.",
+			st:     openedFor(outcomes(v1alpha1.RemediationBreakerStatus{}, s, "C")), after: 20 * time.Minute,
+			due: 10 * time.Minute,
 		},
 		"A permit lapses": {
 			reason: "In an hour.", st: halfOpen("a"), due: time.Hour,
 		},
 		"Outcomes leave the window": {
-			reason: "They were counted at start.", st: outcomes(v1alpha1.RemediationBreakerStatus{}, s, "s"), after: 10 * time.Minute, due: 20 * time.Minute,
+			reason: "They were counted at start.", st: outcomes(v1alpha1.RemediationBreakerStatus{}, s, "s"),
+			after: 10 * time.Minute, due: 20 * time.Minute,
 		},
 	}
 	for name, tc := range cases {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package circuit is the state of a circuit breaker: what a failure, a success, a storm of
 // violations, a spent error budget or the time makes of its status (Next, Storm, Burn,
 // Tick), and whether it lets a plan write (Admit).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit
 
 import (
@@ -23,7 +25,8 @@ const (
 // writers, permissions or health: they pass without a change of the policy.
 func SpeaksOfFix(targetReason string) bool {
 	switch targetReason {
-	case v1alpha1.ReasonRetriesExhausted, v1alpha1.ReasonConflict, v1alpha1.ReasonDisruptionBudget, v1alpha1.ReasonMissingPermission,
+	case v1alpha1.ReasonRetriesExhausted, v1alpha1.ReasonConflict, v1alpha1.ReasonDisruptionBudget,
+		v1alpha1.ReasonMissingPermission,
 		v1alpha1.ReasonUnobserved, v1alpha1.ReasonNotServed:
 		return false
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit_test
 
 import (
@@ -17,13 +19,20 @@ func TestWhatAnEndMeans(t *testing.T) {
 		end    v1alpha1.RemediationStatus
 		blocks bool
 	}{
-		"Rolled back":                       {"It did harm.", ended(v1alpha1.PhaseRolledBack, v1alpha1.ReasonVerificationFailed, 0), true},
-		"Rolled back, for nothing was read": {"Nothing speaks against the fix.", ended(v1alpha1.PhaseRolledBack, v1alpha1.ReasonNoAnswer, 0), false},
-		"Aborted by an outage":              {"However many targets met it.", ended(v1alpha1.PhaseAborted, v1alpha1.ReasonNoAnswer, 10), false},
-		"Aborted for ten bad candidates":    {"The fix is at fault.", ended(v1alpha1.PhaseAborted, v1alpha1.ReasonNoViableCanary, 10), true},
-		"Aborted for nine":                  {"Those wait by themselves.", ended(v1alpha1.PhaseAborted, v1alpha1.ReasonNoViableCanary, 9), false},
-		"Rejected":                          {"A person's word.", ended(v1alpha1.PhaseAborted, v1alpha1.ReasonRejected, 0), true},
-		"Succeeded with failures":           {"Those wait by themselves.", ended(v1alpha1.PhaseSucceeded, v1alpha1.ReasonSomeTargetsFailed, 50), false},
+		"Rolled back": {
+			"It did harm.", ended(v1alpha1.PhaseRolledBack, v1alpha1.ReasonVerificationFailed, 0), true},
+		"Rolled back, for nothing was read": {
+			"Nothing speaks against the fix.", ended(v1alpha1.PhaseRolledBack, v1alpha1.ReasonNoAnswer, 0), false},
+		"Aborted by an outage": {
+			"However many targets met it.", ended(v1alpha1.PhaseAborted, v1alpha1.ReasonNoAnswer, 10), false},
+		"Aborted for ten bad candidates": {
+			"The fix is at fault.", ended(v1alpha1.PhaseAborted, v1alpha1.ReasonNoViableCanary, 10), true},
+		"Aborted for nine": {
+			"Those wait by themselves.", ended(v1alpha1.PhaseAborted, v1alpha1.ReasonNoViableCanary, 9), false},
+		"Rejected": {
+			"A person's word.", ended(v1alpha1.PhaseAborted, v1alpha1.ReasonRejected, 0), true},
+		"Succeeded with failures": {
+			"Those wait by themselves.", ended(v1alpha1.PhaseSucceeded, v1alpha1.ReasonSomeTargetsFailed, 50), false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -49,12 +58,13 @@ func TestReplanAfter(t *testing.T) {
 		ends   []v1alpha1.RemediationStatus
 		want   time.Duration
 	}{
-		"No plan yet":                      {"Nothing is in the way.", nil, 0},
-		"A good end":                       {"Nothing is in the way.", []v1alpha1.RemediationStatus{aborted, well}, 0},
-		"The first outage":                 {"A minute.", []v1alpha1.RemediationStatus{well, aborted}, time.Minute},
-		"The third in a row":               {"Twice, and twice again.", many(aborted, 3), 4 * time.Minute},
-		"A long row":                       {"An hour at most.", many(aborted, 90), time.Hour},
-		"A long row with something undone": {"Each time objects were changed and set back.", many(undone, 90), 24 * time.Hour},
+		"No plan yet":        {"Nothing is in the way.", nil, 0},
+		"A good end":         {"Nothing is in the way.", []v1alpha1.RemediationStatus{aborted, well}, 0},
+		"The first outage":   {"A minute.", []v1alpha1.RemediationStatus{well, aborted}, time.Minute},
+		"The third in a row": {"Twice, and twice again.", many(aborted, 3), 4 * time.Minute},
+		"A long row":         {"An hour at most.", many(aborted, 90), time.Hour},
+		"A long row with something undone": {"Each time objects were changed and set back.", many(undone, 90),
+			24 * time.Hour},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

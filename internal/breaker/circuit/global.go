@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit
 
 import (
@@ -23,9 +25,9 @@ const (
 
 // TripGlobal tells whether the policies' breakers that are open open the global one:
 // three of them, for what happened in more than one namespace. One that neither a failure of
-// a target nor a single namespace has opened, a storm over several say, speaks for itself. A half-open breaker isn't an open
-// one: else the global breaker, opening again at each probe, would never let the
-// policies' probes through.
+// a target nor a single namespace has opened, a storm over several say, speaks for itself. A
+// half-open breaker isn't an open one: else the global breaker, opening again at each probe, would
+// never let the policies' probes through.
 func TripGlobal(open []v1alpha1.RemediationBreakerStatus) bool {
 	origins := map[string]bool{}
 	for i, st := range open {
@@ -45,7 +47,8 @@ func TripGlobal(open []v1alpha1.RemediationBreakerStatus) bool {
 }
 
 func openedByFailures(reason string) bool {
-	return slices.Contains([]string{ReasonCanaryFailed, ReasonConsecutiveFailures, ReasonFailureRatio, ReasonProbeFailed}, reason)
+	return slices.Contains(
+		[]string{ReasonCanaryFailed, ReasonConsecutiveFailures, ReasonFailureRatio, ReasonProbeFailed}, reason)
 }
 
 // HeldByPolicies says whether the global breaker is open for no other reason than that
@@ -57,7 +60,8 @@ func HeldByPolicies(st *v1alpha1.RemediationBreakerStatus) bool {
 // ReleaseGlobal is the status of the global breaker once the policies' breakers that held it
 // open do so no more (see TripGlobal): closed, as if it hadn't opened for them, unless
 // what it has counted itself meanwhile keeps it open.
-func ReleaseGlobal(in v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy, now time.Time) v1alpha1.RemediationBreakerStatus {
+func ReleaseGlobal(in v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy,
+	now time.Time) v1alpha1.RemediationBreakerStatus {
 	st := *in.DeepCopy()
 	if !HeldByPolicies(&st) || inconsistency(&st) != "" {
 		return st
@@ -91,9 +95,12 @@ func blameNamespaces(st *v1alpha1.RemediationBreakerStatus, e Event, now time.Ti
 		if len(in) == 0 {
 			in = []string{""}
 		}
-		list = slices.DeleteFunc(list, func(f v1alpha1.FailingNamespace) bool { return slices.Contains(in, f.Namespace) })
+		list = slices.DeleteFunc(list, func(f v1alpha1.FailingNamespace) bool {
+			return slices.Contains(in, f.Namespace)
+		})
 		for _, namespace := range in {
-			list = append(list, v1alpha1.FailingNamespace{Namespace: namespace, LastFailedAt: *MicroTime(now), InRow: true})
+			list = append(list, v1alpha1.FailingNamespace{Namespace: namespace, LastFailedAt: *MicroTime(now),
+				InRow: true})
 		}
 		list = list[max(len(list)-maxFailingNamespaces, 0):]
 	case PlanSucceeded, PlanFailed:
@@ -104,7 +111,9 @@ func blameNamespaces(st *v1alpha1.RemediationBreakerStatus, e Event, now time.Ti
 // forgiveNamespaces drops those whose failures have left the window, and the row. A
 // breaker that isn't closed keeps what has opened it.
 func forgiveNamespaces(st *v1alpha1.RemediationBreakerStatus, l limits, now time.Time) {
-	st.FailingNamespaces = unforgiven(st.FailingNamespaces, now, func(f *v1alpha1.FailingNamespace) *metav1.MicroTime { return &f.LastFailedAt },
+	st.FailingNamespaces = unforgiven(st.FailingNamespaces, now, func(f *v1alpha1.FailingNamespace) *metav1.MicroTime {
+		return &f.LastFailedAt
+	},
 		func(f v1alpha1.FailingNamespace) bool {
 			return f.InRow || inWindow(f.LastFailedAt, l, now) || st.State != v1alpha1.BreakerClosed
 		})

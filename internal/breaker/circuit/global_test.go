@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit_test
 
 import (
@@ -17,7 +19,8 @@ func global(t *testing.T, story ...string) v1alpha1.RemediationBreakerStatus {
 	var s v1alpha1.BreakerStrategy
 	s.SetDefaults()
 	st, now := v1alpha1.RemediationBreakerStatus{}, start
-	types := map[byte]circuit.EventType{'+': circuit.TargetSucceeded, '-': circuit.TargetFailed, '!': circuit.CanaryFailed}
+	types := map[byte]circuit.EventType{'+': circuit.TargetSucceeded, '-': circuit.TargetFailed,
+		'!': circuit.CanaryFailed}
 	for i, word := range story {
 		if word == "~" {
 			now = now.Add(10 * time.Minute)
@@ -40,14 +43,24 @@ func TestTheGlobalBreakerNeedsMoreThanOneNamespace(t *testing.T) {
 		story  []string
 		want   v1alpha1.BreakerState
 	}{
-		"a row of three policies in one namespace":   {"its editor deletes what is written", []string{"ax!", "bx!", "cx!", "ax!", "bx-"}, v1alpha1.BreakerClosed},
-		"a ratio of three policies in one namespace": {"its editor deletes what is written", []string{"ax-", "dy+", "bx-", "dy+", "cx-", "dy+"}, v1alpha1.BreakerClosed},
-		"a row of two policies in two namespaces":    {"the fault lies elsewhere", []string{"ax-", "ax-", "by-"}, v1alpha1.BreakerOpen},
-		"a ratio of two policies in two namespaces":  {"the fault lies elsewhere", []string{"ax-", "c_+", "by-", "cx+", "cy+"}, v1alpha1.BreakerOpen},
-		"a row of one policy in two namespaces":      {"its own breaker is for that", []string{"ax-", "ay-", "ax-", "ay-"}, v1alpha1.BreakerClosed},
-		"a row in cluster scope":                     {"it counts as one namespace", []string{"a_-", "b_-", "c_-"}, v1alpha1.BreakerClosed},
-		"a row in cluster scope and a namespace":     {"these are two", []string{"a_-", "b_-", "cx-"}, v1alpha1.BreakerOpen},
-		"the other namespace's row has ended":        {"a success came in between, an hour ago", []string{"ay-", "cz+", "~", "~", "~", "~", "~", "~", "ax-", "bx-", "cx-", "ax-"}, v1alpha1.BreakerClosed},
+		"a row of three policies in one namespace": {
+			"its editor deletes what is written", []string{"ax!", "bx!", "cx!", "ax!", "bx-"}, v1alpha1.BreakerClosed},
+		"a ratio of three policies in one namespace": {
+			"its editor deletes what is written", []string{"ax-", "dy+", "bx-", "dy+", "cx-", "dy+"},
+			v1alpha1.BreakerClosed},
+		"a row of two policies in two namespaces": {"the fault lies elsewhere", []string{"ax-", "ax-", "by-"},
+			v1alpha1.BreakerOpen},
+		"a ratio of two policies in two namespaces": {
+			"the fault lies elsewhere", []string{"ax-", "c_+", "by-", "cx+", "cy+"}, v1alpha1.BreakerOpen},
+		"a row of one policy in two namespaces": {
+			"its own breaker is for that", []string{"ax-", "ay-", "ax-", "ay-"}, v1alpha1.BreakerClosed},
+		"a row in cluster scope": {"it counts as one namespace", []string{"a_-", "b_-", "c_-"},
+			v1alpha1.BreakerClosed},
+		"a row in cluster scope and a namespace": {"these are two", []string{"a_-", "b_-", "cx-"},
+			v1alpha1.BreakerOpen},
+		"the other namespace's row has ended": {
+			"a success came in between, an hour ago",
+			[]string{"ay-", "cz+", "~", "~", "~", "~", "~", "~", "ax-", "bx-", "cx-", "ax-"}, v1alpha1.BreakerClosed},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +103,8 @@ func TestTripGlobal(t *testing.T) {
 		return st
 	}
 	type list = []v1alpha1.RemediationBreakerStatus
-	x, y, cluster, storm := in(circuit.ReasonCanaryFailed, "x"), in(circuit.ReasonFailureRatio, "y"), in(circuit.ReasonProbeFailed, ""), in(circuit.ReasonStorm)
+	x, y, cluster, storm := in(circuit.ReasonCanaryFailed, "x"), in(circuit.ReasonFailureRatio, "y"),
+		in(circuit.ReasonProbeFailed, ""), in(circuit.ReasonStorm)
 	cases := map[string]struct {
 		open list
 		want bool
@@ -105,7 +119,8 @@ func TestTripGlobal(t *testing.T) {
 		"cluster scope and a namespace":     {list{cluster, cluster, x}, true},
 		"three storms":                      {list{storm, storm, storm}, true},
 		"a storm where a target had failed": {list{x, x, in(circuit.ReasonStorm, "x")}, true},
-		"three of an earlier version":       {list{in(circuit.ReasonCanaryFailed), in(circuit.ReasonCanaryFailed), in(circuit.ReasonCanaryFailed)}, true},
+		"three of an earlier version": {
+			list{in(circuit.ReasonCanaryFailed), in(circuit.ReasonCanaryFailed), in(circuit.ReasonCanaryFailed)}, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -122,14 +137,17 @@ func TestReleaseGlobal(t *testing.T) {
 	held := func(st v1alpha1.RemediationBreakerStatus) v1alpha1.RemediationBreakerStatus {
 		return circuit.Open(st, circuit.ReasonPolicyBreakersOpen, circuit.MessagePolicyBreakersOpen(3), s, start)
 	}
-	if st := circuit.ReleaseGlobal(held(v1alpha1.RemediationBreakerStatus{}), s, start); st.State != v1alpha1.BreakerClosed || st.Openings != 0 || st.NextProbeAt != nil {
+	if st := circuit.ReleaseGlobal(held(v1alpha1.RemediationBreakerStatus{}), s,
+		start); st.State != v1alpha1.BreakerClosed || st.Openings != 0 || st.NextProbeAt != nil {
 		t.Errorf("it stays %s with %d openings", st.State, st.Openings)
 	}
 	row := held(global(t, "ax-", "by-"))
 	for i := range 3 {
-		row = circuit.Next(row, circuit.Event{Type: circuit.TargetFailed, Key: fmt.Sprint("while open ", i), Policy: "b", Namespaces: []string{"y"}}.ForGlobal(), s, start)
+		row = circuit.Next(row, circuit.Event{Type: circuit.TargetFailed, Key: fmt.Sprint("while open ", i),
+			Policy: "b", Namespaces: []string{"y"}}.ForGlobal(), s, start)
 	}
-	if st := circuit.ReleaseGlobal(row, s, start); st.State != v1alpha1.BreakerOpen || st.Reason != circuit.ReasonConsecutiveFailures {
+	if st := circuit.ReleaseGlobal(row, s, start); st.State != v1alpha1.BreakerOpen ||
+		st.Reason != circuit.ReasonConsecutiveFailures {
 		t.Errorf("what failed meanwhile is forgotten: %s (%s)", st.State, st.Reason)
 	}
 	other := circuit.Open(v1alpha1.RemediationBreakerStatus{}, circuit.ReasonStorm, "Another reason.", s, start)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit
 
 import (
@@ -68,8 +70,8 @@ const (
 	messageAhead         = "The breaker opened under a clock that was far ahead; its cooldown begins anew."
 	messageReleased      = "The policies' breakers that held it open are open no more; writes go through again."
 	messageForgotten     = "What it covered is gone, and so is what it had counted."
-	messageUnreadable    = "The circuit breaker couldn't be read, which counts as open. See kubectl get remediationbreakers, " +
-		"and that the controller may get, create and update them; it is tried again by itself."
+	messageUnreadable    = "The circuit breaker couldn't be read, which counts as open. See kubectl get " +
+		"remediationbreakers, and that the controller may get, create and update them; it is tried again by itself."
 )
 
 // MessagePolicyBreakersOpen is the message to open the global breaker with, when
@@ -104,25 +106,30 @@ func messageRatio(st *v1alpha1.RemediationBreakerStatus, l limits) string {
 }
 
 func messageProbeFailed(e Event) string {
-	return fmt.Sprintf("Remediation %s failed while the breaker was half-open (%s).", prose.ShortenCharacters(e.Remediation, 253), e.Type)
+	return fmt.Sprintf("Remediation %s failed while the breaker was half-open (%s).",
+		prose.ShortenCharacters(e.Remediation, 253), e.Type)
 }
 
 func messageLapsed(p *v1alpha1.BreakerPermit) string {
-	return fmt.Sprintf("Remediation %s didn't end before its permit lapsed at %s.", p.Remediation, stamp(p.ExpirationTime.Time))
+	return fmt.Sprintf("Remediation %s didn't end before its permit lapsed at %s.", p.Remediation,
+		stamp(p.ExpirationTime.Time))
 }
 
 func messageProbing(successes int32) string {
-	return fmt.Sprintf("Half-open: one plan at a time is let through as a probe. %d of %d succeeded; a failure opens the breaker again.",
+	return fmt.Sprintf("Half-open: one plan at a time is let through as a probe. %d of %d succeeded; a failure opens "+
+		"the breaker again.",
 		successes, successesToClose)
 }
 
 func messagePermit(p *v1alpha1.BreakerPermit, successes int32) string {
-	return fmt.Sprintf("Half-open: Remediation %s is let through as a probe until %s. %d of %d succeeded; a failure opens the breaker again.",
+	return fmt.Sprintf("Half-open: Remediation %s is let through as a probe until %s. %d of %d succeeded; a failure "+
+		"opens the breaker again.",
 		p.Remediation, stamp(p.ExpirationTime.Time), successes, successesToClose)
 }
 
 func messageForced(breaker string) string {
-	return fmt.Sprintf("Circuit breaker %s is held open by a person (spec.mode: ForcedOpen); no new write until somebody lets go of it: "+
+	return fmt.Sprintf("Circuit breaker %s is held open by a person (spec.mode: ForcedOpen); no new write until "+
+		"somebody lets go of it: "+
 		`evenkeel breaker close %s --reason "..."`, breaker, breaker)
 }
 
@@ -131,29 +138,35 @@ func messageRefused(breaker string, st *v1alpha1.RemediationBreakerStatus) strin
 	if st.OnlyNamespace != "" {
 		where = " for namespace " + st.OnlyNamespace + " alone"
 	}
-	return fmt.Sprintf("Circuit breaker %s is open%s (%s); wait until %s, or, once the cause is dealt with, start it afresh: "+
-		`evenkeel breaker reset %s --reason "..."`, breaker, where, st.Reason, stamp(st.NextProbeAt.Time), breaker)
+	return fmt.Sprintf(
+		"Circuit breaker %s is open%s (%s); wait until %s, or, once the cause is dealt with, start it afresh: "+
+			`evenkeel breaker reset %s --reason "..."`, breaker, where, st.Reason, stamp(st.NextProbeAt.Time), breaker)
 }
 
 func messageHeld(breaker string, p *v1alpha1.BreakerPermit) string {
-	return fmt.Sprintf("Circuit breaker %s is half-open and lets Remediation %s through until %s; wait for its outcome.",
+	return fmt.Sprintf(
+		"Circuit breaker %s is half-open and lets Remediation %s through until %s; wait for its outcome.",
 		breaker, p.Remediation, stamp(p.ExpirationTime.Time))
 }
 
 func messageNoRemediation(breaker string) string {
-	return fmt.Sprintf("Circuit breaker %s is half-open and gives its permit to a named Remediation only; name one.", breaker)
+	return fmt.Sprintf("Circuit breaker %s is half-open and gives its permit to a named Remediation only; name one.",
+		breaker)
 }
 
 func messageStorm(rise int64, v Violations, l limits) string {
-	return fmt.Sprintf("%d objects began to violate the policy within %s (limit %d); %d do now.", rise, l.window, l.newViolations, v.Objects)
+	return fmt.Sprintf("%d objects began to violate the policy within %s (limit %d); %d do now.", rise, l.window,
+		l.newViolations, v.Objects)
 }
 
 func messageSpent(spent float64, slo *v1alpha1.SLOStrategy) string {
-	return fmt.Sprintf("The last hour has spent %.1f %% of the error budget of %s (objective %s %%).", 100*spent, slo.Period.Duration, slo.Objective)
+	return fmt.Sprintf("The last hour has spent %.1f %% of the error budget of %s (objective %s %%).", 100*spent,
+		slo.Period.Duration, slo.Objective)
 }
 
 func messageBurn(spent float64, slo *v1alpha1.SLOStrategy) string {
-	return messageSpent(spent, slo) + fmt.Sprintf(" More than %.0f %% in an hour stops automation, whatever the cause.", 100*maxSpent)
+	return messageSpent(spent, slo) + fmt.Sprintf(" More than %.0f %% in an hour stops automation, whatever the cause.",
+		100*maxSpent)
 }
 
 func messageSLOUnknown(err error) string {
@@ -161,13 +174,15 @@ func messageSLOUnknown(err error) string {
 }
 
 func messageSLORefused(breaker, why string) string {
-	return fmt.Sprintf("The service level objective of circuit breaker %s lets no new write begin: %s It is asked again by itself; see the breaker's status.slo, and breaker.slo.query of the policy.",
+	return fmt.Sprintf("The service level objective of circuit breaker %s lets no new write begin: %s It is asked "+
+		"again by itself; see the breaker's status.slo, and breaker.slo.query of the policy.",
 		breaker, why)
 }
 
 func messageDemoted(reason string) string {
 	return fmt.Sprintf("The policy's breaker opened %d times within %s, at last by %s: only dry runs are made. "+
-		`It ends when the policy's rule changes, or by: evenkeel breaker reset NAME --reason "..."`, openingsToDemote, demotionWindow, reason)
+		`It ends when the policy's rule changes, or by: evenkeel breaker reset NAME --reason "..."`, openingsToDemote,
+		demotionWindow, reason)
 }
 
 func messageReset(r *v1alpha1.BreakerResetRecord) string {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit
 
 import (
@@ -16,7 +18,9 @@ func blamed(st *v1alpha1.RemediationBreakerStatus, e Event, reason string, l lim
 	case ReasonConsecutiveFailures:
 		return alone(st.FailingNamespaces, func(f v1alpha1.FailingNamespace) bool { return f.InRow })
 	case ReasonFailureRatio:
-		return alone(st.FailingNamespaces, func(f v1alpha1.FailingNamespace) bool { return inWindow(f.LastFailedAt, l, now) })
+		return alone(st.FailingNamespaces, func(f v1alpha1.FailingNamespace) bool {
+			return inWindow(f.LastFailedAt, l, now)
+		})
 	case ReasonCanaryFailed, ReasonProbeFailed:
 		if len(e.Namespaces) == 1 {
 			return e.Namespaces[0]

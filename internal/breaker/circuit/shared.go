@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit
 
 import (
@@ -61,7 +63,9 @@ func blame(st *v1alpha1.RemediationBreakerStatus, e Event, now time.Time) {
 
 // forgive drops those whose failures have left the window, and the row.
 func forgive(st *v1alpha1.RemediationBreakerStatus, l limits, now time.Time) {
-	st.FailingPolicies = unforgiven(st.FailingPolicies, now, func(f *v1alpha1.FailingPolicy) *metav1.MicroTime { return &f.LastFailedAt },
+	st.FailingPolicies = unforgiven(st.FailingPolicies, now, func(f *v1alpha1.FailingPolicy) *metav1.MicroTime {
+		return &f.LastFailedAt
+	},
 		func(f v1alpha1.FailingPolicy) bool { return f.InRow || inWindow(f.LastFailedAt, l, now) })
 }
 
@@ -90,8 +94,12 @@ func enoughInRow(st *v1alpha1.RemediationBreakerStatus, e Event) bool {
 
 // enoughInWindow says the same of the failures in the window.
 func enoughInWindow(st *v1alpha1.RemediationBreakerStatus, e Event, l limits, now time.Time) bool {
-	policies := howMany(st.FailingPolicies, func(f v1alpha1.FailingPolicy) bool { return inWindow(f.LastFailedAt, l, now) })
-	namespaces := howMany(st.FailingNamespaces, func(f v1alpha1.FailingNamespace) bool { return inWindow(f.LastFailedAt, l, now) })
+	policies := howMany(st.FailingPolicies, func(f v1alpha1.FailingPolicy) bool {
+		return inWindow(f.LastFailedAt, l, now)
+	})
+	namespaces := howMany(st.FailingNamespaces, func(f v1alpha1.FailingNamespace) bool {
+		return inWindow(f.LastFailedAt, l, now)
+	})
 	return (!e.shared || policies >= policiesToTrip) && (!e.global || namespaces >= namespacesToTrip)
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit_test
 
 import (
@@ -16,7 +18,8 @@ func told(t *testing.T, shared bool, story ...string) v1alpha1.RemediationBreake
 	var s v1alpha1.BreakerStrategy
 	s.SetDefaults()
 	st, now := v1alpha1.RemediationBreakerStatus{}, start
-	types := map[byte]circuit.EventType{'+': circuit.TargetSucceeded, '-': circuit.TargetFailed, '!': circuit.CanaryFailed}
+	types := map[byte]circuit.EventType{'+': circuit.TargetSucceeded, '-': circuit.TargetFailed,
+		'!': circuit.CanaryFailed}
 	for i, word := range story {
 		if word == "~" {
 			now = now.Add(10 * time.Minute)
@@ -40,17 +43,27 @@ func TestASharedBreakerNeedsMoreThanOnePolicy(t *testing.T) {
 		story  []string
 		want   v1alpha1.BreakerState
 	}{
-		"three in a row of one policy":             {"a single policy's fault", false, []string{"a-", "a-", "a-", "a-", "a!", "a-"}, v1alpha1.BreakerClosed},
-		"three in a row of two":                    {"the fault may not lie with one policy", false, []string{"a-", "a-", "b-"}, v1alpha1.BreakerOpen},
-		"two of one, then two of another":          {"the row is theirs together", false, []string{"a-", "a-", "b!", "b-"}, v1alpha1.BreakerOpen},
-		"a success in between ends the row":        {"what failed before is another row", false, []string{"a-", "a-", "c+", "b-"}, v1alpha1.BreakerClosed},
-		"a ratio of one policy":                    {"two of five", false, []string{"a-", "c+", "a-", "c+", "c+"}, v1alpha1.BreakerClosed},
-		"a ratio of two policies":                  {"two of five", false, []string{"a-", "c+", "b-", "c+", "c+"}, v1alpha1.BreakerOpen},
-		"another policy's failure left the window": {"an hour ago", false, []string{"b-", "~", "~", "~", "~", "~", "~", "c+", "a-", "c+", "a-", "c+", "c+"}, v1alpha1.BreakerClosed},
-		"a single failure of two policies":         {"fewer than the ratio's samples, and no row", false, []string{"a-", "b-"}, v1alpha1.BreakerClosed},
-		"a policy's own breaker: three in a row":   {"as ever", true, []string{"a-", "a-", "a-"}, v1alpha1.BreakerOpen},
-		"a policy's own breaker: one of five":      {"as ever", true, []string{"a-", "a+", "a+", "a+", "a+"}, v1alpha1.BreakerOpen},
-		"a policy's own breaker: its canary":       {"as ever", true, []string{"a!"}, v1alpha1.BreakerOpen},
+		"three in a row of one policy": {
+			"a single policy's fault", false, []string{"a-", "a-", "a-", "a-", "a!", "a-"}, v1alpha1.BreakerClosed},
+		"three in a row of two": {"the fault may not lie with one policy", false,
+			[]string{"a-", "a-", "b-"}, v1alpha1.BreakerOpen},
+		"two of one, then two of another": {
+			"the row is theirs together", false, []string{"a-", "a-", "b!", "b-"}, v1alpha1.BreakerOpen},
+		"a success in between ends the row": {
+			"what failed before is another row", false, []string{"a-", "a-", "c+", "b-"}, v1alpha1.BreakerClosed},
+		"a ratio of one policy": {"two of five", false, []string{"a-", "c+", "a-", "c+", "c+"},
+			v1alpha1.BreakerClosed},
+		"a ratio of two policies": {"two of five", false, []string{"a-", "c+", "b-", "c+", "c+"},
+			v1alpha1.BreakerOpen},
+		"another policy's failure left the window": {
+			"an hour ago", false, []string{"b-", "~", "~", "~", "~", "~", "~", "c+", "a-", "c+", "a-", "c+", "c+"},
+			v1alpha1.BreakerClosed},
+		"a single failure of two policies": {"fewer than the ratio's samples, and no row", false,
+			[]string{"a-", "b-"}, v1alpha1.BreakerClosed},
+		"a policy's own breaker: three in a row": {"as ever", true, []string{"a-", "a-", "a-"}, v1alpha1.BreakerOpen},
+		"a policy's own breaker: one of five": {"as ever", true, []string{"a-", "a+", "a+", "a+", "a+"},
+			v1alpha1.BreakerOpen},
+		"a policy's own breaker: its canary": {"as ever", true, []string{"a!"}, v1alpha1.BreakerOpen},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +107,8 @@ func TestALapseIsNoOpening(t *testing.T) {
 		now = now.Add(time.Hour)
 		cb.Status = circuit.Demotion(circuit.Tick(cb.Status, s, now), "r", now)
 	}
-	if st := cb.Status; st.State != v1alpha1.BreakerHalfOpen || st.Openings != 1 || st.Demoted != nil || len(st.RecentOpenings) > 1 {
+	if st := cb.Status; st.State != v1alpha1.BreakerHalfOpen || st.Openings != 1 || st.Demoted != nil ||
+		len(st.RecentOpenings) > 1 {
 		t.Errorf("after 20 lapses: %s, %d openings, demoted %v", st.State, st.Openings, st.Demoted)
 	}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit
 
 import (
@@ -43,7 +45,8 @@ func (v Violations) in() []v1alpha1.ViolatingNamespace {
 // one is known, so that a rise while nobody counted is a rise all the same. The
 // first number of a revision is never a storm: nothing is known from before. After
 // an opening the new number is what the next rise is measured from.
-func Storm(st v1alpha1.RemediationBreakerStatus, v Violations, s v1alpha1.BreakerStrategy, now time.Time) v1alpha1.RemediationBreakerStatus {
+func Storm(st v1alpha1.RemediationBreakerStatus, v Violations, s v1alpha1.BreakerStrategy,
+	now time.Time) v1alpha1.RemediationBreakerStatus {
 	l := limitsOf(s)
 	st = tick(st, l, now)
 	if st.Storm == nil || st.Storm.Revision != v.Revision {
@@ -67,7 +70,8 @@ func Storm(st v1alpha1.RemediationBreakerStatus, v Violations, s v1alpha1.Breake
 			return st
 		}
 	}
-	st.Storm = &v1alpha1.BreakerStorm{Revision: v.Revision, Violating: v.Objects, SampledAt: *MicroTime(now), Buckets: buckets}
+	st.Storm = &v1alpha1.BreakerStorm{Revision: v.Revision, Violating: v.Objects, SampledAt: *MicroTime(now),
+		Buckets: buckets}
 	return st
 }
 
@@ -116,7 +120,8 @@ func calm(v Violations, l limits, now time.Time) *v1alpha1.BreakerStorm {
 
 // rollStorm drops the buckets that left the window and counts the least number
 // into the current one. What a clock gone back leaves in the future counts as now.
-func rollStorm(buckets []v1alpha1.BreakerStormBucket, least v1alpha1.BreakerStormBucket, l limits, now time.Time) []v1alpha1.BreakerStormBucket {
+func rollStorm(buckets []v1alpha1.BreakerStormBucket, least v1alpha1.BreakerStormBucket, l limits,
+	now time.Time) []v1alpha1.BreakerStormBucket {
 	width := l.width()
 	current := now.UTC().Truncate(width)
 	oldest := current.Add(-(MaxBuckets - 1) * width)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit_test
 
 import (
@@ -45,24 +47,38 @@ func TestWhereAStormIs(t *testing.T) {
 		scans  []in
 		want   string
 	}{
-		"a hundred in one namespace":                 {"its editor makes them", []in{{"shop": 7}, {"shop": 7, "eve": 100}}, "eve"},
-		"a thousand there, and some elsewhere":       {"others are no storm", []in{{"shop": 7}, {"shop": 56, "eve": 1000}}, "eve"},
-		"half of a hundred elsewhere":                {"that is more than one namespace", []in{{"shop": 7}, {"shop": 57, "eve": 1000}}, all},
-		"a few in each of many":                      {"the rule, or what it looks at, has gone wrong", []in{many(30, 1, in{}), many(30, 5, in{})}, all},
-		"in cluster scope":                           {"nobody owns that like a namespace", []in{{"": 3}, {"": 103}}, all},
-		"in a namespace that had most of them":       {"what stood there before isn't counted", []in{{"big": 500, "shop": 1}, {"big": 500, "shop": 51, "bank": 50}}, all},
-		"one after the other":                        {"two namespaces have opened it", []in{{"shop": 1}, {"shop": 1, "eve": 101}, {"shop": 140, "eve": 101}}, all},
-		"the same one again while it is open":        {"nothing is new", []in{{"shop": 1}, {"shop": 1, "eve": 101}, {"shop": 1, "eve": 301}}, "eve"},
-		"less than a hundred":                        {"the limit is 100", []in{{"eve": 1}, {"eve": 100}}, none},
-		"what was deleted elsewhere hides no storm":  {"it is measured from the least", []in{{"shop": 300}, {"shop": 100}, {"shop": 200, "bank": 10}}, "shop"},
-		"a namespace that wasn't among the largest":  {"it counts with all it has", []in{many(12, 20, in{"eve": 19}), many(12, 20, in{"eve": 119})}, "eve"},
-		"as many as that, and the rest in many more": {"the rest is a storm", []in{many(12, 20, in{"eve": 19}), many(12, 26, in{"eve": 119})}, all},
+		"a hundred in one namespace": {
+			"its editor makes them", []in{{"shop": 7}, {"shop": 7, "eve": 100}}, "eve"},
+		"a thousand there, and some elsewhere": {
+			"others are no storm", []in{{"shop": 7}, {"shop": 56, "eve": 1000}}, "eve"},
+		"half of a hundred elsewhere": {
+			"that is more than one namespace", []in{{"shop": 7}, {"shop": 57, "eve": 1000}}, all},
+		"a few in each of many": {"the rule, or what it looks at, has gone wrong",
+			[]in{many(30, 1, in{}), many(30, 5, in{})}, all},
+		"in cluster scope": {"nobody owns that like a namespace", []in{{"": 3}, {"": 103}},
+			all},
+		"in a namespace that had most of them": {
+			"what stood there before isn't counted",
+			[]in{{"big": 500, "shop": 1}, {"big": 500, "shop": 51, "bank": 50}}, all},
+		"one after the other": {
+			"two namespaces have opened it", []in{{"shop": 1}, {"shop": 1, "eve": 101}, {"shop": 140, "eve": 101}},
+			all},
+		"the same one again while it is open": {
+			"nothing is new", []in{{"shop": 1}, {"shop": 1, "eve": 101}, {"shop": 1, "eve": 301}}, "eve"},
+		"less than a hundred": {"the limit is 100", []in{{"eve": 1}, {"eve": 100}}, none},
+		"what was deleted elsewhere hides no storm": {
+			"it is measured from the least", []in{{"shop": 300}, {"shop": 100}, {"shop": 200, "bank": 10}}, "shop"},
+		"a namespace that wasn't among the largest": {
+			"it counts with all it has", []in{many(12, 20, in{"eve": 19}), many(12, 20, in{"eve": 119})}, "eve"},
+		"as many as that, and the rest in many more": {
+			"the rest is a storm", []in{many(12, 20, in{"eve": 19}), many(12, 26, in{"eve": 119})}, all},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var st v1alpha1.RemediationBreakerStatus
 			for i, scan := range tc.scans {
-				st = circuit.Storm(st, violating(scan), v1alpha1.BreakerStrategy{}, start.Add(time.Duration(i)*time.Minute))
+				st = circuit.Storm(st, violating(scan), v1alpha1.BreakerStrategy{},
+					start.Add(time.Duration(i)*time.Minute))
 			}
 			got := none
 			if st.State == v1alpha1.BreakerOpen {
@@ -81,7 +97,8 @@ func TestWhereAStormIs(t *testing.T) {
 // others stay within half of the limit: they go on.
 func TestNoStormOfOneNamespaceStopsOthers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := v1alpha1.BreakerStrategy{Storm: v1alpha1.StormStrategy{NewViolations: rapid.Int32Range(2, 300).Draw(t, "limit")}}
+		s := v1alpha1.BreakerStrategy{
+			Storm: v1alpha1.StormStrategy{NewViolations: rapid.Int32Range(2, 300).Draw(t, "limit")}}
 		calm := rapid.MapOfN(rapid.StringMatching(`[a-d]`), rapid.Int32Range(0, 400), 0, 4).Draw(t, "others")
 		var st v1alpha1.RemediationBreakerStatus
 		now := start
@@ -93,7 +110,8 @@ func TestNoStormOfOneNamespaceStopsOthers(t *testing.T) {
 				left -= more
 				scan[namespace] = n + more
 			}
-			if st = circuit.Storm(st, violating(scan), s, now); st.State == v1alpha1.BreakerOpen && st.OnlyNamespace != "eve" {
+			if st = circuit.Storm(st, violating(scan), s, now); st.State == v1alpha1.BreakerOpen &&
+				st.OnlyNamespace != "eve" {
 				t.Fatalf("%v opens for %q: %s", scan, st.OnlyNamespace, st.Message)
 			}
 			requireSound(t, st)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit_test
 
 import (
@@ -24,7 +26,8 @@ func weather(st v1alpha1.RemediationBreakerStatus, counts ...count) v1alpha1.Rem
 		if c.revision == "" {
 			c.revision = "r1"
 		}
-		st = circuit.Storm(st, circuit.Violations{Revision: c.revision, Objects: c.objects}, v1alpha1.BreakerStrategy{}, start.Add(c.after))
+		st = circuit.Storm(st, circuit.Violations{Revision: c.revision, Objects: c.objects}, v1alpha1.BreakerStrategy{},
+			start.Add(c.after))
 	}
 	return st
 }
@@ -40,7 +43,8 @@ func TestStorm(t *testing.T) {
 			reason: "Nothing is known from before.", counts: []count{{0, 10_000, ""}}, want: v1alpha1.BreakerClosed,
 		},
 		"Those of a new revision aren't either": {
-			reason: "A new rule finds what was there.", counts: []count{{0, 3, ""}, {m, 10_000, "r2"}}, want: v1alpha1.BreakerClosed,
+			reason: "A new rule finds what was there.", counts: []count{{0, 3, ""}, {m, 10_000, "r2"}},
+			want: v1alpha1.BreakerClosed,
 		},
 		"A hundred new violations open": {
 			reason: "The limit is 100.", counts: []count{{0, 7, ""}, {m, 107, ""}}, want: v1alpha1.BreakerOpen,
@@ -49,19 +53,25 @@ func TestStorm(t *testing.T) {
 			reason: "The limit is 100.", counts: []count{{0, 7, ""}, {m, 106, ""}}, want: v1alpha1.BreakerClosed,
 		},
 		"Many small rises within the window add up": {
-			reason: "100 within 25 minutes.", counts: []count{{0, 0, ""}, {10 * m, 50, ""}, {25 * m, 100, ""}}, want: v1alpha1.BreakerOpen,
+			reason: "100 within 25 minutes.", counts: []count{{0, 0, ""}, {10 * m, 50, ""}, {25 * m, 100, ""}},
+			want: v1alpha1.BreakerOpen,
 		},
 		"Slow growth doesn't": {
-			reason: "No half hour sees 100 more.", counts: []count{{0, 0, ""}, {20 * m, 60, ""}, {40 * m, 90, ""}, {60 * m, 150, ""}}, want: v1alpha1.BreakerClosed,
+			reason: "No half hour sees 100 more.",
+			counts: []count{{0, 0, ""}, {20 * m, 60, ""}, {40 * m, 90, ""}, {60 * m, 150, ""}},
+			want:   v1alpha1.BreakerClosed,
 		},
 		"A rise is measured from the lowest point, not from the first": {
-			reason: "A rollout fixes 200, then something breaks 120.", counts: []count{{0, 200, ""}, {m, 0, ""}, {2 * m, 120, ""}}, want: v1alpha1.BreakerOpen,
+			reason: "A rollout fixes 200, then something breaks 120.",
+			counts: []count{{0, 200, ""}, {m, 0, ""}, {2 * m, 120, ""}}, want: v1alpha1.BreakerOpen,
 		},
 		"A rise while nobody counted is sudden all the same": {
-			reason: "The number of three days ago stood until now; the controller was down.", counts: []count{{0, 5, ""}, {72 * time.Hour, 500, ""}}, want: v1alpha1.BreakerOpen,
+			reason: "The number of three days ago stood until now; the controller was down.",
+			counts: []count{{0, 5, ""}, {72 * time.Hour, 500, ""}}, want: v1alpha1.BreakerOpen,
 		},
 		"A rise across a clock gone back counts": {
-			reason: "What was counted in the future was real.", counts: []count{{time.Hour, 5, ""}, {0, 500, ""}}, want: v1alpha1.BreakerOpen,
+			reason: "What was counted in the future was real.", counts: []count{{time.Hour, 5, ""}, {0, 500, ""}},
+			want: v1alpha1.BreakerOpen,
 		},
 	}
 	for name, tc := range cases {
@@ -80,9 +90,11 @@ func TestStorm(t *testing.T) {
 func TestAStormIsCountedOnce(t *testing.T) {
 	st := weather(v1alpha1.RemediationBreakerStatus{}, count{0, 0, ""}, count{time.Minute, 150, ""})
 	long := v1alpha1.BreakerStrategy{Window: metav1.Duration{Duration: 10 * time.Hour}}
-	st = circuit.Storm(st, circuit.Violations{Revision: "r1", Objects: 160}, long, start.Add(31*time.Minute+time.Second))
+	st = circuit.Storm(st, circuit.Violations{Revision: "r1", Objects: 160}, long,
+		start.Add(31*time.Minute+time.Second))
 	if st.State != v1alpha1.BreakerHalfOpen || st.Openings != 1 {
-		t.Errorf("cooled down, the breaker is %s at opening %d (%s); want HalfOpen at 1: the storm was counted", st.State, st.Openings, st.Message)
+		t.Errorf("cooled down, the breaker is %s at opening %d (%s); want HalfOpen at 1: the storm was counted",
+			st.State, st.Openings, st.Message)
 	}
 	st = circuit.Storm(st, circuit.Violations{Revision: "r1", Objects: 260}, long, start.Add(32*time.Minute))
 	if st.State != v1alpha1.BreakerOpen || st.Openings != 2 {
@@ -104,7 +116,8 @@ func TestAStormIsARiseWithinTheWindow(t *testing.T) {
 			c := count{now, rapid.Int32Range(0, 60).Draw(t, "objects"), "r1"}
 			st = circuit.Storm(st, circuit.Violations{Revision: c.revision, Objects: c.objects}, s, start.Add(now))
 			requireSound(t, st)
-			must, may := rises(past, c, 25*time.Minute, s.Storm.NewViolations), rises(past, c, 30*time.Minute, s.Storm.NewViolations)
+			must, may := rises(past, c, 25*time.Minute, s.Storm.NewViolations),
+				rises(past, c, 30*time.Minute, s.Storm.NewViolations)
 			tripped := st.State == v1alpha1.BreakerOpen
 			if must && !tripped {
 				t.Fatalf("%v after %v doesn't open at limit %d: %+v", c, past, s.Storm.NewViolations, st.Storm)
@@ -146,7 +159,8 @@ func TestAStormSurvivesARestartAndABrokenStatusIsOpen(t *testing.T) {
 		t.Errorf("after a restart the breaker is %s, want Open", got)
 	}
 	copied.Storm.Buckets[0].Least = -1
-	if got := circuit.Tick(copied, v1alpha1.BreakerStrategy{}, start); got.State != v1alpha1.BreakerOpen || got.Storm != nil {
+	if got := circuit.Tick(copied, v1alpha1.BreakerStrategy{}, start); got.State != v1alpha1.BreakerOpen ||
+		got.Storm != nil {
 		t.Errorf("a negative count gives %s with %+v, want Open and the counts forgotten", got.State, got.Storm)
 	}
 }

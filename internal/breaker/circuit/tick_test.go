@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package circuit_test
 
 import (
@@ -23,43 +25,55 @@ func TestTickByTimeAlone(t *testing.T) {
 		want   gist
 	}{
 		"A new breaker is closed": {
-			reason: "Nothing at all is set.", want: gist{State: v1alpha1.BreakerClosed, Reason: circuit.ReasonWithinLimits},
+			reason: "Nothing at all is set.",
+			want:   gist{State: v1alpha1.BreakerClosed, Reason: circuit.ReasonWithinLimits},
 		},
 		"A breaker that nobody has looked at yet is closed": {
-			reason: "The schema's default is all that it has.", from: v1alpha1.RemediationBreakerStatus{ObservedGeneration: v1alpha1.NotObserved},
-			want: gist{State: v1alpha1.BreakerClosed, Reason: circuit.ReasonWithinLimits},
+			reason: "The schema's default is all that it has.",
+			from:   v1alpha1.RemediationBreakerStatus{ObservedGeneration: v1alpha1.NotObserved},
+			want:   gist{State: v1alpha1.BreakerClosed, Reason: circuit.ReasonWithinLimits},
 		},
 		"A status that was observed and has no state is broken, not new": {
-			reason: "Something was written, and what isn't known.", from: v1alpha1.RemediationBreakerStatus{ObservedGeneration: 1},
-			want: gist{State: v1alpha1.BreakerOpen, Reason: circuit.ReasonInconsistentState, Openings: 1, OpenFor: 30 * time.Minute},
+			reason: "Something was written, and what isn't known.",
+			from:   v1alpha1.RemediationBreakerStatus{ObservedGeneration: 1},
+			want: gist{State: v1alpha1.BreakerOpen, Reason: circuit.ReasonInconsistentState, Openings: 1,
+				OpenFor: 30 * time.Minute},
 		},
 		"A status with a storm's count and no state is broken, not new": {
-			reason: "Whoever counts gives the breaker a state too.", from: v1alpha1.RemediationBreakerStatus{Storm: &v1alpha1.BreakerStorm{Revision: "r", Violating: 3}},
-			want: gist{State: v1alpha1.BreakerOpen, Reason: circuit.ReasonInconsistentState, Openings: 1, OpenFor: 30 * time.Minute},
+			reason: "Whoever counts gives the breaker a state too.",
+			from:   v1alpha1.RemediationBreakerStatus{Storm: &v1alpha1.BreakerStorm{Revision: "r", Violating: 3}},
+			want: gist{State: v1alpha1.BreakerOpen, Reason: circuit.ReasonInconsistentState, Openings: 1,
+				OpenFor: 30 * time.Minute},
 		},
 		"A status with a condition and no state is broken, not new": {
-			reason: "Something was written, and what isn't known.", from: v1alpha1.RemediationBreakerStatus{Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady}}},
-			want: gist{State: v1alpha1.BreakerOpen, Reason: circuit.ReasonInconsistentState, Openings: 1, OpenFor: 30 * time.Minute},
+			reason: "Something was written, and what isn't known.",
+			from:   v1alpha1.RemediationBreakerStatus{Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady}}},
+			want: gist{State: v1alpha1.BreakerOpen, Reason: circuit.ReasonInconsistentState, Openings: 1,
+				OpenFor: 30 * time.Minute},
 		},
 		"An open breaker stays open until its time": {
 			reason: "1 s is left.", from: opened, after: 30*time.Minute - time.Second,
-			want: gist{State: v1alpha1.BreakerOpen, Reason: circuit.ReasonCanaryFailed, Failures: 1, Outcomes: 1, Openings: 1, InTheRow: 1, OpenFor: 30 * time.Minute, BucketsLen: 1},
+			want: gist{State: v1alpha1.BreakerOpen, Reason: circuit.ReasonCanaryFailed, Failures: 1, Outcomes: 1,
+				Openings: 1, InTheRow: 1, OpenFor: 30 * time.Minute, BucketsLen: 1},
 		},
 		"An open breaker turns half-open at its time": {
 			reason: "nextProbeAt is reached.", from: opened, after: 30 * time.Minute,
 			want: gist{State: v1alpha1.BreakerHalfOpen, Reason: circuit.ReasonProbing, Openings: 1, InTheRow: 1},
 		},
 		"A permit that lapses is free again, and no opening": {
-			reason: "A probe that doesn't end is neither a success nor a failure.", from: halfOpen("probe"), after: time.Hour,
-			want: gist{State: v1alpha1.BreakerHalfOpen, Reason: circuit.ReasonPermitLapsed, Openings: 1},
+			reason: "A probe that doesn't end is neither a success nor a failure.", from: halfOpen("probe"),
+			after: time.Hour,
+			want:  gist{State: v1alpha1.BreakerHalfOpen, Reason: circuit.ReasonPermitLapsed, Openings: 1},
 		},
 		"A permit holds until its end": {
 			reason: "1 s is left.", from: halfOpen("probe"), after: time.Hour - time.Second,
 			want: gist{State: v1alpha1.BreakerHalfOpen, Openings: 1, HasPermit: true},
 		},
 		"Outcomes stay in the window": {
-			reason: "Buckets are 5 minutes long; 6 of them make the window.", from: counted, after: 30*time.Minute - time.Second,
-			want: gist{State: v1alpha1.BreakerClosed, Reason: circuit.ReasonWithinLimits, Failures: 1, Outcomes: 2, InTheRow: 1, BucketsLen: 1},
+			reason: "Buckets are 5 minutes long; 6 of them make the window.", from: counted,
+			after: 30*time.Minute - time.Second,
+			want: gist{State: v1alpha1.BreakerClosed, Reason: circuit.ReasonWithinLimits, Failures: 1, Outcomes: 2,
+				InTheRow: 1, BucketsLen: 1},
 		},
 		"Outcomes leave with the window": {
 			reason: "The row of failures has no time.", from: counted, after: 30 * time.Minute,
@@ -67,11 +81,13 @@ func TestTickByTimeAlone(t *testing.T) {
 		},
 		"A clock gone back keeps the outcomes of its future": {
 			reason: "They are real.", from: counted, after: -20 * time.Minute,
-			want: gist{State: v1alpha1.BreakerClosed, Reason: circuit.ReasonWithinLimits, Failures: 1, Outcomes: 2, InTheRow: 1, BucketsLen: 1},
+			want: gist{State: v1alpha1.BreakerClosed, Reason: circuit.ReasonWithinLimits, Failures: 1, Outcomes: 2,
+				InTheRow: 1, BucketsLen: 1},
 		},
 		"A clock gone back takes half-open back to open": {
 			reason: "The promise to stay open until nextProbeAt stands.", from: halfOpen(""), after: -10 * time.Minute,
-			want: gist{State: v1alpha1.BreakerOpen, Reason: circuit.ReasonClockWentBack, Openings: 1, OpenFor: 59 * time.Minute},
+			want: gist{State: v1alpha1.BreakerOpen, Reason: circuit.ReasonClockWentBack, Openings: 1,
+				OpenFor: 59 * time.Minute},
 		},
 	}
 	for name, tc := range cases {
@@ -86,7 +102,8 @@ func TestTickByTimeAlone(t *testing.T) {
 
 func TestOutcomesOfAFarFutureLeaveInTheEnd(t *testing.T) {
 	s := v1alpha1.BreakerStrategy{}
-	st := circuit.Next(v1alpha1.RemediationBreakerStatus{}, circuit.Event{Type: circuit.TargetFailed, Key: "k"}, s, start.AddDate(5, 0, 0))
+	st := circuit.Next(v1alpha1.RemediationBreakerStatus{}, circuit.Event{Type: circuit.TargetFailed, Key: "k"}, s,
+		start.AddDate(5, 0, 0))
 	st = circuit.Tick(st, s, start)
 	if st.Failures != 1 {
 		t.Errorf("failures = %d after the clock went back, want 1: the failure is real", st.Failures)
@@ -97,7 +114,8 @@ func TestOutcomesOfAFarFutureLeaveInTheEnd(t *testing.T) {
 }
 
 func TestShorterWindowKeepsSixBuckets(t *testing.T) {
-	short := v1alpha1.BreakerStrategy{Window: metav1.Duration{Duration: 6 * time.Minute}, MinSamples: 1000, ConsecutiveFailures: 1000}
+	short := v1alpha1.BreakerStrategy{Window: metav1.Duration{Duration: 6 * time.Minute}, MinSamples: 1000,
+		ConsecutiveFailures: 1000}
 	long := short
 	long.Window.Duration = 60 * time.Minute
 	st := v1alpha1.RemediationBreakerStatus{}
@@ -105,7 +123,8 @@ func TestShorterWindowKeepsSixBuckets(t *testing.T) {
 		st = circuit.Next(st, circuit.Event{Type: circuit.TargetFailed}, short, start.Add(time.Duration(i)*time.Minute))
 	}
 	st = circuit.Next(st, circuit.Event{Type: circuit.TargetFailed}, long, start.Add(11*time.Minute))
-	want := gist{State: v1alpha1.BreakerClosed, Reason: circuit.ReasonWithinLimits, Failures: 7, Outcomes: 7, InTheRow: 7, BucketsLen: 6}
+	want := gist{State: v1alpha1.BreakerClosed, Reason: circuit.ReasonWithinLimits, Failures: 7, Outcomes: 7,
+		InTheRow: 7, BucketsLen: 6}
 	if diff := cmp.Diff(want, gistOf(st)); diff != "" {
 		t.Errorf("after the window grew (-want +got):\n%s", diff)
 	}
@@ -116,9 +135,11 @@ func TestAnOpeningKeepsAnEarlierPromise(t *testing.T) {
 	st.OpenedAt, st.NextProbeAt = at(-time.Hour), at(-time.Minute)
 	// The clock goes back five hours while the probe is under way, and it fails:
 	// the doubled cooldown of 1h would end before the promised time.
-	st = circuit.Next(st, circuit.Event{Type: circuit.TargetFailed, Key: "k"}, v1alpha1.BreakerStrategy{}, start.Add(-5*time.Hour))
+	st = circuit.Next(st, circuit.Event{Type: circuit.TargetFailed, Key: "k"}, v1alpha1.BreakerStrategy{},
+		start.Add(-5*time.Hour))
 	if st.State != v1alpha1.BreakerOpen || !st.NextProbeAt.Time.Equal(start.Add(-time.Minute)) {
-		t.Errorf("%s until %s, want Open until %s as promised before", st.State, st.NextProbeAt, start.Add(-time.Minute))
+		t.Errorf("%s until %s, want Open until %s as promised before", st.State, st.NextProbeAt,
+			start.Add(-time.Minute))
 	}
 }
 

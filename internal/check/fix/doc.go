@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package fix fixes manifests in the files that they are written in, by the
 // fixes that policies propose.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package fix
 
 import (
@@ -68,7 +70,8 @@ type Report struct {
 
 // Run fixes the documents, which manifest.Read gave, in the texts of their files. A
 // document whose file isn't among the texts is left out. Nothing is written.
-func Run(ctx context.Context, snapshot *catalog.Snapshot, documents []manifest.Document, texts map[string][]byte, opts Options) (*Report, error) {
+func Run(ctx context.Context, snapshot *catalog.Snapshot, documents []manifest.Document, texts map[string][]byte,
+	opts Options) (*Report, error) {
 	if opts.Now.IsZero() {
 		return nil, errors.New("fix.Options.Now is missing")
 	}
@@ -81,7 +84,8 @@ func Run(ctx context.Context, snapshot *catalog.Snapshot, documents []manifest.D
 		}
 		name := documents[begin].File
 		if text, given := texts[name]; given {
-			if err := r.file(ctx, File{Name: name, Before: text}, documents[begin:end], subjects[begin:end]); err != nil {
+			if err := r.file(ctx, File{Name: name, Before: text}, documents[begin:end],
+				subjects[begin:end]); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 		}
@@ -142,13 +146,15 @@ func proves(ctx context.Context, f File, expected []map[string]any) error {
 		return fmt.Errorf("the fixed text can't be read, so the file stays as it is: %w", err)
 	}
 	if len(documents) != len(expected) {
-		return fmt.Errorf("the fixed text holds %d objects instead of %d, so the file stays as it is", len(documents), len(expected))
+		return fmt.Errorf("the fixed text holds %d objects instead of %d, so the file stays as it is", len(documents),
+			len(expected))
 	}
 	for i := range documents {
 		got, gotErr := json.Marshal(documents[i].Object)
 		want, wantErr := json.Marshal(expected[i])
 		if gotErr != nil || wantErr != nil || !slices.Equal(got, want) {
-			return fmt.Errorf("the fixed text doesn't hold what it should from line %d on, so the file stays as it is", documents[i].Line)
+			return fmt.Errorf("the fixed text doesn't hold what it should from line %d on, so the file stays as it is",
+				documents[i].Line)
 		}
 	}
 	return nil

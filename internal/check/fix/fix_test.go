@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package fix_test
 
 import (
@@ -26,10 +28,12 @@ func ruled(t *testing.T, rules map[string]string) *catalog.Snapshot {
 	for name, body := range rules {
 		p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RegoPolicySpec{
 			Title: name, Owner: "team", Severity: v1alpha1.SeverityLow, RunbookURL: "https://example.com",
-			Rego:  v1alpha1.RegoSource{File: "a.rego", Main: "package a\n\nimport rego.v1\n\n" + body},
-			Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}},
-			Remediation: v1alpha1.PolicyRemediation{RolloutStrategy: v1alpha1.RolloutStrategy{AllowedActions: []v1alpha1.ActionType{
-				v1alpha1.ActionPatch, v1alpha1.ActionDelete, v1alpha1.ActionCreate}}},
+			Rego: v1alpha1.RegoSource{File: "a.rego", Main: "package a\n\nimport rego.v1\n\n" + body},
+			Match: v1alpha1.Match{
+				Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}},
+			Remediation: v1alpha1.PolicyRemediation{
+				RolloutStrategy: v1alpha1.RolloutStrategy{AllowedActions: []v1alpha1.ActionType{
+					v1alpha1.ActionPatch, v1alpha1.ActionDelete, v1alpha1.ActionCreate}}},
 		}}
 		p.SetDefaults()
 		if err := policies.Set(p); err != nil {
@@ -54,7 +58,8 @@ func fixFile(t *testing.T, rules map[string]string, text string) (after string, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := fix.Run(t.Context(), ruled(t, rules), documents, map[string][]byte{manifest.Stdin: []byte(text)}, fix.Options{Now: at(), Namespace: "default"})
+	report, err := fix.Run(t.Context(), ruled(t, rules), documents, map[string][]byte{manifest.Stdin: []byte(text)},
+		fix.Options{Now: at(), Namespace: "default"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,13 +93,16 @@ func TestRun(t *testing.T) {
 		},
 		"two policies that contradict one another": {
 			"neither may break what the other wants; both are told",
-			map[string]string{"p": needs("x", "2"), "q": "deny contains \"x must be 1\" if input.object.data.x != \"1\"\n"},
+			map[string]string{"p": needs("x", "2"),
+				"q": "deny contains \"x must be 1\" if input.object.data.x != \"1\"\n"},
 			object, object, nil,
 			[]string{`<stdin>:6 p: x isn't 2 (the fixed object would violate policy q: x must be 1)`},
 		},
 		"a policy whose fix another one makes room for": {
 			"it is tried again after the other's",
-			map[string]string{"p": needs("x", "2"), "q": strings.Replace(needs("w", "2"), "deny contains", "deny contains \"x without w\" if { input.object.data.x == \"2\"; not good }\ndeny contains", 1)},
+			map[string]string{"p": needs("x", "2"),
+				"q": strings.Replace(needs("w", "2"), "deny contains",
+					"deny contains \"x without w\" if { input.object.data.x == \"2\"; not good }\ndeny contains", 1)},
 			object, strings.Replace(object, "\"1\" # x\n", "\"2\" # x\n  w: \"2\"\n", 1),
 			[]string{"<stdin>:5 q: add /data/w", "<stdin>:6 p: add /data/x"}, nil,
 		},
@@ -102,17 +110,20 @@ func TestRun(t *testing.T) {
 			"nothing is deleted by itself",
 			map[string]string{"p": "deny contains \"no\"\nremediation contains {\"action\": \"delete\"}\n"},
 			object, object, nil,
-			[]string{"<stdin>:2 p: no (its fix deletes the object: a person must decide that, and take it out of the file)"},
+			[]string{
+				"<stdin>:2 p: no (its fix deletes the object: a person must decide that, and take it out of the file)"},
 		},
 		"a fix that makes another object": {
 			"a person knows where it belongs",
-			map[string]string{"p": "deny contains \"no\"\nremediation contains {\"action\": \"create\", \"object\": {\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"b\"}}}\n"},
+			map[string]string{"p": "deny contains \"no\"\nremediation contains {\"action\": \"create\", \"object\": " +
+				"{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"b\"}}}\n"},
 			object, object, nil,
 			[]string{"<stdin>:2 p: no (its fix makes another object: a person must add it)"},
 		},
 		"a fix that resolves nothing": {
 			"it isn't made",
-			map[string]string{"p": "deny contains \"no\"\nremediation contains {\"action\": \"patch\", \"ops\": [{\"op\": \"add\", \"path\": \"/data/z\", \"value\": \"1\"}]}\n"},
+			map[string]string{"p": "deny contains \"no\"\nremediation contains {\"action\": \"patch\", \"ops\": " +
+				"[{\"op\": \"add\", \"path\": \"/data/z\", \"value\": \"1\"}]}\n"},
 			object, object, nil,
 			[]string{"<stdin>:2 p: no (the fixed object still violates: no)"},
 		},
@@ -125,15 +136,18 @@ func TestRun(t *testing.T) {
 		"an item of a typed list": {
 			"it gets no kind that it didn't have",
 			map[string]string{"p": needs("x", "2")},
-			"apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: a} # a\n  data: {x: \"1\"}\n- metadata: {name: b}\n  data: {x: \"2\"}\n",
-			"apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: a} # a\n  data: {x: \"2\"}\n- metadata: {name: b}\n  data: {x: \"2\"}\n",
+			"apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: a} # a\n  data: {x: \"1\"}\n- metadata: " +
+				"{name: b}\n  data: {x: \"2\"}\n",
+			"apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: a} # a\n  data: {x: \"2\"}\n- metadata: " +
+				"{name: b}\n  data: {x: \"2\"}\n",
 			[]string{"<stdin>:5 p: add /data/x"}, nil,
 		},
 		"two documents, one of them good": {
 			"the good one stays byte for byte",
 			map[string]string{"p": needs("x", "2")},
 			"\ufeff---\nkind:   ConfigMap\napiVersion: v1\ndata:   {x:   '2'}\n\n\n--- # next\n" + object + "...\n",
-			"\ufeff---\nkind:   ConfigMap\napiVersion: v1\ndata:   {x:   '2'}\n\n\n--- # next\n" + strings.Replace(object, "\"1\" # x", "\"2\" # x", 1) + "...\n",
+			"\ufeff---\nkind:   ConfigMap\napiVersion: v1\ndata:   {x:   '2'}\n\n\n--- # next\n" +
+				strings.Replace(object, "\"1\" # x", "\"2\" # x", 1) + "...\n",
 			[]string{"<stdin>:13 p: add /data/x"}, nil,
 		},
 		"JSON": {
@@ -145,7 +159,8 @@ func TestRun(t *testing.T) {
 		},
 		"a fix that the text doesn't allow": {
 			"an anchor's value can't be taken away where it is used",
-			map[string]string{"p": "deny contains \"no y\" if input.object.data.z\nremediation contains {\"action\": \"patch\", \"ops\": [{\"op\": \"remove\", \"path\": \"/data/z\"}]}\n"},
+			map[string]string{"p": "deny contains \"no y\" if input.object.data.z\nremediation contains {\"action\": " +
+				"\"patch\", \"ops\": [{\"op\": \"remove\", \"path\": \"/data/z\"}]}\n"},
 			"apiVersion: v1\nkind: ConfigMap\nmetadata: {annotations: &a {z: \"1\"}}\ndata: {<<: *a, x: \"1\"}\n",
 			"apiVersion: v1\nkind: ConfigMap\nmetadata: {annotations: &a {z: \"1\"}}\ndata: {<<: *a, x: \"1\"}\n",
 			nil, []string{"<stdin>:1 p: no y (it is written in a way that can't be changed automatically"},
@@ -195,7 +210,8 @@ func TestWriteKeepsTheFileAndTheLink(t *testing.T) {
 	if info, _ := os.Stat(file); err != nil || !bytes.Equal(text, []byte("new")) || info.Mode().Perm() != 0o604 {
 		t.Errorf("the file holds %q with mode %v (%v)", text, info.Mode(), err)
 	}
-	if err := fix.Write(fix.File{Name: file, Before: []byte("old"), After: []byte("newer")}); err == nil || !strings.Contains(err.Error(), "has changed") {
+	if err := fix.Write(fix.File{Name: file, Before: []byte("old"), After: []byte("newer")}); err == nil ||
+		!strings.Contains(err.Error(), "has changed") {
 		t.Errorf("a file that somebody changed was written: %v", err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {

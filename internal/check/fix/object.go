@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package fix
 
 import (
@@ -80,7 +82,8 @@ func (o *object) take(ctx context.Context, v *catalog.Result, before []catalog.R
 		line = o.document.LineOf(fields[0].Path)
 	}
 	o.report.Changes = append(o.report.Changes, Change{
-		File: o.document.File, Line: line, Policy: v.Policy, What: policy.OneLine(action.Describe(v.Actions, described))})
+		File: o.document.File, Line: line, Policy: v.Policy,
+		What: policy.OneLine(action.Describe(v.Actions, described))})
 	o.subject.Object, o.stored, o.text = resolved.Object, stored, text
 	return ""
 }

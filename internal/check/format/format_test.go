@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package format_test
 
 import (
@@ -25,18 +27,22 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-func aPolicy(name string, severity v1alpha1.Severity, enforcement v1alpha1.AdmissionAction) *v1alpha1.ClusterRegoPolicy {
+func aPolicy(name string, severity v1alpha1.Severity,
+	enforcement v1alpha1.AdmissionAction) *v1alpha1.ClusterRegoPolicy {
 	return &v1alpha1.ClusterRegoPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: v1alpha1.RegoPolicySpec{
-			Title: "The title of " + name, Description: "Why " + name + " is asked for,\nover two lines.", Owner: "platform",
-			Severity: severity, Admission: v1alpha1.Admission{Action: enforcement}, RunbookURL: "https://example.com/runbooks/" + name,
+			Title: "The title of " + name, Description: "Why " + name + " is asked for,\nover two lines.",
+			Owner:    "platform",
+			Severity: severity, Admission: v1alpha1.Admission{Action: enforcement},
+			RunbookURL: "https://example.com/runbooks/" + name,
 		},
 	}
 }
 
 func anObject(kind, namespace, name string) map[string]any {
-	return map[string]any{"apiVersion": "apps/v1", "kind": kind, "metadata": map[string]any{"namespace": namespace, "name": name}}
+	return map[string]any{"apiVersion": "apps/v1", "kind": kind,
+		"metadata": map[string]any{"namespace": namespace, "name": name}}
 }
 
 // aReport has one result of each sort.
@@ -45,44 +51,58 @@ func aReport() *check.Report {
 		return check.Subject{Object: object, File: file, Line: line}
 	}
 	web, db := anObject("Deployment", "shop", "web"), anObject("StatefulSet", "shop", "db")
-	secret := map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"namespace": "shop", "name": "token"}}
+	secret := map[string]any{"apiVersion": "v1", "kind": "Secret",
+		"metadata": map[string]any{"namespace": "shop", "name": "token"}}
 	return &check.Report{
 		Objects: 7, Unconcerned: 2, Policies: 5,
 		Results: []check.Result{
 			{
-				Subject: at("deploy/shop,web.yaml", 3, web), Policy: aPolicy("privileged", v1alpha1.SeverityCritical, v1alpha1.AdmissionDeny), Revision: "abc123",
+				Subject: at("deploy/shop,web.yaml", 3, web),
+				Policy:  aPolicy("privileged", v1alpha1.SeverityCritical, v1alpha1.AdmissionDeny), Revision: "abc123",
 				Violations: []policy.Violation{
 					{Message: `container "web" is 100% privileged`, Path: "/spec/template/spec/containers/0"},
 					{Message: "two\nlines", Details: map[string]any{"container": "web"}},
 				},
-				Actions: []policy.Action{{Type: policy.ActionPatch, Ops: []policy.PatchOp{{Op: "replace", Path: "/spec/x", Value: false}}}},
-				Fix:     "--- Deployment shop/web as it is\n+++ Deployment shop/web as the policy wants it\n@@ -1 +1 @@\n-x: true\n+x: false\n",
+				Actions: []policy.Action{
+					{Type: policy.ActionPatch, Ops: []policy.PatchOp{{Op: "replace", Path: "/spec/x", Value: false}}}},
+				Fix: "--- Deployment shop/web as it is\n+++ Deployment shop/web as the policy wants it\n@@ -1 +1 " +
+					"@@\n-x: true\n+x: false\n",
 			},
 			{
-				Subject: at("deploy/shop,web.yaml", 3, web), Policy: aPolicy("tags", v1alpha1.SeverityMedium, v1alpha1.AdmissionWarn), Revision: "def456",
+				Subject: at("deploy/shop,web.yaml", 3, web),
+				Policy:  aPolicy("tags", v1alpha1.SeverityMedium, v1alpha1.AdmissionWarn), Revision: "def456",
 				Violations: []policy.Violation{{Message: "the tag floats"}},
 				Warnings:   []policy.Violation{{Message: "the registry is slow"}},
 			},
 			{
-				Subject: at("deploy/shop,web.yaml", 3, web), Policy: aPolicy("tracing", v1alpha1.SeverityLow, v1alpha1.AdmissionAudit), Revision: "0a1b2c",
+				Subject: at("deploy/shop,web.yaml", 3, web),
+				Policy:  aPolicy("tracing", v1alpha1.SeverityLow, v1alpha1.AdmissionAudit), Revision: "0a1b2c",
 				Violations: []policy.Violation{{Message: "no traces"}},
 			},
 			{
-				Subject: at("deploy/shop,web.yaml", 40, db), Policy: aPolicy("privileged", v1alpha1.SeverityCritical, v1alpha1.AdmissionDeny), Revision: "abc123",
+				Subject: at("deploy/shop,web.yaml", 40, db),
+				Policy:  aPolicy("privileged", v1alpha1.SeverityCritical, v1alpha1.AdmissionDeny), Revision: "abc123",
 				Violations: []policy.Violation{{Message: `container "db" is privileged`}},
-				Waived:     &catalog.Waiver{Namespace: "shop", Name: "legacy", Reason: "until the new store", ExpirationTime: time.Date(2027, 3, 31, 0, 0, 0, 0, time.UTC)},
+				Waived: &catalog.Waiver{Namespace: "shop", Name: "legacy", Reason: "until the new store",
+					ExpirationTime: time.Date(2027, 3, 31, 0, 0, 0, 0, time.UTC)},
 			},
 			{
-				Subject: at("deploy/shop,web.yaml", 40, db), Policy: aPolicy("tags", v1alpha1.SeverityMedium, v1alpha1.AdmissionWarn), Revision: "def456",
+				Subject: at("deploy/shop,web.yaml", 40, db),
+				Policy:  aPolicy("tags", v1alpha1.SeverityMedium, v1alpha1.AdmissionWarn), Revision: "def456",
 				Err: errors.New("policy tags: stopped at its time limit of 1s"),
 			},
 			{
-				Subject: at("<stdin>", 9, secret), Policy: aPolicy("keys", v1alpha1.SeverityHigh, v1alpha1.AdmissionDeny), Revision: "3d4e5f",
+				Subject: at("<stdin>", 9, secret),
+				Policy:  aPolicy("keys", v1alpha1.SeverityHigh, v1alpha1.AdmissionDeny), Revision: "3d4e5f",
 				Violations: []policy.Violation{{Message: "the key [censored] is weak", Path: "/data/key"}},
-				Actions:    []policy.Action{{Type: policy.ActionPatch, Ops: []policy.PatchOp{{Op: "add", Path: "/data/key", Value: "c2VjcmV0"}}}},
+				Actions: []policy.Action{
+					{Type: policy.ActionPatch,
+						Ops: []policy.PatchOp{{Op: "add", Path: "/data/key", Value: "c2VjcmV0"}}}},
 			},
 		},
-		Clean: []check.Result{{Subject: at("deploy/shop,web.yaml", 40, db), Policy: aPolicy("tracing", v1alpha1.SeverityLow, v1alpha1.AdmissionAudit)}},
+		Clean: []check.Result{
+			{Subject: at("deploy/shop,web.yaml", 40, db),
+				Policy: aPolicy("tracing", v1alpha1.SeverityLow, v1alpha1.AdmissionAudit)}},
 	}
 }
 
@@ -124,7 +144,8 @@ func TestSARIFKeepsToItsSchema(t *testing.T) {
 	for i := range live.Results {
 		live.Results[i].File, live.Results[i].Line = "", 0
 	}
-	for name, report := range map[string]*check.Report{"all sorts of results": aReport(), "live objects": live, "nothing": {}} {
+	for name, report := range map[string]*check.Report{"all sorts of results": aReport(), "live objects": live,
+		"nothing": {}} {
 		t.Run(name, func(t *testing.T) {
 			parsed, err := sarif.FromString(written(t, "sarif", report, format.Options{}), sarif.WithStrictValidation())
 			if err != nil {
@@ -188,7 +209,8 @@ func TestTableIsColouredOnATerminalOnly(t *testing.T) {
 	if plain := written(t, "table", aReport(), format.Options{}); strings.Contains(plain, "\x1b") {
 		t.Error("a plain table has escapes")
 	}
-	if coloured := written(t, "table", aReport(), format.Options{Style: display.Style{Color: true}}); !strings.Contains(coloured, "\x1b[31mCritical\x1b[0m") {
+	if coloured := written(t, "table", aReport(), format.Options{Style: display.Style{Color: true}}); !strings.Contains(
+		coloured, "\x1b[31mCritical\x1b[0m") {
 		t.Error("the worst severity isn't red")
 	}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package format
 
 import (
@@ -114,7 +116,8 @@ func resultOf(r *check.Result) result {
 	p := &r.Policy.Spec
 	out := result{
 		File: r.File, Line: r.Line,
-		Object: reference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: nameOf(o)},
+		Object: reference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Namespace: o.GetNamespace(),
+			Name: nameOf(o)},
 		Policy: about{
 			Name: r.Policy.Name, Title: p.Title, Owner: p.Owner, Severity: p.Severity,
 			Enforcement: p.Admission.Action, RunbookURL: p.RunbookURL, Revision: r.Revision,
@@ -125,7 +128,8 @@ func resultOf(r *check.Result) result {
 		Diff:       r.Fix,
 	}
 	if r.Waived != nil {
-		out.Waived = &waived{Waiver: r.Waived.Ref(), Reason: r.Waived.Reason, ExpirationTime: r.Waived.ExpirationTime.UTC()}
+		out.Waived = &waived{Waiver: r.Waived.Ref(), Reason: r.Waived.Reason,
+			ExpirationTime: r.Waived.ExpirationTime.UTC()}
 	}
 	if r.Err != nil {
 		out.Error = r.Err.Error()

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package format
 
 import (
@@ -147,6 +149,7 @@ func uriOf(r *check.Result) string {
 
 // identityOf stays the same while lines move.
 func identityOf(r *check.Result, s *saying) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{r.Policy.Name, r.File, resourceName(r), r.Title(), s.path, s.message}, "\x00")))
+	sum := sha256.Sum256(
+		[]byte(strings.Join([]string{r.Policy.Name, r.File, resourceName(r), r.Title(), s.path, s.message}, "\x00")))
 	return hex.EncodeToString(sum[:])
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package format
 
 import (
@@ -57,17 +59,20 @@ func sayings(r *check.Result) []saying {
 	var out []saying
 	if r.Err != nil {
 		text := strings.TrimPrefix(r.Err.Error(), "policy "+r.Policy.Name+": ")
-		out = append(out, saying{level: levelError, label: labelError, text: "it couldn't be judged: " + policy.OneLine(text), line: r.Line})
+		out = append(out, saying{level: levelError, label: labelError,
+			text: "it couldn't be judged: " + policy.OneLine(text), line: r.Line})
 	}
 	for i, v := range r.Violations {
-		s := saying{level: levelOf(r), label: string(r.Policy.Spec.Severity), message: v.Message, text: policy.OneLine(v.Message) + suffix(r), path: v.Path, line: r.LineAt(v.Path)}
+		s := saying{level: levelOf(r), label: string(r.Policy.Spec.Severity), message: v.Message,
+			text: policy.OneLine(v.Message) + suffix(r), path: v.Path, line: r.LineAt(v.Path)}
 		if i == 0 && r.Waived == nil {
 			s.fix = hint(r)
 		}
 		out = append(out, s)
 	}
 	for _, v := range r.Warnings {
-		out = append(out, saying{level: levelWarning, label: labelWarning, message: v.Message, text: policy.OneLine(v.Message), path: v.Path, line: r.LineAt(v.Path)})
+		out = append(out, saying{level: levelWarning, label: labelWarning, message: v.Message,
+			text: policy.OneLine(v.Message), path: v.Path, line: r.LineAt(v.Path)})
 	}
 	return out
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package format
 
 import (
@@ -51,7 +53,8 @@ func writeObject(out io.Writer, results []check.Result, style display.Style) {
 		if place > 0 {
 			line += fmt.Sprintf("%-*s  ", place, r.place)
 		}
-		fmt.Fprintf(out, "%s%s%s  %-*s  %s\n", line, paint(style, r.level), strings.Repeat(" ", level-len(r.level)), name, r.policy, r.text)
+		fmt.Fprintf(out, "%s%s%s  %-*s  %s\n", line, paint(style, r.level), strings.Repeat(" ", level-len(r.level)),
+			name, r.policy, r.text)
 		if r.fix != "" {
 			fmt.Fprintln(out, style.Faint(indent+"fix: "+r.fix))
 		}
@@ -75,7 +78,8 @@ func gap(width int) int {
 func rowsOf(r *check.Result) []row {
 	var rows []row
 	for _, s := range sayings(r) {
-		rows = append(rows, row{place: place(r, s.line), level: s.label, policy: r.Policy.Name, text: s.text, fix: s.fix})
+		rows = append(rows, row{place: place(r, s.line), level: s.label, policy: r.Policy.Name, text: s.text,
+			fix: s.fix})
 	}
 	return rows
 }
@@ -116,7 +120,8 @@ func writeDiff(out io.Writer, diff string, style display.Style) {
 func sumUp(report *check.Report) string {
 	s := report.Summary()
 	var severities []string
-	for _, severity := range []v1alpha1.Severity{v1alpha1.SeverityCritical, v1alpha1.SeverityHigh, v1alpha1.SeverityMedium, v1alpha1.SeverityLow} {
+	for _, severity := range []v1alpha1.Severity{v1alpha1.SeverityCritical, v1alpha1.SeverityHigh,
+		v1alpha1.SeverityMedium, v1alpha1.SeverityLow} {
 		if n := s.BySeverity[severity]; n > 0 {
 			severities = append(severities, fmt.Sprintf("%d %s", n, severity))
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package authoring
 
 import (
@@ -70,7 +72,8 @@ func libraryNames(t *testing.T) []string {
 func TestBuildWritesTheSameToAFile(t *testing.T) {
 	printed, _, _ := commandline.Invoke(t, newBuildCommand(), commandline.Library)
 	file := filepath.Join(t.TempDir(), "policies.yaml")
-	if out, message, code := commandline.Invoke(t, newBuildCommand(), commandline.Library, "-o", file); code != 0 || out != "" {
+	if out, message, code := commandline.Invoke(t, newBuildCommand(), commandline.Library, "-o", file); code != 0 ||
+		out != "" {
 		t.Fatalf("code %d, output %q: %s", code, out, message)
 	}
 	written, err := os.ReadFile(file)
@@ -84,7 +87,8 @@ func TestBuildListsAllProblems(t *testing.T) {
 	out, message, code := commandline.Invoke(t, newBuildCommand(), top)
 	file := filepath.Join(top, "security/host_namespaces/host_namespaces.rego")
 	want := "problems found: 2\n" +
-		file + `:1: organizations: the owner is missing, and the policy refuses requests or remediates: name the team that answers for the rule, which is told when it does harm` + "\n" +
+		file +
+		`:1: organizations: the owner is missing, and the policy refuses requests or remediates: name the team that answers for the rule, which is told when it does harm` + "\n" +
 		file + `:14: custom.severity: "critical" isn't known: give one of Critical High Medium Low`
 	if code != command.ExitFailed || out != "" || message != want {
 		t.Errorf("code %d, output %q, message\n%s\nwant code 1 and\n%s", code, out, message, want)
@@ -92,7 +96,8 @@ func TestBuildListsAllProblems(t *testing.T) {
 }
 
 func TestTestCountsInItsLastLine(t *testing.T) {
-	out, message, code := commandline.Invoke(t, newTestCommand(), filepath.Join(commandline.Library, "security/host_namespaces"))
+	out, message, code := commandline.Invoke(
+		t, newTestCommand(), filepath.Join(commandline.Library, "security/host_namespaces"))
 	if code != 0 || !strings.HasSuffix(out, "8 passed, 0 failed\n") {
 		t.Errorf("code %d (%s), output\n%s\nwant code 0 and 8 passed, 0 failed", code, message, out)
 	}
@@ -133,7 +138,8 @@ func TestWrongUseEndsWithCodeTwo(t *testing.T) {
 			for _, cmd := range []*cobra.Command{newBuildCommand(), newTestCommand()} {
 				_, message, code := commandline.Invoke(t, cmd, tc.args...)
 				if code != command.ExitUsage || !strings.Contains(message, tc.part) {
-					t.Errorf("%s: %s: code %d, message %q, want code 2 and %q", cmd.Name(), tc.reason, code, message, tc.part)
+					t.Errorf("%s: %s: code %d, message %q, want code 2 and %q", cmd.Name(), tc.reason, code, message,
+						tc.part)
 				}
 			}
 		})

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package authoring
 
 import (
@@ -58,11 +60,14 @@ couldn't be read or written.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	cmd.SetFlagErrorFunc(command.WronglyCalled)
-	cmd.Flags().StringVarP(&o.output, "output", "o", "", "directory to write a file a policy to, and a file a template to templates/ in it (default: all on standard output)")
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", "directory to write a file a policy to, and a file a "+
+		"template to templates/ in it (default: all on standard output)")
 	cmd.Flags().BoolVar(&o.force, "force", false, "write over files that are there")
 	cmd.Flags().StringVar(&o.owner, "owner", "platform", "team that answers for the policies")
-	cmd.Flags().StringVar(&o.runbook, "runbook", "https://example.com/runbooks/NAME", "web address of their runbooks; NAME stands for the policy's name")
-	cmd.Flags().StringVar(&o.severity, "severity", "Medium", "how much a violation matters: Critical, High, Medium or Low")
+	cmd.Flags().StringVar(&o.runbook, "runbook", "https://example.com/runbooks/NAME",
+		"web address of their runbooks; NAME stands for the policy's name")
+	cmd.Flags().StringVar(&o.severity, "severity", "Medium",
+		"how much a violation matters: Critical, High, Medium or Low")
 	return cmd
 }
 
@@ -74,7 +79,8 @@ func (o *migrateOptions) run(cmd *cobra.Command, paths []string) error {
 	if err := cmd.Context().Err(); err != nil {
 		return command.Exit(command.ExitFailure, err)
 	}
-	items := gatekeeper.Migrate(documents, gatekeeper.Options{Owner: o.owner, Runbook: o.runbook, Severity: v1alpha1.Severity(o.severity)})
+	items := gatekeeper.Migrate(documents,
+		gatekeeper.Options{Owner: o.owner, Runbook: o.runbook, Severity: v1alpha1.Severity(o.severity)})
 	if err := o.write(cmd.OutOrStdout(), items); err != nil {
 		return err
 	}
@@ -90,12 +96,14 @@ func (o *migrateOptions) validate() error {
 		return err
 	}
 	// The API spells it so, however it was typed.
-	o.severity = string([]v1alpha1.Severity{v1alpha1.SeverityCritical, v1alpha1.SeverityHigh, v1alpha1.SeverityMedium, v1alpha1.SeverityLow, v1alpha1.SeverityMedium}[rank])
+	o.severity = string([]v1alpha1.Severity{v1alpha1.SeverityCritical, v1alpha1.SeverityHigh, v1alpha1.SeverityMedium,
+		v1alpha1.SeverityLow, v1alpha1.SeverityMedium}[rank])
 	if strings.TrimSpace(o.owner) == "" {
 		return command.Exit(command.ExitUsage, errors.New("--owner must name the team that answers for the policies"))
 	}
 	if !strings.HasPrefix(o.runbook, "https://") && !strings.HasPrefix(o.runbook, "http://") {
-		return command.Exit(command.ExitUsage, fmt.Errorf("--runbook %q must be a web address, for example https://example.com/runbooks/NAME", o.runbook))
+		return command.Exit(command.ExitUsage,
+			fmt.Errorf("--runbook %q must be a web address, for example https://example.com/runbooks/NAME", o.runbook))
 	}
 	return nil
 }
@@ -152,7 +160,9 @@ func (o *migrateOptions) writeFiles(written []file) error {
 	for _, f := range written {
 		if place := filepath.Join(o.output, f.name); !o.force {
 			if _, err := os.Lstat(place); !errors.Is(err, fs.ErrNotExist) {
-				return command.Exit(command.ExitFailure, fmt.Errorf("%s is there already, so nothing was written: give another directory, or --force to write over it", place))
+				return command.Exit(command.ExitFailure,
+					fmt.Errorf("%s is there already, so nothing was written: give another directory, or --force to "+
+						"write over it", place))
 			}
 		}
 	}
@@ -205,9 +215,11 @@ func (o *migrateOptions) tell(cmd *cobra.Command, items []gatekeeper.Item) error
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%d migrated, %d need work, %d skipped\n", counts[gatekeeper.Migrated], counts[gatekeeper.NeedsWork], counts[gatekeeper.Skipped])
+	_, err := fmt.Fprintf(out, "%d migrated, %d need work, %d skipped\n", counts[gatekeeper.Migrated],
+		counts[gatekeeper.NeedsWork], counts[gatekeeper.Skipped])
 	if !cmd.Flags().Changed("owner") || !cmd.Flags().Changed("runbook") || !cmd.Flags().Changed("severity") {
-		_, err = fmt.Fprintf(out, "Gatekeeper knows no owner, runbook and severity: the policies have %s, %s and %s. Give --owner, --runbook and --severity, or change them.\n", o.owner, o.runbook, o.severity)
+		_, err = fmt.Fprintf(out, "Gatekeeper knows no owner, runbook and severity: the policies have %s, %s and %s. "+
+			"Give --owner, --runbook and --severity, or change them.\n", o.owner, o.runbook, o.severity)
 	}
 	return err
 }
@@ -217,7 +229,9 @@ func verdictOf(items []gatekeeper.Item, unread error) error {
 		return command.Exit(command.ExitFailure, fmt.Errorf("not everything could be read:\n%w", unread))
 	}
 	if len(items) == 0 {
-		return command.Exit(command.ExitFailure, errors.New("nothing of Gatekeeper's was found: name files or directories with ConstraintTemplates and constraints"))
+		return command.Exit(command.ExitFailure,
+			errors.New("nothing of Gatekeeper's was found: name files or directories with ConstraintTemplates and "+
+				"constraints"))
 	}
 	for _, item := range items {
 		if item.State == gatekeeper.NeedsWork {

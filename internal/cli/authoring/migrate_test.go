@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package authoring
 
 import (
@@ -44,31 +46,37 @@ func TestMigrateGatekeeperWritesPoliciesThatWork(t *testing.T) {
 		}
 	}
 	out, message, code := commandline.Invoke(t, newMigrateCommand(), "gatekeeper", "in", "-o", "out", "--owner", "team")
-	if code != 0 || !strings.Contains(out, "2 migrated, 0 need work, 0 skipped\n") || !strings.Contains(out, "Named/named-services") {
+	if code != 0 || !strings.Contains(out, "2 migrated, 0 need work, 0 skipped\n") ||
+		!strings.Contains(out, "Named/named-services") {
 		t.Fatalf("code %d (%s), output\n%s", code, message, out)
 	}
 	if !strings.Contains(out, "https://example.com/runbooks/NAME and Medium") {
 		t.Errorf("the defaults aren't told:\n%s", out)
 	}
-	if out, message, code := commandline.Invoke(t, commandline.Named(t, judge.Commands(), "check"), "-p", "out", "svc"); code != command.ExitFailed || !strings.Contains(out, "name its team") {
+	if out, message, code := commandline.Invoke(t, commandline.Named(t, judge.Commands(), "check"), "-p", "out",
+		"svc"); code != command.ExitFailed || !strings.Contains(out, "name its team") {
 		t.Errorf("check by the policies: code %d (%s), output\n%s", code, message, out)
 	}
-	if _, message, code := commandline.Invoke(t, newMigrateCommand(), "gatekeeper", "in", "-o", "out"); code != command.ExitFailure || !strings.Contains(message, "out/templates/named.yaml is there already") {
+	if _, message, code := commandline.Invoke(t, newMigrateCommand(), "gatekeeper", "in", "-o",
+		"out"); code != command.ExitFailure || !strings.Contains(message, "out/templates/named.yaml is there already") {
 		t.Errorf("a second time: code %d, message %q", code, message)
 	}
-	if _, message, code := commandline.Invoke(t, newMigrateCommand(), "gatekeeper", "in", "-o", "out", "--force"); code != 0 {
+	if _, message, code := commandline.Invoke(t, newMigrateCommand(), "gatekeeper", "in", "-o", "out",
+		"--force"); code != 0 {
 		t.Errorf("with --force: code %d (%s)", code, message)
 	}
 }
 
 func TestMigrateGatekeeperIsAFilter(t *testing.T) {
 	cmd := newMigrateCommand()
-	cmd.SetIn(strings.NewReader(gatekeeperFiles + "---\napiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata: {name: a}\n"))
+	cmd.SetIn(strings.NewReader(
+		gatekeeperFiles + "---\napiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata: {name: a}\n"))
 	out, _, code := commandline.Invoke(t, cmd, "gatekeeper", "-")
 	if code != command.ExitFailed {
 		t.Errorf("code %d, want %d: one needs work", code, command.ExitFailed)
 	}
-	for _, part := range []string{"kind: RegoTemplate\n", "kind: ClusterRegoPolicy\n", "name: named-services\n", "Assign/a", "needs work", "2 migrated, 1 need work, 0 skipped"} {
+	for _, part := range []string{"kind: RegoTemplate\n", "kind: ClusterRegoPolicy\n", "name: named-services\n",
+		"Assign/a", "needs work", "2 migrated, 1 need work, 0 skipped"} {
 		if !strings.Contains(out, part) {
 			t.Errorf("output has no %q:\n%s", part, out)
 		}
@@ -87,7 +95,8 @@ func TestMigrateRefusesWrongUse(t *testing.T) {
 		"a directory of other": {[]string{"gatekeeper", commandline.Library}, command.ExitFailure},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, message, code := commandline.Invoke(t, newMigrateCommand(), tc.args...); code != tc.code || message == "" {
+			if _, message, code := commandline.Invoke(t, newMigrateCommand(), tc.args...); code != tc.code ||
+				message == "" {
 				t.Errorf("code %d, message %q, want code %d", code, message, tc.code)
 			}
 		})

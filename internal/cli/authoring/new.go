@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package authoring
 
 import (
@@ -34,10 +36,13 @@ type newPolicyOptions struct {
 
 // AddFlags adds the flags with their defaults.
 func (o *newPolicyOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.dir, "dir", ".", "directory that the policy's own is made in, named for its category, for example policies/security")
-	f.StringVar(&o.kind, "kind", "Pod", "kind that the rule concerns: one of Kubernetes, or any as KIND.VERSION.GROUP; a rule on Pods covers every workload")
+	f.StringVar(&o.dir, "dir", ".",
+		"directory that the policy's own is made in, named for its category, for example policies/security")
+	f.StringVar(&o.kind, "kind", "Pod", "kind that the rule concerns: one of Kubernetes, or any as "+
+		"KIND.VERSION.GROUP; a rule on Pods covers every workload")
 	f.StringVar(&o.owner, "owner", "", "team that answers for the rule (default: a placeholder)")
-	f.StringVar(&o.runbook, "runbook", "", "web address that tells what to do about a violation (default: a placeholder)")
+	f.StringVar(&o.runbook, "runbook", "",
+		"web address that tells what to do about a violation (default: a placeholder)")
 	f.BoolVar(&o.withFix, "with-fix", false, "let the rule fix what it finds")
 }
 
@@ -93,7 +98,9 @@ func (o *newPolicyOptions) run(out io.Writer, name string) error {
 		fmt.Fprintln(out, path)
 	}
 	dir := filepath.Join(o.dir, made.Dir)
-	_, err = fmt.Fprintf(out, "\nIt works as it stands. Change %s, and try it after each step:\n  evenkeel test %s\n  evenkeel build %s\n", paths[0], dir, dir)
+	_, err = fmt.Fprintf(out,
+		"\nIt works as it stands. Change %s, and try it after each step:\n  evenkeel test %s\n  evenkeel build %s\n",
+		paths[0], dir, dir)
 	if err == nil && len(placeholders) > 0 {
 		_, err = fmt.Fprintf(out, "In its METADATA, replace %s.\n", strings.Join(placeholders, " and "))
 	}

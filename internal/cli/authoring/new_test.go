@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package authoring
 
 import (
@@ -12,29 +14,34 @@ import (
 
 func TestANewPolicyWorksAtOnce(t *testing.T) {
 	t.Chdir(t.TempDir())
-	out, message, code := commandline.Invoke(t, newNewCommand(), "policy", "no-escalation", "--dir", "policies/security", "--with-fix")
+	out, message, code := commandline.Invoke(t, newNewCommand(), "policy", "no-escalation", "--dir",
+		"policies/security", "--with-fix")
 	if code != 0 {
 		t.Fatalf("code %d: %s", code, message)
 	}
 	for _, part := range []string{
 		"policies/security/no_escalation/no_escalation.rego\n", "policies/security/no_escalation/examples.yaml\n",
-		"evenkeel test policies/security/no_escalation\n", "replace the owner team-example and the runbook https://example.com/runbooks/no-escalation",
+		"evenkeel test policies/security/no_escalation\n",
+		"replace the owner team-example and the runbook https://example.com/runbooks/no-escalation",
 	} {
 		if !strings.Contains(out, part) {
 			t.Errorf("output has no %q:\n%s", part, out)
 		}
 	}
-	if out, message, code := commandline.Invoke(t, newTestCommand(), "policies/security/no_escalation"); code != 0 || !strings.Contains(out, "coverage 100.0 %") {
+	if out, message, code := commandline.Invoke(t, newTestCommand(), "policies/security/no_escalation"); code != 0 ||
+		!strings.Contains(out, "coverage 100.0 %") {
 		t.Errorf("evenkeel test: code %d (%s), output\n%s", code, message, out)
 	}
-	if out, message, code := commandline.Invoke(t, newBuildCommand(), "policies"); code != 0 || !strings.Contains(out, "name: no-escalation\n") {
+	if out, message, code := commandline.Invoke(t, newBuildCommand(), "policies"); code != 0 ||
+		!strings.Contains(out, "name: no-escalation\n") {
 		t.Errorf("evenkeel build: code %d (%s), output\n%s", code, message, out)
 	}
 	file := filepath.Join("policies", "security", "no_escalation", "examples.yaml")
 	if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, message, code := commandline.Invoke(t, newNewCommand(), "policy", "no-escalation", "--dir", "policies/security"); code != command.ExitFailed || !strings.Contains(message, "is there already") {
+	if _, message, code := commandline.Invoke(t, newNewCommand(), "policy", "no-escalation", "--dir",
+		"policies/security"); code != command.ExitFailed || !strings.Contains(message, "is there already") {
 		t.Errorf("a second time: code %d, message %q, want code 1 and what is there", code, message)
 	}
 	if text, err := os.ReadFile(file); err != nil || string(text) != "mine" {
@@ -44,8 +51,10 @@ func TestANewPolicyWorksAtOnce(t *testing.T) {
 
 func TestANewPolicyOfAWrongNameIsWrongUse(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, args := range [][]string{{"policy"}, {"policy", "No"}, {"policy", "a", "--kind", "Hat"}, {"policy", "a", "--runbook", "wiki"}, {"hat", "a"}} {
-		if _, message, code := commandline.Invoke(t, newNewCommand(), args...); code != command.ExitUsage || message == "" {
+	for _, args := range [][]string{{"policy"}, {"policy", "No"}, {"policy", "a", "--kind", "Hat"},
+		{"policy", "a", "--runbook", "wiki"}, {"hat", "a"}} {
+		if _, message, code := commandline.Invoke(t, newNewCommand(), args...); code != command.ExitUsage ||
+			message == "" {
 			t.Errorf("new %v: code %d, message %q, want code 2 and a reason", args, code, message)
 		}
 	}

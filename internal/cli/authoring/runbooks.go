@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package authoring
 
 import (
@@ -44,7 +46,8 @@ related_resources of the METADATA leads to. Other files in OUT stay as they are.
 					return command.Exit(command.ExitFailed, err)
 				}
 				if err := os.WriteFile(filepath.Join(args[1], p.Definition.Name+".md"), text, 0o644); err != nil { //nolint:gosec // documentation is for everybody
-					return command.Exit(command.ExitFailure, fmt.Errorf("write the page of policy %s: %w", p.Definition.Name, err))
+					return command.Exit(command.ExitFailure,
+						fmt.Errorf("write the page of policy %s: %w", p.Definition.Name, err))
 				}
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%d pages written to %s\n", len(policies), args[1])

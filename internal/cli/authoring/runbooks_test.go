@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package authoring
 
 import (
@@ -20,7 +22,8 @@ func TestRunbooksAreWrittenForEveryPolicyAndTouchNothingElse(t *testing.T) {
 	if err := os.WriteFile(mine, []byte("my own page"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	printed, message, code := commandline.Invoke(t, newRunbooksCommand(), commandline.Library, out, "--docs-url", "https://wiki.example.com/ek/")
+	printed, message, code := commandline.Invoke(t, newRunbooksCommand(), commandline.Library, out, "--docs-url",
+		"https://wiki.example.com/ek/")
 	if code != 0 || !strings.Contains(printed, fmt.Sprintf("%d pages written", len(libraryNames(t)))) {
 		t.Fatalf("code %d: %s%s", code, printed, message)
 	}
@@ -44,10 +47,12 @@ func TestRunbooksAreWrittenForEveryPolicyAndTouchNothingElse(t *testing.T) {
 
 func TestRunbooksOfWhatIsNoPolicyAreRefused(t *testing.T) {
 	empty := t.TempDir()
-	if _, message, code := commandline.Invoke(t, newRunbooksCommand(), empty, filepath.Join(empty, "out")); code == 0 || message == "" {
+	if _, message, code := commandline.Invoke(t, newRunbooksCommand(), empty, filepath.Join(empty, "out")); code == 0 ||
+		message == "" {
 		t.Errorf("code %d, message %q", code, message)
 	}
-	if _, message, code := commandline.Invoke(t, newRunbooksCommand(), empty); code != command.ExitUsage || !strings.Contains(message, "usage:") {
+	if _, message, code := commandline.Invoke(t, newRunbooksCommand(), empty); code != command.ExitUsage ||
+		!strings.Contains(message, "usage:") {
 		t.Errorf("code %d, message %q", code, message)
 	}
 }

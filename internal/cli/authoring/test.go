@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package authoring
 
 import (
@@ -29,7 +31,8 @@ it was called wrongly.`,
 			return runTests(cmd.Context(), cmd.OutOrStdout(), args[0], coverage)
 		},
 	}
-	cmd.Flags().Float64Var(&coverage, "min-coverage", 100, "least share of the lines of Rego, in percent, that the unit tests must reach")
+	cmd.Flags().Float64Var(&coverage, "min-coverage", 100,
+		"least share of the lines of Rego, in percent, that the unit tests must reach")
 	command.TakesDirectory(cmd)
 	return cmd
 }

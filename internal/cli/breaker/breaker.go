@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breaker
 
 import (
@@ -77,7 +79,8 @@ func printBreakers(list []v1alpha1.RemediationBreaker, out io.Writer) error {
 		if cb.Status.NextProbeAt != nil {
 			probe = cb.Status.NextProbeAt.UTC().Format(time.RFC3339)
 		}
-		output.Row(table, cb.Name, string(cb.Spec.Scope.Type), string(state), reason, fmt.Sprintf("%d of %d", cb.Status.Failures, cb.Status.Outcomes), probe, message)
+		output.Row(table, cb.Name, string(cb.Spec.Scope.Type), string(state), reason,
+			fmt.Sprintf("%d of %d", cb.Status.Failures, cb.Status.Outcomes), probe, message)
 	}
 	return table.Flush()
 }
@@ -86,7 +89,8 @@ func printBreakers(list []v1alpha1.RemediationBreaker, out io.Writer) error {
 func breakerState(cb *v1alpha1.RemediationBreaker) (state v1alpha1.BreakerState, reason, message string) {
 	if cb.Spec.ForcedOpen() {
 		by := v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease)
-		return v1alpha1.BreakerOpen, string(v1alpha1.BreakerForcedOpen), fmt.Sprintf("held open by a person (%s): evenkeel breaker close %s", by, cb.Name)
+		return v1alpha1.BreakerOpen, string(v1alpha1.BreakerForcedOpen),
+			fmt.Sprintf("held open by a person (%s): evenkeel breaker close %s", by, cb.Name)
 	}
 	return cmp.Or(cb.Status.State, v1alpha1.BreakerClosed), cb.Status.Reason, cb.Status.Message
 }

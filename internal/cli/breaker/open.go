@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breaker
 
 import (
@@ -25,11 +27,13 @@ func makeBreaker(ctx context.Context, c client.Client, name string) error {
 	}
 	scope, covered, ok := breakerScope(name)
 	if !ok {
-		return command.Exit(command.ExitUsage, fmt.Errorf("there is no circuit breaker %s: give global, policy-NAME or namespace-NAME", name))
+		return command.Exit(command.ExitUsage,
+			fmt.Errorf("there is no circuit breaker %s: give global, policy-NAME or namespace-NAME", name))
 	}
 	if covered != nil {
 		if err := c.Get(ctx, client.ObjectKeyFromObject(covered), covered); err != nil {
-			return connect.Failure(fmt.Sprintf("there is no circuit breaker %s, and what it would cover can't be read", name), err)
+			return connect.Failure(fmt.Sprintf("there is no circuit breaker %s, and what it would cover can't be read",
+				name), err)
 		}
 	}
 	cb.Name, cb.Spec.Scope = name, scope

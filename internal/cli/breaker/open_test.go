@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breaker
 
 import (
@@ -12,12 +14,14 @@ func TestABreakersNameSaysWhatItCovers(t *testing.T) {
 		covered string
 		ok      bool
 	}{
-		"global":         {v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal}, "", true},
-		"policy-tags":    {v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: "tags"}, "ClusterRegoPolicy tags", true},
-		"namespace-shop": {v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: "shop"}, "Namespace shop", true},
-		"policy-":        {ok: false},
-		"namespace-":     {ok: false},
-		"shop":           {ok: false},
+		"global": {v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal}, "", true},
+		"policy-tags": {v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: "tags"},
+			"ClusterRegoPolicy tags", true},
+		"namespace-shop": {v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeNamespace, Namespace: "shop"},
+			"Namespace shop", true},
+		"policy-":    {ok: false},
+		"namespace-": {ok: false},
+		"shop":       {ok: false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package breaker
 
 import (
@@ -35,10 +37,12 @@ What still gives it a reason to open opens it again at once.`,
 			if err != nil {
 				return err
 			}
-			if err := request.Patch(cmd.Context(), c, cb, request.Spec("resetToken", request.NewToken(), reason)); err != nil {
+			if err := request.Patch(cmd.Context(), c, cb,
+				request.Spec("resetToken", request.NewToken(), reason)); err != nil {
 				return connect.Failure("reset circuit breaker "+cb.Name, err)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "circuit breaker %s is being reset; see: evenkeel breaker list\n", cb.Name)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "circuit breaker %s is being reset; see: evenkeel breaker list\n",
+				cb.Name)
 			return err
 		},
 	}

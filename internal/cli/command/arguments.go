@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package command
 
 import (
@@ -53,7 +55,8 @@ func TakesCommand(cmd *cobra.Command) {
 				names = append(names, command.Name())
 			}
 		}
-		return WronglyCalled(cmd, fmt.Errorf("there is no command %q: give one of %s", args[0], strings.Join(names, ", ")))
+		return WronglyCalled(cmd,
+			fmt.Errorf("there is no command %q: give one of %s", args[0], strings.Join(names, ", ")))
 	}
 }
 
@@ -62,5 +65,6 @@ func TakesPaths(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return nil
 	}
-	return WronglyCalled(cmd, errors.New("no PATH given: give files or directories of manifests, or - for standard input"))
+	return WronglyCalled(cmd,
+		errors.New("no PATH given: give files or directories of manifests, or - for standard input"))
 }

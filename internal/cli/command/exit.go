@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package command
 
 // The exit codes: something isn't as it should be; the command was called

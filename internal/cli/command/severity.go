@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package command
 
 import (
@@ -10,13 +12,15 @@ import (
 
 // SeverityRank orders severities, the worst first; none is the last.
 func SeverityRank(severity string) (int, error) {
-	order := []v1alpha1.Severity{v1alpha1.SeverityCritical, v1alpha1.SeverityHigh, v1alpha1.SeverityMedium, v1alpha1.SeverityLow}
+	order := []v1alpha1.Severity{v1alpha1.SeverityCritical, v1alpha1.SeverityHigh, v1alpha1.SeverityMedium,
+		v1alpha1.SeverityLow}
 	if severity == "" {
 		return len(order), nil
 	}
 	rank := slices.IndexFunc(order, func(s v1alpha1.Severity) bool { return strings.EqualFold(string(s), severity) })
 	if rank < 0 {
-		return 0, Exit(ExitUsage, fmt.Errorf("the severity %q isn't known: give Critical, High, Medium or Low", severity))
+		return 0, Exit(ExitUsage, fmt.Errorf("the severity %q isn't known: give Critical, High, Medium or Low",
+			severity))
 	}
 	return rank, nil
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package connect
 
 import (
@@ -85,7 +87,8 @@ func (f *Flags) Untyped() (dynamic.Interface, discovery.DiscoveryInterface, erro
 func (f *Flags) Config() (*rest.Config, error) {
 	config, err := f.ToRESTConfig()
 	if err != nil {
-		return nil, command.Exit(command.ExitUsage, fmt.Errorf("no cluster to talk to: %w; set --kubeconfig or KUBECONFIG", err))
+		return nil, command.Exit(command.ExitUsage,
+			fmt.Errorf("no cluster to talk to: %w; set --kubeconfig or KUBECONFIG", err))
 	}
 	if err := f.named(config); err != nil {
 		return nil, err
@@ -112,7 +115,8 @@ func (f *Flags) named(config *rest.Config) error {
 	if err != nil || config.Host != nobodysServer || raw.CurrentContext+*f.Context+*f.ClusterName+*f.APIServer != "" {
 		return nil
 	}
-	return command.Exit(command.ExitUsage, fmt.Errorf("no cluster to talk to: none of these is there and has a current context: %s; set --kubeconfig, KUBECONFIG or --context",
+	return command.Exit(command.ExitUsage, fmt.Errorf("no cluster to talk to: none of these is there and has a "+
+		"current context: %s; set --kubeconfig, KUBECONFIG or --context",
 		strings.Join(loader.ConfigAccess().GetLoadingPrecedence(), ", ")))
 }
 

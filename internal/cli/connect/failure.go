@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package connect
 
 import (
@@ -18,7 +20,8 @@ func Failure(what string, err error) error {
 	case IsMissingKind(err):
 		err = fmt.Errorf("%w; Evenkeel's kinds aren't installed in this cluster: kubectl apply -k config/crd", err)
 	case isUnanswered(err):
-		err = fmt.Errorf("%w; Evenkeel's webhook doesn't answer, and has to record who asks for this: evenkeel doctor says what is wrong", err)
+		err = fmt.Errorf("%w; Evenkeel's webhook doesn't answer, and has to record who asks for this: evenkeel doctor "+
+			"says what is wrong", err)
 	}
 	return command.Exit(command.ExitFailure, fmt.Errorf("%s: %w", what, err))
 }
@@ -29,5 +32,6 @@ func IsMissingKind(err error) bool { return kube.Classify(err) == kube.Unserved 
 
 // isUnanswered says whether the API server couldn't ask one of Evenkeel's own webhooks.
 func isUnanswered(err error) bool {
-	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook") && strings.Contains(err.Error(), ".evenkeel.dev\"")
+	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook") &&
+		strings.Contains(err.Error(), ".evenkeel.dev\"")
 }

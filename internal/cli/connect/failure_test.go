@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package connect
 
 import (
@@ -19,10 +21,14 @@ func TestAClusterWithoutEvenkeelIsToldApart(t *testing.T) {
 		err  error
 		want bool
 	}{
-		"discovery doesn't find the group": {&apiutil.ErrResourceDiscoveryFailed{group: &meta.NoResourceMatchError{PartialResource: group.WithResource("")}}, true},
-		"the group lacks the kind":         {&meta.NoKindMatchError{GroupKind: group.WithKind("ClusterRegoPolicy").GroupKind()}, true},
-		"an object isn't there":            {apierrors.NewNotFound(group.WithResource("clusterregopolicies").GroupResource(), "a"), false},
-		"nobody answers":                   {errors.New("connection refused"), false},
+		"discovery doesn't find the group": {
+			&apiutil.ErrResourceDiscoveryFailed{
+				group: &meta.NoResourceMatchError{PartialResource: group.WithResource("")}}, true},
+		"the group lacks the kind": {
+			&meta.NoKindMatchError{GroupKind: group.WithKind("ClusterRegoPolicy").GroupKind()}, true},
+		"an object isn't there": {
+			apierrors.NewNotFound(group.WithResource("clusterregopolicies").GroupResource(), "a"), false},
+		"nobody answers": {errors.New("connection refused"), false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -40,9 +46,10 @@ func TestAWebhookThatDoesNotAnswerIsToldApart(t *testing.T) {
 		err  error
 		want bool
 	}{
-		"Evenkeel's own":   {apierrors.NewInternalError(fmt.Errorf(unreached, "undo.evenkeel.dev")), true},
-		"somebody else's":  {apierrors.NewInternalError(fmt.Errorf(unreached, "check.example.com")), false},
-		"a refusal by it":  {apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("remediations").GroupResource(), "a", errors.New(`admission webhook "undo.evenkeel.dev" denied the request`)), false},
+		"Evenkeel's own":  {apierrors.NewInternalError(fmt.Errorf(unreached, "undo.evenkeel.dev")), true},
+		"somebody else's": {apierrors.NewInternalError(fmt.Errorf(unreached, "check.example.com")), false},
+		"a refusal by it": {apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("remediations").GroupResource(),
+			"a", errors.New(`admission webhook "undo.evenkeel.dev" denied the request`)), false},
 		"nobody else does": {errors.New("connection refused"), false},
 	}
 	for name, tc := range cases {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package judge
 
 import (
@@ -63,13 +65,15 @@ when something couldn't be read or judged; what could be is still reported.`,
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "the namespace of objects that name none")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "one of "+strings.Join(format.Names(), ", "))
 	cmd.Flags().BoolVar(&o.diff, "diff", false, "show each fix that is proven to work, as a diff")
-	cmd.Flags().StringVar(&o.failOn, "fail-on", "warn", "the mildest admission action whose violations end with code 1: deny, warn, audit or never")
+	cmd.Flags().StringVar(&o.failOn, "fail-on", "warn",
+		"the mildest admission action whose violations end with code 1: deny, warn, audit or never")
 	return cmd
 }
 
 func (o *checkOptions) validate() error {
 	if !slices.Contains(format.Names(), o.output) {
-		return command.Exit(command.ExitUsage, fmt.Errorf("-o %q isn't known: give one of %s", o.output, strings.Join(format.Names(), ", ")))
+		return command.Exit(command.ExitUsage,
+			fmt.Errorf("-o %q isn't known: give one of %s", o.output, strings.Join(format.Names(), ", ")))
 	}
 	if _, err := failsOn(o.failOn); err != nil {
 		return err
@@ -83,28 +87,32 @@ func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
-	documents, unread := manifest.Read(ctx, paths, cmd.InOrStdin(), manifest.Options{Library: o.policies.reader.Library(),
-		Skipped: func(p manifest.Problem) { fmt.Fprintf(stderr, "skipped %s\n", p) },
-	})
+	documents, unread := manifest.Read(
+		ctx, paths, cmd.InOrStdin(), manifest.Options{Library: o.policies.reader.Library(),
+			Skipped: func(p manifest.Problem) { fmt.Fprintf(stderr, "skipped %s\n", p) },
+		})
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if len(documents) == 0 && unread == nil {
-		unread = errors.New("no Kubernetes object was found: name files, or directories with .yaml, .yml or .json files")
+		unread = errors.New(
+			"no Kubernetes object was found: name files, or directories with .yaml, .yml or .json files")
 	}
 	report, err := o.judge(ctx, stderr, documents)
 	if err != nil {
 		return err
 	}
 	out := terminal.NewScreen(cmd.OutOrStdout())
-	if err := format.Write(out.Out, o.output, report, format.Options{Style: out.Style, Version: version.String()}); err != nil {
+	if err := format.Write(out.Out, o.output, report,
+		format.Options{Style: out.Style, Version: version.String()}); err != nil {
 		return command.Exit(command.ExitFailure, fmt.Errorf("write the report: %w", err))
 	}
 	return o.verdict(report, unread)
 }
 
 // judge judges the documents. The waivers among them waive too.
-func (o *checkOptions) judge(ctx context.Context, stderr io.Writer, documents []manifest.Document) (*check.Report, error) {
+func (o *checkOptions) judge(ctx context.Context, stderr io.Writer, documents []manifest.Document) (
+	*check.Report, error) {
 	among := &policySet{}
 	if err := among.addDocuments(documents, o.namespace); err != nil {
 		return nil, err
@@ -127,7 +135,8 @@ func (o *checkOptions) verdict(report *check.Report, unread error) error {
 		return command.Exit(command.ExitFailure, fmt.Errorf("not everything could be read:\n%w", unread))
 	}
 	if n := report.Summary().Errors; n > 0 {
-		return command.Exit(command.ExitFailure, fmt.Errorf("not everything could be judged: errors: %d, see the report%s", n, unknownNamespaces(report)))
+		return command.Exit(command.ExitFailure,
+			fmt.Errorf("not everything could be judged: errors: %d, see the report%s", n, unknownNamespaces(report)))
 	}
 	fails, err := failsOn(o.failOn)
 	if err != nil {
@@ -148,7 +157,8 @@ func unknownNamespaces(report *check.Report) string {
 	for i := range report.Results {
 		r := &report.Results[i]
 		if r.Err != nil && r.Policy.Spec.Match.NamespaceSelector != nil && r.Namespace == nil && r.File != "" {
-			return "; a policy that selects namespaces by label needs to see them: give their manifests too, or --cluster"
+			return "; a policy that selects namespaces by label needs to see them: give their manifests too, or " +
+				"--cluster"
 		}
 	}
 	return ""
@@ -165,5 +175,6 @@ func failsOn(mildest string) ([]v1alpha1.AdmissionAction, error) {
 	if strings.EqualFold(mildest, "never") {
 		return nil, nil
 	}
-	return nil, command.Exit(command.ExitUsage, fmt.Errorf("--fail-on %q isn't known: give deny, warn, audit or never", mildest))
+	return nil, command.Exit(command.ExitUsage,
+		fmt.Errorf("--fail-on %q isn't known: give deny, warn, audit or never", mildest))
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package judge
 
 import (
@@ -53,7 +55,8 @@ spec: {policies: [privileged-containers], match: {}, reason: debugging, expirati
 `,
 		"waived/expired.yaml": "",
 		"empty/readme.md":     "",
-		"waivers/e.yaml":      "apiVersion: evenkeel.dev/v1alpha1\nkind: Waiver\nmetadata: {name: a}\nspec: {polices: [x]}\n",
+		"waivers/e.yaml": "apiVersion: evenkeel.dev/v1alpha1\nkind: Waiver\nmetadata: {name: a}\nspec: " +
+			"{polices: [x]}\n",
 	})
 	at := func(name string) string { return filepath.Join(dir, name) }
 	only := []string{"--only", "privileged-containers"}
@@ -63,27 +66,49 @@ spec: {policies: [privileged-containers], match: {}, reason: debugging, expirati
 		// says is part of the output or the message.
 		says []string
 	}{
-		"clean":                        {[]string{at("good.yaml")}, 0, []string{"1 object, 0 violations"}},
-		"a violation":                  {[]string{at("bad.yaml")}, command.ExitFailed, []string{"bad.yaml:9  Critical  privileged-containers", "policies are violated"}},
-		"a directory and a file of it": {[]string{dir + "/mixed", at("mixed/good.yaml")}, 0, []string{"1 object, 0 violations", "skipped", "helm template", "kustomize build", "values.yaml:1: it isn't a Kubernetes object"}},
-		"what can't be read":           {[]string{at("broken")}, command.ExitFailure, []string{"twice.yaml:3: it isn't valid YAML", "1 violation (1 Critical)"}},
-		"what isn't there":             {[]string{at("nowhere")}, command.ExitFailure, []string{"nowhere: it can't be read: no such file"}},
-		"nothing at all":               {[]string{at("empty")}, command.ExitFailure, []string{"no Kubernetes object was found"}},
-		"a waiver beside it":           {[]string{at("waived")}, 0, []string{"waived by Waiver shop/legacy until 2999", "1 waived"}},
-		"a misspelt waiver":            {[]string{at("waivers")}, command.ExitFailure, []string{"e.yaml:1:", `unknown field "spec.polices"`}},
-		"never failing":                {[]string{at("bad.yaml"), "--fail-on", "never"}, 0, []string{"1 violation"}},
-		"below the severity":           {[]string{at("bad.yaml"), "--severity", "high", "--fail-on", "deny"}, command.ExitFailed, nil},
-		"no path":                      {nil, command.ExitUsage, []string{"no PATH given"}},
-		"an unknown format":            {[]string{at("bad.yaml"), "-o", "xml"}, command.ExitUsage, []string{"give one of github, json"}},
-		"an unknown word to fail on":   {[]string{at("bad.yaml"), "--fail-on", "x"}, command.ExitUsage, []string{"deny, warn, audit or never"}},
-		"an unknown severity":          {[]string{at("bad.yaml"), "--severity", "x"}, command.ExitUsage, []string{"Critical, High, Medium or Low"}},
-		"a policy that isn't there":    {[]string{at("bad.yaml"), "--skip", "x"}, command.ExitUsage, []string{"there is no policy", "privileged-containers"}},
-		"no policy left":               {[]string{at("bad.yaml"), "--skip", "privileged-containers"}, command.ExitUsage, []string{"no policy is left"}},
-		"policies from nowhere":        {[]string{at("bad.yaml"), "-p", at("nowhere")}, command.ExitUsage, []string{"doesn't exist"}},
-		"no policy in a directory":     {[]string{at("bad.yaml"), "-p", at("mixed")}, command.ExitUsage, []string{"it holds no policy"}},
-		"two sources at once":          {[]string{at("bad.yaml"), "-p", commandline.Library, "--cluster"}, command.ExitUsage, []string{"exclude each other"}},
-		"policies from a directory":    {[]string{at("bad.yaml"), "-p", commandline.Library + "/security"}, command.ExitFailed, []string{"privileged-containers"}},
-		"a policy given twice":         {[]string{at("bad.yaml"), "-p", commandline.Library, "-p", commandline.Library + "/security"}, command.ExitUsage, []string{"two policies are named"}},
+		"clean": {[]string{at("good.yaml")}, 0, []string{"1 object, 0 violations"}},
+		"a violation": {
+			[]string{at("bad.yaml")}, command.ExitFailed,
+			[]string{"bad.yaml:9  Critical  privileged-containers", "policies are violated"}},
+		"a directory and a file of it": {[]string{dir + "/mixed", at("mixed/good.yaml")}, 0,
+			[]string{"1 object, 0 violations", "skipped", "helm template", "kustomize build",
+				"values.yaml:1: it isn't a Kubernetes object"}},
+		"what can't be read": {
+			[]string{at("broken")}, command.ExitFailure,
+			[]string{"twice.yaml:3: it isn't valid YAML", "1 violation (1 Critical)"}},
+		"what isn't there": {
+			[]string{at("nowhere")}, command.ExitFailure, []string{"nowhere: it can't be read: no such file"}},
+		"nothing at all": {
+			[]string{at("empty")}, command.ExitFailure, []string{"no Kubernetes object was found"}},
+		"a waiver beside it": {
+			[]string{at("waived")}, 0, []string{"waived by Waiver shop/legacy until 2999", "1 waived"}},
+		"a misspelt waiver": {
+			[]string{at("waivers")}, command.ExitFailure, []string{"e.yaml:1:", `unknown field "spec.polices"`}},
+		"never failing": {[]string{at("bad.yaml"), "--fail-on", "never"}, 0, []string{"1 violation"}},
+		"below the severity": {[]string{at("bad.yaml"), "--severity", "high", "--fail-on", "deny"},
+			command.ExitFailed, nil},
+		"no path": {nil, command.ExitUsage, []string{"no PATH given"}},
+		"an unknown format": {[]string{at("bad.yaml"), "-o", "xml"}, command.ExitUsage,
+			[]string{"give one of github, json"}},
+		"an unknown word to fail on": {[]string{at("bad.yaml"), "--fail-on", "x"}, command.ExitUsage,
+			[]string{"deny, warn, audit or never"}},
+		"an unknown severity": {[]string{at("bad.yaml"), "--severity", "x"}, command.ExitUsage,
+			[]string{"Critical, High, Medium or Low"}},
+		"a policy that isn't there": {[]string{at("bad.yaml"), "--skip", "x"}, command.ExitUsage,
+			[]string{"there is no policy", "privileged-containers"}},
+		"no policy left": {[]string{at("bad.yaml"), "--skip", "privileged-containers"}, command.ExitUsage,
+			[]string{"no policy is left"}},
+		"policies from nowhere": {[]string{at("bad.yaml"), "-p", at("nowhere")}, command.ExitUsage,
+			[]string{"doesn't exist"}},
+		"no policy in a directory": {[]string{at("bad.yaml"), "-p", at("mixed")}, command.ExitUsage,
+			[]string{"it holds no policy"}},
+		"two sources at once": {[]string{at("bad.yaml"), "-p", commandline.Library, "--cluster"},
+			command.ExitUsage, []string{"exclude each other"}},
+		"policies from a directory": {[]string{at("bad.yaml"), "-p", commandline.Library + "/security"},
+			command.ExitFailed, []string{"privileged-containers"}},
+		"a policy given twice": {
+			[]string{at("bad.yaml"), "-p", commandline.Library, "-p", commandline.Library + "/security"},
+			command.ExitUsage, []string{"two policies are named"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -101,13 +126,15 @@ spec: {policies: [privileged-containers], match: {}, reason: debugging, expirati
 }
 
 func TestCheckReadsPoliciesAsBuildWritesThem(t *testing.T) {
-	built, message, code := commandline.Invoke(t, commandline.Named(t, authoring.Commands(), "build"), commandline.Library)
+	built, message, code := commandline.Invoke(t, commandline.Named(t, authoring.Commands(), "build"),
+		commandline.Library)
 	if code != 0 {
 		t.Fatal(message)
 	}
 	dir := commandline.Folder(t, map[string]string{"policies.yaml": built, "pod.yaml": privilegedPod})
 	of := func(args ...string) any {
-		out, message, code := commandline.Invoke(t, newCheckCommand(), append(args, "-o", "json", filepath.Join(dir, "pod.yaml"))...)
+		out, message, code := commandline.Invoke(
+			t, newCheckCommand(), append(args, "-o", "json", filepath.Join(dir, "pod.yaml"))...)
 		if code != command.ExitFailed {
 			t.Fatalf("code %d: %s", code, message)
 		}
@@ -150,7 +177,8 @@ func TestCheckJudgesTheLibrarysExamplesAsAdmission(t *testing.T) {
 				want[r.Policy] = append(r.Violations, r.Warnings...)
 			}
 		}
-		report, err := check.Run(t.Context(), snapshot, check.Each([]check.Subject{{Object: object}}), check.Options{Now: now})
+		report, err := check.Run(t.Context(), snapshot, check.Each([]check.Subject{{Object: object}}),
+			check.Options{Now: now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +226,8 @@ func TestCheckByTheLibraryOfYAMLFindsTheSame(t *testing.T) {
 	if diff := cmp.Diff(fast, slow); diff != "" || code != command.ExitFailed {
 		t.Errorf("code %d, report (-fast +library)\n%s", code, diff)
 	}
-	if _, message, code := commandline.Invoke(t, newCheckCommand(), "--yaml-reader", "quick", file); code != command.ExitUsage || !strings.Contains(message, "give fast or library") {
+	if _, message, code := commandline.Invoke(t, newCheckCommand(), "--yaml-reader", "quick",
+		file); code != command.ExitUsage || !strings.Contains(message, "give fast or library") {
 		t.Errorf("a reader that isn't known: code %d, %s", code, message)
 	}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package judge
 
 import (
@@ -48,7 +50,8 @@ KIND is what kubectl knows it by: deployment, deploy, deployments.v1.apps.`,
 	}
 	o.flags = connect.TakesCluster(cmd)
 	o.output = output.Takes(cmd, output.JSON, output.YAML)
-	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "", "the object's namespace (default: that of the kubeconfig's context)")
+	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "",
+		"the object's namespace (default: that of the kubeconfig's context)")
 	o.tools.AddFlags(cmd.Flags())
 	connect.CompletesFlag(cmd, "namespace", o.flags, connect.NamespaceNames)
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
@@ -115,7 +118,8 @@ func (o *explainOptions) explain(ctx context.Context, kind, name string) (*expla
 }
 
 // read reads the object, and the Namespace that it lives in.
-func (o *explainOptions) read(ctx context.Context, c client.Reader, kind, name string) (object, namespace *unstructured.Unstructured, err error) {
+func (o *explainOptions) read(ctx context.Context, c client.Reader, kind, name string) (
+	object, namespace *unstructured.Unstructured, err error) {
 	mapping, err := o.mapping(kind)
 	if err != nil {
 		return nil, nil, err
@@ -132,7 +136,8 @@ func (o *explainOptions) read(ctx context.Context, c client.Reader, kind, name s
 		if key.Namespace != "" && o.namespace == "" && apierrors.IsNotFound(err) {
 			err = fmt.Errorf("%w; give its namespace with -n", err)
 		}
-		return nil, nil, connect.Failure(fmt.Sprintf("read %s %s", mapping.GroupVersionKind.Kind, strings.TrimPrefix(key.String(), "/")), err)
+		return nil, nil, connect.Failure(
+			fmt.Sprintf("read %s %s", mapping.GroupVersionKind.Kind, strings.TrimPrefix(key.String(), "/")), err)
 	}
 	if key.Namespace == "" {
 		return object, nil, nil
@@ -178,7 +183,8 @@ func (o *explainOptions) mapping(kind string) (*meta.RESTMapping, error) {
 		}
 	}
 	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
-		return nil, command.Exit(command.ExitFailure, fmt.Errorf("the cluster serves no kind %q; see: kubectl api-resources", kind))
+		return nil, command.Exit(command.ExitFailure,
+			fmt.Errorf("the cluster serves no kind %q; see: kubectl api-resources", kind))
 	}
 	return nil, connect.Failure("find the kind "+kind, err)
 }

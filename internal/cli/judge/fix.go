@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package judge
 
 import (
@@ -74,14 +76,16 @@ func (o *fixOptions) run(cmd *cobra.Command, paths []string) error {
 			return command.Exit(command.ExitFailure, fmt.Errorf("read standard input: %w", err))
 		}
 	}
-	documents, unread := manifest.Read(cmd.Context(), paths, bytes.NewReader(stdin), manifest.Options{Library: o.policies.reader.Library(),
-		Skipped: func(p manifest.Problem) { fmt.Fprintf(stderr, "skipped %s\n", p) },
-	})
+	documents, unread := manifest.Read(cmd.Context(), paths, bytes.NewReader(stdin),
+		manifest.Options{Library: o.policies.reader.Library(),
+			Skipped: func(p manifest.Problem) { fmt.Fprintf(stderr, "skipped %s\n", p) },
+		})
 	if err := cmd.Context().Err(); err != nil {
 		return command.Exit(command.ExitFailure, err)
 	}
 	if len(documents) == 0 && unread == nil {
-		unread = errors.New("no Kubernetes object was found: name files, or directories with .yaml, .yml or .json files")
+		unread = errors.New(
+			"no Kubernetes object was found: name files, or directories with .yaml, .yml or .json files")
 	}
 	texts, err := textsOf(documents, stdin, unread)
 	if err != nil {
@@ -126,7 +130,8 @@ func textsOf(documents []manifest.Document, stdin []byte, unread error) (map[str
 	return texts, nil
 }
 
-func (o *fixOptions) fix(ctx context.Context, documents []manifest.Document, texts map[string][]byte) (*fix.Report, error) {
+func (o *fixOptions) fix(ctx context.Context, documents []manifest.Document, texts map[string][]byte) (
+	*fix.Report, error) {
 	among := &policySet{}
 	if err := among.addDocuments(documents, o.namespace); err != nil {
 		return nil, err
@@ -135,7 +140,8 @@ func (o *fixOptions) fix(ctx context.Context, documents []manifest.Document, tex
 	if err != nil {
 		return nil, err
 	}
-	report, err := fix.Run(ctx, snapshot, documents, texts, fix.Options{Now: time.Now(), Namespace: o.namespace, Namespaces: o.policies.namespaces})
+	report, err := fix.Run(ctx, snapshot, documents, texts,
+		fix.Options{Now: time.Now(), Namespace: o.namespace, Namespaces: o.policies.namespaces})
 	if err != nil {
 		return nil, command.Exit(command.ExitFailure, err)
 	}
@@ -143,7 +149,8 @@ func (o *fixOptions) fix(ctx context.Context, documents []manifest.Document, tex
 }
 
 // put writes the files, or prints what would change, and tells what was done.
-func (o *fixOptions) put(cmd *cobra.Command, report *fix.Report, documents []manifest.Document, stdin []byte, filter bool) error {
+func (o *fixOptions) put(cmd *cobra.Command, report *fix.Report, documents []manifest.Document, stdin []byte,
+	filter bool) error {
 	out, told := cmd.OutOrStdout(), cmd.OutOrStdout()
 	if o.dryRun || filter {
 		told = cmd.ErrOrStderr()
@@ -174,7 +181,8 @@ func (o *fixOptions) tell(told io.Writer, report *fix.Report) error {
 		done = "to fix"
 	}
 	files := prose.Plural(len(report.Files), "file")
-	_, err := fmt.Fprintf(told, "%d %s in %d %s, %d left\n", len(report.Changes), done, len(report.Files), files, len(report.Left))
+	_, err := fmt.Fprintf(told, "%d %s in %d %s, %d left\n", len(report.Changes), done, len(report.Files), files,
+		len(report.Left))
 	return err
 }
 
@@ -202,7 +210,8 @@ func diff(file fix.File, documents []manifest.Document) (string, error) {
 		}
 	}
 	before, name := string(file.Before), strings.TrimPrefix(filepath.ToSlash(file.Name), "/")
-	text, err := udiff.ToUnified("a/"+name, "b/"+name, before, udiff.Lines(before, string(file.After)), udiff.DefaultContextLines)
+	text, err := udiff.ToUnified("a/"+name, "b/"+name, before, udiff.Lines(before, string(file.After)),
+		udiff.DefaultContextLines)
 	if err != nil {
 		return "", fmt.Errorf("compare %s with its fixed text: %w", file.Name, err)
 	}
@@ -219,7 +228,8 @@ func (o *fixOptions) verdict(report *fix.Report, unread error) error {
 	}
 	switch {
 	case len(report.Left) > 0:
-		return command.Exit(command.ExitFailed, fmt.Errorf("%d violations are left for a person: see above", len(report.Left)))
+		return command.Exit(command.ExitFailed,
+			fmt.Errorf("%d violations are left for a person: see above", len(report.Left)))
 	case o.dryRun && len(report.Changes) > 0:
 		return command.Exit(command.ExitFailed, errors.New("there is something to fix: see above"))
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package judge
 
 import (
@@ -102,8 +104,10 @@ func TestFixThenCheckIsCleanForEveryExampleOfTheLibrary(t *testing.T) {
 	}
 	for _, p := range policies {
 		p.Definition.SetDefaults()
-		if offers := p.Definition.Spec.Remediation.Mode != v1alpha1.RemediationDisabled; offers != (fixed[p.Definition.Name] > 0) {
-			t.Errorf("policy %s has %d examples of a fix, and offers one: %v", p.Definition.Name, fixed[p.Definition.Name], offers)
+		offers := p.Definition.Spec.Remediation.Mode != v1alpha1.RemediationDisabled
+		if offers != (fixed[p.Definition.Name] > 0) {
+			t.Errorf("policy %s has %d examples of a fix, and offers one: %v", p.Definition.Name,
+				fixed[p.Definition.Name], offers)
 		}
 	}
 }
@@ -116,7 +120,8 @@ func fixAndCheck(t *testing.T, definition *v1alpha1.ClusterRegoPolicy, example s
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, message, code := commandline.Invoke(t, newCheckCommand(), "-p", policy, "--fail-on", "audit", file); code != command.ExitFailed {
+	if out, message, code := commandline.Invoke(t, newCheckCommand(), "-p", policy, "--fail-on", "audit",
+		file); code != command.ExitFailed {
 		t.Fatalf("before: check ends with code %d (%s), want %d\n%s", code, message, command.ExitFailed, out)
 	}
 	if out, message, code := commandline.Invoke(t, newFixCommand(), "-p", policy, file); code != 0 {
@@ -126,7 +131,8 @@ func fixAndCheck(t *testing.T, definition *v1alpha1.ClusterRegoPolicy, example s
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, message, code := commandline.Invoke(t, newCheckCommand(), "-p", policy, "--fail-on", "audit", file); code != 0 {
+	if out, message, code := commandline.Invoke(t, newCheckCommand(), "-p", policy, "--fail-on", "audit",
+		file); code != 0 {
 		t.Errorf("after: check ends with code %d (%s)\n%s\n%s", code, message, out, after)
 	}
 	for line := range bytes.Lines(before) {
@@ -143,7 +149,8 @@ func fixAndCheck(t *testing.T, definition *v1alpha1.ClusterRegoPolicy, example s
 			t.Errorf("the fixed object (-want +got):\n%s", diff)
 		}
 	}
-	if out, _, code := commandline.Invoke(t, newFixCommand(), "-p", policy, file); code != 0 || !strings.Contains(out, "0 fixed in 0 files, 0 left") {
+	if out, _, code := commandline.Invoke(t, newFixCommand(), "-p", policy, file); code != 0 ||
+		!strings.Contains(out, "0 fixed in 0 files, 0 left") {
 		t.Errorf("a second time: code %d\n%s", code, out)
 	}
 	if again, err := os.ReadFile(file); err != nil || !bytes.Equal(again, after) {
@@ -173,7 +180,8 @@ func TestFixSaysWhatItDoes(t *testing.T) {
 	}
 	removed := strings.Replace(agent, "      hostNetwork: true\n", "", 1)
 	out, message, code := commandline.Invoke(t, newFixCommand(), "--only", "host-namespaces", "--dry-run", "agent.yaml")
-	for _, part := range []string{"--- a/agent.yaml\n+++ b/agent.yaml\n", "\n-      hostNetwork: true\n", "agent.yaml:9 host-namespaces: remove /spec/template/spec/hostNetwork\n", "1 to fix in 1 file, 0 left\n"} {
+	for _, part := range []string{"--- a/agent.yaml\n+++ b/agent.yaml\n", "\n-      hostNetwork: true\n",
+		"agent.yaml:9 host-namespaces: remove /spec/template/spec/hostNetwork\n", "1 to fix in 1 file, 0 left\n"} {
 		if !strings.Contains(out, part) {
 			t.Errorf("the dry run's output has no %q:\n%s", part, out)
 		}
@@ -184,7 +192,9 @@ func TestFixSaysWhatItDoes(t *testing.T) {
 	if text, err := os.ReadFile("agent.yaml"); err != nil || string(text) != agent {
 		t.Fatalf("the dry run changed the file (%v)", err)
 	}
-	if out, message, code := commandline.Invoke(t, newFixCommand(), "--only", "host-namespaces", "agent.yaml"); code != 0 || out != "agent.yaml:9 host-namespaces: remove /spec/template/spec/hostNetwork\n1 fixed in 1 file, 0 left\n" {
+	if out, message, code := commandline.Invoke(t, newFixCommand(), "--only", "host-namespaces",
+		"agent.yaml"); code != 0 ||
+		out != "agent.yaml:9 host-namespaces: remove /spec/template/spec/hostNetwork\n1 fixed in 1 file, 0 left\n" {
 		t.Errorf("code %d (%s), output\n%s", code, message, out)
 	}
 	if text, err := os.ReadFile("agent.yaml"); err != nil || string(text) != removed {
@@ -195,7 +205,8 @@ func TestFixSaysWhatItDoes(t *testing.T) {
 func TestFixIsAFilter(t *testing.T) {
 	for name, tc := range map[string]struct{ in, want string }{
 		"something is wrong": {agent, strings.Replace(agent, "      hostNetwork: true\n", "", 1)},
-		"nothing is wrong":   {"# only\nkind: ConfigMap\napiVersion: v1\n", "# only\nkind: ConfigMap\napiVersion: v1\n"},
+		"nothing is wrong": {"# only\nkind: ConfigMap\napiVersion: v1\n",
+			"# only\nkind: ConfigMap\napiVersion: v1\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := newFixCommand()
@@ -250,7 +261,8 @@ func TestFixRefusesWrongUse(t *testing.T) {
 		"a file that isn't there": {[]string{"nowhere.yaml"}, "nowhere.yaml", command.ExitFailure},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, message, code := commandline.Invoke(t, newFixCommand(), tc.args...); code != tc.code || !strings.Contains(message, tc.part) {
+			if _, message, code := commandline.Invoke(t, newFixCommand(), tc.args...); code != tc.code ||
+				!strings.Contains(message, tc.part) {
 				t.Errorf("code %d, message %q, want code %d and %q", code, message, tc.code, tc.part)
 			}
 		})
@@ -259,15 +271,18 @@ func TestFixRefusesWrongUse(t *testing.T) {
 
 func TestADiffTellsNoSecret(t *testing.T) {
 	t.Chdir(t.TempDir())
-	const text = "apiVersion: v1\nkind: Secret\nmetadata: {name: key, labels: {a: b}}\nstringData:\n  password: correct-horse\n"
+	const text = "apiVersion: v1\nkind: Secret\nmetadata: {name: key, labels: {a: b}}\nstringData:\n  password: " +
+		"correct-horse\n"
 	if err := os.WriteFile("key.yaml", []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, message, code := commandline.Invoke(t, commandline.Named(t, authoring.Commands(), "new"), "policy", "team", "--kind", "Secret", "--with-fix"); code != 0 {
+	if _, message, code := commandline.Invoke(t, commandline.Named(t, authoring.Commands(), "new"), "policy", "team",
+		"--kind", "Secret", "--with-fix"); code != 0 {
 		t.Fatal(message)
 	}
 	out, _, code := commandline.Invoke(t, newFixCommand(), "--dry-run", "-p", "team", "key.yaml")
-	if code != command.ExitFailed || !strings.Contains(out, "+metadata: {name: key, labels: {a: b, team: unassigned}}") {
+	if code != command.ExitFailed ||
+		!strings.Contains(out, "+metadata: {name: key, labels: {a: b, team: unassigned}}") {
 		t.Fatalf("code %d, output\n%s", code, out)
 	}
 	if strings.Contains(out, "correct-horse") {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package judge
 
 import (
@@ -75,14 +77,19 @@ with 2 when it was called wrongly, and with 3 when something couldn't be read.`,
 	o.policies.connection = connect.TakesCluster(cmd)
 	connect.Completes(cmd, o.policies.connection, connect.PolicyNames)
 	f := cmd.Flags()
-	f.StringArrayVarP(&o.policies.paths, "policy", "p", nil, "a directory of policies in Rego, or a file or directory of YAML of policies, in which POLICY is; may be given many times (default: the cluster)")
-	f.StringVar(&o.namespace, "controller-namespace", "evenkeel-system", "the manager's own namespace, in which nothing is written")
+	f.StringArrayVarP(&o.policies.paths, "policy", "p", nil, "a directory of policies in Rego, or a file or directory "+
+		"of YAML of policies, in which POLICY is; may be given many times (default: the cluster)")
+	f.StringVar(&o.namespace, "controller-namespace", "evenkeel-system",
+		"the manager's own namespace, in which nothing is written")
 	f.StringVarP(&o.output, "output", "o", "table", "one of json, table, yaml")
-	f.BoolVar(&o.diff, "diff", false, fmt.Sprintf("show the change of every target, not of the first %d only", shownDiffs))
+	f.BoolVar(&o.diff, "diff", false,
+		fmt.Sprintf("show the change of every target, not of the first %d only", shownDiffs))
 	f.BoolVar(&o.all, "all", false, fmt.Sprintf("name every target of a wave, not the first %d only", shownTargets))
-	f.StringVar(&o.controller, "as-controller", defaultController, "the controller's ServiceAccount, whose permissions are asked for, as NAMESPACE/NAME")
+	f.StringVar(&o.controller, "as-controller", defaultController,
+		"the controller's ServiceAccount, whose permissions are asked for, as NAMESPACE/NAME")
 	o.tools.AddFlags(f)
-	f.StringSliceVar(&o.exempt, "exempt-namespaces", []string{"kube-system", "kube-node-lease"}, "the manager's flag of that name: namespaces in which nothing is written, besides --controller-namespace")
+	f.StringSliceVar(&o.exempt, "exempt-namespaces", []string{"kube-system", "kube-node-lease"},
+		"the manager's flag of that name: namespaces in which nothing is written, besides --controller-namespace")
 	o.fixes.AddFlags(f)
 	o.careful.AddFlags(f)
 	f.BoolVar(&o.allowIncomplete, "allow-incomplete", false, "don't fail for what couldn't be read")
@@ -118,7 +125,8 @@ func (o *planOptions) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	fixes := terminal.NewProgress(cmd.ErrOrStderr())
-	previewer := &remediate.Previewer{Reader: c, Mapper: c.RESTMapper(), Policies: inForce{snapshot}, Clock: wallclock.New(), Tools: o.tools.Value(),
+	previewer := &remediate.Previewer{Reader: c, Mapper: c.RESTMapper(), Policies: inForce{snapshot},
+		Clock: wallclock.New(), Tools: o.tools.Value(),
 		Reach:  o.fixes.Value(append(slices.Clone(o.exempt), o.namespace)...),
 		Floors: o.careful.Value(), Permissions: permissions.Of(c, account), Diffs: shownDiffs,
 		Progress: func(done, all int) { fixes.Tell(done, all, fmt.Sprintf("fix %d of %d computed", done, all)) }}
@@ -143,21 +151,26 @@ func (o *planOptions) complete(plan *display.Plan, report *check.Report, pol *v1
 		r := &report.Results[i]
 		switch {
 		case r.Err != nil:
-			plan.Skipped = append(plan.Skipped, display.PlannedTarget{Object: r.Reference(), Reason: v1alpha1.ReasonEvaluationError, Message: r.Err.Error()})
+			plan.Skipped = append(plan.Skipped,
+				display.PlannedTarget{Object: r.Reference(), Reason: v1alpha1.ReasonEvaluationError,
+					Message: r.Err.Error()})
 		case r.Waived != nil:
-			plan.Skipped = append(plan.Skipped, display.PlannedTarget{Object: r.Reference(), Reason: v1alpha1.ReasonWaived,
-				Message: r.Waived.String()})
+			plan.Skipped = append(plan.Skipped,
+				display.PlannedTarget{Object: r.Reference(), Reason: v1alpha1.ReasonWaived,
+					Message: r.Waived.String()})
 		}
 	}
 	if pol.UID == "" {
-		plan.Notes = append(plan.Notes, "the policy isn't in the cluster: which targets come first is settled once it is applied")
+		plan.Notes = append(plan.Notes,
+			"the policy isn't in the cluster: which targets come first is settled once it is applied")
 	}
 	plan.Notes = append(plan.Notes, report.Incomplete...)
 }
 
 // load reads the policy, all that would be in force beside it, and the policy alone
 // with the waivers.
-func (o *planOptions) load(ctx context.Context, name string) (pol *v1alpha1.ClusterRegoPolicy, all, alone *catalog.Snapshot, err error) {
+func (o *planOptions) load(ctx context.Context, name string) (pol *v1alpha1.ClusterRegoPolicy, all,
+	alone *catalog.Snapshot, err error) {
 	given := &policySet{}
 	for _, path := range o.policies.paths {
 		if err := given.addPath(ctx, path, o.policies.reader.Library()); err != nil {
@@ -165,7 +178,8 @@ func (o *planOptions) load(ctx context.Context, name string) (pol *v1alpha1.Clus
 		}
 	}
 	set := &policySet{}
-	if err := set.addCluster(ctx, o.policies.connection); err != nil && (given.size() == 0 || !connect.IsMissingKind(err)) {
+	if err := set.addCluster(ctx, o.policies.connection); err != nil &&
+		(given.size() == 0 || !connect.IsMissingKind(err)) {
 		return nil, nil, nil, err
 	}
 	set.waivers = append(set.waivers, given.waivers...)
@@ -174,12 +188,17 @@ func (o *planOptions) load(ctx context.Context, name string) (pol *v1alpha1.Clus
 	set.override(given.policies)
 	i := slices.IndexFunc(set.policies, func(p *v1alpha1.ClusterRegoPolicy) bool { return p.Name == name })
 	if i < 0 {
-		return nil, nil, nil, command.Exit(command.ExitUsage, fmt.Errorf("there is no policy %q, in the cluster or at -p: see kubectl get clusterregopolicies.evenkeel.dev", name))
+		return nil, nil, nil, command.Exit(
+			command.ExitUsage, fmt.Errorf(
+				"there is no policy %q, in the cluster or at -p: see kubectl get clusterregopolicies.evenkeel.dev",
+				name))
 	}
 	if all, err = o.policies.enforce(set); err != nil {
 		return nil, nil, nil, err
 	}
-	alone, err = o.policies.enforce(&policySet{policies: set.policies[i : i+1], templates: set.templates, strategies: set.strategies, waivers: set.waivers})
+	alone, err = o.policies.enforce(
+		&policySet{policies: set.policies[i : i+1], templates: set.templates, strategies: set.strategies,
+			waivers: set.waivers})
 	return set.policies[i], all, alone, err
 }
 
@@ -223,9 +242,11 @@ func (o *planOptions) write(to io.Writer, plan *display.Plan) error {
 func (o *planOptions) verdict(plan *display.Plan, report *check.Report) error {
 	switch {
 	case len(report.Incomplete) > 0 && !o.allowIncomplete:
-		return command.Exit(command.ExitFailure, errors.New("not everything could be read, so the controller's plan may hold more: see the notes; to accept that: --allow-incomplete"))
+		return command.Exit(command.ExitFailure, errors.New("not everything could be read, so the controller's plan "+
+			"may hold more: see the notes; to accept that: --allow-incomplete"))
 	case plan.Targets() > 0:
-		return command.Exit(command.ExitFailed, fmt.Errorf("there is something to fix: objects %d, policy %s", plan.Targets(), plan.Policy))
+		return command.Exit(command.ExitFailed,
+			fmt.Errorf("there is something to fix: objects %d, policy %s", plan.Targets(), plan.Policy))
 	}
 	return nil
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package judge
 
 import (
@@ -34,11 +36,14 @@ type policyChoice struct {
 
 // AddFlags adds the flags with their defaults.
 func (c *policyChoice) AddFlags(f *pflag.FlagSet) {
-	f.StringArrayVarP(&c.paths, "policy", "p", nil, "a directory of policies in Rego, or a file or directory of YAML with ClusterRegoPolicy, RegoTemplate, RemediationStrategy, Waiver and ClusterWaiver objects; may be given many times (default: the library in the binary)")
+	f.StringArrayVarP(&c.paths, "policy", "p", nil, "a directory of policies in Rego, or a file or directory of YAML "+
+		"with ClusterRegoPolicy, RegoTemplate, RemediationStrategy, Waiver and ClusterWaiver objects; may be given "+
+		"many times (default: the library in the binary)")
 	f.BoolVar(&c.cluster, "cluster", false, "take the policies and waivers that are in force in the cluster")
 	f.StringSliceVar(&c.only, "only", nil, "ask these policies only, by name")
 	f.StringSliceVar(&c.skip, "skip", nil, "leave these policies out, by name")
-	f.StringVar(&c.severity, "severity", "", "ask policies of this severity or above only: Critical, High, Medium or Low")
+	f.StringVar(&c.severity, "severity", "",
+		"ask policies of this severity or above only: Critical, High, Medium or Low")
 	c.reader.AddFlags(f)
 }
 
@@ -69,7 +74,8 @@ func (c *policyChoice) load(ctx context.Context, further ...v1alpha1.AnyWaiver) 
 // read reads the policies that the flags choose.
 func (c *policyChoice) read(ctx context.Context) (*policySet, error) {
 	if c.cluster && len(c.paths) > 0 {
-		return nil, command.Exit(command.ExitUsage, errors.New("--cluster and --policy exclude each other: give one of them"))
+		return nil, command.Exit(command.ExitUsage,
+			errors.New("--cluster and --policy exclude each other: give one of them"))
 	}
 	set := &policySet{}
 	var err error
@@ -98,13 +104,15 @@ func (c *policyChoice) filter(set *policySet) error {
 	seen := map[string]bool{}
 	for _, p := range set.policies {
 		if seen[p.Name] {
-			return command.Exit(command.ExitUsage, fmt.Errorf("two policies are named %q: leave one of them out", p.Name))
+			return command.Exit(command.ExitUsage,
+				fmt.Errorf("two policies are named %q: leave one of them out", p.Name))
 		}
 		seen[p.Name] = true
 	}
 	for _, name := range slices.Concat(c.only, c.skip) {
 		if !seen[name] {
-			return command.Exit(command.ExitUsage, fmt.Errorf("there is no policy %q: there are %s", name, strings.Join(sortedNames(set.policies), ", ")))
+			return command.Exit(command.ExitUsage,
+				fmt.Errorf("there is no policy %q: there are %s", name, strings.Join(sortedNames(set.policies), ", ")))
 		}
 	}
 	least, err := command.SeverityRank(c.severity)
@@ -116,7 +124,8 @@ func (c *policyChoice) filter(set *policySet) error {
 		return slices.Contains(c.skip, p.Name) || rank > least || len(c.only) > 0 && !slices.Contains(c.only, p.Name)
 	})
 	if len(set.policies) == 0 {
-		return command.Exit(command.ExitUsage, errors.New("no policy is left to judge by: loosen --only, --skip or --severity"))
+		return command.Exit(command.ExitUsage,
+			errors.New("no policy is left to judge by: loosen --only, --skip or --severity"))
 	}
 	return nil
 }

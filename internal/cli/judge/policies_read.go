@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package judge
 
 import (
@@ -41,7 +43,8 @@ func (s *policySet) addPath(ctx context.Context, path string, library bool) erro
 		return err
 	}
 	if s.size() == before {
-		return command.Exit(command.ExitUsage, fmt.Errorf("--policy %s: it holds no policy: give a directory of Rego, or of ClusterRegoPolicy objects as evenkeel build writes them", path))
+		return command.Exit(command.ExitUsage, fmt.Errorf("--policy %s: it holds no policy: give a directory of Rego, "+
+			"or of ClusterRegoPolicy objects as evenkeel build writes them", path))
 	}
 	return nil
 }

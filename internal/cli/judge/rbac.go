@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package judge
 
 import (
@@ -68,7 +70,8 @@ its work.`,
 
 func (o *rbacOptions) run(cmd *cobra.Command) error {
 	if o.offline && (o.existing || o.policies.cluster) {
-		return command.Exit(command.ExitUsage, errors.New("--offline asks no cluster, which --existing and --cluster need: leave one of them out"))
+		return command.Exit(command.ExitUsage,
+			errors.New("--offline asks no cluster, which --existing and --cluster need: leave one of them out"))
 	}
 	account, err := accountNamed(o.controller)
 	if err != nil {
@@ -105,7 +108,8 @@ func (o *rbacOptions) printLacking(cmd *cobra.Command, least *permissions.Least,
 	if err := printRoles(cmd.OutOrStdout(), least, o.name); err != nil {
 		return err
 	}
-	return command.Exit(command.ExitFailed, fmt.Errorf("ServiceAccount %s lacks permissions: apply the roles above", account))
+	return command.Exit(command.ExitFailed,
+		fmt.Errorf("ServiceAccount %s lacks permissions: apply the roles above", account))
 }
 
 // resources asks the cluster for the names of resources, where one answers.
@@ -121,7 +125,8 @@ func (o *rbacOptions) resources(stderr io.Writer) (permissions.Resources, error)
 		return nil, command.Exit(command.ExitFailure, fmt.Errorf("ask the cluster which kinds it serves: %w", err))
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "note: no cluster answers, so the names of resources are those of Kubernetes' own kinds: %v\n", err)
+		fmt.Fprintf(stderr,
+			"note: no cluster answers, so the names of resources are those of Kubernetes' own kinds: %v\n", err)
 		return permissions.BuiltIn(), nil
 	}
 	return permissions.Served(mapperOf(kinds)), nil
@@ -132,7 +137,8 @@ func mapperOf(kinds discovery.DiscoveryInterface) *restmapper.DeferredDiscoveryR
 }
 
 // lacking is what the controller's ServiceAccount may not do yet.
-func (o *rbacOptions) lacking(ctx context.Context, least *permissions.Least, account types.NamespacedName) (*permissions.Least, error) {
+func (o *rbacOptions) lacking(ctx context.Context, least *permissions.Least, account types.NamespacedName) (
+	*permissions.Least, error) {
 	c, err := o.policies.connection.Client()
 	if err != nil {
 		return nil, err
@@ -147,7 +153,8 @@ func (o *rbacOptions) lacking(ctx context.Context, least *permissions.Least, acc
 // explainReview says what is missing to ask for another's permissions.
 func explainReview(err error) error {
 	if apierrors.IsForbidden(err) {
-		return fmt.Errorf("you may not ask what the controller may do: ask for the permission to create subjectaccessreviews.authorization.k8s.io: %w", err)
+		return fmt.Errorf("you may not ask what the controller may do: ask for the permission to create "+
+			"subjectaccessreviews.authorization.k8s.io: %w", err)
 	}
 	return err
 }
@@ -175,7 +182,8 @@ func printRoles(out io.Writer, least *permissions.Least, name string) error {
 func accountNamed(text string) (types.NamespacedName, error) {
 	namespace, name, found := strings.Cut(text, "/")
 	if !found || namespace == "" || name == "" || strings.Contains(name, "/") {
-		return types.NamespacedName{}, command.Exit(command.ExitUsage, fmt.Errorf("--as-controller %q isn't of the form NAMESPACE/NAME", text))
+		return types.NamespacedName{},
+			command.Exit(command.ExitUsage, fmt.Errorf("--as-controller %q isn't of the form NAMESPACE/NAME", text))
 	}
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package judge
 
 import (
@@ -64,11 +66,13 @@ when something couldn't be read or judged; what could be is still reported.`,
 	o.policies.connection = connect.TakesCluster(cmd)
 	o.policies.AddFlags(cmd.Flags())
 	f := cmd.Flags()
-	f.StringVarP(&o.namespace, "namespace", "n", "", "look at this namespace only; kinds that live in none are left out")
+	f.StringVarP(&o.namespace, "namespace", "n", "",
+		"look at this namespace only; kinds that live in none are left out")
 	f.BoolVarP(&o.all, "all-namespaces", "A", false, "look at the whole cluster (the default)")
 	f.StringVarP(&o.selector, "selector", "l", "", "look at objects with such labels only")
 	f.StringVarP(&o.output, "output", "o", "table", "one of "+strings.Join(format.Names(), ", "))
-	f.StringVar(&o.failOn, "fail-on", "warn", "the mildest admission action whose violations end with code 1: deny, warn, audit or never")
+	f.StringVar(&o.failOn, "fail-on", "warn",
+		"the mildest admission action whose violations end with code 1: deny, warn, audit or never")
 	f.IntVar(&o.top, "top", 20, "how many of the worst objects the table shows; 0 means all")
 	f.BoolVar(&o.diff, "diff", false, "show each fix that is proven to work, as a diff")
 	f.BoolVar(&o.allowIncomplete, "allow-incomplete", false, "don't fail for what couldn't be read")
@@ -77,13 +81,16 @@ when something couldn't be read or judged; what could be is still reported.`,
 
 func (o *scanOptions) validate() error {
 	if o.all && o.namespace != "" {
-		return command.Exit(command.ExitUsage, errors.New("--all-namespaces and --namespace exclude each other: give one of them"))
+		return command.Exit(command.ExitUsage,
+			errors.New("--all-namespaces and --namespace exclude each other: give one of them"))
 	}
 	if o.top < 0 {
 		return command.Exit(command.ExitUsage, fmt.Errorf("--top %d must not be negative; 0 means all", o.top))
 	}
 	if _, err := labels.Parse(o.selector); err != nil {
-		return command.Exit(command.ExitUsage, fmt.Errorf("--selector %q can't be read: %w; give it as for kubectl, for example app=web,tier!=test", o.selector, err))
+		return command.Exit(command.ExitUsage,
+			fmt.Errorf("--selector %q can't be read: %w; give it as for kubectl, for example app=web,tier!=test",
+				o.selector, err))
 	}
 	return o.asCheck().validate()
 }
@@ -161,7 +168,8 @@ func walkOf(f *connect.Flags, stderr io.Writer) (*clusterWalk, error) {
 }
 
 // look judges all that the walk comes upon by the policies, now.
-func look(ctx context.Context, walk *clusterWalk, snapshot *catalog.Snapshot, opts check.Options) (*check.Report, error) {
+func look(ctx context.Context, walk *clusterWalk, snapshot *catalog.Snapshot, opts check.Options) (
+	*check.Report, error) {
 	opts.Now, opts.Lean = time.Now(), true
 	found := walk.Objects(ctx, snapshot)
 	report, err := check.Run(ctx, snapshot, subjectsOf(found), opts)
@@ -194,6 +202,7 @@ func (w *clusterWalk) notes(stderr io.Writer) {
 	}
 	if len(absent) > 0 {
 		slices.Sort(absent)
-		fmt.Fprintf(stderr, "note: policies concern kinds that this cluster doesn't serve: %s\n", strings.Join(absent, ", "))
+		fmt.Fprintf(stderr, "note: policies concern kinds that this cluster doesn't serve: %s\n",
+			strings.Join(absent, ", "))
 	}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package output
 
 import (
@@ -46,7 +48,8 @@ func (o *Flag) Check(cmd *cobra.Command) error {
 	if slices.Contains(o.formats, o.Format) {
 		return nil
 	}
-	return command.WronglyCalled(cmd, fmt.Errorf("-o %q isn't known: give one of %s", o.Format, strings.Join(o.formats, ", ")))
+	return command.WronglyCalled(
+		cmd, fmt.Errorf("-o %q isn't known: give one of %s", o.Format, strings.Join(o.formats, ", ")))
 }
 
 // Objects prints API objects, one or a list; the table is drawn by its function.

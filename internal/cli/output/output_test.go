@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package output
 
 import (
@@ -21,8 +23,9 @@ func TestNamesArePrintedOfListsToo(t *testing.T) {
 		object runtime.Object
 		want   string
 	}{
-		"one object":        {&one, "remediation.evenkeel.dev/a\n"},
-		"a list":            {&v1alpha1.RemediationList{Items: []v1alpha1.Remediation{one, plan("b")}}, "remediation.evenkeel.dev/a\nremediation.evenkeel.dev/b\n"},
+		"one object": {&one, "remediation.evenkeel.dev/a\n"},
+		"a list": {&v1alpha1.RemediationList{Items: []v1alpha1.Remediation{one, plan("b")}},
+			"remediation.evenkeel.dev/a\nremediation.evenkeel.dev/b\n"},
 		"a list of nothing": {&v1alpha1.RemediationList{}, ""},
 	}
 	for name, tc := range cases {

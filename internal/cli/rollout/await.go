@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -55,7 +57,8 @@ func (v *viewer) latest(ctx context.Context, name string) (rem *v1alpha1.Remedia
 	if err := v.client.Get(ctx, client.ObjectKey{Name: name}, policy); err != nil {
 		return rem, "", client.IgnoreNotFound(err)
 	}
-	if err := v.client.Get(ctx, client.ObjectKey{Name: v1alpha1.PolicyBreakerPrefix + name}, cb); client.IgnoreNotFound(err) != nil {
+	if err := v.client.Get(ctx, client.ObjectKey{Name: v1alpha1.PolicyBreakerPrefix + name}, cb); client.IgnoreNotFound(
+		err) != nil {
 		return rem, "", connect.Failure("read circuit breaker of policy "+name, err)
 	}
 	return rem, another(policy, rem, cb.Status.Demoted != nil), nil

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -30,7 +32,9 @@ func TestAWatchOfAPolicyWaitsForThePlanThatIsToCome(t *testing.T) {
 		"What a person said has had its time": {func(s *state) {
 			s.plan.Spec.RetryToken, s.plan.Status.LastHandledRetryToken = "again", "again"
 		}, ""},
-		"A dry run ended, and more is wanted": {func(s *state) { s.plan.Status.Phase = v1alpha1.PhasePreviewed }, changed},
+		"A dry run ended, and more is wanted": {func(s *state) {
+			s.plan.Status.Phase = v1alpha1.PhasePreviewed
+		}, changed},
 		"A dry run ended, and no more is allowed": {func(s *state) {
 			s.plan.Status.Phase, s.demoted = v1alpha1.PhasePreviewed, true
 		}, ""},
@@ -46,9 +50,12 @@ func TestAWatchOfAPolicyWaitsForThePlanThatIsToCome(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := state{policy: v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", Generation: 2}}, plan: v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "tags-1"}}}
+			s := state{policy: v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", Generation: 2}},
+				plan: v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "tags-1"}}}
 			s.policy.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
-			s.policy.Status = v1alpha1.RegoPolicyStatus{ObservedGeneration: 2, Revision: "old", Scan: &v1alpha1.ScanStatus{State: v1alpha1.ScanComplete, Violating: 3}}
+			s.policy.Status = v1alpha1.RegoPolicyStatus{
+				ObservedGeneration: 2, Revision: "old",
+				Scan: &v1alpha1.ScanStatus{State: v1alpha1.ScanComplete, Violating: 3}}
 			s.plan.Spec.Plan.Policy.Revision, s.plan.Status.Phase = "old", v1alpha1.PhaseRolledBack
 			tc.change(&s)
 			got := another(&s.policy, &s.plan, s.demoted)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -49,7 +51,8 @@ a person to do, and with code 1 otherwise.`,
 			return err
 		}
 		if watch && (len(args) == 0 || o.Format != output.Table) {
-			return command.WronglyCalled(cmd, errors.New("--watch follows one rollout and draws it: give its NAME, and no -o"))
+			return command.WronglyCalled(
+				cmd, errors.New("--watch follows one rollout and draws it: give its NAME, and no -o"))
 		}
 		c, err := flags.Client()
 		if err != nil {
@@ -78,7 +81,9 @@ func (v *viewer) list(ctx context.Context, o *output.Flag) error {
 	if err != nil {
 		return err
 	}
-	return o.Objects(v.screen.Out, &v1alpha1.RemediationList{Items: plans}, func(out io.Writer) error { return printPlans(plans, out) })
+	return o.Objects(v.screen.Out, &v1alpha1.RemediationList{Items: plans}, func(out io.Writer) error {
+		return printPlans(plans, out)
+	})
 }
 
 // one prints one rollout.
@@ -104,7 +109,8 @@ func printPlans(plans []v1alpha1.Remediation, out io.Writer) error {
 	table := output.Columns(out, "NAME", "POLICY", "PHASE", "REASON", "WAVE", "TARGETS", "DONE", "FAILED", "AGE")
 	for _, rem := range plans {
 		s := rem.Status
-		output.Row(table, rem.Name, rem.Spec.Plan.Policy.Name, string(phaseOf(&rem)), s.Reason, canary.WaveLabel(rem.Spec.Plan, s.Wave), fmt.Sprint(rem.Spec.Plan.Targets), fmt.Sprint(s.Counts.Done),
+		output.Row(table, rem.Name, rem.Spec.Plan.Policy.Name, string(phaseOf(&rem)), s.Reason,
+			canary.WaveLabel(rem.Spec.Plan, s.Wave), fmt.Sprint(rem.Spec.Plan.Targets), fmt.Sprint(s.Counts.Done),
 			fmt.Sprint(s.Counts.Failed), duration.HumanDuration(time.Since(rem.CreationTimestamp.Time)))
 	}
 	return table.Flush()
@@ -152,7 +158,9 @@ func outcome(rem *v1alpha1.Remediation) error {
 	if display.Well(rem) {
 		return nil
 	}
-	return command.Exit(command.ExitFailed, fmt.Errorf("remediation %s ended as %s; runbook: %s", rem.Name, rem.Status.Phase, rem.Spec.Plan.Policy.RunbookURL))
+	return command.Exit(command.ExitFailed,
+		fmt.Errorf("remediation %s ended as %s; runbook: %s", rem.Name, rem.Status.Phase,
+			rem.Spec.Plan.Policy.RunbookURL))
 }
 
 // show draws the picture on a terminal, and a line for a change elsewhere.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -46,7 +48,9 @@ history still keeps are listed (spec.remediation.history).`,
 		if err != nil {
 			return err
 		}
-		return o.Objects(cmd.OutOrStdout(), &v1alpha1.RemediationList{Items: plans}, func(out io.Writer) error { return printHistory(plans, out) })
+		return o.Objects(cmd.OutOrStdout(), &v1alpha1.RemediationList{Items: plans}, func(out io.Writer) error {
+			return printHistory(plans, out)
+		})
 	}
 	return cmd
 }
@@ -63,7 +67,9 @@ func historyOf(ctx context.Context, c client.Reader, args []string) ([]v1alpha1.
 	}
 	err = c.Get(ctx, client.ObjectKey{Name: args[0]}, &v1alpha1.ClusterRegoPolicy{})
 	if apierrors.IsNotFound(err) {
-		return nil, command.Exit(command.ExitFailure, fmt.Errorf("there is no policy %q, nor a plan of one; see: kubectl get clusterregopolicies.evenkeel.dev", args[0]))
+		return nil, command.Exit(command.ExitFailure,
+			fmt.Errorf("there is no policy %q, nor a plan of one; see: kubectl get clusterregopolicies.evenkeel.dev",
+				args[0]))
 	}
 	if err != nil {
 		return nil, connect.Failure("read policy "+args[0], err)
@@ -76,12 +82,16 @@ func printHistory(plans []v1alpha1.Remediation, out io.Writer) error {
 		_, err := fmt.Fprintln(out, "No plans: no violation has been planned yet, or the history has forgotten them.")
 		return err
 	}
-	table := output.Columns(out, "PLAN", "POLICY", "REVISION", "PHASE", "REASON", "BEGUN", "ENDED", "TARGETS", "DONE", "FAILED", "REVERTED", "IN CONFLICT", "APPROVED BY", "UNDONE BY", "LAST ASKED FOR")
+	table := output.Columns(out, "PLAN", "POLICY", "REVISION", "PHASE", "REASON", "BEGUN", "ENDED", "TARGETS", "DONE",
+		"FAILED", "REVERTED", "IN CONFLICT", "APPROVED BY", "UNDONE BY", "LAST ASKED FOR")
 	for _, rem := range plans {
 		c := rem.Status.Counts
-		output.Row(table, rem.Name, rem.Spec.Plan.Policy.Name, fmt.Sprintf("%.*s", shortRevision, rem.Spec.Plan.Policy.Revision), string(phaseOf(&rem)), cmp.Or(rem.Status.Reason, "-"),
+		output.Row(table, rem.Name, rem.Spec.Plan.Policy.Name,
+			fmt.Sprintf("%.*s", shortRevision, rem.Spec.Plan.Policy.Revision), string(phaseOf(&rem)),
+			cmp.Or(rem.Status.Reason, "-"),
 			rem.CreationTimestamp.UTC().Format("2006-01-02 15:04:05Z"), timeOf(rem.Status.CompletedAt),
-			fmt.Sprint(rem.Spec.Plan.Targets), fmt.Sprint(c.Done), fmt.Sprint(c.Failed), fmt.Sprint(c.Reverted), fmt.Sprint(c.RevertConflict), approver(&rem), undoer(&rem), lastAsked(&rem))
+			fmt.Sprint(rem.Spec.Plan.Targets), fmt.Sprint(c.Done), fmt.Sprint(c.Failed), fmt.Sprint(c.Reverted),
+			fmt.Sprint(c.RevertConflict), approver(&rem), undoer(&rem), lastAsked(&rem))
 	}
 	return table.Flush()
 }

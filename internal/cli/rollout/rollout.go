@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -85,7 +87,8 @@ func planNames(ctx context.Context, c client.Reader) ([]string, error) {
 	list := &v1alpha1.RemediationList{}
 	return connect.Listed(ctx, c, list, func() (out []string) {
 		for _, rem := range list.Items {
-			out = append(out, fmt.Sprintf("%s\tRemediation of %s, %s", rem.Name, rem.Spec.Plan.Policy.Name, phaseOf(&rem)))
+			out = append(out, fmt.Sprintf("%s\tRemediation of %s, %s", rem.Name, rem.Spec.Plan.Policy.Name,
+				phaseOf(&rem)))
 		}
 		return out
 	})

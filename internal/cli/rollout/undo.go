@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -37,8 +39,8 @@ undo (an eviction) is named before anything is done, and stays as it is.
 Neither a breaker nor a pause nor a maintenance window stops it. The objects violate
 again, and their policy's revision isn't tried again until the policy changes or
 evenkeel rollout retry says so. An undo can't be taken back. It needs the verb undo on
-the policy; your user name is recorded with the reason. With --wait or --watch the program ends with code 0 when all is undone, and
-with 1 when something couldn't be.`,
+the policy; your user name is recorded with the reason. With --wait or --watch the
+program ends with code 0 when all is undone, and with 1 when something couldn't be.`,
 		Example: `  evenkeel rollout undo privileged-containers --dry-run
   evenkeel rollout undo privileged-containers-5e1f0f6a --watch`,
 		Args: command.TakesArguments(1, 1, "Remediation or policy"),
@@ -85,13 +87,16 @@ func (o undoOptions) undo(ctx context.Context, c client.Client, rem *v1alpha1.Re
 		fmt.Fprintf(out, "can't be undone: %s\n", line)
 	}
 	if o.dryRun {
-		_, err := fmt.Fprintf(out, "remediation %s: %d of %d targets would be undone, but for fields that somebody else has changed since\n", rem.Name, stands-len(lasting), rem.Spec.Plan.Targets)
+		_, err := fmt.Fprintf(out,
+			"remediation %s: %d of %d targets would be undone, but for fields that somebody else has changed since\n",
+			rem.Name, stands-len(lasting), rem.Spec.Plan.Targets)
 		return err
 	}
 	if err := ask(ctx, c, rem, "desiredState", v1alpha1.StateUndone, o.reason); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "remediation %s is being undone by %s: %d of %d targets; watch: evenkeel rollout get %s --watch\n",
+	_, err = fmt.Fprintf(out,
+		"remediation %s is being undone by %s: %d of %d targets; watch: evenkeel rollout get %s --watch\n",
 		rem.Name, undoer(rem), stands-len(lasting), rem.Spec.Plan.Targets, rem.Name)
 	return err
 }
@@ -100,14 +105,19 @@ func (o undoOptions) undo(ctx context.Context, c client.Client, rem *v1alpha1.Re
 func undoable(rem *v1alpha1.Remediation) error {
 	switch {
 	case rem.DeletionTimestamp != nil:
-		return command.Exit(command.ExitFailure, fmt.Errorf("remediation %s is being deleted: its record goes with it", rem.Name))
+		return command.Exit(command.ExitFailure,
+			fmt.Errorf("remediation %s is being deleted: its record goes with it", rem.Name))
 	case rem.Spec.DesiredState == v1alpha1.StateUndone && display.Settled(rem):
-		return command.Exit(command.ExitFailure, fmt.Errorf("remediation %s has been undone (%s)", rem.Name, rem.Status.Phase))
+		return command.Exit(command.ExitFailure,
+			fmt.Errorf("remediation %s has been undone (%s)", rem.Name, rem.Status.Phase))
 	case rem.Status.Phase == v1alpha1.PhasePreviewed:
-		return command.Exit(command.ExitFailure, fmt.Errorf("remediation %s was a dry run: it has written nothing", rem.Name))
+		return command.Exit(command.ExitFailure,
+			fmt.Errorf("remediation %s was a dry run: it has written nothing", rem.Name))
 	case rem.Status.Phase.Final() && rem.Status.Counts.Done == 0:
-		return command.Exit(command.ExitFailure, fmt.Errorf("remediation %s (%s) has changed nothing that still stands; other plans: evenkeel rollout history %s",
-			rem.Name, rem.Status.Phase, rem.Spec.Plan.Policy.Name))
+		return command.Exit(command.ExitFailure,
+			fmt.Errorf(
+				"remediation %s (%s) has changed nothing that still stands; other plans: evenkeel rollout history %s",
+				rem.Name, rem.Status.Phase, rem.Spec.Plan.Policy.Name))
 	default:
 		return nil
 	}
@@ -122,7 +132,8 @@ func aloneAtWork(ctx context.Context, c client.Reader, rem *v1alpha1.Remediation
 	}
 	for i := range plans {
 		if plans[i].Name != rem.Name && !plans[i].Status.Phase.Final() {
-			return command.Exit(command.ExitFailure, fmt.Errorf("remediation %s of the same policy is at work (%s), and would fix again what is undone; end it first: evenkeel rollout abort %s",
+			return command.Exit(command.ExitFailure, fmt.Errorf("remediation %s of the same policy is at work (%s), "+
+				"and would fix again what is undone; end it first: evenkeel rollout abort %s",
 				plans[i].Name, phaseOf(&plans[i]), plans[i].Name))
 		}
 	}
@@ -131,13 +142,16 @@ func aloneAtWork(ctx context.Context, c client.Reader, rem *v1alpha1.Remediation
 
 // standing counts the targets on which a plan's writes stand, and names those
 // whose write has no undo.
-func standing(ctx context.Context, c client.Reader, rem *v1alpha1.Remediation) (stands int, lasting []string, err error) {
+func standing(ctx context.Context, c client.Reader, rem *v1alpha1.Remediation) (
+	stands int, lasting []string, err error) {
 	for _, name := range rem.Spec.Plan.Slices {
 		slice := &v1alpha1.RemediationSlice{}
 		err := c.Get(ctx, client.ObjectKey{Name: name}, slice)
 		if apierrors.IsNotFound(err) {
-			return 0, nil, command.Exit(command.ExitFailure, fmt.Errorf("remediation %s can't be undone: its slice %s is gone, and what it knew of undoing with it; "+
-				"restore it from a backup, or set the objects back by hand", rem.Name, name))
+			return 0, nil, command.Exit(command.ExitFailure,
+				fmt.Errorf(
+					"remediation %s can't be undone: its slice %s is gone, and what it knew of undoing with it; "+
+						"restore it from a backup, or set the objects back by hand", rem.Name, name))
 		}
 		if err != nil {
 			return 0, nil, connect.Failure("read slice "+name, err)
@@ -161,7 +175,8 @@ func written(state v1alpha1.TargetState) bool {
 	switch state {
 	case v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified, v1alpha1.TargetDone:
 		return true
-	case v1alpha1.TargetPending, v1alpha1.TargetPreviewed, v1alpha1.TargetSkipped, v1alpha1.TargetFailed, v1alpha1.TargetReverted, v1alpha1.TargetRevertConflict:
+	case v1alpha1.TargetPending, v1alpha1.TargetPreviewed, v1alpha1.TargetSkipped, v1alpha1.TargetFailed,
+		v1alpha1.TargetReverted, v1alpha1.TargetRevertConflict:
 	}
 	return false
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -26,16 +28,24 @@ type rolloutWord struct {
 func rolloutWords() []rolloutWord {
 	return []rolloutWord{
 		{name: "pause", short: "Let no new write begin", say: pause(true),
-			long: "Pause lets no new write begin. Writes in flight are verified, and undone when they do harm.\n" + needs("pause")},
-		{name: "resume", short: "Go on after a pause", say: pause(false), long: "Resume lets a paused rollout go on.\n" + needs("pause")},
+			long: "Pause lets no new write begin. Writes in flight are verified, and undone when they do harm.\n" +
+				needs("pause")},
+		{name: "resume", short: "Go on after a pause", say: pause(false),
+			long: "Resume lets a paused rollout go on.\n" + needs("pause")},
 		{name: "abort", short: "Undo the wave at work, and end the rollout", say: abort,
-			long: "Abort undoes the wave at work, or all waves where the policy says rollbackScope: All,\nand ends the rollout. It can't be taken back.\n" + needs("abort")},
+			long: "Abort undoes the wave at work, or all waves where the policy says rollbackScope: All,\nand ends " +
+				"the rollout. It can't be taken back.\n" + needs("abort")},
 		{name: "retry", short: "Verify a held wave once more, or plan anew after a rollback", say: retry,
-			long: "Retry verifies the wave of a rollout that is held by a failure (onFailure: Hold) once\nmore. For a rollout that has ended it lets the policy be planned again.\n" + needs("retry")},
-		{name: "approve", short: "Say yes to a rollout that awaits approval", say: answer(v1alpha1.DecisionApprove), comments: true,
-			long: "Approve lets a rollout of a policy in mode Manual begin. It needs the permission to create\nremediationapprovals, and the verb approve on the policy; your user name is recorded."},
-		{name: "reject", short: "Say no to a rollout that awaits approval", say: answer(v1alpha1.DecisionReject), comments: true,
-			long: "Reject ends a rollout of a policy in mode Manual before it begins. It needs the permission\nto create remediationapprovals, and the verb approve on the policy; your user name is\nrecorded."},
+			long: "Retry verifies the wave of a rollout that is held by a failure (onFailure: Hold) once\nmore. For " +
+				"a rollout that has ended it lets the policy be planned again.\n" + needs("retry")},
+		{name: "approve", short: "Say yes to a rollout that awaits approval", say: answer(v1alpha1.DecisionApprove),
+			comments: true,
+			long: "Approve lets a rollout of a policy in mode Manual begin. It needs the permission to " +
+				"create\nremediationapprovals, and the verb approve on the policy; your user name is recorded."},
+		{name: "reject", short: "Say no to a rollout that awaits approval", say: answer(v1alpha1.DecisionReject),
+			comments: true,
+			long: "Reject ends a rollout of a policy in mode Manual before it begins. It needs the permission\nto " +
+				"create remediationapprovals, and the verb approve on the policy; your user name is\nrecorded."},
 	}
 }
 
@@ -103,7 +113,8 @@ func retry(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reas
 	said := "policy " + rem.Spec.Plan.Policy.Name + " is planned again, once its circuit breaker allows"
 	if !rem.Status.Phase.Final() {
 		if rem.Status.Phase != v1alpha1.PhaseHeld {
-			return "", command.Exit(command.ExitFailure, fmt.Errorf("remediation %s is %s: there is nothing to retry", rem.Name, rem.Status.Phase))
+			return "", command.Exit(command.ExitFailure,
+				fmt.Errorf("remediation %s is %s: there is nothing to retry", rem.Name, rem.Status.Phase))
 		}
 		said = "remediation " + rem.Name + " is verified once more"
 	}
@@ -111,28 +122,35 @@ func retry(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reas
 }
 
 // answer gives a plan a yes or no, bound to what it holds now.
-func answer(decision v1alpha1.ApprovalDecision) func(context.Context, client.Client, *v1alpha1.Remediation, string) (string, error) {
+func answer(decision v1alpha1.ApprovalDecision) func(context.Context, client.Client, *v1alpha1.Remediation, string) (
+	string, error) {
 	return func(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, comment string) (string, error) {
 		approval := &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{GenerateName: rem.Name + "-"},
-			Spec: v1alpha1.RemediationApprovalSpec{RemediationRef: v1alpha1.RefTo(rem), Policy: rem.Spec.Plan.Policy.Name, Decision: decision, Comment: comment}}
+			Spec: v1alpha1.RemediationApprovalSpec{
+				RemediationRef: v1alpha1.RefTo(rem), Policy: rem.Spec.Plan.Policy.Name, Decision: decision,
+				Comment: comment}}
 		if err := c.Create(ctx, approval); err != nil {
 			return "", connect.Failure("answer remediation "+rem.Name, err)
 		}
-		word := map[v1alpha1.ApprovalDecision]string{v1alpha1.DecisionApprove: "approved", v1alpha1.DecisionReject: "rejected"}[decision]
-		return fmt.Sprintf("remediation %s %s by %s (remediationapproval %s)", rem.Name, word, approval.Spec.Approver, approval.Name), nil
+		word := map[v1alpha1.ApprovalDecision]string{
+			v1alpha1.DecisionApprove: "approved", v1alpha1.DecisionReject: "rejected"}[decision]
+		return fmt.Sprintf("remediation %s %s by %s (remediationapproval %s)", rem.Name, word, approval.Spec.Approver,
+			approval.Name), nil
 	}
 }
 
 // running refuses a word that only a rollout at work can heed.
 func running(rem *v1alpha1.Remediation) error {
 	if rem.Status.Phase.Final() {
-		return command.Exit(command.ExitFailure, fmt.Errorf("remediation %s has ended (%s)", rem.Name, rem.Status.Phase))
+		return command.Exit(command.ExitFailure,
+			fmt.Errorf("remediation %s has ended (%s)", rem.Name, rem.Status.Phase))
 	}
 	return nil
 }
 
 // ask changes a field of a plan by which people ask something of it.
-func ask(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, field string, value any, reason string) error {
+func ask(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, field string, value any,
+	reason string) error {
 	if err := request.Patch(ctx, c, rem, request.Spec(field, value, reason)); err != nil {
 		return connect.Failure("change remediation "+rem.Name, err)
 	}

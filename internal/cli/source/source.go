@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -37,7 +39,8 @@ alone, or followed again.`,
 	}
 	command.TakesCommand(cmd)
 	flags := &sourceFlags{Flags: connect.TakesCluster(cmd)}
-	cmd.PersistentFlags().StringVarP(&flags.namespace, "namespace", "n", "evenkeel-system", "the namespace of the sources")
+	cmd.PersistentFlags().StringVarP(&flags.namespace, "namespace", "n", "evenkeel-system",
+		"the namespace of the sources")
 	cmd.AddCommand(newListCommand(flags), newGetCommand(flags), newReconcileCommand(flags),
 		newSuspendCommand(flags), newResumeCommand(flags))
 	return cmd
@@ -98,7 +101,8 @@ func listSources(ctx context.Context, c client.Reader, namespace, output string,
 		}
 	}
 	if waiting > 0 {
-		return command.Exit(command.ExitFailed, fmt.Errorf("%d of %d sources aren't ready: see evenkeel source get NAME", waiting, len(list.Items)))
+		return command.Exit(command.ExitFailed,
+			fmt.Errorf("%d of %d sources aren't ready: see evenkeel source get NAME", waiting, len(list.Items)))
 	}
 	return nil
 }
@@ -111,12 +115,14 @@ func sourceReady(src *v1alpha1.PolicySource) bool {
 // printSources prints sources as -o asks for.
 func printSources(out io.Writer, sources []v1alpha1.PolicySource, withNamespace bool, output string) error {
 	if !slices.Contains(sourceFormats(), output) {
-		return command.Exit(command.ExitUsage, fmt.Errorf("-o %q isn't known: give one of %s", output, strings.Join(sourceFormats(), ", ")))
+		return command.Exit(command.ExitUsage,
+			fmt.Errorf("-o %q isn't known: give one of %s", output, strings.Join(sourceFormats(), ", ")))
 	}
 	if output == "table" {
 		return printSourceTable(out, sources, withNamespace)
 	}
-	printer := map[string]printers.ResourcePrinter{"json": &printers.JSONPrinter{}, "yaml": &printers.YAMLPrinter{}, "name": &printers.NamePrinter{}}[output]
+	printer := map[string]printers.ResourcePrinter{"json": &printers.JSONPrinter{}, "yaml": &printers.YAMLPrinter{},
+		"name": &printers.NamePrinter{}}[output]
 	for i := range sources {
 		sources[i].SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("PolicySource"))
 		sources[i].ManagedFields = nil

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package source
 
 import (
@@ -33,15 +35,18 @@ force, and with 1 otherwise.`,
 				return err
 			}
 			if src.Spec.Suspend {
-				return command.Exit(command.ExitFailed, fmt.Errorf("policy source %s is suspended: evenkeel source resume %s", src.Name, src.Name))
+				return command.Exit(command.ExitFailed,
+					fmt.Errorf("policy source %s is suspended: evenkeel source resume %s", src.Name, src.Name))
 			}
 			asked := time.Now().UTC().Format(time.RFC3339Nano)
-			change := map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationReconcile: asked}}}
+			change := map[string]any{
+				"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationReconcile: asked}}}
 			if err := request.Patch(cmd.Context(), c, src, change); err != nil {
 				return connect.Failure("annotate policy source "+src.Name, err)
 			}
 			if !awaits {
-				_, err := fmt.Fprintf(cmd.OutOrStdout(), "policy source %s is looked at; see evenkeel source get %s\n", src.Name, src.Name)
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "policy source %s is looked at; see evenkeel source get %s\n",
+					src.Name, src.Name)
 				return err
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "waiting for policy source %s\n", src.Name)
@@ -58,20 +63,23 @@ force, and with 1 otherwise.`,
 
 // awaitLook reads the source anew until the controller has acted upon what was
 // asked.
-func awaitLook(ctx context.Context, c client.Reader, src *v1alpha1.PolicySource, asked string, timeout time.Duration) error {
-	err := wait.PollUntilContextTimeout(ctx, 250*time.Millisecond, timeout, true, func(ctx context.Context) (bool, error) {
-		if err := c.Get(ctx, client.ObjectKeyFromObject(src), src); err != nil {
-			return false, err
-		}
-		// A push may have asked again meanwhile.
-		handled := src.Status.LastHandledReconcileAt
-		return handled == asked || handled != "" && handled == src.Annotations[v1alpha1.AnnotationReconcile], nil
-	})
+func awaitLook(ctx context.Context, c client.Reader, src *v1alpha1.PolicySource, asked string,
+	timeout time.Duration) error {
+	err := wait.PollUntilContextTimeout(ctx, 250*time.Millisecond, timeout, true,
+		func(ctx context.Context) (bool, error) {
+			if err := c.Get(ctx, client.ObjectKeyFromObject(src), src); err != nil {
+				return false, err
+			}
+			// A push may have asked again meanwhile.
+			handled := src.Status.LastHandledReconcileAt
+			return handled == asked || handled != "" && handled == src.Annotations[v1alpha1.AnnotationReconcile], nil
+		})
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, context.DeadlineExceeded):
-		return command.Exit(command.ExitFailure, fmt.Errorf("nobody has looked at policy source %s within %s: is the manager running? raise --timeout if the repository is this slow", src.Name, timeout))
+		return command.Exit(command.ExitFailure, fmt.Errorf("nobody has looked at policy source %s within %s: is the "+
+			"manager running? raise --timeout if the repository is this slow", src.Name, timeout))
 	default:
 		return connect.Failure("read policy source "+src.Name, err)
 	}
@@ -99,7 +107,8 @@ func newSuspensionCommand(flags *sourceFlags, word, short string, suspend bool, 
 			if err != nil {
 				return err
 			}
-			if err := request.Patch(cmd.Context(), c, src, map[string]any{"spec": map[string]any{"suspend": suspend}}); err != nil {
+			if err := request.Patch(cmd.Context(), c, src,
+				map[string]any{"spec": map[string]any{"suspend": suspend}}); err != nil {
 				return connect.Failure("change policy source "+src.Name, err)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "policy source %s %s\n", src.Name, done)

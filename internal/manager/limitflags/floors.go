@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package limitflags
 
 import (
@@ -24,19 +26,30 @@ type Floors struct {
 
 // AddFlags adds the flags with their defaults.
 func (o *Floors) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.maxMode, "remediation-max-mode", "", "the most that any policy may do by itself: Automatic, Manual (each plan waits for a person's approval), DryRun or Disabled (default: what the policy asks for)")
-	f.BoolVar(&o.distinctApprover, "remediation-require-distinct-approver", false, "let nobody approve a plan who has ever changed its policy, whatever the policy says (default: where the policy asks for it)")
-	f.BoolVar(&o.sourcesReviewed, "remediation-sources-are-reviewed", false, "the repositories of all PolicySources let nothing in without a second person's review: --remediation-require-distinct-approver doesn't refuse their plans because their committers are unknown (default: it does)")
-	f.StringVar(&o.maxWave, "remediation-max-wave", "", "the largest wave, canaries included, as a count or as a percentage of what the plan may write (rounded down, at least 1); larger ones are split (default: any)")
-	f.Int32Var(&o.maxInFlight, "remediation-max-in-flight", 0, "the most targets of a plan that are written before they are verified, 1 to 100; caps spec.remediation.maxInFlight (default: what the policy asks for)")
-	f.StringVar(&o.maxUnavailable, "remediation-max-unavailable", "", "the largest number of targets in flight, as a count or as a percentage of what the plan may write; caps spec.remediation.budget.maxUnavailable (default: what the policy asks for)")
-	f.DurationVar(&o.minSoak, "remediation-min-soak", 0, "the shortest time that a wave, canaries included, must stay verified before the next begins, up to 168h (default: what the policy asks for)")
+	f.StringVar(&o.maxMode, "remediation-max-mode", "", "the most that any policy may do by itself: Automatic, Manual "+
+		"(each plan waits for a person's approval), DryRun or Disabled (default: what the policy asks for)")
+	f.BoolVar(&o.distinctApprover, "remediation-require-distinct-approver", false, "let nobody approve a plan who has "+
+		"ever changed its policy, whatever the policy says (default: where the policy asks for it)")
+	f.BoolVar(&o.sourcesReviewed, "remediation-sources-are-reviewed", false, "the repositories of all PolicySources "+
+		"let nothing in without a second person's review: --remediation-require-distinct-approver doesn't refuse "+
+		"their plans because their committers are unknown (default: it does)")
+	f.StringVar(&o.maxWave, "remediation-max-wave", "", "the largest wave, canaries included, as a count or as a "+
+		"percentage of what the plan may write (rounded down, at least 1); larger ones are split (default: any)")
+	f.Int32Var(&o.maxInFlight, "remediation-max-in-flight", 0, "the most targets of a plan that are written before "+
+		"they are verified, 1 to 100; caps spec.remediation.maxInFlight (default: what the policy asks for)")
+	f.StringVar(&o.maxUnavailable, "remediation-max-unavailable", "", "the largest number of targets in flight, as a "+
+		"count or as a percentage of what the plan may write; caps spec.remediation.budget.maxUnavailable (default: "+
+		"what the policy asks for)")
+	f.DurationVar(&o.minSoak, "remediation-min-soak", 0, "the shortest time that a wave, canaries included, must stay "+
+		"verified before the next begins, up to 168h (default: what the policy asks for)")
 }
 
 // Value is what the flags mean.
 func (o *Floors) Value() limits.Floors {
-	return limits.Floors{MaxMode: v1alpha1.RemediationMode(o.maxMode), DistinctApprover: o.distinctApprover, SourcesReviewed: o.sourcesReviewed,
-		MaxWave: share(o.maxWave), MaxInFlight: o.maxInFlight, MaxUnavailable: share(o.maxUnavailable), MinSoak: o.minSoak}
+	return limits.Floors{MaxMode: v1alpha1.RemediationMode(o.maxMode), DistinctApprover: o.distinctApprover,
+		SourcesReviewed: o.sourcesReviewed,
+		MaxWave:         share(o.maxWave), MaxInFlight: o.maxInFlight, MaxUnavailable: share(o.maxUnavailable),
+		MinSoak: o.minSoak}
 }
 
 // share is a count or a percentage, or nil where none is given.

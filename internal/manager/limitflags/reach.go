@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package limitflags
 
 import (
@@ -16,9 +18,13 @@ type Reach struct {
 
 // AddFlags adds the flags with their defaults.
 func (o *Reach) AddFlags(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.namespaces, "remediation-allow-namespaces", nil, "namespaces of --exempt-namespaces, or --namespace, in which fixes may write all the same (default: none)")
-	f.StringSliceVar(&o.kinds, "remediation-allow-kinds", nil, "protected kinds that fixes may write all the same, as Kind.group, for example Namespace or ClusterRole.rbac.authorization.k8s.io (default: none)")
-	f.StringSliceVar(&o.fields, "remediation-allow-fields", nil, "classes of security-relevant fields that fixes may set: all, image, command, environment, volumes, service-account, security-context, host, scheduling, network, metadata, ownership, other (default: none)")
+	f.StringSliceVar(&o.namespaces, "remediation-allow-namespaces", nil,
+		"namespaces of --exempt-namespaces, or --namespace, in which fixes may write all the same (default: none)")
+	f.StringSliceVar(&o.kinds, "remediation-allow-kinds", nil, "protected kinds that fixes may write all the same, as "+
+		"Kind.group, for example Namespace or ClusterRole.rbac.authorization.k8s.io (default: none)")
+	f.StringSliceVar(&o.fields, "remediation-allow-fields", nil, "classes of security-relevant fields that fixes may "+
+		"set: all, image, command, environment, volumes, service-account, security-context, host, scheduling, "+
+		"network, metadata, ownership, other (default: none)")
 }
 
 // Value is what the flags mean. exempt are the namespaces in which nothing is written

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package limitflags
 
 import (
@@ -21,8 +23,11 @@ type Tools struct {
 
 // AddFlags adds the flags with their defaults.
 func (o *Tools) AddFlags(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.instanceLabels, "argocd-instance-labels", nil, "keys of labels by which Argo CD tracks its objects (application.instanceLabelKey), besides argocd.argoproj.io/instance: whatever has one is left to Argo CD")
-	f.StringSliceVar(&o.fieldManagers, "managing-field-managers", nil, "field managers that write back what others change, besides those of the tools that are known: what they wrote is left to them")
+	f.StringSliceVar(&o.instanceLabels, "argocd-instance-labels", nil, "keys of labels by which Argo CD tracks its "+
+		"objects (application.instanceLabelKey), besides argocd.argoproj.io/instance: whatever has one is left to "+
+		"Argo CD")
+	f.StringSliceVar(&o.fieldManagers, "managing-field-managers", nil, "field managers that write back what others "+
+		"change, besides those of the tools that are known: what they wrote is left to them")
 }
 
 // Validate says what is wrong with the flags, all at once.
@@ -35,7 +40,8 @@ func (o *Tools) Validate() error {
 	}
 	for _, own := range []string{v1alpha1.FieldManager, v1alpha1.RollbackFieldManager, ""} {
 		if slices.Contains(o.fieldManagers, own) {
-			errs = append(errs, fmt.Errorf("--managing-field-managers can't have %q: it is Evenkeel's own, or nobody's", own))
+			errs = append(errs, fmt.Errorf("--managing-field-managers can't have %q: it is Evenkeel's own, or nobody's",
+				own))
 		}
 	}
 	return errors.Join(errs...)

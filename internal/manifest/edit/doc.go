@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package edit changes an object where it is written, in YAML or JSON, and leaves
 // everything else of the text as it is: comments, order, quotes, indentation.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package edit_test
 
 import (
@@ -72,13 +74,18 @@ func TestSetKeepsTheRestOfTheText(t *testing.T) {
 		},
 		"a quoted text is replaced": {
 			"the quotes stay what they were",
-			deployment, `[{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "registry.example.com/web:2"}]`,
+			deployment,
+			`[{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "registry.example.com/web:2"}]`,
 			"web:1'", "web:2'",
 		},
 		"a field is added": {
 			"behind its siblings, in the indentation of the text",
-			deployment, `[{"op": "add", "path": "/spec/template/spec/containers/1/securityContext", "value": {"runAsUser": 7, "capabilities": {"drop": ["ALL"]}}}]`,
-			"                       c]\n", "                       c]\n                securityContext:\n                    capabilities:\n                        drop:\n                        - ALL\n                    runAsUser: 7\n",
+			deployment,
+			`[{"op": "add", "path": "/spec/template/spec/containers/1/securityContext", "value": {"runAsUser": 7, "capabilities": {"drop": ["ALL"]}}}]`,
+			"                       c]\n",
+			"                       c]\n                securityContext:\n             " +
+				"       capabilities:\n                        drop:\n                        - " +
+				"ALL\n                    runAsUser: 7\n",
 		},
 		"a field is added within braces": {
 			"it stays one line",
@@ -93,11 +100,14 @@ func TestSetKeepsTheRestOfTheText(t *testing.T) {
 		"an element is removed": {
 			"the comments of the others stay with them",
 			deployment, `[{"op": "remove", "path": "/spec/template/spec/containers/0"}]`,
-			"            -   name: web   # first\n                image: 'registry.example.com/web:1'\n                securityContext:\n                    privileged: true\n", "",
+			"            -   name: web   # first\n                image: " +
+				"'registry.example.com/web:1'\n" +
+				"                securityContext:\n                    privileged: true\n", "",
 		},
 		"an element is inserted": {
 			"before the one that it goes before",
-			deployment, `[{"op": "add", "path": "/spec/template/spec/containers/0", "value": {"image": "i", "name": "new"}}]`,
+			deployment,
+			`[{"op": "add", "path": "/spec/template/spec/containers/0", "value": {"image": "i", "name": "new"}}]`,
 			"            -   name: web", "            - name: new\n              image: i\n            -   name: web",
 		},
 		"an element is appended to a list over two lines": {
@@ -112,12 +122,14 @@ func TestSetKeepsTheRestOfTheText(t *testing.T) {
 		},
 		"JSON in lines": {
 			"in the unit that it is indented by",
-			"{\n\t\"kind\": \"Pod\",\n\t\"spec\": {\n\t\t\"a\": 1\n\t}\n}\n", `[{"op": "add", "path": "/spec/b", "value": {"c": [true]}}]`,
+			"{\n\t\"kind\": \"Pod\",\n\t\"spec\": {\n\t\t\"a\": 1\n\t}\n}\n",
+			`[{"op": "add", "path": "/spec/b", "value": {"c": [true]}}]`,
 			"\"a\": 1\n", "\"a\": 1,\n\t\t\"b\": {\n\t\t\t\"c\": [\n\t\t\t\ttrue\n\t\t\t]\n\t\t}\n",
 		},
 		"JSON in one line": {
 			"it stays one",
-			`{"kind":"Pod","spec":{"a":1,"b":2}}`, `[{"op": "remove", "path": "/spec/a"}, {"op": "add", "path": "/x", "value": "<&>"}]`,
+			`{"kind":"Pod","spec":{"a":1,"b":2}}`,
+			`[{"op": "remove", "path": "/spec/a"}, {"op": "add", "path": "/x", "value": "<&>"}]`,
 			`{"a":1,"b":2}}`, `{"b":2},"x":"<&>"}`,
 		},
 		"a text without a line break at its end": {
@@ -132,7 +144,8 @@ func TestSetKeepsTheRestOfTheText(t *testing.T) {
 		},
 		"a text of many lines": {
 			"what follows it stays below it",
-			"data:\n  a: |\n    one\n      two\n\n  # next\n  b: 1\n", `[{"op": "replace", "path": "/data/a", "value": "x"}]`,
+			"data:\n  a: |\n    one\n      two\n\n  # next\n  b: 1\n",
+			`[{"op": "replace", "path": "/data/a", "value": "x"}]`,
 			"a: |\n    one\n      two\n", "a: x\n",
 		},
 		"an anchor that another field uses": {
@@ -180,13 +193,18 @@ func TestSetBelowAPointer(t *testing.T) {
 
 func TestSetGivesUpRatherThanGuess(t *testing.T) {
 	tests := map[string]struct{ reason, text, patch string }{
-		"a field that is to differ from the one merged in": {"strict readers take it for written twice", "a: &x {b: 1}\nc: {<<: *x, d: 1}\n", `[{"op": "replace", "path": "/c/b", "value": 2}]`},
-		"a field that a merge brings in":                   {"it can't be taken away there", "a: &x {b: 1}\nc: {<<: *x, d: 1}\n", `[{"op": "remove", "path": "/c/b"}]`},
-		"a key that isn't a text":                          {"its name isn't what is written", "a: {on: 1}\n", `[{"op": "replace", "path": "/a/true", "value": 2}]`},
+		"a field that is to differ from the one merged in": {
+			"strict readers take it for written twice", "a: &x {b: 1}\nc: {<<: *x, d: 1}\n",
+			`[{"op": "replace", "path": "/c/b", "value": 2}]`},
+		"a field that a merge brings in": {
+			"it can't be taken away there", "a: &x {b: 1}\nc: {<<: *x, d: 1}\n", `[{"op": "remove", "path": "/c/b"}]`},
+		"a key that isn't a text": {"its name isn't what is written", "a: {on: 1}\n",
+			`[{"op": "replace", "path": "/a/true", "value": 2}]`},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got, err := edit.Set([]byte(tc.text), "", patched(t, tc.text, tc.patch)); !errors.Is(err, edit.ErrByHand) {
+			if got, err := edit.Set([]byte(tc.text), "", patched(t, tc.text, tc.patch)); !errors.Is(
+				err, edit.ErrByHand) {
 				t.Errorf("%s: error is %v, text\n%s", tc.reason, err, got)
 			}
 		})

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package edit_test
 
 import (
@@ -21,8 +23,10 @@ import (
 
 // words are texts of which YAML is apt to make something else.
 func words() []string {
-	return []string{"web", "a b", "on", "no", "1", "0x1", "1e3", "~", "null", "", "it's", `say "hi"`, "a: b", "# no comment", "x #y", "- a", "[a]", "{b}",
-		"über", "日本", "two\nlines", "two\nlines\n", "  indented\nlines", "a,b", "a]b", "*star", "&and", "!bang", "%", "@at", "`tick", "1:20", "2026-01-01", "012", "<<", "trailing ", "tab\there", "\\", "/a~b"}
+	return []string{"web", "a b", "on", "no", "1", "0x1", "1e3", "~", "null", "", "it's", `say "hi"`, "a: b",
+		"# no comment", "x #y", "- a", "[a]", "{b}",
+		"über", "日本", "two\nlines", "two\nlines\n", "  indented\nlines", "a,b", "a]b", "*star", "&and", "!bang", "%",
+		"@at", "`tick", "1:20", "2026-01-01", "012", "<<", "trailing ", "tab\there", "\\", "/a~b"}
 }
 
 func drawValue(t *rapid.T, depth int) any {
@@ -53,7 +57,8 @@ func drawValue(t *rapid.T, depth int) any {
 func drawObject(t *rapid.T, depth int) map[string]any {
 	object := map[string]any{}
 	for range rapid.IntRange(0, 4).Draw(t, "size") {
-		key := rapid.SampledFrom([]string{"a", "b", "name", "a/b", "c~d", "x.y", "a b", "on", "1", "k: v", "ключ"}).Draw(t, "key")
+		key := rapid.SampledFrom([]string{"a", "b", "name", "a/b", "c~d", "x.y", "a b", "on", "1", "k: v", "ключ"}).
+			Draw(t, "key")
 		object[key] = drawValue(t, depth)
 	}
 	return object
@@ -65,7 +70,9 @@ func drawText(t *rapid.T, object map[string]any) []byte {
 	case 0:
 		return must(t)(json.Marshal(object))
 	case 1:
-		return append(must(t)(json.MarshalIndent(object, "", rapid.SampledFrom([]string{"  ", "    ", "\t"}).Draw(t, "unit"))), '\n')
+		return append(
+			must(t)(json.MarshalIndent(object, "", rapid.SampledFrom([]string{"  ", "    ", "\t"}).Draw(t, "unit"))),
+			'\n')
 	case 2:
 		text, err := kyaml.Marshal(object)
 		if err != nil { // it writes some texts so that it can't read them itself
@@ -111,14 +118,16 @@ func decorate(t *rapid.T, node *yaml.Node, number *int) {
 			return
 		}
 	case node.Tag == "!!str" && !strings.Contains(node.Value, "\n"):
-		node.Style = rapid.SampledFrom([]yaml.Style{0, yaml.DoubleQuotedStyle, yaml.SingleQuotedStyle}).Draw(t, "quotes")
+		node.Style = rapid.SampledFrom([]yaml.Style{0, yaml.DoubleQuotedStyle, yaml.SingleQuotedStyle}).Draw(
+			t, "quotes")
 	}
 	for i, child := range node.Content {
 		isKey := node.Kind == yaml.MappingNode && i%2 == 0
 		if (isKey || node.Kind == yaml.SequenceNode) && rapid.IntRange(0, 3).Draw(t, "head") == 0 {
 			child.HeadComment = comment()
 		}
-		if !isKey && child.Kind == yaml.ScalarNode && !strings.Contains(child.Value, "\n") && rapid.IntRange(0, 3).Draw(t, "line") == 0 {
+		if !isKey && child.Kind == yaml.ScalarNode && !strings.Contains(child.Value, "\n") &&
+			rapid.IntRange(0, 3).Draw(t, "line") == 0 {
 			child.LineComment = comment()
 		}
 		if !isKey {
@@ -158,7 +167,8 @@ func drawOp(t *rapid.T, object map[string]any) (op map[string]any, found bool) {
 	if len(all) == 0 {
 		return map[string]any{"op": "add", "path": "/new", "value": drawValue(t, 2)}, true
 	}
-	switch kind := rapid.SampledFrom([]string{"add", "remove", "replace", "append", "move", "copy"}).Draw(t, "op"); kind {
+	switch kind := rapid.SampledFrom([]string{"add", "remove", "replace", "append", "move", "copy"}).Draw(
+		t, "op"); kind {
 	case "add":
 		parent := all[0][:strings.LastIndex(all[0], "/")]
 		last := all[0][strings.LastIndex(all[0], "/")+1:]
@@ -169,7 +179,8 @@ func drawOp(t *rapid.T, object map[string]any) (op map[string]any, found bool) {
 	case "append":
 		for _, pointer := range all {
 			if strings.HasSuffix(pointer, "/0") {
-				return map[string]any{"op": "add", "path": strings.TrimSuffix(pointer, "0") + "-", "value": drawValue(t, 2)}, true
+				return map[string]any{"op": "add", "path": strings.TrimSuffix(pointer, "0") + "-",
+					"value": drawValue(t, 2)}, true
 			}
 		}
 		return nil, false

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package edit
 
 import (
@@ -69,7 +71,8 @@ func (p *page) inBrackets(at *part, wanted *entry, within bool) bool {
 // blockValue is a value as it follows a colon or dash in a block.
 func (p *page) blockValue(e *entry, want any) (string, error) {
 	if text, isText := want.(string); isText && !strings.Contains(text, "\n") {
-		if quotes := e.value.node.Style & (yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle); quotes != 0 && e.value.node.Kind == yaml.ScalarNode {
+		if quotes := e.value.node.Style & (yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle); quotes != 0 &&
+			e.value.node.Kind == yaml.ScalarNode {
 			written, err := p.style.encode(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Style: quotes})
 			return " " + strings.TrimSuffix(written, "\n"), err
 		}
@@ -131,7 +134,8 @@ func (p *page) insertFlow(at *part, i int, one any) (splice, error) {
 	if lineStart > at.start && len(bytes.TrimSpace(p.text[lineStart:first.start])) == 0 {
 		indent = string(p.text[lineStart:first.start])
 		between = p.breaks("\n" + indent)
-	} else if p.json && !bytes.Contains(p.text[at.start:at.end], []byte(", ")) && !bytes.Contains(p.text[at.start:at.end], []byte(": ")) {
+	} else if p.json && !bytes.Contains(p.text[at.start:at.end], []byte(", ")) &&
+		!bytes.Contains(p.text[at.start:at.end], []byte(": ")) {
 		between = ""
 	}
 	text, err := p.flowEntry(one, indent, between != "")

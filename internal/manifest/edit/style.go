@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package edit
 
 import (
@@ -82,7 +84,8 @@ func (s style) write(node *yaml.Node, column int, lines *[]string) error {
 			}
 			*lines = append(*lines, strings.Repeat(" ", column)+strings.TrimSuffix(name, "\n")+":")
 		}
-		if err := s.entry(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{key, element}}, element, deeper, column, lines); err != nil {
+		if err := s.entry(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{key, element}}, element, deeper,
+			column, lines); err != nil {
 			return err
 		}
 	}
@@ -92,7 +95,8 @@ func (s style) write(node *yaml.Node, column int, lines *[]string) error {
 func (s style) elements(node *yaml.Node, column int, lines *[]string) error {
 	for _, element := range node.Content {
 		first := len(*lines)
-		if err := s.entry(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{element}}, element, column+2, column, lines); err != nil {
+		if err := s.entry(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{element}}, element, column+2,
+			column, lines); err != nil {
 			return err
 		}
 		if len(element.Content) > 0 { // its first line begins behind the dash

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package fastyaml reads the part of YAML in which nearly all manifests are written, five
 // times as fast as the library. It must never read anything otherwise than the library
 // does: what it doesn't know it leaves to Decode. Whoever doubts it turns it off

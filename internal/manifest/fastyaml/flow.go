@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package fastyaml
 
 // plainFlow reads a value in flow style, or a quoted text, within one line.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package fastyaml
 
 import (
@@ -11,7 +13,8 @@ func plainScalar(text string) (any, bool) {
 		text = text[:comment]
 	}
 	text = strings.TrimRight(text, " ")
-	if !startsScalar(text) || text[len(text)-1] == ':' || strings.IndexByte(text, '\t') >= 0 || strings.Contains(text, ": ") {
+	if !startsScalar(text) || text[len(text)-1] == ':' || strings.IndexByte(text, '\t') >= 0 ||
+		strings.Contains(text, ": ") {
 		return nil, false
 	}
 	return resolvePlain(text)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package fastyaml
 
 import "strings"
@@ -58,7 +60,8 @@ func plainQuoted(text string) (value string, end int, ok bool) {
 		return "", 0, false
 	}
 	value, end = text[1:length+1], length+2
-	escapes := quote == '"' && strings.IndexByte(value, '\\') >= 0 || quote == '\'' && end < len(text) && text[end] == quote
+	escapes := quote == '"' && strings.IndexByte(value, '\\') >= 0 || quote == '\'' && end < len(text) &&
+		text[end] == quote
 	return value, end, !escapes && strings.IndexByte(value, '\t') < 0
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package catalog
 
 import (
@@ -15,7 +17,8 @@ import (
 
 // WithAuthors is a policy with the authors of its template among its own (see
 // authors.WithTemplate), and that template as the reader has it; nil where there is none.
-func WithAuthors(ctx context.Context, reader client.Reader, pol *v1alpha1.ClusterRegoPolicy) (*v1alpha1.ClusterRegoPolicy, *v1alpha1.RegoTemplate, error) {
+func WithAuthors(ctx context.Context, reader client.Reader, pol *v1alpha1.ClusterRegoPolicy) (
+	*v1alpha1.ClusterRegoPolicy, *v1alpha1.RegoTemplate, error) {
 	if pol.Spec.TemplateRef == nil {
 		return pol, nil, nil
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package catalog
 
 import (
@@ -20,7 +22,8 @@ func TestOneBudgetForAllPolicies(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	ctx, cancel := context.WithDeadline(t.Context(), now.Add(4*time.Second))
 	defer cancel()
-	for operation, total := range map[policy.Operation]time.Duration{policy.Create: 4 * time.Second, policy.Update: 3 * time.Second} {
+	for operation, total := range map[policy.Operation]time.Duration{
+		policy.Create: 4 * time.Second, policy.Update: 3 * time.Second} {
 		s := &Snapshot{limit: time.Second, clock: clocktesting.NewFakePassiveClock(now)}
 		b := s.budget(ctx, &policy.Request{Operation: operation}, 20)
 		at := now
@@ -64,8 +67,9 @@ func TestSlowPoliciesLeaveTimeForTheOthers(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 600*time.Millisecond)
 	defer cancel()
-	results := c.Snapshot().Evaluate(ctx, &policy.Request{Operation: policy.Create, Kind: policy.GroupVersionKind{Version: "v1", Kind: "Pod"},
-		Object: map[string]any{"kind": "Pod"}, Now: time.Unix(1_700_000_000, 0)})
+	results := c.Snapshot().Evaluate(
+		ctx, &policy.Request{Operation: policy.Create, Kind: policy.GroupVersionKind{Version: "v1", Kind: "Pod"},
+			Object: map[string]any{"kind": "Pod"}, Now: time.Unix(1_700_000_000, 0)})
 	if len(results) != 7 {
 		t.Fatalf("%d results", len(results))
 	}

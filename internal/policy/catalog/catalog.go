@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package catalog
 
 import (
@@ -79,7 +81,8 @@ func New(opts Options) *Catalog {
 	if opts.Clock == nil {
 		opts.Clock = clock.RealClock{}
 	}
-	c := &Catalog{limit: opts.TimeLimit, lane: rego.NewLane(opts.Width), clock: opts.Clock, slow: newSlowness(), waivers: map[types.NamespacedName]*waiver{}, strategies: strategies{}}
+	c := &Catalog{limit: opts.TimeLimit, lane: rego.NewLane(opts.Width), clock: opts.Clock, slow: newSlowness(),
+		waivers: map[types.NamespacedName]*waiver{}, strategies: strategies{}}
 	c.snapshot.Store(c.with(&match.Index{}, map[string]*entry{}, nil, nil))
 	return c
 }
@@ -141,7 +144,8 @@ func (c *Catalog) swap(entries map[string]*entry, templates templates) error {
 
 // with is a snapshot of this content.
 func (c *Catalog) with(index *match.Index, entries map[string]*entry, templates templates, w byPolicy) *Snapshot {
-	return &Snapshot{index: index, entries: entries, templates: templates, waivers: w, strategies: maps.Clone(c.strategies), limit: c.limit, lane: c.lane, clock: c.clock, slow: c.slow}
+	return &Snapshot{index: index, entries: entries, templates: templates, waivers: w,
+		strategies: maps.Clone(c.strategies), limit: c.limit, lane: c.lane, clock: c.clock, slow: c.slow}
 }
 
 // publish puts a snapshot in force and tells the subscribers.

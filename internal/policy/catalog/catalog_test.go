@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package catalog_test
 
 import (
@@ -26,8 +28,9 @@ func withRego(name, source string) *v1alpha1.ClusterRegoPolicy {
 	return &v1alpha1.ClusterRegoPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Generation: 1},
 		Spec: v1alpha1.RegoPolicySpec{
-			Rego:  v1alpha1.RegoSource{File: name + ".rego", Main: source},
-			Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
+			Rego: v1alpha1.RegoSource{File: name + ".rego", Main: source},
+			Match: v1alpha1.Match{
+				Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
 		},
 	}
 }
@@ -96,7 +99,8 @@ func TestSnapshotEvaluatesWhatConcernsTheRequest(t *testing.T) {
 func TestSnapshotReportsErrorsAsVerdicts(t *testing.T) {
 	selects := saying("selects", "x")
 	selects.Spec.Match.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
-	slow := withRego("slow", "package p\n\nimport rego.v1\n\ndeny contains \"x\" if { some a in numbers.range(1, 100000); some b in numbers.range(1, 100000); a + b == -1 }")
+	slow := withRego("slow", "package p\n\nimport rego.v1\n\ndeny contains \"x\" if { some a in numbers.range(1, "+
+		"100000); some b in numbers.range(1, 100000); a + b == -1 }")
 	c := catalog.New(catalog.Options{TimeLimit: time.Second})
 	for _, p := range []*v1alpha1.ClusterRegoPolicy{selects, slow, saying("good", "fine")} {
 		if err := c.Set(p); err != nil {
@@ -105,7 +109,8 @@ func TestSnapshotReportsErrorsAsVerdicts(t *testing.T) {
 	}
 	results := c.Snapshot().Evaluate(t.Context(), podRequest())
 	verdicts := said(results)
-	for name, want := range map[string]string{"selects": "error: policy selects: its namespaceSelector", "slow": "error: policy slow: stopped at its time limit", "good": "fine"} {
+	for name, want := range map[string]string{"selects": "error: policy selects: its namespaceSelector",
+		"slow": "error: policy slow: stopped at its time limit", "good": "fine"} {
 		if !strings.HasPrefix(verdicts[name], want) {
 			t.Errorf("verdict of %s = %q, want %q…", name, verdicts[name], want)
 		}
@@ -127,11 +132,15 @@ func TestSetKeepsTheLastGoodRevision(t *testing.T) {
 		change func(*v1alpha1.ClusterRegoPolicy)
 		want   string
 	}{
-		"Rego that doesn't parse": {"its place is named", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Main = "package p\n\ndeny {{" }, "p.rego:3:"},
+		"Rego that doesn't parse": {"its place is named", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Rego.Main = "package p\n\ndeny {{"
+		}, "p.rego:3:"},
 		"a forbidden built-in": {"its place is named", func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Spec.Rego.Main += "\n\nwarn contains \"x\" if http.send({})"
 		}, "p.rego:7:22: the built-in function http.send is forbidden"},
-		"a match that can't be right": {"its field is named", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Match.Namespaces = []string{"A"} }, "spec.match.namespaces"},
+		"a match that can't be right": {"its field is named", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Match.Namespaces = []string{"A"}
+		}, "spec.match.namespaces"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +158,8 @@ func TestSetKeepsTheLastGoodRevision(t *testing.T) {
 			if again := c.Set(p); !errors.Is(again, err) {
 				t.Errorf("the same definition again gives %v, want the error kept", again)
 			}
-			if diff := cmp.Diff(map[string]string{"p": "good"}, said(c.Snapshot().Evaluate(t.Context(), podRequest()))); diff != "" {
+			if diff := cmp.Diff(map[string]string{"p": "good"},
+				said(c.Snapshot().Evaluate(t.Context(), podRequest()))); diff != "" {
 				t.Errorf("verdicts (-want +got):\n%s", diff)
 			}
 		})
@@ -198,7 +208,8 @@ func TestAPolicyOnShellsWithABrokenMatchRefusesThem(t *testing.T) {
 		t.Fatal("Set took it")
 	}
 	shell := podRequest()
-	shell.Operation, shell.Kind, shell.Resource, shell.SubResource = policy.Connect, policy.GroupVersionKind{Version: "v1", Kind: "PodExecOptions"}, "pods", "exec"
+	shell.Operation, shell.Kind, shell.Resource, shell.SubResource = policy.Connect,
+		policy.GroupVersionKind{Version: "v1", Kind: "PodExecOptions"}, "pods", "exec"
 	if res, matched := c.Snapshot().EvaluateOne(t.Context(), "p", shell); !matched || res.Err == nil {
 		t.Errorf("result = %+v, matched %t: want an error, never a pass", res, matched)
 	}
@@ -367,21 +378,25 @@ func TestOneInputServesConcurrentEvaluations(t *testing.T) {
 
 // malformed is a policy as it is read that can't be read: without its spec.
 func malformed(name string) *v1alpha1.ClusterRegoPolicy {
-	return &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: name, Generation: 2, Annotations: map[string]string{v1alpha1.AnnotationMalformed: "soak: bad"}}}
+	return &v1alpha1.ClusterRegoPolicy{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Generation: 2, Annotations: map[string]string{v1alpha1.AnnotationMalformed: "soak: bad"}}}
 }
 
 func TestAMalformedPolicyKeepsItsLastGoodRevision(t *testing.T) {
 	c := newCatalog(t, saying("a", "one"), saying("b", "two"))
 	before, _ := c.Status("a")
 	for name, good := range map[string]string{"a": before.Revision, "never": ""} {
-		if err := c.Set(malformed(name)); !errors.Is(err, catalog.ErrMalformed) || !strings.Contains(err.Error(), "soak: bad") {
+		if err := c.Set(malformed(name)); !errors.Is(err, catalog.ErrMalformed) ||
+			!strings.Contains(err.Error(), "soak: bad") {
 			t.Errorf("%s: Set says %v", name, err)
 		}
 		if now, _ := c.Status(name); now.Revision != good || !errors.Is(now.Err, catalog.ErrMalformed) {
 			t.Errorf("%s: the status is %+v, want revision %q", name, now, good)
 		}
 	}
-	if diff := cmp.Diff(map[string]string{"a": "one", "b": "two"}, said(c.Snapshot().Evaluate(t.Context(), podRequest()))); diff != "" {
+	if diff := cmp.Diff(map[string]string{"a": "one", "b": "two"},
+		said(c.Snapshot().Evaluate(t.Context(), podRequest()))); diff != "" {
 		t.Errorf("verdicts (-want +got):\n%s", diff)
 	}
 	if err := c.Set(saying("a", "three")); err != nil {
@@ -405,7 +420,8 @@ func TestDependsOnNamespace(t *testing.T) {
 	broken := withRego("broken", "package p\n\ndeny contains input.review.namespaceObject if {")
 	c := newCatalog(t, selecting,
 		saying("speaking", "a namespaceObject isn't read"),
-		withRego("reading", "package p\n\ndeny contains \"x\" if { r := input.review; r[\"namespaceObject\"].metadata.labels.team }"))
+		withRego("reading",
+			"package p\n\ndeny contains \"x\" if { r := input.review; r[\"namespaceObject\"].metadata.labels.team }"))
 	if err := c.Set(broken); err == nil {
 		t.Fatal("a policy that doesn't compile was taken")
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package catalog
 
 import (
@@ -26,15 +28,17 @@ func stored(name, source string) *v1alpha1.ClusterRegoPolicy {
 	return &v1alpha1.ClusterRegoPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: v1alpha1.RegoPolicySpec{
-			Rego:  v1alpha1.RegoSource{File: "p.rego", Main: source},
-			Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
+			Rego: v1alpha1.RegoSource{File: "p.rego", Main: source},
+			Match: v1alpha1.Match{
+				Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
 		},
 	}
 }
 
 const goodRego = "package p\n\nimport rego.v1\n\ndeny contains \"x\" if true"
 
-func newController(tb testing.TB, cache syncer, funcs interceptor.Funcs, objects ...client.Object) (*Controller, client.Client) {
+func newController(tb testing.TB, cache syncer, funcs interceptor.Funcs, objects ...client.Object) (
+	*Controller, client.Client) {
 	tb.Helper()
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
@@ -69,7 +73,10 @@ func TestInitialListNeverCompletesWithoutPolicies(t *testing.T) {
 	}{
 		"the cache doesn't sync": {"nothing is known", false, interceptor.Funcs{}, "didn't sync"},
 		"the list fails": {"nothing is known", true, interceptor.Funcs{
-			List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return refused },
+			List: func(context.Context, client.WithWatch, client.ObjectList,
+				...client.ListOption) error {
+				return refused
+			},
 		}, "refused"},
 		"a read fails": {"one is missing", true, interceptor.Funcs{
 			Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
@@ -167,10 +174,12 @@ func TestTheCatalogIsNotCompleteWithoutWaivers(t *testing.T) {
 
 func TestTheInitialListHasWhatTakesLongLast(t *testing.T) {
 	var order []string
-	funcs := interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-		order = append(order, key.Name)
-		return c.Get(ctx, key, o, opts...)
-	}}
+	funcs := interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
+			order = append(order, key.Name)
+			return c.Get(ctx, key, o, opts...)
+		}}
 	c, _ := newController(t, synced(true), funcs,
 		stored("a-long", goodRego+strings.Repeat("\n# a comment", 1000)), stored("b", goodRego),
 		stored("c-nested", goodRego+"\n\nx := [y | some y in [z | some z in [1 | true]]]"))

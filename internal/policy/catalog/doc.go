@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package catalog holds the policies in force, compiled and indexed. Webhook,
 // scan and remediation all judge by its snapshots, on every replica.
 //

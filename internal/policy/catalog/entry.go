@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package catalog
 
 import (
@@ -121,7 +123,8 @@ func (e *entry) definition() *v1alpha1.ClusterRegoPolicy {
 }
 
 func inForce(s *v1alpha1.RegoPolicySpec) *v1alpha1.PolicyInForce {
-	return &v1alpha1.PolicyInForce{Severity: s.Severity, AdmissionAction: s.Admission.Action, RemediationMode: s.Remediation.Mode}
+	return &v1alpha1.PolicyInForce{Severity: s.Severity, AdmissionAction: s.Admission.Action,
+		RemediationMode: s.Remediation.Mode}
 }
 
 func (e *entry) revision() string {
@@ -148,7 +151,8 @@ func (e *entry) indexed() *v1alpha1.ClusterRegoPolicy {
 		return kindsOnly
 	}
 	// Subresources need their operations.
-	kindsOnly.Spec.Admission.Operations = []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate, v1alpha1.OperationConnect}
+	kindsOnly.Spec.Admission.Operations = []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate,
+		v1alpha1.OperationConnect}
 	if match.Validate(kindsOnly) == nil {
 		return kindsOnly
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package catalog
 
 import (
@@ -19,8 +21,9 @@ deny contains "x" if { some a in numbers.range(1, input.object.spec.cost); some 
 `
 
 func costly(user string, cost int64) *policy.Request {
-	return &policy.Request{Operation: policy.Create, Kind: policy.GroupVersionKind{Version: "v1", Kind: "Pod"}, UserInfo: policy.UserInfo{Username: user},
-		Object: map[string]any{"kind": "Pod", "spec": map[string]any{"cost": cost}}, Now: time.Unix(1_700_000_000, 0)}
+	return &policy.Request{Operation: policy.Create, Kind: policy.GroupVersionKind{Version: "v1", Kind: "Pod"},
+		UserInfo: policy.UserInfo{Username: user},
+		Object:   map[string]any{"kind": "Pod", "spec": map[string]any{"cost": cost}}, Now: time.Unix(1_700_000_000, 0)}
 }
 
 // TestAFloodOfSlowObjectsDelaysNobodyElse fills the lane with evaluations of one

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package catalog
 
 import (
@@ -50,7 +52,8 @@ func (s *Snapshot) Evaluate(ctx context.Context, r *policy.Request) []Result {
 // EvaluateWhere asks every policy that concerns the request and that keep wants,
 // sorted by name. The others aren't evaluated, and cost nothing. The time until the
 // context's deadline is shared out over all of them.
-func (s *Snapshot) EvaluateWhere(ctx context.Context, r *policy.Request, keep func(*v1alpha1.ClusterRegoPolicy) bool) []Result {
+func (s *Snapshot) EvaluateWhere(ctx context.Context, r *policy.Request,
+	keep func(*v1alpha1.ClusterRegoPolicy) bool) []Result {
 	names := slices.DeleteFunc(s.index.Match(r), func(name string) bool { return !keep(s.entries[name].definition()) })
 	if len(names) == 0 {
 		return nil
@@ -93,7 +96,8 @@ func (s *Snapshot) EvaluateOne(ctx context.Context, name string, r *policy.Reque
 
 // evaluate asks one policy that the index found, unless its conditions leave the request
 // out.
-func (s *Snapshot) evaluate(ctx context.Context, e *entry, r *policy.Request, input *rego.Input, inputErr error, limit time.Duration) (result Result, asked bool) {
+func (s *Snapshot) evaluate(ctx context.Context, e *entry, r *policy.Request, input *rego.Input, inputErr error,
+	limit time.Duration) (result Result, asked bool) {
 	asked, err := e.conditions.Match(ctx, r)
 	if !asked && err == nil {
 		return Result{}, false
@@ -101,11 +105,13 @@ func (s *Snapshot) evaluate(ctx context.Context, e *entry, r *policy.Request, in
 	return s.judge(ctx, e, r, input, errors.Join(inputErr, err), limit), true
 }
 
-func (s *Snapshot) judge(ctx context.Context, e *entry, r *policy.Request, input *rego.Input, inputErr error, limit time.Duration) Result {
+func (s *Snapshot) judge(ctx context.Context, e *entry, r *policy.Request, input *rego.Input, inputErr error,
+	limit time.Duration) Result {
 	definition := e.definition()
 	failed := func(err error) Result {
 		return Result{
-			Decision:   policy.Decision{Policy: definition.Name, Revision: e.revision(), Err: fmt.Errorf("policy %s: %w", definition.Name, err)},
+			Decision: policy.Decision{Policy: definition.Name, Revision: e.revision(),
+				Err: fmt.Errorf("policy %s: %w", definition.Name, err)},
 			Definition: definition,
 		}
 	}
@@ -113,7 +119,8 @@ func (s *Snapshot) judge(ctx context.Context, e *entry, r *policy.Request, input
 	case e.compiled == nil:
 		return failed(fmt.Errorf("it doesn't compile and has no earlier revision: %w", e.problem))
 	case match.NeedsNamespace(definition, r):
-		return failed(fmt.Errorf("its namespaceSelector can't be judged: the Namespace %s isn't known yet", r.Namespace))
+		return failed(fmt.Errorf("its namespaceSelector can't be judged: the Namespace %s isn't known yet",
+			r.Namespace))
 	case inputErr != nil:
 		return failed(inputErr)
 	default:
@@ -166,5 +173,6 @@ func (s *Snapshot) Revision(name string) (string, bool) {
 // any other part, of its Namespace: by its selector, or by what its rules may read.
 func (s *Snapshot) DependsOnNamespace(name string) bool {
 	e, ok := s.entries[name]
-	return ok && (e.definition().Spec.Match.NamespaceSelector != nil || e.compiled != nil && e.compiled.Reads().Namespace())
+	return ok && (e.definition().Spec.Match.NamespaceSelector != nil || e.compiled != nil &&
+		e.compiled.Reads().Namespace())
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package catalog_test
 
 import (
@@ -12,7 +14,8 @@ import (
 )
 
 func pace(uid types.UID, inFlight int32) *v1alpha1.RemediationStrategy {
-	return &v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: "careful", UID: uid}, Spec: v1alpha1.RemediationStrategySpec{MaxInFlight: inFlight}}
+	return &v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: "careful", UID: uid},
+		Spec: v1alpha1.RemediationStrategySpec{MaxInFlight: inFlight}}
 }
 
 func automatic(name string) *v1alpha1.ClusterRegoPolicy {
@@ -23,7 +26,8 @@ func automatic(name string) *v1alpha1.ClusterRegoPolicy {
 }
 
 // holds holds what a policy in force says of its remediation.
-func holds(t *testing.T, c *catalog.Catalog, name string, mode v1alpha1.RemediationMode, inFlight int32, reason string) {
+func holds(t *testing.T, c *catalog.Catalog, name string, mode v1alpha1.RemediationMode, inFlight int32,
+	reason string) {
 	t.Helper()
 	got := c.Snapshot().Definition(name).Spec.Remediation
 	if got.Mode != mode || got.MaxInFlight != inFlight {
@@ -31,7 +35,8 @@ func holds(t *testing.T, c *catalog.Catalog, name string, mode v1alpha1.Remediat
 	}
 	status, _ := c.Status(name)
 	problem := c.Snapshot().Unresolved(name)
-	if (problem == nil) != (reason == "") || problem != nil && problem.Reason != reason || status.Unresolved != problem {
+	if (problem == nil) != (reason == "") || problem != nil && problem.Reason != reason ||
+		status.Unresolved != problem {
 		t.Errorf("%s: problem %+v, want %q", name, problem, reason)
 	}
 	if status.InForce.RemediationMode != mode {
@@ -109,7 +114,8 @@ func TestTheLastGoodRevisionFollowsTheStrategyAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	holds(t, c, "a", v1alpha1.RemediationDisabled, 0, v1alpha1.ReasonStrategyNotFound)
-	if status, _ := c.Status("a"); status.Err == nil || !strings.Contains(status.Err.Error(), "p.rego") && !strings.Contains(status.Err.Error(), "a.rego") {
+	if status, _ := c.Status("a"); status.Err == nil || !strings.Contains(status.Err.Error(), "p.rego") &&
+		!strings.Contains(status.Err.Error(), "a.rego") {
 		t.Errorf("the error was lost: %+v", status)
 	}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package catalog
 
 import (
@@ -56,7 +58,8 @@ func (c *Catalog) SetTemplate(t *v1alpha1.RegoTemplate) error {
 	if old := c.snapshot.Load().templates[t.Name]; old != nil && old.same(t) {
 		return old.problem
 	}
-	e := &templateEntry{uid: t.UID, generation: t.Generation, spec: *t.Spec.DeepCopy(), malformed: v1alpha1.Malformed(t)}
+	e := &templateEntry{uid: t.UID, generation: t.Generation, spec: *t.Spec.DeepCopy(),
+		malformed: v1alpha1.Malformed(t)}
 	e.compiled, e.problem = template.Compile(t)
 	if err := c.replaceTemplate(t.Name, e); err != nil {
 		return err
@@ -76,7 +79,8 @@ func (c *Catalog) DeleteTemplate(name string) {
 }
 
 func (e *templateEntry) same(t *v1alpha1.RegoTemplate) bool {
-	return e.uid == t.UID && e.generation == t.Generation && e.malformed == v1alpha1.Malformed(t) && equality.Semantic.DeepEqual(e.spec, t.Spec)
+	return e.uid == t.UID && e.generation == t.Generation && e.malformed == v1alpha1.Malformed(t) &&
+		equality.Semantic.DeepEqual(e.spec, t.Spec)
 }
 
 // replaceTemplate puts another definition in a template's place, or none, and makes the

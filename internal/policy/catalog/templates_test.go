@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package catalog_test
 
 import (
@@ -58,12 +60,14 @@ func TestPoliciesJudgeByTheirTemplateWhicheverComesFirst(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if diff := cmp.Diff(map[string]string{"a": "red", "b": "nothing", "c": "blue"}, verdicts(t, c)); diff != "" {
+			if diff := cmp.Diff(map[string]string{"a": "red", "b": "nothing", "c": "blue"},
+				verdicts(t, c)); diff != "" {
 				t.Errorf("verdicts (-want +got):\n%s", diff)
 			}
 			revision, _ := c.Snapshot().Revision("a")
 			revisions[revision] = true
-			if status, known := c.TemplateStatus("t"); !known || len(c.Snapshot().Naming("t")) != 2 || status.Err != nil {
+			if status, known := c.TemplateStatus("t"); !known || len(c.Snapshot().Naming("t")) != 2 ||
+				status.Err != nil {
 				t.Errorf("the template stands so: %+v", status)
 			}
 		})
@@ -77,7 +81,8 @@ func TestPoliciesJudgeByTheirTemplateWhicheverComesFirst(t *testing.T) {
 // other policy touched.
 func TestATemplatesChangeIsARevisionOfEachOfItsPolicies(t *testing.T) {
 	c := newCatalog(t, saying("c", "blue"))
-	for _, err := range []error{c.SetTemplate(templateOf(1)), c.Set(by("a", `{"says": "red"}`)), c.Set(by("b", `{"says": "green"}`))} {
+	for _, err := range []error{c.SetTemplate(templateOf(1)), c.Set(by("a", `{"says": "red"}`)),
+		c.Set(by("b", `{"says": "green"}`))} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +97,8 @@ func TestATemplatesChangeIsARevisionOfEachOfItsPolicies(t *testing.T) {
 	}
 	before, changed := revisions(), c.Subscribe()
 	if err := c.SetTemplate(templateOf(2, func(t *v1alpha1.RegoTemplate) {
-		t.Spec.Rego.Main = strings.Replace(saysParameter, "contains input.parameters.says", `contains concat(" ", ["very", input.parameters.says])`, 1)
+		t.Spec.Rego.Main = strings.Replace(saysParameter, "contains input.parameters.says",
+			`contains concat(" ", ["very", input.parameters.says])`, 1)
 	})); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +107,8 @@ func TestATemplatesChangeIsARevisionOfEachOfItsPolicies(t *testing.T) {
 	default:
 		t.Error("nobody was told")
 	}
-	if diff := cmp.Diff(map[string]string{"a": "very red", "b": "very green", "c": "blue"}, verdicts(t, c)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"a": "very red", "b": "very green", "c": "blue"},
+		verdicts(t, c)); diff != "" {
 		t.Errorf("verdicts (-want +got):\n%s", diff)
 	}
 	if after := revisions(); after[0] == before[0] || after[1] == before[1] || after[2] != before[2] {
@@ -124,19 +131,25 @@ func TestTheLastGoodRevisionStays(t *testing.T) {
 		is     error
 		says   string
 	}{
-		"the template is gone":         {func(c *catalog.Catalog) { c.DeleteTemplate("t") }, template.ErrNotFound, `there is no such RegoTemplate as "t"`},
-		"the template doesn't compile": {broken, template.ErrFailed, "RegoTemplate t: its rule can't be in force: main.rego:1:1"},
+		"the template is gone": {func(c *catalog.Catalog) {
+			c.DeleteTemplate("t")
+		}, template.ErrNotFound, `there is no such RegoTemplate as "t"`},
+		"the template doesn't compile": {
+			broken, template.ErrFailed, "RegoTemplate t: its rule can't be in force: main.rego:1:1"},
 		"the template can't be read": {func(c *catalog.Catalog) {
 			_ = c.SetTemplate(templateOf(2, func(t *v1alpha1.RegoTemplate) {
 				t.Annotations = map[string]string{v1alpha1.AnnotationMalformed: "spec.rego: a number"}
 			}))
 		}, template.ErrFailed, "isn't of the form of its kind: spec.rego: a number"},
 		"the schema can't be taken": {func(c *catalog.Catalog) {
-			_ = c.SetTemplate(templateOf(2, func(t *v1alpha1.RegoTemplate) { t.Spec.ParameterSchema.OpenAPIV3Schema.Raw = []byte(`{}`) }))
+			_ = c.SetTemplate(templateOf(2, func(t *v1alpha1.RegoTemplate) {
+				t.Spec.ParameterSchema.OpenAPIV3Schema.Raw = []byte(`{}`)
+			}))
 		}, template.ErrFailed, "set type: object"},
 		"the parameters don't fit any more": {func(c *catalog.Catalog) {
 			_ = c.SetTemplate(templateOf(2, func(t *v1alpha1.RegoTemplate) {
-				t.Spec.ParameterSchema.OpenAPIV3Schema.Raw = []byte(`{"type": "object", "properties": {"says": {"type": "integer"}}}`)
+				t.Spec.ParameterSchema.OpenAPIV3Schema.Raw = []byte(
+					`{"type": "object", "properties": {"says": {"type": "integer"}}}`)
 			}))
 		}, nil, `spec.parameters.says: Invalid value: "string"`},
 		"the policy names another": {func(c *catalog.Catalog) {
@@ -159,7 +172,8 @@ func TestTheLastGoodRevisionStays(t *testing.T) {
 			good, _ := c.Status("a")
 			tc.change(c)
 			bad, _ := c.Status("a")
-			if bad.Err == nil || tc.is != nil && !errors.Is(bad.Err, tc.is) || !strings.Contains(bad.Err.Error(), tc.says) || bad.Revision != good.Revision {
+			if bad.Err == nil || tc.is != nil && !errors.Is(bad.Err, tc.is) ||
+				!strings.Contains(bad.Err.Error(), tc.says) || bad.Revision != good.Revision {
 				t.Errorf("status %+v, want revision %s and %q", bad, good.Revision, tc.says)
 			}
 			if diff := cmp.Diff(map[string]string{"a": "red"}, verdicts(t, c)); diff != "" {
@@ -179,7 +193,8 @@ func TestTheLastGoodRevisionStays(t *testing.T) {
 func TestWithoutItsTemplateAPolicyIsAnErrorNotAPass(t *testing.T) {
 	c := newCatalog(t)
 	_ = c.Set(by("a", `{"says": "red"}`))
-	if got := verdicts(t, c)["a"]; !strings.HasPrefix(got, "error: ") || !strings.Contains(got, `there is no such RegoTemplate as "t"`) {
+	if got := verdicts(t, c)["a"]; !strings.HasPrefix(got, "error: ") ||
+		!strings.Contains(got, `there is no such RegoTemplate as "t"`) {
 		t.Errorf("verdict %q", got)
 	}
 }

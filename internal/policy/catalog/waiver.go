@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package catalog
 
 import (
@@ -61,7 +63,8 @@ type waiver struct {
 func newWaiver(w v1alpha1.AnyWaiver) *waiver {
 	terms, covered := w.Terms().DeepCopy(), w.Covered()
 	out := &waiver{
-		waiver:   Waiver{Namespace: w.GetNamespace(), Name: w.GetName(), Reason: terms.Reason, ExpirationTime: terms.ExpirationTime.Time},
+		waiver: Waiver{Namespace: w.GetNamespace(), Name: w.GetName(), Reason: terms.Reason,
+			ExpirationTime: terms.ExpirationTime.Time},
 		identity: identityOf(w),
 		terms:    *terms,
 		match:    *covered.DeepCopy(),

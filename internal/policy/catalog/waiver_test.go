@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package catalog_test
 
 import (
@@ -17,7 +19,9 @@ var now = time.Unix(1_700_000_000, 0)
 // waiver waives the policy "a" in namespace "team" until the time given.
 func waiver(name string, until time.Time, change ...func(*v1alpha1.Waiver)) *v1alpha1.Waiver {
 	e := &v1alpha1.Waiver{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, Generation: 1},
-		Spec: v1alpha1.WaiverSpec{WaiverTerms: v1alpha1.WaiverTerms{Policies: []string{"a"}, Reason: "vendor image", ExpirationTime: metav1.NewTime(until)}}}
+		Spec: v1alpha1.WaiverSpec{
+			WaiverTerms: v1alpha1.WaiverTerms{Policies: []string{"a"}, Reason: "vendor image",
+				ExpirationTime: metav1.NewTime(until)}}}
 	for _, c := range change {
 		c(e)
 	}
@@ -28,8 +32,10 @@ func TestAWaiverIsPartOfTheVerdict(t *testing.T) {
 	elsewhere := func(e *v1alpha1.Waiver) { e.Namespace = "other" }
 	unreadable := func(e *v1alpha1.Waiver) { e.Spec.Match.Names = []string{"a/b"} }
 	wide := func(namespaces ...string) v1alpha1.AnyWaiver {
-		return &v1alpha1.ClusterWaiver{ObjectMeta: metav1.ObjectMeta{Name: "w", Generation: 1}, Spec: v1alpha1.ClusterWaiverSpec{
-			WaiverTerms: waiver("w", now.Add(time.Hour)).Spec.WaiverTerms, Match: v1alpha1.ClusterWaiverMatch{Namespaces: namespaces}}}
+		return &v1alpha1.ClusterWaiver{ObjectMeta: metav1.ObjectMeta{Name: "w", Generation: 1},
+			Spec: v1alpha1.ClusterWaiverSpec{
+				WaiverTerms: waiver("w", now.Add(time.Hour)).Spec.WaiverTerms,
+				Match:       v1alpha1.ClusterWaiverMatch{Namespaces: namespaces}}}
 	}
 	cases := map[string]struct {
 		reason  string
@@ -37,21 +43,29 @@ func TestAWaiverIsPartOfTheVerdict(t *testing.T) {
 		// want is the waiver of policy a's verdict; empty for none.
 		want string
 	}{
-		"without a waiver violations count":     {},
-		"a waiver of the namespace waives":      {waivers: []v1alpha1.AnyWaiver{waiver("w", now.Add(time.Hour))}, want: "w"},
-		"one of another namespace doesn't":      {waivers: []v1alpha1.AnyWaiver{waiver("w", now.Add(time.Hour), elsewhere)}},
+		"without a waiver violations count": {},
+		"a waiver of the namespace waives": {waivers: []v1alpha1.AnyWaiver{waiver("w", now.Add(time.Hour))},
+			want: "w"},
+		"one of another namespace doesn't": {
+			waivers: []v1alpha1.AnyWaiver{waiver("w", now.Add(time.Hour), elsewhere)}},
 		"a ClusterWaiver does":                  {waivers: []v1alpha1.AnyWaiver{wide()}, want: "w"},
 		"a ClusterWaiver of the namespace does": {waivers: []v1alpha1.AnyWaiver{wide("te*")}, want: "w"},
 		"a ClusterWaiver of another doesn't":    {waivers: []v1alpha1.AnyWaiver{wide("other")}},
-		"a moment before its expiry it waives":  {waivers: []v1alpha1.AnyWaiver{waiver("w", now.Add(time.Nanosecond))}, want: "w"},
+		"a moment before its expiry it waives": {waivers: []v1alpha1.AnyWaiver{waiver("w", now.Add(time.Nanosecond))},
+			want: "w"},
 		"at its expiry it doesn't any more": {
-			reason: "expirationTime is the first moment at which the violations count", waivers: []v1alpha1.AnyWaiver{waiver("w", now)}},
+			reason:  "expirationTime is the first moment at which the violations count",
+			waivers: []v1alpha1.AnyWaiver{waiver("w", now)}},
 		"of several the one that lasts longest is named": {
-			reason:  "it says when the violations count again",
-			waivers: []v1alpha1.AnyWaiver{waiver("short", now.Add(time.Hour)), waiver("long", now.Add(2*time.Hour)), waiver("over", now.Add(-time.Hour))}, want: "long"},
-		"one that can't be read waives nothing": {waivers: []v1alpha1.AnyWaiver{waiver("w", now.Add(time.Hour), unreadable)}},
+			reason: "it says when the violations count again",
+			waivers: []v1alpha1.AnyWaiver{waiver("short", now.Add(time.Hour)), waiver("long", now.Add(2*time.Hour)),
+				waiver("over", now.Add(-time.Hour))}, want: "long"},
+		"one that can't be read waives nothing": {
+			waivers: []v1alpha1.AnyWaiver{waiver("w", now.Add(time.Hour), unreadable)}},
 		"one that is in no namespace waives nothing": {
-			reason: "it isn't a ClusterWaiver", waivers: []v1alpha1.AnyWaiver{waiver("w", now.Add(time.Hour), func(w *v1alpha1.Waiver) { w.Namespace = "" })}},
+			reason: "it isn't a ClusterWaiver",
+			waivers: []v1alpha1.AnyWaiver{
+				waiver("w", now.Add(time.Hour), func(w *v1alpha1.Waiver) { w.Namespace = "" })}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -73,8 +87,10 @@ func TestAWaiverIsPartOfTheVerdict(t *testing.T) {
 			if w := results[0].Waived; w != nil {
 				got = w.Name
 			}
-			if got != tc.want || len(results[0].Violations) != 1 || (len(results[0].Enforced()) == 0) != (tc.want != "") {
-				t.Errorf("%s: waived by %q, want %q; %d violations, %d enforced", tc.reason, got, tc.want, len(results[0].Violations), len(results[0].Enforced()))
+			if got != tc.want || len(results[0].Violations) != 1 ||
+				(len(results[0].Enforced()) == 0) != (tc.want != "") {
+				t.Errorf("%s: waived by %q, want %q; %d violations, %d enforced", tc.reason, got, tc.want,
+					len(results[0].Violations), len(results[0].Enforced()))
 			}
 			if results[1].Waived != nil {
 				t.Error("policy b is waived, though no waiver names it")
@@ -88,7 +104,8 @@ func TestAWaiverIsPartOfTheVerdict(t *testing.T) {
 }
 
 func TestACleanObjectIsNotWaived(t *testing.T) {
-	c := newCatalog(t, withRego("a", "package p\n\nimport rego.v1\n\ndeny contains \"x\" if input.object.metadata.name == \"other\""))
+	c := newCatalog(t, withRego(
+		"a", "package p\n\nimport rego.v1\n\ndeny contains \"x\" if input.object.metadata.name == \"other\""))
 	if err := c.SetWaiver(waiver("w", now.Add(time.Hour))); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +158,8 @@ func TestDigestAndNextExpiryFollowTheTime(t *testing.T) {
 	for _, step := range []struct {
 		at   time.Duration
 		next time.Duration // 0 for none
-	}{{0, time.Minute}, {time.Minute - 1, time.Minute}, {time.Minute, time.Hour}, {time.Hour - 1, time.Hour}, {time.Hour, 0}} {
+	}{{0, time.Minute}, {time.Minute - 1, time.Minute}, {time.Minute, time.Hour}, {time.Hour - 1, time.Hour},
+		{time.Hour, 0}} {
 		at := now.Add(step.at)
 		next, found := s.NextExpiry(at)
 		if found != (step.next != 0) || found && !next.Equal(now.Add(step.next)) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package catalog
 
 import (
@@ -15,7 +17,8 @@ func (c *Catalog) SetWaiver(w v1alpha1.AnyWaiver) error {
 	key := types.NamespacedName{Namespace: w.GetNamespace(), Name: w.GetName()}
 	changed := newWaiver(w)
 	if old := c.waivers[key]; old == nil || old.identity != changed.identity ||
-		!equality.Semantic.DeepEqual(old.terms, changed.terms) || !equality.Semantic.DeepEqual(old.match, changed.match) {
+		!equality.Semantic.DeepEqual(old.terms, changed.terms) ||
+		!equality.Semantic.DeepEqual(old.match, changed.match) {
 		c.waivers[key] = changed
 		c.swapWaivers()
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package condition
 
 import (
@@ -37,7 +39,9 @@ func Compile(conditions []v1alpha1.MatchCondition) (*Set, error) {
 	var problems []Problem
 	for i, c := range conditions {
 		if seen[c.Name] || c.Name == "" {
-			problems = append(problems, Problem{Index: i, Message: fmt.Sprintf("the name %q is missing or another condition's: give each a name of its own", c.Name)})
+			problems = append(problems,
+				Problem{Index: i, Message: fmt.Sprintf(
+					"the name %q is missing or another condition's: give each a name of its own", c.Name)})
 		}
 		seen[c.Name] = true
 		program, found := compile(env, i, c.Expression)
@@ -56,7 +60,9 @@ func compile(env *cel.Env, index int, expression string) (cel.Program, []Problem
 		return nil, problemsOf(index, issues)
 	}
 	if !ast.OutputType().IsExactType(cel.BoolType) {
-		return nil, []Problem{{Index: index, Row: 1, Col: 1, Message: fmt.Sprintf("it must be true or false, but is of type %s", ast.OutputType())}}
+		return nil, []Problem{
+			{Index: index, Row: 1, Col: 1,
+				Message: fmt.Sprintf("it must be true or false, but is of type %s", ast.OutputType())}}
 	}
 	program, err := env.Program(ast, cel.InterruptCheckFrequency(celconfig.CheckFrequency))
 	if err != nil {
@@ -80,7 +86,8 @@ func (s *Set) Match(ctx context.Context, r *policy.Request) (bool, error) {
 		cost := details.ActualCost()
 		switch {
 		case cost != nil && *cost > budget:
-			return false, fmt.Errorf("spec.admission.matchConditions: evaluating them costs too much (stopped at %s): simplify the expressions", c.name)
+			return false, fmt.Errorf("spec.admission.matchConditions: evaluating them costs too much (stopped at %s): "+
+				"simplify the expressions", c.name)
 		case cost != nil:
 			budget -= *cost
 		}

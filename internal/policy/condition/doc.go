@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package condition compiles and evaluates a policy's match conditions: which admission
 // requests it judges at all, in CEL as Kubernetes' own admission policies have it.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package condition
 
 import (
@@ -23,15 +25,16 @@ const (
 // expression that asks for it is refused when the policy is written.
 func newEnvironment() (*cel.Env, error) {
 	request := requestType()
-	set, err := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).Extend(environment.VersionedOptions{
-		IntroducedVersion: version.MajorMinor(1, 0),
-		EnvOptions: []cel.EnvOption{
-			cel.Variable(varObject, cel.DynType),
-			cel.Variable(varOldObject, cel.DynType),
-			cel.Variable(varRequest, request.CelType()),
-		},
-		DeclTypes: []*apiservercel.DeclType{request},
-	}, environment.StrictCostOpt)
+	set, err := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).Extend(
+		environment.VersionedOptions{
+			IntroducedVersion: version.MajorMinor(1, 0),
+			EnvOptions: []cel.EnvOption{
+				cel.Variable(varObject, cel.DynType),
+				cel.Variable(varOldObject, cel.DynType),
+				cel.Variable(varRequest, request.CelType()),
+			},
+			DeclTypes: []*apiservercel.DeclType{request},
+		}, environment.StrictCostOpt)
 	if err != nil {
 		return nil, fmt.Errorf("prepare the CEL environment: %w", err)
 	}
@@ -49,9 +52,11 @@ func requestType() *apiservercel.DeclType {
 	}
 	text := apiservercel.StringType
 	return object("kubernetes.AdmissionRequest", map[string]*apiservercel.DeclType{
-		"operation":   text,
-		"kind":        object("kubernetes.GroupVersionKind", map[string]*apiservercel.DeclType{"group": text, "version": text, "kind": text}),
-		"resource":    object("kubernetes.GroupVersionResource", map[string]*apiservercel.DeclType{"group": text, "resource": text}),
+		"operation": text,
+		"kind": object("kubernetes.GroupVersionKind",
+			map[string]*apiservercel.DeclType{"group": text, "version": text, "kind": text}),
+		"resource": object("kubernetes.GroupVersionResource",
+			map[string]*apiservercel.DeclType{"group": text, "resource": text}),
 		"subResource": text,
 		"namespace":   text,
 		"name":        text,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package condition
 
 import (
@@ -48,7 +50,8 @@ func (e *CompileError) Error() string {
 func problemsOf(index int, issues *cel.Issues) []Problem {
 	var out []Problem
 	for _, e := range issues.Errors() {
-		out = append(out, Problem{Index: index, Row: max(e.Location.Line(), 1), Col: max(e.Location.Column(), 0) + 1, Message: e.Message})
+		out = append(out, Problem{Index: index, Row: max(e.Location.Line(), 1), Col: max(e.Location.Column(), 0) + 1,
+			Message: e.Message})
 	}
 	return out
 }

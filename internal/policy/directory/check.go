@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package directory
 
 import (
@@ -40,7 +42,9 @@ func (c *checker) checkMetadata() {
 	c.checkOwner()
 	c.checkRunbook()
 	c.checkEnums()
-	if err := match.Validate(&v1alpha1.ClusterRegoPolicy{Spec: v1alpha1.RegoPolicySpec{Match: c.custom.Match, Admission: c.custom.Admission}}); err != nil {
+	if err := match.Validate(
+		&v1alpha1.ClusterRegoPolicy{
+			Spec: v1alpha1.RegoPolicySpec{Match: c.custom.Match, Admission: c.custom.Admission}}); err != nil {
 		c.wrong("custom.match", "%v", err)
 	}
 	if given := c.custom.Parameters; given != nil && !bytes.HasPrefix(bytes.TrimSpace(given.Raw), []byte("{")) {
@@ -94,7 +98,8 @@ func (c *checker) checkOwner() {
 	owners := c.Organizations
 	switch {
 	case c.owner() == "" && c.acts():
-		c.wrong("organizations", "the owner is missing, and the policy refuses requests or remediates: name the team that answers for the rule, which is told when it does harm")
+		c.wrong("organizations", "the owner is missing, and the policy refuses requests or remediates: name the team "+
+			"that answers for the rule, which is told when it does harm")
 	case len(owners) > 1:
 		c.wrong("organizations", "%d are named: name the one team that answers for the rule", len(owners))
 	}
@@ -106,7 +111,8 @@ func (c *checker) checkRunbook() {
 	case len(c.RelatedResources) > 0:
 		c.wrong("related_resources", "the first ref isn't the runbook's URL: give that, https://…")
 	case c.acts():
-		c.wrong("related_resources", "the runbook is missing, and the policy refuses requests or remediates: give its URL (https://…) as the first ref, so that whoever is refused or paged knows where to look")
+		c.wrong("related_resources", "the runbook is missing, and the policy refuses requests or remediates: give its "+
+			"URL (https://…) as the first ref, so that whoever is refused or paged knows where to look")
 	}
 }
 
@@ -137,8 +143,10 @@ func checkEnum[T ~string](c *checker, key string, value T, allowed ...T) {
 // checkStrategy asks the judge that admission asks, so that a policy that builds
 // is also accepted.
 func (c *checker) checkStrategy() {
-	if remediation := c.custom.Remediation; remediation.StrategyRef != nil && !equality.Semantic.DeepEqual(remediation.RemediationStrategySpec, v1alpha1.RemediationStrategySpec{}) {
-		c.wrong("custom.remediation.strategyRef", "a strategy is written beside it: leave one of the two out; beside strategyRef only mode and allowedActions may stand")
+	if remediation := c.custom.Remediation; remediation.StrategyRef != nil &&
+		!equality.Semantic.DeepEqual(remediation.RemediationStrategySpec, v1alpha1.RemediationStrategySpec{}) {
+		c.wrong("custom.remediation.strategyRef", "a strategy is written beside it: leave one of the two out; beside "+
+			"strategyRef only mode and allowedActions may stand")
 	}
 	for _, problem := range canary.Validate(&c.custom.Remediation.RolloutStrategy) {
 		c.wrong("custom.remediation."+problem.Field, "%s", problem.Message)

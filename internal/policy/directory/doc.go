@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package directory reads policies from a directory of Rego files: the METADATA of
 // each policy says what its policy object holds, and the modules that it imports
 // go with it. The result is a pure function of the files.

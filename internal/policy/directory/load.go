@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package directory
 
 import (
@@ -66,7 +68,8 @@ func load(fsys fs.FS, root string) ([]Located, error) {
 	}
 	checkStrays(candidates, dirs, libraries, &found)
 	if len(candidates)+len(found.list) == 0 {
-		found.add(root, 0, "it holds no policy: a policy is a directory <name> with <name>.rego, whose package METADATA has custom.id")
+		found.add(root, 0, "it holds no policy: a policy is a directory <name> with <name>.rego, whose package "+
+			"METADATA has custom.id")
 	}
 	checkDuplicates(candidates, &found)
 	if err := found.err(); err != nil {
@@ -142,7 +145,8 @@ func (c candidate) build(libraries []*module, found *problems) *v1alpha1.Cluster
 	modules := c.modules(libraries)
 	definition.Spec.Rego = v1alpha1.RegoSource{File: modules[0].file, Main: modules[0].text}
 	for _, m := range modules[1:] {
-		definition.Spec.Rego.Libraries = append(definition.Spec.Rego.Libraries, v1alpha1.RegoLibrary{Name: m.file, Source: m.text})
+		definition.Spec.Rego.Libraries = append(definition.Spec.Rego.Libraries,
+			v1alpha1.RegoLibrary{Name: m.file, Source: m.text})
 	}
 	if _, err := rego.Compile(definition); err != nil {
 		found.addCompileError(c.meta.File, err)
@@ -176,7 +180,8 @@ func checkStrays(candidates []candidate, dirs []*directory, libraries []*module,
 	for _, dir := range dirs {
 		for _, m := range dir.modules {
 			if slices.Contains(libraries, m) && !used[m] && !isLibraryDir(dir.path) {
-				found.add(m.file, 1, "no policy imports package %s: if it is a policy, name the file %s%s and give its package METADATA custom.id; if it isn't, remove it",
+				found.add(m.file, 1, "no policy imports package %s: if it is a policy, name the file %s%s and give "+
+					"its package METADATA custom.id; if it isn't, remove it",
 					m.pkg, path.Base(dir.path), extension)
 			}
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package directory_test
 
 import (
@@ -66,7 +68,9 @@ func replaced(t *testing.T, old, with string) string {
 
 func TestLoadFillsThePolicyFromItsMetadata(t *testing.T) {
 	got, err := directory.Load(tree(map[string]string{
-		"hats/hats.rego":      replaced(t, "#   severity: High", "#   severity: Low\n#   admission: {action: Warn, failurePolicy: Fail, existingViolations: Deny}\n#   parameters: {max: 3}\n#   remediation: {mode: Automatic, soak: 5s}"),
+		"hats/hats.rego": replaced(t, "#   severity: High", "#   severity: Low\n#   admission: {action: Warn, "+
+			"failurePolicy: Fail, existingViolations: Deny}\n#   parameters: {max: 3}\n#   remediation: {mode: "+
+			"Automatic, soak: 5s}"),
 		"hats/hats_test.rego": "package a.hats_test\n",
 		"hats/examples.yaml":  "[]",
 	}), ".")
@@ -94,7 +98,8 @@ func TestLoadFillsThePolicyFromItsMetadata(t *testing.T) {
 	}
 	found := summary{
 		Name: got[0].Name, Title: spec.Title, Description: spec.Description, Owner: spec.Owner,
-		Runbook: spec.RunbookURL, Parameters: string(spec.Parameters.Raw), Soak: spec.Remediation.Soak.Duration.String(),
+		Runbook: spec.RunbookURL, Parameters: string(spec.Parameters.Raw),
+		Soak:     spec.Remediation.Soak.Duration.String(),
 		Severity: spec.Severity, Enforcement: spec.Admission.Action, Failure: spec.Admission.FailurePolicy,
 		Existing: spec.Admission.ExistingViolations, Mode: spec.Remediation.Mode, Modules: moduleNames(got[0]),
 	}
@@ -128,12 +133,13 @@ func moduleNames(p *v1alpha1.ClusterRegoPolicy) []string {
 
 func TestLoadBundlesWhatAPolicyImports(t *testing.T) {
 	files := map[string]string{
-		"lib/one.rego":            "package lib.one\n\nimport rego.v1\nimport data.lib.two\n\nx if two.y\n",
-		"lib/two.rego":            "package lib.two\n\nimport rego.v1\n\ny if input.object.spec.hat\n",
-		"lib/three.rego":          "package lib.three\n\nimport rego.v1\n\n# data.lib.one\nz if true\n",
-		"wear/hats/hats.rego":     goodHead + strings.Replace(goodBody, "input.object.spec.hat", "data.lib.one.x", 1),
-		"wear/hats/brim.rego":     "package a.hats\n\nimport rego.v1\n\nwarn contains \"brim\" if input.object.spec.brim\n",
-		"wear/coats/coats.rego":   strings.NewReplacer("no-hats", "no-coats", "a.hats", "a.coats").Replace(goodHead + goodBody),
+		"lib/one.rego":        "package lib.one\n\nimport rego.v1\nimport data.lib.two\n\nx if two.y\n",
+		"lib/two.rego":        "package lib.two\n\nimport rego.v1\n\ny if input.object.spec.hat\n",
+		"lib/three.rego":      "package lib.three\n\nimport rego.v1\n\n# data.lib.one\nz if true\n",
+		"wear/hats/hats.rego": goodHead + strings.Replace(goodBody, "input.object.spec.hat", "data.lib.one.x", 1),
+		"wear/hats/brim.rego": "package a.hats\n\nimport rego.v1\n\nwarn contains \"brim\" if input.object.spec.brim\n",
+		"wear/coats/coats.rego": strings.NewReplacer("no-hats", "no-coats", "a.hats", "a.coats").Replace(
+			goodHead + goodBody),
 		"wear/coats/README.md":    "not Rego",
 		"wear/.hidden/empty.text": "left out",
 	}
@@ -153,7 +159,8 @@ func TestLoadBundlesWhatAPolicyImports(t *testing.T) {
 		"one policy of it": {
 			reason: "the library at the top serves a root below it, under the same module names",
 			root:   "wear/hats",
-			want:   map[string][]string{"no-hats": {"wear/hats/hats.rego", "wear/hats/brim.rego", "lib/one.rego", "lib/two.rego"}},
+			want: map[string][]string{
+				"no-hats": {"wear/hats/hats.rego", "wear/hats/brim.rego", "lib/one.rego", "lib/two.rego"}},
 		},
 	}
 	for name, tc := range tests {
@@ -194,8 +201,10 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 		},
 		"a match condition that doesn't compile": {
 			reason: "build and test refuse what admission would",
-			files:  hats("#   severity: High", "#   severity: High\n#   admission:\n#     matchConditions:\n#       - name: a\n#         expression: object.x == y"),
-			want:   []string{"hats/hats.rego:14: custom.admission.matchConditions[0].expression: 1:13: undeclared reference to 'y'"},
+			files: hats("#   severity: High", "#   severity: High\n#   admission:\n#     matchConditions:\n#       - "+
+				"name: a\n#         expression: object.x == y"),
+			want: []string{
+				"hats/hats.rego:14: custom.admission.matchConditions[0].expression: 1:13: undeclared reference to 'y'"},
 		},
 		"an unknown key of match": {
 			reason: "the keys of the API hold at every depth",
@@ -205,7 +214,8 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 		"keys in another case": {
 			reason: "the API server knows one spelling",
 			files:  hats("#   match:", "#   Match:"),
-			want:   []string{"hats/hats.rego:8: custom.match: spec.match.resources is empty", "hats/hats.rego:11: unknown METADATA key custom.Match"},
+			want: []string{"hats/hats.rego:8: custom.match: spec.match.resources is empty",
+				"hats/hats.rego:11: unknown METADATA key custom.Match"},
 		},
 		"a value of the wrong type": {
 			reason: "the line is the key's",
@@ -220,16 +230,20 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 		"missing owner, runbook and title of a policy that refuses": {
 			reason: "all at once; somebody is called at night",
 			files: map[string]string{"hats/hats.rego": strings.NewReplacer(
-				"# title: No hats\n", "", "#   match:", "#   admission: {action: Deny}\n#   match:").Replace(minimalHead + goodBody)},
+				"# title: No hats\n", "", "#   match:",
+				"#   admission: {action: Deny}\n#   match:").Replace(minimalHead + goodBody)},
 			want: []string{
 				"hats/hats.rego:1: organizations: the owner is missing, and the policy refuses requests or remediates",
-				"hats/hats.rego:1: related_resources: the runbook is missing, and the policy refuses requests or remediates",
+				"hats/hats.rego:1: related_resources: the runbook is missing, and the policy refuses requests or " +
+					"remediates",
 				"hats/hats.rego:1: title: it is missing",
 			},
 		},
 		"missing owner and runbook of a policy that remediates": {
 			reason: "a dry run is planned too",
-			files:  map[string]string{"hats/hats.rego": strings.Replace(minimalHead, "#   match:", "#   remediation: {mode: DryRun}\n#   match:", 1) + goodBody},
+			files: map[string]string{
+				"hats/hats.rego": strings.Replace(
+					minimalHead, "#   match:", "#   remediation: {mode: DryRun}\n#   match:", 1) + goodBody},
 			want: []string{
 				"hats/hats.rego:1: organizations: the owner is missing",
 				"hats/hats.rego:1: related_resources: the runbook is missing",
@@ -237,7 +251,8 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 		},
 		"values that aren't known": {
 			reason: "the API server would refuse them later, without a line",
-			files:  hats("#   severity: High", "#   severity: high\n#   admission:\n#     action: Block\n#     failurePolicy: Open\n#   remediation: {mode: Auto, waves: [5%]}"),
+			files: hats("#   severity: High", "#   severity: high\n#   admission:\n#     action: Block\n#     "+
+				"failurePolicy: Open\n#   remediation: {mode: Auto, waves: [5%]}"),
 			want: []string{
 				`hats/hats.rego:10: custom.severity: "high" isn't known: give one of Critical High Medium Low`,
 				`hats/hats.rego:12: custom.admission.action: "Block" isn't known`,
@@ -274,7 +289,8 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 		},
 		"unknown keys of a strategy": {
 			reason: "a misspelt limit must not be no limit",
-			files:  hats("#   severity: High", "#   severity: High\n#   remediation:\n#     budget: {maxUnavailble: 1}\n#     windows:\n#       - schedule: 0 22 * * *\n#         duration: 8h\n#         timezone: UTC"),
+			files: hats("#   severity: High", "#   severity: High\n#   remediation:\n#     budget: {maxUnavailble: "+
+				"1}\n#     windows:\n#       - schedule: 0 22 * * *\n#         duration: 8h\n#         timezone: UTC"),
 			want: []string{
 				"hats/hats.rego:12: unknown METADATA key custom.remediation.budget.maxUnavailble",
 				"hats/hats.rego:16: unknown METADATA key custom.remediation.windows[0].timezone",
@@ -282,8 +298,10 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 		},
 		"a duration that isn't one": {
 			reason: "the decoder's error doesn't say where it is",
-			files:  hats("#   severity: High", "#   severity: High\n#   remediation:\n#     soak: 1m\n#     windows:\n#       - schedule: 0 22 * * *\n#         duration: 8 hours"),
-			want:   []string{`hats/hats.rego:15: custom.remediation.windows[0].duration can't be read: time: unknown unit " hours" in duration "8 hours"`},
+			files: hats("#   severity: High", "#   severity: High\n#   remediation:\n#     soak: 1m\n#     "+
+				"windows:\n#       - schedule: 0 22 * * *\n#         duration: 8 hours"),
+			want: []string{
+				`hats/hats.rego:15: custom.remediation.windows[0].duration can't be read: time: unknown unit " hours" in duration "8 hours"`},
 		},
 		"parameters that are no object": {
 			reason: "the API server would refuse them later",

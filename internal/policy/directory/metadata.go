@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package directory
 
 import (
@@ -38,9 +40,10 @@ func (m *metadata) line(key string) int { return m.RowOf(pathElement.FindAllStri
 // remedyOf says what to write instead of a key that isn't known.
 func remedyOf(key string) string {
 	now, renamed := map[string]string{
-		"custom.enforcement":                               "custom.admission.action",
-		"custom.failurePolicy":                             "custom.admission.failurePolicy",
-		"custom.ratchet":                                   "custom.admission.existingViolations (Allow for true, Deny for false)",
+		"custom.enforcement":   "custom.admission.action",
+		"custom.failurePolicy": "custom.admission.failurePolicy",
+		"custom.ratchet": "custom.admission.existingViolations (Allow for true, " +
+			"Deny for false)",
 		"custom.match.operations":                          "custom.admission.operations",
 		"custom.match.exemptUsers":                         "custom.admission.exempt.users",
 		"custom.match.exemptGroups":                        "custom.admission.exempt.groups",

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package directory_test
 
 import (
@@ -64,7 +66,8 @@ func TestRenderIsTheSameEachTime(t *testing.T) {
 	if !bytes.Equal(outputs[0], outputs[1]) {
 		t.Error("two renderings of the same files differ")
 	}
-	first, second := strings.Index(string(outputs[0]), "name: no-caps"), strings.Index(string(outputs[0]), "name: no-hats")
+	first, second := strings.Index(string(outputs[0]), "name: no-caps"),
+		strings.Index(string(outputs[0]), "name: no-hats")
 	if first < 0 || second < first || strings.Count(string(outputs[0]), "\n---\n") != 1 {
 		t.Errorf("want two documents sorted by name, got\n%s", outputs[0])
 	}
@@ -86,7 +89,8 @@ func TestOpenFindsTheLibraryAboveADirectory(t *testing.T) {
 	}{
 		"a policy below": {"the library two levels up", "repo/policies/wear/hats", "repo/policies", "wear/hats"},
 		"the top itself": {"the library beside the policies", "repo/policies", "repo/policies", "."},
-		"no library":     {"a directory without one keeps its name, and the search ends at the repository", "repo/other", "repo", "other"},
+		"no library": {"a directory without one keeps its name, and the search ends at the repository",
+			"repo/other", "repo", "other"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

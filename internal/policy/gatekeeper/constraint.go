@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package gatekeeper
 
 import (
@@ -57,13 +59,18 @@ func (c *constraint) refusals() []string {
 	}
 	m := c.Match
 	_, known := enforcement(c.EnforcementAction)
-	no(!known || len(c.Scoped) > 0, "enforcementAction %q: give deny, warn or dryrun; actions by enforcement point have no like", c.EnforcementAction)
-	no(m.Source != "" && m.Source != "All", "match.source %s: Evenkeel judges workloads themselves, by their pod template; leave the field out", m.Source)
+	no(!known || len(c.Scoped) > 0,
+		"enforcementAction %q: give deny, warn or dryrun; actions by enforcement point have no like",
+		c.EnforcementAction)
+	no(m.Source != "" && m.Source != "All",
+		"match.source %s: Evenkeel judges workloads themselves, by their pod template; leave the field out", m.Source)
 	no(m.Scope != "" && m.Scope != "*", "match.scope %s: name the kinds of that scope in match.kinds instead", m.Scope)
-	no(m.Name != "", "match.name %q: choose objects by a label, or compare input.object.metadata.name in the rule", m.Name)
+	no(m.Name != "", "match.name %q: choose objects by a label, or compare input.object.metadata.name in the rule",
+		m.Name)
 	no(len(m.Kinds) == 0, "match.kinds is empty, which means every kind: name the kinds")
 	for _, kinds := range m.Kinds {
-		no(slices.Contains(kinds.APIGroups, "*") || slices.Contains(kinds.Kinds, "*") || len(kinds.APIGroups) == 0 || len(kinds.Kinds) == 0,
+		no(slices.Contains(kinds.APIGroups, "*") || slices.Contains(kinds.Kinds, "*") || len(kinds.APIGroups) == 0 ||
+			len(kinds.Kinds) == 0,
 			"match.kinds holds \"*\" or an empty list: name the groups and kinds")
 	}
 	return refused
@@ -72,7 +79,8 @@ func (c *constraint) refusals() []string {
 // notes are what to know of a policy that was migrated.
 func (c *constraint) notes() []string {
 	if len(c.Match.Namespaces) > 0 || c.Match.NamespaceSelector != nil {
-		return []string{"Gatekeeper judges cluster-scoped objects whatever namespaces are chosen, Evenkeel judges none of them then, but for Namespaces: give those kinds a policy of their own"}
+		return []string{"Gatekeeper judges cluster-scoped objects whatever namespaces are chosen, Evenkeel judges " +
+			"none of them then, but for Namespaces: give those kinds a policy of their own"}
 	}
 	return nil
 }
@@ -109,8 +117,10 @@ func (c *constraint) policy(name string, r *rule, opts Options) (*v1alpha1.Clust
 			RunbookURL:  strings.ReplaceAll(opts.Runbook, "NAME", name),
 			TemplateRef: &v1alpha1.TemplateReference{Name: r.made.Name},
 			Match: v1alpha1.Match{
-				Resources: c.Match.Kinds, Namespaces: c.Match.Namespaces, ExcludedNamespaces: c.Match.ExcludedNamespaces,
-				ObjectSelector: c.Match.LabelSelector, NamespaceSelector: c.Match.NamespaceSelector, PodTemplates: &no,
+				Resources: c.Match.Kinds, Namespaces: c.Match.Namespaces,
+				ExcludedNamespaces: c.Match.ExcludedNamespaces,
+				ObjectSelector:     c.Match.LabelSelector, NamespaceSelector: c.Match.NamespaceSelector,
+				PodTemplates: &no,
 			},
 			Parameters: parameters,
 			Admission: v1alpha1.Admission{

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package gatekeeper turns Gatekeeper's ConstraintTemplates and constraints into
 // policies that give the same verdicts.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package gatekeeper
 
 import (
@@ -121,13 +123,16 @@ func (m *migration) migrate(d *manifest.Document) (Item, bool) {
 			item.State = NeedsWork
 		}
 	case group == "mutations.gatekeeper.sh":
-		item.State, item.Notes = NeedsWork, []string{"Evenkeel doesn't change requests: write a policy that finds what is missing, with a remediation that adds it"}
+		item.State, item.Notes = NeedsWork, []string{"Evenkeel doesn't change requests: write a policy that finds " +
+			"what is missing, with a remediation that adds it"}
 	case group == "expansion.gatekeeper.sh":
-		item.State, item.Notes = NeedsWork, []string{"it isn't needed for workloads of Kubernetes: set podTemplates: true in a policy that names Pod; other generators have no like"}
+		item.State, item.Notes = NeedsWork, []string{"it isn't needed for workloads of Kubernetes: set podTemplates: " +
+			"true in a policy that names Pod; other generators have no like"}
 	case group == "externaldata.gatekeeper.sh":
 		item.State, item.Notes = NeedsWork, []string{"Evenkeel's rules reach no network"}
 	case strings.HasSuffix(group, ".gatekeeper.sh"):
-		item.State, item.Notes = Skipped, []string{"it sets Gatekeeper up; what it exempts, exempt with match.excludedNamespaces and the manager's --exempt-namespaces"}
+		item.State, item.Notes = Skipped, []string{"it sets Gatekeeper up; what it exempts, exempt with " +
+			"match.excludedNamespaces and the manager's --exempt-namespaces"}
 	default:
 		return item, false
 	}
@@ -146,7 +151,9 @@ func (m *migration) template(object map[string]any, item *Item) {
 	r := m.rules[kind]
 	switch {
 	case r.of.Metadata.Name != t.Metadata.Name:
-		item.State, item.Notes = NeedsWork, []string{fmt.Sprintf("ConstraintTemplate %s is of kind %s too: leave one of them out", r.of.Metadata.Name, kind)}
+		item.State, item.Notes = NeedsWork,
+			[]string{fmt.Sprintf("ConstraintTemplate %s is of kind %s too: leave one of them out", r.of.Metadata.Name,
+				kind)}
 	case r.made != nil:
 		item.State, item.Template, item.Notes = Migrated, r.made, r.notes
 	case m.used[kind]:
@@ -160,7 +167,8 @@ func (m *migration) template(object map[string]any, item *Item) {
 func (m *migration) constraint(object map[string]any, kind, name string) (*v1alpha1.ClusterRegoPolicy, []string) {
 	r := m.rules[kind]
 	if r == nil {
-		return nil, []string{fmt.Sprintf("there is no ConstraintTemplate for kind %s among the files: give its file too", kind)}
+		return nil, []string{
+			fmt.Sprintf("there is no ConstraintTemplate for kind %s among the files: give its file too", kind)}
 	}
 	c, err := readConstraint(object)
 	if err != nil {
@@ -194,7 +202,8 @@ func (m *migration) name(kind, name string) (string, error) {
 		name = strings.ToLower(kind) + "-" + name
 	}
 	if reasons := validation.IsDNS1123Label(name); len(reasons) > 0 || len(name) > maxName {
-		return name, fmt.Errorf("the name %q can't be a policy's: it must be a lower-case DNS label of at most %d characters; rename the constraint", name, maxName)
+		return name, fmt.Errorf("the name %q can't be a policy's: it must be a lower-case DNS label of at most %d "+
+			"characters; rename the constraint", name, maxName)
 	}
 	if m.names[name] {
 		return name, fmt.Errorf("two constraints would become the policy %s: rename one", name)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package gatekeeper_test
 
 import (
@@ -102,7 +104,8 @@ func migrated(t *testing.T, text string) []gatekeeper.Item {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return gatekeeper.Migrate(documents, gatekeeper.Options{Owner: "team", Runbook: "https://example.com/NAME", Severity: v1alpha1.SeverityHigh})
+	return gatekeeper.Migrate(documents,
+		gatekeeper.Options{Owner: "team", Runbook: "https://example.com/NAME", Severity: v1alpha1.SeverityHigh})
 }
 
 // rules are the templates among what was migrated, by name.
@@ -169,12 +172,26 @@ func TestMigratedPoliciesJudgeAsTheirConstraints(t *testing.T) {
 		reason, policy, object string
 		want                   []string
 	}{
-		"an annotation is missing":      {"the library, the parameters and the schema's default are there", "bear-owner", "{apiVersion: v1, kind: Service, metadata: {name: a, namespace: shop}}", []string{`annotation {"owner"} is missing`}},
-		"the annotation is there":       {"it passes", "bear-owner", "{apiVersion: v1, kind: Service, metadata: {name: a, namespace: shop, annotations: {owner: me}}}", []string{}},
-		"another kind":                  {"it isn't matched", "bear-owner", "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: shop}}", nil},
-		"an excluded namespace":         {"it isn't matched", "bear-owner", "{apiVersion: v1, kind: Service, metadata: {name: a, namespace: kube-system}}", nil},
-		"Rego of the v1 engine":         {"it is read as v1", "no-node-port", "{apiVersion: v1, kind: Service, metadata: {name: a, namespace: shop}, spec: {type: NodePort}}", []string{"service a opens a port on every node"}},
-		"Rego of the v1 engine, passes": {"input.review is what it was", "no-node-port", "{apiVersion: v1, kind: Service, metadata: {name: a, namespace: shop}, spec: {type: ClusterIP}}", []string{}},
+		"an annotation is missing": {"the library, the parameters and the schema's default are there",
+			"bear-owner", "{apiVersion: v1, kind: Service, metadata: {name: a, namespace: shop}}",
+			[]string{`annotation {"owner"} is missing`}},
+		"the annotation is there": {
+			"it passes", "bear-owner",
+			"{apiVersion: v1, kind: Service, metadata: {name: a, namespace: shop, annotations: {owner: me}}}",
+			[]string{}},
+		"another kind": {
+			"it isn't matched", "bear-owner", "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: shop}}",
+			nil},
+		"an excluded namespace": {
+			"it isn't matched", "bear-owner",
+			"{apiVersion: v1, kind: Service, metadata: {name: a, namespace: kube-system}}", nil},
+		"Rego of the v1 engine": {
+			"it is read as v1", "no-node-port",
+			"{apiVersion: v1, kind: Service, metadata: {name: a, namespace: shop}, spec: {type: NodePort}}",
+			[]string{"service a opens a port on every node"}},
+		"Rego of the v1 engine, passes": {"input.review is what it was", "no-node-port",
+			"{apiVersion: v1, kind: Service, metadata: {name: a, namespace: shop}, spec: {type: ClusterIP}}",
+			[]string{}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -191,10 +208,14 @@ func TestAPolicySaysWhatItsConstraintSaid(t *testing.T) {
 		t.Fatalf("items are %+v, want both migrated", items)
 	}
 	spec, rule := items[1].Policy.Spec, items[0].Template.Spec.Rego
-	got := []any{spec.Title, spec.Description, spec.Owner, spec.RunbookURL, spec.Severity, rule.Version, len(rule.Modules()),
-		spec.Admission.Action, spec.Admission.FailurePolicy, spec.Admission.ExistingViolations, *spec.Match.PodTemplates, spec.Remediation.Mode}
-	want := []any{"Required annotations (bear-owner)", "Every object says who keeps it.", "team", "https://example.com/bear-owner",
-		v1alpha1.SeverityHigh, v1alpha1.RegoV0, 2, v1alpha1.AdmissionWarn, v1alpha1.FailurePolicyIgnore, v1alpha1.ExistingDeny, false, v1alpha1.RemediationMode("")}
+	got := []any{spec.Title, spec.Description, spec.Owner, spec.RunbookURL, spec.Severity, rule.Version,
+		len(rule.Modules()),
+		spec.Admission.Action, spec.Admission.FailurePolicy, spec.Admission.ExistingViolations,
+		*spec.Match.PodTemplates, spec.Remediation.Mode}
+	want := []any{"Required annotations (bear-owner)", "Every object says who keeps it.", "team",
+		"https://example.com/bear-owner",
+		v1alpha1.SeverityHigh, v1alpha1.RegoV0, 2, v1alpha1.AdmissionWarn, v1alpha1.FailurePolicyIgnore,
+		v1alpha1.ExistingDeny, false, v1alpha1.RemediationMode("")}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("policy (-want +got):\n%s", diff)
 	}
@@ -220,23 +241,51 @@ func TestWhatNeedsWork(t *testing.T) {
 	constraint := func(old, replaced string) string { return mustBear + strings.Replace(bearOwner, old, replaced, 1) }
 	template := func(old, replaced string) string { return strings.Replace(mustBear, old, replaced, 1) + bearOwner }
 	tests := map[string]struct{ reason, text, want string }{
-		"no template":               {"the rule is missing", bearOwner, "no ConstraintTemplate for kind MustBear"},
-		"the inventory":             {"a rule would see nothing there", template("given :=", "count(data.inventory.cluster) > 0\n        given :="), "data.inventory"},
-		"the inventory by name":     {"an import is one too", template("given :=", "inv := data[\"inventory\"]\n        count(inv) > 0\n        given :="), "data.inventory"},
-		"what is unstable":          {"whatever holds it", template("given :=", "r := input.review\n        r._unstable.namespace\n        given :="), "namespaceObject"},
-		"external data":             {"a rule reaches no network", template("given :=", `external_data({"provider": "p", "keys": []})`+"\n        given :="), "external_data"},
-		"a rule of a taken name":    {"it would count as a result", template("violation[", "warn[x] { x := 1 }\n\n      violation["), "rename it"},
-		"Rego that doesn't compile": {"with the compiler's line", template("count(missing) > 0", "cnt(missing) > 0"), "undefined function cnt"},
-		"CEL":                       {"it is another language", strings.Replace(noNodePort, "engine: Rego", "engine: K8sNativeValidation", 1), "only K8sNativeValidation"},
-		"scope":                     {"kinds say it", constraint("    kinds:", "    scope: Namespaced\n    kinds:"), "match.scope Namespaced"},
-		"source":                    {"generated objects are judged by nobody", constraint("    kinds:", "    source: Original\n    kinds:"), "match.source Original"},
-		"a name":                    {"labels choose", constraint("    kinds:", "    name: web-*\n    kinds:"), "match.name"},
-		"every kind":                {"the webhook must know its kinds", constraint(`[""]`, `["*"]`), "name the groups and kinds"},
-		"no kinds":                  {"that means every kind too", constraint(`    kinds: [{apiGroups: [""], kinds: [Service, ConfigMap]}]`+"\n", ""), "match.kinds is empty"},
-		"an unknown field":          {"it may narrow the match", constraint("    kinds:", "    teams: [a]\n    kinds:"), `unknown field "teams"`},
-		"scoped enforcement":        {"there is one action", constraint("enforcementAction: warn", "enforcementAction: scoped\n  scopedEnforcementActions: [{action: deny}]"), `enforcementAction "scoped"`},
-		"a name that is too long":   {"policies have a bound", constraint("bear-owner", strings.Repeat("a", 53)), "rename the constraint"},
-		"a mutation":                {"requests aren't changed", "apiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata: {name: a}\n", "remediation"},
+		"no template": {"the rule is missing", bearOwner, "no ConstraintTemplate for kind MustBear"},
+		"the inventory": {
+			"a rule would see nothing there",
+			template("given :=", "count(data.inventory.cluster) > 0\n        given :="), "data.inventory"},
+		"the inventory by name": {
+			"an import is one too",
+			template("given :=", "inv := data[\"inventory\"]\n        count(inv) > 0\n        given :="),
+			"data.inventory"},
+		"what is unstable": {
+			"whatever holds it", template(
+				"given :=", "r := input.review\n        r._unstable.namespace\n        given :="), "namespaceObject"},
+		"external data": {
+			"a rule reaches no network",
+			template("given :=", `external_data({"provider": "p", "keys": []})`+"\n        given :="), "external_data"},
+		"a rule of a taken name": {
+			"it would count as a result", template("violation[", "warn[x] { x := 1 }\n\n      violation["),
+			"rename it"},
+		"Rego that doesn't compile": {"with the compiler's line", template("count(missing) > 0", "cnt(missing) > 0"),
+			"undefined function cnt"},
+		"CEL": {
+			"it is another language", strings.Replace(noNodePort, "engine: Rego", "engine: K8sNativeValidation", 1),
+			"only K8sNativeValidation"},
+		"scope": {"kinds say it", constraint("    kinds:", "    scope: Namespaced\n    kinds:"),
+			"match.scope Namespaced"},
+		"source": {
+			"generated objects are judged by nobody", constraint("    kinds:", "    source: Original\n    kinds:"),
+			"match.source Original"},
+		"a name": {"labels choose", constraint("    kinds:", "    name: web-*\n    kinds:"),
+			"match.name"},
+		"every kind": {"the webhook must know its kinds", constraint(`[""]`, `["*"]`),
+			"name the groups and kinds"},
+		"no kinds": {
+			"that means every kind too",
+			constraint(`    kinds: [{apiGroups: [""], kinds: [Service, ConfigMap]}]`+"\n", ""), "match.kinds is empty"},
+		"an unknown field": {"it may narrow the match", constraint("    kinds:", "    teams: [a]\n    kinds:"),
+			`unknown field "teams"`},
+		"scoped enforcement": {
+			"there is one action", constraint(
+				"enforcementAction: warn", "enforcementAction: scoped\n  scopedEnforcementActions: [{action: deny}]"),
+			`enforcementAction "scoped"`},
+		"a name that is too long": {"policies have a bound", constraint("bear-owner", strings.Repeat("a", 53)),
+			"rename the constraint"},
+		"a mutation": {
+			"requests aren't changed", "apiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata: {name: a}\n",
+			"remediation"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -257,11 +306,13 @@ func TestWhatNeedsWork(t *testing.T) {
 }
 
 func TestOneThatNeedsWorkDoesNotHoldUpTheOthers(t *testing.T) {
-	twin := strings.Replace(strings.ReplaceAll(mustBear, "MustBear", "MustWear"), "name: mustbear", "name: mustwear", 1) +
+	twin := strings.Replace(strings.ReplaceAll(mustBear, "MustBear", "MustWear"), "name: mustbear", "name: mustwear",
+		1) +
 		strings.Replace(bearOwner, "MustBear", "MustWear", 1)
 	config := "apiVersion: config.gatekeeper.sh/v1alpha1\nkind: Config\nmetadata: {name: config}\n---\n"
 	other := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\n---\n"
-	bad := strings.Replace(strings.Replace(bearOwner, "bear-owner", "bad", 1), "kinds: [{", "scope: Cluster\n    kinds: [{", 1)
+	bad := strings.Replace(strings.Replace(bearOwner, "bear-owner", "bad", 1), "kinds: [{",
+		"scope: Cluster\n    kinds: [{", 1)
 	got := map[string]string{}
 	for _, item := range migrated(t, bad+mustBear+bearOwner+config+other+twin) {
 		got[item.Object] = string(item.State)
@@ -271,7 +322,8 @@ func TestOneThatNeedsWorkDoesNotHoldUpTheOthers(t *testing.T) {
 	}
 	want := map[string]string{
 		"MustBear/bad": "needs work", "MustBear/bear-owner": "bear-owner", "MustWear/bear-owner": "mustwear-bear-owner",
-		"ConstraintTemplate/mustbear": "migrated", "ConstraintTemplate/mustwear": "migrated", "Config/config": "skipped",
+		"ConstraintTemplate/mustbear": "migrated", "ConstraintTemplate/mustwear": "migrated",
+		"Config/config": "skipped",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package gatekeeper
 
 import (
@@ -20,7 +22,8 @@ type parameterSchema struct{ structural *schema.Structural }
 // server neither prunes nor fills in defaults.
 func newParameterSchema(given *apiextensionsv1.JSONSchemaProps) *parameterSchema {
 	internal := &apiextensions.JSONSchemaProps{}
-	if given == nil || apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(opened(given), internal, nil) != nil {
+	if given == nil || apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
+		opened(given), internal, nil) != nil {
 		return nil
 	}
 	structural, err := schema.NewStructural(internal)
@@ -40,9 +43,11 @@ func (r *rule) parameters(given map[string]any) (*apiextensionsv1.JSON, []string
 	}
 	var notes []string
 	if r.schema != nil {
-		unknown := pruning.PruneWithOptions(stored, r.schema.structural, false, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+		unknown := pruning.PruneWithOptions(stored, r.schema.structural, false,
+			schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 		if len(unknown) > 0 {
-			notes = append(notes, "the template's schema has no parameters "+strings.Join(unknown, ", ")+": the API server drops them, so they are left out")
+			notes = append(notes, "the template's schema has no parameters "+strings.Join(unknown, ", ")+
+				": the API server drops them, so they are left out")
 		}
 		defaulting.PruneNonNullableNullsWithoutDefaults(stored, r.schema.structural)
 		if r.made.Spec.ParameterSchema == nil {

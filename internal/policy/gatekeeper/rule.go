@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package gatekeeper
 
 import (
@@ -48,7 +50,8 @@ func newRule(t *constraintTemplate) *rule {
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "RegoTemplate"},
 		ObjectMeta: metav1.ObjectMeta{Name: t.Metadata.Name},
 		Spec: v1alpha1.RegoTemplateSpec{Rego: v1alpha1.RegoSource{
-			Version: v1alpha1.RegoVersion(source.Version), File: modules[0].Name, Main: modules[0].Source, Libraries: modules[1:]}},
+			Version: v1alpha1.RegoVersion(source.Version), File: modules[0].Name, Main: modules[0].Source,
+			Libraries: modules[1:]}},
 	}
 	r.schema = newParameterSchema(t.Spec.CRD.Spec.Validation.Schema)
 	if err := r.compile(t.Spec.CRD.Spec.Validation.Schema); err != nil {
@@ -80,7 +83,8 @@ func (r *rule) compile(given *apiextensionsv1.JSONSchemaProps) error {
 		return err
 	}
 	if given != nil && r.made.Spec.ParameterSchema == nil {
-		r.notes = append(r.notes, "policies may give any parameters: a RegoTemplate can't have its schema, "+strings.ReplaceAll(unfit.Error(), "\n", "; "))
+		r.notes = append(r.notes, "policies may give any parameters: a RegoTemplate can't have its schema, "+
+			strings.ReplaceAll(unfit.Error(), "\n", "; "))
 	}
 	return nil
 }

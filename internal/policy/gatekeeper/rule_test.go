@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package gatekeeper_test
 
 import (
@@ -13,7 +15,8 @@ import (
 // TestOneRegoTemplateAConstraintTemplateAndNoRegoTwice migrates three constraints of one
 // template and one of another.
 func TestOneRegoTemplateAConstraintTemplateAndNoRegoTwice(t *testing.T) {
-	items := migrated(t, mustBear+bearOwner+strings.Replace(bearOwner, "bear-owner", "bear-team", 1)+strings.Replace(bearOwner, "bear-owner", "bear-cost", 1)+noNodePort)
+	items := migrated(t, mustBear+bearOwner+strings.Replace(bearOwner, "bear-owner", "bear-team", 1)+
+		strings.Replace(bearOwner, "bear-owner", "bear-cost", 1)+noNodePort)
 	of, sources := map[string][]string{}, map[string]int{}
 	for _, item := range items {
 		switch {
@@ -32,7 +35,8 @@ func TestOneRegoTemplateAConstraintTemplateAndNoRegoTwice(t *testing.T) {
 			of[name] = append(of[name], item.Policy.Name)
 		}
 	}
-	want := map[string][]string{"mustbear": {"", "bear-owner", "bear-team", "bear-cost"}, "nonodeport": {"", "no-node-port"}}
+	want := map[string][]string{"mustbear": {"", "bear-owner", "bear-team", "bear-cost"},
+		"nonodeport": {"", "no-node-port"}}
 	if diff := cmp.Diff(want, of); diff != "" {
 		t.Errorf("each template, and the policies that name it (-want +got):\n%s", diff)
 	}
@@ -72,18 +76,27 @@ func TestTheSchemaOfATemplateIsTakenOver(t *testing.T) {
 			want:       `{"keys":["owner"]}`, says: `annotation {"owner"} is missing`},
 		"what the API server drops is left out": {schema: given, parameters: "{keys: [owner], kys: [a]}",
 			wantSchema: `{"type":"object","properties":{"keys":{"type":"array","items":{"type":"string"}},"word":{"type":"string","default":"annotation"}}}`,
-			want:       `{"keys":["owner"]}`, says: `annotation {"owner"} is missing`, notes: []string{"no parameters kys"}},
+			want:       `{"keys":["owner"]}`, says: `annotation {"owner"} is missing`,
+			notes: []string{"no parameters kys"}},
 		"a legacy schema lets in whatever stands where it says no type": {
-			schema: "        legacySchema: true\n" + schema("properties:", "  keys: {items: {type: string}}"), parameters: "{keys: [owner], word: label}",
+			schema:     "        legacySchema: true\n" + schema("properties:", "  keys: {items: {type: string}}"),
+			parameters: "{keys: [owner], word: label}",
 			wantSchema: `{"type":"object","properties":{"keys":{"items":{"type":"string"},"x-kubernetes-preserve-unknown-fields":true}},"x-kubernetes-preserve-unknown-fields":true}`,
 			want:       `{"keys":["owner"],"word":"label"}`, says: `label {"owner"} is missing`},
 		"expressions can't stay: any parameters are let in, and the defaults are written out": {
-			schema: given + `          x-kubernetes-validations: [{rule: "true"}]` + "\n", parameters: "{keys: [owner]}",
-			want: `{"keys":["owner"],"word":"annotation"}`, says: `annotation {"owner"} is missing`, notes: []string{"x-kubernetes-validations can't be used"}},
+			schema:     given + `          x-kubernetes-validations: [{rule: "true"}]` + "\n",
+			parameters: "{keys: [owner]}",
+			want:       `{"keys":["owner"],"word":"annotation"}`, says: `annotation {"owner"} is missing`,
+			notes: []string{"x-kubernetes-validations can't be used"}},
 		"patterns can't stay either": {
-			schema: strings.Replace(given, "{type: string, default", `{type: string, pattern: "^[a-z]+$", default`, 1), parameters: "{keys: [owner]}",
-			want: `{"keys":["owner"],"word":"annotation"}`, says: `annotation {"owner"} is missing`, notes: []string{"pattern can't be used"}},
-		"without a schema any parameters are let in": {parameters: "{keys: [owner], word: note}", want: `{"keys":["owner"],"word":"note"}`, says: `note {"owner"} is missing`},
+			schema: strings.Replace(given, "{type: string, default", `{type: string, pattern: "^[a-z]+$", default`,
+				1),
+			parameters: "{keys: [owner]}",
+			want:       `{"keys":["owner"],"word":"annotation"}`, says: `annotation {"owner"} is missing`,
+			notes: []string{"pattern can't be used"}},
+		"without a schema any parameters are let in": {
+			parameters: "{keys: [owner], word: note}", want: `{"keys":["owner"],"word":"note"}`,
+			says: `note {"owner"} is missing`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +105,8 @@ func TestTheSchemaOfATemplateIsTakenOver(t *testing.T) {
 			if tc.schema == "" {
 				replaced = "unused: none\n"
 			}
-			items := migrated(t, strings.Replace(mustBear, validation, replaced, 1)+strings.Replace(bearOwner, "{keys: [owner]}", tc.parameters, 1))
+			items := migrated(t, strings.Replace(mustBear, validation, replaced, 1)+
+				strings.Replace(bearOwner, "{keys: [owner]}", tc.parameters, 1))
 			if len(items) != 2 || items[0].Template == nil || items[1].Policy == nil {
 				t.Fatalf("items %+v", items)
 			}
@@ -100,7 +114,8 @@ func TestTheSchemaOfATemplateIsTakenOver(t *testing.T) {
 			if s := items[0].Template.Spec.ParameterSchema; s != nil {
 				had = string(s.OpenAPIV3Schema.Raw)
 			}
-			if diff := cmp.Diff([]string{tc.wantSchema, tc.want}, []string{had, string(items[1].Policy.Spec.Parameters.Raw)}); diff != "" {
+			if diff := cmp.Diff([]string{tc.wantSchema, tc.want},
+				[]string{had, string(items[1].Policy.Spec.Parameters.Raw)}); diff != "" {
 				t.Errorf("schema and parameters (-want +got):\n%s", diff)
 			}
 			notes := append(items[0].Notes, items[1].Notes...)
@@ -116,7 +131,8 @@ func TestTheSchemaOfATemplateIsTakenOver(t *testing.T) {
 	}
 	t.Run("parameters that don't fit it need work", func(t *testing.T) {
 		items := migrated(t, mustBear+strings.Replace(bearOwner, "{keys: [owner]}", "{keys: owner}", 1))
-		if items[1].State != gatekeeper.NeedsWork || !strings.Contains(strings.Join(items[1].Notes, ""), "spec.parameters.keys: Invalid value") {
+		if items[1].State != gatekeeper.NeedsWork ||
+			!strings.Contains(strings.Join(items[1].Notes, ""), "spec.parameters.keys: Invalid value") {
 			t.Errorf("%s: %q", items[1].State, items[1].Notes)
 		}
 	})

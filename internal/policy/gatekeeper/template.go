@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package gatekeeper
 
 import (
@@ -77,7 +79,8 @@ func (t *constraintTemplate) rego() (source, error) {
 		}
 		return found, nil
 	}
-	return source{}, fmt.Errorf("it has no Rego, only %s: write its rule in Rego, see docs/write-a-policy.md", strings.Join(engines, ", "))
+	return source{}, fmt.Errorf("it has no Rego, only %s: write its rule in Rego, see docs/write-a-policy.md",
+		strings.Join(engines, ", "))
 }
 
 // foreign says what the Rego uses that there is in Gatekeeper only, and what to do instead.
@@ -87,10 +90,13 @@ func foreign(used facts.Mentions) []string {
 		found bool
 		why   string
 	}{
-		{used.Refers("data", "inventory"), "its Rego reads data.inventory: Evenkeel's rules see no other objects; leave this one with Gatekeeper"},
-		{used.Refers("external_data"), "its Rego calls external_data: Evenkeel's rules reach no network; put what it asks for into parameters, or leave this one with Gatekeeper"},
+		{used.Refers("data", "inventory"),
+			"its Rego reads data.inventory: Evenkeel's rules see no other objects; leave this one with Gatekeeper"},
+		{used.Refers("external_data"), "its Rego calls external_data: Evenkeel's rules reach no network; put what it " +
+			"asks for into parameters, or leave this one with Gatekeeper"},
 		{used.Key("_unstable"), "its Rego reads input.review._unstable: use input.review.namespaceObject"},
-		{slices.ContainsFunc([]string{"deny", "warn", "remediation"}, used.Rule), "its Rego has a rule deny, warn or remediation, which Evenkeel would take for results: rename it"},
+		{slices.ContainsFunc([]string{"deny", "warn", "remediation"}, used.Rule),
+			"its Rego has a rule deny, warn or remediation, which Evenkeel would take for results: rename it"},
 	} {
 		if f.found {
 			refused = append(refused, f.why)

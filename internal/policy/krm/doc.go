@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package krm turns a directory of Rego into ClusterRegoPolicy objects as a KRM function: it
 // takes a ResourceList and gives it back with the policies in it, which is how
 // kustomize and kpt call a generator.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package krm
 
 import (
@@ -41,7 +43,8 @@ type config struct {
 // When the policies are wrong the error is a *source.Error whose files are as the
 // user sees them.
 func Run(in io.Reader, out io.Writer) error {
-	list := &kio.ByteReadWriter{Reader: in, Writer: out, KeepReaderAnnotations: true, WrappingAPIVersion: kio.ResourceListAPIVersion, WrappingKind: kio.ResourceListKind}
+	list := &kio.ByteReadWriter{Reader: in, Writer: out, KeepReaderAnnotations: true,
+		WrappingAPIVersion: kio.ResourceListAPIVersion, WrappingKind: kio.ResourceListKind}
 	return framework.Execute(framework.ResourceListProcessorFunc(process), list)
 }
 
@@ -64,7 +67,8 @@ func process(list *framework.ResourceList) error {
 // directory is the one that the configuration names.
 func pathOf(given *kyaml.RNode) (string, error) {
 	if given == nil {
-		return "", fmt.Errorf("the ResourceList has no functionConfig: give one of kind %s, apiVersion %s, with the directory of policies in spec.path", Kind, APIVersion)
+		return "", fmt.Errorf("the ResourceList has no functionConfig: give one of kind %s, apiVersion %s, with the "+
+			"directory of policies in spec.path", Kind, APIVersion)
 	}
 	text, err := given.String()
 	if err != nil {
@@ -72,13 +76,16 @@ func pathOf(given *kyaml.RNode) (string, error) {
 	}
 	var c config
 	if err := yaml.UnmarshalStrict([]byte(text), &c); err != nil {
-		return "", fmt.Errorf("the functionConfig can't be read: %w; it holds spec.path, the directory of policies", err)
+		return "", fmt.Errorf("the functionConfig can't be read: %w; it holds spec.path, the directory of policies",
+			err)
 	}
 	if c.APIVersion != APIVersion || c.Kind != Kind {
-		return "", fmt.Errorf("the functionConfig is of kind %q, apiVersion %q: give kind %s, apiVersion %s", c.Kind, c.APIVersion, Kind, APIVersion)
+		return "", fmt.Errorf("the functionConfig is of kind %q, apiVersion %q: give kind %s, apiVersion %s", c.Kind,
+			c.APIVersion, Kind, APIVersion)
 	}
 	if c.Spec.Path == "" {
-		return "", errors.New("the functionConfig has no spec.path: give the directory of policies, seen from the kustomization")
+		return "", errors.New(
+			"the functionConfig has no spec.path: give the directory of policies, seen from the kustomization")
 	}
 	return c.Spec.Path, nil
 }
@@ -113,7 +120,8 @@ func add(list *framework.ResourceList, policies []*v1alpha1.ClusterRegoPolicy) e
 	if err != nil {
 		return err
 	}
-	made, err := (&kio.ByteReader{Reader: bytes.NewReader(text), OmitReaderAnnotations: true, DisableUnwrapping: true}).Read()
+	made, err := (&kio.ByteReader{Reader: bytes.NewReader(text), OmitReaderAnnotations: true, DisableUnwrapping: true}).
+		Read()
 	if err != nil {
 		return fmt.Errorf("read the policies back: %w", err)
 	}

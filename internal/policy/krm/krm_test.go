@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package krm_test
 
 import (
@@ -19,12 +21,14 @@ const library = "../../../policies"
 
 // listOf is a ResourceList with one object that isn't ours and a configuration.
 func listOf(config string, items ...string) string {
-	text := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: other}, data: {a: b}} # keep me\n"
+	text := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- {apiVersion: v1, kind: ConfigMap, " +
+		"metadata: {name: other}, data: {a: b}} # keep me\n"
 	return text + strings.Join(items, "") + config
 }
 
 func configFor(spec string) string {
-	return "functionConfig:\n  apiVersion: fn.evenkeel.dev/v1alpha1\n  kind: PolicyDirectory\n  metadata: {name: library}\n  spec: " + spec + "\n"
+	return "functionConfig:\n  apiVersion: fn.evenkeel.dev/v1alpha1\n  kind: PolicyDirectory\n  metadata: {name: " +
+		"library}\n  spec: " + spec + "\n"
 }
 
 type result struct {
@@ -109,18 +113,23 @@ func TestRunRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, bytes.Replace(text, []byte("severity: Low"), []byte("severity: low"), 1), 0o600); err != nil {
+	if err := os.WriteFile(file, bytes.Replace(text, []byte("severity: Low"), []byte("severity: low"), 1),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	tests := map[string]struct {
 		reason, config, want string
 	}{
 		"a list without configuration": {"it says what to give", "", "has no functionConfig"},
-		"another kind":                 {"it may be another function's", strings.Replace(configFor("{path: a}"), "PolicyDirectory", "Policies", 1), `kind "Policies"`},
-		"an unknown key":               {"a misspelt one must not be lost", configFor("{path: a, recurse: true}"), "recurse"},
-		"no path":                      {"the working directory may hold anything", configFor("{}"), "no spec.path"},
-		"a path to nothing":            {"the path is named", configFor("{path: nowhere}"), "nowhere"},
-		"a policy that is wrong":       {"with its file and line", configFor("{path: " + broken + "}"), `"low" isn't known`},
+		"another kind": {
+			"it may be another function's", strings.Replace(configFor("{path: a}"), "PolicyDirectory", "Policies", 1),
+			`kind "Policies"`},
+		"an unknown key": {"a misspelt one must not be lost", configFor("{path: a, recurse: true}"),
+			"recurse"},
+		"no path":           {"the working directory may hold anything", configFor("{}"), "no spec.path"},
+		"a path to nothing": {"the path is named", configFor("{path: nowhere}"), "nowhere"},
+		"a policy that is wrong": {"with its file and line", configFor("{path: " + broken + "}"),
+			`"low" isn't known`},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

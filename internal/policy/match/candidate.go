@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package match
 
 import (
@@ -105,7 +107,8 @@ func (c *candidate) judgedAtOwner(r *policy.Request) bool {
 		return ownedByJudged(c.definition, r.Kind.GroupKind(), r.Judged())
 	}
 	_, made := Maker(c.definition, r)
-	return made && c.definition.Spec.Admission.Action != v1alpha1.AdmissionDeny && !selects(c.definition.Spec.Match.ObjectSelector)
+	return made && c.definition.Spec.Admission.Action != v1alpha1.AdmissionDeny &&
+		!selects(c.definition.Spec.Match.ObjectSelector)
 }
 
 // NeedsNamespace says that the policy can't be said to concern the request or

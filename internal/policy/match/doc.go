@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package match says which policies concern a request, and which objects a
 // waiver covers. Webhook and scan ask the same index, so that what admission
 // judges and what the scan judges never differ.

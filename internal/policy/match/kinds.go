@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package match
 
 import (
@@ -41,8 +43,11 @@ func StandingKinds(p *v1alpha1.ClusterRegoPolicy) []GroupKind {
 // the creation of Pods also judges what becomes a Pod: whatever changes the template
 // of a workload, and a container that is added to a running Pod.
 func Operations(p *v1alpha1.ClusterRegoPolicy, kind GroupKind) []v1alpha1.Operation {
-	operations := slices.DeleteFunc(slices.Clone(written(p)), func(op v1alpha1.Operation) bool { return op == v1alpha1.OperationConnect })
-	if slices.Contains(operations, v1alpha1.OperationCreate) && !slices.Contains(operations, v1alpha1.OperationUpdate) && holdsTemplate(kind) && reachesTemplates(p) {
+	operations := slices.DeleteFunc(slices.Clone(written(p)), func(op v1alpha1.Operation) bool {
+		return op == v1alpha1.OperationConnect
+	})
+	if slices.Contains(operations, v1alpha1.OperationCreate) &&
+		!slices.Contains(operations, v1alpha1.OperationUpdate) && holdsTemplate(kind) && reachesTemplates(p) {
 		return append(operations, v1alpha1.OperationUpdate)
 	}
 	return operations

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package match_test
 
 import (
@@ -20,7 +22,8 @@ type concern struct {
 }
 
 func onKinds(group string, kinds ...string) concern {
-	return concern{Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{group}, Kinds: kinds}}}}
+	return concern{Match: v1alpha1.Match{
+		Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{group}, Kinds: kinds}}}}
 }
 
 func onPods(change func(*concern)) concern {
@@ -32,7 +35,9 @@ func onPods(change func(*concern)) concern {
 }
 
 func named(name string, m concern) *v1alpha1.ClusterRegoPolicy {
-	return &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RegoPolicySpec{Match: m.Match, Admission: m.Admission}}
+	return &v1alpha1.ClusterRegoPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       v1alpha1.RegoPolicySpec{Match: m.Match, Admission: m.Admission}}
 }
 
 func object(apiVersion, kind string, metadata map[string]any) map[string]any {
@@ -42,12 +47,13 @@ func object(apiVersion, kind string, metadata map[string]any) map[string]any {
 // pod is a CREATE of a Pod in the namespace team, with labels app=web.
 func pod(change func(*policy.Request)) *policy.Request {
 	r := &policy.Request{
-		Operation:       policy.Create,
-		Kind:            policy.GroupVersionKind{Version: "v1", Kind: "Pod"},
-		Namespace:       "team",
-		Name:            "web",
-		Object:          object("v1", "Pod", map[string]any{"name": "web", "labels": map[string]any{"app": "web"}}),
-		NamespaceObject: object("v1", "Namespace", map[string]any{"name": "team", "labels": map[string]any{"env": "prod"}}),
+		Operation: policy.Create,
+		Kind:      policy.GroupVersionKind{Version: "v1", Kind: "Pod"},
+		Namespace: "team",
+		Name:      "web",
+		Object:    object("v1", "Pod", map[string]any{"name": "web", "labels": map[string]any{"app": "web"}}),
+		NamespaceObject: object("v1", "Namespace",
+			map[string]any{"name": "team", "labels": map[string]any{"env": "prod"}}),
 	}
 	if change != nil {
 		change(r)
@@ -77,49 +83,86 @@ func TestMatch(t *testing.T) {
 		request *policy.Request
 		want    bool
 	}{
-		"the kind named":                   {"plain", onPods(nil), pod(nil), true},
-		"another kind":                     {"not named", onPods(nil), ofKind("", "Service"), false},
-		"the kind in another group":        {"a kind is group and kind", onKinds("apps", "Pod"), pod(nil), false},
-		"a workload through Pods":          {"podTemplates is the default", onPods(nil), ofKind("apps", "Deployment"), true},
-		"a workload of another group":      {"only Kubernetes' own", onPods(nil), ofKind("example.com", "Deployment"), false},
-		"a workload without podTemplates":  {"switched off", onPods(func(m *concern) { m.PodTemplates = ptr.To(false) }), ofKind("apps", "Deployment"), false},
-		"a workload, Pods not named":       {"nothing to extend", onKinds("", "Service"), ofKind("apps", "Deployment"), false},
-		"UPDATE by default":                {"CREATE and UPDATE", onPods(nil), pod(func(r *policy.Request) { r.Operation = policy.Update }), true},
-		"DELETE by default":                {"CREATE and UPDATE", onPods(nil), pod(deleted), false},
-		"DELETE asked for":                 {"named", onPods(operations("DELETE")), pod(deleted), true},
-		"CREATE when DELETE is asked for":  {"not named", onPods(operations("DELETE")), pod(nil), false},
-		"audit of an UPDATE policy":        {"existing objects would be judged", onPods(operations("UPDATE")), pod(audit), true},
-		"audit of a DELETE policy":         {"existing objects aren't judged", onPods(operations("DELETE")), pod(audit), false},
-		"a namespace by name":              {"equal", onPods(namespaces("team")), pod(nil), true},
-		"a namespace by star":              {"glob", onPods(namespaces("x", "te*")), pod(nil), true},
-		"a namespace by question mark":     {"glob", onPods(namespaces("t?am")), pod(nil), true},
-		"a namespace by a part":            {"a pattern is whole", onPods(namespaces("tea")), pod(nil), false},
-		"an excluded namespace":            {"left out", onPods(excluded("kube-*", "te*")), pod(nil), false},
-		"excluded and named":               {"exclusion wins", onPods(func(m *concern) { m.Namespaces, m.ExcludedNamespaces = []string{"*"}, []string{"team"} }), pod(nil), false},
-		"a namespace by its labels":        {"selected", onPods(namespaceSelector("env", "prod")), pod(nil), true},
-		"a namespace with other labels":    {"not selected", onPods(namespaceSelector("env", "dev")), pod(nil), false},
-		"a namespace that isn't known":     {"never a silent pass", onPods(namespaceSelector("env", "dev")), pod(func(r *policy.Request) { r.NamespaceObject = nil }), true},
-		"cluster-scoped, empty selector":   {"it leaves nothing out", emptySelector(onKinds("", "Node")), clusterScoped("", "Node"), true},
-		"an object by its labels":          {"selected", onPods(labelSelector("app", "web")), pod(nil), true},
-		"an object with other labels":      {"not selected", onPods(labelSelector("app", "db")), pod(nil), false},
-		"an object without labels":         {"an empty set selects nothing here", onPods(labelSelector("app", "web")), pod(func(r *policy.Request) { delete(r.Object, "metadata") }), false},
-		"a label taken off":                {"the old object counts", onPods(labelSelector("app", "web")), updated(nil, map[string]any{"app": "web"}), true},
-		"a label put on":                   {"the new object counts", onPods(labelSelector("app", "web")), updated(map[string]any{"app": "web"}, nil), true},
-		"an update without the label":      {"neither has it", onPods(labelSelector("app", "web")), updated(nil, nil), false},
-		"the labels of what is deleted":    {"the old object counts", onPods(func(m *concern) { operations("DELETE")(m); labelSelector("app", "web")(m) }), pod(deleted), true},
-		"a cluster-scoped object":          {"in no namespace", onKinds("", "Node"), clusterScoped("", "Node"), true},
-		"cluster-scoped with namespaces":   {"it is in none of them", withNamespaces(onKinds("", "Node"), "*"), clusterScoped("", "Node"), false},
-		"cluster-scoped with exclusions":   {"it is in none of them", withExcluded(onKinds("", "Node"), "*"), clusterScoped("", "Node"), true},
-		"cluster-scoped with a selector":   {"it is in no namespace", withSelector(onKinds("", "Node"), "env", "prod"), clusterScoped("", "Node"), false},
-		"a Namespace by its own name":      {"its name counts", withNamespaces(onKinds("", "Namespace"), "we?"), clusterScoped("", "Namespace"), true},
-		"a Namespace by its object's name": {"a generated request has no name", withNamespaces(onKinds("", "Namespace"), "web"), nameless(clusterScoped("", "Namespace")), true},
-		"a Namespace excluded by name":     {"its name counts", withExcluded(onKinds("", "Namespace"), "web"), clusterScoped("", "Namespace"), false},
-		"a Namespace by its own labels":    {"its labels count", withSelector(onKinds("", "Namespace"), "env", "prod"), clusterScoped("", "Namespace"), true},
-		"a Namespace with other labels":    {"its labels count", withSelector(onKinds("", "Namespace"), "env", "dev"), clusterScoped("", "Namespace"), false},
-		"an exempt user":                   {"not judged", onPods(func(m *concern) { m.Exempt.Users = []string{"ann"} }), pod(by("ann")), false},
-		"an exempt group":                  {"not judged", onPods(func(m *concern) { m.Exempt.Groups = []string{"ops"} }), pod(by("ann", "dev", "ops")), false},
-		"another user":                     {"judged", onPods(func(m *concern) { m.Exempt.Users = []string{"bob"} }), pod(by("ann")), true},
-		"an exempt user in an audit":       {"exemptions are of requests", onPods(func(m *concern) { m.Exempt.Users = []string{""} }), pod(audit), true},
+		"the kind named":            {"plain", onPods(nil), pod(nil), true},
+		"another kind":              {"not named", onPods(nil), ofKind("", "Service"), false},
+		"the kind in another group": {"a kind is group and kind", onKinds("apps", "Pod"), pod(nil), false},
+		"a workload through Pods": {"podTemplates is the default", onPods(nil), ofKind("apps", "Deployment"),
+			true},
+		"a workload of another group": {"only Kubernetes' own", onPods(nil), ofKind("example.com", "Deployment"),
+			false},
+		"a workload without podTemplates": {"switched off", onPods(func(m *concern) {
+			m.PodTemplates = ptr.To(false)
+		}), ofKind("apps", "Deployment"), false},
+		"a workload, Pods not named": {"nothing to extend", onKinds("", "Service"), ofKind("apps", "Deployment"),
+			false},
+		"UPDATE by default": {"CREATE and UPDATE", onPods(nil), pod(func(r *policy.Request) {
+			r.Operation = policy.Update
+		}), true},
+		"DELETE by default":               {"CREATE and UPDATE", onPods(nil), pod(deleted), false},
+		"DELETE asked for":                {"named", onPods(operations("DELETE")), pod(deleted), true},
+		"CREATE when DELETE is asked for": {"not named", onPods(operations("DELETE")), pod(nil), false},
+		"audit of an UPDATE policy": {"existing objects would be judged", onPods(operations("UPDATE")),
+			pod(audit), true},
+		"audit of a DELETE policy": {"existing objects aren't judged", onPods(operations("DELETE")), pod(audit),
+			false},
+		"a namespace by name":          {"equal", onPods(namespaces("team")), pod(nil), true},
+		"a namespace by star":          {"glob", onPods(namespaces("x", "te*")), pod(nil), true},
+		"a namespace by question mark": {"glob", onPods(namespaces("t?am")), pod(nil), true},
+		"a namespace by a part":        {"a pattern is whole", onPods(namespaces("tea")), pod(nil), false},
+		"an excluded namespace":        {"left out", onPods(excluded("kube-*", "te*")), pod(nil), false},
+		"excluded and named": {"exclusion wins", onPods(func(m *concern) {
+			m.Namespaces, m.ExcludedNamespaces = []string{"*"}, []string{"team"}
+		}), pod(nil), false},
+		"a namespace by its labels":     {"selected", onPods(namespaceSelector("env", "prod")), pod(nil), true},
+		"a namespace with other labels": {"not selected", onPods(namespaceSelector("env", "dev")), pod(nil), false},
+		"a namespace that isn't known": {"never a silent pass", onPods(namespaceSelector("env", "dev")),
+			pod(func(r *policy.Request) { r.NamespaceObject = nil }), true},
+		"cluster-scoped, empty selector": {"it leaves nothing out", emptySelector(onKinds("", "Node")),
+			clusterScoped("", "Node"), true},
+		"an object by its labels":     {"selected", onPods(labelSelector("app", "web")), pod(nil), true},
+		"an object with other labels": {"not selected", onPods(labelSelector("app", "db")), pod(nil), false},
+		"an object without labels": {"an empty set selects nothing here", onPods(labelSelector("app", "web")),
+			pod(func(r *policy.Request) { delete(r.Object, "metadata") }), false},
+		"a label taken off": {"the old object counts", onPods(labelSelector("app", "web")),
+			updated(nil, map[string]any{"app": "web"}), true},
+		"a label put on": {"the new object counts", onPods(labelSelector("app", "web")),
+			updated(map[string]any{"app": "web"}, nil), true},
+		"an update without the label": {"neither has it", onPods(labelSelector("app", "web")), updated(nil, nil),
+			false},
+		"the labels of what is deleted": {"the old object counts", onPods(func(m *concern) {
+			operations("DELETE")(m)
+			labelSelector("app", "web")(m)
+		}), pod(deleted), true},
+		"a cluster-scoped object": {"in no namespace", onKinds("", "Node"), clusterScoped("", "Node"), true},
+		"cluster-scoped with namespaces": {"it is in none of them", withNamespaces(onKinds("", "Node"), "*"),
+			clusterScoped("", "Node"), false},
+		"cluster-scoped with exclusions": {"it is in none of them", withExcluded(onKinds("", "Node"), "*"),
+			clusterScoped("", "Node"), true},
+		"cluster-scoped with a selector": {"it is in no namespace", withSelector(onKinds("", "Node"), "env", "prod"),
+			clusterScoped("", "Node"), false},
+		"a Namespace by its own name": {"its name counts", withNamespaces(onKinds("", "Namespace"), "we?"),
+			clusterScoped("", "Namespace"), true},
+		"a Namespace by its object's name": {
+			"a generated request has no name", withNamespaces(onKinds("", "Namespace"), "web"),
+			nameless(clusterScoped("", "Namespace")), true},
+		"a Namespace excluded by name": {"its name counts", withExcluded(onKinds("", "Namespace"), "web"),
+			clusterScoped("", "Namespace"), false},
+		"a Namespace by its own labels": {"its labels count", withSelector(onKinds("", "Namespace"), "env", "prod"),
+			clusterScoped("", "Namespace"), true},
+		"a Namespace with other labels": {"its labels count", withSelector(onKinds("", "Namespace"), "env", "dev"),
+			clusterScoped("", "Namespace"), false},
+		"an exempt user": {"not judged", onPods(func(m *concern) {
+			m.Exempt.Users = []string{"ann"}
+		}), pod(by("ann")), false},
+		"an exempt group": {"not judged", onPods(func(m *concern) {
+			m.Exempt.Groups = []string{"ops"}
+		}), pod(by("ann", "dev", "ops")), false},
+		"another user": {"judged", onPods(func(m *concern) {
+			m.Exempt.Users = []string{"bob"}
+		}), pod(by("ann")), true},
+		"an exempt user in an audit": {"exemptions are of requests", onPods(func(m *concern) {
+			m.Exempt.Users = []string{""}
+		}), pod(audit), true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -213,24 +256,34 @@ func TestValidate(t *testing.T) {
 		match  concern
 		want   string
 	}{
-		"no resources":          {"nothing named", concern{}, "spec.match.resources is empty"},
-		"no group":              {"nothing named", concern{Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{Kinds: []string{"Pod"}}}}}, "resources[0].apiGroups is empty"},
-		"no kind":               {"nothing named", concern{Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}}}}}, "resources[0].kinds is empty"},
-		"a group with version":  {"a group alone", onKinds("apps/v1", "Deployment"), `"apps/v1" isn't an API group`},
-		"every kind":            {"kinds are named", onKinds("apps", "*"), `"*" isn't a kind`},
-		"an unknown operation":  {"admission's own", onPods(operations("PATCH")), `spec.admission.operations: "PATCH"`},
-		"a list as a glob":      {"only * and ?", onPods(namespaces("{a,b}")), `spec.match.namespaces: "{a,b}"`},
-		"an upper-case glob":    {"no namespace has it", onPods(excluded("Team")), `spec.match.excludedNamespaces: "Team"`},
-		"an empty glob":         {"no namespace has it", onPods(namespaces("")), `spec.match.namespaces: ""`},
-		"a bad label selector":  {"the operator needs values", onPods(func(m *concern) { m.ObjectSelector = badSelector() }), "spec.match.objectSelector"},
-		"a bad namespace query": {"the operator needs values", onPods(func(m *concern) { m.NamespaceSelector = badSelector() }), "spec.match.namespaceSelector"},
+		"no resources": {"nothing named", concern{}, "spec.match.resources is empty"},
+		"no group": {"nothing named",
+			concern{Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{Kinds: []string{"Pod"}}}}},
+			"resources[0].apiGroups is empty"},
+		"no kind": {"nothing named",
+			concern{Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}}}}},
+			"resources[0].kinds is empty"},
+		"a group with version": {"a group alone", onKinds("apps/v1", "Deployment"), `"apps/v1" isn't an API group`},
+		"every kind":           {"kinds are named", onKinds("apps", "*"), `"*" isn't a kind`},
+		"an unknown operation": {"admission's own", onPods(operations("PATCH")), `spec.admission.operations: "PATCH"`},
+		"a list as a glob":     {"only * and ?", onPods(namespaces("{a,b}")), `spec.match.namespaces: "{a,b}"`},
+		"an upper-case glob": {"no namespace has it", onPods(excluded("Team")),
+			`spec.match.excludedNamespaces: "Team"`},
+		"an empty glob": {"no namespace has it", onPods(namespaces("")), `spec.match.namespaces: ""`},
+		"a bad label selector": {"the operator needs values", onPods(func(m *concern) {
+			m.ObjectSelector = badSelector()
+		}), "spec.match.objectSelector"},
+		"a bad namespace query": {"the operator needs values", onPods(func(m *concern) {
+			m.NamespaceSelector = badSelector()
+		}), "spec.match.namespaceSelector"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if err := match.Validate(named("p", tc.match)); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: error %v, want one with %q", tc.reason, err, tc.want)
 			}
-			if _, err := match.NewIndex([]*v1alpha1.ClusterRegoPolicy{named("p", tc.match)}); err == nil || !strings.Contains(err.Error(), "policy p: ") {
+			if _, err := match.NewIndex([]*v1alpha1.ClusterRegoPolicy{named("p", tc.match)}); err == nil ||
+				!strings.Contains(err.Error(), "policy p: ") {
 				t.Errorf("%s: NewIndex error %v doesn't name the policy", tc.reason, err)
 			}
 		})
@@ -238,7 +291,8 @@ func TestValidate(t *testing.T) {
 }
 
 func badSelector() *metav1.LabelSelector {
-	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: metav1.LabelSelectorOpIn}}}
+	return &metav1.LabelSelector{
+		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: metav1.LabelSelectorOpIn}}}
 }
 
 func TestKinds(t *testing.T) {
@@ -256,8 +310,12 @@ func TestKinds(t *testing.T) {
 	}{
 		"Pods reach every workload":      {onPods(nil), workloads, true},
 		"a workload named too is itself": {both, workloads, false},
-		"podTemplates off":               {onPods(func(m *concern) { m.PodTemplates = ptr.To(false) }), workloads[:1], false},
-		"other kinds stay alone":         {onKinds("apps", "Deployment", "DaemonSet"), []match.GroupKind{kind("apps", "DaemonSet"), kind("apps", "Deployment")}, false},
+		"podTemplates off": {onPods(func(m *concern) {
+			m.PodTemplates = ptr.To(false)
+		}), workloads[:1], false},
+		"other kinds stay alone": {
+			onKinds("apps", "Deployment", "DaemonSet"),
+			[]match.GroupKind{kind("apps", "DaemonSet"), kind("apps", "Deployment")}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package match
 
 import (
@@ -54,12 +56,15 @@ func checkResources(resources []v1alpha1.ResourceMatch) error {
 		}
 		for _, group := range resource.APIGroups {
 			if strings.ContainsAny(group, "*/ ") {
-				return fmt.Errorf("%s.apiGroups: %q isn't an API group: name it without version or wildcard, for example apps", field, group)
+				return fmt.Errorf(
+					"%s.apiGroups: %q isn't an API group: name it without version or wildcard, for example apps", field,
+					group)
 			}
 		}
 		for _, kind := range resource.Kinds {
 			if kind == "" || strings.ContainsAny(kind, "*/ ") {
-				return fmt.Errorf("%s.kinds: %q isn't a kind: name it without wildcard, for example Deployment", field, kind)
+				return fmt.Errorf("%s.kinds: %q isn't a kind: name it without wildcard, for example Deployment", field,
+					kind)
 			}
 		}
 	}
@@ -71,7 +76,8 @@ func checkOperations(operations []v1alpha1.Operation) error {
 		switch operation {
 		case v1alpha1.OperationCreate, v1alpha1.OperationUpdate, v1alpha1.OperationDelete, v1alpha1.OperationConnect:
 		default:
-			return fmt.Errorf("spec.admission.operations: %q is unknown: it may hold CREATE, UPDATE, DELETE and CONNECT", operation)
+			return fmt.Errorf(
+				"spec.admission.operations: %q is unknown: it may hold CREATE, UPDATE, DELETE and CONNECT", operation)
 		}
 	}
 	return nil
@@ -85,7 +91,9 @@ func globs(field string, patterns []string) ([]*regexp.Regexp, error) {
 	prepared := make([]*regexp.Regexp, 0, len(patterns))
 	for _, pattern := range patterns {
 		if pattern == "" || strings.Trim(pattern, "abcdefghijklmnopqrstuvwxyz0123456789-*?") != "" {
-			return nil, fmt.Errorf("%s: %q can't match a namespace: use lower-case letters, digits and \"-\", with * and ? as wildcards", field, pattern)
+			return nil, fmt.Errorf(
+				"%s: %q can't match a namespace: use lower-case letters, digits and \"-\", with * and ? as wildcards",
+				field, pattern)
 		}
 		compiled, err := regexp.Compile("^" + wildcards.Replace(pattern) + "$")
 		if err != nil {

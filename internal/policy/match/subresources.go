@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package match
 
 import (
@@ -12,7 +14,9 @@ import (
 // policy.Subresources.
 func Subresources(p *v1alpha1.ClusterRegoPolicy) []policy.Subresource {
 	return slices.DeleteFunc(policy.Subresources(), func(s policy.Subresource) bool {
-		return !slices.ContainsFunc(p.Spec.Match.Resources, func(r v1alpha1.ResourceMatch) bool { return namesSubresource(&r, s) })
+		return !slices.ContainsFunc(p.Spec.Match.Resources, func(r v1alpha1.ResourceMatch) bool {
+			return namesSubresource(&r, s)
+		})
 	})
 }
 
@@ -27,23 +31,29 @@ func checkSubresources(p *v1alpha1.ClusterRegoPolicy) error {
 	found := Subresources(p)
 	for i, resource := range p.Spec.Match.Resources {
 		for _, name := range resource.Subresources {
-			if !slices.ContainsFunc(found, func(s policy.Subresource) bool { return s.Name == string(name) && namesSubresource(&resource, s) }) {
-				return fmt.Errorf("spec.match.resources[%d].subresources: none of the kinds %q has the subresource %q that admission can judge: %s", i, resource.Kinds, name, whichHave(string(name)))
+			if !slices.ContainsFunc(found, func(s policy.Subresource) bool {
+				return s.Name == string(name) && namesSubresource(&resource, s)
+			}) {
+				return fmt.Errorf("spec.match.resources[%d].subresources: none of the kinds %q has the subresource %q "+
+					"that admission can judge: %s", i, resource.Kinds, name, whichHave(string(name)))
 			}
 		}
 	}
 	operations := written(p)
 	for _, s := range found {
 		if !slices.Contains(operations, v1alpha1.Operation(s.Operation)) {
-			return fmt.Errorf("spec.admission.operations: %s is judged on %s, which isn't among them: add it", s, s.Operation)
+			return fmt.Errorf("spec.admission.operations: %s is judged on %s, which isn't among them: add it", s,
+				s.Operation)
 		}
 	}
 	connects := slices.ContainsFunc(found, func(s policy.Subresource) bool { return s.Operation == policy.Connect })
 	switch {
 	case slices.Contains(operations, v1alpha1.OperationConnect) && !connects:
-		return fmt.Errorf("spec.admission.operations: CONNECT concerns subresources only: name them in spec.match.resources[].subresources, for example exec of Pod")
+		return fmt.Errorf("spec.admission.operations: CONNECT concerns subresources only: name them in " +
+			"spec.match.resources[].subresources, for example exec of Pod")
 	case len(found) > 0 && selects(p.Spec.Match.ObjectSelector):
-		return fmt.Errorf("spec.match.objectSelector: what is sent to %s bears no labels, so none would be selected: leave the selector out, or use namespaceSelector", found[0])
+		return fmt.Errorf("spec.match.objectSelector: what is sent to %s bears no labels, so none would be selected: "+
+			"leave the selector out, or use namespaceSelector", found[0])
 	}
 	return nil
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package match
 
 import (
@@ -33,7 +35,8 @@ func NewWaiver(w v1alpha1.AnyWaiver) (*Waiver, error) {
 	if _, everywhere := w.(*v1alpha1.ClusterWaiver); !everywhere {
 		prepared.home = w.GetNamespace()
 		if prepared.home == "" {
-			return nil, errors.New("metadata.namespace: a Waiver covers objects of its own namespace: name it, or make a ClusterWaiver")
+			return nil, errors.New(
+				"metadata.namespace: a Waiver covers objects of its own namespace: name it, or make a ClusterWaiver")
 		}
 	}
 	if len(match.Resources) > 0 {
@@ -42,7 +45,8 @@ func NewWaiver(w v1alpha1.AnyWaiver) (*Waiver, error) {
 		}
 		for i := range match.Resources {
 			if len(match.Resources[i].Subresources) > 0 {
-				return nil, fmt.Errorf("spec.match.resources[%d].subresources: a waiver for a kind covers its subresources: leave them out", i)
+				return nil, fmt.Errorf("spec.match.resources[%d].subresources: a waiver for a kind covers its "+
+					"subresources: leave them out", i)
 			}
 		}
 		prepared.kinds = kindsIn(match.Resources)
@@ -99,7 +103,9 @@ func nameGlobs(field string, patterns []string) ([]*regexp.Regexp, error) {
 	prepared := make([]*regexp.Regexp, 0, len(patterns))
 	for _, pattern := range patterns {
 		if pattern == "" || strings.ContainsFunc(pattern, neverInNames) {
-			return nil, fmt.Errorf("%s: %q can't match a name: leave out \"/\", \"%%\", brackets and spaces; the wildcards are * and ?", field, pattern)
+			return nil, fmt.Errorf(
+				"%s: %q can't match a name: leave out \"/\", \"%%\", brackets and spaces; the wildcards are * and ?",
+				field, pattern)
 		}
 		compiled, err := regexp.Compile("^" + wildcards.Replace(regexp.QuoteMeta(pattern)) + "$")
 		if err != nil {

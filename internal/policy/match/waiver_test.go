@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package match_test
 
 import (
@@ -17,7 +19,8 @@ const everywhere = ""
 // waiverIn is a Waiver of the namespace, or a ClusterWaiver.
 func waiverIn(namespace string, m v1alpha1.ClusterWaiverMatch) v1alpha1.AnyWaiver {
 	if namespace == everywhere {
-		return &v1alpha1.ClusterWaiver{ObjectMeta: metav1.ObjectMeta{Name: "legacy"}, Spec: v1alpha1.ClusterWaiverSpec{Match: m}}
+		return &v1alpha1.ClusterWaiver{ObjectMeta: metav1.ObjectMeta{Name: "legacy"},
+			Spec: v1alpha1.ClusterWaiverSpec{Match: m}}
 	}
 	return &v1alpha1.Waiver{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "legacy"},
 		Spec: v1alpha1.WaiverSpec{Match: m.WaiverMatch}}
@@ -40,7 +43,8 @@ func TestWaiverCovers(t *testing.T) {
 	unnamed := judged("Pod", "shop", "web-x7", nil)
 	unnamed.Name = ""
 	untagged := judged("Pod", "shop", "web", nil)
-	untagged.Operation, untagged.OldObject = policy.Update, judged("Pod", "shop", "web", map[string]any{"tier": "legacy"}).Object
+	untagged.Operation, untagged.OldObject = policy.Update,
+		judged("Pod", "shop", "web", map[string]any{"tier": "legacy"}).Object
 	deleted := judged("Pod", "shop", "web", nil)
 	deleted.Operation, deleted.Object, deleted.OldObject = policy.Delete, nil, untagged.OldObject
 	cases := map[string]struct {
@@ -52,39 +56,53 @@ func TestWaiverCovers(t *testing.T) {
 	}{
 		"an object of its namespace": {namespace: "shop", request: judged("Pod", "shop", "web", nil), want: true},
 		"an object of another namespace": {
-			reason: "who may write in one namespace decides for that one", namespace: "shop", request: judged("Pod", "bank", "web", nil)},
+			reason: "who may write in one namespace decides for that one", namespace: "shop",
+			request: judged("Pod", "bank", "web", nil)},
 		"a cluster-scoped object from an ordinary namespace": {
 			namespace: "shop", request: judged("Node", "", "n1", nil)},
 		"the Namespace itself from within, as admission sends it": {
 			reason: "it is no object of its own", namespace: "shop", request: judged("Namespace", "shop", "shop", nil)},
 		"the Namespace itself from within, as an audit sees it": {
 			namespace: "shop", request: judged("Namespace", "", "shop", nil)},
-		"any namespace under a ClusterWaiver": {namespace: everywhere, request: judged("Pod", "bank", "web", nil), want: true},
+		"any namespace under a ClusterWaiver": {namespace: everywhere, request: judged("Pod", "bank", "web", nil),
+			want: true},
 		"a cluster-scoped object under a ClusterWaiver": {
 			namespace: everywhere, request: judged("Node", "", "n1", nil), want: true},
 		"namespaces narrow a ClusterWaiver": {
-			namespace: everywhere, match: v1alpha1.ClusterWaiverMatch{Namespaces: []string{"shop-*"}}, request: judged("Pod", "shop-eu", "web", nil), want: true},
+			namespace: everywhere, match: v1alpha1.ClusterWaiverMatch{Namespaces: []string{"shop-*"}},
+			request: judged("Pod", "shop-eu", "web", nil), want: true},
 		"namespaces leave out the others": {
-			namespace: everywhere, match: v1alpha1.ClusterWaiverMatch{Namespaces: []string{"shop-*"}}, request: judged("Pod", "bank", "web", nil)},
+			namespace: everywhere, match: v1alpha1.ClusterWaiverMatch{Namespaces: []string{"shop-*"}},
+			request: judged("Pod", "bank", "web", nil)},
 		"namespaces leave out cluster-scoped objects": {
-			namespace: everywhere, match: v1alpha1.ClusterWaiverMatch{Namespaces: []string{"*"}}, request: judged("Node", "", "n1", nil)},
+			namespace: everywhere, match: v1alpha1.ClusterWaiverMatch{Namespaces: []string{"*"}},
+			request: judged("Node", "", "n1", nil)},
 		"a Namespace counts by its own name": {
-			namespace: everywhere, match: v1alpha1.ClusterWaiverMatch{Namespaces: []string{"shop"}}, request: judged("Namespace", "", "shop", nil), want: true},
+			namespace: everywhere, match: v1alpha1.ClusterWaiverMatch{Namespaces: []string{"shop"}},
+			request: judged("Namespace", "", "shop", nil), want: true},
 		"the kind that it names": {
-			namespace: "shop", match: covering(v1alpha1.WaiverMatch{Resources: pods}), request: judged("Pod", "shop", "web", nil), want: true},
+			namespace: "shop", match: covering(v1alpha1.WaiverMatch{Resources: pods}),
+			request: judged("Pod", "shop", "web", nil), want: true},
 		"a kind that it doesn't name": {
-			namespace: "shop", match: covering(v1alpha1.WaiverMatch{Resources: pods}), request: judged("Service", "shop", "web", nil)},
+			namespace: "shop", match: covering(v1alpha1.WaiverMatch{Resources: pods}),
+			request: judged("Service", "shop", "web", nil)},
 		"a name by glob": {
-			namespace: "shop", match: covering(v1alpha1.WaiverMatch{Names: []string{"api", "we?-*"}}), request: judged("Pod", "shop", "web-1", nil), want: true},
+			namespace: "shop", match: covering(v1alpha1.WaiverMatch{Names: []string{"api", "we?-*"}}),
+			request: judged("Pod", "shop", "web-1", nil), want: true},
 		"a name that only begins alike": {
-			reason: "a glob is the whole name", namespace: "shop", match: covering(v1alpha1.WaiverMatch{Names: []string{"web"}}), request: judged("Pod", "shop", "web-1", nil)},
+			reason: "a glob is the whole name", namespace: "shop",
+			match:   covering(v1alpha1.WaiverMatch{Names: []string{"web"}}),
+			request: judged("Pod", "shop", "web-1", nil)},
 		"a dot in a name is a dot": {
-			namespace: "shop", match: covering(v1alpha1.WaiverMatch{Names: []string{"a.b"}}), request: judged("Pod", "shop", "axb", nil)},
+			namespace: "shop", match: covering(v1alpha1.WaiverMatch{Names: []string{"a.b"}}),
+			request: judged("Pod", "shop", "axb", nil)},
 		"names of other forms": {
 			reason: "RBAC names hold colons and capitals", namespace: everywhere,
-			match: covering(v1alpha1.WaiverMatch{Names: []string{"system:Node*"}}), request: judged("ClusterRole", "", "system:NodeReader", nil), want: true},
+			match:   covering(v1alpha1.WaiverMatch{Names: []string{"system:Node*"}}),
+			request: judged("ClusterRole", "", "system:NodeReader", nil), want: true},
 		"a generated name that the object has already": {
-			namespace: "shop", match: covering(v1alpha1.WaiverMatch{Names: []string{"web-*"}}), request: unnamed, want: true},
+			namespace: "shop", match: covering(v1alpha1.WaiverMatch{Names: []string{"web-*"}}), request: unnamed,
+			want: true},
 		"a label that it selects": {
 			namespace: "shop", match: covering(v1alpha1.WaiverMatch{ObjectSelector: legacy}),
 			request: judged("Pod", "shop", "web", map[string]any{"tier": "legacy"}), want: true},
@@ -92,9 +110,11 @@ func TestWaiverCovers(t *testing.T) {
 			reason: "the object as it would be counts", namespace: "shop",
 			match: covering(v1alpha1.WaiverMatch{ObjectSelector: legacy}), request: untagged},
 		"a deletion by the old object": {
-			namespace: "shop", match: covering(v1alpha1.WaiverMatch{ObjectSelector: legacy}), request: deleted, want: true},
+			namespace: "shop", match: covering(v1alpha1.WaiverMatch{ObjectSelector: legacy}), request: deleted,
+			want: true},
 		"one part that disagrees is enough": {
-			namespace: "shop", match: covering(v1alpha1.WaiverMatch{Resources: pods, Names: []string{"web"}, ObjectSelector: legacy}),
+			namespace: "shop", match: covering(
+				v1alpha1.WaiverMatch{Resources: pods, Names: []string{"web"}, ObjectSelector: legacy}),
 			request: judged("Pod", "shop", "web", nil)},
 	}
 	for name, tc := range cases {
@@ -116,19 +136,30 @@ func TestNewWaiverNamesTheField(t *testing.T) {
 		match     v1alpha1.ClusterWaiverMatch
 		want      string
 	}{
-		"a bad namespace glob": {everywhere, v1alpha1.ClusterWaiverMatch{Namespaces: []string{"Shop"}}, `spec.match.namespaces: "Shop" can't match`},
-		"a bad name glob":      {"shop", covering(v1alpha1.WaiverMatch{Names: []string{"web[0-9]"}}), `spec.match.names: "web[0-9]" can't match`},
-		"a bad selector":       {"shop", covering(v1alpha1.WaiverMatch{ObjectSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}}), "spec.match.objectSelector: "},
-		"a wildcard kind":      {"shop", covering(v1alpha1.WaiverMatch{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"*"}}}}), "spec.match.resources[0].kinds"},
+		"a bad namespace glob": {everywhere, v1alpha1.ClusterWaiverMatch{Namespaces: []string{"Shop"}},
+			`spec.match.namespaces: "Shop" can't match`},
+		"a bad name glob": {"shop", covering(v1alpha1.WaiverMatch{Names: []string{"web[0-9]"}}),
+			`spec.match.names: "web[0-9]" can't match`},
+		"a bad selector": {"shop",
+			covering(v1alpha1.WaiverMatch{
+				ObjectSelector: &metav1.LabelSelector{
+					MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}}),
+			"spec.match.objectSelector: "},
+		"a wildcard kind": {"shop",
+			covering(v1alpha1.WaiverMatch{
+				Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"*"}}}}),
+			"spec.match.resources[0].kinds"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if _, err := match.NewWaiver(waiverIn(tc.namespace, tc.match)); err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+			if _, err := match.NewWaiver(waiverIn(tc.namespace, tc.match)); err == nil ||
+				!strings.HasPrefix(err.Error(), tc.want) {
 				t.Errorf("got %v, want an error that begins with %s", err, tc.want)
 			}
 		})
 	}
-	if _, err := match.NewWaiver(&v1alpha1.Waiver{}); err == nil || !strings.HasPrefix(err.Error(), "metadata.namespace: ") {
+	if _, err := match.NewWaiver(&v1alpha1.Waiver{}); err == nil ||
+		!strings.HasPrefix(err.Error(), "metadata.namespace: ") {
 		t.Errorf("got %v: a Waiver that is in no namespace must not cover all of them", err)
 	}
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rego_test
 
 import (
@@ -51,7 +53,8 @@ warn contains "no limits" if {
 func benchmarkPolicy(n int) *v1alpha1.ClusterRegoPolicy {
 	p := podPolicy(fmt.Sprintf(benchmarkRule, n))
 	p.Name = fmt.Sprintf("bench-%d", n)
-	p.Spec.Parameters = &apiextensionsv1.JSON{Raw: []byte(`{"prefixes": ["registry.one/", "registry.two/", "example.com/"]}`)}
+	p.Spec.Parameters = &apiextensionsv1.JSON{
+		Raw: []byte(`{"prefixes": ["registry.one/", "registry.two/", "example.com/"]}`)}
 	return p
 }
 
@@ -62,7 +65,8 @@ func bigPod() *policy.Request {
 	for i := range 8 {
 		var env []any
 		for j := range 16 {
-			env = append(env, map[string]any{"name": fmt.Sprintf("VARIABLE_%d_%d", i, j), "value": strings.Repeat("v", 24)})
+			env = append(env, map[string]any{
+				"name": fmt.Sprintf("VARIABLE_%d_%d", i, j), "value": strings.Repeat("v", 24)})
 		}
 		containers = append(containers, map[string]any{
 			"name": fmt.Sprintf("container-%d", i), "image": "example.com/app:1.2.3", "env": env,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rego_test
 
 import (
@@ -17,8 +19,9 @@ func podPolicy(source string) *v1alpha1.ClusterRegoPolicy {
 	return &v1alpha1.ClusterRegoPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: "test"},
 		Spec: v1alpha1.RegoPolicySpec{
-			Rego:  v1alpha1.RegoSource{File: "test.rego", Main: source},
-			Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
+			Rego: v1alpha1.RegoSource{File: "test.rego", Main: source},
+			Match: v1alpha1.Match{
+				Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
 		},
 	}
 }

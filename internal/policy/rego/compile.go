@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rego
 
 import (
@@ -51,7 +53,8 @@ type Compiled struct {
 // looked for in the package of rego.main. The error is a *CompileError.
 func Compile(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 	if p.Spec.Rego.Main == "" {
-		return nil, &compile.Error{Problems: []compile.Problem{{Message: "spec.rego.main is empty: give the Rego module with the rules"}}}
+		return nil, &compile.Error{
+			Problems: []compile.Problem{{Message: "spec.rego.main is empty: give the Rego module with the rules"}}}
 	}
 	sources := p.Spec.Rego.Modules()
 	modules, err := compile.Parse(sources, p.Spec.Rego.Version)
@@ -109,7 +112,8 @@ func (c *Compiled) Policy() *v1alpha1.ClusterRegoPolicy { return c.definition }
 // Rego too, with its own match and parameters. It errors when the Rego differs.
 func (c *Compiled) Redefine(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 	if !c.SameRego(p) {
-		return nil, fmt.Errorf("policy %s: its Rego isn't what was compiled as revision %s: compile it", p.Name, c.revision)
+		return nil, fmt.Errorf("policy %s: its Rego isn't what was compiled as revision %s: compile it", p.Name,
+			c.revision)
 	}
 	redefined := *c
 	return redefined.define(p)
@@ -148,13 +152,18 @@ func entryRules(modules []*ast.Module, entry ast.Ref, entryFile string) ([]strin
 			}
 			found[name] = true
 			if len(r.Head.Args) > 0 {
-				problems = append(problems, compile.At(r.Location, entryFile, fmt.Sprintf("%s is a function: it must be a set of violations, as in `%s contains msg if { … }`", name, name)))
+				problems = append(problems,
+					compile.At(r.Location, entryFile,
+						fmt.Sprintf(
+							"%s is a function: it must be a set of violations, as in `%s contains msg if { … }`", name,
+							name)))
 			}
 		}
 	}
 	if !found[ruleDeny] && !found[ruleViolation] && !found[ruleWarn] {
 		problems = append(problems, compile.Problem{File: entryFile, Row: 1, Col: 1, Message: fmt.Sprintf(
-			"%s has none of the rules deny, violation and warn: the policy would judge nothing; spec.rego.main must hold the rules", entry)})
+			"%s has none of the rules deny, violation and warn: the policy would judge nothing; spec.rego.main must "+
+				"hold the rules", entry)})
 	}
 	var names []string
 	for _, name := range []string{ruleDeny, ruleViolation, ruleWarn, ruleRemediation} {

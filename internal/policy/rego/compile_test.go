@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rego_test
 
 import (
@@ -33,38 +35,92 @@ func TestCompileRefuses(t *testing.T) {
 		rego   string
 		want   []string
 	}{
-		"a syntax error":              {"it names the place", "package test\n\ndeny contains {{", []string{"test.rego:3:", "rego_parse_error"}},
-		"v0 syntax in a v1 policy":    {"the version is declared", "package test\n\ndeny[msg] { msg := \"x\" }", []string{"test.rego:3:1:", "`if` keyword is required"}},
-		"an empty module":             {"there's nothing to judge by", "# nothing\n", []string{"test.rego", "empty"}},
-		"a misspelt function":         {"types are checked", header + "deny contains \"x\" if no_such_function(1)", []string{"test.rego:5:", "undefined function no_such_function"}},
-		"an unused variable":          {"strict mode", header + "deny contains \"x\" if { y := 1 }", []string{"test.rego:5:", "assigned var y unused"}},
-		"an unused import":            {"strict mode", "package test\n\nimport rego.v1\nimport data.lib.x\n\ndeny contains \"x\" if true", []string{"test.rego:4:", "unused"}},
-		"none of the rules":           {"it would judge nothing", header + "helper := 1", []string{"test.rego:1:1:", "none of the rules deny, violation and warn"}},
-		"only a remediation":          {"it would judge nothing", header + "remediation contains {} if true", []string{"none of the rules"}},
-		"deny as a function":          {"it isn't a set", header + "deny(x) if x", []string{"test.rego:5:1:", "deny is a function"}},
-		"http.send":                   {"it leaves the process", header + "deny contains \"x\" if {\n\thttp.send({\"url\": \"http://x\", \"method\": \"get\"})\n}", []string{"test.rego:6:2:", "http.send is forbidden", "leaves the process"}},
-		"http.send behind with":       {"naming it is enough", header + "f(_) := 1\n\ndeny contains \"x\" if f(1) with f as http.send", []string{"test.rego:7:", "http.send is forbidden"}},
-		"http.send in a nested term":  {"each position counts", header + "deny contains x if some x in [y | y := http.send({}).body]", []string{"test.rego:5:", "http.send is forbidden"}},
-		"a lookup":                    {"it leaves the process", header + "deny contains x if some x in net.lookup_ip_addr(\"x\")", []string{"net.lookup_ip_addr is forbidden"}},
-		"an address range":            {"net as a whole", header + "deny contains x if some x in net.cidr_expand(\"10.0.0.0/8\")", []string{"net.cidr_expand is forbidden"}},
-		"the environment":             {"it leaves the process", header + "deny contains opa.runtime().env.HOME if true", []string{"opa.runtime is forbidden"}},
-		"a random number":             {"another verdict each time", header + "deny contains \"x\" if rand.intn(\"a\", 2) == 1", []string{"rand.intn is forbidden", "different each time"}},
-		"a random name":               {"another verdict each time", header + "deny contains uuid.rfc4122(\"a\") if true", []string{"uuid.rfc4122 is forbidden"}},
-		"a signature":                 {"another result each time", header + "deny contains io.jwt.encode_sign({}, {}, {}) if true", []string{"io.jwt.encode_sign is forbidden"}},
-		"a remote schema":             {"a $ref leaves the process", header + "deny contains \"x\" if json.match_schema({}, {})", []string{"json.match_schema is forbidden"}},
-		"a huge shift":                {"it can't be stopped", header + "deny contains \"x\" if bits.lsh(1, 100000000000) > 0", []string{"bits.lsh is forbidden", "can't be stopped"}},
-		"all paths of a graph":        {"it can't be stopped", header + "deny contains x if some x in graph.reachable_paths({}, {})", []string{"graph.reachable_paths is forbidden"}},
-		"a backtracking glob":         {"it can't be stopped", header + "deny contains \"x\" if glob.match(\"*\", [], \"y\")", []string{"glob.match is forbidden", "use regex.match"}},
-		"a template with loops":       {"it can't be stopped", header + "deny contains strings.render_template(\"\", {}) if true", []string{"strings.render_template is forbidden"}},
-		"Rego within Rego":            {"it can't be stopped", header + "deny contains \"x\" if rego.parse_module(\"a\", \"\")", []string{"rego.parse_module is forbidden"}},
-		"a GraphQL query":             {"it can't be stopped", header + "deny contains \"x\" if graphql.is_valid(\"\", \"\")", []string{"graphql.is_valid is forbidden"}},
-		"a library that isn't there":  {"it would be undefined for ever, and never deny", "package test\n\nimport rego.v1\nimport data.lib.names\n\ndeny contains \"x\" if names.bad == input.object.kind", []string{"test.rego:6:", "nothing defines data.lib"}},
-		"data that isn't there":       {"rules see no other data", header + "deny contains \"x\" if data.inventory.cluster[input.object.kind]", []string{"test.rego:5:", "nothing defines data.inventory"}},
-		"a misspelt rule":             {"it would never deny", header + "deny contains \"x\" if data.test.hlper == 1\n\nhelper := 1", []string{"test.rego:5:", "nothing defines data.test.hlper"}},
-		"two problems in one module":  {"all are told at once", header + "deny contains \"x\" if http.send({})\n\nwarn contains \"y\" if opa.runtime()", []string{"test.rego:5:", "test.rego:7:"}},
-		"a recursion":                 {"it would never end", header + "deny contains x if some x in deny", []string{"test.rego:5:", "recursive"}},
-		"a rule that can't be a set":  {"two kinds of deny", header + "deny contains \"x\" if true\n\ndeny := 1", []string{"test.rego:"}},
-		"a built-in that doesn't fit": {"types are checked", header + "deny contains \"x\" if startswith(1, \"a\")", []string{"test.rego:5:", "invalid argument"}},
+		"a syntax error": {"it names the place", "package test\n\ndeny contains {{",
+			[]string{"test.rego:3:", "rego_parse_error"}},
+		"v0 syntax in a v1 policy": {"the version is declared", "package test\n\ndeny[msg] { msg := \"x\" }",
+			[]string{"test.rego:3:1:", "`if` keyword is required"}},
+		"an empty module": {"there's nothing to judge by", "# nothing\n", []string{"test.rego", "empty"}},
+		"a misspelt function": {"types are checked", header + "deny contains \"x\" if no_such_function(1)",
+			[]string{"test.rego:5:", "undefined function no_such_function"}},
+		"an unused variable": {"strict mode", header + "deny contains \"x\" if { y := 1 }",
+			[]string{"test.rego:5:", "assigned var y unused"}},
+		"an unused import": {
+			"strict mode", "package test\n\nimport rego.v1\nimport data.lib.x\n\ndeny contains \"x\" if true",
+			[]string{"test.rego:4:", "unused"}},
+		"none of the rules": {"it would judge nothing", header + "helper := 1",
+			[]string{"test.rego:1:1:", "none of the rules deny, violation and warn"}},
+		"only a remediation": {"it would judge nothing", header + "remediation contains {} if true",
+			[]string{"none of the rules"}},
+		"deny as a function": {
+			"it isn't a set", header + "deny(x) if x", []string{"test.rego:5:1:", "deny is a function"}},
+		"http.send": {
+			"it leaves the process", header +
+				"deny contains \"x\" if {\n\thttp.send({\"url\": \"http://x\", \"method\": \"get\"})\n}",
+			[]string{"test.rego:6:2:", "http.send is forbidden", "leaves the process"}},
+		"http.send behind with": {
+			"naming it is enough", header + "f(_) := 1\n\ndeny contains \"x\" if f(1) with f as http.send",
+			[]string{"test.rego:7:", "http.send is forbidden"}},
+		"http.send in a nested term": {
+			"each position counts", header + "deny contains x if some x in [y | y := http.send({}).body]",
+			[]string{"test.rego:5:", "http.send is forbidden"}},
+		"a lookup": {
+			"it leaves the process", header + "deny contains x if some x in net.lookup_ip_addr(\"x\")",
+			[]string{"net.lookup_ip_addr is forbidden"}},
+		"an address range": {
+			"net as a whole", header + "deny contains x if some x in net.cidr_expand(\"10.0.0.0/8\")",
+			[]string{"net.cidr_expand is forbidden"}},
+		"the environment": {
+			"it leaves the process", header + "deny contains opa.runtime().env.HOME if true",
+			[]string{"opa.runtime is forbidden"}},
+		"a random number": {
+			"another verdict each time", header + "deny contains \"x\" if rand.intn(\"a\", 2) == 1",
+			[]string{"rand.intn is forbidden", "different each time"}},
+		"a random name": {
+			"another verdict each time", header + "deny contains uuid.rfc4122(\"a\") if true",
+			[]string{"uuid.rfc4122 is forbidden"}},
+		"a signature": {
+			"another result each time", header + "deny contains io.jwt.encode_sign({}, {}, {}) if true",
+			[]string{"io.jwt.encode_sign is forbidden"}},
+		"a remote schema": {
+			"a $ref leaves the process", header + "deny contains \"x\" if json.match_schema({}, {})",
+			[]string{"json.match_schema is forbidden"}},
+		"a huge shift": {
+			"it can't be stopped", header + "deny contains \"x\" if bits.lsh(1, 100000000000) > 0",
+			[]string{"bits.lsh is forbidden", "can't be stopped"}},
+		"all paths of a graph": {
+			"it can't be stopped", header + "deny contains x if some x in graph.reachable_paths({}, {})",
+			[]string{"graph.reachable_paths is forbidden"}},
+		"a backtracking glob": {
+			"it can't be stopped", header + "deny contains \"x\" if glob.match(\"*\", [], \"y\")",
+			[]string{"glob.match is forbidden", "use regex.match"}},
+		"a template with loops": {
+			"it can't be stopped", header + "deny contains strings.render_template(\"\", {}) if true",
+			[]string{"strings.render_template is forbidden"}},
+		"Rego within Rego": {
+			"it can't be stopped", header + "deny contains \"x\" if rego.parse_module(\"a\", \"\")",
+			[]string{"rego.parse_module is forbidden"}},
+		"a GraphQL query": {
+			"it can't be stopped", header + "deny contains \"x\" if graphql.is_valid(\"\", \"\")",
+			[]string{"graphql.is_valid is forbidden"}},
+		"a library that isn't there": {"it would be undefined for ever, and never deny",
+			"package test\n\nimport rego.v1\nimport data.lib.names\n\ndeny contains \"x\" if names.bad == " +
+				"input.object.kind", []string{"test.rego:6:", "nothing defines data.lib"}},
+		"data that isn't there": {
+			"rules see no other data", header + "deny contains \"x\" if data.inventory.cluster[input.object.kind]",
+			[]string{"test.rego:5:", "nothing defines data.inventory"}},
+		"a misspelt rule": {
+			"it would never deny", header + "deny contains \"x\" if data.test.hlper == 1\n\nhelper := 1",
+			[]string{"test.rego:5:", "nothing defines data.test.hlper"}},
+		"two problems in one module": {
+			"all are told at once", header +
+				"deny contains \"x\" if http.send({})\n\nwarn contains \"y\" if opa.runtime()",
+			[]string{"test.rego:5:", "test.rego:7:"}},
+		"a recursion": {"it would never end", header + "deny contains x if some x in deny",
+			[]string{"test.rego:5:", "recursive"}},
+		"a rule that can't be a set": {"two kinds of deny", header + "deny contains \"x\" if true\n\ndeny := 1",
+			[]string{"test.rego:"}},
+		"a built-in that doesn't fit": {"types are checked", header + "deny contains \"x\" if startswith(1, \"a\")",
+			[]string{"test.rego:5:", "invalid argument"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -86,11 +142,13 @@ func TestCompileAllowsTheTime(t *testing.T) {
 }
 
 func TestCompileReadsLibraries(t *testing.T) {
-	p := podPolicy("package test\n\nimport rego.v1\n\nimport data.lib.names\n\ndeny contains names.of(input.object) if true")
+	p := podPolicy(
+		"package test\n\nimport rego.v1\n\nimport data.lib.names\n\ndeny contains names.of(input.object) if true")
 	p.Spec.Rego.Libraries = append(p.Spec.Rego.Libraries, v1alpha1.RegoLibrary{
 		Name: "names.rego", Source: "package lib.names\n\nimport rego.v1\n\nof(object) := object.metadata.name",
 	})
-	if got := judge(t, p, podRequest()); got.Err != nil || len(got.Violations) != 1 || got.Violations[0].Message != "web" {
+	if got := judge(t, p, podRequest()); got.Err != nil || len(got.Violations) != 1 ||
+		got.Violations[0].Message != "web" {
 		t.Errorf("decision = %+v, want one violation: web", got)
 	}
 	p.Spec.Rego.Libraries[0].Source = "package lib.names\n\nimport rego.v1\n\nof(object) := http.send(object)"
@@ -120,7 +178,9 @@ func TestCompileRefusesOtherFields(t *testing.T) {
 		},
 		"parameters that aren't JSON": {
 			"files may hold anything",
-			func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Parameters = &apiextensionsv1.JSON{Raw: []byte("{")} }, "spec.parameters isn't JSON",
+			func(p *v1alpha1.ClusterRegoPolicy) {
+				p.Spec.Parameters = &apiextensionsv1.JSON{Raw: []byte("{")}
+			}, "spec.parameters isn't JSON",
 		},
 	}
 	for name, tc := range cases {
@@ -154,26 +214,43 @@ func TestRevision(t *testing.T) {
 		change func(*v1alpha1.ClusterRegoPolicy)
 		same   bool
 	}{
-		"another title":        {"it is for people", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Title = "t" }, true},
-		"another enforcement":  {"the verdict is the same", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Admission.Action = "Deny" }, true},
-		"another strategy":     {"the fix is the same", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Remediation.MaxInFlight = 3 }, true},
-		"defaults written":     {"they mean the same", func(p *v1alpha1.ClusterRegoPolicy) { p.SetDefaults() }, true},
-		"severity written":     {"it means the same", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Severity = v1alpha1.SeverityMedium }, true},
-		"podTemplates written": {"it means the same", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Match.PodTemplates = ptr.To(true) }, true},
+		"another title": {"it is for people", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Title = "t" }, true},
+		"another enforcement": {"the verdict is the same", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Admission.Action = "Deny"
+		}, true},
+		"another strategy": {"the fix is the same", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Remediation.MaxInFlight = 3
+		}, true},
+		"defaults written": {"they mean the same", func(p *v1alpha1.ClusterRegoPolicy) { p.SetDefaults() }, true},
+		"severity written": {"it means the same", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Severity = v1alpha1.SeverityMedium
+		}, true},
+		"podTemplates written": {"it means the same", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Match.PodTemplates = ptr.To(true)
+		}, true},
 		"operations written": {"they mean the same", func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Spec.Admission.Operations = []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate}
 		}, true},
 		"parameters rewritten": {"order and blanks mean nothing", func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Spec.Parameters.Raw = []byte(`{"b":[2],"a":1}`)
 		}, true},
-		"another name":      {"the name is in the decision", func(p *v1alpha1.ClusterRegoPolicy) { p.Name = "n" }, false},
-		"another version":   {"it is another language", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Version = "v0" }, false},
-		"another module":    {"it is another rule", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Main += "\n" }, false},
-		"another parameter": {"it is another rule", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Parameters.Raw = []byte(`{"a": 2}`) }, false},
+		"another name": {"the name is in the decision", func(p *v1alpha1.ClusterRegoPolicy) { p.Name = "n" },
+			false},
+		"another version": {"it is another language", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Rego.Version = "v0"
+		}, false},
+		"another module": {"it is another rule", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Rego.Main += "\n"
+		}, false},
+		"another parameter": {"it is another rule", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Parameters.Raw = []byte(`{"a": 2}`)
+		}, false},
 		"a condition": {"it judges other requests", func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Spec.Admission.MatchConditions = []v1alpha1.MatchCondition{{Name: "a", Expression: "true"}}
 		}, false},
-		"another match": {"it concerns others", func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Match.Namespaces = []string{"x"} }, false},
+		"another match": {"it concerns others", func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Match.Namespaces = []string{"x"}
+		}, false},
 	}
 	want := rego.Revision(base())
 	if len(want) != 16 {

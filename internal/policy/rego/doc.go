@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rego compiles a policy's Rego and judges objects by it. It and its rooms are the
 // only packages that import OPA: what they take and give are the terms of
 // evenkeel.dev/evenkeel/internal/policy.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rego
 
 import (
@@ -41,11 +43,13 @@ func (c *Compiled) EvaluateInTurns(ctx context.Context, in *Input, limit time.Du
 
 // EvaluateCounted is Evaluate, and says how many expressions were evaluated: what
 // the verdict cost, on any machine.
-func (c *Compiled) EvaluateCounted(ctx context.Context, in *Input, limit time.Duration) (decision policy.Decision, expressions int64) {
+func (c *Compiled) EvaluateCounted(ctx context.Context, in *Input, limit time.Duration) (
+	decision policy.Decision, expressions int64) {
 	return c.evaluate(ctx, in, limit, nil)
 }
 
-func (c *Compiled) evaluate(ctx context.Context, in *Input, limit time.Duration, lane *Lane) (decision policy.Decision, expressions int64) {
+func (c *Compiled) evaluate(ctx context.Context, in *Input, limit time.Duration, lane *Lane) (
+	decision policy.Decision, expressions int64) {
 	if limit <= 0 {
 		limit = DefaultTimeLimit
 	}

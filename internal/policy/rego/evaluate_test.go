@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rego_test
 
 import (
@@ -45,7 +47,8 @@ deny contains "b" if true
 deny contains {"msg": "a", "path": "/z"} if true
 violation contains "b" if true
 violation contains "a" if true`,
-			want: policy.Decision{Violations: []policy.Violation{{Message: "a"}, {Message: "b"}, {Message: "a", Path: "/z"}}},
+			want: policy.Decision{
+				Violations: []policy.Violation{{Message: "a"}, {Message: "b"}, {Message: "a", Path: "/z"}}},
 		},
 		"an array": {
 			reason: "a complete rule may give a list",
@@ -139,28 +142,54 @@ remediation contains %s if true`
 		rego   string
 		want   []string
 	}{
-		"a boolean rule":            {"deny isn't a set", `deny if true`, []string{"rule deny is a boolean"}},
-		"an object rule":            {"deny isn't a set", `deny[k] := v if some k, v in {"a": 1}`, []string{"rule deny is an object"}},
-		"a number":                  {"not a message", `deny contains 7 if true`, []string{"rule deny, element 7", "it is a number"}},
-		"an empty message":          {"it says nothing", `deny contains "" if true`, []string{"the message is empty"}},
-		"an object without msg":     {"it says nothing", `violation contains {"details": 1} if true`, []string{"rule violation", "msg must be a string"}},
-		"an unknown key":            {"perhaps misspelt", `warn contains {"msg": "x", "detials": 1} if true`, []string{"rule warn", `unknown key "detials"`}},
-		"a path that isn't one":     {"dots aren't JSON Pointer", `deny contains {"msg": "x", "path": "spec.a"} if true`, []string{`"spec.a" isn't a JSON Pointer`}},
-		"a path of another type":    {"a list isn't JSON Pointer", `deny contains {"msg": "x", "path": ["spec"]} if true`, []string{"path must be a string"}},
-		"a bad escape":              {"RFC 6901 has ~0 and ~1", `deny contains {"msg": "x", "path": "/a~2b"} if true`, []string{"~0"}},
-		"details with number keys":  {"not JSON", `deny contains {"msg": "x", "details": {1: 2}} if true`, []string{"key 1 isn't a string"}},
-		"an unknown verb":           {"perhaps another tool's", fix(`{"action": "destroy"}`), []string{"rule remediation", `unknown action "destroy"`}},
-		"an action without verb":    {"nothing to do", fix(`{"ops": []}`), []string{"action must be a string"}},
-		"an unknown action key":     {"perhaps misspelt", fix(`{"action": "patch", "ops": [], "force": true}`), []string{`unknown key "force"`}},
-		"an action that is a text":  {"not an object", fix(`"patch"`), []string{"it is a string"}},
-		"no operation":              {"nothing to do", fix(`{"action": "patch", "ops": []}`), []string{"at least one"}},
-		"an unknown operation":      {"not of RFC 6902", fix(`{"action": "patch", "ops": [{"op": "set", "path": "/a", "value": 1}]}`), []string{`ops[0]`, `unknown op "set"`}},
-		"a missing value":           {"add needs one", fix(`{"action": "patch", "ops": [{"op": "add", "path": "/a"}]}`), []string{"add needs a value"}},
-		"a missing from":            {"copy needs one", fix(`{"action": "patch", "ops": [{"op": "copy", "path": "/a"}]}`), []string{"from must be a string"}},
-		"a value on remove":         {"perhaps meant to be replace", fix(`{"action": "patch", "ops": [{"op": "remove", "path": "/a", "value": 1}]}`), []string{`unknown key "value"`}},
-		"an operation on the whole": {"no rule may replace the object", fix(`{"action": "patch", "ops": [{"op": "replace", "path": "", "value": {}}]}`), []string{"the path is empty"}},
-		"a relative operation path": {"not JSON Pointer", fix(`{"action": "patch", "ops": [{"op": "remove", "path": "a/b"}]}`), []string{`"a/b" isn't a JSON Pointer`}},
-		"an operation of text":      {"not an object", fix(`{"action": "patch", "ops": ["remove"]}`), []string{"ops[0]: it must be an object"}},
+		"a boolean rule": {"deny isn't a set", `deny if true`, []string{"rule deny is a boolean"}},
+		"an object rule": {"deny isn't a set", `deny[k] := v if some k, v in {"a": 1}`,
+			[]string{"rule deny is an object"}},
+		"a number": {
+			"not a message", `deny contains 7 if true`, []string{"rule deny, element 7", "it is a number"}},
+		"an empty message": {"it says nothing", `deny contains "" if true`, []string{"the message is empty"}},
+		"an object without msg": {"it says nothing", `violation contains {"details": 1} if true`,
+			[]string{"rule violation", "msg must be a string"}},
+		"an unknown key": {"perhaps misspelt", `warn contains {"msg": "x", "detials": 1} if true`,
+			[]string{"rule warn", `unknown key "detials"`}},
+		"a path that isn't one": {
+			"dots aren't JSON Pointer", `deny contains {"msg": "x", "path": "spec.a"} if true`,
+			[]string{`"spec.a" isn't a JSON Pointer`}},
+		"a path of another type": {
+			"a list isn't JSON Pointer", `deny contains {"msg": "x", "path": ["spec"]} if true`,
+			[]string{"path must be a string"}},
+		"a bad escape": {"RFC 6901 has ~0 and ~1", `deny contains {"msg": "x", "path": "/a~2b"} if true`,
+			[]string{"~0"}},
+		"details with number keys": {"not JSON", `deny contains {"msg": "x", "details": {1: 2}} if true`,
+			[]string{"key 1 isn't a string"}},
+		"an unknown verb": {"perhaps another tool's", fix(`{"action": "destroy"}`),
+			[]string{"rule remediation", `unknown action "destroy"`}},
+		"an action without verb": {"nothing to do", fix(`{"ops": []}`), []string{"action must be a string"}},
+		"an unknown action key": {"perhaps misspelt", fix(`{"action": "patch", "ops": [], "force": true}`),
+			[]string{`unknown key "force"`}},
+		"an action that is a text": {"not an object", fix(`"patch"`), []string{"it is a string"}},
+		"no operation":             {"nothing to do", fix(`{"action": "patch", "ops": []}`), []string{"at least one"}},
+		"an unknown operation": {
+			"not of RFC 6902", fix(`{"action": "patch", "ops": [{"op": "set", "path": "/a", "value": 1}]}`),
+			[]string{`ops[0]`, `unknown op "set"`}},
+		"a missing value": {"add needs one", fix(`{"action": "patch", "ops": [{"op": "add", "path": "/a"}]}`),
+			[]string{"add needs a value"}},
+		"a missing from": {
+			"copy needs one", fix(`{"action": "patch", "ops": [{"op": "copy", "path": "/a"}]}`),
+			[]string{"from must be a string"}},
+		"a value on remove": {
+			"perhaps meant to be replace",
+			fix(`{"action": "patch", "ops": [{"op": "remove", "path": "/a", "value": 1}]}`),
+			[]string{`unknown key "value"`}},
+		"an operation on the whole": {
+			"no rule may replace the object",
+			fix(`{"action": "patch", "ops": [{"op": "replace", "path": "", "value": {}}]}`),
+			[]string{"the path is empty"}},
+		"a relative operation path": {
+			"not JSON Pointer", fix(`{"action": "patch", "ops": [{"op": "remove", "path": "a/b"}]}`),
+			[]string{`"a/b" isn't a JSON Pointer`}},
+		"an operation of text": {"not an object", fix(`{"action": "patch", "ops": ["remove"]}`),
+			[]string{"ops[0]: it must be an object"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -229,7 +258,9 @@ func TestEvaluateStopsAtItsLimit(t *testing.T) {
 }
 
 func TestEvaluateEndsWithItsContext(t *testing.T) {
-	c := compile(t, podPolicy(header+`deny contains "x" if { some a in numbers.range(1, 100000); some b in numbers.range(1, 100000); a + b == -1 }`))
+	c := compile(t, podPolicy(
+		header+
+			`deny contains "x" if { some a in numbers.range(1, 100000); some b in numbers.range(1, 100000); a + b == -1 }`))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	got := c.Evaluate(ctx, input(t, podRequest()), time.Hour)
@@ -271,7 +302,8 @@ remediation contains {"action": "patch", "ops": [{"op": "remove", "path": sprint
 }
 
 func TestEvaluateReadsV0(t *testing.T) {
-	p := podPolicy("package test\n\nimport future.keywords.in\n\nviolation[{\"msg\": msg}] {\n  some c in input.review.object.spec.containers\n  msg := c.name\n}\n")
+	p := podPolicy("package test\n\nimport future.keywords.in\n\nviolation[{\"msg\": msg}] {\n  some c in " +
+		"input.review.object.spec.containers\n  msg := c.name\n}\n")
 	p.Spec.Rego.Version = v1alpha1.RegoV0
 	got := judge(t, p, podRequest())
 	want := []policy.Violation{{Message: "app"}}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rego_test
 
 // texts are some of megabytes, of one letter mostly.

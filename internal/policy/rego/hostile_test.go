@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rego_test
 
 import (
@@ -62,64 +64,94 @@ func hostile() map[string]string {
 func hostileToMemory() map[string]string {
 	aliases := "a: &a [x,x,x,x,x,x,x,x,x]\n"
 	for i := range 8 {
-		aliases += fmt.Sprintf("%c: &%c [*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c]\n", 'b'+i, 'b'+i, 'a'+i, 'a'+i, 'a'+i, 'a'+i, 'a'+i, 'a'+i, 'a'+i, 'a'+i, 'a'+i)
+		aliases += fmt.Sprintf("%c: &%c [*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c]\n", 'b'+i, 'b'+i, 'a'+i, 'a'+i, 'a'+i,
+			'a'+i, 'a'+i, 'a'+i, 'a'+i, 'a'+i, 'a'+i)
 	}
 	return map[string]string{
-		"concat of gigabytes":                kilobytes + `deny contains "x" if count(concat("", [mb | some _ in numbers.range(1, 5000)])) > 0`,
-		"concat with a long separator":       kilobytes + `deny contains "x" if count(concat(mb, [c | some _ in numbers.range(1, 5000); c := ""])) > 0`,
-		"sprintf at full width":              `deny contains "x" if count(sprintf(concat("", [f | some _ in numbers.range(1, 5000); f := "%999999d"]), numbers.range(1, 5000))) > 0`,
-		"sprintf of one argument":            kilobytes + `deny contains "x" if count(sprintf(concat("", [f | some _ in numbers.range(1, 5000); f := "%[1]s"]), [mb])) > 0`,
-		"sprintf of shared parts":            doubled(`["x"]`, `[X, X]`) + `deny contains sprintf("%v", [x40])`,
-		"a template of shared parts":         doubled(`["x"]`, `[X, X]`) + "deny contains $\"{x40}\"",
-		"replace of every byte":              kilobytes + `deny contains "x" if count(replace(mb, "a", kb)) > 0`,
-		"replace_n of every byte":            kilobytes + `deny contains "x" if count(strings.replace_n({"a": kb, "b": kb, "c": kb}, mb)) > 0`,
-		"regex.replace of nothing":           kilobytes + `deny contains "x" if count(regex.replace(mb, "", kb)) > 0`,
-		"regex.replace of groups":            kilobytes + `deny contains "x" if count(regex.replace(mb, "(.*)", concat("", [g | some _ in numbers.range(1, 5000); g := "$1"]))) > 0`,
-		"split at every byte":                kilobytes + `deny contains "x" if count(split(concat("", [mb | some _ in numbers.range(1, 10)]), "")) == 0`,
-		"repeated squaring":                  doubled(`7777777777`, `X * X`) + `deny contains "x" if x40 == 0`,
-		"a product of many":                  `deny contains "x" if product(numbers.range(1, 200000)) == 0`,
-		"a number of one exponent":           `deny contains "x" if units.parse("1e999999") * units.parse("1e999999") == 0`,
-		"a range without an end":             `deny contains "x" if count(numbers.range(1, 1000000000000)) == 0`,
-		"doubled arrays":                     doubled(`[1, 2]`, `array.concat(X, X)`) + `deny contains "x" if count(x40) == 0`,
-		"doubled texts":                      doubled(`"ab"`, `concat("", [X, X])`) + `deny contains "x" if count(x40) == 0`,
-		"a union of large objects":           `o := {sprintf("%d", [i]): i | some i in numbers.range(1, 30000)}` + "\n" + `deny contains "x" if count(object.union_n([o | some _ in numbers.range(1, 5000)])) == 0`,
-		"unions of shared parts":             doubled(`{"a": 1}`, `{"a": X, "b": X}`) + doubledUnion,
-		"json.marshal of shared parts":       doubled(`["x"]`, `[X, X]`) + `deny contains "x" if count(json.marshal(x40)) == 0`,
-		"yaml.marshal of shared parts":       doubled(`["x"]`, `[X, X]`) + `deny contains "x" if count(yaml.marshal(x40)) == 0`,
-		"indentation":                        kilobytes + `deny contains "x" if count(json.marshal_with_options(numbers.range(1, 10000), {"pretty": true, "indent": kb})) == 0`,
-		"a patch that copies the whole":      `ops := [o | some i in numbers.range(1, 40); o := {"op": "copy", "from": "", "path": sprintf("/c%d", [i])}]` + "\n" + `deny contains "x" if json.patch({"a": "b"}, ops) == {}`,
-		"aliases of aliases":                 fmt.Sprintf("deny contains \"x\" if yaml.unmarshal(%q) == {}", aliases),
-		"details of shared parts":            doubled(`["x"]`, `[X, X]`) + `deny contains {"msg": "x", "details": x40}`,
-		"a message of shared parts":          doubled(`["x"]`, `[X, X]`) + `deny contains x40`,
-		"a key of shared parts":              doubled(`["x"]`, `[X, X]`) + `deny contains {"msg": "x", x40: 1}`,
-		"a fix of shared parts":              doubled(`["x"]`, `[X, X]`) + `remediation contains {"action": "patch", "ops": [{"op": "add", "path": "/spec/x", "value": x40}]} if true`,
-		"a long message":                     kilobytes + `deny contains mb if true`,
-		"many long messages":                 kilobytes + `deny contains sprintf("%d %s", [i, kb]) if some i in numbers.range(1, 100000)`,
-		"many violations":                    `deny contains sprintf("%d", [i]) if { some a in numbers.range(1, 100000); some b in numbers.range(1, 100); i := (a * 100) + b }`,
-		"many texts held at once":            kilobytes + `held := [t | some i in numbers.range(1, 100000); t := sprintf("%d %s", [i, mb])]` + "\n" + `deny contains "x" if count(held) == 0`,
-		"a wide array held many times":       `held := [w | some a in numbers.range(1, 100000); some b in numbers.range(1, 100); w := [a, b, ` + strings.Repeat("a, b, ", 2000) + `a]]` + "\n" + `deny contains "x" if count(held) == 0`,
-		"a set without an end":               `held := {[a, b] | some a in numbers.range(1, 100000); some b in numbers.range(1, 100000)}` + "\n" + `deny contains "x" if count(held) == 0`,
-		"a comparison of shared parts":       doubled(`["x"]`, `[X, X]`) + strings.ReplaceAll(doubled(`["x"]`, `[X, X]`), "x", "y") + `deny contains "x" if x40 == y40`,
-		"in a list of shared parts":          doubled(`["x"]`, `[X, X]`) + strings.ReplaceAll(doubled(`["x"]`, `[X, X]`), "x", "y") + `deny contains "x" if x40 in [1, y40]`,
-		"a sort of shared parts":             doubled(`["x"]`, `[X, X]`) + strings.ReplaceAll(doubled(`["x"]`, `[X, X]`), "x", "y") + `deny contains "x" if count(sort([x40, y40])) == 0`,
-		"a set of shared parts":              doubled(`["x"]`, `[X, X]`) + strings.ReplaceAll(doubled(`["x"]`, `[X, X]`), "x", "y") + `deny contains "x" if count({x40, y40}) == 0`,
-		"keys of shared parts":               doubled(`["x"]`, `[X, X]`) + strings.ReplaceAll(doubled(`["x"]`, `[X, X]`), "x", "y") + `deny contains "x" if {x40: 1}[y40] == 0`,
-		"a walk over shared parts":           doubled(`["x"]`, `[X, X]`) + `deny contains "x" if { walk(x40, [p, v]); v == p }`,
-		"shared parts of objects":            doubled(`{"a": 1}`, `{"a": X, "b": X}`) + `deny contains "x" if x40.a == x40.b`,
-		"shared parts of sets":               doubled(`{1}`, `{[X, 1], [X, 2]}`) + `deny contains "x" if x40 == 1`,
-		"shared parts in one body":           "deny contains \"x\" if {\n" + chain("a") + "\tcount(a40) == 0\n}",
-		"a comparison in one body":           "deny contains \"x\" if {\n" + chain("a") + chain("b") + "\ta40 == b40\n}",
+		"concat of gigabytes": kilobytes +
+			`deny contains "x" if count(concat("", [mb | some _ in numbers.range(1, 5000)])) > 0`,
+		"concat with a long separator": kilobytes +
+			`deny contains "x" if count(concat(mb, [c | some _ in numbers.range(1, 5000); c := ""])) > 0`,
+		"sprintf at full width": `deny contains "x" if count(sprintf(concat("", [f | some _ in numbers.range(1, 5000); f := "%999999d"]), numbers.range(1, 5000))) > 0`,
+		"sprintf of one argument": kilobytes +
+			`deny contains "x" if count(sprintf(concat("", [f | some _ in numbers.range(1, 5000); f := "%[1]s"]), [mb])) > 0`,
+		"sprintf of shared parts":    doubled(`["x"]`, `[X, X]`) + `deny contains sprintf("%v", [x40])`,
+		"a template of shared parts": doubled(`["x"]`, `[X, X]`) + "deny contains $\"{x40}\"",
+		"replace of every byte":      kilobytes + `deny contains "x" if count(replace(mb, "a", kb)) > 0`,
+		"replace_n of every byte": kilobytes +
+			`deny contains "x" if count(strings.replace_n({"a": kb, "b": kb, "c": kb}, mb)) > 0`,
+		"regex.replace of nothing": kilobytes + `deny contains "x" if count(regex.replace(mb, "", kb)) > 0`,
+		"regex.replace of groups": kilobytes +
+			`deny contains "x" if count(regex.replace(mb, "(.*)", concat("", [g | some _ in numbers.range(1, 5000); g := "$1"]))) > 0`,
+		"split at every byte": kilobytes +
+			`deny contains "x" if count(split(concat("", [mb | some _ in numbers.range(1, 10)]), "")) == 0`,
+		"repeated squaring":        doubled(`7777777777`, `X * X`) + `deny contains "x" if x40 == 0`,
+		"a product of many":        `deny contains "x" if product(numbers.range(1, 200000)) == 0`,
+		"a number of one exponent": `deny contains "x" if units.parse("1e999999") * units.parse("1e999999") == 0`,
+		"a range without an end":   `deny contains "x" if count(numbers.range(1, 1000000000000)) == 0`,
+		"doubled arrays": doubled(`[1, 2]`, `array.concat(X, X)`) +
+			`deny contains "x" if count(x40) == 0`,
+		"doubled texts": doubled(`"ab"`, `concat("", [X, X])`) +
+			`deny contains "x" if count(x40) == 0`,
+		"a union of large objects": `o := {sprintf("%d", [i]): i | some i in numbers.range(1, 30000)}` +
+			"\n" + `deny contains "x" if count(object.union_n([o | some _ in numbers.range(1, 5000)])) == 0`,
+		"unions of shared parts": doubled(`{"a": 1}`, `{"a": X, "b": X}`) + doubledUnion,
+		"json.marshal of shared parts": doubled(`["x"]`, `[X, X]`) +
+			`deny contains "x" if count(json.marshal(x40)) == 0`,
+		"yaml.marshal of shared parts": doubled(`["x"]`, `[X, X]`) +
+			`deny contains "x" if count(yaml.marshal(x40)) == 0`,
+		"indentation": kilobytes +
+			`deny contains "x" if count(json.marshal_with_options(numbers.range(1, 10000), {"pretty": true, "indent": kb})) == 0`,
+		"a patch that copies the whole": `ops := [o | some i in numbers.range(1, 40); o := {"op": "copy", "from": "", "path": sprintf("/c%d", [i])}]` + "\n" + `deny contains "x" if json.patch({"a": "b"}, ops) == {}`,
+		"aliases of aliases":            fmt.Sprintf("deny contains \"x\" if yaml.unmarshal(%q) == {}", aliases),
+		"details of shared parts":       doubled(`["x"]`, `[X, X]`) + `deny contains {"msg": "x", "details": x40}`,
+		"a message of shared parts":     doubled(`["x"]`, `[X, X]`) + `deny contains x40`,
+		"a key of shared parts":         doubled(`["x"]`, `[X, X]`) + `deny contains {"msg": "x", x40: 1}`,
+		"a fix of shared parts": doubled(`["x"]`, `[X, X]`) +
+			`remediation contains {"action": "patch", "ops": [{"op": "add", "path": "/spec/x", "value": x40}]} if true`,
+		"a long message": kilobytes + `deny contains mb if true`,
+		"many long messages": kilobytes +
+			`deny contains sprintf("%d %s", [i, kb]) if some i in numbers.range(1, 100000)`,
+		"many violations": `deny contains sprintf("%d", [i]) if { some a in numbers.range(1, 100000); some b in numbers.range(1, 100); i := (a * 100) + b }`,
+		"many texts held at once": kilobytes +
+			`held := [t | some i in numbers.range(1, 100000); t := sprintf("%d %s", [i, mb])]` + "\n" +
+			`deny contains "x" if count(held) == 0`,
+		"a wide array held many times": `held := [w | some a in numbers.range(1, 100000); some b in numbers.range(1, 100); w := [a, b, ` + strings.Repeat("a, b, ", 2000) + `a]]` + "\n" + `deny contains "x" if count(held) == 0`,
+		"a set without an end":         `held := {[a, b] | some a in numbers.range(1, 100000); some b in numbers.range(1, 100000)}` + "\n" + `deny contains "x" if count(held) == 0`,
+		"a comparison of shared parts": doubled(`["x"]`, `[X, X]`) +
+			strings.ReplaceAll(doubled(`["x"]`, `[X, X]`), "x", "y") + `deny contains "x" if x40 == y40`,
+		"in a list of shared parts": doubled(`["x"]`, `[X, X]`) +
+			strings.ReplaceAll(doubled(`["x"]`, `[X, X]`), "x", "y") + `deny contains "x" if x40 in [1, y40]`,
+		"a sort of shared parts": doubled(`["x"]`, `[X, X]`) +
+			strings.ReplaceAll(doubled(`["x"]`, `[X, X]`), "x", "y") +
+			`deny contains "x" if count(sort([x40, y40])) == 0`,
+		"a set of shared parts": doubled(`["x"]`, `[X, X]`) +
+			strings.ReplaceAll(doubled(`["x"]`, `[X, X]`), "x", "y") + `deny contains "x" if count({x40, y40}) == 0`,
+		"keys of shared parts": doubled(`["x"]`, `[X, X]`) +
+			strings.ReplaceAll(doubled(`["x"]`, `[X, X]`), "x", "y") + `deny contains "x" if {x40: 1}[y40] == 0`,
+		"a walk over shared parts": doubled(`["x"]`, `[X, X]`) +
+			`deny contains "x" if { walk(x40, [p, v]); v == p }`,
+		"shared parts of objects": doubled(`{"a": 1}`, `{"a": X, "b": X}`) +
+			`deny contains "x" if x40.a == x40.b`,
+		"shared parts of sets":     doubled(`{1}`, `{[X, 1], [X, 2]}`) + `deny contains "x" if x40 == 1`,
+		"shared parts in one body": "deny contains \"x\" if {\n" + chain("a") + "\tcount(a40) == 0\n}",
+		"a comparison in one body": "deny contains \"x\" if {\n" + chain("a") + chain("b") +
+			"\ta40 == b40\n}",
 		"a comparison of what loops gather":  gathered + `deny contains "x" if x5 == y5`,
 		"a unification of gathered parts":    gathered + `deny contains "x" if { some v in [x5]; v = y5 }`,
 		"gathered parts as a function's":     gathered + "same(v, v) := 1\n" + `deny contains "x" if same(x5, y5)`,
 		"gathered parts as a rule's element": gathered + "p contains v if v := x5\n" + `deny contains "x" if p[y5]`,
 		"gathered parts in a pattern":        gathered + `deny contains "x" if { v := x5; [v, 1] = [y5, 1] }`,
 		"nested calls":                       "twice(v) := [v, v]\ndeny contains \"x\" if count(" + nested + ") == 0",
-		"functions that call others":         "f0(v) := [v, v]\n" + functions() + "deny contains \"x\" if count(f40(1)) == 0",
-		"shared parts by comprehension":      doubled(`["x"]`, `[[X, X] | true]`) + `deny contains "x" if count(x40) == 0`,
-		"shared parts by destructuring":      "deny contains \"x\" if {\n\ta0 := [1]\n" + destructured() + "\tcount(a40) == 0\n}",
-		"shared parts by another input":      "x0 := [input, input]\n" + withInput() + `deny contains "x" if count(x40) == 0`,
-		"nested loops":                       `deny contains "x" if ` + endless,
+		"functions that call others": "f0(v) := [v, v]\n" + functions() +
+			"deny contains \"x\" if count(f40(1)) == 0",
+		"shared parts by comprehension": doubled(`["x"]`, `[[X, X] | true]`) +
+			`deny contains "x" if count(x40) == 0`,
+		"shared parts by destructuring": "deny contains \"x\" if {\n\ta0 := [1]\n" + destructured() +
+			"\tcount(a40) == 0\n}",
+		"shared parts by another input": "x0 := [input, input]\n" + withInput() +
+			`deny contains "x" if count(x40) == 0`,
+		"nested loops": `deny contains "x" if ` + endless,
 	}
 }
 
@@ -189,7 +221,8 @@ func TestHostilePolicies(t *testing.T) {
 				t.Fatalf("%v\n%s", err, out.String())
 			}
 			if cost.CPU > 2*hostileLimit {
-				t.Errorf("it took %s of the processor: at most twice the limit of %s is allowed", cost.CPU, hostileLimit)
+				t.Errorf("it took %s of the processor: at most twice the limit of %s is allowed", cost.CPU,
+					hostileLimit)
 			}
 			if cost.Memory > hostileMemory {
 				t.Errorf("it took %d MiB of memory: at most %d are allowed", cost.Memory>>20, hostileMemory>>20)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rego
 
 import (
@@ -34,7 +36,8 @@ type Input struct {
 func NewInput(r *policy.Request) (*Input, error) {
 	judged := r.Judged()
 	if judged == nil {
-		return nil, fmt.Errorf("the %s request for %s %s holds no object to judge", r.Operation, r.Kind.GroupKind(), r.Name)
+		return nil, fmt.Errorf("the %s request for %s %s holds no object to judge", r.Operation, r.Kind.GroupKind(),
+			r.Name)
 	}
 	if r.Now.IsZero() {
 		return nil, errors.New("the request has no time: set Request.Now")
@@ -54,11 +57,12 @@ func NewInput(r *policy.Request) (*Input, error) {
 	request := requestPairs(r, object, oldObject)
 	review := append(append(make([][2]*ast.Term, 0, len(request)+1), request...),
 		pair("namespaceObject", namespaceObject))
-	in := &Input{now: r.Now, kind: r.Kind.GroupKind(), audit: r.Audit, client: r.UserInfo.Username + "\x00" + r.Namespace, shared: [][2]*ast.Term{
-		pair("request", ast.ObjectTerm(request...)),
-		pair("review", ast.ObjectTerm(review...)),
-		pair("object", judgedTerm),
-	}}
+	in := &Input{now: r.Now, kind: r.Kind.GroupKind(), audit: r.Audit,
+		client: r.UserInfo.Username + "\x00" + r.Namespace, shared: [][2]*ast.Term{
+			pair("request", ast.ObjectTerm(request...)),
+			pair("review", ast.ObjectTerm(review...)),
+			pair("object", judgedTerm),
+		}}
 	if pod := podTerm(r, judgedTerm); pod != nil {
 		in.shared = append(in.shared, pair("pod", pod))
 	}

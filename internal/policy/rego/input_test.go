@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rego_test
 
 import (
@@ -82,7 +84,8 @@ func TestInputPod(t *testing.T) {
 		"a template with a name and another namespace": {
 			"the name stands; a Pod lives where its workload lives",
 			func(r *policy.Request) {
-				template(r)["metadata"] = map[string]any{"name": "own", "namespace": "other", "labels": map[string]any{"a": "b"}}
+				template(r)["metadata"] = map[string]any{
+					"name": "own", "namespace": "other", "labels": map[string]any{"a": "b"}}
 			},
 			map[string]any{
 				"apiVersion": "v1", "kind": "Pod",
@@ -123,7 +126,8 @@ func TestInputNumbers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := podRequest()
 			r.Object["spec"] = map[string]any{"n": number}
-			got := judge(t, podPolicy(header+`deny contains sprintf("%d", [input.object.spec.n + 1]) if input.object.spec.n == 3`), r)
+			got := judge(t, podPolicy(
+				header+`deny contains sprintf("%d", [input.object.spec.n + 1]) if input.object.spec.n == 3`), r)
 			if got.Err != nil || len(got.Violations) != 1 || got.Violations[0].Message != "4" {
 				t.Errorf("decision = %+v, want one violation: 4", got)
 			}
@@ -137,9 +141,13 @@ func TestInputRefusesARequest(t *testing.T) {
 		change func(*policy.Request)
 		want   string
 	}{
-		"without object":           {"nothing to judge", func(r *policy.Request) { r.Object = nil }, "no object"},
-		"without time":             {"now would be the machine's", func(r *policy.Request) { r.Now = time.Time{} }, "Request.Now"},
-		"with a value not of JSON": {"Rego can't read it", func(r *policy.Request) { r.Object["x"] = make(chan int) }, "the object can't be read"},
+		"without object": {"nothing to judge", func(r *policy.Request) { r.Object = nil }, "no object"},
+		"without time": {"now would be the machine's", func(r *policy.Request) {
+			r.Now = time.Time{}
+		}, "Request.Now"},
+		"with a value not of JSON": {"Rego can't read it", func(r *policy.Request) {
+			r.Object["x"] = make(chan int)
+		}, "the object can't be read"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

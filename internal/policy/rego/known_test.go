@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rego_test
 
 import (
@@ -53,33 +55,42 @@ func TestAKnownViolationIsKept(t *testing.T) {
 		},
 		"several definitions are endless": {
 			reason: "time is kept for each that is left",
-			rego:   "deny contains \"x\" if " + endless + "\ndeny contains \"y\" if " + endless + "\nviolation contains \"known\" if true",
-			want:   known, err: []string{"rule deny", "stopped at its time limit", "1 more"},
+			rego: "deny contains \"x\" if " + endless + "\ndeny contains \"y\" if " + endless +
+				"\nviolation contains \"known\" if true",
+			want: known, err: []string{"rule deny", "stopped at its time limit", "1 more"},
 		},
 		"the definition itself goes on endlessly": {
 			reason: "what it found before it was stopped is known",
-			rego:   `deny contains "known" if { some n in numbers.range(1, 2); slow(n) }` + "\nslow(1)\nslow(n) if { n == 2\n some a in numbers.range(1, 100000); some b in numbers.range(1, 100000); a + b == -1 }",
-			want:   known, err: []string{"rule deny", "stopped at its time limit"},
+			rego: `deny contains "known" if { some n in numbers.range(1, 2); slow(n) }` +
+				"\nslow(1)\nslow(n) if { n == 2\n some a in numbers.range(1, 100000); some b in numbers.range(1, " +
+				"100000); a + b == -1 }",
+			want: known, err: []string{"rule deny", "stopped at its time limit"},
 		},
 		"another element fails first": {
 			reason: "the order of the containers must not decide",
-			rego:   `deny contains "known" if { some v in ["abc", "7"]; number(v) > 5 }` + "\nnumber(v) := to_number(v)",
-			want:   known, err: []string{"rule deny", "to_number"},
+			rego: `deny contains "known" if { some v in ["abc", "7"]; number(v) > 5 }` +
+				"\nnumber(v) := to_number(v)",
+			want: known, err: []string{"rule deny", "to_number"},
 		},
 		"another element fails within a helper rule": {
 			reason: "the helper holds what it found all the same",
-			rego:   `deny contains "known" if { some v in big; v > 5 }` + "\nbig contains to_number(v) if some v in [\"abc\", \"7\"]",
-			want:   known, err: []string{"rule deny", "to_number"},
+			rego: `deny contains "known" if { some v in big; v > 5 }` +
+				"\nbig contains to_number(v) if some v in [\"abc\", \"7\"]",
+			want: known, err: []string{"rule deny", "to_number"},
 		},
 		"another element is malformed": {
 			reason: "it denies too: what of it can be read is said",
 			rego:   `deny contains m if some m in ["known", 7]`,
-			want:   []policy.Violation{{Message: "known"}, {Message: "the rule gave no message but 7"}}, err: []string{"it is a number"},
+			want:   []policy.Violation{{Message: "known"}, {Message: "the rule gave no message but 7"}},
+			err:    []string{"it is a number"},
 		},
 		"the message is empty": {
 			reason: "the text may come out of the object",
-			rego:   `deny contains {"msg": input.object.metadata.labels.none, "path": "/spec"} if true` + "\n" + `deny contains {"msg": "", "path": "/spec"} if true`,
-			want:   []policy.Violation{{Message: `the rule gave no message but {"msg": "", "path": "/spec"}`, Path: "/spec"}}, err: []string{"the message is empty"},
+			rego: `deny contains {"msg": input.object.metadata.labels.none, "path": "/spec"} if true` + "\n" +
+				`deny contains {"msg": "", "path": "/spec"} if true`,
+			want: []policy.Violation{
+				{Message: `the rule gave no message but {"msg": "", "path": "/spec"}`, Path: "/spec"}},
+			err: []string{"the message is empty"},
 		},
 		"the path is malformed": {
 			reason: "it may come out of the object too",
@@ -117,7 +128,8 @@ func TestRemediationCostsAVerdictNothing(t *testing.T) {
 		"it is endless": endless,
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := compile(t, podPolicy(header+"deny contains \"known\" if true\nremediation contains {\"action\": \"evict\"} if "+body))
+			c := compile(t, podPolicy(
+				header+"deny contains \"known\" if true\nremediation contains {\"action\": \"evict\"} if "+body))
 			got := c.Evaluate(t.Context(), input(t, podRequest()), 300*time.Millisecond)
 			wantFixError(t, "the verdict stands", got, "policy test: ", "rule remediation")
 			if errors.Is(got.FixErr, rego.ErrTimeLimit) && !strings.Contains(got.FixErr.Error(), "limit of 30ms") {
@@ -139,7 +151,8 @@ deny contains input.object.kind
 deny contains concat(" ", ["6", n]) if some n in names with input.object.metadata.name as "other"
 names contains input.object.metadata.name`
 	parts := judge(t, podPolicy(header+fmt.Sprintf(bodies, "4")), podRequest())
-	whole := judge(t, podPolicy(header+strings.ReplaceAll(fmt.Sprintf(bodies, "4"), "deny contains", "all contains")+"\ndeny := all"), podRequest())
+	whole := judge(t, podPolicy(header+strings.ReplaceAll(fmt.Sprintf(bodies, "4"), "deny contains", "all contains")+
+		"\ndeny := all"), podRequest())
 	if parts.Err != nil || whole.Err != nil {
 		t.Fatal(parts.Err, whole.Err)
 	}
@@ -151,7 +164,8 @@ names contains input.object.metadata.name`
 // TestAQuickRuleNeedsNoTime holds that a violation which is found at once is found
 // by a machine that is too busy to evaluate anything within the limit.
 func TestAQuickRuleNeedsNoTime(t *testing.T) {
-	c := compile(t, podPolicy(header+"deny contains \"x\" if "+endless+"\ndeny contains \"known\" if input.object.kind == \"Pod\""))
+	c := compile(t, podPolicy(
+		header+"deny contains \"x\" if "+endless+"\ndeny contains \"known\" if input.object.kind == \"Pod\""))
 	for range 20 {
 		got := c.Evaluate(t.Context(), input(t, podRequest()), time.Nanosecond)
 		wantError(t, "the other definition never ends", got, "stopped at its time limit")

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rego_test
 
 import (
@@ -41,7 +43,9 @@ func TestNothingIsNestedSoThatCompilingNeverEnds(t *testing.T) {
 			for _, n := range []int{3, 12, 40} {
 				p := &v1alpha1.ClusterRegoPolicy{}
 				p.Name = "nested"
-				p.Spec.Rego = v1alpha1.RegoSource{File: "nested.rego", Main: "package nested\n\nimport rego.v1\n\ndeny contains \"no\" if false\n\n" + text(n) + "\n"}
+				p.Spec.Rego = v1alpha1.RegoSource{
+					File: "nested.rego", Main: "package nested\n\nimport rego.v1\n\ndeny contains \"no\" if false\n\n" +
+						text(n) + "\n"}
 				p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}
 				done := make(chan error, 1)
 				begin := time.Now()

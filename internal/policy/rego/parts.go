@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rego
 
 import (
@@ -64,7 +66,8 @@ func setDefinitions(node *ast.TreeNode) []*ast.Rule {
 		return nil
 	}
 	for _, r := range node.Values {
-		if r.Head.RuleKind() != ast.MultiValue || r.Head.Key == nil || len(r.Head.Ref()) != 1 || r.Default || r.Else != nil {
+		if r.Head.RuleKind() != ast.MultiValue || r.Head.Key == nil || len(r.Head.Ref()) != 1 || r.Default ||
+			r.Else != nil {
 			return nil
 		}
 	}
@@ -142,7 +145,8 @@ func (e *evaluation) explain(ctx context.Context, name string, err error) error 
 	var kind result.NotASet
 	switch {
 	case errors.As(err, &kind):
-		return fmt.Errorf("rule %s is %s: it must be a set, as in `%s contains …`", name, result.Article(string(kind)), name)
+		return fmt.Errorf("rule %s is %s: it must be a set, as in `%s contains …`", name, result.Article(string(kind)),
+			name)
 	case errors.Is(err, limit.ErrHeavy):
 		return fmt.Errorf("%w in rule %s: %w", limit.ErrMemory, name, limit.ErrHeavy)
 	case e.watch.Exhausted():

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rego_test
 
 import (
@@ -47,13 +49,19 @@ func TestPathsAreMovedOntoTheObject(t *testing.T) {
 		template []string
 		want     string
 	}{
-		"a Pod":                   {policy.GroupVersionKind{Version: "v1", Kind: "Pod"}, nil, ""},
-		"a ReplicationController": {policy.GroupVersionKind{Version: "v1", Kind: "ReplicationController"}, template, "/spec/template"},
-		"a Deployment":            {policy.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, template, "/spec/template"},
-		"a StatefulSet":           {policy.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}, template, "/spec/template"},
-		"a DaemonSet":             {policy.GroupVersionKind{Group: "apps", Version: "v1", Kind: "DaemonSet"}, template, "/spec/template"},
-		"a ReplicaSet":            {policy.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, template, "/spec/template"},
-		"a Job":                   {policy.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}, template, "/spec/template"},
+		"a Pod": {policy.GroupVersionKind{Version: "v1", Kind: "Pod"}, nil, ""},
+		"a ReplicationController": {policy.GroupVersionKind{Version: "v1", Kind: "ReplicationController"}, template,
+			"/spec/template"},
+		"a Deployment": {policy.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, template,
+			"/spec/template"},
+		"a StatefulSet": {policy.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"},
+			template, "/spec/template"},
+		"a DaemonSet": {policy.GroupVersionKind{Group: "apps", Version: "v1", Kind: "DaemonSet"}, template,
+			"/spec/template"},
+		"a ReplicaSet": {policy.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, template,
+			"/spec/template"},
+		"a Job": {policy.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}, template,
+			"/spec/template"},
 		"a CronJob": {
 			policy.GroupVersionKind{Group: "batch", Version: "v1", Kind: "CronJob"},
 			[]string{"spec", "jobTemplate", "spec", "template"}, "/spec/jobTemplate/spec/template",
@@ -81,10 +89,12 @@ func TestPathsAreMovedOntoTheObject(t *testing.T) {
 }
 
 func TestPathsOfANamedKindAreItsOwn(t *testing.T) {
-	p := podPolicy(header + `deny contains {"msg": "x", "path": "/spec/template/spec/hostPID"} if input.pod.spec.hostPID`)
+	p := podPolicy(
+		header + `deny contains {"msg": "x", "path": "/spec/template/spec/hostPID"} if input.pod.spec.hostPID`)
 	p.Spec.Match.Resources = append(p.Spec.Match.Resources,
 		v1alpha1.ResourceMatch{APIGroups: []string{"apps"}, Kinds: []string{"Deployment"}})
-	r := workload(policy.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, []string{"spec", "template"})
+	r := workload(policy.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"},
+		[]string{"spec", "template"})
 	want := []policy.Violation{{Message: "x", Path: "/spec/template/spec/hostPID"}}
 	if diff := cmp.Diff(want, judge(t, p, r).Violations); diff != "" {
 		t.Errorf("violations (-want +got):\n%s", diff)
@@ -92,12 +102,16 @@ func TestPathsOfANamedKindAreItsOwn(t *testing.T) {
 }
 
 func TestPathsThatATemplateLacks(t *testing.T) {
-	deployment := workload(policy.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, []string{"spec", "template"})
-	for _, path := range []string{"/metadata/name", "/metadata/namespace", "/apiVersion", "/kind", "/status", "/status/phase"} {
+	deployment := workload(policy.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"},
+		[]string{"spec", "template"})
+	for _, path := range []string{"/metadata/name", "/metadata/namespace", "/apiVersion", "/kind", "/status",
+		"/status/phase"} {
 		t.Run(path, func(t *testing.T) {
 			element := `{"action": "patch", "ops": [{"op": "remove", "path": "PATH"}]}`
-			source := header + `deny contains "x" if true` + "\n\nremediation contains " + strings.Replace(element, "PATH", path, 1) + " if true"
-			wantFixError(t, "the template has no such field", judge(t, podPolicy(source), deployment), `"`+path+`"`, "apps/Deployment")
+			source := header + `deny contains "x" if true` + "\n\nremediation contains " +
+				strings.Replace(element, "PATH", path, 1) + " if true"
+			wantFixError(t, "the template has no such field", judge(t, podPolicy(source), deployment), `"`+path+`"`,
+				"apps/Deployment")
 			if got := judge(t, podPolicy(source), podRequest()); got.FixErr != nil {
 				t.Errorf("on a Pod: %v", got.FixErr)
 			}

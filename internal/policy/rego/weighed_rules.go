@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rego
 
 import (
@@ -15,7 +17,8 @@ import (
 func (c *Compiled) scaleOf(in *Input) (*size.Scale, error) {
 	parts, units := in.sizes()
 	if units/4 > c.most {
-		return nil, fmt.Errorf("%w: the input is too large for rules that hold one part of it so many times", limit.ErrMemory)
+		return nil, fmt.Errorf("%w: the input is too large for rules that hold one part of it so many times",
+			limit.ErrMemory)
 	}
 	return size.NewScale(max(c.most, units), parts), nil
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package strategy
 
 import (
@@ -34,7 +36,8 @@ func (c *Controller) Register(mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("strategy-status").
 		For(&v1alpha1.RemediationStrategy{}).
-		Watches(&v1alpha1.ClusterRegoPolicy{}, handler.EnqueueRequestsFromMapFunc(namedBy), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.ClusterRegoPolicy{}, handler.EnqueueRequestsFromMapFunc(namedBy),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Complete(c)
 	if err != nil {
 		return fmt.Errorf("set up the strategy status controller: %w", err)
@@ -81,13 +84,15 @@ func setStatus(s *v1alpha1.RemediationStrategy, followers int, now time.Time) {
 	if s.DeletionTimestamp != nil {
 		s.Status.InForce = nil
 		kube.SetConditions(s, now, kube.Underway(v1alpha1.ReasonDeleting,
-			"it is being deleted, so the policies that refer to it remediate nothing: make it anew once it is gone, or name another")...)
+			"it is being deleted, so the policies that refer to it remediate nothing: make it anew once it is gone, "+
+				"or name another")...)
 		return
 	}
 	if why := Wrong(s); why != "" {
 		s.Status.InForce = nil
 		kube.SetConditions(s, now, kube.Stalled(v1alpha1.ReasonInvalid,
-			fmt.Sprintf("it can't be followed, so the policies that refer to it remediate nothing: %s: correct it", why))...)
+			fmt.Sprintf("it can't be followed, so the policies that refer to it remediate nothing: %s: correct it",
+				why))...)
 		return
 	}
 	s.Status.InForce = inForce(s)
@@ -95,7 +100,8 @@ func setStatus(s *v1alpha1.RemediationStrategy, followers int, now time.Time) {
 }
 
 func conditions() []metav1.Condition {
-	return kube.Ready(v1alpha1.ReasonAccepted, "plans that are made from now on are rolled out by it; those that are made already keep the strategy of their time")
+	return kube.Ready(v1alpha1.ReasonAccepted, "plans that are made from now on are rolled out by it; those that are "+
+		"made already keep the strategy of their time")
 }
 
 // inForce tells the strategy, with its defaults, to whoever reads a table.
@@ -106,5 +112,6 @@ func inForce(s *v1alpha1.RemediationStrategy) *v1alpha1.StrategyInForce {
 	for _, wave := range spec.Waves {
 		steps = append(steps, wave.String())
 	}
-	return &v1alpha1.StrategyInForce{Waves: strings.Join(steps, ", "), Soak: spec.Soak.Duration.String(), OnFailure: spec.OnFailure}
+	return &v1alpha1.StrategyInForce{Waves: strings.Join(steps, ", "), Soak: spec.Soak.Duration.String(),
+		OnFailure: spec.OnFailure}
 }

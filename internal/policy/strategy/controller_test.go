@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package strategy
 
 import (
@@ -20,7 +22,8 @@ import (
 var update = flag.Bool("update", false, "write the table of docs/reference/conditions.md anew")
 
 func TestConditionsOfStrategies(t *testing.T) {
-	state := func(name string, followers int, change func(*v1alpha1.RemediationStrategy)) kstatus.State[*v1alpha1.RemediationStrategy] {
+	state := func(name string, followers int,
+		change func(*v1alpha1.RemediationStrategy)) kstatus.State[*v1alpha1.RemediationStrategy] {
 		s := careful()
 		change(s)
 		return kstatus.State[*v1alpha1.RemediationStrategy]{Name: name, Object: s,
@@ -29,11 +32,14 @@ func TestConditionsOfStrategies(t *testing.T) {
 	kstatus.Table(t, *update, []kstatus.State[*v1alpha1.RemediationStrategy]{
 		state("policies follow it", 2, func(*v1alpha1.RemediationStrategy) {}),
 		state("no policy refers to it", 0, func(*v1alpha1.RemediationStrategy) {}),
-		state("it can't be followed: it was written while admission was away", 2, func(s *v1alpha1.RemediationStrategy) {
-			s.Spec.Windows = []v1alpha1.MaintenanceWindow{{Schedule: "0 0 30 2 *", Duration: metav1.Duration{Duration: time.Hour}}}
-		}),
+		state("it can't be followed: it was written while admission was away", 2,
+			func(s *v1alpha1.RemediationStrategy) {
+				s.Spec.Windows = []v1alpha1.MaintenanceWindow{
+					{Schedule: "0 0 30 2 *", Duration: metav1.Duration{Duration: time.Hour}}}
+			}),
 		state("it is being deleted, and something keeps it", 2, func(s *v1alpha1.RemediationStrategy) {
-			s.DeletionTimestamp, s.Finalizers = &metav1.Time{Time: time.Unix(1_700_000_000, 0)}, []string{"example.com/keep"}
+			s.DeletionTimestamp, s.Finalizers = &metav1.Time{Time: time.Unix(1_700_000_000, 0)},
+				[]string{"example.com/keep"}
 		}),
 		state("what is stored can't be read", 2, func(s *v1alpha1.RemediationStrategy) {
 			s.Annotations = map[string]string{v1alpha1.AnnotationMalformed: "soak: 1 day"}
@@ -49,7 +55,8 @@ func TestTheStatusCountsWhoFollows(t *testing.T) {
 	other, third := following("other"), following("careful")
 	other.Name, third.Name = "q", "r"
 	third.Spec.Remediation.Mode = v1alpha1.RemediationDisabled
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(careful(), following("careful"), other, third).WithStatusSubresource(careful()).Build()
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(careful(), following("careful"), other,
+		third).WithStatusSubresource(careful()).Build()
 	controller := &Controller{Client: c, Clock: clocktesting.NewFakePassiveClock(time.Unix(1_700_000_000, 0))}
 	request := ctrl.Request{NamespacedName: types.NamespacedName{Name: "careful"}}
 	if _, err := controller.Reconcile(t.Context(), request); err != nil {
@@ -59,7 +66,8 @@ func TestTheStatusCountsWhoFollows(t *testing.T) {
 	if err != nil || s.Status.Policies != 2 || s.Status.ObservedGeneration != 3 {
 		t.Fatalf("status %+v, %v", s.Status, err)
 	}
-	if is := s.Status.InForce; is == nil || *is != (v1alpha1.StrategyInForce{Waves: "1, 1%, 100%", Soak: "1h0m0s", OnFailure: v1alpha1.FailureRollback}) {
+	if is := s.Status.InForce; is == nil ||
+		*is != (v1alpha1.StrategyInForce{Waves: "1, 1%, 100%", Soak: "1h0m0s", OnFailure: v1alpha1.FailureRollback}) {
 		t.Errorf("in force: %+v", is)
 	}
 	got := Followers(c)(context.Background(), careful())

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package strategy
 
 import (
@@ -54,15 +56,18 @@ func Resolve(p *v1alpha1.ClusterRegoPolicy, named *v1alpha1.RemediationStrategy)
 func wrong(name string, named *v1alpha1.RemediationStrategy) *Problem {
 	if named != nil && named.Name == name && named.DeletionTimestamp != nil {
 		return &Problem{v1alpha1.ReasonStrategyNotFound, fmt.Sprintf(
-			"spec.remediation.strategyRef: RemediationStrategy %q is being deleted, so nothing is remediated: make it anew once it is gone, or name another", name)}
+			"spec.remediation.strategyRef: RemediationStrategy %q is being deleted, so nothing is remediated: make it "+
+				"anew once it is gone, or name another", name)}
 	}
 	if named == nil || named.Name != name {
 		return &Problem{v1alpha1.ReasonStrategyNotFound, fmt.Sprintf(
-			"spec.remediation.strategyRef: there is no RemediationStrategy %q, so nothing is remediated: create it, or name another", name)}
+			"spec.remediation.strategyRef: there is no RemediationStrategy %q, so nothing is remediated: create it, "+
+				"or name another", name)}
 	}
 	if why := Wrong(named); why != "" {
 		return &Problem{v1alpha1.ReasonStrategyInvalid, fmt.Sprintf(
-			"spec.remediation.strategyRef: RemediationStrategy %q can't be followed, so nothing is remediated: %s: correct it", name, why)}
+			"spec.remediation.strategyRef: RemediationStrategy %q can't be followed, so nothing is remediated: %s: "+
+				"correct it", name, why)}
 	}
 	return nil
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package strategy
 
 import (
@@ -34,7 +36,8 @@ func TestAPolicyFollowsTheStrategyThatItNames(t *testing.T) {
 	if problem := Resolve(p, s); problem != nil {
 		t.Fatal(problem)
 	}
-	want := v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic, AllowedActions: []v1alpha1.ActionType{v1alpha1.ActionScale},
+	want := v1alpha1.RolloutStrategy{
+		Mode: v1alpha1.RemediationAutomatic, AllowedActions: []v1alpha1.ActionType{v1alpha1.ActionScale},
 		RemediationStrategySpec: careful().Spec}
 	want.SetDefaults()
 	if diff := cmp.Diff(want, p.Spec.Remediation.RolloutStrategy); diff != "" {
@@ -71,12 +74,14 @@ func TestAReferenceThatLeadsNowhereRemediatesNothing(t *testing.T) {
 			}, reason: v1alpha1.ReasonStrategyNotFound},
 		"what is stored can't be read": {
 			named: func(s *v1alpha1.RemediationStrategy) *v1alpha1.RemediationStrategy {
-				s.Annotations, s.Spec = map[string]string{v1alpha1.AnnotationMalformed: "soak: 1 day"}, v1alpha1.RemediationStrategySpec{}
+				s.Annotations, s.Spec = map[string]string{v1alpha1.AnnotationMalformed: "soak: 1 day"},
+					v1alpha1.RemediationStrategySpec{}
 				return s
 			}, reason: v1alpha1.ReasonStrategyInvalid, says: "soak: 1 day"},
 		"it was written while admission was away, and can't be meant": {
 			named: func(s *v1alpha1.RemediationStrategy) *v1alpha1.RemediationStrategy {
-				s.Spec.Windows = []v1alpha1.MaintenanceWindow{{Schedule: "0 0 30 2 *", Duration: metav1.Duration{Duration: time.Hour}}}
+				s.Spec.Windows = []v1alpha1.MaintenanceWindow{
+					{Schedule: "0 0 30 2 *", Duration: metav1.Duration{Duration: time.Hour}}}
 				return s
 			}, reason: v1alpha1.ReasonStrategyInvalid, says: "spec.windows[0]"},
 	}

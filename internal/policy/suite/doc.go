@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package suite proves policies before they reach a cluster: it runs the Rego
 // unit tests of a directory with their coverage, and its examples, through the
 // same evaluation that admission, scan and remediation use.

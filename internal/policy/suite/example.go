@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package suite
 
 import (
@@ -85,7 +87,9 @@ type Expectation struct {
 func readExamples(fsys fs.FS, dir string) ([]Example, error) {
 	text, err := fs.ReadFile(fsys, path.Join(dir, ExamplesFile))
 	if err != nil {
-		return nil, fmt.Errorf("the policy has no examples: write %s with an object that passes and one that violates: %w", ExamplesFile, err)
+		return nil, fmt.Errorf(
+			"the policy has no examples: write %s with an object that passes and one that violates: %w", ExamplesFile,
+			err)
 	}
 	converted, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
@@ -111,7 +115,8 @@ func checkExamples(examples []Example) error {
 		case example.request(nil).Judged() == nil:
 			return fmt.Errorf("example %q has no object: give the full manifest", example.Name)
 		case !example.validSubresource():
-			return fmt.Errorf("example %q: %q is no subresource that policies judge: write for example pods/exec", example.Name, example.Subresource.Resource)
+			return fmt.Errorf("example %q: %q is no subresource that policies judge: write for example pods/exec",
+				example.Name, example.Subresource.Resource)
 		case !example.validFixed():
 			return fmt.Errorf("example %q: fixed must be true, false or a manifest", example.Name)
 		}
@@ -174,7 +179,8 @@ func (e *Example) request(object map[string]any) *policy.Request {
 	}
 	namespaceObject := e.NamespaceObject
 	if namespaceObject == nil && namespace != "" {
-		namespaceObject = map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace}}
+		namespaceObject = map[string]any{
+			"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace}}
 	}
 	r := policy.NewAudit(judged, namespaceObject, now())
 	r.Audit = false

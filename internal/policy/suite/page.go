@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package suite
 
 import (
@@ -66,7 +68,8 @@ func Page(ctx context.Context, fsys fs.FS, p directory.Located, docs string) ([]
 			return nil, fmt.Errorf("policy %s, example %q: %w", p.Definition.Name, examples[i].Name, err)
 		}
 	}
-	parsed, err := template.New("page").Funcs(template.FuncMap{"join": strings.Join, "kinds": kindsText, "standing": match.StandingKinds}).Parse(pageText)
+	parsed, err := template.New("page").Funcs(
+		template.FuncMap{"join": strings.Join, "kinds": kindsText, "standing": match.StandingKinds}).Parse(pageText)
 	if err != nil {
 		return nil, fmt.Errorf("read the template of pages: %w", err)
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package suite
 
 import (
@@ -48,7 +50,8 @@ func runExamples(ctx context.Context, fsys fs.FS, p directory.Located, report *R
 	file := path.Join(p.Dir, ExamplesFile)
 	examples, err := readExamples(fsys, p.Dir)
 	if err != nil {
-		report.record([]Failure{{File: file, Subject: "examples", Expected: "examples that can be run", Got: err.Error()}})
+		report.record([]Failure{
+			{File: file, Subject: "examples", Expected: "examples that can be run", Got: err.Error()}})
 		return
 	}
 	for i := range examples {
@@ -59,14 +62,17 @@ func runExamples(ctx context.Context, fsys fs.FS, p directory.Located, report *R
 // runUnitTests runs all Rego tests together, so that a library is covered by
 // whoever uses it. Those of the shared library run along for their coverage; what
 // they find counts only when the root holds them.
-func runUnitTests(ctx context.Context, fsys fs.FS, root string, policies []directory.Located, opts Options, report *Report) error {
+func runUnitTests(ctx context.Context, fsys fs.FS, root string, policies []directory.Located, opts Options,
+	report *Report) error {
 	modules, err := readModules(fsys, directory.LibraryDir, root)
 	if err != nil {
 		return err
 	}
 	for _, p := range policies {
 		if modules[testFile(p.Dir)] == "" {
-			report.record([]Failure{{File: testFile(p.Dir), Subject: "unit tests", Expected: "Rego unit tests", Got: "no such file, or an empty one"}})
+			report.record([]Failure{
+				{File: testFile(p.Dir), Subject: "unit tests", Expected: "Rego unit tests",
+					Got: "no such file, or an empty one"}})
 		}
 		for _, m := range p.Definition.Spec.Rego.Modules() {
 			modules[m.Name] = m.Source
@@ -76,7 +82,9 @@ func runUnitTests(ctx context.Context, fsys fs.FS, root string, policies []direc
 	var refused *rego.CompileError
 	if errors.As(err, &refused) {
 		for _, problem := range refused.Problems {
-			report.record([]Failure{{File: problem.File, Line: problem.Row, Subject: "compile the tests", Expected: "Rego that compiles", Got: problem.Message}})
+			report.record([]Failure{
+				{File: problem.File, Line: problem.Row, Subject: "compile the tests", Expected: "Rego that compiles",
+					Got: problem.Message}})
 		}
 		return nil
 	}
@@ -126,7 +134,8 @@ func outcome(result unittest.Result) []Failure {
 	if result.Pass {
 		return nil
 	}
-	failure := Failure{File: result.File, Line: result.Row, Subject: result.Package + "." + result.Name, Expected: "true"}
+	failure := Failure{File: result.File, Line: result.Row, Subject: result.Package + "." + result.Name,
+		Expected: "true"}
 	switch {
 	case result.Error != nil:
 		failure.Got = result.Error.Error()
@@ -149,10 +158,11 @@ func recordUncovered(root string, coverage float64, opts Options, uncovered []un
 	}
 	for file, lines := range rows {
 		report.record([]Failure{{
-			File:     file,
-			Subject:  "coverage",
-			Expected: fmt.Sprintf("%.0f %% of the lines reached by unit tests (here %.1f %%)", opts.MinCoverage, coverage),
-			Got:      "no test reaches line " + strings.Join(lines, ", "),
+			File:    file,
+			Subject: "coverage",
+			Expected: fmt.Sprintf("%.0f %% of the lines reached by unit tests (here %.1f %%)", opts.MinCoverage,
+				coverage),
+			Got: "no test reaches line " + strings.Join(lines, ", "),
 		}})
 	}
 }

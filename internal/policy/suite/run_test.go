@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package suite_test
 
 import (
@@ -97,7 +99,8 @@ func TestAGoodPolicyPasses(t *testing.T) {
   object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: attic}, data: {hat: top}}
   expect: {matched: false}
 `
-	fsys := hats("excludedNamespaces: [attic]", "excludedNamespaces: [attic]\n#   admission: {operations: [CREATE, DELETE]}")
+	fsys := hats("excludedNamespaces: [attic]",
+		"excludedNamespaces: [attic]\n#   admission: {operations: [CREATE, DELETE]}")
 	fsys["hats/examples.yaml"].Data = append(fsys["hats/examples.yaml"].Data, more...)
 	for _, root := range []string{".", "hats"} {
 		report := run(t, fsys, root)
@@ -105,7 +108,8 @@ func TestAGoodPolicyPasses(t *testing.T) {
 			t.Errorf("root %s: %s", root, failure)
 		}
 		if !report.OK() || report.Passed != 8 || report.Coverage != 100 {
-			t.Errorf("root %s: OK %t, %d passed, coverage %.1f, want true, 8, 100", root, report.OK(), report.Passed, report.Coverage)
+			t.Errorf("root %s: OK %t, %d passed, coverage %.1f, want true, 8, 100", root, report.OK(), report.Passed,
+				report.Coverage)
 		}
 	}
 }
@@ -131,7 +135,8 @@ func TestWhatDoesNotHoldIsReported(t *testing.T) {
 			[]string{"expected: warnings:", "a scarf"},
 		},
 		"an object that the policy leaves out": {
-			"it would pass for the wrong reason", []string{"name: a, namespace: b}, data: {}", "name: a, namespace: attic}, data: {}"}, examples,
+			"it would pass for the wrong reason",
+			[]string{"name: a, namespace: b}, data: {}", "name: a, namespace: attic}, data: {}"}, examples,
 			[]string{"the policy to concern the object"},
 		},
 		"an object that it should leave out": {
@@ -139,7 +144,10 @@ func TestWhatDoesNotHoldIsReported(t *testing.T) {
 			[]string{"one example that passes"},
 		},
 		"a fix that doesn't resolve the violation": {
-			"the object is judged again", []string{`"remove", "path": "/data/hat"`, `"replace", "path": "/data/hat", "value": "cap"`, "fixed: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}, data: {size: \"7\"}}", "fixed: true"}, examples,
+			"the object is judged again",
+			[]string{`"remove", "path": "/data/hat"`, `"replace", "path": "/data/hat", "value": "cap"`,
+				"fixed: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}, data: {size: \"7\"}}",
+				"fixed: true"}, examples,
 			[]string{"a fix that resolves the violation", "the hat cap is forbidden"},
 		},
 		"a fix of a path that isn't there": {
@@ -155,11 +163,15 @@ func TestWhatDoesNotHoldIsReported(t *testing.T) {
 			[]string{"no fix (say fixed: true", "remove"},
 		},
 		"no fix where one is expected": {
-			"the policy is silent", []string{"if not input.object.data.scarf", "if input.object.data.scarf", "test_fix if count(hats.remediation) == 1", "test_fix if count(hats.remediation) == 0", "test_scarf if count(hats.warn) == 1", "test_scarf if count(hats.remediation) + count(hats.warn) == 2"}, examples,
+			"the policy is silent", []string{"if not input.object.data.scarf", "if input.object.data.scarf",
+				"test_fix if count(hats.remediation) == 1", "test_fix if count(hats.remediation) == 0",
+				"test_scarf if count(hats.warn) == 1", "test_scarf if count(hats.remediation) + count(hats.warn) == 2"},
+			examples,
 			[]string{"expected: a fix", "offers none"},
 		},
 		"an evaluation error": {
-			"it is never a verdict", []string{"data: {}", "data: {scarf: red}", "if input.object.data.scarf\n", "if to_number(input.object.data.scarf) > 0\n", `scarf as "red"`, `scarf as "5"`}, examples,
+			"it is never a verdict", []string{"data: {}", "data: {scarf: red}", "if input.object.data.scarf\n",
+				"if to_number(input.object.data.scarf) > 0\n", `scarf as "red"`, `scarf as "5"`}, examples,
 			[]string{"expected: a verdict", "red"},
 		},
 		"a unit test that fails": {
@@ -175,24 +187,31 @@ func TestWhatDoesNotHoldIsReported(t *testing.T) {
 			[]string{"compile the tests"},
 		},
 		"lines that no test reaches": {
-			"coverage is held", []string{"allowed contains hat if", "warn contains \"fur\" if {\n\tinput.object.data.fur\n\tinput.object.data.mink\n}\n\nallowed contains hat if"}, "hats/hats.rego",
+			"coverage is held", []string{"allowed contains hat if", "warn contains \"fur\" if " +
+				"{\n\tinput.object.data.fur\n\tinput.object.data.mink\n}\n\nallowed contains hat if"}, "hats/hats.rego",
 			[]string{"no test reaches line 27, 28, 29", "100 % of the lines"},
 		},
 		"an unknown key in the examples": {
-			"a misspelt expectation would pass", []string{"fixed:", "fixxed:"}, examples, []string{`unknown field "[1].fixxed"`},
+			"a misspelt expectation would pass", []string{"fixed:", "fixxed:"}, examples,
+			[]string{`unknown field "[1].fixxed"`},
 		},
 		"no violating example": {
 			"an untested rule", []string{violating, ""}, examples, []string{"one that violates"},
 		},
 		"two examples of one name": {
-			"a failure must be found again", []string{"name: violating", "name: clean"}, examples, []string{`two examples are named "clean"`},
+			"a failure must be found again", []string{"name: violating", "name: clean"}, examples,
+			[]string{`two examples are named "clean"`},
 		},
 		"an example without object": {
-			"nothing would be judged", []string{"object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}, data: {}}", "operation: CREATE"}, examples,
+			"nothing would be judged",
+			[]string{"object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}, data: {}}",
+				"operation: CREATE"}, examples,
 			[]string{`example "clean" has no object`},
 		},
 		"fixed is neither manifest nor boolean": {
-			"yes is text in YAML 1.2", []string{"fixed: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}, data: {size: \"7\"}}", "fixed: 7"}, examples,
+			"yes is text in YAML 1.2",
+			[]string{"fixed: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}, data: {size: \"7\"}}",
+				"fixed: 7"}, examples,
 			[]string{"fixed must be true, false or a manifest"},
 		},
 	}
@@ -244,8 +263,10 @@ func TestEachPartNeedsAMessageOfItsOwn(t *testing.T) {
 
 warn contains`, 1)
 	fsys := hats("data: {hat: top, size", "data: {red: x, hat: top, size", "[hat top]", "[hat, the hat top]",
-		"fixed: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}, data: {size: \"7\"}}", "fixed: true")
-	fsys["hats/hats.rego"].Data = []byte(strings.Replace(two, `"ops": [`, `"ops": [{"op": "remove", "path": "/data/red"}, `, 1))
+		"fixed: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}, data: {size: \"7\"}}",
+		"fixed: true")
+	fsys["hats/hats.rego"].Data = []byte(
+		strings.Replace(two, `"ops": [`, `"ops": [{"op": "remove", "path": "/data/red"}, `, 1))
 	for _, failure := range run(t, fsys, ".").Failures {
 		if failure.Subject == "violating" {
 			t.Error(failure)

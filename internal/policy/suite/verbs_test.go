@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package suite_test
 
 import (
@@ -12,7 +14,8 @@ func TestFixesOfEveryVerbAreProved(t *testing.T) {
 		manifest = `fixed: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}, data: {size: "7"}}`
 	)
 	allow := func(verbs string) []string {
-		return []string{"excludedNamespaces: [attic]", "excludedNamespaces: [attic]\n#   remediation: {allowedActions: [" + verbs + "]}"}
+		return []string{"excludedNamespaces: [attic]",
+			"excludedNamespaces: [attic]\n#   remediation: {allowedActions: [" + verbs + "]}"}
 	}
 	tests := map[string]struct {
 		reason  string
@@ -20,26 +23,32 @@ func TestFixesOfEveryVerbAreProved(t *testing.T) {
 		want    []string // parts of the one failure; none for a pass
 	}{
 		"an object that is deleted complies": {
-			"what is gone violates nothing", append(allow("Delete"), patch, `{"action": "delete"}`, manifest, "fixed: true"), nil,
+			"what is gone violates nothing",
+			append(allow("Delete"), patch, `{"action": "delete"}`, manifest, "fixed: true"), nil,
 		},
 		"an object that is deleted has no manifest": {
-			"the example says what can't be", append(allow("Delete"), patch, `{"action": "delete"}`), []string{"the fix removes it (say fixed: true)"},
+			"the example says what can't be", append(allow("Delete"), patch, `{"action": "delete"}`),
+			[]string{"the fix removes it (say fixed: true)"},
 		},
 		"a verb that the strategy doesn't allow": {
-			"it would fail in the cluster", []string{patch, `{"action": "delete"}`, manifest, "fixed: true"}, []string{`it uses "delete": add Delete to them`},
+			"it would fail in the cluster", []string{patch, `{"action": "delete"}`, manifest, "fixed: true"},
+			[]string{`it uses "delete": add Delete to them`},
 		},
 		"a verb that the kind can't take": {
-			"it would fail in the cluster", append(allow("Restart"), patch, `{"action": "restart"}`, manifest, "fixed: true"),
+			"it would fail in the cluster",
+			append(allow("Restart"), patch, `{"action": "restart"}`, manifest, "fixed: true"),
 			[]string{"a fix that can be applied", "no pod template"},
 		},
 		"a creation that changes nothing of the object": {
 			"the rule doesn't see what was made", append(allow("Create"), patch,
-				`{"action": "create", "object": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}}`, manifest, "fixed: true"),
+				`{"action": "create", "object": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}}`,
+				manifest, "fixed: true"),
 			[]string{"a fix that resolves the violation"},
 		},
 		"a creation with a patch": {
 			"the patch resolves", append(allow("Create, Patch"), "if not input.object.data.scarf\n",
-				"if not input.object.data.scarf\n\nremediation contains {\"action\": \"create\", \"object\": {\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"x\"}}} if true\n",
+				"if not input.object.data.scarf\n\nremediation contains {\"action\": \"create\", \"object\": "+
+					"{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"x\"}}} if true\n",
 				"count(hats.remediation) == 1", "count(hats.remediation) == 2"), nil,
 		},
 	}

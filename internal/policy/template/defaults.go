@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package template
 
 import (
@@ -55,7 +57,8 @@ func defaultsOf(path *field.Path, s *structuralschema.Structural) (*defaults, fi
 	}
 	if below && holds(value) {
 		found = append(found, field.Forbidden(path.Child("default"),
-			"a default that holds something can't stand above other defaults: make it empty, or take the defaults below it away"))
+			"a default that holds something can't stand above other defaults: make it empty, or take the defaults "+
+				"below it away"))
 	}
 	return d, found
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package template_test
 
 import (
@@ -22,7 +24,8 @@ func list(n int, item string) string {
 func lists(levels, n int) string {
 	within := `{"type": "object"}`
 	for range levels {
-		within = fmt.Sprintf(`{"type": "object", "properties": {"a": {"type": "array", "default": %s, "items": %s}}}`, list(n, "{}"), within)
+		within = fmt.Sprintf(`{"type": "object", "properties": {"a": {"type": "array", "default": %s, "items": %s}}}`,
+			list(n, "{}"), within)
 	}
 	return within
 }
@@ -34,8 +37,10 @@ func TestDefaultsDontMultiply(t *testing.T) {
 		schema string
 		at     []string // the fields that are refused
 	}{
-		"lists of objects in three levels": {lists(3, 2000), []string{a + ".items.properties[a].default", a + ".default"}},
-		"a list above one scalar":          {`{"type": "object", "properties": {"a": {"type": "array", "default": [{}], "items": {"type": "object", "properties": {"n": {"type": "integer", "default": 1}}}}}}`, []string{a + ".default"}},
+		"lists of objects in three levels": {
+			lists(3, 2000), []string{a + ".items.properties[a].default", a + ".default"}},
+		"a list above one scalar": {
+			`{"type": "object", "properties": {"a": {"type": "array", "default": [{}], "items": {"type": "object", "properties": {"n": {"type": "integer", "default": 1}}}}}}`, []string{a + ".default"}},
 		"an object above a scalar far below": {`{"type": "object", "properties": {"a": {"type": "object", "default": {"b": {}}, "properties": {"b": {"type": "object", "properties": {
 			"c": {"type": "array", "items": {"type": "string", "default": "x"}}}}}}}}`, []string{a + ".default"}},
 		"an object of any names": {`{"type": "object", "properties": {"a": {"type": "object", "default": {"x": {}, "y": {}}, "additionalProperties": {"type": "object", "properties": {
@@ -65,7 +70,8 @@ func TestDefaultsDontMultiply(t *testing.T) {
 // TestEmptyDefaultsAreFilled has defaults below each other that can't multiply.
 func TestEmptyDefaultsAreFilled(t *testing.T) {
 	const schema = `{"type": "object", "properties": {
-		"a": {"type": "object", "default": {}, "properties": {"b": {"type": "object", "default": {}, "properties": {"c": {"type": "string", "default": "x"}}}}},
+		"a": {"type": "object", "default": {}, "properties": {
+			"b": {"type": "object", "default": {}, "properties": {"c": {"type": "string", "default": "x"}}}}},
 		"l": {"type": "array", "default": [1, 2], "items": {"type": "integer"}},
 		"none": {"type": "array", "default": [], "items": {"type": "object", "properties": {"n": {"type": "integer", "default": 1}}}}}}`
 	defined, err := compiled(t, schema).Define(policyOf("p", ""))
@@ -92,13 +98,22 @@ func TestWhatDefaultsAddToParametersIsBounded(t *testing.T) {
 		schema, item string
 		fits, not    int // how many items are let, and aren't
 	}{
-		"many scalars":       {of(object(strings.Join(scalars, ","))), "{}", 10, 1000},
-		"one long list":      {of(object(`"l": {"type": "array", "items": {"type": "object"}, "default": ` + list(1000, "{}") + `}`)), "{}", 5, 500},
-		"one long text":      {of(object(`"s": {"type": "string", "default": "` + strings.Repeat("s", 4000) + `"}`)), "{}", 3, 500},
-		"lists for nulls":    {of(`{"type": "array", "items": {"type": "integer"}, "default": ` + list(1000, "1") + `}`), "null", 5, 1000},
-		"a chain of empties": {of(object(`"x": {"type": "object", "default": {}, "properties": {"l": {"type": "array", "items": {"type": "object"}, "default": ` + list(1000, "{}") + `}}}`)), "{}", 5, 500},
-		"objects of any names": {`{"type": "object", "properties": {"a": {"type": "array", "items": {"type": "object", "additionalProperties": ` +
-			object(`"l": {"type": "array", "items": {"type": "object"}, "default": `+list(1000, "{}")+`}`) + `}}}}`, `{"n": {}}`, 5, 500},
+		"many scalars": {of(object(strings.Join(scalars, ","))), "{}", 10, 1000},
+		"one long list": {
+			of(object(`"l": {"type": "array", "items": {"type": "object"}, "default": ` + list(1000, "{}") + `}`)),
+			"{}", 5, 500},
+		"one long text": {of(object(`"s": {"type": "string", "default": "` + strings.Repeat("s", 4000) + `"}`)),
+			"{}", 3, 500},
+		"lists for nulls": {
+			of(`{"type": "array", "items": {"type": "integer"}, "default": ` + list(1000, "1") + `}`), "null", 5, 1000},
+		"a chain of empties": {
+			of(
+				object(
+					`"x": {"type": "object", "default": {}, "properties": {"l": {"type": "array", "items": {"type": "object"}, "default": ` + list(1000, "{}") + `}}}`)), "{}", 5, 500},
+		"objects of any names": {
+			`{"type": "object", "properties": {"a": {"type": "array", "items": {"type": "object", "additionalProperties": ` +
+				object(`"l": {"type": "array", "items": {"type": "object"}, "default": `+list(1000, "{}")+`}`) + `}}}}`,
+			`{"n": {}}`, 5, 500},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -137,9 +152,11 @@ func TestWhatIsLetOfDefaultsIsSmall(t *testing.T) {
 				t.Fatal(err)
 			}
 			runtime.ReadMemStats(&after)
-			t.Logf("%d objects: %d bytes, %d allocated in %s", most, len(defined.Spec.Parameters.Raw), after.TotalAlloc-before.TotalAlloc, time.Since(start))
+			t.Logf("%d objects: %d bytes, %d allocated in %s", most, len(defined.Spec.Parameters.Raw),
+				after.TotalAlloc-before.TotalAlloc, time.Since(start))
 			if len(defined.Spec.Parameters.Raw) > 1<<20 || after.TotalAlloc-before.TotalAlloc > 256<<20 {
-				t.Errorf("%d objects make %d bytes, with %d allocated", most, len(defined.Spec.Parameters.Raw), after.TotalAlloc-before.TotalAlloc)
+				t.Errorf("%d objects make %d bytes, with %d allocated", most, len(defined.Spec.Parameters.Raw),
+					after.TotalAlloc-before.TotalAlloc)
 			}
 		})
 	}
@@ -148,8 +165,10 @@ func TestWhatIsLetOfDefaultsIsSmall(t *testing.T) {
 // TestHoldingDefaultsAgainstTheirSchemaIsBounded compares each item of a default with a long
 // enumeration.
 func TestHoldingDefaultsAgainstTheirSchemaIsBounded(t *testing.T) {
-	_, err := template.Compile(templateOf(fmt.Sprintf(`{"type": "object", "properties": {"a": {"type": "array", "default": %s, "items": {"type": "integer", "enum": %s}}}}`,
-		list(14_000, "2"), strings.Replace(list(14_000, "1"), "]", ",2]", 1))))
+	_, err := template.Compile(
+		templateOf(fmt.Sprintf(
+			`{"type": "object", "properties": {"a": {"type": "array", "default": %s, "items": {"type": "integer", "enum": %s}}}}`,
+			list(14_000, "2"), strings.Replace(list(14_000, "1"), "]", ",2]", 1))))
 	if err == nil || !strings.Contains(err.Error(), "are the most for a schema of") {
 		t.Error(err)
 	}

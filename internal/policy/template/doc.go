@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package template makes policies of RegoTemplates: it compiles a template's rule once, and
 // gives each policy that names the template the rule, with its parameters checked against the
 // template's schema and completed by its defaults.

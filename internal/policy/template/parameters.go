@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package template
 
 import (
@@ -32,13 +34,15 @@ func (s *schema) check(text []byte) field.ErrorList {
 	}
 	if held := len(text) + s.defaults.added(whole); s.size*held > maxChecked {
 		return field.ErrorList{field.Forbidden(path, fmt.Sprintf(
-			"they are %d bytes long with the schema's defaults, and %d are the most for a schema of %d: give fewer objects, or have the defaults shortened", held, maxChecked/s.size, s.size))}
+			"they are %d bytes long with the schema's defaults, and %d are the most for a schema of %d: give fewer "+
+				"objects, or have the defaults shortened", held, maxChecked/s.size, s.size))}
 	}
 	whole = s.withDefaults(whole)
 	found := apivalidation.ValidateCustomResource(path, whole, s.validator)
 	found = append(found, listtype.ValidateListSetsAndMaps(path, s.structural, whole)...)
 	// It takes away what it finds, so it comes last.
-	unknown := pruning.PruneWithOptions(whole, s.structural, false, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	unknown := pruning.PruneWithOptions(
+		whole, s.structural, false, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 	for _, name := range unknown {
 		found = append(found, field.Forbidden(path.Child(name), "the schema has no such field: check the spelling"))
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package template
 
 import (
@@ -60,10 +62,12 @@ func told(found field.ErrorList, path func(string) string) []Problem {
 	var problems []Problem
 	for i, e := range found {
 		if i == maxProblems {
-			problems = append(problems, Problem{Field: problems[0].Field, Message: fmt.Sprintf("and %d problems more", len(found)-i)})
+			problems = append(problems,
+				Problem{Field: problems[0].Field, Message: fmt.Sprintf("and %d problems more", len(found)-i)})
 			break
 		}
-		problems = append(problems, Problem{Field: path(e.Field), Message: prose.Shorten(policy.OneLine(e.ErrorBody()), maxMessage)})
+		problems = append(problems,
+			Problem{Field: path(e.Field), Message: prose.Shorten(policy.OneLine(e.ErrorBody()), maxMessage)})
 	}
 	return problems
 }

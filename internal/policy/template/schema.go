@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package template
 
 import (
@@ -60,7 +62,8 @@ func newSchema(given *v1alpha1.ParameterSchema) (*schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	if found := validation.ValidateCustomResourceDefinition(context.Background(), definitionOf(internal)); len(found) > 0 {
+	if found := validation.ValidateCustomResourceDefinition(context.Background(), definitionOf(internal)); len(
+		found) > 0 {
 		return nil, &SchemaError{Problems: told(found, ofTemplate)}
 	}
 	validator, _, err := apivalidation.NewSchemaValidator(internal)
@@ -77,7 +80,9 @@ func boundedDefaults(s *structuralschema.Structural, size int) (*defaults, error
 		return nil, &SchemaError{Problems: told(found, func(path string) string { return path })}
 	}
 	if total := d.total(); total*size > maxChecked {
-		return nil, refused("its defaults are %d bytes long, and %d are the most for a schema of %d: shorten them, or the schema", total, maxChecked/size, size)
+		return nil, refused(
+			"its defaults are %d bytes long, and %d are the most for a schema of %d: shorten them, or the schema",
+			total, maxChecked/size, size)
 	}
 	return d, nil
 }
@@ -96,7 +101,8 @@ func read(text []byte) (*apiextensions.JSONSchemaProps, error) {
 		return nil, refused("its type is %q: parameters are an object, so set type: object", props.Type)
 	}
 	internal := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&props, internal, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
+		&props, internal, nil); err != nil {
 		return nil, refused("it can't be read: %v", err)
 	}
 	return internal, nil
@@ -115,9 +121,12 @@ func notForParameters(s *structuralschema.Structural) (why string) {
 		case rules > 0:
 			why = "x-kubernetes-validations can't be used: say it in the rule, which sees input.parameters"
 		case validation != nil && validation.Pattern != "":
-			why = "pattern can't be used: say it in the rule, by regex.match of input.parameters, or list what may be given in enum"
+			why =
+				"pattern can't be used: say it in the rule, by regex.match of input.parameters, or list what may be " +
+					"given in enum"
 		case embedded:
-			why = "x-kubernetes-embedded-resource can't be used: take an object with x-kubernetes-preserve-unknown-fields"
+			why = "x-kubernetes-embedded-resource can't be used: take an object with " +
+				"x-kubernetes-preserve-unknown-fields"
 		}
 		return false
 	}
@@ -139,9 +148,13 @@ func definitionOf(s *apiextensions.JSONSchemaProps) *apiextensions.CustomResourc
 		ObjectMeta: metav1.ObjectMeta{Name: plural + "." + group},
 		Spec: apiextensions.CustomResourceDefinitionSpec{
 			Group: group, Version: version, Scope: apiextensions.ClusterScoped,
-			Names:                 apiextensions.CustomResourceDefinitionNames{Plural: plural, Singular: plural, Kind: kind, ListKind: kind + "List"},
-			Versions:              []apiextensions.CustomResourceDefinitionVersion{{Name: version, Served: true, Storage: true}},
-			Validation:            &apiextensions.CustomResourceValidation{OpenAPIV3Schema: &apiextensions.JSONSchemaProps{Type: "object", Properties: map[string]apiextensions.JSONSchemaProps{plural: *s}}},
+			Names: apiextensions.CustomResourceDefinitionNames{
+				Plural: plural, Singular: plural, Kind: kind, ListKind: kind + "List"},
+			Versions: []apiextensions.CustomResourceDefinitionVersion{
+				{Name: version, Served: true, Storage: true}},
+			Validation: &apiextensions.CustomResourceValidation{
+				OpenAPIV3Schema: &apiextensions.JSONSchemaProps{
+					Type: "object", Properties: map[string]apiextensions.JSONSchemaProps{plural: *s}}},
 			Conversion:            &apiextensions.CustomResourceConversion{Strategy: apiextensions.NoneConverter},
 			PreserveUnknownFields: ptr.To(false),
 		},

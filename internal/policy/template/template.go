@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package template
 
 import (
@@ -35,7 +37,8 @@ func Compile(t *v1alpha1.RegoTemplate) (*Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	bare := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: t.Name}, Spec: v1alpha1.RegoPolicySpec{Rego: *t.Spec.Rego.DeepCopy()}}
+	bare := &v1alpha1.ClusterRegoPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: t.Name}, Spec: v1alpha1.RegoPolicySpec{Rego: *t.Spec.Rego.DeepCopy()}}
 	bare.SetDefaults()
 	rule, err := rego.Compile(bare)
 	if err != nil {

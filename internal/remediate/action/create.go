@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package action
 
 import (
@@ -25,7 +27,8 @@ func create(obj map[string]any, a policy.Action, _ time.Time) (Step, error) {
 	name := nameOfObject(made)
 	kind := kindOf(made)
 	if kind == (policy.GroupKind{Kind: "Secret"}) {
-		return Step{}, fmt.Errorf("create %s: a Secret's values mustn't be recorded, and a write that isn't recorded can't be undone: make it by hand", name)
+		return Step{}, fmt.Errorf("create %s: a Secret's values mustn't be recorded, and a write that isn't recorded "+
+			"can't be undone: make it by hand", name)
 	}
 	if kind.Group == v1alpha1.GroupVersion.Group {
 		return Step{}, fmt.Errorf("create %s: Evenkeel's own kinds aren't made by a fix", name)
@@ -36,7 +39,9 @@ func create(obj map[string]any, a policy.Action, _ time.Time) (Step, error) {
 	}
 	for key := range metadata {
 		if !slices.Contains([]string{"name", "namespace", "labels", "annotations"}, key) {
-			return Step{}, fmt.Errorf("create %s: metadata.%s can't be given: a manifest has name, namespace, labels and annotations", name, key)
+			return Step{}, fmt.Errorf(
+				"create %s: metadata.%s can't be given: a manifest has name, namespace, labels and annotations", name,
+				key)
 		}
 	}
 	if _, given := made["status"]; given {

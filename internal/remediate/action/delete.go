@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package action
 
 import (
@@ -37,7 +39,8 @@ func keptKinds() map[policy.GroupKind]string {
 		{Kind: "Namespace"}:             "everything in it would be deleted too",
 		{Kind: "PersistentVolume"}:      state,
 		{Kind: "PersistentVolumeClaim"}: state,
-		{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}: "all objects of its kind would be deleted too",
+		{Group: "apiextensions.k8s.io",
+			Kind: "CustomResourceDefinition"}: "all objects of its kind would be deleted too",
 		{Kind: "Secret"}: "its values mustn't be recorded, so it couldn't be made again",
 		{Kind: "Node"}:   "every Pod on it would be deleted too",
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package action
 
 import (
@@ -130,7 +132,8 @@ func diffList(path string, before, after []any, out *[]Field) bool {
 		return false
 	}
 	for i := range before {
-		path, f := Join(path, strconv.Itoa(i)), Field{Before: before[i], After: after[i], HasBefore: true, HasAfter: true}
+		path, f := Join(path, strconv.Itoa(i)),
+			Field{Before: before[i], After: after[i], HasBefore: true, HasAfter: true}
 		switch {
 		case reflect.DeepEqual(f.Before, f.After):
 		case sameElement(before, after, i):

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package action turns what a policy proposes into writes that are bounded,
 // guarded and reversible. Each verb has a file: what it needs, what it refuses,
 // and what it comes to. A patch is applied to a copy, the fields that change are

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package action
 
 import (
@@ -33,5 +35,6 @@ func evict(obj map[string]any, _ policy.Action, _ time.Time) (Step, error) {
 			return Step{Type: policy.ActionEvict}, nil
 		}
 	}
-	return Step{}, refuse(obj, policy.ActionEvict, "no controller made it, so nothing would make another: delete it if it isn't needed")
+	return Step{}, refuse(obj, policy.ActionEvict,
+		"no controller made it, so nothing would make another: delete it if it isn't needed")
 }

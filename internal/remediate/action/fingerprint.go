@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package action
 
 import (
@@ -127,7 +129,8 @@ func (f Fingerprint) compareInner(at spot, inner []spot, want []byte) (outcome, 
 			return out, err
 		}
 		one.value = found.left
-		kept, out.added, out.changed = append(kept, one), append(out.added, found.added...), append(out.changed, found.changed...)
+		kept, out.added, out.changed = append(kept, one), append(out.added, found.added...),
+			append(out.changed, found.changed...)
 	}
 	out.left = without(at.value, kept)
 	as, err := sumIs(out.left, want)
@@ -197,7 +200,8 @@ func compared(obj map[string]any, subresource string) map[string]any {
 	if metadata, ok := obj["metadata"].(map[string]any); ok {
 		kept := maps.Clone(metadata)
 		for key := range metadata {
-			if serverOwned(Join("/metadata", key)) || key == "deletionTimestamp" || key == "deletionGracePeriodSeconds" {
+			if serverOwned(Join("/metadata", key)) || key == "deletionTimestamp" ||
+				key == "deletionGracePeriodSeconds" {
 				delete(kept, key)
 			}
 		}

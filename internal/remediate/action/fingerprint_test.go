@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package action
 
 import (
@@ -23,16 +25,26 @@ func TestAFingerprintTellsWhereAnObjectDiffers(t *testing.T) {
 		now  string
 		want []Difference
 	}{
-		"what the server keeps doesn't count":     {`{"metadata": {"name": "web", "labels": {"a": "1"}, "resourceVersion": "9", "generation": 3}, "data": {"x": "1", "none": {}}, "list": [{"name": "c", "image": "i"}], "status": {"n": 1}}`, nil},
-		"a key is added":                          {`{"metadata": {"name": "web", "labels": {"a": "1"}}, "data": {"x": "1", "none": {}, "y": "2"}, "list": [{"name": "c", "image": "i"}]}`, []Difference{{Path: "/data/y", Added: true}}},
-		"a key is added to an empty map":          {`{"metadata": {"name": "web", "labels": {"a": "1"}}, "data": {"x": "1", "none": {"y": "2"}}, "list": [{"name": "c", "image": "i"}]}`, []Difference{{Path: "/data/none/y", Added: true}}},
-		"a map is added":                          {`{"metadata": {"name": "web", "labels": {"a": "1"}, "annotations": {"k": "v"}}, "data": {"x": "1", "none": {}}, "list": [{"name": "c", "image": "i"}]}`, []Difference{{Path: "/metadata/annotations", Added: true}}},
-		"an element is appended":                  {`{"metadata": {"name": "web", "labels": {"a": "1"}}, "data": {"x": "1", "none": {}}, "list": [{"name": "c", "image": "i"}, {"name": "sidecar"}]}`, []Difference{{Path: "/list/1", Added: true}}},
-		"a value is changed":                      {`{"metadata": {"name": "web", "labels": {"a": "1"}}, "data": {"x": "1", "none": {}}, "list": [{"name": "c", "image": "other"}]}`, []Difference{{Path: "/list/0/image"}}},
-		"a key is taken away":                     {`{"metadata": {"name": "web", "labels": {"a": "1"}}, "data": {"none": {}}, "list": [{"name": "c", "image": "i"}]}`, []Difference{{Path: "/data", Removed: true}}},
-		"one is taken away, another added":        {`{"metadata": {"name": "web", "labels": {"b": "1"}}, "data": {"x": "1", "none": {}}, "list": [{"name": "c", "image": "i"}]}`, []Difference{{Path: "/metadata/labels"}}},
-		"an addition hides no removal beside":     {`{"metadata": {"name": "web", "labels": {"a": "1"}}, "data": {"none": {}, "y": "2"}, "list": [{"name": "c", "image": "i"}]}`, []Difference{{Path: "/data/y", Added: true}, {Path: "/data", Removed: true}}},
-		"a value becomes a map, or a map a value": {`{"metadata": {"name": "web", "labels": "a"}, "data": {"x": {"y": "1"}, "none": {}}, "list": [{"name": "c", "image": "i"}]}`, []Difference{{Path: "/data/x"}, {Path: "/metadata/labels"}}},
+		"what the server keeps doesn't count": {
+			`{"metadata": {"name": "web", "labels": {"a": "1"}, "resourceVersion": "9", "generation": 3}, "data": {"x": "1", "none": {}}, "list": [{"name": "c", "image": "i"}], "status": {"n": 1}}`, nil},
+		"a key is added": {
+			`{"metadata": {"name": "web", "labels": {"a": "1"}}, "data": {"x": "1", "none": {}, "y": "2"}, "list": [{"name": "c", "image": "i"}]}`, []Difference{{Path: "/data/y", Added: true}}},
+		"a key is added to an empty map": {
+			`{"metadata": {"name": "web", "labels": {"a": "1"}}, "data": {"x": "1", "none": {"y": "2"}}, "list": [{"name": "c", "image": "i"}]}`, []Difference{{Path: "/data/none/y", Added: true}}},
+		"a map is added": {
+			`{"metadata": {"name": "web", "labels": {"a": "1"}, "annotations": {"k": "v"}}, "data": {"x": "1", "none": {}}, "list": [{"name": "c", "image": "i"}]}`, []Difference{{Path: "/metadata/annotations", Added: true}}},
+		"an element is appended": {
+			`{"metadata": {"name": "web", "labels": {"a": "1"}}, "data": {"x": "1", "none": {}}, "list": [{"name": "c", "image": "i"}, {"name": "sidecar"}]}`, []Difference{{Path: "/list/1", Added: true}}},
+		"a value is changed": {
+			`{"metadata": {"name": "web", "labels": {"a": "1"}}, "data": {"x": "1", "none": {}}, "list": [{"name": "c", "image": "other"}]}`, []Difference{{Path: "/list/0/image"}}},
+		"a key is taken away": {
+			`{"metadata": {"name": "web", "labels": {"a": "1"}}, "data": {"none": {}}, "list": [{"name": "c", "image": "i"}]}`, []Difference{{Path: "/data", Removed: true}}},
+		"one is taken away, another added": {
+			`{"metadata": {"name": "web", "labels": {"b": "1"}}, "data": {"x": "1", "none": {}}, "list": [{"name": "c", "image": "i"}]}`, []Difference{{Path: "/metadata/labels"}}},
+		"an addition hides no removal beside": {
+			`{"metadata": {"name": "web", "labels": {"a": "1"}}, "data": {"none": {}, "y": "2"}, "list": [{"name": "c", "image": "i"}]}`, []Difference{{Path: "/data/y", Added: true}, {Path: "/data", Removed: true}}},
+		"a value becomes a map, or a map a value": {
+			`{"metadata": {"name": "web", "labels": "a"}, "data": {"x": {"y": "1"}, "none": {}}, "list": [{"name": "c", "image": "i"}]}`, []Difference{{Path: "/data/x"}, {Path: "/metadata/labels"}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +88,8 @@ func TestAFingerprintIsBoundedAndStillTells(t *testing.T) {
 
 func TestAStatusHasItsOwnFingerprint(t *testing.T) {
 	obj := func(label, phase string) map[string]any {
-		return map[string]any{"metadata": map[string]any{"labels": map[string]any{"a": label}}, "status": map[string]any{"phase": phase}}
+		return map[string]any{"metadata": map[string]any{"labels": map[string]any{"a": label}},
+			"status": map[string]any{"phase": phase}}
 	}
 	f, err := FingerprintOf(obj("1", "Ready"), "status")
 	if err != nil {
@@ -92,7 +105,8 @@ func TestAStatusHasItsOwnFingerprint(t *testing.T) {
 
 // Whatever differs is told, and what is said to be added can be taken away.
 func TestNoDifferenceEscapesAFingerprint(t *testing.T) {
-	values := rapid.MapOfN(rapid.SampledFrom([]string{"a", "b", "c"}), rapid.MapOfN(rapid.SampledFrom([]string{"x", "y", "z"}), rapid.SampledFrom([]string{"1", "2"}), 0, 3), 0, 3)
+	values := rapid.MapOfN(rapid.SampledFrom([]string{"a", "b", "c"}),
+		rapid.MapOfN(rapid.SampledFrom([]string{"x", "y", "z"}), rapid.SampledFrom([]string{"1", "2"}), 0, 3), 0, 3)
 	nested := func(t *rapid.T, name string) map[string]any {
 		out := map[string]any{}
 		for k, inner := range values.Draw(t, name) {

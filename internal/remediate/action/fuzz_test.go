@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package action_test
 
 import (
@@ -18,16 +20,19 @@ func FuzzApply(f *testing.F) {
 	for _, seed := range [][2]string{
 		{`{"spec":{"a":[1,2]}}`, `[{"op":"add","path":"/spec/a/-","value":3}]`},
 		{`{"spec":{"a":[1,2]}}`, `[{"op":"remove","path":"/spec/a/-1"},{"op":"move","from":"/spec/a","path":"/spec"}]`},
-		{`{"a/b":{"m~n":null}}`, `[{"op":"copy","from":"/a~1b","path":"/a~1b/m~0n"},{"op":"test","path":"/a~1b/m~0n/m~0n","value":null}]`},
+		{`{"a/b":{"m~n":null}}`,
+			`[{"op":"copy","from":"/a~1b","path":"/a~1b/m~0n"},{"op":"test","path":"/a~1b/m~0n/m~0n","value":null}]`},
 		{`{"":""}`, `[{"op":"replace","path":"/","value":{}},{"op":"add","path":"","value":null}]`},
-		{`{"c":[{"name":"x","i":1},{"name":"x","i":2}]}`, `[{"op":"replace","path":"/c/0/i","value":1.5},{"op":"test","path":"/c","value":[]}]`},
+		{`{"c":[{"name":"x","i":1},{"name":"x","i":2}]}`,
+			`[{"op":"replace","path":"/c/0/i","value":1.5},{"op":"test","path":"/c","value":[]}]`},
 	} {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, object, patch string) {
 		var before map[string]any
 		var ops []policy.PatchOp
-		if utiljson.Unmarshal([]byte(object), &before) != nil || before == nil || json.Unmarshal([]byte(patch), &ops) != nil {
+		if utiljson.Unmarshal([]byte(object), &before) != nil || before == nil ||
+			json.Unmarshal([]byte(patch), &ops) != nil {
 			t.Skip("not an object and a patch")
 		}
 		was := text(before)

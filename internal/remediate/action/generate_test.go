@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package action_test
 
 import (
@@ -50,15 +52,17 @@ func values(depth int) *rapid.Generator[any] {
 // objects are like those of the API server, with and without a generation.
 func objects() *rapid.Generator[map[string]any] {
 	return rapid.Custom(func(t *rapid.T) map[string]any {
-		metadata := map[string]any{"name": "web", "uid": "u1", "resourceVersion": "7", "managedFields": []any{map[string]any{"manager": "kubectl"}}}
+		metadata := map[string]any{"name": "web", "uid": "u1", "resourceVersion": "7",
+			"managedFields": []any{map[string]any{"manager": "kubectl"}}}
 		if rapid.Bool().Draw(t, "hasGeneration") {
 			metadata["generation"] = int64(3)
 		}
 		if rapid.Bool().Draw(t, "hasLabels") {
 			metadata["labels"] = map[string]any{"app": "web", "a/b": "x"}
 		}
-		return map[string]any{"apiVersion": "v1", "kind": "Thing", "metadata": metadata, "status": map[string]any{"phase": "Up"},
-			"spec": values(4).Filter(isMap).Draw(t, "spec"), "list": values(3).Filter(isList).Draw(t, "list")}
+		return map[string]any{"apiVersion": "v1", "kind": "Thing", "metadata": metadata,
+			"status": map[string]any{"phase": "Up"},
+			"spec":   values(4).Filter(isMap).Draw(t, "spec"), "list": values(3).Filter(isList).Draw(t, "list")}
 	})
 }
 
@@ -125,7 +129,8 @@ func operation(t *rapid.T, obj map[string]any) policy.PatchOp {
 		return policy.PatchOp{Op: "move", From: from, Path: path}
 	default:
 		tokens := append(keyNames(), "-")
-		return policy.PatchOp{Op: "add", Path: action.Join(path, rapid.SampledFrom(tokens).Draw(t, "token")), Value: value, HasValue: true}
+		return policy.PatchOp{Op: "add", Path: action.Join(path, rapid.SampledFrom(tokens).Draw(t, "token")),
+			Value: value, HasValue: true}
 	}
 }
 
@@ -140,7 +145,8 @@ func stored(before, after map[string]any) map[string]any {
 	metadata := out["metadata"].(map[string]any)
 	metadata["resourceVersion"] = metadata["resourceVersion"].(string) + "+"
 	metadata["managedFields"] = []any{map[string]any{"manager": "evenkeel"}}
-	if generation, ok := metadata["generation"].(int64); ok && digestOf(before, "metadata", "status") != digestOf(after, "metadata", "status") {
+	if generation, ok := metadata["generation"].(int64); ok &&
+		digestOf(before, "metadata", "status") != digestOf(after, "metadata", "status") {
 		metadata["generation"] = generation + 1
 	}
 	return out

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package action_test
 
 import (
@@ -17,21 +19,36 @@ func TestHint(t *testing.T) {
 	}
 	var many []policy.PatchOp
 	for i := range 30 {
-		many = append(many, policy.PatchOp{Op: "remove", Path: fmt.Sprintf("/spec/template/spec/containers/%d/securityContext", i)})
+		many = append(many, policy.PatchOp{
+			Op: "remove", Path: fmt.Sprintf("/spec/template/spec/containers/%d/securityContext", i)})
 	}
 	cases := map[string]struct {
 		actions []policy.Action
 		secret  bool
 		want    string
 	}{
-		"no fix has no text":               {want: ""},
-		"a value is told as JSON":          {actions: patch(policy.PatchOp{Op: "add", Path: "/spec/x", Value: map[string]any{"a": int64(1)}}), want: `set /spec/x to {"a":1}`},
-		"null is a value":                  {actions: patch(policy.PatchOp{Op: "replace", Path: "/spec/x", HasValue: true}), want: "set /spec/x to null"},
-		"the value of a Secret isn't told": {actions: patch(policy.PatchOp{Op: "add", Path: "/data/x", Value: "c2VjcmV0"}), secret: true, want: "set /data/x"},
-		"a test operation is no change":    {actions: patch(policy.PatchOp{Op: "test", Path: "/spec/x"}, policy.PatchOp{Op: "remove", Path: "/spec/x"}), want: "remove /spec/x"},
-		"a move names both ends":           {actions: patch(policy.PatchOp{Op: "move", From: "/spec/a", Path: "/spec/b"}), want: "move /spec/a to /spec/b"},
-		"other verbs are told in words": {actions: []policy.Action{{Type: policy.ActionCreate, Object: map[string]any{"kind": "ConfigMap", "metadata": map[string]any{"name": "c"}}},
-			{Type: policy.ActionRestart}, {Type: policy.ActionScale, Replicas: 3}, {Type: policy.ActionEvict}, {Type: policy.ActionDelete}},
+		"no fix has no text": {want: ""},
+		"a value is told as JSON": {
+			actions: patch(policy.PatchOp{Op: "add", Path: "/spec/x", Value: map[string]any{"a": int64(1)}}),
+			want:    `set /spec/x to {"a":1}`},
+		"null is a value": {
+			actions: patch(policy.PatchOp{Op: "replace", Path: "/spec/x", HasValue: true}),
+			want:    "set /spec/x to null"},
+		"the value of a Secret isn't told": {
+			actions: patch(policy.PatchOp{Op: "add", Path: "/data/x", Value: "c2VjcmV0"}), secret: true,
+			want: "set /data/x"},
+		"a test operation is no change": {
+			actions: patch(policy.PatchOp{Op: "test", Path: "/spec/x"}, policy.PatchOp{Op: "remove", Path: "/spec/x"}),
+			want:    "remove /spec/x"},
+		"a move names both ends": {
+			actions: patch(policy.PatchOp{Op: "move", From: "/spec/a", Path: "/spec/b"}),
+			want:    "move /spec/a to /spec/b"},
+		"other verbs are told in words": {
+			actions: []policy.Action{
+				{Type: policy.ActionCreate,
+					Object: map[string]any{"kind": "ConfigMap", "metadata": map[string]any{"name": "c"}}},
+				{Type: policy.ActionRestart}, {Type: policy.ActionScale, Replicas: 3}, {Type: policy.ActionEvict},
+				{Type: policy.ActionDelete}},
 			want: "create ConfigMap c, restart its Pods, scale it to 3, evict it, delete it"},
 		"a long fix is cut and says what's left": {actions: patch(many...), want: wantCut(many)},
 	}

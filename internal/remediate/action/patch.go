@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package action
 
 import (
@@ -67,7 +69,8 @@ func applyOps(doc []byte, ops []policy.PatchOp) ([]byte, error) {
 			return nil, err
 		}
 		if len(doc) > maxObjectBytes {
-			return nil, fmt.Errorf("the fix makes the object larger than %d bytes, which the API server doesn't take", maxObjectBytes)
+			return nil, fmt.Errorf("the fix makes the object larger than %d bytes, which the API server doesn't take",
+				maxObjectBytes)
 		}
 		ops = ops[n:]
 	}

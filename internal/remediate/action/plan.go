@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package action
 
 import (
@@ -35,8 +37,11 @@ func Plan(obj map[string]any, actions []policy.Action, at time.Time) ([]Step, ma
 	var steps []Step
 	after := obj
 	for _, o := range ordered {
-		if after == nil || o.verb.Removes && slices.ContainsFunc(steps, func(s Step) bool { return s.Type == policy.ActionPatch }) {
-			return nil, nil, fmt.Errorf("%s can't be combined with other actions on the same object: it is gone after it", o.action.Type)
+		if after == nil || o.verb.Removes && slices.ContainsFunc(steps, func(s Step) bool {
+			return s.Type == policy.ActionPatch
+		}) {
+			return nil, nil, fmt.Errorf(
+				"%s can't be combined with other actions on the same object: it is gone after it", o.action.Type)
 		}
 		step, err := o.verb.write(after, o.action, at)
 		if err != nil {
@@ -50,7 +55,8 @@ func Plan(obj map[string]any, actions []policy.Action, at time.Time) ([]Step, ma
 		steps = join(steps, step)
 	}
 	if len(steps) > maxSteps {
-		return nil, nil, fmt.Errorf("the fix comes to %d writes for one object: at most %d can be recorded", len(steps), maxSteps)
+		return nil, nil, fmt.Errorf("the fix comes to %d writes for one object: at most %d can be recorded", len(steps),
+			maxSteps)
 	}
 	return steps, after, nil
 }
@@ -80,7 +86,8 @@ func join(steps []Step, s Step) []Step {
 	if s.Type == policy.ActionPatch && len(s.Ops) == 0 {
 		return steps
 	}
-	if last := len(steps) - 1; last >= 0 && s.Type == policy.ActionPatch && steps[last].Type == s.Type && steps[last].Subresource == s.Subresource {
+	if last := len(steps) - 1; last >= 0 && s.Type == policy.ActionPatch && steps[last].Type == s.Type &&
+		steps[last].Subresource == s.Subresource {
 		steps[last].Ops = slices.Concat(steps[last].Ops, s.Ops)
 		return steps
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package action_test
 
 import (
@@ -110,7 +112,8 @@ func TestPatchesRefuseARace(t *testing.T) {
 			}
 		}
 		if out, err := action.Apply(raced, patchOf(ops...)); err == nil {
-			t.Fatalf("the patch went through\nread  %s\nraced %s\npatch %+v\nout   %s", text(read), text(raced), ops, text(out))
+			t.Fatalf("the patch went through\nread  %s\nraced %s\npatch %+v\nout   %s", text(read), text(raced), ops,
+				text(out))
 		}
 	})
 }
@@ -171,12 +174,15 @@ func TestReorderedListIsNeverPatchedAtTheWrongElement(t *testing.T) {
 		for range rapid.IntRange(2, 4).Draw(t, "length") {
 			list = append(list, alike().Draw(t, "element"))
 		}
-		before := map[string]any{"metadata": map[string]any{"uid": "u1", "resourceVersion": "1", "generation": int64(1)}, "spec": map[string]any{}, "list": list}
+		before := map[string]any{
+			"metadata": map[string]any{"uid": "u1", "resourceVersion": "1", "generation": int64(1)},
+			"spec":     map[string]any{}, "list": list}
 		at := "/list/" + rapid.SampledFrom([]string{"0", "1"}).Draw(t, "index")
 		element, _ := action.Lookup(before, at)
 		path := rapid.SampledFrom(places(at, element)).Draw(t, "place")
 		value := rapid.OneOf(alike(), rapid.Just[any](int64(0)), rapid.Just[any](int64(1)))
-		patched := mustApply(t, before, []policy.PatchOp{{Op: "replace", Path: path, Value: value.Draw(t, "value"), HasValue: true}})
+		patched := mustApply(t, before,
+			[]policy.PatchOp{{Op: "replace", Path: path, Value: value.Draw(t, "value"), HasValue: true}})
 		fields := action.Diff(before, patched)
 		if len(fields) == 0 {
 			t.Skip("nothing changes")
@@ -192,7 +198,8 @@ func TestReorderedListIsNeverPatchedAtTheWrongElement(t *testing.T) {
 			return // refused
 		}
 		if diff := cmp.Diff(elements(before), elements(back)); diff != "" {
-			t.Fatalf("the wrong element was set back (-want +got, as sets):\n%s\nread %s\nfields %+v\nkeys %+v", diff, text(read), fields, keys)
+			t.Fatalf("the wrong element was set back (-want +got, as sets):\n%s\nread %s\nfields %+v\nkeys %+v", diff,
+				text(read), fields, keys)
 		}
 	})
 }
@@ -200,7 +207,8 @@ func TestReorderedListIsNeverPatchedAtTheWrongElement(t *testing.T) {
 // alike values are easily mistaken for one another.
 func alike() *rapid.Generator[any] {
 	return rapid.Custom(func(t *rapid.T) any {
-		member := rapid.OneOf(rapid.Just[any](int64(0)), rapid.Just[any](int64(1)), rapid.Just[any](map[string]any{"c": int64(0)}),
+		member := rapid.OneOf(rapid.Just[any](int64(0)), rapid.Just[any](int64(1)),
+			rapid.Just[any](map[string]any{"c": int64(0)}),
 			rapid.Just[any](map[string]any{"c": int64(1)}), rapid.Just[any]([]any{int64(0), int64(1)}))
 		element := map[string]any{"a": member.Draw(t, "a"), "b": member.Draw(t, "b")}
 		if rapid.Bool().Draw(t, "named") {

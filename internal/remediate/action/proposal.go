@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package action
 
 import (
@@ -63,7 +65,8 @@ func Proposal(name string, before, after map[string]any, limit int) (string, err
 	if err != nil {
 		return "", err
 	}
-	diff, err := udiff.ToUnified(name+" as it is", name+" as the policy wants it", old, udiff.Lines(old, proposed), proposalContext)
+	diff, err := udiff.ToUnified(name+" as it is", name+" as the policy wants it", old, udiff.Lines(old, proposed),
+		proposalContext)
 	if err != nil {
 		return "", fmt.Errorf("compare the two states of %s: %w", name, err)
 	}
@@ -84,7 +87,8 @@ func relevant(object map[string]any) (string, error) {
 	delete(out, "status")
 	if meta, ok := out["metadata"].(map[string]any); ok {
 		meta = maps.Clone(meta)
-		for _, field := range []string{"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink"} {
+		for _, field := range []string{"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp",
+			"selfLink"} {
 			delete(meta, field)
 		}
 		out["metadata"] = meta
@@ -104,7 +108,8 @@ func cut(text string, limit int) string {
 	lines := strings.SplitAfter(text, "\n")
 	kept, size := 0, 0
 	// The mark needs room for the number of lines, which is below 10,000,000.
-	for room := limit - len("… cut here: 9999999 more lines\n"); kept < len(lines) && size+len(lines[kept]) <= room; kept++ {
+	for room := limit - len("… cut here: 9999999 more lines\n"); kept < len(lines) &&
+		size+len(lines[kept]) <= room; kept++ {
 		size += len(lines[kept])
 	}
 	return text[:size] + fmt.Sprintf("… cut here: %d more lines\n", len(lines)-kept-1)

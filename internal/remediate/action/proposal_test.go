@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package action_test
 
 import (
@@ -14,12 +16,14 @@ import (
 func TestProposal(t *testing.T) {
 	pod := func(image string, labels obj) obj {
 		return obj{"apiVersion": "v1", "kind": "Pod", "status": obj{"phase": image},
-			"metadata": obj{"name": "web", "labels": labels, "uid": image, "resourceVersion": image, "managedFields": []any{image}},
-			"spec":     obj{"containers": []any{container("log", "log:1"), container("web", image)}}}
+			"metadata": obj{"name": "web", "labels": labels, "uid": image, "resourceVersion": image,
+				"managedFields": []any{image}},
+			"spec": obj{"containers": []any{container("log", "log:1"), container("web", image)}}}
 	}
 	key := func(value string) string { return base64.StdEncoding.EncodeToString([]byte(value)) }
 	secret := func(value string, labels obj) obj {
-		return obj{"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "metadata": obj{"name": "db", "labels": labels}, "data": obj{"password": key(value)}}
+		return obj{"apiVersion": "v1", "kind": "Secret", "type": "Opaque",
+			"metadata": obj{"name": "db", "labels": labels}, "data": obj{"password": key(value)}}
 	}
 	for name, tc := range map[string]struct {
 		reason        string
@@ -28,7 +32,8 @@ func TestProposal(t *testing.T) {
 		want          string
 	}{
 		"a change is shown with what is around it": {
-			reason: "or one wouldn't know which container it is", before: pod("web:1", obj{"app": "web"}), after: pod("web:2", obj{"app": "web", "team": "shop"}), limit: 4096,
+			reason: "or one wouldn't know which container it is", before: pod("web:1", obj{"app": "web"}),
+			after: pod("web:2", obj{"app": "web", "team": "shop"}), limit: 4096,
 			want: `# /metadata/labels/team
 # /spec/containers/1/image
 --- Pod web as it is
@@ -50,11 +55,13 @@ func TestProposal(t *testing.T) {
      name: web
 `,
 		},
-		"no change is no proposal": {reason: "there is nothing to do", before: pod("web:1", nil), after: pod("web:1", nil), limit: 4096},
+		"no change is no proposal": {reason: "there is nothing to do", before: pod("web:1", nil),
+			after: pod("web:1", nil), limit: 4096},
 		"what the server keeps is no change": {reason: "nobody can write it", limit: 4096,
 			before: obj{"kind": "X", "status": obj{"a": "1"}}, after: obj{"kind": "X", "status": obj{"a": "2"}}},
 		"a Secret's values aren't told": {
-			reason: "which of them changes is", before: secret("hunter2-was-it", nil), after: secret("hunter3-is-it", obj{"copy": "hunter2-was-it"}), limit: 4096,
+			reason: "which of them changes is", before: secret("hunter2-was-it", nil),
+			after: secret("hunter3-is-it", obj{"copy": "hunter2-was-it"}), limit: 4096,
 			want: `# /data/password
 # /metadata/labels/copy
 --- Pod web as it is
@@ -103,7 +110,8 @@ func TestProposalNeverExceedsItsLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(got) > limit || !strings.HasSuffix(got, " more lines\n") || !strings.Contains(got, "# and 1992 more\n") && limit > 300 {
+		if len(got) > limit || !strings.HasSuffix(got, " more lines\n") ||
+			!strings.Contains(got, "# and 1992 more\n") && limit > 300 {
 			t.Errorf("limit %d: %d bytes, ending in %q", limit, len(got), got[max(0, len(got)-60):])
 		}
 	}

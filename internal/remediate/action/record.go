@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package action
 
 import (
@@ -36,7 +38,8 @@ func FromRecordOps(recs []v1alpha1.PatchOperation) ([]policy.PatchOp, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, policy.PatchOp{Op: rec.Op, Path: rec.Path, From: rec.From, Value: value, HasValue: has || NeedsValue(rec.Op)})
+		out = append(out, policy.PatchOp{Op: rec.Op, Path: rec.Path, From: rec.From, Value: value, HasValue: has ||
+			NeedsValue(rec.Op)})
 	}
 	return out, nil
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package action
 
 import (
@@ -24,13 +26,15 @@ func restartVerb() Definition {
 func restart(obj map[string]any, _ policy.Action, at time.Time) (Step, error) {
 	const template = "/spec/template"
 	if slices.Contains(notRolledOut(), kindOf(obj)) {
-		return Step{}, refuse(obj, policy.ActionRestart, "its controller doesn't replace Pods when the pod template changes")
+		return Step{}, refuse(obj, policy.ActionRestart,
+			"its controller doesn't replace Pods when the pod template changes")
 	}
 	if spec, _ := Lookup(obj, template+"/spec"); !isObject(spec) {
 		return Step{}, refuse(obj, policy.ActionRestart, "it has no pod template at /spec/template")
 	}
 	value := any(at.UTC().Format(time.RFC3339))
-	op := policy.PatchOp{Op: "add", Path: template + "/metadata/annotations/" + "kubectl.kubernetes.io~1restartedAt", Value: value, HasValue: true}
+	op := policy.PatchOp{Op: "add", Path: template + "/metadata/annotations/" + "kubectl.kubernetes.io~1restartedAt",
+		Value: value, HasValue: true}
 	if annotations, _ := Lookup(obj, template+"/metadata/annotations"); !isObject(annotations) {
 		op.Path, op.Value = template+"/metadata/annotations", map[string]any{RestartedAt: value}
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package action
 
 import (
@@ -71,7 +73,8 @@ func DefinitionOf(t policy.ActionType) (Definition, bool) {
 
 // ForbiddenVerb is the first action whose verb the strategy doesn't allow, and
 // what is to be added to allowedActions.
-func ForbiddenVerb(allowed []v1alpha1.ActionType, actions []policy.Action) (policy.ActionType, v1alpha1.ActionType, bool) {
+func ForbiddenVerb(allowed []v1alpha1.ActionType, actions []policy.Action) (policy.ActionType, v1alpha1.ActionType,
+	bool) {
 	for _, a := range actions {
 		v, known := DefinitionOf(a.Type)
 		if !known || !slices.Contains(allowed, v.Allowed) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package action_test
 
 import (
@@ -23,13 +25,15 @@ func workload(template tree) tree {
 }
 
 func made(kind string, metadata tree) policy.Action {
-	return policy.Action{Type: policy.ActionCreate, Object: tree{"apiVersion": "v1", "kind": kind, "metadata": metadata}}
+	return policy.Action{Type: policy.ActionCreate,
+		Object: tree{"apiVersion": "v1", "kind": kind, "metadata": metadata}}
 }
 
 func pod(metadata tree) tree { return tree{"apiVersion": "v1", "kind": "Pod", "metadata": metadata} }
 
 func controlled() tree {
-	return tree{"name": "web-1", "ownerReferences": []any{tree{"kind": "ReplicaSet", "name": "web", "controller": true}}}
+	return tree{"name": "web-1",
+		"ownerReferences": []any{tree{"kind": "ReplicaSet", "name": "web", "controller": true}}}
 }
 
 func TestPlan(t *testing.T) {
@@ -49,34 +53,52 @@ func TestPlan(t *testing.T) {
 			[]action.Step{{Type: policy.ActionPatch, Ops: []policy.PatchOp{restarted}}}},
 		"a restart makes the annotations that are missing": {"an add needs its parent",
 			workload(tree{"metadata": tree{"labels": tree{}}, "spec": tree{}}), []policy.Action{restart},
-			[]action.Step{{Type: policy.ActionPatch, Ops: []policy.PatchOp{{Op: "add", HasValue: true, Path: "/spec/template/metadata/annotations",
-				Value: tree{action.RestartedAt: "2026-03-01T11:00:00Z"}}}}}},
-		"a restart makes the metadata that is missing": {"an add needs its parent", workload(tree{"spec": tree{}}), []policy.Action{restart},
-			[]action.Step{{Type: policy.ActionPatch, Ops: []policy.PatchOp{{Op: "add", HasValue: true, Path: "/spec/template/metadata",
-				Value: tree{"annotations": tree{action.RestartedAt: "2026-03-01T11:00:00Z"}}}}}}},
-		"a restart and a scaling are one write": {"one write is one rollout of the workload", annotated, []policy.Action{scale, restart},
+			[]action.Step{{Type: policy.ActionPatch,
+				Ops: []policy.PatchOp{{Op: "add", HasValue: true, Path: "/spec/template/metadata/annotations",
+					Value: tree{action.RestartedAt: "2026-03-01T11:00:00Z"}}}}}},
+		"a restart makes the metadata that is missing": {"an add needs its parent", workload(tree{"spec": tree{}}),
+			[]policy.Action{restart},
+			[]action.Step{{Type: policy.ActionPatch,
+				Ops: []policy.PatchOp{{Op: "add", HasValue: true, Path: "/spec/template/metadata",
+					Value: tree{"annotations": tree{action.RestartedAt: "2026-03-01T11:00:00Z"}}}}}}},
+		"a restart and a scaling are one write": {"one write is one rollout of the workload", annotated,
+			[]policy.Action{scale, restart},
 			[]action.Step{{Type: policy.ActionPatch, Ops: []policy.PatchOp{scaled, restarted}}}},
-		"a scaling to what is there is no write": {"nothing would change", annotated, []policy.Action{{Type: policy.ActionScale, Replicas: 1}}, nil},
-		"a restart sees what a patch has made": {"else it would replace the annotation", workload(tree{"metadata": tree{}, "spec": tree{}}),
-			[]policy.Action{restart, {Type: policy.ActionPatch, Ops: []policy.PatchOp{{Op: "add", Path: "/spec/template/metadata/annotations", Value: tree{"a": "b"}, HasValue: true}}}}[1:],
-			[]action.Step{{Type: policy.ActionPatch, Ops: []policy.PatchOp{{Op: "add", Path: "/spec/template/metadata/annotations", Value: tree{"a": "b"}, HasValue: true}}}}},
+		"a scaling to what is there is no write": {
+			"nothing would change", annotated, []policy.Action{{Type: policy.ActionScale, Replicas: 1}}, nil},
+		"a restart sees what a patch has made": {
+			"else it would replace the annotation", workload(tree{"metadata": tree{}, "spec": tree{}}),
+			[]policy.Action{restart,
+				{Type: policy.ActionPatch,
+					Ops: []policy.PatchOp{
+						{Op: "add", Path: "/spec/template/metadata/annotations", Value: tree{"a": "b"},
+							HasValue: true}}}}[1:],
+			[]action.Step{{Type: policy.ActionPatch,
+				Ops: []policy.PatchOp{
+					{Op: "add", Path: "/spec/template/metadata/annotations", Value: tree{"a": "b"}, HasValue: true}}}}},
 		"creations come first, the status after the object": {"what is made is there when it is needed",
-			tree{"kind": "Widget", "metadata": tree{"namespace": "shop"}, "spec": tree{"paused": true}, "status": tree{"x": true}},
+			tree{"kind": "Widget", "metadata": tree{"namespace": "shop"}, "spec": tree{"paused": true},
+				"status": tree{"x": true}},
 			[]policy.Action{
-				{Type: policy.ActionPatch, Subresource: "status", Ops: []policy.PatchOp{{Op: "remove", Path: "/status/x"}}},
+				{Type: policy.ActionPatch, Subresource: "status",
+					Ops: []policy.PatchOp{{Op: "remove", Path: "/status/x"}}},
 				{Type: policy.ActionPatch, Ops: []policy.PatchOp{remove}}, made("ConfigMap", tree{"name": "c"})},
 			[]action.Step{
 				{Type: policy.ActionCreate, Object: made("ConfigMap", tree{"name": "c"}).Object},
 				{Type: policy.ActionPatch, Ops: []policy.PatchOp{remove}},
-				{Type: policy.ActionPatch, Subresource: "status", Ops: []policy.PatchOp{{Op: "remove", Path: "/status/x"}}}}},
-		"a Pod with a controller is evicted": {"its controller makes another", pod(controlled()), []policy.Action{{Type: policy.ActionEvict}},
+				{Type: policy.ActionPatch, Subresource: "status",
+					Ops: []policy.PatchOp{{Op: "remove", Path: "/status/x"}}}}},
+		"a Pod with a controller is evicted": {"its controller makes another", pod(controlled()),
+			[]policy.Action{{Type: policy.ActionEvict}},
 			[]action.Step{{Type: policy.ActionEvict}}},
 		"a deletion keeps what makes the object again": {"without what the server keeps",
 			tree{"apiVersion": "v1", "kind": "ConfigMap", "data": tree{"a": "b"}, "status": tree{},
-				"metadata": tree{"name": "c", "uid": "u", "resourceVersion": "1", "finalizers": []any{"f"}, "labels": tree{"l": "1"}}},
+				"metadata": tree{"name": "c", "uid": "u", "resourceVersion": "1", "finalizers": []any{"f"},
+					"labels": tree{"l": "1"}}},
 			[]policy.Action{{Type: policy.ActionDelete}},
-			[]action.Step{{Type: policy.ActionDelete, Object: tree{"apiVersion": "v1", "kind": "ConfigMap", "data": tree{"a": "b"},
-				"metadata": tree{"name": "c", "finalizers": []any{"f"}, "labels": tree{"l": "1"}}}}}},
+			[]action.Step{{Type: policy.ActionDelete,
+				Object: tree{"apiVersion": "v1", "kind": "ConfigMap", "data": tree{"a": "b"},
+					"metadata": tree{"name": "c", "finalizers": []any{"f"}, "labels": tree{"l": "1"}}}}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +119,8 @@ func TestPlan(t *testing.T) {
 
 func TestPlanRefuses(t *testing.T) {
 	one := func(t policy.ActionType) []policy.Action { return []policy.Action{{Type: t}} }
-	widget := tree{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": tree{"name": "w", "namespace": "shop"}, "spec": tree{"a": "b"}}
+	widget := tree{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": tree{"name": "w", "namespace": "shop"},
+		"spec": tree{"a": "b"}}
 	patch := policy.Action{Type: policy.ActionPatch, Ops: []policy.PatchOp{{Op: "remove", Path: "/spec/a"}}}
 	kind := func(apiVersion, kind string) tree {
 		return tree{"apiVersion": apiVersion, "kind": kind, "metadata": tree{}}
@@ -107,31 +130,50 @@ func TestPlanRefuses(t *testing.T) {
 		actions []policy.Action
 		want    string
 	}{
-		"a restart of what has no pod template": {widget, one(policy.ActionRestart), "restart can't be carried out on a Widget: it has no pod template"},
-		"a restart of what replaces no Pods":    {kind("batch/v1", "Job"), one(policy.ActionRestart), "doesn't replace Pods"},
-		"a scaling of what has no replicas":     {widget, one(policy.ActionScale), "no whole number at /spec/replicas"},
-		"an eviction of another kind":           {widget, one(policy.ActionEvict), "only Pods are evicted"},
-		"an eviction of a Pod that nobody made": {pod(tree{"name": "p"}), one(policy.ActionEvict), "no controller made it"},
-		"an eviction of a node's own Pod":       {pod(tree{"annotations": tree{"kubernetes.io/config.mirror": "x"}}), one(policy.ActionEvict), "its node makes it"},
-		"a deletion of a Namespace":             {kind("v1", "Namespace"), one(policy.ActionDelete), "everything in it"},
-		"a deletion of a volume":                {kind("v1", "PersistentVolume"), one(policy.ActionDelete), "data that it holds"},
-		"a deletion of a claim":                 {kind("v1", "PersistentVolumeClaim"), one(policy.ActionDelete), "data that it holds"},
-		"a deletion of a kind":                  {kind("apiextensions.k8s.io/v1", "CustomResourceDefinition"), one(policy.ActionDelete), "all objects of its kind"},
-		"a deletion of a Secret":                {kind("v1", "Secret"), one(policy.ActionDelete), "couldn't be made again"},
-		"a deletion of a Node":                  {kind("v1", "Node"), one(policy.ActionDelete), "every Pod on it"},
-		"a deletion of our own kinds":           {kind("evenkeel.dev/v1alpha1", "ClusterRegoPolicy"), one(policy.ActionDelete), "Evenkeel's own kinds"},
-		"a creation of a Secret":                {widget, []policy.Action{made("Secret", tree{"name": "s"})}, "a Secret's values"},
-		"a creation in another namespace":       {widget, []policy.Action{made("ConfigMap", tree{"name": "s", "namespace": "other"})}, "its namespace must be the violating object's, shop"},
-		"a creation with an owner":              {widget, []policy.Action{made("ConfigMap", tree{"name": "s", "ownerReferences": []any{}})}, "metadata.ownerReferences can't be given"},
-		"a patch of what is deleted":            {widget, []policy.Action{patch, {Type: policy.ActionDelete}}, "delete can't be combined"},
-		"two removals":                          {pod(controlled()), []policy.Action{{Type: policy.ActionDelete}, {Type: policy.ActionEvict}}, "can't be combined"},
-		"more writes than a record holds":       {widget, manyCreations(9), "at most 8"},
-		"a patch that doesn't apply":            {widget, []policy.Action{patch, patch}, "doesn't apply"},
-		"a verb of nobody":                      {widget, one("destroy"), `action "destroy" isn't known`},
+		"a restart of what has no pod template": {
+			widget, one(policy.ActionRestart), "restart can't be carried out on a Widget: it has no pod template"},
+		"a restart of what replaces no Pods": {kind("batch/v1", "Job"), one(policy.ActionRestart),
+			"doesn't replace Pods"},
+		"a scaling of what has no replicas": {widget, one(policy.ActionScale), "no whole number at /spec/replicas"},
+		"an eviction of another kind":       {widget, one(policy.ActionEvict), "only Pods are evicted"},
+		"an eviction of a Pod that nobody made": {pod(tree{"name": "p"}), one(policy.ActionEvict),
+			"no controller made it"},
+		"an eviction of a node's own Pod": {pod(tree{"annotations": tree{"kubernetes.io/config.mirror": "x"}}),
+			one(policy.ActionEvict), "its node makes it"},
+		"a deletion of a Namespace": {kind("v1", "Namespace"), one(policy.ActionDelete),
+			"everything in it"},
+		"a deletion of a volume": {kind("v1", "PersistentVolume"), one(policy.ActionDelete),
+			"data that it holds"},
+		"a deletion of a claim": {kind("v1", "PersistentVolumeClaim"), one(policy.ActionDelete),
+			"data that it holds"},
+		"a deletion of a kind": {kind("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+			one(policy.ActionDelete), "all objects of its kind"},
+		"a deletion of a Secret": {kind("v1", "Secret"), one(policy.ActionDelete),
+			"couldn't be made again"},
+		"a deletion of a Node": {kind("v1", "Node"), one(policy.ActionDelete), "every Pod on it"},
+		"a deletion of our own kinds": {kind("evenkeel.dev/v1alpha1", "ClusterRegoPolicy"),
+			one(policy.ActionDelete), "Evenkeel's own kinds"},
+		"a creation of a Secret": {widget, []policy.Action{made("Secret", tree{"name": "s"})},
+			"a Secret's values"},
+		"a creation in another namespace": {
+			widget, []policy.Action{made("ConfigMap", tree{"name": "s", "namespace": "other"})},
+			"its namespace must be the violating object's, shop"},
+		"a creation with an owner": {
+			widget, []policy.Action{made("ConfigMap", tree{"name": "s", "ownerReferences": []any{}})},
+			"metadata.ownerReferences can't be given"},
+		"a patch of what is deleted": {widget, []policy.Action{patch, {Type: policy.ActionDelete}},
+			"delete can't be combined"},
+		"two removals": {
+			pod(controlled()), []policy.Action{{Type: policy.ActionDelete}, {Type: policy.ActionEvict}},
+			"can't be combined"},
+		"more writes than a record holds": {widget, manyCreations(9), "at most 8"},
+		"a patch that doesn't apply":      {widget, []policy.Action{patch, patch}, "doesn't apply"},
+		"a verb of nobody":                {widget, one("destroy"), `action "destroy" isn't known`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if _, _, err := action.Plan(tc.object, tc.actions, at()); err == nil || !strings.Contains(err.Error(), tc.want) {
+			if _, _, err := action.Plan(tc.object, tc.actions, at()); err == nil ||
+				!strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
 		})
@@ -167,7 +209,8 @@ func TestEveryVerbSaysWhatItNeedsAndHowItIsUndone(t *testing.T) {
 
 func TestForbiddenVerb(t *testing.T) {
 	actions := []policy.Action{{Type: policy.ActionPatch}, {Type: policy.ActionEvict}}
-	if verb, add, forbidden := action.ForbiddenVerb([]v1alpha1.ActionType{v1alpha1.ActionPatch}, actions); !forbidden || verb != "evict" || add != "Evict" {
+	if verb, add, forbidden := action.ForbiddenVerb([]v1alpha1.ActionType{v1alpha1.ActionPatch}, actions); !forbidden ||
+		verb != "evict" || add != "Evict" {
 		t.Errorf("got %s, %s, %t", verb, add, forbidden)
 	}
 	if _, _, forbidden := action.ForbiddenVerb([]v1alpha1.ActionType{"Evict", "Patch"}, actions); forbidden {
@@ -216,7 +259,8 @@ func TestBeyond(t *testing.T) {
 		"a default within what was added": {fields("/spec/a"), fields("/spec/a/b"), ""},
 		"a list that changed as a whole":  {fields("/spec/a/0"), fields("/spec/a"), ""},
 		"a namesake":                      {fields("/spec/a"), fields("/spec/a", "/spec/ab"), "/spec/ab"},
-		"a webhook's own label":           {fields("/spec/a"), fields("/metadata/labels/x", "/spec/a"), "/metadata/labels/x"},
+		"a webhook's own label": {fields("/spec/a"), fields("/metadata/labels/x", "/spec/a"),
+			"/metadata/labels/x"},
 	}
 	for name, tc := range cases {
 		if got, more := action.Beyond(tc.fix, tc.changed); got != tc.want || more != (tc.want != "") {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package approval
 
 import (
@@ -24,7 +26,8 @@ func TestConditionsOfAnswers(t *testing.T) {
 			}
 			setStatus(a, plan, refused, now)
 		}
-		return kstatus.State[*v1alpha1.RemediationApproval]{Name: name, Object: &v1alpha1.RemediationApproval{}, Set: set}
+		return kstatus.State[*v1alpha1.RemediationApproval]{Name: name, Object: &v1alpha1.RemediationApproval{},
+			Set: set}
 	}
 	kstatus.Table(t, *update, []kstatus.State[*v1alpha1.RemediationApproval]{
 		state("the plan acts by it", v1alpha1.ReasonInEffect),

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package approval
 
 import (
@@ -58,7 +60,8 @@ type Options struct {
 // Register adds the controller of people's answers to plans to the manager. It
 // runs on the leader only.
 func Register(mgr ctrl.Manager, o Options) error {
-	c := &Controller{client: mgr.GetClient(), reader: o.Reader, clock: o.Clock, events: o.Events, metrics: newMetrics(o.Metrics), approvers: o.Approvers}
+	c := &Controller{client: mgr.GetClient(), reader: o.Reader, clock: o.Clock, events: o.Events,
+		metrics: newMetrics(o.Metrics), approvers: o.Approvers}
 	return ctrl.NewControllerManagedBy(mgr).Named("approval").
 		For(&v1alpha1.RemediationApproval{}).
 		Watches(&v1alpha1.Remediation{}, handler.EnqueueRequestsFromMapFunc(c.answersOf)).
@@ -110,7 +113,8 @@ func (s *Controller) tell(ctx context.Context, a *v1alpha1.RemediationApproval) 
 
 // fate is what has become of an answer to a plan, or to none that is there: it was taken, or is refused, or
 // that isn't known yet.
-func fate(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, of canary.Asked, by canary.Approvers) (refused canary.Refusal, known bool) {
+func fate(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, of canary.Asked, by canary.Approvers) (
+	refused canary.Refusal, known bool) {
 	if plan != nil && canary.InEffect(a, plan) {
 		return canary.Refusal{}, true
 	}
@@ -120,7 +124,9 @@ func fate(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, of canary
 
 // adoptable says whether an answer is to this plan and has no owner yet.
 func adoptable(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) bool {
-	owned := slices.ContainsFunc(a.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "Remediation" })
+	owned := slices.ContainsFunc(a.OwnerReferences, func(o metav1.OwnerReference) bool {
+		return o.Kind == "Remediation"
+	})
 	return !owned && a.Spec.RemediationRef.UID == string(plan.UID)
 }
 
@@ -142,7 +148,8 @@ func (s *Controller) adopt(ctx context.Context, a *v1alpha1.RemediationApproval,
 
 // write says whether the answer was taken, and announces it when it comes to be
 // known.
-func (s *Controller) write(ctx context.Context, a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, refused canary.Refusal) error {
+func (s *Controller) write(ctx context.Context, a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation,
+	refused canary.Refusal) error {
 	status := kube.NewStatusWriter(s.client, a)
 	news := setStatus(a, plan, refused, s.clock.Now())
 	if err := status.Write(ctx, a, v1alpha1.FieldManager); err != nil {
@@ -156,7 +163,8 @@ func (s *Controller) write(ctx context.Context, a *v1alpha1.RemediationApproval,
 
 // setStatus says in an answer's status what has become of it, and returns whether it
 // is news that it was taken.
-func setStatus(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, refused canary.Refusal, now time.Time) (news bool) {
+func setStatus(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, refused canary.Refusal, now time.Time) (
+	news bool) {
 	known := meta.IsStatusConditionTrue(a.Status.Conditions, v1alpha1.ConditionReady)
 	taken := refused == (canary.Refusal{})
 	hold := kube.Stalled(refused.Reason, "it doesn't count: "+refused.Message) // nor will it ever

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package approval
 
 import (
@@ -32,19 +34,22 @@ func TestAnAnswerToAnUnprovenPlanWaits(t *testing.T) {
 				t.Fatal(err)
 			}
 			a := answerOf("bob", v1alpha1.DecisionApprove, 1)
-			get := func(ctx context.Context, api client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			get := func(ctx context.Context, api client.WithWatch, key client.ObjectKey, obj client.Object,
+				opts ...client.GetOption) error {
 				if _, plan := obj.(*v1alpha1.Remediation); plan {
 					return tc.err
 				}
 				return api.Get(ctx, key, obj, opts...)
 			}
-			api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(a).WithStatusSubresource(a).WithInterceptorFuncs(interceptor.Funcs{Get: get}).Build()
+			api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(a).WithStatusSubresource(
+				a).WithInterceptorFuncs(interceptor.Funcs{Get: get}).Build()
 			c := &Controller{client: api, reader: api, clock: clocktesting.NewFakePassiveClock(planMade)}
 			result, err := c.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(a)})
 			if !errors.Is(err, tc.want) || result != (ctrl.Result{}) {
 				t.Errorf("got %+v, %v; want %v", result, err, tc.want)
 			}
-			if err := api.Get(t.Context(), client.ObjectKeyFromObject(a), a); err != nil || len(a.Status.Conditions)+len(a.OwnerReferences) > 0 {
+			if err := api.Get(t.Context(), client.ObjectKeyFromObject(a), a); err != nil ||
+				len(a.Status.Conditions)+len(a.OwnerReferences) > 0 {
 				t.Errorf("the answer holds %+v, owned by %v, %v", a.Status.Conditions, a.OwnerReferences, err)
 			}
 		})

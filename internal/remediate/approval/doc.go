@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package approval reads what people have said of the plans that wait for them, and tells
 // them what became of their answers.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package approval
 
 import (
@@ -11,7 +13,8 @@ type metrics struct{ wait *prometheus.HistogramVec }
 
 func newMetrics(r prometheus.Registerer) *metrics {
 	m := &metrics{wait: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "evenkeel_approval_wait_seconds",
-		Help:    "Time from a plan's creation to the answer that was taken, in seconds. Labels: policy, decision (Approve or Reject).",
+		Help: "Time from a plan's creation to the answer that was taken, in seconds. Labels: policy, decision " +
+			"(Approve or Reject).",
 		Buckets: prometheus.ExponentialBuckets(30, 3, 10)}, []string{"policy", "decision"})}
 	r.MustRegister(m.wait)
 	return m
@@ -20,5 +23,6 @@ func newMetrics(r prometheus.Registerer) *metrics {
 // answered counts the answer that a plan acts by.
 func (m *metrics) answered(plan *v1alpha1.Remediation) {
 	given := plan.Status.Approval
-	m.wait.WithLabelValues(plan.Spec.Plan.Policy.Name, string(given.Decision)).Observe(given.At.Sub(plan.CreationTimestamp.Time).Seconds())
+	m.wait.WithLabelValues(plan.Spec.Plan.Policy.Name, string(given.Decision)).Observe(
+		given.At.Sub(plan.CreationTimestamp.Time).Seconds())
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package approval
 
 import (
@@ -60,7 +62,8 @@ func approvalOf(rem *v1alpha1.Remediation, by canary.Approvers, now time.Time) r
 	if timeout <= 0 {
 		timeout = v1alpha1.DefaultApprovalTimeout
 	}
-	a := rollout.Approval{Needed: true, Message: request(rem, by), Overdue: now.Sub(rem.CreationTimestamp.Time) > timeout}
+	a := rollout.Approval{Needed: true, Message: request(rem, by),
+		Overdue: now.Sub(rem.CreationTimestamp.Time) > timeout}
 	if a.Overdue {
 		a.Message = fmt.Sprintf("nobody has answered within %s. %s", timeout, a.Message)
 	}
@@ -96,11 +99,13 @@ func answersTo(rem *v1alpha1.Remediation, all []v1alpha1.RemediationApproval) []
 }
 
 // firstThatCounts records the first answer that counts; nil when none does.
-func firstThatCounts(given []v1alpha1.RemediationApproval, rem *v1alpha1.Remediation, of canary.Asked, by canary.Approvers) *v1alpha1.ApprovalRecord {
+func firstThatCounts(given []v1alpha1.RemediationApproval, rem *v1alpha1.Remediation, of canary.Asked,
+	by canary.Approvers) *v1alpha1.ApprovalRecord {
 	for i := range given {
 		if a := &given[i]; canary.Refuse(a, rem, of, by) == (canary.Refusal{}) {
-			return &v1alpha1.ApprovalRecord{ApprovalRef: v1alpha1.RefTo(a), Decision: a.Spec.Decision, Approver: a.Spec.Approver,
-				Comment: a.Spec.Comment, At: metav1.NewMicroTime(a.CreationTimestamp.Time)}
+			return &v1alpha1.ApprovalRecord{ApprovalRef: v1alpha1.RefTo(a), Decision: a.Spec.Decision,
+				Approver: a.Spec.Approver,
+				Comment:  a.Spec.Comment, At: metav1.NewMicroTime(a.CreationTimestamp.Time)}
 		}
 	}
 	return nil
@@ -115,7 +120,8 @@ func inOrder(a, b v1alpha1.RemediationApproval) int {
 		}
 		return 1
 	}
-	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(no(a), no(b)), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(no(a), no(b)),
+		cmp.Compare(a.Name, b.Name))
 }
 
 // Describe tells who answered and what.
@@ -133,13 +139,15 @@ func request(rem *v1alpha1.Remediation, by canary.Approvers) string {
 	answer, _ := json.Marshal(map[string]any{ // strings can always be marshalled
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "RemediationApproval",
 		"metadata": map[string]any{"generateName": rem.Name + "-"},
-		"spec":     map[string]any{"remediationRef": v1alpha1.RefTo(rem), "policy": rem.Spec.Plan.Policy.Name, "decision": v1alpha1.DecisionApprove},
+		"spec": map[string]any{"remediationRef": v1alpha1.RefTo(rem), "policy": rem.Spec.Plan.Policy.Name,
+			"decision": v1alpha1.DecisionApprove},
 	})
 	distinct := ""
 	if by.Distinct || rem.Spec.Plan.Strategy.Approval.RequireDistinctApprover {
 		distinct = ", who hasn't written " + written(rem) + ","
 	}
-	return fmt.Sprintf("%d targets of policy %s (owner %s) wait for a person%s to answer: evenkeel rollout approve %s (or reject), or: echo '%s' | kubectl create -f -",
+	return fmt.Sprintf("%d targets of policy %s (owner %s) wait for a person%s to answer: evenkeel rollout approve %s "+
+		"(or reject), or: echo '%s' | kubectl create -f -",
 		rem.Spec.Plan.Targets, rem.Spec.Plan.Policy.Name, rem.Spec.Plan.Policy.Owner, distinct, rem.Name, answer)
 }
 

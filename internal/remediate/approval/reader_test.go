@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package approval
 
 import (
@@ -24,9 +26,13 @@ const manualPlan = "p-12345678"
 
 // manualOf is a plan in mode Manual, of a policy that ann has written.
 func manualOf(change ...func(*v1alpha1.Remediation)) *v1alpha1.Remediation {
-	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: manualPlan, UID: "plan", CreationTimestamp: metav1.NewTime(planMade)},
-		Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Hash: "hash", Targets: 7, Policy: v1alpha1.PlannedPolicy{Name: "p", UID: "policy", Author: "ann", Owner: "platform"},
-			Strategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationManual}}}}
+	rem := &v1alpha1.Remediation{
+		ObjectMeta: metav1.ObjectMeta{Name: manualPlan, UID: "plan", CreationTimestamp: metav1.NewTime(planMade)},
+		Spec: v1alpha1.RemediationSpec{
+			Plan: v1alpha1.RemediationPlan{
+				Hash: "hash", Targets: 7, Policy: v1alpha1.PlannedPolicy{
+					Name: "p", UID: "policy", Author: "ann", Owner: "platform"},
+				Strategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationManual}}}}
 	for _, c := range change {
 		c(rem)
 	}
@@ -34,14 +40,20 @@ func manualOf(change ...func(*v1alpha1.Remediation)) *v1alpha1.Remediation {
 }
 
 func writtenByAnn() *v1alpha1.ClusterRegoPolicy {
-	return &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "policy", Annotations: map[string]string{v1alpha1.AnnotationAuthor: "ann"}}}
+	return &v1alpha1.ClusterRegoPolicy{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "p", UID: "policy", Annotations: map[string]string{v1alpha1.AnnotationAuthor: "ann"}}}
 }
 
 // answerOf is a user's answer to the plan, so many seconds after it was made.
-func answerOf(user string, decision v1alpha1.ApprovalDecision, after int, change ...func(*v1alpha1.RemediationApproval)) *v1alpha1.RemediationApproval {
+func answerOf(user string, decision v1alpha1.ApprovalDecision, after int,
+	change ...func(*v1alpha1.RemediationApproval)) *v1alpha1.RemediationApproval {
 	a := &v1alpha1.RemediationApproval{
-		ObjectMeta: metav1.ObjectMeta{Name: user, UID: types.UID(fmt.Sprintf("%s-%d", user, after)), CreationTimestamp: metav1.NewTime(planMade.Add(time.Duration(after) * time.Second))},
-		Spec:       v1alpha1.RemediationApprovalSpec{RemediationRef: v1alpha1.BoundReference{Name: manualPlan, UID: "plan"}, Policy: "p", Decision: decision, Approver: user, Comment: "as " + user + " says"}}
+		ObjectMeta: metav1.ObjectMeta{Name: user, UID: types.UID(fmt.Sprintf("%s-%d", user, after)),
+			CreationTimestamp: metav1.NewTime(planMade.Add(time.Duration(after) * time.Second))},
+		Spec: v1alpha1.RemediationApprovalSpec{
+			RemediationRef: v1alpha1.BoundReference{Name: manualPlan, UID: "plan"}, Policy: "p", Decision: decision,
+			Approver: user, Comment: "as " + user + " says"}}
 	for _, c := range change {
 		c(a)
 	}
@@ -59,7 +71,8 @@ func approvedBy(rem *v1alpha1.Remediation, answers []*v1alpha1.RemediationApprov
 		all = append(all, *a)
 	}
 	if rem.Status.Approval == nil {
-		rem.Status.Approval = firstThatCounts(answersTo(rem, all), rem, canary.Asked{Policy: writtenByAnn()}, canary.Approvers{})
+		rem.Status.Approval = firstThatCounts(answersTo(rem, all), rem, canary.Asked{Policy: writtenByAnn()},
+			canary.Approvers{})
 	}
 	return approvalOf(rem, canary.Approvers{}, now)
 }
@@ -79,15 +92,20 @@ func TestApproval(t *testing.T) {
 		want    rollout.Approval // Message is compared when there is a decision
 		taken   string
 	}{
-		"without an answer the plan waits":                 {want: rollout.Approval{Needed: true}},
-		"an answer to another plan isn't one to this":      {answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 1, otherPlan)}, want: rollout.Approval{Needed: true}},
-		"an answer to an older plan of the name isn't one": {answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 1, older)}, want: rollout.Approval{Needed: true}},
+		"without an answer the plan waits": {want: rollout.Approval{Needed: true}},
+		"an answer to another plan isn't one to this": {
+			answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 1, otherPlan)},
+			want:    rollout.Approval{Needed: true}},
+		"an answer to an older plan of the name isn't one": {
+			answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 1, older)},
+			want:    rollout.Approval{Needed: true}},
 		"a yes lets it go on": {answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 1)},
 			want: wants(yes, "approved by bob: as bob says"), taken: "bob"},
 		"a no ends it": {answers: []*v1alpha1.RemediationApproval{answerOf("bob", no, 1)},
 			want: wants(no, "rejected by bob: as bob says"), taken: "bob"},
-		"of two answers the older counts": {answers: []*v1alpha1.RemediationApproval{answerOf("bob", no, 2), answerOf("cid", yes, 1)},
-			want: wants(yes, "approved by cid: as cid says"), taken: "cid"},
+		"of two answers the older counts": {
+			answers: []*v1alpha1.RemediationApproval{answerOf("bob", no, 2), answerOf("cid", yes, 1)},
+			want:    wants(yes, "approved by cid: as cid says"), taken: "cid"},
 		"of two answers within a second the no counts": {reason: "the API keeps whole seconds, and a no does no harm",
 			answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 1), answerOf("cid", no, 1)},
 			want:    wants(no, "rejected by cid: as cid says"), taken: "cid"},
@@ -96,23 +114,34 @@ func TestApproval(t *testing.T) {
 		"another's later yes counts then": {plan: manualOf(distinct),
 			answers: []*v1alpha1.RemediationApproval{answerOf("ann", yes, 1), answerOf("bob", yes, 2)},
 			want:    wants(yes, "approved by bob: as bob says"), taken: "bob"},
-		"a nameless yes doesn't count": {answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 1, func(a *v1alpha1.RemediationApproval) { a.Spec.Approver = "" })},
+		"a nameless yes doesn't count": {
+			answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 1, func(a *v1alpha1.RemediationApproval) {
+				a.Spec.Approver = ""
+			})},
 			want: rollout.Approval{Needed: true}},
-		"an answer that was taken back in time doesn't count": {answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 1, func(a *v1alpha1.RemediationApproval) {
-			a.DeletionTimestamp, a.Finalizers = &metav1.Time{Time: planMade}, []string{"test/kept"}
-		})}, want: rollout.Approval{Needed: true}},
-		"an answer that was taken stays, whatever comes or goes": {reason: "the RemediationApproval may be deleted, and another be made",
+		"an answer that was taken back in time doesn't count": {
+			answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 1, func(a *v1alpha1.RemediationApproval) {
+				a.DeletionTimestamp, a.Finalizers = &metav1.Time{Time: planMade}, []string{"test/kept"}
+			})}, want: rollout.Approval{Needed: true}},
+		"an answer that was taken stays, whatever comes or goes": {
+			reason: "the RemediationApproval may be deleted, and another be made",
 			plan: manualOf(func(rem *v1alpha1.Remediation) {
-				rem.Status.Approval = &v1alpha1.ApprovalRecord{ApprovalRef: v1alpha1.BoundReference{Name: "gone"}, Decision: yes, Approver: "bob"}
+				rem.Status.Approval = &v1alpha1.ApprovalRecord{ApprovalRef: v1alpha1.BoundReference{Name: "gone"},
+					Decision: yes, Approver: "bob"}
 			}),
-			answers: []*v1alpha1.RemediationApproval{answerOf("cid", no, 1)}, want: wants(yes, "approved by bob"), taken: "gone"},
-		"at the timeout nobody is late yet": {after: v1alpha1.DefaultApprovalTimeout, want: rollout.Approval{Needed: true}},
-		"after it the plan is overdue":      {after: v1alpha1.DefaultApprovalTimeout + time.Second, want: rollout.Approval{Needed: true, Overdue: true}},
-		"the policy says when": {after: 2 * time.Second, want: rollout.Approval{Needed: true, Overdue: true}, plan: manualOf(func(rem *v1alpha1.Remediation) {
-			rem.Spec.Plan.Strategy.Approval.Timeout = metav1.Duration{Duration: time.Second}
-		})},
-		"a late answer counts": {after: 48 * time.Hour, answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 47*3600)},
-			want: wants(yes, "approved by bob: as bob says"), taken: "bob"},
+			answers: []*v1alpha1.RemediationApproval{answerOf("cid", no, 1)}, want: wants(yes, "approved by bob"),
+			taken: "gone"},
+		"at the timeout nobody is late yet": {
+			after: v1alpha1.DefaultApprovalTimeout, want: rollout.Approval{Needed: true}},
+		"after it the plan is overdue": {after: v1alpha1.DefaultApprovalTimeout + time.Second,
+			want: rollout.Approval{Needed: true, Overdue: true}},
+		"the policy says when": {after: 2 * time.Second, want: rollout.Approval{Needed: true, Overdue: true},
+			plan: manualOf(func(rem *v1alpha1.Remediation) {
+				rem.Spec.Plan.Strategy.Approval.Timeout = metav1.Duration{Duration: time.Second}
+			})},
+		"a late answer counts": {after: 48 * time.Hour,
+			answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 47*3600)},
+			want:    wants(yes, "approved by bob: as bob says"), taken: "bob"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +151,8 @@ func TestApproval(t *testing.T) {
 			got := approvedBy(tc.plan, tc.answers, planMade.Add(tc.after))
 			if tc.want.Needed && tc.want.Decision == "" {
 				how := "evenkeel rollout approve " + manualPlan
-				if !strings.Contains(got.Message, how) || strings.HasPrefix(got.Message, "nobody has answered within") != tc.want.Overdue {
+				if !strings.Contains(got.Message, how) ||
+					strings.HasPrefix(got.Message, "nobody has answered within") != tc.want.Overdue {
 					t.Errorf("the message doesn't say how to answer: %s", got.Message)
 				}
 				tc.want.Message = got.Message
@@ -151,8 +181,9 @@ func TestAPlanInAnotherModeNeedsNoAnswer(t *testing.T) {
 
 func TestTheRequestHoldsAnAnswerThatCanBeSent(t *testing.T) {
 	text := request(manualOf(distinct), canary.Approvers{})
-	if want := "7 targets of policy p (owner platform) wait for a person, who hasn't written the policy, to answer: "; !strings.HasPrefix(text, want) {
-		t.Errorf("%s\nwant the beginning %s", text, want)
+	begins := "7 targets of policy p (owner platform) wait for a person, who hasn't written the policy, to answer: "
+	if !strings.HasPrefix(text, begins) {
+		t.Errorf("%s\nwant the beginning %s", text, begins)
 	}
 	_, rest, _ := strings.Cut(text, "echo '")
 	body, _, found := strings.Cut(rest, "' | kubectl create -f -")
@@ -160,8 +191,10 @@ func TestTheRequestHoldsAnAnswerThatCanBeSent(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &a); err != nil || !found {
 		t.Fatalf("%s: %v", text, err)
 	}
-	want := v1alpha1.RemediationApprovalSpec{RemediationRef: v1alpha1.BoundReference{Name: manualPlan, UID: "plan"}, Policy: "p", Decision: v1alpha1.DecisionApprove}
-	if diff := cmp.Diff(want, a.Spec); diff != "" || a.GenerateName != manualPlan+"-" || a.Kind != "RemediationApproval" {
+	want := v1alpha1.RemediationApprovalSpec{RemediationRef: v1alpha1.BoundReference{Name: manualPlan, UID: "plan"},
+		Policy: "p", Decision: v1alpha1.DecisionApprove}
+	if diff := cmp.Diff(want, a.Spec); diff != "" || a.GenerateName != manualPlan+"-" ||
+		a.Kind != "RemediationApproval" {
 		t.Errorf("%s (-want +got)\n%s", body, diff)
 	}
 }
@@ -172,14 +205,20 @@ func TestTheRequestSaysWhoMayNotAnswer(t *testing.T) {
 		by      canary.Approvers
 		want    string
 	}{
-		"anybody may where nothing is asked for":     {authors: []string{"ann"}, want: "wait for a person to answer"},
-		"no author may where the administrator asks": {authors: []string{"ann"}, by: canary.Approvers{Distinct: true}, want: "a person, who hasn't written the policy (as ann has), to answer"},
-		"all of them are named":                      {authors: []string{"ann", "bob"}, by: canary.Approvers{Distinct: true}, want: "(as ann, bob have)"},
-		"of many the first are":                      {authors: strings.Split("abcdefghij", ""), by: canary.Approvers{Distinct: true}, want: "(as a, b, c, d, e, f, g, h and 2 more have)"},
+		"anybody may where nothing is asked for": {authors: []string{"ann"}, want: "wait for a person to answer"},
+		"no author may where the administrator asks": {authors: []string{"ann"}, by: canary.Approvers{Distinct: true},
+			want: "a person, who hasn't written the policy (as ann has), to answer"},
+		"all of them are named": {
+			authors: []string{"ann", "bob"}, by: canary.Approvers{Distinct: true}, want: "(as ann, bob have)"},
+		"of many the first are": {
+			authors: strings.Split("abcdefghij", ""), by: canary.Approvers{Distinct: true},
+			want: "(as a, b, c, d, e, f, g, h and 2 more have)"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if text := request(manualOf(func(rem *v1alpha1.Remediation) { rem.Spec.Plan.Policy.Authors = tc.authors }), tc.by); !strings.Contains(text, tc.want) {
+			if text := request(manualOf(func(rem *v1alpha1.Remediation) {
+				rem.Spec.Plan.Policy.Authors = tc.authors
+			}), tc.by); !strings.Contains(text, tc.want) {
 				t.Errorf("want %q in %s", tc.want, text)
 			}
 		})
@@ -193,9 +232,12 @@ func TestTheRequestNamesTheAuthorsOfTheStrategy(t *testing.T) {
 		policy, strategy []string
 		want             string
 	}{
-		"each of them is named":         {policy: []string{"bob"}, strategy: []string{"ann"}, want: "(as ann, bob have)"},
-		"who wrote both once":           {policy: []string{"ann", "bob"}, strategy: []string{"bob", "cid"}, want: "(as ann, bob, cid have)"},
-		"nobody is where none is known": {want: "a person, who hasn't written the policy, its template or its strategy, to answer"},
+		"each of them is named": {policy: []string{"bob"}, strategy: []string{"ann"},
+			want: "(as ann, bob have)"},
+		"who wrote both once": {policy: []string{"ann", "bob"}, strategy: []string{"bob", "cid"},
+			want: "(as ann, bob, cid have)"},
+		"nobody is where none is known": {
+			want: "a person, who hasn't written the policy, its template or its strategy, to answer"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -204,7 +246,8 @@ func TestTheRequestNamesTheAuthorsOfTheStrategy(t *testing.T) {
 				rem.Spec.Plan.StrategyRef = &v1alpha1.PlannedStrategy{Name: "careful", UID: "one", Authors: tc.strategy}
 			})
 			text := request(rem, canary.Approvers{})
-			if !strings.Contains(text, "who hasn't written the policy, its template or its strategy") || !strings.Contains(text, tc.want) {
+			if !strings.Contains(text, "who hasn't written the policy, its template or its strategy") ||
+				!strings.Contains(text, tc.want) {
 				t.Errorf("want %q in %s", tc.want, text)
 			}
 		})
@@ -214,7 +257,9 @@ func TestTheRequestNamesTheAuthorsOfTheStrategy(t *testing.T) {
 func TestAnswersAreTold(t *testing.T) {
 	taken := func(name string, after int) func(*v1alpha1.Remediation) {
 		return func(rem *v1alpha1.Remediation) {
-			rem.Status.Approval = &v1alpha1.ApprovalRecord{ApprovalRef: v1alpha1.BoundReference{Name: name, UID: fmt.Sprintf("%s-%d", name, after)}, Decision: v1alpha1.DecisionApprove, Approver: name,
+			rem.Status.Approval = &v1alpha1.ApprovalRecord{
+				ApprovalRef: v1alpha1.BoundReference{Name: name, UID: fmt.Sprintf("%s-%d", name, after)},
+				Decision:    v1alpha1.DecisionApprove, Approver: name,
 				At: metav1.NewMicroTime(planMade.Add(time.Duration(after) * time.Second))}
 		}
 	}
@@ -226,21 +271,30 @@ func TestAnswersAreTold(t *testing.T) {
 		owned  bool
 		news   int
 	}{
-		"one that the plan acts by is Ready and announced": {plan: manualOf(taken("bob", 1)), answer: answerOf("bob", yes, 1),
+		"one that the plan acts by is Ready and announced": {
+			plan: manualOf(taken("bob", 1)), answer: answerOf("bob", yes, 1),
 			ready: "True InEffect", owned: true, news: 1},
-		"one that isn't taken yet is left for the plan": {plan: manualOf(), answer: answerOf("bob", yes, 1), owned: true},
-		"one that came too late isn't":                  {plan: manualOf(taken("cid", 1)), answer: answerOf("bob", yes, 2), ready: "False AlreadyAnswered", owned: true},
-		"an author's isn't":                             {plan: manualOf(distinct), answer: answerOf("ann", yes, 1), ready: "False SelfApproval", owned: true},
+		"one that isn't taken yet is left for the plan": {plan: manualOf(), answer: answerOf("bob", yes, 1),
+			owned: true},
+		"one that came too late isn't": {
+			plan: manualOf(taken("cid", 1)), answer: answerOf("bob", yes, 2), ready: "False AlreadyAnswered",
+			owned: true},
+		"an author's isn't": {plan: manualOf(distinct), answer: answerOf("ann", yes, 1),
+			ready: "False SelfApproval", owned: true},
 		"one to another plan of the name isn't, and isn't this plan's": {plan: manualOf(),
-			answer: answerOf("bob", yes, 1, func(a *v1alpha1.RemediationApproval) { a.Spec.RemediationRef.UID = "older" }), ready: "False PlanMismatch"},
-		"one to no plan isn't":               {answer: answerOf("bob", yes, 1), ready: "False PlanNotFound"},
-		"one that took the name later isn't": {plan: manualOf(taken("bob", 1)), answer: answerOf("bob", yes, 2), ready: "False AlreadyAnswered", owned: true},
+			answer: answerOf("bob", yes, 1, func(a *v1alpha1.RemediationApproval) {
+				a.Spec.RemediationRef.UID = "older"
+			}), ready: "False PlanMismatch"},
+		"one to no plan isn't": {answer: answerOf("bob", yes, 1), ready: "False PlanNotFound"},
+		"one that took the name later isn't": {plan: manualOf(taken("bob", 1)), answer: answerOf("bob", yes, 2),
+			ready: "False AlreadyAnswered", owned: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			said, news := "", 0
 			for range 2 { // the second time nothing is new
-				if refused, known := fate(tc.answer, tc.plan, canary.Asked{Policy: writtenByAnn()}, canary.Approvers{}); known {
+				if refused, known := fate(tc.answer, tc.plan, canary.Asked{Policy: writtenByAnn()},
+					canary.Approvers{}); known {
 					if setStatus(tc.answer, tc.plan, refused, planMade) {
 						news++
 					}

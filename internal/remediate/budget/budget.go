@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package budget
 
 import (
@@ -40,7 +42,8 @@ func New(reader client.Reader, s *record.Cache, floors limits.Floors) *Budgets {
 
 // Reserve takes room for the first n targets that there is room for and that no other
 // plan has in work, and bars those before them.
-func (b *Budgets) Reserve(ctx context.Context, rem *v1alpha1.Remediation, own *record.Records, o *rollout.Observation, ready []int, n int) error {
+func (b *Budgets) Reserve(ctx context.Context, rem *v1alpha1.Remediation, own *record.Records, o *rollout.Observation,
+	ready []int, n int) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	room, err := b.room(ctx, rem, own, &b.floors)
@@ -85,14 +88,16 @@ func (b *Budgets) Release(plan string) {
 }
 
 // room is what all plans at work leave. Without any budget nothing more is read.
-func (b *Budgets) room(ctx context.Context, rem *v1alpha1.Remediation, own *record.Records, floors *limits.Floors) (*canary.Room, error) {
+func (b *Budgets) room(ctx context.Context, rem *v1alpha1.Remediation, own *record.Records, floors *limits.Floors) (
+	*canary.Room, error) {
 	atWork, err := b.AtWork(ctx, rem, own, floors)
 	return canary.RoomFor(atWork), err
 }
 
 // AtWork are the plans that may write, with what each has in flight; none when no
 // budget limits anything.
-func (b *Budgets) AtWork(ctx context.Context, own *v1alpha1.Remediation, records *record.Records, floors *limits.Floors) ([]canary.PlanAtWork, error) {
+func (b *Budgets) AtWork(ctx context.Context, own *v1alpha1.Remediation, records *record.Records,
+	floors *limits.Floors) ([]canary.PlanAtWork, error) {
 	list := &v1alpha1.RemediationList{}
 	if err := b.reader.List(ctx, list); err != nil {
 		return nil, fmt.Errorf("list the plans at work: %w", err)
@@ -121,7 +126,8 @@ func (b *Budgets) AtWork(ctx context.Context, own *v1alpha1.Remediation, records
 		}
 		targets := MayWrite(rem, held)
 		strategy, _ := floors.Pace(rem.Spec.Plan.Strategy, targets)
-		atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: strategy.Budget, Targets: targets, InFlight: b.inFlight(rem.Name, held, counted)})
+		atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: strategy.Budget, Targets: targets,
+			InFlight: b.inFlight(rem.Name, held, counted)})
 	}
 	return atWork, nil
 }
@@ -152,7 +158,8 @@ func MayHaveWritten(rem *v1alpha1.Remediation) bool {
 		return true
 	case v1alpha1.PhaseHeld:
 		return rem.Status.HeldFrom != v1alpha1.PhasePlanned
-	case "", v1alpha1.PhasePlanned, v1alpha1.PhaseAwaitingApproval, v1alpha1.PhasePreviewing, v1alpha1.PhasePreviewed, v1alpha1.PhaseSucceeded,
+	case "", v1alpha1.PhasePlanned, v1alpha1.PhaseAwaitingApproval, v1alpha1.PhasePreviewing, v1alpha1.PhasePreviewed,
+		v1alpha1.PhaseSucceeded,
 		v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted:
 		return false
 	}

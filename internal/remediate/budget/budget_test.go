@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package budget
 
 import (
@@ -100,7 +102,8 @@ type forgedSlices struct {
 	of string
 }
 
-func (f forgedSlices) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+func (f forgedSlices) Get(ctx context.Context, key client.ObjectKey, obj client.Object,
+	opts ...client.GetOption) error {
 	if err := f.Memory.Get(ctx, key, obj, opts...); err != nil || !strings.HasPrefix(key.Name, f.of+"-") {
 		return err
 	}
@@ -146,7 +149,8 @@ func TestPlansThatHaveNotBegunRestrictNobody(t *testing.T) {
 func TestTheAdministratorsShareHoldsForEveryPlan(t *testing.T) {
 	tenth := intstr.Parse("10%")
 	floors := limits.Floors{MaxUnavailable: &tenth}
-	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Targets: 20}}}
+	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "a"},
+		Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Targets: 20}}}
 	rem.Status.Phase = v1alpha1.PhaseApplying
 	b := &Budgets{reader: budgetPlans{*rem}, floors: floors}
 	room, err := b.room(t.Context(), rem, &record.Records{}, &b.floors)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package budget
 
 import (
@@ -25,10 +27,12 @@ func InWork(rem *v1alpha1.Remediation, rec *v1alpha1.TargetRecord) bool {
 	case v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified:
 		return true
 	case v1alpha1.TargetDone:
-		return rem.Status.Phase == v1alpha1.PhaseRollingBack && (rem.Spec.WantsUndone() || rem.Spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll)
+		return rem.Status.Phase == v1alpha1.PhaseRollingBack &&
+			(rem.Spec.WantsUndone() || rem.Spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll)
 	case v1alpha1.TargetPending:
 		return record.MayLand(rec) // a write whose answer was lost may still reach the object
-	case v1alpha1.TargetPreviewed, v1alpha1.TargetSkipped, v1alpha1.TargetFailed, v1alpha1.TargetReverted, v1alpha1.TargetRevertConflict:
+	case v1alpha1.TargetPreviewed, v1alpha1.TargetSkipped, v1alpha1.TargetFailed, v1alpha1.TargetReverted,
+		v1alpha1.TargetRevertConflict:
 	}
 	return rec.Recovering
 }
@@ -40,7 +44,8 @@ const joinPatience = 3 * time.Second
 // aboutToBegin says whether a plan may begin to write at any moment: it is new, or what
 // held it before a write may have passed.
 func aboutToBegin(rem *v1alpha1.Remediation) bool {
-	if rem.DeletionTimestamp != nil || rem.Spec.DesiredState == v1alpha1.StatePaused || !rem.Spec.Plan.Strategy.Mode.Runs() {
+	if rem.DeletionTimestamp != nil || rem.Spec.DesiredState == v1alpha1.StatePaused ||
+		!rem.Spec.Plan.Strategy.Mode.Runs() {
 		return false
 	}
 	switch rem.Status.Phase {
@@ -48,7 +53,8 @@ func aboutToBegin(rem *v1alpha1.Remediation) bool {
 		return true
 	case v1alpha1.PhaseHeld:
 		return rem.Status.HeldFrom == v1alpha1.PhasePlanned || rem.Status.HeldFrom == v1alpha1.PhaseApplying
-	case v1alpha1.PhaseAwaitingApproval, v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying, v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking,
+	case v1alpha1.PhaseAwaitingApproval, v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying, v1alpha1.PhaseVerifying,
+		v1alpha1.PhaseSoaking,
 		v1alpha1.PhaseRollingBack, v1alpha1.PhasePreviewed, v1alpha1.PhaseSucceeded, v1alpha1.PhaseRolledBack,
 		v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted:
 	}
@@ -106,7 +112,9 @@ func (b *Budgets) claim(ctx context.Context, claims map[string]string, rem *v1al
 		case InWork(rem, other.Record(n)):
 			claims[uid] = ClaimedBy(rem.Name)
 		case begins && view.State == v1alpha1.TargetPending && view.Wave == rem.Status.Wave && claims[uid] == "":
-			claims[uid] = fmt.Sprintf("plan %s is about to change the object too: waiting up to %s to write it once for both", rem.Name, joinPatience)
+			claims[uid] = fmt.Sprintf(
+				"plan %s is about to change the object too: waiting up to %s to write it once for both", rem.Name,
+				joinPatience)
 		}
 	}
 	return nil

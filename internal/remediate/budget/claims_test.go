@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package budget
 
 import (
@@ -35,31 +37,56 @@ func TestAnObjectInWorkBelongsToOnePlan(t *testing.T) {
 		began time.Duration
 		waits string
 	}{
-		"A write that was decided":             {reason: "it may be under way", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetIntent}, waits: "has the object in work"},
-		"A write that isn't verified":          {reason: "it may do harm", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetApplied}, waits: "has the object in work"},
-		"A write that soaks":                   {reason: "it may do harm yet", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetVerified}, waits: "has the object in work"},
-		"A write that was undone and recovers": {reason: "the object isn't well yet", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetReverted, Recovering: true}, waits: "has the object in work"},
-		"A write that is done":                 {reason: "it is proven", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetDone}},
-		"A write that is done, and is being undone": {reason: "all of the plan is taken back", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetDone},
-			other:    func(s *v1alpha1.RemediationStatus) { s.Phase = v1alpha1.PhaseRollingBack },
-			strategy: func(s *v1alpha1.RemediationSpec) { s.DesiredState = v1alpha1.StateUndone }, waits: "has the object in work"},
-		"A write of a failed wave that a person decides on": {reason: "it stays as it is until then", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetApplied},
+		"A write that was decided": {
+			reason: "it may be under way", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetIntent},
+			waits: "has the object in work"},
+		"A write that isn't verified": {
+			reason: "it may do harm", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetApplied},
+			waits: "has the object in work"},
+		"A write that soaks": {
+			reason: "it may do harm yet", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetVerified},
+			waits: "has the object in work"},
+		"A write that was undone and recovers": {
+			reason: "the object isn't well yet",
+			theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetReverted, Recovering: true},
+			waits:  "has the object in work"},
+		"A write that is done": {
+			reason: "it is proven", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetDone}},
+		"A write that is done, and is being undone": {
+			reason: "all of the plan is taken back", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetDone},
+			other: func(s *v1alpha1.RemediationStatus) { s.Phase = v1alpha1.PhaseRollingBack },
+			strategy: func(s *v1alpha1.RemediationSpec) {
+				s.DesiredState = v1alpha1.StateUndone
+			}, waits: "has the object in work"},
+		"A write of a failed wave that a person decides on": {
+			reason: "it stays as it is until then", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetApplied},
 			other: func(s *v1alpha1.RemediationStatus) {
 				s.Phase, s.HeldFrom = v1alpha1.PhaseHeld, v1alpha1.PhaseVerifying
 			}, waits: "has the object in work"},
-		"A plan that has ended":         {reason: "it writes no more", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetVerified}, other: func(s *v1alpha1.RemediationStatus) { s.Phase = v1alpha1.PhaseAborted }},
-		"A write that is still to come": {reason: "whoever is first begins", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}},
-		"A new plan for the object":     {reason: "both write it once, if it comes soon", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}, other: func(s *v1alpha1.RemediationStatus) { s.Phase = "" }, waits: "is about to change the object too"},
-		"A plan that was held": {reason: "what held it may have passed for it too", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetPending},
+		"A plan that has ended": {
+			reason: "it writes no more", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetVerified},
+			other: func(s *v1alpha1.RemediationStatus) { s.Phase = v1alpha1.PhaseAborted }},
+		"A write that is still to come": {
+			reason: "whoever is first begins", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}},
+		"A new plan for the object": {reason: "both write it once, if it comes soon",
+			theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetPending},
+			other:  func(s *v1alpha1.RemediationStatus) { s.Phase = "" }, waits: "is about to change the object too"},
+		"A plan that was held": {reason: "what held it may have passed for it too",
+			theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetPending},
 			other: func(s *v1alpha1.RemediationStatus) {
 				s.Phase, s.HeldFrom = v1alpha1.PhaseHeld, v1alpha1.PhasePlanned
 			}, waits: "is about to change the object too"},
-		"A plan that is held for long": {reason: "nobody waits for it", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}, began: 4 * time.Second,
+		"A plan that is held for long": {
+			reason: "nobody waits for it", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetPending},
+			began: 4 * time.Second,
 			other: func(s *v1alpha1.RemediationStatus) {
 				s.Phase, s.HeldFrom = v1alpha1.PhaseHeld, v1alpha1.PhasePlanned
 			}},
-		"A new plan that only tries": {reason: "a dry run writes nothing", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetPending},
-			other: func(s *v1alpha1.RemediationStatus) { s.Phase = "" }, strategy: func(s *v1alpha1.RemediationSpec) { s.Plan.Strategy.Mode = v1alpha1.RemediationDryRun }},
+		"A new plan that only tries": {
+			reason: "a dry run writes nothing", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetPending},
+			other: func(s *v1alpha1.RemediationStatus) { s.Phase = "" }, strategy: func(s *v1alpha1.RemediationSpec) {
+				s.Plan.Strategy.Mode = v1alpha1.RemediationDryRun
+			}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +115,8 @@ func TestAnObjectInWorkBelongsToOnePlan(t *testing.T) {
 			if (got.Barred != "") != (tc.waits != "") || !strings.Contains(got.Barred, tc.waits) {
 				t.Errorf("%s\nthe object of both: want %q, got %q", tc.reason, tc.waits, got.Barred)
 			}
-			if got.Barred != "" && (got.BarredReason != v1alpha1.ReasonOtherPlan || !strings.Contains(got.Barred, "theirs")) {
+			if got.Barred != "" && (got.BarredReason != v1alpha1.ReasonOtherPlan ||
+				!strings.Contains(got.Barred, "theirs")) {
 				t.Errorf("%s\nwhat it waits for isn't named: %s: %s", tc.reason, got.BarredReason, got.Barred)
 			}
 			if o.Targets[1].Barred != "" {
@@ -119,6 +147,7 @@ func TestPlansThatLookAtTheSameTime(t *testing.T) {
 	three, third := recordtest.PlanAtWork("three", 3, "")
 	b, _ = budgetsOver([]*v1alpha1.Remediation{one, two, three}, first, second, third)
 	if may, why := begins(t, b, three, 3); may != 1 {
-		t.Errorf("with two objects in flight that two plans have written, and room for three, %d may begin, want 1: %s", may, why)
+		t.Errorf("with two objects in flight that two plans have written, and room for three, %d may begin, want 1: %s",
+			may, why)
 	}
 }

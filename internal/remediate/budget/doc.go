@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package budget shares out among all plans at work how many targets may be unavailable at
 // once, and which plan has an object in work.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package budget
 
 import (
@@ -18,7 +20,8 @@ import (
 // undone, whatever the budgets say, and also when nobody knows what they say.
 
 // ReserveUndo takes room for what may be undone now, and bars the other targets.
-func (b *Budgets) ReserveUndo(ctx context.Context, rem *v1alpha1.Remediation, own *record.Records, o *rollout.Observation) {
+func (b *Budgets) ReserveUndo(ctx context.Context, rem *v1alpha1.Remediation, own *record.Records,
+	o *rollout.Observation) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	room, err := b.room(ctx, rem, own, &limits.Floors{})

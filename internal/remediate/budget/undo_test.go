@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package budget
 
 import (
@@ -69,14 +71,24 @@ func TestARollbackKeepsToBudgetsAndIsNeverBlocked(t *testing.T) {
 		lost       bool // the slice of another plan is gone
 		want       int
 	}{
-		"no budget":                             {"maxInFlight at a time", "", []v1alpha1.TargetState{verified, verified, verified, verified, verified, verified}, 0, nil, false, 5},
-		"one at a time":                         {"as they were written", "1", []v1alpha1.TargetState{verified, verified, verified}, 0, nil, false, 1},
-		"one recovers":                          {"it has the room", "1", []v1alpha1.TargetState{verified, verified}, 1, nil, false, 0},
-		"what is in flight has its room":        {"it is unavailable already", "2", []v1alpha1.TargetState{applied, applied, verified}, 0, nil, false, 2},
-		"another plan has all the room":         {"one goes on all the same", "2", []v1alpha1.TargetState{verified, verified}, 0, []v1alpha1.TargetState{applied, applied}, false, 1},
-		"another plan has it, and one recovers": {"that is the one", "2", []v1alpha1.TargetState{verified, verified}, 1, []v1alpha1.TargetState{applied, applied}, false, 0},
-		"nobody knows what is in flight":        {"one goes on all the same", "2", []v1alpha1.TargetState{verified, verified}, 0, nil, true, 1},
-		"a budget that can't be read":           {"one goes on all the same", "many", []v1alpha1.TargetState{verified, verified}, 0, nil, false, 1},
+		"no budget": {
+			"maxInFlight at a time", "",
+			[]v1alpha1.TargetState{verified, verified, verified, verified, verified, verified}, 0, nil, false, 5},
+		"one at a time": {
+			"as they were written", "1", []v1alpha1.TargetState{verified, verified, verified}, 0, nil, false, 1},
+		"one recovers": {"it has the room", "1", []v1alpha1.TargetState{verified, verified}, 1,
+			nil, false, 0},
+		"what is in flight has its room": {
+			"it is unavailable already", "2", []v1alpha1.TargetState{applied, applied, verified}, 0, nil, false, 2},
+		"another plan has all the room": {
+			"one goes on all the same", "2", []v1alpha1.TargetState{verified, verified}, 0,
+			[]v1alpha1.TargetState{applied, applied}, false, 1},
+		"another plan has it, and one recovers": {"that is the one", "2", []v1alpha1.TargetState{verified, verified}, 1,
+			[]v1alpha1.TargetState{applied, applied}, false, 0},
+		"nobody knows what is in flight": {
+			"one goes on all the same", "2", []v1alpha1.TargetState{verified, verified}, 0, nil, true, 1},
+		"a budget that can't be read": {
+			"one goes on all the same", "many", []v1alpha1.TargetState{verified, verified}, 0, nil, false, 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +100,8 @@ func TestARollbackKeepsToBudgetsAndIsNeverBlocked(t *testing.T) {
 			for i := range tc.recovering {
 				slice.Records[len(tc.states)-1-i].Recovering = true
 			}
-			other, otherSlice := recordtest.PlanAtWork("other", max(len(tc.theirs), 1), "", append(tc.theirs, pending)...)
+			other, otherSlice := recordtest.PlanAtWork("other", max(len(tc.theirs), 1), "",
+				append(tc.theirs, pending)...)
 			slices := []*v1alpha1.RemediationSlice{slice, otherSlice}
 			if tc.lost {
 				slices = slices[:1]
@@ -104,7 +117,8 @@ func TestARollbackKeepsToBudgetsAndIsNeverBlocked(t *testing.T) {
 // What a rollback has undone, and what isn't well again yet, is in flight for the
 // other plans.
 func TestWhatIsUndoneCountsForOtherPlans(t *testing.T) {
-	undone, sliceA := recordtest.PlanAtWork("undone", 3, "", v1alpha1.TargetReverted, v1alpha1.TargetReverted, v1alpha1.TargetVerified)
+	undone, sliceA := recordtest.PlanAtWork("undone", 3, "", v1alpha1.TargetReverted, v1alpha1.TargetReverted,
+		v1alpha1.TargetVerified)
 	undone.Status.Phase = v1alpha1.PhaseRollingBack
 	strict, sliceB := recordtest.PlanAtWork("strict", 5, "2")
 	b, kept := budgetsOver([]*v1alpha1.Remediation{undone, strict}, sliceA, sliceB)

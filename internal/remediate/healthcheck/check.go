@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package healthcheck
 
 import (
@@ -22,14 +24,17 @@ func Check(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured, before ku
 	case health == kube.Current:
 		return &rollout.Check{Result: rollout.CheckPassed, Reason: "", Message: "clean and healthy"}
 	case health == kube.Failed && before != kube.Failed:
-		return &rollout.Check{Result: rollout.CheckFailed, Reason: v1alpha1.ReasonUnhealthy, Message: "its health got worse: " + message}
+		return &rollout.Check{Result: rollout.CheckFailed, Reason: v1alpha1.ReasonUnhealthy,
+			Message: "its health got worse: " + message}
 	case health == kube.Unknown || before == kube.Unknown:
 		return unknownCheck(s, health, before, message)
 	case health == kube.InProgress && before == kube.InProgress:
-		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnhealthyBefore, Message: fmt.Sprintf(
-			"%s: %s; so it was before the write, which proves nothing of the fix", health, message)}
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnhealthyBefore,
+			Message: fmt.Sprintf(
+				"%s: %s; so it was before the write, which proves nothing of the fix", health, message)}
 	case health <= before && observed(obj):
-		return &rollout.Check{Result: rollout.CheckPassed, Reason: "", Message: fmt.Sprintf("clean, and no less healthy than before (%s)", before)}
+		return &rollout.Check{Result: rollout.CheckPassed, Reason: "",
+			Message: fmt.Sprintf("clean, and no less healthy than before (%s)", before)}
 	default:
 		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "", Message: fmt.Sprintf("%s: %s", health, message)}
 	}
@@ -40,7 +45,8 @@ func Check(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured, before ku
 func AsWellAsBefore(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured, before kube.Health) *rollout.Check {
 	c := Check(s, obj, before)
 	if c.Result == rollout.CheckWaiting && c.Reason == v1alpha1.ReasonUnhealthyBefore && observed(obj) {
-		return &rollout.Check{Result: rollout.CheckPassed, Reason: "", Message: fmt.Sprintf("as well as before (%s)", before)}
+		return &rollout.Check{Result: rollout.CheckPassed, Reason: "",
+			Message: fmt.Sprintf("as well as before (%s)", before)}
 	}
 	return c
 }
@@ -49,7 +55,8 @@ func AsWellAsBefore(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured, 
 // can't be now.
 func unknownCheck(s v1alpha1.RolloutStrategy, health, before kube.Health, message string) *rollout.Check {
 	if covered := Covered(s); health == kube.Unknown && before == kube.Unknown && covered != "" {
-		return &rollout.Check{Result: rollout.CheckPassed, Reason: "", Message: "clean; nobody can tell its health: " + covered}
+		return &rollout.Check{Result: rollout.CheckPassed, Reason: "",
+			Message: "clean; nobody can tell its health: " + covered}
 	}
 	return &rollout.Check{Result: rollout.CheckWaiting, Reason: "", Message: fmt.Sprintf("%s: %s", health, message)}
 }

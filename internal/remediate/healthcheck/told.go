@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package healthcheck
 
 import (
@@ -54,8 +56,11 @@ func Covered(s v1alpha1.RolloutStrategy) string {
 
 // Advice says what a person can do where nobody can tell the health of a kind.
 func Advice(why, kind string) string {
-	return fmt.Sprintf("%s; no verification could find that the fix does harm. Say in spec.remediation how its health is told: "+
-		"health.rules with a CEL expression for %s, or analysis with metrics; or health.unknown: Allow to go by the policy's verdict alone", why, kind)
+	return fmt.Sprintf(
+		"%s; no verification could find that the fix does harm. Say in spec.remediation how its health is told: "+
+			"health.rules with a CEL expression for %s, or analysis with metrics; or health.unknown: Allow to go by "+
+			"the "+
+			"policy's verdict alone", why, kind)
 }
 
 // KindName is a kind with its group, for messages.

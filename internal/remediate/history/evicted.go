@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package history
 
 import (
@@ -27,10 +29,12 @@ func (h *Past) rememberEvictions(plan string, b *record.Records, cooled float64,
 	cold := math.Exp2(-max(ago, 0).Seconds() / SlowHalfLife.Seconds())
 	for t := range b.Places {
 		w := b.Record(t).Write
-		if w == nil || w.Action != v1alpha1.ActionEvict || w.AppliedAt == nil || w.IntentAt == nil || w.Controller == nil {
+		if w == nil || w.Action != v1alpha1.ActionEvict || w.AppliedAt == nil || w.IntentAt == nil ||
+			w.Controller == nil {
 			continue
 		}
-		one := evicted{plan: plan, at: w.IntentAt.Time, heat: min(cooled, 1), slow: (float64(b.Target(t).Heat)/100 + 1) * cold}
+		one := evicted{plan: plan, at: w.IntentAt.Time, heat: min(cooled, 1),
+			slow: (float64(b.Target(t).Heat)/100 + 1) * cold}
 		for _, key := range ownerKeys(*w.Controller, record.RootOfEvicted(w)) {
 			h.rememberEviction(key, one)
 		}
@@ -67,7 +71,8 @@ func ownerKeys(owners ...v1alpha1.ObjectReference) []string {
 
 // OwnersOf follows the controllers of an object where evictions are remembered; else
 // nobody asks.
-func (h *Past) OwnersOf(ctx context.Context, reader kube.Getter, m *metav1.PartialObjectMetadata) ([]v1alpha1.ObjectReference, error) {
+func (h *Past) OwnersOf(ctx context.Context, reader kube.Getter, m *metav1.PartialObjectMetadata) (
+	[]v1alpha1.ObjectReference, error) {
 	if len(h.evicted) == 0 || !kube.Owned(m) {
 		return nil, nil
 	}
@@ -85,8 +90,10 @@ type Fixes struct {
 
 // Of gives what is remembered of an object. Evictions count for what its controller
 // has made after them, and for nothing that was there before.
-func (h *Past) Of(object v1alpha1.ObjectReference, m *metav1.PartialObjectMetadata, owners []v1alpha1.ObjectReference) Fixes {
-	out := Fixes{Fast: max(h.Heat[object.UID], h.Heat[placeOf(object)]), slow: max(h.Slow[object.UID], h.Slow[placeOf(object)])}
+func (h *Past) Of(object v1alpha1.ObjectReference, m *metav1.PartialObjectMetadata,
+	owners []v1alpha1.ObjectReference) Fixes {
+	out := Fixes{Fast: max(h.Heat[object.UID], h.Heat[placeOf(object)]),
+		slow: max(h.Slow[object.UID], h.Slow[placeOf(object)])}
 	for _, key := range ownerKeys(owners...) {
 		fast, slow := 0.0, 0.0
 		for _, e := range h.evicted[key] {
@@ -110,7 +117,9 @@ func (m Fixes) Carried() int32 { return int32(min(m.slow, 1000) * 100) }
 // Why tells people what was done again and again, and who undoes it.
 func (m Fixes) Why(object metav1.Object) string {
 	if m.evicted != nil {
-		return fmt.Sprintf("Evenkeel has evicted Pods of %s again and again, and those made in their place violate too: fix its template", m.evicted.String())
+		return fmt.Sprintf("Evenkeel has evicted Pods of %s again and again, and those made in their place violate "+
+			"too: fix its template", m.evicted.String())
 	}
-	return fmt.Sprintf("Evenkeel has fixed it again and again, and %s keeps setting it back", kube.OtherManager(object, v1alpha1.FieldManager))
+	return fmt.Sprintf("Evenkeel has fixed it again and again, and %s keeps setting it back",
+		kube.OtherManager(object, v1alpha1.FieldManager))
 }

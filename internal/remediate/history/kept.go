@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package history
 
 import (
@@ -35,9 +37,10 @@ func SetAside(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, rev
 // when it ended longer than maxAge ago. These stay: the latest plan; one that is
 // at work; those kept: the one that a person has said to retry, which cuts off
 // what the planner remembers, the one that a person had undone, which keeps its
-// revision from being planned again, and those that keep a namespace out of it; and one whose fixes are still hot (see remembered), unless
-// more than maxKeptPlans are kept.
-func BeyondHistory(plans []v1alpha1.Remediation, h v1alpha1.HistoryStrategy, kept []string, now time.Time) (expired []v1alpha1.Remediation, next time.Duration) {
+// revision from being planned again, and those that keep a namespace out of it; and one whose fixes
+// are still hot (see remembered), unless more than maxKeptPlans are kept.
+func BeyondHistory(plans []v1alpha1.Remediation, h v1alpha1.HistoryStrategy, kept []string, now time.Time) (
+	expired []v1alpha1.Remediation, next time.Duration) {
 	place := int32(0) // among the ended plans, the newest first
 	for i := len(plans) - 1; i >= 0; i-- {
 		rem := plans[i]

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package history
 
 import (
@@ -55,7 +57,8 @@ type Past struct {
 
 // New is an empty memory.
 func New() *Past {
-	return &Past{FailedUntil: map[string]time.Time{}, failures: map[string]int{}, Heat: map[string]float64{}, Slow: map[string]float64{}, evicted: map[string][]evicted{}}
+	return &Past{FailedUntil: map[string]time.Time{}, failures: map[string]int{}, Heat: map[string]float64{},
+		Slow: map[string]float64{}, evicted: map[string][]evicted{}}
 }
 
 // Remember adds what one ended plan tells.
@@ -92,8 +95,10 @@ func Unproven(rec *v1alpha1.TargetRecord) bool {
 // rememberFailure lets a target wait that failed under the revision in force. One of a
 // plan that ended without an answer waits no longer than the next plan does (see
 // circuit.ReplanAfter).
-func (h *Past) rememberFailure(rem *v1alpha1.Remediation, object v1alpha1.ObjectReference, reason, revision string, ended time.Time) {
-	unanswered := rem.Status.Reason == v1alpha1.ReasonNoAnswer && !circuit.SpeaksOfFix(reason) && !circuit.ProvesNothing(reason)
+func (h *Past) rememberFailure(rem *v1alpha1.Remediation, object v1alpha1.ObjectReference, reason, revision string,
+	ended time.Time) {
+	unanswered := rem.Status.Reason == v1alpha1.ReasonNoAnswer && !circuit.SpeaksOfFix(reason) &&
+		!circuit.ProvesNothing(reason)
 	if unanswered || rem.Spec.Plan.Policy.Revision != revision {
 		return
 	}
@@ -127,7 +132,8 @@ func (h *Past) rememberSlowly(t v1alpha1.Target, rec *v1alpha1.TargetRecord, ago
 // something, not too long ago, and is small, as those are that fix what somebody
 // sets back. Large ones count while they are read for fast fights.
 func TellsSlowly(rem *v1alpha1.Remediation, now time.Time) bool {
-	return rem.Status.Counts.Done > 0 && rem.Status.Phase != v1alpha1.PhasePreviewed && len(rem.Spec.Plan.Slices) == 1 && now.Sub(EndOf(*rem)) < slowMemory
+	return rem.Status.Counts.Done > 0 && rem.Status.Phase != v1alpha1.PhasePreviewed &&
+		len(rem.Spec.Plan.Slices) == 1 && now.Sub(EndOf(*rem)) < slowMemory
 }
 
 // placeOf names the place of an object, whatever its UID.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package history
 
 import (
@@ -14,7 +16,8 @@ import (
 // or a person rejected or ended the latest, or had any undone, and neither the policy has
 // changed since nor has a person said to try again. plans are all of the policy, the
 // oldest first.
-func Blocked(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string, stand Standing, found []policy.Finding) string {
+func Blocked(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string, stand Standing,
+	found []policy.Finding) string {
 	if rem := UndonePlan(pol, plans, revision); rem != nil {
 		return notAgain(*rem)
 	}
@@ -30,7 +33,8 @@ func Blocked(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revi
 }
 
 func notAgain(rem v1alpha1.Remediation) string {
-	return fmt.Sprintf("plan %s of this revision ended as %s: fix the policy, or say to try again: evenkeel rollout retry %s",
+	return fmt.Sprintf(
+		"plan %s of this revision ended as %s: fix the policy, or say to try again: evenkeel rollout retry %s",
 		rem.Name, rem.Status.Phase, rem.Name)
 }
 
@@ -45,7 +49,8 @@ func UndonePlan(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, r
 		if rem.RetryAsked() {
 			forgiven = EndOf(*rem)
 		}
-		same := rem.Spec.Plan.Policy.UID == string(pol.UID) && (revision == "" || rem.Spec.Plan.Policy.Revision == revision)
+		same := rem.Spec.Plan.Policy.UID == string(pol.UID) &&
+			(revision == "" || rem.Spec.Plan.Policy.Revision == revision)
 		if same && wasUndone(rem) && (last == nil || EndOf(*rem).After(EndOf(*last))) {
 			last = rem
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package history
 
 import (
@@ -19,12 +21,14 @@ type Standing struct {
 }
 
 // StandingOf judges a policy's plans, the oldest first.
-func StandingOf(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string, now time.Time) Standing {
+func StandingOf(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, revision string,
+	now time.Time) Standing {
 	var s Standing
 	for i := range plans {
 		rem := &plans[i]
 		s.plans = append(s.plans, rem)
-		if rem.Spec.Plan.Policy.Revision != revision || rem.Spec.Plan.Policy.UID != string(pol.UID) || rem.RetryAsked() {
+		if rem.Spec.Plan.Policy.Revision != revision || rem.Spec.Plan.Policy.UID != string(pol.UID) ||
+			rem.RetryAsked() {
 			s.plans = nil
 		}
 	}
@@ -58,11 +62,13 @@ func (s Standing) LeftOut() map[string]string {
 	for namespace, aside := range s.Aside {
 		plan := s.plans[aside.End].Name
 		if !aside.Until.IsZero() {
-			out[namespace] = fmt.Sprintf("plan %s ended without an answer in namespace %s, and only there: its objects are planned again from %s",
+			out[namespace] = fmt.Sprintf("plan %s ended without an answer in namespace %s, and only there: its "+
+				"objects are planned again from %s",
 				plan, namespace, aside.Until.UTC().Format(time.RFC3339))
 			continue
 		}
-		out[namespace] = fmt.Sprintf("plan %s failed in namespace %s, and only there: its objects are left aside, and others go on. Look at what failed there, "+
+		out[namespace] = fmt.Sprintf("plan %s failed in namespace %s, and only there: its objects are left aside, and "+
+			"others go on. Look at what failed there, "+
 			"then say to try again: evenkeel rollout retry %s", plan, namespace, plan)
 	}
 	return out

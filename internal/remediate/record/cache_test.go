@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package record
 
 import (
@@ -60,7 +62,8 @@ func TestCacheFetchesOnlyWhatHasChanged(t *testing.T) {
 	}
 	b = l.read(t, s)
 	if l.Fetched != 1 || b.Record(5).State != v1alpha1.TargetIntent {
-		t.Errorf("one slice has changed: want 1 fetched and %s, got %d and %s", v1alpha1.TargetIntent, l.Fetched, b.Record(5).State)
+		t.Errorf("one slice has changed: want 1 fetched and %s, got %d and %s", v1alpha1.TargetIntent, l.Fetched,
+			b.Record(5).State)
 	}
 	if l.read(t, s); l.Fetched != 0 {
 		t.Errorf("nothing has changed: want 0 fetched, got %d", l.Fetched)
@@ -112,7 +115,8 @@ func TestCacheProvesNothingToAnotherPlanOfTheName(t *testing.T) {
 	l := newLibrary()
 	l.rem.UID = "first"
 	for _, slice := range l.Slices {
-		slice.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(l.rem, v1alpha1.GroupVersion.WithKind("Remediation"))}
+		slice.OwnerReferences = []metav1.OwnerReference{
+			*metav1.NewControllerRef(l.rem, v1alpha1.GroupVersion.WithKind("Remediation"))}
 	}
 	s := NewCache(l)
 	l.read(t, s)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package record keeps what is known of each target of a plan, in the plan's slices: what
 // was written and what it was before, so that it can be undone after any crash.
 //

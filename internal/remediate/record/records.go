@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package record
 
 import (
@@ -47,7 +49,8 @@ func Read(ctx context.Context, reader client.Reader, rem *v1alpha1.Remediation) 
 	return b, nil
 }
 
-func readSlice(ctx context.Context, reader client.Reader, rem *v1alpha1.Remediation, name string) (*v1alpha1.RemediationSlice, error) {
+func readSlice(ctx context.Context, reader client.Reader, rem *v1alpha1.Remediation, name string) (
+	*v1alpha1.RemediationSlice, error) {
 	slice := &v1alpha1.RemediationSlice{}
 	err := reader.Get(ctx, client.ObjectKey{Name: name}, slice)
 	switch {
@@ -136,7 +139,9 @@ func (b *Records) Views() []rollout.TargetView {
 	out := make([]rollout.TargetView, len(b.Places))
 	for i := range b.Places {
 		t, rec := b.Target(i), b.Record(i)
-		v := rollout.TargetView{Object: t.Object, Wave: t.Wave, State: rec.State, Reason: rec.Reason, ExcludedFromCanary: t.ExcludedFromCanary, Recovering: rec.Recovering, LandsUntil: LandsUntil(rec), Attempts: rec.Attempts}
+		v := rollout.TargetView{Object: t.Object, Wave: t.Wave, State: rec.State, Reason: rec.Reason,
+			ExcludedFromCanary: t.ExcludedFromCanary, Recovering: rec.Recovering, LandsUntil: LandsUntil(rec),
+			Attempts: rec.Attempts}
 		if rec.Wave != nil {
 			v.Wave = *rec.Wave
 		}

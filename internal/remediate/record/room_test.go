@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package record
 
 import (
@@ -23,7 +25,8 @@ func recordOf(state v1alpha1.TargetState, bytes int) v1alpha1.TargetRecord {
 		return &apiextensionsv1.JSON{Raw: []byte(`"` + strings.Repeat(fill, bytes) + `"`)}
 	}
 	container := "/spec/template/spec/containers/0"
-	w := &v1alpha1.WriteRecord{UID: strings.Repeat("u", 36), ResourceVersion: "123456", HealthBefore: "Current", IntentAt: &now,
+	w := &v1alpha1.WriteRecord{UID: strings.Repeat("u", 36), ResourceVersion: "123456", HealthBefore: "Current",
+		IntentAt:     &now,
 		Forward:      []v1alpha1.PatchOperation{{Op: "replace", Path: container + "/image", Value: value("n")}},
 		Fields:       []v1alpha1.FieldChange{{Path: container + "/image", Before: value("o"), After: value("n")}},
 		Keys:         []v1alpha1.PatchOperation{{Op: "test", Path: container + "/name", Value: value("k")}},
@@ -42,7 +45,8 @@ func recordOf(state v1alpha1.TargetState, bytes int) v1alpha1.TargetRecord {
 
 // cameWith is a field that a webhook has added to a write.
 func cameWith() v1alpha1.FieldChange {
-	return v1alpha1.FieldChange{Path: "/data/more", After: &apiextensionsv1.JSON{Raw: []byte(`"` + strings.Repeat("y", 1500) + `"`)}}
+	return v1alpha1.FieldChange{
+		Path: "/data/more", After: &apiextensionsv1.JSON{Raw: []byte(`"` + strings.Repeat("y", 1500) + `"`)}}
 }
 
 // sliceOfTargets is a slice as the planner makes one.
@@ -93,7 +97,8 @@ func TestASliceNeverPassesItsLimit(t *testing.T) {
 			}
 			b.Set(i, rec)
 		}
-		for _, state := range []v1alpha1.TargetState{v1alpha1.TargetApplied, v1alpha1.TargetDone, v1alpha1.TargetRevertConflict} {
+		for _, state := range []v1alpha1.TargetState{
+			v1alpha1.TargetApplied, v1alpha1.TargetDone, v1alpha1.TargetRevertConflict} {
 			for i, size := range written {
 				rec := recordOf(state, size)
 				rec.Message, rec.Reason, rec.Recovering = text, strings.Repeat("R", 64), true
@@ -163,7 +168,8 @@ func TestAnEndedPlanKeepsWhatUndoingNeeds(t *testing.T) {
 	done := recordOf(v1alpha1.TargetDone, 60)
 	done.Attempts, done.Message = 3, strings.Repeat("m", 1000)
 	previewed := recordOf(v1alpha1.TargetPreviewed, 60)
-	left := v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonManaged, Message: strings.Repeat("m", 1000), Proposal: "the fix"}
+	left := v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonManaged,
+		Message: strings.Repeat("m", 1000), Proposal: "the fix"}
 	for i, rec := range []v1alpha1.TargetRecord{done, previewed, left} {
 		b.Set(i, rec)
 	}
@@ -211,7 +217,8 @@ func TestBytesStoredPerTarget(t *testing.T) {
 			}
 		}
 		for first := 0; first < targets; first += batch {
-			for _, state := range []v1alpha1.TargetState{v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified, v1alpha1.TargetDone} {
+			for _, state := range []v1alpha1.TargetState{v1alpha1.TargetIntent, v1alpha1.TargetApplied,
+				v1alpha1.TargetVerified, v1alpha1.TargetDone} {
 				for i := first; i < first+batch; i++ {
 					b.Set(i, recordOf(state, 60))
 				}
@@ -232,6 +239,7 @@ func TestBytesStoredPerTarget(t *testing.T) {
 	t.Logf("stored per target over a rollout of %d, %d at a time: %d bytes in slices of 250, %d in slices of %d; "+
 		"kept at its end: %d and %d", targets, batch, before, after, v1alpha1.MaxTargetsPerSlice, keptBefore, keptAfter)
 	if after*2 > before || keptAfter >= keptBefore {
-		t.Errorf("smaller slices must cost less than half: %d and %d; kept %d and %d", before, after, keptBefore, keptAfter)
+		t.Errorf("smaller slices must cost less than half: %d and %d; kept %d and %d", before, after, keptBefore,
+			keptAfter)
 	}
 }

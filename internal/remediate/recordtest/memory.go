@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package recordtest
 
 import (
@@ -88,7 +90,8 @@ func (m *Memory) Update(_ context.Context, obj client.Object, _ ...client.Update
 	}
 	kept := m.Slices[slice.Name]
 	if kept.ResourceVersion != slice.ResourceVersion {
-		return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("remediationslices").GroupResource(), slice.Name, errors.New("it was written since"))
+		return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("remediationslices").GroupResource(),
+			slice.Name, errors.New("it was written since"))
 	}
 	version := kept.ResourceVersion + "1"
 	slice.DeepCopyInto(kept)
@@ -101,7 +104,8 @@ func (m *Memory) Update(_ context.Context, obj client.Object, _ ...client.Update
 const hashOfPlans = "5e1f0f6a1c3d4b7a9e2d8c4b6a0f1e3d5e1f0f6a1c3d4b7a9e2d8c4b6a0f1e3d"
 
 // PlanAtWork is a plan with one slice of n targets, all in one namespace.
-func PlanAtWork(name string, n int, budget string, states ...v1alpha1.TargetState) (*v1alpha1.Remediation, *v1alpha1.RemediationSlice) {
+func PlanAtWork(name string, n int, budget string, states ...v1alpha1.TargetState) (
+	*v1alpha1.Remediation, *v1alpha1.RemediationSlice) {
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	rem.Spec.Plan.Targets, rem.Spec.Plan.Slices, rem.Spec.Plan.Hash = int32(n), []string{name + "-0"}, hashOfPlans
 	rem.Spec.Plan.Strategy = v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic}

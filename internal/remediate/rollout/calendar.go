@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -11,7 +13,8 @@ import (
 // PausedBy is closed while a person has paused the plan.
 func PausedBy(rem *v1alpha1.Remediation) Gate {
 	return Gate{Closed: rem.Spec.DesiredState == v1alpha1.StatePaused, Reason: v1alpha1.ReasonPaused,
-		Message: fmt.Sprintf("a person has paused the rollout (%s); to go on: evenkeel rollout resume %s", rem.Spec.AskedBy(), rem.Name)}
+		Message: fmt.Sprintf("a person has paused the rollout (%s); to go on: evenkeel rollout resume %s",
+			rem.Spec.AskedBy(), rem.Name)}
 }
 
 // OutsideWindows is closed while no maintenance window is open, and when one
@@ -21,12 +24,14 @@ func OutsideWindows(rem *v1alpha1.Remediation, now time.Time) Gate {
 	switch {
 	case err != nil:
 		return Gate{Closed: true, Reason: v1alpha1.ReasonWindowInvalid,
-			Message: fmt.Sprintf("spec.remediation.%v: a window that can't be read is never open; fix it in policy %s", err, rem.Spec.Plan.Policy.Name)}
+			Message: fmt.Sprintf("spec.remediation.%v: a window that can't be read is never open; fix it in policy %s",
+				err, rem.Spec.Plan.Policy.Name)}
 	case window.Open:
 		return Gate{}
 	case window.Opens.IsZero():
 		return Gate{Closed: true, Reason: v1alpha1.ReasonNoWindow,
-			Message: "no maintenance window is open, and none opens within five years; fix spec.remediation.windows of policy " + rem.Spec.Plan.Policy.Name}
+			Message: "no maintenance window is open, and none opens within five years; fix spec.remediation.windows " +
+				"of policy " + rem.Spec.Plan.Policy.Name}
 	default:
 		return Gate{Closed: true, Reason: v1alpha1.ReasonOutsideWindow,
 			Message: "no maintenance window is open; the next opens at " + window.Opens.Format(time.RFC3339)}

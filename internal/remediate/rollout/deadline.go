@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -42,7 +44,8 @@ func (o Observation) failures(m Members) []Mark {
 // ever. In the soak the deadline doesn't count: the target was verified until
 // now, however long the soak has taken, and its time begins when the soak breaks.
 func (o Observation) overdue(t TargetView, lastWrite time.Time) (string, bool) {
-	if t.State == v1alpha1.TargetVerified && t.Check == nil || t.AppliedAt.IsZero() || o.Status.Phase == v1alpha1.PhaseHeld {
+	if t.State == v1alpha1.TargetVerified && t.Check == nil || t.AppliedAt.IsZero() ||
+		o.Status.Phase == v1alpha1.PhaseHeld {
 		return "", false
 	}
 	deadline := o.patience(t)

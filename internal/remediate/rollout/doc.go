@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rollout is the machine that a plan goes through: from what was observed just
 // now it decides what is to be done next, canary first, in verified waves, and undone
 // where it does harm.

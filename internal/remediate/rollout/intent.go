@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -16,8 +18,10 @@ func (i Intent) Idle() bool {
 	switch i.Phase {
 	case v1alpha1.PhaseHeld, v1alpha1.PhaseApplying, v1alpha1.PhasePlanned, v1alpha1.PhaseAwaitingApproval:
 		return true
-	case v1alpha1.PhasePreviewing, v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking, v1alpha1.PhaseRollingBack, v1alpha1.PhasePreviewed,
-		v1alpha1.PhaseSucceeded, v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted:
+	case v1alpha1.PhasePreviewing, v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking, v1alpha1.PhaseRollingBack,
+		v1alpha1.PhasePreviewed,
+		v1alpha1.PhaseSucceeded, v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseSuperseded,
+		v1alpha1.PhaseAborted:
 	}
 	return false
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -22,7 +24,8 @@ func (o Observation) leftBehind(m Members) []Mark {
 	for i, t := range o.Targets {
 		inReach := t.Wave == o.Status.Wave || first && here.Holds(t.Wave)
 		if inReach && t.keptBack() {
-			marks = append(marks, Mark{Target: i, State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonBreakerOpen, Message: t.Barred})
+			marks = append(marks, Mark{Target: i, State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonBreakerOpen,
+				Message: t.Barred})
 		}
 	}
 	return marks
@@ -30,7 +33,8 @@ func (o Observation) leftBehind(m Members) []Mark {
 
 // keptBack says whether a breaker of the target's namespace keeps it back.
 func (t TargetView) keptBack() bool {
-	return t.State == v1alpha1.TargetPending && t.Barred != "" && (t.BarredReason == "" || t.BarredReason == v1alpha1.ReasonBreakerOpen)
+	return t.State == v1alpha1.TargetPending && t.Barred != "" &&
+		(t.BarredReason == "" || t.BarredReason == v1alpha1.ReasonBreakerOpen)
 }
 
 // free says whether a target may still be written, now or soon.

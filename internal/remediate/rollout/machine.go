@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -28,7 +30,8 @@ func Table() []Row {
 		{v1alpha1.PhasePreviewing, stepPreviewing, phases(
 			v1alpha1.PhasePreviewed, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted)},
 		{v1alpha1.PhaseApplying, stepApplying, phases(
-			v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking, v1alpha1.PhaseHeld, v1alpha1.PhaseRollingBack, v1alpha1.PhaseSucceeded,
+			v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking, v1alpha1.PhaseHeld, v1alpha1.PhaseRollingBack,
+			v1alpha1.PhaseSucceeded,
 			v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted)},
 		{v1alpha1.PhaseVerifying, stepVerifying, phases(
 			v1alpha1.PhaseApplying, v1alpha1.PhaseSoaking, v1alpha1.PhaseHeld, v1alpha1.PhaseRollingBack)},
@@ -60,7 +63,8 @@ func Step(o Observation) (Intent, error) {
 		}
 		intent := o.afterLandings(row.Step(o))
 		if intent.Phase != row.Phase && !slices.Contains(row.Next, intent.Phase) {
-			return Intent{}, fmt.Errorf("phase %s answered with %s, which the table doesn't allow", row.Phase, intent.Phase)
+			return Intent{}, fmt.Errorf("phase %s answered with %s, which the table doesn't allow", row.Phase,
+				intent.Phase)
 		}
 		return intent, nil
 	}

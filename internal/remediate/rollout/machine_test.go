@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -170,8 +172,12 @@ func TestProgressed(t *testing.T) {
 		"a rollback goes on": {status(func(s *v1alpha1.RemediationStatus) { s.Phase = v1alpha1.PhaseRollingBack }),
 			Intent{Phase: v1alpha1.PhaseRollingBack, Wave: 1}, counts, false},
 		"a phase comes and goes": {status(nil), Intent{Phase: v1alpha1.PhaseVerifying, Wave: 1}, counts, false},
-		"a person has answered":  {status(func(s *v1alpha1.RemediationStatus) { s.Phase = v1alpha1.PhaseAwaitingApproval }), same, counts, true},
-		"nobody has answered": {status(func(s *v1alpha1.RemediationStatus) { s.Phase = v1alpha1.PhaseAwaitingApproval }),
+		"a person has answered": {status(func(s *v1alpha1.RemediationStatus) {
+			s.Phase = v1alpha1.PhaseAwaitingApproval
+		}), same, counts, true},
+		"nobody has answered": {status(func(s *v1alpha1.RemediationStatus) {
+			s.Phase = v1alpha1.PhaseAwaitingApproval
+		}),
 			Intent{Phase: v1alpha1.PhaseAwaitingApproval, Wave: 1}, counts, false},
 		"a person lets it go on": {status(func(s *v1alpha1.RemediationStatus) { s.Reason = v1alpha1.ReasonPaused }),
 			same, counts, true},

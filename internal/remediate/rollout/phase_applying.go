@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -47,7 +49,8 @@ func (o Observation) firstBatch(m Members) Intent {
 		return o.stay(fmt.Sprintf("going on without %d targets: %s", len(left), left[0].Message), Intent{Marks: left})
 	}
 	if o.BaselineMissing() {
-		return o.stay("asking metrics how things stand before the first write", Intent{Wait: max(o.Analysis.Wait, MinWait)})
+		return o.stay("asking metrics how things stand before the first write",
+			Intent{Wait: max(o.Analysis.Wait, MinWait)})
 	}
 	return o.nextBatch(m)
 }
@@ -58,7 +61,8 @@ func (o Observation) nextBatch(m Members) Intent {
 	case room > 0 && o.Open():
 		return o.stay(fmt.Sprintf("writing %d of %d", room, m.total), Intent{Write: m.Ready[:room]})
 	case m.toVerify(o.Open()):
-		return o.enter(v1alpha1.PhaseVerifying, fmt.Sprintf("verifying %d of %d", len(m.Applied)+len(m.Verified), m.total))
+		return o.enter(v1alpha1.PhaseVerifying,
+			fmt.Sprintf("verifying %d of %d", len(m.Applied)+len(m.Verified), m.total))
 	case len(m.full) > 0:
 		return o.waits(m)
 	case len(m.later) > 0:
@@ -74,19 +78,23 @@ func (o Observation) nextBatch(m Members) Intent {
 func (o Observation) waits(m Members) Intent {
 	first := o.Targets[m.full[0]]
 	if m.Written() && o.Status.PhaseStartedAt != nil && o.Now.Sub(o.Status.PhaseStartedAt.Time) >= budgetPatience {
-		next := o.enter(v1alpha1.PhaseSoaking, fmt.Sprintf("%s; soaking what is verified for %s", o.noneNow(first), o.Soak()))
+		next := o.enter(v1alpha1.PhaseSoaking,
+			fmt.Sprintf("%s; soaking what is verified for %s", o.noneNow(first), o.Soak()))
 		next.HealthySince = o.Now
 		return next
 	}
 	intent := o.stay(fmt.Sprintf("%d targets wait for room: %s", len(m.full), first.Barred), Intent{Wait: roomPoll})
 	intent.Reason = first.BarredReason
 	if first.BarredReason == v1alpha1.ReasonOtherPlan {
-		intent.Message = fmt.Sprintf("%s: %d targets wait: %s: %s", o.Label(o.Status.Wave), len(m.full), first.Object.String(), first.Barred)
+		intent.Message = fmt.Sprintf("%s: %d targets wait: %s: %s", o.Label(o.Status.Wave), len(m.full),
+			first.Object.String(), first.Barred)
 		intent.Wait = claimPoll
 	}
 	for _, i := range m.full {
-		if t := o.Targets[i]; t.BarredReason == v1alpha1.ReasonOtherPlan && t.Reason != t.BarredReason && t.Reason != v1alpha1.ReasonUnhealthyBefore {
-			intent.Marks = append(intent.Marks, Mark{Target: i, State: v1alpha1.TargetPending, Reason: t.BarredReason, Message: t.Barred})
+		if t := o.Targets[i]; t.BarredReason == v1alpha1.ReasonOtherPlan && t.Reason != t.BarredReason &&
+			t.Reason != v1alpha1.ReasonUnhealthyBefore {
+			intent.Marks = append(intent.Marks,
+				Mark{Target: i, State: v1alpha1.TargetPending, Reason: t.BarredReason, Message: t.Barred})
 		}
 	}
 	return intent
@@ -133,7 +141,8 @@ func (o Observation) afterWave(m Members) Intent {
 		return o.noCanary(m) // every target was tried as the canary, and none could be written
 	case o.unverified():
 		return o.ended(v1alpha1.PhaseAborted, v1alpha1.ReasonUnverified,
-			o.Label(o.Status.Wave)+": all that was written has been set back or taken away by others, so that nothing was verified; nothing more is begun")
+			o.Label(o.Status.Wave)+": all that was written has been set back or taken away by others, so that nothing "+
+				"was verified; nothing more is begun")
 	case cut != "":
 		return o.ended(v1alpha1.PhaseSuperseded, v1alpha1.ReasonPolicyChanged, cut)
 	case !found:
@@ -175,7 +184,8 @@ func (o Observation) anotherCanary(m Members, here canary.Stage) Intent {
 	for _, i := range atMost(candidates, o.Spec.Plan.Waves[here.First]) {
 		marks = append(marks, Mark{Target: i, State: v1alpha1.TargetPending, Wave: &wave})
 	}
-	return o.stay(fmt.Sprintf("no canary could be written yet; drawing %s into the canary", o.Targets[marks[0].Target].Object.String()),
+	return o.stay(fmt.Sprintf("no canary could be written yet; drawing %s into the canary",
+		o.Targets[marks[0].Target].Object.String()),
 		Intent{Marks: marks})
 }
 
@@ -184,7 +194,8 @@ func (o Observation) noCanary(m Members) Intent {
 	reason, message := v1alpha1.ReasonNoHealthyCanary, "no target that may be a canary is healthy enough to be one"
 	if tried := o.tried(m, canary.StageOf(o.Spec.Plan, o.Status.Wave)); tried >= maxCandidates {
 		reason = v1alpha1.ReasonNoViableCanary
-		message = fmt.Sprintf("%d candidates in a row came to nothing, and no more are drawn: see their reasons in the slices", tried)
+		message = fmt.Sprintf(
+			"%d candidates in a row came to nothing, and no more are drawn: see their reasons in the slices", tried)
 	}
 	if len(m.failed) > 0 {
 		reason, failedIn = v1alpha1.ReasonNoViableCanary, o.atFault(m)
@@ -193,7 +204,8 @@ func (o Observation) noCanary(m Members) Intent {
 			len(m.failed), last.Object.String(), last.Reason, remedy(last.Reason))
 		if against := o.againstFix(m); against < len(m.failed) && against < circuit.MaxCanaryFailures {
 			reason = v1alpha1.ReasonNoAnswer
-			message = fmt.Sprintf("%d candidates in a row couldn't be written, %d of them for reasons that say nothing of the fix, the last, %s: %s; another plan is made by itself",
+			message = fmt.Sprintf("%d candidates in a row couldn't be written, %d of them for reasons that say "+
+				"nothing of the fix, the last, %s: %s; another plan is made by itself",
 				len(m.failed), len(m.failed)-against, last.Object.String(), last.Reason)
 		}
 	}
@@ -218,7 +230,8 @@ func (o Observation) atFault(m Members) []string {
 // remedy says what to do about a fix that can't be written.
 func remedy(reason string) string {
 	if reason == v1alpha1.ReasonNotAllowed {
-		return "the manager's flags let no fix do that (evenkeel explain says what); once the cluster's administrator has allowed it: evenkeel rollout retry"
+		return "the manager's flags let no fix do that (evenkeel explain says what); once the cluster's " +
+			"administrator has allowed it: evenkeel rollout retry"
 	}
 	return "look at the policy's fix"
 }
@@ -245,12 +258,14 @@ func (o Observation) succeeded() Intent {
 		intent.Message += fmt.Sprintf("; %d couldn't be fixed: see their reasons in the slices", failed)
 	case done == 0 && o.leftToOwners() > 0:
 		intent.Reason = v1alpha1.ReasonOwnersNotified
-		intent.Message = fmt.Sprintf("%d of %d objects are left to their owners: the slices hold each fix as a diff", o.leftToOwners(), len(o.Targets))
+		intent.Message = fmt.Sprintf("%d of %d objects are left to their owners: the slices hold each fix as a diff",
+			o.leftToOwners(), len(o.Targets))
 	case done == 0:
 		intent.Reason = v1alpha1.ReasonNothingToDo
 	}
 	if done > 0 {
-		intent.Outcomes = []Outcome{{Type: OutcomePlanSucceeded, Key: o.Key("plan"), Count: 1, Namespaces: o.fixed(), Message: intent.Message}}
+		intent.Outcomes = []Outcome{
+			{Type: OutcomePlanSucceeded, Key: o.Key("plan"), Count: 1, Namespaces: o.fixed(), Message: intent.Message}}
 	}
 	return intent
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -62,7 +64,8 @@ func TestStepApplying(t *testing.T) {
 				o.Spec.Plan.Strategy.Analysis = &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{
 					{Name: "errors", SuccessCondition: "sample <= baseline"}}}
 				o.Analysis = Analysis{Verdict: v1alpha1.AnalysisRunning, Wait: time.Second}
-			}, want: "Applying w1 WaveInProgress: wave 1 of 2: asking metrics how things stand before the first write | " +
+			},
+			want: "Applying w1 WaveInProgress: wave 1 of 2: asking metrics how things stand before the first write | " +
 				"wait 1s"},
 		"a recorded write": {
 			reason: "it is found out about before anything else",

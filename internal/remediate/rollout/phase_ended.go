@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -11,9 +13,11 @@ import (
 // people take for harm must always be undoable.
 func stepEnded(o Observation) Intent {
 	if !o.Spec.WantsUndone() || !slices.ContainsFunc(o.Targets, o.undoes) {
-		return Intent{Phase: o.Status.Phase, Wave: o.Status.Wave, Reason: o.Status.Reason, Message: o.Status.Message, Wait: holdPoll}
+		return Intent{Phase: o.Status.Phase, Wave: o.Status.Wave, Reason: o.Status.Reason, Message: o.Status.Message,
+			Wait: holdPoll}
 	}
-	return Intent{Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave, Reason: v1alpha1.ReasonUndone, Message: o.Abort + "; " + o.undoing()}
+	return Intent{Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave, Reason: v1alpha1.ReasonUndone,
+		Message: o.Abort + "; " + o.undoing()}
 }
 
 // Rests says whether nothing is left to do for a plan: it has ended, and nobody

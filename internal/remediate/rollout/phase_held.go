@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -30,7 +32,8 @@ func (o Observation) held(gate Gate) Intent {
 	default:
 		from = v1alpha1.PhasePlanned
 	}
-	return Intent{Phase: v1alpha1.PhaseHeld, Wave: o.Status.Wave, Reason: gate.Reason, Message: gate.Message, HeldFrom: from, Wait: holdPoll}
+	return Intent{Phase: v1alpha1.PhaseHeld, Wave: o.Status.Wave, Reason: gate.Reason, Message: gate.Message,
+		HeldFrom: from, Wait: holdPoll}
 }
 
 // heldBeforeAll: the plan hasn't begun. An approval that is gone is asked for again.
@@ -79,7 +82,8 @@ func (o Observation) heldAfterFailure() Intent {
 		next.Anew, next.Retry = true, o.Spec.RetryToken
 		return next
 	default:
-		return Intent{Phase: v1alpha1.PhaseHeld, Wave: o.Status.Wave, Reason: o.Status.Reason, Message: o.Status.Message,
+		return Intent{Phase: v1alpha1.PhaseHeld, Wave: o.Status.Wave, Reason: o.Status.Reason,
+			Message:  o.Status.Message,
 			HeldFrom: v1alpha1.PhaseVerifying, Wait: holdPoll}
 	}
 }

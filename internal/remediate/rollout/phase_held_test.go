@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -131,13 +133,19 @@ func TestStepHeldWithoutAnswer(t *testing.T) {
 				"| mark 0 Applied | anew"},
 		"one violates": {
 			reason: "harm is undone at once", in: held(soaking, target(1, verified, violates)),
-			given: func(o *Observation) { answers(v1alpha1.AnalysisInconclusive)(o); o.Stop = "the policy has changed" },
+			given: func(o *Observation) {
+				answers(v1alpha1.AnalysisInconclusive)(o)
+				o.Stop = "the policy has changed"
+			},
 			want: "RollingBack w1 VerificationFailed: wave 1 of 2 failed: Deployment shop/a: it has no limits; " +
 				"undoing the wave's writes | mark 0 Applied StillViolating: it has no limits | count Failed " +
 				"plan/w1/failed 1 shop=1 | count PlanFailed plan/plan 1 shop=1 | failed in [\"shop\"]"},
 		"its policy changes": {
 			reason: "nobody could undo it later", in: held(soaking, target(1, verified, clean)),
-			given: func(o *Observation) { answers(v1alpha1.AnalysisInconclusive)(o); o.Stop = "the policy has changed" },
+			given: func(o *Observation) {
+				answers(v1alpha1.AnalysisInconclusive)(o)
+				o.Stop = "the policy has changed"
+			},
 			want: "RollingBack w1 Before: wave 1 of 2: the policy has changed, and metrics haven't said whether the " +
 				"wave does harm; undoing the wave's writes"},
 		"a person ends it": {

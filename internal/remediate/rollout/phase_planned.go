@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -18,7 +20,8 @@ func stepPlanned(o Observation) Intent {
 	case o.Stop != "":
 		return o.superseded()
 	case o.Spec.Plan.Strategy.Mode == v1alpha1.RemediationDryRun:
-		return Intent{Phase: v1alpha1.PhasePreviewing, Reason: v1alpha1.ReasonDryRun, Message: "trying every fix as a server-side dry run"}
+		return Intent{Phase: v1alpha1.PhasePreviewing, Reason: v1alpha1.ReasonDryRun,
+			Message: "trying every fix as a server-side dry run"}
 	case o.settled():
 		return o.succeeded() // it is all left to its owners: nothing to approve or wait for
 	default:
@@ -48,17 +51,20 @@ func (o Observation) begin() Intent {
 	case o.Gate.Closed:
 		return o.held(o.Gate)
 	default:
-		return Intent{Phase: v1alpha1.PhaseApplying, Reason: v1alpha1.ReasonWaveInProgress, Message: "canary: beginning"}
+		return Intent{Phase: v1alpha1.PhaseApplying, Reason: v1alpha1.ReasonWaveInProgress,
+			Message: "canary: beginning"}
 	}
 }
 
 // Unanswered says whether a person's answer is needed and isn't there.
 func (o Observation) Unanswered() bool {
-	return o.Approval.Needed && o.Approval.Decision != v1alpha1.DecisionApprove && o.Approval.Decision != v1alpha1.DecisionReject
+	return o.Approval.Needed && o.Approval.Decision != v1alpha1.DecisionApprove &&
+		o.Approval.Decision != v1alpha1.DecisionReject
 }
 
 func (o Observation) awaiting() Intent {
-	intent := Intent{Phase: v1alpha1.PhaseAwaitingApproval, Reason: v1alpha1.ReasonAwaitingApproval, Message: o.Approval.Message, Wait: holdPoll}
+	intent := Intent{Phase: v1alpha1.PhaseAwaitingApproval, Reason: v1alpha1.ReasonAwaitingApproval,
+		Message: o.Approval.Message, Wait: holdPoll}
 	if o.Approval.Overdue {
 		intent.Reason = v1alpha1.ReasonApprovalOverdue
 	}
@@ -86,14 +92,17 @@ func stepPreviewing(o Observation) Intent {
 		pending = append(pending, i)
 	}
 	if len(pending) > 0 {
-		return Intent{Phase: v1alpha1.PhasePreviewing, Reason: v1alpha1.ReasonDryRun, Preview: atMost(pending, o.Spec.Plan.Strategy.MaxInFlight),
+		return Intent{Phase: v1alpha1.PhasePreviewing, Reason: v1alpha1.ReasonDryRun,
+			Preview: atMost(pending, o.Spec.Plan.Strategy.MaxInFlight),
 			Message: "trying every fix as a server-side dry run"}
 	}
 	if wait > 0 {
-		return Intent{Phase: v1alpha1.PhasePreviewing, Reason: v1alpha1.ReasonDryRun, Message: "the API server failed; trying again", Wait: wait}
+		return Intent{Phase: v1alpha1.PhasePreviewing, Reason: v1alpha1.ReasonDryRun,
+			Message: "the API server failed; trying again", Wait: wait}
 	}
 	return Intent{Phase: v1alpha1.PhasePreviewed, Reason: v1alpha1.ReasonAllTargetsSettled,
-		Message: "nothing was written; the slices hold each fix. Set spec.remediation.mode: Automatic on the policy to roll it out"}
+		Message: "nothing was written; the slices hold each fix. Set spec.remediation.mode: Automatic on the policy " +
+			"to roll it out"}
 }
 
 // superseded ends the plan: nothing is in flight, and nothing more is begun.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -33,17 +35,20 @@ func (o Observation) verificationFailed(failed []Mark) failure {
 	against := slices.DeleteFunc(slices.Clone(failed), func(m Mark) bool { return !circuit.SpeaksOfFix(m.Reason) })
 	if len(against) == 0 {
 		return failure{reason: v1alpha1.ReasonNoAnswer, marks: failed, unanswered: true, failedIn: o.places(failed),
-			message: fmt.Sprintf("%s: %s; that says nothing of the fix", o.Targets[first.Target].Object.String(), first.Message)}
+			message: fmt.Sprintf("%s: %s; that says nothing of the fix", o.Targets[first.Target].Object.String(),
+				first.Message)}
 	}
 	first = against[0]
-	return failure{reason: v1alpha1.ReasonVerificationFailed, marks: failed, count: int32(len(against)), namespaces: o.namespaces(against), failedIn: o.places(against),
+	return failure{reason: v1alpha1.ReasonVerificationFailed, marks: failed, count: int32(len(against)),
+		namespaces: o.namespaces(against), failedIn: o.places(against),
 		message: fmt.Sprintf("%s: %s", o.Targets[first.Target].Object.String(), first.Message)}
 }
 
 // analysisFailed blames each namespace that the wave has changed once: metrics
 // don't say which target it was.
 func (o Observation) analysisFailed(m Members) failure {
-	f := failure{reason: v1alpha1.ReasonAnalysisFailed, count: 1, namespaces: map[string]int32{}, message: o.Analysis.Message}
+	f := failure{reason: v1alpha1.ReasonAnalysisFailed, count: 1, namespaces: map[string]int32{},
+		message: o.Analysis.Message}
 	var wave []Mark
 	for _, i := range append(append([]int{}, m.Applied...), m.Verified...) {
 		wave = append(wave, Mark{Target: i})
@@ -63,17 +68,20 @@ func (o Observation) fail(f failure) Intent {
 	if CanaryWave(o.Spec.Plan, o.Status.Wave) {
 		kind = OutcomeCanaryFailed
 	}
-	intent := Intent{Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave, Reason: f.reason, Marks: f.marks, FailedIn: f.failedIn,
-		Message: message + "; " + o.undoing()}
+	intent := Intent{Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave, Reason: f.reason, Marks: f.marks,
+		FailedIn: f.failedIn,
+		Message:  message + "; " + o.undoing()}
 	if o.Spec.Plan.Strategy.OnFailure == v1alpha1.FailureHold {
 		intent.Phase, intent.HeldFrom, intent.Wait = v1alpha1.PhaseHeld, v1alpha1.PhaseVerifying, holdPoll
-		intent.Message = fmt.Sprintf("%s; nothing is undone until a person decides: evenkeel rollout abort undoes it, evenkeel rollout retry verifies it once more", message)
+		intent.Message = fmt.Sprintf("%s; nothing is undone until a person decides: evenkeel rollout abort undoes it, "+
+			"evenkeel rollout retry verifies it once more", message)
 	}
 	if f.unanswered {
 		return intent
 	}
 	intent.Outcomes = []Outcome{
-		{Type: kind, Key: o.Key(fmt.Sprintf("w%d/failed", o.Status.Wave)), Count: f.count, Namespaces: f.namespaces, Message: message},
+		{Type: kind, Key: o.Key(fmt.Sprintf("w%d/failed", o.Status.Wave)), Count: f.count, Namespaces: f.namespaces,
+			Message: message},
 		{Type: OutcomePlanFailed, Key: o.Key("plan"), Count: 1, Namespaces: f.namespaces, Message: message},
 	}
 	return intent
@@ -136,7 +144,8 @@ func (o Observation) undoing() string {
 // API error is tried again for ever. It ends when what was undone is well again,
 // or has had the time for it.
 func stepRollingBack(o Observation) Intent {
-	keep := Intent{Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave, Reason: o.Status.Reason, Message: o.Status.Message}
+	keep := Intent{Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave, Reason: o.Status.Reason,
+		Message: o.Status.Message}
 	now, full, nextTry, stuck := o.toUndo()
 	marks, recovering := o.recovered()
 	keep.Stuck, keep.Marks = stuck, marks
@@ -184,7 +193,8 @@ func (o Observation) rolledBack() Intent {
 	switch {
 	case conflicts > 0:
 		intent.Phase = v1alpha1.PhaseRollbackIncomplete
-		intent.Message = fmt.Sprintf("%s undone, %d couldn't be: %s. %s", writes(reverted), conflicts, o.notUndone(conflicts), o.Status.Message)
+		intent.Message = fmt.Sprintf("%s undone, %d couldn't be: %s. %s", writes(reverted), conflicts,
+			o.notUndone(conflicts), o.Status.Message)
 	case o.undoesAll():
 		intent.Message = fmt.Sprintf("%s undone, of all waves that were begun. %s", writes(reverted), o.Status.Message)
 	case o.Status.Wave > 0:
@@ -207,10 +217,14 @@ func (o Observation) notUndone(conflicts int) string {
 	var parts []string
 	others := conflicts
 	for _, why := range []struct{ reason, ofAll, ofSome string }{
-		{v1alpha1.ReasonNoUndo, "what was done to them has no undo; the slices' records say what it was", "what was done to %d has no undo"},
-		{v1alpha1.ReasonNotServed, "the API server doesn't serve their kind any more; is it served again, compare the slices' records with the objects",
+		{v1alpha1.ReasonNoUndo, "what was done to them has no undo; the slices' records say what it was",
+			"what was done to %d has no undo"},
+		{v1alpha1.ReasonNotServed,
+			"the API server doesn't serve their kind any more; is it served again, compare the " +
+				"slices' records with the objects",
 			"the kind of %d isn't served any more"},
-		{v1alpha1.ReasonUndoChangesMore, "other fields have changed with our writes, by a mutating webhook or by somebody; the slices' records name them",
+		{v1alpha1.ReasonUndoChangesMore, "other fields have changed with our writes, by a mutating webhook or by " +
+			"somebody; the slices' records name them",
 			"other fields of %d have changed with our writes"},
 	} {
 		if n := counts[why.reason]; n > 0 {

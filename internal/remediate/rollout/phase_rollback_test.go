@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -140,7 +142,9 @@ func TestPaceUndo(t *testing.T) {
 			reason: "the last one gets it", most: 2,
 			targets: []TargetView{target(1, verified), target(1, verified), target(1, verified, in("cart"))},
 			taken:   map[string]string{"uid-c": "cart"},
-			barred:  []string{"budget.maxUnavailable of plan p (2 of 100 targets) allows 2 in flight over all plans; 2 are", "=", ""}},
+			barred: []string{
+				"budget.maxUnavailable of plan p (2 of 100 targets) allows 2 in flight over all plans; 2 are", "=",
+				""}},
 		"there is room for more than may be in flight": {
 			reason: "its batch is full", most: 9,
 			targets: []TargetView{target(1, verified), target(1, verified), target(1, verified)},
@@ -150,7 +154,8 @@ func TestPaceUndo(t *testing.T) {
 			reason: "one is undone all the same", most: 1,
 			targets: []TargetView{target(1, verified), target(1, verified)},
 			taken:   map[string]string{"uid-b": "shop"},
-			barred:  []string{"budget.maxUnavailable of plan p (1 of 100 targets) allows 1 in flight over all plans; 1 are", ""}},
+			barred: []string{
+				"budget.maxUnavailable of plan p (1 of 100 targets) allows 1 in flight over all plans; 1 are", ""}},
 		"there is no room, and it isn't known why": {
 			reason: "that is said", most: 1, unknown: "budgets couldn't be read",
 			targets: []TargetView{target(1, verified), target(1, verified)},
@@ -159,12 +164,14 @@ func TestPaceUndo(t *testing.T) {
 			reason: "that one has begun", most: 1,
 			targets: []TargetView{target(1, verified), target(1, reverted, recovering(time.Minute))},
 			taken:   map[string]string{},
-			barred:  []string{"budget.maxUnavailable of plan p (1 of 100 targets) allows 1 in flight over all plans; 1 are", ""}},
+			barred: []string{
+				"budget.maxUnavailable of plan p (1 of 100 targets) allows 1 in flight over all plans; 1 are", ""}},
 		"there is no room, and some are in flight": {
 			reason: "they take none: they may be unavailable already", most: 1,
 			targets: []TargetView{target(1, verified), target(1, intended), target(1, written)},
 			taken:   map[string]string{},
-			barred:  []string{"budget.maxUnavailable of plan p (1 of 100 targets) allows 1 in flight over all plans; 1 are", "", ""}},
+			barred: []string{
+				"budget.maxUnavailable of plan p (1 of 100 targets) allows 1 in flight over all plans; 1 are", "", ""}},
 		"nothing of it is due": {
 			reason: "an API error has put it off, or it is another wave's", most: 9,
 			targets: []TargetView{target(1, verified, again(time.Minute)), target(2, verified), target(1, done)},

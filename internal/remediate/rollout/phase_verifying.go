@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -29,7 +31,8 @@ func stepVerifying(o Observation) Intent {
 	switch {
 	case len(waiting) > 0:
 		return o.stay(fmt.Sprintf("%d of %d verified; waiting for %s: %s", written-len(waiting), written,
-			o.Targets[waiting[0]].Object.String(), o.checkMessage(waiting[0])), Intent{Marks: marks, Outcomes: o.setBack(marks), Wait: verifyPoll})
+			o.Targets[waiting[0]].Object.String(), o.checkMessage(waiting[0])), Intent{Marks: marks,
+			Outcomes: o.setBack(marks), Wait: verifyPoll})
 	case m.soon() && o.Open(), len(m.Intents) > 0:
 		next := o.enter(v1alpha1.PhaseApplying, "batch verified; going on")
 		next.Marks, next.Outcomes = marks, o.setBack(marks)
@@ -117,8 +120,10 @@ func (o Observation) soaked(m Members) Intent {
 	intent.Anew = len(m.next) > 0 // the rest of the wave is verified, soaked and measured like one of its own
 	if len(done) > 0 {
 		first := o.Targets[done[0].Target].Object
-		intent.Outcomes = append(intent.Outcomes, Outcome{Type: OutcomeSucceeded, Count: int32(len(done)), Namespaces: o.namespaces(done),
-			Key: o.Key(fmt.Sprintf("w%d/%s/%s/ok", o.Status.Wave, first.Namespace, first.Name)), Message: intent.Message})
+		intent.Outcomes = append(intent.Outcomes,
+			Outcome{Type: OutcomeSucceeded, Count: int32(len(done)), Namespaces: o.namespaces(done),
+				Key:     o.Key(fmt.Sprintf("w%d/%s/%s/ok", o.Status.Wave, first.Namespace, first.Name)),
+				Message: intent.Message})
 	}
 	return intent
 }
@@ -167,8 +172,9 @@ func (o Observation) setBack(marks []Mark) []Outcome {
 	var out []Outcome
 	for _, m := range marks {
 		if key := keys[m.Reason]; key != "" && m.State == v1alpha1.TargetFailed {
-			out = append(out, Outcome{Type: OutcomeFailed, Count: 1, Namespaces: o.namespaces([]Mark{m}), Message: m.Message,
-				Key: o.Key(key + o.Targets[m.Target].Object.UID)})
+			out = append(out, Outcome{Type: OutcomeFailed, Count: 1, Namespaces: o.namespaces([]Mark{m}),
+				Message: m.Message,
+				Key:     o.Key(key + o.Targets[m.Target].Object.UID)})
 		}
 	}
 	return out

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -31,7 +33,8 @@ func TestStepVerifying(t *testing.T) {
 		"the canary is clean": {
 			reason: "it soaks for its own time", in: verifying(0, target(0, written, clean)),
 			given: func(o *Observation) { o.Spec.Plan.Strategy.Canary.Soak = &metav1.Duration{Duration: time.Hour} },
-			want:  "Soaking w0 WaveInProgress: canary: verified; soaking for 1h0m0s | mark 0 Verified | healthy for 0s"},
+			want: "Soaking w0 WaveInProgress: canary: verified; soaking for 1h0m0s | mark 0 Verified | " +
+				"healthy for 0s"},
 		"a wave after the canary is clean": {
 			reason: "the canary's time isn't its own", in: verifying(1, target(1, written, clean)),
 			given: func(o *Observation) { o.Spec.Plan.Strategy.Canary.Soak = &metav1.Duration{Duration: time.Hour} },
@@ -172,7 +175,8 @@ func TestStepVerifying(t *testing.T) {
 			in:     verifying(1, target(1, written, starting, applied(time.Hour))),
 			given: func(o *Observation) {
 				o.Status.PhaseStartedAt, o.Status.WaveStartedAt = ago(time.Minute), ago(20*time.Minute)
-			}, want: "Verifying w1 WaveInProgress: wave 1 of 2: 0 of 1 verified; waiting for Deployment shop/a: 1 of 2 " +
+			},
+			want: "Verifying w1 WaveInProgress: wave 1 of 2: 0 of 1 verified; waiting for Deployment shop/a: 1 of 2 " +
 				"Pods is ready | wait 1s"},
 		"a wave flaps, and another was written a moment ago": {
 			reason: "only its own writes give it time",

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -63,7 +65,8 @@ func (o Observation) recovered() (marks []Mark, recovering []int) {
 			marks = append(marks, Mark{Target: i, State: t.State, Recovered: true})
 		case o.Now.Sub(t.RevertedAt) > deadline:
 			marks = append(marks, Mark{Target: i, State: t.State, Recovered: true,
-				Message: fmt.Sprintf("undone, but the object wasn't well again within %s: %s", deadline, o.checkMessage(i))})
+				Message: fmt.Sprintf("undone, but the object wasn't well again within %s: %s", deadline,
+					o.checkMessage(i))})
 		default:
 			recovering = append(recovering, i)
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -14,8 +16,10 @@ func TestATargetThatIsSetBackFailsAloneAndIsCounted(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	since := metav1.NewMicroTime(now.Add(-time.Hour))
 	o := Observation{Now: now, Targets: []TargetView{
-		{Object: v1alpha1.ObjectReference{Name: "a", UID: "ua"}, Wave: 1, State: v1alpha1.TargetVerified, Check: &Check{CheckPassed, "", ""}},
-		{Object: v1alpha1.ObjectReference{Name: "b", UID: "ub"}, Wave: 1, State: v1alpha1.TargetVerified, Check: &Check{CheckSetBack, v1alpha1.ReasonFighting, "night-job set it back"}},
+		{Object: v1alpha1.ObjectReference{Name: "a", UID: "ua"}, Wave: 1, State: v1alpha1.TargetVerified,
+			Check: &Check{CheckPassed, "", ""}},
+		{Object: v1alpha1.ObjectReference{Name: "b", UID: "ub"}, Wave: 1, State: v1alpha1.TargetVerified,
+			Check: &Check{CheckSetBack, v1alpha1.ReasonFighting, "night-job set it back"}},
 	}}
 	o.Spec.Plan.Hash, o.Spec.Plan.Waves = "0123456789abcdef0123", []int32{1, 2}
 	o.Spec.Plan.Strategy.SetDefaults()
@@ -26,7 +30,8 @@ func TestATargetThatIsSetBackFailsAloneAndIsCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if intent.Phase != v1alpha1.PhaseApplying {
-		t.Errorf("the wave isn't rolled back for it: want %s, got %s: %s", v1alpha1.PhaseApplying, intent.Phase, intent.Message)
+		t.Errorf("the wave isn't rolled back for it: want %s, got %s: %s", v1alpha1.PhaseApplying, intent.Phase,
+			intent.Message)
 	}
 	marks := []Mark{
 		{Target: 1, State: v1alpha1.TargetFailed, Reason: v1alpha1.ReasonFighting, Message: "night-job set it back"},

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -18,9 +20,12 @@ func (o Observation) afterLandings(intent Intent) Intent {
 	if first < 0 {
 		return intent
 	}
-	wait := Intent{Phase: o.Status.Phase, Wave: o.Status.Wave, HeldFrom: o.Status.HeldFrom, Reason: o.Status.Reason, Message: o.Status.Message, Resolve: due}
+	wait := Intent{Phase: o.Status.Phase, Wave: o.Status.Wave, HeldFrom: o.Status.HeldFrom, Reason: o.Status.Reason,
+		Message: o.Status.Message, Resolve: due}
 	if o.Status.Phase == v1alpha1.PhaseApplying {
-		wait.Message = o.Label(o.Status.Wave) + ": waiting until a write whose answer was lost can't reach its object any more: " + o.Targets[first].Object.String()
+		wait.Message = o.Label(o.Status.Wave) +
+			": waiting until a write whose answer was lost can't reach its object any more: " +
+			o.Targets[first].Object.String()
 	}
 	if len(due) == 0 {
 		wait.Wait = Until(o.Now, next)
@@ -71,7 +76,8 @@ func (o Observation) unfound(m Members) (target int, found bool) {
 
 // notFound fails a wave of which a write's outcome can't be found out.
 func (o Observation) notFound(target int) Intent {
-	return o.fail(failure{reason: v1alpha1.ReasonNoAnswer, unanswered: true, failedIn: o.places([]Mark{{Target: target}}), message: fmt.Sprintf(
-		"%s: whether its write has happened couldn't be found out within %s; that says nothing of the fix",
-		o.Targets[target].Object.String(), UnobservedFactor*o.Spec.Plan.Strategy.ProgressDeadline.Duration)})
+	return o.fail(failure{reason: v1alpha1.ReasonNoAnswer, unanswered: true,
+		failedIn: o.places([]Mark{{Target: target}}), message: fmt.Sprintf(
+			"%s: whether its write has happened couldn't be found out within %s; that says nothing of the fix",
+			o.Targets[target].Object.String(), UnobservedFactor*o.Spec.Plan.Strategy.ProgressDeadline.Duration)})
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -19,7 +21,8 @@ func (o Observation) vanished(m Members) []Mark {
 	left := 0
 	for _, i := range slices.Concat(m.Applied, m.Verified) {
 		if c := o.Targets[i].Check; c != nil && c.Result == CheckGone {
-			gone = append(gone, Mark{Target: i, State: o.Targets[i].State, Reason: v1alpha1.ReasonVanished, Message: c.Message})
+			gone = append(gone, Mark{Target: i, State: o.Targets[i].State, Reason: v1alpha1.ReasonVanished,
+				Message: c.Message})
 		} else {
 			left++
 		}

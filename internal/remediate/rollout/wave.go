@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -155,7 +157,8 @@ func (o Observation) settled() bool {
 func (o Observation) leftToOwners() int {
 	n := 0
 	for _, t := range o.Targets {
-		if t.State == v1alpha1.TargetSkipped && (t.Reason == v1alpha1.ReasonManaged || t.Reason == v1alpha1.ReasonOwned) {
+		if t.State == v1alpha1.TargetSkipped &&
+			(t.Reason == v1alpha1.ReasonManaged || t.Reason == v1alpha1.ReasonOwned) {
 			n++
 		}
 	}
@@ -164,7 +167,9 @@ func (o Observation) leftToOwners() int {
 
 // DoneIn says whether any target of a stage is done: its canary has proved something.
 func (o Observation) DoneIn(s canary.Stage) bool {
-	return slices.ContainsFunc(o.Targets, func(t TargetView) bool { return t.State == v1alpha1.TargetDone && s.Holds(t.Wave) })
+	return slices.ContainsFunc(o.Targets, func(t TargetView) bool {
+		return t.State == v1alpha1.TargetDone && s.Holds(t.Wave)
+	})
 }
 
 // Count is the number of targets in a state.

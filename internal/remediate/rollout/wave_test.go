@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollout
 
 import (
@@ -45,7 +47,8 @@ func TestMembers(t *testing.T) {
 				target(1, intended), target(1, written), target(1, verified), target(1, failed), target(1, done),
 				target(1, skipped),
 				target(1, v1alpha1.TargetReverted), target(2, pending), target(0, pending)},
-			want: "11: ready [0] later [1] full [2] barred [3] intents [4] applied [5] verified [6] failed [7] next try in 1m0s"},
+			want: "11: ready [0] later [1] full [2] barred [3] intents [4] applied [5] verified [6] failed [7] " +
+				"next try in 1m0s"},
 		"tries that are due": {
 			reason:  "one that is due this moment waits no more",
 			targets: []TargetView{target(1, pending, again(0)), target(1, pending, again(-1))},

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package surplus finds what came with a write beyond what was asked for: it makes the
 // proof of what an object is to hold after a write, which is recorded before it, and
 // compares the object with that proof later.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package surplus
 
 import (
@@ -56,7 +58,8 @@ func ExpectWrite(before, after *unstructured.Unstructured, subresource string) (
 // setByUs is the digest of what our field manager has set; empty for nothing.
 func setByUs(obj *unstructured.Unstructured, subresource string) string {
 	for _, e := range obj.GetManagedFields() {
-		if e.Manager == v1alpha1.FieldManager && e.Operation == metav1.ManagedFieldsOperationUpdate && e.Subresource == subresource && e.FieldsV1 != nil {
+		if e.Manager == v1alpha1.FieldManager && e.Operation == metav1.ManagedFieldsOperationUpdate &&
+			e.Subresource == subresource && e.FieldsV1 != nil {
 			sum := sha256.Sum256(e.FieldsV1.GetRawBytes())
 			return hex.EncodeToString(sum[:])
 		}
@@ -94,14 +97,17 @@ func lastWrite(e metav1.ManagedFieldsEntry) []byte {
 	if e.Time != nil {
 		at = e.Time.UTC().Format(time.RFC3339)
 	}
-	sum := sha256.Sum256([]byte(fmt.Sprintf("%q", []string{e.Manager, string(e.Operation), e.APIVersion, e.Subresource, at})))
+	sum := sha256.Sum256(
+		[]byte(fmt.Sprintf("%q", []string{e.Manager, string(e.Operation), e.APIVersion, e.Subresource, at})))
 	return sum[:managerBytes]
 }
 
 // setByOthers is the digest of what others have set, but by the status: as long as it is
 // the same, nobody else has written the object by a write that can set anything.
 func setByOthers(obj *unstructured.Unstructured, own string) (string, error) {
-	entries := slices.DeleteFunc(others(obj, own), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == policy.StatusSubresource })
+	entries := slices.DeleteFunc(others(obj, own), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Subresource == policy.StatusSubresource
+	})
 	if len(entries) == 0 {
 		return "", nil
 	}
@@ -130,12 +136,14 @@ const wholeObject = "a field that isn't known any more"
 
 // Beyond compares an object with what a write was to make of it. What lies in the fields of
 // the fix is known from its record.
-func Beyond(e *v1alpha1.ExpectedContent, live *unstructured.Unstructured, subresource, own string, fix ...action.Field) (Found, error) {
+func Beyond(e *v1alpha1.ExpectedContent, live *unstructured.Unstructured, subresource, own string,
+	fix ...action.Field) (Found, error) {
 	var out Found
 	if e == nil || live == nil || live.GetDeletionTimestamp() != nil {
 		return out, nil
 	}
-	differences, err := (action.Fingerprint{Digest: e.Digest, Places: e.Places}).Differences(withoutSecrets(live), subresource)
+	differences, err := (action.Fingerprint{Digest: e.Digest, Places: e.Places}).Differences(
+		withoutSecrets(live), subresource)
 	if err != nil || len(differences) == 0 {
 		return out, err
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package access
 
 import (
@@ -30,9 +32,11 @@ func (s Secrets) Read(ctx context.Context, namespace, name, field string) (map[s
 		}
 		return secret.Data, nil
 	case kube.Gone:
-		return nil, fmt.Errorf("%s: there is no Secret %s in namespace %s: make it, or correct the name", field, name, namespace)
+		return nil, fmt.Errorf("%s: there is no Secret %s in namespace %s: make it, or correct the name", field, name,
+			namespace)
 	case kube.Forbidden:
-		return nil, fmt.Errorf("%s: the manager may not read Secret %s of namespace %s. Let it: kubectl create role evenkeel-source-%s -n %s --verb=get --resource=secrets --resource-name=%s && "+
+		return nil, fmt.Errorf("%s: the manager may not read Secret %s of namespace %s. Let it: kubectl create role "+
+			"evenkeel-source-%s -n %s --verb=get --resource=secrets --resource-name=%s && "+
 			"kubectl create rolebinding evenkeel-source-%s -n %s --role=evenkeel-source-%s --serviceaccount=%s",
 			field, name, namespace, name, namespace, name, name, namespace, name, s.Account)
 	default:

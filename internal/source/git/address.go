@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package git
 
 import (
@@ -32,7 +34,8 @@ func (o Options) parseAddress(text string) (*transport.Endpoint, error) {
 	u, err := url.Parse(text)
 	if err != nil {
 		// Its text would show the URL, and with it a password that is there by mistake.
-		return nil, failf(ErrInvalid, "the URL can't be understood: give https://HOST/PATH, ssh://USER@HOST/PATH or USER@HOST:PATH")
+		return nil, failf(ErrInvalid,
+			"the URL can't be understood: give https://HOST/PATH, ssh://USER@HOST/PATH or USER@HOST:PATH")
 	}
 	for _, check := range []func(*url.URL) error{o.checkScheme, checkUser, checkPlace} {
 		if err := check(u); err != nil {
@@ -64,11 +67,14 @@ func (o Options) checkScheme(u *url.URL) error {
 	switch {
 	case u.Scheme == schemeHTTPS || u.Scheme == schemeSSH:
 	case u.Scheme == schemeHTTP && !o.AllowHTTP:
-		return failf(ErrInvalid, "http:// shows policies and credentials to the network, where they can be changed: use https://")
+		return failf(ErrInvalid,
+			"http:// shows policies and credentials to the network, where they can be changed: use https://")
 	case u.Scheme == schemeFile && !o.AllowFile:
 		return failf(ErrInvalid, "file:// isn't read: use https:// or ssh://")
 	case u.Scheme != schemeHTTP && u.Scheme != schemeFile:
-		return failf(ErrInvalid, "the URL's scheme %q isn't known: use https://HOST/PATH, ssh://USER@HOST/PATH or USER@HOST:PATH", words(u.Scheme))
+		return failf(ErrInvalid,
+			"the URL's scheme %q isn't known: use https://HOST/PATH, ssh://USER@HOST/PATH or USER@HOST:PATH",
+			words(u.Scheme))
 	}
 	return nil
 }
@@ -77,7 +83,8 @@ func checkUser(u *url.URL) error {
 	_, hasPassword := u.User.Password()
 	switch {
 	case hasPassword || u.User != nil && u.Scheme != schemeSSH:
-		return failf(ErrInvalid, "the URL holds credentials, which anybody who sees it can read: put them into the Secret that secretRef names, and out of the URL")
+		return failf(ErrInvalid, "the URL holds credentials, which anybody who sees it can read: put them into the "+
+			"Secret that secretRef names, and out of the URL")
 	case u.Scheme == schemeSSH && u.User.Username() == "":
 		return failf(ErrInvalid, "the URL has no user: give ssh://USER@HOST/PATH, for most hosts ssh://git@HOST/PATH")
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package git
 
 import (
@@ -34,7 +36,9 @@ func (f *Fetcher) advances(ctx context.Context, at *transport.Endpoint, r Reques
 		return nil
 	}
 	if !fullHash.MatchString(r.Since) {
-		return notTaken(found, ErrHistoryUnknown, "%s can't be compared with what is in force, of which the commit isn't known (%s)", found.revision(), words(r.Since))
+		return notTaken(found, ErrHistoryUnknown,
+			"%s can't be compared with what is in force, of which the commit isn't known (%s)", found.revision(),
+			words(r.Since))
 	}
 	kept := filepath.Join(f.home(r.Key), found.want.String())
 	for mark, descends := range map[string]bool{descended: true, apart: false} {
@@ -60,7 +64,8 @@ func (f *Fetcher) unlessApart(found target, since string, descends bool) error {
 	if descends {
 		return nil
 	}
-	return notTaken(found, ErrNotDescendant, "%s doesn't descend from what is in force (%s): a branch or tag was moved back or aside, or the URL leads to another repository", found.revision(), since)
+	return notTaken(found, ErrNotDescendant, "%s doesn't descend from what is in force (%s): a branch or tag was "+
+		"moved back or aside, or the URL leads to another repository", found.revision(), since)
 }
 
 // descends asks the server for the commits that lead to what was found and not to
@@ -89,7 +94,8 @@ func (f *Fetcher) descends(ctx context.Context, at *transport.Endpoint, r Reques
 
 // readHistory gets the commits. complete says that the server knows since, so that
 // what is missing leads to since as well.
-func (f *Fetcher) readHistory(ctx context.Context, from session, shown *packp.AdvRefs, r Request, found target, dir string) (complete bool, err error) {
+func (f *Fetcher) readHistory(ctx context.Context, from session, shown *packp.AdvRefs, r Request, found target,
+	dir string) (complete bool, err error) {
 	if err := makePlace(dir); err != nil {
 		return false, err
 	}
@@ -108,7 +114,9 @@ func (f *Fetcher) readHistory(ctx context.Context, from session, shown *packp.Ad
 	pack := &limited{ctx: ctx, from: unwrapped(shown.Capabilities, response), limit: limit, left: limit}
 	if err := f.keepPack(ctx, dir, pack); err != nil {
 		if pack.exceeded != nil {
-			return false, notTaken(found, ErrHistoryUnknown, "whether %s descends from what is in force (%s) can't be known: its history exceeds %d MiB", found.revision(), r.Since, limit>>20)
+			return false, notTaken(found, ErrHistoryUnknown,
+				"whether %s descends from what is in force (%s) can't be known: its history exceeds %d MiB",
+				found.revision(), r.Since, limit>>20)
 		}
 		return false, err
 	}
@@ -128,7 +136,9 @@ func search(ctx context.Context, dir string, found target, since string, complet
 		case errors.Is(err, plumbing.ErrObjectNotFound) && complete:
 			continue // it leads to since as well, so it isn't after it
 		case errors.Is(err, plumbing.ErrObjectNotFound):
-			return false, notTaken(found, ErrHistoryUnknown, "whether %s descends from what is in force (%s) can't be known: the server has no whole history", found.revision(), since)
+			return false, notTaken(found, ErrHistoryUnknown,
+				"whether %s descends from what is in force (%s) can't be known: the server has no whole history",
+				found.revision(), since)
 		case err != nil:
 			return false, fmt.Errorf("read commit %s: %w", queue[0], err)
 		}
@@ -142,7 +152,9 @@ func search(ctx context.Context, dir string, found target, since string, complet
 			}
 		}
 		if len(seen) > maxHistory {
-			return false, notTaken(found, ErrHistoryUnknown, "whether %s descends from what is in force (%s) can't be known: more than %d commits lie between", found.revision(), since, maxHistory)
+			return false, notTaken(found, ErrHistoryUnknown,
+				"whether %s descends from what is in force (%s) can't be known: more than %d commits lie between",
+				found.revision(), since, maxHistory)
 		}
 	}
 	return false, nil

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package git_test
 
 import (
@@ -27,7 +29,8 @@ func (s *site) requireTaken(r git.Request, commit string) {
 }
 
 func TestOnlyWhatDescendsFromTheCommitInForceIsTaken(t *testing.T) {
-	for name, filter := range map[string]string{"a server that sends commits alone": "true", "a server that can't": "false"} {
+	for name, filter := range map[string]string{
+		"a server that sends commits alone": "true", "a server that can't": "false"} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
 			s.repo.Configure("uploadpack.allowFilter", filter)
@@ -91,7 +94,8 @@ func TestAHistoryThatCannotBeKnownIsRefused(t *testing.T) {
 	s.repo.Push("HEAD:refs/heads/main")
 	s.requireRefused(s.since("v1.2.0", git.Reference{}), git.ErrHistoryUnknown, "v1.2.0")
 	// The server itself has a part only.
-	gitserver.Git(t, s.root, "clone", "-q", "--bare", "--depth=2", "file://"+s.repo.Dir, filepath.Join(s.root, "part.git"))
+	gitserver.Git(t, s.root, "clone", "-q", "--bare", "--depth=2", "file://"+s.repo.Dir,
+		filepath.Join(s.root, "part.git"))
 	r := s.since(old, git.Reference{})
 	r.URL = strings.Replace(r.URL, "hats.git", "part.git", 1)
 	s.requireRefused(r, git.ErrHistoryUnknown, "no whole history")
@@ -122,7 +126,8 @@ func TestATagCountsUnderItsOwnNameAlone(t *testing.T) {
 	s.repo.Git("tag", "-s", "-m", "signed", "v1.0.0")
 	tag := s.repo.Git("rev-parse", "v1.0.0")
 	s.repo.Push("v1.0.0", tag+":refs/tags/v9.9.9")
-	s.requireRefused(s.verified(git.Reference{Tag: "v9.9.9"}, adas), git.ErrWrongName, "v9.9.9 leads to a tag that was made as v1.0.0")
+	s.requireRefused(s.verified(git.Reference{Tag: "v9.9.9"}, adas), git.ErrWrongName,
+		"v9.9.9 leads to a tag that was made as v1.0.0")
 	s.requireRefused(s.verified(git.Reference{Semver: ">=1"}, adas), git.ErrWrongName, "v1.0.0")
 	s.requireRefused(s.request(git.Reference{Tag: "v9.9.9"}), git.ErrWrongName, "v1.0.0")
 

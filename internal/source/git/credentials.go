@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package git
 
 import (
@@ -45,7 +47,8 @@ func (c credentials) authorities() (*x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(c[key]) {
-		return nil, failf(ErrInvalid, "%s of the Secret holds no certificate: give the PEM of the authority that signed the server's", key)
+		return nil, failf(ErrInvalid,
+			"%s of the Secret holds no certificate: give the PEM of the authority that signed the server's", key)
 	}
 	return pool, nil
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package git_test
 
 import (
@@ -32,18 +34,28 @@ func TestOnlyTheRightCredentialsOpenARepository(t *testing.T) {
 		kind   error // nil: it is let in
 		says   string
 	}{
-		"the right password":                   {basic, secret("username", "ada", "password", "s3cret-of-ada"), nil, ""},
-		"a password with a line end":           {basic, secret("username", "ada\n", "password", "s3cret-of-ada\n"), nil, ""},
-		"the right token":                      {bearer, secret("bearerToken", "t0ken-of-ada\n"), nil, ""},
-		"a wrong password":                     {basic, secret("username", "ada", "password", "wr0ng-of-ada"), git.ErrAuthentication, "username and password were shown"},
-		"a wrong token":                        {bearer, secret("bearerToken", "wr0ng-of-ada"), git.ErrAuthentication, "bearerToken was shown"},
-		"no credentials":                       {basic, nil, git.ErrAuthentication, "no credentials were shown"},
-		"both ways at once":                    {basic, secret("username", "ada", "password", "s3cret-of-ada", "bearerToken", "t0ken-of-ada"), git.ErrInvalid, "both"},
-		"a token of two lines":                 {bearer, secret("bearerToken", "t0ken-of-ada\nt0ken-of-ada"), git.ErrInvalid, "line end"},
-		"an authority that isn't one":          {basic, secret("ca.crt", "s3cret-of-ada"), git.ErrInvalid, "ca.crt"},
-		"another authority":                    {basic, map[string][]byte{"ca.crt": anotherCA(t)}, git.ErrUntrusted, "ca.crt"},
+		"the right password": {basic, secret("username", "ada", "password", "s3cret-of-ada"), nil,
+			""},
+		"a password with a line end": {basic, secret("username", "ada\n", "password", "s3cret-of-ada\n"), nil,
+			""},
+		"the right token": {bearer, secret("bearerToken", "t0ken-of-ada\n"), nil, ""},
+		"a wrong password": {basic, secret("username", "ada", "password", "wr0ng-of-ada"),
+			git.ErrAuthentication, "username and password were shown"},
+		"a wrong token": {bearer, secret("bearerToken", "wr0ng-of-ada"), git.ErrAuthentication,
+			"bearerToken was shown"},
+		"no credentials": {basic, nil, git.ErrAuthentication, "no credentials were shown"},
+		"both ways at once": {
+			basic, secret("username", "ada", "password", "s3cret-of-ada", "bearerToken", "t0ken-of-ada"),
+			git.ErrInvalid, "both"},
+		"a token of two lines": {bearer, secret("bearerToken", "t0ken-of-ada\nt0ken-of-ada"),
+			git.ErrInvalid, "line end"},
+		"an authority that isn't one": {basic, secret("ca.crt", "s3cret-of-ada"), git.ErrInvalid, "ca.crt"},
+		"another authority": {basic, map[string][]byte{"ca.crt": anotherCA(t)}, git.ErrUntrusted,
+			"ca.crt"},
 		"no authority but those of the system": {basic, map[string][]byte{"ca.crt": nil}, git.ErrUntrusted, "ca.crt"},
-		"the authority under its other name":   {basic, map[string][]byte{"ca.crt": nil, "caFile": s.server.CA, "username": []byte("ada"), "password": []byte("s3cret-of-ada")}, nil, ""},
+		"the authority under its other name": {
+			basic, map[string][]byte{"ca.crt": nil, "caFile": s.server.CA, "username": []byte("ada"),
+				"password": []byte("s3cret-of-ada")}, nil, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +100,8 @@ func TestARedirectCarriesNoCredentialsToAnotherHost(t *testing.T) {
 	mover.Set(settings)
 	request := s.request(git.Reference{})
 	request.URL = mover.URL + "/hats.git"
-	request.Credentials = map[string][]byte{"username": []byte("ada"), "password": []byte("s3cret"), "ca.crt": append(append([]byte{}, s.server.CA...), mover.CA...)}
+	request.Credentials = map[string][]byte{"username": []byte("ada"), "password": []byte("s3cret"),
+		"ca.crt": append(append([]byte{}, s.server.CA...), mover.CA...)}
 	got, err := s.fetch(request)
 	if err != nil || got.Commit != hash {
 		t.Fatalf("an open repository that has moved: %v, %v", got, err)
@@ -137,7 +150,8 @@ func TestAnAddressIsUnderstoodOrRefused(t *testing.T) {
 			}
 		})
 	}
-	for _, url := range []string{"git@example.com:team/hats.git", "ssh://git@example.com:2222/hats.git", "ssh://git@[::1]/hats.git"} {
+	for _, url := range []string{"git@example.com:team/hats.git", "ssh://git@example.com:2222/hats.git",
+		"ssh://git@[::1]/hats.git"} {
 		_, err := fetcher.Fetch(t.Context(), git.Request{URL: url})
 		requireError(t, err, git.ErrInvalid, "private key") // the URL is good
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package git reads Git repositories: it finds the commit that a branch, a tag, a
 // range of versions or a hash stands for, fetches it without its history to disk,
 // checks its signature, and gives its files as a file system whose content is read

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package git
 
 import (
@@ -22,7 +24,8 @@ const objectCache = 8 * cache.MiByte
 
 // store opens the objects that are kept in a directory.
 func store(dir string) *filesystem.Storage {
-	return filesystem.NewStorageWithOptions(osfs.New(dir), cache.NewObjectLRU(objectCache), filesystem.Options{ExclusiveAccess: true})
+	return filesystem.NewStorageWithOptions(osfs.New(dir), cache.NewObjectLRU(objectCache),
+		filesystem.Options{ExclusiveAccess: true})
 }
 
 // has says whether an object is there. go-git's own HasEncodedObject never finds one
@@ -34,7 +37,8 @@ func has(objects *filesystem.Storage, hash plumbing.Hash) bool {
 
 // download asks for an object without its history and keeps what comes in dir,
 // which is made anew.
-func (f *Fetcher) download(ctx context.Context, from session, shown *packp.AdvRefs, ref Reference, want plumbing.Hash, dir string) error {
+func (f *Fetcher) download(ctx context.Context, from session, shown *packp.AdvRefs, ref Reference, want plumbing.Hash,
+	dir string) error {
 	if err := makePlace(dir); err != nil {
 		return err
 	}
@@ -43,7 +47,8 @@ func (f *Fetcher) download(ctx context.Context, from session, shown *packp.AdvRe
 		return notGiven(ref, err)
 	}
 	defer func() { _ = response.Close() }()
-	pack := &limited{ctx: ctx, from: unwrapped(shown.Capabilities, response), limit: f.options.MaxPackBytes, left: f.options.MaxPackBytes}
+	pack := &limited{ctx: ctx, from: unwrapped(shown.Capabilities, response), limit: f.options.MaxPackBytes,
+		left: f.options.MaxPackBytes}
 	if err := f.keepPack(ctx, dir, pack); err != nil {
 		return errors.Join(pack.exceeded, err)
 	}
@@ -143,7 +148,9 @@ func (l *limited) Read(p []byte) (int, error) {
 	}
 	n, err := l.from.Read(p)
 	if l.left -= int64(n); l.left < 0 {
-		l.exceeded = failf(ErrTooLarge, "the repository exceeds %d MiB: keep the policies in a smaller one, or raise the manager's limit", l.limit>>20)
+		l.exceeded = failf(ErrTooLarge,
+			"the repository exceeds %d MiB: keep the policies in a smaller one, or raise the manager's limit",
+			l.limit>>20)
 		return 0, l.exceeded
 	}
 	return n, err

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package git_test
 
 import (
@@ -27,7 +29,8 @@ type site struct {
 func newSite(t *testing.T) *site {
 	t.Helper()
 	root := t.TempDir()
-	s := &site{t: t, root: root, repo: gitserver.NewRepository(t, root, "hats.git"), server: gitserver.StartHTTP(t, root)}
+	s := &site{t: t, root: root, repo: gitserver.NewRepository(t, root, "hats.git"),
+		server: gitserver.StartHTTP(t, root)}
 	s.options = git.Options{Dir: t.TempDir()}
 	s.restart()
 	return s
@@ -51,7 +54,8 @@ func (s *site) restart() {
 }
 
 func (s *site) request(ref git.Reference) git.Request {
-	return git.Request{Key: "hats", URL: s.server.URL + "/hats.git", Ref: ref, Credentials: map[string][]byte{"ca.crt": s.server.CA}}
+	return git.Request{Key: "hats", URL: s.server.URL + "/hats.git", Ref: ref,
+		Credentials: map[string][]byte{"ca.crt": s.server.CA}}
 }
 
 func (s *site) fetch(r git.Request) (*git.Fetched, error) {
@@ -108,14 +112,17 @@ func TestEveryKindOfReferenceIsFollowed(t *testing.T) {
 		ref               git.Reference
 		revision, content string
 	}{
-		"nothing is the default branch":                  {git.Reference{}, "main@sha1:" + first, "one"},
-		"a branch, with a slash":                         {git.Reference{Branch: "feature/x"}, "feature/x@sha1:" + third, "three"},
-		"a light tag":                                    {git.Reference{Tag: "v1.2.0"}, "v1.2.0@sha1:" + first, "one"},
-		"an annotated tag is its commit":                 {git.Reference{Tag: "1.3.0"}, "1.3.0@sha1:" + second, "two"},
-		"a range takes the newest, with or without v":    {git.Reference{Semver: ">=1.0.0 <2"}, "1.3.0@sha1:" + second, "two"},
-		"a range takes what is before a release if told": {git.Reference{Semver: ">=1.0.0-0"}, "v2.0.0-rc.1@sha1:" + third, "three"},
-		"a commit that is a branch's newest":             {git.Reference{Commit: third}, "sha1:" + third, "three"},
-		"a commit of a tag":                              {git.Reference{Commit: first}, "sha1:" + first, "one"},
+		"nothing is the default branch": {git.Reference{}, "main@sha1:" + first, "one"},
+		"a branch, with a slash": {
+			git.Reference{Branch: "feature/x"}, "feature/x@sha1:" + third, "three"},
+		"a light tag":                    {git.Reference{Tag: "v1.2.0"}, "v1.2.0@sha1:" + first, "one"},
+		"an annotated tag is its commit": {git.Reference{Tag: "1.3.0"}, "1.3.0@sha1:" + second, "two"},
+		"a range takes the newest, with or without v": {git.Reference{Semver: ">=1.0.0 <2"}, "1.3.0@sha1:" + second,
+			"two"},
+		"a range takes what is before a release if told": {
+			git.Reference{Semver: ">=1.0.0-0"}, "v2.0.0-rc.1@sha1:" + third, "three"},
+		"a commit that is a branch's newest": {git.Reference{Commit: third}, "sha1:" + third, "three"},
+		"a commit of a tag":                  {git.Reference{Commit: first}, "sha1:" + first, "one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.in(t).requireFetched(test.ref, test.revision, test.content)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package git
 
 import (
@@ -151,7 +153,8 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Fetched, error) {
 
 // obtain has a conversation with the server, after which what the reference stands
 // for is on disk.
-func (f *Fetcher) obtain(ctx context.Context, at *transport.Endpoint, r Request) (found target, objects *filesystem.Storage, err error) {
+func (f *Fetcher) obtain(ctx context.Context, at *transport.Endpoint, r Request) (
+	found target, objects *filesystem.Storage, err error) {
 	from, err := f.open(ctx, at, r.Credentials)
 	if err != nil {
 		return found, nil, err
@@ -178,7 +181,8 @@ func kept(home string, want plumbing.Hash) (*filesystem.Storage, bool) {
 }
 
 // replace downloads, and puts what came in the place of what was kept.
-func (f *Fetcher) replace(ctx context.Context, from session, shown *packp.AdvRefs, r Request, want plumbing.Hash) error {
+func (f *Fetcher) replace(ctx context.Context, from session, shown *packp.AdvRefs, r Request,
+	want plumbing.Hash) error {
 	home := f.home(r.Key)
 	arriving := filepath.Join(home, partial)
 	if err := f.download(ctx, from, shown, r.Ref, want, arriving); err != nil {
@@ -247,7 +251,9 @@ func acceptTag(objects *filesystem.Storage, found target, tag *object.Tag, keys 
 		}
 	}
 	if found.name != "" && tag.Name != found.name {
-		return nil, notTaken(found, ErrWrongName, "%s leads to a tag that was made as %s: whoever pushed it under another name isn't who made it; tag the commit anew (git tag -s %[1]s), or delete this one", words(found.name), words(tag.Name))
+		return nil, notTaken(found, ErrWrongName, "%s leads to a tag that was made as %s: whoever pushed it under "+
+			"another name isn't who made it; tag the commit anew (git tag -s %[1]s), or delete this one",
+			words(found.name), words(tag.Name))
 	}
 	return keys, nil
 }

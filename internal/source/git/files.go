@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package git
 
 import (
@@ -139,7 +141,8 @@ func (f *files) child(dir *node, name string) (*node, error) {
 func (f *files) tree(dir *node) (*object.Tree, error) {
 	switch {
 	case dir.mode == filemode.Submodule:
-		return nil, failf(ErrPath, "%s is a submodule, and submodules aren't fetched: put the files themselves there, make a source of the other repository, or exclude it", dir.at)
+		return nil, failf(ErrPath, "%s is a submodule, and submodules aren't fetched: put the files themselves there, "+
+			"make a source of the other repository, or exclude it", dir.at)
 	case dir.mode != filemode.Dir:
 		return nil, failf(ErrPath, "%s is a file: give the directory that it is in", dir.at)
 	}
@@ -191,7 +194,9 @@ func (f *files) content(at *node) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", at.at, err)
 	}
 	if bytes.HasPrefix(text, []byte(pointerPrefix)) {
-		return nil, failf(ErrPath, "%s is kept in Git LFS, which isn't fetched: commit the file itself (git lfs untrack), or exclude it", at.at)
+		return nil, failf(ErrPath,
+			"%s is kept in Git LFS, which isn't fetched: commit the file itself (git lfs untrack), or exclude it",
+			at.at)
 	}
 	return text, nil
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package git_test
 
 import (
@@ -52,7 +54,8 @@ func TestTheFilesAreThoseOfACheckout(t *testing.T) {
 		}
 		got, err := fs.ReadFile(files, name)
 		info, errInfo := fs.Stat(files, name)
-		if err := errors.Join(err, errInfo); err != nil || string(got) != string(want) || info.Size() != int64(len(want)) {
+		if err := errors.Join(err, errInfo); err != nil || string(got) != string(want) ||
+			info.Size() != int64(len(want)) {
 			t.Errorf("%s holds %q (%v), want %q", name, got, err, want)
 		}
 	}
@@ -74,7 +77,8 @@ func TestWhatCantBeUsedIsSaid(t *testing.T) {
 	s.link("../../etc/passwd", "out")
 	s.link("/etc/passwd", "absolute")
 	s.link("circle", "circle")
-	s.repo.Write(map[string]string{"big.rego": "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"})
+	s.repo.Write(map[string]string{
+		"big.rego": "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"})
 	s.repo.Git("add", "out", "absolute", "circle", "big.rego")
 	s.repo.Git("commit", "-q", "-m", "links")
 	s.repo.Push("HEAD:refs/heads/main")
@@ -117,7 +121,8 @@ deny contains "no hat" if not head.covered
 
 // policies are so many directories, and the library that they import.
 func policies(count int) map[string]string {
-	files := map[string]string{"lib/head.rego": "package lib.head\n\nimport rego.v1\n\ncovered if input.object.metadata.annotations.hat\n"}
+	files := map[string]string{
+		"lib/head.rego": "package lib.head\n\nimport rego.v1\n\ncovered if input.object.metadata.annotations.hat\n"}
 	for i := range count {
 		name := "hat" + strconv.Itoa(i)
 		files["policies/"+name+"/"+name+".rego"] = strings.ReplaceAll(policy, "NAME", name)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package git
 
 import (
@@ -7,7 +9,8 @@ import (
 )
 
 func FuzzAnAddressIsUnderstoodOrRefused(f *testing.F) {
-	for _, seed := range []string{"https://example.com/x", "ssh://git@example.com:22/x", "git@example.com:x/y", "file:///x", "https://a:b@[::1]:1/x?y#z"} {
+	for _, seed := range []string{"https://example.com/x", "ssh://git@example.com:22/x", "git@example.com:x/y",
+		"file:///x", "https://a:b@[::1]:1/x?y#z"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -15,7 +18,8 @@ func FuzzAnAddressIsUnderstoodOrRefused(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if at.Host == "" || at.Path == "" || at.Password != "" || at.Protocol != schemeHTTPS && at.Protocol != schemeSSH {
+		if at.Host == "" || at.Path == "" || at.Password != "" || at.Protocol != schemeHTTPS &&
+			at.Protocol != schemeSSH {
 			t.Errorf("%q is taken for %+v", text, at)
 		}
 	})
@@ -45,7 +49,8 @@ func FuzzASignatureIsCutOutOfAnObject(f *testing.F) {
 
 func FuzzALineWithAKeyIsUnderstoodOrRefused(f *testing.F) {
 	const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE0pe2Xv0Q5b4uS7lm1x0gJ0Jt0F6JxkqZ0c0c0c0c0c"
-	for _, seed := range []string{key, "ada " + key, `ada namespaces="git",valid-before="20300101" ` + key, `cert-authority ` + key} {
+	for _, seed := range []string{key, "ada " + key, `ada namespaces="git",valid-before="20300101" ` + key,
+		`cert-authority ` + key} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
@@ -57,7 +62,10 @@ func FuzzALineWithAKeyIsUnderstoodOrRefused(f *testing.F) {
 }
 
 func FuzzAPackIsIndexedOrRefused(f *testing.F) {
-	f.Add([]byte("PACK\x00\x00\x00\x02\x00\x00\x00\x00\x02\x9d\x08\x82\x3b\xd8\xa8\xea\xb5\x10\xad\x6a\xc7\x5c\x82\x3c\xfd\x3e\xd3\x1e"))
+	f.Add(
+		[]byte(
+			"PACK\x00\x00\x00\x02\x00\x00\x00\x00\x02\x9d\x08\x82\x3b\xd8\xa8\xea" +
+				"\xb5\x10\xad\x6a\xc7\x5c\x82\x3c\xfd\x3e\xd3\x1e"))
 	f.Add([]byte("PACK\x00\x00\x00\x02\x00\x00\x00\x01\x31x\x9c\x03\x00\x00\x00\x00\x01"))
 	f.Add([]byte("PACK\x00\x00\x00\x02\xff\xff\xff\xff" + strings.Repeat("\xff", 40)))
 	f.Fuzz(func(t *testing.T, pack []byte) {
@@ -69,7 +77,8 @@ func FuzzAPackIsIndexedOrRefused(f *testing.F) {
 		if err := store(dir).Init(); err != nil {
 			t.Fatal(err)
 		}
-		if err := fetcher.keepPack(t.Context(), dir, bytes.NewReader(pack)); err == nil && !bytes.HasPrefix(pack, []byte("PACK")) {
+		if err := fetcher.keepPack(t.Context(), dir, bytes.NewReader(pack)); err == nil &&
+			!bytes.HasPrefix(pack, []byte("PACK")) {
 			t.Errorf("%q was taken for a pack", pack)
 		}
 	})

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package git
 
 import (
@@ -62,7 +64,8 @@ func httpAuth(c credentials) (transport.AuthMethod, error) {
 	username, password, token := c.text(keyUsername), c.text(keyPassword), c.text(keyBearerToken)
 	switch {
 	case token != "" && (username != "" || password != ""):
-		return nil, failf(ErrInvalid, "the Secret holds both bearerToken and username or password: give the one that the host asks for")
+		return nil, failf(ErrInvalid,
+			"the Secret holds both bearerToken and username or password: give the one that the host asks for")
 	case token != "":
 		if strings.ContainsAny(token, " \t\r\n") {
 			return nil, failf(ErrInvalid, "bearerToken of the Secret holds a space or a line end: give the token alone")
@@ -91,7 +94,9 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 	denied := response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden
 	if denied && g.elsewhere(request) {
 		_ = response.Body.Close()
-		return nil, failf(ErrAuthentication, "%s sends readers on to %s, which asks for credentials; they aren't shown to a host that the URL doesn't name: put the repository's new address into the URL", g.origin, request.URL.Host)
+		return nil, failf(ErrAuthentication, "%s sends readers on to %s, which asks for credentials; they aren't "+
+			"shown to a host that the URL doesn't name: put the repository's new address into the URL", g.origin,
+			request.URL.Host)
 	}
 	switch {
 	case response.StatusCode >= http.StatusBadRequest:
@@ -128,9 +133,11 @@ func untrustedCertificate(at *transport.Endpoint, err error) error {
 	}
 	var unknown x509.UnknownAuthorityError
 	if errors.As(err, &unknown) {
-		return failf(ErrUntrusted, "the certificate of %s is signed by an authority that isn't trusted: give that authority's certificate as ca.crt in the Secret that secretRef names", address(at))
+		return failf(ErrUntrusted, "the certificate of %s is signed by an authority that isn't trusted: give that "+
+			"authority's certificate as ca.crt in the Secret that secretRef names", address(at))
 	}
-	return failf(ErrUntrusted, "the certificate of %s isn't good: %s; fix the server's certificate, or correct the URL", address(at), words(verification.Err.Error()))
+	return failf(ErrUntrusted, "the certificate of %s isn't good: %s; fix the server's certificate, or correct the URL",
+		address(at), words(verification.Err.Error()))
 }
 
 // address is the server as HOST or HOST:PORT.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package git
 
 import (
@@ -47,7 +49,8 @@ func (f *Fetcher) parseSigners(values map[string][]byte) (*signers, error) {
 		}
 	}
 	if len(s.pgp)+len(s.keys) == 0 {
-		return nil, failf(ErrInvalid, "the Secret with the signers' keys holds none: give armored OpenPGP public keys, or SSH public keys as in authorized_keys")
+		return nil, failf(ErrInvalid, "the Secret with the signers' keys holds none: give armored OpenPGP public "+
+			"keys, or SSH public keys as in authorized_keys")
 	}
 	return s, nil
 }
@@ -64,7 +67,8 @@ func sortedKeys(values map[string][]byte) []string {
 // add reads the keys of one value: OpenPGP blocks one after the other, or lines.
 func (s *signers) add(name, text string) error {
 	if strings.Contains(text, "PRIVATE KEY") {
-		return failf(ErrInvalid, "%s of the Secret with the signers' keys is a private key: give the public one, and change this key, which others may have seen", words(name))
+		return failf(ErrInvalid, "%s of the Secret with the signers' keys is a private key: give the public one, and "+
+			"change this key, which others may have seen", words(name))
 	}
 	if strings.Contains(text, armorBegin) {
 		return s.addPGP(name, text)
@@ -78,7 +82,8 @@ func (s *signers) add(name, text string) error {
 		}
 		key, why := parseSSHKey(line)
 		if why != "" {
-			return failf(ErrInvalid, "line %d of %s in the Secret with the signers' keys %s: give armored OpenPGP public keys, or SSH public keys as in authorized_keys or allowed_signers", number, words(name), why)
+			return failf(ErrInvalid, "line %d of %s in the Secret with the signers' keys %s: give armored OpenPGP "+
+				"public keys, or SSH public keys as in authorized_keys or allowed_signers", number, words(name), why)
 		}
 		s.keys = append(s.keys, key)
 	}
@@ -93,12 +98,15 @@ func (s *signers) addPGP(name, text string) error {
 		}
 		length := strings.Index(text[begin:], armorEnd)
 		if length < 0 {
-			return failf(ErrInvalid, "%s in the Secret with the signers' keys breaks off: give the whole output of gpg --export --armor", words(name))
+			return failf(ErrInvalid,
+				"%s in the Secret with the signers' keys breaks off: give the whole output of gpg --export --armor",
+				words(name))
 		}
 		end := begin + length + len(armorEnd)
 		ring, err := openpgp.ReadArmoredKeyRing(strings.NewReader(text[begin:end] + "\n"))
 		if err != nil || len(ring) == 0 {
-			return failf(ErrInvalid, "%s in the Secret with the signers' keys isn't an OpenPGP public key: give the output of gpg --export --armor", words(name))
+			return failf(ErrInvalid, "%s in the Secret with the signers' keys isn't an OpenPGP public key: give the "+
+				"output of gpg --export --armor", words(name))
 		}
 		s.pgp = append(s.pgp, ring...)
 		text = text[end:]

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package git
 
 import (
@@ -23,7 +25,8 @@ type node struct {
 }
 
 func (n *node) child(entry object.TreeEntry) *node {
-	return &node{files: n.files, name: entry.Name, at: path.Join(n.at, entry.Name), mode: entry.Mode, hash: entry.Hash, bytes: -1}
+	return &node{files: n.files, name: entry.Name, at: path.Join(n.at, entry.Name), mode: entry.Mode, hash: entry.Hash,
+		bytes: -1}
 }
 
 // Name is the last part of its path.
@@ -106,7 +109,8 @@ func (o *openDir) Close() error { return nil }
 
 // Read fails, since a directory has no content.
 func (o *openDir) Read([]byte) (int, error) {
-	return 0, &fs.PathError{Op: "read", Path: o.node.at, Err: failf(ErrPath, "%s is a directory: give a file", o.node.at)}
+	return 0, &fs.PathError{Op: "read", Path: o.node.at,
+		Err: failf(ErrPath, "%s is a directory: give a file", o.node.at)}
 }
 
 // ReadDir lists the next n entries, or all that are left for n <= 0.

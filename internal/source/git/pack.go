@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package git
 
 import (
@@ -174,7 +176,9 @@ func (x *indexer) survey() (sum plumbing.Hash, err error) {
 		}
 		object := &packed{ObjectHeader: header, kind: header.Type}
 		if header.Type != plumbing.BlobObject && !header.Type.IsDelta() && header.Length > x.limit {
-			return sum, failf(ErrTooLarge, "the repository holds a directory or commit of %d MiB: keep the policies in a smaller one", header.Length>>20)
+			return sum, failf(ErrTooLarge,
+				"the repository holds a directory or commit of %d MiB: keep the policies in a smaller one",
+				header.Length>>20)
 		}
 		if header.Type.IsDelta() {
 			_, object.crc, err = x.scan.NextObject(io.Discard)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package git
 
 import (
@@ -59,13 +61,15 @@ func (r Reference) validate() error {
 	case given > 1:
 		return failf(ErrInvalid, "the reference names more than one of branch, tag, semver and commit: give one")
 	case len(r.Commit) == 64:
-		return failf(ErrInvalid, "commit %s is a SHA-256, and only repositories with SHA-1 can be read: give 40 digits", words(r.Commit))
+		return failf(ErrInvalid, "commit %s is a SHA-256, and only repositories with SHA-1 can be read: give 40 digits",
+			words(r.Commit))
 	case r.Commit != "" && !fullHash.MatchString(r.Commit):
 		return failf(ErrInvalid, "commit %q isn't a full hash: give all 40 digits, in lower case", words(r.Commit))
 	}
 	if r.Semver != "" {
 		if _, err := semver.NewConstraint(r.Semver); err != nil {
-			return failf(ErrInvalid, "semver %q isn't a range of versions: %s; give one like ~1.2 or >=1.2.0 <2", words(r.Semver), words(err.Error()))
+			return failf(ErrInvalid, "semver %q isn't a range of versions: %s; give one like ~1.2 or >=1.2.0 <2",
+				words(r.Semver), words(err.Error()))
 		}
 	}
 	return nil
@@ -112,7 +116,8 @@ func find(shown *packp.AdvRefs, kind, name, called string) (target, error) {
 	full := kind + name
 	hash, ok := shown.References[full]
 	if !ok {
-		return target{}, failf(ErrReferenceNotFound, "the repository has no %s %q%s: correct the name, or push it", called, words(name), listed(names(shown, kind)))
+		return target{}, failf(ErrReferenceNotFound, "the repository has no %s %q%s: correct the name, or push it",
+			called, words(name), listed(names(shown, kind)))
 	}
 	found := target{name: name, want: hash, commit: hash}
 	if peeled, ok := shown.Peeled[full]; ok {
@@ -124,7 +129,8 @@ func find(shown *packp.AdvRefs, kind, name, called string) (target, error) {
 // head is what the repository's HEAD names.
 func head(shown *packp.AdvRefs) (target, error) {
 	if shown.Head == nil {
-		return target{}, failf(ErrReferenceNotFound, "the repository's HEAD names no branch that exists%s: give ref.branch", listed(names(shown, branches)))
+		return target{}, failf(ErrReferenceNotFound,
+			"the repository's HEAD names no branch that exists%s: give ref.branch", listed(names(shown, branches)))
 	}
 	name := "HEAD"
 	for _, pair := range shown.Capabilities.Get(capability.SymRef) {
@@ -154,7 +160,9 @@ func newest(shown *packp.AdvRefs, text string) (string, error) {
 		}
 	}
 	if highest == nil {
-		return "", failf(ErrReferenceNotFound, "no tag of the repository is a version within %q%s: push one, or widen the range", words(text), listed(names(shown, tags)))
+		return "", failf(ErrReferenceNotFound,
+			"no tag of the repository is a version within %q%s: push one, or widen the range", words(text),
+			listed(names(shown, tags)))
 	}
 	return best, nil
 }

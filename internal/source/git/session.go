@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package git
 
 import (
@@ -36,18 +38,21 @@ func classify(ctx context.Context, at *transport.Endpoint, c credentials, err er
 	case errors.As(err, &known):
 		return known
 	case ctx.Err() != nil:
-		return because(context.Cause(ctx), ErrUnreachable, "%s didn't give the repository within the time allowed: raise the timeout if it is this slow, or see what keeps it", place(at))
+		return because(context.Cause(ctx), ErrUnreachable, "%s didn't give the repository within the time allowed: "+
+			"raise the timeout if it is this slow, or see what keeps it", place(at))
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
 		return failf(ErrReferenceNotFound, "the repository is empty: push a commit")
 	case errors.Is(err, transport.ErrRepositoryNotFound):
-		return failf(ErrRepositoryNotFound, "%s has no repository %s, or doesn't show it to these credentials: correct the URL, or let the credentials read it", place(at), at.Path)
+		return failf(ErrRepositoryNotFound, "%s has no repository %s, or doesn't show it to these credentials: "+
+			"correct the URL, or let the credentials read it", place(at), at.Path)
 	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed):
 		return refused(at, c)
 	}
 	if untrusted := untrustedCertificate(at, err); untrusted != nil {
 		return untrusted
 	}
-	return because(plain(err), ErrUnreachable, "%s didn't give the repository: %s", place(at), words(redact(err.Error(), c.secrets())))
+	return because(plain(err), ErrUnreachable, "%s didn't give the repository: %s", place(at),
+		words(redact(err.Error(), c.secrets())))
 }
 
 // refused says what was shown to the server, and never its value.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package git
 
 import (
@@ -107,13 +109,15 @@ func splitTag(raw []byte) (signed, signature []byte) {
 func (s *signers) verify(what string, signed, signature []byte) error {
 	switch text := string(signature); {
 	case len(signature) == 0:
-		return failf(ErrUnsigned, "%s isn't signed: sign it (git commit -S, git tag -s), or take verify out of the source", what)
+		return failf(ErrUnsigned,
+			"%s isn't signed: sign it (git commit -S, git tag -s), or take verify out of the source", what)
 	case strings.HasPrefix(text, beginPGP):
 		return s.checkPGP(what, signed, signature)
 	case strings.HasPrefix(text, beginSSH):
 		return s.checkSSH(what, signed, signature)
 	}
-	return failf(ErrBrokenSignature, "%s is signed in a way that isn't known here: sign it with an OpenPGP or an SSH key", what)
+	return failf(ErrBrokenSignature,
+		"%s is signed in a way that isn't known here: sign it with an OpenPGP or an SSH key", what)
 }
 
 func (s *signers) checkPGP(what string, signed, signature []byte) error {
@@ -127,13 +131,16 @@ func (s *signers) checkPGP(what string, signed, signature []byte) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, pgperrors.ErrUnknownIssuer):
-		return failf(ErrUnknownKey, "%s is signed by OpenPGP key %s, which isn't one of the signers': if it may sign, add its public half to the Secret that verify names", what, id)
+		return failf(ErrUnknownKey, "%s is signed by OpenPGP key %s, which isn't one of the signers': if it may sign, "+
+			"add its public half to the Secret that verify names", what, id)
 	case errors.Is(err, pgperrors.ErrKeyExpired), errors.Is(err, pgperrors.ErrSignatureExpired):
-		return failf(ErrExpiredKey, "%s is signed by OpenPGP key %s, which has expired: renew the key and give it anew in the Secret that verify names, or sign with another", what, id)
+		return failf(ErrExpiredKey, "%s is signed by OpenPGP key %s, which has expired: renew the key and give it "+
+			"anew in the Secret that verify names, or sign with another", what, id)
 	case errors.Is(err, pgperrors.ErrKeyRevoked):
 		return failf(ErrExpiredKey, "%s is signed by OpenPGP key %s, which is revoked: sign with another", what, id)
 	}
-	return failf(ErrBrokenSignature, "the signature of %s by OpenPGP key %s isn't good (%s): the content isn't what was signed; find out who changed it", what, id, words(err.Error()))
+	return failf(ErrBrokenSignature, "the signature of %s by OpenPGP key %s isn't good (%s): the content isn't what "+
+		"was signed; find out who changed it", what, id, words(err.Error()))
 }
 
 // pgpKeyID is the key that a signature names as its own.
@@ -161,12 +168,16 @@ func (s *signers) checkSSH(what string, signed, signature []byte) error {
 	key, ok := s.find(parsed.PublicKey)
 	switch {
 	case !ok:
-		return failf(ErrUnknownKey, "%s is signed by SSH key %s, which isn't one of the signers': if it may sign, add it to the Secret that verify names", what, id)
+		return failf(ErrUnknownKey, "%s is signed by SSH key %s, which isn't one of the signers': if it may sign, add "+
+			"it to the Secret that verify names", what, id)
 	case !key.validAt(s.now):
-		return failf(ErrExpiredKey, "%s is signed by SSH key %s, which isn't valid now: correct its times in the Secret that verify names, or sign with another", what, id)
+		return failf(ErrExpiredKey, "%s is signed by SSH key %s, which isn't valid now: correct its times in the "+
+			"Secret that verify names, or sign with another", what, id)
 	}
-	if err := sshsig.Verify(bytes.NewReader(signed), parsed, key.PublicKey, parsed.HashAlgorithm, namespaceGit); err != nil {
-		return failf(ErrBrokenSignature, "the signature of %s by SSH key %s isn't good (%s): the content isn't what was signed; find out who changed it", what, id, words(err.Error()))
+	if err := sshsig.Verify(bytes.NewReader(signed), parsed, key.PublicKey, parsed.HashAlgorithm,
+		namespaceGit); err != nil {
+		return failf(ErrBrokenSignature, "the signature of %s by SSH key %s isn't good (%s): the content isn't what "+
+			"was signed; find out who changed it", what, id, words(err.Error()))
 	}
 	return nil
 }

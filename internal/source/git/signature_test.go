@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package git_test
 
 import (
@@ -25,7 +27,8 @@ var (
 func pgpKey(t *testing.T, valid time.Duration) *openpgp.Entity {
 	t.Helper()
 	entity, err := openpgp.NewEntity("Ada", "", "ada@example.com", &packet.Config{
-		Algorithm: packet.PubKeyAlgoEdDSA, KeyLifetimeSecs: uint32(valid.Seconds()), Time: func() time.Time { return born },
+		Algorithm: packet.PubKeyAlgoEdDSA, KeyLifetimeSecs: uint32(valid.Seconds()),
+		Time: func() time.Time { return born },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -114,18 +117,25 @@ func TestACommitMustBeSignedByAnOpenPGPKey(t *testing.T) {
 
 	signed := s.commitSignedBy(ada, "")
 	s.requireAccepted(s.verified(git.Reference{}, adas), signed)
-	s.requireAccepted(s.verified(git.Reference{Commit: signed}, secret("all.asc", published(t, bob)+published(t, ada))), signed)
-	s.requireRefused(s.verified(git.Reference{}, secret("bob.asc", published(t, bob))), git.ErrUnknownKey, signed, ada.PrimaryKey.KeyIdString())
+	s.requireAccepted(s.verified(git.Reference{Commit: signed}, secret("all.asc", published(t, bob)+published(t, ada))),
+		signed)
+	s.requireRefused(s.verified(git.Reference{}, secret("bob.asc", published(t, bob))), git.ErrUnknownKey, signed,
+		ada.PrimaryKey.KeyIdString())
 
 	broken := s.commitSignedBy(ada, "another text\n")
 	s.requireRefused(s.verified(git.Reference{}, adas), git.ErrBrokenSignature, broken, ada.PrimaryKey.KeyIdString())
 
 	expired := s.commitSignedBy(old, "")
-	s.requireRefused(s.verified(git.Reference{}, secret("old.asc", published(t, old))), git.ErrExpiredKey, expired, old.PrimaryKey.KeyIdString())
+	s.requireRefused(s.verified(git.Reference{}, secret("old.asc", published(t, old))), git.ErrExpiredKey, expired,
+		old.PrimaryKey.KeyIdString())
 
-	garbled := s.push("commit", strings.Replace(s.repo.Git("cat-file", "commit", "HEAD")+"\n", "\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n\n", 1), "refs/heads/main")
+	garbled := s.push("commit",
+		strings.Replace(s.repo.Git("cat-file", "commit", "HEAD")+"\n", "\n\n",
+			"\ngpgsig -----BEGIN PGP SIGNATURE-----\n\n", 1), "refs/heads/main")
 	s.requireRefused(s.verified(git.Reference{}, adas), git.ErrBrokenSignature, garbled)
-	foreign := s.push("commit", strings.Replace(s.repo.Git("cat-file", "commit", "HEAD")+"\n", "\n\n", "\ngpgsig -----BEGIN SIGNED MESSAGE-----\n\n", 1), "refs/heads/main")
+	foreign := s.push("commit",
+		strings.Replace(s.repo.Git("cat-file", "commit", "HEAD")+"\n", "\n\n",
+			"\ngpgsig -----BEGIN SIGNED MESSAGE-----\n\n", 1), "refs/heads/main")
 	s.requireRefused(s.verified(git.Reference{}, adas), git.ErrBrokenSignature, foreign, "isn't known here")
 }
 
@@ -146,10 +156,14 @@ func TestACommitMustBeSignedByAnSSHKey(t *testing.T) {
 			s.in(t).requireAccepted(s.verified(git.Reference{}, secret("keys", keys)), signed)
 		})
 	}
-	s.requireRefused(s.verified(git.Reference{}, secret("keys", string(bob.Public))), git.ErrUnknownKey, signed, "SHA256:")
-	s.requireRefused(s.verified(git.Reference{}, secret("keys", `ada valid-before="20300101" `+line)), git.ErrExpiredKey, signed, "SHA256:")
-	s.requireRefused(s.verified(git.Reference{}, secret("keys", `ada valid-after="203101011200" `+line)), git.ErrExpiredKey, signed)
-	s.requireRefused(s.verified(git.Reference{}, secret("ada.asc", published(t, pgpKey(t, 0)))), git.ErrUnknownKey, signed)
+	s.requireRefused(s.verified(git.Reference{}, secret("keys", string(bob.Public))), git.ErrUnknownKey, signed,
+		"SHA256:")
+	s.requireRefused(s.verified(git.Reference{}, secret("keys", `ada valid-before="20300101" `+line)),
+		git.ErrExpiredKey, signed, "SHA256:")
+	s.requireRefused(s.verified(git.Reference{}, secret("keys", `ada valid-after="203101011200" `+line)),
+		git.ErrExpiredKey, signed)
+	s.requireRefused(s.verified(git.Reference{}, secret("ada.asc", published(t, pgpKey(t, 0)))), git.ErrUnknownKey,
+		signed)
 
 	raw := s.repo.Git("cat-file", "commit", "HEAD") + "\n"
 	changed := s.push("commit", strings.Replace(raw, "change", "charge", 1), "refs/heads/main")
@@ -192,15 +206,16 @@ func TestSignersKeysAreUnderstoodOrRefused(t *testing.T) {
 		keys map[string][]byte
 		says string
 	}{
-		"no keys at all":             {map[string][]byte{}, "holds none"},
-		"only comments":              {secret("keys", "# nobody\n"), "holds none"},
-		"a private key":              {secret("keys", string(key.Private)), "private key"},
-		"what isn't a key":           {secret("keys", "\nhello world of keys\n"), "line 2 of keys"},
-		"a key that breaks off":      {secret("a.asc", ring[:len(ring)/2]), "breaks off"},
-		"an OpenPGP key that is bad": {secret("a.asc", strings.Replace(ring, "\n\n", "\n\nAAAA", 1)), "isn't an OpenPGP public key"},
-		"an authority":               {secret("keys", "ada cert-authority "+line), "certificate authority"},
-		"a key for other things":     {secret("keys", `ada namespaces="file" `+line), "namespaces"},
-		"a time that isn't one":      {secret("keys", `ada valid-before="soon" `+line), "time"},
+		"no keys at all":        {map[string][]byte{}, "holds none"},
+		"only comments":         {secret("keys", "# nobody\n"), "holds none"},
+		"a private key":         {secret("keys", string(key.Private)), "private key"},
+		"what isn't a key":      {secret("keys", "\nhello world of keys\n"), "line 2 of keys"},
+		"a key that breaks off": {secret("a.asc", ring[:len(ring)/2]), "breaks off"},
+		"an OpenPGP key that is bad": {secret("a.asc", strings.Replace(ring, "\n\n", "\n\nAAAA", 1)),
+			"isn't an OpenPGP public key"},
+		"an authority":           {secret("keys", "ada cert-authority "+line), "certificate authority"},
+		"a key for other things": {secret("keys", `ada namespaces="file" `+line), "namespaces"},
+		"a time that isn't one":  {secret("keys", `ada valid-before="soon" `+line), "time"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.in(t).requireRefused(s.verified(git.Reference{}, test.keys), git.ErrInvalid, test.says)

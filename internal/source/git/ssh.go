@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package git
 
 import (
@@ -102,7 +104,9 @@ func (s *sshSession) AdvertisedReferencesContext(context.Context) (*packp.AdvRef
 		return nil, transport.ErrEmptyRemoteRepository
 	case errors.Is(err, packp.ErrEmptyInput):
 		if s.run.Wait() != nil { // it has said why on its standard error
-			return nil, failf(ErrRepositoryNotFound, "the server doesn't give the repository: %s; correct the URL, or let the key of identity read it", s.errors)
+			return nil, failf(ErrRepositoryNotFound,
+				"the server doesn't give the repository: %s; correct the URL, or let the key of identity read it",
+				s.errors)
 		}
 		return nil, fmt.Errorf("the server ended the conversation: %w", io.ErrUnexpectedEOF)
 	case err != nil:
@@ -113,7 +117,8 @@ func (s *sshSession) AdvertisedReferencesContext(context.Context) (*packp.AdvRef
 }
 
 // UploadPack asks for objects.
-func (s *sshSession) UploadPack(_ context.Context, request *packp.UploadPackRequest) (*packp.UploadPackResponse, error) {
+func (s *sshSession) UploadPack(_ context.Context, request *packp.UploadPackRequest) (
+	*packp.UploadPackResponse, error) {
 	if err := request.Validate(); err != nil {
 		return nil, fmt.Errorf("word the request: %w", err)
 	}
@@ -162,7 +167,8 @@ func (c credentials) signer() (ssh.Signer, error) {
 		}
 	}
 	if err != nil {
-		return nil, failf(ErrInvalid, "identity of the Secret isn't a private key that is known here: give one as ssh-keygen makes it")
+		return nil, failf(ErrInvalid,
+			"identity of the Secret isn't a private key that is known here: give one as ssh-keygen makes it")
 	}
 	return signer, nil
 }
@@ -170,7 +176,8 @@ func (c credentials) signer() (ssh.Signer, error) {
 // knownHosts reads the keys that servers must show. The library reads files alone.
 func (f *Fetcher) knownHosts(c credentials) (*knownhosts.HostKeyDB, error) {
 	if len(bytes.TrimSpace(c[keyKnownHosts])) == 0 {
-		return nil, failf(ErrInvalid, "ssh needs to know the server's key: give the output of ssh-keyscan, compared with what the host publishes, as known_hosts in the Secret that secretRef names")
+		return nil, failf(ErrInvalid, "ssh needs to know the server's key: give the output of ssh-keyscan, compared "+
+			"with what the host publishes, as known_hosts in the Secret that secretRef names")
 	}
 	written, err := os.CreateTemp(f.options.Dir, "known-hosts-")
 	if err != nil {
@@ -183,7 +190,9 @@ func (f *Fetcher) knownHosts(c credentials) (*knownhosts.HostKeyDB, error) {
 	}
 	known, err := knownhosts.NewDB(written.Name())
 	if err != nil {
-		return nil, failf(ErrInvalid, "known_hosts of the Secret can't be understood: %s; give lines as ssh-keyscan prints them", words(strings.ReplaceAll(err.Error(), written.Name(), "known_hosts")))
+		return nil, failf(ErrInvalid,
+			"known_hosts of the Secret can't be understood: %s; give lines as ssh-keyscan prints them",
+			words(strings.ReplaceAll(err.Error(), written.Name(), "known_hosts")))
 	}
 	return known, nil
 }

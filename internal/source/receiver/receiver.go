@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package receiver
 
 import (
@@ -73,17 +75,20 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 func (r *Receiver) take(w http.ResponseWriter, req *http.Request) (code int, result, text string) {
 	if !r.all.AllowN(r.clock.Now(), 1) {
-		return http.StatusTooManyRequests, resultLimited, "too many messages; the repository is looked at all the same, at its interval"
+		return http.StatusTooManyRequests, resultLimited,
+			"too many messages; the repository is looked at all the same, at its interval"
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxMessageBytes))
 	if err != nil {
-		return http.StatusRequestEntityTooLarge, resultRefused, fmt.Sprintf("the message can't be read, or has more than %d bytes", maxMessageBytes)
+		return http.StatusRequestEntityTooLarge, resultRefused,
+			fmt.Sprintf("the message can't be read, or has more than %d bytes", maxMessageBytes)
 	}
 	key := types.NamespacedName{Namespace: req.PathValue("namespace"), Name: req.PathValue("name")}
 	src, err := r.authentic(req, key, body)
 	if err != nil {
 		r.log.Info("A message of a push is refused", "source", key, "why", err.Error())
-		return http.StatusForbidden, resultRefused, "there is no such source with a receiver, or the signature isn't made with its token"
+		return http.StatusForbidden, resultRefused,
+			"there is no such source with a receiver, or the signature isn't made with its token"
 	}
 	if why := irrelevant(req.Header, body, src.Spec.Ref); why != "" {
 		return http.StatusAccepted, resultIgnored, "ignored: " + why
@@ -93,7 +98,8 @@ func (r *Receiver) take(w http.ResponseWriter, req *http.Request) (code int, res
 	}
 	if err := r.ask(req.Context(), src); err != nil {
 		r.log.Error(err, "A push can't be passed on; the interval will find it", "source", key)
-		return http.StatusServiceUnavailable, resultFailed, "the cluster can't be asked right now; try again in a moment"
+		return http.StatusServiceUnavailable, resultFailed,
+			"the cluster can't be asked right now; try again in a moment"
 	}
 	return http.StatusAccepted, resultAccepted, "the repository is looked at"
 }
@@ -111,12 +117,14 @@ func (r *Receiver) authentic(req *http.Request, key types.NamespacedName, body [
 	if src.Spec.Receiver == nil {
 		return nil, errors.New("the source has no spec.receiver")
 	}
-	values, err := r.secrets.Read(req.Context(), key.Namespace, src.Spec.Receiver.SecretRef.Name, "spec.receiver.secretRef")
+	values, err := r.secrets.Read(req.Context(), key.Namespace, src.Spec.Receiver.SecretRef.Name,
+		"spec.receiver.secretRef")
 	if err != nil {
 		return nil, err
 	}
 	if len(values[tokenKey]) == 0 {
-		return nil, fmt.Errorf("the key %s of Secret %s is missing or empty", tokenKey, src.Spec.Receiver.SecretRef.Name)
+		return nil, fmt.Errorf("the key %s of Secret %s is missing or empty", tokenKey,
+			src.Spec.Receiver.SecretRef.Name)
 	}
 	if !signed(req.Header, body, values[tokenKey]) {
 		return nil, errors.New("the signature is missing, or isn't made with the token")
@@ -145,5 +153,6 @@ func (r *Receiver) ask(ctx context.Context, src *v1alpha1.PolicySource) error {
 	if err != nil {
 		return fmt.Errorf("encode the annotation: %w", err)
 	}
-	return r.client.Patch(ctx, src.DeepCopy(), client.RawPatch(types.MergePatchType, patch), client.FieldOwner(v1alpha1.FieldManager))
+	return r.client.Patch(ctx, src.DeepCopy(), client.RawPatch(types.MergePatchType, patch),
+		client.FieldOwner(v1alpha1.FieldManager))
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package receiver
 
 import (
@@ -45,7 +47,8 @@ func Register(mgr ctrl.Manager, o Options) error {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("POST "+HookPath+"/{namespace}/{name}", &Receiver{
-		client: mgr.GetClient(), secrets: access.Secrets{Reader: mgr.GetAPIReader(), Account: o.ServiceAccount}, allowed: o.Allowed,
+		client: mgr.GetClient(), secrets: access.Secrets{Reader: mgr.GetAPIReader(), Account: o.ServiceAccount},
+		allowed: o.Allowed,
 		metrics: figures, clock: o.Clock, log: mgr.GetLogger().WithName("receiver"),
 		all: rate.NewLimiter(everySecond, burst), each: map[types.UID]*rate.Limiter{},
 	})
@@ -90,5 +93,6 @@ func (s *hookServer) secured(ctx context.Context, listener net.Listener) (net.Li
 		return nil, errors.Join(fmt.Errorf("read the receiver's certificate: %w", err), listener.Close())
 	}
 	go func() { _ = watcher.Start(ctx) }() // it ends with the context
-	return tls.NewListener(listener, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: watcher.GetCertificate}), nil
+	return tls.NewListener(listener, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: watcher.GetCertificate}),
+		nil
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package contest_test
 
 import (
@@ -16,8 +18,10 @@ func selector(expressions ...metav1.LabelSelectorRequirement) *metav1.LabelSelec
 }
 
 var (
-	ours    = metav1.LabelSelectorRequirement{Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"kube-system"}}
-	before  = metav1.LabelSelectorRequirement{Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"kube-system", "old"}}
+	ours = metav1.LabelSelectorRequirement{Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn,
+		Values: []string{"kube-system"}}
+	before = metav1.LabelSelectorRequirement{Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn,
+		Values: []string{"kube-system", "old"}}
 	theirs  = metav1.LabelSelectorRequirement{Key: "control-plane", Operator: metav1.LabelSelectorOpDoesNotExist}
 	isTheir = admissionregistrationv1.MatchCondition{Name: "theirs", Expression: "true"}
 	isOurs  = admissionregistrationv1.MatchCondition{Name: "is-the-act", Expression: "has(object.spec.desiredState)"}
@@ -31,31 +35,40 @@ func TestAdded(t *testing.T) {
 		text                 string
 	}{
 		"an expression that a cloud adds is kept": {
-			now: contest.Entry{Namespaces: selector(ours, theirs)}, applied: contest.Entry{Namespaces: selector(ours)}, wanted: contest.Entry{Namespaces: selector(ours)},
-			want: contest.Additions{Namespaces: *selector(theirs)}, text: "namespaceSelector !control-plane",
+			now: contest.Entry{Namespaces: selector(ours, theirs)}, applied: contest.Entry{Namespaces: selector(ours)},
+			wanted: contest.Entry{Namespaces: selector(ours)},
+			want:   contest.Additions{Namespaces: *selector(theirs)}, text: "namespaceSelector !control-plane",
 		},
 		"what we applied before isn't taken for theirs": {
 			reason: "a flag has changed since",
-			now:    contest.Entry{Namespaces: selector(before)}, applied: contest.Entry{Namespaces: selector(before)}, wanted: contest.Entry{Namespaces: selector(ours)},
+			now:    contest.Entry{Namespaces: selector(before)}, applied: contest.Entry{Namespaces: selector(before)},
+			wanted: contest.Entry{Namespaces: selector(ours)},
 		},
 		"what they have removed isn't an addition": {
 			reason: "it is restored",
-			now:    contest.Entry{Namespaces: selector()}, applied: contest.Entry{Namespaces: selector(ours)}, wanted: contest.Entry{Namespaces: selector(ours)},
+			now:    contest.Entry{Namespaces: selector()}, applied: contest.Entry{Namespaces: selector(ours)},
+			wanted: contest.Entry{Namespaces: selector(ours)},
 		},
 		"labels and conditions are kept too": {
-			now:  contest.Entry{Objects: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}, Conditions: []admissionregistrationv1.MatchCondition{isTheir}},
-			want: contest.Additions{Objects: metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}, Conditions: []admissionregistrationv1.MatchCondition{isTheir}},
+			now: contest.Entry{Objects: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
+				Conditions: []admissionregistrationv1.MatchCondition{isTheir}},
+			want: contest.Additions{Objects: metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
+				Conditions: []admissionregistrationv1.MatchCondition{isTheir}},
 			text: "objectSelector a=b; matchCondition theirs",
 		},
 		"a condition of ours that they changed isn't theirs": {
-			now:     contest.Entry{Conditions: []admissionregistrationv1.MatchCondition{{Name: isOurs.Name, Expression: "false"}}},
-			applied: contest.Entry{Conditions: []admissionregistrationv1.MatchCondition{isOurs}}, wanted: contest.Entry{Conditions: []admissionregistrationv1.MatchCondition{isOurs}},
+			now: contest.Entry{Conditions: []admissionregistrationv1.MatchCondition{
+				{Name: isOurs.Name, Expression: "false"}}},
+			applied: contest.Entry{Conditions: []admissionregistrationv1.MatchCondition{isOurs}},
+			wanted:  contest.Entry{Conditions: []admissionregistrationv1.MatchCondition{isOurs}},
 		},
 		"nobody chooses which of Evenkeel's own objects are checked": {
 			reason: "whoever leaves a stamp out speaks in another's name; namespaces hold none of these but waivers",
-			now: contest.Entry{Namespaces: selector(theirs), Objects: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
+			now: contest.Entry{Namespaces: selector(theirs),
+				Objects:    &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
 				Conditions: []admissionregistrationv1.MatchCondition{isTheir}},
-			wanted: contest.Entry{Own: true}, want: contest.Additions{Namespaces: *selector(theirs)}, text: "namespaceSelector !control-plane",
+			wanted: contest.Entry{Own: true}, want: contest.Additions{Namespaces: *selector(theirs)},
+			text: "namespaceSelector !control-plane",
 		},
 	}
 	for name, tc := range cases {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package contest
 
 import (
@@ -40,7 +42,8 @@ func empty(s *metav1.LabelSelector) bool {
 // String names the additions: "namespaceSelector control-plane DoesNotExist".
 func (a *Additions) String() string {
 	var out []string
-	for name, s := range map[string]*metav1.LabelSelector{"namespaceSelector": &a.Namespaces, "objectSelector": &a.Objects} {
+	for name, s := range map[string]*metav1.LabelSelector{
+		"namespaceSelector": &a.Namespaces, "objectSelector": &a.Objects} {
 		if !empty(s) {
 			out = append(out, name+" "+metav1.FormatLabelSelector(s))
 		}
@@ -78,7 +81,9 @@ func extra(now *metav1.LabelSelector, others ...*metav1.LabelSelector) metav1.La
 		return out
 	}
 	for key, value := range now.MatchLabels {
-		if !slices.ContainsFunc(others, func(s *metav1.LabelSelector) bool { return s != nil && s.MatchLabels[key] != "" }) {
+		if !slices.ContainsFunc(others, func(s *metav1.LabelSelector) bool {
+			return s != nil && s.MatchLabels[key] != ""
+		}) {
 			if out.MatchLabels == nil {
 				out.MatchLabels = map[string]string{}
 			}
@@ -87,7 +92,9 @@ func extra(now *metav1.LabelSelector, others ...*metav1.LabelSelector) metav1.La
 	}
 	for _, e := range now.MatchExpressions {
 		same := func(other metav1.LabelSelectorRequirement) bool { return equality.Semantic.DeepEqual(e, other) }
-		if !slices.ContainsFunc(others, func(s *metav1.LabelSelector) bool { return s != nil && slices.ContainsFunc(s.MatchExpressions, same) }) {
+		if !slices.ContainsFunc(others, func(s *metav1.LabelSelector) bool {
+			return s != nil && slices.ContainsFunc(s.MatchExpressions, same)
+		}) {
 			out.MatchExpressions = append(out.MatchExpressions, e)
 		}
 	}

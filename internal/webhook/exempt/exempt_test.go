@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package exempt
 
 import (
@@ -52,7 +54,8 @@ func exemptInCEL(t testing.TB, r *policy.Request) []string {
 	for i, e := range exemptions() {
 		out, _, err := webhooktest.Condition(t, conditions[i].Expression).Eval(sent(t, r))
 		if err != nil {
-			t.Fatalf("%s: %v: by an error the API server would skip a webhook that fails open\n%s", e.name, err, conditions[i].Expression)
+			t.Fatalf("%s: %v: by an error the API server would skip a webhook that fails open\n%s", e.name, err,
+				conditions[i].Expression)
 		}
 		if out.Value() == false {
 			names = append(names, e.name)
@@ -97,7 +100,8 @@ func metadata(fields tree) tree {
 }
 
 func written(operation policy.Operation, old, object tree, changes ...change) *policy.Request {
-	r := &policy.Request{Operation: operation, Object: object, OldObject: old, UserInfo: policy.UserInfo{Username: "ann", Groups: []string{"system:authenticated"}}}
+	r := &policy.Request{Operation: operation, Object: object, OldObject: old,
+		UserInfo: policy.UserInfo{Username: "ann", Groups: []string{"system:authenticated"}}}
 	ownedPod(r)
 	for _, c := range changes {
 		c(r)
@@ -128,49 +132,124 @@ func TestExemptions(t *testing.T) {
 		request *policy.Request
 		want    []string
 	}{
-		"the last finalizer of a deletion":         {"a deletion must end", written(policy.Update, metadata(dying("a")), metadata(tree{"deletionTimestamp": "2026-03-01T12:00:00Z"})), []string{"finalizers-of-a-deletion"}},
-		"one of two finalizers of a deletion":      {"so must one of many steps", written(policy.Update, metadata(dying("a", "b")), metadata(dying("b"))), []string{"finalizers-of-a-deletion"}},
-		"a finalizer swapped for another":          {"it isn't only taking off", written(policy.Update, metadata(dying("a")), metadata(dying("b"))), nil},
-		"two finalizers swapped for another":       {"fewer isn't enough", written(policy.Update, metadata(dying("a", "b")), metadata(dying("c"))), nil},
-		"a finalizer and the spec":                 {"a change that hides behind a finalizer", written(policy.Update, metadata(dying("a")), other), nil},
-		"a finalizer and a new field":              {"so does one that is added", written(policy.Update, metadata(dying("a")), extra), nil},
-		"a finalizer and a field that goes":        {"or taken away", written(policy.Update, webhooktest.Set(metadata(dying("a")), "x", "extra"), metadata(dying())), nil},
-		"a finalizer and a label":                  {"or in the metadata", written(policy.Update, metadata(dying("a")), webhooktest.Set(metadata(dying()), tree{"a": "b"}, "metadata", "labels")), nil},
-		"a finalizer of what isn't being deleted":  {"a finalizer may be what protects it", written(policy.Update, metadata(withFinalizers("a")), plain), nil},
-		"more fields than any object has":          {"what could exhaust the budget is judged", written(policy.Update, wide, narrow, by("ann")), nil},
-		"a Job's finalizer off its finished Pod":   {"nobody deletes that Pod", written(policy.Update, metadata(withFinalizers(jobTracking)), plain), []string{"finalizer-of-a-job"}},
-		"a Job's finalizer among others":           {"the others stay", written(policy.Update, metadata(withFinalizers("a", jobTracking)), metadata(withFinalizers("a"))), []string{"finalizer-of-a-job"}},
-		"a Job's finalizer and another's":          {"the other protects the Pod", written(policy.Update, metadata(withFinalizers("a", jobTracking)), plain), nil},
-		"a Job's finalizer and an image":           {"an editor in the Job's clothes", written(policy.Update, metadata(withFinalizers(jobTracking)), webhooktest.Set(metadata(nil), "n2", "spec", "nodeName")), nil},
-		"a Job's finalizer off a Secret":           {"Jobs track Pods alone", written(policy.Update, metadata(withFinalizers(jobTracking)), plain, of("", "Secret", "secrets", "shop", "web")), nil},
-		"a Job's finalizer put on":                 {"that is no way to finish", written(policy.Update, plain, metadata(withFinalizers(jobTracking))), nil},
-		"a deletion of what is being deleted":      {"the node ends the Pod", written(policy.Delete, metadata(dying()), nil, node), []string{"deletion-goes-on"}},
-		"a first deletion by a node":               {"it deletes nobody's Pods", written(policy.Delete, plain, nil, node), nil},
-		"a deletion by a person":                   {"that is what the policy is for", written(policy.Delete, plain, nil), nil},
-		"a deletion by the namespace controller":   {"the namespace is gone already", written(policy.Delete, plain, nil, by(namespaceController)), []string{"namespace-ends"}},
-		"a deletion by the garbage collector":      {"an editor can have it delete anything, by an owner that doesn't exist", written(policy.Delete, plain, nil, by(kubeSystem+"generic-garbage-collector")), nil},
-		"a write by the namespace controller":      {"it only deletes", written(policy.Update, plain, plain, by(namespaceController)), nil},
-		"a cluster-scoped object, by the same":     {"it isn't in any namespace", written(policy.Delete, plain, nil, by(namespaceController), of("", "Namespace", "namespaces", "", "shop")), nil},
-		"a static Pod's mirror":                    {"the node runs it anyway", written(policy.Create, nil, mirror, node), []string{"nodes"}},
-		"a mirror's end":                           {"", written(policy.Delete, mirror, nil, node), []string{"nodes"}},
-		"a Pod made with a node's credentials":     {"without NodeRestriction they are good for any Pod", written(policy.Create, nil, plain, node), nil},
-		"a Pod turned into a mirror":               {"it runs already", written(policy.Update, plain, mirror, node), nil},
-		"a mirror that a person makes":             {"an annotation is anybody's", written(policy.Create, nil, mirror), nil},
-		"a person named like a node":               {"the group says who is one", written(policy.Create, nil, mirror, by("system:node:n1", "developers")), nil},
-		"a node's slices of its devices":           {"", written(policy.Create, nil, plain, node, of("resource.k8s.io", "ResourceSlice", "resourceslices", "", "n1")), []string{"nodes"}},
-		"the API server's own Service":             {"it makes it when it starts", written(policy.Create, nil, plain, by(userAPIServer, groupMasters), of("", "Service", "services", "default", "kubernetes")), []string{"api-server"}},
-		"an administrator":                         {"people err", written(policy.Create, nil, plain, by("kubernetes-admin", groupMasters)), nil},
-		"a user who calls itself the API server":   {"without its group", written(policy.Create, nil, plain, by(userAPIServer)), nil},
-		"the cluster's authority for a namespace":  {"nothing starts there without", written(policy.Create, nil, plain, by(kubeSystem+"root-ca-cert-publisher"), of("", "ConfigMap", "configmaps", "shop", "kube-root-ca.crt")), []string{"trust"}},
-		"another ConfigMap of the publisher":       {"it makes none", written(policy.Create, nil, plain, by(kubeSystem+"root-ca-cert-publisher"), of("", "ConfigMap", "configmaps", "shop", "app")), nil},
-		"the authority, written by a person":       {"that is a forgery", written(policy.Update, plain, plain, of("", "ConfigMap", "configmaps", "shop", "kube-root-ca.crt")), nil},
-		"a namesake of a controller elsewhere":     {"its namespace says who it is", written(policy.Create, nil, plain, by("system:serviceaccount:shop:root-ca-cert-publisher"), of("", "ConfigMap", "configmaps", "shop", "kube-root-ca.crt")), nil},
-		"a Pod by the controller of ReplicaSets":   {"what it makes, an editor asked for", written(policy.Create, nil, plain, by(kubeSystem+"replicaset-controller")), nil},
-		"a definition of Evenkeel's":               {"an upgrade must work", written(policy.Update, plain, plain, of("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions", "", "clusterregopolicies.evenkeel.dev")), []string{"own-definitions"}},
-		"another definition":                       {"", written(policy.Update, plain, plain, of("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions", "", "policies.notevenkeel.dev")), nil},
-		"a request without a user or anything":     {"a condition never errs", &policy.Request{Operation: policy.Create, Object: tree{"metadata": tree{}}}, nil},
-		"a connection, which has no metadata":      {"nor on what isn't an object", &policy.Request{Operation: "CONNECT", Object: tree{"command": []any{"sh"}}, Resource: "pods", SubResource: "exec"}, nil},
-		"an update of what has no metadata either": {"", &policy.Request{Operation: policy.Update, Object: tree{"metadata": tree{}}, OldObject: tree{"metadata": tree{}}}, nil},
+		"the last finalizer of a deletion": {
+			"a deletion must end", written(policy.Update, metadata(dying("a")),
+				metadata(tree{"deletionTimestamp": "2026-03-01T12:00:00Z"})), []string{"finalizers-of-a-deletion"}},
+		"one of two finalizers of a deletion": {
+			"so must one of many steps", written(policy.Update, metadata(dying("a", "b")), metadata(dying("b"))),
+			[]string{"finalizers-of-a-deletion"}},
+		"a finalizer swapped for another": {
+			"it isn't only taking off", written(policy.Update, metadata(dying("a")), metadata(dying("b"))), nil},
+		"two finalizers swapped for another": {
+			"fewer isn't enough", written(policy.Update, metadata(dying("a", "b")), metadata(dying("c"))), nil},
+		"a finalizer and the spec": {
+			"a change that hides behind a finalizer", written(policy.Update, metadata(dying("a")), other), nil},
+		"a finalizer and a new field": {
+			"so does one that is added", written(policy.Update, metadata(dying("a")), extra), nil},
+		"a finalizer and a field that goes": {
+			"or taken away", written(policy.Update, webhooktest.Set(metadata(dying("a")), "x", "extra"),
+				metadata(dying())), nil},
+		"a finalizer and a label": {
+			"or in the metadata", written(policy.Update, metadata(dying("a")),
+				webhooktest.Set(metadata(dying()), tree{"a": "b"}, "metadata", "labels")), nil},
+		"a finalizer of what isn't being deleted": {
+			"a finalizer may be what protects it", written(policy.Update, metadata(withFinalizers("a")), plain), nil},
+		"more fields than any object has": {
+			"what could exhaust the budget is judged", written(policy.Update, wide, narrow, by("ann")), nil},
+		"a Job's finalizer off its finished Pod": {
+			"nobody deletes that Pod", written(policy.Update, metadata(withFinalizers(jobTracking)), plain),
+			[]string{"finalizer-of-a-job"}},
+		"a Job's finalizer among others": {
+			"the others stay", written(policy.Update, metadata(withFinalizers("a", jobTracking)),
+				metadata(withFinalizers("a"))), []string{"finalizer-of-a-job"}},
+		"a Job's finalizer and another's": {
+			"the other protects the Pod", written(policy.Update, metadata(withFinalizers("a", jobTracking)), plain),
+			nil},
+		"a Job's finalizer and an image": {
+			"an editor in the Job's clothes",
+			written(policy.Update, metadata(withFinalizers(jobTracking)),
+				webhooktest.Set(metadata(nil), "n2", "spec", "nodeName")), nil},
+		"a Job's finalizer off a Secret": {
+			"Jobs track Pods alone", written(policy.Update, metadata(withFinalizers(jobTracking)), plain,
+				of("", "Secret", "secrets", "shop", "web")), nil},
+		"a Job's finalizer put on": {
+			"that is no way to finish", written(policy.Update, plain, metadata(withFinalizers(jobTracking))), nil},
+		"a deletion of what is being deleted": {
+			"the node ends the Pod", written(policy.Delete, metadata(dying()), nil, node),
+			[]string{"deletion-goes-on"}},
+		"a first deletion by a node": {
+			"it deletes nobody's Pods", written(policy.Delete, plain, nil, node), nil},
+		"a deletion by a person": {
+			"that is what the policy is for", written(policy.Delete, plain, nil), nil},
+		"a deletion by the namespace controller": {
+			"the namespace is gone already", written(policy.Delete, plain, nil, by(namespaceController)),
+			[]string{"namespace-ends"}},
+		"a deletion by the garbage collector": {
+			"an editor can have it delete anything, by an owner that doesn't exist",
+			written(policy.Delete, plain, nil, by(kubeSystem+"generic-garbage-collector")), nil},
+		"a write by the namespace controller": {
+			"it only deletes", written(policy.Update, plain, plain, by(namespaceController)), nil},
+		"a cluster-scoped object, by the same": {
+			"it isn't in any namespace",
+			written(policy.Delete, plain, nil, by(namespaceController), of("", "Namespace", "namespaces", "", "shop")),
+			nil},
+		"a static Pod's mirror": {
+			"the node runs it anyway", written(policy.Create, nil, mirror, node), []string{"nodes"}},
+		"a mirror's end": {"", written(policy.Delete, mirror, nil, node), []string{"nodes"}},
+		"a Pod made with a node's credentials": {"without NodeRestriction they are good for any Pod",
+			written(policy.Create, nil, plain, node), nil},
+		"a Pod turned into a mirror": {"it runs already", written(policy.Update, plain, mirror, node),
+			nil},
+		"a mirror that a person makes": {"an annotation is anybody's", written(policy.Create, nil, mirror),
+			nil},
+		"a person named like a node": {
+			"the group says who is one", written(policy.Create, nil, mirror, by("system:node:n1", "developers")), nil},
+		"a node's slices of its devices": {
+			"", written(policy.Create, nil, plain, node,
+				of("resource.k8s.io", "ResourceSlice", "resourceslices", "", "n1")), []string{"nodes"}},
+		"the API server's own Service": {
+			"it makes it when it starts",
+			written(policy.Create, nil, plain, by(userAPIServer, groupMasters),
+				of("", "Service", "services", "default", "kubernetes")), []string{"api-server"}},
+		"an administrator": {
+			"people err", written(policy.Create, nil, plain, by("kubernetes-admin", groupMasters)), nil},
+		"a user who calls itself the API server": {
+			"without its group", written(policy.Create, nil, plain, by(userAPIServer)), nil},
+		"the cluster's authority for a namespace": {
+			"nothing starts there without",
+			written(policy.Create, nil, plain, by(kubeSystem+"root-ca-cert-publisher"),
+				of("", "ConfigMap", "configmaps", "shop", "kube-root-ca.crt")), []string{"trust"}},
+		"another ConfigMap of the publisher": {
+			"it makes none", written(policy.Create, nil, plain, by(kubeSystem+"root-ca-cert-publisher"),
+				of("", "ConfigMap", "configmaps", "shop", "app")), nil},
+		"the authority, written by a person": {
+			"that is a forgery", written(policy.Update, plain, plain,
+				of("", "ConfigMap", "configmaps", "shop", "kube-root-ca.crt")), nil},
+		"a namesake of a controller elsewhere": {
+			"its namespace says who it is",
+			written(policy.Create, nil, plain, by("system:serviceaccount:shop:root-ca-cert-publisher"),
+				of("", "ConfigMap", "configmaps", "shop", "kube-root-ca.crt")), nil},
+		"a Pod by the controller of ReplicaSets": {
+			"what it makes, an editor asked for",
+			written(policy.Create, nil, plain, by(kubeSystem+"replicaset-controller")), nil},
+		"a definition of Evenkeel's": {
+			"an upgrade must work",
+			written(policy.Update, plain, plain,
+				of("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions", "",
+					"clusterregopolicies.evenkeel.dev")), []string{"own-definitions"}},
+		"another definition": {
+			"", written(policy.Update, plain, plain,
+				of("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions", "",
+					"policies.notevenkeel.dev")), nil},
+		"a request without a user or anything": {
+			"a condition never errs", &policy.Request{Operation: policy.Create, Object: tree{"metadata": tree{}}}, nil},
+		"a connection, which has no metadata": {
+			"nor on what isn't an object",
+			&policy.Request{Operation: "CONNECT", Object: tree{"command": []any{"sh"}}, Resource: "pods",
+				SubResource: "exec"}, nil},
+		"an update of what has no metadata either": {
+			"", &policy.Request{Operation: policy.Update, Object: tree{"metadata": tree{}},
+				OldObject: tree{"metadata": tree{}}}, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -196,7 +275,8 @@ func TestTheAPIServerExemptsWhatTheHandlerDoes(t *testing.T) {
 			webhooktest.Set(m, "2026-03-01T12:00:00Z", "metadata", "deletionTimestamp")
 		}
 		var names []any
-		for _, n := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", jobTracking}), 0, 3, rapid.ID).Draw(t, "finalizers") {
+		for _, n := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", jobTracking}), 0, 3,
+			rapid.ID).Draw(t, "finalizers") {
 			names = append(names, n)
 		}
 		if len(names) > 0 {
@@ -212,15 +292,22 @@ func TestTheAPIServerExemptsWhatTheHandlerDoes(t *testing.T) {
 	})
 	rapid.Check(t, func(rt *rapid.T) {
 		r := &policy.Request{
-			Operation: rapid.SampledFrom([]policy.Operation{policy.Create, policy.Update, policy.Delete}).Draw(rt, "operation"),
-			Object:    objects.Draw(rt, "object"), OldObject: objects.Draw(rt, "old"),
+			Operation: rapid.SampledFrom([]policy.Operation{policy.Create, policy.Update, policy.Delete}).Draw(
+				rt, "operation"),
+			Object: objects.Draw(rt, "object"), OldObject: objects.Draw(rt, "old"),
 			UserInfo: policy.UserInfo{
-				Username: rapid.SampledFrom([]string{"", "ann", "system:node:n1", userAPIServer, namespaceController, kubeSystem + "root-ca-cert-publisher"}).Draw(rt, "user"),
-				Groups:   rapid.SliceOf(rapid.SampledFrom([]string{groupNodes, groupMasters, "developers"})).Draw(rt, "groups"),
+				Username: rapid.SampledFrom(
+					[]string{"", "ann", "system:node:n1", userAPIServer, namespaceController,
+						kubeSystem + "root-ca-cert-publisher"}).Draw(rt, "user"),
+				Groups: rapid.SliceOf(rapid.SampledFrom([]string{groupNodes, groupMasters, "developers"})).Draw(
+					rt, "groups"),
 			},
 		}
-		what := rapid.SampledFrom([]change{ownedPod, of("", "ConfigMap", "configmaps", "shop", "kube-root-ca.crt"), of("", "Namespace", "namespaces", "", "shop"),
-			of("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions", "", "clusterregopolicies.evenkeel.dev")}).Draw(rt, "of")
+		what := rapid.SampledFrom(
+			[]change{ownedPod, of("", "ConfigMap", "configmaps", "shop", "kube-root-ca.crt"),
+				of("", "Namespace", "namespaces", "", "shop"),
+				of("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions", "",
+					"clusterregopolicies.evenkeel.dev")}).Draw(rt, "of")
 		what(r)
 		if diff := cmp.Diff(exemptInGo(r), exemptInCEL(t, r)); diff != "" {
 			rt.Fatalf("(-handler +API server)\n%s", diff)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package exempt
 
 import (
@@ -30,25 +32,34 @@ func finalizerExemptions() []exemption {
 	return []exemption{
 		{
 			name: "finalizers-of-a-deletion",
-			what: "an UPDATE that only takes finalizers off an object that is being deleted", why: "a deletion must be able to end",
+			what: "an UPDATE that only takes finalizers off an object that is being deleted",
+			why:  "a deletion must be able to end",
 			condition: func() string {
-				return "request.operation == 'UPDATE' && object != null && oldObject != null && has(object.metadata.deletionTimestamp) && has(oldObject.metadata.deletionTimestamp) && " + onlyFewerFinalizers()
+				return "request.operation == 'UPDATE' && object != null && oldObject != null && " +
+					"has(object.metadata.deletionTimestamp) && has(oldObject.metadata.deletionTimestamp) && " +
+					onlyFewerFinalizers()
 			},
 			holds: func(r *policy.Request) bool {
 				_, only := takesFinalizersOff(r)
-				return only && policy.Metadata(r.OldObject)["deletionTimestamp"] != nil && policy.Metadata(r.Object)["deletionTimestamp"] != nil
+				return only && policy.Metadata(r.OldObject)["deletionTimestamp"] != nil &&
+					policy.Metadata(r.Object)["deletionTimestamp"] != nil
 			},
 		},
 		{
 			name: "finalizer-of-a-job",
-			what: "an UPDATE that only takes the finalizer `" + jobTracking + "` off a Pod", why: "a Job must be able to finish; its Pods aren't being deleted",
+			what: "an UPDATE that only takes the finalizer `" + jobTracking + "` off a Pod",
+			why:  "a Job must be able to finish; its Pods aren't being deleted",
 			condition: func() string {
-				return "request.operation == 'UPDATE' && request.kind.group == '' && request.kind.kind == 'Pod' && object != null && oldObject != null && has(oldObject.metadata.finalizers) && " +
-					"oldObject.metadata.finalizers.all(f, f == '" + jobTracking + "' || has(object.metadata.finalizers) && f in object.metadata.finalizers) && " + onlyFewerFinalizers()
+				return "request.operation == 'UPDATE' && request.kind.group == '' && request.kind.kind == 'Pod' && " +
+					"object != null && oldObject != null && has(oldObject.metadata.finalizers) && " +
+					"oldObject.metadata.finalizers.all(f, f == '" + jobTracking +
+					"' || has(object.metadata.finalizers) && f in object.metadata.finalizers) && " +
+					onlyFewerFinalizers()
 			},
 			holds: func(r *policy.Request) bool {
 				off, only := takesFinalizersOff(r)
-				return only && r.Kind.Group == "" && r.Kind.Kind == "Pod" && !slices.ContainsFunc(off, func(f string) bool { return f != jobTracking })
+				return only && r.Kind.Group == "" && r.Kind.Kind == "Pod" &&
+					!slices.ContainsFunc(off, func(f string) bool { return f != jobTracking })
 			},
 		},
 	}
@@ -58,10 +69,15 @@ func finalizerExemptions() []exemption {
 // first, so that no object, however odd, exhausts the API server's budget: that
 // would be an error.
 func onlyFewerFinalizers() string {
-	const bounded = "size(object) <= %[1]d && has(oldObject.metadata.finalizers) && size(oldObject.metadata.finalizers) <= %[1]d && "
-	const fewer = "(!has(object.metadata.finalizers) || size(object.metadata.finalizers) < size(oldObject.metadata.finalizers) && object.metadata.finalizers.all(f, f in oldObject.metadata.finalizers)) && "
-	const sameMetadata = "object.metadata.all(k, k in [%[2]s] || k in oldObject.metadata && object.metadata[k] == oldObject.metadata[k]) && oldObject.metadata.all(k, k in [%[2]s] || k in object.metadata) && "
-	const sameRest = "object.all(k, k == 'metadata' || k in oldObject && object[k] == oldObject[k]) && oldObject.all(k, k in object)"
+	const bounded = "size(object) <= %[1]d && has(oldObject.metadata.finalizers) && " +
+		"size(oldObject.metadata.finalizers) <= %[1]d && "
+	const fewer = "(!has(object.metadata.finalizers) || size(object.metadata.finalizers) < " +
+		"size(oldObject.metadata.finalizers) && object.metadata.finalizers.all(f, f in " +
+		"oldObject.metadata.finalizers)) && "
+	const sameMetadata = "object.metadata.all(k, k in [%[2]s] || k in oldObject.metadata && object.metadata[k] == " +
+		"oldObject.metadata[k]) && oldObject.metadata.all(k, k in [%[2]s] || k in object.metadata) && "
+	const sameRest = "object.all(k, k == 'metadata' || k in oldObject && object[k] == oldObject[k]) && " +
+		"oldObject.all(k, k in object)"
 	return fmt.Sprintf(bounded+fewer+sameMetadata+sameRest, maxFields, "'"+strings.Join(bookkeeping(), "', '")+"'")
 }
 

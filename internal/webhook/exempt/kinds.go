@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package exempt
 
 import "evenkeel.dev/evenkeel/api/v1alpha1"
@@ -22,13 +24,15 @@ func exemptKinds() []exemptKind {
 	const joins = "without it no node joins or comes back, and so nothing that could answer"
 	const asks = "it is a question, not an object: the nodes and the manager itself ask it before they can start"
 	return []exemptKind{
-		{group: v1alpha1.GroupVersion.Group, kind: anyKind, unmatched: true, why: "Evenkeel's own kinds are never judged, so that a bad policy can always be fixed"},
+		{group: v1alpha1.GroupVersion.Group, kind: anyKind, unmatched: true,
+			why: "Evenkeel's own kinds are never judged, so that a bad policy can always be fixed"},
 		{group: "coordination.k8s.io", kind: "Lease", unmatched: true, why: "leases keep nodes and leaders alive"},
 		{group: "authentication.k8s.io", kind: anyKind, unmatched: true, why: asks},
 		{group: "authorization.k8s.io", kind: anyKind, unmatched: true, why: asks},
 		{group: "", kind: "Node", why: joins},
 		{group: "storage.k8s.io", kind: "CSINode", why: joins},
-		{group: "storage.k8s.io", kind: "VolumeAttachment", why: "without it no Pod with a volume comes back on another node"},
+		{group: "storage.k8s.io", kind: "VolumeAttachment",
+			why: "without it no Pod with a volume comes back on another node"},
 		{group: "certificates.k8s.io", kind: "CertificateSigningRequest", why: joins},
 		{group: "", kind: "Event", why: "it says what happened, and changes nothing"},
 		{group: "events.k8s.io", kind: "Event", why: "it says what happened, and changes nothing"},

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package exempt
 
 import (
@@ -22,13 +24,15 @@ func published() []publication {
 }
 
 func (p publication) holds(r *policy.Request) bool {
-	return r.UserInfo.Username == kubeSystem+p.controller && r.Kind.Group == p.group && r.Kind.Kind == p.kind && r.Name == p.name
+	return r.UserInfo.Username == kubeSystem+p.controller && r.Kind.Group == p.group && r.Kind.Kind == p.kind &&
+		r.Name == p.name
 }
 
 func publishedCondition() string {
 	var each []string
 	for _, p := range published() {
-		each = append(each, fmt.Sprintf("%s && has(request.name) && request.kind.group == '%s' && request.kind.kind == '%s' && request.name == '%s'",
+		each = append(each, fmt.Sprintf("%s && has(request.name) && request.kind.group == '%s' && request.kind.kind "+
+			"== '%s' && request.name == '%s'",
 			isUser(kubeSystem+p.controller), p.group, p.kind, p.name))
 	}
 	return strings.Join(each, " || ")

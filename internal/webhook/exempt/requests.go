@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package exempt
 
 import (
@@ -35,19 +37,23 @@ func deletionExemptions() []exemption {
 	return []exemption{
 		{
 			name: "deletion-goes-on",
-			what: "a DELETE of an object that is being deleted already", why: "the first one was judged; a node ends a Pod, and a controller what hangs, by another",
+			what: "a DELETE of an object that is being deleted already",
+			why:  "the first one was judged; a node ends a Pod, and a controller what hangs, by another",
 			condition: func() string {
 				return "request.operation == 'DELETE' && oldObject != null && has(oldObject.metadata.deletionTimestamp)"
 			},
 			holds: func(r *policy.Request) bool {
-				return r.Operation == policy.Delete && r.OldObject != nil && policy.Metadata(r.OldObject)["deletionTimestamp"] != nil
+				return r.Operation == policy.Delete && r.OldObject != nil &&
+					policy.Metadata(r.OldObject)["deletionTimestamp"] != nil
 			},
 		},
 		{
 			name: "namespace-ends",
-			what: "a DELETE within a namespace by the namespace controller", why: "it follows from the namespace's own deletion, which can't be taken back; a policy that keeps something for good matches the Namespace",
+			what: "a DELETE within a namespace by the namespace controller", why: "it follows from the namespace's " +
+				"own deletion, which can't be taken back; a policy that keeps something for good matches the Namespace",
 			condition: func() string {
-				return fmt.Sprintf("request.operation == 'DELETE' && has(request.namespace) && %s", isUser(namespaceController))
+				return fmt.Sprintf("request.operation == 'DELETE' && has(request.namespace) && %s",
+					isUser(namespaceController))
 			},
 			holds: func(r *policy.Request) bool {
 				return r.Operation == policy.Delete && r.Namespace != "" && r.UserInfo.Username == namespaceController
@@ -61,16 +67,20 @@ func startExemptions() []exemption {
 	return []exemption{
 		{
 			name: "nodes",
-			what: "what nodes write (`system:node:…` in the group `system:nodes`); of Pods only mirrors of static ones", why: "a node must come back while nobody answers; a static Pod runs whether its mirror is admitted or not",
+			what: "what nodes write (`system:node:…` in the group `system:nodes`); of Pods only mirrors of static ones",
+			why:  "a node must come back while nobody answers; a static Pod runs whether its mirror is admitted or not",
 			condition: func() string {
-				return fmt.Sprintf("has(request.userInfo.username) && request.userInfo.username.startsWith('%s') && %s && (request.resource.group != '' || request.resource.resource != 'pods' || request.operation == 'CREATE' && %s || request.operation == 'DELETE' && %s)",
+				return fmt.Sprintf("has(request.userInfo.username) && request.userInfo.username.startsWith('%s') && "+
+					"%s && (request.resource.group != '' || request.resource.resource != 'pods' || request.operation "+
+					"== 'CREATE' && %s || request.operation == 'DELETE' && %s)",
 					nodePrefix, inGroup(groupNodes), isMirror("object"), isMirror("oldObject"))
 			},
 			holds: byNode,
 		},
 		{
 			name: "api-server",
-			what: "what the API server writes itself (`system:apiserver`)", why: "it makes the system's namespaces, roles, Services and API services when it starts, and ends if it can't",
+			what: "what the API server writes itself (`system:apiserver`)", why: "it makes the system's namespaces, " +
+				"roles, Services and API services when it starts, and ends if it can't",
 			condition: func() string {
 				return fmt.Sprintf("%s && %s", isUser(userAPIServer), inGroup(groupMasters))
 			},
@@ -86,7 +96,10 @@ func contentExemptions() []exemption {
 	return []exemption{
 		{
 			name: "trust",
-			what: "the ConfigMap `kube-root-ca.crt` and the ServiceAccount `default` of each namespace, and the ConfigMap `cluster-info`, by the controllers of the controller manager that publish them", why: "without them nothing starts in a namespace, and no node finds the cluster; what they hold isn't anybody's choice",
+			what: "the ConfigMap `kube-root-ca.crt` and the ServiceAccount `default` of each namespace, and the " +
+				"ConfigMap `cluster-info`, by the controllers of the controller manager that publish them",
+			why: "without them nothing starts in a namespace, and no node finds the cluster; what they hold " +
+				"isn't anybody's choice",
 			condition: publishedCondition,
 			holds: func(r *policy.Request) bool {
 				return slices.ContainsFunc(published(), func(p publication) bool { return p.holds(r) })
@@ -94,12 +107,15 @@ func contentExemptions() []exemption {
 		},
 		{
 			name: "own-definitions",
-			what: "the CustomResourceDefinitions of `evenkeel.dev`", why: "Evenkeel can always be installed and upgraded",
+			what: "the CustomResourceDefinitions of `evenkeel.dev`",
+			why:  "Evenkeel can always be installed and upgraded",
 			condition: func() string {
-				return fmt.Sprintf("request.kind.group == 'apiextensions.k8s.io' && request.kind.kind == 'CustomResourceDefinition' && has(request.name) && request.name.endsWith('%s')", ownCRDSuffix)
+				return fmt.Sprintf("request.kind.group == 'apiextensions.k8s.io' && request.kind.kind == "+
+					"'CustomResourceDefinition' && has(request.name) && request.name.endsWith('%s')", ownCRDSuffix)
 			},
 			holds: func(r *policy.Request) bool {
-				return r.Kind.Group == "apiextensions.k8s.io" && r.Kind.Kind == "CustomResourceDefinition" && strings.HasSuffix(r.Name, ownCRDSuffix)
+				return r.Kind.Group == "apiextensions.k8s.io" && r.Kind.Kind == "CustomResourceDefinition" &&
+					strings.HasSuffix(r.Name, ownCRDSuffix)
 			},
 		},
 	}
@@ -147,5 +163,6 @@ func inGroup(name string) string {
 }
 
 func isMirror(object string) string {
-	return fmt.Sprintf("%[1]s != null && has(%[1]s.metadata.annotations) && '%[2]s' in %[1]s.metadata.annotations", object, mirrorAnnotation)
+	return fmt.Sprintf("%[1]s != null && has(%[1]s.metadata.annotations) && '%[2]s' in %[1]s.metadata.annotations",
+		object, mirrorAnnotation)
 }

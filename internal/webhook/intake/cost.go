@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package intake
 
 // What a decoded value may cost at most, in bytes of live memory, from its arrival

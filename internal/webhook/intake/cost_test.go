@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package intake_test
 
 import (
@@ -17,16 +19,17 @@ import (
 
 // shapes are specs that cost much memory for their length.
 var shapes = map[string]func(n int) string{
-	"empty objects":               repeated(`{}`),
-	"empty lists":                 repeated(`[]`),
-	"objects of one field":        repeated(`{"":0}`),
-	"objects of a longer field":   repeated(`{"name":"v"}`),
-	"objects of nine fields":      repeated(`{"a":0,"b":0,"c":0,"d":0,"e":0,"f":0,"g":0,"h":0,"i":0}`),
-	"lists of one":                repeated(`[0]`),
-	"numbers":                     repeated(`7`),
-	"numbers with a fraction":     repeated(`1.5`),
-	"short strings":               repeated(`"a"`),
-	"escaped strings":             repeated(`"\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c"`),
+	"empty objects":             repeated(`{}`),
+	"empty lists":               repeated(`[]`),
+	"objects of one field":      repeated(`{"":0}`),
+	"objects of a longer field": repeated(`{"name":"v"}`),
+	"objects of nine fields":    repeated(`{"a":0,"b":0,"c":0,"d":0,"e":0,"f":0,"g":0,"h":0,"i":0}`),
+	"lists of one":              repeated(`[0]`),
+	"numbers":                   repeated(`7`),
+	"numbers with a fraction":   repeated(`1.5`),
+	"short strings":             repeated(`"a"`),
+	"escaped strings": repeated(
+		`"\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c\u003c"`),
 	"literals":                    repeated(`null`),
 	"one object with many fields": func(n int) string { return fields(n) },
 	"nested objects": func(n int) string {
@@ -98,8 +101,10 @@ func TestWhatIsKeptOfAnUnreadReviewFitsWhatIsReserved(t *testing.T) {
 		"many fields beside metadata": review("CREATE", metadata, "null", ""),
 		"many fields of the metadata": review("CREATE", `{"spec":`+tooMany+`,"metadata":`+many+`}`, "null", ""),
 		"large options":               review("CREATE", `{"kind":"ConfigMap"}`, "null", `,"options":{"a":`+tooMany+`}`),
-		"a user of many groups":       review("CREATE", `{"kind":"ConfigMap"}`, "null", `,"userInfo":{"groups":[`+strings.Repeat(`"ab",`, n)+`"a"]}`),
-		"many parts":                  review("CREATE", `{"kind":"ConfigMap"}`, "null", ","+strings.TrimSuffix(many[1:], "}")),
+		"a user of many groups": review("CREATE", `{"kind":"ConfigMap"}`, "null",
+			`,"userInfo":{"groups":[`+strings.Repeat(`"ab",`, n)+`"a"]}`),
+		"many parts": review("CREATE", `{"kind":"ConfigMap"}`, "null",
+			","+strings.TrimSuffix(many[1:], "}")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			reader := intake.NewReader(intake.DefaultBounds(256<<20, 1))
@@ -112,7 +117,8 @@ func TestWhatIsKeptOfAnUnreadReviewFitsWhatIsReserved(t *testing.T) {
 			used := heap() - before
 			runtime.KeepAlive(read)
 			runtime.KeepAlive(body)
-			t.Logf("%d bytes: reserved %d, used %d: %.2f: %v", len(body), reserved, used, float64(used)/float64(reserved), read.Unread)
+			t.Logf("%d bytes: reserved %d, used %d: %.2f: %v", len(body), reserved, used,
+				float64(used)/float64(reserved), read.Unread)
 			if used > reserved {
 				t.Errorf("%d bytes were reserved for %d bytes of text, but it took %d", reserved, len(body), used)
 			}
@@ -145,8 +151,11 @@ func review(operation, object, oldObject, more string) string {
 	return `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"705ab4f5",` +
 		`"kind":{"group":"","version":"v1","kind":"ConfigMap"},"resource":{"group":"","version":"v1","resource":"configmaps"},` +
 		`"requestKind":{"group":"","version":"v1","kind":"ConfigMap"},"requestResource":{"group":"","version":"v1","resource":"configmaps"},` +
-		`"name":"a","namespace":"shop","operation":"` + operation + `","userInfo":{"username":"ann","groups":["developers"]},` +
-		`"object":` + object + `,"oldObject":` + oldObject + `,"dryRun":false,"options":{"kind":"CreateOptions","apiVersion":"meta.k8s.io/v1","fieldManager":"kubectl"}` + more + `}}`
+		`"name":"a","namespace":"shop","operation":"` + operation +
+		`","userInfo":{"username":"ann","groups":["developers"]},` +
+		`"object":` + object + `,"oldObject":` + oldObject +
+		`,"dryRun":false,"options":{"kind":"CreateOptions","apiVersion":"meta.k8s.io/v1","fieldManager":"kubectl"}` +
+		more + `}}`
 }
 
 func readOf(reader *intake.Reader, body string) (*intake.Review, error) {

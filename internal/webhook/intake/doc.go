@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package intake reads admission reviews that anybody may make large, deep or
 // many, within bounds of memory. It finds out who asks about what before it
 // decodes an object, so that a review that can't be read whole is still answered

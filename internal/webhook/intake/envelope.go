@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package intake
 
 import (
@@ -73,7 +75,8 @@ func (e *envelope) requestField(key string, c *cursor) bool {
 
 // parts are the fields of a request that are read.
 func parts() []string {
-	return []string{"uid", "kind", "resource", "subResource", "name", "namespace", "operation", "userInfo", "dryRun", "options", "object", "oldObject"}
+	return []string{"uid", "kind", "resource", "subResource", "name", "namespace", "operation", "userInfo", "dryRun",
+		"options", "object", "oldObject"}
 }
 
 // maxPart bounds the text of a part that is decoded before memory is reserved for what
@@ -115,7 +118,8 @@ var errNoReview = errors.New("not an AdmissionReview")
 // that can be told; why says that it holds too much to be decoded.
 func (e *envelope) request() (r *policy.Request, why *Unread, err error) {
 	var apiVersion, kind string
-	if err := errors.Join(decodePart("apiVersion", e.apiVersion, &apiVersion), decodePart("kind", e.kind, &kind)); err != nil {
+	if err := errors.Join(decodePart("apiVersion", e.apiVersion, &apiVersion),
+		decodePart("kind", e.kind, &kind)); err != nil {
 		return nil, nil, err
 	}
 	if apiVersion != APIVersion || kind != Kind {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package intake
 
 import (
@@ -28,7 +30,8 @@ type listener struct {
 }
 
 func newListener(inner net.Listener) *listener {
-	return &listener{Listener: inner, limit: maxConnections, each: maxConnectionsOfAPeer, open: map[string][]*connection{}}
+	return &listener{Listener: inner, limit: maxConnections, each: maxConnectionsOfAPeer,
+		open: map[string][]*connection{}}
 }
 
 // Accept implements net.Listener.

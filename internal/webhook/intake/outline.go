@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package intake
 
 import (
@@ -59,7 +61,8 @@ func outlineMetadata(c *cursor) (map[string]any, bool) {
 		value, ok := c.value(&size)
 		d.add(key, value)
 		short := len(value) <= maxOutlinedBytes && size.Leaves <= maxOutlinedLeaves && size.Containers <= 1
-		if !short || !slices.Contains([]string{"name", "namespace", "uid", "labels", "finalizers", "deletionTimestamp"}, key) {
+		if !short || !slices.Contains([]string{"name", "namespace", "uid", "labels", "finalizers", "deletionTimestamp"},
+			key) {
 			return ok
 		}
 		var decoded any

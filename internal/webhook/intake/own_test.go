@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package intake
 
 import (
@@ -34,8 +36,10 @@ func TestTheServersOwnChecksAreNotLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	logged := make(lines, 1000)
-	s := &Server{Address: listener.Addr().String(), Handlers: map[string]http.Handler{}, Log: log.New(logged, "", 0), Clock: clock.RealClock{},
-		TLS: &tls.Config{Certificates: certificate.TLS.Certificates, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: x509.NewCertPool()}}
+	s := &Server{Address: listener.Addr().String(), Handlers: map[string]http.Handler{}, Log: log.New(logged, "", 0),
+		Clock: clock.RealClock{},
+		TLS: &tls.Config{Certificates: certificate.TLS.Certificates, ClientAuth: tls.RequireAndVerifyClientCert,
+			ClientCAs: x509.NewCertPool()}}
 	_ = listener.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

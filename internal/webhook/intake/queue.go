@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package intake
 
 import (
@@ -132,11 +134,13 @@ func (q *Queue) first() *waiter {
 func (q *Queue) before(a, b *waiter) bool {
 	if a.key.Peer != b.key.Peer {
 		pa, pb := Key{Peer: a.key.Peer}, Key{Peer: b.key.Peer}
-		if order := cmp.Or(cmp.Compare(q.peers[pa.Peer].weight, q.peers[pb.Peer].weight), cmp.Compare(q.served[pa], q.served[pb])); order != 0 {
+		if order := cmp.Or(cmp.Compare(q.peers[pa.Peer].weight, q.peers[pb.Peer].weight),
+			cmp.Compare(q.served[pa], q.served[pb])); order != 0 {
 			return order < 0
 		}
 	}
-	return cmp.Or(cmp.Compare(q.held[a.key].weight, q.held[b.key].weight), cmp.Compare(q.served[a.key], q.served[b.key])) < 0
+	return cmp.Or(cmp.Compare(q.held[a.key].weight, q.held[b.key].weight),
+		cmp.Compare(q.served[a.key], q.served[b.key])) < 0
 }
 
 // serve notes whose turn it was. A key without a flow is an address.
@@ -153,7 +157,8 @@ func (q *Queue) serve(k Key) {
 func (q *Queue) mayHold(w *waiter) bool {
 	flow, peer := q.held[w.key], q.peers[w.key.Peer]
 	within := func(s share, parts int64) bool {
-		return s.slots == 0 || s.weight+w.weight <= q.Capacity*parts/4 && int64(s.slots)+1 <= max(1, int64(q.Slots)*parts/4)
+		return s.slots == 0 || s.weight+w.weight <= q.Capacity*parts/4 &&
+			int64(s.slots)+1 <= max(1, int64(q.Slots)*parts/4)
 	}
 	return within(flow, 2) && within(peer, 3)
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package intake_test
 
 import (
@@ -70,10 +72,11 @@ func TestNobodyHoldsMoreThanTheirShareWhileHoldingSomething(t *testing.T) {
 		next  intake.Key
 		waits bool
 	}{
-		"a flow has half of the whole":                 {held: key("a", "1"), next: key("a", "1"), waits: true},
-		"an address has three quarters, by any flow":   {held: key("a", "1"), next: key("a", "2"), waits: true},
-		"another address isn't touched by either":      {held: key("a", "1"), next: key("b", "1")},
-		"names made up at one address win it no share": {held: key("a", "made up"), next: key("a", "made up too"), waits: true},
+		"a flow has half of the whole":               {held: key("a", "1"), next: key("a", "1"), waits: true},
+		"an address has three quarters, by any flow": {held: key("a", "1"), next: key("a", "2"), waits: true},
+		"another address isn't touched by either":    {held: key("a", "1"), next: key("b", "1")},
+		"names made up at one address win it no share": {held: key("a", "made up"), next: key("a", "made up too"),
+			waits: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			release := acquire(t, q, tc.held, 50)
@@ -106,7 +109,8 @@ func TestSlotsAreSharedLikeWeight(t *testing.T) {
 func TestAFullQueueTurnsAwayWhoHasMostInIt(t *testing.T) {
 	q := &intake.Queue{Capacity: 10, Slots: 10, Waiting: 3}
 	hold := acquire(t, q, key("a", "0"), 10)
-	flood := []chan func(){waiting(t, q, key("a", "1"), 10), waiting(t, q, key("a", "1"), 10), waiting(t, q, key("a", "1"), 10)}
+	flood := []chan func(){waiting(t, q, key("a", "1"), 10), waiting(t, q, key("a", "1"), 10),
+		waiting(t, q, key("a", "1"), 10)}
 	victim := make(chan func(), 1)
 	go func() { victim <- acquire(t, q, key("b", "2"), 10) }()
 	if turned := <-flood[2]; turned != nil {
@@ -122,9 +126,11 @@ func TestAFullQueueTurnsAwayWhoHasMostInIt(t *testing.T) {
 // served in the end, and nothing stays held.
 func TestTheQueueHoldsItsBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		q := &intake.Queue{Capacity: int64(rapid.IntRange(1, 50).Draw(t, "capacity")), Slots: rapid.IntRange(1, 5).Draw(t, "slots"), Waiting: 1000}
+		q := &intake.Queue{Capacity: int64(rapid.IntRange(1, 50).Draw(t, "capacity")),
+			Slots: rapid.IntRange(1, 5).Draw(t, "slots"), Waiting: 1000}
 		callers := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) intake.Key {
-			return key(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "peer"), rapid.SampledFrom([]string{"1", "2", "3"}).Draw(t, "flow"))
+			return key(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "peer"),
+				rapid.SampledFrom([]string{"1", "2", "3"}).Draw(t, "flow"))
 		}), 1, 30).Draw(t, "callers")
 		weights := rapid.SliceOfN(rapid.Int64Range(1, 60), len(callers), len(callers)).Draw(t, "weights")
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package intake
 
 import (
@@ -89,10 +91,12 @@ func (b *Refused) Unwrap() error { return b.err }
 // for room until ctx ends.
 func (r *Reader) Read(ctx context.Context, w http.ResponseWriter, req *http.Request, now time.Time) (*Review, error) {
 	if req.Method != http.MethodPost {
-		return nil, &Refused{http.StatusMethodNotAllowed, fmt.Errorf("method %s: send the AdmissionReview with POST", req.Method)}
+		return nil, &Refused{http.StatusMethodNotAllowed,
+			fmt.Errorf("method %s: send the AdmissionReview with POST", req.Method)}
 	}
 	if media, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return nil, &Refused{http.StatusUnsupportedMediaType, fmt.Errorf("content type %q: send application/json", req.Header.Get("Content-Type"))}
+		return nil, &Refused{http.StatusUnsupportedMediaType,
+			fmt.Errorf("content type %q: send application/json", req.Header.Get("Content-Type"))}
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		// Not every writer has a connection below it; then there is none to wait for.

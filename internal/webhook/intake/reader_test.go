@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package intake_test
 
 import (
@@ -27,11 +29,14 @@ func TestAReviewIsReadWhole(t *testing.T) {
 	}
 	defer got.Done()
 	want := &policy.Request{
-		UID: "705ab4f5", Operation: policy.Update, Kind: policy.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Resource: "configmaps",
-		Namespace: "shop", Name: "a", UserInfo: policy.UserInfo{Username: "ann", Groups: []string{"developers"}}, Now: time.Unix(1e9, 0),
+		UID: "705ab4f5", Operation: policy.Update, Kind: policy.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
+		Resource:  "configmaps",
+		Namespace: "shop", Name: "a", UserInfo: policy.UserInfo{Username: "ann", Groups: []string{"developers"}},
+		Now: time.Unix(1e9, 0),
 		Object: map[string]any{
 			"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"n": int64(9007199254740993)},
-			"metadata": map[string]any{"name": "a", "namespace": "shop", "labels": map[string]any{"team": "x"}, "finalizers": []any{"b"}},
+			"metadata": map[string]any{"name": "a", "namespace": "shop", "labels": map[string]any{"team": "x"},
+				"finalizers": []any{"b"}},
 		},
 	}
 	if diff := cmp.Diff(want, got.Request); diff != "" {
@@ -51,17 +56,21 @@ func TestWhatCannotBeReadSaysWhoAsksAboutWhat(t *testing.T) {
 		want     intake.Reason
 	}{
 		"more bytes than are read": {
-			body: review("CREATE", withData(`{"n":"`+strings.Repeat("x", 41<<20)+`"}`), "null", ""), want: intake.TooLarge,
+			body: review("CREATE", withData(`{"n":"`+strings.Repeat("x", 41<<20)+`"}`), "null", ""),
+			want: intake.TooLarge,
 		},
 		"more values than there is memory for": {
-			body: review("CREATE", withData("["+strings.Repeat("{},", 400000)+"0]"), "null", ""), outlined: true, want: intake.TooMany,
+			body: review("CREATE", withData("["+strings.Repeat("{},", 400000)+"0]"), "null", ""), outlined: true,
+			want: intake.TooMany,
 		},
 		"deeper than is decoded": {
-			body: review("CREATE", withData(strings.Repeat("[", 10001)+strings.Repeat("]", 10001)), "null", ""), outlined: true, want: intake.TooDeep,
+			body:     review("CREATE", withData(strings.Repeat("[", 10001)+strings.Repeat("]", 10001)), "null", ""),
+			outlined: true, want: intake.TooDeep,
 		},
 		"a million deep": {
-			reason: "the depth costs no stack",
-			body:   review("CREATE", withData(strings.Repeat("[", 1e6)+strings.Repeat("]", 1e6)), "null", ""), outlined: true, want: intake.TooDeep,
+			reason:   "the depth costs no stack",
+			body:     review("CREATE", withData(strings.Repeat("[", 1e6)+strings.Repeat("]", 1e6)), "null", ""),
+			outlined: true, want: intake.TooDeep,
 		},
 		"an object that isn't one": {
 			body: review("CREATE", "[1]", "null", ""), want: intake.Undecodable,
@@ -80,7 +89,8 @@ func TestWhatCannotBeReadSaysWhoAsksAboutWhat(t *testing.T) {
 			if got.Unread == nil || got.Unread.Reason != tc.want || !got.Partial {
 				t.Fatalf("%s: want %s, got %v (partial %t)", tc.reason, tc.want, got.Unread, got.Partial)
 			}
-			if got.UID != "705ab4f5" || got.Kind.Kind != "ConfigMap" || got.Namespace != "shop" || got.UserInfo.Username != "ann" || got.Operation != policy.Create {
+			if got.UID != "705ab4f5" || got.Kind.Kind != "ConfigMap" || got.Namespace != "shop" ||
+				got.UserInfo.Username != "ann" || got.Operation != policy.Create {
 				t.Errorf("the envelope is %+v", got.Request)
 			}
 			if name, _ := got.Object["metadata"].(map[string]any); tc.outlined != (name["name"] == "a") {
@@ -124,9 +134,10 @@ func TestOutlinesTellWhatChanges(t *testing.T) {
 		change, to string
 		differs    []string
 	}{
-		"a finalizer is taken off": {change: `"finalizers":["b"]`, to: `"finalizers":[]`, differs: []string{"metadata"}},
-		"the data is changed":      {change: deep, to: "[" + deep + "]", differs: []string{"data"}},
-		"nothing is changed":       {},
+		"a finalizer is taken off": {change: `"finalizers":["b"]`, to: `"finalizers":[]`,
+			differs: []string{"metadata"}},
+		"the data is changed": {change: deep, to: "[" + deep + "]", differs: []string{"data"}},
+		"nothing is changed":  {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			old := strings.Replace(object, tc.change, tc.to, 1)
@@ -149,7 +160,8 @@ func TestOutlinesTellWhatChanges(t *testing.T) {
 
 func TestOutlinesTellWhatChangesAmongVeryManyFields(t *testing.T) {
 	object := strings.Replace(fields(400_000), `"399999":0`, `"399999":{"a":0}`, 1)
-	got, err := readOf(small(), review("UPDATE", object, strings.Replace(object, `"399999":{"a":0}`, `"399999":{"a":1}`, 1), ""))
+	got, err := readOf(small(),
+		review("UPDATE", object, strings.Replace(object, `"399999":{"a":0}`, `"399999":{"a":1}`, 1), ""))
 	if err != nil || got.Unread == nil || got.Unread.Reason != intake.TooMany {
 		t.Fatal(err, got.Unread)
 	}
@@ -164,12 +176,15 @@ func TestOutlinesTellWhatChangesAmongVeryManyFields(t *testing.T) {
 
 // A user of more groups than are read is never taken for one who isn't in them.
 func TestAUserOfTooManyGroupsIsNotJudgedByTheRest(t *testing.T) {
-	groups := `,"userInfo":{"username":"ann","groups":[` + strings.Repeat(`"g",`, 1<<16) + `"exempt"],"extra":{"a":["` + strings.Repeat("x", 1<<20) + `"]}}`
+	groups := `,"userInfo":{"username":"ann","groups":[` + strings.Repeat(`"g",`, 1<<16) + `"exempt"],"extra":{"a":["` +
+		strings.Repeat("x", 1<<20) + `"]}}`
 	got, err := readOf(small(), review("CREATE", config, "null", groups))
-	if err != nil || got.Unread == nil || got.Unread.Reason != intake.TooLarge || got.UserInfo.Username != "ann" || got.UserInfo.Groups != nil {
+	if err != nil || got.Unread == nil || got.Unread.Reason != intake.TooLarge || got.UserInfo.Username != "ann" ||
+		got.UserInfo.Groups != nil {
 		t.Fatalf("%v %+v", err, got)
 	}
-	few, err := readOf(small(), review("CREATE", config, "null", strings.Replace(groups, strings.Repeat(`"g",`, 1<<16), "", 1)))
+	few, err := readOf(small(),
+		review("CREATE", config, "null", strings.Replace(groups, strings.Repeat(`"g",`, 1<<16), "", 1)))
 	if err != nil || few.Unread != nil || len(few.UserInfo.Groups) != 1 {
 		t.Errorf("what else is known of a user takes nothing: %v %v", err, few.Unread)
 	}
@@ -180,14 +195,18 @@ func TestWhatIsNoReviewIsRefused(t *testing.T) {
 		body string
 		want int
 	}{
-		"nothing":                     {body: "", want: http.StatusBadRequest},
-		"half a review":               {body: review("CREATE", config, "null", "")[:300], want: http.StatusBadRequest},
-		"more than a review":          {body: review("CREATE", config, "null", "") + "{}", want: http.StatusBadRequest},
-		"a review without a request":  {body: `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`, want: http.StatusBadRequest},
-		"another kind":                {body: `{"kind":"Pod","apiVersion":"v1"}`, want: http.StatusBadRequest},
-		"much white space":            {body: strings.Repeat(" ", 41<<20), want: http.StatusRequestEntityTooLarge},
-		"a name that no object has":   {body: review("CREATE", config, "null", `,"name":"`+strings.Repeat("x", 1<<20)+`"`), want: http.StatusBadRequest},
-		"a request of a strange form": {body: review("CREATE", config, "null", `,"userInfo":7`), want: http.StatusBadRequest},
+		"nothing":            {body: "", want: http.StatusBadRequest},
+		"half a review":      {body: review("CREATE", config, "null", "")[:300], want: http.StatusBadRequest},
+		"more than a review": {body: review("CREATE", config, "null", "") + "{}", want: http.StatusBadRequest},
+		"a review without a request": {body: `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`,
+			want: http.StatusBadRequest},
+		"another kind":     {body: `{"kind":"Pod","apiVersion":"v1"}`, want: http.StatusBadRequest},
+		"much white space": {body: strings.Repeat(" ", 41<<20), want: http.StatusRequestEntityTooLarge},
+		"a name that no object has": {
+			body: review("CREATE", config, "null", `,"name":"`+strings.Repeat("x", 1<<20)+`"`),
+			want: http.StatusBadRequest},
+		"a request of a strange form": {body: review("CREATE", config, "null", `,"userInfo":7`),
+			want: http.StatusBadRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			reader := small()
@@ -206,7 +225,8 @@ func TestWhatIsNoReviewIsRefused(t *testing.T) {
 func TestAReviewOfUnknownLengthIsReadLikeAnyOther(t *testing.T) {
 	for name, padding := range map[string]int{"short": 0, "longer than a prefix": 100 << 10} {
 		t.Run(name, func(t *testing.T) {
-			body := review("CREATE", strings.Replace(config, `"team"`, `"`+strings.Repeat("x", padding)+`"`, 1), "null", "")
+			body := review("CREATE", strings.Replace(config, `"team"`, `"`+strings.Repeat("x", padding)+`"`, 1), "null",
+				"")
 			r := httptest.NewRequest(http.MethodPost, "/", io.NopCloser(strings.NewReader(body)))
 			r.Header.Set("Content-Type", "application/json")
 			r.ContentLength = -1

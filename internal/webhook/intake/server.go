@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package intake
 
 import (
@@ -83,7 +85,8 @@ func (s *Server) server() *http.Server {
 	protocols.SetHTTP1(true)
 	return &http.Server{
 		Handler: mux, TLSConfig: s.TLS, Protocols: &protocols,
-		ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: 2 * requestTimeout, IdleTimeout: idleTimeout,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: 2 * requestTimeout,
+		IdleTimeout:    idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes, ErrorLog: s.own.without(s.Log),
 	}
 }

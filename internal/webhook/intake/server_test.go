@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package intake
 
 import (
@@ -112,7 +114,9 @@ func TestAddressesShareConnectionsEvenly(t *testing.T) {
 func TestLogLinesAreBounded(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Unix(1e9, 0))
 	var said []string
-	log := (&Quiet{Clock: clock}).Logger(funcr.New(func(_, line string) { said = append(said, line) }, funcr.Options{})).WithName("webhook").WithValues("replica", "a")
+	log := (&Quiet{Clock: clock}).Logger(funcr.New(func(_, line string) {
+		said = append(said, line)
+	}, funcr.Options{})).WithName("webhook").WithValues("replica", "a")
 	for range 50 {
 		log.Info("turned away")
 		log.Error(errors.New("broken"), "unanswered")
@@ -122,7 +126,8 @@ func TestLogLinesAreBounded(t *testing.T) {
 	}
 	clock.SetTime(clock.Now().Add(quietPeriod))
 	log.Info("turned away")
-	if last := said[len(said)-1]; len(said) != quietLines+1 || !strings.Contains(last, `"unsaid"=90`) || !strings.Contains(last, `"replica"="a"`) {
+	if last := said[len(said)-1]; len(said) != quietLines+1 || !strings.Contains(last, `"unsaid"=90`) ||
+		!strings.Contains(last, `"replica"="a"`) {
 		t.Errorf("%d lines, the last %s", len(said), last)
 	}
 }

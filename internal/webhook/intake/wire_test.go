@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package intake
 
 import (
@@ -34,8 +36,11 @@ func TestLargeReviewsArrive(t *testing.T) {
 	})
 	address, stop := serve(t, clock.RealClock{}, handler)
 	object := `{"data":{"a":"` + strings.Repeat(`\u003c`, 1_450_000) + `"}}`
-	body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"1","object":` + object + `,"oldObject":` + object + `}}`
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}} // it is offered, and not taken
+	body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"1","object":` + object +
+		`,"oldObject":` + object + `}}`
+	// it is offered, and not taken
+	client := &http.Client{
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}}
 	for range 3 {
 		answer, err := client.Post("https://"+address+"/", "application/json", bytes.NewReader([]byte(body)))
 		if err != nil {
@@ -61,7 +66,8 @@ func serve(t *testing.T, now clock.Clock, handler http.Handler) (address string,
 	}
 	address = listener.Addr().String()
 	_ = listener.Close()
-	s := &Server{Address: address, Handlers: map[string]http.Handler{"/": handler}, TLS: &tls.Config{Certificates: certificate.TLS.Certificates}, Clock: now}
+	s := &Server{Address: address, Handlers: map[string]http.Handler{"/": handler},
+		TLS: &tls.Config{Certificates: certificate.TLS.Certificates}, Clock: now}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Start(ctx) }()
@@ -90,7 +96,8 @@ func TestManyRequestsOfOneAddressAreInFlight(t *testing.T) {
 		}
 		<-all
 	}))
-	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	client := &http.Client{Timeout: time.Minute,
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	failed := make(chan error, requests)
 	for range requests {
 		go func() {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package names holds the names by which admission is known: the webhook configurations
 // and their entries, and the paths of the server.
 //

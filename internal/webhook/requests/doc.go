@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package requests says what a write of a circuit breaker or a plan asks for, and keeps
 // the record of it in the object: who asked, when and why.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package requests
 
 import (
@@ -28,7 +30,8 @@ func Record(r *policy.Request) (change Change, needed bool) {
 	before, after := specOf(r.OldObject), specOf(r.Object)
 	was, is := listOf(before), listOf(after)
 	asks := of(r.Resource, before, after)
-	reason, given := text(after, "reason"), text(after, "reason") != "" && text(after, "reason") != text(before, "reason")
+	reason, given := text(after, "reason"), text(after, "reason") != "" &&
+		text(after, "reason") != text(before, "reason")
 	switch {
 	case len(asks) == 0:
 		return Change{Requests: was}, !reflect.DeepEqual(was, is)
@@ -46,7 +49,9 @@ func Record(r *policy.Request) (change Change, needed bool) {
 
 // Asks says whether a write asks for an action, and the reason that its record holds.
 func Asks(r *policy.Request, action v1alpha1.RequestAction) (reason string, asks bool) {
-	if !slices.ContainsFunc(of(r.Resource, specOf(r.OldObject), specOf(r.Object)), func(a ask) bool { return a.action == action }) {
+	if !slices.ContainsFunc(of(r.Resource, specOf(r.OldObject), specOf(r.Object)), func(a ask) bool {
+		return a.action == action
+	}) {
 		return "", false
 	}
 	for _, entry := range slices.Backward(listOf(specOf(r.Object))) {
@@ -67,7 +72,8 @@ func recorded(was, is []any, asks []ask, r *policy.Request) bool {
 	for i, a := range asks {
 		entry, _ := added[i].(map[string]any)
 		at, err := time.Parse(time.RFC3339, text(entry, "time"))
-		if err != nil || r.Now.Sub(at).Abs() > fresh || !reflect.DeepEqual(entry, a.record(r.UserInfo.Username, text(entry, "reason"), at)) {
+		if err != nil || r.Now.Sub(at).Abs() > fresh ||
+			!reflect.DeepEqual(entry, a.record(r.UserInfo.Username, text(entry, "reason"), at)) {
 			return false
 		}
 	}
@@ -122,7 +128,8 @@ func ofState(before, after map[string]any) []ask {
 		return nil
 	}
 	actions := map[v1alpha1.DesiredState]v1alpha1.RequestAction{v1alpha1.StateRunning: v1alpha1.ActionResume,
-		v1alpha1.StatePaused: v1alpha1.ActionPause, v1alpha1.StateAborted: v1alpha1.ActionAbort, v1alpha1.StateUndone: v1alpha1.ActionUndo}
+		v1alpha1.StatePaused: v1alpha1.ActionPause, v1alpha1.StateAborted: v1alpha1.ActionAbort,
+		v1alpha1.StateUndone: v1alpha1.ActionUndo}
 	return []ask{{action: actions[is]}}
 }
 

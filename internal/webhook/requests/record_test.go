@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package requests_test
 
 import (
@@ -34,39 +36,64 @@ func TestWhoAsksIsOnRecord(t *testing.T) {
 		want          requests.Change
 		untouched     bool
 	}{
-		"The kill switch": {reason: "who and why", before: tree{}, after: tree{"mode": "ForcedOpen", "reason": "INC-42"},
-			want: requests.Change{Requests: []any{record("ForceOpen", "ann", "reason", "INC-42")}, Moved: true}},
-		"A mode that isn't known": {reason: "it holds the breaker open too", before: tree{}, after: tree{"mode": "Shut"},
-			want: requests.Change{Requests: []any{record("ForceOpen", "ann")}}},
-		"To let go": {reason: "the record goes on", before: tree{"mode": "ForcedOpen", "requests": []any{old}}, after: tree{"mode": "Automatic", "requests": []any{old}},
+		"The kill switch": {reason: "who and why", before: tree{},
+			after: tree{"mode": "ForcedOpen", "reason": "INC-42"},
+			want:  requests.Change{Requests: []any{record("ForceOpen", "ann", "reason", "INC-42")}, Moved: true}},
+		"A mode that isn't known": {reason: "it holds the breaker open too", before: tree{},
+			after: tree{"mode": "Shut"},
+			want:  requests.Change{Requests: []any{record("ForceOpen", "ann")}}},
+		"To let go": {reason: "the record goes on", before: tree{"mode": "ForcedOpen", "requests": []any{old}},
+			after: tree{"mode": "Automatic", "requests": []any{old}},
+			want:  requests.Change{Requests: []any{old, record("Release", "ann")}}},
+		"To let go by leaving out": {
+			reason: "absent is Automatic", before: tree{"mode": "ForcedOpen", "requests": []any{old}}, after: tree{},
 			want: requests.Change{Requests: []any{old, record("Release", "ann")}}},
-		"To let go by leaving out": {reason: "absent is Automatic", before: tree{"mode": "ForcedOpen", "requests": []any{old}}, after: tree{},
-			want: requests.Change{Requests: []any{old, record("Release", "ann")}}},
-		"A reset": {reason: "with its token", before: tree{"resetToken": "1"}, after: tree{"resetToken": "2", "reason": "why"},
-			want: requests.Change{Requests: []any{record("Reset", "ann", "reason", "why", "token", "2")}, Moved: true}},
-		"Two at once": {reason: "each has its record", before: tree{"mode": "ForcedOpen"}, after: tree{"resetToken": "2", "reason": "why"},
-			want: requests.Change{Requests: []any{record("Release", "ann", "reason", "why"), record("Reset", "ann", "reason", "why", "token", "2")}, Moved: true}},
-		"A reason that stood there before": {reason: "it was given for something else", before: tree{"reason": "old"}, after: tree{"mode": "ForcedOpen", "reason": "old"},
+		"A reset": {reason: "with its token", before: tree{"resetToken": "1"},
+			after: tree{"resetToken": "2", "reason": "why"},
+			want: requests.Change{Requests: []any{record("Reset", "ann", "reason", "why", "token", "2")},
+				Moved: true}},
+		"Two at once": {reason: "each has its record", before: tree{"mode": "ForcedOpen"},
+			after: tree{"resetToken": "2", "reason": "why"},
+			want: requests.Change{
+				Requests: []any{record("Release", "ann", "reason", "why"),
+					record("Reset", "ann", "reason", "why", "token", "2")}, Moved: true}},
+		"A reason that stood there before": {reason: "it was given for something else", before: tree{"reason": "old"},
+			after: tree{"mode": "ForcedOpen", "reason": "old"},
+			want:  requests.Change{Requests: []any{record("ForceOpen", "ann")}}},
+		"In another's name": {reason: "replaced", before: tree{},
+			after: tree{"mode": "ForcedOpen", "requests": []any{record("ForceOpen", "bob")}},
+			want:  requests.Change{Requests: []any{record("ForceOpen", "ann")}}},
+		"At another time": {reason: "replaced", before: tree{},
+			after: tree{"mode": "ForcedOpen",
+				"requests": []any{record("ForceOpen", "ann", "time", "2020-01-01T00:00:00Z")}},
 			want: requests.Change{Requests: []any{record("ForceOpen", "ann")}}},
-		"In another's name": {reason: "replaced", before: tree{}, after: tree{"mode": "ForcedOpen", "requests": []any{record("ForceOpen", "bob")}},
-			want: requests.Change{Requests: []any{record("ForceOpen", "ann")}}},
-		"At another time": {reason: "replaced", before: tree{}, after: tree{"mode": "ForcedOpen", "requests": []any{record("ForceOpen", "ann", "time", "2020-01-01T00:00:00Z")}},
-			want: requests.Change{Requests: []any{record("ForceOpen", "ann")}}},
-		"A record too many":  {reason: "restored", before: tree{}, after: tree{"requests": []any{old}}, want: requests.Change{}},
-		"Records taken away": {reason: "restored", before: tree{"requests": []any{old}}, after: tree{}, want: requests.Change{Requests: []any{old}}},
-		"Records taken away with an act": {reason: "restored", before: tree{"requests": []any{old}, "mode": "ForcedOpen"}, after: tree{"requests": []any{record("Release", "ann")}},
-			want: requests.Change{Requests: []any{old, record("Release", "ann")}}},
-		"More than there is room for": {reason: "the oldest goes", before: tree{"requests": full}, after: tree{"mode": "ForcedOpen", "requests": full},
-			want: requests.Change{Requests: append(append([]any{}, full[1:]...), record("ForceOpen", "ann"))}},
-		"A token taken away":   {reason: "nothing is asked for", before: tree{"resetToken": "1"}, after: tree{}, untouched: true},
-		"A reason by itself":   {reason: "nothing is asked for", before: tree{}, after: tree{"reason": "why"}, untouched: true},
-		"What is recorded so":  {reason: "asked again, it stays", before: tree{}, after: tree{"mode": "ForcedOpen", "requests": []any{record("ForceOpen", "ann", "reason", "why")}}, untouched: true},
-		"Nothing of the sort":  {reason: "a label, say", before: tree{"mode": "ForcedOpen", "requests": []any{old}}, after: tree{"mode": "ForcedOpen", "requests": []any{old}}, untouched: true},
-		"The same mode, aloud": {reason: "absent is Automatic", before: tree{}, after: tree{"mode": "Automatic"}, untouched: true},
+		"A record too many": {reason: "restored", before: tree{}, after: tree{"requests": []any{old}},
+			want: requests.Change{}},
+		"Records taken away": {reason: "restored", before: tree{"requests": []any{old}}, after: tree{},
+			want: requests.Change{Requests: []any{old}}},
+		"Records taken away with an act": {
+			reason: "restored", before: tree{"requests": []any{old}, "mode": "ForcedOpen"},
+			after: tree{"requests": []any{record("Release", "ann")}},
+			want:  requests.Change{Requests: []any{old, record("Release", "ann")}}},
+		"More than there is room for": {reason: "the oldest goes", before: tree{"requests": full},
+			after: tree{"mode": "ForcedOpen", "requests": full},
+			want:  requests.Change{Requests: append(append([]any{}, full[1:]...), record("ForceOpen", "ann"))}},
+		"A token taken away": {reason: "nothing is asked for", before: tree{"resetToken": "1"}, after: tree{},
+			untouched: true},
+		"A reason by itself": {reason: "nothing is asked for", before: tree{}, after: tree{"reason": "why"},
+			untouched: true},
+		"What is recorded so": {reason: "asked again, it stays", before: tree{},
+			after:     tree{"mode": "ForcedOpen", "requests": []any{record("ForceOpen", "ann", "reason", "why")}},
+			untouched: true},
+		"Nothing of the sort": {reason: "a label, say", before: tree{"mode": "ForcedOpen", "requests": []any{old}},
+			after: tree{"mode": "ForcedOpen", "requests": []any{old}}, untouched: true},
+		"The same mode, aloud": {reason: "absent is Automatic", before: tree{}, after: tree{"mode": "Automatic"},
+			untouched: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r := &policy.Request{Operation: policy.Update, Resource: "remediationbreakers", UserInfo: policy.UserInfo{Username: "ann"}, Now: noon,
+			r := &policy.Request{Operation: policy.Update, Resource: "remediationbreakers",
+				UserInfo: policy.UserInfo{Username: "ann"}, Now: noon,
 				OldObject: tree{"spec": tc.before}, Object: tree{"spec": tc.after}}
 			got, needed := requests.Record(r)
 			if needed == tc.untouched {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package review
 
 import (
@@ -52,6 +54,7 @@ func BenchmarkHandler(b *testing.B) {
 		for i := range n {
 			policies = append(policies, webhooktest.NewPolicy(fmt.Sprintf("p%d", i), webhooktest.PrivilegedRego))
 		}
-		run(fmt.Sprintf("%d policies", n), newHandler(b, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(b, policies...)))
+		run(fmt.Sprintf("%d policies", n),
+			newHandler(b, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(b, policies...)))
 	}
 }

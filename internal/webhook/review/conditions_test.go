@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package review
 
 import (
@@ -20,14 +22,22 @@ func TestMatchConditionsSayWhatAdmissionJudges(t *testing.T) {
 		code       int32  // of the refusal; 0 when it passes
 		message    string // part of the refusal, or of the warning
 	}{
-		"one that is true has it judged":           {conditions: []string{`request.operation == "CREATE"`}, code: http.StatusForbidden, message: "is privileged"},
-		"one that is false has it pass":            {conditions: []string{`request.userInfo.username == "nobody"`, `true`}},
-		"an error is the policy's failure":         {conditions: []string{`object.spec.none == 1`}, code: http.StatusInternalServerError, message: "spec.admission.matchConditions: a: no such key: none"},
-		"which may be to ignore it":                {conditions: []string{`object.spec.none == 1`}, failure: v1alpha1.FailurePolicyIgnore, message: "not judged: "},
-		"a violation that an update brings is new": {conditions: []string{`oldObject == null || object.spec != oldObject.spec`}, before: webhooktest.Deployment("web", false), after: webhooktest.Deployment("web", true), code: http.StatusForbidden, message: "is privileged"},
+		"one that is true has it judged": {conditions: []string{`request.operation == "CREATE"`},
+			code: http.StatusForbidden, message: "is privileged"},
+		"one that is false has it pass": {
+			conditions: []string{`request.userInfo.username == "nobody"`, `true`}},
+		"an error is the policy's failure": {conditions: []string{`object.spec.none == 1`},
+			code: http.StatusInternalServerError, message: "spec.admission.matchConditions: a: no such key: none"},
+		"which may be to ignore it": {conditions: []string{`object.spec.none == 1`},
+			failure: v1alpha1.FailurePolicyIgnore, message: "not judged: "},
+		"a violation that an update brings is new": {
+			conditions: []string{`oldObject == null || object.spec != oldObject.spec`},
+			before:     webhooktest.Deployment("web", false), after: webhooktest.Deployment("web", true),
+			code: http.StatusForbidden, message: "is privileged"},
 		"a violation from before an update is old": {
 			reason:     "the condition was asked of the update, and not of what there was",
-			conditions: []string{`oldObject == null || object.spec != oldObject.spec`}, before: webhooktest.Deployment("web", true), after: scaled(webhooktest.Deployment("web", true)),
+			conditions: []string{`oldObject == null || object.spec != oldObject.spec`},
+			before:     webhooktest.Deployment("web", true), after: scaled(webhooktest.Deployment("web", true)),
 		},
 	}
 	for name, tc := range cases {
@@ -39,7 +49,10 @@ func TestMatchConditionsSayWhatAdmissionJudges(t *testing.T) {
 			if tc.failure != "" {
 				class = tc.failure
 			}
-			h := newHandler(t, class, webhooktest.NewCatalog(t, webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, webhooktest.WithFailurePolicy(class), webhooktest.WithConditions(tc.conditions...))))
+			h := newHandler(t, class,
+				webhooktest.NewCatalog(
+					t, webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, webhooktest.WithFailurePolicy(class),
+						webhooktest.WithConditions(tc.conditions...))))
 			got := webhooktest.Ask(t, h, webhooktest.Review(operation, after, tc.before))
 			if got.Allowed != (tc.code == 0) {
 				t.Fatalf("%s: allowed is %t: %v", tc.reason, got.Allowed, got.Status)

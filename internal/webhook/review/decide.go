@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package review
 
 import (
@@ -67,7 +69,8 @@ type verdict struct {
 }
 
 // decide asks every policy of the class that concerns the request.
-func decide(ctx context.Context, judge Judge, class v1alpha1.FailurePolicy, r *policy.Request, workloads Workloads) *verdict {
+func decide(ctx context.Context, judge Judge, class v1alpha1.FailurePolicy, r *policy.Request,
+	workloads Workloads) *verdict {
 	v := &verdict{class: class, maker: maker{workloads: workloads}}
 	ofClass := func(p *v1alpha1.ClusterRegoPolicy) bool { return serving.Class(p) == class }
 	for _, res := range judge.EvaluateWhere(ctx, r, ofClass) {
@@ -83,7 +86,8 @@ func decide(ctx context.Context, judge Judge, class v1alpha1.FailurePolicy, r *p
 // visibleWarnings are the results of warn. A policy in DryRun only records, and
 // nobody reads what a controller is warned of.
 func visibleWarnings(r *policy.Request, res *catalog.Result) []policy.Violation {
-	if _, made := match.Maker(res.Definition, r); made || res.Definition.Spec.Admission.Action == v1alpha1.AdmissionAudit {
+	if _, made := match.Maker(res.Definition, r); made ||
+		res.Definition.Spec.Admission.Action == v1alpha1.AdmissionAudit {
 		return nil
 	}
 	return res.Warnings
@@ -107,12 +111,15 @@ func (v *verdict) violated(ctx context.Context, judge Judge, r *policy.Request, 
 		// What is known to violate counts unless it is known to stand at the workload.
 		v.fail(res, fmt.Errorf("judging the workload that makes the object: %w", err))
 	}
-	v.add(res, action, policy.NewSince(standing, change.Counted), func(f *finding) { f.altered = len(change.Altered) > 0 })
+	v.add(res, action, policy.NewSince(standing, change.Counted), func(f *finding) {
+		f.altered = len(change.Altered) > 0
+	})
 	v.add(res, action, standing, func(f *finding) { f.atWorkload = true })
 	v.add(res, action, change.Old, func(f *finding) { f.old = true })
 }
 
-func (v *verdict) add(res *catalog.Result, action v1alpha1.AdmissionAction, violations []policy.Violation, marks ...func(*finding)) {
+func (v *verdict) add(res *catalog.Result, action v1alpha1.AdmissionAction, violations []policy.Violation,
+	marks ...func(*finding)) {
 	if len(violations) == 0 {
 		return
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package review
 
 import (
@@ -55,7 +57,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		serving.ServeMalformed(w, err)
 		h.Metrics.Answered(h.endpoint(), nil, serving.DecisionBad, h.Clock.Since(start))
-		h.Log.Info("A request isn't an admission review, so it isn't judged", "endpoint", h.endpoint(), "from", r.RemoteAddr, "reason", err.Error())
+		h.Log.Info("A request isn't an admission review, so it isn't judged", "endpoint", h.endpoint(), "from",
+			r.RemoteAddr, "reason", err.Error())
 		return
 	}
 	defer review.Done()
@@ -93,7 +96,8 @@ func (h *Handler) undoes(ctx context.Context, review *intake.Review) bool {
 	defer cancel()
 	err := h.Rollbacks.Check(ctx, review.Request)
 	if err != nil {
-		h.Log.Info("A request says that it undoes a write of the manager's, which isn't proven: it is judged like any other",
+		h.Log.Info(
+			"A request says that it undoes a write of the manager's, which isn't proven: it is judged like any other",
 			"kind", review.Kind.Kind, "namespace", review.Namespace, "name", review.Name, "reason", err.Error())
 	}
 	return err == nil

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package review
 
 import (
@@ -41,7 +43,8 @@ func forbidden(message string) *metav1.Status {
 func TestHandlerAnswers(t *testing.T) {
 	privileged := webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)
 	deleting := func(finalizers ...any) tree {
-		return webhooktest.Set(webhooktest.Set(webhooktest.Deployment("web", true), "2026-03-01T12:00:00Z", "metadata", "deletionTimestamp"), finalizers, "metadata", "finalizers")
+		return webhooktest.Set(webhooktest.Set(webhooktest.Deployment("web", true), "2026-03-01T12:00:00Z", "metadata",
+			"deletionTimestamp"), finalizers, "metadata", "finalizers")
 	}
 	cases := map[string]struct {
 		reason string
@@ -53,7 +56,8 @@ func TestHandlerAnswers(t *testing.T) {
 		"a new object that violates a Deny policy is refused": {
 			reason: "the message names policy, object, path, reason, fix and runbook",
 			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil),
-			want:   serving.Response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
+			want: serving.Response{Status: forbidden(denialOfA),
+				AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 		"a good object passes without a word": {
 			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", false), nil),
@@ -66,19 +70,25 @@ func TestHandlerAnswers(t *testing.T) {
 			want:   serving.Response{Allowed: true},
 		},
 		"a Warn policy warns, at the endpoint that fails open": {
-			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.WithAction(v1alpha1.AdmissionWarn)),
+			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego,
+				webhooktest.WithAction(v1alpha1.AdmissionWarn)),
 			class:  v1alpha1.FailurePolicyIgnore,
 			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil),
-			want:   serving.Response{Allowed: true, Warnings: []string{warningOfA}, AuditAnnotations: map[string]string{"no-privileged": "Warn: 1" + pathOfA}},
+			want: serving.Response{Allowed: true, Warnings: []string{warningOfA},
+				AuditAnnotations: map[string]string{"no-privileged": "Warn: 1" + pathOfA}},
 		},
 		"a DryRun policy only leaves a note in the audit log": {
-			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.WithAction(v1alpha1.AdmissionAudit)),
+			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego,
+				webhooktest.WithAction(v1alpha1.AdmissionAudit)),
 			class:  v1alpha1.FailurePolicyIgnore,
 			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil),
-			want:   serving.Response{Allowed: true, AuditAnnotations: map[string]string{"no-privileged": "Audit: 1" + pathOfA}},
+			want: serving.Response{Allowed: true,
+				AuditAnnotations: map[string]string{"no-privileged": "Audit: 1" + pathOfA}},
 		},
 		"the warn rule of a Deny policy only warns": {
-			review: webhooktest.Review("CREATE", webhooktest.Set(webhooktest.Deployment("web", false), "default", "spec", "template", "spec", "serviceAccountName"), nil),
+			review: webhooktest.Review("CREATE",
+				webhooktest.Set(webhooktest.Deployment("web", false), "default", "spec", "template", "spec",
+					"serviceAccountName"), nil),
 			want: serving.Response{
 				Allowed:          true,
 				Warnings:         []string{"policy no-privileged: the service account is the default one"},
@@ -87,7 +97,9 @@ func TestHandlerAnswers(t *testing.T) {
 		},
 		"an update that keeps an old violation passes with a warning": {
 			reason: "existingViolations: an old violation must never block a hotfix",
-			review: webhooktest.Review("UPDATE", webhooktest.Set(webhooktest.Deployment("web", true), int64(5), "spec", "replicas"), webhooktest.Deployment("web", true)),
+			review: webhooktest.Review("UPDATE",
+				webhooktest.Set(webhooktest.Deployment("web", true), int64(5), "spec", "replicas"),
+				webhooktest.Deployment("web", true)),
 			want: serving.Response{
 				Allowed:          true,
 				Warnings:         []string{warningOfA + oldSuffix},
@@ -95,7 +107,8 @@ func TestHandlerAnswers(t *testing.T) {
 			},
 		},
 		"an update that adds a violation to an old one is refused for the new one": {
-			review: webhooktest.Review("UPDATE", webhooktest.Deployment("web", true, true), webhooktest.Deployment("web", true, false)),
+			review: webhooktest.Review("UPDATE", webhooktest.Deployment("web", true, true),
+				webhooktest.Deployment("web", true, false)),
 			want: serving.Response{
 				Status: forbidden(`Deployment shop/web is refused by policy no-privileged (High): No privileged containers
 - /spec/template/spec/containers/1/securityContext/privileged: container "b" is privileged
@@ -103,19 +116,24 @@ func TestHandlerAnswers(t *testing.T) {
   Runbook: https://runbooks.example.com/no-privileged`),
 				Warnings: []string{warningOfA + oldSuffix},
 				AuditAnnotations: map[string]string{
-					"no-privileged": "Deny: 1, first at /spec/template/spec/containers/1/securityContext/privileged; not blocked, already violated: 1" + pathOfA,
+					"no-privileged": "Deny: 1, first at /spec/template/spec/containers/1/securityContext/privileged; " +
+						"not blocked, already violated: 1" + pathOfA,
 				},
 			},
 		},
 		"with existingViolations: Deny an old violation blocks an update": {
 			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.DenyingExisting),
-			review: webhooktest.Review("UPDATE", webhooktest.Deployment("web", true), webhooktest.Deployment("web", true)),
-			want:   serving.Response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
+			review: webhooktest.Review("UPDATE", webhooktest.Deployment("web", true),
+				webhooktest.Deployment("web", true)),
+			want: serving.Response{Status: forbidden(denialOfA),
+				AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 		"a deletion is judged on the old object": {
-			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.WithOperations(v1alpha1.OperationDelete)),
+			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego,
+				webhooktest.WithOperations(v1alpha1.OperationDelete)),
 			review: webhooktest.Review("DELETE", nil, webhooktest.Deployment("web", true)),
-			want:   serving.Response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
+			want: serving.Response{Status: forbidden(denialOfA),
+				AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 		"taking a finalizer off an object that is being deleted always passes": {
 			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.DenyingExisting),
@@ -124,21 +142,27 @@ func TestHandlerAnswers(t *testing.T) {
 		},
 		"an update of an object that is being deleted which changes more is judged": {
 			policy: webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.DenyingExisting),
-			review: webhooktest.Review("UPDATE", webhooktest.Set(deleting("b"), int64(9), "spec", "replicas"), deleting("a", "b")),
-			want:   serving.Response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
+			review: webhooktest.Review("UPDATE", webhooktest.Set(deleting("b"), int64(9), "spec", "replicas"),
+				deleting("a", "b")),
+			want: serving.Response{Status: forbidden(denialOfA),
+				AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 		"a container that is added to a running Pod is judged": {
 			reason: "kubectl debug must not be a way around",
-			review: webhooktest.Review("UPDATE", webhooktest.Deployment("web", true), webhooktest.Deployment("web", false), func(r tree) { r["subResource"] = "ephemeralcontainers" }),
-			want:   serving.Response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
+			review: webhooktest.Review("UPDATE", webhooktest.Deployment("web", true),
+				webhooktest.Deployment("web", false), func(r tree) { r["subResource"] = "ephemeralcontainers" }),
+			want: serving.Response{Status: forbidden(denialOfA),
+				AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 		"a subresource is never judged": {
-			review: webhooktest.Review("UPDATE", webhooktest.Deployment("web", true), webhooktest.Deployment("web", false), func(r tree) { r["subResource"] = "status" }),
-			want:   serving.Response{Allowed: true},
+			review: webhooktest.Review("UPDATE", webhooktest.Deployment("web", true),
+				webhooktest.Deployment("web", false), func(r tree) { r["subResource"] = "status" }),
+			want: serving.Response{Allowed: true},
 		},
 		"a request that is only tried gets the same verdict": {
 			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil, webhooktest.DryRun),
-			want:   serving.Response{Status: forbidden(denialOfA), AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
+			want: serving.Response{Status: forbidden(denialOfA),
+				AuditAnnotations: map[string]string{"no-privileged": "Deny: 1" + pathOfA}},
 		},
 	}
 	for name, tc := range cases {
@@ -176,25 +200,31 @@ func TestHandlerWhenAPolicyCannotBeEvaluated(t *testing.T) {
 			wantMessage: brokenBy,
 		},
 		"failurePolicy Ignore lets pass with a warning": {
-			policies:    []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("broken", webhooktest.BrokenRego, webhooktest.WithFailurePolicy(v1alpha1.FailurePolicyIgnore))},
+			policies: []*v1alpha1.ClusterRegoPolicy{
+				webhooktest.NewPolicy("broken", webhooktest.BrokenRego,
+					webhooktest.WithFailurePolicy(v1alpha1.FailurePolicyIgnore))},
 			class:       v1alpha1.FailurePolicyIgnore,
 			wantWarning: "not judged: " + brokenBy,
 		},
 		"a Warn policy never refuses, even with failurePolicy Fail": {
-			reason:      "what wouldn't refuse a violation mustn't refuse for its own failure",
-			policies:    []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("broken", webhooktest.BrokenRego, webhooktest.WithAction(v1alpha1.AdmissionWarn))},
+			reason: "what wouldn't refuse a violation mustn't refuse for its own failure",
+			policies: []*v1alpha1.ClusterRegoPolicy{
+				webhooktest.NewPolicy("broken", webhooktest.BrokenRego,
+					webhooktest.WithAction(v1alpha1.AdmissionWarn))},
 			class:       v1alpha1.FailurePolicyIgnore,
 			wantWarning: "not judged: " + brokenBy,
 		},
 		"a violation of another policy is told first, as a denial": {
-			policies:    []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("broken", webhooktest.BrokenRego), webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)},
+			policies: []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("broken", webhooktest.BrokenRego),
+				webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)},
 			class:       v1alpha1.FailurePolicyFail,
 			wantCode:    http.StatusForbidden,
 			wantMessage: "\nBesides, " + brokenBy,
 		},
 		"an unknown namespace fails closed": {
-			reason:       "a policy with a namespaceSelector would silently not apply",
-			policies:     []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)},
+			reason: "a policy with a namespaceSelector would silently not apply",
+			policies: []*v1alpha1.ClusterRegoPolicy{
+				webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)},
 			class:        v1alpha1.FailurePolicyFail,
 			namespaceErr: errors.New("reading namespace shop: the server is down"),
 			wantCode:     http.StatusInternalServerError,
@@ -209,8 +239,10 @@ func TestHandlerWhenAPolicyCannotBeEvaluated(t *testing.T) {
 			if got.Allowed != (tc.wantCode == 0) {
 				t.Fatalf("%s: allowed is %t: %v", tc.reason, got.Allowed, got.Status)
 			}
-			if tc.wantCode != 0 && (got.Status.Code != tc.wantCode || !strings.Contains(got.Status.Message, tc.wantMessage)) {
-				t.Errorf("%s: want %d with %q, got %d: %s", tc.reason, tc.wantCode, tc.wantMessage, got.Status.Code, got.Status.Message)
+			if tc.wantCode != 0 &&
+				(got.Status.Code != tc.wantCode || !strings.Contains(got.Status.Message, tc.wantMessage)) {
+				t.Errorf("%s: want %d with %q, got %d: %s", tc.reason, tc.wantCode, tc.wantMessage, got.Status.Code,
+					got.Status.Message)
 			}
 			if tc.wantWarning != "" && (len(got.Warnings) != 1 || !strings.HasPrefix(got.Warnings[0], tc.wantWarning)) {
 				t.Errorf("want a warning that begins with %q, got %q", tc.wantWarning, got.Warnings)
@@ -236,14 +268,27 @@ func TestHandlerRefusesBadReviews(t *testing.T) {
 		want                int
 		wantText            string
 	}{
-		"a body that isn't JSON":                                     {body: strings.NewReader("{"), want: http.StatusBadRequest, wantText: "decoding the AdmissionReview"},
-		"an empty body":                                              {body: strings.NewReader(""), want: http.StatusBadRequest, wantText: "decoding the AdmissionReview"},
-		"a review of another version":                                {body: bytes.NewReader(bytes.Replace(good, []byte("admission.k8s.io/v1"), []byte("admission.k8s.io/v1beta1"), 1)), want: http.StatusBadRequest, wantText: "admission.k8s.io/v1beta1"},
-		"a review without a request":                                 {body: strings.NewReader(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`), want: http.StatusBadRequest, wantText: "no request"},
-		"a body over the limit that tells nothing":                   {body: bytes.NewReader(append(bytes.Repeat([]byte(" "), 41<<20), good...)), want: http.StatusRequestEntityTooLarge, wantText: "more than 40 MiB"},
-		"a body over the limit of unknown length that tells nothing": {body: io.MultiReader(bytes.NewReader(bytes.Repeat([]byte(" "), 41<<20)), bytes.NewReader(good)), want: http.StatusRequestEntityTooLarge, wantText: "more than 40 MiB"},
-		"another method":                                             {method: http.MethodGet, body: bytes.NewReader(good), want: http.StatusMethodNotAllowed, wantText: "POST"},
-		"another content type":                                       {contentType: "application/yaml", body: bytes.NewReader(good), want: http.StatusUnsupportedMediaType, wantText: "application/json"},
+		"a body that isn't JSON": {
+			body: strings.NewReader("{"), want: http.StatusBadRequest, wantText: "decoding the AdmissionReview"},
+		"an empty body": {
+			body: strings.NewReader(""), want: http.StatusBadRequest, wantText: "decoding the AdmissionReview"},
+		"a review of another version": {
+			body: bytes.NewReader(bytes.Replace(good, []byte("admission.k8s.io/v1"), []byte("admission.k8s.io/v1beta1"),
+				1)), want: http.StatusBadRequest, wantText: "admission.k8s.io/v1beta1"},
+		"a review without a request": {
+			body: strings.NewReader(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`),
+			want: http.StatusBadRequest, wantText: "no request"},
+		"a body over the limit that tells nothing": {
+			body: bytes.NewReader(append(bytes.Repeat([]byte(" "), 41<<20), good...)),
+			want: http.StatusRequestEntityTooLarge, wantText: "more than 40 MiB"},
+		"a body over the limit of unknown length that tells nothing": {
+			body: io.MultiReader(bytes.NewReader(bytes.Repeat([]byte(" "), 41<<20)), bytes.NewReader(good)),
+			want: http.StatusRequestEntityTooLarge, wantText: "more than 40 MiB"},
+		"another method": {
+			method: http.MethodGet, body: bytes.NewReader(good), want: http.StatusMethodNotAllowed, wantText: "POST"},
+		"another content type": {
+			contentType: "application/yaml", body: bytes.NewReader(good), want: http.StatusUnsupportedMediaType,
+			wantText: "application/json"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -261,7 +306,8 @@ func TestHandlerRefusesBadReviews(t *testing.T) {
 			if w.Code != tc.want || !strings.Contains(w.Body.String(), tc.wantText) {
 				t.Errorf("want %d with %q, got %d: %s", tc.want, tc.wantText, w.Code, w.Body)
 			}
-			if got := webhooktest.Counted(t, h.Metrics, "evenkeel_admission_requests_total", serving.DecisionBad, "fail", "other"); got != 1 {
+			if got := webhooktest.Counted(t, h.Metrics, "evenkeel_admission_requests_total", serving.DecisionBad,
+				"fail", "other"); got != 1 {
 				t.Errorf("malformed requests counted: %v", got)
 			}
 		})
@@ -269,14 +315,17 @@ func TestHandlerRefusesBadReviews(t *testing.T) {
 }
 
 func TestDryRunRequestsAreCountedApart(t *testing.T) {
-	h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)))
+	h := newHandler(t, v1alpha1.FailurePolicyFail,
+		webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)))
 	object := webhooktest.Deployment("web", true)
 	webhooktest.Ask(t, h, webhooktest.Review("CREATE", object, nil, webhooktest.DryRun))
 	webhooktest.Ask(t, h, webhooktest.Review("CREATE", object, nil, webhooktest.DryRun))
 	webhooktest.Ask(t, h, webhooktest.Review("CREATE", object, nil))
 	got := map[string]float64{
-		"dry runs":   webhooktest.Counted(t, h.Metrics, "evenkeel_admission_requests_total", "dry_run", "fail", "CREATE"),
-		"denials":    webhooktest.Counted(t, h.Metrics, "evenkeel_admission_requests_total", serving.DecisionDenied, "fail", "CREATE"),
+		"dry runs": webhooktest.Counted(t, h.Metrics, "evenkeel_admission_requests_total", "dry_run", "fail",
+			"CREATE"),
+		"denials": webhooktest.Counted(t, h.Metrics, "evenkeel_admission_requests_total", serving.DecisionDenied,
+			"fail", "CREATE"),
 		"violations": testutil.ToFloat64(h.Verdicts.violations.WithLabelValues("no-privileged", "Deny")),
 	}
 	if diff := cmp.Diff(map[string]float64{"dry runs": 2, "denials": 1, "violations": 1}, got); diff != "" {
@@ -287,7 +336,8 @@ func TestDryRunRequestsAreCountedApart(t *testing.T) {
 // slowJudge answers with an error when the time to judge in is over.
 type slowJudge struct{ budget chan time.Duration }
 
-func (j slowJudge) EvaluateWhere(ctx context.Context, _ *policy.Request, _ func(*v1alpha1.ClusterRegoPolicy) bool) []catalog.Result {
+func (j slowJudge) EvaluateWhere(ctx context.Context, _ *policy.Request,
+	_ func(*v1alpha1.ClusterRegoPolicy) bool) []catalog.Result {
 	deadline, _ := ctx.Deadline()
 	j.budget <- time.Until(deadline)
 	return nil

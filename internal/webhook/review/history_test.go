@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package review
 
 import (
@@ -77,24 +79,39 @@ func TestWhatPassesAtThePodWasJudgedAtTheWorkload(t *testing.T) {
 }
 
 func newHistory(t *rapid.T) *history {
-	h := &history{t: t, catalog: catalog.New(catalog.Options{TimeLimit: 5 * time.Second}), namespace: "shop", env: "dev"}
-	h.policy = webhooktest.NewPolicy("p", rapid.SampledFrom([]string{webhooktest.PrivilegedRego, withoutPath}).Draw(t, "rule"), func(p *v1alpha1.ClusterRegoPolicy) {
-		m := &p.Spec.Match
-		p.Spec.Admission.Operations = rapid.SampledFrom([][]v1alpha1.Operation{{"CREATE"}, {"UPDATE"}, {"CREATE", "UPDATE"}, {"CREATE", "DELETE"}, {"UPDATE", "DELETE"}}).Draw(t, "operations")
-		m.Resources = append(m.Resources, rapid.SampledFrom([][]v1alpha1.ResourceMatch{nil, nil, {{APIGroups: []string{"apps"}, Kinds: []string{"Deployment"}}}, {{APIGroups: []string{"apps"}, Kinds: []string{"ReplicaSet"}}}}).Draw(t, "other kinds")...)
-		templates := rapid.SampledFrom([]bool{true, true, true, false}).Draw(t, "podTemplates")
-		m.PodTemplates = &templates
-		p.Spec.Admission.ExistingViolations = rapid.SampledFrom([]v1alpha1.ExistingViolations{v1alpha1.ExistingAllow, v1alpha1.ExistingDeny}).Draw(t, "existingViolations")
-		m.Namespaces = rapid.SampledFrom([][]string{nil, nil, nil, {"shop"}, {"bank"}}).Draw(t, "namespaces")
-		m.ExcludedNamespaces = rapid.SampledFrom([][]string{nil, nil, nil, {"bank"}, {"sh*"}}).Draw(t, "excludedNamespaces")
-		m.NamespaceSelector = rapid.SampledFrom([]*metav1.LabelSelector{nil, nil, labelsAre("env", "prod"), labelsAre("kubernetes.io/metadata.name", "shop")}).Draw(t, "namespaceSelector")
-		m.ObjectSelector = rapid.SampledFrom([]*metav1.LabelSelector{nil, nil, labelsAre("tier", "x")}).Draw(t, "labelSelector")
-		h.condition = rapid.SampledFrom([]string{"", "", "", notByCI, tierless, specChanges}).Draw(t, "matchConditions")
-		if h.condition != "" {
-			p.Spec.Admission.MatchConditions = []v1alpha1.MatchCondition{{Name: "drawn", Expression: h.condition}}
-		}
-		p.Spec.Admission.Exempt.Users = rapid.SampledFrom([][]string{nil, {"ci"}}).Draw(t, "exemptUsers")
-	})
+	h := &history{t: t, catalog: catalog.New(catalog.Options{TimeLimit: 5 * time.Second}), namespace: "shop",
+		env: "dev"}
+	h.policy = webhooktest.NewPolicy(
+		"p", rapid.SampledFrom([]string{webhooktest.PrivilegedRego, withoutPath}).Draw(t, "rule"),
+		func(p *v1alpha1.ClusterRegoPolicy) {
+			m := &p.Spec.Match
+			p.Spec.Admission.Operations = rapid.SampledFrom(
+				[][]v1alpha1.Operation{{"CREATE"}, {"UPDATE"}, {"CREATE", "UPDATE"}, {"CREATE", "DELETE"},
+					{"UPDATE", "DELETE"}}).Draw(t, "operations")
+			m.Resources = append(m.Resources,
+				rapid.SampledFrom([][]v1alpha1.ResourceMatch{
+					nil, nil, {{APIGroups: []string{"apps"}, Kinds: []string{"Deployment"}}},
+					{{APIGroups: []string{"apps"}, Kinds: []string{"ReplicaSet"}}}}).Draw(t, "other kinds")...)
+			templates := rapid.SampledFrom([]bool{true, true, true, false}).Draw(t, "podTemplates")
+			m.PodTemplates = &templates
+			p.Spec.Admission.ExistingViolations = rapid.SampledFrom(
+				[]v1alpha1.ExistingViolations{v1alpha1.ExistingAllow, v1alpha1.ExistingDeny}).Draw(t,
+				"existingViolations")
+			m.Namespaces = rapid.SampledFrom([][]string{nil, nil, nil, {"shop"}, {"bank"}}).Draw(t, "namespaces")
+			m.ExcludedNamespaces = rapid.SampledFrom([][]string{nil, nil, nil, {"bank"}, {"sh*"}}).Draw(
+				t, "excludedNamespaces")
+			m.NamespaceSelector = rapid.SampledFrom(
+				[]*metav1.LabelSelector{nil, nil, labelsAre("env", "prod"),
+					labelsAre("kubernetes.io/metadata.name", "shop")}).Draw(t, "namespaceSelector")
+			m.ObjectSelector = rapid.SampledFrom([]*metav1.LabelSelector{nil, nil, labelsAre("tier", "x")}).Draw(
+				t, "labelSelector")
+			h.condition = rapid.SampledFrom([]string{"", "", "", notByCI, tierless, specChanges}).Draw(
+				t, "matchConditions")
+			if h.condition != "" {
+				p.Spec.Admission.MatchConditions = []v1alpha1.MatchCondition{{Name: "drawn", Expression: h.condition}}
+			}
+			p.Spec.Admission.Exempt.Users = rapid.SampledFrom([][]string{nil, {"ci"}}).Draw(t, "exemptUsers")
+		})
 	return h
 }
 
@@ -121,7 +138,8 @@ func (h *history) step() {
 		},
 	}
 	names := slices.Sorted(maps.Keys(actions))
-	names = append(names, "install the policy", "waive", "write the Deployment", "write the Deployment", "write the Deployment")
+	names = append(names, "install the policy", "waive", "write the Deployment", "write the Deployment",
+		"write the Deployment")
 	actions[rapid.SampledFrom(names).Draw(h.t, "action")]()
 }
 
@@ -143,7 +161,8 @@ func (h *history) waive() {
 	if h.waiver == "" {
 		e.Spec.ExpirationTime = metav1.NewTime(noon.Add(-time.Hour))
 	}
-	e.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{"", "apps"}, Kinds: []string{max(h.waiver, "Deployment")}}}
+	e.Spec.Match.Resources = []v1alpha1.ResourceMatch{
+		{APIGroups: []string{"", "apps"}, Kinds: []string{max(h.waiver, "Deployment")}}}
 	if err := h.catalog.SetWaiver(e); err != nil {
 		h.t.Fatal(err)
 	}
@@ -220,8 +239,11 @@ func operationOf(before tree) policy.Operation {
 func (h *history) concerned(kind string, op policy.Operation, object, before tree) bool {
 	m, operations := &h.policy.Spec.Match, h.policy.Spec.Admission.Operations
 	creates := slices.Contains(operations, v1alpha1.OperationCreate)
-	operation := slices.Contains(operations, v1alpha1.Operation(op)) || kind != "Pod" && op == policy.Update && creates && *m.PodTemplates
-	named := kind == "Pod" || *m.PodTemplates || slices.ContainsFunc(m.Resources, func(r v1alpha1.ResourceMatch) bool { return slices.Contains(r.Kinds, kind) })
+	operation := slices.Contains(operations, v1alpha1.Operation(op)) || kind != "Pod" && op == policy.Update &&
+		creates && *m.PodTemplates
+	named := kind == "Pod" || *m.PodTemplates || slices.ContainsFunc(m.Resources, func(r v1alpha1.ResourceMatch) bool {
+		return slices.Contains(r.Kinds, kind)
+	})
 	namespace := len(m.Namespaces) == 0 || m.Namespaces[0] == h.namespace
 	excluded := len(m.ExcludedNamespaces) > 0 && m.ExcludedNamespaces[0] == "sh*"
 	inEnv := m.NamespaceSelector == nil || m.NamespaceSelector.MatchLabels["env"] == "" || h.env == "prod"
@@ -262,9 +284,13 @@ func (h *history) passes(kind, user string, object, before tree) bool {
 		group = ""
 	}
 	r := &policy.Request{
-		UID: "1", Operation: operationOf(before), Kind: policy.GroupVersionKind{Group: group, Version: "v1", Kind: kind},
-		Namespace: h.namespace, Name: "web", Object: object, OldObject: before, UserInfo: policy.UserInfo{Username: user}, Now: noon,
-		NamespaceObject: tree{"metadata": tree{"name": h.namespace, "labels": tree{"env": h.env, "kubernetes.io/metadata.name": h.namespace}}},
+		UID: "1", Operation: operationOf(before),
+		Kind:      policy.GroupVersionKind{Group: group, Version: "v1", Kind: kind},
+		Namespace: h.namespace, Name: "web", Object: object, OldObject: before,
+		UserInfo: policy.UserInfo{Username: user}, Now: noon,
+		NamespaceObject: tree{
+			"metadata": tree{"name": h.namespace,
+				"labels": tree{"env": h.env, "kubernetes.io/metadata.name": h.namespace}}},
 	}
 	v := decide(context.Background(), h.catalog.Snapshot(), v1alpha1.FailurePolicyFail, r, h)
 	if len(v.failed) > 0 {
@@ -285,12 +311,15 @@ func (h *history) Get(_ context.Context, owner match.Owner, _ string) (map[strin
 
 // reconcile has the controllers make what they would, and looks at what gets through.
 func (h *history) reconcile(admitted map[origin]int) {
-	if d := h.deployment; d != nil && !slices.ContainsFunc(h.replicaSets, func(rs *holder) bool { return sameTemplate(rs.object, d.object) }) {
+	if d := h.deployment; d != nil && !slices.ContainsFunc(h.replicaSets, func(rs *holder) bool {
+		return sameTemplate(rs.object, d.object)
+	}) {
 		h.uids++
 		made := copied(d.object)
 		made["kind"] = "ReplicaSet"
 		labels := made["spec"].(tree)["template"].(tree)["metadata"].(tree)["labels"]
-		made["metadata"] = tree{"name": "web", "namespace": h.namespace, "uid": fmt.Sprint(h.uids), "labels": labels, "ownerReferences": podOf(d.object)["metadata"].(tree)["ownerReferences"]}
+		made["metadata"] = tree{"name": "web", "namespace": h.namespace, "uid": fmt.Sprint(h.uids), "labels": labels,
+			"ownerReferences": podOf(d.object)["metadata"].(tree)["ownerReferences"]}
 		if h.passes("ReplicaSet", "system:serviceaccount:kube-system:deployment-controller", made, nil) {
 			h.replicaSets = append(h.replicaSets, &holder{object: made, origins: maps.Clone(d.origins)})
 		}
@@ -307,7 +336,8 @@ func (h *history) makePod(rs *holder, admitted map[origin]int) {
 		addPrivileged(pod)
 	}
 	passed := h.passes("Pod", replicaSetController, pod, nil)
-	if !h.installed || !h.concerned("Pod", policy.Create, pod, nil) || !h.asked(replicaSetController, pod, nil) || h.waiver == "Pod" {
+	if !h.installed || !h.concerned("Pod", policy.Create, pod, nil) || !h.asked(replicaSetController, pod, nil) ||
+		h.waiver == "Pod" {
 		if !passed {
 			h.t.Fatal("a Pod that doesn't concern the policy was refused")
 		}
@@ -331,7 +361,8 @@ func (h *history) makePod(rs *holder, admitted map[origin]int) {
 		}
 	}
 	m := &h.policy.Spec.Match
-	mustPass := allOlder && !h.injects && h.condition == "" && *m.PodTemplates && m.ObjectSelector == nil && (m.NamespaceSelector == nil || m.NamespaceSelector.MatchLabels["env"] == "")
+	mustPass := allOlder && !h.injects && h.condition == "" && *m.PodTemplates && m.ObjectSelector == nil &&
+		(m.NamespaceSelector == nil || m.NamespaceSelector.MatchLabels["env"] == "")
 	if mustPass && !passed {
 		h.t.Fatal("an old violator doesn't get its Pod")
 	}

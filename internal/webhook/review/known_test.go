@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package review
 
 import (
@@ -25,7 +27,8 @@ deny contains "the pod shares the node's processes" if input.pod.spec.hostPID
 func TestAKnownViolationRefuses(t *testing.T) {
 	const known = "\n- the pod shares the node's processes"
 	bad := func(size string) tree {
-		return webhooktest.Set(webhooktest.Set(webhooktest.Deployment("web", false), true, "spec", "template", "spec", "hostPID"), tree{"example.com/size": size}, "metadata", "annotations")
+		return webhooktest.Set(webhooktest.Set(webhooktest.Deployment("web", false), true, "spec", "template", "spec",
+			"hostPID"), tree{"example.com/size": size}, "metadata", "annotations")
 	}
 	cases := map[string]struct {
 		reason, rest string
@@ -48,7 +51,8 @@ func TestAKnownViolationRefuses(t *testing.T) {
 			reason: "the message is all that counts",
 			rest:   `deny contains {"msg": "numbered", "details": {1: 2}} if true`,
 			review: webhooktest.Review("CREATE", bad("huge"), nil),
-			want:   []string{known, "\n- numbered", "\nBesides, policy p could not be evaluated to its end: rule deny, element ", "details"},
+			want: []string{known, "\n- numbered",
+				"\nBesides, policy p could not be evaluated to its end: rule deny, element ", "details"},
 		},
 		"remediation fails": {
 			reason: "the fix is a hint, no more",
@@ -60,7 +64,8 @@ func TestAKnownViolationRefuses(t *testing.T) {
 			reason: "what isn't known to be old is new",
 			rest:   `deny contains "small" if to_number(input.object.metadata.annotations["example.com/size"]) < 10`,
 			review: webhooktest.Review("UPDATE", bad("12"), bad("huge")),
-			want:   []string{known, "\nBesides, policy p could not be evaluated to its end: judging the object as it was before the update: "},
+			want: []string{known, "\nBesides, policy p could not be evaluated to its end: judging the object as it " +
+				"was before the update: "},
 		},
 	}
 	for name, tc := range cases {
@@ -88,15 +93,19 @@ func TestAKnownViolationRefuses(t *testing.T) {
 // TestAnErrorWithoutAFindingFollowsItsClass holds that what is new for findings
 // changes nothing where there is none.
 func TestAnErrorWithoutAFindingFollowsItsClass(t *testing.T) {
-	clean := webhooktest.Set(webhooktest.Deployment("web", false), tree{"example.com/size": "huge"}, "metadata", "annotations")
+	clean := webhooktest.Set(webhooktest.Deployment("web", false), tree{"example.com/size": "huge"}, "metadata",
+		"annotations")
 	rest := "\n" + `warn contains "large" if to_number(input.object.metadata.annotations["example.com/size"]) > 10`
-	for class, allowed := range map[v1alpha1.FailurePolicy]bool{v1alpha1.FailurePolicyIgnore: true, v1alpha1.FailurePolicyFail: false} {
-		h := newHandler(t, class, webhooktest.NewCatalog(t, webhooktest.NewPolicy("p", hostPID+rest, webhooktest.WithFailurePolicy(class))))
+	for class, allowed := range map[v1alpha1.FailurePolicy]bool{
+		v1alpha1.FailurePolicyIgnore: true, v1alpha1.FailurePolicyFail: false} {
+		h := newHandler(t, class,
+			webhooktest.NewCatalog(t, webhooktest.NewPolicy("p", hostPID+rest, webhooktest.WithFailurePolicy(class))))
 		got := webhooktest.Ask(t, h, webhooktest.Review("CREATE", clean, nil))
 		if got.Allowed != allowed {
 			t.Errorf("%s: %+v", class, got)
 		}
-		if allowed && (len(got.Warnings) != 1 || !strings.HasPrefix(got.Warnings[0], "not judged: policy p could not be evaluated: rule warn: ")) {
+		if allowed && (len(got.Warnings) != 1 ||
+			!strings.HasPrefix(got.Warnings[0], "not judged: policy p could not be evaluated: rule warn: ")) {
 			t.Errorf("%s: the warnings are %q", class, got.Warnings)
 		}
 	}
@@ -106,11 +115,15 @@ func TestAnErrorWithoutAFindingFollowsItsClass(t *testing.T) {
 // both, the finding and the error.
 func TestAWarnedErrorIsShown(t *testing.T) {
 	bad := webhooktest.Set(webhooktest.Deployment("web", false), true, "spec", "template", "spec", "hostPID")
-	p := webhooktest.NewPolicy("p", hostPID+"\nwarn contains \"x\" if to_number(input.object.kind) > 1", webhooktest.WithAction(v1alpha1.AdmissionWarn))
-	req := &policy.Request{Operation: policy.Create, Kind: policy.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "shop", Name: "web", Object: bad, Now: time.Unix(1_700_000_000, 0)}
+	p := webhooktest.NewPolicy("p", hostPID+"\nwarn contains \"x\" if to_number(input.object.kind) > 1",
+		webhooktest.WithAction(v1alpha1.AdmissionWarn))
+	req := &policy.Request{Operation: policy.Create,
+		Kind: policy.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "shop", Name: "web",
+		Object: bad, Now: time.Unix(1_700_000_000, 0)}
 	v := decide(context.Background(), webhooktest.NewCatalog(t, p).Snapshot(), v1alpha1.FailurePolicyIgnore, req, nil)
 	got := warnings(v)
-	if len(got) != 2 || got[0] != "policy p: the pod shares the node's processes" || !strings.HasPrefix(got[1], "policy p could not be evaluated to its end: ") {
+	if len(got) != 2 || got[0] != "policy p: the pod shares the node's processes" ||
+		!strings.HasPrefix(got[1], "policy p could not be evaluated to its end: ") {
 		t.Errorf("warnings are %q", got)
 	}
 }

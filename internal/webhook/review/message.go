@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package review
 
 import (
@@ -54,7 +56,8 @@ func writeFinding(b *strings.Builder, r *policy.Request, f *finding, shown []pol
 		b.WriteString("\n  Fix: not known, " + prose.Shorten(reasonText(f.policy, f.fixErr), serving.MaxLineBytes))
 	}
 	if f.altered {
-		b.WriteString("\n  It violated this before, but what violates has been changed, for example what a container runs: so it counts. Leave that as it was, put it right, or ask for a waiver.")
+		b.WriteString("\n  It violated this before, but what violates has been changed, for example what a container " +
+			"runs: so it counts. Leave that as it was, put it right, or ask for a waiver.")
 	}
 	if f.runbook != "" {
 		b.WriteString("\n  Runbook: " + f.runbook)
@@ -73,7 +76,8 @@ func unjudged(r *policy.Request, v *verdict) string {
 		}
 		b.WriteString("\n- " + prose.Shorten(failureText(f), serving.MaxLineBytes))
 	}
-	b.WriteString("\nTry again; if it persists, have the policy's owner fix the rule, or set its admission.failurePolicy to Ignore or its admission.action to Warn.")
+	b.WriteString("\nTry again; if it persists, have the policy's owner fix the rule, or set its " +
+		"admission.failurePolicy to Ignore or its admission.action to Warn.")
 	return b.String()
 }
 

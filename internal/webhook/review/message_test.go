@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package review
 
 import (
@@ -27,7 +29,8 @@ func TestMessagesAreBounded(t *testing.T) {
 		for _, action := range []v1alpha1.AdmissionAction{v1alpha1.AdmissionDeny, v1alpha1.AdmissionWarn} {
 			v.findings = append(v.findings, finding{
 				policy: fmt.Sprintf("p%d", i), title: "t", action: action, violations: manyViolations(7, long),
-				actions: []policy.Action{{Type: policy.ActionPatch, Ops: []policy.PatchOp{{Op: "add", Path: "/x", Value: long}}}},
+				actions: []policy.Action{
+					{Type: policy.ActionPatch, Ops: []policy.PatchOp{{Op: "add", Path: "/x", Value: long}}}},
 			})
 		}
 	}
@@ -44,7 +47,8 @@ func TestMessagesAreBounded(t *testing.T) {
 	if n := len(resp.Status.Message); n > 16<<10 {
 		t.Errorf("the message has %d bytes", n)
 	}
-	if len(resp.Warnings) != serving.MaxWarnings+1 || resp.Warnings[serving.MaxWarnings] != "and 270 more warnings of Evenkeel's policies" {
+	if len(resp.Warnings) != serving.MaxWarnings+1 ||
+		resp.Warnings[serving.MaxWarnings] != "and 270 more warnings of Evenkeel's policies" {
 		t.Errorf("%d warnings, the last is %q", len(resp.Warnings), resp.Warnings[len(resp.Warnings)-1])
 	}
 	for _, w := range resp.Warnings {
@@ -64,7 +68,8 @@ func TestARefusalLeadsToWhereTheRunbooksArePublished(t *testing.T) {
 	}
 	h.Docs = docs
 	got := webhooktest.Ask(t, h, webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil))
-	if want := "Runbook: https://wiki.example.com/evenkeel/policies/no-privileged"; got.Status == nil || !strings.Contains(got.Status.Message, want) {
+	if want := "Runbook: https://wiki.example.com/evenkeel/policies/no-privileged"; got.Status == nil ||
+		!strings.Contains(got.Status.Message, want) {
 		t.Errorf("got %+v, want a refusal with %q", got.Status, want)
 	}
 }

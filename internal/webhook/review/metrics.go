@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package review
 
 import (
@@ -29,15 +31,18 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		violations: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_admission_violations_total",
-			Help: "Violations found in admission requests that aren't dry runs, by policy and action (Deny, Warn, Audit; Existing for one that was there before the update, Waived for one under a Waiver).",
+			Help: "Violations found in admission requests that aren't dry runs, by policy and action (Deny, Warn, " +
+				"Audit; Existing for one that was there before the update, Waived for one under a Waiver).",
 		}, []string{"policy", "action"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_admission_evaluation_errors_total",
-			Help: "Evaluations that failed in admission, that of a fix and dry runs included, by policy. What a policy found before it failed counts all the same.",
+			Help: "Evaluations that failed in admission, that of a fix and dry runs included, by policy. What a " +
+				"policy found before it failed counts all the same.",
 		}, []string{"policy"}),
 		stopped: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_admission_evaluations_stopped_total",
-			Help: "Evaluations that were stopped in admission at a limit of time or memory, dry runs included, by policy.",
+			Help: "Evaluations that were stopped in admission at a limit of time or memory, dry runs included, by " +
+				"policy.",
 		}, []string{"policy"}),
 	}
 	return m, registerer.Register(m)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package review
 
 import (
@@ -14,13 +16,16 @@ import (
 // that the Pod bears; nil when there is none. While a StatefulSet is updated, and below its
 // partition for as long as that stands, its controller makes a Pod that has gone anew from
 // the template of before, which other workloads keep in an object of their own.
-func (m *maker) earlier(ctx context.Context, r *policy.Request, owner match.Owner, workload map[string]any) (map[string]any, error) {
+func (m *maker) earlier(ctx context.Context, r *policy.Request, owner match.Owner, workload map[string]any) (
+	map[string]any, error) {
 	labels, _ := policy.Metadata(r.Object)["labels"].(map[string]any)
 	name, _ := labels[appsv1.ControllerRevisionHashLabelKey].(string)
 	if name == "" || owner.GroupKind() != (policy.GroupKind{Group: appsv1.GroupName, Kind: "StatefulSet"}) {
 		return nil, nil
 	}
-	revision, err := m.workloads.Get(ctx, match.Owner{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "ControllerRevision", Name: name}, r.Namespace)
+	revision, err := m.workloads.Get(
+		ctx, match.Owner{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "ControllerRevision", Name: name},
+		r.Namespace)
 	if err != nil || revision == nil {
 		return nil, err
 	}

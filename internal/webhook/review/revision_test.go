@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package review
 
 import (
@@ -18,7 +20,8 @@ func revisionOf(owner tree, privileged bool) tree {
 	return tree{
 		"apiVersion": "apps/v1", "kind": "ControllerRevision", "data": tree{"spec": tree{"template": template}},
 		"metadata": tree{"name": "web-5d8f", "namespace": "shop", "ownerReferences": []any{tree{
-			"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": policy.Metadata(owner)["uid"], "controller": true,
+			"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": policy.Metadata(owner)["uid"],
+			"controller": true,
 		}}},
 	}
 }
@@ -38,16 +41,20 @@ func TestAPodPassesForWhatStandsInTheRevisionThatItIsMadeOf(t *testing.T) {
 			reason: "it ran before the policy came, and its workload is already fixed", revision: "web-5d8f",
 			workloads: fakeWorkloads{object: fixed, revision: revisionOf(fixed, true)}},
 		"a Pod without a revision": {
-			workloads: fakeWorkloads{object: fixed, revision: revisionOf(fixed, true)}, want: `container "a" is privileged`},
+			workloads: fakeWorkloads{object: fixed, revision: revisionOf(fixed, true)},
+			want:      `container "a" is privileged`},
 		"the revision is gone": {
 			revision: "web-5d8f", workloads: fakeWorkloads{object: fixed}, want: `container "a" is privileged`},
 		"the revision is another StatefulSet's": {
-			revision: "web-5d8f", workloads: fakeWorkloads{object: fixed, revision: revisionOf(other, true)}, want: `container "a" is privileged`},
+			revision: "web-5d8f", workloads: fakeWorkloads{object: fixed, revision: revisionOf(other, true)},
+			want: `container "a" is privileged`},
 		"the revision doesn't hold it either": {
-			revision: "web-5d8f", workloads: fakeWorkloads{object: fixed, revision: revisionOf(fixed, false)}, want: `container "a" is privileged`},
+			revision: "web-5d8f", workloads: fakeWorkloads{object: fixed, revision: revisionOf(fixed, false)},
+			want: `container "a" is privileged`},
 		"a container that a webhook adds": {
 			reason: "no template holds it", revision: "web-5d8f", pod: addPrivileged,
-			workloads: fakeWorkloads{object: fixed, revision: revisionOf(fixed, true)}, want: `container "z" is privileged`},
+			workloads: fakeWorkloads{object: fixed, revision: revisionOf(fixed, true)},
+			want:      `container "z" is privileged`},
 		"a person with a label": {
 			reason: "anybody can write one", revision: "web-5d8f", user: "mallory",
 			workloads: fakeWorkloads{object: fixed, revision: revisionOf(fixed, true)}, want: "is privileged"},

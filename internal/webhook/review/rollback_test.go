@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package review
 
 import (
@@ -23,13 +25,16 @@ func TestOwnRollbacksPass(t *testing.T) {
 		allowed                    bool
 	}{
 		"The manager may bring a violation back when it undoes its own write": {
-			reason: "a rollback must never be blocked", user: self, fieldManager: v1alpha1.RollbackFieldManager, allowed: true,
+			reason: "a rollback must never be blocked", user: self, fieldManager: v1alpha1.RollbackFieldManager,
+			allowed: true,
 		},
 		"What no record holds is judged like any other, though the manager's name is on it": {
-			reason: "a name and a field manager prove nothing", user: self, fieldManager: v1alpha1.RollbackFieldManager, unproven: rollback.ErrNotRecorded,
+			reason: "a name and a field manager prove nothing", user: self, fieldManager: v1alpha1.RollbackFieldManager,
+			unproven: rollback.ErrNotRecorded,
 		},
 		"While the records can't be read, a rollback is judged like any other": {
-			reason: "it is tried again", user: self, fieldManager: v1alpha1.RollbackFieldManager, unproven: context.DeadlineExceeded,
+			reason: "it is tried again", user: self, fieldManager: v1alpha1.RollbackFieldManager,
+			unproven: context.DeadlineExceeded,
 		},
 		"The manager's other writes are judged like everybody's": {
 			reason: "a fix must not violate", user: self, fieldManager: v1alpha1.FieldManager,
@@ -43,9 +48,11 @@ func TestOwnRollbacksPass(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)))
+			h := newHandler(t, v1alpha1.FailurePolicyFail,
+				webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)))
 			h.Self, h.Rollbacks = self, proofs{tc.unproven}
-			review := webhooktest.Review("UPDATE", webhooktest.Deployment("web", true), webhooktest.Deployment("web", false))
+			review := webhooktest.Review("UPDATE", webhooktest.Deployment("web", true),
+				webhooktest.Deployment("web", false))
 			review = webhooktest.Set(review, tc.user, "request", "userInfo", "username")
 			review = webhooktest.Set(review, tree{"fieldManager": tc.fieldManager}, "request", "options")
 			if got := webhooktest.Ask(t, h, review); got.Allowed != tc.allowed {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package review
 
 import (
@@ -12,7 +14,8 @@ import (
 
 // execReview is what the API server asks before it opens a shell.
 func execReview() tree {
-	options := tree{"apiVersion": "v1", "kind": "PodExecOptions", "stdin": true, "container": "web", "command": []any{"sh"}, "metadata": tree{}}
+	options := tree{"apiVersion": "v1", "kind": "PodExecOptions", "stdin": true, "container": "web",
+		"command": []any{"sh"}, "metadata": tree{}}
 	return webhooktest.Review("CONNECT", options, nil, func(r tree) {
 		delete(options, "metadata")
 		r["kind"] = tree{"group": "", "version": "v1", "kind": "PodExecOptions"}
@@ -22,7 +25,10 @@ func execReview() tree {
 }
 
 func TestAShellIsRefusedWithItsOptionsAsInput(t *testing.T) {
-	h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-shells", webhooktest.NoShells, webhooktest.OfParts("CONNECT", "", "Pod", "exec"))))
+	h := newHandler(t, v1alpha1.FailurePolicyFail,
+		webhooktest.NewCatalog(
+			t, webhooktest.NewPolicy("no-shells", webhooktest.NoShells,
+				webhooktest.OfParts("CONNECT", "", "Pod", "exec"))))
 	want := serving.Response{
 		Status: forbidden(`exec of Pod shop/web-0 is refused by policy no-shells (High): No privileged containers
 - /command: ann runs sh
@@ -34,13 +40,15 @@ func TestAShellIsRefusedWithItsOptionsAsInput(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if got := webhooktest.Counted(t, h.Metrics, "evenkeel_admission_requests_total", serving.DecisionDenied, "fail", "CONNECT"); got != 1 {
+	if got := webhooktest.Counted(t, h.Metrics, "evenkeel_admission_requests_total", serving.DecisionDenied, "fail",
+		"CONNECT"); got != 1 {
 		t.Errorf("denied shells counted: %v", got)
 	}
 }
 
 func TestShellsThatNoPolicyNamesPass(t *testing.T) {
-	h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)))
+	h := newHandler(t, v1alpha1.FailurePolicyFail,
+		webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)))
 	if got := webhooktest.Ask(t, h, execReview()); !got.Allowed {
 		t.Errorf("refused: %+v", got.Status)
 	}

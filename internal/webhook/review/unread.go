@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package review
 
 import (
@@ -35,7 +37,8 @@ func (h *Handler) answerUnread(ctx context.Context, review *intake.Review) (serv
 		}
 	}
 	outcome := serving.OutcomePassed
-	resp := serving.Response{UID: req.UID, Allowed: len(refusing) == 0, AuditAnnotations: unreadNotes(review, refusing, others)}
+	resp := serving.Response{UID: req.UID, Allowed: len(refusing) == 0,
+		AuditAnnotations: unreadNotes(review, refusing, others)}
 	if !resp.Allowed {
 		outcome = serving.OutcomeRefused
 		resp.Status = serving.UnreadStatus(review, unreadDenial(review, refusing))
@@ -44,10 +47,12 @@ func (h *Handler) answerUnread(ctx context.Context, review *intake.Review) (serv
 		if i == serving.MaxWarnings {
 			break
 		}
-		resp.Warnings = append(resp.Warnings, prose.Shorten(fmt.Sprintf("not judged: policy %s: %s", p.Name, review.Unread), serving.MaxWarningBytes))
+		resp.Warnings = append(resp.Warnings,
+			prose.Shorten(fmt.Sprintf("not judged: policy %s: %s", p.Name, review.Unread), serving.MaxWarningBytes))
 	}
 	h.Metrics.Unread(h.endpoint(), review.Unread.Reason, outcome)
-	h.Log.Info("An object couldn't be read, so it wasn't judged", "endpoint", h.endpoint(), "kind", req.Kind.Kind, "namespace", req.Namespace,
+	h.Log.Info("An object couldn't be read, so it wasn't judged", "endpoint", h.endpoint(), "kind", req.Kind.Kind,
+		"namespace", req.Namespace,
 		"name", req.Name, "user", req.UserInfo.Username, "outcome", outcome, "reason", review.Unread.Error())
 	return resp, serving.DecisionUnread
 }
@@ -55,7 +60,8 @@ func (h *Handler) answerUnread(ctx context.Context, review *intake.Review) (serv
 // unreadDenial names the policies that would have had to judge the object.
 func unreadDenial(review *intake.Review, refusing []*v1alpha1.ClusterRegoPolicy) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s is refused because it can't be judged: %s. It would have to be by", serving.Describe(review.Request), review.Unread)
+	fmt.Fprintf(&b, "%s is refused because it can't be judged: %s. It would have to be by",
+		serving.Describe(review.Request), review.Unread)
 	for i, p := range refusing {
 		if i == serving.MaxViolationLines {
 			fmt.Fprintf(&b, "\nand %d more", len(refusing)-i)

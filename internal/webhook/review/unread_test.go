@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package review
 
 import (
@@ -39,7 +41,8 @@ func sentAs(t *testing.T, reason intake.Reason, change ...func(tree)) []byte {
 		}[reason]
 	}
 	var parts []string
-	for _, field := range []string{"uid", "kind", "resource", "subResource", "name", "namespace", "operation", "userInfo", "object", "oldObject", "dryRun", "options"} {
+	for _, field := range []string{"uid", "kind", "resource", "subResource", "name", "namespace", "operation",
+		"userInfo", "object", "oldObject", "dryRun", "options"} {
 		if value, ok := request[field]; ok {
 			parts = append(parts, `"`+field+`":`+string(webhooktest.Encode(t, value)))
 		}
@@ -67,17 +70,24 @@ func TestWhatCannotBeReadIsRefusedByNameUnderDeny(t *testing.T) {
 	for _, class := range []v1alpha1.FailurePolicy{v1alpha1.FailurePolicyFail, v1alpha1.FailurePolicyIgnore} {
 		for _, reason := range readingAll() {
 			t.Run(string(class)+" "+string(reason), func(t *testing.T) {
-				h := newHandler(t, class, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.WithFailurePolicy(class))))
+				h := newHandler(t, class,
+					webhooktest.NewCatalog(
+						t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego,
+							webhooktest.WithFailurePolicy(class))))
 				got := answerOf(t, h, sentAs(t, reason))
 				if got.Allowed || got.Status.Code != http.StatusRequestEntityTooLarge ||
-					!strings.HasPrefix(got.Status.Message, "Deployment shop/web is refused because it can't be judged: its ") ||
-					!strings.Contains(got.Status.Message, "\n- policy no-privileged (High): No privileged containers\n") {
+					!strings.HasPrefix(got.Status.Message,
+						"Deployment shop/web is refused because it can't be judged: its ") ||
+					!strings.Contains(got.Status.Message,
+						"\n- policy no-privileged (High): No privileged containers\n") {
 					t.Errorf("got %+v", got.Status)
 				}
-				if diff := cmp.Diff(map[string]string{"no-privileged": "not judged: " + string(reason)}, got.AuditAnnotations); diff != "" {
+				if diff := cmp.Diff(map[string]string{"no-privileged": "not judged: " + string(reason)},
+					got.AuditAnnotations); diff != "" {
 					t.Errorf("audit (-want +got)\n%s", diff)
 				}
-				if n := webhooktest.Counted(t, h.Metrics, "evenkeel_admission_unread_total", h.endpoint(), serving.OutcomeRefused, string(reason)); n != 1 {
+				if n := webhooktest.Counted(t, h.Metrics, "evenkeel_admission_unread_total", h.endpoint(),
+					serving.OutcomeRefused, string(reason)); n != 1 {
 					t.Errorf("counted %v times", n)
 				}
 			})
@@ -99,19 +109,30 @@ func TestWhatCannotBeReadPassesWhereNothingWouldRefuse(t *testing.T) {
 		warned  bool
 	}{
 		"a Warn policy warns that it didn't judge": {
-			policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, webhooktest.WithAction(v1alpha1.AdmissionWarn)), warned: true,
+			policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego,
+				webhooktest.WithAction(v1alpha1.AdmissionWarn)), warned: true,
 		},
-		"a DryRun policy says nothing":                {policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, webhooktest.WithAction(v1alpha1.AdmissionAudit))},
-		"a Deny policy of another namespace":          {policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, elsewhere)},
-		"a Deny policy that exempts the user":         {policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, exempt)},
-		"a Deny policy that doesn't ask on CREATE":    {policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, webhooktest.WithOperations(v1alpha1.OperationDelete))},
-		"a Deny policy that asks for labels may mean": {reason: "the labels weren't read", policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, labelled), refused: true},
-		"a subresource that is never judged":          {policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego), change: func(r tree) { r["subResource"] = "status" }},
+		"a DryRun policy says nothing": {
+			policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego,
+				webhooktest.WithAction(v1alpha1.AdmissionAudit))},
+		"a Deny policy of another namespace": {
+			policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, elsewhere)},
+		"a Deny policy that exempts the user": {
+			policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, exempt)},
+		"a Deny policy that doesn't ask on CREATE": {
+			policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego,
+				webhooktest.WithOperations(v1alpha1.OperationDelete))},
+		"a Deny policy that asks for labels may mean": {
+			reason: "the labels weren't read", policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, labelled),
+			refused: true},
+		"a subresource that is never judged": {policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego),
+			change: func(r tree) { r["subResource"] = "status" }},
 		"what only takes finalizers off": {
 			policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego), change: takingFinalizersOff(nil),
 		},
 		"what takes finalizers off and changes more": {
-			policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego), change: takingFinalizersOff(tree{"replicas": 7}), refused: true,
+			policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego),
+			change: takingFinalizersOff(tree{"replicas": 7}), refused: true,
 		},
 		"what says that it is the manager's own rollback, which can't be proven then": {
 			policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego), refused: true, change: func(r tree) {
@@ -129,7 +150,9 @@ func TestWhatCannotBeReadPassesWhereNothingWouldRefuse(t *testing.T) {
 				change = append(change, tc.change)
 			}
 			got := answerOf(t, h, sentAs(t, intake.TooDeep, change...))
-			if got.Allowed == tc.refused || tc.warned != (len(got.Warnings) == 1 && strings.HasPrefix(got.Warnings[0], "not judged: policy p: its ")) {
+			if got.Allowed == tc.refused ||
+				tc.warned != (len(got.Warnings) == 1 &&
+					strings.HasPrefix(got.Warnings[0], "not judged: policy p: its ")) {
 				t.Errorf("%s: got %+v", tc.reason, got)
 			}
 		})
@@ -174,7 +197,10 @@ func TestAWaiverByNameLetsInWhatCannotBeRead(t *testing.T) {
 }
 
 func TestWhoIsTurnedAwayIsToldToTryAgain(t *testing.T) {
-	h := newHandler(t, v1alpha1.FailurePolicyIgnore, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego, webhooktest.WithFailurePolicy(v1alpha1.FailurePolicyIgnore))))
+	h := newHandler(t, v1alpha1.FailurePolicyIgnore,
+		webhooktest.NewCatalog(
+			t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego,
+				webhooktest.WithFailurePolicy(v1alpha1.FailurePolicyIgnore))))
 	h.Timeout = 100 * time.Millisecond
 	h.Reviews = intake.NewReader(intake.Bounds{Memory: 256 << 20, Review: 1 << 20, Processors: 1})
 	// The user holds all that one user may.
@@ -188,7 +214,8 @@ func TestWhoIsTurnedAwayIsToldToTryAgain(t *testing.T) {
 		defer review.Done()
 	}
 	got := answerOf(t, h, sentAs(t, ""))
-	if got.Allowed || got.Status.Code != http.StatusTooManyRequests || got.Status.Details.RetryAfterSeconds != serving.RetryAfter ||
+	if got.Allowed || got.Status.Code != http.StatusTooManyRequests ||
+		got.Status.Details.RetryAfterSeconds != serving.RetryAfter ||
 		!strings.Contains(got.Status.Message, "Try again in a moment") {
 		t.Errorf("got %+v", got.Status)
 	}

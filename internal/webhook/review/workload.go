@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package review
 
 import (
@@ -66,7 +68,8 @@ func (m *maker) get(ctx context.Context, r *policy.Request, owner match.Owner) (
 // judged them there, or they are older than it, and so the workload still gets what it
 // asks for. All others count: nothing that its template doesn't hold has been judged
 // before.
-func (m *maker) standing(ctx context.Context, judge Judge, r *policy.Request, res *catalog.Result, violations []policy.Violation) ([]policy.Violation, error) {
+func (m *maker) standing(ctx context.Context, judge Judge, r *policy.Request, res *catalog.Result,
+	violations []policy.Violation) ([]policy.Violation, error) {
 	owner, made := match.Maker(res.Definition, r)
 	if !made || len(violations) == 0 {
 		return nil, nil
@@ -91,7 +94,8 @@ func (m *maker) standing(ctx context.Context, judge Judge, r *policy.Request, re
 }
 
 // declaredBy are those of the violations that stand in the workload's template.
-func declaredBy(ctx context.Context, workload map[string]any, owner match.Owner, judge Judge, r *policy.Request, res *catalog.Result, violations []policy.Violation) ([]policy.Violation, error) {
+func declaredBy(ctx context.Context, workload map[string]any, owner match.Owner, judge Judge, r *policy.Request,
+	res *catalog.Result, violations []policy.Violation) ([]policy.Violation, error) {
 	declared := *r
 	declared.Object = asDeclared(r, workload, owner.GroupKind())
 	verdict, matched := judge.EvaluateOne(ctx, res.Policy, &declared)
@@ -107,7 +111,8 @@ func declaredBy(ctx context.Context, workload map[string]any, owner match.Owner,
 // created is the request by which the workload came.
 func created(workload map[string]any, owner match.Owner, r *policy.Request) *policy.Request {
 	return &policy.Request{
-		Operation: policy.Create, Namespace: r.Namespace, NamespaceObject: r.NamespaceObject, Name: owner.Name, Object: workload, Now: r.Now,
+		Operation: policy.Create, Namespace: r.Namespace, NamespaceObject: r.NamespaceObject, Name: owner.Name,
+		Object: workload, Now: r.Now,
 		Kind: policy.GroupVersionKind{Group: owner.GroupKind().Group, Kind: owner.Kind},
 	}
 }

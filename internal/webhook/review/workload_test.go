@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package review
 
 import (
@@ -47,9 +49,11 @@ func podOf(owner tree) tree {
 	template := owner["spec"].(tree)["template"].(tree)
 	return tree{
 		"apiVersion": "v1", "kind": "Pod", "spec": template["spec"],
-		"metadata": tree{"name": "web-x7", "namespace": "shop", "labels": template["metadata"].(tree)["labels"], "ownerReferences": []any{tree{
-			"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": "web", "uid": policy.Metadata(owner)["uid"], "controller": true,
-		}}},
+		"metadata": tree{"name": "web-x7", "namespace": "shop", "labels": template["metadata"].(tree)["labels"],
+			"ownerReferences": []any{tree{
+				"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": "web",
+				"uid": policy.Metadata(owner)["uid"], "controller": true,
+			}}},
 	}
 }
 
@@ -84,22 +88,56 @@ func TestAPodPassesForWhatStandsInItsWorkload(t *testing.T) {
 		user      string
 		want      string // part of the refusal; empty when it passes
 	}{
-		"an old violator's Pod":                                         {reason: "it can be scaled", workloads: fakeWorkloads{object: violator}},
-		"an old violator's Pod, created is all":                         {reason: "its template is judged on updates too", change: only(v1alpha1.OperationCreate), workloads: fakeWorkloads{object: violator}},
-		"the workload is clean":                                         {reason: "a template of before was judged no more", workloads: fakeWorkloads{object: workload("apps/v1", "ReplicaSet", false)}, want: `container "a" is privileged`},
-		"the workload is gone":                                          {want: `container "a" is privileged`},
-		"the workload is another of its name":                           {workloads: fakeWorkloads{object: webhooktest.Set(workload("apps/v1", "ReplicaSet", true), "another", "metadata", "uid")}, want: `container "a" is privileged`},
-		"the workload can't be read":                                    {reason: "what is known to violate counts", workloads: fakeWorkloads{err: broken}, want: "judging the workload that makes the object: forbidden"},
-		"a person with a reference":                                     {reason: "anybody can write one", workloads: fakeWorkloads{object: violator}, user: "mallory", want: "is privileged"},
-		"a container that a webhook adds":                               {reason: "the template doesn't hold it", workloads: fakeWorkloads{object: violator}, pod: addPrivileged, want: `container "z" is privileged`},
-		"a container that a webhook adds, where the rule gives no path": {reason: "it may be the one", rego: withoutPath, workloads: fakeWorkloads{object: violator}, pod: addPrivileged, want: "a container is privileged"},
-		"an old violator's Pod, where the rule gives no path":           {rego: withoutPath, workloads: fakeWorkloads{object: violator}},
-		"a policy by labels which its workload bears":                   {reason: "no label is added unjudged", change: labelled, workloads: fakeWorkloads{object: webhooktest.Set(workload("apps/v1", "ReplicaSet", true), tree{"app": "web"}, "metadata", "labels")}},
-		"a policy by labels which its workload lacks":                   {reason: "the workload was never judged", change: labelled, workloads: fakeWorkloads{object: violator}, want: "is privileged"},
-		"a policy by labels of namespaces":                              {reason: "the workload may be older than the label", change: selecting("env", "prod"), workloads: fakeWorkloads{object: violator}, want: "is privileged"},
-		"a policy by names of namespaces":                               {reason: "that label never changes", change: selecting("kubernetes.io/metadata.name", "shop"), workloads: fakeWorkloads{object: violator}},
-		"a policy on Pods alone":                                        {reason: "no workload is judged", change: func(p *v1alpha1.ClusterRegoPolicy) { off := false; p.Spec.Match.PodTemplates = &off }, workloads: fakeWorkloads{object: violator}, want: "is privileged"},
-		"a policy that warns":                                           {reason: "the workload's author was warned", change: webhooktest.WithAction(v1alpha1.AdmissionWarn), workloads: fakeWorkloads{object: workload("apps/v1", "ReplicaSet", false)}},
+		"an old violator's Pod": {
+			reason: "it can be scaled", workloads: fakeWorkloads{object: violator}},
+		"an old violator's Pod, created is all": {
+			reason: "its template is judged on updates too", change: only(v1alpha1.OperationCreate),
+			workloads: fakeWorkloads{object: violator}},
+		"the workload is clean": {
+			reason:    "a template of before was judged no more",
+			workloads: fakeWorkloads{object: workload("apps/v1", "ReplicaSet", false)},
+			want:      `container "a" is privileged`},
+		"the workload is gone": {want: `container "a" is privileged`},
+		"the workload is another of its name": {
+			workloads: fakeWorkloads{
+				object: webhooktest.Set(workload("apps/v1", "ReplicaSet", true), "another", "metadata", "uid")},
+			want: `container "a" is privileged`},
+		"the workload can't be read": {
+			reason: "what is known to violate counts", workloads: fakeWorkloads{err: broken},
+			want: "judging the workload that makes the object: forbidden"},
+		"a person with a reference": {
+			reason: "anybody can write one", workloads: fakeWorkloads{object: violator}, user: "mallory",
+			want: "is privileged"},
+		"a container that a webhook adds": {
+			reason: "the template doesn't hold it", workloads: fakeWorkloads{object: violator}, pod: addPrivileged,
+			want: `container "z" is privileged`},
+		"a container that a webhook adds, where the rule gives no path": {
+			reason: "it may be the one", rego: withoutPath, workloads: fakeWorkloads{object: violator},
+			pod: addPrivileged, want: "a container is privileged"},
+		"an old violator's Pod, where the rule gives no path": {
+			rego: withoutPath, workloads: fakeWorkloads{object: violator}},
+		"a policy by labels which its workload bears": {
+			reason: "no label is added unjudged", change: labelled,
+			workloads: fakeWorkloads{
+				object: webhooktest.Set(workload("apps/v1", "ReplicaSet", true), tree{"app": "web"}, "metadata",
+					"labels")}},
+		"a policy by labels which its workload lacks": {
+			reason: "the workload was never judged", change: labelled, workloads: fakeWorkloads{object: violator},
+			want: "is privileged"},
+		"a policy by labels of namespaces": {
+			reason: "the workload may be older than the label", change: selecting("env", "prod"),
+			workloads: fakeWorkloads{object: violator}, want: "is privileged"},
+		"a policy by names of namespaces": {
+			reason: "that label never changes", change: selecting("kubernetes.io/metadata.name", "shop"),
+			workloads: fakeWorkloads{object: violator}},
+		"a policy on Pods alone": {
+			reason: "no workload is judged", change: func(p *v1alpha1.ClusterRegoPolicy) {
+				off := false
+				p.Spec.Match.PodTemplates = &off
+			}, workloads: fakeWorkloads{object: violator}, want: "is privileged"},
+		"a policy that warns": {
+			reason: "the workload's author was warned", change: webhooktest.WithAction(v1alpha1.AdmissionWarn),
+			workloads: fakeWorkloads{object: workload("apps/v1", "ReplicaSet", false)}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +152,8 @@ func TestAPodPassesForWhatStandsInItsWorkload(t *testing.T) {
 			}
 			p := webhooktest.NewPolicy("no-privileged", tc.rego, tc.change)
 			h := newHandler(t, serving.Class(p), webhooktest.NewCatalog(t, p))
-			h.Workloads, h.Namespaces = tc.workloads, labelledNamespaces{"env": "prod", "kubernetes.io/metadata.name": "shop"}
+			h.Workloads, h.Namespaces = tc.workloads,
+				labelledNamespaces{"env": "prod", "kubernetes.io/metadata.name": "shop"}
 			pod := podOf(workload("apps/v1", "ReplicaSet", true))
 			if tc.pod != nil {
 				tc.pod(pod)
@@ -144,7 +183,8 @@ func (l labelledNamespaces) Get(_ context.Context, name string) (map[string]any,
 // addPrivileged injects a container into a Pod, as another webhook may.
 func addPrivileged(pod tree) {
 	spec := pod["spec"].(tree)
-	spec["containers"] = append([]any{tree{"name": "z", "securityContext": tree{"privileged": true}}}, spec["containers"].([]any)...)
+	spec["containers"] = append([]any{tree{"name": "z", "securityContext": tree{"privileged": true}}},
+		spec["containers"].([]any)...)
 }
 
 func TestWhatAWorkloadMakesIsComparedWithItsTemplate(t *testing.T) {
@@ -162,9 +202,11 @@ func TestWhatAWorkloadMakesIsComparedWithItsTemplate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			group := strings.TrimSuffix(tc.owner["apiVersion"].(string), "/v1")
 			made := webhooktest.Set(workload(group+"/v1", tc.kind, true), podOf(tree{
-				"apiVersion": tc.owner["apiVersion"], "kind": tc.owner["kind"], "metadata": tc.owner["metadata"], "spec": webhooktest.Deployment("web")["spec"],
+				"apiVersion": tc.owner["apiVersion"], "kind": tc.owner["kind"], "metadata": tc.owner["metadata"],
+				"spec": webhooktest.Deployment("web")["spec"],
 			})["metadata"].(tree)["ownerReferences"], "metadata", "ownerReferences")
-			h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)))
+			h := newHandler(t, v1alpha1.FailurePolicyFail,
+				webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)))
 			h.Workloads = fakeWorkloads{object: tc.owner}
 			got := webhooktest.Ask(t, h, webhooktest.Review("CREATE", made, nil, func(r tree) {
 				r["kind"] = tree{"group": group, "version": "v1", "kind": tc.kind}

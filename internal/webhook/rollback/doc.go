@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rollback tells the manager's own undoing of a write from all else that is
 // asked in its name: the content must be what a sealed record of a plan at work says
 // was there before the write.

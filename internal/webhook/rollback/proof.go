@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollback
 
 import (
@@ -66,7 +68,8 @@ func (p *Proof) in(ctx context.Context, at sliceOf, r *policy.Request) (bool, er
 		return false, nil
 	}
 	for i, rec := range slice.Records {
-		if i >= len(slice.Targets) || !undoable(plan.Status.Phase, rec.State) || placeOfTarget(slice.Targets[i].Object) != placeOf(r) {
+		if i >= len(slice.Targets) || !undoable(plan.Status.Phase, rec.State) ||
+			placeOfTarget(slice.Targets[i].Object) != placeOf(r) {
 			continue
 		}
 		if proven, err := brings(slice.Targets[i].Object, rec, r); proven || err != nil {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rollback
 
 import (
@@ -27,7 +29,8 @@ func deployment(privileged bool, change ...func(tree)) tree {
 	container := tree{"name": "web", "image": "example.com/web:1", "securityContext": tree{"privileged": privileged}}
 	spec := tree{"replicas": int64(2), "template": tree{"spec": tree{"containers": []any{container}}}}
 	d := tree{"apiVersion": "apps/v1", "kind": "Deployment", "spec": spec,
-		"metadata": tree{"name": "web", "namespace": "shop", "uid": "u1", "resourceVersion": "7", "generation": int64(3), "labels": tree{"app": "web"}}}
+		"metadata": tree{"name": "web", "namespace": "shop", "uid": "u1", "resourceVersion": "7",
+			"generation": int64(3), "labels": tree{"app": "web"}}}
 	for _, c := range change {
 		c(d)
 	}
@@ -40,7 +43,8 @@ func image(d tree) {
 }
 
 func target() v1alpha1.ObjectReference {
-	return v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "u1"}
+	return v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web",
+		UID: "u1"}
 }
 
 func must[T any](t *testing.T, v T, err error) T {
@@ -54,7 +58,8 @@ func must[T any](t *testing.T, v T, err error) T {
 // patched is the record of the fix.
 func patched(t *testing.T) *v1alpha1.WriteRecord {
 	fields := action.Diff(deployment(true), deployment(false))
-	w := &v1alpha1.WriteRecord{UID: "u1", ResourceVersion: "6", Action: v1alpha1.ActionPatch, AppliedAt: &metav1.MicroTime{}}
+	w := &v1alpha1.WriteRecord{UID: "u1", ResourceVersion: "6", Action: v1alpha1.ActionPatch,
+		AppliedAt: &metav1.MicroTime{}}
 	var err error
 	w.Fields, err = action.ToRecordFields(fields)
 	must(t, w, err)
@@ -68,7 +73,8 @@ func patched(t *testing.T) *v1alpha1.WriteRecord {
 
 func deleted(t *testing.T) *v1alpha1.WriteRecord {
 	raw, err := json.Marshal(action.Manifest(deployment(true)))
-	return &v1alpha1.WriteRecord{UID: "u1", ResourceVersion: "6", Action: v1alpha1.ActionDelete, Manifest: &apiextensionsv1.JSON{Raw: must(t, raw, err)}}
+	return &v1alpha1.WriteRecord{UID: "u1", ResourceVersion: "6", Action: v1alpha1.ActionDelete,
+		Manifest: &apiextensionsv1.JSON{Raw: must(t, raw, err)}}
 }
 
 // world holds a plan in a phase, with one record, as the manager writes both.
@@ -82,9 +88,12 @@ func world(t *testing.T, phase v1alpha1.RemediationPhase, rec v1alpha1.TargetRec
 	}
 	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.Remediation{}).Build()
 	own := seal.NewClient(api, &seal.Keeper{Reader: api, Writer: api, Namespace: "evenkeel-system"})
-	plan := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan", UID: "p1"}, Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Slices: []string{"plan-0"}}}}
-	slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: "plan-0", OwnerReferences: []metav1.OwnerReference{
-		{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Remediation", Name: "plan", UID: "p1", Controller: ptr.To(true)}}},
+	plan := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan", UID: "p1"},
+		Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Slices: []string{"plan-0"}}}}
+	slice := &v1alpha1.RemediationSlice{
+		ObjectMeta: metav1.ObjectMeta{Name: "plan-0", OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Remediation", Name: "plan", UID: "p1",
+				Controller: ptr.To(true)}}},
 		Remediation: "plan", Targets: []v1alpha1.Target{{Object: target()}}}
 	ctx := context.Background()
 	for _, obj := range []client.Object{plan, slice} {
@@ -102,7 +111,8 @@ func world(t *testing.T, phase v1alpha1.RemediationPhase, rec v1alpha1.TargetRec
 }
 
 func update(object, old tree) *policy.Request {
-	return &policy.Request{Operation: policy.Update, Kind: policy.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"},
+	return &policy.Request{Operation: policy.Update,
+		Kind:      policy.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"},
 		Namespace: "shop", Name: "web", Object: object, OldObject: old}
 }
 
@@ -127,28 +137,46 @@ func TestOnlyWhatARecordHoldsIsARollback(t *testing.T) {
 		"a patch that is set back": {rolling, applied(patched(t)), update(deployment(true), deployment(false)), true},
 		"a patch that is set back, and another's later edit kept": {rolling, applied(patched(t)),
 			update(deployment(true, image), deployment(false, image)), true},
-		"a patch that is set back, with another image": {rolling, applied(patched(t)), update(deployment(true, image), deployment(false)), false},
+		"a patch that is set back, with another image": {
+			rolling, applied(patched(t)), update(deployment(true, image), deployment(false)), false},
 		"a patch that is set back, with a label more": {rolling, applied(patched(t)),
-			update(deployment(true, func(d tree) { d["metadata"].(tree)["labels"] = tree{"app": "web", "x": "y"} }), deployment(false)), false},
-		"the violation on an object that never had our write": {rolling, applied(patched(t)), update(deployment(true), deployment(true)), false},
-		"an object that was made again since":                 {rolling, applied(patched(t)), update(deployment(true), deployment(false, func(d tree) { d["metadata"].(tree)["uid"] = "u2" })), false},
-		"a plan that isn't rolling back":                      {v1alpha1.PhaseSoaking, applied(patched(t)), update(deployment(true), deployment(false)), false},
-		"a plan that has ended":                               {v1alpha1.PhaseSucceeded, applied(patched(t)), update(deployment(true), deployment(false)), false},
+			update(deployment(true, func(d tree) {
+				d["metadata"].(tree)["labels"] = tree{"app": "web", "x": "y"}
+			}), deployment(false)), false},
+		"the violation on an object that never had our write": {
+			rolling, applied(patched(t)), update(deployment(true), deployment(true)), false},
+		"an object that was made again since": {
+			rolling, applied(patched(t)), update(deployment(true), deployment(false, func(d tree) {
+				d["metadata"].(tree)["uid"] = "u2"
+			})), false},
+		"a plan that isn't rolling back": {
+			v1alpha1.PhaseSoaking, applied(patched(t)), update(deployment(true), deployment(false)), false},
+		"a plan that has ended": {v1alpha1.PhaseSucceeded, applied(patched(t)),
+			update(deployment(true), deployment(false)), false},
 		"a part of a fix that is taken back while it applies": {v1alpha1.PhaseApplying,
-			v1alpha1.TargetRecord{State: v1alpha1.TargetIntent, Preceding: []v1alpha1.WriteRecord{*patched(t)}, Write: deleted(t)},
+			v1alpha1.TargetRecord{State: v1alpha1.TargetIntent, Preceding: []v1alpha1.WriteRecord{*patched(t)},
+				Write: deleted(t)},
 			update(deployment(true), deployment(false)), true},
-		"a write that is undone already": {rolling, v1alpha1.TargetRecord{State: v1alpha1.TargetReverted, Write: patched(t)}, update(deployment(true), deployment(false)), false},
+		"a write that is undone already": {
+			rolling, v1alpha1.TargetRecord{State: v1alpha1.TargetReverted, Write: patched(t)},
+			update(deployment(true), deployment(false)), false},
 		"a write that is marked as undone": {rolling, applied(func() *v1alpha1.WriteRecord {
 			w := patched(t)
 			w.RevertedAt = &now
 			return w
 		}()), update(deployment(true), deployment(false)), false},
-		"a deleted object that is made again":                    {rolling, applied(deleted(t)), create(deployment(true)), true},
-		"a deleted object that is made again with another image": {rolling, applied(deleted(t)), create(deployment(true, image)), false},
-		"a new object where nothing was deleted":                 {rolling, applied(patched(t)), create(deployment(true)), false},
+		"a deleted object that is made again": {
+			rolling, applied(deleted(t)), create(deployment(true)), true},
+		"a deleted object that is made again with another image": {
+			rolling, applied(deleted(t)), create(deployment(true, image)), false},
+		"a new object where nothing was deleted": {
+			rolling, applied(patched(t)), create(deployment(true)), false},
 		"another object": {rolling, applied(patched(t)), update(
-			deployment(true, func(d tree) { d["metadata"].(tree)["name"] = "shop" }), deployment(false, func(d tree) { d["metadata"].(tree)["name"] = "shop" })), false},
-		"an object that wasn't read": {rolling, applied(patched(t)), &policy.Request{Operation: policy.Update, Partial: true}, false},
+			deployment(true, func(d tree) { d["metadata"].(tree)["name"] = "shop" }), deployment(false, func(d tree) {
+				d["metadata"].(tree)["name"] = "shop"
+			})), false},
+		"an object that wasn't read": {
+			rolling, applied(patched(t)), &policy.Request{Operation: policy.Update, Partial: true}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -162,7 +190,8 @@ func TestOnlyWhatARecordHoldsIsARollback(t *testing.T) {
 
 func TestAForgedRecordProvesNoRollback(t *testing.T) {
 	ctx := context.Background()
-	api, proof := world(t, v1alpha1.PhaseRollingBack, v1alpha1.TargetRecord{State: v1alpha1.TargetApplied, Write: patched(t)})
+	api, proof := world(t, v1alpha1.PhaseRollingBack,
+		v1alpha1.TargetRecord{State: v1alpha1.TargetApplied, Write: patched(t)})
 	rollback := update(deployment(true), deployment(false))
 	if err := proof.Check(ctx, rollback); err != nil {
 		t.Fatal(err)
@@ -182,7 +211,8 @@ func TestAForgedRecordProvesNoRollback(t *testing.T) {
 
 func TestARollbackThatBeginsLaterIsProven(t *testing.T) {
 	ctx := context.Background()
-	api, proof := world(t, v1alpha1.PhaseSucceeded, v1alpha1.TargetRecord{State: v1alpha1.TargetDone, Write: patched(t)})
+	api, proof := world(t, v1alpha1.PhaseSucceeded,
+		v1alpha1.TargetRecord{State: v1alpha1.TargetDone, Write: patched(t)})
 	undo := update(deployment(true), deployment(false))
 	if err := proof.Check(ctx, undo); !errors.Is(err, ErrNotRecorded) {
 		t.Fatalf("before anybody asks for it: %v", err)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package serving
 
 import (
@@ -23,7 +25,8 @@ type Base struct {
 
 // Serve answers the review of one of Evenkeel's own kinds by what answer says of it. One
 // that can't be read is refused: these kinds fail closed.
-func (b *Base) Serve(w http.ResponseWriter, r *http.Request, endpoint string, answer func(context.Context, *policy.Request) (resp Response, decision string)) {
+func (b *Base) Serve(w http.ResponseWriter, r *http.Request, endpoint string,
+	answer func(context.Context, *policy.Request) (resp Response, decision string)) {
 	start := b.Clock.Now()
 	review, err := Read(r.Context(), b.Reviews, w, r, Budget(r, DefaultTimeout), start)
 	if err != nil {
@@ -49,6 +52,9 @@ func (b *Base) Serve(w http.ResponseWriter, r *http.Request, endpoint string, an
 // refuseUnread refuses what can't be read.
 func (b *Base) refuseUnread(endpoint string, review *intake.Review) Response {
 	b.Metrics.Unread(endpoint, review.Unread.Reason, OutcomeRefused)
-	b.Log.Info("An object of Evenkeel's own couldn't be read, so it is refused", "endpoint", endpoint, "name", review.Name, "reason", review.Unread.Error())
-	return Response{UID: review.UID, Status: UnreadStatus(review, Describe(review.Request)+" is refused because it can't be checked: "+review.Unread.Error())}
+	b.Log.Info("An object of Evenkeel's own couldn't be read, so it is refused", "endpoint", endpoint, "name",
+		review.Name, "reason", review.Unread.Error())
+	return Response{UID: review.UID,
+		Status: UnreadStatus(review, Describe(review.Request)+" is refused because it can't be checked: "+
+			review.Unread.Error())}
 }

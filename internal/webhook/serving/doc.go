@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package serving holds what every endpoint of admission shares: it reads a review within the time
 // that the API server waits, and writes and counts the answer.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package serving
 
 import (
@@ -11,9 +13,13 @@ func TestDescribe(t *testing.T) {
 		request policy.Request
 		want    string
 	}{
-		"a namespaced object":                {policy.Request{Kind: policy.GroupVersionKind{Kind: "Pod"}, Namespace: "shop", Name: "web"}, "Pod shop/web"},
-		"a cluster-scoped object":            {policy.Request{Kind: policy.GroupVersionKind{Kind: "Namespace"}, Name: "shop"}, "Namespace shop"},
-		"an object whose name is to be made": {policy.Request{Kind: policy.GroupVersionKind{Kind: "Pod"}, Namespace: "shop", Object: map[string]any{"metadata": map[string]any{"generateName": "web-"}}}, "Pod shop/web-*"},
+		"a namespaced object": {
+			policy.Request{Kind: policy.GroupVersionKind{Kind: "Pod"}, Namespace: "shop", Name: "web"}, "Pod shop/web"},
+		"a cluster-scoped object": {
+			policy.Request{Kind: policy.GroupVersionKind{Kind: "Namespace"}, Name: "shop"}, "Namespace shop"},
+		"an object whose name is to be made": {
+			policy.Request{Kind: policy.GroupVersionKind{Kind: "Pod"}, Namespace: "shop",
+				Object: map[string]any{"metadata": map[string]any{"generateName": "web-"}}}, "Pod shop/web-*"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

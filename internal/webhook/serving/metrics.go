@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package serving
 
 import (
@@ -38,16 +40,22 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_admission_requests_total",
-			Help: "Admission requests answered, by operation (CREATE, UPDATE, DELETE, other), decision (allowed, warned, denied, errored, unread, malformed; dry_run for requests that are only tried, whatever the verdict) and endpoint (fail, ignore, policy, strategy, waiver, approval, records, stamp).",
+			Help: "Admission requests answered, by operation (CREATE, UPDATE, DELETE, other), decision (allowed, " +
+				"warned, denied, errored, unread, malformed; dry_run for requests that are only tried, whatever the " +
+				"verdict) and endpoint (fail, ignore, policy, strategy, waiver, approval, records, stamp).",
 		}, []string{"operation", "decision", "endpoint"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "evenkeel_admission_duration_seconds",
-			Help:    "Time from the arrival of an admission request to its answer, by endpoint (fail, ignore, policy, strategy, waiver, approval, records, stamp).",
+			Name: "evenkeel_admission_duration_seconds",
+			Help: "Time from the arrival of an admission request to its answer, by endpoint (fail, ignore, policy, " +
+				"strategy, waiver, approval, records, stamp).",
 			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"endpoint"}),
 		unread: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_admission_unread_total",
-			Help: "Admission requests whose object couldn't be read and so wasn't judged, dry runs included, by endpoint (fail, ignore, policy, strategy, waiver, approval, records, stamp), reason (too_large, too_many_values, too_deep, undecodable, incomplete, busy) and outcome (refused; passed where no Deny policy concerns it).",
+			Help: "Admission requests whose object couldn't be read and so wasn't judged, dry runs included, by " +
+				"endpoint (fail, ignore, policy, strategy, waiver, approval, records, stamp), reason (too_large, " +
+				"too_many_values, too_deep, undecodable, incomplete, busy) and outcome (refused; passed where no " +
+				"Deny policy concerns it).",
 		}, []string{"endpoint", "reason", "outcome"}),
 	}
 	m.expect()

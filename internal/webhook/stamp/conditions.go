@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package stamp
 
 import (
@@ -30,11 +32,13 @@ func asksOf(fields ...string) string {
 // onlyForcesOpen says in CEL that a write holds a breaker open, and that nobody has
 // filled in who asks.
 func onlyForcesOpen() string {
-	return `has(object.spec.mode) && object.spec.mode != "` + string(v1alpha1.BreakerAutomatic) + `" && ` + same("resetToken") + " && " + same("requests")
+	return `has(object.spec.mode) && object.spec.mode != "` + string(v1alpha1.BreakerAutomatic) + `" && ` +
+		same("resetToken") + " && " + same("requests")
 }
 
 // same says in CEL that a write leaves a field of the spec as it is.
 func same(field string) string {
-	return fmt.Sprintf("(has(object.spec.%[1]s) ? oldObject != null && has(oldObject.spec.%[1]s) && object.spec.%[1]s == oldObject.spec.%[1]s"+
+	return fmt.Sprintf("(has(object.spec.%[1]s) ? oldObject != null && has(oldObject.spec.%[1]s) && object.spec.%[1]s "+
+		"== oldObject.spec.%[1]s"+
 		" : oldObject == null || !has(oldObject.spec.%[1]s))", field)
 }

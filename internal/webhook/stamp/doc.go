@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package stamp fills in who did something: who wrote a policy, answered a plan, asked
 // something of a breaker. Nobody can then speak in another's name.
 //

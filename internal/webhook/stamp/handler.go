@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package stamp
 
 import (
@@ -40,7 +42,8 @@ func (h *Handler) answer(_ context.Context, req *policy.Request) (serving.Respon
 	patch, err := json.Marshal(operations)
 	if err != nil {
 		resp.Allowed = false
-		resp.Status = serving.Refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, fmt.Sprintf("encoding who made the request: %v", err))
+		resp.Status = serving.Refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError,
+			fmt.Sprintf("encoding who made the request: %v", err))
 		return resp, serving.DecisionErrored
 	}
 	resp.Patch, resp.PatchType = patch, serving.PatchTypeJSON
@@ -66,7 +69,8 @@ func Refuse(req *policy.Request) *metav1.Status {
 		return nil
 	}
 	return serving.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
-		"%s of %s %s doesn't hold who makes this request, so nothing was changed. The MutatingWebhookConfiguration %s fills it in: "+
+		"%s of %s %s doesn't hold who makes this request, so nothing was changed. The MutatingWebhookConfiguration %s "+
+			"fills it in: "+
 			"it was just made, or is missing, or another webhook has changed the field. Try again in a moment",
 		field, req.Kind.Kind, req.Name, names.Configuration))
 }

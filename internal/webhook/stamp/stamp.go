@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package stamp
 
 import (
@@ -46,13 +48,17 @@ func All() []Field {
 			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 			act:        []string{"spec"}, field: []string{"spec", "approver"}},
 		// The kill switch must work while nobody answers. Then it holds no name.
-		{Webhook: names.WebhookForceOpen, Resource: "remediationbreakers", Operations: writes(), Failure: admissionregistrationv1.Ignore,
-			Condition: asksOfBreaker() + " && " + onlyForcesOpen(), act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
+		{Webhook: names.WebhookForceOpen, Resource: "remediationbreakers", Operations: writes(),
+			Failure:   admissionregistrationv1.Ignore,
+			Condition: asksOfBreaker() + " && " + onlyForcesOpen(), act: []string{"spec"},
+			field: []string{"spec", "requests"}, requests: true},
 		{Webhook: names.WebhookBreakerRequests, Resource: "remediationbreakers", Operations: writes(),
-			Condition: AsksOfBreakerByName(), act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
+			Condition: AsksOfBreakerByName(), act: []string{"spec"}, field: []string{"spec", "requests"},
+			requests: true},
 		// The manager's own writes are of the same object.
 		{Webhook: names.WebhookPlanRequests, Resource: "remediations", Operations: writes(),
-			Condition: asksOf("desiredState", "retryToken", "requests"), act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
+			Condition: asksOf("desiredState", "retryToken", "requests"), act: []string{"spec"},
+			field: []string{"spec", "requests"}, requests: true},
 	}
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package stamp
 
 import (
@@ -43,7 +45,8 @@ func TestStamp(t *testing.T) {
 		return tree{"action": "Undo", "user": user, "time": "1970-01-01T00:00:00Z"}
 	}
 	asPlan, undoer := webhooktest.OfKind("Remediation", "remediations"), []string{"spec", "requests"}
-	asPolicy, asApproval := webhooktest.OfKind("ClusterRegoPolicy", "clusterregopolicies"), webhooktest.OfKind("RemediationApproval", "remediationapprovals")
+	asPolicy, asApproval := webhooktest.OfKind("ClusterRegoPolicy", "clusterregopolicies"),
+		webhooktest.OfKind("RemediationApproval", "remediationapprovals")
 	author, approver := []string{"metadata", "annotations", "evenkeel.dev/author"}, []string{"spec", "approver"}
 	cases := map[string]struct {
 		reason string
@@ -51,25 +54,57 @@ func TestStamp(t *testing.T) {
 		field  []string
 		want   any
 	}{
-		"a new policy has the author who makes it":            {review: webhooktest.Review("CREATE", policyBy(nil, "a"), nil, asPolicy), field: author, want: "ann"},
-		"a forged author of a new policy is replaced":         {review: webhooktest.Review("CREATE", policyBy("bob", "a"), nil, asPolicy), field: author, want: "ann"},
-		"a dry run is stamped as well":                        {review: webhooktest.Review("CREATE", policyBy("bob", "a"), nil, asPolicy, webhooktest.DryRun), field: author, want: "ann"},
-		"who changes the spec is the author from then on":     {review: webhooktest.Review("UPDATE", policyBy("bob", "b"), policyBy("bob", "a"), asPolicy), field: author, want: "ann"},
-		"a change of the spec can't keep another's name":      {review: webhooktest.Review("UPDATE", policyBy("cid", "b"), policyBy("bob", "a"), asPolicy), field: author, want: "ann"},
-		"who changes something else isn't":                    {review: webhooktest.Review("UPDATE", policyBy("bob", "a"), policyBy("bob", "a"), asPolicy), field: author, want: "bob"},
-		"the author can't be changed without the spec":        {review: webhooktest.Review("UPDATE", policyBy("cid", "a"), policyBy("bob", "a"), asPolicy), field: author, want: "bob"},
-		"the author can't be cleared":                         {review: webhooktest.Review("UPDATE", policyBy(nil, "a"), policyBy("bob", "a"), asPolicy), field: author, want: "bob"},
-		"an unknown author stays unknown until a change":      {review: webhooktest.Review("UPDATE", policyBy("cid", "a"), policyBy(nil, "a"), asPolicy), field: author},
-		"an answer has the approver who gives it":             {review: webhooktest.Review("CREATE", approval(nil), nil, asApproval), field: approver, want: "ann"},
-		"a forged approver is replaced":                       {review: webhooktest.Review("CREATE", approval("bob"), nil, asApproval), field: approver, want: "ann"},
-		"an approver that isn't even a name is replaced":      {review: webhooktest.Review("CREATE", approval(tree{"a": "b"}), nil, asApproval), field: approver, want: "ann"},
-		"an undo has the user who asks for it":                {review: webhooktest.Review("UPDATE", plan("Undone"), plan("Running"), asPlan), field: undoer, want: []any{by("ann")}},
-		"an undo in another's name is replaced":               {review: webhooktest.Review("UPDATE", plan("Undone", by("bob")), plan("Running"), asPlan), field: undoer, want: []any{by("ann")}},
-		"who has had a plan undone can't be changed":          {review: webhooktest.Review("UPDATE", plan("Undone", by("ann")), plan("Undone", by("bob")), asPlan), field: undoer, want: []any{by("bob")}},
-		"what holds no field of the sort is left alone":       {reason: "the configuration doesn't name it, but who knows", review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil), field: author},
-		"annotations that are null make room for the author":  {review: webhooktest.Review("CREATE", webhooktest.Set(policyBy(nil, "a"), nil, "metadata", "annotations"), nil, asPolicy), field: author, want: "ann"},
-		"annotations of others are kept beside the author":    {review: webhooktest.Review("CREATE", policyBy("bob", "a"), nil, asPolicy), field: []string{"metadata", "annotations", "theirs"}, want: "kept"},
-		"an object without what is answered for is let alone": {review: webhooktest.Review("CREATE", tree{"metadata": tree{"name": "p"}}, nil, asPolicy), field: author},
+		"a new policy has the author who makes it": {
+			review: webhooktest.Review("CREATE", policyBy(nil, "a"), nil, asPolicy), field: author, want: "ann"},
+		"a forged author of a new policy is replaced": {
+			review: webhooktest.Review("CREATE", policyBy("bob", "a"), nil, asPolicy), field: author, want: "ann"},
+		"a dry run is stamped as well": {
+			review: webhooktest.Review("CREATE", policyBy("bob", "a"), nil, asPolicy, webhooktest.DryRun),
+			field:  author, want: "ann"},
+		"who changes the spec is the author from then on": {
+			review: webhooktest.Review("UPDATE", policyBy("bob", "b"), policyBy("bob", "a"), asPolicy), field: author,
+			want: "ann"},
+		"a change of the spec can't keep another's name": {
+			review: webhooktest.Review("UPDATE", policyBy("cid", "b"), policyBy("bob", "a"), asPolicy), field: author,
+			want: "ann"},
+		"who changes something else isn't": {
+			review: webhooktest.Review("UPDATE", policyBy("bob", "a"), policyBy("bob", "a"), asPolicy), field: author,
+			want: "bob"},
+		"the author can't be changed without the spec": {
+			review: webhooktest.Review("UPDATE", policyBy("cid", "a"), policyBy("bob", "a"), asPolicy), field: author,
+			want: "bob"},
+		"the author can't be cleared": {
+			review: webhooktest.Review("UPDATE", policyBy(nil, "a"), policyBy("bob", "a"), asPolicy), field: author,
+			want: "bob"},
+		"an unknown author stays unknown until a change": {
+			review: webhooktest.Review("UPDATE", policyBy("cid", "a"), policyBy(nil, "a"), asPolicy), field: author},
+		"an answer has the approver who gives it": {
+			review: webhooktest.Review("CREATE", approval(nil), nil, asApproval), field: approver, want: "ann"},
+		"a forged approver is replaced": {
+			review: webhooktest.Review("CREATE", approval("bob"), nil, asApproval), field: approver, want: "ann"},
+		"an approver that isn't even a name is replaced": {
+			review: webhooktest.Review("CREATE", approval(tree{"a": "b"}), nil, asApproval), field: approver,
+			want: "ann"},
+		"an undo has the user who asks for it": {
+			review: webhooktest.Review("UPDATE", plan("Undone"), plan("Running"), asPlan), field: undoer,
+			want: []any{by("ann")}},
+		"an undo in another's name is replaced": {
+			review: webhooktest.Review("UPDATE", plan("Undone", by("bob")), plan("Running"), asPlan), field: undoer,
+			want: []any{by("ann")}},
+		"who has had a plan undone can't be changed": {
+			review: webhooktest.Review("UPDATE", plan("Undone", by("ann")), plan("Undone", by("bob")), asPlan),
+			field:  undoer, want: []any{by("bob")}},
+		"what holds no field of the sort is left alone": {
+			reason: "the configuration doesn't name it, but who knows",
+			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil), field: author},
+		"annotations that are null make room for the author": {
+			review: webhooktest.Review("CREATE", webhooktest.Set(policyBy(nil, "a"), nil, "metadata", "annotations"),
+				nil, asPolicy), field: author, want: "ann"},
+		"annotations of others are kept beside the author": {
+			review: webhooktest.Review("CREATE", policyBy("bob", "a"), nil, asPolicy),
+			field:  []string{"metadata", "annotations", "theirs"}, want: "kept"},
+		"an object without what is answered for is let alone": {
+			review: webhooktest.Review("CREATE", tree{"metadata": tree{"name": "p"}}, nil, asPolicy), field: author},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package validation
 
 import (
@@ -66,7 +68,8 @@ func (h *ApprovalHandler) answer(ctx context.Context, req *policy.Request) (serv
 		return resp, serving.DecisionErrored
 	}
 	if refused != (canary.Refusal{}) {
-		return deny(invalid("RemediationApproval", a.Name, []problem{{at: refused.Field, field: refused.Field, message: refused.Message}}))
+		return deny(invalid("RemediationApproval", a.Name,
+			[]problem{{at: refused.Field, field: refused.Field, message: refused.Message}}))
 	}
 	return resp, serving.DecisionAllowed
 }

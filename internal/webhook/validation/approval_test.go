@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package validation
 
 import (
@@ -52,13 +54,15 @@ func TestApprovalHandler(t *testing.T) {
 	const plan, uid = "p-1", "plan"
 	approval := func(uid string, decision v1alpha1.ApprovalDecision) *v1alpha1.RemediationApproval {
 		return &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{Name: "yes"},
-			Spec: v1alpha1.RemediationApprovalSpec{RemediationRef: v1alpha1.BoundReference{Name: plan, UID: uid}, Policy: "p", Decision: decision, Approver: "whoever"}}
+			Spec: v1alpha1.RemediationApprovalSpec{RemediationRef: v1alpha1.BoundReference{Name: plan, UID: uid},
+				Policy: "p", Decision: decision, Approver: "whoever"}}
 	}
 	pol := webhooktest.NewPolicy("p", webhooktest.PrivilegedRego)
 	pol.UID, pol.Annotations = "policy", map[string]string{v1alpha1.AnnotationAuthor: "ann"}
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: plan, UID: uid},
-		Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "p", UID: "policy", Author: "ann"},
-			Strategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationManual}}}}
+		Spec: v1alpha1.RemediationSpec{
+			Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "p", UID: "policy", Author: "ann"},
+				Strategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationManual}}}}
 	distinct := rem.DeepCopy()
 	distinct.Spec.Plan.Strategy.Approval.RequireDistinctApprover = true
 	asApproval := webhooktest.OfKind("RemediationApproval", "remediationapprovals")
@@ -75,20 +79,33 @@ func TestApprovalHandler(t *testing.T) {
 		code    int32 // of the refusal; zero when it is accepted
 		says    string
 	}{
-		"a yes to a plan is accepted":                   {answer: approval(uid, "Approve"), objects: []client.Object{rem, pol}},
-		"a dry run is accepted":                         {answer: approval(uid, "Approve"), objects: []client.Object{rem, pol}, change: []func(tree){webhooktest.DryRun}},
-		"a yes to an older plan of the name is refused": {answer: approval("older", "Approve"), objects: []client.Object{rem, pol}, code: 422, says: `- spec.remediationRef.uid: "older" isn't the UID`},
-		"a yes to no plan is refused":                   {answer: approval(uid, "Approve"), objects: []client.Object{pol}, code: 422, says: `- spec.remediationRef.name: there is no Remediation "p-1"`},
-		"a yes to a plan of a gone policy is refused":   {answer: approval(uid, "Approve"), objects: []client.Object{rem}, code: 422, says: "policy p of Remediation p-1 is gone"},
+		"a yes to a plan is accepted": {
+			answer: approval(uid, "Approve"), objects: []client.Object{rem, pol}},
+		"a dry run is accepted": {
+			answer: approval(uid, "Approve"), objects: []client.Object{rem, pol},
+			change: []func(tree){webhooktest.DryRun}},
+		"a yes to an older plan of the name is refused": {
+			answer: approval("older", "Approve"), objects: []client.Object{rem, pol}, code: 422,
+			says: `- spec.remediationRef.uid: "older" isn't the UID`},
+		"a yes to no plan is refused": {
+			answer: approval(uid, "Approve"), objects: []client.Object{pol}, code: 422,
+			says: `- spec.remediationRef.name: there is no Remediation "p-1"`},
+		"a yes to a plan of a gone policy is refused": {
+			answer: approval(uid, "Approve"), objects: []client.Object{rem}, code: 422,
+			says: "policy p of Remediation p-1 is gone"},
 		"the author's yes is refused where another is required": {
-			reason: "whatever name the request gave", answer: approval(uid, "Approve"), objects: []client.Object{distinct, pol}, code: 422, says: "- spec.approver: ann has written policy p"},
+			reason: "whatever name the request gave", answer: approval(uid, "Approve"),
+			objects: []client.Object{distinct, pol}, code: 422, says: "- spec.approver: ann has written policy p"},
 		"another's yes is accepted where another is required": {
 			answer: approval(uid, "Approve"), objects: []client.Object{distinct, pol}, change: []func(tree){as("bob")}},
 		"an answer in another's name is refused": {
-			reason: "the stamp is missing or was changed", answer: approval(uid, "Approve"), objects: []client.Object{rem, pol}, forged: true,
-			code: http.StatusForbidden, says: "spec.approver of RemediationApproval yes doesn't hold who makes this request"},
+			reason: "the stamp is missing or was changed", answer: approval(uid, "Approve"),
+			objects: []client.Object{rem, pol}, forged: true,
+			code: http.StatusForbidden,
+			says: "spec.approver of RemediationApproval yes doesn't hold who makes this request"},
 		"an answer that can't be checked is refused": {
-			answer: approval(uid, "Approve"), objects: []client.Object{rem, pol}, down: errors.New("connection refused"),
+			answer: approval(uid, "Approve"), objects: []client.Object{rem, pol},
+			down: errors.New("connection refused"),
 			code: http.StatusInternalServerError, says: "try again: reading Remediation p-1: connection refused"},
 	}
 	for name, tc := range cases {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package validation
 
 import (
@@ -53,7 +55,9 @@ type PolicyChecker struct {
 func (c *PolicyChecker) Check(p *v1alpha1.ClusterRegoPolicy) []problem {
 	var out problems
 	if n := len(p.Name); n > maxPolicyName {
-		out.addIf(fmt.Sprintf("%d characters long: use at most %d, because the names of its remediations and breaker are built from it", n, maxPolicyName), "metadata.name")
+		out.addIf(fmt.Sprintf(
+			"%d characters long: use at most %d, because the names of its remediations and breaker are built from it",
+			n, maxPolicyName), "metadata.name")
 	}
 	out = append(out, c.compile(p)...)
 	if err := match.Validate(p); err != nil {
@@ -151,7 +155,8 @@ func (c *PolicyChecker) resources(resources []v1alpha1.ResourceMatch) []problem 
 		}
 		for j, group := range res.APIGroups {
 			if known && !useful[j] {
-				out.addIf(fmt.Sprintf("group %q serves none of the kinds listed with it: remove it", group), fmt.Sprintf("%s.apiGroups[%d]", field, j))
+				out.addIf(fmt.Sprintf("group %q serves none of the kinds listed with it: remove it", group),
+					fmt.Sprintf("%s.apiGroups[%d]", field, j))
 			}
 		}
 	}

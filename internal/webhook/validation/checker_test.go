@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package validation
 
 import (
@@ -64,7 +66,8 @@ func TestPolicyCheck(t *testing.T) {
 			want: []string{"p.rego:3:"},
 		},
 		"a forbidden built-in is told by file and row": {
-			rego: "package a\n\ndeny contains \"x\" if {\n\thttp.send({\"method\": \"get\", \"url\": \"https://example.com\"})\n}",
+			rego: "package a\n\ndeny contains \"x\" if {\n\thttp.send({\"method\": \"get\", \"url\": " +
+				"\"https://example.com\"})\n}",
 			want: []string{"p.rego:4:"},
 		},
 		"a match condition that doesn't compile is told by field, row and column": {
@@ -73,15 +76,18 @@ func TestPolicyCheck(t *testing.T) {
 		},
 		"a misspelt kind is told by field, with the right one": {
 			change: []func(*v1alpha1.ClusterRegoPolicy){webhooktest.WithResources("apps", "Deployment", "deployment")},
-			want:   []string{`spec.match.resources[1].kinds[1]: the API server serves no kind "deployment" in group "apps": did you mean "Deployment" of group "apps"?`},
+			want: []string{
+				`spec.match.resources[1].kinds[1]: the API server serves no kind "deployment" in group "apps": did you mean "Deployment" of group "apps"?`},
 		},
 		"a kind in the wrong group is told with the right group": {
 			change: []func(*v1alpha1.ClusterRegoPolicy){webhooktest.WithResources("", "Deployment")},
-			want:   []string{`spec.match.resources[1].kinds[0]: the API server serves no kind "Deployment" in group "": set apiGroups to "apps", which serves it`},
+			want: []string{
+				`spec.match.resources[1].kinds[0]: the API server serves no kind "Deployment" in group "": set apiGroups to "apps", which serves it`},
 		},
 		"a kind that nobody serves": {
 			change: []func(*v1alpha1.ClusterRegoPolicy){webhooktest.WithResources("example.com", "Widget")},
-			want:   []string{`spec.match.resources[1].kinds[0]: the API server serves no kind "Widget" in group "example.com": check the spelling, or install its CustomResourceDefinition first`},
+			want: []string{
+				`spec.match.resources[1].kinds[0]: the API server serves no kind "Widget" in group "example.com": check the spelling, or install its CustomResourceDefinition first`},
 		},
 		"a group that has none of the kinds": {
 			change: []func(*v1alpha1.ClusterRegoPolicy){func(p *v1alpha1.ClusterRegoPolicy) {
@@ -90,24 +96,32 @@ func TestPolicyCheck(t *testing.T) {
 			want: []string{`spec.match.resources[0].apiGroups[1]: group "apps" serves none of the kinds`},
 		},
 		"leases and Evenkeel's own kinds can't be matched": {
-			change: []func(*v1alpha1.ClusterRegoPolicy){webhooktest.WithResources("coordination.k8s.io", "Lease"), webhooktest.WithResources("evenkeel.dev", "ClusterRegoPolicy")},
-			want:   []string{"spec.match.resources[1].kinds[0]: Lease can't be matched: leases keep", "spec.match.resources[2].kinds[0]: ClusterRegoPolicy can't be matched: Evenkeel's own"},
+			change: []func(*v1alpha1.ClusterRegoPolicy){webhooktest.WithResources("coordination.k8s.io", "Lease"),
+				webhooktest.WithResources("evenkeel.dev", "ClusterRegoPolicy")},
+			want: []string{"spec.match.resources[1].kinds[0]: Lease can't be matched: leases keep",
+				"spec.match.resources[2].kinds[0]: ClusterRegoPolicy can't be matched: Evenkeel's own"},
 		},
 		"a bad selector is told by its field": {
 			change: []func(*v1alpha1.ClusterRegoPolicy){func(p *v1alpha1.ClusterRegoPolicy) {
-				p.Spec.Match.ObjectSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}
+				p.Spec.Match.ObjectSelector = &metav1.LabelSelector{
+					MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}
 			}},
 			want: []string{"objectSelector"},
 		},
 		"a name too long for what is named after it": {
-			change: []func(*v1alpha1.ClusterRegoPolicy){func(p *v1alpha1.ClusterRegoPolicy) { p.Name = strings.Repeat("a", 53) }},
-			want:   []string{"metadata.name: 53 characters long: use at most 52"},
+			change: []func(*v1alpha1.ClusterRegoPolicy){func(p *v1alpha1.ClusterRegoPolicy) {
+				p.Name = strings.Repeat("a", 53)
+			}},
+			want: []string{"metadata.name: 53 characters long: use at most 52"},
 		},
-		"waves of counts and percentages may be mixed": {change: []func(*v1alpha1.ClusterRegoPolicy){waves(1, "5%", 10, "50%", "100%")}},
-		"equal waves don't fall":                       {change: []func(*v1alpha1.ClusterRegoPolicy){waves("50%", "50%", "100%")}},
+		"waves of counts and percentages may be mixed": {
+			change: []func(*v1alpha1.ClusterRegoPolicy){waves(1, "5%", 10, "50%", "100%")}},
+		"equal waves don't fall": {
+			change: []func(*v1alpha1.ClusterRegoPolicy){waves("50%", "50%", "100%")}},
 		"waves that fall": {
 			change: []func(*v1alpha1.ClusterRegoPolicy){waves("50%", "25%", "100%")},
-			want:   []string{`spec.remediation.waves[1]: 25%: waves are cumulative and must never fall; an earlier one is already 50%`},
+			want: []string{
+				`spec.remediation.waves[1]: 25%: waves are cumulative and must never fall; an earlier one is already 50%`},
 		},
 		"counts that fall over a percentage between": {
 			change: []func(*v1alpha1.ClusterRegoPolicy){waves(9, "50%", 3, "100%")},
@@ -119,9 +133,11 @@ func TestPolicyCheck(t *testing.T) {
 		},
 		"waves that aren't shares": {
 			change: []func(*v1alpha1.ClusterRegoPolicy){waves("0%", 0, "half", "5", "+5%", "101%", "100%")},
-			want:   []string{"waves[0]: ", "waves[1]: 0: a count must be at least 1", "waves[2]: ", "waves[3]: ", "waves[4]: ", "waves[5]: "},
+			want: []string{"waves[0]: ", "waves[1]: 0: a count must be at least 1", "waves[2]: ", "waves[3]: ",
+				"waves[4]: ", "waves[5]: "},
 		},
-		"a canary of nothing": {change: []func(*v1alpha1.ClusterRegoPolicy){size(intstr.FromInt32(0))}, want: []string{"spec.remediation.canary.size: 0: a count"}},
+		"a canary of nothing": {change: []func(*v1alpha1.ClusterRegoPolicy){size(intstr.FromInt32(0))},
+			want: []string{"spec.remediation.canary.size: 0: a count"}},
 		"a canary of 10% is fine": {
 			change: []func(*v1alpha1.ClusterRegoPolicy){size(intstr.FromString("10%"))},
 		},
@@ -131,18 +147,22 @@ func TestPolicyCheck(t *testing.T) {
 				s.ProgressDeadline.Duration = time.Millisecond
 				s.Canary.Soak = &metav1.Duration{Duration: 1000 * time.Hour}
 			})},
-			want: []string{"spec.remediation.canary.soak: 1000h0m0s: must be from 0s to 168h0m0s", "spec.remediation.soak: -1s", "spec.remediation.progressDeadline: 1ms: must be from 1s"},
+			want: []string{"spec.remediation.canary.soak: 1000h0m0s: must be from 0s to 168h0m0s",
+				"spec.remediation.soak: -1s", "spec.remediation.progressDeadline: 1ms: must be from 1s"},
 		},
 		"a breaker that could never work": {
 			change: []func(*v1alpha1.ClusterRegoPolicy){remediating(func(s *v1alpha1.RolloutStrategy) {
-				s.Breaker = v1alpha1.BreakerStrategy{ConsecutiveFailures: -1, MinSamples: -1, FailurePercent: 120, Window: metav1.Duration{Duration: time.Second}, Cooldown: metav1.Duration{Duration: 25 * time.Hour}}
+				s.Breaker = v1alpha1.BreakerStrategy{ConsecutiveFailures: -1, MinSamples: -1, FailurePercent: 120,
+					Window: metav1.Duration{Duration: time.Second}, Cooldown: metav1.Duration{Duration: 25 * time.Hour}}
 			})},
-			want: []string{"breaker.consecutiveFailures: -1", "breaker.failurePercent: 120", "breaker.minSamples: -1", "breaker.window: 1s: must be from 6s", "breaker.cooldown: 25h0m0s: must be from 1s to 24h0m0s"},
+			want: []string{"breaker.consecutiveFailures: -1", "breaker.failurePercent: 120", "breaker.minSamples: -1",
+				"breaker.window: 1s: must be from 6s", "breaker.cooldown: 25h0m0s: must be from 1s to 24h0m0s"},
 		},
 		"all problems are told at once": {
-			rego:   "package a\n\ndeny contains \"x\" if {",
-			change: []func(*v1alpha1.ClusterRegoPolicy){webhooktest.WithResources("example.com", "Widget"), waves("50%")},
-			want:   []string{"p.rego:3:", "spec.match.resources[1].kinds[0]", "spec.remediation.waves[0]"},
+			rego: "package a\n\ndeny contains \"x\" if {",
+			change: []func(*v1alpha1.ClusterRegoPolicy){webhooktest.WithResources("example.com", "Widget"),
+				waves("50%")},
+			want: []string{"p.rego:3:", "spec.match.resources[1].kinds[0]", "spec.remediation.waves[0]"},
 		},
 	}
 	for name, tc := range cases {
@@ -165,7 +185,8 @@ func TestPolicyCheck(t *testing.T) {
 func TestPolicyCheckWhenTheAPICannotBeAsked(t *testing.T) {
 	kinds := discovery.NewKinds(func() (meta.RESTMapper, error) { return nil, errors.New("connection refused") })
 	got := newChecker(kinds).Check(webhooktest.NewPolicy("p", webhooktest.PrivilegedRego))
-	if len(got) != 1 || !strings.Contains(got[0].String(), "could not be checked: discovering the API: connection refused; try again") {
+	if len(got) != 1 || !strings.Contains(
+		got[0].String(), "could not be checked: discovering the API: connection refused; try again") {
 		t.Errorf("got %v", got)
 	}
 }
@@ -189,15 +210,20 @@ func TestPolicyHandler(t *testing.T) {
 		review tree
 		want   bool
 	}{
-		"a good policy is accepted": {review: webhooktest.Review("CREATE", policyTree(t, webhooktest.NewPolicy("p", webhooktest.PrivilegedRego)), nil, asPolicy), want: true},
-		"a bad one is refused":      {review: webhooktest.Review("CREATE", policyTree(t, bad), nil, asPolicy)},
-		"a bad change is refused":   {review: webhooktest.Review("UPDATE", policyTree(t, bad), policyTree(t, webhooktest.NewPolicy("p", webhooktest.PrivilegedRego)), asPolicy)},
+		"a good policy is accepted": {
+			review: webhooktest.Review("CREATE", policyTree(t, webhooktest.NewPolicy("p", webhooktest.PrivilegedRego)),
+				nil, asPolicy), want: true},
+		"a bad one is refused": {review: webhooktest.Review("CREATE", policyTree(t, bad), nil, asPolicy)},
+		"a bad change is refused": {
+			review: webhooktest.Review("UPDATE", policyTree(t, bad),
+				policyTree(t, webhooktest.NewPolicy("p", webhooktest.PrivilegedRego)), asPolicy)},
 		"a label of a bad policy can be changed": {
 			reason: "a policy whose kind is gone must still be deletable and labelled",
 			review: webhooktest.Review("UPDATE", policyTree(t, relabelled), policyTree(t, bad), asPolicy),
 			want:   true,
 		},
-		"a policy of another form is refused": {review: webhooktest.Review("CREATE", tree{"metadata": tree{"name": "p"}, "spec": "x"}, nil, asPolicy)},
+		"a policy of another form is refused": {
+			review: webhooktest.Review("CREATE", tree{"metadata": tree{"name": "p"}, "spec": "x"}, nil, asPolicy)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -216,8 +242,12 @@ func TestAPolicyWarnsOfKindsThatOnlyTheScanJudges(t *testing.T) {
 		policy *v1alpha1.ClusterRegoPolicy
 		want   []string
 	}{
-		"it would refuse":      {webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, events), []string{"Event is judged by the scan only, never at admission: it says what happened, and changes nothing (docs/exemptions.md)"}},
-		"it only records":      {webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, events, webhooktest.WithAction(v1alpha1.AdmissionAudit)), nil},
+		"it would refuse": {webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, events),
+			[]string{"Event is judged by the scan only, never at admission: it says what happened, and changes " +
+				"nothing (docs/exemptions.md)"}},
+		"it only records": {
+			webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, events,
+				webhooktest.WithAction(v1alpha1.AdmissionAudit)), nil},
 		"no such kind matched": {webhooktest.NewPolicy("p", webhooktest.PrivilegedRego), nil},
 	}
 	for name, tc := range cases {
@@ -236,7 +266,8 @@ func TestARefusedPolicyIsToldByFileAndField(t *testing.T) {
 		t.Errorf("status %d %s", status.Code, status.Reason)
 	}
 	lines := strings.Split(status.Message, "\n")
-	if len(lines) != 3 || !strings.HasPrefix(lines[1], "- p.rego:3:") || !strings.HasPrefix(lines[2], "- spec.remediation.waves[0]: 50%") {
+	if len(lines) != 3 || !strings.HasPrefix(lines[1], "- p.rego:3:") ||
+		!strings.HasPrefix(lines[2], "- spec.remediation.waves[0]: 50%") {
 		t.Errorf("message %q", status.Message)
 	}
 	var fields []string
@@ -274,9 +305,12 @@ func TestPoliciesAreRefusedUnstamped(t *testing.T) {
 	p := webhooktest.NewPolicy("p", webhooktest.PrivilegedRego)
 	p.Annotations = map[string]string{v1alpha1.AnnotationAuthor: "bob"}
 	h := &PolicyHandler{Base: webhooktest.Base(t, time.Unix(0, 0)), Checker: newChecker(webhooktest.Kinds())}
-	review := webhooktest.Review("CREATE", policyTree(t, p), nil, webhooktest.OfKind("ClusterRegoPolicy", "clusterregopolicies"))
+	review := webhooktest.Review("CREATE", policyTree(t, p), nil,
+		webhooktest.OfKind("ClusterRegoPolicy", "clusterregopolicies"))
 	got := webhooktest.Ask(t, h, review)
-	if got.Allowed || got.Status.Code != http.StatusForbidden || !strings.Contains(got.Status.Message, "metadata.annotations.evenkeel.dev/author of ClusterRegoPolicy p doesn't hold") {
+	if got.Allowed || got.Status.Code != http.StatusForbidden ||
+		!strings.Contains(got.Status.Message,
+			"metadata.annotations.evenkeel.dev/author of ClusterRegoPolicy p doesn't hold") {
 		t.Errorf("a forged author passes, or isn't named: %+v", got.Status)
 	}
 	review["request"].(tree)["object"] = withWho(t, review)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package validation
 
 import (
@@ -49,6 +51,8 @@ func wideWaves(at string, asked *v1alpha1.RolloutStrategy, floors *limits.Floors
 	if err != nil || most == nil || most.Type != intstr.String || int(slices.Max(sizes)) <= floors.Wave(100) {
 		return nil
 	}
-	return []string{fmt.Sprintf("%swaves: a wave of %d%% of the targets is asked for, the administrator allows %s (%s): it is split",
-		at, slices.Max(sizes), most, limits.FlagMaxWave)}
+	return []string{
+		fmt.Sprintf(
+			"%swaves: a wave of %d%% of the targets is asked for, the administrator allows %s (%s): it is split",
+			at, slices.Max(sizes), most, limits.FlagMaxWave)}
 }

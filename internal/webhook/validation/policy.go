@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package validation
 
 import (
@@ -53,7 +55,8 @@ func (h *PolicyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // ruleToCheck reads a policy or a template whose rule is to be compiled, once its turn has
 // come; end gives the turn back. It is nil when the answer stands already: nothing of the
 // rule changes, or the review is refused.
-func ruleToCheck(ctx context.Context, turns *rego.Lane, req *policy.Request, kind string, into any) (resp serving.Response, decision string, end func()) {
+func ruleToCheck(ctx context.Context, turns *rego.Lane, req *policy.Request, kind string, into any) (
+	resp serving.Response, decision string, end func()) {
 	resp = serving.Response{UID: req.UID, Allowed: true}
 	if req.Object == nil || req.SubResource != "" {
 		return resp, serving.DecisionAllowed, nil
@@ -67,7 +70,8 @@ func ruleToCheck(ctx context.Context, turns *rego.Lane, req *policy.Request, kin
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(req.Object, into); err != nil {
 		resp.Allowed = false
-		resp.Status = serving.Refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, fmt.Sprintf("%s %s isn't of the form %s: %v", kind, req.Name, v1alpha1.GroupVersion, err))
+		resp.Status = serving.Refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest,
+			fmt.Sprintf("%s %s isn't of the form %s: %v", kind, req.Name, v1alpha1.GroupVersion, err))
 		return resp, serving.DecisionDenied, nil
 	}
 	end, err := compileTurn(ctx, turns, req)
@@ -126,7 +130,8 @@ func compileTurn(ctx context.Context, turns *rego.Lane, req *policy.Request) (en
 // tooMany asks whoever writes a rule to come again.
 func tooMany(req *policy.Request) *metav1.Status {
 	status := serving.Refusal(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests,
-		fmt.Sprintf("%s %s could not be checked in time: too many are being written; try again", req.Kind.Kind, req.Name))
+		fmt.Sprintf("%s %s could not be checked in time: too many are being written; try again", req.Kind.Kind,
+			req.Name))
 	status.Details = &metav1.StatusDetails{RetryAfterSeconds: serving.RetryAfter}
 	return status
 }
@@ -136,7 +141,9 @@ func (h *PolicyHandler) withoutTemplate(p *v1alpha1.ClusterRegoPolicy) []string 
 	if p.Spec.TemplateRef == nil || !errors.Is(h.Checker.Compile(p), template.ErrNotFound) {
 		return nil
 	}
-	return []string{prose.Shorten(fmt.Sprintf("there is no RegoTemplate %q: the policy comes into force as written once there is", p.Spec.TemplateRef.Name), serving.MaxWarningBytes)}
+	return []string{prose.Shorten(
+		fmt.Sprintf("there is no RegoTemplate %q: the policy comes into force as written once there is",
+			p.Spec.TemplateRef.Name), serving.MaxWarningBytes)}
 }
 
 // notAtAdmission warns whoever expects a policy to refuse what admission never
@@ -148,7 +155,8 @@ func notAtAdmission(p *v1alpha1.ClusterRegoPolicy) []string {
 	var out []string
 	for _, gk := range match.Kinds(p) {
 		if why := exempt.NeverAsked(gk.Group, gk.Kind); why != "" {
-			out = append(out, fmt.Sprintf("%s is judged by the scan only, never at admission: %s (docs/exemptions.md)", gk.Kind, why))
+			out = append(out, fmt.Sprintf("%s is judged by the scan only, never at admission: %s (docs/exemptions.md)",
+				gk.Kind, why))
 		}
 	}
 	return out
@@ -157,12 +165,14 @@ func notAtAdmission(p *v1alpha1.ClusterRegoPolicy) []string {
 // keepsSpec says that an update leaves the spec as it is: labels and finalizers
 // can be changed even when the kinds that a rule names are gone.
 func keepsSpec(r *policy.Request) bool {
-	return r.Operation == policy.Update && r.OldObject != nil && reflect.DeepEqual(r.Object["spec"], r.OldObject["spec"])
+	return r.Operation == policy.Update && r.OldObject != nil &&
+		reflect.DeepEqual(r.Object["spec"], r.OldObject["spec"])
 }
 
 func invalid(kind, name string, found []problem) *metav1.Status {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s can't be accepted; nothing was changed. %d %s:", kind, name, len(found), prose.Plural(len(found), "problem"))
+	fmt.Fprintf(&b, "%s %s can't be accepted; nothing was changed. %d %s:", kind, name, len(found),
+		prose.Plural(len(found), "problem"))
 	for i, f := range found {
 		if i == maxProblemLines {
 			fmt.Fprintf(&b, "\nand %d more", len(found)-i)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package validation
 
 import (
@@ -30,7 +32,10 @@ func outOfReach(p *v1alpha1.ClusterRegoPolicy, reach *limits.Reach) []string {
 	}
 	for _, namespace := range p.Spec.Match.Namespaces {
 		if slices.Contains(reach.Exempt, namespace) && !slices.Contains(reach.Namespaces, namespace) {
-			out = append(out, prose.Shorten(fmt.Sprintf("spec.remediation: nothing is written in namespace %s, unless the manager's flag %s names it", namespace, limits.FlagNamespaces), serving.MaxWarningBytes))
+			out = append(out, prose.Shorten(
+				fmt.Sprintf(
+					"spec.remediation: nothing is written in namespace %s, unless the manager's flag %s names it",
+					namespace, limits.FlagNamespaces), serving.MaxWarningBytes))
 		}
 	}
 	return serving.BoundedWarnings(out, "")

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package validation
 
 import (
@@ -17,11 +19,16 @@ func TestAuthorsAreWarnedOfWhatNoFixReaches(t *testing.T) {
 		namespaces []string
 		want       string
 	}{
-		"a kind that grants permissions":      {v1alpha1.RemediationAutomatic, "rbac.authorization.k8s.io", "ClusterRole", nil, "no fix writes a ClusterRole"},
-		"a dry run of the same":               {v1alpha1.RemediationDryRun, "rbac.authorization.k8s.io", "ClusterRole", nil, "no fix writes a ClusterRole"},
-		"no remediation at all":               {v1alpha1.RemediationDisabled, "rbac.authorization.k8s.io", "ClusterRole", nil, ""},
-		"a namespace that is exempt":          {v1alpha1.RemediationManual, "apps", "Deployment", []string{"kube-system", "shop"}, "nothing is written in namespace kube-system"},
-		"kinds and namespaces within reach":   {v1alpha1.RemediationAutomatic, "apps", "Deployment", []string{"shop"}, ""},
+		"a kind that grants permissions": {v1alpha1.RemediationAutomatic, "rbac.authorization.k8s.io",
+			"ClusterRole", nil, "no fix writes a ClusterRole"},
+		"a dry run of the same": {v1alpha1.RemediationDryRun, "rbac.authorization.k8s.io", "ClusterRole",
+			nil, "no fix writes a ClusterRole"},
+		"no remediation at all": {v1alpha1.RemediationDisabled, "rbac.authorization.k8s.io",
+			"ClusterRole", nil, ""},
+		"a namespace that is exempt": {v1alpha1.RemediationManual, "apps", "Deployment",
+			[]string{"kube-system", "shop"}, "nothing is written in namespace kube-system"},
+		"kinds and namespaces within reach": {v1alpha1.RemediationAutomatic, "apps", "Deployment", []string{"shop"},
+			""},
 		"a policy that says nothing of modes": {"", "", "Namespace", nil, ""},
 	}
 	for name, c := range cases {

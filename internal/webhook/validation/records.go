@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package validation
 
 import (
@@ -40,8 +42,10 @@ func (h *RecordsHandler) answer(_ context.Context, req *policy.Request) (serving
 		return resp, serving.DecisionAllowed
 	}
 	resp.Allowed = false
-	resp.Status = serving.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf("%s %s: %s; nothing was changed", req.Kind.Kind, req.Name, why))
-	h.Log.Info("somebody tried to write what is the manager's", "kind", req.Kind.Kind, "name", req.Name, "user", req.UserInfo.Username, "operation", req.Operation)
+	resp.Status = serving.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden,
+		fmt.Sprintf("%s %s: %s; nothing was changed", req.Kind.Kind, req.Name, why))
+	h.Log.Info("somebody tried to write what is the manager's", "kind", req.Kind.Kind, "name", req.Name, "user",
+		req.UserInfo.Username, "operation", req.Operation)
 	return resp, serving.DecisionDenied
 }
 
@@ -73,7 +77,10 @@ func notTheirPlan(r *policy.Request) string {
 	}
 	before, after := without(asObject(r.OldObject["spec"]), sayable()), without(asObject(r.Object["spec"]), sayable())
 	if !reflect.DeepEqual(before, after) {
-		return "a plan is written by the manager alone; people may set " + strings.Join(slices.DeleteFunc(sayable(), func(f string) bool { return f == "requests" }), ", ") + " of a Remediation"
+		return "a plan is written by the manager alone; people may set " +
+			strings.Join(slices.DeleteFunc(sayable(), func(f string) bool {
+				return f == "requests"
+			}), ", ") + " of a Remediation"
 	}
 	if key, changed := ownMarks(r); changed {
 		return fmt.Sprintf("metadata holds %s, which is written by the manager alone", key)
@@ -112,7 +119,8 @@ func ownMarks(r *policy.Request) (string, bool) {
 // notTheirRequest says why what somebody asks of a breaker can't be taken.
 func notTheirRequest(r *policy.Request) string {
 	if field, yes := stamp.Missing(r); yes {
-		return fmt.Sprintf("%s doesn't hold who makes this request. The MutatingWebhookConfiguration %s fills it in: try again in a moment", field, names.Configuration)
+		return fmt.Sprintf("%s doesn't hold who makes this request. The MutatingWebhookConfiguration %s fills it in: "+
+			"try again in a moment", field, names.Configuration)
 	}
 	if reason, asks := requests.Asks(r, v1alpha1.ActionReset); asks && reason == "" {
 		return "a reset needs a reason: set spec.reason in the same request, or use evenkeel breaker reset --reason"

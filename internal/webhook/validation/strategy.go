@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package validation
 
 import (
@@ -48,7 +50,8 @@ func (h *StrategyHandler) answer(_ context.Context, req *policy.Request) (servin
 	}
 	var s v1alpha1.RemediationStrategy
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(req.Object, &s); err != nil {
-		return deny(serving.Refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, fmt.Sprintf("RemediationStrategy %s isn't of the form %s: %v", req.Name, v1alpha1.GroupVersion, err)))
+		return deny(serving.Refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest,
+			fmt.Sprintf("RemediationStrategy %s isn't of the form %s: %v", req.Name, v1alpha1.GroupVersion, err)))
 	}
 	var found problems
 	for _, wrong := range strategy.Check(&s) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package validation
 
 import (
@@ -14,9 +16,11 @@ import (
 func strategyRequest(spec map[string]any, author string) *policy.Request {
 	r := &policy.Request{Operation: policy.Create, Resource: "remediationstrategies", Name: "careful",
 		Kind: policy.GroupVersionKind{Group: "evenkeel.dev", Version: "v1alpha1", Kind: "RemediationStrategy"},
-		Object: map[string]any{"apiVersion": v1alpha1.GroupVersion.String(), "kind": "RemediationStrategy", "spec": spec,
+		Object: map[string]any{"apiVersion": v1alpha1.GroupVersion.String(), "kind": "RemediationStrategy",
+			"spec": spec,
 			"metadata": map[string]any{"name": "careful", "generation": int64(1), "annotations": map[string]any{
-				v1alpha1.AnnotationAuthor: author, v1alpha1.AnnotationAuthors: `{"users":["` + author + `"],"generation":1}`}}}}
+				v1alpha1.AnnotationAuthor:  author,
+				v1alpha1.AnnotationAuthors: `{"users":["` + author + `"],"generation":1}`}}}}
 	r.UserInfo.Username = "ann"
 	return r
 }
@@ -31,15 +35,18 @@ func TestStrategyHandler(t *testing.T) {
 	}{
 		"a strategy that can be followed passes": {request: strategyRequest(map[string]any{"soak": "5m"}, "ann")},
 		"one that can't be meant is refused, by its field": {
-			request: strategyRequest(map[string]any{"windows": []any{map[string]any{"schedule": "0 0 30 2 *", "duration": "1h"}}}, "ann"),
+			request: strategyRequest(
+				map[string]any{"windows": []any{map[string]any{"schedule": "0 0 30 2 *", "duration": "1h"}}}, "ann"),
 			refused: "spec.windows[0]"},
 		"waves that leave targets out are refused, though the schema was away": {
 			request: strategyRequest(map[string]any{"waves": []any{"5%", "50%"}}, "ann"), refused: "spec.waves"},
 		"one in another's name is refused": {
 			reason:  "who is its author decides who may approve",
-			request: strategyRequest(map[string]any{"soak": "5m"}, "bob"), refused: "doesn't hold who makes this request"},
+			request: strategyRequest(map[string]any{"soak": "5m"}, "bob"),
+			refused: "doesn't hold who makes this request"},
 		"what isn't of its kind's form is refused": {
-			request: strategyRequest(map[string]any{"soak": 5.5}, "ann"), refused: "isn't of the form evenkeel.dev/v1alpha1"},
+			request: strategyRequest(map[string]any{"soak": 5.5}, "ann"),
+			refused: "isn't of the form evenkeel.dev/v1alpha1"},
 		"whoever asks for more than the administrator allows is told": {
 			request: strategyRequest(map[string]any{"soak": "1s"}, "ann"), floors: limits.Floors{MinSoak: time.Minute},
 			warned: "spec.soak: the policy asks for 1s, the administrator allows 1m0s (--remediation-min-soak)"},
@@ -55,7 +62,8 @@ func TestStrategyHandler(t *testing.T) {
 			if resp.Allowed != (tc.refused == "") || !strings.Contains(said, tc.refused) {
 				t.Errorf("%s: allowed %t: %s, want %q", tc.reason, resp.Allowed, said, tc.refused)
 			}
-			if got := strings.Join(resp.Warnings, "\n"); (got == "") != (tc.warned == "") || !strings.Contains(got, tc.warned) {
+			if got := strings.Join(resp.Warnings, "\n"); (got == "") != (tc.warned == "") ||
+				!strings.Contains(got, tc.warned) {
 				t.Errorf("warned %q, want %q", got, tc.warned)
 			}
 		})
@@ -74,13 +82,16 @@ func TestAPolicyIsToldOfItsStrategy(t *testing.T) {
 	p.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
 	p.Spec.Remediation.StrategyRef = &v1alpha1.StrategyReference{Name: "careful"}
 	known := map[string]*v1alpha1.RemediationStrategy{}
-	h := &PolicyHandler{Floors: limits.Floors{MaxInFlight: 2}, Strategy: func(name string) *v1alpha1.RemediationStrategy { return known[name] }}
-	if got := h.strategyWarnings(p); len(got) != 1 || !strings.Contains(got[0], `there is no RemediationStrategy "careful", so nothing is remediated`) {
+	h := &PolicyHandler{Floors: limits.Floors{MaxInFlight: 2},
+		Strategy: func(name string) *v1alpha1.RemediationStrategy { return known[name] }}
+	if got := h.strategyWarnings(p); len(got) != 1 ||
+		!strings.Contains(got[0], `there is no RemediationStrategy "careful", so nothing is remediated`) {
 		t.Errorf("warned %q", got)
 	}
 	known["careful"] = &v1alpha1.RemediationStrategy{Spec: v1alpha1.RemediationStrategySpec{MaxInFlight: 9}}
 	known["careful"].Name = "careful"
-	if got := h.strategyWarnings(p); len(got) != 1 || got[0] != "spec.remediation.maxInFlight: the policy asks for 9, the administrator allows 2 (--remediation-max-in-flight)" {
+	if got := h.strategyWarnings(p); len(got) != 1 || got[0] != "spec.remediation.maxInFlight: the policy asks for 9, "+
+		"the administrator allows 2 (--remediation-max-in-flight)" {
 		t.Errorf("warned %q", got)
 	}
 	p.Spec.Remediation.Mode = v1alpha1.RemediationDisabled

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package validation
 
 import (
@@ -61,7 +63,9 @@ func (h *TemplateHandler) check(ctx context.Context, t *v1alpha1.RegoTemplate) (
 	if err != nil {
 		found := templateFaults(t, err)
 		if len(users) > 0 {
-			found = append(found, problem{at: "metadata.name", field: "metadata.name", message: "policies have their rule from it: " + named(users)})
+			found = append(found, problem{
+				at: "metadata.name", field: "metadata.name",
+				message: "policies have their rule from it: " + named(users)})
 		}
 		return found, nil
 	}
@@ -82,7 +86,8 @@ func (h *TemplateHandler) check(ctx context.Context, t *v1alpha1.RegoTemplate) (
 	}
 	if len(out) > 0 {
 		out = append(problems{{at: "spec.parameterSchema", field: "spec.parameterSchema",
-			message: "parameters of policies that use it would fit no more: change those first, or let the schema have both"}}, out...)
+			message: "parameters of policies that use it would fit no more: change those first, or let the schema " +
+				"have both"}}, out...)
 	}
 	return out, nil
 }

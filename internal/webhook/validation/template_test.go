@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package validation
 
 import (
@@ -22,7 +24,9 @@ import (
 // newTemplate is a template with a schema.
 func newTemplate(source, schema string) *v1alpha1.RegoTemplate {
 	return &v1alpha1.RegoTemplate{ObjectMeta: metav1.ObjectMeta{Name: "t"}, Spec: v1alpha1.RegoTemplateSpec{
-		Rego:            v1alpha1.RegoSource{File: "t.rego", Main: source, Libraries: []v1alpha1.RegoLibrary{{Name: "lib.rego", Source: "package lib\n\nx := 1\n"}}},
+		Rego: v1alpha1.RegoSource{
+			File: "t.rego", Main: source,
+			Libraries: []v1alpha1.RegoLibrary{{Name: "lib.rego", Source: "package lib\n\nx := 1\n"}}},
 		ParameterSchema: &v1alpha1.ParameterSchema{OpenAPIV3Schema: apiextensionsv1.JSON{Raw: []byte(schema)}}}}
 }
 
@@ -66,15 +70,26 @@ func TestTemplateHandler(t *testing.T) {
 		want     []string // what the refusal says; none when it is let through
 		not      string
 	}{
-		"a good template is let through":              {template: newTemplate(good, anyText)},
-		"what doesn't parse is told by file and row":  {template: newTemplate("package t\n\ndeny contains 1 if {", anyText), want: []string{"t.rego:3:"}},
-		"a schema that can't be is told by its field": {template: newTemplate(good, `{"type": "object", "properties": {"a": {}}}`), want: []string{"spec.parameterSchema.openAPIV3Schema.properties[a].type: Required value"}},
-		"parameters that fit are no matter":           {template: newTemplate(good, anyText), users: many[:2]},
-		"policies whose parameters fit no more are named": {template: newTemplate(good, anyText), users: []*v1alpha1.ClusterRegoPolicy{byTemplate("fits", `{}`), byTemplate("unfit", `{"key": 1, "kye": 2}`)},
-			want: []string{"parameters of policies that use it would fit no more", "policy unfit: spec.parameters.key: Invalid value", "(and 1 more)"}, not: "policy fits"},
-		"so many that a message can't hold them are counted": {template: newTemplate(good, `{"type": "object", "required": ["other"], "properties": {"key": {"type": "string"}, "other": {"type": "string"}}}`), users: many,
-			want: []string{"policy p00: spec.parameters.other: Required value", "policy p18", "and 11 more"}, not: "policy p19"},
-		"policies whose rule compiles no more are named": {template: newTemplate("package t\n\ndeny contains 1 if {", anyText), users: many,
+		"a good template is let through": {template: newTemplate(good, anyText)},
+		"what doesn't parse is told by file and row": {
+			template: newTemplate("package t\n\ndeny contains 1 if {", anyText), want: []string{"t.rego:3:"}},
+		"a schema that can't be is told by its field": {
+			template: newTemplate(good, `{"type": "object", "properties": {"a": {}}}`),
+			want:     []string{"spec.parameterSchema.openAPIV3Schema.properties[a].type: Required value"}},
+		"parameters that fit are no matter": {template: newTemplate(good, anyText), users: many[:2]},
+		"policies whose parameters fit no more are named": {
+			template: newTemplate(good, anyText),
+			users: []*v1alpha1.ClusterRegoPolicy{
+				byTemplate("fits", `{}`), byTemplate("unfit", `{"key": 1, "kye": 2}`)},
+			want: []string{"parameters of policies that use it would fit no more",
+				"policy unfit: spec.parameters.key: Invalid value", "(and 1 more)"}, not: "policy fits"},
+		"so many that a message can't hold them are counted": {
+			template: newTemplate(good,
+				`{"type": "object", "required": ["other"], "properties": {"key": {"type": "string"}, "other": {"type": "string"}}}`), users: many,
+			want: []string{"policy p00: spec.parameters.other: Required value", "policy p18", "and 11 more"},
+			not:  "policy p19"},
+		"policies whose rule compiles no more are named": {
+			template: newTemplate("package t\n\ndeny contains 1 if {", anyText), users: many,
 			want: []string{"t.rego:3:", "policies have their rule from it: p00, p01,", "p09, and 20 more"}, not: "p10"},
 		"an update that keeps the spec is let through": {reason: "a finalizer must come off what compiles no more",
 			template: newTemplate("no rego", anyText), old: newTemplate("no rego", anyText), users: many},
@@ -101,7 +116,8 @@ func TestTemplateHandler(t *testing.T) {
 		})
 	}
 	t.Run("one that doesn't say who writes it is refused", func(t *testing.T) {
-		got := webhooktest.Ask(t, newTemplateHandler(t), webhooktest.Review("CREATE", treeOf(t, newTemplate(good, anyText)), nil, asTemplate))
+		got := webhooktest.Ask(t, newTemplateHandler(t),
+			webhooktest.Review("CREATE", treeOf(t, newTemplate(good, anyText)), nil, asTemplate))
 		if got.Allowed || got.Status.Code != http.StatusForbidden {
 			t.Errorf("allowed is %t: %v", got.Allowed, got.Status)
 		}
@@ -144,17 +160,22 @@ func TestAPolicyIsHeldAgainstItsTemplate(t *testing.T) {
 	}
 	there := checker(func() (*template.Template, error) { return compiled, nil })
 	missing := checker(func() (*template.Template, error) { return nil, template.NotFound("t") })
-	failed := checker(func() (*template.Template, error) { return nil, template.Failed("t", fmt.Errorf("t.rego:1:1: no")) })
+	failed := checker(func() (*template.Template, error) {
+		return nil, template.Failed("t", fmt.Errorf("t.rego:1:1: no"))
+	})
 	cases := map[string]struct {
 		checker *PolicyChecker
 		policy  *v1alpha1.ClusterRegoPolicy
 		want    string
 		warned  bool
 	}{
-		"what fits has no problem":                      {checker: there, policy: byTemplate("p", `{"key": "a"}`)},
-		"what doesn't is told by its field":             {checker: there, policy: byTemplate("p", `{"key": 1}`), want: "spec.parameters.key: Invalid value"},
-		"a template that is still to come is warned of": {checker: missing, policy: byTemplate("p", `{"key": 1}`), warned: true},
-		"one that can't be used is a problem":           {checker: failed, policy: byTemplate("p", `{}`), want: "spec.templateRef.name: RegoTemplate t: its rule can't be in force: t.rego:1:1: no"},
+		"what fits has no problem": {checker: there, policy: byTemplate("p", `{"key": "a"}`)},
+		"what doesn't is told by its field": {checker: there, policy: byTemplate("p", `{"key": 1}`),
+			want: "spec.parameters.key: Invalid value"},
+		"a template that is still to come is warned of": {checker: missing, policy: byTemplate("p", `{"key": 1}`),
+			warned: true},
+		"one that can't be used is a problem": {checker: failed, policy: byTemplate("p", `{}`),
+			want: "spec.templateRef.name: RegoTemplate t: its rule can't be in force: t.rego:1:1: no"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -165,7 +186,8 @@ func TestAPolicyIsHeldAgainstItsTemplate(t *testing.T) {
 			case tc.want != "" && (len(found) != 1 || !strings.HasPrefix(found[0].String(), tc.want)):
 				t.Errorf("problems %v, want %q", found, tc.want)
 			}
-			if warned := (&PolicyHandler{Checker: tc.checker}).withoutTemplate(tc.policy); (len(warned) > 0) != tc.warned {
+			warned := (&PolicyHandler{Checker: tc.checker}).withoutTemplate(tc.policy)
+			if (len(warned) > 0) != tc.warned {
 				t.Errorf("warnings %q", warned)
 			}
 		})

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package validation
 
 import (
@@ -44,7 +46,8 @@ func (h *WaiverHandler) answer(_ context.Context, req *policy.Request) (serving.
 	kind, changed, old := req.Kind.Kind, v1alpha1.NewWaiver(req.Namespace), v1alpha1.NewWaiver(req.Namespace)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(req.Object, changed); err != nil {
 		resp.Allowed = false
-		resp.Status = serving.Refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, fmt.Sprintf("%s %s isn't of the form %s: %v", kind, req.Name, v1alpha1.GroupVersion, err))
+		resp.Status = serving.Refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest,
+			fmt.Sprintf("%s %s isn't of the form %s: %v", kind, req.Name, v1alpha1.GroupVersion, err))
 		return resp, serving.DecisionDenied
 	}
 	if req.OldObject != nil && runtime.DefaultUnstructuredConverter.FromUnstructured(req.OldObject, old) != nil {
@@ -70,7 +73,8 @@ func (h *WaiverHandler) check(w, old v1alpha1.AnyWaiver, now time.Time) []proble
 	}
 	expiry := w.Terms().ExpirationTime
 	if !now.Before(expiry.Time) && !expiry.Equal(&old.Terms().ExpirationTime) {
-		out.addIf(expiry.UTC().Format(time.RFC3339)+": it has passed; set a time to come, or delete the waiver to end it", "spec.expirationTime")
+		out.addIf(expiry.UTC().Format(time.RFC3339)+
+			": it has passed; set a time to come, or delete the waiver to end it", "spec.expirationTime")
 	}
 	return out
 }
@@ -78,11 +82,14 @@ func (h *WaiverHandler) check(w, old v1alpha1.AnyWaiver, now time.Time) []proble
 func (h *WaiverHandler) warnings(terms *v1alpha1.WaiverTerms, now time.Time) []string {
 	var out []string
 	if terms.ExpirationTime.Sub(now) > longWaiver {
-		out = append(out, "spec.expirationTime is more than a year ahead: a waiver that nobody looks at again is a change of the policy")
+		out = append(out, "spec.expirationTime is more than a year ahead: a waiver that nobody looks at again is a "+
+			"change of the policy")
 	}
 	for i, name := range terms.Policies {
 		if !h.Known(name) {
-			out = append(out, prose.Shorten(fmt.Sprintf("spec.policies[%d]: there is no policy %q: nothing is waived until there is", i, name), serving.MaxWarningBytes))
+			out = append(out, prose.Shorten(
+				fmt.Sprintf("spec.policies[%d]: there is no policy %q: nothing is waived until there is", i, name),
+				serving.MaxWarningBytes))
 		}
 	}
 	return serving.BoundedWarnings(out, "")

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package validation
 
 import (
@@ -40,7 +42,8 @@ func TestWaiverHandler(t *testing.T) {
 	wide := func(namespaces ...string) tree {
 		object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&v1alpha1.ClusterWaiver{
 			ObjectMeta: metav1.ObjectMeta{Name: "legacy"}, Spec: v1alpha1.ClusterWaiverSpec{
-				WaiverTerms: webhooktest.NewWaiver(hour).Spec.WaiverTerms, Match: v1alpha1.ClusterWaiverMatch{Namespaces: namespaces}}})
+				WaiverTerms: webhooktest.NewWaiver(hour).Spec.WaiverTerms,
+				Match:       v1alpha1.ClusterWaiverMatch{Namespaces: namespaces}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +59,8 @@ func TestWaiverHandler(t *testing.T) {
 	reason := func(e *v1alpha1.Waiver) { e.Spec.Reason = "told better" }
 	misspelt := func(e *v1alpha1.Waiver) { e.Spec.Policies = append(e.Spec.Policies, "no-privilege") }
 	selecting := func(e *v1alpha1.Waiver) {
-		e.Spec.Match.ObjectSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}
+		e.Spec.Match.ObjectSelector = &metav1.LabelSelector{
+			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}
 	}
 	cases := map[string]struct {
 		reason  string
@@ -66,32 +70,46 @@ func TestWaiverHandler(t *testing.T) {
 	}{
 		"a good waiver is accepted": {review: reviewed(webhooktest.NewWaiver(hour), nil)},
 		"an expiry that has passed is refused": {
-			review: reviewed(webhooktest.NewWaiver(passed), nil), refused: []string{"spec.expirationTime: 2026-03-01T11:00:00Z: it has passed; set a time to come"}},
-		"an expiry of this very moment is refused": {review: reviewed(webhooktest.NewWaiver(webhooktest.Now()), nil), refused: []string{"spec.expirationTime: "}},
+			review:  reviewed(webhooktest.NewWaiver(passed), nil),
+			refused: []string{"spec.expirationTime: 2026-03-01T11:00:00Z: it has passed; set a time to come"}},
+		"an expiry of this very moment is refused": {review: reviewed(webhooktest.NewWaiver(webhooktest.Now()), nil),
+			refused: []string{"spec.expirationTime: "}},
 		"an expired waiver's other fields can be changed": {
 			review: reviewed(webhooktest.NewWaiver(passed, reason), webhooktest.NewWaiver(passed))},
 		"an expired waiver can be labelled": {
-			reason: "whatever else is wrong with it", review: reviewed(webhooktest.NewWaiver(passed, names("a/b"), labelled), webhooktest.NewWaiver(passed, names("a/b")))},
+			reason: "whatever else is wrong with it",
+			review: reviewed(webhooktest.NewWaiver(passed, names("a/b"), labelled),
+				webhooktest.NewWaiver(passed, names("a/b")))},
 		"an expiry can't be moved into the past": {
-			review: reviewed(webhooktest.NewWaiver(passed), webhooktest.NewWaiver(hour)), refused: []string{"or delete the waiver to end it"}},
-		"an expired waiver can be renewed": {review: reviewed(webhooktest.NewWaiver(hour), webhooktest.NewWaiver(passed))},
+			review:  reviewed(webhooktest.NewWaiver(passed), webhooktest.NewWaiver(hour)),
+			refused: []string{"or delete the waiver to end it"}},
+		"an expired waiver can be renewed": {
+			review: reviewed(webhooktest.NewWaiver(hour), webhooktest.NewWaiver(passed))},
 		"more than a year ahead is warned of": {
-			review: reviewed(webhooktest.NewWaiver(webhooktest.Now().AddDate(1, 0, 2)), nil), warned: []string{"spec.expirationTime is more than a year ahead"}},
+			review: reviewed(webhooktest.NewWaiver(webhooktest.Now().AddDate(1, 0, 2)), nil),
+			warned: []string{"spec.expirationTime is more than a year ahead"}},
 		"a year ahead isn't": {review: reviewed(webhooktest.NewWaiver(webhooktest.Now().AddDate(1, 0, 0)), nil)},
 		"an unknown policy is warned of": {
-			reason: "it may come later", review: reviewed(webhooktest.NewWaiver(hour, misspelt), nil), warned: []string{`spec.policies[1]: there is no policy "no-privilege"`}},
+			reason: "it may come later", review: reviewed(webhooktest.NewWaiver(hour, misspelt), nil),
+			warned: []string{`spec.policies[1]: there is no policy "no-privilege"`}},
 		"a bad glob and a bad expiry are told at once, by field": {
-			review: reviewed(webhooktest.NewWaiver(passed, names("web/1")), nil), refused: []string{`spec.match.names: "web/1" can't match`, "spec.expirationTime: "}},
-		"a bad selector is told by its field":            {review: reviewed(webhooktest.NewWaiver(hour, selecting), nil), refused: []string{"spec.match.objectSelector: "}},
+			review:  reviewed(webhooktest.NewWaiver(passed, names("web/1")), nil),
+			refused: []string{`spec.match.names: "web/1" can't match`, "spec.expirationTime: "}},
+		"a bad selector is told by its field": {
+			review:  reviewed(webhooktest.NewWaiver(hour, selecting), nil),
+			refused: []string{"spec.match.objectSelector: "}},
 		"a ClusterWaiver of some namespaces is accepted": {review: wide("bank", "shop-*")},
 		"a ClusterWaiver with a bad glob is refused": {
 			review: wide("Shop"), refused: []string{`spec.match.namespaces: "Shop" can't match`}},
 		"another form is refused": {
-			review: webhooktest.Review("CREATE", tree{"metadata": tree{"name": "e"}, "spec": "x"}, nil, asWaiver), refused: []string{}},
+			review:  webhooktest.Review("CREATE", tree{"metadata": tree{"name": "e"}, "spec": "x"}, nil, asWaiver),
+			refused: []string{}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := &WaiverHandler{Base: webhooktest.Base(t, webhooktest.Now()), Known: func(name string) bool { return name == "no-privileged" }}
+			h := &WaiverHandler{Base: webhooktest.Base(t, webhooktest.Now()), Known: func(name string) bool {
+				return name == "no-privileged"
+			}}
 			got := webhooktest.Ask(t, h, tc.review)
 			if got.Allowed != (tc.refused == nil) || len(got.Warnings) != len(tc.warned) {
 				t.Fatalf("%s: allowed is %t, warnings %q: %v", tc.reason, got.Allowed, got.Warnings, got.Status)

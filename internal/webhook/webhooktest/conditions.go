@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhooktest
 
 import (
@@ -9,8 +11,10 @@ import (
 // Condition compiles a condition as the API server does.
 func Condition(t testing.TB, expression string) cel.Program {
 	t.Helper()
-	env, err := cel.NewEnv(cel.HomogeneousAggregateLiterals(), cel.EagerlyValidateDeclarations(true), cel.DefaultUTCTimeZone(true), cel.CrossTypeNumericComparisons(true),
-		cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType), cel.Variable("request", cel.DynType))
+	env, err := cel.NewEnv(cel.HomogeneousAggregateLiterals(), cel.EagerlyValidateDeclarations(true),
+		cel.DefaultUTCTimeZone(true), cel.CrossTypeNumericComparisons(true),
+		cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType),
+		cel.Variable("request", cel.DynType))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package webhooktest
 
 import (
@@ -24,7 +26,8 @@ func Base(t testing.TB, now time.Time) serving.Base {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return serving.Base{Reviews: Reader(), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(now), Log: logr.Discard()}
+	return serving.Base{Reviews: Reader(), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(now),
+		Log: logr.Discard()}
 }
 
 // Ask is the answer to a review.

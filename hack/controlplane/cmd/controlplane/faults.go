@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -19,32 +21,35 @@ type action func(context.Context, *controlplane.Instance, controlplane.Component
 
 func newStop() *cobra.Command {
 	var sig string
-	cmd := newFault("stop", "Stop one component, keeping its data and port", func(ctx context.Context, i *controlplane.Instance, c controlplane.Component) error {
-		number, err := parseSignal(sig)
-		if err != nil {
-			return err
-		}
-		return i.StopComponent(ctx, c, number)
-	})
+	cmd := newFault("stop", "Stop one component, keeping its data and port",
+		func(ctx context.Context, i *controlplane.Instance, c controlplane.Component) error {
+			number, err := parseSignal(sig)
+			if err != nil {
+				return err
+			}
+			return i.StopComponent(ctx, c, number)
+		})
 	addSignalFlag(cmd, &sig)
 	return cmd
 }
 
 func newStart() *cobra.Command {
-	return newFault("start", "Start one component again and wait until it's healthy", func(ctx context.Context, i *controlplane.Instance, c controlplane.Component) error {
-		return i.StartComponent(ctx, c)
-	})
+	return newFault("start", "Start one component again and wait until it's healthy",
+		func(ctx context.Context, i *controlplane.Instance, c controlplane.Component) error {
+			return i.StartComponent(ctx, c)
+		})
 }
 
 func newRestart() *cobra.Command {
 	var sig string
-	cmd := newFault("restart", "Stop one component and start it again", func(ctx context.Context, i *controlplane.Instance, c controlplane.Component) error {
-		number, err := parseSignal(sig)
-		if err != nil {
-			return err
-		}
-		return i.RestartComponent(ctx, c, number)
-	})
+	cmd := newFault("restart", "Stop one component and start it again",
+		func(ctx context.Context, i *controlplane.Instance, c controlplane.Component) error {
+			number, err := parseSignal(sig)
+			if err != nil {
+				return err
+			}
+			return i.RestartComponent(ctx, c, number)
+		})
 	addSignalFlag(cmd, &sig)
 	return cmd
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command controlplane builds, starts and stops a local Kubernetes control plane.
 package main
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -18,7 +20,8 @@ type place struct {
 }
 
 func (p *place) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.name, "name", "default", "name of the instance; its folder is .local/<name> in the repository")
+	cmd.Flags().StringVar(&p.name, "name", "default",
+		"name of the instance; its folder is .local/<name> in the repository")
 	cmd.Flags().StringVar(&p.dir, "dir", "", "folder of the instance, instead of --name")
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -61,7 +63,8 @@ func run(ctx context.Context, in io.Reader, out io.Writer, dir string, nodes int
 		return err
 	}
 	return controlplane.Run(ctx, options, func(i *controlplane.Instance) error {
-		line := runLine{Kubeconfig: i.Kubeconfig(), Dir: i.Dir(), Kubectl: i.Kubectl(), Server: i.Server(), WebhookClientCA: i.WebhookClientCA()}
+		line := runLine{Kubeconfig: i.Kubeconfig(), Dir: i.Dir(), Kubectl: i.Kubectl(), Server: i.Server(),
+			WebhookClientCA: i.WebhookClientCA()}
 		if err := json.NewEncoder(out).Encode(line); err != nil {
 			return fmt.Errorf("say that the control plane is ready: %w", err)
 		}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -30,7 +32,8 @@ func newStatus() *cobra.Command {
 			}
 			instance, err := controlplane.Open(dir)
 			if errors.Is(err, controlplane.ErrNoInstance) && output == "json" {
-				_ = writeStatus(cmd.OutOrStdout(), output, controlplane.Status{Dir: dir, Components: []controlplane.ComponentStatus{}})
+				_ = writeStatus(cmd.OutOrStdout(), output,
+					controlplane.Status{Dir: dir, Components: []controlplane.ComponentStatus{}})
 			}
 			if err != nil {
 				return err

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -42,6 +44,7 @@ nothing. On a machine without apt it takes what stands in PATH.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, or json: an object from each program's name to its path")
+	cmd.Flags().StringVarP(&output, "output", "o", "text",
+		"text, or json: an object from each program's name to its path")
 	return cmd
 }

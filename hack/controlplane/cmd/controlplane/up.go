@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -35,7 +37,8 @@ func newUp() *cobra.Command {
 	}
 	at.addFlags(cmd)
 	addNodesFlag(cmd, &nodes)
-	cmd.Flags().StringVar(&kubectl, "kubectl", "", "where to put a link to the kubectl of the server's version (default: nowhere)")
+	cmd.Flags().StringVar(&kubectl, "kubectl", "",
+		"where to put a link to the kubectl of the server's version (default: nowhere)")
 	return cmd
 }
 
@@ -59,7 +62,8 @@ func newDown() *cobra.Command {
 				fmt.Fprintf(cmd.OutOrStdout(), "No control plane in %s\n", dir)
 				return nil
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "Control plane in %s stopped and removed in %s\n", dir, progress.Elapsed(time.Since(began)))
+			fmt.Fprintf(cmd.OutOrStdout(), "Control plane in %s stopped and removed in %s\n", dir,
+				progress.Elapsed(time.Since(began)))
 			return nil
 		},
 	}
@@ -74,7 +78,8 @@ func addNodesFlag(cmd *cobra.Command, nodes *int) {
 // prepare builds what is missing and says what to start.
 func prepare(ctx context.Context, dir string, nodes int) (controlplane.Options, toolchain.Versions, error) {
 	if nodes < 1 || nodes > 1000 {
-		return controlplane.Options{}, toolchain.Versions{}, fmt.Errorf("--nodes %d: use a number from 1 to 1000", nodes)
+		return controlplane.Options{}, toolchain.Versions{},
+			fmt.Errorf("--nodes %d: use a number from 1 to 1000", nodes)
 	}
 	tools, err := locateToolchain()
 	if err != nil {
@@ -101,7 +106,8 @@ func up(ctx context.Context, out io.Writer, dir string, nodes int, kubectl strin
 	if fresh {
 		state = "ready in " + progress.Elapsed(time.Since(began))
 	}
-	fmt.Fprintf(out, "Control plane %s: Kubernetes %s with %d nodes at %s\n", state, versions.Kubernetes, instance.Nodes(), instance.Server())
+	fmt.Fprintf(out, "Control plane %s: Kubernetes %s with %d nodes at %s\n", state, versions.Kubernetes,
+		instance.Nodes(), instance.Server())
 	command := instance.Kubectl()
 	if kubectl != "" {
 		if err := link(command, kubectl); err != nil {

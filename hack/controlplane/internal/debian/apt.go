@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package debian
 
 import (
@@ -25,10 +27,12 @@ func download(ctx context.Context, work, pkg string) error {
 	deb, own := filepath.Join(work, "deb"), aptOwnLists(work)
 	if err := run(ctx, deb, "apt-get", "download", aptSandbox, pkg); err != nil {
 		if err := run(ctx, deb, "apt-get", append([]string{"update", aptStrict}, own...)...); err != nil {
-			return fmt.Errorf("get the list of Debian packages: %w\ncheck the network and /etc/apt/sources.list; then run the command again", err)
+			return fmt.Errorf("get the list of Debian packages: %w\ncheck the network and /etc/apt/sources.list; then "+
+				"run the command again", err)
 		}
 		if err := run(ctx, deb, "apt-get", append(append([]string{"download"}, own...), pkg)...); err != nil {
-			return fmt.Errorf("download the Debian package %s: %w\ncheck the network, and that /etc/apt/sources.list names a release that has it; then run the command again", pkg, err)
+			return fmt.Errorf("download the Debian package %s: %w\ncheck the network, and that /etc/apt/sources.list "+
+				"names a release that has it; then run the command again", pkg, err)
 		}
 	}
 	found, err := filepath.Glob(filepath.Join(deb, "*.deb"))
@@ -36,7 +40,8 @@ func download(ctx context.Context, work, pkg string) error {
 		return fmt.Errorf("look for the downloaded package: %w", err)
 	}
 	if len(found) != 1 {
-		return fmt.Errorf("download the Debian package %s: apt-get left %d files, want 1: %s", pkg, len(found), strings.Join(found, " "))
+		return fmt.Errorf("download the Debian package %s: apt-get left %d files, want 1: %s", pkg, len(found),
+			strings.Join(found, " "))
 	}
 	return run(ctx, work, "dpkg-deb", "-x", found[0], filepath.Join(work, "tree"))
 }

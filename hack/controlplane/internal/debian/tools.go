@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package debian
 
 import (
@@ -167,7 +169,8 @@ func (t *Tools) placeAll(tree, pkg string) error {
 			continue
 		}
 		if err := t.place(tree, p); err != nil {
-			return fmt.Errorf("put %s into the cache: %w: the package %s of this release doesn't hold it", p.Name, err, pkg)
+			return fmt.Errorf("put %s into the cache: %w: the package %s of this release doesn't hold it", p.Name, err,
+				pkg)
 		}
 	}
 	return nil
@@ -201,5 +204,6 @@ func lookPath(names []string) (string, error) {
 			return filepath.Abs(path)
 		}
 	}
-	return "", fmt.Errorf("no apt-get on this machine, and no %s in PATH: install it and put it there", strings.Join(names, " or "))
+	return "", fmt.Errorf("no apt-get on this machine, and no %s in PATH: install it and put it there",
+		strings.Join(names, " or "))
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package kubeapi
 
 import (
@@ -41,7 +43,8 @@ func New(pkiDir, user string) (*Client, error) {
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(ca) {
-		return nil, fmt.Errorf("%s holds no certificate: bring the instance down and up again", filepath.Join(pkiDir, "ca.crt"))
+		return nil, fmt.Errorf("%s holds no certificate: bring the instance down and up again",
+			filepath.Join(pkiDir, "ca.crt"))
 	}
 	config := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	if user != "" {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package pki
 
 import (
@@ -35,11 +37,18 @@ func TestCertificatesHoldForTheirUse(t *testing.T) {
 		check  x509.VerifyOptions
 		want   bool
 	}{
-		"a server holds for its address":        {"clients dial 127.0.0.1", "server", x509.VerifyOptions{DNSName: "127.0.0.1"}, true},
-		"a server doesn't hold for another":     {"only its own names were asked for", "server", x509.VerifyOptions{DNSName: "example.test"}, false},
-		"a client holds as a client":            {"the API server asks for that", "admin", x509.VerifyOptions{KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, true},
-		"a client doesn't hold as a server":     {"it must not pose as one", "admin", x509.VerifyOptions{KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}, false},
-		"a server doesn't hold two years later": {"it's for a throw-away cluster", "server", x509.VerifyOptions{CurrentTime: now.AddDate(2, 0, 0)}, false},
+		"a server holds for its address": {
+			"clients dial 127.0.0.1", "server", x509.VerifyOptions{DNSName: "127.0.0.1"}, true},
+		"a server doesn't hold for another": {"only its own names were asked for", "server",
+			x509.VerifyOptions{DNSName: "example.test"}, false},
+		"a client holds as a client": {
+			"the API server asks for that", "admin",
+			x509.VerifyOptions{KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, true},
+		"a client doesn't hold as a server": {
+			"it must not pose as one", "admin",
+			x509.VerifyOptions{KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}, false},
+		"a server doesn't hold two years later": {
+			"it's for a throw-away cluster", "server", x509.VerifyOptions{CurrentTime: now.AddDate(2, 0, 0)}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

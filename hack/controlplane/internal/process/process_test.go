@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package process
 
 import (
@@ -69,10 +71,13 @@ func TestFind(t *testing.T) {
 		arg    string
 		want   bool
 	}{
-		"a component with a path below the folder is found": {"it's the instance's own", "etcd", "--data-dir=" + inside, true},
-		"another program that names the folder is not":      {"somebody may look at a log", "tail", inside, false},
-		"a component of a folder with a longer name is not": {"it belongs to another instance", "etcd", "--data-dir=" + dir + "-two/data", false},
-		"a component of elsewhere is not":                   {"it belongs to somebody else", "etcd", "--data-dir=/elsewhere", false},
+		"a component with a path below the folder is found": {"it's the instance's own", "etcd", "--data-dir=" + inside,
+			true},
+		"another program that names the folder is not": {"somebody may look at a log", "tail", inside, false},
+		"a component of a folder with a longer name is not": {
+			"it belongs to another instance", "etcd", "--data-dir=" + dir + "-two/data", false},
+		"a component of elsewhere is not": {
+			"it belongs to somebody else", "etcd", "--data-dir=/elsewhere", false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package toolchain
 
 import (
@@ -58,7 +60,8 @@ func (t *Toolchain) build(ctx context.Context, p program) error {
 		if errors.Is(err, exec.ErrNotFound) {
 			return fmt.Errorf("build %s: no `go` in PATH: install Go 1.26 or newer", p.name)
 		}
-		return fmt.Errorf("build %s in %s: %w\n%s\ncheck the network or GOPROXY if a download failed, and the space left on the disk; then run the command again",
+		return fmt.Errorf("build %s in %s: %w\n%s\ncheck the network or GOPROXY if a download failed, and the space "+
+			"left on the disk; then run the command again",
 			p.name, cmd.Dir, err, strings.TrimSpace(output.String()))
 	}
 	if err := os.Rename(partial, t.Path(p.name)); err != nil {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package toolchain
 
 import (
@@ -97,7 +99,8 @@ func programs(v Versions) []program {
 	major, minor := majorMinor(v.Kubernetes)
 	stamped := plain
 	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
-		stamped += fmt.Sprintf(" -X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s -X %[1]s.gitTreeState=clean",
+		stamped += fmt.Sprintf(
+			" -X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s -X %[1]s.gitTreeState=clean",
 			pkg, v.Kubernetes, major, minor)
 	}
 	list := []program{{"etcd", "etcd", "go.etcd.io/etcd/server/v3", plain}}

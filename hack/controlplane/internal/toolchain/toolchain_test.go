@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package toolchain
 
 import (
@@ -28,7 +30,8 @@ func checkout(t *testing.T) (root, calls string) {
 	path := t.TempDir()
 	files := map[string]string{
 		root + "/go.mod": "module evenkeel.dev/evenkeel\n",
-		root + "/hack/components/kubernetes/go.mod": "module x\nrequire (\n\tk8s.io/kubernetes v1.36.3 // indirect\n)\n",
+		root +
+			"/hack/components/kubernetes/go.mod": "module x\nrequire (\n\tk8s.io/kubernetes v1.36.3 // indirect\n)\n",
 		root + "/hack/components/kubernetes/go.sum": "one\n",
 		root + "/hack/components/etcd/go.mod":       "module x\nrequire go.etcd.io/etcd/server/v3 v3.6.8\n",
 		root + "/hack/components/etcd/go.sum":       "",
@@ -122,7 +125,8 @@ func TestAFailedBuildShowsTheCompilerAndGoesOnWhereItStopped(t *testing.T) {
 	tools := locate(t, root)
 	t.Setenv("BREAK", "kube-scheduler")
 	_, err := tools.Build(t.Context(), quiet())
-	if err == nil || !strings.Contains(err.Error(), "build kube-scheduler") || !strings.Contains(err.Error(), "undefined: frobnicate") {
+	if err == nil || !strings.Contains(err.Error(), "build kube-scheduler") ||
+		!strings.Contains(err.Error(), "undefined: frobnicate") {
 		t.Fatalf("got %v, want the program and the compiler's words", err)
 	}
 	partial := tools.Path("kube-scheduler") + ".partial"

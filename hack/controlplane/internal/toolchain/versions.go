@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package toolchain
 
 import (
@@ -30,7 +32,8 @@ func FindRoot(start string) (string, error) {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("no go.mod of module %s in %s or above it: run this inside a clone of the repository", rootModule, start)
+			return "", fmt.Errorf("no go.mod of module %s in %s or above it: run this inside a clone of the repository",
+				rootModule, start)
 		}
 	}
 }
@@ -53,7 +56,8 @@ func readVersions(components string) (Versions, error) {
 		require := regexp.MustCompile(`(?m)^(?:require)?\s*` + regexp.QuoteMeta(pin.module) + `\s+(v\S+)`)
 		match := require.FindSubmatch(text)
 		if match == nil {
-			return Versions{}, fmt.Errorf("%s: no require line for %s: add one with the version to build", path, pin.module)
+			return Versions{}, fmt.Errorf("%s: no require line for %s: add one with the version to build", path,
+				pin.module)
 		}
 		*pin.into = string(match[1])
 	}

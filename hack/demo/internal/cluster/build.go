@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cluster
 
 import (
@@ -34,7 +36,8 @@ func Build(ctx context.Context, show *screen.Screen, root string) (Programs, err
 		Evenkeel:     filepath.Join(root, "bin", "evenkeel"),
 	}
 	for _, b := range []struct{ label, dir, out, pkg string }{
-		{"building the control plane's command", filepath.Join(root, "hack", "controlplane"), p.ControlPlane, "./cmd/controlplane"},
+		{"building the control plane's command", filepath.Join(root, "hack", "controlplane"), p.ControlPlane,
+			"./cmd/controlplane"},
 		{"building Evenkeel", root, p.Evenkeel, "./cmd/evenkeel"},
 	} {
 		if _, err := show.Track(b.label, func(detail func(string)) error {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cluster
 
 import (
@@ -61,7 +63,8 @@ func (c *Cluster) makeWork() error {
 	}
 	kept := filepath.Join(c.programs.Root, ".local", KeptName)
 	if _, err := os.Stat(filepath.Join(kept, "instance.json")); err == nil {
-		return fmt.Errorf("%s holds the cluster of an earlier demo: stop it first with `make down NAME=%s`", kept, KeptName)
+		return fmt.Errorf("%s holds the cluster of an earlier demo: stop it first with `make down NAME=%s`", kept,
+			KeptName)
 	}
 	work := kept + "-files"
 	if err := errors.Join(os.RemoveAll(work), os.MkdirAll(work, 0o700)); err != nil {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cluster
 
 import (
@@ -78,7 +80,8 @@ func endTied(cmd *exec.Cmd, in io.Closer) error {
 		}
 		return nil
 	case <-time.After(stopLimit):
-		return errors.Join(fmt.Errorf("stop the control plane: it still runs after %s; killed", stopLimit), cmd.Process.Kill())
+		return errors.Join(fmt.Errorf("stop the control plane: it still runs after %s; killed", stopLimit),
+			cmd.Process.Kill())
 	}
 }
 

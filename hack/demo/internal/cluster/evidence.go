@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cluster
 
 import (
@@ -24,7 +26,9 @@ func (c *Cluster) saveEvidence(ctx context.Context) (string, error) {
 		errs = append(errs, fmt.Errorf("keep the control plane's logs: %w", err))
 	}
 	for file, args := range map[string][]string{
-		"evenkeel.yaml":    {"get", "clusterregopolicies,remediations,remediationslices,remediationapprovals,remediationbreakers", "-o", "yaml"},
+		"evenkeel.yaml": {"get",
+			"clusterregopolicies,remediations,remediationslices,remediationapprovals,remediationbreakers", "-o",
+			"yaml"},
 		"deployments.yaml": {"get", "deployments", "-A", "-o", "yaml", "--show-managed-fields"},
 		"events.yaml":      {"get", "events.events.k8s.io", "-A", "-o", "yaml"},
 		"webhooks.yaml":    {"get", "validatingwebhookconfigurations,mutatingwebhookconfigurations", "-o", "yaml"},

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cluster
 
 import (
@@ -37,7 +39,8 @@ func (c *Cluster) StartManager(ctx context.Context, admin client.Client, flags .
 		"--webhook-host=127.0.0.1",
 		"--leader-elect",
 	}
-	c.manager, err = c.run(ctx, "the manager", c.programs.Evenkeel, fmt.Sprintf("http://127.0.0.1:%d/readyz", ports[1]), c.keep, append(args, flags...)...)
+	c.manager, err = c.run(ctx, "the manager", c.programs.Evenkeel, fmt.Sprintf("http://127.0.0.1:%d/readyz", ports[1]),
+		c.keep, append(args, flags...)...)
 	return err
 }
 

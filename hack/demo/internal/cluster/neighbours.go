@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cluster
 
 import (
@@ -33,13 +35,16 @@ func fetchTools(ctx context.Context, show *screen.Screen, p *Programs) error {
 // StartMonitoring starts a Prometheus that scrapes address, and an Alertmanager
 // that tells it of alerts, each owner's to a receiver of its own; they end with
 // the demo. It returns their URLs.
-func (c *Cluster) StartMonitoring(ctx context.Context, address string, owners []string) (prometheus, alertmanager string, err error) {
+func (c *Cluster) StartMonitoring(ctx context.Context, address string, owners []string) (
+	prometheus, alertmanager string, err error) {
 	ports, err := freePorts(c.work+"monitoring", 2)
 	if err != nil {
 		return "", "", err
 	}
-	prometheus, alertmanager = fmt.Sprintf("http://127.0.0.1:%d", ports[0]), fmt.Sprintf("http://127.0.0.1:%d", ports[1])
-	for file, text := range map[string]string{"prometheus.yml": scrape(address), "alertmanager.yml": routes(address, owners)} {
+	prometheus, alertmanager = fmt.Sprintf("http://127.0.0.1:%d", ports[0]),
+		fmt.Sprintf("http://127.0.0.1:%d", ports[1])
+	for file, text := range map[string]string{
+		"prometheus.yml": scrape(address), "alertmanager.yml": routes(address, owners)} {
 		if err := os.WriteFile(filepath.Join(c.work, file), []byte(text), 0o600); err != nil {
 			return "", "", fmt.Errorf("write %s: %w", file, err)
 		}
@@ -50,9 +55,11 @@ func (c *Cluster) StartMonitoring(ctx context.Context, address string, owners []
 		args            []string
 	}{
 		{"Prometheus", c.programs.Prometheus, prometheus, []string{
-			"--config.file=" + in("prometheus.yml"), "--storage.tsdb.path=" + in("prometheus-data"), fmt.Sprintf("--web.listen-address=127.0.0.1:%d", ports[0])}},
+			"--config.file=" + in("prometheus.yml"), "--storage.tsdb.path=" + in("prometheus-data"),
+			fmt.Sprintf("--web.listen-address=127.0.0.1:%d", ports[0])}},
 		{"Alertmanager", c.programs.Alertmanager, alertmanager, []string{
-			"--config.file=" + in("alertmanager.yml"), "--storage.path=" + in("alertmanager-data"), "--cluster.listen-address=", fmt.Sprintf("--web.listen-address=127.0.0.1:%d", ports[1])}},
+			"--config.file=" + in("alertmanager.yml"), "--storage.path=" + in("alertmanager-data"),
+			"--cluster.listen-address=", fmt.Sprintf("--web.listen-address=127.0.0.1:%d", ports[1])}},
 	} {
 		started, err := c.run(ctx, d.name, d.path, d.url+"/-/ready", false, d.args...)
 		if started != nil {
@@ -91,7 +98,9 @@ func routes(address string, owners []string) string {
 		text += fmt.Sprintf("    - {receiver: %s, matchers: ['owner=\"%s\"']}\n", owner, owner)
 	}
 	for _, name := range append(owners, "nobody-in-particular") {
-		receivers += fmt.Sprintf("  - name: %s\n    webhook_configs:\n      - {url: 'http://%s/notify/%s', send_resolved: true}\n", name, address, name)
+		receivers += fmt.Sprintf(
+			"  - name: %s\n    webhook_configs:\n      - {url: 'http://%s/notify/%s', send_resolved: true}\n", name,
+			address, name)
 	}
 	return text + "receivers:\n" + receivers
 }

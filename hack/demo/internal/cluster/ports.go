@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cluster
 
 import (
@@ -34,5 +36,6 @@ func freePorts(seed string, n int) ([]int, error) {
 			return ports, nil
 		}
 	}
-	return nil, fmt.Errorf("fewer than %d ports are free between %d and %d: stop what uses them", n, firstPort, firstPort+portCount-1)
+	return nil, fmt.Errorf("fewer than %d ports are free between %d and %d: stop what uses them", n, firstPort,
+		firstPort+portCount-1)
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cluster
 
 import (
@@ -32,7 +34,8 @@ type program struct {
 // readiness probe answers. It isn't nil once it was started, whatever came then.
 func (c *Cluster) run(ctx context.Context, name, path, ready string, keep bool, args ...string) (*program, error) {
 	log := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, "the ")), " ", "-") + ".log"
-	p := &program{name: name, cmd: exec.Command(path, args...), log: filepath.Join(c.work, log), ready: ready, ended: make(chan struct{})}
+	p := &program{name: name, cmd: exec.Command(path, args...), log: filepath.Join(c.work, log), ready: ready,
+		ended: make(chan struct{})}
 	if err := p.start(keep); err != nil {
 		return nil, err
 	}

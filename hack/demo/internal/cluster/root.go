@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cluster
 
 import (
@@ -21,7 +23,8 @@ func FindRoot() (string, error) {
 			return at, nil
 		}
 		if at == filepath.Dir(at) {
-			return "", fmt.Errorf("%s lies in no clone of Evenkeel: %w: run `make demo` at the top of one", here, errors.ErrUnsupported)
+			return "", fmt.Errorf("%s lies in no clone of Evenkeel: %w: run `make demo` at the top of one", here,
+				errors.ErrUnsupported)
 		}
 	}
 }

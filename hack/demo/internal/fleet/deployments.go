@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package fleet
 
 import (
@@ -67,7 +69,8 @@ func Deployment(namespace, app string, violating bool) *appsv1.Deployment {
 					Image:           fmt.Sprintf("%s%s/%s:1.4.2", registry, namespace, app),
 					SecurityContext: &corev1.SecurityContext{Privileged: ptr.To(violating)},
 					Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
-						corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi"),
+						corev1.ResourceCPU:    resource.MustParse("10m"),
+						corev1.ResourceMemory: resource.MustParse("32Mi"),
 					}},
 				}}},
 			},

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package fleet
 
 import (
@@ -32,10 +34,14 @@ func TestAvailable(t *testing.T) {
 		change func(*appsv1.DeploymentStatus)
 		want   bool
 	}{
-		"all replicas are of the newest template and available": {"nothing is missing", func(*appsv1.DeploymentStatus) {}, true},
-		"the controller hasn't seen the newest specification":   {"its counts are of the old one", func(s *appsv1.DeploymentStatus) { s.ObservedGeneration = 1 }, false},
-		"a replica is unavailable":                              {"it serves nobody", func(s *appsv1.DeploymentStatus) { s.AvailableReplicas = 1 }, false},
-		"an old replica is still there":                         {"the rollout isn't over", func(s *appsv1.DeploymentStatus) { s.Replicas = 3 }, false},
+		"all replicas are of the newest template and available": {
+			"nothing is missing", func(*appsv1.DeploymentStatus) {}, true},
+		"the controller hasn't seen the newest specification": {
+			"its counts are of the old one", func(s *appsv1.DeploymentStatus) { s.ObservedGeneration = 1 }, false},
+		"a replica is unavailable": {
+			"it serves nobody", func(s *appsv1.DeploymentStatus) { s.AvailableReplicas = 1 }, false},
+		"an old replica is still there": {
+			"the rollout isn't over", func(s *appsv1.DeploymentStatus) { s.Replicas = 3 }, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -55,15 +61,21 @@ func TestDifference(t *testing.T) {
 		change func(*appsv1.Deployment)
 		equal  bool
 	}{
-		"the count of ReplicaSets": {"the Deployment's controller writes it", func(d *appsv1.Deployment) { d.Annotations = map[string]string{revisionAnnotation: "3"} }, true},
-		"status and generation":    {"the server and the controller write them", func(d *appsv1.Deployment) { d.Generation, d.Status.Replicas = 7, 2 }, true},
+		"the count of ReplicaSets": {"the Deployment's controller writes it", func(d *appsv1.Deployment) {
+			d.Annotations = map[string]string{revisionAnnotation: "3"}
+		}, true},
+		"status and generation": {"the server and the controller write them", func(d *appsv1.Deployment) {
+			d.Generation, d.Status.Replicas = 7, 2
+		}, true},
 		"a field of a container": {"it's declared", func(d *appsv1.Deployment) {
 			d.Spec.Template.Spec.Containers[0].SecurityContext.Privileged = ptr.To(false)
 		}, false},
 		"a field left behind as false": {"absent and false aren't the same declaration", func(d *appsv1.Deployment) {
 			d.Spec.Template.Spec.Containers[0].SecurityContext.ReadOnlyRootFilesystem = ptr.To(false)
 		}, false},
-		"a label of the pods": {"it's declared", func(d *appsv1.Deployment) { d.Spec.Template.Labels = map[string]string{"app": "other"} }, false},
+		"a label of the pods": {"it's declared", func(d *appsv1.Deployment) {
+			d.Spec.Template.Labels = map[string]string{"app": "other"}
+		}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +99,8 @@ func written(generation int64, managers map[string]int64) *appsv1.Deployment {
 	for _, name := range []string{"demo", "evenkeel", "kubectl-patch"} {
 		if second, found := managers[name]; found {
 			at := metav1.NewTime(time.Unix(second, 0))
-			d.ManagedFields = append(d.ManagedFields, metav1.ManagedFieldsEntry{Manager: name, Operation: metav1.ManagedFieldsOperationUpdate, Time: &at})
+			d.ManagedFields = append(d.ManagedFields,
+				metav1.ManagedFieldsEntry{Manager: name, Operation: metav1.ManagedFieldsOperationUpdate, Time: &at})
 		}
 	}
 	return d
@@ -99,9 +112,12 @@ func TestTheRecorderKeepsWritesToSpecificationsAlone(t *testing.T) {
 	other := Deployment("elsewhere", "web", true)
 	for _, event := range []watch.Event{
 		{Type: watch.Added, Object: written(1, map[string]int64{"demo": 10})},
-		{Type: watch.Modified, Object: written(1, map[string]int64{"demo": 10})},                                      // its status
-		{Type: watch.Modified, Object: written(2, map[string]int64{"demo": 10, "evenkeel": 20})},                      // a fix
-		{Type: watch.Modified, Object: written(3, map[string]int64{"demo": 10, "evenkeel": 20, "kubectl-patch": 21})}, // drift
+		// its status
+		{Type: watch.Modified, Object: written(1, map[string]int64{"demo": 10})},
+		// a fix
+		{Type: watch.Modified, Object: written(2, map[string]int64{"demo": 10, "evenkeel": 20})},
+		// drift
+		{Type: watch.Modified, Object: written(3, map[string]int64{"demo": 10, "evenkeel": 20, "kubectl-patch": 21})},
 		{Type: watch.Added, Object: other},
 	} {
 		r.observe(event)

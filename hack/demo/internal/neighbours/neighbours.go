@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package neighbours
 
 import (
@@ -84,8 +86,10 @@ func (n *Neighbours) notify(w http.ResponseWriter, r *http.Request) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, a := range message.Alerts {
-		n.told = append(n.told, Notification{To: r.PathValue("name"), Status: a.Status, Alert: a.Labels["alertname"], Policy: a.Labels["policy"],
-			Owner: a.Labels["owner"], Summary: a.Annotations["summary"], Runbook: a.Annotations["runbook_url"], Starts: a.StartsAt})
+		n.told = append(n.told, Notification{To: r.PathValue("name"), Status: a.Status, Alert: a.Labels["alertname"],
+			Policy: a.Labels["policy"],
+			Owner:  a.Labels["owner"], Summary: a.Annotations["summary"], Runbook: a.Annotations["runbook_url"],
+			Starts: a.StartsAt})
 	}
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package recording
 
 import (
@@ -40,13 +42,23 @@ func TestARecordingKeepsWhatATerminalShowsInTheEnd(t *testing.T) {
 		writes []string
 		want   []string
 	}{
-		"lines as they are":                         {"nothing to draw over", []string{"one\n", "\n", "two\n"}, []string{"one", "", "two"}},
-		"a line that comes in pieces":               {"writers needn't write whole lines", []string{"o", "ne\ntw", "o\n"}, []string{"one", "two"}},
-		"what is drawn over in its last state":      {"a region is drawn anew many times a second", []string{"a\n", "x\ny\n", "\x1b[2A\x1b[Jz\n"}, []string{"a", "z"}},
-		"going back over more lines than there are": {"a terminal's top is the top", []string{"a\n", "\x1b[9A\x1b[Jb\n"}, []string{"b"}},
-		"colors as styles":                          {"the picture has colors", []string{"\x1b[32m✓\x1b[0m it \x1b[1mholds\x1b[0m\n"}, []string{"[32]✓ it [1]holds"}},
-		"a long line broken at the width":           {"a terminal breaks it, too", []string{strings.Repeat("x", Columns) + "yz\n"}, []string{strings.Repeat("x", Columns), "yz"}},
-		"no characters that XML can't hold":         {"a picture that isn't well-formed isn't shown at all", []string{"a\x00\x07\x7fb\n"}, []string{"ab"}},
+		"lines as they are": {"nothing to draw over", []string{"one\n", "\n", "two\n"},
+			[]string{"one", "", "two"}},
+		"a line that comes in pieces": {
+			"writers needn't write whole lines", []string{"o", "ne\ntw", "o\n"}, []string{"one", "two"}},
+		"what is drawn over in its last state": {
+			"a region is drawn anew many times a second", []string{"a\n", "x\ny\n", "\x1b[2A\x1b[Jz\n"},
+			[]string{"a", "z"}},
+		"going back over more lines than there are": {
+			"a terminal's top is the top", []string{"a\n", "\x1b[9A\x1b[Jb\n"}, []string{"b"}},
+		"colors as styles": {
+			"the picture has colors", []string{"\x1b[32m✓\x1b[0m it \x1b[1mholds\x1b[0m\n"},
+			[]string{"[32]✓ it [1]holds"}},
+		"a long line broken at the width": {
+			"a terminal breaks it, too", []string{strings.Repeat("x", Columns) + "yz\n"},
+			[]string{strings.Repeat("x", Columns), "yz"}},
+		"no characters that XML can't hold": {"a picture that isn't well-formed isn't shown at all",
+			[]string{"a\x00\x07\x7fb\n"}, []string{"ab"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +106,8 @@ func TestThePictureIsWellFormedAndHoldsEveryLine(t *testing.T) {
 			text += string(token)
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"svg": 2, "title": 1, "style": 1, "rect": 1, "g": 1, "text": 60, "tspan": 60}, counts); diff != "" {
+	if diff := cmp.Diff(map[string]int{"svg": 2, "title": 1, "style": 1, "rect": 1, "g": 1, "text": 60, "tspan": 60},
+		counts); diff != "" {
 		t.Errorf("elements (-want +got):\n%s", diff)
 	}
 	for _, want := range []string{"A <demo>", `$ kubectl get "<all>" & wait 0`, `$ kubectl get "<all>" & wait 59`} {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package recording
 
 import (
@@ -46,10 +48,12 @@ func (r *Recording) WriteSVG(w io.Writer, title string) error {
 	r.mu.Unlock()
 	var b strings.Builder
 	width, height := int(float64(r.columns)*charWidth)+2*margin, rows*lineStep+2*margin
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img">`+"\n<title>%s</title>\n", width, height, escape(title))
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img">`+"\n<title>%s</title>\n",
+		width, height, escape(title))
 	writeStyle(&b, lines)
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" rx="8" fill="#0d1117"/>`+"\n", width, height)
-	fmt.Fprintf(&b, `<svg x="%d" y="%d" width="%d" height="%d"><g class="play" xml:space="preserve">`+"\n", margin, margin, width-2*margin, rows*lineStep)
+	fmt.Fprintf(&b, `<svg x="%d" y="%d" width="%d" height="%d"><g class="play" xml:space="preserve">`+"\n", margin,
+		margin, width-2*margin, rows*lineStep)
 	for i, l := range lines {
 		writeLine(&b, l, (i+1)*lineStep-4)
 	}
@@ -75,12 +79,14 @@ func writeLine(b *strings.Builder, l line, y int) {
 
 // writeStyle writes the colors, and the play as the places that all lines together take one after the other.
 func writeStyle(b *strings.Builder, lines []line) {
-	fmt.Fprintf(b, "<style>\ntext{font:%dpx ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#e6edf3;white-space:pre}\n", fontSize)
+	fmt.Fprintf(b, "<style>\ntext{font:%dpx ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans "+
+		"Mono',monospace;fill:#e6edf3;white-space:pre}\n", fontSize)
 	for _, c := range colors() {
 		fmt.Fprintf(b, ".c%s{%s}\n", c.number, c.css)
 	}
 	shown, total := times(lines)
-	fmt.Fprintf(b, ".play{transform:translateY(%dpx);animation:play %.1fs step-end infinite}\n", place(len(lines)), total.Seconds())
+	fmt.Fprintf(b, ".play{transform:translateY(%dpx);animation:play %.1fs step-end infinite}\n", place(len(lines)),
+		total.Seconds())
 	fmt.Fprintf(b, "@keyframes play{0%%{transform:translateY(%dpx)}\n", place(0))
 	for i, at := range shown {
 		fmt.Fprintf(b, "%.2f%%{transform:translateY(%dpx)}\n", 100*at.Seconds()/total.Seconds(), place(i+1))

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package screen
 
 import (
@@ -56,7 +58,8 @@ func New(out *os.File, now func() time.Time) *Screen {
 // NewRecorded returns a Screen that writes as to a terminal of a fixed width, with colors and regions that redraw
 // themselves, to both of them: as script(1) would have it.
 func NewRecorded(out, recording io.Writer, width int, now func() time.Time) *Screen {
-	return &Screen{out: io.MultiWriter(out, recording), now: now, live: true, color: true, width: func() int { return width }}
+	return &Screen{out: io.MultiWriter(out, recording), now: now, live: true, color: true,
+		width: func() int { return width }}
 }
 
 // Live says that regions redraw themselves.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package screen
 
 import (
@@ -21,11 +23,12 @@ func TestClip(t *testing.T) {
 		width  int
 		want   string
 	}{
-		"a short line stays":                 {"nothing to cut", "abc", 5, "abc"},
-		"a long line is cut":                 {"a line that wraps would break the redraw", "abcdef", 3, "abc"},
-		"characters count, not bytes":        {"the marks are multi-byte", "▓▓▓▓", 2, "▓▓"},
-		"escape sequences take no room":      {"they aren't seen", "\x1b[32mab\x1b[0mcd", 3, "\x1b[32mab\x1b[0mc"},
-		"a color that is cut off still ends": {"it would run into the next line", "\x1b[32mabcd\x1b[0m", 2, "\x1b[32mab\x1b[0m"},
+		"a short line stays":            {"nothing to cut", "abc", 5, "abc"},
+		"a long line is cut":            {"a line that wraps would break the redraw", "abcdef", 3, "abc"},
+		"characters count, not bytes":   {"the marks are multi-byte", "▓▓▓▓", 2, "▓▓"},
+		"escape sequences take no room": {"they aren't seen", "\x1b[32mab\x1b[0mcd", 3, "\x1b[32mab\x1b[0mc"},
+		"a color that is cut off still ends": {"it would run into the next line", "\x1b[32mabcd\x1b[0m", 2,
+			"\x1b[32mab\x1b[0m"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

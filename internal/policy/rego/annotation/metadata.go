@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package annotation
 
 import (
@@ -59,7 +61,8 @@ func Parse(file, src string) (Metadata, error) {
 	index := slices.IndexFunc(module.Annotations, func(a *ast.Annotations) bool { return a.Scope == "package" })
 	if index < 0 {
 		return Metadata{}, &compile.Error{Problems: []compile.Problem{compile.At(module.Package.Location, file,
-			"the package has no METADATA: write a `# METADATA` comment with title, organizations, related_resources and custom above it")}}
+			"the package has no METADATA: write a `# METADATA` comment with title, organizations, related_resources "+
+				"and custom above it")}}
 	}
 	written := module.Annotations[index]
 	annotations := Metadata{
@@ -85,12 +88,15 @@ func Parse(file, src string) (Metadata, error) {
 func parseAnnotated(file, src string) (*ast.Module, error) {
 	var first error
 	for _, version := range []ast.RegoVersion{ast.RegoV1, ast.RegoV0} {
-		module, err := ast.ParseModuleWithOpts(file, src, ast.ParserOptions{ProcessAnnotation: true, RegoVersion: version})
+		module, err := ast.ParseModuleWithOpts(
+			file, src, ast.ParserOptions{ProcessAnnotation: true, RegoVersion: version})
 		if err == nil && module != nil {
 			return module, nil
 		}
 		if err == nil {
-			return nil, &compile.Error{Problems: []compile.Problem{{File: file, Row: 1, Col: 1, Message: "the module is empty: it must begin with a package"}}}
+			return nil, &compile.Error{
+				Problems: []compile.Problem{
+					{File: file, Row: 1, Col: 1, Message: "the module is empty: it must begin with a package"}}}
 		}
 		if first == nil {
 			first = err
@@ -112,8 +118,10 @@ func (a Metadata) locate(src string) []compile.Problem {
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key := root.Content[i]
 		if !slices.Contains(annotationKeys(), key.Value) {
-			problems = append(problems, compile.Problem{File: a.File, Row: a.Row + key.Line, Col: 1, Message: fmt.Sprintf(
-				"unknown METADATA key %q: OPA defines %s; the platform's own keys go under custom", key.Value, strings.Join(annotationKeys(), ", "))})
+			problems = append(problems,
+				compile.Problem{File: a.File, Row: a.Row + key.Line, Col: 1, Message: fmt.Sprintf(
+					"unknown METADATA key %q: OPA defines %s; the platform's own keys go under custom", key.Value,
+					strings.Join(annotationKeys(), ", "))})
 		}
 	}
 	return problems

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package annotation_test
 
 import (
@@ -80,9 +82,12 @@ func TestParseAnnotationsReadsV0(t *testing.T) {
 
 func TestParseAnnotationsRefuses(t *testing.T) {
 	cases := map[string]struct{ reason, source, want string }{
-		"no METADATA":         {"nothing says what the policy is", "package x\n\ndeny := 1\n", "p.rego:1:1: the package has no METADATA"},
-		"a rule's METADATA":   {"the package's is asked for", "package x\n\n# METADATA\n# title: t\ndeny := 1\n", "has no METADATA"},
-		"an unknown key":      {"perhaps misspelt", "# METADATA\n# title: t\n# severity: High\npackage x\n", `p.rego:3:1: unknown METADATA key "severity"`},
+		"no METADATA": {"nothing says what the policy is", "package x\n\ndeny := 1\n",
+			"p.rego:1:1: the package has no METADATA"},
+		"a rule's METADATA": {"the package's is asked for", "package x\n\n# METADATA\n# title: t\ndeny := 1\n",
+			"has no METADATA"},
+		"an unknown key": {"perhaps misspelt", "# METADATA\n# title: t\n# severity: High\npackage x\n",
+			`p.rego:3:1: unknown METADATA key "severity"`},
 		"YAML that is broken": {"it names the place", "# METADATA\n# title: t\n# custom: [\npackage x\n", "p.rego:"},
 		"Rego that is broken": {"it names the place", "# METADATA\n# title: t\npackage x\n\ndeny }\n", "p.rego:5:"},
 		"an empty file":       {"there's no package", "", "empty"},

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package builtins
 
 import (
@@ -26,7 +28,9 @@ type effort func(operands []*ast.Term) int64
 func (e effort) bounded(then estimate) estimate {
 	return func(operands []*ast.Term) (int64, error) {
 		if steps := e(operands); steps > maxSteps {
-			return 0, fmt.Errorf("it would take too long, about %.2g steps: at most %d are allowed; give it less at once", float64(steps), int64(maxSteps))
+			return 0, fmt.Errorf(
+				"it would take too long, about %.2g steps: at most %d are allowed; give it less at once",
+				float64(steps), int64(maxSteps))
 		}
 		return then(operands)
 	}
@@ -36,9 +40,11 @@ func ofNothing([]*ast.Term) (int64, error) { return 0, nil }
 
 // addSlow adds what gives no more than it is given, but may take long for it.
 func addSlow(add group) {
-	add("its time grows with both texts", effort(byBothTexts).bounded(ofNothing), "trim", "trim_left", "trim_right", "indexof")
+	add("its time grows with both texts", effort(byBothTexts).bounded(ofNothing), "trim", "trim_left", "trim_right",
+		"indexof")
 	add("it looks for each part everywhere", effort(byBothValues).bounded(ofNothing), "object.subset")
-	add("its time grows with the text and the pattern", effort(byPattern).bounded(ofNothing), "regex.match", "re_match", "regex.is_valid")
+	add("its time grows with the text and the pattern", effort(byPattern).bounded(ofNothing), "regex.match", "re_match",
+		"regex.is_valid")
 	add("its time grows with the text and the pattern", effort(byTemplate).bounded(ofNothing), "regex.template_match")
 }
 
@@ -84,7 +90,8 @@ func byPatching(operands []*ast.Term) int64 {
 	if size.Length(operands[1].Value) <= size.FewKeys {
 		return 0
 	}
-	return size.Times(4, size.Times(size.Units(operands[0].Value)+size.Length(operands[1].Value), size.Length(operands[1].Value)))
+	return size.Times(4, size.Times(size.Units(operands[0].Value)+size.Length(operands[1].Value),
+		size.Length(operands[1].Value)))
 }
 
 // byKeys puts the keys of all operands, and of what they hold, into one collection.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package builtins
 
 import (
@@ -40,7 +42,8 @@ func byTemplate(operands []*ast.Term) int64 {
 	if strings.Contains(text, "{") { // any part of it may be a pattern
 		text = "(" + strings.NewReplacer("{", "", "}", "").Replace(text) + ")"
 	}
-	return max(ofMatching(string(pattern), lengthOfText(operands[1])), size.Times(mostRepeated, ofMatching(text, lengthOfText(operands[1]))/mostRepeated),
+	return max(ofMatching(string(pattern), lengthOfText(operands[1])),
+		size.Times(mostRepeated, ofMatching(text, lengthOfText(operands[1]))/mostRepeated),
 		size.Times(int64(len(pattern)), lengthOfText(operands[1])))
 }
 

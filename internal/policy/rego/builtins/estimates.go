@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package builtins
 
 import (
@@ -40,13 +42,16 @@ func addTexts(add group) {
 	add("it puts a long text in many places", effort(byReplacingMatches).bounded(ofRegexReplace), "regex.replace")
 	add("it makes an element of every few bytes", ofSplit, "split", "strings.split_n")
 	add("it makes an element of every few bytes", effort(byBothTexts).bounded(ofSplit), "indexof_n")
-	add("it makes an element of every few bytes", effort(byAllMatches).bounded(ofMatches), "regex.split", "regex.find_n", "regex.find_all_string_submatch_n")
+	add("it makes an element of every few bytes", effort(byAllMatches).bounded(ofMatches), "regex.split",
+		"regex.find_n", "regex.find_all_string_submatch_n")
 	add("it writes a text anew", ofText(1), "strings.reverse", "base64.decode", "base64url.decode", "hex.decode",
 		"urlquery.decode", "urlquery.decode_object", "glob.quote_meta")
-	add("it writes a text anew, and longer", ofText(2), "base64.encode", "base64url.encode", "base64url.encode_no_pad", "hex.encode")
+	add("it writes a text anew, and longer", ofText(2), "base64.encode", "base64url.encode", "base64url.encode_no_pad",
+		"hex.encode")
 	add("it writes a text anew, and longer", ofText(3), "urlquery.encode", "urlquery.encode_object", "lower", "upper")
 	add("its layout may be long", ofText(8), "time.format")
-	add("it writes out all of a value, and shared parts each time", ofWritten(2), "json.marshal", "providers.aws.sign_req")
+	add("it writes out all of a value, and shared parts each time", ofWritten(2), "json.marshal",
+		"providers.aws.sign_req")
 	add("it writes out all of a value, and shared parts each time", ofWritten(4), "yaml.marshal")
 	add("it writes out all of a value, with any indentation", ofWrittenPretty, "json.marshal_with_options")
 }
@@ -55,28 +60,37 @@ func addCollections(add group) {
 	add("it makes an element of every few bytes", ofParsed, "json.unmarshal", "json.is_valid")
 	add("its aliases repeat what they stand for", effort(byMapping).bounded(ofYAML), "yaml.unmarshal", "yaml.is_valid")
 	add("it makes as many elements as the numbers say", ofRange, "numbers.range", "numbers.range_step")
-	add("applied to its own result, it grows without bound", ofElements, "array.concat", "array.slice", "array.reverse", "object.keys",
+	add("applied to its own result, it grows without bound", ofElements, "array.concat", "array.slice", "array.reverse",
+		"object.keys",
 		"cast_array")
-	add("applied to its own result, it grows without bound", effort(byKeys).bounded(ofElements), "object.remove", "object.filter", "and", "or", "set_diff", "cast_set")
+	add("applied to its own result, it grows without bound", effort(byKeys).bounded(ofElements), "object.remove",
+		"object.filter", "and", "or", "set_diff", "cast_set")
 	add("it compares each element with many others", effort(bySorting).bounded(ofElements), "sort")
 	add("applied to its own result, it grows without bound", ofNested, "array.flatten")
 	add("applied to its own result, it grows without bound", effort(byKeys).bounded(ofNested), "union", "intersection")
 	add("it writes out what objects share", effort(byKeys).bounded(ofMerged), "object.union", "object.union_n")
-	add("a patch may copy the whole into itself", effort(byPatching).bounded(ofPatch), "json.patch", "json.filter", "json.remove")
-	add("applied to its own result, a number grows without bound; so does the copy of a set", effort(byKeys).bounded(ofMinus), "minus")
+	add("a patch may copy the whole into itself", effort(byPatching).bounded(ofPatch), "json.patch", "json.filter",
+		"json.remove")
+	add("applied to its own result, a number grows without bound; so does the copy of a set",
+		effort(byKeys).bounded(ofMinus), "minus")
 }
 
 func addNumbers(add group) {
-	add("applied to its own result, a number grows without bound", ofNumbers, "plus", "mul", "div", "rem", "abs", "ceil", "floor", "round",
+	add("applied to its own result, a number grows without bound", ofNumbers, "plus", "mul", "div", "rem", "abs",
+		"ceil", "floor", "round",
 		"bits.and", "bits.or", "bits.xor", "bits.negate", "bits.rsh", "format_int")
 	add("its result may have the digits of all numbers", ofAllNumbers, "sum")
 	add("its result has the digits of all numbers", ofProduct, "product")
 	add("an exponent makes a short text a long number", ofQuantity, "to_number", "units.parse", "units.parse_bytes")
 	add("the cost of keys grows faster than their length", ofKeys, "io.jwt.decode", "io.jwt.decode_verify",
-		"io.jwt.verify_hs256", "io.jwt.verify_hs384", "io.jwt.verify_hs512", "io.jwt.verify_rs256", "io.jwt.verify_rs384", "io.jwt.verify_rs512",
-		"io.jwt.verify_ps256", "io.jwt.verify_ps384", "io.jwt.verify_ps512", "io.jwt.verify_es256", "io.jwt.verify_es384", "io.jwt.verify_es512", "io.jwt.verify_eddsa",
-		"crypto.parse_private_keys", "crypto.x509.parse_certificates", "crypto.x509.parse_certificate_request", "crypto.x509.parse_keypair",
-		"crypto.x509.parse_rsa_private_key", "crypto.x509.parse_and_verify_certificates", "crypto.x509.parse_and_verify_certificates_with_options")
+		"io.jwt.verify_hs256", "io.jwt.verify_hs384", "io.jwt.verify_hs512", "io.jwt.verify_rs256",
+		"io.jwt.verify_rs384", "io.jwt.verify_rs512",
+		"io.jwt.verify_ps256", "io.jwt.verify_ps384", "io.jwt.verify_ps512", "io.jwt.verify_es256",
+		"io.jwt.verify_es384", "io.jwt.verify_es512", "io.jwt.verify_eddsa",
+		"crypto.parse_private_keys", "crypto.x509.parse_certificates", "crypto.x509.parse_certificate_request",
+		"crypto.x509.parse_keypair",
+		"crypto.x509.parse_rsa_private_key", "crypto.x509.parse_and_verify_certificates",
+		"crypto.x509.parse_and_verify_certificates_with_options")
 }
 
 // ofText is for what writes a text anew, by how much longer at most.
@@ -149,7 +163,8 @@ func ofReplace(operands []*ast.Term) (int64, error) {
 	if len(replacement) <= len(old) {
 		return int64(len(text)), nil
 	}
-	return size.Plus(int64(len(text)), size.Times(int64(strings.Count(string(text), string(old))), int64(len(replacement)))), nil
+	return size.Plus(int64(len(text)),
+		size.Times(int64(strings.Count(string(text), string(old))), int64(len(replacement)))), nil
 }
 
 // ofReplaceN takes the shortest pattern for every place, and the longest

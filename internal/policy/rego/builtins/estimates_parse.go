@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package builtins
 
 import (
@@ -108,7 +110,8 @@ func ofYAML(operands []*ast.Term) (int64, error) {
 		return bytes, nil // OPA says what is wrong
 	}
 	if expanded := yamlSize(&document, map[*yaml.Node]int64{}); expanded > maxParsed {
-		return 0, fmt.Errorf("with its aliases written out, the text has %d bytes: at most %d are parsed", expanded, maxParsed)
+		return 0, fmt.Errorf("with its aliases written out, the text has %d bytes: at most %d are parsed", expanded,
+			maxParsed)
 	}
 	return bytes, nil
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package builtins
 
 import (
@@ -57,14 +59,20 @@ func safe() map[string]string {
 	}{
 		{"it gives true or false", []string{
 			"eq", "equal", "neq", "lt", "lte", "gt", "gte", "internal.member_2", "internal.member_3", "all", "any",
-			"is_array", "is_boolean", "is_null", "is_number", "is_object", "is_set", "is_string", "cast_boolean", "cast_null",
+			"is_array", "is_boolean", "is_null", "is_number", "is_object", "is_set", "is_string", "cast_boolean",
+			"cast_null",
 			"contains", "startswith", "endswith", "strings.any_prefix_match", "strings.any_suffix_match",
 			"base64.is_valid", "semver.is_valid", "uri.is_valid", "crypto.hmac.equal"}},
-		{"it gives one number", []string{"count", "strings.count", "semver.compare", "time.now_ns", "time.parse_ns", "time.parse_rfc3339_ns", "time.parse_duration_ns", "time.add_date"}},
-		{"it gives a few short values", []string{"time.clock", "time.date", "time.diff", "time.weekday", "type_name", "uuid.parse", "uri.parse",
-			"crypto.md5", "crypto.sha1", "crypto.sha256", "crypto.hmac.md5", "crypto.hmac.sha1", "crypto.hmac.sha256", "crypto.hmac.sha512"}},
-		{"it gives a part of its operand, or the operand itself", []string{"object.get", "max", "min", "substring", "cast_object", "cast_string",
-			"trim_prefix", "trim_space", "trim_suffix", "graph.reachable"}},
+		{"it gives one number", []string{"count", "strings.count", "semver.compare", "time.now_ns", "time.parse_ns",
+			"time.parse_rfc3339_ns", "time.parse_duration_ns", "time.add_date"}},
+		{"it gives a few short values",
+			[]string{"time.clock", "time.date", "time.diff", "time.weekday", "type_name", "uuid.parse", "uri.parse",
+				"crypto.md5", "crypto.sha1", "crypto.sha256", "crypto.hmac.md5", "crypto.hmac.sha1",
+				"crypto.hmac.sha256",
+				"crypto.hmac.sha512"}},
+		{"it gives a part of its operand, or the operand itself",
+			[]string{"object.get", "max", "min", "substring", "cast_object", "cast_string",
+				"trim_prefix", "trim_space", "trim_suffix", "graph.reachable"}},
 		{"it gives one part after the other, and is stopped between them", []string{"walk"}},
 		{"it binds a name", []string{"assign"}},
 		{"the compiler puts a constant in its place", []string{"rego.metadata.chain", "rego.metadata.rule"}},

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package builtins_test
 
 import (
@@ -47,7 +49,8 @@ func TestEveryBuiltinIsInTheTable(t *testing.T) {
 	page.WriteString(builtinsHead)
 	for _, b := range builtins.All() {
 		if b.Treatment == "" {
-			t.Errorf("OPA has the built-in function %s: decide whether it is allowed, capped or refused (builtins.go)", b.Name)
+			t.Errorf("OPA has the built-in function %s: decide whether it is allowed, capped or refused (builtins.go)",
+				b.Name)
 		}
 		fmt.Fprintf(&page, "| `%s` | %s | %s |\n", b.Name, b.Treatment, b.Why)
 	}

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package compile
 
 import (
@@ -28,11 +30,13 @@ func Modules(version v1alpha1.RegoVersion, sources []v1alpha1.RegoLibrary, modul
 		byName[sources[i].Name] = module
 	}
 	if len(byName) < len(modules) {
-		return Compiled{}, &Error{Problems: []Problem{{Message: "two modules of spec.rego have the same name: rename one"}}}
+		return Compiled{}, &Error{
+			Problems: []Problem{{Message: "two modules of spec.rego have the same name: rename one"}}}
 	}
 	out := Compiled{}
-	out.Compiler = NewCompiler(version).WithStageAfterID(ast.StageBuildRequiredCapabilities, ast.CompilerStageDefinition{
-		Name: "WeighGathered", MetricName: "weigh_gathered", Stage: weighGathered(&out.Weighs)})
+	out.Compiler = NewCompiler(version).WithStageAfterID(ast.StageBuildRequiredCapabilities,
+		ast.CompilerStageDefinition{
+			Name: "WeighGathered", MetricName: "weigh_gathered", Stage: weighGathered(&out.Weighs)})
 	if out.Compiler.Compile(byName); out.Compiler.Failed() {
 		return Compiled{}, &Error{Problems: ProblemsOf(out.Compiler.Errors, sources[0].Name)}
 	}
@@ -51,5 +55,6 @@ func NewCompiler(version v1alpha1.RegoVersion) *ast.Compiler {
 		WithDefaultRegoVersion(Version(version)).
 		WithStrict(true).
 		// Before types are told, which takes as long as what is told of.
-		WithStageAfterID(ast.StageCheckRecursion, ast.CompilerStageDefinition{Name: "CheckCopies", MetricName: "check_copies", Stage: tooManyCopies})
+		WithStageAfterID(ast.StageCheckRecursion,
+			ast.CompilerStageDefinition{Name: "CheckCopies", MetricName: "check_copies", Stage: tooManyCopies})
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package compile
 
 import (
@@ -103,8 +105,9 @@ func (c *copies) definition(r *ast.Rule, bound map[ast.Var]float64) float64 {
 func (c *copies) check(t *ast.Term, weight float64) float64 {
 	c.most = max(c.most, weight)
 	if weight > maxCopies && c.problem == nil {
-		c.problem = ast.NewError(ast.CompileErr, t.Location, "this value may hold one part %.3g times, written out: at most %d are allowed; "+
-			"don't build values from several copies of others that were built so", weight, maxCopies)
+		c.problem = ast.NewError(ast.CompileErr, t.Location,
+			"this value may hold one part %.3g times, written out: at most %d are allowed; "+
+				"don't build values from several copies of others that were built so", weight, maxCopies)
 	}
 	return weight
 }
@@ -158,7 +161,9 @@ func (s *scope) weight(t *ast.Term) float64 {
 	case ast.Ref:
 		weight = s.ref(v)
 	case *ast.Array:
-		weight = s.sum(slices.Collect(func(yield func(*ast.Term) bool) { v.Until(func(e *ast.Term) bool { return !yield(e) }) })...)
+		weight = s.sum(slices.Collect(func(yield func(*ast.Term) bool) {
+			v.Until(func(e *ast.Term) bool { return !yield(e) })
+		})...)
 	case ast.Set:
 		weight = s.sum(v.Slice()...)
 	case ast.Object:

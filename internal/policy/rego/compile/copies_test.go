@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package compile
 
 import (
@@ -14,19 +16,23 @@ func TestOnlyWhatComparesLargeValuesIsGuarded(t *testing.T) {
 		rego string
 		want bool
 	}{
-		"two parts of the input":               {`deny if input.object.spec == input.old.spec`, true},
-		"a part and a literal":                 {`deny if input.object.kind == "Pod"`, false},
-		"a variable and a literal":             {`deny if { some x in input.object.list; x == ["a", "b"] }`, false},
-		"two variables":                        {`deny if { some x in input.a; some y in input.b; x == y }`, true},
-		"what a built-in gives as a text":      {`deny if { some x in input.a; trim_suffix(x.path, "/") == input.path }`, false},
-		"a text by another name":               {`deny if { x := trim(input.a, "/"); y := x; some z in input.b; y == z }`, false},
-		"what a built-in gives, of any type":   {`deny if { x := object.get(input, "a", []); x == input.b }`, true},
-		"what a built-in must give":            {`deny if { some x in input.a; x = json.unmarshal(input.b) }`, true},
-		"an element of a rule that gives many": {"p contains x if some x in input.a\ndeny if { some y in input.b; p[y] }", true},
-		"an entry of a rule by its key":        {"p[x] := 1 if some x in input.a\ndeny if { some y in input.b; p[y] }", true},
-		"an entry of one object":               {"p := {\"a\": 1}\ndeny if { some y in input.b; p[y] }", false},
-		"arguments that must be the same":      {"same(v, v) := 1\ndeny if same(input.a, input.b)", true},
-		"a comprehension":                      {`deny if { some x in input.a; x == [y | some y in input.b] }`, true},
+		"two parts of the input":   {`deny if input.object.spec == input.old.spec`, true},
+		"a part and a literal":     {`deny if input.object.kind == "Pod"`, false},
+		"a variable and a literal": {`deny if { some x in input.object.list; x == ["a", "b"] }`, false},
+		"two variables":            {`deny if { some x in input.a; some y in input.b; x == y }`, true},
+		"what a built-in gives as a text": {
+			`deny if { some x in input.a; trim_suffix(x.path, "/") == input.path }`, false},
+		"a text by another name": {
+			`deny if { x := trim(input.a, "/"); y := x; some z in input.b; y == z }`, false},
+		"what a built-in gives, of any type": {`deny if { x := object.get(input, "a", []); x == input.b }`, true},
+		"what a built-in must give":          {`deny if { some x in input.a; x = json.unmarshal(input.b) }`, true},
+		"an element of a rule that gives many": {
+			"p contains x if some x in input.a\ndeny if { some y in input.b; p[y] }", true},
+		"an entry of a rule by its key": {"p[x] := 1 if some x in input.a\ndeny if { some y in input.b; p[y] }",
+			true},
+		"an entry of one object":          {"p := {\"a\": 1}\ndeny if { some y in input.b; p[y] }", false},
+		"arguments that must be the same": {"same(v, v) := 1\ndeny if same(input.a, input.b)", true},
+		"a comprehension":                 {`deny if { some x in input.a; x == [y | some y in input.b] }`, true},
 	}
 	for name, tc := range cases {
 		if got := compareLarge(t, map[string]string{"a.rego": "package a\n" + tc.rego}); got != tc.want {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package compile
 
 import (
@@ -25,7 +27,9 @@ func textLimit(sources []v1alpha1.RegoLibrary) []Problem {
 	total := 0
 	for _, source := range sources {
 		if total += len(source.Source); total > maxRegoText {
-			return []Problem{{File: source.Name, Message: fmt.Sprintf("the policy's Rego is longer than %d bytes: divide it into several policies", maxRegoText)}}
+			return []Problem{
+				{File: source.Name, Message: fmt.Sprintf(
+					"the policy's Rego is longer than %d bytes: divide it into several policies", maxRegoText)}}
 		}
 	}
 	return nil
@@ -57,9 +61,12 @@ func (c *compileCost) add(module *ast.Module) []Problem {
 	file := module.Package.Location.File
 	switch {
 	case c.rules > maxRules:
-		return []Problem{{File: file, Message: fmt.Sprintf("the policy has more than %d rules: divide it into several policies", maxRules)}}
+		return []Problem{
+			{File: file, Message: fmt.Sprintf("the policy has more than %d rules: divide it into several policies",
+				maxRules)}}
 	case c.bodies > maxBodies:
-		return []Problem{{File: file, Message: "bodies of rules have too many expressions (one may have 400 at most, with all calls): divide them into several rules"}}
+		return []Problem{{File: file, Message: "bodies of rules have too many expressions (one may have 400 at most, " +
+			"with all calls): divide them into several rules"}}
 	}
 	return nil
 }

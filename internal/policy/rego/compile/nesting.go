@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package compile
 
 import (
@@ -22,7 +24,9 @@ func (w weight) problem(file string) []Problem {
 	if w <= maxNesting {
 		return nil
 	}
-	return []Problem{{File: file, Message: fmt.Sprintf("comprehensions, unions, every or template strings are nested too deep, or are too many that are nested (weight %d, limit %d): bring the inner ones into rules of their own", w, maxNesting)}}
+	return []Problem{{File: file, Message: fmt.Sprintf("comprehensions, unions, every or template strings are nested "+
+		"too deep, or are too many that are nested (weight %d, limit %d): bring the inner ones into rules of their own",
+		w, maxNesting)}}
 }
 
 // nestedText weighs each "|" of a module by how many of the brackets around it hold

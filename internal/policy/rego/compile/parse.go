@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package compile
 
 import (
@@ -27,7 +29,8 @@ func Parse(sources []v1alpha1.RegoLibrary, version v1alpha1.RegoVersion) ([]*ast
 		case err != nil:
 			problems = append(problems, ProblemsOf(err, source.Name)...)
 		case module == nil:
-			problems = append(problems, Problem{File: source.Name, Message: "the module is empty: it must begin with a package"})
+			problems = append(problems,
+				Problem{File: source.Name, Message: "the module is empty: it must begin with a package"})
 		default:
 			modules = append(modules, module)
 			if terms += nestedTerms(module); terms > maxNesting {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package compile
 
 import (
@@ -19,7 +21,8 @@ func undefinedData(compiler *ast.Compiler, entryFile string) []Problem {
 			ast.WalkRefs(r, func(ref ast.Ref) bool {
 				if missing := undefined(compiler.RuleTree, ref); missing != nil && ref[0].Location != nil {
 					problem := At(ref[0].Location, entryFile, fmt.Sprintf(
-						"nothing defines %s: no module of the policy holds it, and rules see no other data; fix the import, or give the module", missing))
+						"nothing defines %s: no module of the policy holds it, and rules see no other data; fix the "+
+							"import, or give the module", missing))
 					if !seen[problem.String()] {
 						seen[problem.String()] = true
 						problems = append(problems, problem)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package compile
 
 import (
@@ -87,5 +89,6 @@ func known(expr *ast.Expr, terms []*ast.Term) bool {
 	}
 	name := expr.Operator().String()
 	builtin, found := ast.BuiltinMap[name]
-	return name == string(limit.Weigh) || name == string(limit.WeighText) || found && !builtin.Relation && len(terms) > 0
+	return name == string(limit.Weigh) || name == string(limit.WeighText) || found && !builtin.Relation &&
+		len(terms) > 0
 }

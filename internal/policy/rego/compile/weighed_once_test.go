@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package compile
 
 import (
@@ -19,7 +21,8 @@ func TestWhatIsTakenFromOneCollection(t *testing.T) {
 		`some y in input.a; x := f(y)`:          false,
 		`some y in input.a; x := input.b[y]`:    false,
 	} {
-		compiler := ast.MustCompileModules(map[string]string{"a.rego": "package a\nf(v) := v\np := [x | " + text + "]\n"})
+		compiler := ast.MustCompileModules(
+			map[string]string{"a.rego": "package a\nf(v) := v\np := [x | " + text + "]\n"})
 		checked := false
 		ast.WalkTerms(compiler.Modules["a.rego"].Rules[1], func(term *ast.Term) bool {
 			list, ok := term.Value.(*ast.ArrayComprehension)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package compiled_test
 
 import (
@@ -92,8 +94,10 @@ func (q benched) compiled(b *testing.B, o *compiled.Options) {
 }
 
 func (q benched) topdown(b *testing.B, o *compiled.Options) {
-	_, err := topdown.NewQuery(q.body).WithCompiler(q.compiler).WithQueryCompiler(q.by).WithInput(o.Input).WithTime(now()).
-		WithMetrics(metrics.NoOp()).WithStrictBuiltinErrors(true).WithVirtualCache(topdown.NewVirtualCache()).Run(b.Context())
+	_, err := topdown.NewQuery(q.body).WithCompiler(q.compiler).WithQueryCompiler(q.by).WithInput(o.Input).WithTime(
+		now()).
+		WithMetrics(metrics.NoOp()).WithStrictBuiltinErrors(true).WithVirtualCache(topdown.NewVirtualCache()).Run(
+		b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}

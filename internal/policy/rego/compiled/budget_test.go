@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package compiled_test
 
 import (
@@ -29,15 +31,22 @@ func TestABudgetStopsWhatTakesOrMakesTooMuch(t *testing.T) {
 		budget compiled.Budget
 		want   error
 	}{
-		"loops within loops":            {loops, compiled.Budget{Steps: 10_000}, compiled.ErrSteps},
-		"loops that the budget allows":  {loops, compiled.Budget{Steps: 2_000_000}, nil},
-		"calls":                         {`f(x) := x + 1` + "\n" + `p := [f(a) | some a in input.list]`, compiled.Budget{Steps: 150}, compiled.ErrSteps},
-		"an array that is gathered":     {`p := [[a, b] | some a in input.list; some b in input.list]`, compiled.Budget{Values: 5_000}, compiled.ErrMemory},
-		"a set of a rule":               {`p contains [a, b] if { some a in input.list; some b in input.list }`, compiled.Budget{Values: 5_000}, compiled.ErrMemory},
-		"an object that is gathered":    {`p := {[a, b]: 1 | some a in input.list; some b in input.list}`, compiled.Budget{Values: 5_000}, compiled.ErrMemory},
-		"what a variable's rules make":  {`p[a][b] := 1 if { some a in input.list; some b in input.list }`, compiled.Budget{Values: 5_000}, compiled.ErrMemory},
-		"what built-in functions give":  {`p := [s | some a in input.list; s := sprintf("%10000d", [a])]`, compiled.Budget{Values: 5_000}, compiled.ErrMemory},
-		"numbers that are given":        {`p := count(numbers.range(1, 100000))`, compiled.Budget{Values: 5_000}, compiled.ErrMemory},
+		"loops within loops":           {loops, compiled.Budget{Steps: 10_000}, compiled.ErrSteps},
+		"loops that the budget allows": {loops, compiled.Budget{Steps: 2_000_000}, nil},
+		"calls": {`f(x) := x + 1` + "\n" + `p := [f(a) | some a in input.list]`,
+			compiled.Budget{Steps: 150}, compiled.ErrSteps},
+		"an array that is gathered": {`p := [[a, b] | some a in input.list; some b in input.list]`,
+			compiled.Budget{Values: 5_000}, compiled.ErrMemory},
+		"a set of a rule": {`p contains [a, b] if { some a in input.list; some b in input.list }`,
+			compiled.Budget{Values: 5_000}, compiled.ErrMemory},
+		"an object that is gathered": {`p := {[a, b]: 1 | some a in input.list; some b in input.list}`,
+			compiled.Budget{Values: 5_000}, compiled.ErrMemory},
+		"what a variable's rules make": {`p[a][b] := 1 if { some a in input.list; some b in input.list }`,
+			compiled.Budget{Values: 5_000}, compiled.ErrMemory},
+		"what built-in functions give": {`p := [s | some a in input.list; s := sprintf("%10000d", [a])]`,
+			compiled.Budget{Values: 5_000}, compiled.ErrMemory},
+		"numbers that are given": {`p := count(numbers.range(1, 100000))`, compiled.Budget{Values: 5_000},
+			compiled.ErrMemory},
 		"values that the budget allows": {`p := count(numbers.range(1, 100))`, compiled.Budget{Values: 5_000}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +79,8 @@ p if { some a in input.list; some b in input.list; some c in input.list; a + b +
 		t.Errorf("with a context that is over: %v", got.err)
 	}
 	stop := &afterSome{n: 10}
-	if got := q.compiledAnswers(t.Context(), compiled.Options{Input: hundred(), Cancel: stop}); !topdown.IsCancel(unplaced(got.err)) {
+	if got := q.compiledAnswers(t.Context(), compiled.Options{Input: hundred(), Cancel: stop}); !topdown.IsCancel(
+		unplaced(got.err)) {
 		t.Errorf("by Cancel: %v", got.err)
 	}
 	if stop.asked != stop.n {
@@ -116,7 +126,8 @@ type unknown struct{ ir.Location }
 
 func TestAPlanThatMakesNoSenseIsAnError(t *testing.T) {
 	of := func(stmt ir.Stmt) *ir.Policy {
-		return &ir.Policy{Plans: &ir.Plans{Plans: []*ir.Plan{{Name: "eval", Blocks: []*ir.Block{{Stmts: []ir.Stmt{stmt}}}}}}}
+		return &ir.Policy{Plans: &ir.Plans{
+			Plans: []*ir.Plan{{Name: "eval", Blocks: []*ir.Block{{Stmts: []ir.Stmt{stmt}}}}}}}
 	}
 	for name, c := range map[string]struct {
 		policy *ir.Policy

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package compiled_test
 
 import (
@@ -33,9 +35,10 @@ func opaDir(t *testing.T) string {
 func TestMain(m *testing.M) {
 	// A function that OPA's cases of caching call, and only OPA's tests have.
 	ast.RegisterBuiltin(&ast.Builtin{Name: "test.sleep", Decl: types.NewFunction(types.Args(types.S), types.Nl)})
-	topdown.RegisterBuiltinFunc("test.sleep", func(_ topdown.BuiltinContext, _ []*ast.Term, iter func(*ast.Term) error) error {
-		return iter(ast.NullTerm())
-	})
+	topdown.RegisterBuiltinFunc("test.sleep",
+		func(_ topdown.BuiltinContext, _ []*ast.Term, iter func(*ast.Term) error) error {
+			return iter(ast.NullTerm())
+		})
 	m.Run()
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package compiled is an engine for Rego: it takes OPA's intermediate representation of a
 // policy and turns it once into Go closures over a flat frame of registers. What it gives is
 // what OPA's own engine, topdown, gives of the same policy and input; built-in functions are

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package compiled_test
 
 import (
@@ -223,7 +225,8 @@ func (w *writer) number() string {
 
 func (w *writer) reference() string {
 	if len(w.rules) == 0 || w.one(3) {
-		return w.of("input.a", "input.name", "input.list[0]", "input.map.k", "input.map.o.p", "input.nothing", "input.list[1].q",
+		return w.of("input.a", "input.name", "input.list[0]", "input.map.k", "input.map.o.p", "input.nothing",
+			"input.list[1].q",
 			"data.base.x", "data.base", "data.base.n[0]", "input")
 	}
 	ref := w.of("data.test."+w.of(w.rules...), w.of(w.rules...))

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package compiled_test
 
 import (
@@ -56,28 +58,33 @@ func podInput(containers int, violates bool) *ast.Term {
 	for i := range containers {
 		var env []any
 		for j := range 16 {
-			env = append(env, map[string]any{"name": fmt.Sprintf("VARIABLE_%d_%d", i, j), "value": strings.Repeat("v", 24)})
+			env = append(env, map[string]any{
+				"name": fmt.Sprintf("VARIABLE_%d_%d", i, j), "value": strings.Repeat("v", 24)})
 		}
 		container := map[string]any{
 			"name": fmt.Sprintf("container-%d", i), "image": "registry.example.com/team/app:1.2.3", "env": env,
 			"resources": map[string]any{"limits": map[string]any{"cpu": "1", "memory": "1Gi"},
 				"requests": map[string]any{"cpu": "1", "memory": "1Gi"}},
-			"securityContext": map[string]any{"privileged": false, "runAsUser": 1000, "runAsNonRoot": true, "readOnlyRootFilesystem": true},
+			"securityContext": map[string]any{"privileged": false, "runAsUser": 1000, "runAsNonRoot": true,
+				"readOnlyRootFilesystem": true},
 		}
 		if violates && i%4 == 0 {
-			container["image"], container["securityContext"] = "elsewhere.io/app:latest", map[string]any{"privileged": true}
+			container["image"], container["securityContext"] = "elsewhere.io/app:latest",
+				map[string]any{"privileged": true}
 			delete(container, "resources")
 		}
 		list = append(list, container)
 	}
 	pod := map[string]any{"apiVersion": "v1", "kind": "Pod",
-		"metadata": map[string]any{"name": "app", "namespace": "shop", "labels": map[string]any{"app": "shop", "team": "payments"}},
-		"spec":     map[string]any{"containers": list, "securityContext": map[string]any{"runAsNonRoot": true}}}
+		"metadata": map[string]any{"name": "app", "namespace": "shop",
+			"labels": map[string]any{"app": "shop", "team": "payments"}},
+		"spec": map[string]any{"containers": list, "securityContext": map[string]any{"runAsNonRoot": true}}}
 	request := map[string]any{"operation": "CREATE", "object": pod, "namespace": "shop", "name": "app",
 		"kind": map[string]any{"group": "", "version": "v1", "kind": "Pod"}}
 	return ast.NewTerm(ast.MustInterfaceToValue(map[string]any{
 		"object": pod, "pod": pod, "request": request, "review": request,
-		"parameters": map[string]any{"registries": []any{"registry.example.com/"}, "labels": map[string]any{"team": "[a-z]+"},
+		"parameters": map[string]any{"registries": []any{"registry.example.com/"},
+			"labels":       map[string]any{"team": "[a-z]+"},
 			"floatingTags": []any{"latest", "main"}, "groups": []any{"sre"}, "scratchPaths": []any{"/tmp"},
 			"prefixes": []any{"registry.one/", "registry.two/", "registry.example.com/"}},
 	}))

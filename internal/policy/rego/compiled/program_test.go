@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package compiled_test
 
 import (
@@ -33,7 +35,8 @@ parts := {q.a, q.b}`,
 			// The sets are left to topdown otherwise, which takes their parts for different
 			// ones: the compiled engine is asked alone.
 			compiler := ast.MustCompileModules(map[string]string{"test.rego": "package test\n\n" + rules})
-			planned, err := plan.Of(t.Context(), compiler, ast.MustParseBody("same = data.test.same; parts = data.test.parts"), nil)
+			planned, err := plan.Of(t.Context(), compiler,
+				ast.MustParseBody("same = data.test.same; parts = data.test.parts"), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -42,7 +45,8 @@ parts := {q.a, q.b}`,
 				t.Fatal(err)
 			}
 			for range 2 { // the second evaluation sees what the first has left
-				answer := question{program: program}.compiledAnswers(t.Context(), compiled.Options{}).set.Slice()[0].Value.(ast.Object)
+				answer := question{program: program}.compiledAnswers(
+					t.Context(), compiled.Options{}).set.Slice()[0].Value.(ast.Object)
 				for _, of := range []string{"same", "parts"} {
 					if set := answer.Get(ast.StringTerm(of)).Value.(ast.Set); set.Len() != 1 {
 						t.Errorf("%s are different: %v", of, set)
@@ -71,8 +75,10 @@ copy := input.n`)
 		all.Go(func() {
 			for range 200 {
 				in := ast.MustParseTerm(fmt.Sprintf(`{"n": %d, "map": {"k%d": 1}}`, i, i))
-				want := ast.MustParseTerm(fmt.Sprintf(`{{"x": {"names": {"k%d"}, "twice": [%d, %d], "with": %d}}}`, i, i, 2*i, i))
-				if got := q.compiledAnswers(t.Context(), compiled.Options{Input: in}); got.err != nil || got.set.Compare(want.Value) != 0 {
+				want := ast.MustParseTerm(
+					fmt.Sprintf(`{{"x": {"names": {"k%d"}, "twice": [%d, %d], "with": %d}}}`, i, i, 2*i, i))
+				if got := q.compiledAnswers(t.Context(), compiled.Options{Input: in}); got.err != nil ||
+					got.set.Compare(want.Value) != 0 {
 					t.Errorf("got %v, want %v", got, want)
 					return
 				}
@@ -117,7 +123,8 @@ func TestAFunctionOfTheCaller(t *testing.T) {
 	if compiler.Failed() {
 		t.Fatal(compiler.Errors)
 	}
-	planned, err := plan.Of(t.Context(), compiler, ast.MustParseBody("x = data.test.p"), map[string]*types.Function{own.Name: decl})
+	planned, err := plan.Of(t.Context(), compiler, ast.MustParseBody("x = data.test.p"),
+		map[string]*types.Function{own.Name: decl})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +136,8 @@ func TestAFunctionOfTheCaller(t *testing.T) {
 	double := func(_ topdown.BuiltinContext, operands []*ast.Term, iter func(*ast.Term) error) error {
 		return iter(ast.ArrayTerm(operands[0], operands[0]))
 	}
-	got := q.compiledAnswers(t.Context(), compiled.Options{Builtins: map[string]*topdown.Builtin{own.Name: {Decl: own, Func: double}}})
+	got := q.compiledAnswers(t.Context(),
+		compiled.Options{Builtins: map[string]*topdown.Builtin{own.Name: {Decl: own, Func: double}}})
 	if want := ast.MustParseTerm(`{{"x": [7, 7]}}`); got.err != nil || got.set.Compare(want.Value) != 0 {
 		t.Errorf("got %v, want %v", got, want)
 	}

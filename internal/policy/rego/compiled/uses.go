@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package compiled
 
 import "github.com/open-policy-agent/opa/v1/ir"

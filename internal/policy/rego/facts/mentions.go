@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package facts
 
 import (
@@ -55,7 +57,9 @@ func (m Mentions) Refers(root string, keys ...string) bool {
 // Key says that some reference has the key, of whatever.
 func (m Mentions) Key(name string) bool {
 	return slices.ContainsFunc(m.refs, func(ref ast.Ref) bool {
-		return slices.ContainsFunc(ref[1:], func(operand *ast.Term) bool { return operand.Value.Compare(ast.String(name)) == 0 })
+		return slices.ContainsFunc(ref[1:], func(operand *ast.Term) bool {
+			return operand.Value.Compare(ast.String(name)) == 0
+		})
 	})
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package facts_test
 
 import (
@@ -46,7 +48,8 @@ func TestReadsOf(t *testing.T) {
 		"by brackets": {"the same by another spelling",
 			`deny contains "x" if input["review"]["namespaceObject"].metadata`, yes, no, no},
 		"a key put together": {"no text names it",
-			`deny contains "x" if { key := concat("", ["namespace", "Object"]); input.review[key].metadata }`, yes, yes, yes},
+			`deny contains "x" if { key := concat("", ["namespace", "Object"]); input.review[key].metadata }`, yes, yes,
+			yes},
 		"any key of the input": {"it may be any",
 			`deny contains "x" if input[_].namespaceObject`, yes, no, no},
 		"any key at all": {"it may be any",
@@ -76,7 +79,8 @@ func TestReadsOf(t *testing.T) {
 		"a function that reads the rest": {"it is followed with what it is given",
 			"of(x) := x.review.object.a\ndeny contains \"x\" if of(input)", no, no, no},
 		"a function of a function": {"each is followed",
-			"inner(r) := r.userInfo.username\nof(x) := inner(x.request)\ndeny contains \"x\" if of(input) == \"a\"", no, no, yes},
+			"inner(r) := r.userInfo.username\nof(x) := inner(x.request)\ndeny contains \"x\" if of(input) == \"a\"", no,
+			no, yes},
 		"a function that gives what it is given": {"what becomes of it isn't followed",
 			"same(x) := x\ndeny contains \"x\" if same(input.review).object", yes, yes, yes},
 		"a function with a pattern": {"to match is to read",
@@ -88,7 +92,8 @@ func TestReadsOf(t *testing.T) {
 		"a rule that nothing refers to": {"it isn't evaluated",
 			"ns := input.review.namespaceObject\ndeny contains \"x\" if input.object.a", no, no, no},
 		"an else": {"it comes in place of the body",
-			"v := 1 if input.object.a\nelse := 2 if input.request.userInfo.groups[_] == \"a\"\ndeny contains \"x\" if v == 2", no, no, yes},
+			"v := 1 if input.object.a\nelse := 2 if input.request.userInfo.groups[_] == \"a\"\ndeny contains \"x\" " +
+				"if v == 2", no, no, yes},
 		"in every": {"its body is evaluated",
 			`deny contains "x" if every c in input.object.spec.containers { c.image == input.review.namespaceObject.image }`, yes, no, no},
 		"in a comprehension": {"its body is evaluated",
@@ -98,7 +103,8 @@ func TestReadsOf(t *testing.T) {
 		"with a part as the input": {"the value is read where it stands",
 			"ok if input.a\ndeny contains \"x\" if ok with input as input.review.namespaceObject", yes, no, no},
 		"with another function": {"what stands in for it isn't followed",
-			"f(_) := 1\ng(x) := x.review.namespaceObject\ndeny contains \"x\" if f(input) == 1 with f as g", yes, yes, yes},
+			"f(_) := 1\ng(x) := x.review.namespaceObject\ndeny contains \"x\" if f(input) == 1 with f as g", yes, yes,
+			yes},
 		"in a text with values": {"a template is evaluated",
 			`deny contains $"in {input.review.namespaceObject.metadata.name}" if input.object.a`, yes, no, no},
 		"both objects": {"the request's and the review's",
@@ -111,14 +117,17 @@ func TestReadsOf(t *testing.T) {
 			got := readsOf(t, v1alpha1.RegoV1, tc.rego)
 			if got.Namespace() != tc.namespace || got.OldObject() != tc.oldObject || got.User() != tc.user {
 				t.Errorf("%s: it reads the namespace %t, the old object %t, the user %t; want %t, %t, %t\n%s",
-					tc.reason, got.Namespace(), got.OldObject(), got.User(), tc.namespace, tc.oldObject, tc.user, tc.rego)
+					tc.reason, got.Namespace(), got.OldObject(), got.User(), tc.namespace, tc.oldObject, tc.user,
+					tc.rego)
 			}
 		})
 	}
 }
 
 func TestReadsOfTheOldSyntax(t *testing.T) {
-	if got := readsOf(t, v1alpha1.RegoV0, "deny[msg] { r = input.review; r.namespaceObject.a; msg = \"x\" }"); !got.Namespace() || got.OldObject() {
-		t.Errorf("it reads the namespace %t, the old object %t; want the namespace alone", got.Namespace(), got.OldObject())
+	if got := readsOf(t, v1alpha1.RegoV0,
+		"deny[msg] { r = input.review; r.namespaceObject.a; msg = \"x\" }"); !got.Namespace() || got.OldObject() {
+		t.Errorf("it reads the namespace %t, the old object %t; want the namespace alone", got.Namespace(),
+			got.OldObject())
 	}
 }

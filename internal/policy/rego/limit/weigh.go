@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package limit
 
 import (
@@ -25,7 +27,8 @@ func (w *Watch) weighing() map[string]*topdown.Builtin {
 	out := map[string]*topdown.Builtin{}
 	for name, heavy := range map[ast.Var]func(ast.Value) bool{Weigh: w.Heavy, WeighText: w.longText} {
 		out[string(name)] = &topdown.Builtin{
-			Decl: &ast.Builtin{Name: string(name), Decl: types.NewFunction(types.Args(types.A), nil), CanSkipBctx: true},
+			Decl: &ast.Builtin{Name: string(name), Decl: types.NewFunction(types.Args(types.A), nil),
+				CanSkipBctx: true},
 			Func: func(_ topdown.BuiltinContext, operands []*ast.Term, iter func(*ast.Term) error) error {
 				if heavy(operands[0].Value) {
 					return topdown.Halt{Err: ErrHeavy}

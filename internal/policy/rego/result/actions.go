@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package result
 
 import (
@@ -44,7 +46,8 @@ func (d *Decoder) action(element *ast.Term) (policy.Action, error) {
 	}
 	fields, ok := value.(map[string]any)
 	if !ok {
-		return policy.Action{}, fmt.Errorf("it is %s: it must be an object {\"action\": \"patch\", \"ops\": […]}", Article(ast.ValueName(element.Value)))
+		return policy.Action{}, fmt.Errorf("it is %s: it must be an object {\"action\": \"patch\", \"ops\": […]}",
+			Article(ast.ValueName(element.Value)))
 	}
 	verb, ok := fields["action"].(string)
 	if !ok {
@@ -60,7 +63,8 @@ func (d *Decoder) action(element *ast.Term) (policy.Action, error) {
 		action := policy.Action{Type: known.verb}
 		return action, known.read(d, fields, &action)
 	}
-	return policy.Action{}, fmt.Errorf("unknown action %q: the verbs are create, delete, evict, patch, restart and scale", verb)
+	return policy.Action{},
+		fmt.Errorf("unknown action %q: the verbs are create, delete, evict, patch, restart and scale", verb)
 }
 
 // op reads one operation of RFC 6902 and moves its paths onto the object.

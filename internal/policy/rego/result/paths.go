@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package result
 
 import (
@@ -37,7 +39,8 @@ func (b Paths) pointer(path string) (string, error) {
 	}
 	for _, absent := range []string{"/apiVersion", "/kind", "/status", "/metadata/name", "/metadata/namespace"} {
 		if path == absent || strings.HasPrefix(path, absent+"/") {
-			return "", fmt.Errorf("%q is a field of a Pod that the pod template of %s doesn't hold: only the template's metadata and spec can be named", path, b.Kind)
+			return "", fmt.Errorf("%q is a field of a Pod that the pod template of %s doesn't hold: only the "+
+				"template's metadata and spec can be named", path, b.Kind)
 		}
 	}
 	return b.Template + path, nil

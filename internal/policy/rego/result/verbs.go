@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package result
 
 import (
@@ -21,7 +23,8 @@ type verb struct {
 
 func verbs() []verb {
 	return []verb{
-		{policy.ActionPatch, []string{"ops", "subresource"}, "a patch has action, ops and perhaps subresource", (*Decoder).patch},
+		{policy.ActionPatch, []string{"ops", "subresource"}, "a patch has action, ops and perhaps subresource",
+			(*Decoder).patch},
 		{policy.ActionCreate, []string{"object"}, "create has action and object", (*Decoder).create},
 		{policy.ActionDelete, nil, "delete has action alone: it deletes the judged object", nothingElse},
 		{policy.ActionEvict, nil, "evict has action alone: it evicts the judged Pod", nothingElse},
@@ -35,7 +38,9 @@ func nothingElse(*Decoder, map[string]any, *policy.Action) error { return nil }
 func (d *Decoder) patch(fields map[string]any, action *policy.Action) error {
 	if given, ok := fields["subresource"]; ok {
 		if given != policy.StatusSubresource {
-			return fmt.Errorf("subresource is %v: the only one that may be patched is %q; leave it out for the object itself", given, policy.StatusSubresource)
+			return fmt.Errorf(
+				"subresource is %v: the only one that may be patched is %q; leave it out for the object itself", given,
+				policy.StatusSubresource)
 		}
 		action.Subresource = policy.StatusSubresource
 	}
@@ -60,7 +65,9 @@ func (d *Decoder) patch(fields map[string]any, action *policy.Action) error {
 // in silence.
 func withinStatus(op policy.PatchOp) error {
 	if op.Path != "/status" && !strings.HasPrefix(op.Path, "/status/") {
-		return fmt.Errorf("path %q: a patch of the status can change nothing but /status: put it into a patch without subresource", op.Path)
+		return fmt.Errorf(
+			"path %q: a patch of the status can change nothing but /status: put it into a patch without subresource",
+			op.Path)
 	}
 	if op.Op == "move" && !strings.HasPrefix(op.From, "/status/") {
 		return fmt.Errorf("from %q: a patch of the status can change nothing but /status: use copy", op.From)
@@ -79,7 +86,8 @@ func (d *Decoder) create(fields map[string]any, action *policy.Action) error {
 		value any
 	}{{"apiVersion", object["apiVersion"]}, {"kind", object["kind"]}, {"metadata.name", metadata["name"]}} {
 		if text, isText := needed.value.(string); !isText || text == "" {
-			return fmt.Errorf("object: %s is missing: give the whole manifest, with a name that is the same each time", needed.key)
+			return fmt.Errorf("object: %s is missing: give the whole manifest, with a name that is the same each time",
+				needed.key)
 		}
 	}
 	action.Object = object

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package result
 
 import (
@@ -41,7 +43,8 @@ func (v *Violations) Sorted() []policy.Violation { return sorted(v.keyed) }
 func (v *Violations) Add(d *Decoder, rule string, elements []*ast.Term) (problems []error) {
 	for i, element := range elements {
 		if d.text > maxText {
-			return append(problems, fmt.Errorf("rule %s says more than %d bytes: %d violations are left out", rule, maxText, len(elements)-i))
+			return append(problems, fmt.Errorf("rule %s says more than %d bytes: %d violations are left out", rule,
+				maxText, len(elements)-i))
 		}
 		violation, details, err := d.violation(element)
 		if err != nil {
@@ -66,7 +69,9 @@ func (d *Decoder) violation(element *ast.Term) (v policy.Violation, details stri
 	}
 	fields, ok := element.Value.(ast.Object)
 	if !ok {
-		return withMessage(v, element), "", fmt.Errorf("it is %s: it must be a string or an object {msg, details, path}", Article(ast.ValueName(element.Value)))
+		return withMessage(v, element), "",
+			fmt.Errorf("it is %s: it must be a string or an object {msg, details, path}",
+				Article(ast.ValueName(element.Value)))
 	}
 	var problems []error
 	if v.Message, err = messageOf(fields); err != nil {

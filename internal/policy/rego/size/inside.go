@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package size
 
 import (
@@ -78,6 +80,7 @@ func alike(theirs, ours reflect.Type) bool {
 	case theirs.Kind() == reflect.Map, theirs.Kind() == reflect.Slice:
 		return alike(theirs.Elem(), ours.Elem())
 	default:
-		return theirs.Kind() == reflect.Pointer && theirs.Elem().Kind() == reflect.Struct && beginsAs(theirs.Elem(), ours.Elem())
+		return theirs.Kind() == reflect.Pointer && theirs.Elem().Kind() == reflect.Struct &&
+			beginsAs(theirs.Elem(), ours.Elem())
 	}
 }

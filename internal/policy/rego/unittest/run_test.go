@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package unittest_test
 
 import (
@@ -57,7 +59,8 @@ test_broken if to_number(input.x) == 1 with input as {"x": "x"}
 	if diff := cmp.Diff(want, results); diff != "" || !broken {
 		t.Errorf("broken %t, results (-want +got):\n%s", broken, diff)
 	}
-	if diff := cmp.Diff([]unittest.Position{{File: "p.rego", Row: 7}, {File: "p.rego", Row: 8}, {File: "p.rego", Row: 9}}, uncovered); diff != "" {
+	if diff := cmp.Diff([]unittest.Position{{File: "p.rego", Row: 7}, {File: "p.rego", Row: 8},
+		{File: "p.rego", Row: 9}}, uncovered); diff != "" {
 		t.Errorf("uncovered (-want +got):\n%s", diff)
 	}
 	if coverage <= 0 || coverage >= 100 {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package plan
 
 import (
@@ -51,7 +53,8 @@ func problemsOf(rule *ast.Rule) (problems []string) {
 	}
 	if list := listOfVariables(rule); list != nil {
 		problems = append(problems,
-			fmt.Sprintf("%s looks for something in %s, whose variables topdown's index takes for constants", rule.Ref(), list))
+			fmt.Sprintf("%s looks for something in %s, whose variables topdown's index takes for constants", rule.Ref(),
+				list))
 	}
 	return problems
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package plan_test
 
 import (
@@ -13,14 +15,20 @@ func TestNeedsTopdown(t *testing.T) {
 	for name, c := range map[string]struct {
 		rules, want string
 	}{
-		"plain rules don't":                {rules: "p := 1\nq contains x if some x in input.list\nr[x] := y if some x, y in input.map"},
-		"variables in a head don't":        {rules: "p[x].a := 1 if some x in input.list\np[x].b := 2 if some x in input.list"},
-		"constants in collections don't":   {rules: `p if input.a in {"x", "y"}` + "\n" + `q := {"a": input.a, "b": 2}`},
-		"a list with variables doesn't":    {rules: "p := [x, 1] if x := input.a"},
-		"a rule below a variable's rules":  {rules: "p.a contains 1\np[x] contains y if some x, y in input.map", want: "data.test.p.a is a rule of its own below data.test.p[__local"},
-		"a number in a name":               {rules: "p[1].a := 2", want: "data.test.p[1].a has a constant in its name"},
-		"a set with variables":             {rules: "p := {x, 1} if x := input.a", want: "of which topdown takes equal parts for different ones"},
-		"an object with variables as keys": {rules: "p := {x: 1, y: 2} if { x := input.a; y := input.b }", want: "of which topdown takes equal parts for different ones"},
+		"plain rules don't": {
+			rules: "p := 1\nq contains x if some x in input.list\nr[x] := y if some x, y in input.map"},
+		"variables in a head don't": {
+			rules: "p[x].a := 1 if some x in input.list\np[x].b := 2 if some x in input.list"},
+		"constants in collections don't": {
+			rules: `p if input.a in {"x", "y"}` + "\n" + `q := {"a": input.a, "b": 2}`},
+		"a list with variables doesn't": {rules: "p := [x, 1] if x := input.a"},
+		"a rule below a variable's rules": {rules: "p.a contains 1\np[x] contains y if some x, y in input.map",
+			want: "data.test.p.a is a rule of its own below data.test.p[__local"},
+		"a number in a name": {rules: "p[1].a := 2", want: "data.test.p[1].a has a constant in its name"},
+		"a set with variables": {
+			rules: "p := {x, 1} if x := input.a", want: "of which topdown takes equal parts for different ones"},
+		"an object with variables as keys": {rules: "p := {x: 1, y: 2} if { x := input.a; y := input.b }",
+			want: "of which topdown takes equal parts for different ones"},
 		"what is looked for among variables": {rules: `p if { x := "a"; input.a in [x, "b"] }`,
 			want: "whose variables topdown's index takes for constants"},
 	} {
