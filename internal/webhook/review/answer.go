@@ -42,7 +42,7 @@ func auditAnnotations(v *verdict) map[string]string {
 	if len(v.findings)+len(v.failed) == 0 {
 		return nil
 	}
-	notes := make(map[string]string, len(v.findings)+len(v.failed))
+	notes := map[string]string{}
 	note := func(key, text string) {
 		if key == "" {
 			key = "evenkeel"

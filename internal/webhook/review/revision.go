@@ -46,7 +46,7 @@ func (m *maker) earlier(ctx context.Context, r *policy.Request, owner match.Owne
 // withField is an object with a field set; what it was stays as it is.
 func withField(object any, field string, value any) map[string]any {
 	fields, _ := object.(map[string]any)
-	out := make(map[string]any, len(fields)+1)
+	out := map[string]any{}
 	maps.Copy(out, fields)
 	out[field] = value
 	return out
