@@ -12,6 +12,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/prose"
+	"evenkeel.dev/evenkeel/internal/scan/index"
 )
 
 const (
@@ -53,11 +54,11 @@ func newAnnouncer(r recorder, c clock.PassiveClock) *announcer {
 }
 
 // found announces objects that began to violate, as far as the bound lets it.
-func (a *announcer) found(found []transition) {
+func (a *announcer) found(found []index.Transition) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, t := range found {
-		if a.of(t.policy).admit(a.clock.Now()) {
+		if a.of(t.Policy).admit(a.clock.Now()) {
 			a.send(violationFound(t))
 		}
 	}
@@ -78,7 +79,7 @@ func (s *announced) admit(now time.Time) bool {
 
 // review announces what changed of a policy as a whole, and says when to come
 // again; 0 for no need.
-func (a *announcer) review(p *v1alpha1.ClusterRegoPolicy, s Summary) time.Duration {
+func (a *announcer) review(p *v1alpha1.ClusterRegoPolicy, s index.Summary) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	said := a.of(p.Name)
@@ -97,7 +98,7 @@ func (a *announcer) review(p *v1alpha1.ClusterRegoPolicy, s Summary) time.Durati
 }
 
 // next decides on the events of a policy as a whole, and remembers them as said.
-func (s *announced) next(p *v1alpha1.ClusterRegoPolicy, now Summary) []notice {
+func (s *announced) next(p *v1alpha1.ClusterRegoPolicy, now index.Summary) []notice {
 	var out []notice
 	incomplete := map[string]bool{}
 	for _, k := range now.Incomplete {

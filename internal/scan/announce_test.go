@@ -14,6 +14,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/scan/index"
 )
 
 // recorded writes each event as one line.
@@ -29,13 +30,13 @@ func TestObjectEventsAreBounded(t *testing.T) {
 	c := clocktesting.NewFakeClock(epoch)
 	a := newAnnouncer(&events, c)
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
-	complete := Summary{Revision: "r1", State: v1alpha1.ScanComplete, Counts: Counts{Scanned: 100}}
+	complete := index.Summary{Revision: "r1", State: v1alpha1.ScanComplete, Counts: index.Counts{Scanned: 100}}
 	a.review(p, complete)
 	begin := func(n int) {
-		var found []transition
+		var found []index.Transition
 		for i := range n {
-			found = append(found, transition{policy: "p", kind: configMaps, apiVersion: "v1",
-				key: keyOf("ns", fmt.Sprint(i)), message: "bad"})
+			found = append(found, index.Transition{Policy: "p", Kind: configMaps, APIVersion: "v1",
+				Key: index.KeyOf("ns", fmt.Sprint(i)), Message: "bad"})
 		}
 		a.found(found)
 	}
@@ -64,37 +65,38 @@ func TestObjectEventsAreBounded(t *testing.T) {
 
 func TestPolicyEvents(t *testing.T) {
 	state := func(revision string, state v1alpha1.ScanState, violating int,
-		incomplete ...v1alpha1.IncompleteKind) Summary {
-		return Summary{Revision: revision, State: state,
-			Counts: Counts{Scanned: 40, Violating: violating, Violations: violating}, Incomplete: incomplete}
+		incomplete ...v1alpha1.IncompleteKind) index.Summary {
+		return index.Summary{Revision: revision, State: state,
+			Counts: index.Counts{Scanned: 40, Violating: violating, Violations: violating}, Incomplete: incomplete}
 	}
 	widgets := v1alpha1.IncompleteKind{Kind: "Widget", Message: "Widget isn't served"}
 	gadgets := v1alpha1.IncompleteKind{Kind: "Gadget", Message: "Gadget isn't served"}
 	pending, complete, incomplete := v1alpha1.ScanPending, v1alpha1.ScanComplete, v1alpha1.ScanIncomplete
 	cases := map[string]struct {
 		reason string
-		states []Summary
+		states []index.Summary
 		want   recorded
 	}{
 		"the first pass is summarised once": {
 			reason: "one event, not one per object",
-			states: []Summary{state("r1", pending, 12), state("r1", complete, 30), state("r1", complete, 29)},
+			states: []index.Summary{state("r1", pending, 12), state("r1", complete, 30), state("r1", complete, 29)},
 			want: recorded{
 				"ClusterRegoPolicy ViolationFound: 30 of 40 objects violate revision r1, 30 violations in all"},
 		},
 		"a first pass without violations says nothing": {
 			reason: "no news",
-			states: []Summary{state("r1", complete, 0)},
+			states: []index.Summary{state("r1", complete, 0)},
 		},
 		"back to none is told once": {
 			reason: "only the transition",
-			states: []Summary{state("r1", complete, 2), state("r1", complete, 0), state("r1", complete, 0)},
+			states: []index.Summary{state("r1", complete, 2), state("r1", complete, 0), state("r1", complete, 0)},
 			want: recorded{"ClusterRegoPolicy ViolationFound: 2 of 40 objects violate revision r1, 2 violations in all",
 				"ClusterRegoPolicy ViolationResolved: none of 40 objects violates the policy any more"},
 		},
 		"none in an unfinished pass isn't resolved": {
 			reason: "not everything was looked at",
-			states: []Summary{state("r1", complete, 2), state("r2", pending, 0), state("r2", incomplete, 0, widgets),
+			states: []index.Summary{state("r1", complete, 2), state("r2", pending, 0),
+				state("r2", incomplete, 0, widgets),
 				state("r2", complete, 0)},
 			want: recorded{"ClusterRegoPolicy ViolationFound: 2 of 40 objects violate revision r1, 2 violations in all",
 				"ClusterRegoPolicy ScanIncomplete: the figures are a lower bound; Widget isn't served",
@@ -102,7 +104,7 @@ func TestPolicyEvents(t *testing.T) {
 		},
 		"an incomplete scan is told again only for other kinds": {
 			reason: "a problem that stays is no transition",
-			states: []Summary{state("r1", incomplete, 0, widgets), state("r1", incomplete, 0, widgets),
+			states: []index.Summary{state("r1", incomplete, 0, widgets), state("r1", incomplete, 0, widgets),
 				state("r1", incomplete, 0, gadgets, widgets)},
 			want: recorded{"ClusterRegoPolicy ScanIncomplete: the figures are a lower bound; Widget isn't served",
 				"ClusterRegoPolicy ScanIncomplete: the figures are a lower bound; Gadget isn't served; Widget isn't " +

@@ -16,20 +16,21 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/strategy"
 	"evenkeel.dev/evenkeel/internal/policy/template"
+	"evenkeel.dev/evenkeel/internal/scan/index"
 	"evenkeel.dev/evenkeel/test/kstatus"
 )
 
 var update = flag.Bool("update", false, "write the tables of docs/reference/conditions.md anew")
 
 func TestConditionsOfPolicies(t *testing.T) {
-	state := func(name string, c catalog.Status, s *Summary) kstatus.State[*v1alpha1.ClusterRegoPolicy] {
+	state := func(name string, c catalog.Status, s *index.Summary) kstatus.State[*v1alpha1.ClusterRegoPolicy] {
 		set := func(p *v1alpha1.ClusterRegoPolicy, now time.Time) { applyStatus(p, c, s, metav1.NewTime(now)) }
 		return kstatus.State[*v1alpha1.ClusterRegoPolicy]{Name: name, Object: &v1alpha1.ClusterRegoPolicy{}, Set: set}
 	}
 	good := catalog.Status{Revision: "r1"}
 	bad := catalog.Status{Revision: "r1", Err: errors.New("a.rego:7: unexpected token")}
-	complete := &Summary{Revision: "r1", State: v1alpha1.ScanComplete}
-	incomplete := &Summary{Revision: "r1", State: v1alpha1.ScanIncomplete,
+	complete := &index.Summary{Revision: "r1", State: v1alpha1.ScanComplete}
+	incomplete := &index.Summary{Revision: "r1", State: v1alpha1.ScanIncomplete,
 		Incomplete: []v1alpha1.IncompleteKind{{Kind: "Widget", Message: "Widget isn't served"}}}
 	kstatus.Table(t, *update, []kstatus.State[*v1alpha1.ClusterRegoPolicy]{
 		state("in force, and scanned", good, complete),

@@ -23,6 +23,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/strategy"
+	"evenkeel.dev/evenkeel/internal/scan/index"
 )
 
 // catalogLag is when to look again for a definition that the catalog doesn't
@@ -34,7 +35,7 @@ const catalogLag = 200 * time.Millisecond
 type StatusController struct {
 	client    client.Client
 	catalog   Catalog
-	index     *Index
+	index     *index.Index
 	announcer *announcer
 	clock     clock.PassiveClock
 	interval  time.Duration
@@ -139,7 +140,7 @@ func sooner(wait, other time.Duration) time.Duration {
 	return min(wait, other)
 }
 
-func (r *StatusController) summary(name string) *Summary {
+func (r *StatusController) summary(name string) *index.Summary {
 	s, ok := r.index.Summary(name, sampleSize)
 	if !ok {
 		return nil

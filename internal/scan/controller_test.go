@@ -45,8 +45,7 @@ func TestStatusIsWrittenAtMostOnceInAnInterval(t *testing.T) {
 		t.Fatal(err)
 	}
 	revision, _ := policies.Snapshot().Revision("owner")
-	f := newFixture()
-	f.inForce(def("owner", revision, configMaps))
+	f := newScanned(inForce("owner", revision))
 	clock := clocktesting.NewFakePassiveClock(epoch)
 	r := &StatusController{client: c, catalog: policies, index: f.Index, clock: clock, interval: time.Second,
 		announcer: newAnnouncer(&recorded{}, clock), written: map[string]time.Time{}}
@@ -60,7 +59,7 @@ func TestStatusIsWrittenAtMostOnceInAnInterval(t *testing.T) {
 	}
 
 	reconcile()
-	f.pass(configMaps, f.object(configMaps, "a", map[string]int{"owner": 1}))
+	f.pass(f.violates("a"))
 	if wait := reconcile(); wait != time.Second || len(patches) != 1 {
 		t.Fatalf("a second change at once waits %v after %d writes, want 1s after 1", wait, len(patches))
 	}
@@ -68,7 +67,7 @@ func TestStatusIsWrittenAtMostOnceInAnInterval(t *testing.T) {
 	reconcile()
 	clock.SetTime(epoch.Add(5 * time.Second))
 	reconcile()
-	f.put(configMaps, f.object(configMaps, "b", nil))
+	f.Put(configMaps, f.complies("b"))
 	reconcile()
 	if len(patches) != 3 {
 		t.Fatalf("three changes made %d writes, want 3: %q", len(patches), patches)
@@ -84,7 +83,7 @@ func TestStatusIsWrittenAtMostOnceInAnInterval(t *testing.T) {
 	}
 	scan := &v1alpha1.ScanStatus{State: v1alpha1.ScanComplete, Scanned: 2, Violating: 1, Violations: 1,
 		LastFullScan: &metav1.Time{Time: epoch.Local()},
-		Sample:       []v1alpha1.ViolationSample{sampleOf(finding("v1", "ConfigMap", "a"))}}
+		Sample:       []v1alpha1.ViolationSample{sampleOf(violating("a"))}}
 	if diff := cmp.Diff(scan, got.Status.Scan); diff != "" {
 		t.Errorf("status.scan (-want +got):\n%s", diff)
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/scan/index"
 )
 
 // Reasons of events.
@@ -42,30 +43,30 @@ type notice struct {
 	reason, note       string
 }
 
-func violationFound(t transition) notice {
-	namespace, name := splitKey(t.key)
+func violationFound(t index.Transition) notice {
+	namespace, name := index.SplitKey(t.Key)
 	return notice{
-		regarding: &corev1.ObjectReference{APIVersion: t.apiVersion, Kind: t.kind.Kind,
-			Namespace: namespace, Name: name, UID: types.UID(t.uid), ResourceVersion: t.resourceVersion},
-		related:   policyReference(t.policy, t.policyUID),
+		regarding: &corev1.ObjectReference{APIVersion: t.APIVersion, Kind: t.Kind.Kind,
+			Namespace: namespace, Name: name, UID: types.UID(t.UID), ResourceVersion: t.ResourceVersion},
+		related:   policyReference(t.Policy, t.PolicyUID),
 		eventType: corev1.EventTypeWarning, reason: ReasonViolationFound,
-		note: fmt.Sprintf("violates policy %s: %s", t.policy, t.message),
+		note: fmt.Sprintf("violates policy %s: %s", t.Policy, t.Message),
 	}
 }
 
-func firstPass(p *v1alpha1.ClusterRegoPolicy, s Summary) notice {
+func firstPass(p *v1alpha1.ClusterRegoPolicy, s index.Summary) notice {
 	return onPolicy(p, corev1.EventTypeWarning, ReasonViolationFound,
 		fmt.Sprintf("%d of %d objects violate revision %s, %d violations in all", s.Violating, s.Scanned, s.Revision,
 			s.Violations))
 }
 
-func moreViolations(p *v1alpha1.ClusterRegoPolicy, more int, s Summary) notice {
+func moreViolations(p *v1alpha1.ClusterRegoPolicy, more int, s index.Summary) notice {
 	return onPolicy(p, corev1.EventTypeWarning, ReasonViolationFound,
 		fmt.Sprintf("%d more objects began to violate than have events of their own; %d of %d objects violate now",
 			more, s.Violating, s.Scanned))
 }
 
-func violationsResolved(p *v1alpha1.ClusterRegoPolicy, s Summary) notice {
+func violationsResolved(p *v1alpha1.ClusterRegoPolicy, s index.Summary) notice {
 	note := fmt.Sprintf("none of %d objects violates the policy any more", s.Scanned)
 	if s.Waived > 0 {
 		note += fmt.Sprintf(", but for %d that are waived", s.Waived)
@@ -84,7 +85,7 @@ func waiverExpired(w v1alpha1.AnyWaiver) notice {
 	}
 }
 
-func scanIncomplete(p *v1alpha1.ClusterRegoPolicy, s Summary) notice {
+func scanIncomplete(p *v1alpha1.ClusterRegoPolicy, s index.Summary) notice {
 	return onPolicy(p, corev1.EventTypeWarning, ReasonScanIncomplete, incompleteMessage(&s))
 }
 

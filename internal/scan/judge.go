@@ -12,6 +12,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/prose"
+	"evenkeel.dev/evenkeel/internal/scan/index"
 )
 
 // evaluator judges one object by every policy that concerns it.
@@ -28,7 +29,7 @@ type namespaceReader interface {
 // follows it. One goroutine at a time may use it.
 type judge struct {
 	policies   evaluator
-	tallies    map[string]*tally
+	tallies    map[string]*index.Tally
 	kind       policy.GroupVersionKind
 	resource   string
 	namespaces namespaceReader
@@ -37,28 +38,28 @@ type judge struct {
 	failed func(policy string)
 
 	// compliant holds what is shared for each set of policies, by their names.
-	compliant map[string]*compliance
+	compliant map[string]*index.Compliance
 	buf       []byte
 }
 
 // judge evaluates the object. One that is being deleted counts until it is gone, since a
 // finalizer may keep it, and what it runs, for good; but nothing is to be fixed there.
-func (j *judge) judge(ctx context.Context, u *unstructured.Unstructured) *judged {
-	out := &judged{key: keyOf(u.GetNamespace(), u.GetName())}
+func (j *judge) judge(ctx context.Context, u *unstructured.Unstructured) *index.Judged {
+	out := &index.Judged{Key: index.KeyOf(u.GetNamespace(), u.GetName())}
 	leaving := u.GetDeletionTimestamp() != nil
-	var clean []*tally
-	var faults []fault
+	var clean []*index.Tally
+	var faults []index.Fault
 	results := j.policies.Evaluate(ctx, j.request(u))
 	for i := range results {
 		t := j.tallies[results[i].Policy]
-		if t == nil || t.revision != results[i].Revision {
+		if t == nil || t.Revision != results[i].Revision {
 			continue
 		}
 		f := faultOf(t, &results[i], leaving)
-		if f.failed {
-			j.failed(t.policy)
+		if f.Failed {
+			j.failed(t.Policy)
 		}
-		if f == (fault{}) {
+		if f == (index.Fault{}) {
 			clean = append(clean, t)
 		} else {
 			faults = append(faults, f)
@@ -69,11 +70,10 @@ func (j *judge) judge(ctx context.Context, u *unstructured.Unstructured) *judged
 	}
 	complies := j.complianceWith(clean)
 	if len(faults) == 0 {
-		out.record = &complies.record
+		out.Record = complies.Everything()
 		return out
 	}
-	out.record = &record{clean: complies, faults: faults,
-		uid: string(u.GetUID()), resourceVersion: u.GetResourceVersion()}
+	out.Record = complies.Except(faults, string(u.GetUID()), u.GetResourceVersion())
 	return out
 }
 
@@ -87,43 +87,43 @@ func (j *judge) request(u *unstructured.Unstructured) *policy.Request {
 	return r
 }
 
-// faultOf is zero for a decision that found nothing wrong. The object of one that is
+// faultOf is epoch for a decision that found nothing wrong. The object of one that is
 // leaving is being deleted.
-func faultOf(t *tally, d *catalog.Result, leaving bool) fault {
+func faultOf(t *index.Tally, d *catalog.Result, leaving bool) index.Fault {
 	err := cmp.Or(d.Err, d.FixErr)
 	if err == nil && len(d.Violations) == 0 {
-		return fault{}
+		return index.Fault{}
 	}
-	f := fault{tally: t, failed: err != nil}
+	f := index.Fault{Tally: t, Failed: err != nil}
 	if err != nil {
-		f.message = err.Error()
+		f.Message = err.Error()
 	}
 	switch {
 	case d.Waived != nil:
-		f.waived = true
+		f.Waived = true
 	case len(d.Violations) > 0:
-		f.violations, f.fixable = int32(len(d.Violations)), len(d.Actions) > 0 && !leaving
-		f.message = d.Violations[0].Message
+		f.Violations, f.Fixable = int32(len(d.Violations)), len(d.Actions) > 0 && !leaving
+		f.Message = d.Violations[0].Message
 		if leaving {
-			f.message = "being deleted: " + f.message
+			f.Message = "being deleted: " + f.Message
 		}
 		if err != nil {
-			f.message = prose.Shorten(f.message, maxMessage/2) + " (besides: " + err.Error() + ")"
+			f.Message = prose.Shorten(f.Message, index.MaxMessage/2) + " (besides: " + err.Error() + ")"
 		}
 	}
-	f.message = prose.Shorten(f.message, maxMessage)
+	f.Message = prose.Shorten(f.Message, index.MaxMessage)
 	return f
 }
 
-func (j *judge) complianceWith(clean []*tally) *compliance {
+func (j *judge) complianceWith(clean []*index.Tally) *index.Compliance {
 	j.buf = j.buf[:0]
 	for _, t := range clean {
-		j.buf = append(append(j.buf, t.policy...), ',')
+		j.buf = append(append(j.buf, t.Policy...), ',')
 	}
 	if c := j.compliant[string(j.buf)]; c != nil {
 		return c
 	}
-	c := newCompliance(clean)
+	c := index.NewCompliance(clean)
 	j.compliant[string(j.buf)] = c
 	return c
 }

@@ -15,6 +15,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/scan/index"
 )
 
 // verdicts answers every request alike.
@@ -28,29 +29,29 @@ func (v verdicts) Evaluate(_ context.Context, r *policy.Request) []catalog.Resul
 	return out
 }
 
-func newJudge(tallies map[string]*tally, v verdicts) *judge {
+func newJudge(tallies map[string]*index.Tally, v verdicts) *judge {
 	return &judge{
 		policies: v, tallies: tallies, kind: policy.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
 		namespaces: newNamespaces(), clock: clocktesting.NewFakePassiveClock(epoch),
-		failed: func(string) {}, compliant: map[string]*compliance{},
+		failed: func(string) {}, compliant: map[string]*index.Compliance{},
 	}
 }
 
 func TestJudge(t *testing.T) {
-	p, q := newTally(def("p", "r1")), newTally(def("q", "r1"))
-	tallies := map[string]*tally{"p": p, "q": q}
+	tallies := newScanned(inForce("p", "r1"), inForce("q", "r1")).tallies
+	p, q := tallies["p"], tallies["q"]
 	violation := []policy.Violation{{Message: "first"}, {Message: "second"}}
 	cases := map[string]struct {
 		reason    string
 		decisions []policy.Decision
-		want      map[*tally]fault
+		want      map[*index.Tally]index.Fault
 	}{
 		"an object that no policy concerns leaves no record": {reason: "memory grows with what concerns a policy"},
 		"a decision of another revision doesn't count": {
 			reason: "the policy changed while the pass was under way",
 			decisions: []policy.Decision{{Policy: "p", Revision: "r2", Violations: violation},
 				{Policy: "q", Revision: "r1"}},
-			want: map[*tally]fault{q: {}},
+			want: map[*index.Tally]index.Fault{q: {}},
 		},
 		"a policy that the pass doesn't know doesn't count": {
 			reason:    "it came later and asks for a pass of its own",
@@ -60,40 +61,41 @@ func TestJudge(t *testing.T) {
 			reason: "it is never a pass, and never dropped",
 			decisions: []policy.Decision{{Policy: "p", Revision: "r1", Err: errors.New("time limit")},
 				{Policy: "q", Revision: "r1"}},
-			want: map[*tally]fault{p: {tally: p, failed: true, message: "time limit"}, q: {}},
+			want: map[*index.Tally]index.Fault{p: {Tally: p, Failed: true, Message: "time limit"}, q: {}},
 		},
 		"a violation beside an error is kept": {
 			reason: "what was found stands, and the error is counted",
 			decisions: []policy.Decision{
 				{Policy: "p", Revision: "r1", Violations: violation, Err: errors.New("time limit")},
 				{Policy: "q", Revision: "r1", Violations: violation, FixErr: errors.New("no fix")}},
-			want: map[*tally]fault{p: {tally: p, failed: true, violations: 2, message: "first (besides: time limit)"},
-				q: {tally: q, failed: true, violations: 2, message: "first (besides: no fix)"}},
+			want: map[*index.Tally]index.Fault{
+				p: {Tally: p, Failed: true, Violations: 2, Message: "first (besides: time limit)"},
+				q: {Tally: q, Failed: true, Violations: 2, Message: "first (besides: no fix)"}},
 		},
 		"a violation with a fix is fixable": {
 			reason: "the first message stands for all",
 			decisions: []policy.Decision{{Policy: "p", Revision: "r1", Violations: violation,
 				Actions: []policy.Action{{Type: policy.ActionPatch}}}},
-			want: map[*tally]fault{p: {tally: p, violations: 2, fixable: true, message: "first"}},
+			want: map[*index.Tally]index.Fault{p: {Tally: p, Violations: 2, Fixable: true, Message: "first"}},
 		},
 		"a warning is no violation": {
 			reason:    "warn only ever warns",
 			decisions: []policy.Decision{{Policy: "p", Revision: "r1", Warnings: violation}},
-			want:      map[*tally]fault{p: {}},
+			want:      map[*index.Tally]index.Fault{p: {}},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			j := newJudge(tallies, func(*policy.Request) []policy.Decision { return tc.decisions })
 			got := j.judge(t.Context(), object("v1", "ConfigMap", "a", nil))
-			if got.key != "ns/a" {
-				t.Errorf("the key is %q, want ns/a", got.key)
+			if got.Key != "ns/a" {
+				t.Errorf("the key is %q, want ns/a", got.Key)
 			}
-			for _, y := range []*tally{p, q} {
-				f, concerned := got.record.faultOf(y)
+			for _, y := range []*index.Tally{p, q} {
+				f, concerned := got.Record.FaultOf(y)
 				want, wanted := tc.want[y]
 				if f != want || concerned != wanted {
-					t.Errorf("%s: policy %s says %+v, %v; want %+v, %v", tc.reason, y.policy, f, concerned, want,
+					t.Errorf("%s: policy %s says %+v, %v; want %+v, %v", tc.reason, y.Policy, f, concerned, want,
 						wanted)
 				}
 			}
@@ -125,9 +127,8 @@ func TestMemoryPerObject(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			f := newFixture()
-			f.inForce(def("p", "r1", configMaps))
-			j := newJudge(f.plans[configMaps], func(r *policy.Request) []policy.Decision {
+			f := newScanned(inForce("p", "r1"))
+			j := newJudge(f.tallies, func(r *policy.Request) []policy.Decision {
 				d := policy.Decision{Policy: "p", Revision: "r1"}
 				if tc.bad {
 					d.Violations = []policy.Violation{
@@ -136,7 +137,7 @@ func TestMemoryPerObject(t *testing.T) {
 				return []policy.Decision{d}
 			})
 			before := heap()
-			items := make([]*judged, 0, objects)
+			items := make([]*index.Judged, 0, objects)
 			for i := range objects {
 				u := object("v1", "ConfigMap", fmt.Sprintf("some-config-map-%06d", i), nil)
 				u.Object["data"] = map[string]any{"body": string(make([]byte, 1000))}
@@ -144,7 +145,7 @@ func TestMemoryPerObject(t *testing.T) {
 				u.SetResourceVersion(fmt.Sprint(1000000 + i))
 				items = append(items, j.judge(t.Context(), u))
 			}
-			f.pass(configMaps, items...)
+			f.pass(items...)
 			clear(items)
 			each := (heap() - before) / objects
 			if each > tc.budget || each == 0 {

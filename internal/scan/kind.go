@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"evenkeel.dev/evenkeel/internal/scan/index"
+	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
 
 // Delays between two attempts to list a kind that can't be listed. The longest
@@ -23,9 +26,6 @@ const (
 )
 
 var (
-	// errWatchEnded means that the watch broke off and the kind must be listed
-	// anew. That is no failure, but what was known may be out of date.
-	errWatchEnded = errors.New("the watch ended")
 	// errStalled means that a list neither fails nor brings anything.
 	errStalled = errors.New("no answer to the list")
 	// errAsked means that somebody asked for a new pass, or its time came.
@@ -35,7 +35,7 @@ var (
 // plan is what a pass over one kind judges by.
 type plan struct {
 	policies evaluator
-	tallies  map[string]*tally
+	tallies  map[string]*index.Tally
 }
 
 // kindScan keeps the records of one kind true: it lists, judges, watches, and
@@ -81,12 +81,12 @@ func (k *kindScan) run(ctx context.Context) {
 
 func (k *kindScan) report(err error) {
 	s := k.scanner
-	var known *kindError
+	var known *listing.KindError
 	if !errors.As(err, &known) {
-		err = &kindError{kind: k.kind, err: err}
+		err = &listing.KindError{Kind: k.kind, Err: err}
 	}
-	s.index.fail(k.kind, err.Error())
-	if errors.Is(err, errWatchEnded) {
+	s.index.Fail(k.kind, err.Error())
+	if errors.Is(err, listing.ErrWatchEnded) {
 		return
 	}
 	s.metrics.listFailures.WithLabelValues(k.kind.Group, k.kind.Kind).Inc()

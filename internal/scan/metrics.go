@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/scan/index"
 )
 
 // metrics are the counters that grow as the scan goes. The gauges are read from
@@ -22,7 +23,7 @@ type metrics struct {
 	duration         prometheus.Histogram
 }
 
-func newMetrics(r prometheus.Registerer, x *Index) (*metrics, error) {
+func newMetrics(r prometheus.Registerer, x *index.Index) (*metrics, error) {
 	m := &metrics{
 		evaluationErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_scan_evaluation_errors_total",
@@ -57,11 +58,11 @@ func (m *metrics) forgetPolicies(names []string) {
 
 // gauges reads the Index.
 type gauges struct {
-	index                                      *Index
+	index                                      *index.Index
 	info, objects, violating, waived, lastFull *prometheus.Desc
 }
 
-func newGauges(x *Index) *gauges {
+func newGauges(x *index.Index) *gauges {
 	return &gauges{
 		index: x,
 		info: prometheus.NewDesc("evenkeel_policy_info",
@@ -93,13 +94,13 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	g.index.figures(func(policy string, severity v1alpha1.Severity, owner string, c Counts) {
+	g.index.Figures(func(policy string, severity v1alpha1.Severity, owner string, c index.Counts) {
 		gauge(g.info, 1, policy, owner, string(severity))
 		gauge(g.objects, float64(c.Scanned), policy)
 		gauge(g.violating, float64(c.Violating), policy, string(severity))
 		gauge(g.waived, float64(c.Waived), policy)
 	})
-	g.index.listings(func(gk schema.GroupKind, at time.Time) {
+	g.index.Listings(func(gk schema.GroupKind, at time.Time) {
 		gauge(g.lastFull, float64(at.UnixMilli())/1000, gk.Group, gk.Kind)
 	})
 }

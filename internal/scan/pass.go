@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/scan/index"
+	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
 
 // pass is one full list and the watch that follows it.
@@ -110,7 +112,7 @@ func (p *pass) awaitList(ended <-chan error) error {
 		}
 		now := p.read.Load()
 		if now == before {
-			p.scan.scanner.index.fail(p.scan.kind, p.explain(errStalled).Error())
+			p.scan.scanner.index.Fail(p.scan.kind, p.explain(errStalled).Error())
 		}
 		before = now
 	}
@@ -135,10 +137,10 @@ func (p *pass) listAndWatch(ctx context.Context, m *meta.RESTMapping) error {
 				Version: m.GroupVersionKind.Version, Kind: m.GroupVersionKind.Kind},
 			resource: m.Resource.Resource, namespaces: s.namespaces, clock: s.clock,
 			failed:    func(name string) { s.metrics.evaluationErrors.WithLabelValues(name).Inc() },
-			compliant: map[string]*compliance{},
+			compliant: map[string]*index.Compliance{},
 		},
 	}
-	lw := listWatch(s.client.Resource(m.Resource), s.opts.PageSize, st.toJudged, p.onWatch)
+	lw := listing.ListWatch(s.client.Resource(m.Resource), s.opts.PageSize, st.toJudged, p.onWatch)
 	r := cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(lw, s.client), nil, st,
 		cache.ReflectorOptions{
 			Name: "scan", TypeDescription: p.resource.String(), Clock: s.clock,
@@ -147,11 +149,11 @@ func (p *pass) listAndWatch(ctx context.Context, m *meta.RESTMapping) error {
 	if err := r.ListAndWatchWithContext(ctx); err != nil {
 		return p.explain(err)
 	}
-	return errWatchEnded
+	return listing.ErrWatchEnded
 }
 
 func (p *pass) explain(err error) error {
-	return &kindError{kind: p.scan.kind, resource: p.resource, err: err}
+	return &listing.KindError{Kind: p.scan.kind, Resource: p.resource, Err: err}
 }
 
 // onListed is called by the reflector when a full list is recorded.
@@ -167,10 +169,10 @@ func (p *pass) onListed() {
 func (p *pass) onWatch(initial bool, err error) {
 	p.watching.Store(err == nil)
 	switch {
-	case err != nil && (!initial || unreachable(err)):
-		p.scan.scanner.index.fail(p.scan.kind, p.explain(err).Error())
+	case err != nil && (!initial || listing.Unreachable(err)):
+		p.scan.scanner.index.Fail(p.scan.kind, p.explain(err).Error())
 	case err == nil && !initial && p.isListed():
-		p.scan.scanner.index.resume(p.scan.kind)
+		p.scan.scanner.index.Resume(p.scan.kind)
 	case err == nil && !initial:
 		p.markListed()
 	}
@@ -180,7 +182,7 @@ func (p *pass) onWatch(initial bool, err error) {
 func (p *pass) markListed() {
 	s := p.scan.scanner
 	now := s.clock.Now()
-	s.index.markListed(p.scan.kind, p.plan.tallies, now)
+	s.index.MarkListed(p.scan.kind, p.plan.tallies, now)
 	s.metrics.duration.Observe(now.Sub(p.started).Seconds())
 	close(p.listed)
 	p.release()

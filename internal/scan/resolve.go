@@ -11,6 +11,8 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/utils/clock"
+
+	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
 
 // refreshInterval bounds how often discovery is read anew.
@@ -35,7 +37,7 @@ func (r *resolver) resolve(gk schema.GroupKind) (*meta.RESTMapping, error) {
 	defer r.mu.Unlock()
 	mapping, err := r.mapper.RESTMapping(gk)
 	if err != nil {
-		return nil, &kindError{kind: gk, err: err}
+		return nil, &listing.KindError{Kind: gk, Err: err}
 	}
 	return mapping, nil
 }

@@ -15,7 +15,8 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
-	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/scan/index"
+	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
 
 const (
@@ -51,7 +52,7 @@ type Statuses interface {
 // runs on the leader alone.
 type Scanner struct {
 	catalog    Catalog
-	index      *Index
+	index      *index.Index
 	client     dynamic.Interface
 	resolver   *resolver
 	informers  cache.Informers
@@ -77,7 +78,7 @@ func (s *Scanner) NeedLeaderElection() bool { return true }
 // Start scans until ctx ends.
 func (s *Scanner) Start(ctx context.Context) error {
 	changed := s.catalog.Subscribe()
-	s.index.changes.run(ctx)
+	s.index.Deliver(ctx)
 	if err := s.namespaces.follow(ctx, s.informers); err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -146,8 +147,8 @@ func (s *Scanner) sync(ctx context.Context) {
 	s.synced = s.clock.Now()
 	policies := snapshot.Policies()
 	defs, names := definitions(policies, snapshot, s.synced)
-	s.needNamespace = namespaceKinds(snapshot)
-	byKind, removed := s.index.setPolicies(defs)
+	s.needNamespace = listing.NamespaceKinds(snapshot)
+	byKind, removed := s.index.SetPolicies(defs)
 	for gk, k := range s.kinds {
 		if byKind[gk] == nil {
 			s.stopKind(gk, k)
@@ -166,7 +167,7 @@ func (s *Scanner) sync(ctx context.Context) {
 	}
 	s.metrics.forgetPolicies(removed)
 	// A definition that doesn't compile changes no figure, but its status.
-	s.index.changes.notify(names...)
+	s.index.Notify(names...)
 }
 
 func (s *Scanner) startKind(ctx context.Context, gk schema.GroupKind, p *plan) {
@@ -181,7 +182,7 @@ func (s *Scanner) stopKind(gk schema.GroupKind, k *kindScan) {
 	k.stop()
 	<-k.done
 	delete(s.kinds, gk)
-	s.index.dropKind(gk)
+	s.index.DropKind(gk)
 	s.metrics.listFailures.DeleteLabelValues(gk.Group, gk.Kind)
 }
 
@@ -195,7 +196,7 @@ func (s *Scanner) relistNamespaced() {
 }
 
 // covers says that a pass by the tallies before fills those of now too.
-func covers(before, now map[string]*tally) bool {
+func covers(before, now map[string]*index.Tally) bool {
 	for name, t := range now {
 		if before[name] != t {
 			return false
@@ -206,39 +207,15 @@ func covers(before, now map[string]*tally) bool {
 
 // definitions are the policies with a revision in force; names are all of them.
 func definitions(policies []*v1alpha1.ClusterRegoPolicy, snapshot *catalog.Snapshot, now time.Time) (
-	defs []definition, names []string) {
+	defs []index.Definition, names []string) {
 	for _, p := range policies {
 		names = append(names, p.Name)
 		rev, ok := snapshot.Revision(p.Name)
 		if !ok {
 			continue
 		}
-		defs = append(defs, definition{name: p.Name, revision: rev, waivers: snapshot.WaiverDigest(p.Name, now),
-			uid: p.UID, severity: p.Spec.Severity, owner: p.Spec.Owner, kinds: kindsOf(p)})
+		defs = append(defs, index.Definition{Name: p.Name, Revision: rev, Waivers: snapshot.WaiverDigest(p.Name, now),
+			UID: p.UID, Severity: p.Spec.Severity, Owner: p.Spec.Owner, Kinds: listing.KindsOf(p)})
 	}
 	return defs, names
-}
-
-// kindsOf are the kinds that the scan judges by the policy.
-func kindsOf(p *v1alpha1.ClusterRegoPolicy) []schema.GroupKind {
-	var out []schema.GroupKind
-	for _, k := range match.StandingKinds(p) {
-		out = append(out, schema.GroupKind{Group: k.Group, Kind: k.Kind})
-	}
-	return out
-}
-
-// namespaceKinds are the kinds of the policies whose verdict depends on the
-// namespace of the object.
-func namespaceKinds(inForce Policies) map[schema.GroupKind]bool {
-	out := map[schema.GroupKind]bool{}
-	for _, p := range inForce.Policies() {
-		if !inForce.DependsOnNamespace(p.Name) {
-			continue
-		}
-		for _, gk := range kindsOf(p) {
-			out[gk] = true
-		}
-	}
-	return out
 }

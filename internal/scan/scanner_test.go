@@ -31,6 +31,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/scan/index"
 )
 
 const needsOwner = `package evenkeel.owner
@@ -48,7 +49,7 @@ type world struct {
 	discovery  *discoveryfake.FakeDiscovery
 	namespaces *controllertest.FakeInformer
 	catalog    *catalog.Catalog
-	index      *Index
+	index      *index.Index
 	changes    <-chan event.GenericEvent
 	forbidden  atomic.Bool
 	clock      *clocktesting.FakeClock
@@ -75,7 +76,7 @@ func newWorld(t *testing.T) *world {
 	if w.namespaces, err = informers.FakeInformerFor(w.ctx, &corev1.Namespace{}); err != nil {
 		t.Fatal(err)
 	}
-	w.index = NewIndex(func(name string) (string, bool) { return w.catalog.Snapshot().Revision(name) })
+	w.index = index.New(func(name string) (string, bool) { return w.catalog.Snapshot().Revision(name) })
 	m, err := newMetrics(prometheus.NewRegistry(), w.index)
 	if err != nil {
 		t.Fatal(err)

@@ -16,9 +16,11 @@ import (
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"evenkeel.dev/evenkeel/internal/policy/strategy"
+	"evenkeel.dev/evenkeel/internal/scan/index"
+	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
 
-// Options tune the scan. The zero value means the defaults.
+// Options tune the scan. The epoch value means the defaults.
 type Options struct {
 	// ResyncPeriod is how often every kind is listed anew, give or take a tenth.
 	// Default: 10 minutes.
@@ -42,7 +44,7 @@ func (o Options) withDefaults() Options {
 		o.ResyncPeriod = 10 * time.Minute
 	}
 	if o.PageSize <= 0 {
-		o.PageSize = defaultPage
+		o.PageSize = listing.DefaultPage
 	}
 	if o.MaxConcurrentPasses <= 0 {
 		o.MaxConcurrentPasses = 4
@@ -62,10 +64,10 @@ func (o Options) withDefaults() Options {
 // Setup adds the scanner and the status controllers of policies, templates and waivers to
 // the manager and returns the Index that they fill. All run on the leader alone; elsewhere the
 // Index stays empty and knows no policy.
-func Setup(mgr ctrl.Manager, policies Catalog, opts Options) (*Index, error) {
+func Setup(mgr ctrl.Manager, policies Catalog, opts Options) (*index.Index, error) {
 	opts = opts.withDefaults()
-	index := NewIndex(func(name string) (string, bool) { return policies.Snapshot().Revision(name) })
-	metrics, err := newMetrics(opts.Registerer, index)
+	findings := index.New(func(name string) (string, bool) { return policies.Snapshot().Revision(name) })
+	metrics, err := newMetrics(opts.Registerer, findings)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +81,9 @@ func Setup(mgr ctrl.Manager, policies Catalog, opts Options) (*Index, error) {
 	}
 	recorder := mgr.GetEventRecorder("evenkeel-scan")
 	announcer := newAnnouncer(recorder, opts.Clock)
-	index.observe = announcer.found
+	findings.OnTransitions(announcer.found)
 	scanner := &Scanner{
-		catalog: policies, index: index, client: dyn,
+		catalog: policies, index: findings, client: dyn,
 		resolver:  newResolver(memory.NewMemCacheClient(disco), opts.Clock),
 		informers: mgr.GetCache(), namespaces: newNamespaces(), metrics: metrics,
 		clock: opts.Clock, log: mgr.GetLogger().WithName("scan"), opts: opts,
@@ -92,10 +94,10 @@ func Setup(mgr ctrl.Manager, policies Catalog, opts Options) (*Index, error) {
 		return nil, fmt.Errorf("add the scanner to the manager: %w", err)
 	}
 	status := &StatusController{
-		client: mgr.GetClient(), catalog: policies, index: index, announcer: announcer,
+		client: mgr.GetClient(), catalog: policies, index: findings, announcer: announcer,
 		clock: opts.Clock, interval: opts.StatusInterval, written: map[string]time.Time{},
 	}
-	if err := status.Register(mgr, index.Changes()); err != nil {
+	if err := status.Register(mgr, findings.Changes()); err != nil {
 		return nil, err
 	}
 	templates := &TemplateController{client: mgr.GetClient(), catalog: policies, clock: opts.Clock}
@@ -110,5 +112,5 @@ func Setup(mgr ctrl.Manager, policies Catalog, opts Options) (*Index, error) {
 	if err := waivers.Register(mgr); err != nil {
 		return nil, err
 	}
-	return index, nil
+	return findings, nil
 }

@@ -16,6 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/template"
+	"evenkeel.dev/evenkeel/internal/scan/index"
 )
 
 const (
@@ -28,7 +29,7 @@ const (
 // applyStatus sets the parts of a policy's status that the scan owns. summary is
 // nil while no revision of the policy is scanned. It never touches
 // status.remediation, which belongs to the rollout.
-func applyStatus(p *v1alpha1.ClusterRegoPolicy, c catalog.Status, summary *Summary, now metav1.Time) {
+func applyStatus(p *v1alpha1.ClusterRegoPolicy, c catalog.Status, summary *index.Summary, now metav1.Time) {
 	s := &p.Status
 	conditions := conditionsOf(c, summary)
 	if c.Err == nil && pending(summary) && scannedBefore(p, c.Revision) {
@@ -48,7 +49,7 @@ func applyStatus(p *v1alpha1.ClusterRegoPolicy, c catalog.Status, summary *Summa
 	kube.SetConditions(p, now.Time, conditions...)
 }
 
-func scanStatus(s *Summary) *v1alpha1.ScanStatus {
+func scanStatus(s *index.Summary) *v1alpha1.ScanStatus {
 	out := &v1alpha1.ScanStatus{
 		State:      s.State,
 		Scanned:    toInt32(s.Scanned),
@@ -79,7 +80,7 @@ func sampleOf(f policy.Finding) v1alpha1.ViolationSample {
 }
 
 // conditionsOf are the conditions that hold.
-func conditionsOf(c catalog.Status, s *Summary) []metav1.Condition {
+func conditionsOf(c catalog.Status, s *index.Summary) []metav1.Condition {
 	switch {
 	case errors.Is(c.Err, catalog.ErrMalformed):
 		return kube.Stalled(v1alpha1.ReasonInvalid, malformedMessage(c))
@@ -110,7 +111,7 @@ func conditionsOf(c catalog.Status, s *Summary) []metav1.Condition {
 }
 
 // pending says whether the first pass of the scan isn't finished.
-func pending(s *Summary) bool { return s == nil || s.State == v1alpha1.ScanPending }
+func pending(s *index.Summary) bool { return s == nil || s.State == v1alpha1.ScanPending }
 
 // scannedBefore says whether the policy as it is has been scanned already, by a manager
 // before this one say: what that has found stands until it is found anew, so that no
@@ -139,11 +140,11 @@ func notInForce(c catalog.Status, do string) string {
 }
 
 // unresolvedMessage says first what doesn't hold: the policy gates and scans all the same.
-func unresolvedMessage(c catalog.Status, s *Summary) string {
+func unresolvedMessage(c catalog.Status, s *index.Summary) string {
 	return c.Unresolved.Message + "; " + completeMessage(s)
 }
 
-func incompleteMessage(s *Summary) string {
+func incompleteMessage(s *index.Summary) string {
 	message := "the figures are a lower bound"
 	for _, k := range s.Incomplete {
 		message += "; " + k.Message
@@ -151,7 +152,7 @@ func incompleteMessage(s *Summary) string {
 	return message
 }
 
-func completeMessage(s *Summary) string {
+func completeMessage(s *index.Summary) string {
 	message := fmt.Sprintf("revision %s is in force; %d of %d objects violate it", s.Revision, s.Violating, s.Scanned)
 	if s.Waived > 0 {
 		message += fmt.Sprintf("; %d more are waived", s.Waived)

@@ -14,30 +14,31 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/scan/index"
 )
 
 func TestConditions(t *testing.T) {
 	type cond struct{ Type, Status, Reason, Message string }
 	broken := errors.New("owner.rego:7:3: rego_parse_error: unexpected token")
-	summary := func(state v1alpha1.ScanState, counts Counts) *Summary {
-		return &Summary{Revision: "r1", State: state, Counts: counts}
+	summary := func(state v1alpha1.ScanState, counts index.Counts) *index.Summary {
+		return &index.Summary{Revision: "r1", State: state, Counts: counts}
 	}
 	cases := map[string]struct {
 		reason  string
 		catalog catalog.Status
-		summary *Summary
+		summary *index.Summary
 		want    []cond
 	}{
 		"a scanned policy is ready": {
 			reason:  "kstatus: Current",
 			catalog: catalog.Status{Revision: "r1"},
-			summary: summary(v1alpha1.ScanComplete, Counts{Scanned: 40, Violating: 30}),
+			summary: summary(v1alpha1.ScanComplete, index.Counts{Scanned: 40, Violating: 30}),
 			want:    []cond{{"Ready", "True", "Compiled", "revision r1 is in force; 30 of 40 objects violate it"}},
 		},
 		"a policy that is being scanned is reconciling": {
 			reason:  "kstatus: InProgress",
 			catalog: catalog.Status{Revision: "r1"},
-			summary: summary(v1alpha1.ScanPending, Counts{}),
+			summary: summary(v1alpha1.ScanPending, index.Counts{}),
 			want: []cond{
 				{"Ready", "Unknown", "Scanning",
 					"revision r1 is in force for admission; the first pass over what exists isn't finished"},
@@ -58,7 +59,7 @@ func TestConditions(t *testing.T) {
 		"a policy with a kind that can't be listed isn't ready and says why": {
 			reason:  "the message is what the person on call reads first",
 			catalog: catalog.Status{Revision: "r1"},
-			summary: &Summary{Revision: "r1", State: v1alpha1.ScanIncomplete,
+			summary: &index.Summary{Revision: "r1", State: v1alpha1.ScanIncomplete,
 				Incomplete: []v1alpha1.IncompleteKind{{Kind: "Widget", Message: "Widget isn't served"}}},
 			want: []cond{
 				{"Ready", "False", "ScanIncomplete", "the figures are a lower bound; Widget isn't served"},
@@ -68,7 +69,7 @@ func TestConditions(t *testing.T) {
 		"a policy that stopped compiling is stalled on its last good revision": {
 			reason:  "kstatus: Failed, with file and line",
 			catalog: catalog.Status{Revision: "r1", Generation: 1, Err: broken},
-			summary: summary(v1alpha1.ScanComplete, Counts{}),
+			summary: summary(v1alpha1.ScanComplete, index.Counts{}),
 			want: []cond{
 				{"Ready", "False", "CompileFailed",
 					broken.Error() + "; the last good revision r1 stays in force: correct spec.rego"},
@@ -89,14 +90,15 @@ func TestConditions(t *testing.T) {
 		"waived objects are told apart": {
 			reason:  "a waiver must not look like compliance",
 			catalog: catalog.Status{Revision: "r1"},
-			summary: summary(v1alpha1.ScanComplete, Counts{Scanned: 40, Violating: 1, Waived: 2}),
+			summary: summary(v1alpha1.ScanComplete, index.Counts{Scanned: 40, Violating: 1, Waived: 2}),
 			want: []cond{{"Ready", "True", "Compiled",
 				"revision r1 is in force; 1 of 40 objects violate it; 2 more are waived"}},
 		},
 		"objects that can't be judged are named": {
 			reason:  "an evaluation error is never silent",
 			catalog: catalog.Status{Revision: "r1"},
-			summary: &Summary{Revision: "r1", State: v1alpha1.ScanComplete, Counts: Counts{Scanned: 3, Errors: 1},
+			summary: &index.Summary{Revision: "r1", State: v1alpha1.ScanComplete,
+				Counts:     index.Counts{Scanned: 3, Errors: 1},
 				FirstError: "Pod a/b: time limit"},
 			want: []cond{{"Ready", "True", "Compiled",
 				"revision r1 is in force; 0 of 3 objects violate it; 1 couldn't be judged, the first is Pod a/b: " +
@@ -130,9 +132,9 @@ func TestConditions(t *testing.T) {
 func TestStatusIsStableAndKeepsWhatOthersOwn(t *testing.T) {
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
 	p.Status.Remediation = &v1alpha1.RemediationPointer{Name: "plan-1"}
-	s := &Summary{Revision: "r1", State: v1alpha1.ScanComplete, LastFullScan: epoch.Add(12345),
-		Counts: Counts{Scanned: 2, Violating: 1, Violations: 1},
-		Sample: []policy.Finding{finding("v1", "ConfigMap", "a")}}
+	s := &index.Summary{Revision: "r1", State: v1alpha1.ScanComplete, LastFullScan: epoch.Add(12345),
+		Counts: index.Counts{Scanned: 2, Violating: 1, Violations: 1},
+		Sample: []policy.Finding{violating("a")}}
 	applyStatus(p, catalog.Status{Revision: "r1"}, s, metav1.NewTime(epoch))
 	first := p.DeepCopy()
 	applyStatus(p, catalog.Status{Revision: "r1"}, s, metav1.NewTime(epoch.Add(eventWindow)))
@@ -150,11 +152,11 @@ func TestStatusIsStableAndKeepsWhatOthersOwn(t *testing.T) {
 }
 
 func TestARestartChangesNoCondition(t *testing.T) {
-	good, scanned := catalog.Status{Revision: "r1"}, &Summary{Revision: "r1", State: v1alpha1.ScanComplete}
-	incomplete := &Summary{Revision: "r1", State: v1alpha1.ScanIncomplete}
+	good, scanned := catalog.Status{Revision: "r1"}, &index.Summary{Revision: "r1", State: v1alpha1.ScanComplete}
+	incomplete := &index.Summary{Revision: "r1", State: v1alpha1.ScanIncomplete}
 	cases := map[string]struct {
 		reason string
-		before *Summary
+		before *index.Summary
 		after  catalog.Status
 		change func(*v1alpha1.ClusterRegoPolicy)
 		want   string
@@ -192,7 +194,7 @@ func TestARestartChangesNoCondition(t *testing.T) {
 
 func TestASlowPolicySaysSoWhileItIs(t *testing.T) {
 	p := &v1alpha1.ClusterRegoPolicy{}
-	summary := &Summary{Revision: "r1", State: v1alpha1.ScanComplete}
+	summary := &index.Summary{Revision: "r1", State: v1alpha1.ScanComplete}
 	for _, slow := range []bool{false, true, true, false} {
 		applyStatus(p, catalog.Status{Revision: "r1", Slow: slow}, summary, metav1.Now())
 		got := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionSlow)

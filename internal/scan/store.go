@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
+
+	"evenkeel.dev/evenkeel/internal/scan/index"
 )
 
 // store takes what a reflector reads of one kind, judges it and records the
@@ -18,7 +20,7 @@ import (
 type store struct {
 	// ctx is the pass's: evaluation stops with it.
 	ctx   context.Context
-	index *Index
+	index *index.Index
 	kind  schema.GroupKind
 	judge *judge
 	// listed is called when a full list has been recorded.
@@ -34,9 +36,9 @@ func (s *store) Transformer() cache.TransformFunc {
 	return func(obj any) (any, error) { return s.toJudged(obj) }
 }
 
-func (s *store) toJudged(obj any) (*judged, error) {
+func (s *store) toJudged(obj any) (*index.Judged, error) {
 	switch o := obj.(type) {
-	case *judged:
+	case *index.Judged:
 		return o, nil
 	case *unstructured.Unstructured:
 		s.read.Add(1)
@@ -53,7 +55,7 @@ func (s *store) Add(obj any) error {
 		return err
 	}
 	if s.ctx.Err() == nil {
-		s.index.put(s.kind, j)
+		s.index.Put(s.kind, j)
 	}
 	return nil
 }
@@ -71,13 +73,13 @@ func (s *store) Delete(obj any) error {
 	if err != nil {
 		return fmt.Errorf("scan %s: name a deleted object: %w", s.kind, err)
 	}
-	s.index.remove(s.kind, keyOf(namespace, name))
+	s.index.Remove(s.kind, index.KeyOf(namespace, name))
 	return nil
 }
 
 // Replace records a full list.
 func (s *store) Replace(objs []any, _ string) error {
-	items := make([]*judged, 0, len(objs))
+	items := make([]*index.Judged, 0, len(objs))
 	for _, obj := range objs {
 		j, err := s.toJudged(obj)
 		if err != nil {
@@ -88,7 +90,7 @@ func (s *store) Replace(objs []any, _ string) error {
 	if err := s.ctx.Err(); err != nil {
 		return fmt.Errorf("scan %s: %w", s.kind, err)
 	}
-	s.index.replace(s.kind, s.judge.kind.APIVersion(), items)
+	s.index.Replace(s.kind, s.judge.kind.APIVersion(), items)
 	s.listed()
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/cli/terminal"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
-	"evenkeel.dev/evenkeel/internal/scan"
+	"evenkeel.dev/evenkeel/internal/scan/listing"
 	"evenkeel.dev/evenkeel/internal/version"
 )
 
@@ -146,7 +146,7 @@ func (o *scanOptions) verdict(report *check.Report) error {
 
 // clusterWalk is a walk whose progress is shown.
 type clusterWalk struct {
-	*scan.Walk
+	*listing.Walk
 	progress *terminal.Progress
 }
 
@@ -156,8 +156,8 @@ func walkOf(f *connect.Flags, stderr io.Writer) (*clusterWalk, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &clusterWalk{Walk: &scan.Walk{Client: objects, Discovery: kinds}, progress: terminal.NewProgress(stderr)}
-	w.Progress = func(p scan.Progress) {
+	w := &clusterWalk{Walk: &listing.Walk{Client: objects, Discovery: kinds}, progress: terminal.NewProgress(stderr)}
+	w.Progress = func(p listing.Progress) {
 		text := fmt.Sprintf("kind %d of %d, %s: %d objects read", p.Done+1, p.Kinds, p.Kind.Kind, p.Objects)
 		if p.Remaining > 0 {
 			text += fmt.Sprintf(", %d to come", p.Remaining)
@@ -183,7 +183,7 @@ func look(ctx context.Context, walk *clusterWalk, snapshot *catalog.Snapshot, op
 	return report, nil
 }
 
-func subjectsOf(found iter.Seq2[scan.Found, error]) iter.Seq2[check.Subject, error] {
+func subjectsOf(found iter.Seq2[listing.Found, error]) iter.Seq2[check.Subject, error] {
 	return func(yield func(check.Subject, error) bool) {
 		for f, err := range found {
 			if !yield(check.Subject{Object: f.Object, Namespace: f.Namespace, Resource: f.Resource}, err) {

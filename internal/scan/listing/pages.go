@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package scan
+package listing
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// defaultPage is the number of objects that are read at a time.
-const defaultPage = 500
+// DefaultPage is the number of objects that are read at a time.
+const DefaultPage = 500
 
 // lister lists one resource.
 type lister interface {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package scan
+package index
 
 import (
 	"cmp"
@@ -44,7 +44,7 @@ func (x *Index) Summary(policyName string, sampleSize int) (Summary, bool) {
 		return Summary{}, false
 	}
 	s := Summary{
-		Revision: e.tally.revision, Severity: e.severity, State: x.stateOf(e.tally), Counts: e.tally.counts,
+		Revision: e.tally.Revision, Severity: e.severity, State: x.stateOf(e.tally), Counts: e.tally.counts,
 		LastFullScan: x.lastFullScan(e.tally), Incomplete: x.incomplete(e.tally), FirstError: x.firstError(e.tally),
 	}
 	if sampleSize > 0 {
@@ -54,7 +54,7 @@ func (x *Index) Summary(policyName string, sampleSize int) (Summary, bool) {
 	return s, true
 }
 
-func (x *Index) lastFullScan(t *tally) time.Time {
+func (x *Index) lastFullScan(t *Tally) time.Time {
 	var oldest time.Time
 	for gk, listed := range t.listed {
 		k := x.kinds[gk]
@@ -68,7 +68,7 @@ func (x *Index) lastFullScan(t *tally) time.Time {
 	return oldest
 }
 
-func (x *Index) incomplete(t *tally) []v1alpha1.IncompleteKind {
+func (x *Index) incomplete(t *Tally) []v1alpha1.IncompleteKind {
 	var out []v1alpha1.IncompleteKind
 	for gk := range t.listed {
 		if k := x.kinds[gk]; k != nil && k.problem != "" {
@@ -81,16 +81,16 @@ func (x *Index) incomplete(t *tally) []v1alpha1.IncompleteKind {
 	return out
 }
 
-func (x *Index) firstError(t *tally) string {
+func (x *Index) firstError(t *Tally) string {
 	if t.counts.Errors == 0 {
 		return ""
 	}
 	first := ""
-	x.eachFault(t, func(gk schema.GroupKind, _ *kindState, key string, _ *record, f *fault) {
-		if !f.failed {
+	x.eachFault(t, func(gk schema.GroupKind, _ *kindState, key string, _ *Record, f *Fault) {
+		if !f.Failed {
 			return
 		}
-		text := gk.Kind + " " + key + ": " + f.message
+		text := gk.Kind + " " + key + ": " + f.Message
 		if first == "" || text < first {
 			first = text
 		}
@@ -98,8 +98,8 @@ func (x *Index) firstError(t *tally) string {
 	return first
 }
 
-// figures calls visit with every policy's name, severity, owner and counts.
-func (x *Index) figures(visit func(policy string, severity v1alpha1.Severity, owner string, c Counts)) {
+// Figures calls visit with every policy's name, severity, owner and counts.
+func (x *Index) Figures(visit func(policy string, severity v1alpha1.Severity, owner string, c Counts)) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for name, e := range x.policies {
@@ -107,8 +107,8 @@ func (x *Index) figures(visit func(policy string, severity v1alpha1.Severity, ow
 	}
 }
 
-// listings calls visit with every kind that has been listed, and when.
-func (x *Index) listings(visit func(gk schema.GroupKind, at time.Time)) {
+// Listings calls visit with every kind that has been listed, and when.
+func (x *Index) Listings(visit func(gk schema.GroupKind, at time.Time)) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for gk, k := range x.kinds {

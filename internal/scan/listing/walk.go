@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package scan
+package listing
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -18,8 +17,6 @@ import (
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
-
-	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
 // Found is a live object that policies may concern.
@@ -73,14 +70,6 @@ type Walk struct {
 	read       int
 }
 
-// Policies are what a walk needs of catalog.Snapshot.
-type Policies interface {
-	// Policies are the definitions in force.
-	Policies() []*v1alpha1.ClusterRegoPolicy
-	// DependsOnNamespace says that what a policy says of an object may change with its Namespace.
-	DependsOnNamespace(name string) bool
-}
-
 // Objects gives the objects of every kind that the policies concern, kind by kind.
 // An error ends the walk: the cluster can't be reached, or the context ended. A
 // kind that can't be read is no error, but a gap.
@@ -90,7 +79,7 @@ func (w *Walk) Objects(ctx context.Context, inForce Policies) iter.Seq2[Found, e
 			yield(Found{}, err)
 			return
 		}
-		kinds := KindsOf(inForce.Policies())
+		kinds := KindsOf(inForce.Policies()...)
 		for i, gk := range kinds {
 			mapping, known := w.resourceOf(gk)
 			if !known || w.Namespace != "" && mapping.Scope.Name() != meta.RESTScopeNameNamespace {
@@ -106,22 +95,10 @@ func (w *Walk) Objects(ctx context.Context, inForce Policies) iter.Seq2[Found, e
 				return
 			}
 			if err != nil {
-				w.gap(&kindError{kind: gk, resource: mapping.Resource.GroupResource(), err: err})
+				w.gap(&KindError{Kind: gk, Resource: mapping.Resource.GroupResource(), Err: err})
 			}
 		}
 	}
-}
-
-// KindsOf are the kinds that the scan looks at for the policies, sorted, each once.
-func KindsOf(policies []*v1alpha1.ClusterRegoPolicy) []schema.GroupKind {
-	var kinds []schema.GroupKind
-	for _, p := range policies {
-		kinds = append(kinds, kindsOf(p)...)
-	}
-	slices.SortFunc(kinds, func(a, b schema.GroupKind) int {
-		return slices.Compare([]string{a.Group, a.Kind}, []string{b.Group, b.Kind})
-	})
-	return slices.Compact(kinds)
 }
 
 // Gaps are what the walk couldn't see, in the order in which it came upon them.
@@ -131,14 +108,14 @@ func (w *Walk) Gaps() []Gap { return w.gaps }
 // are no objects of them.
 func (w *Walk) Absent() []schema.GroupKind { return w.absent }
 
-func (w *Walk) gap(err *kindError) {
+func (w *Walk) gap(err *KindError) {
 	problem := err.problem()
-	if apierrors.IsForbidden(err.err) {
+	if apierrors.IsForbidden(err.Err) {
 		problem = fmt.Sprintf(
 			"%s may not be listed: ask for the permission to list %s, or name a namespace that you may read",
-			describe(err.kind), err.resource)
+			describe(err.Kind), err.Resource)
 	}
-	w.gaps = append(w.gaps, Gap{Kind: err.kind, Problem: problem})
+	w.gaps = append(w.gaps, Gap{Kind: err.Kind, Problem: problem})
 }
 
 // begin asks which kinds there are, and reads the namespaces.
@@ -157,9 +134,9 @@ func (w *Walk) begin(ctx context.Context, inForce Policies) error {
 			return fmt.Errorf("there is no namespace %q, so nothing was looked at; see: kubectl get namespaces",
 				w.Namespace)
 		}
-		if len(namespaceKinds(inForce)) > 0 {
-			w.gap(&kindError{kind: schema.GroupKind{Kind: "Namespace"},
-				resource: schema.GroupResource{Resource: "namespaces"}, err: err})
+		if len(NamespaceKinds(inForce)) > 0 {
+			w.gap(&KindError{Kind: schema.GroupKind{Kind: "Namespace"},
+				Resource: schema.GroupResource{Resource: "namespaces"}, Err: err})
 		}
 	}
 	return ctx.Err()
@@ -194,12 +171,12 @@ func (w *Walk) resourceOf(gk schema.GroupKind) (*meta.RESTMapping, bool) {
 	}
 	for gv, why := range w.unknown {
 		if gv.Group == gk.Group {
-			w.gap(&kindError{kind: gk, err: why})
+			w.gap(&KindError{Kind: gk, Err: why})
 			return nil, false
 		}
 	}
 	if !meta.IsNoMatchError(err) {
-		w.gap(&kindError{kind: gk, err: err})
+		w.gap(&KindError{Kind: gk, Err: err})
 		return nil, false
 	}
 	w.absent = append(w.absent, gk)
@@ -244,5 +221,5 @@ func (w *Walk) page() int64 {
 	if w.PageSize > 0 {
 		return w.PageSize
 	}
-	return defaultPage
+	return DefaultPage
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package scan
+package listing
 
 import (
 	"context"
@@ -19,16 +19,16 @@ type resourceReader interface {
 	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
 }
 
-// listWatch reads a resource for a reflector. The reflector streams the first
+// ListWatch reads a resource for a reflector. The reflector streams the first
 // list over a watch where the server can; where it can't, list reads page by
-// page and judges each page, so that never more than one page of bodies is held.
+// page and judges each page, object by object, so that never more than one page of bodies is held.
 // onWatch is told how every attempt to watch ended; initial says that it was to
 // bring the first list.
-func listWatch(r resourceReader, pageSize int64, toJudged func(any) (*judged, error),
+func ListWatch[T runtime.Object](r resourceReader, pageSize int64, judge func(any) (T, error),
 	onWatch func(initial bool, err error)) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
-			return listJudged(ctx, r, pageSize, toJudged)
+			return listJudged(ctx, r, pageSize, judge)
 		},
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			w, err := r.Watch(ctx, opts)
@@ -40,7 +40,7 @@ func listWatch(r resourceReader, pageSize int64, toJudged func(any) (*judged, er
 
 // listJudged reads every page. A list that expires between two pages fails as a
 // whole, and is tried again from its start.
-func listJudged(ctx context.Context, r resourceReader, pageSize int64, toJudged func(any) (*judged, error)) (
+func listJudged[T runtime.Object](ctx context.Context, r resourceReader, pageSize int64, judge func(any) (T, error)) (
 	runtime.Object, error) {
 	out := &metainternalversion.List{}
 	opts := metav1.ListOptions{Limit: pageSize}
@@ -50,7 +50,7 @@ func listJudged(ctx context.Context, r resourceReader, pageSize int64, toJudged 
 			return nil, err
 		}
 		for i := range page.Items {
-			j, err := toJudged(&page.Items[i])
+			j, err := judge(&page.Items[i])
 			if err != nil {
 				return nil, err
 			}

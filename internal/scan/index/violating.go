@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package scan
+package index
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ func (x *Index) Violating(policyName string) (objects int, revision string, comp
 	if !ok {
 		return 0, "", false
 	}
-	return e.tally.counts.Violating + e.tally.counts.Waived, e.tally.revision,
+	return e.tally.counts.Violating + e.tally.counts.Waived, e.tally.Revision,
 		x.stateOf(e.tally) == v1alpha1.ScanComplete
 }
 
@@ -35,8 +35,8 @@ func (x *Index) ViolatingIn(policyName string) []v1alpha1.ViolatingNamespace {
 		return nil
 	}
 	counts := map[string]int32{}
-	x.eachFault(e.tally, func(_ schema.GroupKind, _ *kindState, key string, _ *record, f *fault) {
-		if namespace, _ := splitKey(key); namespace != "" && (f.violations > 0 || f.waived) {
+	x.eachFault(e.tally, func(_ schema.GroupKind, _ *kindState, key string, _ *Record, f *Fault) {
+		if namespace, _ := SplitKey(key); namespace != "" && (f.Violations > 0 || f.Waived) {
 			counts[namespace]++
 		}
 	})

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package scan
+package index
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -27,13 +28,13 @@ type Index struct {
 	// of the Index for a moment.
 	inForce func(policy string) (revision string, ok bool)
 	changes fanout
-	// observe is told of objects that began to violate; set before the scan starts.
-	observe func([]transition)
+	// observe is told of objects that began to violate.
+	observe func([]Transition)
 }
 
 // entry is a policy in force.
 type entry struct {
-	tally    *tally
+	tally    *Tally
 	uid      types.UID
 	severity v1alpha1.Severity
 	owner    string
@@ -44,34 +45,34 @@ type kindState struct {
 	apiVersion string
 	// clean and faulty hold the records by keyOf; together they are every object
 	// that some policy concerns.
-	clean, faulty map[string]*record
+	clean, faulty map[string]*Record
 	// problem says why the records aren't current; empty while they are.
 	problem string
 	// listedAt is when the last full pass ended.
 	listedAt time.Time
 }
 
-// transition is an object that began to violate a policy.
-type transition struct {
-	policy     string
-	policyUID  types.UID
-	kind       schema.GroupKind
-	apiVersion string
-	key        string
-	uid        string
-	// resourceVersion is the object's when it was judged.
-	resourceVersion string
-	message         string
+// Transition is an object that began to violate a policy.
+type Transition struct {
+	Policy     string
+	PolicyUID  types.UID
+	Kind       schema.GroupKind
+	APIVersion string
+	Key        string
+	UID        string
+	// ResourceVersion is the object's when it was judged.
+	ResourceVersion string
+	Message         string
 }
 
-// NewIndex makes an empty Index. inForce says which revision of a policy is in
+// New makes an empty Index. inForce says which revision of a policy is in
 // force now, so that a finding of an older one is never shown as complete.
-func NewIndex(inForce func(policy string) (revision string, ok bool)) *Index {
+func New(inForce func(policy string) (revision string, ok bool)) *Index {
 	return &Index{
 		policies: map[string]*entry{},
 		kinds:    map[schema.GroupKind]*kindState{},
 		inForce:  inForce,
-		observe:  func([]transition) {},
+		observe:  func([]Transition) {},
 	}
 }
 
@@ -80,6 +81,16 @@ func NewIndex(inForce func(policy string) (revision string, ok bool)) *Index {
 // own. Deliveries coalesce and never hold up the scan; they begin when the
 // scanner starts.
 func (x *Index) Changes() <-chan event.GenericEvent { return x.changes.subscribe() }
+
+// Deliver begins to deliver what Changes subscribed to, until ctx ends. It doesn't wait.
+func (x *Index) Deliver(ctx context.Context) { x.changes.run(ctx) }
+
+// Notify says that something about these policies changed that isn't a finding.
+func (x *Index) Notify(policies ...string) { x.changes.notify(policies...) }
+
+// OnTransitions has every object that begins to violate a policy told to observe. It must
+// be called before anything is recorded.
+func (x *Index) OnTransitions(observe func([]Transition)) { x.observe = observe }
 
 // Findings returns the objects that violate the policy, sorted by kind,
 // namespace and name, and the revision that judged them. complete is false
@@ -93,20 +104,20 @@ func (x *Index) Findings(policyName string) (findings []policy.Finding, revision
 	if !ok {
 		return nil, "", false
 	}
-	return x.findingsOf(e.tally), e.tally.revision, x.stateOf(e.tally) == v1alpha1.ScanComplete
+	return x.findingsOf(e.tally), e.tally.Revision, x.stateOf(e.tally) == v1alpha1.ScanComplete
 }
 
-func (x *Index) findingsOf(t *tally) []policy.Finding {
+func (x *Index) findingsOf(t *Tally) []policy.Finding {
 	out := make([]policy.Finding, 0, t.counts.Violating)
-	x.eachFault(t, func(gk schema.GroupKind, k *kindState, key string, r *record, f *fault) {
-		if f.violations == 0 {
+	x.eachFault(t, func(gk schema.GroupKind, k *kindState, key string, r *Record, f *Fault) {
+		if f.Violations == 0 {
 			return
 		}
-		namespace, name := splitKey(key)
+		namespace, name := SplitKey(key)
 		out = append(out, policy.Finding{
 			APIVersion: k.apiVersion, Kind: gk.Kind, Namespace: namespace, Name: name,
 			UID: r.uid, ResourceVersion: r.resourceVersion,
-			Violations: int(f.violations), Message: f.message, Fixable: f.fixable,
+			Violations: int(f.Violations), Message: f.Message, Fixable: f.Fixable,
 		})
 	})
 	slices.SortFunc(out, func(a, b policy.Finding) int {
@@ -116,7 +127,7 @@ func (x *Index) findingsOf(t *tally) []policy.Finding {
 	return out
 }
 
-func (x *Index) eachFault(t *tally, visit func(schema.GroupKind, *kindState, string, *record, *fault)) {
+func (x *Index) eachFault(t *Tally, visit func(schema.GroupKind, *kindState, string, *Record, *Fault)) {
 	for gk := range t.listed {
 		k := x.kinds[gk]
 		if k == nil {
@@ -124,7 +135,7 @@ func (x *Index) eachFault(t *tally, visit func(schema.GroupKind, *kindState, str
 		}
 		for key, r := range k.faulty {
 			for i := range r.faults {
-				if r.faults[i].tally == t {
+				if r.faults[i].Tally == t {
 					visit(gk, k, key, r, &r.faults[i])
 				}
 			}
@@ -133,9 +144,9 @@ func (x *Index) eachFault(t *tally, visit func(schema.GroupKind, *kindState, str
 }
 
 // stateOf says how far the figures of a tally can be trusted.
-func (x *Index) stateOf(t *tally) v1alpha1.ScanState {
+func (x *Index) stateOf(t *Tally) v1alpha1.ScanState {
 	state := v1alpha1.ScanPending
-	if current, ok := x.inForce(t.policy); ok && current == t.revision {
+	if current, ok := x.inForce(t.Policy); ok && current == t.Revision {
 		state = v1alpha1.ScanComplete
 	}
 	for gk, listed := range t.listed {

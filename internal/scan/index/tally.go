@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package scan
+package index
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -19,14 +19,14 @@ type Counts struct {
 	Errors int
 }
 
-// tally counts for one policy at one revision, under the same waivers. Records
+// Tally counts for one policy at one revision, under the same waivers. Records
 // point at it, so when either changes, what was counted before stays with the old
 // tally and can't leak into the new one.
 //
-// policy, revision, waivers and the keys of listed never change; the rest is guarded by
+// Policy, Revision, waivers and the keys of listed never change; the rest is guarded by
 // the Index.
-type tally struct {
-	policy, revision string
+type Tally struct {
+	Policy, Revision string
 	// waivers identifies the waivers that were active.
 	waivers string
 	// listed holds every kind of the policy; true once a full pass under this
@@ -35,17 +35,17 @@ type tally struct {
 	counts Counts
 }
 
-func newTally(d definition) *tally {
-	t := &tally{policy: d.name, revision: d.revision, waivers: d.waivers,
-		listed: make(map[schema.GroupKind]bool, len(d.kinds))}
-	for _, k := range d.kinds {
+func newTally(d Definition) *Tally {
+	t := &Tally{Policy: d.Name, Revision: d.Revision, waivers: d.Waivers,
+		listed: make(map[schema.GroupKind]bool, len(d.Kinds))}
+	for _, k := range d.Kinds {
 		t.listed[k] = false
 	}
 	return t
 }
 
 // add counts a record in (sign 1) or out (sign -1) of every tally concerned.
-func (r *record) add(sign int) {
+func (r *Record) add(sign int) {
 	if r == nil {
 		return
 	}
@@ -54,17 +54,17 @@ func (r *record) add(sign int) {
 	}
 	for i := range r.faults {
 		f := &r.faults[i]
-		c := &f.tally.counts
+		c := &f.Tally.counts
 		c.Scanned += sign
-		if f.failed {
+		if f.Failed {
 			c.Errors += sign
 		}
-		if f.waived {
+		if f.Waived {
 			c.Waived += sign
 		}
-		if f.violations > 0 {
+		if f.Violations > 0 {
 			c.Violating += sign
-			c.Violations += sign * int(f.violations)
+			c.Violations += sign * int(f.Violations)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package scan
+package listing
 
 import (
 	"context"
@@ -41,7 +41,9 @@ func (p *pages) List(_ context.Context, opts metav1.ListOptions) (*unstructured.
 	out.SetResourceVersion("42")
 	last := min(p.total, first+int(opts.Limit))
 	for i := first; i < last; i++ {
-		out.Items = append(out.Items, *object("v1", "ConfigMap", fmt.Sprint(i), nil))
+		u := unstructured.Unstructured{}
+		u.SetName(fmt.Sprint(i))
+		out.Items = append(out.Items, u)
 	}
 	if last < p.total {
 		out.SetContinue(fmt.Sprint(last))
@@ -77,8 +79,8 @@ func TestListJudged(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			judge := func(obj any) (*judged, error) {
-				return &judged{key: obj.(*unstructured.Unstructured).GetName()}, nil
+			judge := func(obj any) (*unstructured.Unstructured, error) {
+				return obj.(*unstructured.Unstructured), nil
 			}
 			got, err := listJudged(t.Context(), &tc.pages, 2, judge)
 			if !errors.Is(err, tc.err) {
@@ -104,45 +106,45 @@ func TestProblem(t *testing.T) {
 	widget := schema.GroupKind{Group: "example.com", Kind: "Widget"}
 	cases := map[string]struct {
 		reason string
-		err    kindError
+		err    KindError
 		want   string
 	}{
 		"forbidden gives the rule to add": {
 			reason: "it can be pasted into a ClusterRole",
-			err: kindError{kind: deployments, resource: deployment,
-				err: apierrors.NewForbidden(deployment, "", nil)},
+			err: KindError{Kind: schema.GroupKind{Group: "apps", Kind: "Deployment"}, Resource: deployment,
+				Err: apierrors.NewForbidden(deployment, "", nil)},
 			want: "Deployment of group apps may not be read: add this rule to a ClusterRole of the controller's " +
 				"ServiceAccount: " +
 				`{apiGroups: ["apps"], resources: ["deployments"], verbs: ["get", "list", "watch"]}`,
 		},
 		"a kind without a resource": {
 			reason: "its CRD isn't there",
-			err:    kindError{kind: widget, err: &meta.NoKindMatchError{GroupKind: widget}},
+			err:    KindError{Kind: widget, Err: &meta.NoKindMatchError{GroupKind: widget}},
 			want: "Widget of group example.com isn't served by this cluster: install its CustomResourceDefinition, " +
 				"or take the kind out of spec.match.resources; it is looked for again by itself",
 		},
 		"a kind whose CRD was deleted": {
 			reason: "discovery was read before that",
-			err:    kindError{kind: widget, err: apierrors.NewNotFound(schema.GroupResource{}, "")},
+			err:    KindError{Kind: widget, Err: apierrors.NewNotFound(schema.GroupResource{}, "")},
 			want: "Widget of group example.com isn't served by this cluster: install its CustomResourceDefinition, " +
 				"or take the kind out of spec.match.resources; it is looked for again by itself",
 		},
 		"a kind that can't be listed": {
 			reason: "a review, for example, is never stored",
-			err: kindError{kind: schema.GroupKind{Kind: "Binding"},
-				err: apierrors.NewMethodNotSupported(schema.GroupResource{Resource: "bindings"}, "list")},
+			err: KindError{Kind: schema.GroupKind{Kind: "Binding"},
+				Err: apierrors.NewMethodNotSupported(schema.GroupResource{Resource: "bindings"}, "list")},
 			want: "Binding of the core group can't be listed, so only admission can judge it: " +
 				"take the kind out of spec.match.resources, or into a policy of its own",
 		},
 		"a watch that broke off": {
 			reason: "old results may be out of date until the list ends",
-			err:    kindError{kind: configMaps, err: errWatchEnded},
+			err:    KindError{Kind: schema.GroupKind{Kind: "ConfigMap"}, Err: ErrWatchEnded},
 			want: "ConfigMap of the core group is being listed anew, since its watch broke off: wait for the list " +
 				"to end",
 		},
 		"anything else is tried again": {
 			reason: "a time-out, say",
-			err:    kindError{kind: configMaps, err: errors.New("timeout")},
+			err:    KindError{Kind: schema.GroupKind{Kind: "ConfigMap"}, Err: errors.New("timeout")},
 			want: "ConfigMap of the core group can't be listed or watched: timeout; it is tried again by itself, " +
 				"check that the API server answers for this kind",
 		},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package scan
+package index
 
 import (
 	"fmt"
@@ -25,55 +25,54 @@ var (
 type fixture struct {
 	*Index
 	revisions map[string]string
-	plans     map[schema.GroupKind]map[string]*tally
-	found     []transition
+	plans     map[schema.GroupKind]map[string]*Tally
+	found     []Transition
 }
 
 func newFixture() *fixture {
 	f := &fixture{revisions: map[string]string{}}
-	f.Index = NewIndex(func(name string) (string, bool) { r, ok := f.revisions[name]; return r, ok })
-	f.observe = func(found []transition) { f.found = append(f.found, found...) }
+	f.Index = New(func(name string) (string, bool) { r, ok := f.revisions[name]; return r, ok })
+	f.observe = func(found []Transition) { f.found = append(f.found, found...) }
 	return f
 }
 
 // inForce puts policies in force, each written as name, revision, kinds.
-func (f *fixture) inForce(defs ...definition) {
+func (f *fixture) inForce(defs ...Definition) {
 	clear(f.revisions)
 	for _, d := range defs {
-		f.revisions[d.name] = d.revision
+		f.revisions[d.Name] = d.Revision
 	}
-	f.plans, _ = f.setPolicies(defs)
+	f.plans, _ = f.SetPolicies(defs)
 }
 
 // pass records a full pass and settles the kind.
-func (f *fixture) pass(gk schema.GroupKind, objects ...*judged) {
-	f.replace(gk, "v1", objects)
-	f.markListed(gk, f.plans[gk], epoch)
+func (f *fixture) pass(gk schema.GroupKind, objects ...*Judged) {
+	f.Replace(gk, "v1", objects)
+	f.MarkListed(gk, f.plans[gk], epoch)
 }
 
 // object is judged by every policy of the plan; violations by policy, -1 for an error.
-func (f *fixture) object(gk schema.GroupKind, name string, violations map[string]int) *judged {
-	clean, faults := []*tally{}, []fault{}
+func (f *fixture) object(gk schema.GroupKind, name string, violations map[string]int) *Judged {
+	clean, faults := []*Tally{}, []Fault{}
 	for _, t := range f.plans[gk] {
-		switch n := violations[t.policy]; {
+		switch n := violations[t.Policy]; {
 		case n < 0:
-			faults = append(faults, fault{tally: t, failed: true, message: "boom"})
+			faults = append(faults, Fault{Tally: t, Failed: true, Message: "boom"})
 		case n > 0:
-			faults = append(faults, fault{tally: t, violations: int32(n), message: "bad"})
+			faults = append(faults, Fault{Tally: t, Violations: int32(n), Message: "bad"})
 		default:
 			clean = append(clean, t)
 		}
 	}
-	complies := newCompliance(clean)
+	complies := NewCompliance(clean)
 	if len(faults) == 0 {
-		return &judged{key: keyOf("ns", name), record: &complies.record}
+		return &Judged{Key: KeyOf("ns", name), Record: complies.Everything()}
 	}
-	return &judged{key: keyOf("ns", name),
-		record: &record{clean: complies, faults: faults, uid: "uid-" + name, resourceVersion: "7"}}
+	return &Judged{Key: KeyOf("ns", name), Record: complies.Except(faults, "uid-"+name, "7")}
 }
 
-func def(name, revision string, kinds ...schema.GroupKind) definition {
-	return definition{name: name, revision: revision, severity: v1alpha1.SeverityHigh, kinds: kinds}
+func def(name, revision string, kinds ...schema.GroupKind) Definition {
+	return Definition{Name: name, Revision: revision, Severity: v1alpha1.SeverityHigh, Kinds: kinds}
 }
 
 func finding(apiVersion, kind, name string) policy.Finding {
@@ -145,9 +144,9 @@ func TestIndex(t *testing.T) {
 			do: func(f *fixture) {
 				f.inForce(def("p", "r1", configMaps))
 				f.pass(configMaps, f.object(configMaps, "a", bad), f.object(configMaps, "b", bad))
-				f.put(configMaps, f.object(configMaps, "a", nil))
-				f.remove(configMaps, "ns/b")
-				f.put(configMaps, f.object(configMaps, "c", bad))
+				f.Put(configMaps, f.object(configMaps, "a", nil))
+				f.Remove(configMaps, "ns/b")
+				f.Put(configMaps, f.object(configMaps, "c", bad))
 			},
 			want: want{Revision: "r1", Complete: true, State: v1alpha1.ScanComplete,
 				Findings: []policy.Finding{finding("v1", "ConfigMap", "c")},
@@ -178,8 +177,8 @@ func TestIndex(t *testing.T) {
 				old := f.plans[configMaps]
 				object := f.object(configMaps, "a", bad)
 				f.inForce(def("p", "r2", configMaps))
-				f.replace(configMaps, "v1", []*judged{object})
-				f.markListed(configMaps, old, epoch)
+				f.Replace(configMaps, "v1", []*Judged{object})
+				f.MarkListed(configMaps, old, epoch)
 			},
 			want: want{Revision: "r2", State: v1alpha1.ScanPending},
 		},
@@ -199,7 +198,7 @@ func TestIndex(t *testing.T) {
 			do: func(f *fixture) {
 				f.inForce(def("p", "r1", configMaps))
 				f.pass(configMaps, f.object(configMaps, "a", bad))
-				f.fail(configMaps, "forbidden")
+				f.Fail(configMaps, "forbidden")
 			},
 			want: want{Revision: "r1", State: v1alpha1.ScanIncomplete,
 				Findings: []policy.Finding{finding("v1", "ConfigMap", "a")},
@@ -210,8 +209,8 @@ func TestIndex(t *testing.T) {
 			do: func(f *fixture) {
 				f.inForce(def("p", "r1", configMaps))
 				f.pass(configMaps)
-				f.fail(configMaps, "refused")
-				f.resume(configMaps)
+				f.Fail(configMaps, "refused")
+				f.Resume(configMaps)
 			},
 			want: want{Revision: "r1", Complete: true, State: v1alpha1.ScanComplete},
 		},
@@ -271,8 +270,8 @@ func TestTransitions(t *testing.T) {
 			reason: "by an update or as a new object",
 			do: func(f *fixture) {
 				f.pass(configMaps, f.object(configMaps, "a", nil))
-				f.put(configMaps, f.object(configMaps, "a", bad))
-				f.put(configMaps, f.object(configMaps, "b", bad))
+				f.Put(configMaps, f.object(configMaps, "a", bad))
+				f.Put(configMaps, f.object(configMaps, "b", bad))
 			},
 			want: []string{"p ns/a", "p ns/b"},
 		},
@@ -280,7 +279,7 @@ func TestTransitions(t *testing.T) {
 			reason: "only the change is told",
 			do: func(f *fixture) {
 				f.pass(configMaps, f.object(configMaps, "a", bad))
-				f.put(configMaps, f.object(configMaps, "a", map[string]int{"p": 2}))
+				f.Put(configMaps, f.object(configMaps, "a", map[string]int{"p": 2}))
 				f.pass(configMaps, f.object(configMaps, "a", bad))
 			},
 		},
@@ -308,7 +307,7 @@ func TestTransitions(t *testing.T) {
 			tc.do(f)
 			var got []string
 			for _, tr := range f.found {
-				got = append(got, tr.policy+" "+tr.key)
+				got = append(got, tr.Policy+" "+tr.Key)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
@@ -325,7 +324,7 @@ func TestCountsNeverDrift(t *testing.T) {
 		names, kinds := []string{"p", "q"}, []schema.GroupKind{configMaps, deployments}
 		revision := map[string]int{}
 		swap := func() {
-			var defs []definition
+			var defs []Definition
 			for _, n := range names {
 				if rapid.Bool().Draw(rt, "in force") {
 					defs = append(defs, def(n, fmt.Sprint("r", revision[n]),
@@ -334,9 +333,9 @@ func TestCountsNeverDrift(t *testing.T) {
 			}
 			f.inForce(defs...)
 		}
-		object := func(gk schema.GroupKind, name string) *judged {
+		object := func(gk schema.GroupKind, name string) *Judged {
 			if rapid.IntRange(0, 5).Draw(rt, "unconcerned") == 0 {
-				return &judged{key: keyOf("ns", name)}
+				return &Judged{Key: KeyOf("ns", name)}
 			}
 			v := map[string]int{}
 			for _, n := range names {
@@ -350,11 +349,11 @@ func TestCountsNeverDrift(t *testing.T) {
 			name := rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(rt, "name")
 			switch rapid.IntRange(0, 4).Draw(rt, "step") {
 			case 0:
-				f.put(gk, object(gk, name))
+				f.Put(gk, object(gk, name))
 			case 1:
-				f.remove(gk, keyOf("ns", name))
+				f.Remove(gk, KeyOf("ns", name))
 			case 2:
-				var items []*judged
+				var items []*Judged
 				for _, n := range []string{"a", "b", "c", "d"} {
 					if rapid.Bool().Draw(rt, "listed") {
 						items = append(items, object(gk, n))
@@ -382,22 +381,22 @@ func (f *fixture) checkCounts(t *rapid.T) {
 				continue
 			}
 			for _, r := range k.clean {
-				if _, concerned := r.faultOf(e.tally); concerned {
+				if _, concerned := r.FaultOf(e.tally); concerned {
 					want.Scanned++
 				}
 			}
 			for _, r := range k.faulty {
-				ft, concerned := r.faultOf(e.tally)
+				ft, concerned := r.FaultOf(e.tally)
 				if !concerned {
 					continue
 				}
 				want.Scanned++
-				if ft.failed {
+				if ft.Failed {
 					want.Errors++
 				}
-				if ft.violations > 0 {
+				if ft.Violations > 0 {
 					want.Violating++
-					want.Violations += int(ft.violations)
+					want.Violations += int(ft.Violations)
 				}
 			}
 		}

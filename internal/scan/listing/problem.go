@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package scan
+package listing
 
 import (
 	"errors"
@@ -12,37 +12,43 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// kindError is why a kind couldn't be listed or watched.
-type kindError struct {
-	kind schema.GroupKind
-	// resource is empty when the kind couldn't be resolved to one.
-	resource schema.GroupResource
-	err      error
+// ErrWatchEnded means that the watch broke off and the kind must be listed
+// anew. That is no failure, but what was known may be out of date.
+var ErrWatchEnded = errors.New("the watch ended")
+
+// KindError is why a kind couldn't be listed or watched.
+type KindError struct {
+	// Kind is the one that couldn't be read.
+	Kind schema.GroupKind
+	// Resource is empty when the kind couldn't be resolved to one.
+	Resource schema.GroupResource
+	// Err is the cause.
+	Err error
 }
 
-func (e *kindError) Error() string { return e.problem() }
+func (e *KindError) Error() string { return e.problem() }
 
-func (e *kindError) Unwrap() error { return e.err }
+func (e *KindError) Unwrap() error { return e.Err }
 
 // problem names the kind and says what to do.
-func (e *kindError) problem() string {
+func (e *KindError) problem() string {
 	switch {
-	case isUnknownKind(e.err):
+	case isUnknownKind(e.Err):
 		return fmt.Sprintf("%s isn't served by this cluster: install its CustomResourceDefinition, "+
-			"or take the kind out of spec.match.resources; it is looked for again by itself", describe(e.kind))
-	case apierrors.IsForbidden(e.err):
+			"or take the kind out of spec.match.resources; it is looked for again by itself", describe(e.Kind))
+	case apierrors.IsForbidden(e.Err):
 		return fmt.Sprintf("%s may not be read: add this rule to a ClusterRole of the controller's ServiceAccount: "+
 			"{apiGroups: [%q], resources: [%q], verbs: [\"get\", \"list\", \"watch\"]}",
-			describe(e.kind), e.resource.Group, e.resource.Resource)
-	case apierrors.IsMethodNotSupported(e.err):
+			describe(e.Kind), e.Resource.Group, e.Resource.Resource)
+	case apierrors.IsMethodNotSupported(e.Err):
 		return fmt.Sprintf("%s can't be listed, so only admission can judge it: "+
-			"take the kind out of spec.match.resources, or into a policy of its own", describe(e.kind))
-	case errors.Is(e.err, errWatchEnded):
+			"take the kind out of spec.match.resources, or into a policy of its own", describe(e.Kind))
+	case errors.Is(e.Err, ErrWatchEnded):
 		return fmt.Sprintf("%s is being listed anew, since its watch broke off: wait for the list to end",
-			describe(e.kind))
+			describe(e.Kind))
 	default:
 		return fmt.Sprintf("%s can't be listed or watched: %v; it is tried again by itself, "+
-			"check that the API server answers for this kind", describe(e.kind), e.err)
+			"check that the API server answers for this kind", describe(e.Kind), e.Err)
 	}
 }
 
@@ -58,7 +64,7 @@ func describe(gk schema.GroupKind) string {
 	return gk.Kind + " of group " + gk.Group
 }
 
-// unreachable says that the API server can't be reached or is overloaded.
-func unreachable(err error) bool {
+// Unreachable says that the API server can't be reached or is overloaded.
+func Unreachable(err error) bool {
 	return utilnet.IsConnectionRefused(err) || apierrors.IsTooManyRequests(err)
 }
