@@ -59,10 +59,8 @@ func (b *Set) Consult(ctx context.Context, rem *v1alpha1.Remediation) (rollout.G
 // before the answer.
 func (b *Set) Admit(ctx context.Context, rem *v1alpha1.Remediation, namespaces map[string]bool) (rollout.Gate, error) {
 	asked, gate := b.askAll(ctx, rem)
-	if i := slices.IndexFunc(asked, func(a admission) bool {
-		return a.only != "" && namespaces[a.only]
-	}); i >= 0 && !gate.Closed {
-		gate = rollout.Gate{Closed: true, Reason: v1alpha1.ReasonBreakerOpen, Message: asked[i].refusal}
+	if !gate.Closed {
+		gate = keptBackIn(asked, namespaces)
 	}
 	if !gate.Closed && len(namespaces) > 0 {
 		byNamespace, err := b.inNamespaces(ctx)
@@ -83,6 +81,16 @@ func (b *Set) Admit(ctx context.Context, rem *v1alpha1.Remediation, namespaces m
 	// A permit is taken only when every breaker lets the plan through; what was
 	// observed is written down in any case.
 	return gate, b.saveAnswers(ctx, asked, rem, !gate.Closed)
+}
+
+// keptBackIn is closed when one of the breakers lets nothing through in one of the namespaces.
+func keptBackIn(asked []admission, namespaces map[string]bool) rollout.Gate {
+	for _, a := range asked {
+		if a.only != "" && namespaces[a.only] {
+			return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonBreakerOpen, Message: a.refusal}
+		}
+	}
+	return rollout.Gate{}
 }
 
 // askAll asks the breakers that cover the whole plan. Those that couldn't be read

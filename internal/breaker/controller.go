@@ -3,6 +3,7 @@
 package breaker
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -150,9 +151,8 @@ func (b *Set) needed(ctx context.Context, cb *v1alpha1.RemediationBreaker) (bool
 		return there && !circuit.Idle(cb, b.o.Clock.Now()), err
 	case scope.Type == v1alpha1.BreakerScopePolicy:
 		return b.o.Policies.Snapshot().Definition(scope.Policy) != nil || !circuit.Outlived(cb, b.o.Clock.Now()), nil
-	case scope.Type == v1alpha1.BreakerScopeGlobal:
 	}
-	return true, nil
+	return true, nil // the global one, and what a person holds open
 }
 
 // poll is when to look at a breaker again by itself; zero when a change will say so.
@@ -160,9 +160,7 @@ func (b *Set) poll(cb *v1alpha1.RemediationBreaker) time.Duration {
 	strategy := b.strategy(cb.Spec.Scope)
 	wait := circuit.Due(&cb.Status, strategy, b.o.Clock.Now())
 	sooner := func(d time.Duration) {
-		if wait == 0 || d < wait {
-			wait = d
-		}
+		wait = min(cmp.Or(wait, d), d)
 	}
 	switch cb.Spec.Scope.Type {
 	case v1alpha1.BreakerScopePolicy:

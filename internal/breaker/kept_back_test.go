@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package breaker_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker"
+	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+)
+
+// open opens the breaker of a scope, for one namespace alone if that is named.
+func open(c *breakertest.Circuit, scope v1alpha1.BreakerScope, only string) {
+	c.Helper()
+	c.Change(scope, func(cb *v1alpha1.RemediationBreaker) {
+		cb.Status = circuit.Open(cb.Status, circuit.ReasonStorm, "A storm.", v1alpha1.BreakerStrategy{}, c.Time.Now())
+		cb.Status.OnlyNamespace = only
+	})
+}
+
+func TestKeptBack(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		given  func(c *breakertest.Circuit)
+		want   []string
+	}{
+		"nothing is open": {reason: "nothing is kept back", given: func(*breakertest.Circuit) {}},
+		"a namespace's breaker": {reason: "it keeps its namespace back",
+			given: func(c *breakertest.Circuit) { open(c, breaker.NamespaceScope("shop"), "") },
+			want:  []string{"shop"}},
+		"the policy's, for a namespace": {reason: "it keeps that back",
+			given: func(c *breakertest.Circuit) { open(c, breaker.PolicyScope("tags"), "bank") },
+			want:  []string{"bank"}},
+		"the policy's, for all": {reason: "that is no namespace",
+			given: func(c *breakertest.Circuit) { open(c, breaker.PolicyScope("tags"), "") }},
+		"another policy's, for a namespace": {reason: "it is another's",
+			given: func(c *breakertest.Circuit) { open(c, breaker.PolicyScope("other"), "bank") }},
+		"the global one": {reason: "that is no namespace",
+			given: func(c *breakertest.Circuit) { open(c, breaker.GlobalScope(), "") }},
+		"a namespace's that probes": {reason: "its permit may be had",
+			given: func(c *breakertest.Circuit) { open(c, breaker.NamespaceScope("shop"), ""); c.After(time.Hour) }},
+		"a namespace's whose probe is another's": {reason: "its permit is taken", want: []string{"shop"},
+			given: func(c *breakertest.Circuit) {
+				open(c, breaker.NamespaceScope("shop"), "")
+				c.After(time.Hour)
+				if gate := c.Writes(c.Plan("other"), "shop"); gate.Closed {
+					c.Fatalf("no permit is given: %+v", gate)
+				}
+			}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := breakertest.New(t).In("shop", "bank")
+			tc.given(c)
+			back, err := c.KeptBack(c.Ctx, "tags")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for in, why := range back {
+				if got = append(got, in); why == "" {
+					t.Errorf("%s is kept back without a reason", in)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: -want +got\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestOutlasted(t *testing.T) {
+	inShop := []v1alpha1.ObjectReference{{Namespace: "shop", Name: "c"}}
+	elsewhere := []policy.Finding{{Namespace: "shop", Fixable: true}, {Namespace: "bank", Fixable: true}}
+	for name, tc := range map[string]struct {
+		reason  string
+		given   func(c *breakertest.Circuit, rem *v1alpha1.Remediation)
+		pending []v1alpha1.ObjectReference
+		want    bool
+	}{
+		"all that is left is kept back, and others wait": {reason: "a plan for them follows", pending: inShop,
+			want: true},
+		"something else is left": {reason: "it goes on",
+			pending: append([]v1alpha1.ObjectReference{{Namespace: "bank"}}, inShop...)},
+		"it isn't held": {reason: "it goes on", pending: inShop,
+			given: func(_ *breakertest.Circuit,
+				rem *v1alpha1.Remediation) {
+				rem.Status.Phase = v1alpha1.PhaseApplying
+			}},
+		"it is held for something else": {reason: "it isn't the breakers", pending: inShop,
+			given: func(_ *breakertest.Circuit,
+				rem *v1alpha1.Remediation) {
+				rem.Status.Reason = v1alpha1.ReasonPaused
+			}},
+		"nothing is kept back any more": {reason: "it goes on soon", pending: inShop,
+			given: func(c *breakertest.Circuit, _ *v1alpha1.Remediation) { c.After(time.Hour) }},
+		"nobody knows who waits": {reason: "the scan isn't complete", pending: inShop,
+			given: func(c *breakertest.Circuit, _ *v1alpha1.Remediation) { c.Scan.Complete = false }},
+		"the policy has changed": {reason: "the plan ends for that", pending: inShop,
+			given: func(_ *breakertest.Circuit,
+				rem *v1alpha1.Remediation) {
+				rem.Spec.Plan.Policy.Revision = "before"
+			}},
+		"nothing else waits": {reason: "a plan would be for nothing", pending: inShop,
+			given: func(c *breakertest.Circuit, _ *v1alpha1.Remediation) {
+				c.Scan.Found = elsewhere[:1]
+			}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := breakertest.New(t).In("shop", "bank")
+			c.Scan.Found = elsewhere
+			open(c, breaker.NamespaceScope("shop"), "")
+			rem := heldPlan(c)
+			if tc.given != nil {
+				tc.given(c, rem)
+			}
+			if why, err := c.Outlasted(c.Ctx, rem, tc.pending); (why != "") != tc.want || err != nil {
+				t.Errorf("%s: got %q, %v, want outlasted: %t", tc.reason, why, err, tc.want)
+			}
+		})
+	}
+}
+
+// A policy's breaker that is open for one namespace keeps writes back there, and nowhere else.
+func TestAPolicysBreakerOfOneNamespace(t *testing.T) {
+	c := breakertest.New(t).In("shop", "bank")
+	open(c, breaker.PolicyScope("tags"), "shop")
+	for in, closed := range map[string]bool{"shop": true, "bank": false, "": false} {
+		if gate := c.Writes(c.Plan("a"), in); gate.Closed != closed || closed && gate.Message == "" {
+			t.Errorf("a write in %q: %+v, want closed: %t", in, gate, closed)
+		}
+	}
+	if diff := cmp.Diff([]string{"shop"}, c.BarredIn(c.Plan("a"), map[string]int32{"shop": 0, "bank": 0,
+		"": 0})); diff != "" {
+		t.Errorf("barred: -want +got\n%s", diff)
+	}
+}
+
+// A permit lasts for as long as every wave may take, and one more.
+func TestHowLongAPermitLasts(t *testing.T) {
+	c := breakertest.New(t, breakertest.Half()).In("shop")
+	rem := c.Plan("a")
+	rem.Spec.Plan.Waves = []int32{1, 2, 3}
+	c.Writes(rem, "shop")
+	s := rem.Spec.Plan.Strategy
+	want := 4 * rollout.FlapFactor * (s.ProgressDeadline.Duration + s.EffectiveSoak())
+	permit := c.Read("namespace-shop").Status.Permit
+	if permit == nil || permit.ExpirationTime.Sub(c.Time.Now()) != want {
+		t.Errorf("got %+v, want a permit for %s", permit, want)
+	}
+}
+
+func TestPreviewed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		scope  v1alpha1.BreakerScope
+		given  func(c *breakertest.Circuit)
+		want   string
+		only   string
+	}{
+		"closed": {reason: "it lets the plan through", scope: breaker.PolicyScope("tags"),
+			given: func(*breakertest.Circuit) {}},
+		"open": {reason: "it doesn't", scope: breaker.PolicyScope("tags"),
+			given: func(c *breakertest.Circuit) { c.Opened("1") }, want: v1alpha1.ReasonBreakerOpen},
+		"open for one namespace": {reason: "the namespace is named", scope: breaker.PolicyScope("tags"),
+			given: func(c *breakertest.Circuit) { open(c, breaker.PolicyScope("tags"), "shop") },
+			want:  v1alpha1.ReasonBreakerOpen, only: "shop"},
+		"demoted": {reason: "it is a dry run", scope: breaker.PolicyScope("tags"),
+			given: demote, want: v1alpha1.ReasonDemoted},
+		"demoted by another rule": {reason: "the demotion has ended", scope: breaker.PolicyScope("tags"),
+			given: func(c *breakertest.Circuit) {
+				demote(c)
+				c.Policy("another", func(*v1alpha1.RolloutStrategy) {})
+			}},
+		"another one with a demotion": {reason: "only a policy is demoted", scope: breaker.GlobalScope(),
+			given: func(c *breakertest.Circuit) {
+				c.Change(breaker.GlobalScope(), func(cb *v1alpha1.RemediationBreaker) {
+					cb.Status.State, cb.Status.Demoted = v1alpha1.BreakerClosed, &v1alpha1.BreakerDemotion{}
+				})
+			}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := breakertest.New(t)
+			tc.given(c)
+			cb, err := c.Ensure(c.Ctx, tc.scope)
+			c.Must(err)
+			gate, only := breaker.Previewed(c.Catalog, cb, c.Plan("a"), c.Time.Now())
+			if gate.Reason != tc.want || gate.Closed != (tc.want != "") || only != tc.only {
+				t.Errorf("%s: got %+v for %q, want %q for %q", tc.reason, gate, only, tc.want, tc.only)
+			}
+		})
+	}
+}
+
+// demote opens the breaker of "tags" three times in a day, and lets it cool down.
+func demote(c *breakertest.Circuit) {
+	c.Helper()
+	for _, key := range []string{"1", "2", "3"} {
+		c.Opened(key)
+		c.After(3 * time.Hour)
+	}
+}
