@@ -22,6 +22,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/policy/suite"
 	"evenkeel.dev/evenkeel/policies"
 )
@@ -59,15 +60,19 @@ func TestLibraryLoadsAndCompiles(t *testing.T) {
 }
 
 func TestLibraryPassesItsTestsAndExamples(t *testing.T) {
-	report, err := suite.Run(context.Background(), policies.FS, ".", suite.Options{MinCoverage: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, failure := range report.Failures {
-		t.Error(failure)
-	}
-	if report.Passed == 0 || report.Coverage != 100 {
-		t.Errorf("%d passed with %.1f %% coverage, want some with 100 %%", report.Passed, report.Coverage)
+	for _, engine := range []rego.Engine{rego.Topdown, rego.CompiledEngine} {
+		options := suite.Options{MinCoverage: 100, Engine: engine}
+		report, err := suite.Run(context.Background(), policies.FS, ".", options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, failure := range report.Failures {
+			t.Errorf("%s: %s", engine, failure)
+		}
+		if report.Passed == 0 || report.Coverage != 100 {
+			t.Errorf("%s: %d passed with %.1f %% coverage, want some with 100 %%", engine, report.Passed,
+				report.Coverage)
+		}
 	}
 }
 

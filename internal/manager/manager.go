@@ -17,6 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/remediate"
 	"evenkeel.dev/evenkeel/internal/scan"
 	"evenkeel.dev/evenkeel/internal/version"
@@ -34,7 +35,7 @@ func Run(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	policies := catalog.New(catalog.Options{TimeLimit: o.policyTimeLimit})
+	policies := catalog.New(catalog.Options{TimeLimit: o.policyTimeLimit, Engine: rego.Engine(o.engine)})
 	if err := catalog.NewController(policies).Register(mgr); err != nil {
 		return fmt.Errorf("set up the policy catalog: %w", err)
 	}

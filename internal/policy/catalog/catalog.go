@@ -31,6 +31,8 @@ type Options struct {
 	// TimeLimit is how long one policy may take for one object. Default:
 	// rego.DefaultTimeLimit.
 	TimeLimit time.Duration
+	// Engine evaluates the rules. Default: rego.Topdown.
+	Engine rego.Engine
 }
 
 // Status says how a policy stands in the catalog.
@@ -56,6 +58,7 @@ type Status struct {
 // no lock.
 type Catalog struct {
 	limit    time.Duration
+	engine   rego.Engine
 	lane     *rego.Lane
 	clock    clock.PassiveClock
 	slow     *slowness
@@ -78,11 +81,14 @@ func New(opts Options) *Catalog {
 	if opts.Width <= 0 {
 		opts.Width = max(runtime.GOMAXPROCS(0), 2)
 	}
+	if opts.Engine == "" {
+		opts.Engine = rego.Topdown
+	}
 	if opts.Clock == nil {
 		opts.Clock = clock.RealClock{}
 	}
-	c := &Catalog{limit: opts.TimeLimit, lane: rego.NewLane(opts.Width), clock: opts.Clock, slow: newSlowness(),
-		waivers: map[types.NamespacedName]*waiver{}, strategies: strategies{}}
+	c := &Catalog{limit: opts.TimeLimit, engine: opts.Engine, lane: rego.NewLane(opts.Width), clock: opts.Clock,
+		slow: newSlowness(), waivers: map[types.NamespacedName]*waiver{}, strategies: strategies{}}
 	c.snapshot.Store(c.with(&match.Index{}, map[string]*entry{}, nil, nil))
 	return c
 }
@@ -101,7 +107,7 @@ func (c *Catalog) Set(p *v1alpha1.ClusterRegoPolicy) error {
 		return old.problem
 	}
 	before := c.snapshot.Load()
-	changed := next(old, p, before.templates, c.strategies)
+	changed := next(old, p, before.templates, c.strategies, c.engine)
 	entries := maps.Clone(before.entries)
 	entries[p.Name] = changed
 	if err := c.swap(entries, before.templates); err != nil {

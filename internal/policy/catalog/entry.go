@@ -36,10 +36,12 @@ type entry struct {
 
 // next is the entry after the definition p, given what was in force before; old
 // may be nil.
-func next(old *entry, p *v1alpha1.ClusterRegoPolicy, templates templates, known strategies) *entry {
+func next(
+	old *entry, p *v1alpha1.ClusterRegoPolicy, templates templates, known strategies, engine rego.Engine,
+) *entry {
 	e := &entry{authored: strip(p)}
 	e.newest, e.unresolved = known.resolve(e.authored)
-	if e.problem = e.compile(old, templates); e.problem == nil {
+	if e.problem = e.compile(old, templates, engine); e.problem == nil {
 		e.good = e.authored
 	} else if old != nil {
 		e.compiled, e.conditions, e.good, e.unresolved = old.compiled, old.conditions, old.good, old.unresolved
@@ -48,7 +50,7 @@ func next(old *entry, p *v1alpha1.ClusterRegoPolicy, templates templates, known 
 }
 
 // compile prepares the newest definition.
-func (e *entry) compile(old *entry, templates templates) error {
+func (e *entry) compile(old *entry, templates templates, engine rego.Engine) error {
 	if err := wellFormed(e.newest); err != nil {
 		return err
 	}
@@ -63,7 +65,7 @@ func (e *entry) compile(old *entry, templates templates) error {
 	if err != nil {
 		return err
 	}
-	e.compiled, e.conditions = compiled, conditions
+	e.compiled, e.conditions = compiled.On(engine), conditions
 	return nil
 }
 

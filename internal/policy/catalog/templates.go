@@ -97,7 +97,7 @@ func (c *Catalog) replaceTemplate(name string, e *templateEntry) error {
 	entries := maps.Clone(before.entries)
 	for policyName, old := range before.entries {
 		if old.names(name) {
-			entries[policyName] = next(old, old.authored, known, c.strategies)
+			entries[policyName] = next(old, old.authored, known, c.strategies, c.engine)
 		}
 	}
 	return c.swap(entries, known)

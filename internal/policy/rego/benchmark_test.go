@@ -78,22 +78,37 @@ func bigPod() *policy.Request {
 	return r
 }
 
-// BenchmarkEvaluate measures one request from object to 27 decisions. Compare it
+// BenchmarkEvaluate measures one request from object to 27 decisions, by each engine. Compare it
 // with BenchmarkNaive of the same run.
 func BenchmarkEvaluate(b *testing.B) {
-	var compiled []*rego.Compiled
+	var policies []*rego.Compiled
 	for n := range benchmarkPolicies {
-		compiled = append(compiled, compile(b, benchmarkPolicy(n)))
+		policies = append(policies, compile(b, benchmarkPolicy(n)))
 	}
+	benchmarkEngines(b, policies)
+}
+
+func benchmarkEngines(b *testing.B, policies []*rego.Compiled) {
+	b.Helper()
 	r := bigPod()
-	b.ReportAllocs()
-	for b.Loop() {
-		in := input(b, r)
-		for _, c := range compiled {
-			if d := c.Evaluate(b.Context(), in, time.Minute); !d.Clean() {
-				b.Fatalf("%+v", d)
+	for _, engine := range []rego.Engine{rego.Topdown, rego.CompiledEngine} {
+		var on []*rego.Compiled
+		for _, c := range policies {
+			if on = append(on, c.On(engine)); on[len(on)-1].WhyTopdown() != nil {
+				b.Fatal(on[len(on)-1].WhyTopdown())
 			}
 		}
+		b.Run(string(engine), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				in := input(b, r)
+				for _, c := range on {
+					if d := c.Evaluate(b.Context(), in, time.Minute); !d.Clean() {
+						b.Fatalf("%+v", d)
+					}
+				}
+			}
+		})
 	}
 }
 
@@ -124,22 +139,13 @@ warn contains "no limits" if count(limited) < count(names)
 
 // BenchmarkEvaluateGathering is BenchmarkEvaluate with rules that gather much.
 func BenchmarkEvaluateGathering(b *testing.B) {
-	var compiled []*rego.Compiled
+	var policies []*rego.Compiled
 	for n := range benchmarkPolicies {
 		p := podPolicy(fmt.Sprintf(gatheringRule, n))
 		p.Name = fmt.Sprintf("bench-%d", n)
-		compiled = append(compiled, compile(b, p))
+		policies = append(policies, compile(b, p))
 	}
-	r := bigPod()
-	b.ReportAllocs()
-	for b.Loop() {
-		in := input(b, r)
-		for _, c := range compiled {
-			if d := c.Evaluate(b.Context(), in, time.Minute); !d.Clean() {
-				b.Fatalf("%+v", d)
-			}
-		}
-	}
+	benchmarkEngines(b, policies)
 }
 
 // BenchmarkEvaluatePrepared is the same use of rego's own prepared queries: the

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -66,7 +67,22 @@ func input(tb testing.TB, r *policy.Request) *rego.Input {
 
 func judge(tb testing.TB, p *v1alpha1.ClusterRegoPolicy, r *policy.Request) policy.Decision {
 	tb.Helper()
-	return compile(tb, p).Evaluate(tb.Context(), input(tb, r), time.Minute)
+	return evaluate(tb, compile(tb, p), input(tb, r), time.Minute)
+}
+
+// evaluate judges by both engines, and has them agree.
+func evaluate(tb testing.TB, c *rego.Compiled, in *rego.Input, limit time.Duration) policy.Decision {
+	tb.Helper()
+	decision := c.Evaluate(tb.Context(), in, limit)
+	compiled := c.On(rego.CompiledEngine).Evaluate(tb.Context(), in, limit)
+	if diff := cmp.Diff(decision, compiled, cmp.Comparer(sameError)); diff != "" {
+		tb.Errorf("the engines differ (-topdown +compiled):\n%s", diff)
+	}
+	return decision
+}
+
+func sameError(a, b error) bool {
+	return (a == nil) == (b == nil) && (a == nil || a.Error() == b.Error())
 }
 
 // wantError holds a decision to an error that has every part, and to no fix.

@@ -46,6 +46,11 @@ type Compiled struct {
 	weighs bool
 	// reads is what of the input the rules may read.
 	reads facts.Reads
+	// entry is the package of the rules, engine what evaluates them, and shared what the
+	// compiled engine has of them.
+	entry  ast.Ref
+	engine Engine
+	shared *shared
 }
 
 // Compile prepares a policy, strictly: an unused import or variable, or a
@@ -77,6 +82,9 @@ func Compile(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 		compares: built.Compares,
 		weighs:   built.Weighs,
 		most:     size.MaxUnits / int64(built.Copies),
+		entry:    entry,
+		engine:   Topdown,
+		shared:   &shared{},
 	}
 	for _, name := range names {
 		if compiled.rules[name], err = prepare(built.Compiler, entry, name); err != nil {

@@ -37,6 +37,12 @@ func (c *Compiled) Evaluate(ctx context.Context, in *Input, limit time.Duration)
 // EvaluateInTurns is Evaluate; when it takes long, it waits for turns in a lane. The
 // waiting counts towards the limit.
 func (c *Compiled) EvaluateInTurns(ctx context.Context, in *Input, limit time.Duration, lane *Lane) policy.Decision {
+	if limit <= 0 {
+		limit = DefaultTimeLimit
+	}
+	if decision, ok := c.brief(ctx, in, limit); ok {
+		return decision
+	}
 	decision, _ := c.evaluate(ctx, in, limit, lane)
 	return decision
 }

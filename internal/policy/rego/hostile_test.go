@@ -19,8 +19,12 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
-// hostileVariable names the policy that a child of the test is to evaluate.
-const hostileVariable = "EVENKEEL_HOSTILE_POLICY"
+// hostileVariable names the policy that a child of the test is to evaluate, and engineVariable
+// by what.
+const (
+	hostileVariable = "EVENKEEL_HOSTILE_POLICY"
+	engineVariable  = "EVENKEEL_HOSTILE_ENGINE"
+)
 
 const (
 	// hostileLimit is the time limit in force.
@@ -202,34 +206,38 @@ func TestHostilePolicies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each takes a process, and some a second")
 	}
-	for name := range hostile() {
-		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
-			defer cancel()
-			cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestEvaluateOneHostilePolicy$", "-test.v")
-			cmd.Env = append(os.Environ(), hostileVariable+"="+name, "GOGC=100")
-			var out bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &out, &out
-			if err := cmd.Run(); err != nil && ctx.Err() != nil {
-				t.Fatalf("it went on for eight seconds: %v", err)
-			} else if err != nil {
-				t.Fatalf("%v\n%s", err, out.String())
-			}
-			var cost hostileCost
-			_, line, _ := strings.Cut(out.String(), "cost: ")
-			if err := json.NewDecoder(strings.NewReader(line)).Decode(&cost); err != nil {
-				t.Fatalf("%v\n%s", err, out.String())
-			}
-			if cost.CPU > 2*hostileLimit {
-				t.Errorf("it took %s of the processor: at most twice the limit of %s is allowed", cost.CPU,
-					hostileLimit)
-			}
-			if cost.Memory > hostileMemory {
-				t.Errorf("it took %d MiB of memory: at most %d are allowed", cost.Memory>>20, hostileMemory>>20)
-			}
-			t.Logf("%s, %d MiB: %s", cost.CPU, cost.Memory>>20, cost.Err)
-		})
+	for _, engine := range []rego.Engine{rego.Topdown, rego.CompiledEngine} {
+		for name := range hostile() {
+			t.Run(string(engine)+"/"+name, func(t *testing.T) { runHostile(t, name, engine) })
+		}
 	}
+}
+
+func runHostile(t *testing.T, name string, engine rego.Engine) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestEvaluateOneHostilePolicy$", "-test.v")
+	cmd.Env = append(os.Environ(), hostileVariable+"="+name, engineVariable+"="+string(engine), "GOGC=100")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil && ctx.Err() != nil {
+		t.Fatalf("it went on for eight seconds: %v", err)
+	} else if err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	var cost hostileCost
+	_, line, _ := strings.Cut(out.String(), "cost: ")
+	if err := json.NewDecoder(strings.NewReader(line)).Decode(&cost); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	if cost.CPU > 2*hostileLimit {
+		t.Errorf("it took %s of the processor: at most twice the limit of %s is allowed", cost.CPU, hostileLimit)
+	}
+	if cost.Memory > hostileMemory {
+		t.Errorf("it took %d MiB of memory: at most %d are allowed", cost.Memory>>20, hostileMemory>>20)
+	}
+	t.Logf("%s, %d MiB: %s", cost.CPU, cost.Memory>>20, cost.Err)
 }
 
 type hostileCost struct {
@@ -254,6 +262,7 @@ func TestEvaluateOneHostilePolicy(t *testing.T) {
 		tell(t, hostileCost{CPU: processorTime(t) - before, Memory: peakMemory(t), Err: "refused: " + err.Error()})
 		return
 	}
+	c = c.On(rego.Engine(os.Getenv(engineVariable)))
 	in := input(t, podRequest())
 	before = processorTime(t)
 	got := c.Evaluate(t.Context(), in, hostileLimit)

@@ -5,6 +5,7 @@ package rego
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -17,8 +18,10 @@ import (
 // Input is one request as Rego sees it, converted once and shared by every
 // policy that judges it. It is immutable and safe for concurrent use.
 type Input struct {
-	now  time.Time
-	kind policy.GroupKind
+	now time.Time
+	// nanoseconds is now as rules see it.
+	nanoseconds *ast.Term
+	kind        policy.GroupKind
 	// audit says that no request waits for the answer.
 	audit bool
 	// client is who asks, and where: what evaluations that take long are told apart
@@ -57,7 +60,8 @@ func NewInput(r *policy.Request) (*Input, error) {
 	request := requestPairs(r, object, oldObject)
 	review := append(append(make([][2]*ast.Term, 0, len(request)+1), request...),
 		pair("namespaceObject", namespaceObject))
-	in := &Input{now: r.Now, kind: r.Kind.GroupKind(), audit: r.Audit,
+	in := &Input{now: r.Now, nanoseconds: ast.NewTerm(ast.Number(strconv.FormatInt(r.Now.UnixNano(), 10))),
+		kind: r.Kind.GroupKind(), audit: r.Audit,
 		client: r.UserInfo.Username + "\x00" + r.Namespace, shared: [][2]*ast.Term{
 			pair("request", ast.ObjectTerm(request...)),
 			pair("review", ast.ObjectTerm(review...)),

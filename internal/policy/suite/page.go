@@ -19,6 +19,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
 // diffContext is how many unchanged lines a fix is shown with.
@@ -86,7 +87,7 @@ func (c *page) add(ctx context.Context, e *Example) error {
 	if e.Object == nil || !e.matched() {
 		return nil
 	}
-	judge, err := newJudge(c.Policy, e.Parameters)
+	judge, err := newJudge(c.Policy, rego.Topdown, e.Parameters)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
@@ -21,10 +22,12 @@ type proof struct {
 }
 
 // prove gives what of the example doesn't hold.
-func prove(ctx context.Context, file string, definition *v1alpha1.ClusterRegoPolicy, example *Example) []Failure {
+func prove(
+	ctx context.Context, file string, definition *v1alpha1.ClusterRegoPolicy, engine rego.Engine, example *Example,
+) []Failure {
 	p := &proof{file: file, example: example}
 	var err error
-	if p.judge, err = newJudge(definition, example.Parameters); err != nil {
+	if p.judge, err = newJudge(definition, engine, example.Parameters); err != nil {
 		p.fail("the policy to compile", err.Error())
 		return p.failed
 	}

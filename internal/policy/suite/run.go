@@ -23,6 +23,8 @@ type Options struct {
 	// MinCoverage is the least share of lines, 0 to 100, that the unit tests
 	// must reach in each file at and below the root.
 	MinCoverage float64
+	// Engine evaluates the rules for the examples. Default: rego.Topdown.
+	Engine rego.Engine
 }
 
 // Run tests every policy at and below root: its unit tests, and its examples. The
@@ -38,7 +40,7 @@ func Run(ctx context.Context, fsys fs.FS, root string, opts Options) (*Report, e
 		return nil, err
 	}
 	for _, p := range policies {
-		runExamples(ctx, fsys, p, report)
+		runExamples(ctx, fsys, p, opts, report)
 	}
 	slices.SortStableFunc(report.Failures, func(a, b Failure) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
@@ -46,7 +48,7 @@ func Run(ctx context.Context, fsys fs.FS, root string, opts Options) (*Report, e
 	return report, nil
 }
 
-func runExamples(ctx context.Context, fsys fs.FS, p directory.Located, report *Report) {
+func runExamples(ctx context.Context, fsys fs.FS, p directory.Located, opts Options, report *Report) {
 	file := path.Join(p.Dir, ExamplesFile)
 	examples, err := readExamples(fsys, p.Dir)
 	if err != nil {
@@ -55,7 +57,7 @@ func runExamples(ctx context.Context, fsys fs.FS, p directory.Located, report *R
 		return
 	}
 	for i := range examples {
-		report.record(prove(ctx, file, p.Definition, &examples[i]))
+		report.record(prove(ctx, file, p.Definition, opts.Engine, &examples[i]))
 	}
 }
 

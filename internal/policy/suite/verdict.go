@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
 // timeLimit is generous: a test on a busy machine has to fail for the rule's
@@ -32,7 +33,7 @@ type judge struct {
 	allowed []v1alpha1.ActionType
 }
 
-func newJudge(definition *v1alpha1.ClusterRegoPolicy, parameters any) (*judge, error) {
+func newJudge(definition *v1alpha1.ClusterRegoPolicy, engine rego.Engine, parameters any) (*judge, error) {
 	if parameters != nil {
 		text, err := json.Marshal(parameters)
 		if err != nil {
@@ -41,7 +42,7 @@ func newJudge(definition *v1alpha1.ClusterRegoPolicy, parameters any) (*judge, e
 		definition = definition.DeepCopy()
 		definition.Spec.Parameters = &apiextensionsv1.JSON{Raw: text}
 	}
-	policies := catalog.New(catalog.Options{TimeLimit: timeLimit})
+	policies := catalog.New(catalog.Options{TimeLimit: timeLimit, Engine: engine})
 	if err := policies.Set(definition); err != nil {
 		return nil, err
 	}

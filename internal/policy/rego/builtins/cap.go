@@ -62,7 +62,7 @@ func capped(e limited, original topdown.BuiltinFunc) topdown.BuiltinFunc {
 		if err != nil {
 			return err
 		}
-		w, watched := bctx.Cancel.(*limit.Watch)
+		w, watched := bctx.Cancel.(limit.Meter)
 		most := int64(maxResult)
 		if watched {
 			most = min(most, w.MostBytes())

@@ -93,3 +93,16 @@ func (m *machine) deeper() outcome {
 	}
 	return next
 }
+
+// heavy says that the caller takes a collection for too large to go on with.
+func (m *machine) heavy(t *ast.Term) bool {
+	if m.options.Heavy == nil || t == stopped {
+		return false
+	}
+	switch t.Value.(type) {
+	case *ast.Array, ast.Object, ast.Set:
+		return m.options.Heavy(t.Value)
+	default:
+		return false
+	}
+}

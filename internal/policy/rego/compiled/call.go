@@ -163,6 +163,10 @@ func (m *machine) run(to *function, f frame) *ast.Term {
 	m.depth++
 	value := m.blocks(to.blocks, f)
 	m.depth--
+	if value != nil && m.heavy(value) {
+		m.err = ErrMemory
+		return stopped
+	}
 	return value
 }
 

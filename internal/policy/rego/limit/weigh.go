@@ -27,8 +27,7 @@ func (w *Watch) weighing() map[string]*topdown.Builtin {
 	out := map[string]*topdown.Builtin{}
 	for name, heavy := range map[ast.Var]func(ast.Value) bool{Weigh: w.Heavy, WeighText: w.longText} {
 		out[string(name)] = &topdown.Builtin{
-			Decl: &ast.Builtin{Name: string(name), Decl: types.NewFunction(types.Args(types.A), nil),
-				CanSkipBctx: true},
+			Decl: declOf(name),
 			Func: func(_ topdown.BuiltinContext, operands []*ast.Term, iter func(*ast.Term) error) error {
 				if heavy(operands[0].Value) {
 					return topdown.Halt{Err: ErrHeavy}
@@ -40,15 +39,21 @@ func (w *Watch) weighing() map[string]*topdown.Builtin {
 	return out
 }
 
-// longText counts the texts in lists that take more than a moment to hash, and says when
+func declOf(name ast.Var) *ast.Builtin {
+	return &ast.Builtin{Name: string(name), Decl: types.NewFunction(types.Args(types.A), nil), CanSkipBctx: true}
+}
+
+func (w *Watch) longText(v ast.Value) bool { return hashedTooMuch(v, &w.hashed) }
+
+// hashedTooMuch counts the texts in lists that take more than a moment to hash, and says when
 // they are too much.
-func (w *Watch) longText(v ast.Value) bool {
+func hashedTooMuch(v ast.Value, hashed *int64) bool {
 	text, ok := v.(ast.String)
 	if !ok || len(text) < longText {
 		return false
 	}
-	w.hashed += int64(len(text))
-	return w.hashed > maxHashed
+	*hashed += int64(len(text))
+	return *hashed > maxHashed
 }
 
 // Heavy says that a value takes too long to compare.

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rego
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/topdown"
+	"github.com/open-policy-agent/opa/v1/types"
+
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/rego/compiled"
+	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/plan"
+	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
+	"evenkeel.dev/evenkeel/internal/policy/rego/result"
+)
+
+// Engine says what evaluates the rules. Both give the same decisions.
+type Engine string
+
+// The engines.
+const (
+	// Topdown is OPA's own, which interprets the rules.
+	Topdown Engine = "topdown"
+	// CompiledEngine runs rules as Go closures, and asks Topdown again wherever something goes
+	// wrong, and for policies that need it.
+	CompiledEngine Engine = "compiled"
+)
+
+const (
+	// briefShare is the share of the time limit, as a divisor, that the compiled engine gets;
+	// the whole limit is topdown's afterwards.
+	briefShare = 8
+	// briefSteps and briefValues bound what the compiled engine does for one policy and one
+	// object: some tens of milliseconds, and about as many megabytes.
+	briefSteps, briefValues = 200_000, 200_000
+)
+
+// On is the policy with its rules ready for an engine. What is compiled is shared by all
+// policies that were redefined of one.
+func (c *Compiled) On(engine Engine) *Compiled {
+	on := *c
+	on.engine = engine
+	if engine == CompiledEngine {
+		on.shared.prepare(c)
+	}
+	return &on
+}
+
+// WhyTopdown says why the compiled engine leaves the policy to topdown; nil when it doesn't,
+// or wasn't asked to.
+func (c *Compiled) WhyTopdown() error {
+	if c.engine != CompiledEngine {
+		return nil
+	}
+	return c.shared.why
+}
+
+// shared is the program of all policies with the same Rego.
+type shared struct {
+	once sync.Once
+	// why says why there is no program.
+	why     error
+	program *compiled.Program
+	rules   map[string]compiled.Rule
+	// weighs are the functions that rules call unseen.
+	weighs map[string]*topdown.Builtin
+}
+
+func (s *shared) prepare(c *Compiled) {
+	s.once.Do(func() { s.why = s.compile(c) })
+}
+
+func (s *shared) compile(c *Compiled) error {
+	if why := plan.NeedsTopdown(c.compiler); why != "" {
+		return errors.New(why)
+	}
+	s.weighs = limit.BriefFunctions()
+	decls := map[string]*types.Function{}
+	for name, function := range s.weighs {
+		decls[name] = function.Decl.Decl
+	}
+	var query ast.Body
+	for name := range c.rules {
+		query.Append(ast.Equality.Expr(ast.VarTerm(name), ast.NewTerm(c.entry.Append(ast.StringTerm(name)))))
+	}
+	planned, err := plan.Of(context.Background(), c.compiler, query, decls)
+	if err != nil {
+		return err
+	}
+	if s.program, err = compiled.Compile(planned); err != nil {
+		return err
+	}
+	return s.find(c)
+}
+
+// find finds the rules in the program.
+func (s *shared) find(c *Compiled) error {
+	s.rules = map[string]compiled.Rule{}
+	for name := range c.rules {
+		var path []string
+		for _, part := range c.entry.Append(ast.StringTerm(name))[1:] {
+			path = append(path, string(part.Value.(ast.String)))
+		}
+		rule, ok := s.program.Rule(path...)
+		if !ok {
+			return fmt.Errorf("the plan lacks the rule %s", name)
+		}
+		s.rules[name] = rule
+	}
+	return nil
+}
+
+// brief judges by the compiled engine; false when topdown must be asked, because anything at
+// all went wrong.
+func (c *Compiled) brief(ctx context.Context, in *Input, allowed time.Duration) (decision policy.Decision, ok bool) {
+	if c.engine != CompiledEngine || c.shared.why != nil {
+		return decision, false
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			ok = false // topdown says what it is
+		}
+	}()
+	weights, err := c.scaleOf(in)
+	if err != nil {
+		return decision, false
+	}
+	watch := limit.NewBrief(allowed/briefShare, weights)
+	defer watch.Stop()
+	options := &compiled.Options{
+		Input: in.document(c.parameters), Data: ast.InternedEmptyObject, Strict: true,
+		Budget:   compiled.Budget{Steps: briefSteps, Values: briefValues},
+		Cancel:   watch,
+		Heavy:    watch.Heavy,
+		Builtins: c.shared.weighs,
+		Context:  topdown.BuiltinContext{Time: in.nanoseconds, Capabilities: c.compiler.Capabilities()},
+	}
+	e := c.shared.program.Begin(ctx, options)
+	b := &briefly{policy: c, evaluation: e, decoder: result.Decoder{Paths: c.pathBaseFor(in.kind)}}
+	decision = policy.Decision{Policy: c.Name(), Revision: c.revision}
+	if b.decide(&decision) != nil {
+		e.End()
+		return policy.Decision{}, false
+	}
+	e.End()
+	return decision, true
+}
+
+// briefly is the state of judging one input by the compiled engine.
+type briefly struct {
+	policy     *Compiled
+	evaluation compiled.Evaluation
+	decoder    result.Decoder
+}
+
+// decide asks the rules; what it found is of no use beside an error.
+func (b *briefly) decide(decision *policy.Decision) (err error) {
+	if decision.Violations, err = b.violations(ruleDeny, ruleViolation); err != nil {
+		return err
+	}
+	if decision.Warnings, err = b.violations(ruleWarn); err != nil || len(decision.Violations) == 0 {
+		return err
+	}
+	elements, err := b.elements(ruleRemediation)
+	if err != nil {
+		return err
+	}
+	decision.Actions, err = b.decoder.Actions(ruleRemediation, elements)
+	return err
+}
+
+func (b *briefly) violations(rules ...string) ([]policy.Violation, error) {
+	var found result.Violations
+	for _, name := range rules {
+		elements, err := b.elements(name)
+		if err != nil {
+			return nil, err
+		}
+		if problems := found.Add(&b.decoder, name, elements); len(problems) > 0 {
+			return nil, result.First(problems)
+		}
+	}
+	return found.Sorted(), nil
+}
+
+// elements are those of a rule, none when the policy lacks it or it is undefined.
+func (b *briefly) elements(name string) ([]*ast.Term, error) {
+	rule, ok := b.policy.shared.rules[name]
+	if !ok {
+		return nil, nil
+	}
+	value, err := b.evaluation.Rule(rule)
+	if err != nil || value == nil {
+		return nil, err
+	}
+	elements, err := result.List(value)
+	if err == nil && len(elements) > result.MaxFound {
+		err = result.ErrTooMany
+	}
+	return elements, err
+}
