@@ -38,7 +38,8 @@ MODULES := . hack/runtests hack/controlplane hack/demo hack/image hack/bench hac
 PINS := hack/tools/golangci hack/tools/kubeapilinter hack/tools/gremlins hack/components/etcd hack/components/kubernetes hack/components/kwok hack/components/crds
 
 # The safety core: what decides on writes to other people's objects, and on requests.
-SAFETY_CORE := internal/breaker internal/breaker/circuit internal/canary internal/remediate/rollout internal/webhook/review
+SAFETY_CORE := internal/breaker internal/breaker/circuit internal/canary internal/remediate/rollout internal/webhook/review \
+	$(wildcard internal/remediate/execute)
 
 ##@ Start here
 

@@ -251,3 +251,31 @@ func TestNegativeLimits(t *testing.T) {
 			v1alpha1.DefaultBreakerCooldown)
 	}
 }
+
+// A permit that a wrong clock has written ahead lasts for 60 days at most.
+func TestTheLongestPermit(t *testing.T) {
+	st := halfOpen("a")
+	st.Permit.ExpirationTime = *at(365 * 24 * time.Hour)
+	if st = circuit.Tick(st, v1alpha1.BreakerStrategy{},
+		start); !st.Permit.ExpirationTime.Time.Equal(start.Add(60 * 24 * time.Hour)) {
+		t.Errorf("it lasts until %s, want 60 days", st.Permit.ExpirationTime)
+	}
+}
+
+func TestHowFarAStormLooksBack(t *testing.T) {
+	const m = time.Minute
+	st := weather(v1alpha1.RemediationBreakerStatus{}, count{0, 10, ""}, count{m, 60, ""}, count{10 * m, 60, ""},
+		count{20 * m, 60, ""}, count{30 * m, 110, ""})
+	if st.State != v1alpha1.BreakerClosed {
+		t.Errorf("what stood before the window counts: %s", st.Message)
+	}
+	st = v1alpha1.RemediationBreakerStatus{}
+	for i := range 6 {
+		st = weather(st, count{time.Duration(i) * 5 * m, 10, ""})
+	}
+	long := v1alpha1.BreakerStrategy{Window: metav1.Duration{Duration: time.Hour}}
+	st = circuit.Storm(st, circuit.Violations{Revision: "r1", Objects: 10}, long, start.Add(35*m))
+	if got := len(st.Storm.Buckets); got != circuit.MaxBuckets {
+		t.Errorf("after the window grew %d buckets are kept, want %d", got, circuit.MaxBuckets)
+	}
+}
