@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rego_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
+)
+
+// TestWhatTheCompiledEngineLeavesToTopdown holds that a policy is judged all the same, and that
+// the engine says why it doesn't judge it.
+func TestWhatTheCompiledEngineLeavesToTopdown(t *testing.T) {
+	for name, tc := range map[string]struct{ rules, why string }{
+		"plain rules are compiled": {`deny contains "x" if input.object.kind == "Pod"`, ""},
+		"comparisons of what may be large are compiled": {
+			`same := [a, b] if { some a in input.object; some b in input.object; a == b }` + "\n" + `deny contains "x" if same`, ""},
+		"what the planner gives another meaning": {
+			"p.a contains 1\np[x] contains 2 if some x in [\"b\"]\n" + `deny contains "x" if p.a`, "is a rule of its own below"},
+		"what the planner doesn't know": {
+			"p[x].a := 1 if some x in [\"b\"]\np[x].c := y if { some x in [\"b\"]; y := p.b.a }\n" +
+				`deny contains "x" if p.b`, "data.test.p"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := compile(t, podPolicy(header+tc.rules))
+			evaluate(t, c, input(t, podRequest()), time.Minute)
+			why := fmt.Sprint(c.On(rego.CompiledEngine).WhyTopdown())
+			if tc.why == "" && why != "<nil>" || !strings.Contains(why, tc.why) {
+				t.Errorf("why topdown: %s, want %q", why, tc.why)
+			}
+			if why := c.On(rego.Topdown).WhyTopdown(); why != nil {
+				t.Errorf("nobody asked for the compiled engine: %v", why)
+			}
+		})
+	}
+}
+
+// TestPoliciesWithOneRuleShareWhatIsCompiled binds one rule to many parameters: what is
+// compiled is compiled once, in less than a second of CPU for three hundred of them.
+func TestPoliciesWithOneRuleShareWhatIsCompiled(t *testing.T) {
+	const bindings = 300
+	definition := podPolicy(header + `deny contains sprintf("%s isn't %s", [input.object.kind, input.parameters.kind]) if {
+	input.object.kind != input.parameters.kind
+}`)
+	base := compile(t, definition)
+	before := processorTime(t)
+	var bound []*rego.Compiled
+	for i := range bindings {
+		binding := definition.DeepCopy()
+		binding.Spec.Parameters = &apiextensionsv1.JSON{Raw: fmt.Appendf(nil, `{"kind": "Kind%d"}`, i)}
+		c, err := base.Redefine(binding)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bound = append(bound, c.On(rego.CompiledEngine))
+	}
+	if took := processorTime(t) - before; took > time.Second {
+		t.Errorf("%d policies took %s of the processor", bindings, took)
+	}
+	for i, c := range bound {
+		got := evaluate(t, c, input(t, podRequest()), time.Minute)
+		want := []policy.Violation{{Message: fmt.Sprintf("Pod isn't Kind%d", i)}}
+		if diff := cmp.Diff(want, got.Violations); diff != "" || c.WhyTopdown() != nil {
+			t.Fatalf("policy %d, why topdown: %v (-want +got):\n%s", i, c.WhyTopdown(), diff)
+		}
+	}
+}
+
+// TestTopdownIsAskedWhereTheCompiledEngineFails holds that its messages are those that people see.
+func TestTopdownIsAskedWhereTheCompiledEngineFails(t *testing.T) {
+	c := compile(t, podPolicy(header+`deny contains "known" if true
+
+deny contains "x" if to_number(input.object.kind) > 1`)).On(rego.CompiledEngine)
+	got := c.Evaluate(t.Context(), input(t, podRequest()), time.Minute)
+	wantError(t, "one definition fails, the other is found", got, "policy test", "rule deny", "to_number")
+	if diff := cmp.Diff([]policy.Violation{{Message: "known"}}, got.Violations); diff != "" {
+		t.Errorf("violations (-want +got):\n%s", diff)
+	}
+}
