@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/webhook"
+	"evenkeel.dev/evenkeel/internal/webhook/configuration"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
@@ -57,7 +57,7 @@ func (in *Installation) entries(ctx context.Context) (have []entry, narrowed []s
 	for _, w := range mutating.Webhooks {
 		add(w.Name, w.ClientConfig, w.FailurePolicy)
 	}
-	return out, webhook.Narrowings(validating, mutating), nil
+	return out, configuration.Narrowings(validating, mutating), nil
 }
 
 // expected are the entries that an installation with such policies has, with

@@ -23,6 +23,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/version"
 	"evenkeel.dev/evenkeel/internal/wallclock"
 	"evenkeel.dev/evenkeel/internal/webhook"
+	"evenkeel.dev/evenkeel/internal/webhook/certificates"
 )
 
 // Run puts the parts together and runs them until ctx ends.
@@ -40,7 +41,7 @@ func Run(ctx context.Context, o *Options) error {
 		return fmt.Errorf("set up the policy catalog: %w", err)
 	}
 	if err := webhook.Setup(ctx, mgr, webhook.Options{Catalog: policies, Namespace: o.namespace, CertDir: o.certDir,
-		Certificates: webhook.CertificateSource(o.certificates), ClientCAFile: o.clientCAFile, URLBase: o.webhookURL,
+		Certificates: certificates.Issuer(o.certificates), ClientCAFile: o.clientCAFile, URLBase: o.webhookURL,
 		ServiceName: o.webhookService, OwnerRole: o.webhookOwner,
 		Host: o.webhookHost, Port: o.webhookPort, Timeout: o.webhookTimeout, Docs: alerts.Docs, Memory: o.memory(),
 		ExemptNamespaces: o.exemptNamespaces, Reach: o.reach(), Floors: o.careful.Value(),

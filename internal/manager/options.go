@@ -18,6 +18,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/manager/limitflags"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/webhook"
+	"evenkeel.dev/evenkeel/internal/webhook/certificates"
 )
 
 // Options are the flags of the manager.
@@ -92,7 +93,7 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 		"under Deny policies after half of --webhook-timeout")
 	f.StringVar(&o.certDir, "cert-dir", filepath.Join(os.TempDir(), "evenkeel-webhook-certs"),
 		"a directory of this replica's own for the webhook's certificate")
-	f.StringVar(&o.certificates, "webhook-certificates", string(webhook.SelfSigned), "who makes the webhook's "+
+	f.StringVar(&o.certificates, "webhook-certificates", string(certificates.SelfSigned), "who makes the webhook's "+
 		"certificate: self-signed (an authority of the manager's own) or cert-manager (by the Certificate of "+
 		"config/certmanager)")
 	f.StringSliceVar(&o.exemptNamespaces, "exempt-namespaces", []string{"kube-system", "kube-node-lease"},
@@ -126,10 +127,11 @@ func (o *Options) Validate() error {
 	if o.webhookURL != "" && !httpsURL(o.webhookURL) {
 		errs = append(errs, fmt.Errorf("--webhook-url %q must be of the form https://HOST:PORT", o.webhookURL))
 	}
-	if source := webhook.CertificateSource(o.certificates); source != webhook.SelfSigned &&
-		source != webhook.CertManager {
-		errs = append(errs, fmt.Errorf("--webhook-certificates %q must be %s or %s", o.certificates, webhook.SelfSigned,
-			webhook.CertManager))
+	if source := certificates.Issuer(o.certificates); source != certificates.SelfSigned &&
+		source != certificates.CertManager {
+		errs = append(errs, fmt.Errorf("--webhook-certificates %q must be %s or %s", o.certificates,
+			certificates.SelfSigned,
+			certificates.CertManager))
 	}
 	if o.webhookTimeout < time.Second || o.webhookTimeout > 30*time.Second {
 		errs = append(errs, fmt.Errorf("--webhook-timeout %s must be from 1s to 30s", o.webhookTimeout))

@@ -15,18 +15,9 @@ import (
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/webhook/certificates"
+	"evenkeel.dev/evenkeel/internal/webhook/configuration"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
-)
-
-// CertificateSource says who makes the webhook's certificate and renews it.
-type CertificateSource string
-
-const (
-	// SelfSigned is an authority of the manager's own.
-	SelfSigned CertificateSource = "self-signed"
-	// CertManager is cert-manager, by a Certificate that is installed with the
-	// manager.
-	CertManager CertificateSource = "cert-manager"
 )
 
 // DefaultMemory is what reviews may take by default, a quarter of the limit of
@@ -43,8 +34,8 @@ type Options struct {
 	// Namespace is the controller's own: its certificate lives there, and its
 	// objects are never judged. It must exist. Required.
 	Namespace string
-	// Certificates says who makes the certificate. Default: SelfSigned.
-	Certificates CertificateSource
+	// Certificates says who makes the certificate. Default: certificates.SelfSigned.
+	Certificates certificates.Issuer
 	// SecretName is the Secret of the certificate. Default: evenkeel-webhook-cert,
 	// or evenkeel-webhook-tls by cert-manager. The two differ because a replica of
 	// each sort would undo the other's.
@@ -92,11 +83,11 @@ type Options struct {
 // withDefaults fills what is left out.
 func (o Options) withDefaults() Options {
 	if o.Certificates == "" {
-		o.Certificates = SelfSigned
+		o.Certificates = certificates.SelfSigned
 	}
 	if o.SecretName == "" {
 		o.SecretName = "evenkeel-webhook-cert"
-		if o.Certificates == CertManager {
+		if o.Certificates == certificates.CertManager {
 			o.SecretName = "evenkeel-webhook-tls"
 		}
 	}
@@ -125,9 +116,9 @@ func (o Options) Validate() error {
 	if o.Catalog == nil || o.Registerer == nil || o.Clock == nil {
 		errs = append(errs, errors.New("webhook: a catalog, a metrics registerer and a clock are required"))
 	}
-	if o.Certificates != SelfSigned && o.Certificates != CertManager {
+	if o.Certificates != certificates.SelfSigned && o.Certificates != certificates.CertManager {
 		errs = append(errs, fmt.Errorf("the source of the webhook's certificate is %q: must be %s or %s",
-			o.Certificates, SelfSigned, CertManager))
+			o.Certificates, certificates.SelfSigned, certificates.CertManager))
 	}
 	for _, required := range []struct{ what, value string }{
 		{"certificate directory", o.CertDir}, {"controller's namespace", o.Namespace}} {
@@ -149,8 +140,8 @@ func (o Options) validateTimeout() error {
 	return nil
 }
 
-func (o Options) endpoint() Endpoint {
-	return Endpoint{URLBase: o.URLBase, Service: o.ServiceName, Namespace: o.Namespace}
+func (o Options) endpoint() configuration.Endpoint {
+	return configuration.Endpoint{URLBase: o.URLBase, Service: o.ServiceName, Namespace: o.Namespace}
 }
 
 func (o Options) secretKey() types.NamespacedName {

@@ -23,6 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/certificates"
+	"evenkeel.dev/evenkeel/internal/webhook/configuration"
 	"evenkeel.dev/evenkeel/internal/webhook/discovery"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
@@ -58,7 +60,7 @@ type setup struct {
 	// permission to list definitions must not keep policies from coming into force.
 	kindCache cache.Cache
 	kinds     *discovery.Kinds
-	certs     *Certificates
+	certs     *certificates.Certificates
 	requests  *serving.Metrics
 	verdicts  *review.Metrics
 	// self is the user that the API server knows this manager as.
@@ -135,7 +137,7 @@ func (s *setup) serve(ctx context.Context) error {
 		return err
 	}
 	log := s.mgr.GetLogger().WithName("webhook")
-	config, err := tlsConfig(s.ClientCAFile, log)
+	config, err := certificates.TLSConfig(s.ClientCAFile, log)
 	if err != nil {
 		return err
 	}
@@ -191,45 +193,64 @@ func (c *certifiedServer) Start(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	case <-c.certified:
-		if err := followCertificate(ctx, c.server.TLS, c.certDir, c.log); err != nil {
+		if err := certificates.Follow(ctx, c.server.TLS, c.certDir, c.log); err != nil {
 			return err
 		}
 		return c.server.Start(ctx)
 	}
 }
 
+// certify adds what brings the certificate to the directory, and makes it unless
+// cert-manager does.
+func (s *setup) certify(ctx context.Context) error {
+	var err error
+	s.certs, err = certificates.New(certificates.Options{
+		Issuer:     s.Certificates,
+		Secret:     s.secretKey(),
+		Dir:        s.CertDir,
+		ServerName: s.endpoint().ServerName(),
+		Reader:     s.cache,
+		Writer:     s.mgr.GetClient(),
+		Trusted:    func(ctx context.Context) ([][]byte, error) { return configuration.Trusted(ctx, s.cache) },
+		Sources:    s.sources(),
+		Registerer: s.Registerer,
+		Clock:      s.Clock,
+		Log:        s.mgr.GetLogger().WithName("webhook"),
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.certs.Prepare(ctx); err != nil {
+		return err
+	}
+	return s.certs.Register(s.mgr)
+}
+
 // configure adds the writer of the webhook configurations.
 func (s *setup) configure(context.Context) error {
-	metrics, err := NewConfigurationMetrics(s.Registerer)
-	if err != nil {
-		return fmt.Errorf("registering the metrics: %w", err)
-	}
-	writer := &ConfigurationWriter{
-		configuration: &Configuration{Endpoint: s.endpoint(), Timeout: s.Timeout, ExemptNamespaces: s.exempt(),
-			Self: s.self, Kinds: s.kinds},
-		policies: func() []*v1alpha1.ClusterRegoPolicy { return s.Catalog.Snapshot().Policies() },
-		prepared: func() error {
+	writer, err := configuration.New(configuration.Options{
+		Generator: &configuration.Generator{Endpoint: s.endpoint(), Timeout: s.Timeout,
+			ExemptNamespaces: s.exempt(), Self: s.self, Kinds: s.kinds},
+		Policies: func() []*v1alpha1.ClusterRegoPolicy { return s.Catalog.Snapshot().Policies() },
+		Prepared: func() error {
 			if err := s.Catalog.Check(nil); err != nil {
 				return err
 			}
 			return s.serving(nil)
 		},
-		reader:  s.cache,
-		writer:  s.mgr.GetClient(),
-		secret:  s.secretKey(),
-		owner:   ownerRole{reader: s.mgr.GetAPIReader(), name: s.OwnerRole},
-		clock:   s.Clock,
-		log:     s.mgr.GetLogger().WithName("webhook-configuration"),
-		metrics: metrics,
-		events:  s.mgr.GetEventRecorder("evenkeel-webhook"),
+		Reader:     s.cache,
+		Client:     s.mgr.GetClient(),
+		Secret:     s.secretKey(),
+		OwnerRole:  s.OwnerRole,
+		RoleReader: s.mgr.GetAPIReader(),
+		Sources:    append(s.sources(), s.definitions(), changes(s.Catalog.Subscribe())),
+		Registerer: s.Registerer,
+		Clock:      s.Clock,
+		Log:        s.mgr.GetLogger().WithName("webhook-configuration"),
+		Events:     s.mgr.GetEventRecorder("evenkeel-webhook"),
+	})
+	if err != nil {
+		return err
 	}
-	return ctrl.NewControllerManagedBy(s.mgr).
-		Named("webhook-configuration").
-		WatchesRawSource(s.watch(&corev1.Secret{})).
-		WatchesRawSource(s.watch(&admissionregistrationv1.ValidatingWebhookConfiguration{})).
-		WatchesRawSource(s.watch(&admissionregistrationv1.MutatingWebhookConfiguration{})).
-		WatchesRawSource(s.definitions()).
-		WatchesRawSource(changes(s.Catalog.Subscribe())).
-		WatchesRawSource(once()).
-		Complete(writer)
+	return writer.Register(s.mgr)
 }

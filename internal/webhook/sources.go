@@ -5,6 +5,8 @@ package webhook
 import (
 	"context"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,6 +27,17 @@ func theOne() reconcile.Request {
 // watch asks for a look at every change of a kind in the own cache.
 func (s *setup) watch(object client.Object) source.Source {
 	return source.Kind(s.cache, object, toTheOne(func() {}))
+}
+
+// sources ask for a look at what the certificate and the configurations both stand on, and
+// for the first look.
+func (s *setup) sources() []source.Source {
+	return []source.Source{
+		s.watch(&corev1.Secret{}),
+		s.watch(&admissionregistrationv1.ValidatingWebhookConfiguration{}),
+		s.watch(&admissionregistrationv1.MutatingWebhookConfiguration{}),
+		once(),
+	}
 }
 
 // definitions asks for a look when custom kinds come, go or change.

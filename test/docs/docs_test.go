@@ -28,7 +28,7 @@ const root = "../.."
 func TestEveryEventAndMetricIsDocumented(t *testing.T) {
 	page := read(t, "docs/operate.md")
 	for _, file := range []string{"internal/escalate/events.go", "internal/scan/events.go", "internal/source/events.go",
-		"internal/webhook/events.go"} {
+		"internal/webhook/configuration/events.go"} {
 		reasons := constants(t, file, "Reason")
 		if len(reasons) == 0 {
 			t.Errorf("%s holds no event reason: this test looks in the wrong place", file)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package webhook
+package certificates
 
 import (
-	"crypto/x509"
 	"encoding/pem"
 	"maps"
 	"os"
@@ -14,51 +13,17 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/open-policy-agent/cert-controller/pkg/rotator"
+
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
-
-type authority struct {
-	data map[string][]byte // as in the Secret
-	// ca signs further certificates.
-	ca *rotator.KeyPairArtifacts
-}
-
-// newAuthority makes a Secret's content as the rotator does.
-func newAuthority(t *testing.T, name string, begin time.Time) authority {
-	t.Helper()
-	ca, err := testRotator(name).CreateCACert(begin, begin.Add(24*time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return authority{ca: ca}.renewed(t, begin)
-}
-
-// renewed is the authority with another certificate.
-func (a authority) renewed(t *testing.T, begin time.Time) authority {
-	t.Helper()
-	cert, key, err := testRotator(certificateAuthority).CreateCertPEM(a.ca, begin, begin.Add(24*time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return authority{ca: a.ca,
-		data: map[string][]byte{caCertName: a.ca.CertPEM, "ca.key": a.ca.KeyPEM, serverCertName: cert,
-			serverKeyName: key}}
-}
-
-func testRotator(name string) *rotator.CertRotator {
-	return &rotator.CertRotator{CAName: name, CAOrganization: authorityOrganization, DNSName: "localhost",
-		ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
-}
-
-func (a authority) cert() []byte { return a.data[caCertName] }
 
 func TestCABundle(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	fresh := newAuthority(t, certificateAuthority, now.Add(-time.Hour))
-	before := newAuthority(t, certificateAuthority, now.Add(-20*time.Hour))
-	earlier := newAuthority(t, certificateAuthority, now.Add(-21*time.Hour))
-	expired := newAuthority(t, certificateAuthority, now.Add(-30*time.Hour))
-	strange := newAuthority(t, "somebody-else", now.Add(-20*time.Hour))
+	fresh := webhooktest.NewAuthority(t, certificateAuthority, now.Add(-time.Hour))
+	before := webhooktest.NewAuthority(t, certificateAuthority, now.Add(-20*time.Hour))
+	earlier := webhooktest.NewAuthority(t, certificateAuthority, now.Add(-21*time.Hour))
+	expired := webhooktest.NewAuthority(t, certificateAuthority, now.Add(-30*time.Hour))
+	strange := webhooktest.NewAuthority(t, "somebody-else", now.Add(-20*time.Hour))
 	cases := map[string]struct {
 		reason    string
 		trusted   []byte
@@ -66,31 +31,31 @@ func TestCABundle(t *testing.T) {
 		want      [][]byte
 		wantUntil time.Time
 	}{
-		"at first there is only the present one": {now: now, want: [][]byte{fresh.cert()}},
-		"what is trusted already stays":          {now: now, trusted: fresh.cert(), want: [][]byte{fresh.cert()}},
+		"at first there is only the present one": {now: now, want: [][]byte{fresh.Cert()}},
+		"what is trusted already stays":          {now: now, trusted: fresh.Cert(), want: [][]byte{fresh.Cert()}},
 		"after a rotation the one before is kept for an hour": {
 			reason:    "replicas that serve the old certificate are still believed",
 			now:       now,
-			trusted:   before.cert(),
-			want:      [][]byte{fresh.cert(), before.cert()},
+			trusted:   before.Cert(),
+			want:      [][]byte{fresh.Cert(), before.Cert()},
 			wantUntil: now.Add(time.Hour),
 		},
 		"two that came soon after one another are both kept": {
 			reason:    "a second rotation doesn't undo what the first one promised",
 			now:       now,
-			trusted:   slices.Concat(before.cert(), earlier.cert()),
-			want:      [][]byte{fresh.cert(), before.cert(), earlier.cert()},
+			trusted:   slices.Concat(before.Cert(), earlier.Cert()),
+			want:      [][]byte{fresh.Cert(), before.Cert(), earlier.Cert()},
 			wantUntil: now.Add(time.Hour),
 		},
-		"then it's dropped": {now: now.Add(time.Hour), trusted: slices.Concat(fresh.cert(), before.cert()),
-			want: [][]byte{fresh.cert()}},
-		"an expired one isn't kept":     {now: now, trusted: expired.cert(), want: [][]byte{fresh.cert()}},
-		"a strange one isn't kept":      {now: now, trusted: strange.cert(), want: [][]byte{fresh.cert()}},
-		"what is no certificate is not": {now: now, trusted: []byte("rubbish"), want: [][]byte{fresh.cert()}},
+		"then it's dropped": {now: now.Add(time.Hour), trusted: slices.Concat(fresh.Cert(), before.Cert()),
+			want: [][]byte{fresh.Cert()}},
+		"an expired one isn't kept":     {now: now, trusted: expired.Cert(), want: [][]byte{fresh.Cert()}},
+		"a strange one isn't kept":      {now: now, trusted: strange.Cert(), want: [][]byte{fresh.Cert()}},
+		"what is no certificate is not": {now: now, trusted: []byte("rubbish"), want: [][]byte{fresh.Cert()}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, until, err := caBundle(fresh.data, tc.trusted, tc.now)
+			got, until, err := caBundle(fresh.Data, tc.trusted, tc.now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,10 +71,10 @@ func TestCABundle(t *testing.T) {
 
 func TestServable(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	good, other := newAuthority(t, certificateAuthority, now.Add(-time.Hour)),
-		newAuthority(t, certificateAuthority, now.Add(-2*time.Hour))
+	good, other := webhooktest.NewAuthority(t, certificateAuthority, now.Add(-time.Hour)),
+		webhooktest.NewAuthority(t, certificateAuthority, now.Add(-2*time.Hour))
 	with := func(key string, value []byte) map[string][]byte {
-		data := maps.Clone(good.data)
+		data := maps.Clone(good.Data)
 		data[key] = value
 		return data
 	}
@@ -119,19 +84,19 @@ func TestServable(t *testing.T) {
 		now    time.Time
 		want   string // part of the error, empty for none
 	}{
-		"a pair beside its authority is servable": {secret: good.data},
+		"a pair beside its authority is servable": {secret: good.Data},
 		"an empty Secret isn't":                   {want: "don't fit"},
-		"a key of another certificate isn't": {secret: with(serverKeyName, other.data[serverKeyName]),
+		"a key of another certificate isn't": {secret: with(serverKeyName, other.Data[serverKeyName]),
 			want: "don't fit"},
 		"a certificate of another authority isn't": {
-			secret: with(caCertName, other.cert()), want: "unknown authority"},
+			secret: with(caCertName, other.Cert()), want: "unknown authority"},
 		"a certificate without its authority's isn't": {
 			secret: with(caCertName, nil), want: "ca.crt holds no certificate"},
-		"one for another name isn't": {secret: good.data, name: "evenkeel-webhook.other.svc",
+		"one for another name isn't": {secret: good.Data, name: "evenkeel-webhook.other.svc",
 			want: "evenkeel-webhook.other.svc"},
-		"one that has expired isn't": {secret: good.data, now: now.Add(48 * time.Hour),
+		"one that has expired isn't": {secret: good.Data, now: now.Add(48 * time.Hour),
 			want: "expired"},
-		"one that isn't valid yet, by our clock, isn't": {secret: good.data, now: now.Add(-48 * time.Hour),
+		"one that isn't valid yet, by our clock, isn't": {secret: good.Data, now: now.Add(-48 * time.Hour),
 			want: "not yet valid"},
 	}
 	for name, tc := range cases {
@@ -181,14 +146,15 @@ func readAll(t *testing.T, dir string) map[string]string {
 func TestCertDir(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "certs")
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	for _, a := range []authority{newAuthority(t, "a", start), newAuthority(t, "b", start)} {
+	for _, a := range []webhooktest.Authority{
+		webhooktest.NewAuthority(t, "a", start), webhooktest.NewAuthority(t, "b", start)} {
 		for range 2 { // the second time nothing is left to do
-			if err := writeCertDir(dir, a.data); err != nil {
+			if err := writeCertDir(dir, a.Data); err != nil {
 				t.Fatal(err)
 			}
 			want := map[string]string{}
 			for _, name := range []string{caCertName, serverCertName, serverKeyName} {
-				want[name] = string(a.data[name])
+				want[name] = string(a.Data[name])
 			}
 			if diff := cmp.Diff(want, readAll(t, dir)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
@@ -207,13 +173,13 @@ func TestCertDir(t *testing.T) {
 func TestCertDirKeepsAPairThatFits(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "certs")
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	good, other := newAuthority(t, "a", start), newAuthority(t, "b", start)
-	if err := writeCertDir(dir, good.data); err != nil {
+	good, other := webhooktest.NewAuthority(t, "a", start), webhooktest.NewAuthority(t, "b", start)
+	if err := writeCertDir(dir, good.Data); err != nil {
 		t.Fatal(err)
 	}
 	before := readAll(t, dir)
-	mixed := map[string][]byte{caCertName: good.cert(), serverCertName: good.data[serverCertName],
-		serverKeyName: other.data[serverKeyName]}
+	mixed := map[string][]byte{caCertName: good.Cert(), serverCertName: good.Data[serverCertName],
+		serverKeyName: other.Data[serverKeyName]}
 	if err := writeCertDir(dir, mixed); err == nil {
 		t.Error("a key that doesn't fit its certificate was written")
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package webhook
+package configuration
 
 // Reasons of the events on the webhook configurations, part of the API: alerts and
 // scripts match on them.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package webhook
+package certificates
 
 import (
 	"bytes"
@@ -17,10 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 )
 
-// tlsConfig is how the server speaks TLS: version 1.3 only; the certificate comes when
+// TLSConfig is how the server speaks TLS: version 1.3 only; the certificate comes when
 // it starts. With a file of authorities it answers only clients with a certificate that
 // one of them vouches for, so that nobody but the API server is judged for.
-func tlsConfig(clientCAFile string, log logr.Logger) (*tls.Config, error) {
+func TLSConfig(clientCAFile string, log logr.Logger) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS13}
 	if clientCAFile == "" {
 		return config, nil
@@ -87,9 +87,9 @@ func (c *clientAuthorities) read() error {
 	return nil
 }
 
-// followCertificate serves the certificate of a directory, and each that follows,
+// Follow serves the certificate of a directory, and each that follows,
 // until ctx ends.
-func followCertificate(ctx context.Context, config *tls.Config, dir string, log logr.Logger) error {
+func Follow(ctx context.Context, config *tls.Config, dir string, log logr.Logger) error {
 	watcher, err := certwatcher.New(filepath.Join(dir, serverCertName), filepath.Join(dir, serverKeyName))
 	if err != nil {
 		return fmt.Errorf("reading the webhook's certificate: %w", err)

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package webhook
+package certificates
 
 import (
-	"context"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
-
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"evenkeel.dev/evenkeel/internal/webhook/names"
 )
 
 // caOverlap is how long, from the beginning of a serving certificate's validity,
@@ -24,6 +17,25 @@ import (
 // rotator's certificates begin to be valid an hour before they are made, so this
 // leaves one hour; cert-manager's begin when they are made, so it leaves two.
 const caOverlap = 2 * time.Hour
+
+// ErrNoAuthority means that nobody has made an authority yet.
+var ErrNoAuthority = errors.New("the certificate authority isn't made yet")
+
+// Bundle is what the API server is to trust, by the Secret's data and the bundles that it
+// trusts now, one after the other; serverName is the name that it expects in the
+// certificate. until is when to ask again, though nothing changes; zero is never. While
+// the Secret holds no certificate that could be served, the bundle is what is trusted now:
+// replicas go on with what they have. It is ErrNoAuthority when there is none at all.
+func Bundle(secret map[string][]byte, trusted []byte, serverName string, now time.Time) (
+	bundle []byte, until time.Time, err error) {
+	if _, err := servable(secret, serverName, now); err != nil {
+		if len(trusted) == 0 {
+			return nil, time.Time{}, ErrNoAuthority
+		}
+		return encodeBundle(union(nil, parseBundle(trusted))), time.Time{}, nil
+	}
+	return caBundle(secret, trusted, now)
+}
 
 // caBundle is what the API server is to trust: the present authority and, for a
 // while after a certificate was made, those before it, which are found in the
@@ -96,44 +108,6 @@ func parseBundle(data []byte) []*x509.Certificate {
 			out = append(out, cert)
 		}
 	}
-}
-
-// configurations are the webhook configurations as they are in the cluster; one
-// that isn't there has no resourceVersion.
-type configurations struct {
-	validating admissionregistrationv1.ValidatingWebhookConfiguration
-	mutating   admissionregistrationv1.MutatingWebhookConfiguration
-}
-
-// readConfigurations reads both.
-func readConfigurations(ctx context.Context, reader client.Reader) (*configurations, error) {
-	var c configurations
-	key := types.NamespacedName{Name: names.Configuration}
-	for _, config := range []client.Object{&c.validating, &c.mutating} {
-		if err := reader.Get(ctx, key, config); client.IgnoreNotFound(err) != nil {
-			return nil, fmt.Errorf("reading the webhook configuration: %w", err)
-		}
-	}
-	return &c, nil
-}
-
-// trusted are the bundles by which the API server trusts the webhook now: one for
-// each configuration that has any.
-func (c *configurations) trusted() [][]byte {
-	var validating, mutating [][]byte
-	for i := range c.validating.Webhooks {
-		validating = append(validating, c.validating.Webhooks[i].ClientConfig.CABundle)
-	}
-	for i := range c.mutating.Webhooks {
-		mutating = append(mutating, c.mutating.Webhooks[i].ClientConfig.CABundle)
-	}
-	var out [][]byte
-	for _, bundles := range [][][]byte{validating, mutating} {
-		if i := slices.IndexFunc(bundles, func(b []byte) bool { return len(b) > 0 }); i >= 0 {
-			out = append(out, bundles[i])
-		}
-	}
-	return out
 }
 
 // trusts says that a bundle holds the authority.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package webhook
+package configuration
 
 import (
 	"context"
@@ -23,15 +23,15 @@ import (
 )
 
 // contestedWriter is a writer whose configurations are there, with a clock.
-func contestedWriter(t *testing.T) (*ConfigurationWriter, client.Client, *clocktesting.FakePassiveClock,
+func contestedWriter(t *testing.T) (*Writer, client.Client, *clocktesting.FakePassiveClock,
 	*events.FakeRecorder) {
 	t.Helper()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(
-		secretOf(newAuthority(t, certificateAuthority, now.Add(-time.Hour)))).Build()
+		secretOf(webhooktest.NewAuthority(t, "evenkeel-ca", now.Add(-time.Hour)))).Build()
 	w := newWriter(t, c, now, webhooktest.NewPolicy("a", webhooktest.PrivilegedRego))
 	clock, recorder := clocktesting.NewFakePassiveClock(now), events.NewFakeRecorder(100)
-	w.clock, w.events = clock, recorder
+	w.o.Clock, w.o.Events = clock, recorder
 	reconcileOnce(t, w)
 	return w, c, clock, recorder
 }
@@ -79,7 +79,7 @@ func TestWhatOnlyNarrowsIsKeptAndReported(t *testing.T) {
 		t.Error("the metric doesn't say so")
 	}
 	// A policy's change is written, and keeps it.
-	w.policies = func() []*v1alpha1.ClusterRegoPolicy {
+	w.o.Policies = func() []*v1alpha1.ClusterRegoPolicy {
 		return []*v1alpha1.ClusterRegoPolicy{
 			webhooktest.NewPolicy("a", webhooktest.PrivilegedRego,
 				webhooktest.WithOperations(v1alpha1.OperationDelete))}
@@ -111,21 +111,21 @@ func TestAnEntryThatGoesIsNarrowedNoMore(t *testing.T) {
 	if gauge(t, w.metrics, names.WebhookFail) != 1 {
 		t.Fatal("the metric doesn't say that it is narrowed")
 	}
-	w.policies = func() []*v1alpha1.ClusterRegoPolicy { return nil }
+	w.o.Policies = func() []*v1alpha1.ClusterRegoPolicy { return nil }
 	reconcileOnce(t, w)
 	if gauge(t, w.metrics, names.WebhookFail) != 0 {
 		t.Error("the metric stays")
 	}
 }
 
-func gauge(t *testing.T, m *ConfigurationMetrics, webhook string) float64 {
+func gauge(t *testing.T, m *metrics, webhook string) float64 {
 	t.Helper()
 	return testutil.ToFloat64(m.additions.WithLabelValues(webhook))
 }
 
 func TestSelectorsOfEarlierFlagsAreNotKept(t *testing.T) {
 	w, c, _, _ := contestedWriter(t)
-	w.configuration.ExemptNamespaces = []string{"another"}
+	w.o.Generator.ExemptNamespaces = []string{"another"}
 	reconcileOnce(t, w)
 	got := metav1.FormatLabelSelector(currentConfiguration(t, c).Webhooks[0].NamespaceSelector)
 	if got != "kubernetes.io/metadata.name notin (another)" {
@@ -197,7 +197,7 @@ func TestAPolicyIsInForceAtOnceInTheMidstOfAFight(t *testing.T) {
 		enforce(t, c, empty)
 		reconcileOnce(t, w)
 	}
-	w.policies = func() []*v1alpha1.ClusterRegoPolicy {
+	w.o.Policies = func() []*v1alpha1.ClusterRegoPolicy {
 		return []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego),
 			webhooktest.NewPolicy("b", webhooktest.PrivilegedRego,
 				webhooktest.WithFailurePolicy(v1alpha1.FailurePolicyIgnore))}

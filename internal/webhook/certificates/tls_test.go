@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package webhook
+package certificates
 
 import (
 	"crypto/ecdsa"
@@ -70,7 +70,7 @@ func TestMutualTLS(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config, err := tlsConfig(tc.caFile, logr.Discard())
+			config, err := TLSConfig(tc.caFile, logr.Discard())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +97,7 @@ func TestMutualTLSNeedsAuthorities(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range []string{empty, filepath.Join(t.TempDir(), "none.crt")} {
-		if _, err := tlsConfig(file, logr.Discard()); err == nil {
+		if _, err := TLSConfig(file, logr.Discard()); err == nil {
 			t.Errorf("%s: the server would start, and nobody could be answered", file)
 		}
 	}
@@ -118,7 +118,7 @@ func TestClientAuthoritiesChangeWithoutARestart(t *testing.T) {
 		}
 	}
 	write(before)
-	config, err := tlsConfig(file, logr.Discard())
+	config, err := TLSConfig(file, logr.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package webhook
+package configuration
 
 import (
 	"context"
@@ -29,29 +29,29 @@ import (
 
 var secretKey = types.NamespacedName{Namespace: "evenkeel-system", Name: "cert"}
 
-func secretOf(a authority) *corev1.Secret {
+func secretOf(a webhooktest.Authority) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: secretKey.Namespace, Name: secretKey.Name},
-		Data: a.data}
+		Data: a.Data}
 }
 
 func newWriter(t *testing.T, c client.Client, now time.Time,
-	policies ...*v1alpha1.ClusterRegoPolicy) *ConfigurationWriter {
+	policies ...*v1alpha1.ClusterRegoPolicy) *Writer {
 	t.Helper()
-	metrics, err := NewConfigurationMetrics(prometheus.NewRegistry())
+	w, err := New(Options{
+		Generator:  testGenerator(webhooktest.Kinds()),
+		Policies:   func() []*v1alpha1.ClusterRegoPolicy { return policies },
+		Prepared:   func() error { return nil },
+		Reader:     c,
+		Client:     c,
+		Secret:     secretKey,
+		Registerer: prometheus.NewRegistry(),
+		Clock:      clocktesting.NewFakePassiveClock(now),
+		Log:        logr.Discard(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &ConfigurationWriter{
-		configuration: testConfiguration(webhooktest.Kinds()),
-		policies:      func() []*v1alpha1.ClusterRegoPolicy { return policies },
-		prepared:      func() error { return nil },
-		reader:        c,
-		writer:        c,
-		secret:        secretKey,
-		clock:         clocktesting.NewFakePassiveClock(now),
-		log:           logr.Discard(),
-		metrics:       metrics,
-	}
+	return w
 }
 
 func currentConfiguration(t *testing.T, c client.Client) *admissionregistrationv1.ValidatingWebhookConfiguration {
@@ -76,7 +76,7 @@ func reconcileOnce(t *testing.T, r interface {
 	Reconcile(context.Context, ctrl.Request) (ctrl.Result, error)
 }) ctrl.Result {
 	t.Helper()
-	result, err := r.Reconcile(context.Background(), theOne())
+	result, err := r.Reconcile(context.Background(), ctrl.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,19 +85,19 @@ func reconcileOnce(t *testing.T, r interface {
 
 func TestConfigurationWriter(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	ca := newAuthority(t, certificateAuthority, now.Add(-time.Hour))
+	ca := webhooktest.NewAuthority(t, "evenkeel-ca", now.Add(-time.Hour))
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(secretOf(ca)).Build()
 	w := newWriter(t, c, now, webhooktest.NewPolicy("a", webhooktest.PrivilegedRego))
 
 	reconcileOnce(t, w)
 	made := currentConfiguration(t, c)
-	if len(made.Webhooks) != 9 || string(made.Webhooks[0].ClientConfig.CABundle) != string(ca.cert()) {
+	if len(made.Webhooks) != 9 || string(made.Webhooks[0].ClientConfig.CABundle) != string(ca.Cert()) {
 		t.Fatalf("made %+v", made.Webhooks)
 	}
 
 	stamping := currentStamps(t, c)
 	if len(stamping.Webhooks) != len(stamp.All()) ||
-		string(stamping.Webhooks[0].ClientConfig.CABundle) != string(ca.cert()) ||
+		string(stamping.Webhooks[0].ClientConfig.CABundle) != string(ca.Cert()) ||
 		stamping.Labels[names.ManagedByLabel] != names.ManagedBy {
 		t.Fatalf("made %+v", stamping)
 	}
@@ -130,7 +130,7 @@ func TestConfigurationWriter(t *testing.T) {
 		t.Errorf("drift isn't corrected (-want +got)\n%s", diff)
 	}
 
-	w.policies = func() []*v1alpha1.ClusterRegoPolicy { return nil }
+	w.o.Policies = func() []*v1alpha1.ClusterRegoPolicy { return nil }
 	reconcileOnce(t, w)
 	if left := currentConfiguration(t, c).Webhooks; len(left) != 8 || left[0].Name != names.WebhookPolicies ||
 		left[1].Name != names.WebhookTemplates || left[2].Name != names.WebhookWaivers ||
@@ -144,19 +144,20 @@ func TestConfigurationWriterWaits(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	cases := map[string]struct {
 		prepared error
-		secret   authority
+		secret   webhooktest.Authority
 		want     time.Duration
 	}{
 		"until requests could be answered": {
-			prepared: errors.New("not yet"), secret: newAuthority(t, certificateAuthority, now), want: prepareRetry},
+			prepared: errors.New("not yet"), secret: webhooktest.NewAuthority(t, "evenkeel-ca", now),
+			want: prepareRetry},
 		"until there is an authority":        {want: 0},
-		"without an authority in the Secret": {secret: authority{data: map[string][]byte{}}, want: 0},
+		"without an authority in the Secret": {secret: webhooktest.Authority{Data: map[string][]byte{}}, want: 0},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(secretOf(tc.secret)).Build()
 			w := newWriter(t, c, now, webhooktest.NewPolicy("a", webhooktest.PrivilegedRego))
-			w.prepared = func() error { return tc.prepared }
+			w.o.Prepared = func() error { return tc.prepared }
 			if got := reconcileOnce(t, w); got.RequeueAfter != tc.want {
 				t.Errorf("looks again after %s, want %s", got.RequeueAfter, tc.want)
 			}
@@ -172,7 +173,7 @@ func TestConfigurationWriterWaits(t *testing.T) {
 func TestConfigurationWriterLooksAgain(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(
-		secretOf(newAuthority(t, certificateAuthority, now.Add(-time.Hour)))).Build()
+		secretOf(webhooktest.NewAuthority(t, "evenkeel-ca", now.Add(-time.Hour)))).Build()
 	w := newWriter(t, c, now,
 		webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, webhooktest.WithResources("example.com", "Widget")))
 	if got := reconcileOnce(t, w); got.RequeueAfter != unknownKindRetry {
@@ -183,25 +184,25 @@ func TestConfigurationWriterLooksAgain(t *testing.T) {
 // What replicas go on serving must stay trusted, whatever becomes of the Secret.
 func TestConfigurationWriterKeepsWhatIsTrusted(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	good, other := newAuthority(t, certificateAuthority, now.Add(-time.Hour)),
-		newAuthority(t, certificateAuthority, now.Add(-time.Hour))
+	good, other := webhooktest.NewAuthority(t, "evenkeel-ca", now.Add(-time.Hour)),
+		webhooktest.NewAuthority(t, "evenkeel-ca", now.Add(-time.Hour))
 	cases := map[string]map[string][]byte{
 		"when the Secret is emptied": {},
 		"when the Secret holds a pair of different parents": {
-			caCertName: other.cert(), serverCertName: good.data[serverCertName],
-			serverKeyName: good.data[serverKeyName]},
-		"when the Secret's certificate has expired": newAuthority(
-			t, certificateAuthority, now.Add(-48*time.Hour)).data,
+			"ca.crt": other.Cert(), "tls.crt": good.Data["tls.crt"],
+			"tls.key": good.Data["tls.key"]},
+		"when the Secret's certificate has expired": webhooktest.NewAuthority(
+			t, "evenkeel-ca", now.Add(-48*time.Hour)).Data,
 	}
 	for name, data := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(secretOf(good)).Build()
 			w := newWriter(t, c, now)
 			reconcileOnce(t, w)
-			if err := c.Update(context.Background(), secretOf(authority{data: data})); err != nil {
+			if err := c.Update(context.Background(), secretOf(webhooktest.Authority{Data: data})); err != nil {
 				t.Fatal(err)
 			}
-			w.policies = func() []*v1alpha1.ClusterRegoPolicy {
+			w.o.Policies = func() []*v1alpha1.ClusterRegoPolicy {
 				return []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego)}
 			}
 			reconcileOnce(t, w)
@@ -209,7 +210,7 @@ func TestConfigurationWriterKeepsWhatIsTrusted(t *testing.T) {
 			if len(hooks) != 9 {
 				t.Fatalf("%d webhooks, want the new policy's beside the eight of our own kinds", len(hooks))
 			}
-			if got := string(hooks[0].ClientConfig.CABundle); got != string(good.cert()) {
+			if got := string(hooks[0].ClientConfig.CABundle); got != string(good.Cert()) {
 				t.Errorf("trusted is now %q", got)
 			}
 		})

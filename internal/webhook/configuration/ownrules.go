@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package webhook
+package configuration
 
 import (
 	"strconv"
@@ -12,7 +12,7 @@ import (
 
 // records completes the entry that keeps plans, slices and statuses to the manager.
 // The manager's own requests aren't asked about, so that they wait for nobody.
-func (c *Configuration) records(
+func (c *Generator) records(
 	hook admissionregistrationv1.ValidatingWebhook) admissionregistrationv1.ValidatingWebhook {
 	hook.Rules[0].Resources = []string{"remediations", "remediationslices"}
 	statuses := hook.Rules[0].DeepCopy()
@@ -25,14 +25,14 @@ func (c *Configuration) records(
 
 // breakers completes the entry that refuses requests without a name. The kill switch
 // passes while nobody answers: then nobody has filled in its name either.
-func (c *Configuration) breakers(
+func (c *Generator) breakers(
 	hook admissionregistrationv1.ValidatingWebhook) admissionregistrationv1.ValidatingWebhook {
 	hook.MatchConditions = append(hook.MatchConditions, c.notSelf(),
 		admissionregistrationv1.MatchCondition{Name: "is-a-request", Expression: stamp.AsksOfBreakerByName()})
 	return hook
 }
 
-func (c *Configuration) notSelf() admissionregistrationv1.MatchCondition {
+func (c *Generator) notSelf() admissionregistrationv1.MatchCondition {
 	return admissionregistrationv1.MatchCondition{
 		Name: "is-not-the-manager", Expression: "request.userInfo.username != " + strconv.Quote(c.Self)}
 }

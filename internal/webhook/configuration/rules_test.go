@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package webhook
+package configuration
 
 import (
 	"errors"
@@ -21,8 +21,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
 
-func testConfiguration(kinds *discovery.Kinds) *Configuration {
-	return &Configuration{
+func testGenerator(kinds *discovery.Kinds) *Generator {
+	return &Generator{
 		Endpoint:         Endpoint{URLBase: "https://localhost:9443"},
 		Timeout:          5 * time.Second,
 		ExemptNamespaces: []string{"kube-system", "evenkeel-system", "kube-system"},
@@ -151,7 +151,7 @@ ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			hooks, unknown, err := testConfiguration(webhooktest.Kinds()).Webhooks(tc.policies, []byte("bundle"))
+			hooks, unknown, err := testGenerator(webhooktest.Kinds()).Webhooks(tc.policies, []byte("bundle"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +166,7 @@ ignore.evenkeel.dev Ignore https://localhost:9443/validate/ignore
 }
 
 func TestWebhooksStateEveryField(t *testing.T) {
-	hooks, _, err := testConfiguration(webhooktest.Kinds()).Webhooks(
+	hooks, _, err := testGenerator(webhooktest.Kinds()).Webhooks(
 		[]*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego)}, []byte("bundle"))
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func TestWebhooksStateEveryField(t *testing.T) {
 func TestWebhooksAreNotWrittenWhenTheAPICannotBeAsked(t *testing.T) {
 	down := errors.New("connection refused")
 	kinds := discovery.NewKinds(func() (meta.RESTMapper, error) { return nil, down })
-	_, _, err := testConfiguration(kinds).Webhooks(
+	_, _, err := testGenerator(kinds).Webhooks(
 		[]*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego)}, nil)
 	if !errors.Is(err, down) {
 		t.Errorf("want the API's error, got %v: leaving the kinds out would switch the policy off", err)
@@ -217,15 +217,15 @@ func TestEndpoint(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || tc.endpoint.serverName() != tc.name {
-				t.Errorf("got %q, %v; want %q", tc.endpoint.serverName(), err, tc.name)
+			if err != nil || tc.endpoint.ServerName() != tc.name {
+				t.Errorf("got %q, %v; want %q", tc.endpoint.ServerName(), err, tc.name)
 			}
 		})
 	}
 }
 
 func TestConditionsOfEveryWebhookCompile(t *testing.T) {
-	hooks, _, err := testConfiguration(webhooktest.Kinds()).Webhooks(nil, nil)
+	hooks, _, err := testGenerator(webhooktest.Kinds()).Webhooks(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func TestConditionsOfEveryWebhookCompile(t *testing.T) {
 			webhooktest.Condition(t, c.Expression)
 		}
 	}
-	for _, h := range testConfiguration(webhooktest.Kinds()).MutatingWebhooks(nil) {
+	for _, h := range testGenerator(webhooktest.Kinds()).MutatingWebhooks(nil) {
 		for _, c := range h.MatchConditions {
 			webhooktest.Condition(t, c.Expression)
 		}
@@ -249,7 +249,7 @@ func TestConditionsOfEveryWebhookCompile(t *testing.T) {
 
 func TestMutatingWebhooksConcernOwnKindsOnly(t *testing.T) {
 	var lines []string
-	for _, h := range testConfiguration(webhooktest.Kinds()).MutatingWebhooks([]byte("bundle")) {
+	for _, h := range testGenerator(webhooktest.Kinds()).MutatingWebhooks([]byte("bundle")) {
 		r := h.Rules[0]
 		line := strings.Join([]string{h.Name, string(*h.FailurePolicy), *h.ClientConfig.URL, r.APIGroups[0],
 			r.Resources[0], string(*r.Scope), string(*h.ReinvocationPolicy)}, " ")
@@ -340,7 +340,7 @@ func TestRulesNameSubresources(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			hooks, _, err := testConfiguration(webhooktest.Kinds()).Webhooks(tc.policies, []byte("bundle"))
+			hooks, _, err := testGenerator(webhooktest.Kinds()).Webhooks(tc.policies, []byte("bundle"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package webhook
+package configuration
 
 import (
 	"bytes"
@@ -10,19 +10,16 @@ import (
 	"maps"
 	"time"
 
-	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/certificates"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
 )
 
@@ -33,48 +30,58 @@ const unknownKindRetry = 30 * time.Second
 // prepareRetry is how soon it is looked again whether requests can be answered.
 const prepareRetry = 200 * time.Millisecond
 
-// ConfigurationWriter keeps the webhook configurations, the validating and the
+// Writer keeps the webhook configurations, the validating and the
 // mutating one, as the policies in force need them. It runs on the leader only. It is
 // level-triggered: whatever changes, by us or others, it compares the whole and writes
 // only a difference, but for what others have added that only narrows.
-type ConfigurationWriter struct {
-	configuration *Configuration
-	policies      func() []*v1alpha1.ClusterRegoPolicy
-	// prepared says whether requests could be answered: before the catalog is
-	// complete, rules would be missing; before the certificate is served, all
-	// calls would fail.
-	prepared func() error
-	reader   client.Reader
-	writer   client.Writer
-	secret   types.NamespacedName
-	owner    ownerRole
-	clock    clock.PassiveClock
-	log      logr.Logger
-	metrics  *ConfigurationMetrics
-	// events tells people of what others do to the configurations; nil tells nobody.
-	events events.EventRecorder
+type Writer struct {
+	o       Options
+	owner   ownerRole
+	metrics *metrics
 
 	contests map[string]*contested
 }
 
+// New makes a writer, and registers its metrics. It is an error when they are registered
+// already.
+func New(o Options) (*Writer, error) {
+	m, err := newMetrics(o.Registerer)
+	if err != nil {
+		return nil, fmt.Errorf("registering the metrics: %w", err)
+	}
+	return &Writer{o: o, owner: ownerRole{reader: o.RoleReader, name: o.OwnerRole}, metrics: m}, nil
+}
+
+// Register joins the manager; it runs on the leader.
+func (w *Writer) Register(mgr ctrl.Manager) error {
+	b := ctrl.NewControllerManagedBy(mgr).Named("webhook-configuration")
+	for _, s := range w.o.Sources {
+		b = b.WatchesRawSource(s)
+	}
+	if err := b.Complete(w); err != nil {
+		return fmt.Errorf("set up the webhook configuration controller: %w", err)
+	}
+	return nil
+}
+
 // Reconcile compares and writes.
-func (w *ConfigurationWriter) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
-	if err := w.prepared(); err != nil {
-		w.log.V(1).Info("The webhook configuration waits", "reason", err.Error())
+func (w *Writer) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	if err := w.o.Prepared(); err != nil {
+		w.o.Log.V(1).Info("The webhook configuration waits", "reason", err.Error())
 		return ctrl.Result{RequeueAfter: prepareRetry}, nil
 	}
-	found, err := readConfigurations(ctx, w.reader)
+	found, err := readConfigurations(ctx, w.o.Reader)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	bundle, until, err := w.bundle(ctx, found)
-	if errors.Is(err, errNoAuthority) {
+	if errors.Is(err, certificates.ErrNoAuthority) {
 		return ctrl.Result{}, nil // the Secret's change brings us back
 	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	hooks, unknown, err := w.configuration.Webhooks(w.policies(), bundle)
+	hooks, unknown, err := w.o.Generator.Webhooks(w.o.Policies(), bundle)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("generating the webhook configuration: %w", err)
 	}
@@ -82,7 +89,7 @@ func (w *ConfigurationWriter) Reconcile(ctx context.Context, _ ctrl.Request) (ct
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	contested, err := w.write(ctx, found, owner, hooks, w.configuration.MutatingWebhooks(bundle))
+	contested, err := w.write(ctx, found, owner, hooks, w.o.Generator.MutatingWebhooks(bundle))
 	if err != nil {
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 			return ctrl.Result{RequeueAfter: time.Second}, nil
@@ -93,13 +100,13 @@ func (w *ConfigurationWriter) Reconcile(ctx context.Context, _ ctrl.Request) (ct
 }
 
 // next is when to look again though nothing is seen to change, or zero.
-func (w *ConfigurationWriter) next(unknown []string, until time.Time) time.Duration {
+func (w *Writer) next(unknown []string, until time.Time) time.Duration {
 	var after time.Duration
 	if !until.IsZero() {
-		after = max(until.Sub(w.clock.Now()), time.Second)
+		after = max(until.Sub(w.o.Clock.Now()), time.Second)
 	}
 	if len(unknown) > 0 {
-		w.log.Info("Some kinds that policies match aren't served, so their objects can't be judged yet", "kinds",
+		w.o.Log.Info("Some kinds that policies match aren't served, so their objects can't be judged yet", "kinds",
 			unknown)
 		if after == 0 || unknownKindRetry < after {
 			after = unknownKindRetry
@@ -108,28 +115,21 @@ func (w *ConfigurationWriter) next(unknown []string, until time.Time) time.Durat
 	return after
 }
 
-// bundle is what the API server is to trust. While the Secret holds no certificate
-// that could be served, it is what it trusts now: replicas go on with what they have.
-func (w *ConfigurationWriter) bundle(ctx context.Context, found *configurations) ([]byte, time.Time, error) {
+// bundle is what the API server is to trust.
+func (w *Writer) bundle(ctx context.Context, found *configurations) ([]byte, time.Time, error) {
 	var secret corev1.Secret
-	err := w.reader.Get(ctx, w.secret, &secret)
+	err := w.o.Reader.Get(ctx, w.o.Secret, &secret)
 	if client.IgnoreNotFound(err) != nil {
-		return nil, time.Time{}, fmt.Errorf("reading secret %s: %w", w.secret, err)
+		return nil, time.Time{}, fmt.Errorf("reading secret %s: %w", w.o.Secret, err)
 	}
-	trusted := bytes.Join(found.trusted(), nil)
-	if _, err := servable(secret.Data, w.configuration.Endpoint.serverName(), w.clock.Now()); err != nil {
-		if len(trusted) == 0 {
-			return nil, time.Time{}, errNoAuthority
-		}
-		return encodeBundle(union(nil, parseBundle(trusted))), time.Time{}, nil
-	}
-	return caBundle(secret.Data, trusted, w.clock.Now())
+	return certificates.Bundle(secret.Data, bytes.Join(found.trusted(), nil),
+		w.o.Generator.Endpoint.ServerName(), w.o.Clock.Now())
 }
 
 // write brings both configurations in step, the mutating one first: the validating
 // one refuses what the other hasn't filled in. It returns how soon to look again at
 // what others keep changing.
-func (w *ConfigurationWriter) write(ctx context.Context, found *configurations, owner *metav1.OwnerReference,
+func (w *Writer) write(ctx context.Context, found *configurations, owner *metav1.OwnerReference,
 	validating []admissionregistrationv1.ValidatingWebhook,
 	mutating []admissionregistrationv1.MutatingWebhook) (time.Duration, error) {
 	is := mutatingHooks(found.mutating.Webhooks)
@@ -167,7 +167,7 @@ type comparison struct {
 // keep makes or updates one configuration, unless it is there and the same. What
 // others have added to narrow it is kept; what they keep changing otherwise is put
 // back ever more slowly, and the time until then is returned.
-func (w *ConfigurationWriter) keep(ctx context.Context, config client.Object, owner *metav1.OwnerReference, sort string,
+func (w *Writer) keep(ctx context.Context, config client.Object, owner *metav1.OwnerReference, sort string,
 	c comparison) (time.Duration, error) {
 	applied, err := appliedText(c.wanted)
 	if err != nil {
@@ -187,8 +187,8 @@ func (w *ConfigurationWriter) keep(ctx context.Context, config client.Object, ow
 		labels[names.ManagedByLabel] == names.ManagedBy && annotations[annotationApplied] == applied {
 		return 0, nil
 	}
-	if wait := w.contest(sort).wait(wanted, w.clock.Now()); wait > 0 {
-		w.log.Info("Somebody keeps changing the webhook configuration; it is restored later", "sort", sort, "in",
+	if wait := w.contest(sort).wait(wanted, w.o.Clock.Now()); wait > 0 {
+		w.o.Log.Info("Somebody keeps changing the webhook configuration; it is restored later", "sort", sort, "in",
 			wait.String())
 		return wait, nil
 	}
@@ -200,8 +200,8 @@ func (w *ConfigurationWriter) keep(ctx context.Context, config client.Object, ow
 	if err := w.store(ctx, config, made); err != nil {
 		return 0, fmt.Errorf("writing the %s webhook configuration %s: %w", sort, names.Configuration, err)
 	}
-	restored := w.contest(sort).wrote(wanted, w.clock.Now())
-	w.log.Info("A webhook configuration is written", "sort", sort, "new", made, "restored", restored)
+	restored := w.contest(sort).wrote(wanted, w.o.Clock.Now())
+	w.o.Log.Info("A webhook configuration is written", "sort", sort, "new", made, "restored", restored)
 	if restored {
 		w.metrics.countRestored(sort)
 		w.event(config, ReasonWebhookRestored, "Somebody has changed it; it is again as the policies in force need it")
@@ -219,9 +219,9 @@ func with(m map[string]string, key, value string) map[string]string {
 	return m
 }
 
-func (w *ConfigurationWriter) store(ctx context.Context, config client.Object, made bool) error {
+func (w *Writer) store(ctx context.Context, config client.Object, made bool) error {
 	if made {
-		return w.writer.Create(ctx, config, client.FieldOwner(v1alpha1.FieldManager))
+		return w.o.Client.Create(ctx, config, client.FieldOwner(v1alpha1.FieldManager))
 	}
-	return w.writer.Update(ctx, config, client.FieldOwner(v1alpha1.FieldManager))
+	return w.o.Client.Update(ctx, config, client.FieldOwner(v1alpha1.FieldManager))
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package webhook
+package certificates
 
 import (
 	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -16,19 +15,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"evenkeel.dev/evenkeel/internal/webhook/names"
 )
 
-// trustSettles is how long a certificate of a new authority waits after the webhook
+// TrustSettles is how long a certificate of a new authority waits after the webhook
 // configurations trust it: each API server takes up a changed configuration by its
 // own watch, a moment after we see it.
-const trustSettles = 5 * time.Second
+const TrustSettles = 5 * time.Second
 
 // Certificates brings the serving certificate from the Secret, where the rotator
 // or cert-manager renews it, to the directory that the webhook server watches. It
@@ -40,15 +33,8 @@ const trustSettles = 5 * time.Second
 // request is lost in between. A certificate that no client would accept is never
 // taken up: the one before is kept, and the metrics and the log tell.
 type Certificates struct {
-	reader client.Reader
-	secret types.NamespacedName
-	dir    string
-	// serverName is the name that the API server expects in the certificate.
-	serverName string
-	// missing is asked for the Secret when there is none.
-	missing func(context.Context) error
-	metrics *CertificateMetrics
-	clock   clock.PassiveClock
+	o       Options
+	metrics *metrics
 
 	once  sync.Once
 	ready chan struct{}
@@ -70,6 +56,16 @@ type trustedSince struct {
 	at        time.Time
 }
 
+// New makes what brings the certificate, and registers its metrics. It is an error when
+// they are registered already.
+func New(o Options) (*Certificates, error) {
+	m, err := newMetrics(o.Registerer)
+	if err != nil {
+		return nil, fmt.Errorf("registering the metrics: %w", err)
+	}
+	return &Certificates{o: o, metrics: m, ready: make(chan struct{})}, nil
+}
+
 // Ready is closed once a certificate lies in the directory.
 func (c *Certificates) Ready() <-chan struct{} { return c.ready }
 
@@ -77,11 +73,11 @@ func (c *Certificates) Ready() <-chan struct{} { return c.ready }
 func (c *Certificates) Check(*http.Request) error {
 	now := c.served.Load()
 	if now == nil {
-		return fmt.Errorf("there is no serving certificate in secret %s yet", c.secret)
+		return fmt.Errorf("there is no serving certificate in secret %s yet", c.o.Secret)
 	}
-	if !c.clock.Now().Before(now.expires) {
+	if !c.o.Clock.Now().Before(now.expires) {
 		return fmt.Errorf("the serving certificate has expired at %s: see why secret %s isn't renewed",
-			now.expires.Format(time.RFC3339), c.secret)
+			now.expires.Format(time.RFC3339), c.o.Secret)
 	}
 	return nil
 }
@@ -89,28 +85,28 @@ func (c *Certificates) Check(*http.Request) error {
 // Reconcile brings the directory in step with the Secret.
 func (c *Certificates) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	var secret corev1.Secret
-	err := c.reader.Get(ctx, c.secret, &secret)
+	err := c.o.Reader.Get(ctx, c.o.Secret, &secret)
 	if apierrors.IsNotFound(err) {
 		return ctrl.Result{}, c.missing(ctx)
 	}
 	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("reading secret %s: %w", c.secret, err)
+		return ctrl.Result{}, fmt.Errorf("reading secret %s: %w", c.o.Secret, err)
 	}
 	if len(secret.Data[serverCertName]) == 0 || !secret.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
-	expires, err := servable(secret.Data, c.serverName, c.clock.Now())
+	expires, err := servable(secret.Data, c.o.ServerName, c.o.Clock.Now())
 	c.metrics.refused(err != nil)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("the certificate in secret %s can't be served, so it isn't taken up: %w",
-			c.secret, err)
+			c.o.Secret, err)
 	}
 	trusted, wait, err := c.untilTrusted(ctx, secret.Data[caCertName])
 	if err != nil || !trusted {
 		return ctrl.Result{RequeueAfter: wait}, err // a change of the configuration brings us back, too
 	}
-	if err := writeCertDir(c.dir, secret.Data); err != nil {
-		return ctrl.Result{}, fmt.Errorf("secret %s: %w", c.secret, err)
+	if err := writeCertDir(c.o.Dir, secret.Data); err != nil {
+		return ctrl.Result{}, fmt.Errorf("secret %s: %w", c.o.Secret, err)
 	}
 	c.served.Store(&served{authority: secret.Data[caCertName], expires: expires})
 	c.metrics.expires(expires)
@@ -125,11 +121,10 @@ func (c *Certificates) untilTrusted(ctx context.Context, authority []byte) (bool
 	if c.Check(nil) != nil {
 		return true, 0, nil
 	}
-	found, err := readConfigurations(ctx, c.reader)
+	bundles, err := c.o.Trusted(ctx)
 	if err != nil {
 		return false, 0, err
 	}
-	bundles := found.trusted()
 	for _, bundle := range bundles {
 		if !trusts(bundle, authority) {
 			c.trusted = trustedSince{}
@@ -139,11 +134,11 @@ func (c *Certificates) untilTrusted(ctx context.Context, authority []byte) (bool
 	if len(bundles) == 0 || bytes.Equal(c.served.Load().authority, authority) {
 		return true, 0, nil
 	}
-	now := c.clock.Now()
+	now := c.o.Clock.Now()
 	if !bytes.Equal(c.trusted.authority, authority) {
 		c.trusted = trustedSince{authority: authority, at: now}
 	}
-	wait := c.trusted.at.Add(trustSettles).Sub(now)
+	wait := c.trusted.at.Add(TrustSettles).Sub(now)
 	return wait <= 0, max(wait, 0), nil
 }
 
@@ -167,26 +162,3 @@ func servable(secret map[string][]byte, name string, now time.Time) (time.Time, 
 		x509.VerifyOptions{DNSName: name, Roots: authorities, Intermediates: between, CurrentTime: now})
 	return pair.Leaf.NotAfter, err
 }
-
-// ensureSecret makes the Secret, empty, unless it is there.
-func ensureSecret(ctx context.Context, writer client.Writer, key types.NamespacedName) error {
-	err := writer.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
-		Namespace: key.Namespace,
-		Name:      key.Name,
-		Labels:    map[string]string{names.ManagedByLabel: names.ManagedBy},
-	}})
-	switch {
-	case err == nil, apierrors.IsAlreadyExists(err):
-		return nil
-	case apierrors.IsNotFound(err):
-		return fmt.Errorf("the namespace %s doesn't exist: create it first, it holds the webhook's certificate: %w",
-			key.Namespace, err)
-	case apierrors.IsForbidden(err):
-		return fmt.Errorf("grant the permission to create secrets in namespace %s: %w", key.Namespace, err)
-	default:
-		return fmt.Errorf("making secret %s: %w", key, err)
-	}
-}
-
-// errNoAuthority means that nobody has made an authority yet.
-var errNoAuthority = errors.New("the certificate authority isn't made yet")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package webhook
+package configuration
 
 import (
 	"crypto/sha256"
@@ -53,7 +53,7 @@ func identity(wanted any) (string, error) {
 }
 
 // tell says once what others have added to a configuration.
-func (w *ConfigurationWriter) tell(config client.Object, sort string, additions []narrowed) {
+func (w *Writer) tell(config client.Object, sort string, additions []narrowed) {
 	texts := make([]string, 0, len(additions))
 	for _, n := range additions {
 		texts = append(texts, n.String())
@@ -65,22 +65,23 @@ func (w *ConfigurationWriter) tell(config client.Object, sort string, additions 
 	}
 	of.told = text
 	if text == "" {
-		w.log.Info("Nobody narrows the webhook configuration any more", "sort", sort)
+		w.o.Log.Info("Nobody narrows the webhook configuration any more", "sort", sort)
 		return
 	}
-	w.log.Info("Somebody has narrowed the webhook configuration, so some requests aren't judged; it is left so", "sort",
+	w.o.Log.Info("Somebody has narrowed the webhook configuration, so some requests aren't judged; it is left so",
+		"sort",
 		sort, "added", text)
 	w.event(config, ReasonWebhookNarrowed, fmt.Sprintf("Requests that these leave out aren't judged: %s", text))
 }
 
 // event tells people, if there is somebody to tell it to.
-func (w *ConfigurationWriter) event(config runtime.Object, reason, note string) {
-	if w.events != nil {
-		w.events.Eventf(config, nil, corev1.EventTypeWarning, reason, "Reconcile", "%s", note)
+func (w *Writer) event(config runtime.Object, reason, note string) {
+	if w.o.Events != nil {
+		w.o.Events.Eventf(config, nil, corev1.EventTypeWarning, reason, "Reconcile", "%s", note)
 	}
 }
 
-func (w *ConfigurationWriter) contest(sort string) *contested {
+func (w *Writer) contest(sort string) *contested {
 	if w.contests == nil {
 		w.contests = map[string]*contested{}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package webhook
+package configuration
 
 import (
 	"errors"
@@ -53,8 +53,8 @@ func (e Endpoint) Validate() error {
 	return nil
 }
 
-// serverName is the name that the API server expects in the certificate.
-func (e Endpoint) serverName() string {
+// ServerName is the name that the API server expects in the certificate.
+func (e Endpoint) ServerName() string {
 	if e.URLBase != "" {
 		if u, err := url.Parse(e.URLBase); err == nil {
 			return u.Hostname()
@@ -76,8 +76,8 @@ func (e Endpoint) clientConfig(path string, caBundle []byte) admissionregistrati
 	}
 }
 
-// Configuration generates the webhooks that the policies in force need.
-type Configuration struct {
+// Generator generates the webhooks that the policies in force need.
+type Generator struct {
 	Endpoint Endpoint
 	// Timeout is how long the API server waits; whole seconds from 1 to 30.
 	Timeout time.Duration
@@ -91,7 +91,7 @@ type Configuration struct {
 // Webhooks returns the entries of the webhook configuration, with every default
 // written out so that they compare equal to what the API server stores. A class
 // without policies has no entry. unknown names the kinds that aren't served.
-func (c *Configuration) Webhooks(policies []*v1alpha1.ClusterRegoPolicy, caBundle []byte) (
+func (c *Generator) Webhooks(policies []*v1alpha1.ClusterRegoPolicy, caBundle []byte) (
 	hooks []admissionregistrationv1.ValidatingWebhook, unknown []string, err error) {
 	classes := []struct {
 		name, path string
@@ -124,7 +124,7 @@ func (c *Configuration) Webhooks(policies []*v1alpha1.ClusterRegoPolicy, caBundl
 // ownWebhooks check Evenkeel's own kinds, in every namespace. They fail closed: an
 // object that nobody checked is worse than one that arrives a minute later.
 // Deletion isn't asked about.
-func (c *Configuration) ownWebhooks(caBundle []byte) []admissionregistrationv1.ValidatingWebhook {
+func (c *Generator) ownWebhooks(caBundle []byte) []admissionregistrationv1.ValidatingWebhook {
 	writes := []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update}
 	own := func(name, path, resource string, scope admissionregistrationv1.ScopeType,
 		operations []admissionregistrationv1.OperationType) admissionregistrationv1.ValidatingWebhook {
@@ -156,7 +156,7 @@ func (c *Configuration) ownWebhooks(caBundle []byte) []admissionregistrationv1.V
 // MutatingWebhooks returns the entries that fill in who makes a request, one for
 // each stamp, with every default written out. They concern Evenkeel's own kinds
 // and nothing else, and fail closed: what nobody answers for isn't written.
-func (c *Configuration) MutatingWebhooks(caBundle []byte) []admissionregistrationv1.MutatingWebhook {
+func (c *Generator) MutatingWebhooks(caBundle []byte) []admissionregistrationv1.MutatingWebhook {
 	var hooks []admissionregistrationv1.MutatingWebhook
 	for _, s := range stamp.All() {
 		// Another webhook may change what this one has seen: it looks again.
@@ -197,7 +197,7 @@ func ownRules(resource string, scope admissionregistrationv1.ScopeType,
 	}}
 }
 
-func (c *Configuration) webhook(name, path string, failure admissionregistrationv1.FailurePolicyType,
+func (c *Generator) webhook(name, path string, failure admissionregistrationv1.FailurePolicyType,
 	caBundle []byte) admissionregistrationv1.ValidatingWebhook {
 	equivalent, none := admissionregistrationv1.Equivalent, admissionregistrationv1.SideEffectClassNone
 	timeout := int32(c.Timeout / time.Second)
@@ -213,7 +213,7 @@ func (c *Configuration) webhook(name, path string, failure admissionregistration
 	}
 }
 
-func (c *Configuration) exemptSelector() *metav1.LabelSelector {
+func (c *Generator) exemptSelector() *metav1.LabelSelector {
 	if len(c.ExemptNamespaces) == 0 {
 		return &metav1.LabelSelector{}
 	}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package certificates
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics are the figures of the serving certificate.
+type metrics struct {
+	expiry     prometheus.Gauge
+	unservable prometheus.Gauge
+}
+
+// newMetrics registers them.
+func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		expiry: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "evenkeel_webhook_certificate_expiry_timestamp_seconds",
+			Help: "When the certificate expires that this replica serves admission with, in seconds since 1970; 0 " +
+				"before there is one.",
+		}),
+		unservable: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "evenkeel_webhook_certificate_refused",
+			Help: "1 while the Secret holds a certificate that this replica can't serve (expired, of another name, " +
+				"authority or key) and so goes on with the one before, else 0.",
+		}),
+	}
+	return m, registerer.Register(m)
+}
+
+// Describe implements prometheus.Collector.
+func (m *metrics) Describe(to chan<- *prometheus.Desc) {
+	m.expiry.Describe(to)
+	m.unservable.Describe(to)
+}
+
+// Collect implements prometheus.Collector.
+func (m *metrics) Collect(to chan<- prometheus.Metric) {
+	m.expiry.Collect(to)
+	m.unservable.Collect(to)
+}
+
+// expires notes when the certificate that is served from now on expires.
+func (m *metrics) expires(at time.Time) { m.expiry.Set(float64(at.Unix())) }
+
+// refused notes whether the certificate in the Secret can't be served.
+func (m *metrics) refused(yes bool) {
+	m.unservable.Set(0)
+	if yes {
+		m.unservable.Set(1)
+	}
+}
