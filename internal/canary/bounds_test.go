@@ -227,3 +227,23 @@ func TestHowFarJoinedWindowsAreFollowed(t *testing.T) {
 		}
 	}
 }
+
+// A canary that is as small as it may be stays, and no empty wave follows it.
+func TestAFirstCanaryThatIsSmallEnoughStays(t *testing.T) {
+	for most, want := range map[int32][]int32{2: {2, 1}, 3: {3}, 4: {3}} {
+		if diff := cmp.Diff(want, shrinkFirst([]int32{3}, most)); diff != "" {
+			t.Errorf("at most %d: -want +got\n%s", most, diff)
+		}
+	}
+}
+
+func TestASingleWaveMustBeAll(t *testing.T) {
+	for wave, want := range map[string]bool{"50%": false, "100%": true} {
+		s := &v1alpha1.RolloutStrategy{}
+		s.Waves = []intstr.IntOrString{intstr.FromString(wave)}
+		s.SetDefaults()
+		if found := Validate(s); (len(found) == 0) != want {
+			t.Errorf("%s: got %v, want right: %t", wave, found, want)
+		}
+	}
+}

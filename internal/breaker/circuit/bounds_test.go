@@ -279,3 +279,12 @@ func TestHowFarAStormLooksBack(t *testing.T) {
 		t.Errorf("after the window grew %d buckets are kept, want %d", got, circuit.MaxBuckets)
 	}
 }
+
+func TestTheShortestPeriodOfAnObjective(t *testing.T) {
+	for period, want := range map[time.Duration]bool{time.Hour: true, time.Hour - 1: false} {
+		_, err := circuit.ErrorBudget(v1alpha1.SLOStrategy{Objective: "99", Period: metav1.Duration{Duration: period}})
+		if (err == nil) != want {
+			t.Errorf("%s: got %v, want right: %t", period, err, want)
+		}
+	}
+}
