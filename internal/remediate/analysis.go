@@ -8,6 +8,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/remediate/execute"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -42,7 +43,7 @@ func (c *Controller) analyse(ctx context.Context, rem *v1alpha1.Remediation, o r
 		return verdict(strategy.Metrics, rem.Status.Analysis, o)
 	}
 	records := make([]v1alpha1.MetricRecord, len(strategy.Metrics))
-	inParallel(len(records), maxParallel, func(i int) { records[i] = ask(ctx, strategy.Metrics[i]) })
+	execute.InParallel(len(records), execute.MaxParallel, func(i int) { records[i] = ask(ctx, strategy.Metrics[i]) })
 	rem.Status.Analysis = records
 	return verdict(strategy.Metrics, records, o)
 }

@@ -4,7 +4,6 @@ package remediate
 
 import (
 	"context"
-	"fmt"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/authors"
@@ -45,37 +44,4 @@ func plannedStrategy(s *v1alpha1.RemediationStrategy) *v1alpha1.PlannedStrategy 
 	}
 	return &v1alpha1.PlannedStrategy{Name: s.Name, UID: string(s.UID), Generation: s.Generation,
 		Author: canary.Author(s), Authors: authors.Of(s).Users}
-}
-
-// strategyStops says why a plan may begin no further target because of what is said of
-// its strategy by now, or "".
-func strategyStops(rem *v1alpha1.Remediation, current *v1alpha1.ClusterRegoPolicy, snapshot *catalog.Snapshot) (
-	reason, message string) {
-	if reason, message = strategyGone(rem, snapshot); message != "" {
-		return reason, message
-	}
-	if healthSaid(rem, current) {
-		return v1alpha1.ReasonPolicyChanged,
-			fmt.Sprintf("policy %s says by now how the health of its targets is told; a new plan follows",
-				rem.Spec.Plan.Policy.Name)
-	}
-	return "", ""
-}
-
-// strategyGone says why a plan may begin no further target for want of a strategy, or "":
-// the policy refers to one that isn't known, or the one that the plan was made by is gone,
-// also where another has got its name since. An edit changes nothing of a plan.
-func strategyGone(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot) (reason, message string) {
-	if problem := snapshot.Unresolved(rem.Spec.Plan.Policy.Name); problem != nil {
-		return problem.Reason, fmt.Sprintf("policy %s: %s", rem.Spec.Plan.Policy.Name, problem.Message)
-	}
-	by := rem.Spec.Plan.StrategyRef
-	if by == nil {
-		return "", ""
-	}
-	if is := snapshot.Strategy(by.Name); is == nil || string(is.UID) != by.UID {
-		return v1alpha1.ReasonStrategyNotFound,
-			fmt.Sprintf("RemediationStrategy %s, by which the plan was made, was deleted", by.Name)
-	}
-	return "", ""
 }

@@ -15,6 +15,8 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
+	"evenkeel.dev/evenkeel/internal/remediate/execute"
+	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
@@ -67,19 +69,19 @@ func TestWhatTheBreakersNeverCount(t *testing.T) {
 			if tc.optOut {
 				obj.SetAnnotations(map[string]string{v1alpha1.AnnotationRemediation: v1alpha1.RemediationPaused})
 			}
-			a := &attempt{targets: &targets{clock: clocktesting.NewFakePassiveClock(breakertest.Noon)},
-				plan: rem.Spec.Plan, target: b.Target(0),
-				previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending, Attempts: tc.tries}, object: obj}
-			p := &pass{rem: rem, records: b, saver: func(context.Context) error { return nil }}
-			rec := respectOptOut(t.Context(), a)
+			a := &fix.Attempt{Targets: &fix.Targets{Clock: clocktesting.NewFakePassiveClock(breakertest.Noon)},
+				Plan: rem.Spec.Plan, Target: b.Target(0),
+				Previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending, Attempts: tc.tries}, Object: obj}
+			p := &execute.Pass{Remediation: rem, Records: b, Save: func(context.Context) error { return nil }}
+			rec := fix.RespectOptOut(t.Context(), a)
 			if tc.err != nil {
-				rec = a.fromError(tc.err)
+				rec = a.FromError(tc.err)
 			}
 			if rec == nil {
 				t.Fatal("the target's matter isn't settled")
 			}
-			p.setRecord(0, *rec)
-			if got := p.denials(); len(got) != tc.want {
+			p.SetRecord(0, *rec)
+			if got := p.Denials(); len(got) != tc.want {
 				t.Errorf("%s\n%d failures are counted, want %d; the target is %s: %s, %s", tc.reason, len(got), tc.want,
 					rec.State, rec.Reason, rec.Message)
 			}

@@ -17,6 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
 	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
@@ -84,7 +85,7 @@ func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadat
 	c := candidate{critical: m.Labels[v1alpha1.LabelTier] == "critical", stage: d.stages.Of(labels),
 		mayLead: d.stages.MayBeCanary(labels),
 		object:  referenceTo(f), heat: earlier.Carried()}
-	if why := reach.Object(kindOfTarget(c.object), f.Namespace); why != "" {
+	if why := reach.Object(fix.KindOfTarget(c.object), f.Namespace); why != "" {
 		c.reason, c.message = v1alpha1.ReasonNotAllowed, why
 	} else if paused(m) || paused(namespace) {
 		c.reason = v1alpha1.ReasonOptOut
@@ -209,8 +210,8 @@ func (d *draft) noLeader() string {
 // fitCanary reads one object anew: does it still violate, and is it healthy?
 func (p *drafter) fitCanary(ctx context.Context, d *draft, ref v1alpha1.ObjectReference) (
 	fit, clean bool, message string, err error) {
-	t := &targets{reader: p.reader, mapper: p.mapper, clock: p.clock}
-	obj, err := t.read(ctx, ref)
+	t := &fix.Targets{Reader: p.reader, Mapper: p.mapper, Clock: p.clock}
+	obj, err := t.Read(ctx, ref)
 	if client.IgnoreNotFound(err) != nil {
 		return false, false, "", err
 	}
@@ -229,12 +230,12 @@ func (p *drafter) fitCanary(ctx context.Context, d *draft, ref v1alpha1.ObjectRe
 
 // violates says whether an object still violates, and whether its fix removes it:
 // then its own health proves nothing, and needn't be good.
-func (p *drafter) violates(ctx context.Context, t *targets, policyName string, obj *unstructured.Unstructured) (
+func (p *drafter) violates(ctx context.Context, t *fix.Targets, policyName string, obj *unstructured.Unstructured) (
 	violates, removed bool, err error) {
-	namespace, err := t.namespaceOf(ctx, obj)
+	namespace, err := t.NamespaceOf(ctx, obj)
 	if err != nil {
 		return false, false, client.IgnoreNotFound(err)
 	}
-	result, matched := p.policies.Snapshot().EvaluateOne(ctx, policyName, t.audit(obj.Object, namespace))
+	result, matched := p.policies.Snapshot().EvaluateOne(ctx, policyName, t.Audit(obj.Object, namespace))
 	return matched && result.Err == nil && len(result.Enforced()) > 0, action.Remove(result.Actions), nil
 }

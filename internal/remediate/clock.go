@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -32,7 +33,7 @@ func clampTargets(views []rollout.TargetView, s v1alpha1.RemediationStatus, now 
 		began = s.PhaseStartedAt.Time
 	}
 	for i := range views {
-		if views[i].NextAttemptAt.Sub(now) > 2*maxBackoff {
+		if views[i].NextAttemptAt.Sub(now) > 2*fix.MaxBackoff {
 			views[i].NextAttemptAt = time.Time{}
 		}
 		if views[i].AppliedAt.After(now) {

@@ -9,6 +9,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
@@ -138,8 +139,8 @@ func targetEvent(rem *v1alpha1.Remediation, was v1alpha1.TargetState, rec *v1alp
 		return escalate.ReasonFight, fmt.Sprintf("fixed by policy %s, and %s", rem.Spec.Plan.Policy.Name, rec.Message)
 	case rec.State == v1alpha1.TargetFailed || rec.State == v1alpha1.TargetRevertConflict:
 		return escalate.ReasonTargetFailed, rec.Reason + ": " + rec.Message
-	case rec.State == v1alpha1.TargetSkipped && leftToOwner(rec):
-		return escalate.ReasonManagedByOther, proposalNote(*rec)
+	case rec.State == v1alpha1.TargetSkipped && fix.LeftToOwner(rec):
+		return escalate.ReasonManagedByOther, fix.ProposalNote(*rec)
 	}
 	return "", ""
 }

@@ -24,6 +24,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/approval"
 	"evenkeel.dev/evenkeel/internal/remediate/budget"
+	"evenkeel.dev/evenkeel/internal/remediate/execute"
+	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 	"evenkeel.dev/evenkeel/internal/seal"
@@ -54,7 +56,7 @@ type Controller struct {
 	metrics     *metrics
 	analyzer    Analyzer
 	tools       kube.Tools
-	landings    *landings
+	landings    *execute.Landings
 	soaks       *soakClock
 	reach       limits.Reach
 	marks       *seal.Marks
@@ -102,7 +104,7 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (resul
 // forget drops what is kept of a plan in memory.
 func (c *Controller) forget(plan string) {
 	c.records.Drop(plan)
-	c.landings.drop(plan)
+	c.landings.Drop(plan)
 	c.soaks.drop(plan)
 }
 
@@ -160,14 +162,14 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 }
 
 // newPass is one reconcile's work on a plan.
-func (c *Controller) newPass(rem *v1alpha1.Remediation, b *record.Records) *pass {
+func (c *Controller) newPass(rem *v1alpha1.Remediation, b *record.Records) *execute.Pass {
 	snapshot := c.policies.Snapshot()
-	p := &pass{rem: rem, records: b, inForce: snapshot, snapshot: snapshot, landings: c.landings,
-		targets: &targets{reader: c.reader, writer: c.client, mapper: c.permissions.Mapper, clock: c.clock,
-			tools: c.tools, reach: c.reach, owners: ownerMemo{reader: c.reader}}}
-	p.gate = &lastGate{ask: func(ctx context.Context) (rollout.Gate, error) { return c.stillOpen(ctx, rem) }}
-	p.saver = func(ctx context.Context) error { return c.executor().persist(ctx, p) }
-	p.partners = func(ctx context.Context, uids map[string]bool) []*partner { return c.partners(ctx, p, uids) }
+	p := &execute.Pass{Remediation: rem, Records: b, InForce: snapshot, Snapshot: snapshot, Landings: c.landings,
+		Targets: &fix.Targets{Reader: c.reader, Writer: c.client, Mapper: c.permissions.Mapper, Clock: c.clock,
+			Tools: c.tools, Reach: c.reach, Owners: fix.OwnerMemo{Reader: c.reader}}}
+	p.Gate = &execute.LastGate{Ask: func(ctx context.Context) (rollout.Gate, error) { return c.stillOpen(ctx, rem) }}
+	p.Save = func(ctx context.Context) error { return c.executor().persist(ctx, p) }
+	p.Partners = func(ctx context.Context, uids map[string]bool) []*execute.Partner { return c.partners(ctx, p, uids) }
 	return p
 }
 

@@ -5,7 +5,6 @@
 //
 // The rollout itself is the pure machine of package rollout: it looks at an
 // Observation and answers with an Intent, and does no I/O. This package gathers
-// observations and carries intents out. No target may ever be written
-// without a persisted record of the write, nor on state that wasn't read anew
-// just before. Start at Controller.step, and at rollout.Table.
+// observations, and has package execute carry intents out, which computes, proves and
+// writes each fix by package fix. Start at Controller.step, and at rollout.Table.
 package remediate

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/execute"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
@@ -42,20 +43,20 @@ func (c *Controller) executor() *executor {
 // act does what the machine wants, in the order that makes every crash safe: the
 // breakers learn of a failure before anything else happens, and records are
 // persisted before the writes that they speak of.
-func (e *executor) act(ctx context.Context, p *pass, intent rollout.Intent) error {
-	if err := e.breakers.Record(ctx, p.rem, intent.Outcomes); err != nil {
+func (e *executor) act(ctx context.Context, p *execute.Pass, intent rollout.Intent) error {
+	if err := e.breakers.Record(ctx, p.Remediation, intent.Outcomes); err != nil {
 		return err
 	}
 	for _, m := range intent.Marks {
-		p.records.Mark(m)
+		p.Records.Mark(m)
 	}
 	if intent.Phase.Final() {
-		p.records.Trim()
+		p.Records.Trim()
 	}
-	if err := p.saver(ctx); err != nil {
+	if err := p.Save(ctx); err != nil {
 		return err
 	}
-	if err := p.work(ctx, intent); err != nil {
+	if err := p.Work(ctx, intent); err != nil {
 		return err
 	}
 	return e.giveBack(ctx, p, intent)
@@ -63,13 +64,13 @@ func (e *executor) act(ctx context.Context, p *pass, intent rollout.Intent) erro
 
 // persist saves the records, once the breakers have counted the denials among
 // them: a crash in between counts them again under the same key, and so once.
-func (e *executor) persist(ctx context.Context, p *pass) error {
-	if err := e.breakers.Record(ctx, p.rem, p.denials()); err != nil {
+func (e *executor) persist(ctx context.Context, p *execute.Pass) error {
+	if err := e.breakers.Record(ctx, p.Remediation, p.Denials()); err != nil {
 		return err
 	}
-	p.denied = nil
-	err := p.records.Save(ctx, e.store)
-	e.marks.Seen(p.rem, p.records.Slices) // what couldn't be stored has the sequence of what is
+	p.Denied = nil
+	err := p.Records.Save(ctx, e.store)
+	e.marks.Seen(p.Remediation, p.Records.Slices) // what couldn't be stored has the sequence of what is
 	return err
 }
 

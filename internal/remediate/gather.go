@@ -4,38 +4,36 @@ package remediate
 
 import (
 	"context"
-	"fmt"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/limits"
-	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/remediate/execute"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // gather observes all that the next step may depend on.
-func (c *Controller) gather(ctx context.Context, p *pass) (rollout.Observation, error) {
-	return c.observe(ctx, p, c.observers(p.rem.Status))
+func (c *Controller) gather(ctx context.Context, p *execute.Pass) (rollout.Observation, error) {
+	return c.observe(ctx, p, c.observers(p.Remediation.Status))
 }
 
 // observe gathers what the looks given need.
-func (c *Controller) observe(ctx context.Context, p *pass, looks []observer) (rollout.Observation, error) {
-	demoted, err := c.breakers.Demoted(ctx, p.rem.Spec.Plan.Policy.Name)
+func (c *Controller) observe(ctx context.Context, p *execute.Pass, looks []observer) (rollout.Observation, error) {
+	demoted, err := c.breakers.Demoted(ctx, p.Remediation.Spec.Plan.Policy.Name)
 	if err != nil {
 		return rollout.Observation{}, err
 	}
 	now := c.clock.Now()
-	clampTimes(&p.rem.Status, now)
-	c.soaks.measure(p.rem.Name, &p.rem.Status, now)
-	spec, mostInWave := withinFloors(&c.floors, p.rem)
-	o := rollout.Observation{Now: now, UID: p.rem.UID, Spec: spec, MostInWave: mostInWave,
-		Status: *p.rem.Status.DeepCopy(), Targets: p.records.Views(), Abort: abort(p.rem)}
-	p.atLandings(o.Targets)
+	clampTimes(&p.Remediation.Status, now)
+	c.soaks.measure(p.Remediation.Name, &p.Remediation.Status, now)
+	spec, mostInWave := withinFloors(&c.floors, p.Remediation)
+	o := rollout.Observation{Now: now, UID: p.Remediation.UID, Spec: spec, MostInWave: mostInWave,
+		Status: *p.Remediation.Status.DeepCopy(), Targets: p.Records.Views(), Abort: abort(p.Remediation)}
+	p.AtLandings(o.Targets)
 	clampTargets(o.Targets, o.Status, now)
-	if o.StopReason, o.Stop, err = c.stopped(ctx, p.rem, p.inForce, demoted); err != nil {
+	if o.StopReason, o.Stop, err = c.stopped(ctx, p.Remediation, p.InForce, demoted); err != nil {
 		return rollout.Observation{}, err
 	}
 	if o.Stop == "" && o.Abort == "" {
-		if o.Stop, err = c.breakers.Outlasted(ctx, p.rem, pendingOf(o.Targets)); err != nil {
+		if o.Stop, err = c.breakers.Outlasted(ctx, p.Remediation, pendingOf(o.Targets)); err != nil {
 			return rollout.Observation{}, err
 		}
 		if o.Stop != "" {
@@ -51,7 +49,7 @@ func (c *Controller) observe(ctx context.Context, p *pass, looks []observer) (ro
 }
 
 // observer observes one thing. What was observed before it is in the observation.
-type observer func(context.Context, *pass, *rollout.Observation) error
+type observer func(context.Context, *execute.Pass, *rollout.Observation) error
 
 // observers are what a phase needs to know, in order: the gate isn't asked before
 // the plan is approved.
@@ -90,93 +88,44 @@ func (c *Controller) observersOfHold(from v1alpha1.RemediationPhase) []observer 
 
 // observeApproval looks whether a person has answered. A plan in mode Manual is never
 // approved unless an answer was found.
-func (c *Controller) observeApproval(ctx context.Context, p *pass, o *rollout.Observation) (err error) {
-	o.Approval, err = c.answers.Read(ctx, p.rem)
+func (c *Controller) observeApproval(ctx context.Context, p *execute.Pass, o *rollout.Observation) (err error) {
+	o.Approval, err = c.answers.Read(ctx, p.Remediation)
 	return err
 }
 
 // observeMetrics looks what metrics say of the wave. What is learned is persisted
 // with this step; the machine sees the records as they were persisted before.
-func (c *Controller) observeMetrics(ctx context.Context, p *pass, o *rollout.Observation) error {
-	o.Analysis = c.analyse(ctx, p.rem, *o)
+func (c *Controller) observeMetrics(ctx context.Context, p *execute.Pass, o *rollout.Observation) error {
+	o.Analysis = c.analyse(ctx, p.Remediation, *o)
 	return nil
 }
 
-func (c *Controller) observeTargets(ctx context.Context, p *pass, o *rollout.Observation) error {
-	p.checkAll(ctx, o)
+func (c *Controller) observeTargets(ctx context.Context, p *execute.Pass, o *rollout.Observation) error {
+	p.CheckAll(ctx, o)
 	return nil
 }
 
-func (c *Controller) observeGate(ctx context.Context, p *pass, o *rollout.Observation) (err error) {
+func (c *Controller) observeGate(ctx context.Context, p *execute.Pass, o *rollout.Observation) (err error) {
 	if o.Unanswered() || o.Abort != "" {
 		return nil
 	}
-	if o.Gate, err = c.gate(ctx, p.rem, *o); err != nil {
+	if o.Gate, err = c.gate(ctx, p.Remediation, *o); err != nil {
 		return err
 	}
 	if !o.Gate.Closed && o.Stop == "" && o.Abort == "" && o.Spec.Plan.Strategy.Mode.Runs() {
-		o.Gate = p.targets.unknownHealth(ctx, o.Spec.Plan.Strategy, o.Spec.Plan.Policy.Name, p.snapshot,
+		o.Gate = p.Targets.UnknownHealth(ctx, o.Spec.Plan.Strategy, o.Spec.Plan.Policy.Name, p.Snapshot,
 			pendingOf(o.Targets))
 	}
-	return c.breakers.Bar(ctx, p.rem, o)
+	return c.breakers.Bar(ctx, p.Remediation, o)
 }
 
-// abort says that a person wants the plan undone and ended, or "".
-func abort(rem *v1alpha1.Remediation) string {
-	by, why := "a person", ""
-	if asked := rem.Spec.AskedBy(); asked != nil {
-		by = asked.User
-		if asked.Reason != "" {
-			why = ": " + asked.Reason
+// pendingOf are the objects of a plan that are still to be written.
+func pendingOf(views []rollout.TargetView) []v1alpha1.ObjectReference {
+	var pending []v1alpha1.ObjectReference
+	for _, t := range views {
+		if t.State == v1alpha1.TargetPending {
+			pending = append(pending, t.Object)
 		}
 	}
-	switch rem.Spec.DesiredState {
-	case v1alpha1.StateUndone:
-		return by + " has all of the plan undone (spec.desiredState: Undone)" + why
-	case v1alpha1.StateAborted:
-		return by + " has ended the rollout (spec.desiredState: Aborted)" + why
-	case v1alpha1.StateRunning, v1alpha1.StatePaused:
-	}
-	return ""
-}
-
-// stop says why a plan may begin no further target, or "". demoted is the policy's
-// demotion, or nil.
-func stop(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alpha1.BreakerDemotion,
-	floors *limits.Floors) (reason, message string) {
-	if rem.DeletionTimestamp != nil {
-		return v1alpha1.ReasonPolicyChanged,
-			"the Remediation is being deleted; writes in flight are verified or undone first"
-	}
-	current := snapshot.Definition(rem.Spec.Plan.Policy.Name)
-	revision, _ := snapshot.Revision(rem.Spec.Plan.Policy.Name)
-	switch {
-	case current == nil || string(current.UID) != rem.Spec.Plan.Policy.UID:
-		return v1alpha1.ReasonPolicyChanged, fmt.Sprintf("policy %s was deleted", rem.Spec.Plan.Policy.Name)
-	case revision != rem.Spec.Plan.Policy.Revision:
-		return v1alpha1.ReasonPolicyChanged,
-			fmt.Sprintf("policy %s changed from revision %s to %s; a new plan follows", rem.Spec.Plan.Policy.Name,
-				rem.Spec.Plan.Policy.Revision, revision)
-	}
-	if reason, message = strategyStops(rem, current, snapshot); message != "" {
-		return reason, message
-	}
-	asked := current.Spec.Remediation.Mode
-	allowed := floors.Mode(asked)
-	mode := allowed
-	if demoted != nil && mode.Runs() {
-		mode = v1alpha1.RemediationDryRun
-	}
-	switch {
-	case mode == rem.Spec.Plan.Strategy.Mode:
-		return "", ""
-	case mode != allowed:
-		return v1alpha1.ReasonDemoted, demoted.Message
-	case mode != asked:
-		return v1alpha1.ReasonAdministratorLimit, limitedMode(rem.Spec.Plan.Policy.Name, asked, allowed)
-	default:
-		return v1alpha1.ReasonPolicyChanged,
-			fmt.Sprintf("policy %s changed spec.remediation.mode from %s to %s", rem.Spec.Plan.Policy.Name,
-				rem.Spec.Plan.Strategy.Mode, mode)
-	}
+	return pending
 }

@@ -23,6 +23,8 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/remediate/budget"
+	"evenkeel.dev/evenkeel/internal/remediate/execute"
+	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
@@ -77,7 +79,7 @@ type owned struct {
 
 func newJointPlay(t *testing.T, known *catalog.Snapshot, policies []*v1alpha1.ClusterRegoPolicy) *jointPlay {
 	c := companyOf(t, known, policies...)
-	j := &jointPlay{company: c, ctx: t.Context(), clock: clocktesting.NewFakePassiveClock(waiverNow),
+	j := &jointPlay{company: c, ctx: t.Context(), clock: clocktesting.NewFakePassiveClock(fixtest.Now),
 		owner: map[string]owned{}, grown: map[string]int{}}
 	web, shop := &corev1.ConfigMap{}, &corev1.Namespace{}
 	for key, obj := range map[client.ObjectKey]client.Object{
@@ -97,9 +99,9 @@ func newJointPlay(t *testing.T, known *catalog.Snapshot, policies []*v1alpha1.Cl
 		return nil
 	}
 	for i, p := range c.passes {
-		p.targets.reader, p.targets.writer, p.targets.clock = c.api, c.api, j.clock
-		c.saved[i] = *p.records.Record(0).DeepCopy()
-		p.partners = func(context.Context, map[string]bool) []*partner { return j.ready(i) }
+		p.Targets.Reader, p.Targets.Writer, p.Targets.Clock = c.api, c.api, j.clock
+		c.saved[i] = *p.Records.Record(0).DeepCopy()
+		p.Partners = func(context.Context, map[string]bool) []*execute.Partner { return j.ready(i) }
 	}
 	return j
 }
@@ -111,11 +113,11 @@ func (j *jointPlay) fault(format string, args ...any) {
 }
 
 // ready are the other plans that would write the object now.
-func (j *jointPlay) ready(lead int) []*partner {
-	var out []*partner
+func (j *jointPlay) ready(lead int) []*execute.Partner {
+	var out []*execute.Partner
 	for i, p := range j.passes {
 		if i != lead && j.pending(i) {
-			out = append(out, &partner{pass: p, ready: map[string]int{"u1": 0}, room: 1, leave: func() {}})
+			out = append(out, &execute.Partner{Pass: p, Ready: map[string]int{"u1": 0}, Room: 1, Leave: func() {}})
 		}
 	}
 	return out
@@ -129,7 +131,7 @@ func (j *jointPlay) pending(i int) bool {
 // claimed says whether another plan has the object in work, as claims do.
 func (j *jointPlay) claimed(own int) bool {
 	for i, p := range j.passes {
-		if i != own && budget.InWork(p.rem, &j.saved[i]) {
+		if i != own && budget.InWork(p.Remediation, &j.saved[i]) {
 			return true
 		}
 	}
@@ -141,26 +143,26 @@ func (j *jointPlay) step(a act) error {
 	a.Plan %= len(j.passes)
 	j.now, j.was, j.saves, j.dead, j.sent, j.back = a, nil, 0, false, 0, map[string]string{}
 	for i, p := range j.passes {
-		*p.records.Record(0) = *j.saved[i].DeepCopy()
+		*p.Records.Record(0) = *j.saved[i].DeepCopy()
 		j.was = append(j.was, j.saved[i].State)
 	}
 	p, rec := j.passes[a.Plan], &j.saved[a.Plan]
 	before := rec.State
 	switch {
 	case a.Do == "write" && j.pending(a.Plan) && !j.claimed(a.Plan):
-		_ = p.write(j.ctx, []int{0})
+		_ = p.Work(j.ctx, rollout.Intent{Write: []int{0}})
 	case a.Do == "resolve" && (rec.State == v1alpha1.TargetIntent || rec.State == v1alpha1.TargetPending &&
 		record.MayLand(rec)):
-		_ = p.resolve(j.ctx, []int{0})
+		_ = p.Work(j.ctx, rollout.Intent{Resolve: []int{0}})
 	case a.Do == "verify" && rec.Recovering:
 		rec.Recovering = false
 	case a.Do == "verify" && rec.State == v1alpha1.TargetApplied:
-		if c := p.verify(j.ctx, 0, false); c.Result == rollout.CheckPassed {
+		if c := p.Verify(j.ctx, 0, false); c.Result == rollout.CheckPassed {
 			rec.State = v1alpha1.TargetDone
 		}
 	case a.Do == "undo" && (before == v1alpha1.TargetApplied || before == v1alpha1.TargetIntent ||
 		before == v1alpha1.TargetDone):
-		_ = p.revert(j.ctx, []int{0})
+		_ = p.Work(j.ctx, rollout.Intent{Revert: []int{0}})
 	}
 	j.check()
 	j.clock.SetTime(j.clock.Now().Add(a.Then))
@@ -173,7 +175,7 @@ func (j *jointPlay) step(a act) error {
 func (j *jointPlay) patch(ctx context.Context, api client.WithWatch, obj client.Object, patch client.Patch,
 	opts ...client.PatchOption) error {
 	if len((&client.PatchOptions{}).ApplyOptions(opts).DryRun) > 0 {
-		return patchLikeTheServer(ctx, api, obj, patch, opts...)
+		return fixtest.Patch(ctx, api, obj, patch, opts...)
 	}
 	if j.sent++; j.sent > 1 || j.dead || j.now.Do != "write" && j.now.Do != "undo" {
 		j.fault("write number %d is sent, by a controller that died: %t", j.sent, j.dead)
@@ -187,7 +189,7 @@ func (j *jointPlay) patch(ctx context.Context, api client.WithWatch, obj client.
 			errors.New(`failed calling webhook "x.example.com": context deadline exceeded`))
 	}
 	before := j.data()
-	if err := patchLikeTheServer(ctx, api, obj, patch, opts...); err != nil {
+	if err := fixtest.Patch(ctx, api, obj, patch, opts...); err != nil {
 		return err
 	}
 	j.stored(before, j.data())

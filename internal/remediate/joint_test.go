@@ -25,6 +25,9 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/remediate/execute"
+	"evenkeel.dev/evenkeel/internal/remediate/fix"
+	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
@@ -53,7 +56,7 @@ remediation contains {"action": "patch", "ops": [{"op": "replace", "path": "/dat
 type company struct {
 	*testing.T
 	api    client.Client
-	passes []*pass
+	passes []*execute.Pass
 	// saved are the records as each plan has persisted them.
 	saved []v1alpha1.TargetRecord
 	// patches are the writes that the server was sent, dry runs left out; refuse says
@@ -93,33 +96,34 @@ func companyOf(t *testing.T, known *catalog.Snapshot, policies ...*v1alpha1.Clus
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
 	for i, pol := range policies {
-		p := &pass{rem: &v1alpha1.Remediation{}, snapshot: known, records: &record.Records{},
-			targets: &targets{reader: c.api, writer: c.api, mapper: mapper,
-				clock: clocktesting.NewFakePassiveClock(waiverNow)}}
-		p.rem.Name, p.rem.Spec.Plan.Waves = fmt.Sprintf("plan-%d", i), []int32{0, 1}
-		p.rem.Spec.Plan.Policy.Name = pol.Name
-		p.rem.Spec.Plan.Policy.Revision, _ = p.snapshot.Revision(pol.Name)
-		p.rem.Spec.Plan.Strategy.SetDefaults()
+		p := &execute.Pass{Remediation: &v1alpha1.Remediation{}, Snapshot: known, Records: &record.Records{},
+			Targets: &fix.Targets{Reader: c.api, Writer: c.api, Mapper: mapper,
+				Clock: clocktesting.NewFakePassiveClock(fixtest.Now)}}
+		p.Remediation.Name, p.Remediation.Spec.Plan.Waves = fmt.Sprintf("plan-%d", i), []int32{0, 1}
+		p.Remediation.Spec.Plan.Policy.Name = pol.Name
+		p.Remediation.Spec.Plan.Policy.Revision, _ = p.Snapshot.Revision(pol.Name)
+		p.Remediation.Spec.Plan.Strategy.SetDefaults()
 		slice := &v1alpha1.RemediationSlice{}
 		slice.Targets = []v1alpha1.Target{
 			{Object: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web",
 				UID: "u1"}, Wave: 1}}
-		p.records.Add(slice)
-		p.saver = func(context.Context) error {
+		p.Records.Add(slice)
+		p.Save = func(context.Context) error {
 			if c.saver != nil {
 				if err := c.saver(i); err != nil {
 					return err
 				}
 			}
-			c.saved[i] = *p.records.Record(0).DeepCopy()
+			c.saved[i] = *p.Records.Record(0).DeepCopy()
 			return nil
 		}
 		c.passes = append(c.passes, p)
 	}
-	c.passes[0].partners = func(context.Context, map[string]bool) []*partner {
-		var others []*partner
+	c.passes[0].Partners = func(context.Context, map[string]bool) []*execute.Partner {
+		var others []*execute.Partner
 		for _, p := range c.passes[1:] {
-			others = append(others, &partner{pass: p, ready: map[string]int{"u1": 0}, room: 1, leave: func() {}})
+			others = append(others, &execute.Partner{Pass: p, Ready: map[string]int{"u1": 0}, Room: 1,
+				Leave: func() {}})
 		}
 		return others
 	}
@@ -134,7 +138,7 @@ func (c *company) patch(ctx context.Context, api client.WithWatch, obj client.Ob
 			return c.refuse
 		}
 	}
-	if err := patchLikeTheServer(ctx, api, obj, patch, opts...); err != nil || !c.lost ||
+	if err := fixtest.Patch(ctx, api, obj, patch, opts...); err != nil || !c.lost ||
 		len((&client.PatchOptions{}).ApplyOptions(opts).DryRun) > 0 {
 		return err
 	}
@@ -142,7 +146,7 @@ func (c *company) patch(ctx context.Context, api client.WithWatch, obj client.Ob
 }
 
 // lead lets the first plan write.
-func (c *company) lead() error { return c.passes[0].write(c.Context(), []int{0}) }
+func (c *company) lead() error { return c.passes[0].Work(c.Context(), rollout.Intent{Write: []int{0}}) }
 
 func (c *company) data() map[string]string {
 	c.Helper()
@@ -190,12 +194,12 @@ func TestSeveralPlansWriteOnce(t *testing.T) {
 		map[string]string{"a": "good", "b": "good", "c": "good"})
 
 	// Each undoes its own part, and keeps the others'.
-	if err := c.passes[1].revert(t.Context(), []int{0}); err != nil {
+	if err := c.passes[1].Work(t.Context(), rollout.Intent{Revert: []int{0}}); err != nil {
 		t.Fatal(err)
 	}
 	c.must([]string{"Applied /data/a", "Reverted /data/b", "Applied /data/c"}, 2,
 		map[string]string{"a": "good", "b": "bad", "c": "good"})
-	if err := c.passes[0].revert(t.Context(), []int{0}); err != nil {
+	if err := c.passes[0].Work(t.Context(), rollout.Intent{Revert: []int{0}}); err != nil {
 		t.Fatal(err)
 	}
 	c.must([]string{"Reverted /data/a", "Reverted /data/b", "Applied /data/c"}, 3,
@@ -272,8 +276,8 @@ func TestAJointWriteThatIsCutShort(t *testing.T) {
 				if c.saved[i].State != v1alpha1.TargetIntent {
 					continue
 				}
-				*p.records.Record(0) = *c.saved[i].DeepCopy()
-				if err := p.resolve(t.Context(), []int{0}); err != nil {
+				*p.Records.Record(0) = *c.saved[i].DeepCopy()
+				if err := p.Work(t.Context(), rollout.Intent{Resolve: []int{0}}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -292,7 +296,7 @@ func TestAJointWriteThatIsRefused(t *testing.T) {
 	}
 	bad := map[string]string{"a": "bad", "b": "bad", "c": "bad"}
 	c.must([]string{"Pending JointRefused", "Pending"}, 1, bad)
-	if len(c.passes[0].denials())+len(c.passes[1].denials()) > 0 {
+	if len(c.passes[0].Denials())+len(c.passes[1].Denials()) > 0 {
 		t.Error("a breaker is to count a denial that nobody knows whose it is")
 	}
 
@@ -306,7 +310,7 @@ func TestAJointWriteThatIsRefused(t *testing.T) {
 // the others write without it.
 func TestAPartThatIsWithdrawn(t *testing.T) {
 	c := newCompany(t, wants("one", "a", "good"), wants("two", "b", "good"))
-	c.passes[1].gate = &lastGate{ask: func(context.Context) (rollout.Gate, error) {
+	c.passes[1].Gate = &execute.LastGate{Ask: func(context.Context) (rollout.Gate, error) {
 		return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonPaused, Message: "a person has paused the rollout"},
 			nil
 	}}

@@ -8,24 +8,26 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/remediate/execute"
+	"evenkeel.dev/evenkeel/internal/remediate/fix"
 )
 
 // tellOwners records what isn't ours to fix, with the fix as a proposal, before
 // the rollout begins: no breaker, window or approval is needed to tell somebody.
 // It says how long to wait when there is more to tell; zero when all is told.
-func (c *Controller) tellOwners(ctx context.Context, p *pass) (time.Duration, error) {
-	if phase := p.rem.Status.Phase; phase != "" && phase != v1alpha1.PhasePlanned {
+func (c *Controller) tellOwners(ctx context.Context, p *execute.Pass) (time.Duration, error) {
+	if phase := p.Remediation.Status.Phase; phase != "" && phase != v1alpha1.PhasePlanned {
 		return 0, nil
 	}
-	batch, wait := p.toSkip(c.clock.Now())
+	batch, wait := p.ToSkip(c.clock.Now())
 	if len(batch) == 0 && wait == 0 {
 		return 0, nil
 	}
-	demoted, err := c.breakers.Demoted(ctx, p.rem.Spec.Plan.Policy.Name)
+	demoted, err := c.breakers.Demoted(ctx, p.Remediation.Spec.Plan.Policy.Name)
 	if err != nil {
 		return 0, err
 	}
-	if _, why := stop(p.rem, p.inForce, demoted, &c.floors); why != "" {
+	if _, why := stop(p.Remediation, p.InForce, demoted, &c.floors); why != "" {
 		return 0, nil // the plan ends before it begins
 	}
 	if len(batch) == 0 {
@@ -35,24 +37,24 @@ func (c *Controller) tellOwners(ctx context.Context, p *pass) (time.Duration, er
 }
 
 // tell records a batch of objects that are left alone, and tells their owners.
-func (c *Controller) tell(ctx context.Context, p *pass, batch []int) error {
-	before := p.records.Views()
-	attempts, records := make([]*attempt, len(batch)), make([]v1alpha1.TargetRecord, len(batch))
+func (c *Controller) tell(ctx context.Context, p *execute.Pass, batch []int) error {
+	before := p.Records.Views()
+	attempts, records := make([]*fix.Attempt, len(batch)), make([]v1alpha1.TargetRecord, len(batch))
 	for n, i := range batch {
-		attempts[n] = p.attempt(i)
+		attempts[n] = p.Attempt(i)
 	}
-	p.inParallel(len(batch), func(n int) { records[n] = attempts[n].look(ctx) })
+	p.InParallel(len(batch), func(n int) { records[n] = attempts[n].Look(ctx) })
 	for n, i := range batch {
-		p.setRecord(i, records[n])
+		p.SetRecord(i, records[n])
 	}
-	if err := p.saver(ctx); err != nil {
+	if err := p.Save(ctx); err != nil {
 		return err
 	}
-	c.reportTargets(p.rem, before, p.records)
-	c.metrics.countFinished(p.rem.Spec.Plan.Policy.Name, before, p.records)
+	c.reportTargets(p.Remediation, before, p.Records)
+	c.metrics.countFinished(p.Remediation.Spec.Plan.Policy.Name, before, p.Records)
 	for n, a := range attempts {
-		if a.owner != nil && records[n].Proposal != "" {
-			c.events.Target(*a.owner, p.rem, escalate.ReasonManagedByOther, proposalNote(records[n]))
+		if a.Owner != nil && records[n].Proposal != "" {
+			c.events.Target(*a.Owner, p.Remediation, escalate.ReasonManagedByOther, fix.ProposalNote(records[n]))
 		}
 	}
 	return nil

@@ -3,11 +3,9 @@
 package remediate
 
 import (
-	"errors"
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientevents "k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -96,26 +94,6 @@ func TestNoOutageEverBlocks(t *testing.T) {
 			}
 		}
 	})
-}
-
-// The error of a webhook that can't be reached is no denial: the target is tried
-// again, and when it fails for that in the end, its reason says nothing of the fix.
-func TestAWebhookThatDoesntAnswerDeniesNothing(t *testing.T) {
-	down := apierrors.NewInternalError(
-		errors.New(
-			`failed calling webhook "deny.example.com": failed to call webhook: Post "https://deny.example.svc:443/?timeout=10s": dial tcp 10.0.0.1:443: connect: connection refused`))
-	a := &attempt{targets: &targets{clock: clocktesting.NewFakePassiveClock(breakertest.Noon)},
-		previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}}
-	a.plan.Strategy.SetDefaults()
-	for range 20 {
-		if a.previous = *a.fromError(down); a.previous.State != v1alpha1.TargetPending {
-			break
-		}
-	}
-	if rec := a.previous; rec.State != v1alpha1.TargetFailed || rec.Reason != v1alpha1.ReasonRetriesExhausted ||
-		circuit.SpeaksOfFix(rec.Reason) {
-		t.Errorf("the target ends as %s (%s): %s", rec.State, rec.Reason, rec.Message)
-	}
 }
 
 func TestAPlanIsMadeAgainAfterAnOutage(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
@@ -64,19 +65,19 @@ func (p *drafter) ownership(ctx context.Context, d *draft, index *kindIndex, fou
 // judges says whether a policy concerns an object, as it is now.
 func (p *drafter) judges(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, ref v1alpha1.ObjectReference) (
 	bool, error) {
-	if !judgesKind(pol, ref) {
+	if !fix.JudgesKind(pol, ref) {
 		return false, nil
 	}
-	t := &targets{reader: p.reader, mapper: p.mapper, clock: p.clock}
-	obj, err := t.read(ctx, ref)
+	t := &fix.Targets{Reader: p.reader, Mapper: p.mapper, Clock: p.clock}
+	obj, err := t.Read(ctx, ref)
 	if err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
-	namespace, err := t.namespaceOf(ctx, obj)
+	namespace, err := t.NamespaceOf(ctx, obj)
 	if err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
-	_, matched := p.policies.Snapshot().EvaluateOne(ctx, pol.Name, t.audit(obj.Object, namespace))
+	_, matched := p.policies.Snapshot().EvaluateOne(ctx, pol.Name, t.Audit(obj.Object, namespace))
 	return matched, nil
 }
 

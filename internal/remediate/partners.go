@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/execute"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -25,7 +26,7 @@ const (
 // the word of their own machine: their gates are open, their baselines known, and
 // nothing of theirs is to be found out first. Until they are left, they take no step
 // of their own. Which can't be asked takes no part; it has its turn later.
-func (c *Controller) partners(ctx context.Context, lead *pass, uids map[string]bool) []*partner {
+func (c *Controller) partners(ctx context.Context, lead *execute.Pass, uids map[string]bool) []*execute.Partner {
 	list := &v1alpha1.RemediationList{}
 	if err := c.reader.List(ctx, list); err != nil {
 		return nil
@@ -33,10 +34,10 @@ func (c *Controller) partners(ctx context.Context, lead *pass, uids map[string]b
 	slices.SortFunc(list.Items, func(a, b v1alpha1.Remediation) int {
 		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 	})
-	var found []*partner
+	var found []*execute.Partner
 	for i := range list.Items {
 		rem := &list.Items[i]
-		if rem.Name == lead.rem.Name || len(found) == maxPartners || !c.shares(ctx, rem, uids) {
+		if rem.Name == lead.Remediation.Name || len(found) == maxPartners || !c.shares(ctx, rem, uids) {
 			continue
 		}
 		one, err := c.partner(ctx, rem.Name)
@@ -63,7 +64,7 @@ func (c *Controller) shares(ctx context.Context, rem *v1alpha1.Remediation, uids
 }
 
 // partner takes a plan's turn and asks its machine; nil when it wouldn't write now.
-func (c *Controller) partner(ctx context.Context, plan string) (*partner, error) {
+func (c *Controller) partner(ctx context.Context, plan string) (*execute.Partner, error) {
 	patience, cancel := context.WithTimeout(ctx, partnerPatience)
 	defer cancel()
 	leave, err := c.turns.take(patience, plan)
@@ -75,10 +76,10 @@ func (c *Controller) partner(ctx context.Context, plan string) (*partner, error)
 		leave()
 		return nil, err
 	}
-	before, policyName := one.pass.records.Views(), one.pass.rem.Spec.Plan.Policy.Name
-	one.leave = func() {
-		c.reportTargets(one.pass.rem, before, one.pass.records)
-		c.metrics.countFinished(policyName, before, one.pass.records)
+	before, policyName := one.Pass.Records.Views(), one.Pass.Remediation.Spec.Plan.Policy.Name
+	one.Leave = func() {
+		c.reportTargets(one.Pass.Remediation, before, one.Pass.Records)
+		c.metrics.countFinished(policyName, before, one.Pass.Records)
 		leave()
 	}
 	return one, nil
@@ -86,7 +87,7 @@ func (c *Controller) partner(ctx context.Context, plan string) (*partner, error)
 
 // ask lets a plan's machine decide on what is observed just now, as its own step does:
 // on the latest plan and records alone, or what somebody has brought back is written again.
-func (c *Controller) ask(ctx context.Context, plan string) (*partner, error) {
+func (c *Controller) ask(ctx context.Context, plan string) (*execute.Partner, error) {
 	rem := &v1alpha1.Remediation{}
 	if err := c.read(ctx, plan, rem); err != nil || rem.Status.Phase != v1alpha1.PhaseApplying {
 		return nil, client.IgnoreNotFound(err)
@@ -108,9 +109,10 @@ func (c *Controller) ask(ctx context.Context, plan string) (*partner, error) {
 		return nil, err
 	}
 	m := o.Members(o.Status.Wave)
-	one := &partner{pass: p, ready: map[string]int{}, room: int(o.Spec.Plan.Strategy.MaxInFlight) - len(m.Applied)}
+	one := &execute.Partner{Pass: p, Ready: map[string]int{},
+		Room: int(o.Spec.Plan.Strategy.MaxInFlight) - len(m.Applied)}
 	for _, i := range m.Ready {
-		one.ready[o.Targets[i].Object.UID] = i
+		one.Ready[o.Targets[i].Object.UID] = i
 	}
 	return one, nil
 }

@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
 	"evenkeel.dev/evenkeel/internal/permissions"
+	"evenkeel.dev/evenkeel/internal/remediate/execute"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
@@ -55,8 +56,9 @@ func TestAReplayedPlanTakesNoPartInAJointWrite(t *testing.T) {
 					UID: "u1"}}}
 			api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(rem, slice).Build()
 			control := &Controller{reader: api, records: record.NewCache(api), breakers: c.Set, policies: c.Catalog,
-				clock: c.Time, permissions: &permissions.Finder{}, soaks: newSoakClock(), landings: newLandings(),
-				marks: &seal.Marks{Reader: api, Writer: api, Namespace: "evenkeel-system"}}
+				clock: c.Time, permissions: &permissions.Finder{}, soaks: newSoakClock(),
+				landings: execute.NewLandings(),
+				marks:    &seal.Marks{Reader: api, Writer: api, Namespace: "evenkeel-system"}}
 			latest, latestSlice := rem.DeepCopy(), slice.DeepCopy()
 			latest.Status.Sequence, latestSlice.Sequence = 7, 5
 			control.marks.Seen(latest, []*v1alpha1.RemediationSlice{latestSlice})

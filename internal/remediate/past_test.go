@@ -3,6 +3,7 @@
 package remediate
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -173,5 +174,60 @@ func TestAnObjectThatProvesNothingWaitsAlone(t *testing.T) {
 		if got := h.Waiting(b.Target(0).Object, now.Add(time.Minute)); got != waits {
 			t.Errorf("an undone target with reason %q waits: %t, want %t", reason, got, waits)
 		}
+	}
+}
+
+// What a controller makes anew after evictions carries their heat, whatever its name
+// and UID; what was there before them doesn't, nor does what another controller makes.
+func TestHeatFollowsTheController(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	rs := v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "shop", Name: "web-7d4b",
+		UID: "rs1"}
+	web := v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web",
+		UID: "d1"}
+	newer, other := rs, web
+	newer.Name, newer.UID = "web-99", "rs9"
+	other.Name, other.UID = "api", "d2"
+	h := history.New()
+	for i := range 4 {
+		at := now.Add(time.Duration(i) * time.Minute)
+		b := bookOf(v1alpha1.TargetDone)
+		b.Slices[0].Targets = append(b.Slices[0].Targets, b.Slices[0].Targets[0])
+		b.Slices[0].Records = append(b.Slices[0].Records, v1alpha1.TargetRecord{State: v1alpha1.TargetDone})
+		b.Places = append(b.Places, record.Place{Slice: 0, Record: 1})
+		for n := range 2 { // two Pods of one controller in one plan count once
+			intent := metav1.NewMicroTime(at)
+			b.Slices[0].Targets[n].Object = v1alpha1.ObjectReference{
+				APIVersion: "v1", Kind: "Pod", Name: "p", UID: strings.Repeat("p", 2*i+n+1)}
+			b.Record(n).Write = &v1alpha1.WriteRecord{Action: v1alpha1.ActionEvict, IntentAt: &intent,
+				AppliedAt: &intent, Controller: &rs, Root: &web}
+		}
+		rem := endedPlan(at)
+		rem.Name = "plan-" + strings.Repeat("i", i)
+		h.Remember(rem, b, "r1", now.Add(4*time.Minute))
+	}
+	cases := map[string]struct {
+		owners  []v1alpha1.ObjectReference
+		created time.Time
+		want    bool
+	}{
+		"made again":                     {[]v1alpha1.ObjectReference{rs, web}, now.Add(4 * time.Minute), true},
+		"made again by a newer revision": {[]v1alpha1.ObjectReference{newer, web}, now.Add(4 * time.Minute), true},
+		"made after the first alone":     {[]v1alpha1.ObjectReference{rs, web}, now.Add(30 * time.Second), false},
+		"there before":                   {[]v1alpha1.ObjectReference{rs, web}, now.Add(-time.Hour), false},
+		"another's":                      {[]v1alpha1.ObjectReference{other}, now.Add(4 * time.Minute), false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := &metav1.PartialObjectMetadata{
+				ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(tc.created)}}
+			got := h.Of(v1alpha1.ObjectReference{APIVersion: "v1", Kind: "Pod", Name: "new", UID: "new"}, m, tc.owners)
+			if got.Fighting() != tc.want {
+				t.Errorf("fighting %t at a heat of %.2f, want %t", got.Fighting(), got.Fast, tc.want)
+			}
+			if tc.want && !strings.Contains(got.Why(m), "Pods of Deployment shop/web") {
+				t.Errorf("it says %q", got.Why(m))
+			}
+		})
 	}
 }

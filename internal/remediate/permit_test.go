@@ -10,6 +10,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
+	"evenkeel.dev/evenkeel/internal/remediate/execute"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
@@ -25,7 +26,7 @@ func probing(t *testing.T) *breakertest.Circuit {
 }
 
 // plannedIn is a plan of some targets with its controller and one step's pass.
-func plannedIn(c *breakertest.Circuit, name string, states ...v1alpha1.TargetState) (*Controller, *pass) {
+func plannedIn(c *breakertest.Circuit, name string, states ...v1alpha1.TargetState) (*Controller, *execute.Pass) {
 	c.Helper()
 	rem, slices, _, err := newFleet(len(states)).plan()
 	c.Must(err)
@@ -35,13 +36,13 @@ func plannedIn(c *breakertest.Circuit, name string, states ...v1alpha1.TargetSta
 	for i, state := range states {
 		b.Record(i).State = state
 	}
-	return &Controller{breakers: c.Set, clock: c.Time}, &pass{rem: rem, records: b}
+	return &Controller{breakers: c.Set, clock: c.Time}, &execute.Pass{Remediation: rem, Records: b}
 }
 
 func TestLookingTakesNoPermit(t *testing.T) {
 	c := probing(t)
 	control, p := plannedIn(c, "a", v1alpha1.TargetPending)
-	gate, err := c.Consult(c.Ctx, p.rem)
+	gate, err := c.Consult(c.Ctx, p.Remediation)
 	if c.Must(err); gate.Closed || c.Read("policy-tags").Status.Permit != nil {
 		t.Fatalf("a look: gate %+v, permit %+v", gate, c.Read("policy-tags").Status.Permit)
 	}
@@ -88,7 +89,7 @@ func TestAPermitIsGivenBackWhileNothingCanBeWritten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := probing(t)
 			control, p := plannedIn(c, "a", tc.states...)
-			if gate := c.Admitted(p.rem); gate.Closed {
+			if gate := c.Admitted(p.Remediation); gate.Closed {
 				t.Fatalf("%+v", gate)
 			}
 			c.Must(control.executor().giveBack(c.Ctx, p, tc.intent))
@@ -105,7 +106,7 @@ func TestAHeldPlanOpensNothing(t *testing.T) {
 	c := probing(t)
 	control, p := plannedIn(c, "a", v1alpha1.TargetPending)
 	for range 24 * 12 {
-		c.Admitted(p.rem)
+		c.Admitted(p.Remediation)
 		c.Must(control.executor().giveBack(
 			c.Ctx, p, rollout.Intent{Phase: v1alpha1.PhaseHeld, HeldFrom: v1alpha1.PhaseApplying, Wait: time.Second}))
 		c.After(5 * time.Minute)
@@ -128,14 +129,14 @@ func TestADeniedPreviewIsNoHarm(t *testing.T) {
 	} {
 		c := breakertest.New(t)
 		_, p := plannedIn(c, "a", v1alpha1.TargetPending, v1alpha1.TargetPending, v1alpha1.TargetPending)
-		p.rem.Spec.Plan.Strategy.Mode = mode
+		p.Remediation.Spec.Plan.Strategy.Mode = mode
 		for i := range 3 {
-			p.setRecord(i, v1alpha1.TargetRecord{State: v1alpha1.TargetFailed, Reason: v1alpha1.ReasonAdmissionDenied})
+			p.SetRecord(i, v1alpha1.TargetRecord{State: v1alpha1.TargetFailed, Reason: v1alpha1.ReasonAdmissionDenied})
 		}
-		if got := p.denials(); len(got) != want {
+		if got := p.Denials(); len(got) != want {
 			t.Errorf("%s: %d denials are counted, want %d", mode, len(got), want)
 		}
-		c.Must(c.Record(c.Ctx, p.rem, p.denials()))
+		c.Must(c.Record(c.Ctx, p.Remediation, p.Denials()))
 		if own, global := c.Read("policy-tags"), c.Read("global"); want == 0 && (own != nil || global != nil) ||
 			want > 0 && (own.Status.State != v1alpha1.BreakerOpen || global.Status.State != v1alpha1.BreakerClosed) {
 			t.Errorf("%s: the policy's breaker is %+v, the global one %+v", mode, own, global)

@@ -240,20 +240,6 @@ func TestBlocked(t *testing.T) {
 	}
 }
 
-func TestBackoffDoublesUpToAMinute(t *testing.T) {
-	var got []time.Duration
-	for attempts := range int32(8) {
-		got = append(got, (&targets{}).backoff(attempts))
-	}
-	want := []time.Duration{1, 2, 4, 8, 16, 32, 60, 60}
-	for i := range want {
-		want[i] *= time.Second
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("backoff: -want +got\n%s", diff)
-	}
-}
-
 func TestAPlanCarriesHeatOn(t *testing.T) {
 	d, earlier := testDraft(0, 0), history.New()
 	earlier.Slow["web-uid"] = 3

@@ -22,6 +22,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
@@ -223,7 +224,7 @@ func leastDuration(rem *v1alpha1.Remediation) time.Duration {
 
 // forecast computes the fixes of a plan's first targets without any write.
 type forecast struct {
-	attempt attempt
+	attempt fix.Attempt
 	left    int
 	seen    int
 	all     int
@@ -236,16 +237,17 @@ func (p *Previewer) newForecast(rem *v1alpha1.Remediation, all int) *forecast {
 	if f.left < 0 {
 		f.left = v1alpha1.MaxTargets
 	}
-	f.attempt = attempt{plan: rem.Spec.Plan, remediation: rem.Name, snapshot: p.Policies.Snapshot(),
-		targets: &targets{reader: p.Reader, mapper: p.Mapper, clock: p.Clock, tools: p.Tools, reach: p.Reach,
-			owners: ownerMemo{reader: p.Reader}}}
+	f.attempt = fix.Attempt{Plan: rem.Spec.Plan, Remediation: rem.Name, Snapshot: p.Policies.Snapshot(),
+		Targets: &fix.Targets{Reader: p.Reader, Mapper: p.Mapper, Clock: p.Clock, Tools: p.Tools, Reach: p.Reach,
+			Owners: fix.OwnerMemo{Reader: p.Reader}}}
 	return f
 }
 
 // foreseen is the part of the protocol before a write that only reads.
-func foreseen() []check {
-	return []check{readFresh, respectReach, respectOptOut, judgeAgain, respectOwnership, respectVerbs, computeFix,
-		requireNewPods, respectFields, passEveryPolicy}
+func foreseen() []fix.Check {
+	return []fix.Check{fix.ReadFresh, fix.RespectReach, fix.RespectOptOut, fix.JudgeAgain, fix.RespectOwnership,
+		fix.RespectVerbs, fix.ComputeFix,
+		fix.RequireNewPods, fix.RespectFields, fix.PassEveryPolicy}
 }
 
 // see says what would become of a target.
@@ -259,15 +261,15 @@ func (f *forecast) target(ctx context.Context, t v1alpha1.Target) display.Planne
 		f.seen++
 	}
 	a := f.attempt
-	a.target = t
+	a.Target = t
 	for _, step := range foreseen() {
 		if rec := step(ctx, &a); rec != nil {
 			out.Reason, out.Message, out.Diff = rec.Reason, rec.Message, rec.Proposal
 			return out
 		}
 	}
-	f.needs = append(f.needs, a.ofFix()...)
-	diff, err := action.Propose(t.Object.String(), a.object.Object, a.patched, a.steps, maxProposal)
+	f.needs = append(f.needs, a.PermissionNeeds()...)
+	diff, err := action.Propose(t.Object.String(), a.Object.Object, a.Patched, a.Steps, fix.MaxProposal)
 	if err != nil {
 		out.Reason, out.Message = v1alpha1.ReasonFixInvalid, err.Error()
 	}

@@ -17,6 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/display"
 	"evenkeel.dev/evenkeel/internal/permissions"
 	"evenkeel.dev/evenkeel/internal/remediate/budget"
+	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
@@ -52,16 +53,16 @@ func (p *Previewer) holds(ctx context.Context, out *display.Plan, rem *v1alpha1.
 // for it.
 func (p *Previewer) health(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation,
 	objects []v1alpha1.ObjectReference) {
-	t := &targets{reader: p.Reader, mapper: p.Mapper, clock: p.Clock}
+	t := &fix.Targets{Reader: p.Reader, Mapper: p.Mapper, Clock: p.Clock}
 	strategy, snapshot := rem.Spec.Plan.Strategy, p.Policies.Snapshot()
-	if shut := t.unknownHealth(ctx, strategy, out.Policy, snapshot, objects); shut.Closed {
+	if shut := t.UnknownHealth(ctx, strategy, out.Policy, snapshot, objects); shut.Closed {
 		hold(out, shut.Reason, shut.Message)
 		return
 	}
 	if covered := healthcheck.Covered(strategy); covered != "" {
 		bare := strategy.DeepCopy()
 		bare.Analysis, bare.Health = nil, healthcheck.RulesOnly(strategy.Health)
-		if t.unknownHealth(ctx, *bare, out.Policy, snapshot, objects).Closed {
+		if t.UnknownHealth(ctx, *bare, out.Policy, snapshot, objects).Closed {
 			out.Notes = append(out.Notes, "nobody can tell the health of some targets: "+covered)
 		}
 	}

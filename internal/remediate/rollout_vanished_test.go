@@ -109,21 +109,3 @@ func TestObjectsThatVanishWaitByTheirPlace(t *testing.T) {
 		t.Error("an object of another name waits for it")
 	}
 }
-
-// What a fix made beside its target goes when the target has vanished.
-func TestAVanishedTargetIsToldAsFailedAndTheRestTakenBack(t *testing.T) {
-	b := newBench(t)
-	a, rec := b.attempt(fixing())
-	if rec = b.pass.send(t.Context(), a, rec); rec.State != v1alpha1.TargetApplied {
-		t.Fatalf("not written: %s (%s): %s", rec.State, rec.Reason, rec.Message)
-	}
-	b.deleteWeb()
-	rec.Reason, rec.Message = v1alpha1.ReasonVanished, "the object was deleted after its write was sent"
-	got := b.pass.reverted(t.Context(), b.target, rec)
-	if got.State != v1alpha1.TargetFailed || got.Reason != v1alpha1.ReasonVanished || got.Message != rec.Message {
-		t.Errorf("got %s (%s): %s", got.State, got.Reason, got.Message)
-	}
-	if _, noted := b.state(); noted {
-		t.Error("what the fix created is still there")
-	}
-}

@@ -27,6 +27,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/strategy"
 	"evenkeel.dev/evenkeel/internal/remediate/approval"
 	"evenkeel.dev/evenkeel/internal/remediate/budget"
+	"evenkeel.dev/evenkeel/internal/remediate/execute"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
@@ -76,7 +77,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 	approvers := canary.Approvers{Distinct: o.Floors.DistinctApprover, SourcesReviewed: o.Floors.SourcesReviewed}
 	rollout := &Controller{client: writer, reader: reader, policies: o.Policies, clock: o.Clock,
 		events: recorder, breakers: b, records: slices, budgets: room, metrics: newMetrics(o.Metrics),
-		analyzer: o.Analyzer, tools: o.Tools, landings: newLandings(), soaks: newSoakClock(), reach: o.Reach,
+		analyzer: o.Analyzer, tools: o.Tools, landings: execute.NewLandings(), soaks: newSoakClock(), reach: o.Reach,
 		answers: approval.NewReader(reader, o.Clock, approvers), floors: o.Floors,
 		marks:       &seal.Marks{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.Namespace},
 		permissions: &permissions.Finder{Asker: permissions.Own(mgr.GetClient()), Mapper: mgr.GetRESTMapper()}}

@@ -15,6 +15,8 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/limits"
+	"evenkeel.dev/evenkeel/internal/remediate/execute"
+	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
@@ -199,12 +201,13 @@ func (s *simulation) carryOut(b *record.Records, decided rollout.Intent) (rollou
 
 // pass is the step's work on the simulated fleet, one target at a time: so the nth
 // effect is the same in each run.
-func (s *simulation) pass(e *executor, b *record.Records) *pass {
+func (s *simulation) pass(e *executor, b *record.Records) *execute.Pass {
 	api := &simAPI{sim: s}
-	p := &pass{rem: s.rem.DeepCopy(), records: b, snapshot: simPolicy{s}, width: 1, gate: &lastGate{ask: s.askAgain},
-		targets: &targets{reader: api, writer: api, mapper: meta.NewDefaultRESTMapper(nil), clock: s.clock,
-			owners: ownerMemo{reader: api}}}
-	p.saver = func(ctx context.Context) error { return e.persist(ctx, p) }
+	p := &execute.Pass{Remediation: s.rem.DeepCopy(), Records: b, Snapshot: simPolicy{s}, Width: 1,
+		Gate: &execute.LastGate{Ask: s.askAgain},
+		Targets: &fix.Targets{Reader: api, Writer: api, Mapper: meta.NewDefaultRESTMapper(nil), Clock: s.clock,
+			Owners: fix.OwnerMemo{Reader: api}}}
+	p.Save = func(ctx context.Context) error { return e.persist(ctx, p) }
 	return p
 }
 
@@ -221,7 +224,7 @@ func (s *simulation) verify(i int, t rollout.TargetView) *rollout.Check {
 		return &rollout.Check{Result: rollout.CheckGone, Reason: v1alpha1.ReasonVanished,
 			Message: "the object was deleted after its write was sent"}
 	}
-	if c := checkBeyond(v1alpha1.TargetRecord{Reason: t.Reason}); c != nil {
+	if c := fix.CheckBeyond(v1alpha1.TargetRecord{Reason: t.Reason}); c != nil {
 		return c
 	}
 	return obj.health(s.clock.Now())

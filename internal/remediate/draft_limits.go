@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package remediate
+
+import (
+	"fmt"
+	"slices"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/limits"
+)
+
+// limit brings a draft within what the administrator allows, and keeps what that has
+// changed of what the policy asks for.
+func (d *draft) limit(floors *limits.Floors) {
+	asked := d.policy.Spec.Remediation.RolloutStrategy.DeepCopy()
+	asked.SetDefaults()
+	d.mostInWave = floors.Wave(d.size())
+	_, d.limited = floors.Strategy(*asked, d.size())
+	d.strategy, _ = floors.Strategy(d.strategy, d.size())
+}
+
+// limitWaves notes that waves of the draft, which is in order by now, are split.
+func (d *draft) limitWaves() {
+	if largest := d.largestWave(); d.mostInWave > 0 && largest > d.mostInWave {
+		d.limited = append(d.limited,
+			v1alpha1.AppliedLimit{Field: "waves", Asked: fmt.Sprintf("%d in one wave", largest),
+				Allowed: fmt.Sprintf("%d", d.mostInWave), Flag: limits.FlagMaxWave})
+	}
+}
+
+// largestWave is the largest wave that the policy asks for, over all stages.
+func (d *draft) largestWave() int {
+	whole := *d
+	whole.mostInWave = 0
+	layout, err := whole.layout()
+	if err != nil || len(layout.Waves) == 0 {
+		return 0
+	}
+	return int(slices.Max(layout.Waves))
+}
+
+// limitedMode says why a plan may begin no further target, when the administrator
+// doesn't allow its mode by now.
+func limitedMode(policy string, asked, allowed v1alpha1.RemediationMode) string {
+	next := "a plan in that mode follows"
+	if allowed == v1alpha1.RemediationDisabled {
+		next = "nothing is planned"
+	}
+	return fmt.Sprintf("policy %s asks for mode %s, the administrator allows %s at most (%s): %s", policy, asked,
+		allowed, limits.FlagMaxMode, next)
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package execute
+
+import (
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+)
+
+// notifyBatch is how many objects that are left alone are looked at in a step.
+const notifyBatch = 64
+
+// ToSkip are the next targets to be recorded without a write, and else how
+// long to wait for the next try of one that an API error has put off.
+func (p *Pass) ToSkip(now time.Time) (batch []int, wait time.Duration) {
+	for i, view := range p.Records.Views() {
+		switch {
+		case p.Records.Target(i).SkipReason == "" || view.State != v1alpha1.TargetPending:
+		case view.NextAttemptAt.After(now):
+			if left := rollout.Until(now, view.NextAttemptAt); wait == 0 || left < wait {
+				wait = left
+			}
+		case len(batch) < notifyBatch:
+			batch = append(batch, i)
+		}
+	}
+	return batch, wait
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package execute
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/remediate/fix"
+	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+)
+
+// Verify verifies one written target on an uncached read. No answer is never a
+// pass: an API error means waiting.
+func (p *Pass) Verify(ctx context.Context, i int, stopped bool) *rollout.Check {
+	ref, rec := p.Records.Target(i).Object, p.Records.Record(i)
+	obj, err := p.Targets.Read(ctx, ref)
+	if fix.Removes(rec.Write) {
+		return p.checkRemoved(ctx, rec.Write, obj, err, stopped)
+	}
+	switch {
+	case kube.Classify(err) == kube.Gone:
+		return &rollout.Check{Result: rollout.CheckGone, Reason: v1alpha1.ReasonVanished,
+			Message: "the object was deleted after its write was sent"}
+	case err != nil:
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved,
+			Message: "the object couldn't be read: " + err.Error()}
+	case rec.Write == nil || string(obj.GetUID()) != ref.UID || obj.GetDeletionTimestamp() != nil:
+		return &rollout.Check{Result: rollout.CheckGone, Reason: v1alpha1.ReasonVanished,
+			Message: "the object was deleted or replaced after its write was sent"}
+	}
+	if c := fix.CheckBeyond(*rec); c != nil {
+		return c
+	}
+	if !stopped {
+		if c := p.checkPolicy(ctx, obj); c != nil {
+			return setBackBy(c, obj, rec.Write)
+		}
+	}
+	if c := p.checkCreated(ctx, rec); c != nil {
+		return c
+	}
+	c := healthcheck.Check(p.Remediation.Spec.Plan.Strategy, obj, kube.ParseHealth(rec.Write.HealthBefore))
+	return healthcheck.CheckNewPods(p.Remediation.Spec.Plan.Strategy, obj, rec, c)
+}
+
+// checkPolicy judges the object again. A changed policy has nothing to say of
+// this plan's writes: then only health counts.
+func (p *Pass) checkPolicy(ctx context.Context, obj *unstructured.Unstructured) *rollout.Check {
+	namespace, err := p.Targets.NamespaceOf(ctx, obj)
+	if err != nil {
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved,
+			Message: "the namespace couldn't be read: " + err.Error()}
+	}
+	result, matched := p.Snapshot.EvaluateOne(ctx, p.Remediation.Spec.Plan.Policy.Name,
+		p.Targets.Audit(obj.Object, namespace))
+	switch {
+	case !matched:
+		return nil
+	case result.Err != nil:
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "",
+			Message: "the policy couldn't be evaluated: " + result.Err.Error()}
+	case len(result.Enforced()) > 0:
+		return &rollout.Check{Result: rollout.CheckFailed, Reason: v1alpha1.ReasonStillViolating,
+			Message: "the object violates again: " + result.Violations[0].Message}
+	}
+	return nil
+}
+
+// setBackBy tells an object that violates again because somebody else set our
+// fields back from one that our write didn't fix.
+func setBackBy(c *rollout.Check, obj *unstructured.Unstructured, write *v1alpha1.WriteRecord) *rollout.Check {
+	if c.Result != rollout.CheckFailed || write.Action == v1alpha1.ActionCreate {
+		return c
+	}
+	s, err := fix.SideOf(obj, write)
+	if err != nil || s == fix.SideAfter {
+		return c
+	}
+	message := fmt.Sprintf("%s set the fixed fields back: fix the source that it takes the object from",
+		kube.OtherManager(obj, v1alpha1.FieldManager))
+	if s != fix.SideBefore {
+		message += "; some of the fix's fields still hold our values, as the record tells"
+	}
+	return &rollout.Check{Result: rollout.CheckSetBack, Reason: v1alpha1.ReasonFighting, Message: message}
+}
+
+// CheckAll verifies the wave's written targets. While verifying, those that are
+// verified already are left to the soak, which looks at all of them; a wave that
+// is held for its metrics is looked at as in a soak.
+func (p *Pass) CheckAll(ctx context.Context, o *rollout.Observation) {
+	m := o.Members(o.Status.Wave)
+	list := m.Applied
+	if o.Status.Phase != v1alpha1.PhaseVerifying {
+		list = append(list, m.Verified...)
+	}
+	p.InParallel(len(list), func(n int) { o.Targets[list[n]].Check = p.Verify(ctx, list[n], o.Stop != "") })
+}

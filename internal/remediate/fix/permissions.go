@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fix
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/permissions"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// permissionsPoll is how often a target is tried again whose fix lacks a permission.
+const permissionsPoll = 10 * time.Second
+
+// PermissionNeeds are the permissions that only the fix itself tells: to the kind that it creates,
+// and to the status that it patches.
+func (a *Attempt) PermissionNeeds() []permissions.Need {
+	var wanted []permissions.Need
+	for _, s := range a.Steps {
+		switch {
+		case s.Type == policy.ActionCreate:
+			gvk := (&unstructured.Unstructured{Object: s.Object}).GroupVersionKind()
+			wanted = append(wanted, permissions.Need{Kind: gvk, Verbs: []string{"get", "create", "delete"},
+				Namespace: a.Object.GetNamespace()})
+		case s.Subresource != "":
+			wanted = append(wanted, permissions.Need{Kind: a.Object.GroupVersionKind(), Subresource: s.Subresource,
+				Verbs: []string{"patch"}, Namespace: a.Object.GetNamespace()})
+		}
+	}
+	return wanted
+}
+
+// RequirePermissions asks for the permissions that only the fix itself tells.
+func RequirePermissions(ctx context.Context, a *Attempt) *v1alpha1.TargetRecord {
+	wanted := a.PermissionNeeds()
+	if len(wanted) == 0 {
+		return nil
+	}
+	finder := &permissions.Finder{Asker: permissions.Own(a.Targets.Writer), Mapper: a.Targets.Mapper}
+	missing, err := finder.Missing(ctx, wanted)
+	if err != nil {
+		return a.FromError(err)
+	}
+	if len(missing) > 0 {
+		return a.awaitPermissions(strings.Join(missing, "; "))
+	}
+	return nil
+}
+
+// missingPermission waits for a permission that was refused.
+func (a *Attempt) missingPermission(wanted permissions.Need, err error) *v1alpha1.TargetRecord {
+	mapping, mapErr := a.Targets.Mapper.RESTMapping(wanted.Kind.GroupKind(), wanted.Kind.Version)
+	if mapErr != nil {
+		return a.FromError(err)
+	}
+	return a.awaitPermissions(wanted.Text(mapping.Resource, wanted.Verbs))
+}
+
+// awaitPermissions leaves the target pending until somebody adds the rules: it is no
+// failure, and no try. A preview doesn't wait.
+func (a *Attempt) awaitPermissions(rules string) *v1alpha1.TargetRecord {
+	message := "the controller lacks permissions; add to a ClusterRole labelled " +
+		"rbac.evenkeel.dev/aggregate-to-writer: \"true\": " + rules
+	if !a.Plan.Strategy.Mode.Runs() {
+		return a.Failed(v1alpha1.ReasonMissingPermission, message)
+	}
+	rec := a.Pending(v1alpha1.ReasonMissingPermission, message)
+	next := metav1.NewMicroTime(a.Targets.Clock.Now().Add(permissionsPoll))
+	rec.NextAttemptAt = &next
+	return rec
+}
