@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+func TestTheEngineIsOneThatThereIs(t *testing.T) {
+	for engine, right := range map[string]bool{"": true, "topdown": true, "compiled": true, "opa": false, "Compiled": false} {
+		t.Run(engine, func(t *testing.T) {
+			var o Options
+			flags := pflag.NewFlagSet("manager", pflag.ContinueOnError)
+			o.AddFlags(flags)
+			if engine != "" { // otherwise the default
+				if err := flags.Set("engine", engine); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := o.Validate()
+			if named := err != nil && strings.Contains(err.Error(), "--engine"); named == right {
+				t.Errorf("error %v, right %v", err, right)
+			}
+		})
+	}
+}
