@@ -3,6 +3,7 @@
 package breaker_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -261,5 +262,24 @@ func TestAnOutcomeReachesEveryBreaker(t *testing.T) {
 		if cb := c.Read(name); cb == nil || cb.Status.Failures != 1 {
 			t.Errorf("%s hasn't counted it", name)
 		}
+	}
+}
+
+// bounded answers a query as long as it may, and notes whether there is an end to that.
+type bounded struct{ ends bool }
+
+func (b *bounded) Sample(ctx context.Context, _ string) (float64, error) {
+	_, b.ends = ctx.Deadline()
+	return 0, ctx.Err()
+}
+
+func TestAnObjectiveIsAskedForSomeTime(t *testing.T) {
+	c, analyzer := breakertest.New(t), &bounded{}
+	c.Policy("missing", func(s *v1alpha1.RolloutStrategy) {
+		s.Breaker.SLO = &v1alpha1.SLOStrategy{Query: "burn", Objective: "99.9"}
+	})
+	c.With(func(o *breaker.Options) { o.Analyzer, o.Metrics = analyzer, prometheus.NewRegistry() })
+	if gate := c.Admitted(c.Plan("a")); gate.Closed || !analyzer.ends {
+		t.Errorf("got %+v, asked with an end: %t; want an answer within a time", gate, analyzer.ends)
 	}
 }
