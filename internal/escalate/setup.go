@@ -51,14 +51,21 @@ type Config struct {
 	Metrics prometheus.Registerer
 }
 
-// Register adds the controller to the manager.
-func Register(mgr ctrl.Manager, o Config) error {
+// NewController makes the controller, and registers its metrics. It errs when a peer's
+// address, or the file of the authorities to trust, can't be used.
+func NewController(o Config) (*Controller, error) {
 	peers, err := newPeers(o.Alertmanagers, o.BearerTokenFile, o.CAFile)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c := &Controller{reader: mgr.GetAPIReader(), peers: peers, options: o.Options, interval: o.Interval, clock: o.Clock,
-		metrics: newMetrics(o.Metrics), evidence: &evidenceReader{reader: mgr.GetAPIReader()}}
+	return &Controller{peers: peers, options: o.Options, interval: o.Interval, clock: o.Clock,
+		metrics: newMetrics(o.Metrics)}, nil
+}
+
+// Register joins the manager, and reads past its cache from then on. It runs on the
+// leader.
+func (c *Controller) Register(mgr ctrl.Manager) error {
+	c.reader, c.evidence = mgr.GetAPIReader(), &evidenceReader{reader: mgr.GetAPIReader()}
 	return ctrl.NewControllerManagedBy(mgr).Named("escalation").
 		WatchesRawSource(source.Func(firstTick)).
 		Watches(&v1alpha1.ClusterRegoPolicy{}, soon()).
@@ -67,7 +74,7 @@ func Register(mgr ctrl.Manager, o Config) error {
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: 1,
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
-				min(firstRetry, o.Interval), o.Interval),
+				min(firstRetry, c.interval), c.interval),
 		}).
 		Complete(c)
 }

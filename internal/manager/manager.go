@@ -66,7 +66,7 @@ func Run(ctx context.Context, o *Options) error {
 	if err := o.sources.register(mgr, o.namespace, ctrlmetrics.Registry); err != nil {
 		return fmt.Errorf("set up policy sources: %w", err)
 	}
-	if err := escalate.Register(mgr, alerts); err != nil {
+	if err := escalateBy(mgr, alerts); err != nil {
 		return fmt.Errorf("set up escalation: %w", err)
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
@@ -124,4 +124,13 @@ func newManager(o *Options) (ctrl.Manager, error) {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
 	return mgr, mgr.Add(credentials)
+}
+
+// escalateBy adds what tells people of what waits for them.
+func escalateBy(mgr ctrl.Manager, alerts escalate.Config) error {
+	c, err := escalate.NewController(alerts)
+	if err != nil {
+		return err
+	}
+	return c.Register(mgr)
 }

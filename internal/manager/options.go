@@ -144,7 +144,8 @@ func (o *Options) Validate() error {
 		errs = append(errs, fmt.Errorf("--resync %s must be at least 1s", o.resync))
 	}
 	return errors.Join(append(errs, o.validateEngine(), o.validateLease(), o.validateLimits(), o.validateMemory(),
-		o.escalation.Validate(), o.analysis.Validate(), o.slo.Validate(o.analysis.url), o.sources.Validate(), o.tools.Validate(),
+		o.escalation.Validate(), o.analysis.Validate(), o.slo.Validate(o.analysis.url), o.sources.Validate(),
+		o.tools.Validate(),
 		o.fixes.Validate(), o.careful.Validate())...)
 }
 

@@ -33,9 +33,11 @@ const catalogLag = 200 * time.Millisecond
 // StatusController writes what the catalog and the Index know of a policy into
 // its status, at most once in an interval, and announces what changed as events.
 type StatusController struct {
-	client    client.Client
-	catalog   Catalog
-	index     *index.Index
+	client  client.Client
+	catalog Catalog
+	index   *index.Index
+	// changes names the policies whose findings changed.
+	changes   <-chan event.GenericEvent
 	announcer *announcer
 	clock     clock.PassiveClock
 	interval  time.Duration
@@ -47,7 +49,7 @@ type StatusController struct {
 // Register joins the manager. A change of the status alone counts too: a patch
 // made from a stale read leaves fields that are wrong, which show when the cache
 // catches up.
-func (r *StatusController) Register(mgr ctrl.Manager, changes <-chan event.GenericEvent) error {
+func (r *StatusController) Register(mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("policy-status").
 		For(&v1alpha1.ClusterRegoPolicy{}).
@@ -56,7 +58,7 @@ func (r *StatusController) Register(mgr ctrl.Manager, changes <-chan event.Gener
 		Watches(&v1alpha1.RemediationStrategy{},
 			handler.EnqueueRequestsFromMapFunc(strategy.Followers(mgr.GetClient())),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesRawSource(source.Channel(changes, &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(source.Channel(r.changes, &handler.EnqueueRequestForObject{})).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("set up the policy status controller: %w", err)

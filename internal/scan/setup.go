@@ -94,10 +94,10 @@ func Setup(mgr ctrl.Manager, policies Catalog, opts Options) (*index.Index, erro
 		return nil, fmt.Errorf("add the scanner to the manager: %w", err)
 	}
 	status := &StatusController{
-		client: mgr.GetClient(), catalog: policies, index: findings, announcer: announcer,
+		client: mgr.GetClient(), catalog: policies, index: findings, changes: findings.Changes(), announcer: announcer,
 		clock: opts.Clock, interval: opts.StatusInterval, written: map[string]time.Time{},
 	}
-	if err := status.Register(mgr, findings.Changes()); err != nil {
+	if err := status.Register(mgr); err != nil {
 		return nil, err
 	}
 	templates := &TemplateController{client: mgr.GetClient(), catalog: policies, clock: opts.Clock}
