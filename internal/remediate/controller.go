@@ -26,6 +26,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/budget"
 	"evenkeel.dev/evenkeel/internal/remediate/execute"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
+	"evenkeel.dev/evenkeel/internal/remediate/planning"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 	"evenkeel.dev/evenkeel/internal/seal"
@@ -75,7 +76,7 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	defer leave()
 	rem := &v1alpha1.Remediation{}
 	if err := c.read(ctx, request.Name, rem); errors.Is(err, seal.ErrUnproven) {
-		return ctrl.Result{RequeueAfter: replanPoll}, c.distrust(ctx, rem, err)
+		return ctrl.Result{RequeueAfter: planning.ReplanPoll}, c.distrust(ctx, rem, err)
 	} else if err != nil {
 		c.forget(request.Name)
 		return ctrl.Result{}, client.IgnoreNotFound(err)

@@ -15,6 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/prose"
+	"evenkeel.dev/evenkeel/internal/remediate/planning"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
@@ -47,7 +48,7 @@ func (c *Controller) withoutRecords(ctx context.Context, rem *v1alpha1.Remediati
 	var incomplete record.IncompleteError
 	unproven := errors.Is(err, seal.ErrUnproven)
 	if unproven && rem.DeletionTimestamp != nil {
-		return replanPoll, c.finish(ctx, rem)
+		return planning.ReplanPoll, c.finish(ctx, rem)
 	}
 	switch {
 	case errors.As(err, &incomplete):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package remediate remediates violations: it makes a plan of a policy's fixes
-// and rolls it out, canary first, in verified waves, and undoes what does harm.
+// Package remediate remediates violations: it rolls the plans of package planning out,
+// canary first, in verified waves, and undoes what does harm.
 //
 // The rollout itself is the pure machine of package rollout: it looks at an
 // Observation and answers with an Intent, and does no I/O. This package gathers

@@ -6,6 +6,9 @@ import (
 	"context"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/permissions"
 	"evenkeel.dev/evenkeel/internal/remediate/budget"
@@ -33,6 +36,35 @@ func (c *Controller) gate(ctx context.Context, rem *v1alpha1.Remediation, o roll
 		return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonMissingPermissions,
 			Message: "the controller lacks permissions; add to a ClusterRole labelled " +
 				"rbac.evenkeel.dev/aggregate-to-writer: \"true\": " + strings.Join(rules, "; ")}, nil
+	}
+	return c.breakers.Consult(ctx, rem)
+}
+
+// stillOpen asks, right before a write, what may have changed since the step
+// began: what people say of the plan, its policy, the windows and the breakers.
+func (c *Controller) stillOpen(ctx context.Context, rem *v1alpha1.Remediation) (rollout.Gate, error) {
+	live := &v1alpha1.Remediation{}
+	if err := c.reader.Get(ctx, client.ObjectKeyFromObject(rem), live); apierrors.IsNotFound(err) || err == nil &&
+		live.UID != rem.UID {
+		return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonPolicyChanged, Message: "the Remediation was deleted"},
+			nil
+	} else if err != nil {
+		return rollout.Gate{}, err
+	}
+	if why := abort(live); why != "" {
+		return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonAborted, Message: why}, nil
+	}
+	demoted, err := c.breakers.Demoted(ctx, rem.Spec.Plan.Policy.Name)
+	if err != nil {
+		return rollout.Gate{}, err
+	}
+	if reason, why, err := c.stopped(ctx, live, c.policies.Snapshot(), demoted); err != nil || why != "" {
+		return rollout.Gate{Closed: true, Reason: reason, Message: why}, err
+	}
+	for _, shut := range []rollout.Gate{rollout.PausedBy(live), rollout.OutsideWindows(live, c.clock.Now())} {
+		if shut.Closed {
+			return shut, nil
+		}
 	}
 	return c.breakers.Consult(ctx, rem)
 }

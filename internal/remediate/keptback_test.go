@@ -4,7 +4,6 @@ package remediate
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
-	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -117,40 +115,5 @@ func TestAPlanOfOneNamespaceWaitsForItsBreaker(t *testing.T) {
 	st := s.plans[0].Status
 	if waited := s.Time.Now().Sub(since); st.Phase != v1alpha1.PhaseSucceeded || waited < 30*time.Minute {
 		t.Errorf("it is %s after %s, though the breaker was open for half an hour: %s", st.Phase, waited, st.Message)
-	}
-}
-
-// What is left out of a draft is told to people, with what to do.
-func TestALeftOutNamespaceIsTold(t *testing.T) {
-	s := newSiege(t, append(some(hers, 1), some("shop", 1)...), func(*v1alpha1.RolloutStrategy) {})
-	s.plans = []v1alpha1.Remediation{
-		{Spec: s.Plan("p").Spec, Status: v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseRolledBack,
-			Reason: v1alpha1.ReasonVerificationFailed, FailedIn: []string{hers}, CompletedAt: microTime(s.Time.Now())}}}
-	s.plans[0].Name = "tags-failed"
-	d := draft{policy: s.policy, strategy: s.fleet.strategy, revision: s.Revision("tags"), plans: s.plans}
-	d.leaveOut(s.Time.Now(), s.found())
-	d.ineligible = []candidate{{object: s.left[0], reason: d.leftOut[hers].reason, message: d.leftOut[hers].message}}
-	if got := d.outside(); !strings.Contains(
-		got, "1 objects of namespace eve are left out: plan tags-failed failed in namespace eve") ||
-		!strings.Contains(got, "evenkeel rollout retry tags-failed") {
-		t.Errorf("people are told %q", got)
-	}
-	if got := d.leftOut[hers].reason; got != v1alpha1.ReasonNamespaceFailed {
-		t.Errorf("her objects are recorded as %q", got)
-	}
-	sayRetry(&s.plans[0], "tags-failed")
-	if d.leaveOut(s.Time.Now(), s.found()); len(d.leftOut) > 0 {
-		t.Errorf("a person has said to try again, and left out is %v", d.leftOut)
-	}
-	d.keptBack = map[string]string{hers: "open"}
-	if d.leaveOut(s.Time.Now(), s.found()); d.leftOut[hers] != (leftOut{v1alpha1.ReasonBreakerOpen, "open"}) {
-		t.Errorf("while a breaker keeps her namespace back, left out is %v", d.leftOut)
-	}
-	if d.leaveOut(s.Time.Now(), s.found()[:1]); len(d.leftOut) > 0 {
-		t.Errorf("nothing else violates, and left out is %v", d.leftOut)
-	}
-	if kept := history.SetAside(&v1alpha1.ClusterRegoPolicy{ObjectMeta: s.policy.ObjectMeta}, s.plans, "",
-		s.Time.Now()); len(kept) != 1 {
-		t.Errorf("while the revision isn't known, the plan that blames her is pruned: %v", kept)
 	}
 }

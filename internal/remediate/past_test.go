@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
 	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
@@ -43,7 +44,7 @@ func TestFights(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := history.New()
 			for _, age := range tc.ages {
-				h.Remember(endedPlan(now.Add(-age)), bookOf(v1alpha1.TargetDone), "r1", now)
+				h.Remember(fixtest.Ended(now.Add(-age)), fixtest.One(v1alpha1.TargetDone), "r1", now)
 			}
 			if got := h.Of(v1alpha1.ObjectReference{UID: "u1"}, &metav1.PartialObjectMetadata{},
 				nil).Fighting(); got != tc.want {
@@ -79,11 +80,11 @@ func TestSlowFights(t *testing.T) {
 			fixed := 0
 			for fixed < 200 {
 				now = now.Add(tc.every)
-				b := bookOf(v1alpha1.TargetDone)
+				b := fixtest.One(v1alpha1.TargetDone)
 				b.Slices[0].Targets[0].Heat = carried
 				h := history.New()
 				if fixed++; fixed != tc.retried {
-					h.Remember(endedPlan(now), b, "r1", now.Add(tc.every))
+					h.Remember(fixtest.Ended(now), b, "r1", now.Add(tc.every))
 				}
 				if h.Of(object, &metav1.PartialObjectMetadata{}, nil).Fighting() {
 					break
@@ -103,11 +104,11 @@ func TestHeatIsCarriedOn(t *testing.T) {
 		v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}
 	for state, want := range map[v1alpha1.TargetState]int32{v1alpha1.TargetDone: 500, v1alpha1.TargetFailed: 400,
 		v1alpha1.TargetSkipped: 400, v1alpha1.TargetReverted: 400} {
-		b := bookOf(state)
+		b := fixtest.One(state)
 		b.Slices[0].Targets[0].Heat = 400
 		h := history.New()
-		h.Remember(endedPlan(now), b, "r1", now)
-		h.Remember(endedPlan(now.Add(-history.SlowHalfLife)), bookOf(v1alpha1.TargetDone), "r1", now)
+		h.Remember(fixtest.Ended(now), b, "r1", now)
+		h.Remember(fixtest.Ended(now.Add(-history.SlowHalfLife)), fixtest.One(v1alpha1.TargetDone), "r1", now)
 		if got := h.Of(object, &metav1.PartialObjectMetadata{}, nil).Carried(); got != want {
 			t.Errorf("%s: carried on %d, want %d", state, got, want)
 		}
@@ -119,9 +120,9 @@ func TestAnObjectThatIsCreatedAgainAfterEachDeletionIsFoughtOver(t *testing.T) {
 	for verb, want := range map[v1alpha1.ActionType]bool{v1alpha1.ActionDelete: true, v1alpha1.ActionEvict: false} {
 		h := history.New()
 		for range 4 {
-			b := bookOf(v1alpha1.TargetDone)
+			b := fixtest.One(v1alpha1.TargetDone)
 			b.Record(0).Write = &v1alpha1.WriteRecord{Action: verb}
-			h.Remember(endedPlan(now), b, "r1", now)
+			h.Remember(fixtest.Ended(now), b, "r1", now)
 		}
 		if got := h.Of(v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "new"},
 			&metav1.PartialObjectMetadata{}, nil).Fighting(); got != want {
@@ -134,33 +135,16 @@ func TestFailedTargetsWaitTwiceAsLongEachTime(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	h, u1 := history.New(), v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}
 	for _, want := range []time.Duration{10 * time.Minute, 20 * time.Minute, 40 * time.Minute} {
-		h.Remember(endedPlan(now), bookOf(v1alpha1.TargetFailed), "r1", now)
+		h.Remember(fixtest.Ended(now), fixtest.One(v1alpha1.TargetFailed), "r1", now)
 		if !h.Waiting(u1, now.Add(want-time.Second)) || h.Waiting(u1, now.Add(want)) {
 			t.Errorf("want a wait of %s, got until %s", want, h.FailedUntil["u1"])
 		}
 	}
 	other := history.New()
-	other.Remember(endedPlan(now), bookOf(v1alpha1.TargetFailed), "r2", now)
+	other.Remember(fixtest.Ended(now), fixtest.One(v1alpha1.TargetFailed), "r2", now)
 	if other.Waiting(u1, now) {
 		t.Error("a failure of an older revision of the policy keeps the new one waiting")
 	}
-}
-
-func endedPlan(at time.Time) *v1alpha1.Remediation {
-	ended := metav1.NewMicroTime(at)
-	rem := &v1alpha1.Remediation{}
-	rem.Spec.Plan.Policy.Revision = "r1"
-	rem.Status.CompletedAt = &ended
-	return rem
-}
-
-func bookOf(state v1alpha1.TargetState) *record.Records {
-	slice := &v1alpha1.RemediationSlice{}
-	slice.Targets = []v1alpha1.Target{{Object: v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}}}
-	slice.Records = []v1alpha1.TargetRecord{{State: state}}
-	b := &record.Records{}
-	b.Add(slice)
-	return b
 }
 
 // An object whose write was undone because it wasn't well before either waits, so that
@@ -168,7 +152,7 @@ func bookOf(state v1alpha1.TargetState) *record.Records {
 func TestAnObjectThatProvesNothingWaitsAlone(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for reason, waits := range map[string]bool{v1alpha1.ReasonUnhealthyBefore: true, "": false} {
-		rem, h, b := endedPlan(now), history.New(), bookOf(v1alpha1.TargetReverted)
+		rem, h, b := fixtest.Ended(now), history.New(), fixtest.One(v1alpha1.TargetReverted)
 		rem.Status.Reason, b.Record(0).Reason = v1alpha1.ReasonNoAnswer, reason
 		h.Remember(rem, b, "r1", now)
 		if got := h.Waiting(b.Target(0).Object, now.Add(time.Minute)); got != waits {
@@ -191,7 +175,7 @@ func TestHeatFollowsTheController(t *testing.T) {
 	h := history.New()
 	for i := range 4 {
 		at := now.Add(time.Duration(i) * time.Minute)
-		b := bookOf(v1alpha1.TargetDone)
+		b := fixtest.One(v1alpha1.TargetDone)
 		b.Slices[0].Targets = append(b.Slices[0].Targets, b.Slices[0].Targets[0])
 		b.Slices[0].Records = append(b.Slices[0].Records, v1alpha1.TargetRecord{State: v1alpha1.TargetDone})
 		b.Places = append(b.Places, record.Place{Slice: 0, Record: 1})
@@ -202,7 +186,7 @@ func TestHeatFollowsTheController(t *testing.T) {
 			b.Record(n).Write = &v1alpha1.WriteRecord{Action: v1alpha1.ActionEvict, IntentAt: &intent,
 				AppliedAt: &intent, Controller: &rs, Root: &web}
 		}
-		rem := endedPlan(at)
+		rem := fixtest.Ended(at)
 		rem.Name = "plan-" + strings.Repeat("i", i)
 		h.Remember(rem, b, "r1", now.Add(4*time.Minute))
 	}

@@ -17,6 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/history"
+	"evenkeel.dev/evenkeel/internal/remediate/planning"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -82,13 +83,14 @@ func (s *siege) next() (blockedFor string, err error) {
 	if err := s.roll(refs); err != nil {
 		return "", err
 	}
-	s.After(settleTime)
+	s.After(planning.SettleTime)
 	return "", nil
 }
 
 // drafted are the objects of the next plan, by the planner's own judgement.
 func (s *siege) drafted() (refs []v1alpha1.ObjectReference, wait time.Duration, why string, err error) {
 	now, revision := s.Time.Now(), s.Revision("tags")
+	var failedIn map[string]string
 	if len(s.plans) > 0 {
 		stand := history.StandingOf(s.policy, s.plans, revision, now)
 		if wait := stand.NextAfter(s.found(), now) - now.Sub(history.EndOf(s.plans[len(s.plans)-1])); wait > 0 {
@@ -97,22 +99,23 @@ func (s *siege) drafted() (refs []v1alpha1.ObjectReference, wait time.Duration, 
 		if why := history.Blocked(s.policy, s.plans, revision, stand, s.found()); why != "" {
 			return nil, 0, why, nil
 		}
+		failedIn = stand.LeftOut()
 	}
 	mode, err := s.Mode(s.Ctx, s.policy, v1alpha1.RemediationAutomatic)
 	if err != nil || mode != v1alpha1.RemediationAutomatic {
 		return nil, 0, fmt.Sprintf("mode %s", mode), err
 	}
-	d := draft{policy: s.policy, strategy: s.fleet.strategy, revision: revision, plans: s.plans}
-	if d.keptBack, err = s.KeptBack(s.Ctx, "tags"); err != nil {
+	keptBack, err := s.KeptBack(s.Ctx, "tags")
+	if err != nil {
 		return nil, 0, "", err
 	}
-	d.leaveOut(now, s.found())
+	leftOut := planning.NamespacesLeftOut(s.fleet.strategy.Mode, failedIn, keptBack, s.found())
 	for _, ref := range s.left {
-		if _, out := d.leftOut[ref.Namespace]; !out {
+		if _, out := leftOut[ref.Namespace]; !out {
 			refs = append(refs, ref)
 		}
 	}
-	return refs, replanPoll, "", nil
+	return refs, planning.ReplanPoll, "", nil
 }
 
 // roll rolls out a plan of some objects to its end.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
 	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
@@ -96,9 +97,9 @@ func (r *rules) endOfVanished(b *record.Records) {
 // UID: the wait goes with its place.
 func TestObjectsThatVanishWaitByTheirPlace(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	h, b := history.New(), bookOf(v1alpha1.TargetFailed)
+	h, b := history.New(), fixtest.One(v1alpha1.TargetFailed)
 	b.Record(0).Reason = v1alpha1.ReasonVanished
-	h.Remember(endedPlan(now), b, "r1", now)
+	h.Remember(fixtest.Ended(now), b, "r1", now)
 	again := b.Target(0).Object
 	again.UID = "another"
 	if !h.Waiting(again, now.Add(time.Minute)) {

@@ -3,19 +3,13 @@
 package remediate
 
 import (
-	"context"
-
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker"
@@ -24,10 +18,10 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/permissions"
-	"evenkeel.dev/evenkeel/internal/policy/strategy"
 	"evenkeel.dev/evenkeel/internal/remediate/approval"
 	"evenkeel.dev/evenkeel/internal/remediate/budget"
 	"evenkeel.dev/evenkeel/internal/remediate/execute"
+	"evenkeel.dev/evenkeel/internal/remediate/planning"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
@@ -35,9 +29,9 @@ import (
 // Options are what remediation needs from the rest of the manager.
 type Options struct {
 	// Policies is the catalog.
-	Policies PolicyStatus
+	Policies planning.PolicyStatus
 	// Findings is the scan's index.
-	Findings Findings
+	Findings planning.Findings
 	// Changes tells of policies whose findings have changed.
 	Changes <-chan event.GenericEvent
 	// Clock is the time.
@@ -97,50 +91,11 @@ func Register(mgr ctrl.Manager, o Options) error {
 			Approvers: approvers}); err != nil {
 		return err
 	}
-	planner := &Planner{client: writer, doubt: doubtIn(mgr.GetAPIReader(), keys), status: o.Policies,
-		findings: o.Findings, events: recorder, breakers: b, announced: newAnnouncements(),
-		drafter: drafter{reader: reader, policies: o.Policies, clock: o.Clock, mapper: mgr.GetRESTMapper(),
-			tools: o.Tools, reach: o.Reach, floors: o.Floors}}
-	if err := ctrl.NewControllerManagedBy(mgr).Named("planner").
-		For(&v1alpha1.ClusterRegoPolicy{}).
-		Watches(&v1alpha1.RemediationStrategy{},
-			handler.EnqueueRequestsFromMapFunc(strategy.Followers(mgr.GetClient())),
-			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.Remediation{}, handler.EnqueueRequestsFromMapFunc(policyOf)).
-		Watches(&v1alpha1.RemediationBreaker{}, handler.EnqueueRequestsFromMapFunc(policyOfBreaker),
-			builder.WithPredicates(demotionChanges())).
-		WatchesRawSource(source.Channel(o.Changes, &handler.EnqueueRequestForObject{})).
-		Complete(planner); err != nil {
+	if err := planning.Register(mgr, planning.Options{Reader: reader, Writer: writer,
+		Doubt:    planning.UnprovenIn(mgr.GetAPIReader(), keys),
+		Policies: o.Policies, Findings: o.Findings, Changes: o.Changes, Clock: o.Clock, Events: recorder, Breakers: b,
+		Tools: o.Tools, Reach: o.Reach, Floors: o.Floors}); err != nil {
 		return err
 	}
 	return breaker.Register(mgr, b)
-}
-
-func policyOf(_ context.Context, obj client.Object) []ctrl.Request {
-	policyName := obj.GetLabels()[v1alpha1.LabelPolicy]
-	if policyName == "" {
-		return nil
-	}
-	return []ctrl.Request{{NamespacedName: types.NamespacedName{Name: policyName}}}
-}
-
-func policyOfBreaker(_ context.Context, obj client.Object) []ctrl.Request {
-	cb, ok := obj.(*v1alpha1.RemediationBreaker)
-	if !ok || cb.Spec.Scope.Type != v1alpha1.BreakerScopePolicy {
-		return nil
-	}
-	return []ctrl.Request{{NamespacedName: types.NamespacedName{Name: cb.Spec.Scope.Policy}}}
-}
-
-// demotionChanges lets through what changes how a policy is planned.
-func demotionChanges() predicate.Predicate {
-	demoted := func(o client.Object) bool {
-		cb, ok := o.(*v1alpha1.RemediationBreaker)
-		return ok && cb.Status.Demoted != nil
-	}
-	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool { return demoted(e.ObjectOld) != demoted(e.ObjectNew) },
-		DeleteFunc: func(e event.DeleteEvent) bool { return demoted(e.Object) },
-	}
 }

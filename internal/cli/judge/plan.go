@@ -22,7 +22,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/manager/limitflags"
 	"evenkeel.dev/evenkeel/internal/permissions"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
-	"evenkeel.dev/evenkeel/internal/remediate"
+	"evenkeel.dev/evenkeel/internal/remediate/planning"
 	"evenkeel.dev/evenkeel/internal/wallclock"
 )
 
@@ -125,7 +125,7 @@ func (o *planOptions) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	fixes := terminal.NewProgress(cmd.ErrOrStderr())
-	previewer := &remediate.Previewer{Reader: c, Mapper: c.RESTMapper(), Policies: inForce{snapshot},
+	previewer := &planning.Previewer{Reader: c, Mapper: c.RESTMapper(), Policies: inForce{snapshot},
 		Clock: wallclock.New(), Tools: o.tools.Value(),
 		Reach:  o.fixes.Value(append(slices.Clone(o.exempt), o.namespace)...),
 		Floors: o.careful.Value(), Permissions: permissions.Of(c, account), Diffs: shownDiffs,

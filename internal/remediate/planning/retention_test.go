@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package remediate
+package planning
 
 import (
 	"fmt"
@@ -17,6 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
 	"evenkeel.dev/evenkeel/internal/remediate/history"
 )
 
@@ -104,7 +105,7 @@ func TestBeyondHistory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var plans []v1alpha1.Remediation
 			for i, p := range tc.plans {
-				rem := endedPlan(now.Add(-p.age))
+				rem := fixtest.Ended(now.Add(-p.age))
 				rem.Name, rem.Status.Counts.Done, rem.Status.Phase = fmt.Sprintf("plan-%d", i), p.done,
 					v1alpha1.PhaseSucceeded
 				if p.phase != "" {
@@ -174,7 +175,7 @@ func TestNoHistoryIsDeletedByDefaultsOfNobody(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p, s := sharing()
+			p, s := fixtest.Sharing()
 			s.Spec.History = v1alpha1.HistoryStrategy{Limit: 100, MaxAge: metav1.Duration{Duration: 2000 * time.Hour}}
 			if tc.change != nil {
 				tc.change(p, s)
@@ -202,7 +203,7 @@ func TestNoHistoryIsDeletedByDefaultsOfNobody(t *testing.T) {
 			if err := server.List(t.Context(), &left); err != nil {
 				t.Fatal(err)
 			}
-			if len(left.Items) != tc.kept || (wait == replanPoll) != tc.again {
+			if len(left.Items) != tc.kept || (wait == ReplanPoll) != tc.again {
 				t.Errorf("%s: %d plans are kept, want %d; looked at again after %s", tc.reason, len(left.Items),
 					tc.kept, wait)
 			}
@@ -220,7 +221,7 @@ func withPlans(t *testing.T, n int) (client.Client, []v1alpha1.Remediation) {
 	server := fake.NewClientBuilder().WithScheme(scheme).Build()
 	var plans []v1alpha1.Remediation
 	for i := range n {
-		rem := endedPlan(breakertest.Noon.Add(time.Duration(i-n) * 10 * time.Hour))
+		rem := fixtest.Ended(breakertest.Noon.Add(time.Duration(i-n) * 10 * time.Hour))
 		rem.Name, rem.Status.Phase = fmt.Sprintf("p-%02d", i), v1alpha1.PhaseSucceeded
 		if err := server.Create(t.Context(), rem.DeepCopy()); err != nil {
 			t.Fatal(err)

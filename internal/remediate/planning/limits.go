@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package remediate
+package planning
 
 import (
 	"fmt"
@@ -40,9 +40,9 @@ func (d *draft) largestWave() int {
 	return int(slices.Max(layout.Waves))
 }
 
-// limitedMode says why a plan may begin no further target, when the administrator
+// LimitedMode says why a plan may begin no further target, when the administrator
 // doesn't allow its mode by now.
-func limitedMode(policy string, asked, allowed v1alpha1.RemediationMode) string {
+func LimitedMode(policy string, asked, allowed v1alpha1.RemediationMode) string {
 	next := "a plan in that mode follows"
 	if allowed == v1alpha1.RemediationDisabled {
 		next = "nothing is planned"

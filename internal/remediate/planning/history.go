@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package remediate
+package planning
 
 import (
 	"context"
@@ -126,8 +126,8 @@ func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy,
 	}
 	// An end of the future was written under another clock: it is no later than now.
 	since := max(p.clock.Now().Sub(ended), 0)
-	if since < settleTime {
-		return settleTime - since, true
+	if since < SettleTime {
+		return SettleTime - since, true
 	}
 	stand := history.StandingOf(pol, plans, revision, p.clock.Now())
 	if wait := stand.NextAfter(found, p.clock.Now()) - since; wait > 0 {
@@ -135,11 +135,11 @@ func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy,
 		p.notPlanned(ctx, pol, fmt.Sprintf("plan %s ended without an answer, which says nothing of the fix: another "+
 			"is made by itself, the sooner with: evenkeel rollout retry %s",
 			latest.Name, latest.Name))
-		return min(wait, replanPoll), true
+		return min(wait, ReplanPoll), true
 	}
 	if why := history.Blocked(pol, plans, revision, stand, found); why != "" && fixable(found) > 0 {
 		p.notPlanned(ctx, pol, why)
-		return replanPoll, true
+		return ReplanPoll, true
 	}
 	return 0, false
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package remediate
+package planning
 
 import (
 	"context"
@@ -35,11 +35,11 @@ func (p *Planner) notComposed(ctx context.Context, pol *v1alpha1.ClusterRegoPoli
 	}
 	p.notPlanned(ctx, pol, err.Error()+
 		". Compare what it says with the objects, then delete that plan: no other is made before")
-	return replanPoll, nil
+	return ReplanPoll, nil
 }
 
-// doubtIn looks for plans that aren't proven, past every cache.
-func doubtIn(reader client.Reader, keys seal.Keys) func(context.Context, string) error {
+// UnprovenIn looks for plans that aren't proven, past every cache.
+func UnprovenIn(reader client.Reader, keys seal.Keys) func(context.Context, string) error {
 	return func(ctx context.Context, policyName string) error {
 		return seal.Doubt(ctx, reader, keys, client.MatchingLabels{v1alpha1.LabelPolicy: policyName})
 	}

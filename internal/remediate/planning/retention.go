@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package remediate
+package planning
 
 import (
 	"context"
@@ -21,7 +21,7 @@ func (p *Planner) prune(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pl
 	time.Duration, error) {
 	keeps, known := p.historyOf(pol)
 	if !known {
-		return replanPoll, nil
+		return ReplanPoll, nil
 	}
 	var kept []string
 	for i := range plans {

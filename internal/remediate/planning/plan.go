@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package remediate
+package planning
 
 import (
 	"crypto/sha256"
@@ -76,7 +76,7 @@ type draft struct {
 	keptBack map[string]string
 	// leftOut are the namespaces whose objects aren't fixed now, and why; the reason
 	// is that of their targets.
-	leftOut map[string]leftOut
+	leftOut map[string]LeftOut
 	// told are the objects that the latest plan has left alone, by record.SkipKey.
 	told map[string]bool
 	hash string

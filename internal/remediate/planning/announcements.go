@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package remediate
+package planning
 
 import (
 	"sync"
@@ -36,7 +36,7 @@ func (s *announcements) isNew(subject, what string) bool {
 func (s *announcements) wait(policyName string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.waits[policyName] = min(max(2*s.waits[policyName], time.Second), replanPoll)
+	s.waits[policyName] = min(max(2*s.waits[policyName], time.Second), ReplanPoll)
 	return s.waits[policyName]
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package remediate
+package planning
 
 import (
 	"context"
@@ -24,11 +24,11 @@ import (
 )
 
 const (
-	// replanPoll is how often violations that can't be planned are looked at again.
-	replanPoll = 30 * time.Second
-	// settleTime is how long after a plan's end its policy isn't planned again:
+	// ReplanPoll is how often violations that can't be planned are looked at again.
+	ReplanPoll = 30 * time.Second
+	// SettleTime is how long after a plan's end its policy isn't planned again:
 	// the scan must have seen the last writes first.
-	settleTime = 2 * time.Second
+	SettleTime = 2 * time.Second
 )
 
 // Findings is the part of the scan that planning needs.
@@ -79,7 +79,7 @@ func (p *Planner) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 		return ctrl.Result{}, nil // nobody knows what it asks for; its next change is looked at
 	}
 	if doubtful, err := p.doubtful(ctx, pol); doubtful || err != nil {
-		return ctrl.Result{RequeueAfter: replanPoll}, err
+		return ctrl.Result{RequeueAfter: ReplanPoll}, err
 	}
 	plans, err := p.plansOf(ctx, pol.Name)
 	if err != nil {
@@ -109,7 +109,7 @@ func (p *Planner) plan(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pla
 	}
 	found, revision, complete := p.findings.Findings(pol.Name)
 	if !p.current(pol, revision) || !complete {
-		return replanPoll, nil // the scan says when it has caught up
+		return ReplanPoll, nil // the scan says when it has caught up
 	}
 	var err error
 	if mode, err = p.breakers.Mode(ctx, pol, mode); err != nil {
@@ -140,7 +140,7 @@ func (p *Planner) modeOf(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy) v
 	}
 	mode := p.floors.Mode(asked)
 	if mode == v1alpha1.RemediationDisabled {
-		p.notPlanned(ctx, pol, limitedMode(pol.Name, asked, mode))
+		p.notPlanned(ctx, pol, LimitedMode(pol.Name, asked, mode))
 	}
 	return mode
 }
@@ -150,7 +150,7 @@ func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d 
 	time.Duration, error) {
 	authored, template, err := catalog.WithAuthors(ctx, p.reader, d.policy)
 	if err != nil || !p.currentTemplate(pol, template) {
-		return replanPoll, err
+		return ReplanPoll, err
 	}
 	d.policy = authored
 	if d.strategy.Mode.Runs() {
@@ -197,7 +197,7 @@ func (p *Planner) nothingEligible(ctx context.Context, pol *v1alpha1.ClusterRego
 			"%d violating objects couldn't be fixed by plan %s and wait for another try; its slices say why",
 			d.waiting, d.plans[len(d.plans)-1].Name))
 	}
-	return replanPoll
+	return ReplanPoll
 }
 
 // create writes the slices first and the Remediation last: a plan without its

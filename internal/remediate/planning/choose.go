@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package remediate
+package planning
 
 import (
 	"context"
@@ -90,7 +90,7 @@ func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadat
 	} else if paused(m) || paused(namespace) {
 		c.reason = v1alpha1.ReasonOptOut
 	} else if out, is := d.leftOut[f.Namespace]; is && f.Namespace != "" {
-		c.reason, c.message = out.reason, out.message
+		c.reason, c.message = out.Reason, out.Message
 	} else if d.sortOwned(&c, m, d.reachesOwned(f)); c.reason == "" && earlier.Fighting() {
 		c.reason = v1alpha1.ReasonFighting
 		c.message = fmt.Sprintf("violates policy %s: %s. %s: it is left alone until that stops; to go on at once: "+

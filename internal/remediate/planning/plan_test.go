@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package remediate
+package planning
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -228,7 +229,8 @@ func TestBlocked(t *testing.T) {
 			latest.Status.Phase, latest.Status.Reason, latest.Status.Counts.Failed = tc.phase, tc.why, tc.failed
 			latest.Spec.RetryToken, latest.Status.LastHandledRetryToken = tc.retry, "old"
 			plans := []v1alpha1.Remediation{latest}
-			got := history.Blocked(pol, plans, tc.revision, history.StandingOf(pol, plans, tc.revision, simStart()),
+			got := history.Blocked(pol, plans, tc.revision,
+				history.StandingOf(pol, plans, tc.revision, breakertest.Noon),
 				nil)
 			if (got != "") != tc.blocked {
 				t.Errorf("%s\nblocked: want %t, got %q", tc.reason, tc.blocked, got)

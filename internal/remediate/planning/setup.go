@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package planning
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker"
+	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/limits"
+	"evenkeel.dev/evenkeel/internal/policy/strategy"
+)
+
+// Options are what planning needs from the rest of the manager.
+type Options struct {
+	// Reader reads past every cache, and believes only records that are proven.
+	Reader client.Reader
+	// Writer writes plans, and proves what they record.
+	Writer client.Client
+	// Doubt says why a plan of a policy isn't known to be ours.
+	Doubt func(ctx context.Context, policyName string) error
+	// Policies is the catalog.
+	Policies PolicyStatus
+	// Findings is the scan's index.
+	Findings Findings
+	// Changes tells of policies whose findings have changed.
+	Changes <-chan event.GenericEvent
+	// Clock is the time.
+	Clock clock.PassiveClock
+	// Events tells people what is planned, and what isn't.
+	Events *escalate.Recorder
+	// Breakers are asked what a policy may do.
+	Breakers *breaker.Set
+	// Tools finds the tools that manage objects.
+	Tools kube.Tools
+	// Reach is what fixes may write.
+	Reach limits.Reach
+	// Floors is how careful every strategy must be at the least.
+	Floors limits.Floors
+}
+
+// Register adds the planner to the manager. It runs on the leader only.
+func Register(mgr ctrl.Manager, o Options) error {
+	planner := &Planner{client: o.Writer, doubt: o.Doubt, status: o.Policies, findings: o.Findings, events: o.Events,
+		breakers: o.Breakers, announced: newAnnouncements(),
+		drafter: drafter{reader: o.Reader, policies: o.Policies, clock: o.Clock, mapper: mgr.GetRESTMapper(),
+			tools: o.Tools, reach: o.Reach, floors: o.Floors}}
+	return ctrl.NewControllerManagedBy(mgr).Named("planner").
+		For(&v1alpha1.ClusterRegoPolicy{}).
+		Watches(&v1alpha1.RemediationStrategy{},
+			handler.EnqueueRequestsFromMapFunc(strategy.Followers(mgr.GetClient())),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.Remediation{}, handler.EnqueueRequestsFromMapFunc(policyOf)).
+		Watches(&v1alpha1.RemediationBreaker{}, handler.EnqueueRequestsFromMapFunc(policyOfBreaker),
+			builder.WithPredicates(demotionChanges())).
+		WatchesRawSource(source.Channel(o.Changes, &handler.EnqueueRequestForObject{})).
+		Complete(planner)
+}
+
+func policyOf(_ context.Context, obj client.Object) []ctrl.Request {
+	policyName := obj.GetLabels()[v1alpha1.LabelPolicy]
+	if policyName == "" {
+		return nil
+	}
+	return []ctrl.Request{{NamespacedName: types.NamespacedName{Name: policyName}}}
+}
+
+func policyOfBreaker(_ context.Context, obj client.Object) []ctrl.Request {
+	cb, ok := obj.(*v1alpha1.RemediationBreaker)
+	if !ok || cb.Spec.Scope.Type != v1alpha1.BreakerScopePolicy {
+		return nil
+	}
+	return []ctrl.Request{{NamespacedName: types.NamespacedName{Name: cb.Spec.Scope.Policy}}}
+}
+
+// demotionChanges lets through what changes how a policy is planned.
+func demotionChanges() predicate.Predicate {
+	demoted := func(o client.Object) bool {
+		cb, ok := o.(*v1alpha1.RemediationBreaker)
+		return ok && cb.Status.Demoted != nil
+	}
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool { return demoted(e.ObjectOld) != demoted(e.ObjectNew) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return demoted(e.Object) },
+	}
+}
