@@ -10,7 +10,9 @@ import (
 )
 
 func TestTheEngineIsOneThatThereIs(t *testing.T) {
-	for engine, right := range map[string]bool{"": true, "topdown": true, "compiled": true, "opa": false, "Compiled": false} {
+	for engine, right := range map[string]bool{
+		"": true, "topdown": true, "compiled": true, "opa": false, "Compiled": false,
+	} {
 		t.Run(engine, func(t *testing.T) {
 			var o Options
 			flags := pflag.NewFlagSet("manager", pflag.ContinueOnError)
